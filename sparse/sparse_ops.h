@@ -27,10 +27,11 @@ enum { KAON_STORED_CSR, KAON_STORED_SELL, KAON_STORED_ELL };
  *           first row, one list for all blocks in which they are the same (on grids few lists serve
  *           all blocks)
  * On a CPU line[e] also marks the runs: lines whose W columns are this rank's and follow one
- * another. They come first in a block, so that a kernel reads neither `column` nor `narrow` there
- * nor gathers; the entries of a row are in no order. A run's line[] is the column of lane 0
- * (SHARED: by line of the list, relative to the block's first row), that of another line is
- * negative (SHARED: KAON_NO_RUN). line NULL: not NARROW, runs unknown. A device has no runs. */
+ * another, but for padding in lanes that are not in lanes_in[e] (a bit each). They come first in a
+ * block, so that a kernel reads neither `column` nor `narrow` there nor gathers; the entries of a
+ * row are in no order. A run's line[] is the column of lane 0 (SHARED: by line of the list,
+ * relative to the block's first row), that of another line is negative (SHARED: KAON_NO_RUN). line
+ * NULL: not NARROW, runs unknown. A device has no runs. */
 enum { KAON_COLUMNS_WHOLE, KAON_COLUMNS_NARROW, KAON_COLUMNS_SHARED };
 #define KAON_NO_RUN INT32_MIN
 
@@ -79,7 +80,8 @@ typedef struct kaon_stored_matrix {
   const int32_t *column; /* below `rows`: of this rank; rows + n: ghost n */
   const uint16_t *narrow;
   const int32_t *line;
-  const int32_t *pattern; /* in units of W columns; W times the largest fits into 31 bits */
+  const uint32_t *lanes_in; /* as `line` */
+  const int32_t *pattern;   /* in units of W columns; W times the largest fits into 31 bits */
   const void *value;
   const float *scale;                     /* half: one a row, of whole blocks */
   const struct kaon_long_entries *beyond; /* SELL on a device: rows that are empty here; or NULL */

@@ -152,9 +152,9 @@ static void describe(const work *w, const statistics *s, const char *why) {
   const double entries = s->entries > 0 ? (double)s->entries : 1;
   const char *numbers = m->half ? "16-bit" : to->precision == KAON_DOUBLE ? "double" : "single";
   char runs[64] = "", columns[80];
-  if (w->used != NULL)
+  if (w->with_runs)
     snprintf(runs, sizeof runs, ", %.0f %% of the entries in runs",
-             100.0 * (double)w->in_runs * w->width / entries);
+             100.0 * (double)w->in_runs / entries);
   describe_columns(w, columns, sizeof columns);
   snprintf(to->text, sizeof to->text,
            "%s, %s values: %s (places an entry: %.2f in blocks of %d rows, %.2f with all rows "
@@ -206,6 +206,7 @@ static kaon_status upload(work *w) {
   to->value = device[VALUE];
   to->scale = device[SCALE];
   to->line = device[LINE];
+  to->lanes_in = device[LANES];
   to->pattern = device[PATTERN];
   return status;
 }
@@ -256,7 +257,6 @@ static kaon_status create(kaon_context *ctx, const kaon_csr *rows, int64_t inter
   for (int i = 0; i < ARRAYS; i++) free(w.host[i]);
   free(w.length);
   free(w.start);
-  free(w.used);
   free(w.like);
   if (status != KAON_OK)
     kaon_stored_destroy(&made);
@@ -319,6 +319,7 @@ void kaon_stored_destroy(kaon_stored **stored) {
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.scale);
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.narrow);
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.line);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.lanes_in);
   kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.pattern);
   kaon_context_release(gone->ctx);
   free(gone);

@@ -12,41 +12,87 @@
 
 typedef kaon_stored_work work;
 
-/* A block's lines before they are stored. */
+/* A run: the column of lane 0, and the lanes that have an entry in it, a bit each. */
+typedef struct run {
+  int32_t column;
+  uint32_t lanes;
+} run;
+
+/* A block's lines before they are stored; the first `runs` are runs, by column. */
 typedef struct block_lines {
   int32_t *column; /* [line][lane] */
-  int32_t *run;    /* [line] column of lane 0, -1: none */
+  run *run;        /* [line] */
   int64_t runs;
 } block_lines;
 
 /* What the lines of all blocks ask for. */
 typedef struct survey {
-  int64_t runs;
-  int wide; /* columns of a line are more than 16 bits apart somewhere */
+  int64_t in_runs; /* entries */
+  int wide;        /* columns of a line are more than 16 bits apart somewhere */
 } survey;
 
 /* ---- arrangement ---- */
 
-/* Marks the entries of a block of W whole rows whose columns follow one another in the lanes, and
- * lists the columns of lane 0. */
-static int64_t find_runs(const work *w, int64_t first, int32_t *run) {
+/* The lanes whose rows have the columns that follow `column`, which is lane 0's; cursors go on. */
+static uint32_t lanes_at(const kaon_csr *a, int64_t first, int width, int64_t column,
+                         int64_t *cursor) {
+  uint32_t lanes = 0;
+  for (int l = 0; l < width; l++) {
+    const int64_t end = a->start[first + l + 1];
+    while (cursor[l] < end && a->column[cursor[l]] < column + l) cursor[l]++;
+    if (cursor[l] < end && a->column[cursor[l]] == column + l) lanes |= UINT32_C(1) << l;
+  }
+  return lanes;
+}
+
+/* Columns that follow one another in the lanes of a block of whole rows, where the first and the
+ * last lane have them: so all are this rank's, wherever the block is. */
+static int find_candidates(const work *w, int64_t first, run *found) {
   const kaon_csr *a = w->rows;
-  int64_t cursor[KAON_MAX_WIDTH], found = 0;
-  if (first + w->width > a->rows) return 0;
+  const uint32_t outer = UINT32_C(1) | UINT32_C(1) << (w->width - 1);
+  int64_t cursor[KAON_MAX_WIDTH];
+  int count = 0;
   for (int l = 0; l < w->width; l++) cursor[l] = a->start[first + l];
   for (int64_t n = a->start[first]; n < a->start[first + 1]; n++) {
     const int64_t column = a->column[n];
-    int whole = column + w->width <= a->rows;
-    for (int l = 0; l < w->width && whole; l++) {
-      const int64_t end = a->start[first + l + 1];
-      while (cursor[l] < end && a->column[cursor[l]] < column + l) cursor[l]++;
-      whole = cursor[l] < end && a->column[cursor[l]] == column + l;
-    }
-    if (!whole) continue;
-    for (int l = 0; l < w->width; l++) w->used[cursor[l]] = 1;
-    run[found++] = (int32_t)column;
+    if (column + w->width > a->rows) break;
+    const uint32_t lanes = lanes_at(a, first, w->width, column, cursor);
+    if ((lanes & outer) == outer) found[count++] = (run){(int32_t)column, lanes};
   }
-  return found;
+  return count;
+}
+
+static int number_of(uint32_t lanes) {
+  return __builtin_popcount(lanes);
+}
+
+/* Takes a place of padding of each lane that has no entry in the run; 0: one has none left. */
+static int give_padding(int width, uint32_t lanes, int64_t *padding) {
+  for (int l = 0; l < width; l++)
+    if ((lanes >> l & 1) == 0 && padding[l] == 0) return 0;
+  for (int l = 0; l < width; l++) padding[l] -= (lanes >> l & 1) == 0;
+  return 1;
+}
+
+/* Runs of a block: those of all lanes, those of fewer for which the block has padding, the fullest
+ * first, and lines of padding alone. */
+static int64_t find_runs(const work *w, int64_t first, int64_t places, run *runs) {
+  const kaon_csr *a = w->rows;
+  int64_t padding[KAON_MAX_WIDTH], taken = 0;
+  if (first + w->width > a->rows) return 0;
+  for (int l = 0; l < w->width; l++)
+    padding[l] = places - (a->start[first + l + 1] - a->start[first + l]);
+  const int count = find_candidates(w, first, runs);
+  uint32_t kept[KAON_MAX_WIDTH + 1] = {0}; /* candidates of so many lanes there may be */
+  for (int i = 0; i < count; i++) kept[number_of(runs[i].lanes)]++;
+  for (int lanes = w->width; lanes >= 2; lanes--)
+    for (int i = 0; i < count && kept[lanes] > 0; i++)
+      if (number_of(runs[i].lanes) == lanes && !give_padding(w->width, runs[i].lanes, padding))
+        runs[i].lanes = 0;
+  for (int i = 0; i < count; i++)
+    if (runs[i].lanes != 0) runs[taken++] = runs[i];
+  for (; give_padding(w->width, 0, padding); taken++) runs[taken] = (run){(int32_t)first, 0};
+  return taken;
 }
 
 /* The column of padding: that of the row's last entry, its own where it has none. */
@@ -63,30 +109,41 @@ static void put_values(const work *w, int64_t line, int lane, const double *valu
                        value != NULL ? value[c] : 0, factor);
 }
 
-/* A block's entries: runs first, then what is left of each row in its order, then padding. Values
- * are stored where they are wanted, columns in `lines`. */
-static void arrange(const work *w, int64_t block, int with_values, block_lines *lines) {
+/* One row: its entries of runs in their lines, the others behind all runs in their order, padding
+ * wherever it has none. */
+static void arrange_row(const work *w, int64_t begin, int64_t places, int64_t row, int with_values,
+                        block_lines *lines) {
   const kaon_csr *a = w->rows;
+  const int lane = (int)(row % w->width), inside = row < a->rows;
+  const float factor = inside && with_values ? kaon_stored_scale(w, row) : 0;
+  const int32_t padding = padding_of(a, row);
+  int64_t n = inside ? a->start[row] : 0, left = lines->runs;
+  const int64_t end = inside ? a->start[row + 1] : 0;
+  for (int64_t j = 0; j <= lines->runs; j++) {
+    const int in = j < lines->runs && (lines->run[j].lanes >> lane & 1);
+    const int32_t column = in ? lines->run[j].column + lane : INT32_MAX;
+    for (; n < end && (in ? a->column[n] < column : j == lines->runs); n++, left++) {
+      lines->column[left * w->width + lane] = a->column[n];
+      if (with_values) put_values(w, begin + left, lane, a->value + n * a->reals, factor);
+    }
+    if (j == lines->runs) break;
+    lines->column[j * w->width + lane] = in ? column : padding;
+    if (with_values) put_values(w, begin + j, lane, in ? a->value + n * a->reals : NULL, factor);
+    n += in;
+  }
+  for (; left < places; left++) {
+    lines->column[left * w->width + lane] = padding;
+    if (with_values) put_values(w, begin + left, lane, NULL, factor);
+  }
+}
+
+/* A block's entries. Values are stored where they are wanted, columns in `lines`. */
+static void arrange(const work *w, int64_t block, int with_values, block_lines *lines) {
   const int64_t begin = w->start[block], places = w->start[block + 1] - begin;
   const int64_t first = block * w->width;
-  lines->runs = w->used != NULL ? find_runs(w, first, lines->run) : 0;
-  for (int64_t j = lines->runs; j < places; j++) lines->run[j] = -1;
-  for (int lane = 0; lane < w->width; lane++) {
-    const int64_t row = first + lane;
-    const int inside = row < a->rows;
-    const float factor = inside && with_values ? kaon_stored_scale(w, row) : 0;
-    const int32_t padding = padding_of(a, row);
-    int64_t in = 0, left = lines->runs;
-    for (int64_t n = inside ? a->start[row] : 0; inside && n < a->start[row + 1]; n++) {
-      const int64_t j = w->used != NULL && w->used[n] ? in++ : left++;
-      lines->column[j * w->width + lane] = a->column[n];
-      if (with_values) put_values(w, begin + j, lane, a->value + n * a->reals, factor);
-    }
-    for (; left < places; left++) {
-      lines->column[left * w->width + lane] = padding;
-      if (with_values) put_values(w, begin + left, lane, NULL, factor);
-    }
-  }
+  lines->runs = w->with_runs ? find_runs(w, first, places, lines->run) : 0;
+  for (int lane = 0; lane < w->width; lane++)
+    arrange_row(w, begin, places, first + lane, with_values, lines);
 }
 
 /* ---- columns ---- */
@@ -100,6 +157,11 @@ static int32_t least_of(const int32_t *column, int width, int32_t *most) {
   return least;
 }
 
+static void put_lanes(const work *w, int64_t at, int64_t places, const block_lines *lines) {
+  uint32_t *lanes = (uint32_t *)w->host[LANES] + at;
+  for (int64_t j = 0; j < places; j++) lanes[j] = j < lines->runs ? lines->run[j].lanes : 0;
+}
+
 static void put_narrow(const work *w, int64_t at, int64_t places, const block_lines *lines) {
   uint16_t *narrow = (uint16_t *)w->host[COLUMN] + at * w->width;
   int32_t *line = (int32_t *)w->host[LINE] + at;
@@ -107,7 +169,7 @@ static void put_narrow(const work *w, int64_t at, int64_t places, const block_li
     int32_t most;
     const int32_t *column = lines->column + j * w->width;
     const int32_t least = least_of(column, w->width, &most);
-    line[j] = j < lines->runs ? lines->run[j] : ~least;
+    line[j] = j < lines->runs ? lines->run[j].column : ~least;
     for (int l = 0; l < w->width; l++)
       narrow[j * w->width + l] = (uint16_t)((uint32_t)column[l] - (uint32_t)least);
   }
@@ -118,6 +180,7 @@ static void put_columns(const work *w, int64_t block, const block_lines *lines) 
   const int64_t places = w->start[block + 1] - w->start[block];
   int64_t at = w->start[block];
   int32_t from = 0;
+  if (w->with_runs && m->columns != KAON_COLUMNS_SHARED) put_lanes(w, at, places, lines);
   if (m->columns == KAON_COLUMNS_NARROW) {
     put_narrow(w, at, places, lines);
     return;
@@ -129,10 +192,11 @@ static void put_columns(const work *w, int64_t block, const block_lines *lines) 
   }
   int32_t *column = (int32_t *)w->host[COLUMN] + at * w->width;
   for (int64_t i = 0; i < places * w->width; i++) column[i] = lines->column[i] - from;
-  if (w->host[LINE] == NULL) return;
+  if (!w->with_runs) return;
+  if (m->columns == KAON_COLUMNS_SHARED) put_lanes(w, at, places, lines);
   int32_t *line = (int32_t *)w->host[LINE] + at;
   for (int64_t j = 0; j < places; j++)
-    line[j] = j < lines->runs ? lines->run[j] - from
+    line[j] = j < lines->runs ? lines->run[j].column - from
                               : (m->columns == KAON_COLUMNS_SHARED ? KAON_NO_RUN : -1);
 }
 
@@ -146,7 +210,7 @@ static int64_t longest_block(const work *w) {
 }
 
 static void look_at(const work *w, int64_t places, const block_lines *lines, survey *s) {
-  s->runs += lines->runs;
+  for (int64_t j = 0; j < lines->runs; j++) s->in_runs += number_of(lines->run[j].lanes);
   for (int64_t j = lines->runs; j < places && !s->wide; j++) {
     int32_t most;
     const int32_t least = least_of(lines->column + j * w->width, w->width, &most);
@@ -156,30 +220,33 @@ static void look_at(const work *w, int64_t places, const block_lines *lines, sur
 
 /* Arranges all blocks, and stores them where `store` says so. */
 static kaon_status all_blocks(work *w, int store, survey *of_all) {
-  const int64_t room = longest_block(w) * (w->width + 1);
-  int64_t runs = 0;
+  const int64_t room = longest_block(w);
+  int64_t in_runs = 0;
   int wide = 0, lacking = 0;
-#pragma omp parallel num_threads(w->ctx->threads) reduction(+ : runs) reduction(| : wide, lacking)
+#pragma omp parallel num_threads(w->ctx->threads) reduction(+ : in_runs) reduction(| : wide, lacking)
   {
-    int32_t *memory = malloc(((size_t)room + 1) * sizeof *memory);
-    block_lines lines = {memory, memory + room / (w->width + 1) * w->width, 0};
+    int32_t *columns = malloc(((size_t)room + 1) * (size_t)w->width * sizeof *columns);
+    run *runs = malloc(((size_t)room + 1) * sizeof *runs);
+    block_lines lines = {columns, runs, 0};
     survey mine = {0};
-    lacking = memory == NULL;
+    lacking = columns == NULL || runs == NULL;
 #pragma omp for schedule(static)
     for (int64_t b = 0; b < w->stored->matrix.blocks; b++) {
-      if (memory == NULL) continue;
+      if (columns == NULL || runs == NULL) continue;
       arrange(w, b, store, &lines);
       if (store) put_columns(w, b, &lines);
       look_at(w, w->start[b + 1] - w->start[b], &lines, &mine);
     }
-    runs = mine.runs;
+    in_runs = mine.in_runs;
     wide = mine.wide;
-    free(memory);
+    free(columns);
+    free(runs);
   }
-  *of_all = (survey){runs, wide};
+  *of_all = (survey){in_runs, wide};
   if (!lacking) return KAON_OK;
   return kaon_fail(w->ctx, KAON_ERR_MEMORY,
-                   "matrix: no host memory for %lld columns of a block of rows", (long long)room);
+                   "matrix: no host memory for %lld columns of a block of rows",
+                   (long long)room * w->width);
 }
 
 /* ---- the kind of columns ---- */
@@ -201,14 +268,14 @@ static kaon_status find_lists(work *w) {
 }
 
 /* Bytes of columns that a product reads: padding is not counted but where it is part of a list. */
-static int64_t bytes_of(const work *w, int kind, int64_t runs) {
+static int64_t bytes_of(const work *w, int kind, int64_t in_runs) {
   const int64_t lines = w->start[w->stored->matrix.blocks];
-  const int64_t entries = w->rows->start[w->rows->rows] - runs * w->width;
+  const int64_t entries = w->rows->start[w->rows->rows] - in_runs;
+  const int64_t of_runs = w->with_runs ? 8 : 0; /* a line */
   if (kind == KAON_COLUMNS_SHARED)
-    return w->list_lines * w->width * 4 + (w->used != NULL ? w->list_lines * 4 : 0) +
-           w->stored->matrix.blocks * 4;
-  if (kind == KAON_COLUMNS_NARROW) return entries * 2 + lines * 4;
-  return entries * 4 + (w->used != NULL ? lines * 4 : 0);
+    return w->list_lines * (w->width * 4 + of_runs) + w->stored->matrix.blocks * 4;
+  if (kind == KAON_COLUMNS_NARROW) return entries * 2 + lines * (w->with_runs ? of_runs : 4);
+  return entries * 4 + lines * of_runs;
 }
 
 /* Kernels count a list's columns in 31 bits. */
@@ -234,9 +301,10 @@ static kaon_status choose(work *w, int asked) {
   KAON_TRY(all_blocks(w, 0, &s));
   if (!s.wide) m->columns = KAON_COLUMNS_NARROW;
   if (asked == KAON_COLUMNS_NARROW) return KAON_OK;
-  if (bytes_of(w, KAON_COLUMNS_WHOLE, s.runs) <= bytes_of(w, m->columns, s.runs))
+  if (bytes_of(w, KAON_COLUMNS_WHOLE, s.in_runs) <= bytes_of(w, m->columns, s.in_runs))
     m->columns = KAON_COLUMNS_WHOLE; /* nearly all are runs */
-  if (lists_fit(w) && bytes_of(w, KAON_COLUMNS_SHARED, s.runs) < bytes_of(w, m->columns, s.runs))
+  if (lists_fit(w) &&
+      bytes_of(w, KAON_COLUMNS_SHARED, s.in_runs) < bytes_of(w, m->columns, s.in_runs))
     m->columns = KAON_COLUMNS_SHARED;
   return KAON_OK;
 }
@@ -257,8 +325,9 @@ static kaon_status take_room(work *w) {
   const size_t size = m->columns == KAON_COLUMNS_NARROW ? sizeof(uint16_t) : sizeof(int32_t);
   KAON_TRY(kaon_stored_room(w, VALUE, places * w->width * m->reals, w->size));
   KAON_TRY(kaon_stored_room(w, COLUMN, lines * w->width, size));
-  if (w->used != NULL || m->columns == KAON_COLUMNS_NARROW)
+  if (w->with_runs || m->columns == KAON_COLUMNS_NARROW)
     KAON_TRY(kaon_stored_room(w, LINE, lines, sizeof(int32_t)));
+  if (w->with_runs) KAON_TRY(kaon_stored_room(w, LANES, lines, sizeof(uint32_t)));
   if (m->columns != KAON_COLUMNS_SHARED) return KAON_OK;
   KAON_TRY(kaon_stored_room(w, PATTERN, m->blocks, sizeof(int32_t)));
   place_lists(w);
@@ -267,16 +336,11 @@ static kaon_status take_room(work *w) {
 
 kaon_status kaon_stored_blocks(work *w, int columns) {
   survey s = {0};
-  if (w->ctx->backend->host_accessible) {
-    w->used = calloc((size_t)w->rows->start[w->rows->rows] + 1, 1);
-    if (w->used == NULL)
-      return kaon_fail(w->ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld marks",
-                       (long long)w->rows->start[w->rows->rows]);
-  }
+  w->with_runs = w->ctx->backend->host_accessible;
   KAON_TRY(choose(w, columns));
   KAON_TRY(take_room(w));
   KAON_TRY(all_blocks(w, 1, &s));
-  w->in_runs = s.runs;
-  w->stored->index_bytes += bytes_of(w, w->stored->matrix.columns, s.runs);
+  w->in_runs = s.in_runs;
+  w->stored->index_bytes += bytes_of(w, w->stored->matrix.columns, s.in_runs);
   return KAON_OK;
 }

@@ -6,7 +6,7 @@
 #include "sparse/stored.h"
 
 /* The arrays of a stored form; NARROW's 16-bit columns stand in the place of `column`. */
-enum { START, COLUMN, VALUE, SCALE, LINE, PATTERN, ARRAYS };
+enum { START, COLUMN, VALUE, SCALE, LINE, LANES, PATTERN, ARRAYS };
 
 typedef struct kaon_stored_work {
   kaon_context *ctx;
@@ -16,9 +16,9 @@ typedef struct kaon_stored_work {
   size_t size; /* of a stored component */
   int32_t *length;
   int64_t *start;            /* of blocks, in lines: entries of W */
-  unsigned char *used;       /* entries that are part of a run; NULL: runs are not looked for */
+  int with_runs;             /* runs are looked for */
   int32_t *like;             /* SHARED: the block whose columns a block has */
-  int64_t in_runs;           /* lines */
+  int64_t in_runs;           /* entries */
   int64_t lists, list_lines; /* SHARED: lists of columns, and their lines */
   void *host[ARRAYS];
   size_t bytes[ARRAYS];

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,47 +90,63 @@ static int64_t begin_of(const kaon_stored_matrix *m, int64_t block) {
   return m->form == KAON_STORED_ELL ? block * m->length : ((const int32_t *)m->start)[block];
 }
 
-/* The column of a lane of line e, and whether it is a run's. */
+/* Where line e of a block has its columns. */
+static int64_t line_of(const kaon_stored_matrix *m, int64_t block, int64_t e) {
+  return m->columns == KAON_COLUMNS_SHARED ? m->pattern[block] + e - begin_of(m, block) : e;
+}
+
+/* The column of a lane of line e, -1 where a run has padding there, and whether it is a run's. */
 static int64_t column_of(const kaon_stored_matrix *m, int width, int64_t block, int64_t e, int lane,
                          int *run) {
   const int shared = m->columns == KAON_COLUMNS_SHARED;
-  const int64_t from = shared ? block * width : 0;
-  const int64_t line = shared ? m->pattern[block] + e - begin_of(m, block) : e;
-  *run = m->line != NULL && (shared ? m->line[line] != KAON_NO_RUN : m->line[line] >= 0);
-  if (*run) return m->line[line] + from + lane;
+  const int64_t from = shared ? block * width : 0, line = line_of(m, block, e);
+  *run = m->lanes_in != NULL && (shared ? m->line[line] != KAON_NO_RUN : m->line[line] >= 0);
+  if (*run) return (m->lanes_in[line] >> lane & 1) ? m->line[line] + from + lane : -1;
   if (m->columns == KAON_COLUMNS_NARROW)
     return (int64_t)~m->line[line] + m->narrow[line * width + lane];
   return m->column[line * width + lane] + from;
 }
 
-/* Every row's columns are there, each once; the others are such of the row as well. */
-static void check_columns(const kaon_csr *a, const kaon_stored_matrix *m, int width) {
+/* Every row's columns are there, each once; the others are such of the row as well, or a run's
+ * padding. Runs come first, and all W elements of x at a run's columns are this rank's. */
+static void check_columns(const kaon_csr *a, const kaon_stored_matrix *m, int width, int64_t *cut) {
   for (int64_t row = 0; row < a->rows; row++) {
     const int64_t block = row / width, begin = begin_of(m, block), end = begin_of(m, block + 1);
-    int64_t found = 0;
+    const int lane = (int)(row % width);
+    int64_t found = 0, padding = 0;
+    int run, before = 1;
+    for (int64_t e = begin; e < end; e++) {
+      const int none = column_of(m, width, block, e, lane, &run) < 0;
+      assert_true(before || !run);
+      before = run;
+      if (!run) continue;
+      const int64_t line = line_of(m, block, e);
+      const int64_t first = m->line[line] + (m->columns == KAON_COLUMNS_SHARED ? block * width : 0);
+      assert_true(first >= 0 && first + width <= a->rows);
+      padding += none;
+      *cut += none && m->lanes_in[line] != 0;
+    }
     for (int64_t n = a->start[row]; n < a->start[row + 1]; n++) {
       int64_t times = 0;
-      for (int64_t e = begin; e < end; e++) {
-        int run;
-        times += column_of(m, width, block, e, (int)(row % width), &run) == a->column[n];
-        if (run) assert_true(column_of(m, width, block, e, (int)(row % width), &run) < a->rows);
-      }
+      for (int64_t e = begin; e < end; e++)
+        times += column_of(m, width, block, e, lane, &run) == a->column[n];
       assert_true(times >= 1);
       found += times;
     }
-    if (a->start[row + 1] > a->start[row]) assert_true(found == end - begin);
+    if (a->start[row + 1] > a->start[row]) assert_true(found + padding == end - begin);
   }
 }
 
-/* asked, then what is to come of it. */
-static void expect(kaon_context *ctx, const kaon_csr *a, int64_t interior, int asked, int found) {
+/* asked, then what is to come of it; *cut += places of padding beside entries of a run. */
+static void expect(kaon_context *ctx, const kaon_csr *a, int64_t interior, int asked, int found,
+                   int64_t *cut) {
   kaon_stored *s = NULL;
   for (int form = KAON_STORE_ELL; form <= KAON_STORE_SELL; form++) {
     must(ctx, kaon_stored_create_as(ctx, a, interior, KAON_DOUBLE, 0, (kaon_matrix_format)form,
                                     asked, &s));
     if (s->matrix.columns != found) print_message("%s\n", s->text);
     assert_int_equal(s->matrix.columns, found);
-    check_columns(a, &s->matrix, ctx->backend->width);
+    check_columns(a, &s->matrix, ctx->backend->width, cut);
     kaon_stored_destroy(&s);
   }
 }
@@ -142,24 +159,27 @@ static void columns_are_read_back(void **state) {
     const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
     must(NULL, machine_open(isa, options, &ctx));
     const int width = ctx->backend->width;
+    int64_t cut = 0, any = 0;
     for (int ghosts = 0; ghosts < 2; ghosts++) {
       const int64_t rows = 2003, interior = ghosts ? rows / 2 / width * width : rows;
       kaon_csr grid = make(GRID, rows, 1, interior), ragged = make(RAGGED, rows, 2, interior);
       kaon_csr far = make(FAR, 150001, 1, ghosts ? 100000 / width * width : 150001);
       const int64_t far_interior = ghosts ? 100000 / width * width : 150001;
       for (int kind = KAON_COLUMNS_WHOLE; kind <= KAON_COLUMNS_SHARED; kind++) {
-        expect(ctx, &grid, interior, kind, kind);
-        expect(ctx, &ragged, interior, kind, kind);
+        expect(ctx, &grid, interior, kind, kind, &cut);
+        expect(ctx, &ragged, interior, kind, kind, &any);
       }
       kaon_csr large = make(GRID, 20003, 1, 20003);
-      expect(ctx, &large, 20003, -1, KAON_COLUMNS_SHARED);
+      expect(ctx, &large, 20003, -1, KAON_COLUMNS_SHARED, &any);
       drop(&large);
       if (width > 1) {
-        expect(ctx, &ragged, interior, -1, KAON_COLUMNS_NARROW);
-        expect(ctx, &far, far_interior, KAON_COLUMNS_NARROW, KAON_COLUMNS_WHOLE); /* cannot be */
+        expect(ctx, &ragged, interior, -1, KAON_COLUMNS_NARROW, &any);
+        expect(ctx, &far, far_interior, KAON_COLUMNS_NARROW, KAON_COLUMNS_WHOLE,
+               &any); /* cannot be */
       }
       drop(&grid), drop(&ragged), drop(&far);
     }
+    assert_true((cut > 0) == (width > 2)); /* lines of 50 rows end within blocks */
     kaon_context_destroy(&ctx);
   }
 }
@@ -212,8 +232,20 @@ static void *make_ghosts(kaon_context *ctx, int reals, kaon_precision precision,
   return device;
 }
 
-static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, int nrhs,
-                   int parts) {
+/* Makes all numbers of one row of x NaN, of which there are so many; host memory. */
+static void poison(void *data, kaon_precision precision, int width, int numbers, int64_t row) {
+  for (int i = 0; i < numbers; i++) {
+    const int64_t at = (row / width * numbers + i) * width + row % width;
+    if (precision == KAON_DOUBLE)
+      ((double *)data)[at] = NAN;
+    else
+      ((float *)data)[at] = NAN;
+  }
+}
+
+/* poisoned: a row of x that is NaN, where the host reaches it; -1: none. */
+static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, int nrhs, int parts,
+                   int64_t poisoned) {
   const int width = ctx->backend->width, reals = a->reals;
   const size_t n = (size_t)(a->rows * reals);
   kaon_space space = {.ctx = ctx,
@@ -230,6 +262,7 @@ static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, i
   must(ctx, kaon_vector_create(ctx, &space, s->precision, nrhs, &y));
   for (size_t i = 0; i < n; i++) o.y[i] = (double)(i * 7 % 101) / 101 - 0.5;
   for (int k = 0; k < nrhs; k++) must(ctx, kaon_vector_import(x, k, o.y, KAON_BASIS_UKQCD));
+  if (poisoned >= 0) poison(kaon_view_of(x).data, s->precision, width, nrhs * reals, poisoned);
   must(ctx, kaon_scalars_create(ctx, nrhs, &scalars));
   must(ctx, kaon_scalars_read(scalars, state));
   for (int k = 0; k < nrhs; k++) state[k].gate = KAON_GATE_STEP;
@@ -269,7 +302,7 @@ static void compare_kinds(kaon_context *ctx, const kaon_csr *a, int64_t interior
     must(ctx, kaon_stored_create_as(ctx, a, interior, type == 0 ? KAON_DOUBLE : KAON_SINGLE,
                                     type == 2, form, kind, &s));
     assert_int_equal(s->matrix.columns, kind);
-    outcome o = run(ctx, a, s, nrhs, parts);
+    outcome o = run(ctx, a, s, nrhs, parts, -1);
     kaon_stored_destroy(&s);
     if (kind == KAON_COLUMNS_WHOLE) {
       whole = o;
@@ -306,9 +339,40 @@ static void bits_are_those_of_whole_columns(void **state) {
   }
 }
 
+/* A NaN in x is in the results of those rows that have its column, and in no other's: where runs
+ * are cut, their lanes meet x of other rows but for padding. */
+static void rows_meet_no_other_x(void **state) {
+  (void)state;
+  for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
+    if (machine_lacks(isa)) continue;
+    kaon_context *ctx = NULL;
+    const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+    must(NULL, machine_open(isa, options, &ctx));
+    const int64_t rows = 403;
+    for (int i = 0; i < 2 * 2 * 2; i++) {
+      kaon_csr a = make(GRID, rows, 1 + i % 2, rows);
+      kaon_stored *s = NULL;
+      must(ctx, kaon_stored_create(ctx, &a, rows, i / 2 % 2 ? KAON_DOUBLE : KAON_SINGLE, 0,
+                                   KAON_STORE_ELL, &s));
+      for (int64_t j = 0; j < rows; j += 7) {
+        const int nrhs = i / 4 ? MOST_COLUMNS : 1;
+        outcome o = run(ctx, &a, s, nrhs, 0, j);
+        for (int64_t r = 0; r < rows * nrhs; r++)
+          assert_true((isnan(o.y[r * a.reals]) != 0) ==
+                      (kaon_csr_find(&a, r % rows, (int32_t)j) >= 0));
+        free(o.y);
+      }
+      kaon_stored_destroy(&s);
+      drop(&a);
+    }
+    kaon_context_destroy(&ctx);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(columns_are_read_back),
                                      cmocka_unit_test(ghosts_share_no_list_with_own_columns),
-                                     cmocka_unit_test(bits_are_those_of_whole_columns)};
+                                     cmocka_unit_test(bits_are_those_of_whole_columns),
+                                     cmocka_unit_test(rows_meet_no_other_x)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,7 +248,7 @@ static void update_chunk(const void *job, int chunk, double *partial) {
   for (int64_t block = kaon_chunk_begin(nblocks, chunk); block < end; block++) {
     update_block(&j->m, j->args, block, j->first_written, j->f);
     for (int k = 0; partial != NULL && k < c->n; k++)
-      partial[2 * c->at[k]] += unit_norm(j->args, 1, block, c->at[k]);
+      partial[2 * c->at[k]] += unit_norm(j->args, 1, (stretch){block, c->at[k], 1});
   }
 }
 

@@ -45,43 +45,58 @@ KAON_INLINE void update_components(unit *u, const vcomplex *c, int ncomp, const 
 }
 
 /* shared: an operand that columns share; -1: there is none. */
-KAON_INLINE void update_unit(const kaon_update_args *args, int64_t block, int column,
-                             const int shared, const int reads, const int writes,
-                             const int ncoefficients, formula *f) {
+KAON_INLINE void update_unit(const kaon_update_args *args, stretch at, const int shared,
+                             const int reads, const int writes, const int ncoefficients,
+                             formula *f) {
+  const kaon_shape *shape = &args->shape;
   unit u[OPERANDS];
   vcomplex c[COEFFICIENTS];
   for (int i = 0; i < OPERANDS; i++)
     if ((reads | writes) >> i & 1)
-      u[i] = i == shared ? unit_shared(args, i, block, column) : unit_at(args, i, block, column);
-  for (int i = 0; i < ncoefficients; i++) c[i] = coefficient(args, i, column);
+      u[i] = i == shared ? unit_shared(args, i, at.block, at.column)
+                         : unit_at(args, i, at.block, at.column);
+  for (int i = 0; i < ncoefficients; i++) c[i] = coefficient(args, i, at.column);
 #if KAON_HALF
   scratch results[WRITTEN];
   int count = 0;
   for (int i = 0; i < OPERANDS; i++)
     if (writes >> i & 1) u[i].target = results[count++];
 #endif
-  update_components(u, c, args->shape.ncomp, reads, writes, f);
+  for (int j = 0;; j++) {
+    update_components(u, c, shape->ncomp, reads, writes, f);
+    if (j + 1 == at.blocks) break;
+    for (int i = 0; i < OPERANDS; i++)
+      if ((reads | writes) >> i & 1)
+        unit_step(&u[i], shape, i != shared ? shape->nrhs : args->shared > 1 ? args->shared : 1);
+  }
 #if KAON_HALF
   for (int i = 0; i < OPERANDS; i++)
     if (writes >> i & 1)
-      quantise_store(u[i].data, u[i].scale, u[i].target, args->shape.ncomp, u[i].largest);
+      quantise_store(u[i].data, u[i].scale, u[i].target, shape->ncomp, u[i].largest);
 #endif
 }
 
-static inline void unit_dot(const kaon_update_args *args, int x, int y, int64_t block, int column,
-                            double *sum) {
-  unit_dots(args, x, 1, y, block, column, sum);
+static inline void unit_dot(const kaon_update_args *args, int x, int y, stretch at, double *sum) {
+  unit_dots(args, x, 1, y, at, sum);
 }
 
-/* Adds (a, b) of a unit to slot s of `partial` if it is wanted; a == b: the norm. */
-static inline void unit_sum(const kaon_update_args *args, int s, int a, int b, int64_t block,
-                            int column, double *partial) {
+/* Adds (a, b) of a stretch to slot s of `partial` if it is wanted; a == b: the norm. */
+static inline void unit_sum(const kaon_update_args *args, int s, int a, int b, stretch at,
+                            double *partial) {
   if (args->sum.slot[s] == KAON_NO_SLOT || args->v[a].data == NULL) return;
   if (a == b)
-    partial[2 * s] += unit_norm(args, a, block, column);
+    partial[2 * s] += unit_norm(args, a, at);
   else
-    unit_dot(args, a, b, block, column, partial + 2 * s);
+    unit_dot(args, a, b, at, partial + 2 * s);
 }
+
+/* All stretches of open columns in blocks [begin, end), as `at`, those of a stretch's columns one
+ * after another. */
+#define EACH_STRETCH(args, begin, end)                                                           \
+  for (int64_t block = begin; block < (end); block += stretch_most(&(args)->shape))              \
+    for (stretch at = stretch_of(&(args)->shape, block, end, 0); at.column < (args)->shape.nrhs; \
+         at.column++)                                                                            \
+      if (kaon_gate_open(&(args)->gate, at.column))
 
 /* Chunks are of whole runs of blocks: one block where it has many components, else as many as make
  * it about as long as one of spinors, so that a chunk of a matrix' vector is worth its sums. */

@@ -22,12 +22,10 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
   static void entry##_##kind##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
                                      int64_t begin, int64_t end, double *partial) {           \
     (void)launch;                                                                             \
-    for (int64_t block = begin; block < end; block++)                                         \
-      for (int k = 0; k < args->shape.nrhs; k++) {                                            \
-        if (!kaon_gate_open(&args->gate, k)) continue;                                        \
-        update_unit(args, block, k, shared, reads, writes, ncoefficients, entry##_##kind);    \
-        if (partial != NULL) entry##_sums(args, block, k, partial + 2 * nslots * k);          \
-      }                                                                                       \
+    EACH_STRETCH(args, begin, end) {                                                          \
+      update_unit(args, at, shared, reads, writes, ncoefficients, entry##_##kind);            \
+      if (partial != NULL) entry##_sums(args, at, partial + 2 * nslots * at.column);          \
+    }                                                                                         \
   }
 
 #define FINISH(nslots)                                                                           \
@@ -54,84 +52,82 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
     FINISH(nslots);                                                                     \
   }
 
-/* sum d |v|^2 over a unit with d real: of a complex space the real parts. */
-static double unit_weighted(const kaon_update_args *args, int d, int v, int64_t block, int column) {
-  const unit ud = unit_shared(args, d, block, column), uv = unit_at(args, v, block, column);
-  accumulator re = sum_zero(), im = sum_zero();
-  const int complex_space = args->shape.complex_space;
-  for (int k = 0; k < args->shape.ncomp; k++)
-    for (int part = 0; part < KAON_PARTS; part++) {
-      const int64_t i = k * KAON_W + part * KAON_VL, w = complex_space && k % 2 ? i - KAON_W : i;
-      const factor weighted = w_mul(sum_load(&ud, w), sum_load(&uv, i));
-      if (k % 2)
-        im = sum_fma(weighted, sum_load(&uv, i), im);
-      else
-        re = sum_fma(weighted, sum_load(&uv, i), re);
-    }
-  return sum_total(re, im, &ud, &uv);
+/* sum d |v|^2 over a stretch with d real: of a complex space the real parts. */
+static double unit_weighted(const kaon_update_args *args, int d, int v, stretch at) {
+  const kaon_shape *s = &args->shape;
+  unit ud = unit_shared(args, d, at.block, at.column), uv = unit_at(args, v, at.block, at.column);
+  accumulator even = sum_zero(), odd = sum_zero(); /* take turns */
+  for (int j = 0;; j++) {
+    for (int k = 0; k < s->ncomp; k++)
+      for (int part = 0; part < KAON_PARTS; part++) {
+        const int64_t i = k * KAON_W + part * KAON_VL;
+        const int64_t w = s->complex_space && k % 2 ? i - KAON_W : i;
+        const factor weighted = w_mul(sum_load(&ud, w), sum_load(&uv, i));
+        const accumulator longer = sum_fma(weighted, sum_load(&uv, i), even);
+        even = odd;
+        odd = longer;
+      }
+    if (j + 1 == at.blocks) break;
+    unit_step(&ud, s, args->shared > 1 ? args->shared : 1);
+    unit_step(&uv, s, s->nrhs);
+  }
+  return sum_total(even, odd, &ud, &uv);
 }
 
-static void scaled_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
-  unit_sum(args, 0, 1, 1, block, k, partial);
-  unit_sum(args, 1, 3, 1, block, k, partial);
+static void scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 1, 1, at, partial);
+  unit_sum(args, 1, 3, 1, at, partial);
 }
 
-static void residual_scaled_sums(const kaon_update_args *args, int64_t block, int k,
-                                 double *partial) {
-  unit_sum(args, 0, 1, 1, block, k, partial);
-  unit_sum(args, 1, 1, 2, block, k, partial);
+static void residual_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 1, 1, at, partial);
+  unit_sum(args, 1, 1, 2, at, partial);
 }
 
-static void shifted_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
-  (void)args, (void)block, (void)k, (void)partial;
+static void shifted_sums(const kaon_update_args *args, stretch at, double *partial) {
+  (void)args, (void)at, (void)partial;
 }
 
-static void pipepcg_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
-  unit_sum(args, 0, 4, 4, block, k, partial);
-  unit_sum(args, 1, 4, 9, block, k, partial);
-  unit_sum(args, 2, 2, 9, block, k, partial);
+static void pipepcg_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 4, 4, at, partial);
+  unit_sum(args, 1, 4, 9, at, partial);
+  unit_sum(args, 2, 2, 9, at, partial);
 }
 
-static void pipecg_scaled_sums(const kaon_update_args *args, int64_t block, int k,
-                               double *partial) {
-  unit_sum(args, 0, 4, 4, block, k, partial);
-  if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 4, block, k);
-  unit_sum(args, 2, 8, 4, block, k, partial);
+static void pipecg_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 4, 4, at, partial);
+  if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 4, at);
+  unit_sum(args, 2, 8, 4, at, partial);
 }
 
-static void groppcg_direction_sums(const kaon_update_args *args, int64_t block, int k,
-                                   double *partial) {
-  unit_sum(args, 0, 1, 3, block, k, partial);
+static void groppcg_direction_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 1, 3, at, partial);
 }
 
-static void groppcg_residual_sums(const kaon_update_args *args, int64_t block, int k,
-                                  double *partial) {
-  unit_sum(args, 0, 3, 3, block, k, partial);
-  unit_sum(args, 1, 3, 5, block, k, partial);
+static void groppcg_residual_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 3, 3, at, partial);
+  unit_sum(args, 1, 3, 5, at, partial);
 }
 
-static void chrongear_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
-  unit_sum(args, 0, 5, 5, block, k, partial);
-  unit_sum(args, 1, 3, 1, block, k, partial);
+static void chrongear_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 5, 5, at, partial);
+  unit_sum(args, 1, 3, 1, at, partial);
 }
 
-static void chrongear_scaled_sums(const kaon_update_args *args, int64_t block, int k,
-                                  double *partial) {
-  unit_sum(args, 0, 2, 2, block, k, partial);
-  unit_sum(args, 1, 5, 1, block, k, partial);
-  unit_sum(args, 2, 3, 1, block, k, partial);
-  unit_sum(args, 3, 2, 5, block, k, partial);
+static void chrongear_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 2, 2, at, partial);
+  unit_sum(args, 1, 5, 1, at, partial);
+  unit_sum(args, 2, 3, 1, at, partial);
+  unit_sum(args, 3, 2, 5, at, partial);
 }
 
-static void rbicgstab_half_sums(const kaon_update_args *args, int64_t block, int k,
-                                double *partial) {
-  unit_sum(args, 0, 3, 3, block, k, partial);
-  unit_sum(args, 1, 4, 3, block, k, partial);
+static void rbicgstab_half_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 3, 3, at, partial);
+  unit_sum(args, 1, 4, 3, at, partial);
 }
 
-static void rbicgstab_end_sums(const kaon_update_args *args, int64_t block, int k,
-                               double *partial) {
-  unit_sum(args, 0, 4, 4, block, k, partial);
+static void rbicgstab_end_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 4, 4, at, partial);
 }
 
 SCALED_ENTRY(residual_scaled, 0xb, 0x6, 1, 2)

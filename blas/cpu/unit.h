@@ -15,6 +15,14 @@
 #include "lib/math/half.h"
 #endif
 
+/* One column of blocks that follow one another. Where a block has few numbers, as of a matrix'
+ * vector, what a unit costs besides them is paid once for several (stretch_of): lanes of a sum meet
+ * once a stretch. */
+typedef struct stretch {
+  int64_t block; /* the first */
+  int column, blocks;
+} stretch;
+
 /* One unit of one operand. target: where results go, the data itself unless half. */
 typedef struct unit {
   stored *data;
@@ -39,6 +47,17 @@ typedef real scratch[KAON_HALF_COMPONENTS * KAON_W] __attribute__((aligned(64)))
 /* Threads for a vector of this shape. */
 static inline int unit_team(const kaon_launch *launch, const kaon_shape *s) {
   return kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W);
+}
+
+/* Blocks of a stretch, and of one that begins at `block` and ends before `end`: a function of the
+ * shape alone. In half each unit is rounded by itself. */
+static inline int stretch_most(const kaon_shape *s) {
+  return KAON_HALF || s->ncomp > 2 || s->ncomp < 1 ? 1 : 16 / s->ncomp;
+}
+
+static inline stretch stretch_of(const kaon_shape *s, int64_t block, int64_t end, int column) {
+  const int64_t left = end - block, most = stretch_most(s);
+  return (stretch){block, column, (int)(left < most ? left : most)};
 }
 
 /* Unit `at` of an operand, in units of one column and block. */
@@ -66,6 +85,13 @@ KAON_INLINE unit unit_shared(const kaon_update_args *args, int operand, int64_t 
   const int columns = args->shared;
   return unit_number(args, operand,
                      columns <= 1 ? block : block * columns + (int64_t)(column % columns));
+}
+
+/* The unit of the next block; columns: of the operand. */
+KAON_INLINE void unit_step(unit *u, const kaon_shape *s, int columns) {
+  const int64_t numbers = (int64_t)columns * s->ncomp * KAON_W;
+  u->data += numbers;
+  u->target += numbers;
 }
 
 KAON_INLINE vreal unit_load(const unit *u, int64_t i) {
@@ -130,18 +156,25 @@ KAON_INLINE double sum_total(accumulator a, accumulator b, const unit *x, const 
 }
 #endif
 
-/* sum |a|^2 over a unit. */
-static inline double unit_norm(const kaon_update_args *args, int a, int64_t block, int column) {
-  const unit u = unit_at(args, a, block, column);
+/* sum |a|^2 over a stretch; the two accumulators take turns. */
+static inline double unit_norm(const kaon_update_args *args, int a, stretch at) {
+  unit u = unit_at(args, a, at.block, at.column);
   accumulator even = sum_zero(), odd = sum_zero();
   const int last = args->shape.ncomp * KAON_W;
-  int i = 0;
-  for (; i + KAON_VL < last; i += 2 * KAON_VL) {
-    const factor x = sum_load(&u, i), y = sum_load(&u, i + KAON_VL);
-    even = sum_fma(x, x, even);
-    odd = sum_fma(y, y, odd);
+  for (int j = 0; j < at.blocks; j++) {
+    int i = 0;
+    for (; i + KAON_VL < last; i += 2 * KAON_VL) {
+      const factor x = sum_load(&u, i), y = sum_load(&u, i + KAON_VL);
+      even = sum_fma(x, x, even);
+      odd = sum_fma(y, y, odd);
+    }
+    if (i < last) {
+      const accumulator longer = sum_fma(sum_load(&u, i), sum_load(&u, i), even);
+      even = odd;
+      odd = longer;
+    }
+    if (j + 1 < at.blocks) unit_step(&u, &args->shape, args->shape.nrhs);
   }
-  if (i < last) even = sum_fma(sum_load(&u, i), sum_load(&u, i), even);
   return sum_total(even, odd, &u, &u);
 }
 
@@ -150,18 +183,22 @@ typedef struct dot_sums {
   accumulator rr, ii, ri, ir;
 } dot_sums;
 
-/* sum conj(x) y over a unit for `group` units x, added to sum[2 i] and sum[2 i + 1]; y is loaded
- * and widened once for all. A real space has no imaginary part. */
-KAON_INLINE void units_dots(const unit *ux, const int group, const unit *uy,
-                            const kaon_shape *shape, double *sum) {
-  dot_sums s[DOT_GROUP];
-  for (int o = 0; o < group; o++) s[o] = (dot_sums){sum_zero(), sum_zero(), sum_zero(), sum_zero()};
-  for (int k = 0; k < shape->ncomp; k += 2)
+/* A component of a pair's first number alone: rr and ii take turns. */
+KAON_INLINE void dot_single(dot_sums *s, factor x, factor y) {
+  const accumulator longer = sum_fma(x, y, s->rr);
+  s->rr = s->ii;
+  s->ii = longer;
+}
+
+/* The products of one unit each. */
+KAON_INLINE void units_products(const unit *ux, const int group, const unit *uy, int ncomp,
+                                dot_sums *s) {
+  for (int k = 0; k < ncomp; k += 2)
     for (int part = 0; part < KAON_PARTS; part++) {
       const int64_t i = k * KAON_W + part * KAON_VL;
       const factor yr = sum_load(uy, i);
-      if (k + 1 == shape->ncomp) {
-        for (int o = 0; o < group; o++) s[o].rr = sum_fma(sum_load(&ux[o], i), yr, s[o].rr);
+      if (k + 1 == ncomp) {
+        for (int o = 0; o < group; o++) dot_single(&s[o], sum_load(&ux[o], i), yr);
         continue;
       }
       const factor yi = sum_load(uy, i + KAON_W);
@@ -173,19 +210,45 @@ KAON_INLINE void units_dots(const unit *ux, const int group, const unit *uy,
         s[o].ir = sum_fnma(xi, yr, s[o].ir);
       }
     }
+}
+
+KAON_INLINE void dots_zero(dot_sums *s, const int group) {
+  for (int o = 0; o < group; o++) s[o] = (dot_sums){sum_zero(), sum_zero(), sum_zero(), sum_zero()};
+}
+
+/* sum[2 i], sum[2 i + 1] += the i-th. A real space has no imaginary part. */
+KAON_INLINE void dots_add(const dot_sums *s, const unit *ux, const int group, const unit *uy,
+                          int complex_space, double *sum) {
   for (int o = 0; o < group; o++) {
     sum[2 * o] += sum_total(s[o].rr, s[o].ii, &ux[o], uy);
-    if (shape->complex_space) sum[2 * o + 1] += sum_total(s[o].ri, s[o].ir, &ux[o], uy);
+    if (complex_space) sum[2 * o + 1] += sum_total(s[o].ri, s[o].ir, &ux[o], uy);
   }
 }
 
-/* The same for operands from number `first` on, of one column. */
+/* sum conj(x) y over a unit for `group` units x; y is loaded and widened once for all. */
+KAON_INLINE void units_dots(const unit *ux, const int group, const unit *uy,
+                            const kaon_shape *shape, double *sum) {
+  dot_sums s[DOT_GROUP];
+  dots_zero(s, group);
+  units_products(ux, group, uy, shape->ncomp, s);
+  dots_add(s, ux, group, uy, shape->complex_space, sum);
+}
+
+/* The same over a stretch, for operands from number `first` on. */
 KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int group, int y,
-                           int64_t block, int column, double *sum) {
-  unit ux[DOT_GROUP];
-  const unit uy = unit_at(args, y, block, column);
-  for (int o = 0; o < group; o++) ux[o] = unit_at(args, first + o, block, column);
-  units_dots(ux, group, &uy, &args->shape, sum);
+                           stretch at, double *sum) {
+  const kaon_shape *shape = &args->shape;
+  unit ux[DOT_GROUP], uy = unit_at(args, y, at.block, at.column);
+  dot_sums s[DOT_GROUP];
+  for (int o = 0; o < group; o++) ux[o] = unit_at(args, first + o, at.block, at.column);
+  dots_zero(s, group);
+  for (int j = 0;; j++) {
+    units_products(ux, group, &uy, shape->ncomp, s);
+    if (j + 1 == at.blocks) break;
+    unit_step(&uy, shape, shape->nrhs);
+    for (int o = 0; o < group; o++) unit_step(&ux[o], shape, shape->nrhs);
+  }
+  dots_add(s, ux, group, &uy, shape->complex_space, sum);
 }
 
 #endif

@@ -1,11 +1,12 @@
 /* update.c - vector updates and reductions on the CPU (blas_ops.h), one table for each instruction
  * set and precision.
- * A unit (unit.h) is updated while it sits in the first-level cache and then read once more for the
- * sums: they describe what is stored, quantisation included, and cost no memory traffic. Order of a
- * sum: components within each lane, a fixed tree over the lanes, units in block order within a
- * chunk, chunks in order; so the bits do not depend on the number of threads. Its error: at most
- * (ncomp + 8 + blocks in a chunk + chunks) 2^-53 times the sum of the magnitudes; half adds
- * (ncomp + 2) 2^-24, for its products are added in float over the components of a lane. */
+ * A stretch (unit.h) is updated while it sits in the first-level cache and then read once more for
+ * the sums: they describe what is stored, quantisation included, and cost no memory traffic. Order
+ * of a sum: components within each lane, a fixed tree over the lanes, stretches in block order
+ * within a chunk, chunks in order; so the bits do not depend on the number of threads. Its error:
+ * at most (numbers a lane has in a stretch + 8 + stretches in a chunk + chunks) 2^-53 times the sum
+ * of the magnitudes; half adds (ncomp + 2) 2^-24, for its products are added in float over the
+ * components of a lane. */
 #include <string.h>
 
 enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
@@ -14,25 +15,18 @@ enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
 #include "blas/cpu/entry.h"
 #include "lib/math/update.h"
 
-static void unit_dot_group(const kaon_update_args *args, int first, int y, int64_t block,
-                           int column, double *sum) {
-  unit_dots(args, first, DOT_GROUP, y, block, column, sum);
-}
-
 /* An entry whose units are updated by formula kaon_update_<entry>; slot 0 receives
  * |v[norm]|^2, slot 1 (v[dot], v[norm]) where dot >= 0. */
 #define UPDATE_ENTRY(entry, reads, writes, ncoefficients, norm, dot)                          \
   static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,          \
                             int64_t begin, int64_t end, double *partial) {                    \
     (void)launch;                                                                             \
-    for (int64_t block = begin; block < end; block++)                                         \
-      for (int k = 0; k < args->shape.nrhs; k++) {                                            \
-        if (!kaon_gate_open(&args->gate, k)) continue;                                        \
-        update_unit(args, block, k, -1, reads, writes, ncoefficients, kaon_update_##entry);   \
-        if (partial == NULL) continue;                                                        \
-        unit_sum(args, 0, norm, norm, block, k, partial + 4 * k);                             \
-        if (dot >= 0) unit_sum(args, 1, dot >= 0 ? dot : 0, norm, block, k, partial + 4 * k); \
-      }                                                                                       \
+    EACH_STRETCH(args, begin, end) {                                                          \
+      update_unit(args, at, -1, reads, writes, ncoefficients, kaon_update_##entry);           \
+      if (partial == NULL) continue;                                                          \
+      unit_sum(args, 0, norm, norm, at, partial + 4 * at.column);                             \
+      if (dot >= 0) unit_sum(args, 1, dot >= 0 ? dot : 0, norm, at, partial + 4 * at.column); \
+    }                                                                                         \
   }                                                                                           \
   ENTRY(entry, 2)
 
@@ -44,46 +38,42 @@ UPDATE_ENTRY(axpy_xpay, 7, 6, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_direction, 7, 2, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_solution, 15, 10, 3, 1, 4)
 
-static void pipecg_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
-  unit_sum(args, 0, 4, 4, block, k, partial);
-  unit_sum(args, 1, 4, 2, block, k, partial);
+static void pipecg_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 4, 4, at, partial);
+  unit_sum(args, 1, 4, 2, at, partial);
 }
 
-static void pipecgnr_sums(const kaon_update_args *args, int64_t block, int k, double *partial) {
-  unit_sum(args, 0, 2, 2, block, k, partial);
-  unit_sum(args, 1, 2, 1, block, k, partial);
-  unit_sum(args, 2, 3, 1, block, k, partial);
-  unit_sum(args, 3, 3, 2, block, k, partial);
+static void pipecgnr_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 2, 2, at, partial);
+  unit_sum(args, 1, 2, 1, at, partial);
+  unit_sum(args, 2, 3, 1, at, partial);
+  unit_sum(args, 3, 3, 2, at, partial);
 }
 
-static void pipebicgstab_direction_sums(const kaon_update_args *args, int64_t block, int k,
-                                        double *partial) {
-  unit_sum(args, 0, 0, 1, block, k, partial);
-  unit_sum(args, 1, 1, 1, block, k, partial);
-  if (args->sum.slot[1] != KAON_NO_SLOT) partial[3] += unit_norm(args, 0, block, k);
-  unit_sum(args, 2, 7, 4, block, k, partial);
-  unit_sum(args, 3, 7, 5, block, k, partial);
+static void pipebicgstab_direction_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 0, 1, at, partial);
+  unit_sum(args, 1, 1, 1, at, partial);
+  if (args->sum.slot[1] != KAON_NO_SLOT) partial[3] += unit_norm(args, 0, at);
+  unit_sum(args, 2, 7, 4, at, partial);
+  unit_sum(args, 3, 7, 5, at, partial);
 }
 
-static void pipebicgstab_solution_sums(const kaon_update_args *args, int64_t block, int k,
-                                       double *partial) {
-  unit_sum(args, 0, 1, 1, block, k, partial);
-  unit_sum(args, 1, 6, 1, block, k, partial);
-  unit_sum(args, 2, 6, 2, block, k, partial);
+static void pipebicgstab_solution_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 1, 1, at, partial);
+  unit_sum(args, 1, 6, 1, at, partial);
+  unit_sum(args, 2, 6, 2, at, partial);
 }
 
 /* An entry by formula kaon_update_<entry> whose `nslots` sums are taken by <entry>_sums. */
-#define PIPELINED_ENTRY(entry, reads, writes, ncoefficients, nslots)                        \
-  static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,        \
-                            int64_t begin, int64_t end, double *partial) {                  \
-    (void)launch;                                                                           \
-    for (int64_t block = begin; block < end; block++)                                       \
-      for (int k = 0; k < args->shape.nrhs; k++) {                                          \
-        if (!kaon_gate_open(&args->gate, k)) continue;                                      \
-        update_unit(args, block, k, -1, reads, writes, ncoefficients, kaon_update_##entry); \
-        if (partial != NULL) entry##_sums(args, block, k, partial + 2 * nslots * k);        \
-      }                                                                                     \
-  }                                                                                         \
+#define PIPELINED_ENTRY(entry, reads, writes, ncoefficients, nslots)                 \
+  static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
+                            int64_t begin, int64_t end, double *partial) {           \
+    (void)launch;                                                                    \
+    EACH_STRETCH(args, begin, end) {                                                 \
+      update_unit(args, at, -1, reads, writes, ncoefficients, kaon_update_##entry);  \
+      if (partial != NULL) entry##_sums(args, at, partial + 2 * nslots * at.column); \
+    }                                                                                \
+  }                                                                                  \
   ENTRY(entry, nslots)
 
 PIPELINED_ENTRY(pipecg, 0x7f, 0x7e, 3, 2)
@@ -106,16 +96,17 @@ static void fill(stored *to, const stored *from, int ncomp, int stream) {
 
 KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                             int64_t end, const int copied, double *partial) {
-  for (int64_t block = begin; block < end; block++)
-    for (int k = 0; k < args->shape.nrhs; k++) {
-      if (!kaon_gate_open(&args->gate, k)) continue;
-      const unit from = unit_at(args, 0, block, k), to = unit_at(args, copied, block, k);
+  EACH_STRETCH(args, begin, end) {
+    for (int j = 0; j < at.blocks; j++) {
+      const unit from = unit_at(args, 0, block + j, at.column);
+      const unit to = unit_at(args, copied, block + j, at.column);
       fill(to.data, copied ? from.data : NULL, args->shape.ncomp, launch->stream_stores);
 #if KAON_HALF
       v_store_real(to.scale, copied ? v_load_real(from.scale) : v_set(0));
 #endif
-      if (copied && partial != NULL) unit_sum(args, 0, 0, 0, block, k, partial + 2 * k);
     }
+    if (copied && partial != NULL) unit_sum(args, 0, 0, 0, at, partial + 2 * at.column);
+  }
 }
 
 static void zero_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
@@ -147,26 +138,33 @@ KAON_INLINE void accumulate_pair(const unit *x, const vcomplex *c, real *target,
   if (pair) v_store_real(target + i + KAON_W, v[group].im);
 }
 
-KAON_INLINE void accumulate(const kaon_update_args *args, int first, int64_t block, int column,
-                            real *target, const int group) {
+/* target: of the first block. */
+KAON_INLINE void accumulate(const kaon_update_args *args, int first, stretch at, real *target,
+                            const int group) {
+  const kaon_shape *s = &args->shape;
   unit x[4];
   vcomplex c[COEFFICIENTS];
   for (int o = 0; o < group; o++) {
-    x[o] = unit_at(args, first + o, block, column);
-    c[o] = coefficient(args, first + o, column);
+    x[o] = unit_at(args, first + o, at.block, at.column);
+    c[o] = coefficient(args, first + o, at.column);
   }
-  int k = 0;
-  for (; k + 1 < args->shape.ncomp; k += 2)
-    for (int part = 0; part < KAON_PARTS; part++)
-      accumulate_pair(x, c, target, k * KAON_W + part * KAON_VL, 1, group);
-  if (k < args->shape.ncomp)
-    for (int part = 0; part < KAON_PARTS; part++)
-      accumulate_pair(x, c, target, k * KAON_W + part * KAON_VL, 0, group);
+  for (int j = 0;; j++) {
+    int k = 0;
+    for (; k + 1 < s->ncomp; k += 2)
+      for (int part = 0; part < KAON_PARTS; part++)
+        accumulate_pair(x, c, target, k * KAON_W + part * KAON_VL, 1, group);
+    if (k < s->ncomp)
+      for (int part = 0; part < KAON_PARTS; part++)
+        accumulate_pair(x, c, target, k * KAON_W + part * KAON_VL, 0, group);
+    if (j + 1 == at.blocks) return;
+    for (int o = 0; o < group; o++) unit_step(&x[o], s, s->nrhs);
+    target += (int64_t)s->nrhs * s->ncomp * KAON_W;
+  }
 }
 
 /* y stays in the cache (half: in float) while the x_i pass by, four at a time. */
-static void multi_axpy_unit(const kaon_update_args *args, int64_t block, int column) {
-  unit y = unit_at(args, args->n, block, column);
+static void multi_axpy_unit(const kaon_update_args *args, stretch at) {
+  unit y = unit_at(args, args->n, at.block, at.column);
 #if KAON_HALF
   scratch sum;
   y.target = sum;
@@ -174,8 +172,8 @@ static void multi_axpy_unit(const kaon_update_args *args, int64_t block, int col
     v_store_real(sum + c * KAON_W, unit_load(&y, c * KAON_W));
 #endif
   int i = 0;
-  for (; i + 3 < args->n; i += 4) accumulate(args, i, block, column, y.target, 4);
-  for (; i < args->n; i++) accumulate(args, i, block, column, y.target, 1);
+  for (; i + 3 < args->n; i += 4) accumulate(args, i, at, y.target, 4);
+  for (; i < args->n; i++) accumulate(args, i, at, y.target, 1);
 #if KAON_HALF
   for (int c = 0; c < args->shape.ncomp; c++)
     y.largest = quantise_largest(y.largest, v_load_real(sum + c * KAON_W));
@@ -186,12 +184,10 @@ static void multi_axpy_unit(const kaon_update_args *args, int64_t block, int col
 static void multi_axpy_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                              int64_t end, double *partial) {
   (void)launch;
-  for (int64_t block = begin; block < end; block++)
-    for (int k = 0; k < args->shape.nrhs; k++) {
-      if (!kaon_gate_open(&args->gate, k)) continue;
-      multi_axpy_unit(args, block, k);
-      if (partial != NULL) unit_sum(args, 0, args->n, args->n, block, k, partial + 2 * k);
-    }
+  EACH_STRETCH(args, begin, end) {
+    multi_axpy_unit(args, at);
+    if (partial != NULL) unit_sum(args, 0, args->n, args->n, at, partial + 2 * at.column);
+  }
 }
 
 ENTRY(multi_axpy, 1)
@@ -200,13 +196,11 @@ static void dot_chunk(const kaon_launch *launch, const kaon_update_args *args, i
                       int64_t end, double *partial) {
   (void)launch;
   if (partial == NULL) return;
-  for (int64_t block = begin; block < end; block++)
-    for (int k = 0; k < args->shape.nrhs; k++) {
-      if (!kaon_gate_open(&args->gate, k)) continue;
-      unit_sum(args, 0, 0, 1, block, k, partial + 6 * k);
-      unit_sum(args, 1, 0, 0, block, k, partial + 6 * k);
-      unit_sum(args, 2, 1, 1, block, k, partial + 6 * k);
-    }
+  EACH_STRETCH(args, begin, end) {
+    unit_sum(args, 0, 0, 1, at, partial + 6 * at.column);
+    unit_sum(args, 1, 0, 0, at, partial + 6 * at.column);
+    unit_sum(args, 2, 1, 1, at, partial + 6 * at.column);
+  }
 }
 
 ENTRY(dot, 3)
@@ -217,15 +211,13 @@ static void multi_dot_chunk(const kaon_launch *launch, const kaon_update_args *a
   (void)launch;
   const int n = args->n, stride = 2 * (n + 1);
   if (partial == NULL) return;
-  for (int64_t block = begin; block < end; block++)
-    for (int k = 0; k < args->shape.nrhs; k++) {
-      if (!kaon_gate_open(&args->gate, k)) continue;
-      double *sum = partial + stride * k;
-      int i = 0;
-      for (; i + DOT_GROUP <= n; i += DOT_GROUP) unit_dot_group(args, i, n, block, k, sum + 2 * i);
-      for (; i < n; i++) unit_dot(args, i, n, block, k, sum + 2 * i);
-      if (args->sum.slot[1] != KAON_NO_SLOT) sum[2 * n] += unit_norm(args, n, block, k);
-    }
+  EACH_STRETCH(args, begin, end) {
+    double *sum = partial + stride * at.column;
+    int i = 0;
+    for (; i + DOT_GROUP <= n; i += DOT_GROUP) unit_dots(args, i, DOT_GROUP, n, at, sum + 2 * i);
+    for (; i < n; i++) unit_dot(args, i, n, at, sum + 2 * i);
+    if (args->sum.slot[1] != KAON_NO_SLOT) sum[2 * n] += unit_norm(args, n, at);
+  }
 }
 
 static void multi_dot(const kaon_launch *launch, const kaon_update_args *args) {

@@ -22,6 +22,7 @@ typedef struct kaon_cuda_machine {
   uint32_t turn;                 /* of the last one */
   struct kaon_cuda_meter *meter; /* energy.c; made when it is first asked */
   cudaEvent_t here;              /* wait.c */
+  double usual_wait;             /* seconds for a word (there, too) */
   cudaStream_t aside;            /* delays pass here (delay.c); NULL where none are asked for */
   cudaEvent_t fork, join;
   struct kaon_cuda_ranks *ranks; /* ranks.c: how it talks with other ranks' devices */

@@ -1,7 +1,9 @@
 /* wait.c - how the host waits for its device (the option `sync`).
  *   POLLING   asks without pause
  *   BLOCKING  in naps, and if that takes long asleep in the driver until an interrupt comes
- *             (events made with cudaEventBlockingSync)
+ *             (events made with cudaEventBlockingSync); for a word in a nap nearly as long as such
+ *             waits usually are, then in short ones: a step that the host looks behind is as long
+ *             as the one before, and would have to wait for a late wake each time
  *   AUTO      for an event or a word that a kernel writes, short waits as POLLING, long ones as
  *             BLOCKING, since a sleeping thread takes some 50 us to wake; for a stream as the
  *             driver does, which polls unless the application has set the device's flags
@@ -46,6 +48,10 @@ void kaon_cuda_timer_slack_back(unsigned long before) {
   (void)before;
 #endif
 }
+
+/* A word is looked for so long before it is usually there, in naps so long or a part of what has
+ * passed; no longer than so much, or twice what is usual. */
+static const double word_lead = 25e-6, word_nap = 10e-6, word_part = 1. / 32, word_most = 1e-3;
 
 static double seconds_now(void) {
   struct timespec t;
@@ -139,12 +145,37 @@ static kaon_status doze(const kaon_context *ctx, aim at, cudaError_t *answer) {
   return status;
 }
 
+/* What is usual falls to a quarter where a nap that was to end just before was too long, and rises
+ * by a quarter of what was missing: sleeping too long costs more than another nap. */
+static void doze_for_word(const kaon_context *ctx, aim at, cudaError_t *answer) {
+  double *usual = &kaon_cuda_machine_of(ctx)->usual_wait, waited = 0;
+  const double begin = seconds_now(), most = fmax(word_most, 2 * *usual);
+  const unsigned long slack = kaon_cuda_timer_slack(1);
+  int early = 0, naps = 0;
+  *answer = glance(at);
+  while (*answer == cudaErrorNotReady && waited < most) {
+    const double left = *usual - word_lead - waited;
+    const double wanted = fmax(fmax(left, word_nap), word_part * waited);
+    const struct timespec nap = {0, (long)(1e9 * fmin(wanted, longest_nap))};
+    nanosleep(&nap, NULL);
+    *answer = glance(at);
+    waited = seconds_now() - begin;
+    early = left > word_nap && left <= longest_nap && *answer == cudaSuccess;
+    naps++;
+  }
+  kaon_cuda_timer_slack_back(slack);
+  if (*answer == cudaErrorNotReady) return;
+  *usual += early ? -*usual * 3 / 4 : naps > 0 ? (waited - *usual) / 4 : 0;
+}
+
 static kaon_status wait_for(const kaon_context *ctx, aim at, double brief, const char *what) {
   const kaon_sync sync = ctx->options.sync;
   cudaError_t answer = cudaErrorNotReady;
   if (sync == KAON_SYNC_POLLING) brief = 1e300;
   if (sync == KAON_SYNC_BLOCKING) brief = 0;
   kaon_status status = brief > 0 ? spin(ctx, at, brief, &answer) : KAON_OK;
+  if (sync == KAON_SYNC_BLOCKING && at.word != NULL && !watched(ctx))
+    doze_for_word(ctx, at, &answer);
   if (status == KAON_OK && answer == cudaErrorNotReady) status = doze(ctx, at, &answer);
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
   if (status == KAON_OK) status = kaon_cuda_check(ctx, answer, what);

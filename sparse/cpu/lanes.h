@@ -24,6 +24,9 @@ typedef int32_t vindex;
 KAON_INLINE vreal v_load_loose(const real *p) {
   return *p;
 }
+KAON_INLINE vreal v_only(vreal a, uint32_t lanes) {
+  return lanes & 1 ? a : 0;
+}
 KAON_INLINE vreal v_gather(const real *x, vindex i) {
   return x[i];
 }
@@ -44,6 +47,20 @@ typedef int32_t vindex __attribute__((vector_size(4 * KAON_VL), aligned(4)));
 KAON_INLINE vreal v_load_loose(const real *p) {
   typedef real loose __attribute__((vector_size(sizeof(real) * KAON_VL), aligned(sizeof(real))));
   return *(const loose *)p;
+}
+/* a in those lanes whose bits are set, else 0; most often all are. */
+KAON_INLINE vreal v_only(vreal a, uint32_t lanes) {
+#if defined(KAON_ISA_AVX512) && defined(KAON_PREC_DOUBLE)
+  return _mm512_maskz_mov_pd((__mmask8)lanes, a);
+#elif defined(KAON_ISA_AVX512)
+  return _mm512_maskz_mov_ps((__mmask16)lanes, a);
+#else
+  const uint32_t all = UINT32_MAX >> (32 - KAON_VL);
+  if ((lanes & all) == all) return a;
+  for (int l = 0; l < KAON_VL; l++)
+    if ((lanes >> l & 1) == 0) a[l] = 0;
+  return a;
+#endif
 }
 KAON_INLINE vreal v_gather(const real *x, vindex i) {
 #if defined(KAON_ISA_AVX512) && defined(KAON_PREC_DOUBLE)

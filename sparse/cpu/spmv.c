@@ -37,9 +37,8 @@ KAON_INLINE int64_t start_at(const kaon_stored_matrix *m, int64_t i) {
 
 typedef vreal products[KAON_PARTS][GROUP][2]; /* [part][column][component] */
 
-KAON_INLINE vreal value_at(const kaon_stored_matrix *m, int64_t at, const int half) {
-  return half ? v_load_int((const int16_t *)m->value + at)
-              : v_load_real((const real *)m->value + at);
+KAON_INLINE vreal value_at(const void *values, int64_t at, const int half) {
+  return half ? v_load_int((const int16_t *)values + at) : v_load_real((const real *)values + at);
 }
 
 KAON_INLINE void add_product(vreal *sum, vreal re, vreal im, vreal xr, vreal xi, const int reals) {
@@ -75,52 +74,73 @@ KAON_INLINE vindex line_columns(const kaon_stored_matrix *m, const lines *l, int
                                      : v_load_columns(m->column + at);
 }
 
-/* sum += line e of the block times x; kind: of its columns, RUN: they follow `column`. */
-enum { RUN = -1 };
-KAON_INLINE void add_line(const call *c, const lines *l, int64_t e, int64_t column,
-                          const int64_t *skip, const int group, const int reals, const int half,
-                          const int plain, const int beyond, const int kind, products sum) {
+/* sum += line e of the block, which is not a run, times x. */
+KAON_INLINE void add_line(const call *c, const lines *l, int64_t e, const int64_t *skip,
+                          const int group, const int reals, const int half, const int plain,
+                          const int beyond, const int kind, products sum) {
   const kaon_stored_matrix *m = c->m;
+  const void *values = m->value;
   for (int p = 0; p < KAON_PARTS; p++) {
     const int64_t at = e * KAON_W * reals + p * KAON_VL;
-    const vreal re = value_at(m, at, half), im = reals == 2 ? value_at(m, at + KAON_W, half) : re;
-    vindex columns = {0}, offsets = {0};
-    if (kind != RUN) {
-      columns = line_columns(m, l, e, p * KAON_VL, kind);
-      offsets = source_offsets(&c->from, columns, plain);
-    }
+    const vreal re = value_at(values, at, half),
+                im = reals == 2 ? value_at(values, at + KAON_W, half) : re;
+    const vindex columns = line_columns(m, l, e, p * KAON_VL, kind);
+    const vindex offsets = source_offsets(&c->from, columns, plain);
     for (int g = 0; g < group; g++) {
       vreal x[2];
       for (int i = 0; i < reals; i++)
-        x[i] = kind != RUN
-                   ? source_fetch(&c->from, columns, offsets, skip[g] + i * KAON_W, beyond)
-                   : source_run(&c->from, column + p * KAON_VL, skip[g] + i * KAON_W, plain);
+        x[i] = source_fetch(&c->from, columns, offsets, skip[g] + i * KAON_W, beyond);
       add_product(sum[p][g], re, im, x[0], reals == 2 ? x[1] : x[0], reals);
     }
   }
 }
 
-KAON_INLINE void block_products(const call *c, int64_t block, const int64_t *skip, const int group,
-                                const int reals, const int half, const int plain, const int beyond,
-                                products sum) {
-  const kaon_stored_matrix *m = c->m;
-  const lines l = lines_of(m, block);
-  const int32_t none = m->columns == KAON_COLUMNS_SHARED ? KAON_NO_RUN : -1;
-  int64_t e = l.begin;
-  for (; m->line != NULL && e < l.end; e++) {
-    const int32_t run = m->line[e + l.apart];
-    if (run == none || (none == -1 && run < 0)) break;
-    add_line(c, &l, e, (int64_t)run + l.from, skip, group, reals, half, plain, beyond, RUN, sum);
-  }
+/* The lines from e on, none of which is a run. */
+KAON_INLINE void add_rest(const call *c, const lines *l, int64_t e, const int64_t *skip,
+                          const int group, const int reals, const int half, const int plain,
+                          const int beyond, products sum) {
+  const int kind = c->m->columns;
 #define REST(kind) \
-  for (; e < l.end; e++) add_line(c, &l, e, 0, skip, group, reals, half, plain, beyond, kind, sum)
-  if (m->columns == KAON_COLUMNS_NARROW)
+  for (; e < l->end; e++) add_line(c, l, e, skip, group, reals, half, plain, beyond, kind, sum)
+  if (kind == KAON_COLUMNS_NARROW)
     REST(KAON_COLUMNS_NARROW);
-  else if (m->columns == KAON_COLUMNS_SHARED)
+  else if (kind == KAON_COLUMNS_SHARED)
     REST(KAON_COLUMNS_SHARED);
   else
     REST(KAON_COLUMNS_WHOLE);
 #undef REST
+}
+
+/* The runs, which come first; the line behind them. All pointers are read before the loop: in cache
+ * a product is bound by how many loads a line takes. */
+KAON_INLINE int64_t add_runs(const call *c, const lines *l, const int64_t *skip, const int group,
+                             const int reals, const int half, const int plain, products sum) {
+  const kaon_stored_matrix *m = c->m;
+  if (m->line == NULL) return l->begin;
+  const source x_of = c->from;
+  const void *values = m->value;
+  const int32_t *run = m->line + l->apart;
+  const uint32_t *in = m->lanes_in + l->apart;
+  const int64_t end = l->end, from = l->from;
+  const int32_t none = m->columns == KAON_COLUMNS_SHARED ? KAON_NO_RUN + 1 : 0; /* below */
+  int64_t e = l->begin;
+  for (; e < end && run[e] >= none; e++) {
+    const int64_t column = from + run[e];
+    const uint32_t lanes = in[e];
+    for (int p = 0; p < KAON_PARTS; p++) {
+      const int64_t at = e * KAON_W * reals + p * KAON_VL;
+      const vreal re = value_at(values, at, half),
+                  im = reals == 2 ? value_at(values, at + KAON_W, half) : re;
+      for (int g = 0; g < group; g++) {
+        vreal x[2];
+        for (int i = 0; i < reals; i++)
+          x[i] = v_only(source_run(&x_of, column + p * KAON_VL, skip[g] + i * KAON_W, plain),
+                        lanes >> (p * KAON_VL));
+        add_product(sum[p][g], re, im, x[0], reals == 2 ? x[1] : x[0], reals);
+      }
+    }
+  }
+  return e;
 }
 
 /* ---- rows one by one ---- */
@@ -201,7 +221,8 @@ KAON_INLINE void add_sums(tile_sums *s, const vreal *y, const vreal *w, const in
 
 /* y = sum, or b + a sum, of a block; rows behind the last one stay 0. */
 KAON_INLINE void finish_block(const call *c, int64_t block, const int64_t *skip, const int group,
-                              const int reals, const int half, products sum, tile_sums *sums) {
+                              const int reals, const int half, products sum, int with_sums,
+                              tile_sums *sums) {
   const kaon_stored_matrix *m = c->m;
   for (int p = 0; p < KAON_PARTS; p++) {
     const int64_t lanes = m->rows - block * KAON_W - p * KAON_VL;
@@ -219,18 +240,29 @@ KAON_INLINE void finish_block(const call *c, int64_t block, const int64_t *skip,
           v_stream_real(c->y + at, y[i]);
         else
           v_store_real(c->y + at, y[i]);
-        if (sums != NULL && c->dots) w[i] = v_load_real(c->w + at);
+        if (with_sums && c->dots) w[i] = v_load_real(c->w + at);
       }
-      if (sums != NULL) add_sums(&sums[g], y, w, reals, c->dots);
+      if (with_sums) add_sums(&sums[g], y, w, reals, c->dots);
     }
   }
 }
+
+KAON_INLINE void copy_sums(products to, products from, const int group, const int reals) {
+  for (int p = 0; p < KAON_PARTS; p++)
+    for (int g = 0; g < group; g++)
+      for (int i = 0; i < reals; i++) to[p][g][i] = from[p][g][i];
+}
+
+/* What runs are not: a tile's function for the rest of a block, apart, so that the loop over runs
+ * does not share registers with it. */
+typedef void rest_function(const call *c, const lines *l, int64_t e, const int64_t *skip,
+                           products sum);
 
 /* Blocks [begin, end) of at most TILE, of `group` columns that begin at skip[]; sum[g]: where the
  * column's sums go, NULL: not wanted. */
 KAON_INLINE void tile(const call *c, int64_t begin, int64_t end, const int64_t *skip,
                       double *const *sum, const int group, const int reals, const int half,
-                      const int beyond, const int csr) {
+                      const int beyond, const int csr, rest_function *rest) {
   const int plain = reals == 1 && group == 1 && c->nrhs == 1;
   tile_sums sums[GROUP];
   for (int g = 0; g < group; g++) sums[g] = (tile_sums){w_zero(), w_zero(), w_zero(), w_zero()};
@@ -238,15 +270,22 @@ KAON_INLINE void tile(const call *c, int64_t begin, int64_t end, const int64_t *
     products p;
     for (int i = 0; i < KAON_PARTS; i++)
       for (int g = 0; g < group; g++) p[i][g][0] = p[i][g][1] = v_set(0);
-    if (csr && plain)
+    if (csr && plain) {
       rows_products(c, block, skip, group, reals, half, 1, beyond, p);
-    else if (csr)
+    } else if (csr) {
       rows_products(c, block, skip, group, reals, half, 0, beyond, p);
-    else if (plain)
-      block_products(c, block, skip, group, reals, half, 1, beyond, p);
-    else
-      block_products(c, block, skip, group, reals, half, 0, beyond, p);
-    finish_block(c, block, skip, group, reals, half, p, sum != NULL ? sums : NULL);
+    } else {
+      const lines l = lines_of(c->m, block);
+      const int64_t e = plain ? add_runs(c, &l, skip, group, reals, half, 1, p)
+                              : add_runs(c, &l, skip, group, reals, half, 0, p);
+      if (e < l.end) {
+        products q;
+        copy_sums(q, p, group, reals);
+        rest(c, &l, e, skip, q);
+        copy_sums(p, q, group, reals);
+      }
+    }
+    finish_block(c, block, skip, group, reals, half, p, sum != NULL, sums);
   }
   for (int g = 0; g < group && sum != NULL; g++) {
     sum[g][0] += w_sum(sums[g].norm);
@@ -259,10 +298,17 @@ KAON_INLINE void tile(const call *c, int64_t begin, int64_t end, const int64_t *
 /* One compiled text for each kind of matrix and size of group. */
 typedef void tile_function(const call *c, int64_t begin, int64_t end, const int64_t *skip,
                            double *const *sum);
-#define TILE_FUNCTION(name, group, reals, half, beyond, csr)                       \
-  static void name(const call *c, int64_t begin, int64_t end, const int64_t *skip, \
-                   double *const *sum) {                                           \
-    tile(c, begin, end, skip, sum, group, reals, half, beyond, csr);               \
+#define TILE_FUNCTION(name, group, reals, half, beyond, csr)                                   \
+  static __attribute__((noinline)) void name##_rest(const call *c, const lines *l, int64_t e,  \
+                                                    const int64_t *skip, products sum) {       \
+    if (reals == 1 && group == 1 && c->nrhs == 1)                                              \
+      add_rest(c, l, e, skip, group, reals, half, 1, beyond, sum);                             \
+    else                                                                                       \
+      add_rest(c, l, e, skip, group, reals, half, 0, beyond, sum);                             \
+  }                                                                                            \
+  static void name(const call *c, int64_t begin, int64_t end, const int64_t *skip,             \
+                   double *const *sum) {                                                       \
+    tile(c, begin, end, skip, sum, group, reals, half, beyond, csr, csr ? NULL : name##_rest); \
   }
 #define TILES(kind, reals, half)                                                               \
   TILE_FUNCTION(kind##_one, 1, reals, half, 0, 0)                                              \
