@@ -23,6 +23,10 @@ A time in a row of relaxation that has `seconds_min` is the median of its `sampl
 Above each table stand the device, the commit and the commands that made its rows; the file holds all digits. Of rows with the same parameters those of the newest
 file count. `kaon bench` writes rows and draws nothing: `make performance` makes tables and plots from `bench/results` (with gnuplot); the same rows
 as CSV: `--csv FILE`, and every iteration of the histories: `--histories FILE.csv` (async, faults).
+
+Of the papers on Krylov methods the tables are in [performance.md](performance.md), a section a file: **B**, Aliaga, Davidovic, Perez, Quintana-Orti, *Harnessing CUDA Dynamic Parallelism for the Solution of Sparse Linear Systems*: Table 2 under
+`regimes-large`, its other matrices under `regimes` and `regimes-fv` (`kaon bench regimes`). **D**, Platonov and Monakov on overlapping communication and computation in iterative methods on GPUs: its two tables and the delays of sums under
+`pipelined` (`kaon bench pipelined`), transports under `ranks-transports`.
 """
 
 BUSY = "Measured on two cores that other work shared, so **counts are to be trusted here and times are not**.\n"
