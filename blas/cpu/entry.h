@@ -64,7 +64,7 @@ KAON_INLINE void update_unit(const kaon_update_args *args, stretch at, const int
 #endif
   for (int j = 0;; j++) {
     update_components(u, c, shape->ncomp, reads, writes, f);
-    if (j + 1 == at.blocks) break;
+    if (stretch_ends(at, j)) break;
     for (int i = 0; i < OPERANDS; i++)
       if ((reads | writes) >> i & 1)
         unit_step(&u[i], shape, i != shared ? shape->nrhs : args->shared > 1 ? args->shared : 1);

@@ -67,7 +67,7 @@ static double unit_weighted(const kaon_update_args *args, int d, int v, stretch 
         even = odd;
         odd = longer;
       }
-    if (j + 1 == at.blocks) break;
+    if (stretch_ends(at, j)) break;
     unit_step(&ud, s, args->shared > 1 ? args->shared : 1);
     unit_step(&uv, s, s->nrhs);
   }

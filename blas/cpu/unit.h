@@ -60,6 +60,11 @@ static inline stretch stretch_of(const kaon_shape *s, int64_t block, int64_t end
   return (stretch){block, column, (int)(left < most ? left : most)};
 }
 
+/* Block j is the last one of a stretch: known when half is compiled. */
+static inline int stretch_ends(stretch at, int j) {
+  return KAON_HALF || j + 1 == at.blocks;
+}
+
 /* Unit `at` of an operand, in units of one column and block. */
 KAON_INLINE unit unit_number(const kaon_update_args *args, int operand, int64_t at) {
   const kaon_shape *s = &args->shape;
@@ -161,7 +166,7 @@ static inline double unit_norm(const kaon_update_args *args, int a, stretch at) 
   unit u = unit_at(args, a, at.block, at.column);
   accumulator even = sum_zero(), odd = sum_zero();
   const int last = args->shape.ncomp * KAON_W;
-  for (int j = 0; j < at.blocks; j++) {
+  for (int j = 0;; j++) {
     int i = 0;
     for (; i + KAON_VL < last; i += 2 * KAON_VL) {
       const factor x = sum_load(&u, i), y = sum_load(&u, i + KAON_VL);
@@ -173,7 +178,8 @@ static inline double unit_norm(const kaon_update_args *args, int a, stretch at) 
       even = odd;
       odd = longer;
     }
-    if (j + 1 < at.blocks) unit_step(&u, &args->shape, args->shape.nrhs);
+    if (stretch_ends(at, j)) break;
+    unit_step(&u, &args->shape, args->shape.nrhs);
   }
   return sum_total(even, odd, &u, &u);
 }
@@ -244,7 +250,7 @@ KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int gr
   dots_zero(s, group);
   for (int j = 0;; j++) {
     units_products(ux, group, &uy, shape->ncomp, s);
-    if (j + 1 == at.blocks) break;
+    if (stretch_ends(at, j)) break;
     unit_step(&uy, shape, shape->nrhs);
     for (int o = 0; o < group; o++) unit_step(&ux[o], shape, shape->nrhs);
   }

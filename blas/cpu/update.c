@@ -97,13 +97,14 @@ static void fill(stored *to, const stored *from, int ncomp, int stream) {
 KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                             int64_t end, const int copied, double *partial) {
   EACH_STRETCH(args, begin, end) {
-    for (int j = 0; j < at.blocks; j++) {
+    for (int j = 0;; j++) {
       const unit from = unit_at(args, 0, block + j, at.column);
       const unit to = unit_at(args, copied, block + j, at.column);
       fill(to.data, copied ? from.data : NULL, args->shape.ncomp, launch->stream_stores);
 #if KAON_HALF
       v_store_real(to.scale, copied ? v_load_real(from.scale) : v_set(0));
 #endif
+      if (stretch_ends(at, j)) break;
     }
     if (copied && partial != NULL) unit_sum(args, 0, 0, 0, at, partial + 2 * at.column);
   }
@@ -156,7 +157,7 @@ KAON_INLINE void accumulate(const kaon_update_args *args, int first, stretch at,
     if (k < s->ncomp)
       for (int part = 0; part < KAON_PARTS; part++)
         accumulate_pair(x, c, target, k * KAON_W + part * KAON_VL, 0, group);
-    if (j + 1 == at.blocks) return;
+    if (stretch_ends(at, j)) return;
     for (int o = 0; o < group; o++) unit_step(&x[o], s, s->nrhs);
     target += (int64_t)s->nrhs * s->ncomp * KAON_W;
   }
