@@ -18,7 +18,8 @@ typedef struct run {
   uint32_t lanes;
 } run;
 
-/* A block's lines before they are stored; the first `runs` are runs, by column. */
+/* A block's lines before they are stored; the first `runs` are runs, by column, then those of
+ * padding alone. */
 typedef struct block_lines {
   int32_t *column; /* [line][lane] */
   run *run;        /* [line] */
@@ -83,10 +84,8 @@ static int64_t find_runs(const work *w, int64_t first, int64_t places, run *runs
   for (int l = 0; l < w->width; l++)
     padding[l] = places - (a->start[first + l + 1] - a->start[first + l]);
   const int count = find_candidates(w, first, runs);
-  uint32_t kept[KAON_MAX_WIDTH + 1] = {0}; /* candidates of so many lanes there may be */
-  for (int i = 0; i < count; i++) kept[number_of(runs[i].lanes)]++;
   for (int lanes = w->width; lanes >= 2; lanes--)
-    for (int i = 0; i < count && kept[lanes] > 0; i++)
+    for (int i = 0; i < count; i++)
       if (number_of(runs[i].lanes) == lanes && !give_padding(w->width, runs[i].lanes, padding))
         runs[i].lanes = 0;
   for (int i = 0; i < count; i++)

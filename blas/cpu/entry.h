@@ -76,13 +76,13 @@ KAON_INLINE void update_unit(const kaon_update_args *args, stretch at, const int
 #endif
 }
 
-static inline void unit_dot(const kaon_update_args *args, int x, int y, stretch at, double *sum) {
+KAON_INLINE void unit_dot(const kaon_update_args *args, int x, int y, stretch at, double *sum) {
   unit_dots(args, x, 1, y, at, sum);
 }
 
 /* Adds (a, b) of a stretch to slot s of `partial` if it is wanted; a == b: the norm. */
-static inline void unit_sum(const kaon_update_args *args, int s, int a, int b, stretch at,
-                            double *partial) {
+KAON_INLINE void unit_sum(const kaon_update_args *args, int s, int a, int b, stretch at,
+                          double *partial) {
   if (args->sum.slot[s] == KAON_NO_SLOT || args->v[a].data == NULL) return;
   if (a == b)
     partial[2 * s] += unit_norm(args, a, at);
@@ -90,13 +90,28 @@ static inline void unit_sum(const kaon_update_args *args, int s, int a, int b, s
     unit_dot(args, a, b, at, partial + 2 * s);
 }
 
-/* All stretches of open columns in blocks [begin, end), as `at`, those of a stretch's columns one
- * after another. */
-#define EACH_STRETCH(args, begin, end)                                                           \
-  for (int64_t block = begin; block < (end); block += stretch_most(&(args)->shape))              \
-    for (stretch at = stretch_of(&(args)->shape, block, end, 0); at.column < (args)->shape.nrhs; \
-         at.column++)                                                                            \
-      if (kaon_gate_open(&(args)->gate, at.column))
+/* The statements for all stretches of open columns in blocks [begin, end), as `at`, those of a
+ * stretch's columns one after another. Stretches of one block have a text of their own, in which
+ * loops over blocks are known to be none. */
+#define EACH_STRETCH(args, begin, end, ...)                                   \
+  do {                                                                        \
+    const kaon_shape *const each = &(args)->shape;                            \
+    if (stretch_most(each) == 1) {                                            \
+      for (int64_t block = begin; block < (end); block++)                     \
+        for (int k = 0; k < each->nrhs; k++) {                                \
+          const stretch at = {block, k, 1};                                   \
+          if (!kaon_gate_open(&(args)->gate, k)) continue;                    \
+          __VA_ARGS__                                                         \
+        }                                                                     \
+    } else {                                                                  \
+      for (int64_t block = begin; block < (end); block += stretch_most(each)) \
+        for (int k = 0; k < each->nrhs; k++) {                                \
+          const stretch at = stretch_of(each, block, end, k);                 \
+          if (!kaon_gate_open(&(args)->gate, k)) continue;                    \
+          __VA_ARGS__                                                         \
+        }                                                                     \
+    }                                                                         \
+  } while (0)
 
 /* Chunks are of whole runs of blocks: one block where it has many components, else as many as make
  * it about as long as one of spinors, so that a chunk of a matrix' vector is worth its sums. */

@@ -22,10 +22,10 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
   static void entry##_##kind##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
                                      int64_t begin, int64_t end, double *partial) {           \
     (void)launch;                                                                             \
-    EACH_STRETCH(args, begin, end) {                                                          \
+    EACH_STRETCH(args, begin, end, {                                                          \
       update_unit(args, at, shared, reads, writes, ncoefficients, entry##_##kind);            \
       if (partial != NULL) entry##_sums(args, at, partial + 2 * nslots * at.column);          \
-    }                                                                                         \
+    });                                                                                       \
   }
 
 #define FINISH(nslots)                                                                           \
@@ -74,59 +74,59 @@ static double unit_weighted(const kaon_update_args *args, int d, int v, stretch 
   return sum_total(even, odd, &ud, &uv);
 }
 
-static void scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 1, 1, at, partial);
   unit_sum(args, 1, 3, 1, at, partial);
 }
 
-static void residual_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void residual_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 1, 1, at, partial);
   unit_sum(args, 1, 1, 2, at, partial);
 }
 
-static void shifted_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void shifted_sums(const kaon_update_args *args, stretch at, double *partial) {
   (void)args, (void)at, (void)partial;
 }
 
-static void pipepcg_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipepcg_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 4, 4, at, partial);
   unit_sum(args, 1, 4, 9, at, partial);
   unit_sum(args, 2, 2, 9, at, partial);
 }
 
-static void pipecg_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipecg_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 4, 4, at, partial);
   if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 4, at);
   unit_sum(args, 2, 8, 4, at, partial);
 }
 
-static void groppcg_direction_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void groppcg_direction_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 1, 3, at, partial);
 }
 
-static void groppcg_residual_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void groppcg_residual_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 3, 3, at, partial);
   unit_sum(args, 1, 3, 5, at, partial);
 }
 
-static void chrongear_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void chrongear_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 5, 5, at, partial);
   unit_sum(args, 1, 3, 1, at, partial);
 }
 
-static void chrongear_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void chrongear_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 2, 2, at, partial);
   unit_sum(args, 1, 5, 1, at, partial);
   unit_sum(args, 2, 3, 1, at, partial);
   unit_sum(args, 3, 2, 5, at, partial);
 }
 
-static void rbicgstab_half_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void rbicgstab_half_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 3, 3, at, partial);
   unit_sum(args, 1, 4, 3, at, partial);
 }
 
-static void rbicgstab_end_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void rbicgstab_end_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 4, 4, at, partial);
 }
 

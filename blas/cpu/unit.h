@@ -50,9 +50,11 @@ static inline int unit_team(const kaon_launch *launch, const kaon_shape *s) {
 }
 
 /* Blocks of a stretch, and of one that begins at `block` and ends before `end`: a function of the
- * shape alone. In half each unit is rounded by itself. */
+ * shape alone. In half each unit is rounded by itself; and of more than two columns a stretch of
+ * each would stride over the others', which is slower beyond the cache (262144 rows, 8 columns: two
+ * to three times), so there a column's sums have other bits than alone. */
 static inline int stretch_most(const kaon_shape *s) {
-  return KAON_HALF || s->ncomp > 2 || s->ncomp < 1 ? 1 : 16 / s->ncomp;
+  return KAON_HALF || s->nrhs > 2 || s->ncomp > 2 || s->ncomp < 1 ? 1 : 16 / s->ncomp;
 }
 
 static inline stretch stretch_of(const kaon_shape *s, int64_t block, int64_t end, int column) {
@@ -162,7 +164,7 @@ KAON_INLINE double sum_total(accumulator a, accumulator b, const unit *x, const 
 #endif
 
 /* sum |a|^2 over a stretch; the two accumulators take turns. */
-static inline double unit_norm(const kaon_update_args *args, int a, stretch at) {
+KAON_INLINE double unit_norm(const kaon_update_args *args, int a, stretch at) {
   unit u = unit_at(args, a, at.block, at.column);
   accumulator even = sum_zero(), odd = sum_zero();
   const int last = args->shape.ncomp * KAON_W;

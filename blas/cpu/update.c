@@ -21,12 +21,12 @@ enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
   static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,          \
                             int64_t begin, int64_t end, double *partial) {                    \
     (void)launch;                                                                             \
-    EACH_STRETCH(args, begin, end) {                                                          \
+    EACH_STRETCH(args, begin, end, {                                                          \
       update_unit(args, at, -1, reads, writes, ncoefficients, kaon_update_##entry);           \
       if (partial == NULL) continue;                                                          \
       unit_sum(args, 0, norm, norm, at, partial + 4 * at.column);                             \
       if (dot >= 0) unit_sum(args, 1, dot >= 0 ? dot : 0, norm, at, partial + 4 * at.column); \
-    }                                                                                         \
+    });                                                                                       \
   }                                                                                           \
   ENTRY(entry, 2)
 
@@ -38,19 +38,20 @@ UPDATE_ENTRY(axpy_xpay, 7, 6, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_direction, 7, 2, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_solution, 15, 10, 3, 1, 4)
 
-static void pipecg_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipecg_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 4, 4, at, partial);
   unit_sum(args, 1, 4, 2, at, partial);
 }
 
-static void pipecgnr_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipecgnr_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 2, 2, at, partial);
   unit_sum(args, 1, 2, 1, at, partial);
   unit_sum(args, 2, 3, 1, at, partial);
   unit_sum(args, 3, 3, 2, at, partial);
 }
 
-static void pipebicgstab_direction_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipebicgstab_direction_sums(const kaon_update_args *args, stretch at,
+                                             double *partial) {
   unit_sum(args, 0, 0, 1, at, partial);
   unit_sum(args, 1, 1, 1, at, partial);
   if (args->sum.slot[1] != KAON_NO_SLOT) partial[3] += unit_norm(args, 0, at);
@@ -58,7 +59,8 @@ static void pipebicgstab_direction_sums(const kaon_update_args *args, stretch at
   unit_sum(args, 3, 7, 5, at, partial);
 }
 
-static void pipebicgstab_solution_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipebicgstab_solution_sums(const kaon_update_args *args, stretch at,
+                                            double *partial) {
   unit_sum(args, 0, 1, 1, at, partial);
   unit_sum(args, 1, 6, 1, at, partial);
   unit_sum(args, 2, 6, 2, at, partial);
@@ -69,10 +71,10 @@ static void pipebicgstab_solution_sums(const kaon_update_args *args, stretch at,
   static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
                             int64_t begin, int64_t end, double *partial) {           \
     (void)launch;                                                                    \
-    EACH_STRETCH(args, begin, end) {                                                 \
+    EACH_STRETCH(args, begin, end, {                                                 \
       update_unit(args, at, -1, reads, writes, ncoefficients, kaon_update_##entry);  \
       if (partial != NULL) entry##_sums(args, at, partial + 2 * nslots * at.column); \
-    }                                                                                \
+    });                                                                              \
   }                                                                                  \
   ENTRY(entry, nslots)
 
@@ -94,31 +96,32 @@ static void fill(stored *to, const stored *from, int ncomp, int stream) {
   }
 }
 
-KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
-                            int64_t end, const int copied, double *partial) {
-  EACH_STRETCH(args, begin, end) {
-    for (int j = 0;; j++) {
-      const unit from = unit_at(args, 0, block + j, at.column);
-      const unit to = unit_at(args, copied, block + j, at.column);
-      fill(to.data, copied ? from.data : NULL, args->shape.ncomp, launch->stream_stores);
+KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *args, stretch at,
+                            const int copied) {
+  for (int j = 0;; j++) {
+    const unit from = unit_at(args, 0, at.block + j, at.column);
+    const unit to = unit_at(args, copied, at.block + j, at.column);
+    fill(to.data, copied ? from.data : NULL, args->shape.ncomp, launch->stream_stores);
 #if KAON_HALF
-      v_store_real(to.scale, copied ? v_load_real(from.scale) : v_set(0));
+    v_store_real(to.scale, copied ? v_load_real(from.scale) : v_set(0));
 #endif
-      if (stretch_ends(at, j)) break;
-    }
-    if (copied && partial != NULL) unit_sum(args, 0, 0, 0, at, partial + 2 * at.column);
+    if (stretch_ends(at, j)) return;
   }
 }
 
 static void zero_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                        int64_t end, double *partial) {
-  fill_units(launch, args, begin, end, 0, partial);
+  (void)partial;
+  EACH_STRETCH(args, begin, end, { fill_units(launch, args, at, 0); });
 }
 
 /* The norm is taken from the source, which has the same bits and is in the cache. */
 static void copy_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                        int64_t end, double *partial) {
-  fill_units(launch, args, begin, end, 1, partial);
+  EACH_STRETCH(args, begin, end, {
+    fill_units(launch, args, at, 1);
+    if (partial != NULL) unit_sum(args, 0, 0, 0, at, partial + 2 * at.column);
+  });
 }
 
 ENTRY(zero, 0)
@@ -185,10 +188,10 @@ static void multi_axpy_unit(const kaon_update_args *args, stretch at) {
 static void multi_axpy_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                              int64_t end, double *partial) {
   (void)launch;
-  EACH_STRETCH(args, begin, end) {
+  EACH_STRETCH(args, begin, end, {
     multi_axpy_unit(args, at);
     if (partial != NULL) unit_sum(args, 0, args->n, args->n, at, partial + 2 * at.column);
-  }
+  });
 }
 
 ENTRY(multi_axpy, 1)
@@ -197,11 +200,11 @@ static void dot_chunk(const kaon_launch *launch, const kaon_update_args *args, i
                       int64_t end, double *partial) {
   (void)launch;
   if (partial == NULL) return;
-  EACH_STRETCH(args, begin, end) {
+  EACH_STRETCH(args, begin, end, {
     unit_sum(args, 0, 0, 1, at, partial + 6 * at.column);
     unit_sum(args, 1, 0, 0, at, partial + 6 * at.column);
     unit_sum(args, 2, 1, 1, at, partial + 6 * at.column);
-  }
+  });
 }
 
 ENTRY(dot, 3)
@@ -212,13 +215,13 @@ static void multi_dot_chunk(const kaon_launch *launch, const kaon_update_args *a
   (void)launch;
   const int n = args->n, stride = 2 * (n + 1);
   if (partial == NULL) return;
-  EACH_STRETCH(args, begin, end) {
+  EACH_STRETCH(args, begin, end, {
     double *sum = partial + stride * at.column;
     int i = 0;
     for (; i + DOT_GROUP <= n; i += DOT_GROUP) unit_dots(args, i, DOT_GROUP, n, at, sum + 2 * i);
     for (; i < n; i++) unit_dot(args, i, n, at, sum + 2 * i);
     if (args->sum.slot[1] != KAON_NO_SLOT) sum[2 * n] += unit_norm(args, n, at);
-  }
+  });
 }
 
 static void multi_dot(const kaon_launch *launch, const kaon_update_args *args) {

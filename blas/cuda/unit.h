@@ -39,9 +39,11 @@ enum { LISTED_CHUNKS = 1056 };
  * does not touch the bits, and a tuning may choose it. */
 static inline int chunks_of(const kaon_launch *launch, int64_t work, int values) {
   const int64_t most = (work + KAON_THREADS - 1) / KAON_THREADS;
-  if (values == 0 && launch->list != NULL && most > LISTED_CHUNKS) return LISTED_CHUNKS;
-  if (values > 0 || launch->tuned.blocks == 0 || most == 0) return kaon_cuda_chunks(work, values);
-  return (int)(most < launch->tuned.blocks ? most : launch->tuned.blocks);
+  int chunks = kaon_cuda_chunks(work, values);
+  if (values > 0) return chunks;
+  if (launch->tuned.blocks > 0 && most > 0)
+    chunks = (int)(most < launch->tuned.blocks ? most : launch->tuned.blocks);
+  return launch->list != NULL && chunks > LISTED_CHUNKS ? LISTED_CHUNKS : chunks;
 }
 
 static __device__ __forceinline__ vcomplex coefficient_of(const kaon_column_state *state, int slot,

@@ -26,8 +26,8 @@ static const double brief_seconds = 300e-6, word_seconds = 1e-3;
 /* A host that polls looks after its transport so often, one that sleeps after each of its naps. */
 static const double watch_seconds = 1e-3;
 
-/* BLOCKING asks between naps for so long before it sleeps in the driver, which costs the processor
- * some 100 us however soon the end comes. */
+/* BLOCKING asks (for an event, or behind the naps for a word) between naps for so long before it
+ * sleeps in the driver, which costs the processor some 100 us however soon the end comes. */
 static const double nap_seconds = 100e-6, shortest_nap = 20e-6, longest_nap = 1e-3;
 
 unsigned long kaon_cuda_timer_slack(unsigned long wanted) {
@@ -50,8 +50,10 @@ void kaon_cuda_timer_slack_back(unsigned long before) {
 }
 
 /* A word is looked for so long before it is usually there, in naps so long or a part of what has
- * passed; no longer than so much, or twice what is usual. */
+ * passed; no longer than so much, or twice what is usual; not at all where it usually takes half
+ * of the last. */
 static const double word_lead = 25e-6, word_nap = 10e-6, word_part = 1. / 32, word_most = 1e-3;
+static const double word_longest = 20e-3;
 
 static double seconds_now(void) {
   struct timespec t;
@@ -145,27 +147,31 @@ static kaon_status doze(const kaon_context *ctx, aim at, cudaError_t *answer) {
   return status;
 }
 
-/* What is usual falls to a quarter where a nap that was to end just before was too long, and rises
- * by a quarter of what was missing: sleeping too long costs more than another nap. */
+/* What is usual falls to a quarter where a nap that was to end just before was too long, else
+ * follows by a quarter: sleeping too long costs more than another nap. */
+static void learn_usual(double *usual, double waited, int early) {
+  *usual += early ? -*usual * 3 / 4 : (fmin(waited, word_longest) - *usual) / 4;
+}
+
+/* Waits that are usually longer than naps are good for are left to `doze`. */
 static void doze_for_word(const kaon_context *ctx, aim at, cudaError_t *answer) {
   double *usual = &kaon_cuda_machine_of(ctx)->usual_wait, waited = 0;
   const double begin = seconds_now(), most = fmax(word_most, 2 * *usual);
   const unsigned long slack = kaon_cuda_timer_slack(1);
   int early = 0, naps = 0;
   *answer = glance(at);
-  while (*answer == cudaErrorNotReady && waited < most) {
+  while (*answer == cudaErrorNotReady && waited < most && *usual < word_longest / 2) {
     const double left = *usual - word_lead - waited;
     const double wanted = fmax(fmax(left, word_nap), word_part * waited);
-    const struct timespec nap = {0, (long)(1e9 * fmin(wanted, longest_nap))};
+    const struct timespec nap = {0, (long)(1e9 * wanted)};
     nanosleep(&nap, NULL);
     *answer = glance(at);
     waited = seconds_now() - begin;
-    early = left > word_nap && left <= longest_nap && *answer == cudaSuccess;
+    early = left > word_nap && *answer == cudaSuccess;
     naps++;
   }
   kaon_cuda_timer_slack_back(slack);
-  if (*answer == cudaErrorNotReady) return;
-  *usual += early ? -*usual * 3 / 4 : naps > 0 ? (waited - *usual) / 4 : 0;
+  if (*answer != cudaErrorNotReady && naps > 0) learn_usual(usual, waited, early);
 }
 
 static kaon_status wait_for(const kaon_context *ctx, aim at, double brief, const char *what) {
@@ -174,9 +180,13 @@ static kaon_status wait_for(const kaon_context *ctx, aim at, double brief, const
   if (sync == KAON_SYNC_POLLING) brief = 1e300;
   if (sync == KAON_SYNC_BLOCKING) brief = 0;
   kaon_status status = brief > 0 ? spin(ctx, at, brief, &answer) : KAON_OK;
-  if (sync == KAON_SYNC_BLOCKING && at.word != NULL && !watched(ctx))
-    doze_for_word(ctx, at, &answer);
-  if (status == KAON_OK && answer == cudaErrorNotReady) status = doze(ctx, at, &answer);
+  const int naps = sync == KAON_SYNC_BLOCKING && at.word != NULL && !watched(ctx);
+  const double begin = naps ? seconds_now() : 0;
+  if (naps) doze_for_word(ctx, at, &answer);
+  if (status == KAON_OK && answer == cudaErrorNotReady) {
+    status = doze(ctx, at, &answer);
+    if (naps) learn_usual(&kaon_cuda_machine_of(ctx)->usual_wait, seconds_now() - begin, 0);
+  }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
   if (status == KAON_OK) status = kaon_cuda_check(ctx, answer, what);
   if (status == KAON_OK && at.word != NULL && !is_written(at))

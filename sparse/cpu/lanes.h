@@ -48,18 +48,17 @@ KAON_INLINE vreal v_load_loose(const real *p) {
   typedef real loose __attribute__((vector_size(sizeof(real) * KAON_VL), aligned(sizeof(real))));
   return *(const loose *)p;
 }
-/* a in those lanes whose bits are set, else 0; most often all are. */
+/* a in those lanes whose bits are set, else 0. */
 KAON_INLINE vreal v_only(vreal a, uint32_t lanes) {
 #if defined(KAON_ISA_AVX512) && defined(KAON_PREC_DOUBLE)
   return _mm512_maskz_mov_pd((__mmask8)lanes, a);
 #elif defined(KAON_ISA_AVX512)
   return _mm512_maskz_mov_ps((__mmask16)lanes, a);
 #else
-  const uint32_t all = UINT32_MAX >> (32 - KAON_VL);
-  if ((lanes & all) == all) return a;
-  for (int l = 0; l < KAON_VL; l++)
-    if ((lanes >> l & 1) == 0) a[l] = 0;
-  return a;
+  vint bit;
+  for (int l = 0; l < KAON_VL; l++) bit[l] = 1 << l;
+  const vint all = (vint){0} + (int32_t)(lanes & (UINT32_MAX >> (32 - KAON_VL)));
+  return (vreal)((vint)a & ((all & bit) == bit));
 #endif
 }
 KAON_INLINE vreal v_gather(const real *x, vindex i) {

@@ -111,6 +111,33 @@ KAON_INLINE void add_rest(const call *c, const lines *l, int64_t e, const int64_
 #undef REST
 }
 
+/* sum += a run, line e, times x; cut: only the lanes `in` have an entry. */
+KAON_INLINE void add_run(const source *x_of, const void *values, int64_t e, int64_t column,
+                         uint32_t in, const int64_t *skip, const int group, const int reals,
+                         const int half, const int plain, const int cut, products sum) {
+  for (int p = 0; p < KAON_PARTS; p++) {
+    const int64_t at = e * KAON_W * reals + p * KAON_VL;
+    const vreal re = value_at(values, at, half);
+    const vreal im = reals == 2 ? value_at(values, at + KAON_W, half) : re;
+    for (int g = 0; g < group; g++) {
+      vreal x[2];
+      for (int i = 0; i < reals; i++) {
+        x[i] = source_run(x_of, column + p * KAON_VL, skip[g] + i * KAON_W, plain);
+        if (cut) x[i] = v_only(x[i], in >> (p * KAON_VL));
+      }
+      add_product(sum[p][g], re, im, x[0], reals == 2 ? x[1] : x[0], reals);
+    }
+  }
+}
+
+/* All lanes; and whether a load may mask some at no cost. */
+#define WHOLE (UINT32_MAX >> (32 - KAON_W))
+#if defined(KAON_ISA_AVX512)
+enum { MASKS_ARE_FREE = 1 };
+#else
+enum { MASKS_ARE_FREE = 0 };
+#endif
+
 /* The runs, which come first; the line behind them. All pointers are read before the loop: in cache
  * a product is bound by how many loads a line takes. */
 KAON_INLINE int64_t add_runs(const call *c, const lines *l, const int64_t *skip, const int group,
@@ -126,19 +153,10 @@ KAON_INLINE int64_t add_runs(const call *c, const lines *l, const int64_t *skip,
   int64_t e = l->begin;
   for (; e < end && run[e] >= none; e++) {
     const int64_t column = from + run[e];
-    const uint32_t lanes = in[e];
-    for (int p = 0; p < KAON_PARTS; p++) {
-      const int64_t at = e * KAON_W * reals + p * KAON_VL;
-      const vreal re = value_at(values, at, half),
-                  im = reals == 2 ? value_at(values, at + KAON_W, half) : re;
-      for (int g = 0; g < group; g++) {
-        vreal x[2];
-        for (int i = 0; i < reals; i++)
-          x[i] = v_only(source_run(&x_of, column + p * KAON_VL, skip[g] + i * KAON_W, plain),
-                        lanes >> (p * KAON_VL));
-        add_product(sum[p][g], re, im, x[0], reals == 2 ? x[1] : x[0], reals);
-      }
-    }
+    if (MASKS_ARE_FREE || in[e] != WHOLE)
+      add_run(&x_of, values, e, column, in[e], skip, group, reals, half, plain, 1, sum);
+    else
+      add_run(&x_of, values, e, column, WHOLE, skip, group, reals, half, plain, 0, sum);
   }
   return e;
 }
