@@ -52,6 +52,12 @@ kaon_status kaon_factors_create(const kaon_context *ctx, const kaon_csr *A,
                                 const kaon_factor_how *how, kaon_factors **factors,
                                 kaon_bad_pivot *where);
 
+/* S A S of A's own columns, the diagonal 1 + shift times, with scale[i] of S (room for A->rows
+ * numbers) 1 / sqrt|a_ii|, so that the diagonal is 1 + shift in size; 1 of a row without a diagonal
+ * entry, or with 0 there. Errors: MEMORY. */
+kaon_status kaon_unit_diagonal(const kaon_context *ctx, const kaon_csr *A, double shift,
+                               double *scale, kaon_csr **scaled);
+
 /* A^-1 ~ second first, two sparse matrices. */
 typedef struct kaon_inverse_factors {
   kaon_csr *first, *second;
