@@ -31,19 +31,19 @@ static void exchange_columns(int n, int reals, double *a, int j, int k) {
     }
 }
 
-/* to = to * keep + factor * from, entry by entry of a row. */
+/* to = to * keep + factor * from, entry by entry of a row; both are different rows. */
 static void combine(int n, int reals, double keep, const double *factor, const double *from,
                     double *to) {
+  if (reals == 1) {
+#pragma omp simd
+    for (int j = 0; j < n; j++) to[j] = keep * to[j] + factor[0] * from[j];
+    return;
+  }
+#pragma omp simd
   for (int j = 0; j < n; j++) {
-    const double *b = from + j * reals;
-    double *y = to + j * reals;
-    if (reals == 1) {
-      y[0] = keep * y[0] + factor[0] * b[0];
-    } else {
-      const double re = keep * y[0] + factor[0] * b[0] - factor[1] * b[1];
-      y[1] = keep * y[1] + factor[0] * b[1] + factor[1] * b[0];
-      y[0] = re;
-    }
+    const double re = from[2 * j], im = from[2 * j + 1];
+    to[2 * j] = keep * to[2 * j] + factor[0] * re - factor[1] * im;
+    to[2 * j + 1] = keep * to[2 * j + 1] + factor[0] * im + factor[1] * re;
   }
 }
 
