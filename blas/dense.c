@@ -1,10 +1,12 @@
-/* dense.c - inverses of small dense matrices. Gauss-Jordan elimination with row exchanges: for one
- * matrix of at most 32 rows it is as good as an LU factorisation and two triangular inversions (N.
- * Higham, Accuracy and Stability of Numerical Algorithms, SIAM 2002, 14.4), it is one text for real
- * and complex numbers, and its bits are those of this library on every machine. */
+/* dense.c - inverses and factors of small dense matrices. Gauss-Jordan elimination with row
+ * exchanges: for one matrix of at most 32 rows it is as good as an LU factorisation and two
+ * triangular inversions (N. Higham, Accuracy and Stability of Numerical Algorithms, SIAM
+ * 2002, 14.4), it is one text for real and complex numbers, and its bits are those of this library
+ * on every machine. */
 #include "blas/dense.h"
 
 #include <math.h>
+#include <stdint.h>
 
 static double size_of(const double *a, int reals) {
   return reals == 1 ? fabs(a[0]) : hypot(a[0], a[1]);
@@ -29,19 +31,19 @@ static void exchange_columns(int n, int reals, double *a, int j, int k) {
     }
 }
 
-/* to = to * keep + factor * from, entry by entry of a row. */
+/* to = to * keep + factor * from, entry by entry of a row; both are different rows. */
 static void combine(int n, int reals, double keep, const double *factor, const double *from,
                     double *to) {
+  if (reals == 1) {
+#pragma omp simd
+    for (int j = 0; j < n; j++) to[j] = keep * to[j] + factor[0] * from[j];
+    return;
+  }
+#pragma omp simd
   for (int j = 0; j < n; j++) {
-    const double *b = from + j * reals;
-    double *y = to + j * reals;
-    if (reals == 1) {
-      y[0] = keep * y[0] + factor[0] * b[0];
-    } else {
-      const double re = keep * y[0] + factor[0] * b[0] - factor[1] * b[1];
-      y[1] = keep * y[1] + factor[0] * b[1] + factor[1] * b[0];
-      y[0] = re;
-    }
+    const double re = from[2 * j], im = from[2 * j + 1];
+    to[2 * j] = keep * to[2 * j] + factor[0] * re - factor[1] * im;
+    to[2 * j + 1] = keep * to[2 * j + 1] + factor[0] * im + factor[1] * re;
   }
 }
 
@@ -94,5 +96,27 @@ int kaon_dense_invert(int n, int reals, double *a, double *pivot) {
     eliminate(n, reals, a, k);
   }
   for (int k = n - 1; k >= 0; k--) exchange_columns(n, reals, a, k, exchanged[k]);
+  return 0;
+}
+
+int kaon_dense_cholesky(int n, int reals, double *a, double smallest, double *pivot) {
+  const int64_t stride = (int64_t)n * reals;
+  for (int k = 0; k < n; k++) {
+    double *row = a + k * (stride + reals); /* from its diagonal on */
+    const double left = row[0];
+    if (!(left > smallest && left < INFINITY)) {
+      *pivot = left;
+      return k + 1;
+    }
+    const double root = sqrt(left);
+    for (int c = reals; c < (n - k) * reals; c++) row[c] /= root;
+    row[0] = root;
+    if (reals == 2) row[1] = 0;
+    for (int i = k + 1; i < n; i++) {
+      const double *entry = row + (i - k) * reals;
+      const double minus[2] = {-entry[0], reals == 2 ? entry[1] : 0};
+      combine(n - i, reals, 1, minus, entry, a + i * (stride + reals));
+    }
+  }
   return 0;
 }

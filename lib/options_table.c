@@ -104,6 +104,7 @@ static const kaon_field_name precond_kinds[] = {{"block-jacobi", KAON_PRECOND_BL
                                                 {"ic0", KAON_PRECOND_IC0},
                                                 {"ilu0", KAON_PRECOND_ILU0},
                                                 {"ainv", KAON_PRECOND_AINV},
+                                                {"fsai", KAON_PRECOND_FSAI},
                                                 {NULL, 0}};
 static const kaon_field_name precond_orders[] = {
     {"natural", KAON_PRECOND_NATURAL}, {"colour", KAON_PRECOND_COLOUR}, {NULL, 0}};
@@ -268,6 +269,7 @@ static const kaon_field precond_fields[] = {
     F(S, fill, KAON_FIELD_INT, 0, 0, 2147483647.0, "AINV: entries a direction; 0: no limit"),
     F(S, shift, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e6, "the diagonal counts 1 + shift times"),
     F(S, tries, KAON_FIELD_INT, 0, 0, 60, "doubled shifts after a breakdown"),
+    F(S, power, KAON_FIELD_INT, 1, 1, 8, "FSAI: of A, whose lower triangle's pattern is taken"),
     END};
 #undef S
 

@@ -260,38 +260,6 @@ static inline int conjugate(work *s, kaon_bad_pivot *where, int reals) {
   return DONE;
 }
 
-/* A's own columns, row i and column j divided by scale[i] scale[j], the diagonal 1 + shift times.
- */
-static kaon_status scaled(const kaon_context *ctx, const kaon_csr *A, double shift,
-                          const double *scale, kaon_csr **result) {
-  int64_t entries = 0, at = 0;
-  for (int64_t n = A->start[0]; n < A->start[A->rows]; n++) entries += A->column[n] < A->rows;
-  KAON_TRY(kaon_csr_create(ctx, A->rows, A->rows, A->reals, entries, result));
-  for (int64_t i = 0; i < A->rows; i++) {
-    for (int64_t n = A->start[i]; n < A->start[i + 1]; n++) {
-      const int64_t j = A->column[n];
-      if (j >= A->rows) continue;
-      const double factor = (j == i ? 1 + shift : 1) * scale[i] * scale[j];
-      (*result)->column[at] = A->column[n];
-      for (int c = 0; c < A->reals; c++)
-        (*result)->value[at * A->reals + c] = A->value[n * A->reals + c] * factor;
-      at++;
-    }
-    (*result)->start[i + 1] = at;
-  }
-  return KAON_OK;
-}
-
-/* 1 / sqrt|a_ii|; of a row without a diagonal entry 1. */
-static void find_scale(const kaon_csr *A, double *scale) {
-  for (int64_t i = 0; i < A->rows; i++) {
-    const int64_t n = kaon_csr_find(A, i, (int32_t)i);
-    const double size =
-        n < 0 ? 0 : kaon_number_size(kaon_number_at(A->value, n, A->reals), A->reals);
-    scale[i] = size > 0 ? 1 / sqrt(size) : 1;
-  }
-}
-
 /* The matrix whose row i is the conjugate of direction i, with A's scale undone: D^-1 or, of a
  * Hermitian matrix, D^-1/2 times the adjoint of the directions. divide = 0: without D. */
 static kaon_status adjoint(const kaon_context *ctx, const work *s, const family *f, int divide,
@@ -408,9 +376,8 @@ kaon_status kaon_ainv_create(const kaon_context *ctx, const kaon_csr *A, const k
   if (scale == NULL)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "ainv: %lld rows find no host memory",
                      (long long)A->rows);
-  find_scale(A, scale);
   kaon_csr *copy = NULL;
-  kaon_status status = scaled(ctx, A, how->shift, scale, &copy);
+  kaon_status status = kaon_unit_diagonal(ctx, A, how->shift, scale, &copy);
   if (status == KAON_OK) {
     work s = {.rows = A->rows, .reals = A->reals, .how = how, .A = copy};
     status = run(ctx, &s, scale, factors, where);

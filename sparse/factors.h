@@ -1,6 +1,6 @@
 /* factors.h - incomplete factors and approximate inverses of the rows of a square matrix, in host
  * memory. Columns beyond the rows (ghosts) are left out. All of it is done in the order of the rows
- * by one thread. Not collective. */
+ * by one thread, but kaon_fsai_create, whose rows do not need each other. Not collective. */
 #ifndef KAON_SPARSE_FACTORS_H
 #define KAON_SPARSE_FACTORS_H
 
@@ -52,6 +52,12 @@ kaon_status kaon_factors_create(const kaon_context *ctx, const kaon_csr *A,
                                 const kaon_factor_how *how, kaon_factors **factors,
                                 kaon_bad_pivot *where);
 
+/* S A S of A's own columns, the diagonal 1 + shift times, with scale[i] of S (room for A->rows
+ * numbers) 1 / sqrt|a_ii|, so that the diagonal is 1 + shift in size; 1 of a row without a diagonal
+ * entry, or with 0 there. Errors: MEMORY. */
+kaon_status kaon_unit_diagonal(const kaon_context *ctx, const kaon_csr *A, double shift,
+                               double *scale, kaon_csr **scaled);
+
 /* A^-1 ~ second first, two sparse matrices. */
 typedef struct kaon_inverse_factors {
   kaon_csr *first, *second;
@@ -72,6 +78,23 @@ typedef struct kaon_ainv_how {
   int fill;
 } kaon_ainv_how;
 kaon_status kaon_ainv_create(const kaon_context *ctx, const kaon_csr *A, const kaon_ainv_how *how,
+                             kaon_inverse_factors *factors, kaon_bad_pivot *where);
+
+/* Factorised sparse approximate inverse of a Hermitian positive definite A (values
+ * of its lower triangle alone count): K = G^H G, first = G = second^H, G on the lower triangle of
+ * the pattern of A^power, power >= 1, the diagonal included, where (G A)_ij = 0 but for i = j and
+ * (G A G^H)_ii = 1. Such a G has the smallest |1 - G L|_F there, A = L L^H, but for the rows'
+ * scale; every row has a small dense system of its own. By `threads` threads (>= 1), on which no
+ * bit depends. Of a positive definite A no system breaks down but by rounding. shift as above.
+ * Sources: Kolotilina, Yeremin, SIAM J. Matrix Anal. Appl. 14 (1993) 45. Errors: ARGUMENT (fewer
+ * columns than rows, power, threads), SINGULAR (the first row whose system is not positive
+ * definite, and the pivot met in it, A scaled to a diagonal of 1), MEMORY (also where dense systems
+ * cannot fit). */
+typedef struct kaon_fsai_how {
+  double shift;
+  int power, threads;
+} kaon_fsai_how;
+kaon_status kaon_fsai_create(const kaon_context *ctx, const kaon_csr *A, const kaon_fsai_how *how,
                              kaon_inverse_factors *factors, kaon_bad_pivot *where);
 
 /* The inverses of A's diagonal blocks of `block` consecutive rows (the last one may be shorter), as

@@ -183,15 +183,24 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Kinds that are for Hermitian matrices, and those that do for others what they do. */
+static const struct {
+  kaon_precond_kind kind;
+  const char *name, *other;
+} hermitian[] = {{KAON_PRECOND_DIC, "dic", "dilu"},
+                 {KAON_PRECOND_IC0, "ic0", "ilu0"},
+                 {KAON_PRECOND_FSAI, "fsai", "ainv"}};
+
 static kaon_status check_options(const kaon_matrix *matrix, const kaon_precond_options *o) {
   const kaon_precision vectors = o->precision == KAON_HALF ? KAON_SINGLE : o->precision;
   if (kaon_options_check(KAON_OPTIONS_PRECOND, o) != KAON_OK)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
-  if ((o->kind == KAON_PRECOND_DIC || o->kind == KAON_PRECOND_IC0) && !matrix->hermitian)
-    return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
-                     "preconditioner: %s is for Hermitian matrices, but A and A^H differ; take %s",
-                     o->kind == KAON_PRECOND_DIC ? "dic" : "ic0",
-                     o->kind == KAON_PRECOND_DIC ? "dilu" : "ilu0");
+  for (size_t i = 0; i < sizeof hermitian / sizeof *hermitian && !matrix->hermitian; i++)
+    if (o->kind == hermitian[i].kind)
+      return kaon_fail(
+          matrix->ctx, KAON_ERR_ARGUMENT,
+          "preconditioner: %s is for Hermitian matrices, but A and A^H differ; take %s",
+          hermitian[i].name, hermitian[i].other);
   if (matrix->ctx->backend->sparse[vectors] == NULL)
     return kaon_fail(matrix->ctx, KAON_ERR_NOT_BUILT,
                      "preconditioner: backend %s %s has no sparse kernels in precision %d (0 "

@@ -23,8 +23,8 @@ typedef struct workshop {
   kaon_csr *blocks;
 } workshop;
 
-static const char *const names[] = {"block jacobi", "dic", "dilu", "ssor",
-                                    "gauss-seidel", "ic0", "ilu0", "ainv"};
+static const char *const names[] = {"block jacobi", "dic",  "dilu", "ssor", "gauss-seidel",
+                                    "ic0",          "ilu0", "ainv", "fsai"};
 
 /* ---- order ---- */
 
@@ -44,11 +44,14 @@ static kaon_status factorise(workshop *w, double shift, kaon_bad_pivot *bad) {
   const int hermitian = w->self->hermitian;
   kaon_factor_how how = {KAON_FACTOR_LU0, hermitian, shift, o->omega};
   const kaon_ainv_how ainv = {hermitian, shift, o->drop, o->fill};
+  const kaon_fsai_how fsai = {shift, o->power, w->ctx->threads};
   switch (o->kind) {
     case KAON_PRECOND_BLOCK_JACOBI:
       return kaon_block_inverses(w->ctx, w->way.rows, o->block, hermitian, shift, &w->blocks, bad);
     case KAON_PRECOND_AINV:
       return kaon_ainv_create(w->ctx, w->way.rows, &ainv, &w->inverse, bad);
+    case KAON_PRECOND_FSAI:
+      return kaon_fsai_create(w->ctx, w->way.rows, &fsai, &w->inverse, bad);
     case KAON_PRECOND_DIC:
     case KAON_PRECOND_DILU:
       how.kind = KAON_FACTOR_DIAGONAL;

@@ -358,6 +358,52 @@ static void test_dense(void **state) {
   assert_int_not_equal(kaon_dense_invert(2, 1, none, &pivot), 0);
 }
 
+/* a = U^H U of its upper triangle alone: what stands below is no number. Cholesky's factors are
+ * those of a matrix that differs by at most (n + 4) roundings of sum |u_ki| |u_kj| in entry (i, j)
+ * (Higham, Accuracy and Stability of Numerical Algorithms, 10.3; complex products have 3 roundings
+ * instead of 1), and the sum here has as many again. */
+static void test_cholesky(void **state) {
+  (void)state;
+  enum { N = 41 };
+  static number x[N * N], given[N * N];
+  static double a[2 * N * N];
+  double worst = 0, pivot = 0;
+  for (int c = 0; c < 2 * N; c++) {
+    const int n = 1 + c / 2, reals = 1 + c % 2;
+    row_case_vector(n * n, reals, 90 + (uint64_t)c, x);
+    for (int i = 0; i < n; i++)
+      for (int j = 0; j < n; j++) {
+        number sum = 0.1 * (i == j);
+        for (int k = 0; k < n; k++) sum += conj(x[k * n + i]) * x[k * n + j];
+        given[i * n + j] = sum;
+        double *to = a + (i * n + j) * reals;
+        to[0] = j < i ? NAN : creal(sum);
+        if (reals == 2) to[1] = j < i ? NAN : cimag(sum);
+      }
+    assert_int_equal(kaon_dense_cholesky(n, reals, a, 1e-14, &pivot), 0);
+    for (int i = 0; i < n * n; i++)
+      x[i] = i % n < i / n ? 0 : a[i * reals] + (reals == 2 ? I * a[2 * i + 1] : 0);
+    for (int i = 0; i < n; i++) {
+      assert_true(creal(x[i * n + i]) > 0 && cimag(x[i * n + i]) == 0);
+      for (int j = i; j < n; j++) {
+        number sum = -given[i * n + j];
+        double sizes = 0;
+        for (int k = 0; k <= i; k++) {
+          sum += conj(x[k * n + i]) * x[k * n + j];
+          sizes += cabs(x[k * n + i]) * cabs(x[k * n + j]);
+        }
+        worst = larger(worst, cabs(sum) / (2 * (n + 4) * sizes));
+      }
+    }
+  }
+  test_below("cholesky: |U^H U - a| / its bound's size", worst, 0x1p-53);
+  double indefinite[9] = {4, 2, 2, NAN, 1, 3, NAN, NAN, 9}, none[4] = {1, NAN, NAN, 1};
+  assert_int_equal(kaon_dense_cholesky(3, 1, indefinite, 1e-14, &pivot), 2);
+  test_close("pivot of row 2 of [4 2; 2 1]", pivot, 0, 1e-15);
+  assert_int_equal(kaon_dense_cholesky(2, 1, none, 1e-14, &pivot), 2);
+  assert_true(pivot != pivot);
+}
+
 static void test_block_inverses(void **state) {
   (void)state;
   for (int c = 0; c < 4; c++) {
@@ -499,6 +545,7 @@ int main(void) {
       cmocka_unit_test(test_ainv),
       cmocka_unit_test(test_ainv_scale),
       cmocka_unit_test(test_dense),
+      cmocka_unit_test(test_cholesky),
       cmocka_unit_test(test_block_inverses),
       cmocka_unit_test(test_breakdown),
       cmocka_unit_test(test_ghosts),

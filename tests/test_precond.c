@@ -36,8 +36,8 @@ static int lacks(const kaon_context *ctx, kaon_precision precision) {
   return ctx->backend->sparse[precision == KAON_HALF ? KAON_SINGLE : precision] == NULL;
 }
 
-static const char *const kind_names[] = {"block-jacobi", "dic", "dilu", "ssor",
-                                         "gs",           "ic0", "ilu0", "ainv"};
+static const char *const kind_names[] = {"block-jacobi", "dic",  "dilu", "ssor", "gs",
+                                         "ic0",          "ilu0", "ainv", "fsai"};
 
 /* K x and K^H x of each column against the host; |K x - host| / |host|, the worst. */
 static double against_host(kaon_operator *K, const kaon_csr *csr, const precond_host *host,
@@ -71,8 +71,8 @@ static double against_host(kaon_operator *K, const kaon_csr *csr, const precond_
 
 static void check_kind(kaon_context *ctx, kaon_matrix *matrix, const kaon_csr *csr,
                        kaon_precond_options options, double *worst) {
-  const int applies =
-      options.kind != KAON_PRECOND_BLOCK_JACOBI && options.kind != KAON_PRECOND_AINV;
+  const int applies = options.kind != KAON_PRECOND_BLOCK_JACOBI &&
+                      options.kind != KAON_PRECOND_AINV && options.kind != KAON_PRECOND_FSAI;
   for (int way = 0; way < 3; way++) { /* natural, by colour, by sweeps */
     kaon_operator *K = NULL;
     kaon_precond_info info;
@@ -109,7 +109,7 @@ static void test_against_host(void **state) {
         const double bound =
             p == KAON_HALF ? 20 * 1.5e-5 : 200 * ldexp(1, p == KAON_DOUBLE ? -53 : -24);
         if (lacks(ctx, (kaon_precision)p)) continue;
-        for (int kind = 0; kind <= KAON_PRECOND_AINV; kind++) {
+        for (int kind = 0; kind <= KAON_PRECOND_FSAI; kind++) {
           char what[96];
           double worst = 0;
           kaon_precond_options options = defaults;
@@ -118,7 +118,8 @@ static void test_against_host(void **state) {
           options.omega = 1.3;
           options.block = 7;
           options.drop = 0.01;
-          if (!hermitian && (kind == KAON_PRECOND_DIC || kind == KAON_PRECOND_IC0)) continue;
+          options.power = 2;
+          if (!precond_fits(kind, hermitian)) continue;
           check_kind(ctx, matrix, csr, options, &worst);
           snprintf(what, sizeof what, "%s, %s %s, %s, %s", machine_name(machine),
                    hermitian ? "hermitian" : "general", reals == 2 ? "complex" : "real",
@@ -150,7 +151,7 @@ static void test_kept_order(void **state) {
   kaon_matrix_options how = KAON_MATRIX_OPTIONS_INIT;
   how.ordering = KAON_ORDERING_RCM;
   kaon_matrix *matrix = precond_matrix_of(ctx, csr, &how);
-  for (int kind = 0; kind <= KAON_PRECOND_AINV; kind++) {
+  for (int kind = 0; kind <= KAON_PRECOND_FSAI; kind++) {
     kaon_precond_options options = defaults;
     options.kind = (kaon_precond_kind)kind;
     kaon_operator *K = NULL;
@@ -174,17 +175,18 @@ static void test_exact(void **state) {
   kaon_context *ctx = open_machine(KAON_ISA_AUTO);
   for (int c = 0; c < 4; c++) {
     const int reals = 1 + c % 2, hermitian = c / 2;
-    for (int kind = 0; kind <= KAON_PRECOND_AINV; kind++) {
-      const int block = kind == KAON_PRECOND_BLOCK_JACOBI;
-      kaon_csr *csr = row_case_tridiagonal(block ? 32 : 61, reals, hermitian);
+    for (int kind = 0; kind <= KAON_PRECOND_FSAI; kind++) {
+      const int rows = kind == KAON_PRECOND_BLOCK_JACOBI ? 32 : kind == KAON_PRECOND_FSAI ? 8 : 61;
+      kaon_csr *csr = row_case_tridiagonal(rows, reals, hermitian);
       kaon_matrix *matrix = precond_matrix(ctx, csr, 8);
       kaon_precond_options options = defaults;
       options.kind = (kaon_precond_kind)kind;
       options.block = 32;
       options.drop = 0;
       options.sweeps = c == 1 ? 61 : 0;
-      const int unfit = kind == KAON_PRECOND_SSOR || kind == KAON_PRECOND_GS ||
-                        (!hermitian && (kind == KAON_PRECOND_DIC || kind == KAON_PRECOND_IC0));
+      options.power = 8; /* of 8 rows, all of the triangle */
+      const int unfit =
+          kind == KAON_PRECOND_SSOR || kind == KAON_PRECOND_GS || !precond_fits(kind, hermitian);
       if (!unfit) {
         kaon_operator *K = NULL;
         precond_ok(ctx, kaon_precond_create(matrix, &options, &K));
@@ -219,12 +221,12 @@ static void test_adjoint(void **state) {
     const int reals = 1 + c % 2, hermitian = c / 2, n = 150;
     kaon_csr *csr = row_case_random(n, 5, reals, hermitian, 17 + (uint64_t)c);
     kaon_matrix *matrix = precond_matrix(ctx, csr, 16);
-    for (int kind = 0; kind <= KAON_PRECOND_AINV; kind++)
+    for (int kind = 0; kind <= KAON_PRECOND_FSAI; kind++)
       for (int sweeps = 0; sweeps < 4; sweeps += 2) {
         kaon_precond_options options = defaults;
         options.kind = (kaon_precond_kind)kind;
         options.sweeps = sweeps;
-        if (!hermitian && (kind == KAON_PRECOND_DIC || kind == KAON_PRECOND_IC0)) continue;
+        if (!precond_fits(kind, hermitian)) continue;
         kaon_operator *K = NULL;
         precond_ok(ctx, kaon_precond_create(matrix, &options, &K));
         kaon_vector *v[4];
@@ -325,13 +327,13 @@ static void test_pass(void **state) {
     for (int reals = 1; reals <= 2; reals++) {
       kaon_csr *csr = row_case_random(222, 5, reals, reals == 1, 27);
       kaon_matrix *matrix = precond_matrix(ctx, csr, 16);
-      for (int kind = 0; kind <= KAON_PRECOND_AINV; kind++)
+      for (int kind = 0; kind <= KAON_PRECOND_FSAI; kind++)
         for (int sweeps = 0; sweeps < 2; sweeps++) {
           kaon_precond_options options = defaults;
           options.kind = (kaon_precond_kind)kind;
           options.sweeps = sweeps;
           kaon_operator *K = NULL;
-          if (reals == 2 && (kind == KAON_PRECOND_DIC || kind == KAON_PRECOND_IC0)) continue;
+          if (!precond_fits(kind, reals == 1)) continue;
           if (lacks(ctx, KAON_DOUBLE)) continue;
           precond_ok(ctx, kaon_precond_create(matrix, &options, &K));
           check_pass(K);
@@ -345,6 +347,42 @@ static void test_pass(void **state) {
     }
     kaon_context_destroy(&ctx);
   }
+}
+
+/* Rows of FSAI are made by all threads. */
+static void test_threads(void **state) {
+  (void)state;
+  enum { ROWS = 1500 };
+  kaon_csr *csr = row_case_random(ROWS, 5, 2, 1, 12);
+  number *x = calloc(3 * ROWS, sizeof *x);
+  row_case_vector(ROWS, 2, 8, x);
+  for (int power = 1; power <= 2; power++) {
+    for (int threads = 1; threads <= 2; threads++) {
+      kaon_context_options how = KAON_CONTEXT_OPTIONS_INIT;
+      kaon_precond_options options = defaults;
+      kaon_context *ctx = NULL;
+      kaon_operator *K = NULL;
+      kaon_vector *in = NULL, *out = NULL;
+      how.threads = threads;
+      options.kind = KAON_PRECOND_FSAI;
+      options.power = power;
+      precond_ok(NULL, machine_open(KAON_ISA_AUTO, how, &ctx));
+      kaon_matrix *matrix = precond_matrix(ctx, csr, 0);
+      precond_ok(ctx, kaon_precond_create(matrix, &options, &K));
+      precond_ok(ctx, kaon_vector_create(ctx, K->space, KAON_DOUBLE, 1, &in));
+      precond_ok(ctx, kaon_vector_create(ctx, K->space, KAON_DOUBLE, 1, &out));
+      precond_import(in, 0, ROWS, x);
+      precond_ok(ctx, kaon_operator_apply(K, KAON_PLAIN, in, out));
+      precond_export(out, 0, ROWS, x + threads * ROWS);
+      kaon_vector_destroy(&in), kaon_vector_destroy(&out);
+      kaon_operator_destroy(&K);
+      kaon_matrix_destroy(&matrix);
+      kaon_context_destroy(&ctx);
+    }
+    assert_memory_equal(x + ROWS, x + 2 * ROWS, ROWS * sizeof *x);
+  }
+  kaon_csr_destroy(&csr);
+  free(x);
 }
 
 static void test_twin(void **state) {
@@ -391,6 +429,10 @@ static void test_refusals(void **state) {
   expect(ctx, matrix, NULL, KAON_ERR_ARGUMENT, "ilu0");
   options.kind = KAON_PRECOND_DIC;
   expect(ctx, matrix, &options, KAON_ERR_ARGUMENT, "dilu");
+  options.kind = KAON_PRECOND_FSAI;
+  expect(ctx, matrix, &options, KAON_ERR_ARGUMENT, "ainv");
+  for (options.power = 0; options.power <= 9; options.power += 9)
+    expect(ctx, matrix, &options, KAON_ERR_ARGUMENT, "power");
   options = defaults, options.kind = KAON_PRECOND_BLOCK_JACOBI, options.block = 33;
   expect(ctx, matrix, &options, KAON_ERR_ARGUMENT, "block");
   options = defaults, options.kind = KAON_PRECOND_SSOR, options.omega = 2;
@@ -425,8 +467,9 @@ static void test_breakdown(void **state) {
   precond_ok(NULL,
              kaon_csr_from_triplets(NULL, N, N, 1, n, row, column, value, KAON_CSR_ADD, &csr));
   kaon_matrix *matrix = precond_matrix(ctx, csr, 0);
-  static const kaon_precond_kind kinds[] = {KAON_PRECOND_IC0, KAON_PRECOND_DIC, KAON_PRECOND_AINV};
-  for (int k = 0; k < 3; k++) {
+  static const kaon_precond_kind kinds[] = {KAON_PRECOND_IC0, KAON_PRECOND_DIC, KAON_PRECOND_AINV,
+                                            KAON_PRECOND_FSAI};
+  for (int k = 0; k < 4; k++) {
     kaon_precond_options options = defaults;
     kaon_precond_info info;
     kaon_operator *K = NULL;
@@ -487,11 +530,11 @@ static void test_zero_diagonal(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_against_host),  cmocka_unit_test(test_kept_order),
-      cmocka_unit_test(test_exact),         cmocka_unit_test(test_adjoint),
-      cmocka_unit_test(test_pass),          cmocka_unit_test(test_twin),
-      cmocka_unit_test(test_refusals),      cmocka_unit_test(test_breakdown),
-      cmocka_unit_test(test_zero_diagonal),
+      cmocka_unit_test(test_against_host), cmocka_unit_test(test_kept_order),
+      cmocka_unit_test(test_exact),        cmocka_unit_test(test_adjoint),
+      cmocka_unit_test(test_pass),         cmocka_unit_test(test_twin),
+      cmocka_unit_test(test_threads),      cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_breakdown),    cmocka_unit_test(test_zero_diagonal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

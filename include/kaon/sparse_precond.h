@@ -17,7 +17,10 @@ extern "C" {
  *   GS            symmetric Gauss-Seidel, colour by colour: SSOR with omega = 1 in colour order
  *   IC0, ILU0     incomplete factors without fill; IC0 for Hermitian A
  *   AINV          a sparse approximate inverse in factors, Z D^-1 W^H, two products: SAINV for
- *                 Hermitian A (W = Z), biconjugation otherwise */
+ *                 Hermitian A (W = Z), biconjugation otherwise
+ *   FSAI          the factorised sparse approximate inverse G^H G, two products: G on the lower
+ *                 triangle of the pattern of A^power, (G A)_ij = 0 there but on the diagonal, and
+ *                 diag(G A G^H) = 1; for Hermitian positive definite A */
 typedef enum kaon_precond_kind {
   KAON_PRECOND_BLOCK_JACOBI,
   KAON_PRECOND_DIC,
@@ -26,7 +29,8 @@ typedef enum kaon_precond_kind {
   KAON_PRECOND_GS,
   KAON_PRECOND_IC0,
   KAON_PRECOND_ILU0,
-  KAON_PRECOND_AINV
+  KAON_PRECOND_AINV,
+  KAON_PRECOND_FSAI
 } kaon_precond_kind;
 
 /* NATURAL: the order that the matrix was given in, or that its options ask for (kaon_ordering).
@@ -51,21 +55,24 @@ typedef struct kaon_precond_options {
   double shift; /* the factors are those of A with its diagonal times 1 + shift */
   int tries;    /* after a breakdown the shift is doubled, from 1e-3, and all is done again, so many
                    times. Manteuffel, Math. Comp. 34 (1980) 473 */
+  int power;    /* FSAI: G has the pattern of A^power, 1 to 8. Making a row takes the third power of
+                   its entries, which for 2 are 2 to 3 times those for 1 in the plane */
 } kaon_precond_options;
 #define KAON_PRECOND_OPTIONS_INIT                                                                 \
   {                                                                                               \
     sizeof(kaon_precond_options), 1, KAON_PRECOND_IC0, KAON_PRECOND_NATURAL, KAON_DOUBLE, 0, 1.0, \
-        4, 0.1, 0, 0.0, 0                                                                         \
+        4, 0.1, 0, 0.0, 0, 1                                                                      \
   }
 
 /* K ~ A^-1 on vectors of the matrix' space, linear, the same at every application, KAON_DAGGER
  * included; recorded by a device like any other operator. On several ranks it is made of each
  * rank's own rows and columns (additive Schwarz without overlap between ranks), and sends nothing.
- * It keeps the matrix alive. Factorised by one thread, on the host; its twins in other precisions,
- * which solvers make where they need them, and the adjoint of factors that are not Hermitian anew.
- * options NULL: the defaults. *K is NULL on failure. Collective. Sources: sparse/factors.h. Errors:
- * ARGUMENT (an option out of range; DIC, IC0: A is not Hermitian), SINGULAR (a breakdown: the row,
- * in the caller's numbers, and its pivot), NOT_BUILT, MEMORY. */
+ * It keeps the matrix alive. Factorised by one thread, on the host (FSAI by all of the context's,
+ * with the bits of one); its twins in other precisions, which solvers make where they need them,
+ * and the adjoint of factors that are not Hermitian anew. options NULL: the defaults. *K is NULL on
+ * failure. Collective. Sources: sparse/factors.h. Errors: ARGUMENT (an option out of range; DIC,
+ * IC0, FSAI: A is not Hermitian), SINGULAR (a breakdown: the row, in the caller's numbers, and its
+ * pivot), NOT_BUILT, MEMORY. */
 kaon_status kaon_precond_create(kaon_matrix *matrix, const kaon_precond_options *options,
                                 kaon_operator **K);
 

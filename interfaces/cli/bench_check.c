@@ -82,6 +82,7 @@ static const struct {
                   {"high", KRYLOV},
                   {"sweeps", KRYLOV},
                   {"fill", KRYLOV},
+                  {"power", KRYLOV},
                   {"shift", KRYLOV},
                   {"precond-order", KRYLOV},
                   {"precond-precision", KRYLOV},

@@ -15,8 +15,8 @@
   "cg|pipecg|groppcg|chrongear|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|" \
   "jacobi|gs|sor|two-stage|async|kaczmarz|cgmnc|carpcg|cimmino"
 #define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides|sections"
-#define LINEAR_PRECONDS                                                            \
-  "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|chebyshev|schwarz|sap|" \
+#define LINEAR_PRECONDS                                                                 \
+  "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|fsai|chebyshev|schwarz|sap|" \
   "jacobi-sweeps|gs-sweeps|sor-sweeps|two-stage|async|kaczmarz|kaczmarz-double|carp|cimmino"
 #define LINEAR_FAULTS "rows|block"
 #define LINEAR_CARP_ROWS "near|consecutive"
@@ -40,6 +40,7 @@ typedef enum linear_precond {
   PRECOND_IC0,
   PRECOND_ILU0,
   PRECOND_AINV,
+  PRECOND_FSAI,
   PRECOND_CHEBYSHEV,
   PRECOND_SCHWARZ,
   PRECOND_SAP,
@@ -70,8 +71,8 @@ typedef struct linear_args {
   const char *set;
   int precond;                                                                  /* linear_precond */
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
-  int precond_degree, precond_block, precond_sweeps, precond_fill;              /* 0: not given */
-  int precond_order, precond_precision;                                         /* -1: not given */
+  int precond_degree, precond_block, precond_sweeps, precond_fill, precond_power; /* 0: not given */
+  int precond_order, precond_precision;             /* -1: not given */
   int schwarz_block, schwarz_steps, schwarz_cycles; /* 0: by the library's rule */
   double schwarz_relaxation;                        /* 0, NaN: not given */
   double relax_tau;                                 /* NaN: not given */

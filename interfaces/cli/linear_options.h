@@ -53,8 +53,9 @@
    AT(precond),                                                                                    \
    0,                                                                                              \
    0,                                                                                              \
-   "jacobi and block-jacobi scale; dic, dilu, ic0, ilu0 factorise; ssor and gs "                   \
-   "sweep; ainv is an approximate inverse, chebyshev a polynomial in A; jacobi-sweeps to cimmino " \
+   "jacobi and block-jacobi scale; dic, dilu, ic0, ilu0 factorise; ssor and gs sweep; ainv and "   \
+   "(where A = A^H) fsai are approximate inverses, chebyshev a polynomial in A; jacobi-sweeps to " \
+   "cimmino "                                                                                      \
    "are --sweeps of relaxation and of row projections, with the options of these (gs-sweeps, "     \
    "sor-sweeps and kaczmarz to cimmino not Hermitian, so for gcr and the bicgstab methods); of "   \
    "--method gcr alone: async, and approximate solves in blocks of rows, all at once (schwarz, "   \
@@ -125,6 +126,14 @@
        1,                                                                                         \
        100000,                                                                                    \
        "ainv: at most so many entries a direction (default: no limit)"},                          \
+      {CLI_INT,                                                                                   \
+       "power",                                                                                   \
+       "P",                                                                                       \
+       NULL,                                                                                      \
+       AT(precond_power),                                                                         \
+       1,                                                                                         \
+       8,                                                                                         \
+       "fsai: the factor has the pattern of A^P: fewer steps, longer ones (default 1)"},          \
       {CLI_CHOICE,                                                                                \
        "precond-order",                                                                           \
        "natural|colour",                                                                          \
@@ -174,7 +183,7 @@
        AT(precond_high), 0,      0,   "chebyshev: the largest eigenvalue of D^-1 A"},             \
   {                                                                                               \
     CLI_CHOICE, "precond-precision", "double|single|half", NULL, AT(precond_precision), 0, 0,     \
-        "of block-jacobi to ainv, schwarz to cimmino (default: that of --sloppy; half, but of "   \
+        "of block-jacobi to fsai, schwarz to cimmino (default: that of --sloppy; half, but of "   \
         "sweeps: 16 bits an "                                                                     \
         "entry)"                                                                                  \
   }

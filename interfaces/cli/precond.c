@@ -22,6 +22,7 @@ static const struct {
              [PRECOND_IC0] = {"IC(0)", 1, KAON_PRECOND_IC0},
              [PRECOND_ILU0] = {"ILU(0)", 1, KAON_PRECOND_ILU0},
              [PRECOND_AINV] = {"AINV", 1, KAON_PRECOND_AINV},
+             [PRECOND_FSAI] = {"FSAI", 1, KAON_PRECOND_FSAI},
              [PRECOND_CHEBYSHEV] = {"Chebyshev polynomials", 0, 0},
              [PRECOND_SCHWARZ] = {"additive Schwarz", 0, 0},
              [PRECOND_SAP] = {"SAP", 0, 0},
@@ -30,6 +31,7 @@ static const struct {
 #define BIT(kind) (1u << (kind))
 static const unsigned factors =
     BIT(PRECOND_DIC) | BIT(PRECOND_DILU) | BIT(PRECOND_SSOR) | BIT(PRECOND_IC0) | BIT(PRECOND_ILU0);
+static const unsigned inverses = BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV) | BIT(PRECOND_FSAI);
 static const unsigned in_blocks = BIT(PRECOND_SCHWARZ) | BIT(PRECOND_SAP);
 static const unsigned relaxing = BIT(PRECOND_JACOBI_SWEEPS) | BIT(PRECOND_GS_SWEEPS) |
                                  BIT(PRECOND_SOR_SWEEPS) | BIT(PRECOND_TWO_STAGE) |
@@ -127,6 +129,7 @@ int precond_idle(const linear_args *a, unsigned preconds) {
        !isnan(a->precond_omega) && (preconds != BIT(PRECOND_NONE) || a->relax_absent)},
       {"drop", "ainv", BIT(PRECOND_AINV), !isnan(a->precond_drop)},
       {"fill", "ainv", BIT(PRECOND_AINV), a->precond_fill != 0},
+      {"power", "fsai", BIT(PRECOND_FSAI), a->precond_power != 0},
       {"precond-order", "dic, dilu, ssor, ic0 and ilu0", factors, a->precond_order >= 0},
       {"sweeps", "dic, dilu, ic0, ilu0 and jacobi-sweeps to cimmino",
        sweeping | relaxing | projecting, a->precond_sweeps != 0},
@@ -134,11 +137,9 @@ int precond_idle(const linear_args *a, unsigned preconds) {
       {"schwarz-steps", "schwarz and sap", in_blocks, a->schwarz_steps != 0},
       {"schwarz-cycles", "schwarz and sap", in_blocks, a->schwarz_cycles != 0},
       {"schwarz-relaxation", "schwarz and sap", in_blocks, a->schwarz_relaxation > 0},
-      {"shift", "block-jacobi to ainv", rows | BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV),
-       !isnan(a->precond_shift)},
-      {"precond-precision", "block-jacobi to ainv, and schwarz to cimmino",
-       rows | BIT(PRECOND_BLOCK_JACOBI) | BIT(PRECOND_AINV) | in_blocks | relaxing | projecting,
-       a->precond_precision >= 0},
+      {"shift", "block-jacobi to fsai", rows | inverses, !isnan(a->precond_shift)},
+      {"precond-precision", "block-jacobi to fsai, and schwarz to cimmino",
+       rows | inverses | in_blocks | relaxing | projecting, a->precond_precision >= 0},
       {"degree", "chebyshev", BIT(PRECOND_CHEBYSHEV), a->precond_degree != 0},
       {"low", "chebyshev", BIT(PRECOND_CHEBYSHEV), !isnan(a->precond_low)},
       {"high", "chebyshev", BIT(PRECOND_CHEBYSHEV), !isnan(a->precond_high)}};
@@ -169,7 +170,8 @@ int precond_check(const linear *l) {
 }
 
 int precond_fits(const linear *l) {
-  const unsigned hermitian = BIT(PRECOND_DIC) | BIT(PRECOND_IC0) | BIT(PRECOND_AINV);
+  const unsigned hermitian =
+      BIT(PRECOND_DIC) | BIT(PRECOND_IC0) | BIT(PRECOND_AINV) | BIT(PRECOND_FSAI);
   const unsigned dividing =
       BIT(PRECOND_JACOBI) | BIT(PRECOND_CHEBYSHEV) | BIT(PRECOND_SSOR) | BIT(PRECOND_GS) | relaxing;
   const kaon_matrix_info *i = &l->info;
@@ -222,6 +224,7 @@ static kaon_status make_of_rows(linear *l) {
   if (a->precond_sweeps) options.sweeps = a->precond_sweeps;
   if (a->precond_block) options.block = a->precond_block;
   if (a->precond_fill) options.fill = a->precond_fill;
+  if (a->precond_power) options.power = a->precond_power;
   if (!isnan(a->precond_omega)) options.omega = a->precond_omega;
   if (!isnan(a->precond_drop)) options.drop = a->precond_drop;
   if (!isnan(a->precond_shift)) options.shift = a->precond_shift;
@@ -283,12 +286,12 @@ static void describe_rows(const linear *l, json_t *d) {
   kaon_precond_info info;
   if (kaon_precond_describe(l->K, &info) != KAON_OK) return;
   const kaon_precond_options *o = &info.options;
-  json_t *more = json_pack("{s:s s:s s:I s:i s:i s:o s:o s:i s:o s:i s:o s:i}", "precision",
+  json_t *more = json_pack("{s:s s:s s:I s:i s:i s:o s:o s:i s:o s:i s:o s:i s:i}", "precision",
                            precision_name(o->precision), "order", orders[o->order], "entries",
                            (json_int_t)info.entries, "levels", info.levels, "colours", info.colours,
                            "seconds", report_real(info.seconds), "shift", report_real(info.shift),
                            "sweeps", o->sweeps, "omega", report_real(o->omega), "block", o->block,
-                           "drop", report_real(o->drop), "fill", o->fill);
+                           "drop", report_real(o->drop), "fill", o->fill, "power", o->power);
   json_object_update(d, more);
   json_decref(more);
 }

@@ -120,19 +120,19 @@ static int steps_of(const part *p, kaon_method method, kaon_operator *K) {
   return report.iterations;
 }
 
-static const char *const names[] = {"block-jacobi", "dic", "dilu", "ssor",
-                                    "gs",           "ic0", "ilu0", "ainv"};
+static const char *const names[] = {"block-jacobi", "dic",  "dilu", "ssor", "gs",
+                                    "ic0",          "ilu0", "ainv", "fsai"};
 
 static void check_case(const kaon_csr *whole, int hermitian, int skewed) {
   part p = open_part(whole, skewed);
   const kaon_method method = hermitian ? KAON_CG : KAON_BICGSTAB;
   const int none = steps_of(&p, method, NULL);
-  for (int kind = 0; kind <= KAON_PRECOND_AINV; kind++) {
+  for (int kind = 0; kind <= KAON_PRECOND_FSAI; kind++) {
     kaon_precond_options options = KAON_PRECOND_OPTIONS_INIT;
     options.kind = (kaon_precond_kind)kind;
     options.order = kind % 2 ? KAON_PRECOND_COLOUR : KAON_PRECOND_NATURAL;
     options.sweeps = kind == KAON_PRECOND_DILU ? 2 : 0;
-    if (!hermitian && (kind == KAON_PRECOND_DIC || kind == KAON_PRECOND_IC0)) continue;
+    if (!precond_fits(kind, hermitian)) continue;
     kaon_operator *K = NULL;
     must(p.ctx, kaon_precond_create(p.matrix, &options, &K));
     const int64_t before = p.ctx->comm->traffic.exchanges + p.ctx->comm->traffic.sums;

@@ -161,7 +161,7 @@ class Solve(system.Case):
     def test_every_preconditioner_takes_no_more_steps_than_none(self):
         file = system.data("sparse", "fv3.mtx")
         counts = {}
-        for precond in ("none", "jacobi", "block-jacobi", "dic", "dilu", "ssor", "gs", "ic0", "ilu0", "ainv", "chebyshev"):
+        for precond in ("none", "jacobi", "block-jacobi", "dic", "dilu", "ssor", "gs", "ic0", "ilu0", "ainv", "fsai", "chebyshev"):
             method = "bicgstab" if precond in ("dilu", "gs", "ilu0") else "cg"
             with self.subTest(precond=precond):
                 report = self.solve("--matrix", file, "--method", method, "--precond", precond, "--columns", "2")
@@ -172,7 +172,7 @@ class Solve(system.Case):
         print(f"  {counts}")
         for precond, count in counts.items():  # blocks of 4 rows of a plane grid have worse ends than points
             self.assertLessEqual(count, counts["none"] * (1.2 if precond == "block-jacobi" else 1), precond)
-        for precond in ("dic", "ssor", "ic0", "ainv", "chebyshev"):
+        for precond in ("dic", "ssor", "ic0", "ainv", "fsai", "chebyshev"):
             self.assertLess(1.2 * counts[precond], counts["none"], precond)
 
     def test_every_method_solves_what_it_is_for(self):
@@ -328,6 +328,7 @@ class Solve(system.Case):
         self.write("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 1 1\n2 2 1\n")
         self.write("skewed.mtx", market(20, tridiagonal(20, below=-0.5)))
         self.write("skew.mtx", market(2, [(2, 1, 1)], "skew-symmetric"))
+        self.write("indefinite.mtx", market(2, [(1, 1, 1), (1, 2, 2), (2, 1, 2), (2, 2, 3)]))
         self.write("beyond.mtx", market(2, [(1, 1, 1), (3, 2, 1)]))
         self.write("short.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n")
         self.write("dependent.mtx", market(3, [(1, 1, 2), (2, 1, 3), (3, 2, 1), (3, 3, 1)]))  # rows 1 and 2 in column 1
@@ -346,7 +347,10 @@ class Solve(system.Case):
                 (["structurally singular", "1 of its 3 columns", "column 2 "], ["--matrix", "zero-column.mtx"]),
                 (["structurally singular", "at most 2 of its 3 rows", "counted from 1"], ["--matrix", "dependent.mtx"]),
                 *((["--precond " + kind, "1 of the 2 rows", "row 1 "], ["--matrix", "zero-diagonal.mtx", "--precond", kind])
-                  for kind in ("jacobi", "chebyshev", "dic", "ic0", "ssor", "gs", "ainv")),
+                  for kind in ("jacobi", "chebyshev", "dic", "ic0", "ssor", "gs", "ainv", "fsai")),
+                (["--precond fsai", "A and A^H differ", "take ainv"], ["--matrix", "skewed.mtx", "--precond", "fsai"]),
+                (["--precond fsai", "row 2 (counted from 1", "pivot -0.333", "'shift'"],
+                 ["--matrix", "indefinite.mtx", "--precond", "fsai", "--shift", "0", "--method", "cg"]),
                 (["--precond jacobi", "take --precond none", "ilu0 and block-jacobi may break down"], ["--matrix", "no-diagonal.mtx", "--precond", "jacobi"]),
                 *(([kind, "row 1 ", "has no entry on the diagonal", "--precond none", "cgnr"], ["--matrix", "no-diagonal.mtx", "--method", "gcr", "--precond", kind])
                   for kind in ("ilu0", "dilu")),
@@ -390,6 +394,9 @@ class Solve(system.Case):
                 (["--sloppy", "--precision"], [*SMALL, "--precision", "single", "--sloppy", "double"]),
                 (["--drop", "ainv"], [*SMALL, "--drop", "0.1"]),
                 (["--degree", "chebyshev", "jacobi"], [*SMALL, "--precond", "jacobi", "--degree", "3"]),
+                (["--power", "fsai", "is ainv"], [*SMALL, "--precond", "ainv", "--power", "2"]),
+                (["--power", "between 1 and 8"], [*SMALL, "--precond", "fsai", "--power", "9"]),
+                (["--drop", "ainv", "is fsai"], [*SMALL, "--precond", "fsai", "--drop", "0.1"]),
                 (["--omega", "ssor"], [*SMALL, "--precond", "ic0", "--omega", "1.2"]),
                 *((["--precond " + kind, "--method gcr", "--method is " + method], [*SMALL, "--precond", kind, "--method", method])
                   for kind, method in (("schwarz", "cg"), ("sap", "bicgstab"), ("schwarz", "pipecg"), ("sap", "carpcg"))),

@@ -57,6 +57,11 @@ void precond_export(const kaon_vector *v, int column, int64_t n, number *x) {
   free(host);
 }
 
+int precond_fits(int kind, int hermitian) {
+  return hermitian ||
+         (kind != KAON_PRECOND_DIC && kind != KAON_PRECOND_IC0 && kind != KAON_PRECOND_FSAI);
+}
+
 /* ---- the host's own ---- */
 
 static void order_rows(const kaon_csr *csr, int by_colour, int32_t *order) {
@@ -97,6 +102,7 @@ precond_host *precond_host_create(const kaon_csr *csr, const kaon_precond_option
   const int hermitian =
       is_hermitian(csr) && o->kind != KAON_PRECOND_ILU0 && o->kind != KAON_PRECOND_DILU;
   const kaon_ainv_how ainv = {hermitian, o->shift, o->drop, o->fill};
+  const kaon_fsai_how fsai = {o->shift, o->power, 1};
   kaon_factor_how how = {KAON_FACTOR_LU0, hermitian, o->shift, 1};
   if (o->kind == KAON_PRECOND_DIC || o->kind == KAON_PRECOND_DILU) how.kind = KAON_FACTOR_DIAGONAL;
   if (o->kind == KAON_PRECOND_SSOR || o->kind == KAON_PRECOND_GS) how.kind = KAON_FACTOR_SSOR;
@@ -106,6 +112,8 @@ precond_host *precond_host_create(const kaon_csr *csr, const kaon_precond_option
                                          &where));
   else if (o->kind == KAON_PRECOND_AINV)
     precond_ok(NULL, kaon_ainv_create(NULL, rows, &ainv, &host->inverse, &where));
+  else if (o->kind == KAON_PRECOND_FSAI)
+    precond_ok(NULL, kaon_fsai_create(NULL, rows, &fsai, &host->inverse, &where));
   else
     precond_ok(NULL, kaon_factors_create(NULL, rows, &how, &host->factors, &where));
   kaon_csr_destroy(&rows);

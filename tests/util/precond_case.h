@@ -23,6 +23,9 @@ kaon_matrix *precond_matrix_of(kaon_context *ctx, const kaon_csr *csr,
 void precond_import(kaon_vector *v, int column, int64_t n, const number *x);
 void precond_export(const kaon_vector *v, int column, int64_t n, number *x);
 
+/* Whether matrices that are Hermitian (or are not) may have that kind. */
+int precond_fits(int kind, int hermitian);
+
 /* The factors that the options ask for of these rows as they stand, in double. */
 typedef struct precond_host {
   int64_t rows;
