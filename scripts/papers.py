@@ -25,7 +25,7 @@ file count. `kaon bench` writes rows and draws nothing: `make performance` makes
 as CSV: `--csv FILE`, and every iteration of the histories: `--histories FILE.csv` (async, faults).
 
 Of the papers on Krylov methods the tables are in [performance.md](performance.md), a section a file: **B**, Aliaga, Davidovic, Perez, Quintana-Orti, *Harnessing CUDA Dynamic Parallelism for the Solution of Sparse Linear Systems*: Table 2 under
-`regimes-large`, its other matrices under `regimes` and `regimes-fv` (`kaon bench regimes`). **D**, Platonov and Monakov on overlapping communication and computation in iterative methods on GPUs: its two tables and the delays of sums under
+`regimes-large` and `regimes-large-blocking`, BiCG, BiCGStab and small matrices under `regimes` (`kaon bench regimes`). **D**, Platonov and Monakov on overlapping communication and computation in iterative methods on GPUs: its two tables and the delays of sums under
 `pipelined` (`kaon bench pipelined`), transports under `ranks-transports`.
 """
 
