@@ -349,16 +349,18 @@ static void rows_meet_no_other_x(void **state) {
     const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
     must(NULL, machine_open(isa, options, &ctx));
     const int64_t rows = 403;
-    for (int i = 0; i < 2 * 2 * 2; i++) {
-      kaon_csr a = make(GRID, rows, 1 + i % 2, rows);
+    for (int i = 0; i < 2 * 2 * 2 * 2 * 3; i++) {
+      const int reals = 1 + i % 2, nrhs = i / 2 % 2 ? MOST_COLUMNS : 1, kind = i / 16;
+      const kaon_precision precision = i / 4 % 2 ? KAON_DOUBLE : KAON_SINGLE;
+      kaon_csr a = make(GRID, rows, reals, rows);
       kaon_stored *s = NULL;
-      must(ctx, kaon_stored_create(ctx, &a, rows, i / 2 % 2 ? KAON_DOUBLE : KAON_SINGLE, 0,
-                                   KAON_STORE_ELL, &s));
-      for (int64_t j = 0; j < rows; j += 7) {
-        const int nrhs = i / 4 ? MOST_COLUMNS : 1;
+      must(ctx,
+           kaon_stored_create_as(ctx, &a, rows, precision, precision == KAON_SINGLE && nrhs > 1,
+                                 i / 8 % 2 ? KAON_STORE_SELL : KAON_STORE_ELL, kind, &s));
+      for (int64_t j = 0; j < rows; j += 13) {
         outcome o = run(ctx, &a, s, nrhs, 0, j);
         for (int64_t r = 0; r < rows * nrhs; r++)
-          assert_true((isnan(o.y[r * a.reals]) != 0) ==
+          assert_true((isnan(o.y[r * reals]) != 0) ==
                       (kaon_csr_find(&a, r % rows, (int32_t)j) >= 0));
         free(o.y);
       }
