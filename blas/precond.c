@@ -86,6 +86,52 @@ kaon_status kaon_blas_pipepcg(int a, int b, const kaon_pipepcg_vectors *v, const
   return kaon_update_launch(&u, ENTRY(u, pipepcg));
 }
 
+kaon_status kaon_blas_pipepcg_ahead(int a, int b, const kaon_pipepcg_vectors *v,
+                                    const kaon_pass *pass) {
+  kaon_update u;
+  kaon_update_begin(&u, "pipepcg_ahead", v->w, pass);
+  kaon_update_write(&u, 1, "z", v->z);
+  kaon_update_write(&u, 2, "w", v->w);
+  kaon_update_write(&u, 3, "s", v->s);
+  kaon_update_coefficient(&u, 0, KAON_PLUS(b));
+  kaon_update_coefficient(&u, 1, KAON_MINUS(a));
+  if (v->d != NULL) {
+    kaon_update_read_shared(&u, 0, "d", v->d);
+    kaon_update_read(&u, 4, "n", v->n);
+    kaon_update_write(&u, 5, "m", v->m);
+    return kaon_update_launch(&u, ENTRY(u, pipecg_scaled_ahead));
+  }
+  kaon_update_read(&u, 0, "n", v->n);
+  if (v->q == NULL) return kaon_update_launch(&u, ENTRY(u, pipecg_ahead));
+  kaon_update_read(&u, 4, "m", v->m);
+  kaon_update_write(&u, 5, "q", v->q);
+  return kaon_update_launch(&u, ENTRY(u, pipepcg_ahead));
+}
+
+kaon_status kaon_blas_pipepcg_behind(int a, int b, const kaon_pipepcg_vectors *v, const int slot[3],
+                                     const kaon_pass *pass) {
+  kaon_update u;
+  kaon_update_begin(&u, "pipepcg_behind", v->r, pass);
+  kaon_update_write(&u, 1, "r", v->r);
+  kaon_update_write(&u, 3, "p", v->p);
+  kaon_update_write(&u, 4, "x", v->x);
+  kaon_update_coefficient(&u, 0, KAON_PLUS(b));
+  kaon_update_coefficient(&u, 1, KAON_PLUS(a));
+  kaon_update_coefficient(&u, 2, KAON_MINUS(a));
+  for (int i = 0; i < (v->d != NULL || v->u != NULL ? 3 : 2); i++) kaon_update_sum(&u, i, slot[i]);
+  kaon_update_read(&u, 2, v->d != NULL ? "m" : "w", v->d != NULL ? v->m : v->w);
+  if (v->d != NULL) {
+    kaon_update_read_shared(&u, 0, "d", v->d);
+    kaon_update_read(&u, 5, "s", v->s);
+    return kaon_update_launch(&u, ENTRY(u, pipecg_scaled_behind));
+  }
+  kaon_update_read(&u, 0, "s", v->s);
+  if (v->u == NULL) return kaon_update_launch(&u, ENTRY(u, pipecg_behind));
+  kaon_update_read(&u, 5, "q", v->q);
+  kaon_update_write(&u, 6, "u", v->u);
+  return kaon_update_launch(&u, ENTRY(u, pipepcg_behind));
+}
+
 kaon_status kaon_blas_groppcg_direction(int b, const kaon_groppcg_vectors *v, int slot,
                                         const kaon_pass *pass) {
   kaon_update u;

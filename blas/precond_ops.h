@@ -23,6 +23,19 @@
     "d real; v1' = v7 + c0 v1, v3' = v2 + c0 v3, v5' = v0 v4 + c0 v5, v6' = v6 + c1 v5', "    \
     "v4' = v4 + c2 v3', v2' = v2 + c2 v1', v8' = v0 v2'; slot0: |v4|^2, slot1: (v4, v0 v4), " \
     "slot2: (v8, v4)")                                                                        \
+  X(pipecg_ahead, "v1' = v0 + c0 v1, v3' = v2 + c0 v3, v2' = v2 + c1 v1'; no sums")           \
+  X(pipecg_behind,                                                                            \
+    "v3' = v1 + c0 v3, v4' = v4 + c1 v3', v1' = v1 + c2 v0; slot0: |v1|^2, slot1: (v1, v2)")  \
+  X(pipepcg_ahead,                                                                            \
+    "v1' = v0 + c0 v1, v3' = v2 + c0 v3, v5' = v4 + c0 v5, v2' = v2 + c1 v1'; no sums")       \
+  X(pipepcg_behind,                                                                           \
+    "v3' = v6 + c0 v3, v4' = v4 + c1 v3', v1' = v1 + c2 v0, v6' = v6 + c2 v5; slot0: "        \
+    "|v1|^2, slot1: (v1, v6), slot2: (v2, v6)")                                               \
+  X(pipecg_scaled_ahead,                                                                      \
+    "d real; v1' = v4 + c0 v1, v3' = v2 + c0 v3, v2' = v2 + c1 v1', v5' = v0 v2'; no sums")   \
+  X(pipecg_scaled_behind,                                                                     \
+    "d real; v3' = v0 v1 + c0 v3, v4' = v4 + c1 v3', v1' = v1 + c2 v5; slot0: |v1|^2, "       \
+    "slot1: (v1, v0 v1), slot2: (v2, v1)")                                                    \
   X(groppcg_direction, "v1' = v0 + c0 v1, v3' = v2 + c0 v3; slot0: (v1, v3)")                 \
   X(groppcg_residual,                                                                         \
     "v1' = v1 + c0 v0, v3' = v3 + c1 v2, v5' = v5 + c1 v4; slot0: |v3|^2, slot1: (v3, v5)")   \

@@ -79,8 +79,11 @@ static kaon_status hop_in_stages(const kaon_dirac_fields *fields, const kaon_lau
   memcpy(h.gather.coefficient, args->coefficient, sizeof h.gather.coefficient);
   memcpy(h.gather.to, halo->send, sizeof h.gather.to);
   memcpy(h.hop.ghosts, halo->receive, sizeof h.hop.ghosts);
-  const kaon_stages stages = {
-      gather_faces, hop_inside, hop_at_faces, h.ops->hop_fused != NULL ? hop_at_once : NULL, &h, 0};
+  const kaon_stages stages = {.gather = gather_faces,
+                              .interior = hop_inside,
+                              .boundary = hop_at_faces,
+                              .fused = h.ops->hop_fused != NULL ? hop_at_once : NULL,
+                              .user = &h};
   return kaon_overlap_run(halo, &stages);
 }
 

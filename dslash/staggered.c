@@ -109,8 +109,11 @@ static kaon_status hop_in_stages(const kaon_staggered_fields *fields, const kaon
     h.hop.faces[1] = h.hop.faces[0];
     memcpy(h.hop.ghosts[1], h.hop.ghosts[0], sizeof h.hop.ghosts[1]);
   }
-  const kaon_stages stages = {
-      gather_faces, hop_inside, hop_at_faces, h.ops->hop_fused != NULL ? hop_at_once : NULL, &h, 0};
+  const kaon_stages stages = {.gather = gather_faces,
+                              .interior = hop_inside,
+                              .boundary = hop_at_faces,
+                              .fused = h.ops->hop_fused != NULL ? hop_at_once : NULL,
+                              .user = &h};
   if (h.gathers == 1) return kaon_overlap_run(halos[0], &stages);
   return kaon_overlap_run_all(halos, h.gathers, &stages);
 }

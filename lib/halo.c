@@ -33,10 +33,9 @@ static int list(const kaon_halo *halo, const kaon_lattice *lattice, kaon_message
   int n = 0;
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     if (!lattice->partitioned[dir % 4]) continue;
-    messages[n] =
-        (kaon_message){.dir = dir,
-                       .peer = lattice->peer[dir],
-                       .bytes = message_bytes(halo, dir % 4, &scales_at[n])};
+    messages[n] = (kaon_message){.dir = dir,
+                                 .peer = lattice->peer[dir],
+                                 .bytes = message_bytes(halo, dir % 4, &scales_at[n])};
     n++;
   }
   return n;
@@ -87,11 +86,8 @@ static kaon_status make(kaon_lattice *lattice, const kaon_halo *what, kaon_halo 
 
 kaon_status kaon_halo_get_of(kaon_lattice *lattice, const kaon_faces *faces, int reals,
                              kaon_precision precision, int nrhs, kaon_halo **halo) {
-  const kaon_halo what = {.ctx = lattice->ctx,
-                          .precision = precision,
-                          .nrhs = nrhs,
-                          .faces = faces,
-                          .reals = reals};
+  const kaon_halo what = {
+      .ctx = lattice->ctx, .precision = precision, .nrhs = nrhs, .faces = faces, .reals = reals};
   for (kaon_halo *h = lattice->halos; h != NULL; h = h->next)
     if (h->precision == precision && h->nrhs == nrhs && h->faces == faces && h->reals == reals) {
       *halo = h;
@@ -114,12 +110,34 @@ kaon_status kaon_halo_get(kaon_lattice *lattice, kaon_precision precision, int n
   return kaon_halo_get_of(lattice, lattice->faces, KAON_GHOST_REALS, precision, nrhs, halo);
 }
 
-kaon_status kaon_halo_start(kaon_halo *halo) {
+static kaon_status begin(const kaon_halo *halo) {
   if (halo->device != NULL) return halo->ctx->backend->ranks->exchange_start(halo->device);
   return halo->ctx->comm->ops->exchange_start(halo->exchange);
 }
 
+kaon_status kaon_halo_start(kaon_halo *halo) {
+  KAON_TRY(kaon_halo_drop(halo));
+  KAON_TRY(begin(halo));
+  halo->under_way = 1;
+  halo->recordings = halo->ctx->recordings;
+  return KAON_OK;
+}
+
+kaon_status kaon_halo_drop(kaon_halo *halo) {
+  const int elsewhere = halo->recordings != halo->ctx->recordings;
+  const int recorded = halo->recordings % 2 != 0, recording = halo->ctx->recordings % 2 != 0;
+  if (halo->under_way && elsewhere && recording && !recorded)
+    return kaon_fail(halo->ctx, KAON_ERR_UNSUPPORTED,
+                     "messages: those that a failed step left under way cannot be taken in while "
+                     "steps are recorded");
+  if (!halo->under_way || !elsewhere || !recorded) return kaon_halo_finish(halo);
+  halo->under_way = 0;
+  return KAON_OK;
+}
+
 kaon_status kaon_halo_finish(kaon_halo *halo) {
+  if (!halo->under_way) return KAON_OK;
+  halo->under_way = 0;
   if (halo->device != NULL) return halo->ctx->backend->ranks->exchange_finish(halo->device);
   return halo->ctx->comm->ops->exchange_finish(halo->exchange);
 }

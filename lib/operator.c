@@ -100,6 +100,12 @@ kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vecto
   return A->ops->apply(A, mode, x, y, pass);
 }
 
+kaon_status kaon_operator_send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass) {
+  KAON_TRY(check_vector(A, A->space, x, "x"));
+  KAON_TRY(kaon_pass_check(A->ctx, A->ops->name, pass, x->nrhs));
+  return A->ops->send(A, x, pass);
+}
+
 kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                                 kaon_vector *y) {
   if (A == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "operator apply: the operator is NULL");

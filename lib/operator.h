@@ -51,7 +51,8 @@ kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *h
  *          JOIN, which does as well and waits for them.
  *          LEAVE: for a JOIN by an operator that takes sums (`takes` below), on one rank too: the
  *          slots need not have their sums before that. What was kept before is dropped; between the
- *          two come no other sums than KEPT ones */
+ *          two come no other sums than KEPT ones
+ *   sent   1: of an application: what it asks of other ranks was sent (kaon_operator_send) */
 enum { KAON_SUM_WHOLE, KAON_SUM_KEEP, KAON_SUM_START, KAON_SUM_JOIN, KAON_SUM_LEAVE };
 typedef struct kaon_pass {
   kaon_scalars *scalars;
@@ -60,9 +61,10 @@ typedef struct kaon_pass {
   const kaon_vector *w;
   int then;
   int split;
+  int sent;
 } kaon_pass;
 #define KAON_PASS_INIT \
-  { NULL, KAON_GATE_STEP, KAON_NO_SLOT, KAON_NO_SLOT, NULL, 0, 0 }
+  { NULL, KAON_GATE_STEP, KAON_NO_SLOT, KAON_NO_SLOT, NULL, 0, 0, 0 }
 
 /* Refuses sums without scalars (ARGUMENT) and scalars of another column count (SHAPE); `name`: of
  * the function, for the sentence. NULL passes. */
@@ -116,6 +118,11 @@ typedef struct kaon_operator_ops {
   /* 1: a JOIN of this operator's, of so many columns, takes sums that stand in parts
    * (KAON_SUM_LEAVE). NULL: it does not. */
   int (*takes)(const kaon_operator *A, int columns);
+  /* Sends what other ranks need for an application to x, which comes next of A's, with the same
+   * gate and pass->sent: until then neither x nor what A reads changes. Collective, and so is
+   * `sends`: 1: that is worth a pass over vectors that is cut in two. NULL, NULL: not offered. */
+  int (*sends)(const kaon_operator *A);
+  kaon_status (*send)(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass);
   /* Takes what an application to up to `columns` columns needs, so that none inside a solve
    * allocates; NULL: needs nothing. */
   kaon_status (*reserve)(kaon_operator *A, int columns);
@@ -170,6 +177,11 @@ struct kaon_operator {
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
 void kaon_operator_retain(kaon_operator *A);
+/* `sends` and `send` of its ops, 0 where there are none. */
+static inline int kaon_operator_sends(const kaon_operator *A) {
+  return A->ops->sends != NULL && A->ops->sends(A);
+}
+kaon_status kaon_operator_send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass);
 /* How a pass is split whose sums wait for a JOIN of A's, of so many columns: LEAVE or KEEP. */
 static inline int kaon_operator_split(const kaon_operator *A, int columns) {
   return A->ops->takes != NULL && A->ops->takes(A, columns) ? KAON_SUM_LEAVE : KAON_SUM_KEEP;

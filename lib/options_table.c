@@ -35,6 +35,7 @@ static const kaon_field_name overlaps[] = {{"auto", KAON_OVERLAP_AUTO},
                                            {"fused", KAON_OVERLAP_FUSED},
                                            {"staged", KAON_OVERLAP_STAGED},
                                            {"none", KAON_OVERLAP_NONE},
+                                           {"updates", KAON_OVERLAP_UPDATES},
                                            {NULL, 0}};
 static const kaon_field_name syncs[] = {{"auto", KAON_SYNC_AUTO},
                                         {"polling", KAON_SYNC_POLLING},

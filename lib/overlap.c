@@ -2,8 +2,17 @@
  * all its directions: corners and edges need no order, and half precision rounds once. */
 #include "lib/overlap.h"
 
+kaon_overlap kaon_overlap_wanted(const kaon_context *ctx) {
+  const kaon_overlap asked = ctx->options.overlap;
+  return asked == KAON_OVERLAP_UPDATES ? KAON_OVERLAP_AUTO : asked;
+}
+
+int kaon_overlap_ahead(const kaon_context *ctx) {
+  return ctx->options.overlap == KAON_OVERLAP_UPDATES;
+}
+
 kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *how) {
-  const kaon_overlap wanted = halo->ctx->options.overlap;
+  const kaon_overlap wanted = kaon_overlap_wanted(halo->ctx);
   const int possible = fused && halo->peer != NULL;
   *how =
       wanted == KAON_OVERLAP_AUTO ? (possible ? KAON_OVERLAP_FUSED : KAON_OVERLAP_STAGED) : wanted;
@@ -32,8 +41,10 @@ static kaon_status finish_all(kaon_halo *const *halos, int n) {
 static kaon_status run(kaon_halo *const *halos, int n, kaon_overlap how,
                        const kaon_stages *stages) {
   kaon_context *ctx = halos[0]->ctx;
-  stages->gather(stages->user);
-  KAON_TRY(start_all(halos, n));
+  if (!stages->sent) {
+    stages->gather(stages->user);
+    KAON_TRY(start_all(halos, n));
+  }
   if (how == KAON_OVERLAP_STAGED) stages->interior(stages->user, 0);
   const kaon_status status = finish_all(halos, n);
   ctx->torn = status != KAON_OK && how == KAON_OVERLAP_STAGED; /* the boundary's sums are missing */
@@ -41,6 +52,12 @@ static kaon_status run(kaon_halo *const *halos, int n, kaon_overlap how,
   if (how == KAON_OVERLAP_NONE) stages->interior(stages->user, 1);
   stages->boundary(stages->user);
   return KAON_OK;
+}
+
+kaon_status kaon_overlap_send(kaon_halo *halo, const kaon_stages *stages) {
+  KAON_TRY(kaon_halo_drop(halo)); /* its buffers are free then */
+  stages->gather(stages->user);
+  return kaon_halo_start(halo);
 }
 
 kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {

@@ -15,11 +15,21 @@ typedef struct kaon_stages {
                                 (halo->peer); NULL: not built */
   void *user;
   int lenient; /* where FUSED is asked for, STAGED will do */
+  int sent;    /* messages are under way (kaon_overlap_send): the first stage is over */
 } kaon_stages;
 
 /* What the context's option comes to with this halo: FUSED, STAGED or NONE. fused: it is built.
  * Errors: UNSUPPORTED (FUSED is asked for and not possible; the same on all ranks). */
 kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *how);
+
+/* What the option asks of an operation that is not told to send ahead: UPDATES is as AUTO. */
+kaon_overlap kaon_overlap_wanted(const kaon_context *ctx);
+/* 1: methods that can are to have messages sent before they update vectors that the operation does
+ * not ask for. The same on all ranks. */
+int kaon_overlap_ahead(const kaon_context *ctx);
+/* The first stage by itself, messages started; work that leaves x alone may follow, and then
+ * kaon_overlap_run with stages->sent. Collective. Errors: COMM. */
+kaon_status kaon_overlap_send(kaon_halo *halo, const kaon_stages *stages);
 
 /* Collective. Errors: COMM; those of kaon_overlap_choose. */
 kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages);

@@ -268,7 +268,8 @@ static inline kaon_traffic kaon_traffic_since(const kaon_context *ctx, const kao
   return (kaon_traffic){.sums = now->sums - before->sums,
                         .exchanges = now->exchanges - before->exchanges,
                         .bytes = now->bytes - before->bytes,
-                        .hidden = now->hidden - before->hidden};
+                        .hidden = now->hidden - before->hidden,
+                        .ahead = now->ahead - before->ahead};
 }
 
 /* replay.c: steps of a recorded block: a cycle, or from flush to flush. */

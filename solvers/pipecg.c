@@ -19,47 +19,81 @@
  *   m = K w;  n = A m                                            meanwhile
  * Storage: m, q, u besides. A step: 1 A, 1 K; vectors besides K's: read 10, written 8. Where K
  * multiplies by a real vector d (Jacobi), u = d r and q = d s need not be kept, and m = d w is made
- * in the same pass. Storage: m besides; with d: read 8, written 7. */
+ * in the same pass. Storage: m besides; with d: read 8, written 7.
+ *
+ * Where A sends ahead (kaon_overlap UPDATES) z, q, s and w come first, then m, whose messages are
+ * under way beside the updates of the rest and the sums, as Platonov and Monakov have it (Trudy ISP
+ * RAN 28 (2016) 81), who name z and w: but s needs w, and q m, as they were before. The same bits;
+ * s, w (m) and q, or d, are read once more, and sums are hidden behind A alone. */
 #include "blas/precond.h"
 #include "solvers/method.h"
 
 enum { P, S, Z, W, N, M, Q, U, VECTORS = M };
 
-static kaon_status step_preconditioned(kaon_solver *s) {
-  static const int slots[3] = {KAON_S_R2, KAON_S_RZ, KAON_S_RW};
-  kaon_vector **v = s->work;
-  const int scaled = s->scaling != NULL;
-  const kaon_pipepcg_vectors all = {.d = s->scaling,
-                                    .n = v[N],
-                                    .m = v[M],
-                                    .z = v[Z],
-                                    .q = scaled ? NULL : v[Q],
-                                    .w = v[W],
-                                    .s = v[S],
-                                    .r = s->r,
-                                    .u = scaled ? NULL : v[U],
-                                    .p = v[P],
-                                    .x = s->x_inner};
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
-  kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_PIPEPCG_STEP);
+/* What the updates are of; d, m, q and u where there are such. */
+static kaon_pipepcg_vectors vectors_of(const kaon_solver *s) {
+  kaon_vector *const *v = s->work;
+  const int scaled = s->scaling != NULL, kept = s->K != NULL && !scaled;
+  return (kaon_pipepcg_vectors){.d = s->scaling,
+                                .n = v[N],
+                                .m = s->K != NULL ? v[M] : NULL,
+                                .z = v[Z],
+                                .q = kept ? v[Q] : NULL,
+                                .w = v[W],
+                                .s = v[S],
+                                .r = s->r,
+                                .u = kept ? v[U] : NULL,
+                                .p = v[P],
+                                .x = s->x_inner};
+}
+
+/* For the sums of a step, which A hides. */
+static kaon_pass step_sums(const kaon_solver *s) {
+  kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT,
+                                   s->K != NULL ? KAON_REC_PIPEPCG_STEP : KAON_REC_PIPECG_STEP);
   sums.split = KAON_SUM_START;
-  KAON_TRY(kaon_blas_pipepcg(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums));
-  if (!scaled) KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
+  return sums;
+}
+
+static const int slots_of_pipecg[3] = {KAON_S_R2, KAON_S_RW, KAON_NO_SLOT},
+                 slots_of_pipepcg[3] = {KAON_S_R2, KAON_S_RZ, KAON_S_RW};
+
+static kaon_status step_preconditioned(kaon_solver *s) {
+  kaon_vector **v = s->work;
+  const kaon_pipepcg_vectors all = vectors_of(s);
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
+  KAON_TRY(kaon_blas_pipepcg(KAON_S_ALPHA, KAON_S_BETA, &all, slots_of_pipepcg, &sums));
+  if (s->scaling == NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[M], v[N], &plain));
   return kaon_blas_finish(s->ctx, &sums);
 }
 
+static kaon_status step_ahead(kaon_solver *s) {
+  kaon_vector **v = s->work;
+  const kaon_vector *asked = v[s->K != NULL ? M : W];
+  const int *slots = s->K != NULL ? slots_of_pipepcg : slots_of_pipecg;
+  const kaon_pipepcg_vectors all = vectors_of(s);
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
+  kaon_pass sent = plain;
+  sent.sent = 1;
+  KAON_TRY(kaon_blas_pipepcg_ahead(KAON_S_ALPHA, KAON_S_BETA, &all, &plain));
+  if (s->K != NULL && s->scaling == NULL)
+    KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
+  KAON_TRY(kaon_operator_send(s->inner, asked, &plain));
+  KAON_TRY(kaon_blas_pipepcg_behind(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, asked, v[N], &sent));
+  return kaon_blas_finish(s->ctx, &sums);
+}
+
 static kaon_status step(kaon_solver *s, int position) {
-  static const int slots[2] = {KAON_S_R2, KAON_S_RW};
   kaon_vector **v = s->work;
   const kaon_pipecg_vectors all = {
       .q = v[N], .z = v[Z], .w = v[W], .s = v[S], .r = s->r, .p = v[P], .x = s->x_inner};
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
-  kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_PIPECG_STEP);
-  sums.split = KAON_SUM_START;
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
   (void)position;
+  if (kaon_operator_sends(s->inner)) return step_ahead(s);
   if (s->K != NULL) return step_preconditioned(s);
-  KAON_TRY(kaon_blas_pipecg(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums));
+  KAON_TRY(kaon_blas_pipecg(KAON_S_ALPHA, KAON_S_BETA, &all, slots_of_pipecg, &sums));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[N], &plain));
   return kaon_blas_finish(s->ctx, &sums);
 }

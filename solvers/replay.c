@@ -69,6 +69,7 @@ static void count_traffic(kaon_solver *s) {
   s->repeated.exchanges += b->exchanges * most / s->block + v->exchanges * served;
   s->repeated.bytes += b->bytes * most / s->block + v->bytes * served;
   s->repeated.hidden += b->hidden * most / s->block + v->hidden * served;
+  s->repeated.ahead += b->ahead * most / s->block + v->ahead * served;
 }
 
 /* ---- the recording ---- */

@@ -359,6 +359,7 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
     report->traffic.exchanges += s->repeated.exchanges;
     report->traffic.bytes += s->repeated.bytes;
     report->traffic.hidden += s->repeated.hidden;
+    report->traffic.ahead += s->repeated.ahead;
     report->issue = s->issued;
     report->fused = s->issued < KAON_ISSUE_SEPARATE || s->method->fused;
   }

@@ -63,6 +63,7 @@ typedef struct stages {
   kaon_launch launch;
   kaon_spmv_args spmv;
   kaon_pick_args pick;
+  int sent; /* what is picked is on its way, or there */
 } stages;
 
 static void pick(void *user) {
@@ -84,15 +85,28 @@ static void at_boundary(void *user) {
 }
 
 /* Rows and messages in one launch, where the device can (KAON_OVERLAP_FUSED, also by AUTO). */
-static int run_posted(const kaon_row_messages *messages, stages *s) {
+static int run_posted(kaon_row_messages *messages, stages *s) {
   const kaon_context *ctx = messages->halo.ctx;
-  const kaon_overlap wanted = ctx->options.overlap;
+  const kaon_overlap wanted = kaon_overlap_wanted(ctx);
   if (s->ops->spmv_posted == NULL || messages->halo.device == NULL ||
       (wanted != KAON_OVERLAP_AUTO && wanted != KAON_OVERLAP_FUSED))
     return 0;
   const struct kaon_post_call *post = ctx->backend->ranks->exchange_posted(messages->halo.device);
   s->spmv.part = KAON_ROWS_ALL;
-  return post != NULL && s->ops->spmv_posted(&s->launch, &s->spmv, &s->pick, post);
+  if (post == NULL || !s->ops->spmv_posted(&s->launch, &s->spmv, s->sent ? NULL : &s->pick, post))
+    return 0;
+  messages->halo.under_way = 0;
+  return 1;
+}
+
+static void list_picked(const kaon_row_messages *messages, stages *s) {
+  s->pick = (kaon_pick_args){.nrhs = s->spmv.nrhs,
+                             .reals = s->spmv.matrix->reals,
+                             .count = messages->count,
+                             .row = messages->row,
+                             .x = s->spmv.x,
+                             .to = messages->send,
+                             .gate = s->spmv.gate};
 }
 
 static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages *s) {
@@ -106,16 +120,43 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
   set->ctx->comm->traffic.exchanges++;
   set->ctx->comm->traffic.bytes += messages->halo.bytes;
   s->spmv.ghosts = messages->receive;
-  s->pick = (kaon_pick_args){.nrhs = s->spmv.nrhs,
-                             .reals = set->rows->reals,
-                             .count = messages->count,
-                             .row = messages->row,
-                             .x = s->spmv.x,
-                             .to = messages->send,
-                             .gate = s->spmv.gate};
+  if (!s->sent) KAON_TRY(kaon_halo_drop(&messages->halo));
+  list_picked(messages, s);
   if (run_posted(messages, s)) return KAON_OK;
-  const kaon_stages all = {pick, inside, at_boundary, NULL, s, 1};
+  const kaon_stages all = {.gather = pick,
+                           .interior = inside,
+                           .boundary = at_boundary,
+                           .user = s,
+                           .lenient = 1,
+                           .sent = s->sent};
   return kaon_overlap_run(&messages->halo, &all);
+}
+
+/* ---- messages ahead ---- */
+
+static int sends(const kaon_operator *A) {
+  return self_of(A)->family->rows->halo != NULL && kaon_overlap_ahead(A->ctx);
+}
+
+static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass) {
+  const product *self = self_of(A);
+  const kaon_row_set *set = self->family->rows;
+  kaon_context *ctx = A->ctx;
+  kaon_row_messages *messages = NULL;
+  if (set->halo == NULL) return KAON_OK;
+  stages s = {.ops = ctx->backend->sparse[A->precision]};
+  s.spmv = (kaon_spmv_args){.matrix = &self->plain->matrix,
+                            .nrhs = x->nrhs,
+                            .x = kaon_view_of(x),
+                            .gate = kaon_pass_gate(pass)};
+  KAON_TRY(kaon_row_messages_get(set, A->precision, x->nrhs, &messages));
+  KAON_TRY(kaon_launch_prepare(ctx, x->nrhs, kaon_vector_bytes(x), &s.launch));
+  list_picked(messages, &s);
+  const kaon_stages first = {.gather = pick, .user = &s};
+  KAON_TRY(kaon_overlap_send(&messages->halo, &first));
+  ctx->comm->traffic.ahead++;
+  ctx->calm = 1;
+  return KAON_OK;
 }
 
 static kaon_status take_dagger(kaon_operator *A);
@@ -139,6 +180,7 @@ static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, cons
                             .y = kaon_view_of(y),
                             .gate = kaon_pass_gate(pass),
                             .sum = kaon_pass_sum_mailed(ctx, apart ? NULL : pass)};
+  s.sent = pass != NULL && pass->sent;
   if (pass != NULL && pass->dot != KAON_NO_SLOT && !apart) s.spmv.w = kaon_view_of(pass->w);
   const size_t bytes = (size_t)stored->bytes + 2 * kaon_vector_bytes(y);
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, bytes, &s.launch));
@@ -406,6 +448,8 @@ static int takes(const kaon_operator *A, int columns) {
 
 static const kaon_operator_ops product_ops = {.name = "matrix",
                                               .takes = takes,
+                                              .sends = sends,
+                                              .send = send,
                                               .apply = apply,
                                               .at_precision = at_precision,
                                               .local_part = local_part,

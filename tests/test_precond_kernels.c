@@ -113,6 +113,9 @@ enum op {
   RESIDUAL,
   PIPEPCG,
   PIPEPCG_D,
+  HALVES, /* one after the other */
+  HALVES_D,
+  HALVES_PLAIN,
   GROPP_DIRECTION,
   GROPP_RESIDUAL,
   CHRONGEAR,
@@ -121,10 +124,17 @@ enum op {
   RBI_END,
   OPS
 };
-static const char *const op_names[] = {"scaled",           "adjoint",        "residual_scaled",
-                                       "pipepcg",          "pipepcg with d", "groppcg_direction",
-                                       "groppcg_residual", "chrongear",      "chrongear with d",
+static const char *const op_names[] = {"scaled",           "adjoint",          "residual_scaled",
+                                       "pipepcg",          "pipepcg with d",   "pipepcg in halves",
+                                       "same with d",      "pipecg in halves", "groppcg_direction",
+                                       "groppcg_residual", "chrongear",        "chrongear with d",
                                        "rbicgstab_half",   "rbicgstab_end"};
+
+static void run_halves(bench *b, const kaon_pipepcg_vectors *v, const int slots[3],
+                       const kaon_pass *pass) {
+  must(b->ctx, kaon_blas_pipepcg_ahead(A, B, v, pass));
+  must(b->ctx, kaon_blas_pipepcg_behind(A, B, v, slots, pass));
+}
 
 /* The entry by the library; sums into slots FIRST, FIRST + 1, ... */
 static void run(bench *b, enum op op) {
@@ -152,6 +162,8 @@ static void run(bench *b, enum op op) {
                                        .r = v[R],
                                        .p = v[P],
                                        .x = v[X]};
+  kaon_pipepcg_vectors without_k = pipe;
+  without_k.m = without_k.q = without_k.u = NULL;
   const kaon_groppcg_vectors gropp = {
       .q = v[Q], .w = v[W], .z = v[Z], .p = v[P], .s = v[S], .x = v[X], .r = v[R]};
   const kaon_chrongear_vectors gear = {
@@ -177,6 +189,9 @@ static void run(bench *b, enum op op) {
     must(b->ctx, kaon_blas_residual_scaled(KAON_MINUS(A), v[Q], v[R], v[D], v[Z], slots, &pass));
   if (op == PIPEPCG) must(b->ctx, kaon_blas_pipepcg(A, B, &pipe, slots, &pass));
   if (op == PIPEPCG_D) must(b->ctx, kaon_blas_pipepcg(A, B, &with_d, slots, &pass));
+  if (op == HALVES) run_halves(b, &pipe, slots, &pass);
+  if (op == HALVES_D) run_halves(b, &with_d, slots, &pass);
+  if (op == HALVES_PLAIN) run_halves(b, &without_k, slots, &pass);
   if (op == GROPP_DIRECTION) must(b->ctx, kaon_blas_groppcg_direction(B, &gropp, slots[0], &pass));
   if (op == GROPP_RESIDUAL) must(b->ctx, kaon_blas_groppcg_residual(A, &gropp, slots, &pass));
   if (op == CHRONGEAR) must(b->ctx, kaon_blas_chrongear(A, B, &gear, spread, &pass));
@@ -187,23 +202,24 @@ static void run(bench *b, enum op op) {
 
 /* The same of one number. */
 static void formula(number *v, enum op op, number a, number c, number o) {
+  const int with_k = op == PIPEPCG || op == HALVES, with_d = op == PIPEPCG_D || op == HALVES_D;
   if (op == SCALED) v[Z] = v[D] * v[X];
   if (op == ADJOINT) v[Z] = conj(v[D]) * v[X];
   if (op == RESIDUAL) {
     v[R] -= a * v[Q];
     v[Z] = v[D] * v[R];
   }
-  if (op == PIPEPCG || op == PIPEPCG_D) {
-    const number u = op == PIPEPCG ? v[U] : v[D] * v[R];
+  if (with_k || with_d || op == HALVES_PLAIN) {
+    const number u = with_k ? v[U] : with_d ? v[D] * v[R] : v[R];
     v[Z] = v[N] + c * v[Z];
-    if (op == PIPEPCG) v[Q] = v[M] + c * v[Q];
+    if (with_k) v[Q] = v[M] + c * v[Q];
     v[S] = v[W] + c * v[S];
     v[P] = u + c * v[P];
     v[X] += a * v[P];
     v[R] -= a * v[S];
-    if (op == PIPEPCG) v[U] -= a * v[Q];
+    if (with_k) v[U] -= a * v[Q];
     v[W] -= a * v[Z];
-    if (op == PIPEPCG_D) v[M] = v[D] * v[W];
+    if (with_d) v[M] = v[D] * v[W];
   }
   if (op == GROPP_DIRECTION) {
     v[P] = v[Z] + c * v[P];
@@ -247,11 +263,16 @@ static int sums_of(const number *v, enum op op, number *sum) {
     case GROPP_RESIDUAL:
       sum[1] = conj(v[R]) * v[Z];
       return 2;
+    case HALVES_PLAIN:
+      sum[1] = conj(v[R]) * v[W];
+      return 2;
     case PIPEPCG:
+    case HALVES:
       sum[1] = conj(v[R]) * v[U];
       sum[2] = conj(v[W]) * v[U];
       return 3;
     case PIPEPCG_D:
+    case HALVES_D:
       sum[1] = v[D] * squares;
       sum[2] = conj(v[W]) * v[D] * v[R];
       return 3;
@@ -306,7 +327,7 @@ static void check(const bench *b, enum op op) {
   if (!(worst <= 8 * 8 * eps)) print_message("%s: %g off\n", op_names[op], worst);
   assert_true(worst <= 8 * 8 * eps);
   /* with d real sum 2 is taken of the stored m = d w, which is rounded once more */
-  const double rounding = b->numbers * 0x1p-53 + (op == PIPEPCG_D ? 4 * eps : 0);
+  const double rounding = b->numbers * 0x1p-53 + (op == PIPEPCG_D || op == HALVES_D ? 4 * eps : 0);
   assert_true(apart <= b->numbers * 8 * rounding);
 }
 
@@ -322,7 +343,7 @@ static void entries_do_what_they_say(void **state) {
         for (int op = 0; op < OPS; op++) {
           bench b;
           open_bench(&b, machine, spaces[i].ncomp, spaces[i].complex_space, (kaon_precision)p);
-          if (op == PIPEPCG_D) make_scaling_real(&b);
+          if (op == PIPEPCG_D || op == HALVES_D) make_scaling_real(&b);
           run(&b, (enum op)op);
           take(&b, b.after);
           check(&b, (enum op)op);
@@ -330,6 +351,58 @@ static void entries_do_what_they_say(void **state) {
         }
     printf("  %s: %d entries on %zu spaces\n", machine_name(machine), OPS,
            sizeof spaces / sizeof *spaces);
+  }
+}
+
+/* Two passes leave the bits of one, in vectors and sums. */
+static void check_halves(int machine, int ncomp, int complex_space, kaon_precision precision,
+                         int kind) {
+  static const enum op whole[] = {PIPEPCG, PIPEPCG_D, OPS},
+                       cut[] = {HALVES, HALVES_D, HALVES_PLAIN};
+  static const int slots[2] = {FIRST, FIRST + 1};
+  const uint64_t begin = seed;
+  kaon_column_state one[COLUMNS], two[COLUMNS];
+  bench a, b;
+  open_bench(&a, machine, ncomp, complex_space, precision);
+  seed = begin;
+  open_bench(&b, machine, ncomp, complex_space, precision);
+  if (kind == 1) {
+    make_scaling_real(&a);
+    make_scaling_real(&b);
+  }
+  if (kind < 2) {
+    run(&a, whole[kind]);
+  } else {
+    const kaon_pipecg_vectors v = {
+        .q = a.v[N], .z = a.v[Z], .w = a.v[W], .s = a.v[S], .r = a.v[R], .p = a.v[P], .x = a.v[X]};
+    kaon_pass pass = KAON_PASS_INIT;
+    pass.scalars = a.scalars;
+    must(a.ctx, kaon_blas_pipecg(A, B, &v, slots, &pass));
+  }
+  run(&b, cut[kind]);
+  take(&a, a.after);
+  take(&b, b.after);
+  must(a.ctx, kaon_scalars_read(a.scalars, one));
+  must(b.ctx, kaon_scalars_read(b.scalars, two));
+  for (int i = 0; i < VECTORS; i++)
+    assert_memory_equal(a.after[i], b.after[i],
+                        (size_t)(a.v[i]->nrhs * a.numbers) * sizeof(number));
+  for (int k = 0; k < COLUMNS; k++)
+    for (int s = FIRST; s < FIRST + (kind < 2 ? 3 : 2) && k != 1; s++)
+      assert_memory_equal(one[k].slot[s], two[k].slot[s], sizeof one[k].slot[s]);
+  close_bench(&a);
+  close_bench(&b);
+}
+
+static void halves_have_the_bits_of_the_whole(void **state) {
+  (void)state;
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    if (machine_lacks(machine)) continue;
+    for (int i = 0; i < 2 * 2 * 3; i++) {
+      const int complex_space = i / 6;
+      check_halves(machine, complex_space ? 6 : 1, complex_space, (kaon_precision)(i / 3 % 2),
+                   i % 3);
+    }
   }
 }
 
@@ -356,6 +429,7 @@ static void wrong_operands_are_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(entries_do_what_they_say),
+      cmocka_unit_test(halves_have_the_bits_of_the_whole),
       cmocka_unit_test(wrong_operands_are_refused),
   };
   return cmocka_run_group_tests_name("precond kernels", tests, NULL, NULL);

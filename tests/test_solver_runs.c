@@ -75,7 +75,9 @@ static void closed_columns_harm_nothing(void **state) {
     nest alone, t;
     open_nest(&alone, &o, 3, -1);
     open_nest(&t, &o, 3, 1);
-    const kaon_pass closed = {t.scalars, KAON_GATE_SERVICE, KAON_NO_SLOT, KAON_NO_SLOT, NULL, 0, 0};
+    kaon_pass closed = KAON_PASS_INIT;
+    closed.scalars = t.scalars;
+    closed.gate = KAON_GATE_SERVICE;
     must(t.c.ctx, kaon_blas_scale(KAON_NUMBER(NAN), t.b, &closed));
     must(alone.c.ctx, apply_nest(&alone));
     shell_complex *before = calloc(t.c.n, sizeof *before), *after = calloc(t.c.n, sizeof *after);

@@ -84,10 +84,6 @@ KAON_INLINE void residual_scaled_sums(const kaon_update_args *args, stretch at, 
   unit_sum(args, 1, 1, 2, at, partial);
 }
 
-KAON_INLINE void shifted_sums(const kaon_update_args *args, stretch at, double *partial) {
-  (void)args, (void)at, (void)partial;
-}
-
 KAON_INLINE void pipepcg_sums(const kaon_update_args *args, stretch at, double *partial) {
   unit_sum(args, 0, 4, 4, at, partial);
   unit_sum(args, 1, 4, 9, at, partial);
@@ -98,6 +94,33 @@ KAON_INLINE void pipecg_scaled_sums(const kaon_update_args *args, stretch at, do
   unit_sum(args, 0, 4, 4, at, partial);
   if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 4, at);
   unit_sum(args, 2, 8, 4, at, partial);
+}
+
+#define NO_SUMS(entry)                                                                       \
+  KAON_INLINE void entry##_sums(const kaon_update_args *args, stretch at, double *partial) { \
+    (void)args, (void)at, (void)partial;                                                     \
+  }
+NO_SUMS(pipecg_ahead)
+NO_SUMS(pipepcg_ahead)
+NO_SUMS(pipecg_scaled_ahead)
+NO_SUMS(shifted)
+
+KAON_INLINE void pipecg_behind_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 1, 1, at, partial);
+  unit_sum(args, 1, 1, 2, at, partial);
+}
+
+KAON_INLINE void pipepcg_behind_sums(const kaon_update_args *args, stretch at, double *partial) {
+  unit_sum(args, 0, 1, 1, at, partial);
+  unit_sum(args, 1, 1, 6, at, partial);
+  unit_sum(args, 2, 2, 6, at, partial);
+}
+
+KAON_INLINE void pipecg_scaled_behind_sums(const kaon_update_args *args, stretch at,
+                                           double *partial) {
+  unit_sum(args, 0, 1, 1, at, partial);
+  if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 1, at);
+  unit_sum(args, 2, 2, 1, at, partial);
 }
 
 KAON_INLINE void groppcg_direction_sums(const kaon_update_args *args, stretch at, double *partial) {
@@ -134,6 +157,12 @@ SCALED_ENTRY(residual_scaled, 0xb, 0x6, 1, 2)
 SCALED_ENTRY(shifted, 0x7, 0x6, 2, 0)
 SCALED_ENTRY(pipecg_scaled, 0xff, 0x17e, 3, 3)
 PLAIN_ENTRY(pipepcg, 0x3ff, 0x37e, 3, 3)
+PLAIN_ENTRY(pipecg_ahead, 0xf, 0xe, 2, 0)
+PLAIN_ENTRY(pipecg_behind, 0x1b, 0x1a, 3, 2)
+PLAIN_ENTRY(pipepcg_ahead, 0x3f, 0x2e, 2, 0)
+PLAIN_ENTRY(pipepcg_behind, 0x7b, 0x5a, 3, 3)
+SCALED_ENTRY(pipecg_scaled_ahead, 0x1f, 0x2e, 2, 0)
+SCALED_ENTRY(pipecg_scaled_behind, 0x3b, 0x1a, 3, 3)
 PLAIN_ENTRY(groppcg_direction, 0xf, 0xa, 1, 1)
 PLAIN_ENTRY(groppcg_residual, 0x3f, 0x2a, 2, 2)
 PLAIN_ENTRY(chrongear, 0x3f, 0x3a, 3, 2)

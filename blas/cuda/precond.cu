@@ -52,6 +52,12 @@ static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
     UPDATE(SHIFTED, 1)
     UPDATE(PIPEPCG, 0)
     UPDATE(PIPECG_SCALED, 0)
+    UPDATE(PIPECG_AHEAD, 0)
+    UPDATE(PIPECG_BEHIND, 0)
+    UPDATE(PIPEPCG_AHEAD, 0)
+    UPDATE(PIPEPCG_BEHIND, 0)
+    UPDATE(SCALED_AHEAD, 0)
+    UPDATE(SCALED_BEHIND, 0)
     UPDATE(GROPP_DIRECTION, 0)
     UPDATE(GROPP_RESIDUAL, 0)
     UPDATE(CHRONGEAR, 0)
@@ -64,7 +70,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
 
 /* Blocks of a column, where sums are taken: as many as a device of 132 multiprocessors holds at
  * once, or twice as many of the kernel that has much on its way, whatever the device, so that sums
- * have the same bits. Each begins by reading gate and coefficients, and leaves sums to be added. */
+ * have the same bits. Each begins by reading gate and coefficients, and leaves sums to be added.
+ * PIPECG_BEHIND has as many as PIPECG (pipelined.cu), whose sums it takes. */
 enum { FEW_CHUNKS = 3 * 132, MANY_CHUNKS = 2 * 2 * 132 };
 
 static void launch_precond(const kaon_launch *launch, const kaon_update_args *args, int op,
@@ -75,7 +82,7 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
                                           : KAON_SCALED_COMPLEX;
   const bool few = op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED;
   const int most = few ? FEW_CHUNKS : MANY_CHUNKS;
-  if (a.sums.sum.state != NULL && a.sums.chunks > most) a.sums.chunks = most;
+  if (a.sums.sum.state != NULL && a.sums.chunks > most && op != PIPECG_BEHIND) a.sums.chunks = most;
   if (args->sum.leave) args->sum.kept->chunks = a.sums.chunks;
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
   void (*kernel)(precond_call) = few ? precond_kernel<1> : precond_kernel<0>;
@@ -93,6 +100,12 @@ ENTRY(residual_scaled, RESIDUAL_SCALED)
 ENTRY(shifted, SHIFTED)
 ENTRY(pipepcg, PIPEPCG)
 ENTRY(pipecg_scaled, PIPECG_SCALED)
+ENTRY(pipecg_ahead, PIPECG_AHEAD)
+ENTRY(pipecg_behind, PIPECG_BEHIND)
+ENTRY(pipepcg_ahead, PIPEPCG_AHEAD)
+ENTRY(pipepcg_behind, PIPEPCG_BEHIND)
+ENTRY(pipecg_scaled_ahead, SCALED_AHEAD)
+ENTRY(pipecg_scaled_behind, SCALED_BEHIND)
 ENTRY(groppcg_direction, GROPP_DIRECTION)
 ENTRY(groppcg_residual, GROPP_RESIDUAL)
 ENTRY(chrongear, CHRONGEAR)

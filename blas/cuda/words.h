@@ -32,6 +32,12 @@ enum word_op {
   SHIFTED,
   PIPEPCG,
   PIPECG_SCALED,
+  PIPECG_AHEAD,
+  PIPECG_BEHIND,
+  PIPEPCG_AHEAD,
+  PIPEPCG_BEHIND,
+  SCALED_AHEAD,
+  SCALED_BEHIND,
   GROPP_DIRECTION,
   GROPP_RESIDUAL,
   CHRONGEAR,
@@ -69,6 +75,12 @@ static __host__ __device__ constexpr traits traits_of() {
          : OP == SHIFTED                ? traits{0x7, 0x6, 2, 1, 1, 0, 0}
          : OP == PIPEPCG                ? traits{0x3ff, 0x37e, 3, 3, 0, 0, 0}
          : OP == PIPECG_SCALED          ? traits{0xff, 0x17e, 3, 3, 1, 0, 0}
+         : OP == PIPECG_AHEAD           ? traits{0xf, 0xe, 2, 1, 0, 0, 0}
+         : OP == PIPECG_BEHIND          ? traits{0x1f, 0x1a, 3, 2, 0, 0, 0}
+         : OP == PIPEPCG_AHEAD          ? traits{0x3f, 0x2e, 2, 1, 0, 0, 0}
+         : OP == PIPEPCG_BEHIND         ? traits{0x7f, 0x5a, 3, 3, 0, 0, 0}
+         : OP == SCALED_AHEAD           ? traits{0x1f, 0x2e, 2, 1, 1, 0, 0}
+         : OP == SCALED_BEHIND          ? traits{0x3f, 0x1a, 3, 3, 1, 0, 0}
          : OP == GROPP_DIRECTION        ? traits{0xf, 0xa, 1, 1, 0, 0, 0}
          : OP == GROPP_RESIDUAL         ? traits{0x3f, 0x2a, 2, 2, 0, 0, 0}
          : OP == CHRONGEAR              ? traits{0x3f, 0x3a, 3, 2, 0, 0, 0}
@@ -85,6 +97,8 @@ static __host__ __device__ constexpr int once_of(int op) {
   return op == AXPY_XPAY          ? 0x4
          : op == RESIDUAL_SCALED  ? 0x1
          : op == PIPECG_SCALED    ? 0x6b
+         : op == SCALED_AHEAD     ? 0x2
+         : op == SCALED_BEHIND    ? 0x39
          : op == CHRONGEAR_SCALED ? 0x1f
                                   : 0;
 }
@@ -156,6 +170,12 @@ static __device__ __forceinline__ void formula(vcomplex *v, const vcomplex *c, i
   if constexpr (OP == SHIFTED) kaon_precond_shifted(v, c, kind);
   if constexpr (OP == PIPEPCG) kaon_precond_pipepcg(v, c, kind);
   if constexpr (OP == PIPECG_SCALED) kaon_precond_pipecg_scaled(v, c, kind);
+  if constexpr (OP == PIPECG_AHEAD) kaon_precond_pipecg_ahead(v, c, kind);
+  if constexpr (OP == PIPECG_BEHIND) kaon_precond_pipecg_behind(v, c, kind);
+  if constexpr (OP == PIPEPCG_AHEAD) kaon_precond_pipepcg_ahead(v, c, kind);
+  if constexpr (OP == PIPEPCG_BEHIND) kaon_precond_pipepcg_behind(v, c, kind);
+  if constexpr (OP == SCALED_AHEAD) kaon_precond_pipecg_scaled_ahead(v, c, kind);
+  if constexpr (OP == SCALED_BEHIND) kaon_precond_pipecg_scaled_behind(v, c, kind);
   if constexpr (OP == GROPP_DIRECTION) kaon_precond_groppcg_direction(v, c, kind);
   if constexpr (OP == GROPP_RESIDUAL) kaon_precond_groppcg_residual(v, c, kind);
   if constexpr (OP == CHRONGEAR) kaon_precond_chrongear(v, c, kind);
@@ -284,7 +304,8 @@ template <int OP, int N>
 static __device__ __forceinline__ void add_sums(const words_call<N> &a, const word *x, int64_t at,
                                                 double *sum) {
   [[maybe_unused]] constexpr traits t = traits_of<OP>();
-  if constexpr (OP == ZERO || OP == SHIFTED) {
+  if constexpr (OP == ZERO || OP == SHIFTED || OP == PIPECG_AHEAD || OP == PIPEPCG_AHEAD ||
+                OP == SCALED_AHEAD) {
     return;
   } else if constexpr (chosen_sums(OP)) {
     if (a.sums.sum.state == NULL) return;
@@ -311,6 +332,17 @@ static __device__ __forceinline__ void add_sums(const words_call<N> &a, const wo
     add_square(sum, x[4]);
     add_weighted(sum + 2, x[0], x[4], a.complex_space);
     add_words(sum + 4, x[8], x[4]);
+  } else if constexpr (OP == PIPECG_BEHIND) {
+    add_square(sum, x[1]);
+    add_words(sum + 2, x[1], x[2]);
+  } else if constexpr (OP == PIPEPCG_BEHIND) {
+    add_square(sum, x[1]);
+    add_words(sum + 2, x[1], x[6]);
+    add_words(sum + 4, x[2], x[6]);
+  } else if constexpr (OP == SCALED_BEHIND) {
+    add_square(sum, x[1]);
+    add_weighted(sum + 2, x[0], x[1], a.complex_space);
+    add_words(sum + 4, x[2], x[1]);
   } else if constexpr (OP == GROPP_DIRECTION) {
     add_words(sum, x[1], x[3]);
   } else if constexpr (OP == GROPP_RESIDUAL) {

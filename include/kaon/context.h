@@ -74,12 +74,16 @@ typedef enum kaon_transport {
  * possible, else STAGED. Results do not depend on it.
  * Products of divided matrices too; what they and updates sum on the way is, by FUSED, also added
  * up over ranks by the same kernels. Those sums then come in another order, the same on every run;
- * where a form of storage has no such kernel FUSED stands for STAGED. */
+ * where a form of storage has no such kernel FUSED stands for STAGED.
+ * UPDATES: as AUTO, and pipelined CG on a divided matrix updates what its product asks for first
+ * and sends that, so that messages are also under way beside the updates of the rest. That reads
+ * two vectors more a step, with a preconditioner three. */
 typedef enum kaon_overlap {
   KAON_OVERLAP_AUTO,
   KAON_OVERLAP_FUSED,
   KAON_OVERLAP_STAGED,
-  KAON_OVERLAP_NONE
+  KAON_OVERLAP_NONE,
+  KAON_OVERLAP_UPDATES
 } kaon_overlap;
 
 /* How the host waits for its device, in all waits of a context: POLLING asks without pause, which
@@ -193,6 +197,7 @@ typedef struct kaon_traffic {
   int64_t bytes;     /* that this rank sent to others in these */
   int64_t hidden;    /* of the sums: those behind which other work was issued before they were
                         asked for */
+  int64_t ahead;     /* of the exchanges: those that were begun before updates of vectors */
 } kaon_traffic;
 
 /* *traffic: since the context was made. Of steps that a device repeats by itself (the option

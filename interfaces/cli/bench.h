@@ -195,12 +195,13 @@ int bench_solve_system(bench *b, linear *l, int columns, bench_figures *figures)
 /* Prints the row of a solve and appends it to the list, as bench_add. */
 json_t *bench_add_solve(bench *b, const linear *l, int columns, const bench_figures *f,
                         const char *name);
-/* What one step takes: vectors read and written besides its products, of one column; bytes of all
- * columns and ranks, with those of A and K (0: not known). */
+/* What one step takes, with messages ahead of its updates or not: vectors read and written besides
+ * its products, of one column; bytes of all columns and ranks, with those of A and K (0: not
+ * known). */
 typedef struct bench_step {
   double read, written, bytes;
 } bench_step;
-bench_step bench_count_step(const linear *l, int columns);
+bench_step bench_count_step(const linear *l, int columns, int ahead);
 /* bench_fill for a matrix' rows. */
 kaon_status bench_fill_rows(const linear *l, kaon_vector *v);
 /* `work` for every --matrix. Exit status. */

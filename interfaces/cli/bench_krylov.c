@@ -129,12 +129,12 @@ static json_t *describe_solve(const bench *b, const linear *l, const bench_figur
       report_real(step->read > 0 ? step->written : NAN), "sums", (json_int_t)f->traffic.sums,
       "sums_hidden", (json_int_t)f->traffic.hidden, "exchanges", (json_int_t)f->traffic.exchanges);
   json_t *more =
-      json_pack("{s:s s:s s:s s:o s:o s:o s:o s:i}", "regime", cli_regime(f->issue, regime),
+      json_pack("{s:s s:s s:s s:o s:o s:o s:o s:i s:I}", "regime", cli_regime(f->issue, regime),
                 "regime_asked", cli_choice(CLI_REGIMES, common->regime, asked), "sync",
                 cli_choice(CLI_SYNCS, common->sync, sync), "seconds_mean", report_real(f->mean),
                 "cpu_seconds", report_real(f->cpu_mean), "host_joules", report_real(f->host_joules),
                 "bytes_step", report_real(step->bytes > 0 ? step->bytes : NAN), "check_interval",
-                l->options.check_interval);
+                l->options.check_interval, "exchanges_ahead", (json_int_t)f->traffic.ahead);
   json_object_update(figures, more);
   json_decref(more);
   return figures;
@@ -156,18 +156,18 @@ static void print_solve(const bench *b, const linear *l, const bench_figures *f,
     cli_say(common, "; %.4g MB with them, %.2f GB/s", 1e-6 * step->bytes,
             1e-9 * step->bytes / seconds);
   cli_say(common,
-          "%s%lld sums over ranks, %lld of them hidden, %lld exchanges; processor time "
-          "%.0f %%\n",
+          "%s%lld sums over ranks, %lld of them hidden, %lld exchanges, %lld of them ahead of "
+          "updates; processor time %.0f %%\n",
           step->read > 0 ? "\n    " : "    ", (long long)f->traffic.sums,
           (long long)f->traffic.hidden, (long long)f->traffic.exchanges,
-          100 * f->cpu_mean / f->mean);
+          (long long)f->traffic.ahead, 100 * f->cpu_mean / f->mean);
 }
 
 json_t *bench_add_solve(bench *b, const linear *l, int columns, const bench_figures *f,
                         const char *name) {
   char precision[32], form[16];
   const char *words = kaon_matrix_operator_format(l->A);
-  bench_step step = bench_count_step(l, columns);
+  bench_step step = bench_count_step(l, columns, f->traffic.ahead > 0);
   if (!is_fused(f)) step = (bench_step){0};
   snprintf(precision, sizeof precision, "%s/%s", precision_name(l->precision),
            precision_name(l->options.sloppy));

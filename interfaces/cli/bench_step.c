@@ -24,7 +24,7 @@ static const step_cost costs[] = {[KAON_CG] = {1, 1, {5, 3}, {5, 3}, {6, 4}},
                                   [KAON_JACOBI] = {1, 0, {6, 3}, {0, 0}, {0, 0}},
                                   [KAON_RICHARDSON] = {0, 0, {0, 0}, {0, 0}, {0, 0}}};
 
-bench_step bench_count_step(const linear *l, int columns) {
+bench_step bench_count_step(const linear *l, int columns, int ahead) {
   const kaon_method method = l->options.method;
   const step_cost *c = &costs[method];
   const int k = l->options.subspace, jacobi = l->args->precond == PRECOND_JACOBI;
@@ -34,14 +34,15 @@ bench_step bench_count_step(const linear *l, int columns) {
   const int products = method == KAON_GCR ? 1 : c->products;
   const int preconditions = scaled ? 0 : method == KAON_GCR ? 1 : c->preconditions;
   const double size = bench_size(l->options.sloppy == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE);
-  bench_step step = {.read = moved[0], .written = moved[1]};
+  const int again = !ahead ? 0 : l->K ? 3 : 2; /* s and w; s, w and q; with d: s, m and d */
+  bench_step step = {.read = moved[0] + again, .written = moved[1]};
   kaon_cost A = {0}, K = {0};
   const int mixed = l->options.sloppy != l->precision;
   /* of a coarser twin the cost cannot be asked for */
   if (mixed || moved[0] == 0 || kaon_operator_cost(l->A, columns, &A) != KAON_OK) return step;
   if (l->K && preconditions && kaon_operator_cost(l->K, columns, &K) != KAON_OK) return step;
   double sum = products * A.bytes + preconditions * K.bytes +
-               (moved[0] + moved[1]) * size * (double)(l->info.rows * l->info.reals);
+               (step.read + step.written) * size * (double)(l->info.rows * l->info.reals);
   if (ranks_sum(&sum, 1) == KAON_OK) step.bytes = sum * columns;
   return step;
 }

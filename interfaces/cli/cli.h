@@ -97,7 +97,7 @@ typedef struct cli_command {
 
 /* Rows of option tables: how several ranks talk. */
 #define CLI_TRANSPORTS "auto|peer|direct|nccl|host"
-#define CLI_OVERLAPS "auto|fused|staged|none"
+#define CLI_OVERLAPS "auto|fused|staged|none|updates"
 #define CLI_RANKS_OPTIONS                                                                      \
   {CLI_CHOICE,                                                                                 \
    "transport",                                                                                \
@@ -109,7 +109,7 @@ typedef struct cli_command {
    "messages of devices: stores into peers' memory, MPI on device memory, NCCL, or by hosts"}, \
   {                                                                                            \
     CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", offsetof(cli_common, overlap), 0, 0,          \
-        "how hops hide messages: in one kernel, beside several, or not"                        \
+        "how hops hide messages: in one kernel, beside several, not, or also beside pipecg's updates"                        \
   }
 
 /* How steps are issued, in the words of papers on the matter; regime_issue[] in common.c. */

@@ -35,6 +35,12 @@ static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
   return (kaon_cuda_machine *)ctx->machine;
 }
 
+/* Steps are recorded from here on, or no more. */
+static inline void kaon_cuda_recording(kaon_context *ctx, int on) {
+  kaon_cuda_machine_of(ctx)->recording = on;
+  ctx->recordings++;
+}
+
 /* Makes the context's device current: an application, or another context, may have chosen one
  * since. */
 void kaon_cuda_enter(const kaon_context *ctx);

@@ -119,9 +119,9 @@ static kaon_status record_part(const part *p, cudaGraphExec_t *exec) {
   KAON_TRY(kaon_cuda_check(
       r->ctx, cudaStreamBeginCapture(machine->stream, cudaStreamCaptureModeThreadLocal),
       "recording"));
-  machine->recording = 1;
+  kaon_cuda_recording(r->ctx, 1);
   kaon_status status = issue_part(p);
-  machine->recording = 0;
+  kaon_cuda_recording(r->ctx, 0);
   const cudaError_t error = cudaStreamEndCapture(machine->stream, &graph);
   if (status == KAON_OK) status = kaon_cuda_check(r->ctx, error, "recording");
   return finish(r, graph, status, exec);
@@ -182,9 +182,9 @@ static kaon_status record_into(const part *p, cudaGraph_t graph, const cudaGraph
       cudaStreamBeginCaptureToGraph(machine->stream, graph, after, NULL, after != NULL,
                                     cudaStreamCaptureModeThreadLocal),
       "recording"));
-  machine->recording = 1;
+  kaon_cuda_recording(r->ctx, 1);
   kaon_status status = issue_part(p);
-  machine->recording = 0;
+  kaon_cuda_recording(r->ctx, 0);
   if (status == KAON_OK)
     status = kaon_cuda_check(r->ctx, last_captured(machine->stream, last), "recording");
   const cudaError_t error = cudaStreamEndCapture(machine->stream, &same);

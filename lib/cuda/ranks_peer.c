@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include "lib/cuda/ranks.h"
+#include "lib/overlap.h"
 
 enum {
   WHOLE = 2 << 20,
@@ -236,7 +237,7 @@ static kaon_status take_complaint(kaon_context *ctx) {
 /* The box where kernels read it, unless `overlap` asks for launches of their own. */
 static kaon_status post_box(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  const kaon_overlap how = ctx->options.overlap;
+  const kaon_overlap how = kaon_overlap_wanted(ctx);
   _Static_assert(BOX + sizeof(kaon_mailbox) <= MAIL, "the mail begins behind the box");
   if (how != KAON_OVERLAP_AUTO && how != KAON_OVERLAP_FUSED) return KAON_OK;
   char *there = (char *)r->mail.mine + BOX;

@@ -58,6 +58,56 @@ KAON_MATH void kaon_precond_pipecg_scaled(vcomplex *v, const vcomplex *c, const 
   v[8] = kaon_times(v[0], v[2], kind);
 }
 
+/* The two in halves: what a product asks for, and the rest; the same bits. First v1' = v0 + c0 v1,
+ * v3' = v2 + c0 v3, v5' = v4 + c0 v5, then v2' = v2 + c1 v1' */
+KAON_MATH void kaon_precond_pipepcg_ahead(vcomplex *v, const vcomplex *c, const int kind) {
+  (void)kind;
+  v[1] = c_fma(c[0], v[1], v[0]);
+  v[3] = c_fma(c[0], v[3], v[2]);
+  v[5] = c_fma(c[0], v[5], v[4]);
+  v[2] = c_fma(c[1], v[1], v[2]);
+}
+
+/* v1' = v1 + c2 v0, v3' = v6 + c0 v3, v6' = v6 + c2 v5, then v4' = v4 + c1 v3' */
+KAON_MATH void kaon_precond_pipepcg_behind(vcomplex *v, const vcomplex *c, const int kind) {
+  (void)kind;
+  v[3] = c_fma(c[0], v[3], v[6]);
+  v[4] = c_fma(c[1], v[3], v[4]);
+  v[1] = c_fma(c[2], v[0], v[1]);
+  v[6] = c_fma(c[2], v[5], v[6]);
+}
+
+/* v1' = v0 + c0 v1, v3' = v2 + c0 v3, then v2' = v2 + c1 v1' */
+KAON_MATH void kaon_precond_pipecg_ahead(vcomplex *v, const vcomplex *c, const int kind) {
+  (void)kind;
+  v[1] = c_fma(c[0], v[1], v[0]);
+  v[3] = c_fma(c[0], v[3], v[2]);
+  v[2] = c_fma(c[1], v[1], v[2]);
+}
+
+/* v3' = v1 + c0 v3, v1' = v1 + c2 v0, then v4' = v4 + c1 v3' */
+KAON_MATH void kaon_precond_pipecg_behind(vcomplex *v, const vcomplex *c, const int kind) {
+  (void)kind;
+  v[3] = c_fma(c[0], v[3], v[1]);
+  v[4] = c_fma(c[1], v[3], v[4]);
+  v[1] = c_fma(c[2], v[0], v[1]);
+}
+
+/* v1' = v4 + c0 v1, v3' = v2 + c0 v3, then v2' = v2 + c1 v1', then v5' = v0 v2' */
+KAON_MATH void kaon_precond_pipecg_scaled_ahead(vcomplex *v, const vcomplex *c, const int kind) {
+  v[1] = c_fma(c[0], v[1], v[4]);
+  v[3] = c_fma(c[0], v[3], v[2]);
+  v[2] = c_fma(c[1], v[1], v[2]);
+  v[5] = kaon_times(v[0], v[2], kind);
+}
+
+/* v3' = v0 v1 + c0 v3, v1' = v1 + c2 v5, then v4' = v4 + c1 v3' */
+KAON_MATH void kaon_precond_pipecg_scaled_behind(vcomplex *v, const vcomplex *c, const int kind) {
+  v[3] = c_fma(c[0], v[3], kaon_times(v[0], v[1], kind));
+  v[4] = c_fma(c[1], v[3], v[4]);
+  v[1] = c_fma(c[2], v[5], v[1]);
+}
+
 /* v1' = v0 + c0 v1, v3' = v2 + c0 v3 */
 KAON_MATH void kaon_precond_groppcg_direction(vcomplex *v, const vcomplex *c, const int kind) {
   (void)kind;

@@ -2,7 +2,8 @@
  * into each other's memory, in one launch: the first blocks pick what the neighbours need and store
  * it there, all blocks work on rows that meet no ghost, and the last ones then on the boundary,
  * when the neighbours' messages are there. Rows are added as in sell.cu, ghosts are read where they
- * arrive. lib/cuda/peer.h says what orders messages and flags, and why nobody waits for ever.
+ * arrive. What was sent ahead (post.cu) is waited for alone. lib/cuda/peer.h says what orders
+ * messages and flags, and why nobody waits for ever.
  *
  * In three launches and two of the exchange's own (STAGED) the same takes some 10 us more, which is
  * a sixth of a step of 1e6 rows. */
@@ -108,7 +109,7 @@ extern "C" int KAON_EXPORT(kaon_spmv_posted)(const kaon_launch *launch, const ka
   rows_share_out(launch, args, KAON_THREADS, &p.rows);
   p.rows.ghosts = post->message[0].arrived;
   p.post = *post;
-  p.picked = pick->row;
+  p.picked = pick != NULL ? pick->row : NULL;
   p.interior = (int)m->interior;
   const int64_t line = PICK_LINE / (int)sizeof(real);
   int64_t longest = 0, next = 0;
@@ -120,7 +121,7 @@ extern "C" int KAON_EXPORT(kaon_spmv_posted)(const kaon_launch *launch, const ka
   }
   p.each = least(PICK_BLOCKS, (int)((longest + KAON_THREADS - 1) / KAON_THREADS));
   if (p.each < 1) p.each = 1;
-  p.picks = p.each * post->n;
+  p.picks = pick != NULL ? p.each * post->n : 0;
   p.waiting = ((int)m->blocks - p.interior + KAON_WARPS - 1) / KAON_WARPS;
   if (p.waiting < 1) p.waiting = 1; /* turns may not run ahead of what comes */
   p.waiting = least(p.waiting, p.rows.chunks);

@@ -206,6 +206,21 @@ class Ranks(rank_jobs.Case):
             self.assertEqual(late["solves"][0]["iterations"], at_once["solves"][0]["iterations"])
             self.assertGreaterEqual(late["seconds"], 200e-6 * max(exposed, 1) * late["solves"][0]["iterations"])
 
+    def test_messages_ahead_of_updates(self):
+        rows = {}
+        for overlap in ("auto", "updates"):
+            found, _ = self.rows(2, "krylov", "--matrix", "laplace3d:10", "--method", "cg,pipecg", "--precond", "none,jacobi,ic0",
+                                 "--overlap", overlap, "--threads", "1")
+            rows[overlap] = {(row["method"], (row["preconditioner"] or {"kind": None})["kind"]): row for row in found}
+        self.assertEqual(len(rows["updates"]), 6)
+        for name, row in rows["updates"].items():
+            with self.subTest(name=name):
+                whole, piped = rows["auto"][name], name[0] == "pipecg"
+                self.assertEqual([row["iterations"], row["residual"]], [whole["iterations"], whole["residual"]])
+                self.assertEqual((whole["exchanges_ahead"], row["exchanges_ahead"] >= row["iterations"]), (0, piped))
+                self.assertEqual((row["vectors_read"] or 0) - (whole["vectors_read"] or 0), (3 if name[1] else 2) if piped else 0)
+                self.assertEqual(row["exchanges"], whole["exchanges"])
+
     def test_bench_pipelined_joins_one_rank_and_two(self):
         words = ["pipelined", "--matrix", "cavity3d:6", "--seconds", "0.01", "--reduce-delay", "0,20us", "--threads", "1"]
         self.succeeds("bench", *words, "--json", "one.json")
