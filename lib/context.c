@@ -178,6 +178,22 @@ static kaon_status same_machine(kaon_context *ctx) {
   return kaon_agree(ctx, status);
 }
 
+/* What would have ranks do different things. */
+static kaon_status same_wish(kaon_context *ctx) {
+  static const char *const names[] = {
+      "transport", "overlap", "issue"}; /* the options' numbers, in the order of kaon/context.h */
+  const double mine[3] = {ctx->options.transport, ctx->options.overlap, ctx->options.issue};
+  double first[3] = {mine[0], mine[1], mine[2]};
+  kaon_status status = ctx->comm->ops->broadcast(ctx->comm, first, sizeof first, 0);
+  for (int i = 0; i < 3 && status == KAON_OK; i++)
+    if (first[i] != mine[i])
+      status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                         "ranks: option %s is %d, but %d on rank 0; all ranks need the same (0 is "
+                         "auto)",
+                         names[i], (int)mine[i], (int)first[i]);
+  return kaon_agree(ctx, status);
+}
+
 /* wrong: what this rank's options were refused for, or OK. */
 static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *communicator,
                         const int grid[4]) {
@@ -190,6 +206,7 @@ static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *commun
     kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* said before there was a context */
   KAON_TRY(kaon_agree(ctx, status));
   KAON_TRY(same_machine(ctx));
+  KAON_TRY(same_wish(ctx));
   return open_ranks(ctx);
 }
 

@@ -44,7 +44,8 @@ struct kaon_context {
   void *library;                  /* CUDA: vector work by another library (blas/cuda/library.h) */
   const void *mailbox; /* CUDA: kernels may sum over ranks by themselves (lib/cuda/mail.h), and no
                           sum is under way; NULL: they may not */
-  uint64_t recordings; /* begun and ended: odd while steps are recorded instead of done */
+  int recording; /* steps are recorded instead of done (lib/cuda/graph.c): no answers, no fresh
+                    memory */
   struct kaon_list *list; /* CUDA: for kaon_launch; set while steps are listed */
   int torn; /* a pass ended between two of its kernels: tickets and marks tell of it */
 };

@@ -116,30 +116,21 @@ static kaon_status begin(const kaon_halo *halo) {
 }
 
 kaon_status kaon_halo_start(kaon_halo *halo) {
-  KAON_TRY(kaon_halo_drop(halo));
   KAON_TRY(begin(halo));
   halo->under_way = 1;
-  halo->recordings = halo->ctx->recordings;
-  return KAON_OK;
-}
-
-kaon_status kaon_halo_drop(kaon_halo *halo) {
-  const int elsewhere = halo->recordings != halo->ctx->recordings;
-  const int recorded = halo->recordings % 2 != 0, recording = halo->ctx->recordings % 2 != 0;
-  if (halo->under_way && elsewhere && recording && !recorded)
-    return kaon_fail(halo->ctx, KAON_ERR_UNSUPPORTED,
-                     "messages: those that a failed step left under way cannot be taken in while "
-                     "steps are recorded");
-  if (!halo->under_way || !elsewhere || !recorded) return kaon_halo_finish(halo);
-  halo->under_way = 0;
   return KAON_OK;
 }
 
 kaon_status kaon_halo_finish(kaon_halo *halo) {
-  if (!halo->under_way) return KAON_OK;
   halo->under_way = 0;
   if (halo->device != NULL) return halo->ctx->backend->ranks->exchange_finish(halo->device);
   return halo->ctx->comm->ops->exchange_finish(halo->exchange);
+}
+
+kaon_status kaon_halo_drop(kaon_halo *halo) {
+  if (halo->under_way && !halo->ctx->recording) return kaon_halo_finish(halo);
+  halo->under_way = 0;
+  return KAON_OK;
 }
 
 void kaon_halos_destroy(kaon_lattice *lattice) {

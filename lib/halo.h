@@ -19,7 +19,6 @@ typedef struct kaon_halo {
   kaon_device_exchange *device;
   const kaon_peer_exchange *peer; /* kernels send and wait by themselves; NULL: they do not */
   int under_way;                  /* started, not finished */
-  uint64_t recordings;            /* the context's, when it was started */
   /* By direction of the hop that the ghosts are for; NULL where nothing is partitioned. What is
    * sent for hops in dir goes to the neighbour in the opposite direction. */
   kaon_view send[KAON_DIRS], receive[KAON_DIRS];
@@ -34,9 +33,8 @@ kaon_status kaon_halo_get_of(kaon_lattice *lattice, const kaon_faces *faces, int
                              kaon_precision precision, int nrhs, kaon_halo **halo);
 kaon_status kaon_halo_start(kaon_halo *halo);
 kaon_status kaon_halo_finish(kaon_halo *halo);
-/* Takes in what was started and is not asked for, as a failed step leaves it. Messages that were
- * recorded where nothing takes them in have not been sent. Errors: COMM; UNSUPPORTED (while steps
- * are recorded). */
+/* Takes in what was started and is not asked for any more, on all ranks; what was recorded has not
+ * been sent. Errors: COMM. */
 kaon_status kaon_halo_drop(kaon_halo *halo);
 void kaon_halos_destroy(kaon_lattice *lattice);
 

@@ -119,10 +119,12 @@ typedef struct kaon_operator_ops {
    * (KAON_SUM_LEAVE). NULL: it does not. */
   int (*takes)(const kaon_operator *A, int columns);
   /* Sends what other ranks need for an application to x, which comes next of A's, with the same
-   * gate and pass->sent: until then neither x nor what A reads changes. Collective, and so is
-   * `sends`: 1: that is worth a pass over vectors that is cut in two. NULL, NULL: not offered. */
+   * gate and pass->sent: until then neither x nor what A reads changes. Where that application does
+   * not come, or fails, unsend takes the messages in. `sends`: 1: all that is worth a pass over
+   * vectors that is cut in two. Collective; NULL: not offered. */
   int (*sends)(const kaon_operator *A);
   kaon_status (*send)(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass);
+  void (*unsend)(kaon_operator *A, int columns);
   /* Takes what an application to up to `columns` columns needs, so that none inside a solve
    * allocates; NULL: needs nothing. */
   kaon_status (*reserve)(kaon_operator *A, int columns);
@@ -177,7 +179,7 @@ struct kaon_operator {
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
 void kaon_operator_retain(kaon_operator *A);
-/* `sends` and `send` of its ops, 0 where there are none. */
+/* `sends` and `send` of its ops, 0 where there are none; `unsend` is called by itself. */
 static inline int kaon_operator_sends(const kaon_operator *A) {
   return A->ops->sends != NULL && A->ops->sends(A);
 }

@@ -31,12 +31,9 @@ static const kaon_field_name issues[] = {{"auto", KAON_ISSUE_AUTO},
 static const kaon_field_name transports[] = {
     {"auto", KAON_TRANSPORT_AUTO}, {"peer", KAON_TRANSPORT_PEER}, {"direct", KAON_TRANSPORT_DIRECT},
     {"nccl", KAON_TRANSPORT_NCCL}, {"host", KAON_TRANSPORT_HOST}, {NULL, 0}};
-static const kaon_field_name overlaps[] = {{"auto", KAON_OVERLAP_AUTO},
-                                           {"fused", KAON_OVERLAP_FUSED},
-                                           {"staged", KAON_OVERLAP_STAGED},
-                                           {"none", KAON_OVERLAP_NONE},
-                                           {"updates", KAON_OVERLAP_UPDATES},
-                                           {NULL, 0}};
+static const kaon_field_name overlaps[] = {
+    {"auto", KAON_OVERLAP_AUTO}, {"fused", KAON_OVERLAP_FUSED},     {"staged", KAON_OVERLAP_STAGED},
+    {"none", KAON_OVERLAP_NONE}, {"updates", KAON_OVERLAP_UPDATES}, {NULL, 0}};
 static const kaon_field_name syncs[] = {{"auto", KAON_SYNC_AUTO},
                                         {"polling", KAON_SYNC_POLLING},
                                         {"blocking", KAON_SYNC_BLOCKING},
@@ -157,7 +154,7 @@ static const kaon_field context_fields[] = {
       "seconds that a sum over ranks takes at least"),
     E(S, transport, KAON_TRANSPORT_AUTO, transports,
       "how devices of several ranks exchange messages"),
-    E(S, overlap, KAON_OVERLAP_AUTO, overlaps, "how hops hide messages between ranks"),
+    E(S, overlap, KAON_OVERLAP_AUTO, overlaps, "how messages between ranks are hidden"),
     F(S, patience, KAON_FIELD_DOUBLE, 120.0, 0.01, 1e6,
       "seconds that a device waits for another rank's"),
     E(S, sync, KAON_SYNC_AUTO, syncs, "how the host waits for its device"),

@@ -55,7 +55,6 @@ static kaon_status run(kaon_halo *const *halos, int n, kaon_overlap how,
 }
 
 kaon_status kaon_overlap_send(kaon_halo *halo, const kaon_stages *stages) {
-  KAON_TRY(kaon_halo_drop(halo)); /* its buffers are free then */
   stages->gather(stages->user);
   return kaon_halo_start(halo);
 }

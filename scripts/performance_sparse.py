@@ -51,16 +51,17 @@ def solves(rows, words):
     """A line a solve; vectors are what a step reads and writes besides its products."""
     lines = []
     delayed = any(row.get("reduce_delay") for row in rows)
+    ahead = any(row.get("exchanges_ahead") for row in rows)
     ways = len({row.get("transport") for row in rows if (row.get("ranks") or 1) > 1}) > 1
     for row in rows:
         moved = "-" if row.get("vectors_read") is None else f"{row['vectors_read']:g} + {row['vectors_written']:g}"
         step = row.get("bytes_step")
         rate = words.number(1e-3 * step / row["step_microseconds"]) if step and row.get("step_microseconds") else "-"
         lines.append([row["matrix"], row["method"], preconditioner(row), row["precision"], row.get("regime") or "auto",
-                      str(row.get("ranks") or 1), *([row.get("transport") or "-"] if ways else []), str(row["columns"]), *([words.number(1e6 * (row["reduce_delay"] or 0))] if delayed else []),
+                      str(row.get("ranks") or 1), *([row.get("transport") or "-"] if ways else []), *([row.get("overlap") or "-"] if ahead else []), str(row["columns"]), *([words.number(1e6 * (row["reduce_delay"] or 0))] if delayed else []),
                       str(row["iterations"]), words.number(row["seconds"]), words.number(row["step_microseconds"]), moved, rate,
                       words.percent(row.get("cpu_share")), words.number(row.get("joules")), f"{row['residual']:.1e}", row["status"]])
-    return words.markdown(["matrix", "method", "preconditioner", "precision", "regime", "ranks", *(["transport"] if ways else []), "columns",
+    return words.markdown(["matrix", "method", "preconditioner", "precision", "regime", "ranks", *(["transport"] if ways else []), *(["overlap"] if ahead else []), "columns",
                            *(["delay of sums, us"] if delayed else []), "steps", "seconds", "us a step", "vectors", "GB/s", "CPU", "joules",
                            "residual", "status"], lines)
 

@@ -79,10 +79,12 @@ static kaon_status step_ahead(kaon_solver *s) {
   KAON_TRY(kaon_blas_pipepcg_ahead(KAON_S_ALPHA, KAON_S_BETA, &all, &plain));
   if (s->K != NULL && s->scaling == NULL)
     KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
-  KAON_TRY(kaon_operator_send(s->inner, asked, &plain));
-  KAON_TRY(kaon_blas_pipepcg_behind(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, asked, v[N], &sent));
-  return kaon_blas_finish(s->ctx, &sums);
+  kaon_status status = kaon_operator_send(s->inner, asked, &plain);
+  if (status == KAON_OK)
+    status = kaon_blas_pipepcg_behind(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums);
+  if (status == KAON_OK) status = kaon_operator_run(s->inner, KAON_PLAIN, asked, v[N], &sent);
+  if (status != KAON_OK) s->inner->ops->unsend(s->inner, s->columns);
+  return status == KAON_OK ? kaon_blas_finish(s->ctx, &sums) : status;
 }
 
 static kaon_status step(kaon_solver *s, int position) {

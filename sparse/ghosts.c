@@ -21,7 +21,6 @@ struct kaon_row_halo {
 /* ---- lifetime ---- */
 
 static void messages_destroy(kaon_context *ctx, kaon_row_messages *m) {
-  kaon_halo_drop(&m->halo);
   if (m->halo.exchange != NULL) ctx->comm->ops->exchange_destroy(&m->halo.exchange);
   if (m->halo.device != NULL) ctx->backend->ranks->exchange_destroy(&m->halo.device);
   if (ctx->backend->host_accessible) {

@@ -120,7 +120,10 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
   set->ctx->comm->traffic.exchanges++;
   set->ctx->comm->traffic.bytes += messages->halo.bytes;
   s->spmv.ghosts = messages->receive;
-  if (!s->sent) KAON_TRY(kaon_halo_drop(&messages->halo));
+  if (s->sent != messages->halo.under_way)
+    return kaon_fail(set->ctx, KAON_ERR_INTERNAL,
+                     s->sent ? "matrix: a product was to find its messages under way, but none are"
+                             : "matrix: messages are under way that another product was to take");
   list_picked(messages, s);
   if (run_posted(messages, s)) return KAON_OK;
   const kaon_stages all = {.gather = pick,
@@ -150,6 +153,8 @@ static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass 
                             .x = kaon_view_of(x),
                             .gate = kaon_pass_gate(pass)};
   KAON_TRY(kaon_row_messages_get(set, A->precision, x->nrhs, &messages));
+  if (messages->halo.under_way)
+    return kaon_fail(ctx, KAON_ERR_INTERNAL, "matrix: messages are under way already");
   KAON_TRY(kaon_launch_prepare(ctx, x->nrhs, kaon_vector_bytes(x), &s.launch));
   list_picked(messages, &s);
   const kaon_stages first = {.gather = pick, .user = &s};
@@ -157,6 +162,14 @@ static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass 
   ctx->comm->traffic.ahead++;
   ctx->calm = 1;
   return KAON_OK;
+}
+
+static void unsend(kaon_operator *A, int columns) {
+  const kaon_row_set *set = self_of(A)->family->rows;
+  kaon_row_messages *messages = NULL;
+  if (set->halo == NULL) return;
+  if (kaon_row_messages_get(set, A->precision, columns, &messages) != KAON_OK) return;
+  kaon_halo_drop(&messages->halo);
 }
 
 static kaon_status take_dagger(kaon_operator *A);
@@ -450,6 +463,7 @@ static const kaon_operator_ops product_ops = {.name = "matrix",
                                               .takes = takes,
                                               .sends = sends,
                                               .send = send,
+                                              .unsend = unsend,
                                               .apply = apply,
                                               .at_precision = at_precision,
                                               .local_part = local_part,

@@ -266,8 +266,8 @@ typedef struct kaon_sparse_ops {
   void (*spmv)(const kaon_launch *launch, const kaon_spmv_args *args);
   /* The product on all rows, messages among it, in one launch: who picks (pick->to is not used)
    * stores into the neighbours' memory, and the boundary is worked on when theirs are there
-   * (kaon_ranks_ops.exchange_posted). pick NULL: this rank's are sent (exchange_start). Sums as of one part. 0: not built for these arguments,
-   * nothing was done. NULL: not built at all. */
+   * (kaon_ranks_ops.exchange_posted). pick NULL: this rank's are sent (exchange_start). Sums as of
+   * one part. 0: not built for these arguments, nothing was done. NULL: not built at all. */
   int (*spmv_posted)(const kaon_launch *launch, const kaon_spmv_args *args,
                      const kaon_pick_args *pick, const struct kaon_post_call *post);
   void (*pick)(const kaon_launch *launch, const kaon_pick_args *args);

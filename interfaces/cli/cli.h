@@ -98,29 +98,30 @@ typedef struct cli_command {
 /* Rows of option tables: how several ranks talk. */
 #define CLI_TRANSPORTS "auto|peer|direct|nccl|host"
 #define CLI_OVERLAPS "auto|fused|staged|none|updates"
-#define CLI_RANKS_OPTIONS                                                                      \
-  {CLI_CHOICE,                                                                                 \
-   "transport",                                                                                \
-   CLI_TRANSPORTS,                                                                             \
-   "auto",                                                                                     \
-   offsetof(cli_common, transport),                                                            \
-   0,                                                                                          \
-   0,                                                                                          \
-   "messages of devices: stores into peers' memory, MPI on device memory, NCCL, or by hosts"}, \
-  {                                                                                            \
-    CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", offsetof(cli_common, overlap), 0, 0,          \
-        "how hops hide messages: in one kernel, beside several, not, or also beside pipecg's updates"                        \
+#define CLI_RANKS_OPTIONS                                                                       \
+  {CLI_CHOICE,                                                                                  \
+   "transport",                                                                                 \
+   CLI_TRANSPORTS,                                                                              \
+   "auto",                                                                                      \
+   offsetof(cli_common, transport),                                                             \
+   0,                                                                                           \
+   0,                                                                                           \
+   "messages of devices: stores into peers' memory, MPI on device memory, NCCL, or by hosts"},  \
+  {                                                                                             \
+    CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", offsetof(cli_common, overlap), 0, 0,           \
+        "how messages are hidden: in one kernel, beside several, not, or also beside pipecg's " \
+        "updates"                                                                               \
   }
 
 /* How steps are issued, in the words of papers on the matter; regime_issue[] in common.c. */
 #define CLI_REGIMES \
   "auto|cublas|kernels|merged|replay|dynamic|dynamic-tail|dynamic-cdp|dynamic-persistent"
-#define CLI_REGIME_OPTION                                                                          \
-  {                                                                                                \
-    CLI_CHOICE, "regime", CLI_REGIMES, "auto", offsetof(cli_common, regime), 0, 0,                 \
-        "how steps are issued: by cuBLAS with scalars on the host, a kernel for each update and "  \
-        "sum, fused kernels, recorded blocks of them, or by the device itself (a loop, graphs, "   \
-        "kernels that launch kernels, one that stays); auto: a loop on a device"                   \
+#define CLI_REGIME_OPTION                                                                         \
+  {                                                                                               \
+    CLI_CHOICE, "regime", CLI_REGIMES, "auto", offsetof(cli_common, regime), 0, 0,                \
+        "how steps are issued: by cuBLAS with scalars on the host, a kernel for each update and " \
+        "sum, fused kernels, recorded blocks of them, or by the device itself (a loop, graphs, "  \
+        "kernels that launch kernels, one that stays); auto: a loop on a device"                  \
   }
 
 /* How the host waits for a device: kaon_sync, in this order. */

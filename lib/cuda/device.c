@@ -48,7 +48,7 @@ kaon_status kaon_cuda_pending(const kaon_context *ctx, const char *what) {
 }
 
 kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what) {
-  if (!kaon_cuda_machine_of(ctx)->recording) return KAON_OK;
+  if (!ctx->recording) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_UNSUPPORTED, "cuda: %s cannot be part of a recording", what);
 }
 

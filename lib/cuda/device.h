@@ -28,17 +28,10 @@ typedef struct kaon_cuda_machine {
   struct kaon_cuda_ranks *ranks; /* ranks.c: how it talks with other ranks' devices */
   uint32_t *complaint;           /* pinned, of a kernel that waited in vain; NULL: none can */
   struct kaon_chain *chain;      /* list.h; loaded when it is first asked for */
-  int recording;                 /* the stream is captured (graph.c): no answers, no fresh memory */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
   return (kaon_cuda_machine *)ctx->machine;
-}
-
-/* Steps are recorded from here on, or no more. */
-static inline void kaon_cuda_recording(kaon_context *ctx, int on) {
-  kaon_cuda_machine_of(ctx)->recording = on;
-  ctx->recordings++;
 }
 
 /* Makes the context's device current: an application, or another context, may have chosen one

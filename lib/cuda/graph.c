@@ -11,7 +11,7 @@
  *   PERSISTENT  the graph of WHILE, in which one kernel goes through such a list
  *
  * A block is what the stream captures while kaon_loop.steps runs. A function that needs the
- * device's answer or fresh memory sees kaon_cuda_machine.recording and refuses, so such steps are
+ * device's answer or fresh memory sees kaon_context.recording and refuses, so such steps are
  * found out without being harmed: nothing is done while it is recorded. */
 #include <stdlib.h>
 #include <string.h>
@@ -119,9 +119,9 @@ static kaon_status record_part(const part *p, cudaGraphExec_t *exec) {
   KAON_TRY(kaon_cuda_check(
       r->ctx, cudaStreamBeginCapture(machine->stream, cudaStreamCaptureModeThreadLocal),
       "recording"));
-  kaon_cuda_recording(r->ctx, 1);
+  r->ctx->recording = 1;
   kaon_status status = issue_part(p);
-  kaon_cuda_recording(r->ctx, 0);
+  r->ctx->recording = 0;
   const cudaError_t error = cudaStreamEndCapture(machine->stream, &graph);
   if (status == KAON_OK) status = kaon_cuda_check(r->ctx, error, "recording");
   return finish(r, graph, status, exec);
@@ -182,9 +182,9 @@ static kaon_status record_into(const part *p, cudaGraph_t graph, const cudaGraph
       cudaStreamBeginCaptureToGraph(machine->stream, graph, after, NULL, after != NULL,
                                     cudaStreamCaptureModeThreadLocal),
       "recording"));
-  kaon_cuda_recording(r->ctx, 1);
+  r->ctx->recording = 1;
   kaon_status status = issue_part(p);
-  kaon_cuda_recording(r->ctx, 0);
+  r->ctx->recording = 0;
   if (status == KAON_OK)
     status = kaon_cuda_check(r->ctx, last_captured(machine->stream, last), "recording");
   const cudaError_t error = cudaStreamEndCapture(machine->stream, &same);

@@ -135,11 +135,11 @@ static kaon_status take_down(kaon_lister *l, const kaon_loop *loop, size_t *besi
   KAON_TRY(kaon_cuda_check(
       l->ctx, cudaStreamBeginCapture(machine->stream, cudaStreamCaptureModeThreadLocal),
       "listing steps"));
-  kaon_cuda_recording(l->ctx, 1);
+  l->ctx->recording = 1;
   l->ctx->list = &l->list;
   kaon_status status = loop->steps(loop->user);
   l->ctx->list = NULL;
-  kaon_cuda_recording(l->ctx, 0);
+  l->ctx->recording = 0;
   if (status == KAON_OK) status = kaon_cuda_pending(l->ctx, "listing steps");
   const cudaError_t error = cudaStreamEndCapture(machine->stream, &graph);
   if (status == KAON_OK) status = kaon_cuda_check(l->ctx, error, "listing steps");

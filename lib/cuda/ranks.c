@@ -126,22 +126,6 @@ static kaon_status choose(kaon_context *ctx) {
   return status;
 }
 
-/* What would have ranks do different things. */
-static kaon_status same_wish(kaon_context *ctx) {
-  static const char *const names[] = {
-      "transport", "overlap", "issue"}; /* the options' numbers, in the order of kaon/context.h */
-  const double mine[3] = {ctx->options.transport, ctx->options.overlap, ctx->options.issue};
-  double first[3] = {mine[0], mine[1], mine[2]};
-  kaon_status status = ctx->comm->ops->broadcast(ctx->comm, first, sizeof first, 0);
-  for (int i = 0; i < 3 && status == KAON_OK; i++)
-    if (first[i] != mine[i])
-      status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                         "ranks: option %s is %d, but %d on rank 0; all ranks need the same (0 is "
-                         "auto)",
-                         names[i], (int)mine[i], (int)first[i]);
-  return kaon_agree(ctx, status);
-}
-
 static kaon_status open(kaon_context *ctx) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   machine->ranks = calloc(1, sizeof *machine->ranks);
@@ -149,7 +133,6 @@ static kaon_status open(kaon_context *ctx) {
   if (machine->ranks == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: no host memory");
   KAON_TRY(kaon_agree(ctx, status));
   if (ctx->comm->ranks == 1) return KAON_OK;
-  KAON_TRY(same_wish(ctx));
   return choose(ctx);
 }
 
@@ -327,7 +310,7 @@ static kaon_status sum_start(kaon_context *ctx, kaon_column_state *state, int co
   if (r->sum.n == 0) return KAON_OK;
   KAON_TRY(r->transport->sum_start(ctx, &r->sum));
   r->under_way = 1;
-  r->recorded = kaon_cuda_machine_of(ctx)->recording;
+  r->recorded = ctx->recording;
   ctx->mailbox = NULL; /* one sum at a time */
   return kaon_cuda_pending(ctx, "beginning a sum over ranks");
 }
@@ -336,7 +319,7 @@ static kaon_status sum_finish(kaon_context *ctx, kaon_column_state *state, int c
                               const int *slots, int nslots, int then) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   (void)state, (void)columns, (void)slots, (void)nslots; /* as at its start */
-  if (!r->under_way || r->recorded != kaon_cuda_machine_of(ctx)->recording)
+  if (!r->under_way || r->recorded != ctx->recording)
     return kaon_fail(ctx, KAON_ERR_INTERNAL, "sums over ranks: none is under way");
   kaon_cuda_enter(ctx);
   r->under_way = 0;
