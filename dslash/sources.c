@@ -11,9 +11,10 @@ static kaon_status check(const kaon_vector *source) {
   const kaon_space *space = source->space;
   if (kaon_is_staggered(source)) return KAON_OK;
   if (space->lattice == NULL || space != kaon_lattice_spinors(space->lattice, KAON_FULL))
-    return kaon_fail(source->ctx, KAON_ERR_SHAPE,
-                     "source: a vector of full-lattice spinors is needed, or a staggered one; create "
-                     "it on kaon_lattice_spinors(lattice, KAON_FULL), or _staggered");
+    return kaon_fail(
+        source->ctx, KAON_ERR_SHAPE,
+        "source: a vector of full-lattice spinors is needed, or a staggered one; create "
+        "it on kaon_lattice_spinors(lattice, KAON_FULL), or _staggered");
   const kaon_backend *backend = source->ctx->backend;
   if (backend->measure[source->precision] == NULL)
     return kaon_fail(source->ctx, KAON_ERR_NOT_BUILT, "source: backend %s has no sources",

@@ -2,8 +2,8 @@
  *
  *   A = 4 m^2 - D_pq D_qp,   b' = 2 m b_p - D_pq b_q,   x_q = (b_q - D_qp x_p) / (2 m).
  *
- * D_qp = -D_pq^dagger, so A is Hermitian and at least 4 m^2; it is p's block of M^dagger M = 4 m^2 -
- * D^2, and b' that of M^dagger b. An application is two fused hops; the parent's residual b - M x
+ * D_qp = -D_pq^dagger, so A is Hermitian and at least 4 m^2; it is p's block of M^dagger M = 4 m^2
+ * - D^2, and b' that of M^dagger b. An application is two fused hops; the parent's residual b - M x
  * vanishes on q and is (b' - A x_p) / (2 m) on p. Storage: one vector of q's sites. */
 #include <kaon/options.h>
 
@@ -68,8 +68,8 @@ static kaon_status reconstruct(kaon_operator *R, const kaon_vector *reduced_x, c
   KAON_TRY(kaon_vector_view(b, (kaon_parity)(1 - p), &b_q));
   KAON_TRY(kaon_vector_view(x, (kaon_parity)p, &x_p));
   KAON_TRY(kaon_vector_view(x, (kaon_parity)(1 - p), &x_q));
-  KAON_TRY(kaon_staggered_fused(self->fields, 1 - p, inverse, &b_q, -inverse, reduced_x, &x_q,
-                                NULL));
+  KAON_TRY(
+      kaon_staggered_fused(self->fields, 1 - p, inverse, &b_q, -inverse, reduced_x, &x_q, NULL));
   return kaon_blas_copy(reduced_x, &x_p, NULL);
 }
 
@@ -105,9 +105,8 @@ static const kaon_operator_ops reduced_ops = {.name = "staggered even-odd",
                                               .destroy = kaon_staggered_operator_destroy};
 
 /* The reduction with all but its parent. */
-static kaon_status make(kaon_staggered_family *family, kaon_parity parity,
-                        kaon_precision precision, kaon_reconstruct storage,
-                        kaon_operator **reduced) {
+static kaon_status make(kaon_staggered_family *family, kaon_parity parity, kaon_precision precision,
+                        kaon_reconstruct storage, kaon_operator **reduced) {
   kaon_staggered_fields *fields = NULL;
   KAON_TRY(kaon_staggered_fields_get(family, precision, storage, &fields));
   KAON_TRY(kaon_staggered_operator_new(&reduced_ops, fields, &family->lattice->staggered[parity],
@@ -143,8 +142,7 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
   return status;
 }
 
-kaon_status kaon_staggered_even_odd(kaon_operator *M, kaon_parity parity,
-                                    kaon_operator **reduced) {
+kaon_status kaon_staggered_even_odd(kaon_operator *M, kaon_parity parity, kaon_operator **reduced) {
   if (reduced != NULL) *reduced = NULL;
   if (M == NULL || reduced == NULL || (parity != KAON_EVEN && parity != KAON_ODD))
     return kaon_fail(M != NULL ? M->ctx : NULL, KAON_ERR_ARGUMENT,
@@ -161,8 +159,8 @@ kaon_status kaon_staggered_even_odd(kaon_operator *M, kaon_parity parity,
     return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
                      "staggered even-odd: the mass is 0, so M's other sites do not follow from "
                      "the kept ones; take a mass that is not 0");
-  KAON_TRY(kaon_agree(M->ctx, make(fields->family, parity, fields->precision, fields->reconstruct,
-                                   reduced)));
+  KAON_TRY(kaon_agree(
+      M->ctx, make(fields->family, parity, fields->precision, fields->reconstruct, reduced)));
   kaon_operator_retain(M);
   set_parent(*reduced, M);
   return KAON_OK;

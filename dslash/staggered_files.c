@@ -1,5 +1,5 @@
-/* staggered_files.c - fat and long links, and staggered vectors, from and to SciDAC files. All ranks
- * read the same bytes and keep their own sites (lib/io). */
+/* staggered_files.c - fat and long links, and staggered vectors, from and to SciDAC files. All
+ * ranks read the same bytes and keep their own sites (lib/io). */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,17 +47,18 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
                  calloc((size_t)lattice->volume * (size_t)reals, sizeof(double))};
   kaon_status status = KAON_OK;
   if (in.part == NULL)
-    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "staggered: no host memory for a file's "
-                                                      "field");
+    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
+                       "staggered: no host memory for a file's "
+                       "field");
   status = kaon_agree(lattice->ctx, status);
   if (status == KAON_OK)
-    status = kaon_scidac_field_read(lattice->ctx, path, reals, ignore_checksum, &field, put_site,
-                                    &in);
+    status =
+        kaon_scidac_field_read(lattice->ctx, path, reals, ignore_checksum, &field, put_site, &in);
   if (status == KAON_OK && memcmp(field.extents, n, sizeof field.extents) != 0)
     status = kaon_fail(lattice->ctx, KAON_ERR_SHAPE,
                        "%s: the file is %dx%dx%dx%d but the lattice is %dx%dx%dx%d", path,
-                       field.extents[0], field.extents[1], field.extents[2], field.extents[3],
-                       n[0], n[1], n[2], n[3]);
+                       field.extents[0], field.extents[1], field.extents[2], field.extents[3], n[0],
+                       n[1], n[2], n[3]);
   if (status == KAON_OK && field.ildg)
     status = kaon_fail(lattice->ctx, KAON_ERR_FORMAT,
                        "%s: a gauge configuration (ildg-binary-data), not fat or long links, which "
@@ -84,8 +85,7 @@ kaon_status kaon_staggered_read_links(kaon_gauge *links, const char *path, int i
                      "staggered links: a field and a path are needed");
   KAON_TRY(read_field(links->lattice, path, 72, ignore_checksum, &part));
   const void *arrays[1] = {part};
-  const kaon_status status =
-      kaon_gauge_import_any(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays);
+  const kaon_status status = kaon_gauge_import_any(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays);
   free(part);
   return status;
 }
@@ -188,9 +188,12 @@ static void get_site(void *source, int64_t site, double *values) {
 /* All columns, each brought into `whole`, its sites of all ranks. */
 static kaon_status write_fields(const kaon_vector *v, double *whole, kaon_atomic_file *file,
                                 int bits, const char *record_xml) {
-  const kaon_scidac_type type = {
-      bits == 64 ? "USQCD_D3_ColorVector" : "USQCD_F3_ColorVector", bits, 3, 0,
-      KAON_STAGGERED_REALS, 1};
+  const kaon_scidac_type type = {bits == 64 ? "USQCD_D3_ColorVector" : "USQCD_F3_ColorVector",
+                                 bits,
+                                 3,
+                                 0,
+                                 KAON_STAGGERED_REALS,
+                                 1};
   const int *extents = v->space->lattice->global;
   char date[64] = "";
   time_t seconds = time(NULL);
@@ -229,7 +232,8 @@ kaon_status kaon_staggered_write_vectors(const kaon_vector *vector, const char *
   kaon_status status = KAON_OK;
   if (bits != 32 && bits != 64)
     return kaon_fail(vector->ctx, KAON_ERR_ARGUMENT,
-                     "staggered vector: %d bits a number asked for, but 32 or 64 are written", bits);
+                     "staggered vector: %d bits a number asked for, but 32 or 64 are written",
+                     bits);
   const size_t count = (size_t)vector->space->lattice->global_volume * KAON_STAGGERED_REALS;
   double *whole = malloc(count * sizeof *whole);
   if (whole == NULL)

@@ -1,6 +1,6 @@
 /* staggered_measure.c - sources and the Goldstone pion of staggered vectors (kaon/measure.h,
- * kaon/staggered.h). Columns pass through the host: done once a solve. Noise depends on seed, column
- * and site alone, by the numbers of dslash/source.h. */
+ * kaon/staggered.h). Columns pass through the host: done once a solve. Noise depends on seed,
+ * column and site alone, by the numbers of dslash/source.h. */
 #include <stdlib.h>
 
 #include "dslash/source.h"
@@ -58,8 +58,7 @@ kaon_status kaon_source_corner(kaon_vector *source, int t) {
                      "source: corner wall at t = %d, but the lattice has slices 0 to %d", t,
                      lattice->global[3] - 1);
   const int64_t slice = lattice->global_volume / lattice->global[3];
-  const kaon_source_args args = {
-      .kind = KAON_FILL_ONE, .first = slice * t, .end = slice * (t + 1)};
+  const kaon_source_args args = {.kind = KAON_FILL_ONE, .first = slice * t, .end = slice * (t + 1)};
   return kaon_staggered_fill(source, &args, 1);
 }
 

@@ -16,8 +16,8 @@
 kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *format, ...)
     KAON_PRINTF(3, 4);
 
-/* Whether the last failure on ctx is one that all ranks know of (kaon_agree), and saying so, or that
- * it is over. */
+/* Whether the last failure on ctx is one that all ranks know of (kaon_agree), and saying so, or
+ * that it is over. */
 int kaon_error_agreed(const kaon_context *ctx);
 void kaon_error_mark_agreed(const kaon_context *ctx, int agreed);
 

@@ -33,8 +33,8 @@ struct kaon_matrix {
                                                   this rank; first_rows[rank], then global_rows.
                                                   Where rows have moved, in their new numbering, and
                                                   "the caller's" below is that one */
-  kaon_row_moves *moves; /* NULL: rows are where the caller gave them */
-  char shared[120];      /* how they are shared out, in words */
+  kaon_row_moves *moves;                       /* NULL: rows are where the caller gave them */
+  char shared[120];                            /* how they are shared out, in words */
   int32_t *order;  /* [row of the space] row of the caller's, from 0 on this rank; NULL: the same */
   int32_t *place;  /* the other way round; NULL: the same */
   int32_t *number; /* [row of the space] its number before boundary and lengths were sorted: what

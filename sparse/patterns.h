@@ -6,8 +6,8 @@
 #include "lib/context.h"
 #include "sparse/csr.h"
 
-/* like[b], b < blocks of `width` rows: the first block whose rows have as many entries as those of b
- * each, in the same places relative to the first row of the block, own columns and ghosts (from
+/* like[b], b < blocks of `width` rows: the first block whose rows have as many entries as those of
+ * b each, in the same places relative to the first row of the block, own columns and ghosts (from
  * rows->rows on) alike; b itself where there is none before, and for a block that is not whole.
  * Errors: MEMORY. */
 kaon_status kaon_patterns_find(kaon_context *ctx, const kaon_csr *rows, int width, int64_t blocks,

@@ -14,7 +14,7 @@ typedef struct kaon_triangle {
   void *level, *row;     /* in the context's memory */
   int in_order;          /* kaon_levels_args, and: */
   kaon_pipeline *pipeline;
-  void *diagonal;        /* NULL: 1 */
+  void *diagonal; /* NULL: 1 */
 } kaon_triangle;
 
 /* y = T^-1-like: y_i = (x_i - sum_j t_ij y_j) d_i, rows in the order of `sets`, which is taken over

@@ -508,15 +508,7 @@ static void test_breakdown(void **state) {
 static void test_ghosts(void **state) {
   (void)state;
   enum { N = 60 };
-  kaon_csr *A = row_case_random(N, 5, 1, 1, 90), *B = NULL;
-  int64_t row[N * 20], column[N * 20], n = 0;
-  double value[N * 20];
-  for (int64_t i = 0; i < N; i++) {
-    for (int64_t m = A->start[i]; m < A->start[i + 1]; m++)
-      row[n] = i, column[n] = A->column[m], value[n++] = A->value[m];
-    row[n] = i, column[n] = N + i % 7, value[n++] = 100;
-  }
-  must(NULL, kaon_csr_from_triplets(NULL, N, N + 7, 1, n, row, column, value, KAON_CSR_ADD, &B));
+  kaon_csr *A = row_case_random(N, 5, 1, 1, 90), *B = row_case_ghosts(A, 7);
   for (int kind = 0; kind < 3; kind++) {
     kaon_factors *f = factors_of(A, (kaon_factor_kind)kind, 1, 1.2);
     kaon_factors *g = factors_of(B, (kaon_factor_kind)kind, 1, 1.2);

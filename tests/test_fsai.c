@@ -300,15 +300,7 @@ static void test_long_row(void **state) {
 static void test_ghosts(void **state) {
   (void)state;
   enum { N = 60 };
-  kaon_csr *A = row_case_random(N, 5, 1, 1, 90), *B = NULL;
-  int64_t row[N * 20], column[N * 20], n = 0;
-  double value[N * 20];
-  for (int64_t i = 0; i < N; i++) {
-    for (int64_t m = A->start[i]; m < A->start[i + 1]; m++)
-      row[n] = i, column[n] = A->column[m], value[n++] = A->value[m];
-    row[n] = i, column[n] = N + i % 7, value[n++] = 100;
-  }
-  must(NULL, kaon_csr_from_triplets(NULL, N, N + 7, 1, n, row, column, value, KAON_CSR_ADD, &B));
+  kaon_csr *A = row_case_random(N, 5, 1, 1, 90), *B = row_case_ghosts(A, 7);
   for (int power = 1; power <= 2; power++) {
     kaon_inverse_factors f = inverse_of(A, power, 1, 0.1), g = inverse_of(B, power, 1, 0.1);
     assert_int_equal(f.first->start[N], g.first->start[N]);

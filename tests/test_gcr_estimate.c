@@ -33,9 +33,9 @@ static int after(double r2, double left) {
 static void small_gains_are_doubted_where_roundings_are_as_large(void **state) {
   const double zone = 32 * 0x1p-24;
   (void)state;
-  assert_int_equal(after(1e-2, 0.99e-2), 0);           /* slow, and known */
-  assert_int_equal(after(4 * zone, 1.1 * zone), 0);    /* not yet there */
-  assert_int_equal(after(zone, 0.3 * zone), 0);        /* more than roundings would */
+  assert_int_equal(after(1e-2, 0.99e-2), 0);        /* slow, and known */
+  assert_int_equal(after(4 * zone, 1.1 * zone), 0); /* not yet there */
+  assert_int_equal(after(zone, 0.3 * zone), 0);     /* more than roundings would */
   assert_int_equal(after(0.9 * zone, 0.6 * zone), KAON_WAIT_UPDATE);
   assert_int_equal(after(1e-3 * zone, 0.99e-3 * zone), KAON_WAIT_UPDATE);
   assert_int_equal(after(1e-3 * zone, 0.3e-3 * zone), 0);

@@ -148,7 +148,8 @@ static void normal_equations_take_the_recorded_steps(void **state) {
   ref_complex *x = ref_new(staggered_size(&m.s));
   for (int parity = 0; parity < 2; parity++) {
     const int steps = solve_parity(&m, (kaon_parity)parity, source, x);
-    printf("  parity %d: %d steps to 1e-9; MILC 61, its first residual among them\n", parity, steps);
+    printf("  parity %d: %d steps to 1e-9; MILC 61, its first residual among them\n", parity,
+           steps);
     assert_in_range(steps + 1, 60, 62); /* the count of a product at the threshold may differ */
   }
   test_below("(M^dag M)^-1 b", ref_rel_diff(x, known, staggered_size(&m.s)), 40 * 6e-8);

@@ -122,14 +122,14 @@ extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_
   a.clear = args->clear;
   for (int i = 0; i < 2; i++) a.v[i] = args->v[i];
   a.parted = takes_parts(args);
-  const int chunks = a.parted ? (int)s->nblocks
-                              : chunks_of(launch, a.sites, args->sum.state != NULL ? 2 : 0);
+  const int chunks =
+      a.parted ? (int)s->nblocks : chunks_of(launch, a.sites, args->sum.state != NULL ? 2 : 0);
   const unsigned threads = a.parted ? (unsigned)PART_THREADS : (unsigned)KAON_THREADS;
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   const unsigned blocks = (unsigned)chunks * (unsigned)s->nrhs;
-#define PAIR(from_, to_)                                                            \
-  case 3 * from_ + to_:                                                             \
-    kaon_cuda_launch(launch, convert_kernel<from_, to_>, blocks, threads, a);       \
+#define PAIR(from_, to_)                                                      \
+  case 3 * from_ + to_:                                                       \
+    kaon_cuda_launch(launch, convert_kernel<from_, to_>, blocks, threads, a); \
     break;
   if (launch->list != NULL && args->from == SINGLE && args->to == DOUBLE) {
     kaon_cuda_launch_listed(launch, KAON_LISTED_POUR, convert_kernel<SINGLE, DOUBLE>, blocks,

@@ -1,5 +1,5 @@
-/* convert.h - a site of a vector from one precision to another on the GPU (convert.cu, and the listed
- * steps of sparse/cuda/listed.h). */
+/* convert.h - a site of a vector from one precision to another on the GPU (convert.cu, and the
+ * listed steps of sparse/cuda/listed.h). */
 #ifndef KAON_BLAS_CUDA_CONVERT_H
 #define KAON_BLAS_CUDA_CONVERT_H
 

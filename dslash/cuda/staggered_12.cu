@@ -2,7 +2,7 @@
 #include "dslash/cuda/staggered_kernel.h"
 
 extern "C" void KAON_EXPORT(kaon_staggered_12)(const kaon_launch *launch,
-                                              const kaon_staggered_args *args) {
+                                               const kaon_staggered_args *args) {
   if (args->naik.links[0] != NULL)
     run_recon<12, true>(launch, args);
   else

@@ -51,6 +51,7 @@ static __global__ void __launch_bounds__(ROTATE_THREADS)
 }
 
 extern "C" void KAON_EXPORT(kaon_rotate)(const kaon_launch *launch, const kaon_rotate_args *a) {
-  const unsigned blocks = (unsigned)((a->nblocks * KAON_LANES + ROTATE_THREADS - 1) / ROTATE_THREADS);
+  const unsigned blocks =
+      (unsigned)((a->nblocks * KAON_LANES + ROTATE_THREADS - 1) / ROTATE_THREADS);
   rotate_kernel<<<blocks, ROTATE_THREADS, 0, (cudaStream_t)launch->queue>>>(*a);
 }

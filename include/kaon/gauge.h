@@ -92,8 +92,9 @@ kaon_status kaon_gauge_weak(kaon_gauge *gauge, double eps, uint64_t seed);
 /* Every link back to SU(3) by Gram-Schmidt, not to the nearest matrix: row 0 is normalised, row 1
  * orthonormalised against it, row 2 the conjugate of their cross product, whatever it was. Rows 0
  * and 1 that are 0 or multiples of one another have no such matrix: what comes out is none of SU(3)
- * (kaon_gauge_measure's unitarity says so). In place; then rounded to the field's precision. Collective.
- * Errors: ARGUMENT, MEMORY, NOT_BUILT; NOT_FINITE (12 or 8 reals; in 18 a NaN stays one). */
+ * (kaon_gauge_measure's unitarity says so). In place; then rounded to the field's precision.
+ * Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT; NOT_FINITE (12 or 8 reals; in 18 a NaN stays
+ * one). */
 kaon_status kaon_gauge_project(kaon_gauge *gauge);
 
 typedef struct kaon_observables {

@@ -76,13 +76,13 @@ typedef struct kaon_schwarz_options {
 kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *options,
                                 kaon_operator **K);
 
-/* What K was made with, steps and cycles as they were chosen. Not collective. Errors: ARGUMENT (K is
- * no Schwarz preconditioner). */
+/* What K was made with, steps and cycles as they were chosen. Not collective. Errors: ARGUMENT (K
+ * is no Schwarz preconditioner). */
 kaon_status kaon_schwarz_describe(const kaon_operator *K, kaon_schwarz_options *options);
 
-/* What an asynchronous K's applications so far took of other ranks' messages, or, where blocks go on
- * by themselves, of each other; all 0 where there is neither. A message is a face of one hop. Not
- * collective: of this rank. */
+/* What an asynchronous K's applications so far took of other ranks' messages, or, where blocks go
+ * on by themselves, of each other; all 0 where there is neither. A message is a face of one hop.
+ * Not collective: of this rank. */
 typedef struct kaon_schwarz_lags {
   int64_t reads; /* faces that were looked for */
   int64_t late;  /* of them those whose newest message had not come: older ones were taken, or 0 */

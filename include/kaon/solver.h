@@ -120,8 +120,8 @@ typedef struct kaon_solver_options {
                      step 192 on they are used. 0: none; -1: where steps are not recorded (on
                      processors) 16, or as many from 8 on as take no more than deflation_limit and
                      what is free, else none: bits then hang on that, and so on how many columns are
-                     solved together. With a preconditioner only of half. A device asked for them repeats
-                     blocks of steps and waits for the host at each service */
+                     solved together. With a preconditioner only of half. A device asked for them
+                     repeats blocks of steps and waits for the host at each service */
   int as_printed; /* RBICGSTAB: 1: rho as the paper prints it, by a product that rounding spoils; 0:
                      from one sum more in the same message */
   double deflation_limit; /* of deflation -1: the most bytes it may take on any rank */

@@ -19,15 +19,15 @@ typedef struct kaon_staggered_options {
   int version;
   double mass; /* quark mass in lattice units: M = 2 mass + D */
   kaon_staggered_phases phases;
-  double naik;         /* coefficient c of long links, U = c times a U(3) matrix; 0: -|c| as found */
-  double naik_epsilon; /* long links count 1 + naik_epsilon times */
+  double naik; /* coefficient c of long links, U = c times a U(3) matrix; 0: -|c| as found */
+  double naik_epsilon;      /* long links count 1 + naik_epsilon times */
   kaon_precision precision; /* of vectors and of the links that the operator keeps */
   kaon_reconstruct reconstruct;
 } kaon_staggered_options;
-#define KAON_STAGGERED_OPTIONS_INIT                                                       \
-  {                                                                                       \
-    sizeof(kaon_staggered_options), 1, 0.1, KAON_PHASES_MILC, 0.0, 0.0, KAON_DOUBLE,      \
-        KAON_RECONSTRUCT_18                                                               \
+#define KAON_STAGGERED_OPTIONS_INIT                                                  \
+  {                                                                                  \
+    sizeof(kaon_staggered_options), 1, 0.1, KAON_PHASES_MILC, 0.0, 0.0, KAON_DOUBLE, \
+        KAON_RECONSTRUCT_18                                                          \
   }
 
 /* M = 2 mass + D on full-lattice staggered vectors,
@@ -36,9 +36,9 @@ typedef struct kaon_staggered_options {
  * each hop across the antiperiodic boundary times -1. D^dagger = -D.
  *   links   U: thin or fat links, without signs
  *   naik    L: long links with their coefficient, without signs; NULL: no such hops
- *   options NULL: the defaults. reconstruct: reals a link of U where naik is NULL, else of L (U then
- *           has 18); 12 and 8 are for SU(3), and of L become 13 and 9 where it has phases of U(3)
- * In half precision fat and long links have a scale of the whole field. Keeps both fields alive and
+ *   options NULL: the defaults. reconstruct: reals a link of U where naik is NULL, else of L (U
+ * then has 18); 12 and 8 are for SU(3), and of L become 13 and 9 where it has phases of U(3) In
+ * half precision fat and long links have a scale of the whole field. Keeps both fields alive and
  * copies what it stores otherwise; becomes STALE when their links change (kaon_staggered_update).
  * *M is NULL on failure. Collective. Errors: ARGUMENT, SHAPE (fields of two lattices), UNSUPPORTED
  * (a divided lattice), UNITARITY (12 or 8 reals), NOT_FINITE, MEMORY, NOT_BUILT. */
@@ -57,10 +57,11 @@ kaon_status kaon_staggered_hop(kaon_operator *M, kaon_parity parity, const kaon_
 
 /* The reduction of M to the sites p of `parity`: A x_p = b' with
  *   A = 4 mass^2 - D_pq D_qp, b' = 2 mass b_p - D_pq b_q,   x_q = (b_q - D_qp x_p) / (2 mass).
- * A is p's block of M^dagger M, Hermitian and positive definite: for cg. A solver made on it accepts
- * sources of either space, as of kaon_dirac_even_odd: of p's alone it solves (M^dagger M) x = b
- * there. M comes from kaon_staggered_create, is kept alive, and has a mass that is not 0. *reduced
- * is NULL on failure. Collective. Errors: ARGUMENT, UNSUPPORTED, STALE, MEMORY, NOT_BUILT. */
+ * A is p's block of M^dagger M, Hermitian and positive definite: for cg. A solver made on it
+ * accepts sources of either space, as of kaon_dirac_even_odd: of p's alone it solves (M^dagger M) x
+ * = b there. M comes from kaon_staggered_create, is kept alive, and has a mass that is not 0.
+ * *reduced is NULL on failure. Collective. Errors: ARGUMENT, UNSUPPORTED, STALE, MEMORY, NOT_BUILT.
+ */
 kaon_status kaon_staggered_even_odd(kaon_operator *M, kaon_parity parity, kaon_operator **reduced);
 
 /* ---- fat and long links: any 3x3 matrices, in fields of 18 reals ---- */
@@ -75,8 +76,8 @@ kaon_status kaon_staggered_import_links(kaon_gauge *links, kaon_gauge_order orde
  * MEMORY. */
 kaon_status kaon_staggered_read_links(kaon_gauge *links, const char *path, int ignore_checksum);
 /* Multiplies each link by eta_mu(x) and, where a hop of `steps` (1: thin or fat, 3: long) forward
- * from x crosses the antiperiodic boundary of the field's lattice, by -1: in place. What other codes
- * fold into their links is taken out so, and folded in by a second call. Collective. Errors:
+ * from x crosses the antiperiodic boundary of the field's lattice, by -1: in place. What other
+ * codes fold into their links is taken out so, and folded in by a second call. Collective. Errors:
  * ARGUMENT, UNSUPPORTED (a field not in double and 18 reals), MEMORY. */
 kaon_status kaon_staggered_fold(kaon_gauge *links, int steps, kaon_staggered_phases phases);
 

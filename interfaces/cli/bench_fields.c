@@ -22,7 +22,7 @@ typedef struct bench_case {
   kaon_reconstruct reconstruct;
   int columns;
   kaon_operator *M, *R, *T;     /* the matrix in the gauge as it is, and in the temporal one */
-  kaon_gauge *fat, *naik; /* of improved staggered actions */
+  kaon_gauge *fat, *naik;       /* of improved staggered actions */
   kaon_vector *in, *same, *out; /* of the other parity, of out's, what is computed */
   double *norm2;
   double (*dot)[2];

@@ -390,7 +390,7 @@
        "the monitor raises alarms, but neither goes back to a copy of x nor gives rows back"}, \
   {                                                                                            \
     CLI_SEED, "fault-seed", "N", "1", AT(fault_seed), 0, 0,                                    \
-        "seed of which rows are lost and which bits flip"                                           \
+        "seed of which rows are lost and which bits flip"                                      \
   }
 
 #define LINEAR_OPTIONS_SOLVER(AT)                                                                  \

@@ -17,9 +17,11 @@ static const cli_option common_options[] = {
     {CLI_CHOICE, "backend", "auto|cpu|cuda", "auto", offsetof(cli_common, backend), 0, 0,
      "where to compute"},
     {CLI_INT, "threads", "N", NULL, offsetof(cli_common, threads), 1, 4096,
-     "CPU threads (default: OMP_NUM_THREADS, else every processor); results do not depend on it, but of asynchronous methods"},
+     "CPU threads (default: OMP_NUM_THREADS, else every processor); results do not depend on it, "
+     "but of asynchronous methods"},
     {CLI_REAL, "memory-limit", "GIB", NULL, offsetof(cli_common, memory_limit), 1e-3, 1e6,
-     "most memory that fields may take where they are computed (default: all that is free); on a CPU "
+     "most memory that fields may take where they are computed (default: all that is free); on a "
+     "CPU "
      "it counts in place of what seems to be free"},
     {CLI_REAL, "patience", "SECONDS", "120", offsetof(cli_common, patience), 0.01, 1e6,
      "a device that waits longer for another rank's ends the job, saying for which"},

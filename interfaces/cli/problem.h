@@ -200,8 +200,12 @@ int problem_slice(const problem *p);
        0,                                                                                           \
        "go on, with warnings, where checksum, stored plaquette or unitarity fail"},                 \
       {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},     \
-      {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "Wilson, clover: hopping parameter; needed, or --mass"},  \
-      {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass: kappa = 1 / (2 M + 8); staggered actions need it: 2 M + D"},       \
+      {CLI_REAL,  "kappa", "K", NULL,                                                               \
+       AT(kappa), 1e-6,    10,  "Wilson, clover: hopping parameter; needed, or --mass"},            \
+      {CLI_REAL, "mass",                                                                            \
+       "M",      NULL,                                                                              \
+       AT(mass), -3.9,                                                                              \
+       1e5,      "bare mass: kappa = 1 / (2 M + 8); staggered actions need it: 2 M + D"},           \
       {CLI_TEXT, "u0", "U|auto", "1",                                                               \
        AT(u0),   0,    0,        "asqtad: tadpole factor; auto: the fourth root of the plaquette"}, \
       {CLI_REAL,                                                                                    \
@@ -213,7 +217,14 @@ int problem_slice(const problem *p);
        10,                                                                                          \
        "asqtad, hisq: long links count 1 + E times, and fat ones follow"},                          \
       {CLI_TEXT, "fat-links", "FILE", NULL, AT(fat_links), 0, 0, PROBLEM_FAT_TEXT},                 \
-      {CLI_TEXT, "long-links", "FILE", NULL, AT(long_links), 0, 0, "ready-made long links, beside --fat-links"},                \
+      {CLI_TEXT,                                                                                    \
+       "long-links",                                                                                \
+       "FILE",                                                                                      \
+       NULL,                                                                                        \
+       AT(long_links),                                                                              \
+       0,                                                                                           \
+       0,                                                                                           \
+       "ready-made long links, beside --fat-links"},                                                \
       {CLI_REAL, "csw", "C", NULL,                                                                  \
        AT(csw),  -10,   10,  "clover coefficient; needed by --action clover"},                      \
       {CLI_REAL,       "anisotropy", "F", "1",                                                      \
@@ -269,7 +280,7 @@ int problem_slice(const problem *p);
        AT(schwarz_relaxation),                                                                     \
        1e-3,                                                                                       \
        1.99,                                                                                       \
-       "factor of the step lengths in blocks (default 1)"},                                              \
+       "factor of the step lengths in blocks (default 1)"},                                        \
   {                                                                                                \
     CLI_CHOICE, "schwarz-precision", "double|single|half", NULL, AT(schwarz_precision), 0, 0,      \
         "of the preconditioner (default half)"                                                     \

@@ -22,7 +22,8 @@ static const cli_option options[] = {
     {CLI_GROUP, "The system:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_MATRIX(AT),
     {CLI_TEXT, "rhs", "ones|A*ones|own|FILE", NULL, AT(rhs), 0, 0,
-     "right-hand side; own: what a generator (fem, elasticity, banded) brings; FILE: a Matrix Market array (default: "
+     "right-hand side; own: what a generator (fem, elasticity, banded) brings; FILE: a Matrix "
+     "Market array (default: "
      "own where there is one, else A*ones, whose solution is 1 in every row)"},
     {CLI_INT, "columns", "N", "1", AT(columns), 1, 4096,
      "right-hand sides, solved together: column 0 as --rhs says (all that a FILE has), the others "

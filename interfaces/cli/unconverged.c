@@ -53,7 +53,8 @@ char *unconverged_text(const char *lost, const char *name, const kaon_column_rep
                       "%s--guess %s%s",
                       lost, name, zeros, more, name, steps);
   else
-    length = asprintf(&text, "%s, nor were the last iterates, for no column came nearer than 0", lost);
+    length =
+        asprintf(&text, "%s, nor were the last iterates, for no column came nearer than 0", lost);
   return length < 0 ? NULL : text;
 }
 

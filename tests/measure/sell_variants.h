@@ -1,5 +1,5 @@
-/* sell_variants.h - the kernel of SELL and ELL by one column with other batches and other numbers of
- * warps, for spmv_times. */
+/* sell_variants.h - the kernel of SELL and ELL by one column with other batches and other numbers
+ * of warps, for spmv_times. */
 #ifndef SELL_VARIANTS_H
 #define SELL_VARIANTS_H
 
@@ -12,8 +12,8 @@ extern "C" {
 /* "6x4": six blocks of threads a multiprocessor, four entries of a row on their way; the first ones
  * for shared lists of columns, the others for columns of a block's own. */
 enum { sell_variants = 10, sell_variants_shared = 6 };
-static const char *const sell_variant_names[sell_variants] = {
-    "6x4", "5x4", "6x8", "5x8", "4x8", "8x4", "6x4", "5x4", "6x8", "4x8"};
+static const char *const sell_variant_names[sell_variants] = {"6x4", "5x4", "6x8", "5x8", "4x8",
+                                                              "8x4", "6x4", "5x4", "6x8", "4x8"};
 
 static inline int sell_variant_takes(int v, const kaon_stored_matrix *m) {
   return (v < sell_variants_shared) == (m->columns == KAON_COLUMNS_SHARED);

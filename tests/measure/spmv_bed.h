@@ -26,10 +26,10 @@ typedef struct bed {
   machine machine;
   FILE *json;
   int written;
-  int types[TYPES];         /* which are wanted */
+  int types[TYPES];              /* which are wanted */
   int variants, one_column, own; /* those are wanted */
-  int variant;              /* of the kernel of SELL and ELL; -1: the library's */
-  const char *name;         /* of the matrix */
+  int variant;                   /* of the kernel of SELL and ELL; -1: the library's */
+  const char *name;              /* of the matrix */
   kaon_csr csr;
   int skewed; /* one column alone, and no form that rows of one length or patterns are for */
   int near;   /* columns of a line of the matrix are within 16 bits */

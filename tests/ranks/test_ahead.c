@@ -170,18 +170,21 @@ static void check_bits(const ref_sparse *a, how h) {
                 cut->report.traffic.ahead < cut->report.traffic.exchanges);
   else
     assert_int_equal(cut->report.traffic.ahead, 0);
-  assert_int_equal(whole->report.traffic.exchanges, cut->report.traffic.exchanges);
-  assert_int_equal(whole->report.traffic.sums, cut->report.traffic.sums);
-  assert_int_equal(whole->report.traffic.hidden, cut->report.traffic.hidden);
-  assert_int_equal(whole->report.traffic.bytes, cut->report.traffic.bytes);
+  /* How long a column waits for a look, beside others, hangs on time; and so does how many steps
+   * are issued behind the end, which exchange but sum nothing. */
+  if (h.columns == 1) {
+    assert_int_equal(whole->report.traffic.sums, cut->report.traffic.sums);
+    assert_int_equal(whole->report.traffic.hidden, cut->report.traffic.hidden);
+  }
   release(whole);
   release(cut);
 }
 
 /* Of one column a device sends and works on rows by kernels of their own; steps are issued one by
- * one there, or recorded. */
+ * one there, or recorded. NCCL, which takes its time for each context, has a part of the cases. */
 static void check_matrix(const ref_sparse *a, int n, kaon_transport transport, kaon_issue issue) {
   for (int i = 0; i < KINDS * 2 * 2 * 2; i++) {
+    if (transport == KAON_TRANSPORT_NCCL && i % 8 != 1 + 4 * n) continue;
     const how h = {.kind = i / 8,
                    .columns = 1 + i / 4 % 2,
                    .reals = 1 + (n + i) % 2,

@@ -7,7 +7,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-
 #include "blas/blas.h"
 #include "lib/math/recurrences.h"
 #include "ranks.h"

@@ -54,8 +54,7 @@ void ref_staggered_hop(const ref_staggered *d, int parity, const ref_complex *in
 void ref_staggered_apply(const ref_staggered *d, int sign, const ref_complex *in,
                          ref_complex *out) {
   ref_staggered_hop(d, -1, in, out);
-  for (size_t i = 0; i < 3 * ref_volume(&d->L); i++)
-    out[i] = 2 * d->mass * in[i] + sign * out[i];
+  for (size_t i = 0; i < 3 * ref_volume(&d->L); i++) out[i] = 2 * d->mass * in[i] + sign * out[i];
 }
 
 void ref_staggered_normal(const ref_staggered *d, int parity, const ref_complex *in,

@@ -1,6 +1,6 @@
 /* finalised.c - laid before MPI in the processes of a job: notes when one ends it, in the file
- * "finalised". Before the call, in which processes wait for each other: behind it one may be ended by
- * mpirun, as soon as another has exited with a status of failure. */
+ * "finalised". Before the call, in which processes wait for each other: behind it one may be ended
+ * by mpirun, as soon as another has exited with a status of failure. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -147,6 +147,24 @@ kaon_csr *row_case_random(int n, int each, int reals, int hermitian, uint64_t se
   return made_of(&t, n, reals);
 }
 
+kaon_csr *row_case_ghosts(const kaon_csr *A, int ghosts) {
+  triplets t = {0};
+  const int64_t n = A->rows;
+  kaon_csr *made = NULL;
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t m = A->start[i]; m < A->start[i + 1]; m++) add(&t, i, A->column[m], A->value[m]);
+    add(&t, i, n + i % ghosts, 100);
+  }
+  double *real = held(calloc((size_t)t.count, sizeof *real));
+  for (int64_t m = 0; m < t.count; m++) real[m] = t.value[2 * m];
+  const kaon_status status = kaon_csr_from_triplets(NULL, n, n + ghosts, 1, t.count, t.row,
+                                                    t.column, real, KAON_CSR_ADD, &made);
+  assert_int_equal(status, KAON_OK);
+  free(real);
+  free(t.row), free(t.column), free(t.value);
+  return made;
+}
+
 void row_case_shuffle(int n, uint64_t seed, int32_t *order) {
   for (int i = 0; i < n; i++) order[i] = i;
   for (int i = n - 1; i > 0; i--) {

@@ -22,6 +22,8 @@ kaon_csr *row_case_tridiagonal(int n, int reals, int hermitian);
 /* About `each` entries a row in random places beside a diagonal that makes it diagonally dominant
  * by 10 % (and positive where hermitian). hermitian 0: the pattern is not symmetric either. */
 kaon_csr *row_case_random(int n, int each, int reals, int hermitian, uint64_t seed);
+/* Real rows of A with an entry of 100 more each, row i in column rows + i % ghosts. */
+kaon_csr *row_case_ghosts(const kaon_csr *A, int ghosts);
 /* Rows and columns i and j given the same new places: order[i] becomes i; random. */
 void row_case_shuffle(int n, uint64_t seed, int32_t *order);
 

@@ -9,7 +9,7 @@
 typedef struct {
   dirac_case c;
   int improved;
-  kaon_gauge *fat, *naik;     /* improved; double, 18 reals */
+  kaon_gauge *fat, *naik;      /* improved; double, 18 reals */
   ref_complex *u_fat, *u_naik; /* the reference's arrays: thin links where it is not improved */
 } staggered_case;
 
@@ -34,7 +34,8 @@ size_t staggered_size(const staggered_case *s); /* complex numbers of a column o
 ref_complex **staggered_columns(const staggered_case *s, kaon_parity parity, int columns,
                                 uint64_t seed);
 void staggered_import(staggered_case *s, kaon_vector *v, ref_complex *const *chi);
-/* |v - expected| / |expected| of the worst column; what is not on v's sites must be 0 in expected. */
+/* |v - expected| / |expected| of the worst column; what is not on v's sites must be 0 in expected.
+ */
 double staggered_deviation(staggered_case *s, const kaon_vector *v, ref_complex *const *expected);
 
 #endif

@@ -18,7 +18,7 @@ struct release {
 };
 template <class T>
 using owned = std::unique_ptr<T, release>;
-} // namespace
+}  // namespace
 
 int main() {
   const int extents[4] = {4, 4, 4, 4};
