@@ -29,9 +29,9 @@ typedef struct kaon_pipepcg_vectors {
 kaon_status kaon_blas_pipepcg(int a, int b, const kaon_pipepcg_vectors *v, const int slot[3],
                               const kaon_pass *pass);
 /* The same in two passes, to the bit, where what n = A m needs of other ranks is sent between them;
- * also kaon_blas_pipecg's, with d, m, q and u NULL and n its q: slot[0] <- |r|^2, slot[1] <- (r,
- * w). ahead: z = n + b z; q = m + b q; s = w + b s; w -= a z; d given: m = d w; no sums behind: p =
- * u + b p; x += a p; r -= a s; u -= a q; and the sums, for which w, or m, is read */
+ * also kaon_blas_pipecg's, with d, m, q and u NULL and n its q: slot[0] <- |r|^2, slot[1] <- (r, w)
+ *   ahead   z = n + b z; q = m + b q; s = w + b s; w -= a z; d given: m = d w; no sums
+ *   behind  p = u + b p; x += a p; r -= a s; u -= a q; and the sums, for which w, or m, is read */
 kaon_status kaon_blas_pipepcg_ahead(int a, int b, const kaon_pipepcg_vectors *v,
                                     const kaon_pass *pass);
 kaon_status kaon_blas_pipepcg_behind(int a, int b, const kaon_pipepcg_vectors *v, const int slot[3],

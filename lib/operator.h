@@ -120,8 +120,8 @@ typedef struct kaon_operator_ops {
   int (*takes)(const kaon_operator *A, int columns);
   /* Sends what other ranks need for an application to x, which comes next of A's, with the same
    * gate and pass->sent: until then neither x nor what A reads changes. Where that application does
-   * not come, or fails, unsend takes the messages in. `sends`: 1: all that is worth a pass over
-   * vectors that is cut in two. Collective; NULL: not offered. */
+   * not come, or fails, unsend takes in the messages that were started. `sends`: 1: all that is
+   * worth a pass over vectors that is cut in two. Collective; NULL: not offered. */
   int (*sends)(const kaon_operator *A);
   kaon_status (*send)(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass);
   void (*unsend)(kaon_operator *A, int columns);

@@ -90,9 +90,10 @@ static __host__ __device__ constexpr traits traits_of() {
 }
 
 /* Operands that no other kernel of a step meets: the solution, a preconditioner's diagonal, and
- * directions of pipelined CG; of chrongear all but what the product reads and writes. They leave
- * the second-level cache to those that products and the next update ask for. On one H200, vectors
- * of 8 MB: 62 us a step of CG in the place of 64; of chrongear, two devices, 59 for 64. */
+ * directions of pipelined CG (in two passes d and s are met twice); of chrongear all but what the
+ * product reads and writes. They leave the second-level cache to those that products and the next
+ * update ask for. On one H200, vectors of 8 MB: 62 us a step of CG in the place of 64; of
+ * chrongear, two devices, 59 for 64. */
 static __host__ __device__ constexpr int once_of(int op) {
   return op == AXPY_XPAY          ? 0x4
          : op == RESIDUAL_SCALED  ? 0x1

@@ -26,12 +26,14 @@ extern "C" {
  *                 each lattice so that the faces are small. Rank r stands at x = r mod grid[0],
  *                 y = r / grid[0] mod grid[1], ...; a communicator of another order can be put into
  *                 this one by MPI_Comm_split.
- * All ranks need one kind of backend and instruction set. Where a node has several ranks, each
+ * All ranks need one kind of backend and instruction set, and the same options transport, overlap
+ * and issue. Where a node has several ranks, each
  * makes the device of its number among them (counted round the devices it sees) the current one,
  * and works on it. How devices talk: kaon_transport in kaon/context.h; one that is asked for by
  * name and does not work is UNSUPPORTED, with the reason. NCCL_NVLS_ENABLE=0 is set in the
  * environment where NCCL is tried. Collective. Errors (read with kaon_last_error(NULL)): those of
- * kaon_context_create, COMM, NOT_BUILT, ARGUMENT (grid), UNSUPPORTED (machines that differ). */
+ * kaon_context_create, COMM, NOT_BUILT, ARGUMENT (grid, options that
+ * differ), UNSUPPORTED (machines that differ). */
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
                                       const int grid[4], kaon_context **ctx);
 

@@ -19,7 +19,8 @@ typedef struct kaon_staggered_options {
   int version;
   double mass; /* quark mass in lattice units: M = 2 mass + D */
   kaon_staggered_phases phases;
-  double naik; /* coefficient c of long links, U = c times a U(3) matrix; 0: -|c| as found */
+  /* coefficient c of long links, U = c times a U(3) matrix; 0: -|c| as found */
+  double naik;
   double naik_epsilon;      /* long links count 1 + naik_epsilon times */
   kaon_precision precision; /* of vectors and of the links that the operator keeps */
   kaon_reconstruct reconstruct;
@@ -36,9 +37,11 @@ typedef struct kaon_staggered_options {
  * each hop across the antiperiodic boundary times -1. D^dagger = -D.
  *   links   U: thin or fat links, without signs
  *   naik    L: long links with their coefficient, without signs; NULL: no such hops
- *   options NULL: the defaults. reconstruct: reals a link of U where naik is NULL, else of L (U
- * then has 18); 12 and 8 are for SU(3), and of L become 13 and 9 where it has phases of U(3) In
- * half precision fat and long links have a scale of the whole field. Keeps both fields alive and
+ *   options NULL: the defaults
+ *   reconstruct: reals a link of U where naik is NULL, else of L (U then has 18); 12 and 8 are for
+ *           SU(3), and of L become 13 and 9 where it has phases of U(3)
+ *
+ * In half precision fat and long links have a scale of the whole field. Keeps both fields alive and
  * copies what it stores otherwise; becomes STALE when their links change (kaon_staggered_update).
  * *M is NULL on failure. Collective. Errors: ARGUMENT, SHAPE (fields of two lattices), UNSUPPORTED
  * (a divided lattice), UNITARITY (12 or 8 reals), NOT_FINITE, MEMORY, NOT_BUILT. */

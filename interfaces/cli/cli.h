@@ -98,19 +98,19 @@ typedef struct cli_command {
 /* Rows of option tables: how several ranks talk. */
 #define CLI_TRANSPORTS "auto|peer|direct|nccl|host"
 #define CLI_OVERLAPS "auto|fused|staged|none|updates"
-#define CLI_RANKS_OPTIONS                                                                       \
-  {CLI_CHOICE,                                                                                  \
-   "transport",                                                                                 \
-   CLI_TRANSPORTS,                                                                              \
-   "auto",                                                                                      \
-   offsetof(cli_common, transport),                                                             \
-   0,                                                                                           \
-   0,                                                                                           \
-   "messages of devices: stores into peers' memory, MPI on device memory, NCCL, or by hosts"},  \
-  {                                                                                             \
-    CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", offsetof(cli_common, overlap), 0, 0,           \
-        "how messages are hidden: in one kernel, beside several, not, or also beside pipecg's " \
-        "updates"                                                                               \
+#define CLI_RANKS_OPTIONS                                                                      \
+  {CLI_CHOICE,                                                                                 \
+   "transport",                                                                                \
+   CLI_TRANSPORTS,                                                                             \
+   "auto",                                                                                     \
+   offsetof(cli_common, transport),                                                            \
+   0,                                                                                          \
+   0,                                                                                          \
+   "messages of devices: stores into peers' memory, MPI on device memory, NCCL, or by hosts"}, \
+  {                                                                                            \
+    CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", offsetof(cli_common, overlap), 0, 0,          \
+        "how messages are hidden: in one kernel, beside several, not; updates: also beside "   \
+        "those of vectors, of --method pipecg on a matrix (else as auto)"                      \
   }
 
 /* How steps are issued, in the words of papers on the matter; regime_issue[] in common.c. */

@@ -262,6 +262,7 @@ static json_t *describe(const solve_job *job, double error) {
   json_object_set_new(report, "error", report_real(error));
   json_object_set_new(report, "sums", json_integer(job->traffic.sums));
   json_object_set_new(report, "exchanges", json_integer(job->traffic.exchanges));
+  json_object_set_new(report, "exchanges_ahead", json_integer(job->traffic.ahead));
   json_object_set_new(report, "bytes_sent", json_integer(job->traffic.bytes));
   json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
   for (int k = 0; k < job->columns; k++) report_solve(report, k, &job->solves[k], 0);
