@@ -14,6 +14,7 @@
 #include "lib/config.h"
 #include "lib/cpu/backend.h"
 #include "lib/cuda/backend.h"
+#include "lib/options_table.h"
 #include "lib/refusal.h"
 #include "lib/threads.h"
 #include "lib/tuning.h"
@@ -178,19 +179,33 @@ static kaon_status same_machine(kaon_context *ctx) {
   return kaon_agree(ctx, status);
 }
 
+static int *choice_at(kaon_context_options *options, const kaon_field *field) {
+  return (int *)(void *)((char *)options + field->offset);
+}
+
+static const char *choice_name(const kaon_field *field, int value) {
+  for (const kaon_field_name *n = field->names; n->name != NULL; n++)
+    if (n->value == value) return n->name;
+  return "unknown";
+}
+
 /* What would have ranks do different things. */
 static kaon_status same_wish(kaon_context *ctx) {
-  static const char *const names[] = {
-      "transport", "overlap", "issue"}; /* the options' numbers, in the order of kaon/context.h */
-  const double mine[3] = {ctx->options.transport, ctx->options.overlap, ctx->options.issue};
-  double first[3] = {mine[0], mine[1], mine[2]};
-  kaon_status status = ctx->comm->ops->broadcast(ctx->comm, first, sizeof first, 0);
-  for (int i = 0; i < 3 && status == KAON_OK; i++)
-    if (first[i] != mine[i])
+  static const char *const shared[] = {"transport", "overlap", "issue"};
+  kaon_context_options first = ctx->options;
+  kaon_status status = ctx->comm->ops->broadcast(ctx->comm, &first, sizeof first, 0);
+  const kaon_field *f = kaon_options_table_of(KAON_OPTIONS_CONTEXT)->fields;
+  for (; f->name != NULL && status == KAON_OK; f++) {
+    const int mine = f->names != NULL ? *choice_at(&ctx->options, f) : 0;
+    const int theirs = f->names != NULL ? *choice_at(&first, f) : 0;
+    int counts = 0;
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+      counts |= strcmp(f->name, shared[i]) == 0;
+    if (counts && mine != theirs)
       status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                         "ranks: option %s is %d, but %d on rank 0; all ranks need the same (0 is "
-                         "auto)",
-                         names[i], (int)mine[i], (int)first[i]);
+                         "ranks: option %s is %s here, but %s on rank 0; give all ranks the same",
+                         f->name, choice_name(f, mine), choice_name(f, theirs));
+  }
   return kaon_agree(ctx, status);
 }
 

@@ -15,6 +15,7 @@
 #include "lib/context.h"
 #include "solvers/method.h"
 #include "tests/util/dirac_case.h"
+#include "tests/util/failing_apply.h"
 #include "tests/util/machine.h"
 #include "tests/util/shell_operator.h"
 #include "tests/util/test_util.h"
@@ -274,17 +275,6 @@ static void a_replacement_hides_its_last_sums(void **state) {
   assert_true(many > few);
   assert_int_equal(of_many[0] - of_few[0], EXPOSED * (many - few));
   assert_int_equal(of_many[1] - of_few[1], HIDDEN * (many - few));
-}
-
-/* The real operation, until it is called for the last time. */
-static kaon_status (*true_apply)(kaon_operator *, kaon_mode, const kaon_vector *, kaon_vector *,
-                                 const kaon_pass *);
-static int calls_left;
-
-static kaon_status failing_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
-                                 kaon_vector *y, const kaon_pass *pass) {
-  if (--calls_left < 0) return kaon_fail(A->ctx, KAON_ERR_STATE, "this product fails");
-  return true_apply(A, mode, x, y, pass);
 }
 
 /* Sums that were kept for a message when the operator failed are not in the next solve's way. */

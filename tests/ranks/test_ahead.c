@@ -11,6 +11,7 @@
 
 #include "ranks.h"
 #include "solvers/method.h"
+#include "tests/util/failing_apply.h"
 #include "tests/util/sparse_case.h"
 
 enum { MOST = 2, ROOM = 4096, LOG = 64 };      /* columns; entries of a history */
@@ -321,16 +322,6 @@ static void messages_begin_before_sums(void **state) {
 }
 
 /* ---- failures ---- */
-
-static kaon_status (*true_apply)(kaon_operator *, kaon_mode, const kaon_vector *, kaon_vector *,
-                                 const kaon_pass *);
-static int calls_left;
-
-static kaon_status failing_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
-                                 kaon_vector *y, const kaon_pass *pass) {
-  if (--calls_left < 0) return kaon_fail(A->ctx, KAON_ERR_STATE, "this product fails");
-  return true_apply(A, mode, x, y, pass);
-}
 
 /* Fails at the product number `calls`, and then solves again. */
 static void fail_and_solve(part *p, int calls, outcome *found) {
