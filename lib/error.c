@@ -55,6 +55,23 @@ void kaon_error_mark_agreed(const kaon_context *ctx, int agreed) {
   if (s != NULL) s->agreed = agreed;
 }
 
+void kaon_error_keep(const kaon_context *ctx, kaon_kept_error *kept) {
+  const sentence *s = find(ctx, 0);
+  _Static_assert(sizeof kept->text == SENTENCE_MAX, "a sentence fits");
+  memset(kept, 0, sizeof *kept);
+  if (s == NULL) return;
+  memcpy(kept->text, s->text, sizeof kept->text);
+  kept->agreed = s->agreed;
+}
+
+void kaon_error_give_back(const kaon_context *ctx, const kaon_kept_error *kept) {
+  if (kept->text[0] == '\0') return;
+  sentence *s = find(ctx, 1);
+  s->when = ++clock_now;
+  s->agreed = kept->agreed;
+  memcpy(s->text, kept->text, sizeof s->text);
+}
+
 void kaon_error_forget(const kaon_context *ctx) {
   sentence *s = find(ctx, 0);
   if (s == NULL) return;

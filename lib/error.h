@@ -21,6 +21,15 @@ kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *f
 int kaon_error_agreed(const kaon_context *ctx);
 void kaon_error_mark_agreed(const kaon_context *ctx, int agreed);
 
+/* Another failure on ctx, on the way out of the last one, does not take that one's place: `kept` is
+ * filled before what may fail, and given back behind it. */
+typedef struct kaon_kept_error {
+  char text[1024];
+  int agreed;
+} kaon_kept_error;
+void kaon_error_keep(const kaon_context *ctx, kaon_kept_error *kept);
+void kaon_error_give_back(const kaon_context *ctx, const kaon_kept_error *kept);
+
 /* A new context may stand where an old one stood: this thread's sentence of that one goes. */
 void kaon_error_forget(const kaon_context *ctx);
 

@@ -167,9 +167,12 @@ static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass 
 static void unsend(kaon_operator *A, int columns) {
   const kaon_row_set *set = self_of(A)->family->rows;
   kaon_row_messages *messages = NULL;
+  kaon_kept_error first; /* why it is called */
   if (set->halo == NULL) return;
-  if (kaon_row_messages_get(set, A->precision, columns, &messages) != KAON_OK) return;
-  kaon_halo_drop(&messages->halo);
+  kaon_error_keep(A->ctx, &first);
+  if (kaon_row_messages_get(set, A->precision, columns, &messages) == KAON_OK)
+    kaon_halo_drop(&messages->halo);
+  kaon_error_give_back(A->ctx, &first);
 }
 
 static kaon_status take_dagger(kaon_operator *A);

@@ -145,6 +145,11 @@ static void sentences_are_kept_per_context(void **state) {
   kaon_fail(b, KAON_ERR_SHAPE, "of %s", "b");
   assert_string_equal(kaon_last_error(a), "of a");
   assert_string_equal(kaon_last_error(b), "of b");
+  kaon_kept_error kept;
+  kaon_error_keep(a, &kept);
+  kaon_fail(a, KAON_ERR_COMM, "on the way out");
+  kaon_error_give_back(a, &kept);
+  assert_string_equal(kaon_last_error(a), "of a");
   kaon_context_destroy(&a);
   kaon_context_destroy(&b);
   kaon_context_destroy(&b);

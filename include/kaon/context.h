@@ -58,8 +58,11 @@ typedef enum kaon_issue {
 /* How devices of several ranks exchange messages: PEER kernels store into the neighbours' memory
  * (all on one node, with access to each other), DIRECT the communicator takes device memory
  * (CUDA-aware MPI), NCCL that library (where it is found at run time), HOST through the host's
- * memory. AUTO: the first of PEER, NCCL, DIRECT, HOST that works on all ranks. Results do not
- * depend on it. */
+ * memory. AUTO: the first of PEER, NCCL, DIRECT, HOST that works on all ranks; where two ranks
+ * share a device, of DIRECT and HOST, with a warning: kernels of PEER wait for another rank's,
+ * which then has to be let in (by time slices, some ms each; beside others under CUDA's
+ * Multi-Process Service, where a large product leaves no room for it, and the job ends after
+ * `patience`). Results do not depend on it. */
 typedef enum kaon_transport {
   KAON_TRANSPORT_AUTO,
   KAON_TRANSPORT_PEER,

@@ -116,13 +116,26 @@ int plot_check(const char *path) {
                    cli_name(path));
 }
 
+/* There is a file of that name which is none of histories_write's. */
+static int is_others(const char *csv) {
+  static const char head[] = HISTORIES_HEAD;
+  char first[sizeof head] = "";
+  FILE *in = fopen(csv, "r");
+  if (!in) return 0;
+  const size_t read = fread(first, 1, sizeof head - 1, in);
+  fclose(in);
+  return read > 0 && strcmp(first, head) != 0;
+}
+
 char *plot_csv(const char *path, const char *history) {
   char *name = NULL;
   if (history) return strdup(history);
   size_t length = path ? strlen(path) : 0;
   if (path && is_png(path)) length -= 4;
   if (!path || asprintf(&name, "%.*s.csv", (int)length, path) < 0) return NULL;
-  return name;
+  if (!is_others(name)) return name;
+  free(name);
+  return asprintf(&name, "%s.csv", path) < 0 ? NULL : name;
 }
 
 /* The numbers in its place. Exit status. */

@@ -18,8 +18,8 @@ typedef struct plot {
 int plot_convergence(const plot *p);
 /* Refuses a name that does not end in .png; NULL is allowed. Exit status. */
 int plot_check(const char *path);
-/* The CSV of the same numbers: --history, else beside the plot. NULL: no plot, or no memory. The
- * caller frees it. */
+/* The CSV of the same numbers: --history, else beside the plot, NAME.csv of NAME.png, or where that
+ * is a file of something else NAME.png.csv. NULL: no plot, or no memory. The caller frees it. */
 char *plot_csv(const char *path, const char *history);
 
 #endif

@@ -95,9 +95,9 @@ int histories_write(const column_history *histories, int columns, const char *pa
   int longest = 0;
   FILE *out = open_memstream(&text, &length);
   if (!out) return EXIT_DEVICE;
-  fputs("iteration", out);
+  fputs(HISTORIES_HEAD, out);
   for (int k = 0; k < columns; k++) {
-    fprintf(out, ",column %d", k);
+    if (k > 0) fprintf(out, ",column %d", k);
     if (histories[k].count > longest) longest = histories[k].count;
   }
   for (int i = 0; i < longest; i++) {

@@ -30,7 +30,9 @@ typedef struct column_history {
 void histories_keep(const kaon_solver *solver, int columns, column_history *histories);
 /* Lets go of the residuals and of the array itself; NULL is allowed. */
 void histories_free(column_history *histories, int columns);
-/* As CSV: a line an iteration, a column each. path NULL: nothing to do. Exit status. */
+#define HISTORIES_HEAD "iteration,column 0"
+/* As CSV, whose first line begins so: a line an iteration, a column each. path NULL: nothing to do.
+ * Exit status. */
 int histories_write(const column_history *histories, int columns, const char *path);
 
 /* What can be done about columns that ended for a reason other than convergence; `worst`: the one

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/cuda/backend.h"
 #include "lib/cuda/list.h"
@@ -126,7 +127,10 @@ static kaon_status describe(kaon_context *ctx) {
   KAON_TRY(kaon_cuda_check(ctx, cudaGetDevice(&device), "asking for the device"));
   KAON_TRY(kaon_cuda_check(ctx, cudaGetDeviceProperties(&p, device), "asking what it is"));
   cudaDriverGetVersion(&driver);
-  kaon_cuda_machine_of(ctx)->device = device;
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  _Static_assert(sizeof machine->identity == sizeof p.uuid, "a UUID is four words");
+  memcpy(machine->identity, &p.uuid, sizeof machine->identity);
+  machine->device = device;
   snprintf(ctx->device, sizeof ctx->device, "%.100s", p.name);
   snprintf(ctx->details, sizeof ctx->details,
            "%.1f GB, compute capability %d.%d, %d multiprocessors, %.0f MB of cache, driver for "

@@ -15,6 +15,7 @@ enum { KAON_CUDA_STAGES = 2, KAON_CUDA_STAGE_BYTES = 8 << 20 };
 
 typedef struct kaon_cuda_machine {
   int device;
+  uint32_t identity[4]; /* of the device, among all of all nodes (its UUID) */
   cudaStream_t stream;
   void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];

@@ -97,6 +97,34 @@ void kaon_cuda_drop_messages(kaon_context *ctx) {
 
 /* ---- choosing ---- */
 
+/* *pair: two ranks with one device, the first such; pair[0] = -1: each has its own. Collective. */
+static kaon_status find_sharing(kaon_context *ctx, int pair[2]) {
+  const uint32_t *mine = kaon_cuda_machine_of(ctx)->identity;
+  enum { WORDS = sizeof kaon_cuda_machine_of(ctx)->identity / sizeof *mine };
+  const int ranks = ctx->comm->ranks;
+  uint32_t(*all)[WORDS] = malloc((size_t)ranks * sizeof *all);
+  kaon_status status = KAON_OK;
+  pair[0] = pair[1] = -1;
+  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: no host memory");
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) status = kaon_cuda_gather_words(ctx, mine, WORDS, all[0]);
+  for (int b = 1; b < ranks && status == KAON_OK && pair[0] < 0; b++)
+    for (int a = 0; a < b && pair[0] < 0; a++)
+      if (memcmp(all[a], all[b], sizeof *all) == 0) pair[0] = a, pair[1] = b;
+  free(all);
+  return status;
+}
+
+/* Said by the first rank alone. */
+static void warn_of_sharing(kaon_context *ctx, const int pair[2]) {
+  if (ctx->comm->rank == 0)
+    kaon_log(ctx, KAON_LOG_WARNING,
+             "context: %d ranks, but ranks %d and %d share a device: they take turns on it, and "
+             "their messages go by the host, since a kernel that waits for another rank's may keep "
+             "that one out; start a rank a device",
+             ctx->comm->ranks, pair[0], pair[1]);
+}
+
 /* On all ranks or on none. */
 static kaon_status try(kaon_context *ctx, const kaon_cuda_transport *t) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
@@ -111,9 +139,13 @@ static kaon_status try(kaon_context *ctx, const kaon_cuda_transport *t) {
 static kaon_status choose(kaon_context *ctx) {
   const kaon_transport wanted = ctx->options.transport;
   kaon_status status = KAON_ERR_UNSUPPORTED;
+  int sharing[2] = {-1, -1};
+  if (wanted == KAON_TRANSPORT_AUTO) KAON_TRY(find_sharing(ctx, sharing));
+  if (sharing[0] >= 0) warn_of_sharing(ctx, sharing);
   for (int i = 0; i < TRANSPORTS && status != KAON_OK; i++) {
     const kaon_cuda_transport *t = transports[i];
     if (wanted != KAON_TRANSPORT_AUTO && wanted != t->kind) continue;
+    if (sharing[0] >= 0 && t->own_device) continue;
     status = try(ctx, t);
     if (status == KAON_OK)
       kaon_log(ctx, KAON_LOG_DEBUG, "context: %d ranks, devices talk by %s", ctx->comm->ranks,

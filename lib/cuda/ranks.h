@@ -33,6 +33,8 @@ typedef struct kaon_cuda_transport {
   kaon_transport kind;
   const char *name;
   int by_kernels;  /* exchanges are the kernels' own affair, unless they are plain */
+  int own_device;  /* AUTO takes it where no two ranks share a device: its work waits on the device
+                      for another rank's, which may not come in meanwhile */
   kaon_issue most; /* the most independent way of issuing that its work can be recorded for */
   /* Proves that it works, and takes what sums need. Collective; a rank may fail alone. On one rank:
    * called when the first exchange is made. */

@@ -305,6 +305,7 @@ static kaon_status sum_finish(kaon_context *ctx, const kaon_sum_call *call) {
 const kaon_cuda_transport kaon_cuda_nccl = {
     .kind = KAON_TRANSPORT_NCCL,
     .name = "NCCL",
+    .own_device = 1,
     .most = KAON_ISSUE_REPLAY,
     .open = open_nccl,
     .close = close_nccl,

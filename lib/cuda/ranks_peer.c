@@ -438,6 +438,7 @@ const kaon_cuda_transport kaon_cuda_peer = {
     .kind = KAON_TRANSPORT_PEER,
     .name = "peer stores",
     .by_kernels = 1,
+    .own_device = 1,
     .most = KAON_ISSUE_WHILE,
     .open = open_peer,
     .close = close_peer,

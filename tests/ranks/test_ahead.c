@@ -67,7 +67,7 @@ static part open_part(const ref_sparse *a, const how *h) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   options.overlap = h->overlap;
   options.reduce_delay = h->delay;
-  options.transport = h->transport;
+  if (h->transport != KAON_TRANSPORT_AUTO) options.transport = h->transport;
   options.issue = h->issue;
   must(NULL, kaon_context_create_ranks(&options, NULL, any_grid, &p.ctx));
   const int rank = world_rank(), ranks = world_size();

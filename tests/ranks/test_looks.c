@@ -24,7 +24,7 @@ static void open_bed(bed *v, kaon_transport transport) {
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   const int size = world_size();
   *v = (bed){NULL};
-  options.transport = transport;
+  if (transport != KAON_TRANSPORT_AUTO) options.transport = transport;
   must(NULL, kaon_context_create_ranks(&options, NULL, grids[size == 8 ? 3 : size / 2], &v->ctx));
   must(v->ctx, kaon_lattice_create(v->ctx, extents, KAON_ANTIPERIODIC, &v->lattice));
   must(v->ctx, kaon_gauge_create(v->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &v->gauge));

@@ -44,7 +44,7 @@ static int open_pair_way(partition_pair *pair, int isa, int mask, int first, kao
   kaon_context_options options = ranks_options(isa);
   if (!grid_of(mask, first, grid)) return 0;
   must(NULL, kaon_context_create(&options, &whole));
-  options.transport = how->transport;
+  if (how->transport != KAON_TRANSPORT_AUTO) options.transport = how->transport;
   options.overlap = how->overlap;
   must(NULL, kaon_context_create_ranks(&options, NULL, grid, &part));
   partition_open(pair, whole, part, extents, mask, boundary);

@@ -5,6 +5,7 @@ import shutil
 import signal
 import time
 import unittest
+import unittest.mock
 
 import system
 
@@ -85,6 +86,21 @@ class Mishaps(system.Case):
         self.assertFalse(os.path.exists(self.path("happened")))
         self.assertFalse([n for n in os.listdir(self.folder) if n.endswith(".part")])
         self.refused("invert", *heavy, "--plot", "a\nb.png", words=["control character"])
+
+    def test_numbers_without_gnuplot_spare_a_file_that_is_not_theirs(self):
+        heavy = ["--gauge", "unit", "--lattice", 4, 4, 4, 4, "--kappa", "0.1", "--csw", "0", "--columns", 1, "--plot", "p.png"]
+        for mine, theirs in ((b"a table of mine\n", "p.png.csv"), (b"iteration,column 0\n0,1\n", "p.csv"), (None, "p.csv")):
+            for name in ("p.csv", "p.png.csv"):
+                if os.path.exists(self.path(name)):
+                    os.remove(self.path(name))
+            if mine is not None:
+                with open(self.path("p.csv"), "wb") as file:
+                    file.write(mine)
+            with unittest.mock.patch.dict(os.environ, PATH=self.folder):
+                self.assertIn(f"{theirs}, which has the numbers", self.succeeds("invert", *heavy))
+            self.assertTrue(self.read(theirs).startswith(b"iteration,column 0\n0,1.0"), self.read(theirs)[:60])
+            if theirs != "p.csv":
+                self.assertEqual(self.read("p.csv"), mine)
 
     def test_what_is_stopped_before_it_solves_leaves_earlier_reports(self):
         files = {"r.json": b"the report of yesterday", "h.csv": b"its history"}
