@@ -38,6 +38,19 @@ static void put_site(void *sink, int64_t number, const double *values) {
   memcpy(in->part + at * in->reals, values, (size_t)in->reals * sizeof *values);
 }
 
+/* A wrong one that was ignored. */
+static void warn_of_checksum(const kaon_context *ctx, const char *path,
+                             const kaon_scidac_field *f) {
+  if (f->has_checksum &&
+      memcmp(f->checksum_computed, f->checksum_stored, sizeof f->checksum_stored) != 0)
+    kaon_log(
+        ctx, KAON_LOG_WARNING,
+        "%s: the data have checksums %08x %08x but the file stores %08x %08x; they are used as "
+        "they are",
+        kaon_short_path(path), f->checksum_computed[0], f->checksum_computed[1],
+        f->checksum_stored[0], f->checksum_stored[1]);
+}
+
 /* The file's first field of `reals` numbers a site: this rank's part of it, allocated. */
 static kaon_status read_field(const kaon_lattice *lattice, const char *path, int reals,
                               int ignore_checksum, double **part) {
@@ -74,6 +87,7 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
              "than its length was verified, and that its numbers are finite; compare it with its "
              "origin, or get a copy that has one",
              kaon_short_path(path));
+  warn_of_checksum(lattice->ctx, path, &field);
   *part = in.part;
   return KAON_OK;
 }
@@ -116,6 +130,7 @@ kaon_status kaon_staggered_read_vector(kaon_vector *vector, int column, const ch
 typedef struct columns {
   incoming in;
   kaon_vector *vector;
+  const char *path;
 } columns;
 
 static void put_column_site(void *sink, int64_t number, const double *values) {
@@ -139,6 +154,7 @@ static kaon_status check_vectors_file(const kaon_scidac_fields *file, const kaon
 
 static kaon_status import_column(void *sink, int number) {
   columns *c = sink; /* all ranks go on to the next one, or none */
+  warn_of_checksum(c->vector->ctx, c->path, c->in.field);
   return kaon_agree(c->vector->ctx,
                     kaon_vector_import(c->vector, number, c->in.part, KAON_BASIS_UKQCD));
 }
@@ -169,7 +185,7 @@ kaon_status kaon_staggered_read_vectors(kaon_vector *vector, const char *path,
   if (status == KAON_OK) status = check_vectors_file(&file, vector, path);
   KAON_TRY(kaon_agree(vector->ctx, status));
   double *part = calloc((size_t)lattice->volume * KAON_STAGGERED_REALS, sizeof *part);
-  columns c = {{lattice, &file.field, KAON_STAGGERED_REALS, part}, vector};
+  columns c = {{lattice, &file.field, KAON_STAGGERED_REALS, part}, vector, path};
   if (part == NULL)
     status = kaon_fail(vector->ctx, KAON_ERR_MEMORY, "staggered: no host memory for a column");
   status = kaon_agree(vector->ctx, status);

@@ -74,9 +74,9 @@ kaon_status kaon_staggered_even_odd(kaon_operator *M, kaon_parity parity, kaon_o
 kaon_status kaon_staggered_import_links(kaon_gauge *links, kaon_gauge_order order,
                                         kaon_precision host_precision, const void *const *arrays);
 /* The first field of four 3x3 matrices a site of a SciDAC file (MILC's fat and long links), f32 or
- * f64; its checksum is verified; where there is none, the context's log is warned. After an error
- * the links are unspecified. Collective. Errors: ARGUMENT, SHAPE, IO, FORMAT, CHECKSUM, NOT_FINITE,
- * MEMORY. */
+ * f64; its checksum is verified; where there is none, or a wrong one is ignored, the context's log
+ * is warned. After an error the links are unspecified. Collective. Errors: ARGUMENT, SHAPE, IO,
+ * FORMAT, CHECKSUM, NOT_FINITE, MEMORY. */
 kaon_status kaon_staggered_read_links(kaon_gauge *links, const char *path, int ignore_checksum);
 /* Multiplies each link by eta_mu(x) and, where a hop of `steps` (1: thin or fat, 3: long) forward
  * from x crosses the antiperiodic boundary of the field's lattice, by -1: in place. What other

@@ -112,6 +112,11 @@ static kaon_status open_hop(bench_case *c, bench_timed *t) {
   return status;
 }
 
+/* --action wilson: the matrix has no clover term. */
+static int is_wilson(const bench_case *c) {
+  return c->b->args->problem.action == 0;
+}
+
 static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t) {
   kaon_operator **R = temporal_gauge ? &c->T : &c->R;
   kaon_cost cost = {0};
@@ -122,7 +127,9 @@ static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t
   if (status == KAON_OK) status = make_vector(c, kaon_operator_space(*R), &c->same);
   if (status == KAON_OK) status = kaon_operator_cost(*R, c->columns, &cost);
   *t = (bench_timed){.work = temporal_gauge ? temporal_matrix : matrix, .user = c};
-  t->row = row_of(c, temporal_gauge ? "clover-temporal" : "clover-matrix");
+  static const char *const names[2][2] = {{"clover-matrix", "clover-temporal"},
+                                          {"wilson-matrix", "wilson-temporal"}};
+  t->row = row_of(c, names[is_wilson(c)][temporal_gauge]);
   t->row.flops = cost.flops * c->columns * c->b->info.ranks;
   t->row.bytes = cost.bytes * c->columns * c->b->info.ranks;
   return status;
@@ -131,7 +138,7 @@ static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t
 static kaon_status open_wilson(bench_case *c, bench_timed timed[], int *count) {
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   dirac.kappa = 0.12;
-  dirac.csw = 1;
+  dirac.csw = is_wilson(c) ? 0 : 1;
   dirac.precision = c->precision;
   dirac.reconstruct = c->reconstruct;
   kaon_status status = kaon_dirac_create(c->field.gauge, &dirac, &c->M);

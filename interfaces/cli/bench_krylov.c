@@ -119,11 +119,12 @@ static json_t *describe_solve(const bench *b, const linear *l, const bench_figur
   const cli_common *common = &b->args->common;
   const double seconds = f->iterations > 0 ? f->seconds / f->iterations : NAN;
   json_t *figures = json_pack(
-      "{s:s s:o s:i s:o s:o s:o s:s s:o s:o s:o s:o s:o s:I s:I s:I}", "method",
+      "{s:s s:o s:i s:o s:o s:o s:o s:s s:o s:o s:o s:o s:o s:I s:I s:I}", "method",
       linear_method_name(l), "preconditioner", precond_describe(l), "iterations", f->iterations,
       "residual", report_real(f->residual), "step_microseconds", report_real(1e6 * seconds),
-      "cpu_share", report_real(f->cpu_mean / f->mean), "status", kaon_stop_reason_name(f->reason),
-      "joules", report_real(f->joules), "tol", report_real(l->options.tol), "reduce_delay",
+      "setup_seconds", report_real(l->made[0] + l->made[1]), "cpu_share",
+      report_real(f->cpu_mean / f->mean), "status", kaon_stop_reason_name(f->reason), "joules",
+      report_real(f->joules), "tol", report_real(l->options.tol), "reduce_delay",
       report_real(common->reduce_delay), "vectors_read",
       report_real(step->read > 0 ? step->read : NAN), "vectors_written",
       report_real(step->read > 0 ? step->written : NAN), "sums", (json_int_t)f->traffic.sums,

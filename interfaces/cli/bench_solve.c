@@ -46,6 +46,7 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   json_object_set_new(json, "residual", report_real(s->residual));
   json_object_set_new(json, "step_microseconds",
                       report_real(s->iterations > 0 ? 1e6 * s->seconds / s->iterations : NAN));
+  json_object_set_new(json, "setup_seconds", report_real(p->made[0] + p->made[1]));
   json_object_set_new(json, "cpu_share", report_real(s->cpu_mean / s->mean));
   json_object_set_new(json, "status", json_string(kaon_stop_reason_name(s->reason)));
   json_object_set_new(json, "joules", report_real(s->joules));
@@ -70,9 +71,11 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   json_object_set_new(json, "regime", json_string(cli_regime(s->issue, form)));
   json_object_set_new(json, "sync", json_string(cli_choice(CLI_SYNCS, b->args->common.sync, form)));
   cli_say(&b->args->common,
-          "    %d iterations of %.1f us, residual %.2e, %s; processor time %.1f %% of the wall's\n",
+          "    %d iterations of %.1f us, residual %.2e, %s; %.3g s of set-up; processor time %.1f "
+          "%% of "
+          "the wall's\n",
           s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,
-          kaon_stop_reason_name(s->reason), 100 * s->cpu_mean / s->mean);
+          kaon_stop_reason_name(s->reason), p->made[0] + p->made[1], 100 * s->cpu_mean / s->mean);
   if (b->reference_flops > 0)
     cli_say(&b->args->common, "    effective: %.1f GFLOPS\n",
             1e-9 * b->reference_flops * columns / s->seconds);

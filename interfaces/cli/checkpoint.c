@@ -116,6 +116,7 @@ static int verify(invert_job *job, const char *name) {
     if (job->done[k] && !(stops[k] <= 1.1 * job->p.options.tol)) job->done[k] = 0;
     if (job->done[k]) job->solves[k].residual = norms[k];
     if (job->done[k]) job->solves[k].stop_residual = stops[k];
+    job->taken[k] = job->done[k];
     kept += job->done[k];
   }
   free(norms);

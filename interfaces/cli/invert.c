@@ -64,7 +64,7 @@ int invert_allocate(invert_job *job) {
   size_t columns = (size_t)job->columns;
   size_t volume = (size_t)invert_sites(job);
   job->solves = calloc(columns, sizeof *job->solves);
-  job->done = calloc(columns, 1);
+  job->done = calloc(2 * columns, 1);
   job->histories = calloc(columns, sizeof *job->histories);
   job->host = malloc(volume * (size_t)problem_reals(&job->p) * sizeof *job->host);
   code = EXIT_DONE;
@@ -74,6 +74,7 @@ int invert_allocate(invert_job *job) {
   }
   code = ranks_agree(code);
   if (code != EXIT_DONE) return code;
+  job->taken = job->done + columns;
   for (size_t k = 0; k < columns; k++) /* until it is solved */
     job->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
   code = cli_status(
@@ -153,6 +154,7 @@ static int solve_batch(invert_job *job, int first, int count) {
   }
   code = cli_status(job->ctx, status, NULL);
   if (code == EXIT_DONE) code = problem_solver(job->ctx, count, &job->p);
+  job->setup += job->p.made[1];
   if (code == EXIT_DONE) code = solve(job, first, count, whole ? job->b : b, whole ? job->x : x);
   progress_end(&p);
   kaon_solver_destroy(&job->p.solver);
@@ -223,8 +225,8 @@ static void print_columns(const invert_job *job) {
              (long long)job->traffic.sums, (long long)job->traffic.exchanges,
              1e-6 * (double)job->traffic.bytes);
   if (job->seconds > 0)
-    cli_say(common, "%.2f s, %.2f GFLOPS%s\n", job->seconds, 1e-9 * job->flops / job->seconds,
-            traffic);
+    cli_say(common, "%.3g s of set-up, %.2f s, %.2f GFLOPS%s\n", job->setup, job->seconds,
+            1e-9 * job->flops / job->seconds, traffic);
   if (job->seconds > 0) staggered_say(common, &job->p, job->seconds);
 }
 
@@ -275,6 +277,11 @@ json_t *invert_describe(const invert_job *job) {
   if (job->shifts.count) shifts_describe(job, report);
   for (int k = 0; k < job->columns && !job->shifts.count; k++)
     report_solve(report, k, &job->solves[k], job->p.options.stop != KAON_STOP_FULL);
+  json_t *taken = json_array(); /* their iterations are an earlier run's */
+  for (int k = 0; k < job->columns; k++)
+    if (job->taken[k]) json_array_append_new(taken, json_integer(k));
+  json_object_set_new(report, "taken_over", taken);
+  json_object_set_new(report, "setup_seconds", report_real(job->setup));
   json_object_set_new(report, "seconds", report_real(job->seconds));
   if (job->seconds > 0)
     json_object_set_new(report, "gflops", report_real(1e-9 * job->flops / job->seconds));
@@ -337,21 +344,28 @@ static const char *stuck(const problem *p, const kaon_column_report *worst) {
            "--sloppy single, or a larger --tol";
   if (!fine && (p->options.method == KAON_PIPECG || p->options.method == KAON_PIPECGNR) &&
       !solving_rounds(residual))
-    return "the method gets no further in this precision; give --solver cg, which is the safest, "
-           "or --sloppy double";
+    return solving_in_double(
+        p->precision,
+        "the method gets no further in this precision; give --solver cg, which is the safest, or ",
+        "");
   if (!solving_rounds(residual) && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
     return "the method gets no further, and rounding is not why; another --solver may, cg is the "
            "safest";
   if (!solving_rounds(residual))
     return fine ? "the method gets no further: the operator is singular or nearly so; give another "
                   "--kappa or --mass"
-                : "the method gets no further: the operator is singular or nearly so; try --sloppy "
-                  "double, or give another --kappa or --mass";
+                : solving_in_double(
+                      p->precision,
+                      "the method gets no further: the operator is singular or nearly so; try ",
+                      ", or give another --kappa or --mass");
   if (!fine && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
-    return "the method's rounding keeps it above --tol; give --solver cg, which is the safest, "
-           "--sloppy double, or a larger --tol";
+    return solving_in_double(
+        p->precision,
+        "the method's rounding keeps it above --tol; give --solver cg, which is the safest, ",
+        ", or a larger --tol");
   return fine ? "rounding keeps it above --tol; give a larger --tol"
-              : "rounding keeps it above --tol; give a larger --tol, or --sloppy double";
+              : solving_in_double(p->precision,
+                                  "rounding keeps it above --tol; give a larger --tol, or ", "");
 }
 
 static const char *remedy(const void *user, kaon_stop_reason reason,
@@ -365,7 +379,8 @@ static const char *remedy(const void *user, kaon_stop_reason reason,
     case KAON_BREAKDOWN:
       return "the method cannot go on here; another --solver may, cg is the safest";
     case KAON_DIVERGING:
-      return job->p.options.sloppy != KAON_DOUBLE ? "the residual grows; try --sloppy double"
+      return job->p.options.sloppy != KAON_DOUBLE
+                 ? solving_in_double(job->p.precision, "the residual grows; try ", "")
              : job->p.options.method == KAON_CG || job->p.options.method == KAON_CGNR
                  ? "the residual grows: the operator is singular or nearly so; give another "
                    "--kappa or --mass"
@@ -416,6 +431,7 @@ static int prepare(invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = invert_allocate(job);
   if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
   if (code == EXIT_DONE) code = problem_operator(job->ctx, a, &job->p);
+  job->setup = job->p.made[0];
   if (code == EXIT_DONE) announce(job);
   if (code == EXIT_DONE && job->args->resume) code = checkpoint_load(job);
   if (code == EXIT_DONE && !job->args->resume) checkpoint_warn(job);
@@ -468,6 +484,7 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   int code = schwarz_idle(&a->common, &a->problem);
   problem_args own = a->problem;
   own.columns = job->columns;
+  if (a->guess || a->resume) own.ignore_checksum = 0; /* has a file, whatever the links are from */
   if (code == EXIT_DONE) code = problem_check(&own, &job->p, spec);
   if (code == EXIT_DONE && job->p.staggered && a->resume)
     code = cli_wrong("--resume takes over no staggered columns; leave it out");

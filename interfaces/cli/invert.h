@@ -26,12 +26,14 @@ typedef struct invert_job {
   kaon_vector *b, *x; /* all columns */
   kaon_column_report *solves;
   char *done;     /* column k is converged, x holds it */
+  char *taken;    /* and was so before this run (--resume); behind `done` */
   int kept;       /* columns that OUTPUT.partial has, or what --resume read: */
   int kept_whole; /* 1: OUTPUT itself */
   int begun;      /* x of columns that are not done is where they begin; 0: they begin at 0 */
   int rehearsal;  /* of memory, on a field of its own: nothing is written */
   column_history *histories;
   double *host;          /* one column of this rank's sites, for transfers */
+  double setup;          /* seconds that operator and solvers took to make */
   double seconds, flops; /* of the solves */
   kaon_traffic traffic;  /* of the same, of this rank */
   double joules;         /* of the same spans; NaN: not known of all of them */

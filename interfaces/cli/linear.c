@@ -291,6 +291,7 @@ int linear_operator(linear *l) {
   kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   options.precision = l->precision;
   options.format = (kaon_matrix_format)l->args->format; /* LINEAR_FORMATS: in this order */
+  const double begun = cli_now();
   signals_enter("preparing operator and preconditioner", "nothing was computed or written");
   int code = cli_status(l->ctx, kaon_matrix_operator(l->matrix, &options, &l->A), NULL);
   if (code == EXIT_DONE) code = linear_fits(l);
@@ -299,10 +300,12 @@ int linear_operator(linear *l) {
   if (code == EXIT_DONE) code = relax_spectrum(l);
   if (code == EXIT_DONE && l->projections >= 0) code = make_projections(l);
   signals_leave(NULL);
+  l->made[0] = cli_now() - begun;
   return code;
 }
 
 int linear_solver(linear *l, int columns) {
+  const double begun = cli_now();
   int code = EXIT_DONE;
   if (l->K) code = precond_suits(l);
   if (code == EXIT_DONE) code = precond_status(l, precond_columns(l, columns));
@@ -311,7 +314,9 @@ int linear_solver(linear *l, int columns) {
   if (code == EXIT_DONE && l->projections >= 0 && !l->R) code = make_projections(l);
   if (code != EXIT_DONE) return code;
   kaon_operator *system = l->projections >= 0 ? l->R : l->A;
-  return cli_status(l->ctx, kaon_solver_create(system, columns, &l->options, &l->solver), NULL);
+  code = cli_status(l->ctx, kaon_solver_create(system, columns, &l->options, &l->solver), NULL);
+  l->made[1] = cli_now() - begun;
+  return code;
 }
 
 /* --- right-hand sides --- */

@@ -118,7 +118,8 @@ typedef struct linear {
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
-  kaon_relax_options relax;          /* of the method or of the preconditioner */
+  double made[2];           /* seconds that operator and preconditioner took, and the last solver */
+  kaon_relax_options relax; /* of the method or of the preconditioner */
   kaon_relax_options smoother_relax; /* of the preconditioner, without faults */
   kaon_fault_options faults;
   int64_t flips;          /* of the last solve, all ranks */

@@ -164,7 +164,8 @@ static const char *stuck(const linear *l, const kaon_column_report *worst) {
                  "matrix, may get on";
   return l->options.sloppy == KAON_DOUBLE
              ? "rounding keeps it above --tol, or A is singular; give a larger --tol"
-             : "rounding keeps it above --tol; give --sloppy double, or a larger --tol";
+             : solving_in_double(l->precision, "rounding keeps it above --tol; give ",
+                                 ", or a larger --tol");
 }
 
 const char *linear_remedy(const void *user, kaon_stop_reason reason,
@@ -194,7 +195,10 @@ const char *linear_remedy(const void *user, kaon_stop_reason reason,
     case KAON_DIVERGING:
       if (relax_is(l->options.method)) return divergence(l);
       if (l->options.method == KAON_CGNR || l->options.method == KAON_GCR)
-        return "the residual grows; try another --precond, or give --sloppy double";
+        return l->options.sloppy == KAON_DOUBLE
+                   ? "the residual grows; try another --precond"
+                   : solving_in_double(l->precision,
+                                       "the residual grows; try another --precond, or give ", "");
       if (linear_needs_hermitian(l->options.method))
         return "the residual grows, as it does where A is not positive definite; try --method gcr "
                "or cgnr, or another --precond";

@@ -224,17 +224,22 @@ int problem_status(const kaon_context *ctx, const problem *p, kaon_status status
 }
 
 int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
+  const double begun = cli_now();
   signals_enter("preparing the operator", "nothing was computed or written");
   kaon_status status = p->staggered ? staggered_make(a, p) : wilson_make(a, p);
   if (status == KAON_OK) status = look_at_group(a, p);
   if (status == KAON_OK) status = schwarz_make(a, p);
   signals_leave(NULL);
+  p->made[0] = cli_now() - begun;
   return problem_status(ctx, p, status);
 }
 
 int problem_solver(kaon_context *ctx, int columns, problem *p) {
   kaon_operator *A = p->R ? p->R : p->M;
-  return problem_status(ctx, p, kaon_solver_create(A, columns, &p->options, &p->solver));
+  const double begun = cli_now();
+  const kaon_status status = kaon_solver_create(A, columns, &p->options, &p->solver);
+  p->made[1] = cli_now() - begun;
+  return problem_status(ctx, p, status);
 }
 
 kaon_status problem_source(const problem *p, kaon_vector *b) {

@@ -65,6 +65,7 @@ typedef struct problem {
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
+  double made[2];   /* seconds that operators and preconditioner took, and the last solver */
   double off_group; /* with --temporal-gauge: largest entry of |U U^dag - 1|; else 0 */
 } problem;
 

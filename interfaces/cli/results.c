@@ -352,6 +352,7 @@ kaon_status results_take(invert_job *job, const char *path, const int *columns, 
                          int twelve) {
   kaon_propagator_read_options options = KAON_PROPAGATOR_READ_OPTIONS_INIT;
   incoming in = {.job = job, .columns = columns, .twelve = twelve, .column = -1};
+  kaon_propagator_file_info info = {0};
   kaon_lattice_part(job->p.field.lattice, in.part, in.origin, NULL);
   memcpy(options.extents, job->p.field.extents, sizeof options.extents);
   options.ignore_checksum = job->args->problem.ignore_checksum; /* residuals are made anew */
@@ -359,7 +360,12 @@ kaon_status results_take(invert_job *job, const char *path, const int *columns, 
   in.all = twelve ? malloc(bytes) : job->host;
   kaon_status status = kaon_context_agree(job->ctx, in.all ? KAON_OK : KAON_ERR_MEMORY);
   if (status == KAON_OK)
-    status = kaon_propagator_file_read(job->ctx, path, &options, NULL, put_solution, NULL, &in);
+    status = kaon_propagator_file_read(job->ctx, path, &options, &info, put_solution, NULL, &in);
+  if (status == KAON_OK && info.warnings > 0)
+    cli_error(
+        "warning: %s: checksums of %d of its fields are not those of the data, which are used "
+        "as they are",
+        path, info.warnings);
   for (int i = twelve ? 0 : count - 1; i < count && status == KAON_OK; i++) import_column(&in, i);
   if (twelve) free(in.all);
   return kaon_context_agree(job->ctx, status == KAON_OK ? in.status : status);

@@ -154,7 +154,10 @@ int shifts_take(invert_job *job) {
   if (code != EXIT_DONE) return code;
   for (size_t k = 0; k < all; k++) /* until it is solved */
     s->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
-  return problem_status(job->ctx, &job->p, take(job));
+  const double begun = cli_now();
+  const kaon_status status = take(job);
+  job->setup += cli_now() - begun;
+  return problem_status(job->ctx, &job->p, status);
 }
 
 /* A column between vectors that have different sites: the others' are 0 where they come in. */
@@ -260,8 +263,8 @@ static void print(const invert_job *job) {
               kaon_stop_reason_name(r->reason));
     }
   if (job->seconds > 0)
-    cli_say(common, "%.2f s, %.2f GFLOPS, %d applications of %s\n", job->seconds,
-            1e-9 * job->flops / job->seconds, s->applications,
+    cli_say(common, "%.3g s of set-up, %.2f s, %.2f GFLOPS, %d applications of %s\n", job->setup,
+            job->seconds, 1e-9 * job->flops / job->seconds, s->applications,
             job->p.R ? "the even-odd operator" : "the operator");
 }
 

@@ -492,6 +492,7 @@ int plan_solve(const solve_job *job) {
   if (code == EXIT_DONE)
     code =
         linear_is_file(name) ? predict_file(args, 0, &s, &reading) : predict_generated(args, 0, &s);
+  if (signals_interrupted()) code = EXIT_STOPPED; /* its samples may have ended early */
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
   const kaon_context_info info = sample_info(ctx);

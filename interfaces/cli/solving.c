@@ -64,11 +64,12 @@ int solving_idle(const char *set, const char *option, kaon_method method) {
 void solving_warn(const cli_common *common, kaon_precision precision, double tol) {
   const double rounding = 0x1p-24; /* of each number of x */
   if (precision == KAON_SINGLE && tol < rounding)
-    cli_say(common,
-            "note: x in single precision leaves |b - A x| / |b| at about %.0e |A| |x| / |b|, which "
-            "is no less than %.0e, so --tol %g will hardly be met; --precision double --sloppy "
-            "single meets it at nearly the same speed\n",
-            rounding, rounding, tol);
+    cli_say(
+        common,
+        "note: x in single precision leaves |b - A x| / |b| at up to %.0e |A| |x| / |b|, so --tol "
+        "%g may not be met; --precision double --sloppy single meets it at nearly the same "
+        "speed\n",
+        rounding, tol);
 }
 
 void histories_keep(const kaon_solver *solver, int columns, column_history *histories) {
@@ -113,6 +114,13 @@ int histories_write(const column_history *histories, int columns, const char *pa
   int code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
   free(text);
   return code;
+}
+
+const char *solving_in_double(kaon_precision outer, const char *before, const char *after) {
+  static char text[256];
+  snprintf(text, sizeof text, "%s--%s double%s", before,
+           outer == KAON_SINGLE ? "precision" : "sloppy", after);
+  return text;
 }
 
 int solving_rounds(double residual) {

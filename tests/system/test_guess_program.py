@@ -190,6 +190,7 @@ class Guess(system.Case):
         self.refused("invert", *SMALL, "--columns", len(kept), "--guess", "p.lime.partial", words=[f"from column {kept[0]} on", "--resume"])
         rest = self.run_for(*job, "--resume", "--guess", "p.lime.unconverged")
         self.assertIn(f"{len(kept)} of 12 columns taken over", rest["said"])
+        self.assertEqual((rest["taken_over"], short["taken_over"]), (kept, []))
         for k in range(12):
             if k in kept:
                 self.assertEqual(rest["counts"][k], short["counts"][k])
@@ -234,6 +235,28 @@ class Guess(system.Case):
                 self.refused("invert", *arguments, words=words)
         self.refused("invert", *smaller, "--guess", "p.lime", "--dry-run", words=["4x4x4x8", "4x4x4x4"])
         self.succeeds("invert", *SMALL, "--columns", "3", "--guess", "p.lime", "--dry-run")
+
+    def test_ignored_checksums_are_said(self):
+        """also where the links come from no file"""
+        for job, place in (([*SMALL, "--columns", "3"], -3000), (STAGGERED, -2000)):
+            self.succeeds("invert", *job, "--output", "p")
+            data = bytearray(self.read("p"))
+            data[place] ^= 1
+            with open(self.path("damaged"), "wb") as file:
+                file.write(data)
+            self.refused("invert", *job, "--guess", "damaged", words=["checksums", "--ignore-checksum"])
+            said = self.succeeds("invert", *job, "--guess", "damaged", "--ignore-checksum")
+            self.assertEqual(said.count("warning: "), 1, said)
+            self.assertIn("warning: damaged: ", said)
+            self.refused("invert", *job, "--ignore-checksum", words=["--ignore-checksum is for a file of --gauge"])
+        self.succeeds("invert", *SMALL, "--columns", "3", "--output", "p")
+        data = bytearray(self.read("p"))
+        data[-3000] ^= 1
+        with open(self.path("p"), "wb") as file:
+            file.write(data)
+        again = ["invert", *SMALL, "--columns", "3", "--output", "p", "--resume"]
+        self.refused(*again, words=["checksums"])
+        self.assertIn("warning: p: ", self.succeeds(*again, "--ignore-checksum"))
 
     def test_solutions_of_shifts_leave_no_iterates(self):
         said = self.succeeds("invert", *SMALL, "--columns", "1", "--shifts", "0.1", "--max-iter", "3", "--output", "s", status=1)

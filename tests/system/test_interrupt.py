@@ -48,6 +48,24 @@ class Interrupt(system.Case):
                          "--columns", "4", "--output", "p.lime", ready="CGNR to")
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_during_a_forecast(self):
+        """its samples end early, so what they would say is not said"""
+        jobs = (["invert", "--gauge", "weak:0.3", "--lattice", "32", "32", "32", "32", "--kappa", "0.1", "--csw", "1", "--sloppy", "half"],
+                ["solve", "--matrix", "laplace3d:300", "--precond", "ainv"])
+        for job in jobs:
+            for after in (0.05, 0.1, 0.2):
+                process = system.start(*job, "--dry-run", "--report", "r.json", cwd=self.folder)
+                self.addCleanup(process.kill)
+                time.sleep(after)
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=30)
+                if process.returncode != 0:  # else it had ended
+                    self.assertEqual(process.returncode, 130, out + err)
+                    self.assertNotIn("would take", out)
+                    self.assertEqual(os.listdir(self.folder), [], out + err)
+                elif os.path.exists(self.path("r.json")):
+                    os.remove(self.path("r.json"))
+
     def ended_hard(self, ready, *arguments):
         """Once it has said `ready` the program finds no room to print how far it is, so it looks no more."""
         read, write = os.pipe()
