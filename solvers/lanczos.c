@@ -138,12 +138,23 @@ static kaon_status image(job *self, kaon_vector *const *v, double beta, double *
   return product(v[P], v[Q], alpha);
 }
 
+/* An operator of no numbers: it is the identity, too. */
+static kaon_status look_empty(job *self, const kaon_vector *noise, int *empty) {
+  double all;
+  KAON_TRY(product(noise, noise, &all));
+  *empty = all == 0;
+  if (*empty) self->d[self->n++] = 1;
+  return KAON_OK;
+}
+
 /* Up to `steps` steps, one product each, or till a negative eigenvalue is seen. Unlike the
  * coefficients of conjugate gradients, which are the factors of the same matrix, these stay what
  * they are where it is singular. */
 static kaon_status process(job *self, kaon_vector **v, int steps) {
+  int empty;
   KAON_TRY(kaon_noise_fill(v[R]));
-  while (self->n < steps) {
+  KAON_TRY(look_empty(self, v[R], &empty));
+  while (self->n < steps && !empty) {
     double beta2, alpha;
     KAON_TRY(scale_back(self, v[R], v[P]));
     KAON_TRY(product(v[R], v[P], &beta2));

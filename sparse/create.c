@@ -52,6 +52,7 @@ static kaon_status finish(kaon_context *ctx, kaon_status status, kaon_csr **rows
 /* ---- compressed rows ---- */
 
 static int64_t start_of(const kaon_csr_arrays *a, int64_t i) {
+  if (a->start64 == NULL && a->start32 == NULL) return 0; /* no rows (check_csr) */
   return (a->start64 != NULL ? a->start64[i] : a->start32[i]) - a->base;
 }
 
@@ -59,9 +60,14 @@ static int64_t column_of(const kaon_csr_arrays *a, int64_t n) {
   return (a->column64 != NULL ? a->column64[n] : a->column32[n]) - a->base;
 }
 
+/* Two arrays of which one is to be set, or none of something that is empty. */
+static int one_of(const void *narrow, const void *wide, int empty) {
+  return (narrow == NULL) != (wide == NULL) || (narrow == NULL && empty);
+}
+
 static kaon_status check_csr(kaon_context *ctx, const kaon_csr_arrays *a) {
-  if ((a->start32 == NULL) == (a->start64 == NULL) ||
-      (a->column32 == NULL) == (a->column64 == NULL))
+  if (!one_of(a->start32, a->start64, a->rows == 0) ||
+      !one_of(a->column32, a->column64, start_of(a, a->rows) == 0))
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "matrix csr: one of start32 and start64 and one of column32 and column64 are "
                      "needed");

@@ -319,9 +319,10 @@ static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
         "kaczmarz: rows are not swept, nor lambda chosen, across %d ranks; take cimmino "
         "(the program's --method) with a lambda above 0, or one rank",
         ctx->comm->ranks);
-  if (o->kind == KAON_KACZMARZ_CARP && o->blocks > matrix->rows->rows->rows)
+  const int64_t rows = matrix->rows->rows->rows;
+  if (o->kind == KAON_KACZMARZ_CARP && rows > 0 && o->blocks > rows)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "carp: %d blocks of %lld rows; at most one a row",
-                     o->blocks, (long long)matrix->rows->rows->rows);
+                     o->blocks, (long long)rows);
   return KAON_OK;
 }
 

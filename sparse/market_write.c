@@ -161,8 +161,9 @@ static double entries_of(const cursor *start) {
 }
 
 kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const kaon_csr *rows,
-                              int64_t first_row, int hermitian) {
-  const cursor start = {rows, first_row, 0, 0, hermitian};
+                              int64_t first_row, kaon_market_symmetry symmetry) {
+  static const char *const kinds[] = {"general", "symmetric", "skew-symmetric", "hermitian"};
+  const cursor start = {rows, first_row, 0, 0, symmetry != KAON_MARKET_GENERAL};
   double totals[2] = {entries_of(&start), (double)rows->rows};
   char head[160];
   printer *p = NULL;
@@ -173,11 +174,8 @@ kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const k
   if (status == KAON_OK && ranks_of(ctx) > 1) status = kaon_comm_sum(ctx, totals, 2);
   if (status == KAON_OK) {
     snprintf(head, sizeof head, "%%%%MatrixMarket matrix coordinate %s %s\n%.0f %lld %.0f\n",
-             rows->reals == 2 ? "complex" : "real",
-             !hermitian         ? "general"
-             : rows->reals == 2 ? "hermitian"
-                                : "symmetric",
-             totals[1], (long long)rows->columns, totals[0]);
+             rows->reals == 2 ? "complex" : "real", kinds[symmetry], totals[1],
+             (long long)rows->columns, totals[0]);
     status = begin(ctx, path, head, &p);
   }
   if (status == KAON_OK) status = print_rows(p, &start, moving);

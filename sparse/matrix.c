@@ -49,9 +49,9 @@ const kaon_space *kaon_matrix_space(const kaon_matrix *matrix) {
 /* ---- A = A^H, A = -A^H ---- */
 
 /* Rows ascend, so the entries of column j are met in the order in which row j has theirs. A bit
- * each: KAON_HERMITIAN, KAON_SKEW. */
+ * each of KAON_MIRRORED. */
 static int same_as_adjoint(const kaon_csr *a, int64_t first, int64_t *cursor) {
-  int same = KAON_HERMITIAN | KAON_SKEW;
+  int same = KAON_MIRRORED;
   for (int64_t i = 0; i < a->rows; i++) {
     cursor[i] = a->start[i];
     while (cursor[i] < a->start[i + 1] && a->column[cursor[i]] < first) cursor[i]++;
@@ -84,6 +84,7 @@ static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
   KAON_TRY(kaon_ranks_hermitian(matrix, given, &same));
   matrix->hermitian = (same & KAON_HERMITIAN) != 0;
   matrix->skew = (same & KAON_SKEW) != 0;
+  matrix->mirrored = same;
   return KAON_OK;
 }
 

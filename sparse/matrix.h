@@ -43,6 +43,7 @@ struct kaon_matrix {
   kaon_row_set *dagger; /* of A^H where that is not A; NULL: not wanted so far */
   int hermitian;        /* A = A^H exactly */
   int skew;             /* A = -A^H exactly */
+  int mirrored;         /* both, A = A^T and A = -A^T: bits of KAON_MIRRORED (ranks.h) */
 };
 
 void kaon_matrix_retain(kaon_matrix *matrix);

@@ -9,6 +9,7 @@
 #include "sparse/market.h"
 #include "sparse/matrix.h"
 #include "sparse/move.h"
+#include "sparse/ranks.h"
 
 /* ---- matrices ---- */
 
@@ -129,14 +130,30 @@ static kaon_status rows_given(const kaon_matrix *matrix, kaon_csr **given) {
   return kaon_csr_sort(matrix->ctx, to, KAON_CSR_REFUSE);
 }
 
+/* Skew-symmetric files have no diagonal, not even one of zeros. */
+static kaon_status symmetry_of(const kaon_matrix *matrix, const kaon_csr *given, int64_t first,
+                               kaon_market_symmetry *symmetry) {
+  const int kinds = matrix->mirrored;
+  double diagonal = 0;
+  *symmetry = kinds & KAON_SYMMETRIC   ? KAON_MARKET_SYMMETRIC
+              : kinds & KAON_HERMITIAN ? KAON_MARKET_HERMITIAN
+                                       : KAON_MARKET_GENERAL;
+  if (*symmetry != KAON_MARKET_GENERAL || !(kinds & KAON_ANTISYMMETRIC)) return KAON_OK;
+  for (int64_t i = 0; i < given->rows; i++) diagonal += kaon_csr_find(given, i, first + i) >= 0;
+  KAON_TRY(kaon_comm_sum(matrix->ctx, &diagonal, 1));
+  if (diagonal == 0) *symmetry = KAON_MARKET_SKEW;
+  return KAON_OK;
+}
+
 kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path) {
   if (matrix == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "matrix write: the matrix is NULL");
   kaon_csr *given = NULL;
   kaon_status status = kaon_agree(matrix->ctx, rows_given(matrix, &given));
   if (status == KAON_OK && matrix->moves != NULL) status = kaon_rows_return(matrix, &given);
   const int64_t first = matrix->moves != NULL ? matrix->moves->first : matrix->first_row;
-  if (status == KAON_OK)
-    status = kaon_market_write(matrix->ctx, path, given, first, matrix->hermitian);
+  kaon_market_symmetry symmetry = KAON_MARKET_GENERAL;
+  if (status == KAON_OK) status = symmetry_of(matrix, given, first, &symmetry);
+  if (status == KAON_OK) status = kaon_market_write(matrix->ctx, path, given, first, symmetry);
   kaon_csr_destroy(&given);
   return status;
 }

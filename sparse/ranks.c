@@ -186,10 +186,12 @@ static kaon_status trade_entries(const entry_source *s, int others_only, int64_t
 }
 
 int kaon_ranks_same(const double *value, const double *adjoint, int reals) {
-  int same = KAON_HERMITIAN | KAON_SKEW;
+  int same = KAON_MIRRORED;
   for (int c = 0; c < reals; c++) {
-    if (value[c] != adjoint[c]) same &= ~KAON_HERMITIAN;
-    if (value[c] != -adjoint[c]) same &= ~KAON_SKEW;
+    if (value[c] != adjoint[c])
+      same &= ~(c == 0 ? KAON_HERMITIAN | KAON_SYMMETRIC : KAON_HERMITIAN | KAON_ANTISYMMETRIC);
+    if (value[c] != -adjoint[c])
+      same &= ~(c == 0 ? KAON_SKEW | KAON_ANTISYMMETRIC : KAON_SKEW | KAON_SYMMETRIC);
   }
   return same;
 }
@@ -207,9 +209,13 @@ kaon_status kaon_ranks_hermitian(const kaon_matrix *matrix, const kaon_csr *give
   KAON_TRY(trade_entries(&source, 1, &total, &entries));
   for (int64_t n = 0; n < total && *same != 0; n++) *same &= is_there(matrix, given, &entries[n]);
   free(entries);
-  double others[2] = {!(*same & KAON_HERMITIAN), !(*same & KAON_SKEW)};
-  KAON_TRY(kaon_comm_sum(matrix->ctx, others, 2));
-  *same = (others[0] == 0 ? KAON_HERMITIAN : 0) | (others[1] == 0 ? KAON_SKEW : 0);
+  enum { KINDS = 4 };
+  double others[KINDS];
+  for (int i = 0; i < KINDS; i++) others[i] = !(*same >> i & 1);
+  KAON_TRY(kaon_comm_sum(matrix->ctx, others, KINDS));
+  *same = 0;
+  for (int i = 0; i < KINDS; i++)
+    if (others[i] == 0) *same |= 1 << i;
   return KAON_OK;
 }
 

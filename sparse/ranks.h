@@ -6,7 +6,14 @@
 #include "sparse/matrix.h"
 
 /* A = A^H, A = -A^H: bits of what holds. */
-enum { KAON_HERMITIAN = 1, KAON_SKEW = 2 };
+/* A = A^H, -A^H, A^T, -A^T. */
+enum {
+  KAON_HERMITIAN = 1,
+  KAON_SKEW = 2,
+  KAON_SYMMETRIC = 4,
+  KAON_ANTISYMMETRIC = 8,
+  KAON_MIRRORED = 15
+};
 /* Which of them hold of an entry and the adjoint's in its place. */
 int kaon_ranks_same(const double *value, const double *adjoint, int reals);
 /* *same, which says what holds of this rank's own square block, becomes that of all of A. given:

@@ -321,7 +321,7 @@ kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, const kaon_kaczmar
     status = kaon_sweep_rows_new(matrix->ctx, n, 1, blocks, options->colour && n > 0 ? n : 0, made);
   if (status == KAON_OK) {
     (*made)->launch[1] = blocks;
-    status = fill_blocks(matrix, row, options->colour, *made);
+    status = fill_blocks(matrix, row, options->colour && n > 0, *made);
   }
   free(row);
   if (status != KAON_OK) kaon_sweep_rows_destroy(made);

@@ -79,6 +79,33 @@ static void compressed_rows_of_all_kinds_are_one_matrix(void **state) {
   kaon_context_destroy(&ctx);
 }
 
+/* As a rank without rows, or with empty ones, may hand over. */
+static void what_is_empty_needs_no_arrays(void **state) {
+  (void)state;
+  static const int32_t start[] = {0, 0, 0};
+  static const double values[] = {1};
+  kaon_context *ctx = open_default();
+  kaon_csr_arrays none = {.reals = 1},
+                  empty = {.global_rows = 2, .rows = 2, .reals = 1, .start32 = start};
+  kaon_matrix *matrix = NULL;
+  kaon_matrix_info info;
+  must(ctx, kaon_matrix_create_csr(ctx, &none, NULL, &matrix));
+  must(ctx, kaon_matrix_describe(matrix, &info));
+  assert_int_equal(info.rows, 0);
+  kaon_matrix_destroy(&matrix);
+  must(ctx, kaon_matrix_create_csr(ctx, &empty, NULL, &matrix));
+  must(ctx, kaon_matrix_describe(matrix, &info));
+  assert_int_equal(info.entries, 0);
+  kaon_matrix_destroy(&matrix);
+  static const int32_t one[] = {0, 1, 1};
+  empty.start32 = one; /* but this has an entry */
+  empty.values = values;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_matrix_create_csr(ctx, &empty, NULL, &matrix));
+  empty.start32 = NULL;
+  must_refuse(ctx, KAON_ERR_ARGUMENT, kaon_matrix_create_csr(ctx, &empty, NULL, &matrix));
+  kaon_context_destroy(&ctx);
+}
+
 /* The faces of a 2-D mesh, cells with their neighbours on the right and above. */
 static void faces_are_the_laplacian(void **state) {
   (void)state;
@@ -508,6 +535,7 @@ static void rows_come_back_as_given(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(compressed_rows_of_all_kinds_are_one_matrix),
+      cmocka_unit_test(what_is_empty_needs_no_arrays),
       cmocka_unit_test(faces_are_the_laplacian),
       cmocka_unit_test(malformed_arrays_are_refused),
       cmocka_unit_test(malformed_triplets_are_refused),

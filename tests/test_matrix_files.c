@@ -91,40 +91,64 @@ static void matrices_come_back_bit_by_bit(void **state) {
   unlink(at("first.mtx").text);
 }
 
-static void complex_matrices_keep_their_symmetry(void **state) {
-  (void)state;
-  enum { N = 40 };
-  for (int hermitian = 0; hermitian < 2; hermitian++) {
-    int64_t start[N + 1] = {0}, column[3 * N];
-    double values[6 * N];
-    int64_t count = 0;
-    for (int i = 0; i < N; i++) {
-      for (int j = i - 1; j <= i + 1; j++) {
-        if (j < 0 || j >= N) continue;
-        const int low = hermitian && j < i ? j : i, side = hermitian && j < i ? 2 : j - i + 1;
-        values[2 * count] = number((uint32_t)low, (uint32_t)(2 * side));
-        values[2 * count + 1] = number((uint32_t)low, (uint32_t)(2 * side + 1));
-        if (hermitian && j < i) values[2 * count + 1] *= -1;
-        if (hermitian && j == i) values[2 * count + 1] = 0;
-        column[count++] = j;
-      }
-      start[i + 1] = count;
+/* Row by row, three entries each; SKEW has none on the diagonal. */
+typedef struct mirror_case {
+  int reals;
+  kaon_market_symmetry symmetry;
+  const char *banner;
+} mirror_case;
+
+enum { MIRROR_ROWS = 40 };
+
+static int64_t mirrored(const mirror_case *m, int64_t *start, int64_t *column, double *values) {
+  const kaon_market_symmetry kind = m->symmetry;
+  int64_t count = 0;
+  for (int i = 0; i < MIRROR_ROWS; i++) {
+    start[i] = count;
+    for (int j = i - 1; j <= i + 1; j++) {
+      if (j < 0 || j >= MIRROR_ROWS || (kind == KAON_MARKET_SKEW && j == i)) continue;
+      const int upper = kind != KAON_MARKET_GENERAL && j < i;
+      const int low = upper ? j : i, side = upper ? 2 : j - i + 1;
+      double *v = values + count * m->reals;
+      for (int c = 0; c < m->reals; c++)
+        v[c] = number((uint32_t)low, (uint32_t)(2 * side + c)) *
+               (upper && kind == KAON_MARKET_SKEW ? -1 : 1);
+      if (upper && kind == KAON_MARKET_HERMITIAN) v[1] *= -1;
+      if (kind == KAON_MARKET_HERMITIAN && j == i) v[1] = 0;
+      column[count++] = j;
     }
-    const kaon_csr_arrays arrays = {.global_rows = N,
-                                    .rows = N,
-                                    .reals = 2,
+  }
+  start[MIRROR_ROWS] = count;
+  return count;
+}
+
+static void matrices_keep_their_symmetry(void **state) {
+  (void)state;
+  static const mirror_case cases[] = {{1, KAON_MARKET_GENERAL, "real general\n40 40 118\n"},
+                                      {1, KAON_MARKET_SYMMETRIC, "real symmetric\n40 40 79\n"},
+                                      {1, KAON_MARKET_SKEW, "real skew-symmetric\n40 40 39\n"},
+                                      {2, KAON_MARKET_GENERAL, "complex general\n40 40 118\n"},
+                                      {2, KAON_MARKET_SYMMETRIC, "complex symmetric\n40 40 79\n"},
+                                      {2, KAON_MARKET_SKEW, "complex skew-symmetric\n40 40 39\n"},
+                                      {2, KAON_MARKET_HERMITIAN, "complex hermitian\n40 40 79\n"}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    int64_t start[MIRROR_ROWS + 1], column[3 * MIRROR_ROWS];
+    double values[6 * MIRROR_ROWS];
+    const int64_t count = mirrored(&cases[k], start, column, values);
+    const kaon_csr_arrays arrays = {.global_rows = MIRROR_ROWS,
+                                    .rows = MIRROR_ROWS,
+                                    .reals = cases[k].reals,
                                     .start64 = start,
                                     .column64 = column,
                                     .values = values};
     kaon_matrix *made = NULL, *back = NULL;
     size_t size;
     must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &made));
-    const path file = at("complex.mtx"), again = at("again.mtx");
+    const path file = at("mirrored.mtx"), again = at("again.mtx");
     must(ctx, kaon_matrix_write(made, file.text));
     unsigned char *text = load_file(file.text, &size);
-    const char *banner = hermitian
-                             ? "%%MatrixMarket matrix coordinate complex hermitian\n40 40 79\n"
-                             : "%%MatrixMarket matrix coordinate complex general\n40 40 118\n";
+    char banner[96];
+    snprintf(banner, sizeof banner, "%%%%MatrixMarket matrix coordinate %s", cases[k].banner);
     assert_memory_equal(text, banner, strlen(banner));
     free(text);
     kaon_market_header header;
@@ -134,7 +158,8 @@ static void complex_matrices_keep_their_symmetry(void **state) {
     must(ctx, kaon_bytes_open(NULL, file.text, &bytes));
     must(ctx, kaon_market_read(NULL, &bytes, &options, &header, &csr));
     kaon_bytes_close(&bytes);
-    assert_memory_equal(csr->value, values, (size_t)(2 * count) * sizeof *values);
+    assert_int_equal(csr->start[csr->rows], count);
+    assert_memory_equal(csr->value, values, (size_t)(cases[k].reals * count) * sizeof *values);
     kaon_csr_destroy(&csr);
     must(ctx, kaon_matrix_read(ctx, file.text, NULL, &back));
     must(ctx, kaon_matrix_write(back, again.text));
@@ -144,6 +169,30 @@ static void complex_matrices_keep_their_symmetry(void **state) {
     unlink(file.text);
     unlink(again.text);
   }
+}
+
+/* Which a skew-symmetric file cannot spell out. */
+static void a_skew_matrix_with_zeros_on_its_diagonal_is_written_whole(void **state) {
+  (void)state;
+  const int64_t start[] = {0, 2, 4}, column[] = {0, 1, 0, 1};
+  const double values[] = {0, 2, -2, 0};
+  const kaon_csr_arrays arrays = {.global_rows = 2,
+                                  .rows = 2,
+                                  .reals = 1,
+                                  .start64 = start,
+                                  .column64 = column,
+                                  .values = values};
+  const path file = at("skew.mtx");
+  kaon_matrix *made = NULL;
+  size_t size;
+  must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &made));
+  must(ctx, kaon_matrix_write(made, file.text));
+  kaon_matrix_destroy(&made);
+  unsigned char *text = load_file(file.text, &size);
+  const char *banner = "%%MatrixMarket matrix coordinate real general\n2 2 4\n";
+  assert_memory_equal(text, banner, strlen(banner));
+  free(text);
+  unlink(file.text);
 }
 
 static void own_sides_come_where_there_are_some(void **state) {
@@ -279,7 +328,8 @@ static void what_cannot_be_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(matrices_come_back_bit_by_bit),
-      cmocka_unit_test(complex_matrices_keep_their_symmetry),
+      cmocka_unit_test(matrices_keep_their_symmetry),
+      cmocka_unit_test(a_skew_matrix_with_zeros_on_its_diagonal_is_written_whole),
       cmocka_unit_test(own_sides_come_where_there_are_some),
       cmocka_unit_test(columns_come_back_bit_by_bit),
       cmocka_unit_test(sparse_columns_are_filled_up),

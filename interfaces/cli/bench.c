@@ -223,6 +223,13 @@ static void describe_ranks(const bench *b) {
           bench_transport(b), cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap));
 }
 
+int bench_end(const bench *b, int code) {
+  if (code != EXIT_DONE || !b->unconverged) return code;
+  cli_error("not all solves converged; the status of each stands in its row%s",
+            b->args->common.quiet ? ", which --quiet does not print" : "");
+  return EXIT_NOT_CONVERGED;
+}
+
 const char *bench_transport(const bench *b) {
   return b->info.transport ? b->info.transport : "";
 }

@@ -137,6 +137,8 @@ json_t *bench_describe(const bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */
 kaon_status bench_keep(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
+/* A subcommand's exit status: of what went well, that some solves did not converge, and says so. */
+int bench_end(const bench *b, int code);
 typedef struct bench_figures {
   double seconds; /* of a solve: the median over all repeats, of the first 8192 of more */
   double flops;

@@ -500,5 +500,5 @@ int bench_async(bench *b) {
   if (code == EXIT_DONE && (tables & FIGURE11 || b->args->joined.count))
     relax_bench_print_figure11(b);
   if (code == EXIT_DONE && b->args->joined.count && bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
-  return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;
+  return bench_end(b, code);
 }

@@ -409,5 +409,5 @@ int bench_kaczmarz(bench *b) {
   if (m.csv) fclose(m.csv);
   free(m.csv_text);
   for (int i = 0; i < PROJECT_MACHINES; i++) kaon_context_destroy(&m.ctx[i]);
-  return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;
+  return bench_end(b, code);
 }

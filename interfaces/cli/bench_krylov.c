@@ -299,5 +299,5 @@ int bench_krylov(bench *b) {
   if (wrong == EXIT_DONE) wrong = precond_idle(&b->args->linear, b->args->preconds);
   if (wrong != EXIT_DONE) return wrong;
   const int code = bench_matrices(b, matrix);
-  return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;
+  return bench_end(b, code);
 }

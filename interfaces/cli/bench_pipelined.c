@@ -341,5 +341,5 @@ int bench_pipelined(bench *b) {
   note_ratios(b->rows);
   if (code == EXIT_DONE) code = print_tables(b, b->rows);
   if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE; /* what was joined alone */
-  return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;
+  return bench_end(b, code);
 }

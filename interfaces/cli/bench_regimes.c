@@ -282,9 +282,16 @@ static json_t *describe_line(const bench *b, const regime_row *r, const regime_r
   return row;
 }
 
+/* And what it came to, where that is another. */
+static const char *name_of(const regime_row *r, char text[72]) {
+  const int other = strcmp(r->regime, r->ran) != 0;
+  snprintf(text, 72, "%s%s%s", r->regime, other ? "=" : "", other ? r->ran : "");
+  return text;
+}
+
 static void print_line(const cli_common *common, const regime_row *r, const line *l) {
-  char t[6][16];
-  cli_say(common, "%-9s %-19s %8s %8s %8s   %8s %8s %8s%s\n", r->sync, r->regime,
+  char t[6][16], regime[72];
+  cli_say(common, "%-9s %-19s %8s %8s %8s   %8s %8s %8s%s\n", r->sync, name_of(r, regime),
           figure(l->time.least, t[0]), figure(l->time.largest, t[1]), figure(l->time.mean, t[2]),
           figure(l->energy.least, t[3]), figure(l->energy.largest, t[4]),
           figure(l->energy.mean, t[5]), l->disagree ? "   steps differ" : "");
@@ -298,10 +305,8 @@ static void print_cases(const cli_common *common, const table *t) {
     const regime_row *r = &t->row[i];
     const regime_change change = regime_compare(r, baseline_of(t, r));
     char text[3][16], regime[72];
-    snprintf(regime, sizeof regime, "%s%s%s", r->regime, strcmp(r->regime, r->ran) ? "=" : "",
-             strcmp(r->regime, r->ran) ? r->ran : "");
     cli_say(common, "%-20s %-14s %-9s %-8s %-19s %-9s %10.4g %9s %7.1f %5d%s %8s %8s\n", r->matrix,
-            r->precision, r->method, r->precond, regime, r->sync, r->seconds,
+            r->precision, r->method, r->precond, name_of(r, regime), r->sync, r->seconds,
             figure(r->joules, text[0]), 100 * r->cpu / r->seconds, r->iterations,
             change.disagrees ? "!" : " ", figure(change.time, text[1]),
             figure(change.energy, text[2]));
@@ -445,5 +450,5 @@ int bench_regimes(bench *b) {
     code = matrix(b, usual[i]);
   if (code == EXIT_DONE) code = conclude(b);
   kaon_context_destroy(&b->processor);
-  return code == EXIT_DONE && b->unconverged ? EXIT_NOT_CONVERGED : code;
+  return bench_end(b, code);
 }

@@ -220,5 +220,6 @@ int bench_solve(bench *b) {
     code = check_lattice(b, list.extents[i]);
   for (int i = 0; i < list.count && code == EXIT_DONE; i++)
     code = solve_lattice(b, list.extents[i], &all_converged);
-  return code == EXIT_DONE && !all_converged ? EXIT_NOT_CONVERGED : code;
+  if (!all_converged) b->unconverged = 1;
+  return bench_end(b, code);
 }

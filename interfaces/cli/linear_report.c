@@ -157,6 +157,9 @@ static const char *stuck(const linear *l, const kaon_column_report *worst) {
   if (worst->rounded)
     return "rounding of b and x in single precision keeps it above --tol; give --precision double "
            "--sloppy single, or a larger --tol";
+  if (!solving_rounds(residual) && l->options.sloppy == KAON_HALF)
+    return "16 bits a value may hold too little of rows whose entries differ widely; give --sloppy "
+           "single; else A may be singular";
   if (!solving_rounds(residual))
     return l->projections >= 0 || method == KAON_CGNR
                ? "the method gets no further: A is singular or nearly so; check the matrix"

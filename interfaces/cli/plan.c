@@ -138,7 +138,7 @@ static int set_up_and_solve(void *user, sample *s) {
 }
 
 static int measure_process(const invert_args *args, const int extents[4], double sites, sample *s) {
-  return sample_process(set_up_and_solve, &(trial){args, extents, sites}, s);
+  return sample_process(set_up_and_solve, &(trial){args, extents, sites}, 0, s);
 }
 
 /* What fields take, in this process. */

@@ -1,16 +1,20 @@
 /* sample.c - a job in a child process. Contract: sample.h. */
 #include "sample.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "signals.h"
 
 kaon_context_info sample_info(const kaon_context *ctx) {
   kaon_context_info info = {.memory_free = -1};
@@ -63,7 +67,19 @@ static void load_program(int present) {
   if (maps) fclose(maps);
 }
 
-int sample_process(sample_fn *work, void *user, sample *s) {
+/* 1: the child has an end of the pipe to say something by, or has closed it. A signal (Ctrl-C) is
+ * not waited out: whoever waits for signals ends the program, and the child with it. */
+static int ready(int from, double seconds) {
+  struct pollfd end = {.fd = from, .events = POLLIN};
+  const double last = cli_now() + seconds;
+  for (double left = seconds; seconds == 0 || left > 0; left = last - cli_now()) {
+    const int n = poll(&end, 1, seconds == 0 ? -1 : (int)(1e3 * left) + 1);
+    if (n != 0 && !(n < 0 && errno == EINTR)) return 1;
+  }
+  return 0;
+}
+
+int sample_process(sample_fn *work, void *user, double seconds, sample *s) {
   int ends[2];
   if (pipe(ends) != 0) return EXIT_DEVICE;
   const int present = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC); /* -1: not told */
@@ -79,10 +95,19 @@ int sample_process(sample_fn *work, void *user, sample *s) {
   }
   close(ends[1]);
   if (present >= 0) close(present);
+  signals_child(child > 0 ? child : 0);
   struct rusage usage = {0};
   int status = 0;
+  const int late = child > 0 && !ready(ends[0], seconds);
+  if (late) kill(child, SIGKILL);
   ssize_t n = child > 0 ? read(ends[0], s, sizeof *s) : -1;
   close(ends[0]);
+  signals_child(0);
+  if (late) {
+    waitpid(child, &status, 0);
+    *s = (sample){.late = 1};
+    return EXIT_DEVICE;
+  }
   if (child < 0 || wait4(child, &status, 0, &usage) != child || n != (ssize_t)sizeof *s) {
     cli_error("--dry-run: the small trial run failed; there may be too little memory even for it");
     return EXIT_DEVICE;

@@ -26,6 +26,9 @@ void signals_leave(const char *written);
 /* Files of this name may be under way: their unfinished forms (NAME.PID-N.part, the library's
  * naming) are removed at a hard end. Copied. */
 void signals_output(const char *path);
+/* A file that is of use to this process alone: it goes at a hard end, and so does what the child is
+ * writing of it. NULL: none any more. Copied. */
+void signals_scratch(const char *path);
 /* What a hard end leaves at `path`: `length` bytes of `text`, made beforehand, since by then the
  * main thread may hold the allocator's locks for good; NULL: nothing. Taken over; free() is its
  * end. */

@@ -15,176 +15,12 @@
 #include "report.h"
 #include "sample.h"
 #include "signals.h"
-#include "solve.h"
+#include "solve_trial.h"
 
 /* Rows of the smaller sample, so that what does not grow with it is a small part. */
 static const double sample_rows = 60000;
 static const double program_bytes = 48e6; /* with MPI, before it reads a matrix */
 enum { DEAREST_LEVEL = 7 /* of fem: 361345 rows where the degree is 1 */ };
-
-typedef struct trial {
-  const solve_args *args;
-  int inside; /* in this process: fields alone, since a process with a device cannot be divided */
-  int method; /* linear_args.method where none was given */
-  char matrix[256];
-  char file[256];   /* not empty: of a grid of `edge` points a side, written there and read back */
-  int edge, points; /* entries of an inner row: 7 or 27 */
-  double part;      /* its rows over those that a rank of the job has */
-} trial;
-
-/* What is measured is printed by nobody, and what a small matrix lets fail is not the question. */
-static solve_args arguments_of(const trial *t) {
-  solve_args own = *t->args;
-  own.linear.matrix = t->file[0] ? t->file : t->matrix;
-  own.common.quiet = 1;
-  own.common.memory_limit = NAN;
-  own.common.tuning = NULL;
-  own.common.reduce_delay = 0;
-  if (own.linear.method < 0) own.linear.method = t->method;
-  own.linear.shuffled = own.linear.permutation != NULL; /* the file is of other rows */
-  own.linear.permutation = NULL;
-  if (own.linear.rhs && own.linear.columns > 0) own.linear.rhs = "ones";
-  return own;
-}
-
-/* ---- a grid's points in random order ---- */
-
-static void shuffle(int64_t *place, int64_t n) {
-  uint64_t state = 1;
-  for (int64_t i = 0; i < n; i++) place[i] = i;
-  for (int64_t i = n - 1; i > 0; i--) {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's */
-    const int64_t other = (int64_t)((state >> 33) % (uint64_t)(i + 1)), was = place[i];
-    place[i] = place[other];
-    place[other] = was;
-  }
-}
-
-/* The points beside i, itself among them. */
-static int beside(const trial *t, int64_t i, int64_t *to) {
-  const int64_t n = t->edge, at[3] = {i % n, i / n % n, i / n / n};
-  int count = 0;
-  for (int k = 0; k < 27; k++) {
-    const int64_t step[3] = {k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1};
-    int inside = 1;
-    for (int d = 0; d < 3; d++) inside &= at[d] + step[d] >= 0 && at[d] + step[d] < n;
-    const int along = (step[0] != 0) + (step[1] != 0) + (step[2] != 0);
-    if (inside && (along <= 1 || t->points == 27))
-      to[count++] = i + step[0] + n * (step[1] + n * step[2]);
-  }
-  return count;
-}
-
-static double entries_of(const trial *t) {
-  const double n = t->edge, band = 3 * n - 2;
-  return t->points == 7 ? 7 * n * n * n - 6 * n * n : band * band * band;
-}
-
-static kaon_status scattered(kaon_context *ctx, const trial *t, kaon_matrix **matrix) {
-  const int64_t rows = (int64_t)t->edge * t->edge * t->edge, most = (int64_t)entries_of(t);
-  int64_t *place = calloc((size_t)(rows + 2 * most), sizeof *place), *row = place + rows,
-          *column = row + most, near[27];
-  double *values = calloc((size_t)most, sizeof *values);
-  kaon_triplet_arrays a = {.global_rows = rows, .rows = rows, .reals = 1, .row = row};
-  a.column = column;
-  a.values = values;
-  kaon_status status = KAON_ERR_MEMORY;
-  if (place != NULL && values != NULL) {
-    shuffle(place, rows);
-    for (int64_t i = 0; i < rows; i++) {
-      const int count = beside(t, i, near);
-      for (int k = 0; k < count; k++, a.entries++) {
-        row[a.entries] = place[i];
-        column[a.entries] = place[near[k]];
-        values[a.entries] = near[k] == i ? t->points : -1;
-      }
-    }
-    status = kaon_matrix_create_triplets(ctx, &a, NULL, matrix);
-  }
-  free(place);
-  free(values);
-  return status;
-}
-
-static int write_matrix(void *user, sample *s) {
-  const trial *t = user;
-  kaon_context *ctx = NULL;
-  kaon_matrix *matrix = NULL;
-  cli_common common = t->args->common;
-  common.tuning = NULL;
-  (void)s;
-  int code = cli_context(&common, &ctx);
-  if (code != EXIT_DONE) return code;
-  kaon_status status = scattered(ctx, t, &matrix);
-  if (status == KAON_OK) status = kaon_matrix_write(matrix, t->file);
-  code = cli_status(ctx, status, "--dry-run");
-  kaon_matrix_destroy(&matrix);
-  kaon_context_destroy(&ctx);
-  return code;
-}
-
-/* The matrix' own rows, which are in host memory: values, 4-byte columns, 8-byte starts. */
-static double bytes_of_rows(const kaon_matrix_info *i) {
-  return (double)i->entries * (4 + 8.0 * i->reals) + 8.0 * (double)(i->rows + 1);
-}
-
-/* A grid's, as if it had been read. */
-static int scattered_matrix(const trial *t, linear *l, kaon_context *ctx) {
-  l->ctx = ctx;
-  kaon_status status = scattered(ctx, t, &l->matrix);
-  if (status == KAON_OK) status = kaon_matrix_describe(l->matrix, &l->info);
-  if (status == KAON_OK) status = kaon_matrix_describe_shares(l->matrix, &l->shares);
-  return cli_status(ctx, status, NULL);
-}
-
-/* A few steps, so that every page has been touched. */
-static int set_up(void *user, sample *s) {
-  const trial *t = user;
-  const solve_args own = arguments_of(t);
-  solve_job job = {.args = &own, .columns = own.linear.columns};
-  int code = linear_check(&own.linear, &job.l);
-  if (code == EXIT_DONE) code = cli_context(&own.common, &job.ctx);
-  if (code == EXIT_DONE)
-    code = t->inside && t->edge > 0 ? scattered_matrix(t, &job.l, job.ctx)
-                                    : linear_matrix(job.ctx, &job.l);
-  if (code == EXIT_DONE) code = linear_decide(&job.l);
-  if (code == EXIT_DONE) {
-    s->size = (double)job.l.info.global_rows;
-    s->on_device = strcmp(sample_info(job.ctx).backend, "cuda") == 0;
-    const double before = sample_in_use(job.ctx);
-    s->input = before + bytes_of_rows(&job.l.info);
-    code = linear_operator(&job.l);
-    s->operator= sample_in_use(job.ctx) - before;
-    s->vectors = -sample_in_use(job.ctx);
-  }
-  if (code == EXIT_DONE) code = solve_allocate(&job);
-  if (code == EXIT_DONE) {
-    s->vectors += sample_in_use(job.ctx);
-    code = solve_source(&job);
-  }
-  if (code == EXIT_DONE) code = solve_guess_rehearse(&job);
-  const double before = sample_in_use(job.ctx);
-  job.l.options.max_iterations = 2;
-  job.l.options.deflation_limit *= t->part; /* it deflates if the job will */
-  if (code == EXIT_DONE) code = solve_columns(&job);
-  if (code == EXIT_DONE) {
-    s->solver = sample_in_use(job.ctx) - before;
-    s->most = sample_most(job.ctx);
-  }
-  solve_close(&job);
-  return code;
-}
-
-static int measure(const trial *t, sample *s) {
-  sample none = {0};
-  void *user = (void *)(uintptr_t)t;
-  int code = EXIT_DONE;
-  if (t->inside) return set_up(user, s);
-  if (t->file[0]) code = sample_process(write_matrix, user, &none);
-  if (code == EXIT_DONE) code = sample_process(set_up, user, s);
-  if (t->file[0]) unlink(t->file);
-  return code;
-}
 
 /* --- generators --- */
 
@@ -250,16 +86,18 @@ static int predict_generated(const solve_args *args, int inside, sample *all) {
                          ? small + 1
                          : (long)ceil((double)small * pow(2, 1.0 / (known ? f->power : 1)));
   if (!known || large >= n)
-    return measure(&t, all); /* the library says what is wrong with a name */
+    return trial_measure(&t, all); /* the library says what is wrong with a name */
   snprintf(t.matrix, sizeof t.matrix, "%.*s%ld%.64s", before, name, small, after);
   t.part = part_of(f, small, n);
-  int code = measure(&t, &a);
+  int code = trial_measure(&t, &a);
+  all->late = a.late;
   if (code != EXIT_DONE) return code;
   a.size = size_of(f, small);
   snprintf(t.matrix, sizeof t.matrix, "%.*s%ld%.64s", before, name, large, after);
   t.part = part_of(f, large, n);
-  code = measure(&t, &b);
+  code = trial_measure(&t, &b);
   b.size = size_of(f, large);
+  all->late = b.late;
   if (code != EXIT_DONE) return code;
   *all = sample_follow(&a, &b, size_of(f, n));
   /* A device's driver takes some MB more or less of each process: no line goes through that. The
@@ -300,6 +138,14 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
   const int threads = threads_of(args);
   int code =
       cli_status(NULL, kaon_matrix_file_query(path, ranks_started(), threads, &file), "--matrix");
+  *reading = file.bytes_reading;
+  trial own = {.args = args, .method = -1, .edge = edge[0], .points = points[0]};
+  if (code == EXIT_DONE && !inside && file.entries <= trial_entries(&own) &&
+      file.rows <= pow(edge[0], 3)) {
+    own.edge = 0; /* no larger than the samples: its own */
+    own.part = fmax(ranks_started(), 1);
+    return trial_measure(&own, all);
+  }
   for (int i = 0; i < 4 && code == EXIT_DONE; i++) {
     trial t = {.args = args, .inside = inside, .method = method_of(&args->linear, &file)};
     t.edge = edge[i];
@@ -307,11 +153,11 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
     if (!inside)
       snprintf(t.file, sizeof t.file, "%.200s/kaon-%ld.mtx", folder && *folder ? folder : "/tmp",
                (long)getpid());
-    if (!inside) signals_output(t.file);
     rows[i] = pow(edge[i], 3);
     t.part = rows[i] / fmax((double)file.rows * file.reals, 1) * fmax(ranks_started(), 1);
-    code = measure(&t, &s[i]);
-    entries[i] = entries_of(&t);
+    code = trial_measure(&t, &s[i]);
+    all->late = s[i].late;
+    entries[i] = trial_entries(&t);
   }
   if (code != EXIT_DONE) return code;
   /* (rows, entries) as a mean of the three samples' */
@@ -330,7 +176,6 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
                   .most = twice * plane(s[0].most, s[1].most, s[2].most, at)};
   /* the samples' files hold one triangle; what is read here may need more for a while */
   const double program = s[3].peak;
-  *reading = file.bytes_reading;
   if (ranks_started() > 1) /* the peak is one rank's alone */
     code = cli_status(NULL, kaon_matrix_file_query(path, 1, threads, &file), "--matrix");
   if (s[3].on_device) { /* as in predict_generated */
@@ -388,7 +233,7 @@ static int count_rows(const solve_args *args, int64_t *rows) {
   *rows = rows_by_name(name);
   if (!f || f->power > 0 || !find_number(f, name, &before, &n, &after) || n > DEAREST_LEVEL)
     return EXIT_DONE;
-  code = sample_process(make_and_count, (void *)(uintptr_t)args, &s);
+  code = sample_process(make_and_count, (void *)(uintptr_t)args, 0, &s);
   *rows = (int64_t)s.size;
   return code;
 }
@@ -472,6 +317,39 @@ static json_t *describe_matrix(const solve_args *args) {
                                            : json_null());
 }
 
+/* Without what some matrices fill beyond all bounds. */
+static solve_args without_inverse(const solve_args *args) {
+  solve_args own = *args;
+  own.linear.precond = PRECOND_NONE;
+  own.linear.precond_drop = own.linear.precond_shift = NAN;
+  own.linear.precond_fill = own.linear.precond_power = 0;
+  own.linear.precond_precision = -1;
+  return own;
+}
+
+static int takes_inverse(const solve_args *args) {
+  return args->linear.precond == PRECOND_AINV || args->linear.precond == PRECOND_FSAI;
+}
+
+static int predict(const solve_args *args, int inside, sample *s, double *reading) {
+  return linear_is_file(args->linear.matrix) ? predict_file(args, inside, s, reading)
+                                             : predict_generated(args, inside, s);
+}
+
+/* s->late: what is foretold is without the approximate inverse. */
+static int predict_in_time(const solve_args *args, sample *s, double *reading) {
+  const int code = predict(args, 0, s, reading);
+  if (!s->late) return code;
+  if (!takes_inverse(args))
+    return cli_wrong(
+        "--dry-run: a small trial run of this kind did not end within a minute, so "
+        "nothing is foretold; choose options that take less, or run it");
+  const solve_args own = without_inverse(args);
+  const int again = predict(&own, 0, s, reading);
+  s->late = 1;
+  return again;
+}
+
 int plan_solve(const solve_job *job) {
   const solve_args *args = job->args;
   const char *name = args->linear.matrix;
@@ -489,14 +367,16 @@ int plan_solve(const solve_job *job) {
   if (code == EXIT_DONE && args->guess && access(args->guess, R_OK) != 0)
     code = cli_wrong("--guess %s: there is no such file, or it cannot be read", args->guess);
   if (code == EXIT_DONE) code = check_order(args);
-  if (code == EXIT_DONE)
-    code =
-        linear_is_file(name) ? predict_file(args, 0, &s, &reading) : predict_generated(args, 0, &s);
+  if (code == EXIT_DONE) code = predict_in_time(args, &s, &reading);
   if (signals_interrupted()) code = EXIT_STOPPED; /* its samples may have ended early */
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   if (code != EXIT_DONE) return code;
   const kaon_context_info info = sample_info(ctx);
   print_plan(args, &s, reading, &info);
+  if (s.late)
+    cli_say(&args->common,
+            "  without the preconditioner, which a small trial run did not make within a minute; a "
+            "larger --drop or a smaller --power takes less\n");
   json_t *report = report_new(ctx, "solve");
   json_object_set_new(report, "dry_run", json_true());
   json_object_set_new(report, "matrix", describe_matrix(args));
@@ -504,6 +384,7 @@ int plan_solve(const solve_job *job) {
   json_object_set_new(report, "predicted_fields", report_real(s.most));
   json_object_set_new(report, "predicted_share",
                       ranks_started() > 1 ? report_real(share_of(&s)) : json_null());
+  json_object_set_new(report, "predicted_whole", json_boolean(!s.late)); /* with preconditioner */
   json_object_set_new(report, "predicted_matrix", report_real(s.input));
   json_object_set_new(report, "predicted_reading",
                       reading > 0 ? report_real(reading) : json_null());
@@ -587,8 +468,9 @@ int solve_fits(const solve_job *job) {
   if (PLENTY * rough_size(args, (double)info.memory_free) < (double)info.memory_free)
     return EXIT_DONE;
   signals_stage("predicting the memory", "nothing was computed or written");
-  const int code = linear_is_file(args->linear.matrix) ? predict_file(args, 1, &s, &reading)
-                                                       : predict_generated(args, 1, &s);
+  /* in this process nothing can be given up: at least what is needed beside an inverse */
+  const solve_args own = takes_inverse(args) ? without_inverse(args) : *args;
+  const int code = predict(&own, 1, &s, &reading);
   const double least = least_need(args, &s);
   if (code != EXIT_DONE || least <= (double)info.memory_free) return EXIT_DONE;
   return refuse(args, least, &info);

@@ -148,6 +148,34 @@ class Memory(system.Case):
                 self.assertEqual(code, 1, out + err)  # five steps are too few
                 self.assertIn("max-iterations", out)
 
+    @unittest.skipIf(ON_DEVICE, WHY)
+    def test_a_small_file_is_its_own_sample(self):
+        """whatever its rows look like, and however much its inverse fills"""
+        n = 1000
+        with open(self.path("arrow.mtx"), "w", encoding="ascii") as file:
+            file.write(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {2 * n - 1}\n")
+            file.writelines(f"{i + 1} {i + 1} {2 if i else n}\n" + (f"{i + 1} 1 -1\n" if i else "") for i in range(n))
+        for more in ([], ["--format", "ell"], ["--precond", "ainv", "--drop", "0"], ["--precond", "fsai"], ["--columns", "4", "--sloppy", "single"]):
+            with self.subTest(more=more):
+                job = ["solve", "--matrix", "arrow.mtx", *more, "--report", "report.json"]
+                self.succeeds(*job, "--dry-run")
+                predicted = self.report()
+                self.assertTrue(predicted["predicted_whole"])
+                self.succeeds(*job)
+                actual = self.report()
+                off = predicted["predicted_peak"] / actual["peak_resident"] - 1
+                print(f"  {' '.join(more)}: actual {actual['peak_resident'] / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
+                self.assertLess(abs(off), 0.10)
+
+    def test_padding_that_does_not_fit_is_refused_before_it_is_filled_in(self):
+        n = 40000
+        with open(self.path("arrow.mtx"), "w", encoding="ascii") as file:
+            file.write(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {2 * n - 1}\n")
+            file.writelines(f"{i + 1} {i + 1} {2 if i else n}\n" + (f"{i + 1} 1 -1\n" if i else "") for i in range(n))
+        for more in ([], ["--dry-run"]):
+            self.refused("solve", "--matrix", "arrow.mtx", "--format", "ell", "--memory-limit", "1", *more, status=3, words=["in ell, as asked for", "csr or auto"])
+        self.succeeds("solve", "--matrix", "arrow.mtx", "--memory-limit", "1")
+
     def test_a_file_that_claims_more_rows_than_it_has_lines_is_refused(self):
         with open(self.path("huge.mtx"), "w", encoding="utf-8") as file:
             file.write("%%MatrixMarket matrix coordinate real general\n% a comment\n2000000000 2000000000 1\n1 1 1.0\n")

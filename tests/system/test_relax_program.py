@@ -421,6 +421,20 @@ class Relax(system.Case):
         out = " ".join(self.succeeds("solve", "--help").split())
         self.assertIn("0, and carpcg with as many --carp-blocks as rows: by a rule of the matrix", out)
 
+    def test_a_matrix_of_no_rows_is_solved_by_whatever_is_asked_for(self):
+        with open(self.path("none.mtx"), "w", encoding="ascii") as file:
+            file.write("%%MatrixMarket matrix coordinate real general\n0 0 0\n")
+        for more in (["--method", "cg"], ["--precond", "chebyshev"], ["--precond", "ainv"], ["--method", "jacobi"], ["--method", "kaczmarz", "--coloring"],
+                     ["--method", "carpcg", "--coloring"], ["--method", "carpcg", "--carp-blocks", "3"], ["--method", "carpcg", "--sloppy", "single"],
+                     ["--method", "cimmino"], ["--method", "bicgstab", "--precond", "ilu0"], ["--method", "cg", "--dry-run"]):
+            with self.subTest(more=more):
+                self.succeeds("solve", "--matrix", "none.mtx", *more)
+
+    def test_bench_says_that_solves_did_not_converge(self):
+        for more in ([], ["--quiet"]):
+            said = self.succeeds("bench", "krylov", "--matrix", "laplace2d:30", "--method", "cg", "--max-iter", "3", *more, status=1)
+            self.assertIn("not all solves converged", said)
+
     def test_bench_krylov_takes_sweeps_for_every_number_of_columns(self):
         self.succeeds("bench", "krylov", "--matrix", "laplace3d:8", "--method", "cg,bicgstab", "--precond", "two-stage", "--columns", "1,2", "--threads", "1",
                       "--json", "rows.json")

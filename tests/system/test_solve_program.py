@@ -389,6 +389,7 @@ class Solve(system.Case):
                 (["--rhs own", "laplace3d:12", "brings no"], [*SMALL, "--rhs", "own"]),
                 (["--rhs own", "is a file"], ["--matrix", "A.mtx", "--rhs", "own"]),
                 (["--rhs is empty"], [*SMALL, "--rhs", ""]),
+                (["--rhs own", "brings no right-hand side"], [*SMALL, "--rhs", "own", "--dry-run"]),
                 (["--tol", "between"], [*SMALL, "--tol", "2"]),
                 (["--columns", "between"], [*SMALL, "--columns", "0"]),
                 (["--sloppy", "--precision"], [*SMALL, "--precision", "single", "--sloppy", "double"]),

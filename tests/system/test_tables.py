@@ -176,7 +176,10 @@ class Tables(system.Case):
         n, entries = rows[0]["rows"], rows[0]["entries"]
         for row in delayed:
             steps, (exposed, hidden) = row["iterations"], counts[row["method"]]
-            self.assertLessEqual(abs(row["sums"] - row["sums_hidden"] - exposed * steps), 12, row["method"])
+            # residuals are looked at before the first step and after the last, three sums at most, and made anew wherever they dropped by
+            # delta_alone, 1e-4, three more; by pipebicgstab 1e-2, with (r0, w), (r0, s), (r0, z), (r0, r) one after another and a norm
+            more = 2 * 3 + (8 // 2 * 5 if row["method"] == "pipebicgstab" else 8 // 4 * 3)
+            self.assertLessEqual(abs(row["sums"] - row["sums_hidden"] - exposed * steps), more, row["method"])
             self.assertLessEqual(abs(row["sums_hidden"] - hidden * steps), 4, row["method"])
             self.assertEqual((row["vectors_read"], row["vectors_written"]), moved[row["method"]])
             if row["method"] in ("cg", "chrongear", "pipecg"):  # the diagonal is one of the vectors read
