@@ -14,9 +14,10 @@ enum { PATIENCE = 60 }; /* seconds: with default options a trial takes one or tw
 /* What is measured is printed by nobody, and what a small matrix lets fail is not the question. */
 static solve_args arguments_of(const trial *t) {
   solve_args own = *t->args;
-  if (t->file[0] || t->matrix[0]) own.linear.matrix = t->file[0] ? t->file : t->matrix;
+  const int itself = t->edge == 0 && !t->matrix[0];
+  if (!itself && (t->file[0] || t->matrix[0])) own.linear.matrix = t->file[0] ? t->file : t->matrix;
   own.common.quiet = 1;
-  if (t->file[0] || t->matrix[0]) own.common.memory_limit = NAN; /* the job itself has its own */
+  if (!itself) own.common.memory_limit = NAN;
   own.common.tuning = NULL;
   own.common.reduce_delay = 0;
   if (own.linear.method < 0) own.linear.method = t->method;
