@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SENTENCE_MAX = 1024, CONTEXTS_REMEMBERED = 8 };
+enum { CONTEXTS_REMEMBERED = 8 };
 
 typedef struct sentence {
   const kaon_context *ctx;
   uint64_t when; /* 0: free */
   int agreed;    /* all ranks know */
-  char text[SENTENCE_MAX];
+  char text[KAON_SENTENCE];
 } sentence;
 
 static _Thread_local sentence table[CONTEXTS_REMEMBERED];
@@ -33,7 +33,7 @@ static sentence *find(const kaon_context *ctx, int create) {
 }
 
 kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *format, ...) {
-  char text[SENTENCE_MAX]; /* the arguments may point into the old sentence */
+  char text[KAON_SENTENCE]; /* the arguments may point into the old sentence */
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
@@ -57,7 +57,6 @@ void kaon_error_mark_agreed(const kaon_context *ctx, int agreed) {
 
 void kaon_error_keep(const kaon_context *ctx, kaon_kept_error *kept) {
   const sentence *s = find(ctx, 0);
-  _Static_assert(sizeof kept->text == SENTENCE_MAX, "a sentence fits");
   memset(kept, 0, sizeof *kept);
   if (s == NULL) return;
   memcpy(kept->text, s->text, sizeof kept->text);

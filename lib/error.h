@@ -21,10 +21,12 @@ kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *f
 int kaon_error_agreed(const kaon_context *ctx);
 void kaon_error_mark_agreed(const kaon_context *ctx, int agreed);
 
+enum { KAON_SENTENCE = 1024 }; /* bytes of a sentence, its end included */
+
 /* Another failure on ctx, on the way out of the last one, does not take that one's place: `kept` is
  * filled before what may fail, and given back behind it. */
 typedef struct kaon_kept_error {
-  char text[1024];
+  char text[KAON_SENTENCE];
   int agreed;
 } kaon_kept_error;
 void kaon_error_keep(const kaon_context *ctx, kaon_kept_error *kept);

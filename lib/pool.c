@@ -69,15 +69,15 @@ kaon_pool_use kaon_pool_usage(kaon_context *ctx) {
 kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what) {
   const int64_t there = free_bytes(ctx, ctx->pool);
   if (there < 0 || bytes <= (size_t)there) return KAON_OK;
-  return kaon_fail(
-      ctx, KAON_ERR_MEMORY,
-      "memory: %s needs %zu bytes, but %lld are free on %s%s beside the %lld in use; "
-      "take a smaller problem, or fewer columns at once or a lower precision where there are any%s",
-      what, bytes, (long long)there, ctx->device,
-      ctx->options.memory_limit > 0 ? " within the limit" : "", (long long)ctx->pool->now,
-      ctx->backend->host_accessible && ctx->options.memory_limit == 0
-          ? ", or name a memory limit where there is more than that"
-          : "");
+  return kaon_fail(ctx, KAON_ERR_MEMORY,
+                   "memory: %s needs %zu bytes, but %lld are free on %s%s beside the %lld in use; "
+                   "take a smaller problem, fewer columns at once, or a lower precision%s",
+                   what, bytes, (long long)there, ctx->device,
+                   ctx->options.memory_limit > 0 ? " within the limit" : "",
+                   (long long)ctx->pool->now,
+                   ctx->backend->host_accessible && ctx->options.memory_limit == 0
+                       ? ", or name a memory limit where there is more than that"
+                       : "");
 }
 
 uint64_t kaon_pool_given(const kaon_pool *pool) {
@@ -114,21 +114,20 @@ static kaon_status refused(kaon_context *ctx, const kaon_pool *pool, size_t byte
       available < bytes)
     return kaon_fail(ctx, KAON_ERR_MEMORY,
                      "memory: %s needs %zu bytes, but %zu are free on %s beside the %lld that this "
-                     "context holds; take a smaller problem, or fewer columns at once or a lower "
-                     "precision where there are any",
+                     "context holds; take a smaller problem, fewer columns at once, or a "
+                     "lower precision",
                      what, bytes, available, ctx->device, (long long)pool->held);
-  return kaon_fail(
-      ctx, KAON_ERR_MEMORY,
-      "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses; "
-      "take a smaller problem, or fewer columns at once or a lower precision where there are any",
-      what, bytes, (long long)pool->held);
+  return kaon_fail(ctx, KAON_ERR_MEMORY,
+                   "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses; "
+                   "take a smaller problem, fewer columns at once, or a lower precision",
+                   what, bytes, (long long)pool->held);
 }
 
 static kaon_status beyond(kaon_context *ctx, int64_t bytes, const char *what) {
   return kaon_fail(ctx, KAON_ERR_MEMORY,
                    "memory: %s needs %lld bytes, but %lld of the limit of %lld bytes are in use; "
                    "raise memory_limit (the program: --memory-limit) "
-                   "or take a smaller problem, or fewer columns at once",
+                   "or take a smaller problem or fewer columns at once",
                    what, (long long)bytes, (long long)ctx->pool->held,
                    (long long)ctx->options.memory_limit);
 }

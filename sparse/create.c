@@ -69,8 +69,8 @@ static kaon_status check_csr(kaon_context *ctx, const kaon_csr_arrays *a) {
   if (!one_of(a->start32, a->start64, a->rows == 0) ||
       !one_of(a->column32, a->column64, start_of(a, a->rows) == 0))
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "matrix csr: one of start32 and start64 and one of column32 and column64 are "
-                     "needed");
+                     "matrix csr: one of start32 and start64 (where there are rows) and one of "
+                     "column32 and column64 (where there are entries) are needed");
   if (start_of(a, 0) != 0)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "matrix csr: start[0] is %lld, but the base is %d",
                      (long long)(start_of(a, 0) + a->base), a->base);

@@ -46,7 +46,7 @@ const kaon_space *kaon_matrix_space(const kaon_matrix *matrix) {
   return &matrix->space;
 }
 
-/* ---- A = A^H, A = -A^H ---- */
+/* ---- A = A^H, -A^H, A^T, -A^T ---- */
 
 /* Rows ascend, so the entries of column j are met in the order in which row j has theirs. A bit
  * each of KAON_MIRRORED. */

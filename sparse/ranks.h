@@ -5,8 +5,7 @@
 
 #include "sparse/matrix.h"
 
-/* A = A^H, A = -A^H: bits of what holds. */
-/* A = A^H, -A^H, A^T, -A^T. */
+/* A = A^H, -A^H, A^T, -A^T: bits of what holds. */
 enum {
   KAON_HERMITIAN = 1,
   KAON_SKEW = 2,

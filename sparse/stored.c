@@ -213,21 +213,18 @@ static kaon_status upload(work *w) {
 
 /* Padding that does not fit is refused before it is filled in: by its values alone, which a CPU has
  * twice for a moment. */
-static kaon_status expect(const work *w, kaon_matrix_format asked, const statistics *s) {
-  static const char *const names[] = {"csr", "sell", "ell"};
+static kaon_status expect(const work *w, const statistics *s) {
+  static const char *const whose[] = {
+      "a matrix in csr",
+      "a matrix in sell, whose rows are padded to their block's longest (format csr does without),",
+      "a matrix in ell, whose rows are all padded to the longest (format csr or auto takes less),"};
   const int form = w->stored->matrix.form;
   const int64_t places = form == KAON_STORED_CSR    ? s->entries
                          : form == KAON_STORED_SELL ? s->sell
                                                     : s->ell;
   const int twice = w->ctx->backend->host_accessible && w->ctx->options.memory_limit == 0;
   const double bytes = (double)places * w->rows->reals * (double)w->size * (twice ? 2 : 1);
-  const int padded = asked == KAON_STORE_ELL || asked == KAON_STORE_SELL;
-  char what[160];
-  snprintf(what, sizeof what, "a matrix in %s%s", names[form],
-           padded ? ", as asked for, whose rows are padded to longer ones (format csr or auto does "
-                    "without)"
-                  : "");
-  return kaon_pool_expect(w->ctx, bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX, what);
+  return kaon_pool_expect(w->ctx, bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX, whose[form]);
 }
 
 static kaon_status build(work *w, kaon_matrix_format format, int columns) {
@@ -238,7 +235,7 @@ static kaon_status build(work *w, kaon_matrix_format format, int columns) {
   m->form = choose(w, format, &s, &why);
   m->lanes = lanes_of(&s);
   m->length = m->form == KAON_STORED_CSR ? 0 : (int)s.longest;
-  KAON_TRY(expect(w, format, &s));
+  KAON_TRY(expect(w, &s));
   if (m->half) { /* kernels read whole blocks */
     KAON_TRY(kaon_stored_room(w, SCALE, m->blocks * w->width, sizeof(float)));
     memset(w->host[SCALE], 0, w->bytes[SCALE]);

@@ -21,7 +21,7 @@
 #   KAON_TEST_MPS    0: tests share the device in turn; default: by CUDA's Multi-Process Service, where nvidia-cuda-mps-control is on the path
 #   KAON_TEST_TURNS  how many at a time may be of those that keep the device at work, where it is shared in turn; default 1
 #   KAON_TEST_MACHINE   default cuda: tests of the device; all: those of the processor's instruction sets as well
-#   KAON_TEST_TRANSPORT  how ranks that share a device talk where a test names no transport; default peer
+#   KAON_TEST_TRANSPORT  how ranks talk where a test names no transport; default peer where they share a device, else auto
 #   KAON_MPIRUN      how ranks are started; default: mpirun with Open MPI's flags for more ranks than cores
 #   KAON_RANKS       numbers of ranks; default: 1 2 4, and 8 where there are as many devices
 #   OUT              where results go; default <build>/results. summary.txt is also printed; each program's output is in
@@ -276,11 +276,12 @@ ranks() {
     return
   fi
   devices=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+  [ -z "${CUDA_VISIBLE_DEVICES+set}" ] || devices=$(tr ',' '\n' <<<"$CUDA_VISIBLE_DEVICES" | grep -c .)
   [ -n "$numbers" ] || { numbers="1 2 4"; [ "$devices" -lt 8 ] || numbers="$numbers 8"; }
   for name in $(find "$build/tests/ranks" -maxdepth 1 -type f -name 'ranks_*' -perm -u+x -printf '%f\n' 2>/dev/null | sort); do
     for number in $numbers; do
-      shared=()
-      [ "$number" -le "$devices" ] || shared=(KAON_TEST_TRANSPORT="${KAON_TEST_TRANSPORT:-peer}" KAON_TEST_DEVICES="$devices")
+      shared=(KAON_TEST_DEVICES="$devices")
+      [ "$number" -le "$devices" ] || shared+=(KAON_TEST_TRANSPORT="${KAON_TEST_TRANSPORT:-peer}")
       label[$name-$number]="$name on $number ranks and $devices devices"
       job_add "$name-$number" "${KAON_TEST_LIMIT:-200}" "$(turn_of "$name")" env KAON_TEST_MACHINE=cuda OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 \
         CMOCKA_TEST_ABORT=1 "${shared[@]}" "${launcher[@]}" -n "$number" "$build/tests/ranks/$name"

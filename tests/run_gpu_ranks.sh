@@ -127,6 +127,7 @@ join() {
 tests() {
   local program n begin status name
   export KAON_TEST_MACHINE=$backend CMOCKA_TEST_ABORT=1
+  [ "$backend" != cuda ] || export KAON_TEST_DEVICES=${KAON_TEST_DEVICES:-$KAON_RANKS}
   for n in $(printf '%s\n' "${sizes[@]}" | sort -rn); do
     for program in "$build"/tests/ranks/ranks_*; do
       [ -f "$program" ] && [ -x "$program" ] || continue

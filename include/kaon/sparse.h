@@ -53,8 +53,8 @@ typedef struct kaon_matrix_options {
   { sizeof(kaon_matrix_options), 1, KAON_ORDERING_NONE, 0, 0, KAON_PARTITION_GIVEN }
 
 /* Rows [first_row, first_row + rows) of a square matrix of global_rows rows, compressed. One of
- * start32 and start64 and one of column32 and column64 is set; without rows, or without entries,
- * neither has to be. values: rows' entries, reals numbers each (2: re, im). */
+ * start32 and start64 and one of column32 and column64 is set; without rows no start has to be,
+ * without entries no column. values: rows' entries, reals numbers each (2: re, im). */
 typedef struct kaon_csr_arrays {
   int64_t global_rows, first_row, rows;
   int reals; /* 1 or 2 */
@@ -199,8 +199,9 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
                                    kaon_matrix_file_info *info);
 /* coordinate, real or complex; the lower triangle alone where A = A^T, A^H or -A^T exactly
  * (symmetric, hermitian, skew-symmetric); rows and columns in the caller's order, numbers as they
- * are to the last bit. By gzip where the name ends in .gz. The file appears whole or not at all.
- * Collective. Errors: ARGUMENT, IO, MEMORY. */
+ * are to the last bit, but for the signs of zeros in a triangle that is left out. By gzip where the
+ * name ends in .gz. The file appears whole or not at all. Collective. Errors: ARGUMENT, IO, MEMORY.
+ */
 kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path);
 
 /* The rows in host memory, in the order in which they were given, for other libraries (direct

@@ -47,7 +47,7 @@ static const cli_option options[] = {
      "what else a machine does meanwhile; all their operators and vectors are in memory at once"},
     {CLI_FILE, "json", "FILE", NULL, OWN(json), 0, 0, "write the rows as a JSON list"},
     {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0,
-     "solve in the temporal gauge; dslash: the clover matrix in it as well"},
+     "solve in the temporal gauge; dslash: the even-odd matrix in it as well"},
     {CLI_GROUP, "Operators and solves:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_TEXT, "gauge", "FILE|unit|random:SEED|weak:EPS[:SEED]", "weak:0.3", AT(gauge), 0, 0,
      "links: a configuration file, or a synthetic field"},

@@ -64,17 +64,17 @@ int invert_allocate(invert_job *job) {
   size_t columns = (size_t)job->columns;
   size_t volume = (size_t)invert_sites(job);
   job->solves = calloc(columns, sizeof *job->solves);
-  job->done = calloc(2 * columns, 1);
+  job->done = calloc(columns, 1);
+  job->taken = calloc(columns, 1);
   job->histories = calloc(columns, sizeof *job->histories);
   job->host = malloc(volume * (size_t)problem_reals(&job->p) * sizeof *job->host);
   code = EXIT_DONE;
-  if (!job->solves || !job->done || !job->histories || !job->host) {
+  if (!job->solves || !job->done || !job->taken || !job->histories || !job->host) {
     cli_error("out of memory for %d columns; solve fewer with --columns", job->columns);
     code = EXIT_DEVICE;
   }
   code = ranks_agree(code);
   if (code != EXIT_DONE) return code;
-  job->taken = job->done + columns;
   for (size_t k = 0; k < columns; k++) /* until it is solved */
     job->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
   code = cli_status(
@@ -89,6 +89,7 @@ void invert_close(invert_job *job) {
   histories_free(job->histories, job->columns);
   free(job->solves);
   free(job->done);
+  free(job->taken);
   free(job->host);
   kaon_vector_destroy(&job->b);
   kaon_vector_destroy(&job->x);
@@ -225,7 +226,7 @@ static void print_columns(const invert_job *job) {
              (long long)job->traffic.sums, (long long)job->traffic.exchanges,
              1e-6 * (double)job->traffic.bytes);
   if (job->seconds > 0)
-    cli_say(common, "%.3g s of set-up, %.2f s, %.2f GFLOPS%s\n", job->setup, job->seconds,
+    cli_say(common, "%.3f s of set-up, %.3f s, %.2f GFLOPS%s\n", job->setup, job->seconds,
             1e-9 * job->flops / job->seconds, traffic);
   if (job->seconds > 0) staggered_say(common, &job->p, job->seconds);
 }

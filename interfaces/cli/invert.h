@@ -26,7 +26,7 @@ typedef struct invert_job {
   kaon_vector *b, *x; /* all columns */
   kaon_column_report *solves;
   char *done;     /* column k is converged, x holds it */
-  char *taken;    /* and was so before this run (--resume); behind `done` */
+  char *taken;    /* and was so before this run (--resume) */
   int kept;       /* columns that OUTPUT.partial has, or what --resume read: */
   int kept_whole; /* 1: OUTPUT itself */
   int begun;      /* x of columns that are not done is where they begin; 0: they begin at 0 */

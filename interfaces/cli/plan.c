@@ -291,37 +291,20 @@ static void say_ranks(const invert_args *args, const problem *p, const int grid[
           part[2], part[3]);
 }
 
-/* What would take less, as far as it was not asked for already. */
-static void savings(const invert_job *job, char text[256]) {
-  const problem *p = &job->p;
-  const struct {
-    int open;
-    const char *what;
-  } ways[] = {{job->batch > 1, "fewer columns at a time (--batch)"},
-              {job->columns > 1, "fewer columns (--columns)"},
-              {p->options.sloppy != KAON_HALF, "--sloppy half"},
-              {p->options.reconstruct == KAON_RECONSTRUCT_18, "--reconstruct 12"},
-              {p->precision == KAON_DOUBLE, "--precision single"},
-              {1, "more ranks, under mpirun"}};
-  size_t used = 0;
-  text[0] = '\0';
-  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-    if (ways[i].open)
-      used += (size_t)snprintf(text + used, 256 - used, "%s%s", used > 0 ? ", " : "", ways[i].what);
-}
-
 /* The sentence of a job that is not begun, on e or a rank's part of that. Exit status. */
 static int refuse(const invert_job *job, const field_spec *spec, const int e[4], double most,
                   const kaon_context_info *info) {
-  char need[32], there[32], less[256];
-  savings(job, less);
+  char need[32], there[32];
   cli_error(
       "%s on %dx%dx%dx%d with %d column%s, %d at a time, needs %s (%.0f bytes) on %s, where %s "
-      "(%lld bytes) are free%s; take %s, or, on a CPU that has more, say so by --memory-limit",
+      "(%lld bytes) are free%s; take %s%smore ranks (mpirun) or, on a CPU that has more, a larger "
+      "--memory-limit",
       spec->text, e[0], e[1], e[2], e[3], job->columns, job->columns == 1 ? "" : "s", job->batch,
       cli_bytes(most, need), most, info->device, cli_bytes((double)info->memory_free, there),
       (long long)info->memory_free,
-      isnan(job->args->common.memory_limit) ? "" : " within --memory-limit", less);
+      isnan(job->args->common.memory_limit) ? "" : " within --memory-limit",
+      job->batch > 1 ? "fewer columns at a time (--batch), " : "",
+      job->columns > 1 ? "fewer of them (--columns), " : "");
   return EXIT_DEVICE;
 }
 

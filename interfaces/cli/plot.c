@@ -120,6 +120,8 @@ int plot_check(const char *path) {
 static int is_others(const char *csv) {
   static const char head[] = HISTORIES_HEAD;
   char first[sizeof head] = "";
+  struct stat there;
+  if (stat(csv, &there) != 0 || !S_ISREG(there.st_mode)) return 0;
   FILE *in = fopen(csv, "r");
   if (!in) return 0;
   const size_t read = fread(first, 1, sizeof head - 1, in);
@@ -142,6 +144,14 @@ char *plot_csv(const char *path, const char *history) {
 static int not_drawn(const plot *p, const char *why) {
   char *csv = plot_csv(p->path, p->history);
   int code = csv ? EXIT_DONE : EXIT_DEVICE;
+  if (csv && !p->history && is_others(csv)) {
+    cli_error(
+        "%s was not drawn, nor were its numbers written, for %s is a file of something else; "
+        "give --history FILE.csv",
+        p->path, csv);
+    free(csv);
+    return EXIT_DEVICE;
+  }
   if (csv && !p->history) code = histories_write(p->histories, p->columns, csv);
   if (code == EXIT_DONE)
     cli_error("%s was not drawn: %s %s, which has the numbers", p->path, why, csv);

@@ -67,16 +67,38 @@ static void load_program(int present) {
   if (maps) fclose(maps);
 }
 
-/* 1: the child has an end of the pipe to say something by, or has closed it. A signal (Ctrl-C) is
- * not waited out: whoever waits for signals ends the program, and the child with it. */
-static int ready(int from, double seconds) {
+/* Resident bytes of a process; 0: not told. */
+static double resident(pid_t child) {
+  char name[64];
+  long pages = 0;
+  snprintf(name, sizeof name, "/proc/%ld/statm", (long)child);
+  FILE *in = fopen(name, "r");
+  if (in && fscanf(in, "%*s %ld", &pages) != 1) pages = 0;
+  if (in) fclose(in);
+  return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* Free bytes of this machine; HUGE_VAL: not told. */
+static double available(void) {
+  char line[256];
+  double kib = HUGE_VAL;
+  FILE *in = fopen("/proc/meminfo", "r");
+  while (in && fgets(line, sizeof line, in))
+    if (sscanf(line, "MemAvailable: %lf", &kib) == 1) break;
+  if (in) fclose(in);
+  return 1024 * kib;
+}
+
+/* 1: the child said something, or has ended; 0: it was given up. Signals are not this one's. */
+static int ready(int from, pid_t child, double seconds) {
+  enum { LOOK_MS = 100 };
   struct pollfd end = {.fd = from, .events = POLLIN};
-  const double last = cli_now() + seconds;
-  for (double left = seconds; seconds == 0 || left > 0; left = last - cli_now()) {
-    const int n = poll(&end, 1, seconds == 0 ? -1 : (int)(1e3 * left) + 1);
-    if (n != 0 && !(n < 0 && errno == EINTR)) return 1;
+  const double last = cli_now() + seconds, most = 0.8 * available();
+  for (;;) {
+    const int n = poll(&end, 1, seconds > 0 ? LOOK_MS : -1);
+    if (n > 0 || (n < 0 && errno != EINTR)) return 1;
+    if (seconds > 0 && (cli_now() > last || resident(child) > most)) return 0;
   }
-  return 0;
 }
 
 int sample_process(sample_fn *work, void *user, double seconds, sample *s) {
@@ -98,7 +120,7 @@ int sample_process(sample_fn *work, void *user, double seconds, sample *s) {
   signals_child(child > 0 ? child : 0);
   struct rusage usage = {0};
   int status = 0;
-  const int late = child > 0 && !ready(ends[0], seconds);
+  const int late = child > 0 && !ready(ends[0], child, seconds);
   if (late) kill(child, SIGKILL);
   ssize_t n = child > 0 ? read(ends[0], s, sizeof *s) : -1;
   close(ends[0]);

@@ -10,14 +10,16 @@ typedef struct sample {
   double input, operator, solver, vectors; /* kaon's objects, bytes; input: links, a matrix */
   double most;                             /* of them at once */
   int on_device;                           /* all but the input, once they are made */
-  int late;                                /* it did not end in time */
+  int late;                                /* it was given up */
+  int itself;                              /* it is the job, not a smaller one */
   int code;
 } sample;
 
 /* Sets a job up and fills *s but for its peak. Exit status. */
 typedef int sample_fn(void *user, sample *s);
-/* The same in a child process, whose peak is its own. Before the program has threads of work. It is
- * ended after so many seconds (0: never), which s->late says and nobody prints. Exit status. */
+/* The same in a child process, whose peak is its own. Before the program has threads of work. With
+ * `seconds` above 0 it is ended after so many, or when it takes most of the memory that was free,
+ * which s->late says and nobody prints. Exit status. */
 int sample_process(sample_fn *work, void *user, double seconds, sample *s);
 /* The line through a and b, at `size`. */
 sample sample_follow(const sample *a, const sample *b, double size);

@@ -263,7 +263,7 @@ static void print(const invert_job *job) {
               kaon_stop_reason_name(r->reason));
     }
   if (job->seconds > 0)
-    cli_say(common, "%.3g s of set-up, %.2f s, %.2f GFLOPS, %d applications of %s\n", job->setup,
+    cli_say(common, "%.3f s of set-up, %.3f s, %.2f GFLOPS, %d applications of %s\n", job->setup,
             job->seconds, 1e-9 * job->flops / job->seconds, s->applications,
             job->p.R ? "the even-odd operator" : "the operator");
 }

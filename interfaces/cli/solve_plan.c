@@ -1,10 +1,11 @@
 /* solve_plan.c - what a run of kaon solve will take, predicted without doing the work. The same job
  * is set up on small matrices, each in a process of its own, and followed to the real size: a
- * generator's along two smaller matrices of the same name; a file's, whose size line alone is read,
- * along three files, since its bytes are a constant, a multiple of the rows and a multiple of the
- * entries. Those files hold points of a grid in random order: a matrix whose blocks of rows share
- * their columns' pattern takes less, and which one does is not known before it is read. Nothing
- * here has to be kept in step with the library. */
+ * generator's along two smaller matrices of the same name; a file that is no larger than a sample
+ * is its own; of a larger one the size line alone is read, and it is followed along three files,
+ * since its bytes are a constant, a multiple of the rows and a multiple of the entries. Those files
+ * hold points of a grid in random order: a matrix whose blocks of rows share their columns' pattern
+ * takes less, and which one does is not known before it is read. Nothing here has to be kept in
+ * step with the library. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +152,7 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
     t.edge = edge[i];
     t.points = points[i];
     if (!inside)
-      snprintf(t.file, sizeof t.file, "%.200s/kaon-%ld.mtx", folder && *folder ? folder : "/tmp",
+      snprintf(t.file, sizeof t.file, "%.400s/kaon-%ld.mtx", folder && *folder ? folder : "/tmp",
                (long)getpid());
     rows[i] = pow(edge[i], 3);
     t.part = rows[i] / fmax((double)file.rows * file.reals, 1) * fmax(ranks_started(), 1);
@@ -259,7 +260,7 @@ static double share_of(const sample *s) {
 
 /* A file's blocks of rows may share their columns, and then take half of what samples do. */
 static double least_need(const solve_args *args, const sample *s) {
-  return linear_is_file(args->linear.matrix) ? 0.5 * s->most : s->most;
+  return linear_is_file(args->linear.matrix) && !s->itself ? 0.5 * s->most : s->most;
 }
 
 /* The sentence of a job that is not begun. Exit status. */
@@ -340,12 +341,14 @@ static int predict(const solve_args *args, int inside, sample *s, double *readin
 static int predict_in_time(const solve_args *args, sample *s, double *reading) {
   const int code = predict(args, 0, s, reading);
   if (!s->late) return code;
-  if (!takes_inverse(args))
-    return cli_wrong(
-        "--dry-run: a small trial run of this kind did not end within a minute, so "
-        "nothing is foretold; choose options that take less, or run it");
   const solve_args own = without_inverse(args);
-  const int again = predict(&own, 0, s, reading);
+  s->late = 0;
+  const int again = takes_inverse(args) ? predict(&own, 0, s, reading) : code;
+  if (s->late || !takes_inverse(args))
+    return cli_wrong(
+        "--dry-run: a small trial run of this kind takes more than a minute or the "
+        "machine's memory, so nothing is foretold; choose options that take less, or "
+        "run it");
   s->late = 1;
   return again;
 }
@@ -375,8 +378,10 @@ int plan_solve(const solve_job *job) {
   print_plan(args, &s, reading, &info);
   if (s.late)
     cli_say(&args->common,
-            "  without the preconditioner, which a small trial run did not make within a minute; a "
-            "larger --drop or a smaller --power takes less\n");
+            "  without the preconditioner, which a small trial run did not make within a minute or "
+            "the machine's memory; %s takes less\n",
+            args->linear.precond == PRECOND_AINV ? "a larger --drop, or a --fill,"
+                                                 : "a smaller --power");
   json_t *report = report_new(ctx, "solve");
   json_object_set_new(report, "dry_run", json_true());
   json_object_set_new(report, "matrix", describe_matrix(args));

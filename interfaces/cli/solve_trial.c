@@ -17,7 +17,9 @@ static solve_args arguments_of(const trial *t) {
   const int itself = t->edge == 0 && !t->matrix[0];
   if (!itself && (t->file[0] || t->matrix[0])) own.linear.matrix = t->file[0] ? t->file : t->matrix;
   own.common.quiet = 1;
-  if (!itself) own.common.memory_limit = NAN;
+  /* the job's own limit says how much padding is too much */
+  const int padded = own.linear.format == KAON_STORE_ELL && ranks_started() <= 1;
+  if (!itself || !padded) own.common.memory_limit = NAN;
   own.common.tuning = NULL;
   own.common.reduce_delay = 0;
   if (own.linear.method < 0) own.linear.method = t->method;
@@ -147,6 +149,7 @@ static int set_up(void *user, sample *s) {
   job.l.options.max_iterations = 2;
   job.l.options.deflation_limit *= t->part; /* it deflates if the job will */
   if (code == EXIT_DONE) code = solve_columns(&job);
+  s->itself = t->edge == 0 && !t->matrix[0];
   if (code == EXIT_DONE) {
     s->solver = sample_in_use(job.ctx) - before;
     s->most = sample_most(job.ctx);

@@ -10,7 +10,7 @@ typedef struct trial {
   int inside; /* in this process: fields alone, since a process with a device cannot be divided */
   int method; /* linear_args.method where none was given */
   char matrix[256]; /* empty: the job's own */
-  char file[256];   /* not empty: of a grid of `edge` points a side, written there and read back */
+  char file[512];   /* not empty: of a grid of `edge` points a side, written there and read back */
   int edge, points; /* entries of an inner row: 7 or 27 */
   double part;      /* its rows over those that a rank of the job has */
 } trial;

@@ -118,8 +118,8 @@ int histories_write(const column_history *histories, int columns, const char *pa
 
 const char *solving_in_double(kaon_precision outer, const char *before, const char *after) {
   static char text[256];
-  snprintf(text, sizeof text, "%s--%s double%s", before,
-           outer == KAON_SINGLE ? "precision" : "sloppy", after);
+  snprintf(text, sizeof text, "%s%s--sloppy double%s", before,
+           outer == KAON_SINGLE ? "--precision double " : "", after);
   return text;
 }
 

@@ -39,7 +39,7 @@ int histories_write(const column_history *histories, int columns, const char *pa
  * of them with the largest residual. */
 typedef const char *remedy_fn(const void *user, kaon_stop_reason reason,
                               const kaon_column_report *worst);
-/* `before`, then the option by which a solve whose solution is in precision `outer` is in double
+/* `before`, then what makes a solve whose solution is in precision `outer` one in double
  * throughout, then `after`. Stands until the next call. */
 const char *solving_in_double(kaon_precision outer, const char *before, const char *after);
 /* 1 where rounding may be what keeps it there. That of x in single precision leaves 6e-8 |A| |x| /

@@ -120,9 +120,9 @@ static void warn_of_sharing(kaon_context *ctx, const int pair[2]) {
   if (ctx->comm->rank == 0)
     kaon_log(ctx, KAON_LOG_WARNING,
              "context: %d ranks, but ranks %d and %d share a device: they take turns on it, and "
-             "their messages go by the host, since a kernel that waits for another rank's may keep "
-             "that one out; start a rank a device",
-             ctx->comm->ranks, pair[0], pair[1]);
+             "messages go by %s, since a kernel that waits for another rank's may keep that one "
+             "out; start a rank a device",
+             ctx->comm->ranks, pair[0], pair[1], kaon_cuda_ranks_of(ctx)->transport->name);
 }
 
 /* On all ranks or on none. */
@@ -141,7 +141,6 @@ static kaon_status choose(kaon_context *ctx) {
   kaon_status status = KAON_ERR_UNSUPPORTED;
   int sharing[2] = {-1, -1};
   if (wanted == KAON_TRANSPORT_AUTO) KAON_TRY(find_sharing(ctx, sharing));
-  if (sharing[0] >= 0) warn_of_sharing(ctx, sharing);
   for (int i = 0; i < TRANSPORTS && status != KAON_OK; i++) {
     const kaon_cuda_transport *t = transports[i];
     if (wanted != KAON_TRANSPORT_AUTO && wanted != t->kind) continue;
@@ -155,6 +154,7 @@ static kaon_status choose(kaon_context *ctx) {
     if (status != KAON_OK && wanted == KAON_TRANSPORT_AUTO && i < TRANSPORTS - 1)
       kaon_error_forget(ctx);
   }
+  if (sharing[0] >= 0 && status == KAON_OK) warn_of_sharing(ctx, sharing);
   return status;
 }
 

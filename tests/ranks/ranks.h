@@ -30,25 +30,6 @@ static inline int world_size(void) {
   return ranks;
 }
 
-/* What KAON_TEST_TRANSPORT names, for ranks that share a device, where AUTO would go by the host.
- */
-static inline kaon_transport ranks_transport(void) {
-  static const struct {
-    const char *name;
-    kaon_transport transport;
-  } known[] = {{"auto", KAON_TRANSPORT_AUTO},
-               {"peer", KAON_TRANSPORT_PEER},
-               {"direct", KAON_TRANSPORT_DIRECT},
-               {"nccl", KAON_TRANSPORT_NCCL},
-               {"host", KAON_TRANSPORT_HOST}};
-  const char *text = getenv("KAON_TEST_TRANSPORT");
-  if (text == NULL || world_size() == 1) return KAON_TRANSPORT_AUTO;
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp(known[i].name, text) == 0) return known[i].transport;
-  fail_msg("KAON_TEST_TRANSPORT is \"%s\", which is no transport", text);
-  return KAON_TRANSPORT_AUTO;
-}
-
 /* On the machine that KAON_TEST_MACHINE names: a CUDA device, or else the CPU. */
 static inline kaon_context_options ranks_options(int isa) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
@@ -57,7 +38,12 @@ static inline kaon_context_options ranks_options(int isa) {
   options.backend = cuda ? KAON_BACKEND_CUDA : KAON_BACKEND_CPU;
   options.isa = cuda ? KAON_ISA_AUTO : (kaon_isa)isa;
   options.threads = 1;
-  if (cuda) options.transport = ranks_transport();
+  /* AUTO goes by the host where ranks share a device; tests may want the other ways there, too */
+  const char *transport = getenv("KAON_TEST_TRANSPORT");
+  char text[64];
+  snprintf(text, sizeof text, "transport=%s", transport != NULL ? transport : "auto");
+  if (cuda && world_size() > 1)
+    must(NULL, kaon_options_parse(KAON_OPTIONS_CONTEXT, &options, text));
   return options;
 }
 

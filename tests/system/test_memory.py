@@ -173,7 +173,7 @@ class Memory(system.Case):
             file.write(f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {2 * n - 1}\n")
             file.writelines(f"{i + 1} {i + 1} {2 if i else n}\n" + (f"{i + 1} 1 -1\n" if i else "") for i in range(n))
         for more in ([], ["--dry-run"]):
-            self.refused("solve", "--matrix", "arrow.mtx", "--format", "ell", "--memory-limit", "1", *more, status=3, words=["in ell, as asked for", "csr or auto"])
+            self.refused("solve", "--matrix", "arrow.mtx", "--format", "ell", "--memory-limit", "1", *more, status=3, words=["in ell, whose rows are all padded", "csr or auto"])
         self.succeeds("solve", "--matrix", "arrow.mtx", "--memory-limit", "1")
 
     def test_a_file_that_claims_more_rows_than_it_has_lines_is_refused(self):
