@@ -364,8 +364,21 @@ class Invert(system.Case):
                             "limit_gbs triad_gbs fma_gflops").split():
                     self.assertIn(key, row)
                 if bench == "solve":
-                    for key in ("iterations", "residual", "joules"):
+                    for key in ("iterations", "residual", "joules", "setup_seconds"):
                         self.assertIn(key, row)
+
+    def test_bench_dslash_has_the_matrix_of_the_action(self):
+        """without a clover term it moves and computes less"""
+        matrix = {}
+        for action in ("clover", "wilson"):
+            self.succeeds("bench", "dslash", "--action", action, "--lattice", "4", "4", "4", "8", "--calls", "2", "--samples", "1", "--precision", "double",
+                          "--columns", "1", "--temporal-gauge", "--json", "rows.json")
+            rows = {r["bench"]: r for r in json.loads(self.read("rows.json"))}
+            self.assertEqual(set(rows), {"wilson-hop", action + "-matrix", action + "-temporal"})
+            row = rows[action + "-matrix"]
+            matrix[action] = (row["gflops"] * row["seconds"], row["ideal_gbs"] * row["seconds"])
+        for clover, wilson in zip(matrix["clover"], matrix["wilson"]):
+            self.assertLess(wilson, 0.95 * clover)
 
     @unittest.skipIf(system.SLOWED, "sanitizers watch")
     def test_bench_dslash_in_turn_has_the_same_rows(self):
