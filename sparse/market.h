@@ -63,12 +63,14 @@ kaon_status kaon_market_read_dense(const kaon_context *ctx, const kaon_bytes *by
                                    const kaon_market_options *options, kaon_market_header *header,
                                    double **values);
 
-/* coordinate, real or complex; compressed where the name ends in ".gz". rows: this rank's, from
+/* coordinate; field: REAL or COMPLEX by rows->reals, INTEGER of real whole numbers below 2^53, or
+ * PATTERN, without numbers; compressed where the name ends in ".gz". rows: this rank's, from
  * first_row, with columns of the whole matrix, the ranks' one after the other. symmetry: what A is,
  * so that the lower triangle alone is written, SKEW without entries on the diagonal, of which there
  * are none. Collective. Errors: IO, ARGUMENT, MEMORY. */
 kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const kaon_csr *rows,
-                              int64_t first_row, kaon_market_symmetry symmetry);
+                              int64_t first_row, kaon_market_field field,
+                              kaon_market_symmetry symmetry);
 /* array, real or complex, general. values[(column * rows + row) * reals + part] of this rank's
  * rows, the ranks' one after the other. Collective. Errors: IO, ARGUMENT, MEMORY. */
 kaon_status kaon_market_write_dense(const kaon_context *ctx, const char *path, int64_t rows,

@@ -1,6 +1,7 @@
 /* market_write.c - rows and columns of numbers to Matrix Market files. Contract: market.h.
  * All ranks print the same text, of which the first one's goes to the file (lib/io/atomic_file.h),
  * so entries go round in pieces. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,12 @@ static kaon_status make_room(printer *p) {
 static void print_count(printer *p, int64_t n) {
   p->used += (size_t)kaon_decimal_write_count(n, p->text + p->used);
   p->text[p->used++] = ' ';
+}
+
+/* Whole, below 2^53. */
+static void print_integer(printer *p, double value) {
+  if (value < 0) p->text[p->used++] = '-';
+  print_count(p, (int64_t)fabs(value));
 }
 
 /* One or two numbers and the line's end. */
@@ -131,7 +138,16 @@ static kaon_status share_piece(const kaon_context *ctx, int root, piece *p, int 
   return share(ctx, root, p->value, (size_t)(p->count * reals) * sizeof *p->value);
 }
 
-static kaon_status print_rows(printer *to, const cursor *start, piece *p) {
+static void print_entry(printer *to, const double *value, int reals, kaon_market_field field) {
+  if (field == KAON_MARKET_REAL || field == KAON_MARKET_COMPLEX) {
+    print_value(to, value, reals);
+    return;
+  }
+  if (field == KAON_MARKET_INTEGER) print_integer(to, *value);
+  to->text[to->used - 1] = '\n'; /* for the blank behind the last number */
+}
+
+static kaon_status print_rows(printer *to, const cursor *start, kaon_market_field field, piece *p) {
   const int reals = start->rows->reals;
   for (int root = 0; root < ranks_of(to->ctx); root++) {
     cursor at = *start;
@@ -142,7 +158,7 @@ static kaon_status print_rows(printer *to, const cursor *start, piece *p) {
         KAON_TRY(make_room(to));
         print_count(to, p->row[n] + 1);
         print_count(to, p->column[n] + 1);
-        print_value(to, p->value + n * reals, reals);
+        print_entry(to, p->value + n * reals, reals, field);
       }
     } while (p->count == PIECE);
   }
@@ -161,7 +177,9 @@ static double entries_of(const cursor *start) {
 }
 
 kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const kaon_csr *rows,
-                              int64_t first_row, kaon_market_symmetry symmetry) {
+                              int64_t first_row, kaon_market_field field,
+                              kaon_market_symmetry symmetry) {
+  static const char *const fields[] = {"real", "integer", "complex", "pattern"};
   static const char *const kinds[] = {"general", "symmetric", "skew-symmetric", "hermitian"};
   const cursor start = {rows, first_row, 0, 0, symmetry != KAON_MARKET_GENERAL};
   double totals[2] = {entries_of(&start), (double)rows->rows};
@@ -174,11 +192,10 @@ kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const k
   if (status == KAON_OK && ranks_of(ctx) > 1) status = kaon_comm_sum(ctx, totals, 2);
   if (status == KAON_OK) {
     snprintf(head, sizeof head, "%%%%MatrixMarket matrix coordinate %s %s\n%.0f %lld %.0f\n",
-             rows->reals == 2 ? "complex" : "real", kinds[symmetry], totals[1],
-             (long long)rows->columns, totals[0]);
+             fields[field], kinds[symmetry], totals[1], (long long)rows->columns, totals[0]);
     status = begin(ctx, path, head, &p);
   }
-  if (status == KAON_OK) status = print_rows(p, &start, moving);
+  if (status == KAON_OK) status = print_rows(p, &start, field, moving);
   free(moving);
   return end(&p, status);
 }

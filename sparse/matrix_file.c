@@ -145,17 +145,57 @@ static kaon_status symmetry_of(const kaon_matrix *matrix, const kaon_csr *given,
   return KAON_OK;
 }
 
-kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path) {
+/* Numbers that an integer file can hold. */
+static kaon_status check_whole(const kaon_matrix *matrix, const kaon_csr *given, int64_t first) {
+  if (given->reals != 1)
+    return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
+                     "matrix write: an integer file has real numbers, but the matrix is complex; "
+                     "take KAON_FIELD_FULL");
+  for (int64_t i = 0; i < given->rows; i++)
+    for (int64_t n = given->start[i]; n < given->start[i + 1]; n++)
+      if (given->value[n] != floor(given->value[n]) || fabs(given->value[n]) >= 0x1p53)
+        return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
+                         "matrix write: row %lld, column %lld is %.17g, which is no whole number "
+                         "below 2^53; take KAON_FIELD_FULL",
+                         (long long)(first + i + 1), (long long)given->column[n] + 1,
+                         given->value[n]);
+  return KAON_OK;
+}
+
+static kaon_status write_rows(const kaon_matrix *matrix, const kaon_csr *given,
+                              kaon_matrix_field as, const char *path) {
+  const int64_t first = matrix->moves != NULL ? matrix->moves->first : matrix->first_row;
+  kaon_market_field field = given->reals == 2 ? KAON_MARKET_COMPLEX : KAON_MARKET_REAL;
+  kaon_market_symmetry symmetry = KAON_MARKET_GENERAL;
+  KAON_TRY(symmetry_of(matrix, given, first, &symmetry));
+  if (as == KAON_FIELD_PATTERN) { /* of which there is no other symmetry */
+    field = KAON_MARKET_PATTERN;
+    symmetry = matrix->mirrored ? KAON_MARKET_SYMMETRIC : KAON_MARKET_GENERAL;
+  }
+  if (as == KAON_FIELD_INTEGER) {
+    field = KAON_MARKET_INTEGER;
+    KAON_TRY(kaon_agree(matrix->ctx, check_whole(matrix, given, first)));
+  }
+  return kaon_market_write(matrix->ctx, path, given, first, field, symmetry);
+}
+
+kaon_status kaon_matrix_write_as(const kaon_matrix *matrix, kaon_matrix_field field,
+                                 const char *path) {
   if (matrix == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "matrix write: the matrix is NULL");
+  if ((int)field < KAON_FIELD_FULL || field > KAON_FIELD_PATTERN)
+    return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
+                     "matrix write: field %d is none of KAON_FIELD_FULL, INTEGER, PATTERN",
+                     (int)field);
   kaon_csr *given = NULL;
   kaon_status status = kaon_agree(matrix->ctx, rows_given(matrix, &given));
   if (status == KAON_OK && matrix->moves != NULL) status = kaon_rows_return(matrix, &given);
-  const int64_t first = matrix->moves != NULL ? matrix->moves->first : matrix->first_row;
-  kaon_market_symmetry symmetry = KAON_MARKET_GENERAL;
-  if (status == KAON_OK) status = symmetry_of(matrix, given, first, &symmetry);
-  if (status == KAON_OK) status = kaon_market_write(matrix->ctx, path, given, first, symmetry);
+  if (status == KAON_OK) status = write_rows(matrix, given, field, path);
   kaon_csr_destroy(&given);
   return status;
+}
+
+kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path) {
+  return kaon_matrix_write_as(matrix, KAON_FIELD_FULL, path);
 }
 
 /* ---- columns of numbers ---- */

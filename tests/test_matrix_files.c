@@ -195,6 +195,69 @@ static void a_skew_matrix_with_zeros_on_its_diagonal_is_written_whole(void **sta
   unlink(file.text);
 }
 
+static void refused(kaon_status status, kaon_status expected, const char *first,
+                    const char *second) {
+  print_message("  %s\n", kaon_last_error(ctx));
+  assert_int_equal(status, expected);
+  assert_non_null(strstr(kaon_last_error(ctx), first));
+  assert_non_null(strstr(kaon_last_error(ctx), second));
+}
+
+/* Whole numbers, and entries without any, of all kinds that there are. */
+static void numbers_are_whole_or_left_out_where_asked_for(void **state) {
+  (void)state;
+  static const int64_t start[] = {0, 2, 4, 5}, column[] = {0, 1, 0, 1, 2};
+  static const double values[] = {4, -9007199254740991.0, -9007199254740991.0, 0, 7};
+  static const struct {
+    kaon_matrix_field field;
+    const char *text;
+  } wanted[] = {
+      {KAON_FIELD_INTEGER,
+       "%%MatrixMarket matrix coordinate integer symmetric\n3 3 4\n1 1 4\n2 1 "
+       "-9007199254740991\n2 2 0\n3 3 7\n"},
+      {KAON_FIELD_PATTERN,
+       "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 4\n1 1\n2 1\n2 2\n3 3\n"}};
+  kaon_csr_arrays arrays = {.global_rows = 3,
+                            .rows = 3,
+                            .reals = 1,
+                            .start64 = start,
+                            .column64 = column,
+                            .values = values};
+  const path file = at("numbers.mtx");
+  kaon_matrix *made = NULL, *back = NULL;
+  kaon_matrix_info info;
+  size_t size;
+  must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &made));
+  for (int k = 0; k < 2; k++) {
+    must(ctx, kaon_matrix_write_as(made, wanted[k].field, file.text));
+    unsigned char *text = load_file(file.text, &size);
+    assert_int_equal(size, strlen(wanted[k].text));
+    assert_memory_equal(text, wanted[k].text, size);
+    free(text);
+    must(ctx, kaon_matrix_read(ctx, file.text, NULL, &back));
+    must(ctx, kaon_matrix_describe(back, &info));
+    assert_int_equal(info.entries, 5);
+    kaon_matrix_destroy(&back);
+  }
+  kaon_matrix_destroy(&made);
+  unlink(file.text);
+  static const double parts[] = {4, 1.5, 1.5, 0, 7, 0, 0, 0, 0, 0};
+  arrays.values = parts;
+  must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &made));
+  refused(kaon_matrix_write_as(made, KAON_FIELD_INTEGER, file.text), KAON_ERR_ARGUMENT,
+          "row 1, column 2 is 1.5", "whole");
+  refused(kaon_matrix_write_as(made, (kaon_matrix_field)7, file.text), KAON_ERR_ARGUMENT, "field 7",
+          "PATTERN");
+  kaon_matrix_destroy(&made);
+  arrays.reals = 2;
+  must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &made));
+  refused(kaon_matrix_write_as(made, KAON_FIELD_INTEGER, file.text), KAON_ERR_ARGUMENT, "complex",
+          "KAON_FIELD_FULL");
+  must(ctx, kaon_matrix_write_as(made, KAON_FIELD_PATTERN, file.text));
+  kaon_matrix_destroy(&made);
+  unlink(file.text);
+}
+
 static void own_sides_come_where_there_are_some(void **state) {
   (void)state;
   static const struct {
@@ -276,14 +339,6 @@ static void sparse_columns_are_filled_up(void **state) {
   unlink(file.text);
 }
 
-static void refused(kaon_status status, kaon_status expected, const char *first,
-                    const char *second) {
-  print_message("  %s\n", kaon_last_error(ctx));
-  assert_int_equal(status, expected);
-  assert_non_null(strstr(kaon_last_error(ctx), first));
-  assert_non_null(strstr(kaon_last_error(ctx), second));
-}
-
 static void what_cannot_be_is_refused(void **state) {
   (void)state;
   const path file = at("bad.mtx"), none = at("none.mtx"), folder = at("none/out.mtx"),
@@ -330,6 +385,7 @@ int main(void) {
       cmocka_unit_test(matrices_come_back_bit_by_bit),
       cmocka_unit_test(matrices_keep_their_symmetry),
       cmocka_unit_test(a_skew_matrix_with_zeros_on_its_diagonal_is_written_whole),
+      cmocka_unit_test(numbers_are_whole_or_left_out_where_asked_for),
       cmocka_unit_test(own_sides_come_where_there_are_some),
       cmocka_unit_test(columns_come_back_bit_by_bit),
       cmocka_unit_test(sparse_columns_are_filled_up),

@@ -204,6 +204,17 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
  */
 kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path);
 
+/* The same of other numbers. FULL: as above. INTEGER: real whole numbers below 2^53, in digits.
+ * PATTERN: the places of the entries alone, which are read back as 1; symmetric where A = A^T, A^H,
+ * -A^T or -A^H. Errors besides: ARGUMENT (INTEGER: the first entry that is no such number). */
+typedef enum kaon_matrix_field {
+  KAON_FIELD_FULL,
+  KAON_FIELD_INTEGER,
+  KAON_FIELD_PATTERN
+} kaon_matrix_field;
+kaon_status kaon_matrix_write_as(const kaon_matrix *matrix, kaon_matrix_field field,
+                                 const char *path);
+
 /* The rows in host memory, in the order in which they were given, for other libraries (direct
  * solvers): row i has the entries start[i] to start[i + 1] - 1, columns ascending, from 0; complex
  * values are two reals. start[rows + 1], column[entries], value[entries * reals], the caller's;

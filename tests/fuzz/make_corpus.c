@@ -144,7 +144,9 @@ static int make_matrices(const char *folder) {
       char path[512];
       snprintf(path, sizeof path, "%s/market/seed-%d-%d%s", folder, i, reals, i & 1 ? ".gz" : "");
       bad |= failed(i & 2 ? kaon_market_write_dense(NULL, path, 2, 2, reals, values)
-                          : kaon_market_write(NULL, path, &rows, 0, 0));
+                          : kaon_market_write(NULL, path, &rows, 0,
+                                              reals == 2 ? KAON_MARKET_COMPLEX : KAON_MARKET_REAL,
+                                              KAON_MARKET_GENERAL));
     }
   return bad;
 }

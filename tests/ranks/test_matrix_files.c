@@ -87,9 +87,9 @@ static void rows_are_written_and_read_as_by_one_rank(void **state) {
       kaon_csr *mine = NULL, *all = NULL, *back = NULL;
       int64_t first, last;
       generate(names[n], &first, &mine, &all);
-      must(ctx, kaon_market_write(ctx, many.text, mine, first, symmetric));
+      must(ctx, kaon_market_write(ctx, many.text, mine, first, KAON_MARKET_REAL, symmetric));
       if (world_rank() == 0) {
-        must(NULL, kaon_market_write(NULL, one.text, all, 0, symmetric));
+        must(NULL, kaon_market_write(NULL, one.text, all, 0, KAON_MARKET_REAL, symmetric));
         must_be_equal_files(many.text, one.text);
         unlink(one.text);
       }
@@ -134,7 +134,7 @@ static void matrices_are_written_in_the_callers_order(void **state) {
       kaon_csr *mine = NULL, *all = NULL;
       int64_t first;
       generate(names[n], &first, &mine, &all);
-      must(NULL, kaon_market_write(NULL, one.text, all, 0, n != 1));
+      must(NULL, kaon_market_write(NULL, one.text, all, 0, KAON_MARKET_REAL, n != 1));
       must_be_equal_files(many.text, one.text);
       must_be_equal_files(again.text, one.text);
       kaon_csr_destroy(&mine);
