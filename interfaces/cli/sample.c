@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -78,32 +79,46 @@ static double resident(pid_t child) {
   return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* Free bytes of this machine; HUGE_VAL: not told. */
-static double available(void) {
-  char line[256];
-  double kib = HUGE_VAL;
-  FILE *in = fopen("/proc/meminfo", "r");
-  while (in && fgets(line, sizeof line, in))
-    if (sscanf(line, "MemAvailable: %lf", &kib) == 1) break;
-  if (in) fclose(in);
-  return 1024 * kib;
+void sample_bound(sample *s, const kaon_context *ctx) {
+  const double free_bytes = (double)sample_info(ctx).memory_free;
+  if (s->bound && !s->on_device && free_bytes > 0) *s->bound = 0.8 * free_bytes;
 }
 
 /* 1: the child said something, or has ended; 0: it was given up. Signals are not this one's. */
-static int ready(int from, pid_t child, double seconds) {
+static int ready(int from, pid_t child, double seconds, const volatile double *bound) {
   enum { LOOK_MS = 100 };
   struct pollfd end = {.fd = from, .events = POLLIN};
-  const double last = cli_now() + seconds, most = 0.8 * available();
+  const double last = cli_now() + seconds;
   for (;;) {
     const int n = poll(&end, 1, seconds > 0 ? LOOK_MS : -1);
     if (n > 0 || (n < 0 && errno != EINTR)) return 1;
-    if (seconds > 0 && (cli_now() > last || resident(child) > most)) return 0;
+    if (seconds > 0 && (cli_now() > last || (bound && *bound > 0 && resident(child) > *bound)))
+      return 0;
   }
+}
+
+static double *shared_number(void) {
+  void *memory =
+      mmap(NULL, sizeof(double), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Of the child, which is not waited for yet. */
+static ssize_t hear(int from, pid_t child, double seconds, sample *s) {
+  double *bound = s->bound;
+  const int late = !ready(from, child, seconds, bound);
+  if (late) kill(child, SIGKILL);
+  const ssize_t n = read(from, s, sizeof *s);
+  if (late) *s = (sample){.late = 1};
+  s->bound = NULL;
+  if (bound) munmap(bound, sizeof *bound);
+  return n;
 }
 
 int sample_process(sample_fn *work, void *user, double seconds, sample *s) {
   int ends[2];
   if (pipe(ends) != 0) return EXIT_DEVICE;
+  s->bound = shared_number();
   const int present = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC); /* -1: not told */
   pid_t child = fork();
   if (child == 0) {
@@ -120,14 +135,11 @@ int sample_process(sample_fn *work, void *user, double seconds, sample *s) {
   signals_child(child > 0 ? child : 0);
   struct rusage usage = {0};
   int status = 0;
-  const int late = child > 0 && !ready(ends[0], child, seconds);
-  if (late) kill(child, SIGKILL);
-  ssize_t n = child > 0 ? read(ends[0], s, sizeof *s) : -1;
+  const ssize_t n = child > 0 ? hear(ends[0], child, seconds, s) : -1;
   close(ends[0]);
   signals_child(0);
-  if (late) {
+  if (s->late) {
     waitpid(child, &status, 0);
-    *s = (sample){.late = 1};
     return EXIT_DEVICE;
   }
   if (child < 0 || wait4(child, &status, 0, &usage) != child || n != (ssize_t)sizeof *s) {

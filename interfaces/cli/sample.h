@@ -12,15 +12,18 @@ typedef struct sample {
   int on_device;                           /* all but the input, once they are made */
   int late;                                /* it was given up */
   int itself;                              /* it is the job, not a smaller one */
+  double *bound;                           /* sample_bound; else NULL */
   int code;
 } sample;
 
 /* Sets a job up and fills *s but for its peak. Exit status. */
 typedef int sample_fn(void *user, sample *s);
 /* The same in a child process, whose peak is its own. Before the program has threads of work. With
- * `seconds` above 0 it is ended after so many, or when it takes most of the memory that was free,
- * which s->late says and nobody prints. Exit status. */
+ * `seconds` above 0 it is ended after so many, or beyond its bound (sample_bound), which s->late
+ * says and nobody prints. Exit status. */
 int sample_process(sample_fn *work, void *user, double seconds, sample *s);
+/* Called by the work: on a CPU its process is not to take more than most of what is free now. */
+void sample_bound(sample *s, const kaon_context *ctx);
 /* The line through a and b, at `size`. */
 sample sample_follow(const sample *a, const sample *b, double size);
 

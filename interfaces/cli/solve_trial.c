@@ -133,6 +133,7 @@ static int set_up(void *user, sample *s) {
   if (code == EXIT_DONE) {
     s->size = (double)job.l.info.global_rows;
     s->on_device = strcmp(sample_info(job.ctx).backend, "cuda") == 0;
+    sample_bound(s, job.ctx);
     const double before = sample_in_use(job.ctx);
     s->input = before + bytes_of_rows(&job.l.info);
     code = linear_operator(&job.l);
