@@ -102,6 +102,13 @@ class Mishaps(system.Case):
             if theirs != "p.csv":
                 self.assertEqual(self.read("p.csv"), mine)
 
+        for name in ("p.csv", "p.png.csv"):
+            with open(self.path(name), "wb") as file:
+                file.write(b"a table of mine\n")
+        with unittest.mock.patch.dict(os.environ, PATH=self.folder):
+            self.assertIn("nor were its numbers written", self.succeeds("invert", *heavy, status=3))
+        self.assertEqual((self.read("p.csv"), self.read("p.png.csv")), (b"a table of mine\n", b"a table of mine\n"))
+
     def test_what_is_stopped_before_it_solves_leaves_earlier_reports(self):
         files = {"r.json": b"the report of yesterday", "h.csv": b"its history"}
         for name, text in files.items():
