@@ -4,7 +4,7 @@
 #ifndef KAON_BLAS_H
 #define KAON_BLAS_H
 
-#include "lib/operator.h"
+#include "lib/operator/operator_internal.h"
 
 /* A coefficient: sign * slot of the scalars, or the number `sign` itself when slot = KAON_NO_SLOT.
  */
@@ -92,11 +92,11 @@ kaon_status kaon_blas_pipebicgstab_direction(int a, int b, int o,
 kaon_status kaon_blas_pipebicgstab_solution(int a, int o, const kaon_pipebicgstab_vectors *v,
                                             const int slot[3], const kaon_pass *pass);
 
-/* ---- updates that join columns (solvers/blockcg.c) ----
+/* ---- updates that join columns (solvers/methods/blockcg.c) ----
  * n = nrhs columns, at most KAON_BLOCK_MAX (UNSUPPORTED beyond). A matrix is named by a
  * coefficient: entry (i, j) is its sign times slot + i of column j. Columns that the gate closes
  * have neither rows nor columns: they are not read nor written. `pass` brings scalars; pass->then
- * is a recurrence of a column, but in gram and block_recur one of a block (lib/math/block.h). */
+ * is a recurrence of a column, but in gram and block_recur one of a block (lib/math/steps/block_recurrences.h). */
 
 /* slot first + i of column j <- (x_i, y_j). hermitian: known to be so, half the work; y may be x.
  */
@@ -143,9 +143,9 @@ static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass)
 
 /* 1: a kernel that offers it adds up `pass`' sums over ranks by itself and runs pass->then, so that
  * there is nothing to complete: launch with sum.ranks = 1 and sum.then = pass->then. Kernels of one
- * column whose sums come from lib/cuda/reduce.h's sums_finish offer it. The same on all ranks. */
+ * column whose sums come from lib/cuda/reduction/reduce.h's sums_finish offer it. The same on all ranks. */
 int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass);
-/* 1: kernels of so many columns end their sums as lib/cuda/reduce.h's marked ones do, so that they
+/* 1: kernels of so many columns end their sums as lib/cuda/reduction/reduce.h's marked ones do, so that they
  * may offer to mail them, or to end others' along with their own. */
 static inline int kaon_blas_marks(const kaon_context *ctx, int columns) {
   return columns == 1 && !ctx->backend->host_accessible && ctx->library == NULL &&
@@ -157,7 +157,7 @@ static inline int kaon_blas_marks(const kaon_context *ctx, int columns) {
 int kaon_blas_leaves(const kaon_context *ctx, const kaon_pass *pass);
 
 /* ---- pass.c: what a pass asks for, for functions with kernels of their own ----
- * In order: kaon_pass_check (lib/operator.h), a kernel with the gate and the sum, complete. */
+ * In order: kaon_pass_check (lib/operator/operator_internal.h), a kernel with the gate and the sum, complete. */
 
 kaon_gate kaon_pass_gate(const kaon_pass *pass); /* NULL, or without scalars: all columns */
 /* The same gate, no sums, nothing to run: for all parts of a composition but the last. */
@@ -166,7 +166,7 @@ kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass);
 /* The same for kernels of lattice products, which run the recurrences alone that follow products
- * (lib/math/recurrence_ids.h): others are left to a launch behind them. */
+ * (lib/math/steps/recurrence_ids.h): others are left to a launch behind them. */
 kaon_sum kaon_pass_sum_of_product(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass);
 /* The same for kernels that offer to sum over ranks by themselves (kaon_blas_mails), and to end

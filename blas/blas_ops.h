@@ -1,11 +1,11 @@
 /* blas_ops.h - kernel table of vector updates and reductions: one per backend and precision.
- * The arithmetic of each entry is one formula in lib/math/update.h. Half: a site is read, updated
+ * The arithmetic of each entry is one formula in lib/math/steps/update.h. Half: a site is read, updated
  * in float and quantised once; sums are over what is stored. Every entry ends with the recurrence
  * sum.then on the gated columns where sum.state is given. */
 #ifndef KAON_BLAS_OPS_H
 #define KAON_BLAS_OPS_H
 
-#include "lib/launch.h"
+#include "lib/core/launch.h"
 
 typedef struct kaon_shape {
   int64_t nblocks;
@@ -37,7 +37,7 @@ typedef struct kaon_update_args {
 
 /* X(entry, formula over v[] and c[]; what sum.slot[] receives). v marked ' is written; sums use the
  * new values. The last three join the open columns: entry (i, j) of the matrix Mk is sign[k] times
- * slot[k] + i of column j, i and j open, nrhs <= KAON_BLOCK_MAX (lib/math/block.h). */
+ * slot[k] + i of column j, i and j open, nrhs <= KAON_BLOCK_MAX (lib/math/steps/block_recurrences.h). */
 #define KAON_BLAS_OPS(X)                                                                   \
   X(zero, "v0' = 0")                                                                       \
   X(copy, "v1' = v0, bit by bit; slot0: |v1|^2")                                           \
@@ -70,7 +70,7 @@ typedef struct kaon_update_args {
   X(recur, "no vector: runs sum.then on every gated column")                               \
   X(gram,                                                                                  \
     "slot[0] + i of column j: (v0 of column i, v1 of column j); n = 1: known to be "       \
-    "Hermitian; sum.then is of lib/math/block.h and runs once for all columns; v0 NULL: "  \
+    "Hermitian; sum.then is of lib/math/steps/block_recurrences.h and runs once for all columns; v0 NULL: "  \
     "no sums, sum.then alone")                                                             \
   X(block_axpy, "v1_j' = v1_j + sum_i v0_i M0_ij; slot0: |v1|^2")                          \
   X(block_rotate,                                                                          \

@@ -1,5 +1,5 @@
 /* block.c - updates and sums that join columns (blas.h): checks, and the one launch of each. */
-#include "lib/math/block.h"
+#include "lib/math/steps/block_recurrences.h"
 
 #include "blas/submit.h"
 

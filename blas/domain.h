@@ -2,8 +2,8 @@
 #ifndef KAON_BLAS_DOMAIN_H
 #define KAON_BLAS_DOMAIN_H
 
-#include "lib/domains.h"
-#include "lib/operator.h"
+#include "lib/operator/domains.h"
+#include "lib/operator/operator_internal.h"
 
 /* 1: the context's backend has them in this precision. */
 int kaon_domains_served(const kaon_context *ctx, kaon_precision precision);

@@ -1,10 +1,10 @@
-/* domain_ops.h - kernel table of work by domains (lib/domains.h): one per backend and precision.
+/* domain_ops.h - kernel table of work by domains (lib/operator/domains.h): one per backend and precision.
  * NULL table: the backend has none, and works on a rank's whole part alone. */
 #ifndef KAON_BLAS_DOMAIN_OPS_H
 #define KAON_BLAS_DOMAIN_OPS_H
 
 #include "blas/blas_ops.h"
-#include "lib/domain_view.h"
+#include "lib/operator/domain_view.h"
 
 /* On every open column.
  *   mr    a step of minimal residuals in each domain by itself, q = A r with A of domains that are

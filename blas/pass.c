@@ -1,6 +1,6 @@
-/* pass.c - what a pass asks for (lib/operator.h): gate, sums, what runs after them. */
+/* pass.c - what a pass asks for (lib/operator/operator_internal.h): gate, sums, what runs after them. */
 #include "blas/blas.h"
-#include "lib/math/recurrences.h"
+#include "lib/math/steps/recurrences.h"
 
 /* A gate that the host can see and that is open needs no look of the kernel's, over the bus. */
 kaon_gate kaon_pass_gate(const kaon_pass *pass) {

@@ -1,6 +1,6 @@
 /* precond_ops.h - kernel table of updates of preconditioned methods: one per backend and precision
  * (NULL in half, which they do not offer). The arithmetic of each entry is one formula in
- * lib/math/precond.h.
+ * lib/math/steps/precond_step.h.
  * Operand 0 of the entries with "d" is a vector of one column, which all columns meet: d x is a
  * product component by component, of complex numbers in a complex space, of reals in a real one. */
 #ifndef KAON_BLAS_PRECOND_OPS_H

@@ -1,7 +1,7 @@
 /* reduce.c - what follows a kernel's local sums where there are several ranks, at once or in two
  * halves with other work between them. */
 #include "blas/submit.h"
-#include "lib/math/block.h"
+#include "lib/math/steps/block_recurrences.h"
 
 /* Moves the slots of the open columns between the states and a dense array, which holds (re, im) in
  * the order column, slot. Returns how many doubles there are. */
@@ -34,7 +34,7 @@ static int anything_to_sum(const kaon_context *ctx, const kaon_pass *pass, const
   return open && wanted;
 }
 
-/* ---- on a device: in the queue's order, by the backend (lib/backend.h) ---- */
+/* ---- on a device: in the queue's order, by the backend (lib/core/backend.h) ---- */
 
 /* The recurrence that the kernel which completes a sum over ranks runs as well: one of a column,
  * and no delay comes before it. */
@@ -88,7 +88,7 @@ static kaon_status device_finish(kaon_context *ctx, const kaon_pass *pass, int n
 /* ---- in the host's memory ---- */
 
 /* Starts the sum of `slots` in `message`; *under_way: there is one. A single rank, whose sums are
- * held back (lib/comm_delay.c), has nothing to send. */
+ * held back (lib/comm/comm_delay.c), has nothing to send. */
 static kaon_status start_sum(kaon_context *ctx, const kaon_pass *pass, const int *slots, int nslots,
                              double *message, int *under_way) {
   kaon_comm *comm = ctx->comm;

@@ -1,4 +1,4 @@
-/* scalars.c - the scalars of a batch of columns (lib/operator.h). */
+/* scalars.c - the scalars of a batch of columns (lib/operator/operator_internal.h). */
 #include <stdlib.h>
 #include <string.h>
 

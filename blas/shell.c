@@ -9,7 +9,7 @@
 #include <kaon/options.h>
 
 #include "blas/blas.h"
-#include "lib/workspace.h"
+#include "lib/operator/workspace.h"
 
 typedef struct shell {
   const kaon_space *space;

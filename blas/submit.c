@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/tuning.h"
+#include "lib/core/tuning_internal.h"
 
 enum { TEXT = 80 };
 

@@ -65,14 +65,14 @@ find_package(CUDAToolkit REQUIRED)
 set(KAON_NCCL AUTO CACHE STRING "NCCL between devices of several ranks, loaded at run time: AUTO, ON, OFF")
 set_property(CACHE KAON_NCCL PROPERTY STRINGS AUTO ON OFF)
 if(KAON_NCCL STREQUAL OFF)
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/lib/cuda/ranks_nccl.c PROPERTIES COMPILE_DEFINITIONS KAON_NO_NCCL)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/lib/cuda/ranks/ranks_nccl.c PROPERTIES COMPILE_DEFINITIONS KAON_NO_NCCL)
 else()
   find_library(KAON_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${NCCL_ROOT} $ENV{NCCL_ROOT} ${CUDAToolkit_LIBRARY_DIR}
                PATH_SUFFIXES lib lib64)
   mark_as_advanced(KAON_NCCL_LIBRARY)
   if(KAON_NCCL_LIBRARY)
     message(STATUS "NCCL: ${KAON_NCCL_LIBRARY}")
-    set_source_files_properties(${PROJECT_SOURCE_DIR}/lib/cuda/ranks_nccl.c PROPERTIES
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/lib/cuda/ranks/ranks_nccl.c PROPERTIES
                                 COMPILE_DEFINITIONS KAON_NCCL_LIBRARY="${KAON_NCCL_LIBRARY}")
   elseif(KAON_NCCL STREQUAL ON)
     message(FATAL_ERROR "KAON_NCCL=ON, but libnccl.so.2 was not found; name where it is by -DNCCL_ROOT=...")

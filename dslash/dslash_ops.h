@@ -3,9 +3,9 @@
 #define KAON_DSLASH_OPS_H
 
 #include "blas/blas_ops.h"
-#include "lib/domain_view.h"
-#include "lib/free_view.h"
-#include "lib/launch.h"
+#include "lib/operator/domain_view.h"
+#include "lib/operator/free_view.h"
+#include "lib/core/launch.h"
 
 /* Where the clover blocks act in the fused hop. */
 enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
@@ -84,7 +84,7 @@ typedef struct kaon_part_lists {
   int32_t *list;
 } kaon_part_lists;
 
-/* Blocks that go on by themselves (lib/free_blocks.h). Blocks of lanes are numbered as the vectors
+/* Blocks that go on by themselves (lib/operator/free_blocks.h). Blocks of lanes are numbered as the vectors
  * have them, in lists of hops as their parity has them. All memory is the host's. */
 typedef struct kaon_free_tables {
   int parts;

@@ -2,7 +2,7 @@
 #include "gauge/clover_term.h"
 
 #include "gauge/gauge_internal.h"
-#include "lib/threads.h"
+#include "lib/core/threads.h"
 
 /* A block whose smallest pivot is below this fraction of its largest element has lost all digits:
  * 36 elements, each rounded in six eliminations. */

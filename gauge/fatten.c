@@ -1,5 +1,5 @@
 /* fatten.c - fat and long links of asqtad and HISQ from thin links. A level is the three stages of
- * lib/math/fatten.h for each direction; S and X stand in two fields of links, in the slots of their
+ * lib/math/link_fatten.h for each direction; S and X stand in two fields of links, in the slots of their
  * directions. On a divided lattice each stage's field gets its ghosts before the next one reads it:
  * no path then goes further than one step in each of two directions. */
 #include <kaon/fatten.h>
@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "gauge/gauge_internal.h"
-#include "lib/ghosts.h"
-#include "lib/threads.h"
+#include "lib/grid/ghosts.h"
+#include "lib/core/threads.h"
 
 /* Both parities of a field of links in 18 reals of the work's precision. */
 typedef struct pair {

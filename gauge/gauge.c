@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "gauge/gauge_internal.h"
-#include "lib/threads.h"
+#include "lib/core/threads.h"
 
 static kaon_status check_storage(kaon_context *ctx, kaon_precision precision,
                                  kaon_reconstruct reconstruct) {

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "gauge/gauge_internal.h"
-#include "lib/io/gauge_job.h"
-#include "lib/slices.h"
-#include "lib/threads.h"
+#include "lib/io/formats/gauge_job.h"
+#include "lib/grid/slices.h"
+#include "lib/core/threads.h"
 
 /* Every rank is handed every link and keeps its own. */
 static void put_link(void *sink, int64_t number, int mu, const double u[18]) {

@@ -5,7 +5,7 @@
 #include <kaon/gauge.h>
 
 #include "gauge/gauge_ops.h"
-#include "lib/site_table.h"
+#include "lib/grid/site_table.h"
 
 struct kaon_gauge {
   int references;

@@ -3,7 +3,7 @@
  * table has it, the single and half tables only the first group, single the last one too (the rest
  * NULL). Fields in other
  * storage pass through encode and decode. Transformations g are site fields [block][18][W].
- * sites: lexicographic site number of every lane, -1 where masked (lib/site_table.h; NULL where
+ * sites: lexicographic site number of every lane, -1 where masked (lib/grid/site_table.h; NULL where
  * kernels work the numbers out).
  * Sums and maxima go to `result` in device memory, taken over fixed chunks in chunk order. */
 #ifndef KAON_GAUGE_OPS_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "gauge/exact_sum.h"
-#include "lib/launch.h"
+#include "lib/core/launch.h"
 #include "lib/math/fatten_factors.h"
 
 /* A field of matrices of both parities, odd right after even, `matrices` a site (links: 4),
@@ -58,7 +58,7 @@ typedef struct kaon_clover_store_args {
   int64_t nblocks;
   const double *wide; /* [block][72][W] */
   void *narrow;
-  float *scale; /* half: a field of two reals a site, one a chirality (lib/layout.h) */
+  float *scale; /* half: a field of two reals a site, one a chirality (lib/vector/layout.h) */
 } kaon_clover_store_args;
 
 /* What most kernels on wide links take; they work on the sites of `parity`. */
@@ -128,7 +128,7 @@ typedef struct kaon_clover_invert_args {
 } kaon_clover_invert_args;
 
 /* Fattening, in the table's precision, on fields of 18 reals and both parities at once: what
- * lib/math/fatten.h calls S, X and the fat links of direction mu; `from` and `to` hold S and X in
+ * lib/math/link_fatten.h calls S, X and the fat links of direction mu; `from` and `to` hold S and X in
  * the slots of their directions. */
 enum { KAON_FATTEN_STAPLES, KAON_FATTEN_BENT, KAON_FATTEN_LINK };
 typedef struct kaon_fatten_args {

@@ -4,10 +4,10 @@
 #include <math.h>
 
 #include "gauge/gauge_internal.h"
-#include "lib/comm.h"
+#include "lib/comm/comm.h"
 #include "lib/math/link_orders.h"
-#include "lib/threads.h"
-#include "lib/vector_door.h"
+#include "lib/core/threads.h"
+#include "lib/vector/vector_door.h"
 
 static const char *const names[] = {"natural", "QDP", "MILC", "CPS", "openQCD"};
 enum { ORDERS = sizeof names / sizeof names[0] };

@@ -4,7 +4,7 @@
 #include <kaon/options.h>
 
 #include "gauge/gauge_internal.h"
-#include "lib/threads.h"
+#include "lib/core/threads.h"
 
 static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *options,
                          int sweeps) {

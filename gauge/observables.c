@@ -1,7 +1,7 @@
 /* observables.c - plaquette, link trace, Polyakov loop, topological charge, distance from SU(3).
  * All sums are taken in double over fixed chunks: the same for any number of threads. */
 #include "gauge/temporal.h"
-#include "lib/threads.h"
+#include "lib/core/threads.h"
 
 static kaon_status charge(const kaon_wide_links *wide, double *sum) {
   const kaon_gauge_ops *ops = NULL;

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "gauge/gauge_internal.h"
-#include "lib/threads.h"
+#include "lib/core/threads.h"
 
 static kaon_status run(kaon_wide_links *wide, const kaon_site_table *table, int kind, double eps,
                        uint64_t seed) {

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "lib/ghosts.h"
-#include "lib/threads.h"
+#include "lib/grid/ghosts.h"
+#include "lib/core/threads.h"
 
 struct kaon_temporal {
   kaon_lattice *lattice;    /* retained */

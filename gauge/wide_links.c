@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "gauge/gauge_internal.h"
-#include "lib/ghosts.h"
+#include "lib/grid/ghosts.h"
 
 static size_t parity_bytes(const kaon_lattice *lattice) {
   return 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(&lattice->stencil)) * 18 *

@@ -23,8 +23,8 @@ forbid "solvers" "(gauge|dslash|sparse|interfaces)/" "solvers/ includes an opera
 forbid "interfaces examples" "(lib|blas|gauge|dslash|sparse|solvers)/" "interfaces/ and examples/ use include/kaon alone"
 forbid "bench" "(lib|blas|gauge|dslash|sparse|solvers|interfaces)/" "bench/ measures the machine, not the library"
 forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers)/" "the reference shares nothing with the library"
-no_comm=$(find lib blas gauge dslash sparse solvers include interfaces -name "*.[ch]" ! -path "lib/comm_*.c" 2>/dev/null)
-forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm_*.c alone"
+no_comm=$(find lib blas gauge dslash sparse solvers include interfaces -name "*.[ch]" ! -path "lib/comm/comm_*.c" 2>/dev/null)
+forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm/comm_*.c alone"
 forbid "lib blas gauge dslash sparse solvers include interfaces" "(lapacke|cblas)\.h" "LAPACKE and CBLAS belong to the tests alone"
 host_files=$(find lib blas gauge dslash sparse solvers include interfaces bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
 forbid "$host_files" "(cuda[a-z_]*|cooperative_groups|mma|nvml)\\.h|cub/" "CUDA headers belong under */cuda/ alone"
@@ -34,7 +34,7 @@ if [ -n "$words" ]; then
   printf 'solvers/ names something it must not know:\n%s\n\n' "$words"
   bad=1
 fi
-calls=$(find lib blas gauge dslash sparse solvers -name '*.c' -o -name '*.cu' 2>/dev/null | xargs -r grep -nE "\b(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/config.c|snprintf")
+calls=$(find lib blas gauge dslash sparse solvers -name '*.c' -o -name '*.cu' 2>/dev/null | xargs -r grep -nE "\b(printf|puts|exit|abort|getenv) *\(" /dev/null | grep -vE "lib/core/config.c|snprintf")
 if [ -n "$calls" ]; then
   printf 'below interfaces/ something prints, exits or reads the environment:\n%s\n\n' "$calls"
   bad=1

@@ -10,8 +10,8 @@ folder=${2:-$source/build-fuzz}
 harnesses="nersc lime milc openqcd detect scidac propagator market rational"
 compiler=${CLANG:-clang}
 flags="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -I$source -I$source/include"
-sources="$(ls "$source"/lib/io/*.c) $source/lib/comm.c $source/lib/error.c"
-matrices="$(ls "$source"/sparse/market_*.c) $source/sparse/csr.c $source/sparse/ranks.c"
+sources="$(ls "$source"/lib/io/*.c "$source"/lib/io/formats/*.c) $source/lib/comm/comm.c $source/lib/core/error.c"
+matrices="$(ls "$source"/sparse/files/market_*.c) $source/sparse/storage/csr.c $source/sparse/ranks/rank_rows.c"
 
 # fuzz HARNESS: one run; what it did, or its last lines.
 fuzz() {
@@ -33,7 +33,7 @@ mkdir -p "$folder/findings"
 "$compiler" $flags -fsanitize=address,undefined "$source/tests/fuzz/make_corpus.c" $sources $matrices -lz -lm -o "$folder/make_corpus"
 for h in $harnesses; do
   mkdir -p "$folder/corpus/$h"
-  case $h in market) more=$matrices ;; rational) more=$source/solvers/rational_file.c ;; *) more= ;; esac
+  case $h in market) more=$matrices ;; rational) more=$source/solvers/shifts/rational_file.c ;; *) more= ;; esac
   # shellcheck disable=SC2086
   "$compiler" $flags -fsanitize=fuzzer,address,undefined "$source/tests/fuzz/fuzz_$h.c" $sources $more -lz -lm -o "$folder/fuzz_$h"
 done

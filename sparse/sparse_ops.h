@@ -3,12 +3,12 @@
  *
  * Row i of a rank is lane i % W of block i / W of its vectors, W = the backend's width; a real
  * matrix has one component a row, a complex one two. Rows stand in the space's own order
- * (sparse/matrix.h), whose rows without ghosts come first. */
+ * (sparse/storage/matrix.h), whose rows without ghosts come first. */
 #ifndef KAON_SPARSE_OPS_H
 #define KAON_SPARSE_OPS_H
 
-#include "lib/launch.h"
-#include "lib/shifts.h"
+#include "lib/core/launch.h"
+#include "lib/operator/shifts.h"
 
 /* How a matrix is stored for products.
  *   CSR   start[row], entries of a row side by side
@@ -127,7 +127,7 @@ enum { KAON_PIPELINE_THREADS = 64 }; /* at most */
 enum { KAON_LEVEL_THREADS = 8 };
 
 /* How threads of a processor go through rows in the order of numbers at one time
- * (sparse/pipeline.h). Rows are counted in the order of the sweep: downwards row n is rows - 1 - n.
+ * (sparse/sweeps/pipeline.h). Rows are counted in the order of the sweep: downwards row n is rows - 1 - n.
  */
 typedef struct kaon_pipeline {
   int threads;
@@ -201,7 +201,7 @@ typedef struct kaon_block_ghosts {
   const uint64_t *tell;  /* addresses of a block's own counter, one for each rank that reads it */
 } kaon_block_ghosts;
 
-/* kaon_row_sweep of BLOCKS (lib/row_sweeps.h). x: in place, but from 0 where `cut`. column: the
+/* kaon_row_sweep of BLOCKS (lib/operator/row_sweeps.h). x: in place, but from 0 where `cut`. column: the
  * only one to be worked on (rounds > 1); -1: all open ones. */
 typedef struct kaon_relax_args {
   const kaon_row_blocks *rows;
@@ -251,7 +251,7 @@ typedef struct kaon_sweep_order_view {
 
 /* One sweep in place: for the rows i of the order, or of its reverse, c = weight_i b_i - a_i y and
  * y
- * += c a_i^H (lib/math/projection.h). y is laid out like a vector but of any number of rows: the
+ * += c a_i^H (lib/math/steps/projection.h). y is laid out like a vector but of any number of rows: the
  * matrix' columns. b.data NULL: 0. */
 typedef struct kaon_project_args {
   const kaon_stored_matrix *matrix; /* CSR, values in the table's precision */

@@ -2,7 +2,7 @@
  * every instruction set, the device and every precision, against plain C on exported arrays.
  * Bounds as in test_update_kernels.c. Updates: 6 roundings u for each of k complex products behind
  * a number, of the sum of the terms' magnitudes, u = 2^-53 or 2^-24; half one quantisation of
- * 0.51 / 32767 of the row's largest more. Half on the device (tf32_split in lib/cuda/mma.h): both
+ * 0.51 / 32767 of the row's largest more. Half on the device (tf32_split in lib/cuda/reduction/mma.h): both
  * factors in two parts of 11 bits, the second one cut off (2^-21 of the factor each) and the
  * product of both second ones left out (2^-22): below 32 u in all. 3 k / 4 sums of nine addends
  * each, which are cut off at 2^-23 of the largest at worst: 14 u k. Sums: (ncomp + 8 + blocks in a
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "blas/blas.h"
-#include "lib/math/block.h"
+#include "lib/math/steps/block_recurrences.h"
 #include "tests/util/machine.h"
 #include "tests/util/test_util.h"
 

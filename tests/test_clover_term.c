@@ -12,7 +12,7 @@
 
 #include "gauge/clover_term.h"
 #include "lib/math/clover_block.h"
-#include "lib/space.h"
+#include "lib/vector/space.h"
 #include "tests/util/link_case.h"
 
 static double *work_array(dirac_case *c) {

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "blas/blas.h"
-#include "lib/space.h"
-#include "sparse/csr.h"
-#include "sparse/stored.h"
+#include "lib/vector/space.h"
+#include "sparse/storage/csr.h"
+#include "sparse/storage/stored.h"
 #include "tests/util/machine.h"
 #include "tests/util/test_util.h"
 

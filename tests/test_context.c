@@ -14,12 +14,12 @@
 
 #include <kaon/options.h>
 
-#include "lib/context.h"
+#include "lib/core/context_internal.h"
 #include "lib/cpu/backend.h"
 #include "lib/cpu/free_memory.h"
-#include "lib/options_table.h"
-#include "lib/refusal.h"
-#include "lib/space.h"
+#include "lib/core/options_table.h"
+#include "lib/core/refusal.h"
+#include "lib/vector/space.h"
 #include "tests/util/machine.h"
 
 static void init_macros_equal_the_tables(void **state) {
@@ -467,7 +467,7 @@ static void a_transfer_keeps_its_bytes(kaon_context *ctx, size_t bytes, size_t s
   free(out), free(back);
 }
 
-/* Lengths around those that a kernel brings to the host (lib/cuda/brief.h) and around the pieces in
+/* Lengths around those that a kernel brings to the host (lib/cuda/queue/brief.h) and around the pieces in
  * which others go. */
 static void transfers_keep_every_byte(void **state) {
   (void)state;

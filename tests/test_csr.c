@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse/csr.h"
+#include "sparse/storage/csr.h"
 #include "tests/util/test_util.h"
 
 static uint64_t seed = 1;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "blas/blas.h"
-#include "lib/math/recurrences.h"
+#include "lib/math/steps/recurrences.h"
 #include "tests/util/deflation_case.h"
 #include "tests/util/precond_case.h"
 #include "tests/util/row_case.h"

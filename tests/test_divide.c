@@ -1,4 +1,4 @@
-/* test_divide.c - the complex quotient of the recurrences (lib/math/recurrences.h): right to
+/* test_divide.c - the complex quotient of the recurrences (lib/math/steps/recurrences.h): right to
  * rounding wherever numbers and quotient are normal, the plain formula's bits where that is safe,
  * and not finite for a denominator of 0, which is how recurrences see a breakdown.
  * Bound: products and sums round four times, the division once more; 8 roundings of |a / b|. */
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/math/recurrences.h"
+#include "lib/math/steps/recurrences.h"
 
 static double complex divide(double complex a, double complex b) {
   static kaon_column_state s;

@@ -21,8 +21,8 @@
 
 #include "dslash/dslash_ops.h"
 #include "gauge/gauge_ops.h"
-#include "lib/math/recurrence.h"
-#include "lib/space.h"
+#include "lib/math/steps/recurrence.h"
+#include "lib/vector/space.h"
 #include "reference/reference.h"
 #include "util/test_util.h"
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "lib/math/recurrences.h"
+#include "lib/math/steps/recurrences.h"
 #include "tests/util/test_util.h"
 
 enum { ROWS = 30 };

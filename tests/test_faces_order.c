@@ -1,7 +1,7 @@
-/* test_faces_order.c - how a GPU divides the sites of a lattice with faces (lib/cuda/boxes.h), on
+/* test_faces_order.c - how a GPU divides the sites of a lattice with faces (lib/cuda/ranks/boxes.h), on
  * the host: boxes have every site once, the interior meets no ghost, and who sends and who receives
  * give a ghost the same number. Every subset of directions (odd extents: those that a rank may
- * have, lib/rank_grid.c), hops of one site and of three (extents from 3 on in divided directions).
+ * have, lib/grid/rank_grid.c), hops of one site and of three (extents from 3 on in divided directions).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/cuda/boxes.h"
+#include "lib/cuda/ranks/boxes.h"
 
 static const int shapes[][4] = {
     {2, 2, 2, 2}, {2, 4, 6, 2},  {4, 2, 2, 6}, {6, 4, 2, 4}, {8, 6, 4, 2}, {4, 6, 2, 10},

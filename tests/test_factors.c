@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "blas/dense.h"
-#include "sparse/factors.h"
+#include "sparse/precond/factors.h"
 #include "tests/util/row_case.h"
 #include "tests/util/test_util.h"
 

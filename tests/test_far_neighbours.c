@@ -1,5 +1,5 @@
 /* test_far_neighbours.c - what a GPU works out of hops of one and three sites
- * (lib/cuda/neighbours.h) is what coordinates say, on lattices of every kind of extent, two
+ * (lib/cuda/memory/neighbours.h) is what coordinates say, on lattices of every kind of extent, two
  * included, and odd ones, across whose faces others' sites are. The host runs it. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "lib/cuda/neighbours.h"
+#include "lib/cuda/memory/neighbours.h"
 
 /* Number among its parity's sites, and the parity. */
 static int number_of(const int n[4], const int x[4], int *parity) {

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse/factors.h"
+#include "sparse/precond/factors.h"
 #include "tests/util/row_case.h"
 #include "tests/util/test_util.h"
 

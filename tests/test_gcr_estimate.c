@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "lib/math/recurrences.h"
+#include "lib/math/steps/recurrences.h"
 
 /* What a column waits for after step 2 of its cycle, which brought r2 to `left`. */
 static int after(double r2, double left) {

@@ -6,8 +6,8 @@
 #include "test_io_common.h"
 #include "tests/util/test_util.h"
 
-#include "sparse/generate.h"
-#include "sparse/market.h"
+#include "sparse/generate/generate_matrix.h"
+#include "sparse/files/market.h"
 #ifdef KAON_WITH_LAPACKE
 #include <complex.h>
 #define lapack_complex_float float complex

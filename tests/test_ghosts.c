@@ -1,6 +1,6 @@
 /* test_ghosts.c - links beyond the faces of a lattice whose kernels work neighbours out themselves
- * and whose memory the host does not reach: the messages of lib/ghosts.c, and the ways of a GPU's
- * threads (lib/cuda/way.h), divided and not. A device is played by the CPU: its addresses are so
+ * and whose memory the host does not reach: the messages of lib/grid/ghosts.c, and the ways of a GPU's
+ * threads (lib/cuda/memory/way.h), divided and not. A device is played by the CPU: its addresses are so
  * far off that the host would fail at the first one that it used. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,10 +14,10 @@
 
 #include <kaon/kaon.h>
 
-#include "lib/cuda/way.h"
-#include "lib/door_ops.h"
-#include "lib/ghosts.h"
-#include "lib/site_table.h"
+#include "lib/cuda/memory/way.h"
+#include "lib/vector/door_ops.h"
+#include "lib/grid/ghosts.h"
+#include "lib/grid/site_table.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/test_util.h"
 

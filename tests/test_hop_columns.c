@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dslash/dirac_internal.h"
-#include "lib/math/recurrence.h"
+#include "dslash/operator/dirac_internal.h"
+#include "lib/math/steps/recurrence.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/test_util.h"
 
@@ -26,7 +26,7 @@ static const kaon_reconstruct storages[STORAGES] = {KAON_RECONSTRUCT_18, KAON_RE
                                                     KAON_RECONSTRUCT_8};
 
 /* Tiles want x in sixteens and y in fours (dslash/cuda/hop_kernel.h), and follow each other in
- * boxes (lib/cuda/neighbours.h), here three of 2 x 2 in y and t. The smallest lattice that they
+ * boxes (lib/cuda/memory/neighbours.h), here three of 2 x 2 in y and t. The smallest lattice that they
  * fill is a block of 128 threads, or two of 64, whose neighbours are all its own. */
 static const int tiled[4] = {16, 8, 2, 12}, one_tile[4] = {16, 4, 2, 2}, untiled[4] = {4, 6, 2, 10};
 

@@ -3,8 +3,8 @@
  * nothing crashes. */
 #include "test_io_common.h"
 
-#include "lib/io/gauge_job.h"
-#include "lib/io/propagator_file.h"
+#include "lib/io/formats/gauge_job.h"
+#include "lib/io/formats/propagator_file.h"
 
 #define NAME "malformed-file"
 static const int extents[4] = {2, 4, 2, 2};

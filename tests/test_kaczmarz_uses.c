@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse/sweep_order.h"
+#include "sparse/order/sweep_order.h"
 #include "tests/util/precond_case.h"
 #include "tests/util/relax_case.h"
 

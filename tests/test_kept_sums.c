@@ -1,4 +1,4 @@
-/* test_kept_sums.c - sums that a pass keeps for a later one (KAON_SUM_LEAVE, lib/operator.h): the
+/* test_kept_sums.c - sums that a pass keeps for a later one (KAON_SUM_LEAVE, lib/operator/operator_internal.h): the
  * update of Chronopoulos and Gear's CG, then a product of a matrix that takes them along. On every
  * machine, for rows of real and complex numbers of several sizes, in double and single: slots
  * beside sums of what is stored, in long double; columns that the gate closes and what a failed
@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "blas/precond.h"
+#include "blas/precond_updates.h"
 #include "tests/util/machine.h"
 #include "tests/util/test_util.h"
 

@@ -12,8 +12,8 @@
 #include <kaon/lattice.h>
 #include <kaon/ranks.h>
 
-#include "lib/cuda/neighbours.h"
-#include "lib/space.h"
+#include "lib/cuda/memory/neighbours.h"
+#include "lib/vector/space.h"
 #include "tests/util/machine.h"
 
 static const int shapes[][4] = {{4, 6, 2, 10}, {2, 2, 2, 2},  {4, 4, 4, 4},

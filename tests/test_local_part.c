@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/operator.h"
+#include "lib/operator/operator_internal.h"
 #include "tests/util/dirac_case.h"
 
 static const double kappa = 0.12, csw = 1.2, anisotropy = 0.9;

@@ -10,7 +10,7 @@
 
 #include "lib/io/decimal.h"
 #include "lib/math/philox.h"
-#include "sparse/market.h"
+#include "sparse/files/market.h"
 #include "tests/util/comma_locale.h"
 
 #define NAME "matrix-file"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse/matrix.h"
+#include "sparse/storage/matrix.h"
 #include "tests/util/machine.h"
 #include "tests/util/sparse_case.h"
 #include "tests/util/test_util.h"

@@ -9,8 +9,8 @@
 #include <kaon/kaon.h>
 
 #include "lib/math/philox.h"
-#include "sparse/market.h"
-#include "sparse/matrix.h"
+#include "sparse/files/market.h"
+#include "sparse/storage/matrix.h"
 
 static kaon_context *ctx;
 

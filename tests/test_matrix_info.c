@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "sparse/matrix.h"
+#include "sparse/storage/matrix.h"
 #include "tests/util/machine.h"
 #include "tests/util/sparse_case.h"
 #include "tests/util/test_util.h"

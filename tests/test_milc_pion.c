@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/space.h"
+#include "lib/vector/space.h"
 #include "tests/reference/milc_files.h"
 #include "tests/util/staggered_case.h"
 #include "tests/util/test_util.h"

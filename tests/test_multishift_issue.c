@@ -12,8 +12,8 @@
 
 #include <kaon/multishift.h>
 
-#include "lib/context.h"
-#include "lib/space.h"
+#include "lib/core/context_internal.h"
+#include "lib/vector/space.h"
 #include "tests/util/stand_in_recorder.h"
 #include "tests/util/staggered_case.h"
 #include "tests/util/test_util.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse/orderings.h"
+#include "sparse/order/orderings.h"
 #include "tests/util/row_case.h"
 #include "tests/util/test_util.h"
 

@@ -1,4 +1,4 @@
-/* test_pipeline.c - triangles that several threads solve at one time (sparse/pipeline.h): a plan's
+/* test_pipeline.c - triangles that several threads solve at one time (sparse/sweeps/pipeline.h): a plan's
  * pieces hold every row once, and wait for every row of another thread that they need and for none
  * that is not before their strip; grids have plans, chains and rows of no pattern none; and
  * factors' bits are those of one thread, for one column and several, real and complex, in all
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse/pipeline.h"
+#include "sparse/sweeps/pipeline.h"
 #include "tests/util/machine.h"
 #include "tests/util/precond_case.h"
 #include "tests/util/row_case.h"

@@ -1,4 +1,4 @@
-/* test_precond_kernels.c - updates of preconditioned methods (blas/precond.h) on every machine, on
+/* test_precond_kernels.c - updates of preconditioned methods (blas/precond_updates.h) on every machine, on
  * rows of real and complex numbers of several sizes: results beside plain C on exported arrays,
  * sums beside what is stored, columns that the gate closes untouched. Bounds: up to 8 roundings of
  * products of numbers below 8; sums of n products below 8, here and there added up in double one
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blas/precond.h"
+#include "blas/precond_updates.h"
 #include "tests/util/machine.h"
 #include "tests/util/test_util.h"
 

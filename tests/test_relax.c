@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/shifts.h"
-#include "sparse/orderings.h"
+#include "lib/operator/shifts.h"
+#include "sparse/order/orderings.h"
 #include "tests/util/precond_case.h"
 #include "tests/util/relax_case.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/shifts.h"
+#include "lib/operator/shifts.h"
 #include "tests/util/precond_case.h"
 #include "tests/util/relax_case.h"
 

@@ -13,7 +13,7 @@
 
 #include <kaon/kaon.h>
 
-#include "solvers/method.h"
+#include "solvers/engine/method.h"
 #include "tests/util/machine.h"
 #include "tests/util/precond_case.h"
 #include "tests/util/row_case.h"

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/math/recurrences.h"
-#include "solvers/method.h"
+#include "lib/math/steps/recurrences.h"
+#include "solvers/engine/method.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
 #include "tests/util/shell_operator.h"

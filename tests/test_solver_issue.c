@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solvers/method.h"
+#include "solvers/engine/method.h"
 #include "tests/util/stand_in_recorder.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/context.h"
-#include "solvers/method.h"
+#include "lib/core/context_internal.h"
+#include "solvers/engine/method.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/failing_apply.h"
 #include "tests/util/machine.h"

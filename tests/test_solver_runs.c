@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "blas/blas.h"
-#include "lib/math/stopping.h"
+#include "lib/math/steps/stopping.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/shell_operator.h"
 #include "tests/util/test_util.h"

@@ -15,7 +15,7 @@
 #include "blas/blas.h"
 #include "blas/precond_ops.h"
 #include "dslash/dslash_ops.h"
-#include "solvers/runner.h"
+#include "solvers/engine/runner.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
 #include "tests/util/relax_case.h"

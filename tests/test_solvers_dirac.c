@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/operator.h"
+#include "lib/operator/operator_internal.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/test_util.h"
 

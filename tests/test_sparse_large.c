@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "sparse/long_entries.h"
+#include "sparse/storage/long_entries.h"
 #include "tests/util/sparse_bed.h"
 
 /* Of one value type: 0 double, 1 single, 2 16 bits. */

@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "blas/blas.h"
-#include "sparse/matrix.h"
-#include "sparse/stored.h"
+#include "sparse/storage/matrix.h"
+#include "sparse/storage/stored.h"
 #include "tests/util/machine.h"
 #include "tests/util/sparse_case.h"
 #include "tests/util/test_util.h"

@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "blas/blas.h"
-#include "lib/comm.h"
-#include "lib/context.h"
+#include "lib/comm/comm.h"
+#include "lib/core/context_internal.h"
 #include "tests/util/staggered_case.h"
 #include "tests/util/test_util.h"
 

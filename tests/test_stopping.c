@@ -1,4 +1,4 @@
-/* test_stopping.c - the stopping logic itself (lib/math/stopping.h), driven by residuals that are
+/* test_stopping.c - the stopping logic itself (lib/math/steps/stopping.h), driven by residuals that are
  * made up: growth, plateaus, floors. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/math/recurrences.h"
-#include "solvers/method.h"
+#include "lib/math/steps/recurrences.h"
+#include "solvers/engine/method.h"
 
 /* A denominator that is put together may fail by what the recurrences have lost: the column waits
  * for new ones, and beta there is of the rho before this step. */

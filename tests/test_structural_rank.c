@@ -12,7 +12,7 @@
 
 #include <kaon/kaon.h>
 
-#include "sparse/matching.h"
+#include "sparse/order/matching.h"
 #include "tests/util/machine.h"
 #include "tests/util/sparse_case.h"
 #include "tests/util/test_util.h"

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "sparse/sweep_order.h"
+#include "sparse/order/sweep_order.h"
 #include "tests/util/machine.h"
 #include "tests/util/sweep_case.h"
 #include "tests/util/test_util.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "lib/tuning.h"
+#include "lib/core/tuning_internal.h"
 #include "tests/util/link_case.h"
 
 static kaon_tuning tuning_of(const kaon_context *ctx, int count, const kaon_tuning_entry *entries) {

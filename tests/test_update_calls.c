@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "lib/math/half.h"
-#include "lib/math/recurrences.h"
+#include "lib/math/steps/recurrences.h"
 #include "util/vector_bed.h"
 
 /* Two ranks played by one: a sum over ranks doubles. */

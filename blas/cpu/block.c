@@ -5,7 +5,7 @@
  * is rounded, so the new numbers are computed twice rather than kept.
  * Sums are taken as in update.c, over GRAM_CHUNKS chunks at most; the order of a Gram matrix' sums
  * and its error are the same with fewer chunks of more blocks. */
-#include "lib/math/block.h"
+#include "lib/math/steps/block_recurrences.h"
 
 #include "blas/cpu/block.h"
 #include "blas/cpu/unit.h"

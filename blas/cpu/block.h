@@ -4,7 +4,7 @@
 #define KAON_BLAS_CPU_BLOCK_H
 
 #include "blas/blas_ops.h"
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 
 void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_update_args *args);
 void KAON_EXPORT(kaon_block_axpy)(const kaon_launch *launch, const kaon_update_args *args);

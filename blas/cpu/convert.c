@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "blas/blas_ops.h"
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 #include "lib/cpu/reduce.h"
 #include "lib/cpu/team.h"
 #include "lib/math/vreal.h"

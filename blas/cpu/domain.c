@@ -9,7 +9,7 @@
 #include "blas/domain_ops.h"
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
-#include "lib/math/domain.h"
+#include "lib/math/steps/domain_step.h"
 
 enum { X, R, Q };
 

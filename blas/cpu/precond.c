@@ -4,7 +4,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
 
 #include "blas/cpu/entry.h"
 #include "blas/precond_ops.h"
-#include "lib/math/precond.h"
+#include "lib/math/steps/precond_step.h"
 
 #if !KAON_HALF
 

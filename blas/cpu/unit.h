@@ -6,7 +6,7 @@
 
 #include "blas/blas_ops.h"
 #include "lib/cpu/team.h"
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 #include "lib/math/vreal.h"
 #include "lib/cpu/wide.h"
 #if KAON_HALF

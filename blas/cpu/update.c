@@ -13,7 +13,7 @@ enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
 
 #include "blas/cpu/block.h"
 #include "blas/cpu/entry.h"
-#include "lib/math/update.h"
+#include "lib/math/steps/update.h"
 
 /* An entry whose units are updated by formula kaon_update_<entry>; slot 0 receives
  * |v[norm]|^2, slot 1 (v[dot], v[norm]) where dot >= 0. */

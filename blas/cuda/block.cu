@@ -1,12 +1,12 @@
 /* block.cu - vector updates that join columns, on the GPU (blas_ops.h): products of tall matrices
- * by small ones on the tensor units (lib/cuda/mma.h), sums in double (half: in float, each number
+ * by small ones on the tensor units (lib/cuda/reduction/mma.h), sums in double (half: in float, each number
  * in two parts of 11 bits).
  * A warp takes a tile: some places of all columns. Lane 4 g + t has columns 4 k + t at place g, of
  * operands and results alike, so no number passes through other memory, an update is in place, and
  * half rounds a site where it is. The matrices, as the units take them, are in shared memory. */
 #include "blas/cuda/items.h"
-#include "lib/cuda/mma.h"
-#include "lib/math/block.h"
+#include "lib/cuda/reduction/mma.h"
+#include "lib/math/steps/block_recurrences.h"
 
 enum op { AXPY, ROTATE };
 

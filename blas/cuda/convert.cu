@@ -7,7 +7,7 @@
 #define KAON_PREC_SINGLE /* unit.h's `real`, which is not used here */
 #undef KAON_PREC_ALL
 #include "blas/cuda/convert.h"
-#include "lib/cuda/list.h"
+#include "lib/cuda/queue/list.h"
 
 enum {
   PART = KAON_ACCESS / (int)sizeof(int16_t),

@@ -3,7 +3,7 @@
  * (a block of threads a domain), the update with each site's own length. A thread a site; spinors
  * are held in registers, sites of other sizes are gone through component by component. */
 #include "blas/cuda/unit.h"
-#include "lib/math/domain.h"
+#include "lib/math/steps/domain_step.h"
 
 typedef struct domain_call {
   kaon_domain_args a;

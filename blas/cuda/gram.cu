@@ -1,11 +1,11 @@
 /* gram.cu - sums that join columns on the GPU (blas_ops.h): all products of two vectors' columns,
  * and the block recurrences after them. The tensor units multiply and add in double
- * (lib/cuda/mma.h), places being the inner index: a warp goes through places of SIDE columns of
+ * (lib/cuda/reduction/mma.h), places being the inner index: a warp goes through places of SIDE columns of
  * either vector and keeps all their products. How many blocks there are depends on the shape alone,
  * and every sum is taken in a fixed order. */
 #include "blas/cuda/items.h"
-#include "lib/cuda/mma.h"
-#include "lib/math/block.h"
+#include "lib/cuda/reduction/mma.h"
+#include "lib/math/steps/block_recurrences.h"
 
 /* Columns of either side of a piece of the matrix, in tiles of four: eight reals, (re, im) in turn.
  */

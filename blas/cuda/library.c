@@ -16,7 +16,7 @@
 
 #include "blas/cuda/kernels.h"
 #include "lib/cuda/device.h"
-#include "lib/math/recurrences.h"
+#include "lib/math/steps/recurrences.h"
 
 enum { REAL_D, REAL_S, COMPLEX_D, COMPLEX_S, KINDS };
 enum { BLAS_OK = 0, BLAS_WAIT_FAILED = -1 };

@@ -3,7 +3,7 @@
 #define KAON_BLAS_CUDA_LIBRARY_H
 
 #include "blas/blas_ops.h"
-#include "lib/context.h"
+#include "lib/core/context_internal.h"
 
 extern const kaon_blas_ops kaon_blas_ops_library_d, kaon_blas_ops_library_s;
 

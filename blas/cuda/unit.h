@@ -7,12 +7,12 @@
 #define KAON_BLAS_CUDA_UNIT_H
 
 #include "blas/cuda/kernels.h"
-#include "lib/kernel.h"
-#include "lib/cuda/access.h"
-#include "lib/cuda/dependent.h"
-#include "lib/cuda/quantise.h"
-#include "lib/cuda/reduce.h"
-#include "lib/math/update.h"
+#include "lib/core/kernel.h"
+#include "lib/cuda/memory/access.h"
+#include "lib/cuda/queue/dependent.h"
+#include "lib/cuda/reduction/quantise.h"
+#include "lib/cuda/reduction/reduce.h"
+#include "lib/math/steps/update.h"
 
 /* Reals of the sites that half kernels hold in registers; others they go through twice. COLOURS:
  * updates and conversions alone. */

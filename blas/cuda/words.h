@@ -6,8 +6,8 @@
 #define KAON_BLAS_CUDA_WORDS_H
 
 #include "blas/cuda/unit.h"
-#include "lib/cuda/list.h"
-#include "lib/math/precond.h"
+#include "lib/cuda/queue/list.h"
+#include "lib/math/steps/precond_step.h"
 
 enum word_op {
   /* update.cu; their sums are chosen by the caller */

@@ -3,8 +3,8 @@
 #ifndef KAON_DSLASH_CPU_CACHE_H
 #define KAON_DSLASH_CPU_CACHE_H
 
-#include "lib/kernel.h"
-#include "lib/launch.h"
+#include "lib/core/kernel.h"
+#include "lib/core/launch.h"
 
 /* Asks for numbers begin .. end - 1 of VL sites: near into the first level of cache, else into the
  * second. In a loop of few bytes: kernels of a hop fill the cache of decoded instructions. */

@@ -4,10 +4,10 @@
 #define KAON_DSLASH_CPU_COLOUR_H
 
 #include "dslash/cpu/cache.h"
-#include "dslash/staggered_ops.h"
-#include "lib/kernel.h"
+#include "dslash/staggered/staggered_ops.h"
+#include "lib/core/kernel.h"
 #include "lib/cpu/reduce.h"
-#include "lib/math/staggered.h"
+#include "lib/math/staggered_hop.h"
 #include "lib/cpu/wide.h"
 #if KAON_HALF
 #include "lib/cpu/quantise.h"

@@ -1,4 +1,4 @@
-/* free_blocks.c - on the CPU: Schwarz blocks that go on by themselves (lib/free_blocks.h,
+/* free_blocks.c - on the CPU: Schwarz blocks that go on by themselves (lib/operator/free_blocks.h,
  * kaon_free_args in dslash_ops.h).
  *
  * Threads take parts by tickets, cycle after cycle, as relaxation without barriers does
@@ -16,7 +16,7 @@
 #include "blas/blas_ops.h"
 #include "blas/domain_ops.h"
 #include "dslash/cpu/kernels.h"
-#include "lib/math/relax.h"
+#include "lib/math/steps/relaxed_row.h"
 
 typedef uint64_t __attribute__((may_alias)) wide_word; /* numbers that lie side by side */
 typedef uint32_t __attribute__((may_alias)) half_word;

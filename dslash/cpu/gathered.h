@@ -5,7 +5,7 @@
 #ifndef KAON_DSLASH_CPU_GATHERED_H
 #define KAON_DSLASH_CPU_GATHERED_H
 
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 #include "lib/math/vreal.h"
 
 #if defined(KAON_ISA_AVX512) || defined(KAON_ISA_AVX2)

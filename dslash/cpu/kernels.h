@@ -3,7 +3,7 @@
 #define KAON_DSLASH_CPU_KERNELS_H
 
 #include "dslash/dslash_ops.h"
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 
 void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args *args);
 void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch, const kaon_clover_args *args);

@@ -1,6 +1,6 @@
 /* measure.c - sources and meson contractions on the CPU (measure_ops.h). */
-#include "dslash/source.h"
-#include "lib/kernel.h"
+#include "dslash/measure/source.h"
+#include "lib/core/kernel.h"
 #include "lib/cpu/chunks.h"
 #include "lib/math/half.h"
 #include "lib/math/meson.h"

@@ -4,7 +4,7 @@
 #define KAON_DSLASH_CPU_SITE_H
 
 #include "dslash/cpu/cache.h"
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 #include "lib/cpu/reduce.h"
 #include "lib/math/clover.h"
 #include "lib/cpu/wide.h"

@@ -1,10 +1,10 @@
 /* hop_faces.h - the hop on a lattice that is divided among ranks: hop_kernel.h's, of one column a
  * thread, in blocks of three kinds by their numbers.
  *   GATHER    writes the ghosts of the neighbours' hops into messages;
- *   INTERIOR  hops of sites that meet no ghost (lib/cuda/boxes.h), by hop_kernel.h's text;
+ *   INTERIOR  hops of sites that meet no ghost (lib/cuda/ranks/boxes.h), by hop_kernel.h's text;
  *   BOUNDARY  the others, all eight directions of a site at once: corners need no order, and half
  *             precision rounds once.
- * Where the messages are stores into the neighbours' memory (lib/cuda/peer.h) one launch has all
+ * Where the messages are stores into the neighbours' memory (lib/cuda/ranks/peer.h) one launch has all
  * three, and messages travel while the interior is worked on; else there are three launches.
  *
  * In double and single a site has the bits of the undivided lattice: the directions come in the
@@ -15,8 +15,8 @@
 
 #include "dslash/cuda/hop_kernel.h"
 #include "dslash/cuda/timeline.h"
-#include "lib/cuda/boxes.h"
-#include "lib/cuda/peer.h"
+#include "lib/cuda/ranks/boxes.h"
+#include "lib/cuda/ranks/peer.h"
 
 /* Chunks of the boundary at most where the sums find no room for all. Blocks that gather for one
  * direction at most: they wait for the links between devices, and keep the place of blocks that

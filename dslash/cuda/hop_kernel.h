@@ -287,7 +287,7 @@ static int hop_threads(const kaon_launch *launch, const hop_call *a) {
 }
 
 /* 1 where a kernel of NORM does for what is asked: one column's |out|^2 at most. A block whose part
- * is marked waits for nothing (lib/cuda/reduce.h). */
+ * is marked waits for nothing (lib/cuda/reduction/reduce.h). */
 static int norm_alone(const kaon_launch *launch, const kaon_hop_args *args, int64_t blocks) {
   const int dot = args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
   return args->sum.state != NULL && launch->marked != NULL && !dot &&

@@ -7,8 +7,8 @@
 #define KAON_DSLASH_CUDA_KERNELS_H
 
 #include "dslash/dslash_ops.h"
-#include "dslash/measure_ops.h"
-#include "dslash/staggered_ops.h"
+#include "dslash/measure/measure_ops.h"
+#include "dslash/staggered/staggered_ops.h"
 
 #ifdef __cplusplus
 extern "C" {

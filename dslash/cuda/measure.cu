@@ -1,8 +1,8 @@
 /* measure.cu - sources and meson contractions on the GPU (measure_ops.h): a thread a site. */
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
-#include "dslash/source.h"
-#include "lib/cuda/way.h"
+#include "dslash/measure/source.h"
+#include "lib/cuda/memory/way.h"
 #include "lib/math/meson.h"
 
 /* The number, in the whole lattice, of site i of the even sites, then the odd; -1 where it is

@@ -1,22 +1,22 @@
 /* site.h - what the GPU's Dirac kernels share: a site's spinor, link and clover block between
  * memory and registers, and its sums. A thread works on one site of the updated parity; lanes are
- * consecutive checkerboard sites (lib/layout.h), so neighbours are computed, not looked up
- * (lib/cuda/neighbours.h). Links pass the first-level cache by and results are streamed, so that
+ * consecutive checkerboard sites (lib/vector/layout.h), so neighbours are computed, not looked up
+ * (lib/cuda/memory/neighbours.h). Links pass the first-level cache by and results are streamed, so that
  * what caches hold is spinors. */
 #ifndef KAON_DSLASH_CUDA_SITE_H
 #define KAON_DSLASH_CUDA_SITE_H
 
 #if defined(KAON_LIB_CUDA_REDUCE_H)
-#error "lib/cuda/reduce.h comes by way of this file"
+#error "lib/cuda/reduction/reduce.h comes by way of this file"
 #endif
-#define KAON_PRODUCT_KERNELS /* lib/cuda/reduce.h */
+#define KAON_PRODUCT_KERNELS /* lib/cuda/reduction/reduce.h */
 
-#include "lib/kernel.h"
-#include "lib/cuda/access.h"
-#include "lib/cuda/dependent.h"
-#include "lib/cuda/neighbours.h"
-#include "lib/cuda/quantise.h"
-#include "lib/cuda/reduce.h"
+#include "lib/core/kernel.h"
+#include "lib/cuda/memory/access.h"
+#include "lib/cuda/queue/dependent.h"
+#include "lib/cuda/memory/neighbours.h"
+#include "lib/cuda/reduction/quantise.h"
+#include "lib/cuda/reduction/reduce.h"
 #include "lib/math/clover.h"
 
 /* A complex number of a link as it is stored. BESIDE, in half: by the conversion unit, in place of
@@ -36,7 +36,7 @@ enum { SITE_THREADS = 128 };
 /* Objects of a site come in packets, COUNT of them, of a lane's GROUP components; a block's packet
  * g of lane l is number g * KAON_LANES + l of its unit (a column, a matrix). Numbers of packets are
  * cheaper than addresses. They stay below 2^32: larger fields are refused when they are made
- * (kaon_field_check), and links of one direction cannot be so large (lib/lattice.c). */
+ * (kaon_field_check), and links of one direction cannot be so large (lib/grid/lattice.c). */
 template <int NCOMP>
 struct packets {
   static constexpr int group = kaon_group<stored, NCOMP>();

@@ -2,7 +2,7 @@
  * (staggered_ops.h): a thread a link, number by number. Set-up. */
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
-#include "lib/cuda/boxes.h"
+#include "lib/cuda/ranks/boxes.h"
 
 typedef struct face_links_call {
   kaon_sites sites;

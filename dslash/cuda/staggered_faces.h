@@ -1,8 +1,8 @@
 /* staggered_faces.h - the staggered hop on a lattice that is divided among ranks, in blocks of
  * three kinds by their numbers, as hop_faces.h has them: GATHER    copies what the neighbours' hops
- * read into messages; INTERIOR  hops of sites none of whose hops leaves (lib/cuda/boxes.h);
+ * read into messages; INTERIOR  hops of sites none of whose hops leaves (lib/cuda/ranks/boxes.h);
  *   BOUNDARY  the others, all directions and both lengths at once.
- * Where the messages are stores into the neighbours' memory (lib/cuda/peer.h) one launch has all
+ * Where the messages are stores into the neighbours' memory (lib/cuda/ranks/peer.h) one launch has all
  * three, else there are three launches.
  *
  * Ghosts are chi as it is stored, for hops both ways and of both lengths: three layers of a face,
@@ -15,8 +15,8 @@
 
 #include "dslash/cuda/staggered_kernel.h"
 #include "dslash/dslash_ops.h"
-#include "lib/cuda/boxes.h"
-#include "lib/cuda/peer.h"
+#include "lib/cuda/ranks/boxes.h"
+#include "lib/cuda/ranks/peer.h"
 
 /* Chunks of the boundary at most where the sums find no room for all; blocks that gather for one
  * direction at most (hop_faces.h). */

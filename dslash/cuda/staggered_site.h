@@ -5,7 +5,7 @@
 
 #include "dslash/cuda/site.h"
 #include "lib/math/recon8.h"
-#include "lib/math/staggered.h"
+#include "lib/math/staggered_hop.h"
 
 enum { COLOURS = KAON_STAGGERED_REALS };
 

@@ -19,7 +19,7 @@ enum {
 };
 
 /* Where the next launch leaves its row, in device memory, and how many rows are free: a context's
- * (lib/context.h), set by who measures, not while steps are recorded. */
+ * (lib/core/context_internal.h), set by who measures, not while steps are recorded. */
 typedef struct kaon_timeline {
   uint64_t *rows;
   int left;

@@ -4,7 +4,7 @@
 #include "gauge/cpu/kernels.h"
 #include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
-#include "lib/math/fatten.h"
+#include "lib/math/link_fatten.h"
 #include "lib/math/unitary.h"
 
 /* Both parities: chunks are cut out of 2 nblocks blocks, the odd ones last. */

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "gauge/gauge_ops.h"
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 
 /* recode.c, rotate.c: every precision */
 void KAON_EXPORT(kaon_encode)(const kaon_launch *launch, const kaon_recode_args *args);

@@ -6,7 +6,7 @@
  * links. */
 #include "gauge/cuda/links.h"
 #include "gauge/cuda/results.h"
-#include "lib/math/fatten.h"
+#include "lib/math/link_fatten.h"
 #include "lib/math/unitary.h"
 
 typedef struct stage_call {

@@ -5,7 +5,7 @@
 #define KAON_GAUGE_CUDA_LINKS_H
 
 #include "gauge/cuda/kernels.h"
-#include "lib/cuda/sites.h"
+#include "lib/cuda/memory/sites.h"
 
 /* Threads of a block where nothing is summed: registers, not threads, are what is short. */
 enum { KAON_LINK_THREADS = 128 };

@@ -2,9 +2,9 @@
  * the GPU (gauge_ops.h): a thread a matrix, masked lanes and idle blocks too.
  * Storage of links: lib/math/recon.h; of clover blocks in half: lib/math/half.h. */
 #include "gauge/cuda/kernels.h"
-#include "lib/kernel.h"
-#include "lib/cuda/access.h"
-#include "lib/cuda/quantise.h"
+#include "lib/core/kernel.h"
+#include "lib/cuda/memory/access.h"
+#include "lib/cuda/reduction/quantise.h"
 #include "lib/math/recon.h"
 
 enum { THREADS = 128, CLOVER = KAON_CLOVER_REALS };

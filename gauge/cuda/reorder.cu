@@ -1,9 +1,9 @@
 /* reorder.cu - links from and to arrays in the orders of other codes on the GPU (gauge_ops.h): a
- * thread a matrix of the array, which a warp reads and writes in rows (lib/cuda/records.h). */
-#include "lib/math/link_orders.h" /* before lib/kernel.h makes KAON_HALF a number */
+ * thread a matrix of the array, which a warp reads and writes in rows (lib/cuda/memory/records.h). */
+#include "lib/math/link_orders.h" /* before lib/core/kernel.h makes KAON_HALF a number */
 
 #include "gauge/cuda/links.h"
-#include "lib/cuda/records.h"
+#include "lib/cuda/memory/records.h"
 
 typedef struct reorder_call {
   kaon_stencil stencil;

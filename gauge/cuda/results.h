@@ -1,7 +1,7 @@
 /* results.h - sums and extremes of link kernels on the GPU. Threads leave up to four numbers each;
  * they are merged in a fixed tree over a block, then, by the last block to finish, in the order of
  * the blocks, whose number depends on the shape alone: the same bits in every run
- * (lib/cuda/reduce.h). Of SUM there may be N of them. A kernel:
+ * (lib/cuda/reduction/reduce.h). Of SUM there may be N of them. A kernel:
  *     double value[RESULTS];
  *     results_begin<HOW>(value);
  *     for (each i of results_first ... step) merge into value;
@@ -9,7 +9,7 @@
 #ifndef KAON_GAUGE_CUDA_RESULTS_H
 #define KAON_GAUGE_CUDA_RESULTS_H
 
-#include "lib/cuda/reduce.h"
+#include "lib/cuda/reduction/reduce.h"
 #include "lib/math/link_observe.h"
 
 enum { RESULTS = 4 };

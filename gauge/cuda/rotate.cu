@@ -1,10 +1,10 @@
 /* rotate.cu - a gauge transformation applied to spinors on the GPU (gauge_ops.h): a thread a site,
  * whose matrix serves all columns. Masked lanes too: their matrices are zero. */
 #include "gauge/cuda/kernels.h"
-#include "lib/kernel.h"
-#include "lib/cuda/access.h"
-#include "lib/cuda/quantise.h"
-#include "lib/cuda/reduce.h"
+#include "lib/core/kernel.h"
+#include "lib/cuda/memory/access.h"
+#include "lib/cuda/reduction/quantise.h"
+#include "lib/cuda/reduction/reduce.h"
 #include "lib/math/su3_matrix.h"
 
 enum { ROTATE_THREADS = 128, SPINOR = 24 };

@@ -70,7 +70,7 @@ typedef struct kaon_precond_options {
  * It keeps the matrix alive. Factorised by one thread, on the host (FSAI by all of the context's,
  * with the bits of one); its twins in other precisions, which solvers make where they need them,
  * and the adjoint of factors that are not Hermitian anew. options NULL: the defaults. *K is NULL on
- * failure. Collective. Sources: sparse/factors.h. Errors: ARGUMENT (an option out of range; DIC,
+ * failure. Collective. Sources: sparse/precond/factors.h. Errors: ARGUMENT (an option out of range; DIC,
  * IC0, FSAI: A is not Hermitian), SINGULAR (a breakdown: the row, in the caller's numbers, and its
  * pivot), NOT_BUILT, MEMORY. */
 kaon_status kaon_precond_create(kaon_matrix *matrix, const kaon_precond_options *options,

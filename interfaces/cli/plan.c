@@ -229,7 +229,7 @@ static int rounds_of(const invert_args *args, const problem *p) {
 }
 
 /* Ghosts of both parities on a face across mu: on a GPU rows of odd extents have room for one more
- * (lib/faces.c). */
+ * (lib/grid/faces.c). */
 static double ghosts_of(const int part[4], int mu, int on_gpu) {
   const int row = mu == 0 ? 1 : 0;
   const double all = volume_of(part) / part[mu];

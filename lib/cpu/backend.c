@@ -12,10 +12,10 @@
 #include "blas/domain_ops.h"
 #include "blas/precond_ops.h"
 #include "dslash/dslash_ops.h"
-#include "dslash/measure_ops.h"
-#include "dslash/staggered_ops.h"
+#include "dslash/measure/measure_ops.h"
+#include "dslash/staggered/staggered_ops.h"
 #include "gauge/gauge_ops.h"
-#include "lib/error.h"
+#include "lib/core/error.h"
 #include "sparse/sparse_ops.h"
 
 #define KAON_TABLES(isa)                                                                      \

@@ -2,7 +2,7 @@
 #ifndef KAON_LIB_CPU_BACKEND_H
 #define KAON_LIB_CPU_BACKEND_H
 
-#include "lib/backend.h"
+#include "lib/core/backend.h"
 
 /* The table for `isa` (AUTO: the widest that this processor has). check: memory with guard pages,
  * poisoned. Errors: NO_DEVICE where the processor lacks the set, NOT_BUILT where the build does. */

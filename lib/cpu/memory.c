@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "lib/context.h"
+#include "lib/core/context_internal.h"
 #include "lib/cpu/backend.h"
 #include "lib/cpu/free_memory.h"
-#include "lib/error.h"
+#include "lib/core/error.h"
 
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20 };
 

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/kernel.h"
-#include "lib/launch.h"
-#include "lib/math/recurrence.h"
+#include "lib/core/kernel.h"
+#include "lib/core/launch.h"
+#include "lib/math/steps/recurrence.h"
 
 /* Runs recurrence `id` on a column (recurrences.c). */
 void KAON_EXPORT_ISA(kaon_run_recurrence)(int id, kaon_column_state *state);

@@ -5,7 +5,7 @@
 #ifndef KAON_LIB_CPU_SITES_H
 #define KAON_LIB_CPU_SITES_H
 
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 #include "lib/math/su3_matrix.h"
 
 typedef struct vsites {

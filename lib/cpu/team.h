@@ -6,7 +6,7 @@
 #define KAON_LIB_CPU_TEAM_H
 
 #include "lib/cpu/reduce.h"
-#include "lib/launch.h"
+#include "lib/core/launch.h"
 
 /* worthwhile: the work outweighs waking the others and waiting for them, 3 to 4 us with two threads
  * that have not gone to sleep. */

@@ -6,9 +6,9 @@
 #include "dslash/cuda/kernels.h"
 #include "gauge/cuda/kernels.h"
 #include "lib/cuda/device.h"
-#include "lib/cuda/door.h"
-#include "lib/cuda/list.h"
-#include "lib/cuda/ranks.h"
+#include "lib/cuda/memory/door.h"
+#include "lib/cuda/queue/list.h"
+#include "lib/cuda/ranks/ranks.h"
 #include "sparse/cuda/kernels.h"
 
 /* .entry = kaon_<entry>_cuda_<precision>: a row of blas_ops.h each. */

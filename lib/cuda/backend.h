@@ -3,7 +3,7 @@
 #ifndef KAON_LIB_CUDA_BACKEND_H
 #define KAON_LIB_CUDA_BACKEND_H
 
-#include "lib/backend.h"
+#include "lib/core/backend.h"
 
 /* The table; `number`, counted round the devices there are, becomes the current device (below 0:
  * the current one stays). Errors, with a sentence each: NO_DEVICE (no driver, a driver too old, no

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "lib/cuda/backend.h"
-#include "lib/cuda/list.h"
-#include "lib/refusal.h"
+#include "lib/cuda/queue/list.h"
+#include "lib/core/refusal.h"
 
-/* A kernel that waited for another rank has ended this one (lib/launch.h). */
+/* A kernel that waited for another rank has ended this one (lib/core/launch.h). */
 static const volatile uint32_t *complaint_of(const kaon_context *ctx) {
   if (ctx == NULL || ctx->machine == NULL) return NULL;
   const volatile uint32_t *complaint = kaon_cuda_machine_of(ctx)->complaint;
@@ -61,7 +61,7 @@ _Static_assert((int)cudaSuccess == KAON_CUDA_SUCCESS &&
                    (int)cudaErrorNoDevice == KAON_CUDA_NO_DEVICE &&
                    (int)cudaErrorNoKernelImageForDevice == KAON_CUDA_NO_IMAGE &&
                    (int)cudaErrorUnsupportedPtxVersion == KAON_CUDA_NEW_PTX,
-               "lib/refusal.h has CUDA's numbers");
+               "lib/core/refusal.h has CUDA's numbers");
 
 static kaon_cuda_facts facts_of(cudaError_t error, int devices) {
   kaon_cuda_facts facts = {.compiled = KAON_CUDA_ARCHS,

@@ -7,7 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "lib/context.h"
+#include "lib/core/context_internal.h"
 
 /* Transfers pass through pinned memory in two halves: one is filled (or emptied) by the host's
  * threads while the other one is on its way. */

@@ -1,11 +1,11 @@
 /* simt.h - `vreal` on a GPU: a thread works on one site, so a vreal is a number, and lib/math sees
- * blocks of one lane (KAON_W = 1, lib/kernel.h). Kernels load a site's object into an array of
- * `stored` or `real` (lib/cuda/access.h) and hand that to the physics text: its loads are then
+ * blocks of one lane (KAON_W = 1, lib/core/kernel.h). Kernels load a site's object into an array of
+ * `stored` or `real` (lib/cuda/memory/access.h) and hand that to the physics text: its loads are then
  * moves between registers. Included by lib/math/vreal.h alone. */
 #ifndef KAON_LIB_CUDA_SIMT_H
 #define KAON_LIB_CUDA_SIMT_H
 
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 
 #define KAON_MATH static __device__ __forceinline__
 

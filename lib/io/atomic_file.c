@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/comm.h"
+#include "lib/comm/comm.h"
 #include "lib/io/bytes.h"
 
 enum { BUFFER = 1 << 18, NAME_TRIES = 100 };

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/error.h"
+#include "lib/core/error.h"
 
 typedef struct kaon_atomic_file kaon_atomic_file;
 

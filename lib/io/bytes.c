@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/comm.h"
+#include "lib/comm/comm.h"
 
 enum { SHORT_PATH = 200 };
 

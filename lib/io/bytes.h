@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/error.h"
+#include "lib/core/error.h"
 
 /* Of a context with several ranks a file is rank 0's: it opens and reads, and all ranks get the
  * bytes and the outcome. So every rank parses the same bytes and comes to the same verdict. */

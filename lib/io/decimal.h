@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/error.h"
+#include "lib/core/error.h"
 
 /* What stands at the beginning of a text. */
 typedef enum kaon_decimal {

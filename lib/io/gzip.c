@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "lib/comm.h"
+#include "lib/comm/comm.h"
 
 enum { PIECE = 1 << 18, GZIP_WINDOW = 15 + 16, GZIP_HEADER = 2 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/io/checksum.h"
-#include "lib/io/gauge_job.h"
+#include "lib/io/formats/gauge_job.h"
 
 enum { XML_MAX = 1 << 15 }; /* QIO's own limit for a value */
 

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "lib/layout.h"
+#include "lib/vector/layout.h"
 
 enum { KAON_BLOCK_ROWS = 6, KAON_BLOCK_REALS = 36 };
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "lib/layout.h"
+#include "lib/vector/layout.h"
 
 static inline KAON_HD uint64_t kaon_bits_of(double x) {
   uint64_t bits;

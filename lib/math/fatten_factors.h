@@ -1,4 +1,4 @@
-/* fatten_factors.h - the numbers that fattening takes (lib/math/fatten.h, lib/math/unitary.h). */
+/* fatten_factors.h - the numbers that fattening takes (lib/math/link_fatten.h, lib/math/unitary.h). */
 #ifndef KAON_LIB_MATH_FATTEN_FACTORS_H
 #define KAON_LIB_MATH_FATTEN_FACTORS_H
 

@@ -5,9 +5,9 @@
  * Error of a component: at most (0.5 + 0.01) scale / 32767. The 0.01: five float roundings of
  * numbers up to 32767, each 2^-9 at most: the factor and the product with it on the way in, the
  * step, the step times the scale and the product with that on the way out. A GPU's hop rounds
- * product and integer in one (lib/cuda/quantise.h): one rounding fewer, so the bound holds there,
+ * product and integer in one (lib/cuda/reduction/quantise.h): one rounding fewer, so the bound holds there,
  * but a component next to the middle of two integers may become the other one. A GPU's staggered
- * hops read integers with an offset (lib/cuda/packed.h), whose rounding is 0.006 of a unit more,
+ * hops read integers with an offset (lib/cuda/memory/packed.h), whose rounding is 0.006 of a unit more,
  * the same for a site's components and for those that are zero: 0.5 + 0.014 in all (1 / 32767 as a
  * float is off by 2^-30 alone). So they read -x as minus what they read x as within 0.012 of a unit
  * only, but a site that is zero as zero. Their sums, of integers times integers, are finite for
@@ -18,7 +18,7 @@
 #ifndef KAON_LIB_MATH_HALF_H
 #define KAON_LIB_MATH_HALF_H
 
-#include "lib/layout.h"
+#include "lib/vector/layout.h"
 
 /* Components that a kernel can hold of one site: more is refused when a vector is created. */
 enum { KAON_HALF_COMPONENTS = 128 };

@@ -7,7 +7,7 @@
 
 #include <kaon/gauge.h>
 
-#include "lib/layout.h"
+#include "lib/vector/layout.h"
 
 /* Arrays that an order has, and whether their matrices are [col][row]. */
 static inline KAON_HD int kaon_order_arrays(int order) {
@@ -32,7 +32,7 @@ static inline KAON_HD void kaon_order_natural(const int n[4], int64_t number, in
 }
 
 /* Site `rank` of a parity, in lexicographic order, x fastest: of sites 2 rank and 2 rank + 1 one is
- * even (lib/site_order.c). */
+ * even (lib/grid/site_order.c). */
 static inline KAON_HD void kaon_order_site(const int n[4], int parity, int64_t rank, int site[4]) {
   kaon_order_natural(n, 2 * rank, site);
   if (((site[0] + site[1] + site[2] + site[3]) & 1) == parity) return;

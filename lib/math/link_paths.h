@@ -1,6 +1,6 @@
 /* link_paths.h - products of links along short paths: plaquettes, staples, the clover-leaf field
  * strength. Written over vsites, sites_step and sites_link of the backend, whose header stands
- * before this one (lib/cpu/sites.h, lib/cuda/sites.h). Leaves and normalisation:
+ * before this one (lib/cpu/sites.h, lib/cuda/memory/sites.h). Leaves and normalisation:
  * docs/conventions.md. */
 #ifndef KAON_LIB_MATH_LINK_PATHS_H
 #define KAON_LIB_MATH_LINK_PATHS_H

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-#include "lib/layout.h"
+#include "lib/vector/layout.h"
 #include "lib/math/fatten_factors.h"
 
 #ifdef __CUDACC__

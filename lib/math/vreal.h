@@ -1,6 +1,6 @@
 /* vreal.h - the number that all physics text in lib/math is written over: on a GPU a plain `real`
  * (a thread a site), on a CPU a vector of KAON_VL sites. The includer has defined `real` (float or
- * double), `stored` (its memory form: the same, or int16_t) and, on the CPU, lib/kernel.h's macros.
+ * double), `stored` (its memory form: the same, or int16_t) and, on the CPU, lib/core/kernel.h's macros.
  * Pointers handed to loads and stores point at the first of the KAON_VL lanes (a GPU: at the
  * thread's own lane). */
 #ifndef KAON_LIB_MATH_VREAL_H
@@ -125,7 +125,7 @@ KAON_MATH vcomplex c_conj_fnma(vcomplex a, vcomplex b, vcomplex c) {
  * so that a projection converts half as many. re and im stand KAON_W apart; on a GPU they are
  * neighbours, and in half one word. */
 #if KAON_HALF && defined(__CUDACC__)
-#include "lib/cuda/packed.h"
+#include "lib/cuda/memory/packed.h"
 #else
 typedef struct craw {
   vraw re, im;

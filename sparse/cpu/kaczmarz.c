@@ -5,7 +5,7 @@
 #include "lib/cpu/team.h"
 #include "sparse/cpu/kernels.h"
 #include "sparse/cpu/lanes.h"
-#include "lib/math/projection.h"
+#include "lib/math/steps/projection.h"
 
 enum { SHARED_ROWS = 1024 }; /* of a launch, from which on threads share them */
 

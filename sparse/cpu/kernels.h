@@ -2,7 +2,7 @@
 #ifndef KAON_SPARSE_CPU_KERNELS_H
 #define KAON_SPARSE_CPU_KERNELS_H
 
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 #include "sparse/sparse_ops.h"
 
 void KAON_EXPORT(kaon_spmv)(const kaon_launch *launch, const kaon_spmv_args *args);

@@ -4,7 +4,7 @@
 #ifndef KAON_SPARSE_CPU_LANES_H
 #define KAON_SPARSE_CPU_LANES_H
 
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 #include "lib/math/vreal.h"
 #include "lib/math/half.h"
 #include "lib/cpu/wide.h"

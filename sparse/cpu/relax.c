@@ -1,5 +1,5 @@
 /* relax.c - on the CPU: Jacobi sweeps within blocks of rows, blocks one global iteration each or
- * going on by themselves (kaon_relax_args in sparse_ops.h; formulas: lib/math/relax.h).
+ * going on by themselves (kaon_relax_args in sparse_ops.h; formulas: lib/math/steps/relaxed_row.h).
  *
  * A block's right-hand side and its iterate stand in `work` between its reading and its writing, so
  * a thread may have read for many blocks before it writes for the first: what a GPU does with the
@@ -24,7 +24,7 @@
 #endif
 
 #include "lib/cpu/reduce.h"
-#include "lib/math/relax.h"
+#include "lib/math/steps/relaxed_row.h"
 #include "sparse/cpu/kernels.h"
 #include "sparse/cpu/lanes.h"
 

@@ -144,7 +144,7 @@ static void solve_any(const sweep *s, int64_t first, int64_t last) {
     solve_rows(s, first, last, 2, m->half, m->wide);
 }
 
-/* ---- several threads, each by number (sparse/pipeline.h) ---- */
+/* ---- several threads, each by number (sparse/sweeps/pipeline.h) ---- */
 
 enum { LINE = 64, LOOKS = 4096 }; /* looks without pause: who is waited for may have no core */
 

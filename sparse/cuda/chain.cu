@@ -5,7 +5,7 @@
  *
  * The conjugate gradients by dynamic parallelism of the literature had kernels wait for those that
  * they launched, which CUDA 12 no longer allows; hence the tail. Compiled as relocatable device
- * code and linked on the device into an image of its own, which lib/cuda/chain.c loads where this
+ * code and linked on the device into an image of its own, which lib/cuda/queue/chain.c loads where this
  * form is asked for: nothing else of the library has to be such code, or needs the device's part of
  * the runtime. */
 #include "sparse/cuda/listed.h"

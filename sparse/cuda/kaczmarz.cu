@@ -10,7 +10,7 @@
  * memory, where it fits (CARP's blocks). */
 #include "sparse/cuda/rows.h"
 
-#include "lib/math/projection.h"
+#include "lib/math/steps/projection.h"
 
 /* Threads of a block: by launches, and of an owner; a launch is small where that many turns of one
  * block do it; entries of a row that a thread keeps. */

@@ -1,11 +1,11 @@
-/* listed.h - what the entries of a list of launches do (lib/cuda/list.h), for the forms that read
+/* listed.h - what the entries of a list of launches do (lib/cuda/queue/list.h), for the forms that read
  * it on the device: chain.cu and resident.cu. An entry is what its kernel would do, chunk by chunk,
  * with the same bits.
  *
  * RUN: who reads the list. Blocks take chunks blockIdx.x, blockIdx.x + gridDim.x, ...
  *   run.state(theirs)    where coefficients are read, in the place of `theirs`
  *   run.template leave<SLOTS, NORM>(sums, chunk, value)  a block's part of an entry's sums, as
- *                                                        sums_finish (lib/cuda/reduce.h) has it
+ *                                                        sums_finish (lib/cuda/reduction/reduce.h) has it
  *   run.template end<SLOTS, NORM>(sums)                  this block has no more chunks
  * Functions are not inlined: registers of one would be every other one's. */
 #ifndef KAON_SPARSE_CUDA_LISTED_H

@@ -2,15 +2,15 @@
  * into each other's memory, in one launch: the first blocks pick what the neighbours need and store
  * it there, all blocks work on rows that meet no ghost, and the last ones then on the boundary,
  * when the neighbours' messages are there. Rows are added as in sell.cu, ghosts are read where they
- * arrive. What was sent ahead (post.cu) is waited for alone. lib/cuda/peer.h says what orders
+ * arrive. What was sent ahead (post.cu) is waited for alone. lib/cuda/ranks/peer.h says what orders
  * messages and flags, and why nobody waits for ever.
  *
  * In three launches and two of the exchange's own (STAGED) the same takes some 10 us more, which is
  * a sixth of a step of 1e6 rows. */
 #include "sparse/cuda/sell.h"
 
-#include "lib/cuda/peer.h"
-#include "lib/cuda/post.h"
+#include "lib/cuda/ranks/peer.h"
+#include "lib/cuda/ranks/post.h"
 
 /* Entries of a row on their way; blocks that pick for one message at most (they wait for the links
  * between devices); bytes of a line of messages; blocks of threads that a multiprocessor holds. */

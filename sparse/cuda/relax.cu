@@ -1,5 +1,5 @@
 /* relax.cu - on the GPU: Jacobi sweeps within blocks of rows, blocks one global iteration each or
- * going on by themselves (kaon_relax_args in sparse_ops.h; formulas: lib/math/relax.h).
+ * going on by themselves (kaon_relax_args in sparse_ops.h; formulas: lib/math/steps/relaxed_row.h).
  *
  * A block of threads is a block of rows, a thread a row. It reads what other blocks have of x by
  * relaxed loads, which the second-level cache answers, keeps its own part in shared memory through

@@ -3,7 +3,7 @@
 #ifndef KAON_SPARSE_CUDA_RELAX_BLOCK_H
 #define KAON_SPARSE_CUDA_RELAX_BLOCK_H
 
-#include "lib/math/relax.h"
+#include "lib/math/steps/relaxed_row.h"
 #include "sparse/cuda/rows.h"
 
 typedef struct relax_call {

@@ -2,7 +2,7 @@
  * blocks are there at once, go through the entries of a list (listed.h) together, and wait for each
  * other between them, as long as the column iterates and the host is not due to look.
  *
- * An entry's end is where all blocks have seen all blocks' marks (lib/cuda/reduce.h): parts of its
+ * An entry's end is where all blocks have seen all blocks' marks (lib/cuda/reduction/reduce.h): parts of its
  * sums, or flags of blocks that leave none. Every block adds the parts by itself, in the order of
  * the other forms, and runs the recurrence on a copy of the column's state in its shared memory. So
  * a sum costs one way to memory and back, and its end no more than that; bits are those of the

@@ -10,10 +10,10 @@
 
 #include <limits.h>
 
-#include "lib/kernel.h"
-#include "lib/cuda/access.h"
-#include "lib/cuda/dependent.h"
-#include "lib/cuda/reduce.h"
+#include "lib/core/kernel.h"
+#include "lib/cuda/memory/access.h"
+#include "lib/cuda/queue/dependent.h"
+#include "lib/cuda/reduction/reduce.h"
 #include "sparse/cuda/kernels.h"
 
 /* Sums of a thread: |y|^2, conj(w) y, |w|^2; values that a chunk leaves: three slots. Columns that

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "lib/io/gauge_job.h"
+#include "lib/io/formats/gauge_job.h"
 
 #define FUZZ_NAME "fuzz-input"
 

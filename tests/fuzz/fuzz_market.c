@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "fuzz_common.h"
-#include "sparse/market.h"
+#include "sparse/files/market.h"
 
 enum { MEMORY = 8 << 20 };
 

@@ -1,6 +1,6 @@
 /* fuzz_propagator.c - libFuzzer harness: USQCD propagator files. */
 #include "fuzz_common.h"
-#include "lib/io/propagator_file.h"
+#include "lib/io/formats/propagator_file.h"
 
 typedef struct fuzz_spinors {
   const kaon_propagator_file_info *info;

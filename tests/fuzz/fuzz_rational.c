@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "fuzz_common.h"
-#include "solvers/rational_file.h"
+#include "solvers/shifts/rational_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   kaon_rational r = {.terms = -1};

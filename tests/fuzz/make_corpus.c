@@ -5,7 +5,7 @@
 
 #include "fuzz_common.h"
 #include "lib/io/scidac.h"
-#include "sparse/market.h"
+#include "sparse/files/market.h"
 
 static const int extents[4] = {2, 2, 2, 2};
 

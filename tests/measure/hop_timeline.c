@@ -19,8 +19,8 @@
 #include <time.h>
 
 #include "dslash/cuda/timeline.h"
-#include "lib/context.h"
-#include "lib/space.h"
+#include "lib/core/context_internal.h"
+#include "lib/vector/space.h"
 #include "tests/util/dirac_case.h"
 
 enum { HOPS = 400, ROWS = 60, MOST_RANKS = 64 };

@@ -16,7 +16,7 @@
 
 #include <kaon/tuning.h>
 
-#include "lib/tuning.h"
+#include "lib/core/tuning_internal.h"
 #include "tests/measure/world.h"
 
 static const char *const issue_names[] = {"plain", "plain", "replay", "while", "tail"};

@@ -8,9 +8,9 @@
 
 #include "bench/machine.h"
 #include "kaon/kaon.h"
-#include "lib/operator.h"
-#include "lib/space.h"
-#include "sparse/csr.h"
+#include "lib/operator/operator_internal.h"
+#include "lib/vector/space.h"
+#include "sparse/storage/csr.h"
 #include "tests/measure/spmv_columns.h"
 
 /* How many columns there are, by number. */

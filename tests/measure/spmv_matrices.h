@@ -2,7 +2,7 @@
 #ifndef SPMV_MATRICES_H
 #define SPMV_MATRICES_H
 
-#include "sparse/csr.h"
+#include "sparse/storage/csr.h"
 
 /* The columns of a row, ascending, in `column`; returns how many there are. column NULL: they are
  * only counted. */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sparse/matrix.h"
-#include "sparse/stored.h"
+#include "sparse/storage/matrix.h"
+#include "sparse/storage/stored.h"
 #include "tests/measure/sell_variants.h"
 #include "tests/measure/spmv_bed.h"
 #include "tests/measure/spmv_matrices.h"

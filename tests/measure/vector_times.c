@@ -11,7 +11,7 @@
 #include "bench/machine.h"
 #include "blas/blas.h"
 #include "kaon/kaon.h"
-#include "lib/math/block.h"
+#include "lib/math/steps/block_recurrences.h"
 
 enum { SAMPLES = 7, MOST_SAMPLE_CALLS = 100000 };
 enum { SLOT_T = 0, SLOT_M = 64, SLOT_Y = 128, SLOT_SUM = 400 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "solvers/method.h"
+#include "solvers/engine/method.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
 

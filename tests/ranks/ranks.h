@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/comm.h"
-#include "lib/context.h"
-#include "lib/space.h"
+#include "lib/comm/comm.h"
+#include "lib/core/context_internal.h"
+#include "lib/vector/space.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/test_util.h"
 

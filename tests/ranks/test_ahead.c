@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "ranks.h"
-#include "solvers/method.h"
+#include "solvers/engine/method.h"
 #include "tests/util/failing_apply.h"
 #include "tests/util/sparse_case.h"
 

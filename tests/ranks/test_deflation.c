@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "pair.h"
-#include "solvers/deflate.h"
+#include "solvers/spectra/deflate.h"
 
 static const int extents[4] = {8, 4, 8, 8};
 static const double tol = 1e-10;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "blas/blas.h"
-#include "lib/math/recurrences.h"
+#include "lib/math/steps/recurrences.h"
 #include "ranks.h"
 #include "tests/ranks/cuda/peer_turn.h"
 #include "tests/util/machine.h"

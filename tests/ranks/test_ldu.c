@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "ranks.h"
-#include "sparse/matrix.h"
+#include "sparse/storage/matrix.h"
 #include "tests/util/sparse_case.h"
 
 enum { NX = 7, NY = 5, NZ = 4, CELLS = NX * NY * NZ, FACES = 3 * CELLS, TAGS = 2 };

@@ -11,7 +11,7 @@
 
 #include "blas/blas.h"
 #include "ranks.h"
-#include "sparse/matrix.h"
+#include "sparse/storage/matrix.h"
 #include "tests/util/sparse_case.h"
 
 enum { COLUMNS = 3, NORM = 20, DOT = 21 };

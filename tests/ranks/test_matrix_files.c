@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "ranks.h"
-#include "sparse/generate.h"
-#include "sparse/market.h"
+#include "sparse/generate/generate_matrix.h"
+#include "sparse/files/market.h"
 
 static char folder[64] = "/tmp/kaon-ranks-XXXXXX"; /* the first rank's, known to all */
 static kaon_context *ctx;

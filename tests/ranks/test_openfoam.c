@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "ranks.h"
-#include "sparse/matrix.h"
+#include "sparse/storage/matrix.h"
 #include "tests/util/sparse_case.h"
 
 enum { CELLS = 48, FACES = 96, SIDES = 8 };

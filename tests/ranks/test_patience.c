@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "blas/blas.h"
-#include "lib/math/recurrences.h"
+#include "lib/math/steps/recurrences.h"
 #include "ranks.h"
 #include "tests/util/machine.h"
 

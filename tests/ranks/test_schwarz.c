@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "lib/operator.h"
+#include "lib/operator/operator_internal.h"
 #include "ranks.h"
 #include "tests/util/partition.h"
 

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "lib/operator.h"
+#include "lib/operator/operator_internal.h"
 #include "ranks.h"
 
 static const int extents[4] = {8, 4, 8, 8};

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "ranks.h"
-#include "sparse/matrix.h"
-#include "sparse/orderings.h"
+#include "sparse/storage/matrix.h"
+#include "sparse/order/orderings.h"
 #include "tests/util/sparse_case.h"
 
 static const int *const any_grid = NULL;

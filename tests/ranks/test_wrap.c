@@ -1,5 +1,5 @@
 /* test_wrap.c - what is numbered on a device comes round after 2^32: the marks of a device's own
- * sums (lib/cuda/reduce.h) and those of sums over ranks by mail (lib/cuda/rank_sums.cu). Both begin
+ * sums (lib/cuda/reduction/reduce.h) and those of sums over ranks by mail (lib/cuda/ranks/rank_sums.cu). Both begin
  * a little before that here. Without a device: skipped, and said; on one rank there is no mail. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "blas/blas.h"
-#include "lib/math/recurrences.h"
+#include "lib/math/steps/recurrences.h"
 #include "ranks.h"
 #include "tests/util/machine.h"
 

@@ -15,7 +15,7 @@ void applied_link_s(const double *u, const double *chi, applied_link *a);
 void applied_link_h(const double *u, const double *chi, applied_link *a);
 
 #ifdef APPLIED_LINK_NAME
-#include "lib/kernel.h"
+#include "lib/core/kernel.h"
 #include "lib/math/recon8.h"
 
 static void multiply(const vcomplex *u, int dagger, const vcomplex *chi, double *y) {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solvers/deflate.h"
+#include "solvers/spectra/deflate.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
 #include "tests/util/shell_operator.h"

@@ -3,7 +3,7 @@
 #ifndef FAILING_APPLY_H
 #define FAILING_APPLY_H
 
-#include "lib/operator.h"
+#include "lib/operator/operator_internal.h"
 
 static kaon_status (*true_apply)(kaon_operator *, kaon_mode, const kaon_vector *, kaon_vector *,
                                  const kaon_pass *);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/context.h"
+#include "lib/core/context_internal.h"
 #include "lib/cpu/backend.h"
 
 enum { MACHINE_CUDA = KAON_ISA_AVX512 + 1, MACHINE_LAST = MACHINE_CUDA };

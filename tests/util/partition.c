@@ -13,8 +13,8 @@
 
 #include <kaon/tuning.h>
 
-#include "dslash/dirac_internal.h"
-#include "lib/math/recurrence.h"
+#include "dslash/operator/dirac_internal.h"
+#include "lib/math/steps/recurrence.h"
 
 static const char *const precisions[] = {"double", "single", "half"};
 

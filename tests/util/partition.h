@@ -7,8 +7,8 @@
 
 #include <kaon/kaon.h>
 
-#include "lib/comm.h"
-#include "lib/space.h"
+#include "lib/comm/comm.h"
+#include "lib/vector/space.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/test_util.h"
 

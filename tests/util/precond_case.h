@@ -7,9 +7,9 @@
 
 #include <kaon/kaon.h>
 
-#include "lib/operator.h"
-#include "sparse/factors.h"
-#include "sparse/orderings.h"
+#include "lib/operator/operator_internal.h"
+#include "sparse/precond/factors.h"
+#include "sparse/order/orderings.h"
 
 typedef double complex number;
 

@@ -6,7 +6,7 @@
 
 #include <complex.h>
 
-#include "sparse/csr.h"
+#include "sparse/storage/csr.h"
 #include "tests/util/test_util.h"
 
 /* "sparse/fv1.mtx" (real or integer, general or symmetric) or "sparse/kaczmarz/problem...txt"

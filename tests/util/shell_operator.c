@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "blas/blas.h"
-#include "lib/workspace.h"
+#include "lib/operator/workspace.h"
 #include "tests/reference/reference.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"

@@ -11,7 +11,7 @@
 
 #include <kaon/kaon.h>
 
-#include "lib/operator.h"
+#include "lib/operator/operator_internal.h"
 
 typedef double complex shell_complex;
 /* y = A x (dagger = 0) or A^dagger x over n numbers. */

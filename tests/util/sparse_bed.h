@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "blas/blas.h"
-#include "lib/space.h"
-#include "sparse/stored.h"
+#include "lib/vector/space.h"
+#include "sparse/storage/stored.h"
 #include "tests/util/machine.h"
 #include "tests/util/stored_rows.h"
 #include "tests/util/test_util.h"

@@ -6,7 +6,7 @@
 #include <kaon/kaon.h>
 
 #include "tests/reference/reference.h"
-#include "lib/operator.h"
+#include "lib/operator/operator_internal.h"
 #include "tests/util/dirac_case.h"
 
 /* All rows on one rank; with several ranks, rows [first, first + rows) of it. reals: of values and

@@ -4,9 +4,9 @@
 #ifndef STAND_IN_RECORDER_H
 #define STAND_IN_RECORDER_H
 
-#include "lib/backend.h"
-#include "lib/error.h"
-#include "lib/math/start.h"
+#include "lib/core/backend.h"
+#include "lib/core/error.h"
+#include "lib/math/steps/start.h"
 
 struct kaon_recorder {
   kaon_loop loop;

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/context.h"
+#include "lib/core/context_internal.h"
 #include "lib/math/half.h"
-#include "sparse/csr.h"
+#include "sparse/storage/csr.h"
 #include "sparse/sparse_ops.h"
 
 typedef struct stored_shape {

@@ -1,9 +1,9 @@
-/* peer_turn.h - one turn of an exchange by kernels (kaon_peer_exchange in lib/launch.h), as the
+/* peer_turn.h - one turn of an exchange by kernels (kaon_peer_exchange in lib/core/launch.h), as the
  * contract says it: what hops do between their arithmetic, without the arithmetic. */
 #ifndef PEER_TURN_H
 #define PEER_TURN_H
 
-#include "lib/launch.h"
+#include "lib/core/launch.h"
 
 typedef struct peer_turn_message {
   int dir;              /* of kaon_message */

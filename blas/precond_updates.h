@@ -1,0 +1,73 @@
+/* precond_updates.h - updates of preconditioned methods (blas.h says what all functions share): everything
+ * between two sums in one pass. Not in half precision (NOT_BUILT). d: a vector of one column; d x
+ * is a product component by component. Coefficients that are named by an int are slots. */
+#ifndef KAON_BLAS_PRECOND_H
+#define KAON_BLAS_PRECOND_H
+
+#include "blas/blas.h"
+
+/* y = d x (dagger: conj(d) x); pass->norm <- |y|^2, pass->dot <- (w, y) */
+kaon_status kaon_blas_scaled(const kaon_vector *d, int dagger, const kaon_vector *x, kaon_vector *y,
+                             const kaon_pass *pass);
+/* r += a q, then z = d r; slot[0] <- |r|^2, slot[1] <- (r, z); then pass->then */
+kaon_status kaon_blas_residual_scaled(kaon_coefficient a, const kaon_vector *q, kaon_vector *r,
+                                      const kaon_vector *d, kaon_vector *z, const int slot[2],
+                                      const kaon_pass *pass);
+
+/* x += a p, then p = r + b p; no sums. r has one column, or as many as divide those of p and x:
+ * column k of these goes with its column k modulo their number */
+kaon_status kaon_blas_shifted(kaon_coefficient a, kaon_vector *p, kaon_vector *x,
+                              const kaon_vector *r, kaon_coefficient b, const kaon_pass *pass);
+
+/* z = n + b z; q = m + b q; s = w + b s; p = u + b p; x += a p; r -= a s; u -= a q; w -= a z;
+ * slot[0] <- |r|^2, slot[1] <- (r, u), slot[2] <- (w, u). Where u and q are d r and d s with d real
+ * they need not be kept: d given, m is written instead, m = d w for the new w, and n is A m. */
+typedef struct kaon_pipepcg_vectors {
+  const kaon_vector *d, *n;
+  kaon_vector *m, *z, *q, *w, *s, *r, *u, *p, *x; /* q, u: NULL where d is given */
+} kaon_pipepcg_vectors;
+kaon_status kaon_blas_pipepcg(int a, int b, const kaon_pipepcg_vectors *v, const int slot[3],
+                              const kaon_pass *pass);
+/* The same in two passes, to the bit, where what n = A m needs of other ranks is sent between them;
+ * also kaon_blas_pipecg's, with d, m, q and u NULL and n its q: slot[0] <- |r|^2, slot[1] <- (r, w)
+ *   ahead   z = n + b z; q = m + b q; s = w + b s; w -= a z; d given: m = d w; no sums
+ *   behind  p = u + b p; x += a p; r -= a s; u -= a q; and the sums, for which w, or m, is read */
+kaon_status kaon_blas_pipepcg_ahead(int a, int b, const kaon_pipepcg_vectors *v,
+                                    const kaon_pass *pass);
+kaon_status kaon_blas_pipepcg_behind(int a, int b, const kaon_pipepcg_vectors *v, const int slot[3],
+                                     const kaon_pass *pass);
+
+/* direction: p = z + b p; s = w + b s; slot <- (p, s)
+ * residual: x += a p; r -= a s; z -= a q; slot[0] <- |r|^2, slot[1] <- (r, z) */
+typedef struct kaon_groppcg_vectors {
+  const kaon_vector *q, *w;
+  kaon_vector *z, *p, *s, *x, *r;
+} kaon_groppcg_vectors;
+kaon_status kaon_blas_groppcg_direction(int b, const kaon_groppcg_vectors *v, int slot,
+                                        const kaon_pass *pass);
+kaon_status kaon_blas_groppcg_residual(int a, const kaon_groppcg_vectors *v, const int slot[2],
+                                       const kaon_pass *pass);
+
+/* s = w + b s; p = u + b p; x += a p; r -= a s, where u = K r of before: slot[0] <- |r|^2, slot[1]
+ * is not used (KAON_NO_SLOT), slot[2] <- (p, s). u NULL: it is r; slot[1] <- (r, s). d given: u of
+ * before is d r, and u = d r is written for the new r; slot[1] <- (u, s), slot[3] <- (r, u), which
+ * there is not otherwise (KAON_NO_SLOT). */
+typedef struct kaon_chrongear_vectors {
+  const kaon_vector *d, *w;
+  kaon_vector *u, *s, *r, *p, *x;
+} kaon_chrongear_vectors;
+kaon_status kaon_blas_chrongear(int a, int b, const kaon_chrongear_vectors *v, const int slot[4],
+                                const kaon_pass *pass);
+
+/* half: z -= a s; r -= a v; slot[0] <- |r|^2, slot[1] <- (r0, r)
+ * end: x += a y + o z; r -= o t; z -= o m; y = z + b (y - o s); slot <- |r|^2 */
+typedef struct kaon_rbicgstab_vectors {
+  const kaon_vector *r0, *s, *v, *t, *m;
+  kaon_vector *z, *y, *r, *x;
+} kaon_rbicgstab_vectors;
+kaon_status kaon_blas_rbicgstab_half(int a, const kaon_rbicgstab_vectors *v, const int slot[2],
+                                     const kaon_pass *pass);
+kaon_status kaon_blas_rbicgstab_end(int a, int o, int b, const kaon_rbicgstab_vectors *v, int slot,
+                                    const kaon_pass *pass);
+
+#endif

@@ -1,0 +1,151 @@
+/* staggered_ghosts.c - the links beyond the faces, where kernels multiply by the links of all of
+ * their hops (kaon_staggered_ops.face_links): those that hops backward come over, U_mu(x - n mu) of
+ * the neighbour in -mu, as it stores them. They change with the links, not with every hop, so
+ * messages of hops carry nothing but colours. Set-up: one direction after another, from host to
+ * host (lib/grid/ghosts.c). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dslash/staggered/staggered_internal.h"
+
+/* What is brought across one face: even links, odd ones, and likewise phases. */
+typedef struct parcel {
+  size_t links, phases, bytes; /* of one parity's; of all */
+} parcel;
+
+static parcel parcel_of(const kaon_staggered_links *l, size_t sites) {
+  const size_t size = kaon_precision_bytes(l->links->precision);
+  parcel p = {.links = sites * (size_t)l->links->reconstruct * size};
+  if (l->phase[0] != NULL) p.phases = sites * size;
+  p.bytes = 2 * (p.links + p.phases);
+  return p;
+}
+
+static size_t sites_of(const kaon_lattice *lattice, int mu, int steps) {
+  const size_t width = (size_t)lattice->stencil.width;
+  const size_t ghosts = (size_t)steps * (size_t)lattice->faces->ghosts[mu];
+  return (ghosts + width - 1) / width * width;
+}
+
+static char *links_at(void *room, const parcel *p, int parity) {
+  return (char *)room + (size_t)parity * p->links;
+}
+
+static char *phases_at(void *room, const parcel *p, int parity) {
+  return p->phases == 0 ? NULL : (char *)room + 2 * p->links + (size_t)parity * p->phases;
+}
+
+/* ---- the messages ---- */
+
+/* Of one direction; host: what is sent, what comes from behind, and what the neighbour ahead sends
+ * since messages go both ways. */
+typedef struct carrier {
+  parcel p;
+  void *room; /* device memory for what is sent */
+  char *host;
+  kaon_exchange *exchange;
+} carrier;
+
+static void carrier_close(kaon_context *ctx, carrier *c) {
+  if (c->exchange != NULL) ctx->comm->ops->exchange_destroy(&c->exchange);
+  kaon_pool_give(ctx, c->room);
+  free(c->host);
+}
+
+/* Memory of this rank, and the exchange: no messages yet. */
+static kaon_status carrier_open(kaon_staggered_links *l, int mu, carrier *c) {
+  const kaon_lattice *lattice = l->links->lattice;
+  kaon_context *ctx = lattice->ctx;
+  const size_t bytes = c->p.bytes;
+  if (l->ghosts[mu] != NULL && l->ghost_bytes[mu] != bytes) {
+    kaon_pool_give(ctx, l->ghosts[mu]);
+    l->ghosts[mu] = NULL;
+  }
+  if (l->ghosts[mu] == NULL)
+    KAON_TRY(kaon_pool_take(ctx, bytes, "links beyond the lattice's faces", &l->ghosts[mu]));
+  l->ghost_bytes[mu] = bytes;
+  KAON_TRY(kaon_pool_take(ctx, bytes, "links on their way to other ranks", &c->room));
+  c->host = calloc(3, bytes);
+  if (c->host == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: no host memory for messages of links");
+  const kaon_message messages[2] = {{.dir = mu,
+                                     .peer = lattice->peer[mu],
+                                     .send = c->host,
+                                     .receive = c->host + 2 * bytes,
+                                     .bytes = bytes},
+                                    {.dir = mu + 4,
+                                     .peer = lattice->peer[mu + 4],
+                                     .send = c->host,
+                                     .receive = c->host + bytes,
+                                     .bytes = bytes}};
+  return ctx->comm->ops->exchange_create(ctx->comm, messages, 2, &c->exchange);
+}
+
+/* This rank's links at its face, to the host. */
+static kaon_status pack(const kaon_staggered_links *l, int mu, int steps, const carrier *c) {
+  kaon_context *ctx = l->links->ctx;
+  const kaon_memory_ops *memory = ctx->backend->memory;
+  kaon_face_links_args args = {.stencil = &l->links->lattice->stencil,
+                               .mu = mu,
+                               .steps = steps,
+                               .links = kaon_staggered_links_of(l)};
+  kaon_launch launch;
+  KAON_TRY(memory->clear(ctx, c->room, c->p.bytes)); /* the last block's rest */
+  KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
+  for (args.parity = 0; args.parity < 2; args.parity++) {
+    args.to = links_at(c->room, &c->p, args.parity);
+    args.to_phase = phases_at(c->room, &c->p, args.parity);
+    ctx->backend->staggered[l->links->precision]->face_links(&launch, &args);
+  }
+  return memory->to_host(ctx, c->host, c->room, c->p.bytes);
+}
+
+static kaon_status bring(kaon_staggered_links *l, int mu, int steps, carrier *c) {
+  kaon_context *ctx = l->links->ctx;
+  const kaon_comm_ops *ops = ctx->comm->ops;
+  KAON_TRY(kaon_agree(ctx, carrier_open(l, mu, c)));
+  KAON_TRY(kaon_agree(ctx, pack(l, mu, steps, c)));
+  KAON_TRY(ops->exchange_start(c->exchange));
+  KAON_TRY(ops->exchange_finish(c->exchange));
+  return kaon_agree(
+      ctx, ctx->backend->memory->to_device(ctx, l->ghosts[mu], c->host + c->p.bytes, c->p.bytes));
+}
+
+kaon_status kaon_staggered_ghosts_fill(kaon_staggered_links *links, int steps) {
+  const kaon_lattice *lattice = links->links->lattice;
+  kaon_status status = KAON_OK;
+  if (lattice->ctx->backend->staggered[links->links->precision]->face_links == NULL) return KAON_OK;
+  for (int mu = 0; mu < 4 && status == KAON_OK; mu++) {
+    if (!lattice->partitioned[mu]) continue;
+    links->ghost_sites[mu] = sites_of(lattice, mu, steps);
+    carrier c = {.p = parcel_of(links, links->ghost_sites[mu])};
+    status = bring(links, mu, steps, &c);
+    carrier_close(lattice->ctx, &c);
+  }
+  return status;
+}
+
+void kaon_staggered_ghosts_release(kaon_context *ctx, kaon_staggered_links *links) {
+  for (int mu = 0; mu < 4; mu++) {
+    kaon_pool_give(ctx, links->ghosts[mu]);
+    links->ghosts[mu] = NULL;
+  }
+}
+
+/* ---- for kernels ---- */
+
+kaon_hop_links kaon_staggered_links_of(const kaon_staggered_links *from) {
+  kaon_hop_links to = {.recon = (int)from->links->reconstruct, .factor = from->factor};
+  for (int p = 0; p < 2; p++) {
+    to.links[p] = kaon_gauge_links(from->links, p);
+    to.phase[p] = from->phase[p];
+  }
+  for (int i = 0; i < 8; i++) {
+    const int mu = i / 2, p = i % 2;
+    if (from->ghosts[mu] == NULL) continue;
+    const parcel ghosts = parcel_of(from, from->ghost_sites[mu]);
+    to.ghosts[p][mu] = links_at(from->ghosts[mu], &ghosts, p);
+    to.ghost_phase[p][mu] = phases_at(from->ghosts[mu], &ghosts, p);
+  }
+  return to;
+}

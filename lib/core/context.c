@@ -1,0 +1,421 @@
+/* context.c - creation and the services of a context. */
+#include "lib/core/context_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <kaon/options.h>
+#include <kaon/ranks.h>
+
+#include "lib/core/config.h"
+#include "lib/cpu/backend.h"
+#include "lib/cuda/backend.h"
+#include "lib/core/options_table.h"
+#include "lib/core/refusal.h"
+#include "lib/core/threads.h"
+#include "lib/core/tuning_internal.h"
+#include "lib/version.h"
+
+const char *kaon_version(void) {
+  return KAON_VERSION;
+}
+
+static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
+  KAON_TRY(kaon_cpu_backend(isa, ctx->options.check, &ctx->backend));
+  kaon_cpu_describe(ctx->device, sizeof ctx->device);
+  return KAON_OK;
+}
+
+static kaon_status choose_cuda(kaon_context *ctx) {
+#ifdef KAON_BUILD_CUDA
+  const kaon_comm *comm = ctx->comm; /* several ranks of a node: a device each */
+  KAON_TRY(kaon_cuda_backend(comm->local_ranks > 1 ? comm->local_rank : -1, &ctx->backend));
+  if (ctx->options.issue == KAON_ISSUE_LIBRARY) ctx->backend = &kaon_cuda_library_table;
+  return KAON_OK;
+#else
+  (void)ctx;
+  const kaon_cuda_facts none = {.compiled = NULL};
+  return kaon_cuda_verdict(&none);
+#endif
+}
+
+/* Chosen by rule: a device, if there is one whose tables are whole; but an instruction set that is
+ * asked for means the CPU. */
+static kaon_status choose_any(kaon_context *ctx, kaon_isa isa) {
+  if (isa == KAON_ISA_AUTO && choose_cuda(ctx) == KAON_OK) {
+    if (ctx->backend->gauge[KAON_DOUBLE] != NULL && ctx->backend->dslash[KAON_DOUBLE] != NULL)
+      return KAON_OK;
+  }
+  return choose_cpu(ctx, isa);
+}
+
+/* Scalars that are on the host are known to this rank's host alone. */
+static kaon_status check_library(kaon_context *ctx) {
+  if (ctx->options.issue != KAON_ISSUE_LIBRARY) return KAON_OK;
+  if (!ctx->backend->host_scalars)
+    return kaon_fail(NULL, KAON_ERR_UNSUPPORTED,
+                     "context: issue=library (--regime cublas) is cuBLAS's, but the backend is %s; "
+                     "choose backend "
+                     "cuda, or issue=separate (--regime kernels)",
+                     ctx->backend->name);
+  if (ctx->comm->ranks > 1 || ctx->options.reduce_delay > 0)
+    return kaon_fail(
+        NULL, KAON_ERR_UNSUPPORTED,
+        "context: issue=library (--regime cublas) is for one rank without reduce_delay "
+        "(--reduce-delay), but there are %d and %g s; choose issue=separate (--regime kernels)",
+        ctx->comm->ranks, ctx->options.reduce_delay);
+  return KAON_OK;
+}
+
+static kaon_status choose_backend(kaon_context *ctx) {
+  kaon_backend_kind kind = ctx->options.backend;
+  kaon_isa isa = ctx->options.isa;
+  KAON_TRY(kaon_config_backend(&kind));
+  KAON_TRY(kaon_config_isa(&isa));
+  if (kind == KAON_BACKEND_CUDA)
+    KAON_TRY(choose_cuda(ctx));
+  else if (kind == KAON_BACKEND_AUTO)
+    KAON_TRY(choose_any(ctx, isa));
+  else
+    KAON_TRY(choose_cpu(ctx, isa));
+  ctx->threads = ctx->options.threads > 0 ? ctx->options.threads : kaon_config_threads();
+  KAON_TRY(kaon_threads_check(ctx->threads));
+  ctx->cache_bytes = kaon_cpu_stream_bytes(kaon_cpu_cache_bytes(3), ctx->threads);
+  ctx->core_cache_bytes = kaon_cpu_cache_bytes(2);
+  ctx->prefetch_level = kaon_cpu_prefetch_level();
+  KAON_TRY(check_library(ctx));
+  return ctx->backend->open != NULL ? ctx->backend->open(ctx) : KAON_OK;
+}
+
+/* The communicator stands before the machine is opened: a device is chosen by its local_rank. */
+static kaon_status build(kaon_context *ctx) {
+  KAON_TRY(choose_backend(ctx));
+  KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
+  if (ctx->options.reduce_delay > 0)
+    KAON_TRY(kaon_comm_delay(ctx->comm, ctx->options.reduce_delay));
+  kaon_log(ctx, KAON_LOG_DEBUG, "context: backend %s %s on %s, %d threads", ctx->backend->name,
+           ctx->backend->isa, ctx->device, ctx->threads);
+  return KAON_OK;
+}
+
+/* How the machine talks with those of the other ranks; one rank may be divided against itself. */
+static kaon_status open_ranks(kaon_context *ctx) {
+  const kaon_ranks_ops *ranks = ctx->backend->ranks;
+  return ranks != NULL ? ranks->open(ctx) : KAON_OK;
+}
+
+static kaon_status begin(const kaon_context_options *options, kaon_context **ctx) {
+  static const kaon_context_options defaults = KAON_CONTEXT_OPTIONS_INIT;
+  if (ctx == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context: the address for the new context is NULL");
+  *ctx = NULL;
+  if (options == NULL) options = &defaults;
+  KAON_TRY(kaon_options_check(KAON_OPTIONS_CONTEXT, options));
+  kaon_context *made = calloc(1, sizeof *made);
+  if (made == NULL) return kaon_fail(NULL, KAON_ERR_MEMORY, "context: no host memory");
+  kaon_error_forget(made);
+  made->references = 1;
+  made->options = *options;
+  *ctx = made;
+  return KAON_OK;
+}
+
+/* A context that failed is let go of; its sentence is one without a context. */
+static kaon_status end(kaon_status status, kaon_context **ctx) {
+  if (status == KAON_OK) return KAON_OK;
+  if (kaon_last_error(*ctx)[0] != '\0') kaon_fail(NULL, status, "%s", kaon_last_error(*ctx));
+  kaon_context_release(*ctx);
+  *ctx = NULL;
+  return status;
+}
+
+kaon_status kaon_context_create(const kaon_context_options *options, kaon_context **ctx) {
+  KAON_TRY(begin(options, ctx));
+  kaon_status status = kaon_comm_single_create(*ctx, &(*ctx)->comm);
+  if (status == KAON_OK) status = build(*ctx);
+  if (status == KAON_OK) status = open_ranks(*ctx);
+  return end(status, ctx);
+}
+
+/* ---- several ranks ---- */
+
+static kaon_status take_grid(kaon_context *ctx, const int grid[4]) {
+  kaon_comm *comm = ctx->comm;
+  int64_t product = 1;
+  if (grid == NULL) return KAON_OK;
+  for (int mu = 0; mu < 4; mu++) {
+    if (grid[mu] < 1 || grid[mu] > comm->ranks)
+      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "ranks: the grid has %d ranks in direction %c, but 1 to %d are possible",
+                       grid[mu], "XYZT"[mu], comm -> ranks);
+    product *= grid[mu];
+  }
+  if (product != comm->ranks)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "ranks: the grid %d x %d x %d x %d is made for %lld ranks, but there are %d; "
+                     "start as many as the grid has places",
+                     grid[0], grid[1], grid[2], grid[3], (long long)product, comm->ranks);
+  memcpy(comm->grid, grid, sizeof comm->grid);
+  return KAON_OK;
+}
+
+/* Messages are in the machine's own order of sites, which is the same on all ranks only where
+ * blocks are equally wide. */
+static kaon_status same_machine(kaon_context *ctx) {
+  const kaon_backend *backend = ctx->backend;
+  double first[2] = {backend->width, backend->access};
+  KAON_TRY(ctx->comm->ops->broadcast(ctx->comm, first, sizeof first, 0));
+  kaon_status status = KAON_OK;
+  if (first[0] != backend->width || first[1] != backend->access)
+    status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                       "ranks: backend %s %s has blocks of %d sites, but that of rank 0 has %d; "
+                       "all ranks need the same: set KAON_BACKEND and KAON_ISA, or the options "
+                       "backend and isa",
+                       backend->name, backend->isa, backend->width, (int)first[0]);
+  return kaon_agree(ctx, status);
+}
+
+static int *choice_at(kaon_context_options *options, const kaon_field *field) {
+  return (int *)(void *)((char *)options + field->offset);
+}
+
+static const char *choice_name(const kaon_field *field, int value) {
+  for (const kaon_field_name *n = field->names; n->name != NULL; n++)
+    if (n->value == value) return n->name;
+  return "unknown";
+}
+
+/* What would have ranks do different things. */
+static kaon_status same_wish(kaon_context *ctx) {
+  static const char *const shared[] = {"transport", "overlap", "issue"};
+  kaon_context_options first = ctx->options;
+  kaon_status status = ctx->comm->ops->broadcast(ctx->comm, &first, sizeof first, 0);
+  const kaon_field *f = kaon_options_table_of(KAON_OPTIONS_CONTEXT)->fields;
+  for (; f->name != NULL && status == KAON_OK; f++) {
+    const int mine = f->names != NULL ? *choice_at(&ctx->options, f) : 0;
+    const int theirs = f->names != NULL ? *choice_at(&first, f) : 0;
+    int counts = 0;
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+      counts |= strcmp(f->name, shared[i]) == 0;
+    if (counts && mine != theirs)
+      status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                         "ranks: option %s is %s here, but %s on rank 0; give all ranks the same",
+                         f->name, choice_name(f, mine), choice_name(f, theirs));
+  }
+  return kaon_agree(ctx, status);
+}
+
+/* wrong: what this rank's options were refused for, or OK. */
+static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *communicator,
+                        const int grid[4]) {
+  KAON_TRY(kaon_comm_ranks_create(ctx, communicator, &ctx->comm));
+  kaon_status status = wrong == KAON_OK ? take_grid(ctx, grid) : wrong;
+  kaon_launch unused; /* the buffer for sums, before any rank waits for another */
+  if (status == KAON_OK) status = build(ctx);
+  if (status == KAON_OK) status = kaon_launch_prepare(ctx, 1, 0, &unused);
+  if (status != KAON_OK && kaon_last_error(ctx)[0] == '\0')
+    kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* said before there was a context */
+  KAON_TRY(kaon_agree(ctx, status));
+  KAON_TRY(same_machine(ctx));
+  KAON_TRY(same_wish(ctx));
+  return open_ranks(ctx);
+}
+
+kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
+                                      const int grid[4], kaon_context **ctx) {
+  const kaon_status status = begin(options, ctx);
+  if (status != KAON_OK) { /* the others wait to hear of it, over a context by the defaults */
+    char sentence[512];
+    snprintf(sentence, sizeof sentence, "%s", kaon_last_error(NULL));
+    if (begin(NULL, ctx) != KAON_OK) return status;
+    kaon_fail(*ctx, status, "%s", sentence);
+  }
+  return end(join(*ctx, status, communicator, grid), ctx);
+}
+
+kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
+  if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "ranks: the context is NULL");
+  kaon_error_mark_agreed(ctx, 0); /* whatever was agreed on before: this is a question of its own */
+  return kaon_agree(ctx, mine);
+}
+
+kaon_status kaon_context_gather(kaon_context *ctx, const double *mine, int n, double *all) {
+  if (ctx == NULL || mine == NULL || all == NULL || n < 1)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "ranks: gather needs a context, %d numbers (at least 1) and their places", n);
+  return ctx->comm->ops->gather(ctx->comm, mine, n, all);
+}
+
+const char *kaon_ranks_library(void) {
+  return kaon_comm_ranks_name();
+}
+
+void kaon_ranks_end(void) {
+  kaon_comm_ranks_end();
+}
+
+int kaon_ranks_finish(int status, double seconds, int *first) {
+  *first = status;
+  return kaon_comm_ranks_finish(seconds, first);
+}
+
+void kaon_context_destroy(kaon_context **ctx) {
+  if (ctx == NULL || *ctx == NULL) return;
+  kaon_context_release(*ctx);
+  *ctx = NULL;
+}
+
+void kaon_context_retain(kaon_context *ctx) {
+  ctx->references++;
+}
+
+void kaon_context_release(kaon_context *ctx) {
+  if (--ctx->references > 0) return;
+  if (ctx->machine != NULL && ctx->backend->ranks != NULL) ctx->backend->ranks->close(ctx);
+  if (ctx->pool != NULL) {
+    kaon_pool_give(ctx, ctx->partials);
+    kaon_pool_give(ctx, ctx->states);
+    kaon_pool_destroy(ctx, &ctx->pool);
+  }
+  if (ctx->comm != NULL) ctx->comm->ops->destroy(&ctx->comm);
+  if (ctx->machine != NULL) ctx->backend->close(ctx);
+  kaon_tuning_release(ctx);
+  free(ctx);
+}
+
+kaon_status kaon_context_synchronise(kaon_context *ctx) {
+  if (ctx == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context synchronise: the context is NULL");
+  return ctx->backend->memory->synchronise(ctx);
+}
+
+kaon_status kaon_context_set_sync(kaon_context *ctx, kaon_sync sync) {
+  if (ctx == NULL || sync < KAON_SYNC_AUTO || sync > KAON_SYNC_BLOCKING)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "context sync: a context and one of auto, polling and blocking (0 to 2) are "
+                     "needed; sync is %d",
+                     (int)sync);
+  ctx->options.sync = sync;
+  return KAON_OK;
+}
+
+kaon_status kaon_context_energy(kaon_context *ctx, double *joules) {
+  if (ctx == NULL || joules == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: energy needs a context and a place");
+  *joules = ctx->backend->energy != NULL ? ctx->backend->energy(ctx) : NAN;
+  return KAON_OK;
+}
+
+kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic) {
+  if (ctx == NULL || traffic == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: traffic needs a context and a place");
+  *traffic = ctx->comm->traffic;
+  return KAON_OK;
+}
+
+kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {
+  if (ctx == NULL || info == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");
+  *info = (kaon_context_info){.backend = ctx->backend->name,
+                              .device = ctx->device,
+                              .isa = ctx->backend->isa,
+                              .details = ctx->details,
+                              .threads = ctx->threads,
+                              .ranks = ctx->comm->ranks,
+                              .communicator = ctx->comm->ops->name,
+                              .rank = ctx->comm->rank,
+                              .local_rank = ctx->comm->local_rank,
+                              .transport = ""};
+  if (ctx->backend->ranks != NULL && ctx->comm->ranks > 1)
+    info->transport = ctx->backend->ranks->transport(ctx);
+  const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* asks the device */
+  info->memory_now = use.now;
+  info->memory_peak = use.peak;
+  info->memory_held = use.held;
+  info->memory_free = use.free;
+  return KAON_OK;
+}
+
+void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format, ...) {
+  if (ctx == NULL || ctx->options.log == NULL || level > ctx->options.log_level) return;
+  char line[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(line, sizeof line, format, args);
+  va_end(args);
+  ctx->options.log(ctx->options.log_user, level, line);
+}
+
+kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t bytes) {
+  const size_t most = ctx->backend->field_bytes;
+  if (most == 0 || bytes <= most) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                   "%s: %.1f GB, but the kernels of backend %s number fields of at most %.1f GB; "
+                   "take fewer columns or a smaller lattice",
+                   what, (double)bytes * 1e-9, ctx->backend->name, (double)most * 1e-9);
+}
+
+/* Marked sums, parts that are left and tickets stand behind the partials; all begin at zero, and
+ * kernels leave tickets there. */
+static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
+  const int here = ctx->backend->host_accessible;
+  const size_t marked = here ? 0 : KAON_MARKED * sizeof *ctx->marked;
+  const size_t left = here ? 0 : (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof *ctx->left;
+  const size_t besides = marked + left + (size_t)nrhs * sizeof *ctx->tickets;
+  void *buffer = NULL;
+  kaon_pool_give(ctx, ctx->partials);
+  ctx->partials = NULL;
+  ctx->partials_bytes = 0;
+  KAON_TRY(kaon_pool_take(ctx, bytes + besides, "reduction buffer", &buffer));
+  ctx->partials = buffer;
+  ctx->marked = marked > 0 ? (uint64_t *)((char *)buffer + bytes) : NULL;
+  ctx->left = left > 0 ? (double *)((char *)buffer + bytes + marked) : NULL;
+  ctx->tickets = (uint32_t *)((char *)buffer + bytes + marked + left);
+  KAON_TRY(ctx->backend->memory->clear(ctx, (char *)buffer + bytes, besides));
+  ctx->partials_bytes = bytes;
+  ctx->besides_bytes = besides;
+  return KAON_OK;
+}
+
+/* Parts of sums that were never completed are not to be taken for those of the next. */
+static kaon_status mend(kaon_context *ctx) {
+  if (ctx->partials != NULL) {
+    char *behind = (char *)ctx->partials + ctx->partials_bytes;
+    KAON_TRY(ctx->backend->memory->clear(ctx, behind, ctx->besides_bytes));
+  }
+  ctx->torn = 0;
+  return KAON_OK;
+}
+
+/* Passes that the cores' caches hold lose by requests. */
+static int prefetch_rule(const kaon_context *ctx, size_t pass_bytes) {
+  return pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes ? ctx->prefetch_level : 0;
+}
+
+kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
+                                kaon_launch *launch) {
+  size_t need = (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof(double) * (size_t)nrhs;
+  if (need > ctx->partials_bytes) KAON_TRY(grow_partials(ctx, nrhs, need));
+  if (ctx->backend->enter != NULL) ctx->backend->enter(ctx);
+  if (ctx->torn) KAON_TRY(mend(ctx));
+  *launch = (kaon_launch){.threads = ctx->threads,
+                          .stream_stores = pass_bytes > ctx->cache_bytes,
+                          .prefetch = prefetch_rule(ctx, pass_bytes),
+                          .queue = ctx->queue,
+                          .dependent = ctx->dependent,
+                          .early = ctx->calm && ctx->list == NULL,
+                          .partials = ctx->partials,
+                          .tickets = ctx->tickets,
+                          .marked = nrhs == 1 ? ctx->marked : NULL,
+                          .left = nrhs == 1 ? ctx->left : NULL,
+                          .timeline = ctx->timeline,
+                          .mailbox = ctx->mailbox,
+                          .library = ctx->library,
+                          .list = ctx->list};
+  ctx->calm = 0;
+  return KAON_OK;
+}

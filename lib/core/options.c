@@ -1,0 +1,267 @@
+/* options.c - defaults, range checks, printing and key=value parsing of every options struct, from
+ * its table. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/core/error.h"
+#include "lib/io/decimal.h"
+#include "lib/core/options_table.h"
+
+enum { STRUCT_MAX = 512, TOKEN_MAX = 128 };
+
+/* Every options struct starts with these two. */
+typedef struct options_head {
+  size_t size;
+  int version;
+} options_head;
+
+static kaon_status table_for(kaon_options_kind kind, const void *options,
+                             const kaon_options_table **table) {
+  *table = kaon_options_table_of(kind);
+  if (*table == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "options: kind %d is not known", (int)kind);
+  if (options == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: the struct is NULL", (*table)->name);
+  return KAON_OK;
+}
+
+static double get(const kaon_field *field, const void *options) {
+  const char *at = (const char *)options + field->offset;
+  switch (field->type) {
+    case KAON_FIELD_UINT64:
+      return (double)*(const uint64_t *)at;
+    case KAON_FIELD_INT64:
+      return (double)*(const int64_t *)at;
+    case KAON_FIELD_DOUBLE:
+      return *(const double *)at;
+    default:
+      return *(const int *)at;
+  }
+}
+
+static void put(const kaon_field *field, void *options, double value) {
+  char *at = (char *)options + field->offset;
+  switch (field->type) {
+    case KAON_FIELD_UINT64:
+      *(uint64_t *)at = (uint64_t)value;
+      break;
+    case KAON_FIELD_INT64:
+      *(int64_t *)at = (int64_t)value;
+      break;
+    case KAON_FIELD_DOUBLE:
+      *(double *)at = value;
+      break;
+    default:
+      *(int *)at = (int)value;
+      break;
+  }
+}
+
+/* "a, b or c" of an enumeration, "low to high" of a number. */
+static void describe_range(const kaon_field *field, char *text, size_t room) {
+  if (field->type != KAON_FIELD_ENUM) {
+    snprintf(text, room, "%.10g to %.10g", field->low, field->high);
+    return;
+  }
+  size_t used = 0;
+  text[0] = '\0';
+  for (const kaon_field_name *n = field->names; n->name != NULL && used < room; n++)
+    used += (size_t)snprintf(text + used, room - used, "%s%s",
+                             n == field->names ? ""
+                             : n[1].name       ? ", "
+                                               : " or ",
+                             n->name);
+}
+
+static int in_range(const kaon_field *field, double value) {
+  if (field->type != KAON_FIELD_ENUM)
+    return isgreaterequal(value, field->low) && islessequal(value, field->high); /* NaN: no trap */
+  for (const kaon_field_name *n = field->names; n->name != NULL; n++)
+    if (n->value == (int)value) return 1;
+  return 0;
+}
+
+static kaon_status check_field(const kaon_options_table *table, const kaon_field *field,
+                               double value) {
+  if (in_range(field, value)) return KAON_OK;
+  char allowed[256];
+  describe_range(field, allowed, sizeof allowed);
+  return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: %s is %.10g, but must be %s", table->name,
+                   field->name, value, allowed);
+}
+
+kaon_status kaon_options_init(kaon_options_kind kind, void *options) {
+  const kaon_options_table *table;
+  KAON_TRY(table_for(kind, options, &table));
+  memset(options, 0, table->size);
+  *(options_head *)options = (options_head){table->size, table->version};
+  for (const kaon_field *field = table->fields; field->name != NULL; field++)
+    put(field, options, field->standard);
+  return KAON_OK;
+}
+
+kaon_status kaon_options_check(kaon_options_kind kind, const void *options) {
+  const kaon_options_table *table;
+  KAON_TRY(table_for(kind, options, &table));
+  const options_head *head = options;
+  if (head->size != table->size || head->version != table->version)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                     "%s options: the struct has size %zu, version %d, but this library has size "
+                     "%zu, version %d; start "
+                     "from its _INIT macro",
+                     table->name, head->size, head->version, table->size, table->version);
+  for (const kaon_field *field = table->fields; field->name != NULL; field++)
+    KAON_TRY(check_field(table, field, get(field, options)));
+  return KAON_OK;
+}
+
+/* Whole numbers beyond 2^53, of which a double does not hold all. 0: not written in digits alone,
+ * or beyond 64 bits. */
+static int parse_digits(const kaon_field *field, const char *text, void *options) {
+  char *end = NULL, *at = (char *)options + field->offset;
+  if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0') return 0;
+  errno = 0;
+  const unsigned long long whole = strtoull(text, &end, 10);
+  if (errno == ERANGE || *end != '\0') return 0;
+  if (field->type == KAON_FIELD_UINT64) *(uint64_t *)at = whole;
+  if (field->type == KAON_FIELD_INT64 && whole <= INT64_MAX) *(int64_t *)at = (int64_t)whole;
+  return field->type == KAON_FIELD_UINT64 || whole <= INT64_MAX;
+}
+
+static kaon_status parse_number(const kaon_options_table *table, const kaon_field *field,
+                                const char *text, void *options) {
+  char *end = NULL;
+  errno = 0;
+  double value = kaon_decimal_strtod(text, &end);
+  int whole = field->type != KAON_FIELD_DOUBLE;
+  if (end == text || *end != '\0' || errno == ERANGE || (whole && value != floor(value)) ||
+      !isfinite(value))
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: %s=%s is not a %snumber", table->name,
+                     field->name, text, whole ? "whole " : "");
+  KAON_TRY(check_field(table, field, value));
+  const int wide = field->type == KAON_FIELD_UINT64 || field->type == KAON_FIELD_INT64;
+  if (wide && parse_digits(field, text, options)) return KAON_OK;
+  if (wide && !(value < 0x1p63))
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                     "%s options: %s=%s is beyond 64 bits; give a smaller number, in digits",
+                     table->name, field->name, text);
+  put(field, options, value);
+  return KAON_OK;
+}
+
+static kaon_status parse_name(const kaon_options_table *table, const kaon_field *field,
+                              const char *text, void *options) {
+  for (const kaon_field_name *n = field->names; n->name != NULL; n++)
+    if (strcmp(n->name, text) == 0) {
+      put(field, options, n->value);
+      return KAON_OK;
+    }
+  char allowed[256];
+  describe_range(field, allowed, sizeof allowed);
+  return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: %s=%s, but must be %s", table->name,
+                   field->name, text, allowed);
+}
+
+static kaon_status parse_pair(const kaon_options_table *table, char *pair, void *options) {
+  char *value = strchr(pair, '=');
+  if (value == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: \"%s\" is not of the form key=value",
+                     table->name, pair);
+  *value++ = '\0';
+  for (const kaon_field *field = table->fields; field->name != NULL; field++)
+    if (strcmp(field->name, pair) == 0)
+      return field->type == KAON_FIELD_ENUM ? parse_name(table, field, value, options)
+                                            : parse_number(table, field, value, options);
+  char known[256] = "";
+  size_t used = 0;
+  for (const kaon_field *field = table->fields; field->name != NULL && used < sizeof known; field++)
+    used +=
+        (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", field->name);
+  return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: no field is called %s; there are %s",
+                   table->name, pair, known);
+}
+
+kaon_status kaon_options_parse(kaon_options_kind kind, void *options, const char *text) {
+  const kaon_options_table *table;
+  KAON_TRY(table_for(kind, options, &table));
+  if (text == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: the text is NULL", table->name);
+  char copy[STRUCT_MAX];
+  memcpy(copy, options, table->size);
+  while (*text != '\0') {
+    size_t skip = strspn(text, ", \t\n");
+    size_t length = strcspn(text += skip, ", \t\n");
+    if (length == 0) break;
+    if (length >= TOKEN_MAX)
+      return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: a word of %zu characters is too long",
+                       table->name, length);
+    char pair[TOKEN_MAX];
+    memcpy(pair, text, length);
+    pair[length] = '\0';
+    KAON_TRY(parse_pair(table, pair, copy));
+    text += length;
+  }
+  memcpy(options, copy, table->size);
+  return KAON_OK;
+}
+
+static void format_value(const kaon_field *field, double value, char *text, size_t room) {
+  if (field->type == KAON_FIELD_ENUM) {
+    snprintf(text, room, "?");
+    for (const kaon_field_name *n = field->names; n->name != NULL; n++)
+      if (n->value == (int)value) snprintf(text, room, "%s", n->name);
+  } else if (field->type != KAON_FIELD_DOUBLE) {
+    snprintf(text, room, "%.0f", value);
+  } else {
+    kaon_decimal_printf(text, room, "%.17g", value);
+    double back = NAN;
+    for (int digits = 1; digits <= 17 && back != value;
+         digits++) { /* the shortest text that reads back equal */
+      kaon_decimal_printf(text, room, "%.*g", digits, value);
+      back = kaon_decimal_strtod(text, NULL);
+    }
+  }
+}
+
+kaon_status kaon_options_print(kaon_options_kind kind, const void *options, char *text, size_t room,
+                               size_t *length) {
+  const kaon_options_table *table;
+  KAON_TRY(table_for(kind, options, &table));
+  size_t used = 0;
+  if (room > 0 && text == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "options print: room for %zu letters, but no text",
+                     room);
+  if (room > 0) text[0] = '\0';
+  for (const kaon_field *field = table->fields; field->name != NULL; field++) {
+    char value[64];
+    format_value(field, get(field, options), value, sizeof value);
+    if (field->type == KAON_FIELD_UINT64)
+      snprintf(value, sizeof value, "%llu",
+               (unsigned long long)*(const uint64_t *)((const char *)options + field->offset));
+    if (field->type == KAON_FIELD_INT64)
+      snprintf(value, sizeof value, "%lld",
+               (long long)*(const int64_t *)((const char *)options + field->offset));
+    size_t left = used < room ? room - used : 0;
+    used += (size_t)snprintf(left ? text + used : NULL, left, "%s%s=%s", used ? ", " : "",
+                             field->name, value);
+  }
+  if (length != NULL) *length = used + 1;
+  return KAON_OK;
+}
+
+const char *kaon_options_help(kaon_options_kind kind, int field) {
+  static _Thread_local char line[512];
+  const kaon_options_table *table = kaon_options_table_of(kind);
+  if (table == NULL || field < 0) return NULL;
+  for (int i = 0; i <= field; i++)
+    if (table->fields[i].name == NULL) return NULL;
+  const kaon_field *f = &table->fields[field];
+  char allowed[256], standard[64];
+  describe_range(f, allowed, sizeof allowed);
+  format_value(f, f->standard, standard, sizeof standard);
+  snprintf(line, sizeof line, "%s (%s) %s: %s", f->name, standard, allowed, f->help);
+  return line;
+}

@@ -1,0 +1,407 @@
+/* options_table.c - the rows. Fields that are pointers (callbacks, preconditioners) have no row:
+ * they have no text form. */
+#include "lib/core/options_table.h"
+
+#include <stdint.h>
+
+#include <kaon/relax.h>
+
+#include "lib/operator/shifts.h"
+
+static const kaon_field_name backends[] = {
+    {"auto", KAON_BACKEND_AUTO}, {"cpu", KAON_BACKEND_CPU}, {"cuda", KAON_BACKEND_CUDA}, {NULL, 0}};
+static const kaon_field_name isas[] = {{"auto", KAON_ISA_AUTO},     {"scalar", KAON_ISA_SCALAR},
+                                       {"x86-64", KAON_ISA_X86_64}, {"avx2", KAON_ISA_AVX2},
+                                       {"avx512", KAON_ISA_AVX512}, {NULL, 0}};
+static const kaon_field_name levels[] = {{"error", KAON_LOG_ERROR},
+                                         {"warning", KAON_LOG_WARNING},
+                                         {"info", KAON_LOG_INFO},
+                                         {"debug", KAON_LOG_DEBUG},
+                                         {NULL, 0}};
+static const kaon_field_name issues[] = {{"auto", KAON_ISSUE_AUTO},
+                                         {"plain", KAON_ISSUE_PLAIN},
+                                         {"replay", KAON_ISSUE_REPLAY},
+                                         {"while", KAON_ISSUE_WHILE},
+                                         {"tail", KAON_ISSUE_TAIL},
+                                         {"cdp", KAON_ISSUE_CDP},
+                                         {"persistent", KAON_ISSUE_PERSISTENT},
+                                         {"separate", KAON_ISSUE_SEPARATE},
+                                         {"library", KAON_ISSUE_LIBRARY},
+                                         {NULL, 0}};
+static const kaon_field_name transports[] = {
+    {"auto", KAON_TRANSPORT_AUTO}, {"peer", KAON_TRANSPORT_PEER}, {"direct", KAON_TRANSPORT_DIRECT},
+    {"nccl", KAON_TRANSPORT_NCCL}, {"host", KAON_TRANSPORT_HOST}, {NULL, 0}};
+static const kaon_field_name overlaps[] = {
+    {"auto", KAON_OVERLAP_AUTO}, {"fused", KAON_OVERLAP_FUSED},     {"staged", KAON_OVERLAP_STAGED},
+    {"none", KAON_OVERLAP_NONE}, {"updates", KAON_OVERLAP_UPDATES}, {NULL, 0}};
+static const kaon_field_name syncs[] = {{"auto", KAON_SYNC_AUTO},
+                                        {"polling", KAON_SYNC_POLLING},
+                                        {"blocking", KAON_SYNC_BLOCKING},
+                                        {NULL, 0}};
+static const kaon_field_name precisions[] = {
+    {"double", KAON_DOUBLE}, {"single", KAON_SINGLE}, {"half", KAON_HALF}, {NULL, 0}};
+static const kaon_field_name reconstructs[] = {
+    {"18", KAON_RECONSTRUCT_18}, {"12", KAON_RECONSTRUCT_12}, {"8", KAON_RECONSTRUCT_8}, {NULL, 0}};
+static const kaon_field_name forms[] = {{"symmetric", KAON_EVEN_ODD_SYMMETRIC},
+                                        {"asymmetric", KAON_EVEN_ODD_ASYMMETRIC},
+                                        {"none", KAON_EVEN_ODD_NONE},
+                                        {NULL, 0}};
+static const kaon_field_name phases[] = {
+    {"milc", KAON_PHASES_MILC}, {"chroma", KAON_PHASES_CHROMA}, {NULL, 0}};
+static const kaon_field_name parities[] = {{"even", KAON_EVEN}, {"odd", KAON_ODD}, {NULL, 0}};
+static const kaon_field_name methods[] = {{"cg", KAON_CG},
+                                          {"cgnr", KAON_CGNR},
+                                          {"cgne", KAON_CGNE},
+                                          {"bicgstab", KAON_BICGSTAB},
+                                          {"mr", KAON_MR},
+                                          {"gcr", KAON_GCR},
+                                          {"blockcg", KAON_BLOCKCG},
+                                          {"blockcgnr", KAON_BLOCKCGNR},
+                                          {"pipecg", KAON_PIPECG},
+                                          {"pipecgnr", KAON_PIPECGNR},
+                                          {"pipebicgstab", KAON_PIPEBICGSTAB},
+                                          {"bicg", KAON_BICG},
+                                          {"rbicgstab", KAON_RBICGSTAB},
+                                          {"groppcg", KAON_GROPPCG},
+                                          {"chrongear", KAON_CHRONGEAR},
+                                          {"jacobi", KAON_JACOBI},
+                                          {"gs", KAON_GS},
+                                          {"sor", KAON_SOR},
+                                          {"two-stage", KAON_TWO_STAGE},
+                                          {"async", KAON_ASYNC},
+                                          {"richardson", KAON_RICHARDSON},
+                                          {NULL, 0}};
+static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
+                                        {"reduced", KAON_STOP_REDUCED},
+                                        {"normal", KAON_STOP_NORMAL},
+                                        {NULL, 0}};
+static const kaon_field_name schwarz_kinds[] = {{"additive", KAON_SCHWARZ_ADDITIVE},
+                                                {"multiplicative", KAON_SCHWARZ_MULTIPLICATIVE},
+                                                {"asynchronous", KAON_SCHWARZ_ASYNCHRONOUS},
+                                                {NULL, 0}};
+static const kaon_field_name refinements[] = {
+    {"reliable", KAON_REFINE_RELIABLE}, {"restart", KAON_REFINE_RESTART}, {NULL, 0}};
+
+static const kaon_field_name orderings[] = {
+    {"none", KAON_ORDERING_NONE}, {"rcm", KAON_ORDERING_RCM}, {NULL, 0}};
+static const kaon_field_name partitions[] = {{"given", KAON_PARTITION_GIVEN},
+                                             {"metis", KAON_PARTITION_METIS},
+                                             {"auto", KAON_PARTITION_AUTO},
+                                             {NULL, 0}};
+static const kaon_field_name matrix_formats[] = {{"auto", KAON_STORE_AUTO},
+                                                 {"csr", KAON_STORE_CSR},
+                                                 {"ell", KAON_STORE_ELL},
+                                                 {"sell", KAON_STORE_SELL},
+                                                 {NULL, 0}};
+
+static const kaon_field_name precond_kinds[] = {{"block-jacobi", KAON_PRECOND_BLOCK_JACOBI},
+                                                {"dic", KAON_PRECOND_DIC},
+                                                {"dilu", KAON_PRECOND_DILU},
+                                                {"ssor", KAON_PRECOND_SSOR},
+                                                {"gs", KAON_PRECOND_GS},
+                                                {"ic0", KAON_PRECOND_IC0},
+                                                {"ilu0", KAON_PRECOND_ILU0},
+                                                {"ainv", KAON_PRECOND_AINV},
+                                                {"fsai", KAON_PRECOND_FSAI},
+                                                {NULL, 0}};
+static const kaon_field_name precond_orders[] = {
+    {"natural", KAON_PRECOND_NATURAL}, {"colour", KAON_PRECOND_COLOUR}, {NULL, 0}};
+
+static const kaon_field_name relax_drivers[] = {
+    {"launch", KAON_RELAX_LAUNCH}, {"free", KAON_RELAX_FREE}, {NULL, 0}};
+static const kaon_field_name relax_exchanges[] = {{"auto", KAON_EXCHANGE_AUTO},
+                                                  {"amc", KAON_EXCHANGE_AMC},
+                                                  {"dc", KAON_EXCHANGE_DC},
+                                                  {"dk", KAON_EXCHANGE_DK},
+                                                  {"push", KAON_EXCHANGE_PUSH},
+                                                  {"sync", KAON_EXCHANGE_SYNC},
+                                                  {NULL, 0}};
+static const kaon_field_name fault_kinds[] = {
+    {"rows", KAON_FAULT_ROWS}, {"block", KAON_FAULT_BLOCK}, {"rank", KAON_FAULT_RANK}, {NULL, 0}};
+static const kaon_field_name kaczmarz_kinds[] = {{"sweep", KAON_KACZMARZ_SWEEP},
+                                                 {"double", KAON_KACZMARZ_DOUBLE},
+                                                 {"carp", KAON_KACZMARZ_CARP},
+                                                 {"cimmino", KAON_KACZMARZ_CIMMINO},
+                                                 {NULL, 0}};
+static const kaon_field_name carp_rows[] = {
+    {"near", KAON_CARP_NEAR}, {"consecutive", KAON_CARP_CONSECUTIVE}, {NULL, 0}};
+static const kaon_field_name sweep_orders[] = {
+    {"rows", KAON_SWEEP_ROWS},         {"permutation", KAON_SWEEP_PERMUTATION},
+    {"random", KAON_SWEEP_RANDOM},     {"colours", KAON_SWEEP_COLOURS},
+    {"groups", KAON_SWEEP_GROUPS},     {"strides", KAON_SWEEP_STRIDES},
+    {"sections", KAON_SWEEP_SECTIONS}, {NULL, 0}};
+
+/* One row: F(struct, field, type, default, low, high, help); enumerations E(struct, field, default,
+ * names, help). */
+#define F(s, field, type, standard, low, high, help) \
+  { #field, type, offsetof(s, field), standard, low, high, NULL, help }
+#define E(s, field, standard, names, help) \
+  { #field, KAON_FIELD_ENUM, offsetof(s, field), standard, 0, 0, names, help }
+#define END \
+  { NULL, KAON_FIELD_INT, 0, 0, 0, 0, NULL, NULL }
+
+#define S kaon_context_options
+static const kaon_field context_fields[] = {
+    E(S, backend, KAON_BACKEND_AUTO, backends, "where kernels run"),
+    E(S, isa, KAON_ISA_AUTO, isas, "CPU instruction set"),
+    F(S, threads, KAON_FIELD_INT, 0, 0, 4096,
+      "CPU threads; 0: OMP_NUM_THREADS, else every processor"),
+    F(S, check, KAON_FIELD_INT, 0, 0, 1, "1: guard pages, poisoned memory, slow"),
+    E(S, log_level, KAON_LOG_WARNING, levels, "most detailed level that reaches the log callback"),
+    F(S, memory_limit, KAON_FIELD_INT64, 0, 0, 1e18, "bytes that the pool may hold; 0: no limit"),
+    E(S, issue, KAON_ISSUE_AUTO, issues, "how solvers issue steps on a device"),
+    F(S, reduce_delay, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
+      "seconds that a sum over ranks takes at least"),
+    E(S, transport, KAON_TRANSPORT_AUTO, transports,
+      "how devices of several ranks exchange messages"),
+    E(S, overlap, KAON_OVERLAP_AUTO, overlaps, "how messages between ranks are hidden"),
+    F(S, patience, KAON_FIELD_DOUBLE, 120.0, 0.01, 1e6,
+      "seconds that a device waits for another rank's"),
+    E(S, sync, KAON_SYNC_AUTO, syncs, "how the host waits for its device"),
+    END};
+#undef S
+
+#define S kaon_dirac_options
+static const kaon_field dirac_fields[] = {
+    F(S, kappa, KAON_FIELD_DOUBLE, 0.125, 1e-6, 10.0, "hopping parameter, 1 / (2 mass + 8)"),
+    F(S, csw, KAON_FIELD_DOUBLE, 0.0, -100.0, 100.0, "clover coefficient; 0: Wilson"),
+    F(S, anisotropy, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1e3, "factor nu / xi_0 on the spatial hops"),
+    E(S, precision, KAON_DOUBLE, precisions, "of vectors and links"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
+    END};
+#undef S
+
+#define S kaon_even_odd_options
+static const kaon_field even_odd_fields[] = {
+    E(S, form, KAON_EVEN_ODD_SYMMETRIC, forms, "form of the Schur complement"),
+    E(S, parity, KAON_EVEN, parities, "sites that are kept"),
+    F(S, temporal_gauge, KAON_FIELD_INT, 0, 0, 1,
+      "1: t links are the identity on all slices but one"),
+    END};
+#undef S
+
+#define S kaon_solver_options
+static const kaon_field solver_fields[] = {
+    E(S, method, KAON_CGNR, methods, "iteration"),
+    F(S, tol, KAON_FIELD_DOUBLE, 1e-10, 0.0, 1.0,
+      "relative residual to reach; 0: run max_iterations steps unchecked"),
+    F(S, max_iterations, KAON_FIELD_INT, 10000, 0, 2147483647.0, "steps a column"),
+    E(S, stop, KAON_STOP_FULL, stops, "which residual tol is for"),
+    E(S, sloppy, KAON_DOUBLE, precisions, "precision of the inner process"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs,
+      "reals stored a link of the inner process"),
+    E(S, refinement, KAON_REFINE_RELIABLE, refinements, "how inner and outer precision are joined"),
+    F(S, delta, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
+      "residual replacement after this drop; 0: by rule, then adaptive"),
+    F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+    F(S, subspace, KAON_FIELD_INT, 16, 1, 32, "GCR: directions kept"),
+    F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "MR, RICHARDSON: step factor omega"),
+    F(S, deflation, KAON_FIELD_INT, -1, -1, 24,
+      "CG, CGNR: pairs kept against rounding near criticality; -1: by rule, 0: none"),
+    F(S, as_printed, KAON_FIELD_INT, 0, 0, 1, "RBICGSTAB: 1: rho as the paper prints it"),
+    F(S, deflation_limit, KAON_FIELD_DOUBLE, 2147483648.0, 0.0, 1e18,
+      "CG, CGNR: bytes that deflation by rule may take on any rank"),
+    END};
+#undef S
+
+#define S kaon_heatbath_options
+static const kaon_field heatbath_fields[] = {
+    F(S, beta, KAON_FIELD_DOUBLE, 6.0, 0.0, 1e4, "Wilson gauge action coupling 6 / g^2"),
+    F(S, overrelaxation, KAON_FIELD_INT, 4, 0, 1000,
+      "over-relaxation sweeps before each heatbath sweep"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "random numbers"),
+    F(S, sweep, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19, "number of the first sweep"), END};
+#undef S
+
+#define S kaon_schwarz_options
+#define BLOCK(mu, letter)                                                                 \
+  {                                                                                       \
+    "block_" #letter, KAON_FIELD_INT, offsetof(S, block[mu]), 0, 0, 2147483647.0, NULL,   \
+        "extent of the blocks in " #letter                                                \
+        ", even, or, of a matrix, x: rows of a block; 0: the rank's part, or all of them" \
+  }
+static const kaon_field schwarz_fields[] = {
+    E(S, kind, KAON_SCHWARZ_ADDITIVE, schwarz_kinds,
+      "all blocks at once, in red-black order, or without waiting for each other"),
+    BLOCK(0, x),
+    BLOCK(1, y),
+    BLOCK(2, z),
+    BLOCK(3, t),
+    F(S, steps, KAON_FIELD_INT, 0, 0, 1000, "MR steps in a block; 0: additive 10, others 4"),
+    F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "over all blocks; 0: additive 1, others 5"),
+    F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.99, "factor of the MR step lengths"),
+    E(S, precision, KAON_HALF, precisions, "of all vectors in it"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
+    F(S, groups, KAON_FIELD_INT, 0, 0, 64, "asynchronous: turns of a rank's blocks; 0: by rule"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "and of their order"),
+    F(S, lag, KAON_FIELD_INT, 2, 0, 1000, "cycles that a block may be ahead of its neighbours"),
+    END};
+#undef BLOCK
+#undef S
+
+#define S kaon_matrix_options
+static const kaon_field matrix_fields[] = {
+    E(S, ordering, KAON_ORDERING_NONE, orderings, "order in which rows are kept"),
+    F(S, window, KAON_FIELD_INT, 0, 0, 2147483647.0,
+      "rows that may change places to be sorted by length; 0: by rule, 1: none"),
+    F(S, refuse_duplicates, KAON_FIELD_INT, 0, 0, 1,
+      "1: entries that stand in one place are refused, else they are added"),
+    E(S, partition, KAON_PARTITION_GIVEN, partitions, "which rank keeps which rows"), END};
+#undef S
+
+#define S kaon_matrix_operator_options
+static const kaon_field matrix_operator_fields[] = {
+    E(S, precision, KAON_DOUBLE, precisions, "of vectors and values; half: of the values alone"),
+    E(S, format, KAON_STORE_AUTO, matrix_formats, "how rows are stored for products"), END};
+#undef S
+
+#define S kaon_precond_options
+static const kaon_field precond_fields[] = {
+    E(S, kind, KAON_PRECOND_IC0, precond_kinds, "what is made of the entries"),
+    E(S, order, KAON_PRECOND_NATURAL, precond_orders, "of the rows in a factorisation"),
+    E(S, precision, KAON_DOUBLE, precisions, "of vectors; half: of the values alone"),
+    F(S, sweeps, KAON_FIELD_INT, 0, 0, 100, "Jacobi sweeps a triangle; 0: solved level by level"),
+    F(S, omega, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.999, "SSOR: relaxation factor"),
+    F(S, block, KAON_FIELD_INT, 4, 1, 32, "block Jacobi: rows of a block"),
+    F(S, drop, KAON_FIELD_DOUBLE, 0.1, 0.0, 1e3, "AINV: smaller entries are left out"),
+    F(S, fill, KAON_FIELD_INT, 0, 0, 2147483647.0, "AINV: entries a direction; 0: no limit"),
+    F(S, shift, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e6, "the diagonal counts 1 + shift times"),
+    F(S, tries, KAON_FIELD_INT, 0, 0, 60, "doubled shifts after a breakdown"),
+    F(S, power, KAON_FIELD_INT, 1, 1, 8, "FSAI: of A, whose lower triangle's pattern is taken"),
+    END};
+#undef S
+
+#define S kaon_shell_options
+static const kaon_field shell_fields[] = {
+    E(S, precision, KAON_DOUBLE, precisions, "of the vectors that the function is handed"),
+    F(S, any_precision, KAON_FIELD_INT, 0, 0, 1, "1: the function takes double and single"),
+    F(S, flops, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"),
+    F(S, bytes, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"), END};
+#undef S
+
+#define S kaon_chebyshev_options
+static const kaon_field chebyshev_fields[] = {
+    F(S, degree, KAON_FIELD_INT, 4, 1, 64, "products with A in an application"),
+    F(S, scaled, KAON_FIELD_INT, 1, 0, 1, "1: of D^-1 A, D the diagonal; 0: of A"),
+    F(S, low, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "lower end of the interval of eigenvalues"),
+    F(S, high, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "upper end; 0: both are estimated"),
+    F(S, steps, KAON_FIELD_INT, 16, 2, 64, "of the estimate"),
+    F(S, safety, KAON_FIELD_DOUBLE, 1.1, 1.0, 10.0, "high over the largest eigenvalue estimated"),
+    F(S, ratio, KAON_FIELD_DOUBLE, 30.0, 1.1, 1e6, "high over low, at most"),
+    END};
+#undef S
+
+#define S kaon_multishift_options
+static const kaon_field multishift_fields[] = {
+    F(S, tol, KAON_FIELD_DOUBLE, 1e-10, 1e-300, 1.0, "relative residual of every shift"),
+    F(S, max_iterations, KAON_FIELD_INT, 10000, 1, 2147483647.0, "of the one process"),
+    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol"),
+    F(S, normal, KAON_FIELD_INT, 0, 0, 1, "1: A^dag A in A's place"),
+    F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals a link of the sloppy operators"),
+    END};
+#undef S
+
+#define S kaon_relax_options
+static const kaon_field relax_fields[] = {
+    F(S, omega, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.999, "factor of updates: SOR, and within blocks"),
+    F(S, tau, KAON_FIELD_DOUBLE, 1.0, 0.0, 1e3, "damping; 0: by the eigenvalues of D^-1 A"),
+    F(S, by_colour, KAON_FIELD_INT, 0, 0, 1, "1: rows by colours"),
+    F(S, block, KAON_FIELD_INT, 448, 1, KAON_ROW_BLOCK, "rows of a block"),
+    F(S, local_sweeps, KAON_FIELD_INT, 5, 1, 1000, "Jacobi sweeps in a block an iteration"),
+    E(S, driver, KAON_RELAX_LAUNCH, relax_drivers, "how asynchronous blocks come to work"),
+    F(S, lag, KAON_FIELD_INT, 2, 0, 1000000, "iterations that a free block may be ahead"),
+    F(S, stride, KAON_FIELD_INT, 128, 1, 255, "free iterations between two residuals at most"),
+    F(S, together, KAON_FIELD_INT, 0, 0, 2147483647.0,
+      "CPU: blocks that read before one of them writes; 0: one"),
+    F(S, seed, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19,
+      "CPU: of the order of blocks; 0: as they stand"),
+    E(S, exchange, KAON_EXCHANGE_AUTO, relax_exchanges, "how other ranks' rows arrive"),
+    F(S, rank_lag, KAON_FIELD_INT, -1, -1, 1000000,
+      "iterations that a block may be ahead of other ranks'; -1: no bound"),
+    END};
+#undef S
+
+#define S kaon_fault_options
+static const kaon_field fault_fields[] = {
+    E(S, kind, KAON_FAULT_ROWS, fault_kinds, "which rows are frozen"),
+    F(S, share, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0, "of the rows"),
+    F(S, rank, KAON_FIELD_INT, 0, 0, 2147483647.0, "kind rank: whose rows"),
+    F(S, begin, KAON_FIELD_INT, 10, 0, 2147483647.0, "iterations before they are frozen"),
+    F(S, recovery, KAON_FIELD_INT, 0, 0, 2147483647.0,
+      "iterations until they are given back; 0: never, but by repair"),
+    F(S, flip_rate, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0, "bits that flip, of a row in an iteration"),
+    F(S, flip_begin, KAON_FIELD_INT, 0, 0, 2147483647.0, "iteration from which on bits flip"),
+    F(S, flip_end, KAON_FIELD_INT, 0, 0, 2147483647.0, "and until which; 0: always"),
+    F(S, repair, KAON_FIELD_INT, 1, 0, 1, "1: what the monitor finds is repaired"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "of all of it"),
+    END};
+#undef S
+
+#define S kaon_kaczmarz_options
+static const kaon_field kaczmarz_fields[] = {
+    E(S, kind, KAON_KACZMARZ_DOUBLE, kaczmarz_kinds, "what a sweep is"),
+    E(S, order, KAON_SWEEP_ROWS, sweep_orders, "of the rows in a sweep"),
+    F(S, lambda, KAON_FIELD_DOUBLE, 0.0, 0.0, 1000.0, "relaxation of the projections; 0: by rule"),
+    F(S, blocks, KAON_FIELD_INT, 0, 0, 2147483647.0, "CARP: blocks of rows; 0: of 128 rows each"),
+    F(S, colour, KAON_FIELD_INT, 0, 0, 1, "CARP: 1: rows of a block by colour"),
+    F(S, groups, KAON_FIELD_INT, 0, 0, 1073741823.0, "GROUPS: groups a class; 0: all there can be"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "RANDOM: of the permutation"),
+    F(S, dimensions, KAON_FIELD_INT, 0, 0, 3, "SECTIONS: of the coordinates"),
+    E(S, block_rows, KAON_CARP_NEAR, carp_rows, "CARP: which rows a block has"),
+    END};
+#undef S
+
+#define S kaon_staggered_options
+static const kaon_field staggered_fields[] = {
+    F(S, mass, KAON_FIELD_DOUBLE, 0.1, -1e3, 1e3, "quark mass: M = 2 mass + D"),
+    E(S, phases, KAON_PHASES_MILC, phases, "convention of the signs eta_mu(x)"),
+    F(S, naik, KAON_FIELD_DOUBLE, 0.0, -1e3, 1e3,
+      "coefficient of the long links; 0: as found, negative"),
+    F(S, naik_epsilon, KAON_FIELD_DOUBLE, 0.0, -10.0, 10.0, "long links count 1 + this times"),
+    E(S, precision, KAON_DOUBLE, precisions, "of vectors and links"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a (long) link"),
+    END};
+#undef S
+
+static const kaon_field_name fatten_actions[] = {
+    {"asqtad", KAON_FATTEN_ASQTAD}, {"hisq", KAON_FATTEN_HISQ}, {NULL, 0}};
+#define S kaon_fatten_options
+static const kaon_field fatten_fields[] = {
+    E(S, action, KAON_FATTEN_ASQTAD, fatten_actions, "whose fat and long links"),
+    F(S, u0, KAON_FIELD_DOUBLE, 1.0, 0, 10.0,
+      "asqtad: tadpole factor; 0: the fourth root of the mean plaquette"),
+    F(S, naik_epsilon, KAON_FIELD_DOUBLE, 0.0, -10.0, 10.0,
+      "fat links count the link itself this / 8 more"),
+    F(S, svd_relative, KAON_FIELD_DOUBLE, 1e-8, 0, 1,
+      "hisq: singular values where eigenvalues are off by more"),
+    F(S, svd_absolute, KAON_FIELD_DOUBLE, 1e-8, 0, 1e3,
+      "hisq: singular values where |det|^2 is smaller"),
+    END};
+#undef S
+
+const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
+  static const kaon_options_table tables[] = {
+      [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
+      [KAON_OPTIONS_DIRAC] = {"dirac", sizeof(kaon_dirac_options), 1, dirac_fields},
+      [KAON_OPTIONS_EVEN_ODD] = {"even-odd", sizeof(kaon_even_odd_options), 1, even_odd_fields},
+      [KAON_OPTIONS_SOLVER] = {"solver", sizeof(kaon_solver_options), 1, solver_fields},
+      [KAON_OPTIONS_HEATBATH] = {"heatbath", sizeof(kaon_heatbath_options), 1, heatbath_fields},
+      [KAON_OPTIONS_SCHWARZ] = {"schwarz", sizeof(kaon_schwarz_options), 1, schwarz_fields},
+      [KAON_OPTIONS_MATRIX] = {"matrix", sizeof(kaon_matrix_options), 1, matrix_fields},
+      [KAON_OPTIONS_MATRIX_OPERATOR] = {"matrix operator", sizeof(kaon_matrix_operator_options), 1,
+                                        matrix_operator_fields},
+      [KAON_OPTIONS_SHELL] = {"shell", sizeof(kaon_shell_options), 1, shell_fields},
+      [KAON_OPTIONS_PRECOND] = {"preconditioner", sizeof(kaon_precond_options), 1, precond_fields},
+      [KAON_OPTIONS_RELAX] = {"relaxation", sizeof(kaon_relax_options), 1, relax_fields},
+      [KAON_OPTIONS_FAULTS] = {"faults", sizeof(kaon_fault_options), 1, fault_fields},
+      [KAON_OPTIONS_CHEBYSHEV] = {"chebyshev", sizeof(kaon_chebyshev_options), 1, chebyshev_fields},
+      [KAON_OPTIONS_MULTISHIFT] = {"multishift", sizeof(kaon_multishift_options), 1,
+                                   multishift_fields},
+      [KAON_OPTIONS_KACZMARZ] = {"kaczmarz", sizeof(kaon_kaczmarz_options), 1, kaczmarz_fields},
+      [KAON_OPTIONS_STAGGERED] = {"staggered", sizeof(kaon_staggered_options), 1, staggered_fields},
+      [KAON_OPTIONS_FATTEN] = {"fatten", sizeof(kaon_fatten_options), 1, fatten_fields},
+  };
+  if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
+  return &tables[kind];
+}

@@ -1,0 +1,43 @@
+/* delay.c - delays that the queue's work may hide: a stream forks off the context's, lets the time
+ * pass, and is joined again. Events alone, so the two can be recorded as they are. */
+#include "lib/cuda/queue/delay.h"
+
+#include "lib/cuda/device.h"
+
+kaon_status kaon_cuda_delay_open(kaon_context *ctx) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  int least = 0, greatest = 0;
+  if (!(ctx->options.reduce_delay > 0)) return KAON_OK;
+  KAON_TRY(kaon_cuda_check(ctx, cudaDeviceGetStreamPriorityRange(&least, &greatest),
+                           "asking for priorities"));
+  KAON_TRY(kaon_cuda_check(ctx,
+                           cudaStreamCreateWithPriority(&machine->aside, cudaStreamNonBlocking,
+                                                        greatest), /* its block goes first */
+                           "a stream for delays"));
+  KAON_TRY(kaon_cuda_check(ctx, cudaEventCreateWithFlags(&machine->fork, cudaEventDisableTiming),
+                           "an event"));
+  return kaon_cuda_check(ctx, cudaEventCreateWithFlags(&machine->join, cudaEventDisableTiming),
+                         "an event");
+}
+
+void kaon_cuda_delay_close(kaon_cuda_machine *machine) {
+  if (machine->fork != NULL) cudaEventDestroy(machine->fork);
+  if (machine->join != NULL) cudaEventDestroy(machine->join);
+  if (machine->aside != NULL) cudaStreamDestroy(machine->aside);
+}
+
+kaon_status kaon_cuda_delay_start(kaon_context *ctx, double seconds) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  KAON_TRY(
+      kaon_cuda_check(ctx, cudaEventRecord(machine->fork, machine->stream), "a delay's start"));
+  KAON_TRY(kaon_cuda_check(ctx, cudaStreamWaitEvent(machine->aside, machine->fork, 0),
+                           "a delay's start"));
+  KAON_TRY(kaon_cuda_check(ctx, kaon_delay_launch(machine->aside, seconds), "a delay"));
+  return kaon_cuda_check(ctx, cudaEventRecord(machine->join, machine->aside), "a delay's end");
+}
+
+kaon_status kaon_cuda_delay_finish(kaon_context *ctx) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  return kaon_cuda_check(ctx, cudaStreamWaitEvent(machine->stream, machine->join, 0),
+                         "a delay's end");
+}

@@ -1,0 +1,48 @@
+/* tail.cu - what follows a recorded block of steps, or a service, where each launches the next one
+ * itself (KAON_ISSUE_TAIL): the last kernel of either graph queues one of the two behind its own.
+ * Compiled as relocatable device code and linked by itself (CMakeLists.txt), for the device's part
+ * of the runtime. */
+#include "lib/cuda/queue/loop.h"
+#include "lib/math/steps/stopping.h"
+
+enum { WARP = 32 };
+
+static __device__ __forceinline__ int warp_count(int x) {
+#pragma unroll
+  for (int step = WARP / 2; step > 0; step /= 2) x += __shfl_down_sync(0xffffffffu, x, step);
+  return x;
+}
+
+#if CUDART_VERSION >= 12040
+/* One warp. */
+static __global__ void tail_kernel(kaon_loop_control *control, const kaon_column_state *state,
+                                   int columns, kaon_loop_stage stage) {
+  int stepping = 0, waiting = 0;
+  for (int k = threadIdx.x; k < columns; k += WARP) {
+    const int gate = state[k].gate;
+    stepping += (gate & KAON_GATE_STEP) != 0;
+    waiting += (gate & KAON_GATE_SERVICE) != 0;
+  }
+  stepping = warp_count(stepping);
+  waiting = warp_count(waiting);
+  if (threadIdx.x != 0) return;
+  if (stage == KAON_LOOP_STEPPED) {
+    control->blocks++;
+    if (kaon_serve_now(stepping, waiting, &control->patience)) {
+      cudaGraphLaunch(control->service, cudaStreamGraphTailLaunch);
+      return;
+    }
+  }
+  if (stepping + waiting > 0 && control->blocks < control->limit)
+    cudaGraphLaunch(control->steps, cudaStreamGraphTailLaunch);
+}
+#endif
+
+extern "C" void kaon_cuda_loop_tail(kaon_loop_control *control, const kaon_column_state *state,
+                                    int columns, kaon_loop_stage stage, cudaStream_t stream) {
+#if CUDART_VERSION >= 12040
+  tail_kernel<<<1, WARP, 0, stream>>>(control, state, columns, stage);
+#else
+  (void)control, (void)state, (void)columns, (void)stage, (void)stream;
+#endif
+}

@@ -1,0 +1,109 @@
+/* rank_sums.cu - sums over ranks of scalars that stand in column states: by mail, where kernels
+ * store into the other ranks' memory, or packed into a message that something else carries. A block
+ * a column; sums are added in the order of the ranks, so all ranks have the same bits. */
+#include "lib/cuda/ranks/rank_sums.h"
+
+#include "lib/cuda/queue/dependent.h"
+#include "lib/cuda/ranks/mail.h"
+#include "lib/cuda/reduction/reduce.h"
+
+enum { THREADS = 128 };
+
+typedef struct mail_call {
+  kaon_sum_call sum;
+  kaon_mailbox box;
+  int parts;
+} mail_call;
+
+typedef struct take_call {
+  kaon_sum_call sum;
+  const double *messages;
+  int ranks;
+} take_call;
+
+/* ---- what both ways share ---- */
+
+/* Adds part[rank][2 n] of a column in the order of the ranks, into its slots; then the recurrence.
+ * All threads of the block; part is complete for all of them. */
+static __device__ __forceinline__ void conclude(const kaon_sum_call &c, int column,
+                                                const double *part, int ranks, int64_t stride) {
+  const int values = 2 * c.n;
+  if (c.state == NULL) return;
+  kaon_column_state *state = &c.state[column];
+  if ((state->gate & c.gate) == 0) return; /* one word: the same in all threads */
+  for (int v = threadIdx.x; v < values; v += THREADS) {
+    double x = part[v];
+    for (int r = 1; r < ranks; r++) x += part[r * stride + v];
+    state->slot[c.slot[v / 2]][v % 2] = x;
+  }
+  if (c.then == 0) return;
+  __syncthreads(); /* the gate, too, has been read by all */
+  if (threadIdx.x == 0) recurrence_run(c.then, state);
+}
+
+static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_constant__ mail_call a) {
+  extern __shared__ double part[]; /* [rank][2 n] */
+  kaon_wait_for_previous();
+  const uint32_t mark = mail_mark(*(volatile uint32_t *)a.box.turn);
+  const int column = (int)blockIdx.x, values = 2 * a.sum.n, items = values * a.box.ranks;
+  if (a.parts & KAON_SUM_SEND)
+    for (int i = threadIdx.x; i < items; i += THREADS) {
+      const int to = i / values, v = i % values;
+      mail_write(mail_at(a.box.words[to], a.box.ranks, mark, a.box.rank, column * values + v), mark,
+                 a.sum.state[column].slot[a.sum.slot[v / 2]][v % 2]);
+    }
+  if (!(a.parts & KAON_SUM_TAKE)) return;
+  if (a.sum.state != NULL) state_prefetch(&a.sum.state[column]);
+  for (int i = threadIdx.x; i < items; i += THREADS) {
+    const int from = i / values, v = i % values;
+    part[i] = mail_wait(
+        a.box, mail_at(a.box.words[a.box.rank], a.box.ranks, mark, from, column * values + v), from,
+        mark);
+  }
+  __syncthreads();
+  if (blockIdx.x == 0) mail_sweep(a.box, mark, (int)gridDim.x * values);
+  /* every block has read the turn before its ticket */
+  if (threadIdx.x == 0 &&
+      (gridDim.x == 1 || atomicInc(a.box.ticket, gridDim.x - 1) == gridDim.x - 1))
+    *(volatile uint32_t *)a.box.turn = mark;
+  conclude(a.sum, column, part, a.box.ranks, values);
+}
+
+extern "C" void kaon_rank_sums_mail(const kaon_launch *launch, const kaon_sum_call *call,
+                                    const kaon_mailbox *box, int parts) {
+  mail_call a;
+  a.sum = *call;
+  a.box = *box;
+  a.parts = parts;
+  kaon_cuda_launch(launch, mail_kernel, (unsigned)call->columns, THREADS, a,
+                   (unsigned)(sizeof(double) * 2 * (size_t)call->n * (size_t)box->ranks));
+}
+
+/* ---- messages ---- */
+
+static __global__ void __launch_bounds__(THREADS)
+    pack_kernel(const __grid_constant__ kaon_sum_call c, double *message) {
+  const int column = (int)blockIdx.x, values = 2 * c.n;
+  for (int v = threadIdx.x; v < values; v += THREADS)
+    message[(int64_t)column * values + v] = c.state[column].slot[c.slot[v / 2]][v % 2];
+}
+
+extern "C" void kaon_rank_sums_pack(const kaon_launch *launch, const kaon_sum_call *call,
+                                    double *message) {
+  pack_kernel<<<(unsigned)call->columns, THREADS, 0, (cudaStream_t)launch->queue>>>(*call, message);
+}
+
+static __global__ void __launch_bounds__(THREADS) take_kernel(const __grid_constant__ take_call a) {
+  const int column = (int)blockIdx.x, values = 2 * a.sum.n;
+  conclude(a.sum, column, a.messages + (int64_t)column * values, a.ranks,
+           (int64_t)a.sum.columns * values);
+}
+
+extern "C" void kaon_rank_sums_take(const kaon_launch *launch, const kaon_sum_call *call,
+                                    const double *messages, int ranks) {
+  take_call a;
+  a.sum = *call;
+  a.messages = messages;
+  a.ranks = ranks;
+  take_kernel<<<(unsigned)call->columns, THREADS, 0, (cudaStream_t)launch->queue>>>(a);
+}

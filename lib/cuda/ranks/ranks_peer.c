@@ -1,0 +1,452 @@
+/* ranks_peer.c - PEER: the ranks of one node write into each other's device memory. A rank hands
+ * out its memory as an IPC handle, which the others map (CUDA Programming Guide, "Interprocess
+ * Communication"; handles name whole allocations, of 2 MB at least, so each is one of its own).
+ * Which device a rank has does not matter, and several may have the same one.
+ *
+ * An exchange's memory, by rank alike:
+ *   0     turn        128   tickets        256   arrived        512   messages, two halves
+ * A context's mailbox (lib/cuda/ranks/rank_sums.h):
+ *   0     turn        128   ticket         256   trial and farewell, a word a rank
+ *   512   a kaon_mailbox, for kernels                                                  1024  mail
+ *
+ * Nobody writes into an exchange's memory once this rank has received the last message; but others
+ * may still have it mapped when this rank is done with it. So it is kept until the next time that
+ * all ranks share memory, before which they have let go of it, or until the context ends: then a
+ * rank waits for the others' farewell, though not for long: one that failed sends none, and what it
+ * may have mapped is left to the process's end. The mailbox, into which farewells are written, is
+ * mapped by others until after their own; so it is never freed, but kept for a later context of
+ * this process, which all ranks make when they have ended this one. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/cuda/ranks/ranks.h"
+#include "lib/grid/overlap.h"
+
+enum {
+  WHOLE = 2 << 20,
+  TICKETS = 128,
+  ARRIVED = 256,
+  MESSAGES = 512,
+  WORDS = 256,
+  BOX = 512,
+  MAIL = 1024,
+  LINE = 256,
+  TRIAL = 0x6b61,    /* + rank */
+  FAREWELL = 0x6f6e, /* + rank */
+  FAREWELL_MILLISECONDS = 2000
+};
+
+struct kaon_spare {
+  kaon_spare *next;
+  void *memory;
+  size_t bytes;
+  int device;
+};
+
+/* Mailboxes of contexts that have ended. */
+static _Atomic(kaon_spare *) mailboxes;
+
+/* ---- memory that ranks share ---- */
+
+static void *take_spare(kaon_cuda_ranks *r, size_t bytes) {
+  for (kaon_spare **at = &r->spares; *at != NULL; at = &(*at)->next) {
+    kaon_spare *found = *at;
+    if (found->bytes != bytes) continue;
+    void *memory = found->memory;
+    *at = found->next;
+    free(found);
+    return memory;
+  }
+  return NULL;
+}
+
+static void keep_spare(kaon_context *ctx, void *memory, size_t bytes) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  kaon_spare *kept = malloc(sizeof *kept);
+  if (memory == NULL || kept == NULL) {
+    free(kept);
+    kaon_cuda_give_back(ctx, memory, bytes);
+    return;
+  }
+  *kept = (kaon_spare){.next = r->spares, .memory = memory, .bytes = bytes};
+  r->spares = kept;
+}
+
+static void free_spares(kaon_context *ctx) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  while (r->spares != NULL) {
+    kaon_spare *gone = r->spares;
+    r->spares = gone->next;
+    kaon_cuda_give_back(ctx, gone->memory, gone->bytes);
+    free(gone);
+  }
+}
+
+static void put_mailbox(kaon_spare *kept) {
+  kept->next = atomic_load(&mailboxes);
+  while (!atomic_compare_exchange_weak(&mailboxes, &kept->next, kept)) {
+  }
+}
+
+/* Of this device and size; NULL: there is none, or another thread is looking through them. */
+static void *take_mailbox(int device, size_t bytes) {
+  kaon_spare *all = atomic_exchange(&mailboxes, NULL);
+  void *memory = NULL;
+  while (all != NULL) {
+    kaon_spare *one = all;
+    all = one->next;
+    if (memory != NULL || one->device != device || one->bytes != bytes) {
+      put_mailbox(one);
+      continue;
+    }
+    memory = one->memory;
+    free(one);
+  }
+  return memory;
+}
+
+static kaon_status take(kaon_context *ctx, size_t bytes, kaon_shared *s) {
+  cudaStream_t stream = kaon_cuda_machine_of(ctx)->stream;
+  *s = (kaon_shared){.bytes = (bytes + WHOLE - 1) / WHOLE * WHOLE};
+  s->mine = take_spare(kaon_cuda_ranks_of(ctx), s->bytes);
+  if (s->mine == NULL) {
+    s->mine = take_mailbox(kaon_cuda_machine_of(ctx)->device, s->bytes);
+    if (s->mine != NULL) KAON_TRY(kaon_pool_outside(ctx, (int64_t)s->bytes, "a mailbox of sums"));
+  }
+  if (s->mine == NULL) return kaon_cuda_zeroed(ctx, s->bytes, "memory that ranks share", &s->mine);
+  KAON_TRY(kaon_cuda_check(ctx, cudaMemsetAsync(s->mine, 0, s->bytes, stream),
+                           "clearing memory that ranks share"));
+  return kaon_cuda_check(ctx, cudaStreamSynchronize(stream), "clearing memory that ranks share");
+}
+
+static kaon_status map(kaon_context *ctx, const unsigned char *wanted,
+                       const cudaIpcMemHandle_t *handles, kaon_shared *s) {
+  const kaon_comm *comm = ctx->comm;
+  for (int r = 0; r < comm->ranks; r++) {
+    if (r == comm->rank || !wanted[r]) continue;
+    const cudaError_t error =
+        cudaIpcOpenMemHandle(&s->theirs[r], handles[r], cudaIpcMemLazyEnablePeerAccess);
+    if (error == cudaSuccess) continue;
+    s->theirs[r] = NULL;
+    cudaGetLastError();
+    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                     "ranks: the device of rank %d cannot write into that of rank %d: %s (%s)",
+                     comm->rank, r, cudaGetErrorString(error), cudaGetErrorName(error));
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_cuda_share(kaon_context *ctx, size_t bytes, const unsigned char *wanted,
+                            kaon_shared *s) {
+  enum { WORDS_OF_HANDLE = sizeof(cudaIpcMemHandle_t) / sizeof(uint32_t) };
+  const kaon_comm *comm = ctx->comm;
+  cudaIpcMemHandle_t mine, handles[KAON_PEERS];
+  kaon_status status = take(ctx, bytes, s);
+  s->theirs[comm->rank] = s->mine;
+  if (comm->ranks == 1) free_spares(ctx);
+  if (comm->ranks == 1) return status;
+  memset(&mine, 0, sizeof mine);
+  if (status == KAON_OK)
+    status =
+        kaon_cuda_check(ctx, cudaIpcGetMemHandle(&mine, s->mine), "a handle of memory for others");
+  KAON_TRY(kaon_agree(ctx, status)); /* it is 0 everywhere */
+  KAON_TRY(kaon_cuda_gather_words(ctx, (const uint32_t *)(const void *)&mine, WORDS_OF_HANDLE,
+                                  (uint32_t *)(void *)handles));
+  free_spares(ctx); /* all ranks are here */
+  return kaon_agree(ctx, map(ctx, wanted, handles, s));
+}
+
+static void unmap(const kaon_context *ctx, kaon_shared *s) {
+  for (int r = 0; r < ctx->comm->ranks && r < KAON_PEERS; r++) {
+    if (r != ctx->comm->rank && s->theirs[r] != NULL) cudaIpcCloseMemHandle(s->theirs[r]);
+    s->theirs[r] = NULL;
+  }
+}
+
+void kaon_cuda_unshare(kaon_context *ctx, kaon_shared *s) {
+  unmap(ctx, s);
+  keep_spare(ctx, s->mine, s->bytes);
+  s->mine = NULL;
+}
+
+/* ---- beginning and end ---- */
+
+/* A word of ours into every other rank's mailbox. */
+static kaon_status tell(kaon_context *ctx, uint32_t word) {
+  const kaon_comm *comm = ctx->comm;
+  const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  for (int i = 0; i < comm->ranks; i++) {
+    char *to = r->mail.theirs[i];
+    if (i == comm->rank || to == NULL) continue;
+    KAON_TRY(kaon_cuda_check(
+        ctx, cudaMemcpy(to + WORDS + 4 * comm->rank, &word, sizeof word, cudaMemcpyHostToDevice),
+        "writing to another rank's device"));
+  }
+  return kaon_cuda_check(ctx, cudaStreamSynchronize(NULL), "writing to another rank's device");
+}
+
+/* How many of the others have told theirs; *missing: the first one that has not. */
+static kaon_status told(kaon_context *ctx, uint32_t word, int *count, int *missing) {
+  const kaon_comm *comm = ctx->comm;
+  uint32_t words[KAON_PEERS];
+  KAON_TRY(kaon_cuda_check(ctx,
+                           cudaMemcpy(words, (char *)kaon_cuda_ranks_of(ctx)->mail.mine + WORDS,
+                                      sizeof words, cudaMemcpyDeviceToHost),
+                           "reading what other ranks wrote"));
+  *count = 0;
+  *missing = -1;
+  for (int i = 0; i < comm->ranks; i++) {
+    if (i == comm->rank) continue;
+    if (words[i] == word + (uint32_t)i)
+      ++*count;
+    else if (*missing < 0)
+      *missing = i;
+  }
+  return KAON_OK;
+}
+
+/* That what others write is here. */
+static kaon_status prove(kaon_context *ctx) {
+  const kaon_comm *comm = ctx->comm;
+  int count = 0, missing = -1;
+  KAON_TRY(kaon_agree(ctx, tell(ctx, TRIAL + (uint32_t)comm->rank)));
+  kaon_status status = told(ctx, TRIAL, &count, &missing);
+  if (status == KAON_OK && missing >= 0)
+    status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                       "ranks: what rank %d wrote into the device memory of rank %d is not there",
+                       missing, comm->rank);
+  return kaon_agree(ctx, status);
+}
+
+/* Where a kernel says for whom it waited in vain: the host's, for the device's memory is lost then.
+ */
+static kaon_status take_complaint(kaon_context *ctx) {
+  kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
+  void *words = NULL;
+  if (machine->complaint != NULL) return KAON_OK;
+  KAON_TRY(kaon_cuda_check(ctx,
+                           cudaHostAlloc(&words, LINE, cudaHostAllocMapped | cudaHostAllocPortable),
+                           "pinned memory for complaints"));
+  memset(words, 0, LINE);
+  machine->complaint = words;
+  return KAON_OK;
+}
+
+/* The box where kernels read it, unless `overlap` asks for launches of their own. */
+static kaon_status post_box(kaon_context *ctx) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  const kaon_overlap how = kaon_overlap_wanted(ctx);
+  _Static_assert(BOX + sizeof(kaon_mailbox) <= MAIL, "the mail begins behind the box");
+  if (how != KAON_OVERLAP_AUTO && how != KAON_OVERLAP_FUSED) return KAON_OK;
+  char *there = (char *)r->mail.mine + BOX;
+  KAON_TRY(kaon_cuda_check(ctx, cudaMemcpy(there, &r->box, sizeof r->box, cudaMemcpyHostToDevice),
+                           "writing a mailbox"));
+  KAON_TRY(kaon_cuda_check(ctx, cudaStreamSynchronize(NULL), "writing a mailbox"));
+  ctx->mailbox = r->posted = there;
+  return KAON_OK;
+}
+
+static kaon_status open_peer(kaon_context *ctx) {
+  enum { WORD = sizeof(uint64_t) };
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  const kaon_comm *comm = ctx->comm;
+  unsigned char all[KAON_PEERS];
+  if (comm->ranks == 1) return KAON_OK;
+  if (comm->local_ranks != comm->ranks)
+    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                     "ranks: %d of %d are on this node, but only those of one node can write into "
+                     "each other's device memory; use transport nccl, direct or host",
+                     comm->local_ranks, comm->ranks);
+  if (comm->ranks > KAON_PEERS)
+    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                     "ranks: %d, but at most %d write into each other's device memory", comm->ranks,
+                     (int)KAON_PEERS);
+  memset(all, 1, sizeof all);
+  const size_t mail = 2 * (size_t)comm->ranks * KAON_MAIL_WORDS * WORD;
+  KAON_TRY(kaon_cuda_share(ctx, MAIL + mail, all, &r->mail));
+  KAON_TRY(prove(ctx));
+  KAON_TRY(take_complaint(ctx));
+  char *mine = r->mail.mine;
+  r->box = (kaon_mailbox){.patience = kaon_cuda_patience(ctx),
+                          .turn = (uint32_t *)mine,
+                          .ticket = (uint32_t *)(mine + TICKETS),
+                          .complaint = kaon_cuda_machine_of(ctx)->complaint,
+                          .rank = comm->rank,
+                          .ranks = comm->ranks};
+  for (int i = 0; i < comm->ranks; i++)
+    r->box.words[i] = (uint64_t *)((char *)r->mail.theirs[i] + MAIL);
+  return post_box(ctx);
+}
+
+/* 1: all have said theirs, and write no more. */
+static int farewell(kaon_context *ctx) {
+  const struct timespec pause = {0, 200000};
+  int count = 0, missing = 0;
+  if (tell(ctx, FAREWELL + (uint32_t)ctx->comm->rank) != KAON_OK) return 0;
+  for (int i = 0; i < 5 * FAREWELL_MILLISECONDS && missing >= 0; i++) {
+    if (told(ctx, FAREWELL, &count, &missing) != KAON_OK) return 0;
+    if (missing >= 0) nanosleep(&pause, NULL);
+  }
+  return missing < 0;
+}
+
+static void keep_mailbox(kaon_context *ctx, const kaon_shared *s) {
+  kaon_spare *kept = malloc(sizeof *kept);
+  if (s->mine == NULL || kept == NULL) {
+    free(kept);
+    return;
+  }
+  kaon_pool_outside(ctx, -(int64_t)s->bytes, "");
+  *kept = (kaon_spare){
+      .memory = s->mine, .bytes = s->bytes, .device = kaon_cuda_machine_of(ctx)->device};
+  put_mailbox(kept);
+}
+
+static void close_peer(kaon_context *ctx) {
+  kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
+  const int proven = r->box.ranks > 1;
+  cudaStreamSynchronize(kaon_cuda_machine_of(ctx)->stream);
+  ctx->mailbox = r->posted = NULL;
+  const int alone = proven && !farewell(ctx);
+  unmap(ctx, &r->mail);
+  if (!alone) keep_mailbox(ctx, &r->mail);
+  memset(&r->mail, 0, sizeof r->mail);
+  memset(&r->box, 0, sizeof r->box);
+  if (!alone) free_spares(ctx);
+}
+
+/* ---- exchanges ---- */
+
+/* Where each rank's messages begin, by direction, and how long its half is: of plain exchanges,
+ * whose messages differ from rank to rank. Halves become equal, the longest one. */
+static kaon_status tell_places(kaon_context *ctx, const size_t *at, size_t *half,
+                               uint32_t (*all)[2 * (KAON_DIRS + 1)]) {
+  uint32_t mine[2 * (KAON_DIRS + 1)];
+  for (int i = 0; i <= KAON_DIRS; i++) {
+    const uint64_t number = i < KAON_DIRS ? at[i] : *half;
+    mine[2 * i] = (uint32_t)number;
+    mine[2 * i + 1] = (uint32_t)(number >> 32);
+  }
+  KAON_TRY(kaon_cuda_gather_words(ctx, mine, 2 * (KAON_DIRS + 1), all[0]));
+  for (int r = 0; r < ctx->comm->ranks; r++) {
+    const size_t theirs = (size_t)all[r][2 * KAON_DIRS] | (size_t)all[r][2 * KAON_DIRS + 1] << 32;
+    if (theirs > *half) *half = theirs;
+  }
+  return KAON_OK;
+}
+
+/* Send and receive are this rank's own; kernels take them to and from what ranks share. */
+static kaon_status take_plain_buffers(kaon_device_exchange *e, const size_t *at) {
+  kaon_post_call *post = &e->post;
+  post->peer = e->peer;
+  post->n = e->n;
+  KAON_TRY(kaon_cuda_zeroed(e->ctx, 2 * e->half + LINE, "memory for messages", &e->buffers));
+  for (int i = 0; i < e->n; i++) {
+    kaon_message *m = &e->messages[i];
+    char *own = (char *)e->buffers + (at[m->dir] - MESSAGES);
+    post->message[i] = (kaon_post_message){.dir = m->dir,
+                                           .from = own,
+                                           .there = m->send,
+                                           .arrived = m->receive,
+                                           .to = own + e->half,
+                                           .lines = (int64_t)((m->bytes + LINE - 1) / LINE)};
+    m->send = own;
+    m->receive = own + e->half;
+  }
+  return KAON_OK;
+}
+
+static kaon_status create(kaon_device_exchange *e) {
+  unsigned char wanted[KAON_PEERS] = {0};
+  uint32_t places[KAON_PEERS][2 * (KAON_DIRS + 1)];
+  size_t at[KAON_DIRS] = {0}, half = 0;
+  for (int i = 0; i < e->n; i++) {
+    at[e->messages[i].dir] = MESSAGES + half;
+    half += (e->messages[i].bytes + LINE - 1) / LINE * LINE;
+    wanted[e->messages[i].peer] = 1;
+  }
+  if (e->plain) KAON_TRY(tell_places(e->ctx, at, &half, places));
+  e->half = half;
+  KAON_TRY(kaon_cuda_share(e->ctx, MESSAGES + 2 * half, wanted, &e->shared));
+  KAON_TRY(take_complaint(e->ctx));
+  char *mine = e->shared.mine;
+  e->peer = (kaon_peer_exchange){.turn = (uint32_t *)mine,
+                                 .tickets = (uint32_t *)(mine + TICKETS),
+                                 .arrived = (uint32_t *)(mine + ARRIVED),
+                                 .flip = (int64_t)half,
+                                 .patience = kaon_cuda_patience(e->ctx),
+                                 .complaint = kaon_cuda_machine_of(e->ctx)->complaint};
+  for (int i = 0; i < e->n; i++) {
+    kaon_message *m = &e->messages[i];
+    /* what goes to the neighbour in dir is for its hops in the opposite direction */
+    const int back = (m->dir + KAON_DIRS / 2) % KAON_DIRS;
+    const uint32_t *place = e->plain ? places[m->peer] + 2 * back : NULL;
+    char *theirs = e->shared.theirs[m->peer];
+    m->receive = mine + at[m->dir];
+    m->send = theirs + (place != NULL ? (size_t)place[0] | (size_t)place[1] << 32 : at[back]);
+    e->peer.raise[back] = (uint32_t *)(theirs + ARRIVED) + back;
+    e->peer.partitioned |= UINT32_C(1) << m->dir;
+    e->peer.neighbour[m->dir] = (uint8_t)m->peer;
+  }
+  return e->plain && e->n > 0 ? take_plain_buffers(e, at) : KAON_OK;
+}
+
+static void destroy(kaon_device_exchange *e) {
+  kaon_cuda_unshare(e->ctx, &e->shared);
+  kaon_cuda_give_back(e->ctx, e->buffers, 2 * e->half + LINE);
+}
+
+static kaon_status start(kaon_device_exchange *e) {
+  const kaon_launch launch = kaon_cuda_launch_of(e->ctx);
+  if (!e->plain) return KAON_OK;
+  kaon_post_send(&launch, &e->post);
+  return kaon_cuda_pending(e->ctx, "sending messages");
+}
+
+static kaon_status finish(kaon_device_exchange *e) {
+  const kaon_launch launch = kaon_cuda_launch_of(e->ctx);
+  if (!e->plain) return KAON_OK;
+  kaon_post_take(&launch, &e->post);
+  return kaon_cuda_pending(e->ctx, "taking messages");
+}
+
+/* ---- sums ---- */
+
+static void mail(kaon_context *ctx, const kaon_sum_call *call, int parts) {
+  const kaon_launch launch = kaon_cuda_launch_of(ctx);
+  kaon_rank_sums_mail(&launch, call, &kaon_cuda_ranks_of(ctx)->box, parts);
+}
+
+static kaon_status sum_start(kaon_context *ctx, const kaon_sum_call *call) {
+  mail(ctx, call, KAON_SUM_SEND);
+  return KAON_OK;
+}
+
+static kaon_status sum_finish(kaon_context *ctx, const kaon_sum_call *call) {
+  mail(ctx, call, KAON_SUM_TAKE);
+  return KAON_OK;
+}
+
+static kaon_status sum(kaon_context *ctx, const kaon_sum_call *call) {
+  mail(ctx, call, KAON_SUM_SEND | KAON_SUM_TAKE);
+  return KAON_OK;
+}
+
+const kaon_cuda_transport kaon_cuda_peer = {
+    .kind = KAON_TRANSPORT_PEER,
+    .name = "peer stores",
+    .by_kernels = 1,
+    .own_device = 1,
+    .most = KAON_ISSUE_WHILE,
+    .open = open_peer,
+    .close = close_peer,
+    .create = create,
+    .start = start,
+    .finish = finish,
+    .destroy = destroy,
+    .sum_start = sum_start,
+    .sum_finish = sum_finish,
+    .sum = sum,
+};

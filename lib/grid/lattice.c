@@ -1,0 +1,153 @@
+/* lattice.c - lattices and the spinor spaces on them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/grid/ghosts.h"
+#include "lib/grid/halo.h"
+
+static int ranks_of(const kaon_context *ctx) {
+  return ctx != NULL ? ctx->comm->ranks : 1;
+}
+
+/* A rank's sites have to be numbered with 31 bits. */
+static kaon_status too_large(const kaon_context *ctx, const int extents[4]) {
+  return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                   "lattice: %d x %d x %d x %d has %lld sites, but at most %d fit one rank",
+                   extents[0], extents[1], extents[2], extents[3],
+                   (long long)extents[0] * extents[1] * extents[2] * extents[3],
+                   INT32_MAX / KAON_DIRS * 2);
+}
+
+kaon_status kaon_extents_check(const kaon_context *ctx, const int extents[4]) {
+  static const char names[] = "XYZT";
+  for (int mu = 0; mu < 4; mu++) {
+    if (extents[mu] < 2 || extents[mu] % 2 != 0)
+      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "lattice: extent %c is %d, but every extent must be even and at least 2",
+                       names[mu], extents[mu]);
+    if (extents[mu] > 4096)
+      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "lattice: extent %c is %d, but at most 4096 is supported", names[mu],
+                       extents[mu]);
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
+  int64_t volume = 1;
+  if (extents == NULL) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "lattice: the extents are needed");
+  KAON_TRY(kaon_extents_check(ctx, extents));
+  for (int mu = 0; mu < 4; mu++) volume *= extents[mu];
+  return volume / 2 > (INT32_MAX / KAON_DIRS) * (int64_t)ranks_of(ctx) ? too_large(ctx, extents)
+                                                                       : KAON_OK;
+}
+
+static void define_spaces(kaon_lattice *lattice, kaon_parity parity) {
+  int halves = parity == KAON_FULL ? 2 : 1;
+  const kaon_space space = {
+      .ctx = lattice->ctx,
+      .lattice = lattice,
+      .parity = parity,
+      .nblocks = halves * lattice->stencil.nblocks,
+      .nsites = parity == KAON_FULL ? lattice->volume : lattice->stencil.sites[parity],
+      .width = lattice->stencil.width,
+      .complex_space = 1};
+  lattice->spinors[parity] = lattice->staggered[parity] = space;
+  lattice->spinors[parity].ncomp = 24;
+  lattice->staggered[parity].ncomp = 6;
+}
+
+static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
+                         kaon_lattice *made) {
+  made->references = 1;
+  made->ctx = ctx;
+  kaon_context_retain(ctx);
+  memcpy(made->global, extents, sizeof made->global);
+  made->boundary_t = boundary_t;
+  KAON_TRY(kaon_rank_grid_place(made));
+  const int *n = made->extents;
+  made->volume = (int64_t)n[0] * n[1] * n[2] * n[3];
+  made->global_volume = made->volume * ctx->comm->ranks;
+  if ((made->volume + 1) / 2 > INT32_MAX / KAON_DIRS) return too_large(ctx, n);
+  KAON_TRY(kaon_site_order_build(made));
+  if (kaon_lattice_partitioned(made)) {
+    KAON_TRY(kaon_faces_create(made));
+    KAON_TRY(kaon_ghosts_create(made));
+  }
+  define_spaces(made, KAON_EVEN);
+  define_spaces(made, KAON_ODD);
+  define_spaces(made, KAON_FULL);
+  return KAON_OK;
+}
+
+kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
+                                kaon_lattice **lattice) {
+  if (lattice != NULL) *lattice = NULL;
+  if (ctx == NULL || extents == NULL || lattice == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "lattice: context, extents and the address of the result are needed");
+  KAON_TRY(kaon_lattice_check(ctx, extents));
+  if (boundary_t != KAON_PERIODIC && boundary_t != KAON_ANTIPERIODIC)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "lattice: boundary_t is %d, but 0 (periodic) or 1 (antiperiodic) is meant",
+                     (int)boundary_t);
+  kaon_lattice *made = calloc(1, sizeof *made);
+  kaon_status status = KAON_OK;
+  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: no host memory");
+  if (status == KAON_OK) status = build(ctx, extents, boundary_t, made);
+  status = kaon_agree(ctx, status);
+  if (status != KAON_OK) {
+    if (made != NULL) kaon_lattice_destroy(&made);
+    return status;
+  }
+  *lattice = made;
+  return KAON_OK;
+}
+
+void kaon_lattice_retain(kaon_lattice *lattice) {
+  lattice->references++;
+}
+
+void kaon_lattice_destroy(kaon_lattice **lattice) {
+  if (lattice == NULL || *lattice == NULL) return;
+  kaon_lattice *gone = *lattice;
+  *lattice = NULL;
+  if (--gone->references > 0) return;
+  kaon_halos_destroy(gone);
+  kaon_ghosts_destroy(gone);
+  kaon_faces_destroy(gone);
+  for (int parity = 0; parity < 2; parity++) {
+    kaon_pool_give(gone->ctx, gone->neighbour[parity]);
+    kaon_pool_give(gone->ctx, gone->gather[parity]);
+  }
+  kaon_context_release(gone->ctx);
+  free(gone);
+}
+
+void kaon_lattice_extents(const kaon_lattice *lattice, int extents[4]) {
+  memcpy(extents, lattice->global, sizeof lattice->global);
+}
+
+int64_t kaon_lattice_volume(const kaon_lattice *lattice) {
+  return lattice->global_volume;
+}
+
+void kaon_lattice_part(const kaon_lattice *lattice, int extents[4], int origin[4], int grid[4]) {
+  if (extents != NULL) memcpy(extents, lattice->extents, sizeof lattice->extents);
+  if (origin != NULL) memcpy(origin, lattice->origin, sizeof lattice->origin);
+  if (grid != NULL) memcpy(grid, lattice->grid, sizeof lattice->grid);
+}
+
+static int is_parity(kaon_parity parity) {
+  return parity == KAON_EVEN || parity == KAON_ODD || parity == KAON_FULL;
+}
+
+const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity) {
+  if (lattice == NULL || !is_parity(parity)) return NULL;
+  return &lattice->spinors[parity];
+}
+
+const kaon_space *kaon_lattice_staggered(kaon_lattice *lattice, kaon_parity parity) {
+  if (lattice == NULL || !is_parity(parity)) return NULL;
+  return &lattice->staggered[parity];
+}

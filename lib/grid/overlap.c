@@ -1,0 +1,75 @@
+/* overlap.c - the one pipeline (lib/grid/overlap.h). A site is written once, interior or boundary, with
+ * all its directions: corners and edges need no order, and half precision rounds once. */
+#include "lib/grid/overlap.h"
+
+kaon_overlap kaon_overlap_wanted(const kaon_context *ctx) {
+  const kaon_overlap asked = ctx->options.overlap;
+  return asked == KAON_OVERLAP_UPDATES ? KAON_OVERLAP_AUTO : asked;
+}
+
+int kaon_overlap_ahead(const kaon_context *ctx) {
+  return ctx->options.overlap == KAON_OVERLAP_UPDATES;
+}
+
+kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *how) {
+  const kaon_overlap wanted = kaon_overlap_wanted(halo->ctx);
+  const int possible = fused && halo->peer != NULL;
+  *how =
+      wanted == KAON_OVERLAP_AUTO ? (possible ? KAON_OVERLAP_FUSED : KAON_OVERLAP_STAGED) : wanted;
+  if (*how != KAON_OVERLAP_FUSED || possible) return KAON_OK;
+  return kaon_fail(
+      halo->ctx, KAON_ERR_UNSUPPORTED,
+      "overlap: fused hops need devices that store into each other's memory (transport "
+      "peer); choose overlap staged, none or auto");
+}
+
+static kaon_status start_all(kaon_halo *const *halos, int n) {
+  for (int i = 0; i < n; i++) KAON_TRY(kaon_halo_start(halos[i]));
+  return KAON_OK;
+}
+
+/* Each is waited for, whatever became of the others. */
+static kaon_status finish_all(kaon_halo *const *halos, int n) {
+  kaon_status first = KAON_OK;
+  for (int i = 0; i < n; i++) {
+    const kaon_status status = kaon_halo_finish(halos[i]);
+    if (first == KAON_OK) first = status;
+  }
+  return first;
+}
+
+static kaon_status run(kaon_halo *const *halos, int n, kaon_overlap how,
+                       const kaon_stages *stages) {
+  kaon_context *ctx = halos[0]->ctx;
+  if (!stages->sent) {
+    stages->gather(stages->user);
+    KAON_TRY(start_all(halos, n));
+  }
+  if (how == KAON_OVERLAP_STAGED) stages->interior(stages->user, 0);
+  const kaon_status status = finish_all(halos, n);
+  ctx->torn = status != KAON_OK && how == KAON_OVERLAP_STAGED; /* the boundary's sums are missing */
+  KAON_TRY(status);
+  if (how == KAON_OVERLAP_NONE) stages->interior(stages->user, 1);
+  stages->boundary(stages->user);
+  return KAON_OK;
+}
+
+kaon_status kaon_overlap_send(kaon_halo *halo, const kaon_stages *stages) {
+  stages->gather(stages->user);
+  return kaon_halo_start(halo);
+}
+
+kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {
+  kaon_overlap how = KAON_OVERLAP_STAGED;
+  if (!stages->lenient || halo->ctx->options.overlap != KAON_OVERLAP_FUSED)
+    KAON_TRY(kaon_overlap_choose(halo, stages->fused != NULL, &how));
+  if (how != KAON_OVERLAP_FUSED) return run(&halo, 1, how, stages);
+  stages->fused(stages->user);
+  return KAON_OK;
+}
+
+kaon_status kaon_overlap_run_all(kaon_halo *const *halos, int n, const kaon_stages *stages) {
+  kaon_overlap how;
+  KAON_TRY(kaon_overlap_choose(halos[0], 0, &how));
+  return run(halos, n, how, stages);
+}

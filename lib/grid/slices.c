@@ -1,0 +1,125 @@
+/* slices.c - Contract: slices.h. */
+#include "lib/grid/slices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+kaon_status kaon_slices_open(const kaon_lattice *lattice, int reals, kaon_site_values *values,
+                             const void *user, kaon_slices *slices) {
+  const size_t piece = (size_t)(lattice->volume / lattice->extents[3]) * (size_t)reals;
+  const size_t slice = (size_t)(lattice->global_volume / lattice->global[3]) * (size_t)reals;
+  *slices = (kaon_slices){.lattice = lattice, .values = values, .user = user, .reals = reals};
+  kaon_status status = KAON_OK;
+  slices->piece = malloc(piece * sizeof *slices->piece);
+  int there = slices->piece != NULL;
+  for (int i = 0; i < KAON_SLICES_KEPT; i++) {
+    slices->t[i] = -1;
+    slices->kept[i] = calloc(slice, sizeof *slices->kept[i]);
+    there &= slices->kept[i] != NULL;
+  }
+  if (!there)
+    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "no host memory for %d slices of %zu numbers",
+                       KAON_SLICES_KEPT, slice);
+  return kaon_agree(lattice->ctx, status);
+}
+
+/* This rank's part of slice t. */
+static void fill_piece(kaon_slices *s, int t) {
+  const int *n = s->lattice->extents;
+  int x[4] = {0, 0, 0, t - s->lattice->origin[3]};
+  double *to = s->piece;
+  for (x[2] = 0; x[2] < n[2]; x[2]++)
+    for (x[1] = 0; x[1] < n[1]; x[1]++)
+      for (x[0] = 0; x[0] < n[0]; x[0]++, to += s->reals) s->values(s->user, x, to);
+}
+
+/* The part of the rank at `at` in the grid into a slice. */
+static void place_piece(const kaon_slices *s, const int at[4], double *slice) {
+  const int *n = s->lattice->extents, *g = s->lattice->global;
+  const size_t row = (size_t)n[0] * (size_t)s->reals;
+  const double *from = s->piece;
+  for (int z = 0; z < n[2]; z++)
+    for (int y = 0; y < n[1]; y++, from += row) {
+      const int64_t first =
+          at[0] * n[0] + (int64_t)g[0] * (at[1] * n[1] + y + (int64_t)g[1] * (at[2] * n[2] + z));
+      memcpy(slice + first * s->reals, from, row * sizeof *from);
+    }
+}
+
+static kaon_status fetch(kaon_slices *s, int t, double *slice) {
+  const kaon_lattice *l = s->lattice;
+  kaon_comm *comm = l->ctx->comm;
+  const int *n = l->extents, *grid = l->grid, layer = grid[0] * grid[1] * grid[2];
+  const size_t bytes =
+      (size_t)n[0] * (size_t)n[1] * (size_t)n[2] * (size_t)s->reals * sizeof *slice;
+  for (int i = 0; i < layer; i++) {
+    const int at[4] = {i % grid[0], i / grid[0] % grid[1], i / grid[0] / grid[1], t / n[3]};
+    const int owner = i + layer * at[3];
+    if (owner == comm->rank) fill_piece(s, t);
+    KAON_TRY(comm->ops->broadcast(comm, s->piece, bytes, owner));
+    place_piece(s, at, slice);
+  }
+  return KAON_OK;
+}
+
+const double *kaon_slices_site(kaon_slices *s, int64_t number) {
+  const int64_t sites = s->lattice->global_volume / s->lattice->global[3];
+  const int t = (int)(number / sites);
+  int slot = -1;
+  for (int i = 0; i < KAON_SLICES_KEPT; i++)
+    if (s->t[i] == t) slot = i;
+  if (slot < 0) {
+    slot = s->next;
+    s->next = (slot + 1) % KAON_SLICES_KEPT;
+    s->t[slot] = t;
+    if (s->status == KAON_OK) s->status = fetch(s, t, s->kept[slot]);
+    if (s->status != KAON_OK) memset(s->kept[slot], 0, (size_t)(sites * s->reals) * sizeof(double));
+  }
+  return s->kept[slot] + number % sites * s->reals;
+}
+
+void kaon_slices_close(kaon_slices *s) {
+  for (int i = 0; i < KAON_SLICES_KEPT; i++) free(s->kept[i]);
+  free(s->piece);
+}
+
+/* ---- of an array of this rank's sites ---- */
+
+typedef struct own_part {
+  const int *extents;
+  int reals;
+  const double *values;
+} own_part;
+
+static void value_of_part(const void *user, const int x[4], double *values) {
+  const own_part *p = user;
+  const int *n = p->extents;
+  const int64_t site = x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3]));
+  memcpy(values, p->values + site * p->reals, (size_t)p->reals * sizeof *values);
+}
+
+kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int t, int reals,
+                                      const double *part, double *slice) {
+  if (lattice == NULL || part == NULL || slice == NULL || reals < 1 || t < 0 ||
+      t >= lattice->global[3])
+    return kaon_fail(lattice != NULL ? lattice->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "lattice slice: a lattice, arrays, at least 1 real a site and one of its "
+                     "slices are needed, but %d reals of slice %d are asked for",
+                     reals, t);
+  const size_t piece = (size_t)(lattice->volume / lattice->extents[3]) * (size_t)reals;
+  if (lattice->ctx->comm->ranks == 1) {
+    memcpy(slice, part + (size_t)t * piece, piece * sizeof *slice);
+    return KAON_OK;
+  }
+  const own_part own = {lattice->extents, reals, part};
+  kaon_slices s = {.lattice = lattice, .values = value_of_part, .user = &own, .reals = reals};
+  kaon_status status = KAON_OK;
+  s.piece = malloc(piece * sizeof *s.piece);
+  if (s.piece == NULL)
+    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "no host memory for a slice of %zu numbers",
+                       piece);
+  status = kaon_agree(lattice->ctx, status);
+  if (status == KAON_OK) status = fetch(&s, t, slice);
+  free(s.piece);
+  return status;
+}

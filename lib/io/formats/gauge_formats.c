@@ -1,0 +1,252 @@
+/* gauge_formats.c - finds the format of a gauge file and hands it to its parser; writes through the
+ * same table. Contract: include/kaon/io.h. To add a format: a kaon_gauge_format row (gauge_job.h)
+ * in the table below. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "lib/io/formats/gauge_job.h"
+
+enum { HEAD = 64 };
+
+/* Order matters for detection: magic words first, plausibility last. */
+static const kaon_gauge_format *const formats[] = {&kaon_gauge_nersc,   &kaon_gauge_ildg,
+                                                   &kaon_gauge_scidac,  &kaon_gauge_milc,
+                                                   &kaon_gauge_openqcd, &kaon_gauge_ddalphaamg};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+static const struct {
+  kaon_file_format format;
+  const char *name;
+} names[] = {{KAON_FORMAT_AUTO, "auto"},
+             {KAON_FORMAT_NERSC, "nersc"},
+             {KAON_FORMAT_ILDG, "ildg"},
+             {KAON_FORMAT_SCIDAC, "scidac"},
+             {KAON_FORMAT_MILC, "milc"},
+             {KAON_FORMAT_OPENQCD, "openqcd"},
+             {KAON_FORMAT_DDALPHAAMG, "ddalphaamg"}};
+enum { NAMES = sizeof names / sizeof names[0] };
+
+const char *kaon_file_format_name(kaon_file_format format) {
+  for (int i = 0; i < NAMES; i++) {
+    if (names[i].format == format) return names[i].name;
+  }
+  return "auto";
+}
+
+kaon_status kaon_file_format_parse(const char *name, kaon_file_format *format) {
+  if (format == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "file format: the address of the result is needed");
+  if (name == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "file format: the name is NULL");
+  for (int i = 0; i < NAMES; i++) {
+    if (strcasecmp(names[i].name, name) == 0) {
+      *format = names[i].format;
+      return KAON_OK;
+    }
+  }
+  return kaon_fail(
+      NULL, KAON_ERR_ARGUMENT,
+      "'%.40s' is no file format; pass nersc, ildg, scidac, milc, openqcd, ddalphaamg or auto",
+      name ? name : "");
+}
+
+static const kaon_gauge_format *format_row(kaon_file_format format) {
+  for (int i = 0; i < FORMATS; i++) {
+    if (formats[i]->format == format) return formats[i];
+  }
+  return NULL;
+}
+
+/* What a file begins with: characters as far as they are a line of text, else bytes in hexadecimal.
+ */
+static const char *beginning(const unsigned char *head, size_t n, char *to, size_t to_size) {
+  size_t line = 0;
+  if (n > 16) n = 16;
+  while (line < n && (head[line] == '\t' || (head[line] >= 0x20 && head[line] < 0x7f))) line++;
+  if (line == n || (line > 0 && (head[line] == '\n' || head[line] == '\r'))) {
+    char text[24];
+    snprintf(to, to_size, "'%s'", kaon_printable((const char *)head, line, text, sizeof text));
+    return to;
+  }
+  size_t used = (size_t)snprintf(to, to_size, "the bytes");
+  for (size_t i = 0; i < n && used + 4 < to_size; i++)
+    used += (size_t)snprintf(to + used, to_size - used, " %02x", head[i]);
+  return to;
+}
+
+static kaon_status unknown_format(const kaon_context *ctx, const kaon_bytes *bytes,
+                                  const unsigned char *head, size_t n) {
+  char text[64];
+  int64_t e[4], volume;
+  if (n == 0) return kaon_fail(ctx, KAON_ERR_FORMAT, "%s: the file is empty", bytes->name);
+  for (int d = 0; n >= 24 && d < 4; d++) e[d] = (int32_t)kaon_u32_at(head + 4 * d, 0);
+  if (n >= 24 && kaon_extents_volume(e, &volume)) {
+    if (24 + volume * 576 == bytes->size)
+      return kaon_fail(
+          ctx, KAON_ERR_FORMAT,
+          "%s: has the length of an openQCD or DDalphaAMG file of %lld x %lld x %lld x "
+          "%lld, but the plaquette behind its extents is none: damaged",
+          bytes->name, (long long)e[0], (long long)e[1], (long long)e[2], (long long)e[3]);
+    return kaon_fail(ctx, KAON_ERR_FORMAT,
+                     "%s: begins like an openQCD or DDalphaAMG file of %lld x %lld x %lld x %lld, "
+                     "which has %lld "
+                     "bytes, but has %lld: truncated, damaged or something else",
+                     bytes->name, (long long)e[0], (long long)e[1], (long long)e[2],
+                     (long long)e[3], (long long)(24 + volume * 576), (long long)bytes->size);
+  }
+  return kaon_fail(
+      ctx, KAON_ERR_FORMAT,
+      "%s: begins with %s, which is none of the gauge formats NERSC, ILDG, SciDAC, MILC v5, "
+      "openQCD, DDalphaAMG; check that it is a gauge file",
+      bytes->name, beginning(head, n, text, sizeof text));
+}
+
+static kaon_status find_format(const kaon_gauge_job *job, const kaon_gauge_format **row) {
+  unsigned char head[HEAD];
+  size_t n = job->bytes->size < HEAD ? (size_t)job->bytes->size : HEAD;
+  *row = format_row(job->options.format);
+  if (*row) return KAON_OK;
+  KAON_TRY(kaon_bytes_read(job->ctx, job->bytes, 0, n, head));
+  for (int i = 0; i < FORMATS; i++) {
+    if (formats[i]->matches && formats[i]->matches(head, n, job->bytes->size)) {
+      *row = formats[i];
+      return KAON_OK;
+    }
+  }
+  return unknown_format(job->ctx, job->bytes, head, n);
+}
+
+kaon_status kaon_gauge_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,
+                                  const kaon_gauge_read_options *options,
+                                  kaon_gauge_file_info *info, kaon_link_put *put, void *sink) {
+  kaon_gauge_file_info own;
+  const kaon_gauge_read_options defaults = KAON_GAUGE_READ_OPTIONS_INIT;
+  kaon_gauge_job job = {.ctx = ctx, .bytes = bytes, .put = put, .sink = sink};
+  const kaon_gauge_format *row;
+  job.options = options ? *options : defaults;
+  job.info = info ? info : &own;
+  memset(job.info, 0, sizeof *job.info);
+  if (job.options.size != sizeof job.options || job.options.version != defaults.version) {
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "%s: read options of size %zu, version %d, expected %zu, %d; start from "
+                     "KAON_GAUGE_READ_OPTIONS_INIT",
+                     bytes->name, job.options.size, job.options.version, sizeof job.options,
+                     defaults.version);
+  }
+  if (job.options.format != KAON_FORMAT_AUTO && format_row(job.options.format) == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: there is no format %d; give one of io.h",
+                     bytes->name, (int)job.options.format);
+  KAON_TRY(find_format(&job, &row));
+  job.info->format = row->format;
+  KAON_TRY(row->probe(&job));
+  return put ? row->read(&job) : KAON_OK;
+}
+
+static kaon_status open_and_read(const kaon_context *ctx, const char *path,
+                                 const kaon_gauge_read_options *options, kaon_gauge_file_info *info,
+                                 kaon_link_put *put, void *sink) {
+  kaon_bytes bytes;
+  if (info) memset(info, 0, sizeof *info);
+  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
+  kaon_status status = kaon_gauge_bytes_read(ctx, &bytes, options, info, put, sink);
+  kaon_bytes_close(&bytes);
+  return status;
+}
+
+kaon_status kaon_gauge_file_probe(const kaon_context *ctx, const char *path,
+                                  const kaon_gauge_read_options *options,
+                                  kaon_gauge_file_info *info) {
+  return open_and_read(ctx, path, options, info, NULL, NULL);
+}
+
+kaon_status kaon_gauge_file_read(const kaon_context *ctx, const char *path,
+                                 const kaon_gauge_read_options *options, kaon_gauge_file_info *info,
+                                 kaon_link_put *put, void *sink) {
+  if (!put) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "reading a gauge file needs a put function");
+  return open_and_read(ctx, path, options, info, put, sink);
+}
+
+/* Replaces zeros by defaults and refuses what the format cannot hold. */
+static kaon_status resolve(kaon_gauge_output *out, const char *name, char now[64]) {
+  kaon_gauge_write_options *o = &out->options;
+  if (o->size != sizeof *o || o->version != 1) {
+    return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
+                     "%s: write options of size %zu, version %d, expected %zu, 1; start from "
+                     "KAON_GAUGE_WRITE_OPTIONS_INIT",
+                     name, o->size, o->version, sizeof *o);
+  }
+  if (o->format == KAON_FORMAT_AUTO) o->format = KAON_FORMAT_ILDG;
+  if (format_row(o->format) == NULL || (unsigned)o->byte_order > KAON_BYTES_LITTLE)
+    return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
+                     "%s: format %d, byte order %d; give what io.h names", name, (int)o->format,
+                     (int)o->byte_order);
+  const int only32 = o->format == KAON_FORMAT_MILC, only64 = o->format == KAON_FORMAT_OPENQCD;
+  if (o->precision == 0) o->precision = only32 ? 32 : 64;
+  if (o->rows == 0) o->rows = 3;
+  if (o->byte_order == KAON_BYTES_NATIVE) {
+    o->byte_order = kaon_host_big_endian() ? KAON_BYTES_BIG : KAON_BYTES_LITTLE;
+  }
+  if ((o->precision != 32 && o->precision != 64) || (only32 && o->precision != 32) ||
+      (only64 && o->precision != 64)) {
+    return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
+                     "%s: precision %d for format %s, which stores %s bits", name, o->precision,
+                     kaon_file_format_name(o->format),
+                     only32   ? "32"
+                     : only64 ? "64"
+                              : "32 or 64");
+  }
+  if (o->rows != 3 && (o->rows != 2 || o->format != KAON_FORMAT_NERSC)) {
+    return kaon_fail(out->ctx, KAON_ERR_ARGUMENT, "%s: %d rows for format %s, which stores %s",
+                     name, o->rows, kaon_file_format_name(o->format),
+                     o->format == KAON_FORMAT_NERSC ? "2 or 3" : "3");
+  }
+  if (!o->date) {
+    time_t seconds = time(NULL);
+    struct tm utc;
+    if (!gmtime_r(&seconds, &utc) || !strftime(now, 64, "%a %b %d %H:%M:%S %Y UTC", &utc))
+      now[0] = '\0';
+    o->date = now;
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
+                                  const kaon_gauge_write_options *options,
+                                  const kaon_gauge_content *content, kaon_link_get *get,
+                                  void *source) {
+  const kaon_gauge_write_options defaults = KAON_GAUGE_WRITE_OPTIONS_INIT;
+  kaon_gauge_output out = {.ctx = ctx, .content = content, .get = get, .source = source};
+  char now[64], date[64];
+  int64_t extents[4];
+  if (!path || !content || !get) {
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "writing a gauge file needs a path, a content and a get function");
+  }
+  out.options = options ? *options : defaults;
+  KAON_TRY(resolve(&out, kaon_short_path(path), now));
+  out.options.date = kaon_printable(out.options.date, strlen(out.options.date), date, sizeof date);
+  if (!isfinite(content->plaquette) || !isfinite(content->link_trace))
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "%s: plaquette %g, link trace %g; give the means of Re tr / 3",
+                     kaon_short_path(path), content->plaquette, content->link_trace);
+  for (int d = 0; d < 4; d++) extents[d] = content->extents[d];
+  if (!kaon_extents_volume(extents, &out.volume)) {
+    char text[64];
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: extents %s; give even numbers from 2 to 32768",
+                     kaon_short_path(path), kaon_extents_text(content->extents, text));
+  }
+  const kaon_gauge_format *row = format_row(out.options.format);
+  if (!row || !row->write) {
+    return kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "%s: format %s is read but not written; write nersc, ildg, scidac, milc or openqcd",
+        kaon_short_path(path), kaon_file_format_name(out.options.format));
+  }
+  KAON_TRY(kaon_atomic_open(ctx, path, &out.file));
+  kaon_status status = row->write(&out);
+  if (status == KAON_OK) return kaon_atomic_commit(&out.file);
+  kaon_atomic_abandon(&out.file);
+  return status;
+}

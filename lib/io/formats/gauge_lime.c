@@ -1,0 +1,153 @@
+/* gauge_lime.c - gauge fields in LIME: ILDG, SciDAC (QIO), and files with nothing but
+ * ildg-binary-data. The first record that is a field of four 3x3 matrices a site is read; plaquette
+ * and link trace are taken from a usqcdInfo record XML, where their meaning is fixed. Format:
+ * scidac.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/io/checksum.h"
+#include "lib/io/decimal.h"
+#include "lib/io/formats/gauge_job.h"
+#include "lib/io/scidac.h"
+
+enum { REALS = 4 * 18, XML_MAX = 1 << 15 };
+
+static int matches(const unsigned char *head, size_t n, int64_t file_size) {
+  (void)file_size;
+  return n >= 4 && kaon_u32_at(head, 1) == KAON_LIME_MAGIC;
+}
+
+static int is_gauge(const kaon_scidac_record *record) {
+  if (record->recordtype != 0) return 0;
+  if (record->ildg) return 1;
+  return record->datacount == 4 && (record->typesize == 72 || record->typesize == 144);
+}
+
+/* The gauge field's record. */
+static kaon_status find_links(kaon_gauge_job *job, kaon_scidac_scan *scan,
+                              kaon_scidac_record *record) {
+  int found;
+  int64_t others = 0;
+  kaon_scidac_open(job->ctx, job->bytes, scan);
+  for (;; others++) {
+    KAON_TRY(kaon_scidac_next(scan, record, &found));
+    if (!found) break;
+    if (is_gauge(record)) return KAON_OK;
+  }
+  return kaon_fail(job->ctx, KAON_ERR_FORMAT,
+                   "%s: this LIME file holds %lld fields but none of four 3x3 matrices a site, so "
+                   "no gauge field; "
+                   "check that it is the right file",
+                   job->bytes->name, (long long)others);
+}
+
+/* Figures from <usqcdInfo>; other user XML says what it likes and is not used. */
+static kaon_status parse_figures(kaon_gauge_job *job, const kaon_scidac_scan *scan,
+                                 const kaon_scidac_record *record) {
+  double number, digit;
+  kaon_text xml, info;
+  if (record->xml_length == 0) return KAON_OK;
+  char *buffer = malloc(XML_MAX);
+  if (!buffer) return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: out of memory", job->bytes->name);
+  kaon_status status =
+      kaon_scidac_text(scan, record->xml, record->xml_length, buffer, XML_MAX, &xml);
+  if (status == KAON_OK && kaon_xml_find(xml, "usqcdInfo", &info)) {
+    if (kaon_xml_decimal(info, "plaq", &number, &digit) == 1)
+      kaon_gauge_set_plaquette(job, number, digit);
+    if (kaon_xml_decimal(info, "linktr", &number, &digit) == 1) {
+      kaon_gauge_set_link_trace(job, number, digit);
+    }
+  }
+  free(buffer);
+  return status;
+}
+
+static kaon_status probe(kaon_gauge_job *job) {
+  kaon_gauge_file_info *info = job->info;
+  kaon_scidac_scan scan;
+  kaon_scidac_record record;
+  kaon_site_layout layout;
+  KAON_TRY(find_links(job, &scan, &record));
+  info->format = record.ildg ? KAON_FORMAT_ILDG : KAON_FORMAT_SCIDAC;
+  info->rows = 3;
+  info->big_endian = 1;
+  info->precision = record.precision;
+  info->checksums = record.has_checksum ? 2 : 0;
+  memcpy(info->checksum_stored, record.checksum, sizeof info->checksum_stored);
+  const int64_t *extents = record.has_ildg_extents ? record.ildg_extents
+                           : scan.has_extents      ? scan.extents
+                                                   : NULL;
+  KAON_TRY(kaon_gauge_set_extents(job, extents));
+  if (info->extents[0] == 0) return KAON_OK; /* a probe of a file that does not say */
+  KAON_TRY(kaon_scidac_layout(&scan, &record, kaon_gauge_volume(job), REALS, &layout));
+  info->precision = layout.bits;
+  job->data = layout.offset;
+  return parse_figures(job, &scan, &record);
+}
+
+static kaon_status take_site(void *user, int64_t site, const unsigned char *raw,
+                             const double *values) {
+  kaon_gauge_job *job = user;
+  kaon_scidac_checksum(job->info->checksum_computed, site, raw,
+                       REALS * (size_t)job->info->precision / 8);
+  for (int mu = 0; mu < 4; mu++) kaon_gauge_deliver(job, site, mu, values + 18 * mu);
+  return KAON_OK;
+}
+
+static kaon_status read_links(kaon_gauge_job *job) {
+  kaon_site_layout layout = {job->data, kaon_gauge_volume(job), REALS, job->info->precision, 1};
+  KAON_TRY(kaon_sites_read(job->ctx, job->bytes, &layout, take_site, job));
+  return kaon_gauge_verdict(job);
+}
+
+static void get_site(void *source, int64_t site, double *values) {
+  kaon_gauge_output *out = source;
+  for (int mu = 0; mu < 4; mu++) out->get(out->source, site, mu, values + 18 * mu);
+}
+
+static kaon_status write_lime(kaon_gauge_output *out, int ildg) {
+  const kaon_gauge_write_options *o = &out->options;
+  const kaon_scidac_type type = {
+      o->precision == 64 ? "USQCD_D3_ColorMatrix" : "USQCD_F3_ColorMatrix",
+      o->precision,
+      3,
+      0,
+      18,
+      4};
+  const kaon_scidac_output lime = {out->ctx, out->file, out->content->extents, o->date};
+  char label[4096], xml[4600];
+  if (kaon_xml_escape(o->label ? o->label : "", label, sizeof label) >= sizeof label) {
+    return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
+                     "%s: the label is longer than %zu characters; shorten it",
+                     kaon_atomic_name(out->file), sizeof label - 1);
+  }
+  KAON_TRY(kaon_scidac_write_file(
+      out->file, out->content->extents,
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>kaon gauge configuration</title>"));
+  kaon_decimal_printf(xml, sizeof xml,
+                      "<?xml version=\"1.0\" "
+                      "encoding=\"UTF-8\"?><usqcdInfo><version>1.0</version><plaq>%.12e</plaq>"
+                      "<linktr>%.12e</linktr><info>%s</info></usqcdInfo>",
+                      out->content->plaquette, out->content->link_trace, label);
+  return kaon_scidac_write_field(&lime, &type, xml, ildg, o->lfn, get_site, out);
+}
+
+static kaon_status write_ildg(kaon_gauge_output *out) {
+  return write_lime(out, 1);
+}
+
+static kaon_status write_scidac(kaon_gauge_output *out) {
+  return write_lime(out, 0);
+}
+
+const kaon_gauge_format kaon_gauge_ildg = {.format = KAON_FORMAT_ILDG,
+                                           .matches = matches,
+                                           .probe = probe,
+                                           .read = read_links,
+                                           .write = write_ildg};
+const kaon_gauge_format kaon_gauge_scidac = {.format = KAON_FORMAT_SCIDAC,
+                                             .matches = NULL, /* found by ILDG's */
+                                             .probe = probe,
+                                             .read = read_links,
+                                             .write = write_scidac};

@@ -1,0 +1,365 @@
+/* propagator_read.c - reads USQCD Dirac propagator files. Contract: include/kaon/io.h,
+ * propagator_file.h. First all headers, then the data: the twelve solutions of a propagator side by
+ * side, a few sites at a time, since turning the source spin mixes columns; pairs one after the
+ * other. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/io/checksum.h"
+#include "lib/io/formats/gauge_job.h"
+#include "lib/io/formats/propagator_file.h"
+#include "lib/io/scidac.h"
+#include "lib/io/spin_basis.h"
+
+enum { COLUMNS_MAX = 1 << 16, XML_MAX = 1 << 15, SITES = 64, REALS = 24, GROUP = 12 };
+
+typedef struct column {
+  kaon_scidac_record record;
+  kaon_site_layout layout;
+  uint32_t computed[2];
+  int64_t not_finite; /* first such site, -1: none */
+} column;
+
+typedef struct input {
+  const kaon_context *ctx;
+  const kaon_bytes *bytes;
+  kaon_propagator_read_options options;
+  kaon_propagator_file_info *info;
+  kaon_scidac_scan scan;
+  const kaon_propagator_type *type;
+  int64_t volume;
+  column *solutions, *sources; /* sources[i] belongs to solutions[i]; one for TWELVE */
+  int n_solutions, n_sources, room;
+  char *text; /* XML_MAX */
+  kaon_spinor_put *put;
+  kaon_source_put *put_source;
+  void *sink;
+} input;
+
+static kaon_status check_extents(input *in) {
+  if (!in->scan.has_extents || !kaon_extents_volume(in->scan.extents, &in->volume)) {
+    return kaon_fail(in->ctx, KAON_ERR_FORMAT,
+                     "%s: extents %lld x %lld x %lld x %lld are missing or not even numbers from 2 "
+                     "to 32768: the "
+                     "file is damaged, or a lattice that kaon does not take",
+                     in->bytes->name, (long long)in->scan.extents[0],
+                     (long long)in->scan.extents[1], (long long)in->scan.extents[2],
+                     (long long)in->scan.extents[3]);
+  }
+  const int *wanted = in->options.extents;
+  int given = wanted[0] || wanted[1] || wanted[2] || wanted[3];
+  for (int d = 0; d < 4; d++) in->info->extents[d] = (int)in->scan.extents[d];
+  if (given && memcmp(wanted, in->info->extents, sizeof in->info->extents) != 0) {
+    char have[64], want[64];
+    return kaon_fail(in->ctx, KAON_ERR_SHAPE,
+                     "%s: file is %s but the lattice is %s; pass the file's extents",
+                     in->bytes->name, kaon_extents_text(in->info->extents, have),
+                     kaon_extents_text(wanted, want));
+  }
+  return KAON_OK;
+}
+
+/* The file XML: which type, and the text for the caller. */
+static kaon_status parse_file_xml(input *in) {
+  kaon_text xml, file, info = {"", 0};
+  char type[64], shown[64];
+  KAON_TRY(kaon_scidac_text(&in->scan, in->scan.file_xml, in->scan.file_xml_length, in->text,
+                            XML_MAX, &xml));
+  if (!kaon_xml_find(xml, "usqcdPropFile", &file)) {
+    return kaon_fail(
+        in->ctx, KAON_ERR_FORMAT,
+        "%s: has no usqcdPropFile header, so it is no USQCD Dirac propagator file; check what it "
+        "holds",
+        in->bytes->name);
+  }
+  kaon_xml_string(file, "type", type, sizeof type);
+  for (int i = 0; i < KAON_PROPAGATOR_TYPES; i++) {
+    if (strcmp(kaon_propagator_types[i].name, type) == 0) in->type = &kaon_propagator_types[i];
+  }
+  if (!in->type) {
+    return kaon_fail(in->ctx, KAON_ERR_UNSUPPORTED,
+                     "%s: propagator type '%s', kaon reads %s, %s and %s", in->bytes->name,
+                     kaon_printable(type, strlen(type), shown, sizeof shown),
+                     kaon_propagator_types[0].name, kaon_propagator_types[1].name,
+                     kaon_propagator_types[2].name);
+  }
+  in->info->kind = in->type->kind;
+  kaon_xml_find(file, "info", &info);
+  kaon_xml_unescape(info, in->info->text, sizeof in->info->text);
+  return KAON_OK;
+}
+
+static kaon_status make_room(input *in) {
+  if (in->n_solutions < in->room && in->n_sources < in->room) return KAON_OK;
+  int room = in->room ? 2 * in->room : 16;
+  column *a = room <= COLUMNS_MAX ? realloc(in->solutions, (size_t)room * sizeof *a) : NULL;
+  if (a) in->solutions = a;
+  column *b = a ? realloc(in->sources, (size_t)room * sizeof *b) : NULL;
+  if (b) in->sources = b;
+  if (!b) {
+    return kaon_fail(in->ctx, KAON_ERR_MEMORY, "%s: no memory for a table of %d records",
+                     in->bytes->name, room);
+  }
+  in->room = room;
+  return KAON_OK;
+}
+
+static kaon_status wrong_place(const input *in, const char *what, int64_t at) {
+  return kaon_fail(
+      in->ctx, KAON_ERR_FORMAT,
+      "%s: %s at offset %lld, which a file of type %s does not have there: the file is damaged",
+      in->bytes->name, what, (long long)at, in->type->name);
+}
+
+/* For TWELVE the column that <spin> and <color> name; without them, the next. */
+static kaon_status place_solution(input *in, kaon_text info, column *c) {
+  int64_t spin, colour;
+  int at = in->n_solutions;
+  if (in->type->kind == KAON_PROPAGATOR_TWELVE) {
+    int said =
+        kaon_xml_integer(info, "spin", &spin) == 1 && kaon_xml_integer(info, "color", &colour) == 1;
+    if (said && (spin < 0 || spin > 3 || colour < 0 || colour > 2)) {
+      return wrong_place(in, "a solution of impossible source spin and colour", c->record.data);
+    }
+    if (said) at = (int)(3 * spin + colour);
+    if (at >= GROUP || in->n_solutions == GROUP) {
+      return wrong_place(in, "a thirteenth solution", c->record.data);
+    }
+    if (in->solutions[at].record.data != 0) {
+      return wrong_place(in, "a second solution of one source spin and colour", c->record.data);
+    }
+  } else if (in->n_sources != at + 1) {
+    return wrong_place(in, "a solution without its source", c->record.data);
+  }
+  in->solutions[at] = *c;
+  in->n_solutions++;
+  return KAON_OK;
+}
+
+static kaon_status place_source(input *in, const column *c) {
+  int wanted = in->type->kind == KAON_PROPAGATOR_TWELVE ? 0 : in->n_solutions;
+  if (in->n_sources != wanted) return wrong_place(in, "a source", c->record.data);
+  in->sources[in->n_sources++] = *c;
+  if (c->record.recordtype != 0) in->info->has_source = 0; /* a time slice */
+  return KAON_OK;
+}
+
+static kaon_status take_record(input *in, const kaon_scidac_record *record) {
+  column c = {.record = *record, .not_finite = -1};
+  kaon_text xml, info;
+  KAON_TRY(make_room(in));
+  KAON_TRY(kaon_scidac_text(&in->scan, record->xml, record->xml_length, in->text, XML_MAX, &xml));
+  int is_source = kaon_xml_find(xml, "usqcdSourceInfo", &info);
+  int is_solution =
+      kaon_xml_find(xml, "usqcdPropInfo", &info) || kaon_xml_find(xml, "usqcdInfo", &info);
+  if (is_source == is_solution) return KAON_OK; /* somebody's extra record */
+  if (!record->has_checksum) in->info->checksums_missing++;
+  if (is_source && record->recordtype != 0) return place_source(in, &c);
+  KAON_TRY(kaon_scidac_layout(&in->scan, record, in->volume,
+                              is_source ? in->type->source_reals : REALS, &c.layout));
+  in->info->precision = c.layout.bits;
+  return is_source ? place_source(in, &c) : place_solution(in, info, &c);
+}
+
+static kaon_status scan_records(input *in) {
+  kaon_scidac_record record;
+  int found;
+  kaon_scidac_open(in->ctx, in->bytes, &in->scan);
+  in->info->has_source = 1;
+  for (int first = 1;; first = 0) {
+    KAON_TRY(kaon_scidac_next(&in->scan, &record, &found));
+    if (!found) break;
+    if (first) {
+      KAON_TRY(check_extents(in));
+      KAON_TRY(parse_file_xml(in));
+      KAON_TRY(make_room(in));
+      memset(in->solutions, 0, (size_t)in->room * sizeof *in->solutions);
+    }
+    KAON_TRY(take_record(in, &record));
+  }
+  if (in->n_sources == 0) in->info->has_source = 0;
+  in->info->columns = in->n_solutions;
+  int wanted = in->type && in->type->kind == KAON_PROPAGATOR_TWELVE ? GROUP : in->n_sources;
+  if (in->n_solutions == 0 || in->n_solutions != wanted) {
+    return kaon_fail(in->ctx, KAON_ERR_FORMAT,
+                     "%s: holds %d solutions and %d sources where %d solutions belong: the file is "
+                     "truncated or no "
+                     "propagator; copy it again",
+                     in->bytes->name, in->n_solutions, in->n_sources, wanted ? wanted : 1);
+  }
+  return KAON_OK;
+}
+
+/* Sites [site, site + n) of one record into values[n][reals]; checksum and finiteness noted. */
+static kaon_status load(const input *in, column *c, int64_t site, int n, unsigned char *raw,
+                        double *values) {
+  size_t size = kaon_site_bytes(&c->layout);
+  int reals = c->layout.reals;
+  KAON_TRY(kaon_bytes_read(in->ctx, in->bytes, c->layout.offset + site * (int64_t)size,
+                           (size_t)n * size, raw));
+  kaon_words_to_doubles(raw, (size_t)(n * reals), c->layout.bits, 1, values);
+  for (int i = 0; i < n; i++) {
+    kaon_scidac_checksum(c->computed, site + i, raw + (size_t)i * size, size);
+    for (int k = 0; k < reals && c->not_finite < 0; k++) {
+      if (!isfinite(values[i * reals + k])) c->not_finite = site + i;
+    }
+  }
+  return KAON_OK;
+}
+
+/* Hands over one site of all twelve columns: G_UKQCD = S^T G_DR S. */
+static void deliver_twelve(const input *in, int64_t site, const double *columns[GROUP]) {
+  const kaon_spin_row *rows = kaon_degrand_rossi_to_ukqcd;
+  for (int k = 0; k < GROUP; k++) {
+    const kaon_spin_row *row = &rows[k / 3];
+    const double *a = columns[3 * row->from[0] + k % 3], *b = columns[3 * row->from[1] + k % 3];
+    double sum[REALS], psi[REALS];
+    for (int i = 0; i < REALS; i++) sum[i] = row->sign[0] * a[i] + row->sign[1] * b[i];
+    kaon_spin_turn(rows, 0.5, sum, psi);
+    in->put(in->sink, k, site, psi);
+  }
+}
+
+static void deliver_one(const input *in, int k, int64_t site, const double *values, int is_source) {
+  double psi[REALS];
+  int turn =
+      in->options.basis == KAON_PROPAGATOR_UKQCD && (!is_source || in->type->source_reals == REALS);
+  if (turn) kaon_spin_turn(kaon_degrand_rossi_to_ukqcd, KAON_SQRT_HALF, values, psi);
+  if (is_source)
+    in->put_source(in->sink, k, site, turn ? psi : values);
+  else
+    in->put(in->sink, k, site, turn ? psi : values);
+}
+
+static kaon_status read_twelve(input *in, unsigned char *raw, double *values) {
+  for (int64_t site = 0; site < in->volume; site += SITES) {
+    int n = in->volume - site < SITES ? (int)(in->volume - site) : SITES;
+    for (int k = 0; k < GROUP; k++) {
+      KAON_TRY(load(in, &in->solutions[k], site, n, raw, values + k * SITES * REALS));
+    }
+    for (int i = 0; i < n; i++) {
+      const double *columns[GROUP];
+      for (int k = 0; k < GROUP; k++) columns[k] = values + (k * SITES + i) * REALS;
+      if (in->options.basis == KAON_PROPAGATOR_UKQCD) {
+        deliver_twelve(in, site + i, columns);
+      } else {
+        for (int k = 0; k < GROUP; k++) in->put(in->sink, k, site + i, columns[k]);
+      }
+    }
+  }
+  return KAON_OK;
+}
+
+static kaon_status read_one(input *in, column *c, int k, int is_source, unsigned char *raw,
+                            double *values) {
+  for (int64_t site = 0; site < in->volume; site += SITES) {
+    int n = in->volume - site < SITES ? (int)(in->volume - site) : SITES;
+    KAON_TRY(load(in, c, site, n, raw, values));
+    for (int i = 0; i < n; i++) {
+      deliver_one(in, k, site + i, values + i * c->layout.reals, is_source);
+    }
+  }
+  return KAON_OK;
+}
+
+static kaon_status verdict(input *in, const column *c, const char *what, int k) {
+  if (c->record.has_checksum && memcmp(c->computed, c->record.checksum, sizeof c->computed) != 0) {
+    if (!in->options.ignore_checksum) {
+      return kaon_fail(in->ctx, KAON_ERR_CHECKSUM,
+                       "%s: %s %d has checksums %08x %08x but the file stores %08x %08x; get a "
+                       "sound copy, or pass "
+                       "--ignore-checksum to use it as it is",
+                       in->bytes->name, what, k, c->computed[0], c->computed[1],
+                       c->record.checksum[0], c->record.checksum[1]);
+    }
+    in->info->warnings++;
+  }
+  if (c->not_finite >= 0) {
+    return kaon_fail(in->ctx, KAON_ERR_NOT_FINITE,
+                     "%s: %s %d holds NaN or infinity at site %lld; get a sound copy",
+                     in->bytes->name, what, k, (long long)c->not_finite);
+  }
+  return KAON_OK;
+}
+
+static kaon_status read_data(input *in, unsigned char *raw, double *values) {
+  if (in->put_source && in->info->has_source) {
+    for (int k = 0; k < in->n_sources; k++) {
+      KAON_TRY(read_one(in, &in->sources[k], k, 1, raw, values));
+      KAON_TRY(verdict(in, &in->sources[k], "source", k));
+    }
+  }
+  int twelve = in->type->kind == KAON_PROPAGATOR_TWELVE;
+  if (twelve) KAON_TRY(read_twelve(in, raw, values));
+  for (int k = 0; k < in->n_solutions; k++) {
+    if (!twelve) KAON_TRY(read_one(in, &in->solutions[k], k, 0, raw, values));
+    KAON_TRY(verdict(in, &in->solutions[k], "column", k));
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,
+                                       const kaon_propagator_read_options *options,
+                                       kaon_propagator_file_info *info, kaon_spinor_put *put,
+                                       kaon_source_put *put_source, void *sink) {
+  const kaon_propagator_read_options defaults = KAON_PROPAGATOR_READ_OPTIONS_INIT;
+  input in = {.ctx = ctx, .bytes = bytes, .put = put, .put_source = put_source, .sink = sink};
+  in.options = options ? *options : defaults;
+  if (in.options.size != sizeof in.options || in.options.version != 1) {
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "%s: read options of size %zu, version %d, expected %zu, 1; start from "
+                     "KAON_PROPAGATOR_READ_OPTIONS_INIT",
+                     bytes->name, in.options.size, in.options.version, sizeof in.options);
+  }
+  if ((unsigned)in.options.basis > KAON_PROPAGATOR_DEGRAND_ROSSI)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: there is no basis %d; give one of io.h",
+                     bytes->name, (int)in.options.basis);
+  kaon_propagator_file_info *own = malloc(sizeof *own); /* 32 KiB of text: not on the stack */
+  double *values = malloc(sizeof *values * GROUP * SITES * REALS);
+  unsigned char *raw = malloc(sizeof *values * SITES * REALS);
+  in.text = malloc(XML_MAX);
+  in.info = info ? info : own;
+  kaon_status status = KAON_OK;
+  if (!own || !values || !raw || !in.text) {
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of memory for read buffers", bytes->name);
+  }
+  if (status == KAON_OK) {
+    memset(in.info, 0, sizeof *in.info);
+    status = scan_records(&in);
+  }
+  if (status == KAON_OK && put) status = read_data(&in, raw, values);
+  free(in.solutions);
+  free(in.sources);
+  free(in.text);
+  free(raw);
+  free(values);
+  free(own);
+  return status;
+}
+
+static kaon_status open_and_read(const kaon_context *ctx, const char *path,
+                                 const kaon_propagator_read_options *options,
+                                 kaon_propagator_file_info *info, kaon_spinor_put *put,
+                                 kaon_source_put *put_source, void *sink) {
+  kaon_bytes bytes;
+  if (info) memset(info, 0, sizeof *info);
+  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
+  kaon_status status =
+      kaon_propagator_bytes_read(ctx, &bytes, options, info, put, put_source, sink);
+  kaon_bytes_close(&bytes);
+  return status;
+}
+
+kaon_status kaon_propagator_file_probe(const kaon_context *ctx, const char *path,
+                                       kaon_propagator_file_info *info) {
+  return open_and_read(ctx, path, NULL, info, NULL, NULL, NULL);
+}
+
+kaon_status kaon_propagator_file_read(const kaon_context *ctx, const char *path,
+                                      const kaon_propagator_read_options *options,
+                                      kaon_propagator_file_info *info, kaon_spinor_put *put,
+                                      kaon_source_put *put_source, void *sink) {
+  if (!put) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "reading a propagator needs a put function");
+  return open_and_read(ctx, path, options, info, put, put_source, sink);
+}

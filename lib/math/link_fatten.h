@@ -1,0 +1,101 @@
+/* link_fatten.h - fat and long links: staples of staples, and products along a line. Written over
+ * vsites, sites_step and sites_link of the backend, like link_paths.h.
+ *
+ * The staples of V in direction nu, V(x) being a sum of paths from x to x + mu:
+ *   (T_nu V)(x) = U_nu(x) V(x+nu) U_nu(x+mu)^dag + U_nu(x-nu)^dag V(x-nu) U_nu(x-nu+mu).
+ * It is linear in V, so sums are taken before it. With {b, c, d} the directions other than mu,
+ *   S_b = T_b U_mu                                                                        (STAPLES)
+ *   X_b = three U_mu + lepage S_b + five (S_c + S_d) + seven (T_c S_d + T_d S_c)             (BENT)
+ *   fat = (one - 6 lepage) U_mu + sum_b T_b X_b                                              (LINK)
+ * has every path of three, five and seven links once and of Lepage's with twice the same direction
+ * too: 12 staples instead of 18. T_b S_b also has the paths that go out and come back, U_mu twice
+ * for links of U(3), which the 6 takes out again. */
+#ifndef KAON_LIB_MATH_FATTEN_H
+#define KAON_LIB_MATH_FATTEN_H
+
+#include "lib/math/fatten_factors.h"
+#include "lib/math/su3_matrix.h"
+
+/* A GPU has one copy of the text of a turn: registers and code are what is short. */
+#ifdef __CUDACC__
+#define FATTEN_LOOP _Pragma("unroll 1")
+#else
+#define FATTEN_LOOP
+#endif
+
+/* sum += factor T_nu V; V: slot `slot` of `field`. */
+KAON_MATH void fat_add_staples(const kaon_stencil *st, const void *const links[2],
+                               const void *const field[2], int slot, const vsites *x, int mu,
+                               int nu, vreal factor, vsu3 *sum) {
+  vsu3 a, v, av;
+  const vsites x_mu = sites_step(st, x, mu), up = sites_step(st, x, nu);
+  sites_link(st, links, x, nu, &a);
+  sites_link(st, field, &up, slot, &v);
+  su3_mul(&av, &a, &v);
+  sites_link(st, links, &x_mu, nu, &a);
+  su3_mul_dagger(&v, &av, &a);
+  su3_add_scaled(sum, factor, &v);
+  const vsites down = sites_step(st, x, nu + 4), down_mu = sites_step(st, &x_mu, nu + 4);
+  sites_link(st, links, &down, nu, &a);
+  sites_link(st, field, &down, slot, &v);
+  su3_dagger_mul(&av, &a, &v);
+  sites_link(st, links, &down_mu, nu, &a);
+  su3_mul(&v, &av, &a);
+  su3_add_scaled(sum, factor, &v);
+}
+
+/* sum += factor V at x */
+KAON_MATH void fat_add_link(const kaon_stencil *st, const void *const field[2], int slot,
+                            const vsites *x, vreal factor, vsu3 *sum) {
+  vsu3 v;
+  sites_link(st, field, x, slot, &v);
+  su3_add_scaled(sum, factor, &v);
+}
+
+/* S_b */
+KAON_MATH void fat_staples(const kaon_stencil *st, const void *const links[2], const vsites *x,
+                           int mu, int b, vsu3 *sum) {
+  su3_zero(sum);
+  fat_add_staples(st, links, links, mu, x, mu, b, v_set(1), sum);
+}
+
+/* X_b from S in the slots of its directions. */
+KAON_MATH void fat_bent(const kaon_stencil *st, const void *const links[2],
+                        const void *const staples[2], const kaon_fat_factors *f, const vsites *x,
+                        int mu, int b, vsu3 *sum) {
+  su3_zero(sum);
+  fat_add_link(st, links, mu, x, v_set(f->three), sum);
+  fat_add_link(st, staples, b, x, v_set(f->lepage), sum);
+  FATTEN_LOOP
+  for (int c = 0; c < 4; c++) {
+    if (c == mu || c == b) continue;
+    fat_add_link(st, staples, c, x, v_set(f->five), sum);
+    fat_add_staples(st, links, staples, 6 - mu - b - c, x, mu, c, v_set(f->seven), sum);
+  }
+}
+
+/* The fat link from X in the slots of its directions. */
+KAON_MATH void fat_link(const kaon_stencil *st, const void *const links[2],
+                        const void *const bent[2], const kaon_fat_factors *f, const vsites *x,
+                        int mu, vsu3 *sum) {
+  su3_zero(sum);
+  fat_add_link(st, links, mu, x, v_set(f->one - 6 * f->lepage), sum);
+  FATTEN_LOOP
+  for (int b = 0; b < 4; b++)
+    if (b != mu) fat_add_staples(st, links, bent, b, x, mu, b, v_set(1), sum);
+}
+
+/* product = factor A_mu(x) B_mu(x+mu) */
+KAON_MATH void fat_line(const kaon_stencil *st, const void *const left[2],
+                        const void *const right[2], vreal factor, const vsites *x, int mu,
+                        vsu3 *product) {
+  vsu3 a, b, ab;
+  const vsites ahead = sites_step(st, x, mu);
+  sites_link(st, left, x, mu, &a);
+  sites_link(st, right, &ahead, mu, &b);
+  su3_mul(&ab, &a, &b);
+  su3_zero(product);
+  su3_add_scaled(product, factor, &ab);
+}
+
+#endif

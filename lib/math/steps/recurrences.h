@@ -1,0 +1,577 @@
+/* recurrences.h - the scalar recurrences of every method, one function a line of its paper.
+ * Common subset of C and CUDA C; run by the reduction that completes their inputs. Sources are
+ * named in the methods' files under solvers/. In all of them (x, y) = sum conj(x) y.
+ *
+ * A recurrence that cannot go on freezes its column (kaon_wait) and leaves scalars such that the
+ * inner solution x is right after the method's `finish`. */
+#ifndef KAON_LIB_MATH_RECURRENCES_H
+#define KAON_LIB_MATH_RECURRENCES_H
+
+#include "lib/math/steps/recurrence_ids.h"
+#include "lib/math/steps/stopping.h"
+
+/* Slots of the methods (lib/math/steps/stopping.h names the common ones). */
+enum {
+  /* CG, CGNR, CGNE: rho = the squared norm that beta is the ratio of; denominator of alpha;
+   * overlap: with the old direction, at a residual replacement */
+  KAON_S_ALPHA = KAON_S_METHOD,
+  KAON_S_BETA,
+  KAON_S_RHO,
+  KAON_S_DENOMINATOR,
+  KAON_S_OVERLAP,
+  KAON_S_OMEGA,
+  /* BiCGStab */
+  KAON_S_RHO_NEW, /* (r0, r) */
+  KAON_S_R0V,     /* (r0, v) */
+  KAON_S_ST,      /* (s, t) */
+  KAON_S_T2,      /* (t, t) */
+  KAON_S_R02,     /* (r0, r0) */
+  KAON_S_FACTOR,  /* alpha / (omega rho) */
+  KAON_S_Q2,      /* (s, s); MR: (q, q); GCR: the same before it is orthogonalised */
+  /* MR */
+  KAON_S_RQ, /* (r, q) */
+  KAON_S_RELAXATION,
+  /* pipelined CG: products of the residual with A r and, at a replacement, with the old s */
+  KAON_S_RW,
+  KAON_S_RS,
+  KAON_S_ANCHOR, /* |b - A x|^2 where the process last began or went on (CGNR), or a cycle (GCR) */
+  /* pipelined BiCGStab, beside BiCGStab's; T2: |w|^2, and |r|^2 in the imaginary part's place */
+  KAON_S_R0W, /* (r0, w) */
+  KAON_S_R0Z, /* (r0, z) */
+  /* preconditioned: (r, K r); reordered BiCGStab: products with t, the second right behind the
+   * first, and (r0, r) before omega; BiCG: conjugates, and the shadow's overlap */
+  KAON_S_RZ,
+  KAON_S_RT,  /* (r, t) */
+  KAON_S_R0T, /* (r0, t) */
+  KAON_S_CHI, /* (r0, r) */
+  KAON_S_ALPHA_CONJ,
+  KAON_S_BETA_CONJ,
+  KAON_S_OVERLAP_SHADOW,
+  /* CG of several shifts. State 0: sigma_0, A's size, sigma_0 alpha, (p, p). The others: sigma_i -
+   * sigma_0, sigma_i, zeta and its growth in the last step, alpha and beta of the step before */
+  KAON_S_SIGMA,
+  KAON_S_SIGMA_WHOLE,
+  KAON_S_SIGMA_ALPHA,
+  KAON_S_DIRECTION2,
+  KAON_S_LARGEST = KAON_S_SIGMA_WHOLE,
+  KAON_S_ZETA = KAON_S_SIGMA_ALPHA,
+  KAON_S_OLD = KAON_S_DIRECTION2,
+  /* GCR: step lengths, which become the coefficients of x; (q_j, q_j); rows of the triangle */
+  KAON_S_GCR_Y = 32,
+  KAON_S_GCR_NORM = 64,
+  KAON_S_GCR_ROW = 96,
+  KAON_GCR_MAX = 32
+};
+
+/* Row j: (q_i, q_j) for i < j, then (r, q_j). */
+static inline KAON_HD int kaon_gcr_row(int j) {
+  return KAON_S_GCR_ROW + j * (j + 1) / 2;
+}
+
+static inline KAON_HD void kaon_set(kaon_column_state *s, int slot, double re, double im) {
+  s->slot[slot][0] = re;
+  s->slot[slot][1] = im;
+}
+
+/* slot to = a / b. Squares of small and large numbers leave the range of double long before their
+ * quotients do, so both are scaled then by the power of two that brings b to 1, which rounds
+ * nothing. */
+static inline KAON_HD_CALLED void kaon_divide(kaon_column_state *s, int to, const double *a,
+                                              const double *b) {
+  const double largest = fabs(b[0]) > fabs(b[1]) ? fabs(b[0]) : fabs(b[1]);
+  double a0 = a[0], a1 = a[1], b0 = b[0], b1 = b[1];
+  if (largest > 0 && kaon_finite(largest) && !(largest >= 0x1p-100 && largest <= 0x1p100)) {
+    const int e = -ilogb(largest);
+    a0 = ldexp(a0, e);
+    a1 = ldexp(a1, e);
+    b0 = ldexp(b0, e);
+    b1 = ldexp(b1, e);
+  }
+  const double d = b0 * b0 + b1 * b1;
+  kaon_set(s, to, (a0 * b0 + a1 * b1) / d, (a1 * b0 - a0 * b1) / d);
+}
+
+/* slot to = a b */
+static inline KAON_HD void kaon_multiply(kaon_column_state *s, int to, const double *a,
+                                         const double *b) {
+  kaon_set(s, to, a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]);
+}
+
+static inline KAON_HD int kaon_slot_finite(const kaon_column_state *s, int slot) {
+  return kaon_finite(s->slot[slot][0]) && kaon_finite(s->slot[slot][1]);
+}
+
+/* The inner residual of a method that keeps it in the outer precision is the outer one. */
+static inline KAON_HD_CALLED void kaon_rec_verify(kaon_column_state *s) {
+  s->drift = s->slot[KAON_S_OUTER][0] / s->slot[KAON_S_R2][0] - 1;
+  kaon_set(s, KAON_S_R2, s->slot[KAON_S_OUTER][0], 0);
+  kaon_stop_verify(s);
+}
+
+/* The same where the outer residual is the chosen one. */
+static inline KAON_HD void kaon_rec_verify_outer(kaon_column_state *s) {
+  kaon_set(s, KAON_S_TRUE, s->slot[KAON_S_OUTER][0], 0);
+  kaon_rec_verify(s);
+}
+
+/* The same before anything is done to x = 0. */
+static inline KAON_HD void kaon_rec_verify_zero(kaon_column_state *s) {
+  kaon_set(s, KAON_S_TRUE, s->reference, 0);
+  kaon_rec_verify(s);
+}
+
+/* What a denominator (p, A p) that is not positive says. */
+static inline KAON_HD int kaon_cause_of(double denominator) {
+  if (!kaon_finite(denominator)) return KAON_CAUSE_NOT_FINITE;
+  return denominator < 0 ? KAON_CAUSE_OPERATOR : KAON_CAUSE_ZERO;
+}
+
+/* ---- CG; CGNE shares its lines with p = A^dag (CG's p) ---- */
+
+static inline KAON_HD void kaon_cg_begin(kaon_column_state *s, int norm) {
+  kaon_set(s, KAON_S_RHO, s->slot[norm][0], 0);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+  kaon_set(s, KAON_S_BETA, 0, 0);
+}
+
+/* alpha = rho / (p, A p); the step before has added its alpha p to x, so a broken alpha is 0. Where
+ * the residual that counts is another one (WATCH), a direction of negative curvature is a step like
+ * others: averaged projections with a lambda somewhat too large have a few, and converge. */
+static inline KAON_HD void kaon_cg_alpha(kaon_column_state *s) {
+  const double rho = s->slot[KAON_S_RHO][0], denominator = s->slot[KAON_S_DENOMINATOR][0];
+  const double alpha = rho / denominator;
+  const int usable = denominator > 0 || ((s->flags & KAON_FLAG_WATCH) && denominator < 0);
+  if (usable && kaon_finite(denominator) && kaon_finite(alpha)) {
+    kaon_set(s, KAON_S_ALPHA, alpha, 0);
+  } else {
+    kaon_set(s, KAON_S_ALPHA, 0, 0);
+    kaon_broken(s, kaon_cause_of(denominator), 1);
+  }
+}
+
+/* beta = rho' / rho. A frozen column keeps the old rho for kaon_cg_conjugate. */
+static inline KAON_HD void kaon_cg_advance(kaon_column_state *s, int norm) {
+  if (!(s->gate & KAON_GATE_STEP)) return;
+  kaon_set(s, KAON_S_BETA, s->slot[norm][0] / s->slot[KAON_S_RHO][0], 0);
+  kaon_set(s, KAON_S_RHO, s->slot[norm][0], 0);
+}
+
+/* The old direction p goes on under a replaced residual r: p -= (r, p) / (r, r) r restores what
+ * exact arithmetic guarantees, then p = r + beta p with beta = |r|^2 / rho. In: (p, r). Of r = 0
+ * nothing is to be taken: p stays finite, as 0 times it is still added to x. */
+static inline KAON_HD_CALLED void kaon_cg_conjugate(kaon_column_state *s, int norm) {
+  const double r2 = s->slot[norm][0], *overlap = s->slot[KAON_S_OVERLAP];
+  kaon_set(s, KAON_S_OVERLAP, r2 != 0 ? overlap[0] / r2 : 0, r2 != 0 ? -overlap[1] / r2 : 0);
+  kaon_set(s, KAON_S_BETA, r2 / s->slot[KAON_S_RHO][0], 0);
+  kaon_set(s, KAON_S_RHO, r2, 0);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+}
+
+static inline KAON_HD void kaon_cg_start(kaon_column_state *s) {
+  kaon_cg_begin(s, KAON_S_R2);
+}
+
+static inline KAON_HD void kaon_cg_beta(kaon_column_state *s) {
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  kaon_cg_advance(s, KAON_S_R2);
+}
+
+/* A process that begins has p = 0, from which nothing is to be taken. */
+static inline KAON_HD void kaon_cg_continue(kaon_column_state *s, int norm) {
+  if (s->gate & KAON_GATE_INJECT) {
+    kaon_cg_conjugate(s, norm);
+  } else {
+    kaon_cg_begin(s, norm);
+    kaon_set(s, KAON_S_OVERLAP, 0, 0);
+  }
+}
+
+static inline KAON_HD void kaon_cg_renew(kaon_column_state *s) {
+  kaon_cg_continue(s, KAON_S_R2);
+}
+
+/* ---- the same with a preconditioner: (r, K r) in slot RZ is the norm that beta is the ratio of,
+ * and z = K r stands in r's place in the direction ---- */
+
+/* 1: (r, K r) > 0. Else the column waits; alpha = 0, since x has all that it is to have. */
+static inline KAON_HD int kaon_pcg_positive(kaon_column_state *s) {
+  const double rz = s->slot[KAON_S_RZ][0];
+  if (rz > 0 && kaon_finite(rz)) return 1;
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+  kaon_broken(s, kaon_finite(rz) ? KAON_CAUSE_PRECONDITIONER : KAON_CAUSE_NOT_FINITE, 1);
+  return 0;
+}
+
+static inline KAON_HD void kaon_pcg_start(kaon_column_state *s) {
+  kaon_cg_begin(s, KAON_S_RZ);
+  kaon_pcg_positive(s);
+}
+
+/* x may lag one update behind: a step that ends here leaves its alpha to `finish`. */
+static inline KAON_HD void kaon_pcg_beta(kaon_column_state *s) {
+  const double rz = s->slot[KAON_S_RZ][0];
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  kaon_cg_advance(s, KAON_S_RZ);
+  if ((s->gate & KAON_GATE_STEP) && !(rz > 0 && kaon_finite(rz)))
+    kaon_broken(s, kaon_finite(rz) ? KAON_CAUSE_PRECONDITIONER : KAON_CAUSE_NOT_FINITE, 1);
+}
+
+/* A projection that left no residual says nothing of the preconditioner (kaon_deflated_resume). */
+static inline KAON_HD void kaon_pcg_renew(kaon_column_state *s) {
+  kaon_cg_continue(s, KAON_S_RZ);
+  if (!(s->flags & KAON_FLAG_DEFLATED) || s->slot[KAON_S_R2][0] != 0) kaon_pcg_positive(s);
+}
+
+/* The iteration from which on pairs are used; till then they are gathered, which disturbs nothing.
+ * Used from the first service on they cost solves of 200 steps 10 to 15 % more of them in half, and
+ * 16^4 at kappa 0.1350 gains nothing by it. */
+enum { KAON_DEFLATION_FIRST = 192 };
+
+/* Deflated CG, CGNR (solvers/spectra/deflate.c): the next direction is made conjugate to p by what the
+ * operator makes of both. In: DENOMINATOR = (p, A p), OVERLAP = (A p, r), or (A p, K r); of CGNR |A
+ * p|^2 and (A p, A s). Of its imaginary part, which exact arithmetic has not, nothing is taken. */
+static inline KAON_HD void kaon_cg_deflated(kaon_column_state *s) {
+  const double beta = -s->slot[KAON_S_OVERLAP][0] / s->slot[KAON_S_DENOMINATOR][0];
+  if (!(s->gate & KAON_GATE_INJECT) || s->iterations < KAON_DEFLATION_FIRST) return;
+  kaon_set(s, KAON_S_BETA, kaon_finite(beta) ? beta : 0, 0);
+  s->deflated++;
+}
+
+/* Between a replacement and a projection, after which `relative` is of another residual than what
+ * is watched. A^dag r is not known here, but where it is watched it is what the tolerance is for,
+ * and the operator's rounding, which adds to it, makes a column ask late rather than early. */
+static inline KAON_HD void kaon_deflated_scale(kaon_column_state *s) {
+  s->scale = s->flags & KAON_FLAG_NORMAL ? 1 / s->reference : s->relative / s->slot[KAON_S_R2][0];
+}
+
+/* The end of a service with a projection, by that scale. A projection that left nothing (CGNR: of
+ * A^dag r, as |r|^2 is that of before) has put all into the inner solution: the column asks at once
+ * whether that is the end. A begin has no projection. */
+static inline KAON_HD void kaon_deflated_resume(kaon_column_state *s) {
+  const double watched = kaon_watched(s);
+  const int nothing = watched == 0 || s->slot[KAON_S_RHO][0] == 0;
+  if (nothing && s->reason != KAON_WAIT_BEGIN) {
+    kaon_renew(s, watched);
+    kaon_wait(s, KAON_WAIT_STOP, 1);
+    return;
+  }
+  if (watched > 0 && kaon_finite(watched)) s->relative = watched * s->scale;
+  kaon_stop_resume(s);
+}
+
+/* ---- CGNR: the same with s = A^dag r in the place of r; the residual is watched on the way ----
+ */
+
+static inline KAON_HD void kaon_cgnr_start(kaon_column_state *s) {
+  kaon_cg_begin(s, KAON_S_S2);
+}
+
+static inline KAON_HD void kaon_cgnr_residual(kaon_column_state *s) {
+  if (!(s->flags & KAON_FLAG_NORMAL)) kaon_step_end(s, s->slot[KAON_S_R2][0]);
+}
+
+static inline KAON_HD void kaon_cgnr_beta(kaon_column_state *s) {
+  if (s->flags & KAON_FLAG_NORMAL) kaon_step_end(s, s->slot[KAON_S_S2][0]);
+  kaon_cg_advance(s, KAON_S_S2);
+}
+
+static inline KAON_HD void kaon_cgnr_renew(kaon_column_state *s) {
+  kaon_cg_continue(s, KAON_S_S2);
+}
+
+/* CGNE: the directions are orthogonal: beta = -(p, A^dag r) / (p, p). */
+static inline KAON_HD void kaon_cgne_inject(kaon_column_state *s) {
+  const double p2 = s->slot[KAON_S_DENOMINATOR][0], *overlap = s->slot[KAON_S_OVERLAP];
+  const int usable = p2 > 0 && kaon_slot_finite(s, KAON_S_OVERLAP);
+  kaon_set(s, KAON_S_BETA, usable ? -overlap[0] / p2 : 0, usable ? -overlap[1] / p2 : 0);
+  kaon_set(s, KAON_S_RHO, s->slot[KAON_S_R2][0], 0);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+}
+
+/* ---- BiCGStab ---- */
+
+static inline KAON_HD int kaon_cause_of_slot(const kaon_column_state *s, int denominator) {
+  return kaon_slot_finite(s, denominator) ? KAON_CAUSE_ZERO : KAON_CAUSE_NOT_FINITE;
+}
+
+static inline KAON_HD void kaon_bicgstab_start(kaon_column_state *s) {
+  kaon_set(s, KAON_S_RHO, s->slot[KAON_S_R2][0], 0);
+  kaon_set(s, KAON_S_R02, s->slot[KAON_S_R2][0], 0);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+  kaon_set(s, KAON_S_BETA, 0, 0);
+  kaon_set(s, KAON_S_OMEGA, 0, 0);
+}
+
+/* alpha = rho / (r0, A p) */
+static inline KAON_HD void kaon_bicgstab_alpha(kaon_column_state *s) {
+  kaon_divide(s, KAON_S_ALPHA, s->slot[KAON_S_RHO], s->slot[KAON_S_R0V]);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_broken(s, kaon_cause_of_slot(s, KAON_S_R0V), 1);
+}
+
+/* omega = (t, s) / (t, t); s = 0 is the solution. (t, s) = 0 to rounding: the stabilising step
+ * cannot move. Either A has no positive part, and x stays the last iterate; or s is all rounding,
+ * since the half step has met the solution: then it is the whole step (omega = 0), whose end finds
+ * out whether that is enough. */
+static inline KAON_HD_CALLED void kaon_bicgstab_omega(kaon_column_state *s) {
+  const double *st = s->slot[KAON_S_ST], t2 = s->slot[KAON_S_T2][0], s2 = s->slot[KAON_S_Q2][0];
+  const int still = s2 > 0 && st[0] * st[0] + st[1] * st[1] <= 1e-28 * s2 * t2;
+  if (still && !(s2 <= s->threshold || s2 <= 0.25 * s->slot[KAON_S_R2][0])) {
+    kaon_broken(s, KAON_CAUSE_ZERO, 1);
+    return;
+  }
+  const int moves = t2 != 0 && !still;
+  kaon_set(s, KAON_S_OMEGA, moves ? st[0] / t2 : 0, moves ? -st[1] / t2 : 0);
+  if (!kaon_slot_finite(s, KAON_S_OMEGA)) kaon_broken(s, KAON_CAUSE_NOT_FINITE, 0);
+}
+
+/* beta = (rho' / rho) (alpha / omega). Serious breakdown: r orthogonal to r0 to rounding. */
+static inline KAON_HD_CALLED void kaon_bicgstab_beta(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW], r2 = s->slot[KAON_S_R2][0];
+  kaon_step_end(s, r2);
+  kaon_multiply(s, KAON_S_FACTOR, s->slot[KAON_S_OMEGA], s->slot[KAON_S_RHO]);
+  kaon_divide(s, KAON_S_FACTOR, s->slot[KAON_S_ALPHA], s->slot[KAON_S_FACTOR]);
+  if (!(s->gate & KAON_GATE_STEP)) return;
+  kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], rho);
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  if (!kaon_slot_finite(s, KAON_S_BETA) ||
+      rho[0] * rho[0] + rho[1] * rho[1] <= 1e-30 * s->slot[KAON_S_R02][0] * r2)
+    kaon_broken(s, kaon_cause_of_slot(s, KAON_S_RHO_NEW), 1);
+}
+
+/* r0, p and v go on; rho is taken again with the replaced residual. */
+static inline KAON_HD_CALLED void kaon_bicgstab_inject(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW];
+  kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], rho);
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  if (!kaon_slot_finite(s, KAON_S_BETA)) kaon_set(s, KAON_S_BETA, 0, 0);
+}
+
+/* ---- reordered BiCGStab: rho and beta are known with omega, alpha with the next step's v = A K p;
+ * x has the whole step before either is asked for ---- */
+
+/* alpha = rho / (r0, v) */
+static inline KAON_HD void kaon_rbicgstab_start(kaon_column_state *s) {
+  kaon_bicgstab_start(s);
+  kaon_bicgstab_alpha(s);
+}
+
+/* omega = (t, r) / (t, t);  rho' = (r0, r) - omega (r0, t), as printed without (r0, r), which is 0
+ * before rounding;  beta = (rho' / rho) (alpha / omega). r = 0 is the solution. */
+static inline KAON_HD void kaon_rbicgstab_omega(kaon_column_state *s) {
+  const double *chi = s->slot[KAON_S_CHI];
+  const int printed = (s->flags & KAON_FLAG_PRINTED) != 0;
+  kaon_set(s, KAON_S_ST, s->slot[KAON_S_RT][0], s->slot[KAON_S_RT][1]);
+  kaon_bicgstab_omega(s);
+  if (s->reason == KAON_WAIT_BROKEN && !(s->gate & KAON_GATE_STEP)) return;
+  kaon_multiply(s, KAON_S_RHO_NEW, s->slot[KAON_S_OMEGA], s->slot[KAON_S_R0T]);
+  const double *product = s->slot[KAON_S_RHO_NEW];
+  kaon_set(s, KAON_S_RHO_NEW, (printed ? 0 : chi[0]) - product[0],
+           (printed ? 0 : chi[1]) - product[1]);
+  kaon_multiply(s, KAON_S_FACTOR, s->slot[KAON_S_OMEGA], s->slot[KAON_S_RHO]);
+  kaon_divide(s, KAON_S_FACTOR, s->slot[KAON_S_ALPHA], s->slot[KAON_S_FACTOR]);
+  kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], s->slot[KAON_S_RHO_NEW]);
+  if (!kaon_slot_finite(s, KAON_S_BETA)) kaon_set(s, KAON_S_BETA, 0, 0);
+}
+
+static inline KAON_HD void kaon_rbicgstab_step(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW], r2 = s->slot[KAON_S_R2][0];
+  kaon_step_end(s, r2);
+  if (!(s->gate & KAON_GATE_STEP)) return;
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  const double *omega = s->slot[KAON_S_OMEGA];
+  const int still = omega[0] == 0 && omega[1] == 0; /* the step was half a one */
+  if (still || rho[0] * rho[0] + rho[1] * rho[1] <= 1e-30 * s->slot[KAON_S_R02][0] * r2)
+    kaon_broken(s, kaon_cause_of_slot(s, KAON_S_RHO_NEW), 1);
+  else
+    kaon_bicgstab_alpha(s);
+}
+
+/* r0 and the direction go on; rho is taken again with the replaced residual. */
+static inline KAON_HD void kaon_rbicgstab_inject(kaon_column_state *s) {
+  kaon_set(s, KAON_S_RHO, s->slot[KAON_S_RHO_NEW][0], s->slot[KAON_S_RHO_NEW][1]);
+  kaon_bicgstab_alpha(s);
+}
+
+/* ---- BiCG: rho = (r', K r), r' the shadow of r; coefficients of the shadows are conjugates ----
+ */
+
+static inline KAON_HD void kaon_bicg_conjugates(kaon_column_state *s) {
+  kaon_set(s, KAON_S_ALPHA_CONJ, s->slot[KAON_S_ALPHA][0], -s->slot[KAON_S_ALPHA][1]);
+  kaon_set(s, KAON_S_BETA_CONJ, s->slot[KAON_S_BETA][0], -s->slot[KAON_S_BETA][1]);
+}
+
+static inline KAON_HD int kaon_bicg_usable(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW];
+  const int finite = kaon_slot_finite(s, KAON_S_RHO_NEW);
+  if (finite && (rho[0] != 0 || rho[1] != 0)) return 1;
+  kaon_broken(s, finite ? KAON_CAUSE_ZERO : KAON_CAUSE_NOT_FINITE, 1);
+  return 0;
+}
+
+static inline KAON_HD void kaon_bicg_start(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW];
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+  kaon_set(s, KAON_S_BETA, 0, 0);
+  kaon_bicg_conjugates(s);
+  kaon_bicg_usable(s);
+}
+
+/* alpha = rho / (p', A p); the step before has added its alpha p to x, so a broken alpha is 0. */
+static inline KAON_HD void kaon_bicg_alpha(kaon_column_state *s) {
+  kaon_divide(s, KAON_S_ALPHA, s->slot[KAON_S_RHO], s->slot[KAON_S_DENOMINATOR]);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA)) {
+    kaon_set(s, KAON_S_ALPHA, 0, 0);
+    kaon_broken(s, kaon_cause_of_slot(s, KAON_S_DENOMINATOR), 1);
+  }
+  kaon_bicg_conjugates(s);
+}
+
+/* beta = rho' / rho. A frozen column keeps the old rho for kaon_bicg_inject. */
+static inline KAON_HD void kaon_bicg_beta(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW];
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  if (!(s->gate & KAON_GATE_STEP) || !kaon_bicg_usable(s)) return;
+  kaon_divide(s, KAON_S_BETA, rho, s->slot[KAON_S_RHO]);
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  kaon_bicg_conjugates(s);
+}
+
+/* The same with (r, r') in CHI, the conjugate of rho where K = 1. */
+static inline KAON_HD void kaon_bicg_shadow(kaon_column_state *s) {
+  kaon_set(s, KAON_S_RHO_NEW, s->slot[KAON_S_CHI][0], -s->slot[KAON_S_CHI][1]);
+  kaon_bicg_beta(s);
+}
+
+/* The old directions go on under a replaced residual r: p -= c z, p' -= c' z' restore (r', p) =
+ * (p', r) = 0, which exact arithmetic guarantees: c = (r', p) / rho, conj(c') = (p', r) / rho. */
+static inline KAON_HD void kaon_bicg_inject(kaon_column_state *s) {
+  const double *rho = s->slot[KAON_S_RHO_NEW];
+  kaon_divide(s, KAON_S_BETA, rho, s->slot[KAON_S_RHO]);
+  kaon_divide(s, KAON_S_OVERLAP, s->slot[KAON_S_OVERLAP], rho);
+  kaon_divide(s, KAON_S_OVERLAP_SHADOW, s->slot[KAON_S_OVERLAP_SHADOW], rho);
+  s->slot[KAON_S_OVERLAP_SHADOW][1] = -s->slot[KAON_S_OVERLAP_SHADOW][1];
+  kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
+  kaon_set(s, KAON_S_ALPHA, 0, 0);
+  kaon_bicg_conjugates(s);
+  kaon_bicg_usable(s);
+}
+
+#include "lib/math/steps/recurrences_pipelined.h"
+#include "lib/math/steps/recurrences_shifts.h"
+
+/* ---- MR ---- */
+
+/* alpha = relaxation (q, r) / (q, q), q = A r */
+static inline KAON_HD void kaon_mr_alpha(kaon_column_state *s) {
+  const double *rq = s->slot[KAON_S_RQ];
+  const double f = s->slot[KAON_S_RELAXATION][0] / s->slot[KAON_S_Q2][0];
+  kaon_set(s, KAON_S_ALPHA, f * rq[0], -f * rq[1]);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA) || (rq[0] == 0 && rq[1] == 0))
+    kaon_broken(s, kaon_cause_of_slot(s, KAON_S_Q2), 1);
+}
+
+static inline KAON_HD void kaon_mr_residual(kaon_column_state *s) {
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+}
+
+/* The same where the column goes on whatever comes: a step that cannot be taken is none. */
+static inline KAON_HD void kaon_local_alpha(kaon_column_state *s) {
+  const double *rq = s->slot[KAON_S_RQ];
+  const double f = s->slot[KAON_S_RELAXATION][0] / s->slot[KAON_S_Q2][0];
+  kaon_set(s, KAON_S_ALPHA, f * rq[0], -f * rq[1]);
+  if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_set(s, KAON_S_ALPHA, 0, 0);
+}
+
+/* A column of an operator's own scalars takes part, or does not. */
+static inline KAON_HD void kaon_local_open(kaon_column_state *s) {
+  s->gate = KAON_GATE_STEP;
+}
+
+static inline KAON_HD void kaon_local_close(kaon_column_state *s) {
+  s->gate = 0;
+}
+
+/* ---- GCR; j = aux, the column's position in its cycle ---- */
+
+/* Row j becomes the coefficients of q_j -= sum_i c_i q_i: c_i = (q_i, q_j) / (q_i, q_i). */
+static inline KAON_HD void kaon_gcr_ortho(kaon_column_state *s) {
+  const int row = kaon_gcr_row(s->aux);
+  for (int i = 0; i < s->aux; i++) {
+    const double norm = s->slot[KAON_S_GCR_NORM + i][0];
+    kaon_set(s, row + i, s->slot[row + i][0] / norm, s->slot[row + i][1] / norm);
+  }
+}
+
+/* alpha = (q_j, r) / (q_j, q_j). (r, q_j) was taken before q_j was orthogonalised, which is the
+ * same as r is orthogonal to the older q_i. An image within 30 roundings of the older ones' span,
+ * or orthogonal to r, ends the cycle. */
+static inline KAON_HD void kaon_gcr_alpha(kaon_column_state *s) {
+  const int j = s->aux, spent = j > 0 && s->slot[KAON_S_GCR_NORM + j][0] <=
+                                             900 * s->epsilon2 * s->slot[KAON_S_Q2][0];
+  const double *rq = s->slot[kaon_gcr_row(j) + j], norm = s->slot[KAON_S_GCR_NORM + j][0];
+  const double re = rq[0] / norm, im = -rq[1] / norm;
+  kaon_set(s, KAON_S_ALPHA, re, im);
+  kaon_set(s, KAON_S_GCR_Y + j, re, im);
+  if (!kaon_finite(re) || !kaon_finite(im) || (re == 0 && im == 0) || spent)
+    kaon_broken(s, kaon_finite(norm) ? KAON_CAUSE_ZERO : KAON_CAUSE_NOT_FINITE, kaon_finite(norm));
+}
+
+/* |r - alpha q|^2 = |r|^2 - |(q, r)|^2 / (q, q), which saves a sum. Nothing is known below some
+ * roundings squared of what |r|^2 was when the cycle began: then it is taken anew, as at a cycle's
+ * end. Where few sites make up the sums (a point source) their roundings do not average out, and
+ * what is left below some roundings may be theirs: a step that wins little there asks for it too.
+ */
+static inline KAON_HD void kaon_gcr_residual(kaon_column_state *s) {
+  const double *alpha = s->slot[KAON_S_ALPHA], norm = s->slot[KAON_S_GCR_NORM + s->aux][0];
+  if (s->aux == 0) kaon_set(s, KAON_S_ANCHOR, s->slot[KAON_S_R2][0], 0);
+  const double known = s->epsilon2 > 0x1p-44 ? s->epsilon2 : 0x1p-44;
+  const double floor = known * s->slot[KAON_S_ANCHOR][0], before = s->slot[KAON_S_R2][0];
+  const double anchor = s->slot[KAON_S_ANCHOR][0], doubtful2 = 1024 * s->epsilon2 * anchor * anchor;
+  const double r2 = before - (alpha[0] * alpha[0] + alpha[1] * alpha[1]) * norm;
+  kaon_set(s, KAON_S_R2, r2 < floor ? floor : r2, 0);
+  s->aux++;
+  kaon_step_end(s, s->slot[KAON_S_R2][0]);
+  const int goes_on = (s->gate & KAON_GATE_STEP) && !(s->flags & KAON_FLAG_FIXED);
+  const int doubtful = r2 * r2 < doubtful2 && r2 > 0.5 * before;
+  if ((r2 < floor || doubtful) && goes_on) kaon_wait(s, KAON_WAIT_UPDATE, 1);
+}
+
+/* Coefficients of the z_j in x: q_j = A z_j - sum_i c_ij q_i turned round, last first. */
+static inline KAON_HD void kaon_gcr_solve(kaon_column_state *s) {
+  for (int j = KAON_GCR_MAX - 1; j >= s->aux; j--) kaon_set(s, KAON_S_GCR_Y + j, 0, 0);
+  for (int j = s->aux - 1; j > 0; j--) {
+    const double *y = s->slot[KAON_S_GCR_Y + j];
+    for (int i = 0; i < j; i++) {
+      const double *c = s->slot[kaon_gcr_row(j) + i];
+      s->slot[KAON_S_GCR_Y + i][0] -= c[0] * y[0] - c[1] * y[1];
+      s->slot[KAON_S_GCR_Y + i][1] -= c[0] * y[1] + c[1] * y[0];
+    }
+  }
+  s->aux = 0;
+}
+
+/* Of products' own alone. */
+static inline KAON_HD void kaon_recurrence_run_product(int id, kaon_column_state *s) {
+  switch (id) {
+#define KAON_X(id, function) \
+  case id:                   \
+    function(s);             \
+    break;
+    KAON_RECURRENCES_OF_PRODUCTS(KAON_X)
+    default:
+      break;
+  }
+}
+
+static inline KAON_HD void kaon_recurrence_run(int id, kaon_column_state *s) {
+  switch (id) {
+    KAON_RECURRENCES_OF_PRODUCTS(KAON_X)
+    KAON_OTHER_RECURRENCES(KAON_X)
+#undef KAON_X
+    default:
+      break;
+  }
+}
+
+#endif

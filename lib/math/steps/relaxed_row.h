@@ -1,0 +1,119 @@
+/* relaxed_row.h - the arithmetic of a relaxed row, once for both machines, number by number: a row is
+ * worked on by one thread, and neighbouring rows may be at work elsewhere. reals: 1 real, 2 complex
+ * (re, im), known where it is compiled. Included where `real` is defined (lib/core/kernel.h).
+ *
+ * Memory that other threads write while it is read goes through kaon_race_load and kaon_race_store:
+ * relaxed atomic accesses of one real each. What is read may be old, never torn within a real; of a
+ * complex number the parts may be of two updates. kaon_far_load and kaon_far_store: likewise, where
+ * the other side is another rank (the scope is the system, not the device). */
+#ifndef KAON_LIB_MATH_RELAX_H
+#define KAON_LIB_MATH_RELAX_H
+
+#include "lib/core/kernel.h"
+
+#ifdef __CUDACC__
+#define KAON_RELAX static __device__ __forceinline__
+
+KAON_RELAX double kaon_race_load(const double *p) {
+  double v;
+  asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(v) : "l"(p));
+  return v;
+}
+KAON_RELAX float kaon_race_load(const float *p) {
+  float v;
+  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(p));
+  return v;
+}
+KAON_RELAX void kaon_race_store(double *p, double v) {
+  asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(p), "d"(v) : "memory");
+}
+KAON_RELAX void kaon_race_store(float *p, float v) {
+  asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory");
+}
+KAON_RELAX double kaon_far_load(const double *p) {
+  double v;
+  asm volatile("ld.relaxed.sys.global.f64 %0, [%1];" : "=d"(v) : "l"(p));
+  return v;
+}
+KAON_RELAX float kaon_far_load(const float *p) {
+  float v;
+  asm volatile("ld.relaxed.sys.global.f32 %0, [%1];" : "=f"(v) : "l"(p));
+  return v;
+}
+KAON_RELAX void kaon_far_store(double *p, double v) {
+  asm volatile("st.relaxed.sys.global.f64 [%0], %1;" ::"l"(p), "d"(v) : "memory");
+}
+KAON_RELAX void kaon_far_store(float *p, float v) {
+  asm volatile("st.relaxed.sys.global.f32 [%0], %1;" ::"l"(p), "f"(v) : "memory");
+}
+#else
+#define KAON_RELAX KAON_INLINE
+
+KAON_RELAX real kaon_race_load(const real *p) {
+  real v;
+  __atomic_load(p, &v, __ATOMIC_RELAXED);
+  return v;
+}
+KAON_RELAX void kaon_race_store(real *p, real v) {
+  __atomic_store(p, &v, __ATOMIC_RELAXED);
+}
+#define kaon_far_load kaon_race_load
+#define kaon_far_store kaon_race_store
+#endif
+
+/* t -= a x */
+KAON_RELAX void kaon_relax_subtract(real *t, const real *a, const real *x, const int reals) {
+  if (reals == 1) {
+    t[0] -= a[0] * x[0];
+    return;
+  }
+  t[0] -= a[0] * x[0] - a[1] * x[1];
+  t[1] -= a[0] * x[1] + a[1] * x[0];
+}
+
+/* t = b - sum over all j but i of a_ij x_j: x becomes x + factor (t / a_ii - x); inverse: 1 / a_ii.
+ */
+KAON_RELAX void kaon_relax_row(real *x, const real *t, const real *inverse, real factor,
+                               const int reals) {
+  if (reals == 1) {
+    x[0] += factor * (t[0] * inverse[0] - x[0]);
+    return;
+  }
+  const real re = t[0] * inverse[0] - t[1] * inverse[1];
+  const real im = t[0] * inverse[1] + t[1] * inverse[0];
+  x[0] += factor * (re - x[0]);
+  x[1] += factor * (im - x[1]);
+}
+
+/* |t - a_ii x|^2: the row's residual before it is relaxed. */
+KAON_RELAX double kaon_relax_residual2(const real *t, const real *diagonal, const real *x,
+                                       const int reals) {
+  real r[2] = {t[0], reals == 2 ? t[reals - 1] : 0};
+  kaon_relax_subtract(r, diagonal, x, reals);
+  return (double)r[0] * (double)r[0] + (reals == 2 ? (double)r[1] * (double)r[1] : 0.0);
+}
+
+/* In which order blocks begin: n -> a permutation of 0 .. count - 1 by a seed, without a table:
+ * odd multiplications and shifts on the next power of two, again until it falls below count. */
+#ifdef __CUDACC__
+static __host__ __device__ __forceinline__
+#else
+static inline
+#endif
+    int64_t
+    kaon_relax_turn(int64_t n, int64_t count, uint64_t seed) {
+  uint64_t mask = 1, at = (uint64_t)n;
+  if (seed == 0) return n;
+  while (mask < (uint64_t)count) mask *= 2;
+  mask -= 1;
+  do {
+    for (int i = 0; i < 3; i++) {
+      at = (at * ((seed >> (16 * i)) | 1) + (seed >> (20 * i))) & mask;
+      at ^= at >> 3;
+      at ^= at >> 7;
+    }
+  } while (at >= (uint64_t)count);
+  return (int64_t)at;
+}
+
+#endif

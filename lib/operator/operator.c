@@ -1,0 +1,161 @@
+/* operator.c - what every operator shares: references, checks before an application, the public
+ * functions that need no knowledge of what the operator is. */
+#include "lib/operator/operator_internal.h"
+
+#include <stdlib.h>
+
+static const char *const precision_names[] = {"double", "single", "half"};
+
+void kaon_operator_retain(kaon_operator *A) {
+  A->references++;
+}
+
+void kaon_operator_destroy(kaon_operator **A) {
+  if (A == NULL || *A == NULL) return;
+  kaon_operator *gone = *A;
+  *A = NULL;
+  if (--gone->references == 0) gone->ops->destroy(gone);
+}
+
+const kaon_space *kaon_operator_space(const kaon_operator *A) {
+  return A->space;
+}
+
+kaon_precision kaon_operator_precision(const kaon_operator *A) {
+  return A->precision;
+}
+
+kaon_status kaon_operator_cost(const kaon_operator *A, int columns, kaon_cost *cost) {
+  if (A == NULL || cost == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "operator cost: the operator or the result is NULL");
+  if (columns < 1)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s: cost of %d columns asked for; at least 1",
+                     A->ops->name, columns);
+  *cost = A->ops->cost(A, columns);
+  return KAON_OK;
+}
+
+/* v must be of `space` and in A's precision. */
+static kaon_status check_vector(const kaon_operator *A, const kaon_space *space,
+                                const kaon_vector *v, const char *name) {
+  if (v == NULL)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s: vector %s is NULL", A->ops->name, name);
+  if (v->space != space)
+    return kaon_fail(A->ctx, KAON_ERR_SHAPE,
+                     "%s: vector %s is of another space (%lld sites of %d reals) than the operator "
+                     "(%lld sites of %d reals); create it from kaon_operator_space",
+                     A->ops->name, name, (long long)v->space->nsites, v->space->ncomp,
+                     (long long)space->nsites, space->ncomp);
+  if (v->precision != A->precision)
+    return kaon_fail(A->ctx, KAON_ERR_PRECISION,
+                     "%s: vector %s is in %s precision but the operator in %s; convert it with "
+                     "kaon_vector_copy",
+                     A->ops->name, name, precision_names[v->precision],
+                     precision_names[A->precision]);
+  return KAON_OK;
+}
+
+static kaon_status check_columns(const kaon_operator *A, const kaon_vector *x,
+                                 const kaon_vector *y) {
+  if (x->nrhs != y->nrhs)
+    return kaon_fail(A->ctx, KAON_ERR_SHAPE, "%s: one vector has %d columns, the other %d",
+                     A->ops->name, x->nrhs, y->nrhs);
+  return KAON_OK;
+}
+
+kaon_status kaon_pass_check(const kaon_context *ctx, const char *name, const kaon_pass *pass,
+                            int columns) {
+  if (pass == NULL) return KAON_OK;
+  if (pass->scalars == NULL) {
+    if (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT || pass->then != 0)
+      return kaon_fail(
+          ctx, KAON_ERR_ARGUMENT,
+          "%s: the pass asks for sums but brings no scalars for them; set pass.scalars", name);
+    return KAON_OK;
+  }
+  if (pass->scalars->columns != columns)
+    return kaon_fail(ctx, KAON_ERR_SHAPE,
+                     "%s: the scalars have %d columns but the vectors %d; create scalars with the "
+                     "vectors' column count",
+                     name, pass->scalars->columns, columns);
+  return KAON_OK;
+}
+
+static kaon_status check_pass(const kaon_operator *A, const kaon_vector *y, const kaon_pass *pass) {
+  KAON_TRY(kaon_pass_check(A->ctx, A->ops->name, pass, y->nrhs));
+  if (pass == NULL || pass->dot == KAON_NO_SLOT) return KAON_OK;
+  KAON_TRY(check_vector(A, A->space, pass->w, "w"));
+  return check_columns(A, pass->w, y);
+}
+
+kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                              kaon_vector *y, const kaon_pass *pass) {
+  KAON_TRY(check_vector(A, A->space, x, "x"));
+  KAON_TRY(check_vector(A, A->space, y, "y"));
+  KAON_TRY(check_columns(A, x, y));
+  if (x == y || x->data == y->data)
+    return kaon_fail(A->ctx, KAON_ERR_ALIAS, "%s: x and y are the same vector; use two",
+                     A->ops->name);
+  KAON_TRY(check_pass(A, y, pass));
+  return A->ops->apply(A, mode, x, y, pass);
+}
+
+kaon_status kaon_operator_send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass) {
+  KAON_TRY(check_vector(A, A->space, x, "x"));
+  KAON_TRY(kaon_pass_check(A->ctx, A->ops->name, pass, x->nrhs));
+  return A->ops->send(A, x, pass);
+}
+
+kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                                kaon_vector *y) {
+  if (A == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "operator apply: the operator is NULL");
+  if (mode != KAON_PLAIN && mode != KAON_DAGGER)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s: mode %d is neither KAON_PLAIN nor KAON_DAGGER",
+                     A->ops->name, (int)mode);
+  return kaon_operator_run(A, mode, x, y, NULL);
+}
+
+static kaon_status check_reduction(const kaon_operator *R, const char *what) {
+  if (R == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: the operator is NULL", what);
+  if (R->reduction == NULL)
+    return kaon_fail(R->ctx, KAON_ERR_UNSUPPORTED,
+                     "%s: %s is not a reduction of another operator; make one with "
+                     "kaon_dirac_even_odd",
+                     what, R->ops->name);
+  return KAON_OK;
+}
+
+kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b) {
+  KAON_TRY(check_reduction(R, "prepare"));
+  KAON_TRY(check_vector(R, R->reduction->parent->space, b, "b"));
+  KAON_TRY(check_vector(R, R->space, reduced_b, "reduced b"));
+  KAON_TRY(check_columns(R, b, reduced_b));
+  if (b == reduced_b || b->data == reduced_b->data)
+    return kaon_fail(R->ctx, KAON_ERR_ALIAS, "prepare: b and the reduced b are the same vector");
+  return R->reduction->prepare(R, b, reduced_b);
+}
+
+kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduced_x,
+                                      const kaon_vector *b, kaon_vector *x) {
+  KAON_TRY(check_reduction(R, "reconstruct"));
+  KAON_TRY(check_vector(R, R->space, reduced_x, "reduced x"));
+  KAON_TRY(check_vector(R, R->reduction->parent->space, b, "b"));
+  KAON_TRY(check_vector(R, R->reduction->parent->space, x, "x"));
+  KAON_TRY(check_columns(R, reduced_x, x));
+  KAON_TRY(check_columns(R, b, x));
+  if (x->data == b->data || x->data == reduced_x->data)
+    return kaon_fail(R->ctx, KAON_ERR_ALIAS, "reconstruct: x is the same vector as another one");
+  return R->reduction->reconstruct(R, reduced_x, b, x);
+}
+
+void kaon_row_sweeps_destroy(kaon_row_sweeps **sweeps) {
+  if (sweeps == NULL || *sweeps == NULL) return;
+  kaon_row_sweeps *gone = *sweeps;
+  *sweeps = NULL;
+  kaon_context *ctx = gone->ctx;
+  const kaon_space *space = gone->space;
+  if (gone->self != NULL) gone->ops->destroy(gone);
+  free(gone);
+  kaon_space_release(space);
+  kaon_context_release(ctx);
+}

@@ -1,0 +1,88 @@
+/* vector_ranks.c - columns of the whole lattice on every rank, for files and for programs that look
+ * at all of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/vector/space.h"
+
+/* Whole columns are for spinors on all sites; on one rank they are what import and export take. */
+static kaon_status check(const kaon_vector *v, const void *psi, const char *what) {
+  if (v == NULL || psi == NULL)
+    return kaon_fail(v != NULL ? v->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "vector %s: a vector and an array are needed", what);
+  const kaon_space *space = v->space;
+  if (space->lattice == NULL || space->parity != KAON_FULL)
+    return kaon_fail(v->ctx, KAON_ERR_SHAPE,
+                     "vector %s: a vector on all sites of a lattice is needed; of one parity or of "
+                     "matrix rows each rank has its own part alone",
+                     what);
+  return KAON_OK;
+}
+
+/* Copies between the whole and the part of the rank at `at` in the grid, in rows of x. */
+static void move_part(const kaon_space *space, const int at[4], double *whole, double *part,
+                      int take) {
+  const int *n = space->lattice->extents, *g = space->lattice->global;
+  const size_t row = (size_t)n[0] * (size_t)space->ncomp;
+  for (int t = 0; t < n[3]; t++)
+    for (int z = 0; z < n[2]; z++)
+      for (int y = 0; y < n[1]; y++, part += row) {
+        const int64_t outer = at[2] * n[2] + z + (int64_t)g[2] * (at[3] * n[3] + t);
+        const int64_t first = at[0] * n[0] + (int64_t)g[0] * (at[1] * n[1] + y + g[1] * outer);
+        double *there = whole + first * space->ncomp;
+        if (take)
+          memcpy(part, there, row * sizeof *part);
+        else
+          memcpy(there, part, row * sizeof *part);
+      }
+}
+
+static kaon_status take_part(const kaon_vector *v, const char *what, double **part) {
+  kaon_status status = KAON_OK;
+  *part = malloc((size_t)(v->space->lattice->volume * v->space->ncomp) * sizeof **part);
+  if (*part == NULL)
+    status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "vector %s: no host memory for a column", what);
+  return kaon_agree(v->ctx, status);
+}
+
+kaon_status kaon_vector_gather(const kaon_vector *vector, int column, double *psi,
+                               kaon_basis basis) {
+  KAON_TRY(check(vector, psi, "gather"));
+  const kaon_lattice *l = vector->space->lattice;
+  kaon_comm *comm = vector->ctx->comm;
+  double *part = NULL;
+  if (comm->ranks == 1) return kaon_vector_export(vector, column, psi, basis);
+  kaon_status status = take_part(vector, "gather", &part);
+  for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
+    int at[4], rest = r;
+    for (int mu = 0; mu < 4; mu++) {
+      at[mu] = rest % l->grid[mu];
+      rest /= l->grid[mu];
+    }
+    const size_t bytes = (size_t)(l->volume * vector->space->ncomp) * sizeof *part;
+    kaon_status mine = KAON_OK;
+    if (r == comm->rank) mine = kaon_vector_export(vector, column, part, basis);
+    status = kaon_agree(vector->ctx, mine);
+    if (status == KAON_OK) status = comm->ops->broadcast(comm, part, bytes, r);
+    if (status == KAON_OK) move_part(vector->space, at, psi, part, 0);
+  }
+  free(part);
+  return status;
+}
+
+kaon_status kaon_vector_scatter(kaon_vector *vector, int column, const double *psi,
+                                kaon_basis basis) {
+  KAON_TRY(check(vector, psi, "scatter"));
+  const kaon_lattice *l = vector->space->lattice;
+  double *part = NULL;
+  int at[4];
+  if (vector->ctx->comm->ranks == 1) return kaon_vector_import(vector, column, psi, basis);
+  for (int mu = 0; mu < 4; mu++) at[mu] = l->origin[mu] / l->extents[mu];
+  kaon_status status = take_part(vector, "scatter", &part);
+  if (status == KAON_OK) {
+    move_part(vector->space, at, (double *)(uintptr_t)psi, part, 1); /* read alone */
+    status = kaon_agree(vector->ctx, kaon_vector_import(vector, column, part, basis));
+  }
+  free(part);
+  return status;
+}

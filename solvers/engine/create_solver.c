@@ -1,0 +1,348 @@
+/* create_solver.c - makes a solver: which operator serves which precision, and all its workspace. */
+#include <kaon/options.h>
+
+#include <stdlib.h>
+
+#include "solvers/spectra/deflate.h"
+#include "solvers/relax/relax_internal.h"
+
+/* Rounding of x_inner within n steps from 0 is about eps n^(3/2) / sqrt(3) of a step's size, and
+ * what it leaves in a small singular vector has to be found again. */
+enum { FLUSH_STEPS = 8 };
+
+static const kaon_method_ops *const methods[] = {
+    [KAON_CG] = &kaon_method_cg,
+    [KAON_CGNR] = &kaon_method_cgnr,
+    [KAON_CGNE] = &kaon_method_cgne,
+    [KAON_BICGSTAB] = &kaon_method_bicgstab,
+    [KAON_MR] = &kaon_method_mr,
+    [KAON_GCR] = &kaon_method_gcr,
+    [KAON_BLOCKCG] = &kaon_method_blockcg,
+    [KAON_BLOCKCGNR] = &kaon_method_blockcgnr,
+    [KAON_PIPECG] = &kaon_method_pipecg,
+    [KAON_PIPECGNR] = &kaon_method_pipecgnr,
+    [KAON_PIPEBICGSTAB] = &kaon_method_pipebicgstab,
+    [KAON_BICG] = &kaon_method_bicg,
+    [KAON_RBICGSTAB] = &kaon_method_rbicgstab,
+    [KAON_GROPPCG] = &kaon_method_groppcg,
+    [KAON_CHRONGEAR] = &kaon_method_chrongear,
+    [KAON_JACOBI] = &kaon_method_jacobi,
+    [KAON_GS] = &kaon_method_gs,
+    [KAON_SOR] = &kaon_method_sor,
+    [KAON_TWO_STAGE] = &kaon_method_two_stage,
+    [KAON_ASYNC] = &kaon_method_async,
+    [KAON_RICHARDSON] = &kaon_method_richardson,
+};
+
+int kaon_method_takes_preconditioner(kaon_method method) {
+  const int known = (int)method >= 0 && (size_t)method < sizeof methods / sizeof *methods;
+  return known && methods[method] != NULL && methods[method]->preconditioned;
+}
+
+static kaon_status check_options(const kaon_operator *A, int columns,
+                                 const kaon_solver_options *options) {
+  if (columns < 1)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "solver: %d columns asked for, at least 1 is needed", columns);
+  if (kaon_options_check(KAON_OPTIONS_SOLVER, options) != KAON_OK)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  if (methods[options->method]->block && columns > KAON_BLOCK_MAX)
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "solver: %s joins at most %d columns, but %d were asked for; split them into "
+                     "batches",
+                     methods[options->method]->name, (int)KAON_BLOCK_MAX, columns);
+  const kaon_operator *K = options->preconditioner;
+  if (K == NULL) return KAON_OK;
+  if (!methods[options->method]->preconditioned)
+    return kaon_fail(
+        A->ctx, KAON_ERR_UNSUPPORTED,
+        "solver: %s takes no preconditioner; use method gcr, bicgstab, or for Hermitian "
+        "positive definite systems cg",
+        methods[options->method]->name);
+  if (K->space != A->space)
+    return kaon_fail(A->ctx, KAON_ERR_SHAPE,
+                     "solver: the preconditioner's space is not the operator's; make both on one");
+  if (kaon_reduces_within(A) && kaon_inverts_within(K))
+    return kaon_fail(
+        A->ctx, KAON_ERR_UNSUPPORTED,
+        "solver: the preconditioner is a solver on a reduction of its own space, so an "
+        "inverse of the operator that is reduced: precondition that one by it, not the "
+        "reduction");
+  return KAON_OK;
+}
+
+/* system: residuals are recomputed in double wherever A can be had in it; without verification
+ * (tol = 0) A serves as it is. inner: A at the lower of its own and the sloppy precision. */
+static kaon_status choose_operators(kaon_solver *s) {
+  kaon_operator *A = s->A;
+  const kaon_solver_options *o = &s->options;
+  const kaon_precision inner = o->sloppy > A->precision ? o->sloppy : A->precision;
+  s->system = A;
+  /* what gathers A K y has nothing that bounds its rounding in half between two services */
+  const int gathers = o->preconditioner != NULL && s->method->cooks_at_finish > 0;
+  if (inner == KAON_HALF && (s->method->no_half || gathers))
+    return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
+                     "solver: %s%s does not bear an inner process in half precision; choose sloppy "
+                     "single, or method cg or bicgstab",
+                     s->method->name, gathers ? " with a preconditioner" : "");
+  if (A->precision != KAON_DOUBLE && o->tol > 0) {
+    const kaon_status status =
+        A->ops->at_precision(A, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->system);
+    if (status == KAON_ERR_UNSUPPORTED)
+      s->system = A;
+    else
+      KAON_TRY(status);
+  }
+  if (inner == s->system->precision)
+    s->inner = s->system;
+  else if (inner == A->precision)
+    s->inner = A;
+  else
+    KAON_TRY(A->ops->at_precision(A, inner, o->reconstruct, &s->inner));
+  s->mixed = s->inner->precision != s->system->precision;
+  return KAON_OK;
+}
+
+/* K as the process applies it: in a coarser precision of its own it is cheaper, in a finer one a
+ * twin is. GCR takes it as it is. */
+static kaon_status choose_preconditioner(kaon_solver *s) {
+  kaon_operator *K = s->options.preconditioner;
+  s->K = K;
+  if (K == NULL) return KAON_OK;
+  if (s->options.method != KAON_GCR && K->precision < s->inner->precision) {
+    const kaon_status status =
+        K->ops->at_precision(K, s->inner->precision, KAON_RECONSTRUCT_18, &s->K);
+    if (status != KAON_OK) s->K = K;
+    if (status != KAON_OK && status != KAON_ERR_UNSUPPORTED) return status;
+    if (status == KAON_ERR_UNSUPPORTED) kaon_error_forget(s->ctx);
+  }
+  const int same = s->K->precision == s->inner->precision;
+  if (same && s->K->ops->scaling != NULL) s->scaling = s->K->ops->scaling(s->K);
+  return KAON_OK;
+}
+
+static kaon_status new_vector(kaon_solver *s, const kaon_operator *like, kaon_vector **v) {
+  if (s->counting) {
+    s->bytes += kaon_vector_needs(like->space, like->precision, s->columns);
+    return KAON_OK;
+  }
+  return kaon_vector_create(s->ctx, like->space, like->precision, s->columns, v);
+}
+
+static kaon_status take_outer_vectors(kaon_solver *s) {
+  kaon_operator *system = s->system;
+  const int other_precision = s->A->precision != system->precision;
+  if (s->A->reduction != NULL || other_precision) {
+    KAON_TRY(new_vector(s, system, &s->own_b));
+    KAON_TRY(new_vector(s, system, &s->own_x));
+  }
+  if (s->A->reduction != NULL) {
+    KAON_TRY(new_vector(s, system->reduction->parent, &s->full_r));
+    if (other_precision) {
+      KAON_TRY(new_vector(s, system->reduction->parent, &s->user_b));
+      KAON_TRY(new_vector(s, system->reduction->parent, &s->user_x));
+    }
+  }
+  KAON_TRY(new_vector(s, system, &s->outer_r));
+  const int lifts = system->reduction != NULL && system->reduction->lift != NULL &&
+                    s->options.stop == KAON_STOP_FULL;
+  if (s->mixed && (lifts || s->options.stop == KAON_STOP_NORMAL))
+    KAON_TRY(new_vector(s, system, &s->own_chosen_r));
+  return KAON_OK;
+}
+
+static kaon_status take_inner_vectors(kaon_solver *s) {
+  const kaon_method_ops *m = s->method;
+  s->cycle = m->per_direction > 0 ? s->options.subspace : 0;
+  s->nwork = m->vectors + m->per_direction * s->options.subspace;
+  if (s->K != NULL) s->nwork += s->scaling != NULL ? m->extra_scaled : m->extra;
+  for (int i = 0; i < s->nwork; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
+  s->chosen_r = s->mixed ? s->own_chosen_r : s->work[m->scratch];
+  const kaon_operator *K = s->K;
+  if (K != NULL && K->precision != s->inner->precision) {
+    KAON_TRY(new_vector(s, K, &s->raw));
+    KAON_TRY(new_vector(s, K, &s->cooked));
+  }
+  if (!s->mixed) {
+    s->r = s->outer_r;
+    return KAON_OK;
+  }
+  KAON_TRY(new_vector(s, s->inner, &s->own_x_inner));
+  s->x_inner = s->own_x_inner;
+  return new_vector(s, s->inner, &s->r);
+}
+
+/* All or nothing: a solver that does not fit is refused before its first vector is taken. */
+static kaon_status take_vectors(kaon_solver *s) {
+  int pairs;
+  s->counting = 1;
+  KAON_TRY(take_outer_vectors(s));
+  KAON_TRY(take_inner_vectors(s));
+  KAON_TRY(kaon_deflation_choose(s, &pairs));
+  KAON_TRY(kaon_deflation_create(s, pairs));
+  s->counting = 0;
+  KAON_TRY(kaon_pool_expect(s->ctx, s->bytes, "the solver"));
+  KAON_TRY(take_outer_vectors(s));
+  KAON_TRY(take_inner_vectors(s));
+  return kaon_deflation_create(s, pairs);
+}
+
+static kaon_status take_host_memory(kaon_solver *s) {
+  const size_t n = (size_t)s->columns;
+  s->host = calloc(n, sizeof *s->host);
+  s->sums_host = calloc(n, sizeof *s->sums_host);
+  s->norm2 = calloc(n, sizeof *s->norm2);
+  s->norm2_full = calloc(n, sizeof *s->norm2_full);
+  if (s->host == NULL || s->sums_host == NULL || s->norm2 == NULL || s->norm2_full == NULL)
+    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory for %d columns", s->columns);
+  return kaon_history_create(s);
+}
+
+static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
+  if (A->ops->reserve != NULL) KAON_TRY(A->ops->reserve(A, s->columns));
+  const int dagger = s->method->dagger || s->options.stop == KAON_STOP_NORMAL;
+  return dagger && A->ops->reserve_dagger != NULL ? A->ops->reserve_dagger(A, s->columns) : KAON_OK;
+}
+
+/* A sum over ranks within the solve takes no memory: at most all products of a cycle's directions,
+ * of the deflated ones, or of a block's columns, and two norms. */
+static kaon_status reserve_sums(kaon_solver *s) {
+  const int deflated = s->deflation != NULL ? KAON_RITZ_MAX : 0;
+  const int cycle = s->cycle > deflated ? s->cycle : deflated;
+  const int products = s->method->block ? s->columns : cycle;
+  const int slots = (products > KAON_SPLIT_SLOTS ? products : KAON_SPLIT_SLOTS) + 2;
+  return kaon_comm_reserve(s->ctx, 2 * slots * s->columns);
+}
+
+static double flops_of(const kaon_solver *s, const kaon_operator *A) {
+  return A != NULL ? A->ops->cost(A, s->columns).flops : 0;
+}
+
+/* And unknowns. Once: no solve needs another message for its report. */
+static kaon_status count_flops(kaon_solver *s) {
+  const kaon_space *space = s->system->space;
+  double flops[] = {flops_of(s, s->inner), flops_of(s, s->system), flops_of(s, s->K),
+                    kaon_relax_flops(s), (double)space->nsites * space->ncomp};
+  KAON_TRY(kaon_comm_sum(s->ctx, flops, 5));
+  s->flops.inner = flops[0];
+  s->flops.outer = flops[1];
+  s->flops.preconditioner = flops[2];
+  s->flops.sweep = flops[3];
+  s->unknowns = flops[4] < INT32_MAX ? (int)flops[4] : INT32_MAX;
+  return KAON_OK;
+}
+
+/* Steps of solvers of a fixed number are part of an outer solver's block. */
+static int records(const kaon_solver *s) {
+  return s->ctx->backend->record != NULL && s->ctx->options.issue != KAON_ISSUE_PLAIN &&
+         !kaon_separate(s->ctx) && s->options.tol > 0 && !kaon_relax_led(s);
+}
+
+/* Operators, and what the host keeps: all that can fail on one rank alone before ranks agree on the
+ * rest of the memory. */
+static kaon_status prepare(kaon_solver *s) {
+  const kaon_method_ops *m = s->method;
+  const kaon_solver_options *o = &s->options;
+  KAON_TRY(choose_operators(s));
+  KAON_TRY(choose_preconditioner(s));
+  const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
+  s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : m->delta_alone;
+  const int gathers =
+      m->per_direction > 0 || m->relaxes || (s->K != NULL && m->cooks_at_finish > 0);
+  s->flush = s->mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes in services alone */
+  KAON_TRY(take_host_memory(s));
+  KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
+  return kaon_scalars_create(s->ctx, s->columns, &s->sums);
+}
+
+static kaon_status build(kaon_solver *s) {
+  kaon_launch unused;
+  KAON_TRY(kaon_agree(s->ctx, prepare(s)));
+  KAON_TRY(take_vectors(s));
+  KAON_TRY(kaon_relax_create(s));
+  KAON_TRY(reserve_sums(s));
+  KAON_TRY(reserve(s, s->system));
+  KAON_TRY(reserve(s, s->inner));
+  if (s->system->reduction != NULL) KAON_TRY(reserve(s, s->system->reduction->parent));
+  if (s->K != NULL) KAON_TRY(reserve(s, s->K));
+  KAON_TRY(kaon_launch_prepare(s->ctx, s->columns, 0, &unused));
+  kaon_solver_idle(s);
+  s->block = kaon_solver_block(s);
+  if (records(s)) {
+    const kaon_record_ops *record = s->ctx->backend->record;
+    KAON_TRY(record->create(s->ctx, s->columns, &s->recorder));
+    if (s->ctx->comm->ranks == 1) { /* ends.c */
+      KAON_TRY(record->create(s->ctx, s->columns, &s->before_after));
+      KAON_TRY(record->create(s->ctx, s->columns, &s->first));
+      KAON_TRY(record->create(s->ctx, s->columns, &s->whole));
+      KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->prepared));
+    }
+  }
+  return kaon_scalars_write(s->scalars, s->host);
+}
+
+kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
+                               kaon_solver **solver) {
+  const kaon_solver_options defaults = KAON_SOLVER_OPTIONS_INIT;
+  if (solver != NULL) *solver = NULL;
+  if (A == NULL || solver == NULL)
+    return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "solver: the operator or the address of the result is NULL");
+  if (options == NULL) options = &defaults;
+  KAON_TRY(check_options(A, columns, options));
+  kaon_solver *s = calloc(1, sizeof *s);
+  if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "solver: no host memory");
+  s->ctx = A->ctx;
+  s->A = A;
+  s->options = *options;
+  s->method = methods[options->method];
+  s->columns = columns;
+  kaon_context_retain(s->ctx);
+  kaon_status status = kaon_agree(s->ctx, build(s));
+  if (status == KAON_OK) status = count_flops(s);
+  if (status != KAON_OK)
+    kaon_solver_destroy(&s);
+  else
+    *solver = s;
+  return status;
+}
+
+void kaon_solver_destroy(kaon_solver **solver) {
+  if (solver == NULL || *solver == NULL) return;
+  kaon_solver *s = *solver;
+  *solver = NULL;
+  if (s->recorder != NULL) {
+    s->ctx->backend->record->destroy(&s->whole);
+    s->ctx->backend->record->destroy(&s->first);
+    s->ctx->backend->record->destroy(&s->before_after);
+    s->ctx->backend->record->destroy(&s->recorder);
+  }
+  for (int i = 0; i < s->nwork; i++) kaon_vector_destroy(&s->work[i]);
+  if (s->mixed) kaon_vector_destroy(&s->r);
+  kaon_deflation_destroy(s);
+  kaon_relax_destroy(s);
+  kaon_vector_destroy(&s->raw);
+  kaon_vector_destroy(&s->cooked);
+  kaon_vector_destroy(&s->outer_r);
+  kaon_vector_destroy(&s->own_chosen_r);
+  kaon_vector_destroy(&s->own_x_inner);
+  kaon_vector_destroy(&s->own_b);
+  kaon_vector_destroy(&s->own_x);
+  kaon_vector_destroy(&s->user_b);
+  kaon_vector_destroy(&s->user_x);
+  kaon_vector_destroy(&s->full_r);
+  kaon_scalars_destroy(&s->scalars);
+  kaon_scalars_destroy(&s->sums);
+  kaon_scalars_destroy(&s->prepared);
+  kaon_history_destroy(s);
+  free(s->host);
+  free(s->sums_host);
+  free(s->norm2);
+  free(s->norm2_full);
+  if (s->K != s->options.preconditioner) kaon_operator_destroy(&s->K);
+  if (s->inner != s->system && s->inner != s->A) kaon_operator_destroy(&s->inner);
+  if (s->system != s->A) kaon_operator_destroy(&s->system);
+  kaon_context *ctx = s->ctx;
+  free(s);
+  kaon_context_release(ctx);
+}

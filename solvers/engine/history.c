@@ -1,0 +1,73 @@
+/* history.c - residuals by iteration: from the ring on the device to the host's record and the
+ * user's monitor. The ring holds KAON_HISTORY entries, so the runner looks at least that often. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "solvers/engine/method.h"
+
+enum { FIRST_ROOM = 1024 };
+
+kaon_status kaon_history_create(kaon_solver *s) {
+  s->history = calloc((size_t)s->columns, sizeof *s->history);
+  if (s->history == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory");
+  return KAON_OK;
+}
+
+void kaon_history_destroy(kaon_solver *s) {
+  for (int k = 0; s->history != NULL && k < s->columns; k++) free(s->history[k].residual);
+  free(s->history);
+  s->history = NULL;
+}
+
+void kaon_history_clear(kaon_solver *s) {
+  for (int k = 0; k < s->columns; k++) s->history[k].count = 0;
+}
+
+static kaon_status append(kaon_solver *s, kaon_column_history *h, double residual) {
+  if (h->count == h->room) {
+    const int room = h->room > 0 ? 2 * h->room : FIRST_ROOM;
+    double *grown = realloc(h->residual, (size_t)room * sizeof *grown);
+    if (grown == NULL)
+      return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory for %d residuals", room);
+    h->residual = grown;
+    h->room = room;
+  }
+  h->residual[h->count++] = residual;
+  return KAON_OK;
+}
+
+/* The monitor hears of all columns' iteration i before iteration i + 1, as far as this look brings
+ * them: a column that waited may follow later with lower ones. */
+kaon_status kaon_history_drain(kaon_solver *s, int *cancel) {
+  for (int more = 1; more;) {
+    int next = INT32_MAX;
+    for (int k = 0; k < s->columns; k++)
+      if (s->history[k].count <= s->host[k].iterations && s->history[k].count < next)
+        next = s->history[k].count;
+    more = next != INT32_MAX;
+    for (int k = 0; more && k < s->columns; k++) {
+      kaon_column_history *h = &s->history[k];
+      if (h->count != next || h->count > s->host[k].iterations) continue;
+      const double residual = sqrt(s->host[k].history[next % KAON_HISTORY]);
+      KAON_TRY(append(s, h, residual));
+      if (s->options.monitor != NULL && !*cancel &&
+          s->options.monitor(s->options.monitor_user, next, k, residual) != 0)
+        *cancel = 1;
+    }
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_solver_history(const kaon_solver *solver, int column, double *history,
+                                int *count) {
+  if (solver == NULL || count == NULL || (history == NULL && *count > 0))
+    return kaon_fail(solver ? solver->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "history: the solver, the room or the count is NULL");
+  if (column < 0 || column >= solver->columns)
+    return kaon_fail(solver->ctx, KAON_ERR_ARGUMENT, "history: column %d is not in 0 .. %d", column,
+                     solver->columns - 1);
+  const kaon_column_history *h = &solver->history[column];
+  for (int i = 0; i < h->count && i < *count; i++) history[i] = h->residual[i];
+  *count = h->count;
+  return KAON_OK;
+}

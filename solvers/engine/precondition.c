@@ -1,0 +1,17 @@
+/* precondition.c - the preconditioner in a step. Its vectors may be of another precision than the
+ * process: then they are converted on the way in and out. */
+#include "solvers/engine/method.h"
+
+kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector *r, kaon_vector *z,
+                              const kaon_pass *pass) {
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  if (s->K == NULL) {
+    KAON_TRY(kaon_blas_copy(r, z, &gate));
+    return kaon_pass_sum_apart(z, pass);
+  }
+  if (s->raw == NULL) return kaon_operator_run(s->K, mode, r, z, pass);
+  KAON_TRY(kaon_blas_convert(r, s->raw, 0, &gate));
+  KAON_TRY(kaon_operator_run(s->K, mode, s->raw, s->cooked, &gate));
+  KAON_TRY(kaon_blas_convert(s->cooked, z, 0, &gate));
+  return kaon_pass_sum_apart(z, pass);
+}

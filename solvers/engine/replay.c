@@ -1,0 +1,344 @@
+/* replay.c - steps in recorded blocks, where the machine offers it (lib/core/backend.h): the host issues
+ * one launch for many steps, asks for a look behind it, queues the next launch, and sleeps until
+ * the look arrives. Beside a sleeping host the device is never without work, and steps that follow
+ * the end find every gate closed.
+ *
+ * A block is a cycle, or the steps that lie between two flushes, of several columns half of them: a
+ * column that waits idles to the end of its block, which costs a launch or two where it is alone,
+ * and steps where others go on. Half of them where kernels are listed, too, whose number is limited
+ * (lib/core/backend.h). Columns are served between blocks alone, and count the steps to
+ * their next flush from there, so it is due at the end of a block for all of them, and no step pays
+ * for asking.
+ *
+ * Recorded addresses are good as long as the same vectors are bound and no block of memory has been
+ * given back, recorded launches as long as the context's tuning stays. Operators are asked once a
+ * solve whether they are stale: while they are recorded, else by their `check`, or by an
+ * application to no column. */
+#include <math.h>
+
+#include "solvers/engine/runner.h"
+
+enum { BLOCK_STEPS = 8 };
+
+/* The host sleeps this long between looks, or for check_interval steps if that is longer; but no
+ * longer than a user waits for an answer. */
+static const double look_seconds = 0.01, patience_seconds = 0.2;
+
+/* Forms that go through a list of a step's kernels, which not every step has: then AUTO. */
+static int is_listed(kaon_issue form) {
+  return form == KAON_ISSUE_CDP || form == KAON_ISSUE_PERSISTENT;
+}
+
+int kaon_solver_block(const kaon_solver *s) {
+  const int half = s->columns > 1 || is_listed(s->ctx->options.issue) ? 2 : 1;
+  return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush / half : BLOCK_STEPS;
+}
+
+static kaon_status steps(void *user) {
+  kaon_solver *s = user;
+  const kaon_traffic before = s->ctx->comm->traffic;
+  for (int i = 0; i < s->block; i++) {
+    KAON_TRY(s->method->step(s, s->cycle > 0 ? i : 0));
+    const int flushes = s->flush > 0 && ((i + 1) % s->flush == 0 || i + 1 == s->block);
+    if (flushes) KAON_TRY(kaon_runner_flush(s));
+  }
+  s->of_block = kaon_traffic_since(s->ctx, &before);
+  return KAON_OK;
+}
+
+static kaon_status service(void *user) {
+  kaon_solver *s = user;
+  const kaon_traffic before = s->ctx->comm->traffic;
+  s->recording = 1;
+  const kaon_status status = kaon_service_run(s);
+  s->recording = 0;
+  s->of_service = kaon_traffic_since(s->ctx, &before);
+  return status;
+}
+
+/* Of the steps and services of the column that took most of them; those behind its end, which find
+ * every gate closed, are left out. */
+static void count_traffic(kaon_solver *s) {
+  int64_t most = 0, served = 0;
+  for (int k = 0; k < s->columns; k++) {
+    if (s->host[k].iterations > most) most = s->host[k].iterations;
+    if (s->host[k].updates > served && s->deflation == NULL) served = s->host[k].updates;
+  }
+  const kaon_traffic *b = &s->of_block, *v = &s->of_service;
+  s->repeated.sums += b->sums * most / s->block + v->sums * served;
+  s->repeated.exchanges += b->exchanges * most / s->block + v->exchanges * served;
+  s->repeated.bytes += b->bytes * most / s->block + v->bytes * served;
+  s->repeated.hidden += b->hidden * most / s->block + v->hidden * served;
+  s->repeated.ahead += b->ahead * most / s->block + v->ahead * served;
+}
+
+/* ---- the recording ---- */
+
+/* What is recorded reads b of the system that ends it where that is watched (service.c), else its
+ * own. */
+static kaon_recorded now(const kaon_solver *s) {
+  const int ends = kaon_solver_watches(s) && s->end_b != NULL;
+  return (kaon_recorded){.b = kaon_view_of(ends ? s->end_b : s->b),
+                         .x = kaon_view_of(s->x),
+                         .given = kaon_pool_given(s->ctx->pool),
+                         .tunings = s->ctx->tunings,
+                         .reduces = s->reduces,
+                         .block = s->block,
+                         .form = s->recorded.form};
+}
+
+int kaon_recorded_same(const kaon_recorded *a, const kaon_recorded *b) {
+  return a->b.data == b->b.data && a->b.scale == b->b.scale && a->x.data == b->x.data &&
+         a->x.scale == b->x.scale && a->given == b->given && a->tunings == b->tunings &&
+         a->reduces == b->reduces && a->block == b->block;
+}
+
+static int still_good(const kaon_solver *s) {
+  const kaon_recorded this = now(s);
+  return s->recorded.form != KAON_ISSUE_AUTO && kaon_recorded_same(&s->recorded, &this);
+}
+
+kaon_issue kaon_replay_most(const kaon_context *ctx) {
+  return ctx->backend->ranks != NULL ? ctx->backend->ranks->recordable(ctx) : KAON_ISSUE_WHILE;
+}
+
+int kaon_replay_possible(const kaon_solver *s) {
+  return s->recorder != NULL && !s->unrecordable && kaon_replay_most(s->ctx) > KAON_ISSUE_PLAIN;
+}
+
+/* Whether columns that wait are served when the host sees it. */
+static int host_serves(const kaon_solver *s) {
+  return s->recorded.form == KAON_ISSUE_REPLAY || s->recorded.form == KAON_ISSUE_CDP;
+}
+
+int kaon_replay_loops(const kaon_solver *s) {
+  const kaon_issue form = s->recorded.form;
+  return still_good(s) && (form == KAON_ISSUE_WHILE || form == KAON_ISSUE_PERSISTENT);
+}
+
+/* The form that is asked for, or does in its place. */
+static kaon_issue wanted_form(const kaon_solver *s) {
+  const kaon_issue wanted = s->ctx->options.issue;
+  return is_listed(wanted) && s->unlisted ? KAON_ISSUE_AUTO : wanted;
+}
+
+kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void *),
+                                     kaon_status (*after)(void *)) {
+  const kaon_loop loop = {.steps = steps,
+                          .service = service,
+                          .user = s,
+                          .state = s->scalars->state,
+                          .before = before,
+                          .after = after,
+                          .norms = s->sums->state};
+  const kaon_traffic sent = s->ctx->comm->traffic; /* recording sends nothing */
+  const kaon_status status = s->ctx->backend->record->record(s->whole, &loop, s->recorded.form);
+  s->ctx->comm->traffic = sent;
+  return status;
+}
+
+/* In the most independent of the forms that are allowed and possible. */
+static kaon_status record(kaon_solver *s) {
+  const kaon_record_ops *ops = s->ctx->backend->record;
+  const kaon_issue wanted = wanted_form(s);
+  const kaon_loop loop = {
+      .steps = steps, .service = service, .user = s, .state = s->scalars->state};
+  const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
+  kaon_status status = KAON_ERR_UNSUPPORTED;
+  s->recorded.form = KAON_ISSUE_AUTO;
+  const kaon_issue most = kaon_replay_most(s->ctx);
+  const int beyond = wanted == KAON_ISSUE_TAIL || is_listed(wanted);
+  const kaon_issue first = most == KAON_ISSUE_WHILE && beyond ? wanted : most;
+  for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
+    if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
+    if (s->deflation != NULL && form != KAON_ISSUE_REPLAY) continue; /* the host serves */
+    status = kaon_agree(s->ctx, ops->record(s->recorder, &loop, (kaon_issue)form));
+    if (status != KAON_OK) continue;
+    s->recorded = now(s);
+    s->recorded.form = (kaon_issue)form;
+  }
+  s->ctx->comm->traffic = before;
+  if (wanted != KAON_ISSUE_AUTO && (int)wanted > (int)first)
+    kaon_fail(s->ctx, status,
+              "solver: steps cannot be issued in the way that is asked for: sums and messages over "
+              "ranks take part in replayed blocks at most; choose issue auto or another transport");
+  return status;
+}
+
+/* Where a form that is asked for cannot list the steps, another one does. */
+static kaon_status record_any(kaon_solver *s) {
+  kaon_status status = record(s);
+  kaon_scalars_forget(s->scalars); /* where it failed within a step */
+  if (status != KAON_OK && is_listed(wanted_form(s))) {
+    const char *const form = wanted_form(s) == KAON_ISSUE_CDP ? "cdp" : "persistent";
+    kaon_log(s->ctx, KAON_LOG_WARNING,
+             "solver: issue=%s is not for this solve, which goes on as auto: %s", form,
+             kaon_last_error(s->ctx));
+    kaon_error_forget(s->ctx);
+    s->unlisted = 1;
+    status = record(s);
+    kaon_scalars_forget(s->scalars);
+  }
+  if (status != KAON_OK)
+    kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are issued plainly: %s",
+             kaon_last_error(s->ctx));
+  return status;
+}
+
+/* ---- the loop ---- */
+
+/* Steps that the slowest column has still to take, if it goes on as in the later half of its way;
+ * 0: nothing is known yet. */
+static double steps_left(const kaon_solver *s) {
+  double most = 0;
+  for (int k = 0; k < s->columns; k++) {
+    const kaon_column_history *h = &s->history[k];
+    const int last = h->count - 1, middle = h->count / 2;
+    if ((s->host[k].gate & KAON_GATE_STEP) == 0 || last <= middle) continue;
+    const double drop = log(h->residual[middle] / h->residual[last]);
+    const double left = (last - middle) * log(h->residual[last] / s->options.tol) / drop;
+    if (drop > 0 && left > most) most = left;
+  }
+  return most;
+}
+
+/* Blocks until the next look. A loop ends by itself. Replayed blocks behind a column's end find it
+ * closed, and two launches are under way at a time: each half of what seems to be left; and where
+ * columns are going to wait, one block. */
+static int blocks_ahead(const kaon_solver *s, const kaon_pace *p) {
+  const int most = (KAON_HISTORY - 1) / s->block;
+  double steps = s->options.check_interval;
+  if (p->rate <= 0) return 1;
+  if (steps * p->rate > patience_seconds) steps = patience_seconds / p->rate;
+  if (steps * p->rate < look_seconds) steps = look_seconds / p->rate;
+  if (s->recorded.form == KAON_ISSUE_REPLAY) {
+    const double left = s->delta > 0 || s->cycle > 0 ? 0 : 0.5 * steps_left(s);
+    if (left < steps) steps = left;
+  }
+  const double blocks = ceil(steps / s->block);
+  return blocks >= most ? most : blocks > 1 ? (int)blocks : 1;
+}
+
+/* Another launch, and a look behind it; the solve's end and its norms between the two where all is
+ * expected to be over by then. */
+static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number, int ends) {
+  const kaon_record_ops *ops = s->ctx->backend->record;
+  KAON_TRY(ops->run(s->recorder, blocks_ahead(s, p)));
+  if (ends) {
+    KAON_TRY(kaon_solver_end_early(s));
+    KAON_TRY(ops->post(s->recorder, s->sums->state, 1 - number));
+  }
+  KAON_TRY(ops->post(s->recorder, s->scalars->state, number));
+  return KAON_OK;
+}
+
+/* The first launch, and a look behind it; the solve's end and its norms between the two where all
+ * is expected to be over by then. */
+static kaon_status issue_first(kaon_solver *s, const kaon_pace *p, int brief) {
+  if (s->straight) return kaon_ends_issue(s, blocks_ahead(s, p));
+  return issue(s, p, 0, brief && kaon_solver_can_end_early(s));
+}
+
+/* Steps of the column that took most of them since the last look. */
+static int new_steps(const kaon_solver *s) {
+  int most = 0;
+  for (int k = 0; k < s->columns; k++) {
+    const int n = s->host[k].iterations + 1 - s->history[k].count;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+/* status: of what was issued since the last look; ranks fail together. refused: of the first look,
+ * else NULL. */
+static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int number, int *cancel,
+                        int *refused) {
+  kaon_recorder *posted = refused != NULL && s->straight ? s->whole : s->recorder;
+  if (status == KAON_OK) status = s->ctx->backend->record->wait(posted, number, s->host);
+  if (status == KAON_OK && refused != NULL && s->straight) { /* of one rank alone */
+    kaon_ends_look(s, refused);
+    if (*refused) return KAON_OK;
+  }
+  if (status == KAON_OK) p->steps = new_steps(s);
+  if (status == KAON_OK) status = kaon_history_drain(s, cancel);
+  return kaon_runner_agree(s, status, p, cancel);
+}
+
+/* Deflation asks for numbers, so its services are not recorded ones. */
+static kaon_status serve(kaon_solver *s) {
+  return s->deflation != NULL ? kaon_service_run(s) : s->ctx->backend->record->serve(s->recorder);
+}
+
+/* A look tells of the time before the next launch was queued: what a service behind that launch has
+ * mended, the look after it still calls waiting. Where the last solve was over at the first look,
+ * no second launch is queued before it, but the end of the solve where that is launched at all. */
+static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
+  const int serves = host_serves(s);
+  const int brief = s->brief && !serves && s->ctx->comm->ranks == 1;
+  int patience = 0, served = 0, issued = 1;
+  kaon_pace p = kaon_pace_begin();
+  p.rate = s->rate;
+  s->brief = 0;
+  kaon_status status = issue_first(s, &p, brief);
+  for (int number = 0;; number = 1 - number) {
+    if (status == KAON_OK && (issued > 1 || !brief)) status = issue(s, &p, 1 - number, 0);
+    KAON_TRY(look(s, status, &p, number, cancel, issued == 1 ? over : NULL));
+    if (*over) return KAON_OK;
+    s->rate = p.rate;
+    const kaon_columns_now n = kaon_columns_count(s);
+    if (n.stepping + n.waiting == 0) {
+      s->brief = issued == 1;
+      *over = 1;
+      return KAON_OK;
+    }
+    s->ended_early = 0;
+    if (*cancel) return KAON_OK;
+    if (issued++ == 1 && brief) status = issue(s, &p, 1 - number, 0);
+    const int old = served;
+    served = serves && !old && kaon_runner_serve_now(s, n, 1, &patience);
+    if (served) status = serve(s);
+  }
+}
+
+/* Nothing is written: no column is open. */
+static kaon_status ask(const kaon_solver *s, kaon_operator *A, const kaon_vector *in,
+                       kaon_vector *out) {
+  const kaon_pass nobody = kaon_gated(s, 0);
+  if (A->ops->check != NULL) return A->ops->check(A);
+  return kaon_operator_run(A, KAON_PLAIN, in, out, &nobody);
+}
+
+static kaon_status ask_operators(const kaon_solver *s) {
+  kaon_operator *K = s->K;
+  KAON_TRY(ask(s, s->system, s->x, s->outer_r));
+  if (s->inner != s->system) KAON_TRY(ask(s, s->inner, s->r, s->work[0]));
+  if (K == NULL) return KAON_OK;
+  return s->raw != NULL ? ask(s, K, s->raw, s->cooked) : ask(s, K, s->r, s->work[0]);
+}
+
+/* Addresses differ from rank to rank, but all go the same way. */
+static kaon_status still_good_everywhere(const kaon_solver *s, int *good) {
+  double count = still_good(s);
+  KAON_TRY(kaon_comm_sum(s->ctx, &count, 1));
+  *good = count == s->ctx->comm->ranks;
+  return KAON_OK;
+}
+
+kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
+  int good = 0;
+  KAON_TRY(still_good_everywhere(s, &good));
+  if (good) {
+    KAON_TRY(ask_operators(s));
+  } else {
+    const kaon_status status = record_any(s);
+    if (status != KAON_OK) {
+      kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
+      s->unrecordable = status == KAON_ERR_UNSUPPORTED;
+      return KAON_OK;
+    }
+  }
+  s->issued = s->recorded.form;
+  KAON_TRY(drive(s, cancel, over));
+  count_traffic(s);
+  return KAON_OK;
+}

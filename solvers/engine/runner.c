@@ -1,0 +1,219 @@
+/* runner.c - the one loop: issues steps in blocks, looks at the columns' state between blocks,
+ * serves those that wait, ends when none is left.
+ * A step never asks for a number, so how steps are issued is decided here alone: one operation
+ * after another, or recorded blocks (replay.c) where machine and communicator allow it.
+ * When the host looks changes nothing but time: a column that needs the host is frozen until then.
+ */
+#include <time.h>
+
+#include "solvers/relax/relax_internal.h"
+#include "solvers/engine/runner.h"
+
+/* Where the host shares memory with the kernels a look costs nothing: look at least so often, so
+ * that a monitor can end a solve with slow steps in good time. */
+static const double look_seconds = 0.2;
+
+double kaon_solver_clock(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+kaon_pace kaon_pace_begin(void) {
+  return (kaon_pace){.begin = kaon_solver_clock(), .limit = 1};
+}
+
+/* One rank asks the clock after every step. Several have to issue the same steps: at each look they
+ * agree how many the next one is away. */
+static int late(const kaon_solver *s, const kaon_pace *p) {
+  if (!s->ctx->backend->host_accessible) return 0;
+  if (s->ctx->comm->ranks > 1) return p->steps >= p->limit;
+  return kaon_solver_clock() - p->begin > look_seconds;
+}
+
+/* Where hosts carry the messages of devices, each of them costs more than to ask. The states are
+ * the same on all ranks, but a device that fails is found at the next look. */
+int kaon_states_shut(const kaon_scalars *scalars, kaon_column_state *host, int gate) {
+  const kaon_context *ctx = scalars->ctx;
+  const kaon_column_state *state = scalars->state;
+  if (!ctx->backend->host_accessible) {
+    if (ctx->comm->ranks == 1 || kaon_replay_most(ctx) > KAON_ISSUE_PLAIN) return 0;
+    if (kaon_scalars_read(scalars, host) != KAON_OK) return 0;
+    state = host;
+  }
+  for (int k = 0; k < scalars->columns; k++)
+    if (state[k].gate & gate) return 0;
+  return 1;
+}
+
+int kaon_gate_shut(const kaon_solver *s, int gate) {
+  return kaon_states_shut(s->scalars, s->host, gate);
+}
+
+kaon_columns_now kaon_columns_count(const kaon_solver *s) {
+  kaon_columns_now n = {0, 0};
+  for (int k = 0; k < s->columns; k++) {
+    if (s->host[k].gate & KAON_GATE_STEP) n.stepping++;
+    if (s->host[k].gate & KAON_GATE_SERVICE) n.waiting++;
+  }
+  return n;
+}
+
+/* Steps before the next look: to the end of a cycle at most, and never more than the rings hold. */
+static int block_length(const kaon_solver *s, int position) {
+  int n = s->options.check_interval;
+  if (n > KAON_HISTORY - 1) n = KAON_HISTORY - 1;
+  if (s->cycle > 0 && n > s->cycle - position) n = s->cycle - position;
+  return n > 0 ? n : 1;
+}
+
+/* Every step rounds all of x_inner again, which soon outweighs the updates: every few steps it goes
+ * to the outer solution and begins at 0. The residual does not change, so nothing waits for it. The
+ * end of the next step closes the gate: this is issued behind each step that can have opened it
+ * (replay.c), so that no column's turn is missed. */
+kaon_status kaon_runner_flush(kaon_solver *s) {
+  const kaon_pass due = kaon_gated(s, KAON_GATE_FLUSH);
+  if (s->flush == 0) return KAON_OK;
+  if (s->ctx->backend->host_accessible && kaon_gate_shut(s, KAON_GATE_FLUSH)) return KAON_OK;
+  return kaon_blas_pour(s->x_inner, s->x, &due);
+}
+
+/* Issues up to n steps, none behind the last one that a column takes as far as that can be seen:
+ * they would compute nothing, but send messages. *position: of the first, then of the next one in
+ * its cycle. */
+static kaon_status issue_block(kaon_solver *s, int n, kaon_pace *p, int *position) {
+  for (int i = 0; i < n; i++) {
+    KAON_TRY(s->method->step(s, *position));
+    KAON_TRY(kaon_runner_flush(s));
+    *position = s->cycle > 0 ? (*position + 1) % s->cycle : 0;
+    p->steps++;
+    if (late(s, p) || kaon_gate_shut(s, KAON_GATE_STEP)) break;
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_pace *p, int *cancel) {
+  kaon_comm *comm = s->ctx->comm;
+  const int ranks = comm->ranks;
+  const double now = kaon_solver_clock();
+  double sum[2] = {*cancel != 0, p->steps > 0 ? (now - p->begin) / p->steps : 0};
+  if (ranks > 1) {
+    KAON_TRY(comm->ops->agree(comm, status));
+    KAON_TRY(comm->ops->sum_start(comm, sum, 2));
+    KAON_TRY(comm->ops->sum_finish(comm));
+    *cancel = sum[0] > 0;
+  } else {
+    KAON_TRY(status);
+  }
+  if (p->steps > 0) {
+    p->rate = sum[1] / ranks;
+    const double steps = look_seconds / p->rate;
+    p->limit = steps < 1 ? 1 : steps < KAON_HISTORY ? (int)steps : KAON_HISTORY;
+  }
+  p->begin = now;
+  p->steps = 0;
+  return KAON_OK;
+}
+
+static kaon_status look(kaon_solver *s, kaon_pace *p, int *cancel) {
+  kaon_status status = kaon_scalars_read(s->scalars, s->host);
+  if (status == KAON_OK && s->monitored) status = kaon_history_drain(s, cancel);
+  return kaon_runner_agree(s, status, p, cancel);
+}
+
+/* Columns of a method with cycles are served between those alone. */
+int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, int *patience) {
+  if (s->cycle > 0 && n.stepping > 0) return n.waiting > 0 && begins;
+  return kaon_serve_now(n.stepping, n.waiting, patience);
+}
+
+kaon_status kaon_runner_run(kaon_solver *s) {
+  int cancel = 0, position = 0, patience = 0;
+  if (s->straight) {
+    /* issued with the beginning */
+  } else if (s->replays_ends && s->zero_guess) {
+    s->zero_guess = 0;
+    KAON_TRY(s->ctx->backend->record->run(s->first, 1));
+  } else {
+    KAON_TRY(kaon_service_run(s));
+  }
+  if (kaon_relax_led(s)) return kaon_relax_run(s);
+  if (kaon_replay_possible(s)) {
+    int over = 0;
+    KAON_TRY(kaon_replay_run(s, &cancel, &over));
+    if (over) return KAON_OK;
+  }
+  kaon_pace p = kaon_pace_begin();
+  for (;;) {
+    KAON_TRY(look(s, &p, &cancel));
+    kaon_columns_now n = kaon_columns_count(s);
+    if (n.stepping + n.waiting == 0) return KAON_OK;
+    if (cancel) {
+      KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_CANCEL));
+      KAON_TRY(kaon_service_run(s));
+      continue;
+    }
+    if (kaon_runner_serve_now(s, n, position == 0, &patience)) {
+      KAON_TRY(kaon_service_run(s));
+      if (n.stepping == 0) position = 0;
+    } else {
+      KAON_TRY(issue_block(s, block_length(s, position), &p, &position));
+    }
+  }
+}
+
+int kaon_solver_fixed_steps(const kaon_solver *s) {
+  const int limit = s->options.max_iterations;
+  return s->options.method == KAON_MR && s->options.subspace < limit ? s->options.subspace : limit;
+}
+
+/* r = b - A x in the inner precision. */
+static kaon_status fixed_residual(kaon_solver *s) {
+  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_START, KAON_S_R2, KAON_REC_NONE);
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  if (s->mixed || s->zero_guess) KAON_TRY(kaon_blas_zero(s->x_inner, &plain));
+  if (s->zero_guess) return kaon_blas_convert(s->b, s->r, 0, &sums);
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->x, s->outer_r, &plain));
+  if (!s->mixed) return kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &sums);
+  KAON_TRY(kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &plain));
+  return kaon_blas_convert(s->outer_r, s->r, 0, &sums);
+}
+
+kaon_status kaon_start_nothing(kaon_solver *s) {
+  (void)s;
+  return KAON_OK;
+}
+
+kaon_status kaon_finish_nothing(kaon_solver *s, int gate) {
+  (void)s;
+  (void)gate;
+  return KAON_OK;
+}
+
+kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
+  const int every =
+      s->options.check_interval < KAON_HISTORY - 1 ? s->options.check_interval : KAON_HISTORY - 1;
+  kaon_pace p = kaon_pace_begin();
+  KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_FIXED_BEGIN));
+  KAON_TRY(fixed_residual(s));
+  KAON_TRY(s->method->start(s));
+  KAON_TRY(kaon_recur(s, KAON_GATE_START, KAON_REC_FIXED_RESUME));
+  for (int i = 0, position = 0; i < steps; i++) {
+    KAON_TRY(s->method->step(s, position));
+    position = s->cycle > 0 ? (position + 1) % s->cycle : 0;
+    if (s->cycle > 0 && position == 0) {
+      KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
+      KAON_TRY(kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_FIXED_RESUME));
+    }
+    if (!s->monitored) continue;
+    p.steps++;
+    if ((i + 1) % every != 0 && !late(s, &p)) continue;
+    KAON_TRY(look(s, &p, cancelled));
+    if (*cancelled) break;
+  }
+  KAON_TRY(s->method->finish(s, KAON_GATE_STEP | KAON_GATE_KEEP));
+  if (s->monitored) KAON_TRY(look(s, &p, cancelled));
+  if (!s->mixed) return KAON_OK;
+  const kaon_pass all = kaon_gated(s, KAON_GATE_ANY);
+  return kaon_blas_convert(s->x_inner, s->x, !s->zero_guess, &all);
+}

@@ -1,0 +1,137 @@
+/* scaling.c - right-hand sides far from 1, by powers of 2. Contract: scaling.h. */
+#include "solvers/engine/scaling.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "blas/blas.h"
+#include "lib/math/steps/stopping.h"
+
+/* Residuals of tol |b| and the squares' products of them are to stay full numbers: single
+ * precision's own with 2^26 to spare; of double's BiCGStab squares (t, s), of the size of |r|^2
+ * |A|, and compares with 1e-28 |s|^2 |t|^2. */
+kaon_reach kaon_reach_of(double tol, int coarse) {
+  const double part = fmin(fmax(tol, DBL_EPSILON), 1);
+  const double least = (coarse ? 0x1p-100 : 0x1p-180) / part, most = coarse ? 0x1p80 : 0x1p180;
+  return (kaon_reach){least * least, most * most};
+}
+
+static int beyond(kaon_reach reach, double norm2) {
+  return norm2 != 0 && !(norm2 >= reach.least && norm2 <= reach.most);
+}
+
+int kaon_reach_left(kaon_reach reach, const double *norm2, int columns) {
+  for (int k = 0; k < columns; k++)
+    if (beyond(reach, norm2[k])) return 1;
+  return 0;
+}
+
+enum { FACTOR = KAON_S_METHOD };
+
+/* For v's columns, all open. */
+static kaon_pass over(const kaon_vector *v, kaon_scalars *view) {
+  kaon_pass pass = KAON_PASS_INIT;
+  view->columns = v->nrhs;
+  pass.scalars = view;
+  return pass;
+}
+
+/* Column m of v times 2^(sign e + shift). */
+static kaon_status multiply(const kaon_scaling *g, int sign, kaon_vector *v) {
+  kaon_scalars view = *g->sums;
+  const kaon_pass pass = over(v, &view);
+  for (int m = 0; m < v->nrhs; m++) {
+    const int e = g->exponent[m % g->b->nrhs];
+    g->host[m].slot[FACTOR][0] = ldexp(1, sign * e + g->shift[m]);
+    g->host[m].slot[FACTOR][1] = 0;
+  }
+  KAON_TRY(kaon_agree(v->ctx, kaon_scalars_write(&view, g->host)));
+  return kaon_blas_scale(KAON_PLUS(FACTOR), v, &pass);
+}
+
+static void let_go(kaon_scaling *g) {
+  kaon_vector_destroy(&g->b);
+  free(g->exponent);
+  *g = (kaon_scaling){0};
+}
+
+static kaon_status take(kaon_scaling *g, const kaon_vector *b) {
+  g->exponent = calloc((size_t)(b->nrhs + g->sums->columns), sizeof *g->exponent);
+  if (g->exponent == NULL)
+    return kaon_fail(b->ctx, KAON_ERR_MEMORY, "solve: no host memory for %d columns", b->nrhs);
+  g->shift = g->exponent + b->nrhs;
+  return kaon_vector_create(b->ctx, b->space, b->precision, b->nrhs, &g->b);
+}
+
+kaon_status kaon_scaling_begin(kaon_scaling *g, const kaon_vector *b, kaon_reach reach,
+                               const double *norm2, kaon_scalars *sums, kaon_column_state *host) {
+  *g = (kaon_scaling){.sums = sums, .host = host};
+  kaon_status status = kaon_agree(b->ctx, take(g, b));
+  for (int k = 0; status == KAON_OK && k < b->nrhs; k++)
+    g->exponent[k] = beyond(reach, norm2[k]) ? ilogb(norm2[k]) / 2 : 0;
+  if (status == KAON_OK) status = kaon_blas_copy(b, g->b, NULL);
+  if (status == KAON_OK) status = multiply(g, -1, g->b);
+  if (status != KAON_OK) let_go(g);
+  return status;
+}
+
+kaon_status kaon_scaling_guess(const kaon_scaling *g, kaon_vector *x) {
+  return multiply(g, -1, x);
+}
+
+static kaon_status norms(const kaon_scaling *g, const kaon_vector *y) {
+  static const int slots[3] = {KAON_NO_SLOT, KAON_S_R2, KAON_NO_SLOT};
+  kaon_scalars view = *g->sums;
+  const kaon_pass pass = over(y, &view);
+  KAON_TRY(kaon_blas_dot(y, y, slots, &pass));
+  return kaon_agree(y->ctx, kaon_scalars_read(&view, g->host));
+}
+
+/* Columns of y whose squares are lost or overflow, times 2^512 or 2^-512, which loses nothing of
+ * the largest numbers; `shift` takes it back. The slots hold the squares of what y is then. */
+static kaon_status bring_near(const kaon_scaling *g, kaon_vector *y) {
+  enum { FAR = 512 };
+  int some = 0;
+  KAON_TRY(norms(g, y));
+  for (int m = 0; m < y->nrhs; m++) {
+    const double y2 = g->host[m].slot[KAON_S_R2][0];
+    const int scaled = g->exponent[m % g->b->nrhs] != 0;
+    g->shift[m] = !scaled ? 0 : y2 == 0 ? FAR : isinf(y2) ? -FAR : 0;
+    some |= g->shift[m];
+  }
+  if (!some) return KAON_OK;
+  KAON_TRY(multiply(g, 0, y));
+  for (int m = 0; m < y->nrhs; m++) g->shift[m] *= -1;
+  return norms(g, y);
+}
+
+/* Refuses a solution 2^e y that has infinities, or is so small that it loses more than the
+ * tolerance asks for. Of NaN the reports tell. */
+static kaon_status check_range(const kaon_scaling *g, const kaon_vector *y, double tol,
+                               const char *what) {
+  const int lowest = DBL_MIN_EXP - (tol > 0 ? ilogb(tol) : 0);
+  for (int m = 0; m < y->nrhs; m++) {
+    const double y2 = g->host[m].slot[KAON_S_R2][0];
+    const int e = g->exponent[m % g->b->nrhs];
+    if (e == 0 || y2 == 0 || !isfinite(y2)) continue;
+    const int size = ilogb(y2) / 2 + e + g->shift[m]; /* |x| = 2^size */
+    if (size < DBL_MAX_EXP && size >= lowest) continue;
+    return kaon_fail(
+        y->ctx, KAON_ERR_NOT_FINITE,
+        "%s: |x| of column %d is 2^%d, but double holds 2^%d to 2^%d in full; solve for "
+        "2^%d b, and keep that factor beside x",
+        what, m, size, lowest, DBL_MAX_EXP - 1, -e);
+  }
+  return KAON_OK;
+}
+
+kaon_status kaon_scaling_end(kaon_scaling *g, kaon_vector *x, double tol, const char *what,
+                             kaon_status status) {
+  if (g->b == NULL) return status;
+  if (status == KAON_OK) status = bring_near(g, x);
+  if (status == KAON_OK) status = check_range(g, x, tol, what);
+  if (status == KAON_OK) status = multiply(g, 1, x);
+  let_go(g);
+  return status;
+}

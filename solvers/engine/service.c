@@ -1,0 +1,89 @@
+/* service.c - what happens to columns that wait: verification, residual replacement, restart, end.
+ * One sequence of gated operations for all of them; columns that iterate are not touched, and, but
+ * for deflation, no number is asked for, so the whole sequence could be recorded like a step.
+ *
+ *   x += x_inner; x_inner = 0;  outer_r = b - A x  in the outer precision
+ *   the chosen residual's norm -> kaon_stop_verify: finished, or START or INJECT
+ *   r = outer_r;  method: start or inject;  kaon_stop_resume
+ *
+ * Replacing r by the true residual bounds what the inner precision can lose between two services:
+ * van der Vorst, Ye, SIAM J. Sci. Comput. 22 (2000) 835; in lattice QCD Clark, Babich, Barros,
+ * Brower, Rebbi, Comput. Phys. Commun. 181 (2010) 1517. */
+#include "solvers/spectra/deflate.h"
+
+/* outer_r = b - A x, its norm into `slot`. A zero guess needs no A; b - A 0 gives the same bits. */
+static kaon_status recompute_residual(kaon_solver *s, int gate, int slot, int then) {
+  const kaon_pass plain = kaon_gated(s, gate);
+  const kaon_pass sums = kaon_gated_norm(s, gate, slot, then);
+  if (s->zero_guess) {
+    s->zero_guess = 0;
+    return kaon_blas_copy(s->b, s->outer_r, &sums);
+  }
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->x, s->outer_r, &plain));
+  return kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &sums);
+}
+
+/* The same where the parent's residual is taken as well: ours follows from it, more exactly. */
+static kaon_status reduce_residual(kaon_solver *s, int gate) {
+  const kaon_reduction *reduction = s->system->reduction;
+  if (reduction->reduce == NULL || s->zero_guess)
+    return recompute_residual(s, gate, KAON_S_OUTER, KAON_REC_NONE);
+  const kaon_pass sums = kaon_gated_norm(s, gate, KAON_S_OUTER, KAON_REC_NONE);
+  return reduction->reduce(s->system, s->full_r, s->outer_r, &sums);
+}
+
+/* The residual that the tolerance is for, then kaon_stop_verify. */
+static kaon_status verify(kaon_solver *s) {
+  kaon_pass chosen = kaon_gated_norm(s, KAON_GATE_SERVICE, KAON_S_TRUE, KAON_REC_VERIFY);
+  if (s->options.stop == KAON_STOP_NORMAL) {
+    const int first = s->zero_guess; /* r = b, and |A^dag b| is what residuals are relative to */
+    chosen.gate = KAON_GATE_VERIFY;
+    KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER,
+                                first ? KAON_REC_VERIFY_ZERO : KAON_REC_OUTER));
+    s->knows_dagger = first && kaon_solver_takes_dagger(s);
+    if (first || kaon_gate_shut(s, KAON_GATE_VERIFY)) return KAON_OK;
+    return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &chosen);
+  }
+  if (kaon_solver_watches(s)) {
+    const kaon_vector *b = s->A->precision != s->system->precision ? s->user_b : s->end_b;
+    const int gate = s->mixed ? KAON_GATE_SERVICE : KAON_GATE_VERIFY;
+    chosen.then = KAON_REC_NONE; /* after both */
+    KAON_TRY(s->system->reduction->residual(s->system, s->x, b, s->full_r, &chosen));
+    if (!kaon_gate_shut(s, gate)) KAON_TRY(reduce_residual(s, gate));
+    return kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_VERIFY);
+  }
+  if (s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->lift != NULL) {
+    KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_NONE));
+    return s->system->reduction->lift(s->system, s->outer_r, s->chosen_r, &chosen);
+  }
+  return recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_VERIFY_OUTER);
+}
+
+/* An inner solution that was not fit to be added is in the way of a fresh process alone. */
+static kaon_status replace_residual(kaon_solver *s) {
+  const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
+  const int late = s->method->late_norm && s->options.stop == KAON_STOP_NORMAL;
+  kaon_pass sums = kaon_gated_norm(s, KAON_GOES_ON, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
+  if (s->method->keeps_norm) sums.split = KAON_SUM_KEEP;
+  if (s->deflation != NULL) sums.then = KAON_REC_DEFLATED_SCALE;
+  if (!s->mixed) return KAON_OK;
+  KAON_TRY(kaon_blas_convert(s->outer_r, s->r, 0, &sums));
+  return kaon_gate_shut(s, KAON_GATE_START) ? KAON_OK : kaon_blas_zero(s->x_inner, &fresh);
+}
+
+kaon_status kaon_service_run(kaon_solver *s) {
+  const kaon_pass keep = kaon_gated(s, KAON_GATE_KEEP);
+  if (!s->zero_guess) { /* else there is no inner solution yet */
+    KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
+    if (s->mixed) KAON_TRY(kaon_blas_pour(s->x_inner, s->x, &keep));
+  }
+  s->knows_dagger = 0;
+  KAON_TRY(verify(s));
+  if (s->method->block) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
+  KAON_TRY(replace_residual(s));
+  KAON_TRY(kaon_deflation_run(s));
+  if (s->method->renew != NULL) return s->method->renew(s);
+  KAON_TRY(s->method->start(s));
+  KAON_TRY(s->method->inject(s));
+  return kaon_recur(s, KAON_GOES_ON, KAON_REC_RESUME);
+}

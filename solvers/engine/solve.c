@@ -1,0 +1,404 @@
+/* solve.c - one solve: from the user's b and x to the system's, the run, and back, with the final
+ * residuals. Where b and x are of the space that A is a reduction of, the source is prepared, the
+ * reduced system solved, the solution reconstructed, and the parent's residual reported. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "solvers/spectra/deflate.h"
+#include "solvers/relax/relax_internal.h"
+#include "lib/core/threads.h"
+
+_Static_assert((int)KAON_CONVERGED == KAON_END_CONVERGED &&
+                   (int)KAON_MAX_ITERATIONS == KAON_END_MAX_ITERATIONS &&
+                   (int)KAON_STAGNATED == KAON_END_STAGNATED &&
+                   (int)KAON_BREAKDOWN == KAON_END_BREAKDOWN &&
+                   (int)KAON_DIVERGING == KAON_END_DIVERGING &&
+                   (int)KAON_CANCELLED == KAON_END_CANCELLED,
+               "recurrences end columns with the public reasons");
+_Static_assert((int)KAON_BREAKDOWN_ZERO == KAON_CAUSE_ZERO &&
+                   (int)KAON_BREAKDOWN_NOT_FINITE == KAON_CAUSE_NOT_FINITE &&
+                   (int)KAON_BREAKDOWN_OPERATOR == KAON_CAUSE_OPERATOR &&
+                   (int)KAON_BREAKDOWN_PRECONDITIONER == KAON_CAUSE_PRECONDITIONER,
+               "and name what they broke down at by the public words");
+
+const char *kaon_stop_reason_name(kaon_stop_reason reason) {
+  static const char *const names[] = {
+      [KAON_RUNNING] = "running",
+      [KAON_CONVERGED] = "converged",
+      [KAON_MAX_ITERATIONS] = "max-iterations",
+      [KAON_STAGNATED] = "stagnated",
+      [KAON_BREAKDOWN] = "breakdown",
+      [KAON_DIVERGING] = "diverging",
+      [KAON_CANCELLED] = "cancelled",
+  };
+  const size_t i = (size_t)reason;
+  return i < sizeof names / sizeof *names ? names[i] : "unknown";
+}
+
+const char *kaon_breakdown_text(kaon_breakdown breakdown) {
+  static const char *const texts[] = {
+      [KAON_BREAKDOWN_NONE] = "",
+      [KAON_BREAKDOWN_ZERO] = "a denominator of the recurrence is 0",
+      [KAON_BREAKDOWN_NOT_FINITE] = "a product is NaN or infinite",
+      [KAON_BREAKDOWN_OPERATOR] =
+          "(p, A p) is negative, so the operator is not Hermitian positive definite",
+      [KAON_BREAKDOWN_PRECONDITIONER] =
+          "(r, K r) is not positive, so the preconditioner is not Hermitian positive definite",
+  };
+  const size_t i = (size_t)breakdown;
+  return i < sizeof texts / sizeof *texts ? texts[i] : "";
+}
+
+/* State of columns that no solve works on, open to a run of fixed steps. */
+void kaon_solver_idle(kaon_solver *s) {
+  static const double epsilon[KAON_PRECISIONS] = {0x1p-53, 0x1p-24, 0x1p-16};
+  for (int k = 0; k < s->columns; k++) {
+    kaon_column_state *state = &s->host[k];
+    memset(state, 0, sizeof *state);
+    state->slot[KAON_S_RELAXATION][0] = s->options.relaxation;
+    state->epsilon2 = epsilon[s->inner->precision] * epsilon[s->inner->precision];
+    state->max_iterations = s->options.max_iterations;
+    state->flags = s->options.as_printed ? KAON_FLAG_PRINTED : 0;
+    state->cycle = s->cycle;
+    state->unknowns = s->unknowns;
+    state->flush = s->flush;
+    state->period =
+        s->deflation != NULL ? (int)KAON_DEFLATION_STEPS : s->method->period[s->inner->precision];
+    state->period_begin = s->deflation != NULL ? (int)KAON_DEFLATION_BEGIN : 0;
+    state->gate = KAON_GATE_SERVICE;
+    state->reason = KAON_WAIT_BEGIN;
+  }
+}
+
+void kaon_solver_prepare_states(kaon_solver *s) {
+  const kaon_solver_options *o = &s->options;
+  int flags = (o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0) |
+              (o->as_printed ? KAON_FLAG_PRINTED : 0);
+  const int normal = o->method == KAON_CGNR || o->method == KAON_BLOCKCGNR ||
+                     o->method == KAON_PIPECGNR; /* methods that see A^dag r */
+  if (o->delta == 0 && s->delta > 0 && s->mixed && s->cycle == 0 && !flags)
+    flags |= KAON_FLAG_ADAPT;
+  /* classic CG alone: with others a solve in single stagnated (test_preconditioned) */
+  if ((flags & KAON_FLAG_ADAPT) && (o->method == KAON_CG || o->method == KAON_CGNR))
+    flags |= KAON_FLAG_APART;
+  if (s->K != NULL && o->sloppy == KAON_HALF) flags |= KAON_FLAG_CLOSER;
+  if (o->stop == KAON_STOP_NORMAL && normal) flags |= KAON_FLAG_NORMAL;
+  if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed &&
+      o->method == KAON_CGNR)
+    flags |= KAON_FLAG_TRUST;
+  if (o->method == KAON_PIPECGNR || o->method == KAON_GCR) flags |= KAON_FLAG_EITHER;
+  if (o->method == KAON_PIPECG) flags |= KAON_FLAG_AFRESH;
+  if (kaon_solver_watches(s)) flags |= KAON_FLAG_WATCH;
+  if (s->deflation != NULL) flags |= KAON_FLAG_DEFLATED;
+  kaon_deflation_forget(s);
+  kaon_solver_idle(s);
+  for (int k = 0; k < s->columns; k++) {
+    kaon_column_state *state = &s->host[k];
+    state->reference = s->norm2[k];
+    state->limit = o->tol * o->tol;
+    state->delta2 = s->delta * s->delta;
+    state->flags = flags;
+    if (flags & KAON_FLAG_WATCH) state->gate |= KAON_GATE_VERIFY;
+    if (s->norm2[k] == 0) {
+      state->gate = 0;
+      state->reason = KAON_CONVERGED;
+    }
+  }
+}
+
+/* b = 0 has the solution 0, whatever the guess. */
+static kaon_status clear_zero_columns(kaon_solver *s) {
+  int any = 0;
+  for (int k = 0; k < s->columns; k++) {
+    s->host[k].gate = s->norm2[k] == 0 ? KAON_GATE_START : 0;
+    any |= s->host[k].gate;
+  }
+  if (!any || s->zero_guess) return KAON_OK;
+  const kaon_pass chosen = kaon_gated(s, KAON_GATE_START);
+  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  return kaon_blas_zero(s->x, &chosen);
+}
+
+static kaon_status run(kaon_solver *s) {
+  kaon_history_clear(s);
+  s->monitored = 1;
+  KAON_TRY(clear_zero_columns(s));
+  kaon_solver_prepare_states(s);
+  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  return kaon_runner_run(s);
+}
+
+/* All of it in one go, where the solve before was over at the first look. */
+static kaon_status run_straight(kaon_solver *s) {
+  kaon_history_clear(s);
+  s->monitored = s->from_zero = 1;
+  s->zero_guess = 0; /* the first residual is taken with the beginning */
+  return kaon_runner_run(s);
+}
+
+/* tol = 0: the steps, then one verification for the report. */
+static kaon_status run_fixed(kaon_solver *s) {
+  int cancelled = 0;
+  kaon_history_clear(s);
+  s->monitored = 1;
+  KAON_TRY(clear_zero_columns(s));
+  kaon_solver_idle(s);
+  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled));
+  kaon_solver_prepare_states(s);
+  for (int k = 0; k < s->columns; k++) {
+    s->host[k].iterations = s->history[k].count - 1;
+    s->host[k].max_iterations = 0;
+  }
+  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  s->zero_guess = 0;
+  KAON_TRY(kaon_service_run(s));
+  KAON_TRY(kaon_scalars_read(s->scalars, s->host));
+  for (int k = 0; cancelled && k < s->columns; k++)
+    if (s->host[k].reason != KAON_CONVERGED) s->host[k].reason = KAON_CANCELLED;
+  return KAON_OK;
+}
+
+/* 1: the chosen residual is another than the user's system's, and of another x than the run's,
+ * which is rounded for the user. */
+static int retakes_chosen(const kaon_solver *s) {
+  return s->A->precision != s->system->precision && kaon_solver_source_slot(s) != KAON_OF_B &&
+         (!s->reduces || s->system->reduction->guess != NULL);
+}
+
+/* Its square into KAON_OF_CHOSEN of s->sums. */
+static kaon_status retake_chosen(kaon_solver *s) {
+  const kaon_pass norm = kaon_solver_norm_pass(s, KAON_OF_CHOSEN);
+  const int normal = s->options.stop == KAON_STOP_NORMAL;
+  if (s->reduces) {
+    KAON_TRY(s->system->reduction->guess(s->system, s->user_x, s->own_x));
+    KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
+    KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, normal ? NULL : &norm));
+  }
+  if (!normal) return KAON_OK;
+  return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &norm);
+}
+
+/* Solution to the user; |b - A x|^2 of the system as the user posed it into KAON_OF_RESIDUAL of
+ * s->sums, where the run has not left it. */
+kaon_status kaon_solver_issue_end(kaon_solver *s) {
+  const kaon_pass norm = kaon_solver_norm_pass(s, KAON_OF_RESIDUAL);
+  const int other_precision = s->A->precision != s->system->precision;
+  const kaon_vector *b = s->end_b;
+  kaon_vector *x = s->end_x;
+  if (s->reduces) {
+    const kaon_vector *full_b = other_precision ? s->user_b : b;
+    kaon_vector *full_x = other_precision ? s->user_x : x;
+    KAON_TRY(s->system->reduction->reconstruct(s->system, s->own_x, full_b, full_x));
+    if (other_precision) {
+      KAON_TRY(kaon_vector_copy(x, full_x));
+      KAON_TRY(kaon_vector_copy(full_x, x));
+    }
+    KAON_TRY(kaon_operator_run(s->system->reduction->parent, KAON_PLAIN, full_x, s->full_r, NULL));
+    KAON_TRY(kaon_blas_xpay(full_b, KAON_NUMBER(-1), s->full_r, &norm));
+    return retakes_chosen(s) ? retake_chosen(s) : KAON_OK;
+  }
+  if (!other_precision) return KAON_OK;
+  KAON_TRY(kaon_vector_copy(x, s->own_x));
+  KAON_TRY(kaon_vector_copy(s->own_x, x));
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
+  KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, &norm));
+  return retakes_chosen(s) ? retake_chosen(s) : KAON_OK;
+}
+
+static kaon_status queue_end(kaon_solver *s) {
+  return s->replays_ends ? s->ctx->backend->record->serve(s->before_after)
+                         : kaon_solver_issue_end(s);
+}
+
+/* Where the system is reduced, its solution is not the user's, and no harm is done if the run goes
+ * on behind it, but where the end works with the system's vectors. */
+int kaon_solver_can_end_early(const kaon_solver *s) {
+  return s->reduces && s->options.tol > 0 && !retakes_chosen(s);
+}
+
+/* Rounding the solution to the user's precision does harm, so this waits until the run is over. */
+int kaon_solver_ends_behind(const kaon_solver *s) {
+  return s->options.tol > 0 && (s->reduces || s->A->precision != s->system->precision);
+}
+
+kaon_status kaon_solver_end_early(kaon_solver *s) {
+  s->ended_early = 1;
+  return queue_end(s);
+}
+
+/* norm2_r[k] = |b - A x|^2 */
+static kaon_status end(kaon_solver *s, double *norm2_r) {
+  if (s->reduces || s->A->precision != s->system->precision) {
+    if (s->ended_early) { /* and the norms have come with the last look */
+      kaon_recorder *posted = s->straight ? s->whole : s->recorder;
+      KAON_TRY(s->ctx->backend->record->wait(posted, 1, s->sums_host));
+    } else {
+      KAON_TRY(queue_end(s));
+      KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+    }
+    kaon_solver_take_norms(s, KAON_OF_RESIDUAL, norm2_r);
+    return KAON_OK;
+  }
+  for (int k = 0; k < s->columns; k++) norm2_r[k] = s->host[k].slot[KAON_S_OUTER][0];
+  return KAON_OK;
+}
+
+static kaon_column_report column_report(const kaon_solver *s, int k, double norm2_r) {
+  const kaon_column_state *state = &s->host[k];
+  const double b2 = s->norm2_full[k];
+  kaon_column_report c = {.iterations = state->iterations,
+                          .updates = state->updates,
+                          .reason = (kaon_stop_reason)state->reason,
+                          .residual = b2 > 0 ? sqrt(norm2_r / b2) : 0};
+  /* A^dag b = 0: x = 0 at once, and nobody has taken b - A x */
+  if (state->reference == 0 && b2 > 0 && !s->reduces && s->A->precision == s->system->precision)
+    c.residual = 1;
+  const int same =
+      s->options.stop == KAON_STOP_FULL || (s->options.stop == KAON_STOP_REDUCED && !s->reduces);
+  c.stop_residual = same ? c.residual : sqrt(state->relative);
+  if (retakes_chosen(s) && state->reference > 0)
+    c.stop_residual = sqrt(s->sums_host[k].slot[KAON_OF_CHOSEN][0] / state->reference);
+  if (c.reason == KAON_BREAKDOWN) c.breakdown = (kaon_breakdown)state->cause;
+  /* what is not positive of a block's A^dag A is so by rounding alone */
+  if (c.breakdown == KAON_BREAKDOWN_OPERATOR && s->method == &kaon_method_blockcgnr)
+    c.breakdown = KAON_BREAKDOWN_ZERO;
+  if (c.reason == KAON_CONVERGED && !(c.stop_residual <= 1.1 * s->options.tol) &&
+      c.stop_residual > 0) {
+    c.reason = KAON_STAGNATED;
+    c.rounded = s->A->precision != s->system->precision;
+  }
+  return c;
+}
+
+/* Applications of the inner operator that led to a column's state. */
+static int inner_applications(const kaon_solver *s, const kaon_column_state *state) {
+  const kaon_method_ops *m = s->method;
+  const int normal = (state->flags & KAON_FLAG_NORMAL) != 0;
+  const int restart = s->options.refinement == KAON_REFINE_RESTART;
+  const int renewed = state->updates > 1 ? state->updates - 1 : 0;
+  const int saved = m->hidden > 0 ? m->hidden * !kaon_comm_sums(s->ctx->comm) : m->saved * !normal;
+  const int known = s->options.tol > 0 && s->from_zero && kaon_solver_takes_dagger(s);
+  return state->iterations * m->applications + m->at_start - known +
+         renewed * (restart ? m->at_start : m->at_inject) - state->updates * saved +
+         state->deflated * kaon_deflation_applications(s);
+}
+
+/* And of the outer one: residuals, the first one free where the guess is 0; where A^dag r is chosen
+ * its verifications, the first one free likewise, and |A^dag b|. */
+static int outer_applications(const kaon_solver *s, const kaon_column_state *state) {
+  const int normal = s->options.stop == KAON_STOP_NORMAL;
+  const int residuals = state->updates + 1 - s->from_zero;
+  if (s->options.tol == 0) return residuals + 1 + 2 * normal; /* at the end alone, all of it */
+  return residuals + (normal ? residuals - state->trusted + 1 : 0);
+}
+
+/* The column whose count of steps is a column's work: its own, so that it does not depend on its
+ * company, but in a block the last one's. */
+static const kaon_column_state *worker(const kaon_solver *s, int k) {
+  int last = k;
+  for (int j = 0; j < s->columns && s->method->block; j++)
+    if (s->host[j].iterations > s->host[last].iterations) last = j;
+  return &s->host[last];
+}
+
+/* Applications of the preconditioner. */
+static int cooks(const kaon_solver *s, const kaon_column_state *state) {
+  const kaon_method_ops *m = s->method;
+  const int restart = s->options.refinement == KAON_REFINE_RESTART;
+  const int renewed = state->updates > 1 ? state->updates - 1 : 0;
+  return state->iterations * m->cooks + m->cooks_at_start +
+         renewed * (restart ? m->cooks_at_start : m->cooks_at_inject) +
+         state->updates * m->cooks_at_finish;
+}
+
+/* Work by the operators' cost. */
+static void count_work(const kaon_solver *s, kaon_solve_report *report) {
+  report->flops = 0;
+  report->applications = 0;
+  for (int k = 0; k < s->columns; k++) {
+    const kaon_column_state *state = worker(s, k);
+    if (s->host[k].reference == 0) continue;
+    const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
+    report->flops += ours * s->flops.inner + theirs * s->flops.outer +
+                     cooks(s, state) * s->flops.preconditioner + state->iterations * s->flops.sweep;
+    if (ours + theirs > report->applications) report->applications = ours + theirs;
+  }
+}
+
+static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
+                         kaon_column_report *columns_out, kaon_solve_report *report) {
+  KAON_TRY(kaon_agree(s->ctx, kaon_solver_check_vectors(s, b, x)));
+  const double start = kaon_solver_clock();
+  const kaon_traffic before = s->ctx->comm->traffic;
+  s->repeated = (kaon_traffic){0};
+  s->end_b = b;
+  s->end_x = x;
+  s->ended_early = 0;
+  kaon_scalars_forget(s->scalars);
+  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
+  KAON_TRY(kaon_relax_begin(s));
+  kaon_solver_bind(s);
+  KAON_TRY(kaon_ends_begin(s));
+  if (s->straight) KAON_TRY(run_straight(s));
+  if (!s->straight) {
+    KAON_TRY(kaon_solver_begin(s));
+    KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
+  }
+  double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
+  KAON_TRY(end(s, norm2_r));
+  KAON_TRY(kaon_relax_end(s));
+  for (int k = 0; columns_out != NULL && k < s->columns; k++)
+    columns_out[k] = column_report(s, k, norm2_r[k]);
+  if (report != NULL) {
+    count_work(s, report);
+    report->seconds = kaon_solver_clock() - start;
+    report->traffic = kaon_traffic_since(s->ctx, &before);
+    report->traffic.sums += s->repeated.sums;
+    report->traffic.exchanges += s->repeated.exchanges;
+    report->traffic.bytes += s->repeated.bytes;
+    report->traffic.hidden += s->repeated.hidden;
+    report->traffic.ahead += s->repeated.ahead;
+    report->issue = s->issued;
+    report->fused = s->issued < KAON_ISSUE_SEPARATE || s->method->fused;
+  }
+  if (s->options.tol > 0) return KAON_OK;
+  kaon_solver_idle(s);
+  return kaon_scalars_write(s->scalars, s->host);
+}
+
+/* begin.c scales what is far from 1. */
+static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
+                                kaon_column_report *columns_out, kaon_solve_report *report) {
+  const kaon_status status = solve(s, b, x, columns_out, report);
+  return kaon_scaling_end(&s->units, x, s->options.tol, "solve", status);
+}
+
+/* Recurrences look at quotients before they know whether there is something to divide by, which
+ * applications that trap exceptions need not see. */
+kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
+                              kaon_column_report *columns_out, kaon_solve_report *report) {
+  if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
+  KAON_RETURN_UNTRAPPED(s->ctx, solve_scaled(s, b, x, columns_out, report));
+}
+
+/* x = approximately A^-1 b from zero, of A's space; no report, and no look where tol = 0. Where A
+ * is a reduction of an operator of its own space, b and x are that one's, as in a solve. */
+kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
+  const kaon_reduction *within = kaon_reduces_within(s->A) ? s->A->reduction : NULL;
+  if (s->options.tol > 0) {
+    KAON_TRY(kaon_vector_zero(x));
+    return kaon_solver_solve(s, b, x, NULL, NULL);
+  }
+  kaon_scalars_forget(s->scalars);
+  s->reduces = s->monitored = s->replays_ends = 0;
+  s->zero_guess = 1;
+  s->b = within ? s->own_b : b;
+  s->x = within ? s->own_x : x;
+  if (!s->mixed) s->x_inner = s->x;
+  if (within) KAON_TRY(within->prepare(s->A, b, s->own_b));
+  int cancelled = 0; /* nobody asks */
+  KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled));
+  return within ? within->reconstruct(s->A, s->own_x, b, x) : KAON_OK;
+}

@@ -1,0 +1,58 @@
+/* cgne.c - conjugate gradients on A A^dag y = b, x = A^dag y ("Craig's method"): minimises the
+ * error |x - A^-1 b|.
+ * Source: Craig, J. Math. Phys. 34 (1955) 64; in this form Saad, Iterative Methods for Sparse
+ * Linear Systems, 2nd edition, section 8.3.2.
+ *   w = A^dag r;    x += alpha p (of the step before);  p = w + beta p;  alpha = (r, r) / (p, p)
+ *   w = A p
+ *   r -= alpha w;   beta = (r', r') / (r, r)
+ * Storage: p, w. A step: 1 A^dag and 1 A; vectors read 5, written 3 by kernels 2, the least as in
+ * cg.c. */
+#include "solvers/engine/method.h"
+
+enum { P, W, VECTORS };
+
+static kaon_status step(kaon_solver *s, int position) {
+  kaon_vector *p = s->work[P], *w = s->work[W];
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
+  const kaon_pass alpha = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_DENOMINATOR, KAON_REC_CG_ALPHA);
+  const kaon_pass beta = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R2, KAON_REC_CG_BETA);
+  (void)position;
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, w, &plain));
+  KAON_TRY(kaon_blas_axpy_xpay(KAON_PLUS(KAON_S_ALPHA), p, s->x_inner, w, KAON_PLUS(KAON_S_BETA),
+                               &alpha));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, p, w, &plain));
+  return kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), w, s->r, &beta);
+}
+
+static kaon_status start(kaon_solver *s) {
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  KAON_TRY(kaon_blas_zero(s->work[P], &plain));
+  return kaon_recur(s, KAON_GATE_START, KAON_REC_CG_START);
+}
+
+/* (p, A^dag r) under the replaced residual; the denominator slot still holds (p, p). */
+static kaon_status inject(kaon_solver *s) {
+  const kaon_pass sums = kaon_gated_dot(s, KAON_GATE_INJECT, KAON_NO_SLOT, s->work[P],
+                                        KAON_S_OVERLAP, KAON_REC_CGNE_INJECT);
+  return kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums);
+}
+
+static kaon_status finish(kaon_solver *s, int gate) {
+  const kaon_pass plain = kaon_gated(s, gate);
+  return kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), s->work[P], s->x_inner, &plain);
+}
+
+const kaon_method_ops kaon_method_cgne = {
+    .name = "cgne",
+    .dagger = 1,
+    .vectors = VECTORS,
+    .scratch = W,
+    .applications = 2,
+    .at_inject = 1,
+    .delta = {0, 0.1, 0.1},
+    .delta_restart = {0, 1e-3, 1e-2},
+    .step = step,
+    .start = start,
+    .inject = inject,
+    .finish = finish,
+};

@@ -1,0 +1,131 @@
+/* chrongear.c - conjugate gradients with one sum over ranks a step, for Hermitian positive definite
+ * A.
+ * Source: Chronopoulos, Gear, J. Comput. Appl. Math. 25 (1989) 153, with a preconditioner as in
+ * D'Azevedo, Eijkhout, Romine, LAPACK working note 56 (1993); PETSc has it as
+ * -ksp_cg_single_reduction.
+ *   s = w + beta s;  p = u + beta p                             (s = A p, w = A u, u = K r)
+ *   x += alpha p;  r -= alpha s                                 (r, r), (u, s), (p, s), (r, u)
+ *   u = K r;  w = A u                                           (u, w), one message for all five
+ *   beta = (r, u) / (r, u)_before;  alpha = (r, u) / ((u, w) + beta (2 (u, s) + beta (p, s)))
+ * Both of cg.c's sums are one here, and with one kernel less between them a step waits once. The
+ * price is s, which follows a recurrence as r does: it is made anew at a residual replacement, in
+ * double too, where replacements come by a rule of their own (method.h). (p, A p) is put together
+ * from products with the old p and s, which cost no traffic (but (u, s) where K has to be asked),
+ * and not from (u, w) - beta (r, u) / alpha, which takes orthogonality for granted and loses where
+ * |r| grows (pipecgnr.c). Half precision is refused, as for pipecg.c.
+ * Storage: p, s, w. A step: 1 A with its dot in the same pass, or apart as in cg.c; without K u =
+ * r, and vectors read 5 (apart 7), written 4 by kernels 1 (apart 2), the least: each of the five
+ * takes part between two sums. With K u besides; a step: 1 A, 1 K; vectors besides K's: read 8
+ * (apart 10), written 4. Where K multiplies by a vector d (Jacobi), u is made in the same pass, and
+ * that of before from r; with d: read 6 (apart 8), written 5. */
+#include "blas/precond_updates.h"
+#include "solvers/engine/method.h"
+
+enum { P, S, W, U, VECTORS = U };
+
+static kaon_vector *cooked(const kaon_solver *s) {
+  return s->K == NULL ? s->r : s->work[U];
+}
+
+/* w = A u ends the step: what the update has summed waits for this. */
+static kaon_status image(kaon_solver *s) {
+  const int then = s->K != NULL ? KAON_REC_PCHRONGEAR_STEP : KAON_REC_CHRONGEAR_STEP;
+  kaon_vector *u = cooked(s);
+  kaon_pass all = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, u, KAON_S_RW, then);
+  all.split = KAON_SUM_JOIN;
+  return kaon_operator_run(s->inner, KAON_PLAIN, u, s->work[W], &all);
+}
+
+/* u = K r with (r, u), then (u, s), where K has to be asked. */
+static kaon_status cook(kaon_solver *s) {
+  static const int us[3] = {KAON_S_RS, KAON_NO_SLOT, KAON_NO_SLOT};
+  kaon_pass ru = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
+  kaon_pass mixed = kaon_gated(s, KAON_GATE_STEP);
+  ru.split = mixed.split = KAON_SUM_KEEP;
+  KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, s->work[U], &ru));
+  return kaon_blas_dot(s->work[U], s->work[S], us, &mixed);
+}
+
+static kaon_status step(kaon_solver *s, int position) {
+  static const int slots[4] = {KAON_S_R2, KAON_S_RS, KAON_S_DENOMINATOR, KAON_S_RZ};
+  static const int uncooked[4] = {KAON_S_R2, KAON_NO_SLOT, KAON_S_DENOMINATOR, KAON_NO_SLOT};
+  kaon_vector **v = s->work;
+  const int asked = s->K != NULL && s->scaling == NULL;
+  const kaon_chrongear_vectors all = {.d = s->scaling,
+                                      .w = v[W],
+                                      .u = s->K != NULL ? v[U] : NULL,
+                                      .s = v[S],
+                                      .r = s->r,
+                                      .p = v[P],
+                                      .x = s->x_inner};
+  kaon_pass products = kaon_gated(s, KAON_GATE_STEP);
+  products.split = asked ? KAON_SUM_KEEP : kaon_operator_split(s->inner, s->columns);
+  (void)position;
+  KAON_TRY(
+      kaon_blas_chrongear(KAON_S_ALPHA, KAON_S_BETA, &all, asked ? uncooked : slots, &products));
+  if (asked) KAON_TRY(cook(s));
+  return image(s);
+}
+
+static kaon_status start(kaon_solver *s) {
+  kaon_vector **v = s->work, *u = cooked(s);
+  const int then = s->K != NULL ? KAON_REC_PIPEPCG_START : KAON_REC_PIPECG_START;
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  const kaon_pass ru =
+      kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
+  const kaon_pass uw = kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, u, KAON_S_RW, then);
+  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
+  KAON_TRY(kaon_blas_zero(v[P], &plain));
+  KAON_TRY(kaon_blas_zero(v[S], &plain));
+  if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
+  return kaon_operator_run(s->inner, KAON_PLAIN, u, v[W], &uw);
+}
+
+/* p is made orthogonal to the new r, and all that is made of the two, anew. */
+static kaon_status inject(kaon_solver *s) {
+  static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
+  kaon_vector **v = s->work, *u = cooked(s);
+  const int gate = KAON_GATE_INJECT;
+  const int renewed = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW,
+            then = s->K != NULL ? KAON_REC_PIPEPCG_INJECT : KAON_REC_PIPECG_INJECT;
+  const kaon_pass plain = kaon_gated(s, gate);
+  const kaon_pass ru = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
+  const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, renewed);
+  kaon_pass ps = kaon_gated_dot(s, gate, KAON_NO_SLOT, v[P], KAON_S_DENOMINATOR, KAON_REC_NONE);
+  kaon_pass uw = kaon_gated_dot(s, gate, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
+  static const int us[3] = {KAON_S_RS, KAON_NO_SLOT, KAON_NO_SLOT};
+  kaon_pass end = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
+  if (kaon_gate_shut(s, gate)) return KAON_OK;
+  ps.split = uw.split = KAON_SUM_KEEP;
+  end.split = KAON_SUM_JOIN;
+  if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
+  KAON_TRY(kaon_blas_dot(v[P], s->r, overlap, &sums));
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), u, v[P], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], v[S], &ps));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, u, v[W], &uw));
+  return kaon_blas_dot(u, v[S], us, &end);
+}
+
+const kaon_method_ops kaon_method_chrongear = {
+    .name = "chrongear",
+    .fused = 1,
+    .vectors = VECTORS,
+    .preconditioned = 1,
+    .extra = 1,
+    .extra_scaled = 1,
+    .scratch = W,
+    .applications = 1,
+    .at_start = 1,
+    .at_inject = 2,
+    .cooks = 1,
+    .cooks_at_start = 1,
+    .cooks_at_inject = 1,
+    .no_half = 1,
+    .delta = {0, 0.1, 0},
+    .delta_restart = {0, 1e-3, 0},
+    .delta_alone = 1e-4,
+    .step = step,
+    .start = start,
+    .inject = inject,
+    .finish = kaon_finish_nothing,
+};

@@ -1,0 +1,190 @@
+/* pipecg.c - pipelined conjugate gradients for Hermitian positive definite A: one sum over ranks a
+ * step, hidden behind the operator.
+ * Source: Ghysels, Vanroose, Parallel Comput. 40 (2014) 224, algorithm 3 without preconditioner.
+ *   z = q + beta z;  s = w + beta s;  p = r + beta p             (z = A s, s = A p, w = A r)
+ *   x += alpha p;  r -= alpha s;  w -= alpha z;                  (r, r), (r, w) are started
+ *   q = A w                                                      meanwhile
+ *   beta = (r, r) / (r, r)_before;  alpha = (r, r) / ((r, w) - beta (r, r) / alpha_before)
+ * All vectors but q follow recurrences, whose rounding errors are amplified: Cools, Yetkin, Agullo,
+ * Giraud, Vanroose, SIAM J. Matrix Anal. Appl. 39 (2018) 426. So each of them is made anew at a
+ * residual replacement, in double too, where replacements come by a rule of their own (method.h).
+ * Half precision is refused: within some steps w is rounding alone where r is smooth.
+ * Storage: p, s, z, w, q. A step: 1 A; vectors read 7, written 6 by kernels 1, the least: each of
+ * the seven takes part between two sums.
+ *
+ * With a Hermitian positive definite preconditioner K (algorithm 4 there; here u is p's and w's
+ * partner, and q is called n):
+ *   z = n + beta z;  q = m + beta q;  s = w + beta s;  p = u + beta p   (q = K s, u = K r, w = A u)
+ *   x += alpha p;  r -= alpha s;  u -= alpha q;  w -= alpha z;   (r, u), (w, u), (r, r) are started
+ *   m = K w;  n = A m                                            meanwhile
+ * Storage: m, q, u besides. A step: 1 A, 1 K; vectors besides K's: read 10, written 8. Where K
+ * multiplies by a real vector d (Jacobi), u = d r and q = d s need not be kept, and m = d w is made
+ * in the same pass. Storage: m besides; with d: read 8, written 7.
+ *
+ * Where A sends ahead (kaon_overlap UPDATES) z, q, s and w come first, then m, whose messages are
+ * under way beside the updates of the rest and the sums, as Platonov and Monakov have it (Trudy ISP
+ * RAN 28 (2016) 81), who name z and w: but s needs w, and q m, as they were before. The same bits;
+ * s, w (m) and q, or d, are read once more, and sums are hidden behind A alone. */
+#include "blas/precond_updates.h"
+#include "solvers/engine/method.h"
+
+enum { P, S, Z, W, N, M, Q, U, VECTORS = M };
+
+/* What the updates are of; d, m, q and u where there are such. */
+static kaon_pipepcg_vectors vectors_of(const kaon_solver *s) {
+  kaon_vector *const *v = s->work;
+  const int scaled = s->scaling != NULL, kept = s->K != NULL && !scaled;
+  return (kaon_pipepcg_vectors){.d = s->scaling,
+                                .n = v[N],
+                                .m = s->K != NULL ? v[M] : NULL,
+                                .z = v[Z],
+                                .q = kept ? v[Q] : NULL,
+                                .w = v[W],
+                                .s = v[S],
+                                .r = s->r,
+                                .u = kept ? v[U] : NULL,
+                                .p = v[P],
+                                .x = s->x_inner};
+}
+
+/* For the sums of a step, which A hides. */
+static kaon_pass step_sums(const kaon_solver *s) {
+  kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT,
+                                   s->K != NULL ? KAON_REC_PIPEPCG_STEP : KAON_REC_PIPECG_STEP);
+  sums.split = KAON_SUM_START;
+  return sums;
+}
+
+static const int slots_of_pipecg[3] = {KAON_S_R2, KAON_S_RW, KAON_NO_SLOT},
+                 slots_of_pipepcg[3] = {KAON_S_R2, KAON_S_RZ, KAON_S_RW};
+
+static kaon_status step_preconditioned(kaon_solver *s) {
+  kaon_vector **v = s->work;
+  const kaon_pipepcg_vectors all = vectors_of(s);
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
+  KAON_TRY(kaon_blas_pipepcg(KAON_S_ALPHA, KAON_S_BETA, &all, slots_of_pipepcg, &sums));
+  if (s->scaling == NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[M], v[N], &plain));
+  return kaon_blas_finish(s->ctx, &sums);
+}
+
+static kaon_status step_ahead(kaon_solver *s) {
+  kaon_vector **v = s->work;
+  const kaon_vector *asked = v[s->K != NULL ? M : W];
+  const int *slots = s->K != NULL ? slots_of_pipepcg : slots_of_pipecg;
+  const kaon_pipepcg_vectors all = vectors_of(s);
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
+  kaon_pass sent = plain;
+  sent.sent = 1;
+  KAON_TRY(kaon_blas_pipepcg_ahead(KAON_S_ALPHA, KAON_S_BETA, &all, &plain));
+  if (s->K != NULL && s->scaling == NULL)
+    KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
+  kaon_status status = kaon_operator_send(s->inner, asked, &plain);
+  if (status == KAON_OK)
+    status = kaon_blas_pipepcg_behind(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums);
+  if (status == KAON_OK) status = kaon_operator_run(s->inner, KAON_PLAIN, asked, v[N], &sent);
+  if (status != KAON_OK) s->inner->ops->unsend(s->inner, s->columns);
+  return status == KAON_OK ? kaon_blas_finish(s->ctx, &sums) : status;
+}
+
+static kaon_status step(kaon_solver *s, int position) {
+  kaon_vector **v = s->work;
+  const kaon_pipecg_vectors all = {
+      .q = v[N], .z = v[Z], .w = v[W], .s = v[S], .r = s->r, .p = v[P], .x = s->x_inner};
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
+  (void)position;
+  if (kaon_operator_sends(s->inner)) return step_ahead(s);
+  if (s->K != NULL) return step_preconditioned(s);
+  KAON_TRY(kaon_blas_pipecg(KAON_S_ALPHA, KAON_S_BETA, &all, slots_of_pipecg, &sums));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[N], &plain));
+  return kaon_blas_finish(s->ctx, &sums);
+}
+
+/* u, or where it is not kept n, which is free until its own product is taken. */
+static kaon_vector *cooked(const kaon_solver *s) {
+  return s->K == NULL ? s->r : s->work[s->scaling != NULL ? N : U];
+}
+
+/* n = A K w, by way of m */
+static kaon_status second_image(kaon_solver *s, const kaon_pass *pass) {
+  kaon_vector **v = s->work;
+  if (s->K == NULL) return kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[N], pass);
+  KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], pass));
+  return kaon_operator_run(s->inner, KAON_PLAIN, v[M], v[N], pass);
+}
+
+static kaon_status start(kaon_solver *s) {
+  kaon_vector **v = s->work, *u = cooked(s);
+  const int then = s->K != NULL ? KAON_REC_PIPEPCG_START : KAON_REC_PIPECG_START;
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  const kaon_pass ru =
+      kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
+  const kaon_pass uw =
+      kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
+  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
+  for (int i = P; i <= Z; i++) KAON_TRY(kaon_blas_zero(v[i], &plain));
+  if (s->K != NULL && s->scaling == NULL) KAON_TRY(kaon_blas_zero(v[Q], &plain));
+  if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, u, v[W], &uw));
+  KAON_TRY(second_image(s, &plain));
+  return kaon_recur(s, KAON_GATE_START, then);
+}
+
+/* z = A K s, by way of q, or where that is not kept m */
+static kaon_status direction_image(kaon_solver *s, const kaon_pass *pass) {
+  kaon_vector **v = s->work, *q = v[s->scaling != NULL ? M : Q];
+  if (s->K == NULL) return kaon_operator_run(s->inner, KAON_PLAIN, v[S], v[Z], pass);
+  KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[S], q, pass));
+  return kaon_operator_run(s->inner, KAON_PLAIN, q, v[Z], pass);
+}
+
+/* p is made orthogonal to the new r, and all that is made of the two, anew. */
+static kaon_status inject(kaon_solver *s) {
+  static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
+  static const int ps[3] = {KAON_S_DENOMINATOR, KAON_NO_SLOT, KAON_NO_SLOT};
+  kaon_vector **v = s->work, *u = cooked(s);
+  const int gate = KAON_GATE_INJECT;
+  const int renewed = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW,
+            then = s->K != NULL ? KAON_REC_PIPEPCG_INJECT : KAON_REC_PIPECG_INJECT;
+  const kaon_pass plain = kaon_gated(s, gate);
+  const kaon_pass ru = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
+  const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, renewed);
+  const kaon_pass uw = kaon_gated_dot(s, gate, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
+  const kaon_pass us = kaon_gated_dot(s, gate, KAON_NO_SLOT, u, KAON_S_RS, KAON_REC_NONE);
+  const kaon_pass end = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
+  if (kaon_gate_shut(s, gate)) return KAON_OK;
+  if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
+  KAON_TRY(kaon_blas_dot(v[P], s->r, overlap, &sums));
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), u, v[P], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, u, v[W], &uw));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], v[S], &us));
+  KAON_TRY(direction_image(s, &plain));
+  KAON_TRY(second_image(s, &plain));
+  return kaon_blas_dot(v[P], v[S], ps, &end);
+}
+
+const kaon_method_ops kaon_method_pipecg = {
+    .name = "pipecg",
+    .fused = 1,
+    .vectors = VECTORS,
+    .preconditioned = 1,
+    .extra = 3,
+    .extra_scaled = 1,
+    .scratch = N,
+    .applications = 1,
+    .at_start = 2,
+    .at_inject = 4,
+    .hidden = 1,
+    .cooks = 1,
+    .cooks_at_start = 2,
+    .cooks_at_inject = 3,
+    .no_half = 1,
+    .delta = {0, 0.1, 0},
+    .delta_restart = {0, 1e-3, 0},
+    .period = {0, 25, 0},
+    .delta_alone = 1e-4,
+    .step = step,
+    .start = start,
+    .inject = inject,
+    .finish = kaon_finish_nothing,
+};

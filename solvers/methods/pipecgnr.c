@@ -1,0 +1,106 @@
+/* pipecgnr.c - pipelined conjugate gradients on the normal equations A^dag A x = A^dag b: one sum
+ * over ranks a step, hidden behind A^dag.
+ * Source: Chronopoulos, Gear, J. Comput. Appl. Math. 25 (1989) 153, which takes both products of CG
+ * in one sum, behind which there is nothing to hide it. But N = A^dag A has two halves, and as
+ * (r, N r) = |A r|^2 the sum needs the first one alone (r is A^dag times A's residual here):
+ *   s = u + beta s;  p = r + beta p                              (s = N p)
+ *   x += alpha p;  r -= alpha s
+ *   t = A r;                 (t, t), (r, r), (r, s), (p, s), (p, r) are started
+ *   u = A^dag t              meanwhile
+ *   beta = (r, r) / (r, r)_before;  alpha = (r, r) / ((t, t) + beta (2 (r, s) + beta (p, s)))
+ * Nothing but s and r follows a recurrence, and s is what CG knows by A p: where pipelined CG by
+ * Ghysels and Vanroose (pipecg.c), on N, hides its sum behind both halves, it keeps N r and N s by
+ * recurrences as well, which single precision does not bear near a singular matrix. (p, N p) is
+ * worked out by products with the old p and s, which cost no traffic, and not by (t, t) - beta
+ * (r, r) / alpha, whose errors grow with (r, r)^2 where that grows. |b - A x|^2 falls by
+ * 2 alpha (p, r) + alpha^2 (p, s) a step, r as it is after it (lib/math/steps/recurrences.h), so either
+ * residual can stop a column; replacements, in double too, renew that difference and with it s.
+ * Storage: p, s, r, u; t stands in the place of the solver's r. A step: 1 A, with its norm in the
+ * same pass, and 1 A^dag; vectors read 5, written 4 by kernels 1, the least: each of the five takes
+ * part between two sums. */
+#include "solvers/engine/method.h"
+
+enum { P, S, R, U, VECTORS };
+
+static kaon_status step(kaon_solver *s, int position) {
+  static const int slots[4] = {KAON_S_S2, KAON_S_RS, KAON_S_DENOMINATOR, KAON_S_OVERLAP};
+  kaon_vector **v = s->work;
+  const kaon_pipecgnr_vectors all = {.u = v[U], .s = v[S], .r = v[R], .p = v[P], .x = s->x_inner};
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
+  kaon_pass products = plain;
+  kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_RW, KAON_REC_PIPECGNR_STEP);
+  products.split = KAON_SUM_KEEP;
+  sums.split = KAON_SUM_START;
+  (void)position;
+  KAON_TRY(kaon_blas_pipecgnr(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &products));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[R], s->r, &sums));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[U], &plain));
+  return kaon_blas_finish(s->ctx, &sums);
+}
+
+/* u = A^dag A r, |A r|^2, `then`: sums are started as in a step, those kept before with them. */
+static kaon_status apply_normal(kaon_solver *s, int gate, int then) {
+  const kaon_pass plain = kaon_gated(s, gate);
+  kaon_pass sums = kaon_gated_norm(s, gate, KAON_S_RW, then);
+  sums.split = KAON_SUM_START;
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->work[R], s->r, &sums));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[U], &plain));
+  return kaon_blas_finish(s->ctx, &sums);
+}
+
+static kaon_status start(kaon_solver *s) {
+  kaon_vector **v = s->work;
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
+  kaon_pass s2 = kaon_gated_norm(s, KAON_GATE_START, KAON_S_S2, KAON_REC_NONE);
+  s2.split = KAON_SUM_KEEP;
+  KAON_TRY(kaon_blas_zero(v[P], &plain));
+  KAON_TRY(kaon_blas_zero(v[S], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &s2));
+  return apply_normal(s, KAON_GATE_START, KAON_REC_PIPECGNR_RENEWED);
+}
+
+/* p is made orthogonal to the new r, and s, u are made anew; a process that begins has p = s = 0.
+ * The norm of the replaced residual goes with (p, r), (r, r), the sums of s and u with each other.
+ */
+static kaon_status renew(kaon_solver *s) {
+  kaon_vector **v = s->work;
+  const kaon_pass fresh = kaon_gated(s, KAON_GATE_START), old = kaon_gated(s, KAON_GATE_INJECT);
+  kaon_pass overlap =
+      kaon_gated_dot(s, KAON_GOES_ON, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
+  kaon_pass pnp = kaon_gated_norm(s, KAON_GATE_INJECT, KAON_S_DENOMINATOR, KAON_REC_NONE);
+  kaon_pass rs = kaon_gated_dot(s, KAON_GATE_INJECT, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
+  overlap.split = KAON_SUM_JOIN;
+  pnp.split = rs.split = KAON_SUM_KEEP;
+  if (!kaon_gate_shut(s, KAON_GATE_START)) {
+    KAON_TRY(kaon_blas_zero(v[P], &fresh));
+    KAON_TRY(kaon_blas_zero(v[S], &fresh));
+  }
+  KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &overlap));
+  if (!kaon_gate_shut(s, KAON_GATE_INJECT)) {
+    KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), v[R], v[P], &old));
+    KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], s->r, &pnp));
+    KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[S], &rs));
+  }
+  KAON_TRY(apply_normal(s, KAON_GOES_ON, KAON_REC_PIPECGNR_RENEWED));
+  return kaon_recur(s, KAON_GOES_ON, KAON_REC_RESUME);
+}
+
+const kaon_method_ops kaon_method_pipecgnr = {
+    .name = "pipecgnr",
+    .fused = 1,
+    .dagger = 1,
+    .vectors = VECTORS,
+    .scratch = U,
+    .applications = 2,
+    .at_start = 3,
+    .at_inject = 5,
+    .hidden = 1,
+    .keeps_norm = 1,
+    .delta = {0, 0.1, 0.3},
+    .delta_restart = {0, 1e-2, 0.1},
+    .delta_alone = 1e-4,
+    .step = step,
+    .start = start,
+    .renew = renew,
+    .finish = kaon_finish_nothing,
+};

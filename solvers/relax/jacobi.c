@@ -1,0 +1,181 @@
+/* jacobi.c - Jacobi's preconditioner: x / d with d the diagonal of an operator.
+ * 1 / d is one column of numbers, worked out on the host once; an application reads it and a vector
+ * and writes one. Solvers that ask (`scaling` of kaon_operator_ops) multiply by it in passes of
+ * their own. */
+#include <kaon/precond.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "blas/precond_updates.h"
+#include "lib/vector/space.h"
+
+typedef struct jacobi {
+  kaon_vector *inverse;
+  double largest; /* of the numbers in it, on this rank */
+} jacobi;
+
+static const kaon_vector *scaling(const kaon_operator *K) {
+  return ((const jacobi *)K->self)->inverse;
+}
+
+static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  return kaon_blas_scaled(scaling(K), mode == KAON_DAGGER, x, y, pass);
+}
+
+static kaon_status check(const kaon_operator *K) {
+  (void)K;
+  return KAON_OK;
+}
+
+static kaon_cost cost(const kaon_operator *K, int columns) {
+  const kaon_space *s = K->space;
+  const double numbers = (double)s->nsites * s->ncomp;
+  return (kaon_cost){
+      .flops = numbers * (s->complex_space ? 3 : 1),
+      .bytes = numbers * (double)kaon_precision_bytes(K->precision) * (2 + 1.0 / columns)};
+}
+
+static void destroy(kaon_operator *K) {
+  jacobi *self = K->self;
+  kaon_context *ctx = K->ctx;
+  kaon_vector_destroy(&self->inverse);
+  free(self);
+  free(K);
+  kaon_context_release(ctx);
+}
+
+static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
+                                kaon_reconstruct reconstruct, kaon_operator **twin);
+
+static const kaon_operator_ops jacobi_ops = {
+    .name = "jacobi",
+    .apply = apply,
+    .at_precision = at_precision,
+    .scaling = scaling,
+    .check = check,
+    .cost = cost,
+    .destroy = destroy,
+};
+
+static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
+                        kaon_operator **made) {
+  *made = NULL;
+  if (precision == KAON_HALF)
+    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                     "jacobi: it is offered in double and single precision, not in half");
+  kaon_operator *K = calloc(1, sizeof *K);
+  jacobi *self = calloc(1, sizeof *self);
+  if (K == NULL || self == NULL) {
+    free(K);
+    free(self);
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "jacobi: no host memory");
+  }
+  *K = (kaon_operator){.ops = &jacobi_ops,
+                       .ctx = ctx,
+                       .space = space,
+                       .precision = precision,
+                       .references = 1,
+                       .self = self};
+  kaon_context_retain(ctx);
+  const kaon_status status = kaon_vector_create(ctx, space, precision, 1, &self->inverse);
+  if (status != KAON_OK)
+    kaon_operator_destroy(&K);
+  else
+    *made = K;
+  return status;
+}
+
+static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
+                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+  const jacobi *self = K->self;
+  kaon_status fits = KAON_OK;
+  (void)reconstruct;
+  *twin = NULL;
+  if (precision == KAON_SINGLE && self->largest > FLT_MAX)
+    fits = kaon_fail(K->ctx, KAON_ERR_PRECISION,
+                     "jacobi: 1 over the diagonal is up to %g, but single precision holds up to "
+                     "%.2g; scale the system, or take double precision inside",
+                     self->largest, (double)FLT_MAX);
+  KAON_TRY(kaon_agree(K->ctx, fits));
+  KAON_TRY(make(K->ctx, K->space, precision, twin));
+  const kaon_status status = kaon_vector_copy(((jacobi *)(*twin)->self)->inverse, scaling(K));
+  ((jacobi *)(*twin)->self)->largest = self->largest;
+  if (status != KAON_OK) kaon_operator_destroy(twin);
+  return status;
+}
+
+/* d = 1 / d on the host, `count` numbers of `reals` each, of which *most is the largest part. */
+static kaon_status invert(const kaon_operator *K, double *d, int64_t count, int reals,
+                          double *most) {
+  const kaon_context *ctx = K->ctx;
+  const double limit = K->precision == KAON_DOUBLE ? DBL_MAX : FLT_MAX;
+  for (int64_t i = 0; i < count; i++) {
+    double *z = d + i * reals;
+    const double re = z[0], im = reals == 2 ? z[1] : 0, largest = fmax(fabs(re), fabs(im));
+    if (!isfinite(re) || !isfinite(im))
+      return kaon_fail(
+          ctx, KAON_ERR_NOT_FINITE,
+          "jacobi: the diagonal is not finite in row %lld (counted from 1) of this rank",
+          (long long)i + 1);
+    if (largest == 0)
+      return kaon_fail(
+          ctx, KAON_ERR_SINGULAR,
+          "jacobi: the diagonal is 0 in row %lld (counted from 1) of this rank; choose "
+          "another method or preconditioner",
+          (long long)i + 1);
+    const double a = re / largest, b = im / largest, norm = (a * a + b * b) * largest;
+    z[0] = a / norm;
+    if (reals == 2) z[1] = -b / norm;
+    const double part = fmax(fabs(z[0]), fabs(z[reals - 1]));
+    *most = fmax(*most, part);
+    if (!(part <= limit))
+      return kaon_fail(ctx, KAON_ERR_SINGULAR,
+                       "jacobi: the diagonal of row %lld (counted from 1) of this rank is %g, too "
+                       "small to divide by",
+                       (long long)i + 1, largest);
+  }
+  return KAON_OK;
+}
+
+/* The diagonal goes through the host, in the caller's order, so that a row can be named. Sites of a
+ * lattice that are not of the space have no row: they stay 1. */
+static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
+  jacobi *self = K->self;
+  kaon_vector *inverse = self->inverse;
+  const kaon_space *space = A->space;
+  const int reals = space->complex_space ? 2 : 1;
+  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_given(space);
+  const int64_t numbers = sites * space->ncomp;
+  double *d = malloc((size_t)(numbers > 0 ? numbers : 1) * sizeof *d);
+  kaon_status status = KAON_OK;
+  if (d == NULL)
+    status =
+        kaon_fail(A->ctx, KAON_ERR_MEMORY, "jacobi: no host memory for a diagonal of %lld rows",
+                  (long long)(numbers / reals));
+  KAON_TRY(kaon_agree(A->ctx, status)); /* exports are collective */
+  for (int64_t i = 0; i < numbers; i++) d[i] = 1;
+  status = A->ops->diagonal(A, inverse);
+  if (status == KAON_OK) status = kaon_vector_export(inverse, 0, d, KAON_BASIS_UKQCD);
+  if (status == KAON_OK) status = invert(K, d, numbers / reals, reals, &self->largest);
+  status = kaon_agree(A->ctx, status);
+  if (status == KAON_OK) status = kaon_vector_import(inverse, 0, d, KAON_BASIS_UKQCD);
+  free(d);
+  return status;
+}
+
+kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {
+  if (K != NULL) *K = NULL;
+  if (A == NULL || K == NULL)
+    return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "jacobi: the operator or the address of the result is NULL");
+  if (A->ops->diagonal == NULL)
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "jacobi: operator '%s' does not know its diagonal", A->ops->name);
+  KAON_TRY(kaon_agree(A->ctx, make(A->ctx, A->space, A->precision, K)));
+  const kaon_status status = take_inverse(A, *K);
+  if (status != KAON_OK) kaon_operator_destroy(K);
+  return status;
+}

@@ -1,0 +1,167 @@
+/* relax_run.c - the loop of relaxations that the host leads: asynchronous iteration without
+ * barriers, which takes a different number of sweeps each time, and solves with faults, which come
+ * at a given iteration and are judged after each. Columns' states are kept as by the runner: a
+ * stretch of n iterations ends like a step (kaon_step_end), and its first n - 1 entries of the
+ * history hold the residual that was known while they went on.
+ *
+ * On several ranks nobody sees how small the residual has become, unless all meet. So a stretch
+ * there is as long as the one before it foretells that the tolerance is away, by the decrease of
+ * |r| an iteration, and the first one is short. */
+#include <math.h>
+
+#include "solvers/relax/relax_internal.h"
+#include "solvers/engine/runner.h"
+
+int kaon_relax_led(const kaon_solver *s) {
+  const kaon_relaxation *relax = s->relax;
+  return relax != NULL &&
+         (relax->faults != NULL || relax->ranks || relax->options.driver == KAON_RELAX_FREE);
+}
+
+/* ---- a stretch of iterations without barriers ---- */
+
+/* Residuals squared, as blocks see them in passing, at which they end: what asks for verification;
+ * growth beyond what counts as diverging. Of several ranks nobody sees all. */
+static void set_ends(kaon_solver *s) {
+  kaon_relaxation *relax = s->relax;
+  for (int k = 0; k < s->columns; k++) {
+    const kaon_column_state *state = &s->host[k];
+    const int alone = s->ctx->comm->ranks == 1 && state->scale > 0;
+    relax->goal[k] = alone ? state->threshold : -1;
+    relax->limit[k] = alone ? KAON_GROWTH2 * state->first / state->scale : HUGE_VAL;
+  }
+}
+
+/* Iterations until a column is at its goal, if it goes on as in the last stretch. */
+static double foretold(const kaon_solver *s, int k) {
+  enum { FIRST = 16 };
+  const kaon_relaxation *relax = s->relax;
+  const kaon_column_state *state = &s->host[k];
+  const double now = state->slot[KAON_S_R2][0], before = relax->before[k];
+  if (before == 0) return FIRST;
+  const double rate = log(before / now) / relax->done[k];
+  if (!(rate > 0) || !(state->threshold > 0)) return relax->options.stride;
+  return ceil(log(now / state->threshold) / rate);
+}
+
+static int most_rounds(const kaon_solver *s) {
+  int rounds = s->relax->options.stride;
+  double wanted = 1;
+  if (s->relax->faults != NULL) {
+    const int room = kaon_faults_room(s);
+    if (room < rounds) rounds = room;
+  }
+  for (int k = 0; k < s->columns; k++) {
+    const kaon_column_state *state = &s->host[k];
+    const int left = state->max_iterations - state->iterations;
+    if (!(state->gate & KAON_GATE_STEP)) continue;
+    if (left < rounds) rounds = left > 0 ? left : 1;
+    if (s->relax->ranks) wanted = fmax(wanted, foretold(s, k));
+  }
+  return s->relax->ranks && wanted < rounds ? (int)wanted : rounds;
+}
+
+/* For the forecast of the next stretch. */
+static void note_residuals(kaon_solver *s) {
+  for (int k = 0; k < s->columns; k++) {
+    const int open = (s->host[k].gate & KAON_GATE_STEP) != 0;
+    s->relax->open[k] = open;
+    s->relax->before[k] = open ? s->host[k].slot[KAON_S_R2][0] : 0;
+  }
+}
+
+/* Iterations that each column did become the same on all ranks: the mean, rounded up. */
+static kaon_status agree_on_rounds(kaon_solver *s, kaon_status mine) {
+  double *sum = s->relax->limit; /* it is set anew before each stretch */
+  KAON_TRY(kaon_agree(s->ctx, mine));
+  for (int k = 0; k < s->columns; k++) sum[k] = s->relax->done[k];
+  sum[s->columns] = s->relax->report.blocks > 0; /* ranks that have rows */
+  KAON_TRY(kaon_comm_sum(s->ctx, sum, s->columns + 1));
+  for (int k = 0; k < s->columns; k++)
+    s->relax->done[k] = (int)fmax(1, ceil(sum[k] / fmax(1, sum[s->columns])));
+  return KAON_OK;
+}
+
+static kaon_status run_free(kaon_solver *s) {
+  kaon_relaxation *relax = s->relax;
+  const kaon_relax_options *o = &relax->options;
+  const kaon_pass gate = kaon_gated(s, KAON_GATE_STEP);
+  const int apart = s->ctx->comm->ranks > 1 && !relax->ranks;
+  kaon_row_sweep how = {.inner = o->local_sweeps,
+                        .damping = relax->tau,
+                        .rounds = most_rounds(s),
+                        .lag = o->lag,
+                        .goal = relax->goal,
+                        .limit = relax->limit,
+                        .together = o->together,
+                        .exchange = relax->ranks,
+                        .free = o->driver == KAON_RELAX_FREE,
+                        .rank_lag = o->rank_lag,
+                        .open = relax->open};
+  kaon_vector *x = apart ? s->work[0] : s->x_inner;
+  relax->turn++;
+  if (o->seed != 0) how.shuffle = (o->seed + relax->turn) * UINT64_C(0x9e3779b97f4a7c15) | 1;
+  set_ends(s);
+  note_residuals(s);
+  if (apart) KAON_TRY(kaon_blas_zero(x, &gate));
+  const kaon_vector *b = apart ? s->r : kaon_relax_source(s);
+  KAON_TRY(relax->rows->ops->sweep(relax->rows, &how, b, x, &gate));
+  if (how.rounds > 1 || relax->ranks) {
+    KAON_TRY(agree_on_rounds(s, relax->rows->ops->rounds(relax->rows, relax->done)));
+  } else {
+    for (int k = 0; k < s->columns; k++) relax->done[k] = 1;
+  }
+  return apart ? kaon_blas_axpy(KAON_NUMBER(1), x, s->x_inner, &gate) : KAON_OK;
+}
+
+/* ---- what the runner does after a step, for `done` of them ---- */
+
+static void end_stretch(kaon_solver *s) {
+  for (int k = 0; k < s->columns; k++) {
+    kaon_column_state *state = &s->host[k];
+    if (!(state->gate & KAON_GATE_STEP)) continue;
+    const double before = state->history[state->iterations % KAON_HISTORY];
+    for (int i = 1; i < s->relax->done[k]; i++)
+      state->history[++state->iterations % KAON_HISTORY] = before;
+    kaon_step_end(state, state->slot[KAON_S_R2][0]);
+  }
+}
+
+static kaon_status stretch(kaon_solver *s) {
+  kaon_relaxation *relax = s->relax;
+  const int alone = relax->options.driver == KAON_RELAX_FREE;
+  int again = 0, done = 1;
+  if (relax->faults != NULL) KAON_TRY(kaon_agree(s->ctx, kaon_faults_before(s)));
+  if (relax->ranks || alone) {
+    KAON_TRY(run_free(s));
+  } else {
+    KAON_TRY(kaon_relax_advance(s));
+    for (int k = 0; k < s->columns; k++) relax->done[k] = 1;
+  }
+  for (int tries = 0; tries < 2; tries++) {
+    KAON_TRY(kaon_relax_residual(s, KAON_REC_NONE));
+    KAON_TRY(kaon_scalars_read(s->scalars, s->host));
+    if (relax->faults == NULL || tries > 0) break;
+    for (int k = 0; k < s->columns; k++)
+      if (s->host[k].gate & KAON_GATE_STEP && relax->done[k] > done) done = relax->done[k];
+    KAON_TRY(kaon_faults_after(s, done, &again));
+    if (!again) break;
+  }
+  end_stretch(s);
+  return kaon_scalars_write(s->scalars, s->host);
+}
+
+kaon_status kaon_relax_run(kaon_solver *s) {
+  kaon_pace p = kaon_pace_begin();
+  int cancel = 0;
+  for (;;) {
+    kaon_status status = kaon_scalars_read(s->scalars, s->host);
+    if (status == KAON_OK && s->monitored) status = kaon_history_drain(s, &cancel);
+    KAON_TRY(kaon_runner_agree(s, status, &p, &cancel));
+    const kaon_columns_now n = kaon_columns_count(s);
+    if (n.stepping + n.waiting == 0) return KAON_OK;
+    if (cancel) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_CANCEL));
+    KAON_TRY(cancel || n.waiting > 0 ? kaon_service_run(s) : stretch(s));
+    p.steps++;
+  }
+}

@@ -1,0 +1,487 @@
+/* schwarz.c - Schwarz preconditioners: z ~ A^-1 b by approximate solves in the blocks of A's local
+ * part.
+ *   additive         z = sum over blocks of (A_b)^-1 b, on later cycles of b - A z
+ *   multiplicative   for each turn: z += sum over blocks of that turn of (A_b)^-1 (b - A z)
+ *   asynchronous     the same with turns drawn by lot for each cycle, and with A z of what has come
+ *                    of other ranks' faces (loose exchanges, lib/comm/comm.h): one that does not wait is
+ *                    as fast as its own processor, and its neighbours have its latest faces. On the
+ *                    threads of one rank blocks go on by themselves (lib/operator/free_blocks.h)
+ * (A_b)^-1: a fixed number of minimal-residual steps from 0, with a step length for each block, so
+ * that a block's solution depends on nothing outside it, and neither on how blocks are shared out
+ * among ranks (Luscher, Comput. Phys. Commun. 156 (2004) 209, has the same; Babich et al.,
+ * arXiv:1109.2935, a block a GPU). A rank that is one block is served by ordinary vector updates,
+ * whose sums stay on the rank.
+ * Columns that the outer gate closes are closed in here, too. No step reads a number on the host.
+ * Storage: 2 vectors, and a rank of several blocks 3 doubles a site. A
+ * stage: `steps` applications of the local part and as many updates; later ones 1 A before that. */
+#include <kaon/options.h>
+
+#include <stdlib.h>
+
+#include "blas/blas.h"
+#include "blas/domain.h"
+#include "lib/math/philox.h"
+#include "lib/math/steps/recurrences.h"
+
+enum { ORDERS = 8 }; /* drawn; cycles take them in turn */
+
+/* What an application to so many columns works in; kept, as lib/operator/workspace.h says why. */
+typedef struct room {
+  struct room *next;
+  int columns;
+  kaon_scalars *scalars; /* local */
+  kaon_vector *r, *q;
+  double *work; /* of steps domain by domain */
+} room;
+
+typedef struct schwarz {
+  kaon_schwarz_options options; /* steps and cycles by rule filled in */
+  kaon_operator *A;             /* kept alive */
+  kaon_operator *whole;         /* A in our precision, for residuals; NULL: none is taken */
+  kaon_operator *local;         /* and cut */
+  kaon_domains *domains;
+  kaon_free_blocks *free; /* asynchronous: they go on by themselves; NULL: in turns */
+  int stages;             /* local solves of an application */
+  int loose;              /* residuals are taken without waiting for other ranks */
+  kaon_lags lags;
+  const int32_t *orders[ORDERS]; /* asynchronous: turns of the domains */
+  room *rooms;                   /* the first: of the application under way */
+} schwarz;
+
+static int by_domains(const schwarz *self) {
+  return self->domains->view.count > 1;
+}
+
+static int turns(const schwarz *self) {
+  if (self->options.kind == KAON_SCHWARZ_ASYNCHRONOUS) return self->options.groups;
+  return self->options.kind == KAON_SCHWARZ_MULTIPLICATIVE ? self->domains->turns : 1;
+}
+
+/* ---- workspace ---- */
+
+static void let_go(const schwarz *self, room *gone) {
+  kaon_vector_destroy(&gone->r);
+  kaon_vector_destroy(&gone->q);
+  kaon_scalars_destroy(&gone->scalars);
+  kaon_pool_give(self->local->ctx, gone->work);
+  free(gone);
+}
+
+static kaon_status make_scalars(const schwarz *self, room *made) {
+  kaon_context *ctx = self->local->ctx;
+  const int columns = made->columns;
+  KAON_TRY(kaon_scalars_create(ctx, columns, &made->scalars));
+  made->scalars->local = 1;
+  kaon_column_state *host = calloc((size_t)columns, sizeof *host);
+  if (host == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
+  for (int k = 0; k < columns; k++) {
+    host[k].gate = KAON_GATE_STEP;
+    host[k].slot[KAON_S_RELAXATION][0] = self->options.relaxation;
+  }
+  const kaon_status status = kaon_scalars_write(made->scalars, host);
+  free(host);
+  return status;
+}
+
+/* An application that sends nothing finds the exchanges that need memory. */
+static kaon_status prepare_loose(const schwarz *self, const room *made) {
+  kaon_comm *comm = self->local->ctx->comm;
+  kaon_pass gate = KAON_PASS_INIT;
+  gate.scalars = made->scalars;
+  KAON_TRY(kaon_blas_zero(made->r, &gate));
+  (void)comm->ops->loose_prepare(comm, self->stages);
+  const kaon_status run = kaon_operator_run(self->whole, KAON_PLAIN, made->r, made->q, &gate);
+  const kaon_status kept = comm->ops->loose_prepare(comm, 0);
+  return kaon_agree(comm->ctx, run != KAON_OK ? run : kept);
+}
+
+static kaon_status take(const schwarz *self, room *made) {
+  const kaon_operator *local = self->local;
+  kaon_context *ctx = local->ctx;
+  const int columns = made->columns;
+  KAON_TRY(kaon_vector_create(ctx, local->space, local->precision, columns, &made->r));
+  KAON_TRY(kaon_vector_create(ctx, local->space, local->precision, columns, &made->q));
+  KAON_TRY(make_scalars(self, made));
+  if (by_domains(self)) {
+    void *work = NULL;
+    const size_t doubles = kaon_domains_work(local->space, self->domains, columns);
+    KAON_TRY(kaon_pool_take(ctx, doubles * sizeof *made->work, "sums of domains", &work));
+    made->work = work;
+  }
+  if (local->ops->reserve != NULL) KAON_TRY(local->ops->reserve(self->local, columns));
+  if (self->whole == NULL) return KAON_OK;
+  if (self->whole->ops->reserve != NULL) KAON_TRY(self->whole->ops->reserve(self->whole, columns));
+  if (self->free != NULL) KAON_TRY(self->free->ops->reserve(self->free, columns));
+  return self->loose ? prepare_loose(self, made) : KAON_OK;
+}
+
+/* The room of so many columns comes first. */
+static kaon_status reserve(kaon_operator *K, int columns) {
+  schwarz *self = K->self;
+  room **at = &self->rooms;
+  while (*at != NULL && (*at)->columns != columns) at = &(*at)->next;
+  room *chosen = *at;
+  if (chosen != NULL) {
+    *at = chosen->next;
+  } else {
+    kaon_status status = KAON_OK;
+    chosen = calloc(1, sizeof *chosen);
+    if (chosen == NULL) status = kaon_fail(K->ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
+    KAON_TRY(kaon_agree(K->ctx, status));
+    chosen->columns = columns;
+    status = take(self, chosen);
+    if (status != KAON_OK) {
+      let_go(self, chosen);
+      return status;
+    }
+  }
+  chosen->next = self->rooms;
+  self->rooms = chosen;
+  return KAON_OK;
+}
+
+/* ---- an application ---- */
+
+static kaon_pass plain(const schwarz *self) {
+  kaon_pass pass = KAON_PASS_INIT;
+  pass.scalars = self->rooms->scalars;
+  return pass;
+}
+
+/* Steps of minimal residuals on A_b z = r, from the z that there is (fresh: from 0); r is used up.
+ */
+static kaon_status solve_blocks(schwarz *self, kaon_vector *r, kaon_vector *q, kaon_vector *z,
+                                int fresh) {
+  const kaon_pass gate = plain(self);
+  kaon_pass alpha = gate;
+  alpha.norm = KAON_S_Q2;
+  alpha.dot = KAON_S_RQ;
+  alpha.w = r;
+  alpha.then = KAON_REC_LOCAL_ALPHA;
+  const int domains = by_domains(self);
+  if (fresh && !domains) KAON_TRY(kaon_blas_zero(z, &gate));
+  for (int i = 0; i < self->options.steps; i++) {
+    KAON_TRY(kaon_operator_run(self->local, KAON_PLAIN, r, q, domains ? &gate : &alpha));
+    if (domains)
+      KAON_TRY(kaon_domains_mr(self->domains, self->options.relaxation, fresh && i == 0, z, r, q,
+                               self->rooms->work, &gate));
+    else if (i + 1 < self->options.steps)
+      KAON_TRY(kaon_blas_bicgstab_solution(KAON_NUMBER(0), q, KAON_PLUS(KAON_S_ALPHA), r,
+                                           KAON_MINUS(KAON_S_ALPHA), q, z, &gate));
+    else
+      KAON_TRY(kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), r, z, &gate));
+  }
+  return KAON_OK;
+}
+
+/* The domains with the turns of a stage's cycle. */
+static kaon_domains turned(const schwarz *self, int number) {
+  kaon_domains domains = *self->domains;
+  const int32_t *order = self->orders[number / turns(self) % ORDERS];
+  if (order != NULL) domains.view.turn = order;
+  return domains;
+}
+
+/* One stage: its blocks' part of the residual, and their solves. The first residual is b. */
+static kaon_status stage(schwarz *self, int number, const kaon_vector *b, kaon_vector *z) {
+  const kaon_pass gate = plain(self);
+  const room *in = self->rooms;
+  const int turn = number % turns(self), every = turns(self) == 1;
+  const kaon_vector *residual = b;
+  if (number > 0) {
+    kaon_comm *comm = self->local->ctx->comm;
+    if (self->loose) comm->ops->loose_round(comm, number - 1, &self->lags);
+    KAON_TRY(kaon_operator_run(self->whole, KAON_PLAIN, z, in->q, &gate));
+    KAON_TRY(kaon_blas_xpay(b, KAON_NUMBER(-1), in->q, &gate));
+    residual = in->q;
+  }
+  const kaon_domains domains = turned(self, number);
+  if (!every && !by_domains(self) && domains.turn != turn)
+    return number == 0 ? kaon_blas_zero(z, &gate) : KAON_OK; /* the other ranks' turn */
+  if (every || !by_domains(self))
+    KAON_TRY(kaon_blas_copy(residual, in->r, &gate));
+  else
+    KAON_TRY(kaon_domains_mask(&domains, turn, residual, in->r, &gate));
+  return solve_blocks(self, in->r, in->q, z, number == 0);
+}
+
+static kaon_status apply_free(schwarz *self, const kaon_vector *b, kaon_vector *z) {
+  const kaon_schwarz_options *o = &self->options;
+  const kaon_free_how how = {o->steps, o->cycles, o->lag, o->relaxation, o->seed};
+  const kaon_pass gate = plain(self);
+  const room *in = self->rooms;
+  return self->free->ops->run(self->free, &how, b, z, in->r, in->q, in->work, &gate);
+}
+
+static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  schwarz *self = K->self;
+  if (mode == KAON_DAGGER)
+    return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
+                     "schwarz: the dagger of a Schwarz preconditioner is not offered");
+  KAON_TRY(reserve(K, x->nrhs));
+  const room *in = self->rooms;
+  KAON_TRY(kaon_blas_follow(pass, self->rooms->scalars));
+  if (self->free != NULL) {
+    KAON_TRY(apply_free(self, x, y));
+  } else if (self->stages == 1) {
+    const kaon_pass gate = plain(self);
+    KAON_TRY(kaon_blas_copy(x, in->r, &gate));
+    KAON_TRY(solve_blocks(self, in->r, in->q, y, 1));
+  } else {
+    kaon_status status = KAON_OK;
+    for (int i = 0; i < self->stages && status == KAON_OK; i++) status = stage(self, i, x, y);
+    if (self->loose) {
+      const kaon_status end = K->ctx->comm->ops->loose_end(K->ctx->comm);
+      if (status == KAON_OK) status = end;
+    }
+    KAON_TRY(status);
+  }
+  return kaon_pass_sum_apart(y, pass);
+}
+
+static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
+                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+  (void)precision;
+  (void)reconstruct;
+  *twin = NULL;
+  return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
+                   "schwarz: a preconditioner has no twin in another precision; make a second one");
+}
+
+static kaon_status check(const kaon_operator *K) {
+  const kaon_operator *local = ((const schwarz *)K->self)->local;
+  return local->ops->check != NULL ? local->ops->check(local) : KAON_OK;
+}
+
+/* Each stage works on the blocks of one turn. */
+static kaon_cost cost(const kaon_operator *K, int columns) {
+  const schwarz *self = K->self;
+  const kaon_cost local = self->local->ops->cost(self->local, columns);
+  const double steps = (double)self->options.cycles * self->options.steps;
+  kaon_cost c = {.flops = steps * local.flops, .bytes = steps * local.bytes};
+  if (self->whole == NULL) return c;
+  const kaon_cost whole = self->whole->ops->cost(self->whole, columns);
+  c.flops += (self->stages - 1) * whole.flops;
+  c.bytes += (self->stages - 1) * whole.bytes;
+  return c;
+}
+
+static void destroy(kaon_operator *K) {
+  schwarz *self = K->self;
+  while (self->rooms != NULL) {
+    room *gone = self->rooms;
+    self->rooms = gone->next;
+    let_go(self, gone);
+  }
+  for (int i = 0; i < ORDERS; i++) kaon_pool_give(K->ctx, (void *)self->orders[i]);
+  if (self->free != NULL) self->free->ops->destroy(self->free);
+  kaon_domains_destroy(&self->domains);
+  kaon_operator_destroy(&self->local);
+  kaon_operator_destroy(&self->whole);
+  kaon_operator_destroy(&self->A);
+  kaon_context *ctx = K->ctx;
+  free(self);
+  free(K);
+  kaon_context_release(ctx);
+}
+
+static const kaon_operator_ops schwarz_ops = {.name = "schwarz",
+                                              .apply = apply,
+                                              .at_precision = at_precision,
+                                              .reserve = reserve,
+                                              .check = check,
+                                              .cost = cost,
+                                              .destroy = destroy};
+
+/* ---- creation ---- */
+
+static kaon_status cut(kaon_operator *A, const kaon_local *how, kaon_operator **local,
+                       kaon_domains **domains) {
+  if (A->ops->local_part == NULL)
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED, "local part: operator '%s' cannot be cut",
+                     A->ops->name);
+  return A->ops->local_part(A, how, local, domains);
+}
+
+kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_precision precision,
+                                     kaon_reconstruct reconstruct, kaon_operator **local) {
+  if (local != NULL) *local = NULL;
+  if (A == NULL || block == NULL || local == NULL)
+    return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "local part: the operator, the extents of a block and the address of the "
+                     "result are needed");
+  if ((int)precision < KAON_DOUBLE || (int)precision > KAON_HALF)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "local part: precision %d is none; 0 (double), 1 (single) and 2 (half) are",
+                     (int)precision);
+  if (reconstruct != KAON_RECONSTRUCT_18 && reconstruct != KAON_RECONSTRUCT_12 &&
+      reconstruct != KAON_RECONSTRUCT_8)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "local part: %d reals a link are not kept; give 18, 12 or 8",
+                     (int)reconstruct);
+  const kaon_local how = {{block[0], block[1], block[2], block[3]}, precision, reconstruct, 0};
+  return cut(A, &how, local, NULL);
+}
+
+/* By a shuffle of the rank's own, equal shares of the domains for each turn. */
+static kaon_status draw_order(schwarz *self, int number) {
+  kaon_context *ctx = self->local->ctx;
+  const int count = self->domains->view.count, groups = self->options.groups;
+  int32_t *place = malloc((size_t)count * sizeof *place);
+  void *table = NULL;
+  if (place == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
+  for (int i = 0; i < count; i++) {
+    const kaon_philox at = {{(uint32_t)i, (uint32_t)number, (uint32_t)ctx->comm->rank, 0}};
+    const int other = (int)(kaon_philox4x32(at, self->options.seed).v[0] % (uint32_t)(i + 1));
+    place[i] = place[other];
+    place[other] = i;
+  }
+  for (int i = 0; i < count; i++) place[i] = (int32_t)((int64_t)place[i] * groups / count);
+  const kaon_status status =
+      kaon_table_upload(ctx, place, (size_t)count * sizeof *place, "turns of domains", &table);
+  self->orders[number] = table;
+  free(place);
+  return status;
+}
+
+/* Whether this rank's exchanges need not be waited for. */
+static int goes_loose(const kaon_context *ctx) {
+  const kaon_backend *backend = ctx->backend;
+  if (ctx->comm->ops->loose_round == NULL) return 0;
+  return backend->host_accessible || (backend->ranks != NULL && backend->ranks->by_host(ctx));
+}
+
+/* What the asynchronous kind needs besides: as many turns on all ranks, their order, and a
+ * communicator that goes on without waiting. */
+static kaon_status build_asynchronous(schwarz *self) {
+  kaon_context *ctx = self->local->ctx;
+  const kaon_comm *comm = ctx->comm;
+  double divided = by_domains(self);
+  kaon_status status = kaon_agree(ctx, KAON_OK); /* a rank whose part was not cut is not here */
+  KAON_TRY(status);
+  KAON_TRY(kaon_comm_sum(ctx, &divided, 1));
+  if (self->options.groups == 0) self->options.groups = 2;
+  if (divided == 0) self->options.groups = 1;
+  self->stages = self->options.cycles * self->options.groups;
+  self->loose = comm->ranks > 1 && self->stages > 1;
+  if (self->loose && !goes_loose(ctx))
+    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                     "schwarz: between %d ranks on backend %s over %s no message is taken without "
+                     "waiting for it; take the additive kind, or on devices the transport host",
+                     comm->ranks, ctx->backend->name, comm->ops->name);
+  const int orders = self->options.cycles < ORDERS ? self->options.cycles : ORDERS;
+  for (int i = 0; i < orders && by_domains(self) && status == KAON_OK; i++)
+    status = draw_order(self, i);
+  return status;
+}
+
+/* A in our precision. */
+static kaon_status take_whole(schwarz *self) {
+  kaon_operator *A = self->A;
+  if (A->precision != self->local->precision)
+    return A->ops->at_precision(A, self->options.precision, self->options.reconstruct,
+                                &self->whole);
+  self->whole = A;
+  kaon_operator_retain(A);
+  return KAON_OK;
+}
+
+/* Blocks of one rank that go on by themselves, where no turns are asked for and they can. */
+static kaon_status set_free(schwarz *self) {
+  const kaon_schwarz_options *o = &self->options;
+  const kaon_operator *A = self->A;
+  if (o->kind != KAON_SCHWARZ_ASYNCHRONOUS || o->groups != 0 || A->ctx->comm->ranks > 1 ||
+      A->ops->free_blocks == NULL || !by_domains(self))
+    return KAON_OK;
+  KAON_TRY(take_whole(self));
+  KAON_TRY(A->ops->free_blocks(self->whole, self->local, self->domains, &self->free));
+  if (self->free == NULL)
+    kaon_operator_destroy(&self->whole);
+  else
+    self->stages = o->cycles + 1; /* each takes a residual */
+  return KAON_OK;
+}
+
+static kaon_status build(schwarz *self) {
+  const kaon_schwarz_options *o = &self->options;
+  kaon_operator *A = self->A;
+  const kaon_local how = {{o->block[0], o->block[1], o->block[2], o->block[3]},
+                          o->precision,
+                          o->reconstruct,
+                          o->kind == KAON_SCHWARZ_MULTIPLICATIVE};
+  KAON_TRY(cut(A, &how, &self->local, &self->domains));
+  self->stages = o->cycles * turns(self);
+  KAON_TRY(set_free(self));
+  if (self->free != NULL) return KAON_OK;
+  if (o->kind == KAON_SCHWARZ_ASYNCHRONOUS) KAON_TRY(build_asynchronous(self));
+  const kaon_precision vectors = self->local->precision; /* of rows: single where values are half */
+  if (by_domains(self) && !kaon_domains_served(A->ctx, vectors))
+    return kaon_fail(A->ctx, KAON_ERR_NOT_BUILT,
+                     "schwarz: backend %s works on a rank's whole part alone; leave the blocks' "
+                     "extents 0",
+                     A->ctx->backend->name);
+  return self->stages == 1 ? KAON_OK : take_whole(self);
+}
+
+kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *options,
+                                kaon_operator **K) {
+  static const kaon_schwarz_options defaults = KAON_SCHWARZ_OPTIONS_INIT;
+  if (K != NULL) *K = NULL;
+  if (A == NULL || K == NULL)
+    return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "schwarz: the operator and the address of the result are needed");
+  if (options == NULL) options = &defaults;
+  if (kaon_options_check(KAON_OPTIONS_SCHWARZ, options) != KAON_OK)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  kaon_operator *made = calloc(1, sizeof *made);
+  schwarz *self = calloc(1, sizeof *self);
+  if (made == NULL || self == NULL) {
+    free(made);
+    free(self);
+    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
+  }
+  const int additive = options->kind == KAON_SCHWARZ_ADDITIVE;
+  self->options = *options;
+  if (options->steps == 0) self->options.steps = additive ? 10 : 4;
+  if (options->cycles == 0) self->options.cycles = additive ? 1 : 5;
+  self->A = A;
+  kaon_operator_retain(A);
+  *made = (kaon_operator){.ops = &schwarz_ops,
+                          .ctx = A->ctx,
+                          .space = A->space,
+                          .precision = options->precision,
+                          .references = 1,
+                          .self = self};
+  kaon_context_retain(A->ctx);
+  const kaon_status status = kaon_agree(A->ctx, build(self));
+  if (status != KAON_OK) {
+    kaon_operator_destroy(&made);
+  } else {
+    made->precision = self->local->precision;
+    *K = made;
+  }
+  return status;
+}
+
+kaon_status kaon_schwarz_describe(const kaon_operator *K, kaon_schwarz_options *options) {
+  if (K == NULL || options == NULL || K->ops != &schwarz_ops)
+    return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "schwarz: describe wants a Schwarz preconditioner and room for its options");
+  *options = ((const schwarz *)K->self)->options;
+  return KAON_OK;
+}
+
+kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags *lags) {
+  if (K == NULL || lags == NULL || K->ops != &schwarz_ops)
+    return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "schwarz: lags are asked for of something that is no Schwarz preconditioner");
+  const schwarz *self = K->self;
+  const kaon_lags *seen = &self->lags;
+  *lags = (kaon_schwarz_lags){seen->reads, seen->late, seen->oldest, 0};
+  if (self->free != NULL) {
+    const kaon_free_lags *own = &self->free->lags;
+    *lags = (kaon_schwarz_lags){own->reads, own->late, own->oldest, self->free->parts};
+  }
+  return KAON_OK;
+}

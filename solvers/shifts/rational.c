@@ -1,0 +1,211 @@
+/* rational.c - rational functions of an operator (kaon/rational.h): y = constant b + sum_i
+ * residue_i (A + pole_i)^-1 b by CG of several shifts; Zolotarev's coefficients. */
+#include <kaon/rational.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "solvers/shifts/multishift_internal.h"
+
+/* ---- Zolotarev ---- */
+
+/* sn^2 / cn^2 of u = part K for the complementary modulus k', 0 < part <= 1/2: amplitudes by the
+ * arithmetic-geometric mean (Abramowitz, Stegun 16.4), which a quarter period K = pi / (2 agm)
+ * ends. */
+static long double tangent2(long double part, long double complement) {
+  enum { MOST = 40 };
+  long double a[MOST + 1], c[MOST + 1], b = complement;
+  int n = 0;
+  a[0] = 1;
+  c[0] = sqrtl((1 - complement) * (1 + complement));
+  while (n < MOST && c[n] > 1e-20L * a[n]) {
+    a[n + 1] = (a[n] + b) / 2;
+    c[n + 1] = (a[n] - b) / 2;
+    b = sqrtl(a[n] * b);
+    n++;
+  }
+  /* 2^n a_n u with u = part pi / (2 a_n) */
+  long double phi = ldexpl(part * acosl(-1) / 2, n);
+  for (; n > 0; n--) phi = (phi + asinl(c[n] / a[n] * sinl(phi))) / 2;
+  return tanl(phi) * tanl(phi);
+}
+
+/* c_l of l K / (2 n), l = 1 to 2 n - 1, with x in units of lo; the far half by its mirror image,
+ * c(K - u) = 1 / (k'^2 c(u)), as cn is near 0 there. */
+static long double node(int l, int n, long double complement) {
+  if (l <= n) return tangent2((long double)l / (2 * n), complement);
+  const long double mirror = tangent2((long double)(2 * n - l) / (2 * n), complement);
+  return 1 / (complement * complement * mirror);
+}
+
+/* sqrt(y) prod (y + c_2l) / prod (y + c_2l-1), factor by factor. */
+static long double product(int n, const long double *c, long double y) {
+  long double g = sqrtl(y) / (y + c[1]);
+  for (int l = 1; l < n; l++) g *= (y + c[2 * l]) / (y + c[2 * l + 1]);
+  return g;
+}
+
+kaon_status kaon_rational_inverse_root(int terms, double lo, double hi, kaon_rational *r) {
+  long double c[2 * KAON_MULTISHIFT_MAX + 1];
+  if (r == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: the address of the result is NULL");
+  if (terms < 1 || terms > KAON_MULTISHIFT_MAX)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: %d terms asked for, 1 to %d are offered",
+                     terms, (int)KAON_MULTISHIFT_MAX);
+  if (!isfinite(lo) || !isfinite(hi) || !(lo > 0 && hi > lo && hi / lo <= 1e16))
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                     "rational: interval %g to %g; 0 < lo < hi and hi / lo of 1e16 at most are "
+                     "needed",
+                     lo, hi);
+  const int n = terms;
+  const long double complement = sqrtl((long double)lo / hi);
+  for (int l = 1; l < 2 * n; l++) c[l] = node(l, n, complement);
+  /* the extrema are at y = 1 + k^2 sn^2 / dn^2 = (1 + c) / (1 + k'^2 c): the first two */
+  const long double k2 = complement * complement;
+  const long double g0 = product(n, c, 1), g1 = product(n, c, (1 + c[1]) / (1 + k2 * c[1]));
+  const long double scale = 2 / (g0 + g1);
+  *r = (kaon_rational){
+      .terms = n, .power = -0.5, .lo = lo, .hi = hi, .error = (double)fabsl((g1 - g0) / (g1 + g0))};
+  for (int i = 0; i < n; i++) {
+    const long double pole = c[2 * i + 1];
+    long double residue = scale * sqrtl(lo);
+    for (int l = 1; l < n; l++) {
+      const int other = 2 * (l <= i ? l - 1 : l) + 1; /* all odd ones but its own */
+      residue *= (c[2 * l] - pole) / (c[other] - pole);
+    }
+    r->residue[i] = (double)residue;
+    r->pole[i] = (double)(lo * pole);
+  }
+  return KAON_OK;
+}
+
+/* ---- of an operator ---- */
+
+struct kaon_rational_function {
+  kaon_context *ctx;
+  kaon_rational r;
+  kaon_multishift *solver;
+  kaon_operator *A;
+  kaon_vector *x;          /* as of kaon_multishift_solve; NULL before the first of its columns */
+  kaon_vector *term, *sum; /* a solution, and what they add up to */
+};
+
+/* Poles are kaon_multishift_create's to look at. */
+static kaon_status check_coefficients(const kaon_operator *A, const kaon_rational *r) {
+  if (r->terms < 1 || r->terms > KAON_MULTISHIFT_MAX)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "rational: %d terms; give 1 to %d", r->terms,
+                     (int)KAON_MULTISHIFT_MAX);
+  for (int i = 0; i < r->terms; i++)
+    if (!isfinite(r->constant) || !isfinite(r->residue[i]))
+      return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                       "rational: constant %g, residue %g of term %d; give finite numbers",
+                       r->constant, r->residue[i], i);
+  return KAON_OK;
+}
+
+static kaon_status take(kaon_rational_function *f, kaon_operator *A,
+                        const kaon_multishift_options *options) {
+  KAON_TRY(kaon_multishift_create(A, f->r.terms, f->r.pole, options, &f->solver));
+  KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, f->r.terms, &f->x));
+  KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, 1, &f->term));
+  return kaon_vector_create(f->ctx, A->space, A->precision, 1, &f->sum);
+}
+
+kaon_status kaon_rational_create(kaon_operator *A, const kaon_rational *r,
+                                 const kaon_multishift_options *options,
+                                 kaon_rational_function **function) {
+  if (function != NULL) *function = NULL;
+  if (A == NULL || r == NULL || function == NULL)
+    return kaon_fail(
+        A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
+        "rational: the operator, the coefficients or the address of the result is NULL");
+  KAON_TRY(kaon_agree(A->ctx, check_coefficients(A, r)));
+  kaon_rational_function *f = calloc(1, sizeof *f);
+  kaon_status status =
+      f != NULL ? KAON_OK : kaon_fail(A->ctx, KAON_ERR_MEMORY, "rational: no host memory");
+  status = kaon_agree(A->ctx, status);
+  if (status != KAON_OK) {
+    free(f);
+    return status;
+  }
+  f->ctx = A->ctx;
+  f->A = A;
+  f->r = *r;
+  kaon_context_retain(f->ctx);
+  status = take(f, A, options);
+  if (status != KAON_OK)
+    kaon_rational_destroy(&f);
+  else
+    *function = f;
+  return status;
+}
+
+void kaon_rational_destroy(kaon_rational_function **function) {
+  if (function == NULL || *function == NULL) return;
+  kaon_rational_function *f = *function;
+  kaon_context *ctx = f->ctx;
+  *function = NULL;
+  kaon_multishift_destroy(&f->solver);
+  kaon_vector_destroy(&f->x);
+  kaon_vector_destroy(&f->term);
+  kaon_vector_destroy(&f->sum);
+  free(f);
+  kaon_context_release(ctx);
+}
+
+/* Column j of y, of the solutions in x. */
+static kaon_status add_up(kaon_rational_function *f, const kaon_vector *b, int j, kaon_vector *y,
+                          double *room) {
+  KAON_TRY(kaon_shift_move(b, j, f->sum, 0, room));
+  KAON_TRY(kaon_blas_scale(KAON_NUMBER(f->r.constant), f->sum, NULL));
+  for (int i = 0; i < f->r.terms; i++) {
+    KAON_TRY(kaon_shift_move(f->x, i * b->nrhs + j, f->term, 0, room));
+    KAON_TRY(kaon_blas_axpy(KAON_NUMBER(f->r.residue[i]), f->term, f->sum, NULL));
+  }
+  return kaon_shift_move(f->sum, 0, y, j, room);
+}
+
+/* x for as many right-hand sides, and room for a column on its way. */
+static kaon_status take_room(kaon_rational_function *f, int columns, double **room) {
+  const kaon_operator *A = f->A;
+  const int all = f->r.terms * columns;
+  void *memory = NULL;
+  if (f->x != NULL && f->x->nrhs != all) kaon_vector_destroy(&f->x);
+  if (f->x == NULL) KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, all, &f->x));
+  KAON_TRY(kaon_pool_take(f->ctx, kaon_shift_room(A->space) * sizeof **room, "a column on its way",
+                          &memory));
+  *room = memory;
+  return KAON_OK;
+}
+
+static kaon_status check_vectors(const kaon_rational_function *f, const kaon_vector *b,
+                                 const kaon_vector *y) {
+  if (b == NULL || y == NULL)
+    return kaon_fail(f->ctx, KAON_ERR_ARGUMENT, "rational: b and y are needed");
+  if (b->space != f->A->space || y->space != b->space || y->nrhs != b->nrhs)
+    return kaon_fail(f->ctx, KAON_ERR_SHAPE,
+                     "rational: b and y must be of the operator's space and have equal columns, "
+                     "not %d and %d",
+                     b->nrhs, y->nrhs);
+  if (b->precision != f->A->precision || y->precision != f->A->precision)
+    return kaon_fail(f->ctx, KAON_ERR_PRECISION,
+                     "rational: b and y have precisions %d and %d, the operator %d (0 double, 1 "
+                     "single)",
+                     (int)b->precision, (int)y->precision, (int)f->A->precision);
+  if (b == y) return kaon_fail(f->ctx, KAON_ERR_ALIAS, "rational: b and y are one vector");
+  return KAON_OK;
+}
+
+kaon_status kaon_rational_apply(kaon_rational_function *f, const kaon_vector *b, kaon_vector *y,
+                                kaon_column_report *reports, kaon_solve_report *report) {
+  double *room = NULL;
+  if (f == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: the function is NULL");
+  const double begin = kaon_solver_clock();
+  KAON_TRY(kaon_agree(f->ctx, check_vectors(f, b, y)));
+  kaon_status status = kaon_agree(f->ctx, take_room(f, b->nrhs, &room));
+  if (status == KAON_OK) status = kaon_multishift_solve(f->solver, b, f->x, reports, report);
+  for (int j = 0; j < b->nrhs && status == KAON_OK; j++) status = add_up(f, b, j, y, room);
+  kaon_pool_give(f->ctx, room);
+  if (report != NULL && status == KAON_OK) report->seconds = kaon_solver_clock() - begin;
+  return status;
+}

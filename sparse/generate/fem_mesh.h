@@ -1,0 +1,31 @@
+/* fem_mesh.h - the mesh of the finite-element matrices: nine triangles and quadrilaterals on
+ * [0, 3]^2, refined regularly. Numbers of vertices, edges and cells are those of LehrFEM++ (its
+ * hybrid test mesh 0 and its regular refinement), with which the systems of the Kaczmarz paper were
+ * made, so that they agree entry by entry. */
+#ifndef KAON_SPARSE_FEM_MESH_H
+#define KAON_SPARSE_FEM_MESH_H
+
+#include "lib/core/error.h"
+
+#include <stdint.h>
+
+/* Edge k joins the corners k and k + 1 (the last and 0), in either direction. */
+typedef struct kaon_fem_cell {
+  int corners; /* 3 or 4 */
+  int32_t vertex[4], edge[4];
+} kaon_fem_cell;
+
+typedef struct kaon_fem_mesh {
+  int64_t vertices, edges, cells;
+  double (*at)[2];    /* [vertex] x, y */
+  int32_t (*edge)[2]; /* [edge] from, to */
+  kaon_fem_cell *cell;
+} kaon_fem_mesh;
+
+enum { KAON_FEM_TRIANGLES = 7, KAON_FEM_QUADS = 2 }; /* of level 0; four times as many each level */
+
+/* Refined `level` times. Errors: MEMORY. */
+kaon_status kaon_fem_mesh_create(const kaon_context *ctx, int level, kaon_fem_mesh *mesh);
+void kaon_fem_mesh_release(kaon_fem_mesh *mesh);
+
+#endif

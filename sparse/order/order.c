@@ -1,0 +1,223 @@
+/* order.c - see order.h. One permutation does it all, and no kernel knows of it: vectors are put in
+ * order at their doors (kaon_rows in lib/vector/space.h). */
+#include "sparse/order/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sparse/storage/long_rows.h"
+
+#if defined(__has_include)
+#if __has_include("sparse/order/orderings.h")
+#include "sparse/order/orderings.h"
+#define HAS_ORDERINGS
+#endif
+#endif
+
+/* Sorting pays where it spares so much padding; a window keeps rows near their neighbours, whose
+ * elements of x they share. */
+static const double GOOD = 1.15;
+static const int windows[] = {8, 64, 512}; /* in blocks of rows */
+
+static kaon_status no_memory(const kaon_matrix *matrix, int64_t rows) {
+  return kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
+                   "matrix: no host memory for the order of its %lld rows", (long long)rows);
+}
+
+int64_t kaon_padded_entries(const int32_t *length, int64_t rows, int width) {
+  int64_t sum = 0;
+  for (int64_t first = 0; first < rows; first += width) {
+    int32_t longest = 0;
+    for (int64_t i = first; i < first + width && i < rows; i++)
+      if (length[i] > longest) longest = length[i];
+    sum += (int64_t)longest * width;
+  }
+  return sum;
+}
+
+/* ---- the caller's ordering ---- */
+
+/* The entries between this rank's own rows. */
+static kaon_status own_part(const kaon_matrix *matrix, const kaon_csr *given, kaon_csr **own) {
+  const int64_t first = matrix->first_row, rows = given->rows;
+  KAON_TRY(kaon_csr_create(matrix->ctx, rows, rows, given->reals, given->start[rows], own));
+  kaon_csr *made = *own;
+  int64_t at = 0;
+  for (int64_t i = 0; i < rows; i++) {
+    for (int64_t n = given->start[i]; n < given->start[i + 1]; n++) {
+      const int64_t column = given->column[n] - first;
+      if (column < 0 || column >= rows) continue;
+      made->column[at] = (int32_t)column;
+      for (int c = 0; c < given->reals; c++)
+        made->value[at * given->reals + c] = given->value[n * given->reals + c];
+      at++;
+    }
+    made->start[i + 1] = at;
+  }
+  return KAON_OK;
+}
+
+static kaon_status begin(const kaon_matrix *matrix, const kaon_csr *given, kaon_ordering ordering,
+                         int32_t *order) {
+  for (int64_t i = 0; i < given->rows; i++) order[i] = (int32_t)i;
+  if (ordering == KAON_ORDERING_NONE) return KAON_OK;
+#ifdef HAS_ORDERINGS
+  kaon_csr *own = NULL;
+  kaon_status status = own_part(matrix, given, &own);
+  if (status == KAON_OK) status = kaon_order_rcm(matrix->ctx, own, order);
+  kaon_csr_destroy(&own);
+  return status;
+#else
+  (void)own_part;
+  return kaon_fail(matrix->ctx, KAON_ERR_UNSUPPORTED,
+                   "matrix: ordering %d is not offered; take KAON_ORDERING_NONE", (int)ordering);
+#endif
+}
+
+/* ---- boundary and lengths ---- */
+
+static int meets_others(const kaon_matrix *matrix, const kaon_csr *given, int64_t row) {
+  const int64_t first = matrix->first_row, end = first + given->rows;
+  const int64_t begin_entry = given->start[row], last = given->start[row + 1] - 1;
+  if (last < begin_entry) return 0;
+  return given->column[begin_entry] < first || given->column[last] >= end; /* they are sorted */
+}
+
+/* Rows that meet other ranks' columns go last; returns how many blocks' rows come first. */
+static int64_t boundary_last(const kaon_matrix *matrix, const kaon_csr *given, int32_t *order,
+                             int32_t *other) {
+  int64_t inside = 0, outside = 0;
+  for (int64_t i = 0; i < given->rows; i++)
+    if (meets_others(matrix, given, order[i]))
+      other[outside++] = order[i];
+    else
+      order[inside++] = order[i];
+  memcpy(order + inside, other, (size_t)outside * sizeof *order);
+  return outside == 0 ? inside : inside / matrix->space.width * matrix->space.width;
+}
+
+/* Longest first within windows of `window` rows, equal ones as they were: by counting. */
+static void sort_window(int32_t *order, int64_t rows, const int32_t *length, int32_t longest,
+                        int32_t *other, int64_t *count) {
+  memset(count, 0, ((size_t)longest + 2) * sizeof *count);
+  for (int64_t i = 0; i < rows; i++) count[longest - length[order[i]] + 1]++;
+  for (int32_t l = 0; l <= longest; l++) count[l + 1] += count[l];
+  for (int64_t i = 0; i < rows; i++) other[count[longest - length[order[i]]]++] = order[i];
+  memcpy(order, other, (size_t)rows * sizeof *order);
+}
+
+/* The padding of blocks after sorting, in entries; order NULL: as the rows stand. */
+static int64_t padded(const int32_t *order, int64_t rows, const int32_t *length, int width,
+                      int32_t *lengths) {
+  for (int64_t i = 0; i < rows; i++) lengths[i] = length[order[i]];
+  return kaon_padded_entries(lengths, rows, width);
+}
+
+typedef struct sorting {
+  int32_t *length, *other, *trial, *best;
+  int64_t *count;
+  int32_t longest;
+} sorting;
+
+static void sort_part(int32_t *order, int64_t rows, int64_t window, const sorting *s) {
+  for (int64_t first = 0; first < rows; first += window) {
+    const int64_t n = rows - first < window ? rows - first : window;
+    int32_t longest = 0; /* counts are cleared up to it */
+    for (int64_t i = first; i < first + n; i++)
+      if (s->length[order[i]] > longest) longest = s->length[order[i]];
+    sort_window(order + first, n, s->length, longest, s->other, s->count);
+  }
+}
+
+/* Both parts for one window; the padding of all. */
+static void sort_both(const int32_t *from, int32_t *to, int64_t inside, int64_t rows,
+                      int64_t window, const sorting *s) {
+  memcpy(to, from, (size_t)rows * sizeof *to);
+  sort_part(to, inside, window, s);
+  sort_part(to + inside, rows - inside, window, s);
+}
+
+static void choose_window(const kaon_matrix *matrix, int32_t *order, int64_t inside, int64_t rows,
+                          int64_t entries, int asked, const sorting *s) {
+  const int width = matrix->space.width;
+  int64_t least = padded(order, rows, s->length, width, s->other);
+  if (asked == 1 || (asked == 0 && (double)least <= GOOD * (double)entries)) return;
+  if (asked > 1) {
+    sort_both(order, s->trial, inside, rows, asked, s);
+    memcpy(order, s->trial, (size_t)rows * sizeof *order);
+    return;
+  }
+  int better = 0;
+  for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+    sort_both(order, s->trial, inside, rows, (int64_t)windows[i] * width, s);
+    const int64_t now = padded(s->trial, rows, s->length, width, s->other);
+    if ((double)now > 0.9 * (double)least) continue; /* not worth the distance */
+    least = now;
+    better = 1;
+    memcpy(s->best, s->trial, (size_t)rows * sizeof *order);
+    if ((double)least <= GOOD * (double)entries) break;
+  }
+  if (better) memcpy(order, s->best, (size_t)rows * sizeof *order);
+}
+
+/* What a row takes of a block. A device has long rows among short ones elsewhere. */
+static int32_t length_in_block(const kaon_csr *given, int64_t i, int64_t limit) {
+  const int64_t length = given->start[i + 1] - given->start[i];
+  return length > limit ? 0 : (int32_t)length;
+}
+
+static kaon_status by_length(const kaon_matrix *matrix, const kaon_csr *given, int window,
+                             int64_t inside, int32_t *order, int32_t *other) {
+  const size_t rows = (size_t)given->rows;
+  sorting s = {.other = other, .length = malloc((rows + 1) * sizeof *s.length)};
+  s.trial = malloc((rows + 1) * sizeof *s.trial);
+  s.best = malloc((rows + 1) * sizeof *s.best);
+  int64_t entries = 0;
+  const int64_t limit =
+      matrix->ctx->backend->host_accessible ? INT64_MAX : kaon_long_rows_limit(given);
+  if (s.length != NULL)
+    for (int64_t i = 0; i < given->rows; i++) {
+      s.length[i] = length_in_block(given, i, limit);
+      entries += s.length[i];
+      if (s.length[i] > s.longest) s.longest = s.length[i];
+    }
+  s.count = malloc(((size_t)s.longest + 2) * sizeof *s.count);
+  const int lacking = s.length == NULL || s.trial == NULL || s.best == NULL || s.count == NULL;
+  if (!lacking) choose_window(matrix, order, inside, given->rows, entries, window, &s);
+  free(s.length);
+  free(s.trial);
+  free(s.best);
+  free(s.count);
+  return lacking ? no_memory(matrix, given->rows) : KAON_OK;
+}
+
+static int is_identity(const int32_t *order, int64_t rows) {
+  for (int64_t i = 0; i < rows; i++)
+    if (order[i] != i) return 0;
+  return 1;
+}
+
+kaon_status kaon_matrix_order(kaon_matrix *matrix, const kaon_csr *given,
+                              const kaon_matrix_options *options) {
+  const size_t rows = (size_t)given->rows;
+  int32_t *order = matrix->order = malloc((rows + 1) * sizeof *order);
+  int32_t *place = matrix->place = malloc((rows + 1) * sizeof *place);
+  int32_t *number = matrix->number = malloc((rows + 1) * sizeof *number);
+  if (order == NULL || place == NULL || number == NULL) return no_memory(matrix, given->rows);
+  KAON_TRY(begin(matrix, given, options->ordering, order));
+  for (size_t i = 0; i < rows; i++) place[order[i]] = (int32_t)i; /* before rows are sorted */
+  const int64_t inside = boundary_last(matrix, given, order, number);
+  KAON_TRY(by_length(matrix, given, options->window, inside, order, number));
+  for (size_t i = 0; i < rows; i++) number[i] = place[order[i]];
+  for (size_t i = 0; i < rows; i++) place[order[i]] = (int32_t)i;
+  if (is_identity(number, given->rows)) {
+    free(number);
+    matrix->number = NULL;
+  }
+  if (is_identity(order, given->rows)) {
+    free(order);
+    free(place);
+    matrix->order = matrix->place = NULL;
+  }
+  return KAON_OK;
+}

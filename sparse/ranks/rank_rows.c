@@ -1,0 +1,263 @@
+/* rank_rows.c - see ranks.h. Everything here is done once a matrix, in host memory. */
+#include "sparse/ranks/rank_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Ranks stand in a ring: up to half of the way round is forward. */
+int kaon_ranks_direction(const kaon_comm *comm, int peer) {
+  const int there = (peer - comm->rank + comm->ranks) % comm->ranks, back = comm->ranks - there;
+  const int forward = there < back || (there == back && comm->rank < peer);
+  return forward ? (there - 1) % 4 : 4 + (back - 1) % 4;
+}
+
+/* ---- items to other ranks ---- */
+
+typedef struct trade {
+  kaon_context *ctx;
+  size_t bytes;
+  const int64_t *count;
+  int64_t *came;
+  const char *items;
+  char *received;
+  kaon_message *messages;
+  char *buffers; /* of all messages: what is sent, then what comes */
+  int n;
+} trade;
+
+/* Both counts of each pair are known to both, so messages are of the larger one. */
+static kaon_status prepare(trade *t) {
+  const kaon_comm *comm = t->ctx->comm;
+  size_t all = 0, total = 0;
+  for (int r = 0; r < comm->ranks; r++) {
+    const int64_t most = t->count[r] > t->came[r] ? t->count[r] : t->came[r];
+    if (r != comm->rank) all += 2 * (size_t)most * t->bytes;
+    total += (size_t)t->came[r] * t->bytes;
+  }
+  t->messages = calloc((size_t)comm->ranks + 1, sizeof *t->messages);
+  t->buffers = calloc(all + 1, 1);
+  t->received = malloc(total + 1);
+  if (t->messages == NULL || t->buffers == NULL || t->received == NULL)
+    return kaon_fail(t->ctx, KAON_ERR_MEMORY,
+                     "matrix: no host memory for %zu bytes of other ranks' rows", all + total);
+  char *next = t->buffers;
+  const char *from = t->items;
+  for (int r = 0; r < comm->ranks; r++) {
+    const int64_t most = t->count[r] > t->came[r] ? t->count[r] : t->came[r];
+    const size_t room = (size_t)most * t->bytes, mine = (size_t)t->count[r] * t->bytes;
+    if (r != comm->rank && most > 0) {
+      if (mine > 0) memcpy(next, from, mine);
+      t->messages[t->n++] = (kaon_message){.dir = kaon_ranks_direction(comm, r),
+                                           .peer = r,
+                                           .send = next,
+                                           .receive = next + room,
+                                           .bytes = room};
+      next += 2 * room;
+    }
+    from += mine;
+  }
+  return KAON_OK;
+}
+
+static kaon_status exchange(trade *t) {
+  kaon_comm *comm = t->ctx->comm;
+  kaon_exchange *moved = NULL;
+  kaon_status status = comm->ops->exchange_create(comm, t->messages, t->n, &moved);
+  status = kaon_agree(t->ctx, status);
+  if (status == KAON_OK) status = comm->ops->exchange_start(moved);
+  if (status == KAON_OK) status = comm->ops->exchange_finish(moved);
+  if (moved != NULL) comm->ops->exchange_destroy(&moved);
+  return kaon_agree(t->ctx, status);
+}
+
+static void sort_out(const trade *t) {
+  const kaon_comm *comm = t->ctx->comm;
+  char *to = t->received;
+  const char *from = t->items;
+  for (int r = 0, i = 0; r < comm->ranks; r++) {
+    const size_t size = (size_t)t->came[r] * t->bytes;
+    const char *source = from;
+    if (r != comm->rank && i < t->n && t->messages[i].peer == r) source = t->messages[i++].receive;
+    if (size > 0) memcpy(to, source, size);
+    to += size;
+    from += (size_t)t->count[r] * t->bytes;
+  }
+}
+
+kaon_status kaon_ranks_trade(kaon_context *ctx, size_t bytes, const int64_t *count,
+                             const void *items, int64_t *came, void **received) {
+  const size_t ranks = (size_t)ctx->comm->ranks;
+  trade t = {.ctx = ctx, .bytes = bytes, .count = count, .came = came, .items = items};
+  double *mine = malloc(ranks * sizeof *mine), *all = malloc(ranks * ranks * sizeof *all);
+  kaon_status status = KAON_OK;
+  *received = NULL;
+  if (mine == NULL || all == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %zu ranks", ranks);
+  status = kaon_agree(ctx, status);
+  for (size_t r = 0; r < ranks && status == KAON_OK; r++) mine[r] = (double)count[r];
+  if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, (int)ranks, all);
+  for (size_t r = 0; r < ranks && status == KAON_OK; r++)
+    came[r] = (int64_t)all[r * ranks + (size_t)ctx->comm->rank];
+  if (status == KAON_OK) status = kaon_agree(ctx, prepare(&t));
+  if (status == KAON_OK) status = exchange(&t);
+  if (status == KAON_OK) {
+    sort_out(&t);
+    *received = t.received;
+    t.received = NULL;
+  }
+  free(mine);
+  free(all);
+  free(t.messages);
+  free(t.buffers);
+  free(t.received);
+  return status;
+}
+
+/* ---- entries of the adjoint, to the ranks that have their rows ---- */
+
+typedef struct adjoint_entry {
+  int32_t row, column; /* of the whole matrix */
+  double value[2];
+} adjoint_entry;
+
+static adjoint_entry entry_of(int64_t row, int64_t column, const double *value, int reals) {
+  adjoint_entry e = {(int32_t)column, (int32_t)row, {value[0], 0}};
+  if (reals == 2) e.value[1] = -value[1];
+  return e;
+}
+
+/* What an entry list is made from: entry n of row i, in global numbers. */
+typedef struct entry_source {
+  const kaon_matrix *matrix;
+  const kaon_csr *rows;
+  const kaon_row_set *set; /* NULL: columns are those of the whole matrix, rows the caller's */
+} entry_source;
+
+static int64_t row_of(const entry_source *s, int64_t i) {
+  const int32_t *order = s->set != NULL ? s->matrix->order : NULL;
+  return s->matrix->first_row + (order != NULL ? order[i] : i);
+}
+
+static int64_t column_of(const entry_source *s, int64_t n) {
+  const int32_t column = s->rows->column[n];
+  if (s->set == NULL) return column;
+  return column < s->rows->rows ? row_of(s, column) : s->set->ghost_row[column - s->rows->rows];
+}
+
+/* The adjoint's entries by the rank that has their row; others_only: without this rank's own. */
+static kaon_status trade_entries(const entry_source *s, int others_only, int64_t *total,
+                                 adjoint_entry **entries) {
+  const kaon_csr *a = s->rows;
+  kaon_context *ctx = s->matrix->ctx;
+  const int ranks = ctx->comm->ranks, own = ctx->comm->rank;
+  int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count), *came = NULL;
+  int64_t *next = calloc((size_t)ranks + 1, sizeof *next);
+  adjoint_entry *items = NULL;
+  void *received = NULL;
+  kaon_status status = KAON_OK;
+  if (count != NULL && next != NULL) {
+    came = count + ranks;
+    for (int64_t n = 0; n < a->start[a->rows]; n++) {
+      const int r = kaon_rank_of_row(s->matrix, column_of(s, n));
+      if (r != own || !others_only) count[r]++;
+    }
+    for (int r = 0; r < ranks; r++) next[r + 1] = next[r] + count[r];
+    items = malloc(((size_t)next[ranks] + 1) * sizeof *items);
+  }
+  if (items == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for the entries of A^H");
+  status = kaon_agree(ctx, status);
+  for (int64_t i = 0; i < a->rows && status == KAON_OK; i++)
+    for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
+      const int64_t column = column_of(s, n);
+      const int r = kaon_rank_of_row(s->matrix, column);
+      if (r != own || !others_only)
+        items[next[r]++] = entry_of(row_of(s, i), column, a->value + n * a->reals, a->reals);
+    }
+  if (status == KAON_OK)
+    status = kaon_ranks_trade(ctx, sizeof *items, count, items, came, &received);
+  *total = 0;
+  for (int r = 0; r < ranks && status == KAON_OK; r++) *total += came[r];
+  *entries = received;
+  free(items);
+  free(count);
+  free(next);
+  return status;
+}
+
+int kaon_ranks_same(const double *value, const double *adjoint, int reals) {
+  int same = KAON_MIRRORED;
+  for (int c = 0; c < reals; c++) {
+    if (value[c] != adjoint[c])
+      same &= ~(c == 0 ? KAON_HERMITIAN | KAON_SYMMETRIC : KAON_HERMITIAN | KAON_ANTISYMMETRIC);
+    if (value[c] != -adjoint[c])
+      same &= ~(c == 0 ? KAON_SKEW | KAON_ANTISYMMETRIC : KAON_SKEW | KAON_SYMMETRIC);
+  }
+  return same;
+}
+
+static int is_there(const kaon_matrix *matrix, const kaon_csr *given, const adjoint_entry *e) {
+  const int64_t n = kaon_csr_find(given, e->row - matrix->first_row, e->column);
+  return n < 0 ? 0 : kaon_ranks_same(given->value + n * given->reals, e->value, given->reals);
+}
+
+kaon_status kaon_ranks_hermitian(const kaon_matrix *matrix, const kaon_csr *given, int *same) {
+  const entry_source source = {matrix, given, NULL};
+  adjoint_entry *entries = NULL;
+  int64_t total = 0;
+  if (matrix->ctx->comm->ranks == 1) return KAON_OK;
+  KAON_TRY(trade_entries(&source, 1, &total, &entries));
+  for (int64_t n = 0; n < total && *same != 0; n++) *same &= is_there(matrix, given, &entries[n]);
+  free(entries);
+  enum { KINDS = 4 };
+  double others[KINDS];
+  for (int i = 0; i < KINDS; i++) others[i] = !(*same >> i & 1);
+  KAON_TRY(kaon_comm_sum(matrix->ctx, others, KINDS));
+  *same = 0;
+  for (int i = 0; i < KINDS; i++)
+    if (others[i] == 0) *same |= 1 << i;
+  return KAON_OK;
+}
+
+static kaon_status rows_of_entries(const kaon_matrix *matrix, const kaon_csr *like, int64_t total,
+                                   const adjoint_entry *entries, kaon_csr **given) {
+  const size_t room = (size_t)total + 1;
+  int64_t *row = malloc(room * sizeof *row), *column = malloc(room * sizeof *column);
+  double *value = malloc(2 * room * sizeof *value);
+  kaon_status status = KAON_OK;
+  if (row == NULL || column == NULL || value == NULL)
+    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
+                       "matrix: no host memory for %lld entries of A^H", (long long)total);
+  for (int64_t n = 0; n < total && status == KAON_OK; n++) {
+    row[n] = entries[n].row - matrix->first_row;
+    column[n] = entries[n].column;
+    for (int c = 0; c < like->reals; c++) value[n * like->reals + c] = entries[n].value[c];
+  }
+  if (status == KAON_OK)
+    status = kaon_csr_from_triplets(matrix->ctx, like->rows, matrix->global_rows, like->reals,
+                                    total, row, column, value, KAON_CSR_REFUSE, given);
+  free(row);
+  free(column);
+  free(value);
+  return status;
+}
+
+kaon_status kaon_ranks_adjoint(kaon_matrix *matrix, const kaon_row_set *set, kaon_csr **given) {
+  const kaon_csr *a = set->rows;
+  *given = NULL;
+  if (matrix->ctx->comm->ranks > 1) {
+    const entry_source source = {matrix, a, set};
+    adjoint_entry *entries = NULL;
+    int64_t total = 0;
+    KAON_TRY(trade_entries(&source, 0, &total, &entries));
+    const kaon_status status = rows_of_entries(matrix, a, total, entries, given);
+    free(entries);
+    return kaon_agree(matrix->ctx, status);
+  }
+  if (matrix->place == NULL) return kaon_csr_transpose(matrix->ctx, a, 1, given);
+  kaon_csr *own = NULL;
+  KAON_TRY(kaon_csr_permute(matrix->ctx, a, matrix->place, &own));
+  const kaon_status status = kaon_csr_transpose(matrix->ctx, own, 1, given);
+  kaon_csr_destroy(&own);
+  return status;
+}

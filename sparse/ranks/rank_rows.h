@@ -1,0 +1,47 @@
+/* rank_rows.h - what setting a matrix up asks of several ranks: entries that go to the rank that has
+ * their row. */
+#ifndef KAON_SPARSE_RANKS_H
+#define KAON_SPARSE_RANKS_H
+
+#include "sparse/storage/matrix.h"
+
+/* A = A^H, -A^H, A^T, -A^T: bits of what holds. */
+enum {
+  KAON_HERMITIAN = 1,
+  KAON_SKEW = 2,
+  KAON_SYMMETRIC = 4,
+  KAON_ANTISYMMETRIC = 8,
+  KAON_MIRRORED = 15
+};
+/* Which of them hold of an entry and the adjoint's in its place. */
+int kaon_ranks_same(const double *value, const double *adjoint, int reals);
+/* *same, which says what holds of this rank's own square block, becomes that of all of A. given:
+ * rows with columns of the whole matrix, in the caller's order. Collective. */
+kaon_status kaon_ranks_hermitian(const kaon_matrix *matrix, const kaon_csr *given, int *same);
+/* This rank's rows of the adjoint of `set`, which is of the matrix' space, in the caller's order
+ * with columns of the whole matrix. Collective. */
+kaon_status kaon_ranks_adjoint(kaon_matrix *matrix, const kaon_row_set *set, kaon_csr **given);
+
+/* Items of `bytes` each to other ranks: count[rank] of them, `items` by rank in one array. What
+ * comes is in *received, to be released by free(), by rank as came[rank] says. A rank's own pass
+ * through. Collective. Errors: MEMORY, COMM. */
+kaon_status kaon_ranks_trade(kaon_context *ctx, size_t bytes, const int64_t *count,
+                             const void *items, int64_t *came, void **received);
+/* The direction (lib/comm/comm.h) of messages to a rank: opposite on both sides, and each rank's own up
+ * to 9 ranks. */
+int kaon_ranks_direction(const kaon_comm *comm, int peer);
+
+/* Which rank has a row of the whole matrix. */
+static inline int kaon_rank_of_row(const kaon_matrix *matrix, int64_t row) {
+  int low = 0, high = matrix->ctx->comm->ranks;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (matrix->first_rows[middle] <= row)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+#endif

@@ -1,0 +1,445 @@
+/* row_ghosts.c - rows in the space's order, and the columns that other ranks have (ghosts.h). */
+#include "sparse/ranks/row_ghosts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sparse/ranks/rank_rows.h"
+
+struct kaon_row_halo {
+  int references;
+  kaon_context *ctx;
+  int reals;
+  int peers;
+  int *peer;
+  int64_t *first; /* [peers + 1] elements of the messages, one after another */
+  int32_t *row;   /* [element] row that is sent */
+  int32_t *there; /* where kernels read it */
+  kaon_row_messages *messages;
+};
+
+/* ---- lifetime ---- */
+
+static void messages_destroy(kaon_context *ctx, kaon_row_messages *m) {
+  if (m->halo.exchange != NULL) ctx->comm->ops->exchange_destroy(&m->halo.exchange);
+  if (m->halo.device != NULL) ctx->backend->ranks->exchange_destroy(&m->halo.device);
+  if (ctx->backend->host_accessible) {
+    kaon_pool_give(ctx, m->send.data);
+    kaon_pool_give(ctx, m->receive.data);
+  }
+  free(m);
+}
+
+static void halo_release(kaon_row_halo **halo) {
+  kaon_row_halo *gone = *halo;
+  *halo = NULL;
+  if (gone == NULL || --gone->references > 0) return;
+  while (gone->messages != NULL) {
+    kaon_row_messages *m = gone->messages;
+    gone->messages = m->next;
+    messages_destroy(gone->ctx, m);
+  }
+  kaon_pool_give(gone->ctx, gone->there);
+  free(gone->peer);
+  free(gone->first);
+  free(gone->row);
+  free(gone);
+}
+
+void kaon_row_set_destroy(kaon_row_set **set) {
+  if (set == NULL || *set == NULL) return;
+  kaon_row_set *gone = *set;
+  *set = NULL;
+  if (--gone->references > 0) return;
+  kaon_csr_destroy(&gone->rows);
+  halo_release(&gone->halo);
+  free(gone->ghost_row);
+  kaon_context_release(gone->ctx);
+  free(gone);
+}
+
+/* ---- which rows of other ranks ---- */
+
+typedef struct wanted {
+  int32_t *row; /* of the whole matrix, ascending, so by rank */
+  int64_t total;
+  int64_t *count, *came; /* by rank */
+  int32_t *for_others;   /* rows that other ranks want of this one */
+  int64_t *ghost;        /* [rank] where its rows begin in `row` and among the ghosts */
+} wanted;
+
+static void drop(wanted *w) {
+  free(w->row);
+  free(w->count);
+  free(w->for_others);
+  free(w->ghost);
+}
+
+static int ascending(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static kaon_status find_wanted(const kaon_matrix *matrix, const kaon_csr *given, wanted *w) {
+  const int64_t first = matrix->first_row, end = first + given->rows;
+  const int64_t entries = given->start[given->rows];
+  const size_t ranks = (size_t)matrix->ctx->comm->ranks;
+  int64_t outside = 0;
+  for (int64_t n = 0; n < entries; n++)
+    outside += given->column[n] < first || given->column[n] >= end;
+  w->row = malloc(((size_t)outside + 1) * sizeof *w->row);
+  w->count = calloc(2 * ranks, sizeof *w->count);
+  w->ghost = calloc(2 * (ranks + 1), sizeof *w->ghost);
+  if (w->row == NULL || w->count == NULL || w->ghost == NULL)
+    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
+                     "matrix: no host memory for %lld columns of other ranks", (long long)outside);
+  w->came = w->count + ranks;
+  outside = 0;
+  for (int64_t n = 0; n < entries; n++)
+    if (given->column[n] < first || given->column[n] >= end) w->row[outside++] = given->column[n];
+  qsort(w->row, (size_t)outside, sizeof *w->row, ascending);
+  for (int64_t n = 0; n < outside; n++)
+    if (w->total == 0 || w->row[w->total - 1] != w->row[n]) w->row[w->total++] = w->row[n];
+  for (int64_t n = 0; n < w->total; n++) w->count[kaon_rank_of_row(matrix, w->row[n])]++;
+  return KAON_OK;
+}
+
+/* Rows of a message: a multiple of this makes it whole blocks, and on a device whole lines of its
+ * buffers (lib/cuda), which then follow one another. */
+static int64_t whole(const kaon_matrix *matrix, int64_t rows) {
+  const int width = matrix->space.width;
+  const int64_t unit = matrix->ctx->backend->host_accessible ? width : 2 * width;
+  return (rows + unit - 1) / unit * unit;
+}
+
+/* The halo's lists, and the set's ghosts. w: traded. */
+static kaon_status list(const kaon_matrix *matrix, wanted *w, kaon_row_set *set) {
+  kaon_row_halo *halo = set->halo;
+  kaon_context *ctx = matrix->ctx;
+  const int ranks = ctx->comm->ranks;
+  int64_t sent = 0, asked = 0, element = 0;
+  halo->peer = calloc((size_t)ranks, sizeof *halo->peer);
+  halo->first = calloc((size_t)ranks + 1, sizeof *halo->first);
+  for (int r = 0; r < ranks && halo->peer != NULL && halo->first != NULL; r++) {
+    const int64_t most = w->count[r] > w->came[r] ? w->count[r] : w->came[r];
+    if (most == 0) continue;
+    halo->peer[halo->peers++] = r;
+    halo->first[halo->peers] = halo->first[halo->peers - 1] + whole(matrix, most);
+  }
+  set->ghosts = halo->first != NULL ? halo->first[halo->peers] : 0;
+  halo->row = calloc((size_t)set->ghosts + 1, sizeof *halo->row);
+  set->ghost_row = malloc(((size_t)set->ghosts + 1) * sizeof *set->ghost_row);
+  if (halo->peer == NULL || halo->first == NULL || halo->row == NULL || set->ghost_row == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld ghosts",
+                     (long long)set->ghosts);
+  for (int64_t n = 0; n < set->ghosts; n++) set->ghost_row[n] = -1;
+  for (int r = 0, i = 0; r < ranks; r++) {
+    if (i < halo->peers && halo->peer[i] == r) element = halo->first[i++];
+    w->ghost[r] = asked;
+    w->ghost[ranks + 1 + r] = element;
+    for (int64_t n = 0; n < w->count[r]; n++) set->ghost_row[element + n] = w->row[asked++];
+    for (int64_t n = 0; n < w->came[r]; n++) {
+      const int32_t row = w->for_others[sent++] - (int32_t)matrix->first_row;
+      halo->row[element + n] = matrix->place != NULL ? matrix->place[row] : row;
+    }
+  }
+  if (set->ghosts == 0) return KAON_OK;
+  void *there = NULL;
+  KAON_TRY(kaon_table_upload(ctx, halo->row, (size_t)set->ghosts * sizeof *halo->row,
+                             "rows that other ranks need", &there));
+  halo->there = there;
+  return KAON_OK;
+}
+
+/* The ghosts of a matrix on several ranks; halo stays NULL where no rank has any. */
+static kaon_status find_ghosts(const kaon_matrix *matrix, const kaon_csr *given, wanted *w,
+                               kaon_row_set *set) {
+  kaon_context *ctx = matrix->ctx;
+  void *received = NULL;
+  double all = 0;
+  if (ctx->comm->ranks == 1) return KAON_OK;
+  KAON_TRY(kaon_agree(ctx, find_wanted(matrix, given, w)));
+  all = (double)w->total;
+  KAON_TRY(kaon_comm_sum(ctx, &all, 1));
+  if (all == 0) return KAON_OK;
+  kaon_row_halo *halo = set->halo = calloc(1, sizeof *halo);
+  kaon_status status = KAON_OK;
+  if (halo == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  else
+    *halo = (kaon_row_halo){.references = 1, .ctx = ctx, .reals = given->reals};
+  KAON_TRY(kaon_agree(ctx, status));
+  KAON_TRY(kaon_ranks_trade(ctx, sizeof *w->row, w->count, w->row, w->came, &received));
+  w->for_others = received;
+  return kaon_agree(ctx, list(matrix, w, set));
+}
+
+/* ---- rows ---- */
+
+/* Where a column of another rank stands. */
+static int64_t ghost_of(const kaon_matrix *matrix, const wanted *w, int32_t column) {
+  const int ranks = matrix->ctx->comm->ranks, r = kaon_rank_of_row(matrix, column);
+  const int32_t *found = bsearch(&column, w->row, (size_t)w->total, sizeof column, ascending);
+  return w->ghost[ranks + 1 + r] + (found - w->row) - w->ghost[r];
+}
+
+/* Rows in the space's order with columns of this rank. */
+static kaon_status renumber(const kaon_matrix *matrix, const kaon_csr *given, const wanted *w,
+                            kaon_row_set *set) {
+  const int32_t *order = matrix->order, *place = matrix->place;
+  const int64_t rows = given->rows;
+  KAON_TRY(kaon_csr_create(set->ctx, rows, rows + set->ghosts, given->reals, given->start[rows],
+                           &set->rows));
+  kaon_csr *to = set->rows;
+  int64_t at = 0;
+  for (int64_t i = 0; i < rows; i++) {
+    const int64_t from = order != NULL ? order[i] : i;
+    for (int64_t n = given->start[from]; n < given->start[from + 1]; n++, at++) {
+      const int64_t own = given->column[n] - matrix->first_row;
+      if (own < 0 || own >= rows)
+        to->column[at] = (int32_t)(rows + ghost_of(matrix, w, given->column[n]));
+      else
+        to->column[at] = place != NULL ? place[own] : (int32_t)own;
+      for (int c = 0; c < given->reals; c++)
+        to->value[at * given->reals + c] = given->value[n * given->reals + c];
+    }
+    to->start[i + 1] = at;
+  }
+  return place != NULL || set->ghosts > 0 ? kaon_csr_sort(set->ctx, to, KAON_CSR_REFUSE) : KAON_OK;
+}
+
+static int64_t interior_of(const kaon_csr *rows, int width) {
+  int64_t i = 0; /* ghosts come last in a row */
+  while (i < rows->rows && (rows->start[i] == rows->start[i + 1] ||
+                            rows->column[rows->start[i + 1] - 1] < rows->rows))
+    i++;
+  return i == rows->rows ? i : i / width * width;
+}
+
+static kaon_row_set *new_set(kaon_context *ctx) {
+  kaon_row_set *made = calloc(1, sizeof *made);
+  if (made == NULL) return NULL;
+  *made = (kaon_row_set){.references = 1, .ctx = ctx};
+  kaon_context_retain(ctx);
+  return made;
+}
+
+kaon_status kaon_row_set_create(kaon_matrix *matrix, const kaon_csr *given, kaon_row_set **set) {
+  kaon_context *ctx = matrix->ctx;
+  kaon_row_set *made = new_set(ctx);
+  wanted w = {0};
+  *set = NULL;
+  kaon_status status = KAON_OK;
+  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) status = find_ghosts(matrix, given, &w, made);
+  if (status == KAON_OK) status = kaon_agree(ctx, renumber(matrix, given, &w, made));
+  drop(&w);
+  if (status != KAON_OK) {
+    kaon_row_set_destroy(&made);
+    return status;
+  }
+  made->interior = interior_of(made->rows, matrix->space.width);
+  *set = made;
+  return KAON_OK;
+}
+
+kaon_status kaon_row_set_like(const kaon_row_set *like, const kaon_csr *rows, kaon_row_set **set) {
+  kaon_row_set *made = new_set(like->ctx);
+  *set = NULL;
+  if (made == NULL) return kaon_fail(like->ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  kaon_status status = kaon_csr_copy(like->ctx, rows, &made->rows);
+  if (status == KAON_OK && rows->columns > rows->rows && like->halo != NULL) {
+    made->ghosts = like->ghosts;
+    made->halo = like->halo;
+    made->halo->references++;
+    made->ghost_row = malloc(((size_t)like->ghosts + 1) * sizeof *made->ghost_row);
+    if (made->ghost_row == NULL)
+      status = kaon_fail(like->ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld ghosts",
+                         (long long)like->ghosts);
+    else
+      memcpy(made->ghost_row, like->ghost_row, (size_t)like->ghosts * sizeof *made->ghost_row);
+  }
+  if (status != KAON_OK) {
+    kaon_row_set_destroy(&made);
+    return status;
+  }
+  made->interior = interior_of(made->rows, like->ctx->backend->width);
+  *set = made;
+  return KAON_OK;
+}
+
+/* ---- messages ---- */
+
+/* The messages without their buffers; *n of them. */
+static void describe(const kaon_row_halo *halo, size_t bytes, kaon_message *messages) {
+  for (int i = 0; i < halo->peers; i++)
+    messages[i] = (kaon_message){.dir = kaon_ranks_direction(halo->ctx->comm, halo->peer[i]),
+                                 .peer = halo->peer[i],
+                                 .bytes = (size_t)(halo->first[i + 1] - halo->first[i]) * bytes};
+}
+
+/* The communicator carries them from and to two arrays of ours. */
+static kaon_status declare(const kaon_row_halo *halo, kaon_message *messages, size_t bytes,
+                           kaon_row_messages *m) {
+  kaon_context *ctx = halo->ctx;
+  const size_t all = (size_t)m->count * bytes;
+  KAON_TRY(kaon_pool_take(ctx, all, "elements for other ranks", &m->send.data));
+  KAON_TRY(kaon_pool_take(ctx, all, "elements of other ranks", &m->receive.data));
+  KAON_TRY(ctx->backend->memory->clear(ctx, m->send.data, all));
+  KAON_TRY(ctx->backend->memory->clear(ctx, m->receive.data, all));
+  for (int i = 0; i < halo->peers; i++) {
+    const size_t at = (size_t)halo->first[i] * bytes;
+    messages[i].send = (char *)m->send.data + at;
+    messages[i].receive = (char *)m->receive.data + at;
+  }
+  return ctx->comm->ops->exchange_create(ctx->comm, messages, halo->peers, &m->halo.exchange);
+}
+
+static int dir_taken(const kaon_message *messages, int n) {
+  unsigned taken = 0;
+  for (int i = 0; i < n; i++) {
+    if (taken >> messages[i].dir & 1) return 1;
+    taken |= 1u << messages[i].dir;
+  }
+  return 0;
+}
+
+/* The device's exchange has buffers of its own, which follow one another as our arrays would. */
+static kaon_status declare_there(const kaon_row_halo *halo, kaon_message *messages, size_t bytes,
+                                 kaon_row_messages *m) {
+  kaon_context *ctx = halo->ctx;
+  kaon_status status = KAON_OK;
+  if (dir_taken(messages, halo->peers))
+    status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                       "matrix: rank %d has %d neighbours among %d ranks, more than a device's "
+                       "messages tell apart; use fewer ranks, or an order with fewer neighbours",
+                       ctx->comm->rank, halo->peers, ctx->comm->ranks);
+  KAON_TRY(kaon_agree(ctx, status));
+  KAON_TRY(ctx->backend->ranks->exchange_create(ctx, messages, halo->peers, &m->halo.device, NULL));
+  if (halo->peers == 0) return KAON_OK;
+  m->send.data = messages[0].send;
+  m->receive.data = messages[0].receive;
+  for (int i = 0; i < halo->peers; i++) {
+    const size_t at = (size_t)halo->first[i] * bytes;
+    if ((char *)messages[i].send != (char *)m->send.data + at ||
+        (char *)messages[i].receive != (char *)m->receive.data + at)
+      return kaon_fail(ctx, KAON_ERR_INTERNAL,
+                       "matrix: messages of %zu bytes do not follow one another", bytes);
+  }
+  return KAON_OK;
+}
+
+static kaon_status make(const kaon_row_halo *halo, kaon_precision precision, int nrhs,
+                        kaon_row_messages *m) {
+  kaon_context *ctx = halo->ctx;
+  const size_t bytes = kaon_precision_bytes(precision) * (size_t)(nrhs * halo->reals);
+  kaon_message *messages = calloc((size_t)halo->peers + 1, sizeof *messages);
+  kaon_status status = KAON_OK;
+  if (messages == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for messages");
+  if (!ctx->backend->host_accessible) status = kaon_agree(ctx, status);
+  if (status == KAON_OK) {
+    describe(halo, bytes, messages);
+    status = ctx->backend->host_accessible ? declare(halo, messages, bytes, m)
+                                           : declare_there(halo, messages, bytes, m);
+  }
+  for (int i = 0; i < halo->peers && status == KAON_OK; i++)
+    m->halo.bytes += (int64_t)messages[i].bytes;
+  free(messages);
+  return status;
+}
+
+kaon_status kaon_row_messages_get(const kaon_row_set *set, kaon_precision precision, int nrhs,
+                                  kaon_row_messages **messages) {
+  kaon_row_halo *halo = set->halo;
+  for (kaon_row_messages *m = halo->messages; m != NULL; m = m->next)
+    if (m->halo.precision == precision && m->halo.nrhs == nrhs) {
+      *messages = m;
+      return KAON_OK;
+    }
+  kaon_row_messages *made = calloc(1, sizeof *made);
+  kaon_status status = KAON_OK;
+  *messages = NULL;
+  if (made == NULL) status = kaon_fail(set->ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  status = kaon_agree(set->ctx, status);
+  if (status == KAON_OK) {
+    *made = (kaon_row_messages){.row = halo->there, .count = halo->first[halo->peers]};
+    made->halo = (kaon_halo){.ctx = set->ctx, .precision = precision, .nrhs = nrhs};
+    status = kaon_agree(set->ctx, make(halo, precision, nrhs, made));
+  }
+  if (status != KAON_OK) {
+    if (made != NULL) messages_destroy(set->ctx, made);
+    return status;
+  }
+  made->next = halo->messages;
+  halo->messages = made;
+  *messages = made;
+  return KAON_OK;
+}
+
+kaon_row_lists kaon_row_set_lists(const kaon_row_set *set) {
+  const kaon_row_halo *halo = set->halo;
+  if (halo == NULL) return (kaon_row_lists){.peers = 0};
+  return (kaon_row_lists){
+      .peers = halo->peers, .peer = halo->peer, .first = halo->first, .row = halo->row};
+}
+
+/* ---- turns ---- */
+
+/* The greedy colour of this rank among all, in their order; all[rank][rank]: whether coupled. */
+static int colour_of_rank(const double *all, int ranks, int rank, int *colours) {
+  int *colour = calloc((size_t)ranks, sizeof *colour);
+  *colours = 1;
+  if (colour == NULL) return -1;
+  for (int r = 0; r < ranks; r++) {
+    int taken = 1;
+    for (colour[r] = -1; taken;) {
+      colour[r]++;
+      taken = 0;
+      for (int other = 0; other < r; other++)
+        taken |= all[r * ranks + other] != 0 && colour[other] == colour[r];
+    }
+    if (colour[r] >= *colours) *colours = colour[r] + 1;
+  }
+  const int mine = colour[rank];
+  free(colour);
+  return mine;
+}
+
+kaon_status kaon_row_set_turns(const kaon_row_set *set, int *turns, int *first) {
+  kaon_context *ctx = set->ctx;
+  const int ranks = ctx->comm->ranks;
+  *first = 0;
+  if (ranks == 1) return KAON_OK;
+  const size_t n = (size_t)ranks + 1;
+  double *mine = calloc(n, sizeof *mine), *all = calloc(n * n, sizeof *all);
+  double *coupled = calloc(n * n, sizeof *coupled);
+  kaon_status status = KAON_OK;
+  int most = 1, colours = 1, colour = 0;
+  if (mine == NULL || all == NULL || coupled == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "local part: no host memory for %d ranks", ranks);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) {
+    for (int i = 0; set->halo != NULL && i < set->halo->peers; i++) mine[set->halo->peer[i]] = 1;
+    mine[ranks] = *turns;
+    status = ctx->comm->ops->gather(ctx->comm, mine, (int)n, all);
+  }
+  if (status == KAON_OK) {
+    for (int r = 0; r < ranks; r++) {
+      if (all[(size_t)r * n + (size_t)ranks] > most) most = (int)all[(size_t)r * n + (size_t)ranks];
+      for (int other = 0; other < ranks; other++)
+        coupled[r * ranks + other] = all[(size_t)r * n + (size_t)other];
+    }
+    colour = colour_of_rank(coupled, ranks, ctx->comm->rank, &colours);
+    if (colour < 0)
+      status = kaon_fail(ctx, KAON_ERR_MEMORY, "local part: no host memory for %d ranks", ranks);
+  }
+  free(mine);
+  free(all);
+  free(coupled);
+  KAON_TRY(kaon_agree(ctx, status));
+  *turns = most * colours;
+  *first = most * colour;
+  return KAON_OK;
+}

@@ -1,0 +1,342 @@
+/* describe.c - what can be asked of a matrix: its rows' lengths, its structural rank, and which
+ * rows and columns say at once that it is singular, having no entry other than 0. A column's
+ * entries are other ranks' too, so these send the numbers of those that they meet to the rank that
+ * has the row of that number. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sparse/order/matching.h"
+#include "sparse/ranks/move.h"
+#include "sparse/ranks/rank_rows.h"
+
+/* ---- rows and columns of zeros ---- */
+
+static int vanishes(const kaon_csr *a, int64_t n) {
+  return a->value[n * a->reals] == 0 && a->value[n * a->reals + a->reals - 1] == 0;
+}
+
+static int row_vanishes(const kaon_csr *a, int64_t i) {
+  for (int64_t n = a->start[i]; n < a->start[i + 1]; n++)
+    if (!vanishes(a, n)) return 0;
+  return 1;
+}
+
+/* [rows + ghosts] which columns this rank meets. */
+static char *columns_met(const kaon_csr *a) {
+  char *met = calloc((size_t)a->columns + 1, 1);
+  for (int64_t n = 0; met != NULL && n < a->start[a->rows]; n++)
+    if (!vanishes(a, n)) met[a->column[n]] = 1;
+  return met;
+}
+
+/* Ghosts that are met, by the rank that has them: their numbers in the whole matrix. */
+static kaon_status list_ghosts(const kaon_matrix *matrix, const char *met, int64_t *count,
+                               int32_t **rows) {
+  const kaon_row_set *set = matrix->rows;
+  const char *ghost_met = met + set->rows->rows;
+  const int ranks = matrix->ctx->comm->ranks;
+  int64_t *next = calloc((size_t)ranks + 1, sizeof *next);
+  *rows = malloc(((size_t)set->ghosts + 1) * sizeof **rows);
+  if (next == NULL || *rows == NULL) {
+    free(next);
+    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld rows",
+                     (long long)set->ghosts);
+  }
+  for (int64_t g = 0; g < set->ghosts; g++)
+    if (set->ghost_row[g] >= 0 && ghost_met[g])
+      count[kaon_rank_of_row(matrix, set->ghost_row[g])]++;
+  for (int r = 0; r < ranks; r++) next[r + 1] = next[r] + count[r];
+  for (int64_t g = 0; g < set->ghosts; g++)
+    if (set->ghost_row[g] >= 0 && ghost_met[g])
+      (*rows)[next[kaon_rank_of_row(matrix, set->ghost_row[g])]++] = set->ghost_row[g];
+  free(next);
+  return KAON_OK;
+}
+
+/* met of this rank's own columns becomes that of all ranks' entries. */
+static kaon_status hear_others(const kaon_matrix *matrix, char *met) {
+  kaon_context *ctx = matrix->ctx;
+  const int ranks = ctx->comm->ranks;
+  int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count), total = 0;
+  int32_t *rows = NULL;
+  void *received = NULL;
+  kaon_status status =
+      count == NULL || met == NULL
+          ? kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for its columns")
+          : list_ghosts(matrix, met, count, &rows);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK)
+    status = kaon_ranks_trade(ctx, sizeof *rows, count, rows, count + ranks, &received);
+  for (int r = 0; r < ranks && status == KAON_OK; r++) total += count[ranks + r];
+  for (int64_t n = 0; n < total; n++) {
+    const int64_t row = ((const int32_t *)received)[n] - matrix->first_row;
+    met[matrix->place != NULL ? matrix->place[row] : row] = 1;
+  }
+  free(received);
+  free(rows);
+  free(count);
+  return status;
+}
+
+/* [rows + ghosts] of this rank; the caller's. Collective. */
+static kaon_status find_columns_met(const kaon_matrix *matrix, char **met) {
+  *met = columns_met(matrix->rows->rows);
+  if (*met != NULL && matrix->ctx->comm->ranks == 1) return KAON_OK;
+  const kaon_status status = hear_others(matrix, *met);
+  if (status != KAON_OK) {
+    free(*met);
+    *met = NULL;
+  }
+  return status;
+}
+
+/* ---- description ---- */
+
+/* A row of the space without a diagonal entry, or with a zero there. */
+static int lacks_diagonal(const kaon_csr *a, int64_t i) {
+  const int64_t n = kaon_csr_find(a, i, (int32_t)i);
+  return n < 0 || vanishes(a, n);
+}
+
+enum {
+  ENTRIES,
+  SQUARES,
+  EMPTY_ROWS,
+  EMPTY_COLUMNS,
+  NO_DIAGONAL,
+  SUMS, /* what follows are least and largest numbers */
+  SHORTEST = SUMS,
+  FIRST_ROW,
+  FIRST_COLUMN,
+  FIRST_DIAGONAL,
+  LEAST,
+  LONGEST = LEAST,
+  NUMBERS
+};
+
+/* Counts one of a kind and keeps the least number there is, of the whole matrix. */
+static void count(double *mine, int kind, int first, int64_t number) {
+  mine[kind]++;
+  mine[first] = fmin(mine[first], (double)number);
+}
+
+/* met: NULL where columns have what rows have. */
+static void look(const kaon_matrix *matrix, const char *met, double *mine, int64_t *bandwidth) {
+  const kaon_csr *a = matrix->rows->rows;
+  for (int i = SUMS; i < LEAST; i++) mine[i] = INFINITY;
+  for (int64_t i = 0; i < a->rows; i++) {
+    const int64_t length = a->start[i + 1] - a->start[i];
+    const int64_t row = kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
+    const int vanishing = row_vanishes(a, i);
+    mine[ENTRIES] += (double)length;
+    mine[SQUARES] += (double)length * (double)length;
+    mine[SHORTEST] = fmin(mine[SHORTEST], (double)length);
+    mine[LONGEST] = fmax(mine[LONGEST], (double)length);
+    if (vanishing) count(mine, EMPTY_ROWS, FIRST_ROW, row);
+    if (met != NULL ? !met[i] : vanishing) count(mine, EMPTY_COLUMNS, FIRST_COLUMN, row);
+    if (lacks_diagonal(a, i)) count(mine, NO_DIAGONAL, FIRST_DIAGONAL, row);
+    for (int64_t n = a->start[i]; n < a->start[i + 1] && a->column[n] < a->rows; n++) {
+      const int64_t distance = a->column[n] < i ? i - a->column[n] : a->column[n] - i;
+      if (distance > *bandwidth) *bandwidth = distance;
+    }
+  }
+}
+
+/* Numbers of all ranks together. */
+static kaon_status join(kaon_context *ctx, const double *mine, double *all_of_them) {
+  const int ranks = ctx->comm->ranks;
+  double *all = malloc((size_t)ranks * NUMBERS * sizeof *all);
+  kaon_status status = KAON_OK;
+  if (all == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %d ranks", ranks);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
+  for (int i = SUMS; i < LEAST; i++) all_of_them[i] = INFINITY;
+  for (int r = 0; r < ranks && status == KAON_OK; r++) {
+    const double *n = all + r * NUMBERS;
+    for (int i = 0; i < SUMS; i++) all_of_them[i] += n[i];
+    for (int i = SUMS; i < LEAST; i++) all_of_them[i] = fmin(all_of_them[i], n[i]);
+    all_of_them[LONGEST] = fmax(all_of_them[LONGEST], n[LONGEST]);
+  }
+  free(all);
+  return status;
+}
+
+/* ---- the structural rank, where some rows lack a diagonal entry ---- */
+
+/* Of a matrix that one rank has. */
+static kaon_status find_structural_rank(const kaon_matrix *matrix, kaon_matrix_info *info) {
+  const kaon_csr *a = matrix->rows->rows;
+  char *taken = malloc((size_t)a->rows + 1);
+  kaon_status status =
+      taken != NULL
+          ? kaon_csr_structural_rank(matrix->ctx, a, &info->structural_rank, taken)
+          : kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld rows",
+                      (long long)a->rows);
+  for (int64_t i = 0; i < a->rows && status == KAON_OK; i++) {
+    const int64_t row = kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
+    if (!taken[i] && (info->first_unmatched < 0 || row < info->first_unmatched))
+      info->first_unmatched = row;
+  }
+  free(taken);
+  return status;
+}
+
+/* An entry other than 0, in the numbers of the whole matrix as it is shared out, and its row's in
+ * the caller's order. */
+typedef struct entry_place {
+  int32_t row, column, given;
+} entry_place;
+
+/* Returns how many this rank has; of all of them where `entries` is not NULL. */
+static int64_t list_entries(const kaon_matrix *matrix, entry_place *entries) {
+  const kaon_csr *a = matrix->rows->rows;
+  int64_t found = 0;
+  for (int64_t i = 0; i < a->rows; i++) {
+    const int64_t row = matrix->order != NULL ? matrix->order[i] : i;
+    for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
+      const int32_t j = a->column[n];
+      if (vanishes(a, n)) continue;
+      if (entries != NULL) {
+        const int64_t own = j >= a->rows ? 0 : matrix->order != NULL ? matrix->order[j] : j;
+        const int64_t column =
+            j >= a->rows ? matrix->rows->ghost_row[j - a->rows] : matrix->first_row + own;
+        entries[found] = (entry_place){(int32_t)(matrix->first_row + row), (int32_t)column,
+                                       (int32_t)kaon_matrix_given_row(matrix, row)};
+      }
+      found++;
+    }
+  }
+  return found;
+}
+
+static kaon_status pattern_of(const kaon_context *ctx, int64_t rows, int64_t count,
+                              const entry_place *entries, kaon_csr **pattern) {
+  kaon_csr *csr = NULL;
+  KAON_TRY(kaon_csr_create(ctx, rows, rows, 1, count, &csr));
+  memset(csr->start, 0, ((size_t)rows + 1) * sizeof *csr->start);
+  for (int64_t n = 0; n < count; n++) csr->start[entries[n].row]++;
+  for (int64_t i = 0, sum = 0; i <= rows; i++) { /* where rows end, then begin */
+    sum += csr->start[i];
+    csr->start[i] = sum;
+  }
+  for (int64_t n = count - 1; n >= 0; n--) {
+    const int64_t at = --csr->start[entries[n].row];
+    csr->column[at] = entries[n].column;
+    csr->value[at] = 1;
+  }
+  const kaon_status status = kaon_csr_sort(ctx, csr, KAON_CSR_ADD);
+  if (status != KAON_OK) kaon_csr_destroy(&csr);
+  *pattern = csr;
+  return status;
+}
+
+/* On the rank that has all entries. info->first_unmatched: rows without any are known. */
+static kaon_status match_entries(const kaon_matrix *matrix, int64_t count,
+                                 const entry_place *entries, kaon_matrix_info *info) {
+  char *taken = calloc((size_t)matrix->global_rows + 1, 1);
+  kaon_csr *pattern = NULL;
+  kaon_status status = KAON_OK;
+  if (taken == NULL)
+    status =
+        kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld rows",
+                  (long long)matrix->global_rows);
+  if (status == KAON_OK)
+    status = pattern_of(matrix->ctx, matrix->global_rows, count, entries, &pattern);
+  if (status == KAON_OK)
+    status = kaon_csr_structural_rank(matrix->ctx, pattern, &info->structural_rank, taken);
+  info->first_unmatched = info->first_empty_row;
+  for (int64_t n = 0; n < count && status == KAON_OK; n++)
+    if (!taken[entries[n].row] &&
+        (info->first_unmatched < 0 || entries[n].given < info->first_unmatched))
+      info->first_unmatched = entries[n].given;
+  kaon_csr_destroy(&pattern);
+  free(taken);
+  return status;
+}
+
+/* Entries of a matrix that are gathered on one rank, some 30 bytes each there. */
+enum { GATHERED_MOST = 1 << 22 };
+
+/* Of a matrix that several ranks have: the first one is told where entries are. */
+static kaon_status gather_structural_rank(const kaon_matrix *matrix, kaon_matrix_info *info) {
+  kaon_context *ctx = matrix->ctx;
+  const size_t ranks = (size_t)ctx->comm->ranks;
+  const int64_t mine = list_entries(matrix, NULL);
+  int64_t *count = calloc(2 * ranks, sizeof *count), total = 0;
+  entry_place *entries = malloc(((size_t)mine + 1) * sizeof *entries);
+  void *received = NULL;
+  kaon_status status = KAON_OK;
+  if (count == NULL || entries == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld entries",
+                       (long long)mine);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) {
+    count[0] = list_entries(matrix, entries);
+    status = kaon_ranks_trade(ctx, sizeof *entries, count, entries, count + ranks, &received);
+  }
+  for (size_t r = 0; r < ranks && status == KAON_OK; r++) total += count[ranks + r];
+  if (status == KAON_OK && ctx->comm->rank == 0)
+    status = match_entries(matrix, total, received, info);
+  status = kaon_agree(ctx, status);
+  double found[2] = {0, 0};
+  if (ctx->comm->rank == 0) {
+    found[0] = (double)info->structural_rank;
+    found[1] = (double)info->first_unmatched;
+  }
+  if (status == KAON_OK) status = kaon_comm_sum(ctx, found, 2);
+  info->structural_rank = (int64_t)found[0];
+  info->first_unmatched = (int64_t)found[1];
+  free(received);
+  free(entries);
+  free(count);
+  return status;
+}
+
+/* A row's number, or -1 where there is none. */
+static int64_t number_of(double least) {
+  return isfinite(least) ? (int64_t)least : -1;
+}
+
+kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info) {
+  if (matrix == NULL || info == NULL)
+    return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "matrix describe: the matrix or the result is NULL");
+  const kaon_csr *a = matrix->rows->rows;
+  double mine[NUMBERS] = {0}, sum[NUMBERS] = {0};
+  int64_t bandwidth = 0;
+  char *met = NULL;
+  if (!matrix->hermitian) KAON_TRY(find_columns_met(matrix, &met));
+  look(matrix, met, mine, &bandwidth);
+  free(met);
+  KAON_TRY(join(matrix->ctx, mine, sum));
+  const double rows = matrix->global_rows > 0 ? (double)matrix->global_rows : 1;
+  const double mean = sum[ENTRIES] / rows;
+  *info = (kaon_matrix_info){
+      .global_rows = matrix->global_rows,
+      .rows = matrix->moves != NULL ? matrix->moves->rows : a->rows,
+      .first_row = matrix->moves != NULL ? matrix->moves->first : matrix->first_row,
+      .global_entries = (int64_t)sum[ENTRIES],
+      .entries = a->start[a->rows],
+      .reals = a->reals,
+      .hermitian = matrix->hermitian,
+      .skew = matrix->skew,
+      .shortest = isfinite(sum[SHORTEST]) ? (int64_t)sum[SHORTEST] : 0,
+      .longest = (int64_t)sum[LONGEST],
+      .mean = mean,
+      .deviation = sqrt(fmax(sum[SQUARES] / rows - mean * mean, 0)),
+      .bandwidth = bandwidth,
+      .empty_rows = (int64_t)sum[EMPTY_ROWS],
+      .no_diagonal = (int64_t)sum[NO_DIAGONAL],
+      .empty_columns = (int64_t)sum[EMPTY_COLUMNS],
+      .first_empty_row = number_of(sum[FIRST_ROW]),
+      .first_empty_column = number_of(sum[FIRST_COLUMN]),
+      .first_no_diagonal = number_of(sum[FIRST_DIAGONAL]),
+      .structural_rank = -1,
+      .first_unmatched = -1};
+  if (info->no_diagonal == 0) info->structural_rank = info->global_rows;
+  if (info->no_diagonal == 0) return KAON_OK;
+  if (matrix->ctx->comm->ranks == 1) return find_structural_rank(matrix, info);
+  return info->global_entries <= GATHERED_MOST ? gather_structural_rank(matrix, info) : KAON_OK;
+}

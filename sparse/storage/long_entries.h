@@ -1,0 +1,17 @@
+/* long_entries.h - long rows as a device has them (kaon_long_entries). */
+#ifndef KAON_SPARSE_LONG_ENTRIES_H
+#define KAON_SPARSE_LONG_ENTRIES_H
+
+#include "sparse/storage/long_rows.h"
+#include "sparse/storage/matrix.h"
+#include "sparse/sparse_ops.h"
+
+/* Of parts->beyond, whose columns from `own` on are ghosts. half: 16 bits and a scale a row, where
+ * precision is single. *bytes: all of it in the context's memory; *index_bytes: of these what a
+ * product reads to know where entries are. Errors: MEMORY. */
+kaon_status kaon_long_entries_create(kaon_context *ctx, const kaon_long_rows *parts, int64_t own,
+                                     kaon_precision precision, int half, kaon_long_entries **made,
+                                     int64_t *bytes, int64_t *index_bytes);
+void kaon_long_entries_destroy(kaon_context *ctx, kaon_long_entries **made);
+
+#endif

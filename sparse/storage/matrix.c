@@ -1,0 +1,228 @@
+/* matrix.c - kaon_matrix: made from rows that every rank hands over, kept in an order of its own
+ * (sparse/order/order.h). */
+#include "sparse/storage/matrix.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kaon/options.h>
+
+#include "sparse/ranks/move.h"
+#include "sparse/order/order.h"
+#include "sparse/ranks/rank_rows.h"
+
+void kaon_matrix_retain(kaon_matrix *matrix) {
+  matrix->references++;
+}
+
+static void retain_owner(void *owner) {
+  kaon_matrix_retain(owner);
+}
+
+static void release_owner(void *owner) {
+  kaon_matrix *matrix = owner;
+  kaon_matrix_destroy(&matrix);
+}
+
+void kaon_matrix_destroy(kaon_matrix **matrix) {
+  if (matrix == NULL || *matrix == NULL) return;
+  kaon_matrix *gone = *matrix;
+  *matrix = NULL;
+  if (--gone->references > 0) return;
+  kaon_row_set_destroy(&gone->rows);
+  kaon_row_set_destroy(&gone->dagger);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->space.rows.there);
+  kaon_row_moves_destroy(&gone->moves);
+  free(gone->first_rows);
+  free(gone->order);
+  free(gone->place);
+  free(gone->number);
+  kaon_context_release(gone->ctx);
+  free(gone);
+}
+
+const kaon_space *kaon_matrix_space(const kaon_matrix *matrix) {
+  return &matrix->space;
+}
+
+/* ---- A = A^H, -A^H, A^T, -A^T ---- */
+
+/* Rows ascend, so the entries of column j are met in the order in which row j has theirs. A bit
+ * each of KAON_MIRRORED. */
+static int same_as_adjoint(const kaon_csr *a, int64_t first, int64_t *cursor) {
+  int same = KAON_MIRRORED;
+  for (int64_t i = 0; i < a->rows; i++) {
+    cursor[i] = a->start[i];
+    while (cursor[i] < a->start[i + 1] && a->column[cursor[i]] < first) cursor[i]++;
+  }
+  for (int64_t i = 0; i < a->rows; i++)
+    for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
+      const int64_t j = a->column[n] - first;
+      if (j < 0 || j >= a->rows) continue; /* another rank's */
+      const int64_t m = cursor[j]++;
+      if (m >= a->start[j + 1] || a->column[m] - first != i) return 0;
+      const double adjoint[2] = {a->value[n * a->reals],
+                                 a->reals == 2 ? -a->value[n * a->reals + 1] : 0};
+      same &= kaon_ranks_same(a->value + m * a->reals, adjoint, a->reals);
+      if (same == 0) return 0;
+    }
+  return same;
+}
+
+static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
+  int64_t *cursor = malloc(((size_t)given->rows + 1) * sizeof *cursor);
+  kaon_status status = KAON_OK;
+  int same = 0;
+  if (cursor == NULL)
+    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld rows",
+                       (long long)given->rows);
+  else
+    same = same_as_adjoint(given, matrix->first_row, cursor);
+  free(cursor);
+  KAON_TRY(kaon_agree(matrix->ctx, status));
+  KAON_TRY(kaon_ranks_hermitian(matrix, given, &same));
+  matrix->hermitian = (same & KAON_HERMITIAN) != 0;
+  matrix->skew = (same & KAON_SKEW) != 0;
+  matrix->mirrored = same;
+  return KAON_OK;
+}
+
+/* ---- creation ---- */
+
+/* Ranks' rows follow each other without gaps and are all of the matrix; first_rows. */
+static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
+  enum { FIRST, ROWS, GLOBAL, REALS, NUMBERS };
+  kaon_context *ctx = matrix->ctx;
+  const int ranks = ctx->comm->ranks;
+  const double mine[NUMBERS] = {(double)matrix->first_row, (double)given->rows,
+                                (double)matrix->global_rows, (double)given->reals};
+  double *all = malloc((size_t)ranks * NUMBERS * sizeof *all);
+  matrix->first_rows = malloc(((size_t)ranks + 1) * sizeof *matrix->first_rows);
+  kaon_status status = KAON_OK;
+  if (all == NULL || matrix->first_rows == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %d ranks", ranks);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
+  int64_t next = 0;
+  for (int r = 0; r < ranks && status == KAON_OK; r++) {
+    const double *n = all + (size_t)r * NUMBERS;
+    matrix->first_rows[r] = next;
+    if ((int64_t)n[FIRST] != next)
+      status = kaon_fail(ctx, KAON_ERR_SHAPE,
+                         "matrix: rank %d hands over rows from %lld on, but those before it end at "
+                         "row %lld; each rank's rows must begin where the last one's end",
+                         r, (long long)n[FIRST], (long long)next);
+    else if ((int64_t)n[GLOBAL] != matrix->global_rows || (int)n[REALS] != given->reals)
+      status = kaon_fail(ctx, KAON_ERR_SHAPE,
+                         "matrix: rank %d has %lld rows of %d reals in all, but this rank says "
+                         "%lld of %d",
+                         r, (long long)n[GLOBAL], (int)n[REALS], (long long)matrix->global_rows,
+                         given->reals);
+    next += (int64_t)n[ROWS];
+  }
+  if (status == KAON_OK) matrix->first_rows[ranks] = next;
+  if (status == KAON_OK && next != matrix->global_rows)
+    status = kaon_fail(ctx, KAON_ERR_SHAPE,
+                       "matrix: the ranks hand over %lld rows together, but the matrix has %lld",
+                       (long long)next, (long long)matrix->global_rows);
+  free(all);
+  return kaon_agree(ctx, status);
+}
+
+static kaon_status enter_rows(void *owner, const double *given, double *here) {
+  const kaon_matrix *matrix = owner;
+  return kaon_rows_enter(matrix->moves, matrix->space.ncomp, given, here);
+}
+
+static kaon_status leave_rows(void *owner, const double *here, double *given) {
+  const kaon_matrix *matrix = owner;
+  return kaon_rows_leave(matrix->moves, matrix->space.ncomp, here, given);
+}
+
+static kaon_status fill_space(kaon_matrix *matrix, const kaon_csr *given) {
+  kaon_context *ctx = matrix->ctx;
+  const int width = ctx->backend->width;
+  matrix->space =
+      (kaon_space){.ctx = ctx,
+                   .nblocks = (given->rows + width - 1) / width,
+                   .nsites = given->rows,
+                   .width = width,
+                   .ncomp = given->reals,
+                   .complex_space = given->reals == 2,
+                   .rows = {.owner = matrix, .retain = retain_owner, .release = release_owner}};
+  if (matrix->moves == NULL) return KAON_OK;
+  matrix->space.rows.given = matrix->moves->rows;
+  matrix->space.rows.enter = enter_rows;
+  matrix->space.rows.leave = leave_rows;
+  return KAON_OK;
+}
+
+static kaon_status fill_order(kaon_matrix *matrix, const kaon_csr *given,
+                              const kaon_matrix_options *options) {
+  kaon_context *ctx = matrix->ctx;
+  void *there = NULL;
+  KAON_TRY(kaon_matrix_order(matrix, given, options));
+  matrix->space.rows.order = matrix->order;
+  if (matrix->order == NULL || ctx->backend->host_accessible) return KAON_OK;
+  KAON_TRY(kaon_table_upload(ctx, matrix->order, (size_t)given->rows * sizeof *matrix->order,
+                             "the order of a matrix' rows", &there));
+  matrix->space.rows.there = there;
+  return KAON_OK;
+}
+
+static kaon_status build(kaon_matrix *matrix, kaon_csr **handed,
+                         const kaon_matrix_options *options) {
+  KAON_TRY(join(matrix, *handed));
+  KAON_TRY(kaon_rows_move(matrix, handed, options->partition));
+  const kaon_csr *given = *handed;
+  kaon_status status = fill_space(matrix, given);
+  if (status == KAON_OK) status = fill_order(matrix, given, options);
+  KAON_TRY(kaon_agree(matrix->ctx, status));
+  KAON_TRY(find_hermitian(matrix, given));
+  return kaon_row_set_create(matrix, given, &matrix->rows);
+}
+
+kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t first_row,
+                                  const kaon_matrix_options *options, kaon_matrix **matrix) {
+  const kaon_matrix_options defaults = KAON_MATRIX_OPTIONS_INIT;
+  kaon_matrix *made = calloc(1, sizeof *made);
+  *matrix = NULL;
+  if (options == NULL) options = &defaults;
+  kaon_status status = kaon_options_check(KAON_OPTIONS_MATRIX, options);
+  if (status != KAON_OK) status = kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
+  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  if (made != NULL) {
+    *made = (kaon_matrix){
+        .references = 1, .ctx = ctx, .global_rows = (*given)->columns, .first_row = first_row};
+    kaon_context_retain(ctx);
+  }
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) status = build(made, given, options);
+  kaon_csr_destroy(given);
+  if (status != KAON_OK)
+    kaon_matrix_destroy(&made);
+  else
+    *matrix = made;
+  return status;
+}
+
+kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger) {
+  if (matrix->hermitian) {
+    *dagger = matrix->rows;
+    return KAON_OK;
+  }
+  if (matrix->dagger == NULL) {
+    kaon_csr *given = NULL;
+    kaon_status status = kaon_ranks_adjoint(matrix, matrix->rows, &given);
+    if (status == KAON_OK) status = kaon_row_set_create(matrix, given, &matrix->dagger);
+    kaon_csr_destroy(&given);
+    KAON_TRY(status);
+  }
+  *dagger = matrix->dagger;
+  return KAON_OK;
+}
+
+int64_t kaon_matrix_given_row(const kaon_matrix *matrix, int64_t i) {
+  return matrix->moves != NULL ? matrix->moves->number[i] : matrix->first_row + i;
+}

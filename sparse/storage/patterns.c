@@ -1,0 +1,80 @@
+/* patterns.c - see patterns.h. Blocks are found by a hash of what is compared, and all that were
+ * found are compared: where two that differ have one hash, the later one counts as its own. */
+#include "sparse/storage/patterns.h"
+
+#include <stdlib.h>
+
+typedef struct search {
+  const kaon_csr *rows;
+  int width;
+  uint64_t *hash;  /* [block] */
+  int32_t *bucket; /* block + 1, 0: free; a power of two of them */
+  uint64_t mask;
+} search;
+
+static uint64_t mix(uint64_t h, uint64_t x) {
+  h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
+  return h ^ h >> 29;
+}
+
+static uint64_t hash_block(const search *s, int64_t block) {
+  const kaon_csr *a = s->rows;
+  const int64_t first = block * s->width;
+  uint64_t h = 1;
+  for (int64_t row = first; row < first + s->width; row++) {
+    h = mix(h, (uint64_t)(a->start[row + 1] - a->start[row]));
+    for (int64_t n = a->start[row]; n < a->start[row + 1]; n++) {
+      const uint64_t ghost = a->column[n] >= a->rows;
+      h = mix(h, (uint64_t)(uint32_t)(a->column[n] - first) | ghost << 32);
+    }
+  }
+  return h;
+}
+
+static int same(const search *s, int64_t b, int64_t c) {
+  const kaon_csr *a = s->rows;
+  const int64_t first = b * s->width, apart = (c - b) * s->width;
+  for (int64_t row = first; row < first + s->width; row++) {
+    const int64_t n = a->start[row], m = a->start[row + apart], count = a->start[row + 1] - n;
+    if (a->start[row + apart + 1] - m != count) return 0;
+    for (int64_t i = 0; i < count; i++)
+      if (a->column[n + i] + apart != a->column[m + i] ||
+          (a->column[n + i] >= a->rows) != (a->column[m + i] >= a->rows))
+        return 0;
+  }
+  return 1;
+}
+
+static int32_t find(const search *s, int64_t block) {
+  uint64_t i = s->hash[block] & s->mask;
+  for (; s->bucket[i] != 0; i = (i + 1) & s->mask)
+    if (s->hash[s->bucket[i] - 1] == s->hash[block]) return s->bucket[i] - 1;
+  s->bucket[i] = (int32_t)block + 1;
+  return (int32_t)block;
+}
+
+kaon_status kaon_patterns_find(kaon_context *ctx, const kaon_csr *rows, int width, int64_t blocks,
+                               int32_t *like) {
+  const int64_t whole = rows->rows / width;
+  search s = {.rows = rows, .width = width, .mask = 1};
+  while ((int64_t)s.mask < 2 * whole) s.mask *= 2;
+  s.hash = malloc(((size_t)whole + 1) * sizeof *s.hash);
+  s.bucket = calloc(s.mask, sizeof *s.bucket);
+  s.mask--;
+  const int lacking = s.hash == NULL || s.bucket == NULL;
+  if (!lacking) {
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (int64_t b = 0; b < whole; b++) s.hash[b] = hash_block(&s, b);
+    for (int64_t b = 0; b < blocks; b++) like[b] = b < whole ? find(&s, b) : (int32_t)b;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (int64_t b = 0; b < whole; b++)
+      if (like[b] != b && !same(&s, like[b], b)) like[b] = (int32_t)b;
+  }
+  free(s.hash);
+  free(s.bucket);
+  if (lacking)
+    return kaon_fail(ctx, KAON_ERR_MEMORY,
+                     "matrix: no host memory to compare the columns of %lld blocks of rows",
+                     (long long)blocks);
+  return KAON_OK;
+}

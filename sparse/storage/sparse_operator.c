@@ -1,0 +1,557 @@
+/* sparse_operator.c - products with sparse rows as kaon_operator: those of a matrix, of what is made of
+ * its rows (approximate inverses), and of the blocks on its diagonal.
+ *
+ * Operators of one matrix in several precisions share a family: its rows, and those of the adjoint,
+ * which are made and stored when A^dagger is first asked for: by reserve_dagger, so never inside a
+ * solve. Where a matrix is its own adjoint nothing is stored twice. */
+#include "sparse/storage/sparse_operator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kaon/options.h>
+
+#include "blas/blas.h"
+#include "blas/submit.h"
+#include "lib/core/tuning_internal.h"
+#include "lib/vector/vector_door.h"
+#include "sparse/ranks/row_ghosts.h"
+#include "sparse/storage/narrow.h"
+#include "sparse/storage/number.h"
+#include "sparse/ranks/rank_rows.h"
+#include "sparse/storage/stored.h"
+#include "sparse/sweeps/sweeps.h"
+
+typedef struct family {
+  int references;
+  kaon_matrix *matrix; /* whose space it is */
+  int whole;           /* the rows are the matrix' own */
+  kaon_row_set *rows, *dagger;
+  char name[48];
+} family;
+
+typedef struct product {
+  kaon_operator_ops ops; /* under the family's name */
+  family *family;
+  kaon_stored *plain, *dagger;
+  int values_half;
+  kaon_matrix_format format;
+  int ends_kept; /* on every rank: `takes` */
+} product;
+
+static const kaon_operator_ops product_ops;
+
+static product *self_of(const kaon_operator *A) {
+  return A->self;
+}
+
+static void family_release(family **f) {
+  family *gone = *f;
+  *f = NULL;
+  if (gone == NULL || --gone->references > 0) return;
+  kaon_row_set_destroy(&gone->rows);
+  kaon_row_set_destroy(&gone->dagger);
+  kaon_matrix_destroy(&gone->matrix);
+  free(gone);
+}
+
+/* ---- an application ---- */
+
+typedef struct stages {
+  const kaon_sparse_ops *ops;
+  kaon_launch launch;
+  kaon_spmv_args spmv;
+  kaon_pick_args pick;
+  int sent; /* what is picked is on its way, or there */
+} stages;
+
+static void pick(void *user) {
+  const stages *s = user;
+  if (s->pick.count > 0) s->ops->pick(&s->launch, &s->pick);
+}
+
+static void inside(void *user, int after_messages) {
+  stages *s = user;
+  (void)after_messages;
+  s->spmv.part = KAON_ROWS_INTERIOR;
+  s->ops->spmv(&s->launch, &s->spmv);
+}
+
+static void at_boundary(void *user) {
+  stages *s = user;
+  s->spmv.part = KAON_ROWS_BOUNDARY;
+  s->ops->spmv(&s->launch, &s->spmv);
+}
+
+/* Rows and messages in one launch, where the device can (KAON_OVERLAP_FUSED, also by AUTO). */
+static int run_posted(kaon_row_messages *messages, stages *s) {
+  const kaon_context *ctx = messages->halo.ctx;
+  const kaon_overlap wanted = kaon_overlap_wanted(ctx);
+  if (s->ops->spmv_posted == NULL || messages->halo.device == NULL ||
+      (wanted != KAON_OVERLAP_AUTO && wanted != KAON_OVERLAP_FUSED))
+    return 0;
+  const struct kaon_post_call *post = ctx->backend->ranks->exchange_posted(messages->halo.device);
+  s->spmv.part = KAON_ROWS_ALL;
+  if (post == NULL || !s->ops->spmv_posted(&s->launch, &s->spmv, s->sent ? NULL : &s->pick, post))
+    return 0;
+  messages->halo.under_way = 0;
+  return 1;
+}
+
+static void list_picked(const kaon_row_messages *messages, stages *s) {
+  s->pick = (kaon_pick_args){.nrhs = s->spmv.nrhs,
+                             .reals = s->spmv.matrix->reals,
+                             .count = messages->count,
+                             .row = messages->row,
+                             .x = s->spmv.x,
+                             .to = messages->send,
+                             .gate = s->spmv.gate};
+}
+
+static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages *s) {
+  kaon_row_messages *messages = NULL;
+  if (set->halo == NULL) {
+    s->spmv.part = KAON_ROWS_ALL;
+    s->ops->spmv(&s->launch, &s->spmv);
+    return KAON_OK;
+  }
+  KAON_TRY(kaon_row_messages_get(set, precision, s->spmv.nrhs, &messages));
+  set->ctx->comm->traffic.exchanges++;
+  set->ctx->comm->traffic.bytes += messages->halo.bytes;
+  s->spmv.ghosts = messages->receive;
+  if (s->sent != messages->halo.under_way)
+    return kaon_fail(set->ctx, KAON_ERR_INTERNAL,
+                     s->sent ? "matrix: a product was to find its messages under way, but none are"
+                             : "matrix: messages are under way that another product was to take");
+  list_picked(messages, s);
+  if (run_posted(messages, s)) return KAON_OK;
+  const kaon_stages all = {.gather = pick,
+                           .interior = inside,
+                           .boundary = at_boundary,
+                           .user = s,
+                           .lenient = 1,
+                           .sent = s->sent};
+  return kaon_overlap_run(&messages->halo, &all);
+}
+
+/* ---- messages ahead ---- */
+
+static int sends(const kaon_operator *A) {
+  return self_of(A)->family->rows->halo != NULL && kaon_overlap_ahead(A->ctx);
+}
+
+static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass) {
+  const product *self = self_of(A);
+  const kaon_row_set *set = self->family->rows;
+  kaon_context *ctx = A->ctx;
+  kaon_row_messages *messages = NULL;
+  if (set->halo == NULL) return KAON_OK;
+  stages s = {.ops = ctx->backend->sparse[A->precision]};
+  s.spmv = (kaon_spmv_args){.matrix = &self->plain->matrix,
+                            .nrhs = x->nrhs,
+                            .x = kaon_view_of(x),
+                            .gate = kaon_pass_gate(pass)};
+  KAON_TRY(kaon_row_messages_get(set, A->precision, x->nrhs, &messages));
+  if (messages->halo.under_way)
+    return kaon_fail(ctx, KAON_ERR_INTERNAL, "matrix: messages are under way already");
+  KAON_TRY(kaon_launch_prepare(ctx, x->nrhs, kaon_vector_bytes(x), &s.launch));
+  list_picked(messages, &s);
+  const kaon_stages first = {.gather = pick, .user = &s};
+  KAON_TRY(kaon_overlap_send(&messages->halo, &first));
+  ctx->comm->traffic.ahead++;
+  ctx->calm = 1;
+  return KAON_OK;
+}
+
+static void unsend(kaon_operator *A, int columns) {
+  const kaon_row_set *set = self_of(A)->family->rows;
+  kaon_row_messages *messages = NULL;
+  kaon_kept_error first; /* why it is called */
+  if (set->halo == NULL) return;
+  kaon_error_keep(A->ctx, &first);
+  if (kaon_row_messages_get(set, A->precision, columns, &messages) == KAON_OK)
+    kaon_halo_drop(&messages->halo);
+  kaon_error_give_back(A->ctx, &first);
+}
+
+static kaon_status take_dagger(kaon_operator *A);
+
+/* y = A x, or b + a A x where there is a b. */
+static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, const kaon_vector *b,
+                                const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
+  product *self = self_of(A);
+  kaon_context *ctx = A->ctx;
+  const int apart = kaon_pass_apart(ctx, pass);
+  const int other =
+      mode == KAON_DAGGER && !(self->family->whole && self->family->matrix->hermitian);
+  if (other && self->dagger == NULL) KAON_TRY(take_dagger(A));
+  const kaon_stored *stored = other ? self->dagger : self->plain;
+  stages s = {.ops = ctx->backend->sparse[A->precision]};
+  s.spmv = (kaon_spmv_args){.matrix = &stored->matrix,
+                            .nrhs = y->nrhs,
+                            .a = a,
+                            .x = kaon_view_of(x),
+                            .b = kaon_view_of(b),
+                            .y = kaon_view_of(y),
+                            .gate = kaon_pass_gate(pass),
+                            .sum = kaon_pass_sum_mailed(ctx, apart ? NULL : pass)};
+  s.sent = pass != NULL && pass->sent;
+  if (pass != NULL && pass->dot != KAON_NO_SLOT && !apart) s.spmv.w = kaon_view_of(pass->w);
+  const size_t bytes = (size_t)stored->bytes + 2 * kaon_vector_bytes(y);
+  KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, bytes, &s.launch));
+  KAON_TRY(run(other ? self->family->dagger : self->family->rows, A->precision, &s));
+  ctx->calm = 1;
+  return apart ? kaon_pass_sum_apart(y, pass) : kaon_pass_complete_mailed(ctx, pass, &s.spmv.sum);
+}
+
+static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                         const kaon_pass *pass) {
+  return apply_affine(A, mode, 1, NULL, x, y, pass);
+}
+
+kaon_status kaon_rows_affine(kaon_operator *A, kaon_mode mode, double a, const kaon_vector *b,
+                             const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
+  return apply_affine(A, mode, a, b, x, y, pass);
+}
+
+/* ---- what is stored ---- */
+
+static kaon_status take_dagger(kaon_operator *A) {
+  product *self = self_of(A);
+  family *f = self->family;
+  if (self->dagger != NULL || (f->whole && f->matrix->hermitian)) return KAON_OK;
+  if (f->dagger == NULL && f->whole) {
+    KAON_TRY(kaon_matrix_dagger(f->matrix, &f->dagger));
+    f->dagger->references++;
+  } else if (f->dagger == NULL) {
+    kaon_csr *given = NULL;
+    kaon_status status = kaon_ranks_adjoint(f->matrix, f->rows, &given);
+    if (status == KAON_OK) status = kaon_row_set_create(f->matrix, given, &f->dagger);
+    kaon_csr_destroy(&given);
+    KAON_TRY(status);
+  }
+  return kaon_agree(A->ctx,
+                    kaon_stored_create(A->ctx, f->dagger->rows, f->dagger->interior, A->precision,
+                                       self->values_half, self->format, &self->dagger));
+}
+
+static kaon_status reserve(kaon_operator *A, int columns) {
+  kaon_row_messages *messages = NULL;
+  const kaon_row_set *set = self_of(A)->family->rows;
+  if (set->halo == NULL) return KAON_OK;
+  return kaon_row_messages_get(set, A->precision, columns, &messages);
+}
+
+static kaon_status reserve_dagger(kaon_operator *A, int columns) {
+  kaon_row_messages *messages = NULL;
+  KAON_TRY(take_dagger(A));
+  const kaon_row_set *set = self_of(A)->family->dagger;
+  if (set == NULL || set->halo == NULL) return KAON_OK;
+  return kaon_row_messages_get(set, A->precision, columns, &messages);
+}
+
+/* Rows are copied, and nothing changes them. */
+static kaon_status check(const kaon_operator *A) {
+  (void)A;
+  return KAON_OK;
+}
+
+static kaon_cost cost(const kaon_operator *A, int columns) {
+  const product *self = self_of(A);
+  const kaon_stored_matrix *m = &self->plain->matrix;
+  const double entries = (double)m->entries, rows = (double)m->rows;
+  const double number = (double)kaon_precision_bytes(A->precision);
+  const double value = self->values_half ? 2 : number;
+  const double of_matrix =
+      entries * (4 + value * m->reals) + rows * (4 + (self->values_half ? 4 : 0));
+  return (kaon_cost){.flops = (m->reals == 2 ? 8 : 2) * entries,
+                     .bytes = of_matrix / columns + 2 * number * m->reals * rows};
+}
+
+/* ---- the diagonal ---- */
+
+static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
+  const kaon_matrix *matrix = self_of(A)->family->matrix;
+  const kaon_csr *rows = self_of(A)->family->rows->rows;
+  const int reals = rows->reals;
+  double *host = calloc((size_t)(rows->rows * reals) + 1, sizeof *host);
+  kaon_status status = KAON_OK;
+  if (host == NULL)
+    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: no host memory for its diagonal", A->ops->name);
+  for (int64_t i = 0; i < rows->rows; i++) {
+    const int64_t n = kaon_csr_find(rows, i, (int32_t)i);
+    const int64_t to = matrix->order != NULL ? matrix->order[i] : i;
+    for (int c = 0; c < reals && n >= 0; c++) host[to * reals + c] = rows->value[n * reals + c];
+  }
+  for (int k = 0; k < d->nrhs && status == KAON_OK; k++)
+    status = kaon_vector_import_here(d, k, host, KAON_BASIS_UKQCD);
+  free(host);
+  return status;
+}
+
+/* ---- rows ---- */
+
+static kaon_status rows(kaon_operator *A, const kaon_row_how *how, kaon_row_sweeps **sweeps) {
+  const product *self = self_of(A);
+  if (self->family->whole)
+    return kaon_matrix_sweeps(self->family->matrix, how, A->precision, self->values_half, sweeps);
+  *sweeps = NULL;
+  return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED, "%s: its rows are not offered, a matrix' own are",
+                   A->ops->name);
+}
+
+static kaon_status absolute(kaon_operator *A, kaon_operator **made) {
+  const family *f = self_of(A)->family;
+  const kaon_csr *from = f->rows->rows;
+  kaon_csr *to = NULL;
+  *made = NULL;
+  const kaon_status status = kaon_csr_copy(A->ctx, from, &to);
+  KAON_TRY(kaon_agree(A->ctx, status));
+  for (int64_t n = 0; n < from->start[from->rows]; n++)
+    kaon_number_put(
+        to->value, n, from->reals,
+        (kaon_number){kaon_number_size(kaon_number_at(from->value, n, from->reals), from->reals),
+                      0});
+  const kaon_status end =
+      kaon_rows_operator(f->matrix, to, "absolute values", A->precision, 0, KAON_STORE_AUTO, made);
+  kaon_csr_destroy(&to);
+  return end;
+}
+
+/* ---- creation ---- */
+
+static void destroy(kaon_operator *A) {
+  product *self = self_of(A);
+  kaon_context *ctx = A->ctx;
+  kaon_stored_destroy(&self->plain);
+  kaon_stored_destroy(&self->dagger);
+  family_release(&self->family);
+  free(self);
+  free(A);
+  kaon_context_release(ctx);
+}
+
+/* Takes a reference of the family over, also after a failure. */
+static kaon_status make(family *f, kaon_precision precision, int values_half,
+                        kaon_matrix_format format, kaon_operator **op) {
+  kaon_context *ctx = f->matrix->ctx;
+  kaon_operator *A = calloc(1, sizeof *A);
+  product *self = calloc(1, sizeof *self);
+  *op = NULL;
+  if (A == NULL || self == NULL) {
+    free(A);
+    free(self);
+    family_release(&f);
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix operator: no host memory");
+  }
+  *self = (product){.ops = product_ops, .family = f, .values_half = values_half, .format = format};
+  self->ops.name = f->name;
+  *A = (kaon_operator){.ops = &self->ops,
+                       .ctx = ctx,
+                       .space = &f->matrix->space,
+                       .precision = precision,
+                       .references = 1,
+                       .self = self};
+  kaon_context_retain(ctx);
+  kaon_status status = KAON_OK;
+  if (ctx->backend->sparse[precision] == NULL)
+    status = kaon_fail(ctx, KAON_ERR_NOT_BUILT,
+                       "matrix operator: backend %s %s has no sparse kernels in precision %d (0 "
+                       "double, 1 single); choose another backend",
+                       ctx->backend->name, ctx->backend->isa, (int)precision);
+  if (status == KAON_OK && precision != KAON_DOUBLE)
+    status = kaon_narrow_check(f->matrix, f->rows, f->name, f->whole);
+  if (status == KAON_OK)
+    status = kaon_stored_create(ctx, f->rows->rows, f->rows->interior, precision, values_half,
+                                format, &self->plain);
+  if (status != KAON_OK)
+    kaon_operator_destroy(&A);
+  else
+    *op = A;
+  return status;
+}
+
+/* What all ranks have come to, and what they can do alike; *A is NULL on failure. */
+static kaon_status agree(const kaon_context *ctx, kaon_status status, kaon_operator **A) {
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) {
+    /* kernels end sums that are kept with their own */
+    double lacking = kaon_sums_apart(&self_of(*A)->plain->matrix, 1);
+    status = kaon_comm_sum(ctx, &lacking, 1);
+    self_of(*A)->ends_kept = lacking == 0;
+  }
+  if (status != KAON_OK) kaon_operator_destroy(A);
+  return status;
+}
+
+static kaon_status family_create(kaon_matrix *matrix, const char *name, family **f) {
+  family *made = *f = calloc(1, sizeof *made);
+  if (made == NULL)
+    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix operator: no host memory");
+  *made = (family){.references = 1, .matrix = matrix};
+  kaon_matrix_retain(matrix);
+  snprintf(made->name, sizeof made->name, "%s", name);
+  return KAON_OK;
+}
+
+/* KAON_HALF is of the values alone: vectors are in single. */
+static kaon_precision vectors_of(kaon_precision asked) {
+  return asked == KAON_HALF ? KAON_SINGLE : asked;
+}
+
+static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
+                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+  product *self = self_of(A);
+  (void)reconstruct;
+  self->family->references++;
+  return agree(
+      A->ctx, make(self->family, vectors_of(precision), precision == KAON_HALF, self->format, twin),
+      twin);
+}
+
+/* The rows' entries within blocks of `block` rows by number; 0: all that are this rank's. */
+static kaon_status cut_rows(const kaon_matrix *matrix, const kaon_csr *rows, int64_t block,
+                            kaon_csr **cut) {
+  const int32_t *number = matrix->number;
+  KAON_TRY(kaon_csr_create(matrix->ctx, rows->rows, rows->rows, rows->reals,
+                           rows->start[rows->rows], cut));
+  kaon_csr *to = *cut;
+  int64_t at = 0;
+  for (int64_t i = 0; i < rows->rows; i++) {
+    for (int64_t n = rows->start[i]; n < rows->start[i + 1]; n++) {
+      const int64_t j = rows->column[n];
+      if (j >= rows->rows) continue;
+      const int64_t a = number != NULL ? number[i] : i, b = number != NULL ? number[j] : j;
+      if (block > 0 && a / block != b / block) continue;
+      to->column[at] = (int32_t)j;
+      for (int c = 0; c < rows->reals; c++)
+        to->value[at * rows->reals + c] = rows->value[n * rows->reals + c];
+      at++;
+    }
+    to->start[i + 1] = at;
+  }
+  return KAON_OK;
+}
+
+static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_operator **local,
+                              kaon_domains **domains) {
+  const family *f = self_of(A)->family;
+  kaon_csr *cut = NULL;
+  *local = NULL;
+  if (domains != NULL) *domains = NULL;
+  if (how->block[0] < 0 || how->block[1] > 0 || how->block[2] > 0 || how->block[3] > 0)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "local part: blocks of %d x %d x %d x %d, but rows are cut into blocks of "
+                     "block[0] rows (0: all of the rank), and the other extents are 0",
+                     how->block[0], how->block[1], how->block[2], how->block[3]);
+  kaon_status status = cut_rows(f->matrix, f->rows->rows, how->block[0], &cut);
+  status = kaon_agree(A->ctx, status);
+  if (status == KAON_OK)
+    status =
+        kaon_rows_operator(f->matrix, cut, "local part of a matrix", vectors_of(how->precision),
+                           how->precision == KAON_HALF, self_of(A)->format, local);
+  if (status == KAON_OK && domains != NULL)
+    status = kaon_matrix_domains(f->matrix, f->rows, how->block[0], domains);
+  kaon_csr_destroy(&cut);
+  if (status != KAON_OK) kaon_operator_destroy(local);
+  return status;
+}
+
+static int takes(const kaon_operator *A, int columns) {
+  return self_of(A)->ends_kept && kaon_blas_marks(A->ctx, columns);
+}
+
+static const kaon_operator_ops product_ops = {.name = "matrix",
+                                              .takes = takes,
+                                              .sends = sends,
+                                              .send = send,
+                                              .unsend = unsend,
+                                              .apply = apply,
+                                              .at_precision = at_precision,
+                                              .local_part = local_part,
+                                              .diagonal = diagonal,
+                                              .rows = rows,
+                                              .absolute = absolute,
+                                              .reserve = reserve,
+                                              .reserve_dagger = reserve_dagger,
+                                              .check = check,
+                                              .cost = cost,
+                                              .destroy = destroy};
+
+kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator_options *options,
+                                 kaon_operator **A) {
+  static const kaon_matrix_operator_options defaults = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
+  if (A != NULL) *A = NULL;
+  if (matrix == NULL || A == NULL)
+    return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "matrix operator: the matrix or the address of the result is NULL");
+  if (options == NULL) options = &defaults;
+  if (kaon_options_check(KAON_OPTIONS_MATRIX_OPERATOR, options) != KAON_OK)
+    return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  family *f = NULL;
+  kaon_status status = family_create(matrix, "matrix", &f);
+  if (status == KAON_OK) {
+    f->whole = 1;
+    f->rows = matrix->rows;
+    f->rows->references++;
+    status = make(f, vectors_of(options->precision), options->precision == KAON_HALF,
+                  options->format, A);
+  }
+  return agree(matrix->ctx, status, A);
+}
+
+static kaon_status check_rows(const kaon_matrix *matrix, const kaon_csr *rows, const char *name,
+                              kaon_precision precision, int values_half) {
+  const kaon_csr *own = matrix->rows->rows;
+  if (rows->rows != own->rows || rows->reals != own->reals ||
+      (rows->columns != own->rows && rows->columns != own->columns))
+    return kaon_fail(matrix->ctx, KAON_ERR_SHAPE,
+                     "%s: %lld x %lld values of %d reals, but the matrix' space takes %lld rows, "
+                     "%lld or %lld columns and %d reals",
+                     name, (long long)rows->rows, (long long)rows->columns, rows->reals,
+                     (long long)own->rows, (long long)own->rows, (long long)own->columns,
+                     own->reals);
+  if (precision == KAON_HALF || (values_half && precision != KAON_SINGLE))
+    return kaon_fail(matrix->ctx, KAON_ERR_PRECISION,
+                     "%s: vectors are in precision %d, but 0 (double) or 1 (single) is meant, and "
+                     "1 where values take 16 bits",
+                     name, (int)precision);
+  return KAON_OK;
+}
+
+kaon_status kaon_rows_operator(kaon_matrix *matrix, const kaon_csr *rows, const char *name,
+                               kaon_precision precision, int values_half, kaon_matrix_format format,
+                               kaon_operator **op) {
+  family *f = NULL;
+  *op = NULL;
+  kaon_status status = check_rows(matrix, rows, name, precision, values_half);
+  if (status == KAON_OK) status = family_create(matrix, name, &f);
+  if (status == KAON_OK) status = kaon_row_set_like(matrix->rows, rows, &f->rows);
+  if (status == KAON_OK)
+    status = make(f, precision, values_half, format, op);
+  else
+    family_release(&f);
+  return agree(matrix->ctx, status, op);
+}
+
+kaon_matrix *kaon_operator_matrix(const kaon_operator *A) {
+  if (A == NULL || A->ops->apply != apply || !self_of(A)->family->whole) return NULL;
+  return self_of(A)->family->matrix;
+}
+
+const char *kaon_matrix_operator_format(const kaon_operator *A) {
+  return A != NULL && A->ops->apply == apply ? self_of(A)->plain->text : "";
+}
+
+double kaon_matrix_operator_bytes(const kaon_operator *A) {
+  if (A == NULL || A->ops->apply != apply) return 0;
+  const kaon_stored *stored = self_of(A)->plain;
+  const kaon_stored_matrix *m = &stored->matrix;
+  const int half = self_of(A)->values_half;
+  const double value = half ? 2 : (double)kaon_precision_bytes(A->precision);
+  const double entries =
+      (double)m->entries + (m->beyond != NULL ? (double)m->beyond->entries : 0.0);
+  return entries * value * m->reals + (half ? 4.0 * (double)m->rows : 0) +
+         (double)stored->index_bytes;
+}

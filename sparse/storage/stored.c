@@ -1,0 +1,343 @@
+/* stored.c - see stored.h.
+ *
+ * Which form AUTO takes: blocks of rows (SELL) where their padding is small, since a register or a
+ * warp then works on as many rows as it has lanes and reads them side by side; rows one by one
+ * (CSR) where it is not. ELL where nothing is gained by starts of blocks. A device has few long
+ * rows among short ones in a form of their own. */
+#include "sparse/storage/stored_work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sparse/storage/long_entries.h"
+#include "sparse/order/order.h"
+#include "sparse/storage/stored_value.h"
+
+/* Places an entry up to which SELL is taken. Rows longer than LONG, where there are too few of them
+ * to keep a GPU busy by a thread each, are worked on by several threads each, which CSR does (with
+ * 3e6 rows of 79 entries it takes 1.3 to 1.6 times as long as SELL: spmv_times). */
+static const double SELL_MOST = 1.5;
+enum { LONG = 64, FEW = 1 << 15 };
+
+typedef kaon_stored_work work;
+
+static kaon_status room(const work *w, int64_t count, size_t size, void **memory) {
+  *memory = malloc((size_t)(count > 0 ? count : 1) * size);
+  if (*memory != NULL) return KAON_OK;
+  return kaon_fail(w->ctx, KAON_ERR_MEMORY,
+                   "matrix: %lld elements of %zu bytes of its stored form find no host memory",
+                   (long long)count, size);
+}
+
+kaon_status kaon_stored_room(work *w, int array, int64_t count, size_t size) {
+  w->bytes[array] = (size_t)count * size;
+  return room(w, count, size, &w->host[array]);
+}
+
+/* ---- numbers ---- */
+
+void kaon_stored_number(const work *w, int64_t at, double value, float factor) {
+  const kaon_precision stored = w->stored->matrix.half ? KAON_HALF : w->stored->precision;
+  kaon_store_value(w->host[VALUE], stored, at, value, factor);
+}
+
+float kaon_stored_scale(const work *w, int64_t i) {
+  if (!w->stored->matrix.half) return 0;
+  const float largest = kaon_row_scale(w->rows, i);
+  ((float *)w->host[SCALE])[i] = largest;
+  return kaon_half_factor(largest);
+}
+
+/* ---- rows one by one ---- */
+
+static kaon_status fill_csr(work *w) {
+  const kaon_csr *a = w->rows;
+  kaon_stored_matrix *m = &w->stored->matrix;
+  const int64_t entries = a->start[a->rows];
+  m->wide = entries > INT32_MAX;
+  KAON_TRY(kaon_stored_room(w, START, a->rows + 1, m->wide ? 8 : 4));
+  KAON_TRY(kaon_stored_room(w, COLUMN, entries, sizeof *a->column));
+  KAON_TRY(kaon_stored_room(w, VALUE, entries * a->reals, w->size));
+  w->stored->index_bytes = 4 * entries + a->rows * (m->wide ? 8 : 4);
+  for (int64_t i = 0; i <= a->rows; i++)
+    if (m->wide)
+      ((int64_t *)w->host[START])[i] = a->start[i];
+    else
+      ((int32_t *)w->host[START])[i] = (int32_t)a->start[i];
+  memcpy(w->host[COLUMN], a->column, (size_t)entries * sizeof *a->column);
+#pragma omp parallel for num_threads(w->ctx->threads) schedule(static)
+  for (int64_t i = 0; i < a->rows; i++) {
+    const float factor = kaon_stored_scale(w, i);
+    for (int64_t n = a->start[i] * a->reals; n < a->start[i + 1] * a->reals; n++)
+      kaon_stored_number(w, n, a->value[n], factor);
+  }
+  return KAON_OK;
+}
+
+/* ---- blocks of rows ---- */
+
+static kaon_status fill_blocks(work *w, int columns) {
+  kaon_stored_matrix *m = &w->stored->matrix;
+  m->wide = w->start[m->blocks] > INT32_MAX;
+  if (m->form == KAON_STORED_SELL) {
+    KAON_TRY(kaon_stored_room(w, START, m->blocks + 1, m->wide ? 8 : 4));
+    w->stored->index_bytes = m->blocks * (m->wide ? 8 : 4);
+    for (int64_t b = 0; b <= m->blocks; b++)
+      if (m->wide)
+        ((int64_t *)w->host[START])[b] = w->start[b];
+      else
+        ((int32_t *)w->host[START])[b] = (int32_t)w->start[b];
+  }
+  return kaon_stored_blocks(w, columns);
+}
+
+/* ---- the form ---- */
+
+typedef struct statistics {
+  int64_t rows, entries, longest, sell, ell; /* sell, ell: places */
+} statistics;
+
+static statistics look(const work *w) {
+  statistics s = {.rows = w->rows->rows, .entries = w->rows->start[w->rows->rows]};
+  for (int64_t i = 0; i < s.rows; i++)
+    if (w->length[i] > s.longest) s.longest = w->length[i];
+  s.sell = kaon_padded_entries(w->length, s.rows, w->width);
+  s.ell = (s.rows + w->width - 1) / w->width * w->width * s.longest;
+  return s;
+}
+
+/* Threads of a GPU that share a row: about as many as it has entries; 0, by entries, where a few
+ * rows hold up all others. */
+static int lanes_of(const statistics *s) {
+  const double mean = s->rows > 0 ? (double)s->entries / (double)s->rows : 0;
+  int lanes = 1;
+  if (kaon_rows_are_skewed(s->rows, s->entries, s->longest)) return 0;
+  while (lanes < 32 && lanes < mean) lanes *= 2;
+  return lanes;
+}
+
+static int choose(const work *w, kaon_matrix_format asked, const statistics *s, const char **why) {
+  const double mean = s->rows > 0 ? (double)s->entries / (double)s->rows : 0;
+  *why = "as asked for";
+  if (asked == KAON_STORE_CSR) return KAON_STORED_CSR;
+  if (asked == KAON_STORE_SELL) return KAON_STORED_SELL;
+  if (asked == KAON_STORE_ELL) return KAON_STORED_ELL;
+  *why = "rows of a block are of unlike length";
+  if ((double)s->sell > SELL_MOST * (double)s->entries) return KAON_STORED_CSR;
+  *why = "rows are long enough for several threads each";
+  if (!w->ctx->backend->host_accessible && mean > LONG && w->rows->rows < FEW)
+    return KAON_STORED_CSR;
+  *why = "rows are all of about one length";
+  if (s->ell <= s->sell + s->sell / 100) return KAON_STORED_ELL;
+  *why = "rows of a block are of about one length";
+  return KAON_STORED_SELL;
+}
+
+/* How columns are stored. */
+static void describe_columns(const work *w, char *text, size_t size) {
+  const kaon_stored_matrix *m = &w->stored->matrix;
+  if (m->columns == KAON_COLUMNS_SHARED)
+    snprintf(text, size, "%lld lists of columns serve %lld blocks of rows", (long long)w->lists,
+             (long long)m->blocks);
+  else
+    snprintf(text, size, "columns of %s",
+             m->columns == KAON_COLUMNS_NARROW ? "2 bytes, from the least of a line" : "4 bytes");
+}
+
+static void describe(const work *w, const statistics *s, const char *why) {
+  static const char *const names[] = {"csr", "sell", "ell"};
+  kaon_stored *to = w->stored;
+  const kaon_stored_matrix *m = &to->matrix;
+  const double entries = s->entries > 0 ? (double)s->entries : 1;
+  const char *numbers = m->half ? "16-bit" : to->precision == KAON_DOUBLE ? "double" : "single";
+  char runs[64] = "", columns[80];
+  if (w->with_runs)
+    snprintf(runs, sizeof runs, ", %.0f %% of the entries in runs",
+             100.0 * (double)w->in_runs / entries);
+  describe_columns(w, columns, sizeof columns);
+  snprintf(to->text, sizeof to->text,
+           "%s, %s values: %s (places an entry: %.2f in blocks of %d rows, %.2f with all rows "
+           "padded%s; %s)",
+           names[m->form], numbers, why, (double)s->sell / entries, w->width,
+           (double)s->ell / entries, runs, columns);
+}
+
+static kaon_status measure(work *w) {
+  const kaon_csr *a = w->rows;
+  void *length = NULL, *start = NULL;
+  KAON_TRY(room(w, a->rows, sizeof *w->length, &length));
+  w->length = length;
+  for (int64_t i = 0; i < a->rows; i++) w->length[i] = (int32_t)(a->start[i + 1] - a->start[i]);
+  KAON_TRY(room(w, w->stored->matrix.blocks + 1, sizeof *w->start, &start));
+  w->start = start;
+  return KAON_OK;
+}
+
+static void place_blocks(work *w, int64_t longest) {
+  const int64_t rows = w->rows->rows;
+  w->start[0] = 0;
+  for (int64_t b = 0; b < w->stored->matrix.blocks; b++) {
+    int64_t places = w->stored->matrix.form == KAON_STORED_ELL ? longest : 0;
+    for (int64_t i = b * w->width; i < (b + 1) * w->width && i < rows; i++)
+      if (w->length[i] > places) places = w->length[i];
+    w->start[b + 1] = w->start[b] + places;
+  }
+}
+
+/* ---- to the device ---- */
+
+static kaon_status upload(work *w) {
+  void *device[ARRAYS] = {NULL};
+  kaon_status status = KAON_OK;
+  for (int i = 0; i < ARRAYS && status == KAON_OK; i++) {
+    if (w->host[i] == NULL) continue;
+    status = kaon_table_upload(w->ctx, w->host[i], w->bytes[i], "a matrix", &device[i]);
+    w->stored->bytes += (int64_t)w->bytes[i];
+    free(w->host[i]); /* the next one needs the room */
+    w->host[i] = NULL;
+  }
+  kaon_stored_matrix *to = &w->stored->matrix;
+  to->start = device[START];
+  if (to->columns == KAON_COLUMNS_NARROW)
+    to->narrow = device[COLUMN];
+  else
+    to->column = device[COLUMN];
+  to->value = device[VALUE];
+  to->scale = device[SCALE];
+  to->line = device[LINE];
+  to->lanes_in = device[LANES];
+  to->pattern = device[PATTERN];
+  return status;
+}
+
+/* Padding that does not fit is refused before it is filled in: by its values alone, which a CPU has
+ * twice for a moment. */
+static kaon_status expect(const work *w, const statistics *s) {
+  static const char *const whose[] = {
+      "a matrix in csr",
+      "a matrix in sell, whose rows are padded to their block's longest (format csr does without),",
+      "a matrix in ell, whose rows are all padded to the longest (format csr or auto takes less),"};
+  const int form = w->stored->matrix.form;
+  const int64_t places = form == KAON_STORED_CSR    ? s->entries
+                         : form == KAON_STORED_SELL ? s->sell
+                                                    : s->ell;
+  const int twice = w->ctx->backend->host_accessible && w->ctx->options.memory_limit == 0;
+  const double bytes = (double)places * w->rows->reals * (double)w->size * (twice ? 2 : 1);
+  return kaon_pool_expect(w->ctx, bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX, whose[form]);
+}
+
+static kaon_status build(work *w, kaon_matrix_format format, int columns) {
+  kaon_stored_matrix *m = &w->stored->matrix;
+  const char *why = "";
+  KAON_TRY(measure(w));
+  const statistics s = look(w);
+  m->form = choose(w, format, &s, &why);
+  m->lanes = lanes_of(&s);
+  m->length = m->form == KAON_STORED_CSR ? 0 : (int)s.longest;
+  KAON_TRY(expect(w, &s));
+  if (m->half) { /* kernels read whole blocks */
+    KAON_TRY(kaon_stored_room(w, SCALE, m->blocks * w->width, sizeof(float)));
+    memset(w->host[SCALE], 0, w->bytes[SCALE]);
+  }
+  if (m->form == KAON_STORED_CSR) {
+    KAON_TRY(fill_csr(w));
+  } else {
+    place_blocks(w, s.longest);
+    KAON_TRY(fill_blocks(w, columns));
+  }
+  KAON_TRY(upload(w));
+  describe(w, &s, why);
+  return KAON_OK;
+}
+
+static kaon_status create(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
+                          kaon_precision precision, int values_half, kaon_matrix_format format,
+                          int columns, kaon_stored **stored) {
+  kaon_stored *made = calloc(1, sizeof *made);
+  *stored = NULL;
+  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  const int width = ctx->backend->width;
+  *made = (kaon_stored){.references = 1, .ctx = ctx, .precision = precision};
+  made->matrix = (kaon_stored_matrix){.reals = rows->reals,
+                                      .half = values_half,
+                                      .rows = rows->rows,
+                                      .blocks = (rows->rows + width - 1) / width,
+                                      .interior = (interior + width - 1) / width,
+                                      .entries = rows->start[rows->rows]};
+  kaon_context_retain(ctx);
+  work w = {.ctx = ctx, .rows = rows, .stored = made, .width = width};
+  const kaon_precision values = values_half ? KAON_HALF : precision;
+  w.size = kaon_precision_bytes(values);
+  w.pack = kaon_pack_of(ctx, rows->reals, values);
+  const kaon_status status = build(&w, format, columns);
+  for (int i = 0; i < ARRAYS; i++) free(w.host[i]);
+  free(w.length);
+  free(w.start);
+  free(w.like);
+  if (status != KAON_OK)
+    kaon_stored_destroy(&made);
+  else
+    *stored = made;
+  return status;
+}
+
+/* Long rows join the others, and what is said of those. */
+static kaon_status attach(kaon_stored *to, const kaon_long_rows *parts) {
+  kaon_stored_matrix *m = &to->matrix;
+  KAON_TRY(kaon_long_entries_create(to->ctx, parts, m->rows, to->precision, m->half, &to->beyond,
+                                    &to->bytes, &to->index_bytes));
+  const double entries = (double)to->beyond->entries;
+  m->beyond = to->beyond;
+  char text[KAON_STORED_TEXT]; /* of the others */
+  memcpy(text, to->text, sizeof text);
+  snprintf(
+      to->text, sizeof to->text,
+      "%.*s: few rows are much longer than the others, so %lld with %.0f %% of the entries are "
+      "stored by stretches of columns%s",
+      (int)strcspn(text, ":"), text, (long long)parts->beyond->rows,
+      100.0 * entries / (entries + (double)m->entries), strstr(text, " ("));
+  return KAON_OK;
+}
+
+kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
+                                  kaon_precision precision, int values_half,
+                                  kaon_matrix_format format, int columns, kaon_stored **stored) {
+  kaon_long_rows parts = {0};
+  *stored = NULL;
+  if ((format == KAON_STORE_AUTO || format == KAON_STORE_SELL) && !ctx->backend->host_accessible)
+    KAON_TRY(kaon_long_rows_divide(ctx, rows, ctx->backend->width, &parts));
+  if (parts.kept == NULL)
+    return create(ctx, rows, interior, precision, values_half, format, columns, stored);
+  kaon_status status =
+      create(ctx, parts.kept, interior, precision, values_half, KAON_STORE_SELL, columns, stored);
+  kaon_csr_destroy(&parts.kept); /* the others need the room */
+  if (status == KAON_OK) status = attach(*stored, &parts);
+  if (status != KAON_OK) kaon_stored_destroy(stored);
+  kaon_long_rows_clear(&parts);
+  return status;
+}
+
+kaon_status kaon_stored_create(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
+                               kaon_precision precision, int values_half, kaon_matrix_format format,
+                               kaon_stored **stored) {
+  return kaon_stored_create_as(ctx, rows, interior, precision, values_half, format, -1, stored);
+}
+
+void kaon_stored_destroy(kaon_stored **stored) {
+  if (stored == NULL || *stored == NULL) return;
+  kaon_stored *gone = *stored;
+  *stored = NULL;
+  if (--gone->references > 0) return;
+  kaon_long_entries_destroy(gone->ctx, &gone->beyond);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.start);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.column);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.value);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.scale);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.narrow);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.line);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.lanes_in);
+  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.pattern);
+  kaon_context_release(gone->ctx);
+  free(gone);
+}

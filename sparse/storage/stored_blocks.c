@@ -1,0 +1,345 @@
+/* stored_blocks.c - SELL and ELL: which entries stand side by side, and how their columns are kept.
+ *
+ * A block's entries are arranged the same way whatever the kind of columns, so results have the
+ * same bits in all. Which kind AUTO takes is what a product reads of it: lists shared by blocks
+ * (once, since a cache holds those that come again and again), else 16 bits, else whole columns. */
+#include "sparse/storage/stored_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sparse/storage/patterns.h"
+
+typedef kaon_stored_work work;
+
+/* A run: the column of lane 0, and the lanes that have an entry in it, a bit each. */
+typedef struct run {
+  int32_t column;
+  uint32_t lanes;
+} run;
+
+/* A block's lines before they are stored; the first `runs` are runs, by column, then those of
+ * padding alone. */
+typedef struct block_lines {
+  int32_t *column; /* [line][lane] */
+  run *run;        /* [line] */
+  int64_t runs;
+} block_lines;
+
+/* What the lines of all blocks ask for. */
+typedef struct survey {
+  int64_t in_runs; /* entries */
+  int wide;        /* columns of a line are more than 16 bits apart somewhere */
+} survey;
+
+/* ---- arrangement ---- */
+
+/* The lanes whose rows have the columns that follow `column`, which is lane 0's; cursors go on. */
+static uint32_t lanes_at(const kaon_csr *a, int64_t first, int width, int64_t column,
+                         int64_t *cursor) {
+  uint32_t lanes = 0;
+  for (int l = 0; l < width; l++) {
+    const int64_t end = a->start[first + l + 1];
+    while (cursor[l] < end && a->column[cursor[l]] < column + l) cursor[l]++;
+    if (cursor[l] < end && a->column[cursor[l]] == column + l) lanes |= UINT32_C(1) << l;
+  }
+  return lanes;
+}
+
+/* Columns that follow one another in the lanes of a block of whole rows, where the first and the
+ * last lane have them: so all are this rank's, wherever the block is. */
+static int find_candidates(const work *w, int64_t first, run *found) {
+  const kaon_csr *a = w->rows;
+  const uint32_t outer = UINT32_C(1) | UINT32_C(1) << (w->width - 1);
+  int64_t cursor[KAON_MAX_WIDTH];
+  int count = 0;
+  for (int l = 0; l < w->width; l++) cursor[l] = a->start[first + l];
+  for (int64_t n = a->start[first]; n < a->start[first + 1]; n++) {
+    const int64_t column = a->column[n];
+    if (column + w->width > a->rows) break;
+    const uint32_t lanes = lanes_at(a, first, w->width, column, cursor);
+    if ((lanes & outer) == outer) found[count++] = (run){(int32_t)column, lanes};
+  }
+  return count;
+}
+
+static int number_of(uint32_t lanes) {
+  return __builtin_popcount(lanes);
+}
+
+/* Takes a place of padding of each lane that has no entry in the run; 0: one has none left. */
+static int give_padding(int width, uint32_t lanes, int64_t *padding) {
+  for (int l = 0; l < width; l++)
+    if ((lanes >> l & 1) == 0 && padding[l] == 0) return 0;
+  for (int l = 0; l < width; l++) padding[l] -= (lanes >> l & 1) == 0;
+  return 1;
+}
+
+/* Runs of a block: those of all lanes, those of fewer for which the block has padding, the fullest
+ * first, and lines of padding alone. */
+static int64_t find_runs(const work *w, int64_t first, int64_t places, run *runs) {
+  const kaon_csr *a = w->rows;
+  int64_t padding[KAON_MAX_WIDTH], taken = 0;
+  if (first + w->width > a->rows) return 0;
+  for (int l = 0; l < w->width; l++)
+    padding[l] = places - (a->start[first + l + 1] - a->start[first + l]);
+  const int count = find_candidates(w, first, runs);
+  for (int lanes = w->width; lanes >= 2; lanes--)
+    for (int i = 0; i < count; i++)
+      if (number_of(runs[i].lanes) == lanes && !give_padding(w->width, runs[i].lanes, padding))
+        runs[i].lanes = 0;
+  for (int i = 0; i < count; i++)
+    if (runs[i].lanes != 0) runs[taken++] = runs[i];
+  for (; give_padding(w->width, 0, padding); taken++) runs[taken] = (run){(int32_t)first, 0};
+  return taken;
+}
+
+/* The column of padding: that of the row's last entry, its own where it has none. */
+static int32_t padding_of(const kaon_csr *a, int64_t row) {
+  if (row >= a->rows) return 0;
+  const int64_t last = a->start[row + 1] - 1;
+  return last >= a->start[row] ? a->column[last] : (int32_t)row;
+}
+
+static void put_values(const work *w, int64_t line, int lane, const double *value, float factor) {
+  const int reals = w->rows->reals;
+  for (int c = 0; c < reals; c++)
+    kaon_stored_number(w, kaon_packed_index(line, 0, c, lane, 1, reals, w->width, w->pack),
+                       value != NULL ? value[c] : 0, factor);
+}
+
+/* One row: its entries of runs in their lines, the others behind all runs in their order, padding
+ * wherever it has none. */
+static void arrange_row(const work *w, int64_t begin, int64_t places, int64_t row, int with_values,
+                        block_lines *lines) {
+  const kaon_csr *a = w->rows;
+  const int lane = (int)(row % w->width), inside = row < a->rows;
+  const float factor = inside && with_values ? kaon_stored_scale(w, row) : 0;
+  const int32_t padding = padding_of(a, row);
+  int64_t n = inside ? a->start[row] : 0, left = lines->runs;
+  const int64_t end = inside ? a->start[row + 1] : 0;
+  for (int64_t j = 0; j <= lines->runs; j++) {
+    const int in = j < lines->runs && (lines->run[j].lanes >> lane & 1);
+    const int32_t column = in ? lines->run[j].column + lane : INT32_MAX;
+    for (; n < end && (in ? a->column[n] < column : j == lines->runs); n++, left++) {
+      lines->column[left * w->width + lane] = a->column[n];
+      if (with_values) put_values(w, begin + left, lane, a->value + n * a->reals, factor);
+    }
+    if (j == lines->runs) break;
+    lines->column[j * w->width + lane] = in ? column : padding;
+    if (with_values) put_values(w, begin + j, lane, in ? a->value + n * a->reals : NULL, factor);
+    n += in;
+  }
+  for (; left < places; left++) {
+    lines->column[left * w->width + lane] = padding;
+    if (with_values) put_values(w, begin + left, lane, NULL, factor);
+  }
+}
+
+/* A block's entries. Values are stored where they are wanted, columns in `lines`. */
+static void arrange(const work *w, int64_t block, int with_values, block_lines *lines) {
+  const int64_t begin = w->start[block], places = w->start[block + 1] - begin;
+  const int64_t first = block * w->width;
+  lines->runs = w->with_runs ? find_runs(w, first, places, lines->run) : 0;
+  for (int lane = 0; lane < w->width; lane++)
+    arrange_row(w, begin, places, first + lane, with_values, lines);
+}
+
+/* ---- columns ---- */
+
+static int32_t least_of(const int32_t *column, int width, int32_t *most) {
+  int32_t least = *most = column[0];
+  for (int l = 1; l < width; l++) {
+    if (column[l] < least) least = column[l];
+    if (column[l] > *most) *most = column[l];
+  }
+  return least;
+}
+
+static void put_lanes(const work *w, int64_t at, int64_t places, const block_lines *lines) {
+  uint32_t *lanes = (uint32_t *)w->host[LANES] + at;
+  for (int64_t j = 0; j < places; j++) lanes[j] = j < lines->runs ? lines->run[j].lanes : 0;
+}
+
+static void put_narrow(const work *w, int64_t at, int64_t places, const block_lines *lines) {
+  uint16_t *narrow = (uint16_t *)w->host[COLUMN] + at * w->width;
+  int32_t *line = (int32_t *)w->host[LINE] + at;
+  for (int64_t j = 0; j < places; j++) {
+    int32_t most;
+    const int32_t *column = lines->column + j * w->width;
+    const int32_t least = least_of(column, w->width, &most);
+    line[j] = j < lines->runs ? lines->run[j].column : ~least;
+    for (int l = 0; l < w->width; l++)
+      narrow[j * w->width + l] = (uint16_t)((uint32_t)column[l] - (uint32_t)least);
+  }
+}
+
+static void put_columns(const work *w, int64_t block, const block_lines *lines) {
+  const kaon_stored_matrix *m = &w->stored->matrix;
+  const int64_t places = w->start[block + 1] - w->start[block];
+  int64_t at = w->start[block];
+  int32_t from = 0;
+  if (w->with_runs && m->columns != KAON_COLUMNS_SHARED) put_lanes(w, at, places, lines);
+  if (m->columns == KAON_COLUMNS_NARROW) {
+    put_narrow(w, at, places, lines);
+    return;
+  }
+  if (m->columns == KAON_COLUMNS_SHARED) {
+    if (w->like[block] != block) return; /* it is there */
+    at = ((int32_t *)w->host[PATTERN])[block];
+    from = (int32_t)(block * w->width);
+  }
+  int32_t *column = (int32_t *)w->host[COLUMN] + at * w->width;
+  for (int64_t i = 0; i < places * w->width; i++) column[i] = lines->column[i] - from;
+  if (!w->with_runs) return;
+  if (m->columns == KAON_COLUMNS_SHARED) put_lanes(w, at, places, lines);
+  int32_t *line = (int32_t *)w->host[LINE] + at;
+  for (int64_t j = 0; j < places; j++)
+    line[j] = j < lines->runs ? lines->run[j].column - from
+                              : (m->columns == KAON_COLUMNS_SHARED ? KAON_NO_RUN : -1);
+}
+
+/* ---- all blocks ---- */
+
+static int64_t longest_block(const work *w) {
+  int64_t longest = 0;
+  for (int64_t b = 0; b < w->stored->matrix.blocks; b++)
+    if (w->start[b + 1] - w->start[b] > longest) longest = w->start[b + 1] - w->start[b];
+  return longest;
+}
+
+static void look_at(const work *w, int64_t places, const block_lines *lines, survey *s) {
+  for (int64_t j = 0; j < lines->runs; j++) s->in_runs += number_of(lines->run[j].lanes);
+  for (int64_t j = lines->runs; j < places && !s->wide; j++) {
+    int32_t most;
+    const int32_t least = least_of(lines->column + j * w->width, w->width, &most);
+    s->wide = (int64_t)most - least > UINT16_MAX;
+  }
+}
+
+/* Arranges all blocks, and stores them where `store` says so. */
+static kaon_status all_blocks(work *w, int store, survey *of_all) {
+  const int64_t room = longest_block(w);
+  int64_t in_runs = 0;
+  int wide = 0, lacking = 0;
+#pragma omp parallel num_threads(w->ctx->threads) reduction(+ : in_runs) reduction(| : wide, lacking)
+  {
+    int32_t *columns = malloc(((size_t)room + 1) * (size_t)w->width * sizeof *columns);
+    run *runs = malloc(((size_t)room + 1) * sizeof *runs);
+    block_lines lines = {columns, runs, 0};
+    survey mine = {0};
+    lacking = columns == NULL || runs == NULL;
+#pragma omp for schedule(static)
+    for (int64_t b = 0; b < w->stored->matrix.blocks; b++) {
+      if (columns == NULL || runs == NULL) continue;
+      arrange(w, b, store, &lines);
+      if (store) put_columns(w, b, &lines);
+      look_at(w, w->start[b + 1] - w->start[b], &lines, &mine);
+    }
+    in_runs = mine.in_runs;
+    wide = mine.wide;
+    free(columns);
+    free(runs);
+  }
+  *of_all = (survey){in_runs, wide};
+  if (!lacking) return KAON_OK;
+  return kaon_fail(w->ctx, KAON_ERR_MEMORY,
+                   "matrix: no host memory for %lld columns of a block of rows",
+                   (long long)room * w->width);
+}
+
+/* ---- the kind of columns ---- */
+
+/* Lists of columns: which block begins one, how many there are. */
+static kaon_status find_lists(work *w) {
+  const int64_t blocks = w->stored->matrix.blocks;
+  w->like = malloc(((size_t)blocks + 1) * sizeof *w->like);
+  if (w->like == NULL)
+    return kaon_fail(w->ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld blocks of rows",
+                     (long long)blocks);
+  KAON_TRY(kaon_patterns_find(w->ctx, w->rows, w->width, blocks, w->like));
+  for (int64_t b = 0; b < blocks; b++) {
+    if (w->like[b] != b) continue;
+    w->lists++;
+    w->list_lines += w->start[b + 1] - w->start[b];
+  }
+  return KAON_OK;
+}
+
+/* Bytes of columns that a product reads: padding is not counted but where it is part of a list. */
+static int64_t bytes_of(const work *w, int kind, int64_t in_runs) {
+  const int64_t lines = w->start[w->stored->matrix.blocks];
+  const int64_t entries = w->rows->start[w->rows->rows] - in_runs;
+  const int64_t of_runs = w->with_runs ? 8 : 0; /* a line */
+  if (kind == KAON_COLUMNS_SHARED)
+    return w->list_lines * (w->width * 4 + of_runs) + w->stored->matrix.blocks * 4;
+  if (kind == KAON_COLUMNS_NARROW) return entries * 2 + lines * (w->with_runs ? of_runs : 4);
+  return entries * 4 + lines * of_runs;
+}
+
+/* Kernels count a list's columns in 31 bits. */
+static int lists_fit(const work *w) {
+  return w->list_lines <= INT32_MAX / w->width;
+}
+
+static kaon_status choose(work *w, int asked) {
+  kaon_stored_matrix *m = &w->stored->matrix;
+  const int64_t lines = w->start[m->blocks];
+  survey s = {0};
+  m->columns = KAON_COLUMNS_WHOLE;
+  if (asked == KAON_COLUMNS_WHOLE) return KAON_OK;
+  if (asked != KAON_COLUMNS_NARROW) {
+    KAON_TRY(find_lists(w));
+    const int clear = w->list_lines <= lines / 8; /* the others need not be looked at */
+    if (lists_fit(w) && (asked == KAON_COLUMNS_SHARED || clear)) {
+      m->columns = KAON_COLUMNS_SHARED;
+      return KAON_OK;
+    }
+    if (asked == KAON_COLUMNS_SHARED) return KAON_OK;
+  }
+  KAON_TRY(all_blocks(w, 0, &s));
+  if (!s.wide) m->columns = KAON_COLUMNS_NARROW;
+  if (asked == KAON_COLUMNS_NARROW) return KAON_OK;
+  if (bytes_of(w, KAON_COLUMNS_WHOLE, s.in_runs) <= bytes_of(w, m->columns, s.in_runs))
+    m->columns = KAON_COLUMNS_WHOLE; /* nearly all are runs */
+  if (lists_fit(w) &&
+      bytes_of(w, KAON_COLUMNS_SHARED, s.in_runs) < bytes_of(w, m->columns, s.in_runs))
+    m->columns = KAON_COLUMNS_SHARED;
+  return KAON_OK;
+}
+
+/* Where each block's list begins. */
+static void place_lists(const work *w) {
+  int32_t *pattern = w->host[PATTERN], next = 0;
+  for (int64_t b = 0; b < w->stored->matrix.blocks; b++) {
+    pattern[b] = w->like[b] == b ? next : pattern[w->like[b]];
+    if (w->like[b] == b) next += (int32_t)(w->start[b + 1] - w->start[b]);
+  }
+}
+
+static kaon_status take_room(work *w) {
+  const kaon_stored_matrix *m = &w->stored->matrix;
+  const int64_t places = w->start[m->blocks];
+  const int64_t lines = m->columns == KAON_COLUMNS_SHARED ? w->list_lines : places;
+  const size_t size = m->columns == KAON_COLUMNS_NARROW ? sizeof(uint16_t) : sizeof(int32_t);
+  KAON_TRY(kaon_stored_room(w, VALUE, places * w->width * m->reals, w->size));
+  KAON_TRY(kaon_stored_room(w, COLUMN, lines * w->width, size));
+  if (w->with_runs || m->columns == KAON_COLUMNS_NARROW)
+    KAON_TRY(kaon_stored_room(w, LINE, lines, sizeof(int32_t)));
+  if (w->with_runs) KAON_TRY(kaon_stored_room(w, LANES, lines, sizeof(uint32_t)));
+  if (m->columns != KAON_COLUMNS_SHARED) return KAON_OK;
+  KAON_TRY(kaon_stored_room(w, PATTERN, m->blocks, sizeof(int32_t)));
+  place_lists(w);
+  return KAON_OK;
+}
+
+kaon_status kaon_stored_blocks(work *w, int columns) {
+  survey s = {0};
+  w->with_runs = w->ctx->backend->host_accessible;
+  KAON_TRY(choose(w, columns));
+  KAON_TRY(take_room(w));
+  KAON_TRY(all_blocks(w, 1, &s));
+  w->in_runs = s.in_runs;
+  w->stored->index_bytes += bytes_of(w, w->stored->matrix.columns, s.in_runs);
+  return KAON_OK;
+}

@@ -1,0 +1,30 @@
+/* stored_value.h - values of rows as they are stored: double, single, or 16 bits and a scale a
+ * row. */
+#ifndef KAON_SPARSE_STORED_VALUE_H
+#define KAON_SPARSE_STORED_VALUE_H
+
+#include <math.h>
+
+#include "lib/math/half.h"
+#include "sparse/storage/matrix.h"
+
+/* The largest |component| of row i: its scale. */
+static inline float kaon_row_scale(const kaon_csr *rows, int64_t i) {
+  float largest = 0;
+  for (int64_t n = rows->start[i] * rows->reals; n < rows->start[i + 1] * rows->reals; n++)
+    largest = fmaxf(largest, fabsf((float)rows->value[n]));
+  return largest;
+}
+
+/* A component in place `at` of `values`; factor: kaon_half_factor of the row's scale, for HALF. */
+static inline void kaon_store_value(void *values, kaon_precision stored, int64_t at, double value,
+                                    float factor) {
+  if (stored == KAON_HALF)
+    ((int16_t *)values)[at] = (int16_t)lrintf((float)value * factor);
+  else if (stored == KAON_DOUBLE)
+    ((double *)values)[at] = value;
+  else
+    ((float *)values)[at] = (float)value;
+}
+
+#endif

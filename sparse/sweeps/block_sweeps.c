@@ -1,0 +1,349 @@
+/* block_sweeps.c - Jacobi sweeps within blocks of a matrix' rows: two-stage and asynchronous
+ * relaxation (lib/operator/row_sweeps.h, BLOCKS). The kernels count a block's global iterations and the
+ * shifts that it saw; what was counted is gathered here. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blas/blas.h"
+#include "blas/submit.h"
+#include "lib/core/context_internal.h"
+#include "sparse/ranks/arrivals.h"
+#include "sparse/sweeps/row_blocks.h"
+#include "sparse/sweeps/sweeps.h"
+
+typedef struct sweeps_blocks {
+  kaon_blocked *rows;
+  double omega;
+  int columns;      /* that there is room for */
+  int32_t *count;   /* device memory, as all of these: [column][block] */
+  double *seen;     /* [column][block] */
+  int32_t *stop;    /* [column] */
+  uint64_t *ticket; /* [column] never cleared while launches follow one another */
+  int64_t *shifts;  /* [3 * KAON_SHIFT_BINS]: of this rank's blocks, of other ranks', of this
+                     * rank's when they have been read */
+  void *work;
+  kaon_arrivals *arrivals; /* NULL: no other rank's rows are read */
+  uint8_t *frozen;         /* [row of the space, of whole blocks] */
+  int freezes;
+  int fresh;      /* count is 0 everywhere, and the next sweep comes by `sweep` (not recorded) */
+  int32_t *host;  /* copy of count */
+  int64_t *total; /* [column][block] counted before count was last cleared */
+} sweeps_blocks;
+
+static sweeps_blocks *self_of(const kaon_row_sweeps *S) {
+  return S->self;
+}
+
+static size_t counters(const sweeps_blocks *self) {
+  return (size_t)self->columns * (size_t)self->rows->rows.blocks;
+}
+
+static void let_go(kaon_row_sweeps *S) {
+  sweeps_blocks *self = self_of(S);
+  kaon_pool_give(S->ctx, self->count);
+  kaon_pool_give(S->ctx, self->seen);
+  kaon_pool_give(S->ctx, self->stop);
+  kaon_pool_give(S->ctx, self->ticket);
+  free(self->host);
+  free(self->total);
+  self->count = self->stop = self->host = NULL;
+  self->seen = NULL;
+  self->ticket = NULL;
+  self->total = NULL;
+  self->columns = 0;
+}
+
+static kaon_status clear(const kaon_row_sweeps *S) {
+  const sweeps_blocks *self = self_of(S);
+  const kaon_memory_ops *memory = S->ctx->backend->memory;
+  KAON_TRY(memory->clear(S->ctx, self->count, counters(self) * sizeof *self->count + 4));
+  return memory->clear(S->ctx, self->stop, (size_t)self->columns * sizeof *self->stop);
+}
+
+static kaon_status take(kaon_row_sweeps *S, int columns) {
+  sweeps_blocks *self = self_of(S);
+  void *p[4] = {NULL};
+  self->columns = columns;
+  const size_t n = counters(self);
+  kaon_status status =
+      kaon_pool_take(S->ctx, n * sizeof *self->count + 4, "counts of blocks", &p[0]);
+  if (status == KAON_OK)
+    status = kaon_pool_take(S->ctx, n * sizeof *self->seen + 8, "residuals of blocks", &p[1]);
+  if (status == KAON_OK)
+    status = kaon_pool_take(S->ctx, (size_t)columns * sizeof *self->stop, "ends of columns", &p[2]);
+  if (status == KAON_OK)
+    status = kaon_pool_take(S->ctx, (size_t)columns * sizeof *self->ticket, "tickets", &p[3]);
+  self->count = p[0];
+  self->seen = p[1];
+  self->stop = p[2];
+  self->ticket = p[3];
+  self->host = calloc(n + 1, sizeof *self->host);
+  self->total = calloc(n + 1, sizeof *self->total);
+  if (status == KAON_OK && (self->host == NULL || self->total == NULL))
+    status = kaon_fail(S->ctx, KAON_ERR_MEMORY, "blocks of rows: no host memory for %zu counts", n);
+  if (status == KAON_OK)
+    status = S->ctx->backend->memory->clear(S->ctx, p[3], (size_t)columns * sizeof *self->ticket);
+  return status == KAON_OK ? clear(S) : status;
+}
+
+static kaon_status reserve(kaon_row_sweeps *S, int columns) {
+  sweeps_blocks *self = self_of(S);
+  if (self->columns == columns) return KAON_OK;
+  let_go(S);
+  kaon_status status = take(S, columns);
+  if (self->arrivals != NULL) {
+    status = kaon_agree(S->ctx, status);
+    if (status == KAON_OK) status = kaon_arrivals_reserve(self->arrivals, columns);
+  }
+  if (status != KAON_OK) let_go(S);
+  return status;
+}
+
+/* ---- counts ---- */
+
+/* count into total, and from 0 again: blocks that wait for each other begin alike. */
+static kaon_status harvest(kaon_row_sweeps *S) {
+  sweeps_blocks *self = self_of(S);
+  const size_t n = counters(self);
+  if (n == 0) return KAON_OK;
+  KAON_TRY(
+      S->ctx->backend->memory->to_host(S->ctx, self->host, self->count, n * sizeof *self->count));
+  for (size_t i = 0; i < n; i++) self->total[i] += self->host[i];
+  return clear(S);
+}
+
+static kaon_status rounds(kaon_row_sweeps *S, int *done) {
+  sweeps_blocks *self = self_of(S);
+  const int64_t blocks = self->rows->rows.blocks;
+  KAON_TRY(harvest(S));
+  for (int k = 0; k < self->columns; k++) {
+    int64_t sum = 0;
+    for (int64_t n = 0; n < blocks; n++) sum += self->host[k * blocks + n];
+    done[k] = blocks > 0 ? (int)((sum + blocks - 1) / blocks) : 0;
+  }
+  self->fresh = 1;
+  return KAON_OK;
+}
+
+static kaon_status reset(kaon_row_sweeps *S) {
+  sweeps_blocks *self = self_of(S);
+  if (self->columns == 0) return KAON_OK;
+  self->fresh = 0;
+  memset(self->total, 0, counters(self) * sizeof *self->total);
+  KAON_TRY(S->ctx->backend->memory->clear(S->ctx, self->shifts,
+                                          3 * KAON_SHIFT_BINS * sizeof *self->shifts));
+  return clear(S);
+}
+
+static kaon_status record(kaon_row_sweeps *S, kaon_row_record *to) {
+  sweeps_blocks *self = self_of(S);
+  memset(to, 0, sizeof *to);
+  if (self->columns == 0) return KAON_OK;
+  KAON_TRY(harvest(S));
+  int64_t shifts[3 * KAON_SHIFT_BINS];
+  KAON_TRY(S->ctx->backend->memory->to_host(S->ctx, shifts, self->shifts, sizeof shifts));
+  memcpy(to->shifts, shifts, sizeof to->shifts);
+  memcpy(to->rank_shifts, shifts + KAON_SHIFT_BINS, sizeof to->rank_shifts);
+  memcpy(to->shifts_after, shifts + 2 * KAON_SHIFT_BINS, sizeof to->shifts_after);
+  for (size_t i = 0; i < counters(self); i++) {
+    to->updates += self->total[i];
+    if (i == 0 || self->total[i] < to->least) to->least = (int)self->total[i];
+    if (self->total[i] > to->most) to->most = (int)self->total[i];
+  }
+  return KAON_OK;
+}
+
+static kaon_status freeze(kaon_row_sweeps *S, const uint8_t *frozen) {
+  sweeps_blocks *self = self_of(S);
+  const size_t bytes = (size_t)S->space->nblocks * (size_t)S->space->width;
+  void *room = self->frozen;
+  self->freezes = frozen != NULL;
+  if (frozen == NULL) return KAON_OK;
+  if (room == NULL) KAON_TRY(kaon_pool_take(S->ctx, bytes, "frozen rows", &room));
+  self->frozen = room;
+  return S->ctx->backend->memory->to_device(S->ctx, room, frozen, (size_t)S->space->nsites);
+}
+
+/* ---- a sweep ---- */
+
+static kaon_status submit(kaon_row_sweeps *S, const kaon_relax_args *args) {
+  const sweeps_blocks *self = self_of(S);
+  const size_t bytes = (size_t)self->rows->bytes +
+                       2 * (size_t)args->nrhs * 8 * (size_t)(S->space->nsites * S->space->ncomp);
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(S->ctx, args->nrhs, bytes, &launch));
+  S->ctx->backend->sparse[S->precision]->relax(&launch, args);
+  S->ctx->calm = 0; /* it writes counts beside vectors */
+  self_of(S)->fresh = 0;
+  return KAON_OK;
+}
+
+static kaon_relax_args args_of(const kaon_row_sweeps *S, const kaon_row_sweep *how,
+                               const kaon_vector *b, const kaon_vector *x, const kaon_pass *pass) {
+  const sweeps_blocks *self = self_of(S);
+  return (kaon_relax_args){.rows = &self->rows->rows,
+                           .nrhs = x->nrhs,
+                           .column = -1,
+                           .inner = how->inner,
+                           .cut = how->cut,
+                           .rounds = 1,
+                           .lag = how->lag,
+                           .together = how->together,
+                           .omega = self->omega * how->damping,
+                           .shuffle = how->shuffle,
+                           .frozen = self->freezes ? self->frozen : NULL,
+                           .count = self->count,
+                           .seen = self->seen,
+                           .stop = self->stop,
+                           .ticket = self->ticket,
+                           .shifts = self->shifts,
+                           .shifts_after = self->shifts + 2 * KAON_SHIFT_BINS,
+                           .work = self->work,
+                           .b = kaon_view_of(b),
+                           .x = kaon_view_of(x),
+                           .gate = kaon_pass_gate(pass)};
+}
+
+/* Each column by itself. */
+static kaon_status submit_free(kaon_row_sweeps *S, const kaon_row_sweep *how,
+                               kaon_relax_args *args) {
+  args->rounds = how->rounds;
+  for (int k = 0; k < args->nrhs; k++) {
+    args->column = k;
+    args->goal = how->goal != NULL ? how->goal[k] : 0;
+    args->limit = how->limit != NULL ? how->limit[k] : HUGE_VAL;
+    KAON_TRY(submit(S, args));
+  }
+  return KAON_OK;
+}
+
+/* Launch after launch, and between them what the host does for numbers to arrive; where that is all
+ * that brings them, it also waits for ranks that are too far behind. */
+static kaon_status launch_rounds(kaon_row_sweeps *S, const kaon_row_sweep *how,
+                                 kaon_relax_args *args) {
+  kaon_arrivals *arrivals = self_of(S)->arrivals;
+  const int amc = kaon_arrivals_exchange(arrivals) == KAON_EXCHANGE_AMC;
+  if (amc) args->rank_lag = -1;
+  for (int round = 0; round < how->rounds; round++) {
+    for (int k = 0; k < args->nrhs && amc && how->rank_lag >= 0; k++)
+      if (how->open == NULL || how->open[k])
+        KAON_TRY(kaon_arrivals_await(arrivals, k, round - how->rank_lag));
+    KAON_TRY(submit(S, args));
+    KAON_TRY(kaon_arrivals_move(arrivals));
+    if (args->shuffle != 0) args->shuffle = args->shuffle * UINT64_C(0x9e3779b97f4a7c15) | 1;
+  }
+  return KAON_OK;
+}
+
+static kaon_status run_ranks(kaon_row_sweeps *S, const kaon_row_sweep *how, kaon_relax_args *args) {
+  kaon_arrivals *arrivals = self_of(S)->arrivals;
+  const int free = how->free && how->rounds > 1 && kaon_arrivals_by_kernels(arrivals);
+  if (!free) return launch_rounds(S, how, args);
+  if (kaon_arrivals_exchange(arrivals) == KAON_EXCHANGE_AMC) {
+    args->move = kaon_arrivals_turn;
+    args->user = arrivals;
+  }
+  KAON_TRY(submit_free(S, how, args));
+  return kaon_arrivals_failure(arrivals);
+}
+
+/* All counts are 0 and all know each other's x before the first block begins; when the last one has
+ * ended all ranks know how it went. A rank that fails in between says that it has left, for others
+ * may be waiting for it. */
+static kaon_status sweep_ranks(kaon_row_sweeps *S, const kaon_row_sweep *how,
+                               kaon_relax_args *args) {
+  sweeps_blocks *self = self_of(S);
+  kaon_context *ctx = S->ctx;
+  args->ghosts = kaon_arrivals_ghosts(self->arrivals);
+  args->rank_lag = how->rank_lag;
+  args->patience = (uint64_t)(ctx->options.patience * 1e9);
+  args->pause = ctx->comm->pause;
+  args->rank_shifts = self->shifts + KAON_SHIFT_BINS;
+  kaon_status status = self->fresh ? KAON_OK : harvest(S);
+  args->rounds = 0;
+  if (status == KAON_OK) status = submit(S, args);
+  args->rounds = 1;
+  KAON_TRY(kaon_arrivals_settle(self->arrivals, status));
+  status = kaon_arrivals_failure(self->arrivals);
+  if (status == KAON_OK) status = run_ranks(S, how, args);
+  if (status == KAON_OK) status = ctx->backend->memory->synchronise(ctx);
+  if (status != KAON_OK) kaon_arrivals_leave(self->arrivals);
+  return kaon_agree(ctx, status);
+}
+
+static kaon_status sweep(kaon_row_sweeps *S, const kaon_row_sweep *how, const kaon_vector *b,
+                         kaon_vector *x, const kaon_pass *pass) {
+  KAON_TRY(reserve(S, x->nrhs));
+  kaon_relax_args args = args_of(S, how, b, x, pass);
+  if (how->exchange) return sweep_ranks(S, how, &args);
+  if (how->rounds <= 1) return submit(S, &args);
+  if (!self_of(S)->fresh) KAON_TRY(harvest(S));
+  return submit_free(S, how, &args);
+}
+
+/* ---- the rest ---- */
+
+static void describe(const kaon_row_sweeps *S, kaon_row_info *info) {
+  const sweeps_blocks *self = self_of(S);
+  *info = (kaon_row_info){.blocks = self->rows->rows.blocks,
+                          .exchange = kaon_arrivals_exchange(self->arrivals),
+                          .exchange_note = kaon_arrivals_note(self->arrivals)};
+}
+
+static kaon_cost cost(const kaon_row_sweeps *S, int columns) {
+  const sweeps_blocks *self = self_of(S);
+  const double reals = S->space->ncomp, number = (double)kaon_precision_bytes(S->precision);
+  const double rows = (double)S->space->nsites, entries = (double)self->rows->entries;
+  return (kaon_cost){
+      .flops = (reals == 2 ? 8 : 2) * entries,
+      .bytes = (entries * (4 + number * reals) + rows * 4) / columns + 3 * number * reals * rows};
+}
+
+static void destroy(kaon_row_sweeps *S) {
+  sweeps_blocks *self = self_of(S);
+  if (self->rows != NULL) let_go(S);
+  kaon_pool_give(S->ctx, self->shifts);
+  kaon_pool_give(S->ctx, self->work);
+  kaon_pool_give(S->ctx, self->frozen);
+  kaon_arrivals_destroy(&self->arrivals);
+  kaon_blocked_destroy(&self->rows);
+  free(self);
+}
+
+static const kaon_row_sweeps_ops blocks_ops = {.name = "blocks",
+                                               .sweep = sweep,
+                                               .reserve = reserve,
+                                               .reset = reset,
+                                               .record = record,
+                                               .rounds = rounds,
+                                               .freeze = freeze,
+                                               .describe = describe,
+                                               .cost = cost,
+                                               .destroy = destroy};
+
+kaon_status kaon_sweeps_blocks(kaon_matrix *matrix, const kaon_row_how *how,
+                               kaon_row_sweeps *sweeps) {
+  kaon_context *ctx = matrix->ctx;
+  sweeps_blocks *self = calloc(1, sizeof *self);
+  void *p = NULL;
+  if (self == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "relaxation: no host memory");
+  sweeps->ops = &blocks_ops;
+  sweeps->self = self;
+  self->omega = how->omega;
+  KAON_TRY(kaon_blocked_create(matrix, how->block, sweeps->precision, &self->rows));
+  KAON_TRY(kaon_pool_take(ctx, 3 * KAON_SHIFT_BINS * sizeof *self->shifts, "shifts", &p));
+  self->shifts = p;
+  KAON_TRY(ctx->backend->memory->clear(ctx, p, 3 * KAON_SHIFT_BINS * sizeof *self->shifts));
+  if (!ctx->backend->host_accessible) return KAON_OK;
+  const size_t numbers = (size_t)(self->rows->rows.rows * self->rows->rows.reals);
+  KAON_TRY(kaon_pool_take(ctx, 2 * numbers * kaon_precision_bytes(sweeps->precision) + 64,
+                          "iterates of blocks", &self->work));
+  return KAON_OK;
+}
+
+kaon_status kaon_sweeps_blocks_exchange(kaon_matrix *matrix, kaon_relax_exchange wanted,
+                                        kaon_row_sweeps *sweeps) {
+  sweeps_blocks *self = self_of(sweeps);
+  return kaon_arrivals_create(matrix, self->rows, wanted, &self->arrivals);
+}
