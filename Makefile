@@ -54,7 +54,7 @@ run: setup
 
 check: setup
 	@$(MAKE) --no-print-directory build
-	ctest --test-dir $(BUILD) --parallel $(JOBS) --output-on-failure
+	scripts/check.sh $(BUILD) --parallel $(JOBS)
 
 bench:
 	@$(MAKE) --no-print-directory build

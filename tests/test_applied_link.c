@@ -115,5 +115,5 @@ static void applied_links_are_the_decoded_ones(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(applied_links_are_the_decoded_ones)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -388,5 +388,5 @@ int main(void) {
       cmocka_unit_test(bits_do_not_depend_on_the_number_of_threads),
       cmocka_unit_test(what_does_not_fit_is_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

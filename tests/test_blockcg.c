@@ -536,10 +536,10 @@ int main(void) {
       cmocka_unit_test(too_many_columns_are_refused),
   };
   const struct CMUnitTest physics[] = {cmocka_unit_test(wilson_clover_by_the_reference)};
-  int failed = cmocka_run_group_tests_name("machines", physics, NULL, NULL);
+  test_group(physics, NULL, NULL);
   shell_machine = MACHINE_CPU;
-  if (!machine_lacks(MACHINE_CPU)) failed += cmocka_run_group_tests_name("cpu", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CPU)) test_group(tests, NULL, NULL);
   shell_machine = MACHINE_CUDA; /* the methods run there, and in long cases the operator too */
-  if (machine_lacks(MACHINE_CUDA)) return failed;
-  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CUDA)) test_group(tests, NULL, NULL);
+  return test_end();
 }

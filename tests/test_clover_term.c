@@ -202,5 +202,5 @@ int main(void) {
       cmocka_unit_test(stored_blocks_keep_their_precision),
       cmocka_unit_test(a_singular_block_is_named),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -84,5 +84,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(single_precision_has_the_operators_factors),
   };
-  return cmocka_run_group_tests_name("coherent rounding", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -376,5 +376,5 @@ int main(void) {
                                      cmocka_unit_test(ghosts_share_no_list_with_own_columns),
                                      cmocka_unit_test(bits_are_those_of_whole_columns),
                                      cmocka_unit_test(rows_meet_no_other_x)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -244,5 +244,5 @@ int main(void) {
       cmocka_unit_test(pions_on_recorded_links_add_up),
       cmocka_unit_test(refusals),
   };
-  return cmocka_run_group_tests_name("condensate", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -21,6 +21,7 @@
 #include "lib/core/refusal.h"
 #include "lib/vector/space.h"
 #include "tests/util/machine.h"
+#include "tests/util/test_util.h"
 
 static void init_macros_equal_the_tables(void **state) {
   (void)state;
@@ -570,5 +571,5 @@ int main(void) {
       cmocka_unit_test(too_much_device_memory_is_refused_with_both_numbers),
       cmocka_unit_test(check_mode_poisons_device_memory),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

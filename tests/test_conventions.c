@@ -14,6 +14,8 @@
 
 #include <kaon/kaon.h>
 
+#include "tests/util/test_util.h"
+
 /* All different, none 2: forward and backward neighbours differ, and no order is another's. */
 static const int n[4] = {4, 6, 8, 10};
 enum { VOLUME = 4 * 6 * 8 * 10 };
@@ -224,5 +226,5 @@ int main(void) {
       cmocka_unit_test(a_link_connects_its_site_to_the_next_one),
       cmocka_unit_test(means_are_over_sites_planes_and_links),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -184,5 +184,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(triplets_become_rows),
                                      cmocka_unit_test(columns_of_many_digits_are_sorted),
                                      cmocka_unit_test(wrong_triplets_are_refused)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -148,5 +148,5 @@ int main(void) {
       cmocka_unit_test(a_digit_far_behind_decides_a_tie),
       cmocka_unit_test(zeros_and_exponents_cancel),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -432,10 +432,10 @@ int main(void) {
       cmocka_unit_test(a_few_small_values_cost_less),
       cmocka_unit_test(company_and_threads_change_nothing),
   };
-  int failed = cmocka_run_group_tests_name("deflation", tests, NULL, NULL);
+  test_group(tests, NULL, NULL);
   shell_machine = MACHINE_CPU;
-  if (!machine_lacks(MACHINE_CPU)) failed += cmocka_run_group_tests_name("cpu", others, NULL, NULL);
+  if (!machine_lacks(MACHINE_CPU)) test_group(others, NULL, NULL);
   shell_machine = MACHINE_CUDA;
-  if (machine_lacks(MACHINE_CUDA)) return failed;
-  return failed + cmocka_run_group_tests_name("cuda", others, NULL, NULL);
+  if (!machine_lacks(MACHINE_CUDA)) test_group(others, NULL, NULL);
+  return test_end();
 }

@@ -491,5 +491,5 @@ int main(void) {
       cmocka_unit_test(test_singular_clover_block_names_its_site),
       cmocka_unit_test(test_clover_blocks_beyond_what_kernels_number_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "lib/math/steps/recurrences.h"
+#include "tests/util/test_util.h"
 
 static double complex divide(double complex a, double complex b) {
   static kaon_column_state s;
@@ -83,5 +84,5 @@ int main(void) {
       cmocka_unit_test(where_it_is_safe_the_bits_are_the_plain_formula_s),
       cmocka_unit_test(zero_and_nan_are_not_hidden),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

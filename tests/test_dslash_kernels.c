@@ -547,5 +547,5 @@ int main(void) {
       cmocka_unit_test(frozen_columns_stay_as_they_are),
       cmocka_unit_test(half_keeps_zero_and_shows_nan),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -70,5 +70,5 @@ int main(void) {
       cmocka_unit_test(a_counter_needs_a_context_and_a_place),
       cmocka_unit_test(counters_move_with_plausible_power),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -398,5 +398,5 @@ int main(void) {
       cmocka_unit_test(test_reduced_solution_is_the_full_one),
       cmocka_unit_test(test_pass_gates_columns_and_sums_in_the_same_go),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -141,5 +141,5 @@ int main(void) {
       cmocka_unit_test(few_eigenvalues_converge),
       cmocka_unit_test(half_a_step_is_one),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return test_main(tests, set_up, tear_down);
 }

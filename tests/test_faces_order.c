@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "lib/cuda/ranks/boxes.h"
+#include "tests/util/test_util.h"
 
 static const int shapes[][4] = {
     {2, 2, 2, 2}, {2, 4, 6, 2},  {4, 2, 2, 6}, {6, 4, 2, 4}, {8, 6, 4, 2}, {4, 6, 2, 10},
@@ -219,5 +220,5 @@ int main(void) {
       cmocka_unit_test(who_sends_and_who_receives_agree_on_numbers),
       cmocka_unit_test(layers_have_every_ghost_once),
   };
-  return cmocka_run_group_tests_name("faces_order", faces_order, NULL, NULL);
+  return test_main(faces_order, NULL, NULL);
 }

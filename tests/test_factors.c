@@ -542,5 +542,5 @@ int main(void) {
       cmocka_unit_test(test_breakdown),
       cmocka_unit_test(test_ghosts),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "lib/cuda/memory/neighbours.h"
+#include "tests/util/test_util.h"
 
 /* Number among its parity's sites, and the parity. */
 static int number_of(const int n[4], const int x[4], int *parity) {
@@ -58,5 +59,5 @@ static void neighbours_are_where_coordinates_say(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_where_coordinates_say)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

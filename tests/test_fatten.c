@@ -469,5 +469,5 @@ int main(void) {
       cmocka_unit_test(storage_and_threads_do_not_matter),
       cmocka_unit_test(bad_arguments_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

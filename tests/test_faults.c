@@ -370,5 +370,5 @@ int main(void) {
       cmocka_unit_test(flipped_bits_are_found_and_undone),
       cmocka_unit_test(faults_repeat_by_their_seed),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

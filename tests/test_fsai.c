@@ -318,5 +318,5 @@ int main(void) {
       cmocka_unit_test(test_threads),    cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_long_row),   cmocka_unit_test(test_ghosts),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -379,5 +379,5 @@ int main(void) {
       cmocka_unit_test(links_off_su3_are_refused_and_named),
       cmocka_unit_test(bad_arguments_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -194,5 +194,5 @@ int main(void) {
       cmocka_unit_test(written_fields_read_back),
       cmocka_unit_test(nersc_headers_are_those_of_the_links_they_hold),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -178,5 +178,5 @@ int main(void) {
       cmocka_unit_test(a_field_of_several_pieces_is_whole),
       cmocka_unit_test(orders_are_those_of_the_other_codes),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/math/steps/recurrences.h"
+#include "tests/util/test_util.h"
 
 /* What a column waits for after step 2 of its cycle, which brought r2 to `left`. */
 static int after(double r2, double left) {
@@ -52,5 +53,5 @@ int main(void) {
       cmocka_unit_test(small_gains_are_doubted_where_roundings_are_as_large),
       cmocka_unit_test(what_is_nothing_but_rounding_is_taken_anew),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -271,5 +271,5 @@ int main(void) {
       cmocka_unit_test(ways_lead_to_ghosts),
       cmocka_unit_test(sites_are_numbered_in_the_whole_lattice),
   };
-  return cmocka_run_group_tests_name("ghosts", ghosts, NULL, NULL);
+  return test_main(ghosts, NULL, NULL);
 }

@@ -255,6 +255,6 @@ int main(void) {
       cmocka_unit_test(instruction_sets_agree_to_rounding),
       cmocka_unit_test(over_relaxation_keeps_the_action),
   };
-  if (test_brief()) return cmocka_run_group_tests(few, NULL, NULL);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  if (test_brief()) return test_main(few, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -336,6 +336,6 @@ int main(void) {
       cmocka_unit_test(columns_agree_without_tiles),
       cmocka_unit_test(columns_together_are_those_alone),
   };
-  if (test_brief()) return cmocka_run_group_tests(few, NULL, NULL);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  if (test_brief()) return test_main(few, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

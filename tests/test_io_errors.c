@@ -444,5 +444,5 @@ int main(void) {
       cmocka_unit_test(options_out_of_range_are_refused_and_leave_no_file),
       cmocka_unit_test(malformed_propagators_are_refused),
   };
-  return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+  return test_main(tests, make_scratch, remove_scratch);
 }

@@ -423,5 +423,5 @@ int main(void) {
       cmocka_unit_test(staggered_links_and_vectors_are_read_by_the_same_layer),
       cmocka_unit_test(a_propagator_in_another_format_is_named_as_unknown),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -498,5 +498,5 @@ int main(void) {
       cmocka_unit_test(a_propagator_turns_in_source_and_sink),
       cmocka_unit_test(a_general_field_comes_back),
   };
-  return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+  return test_main(tests, make_scratch, remove_scratch);
 }

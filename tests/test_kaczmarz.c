@@ -467,6 +467,6 @@ int main(void) {
                                      cmocka_unit_test(empty_rows_are_refused),
                                      cmocka_unit_test(what_cannot_be_done_is_refused)};
   const struct CMUnitTest few[] = {cmocka_unit_test(sweeps_equal_the_reference)};
-  if (test_brief()) return cmocka_run_group_tests(few, NULL, NULL);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  if (test_brief()) return test_main(few, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -328,5 +328,5 @@ int main(void) {
                                      cmocka_unit_test(rule_of_lambda),
                                      cmocka_unit_test(rows_alone_by_rule),
                                      cmocka_unit_test(sweeps_precondition)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

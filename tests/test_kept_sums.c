@@ -288,5 +288,5 @@ int main(void) {
       cmocka_unit_test(products_without_sums_of_their_own_take_none),
       cmocka_unit_test(others_refuse_parts),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

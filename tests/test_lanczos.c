@@ -355,5 +355,5 @@ int main(void) {
       cmocka_unit_test(other_matrices_are_not_called_indefinite),
       cmocka_unit_test(single_precision_has_its_own_zero),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

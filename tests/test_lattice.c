@@ -15,6 +15,7 @@
 #include "lib/cuda/memory/neighbours.h"
 #include "lib/vector/space.h"
 #include "tests/util/machine.h"
+#include "tests/util/test_util.h"
 
 static const int shapes[][4] = {{4, 6, 2, 10}, {2, 2, 2, 2},  {4, 4, 4, 4},
                                 {8, 8, 8, 8},  {8, 4, 6, 12}, {6, 6, 6, 6},
@@ -326,5 +327,5 @@ int main(void) {
       cmocka_unit_test(bad_extents_are_refused_with_a_sentence),
       cmocka_unit_test(grids_are_foretold),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -297,5 +297,5 @@ int main(void) {
       cmocka_unit_test(fields_are_shared),
       cmocka_unit_test(what_cannot_be_cut_is_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -89,5 +89,5 @@ int main(void) {
                                       remove_scratch),
       cmocka_unit_test(options_are_read_and_printed_with_points),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -593,5 +593,5 @@ int main(void) {
       cmocka_unit_test(the_locale_changes_nothing),
       cmocka_unit_test(shared_matrices_are_as_their_manifest_says),
   };
-  return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+  return test_main(tests, make_scratch, remove_scratch);
 }

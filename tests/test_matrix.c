@@ -545,5 +545,5 @@ int main(void) {
       cmocka_unit_test(every_solver_works_on_rows),
       cmocka_unit_test(blocks_of_rows_precondition),
       cmocka_unit_test(rows_come_back_as_given)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -391,5 +391,5 @@ int main(void) {
       cmocka_unit_test(sparse_columns_are_filled_up),
       cmocka_unit_test(what_cannot_be_is_refused),
   };
-  return cmocka_run_group_tests(tests, open_all, close_all);
+  return test_main(tests, open_all, close_all);
 }

@@ -110,5 +110,5 @@ static void rows_and_columns_of_zeros_are_named(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(statistics_are_counted),
                                      cmocka_unit_test(rows_and_columns_of_zeros_are_named)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -201,5 +201,5 @@ int main(void) {
       cmocka_unit_test(asqtad_links_are_the_recorded_ones),
       cmocka_unit_test(pions_are_the_recorded_ones),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -305,5 +305,5 @@ int main(void) {
       cmocka_unit_test(fattening_here_is_milcs),
       cmocka_unit_test(recorded_pions_are_reproduced),
   };
-  return cmocka_run_group_tests_name("milc pion", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

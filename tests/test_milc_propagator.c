@@ -318,5 +318,5 @@ int main(void) {
       cmocka_unit_test(clover_source_is_the_gaussian),
       cmocka_unit_test(coulomb_fixed_rows_hold_to_the_fixing_tolerance),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

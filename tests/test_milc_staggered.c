@@ -271,5 +271,5 @@ int main(void) {
       cmocka_unit_test(vectors_come_back_from_files),
       cmocka_unit_test(all_columns_come_back_from_one_file),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -228,5 +228,5 @@ static void log_is_reproduced(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(log_is_reproduced)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

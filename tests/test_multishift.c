@@ -490,5 +490,5 @@ int main(void) {
       cmocka_unit_test(ends_by_name),
       cmocka_unit_test(refusals),
   };
-  return cmocka_run_group_tests_name("multishift", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -148,5 +148,5 @@ static void bits_do_not_depend_on_how_steps_are_issued(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(bits_do_not_depend_on_how_steps_are_issued)};
-  return cmocka_run_group_tests_name("multishift issue", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -415,5 +415,5 @@ int main(void) {
       cmocka_unit_test(test_levels),      cmocka_unit_test(test_partition),
       cmocka_unit_test(test_blocks),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

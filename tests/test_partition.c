@@ -186,5 +186,5 @@ int main(void) {
       cmocka_unit_test(sums_do_not_depend_on_the_order),
       cmocka_unit_test(solvers_across_faces),
   };
-  return cmocka_run_group_tests_name("partition", partition, NULL, NULL);
+  return test_main(partition, NULL, NULL);
 }

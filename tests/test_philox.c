@@ -153,5 +153,5 @@ int main(void) {
       cmocka_unit_test(elementary_functions_keep_their_bounds),
       cmocka_unit_test(su2_draws_have_the_right_weight),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -248,5 +248,5 @@ int main(void) {
       cmocka_unit_test(test_free_propagator_is_the_analytic_one),
       cmocka_unit_test(test_clover_term_of_a_constant_field),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

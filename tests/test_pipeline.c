@@ -294,6 +294,6 @@ int main(void) {
       cmocka_unit_test(bits_are_those_of_one_thread),
       cmocka_unit_test(a_team_that_is_too_small_ends),
   };
-  if (machine_lacks(MACHINE_CPU)) return 0;
-  return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
+  if (machine_lacks(MACHINE_CPU)) return TEST_SKIPPED;
+  return test_main(tests, NULL, NULL);
 }

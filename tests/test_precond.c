@@ -536,5 +536,5 @@ int main(void) {
       cmocka_unit_test(test_threads),      cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_breakdown),    cmocka_unit_test(test_zero_diagonal),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

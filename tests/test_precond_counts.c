@@ -262,5 +262,5 @@ int main(void) {
       cmocka_unit_test(test_precisions),
       cmocka_unit_test(test_nonsymmetric),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

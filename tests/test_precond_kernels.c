@@ -432,5 +432,5 @@ int main(void) {
       cmocka_unit_test(halves_have_the_bits_of_the_whole),
       cmocka_unit_test(wrong_operands_are_refused),
   };
-  return cmocka_run_group_tests_name("precond kernels", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -510,6 +510,5 @@ int main(void) {
       cmocka_unit_test(refusals),
   };
   make_equations();
-  const int failed = cmocka_run_group_tests_name("preconditioned", tests, NULL, NULL);
-  return failed;
+  return test_main(tests, NULL, NULL);
 }

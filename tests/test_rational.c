@@ -291,5 +291,5 @@ int main(void) {
       cmocka_unit_test(components_have_r_of_their_eigenvalue),
       cmocka_unit_test(roots_taken_again_are_the_whole),
   };
-  return cmocka_run_group_tests_name("rational", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -397,5 +397,5 @@ int main(void) {
       cmocka_unit_test(boundary_sign_sits_on_the_last_slice),
       cmocka_unit_test(dense_matrix_equals_the_operator),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

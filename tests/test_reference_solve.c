@@ -299,5 +299,5 @@ int main(void) {
       cmocka_unit_test(propagator_is_gauge_covariant),
       cmocka_unit_test(mesons_in_the_free_field),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -463,5 +463,5 @@ int main(void) {
       cmocka_unit_test(grids_of_too_many_ranks_are_refused),
       cmocka_unit_test(threads_that_cannot_start_are_an_error),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return test_main(tests, set_up, tear_down);
 }

@@ -586,6 +586,6 @@ int main(void) {
   const struct CMUnitTest few[] = {
       cmocka_unit_test(sweeps_are_the_reference_s),
   };
-  if (test_brief()) return cmocka_run_group_tests(few, NULL, NULL);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  if (test_brief()) return test_main(few, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -185,5 +185,5 @@ int main(void) {
       cmocka_unit_test(a_constant_source_is_exact),
       cmocka_unit_test(rows_that_are_not_offered_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

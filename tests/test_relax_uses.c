@@ -395,5 +395,5 @@ int main(void) {
       cmocka_unit_test(growth_is_within_the_bound),
       cmocka_unit_test(refusals_say_why),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

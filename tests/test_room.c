@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "interfaces/cli/room.h"
+#include "tests/util/test_util.h"
 
 static void free_is_what_this_user_may_have(void **state) {
   (void)state;
@@ -57,5 +58,5 @@ int main(void) {
                                      cmocka_unit_test(figures_of_no_disk_are_none),
                                      cmocka_unit_test(what_is_not_known_refuses_nothing),
                                      cmocka_unit_test(the_folder_is_the_paths)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

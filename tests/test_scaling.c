@@ -270,5 +270,5 @@ int main(void) {
       cmocka_unit_test(shifts_do_not_either),
       cmocka_unit_test(solutions_are_held_or_refused),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return test_main(tests, set_up, tear_down);
 }

@@ -546,5 +546,5 @@ int main(void) {
       cmocka_unit_test(a_real_configuration),
       cmocka_unit_test(bits_do_not_depend_on_company),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -363,5 +363,5 @@ int main(void) {
       cmocka_unit_test(lags_are_of_schwarz_alone),
       cmocka_unit_test(options_are_described_as_they_were_chosen),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

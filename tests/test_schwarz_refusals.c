@@ -80,5 +80,5 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_made_is_refused),
       cmocka_unit_test(sap_needs_an_even_number_of_blocks),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -195,5 +195,5 @@ int main(void) {
       cmocka_unit_test(the_adjoint_of_a_polynomial_is_reserved),
       cmocka_unit_test(matrices_say_that_they_are_not_stale),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -224,5 +224,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shells_apply_what_they_are_given), cmocka_unit_test(solvers_work_on_shells),
       cmocka_unit_test(shells_precondition), cmocka_unit_test(failures_come_through)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -565,10 +565,9 @@ int main(void) {
       cmocka_unit_test(updates_are_trusted_where_the_inner_process_may_be),
       cmocka_unit_test(what_does_not_fit_is_refused),
   };
-  int failed = 0;
   shell_machine = MACHINE_CPU;
-  if (!machine_lacks(MACHINE_CPU)) failed += cmocka_run_group_tests_name("cpu", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CPU)) test_group(tests, NULL, NULL);
   shell_machine = MACHINE_CUDA; /* the methods run there, the operator on the host */
-  if (machine_lacks(MACHINE_CUDA)) return failed;
-  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CUDA)) test_group(tests, NULL, NULL);
+  return test_end();
 }

@@ -406,5 +406,5 @@ int main(void) {
       cmocka_unit_test(degraded_forms_say_so),       cmocka_unit_test(the_recorder_was_used),
       cmocka_unit_test(bounds_tell_histories_apart),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -581,11 +581,10 @@ int main(void) {
       cmocka_unit_test(nested_solvers),
       cmocka_unit_test(the_recorder_was_used),
   };
-  int failed = 0;
   const char *only = getenv("KAON_TEST_MACHINE");
   if (only == NULL || strcmp(only, "cuda") != 0)
-    failed = cmocka_run_group_tests_name("cpu, with a recorder that stands in", tests, NULL, NULL);
+    test_group(tests, NULL, NULL);
   machine = MACHINE_CUDA;
-  if (machine_lacks(MACHINE_CUDA)) return failed;
-  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CUDA)) test_group(tests, NULL, NULL);
+  return test_end();
 }

@@ -228,5 +228,5 @@ int main(void) {
       cmocka_unit_test(on_a_device),
       cmocka_unit_test(what_cannot_be_listed),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

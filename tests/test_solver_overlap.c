@@ -384,5 +384,5 @@ int main(void) {
       cmocka_unit_test(pipelined_cg_follows_cg),
       cmocka_unit_test(replacements_keep_the_count_of_steps),
   };
-  return cmocka_run_group_tests_name("solver overlap", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

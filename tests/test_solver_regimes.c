@@ -160,5 +160,5 @@ int main(void) {
       cmocka_unit_test(by_a_library),
       cmocka_unit_test(refused_where_it_cannot_be),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

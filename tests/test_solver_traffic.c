@@ -535,5 +535,5 @@ int main(void) {
       cmocka_unit_test(a_step_of_relaxation_does_so_too),
       cmocka_unit_test(a_flush_is_one_pass),
   };
-  return cmocka_run_group_tests_name("solver traffic", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

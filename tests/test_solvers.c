@@ -408,10 +408,9 @@ int main(void) {
       cmocka_unit_test(results_do_not_depend_on_threads),
       cmocka_unit_test(columns_do_not_see_each_other),
   };
-  int failed = 0;
   shell_machine = MACHINE_CPU;
-  if (!machine_lacks(MACHINE_CPU)) failed += cmocka_run_group_tests_name("cpu", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CPU)) test_group(tests, NULL, NULL);
   shell_machine = MACHINE_CUDA;
-  if (machine_lacks(MACHINE_CUDA)) return failed;
-  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CUDA)) test_group(tests, NULL, NULL);
+  return test_end();
 }

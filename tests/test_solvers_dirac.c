@@ -422,5 +422,5 @@ int main(void) {
       cmocka_unit_test(a_full_lattice_guess_is_used),
       cmocka_unit_test(changed_links_are_stale),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

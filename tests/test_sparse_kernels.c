@@ -319,5 +319,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(products_and_their_sums),
                                      cmocka_unit_test(rows_are_picked),
                                      cmocka_unit_test(sweeps_level_by_level)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

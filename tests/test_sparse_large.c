@@ -385,5 +385,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(several_columns), cmocka_unit_test(shared_rows), cmocka_unit_test(long_rows),
       cmocka_unit_test(long_rows_are_found), cmocka_unit_test(long_entries_hold_the_rows)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -480,5 +480,5 @@ int main(void) {
                                      cmocka_unit_test(sweeps_solve_level_by_level),
                                      cmocka_unit_test(bits_depend_on_the_column_alone),
                                      cmocka_unit_test(padding_multiplies_nothing_foreign)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -321,5 +321,5 @@ int main(void) {
       cmocka_unit_test(solutions_solve_the_whole_system),
       cmocka_unit_test(pipelined_cg_survives_in_single),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

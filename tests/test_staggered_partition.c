@@ -232,5 +232,5 @@ int main(void) {
       cmocka_unit_test(larger_parts),
       cmocka_unit_test(short_parts_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "lib/math/steps/recurrences.h"
 #include "solvers/engine/method.h"
+#include "tests/util/test_util.h"
 
 /* A denominator that is put together may fail by what the recurrences have lost: the column waits
  * for new ones, and beta there is of the rho before this step. */
@@ -142,5 +143,5 @@ int main(void) {
       cmocka_unit_test(growth_is_called_diverging),
       cmocka_unit_test(plateaus_are_waited_for_and_floors_are_not),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

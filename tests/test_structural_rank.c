@@ -178,5 +178,5 @@ int main(void) {
       cmocka_unit_test(a_way_through_all_rows),
       cmocka_unit_test(what_a_matrix_says),
   };
-  return cmocka_run_group_tests(tests, make_pattern, free_pattern);
+  return test_main(tests, make_pattern, free_pattern);
 }

@@ -137,5 +137,5 @@ static void orders_hold_what_they_promise(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(orders_hold_what_they_promise)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

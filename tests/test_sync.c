@@ -182,5 +182,5 @@ int main(void) {
       cmocka_unit_test(options_are_read),
       cmocka_unit_test(delays_change_no_bit),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -80,5 +80,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(temporal_gauge_is_exact_and_rotates_spinors),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -219,5 +219,5 @@ int main(void) {
       cmocka_unit_test(a_hop_has_the_same_bits_under_every_choice),
       cmocka_unit_test(vectors_have_the_same_bits_under_every_choice),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

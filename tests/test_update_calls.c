@@ -376,5 +376,5 @@ int main(void) {
       cmocka_unit_test(overlapping_operands_are_refused),
       cmocka_unit_test(misuse_is_named),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

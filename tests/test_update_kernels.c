@@ -417,5 +417,5 @@ int main(void) {
       cmocka_unit_test(larger_lattices_agree_with_plain_c),
       cmocka_unit_test(entries_that_a_backend_lacks_are_composed),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

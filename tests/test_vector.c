@@ -448,5 +448,5 @@ int main(void) {
       cmocka_unit_test(vectors_keep_their_lattice_and_context_alive),
       cmocka_unit_test(misuse_is_refused_with_a_sentence),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -116,4 +117,13 @@ class PartLoader(unittest.TestLoader):
 
 
 def main():
-    unittest.main(verbosity=2, testLoader=PartLoader())
+    """Runs the cases of the file, says how many passed, failed and were skipped, and ends with 0, 1, or 77 (ctest's "skipped") if none ran."""
+    result = unittest.main(verbosity=2, testLoader=PartLoader(), exit=False).result
+    name = lambda case: getattr(case, "test_case", case).id()  # of a subTest: its test's
+    failed = {name(case) for case, _ in result.failures + result.errors}
+    skipped = {name(case): reason for case, reason in result.skipped if name(case) not in failed}
+    passed = max(result.testsRun - len(failed) - len(skipped), 0)
+    without_data = sum("KAON_TEST_DATA" in reason for reason in skipped.values())
+    sys.stderr.flush()
+    print(f"cases: {passed} passed, {len(failed)} failed, {len(skipped)} skipped, {without_data} of them without data", flush=True)
+    sys.exit(1 if not result.wasSuccessful() else 77 if passed == 0 else 0)

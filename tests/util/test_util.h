@@ -39,6 +39,22 @@ int test_data_path(const char *name, char *path, size_t size);
  * lives in `buffer`. */
 const char *test_data(const char *name, char buffer[1024]);
 
+/* Runs the cases between `setup` and `teardown`, either of which may be NULL, and says how many
+ * passed, failed and were skipped. To be returned from main(): 0, 1 where a case failed, and 77,
+ * which ctest calls skipped, where none ran. */
+#define test_main(cases, setup, teardown) (test_group(cases, setup, teardown), test_end())
+/* Programs of several groups: each group, then test_end() for main()'s result. */
+#define test_group(cases, setup, teardown) \
+  test_group_of(#cases, (cases), sizeof(cases) / sizeof *(cases), (setup), (teardown))
+void test_group_of(const char *name, const struct CMUnitTest *cases, size_t count,
+                   CMFixtureFunction setup, CMFixtureFunction teardown);
+int test_end(void);
+enum { TEST_SKIPPED = 77 };
+/* cmocka's skip(), counted. */
+#undef skip
+#define skip() test_skip_at(__FILE__, __LINE__)
+void test_skip_at(const char *file, int line);
+
 /* Under tools that take a hundred times as long (KAON_TEST_BRIEF): every kernel on few rows, once
  * or twice. */
 int test_brief(void);
