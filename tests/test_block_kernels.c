@@ -1,13 +1,16 @@
-/* test_block_kernels.c - the vector kernels that join columns (gram, block_axpy, block_rotate), for
- * every instruction set, the device and every precision, against plain C on exported arrays.
- * Bounds as in test_update_kernels.c. Updates: 6 roundings u for each of k complex products behind
- * a number, of the sum of the terms' magnitudes, u = 2^-53 or 2^-24; half one quantisation of
- * 0.51 / 32767 of the row's largest more. Half on the device (tf32_split in lib/cuda/reduction/mma.h): both
- * factors in two parts of 11 bits, the second one cut off (2^-21 of the factor each) and the
- * product of both second ones left out (2^-22): below 32 u in all. 3 k / 4 sums of nine addends
- * each, which are cut off at 2^-23 of the largest at worst: 14 u k. Sums: (ncomp + 8 + blocks in a
- * chunk + chunks) 2^-53 of the sum of the magnitudes, half (ncomp + 2) 2^-24 more; no more than 264
- * chunks are taken. */
+/* test_block_kernels.c - the vector kernels that combine columns (gram, block_axpy, block_rotate).
+ * The property: every instruction set, the device and every precision agree with plain C on
+ * exported arrays.
+ *
+ * Bounds as in test_update_kernels.c, with u = 2^-53 or 2^-24:
+ * - Updates: each of the k complex products behind a number rounds 6 times, by u of the sum of the
+ *   terms' magnitudes. Half adds one quantisation, 0.51 / 32767 of the row's largest number.
+ * - Half on the device (tf32_split in lib/cuda/reduction/mma.h): both factors are split into two
+ *   parts of 11 bits. The second part is truncated (2^-21 of each factor) and the product of the
+ *   two second parts is left out (2^-22): below 32 u in all. There are 3 k / 4 sums of nine
+ *   addends, each truncated at 2^-23 of the largest at worst: 14 u k.
+ * - Sums: (ncomp + 8 + blocks in a chunk + chunks) 2^-53 of the sum of the magnitudes; half (ncomp
+ *   + 2) 2^-24 more. There are at most 264 chunks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* test_coherent_rounding.c - rounding in single precision averages out over the lattice: no factor
- * of the whole operator is rounded alike at every site, which would be another kappa or anisotropy
- * and doubles the steps of a mixed-precision solve near criticality. */
+/* test_coherent_rounding.c - roundings of single precision average out over the lattice. No factor
+ * of the whole operator may be rounded alike at every site: that would act like another kappa or
+ * anisotropy and double the steps of a mixed-precision solve near criticality. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

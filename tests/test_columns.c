@@ -1,6 +1,6 @@
-/* test_columns.c - how SELL and ELL keep columns: whole, 16 bits from the least of a line, lists
- * that blocks of rows share. Which is taken, that every entry's column can be read back, and that
- * results and sums have the same bits in all of them, on every machine. */
+/* test_columns.c - how SELL and ELL store column indices: whole, as 16 bits from the smallest of a
+ * line, or as lists that blocks of rows share. The test checks which form is chosen and that every
+ * index can be read back. Products and sums have the same bits in all forms, on every machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* test_context.c - contexts, options tables, status texts, the pool and the check mode's guards. */
+/* test_context.c - contexts, tables of options, status texts, the memory pool, and the guards of
+ * check mode. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
-/* test_conventions.c - docs/conventions.md, "Lattice" and "Gauge links", by hand: sites, directions
- * and links are placed here by the formulas of that page alone, without the reference, and what the
- * library makes of them is known without arithmetic (1 times a number, sums with zeros): exact. */
+/* test_conventions.c - docs/conventions.md, sections "Lattice" and "Gauge links", checked by hand.
+ * Sites, directions and links are placed by the formulas of that page alone, without the
+ * reference. Expected results need no arithmetic (1 times a number, sums with zeros), so they are
+ * exact. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* test_csr.c - rows in host memory against a dense matrix: triplets in any order with duplicates,
- * short and long rows, transposes and permutations, refusals with both values in the sentence. */
+/* test_csr.c - rows in host memory against a dense matrix: triplets in any order and with
+ * duplicates, short and long rows, transposes and permutations, refusals with both values in the
+ * sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_decimal.c - decimal numbers in text: read as the C library's strtod reads them, at any
- * length and in any locale, and written so that they come back. */
+/* test_decimal.c - decimal numbers in text. They are read as the C library's strtod reads them, at
+ * any length and in any locale, and written so that reading gives them back. */
 #include <locale.h>
 #include <math.h>
 #include <string.h>

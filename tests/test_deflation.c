@@ -1,7 +1,7 @@
-/* test_deflation.c - deflation in mixed-precision conjugate gradients: its small dense problems
- * beside LAPACKE's; a process in half or single near criticality takes about the steps of one in
- * double, and without it does not; results that do not depend on looks, threads or company; where
- * it is not offered. */
+/* test_deflation.c - deflation in mixed-precision conjugate gradients. Its small dense problems
+ * agree with LAPACKE. Near criticality an inner process in half or single takes about the steps of
+ * one in double; without deflation it does not. Results do not depend on the check interval, on
+ * threads or on the other columns. Refusals where it is not offered. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* test_deflation_uses.c - deflation as solves use it: what is kept are pairs of the solve's own
- * operator and their products, whatever was solved before and wherever a solve begins; what the
- * recurrence says of the residual is true behind a projection, which may leave nothing of it; every
- * stop and guess, several columns. */
+/* test_deflation_uses.c - deflation inside solves. The retained pairs belong to the solve's own
+ * operator, whatever was solved before and wherever a solve begins. The recurrence's residual
+ * stays true after a projection, even one that leaves nothing of it. Every stopping rule and
+ * guess, one column and several. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* test_dirac.c - M, M^dagger and the bare hop of the library against the reference, for every
- * precision, link storage and instruction set, on plain and split site orders; clover blocks,
- * log-determinants, diagonals; costs; staleness; bad input. */
+/* test_dirac.c - M, M^dagger and the bare hop against the reference, for every precision, link
+ * storage and instruction set, on plain and split site orders. Also clover blocks,
+ * log-determinants, diagonals, cost figures, stale operators and bad input. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,8 @@
-/* test_divide.c - the complex quotient of the recurrences (lib/math/steps/recurrences.h): right to
- * rounding wherever numbers and quotient are normal, the plain formula's bits where that is safe,
- * and not finite for a denominator of 0, which is how recurrences see a breakdown.
+/* test_divide.c - the complex quotient of the recurrences (lib/math/steps/recurrences.h). It is
+ * right to rounding wherever the numbers and the quotient are normal, has the plain formula's bits
+ * where that is safe, and is not finite for a denominator of 0, which is how recurrences detect a
+ * breakdown.
+ *
  * Bound: products and sums round four times, the division once more; 8 roundings of |a / b|. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_energy.c - the energy counter of each machine: there where the system shows one, never going
- * back, and of a plausible power while the machine works. */
+/* test_energy.c - the energy counter of each machine. It exists where the system offers one, never
+ * decreases, and shows a plausible power while the machine works. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* test_even_odd.c - Schur complements against the reference for both forms, parities, precisions,
- * link storages and instruction sets; adjointness; prepare, reconstruct and lift; the temporal
- * gauge. */
+/* test_even_odd.c - Schur complements against the reference: both forms, both parities, every
+ * precision, link storage and instruction set. Also their adjoints, preparation, reconstruction
+ * and lifting of vectors, and the temporal gauge. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
-/* test_exact_steps.c - methods of two half steps whose first half meets the solution: what is left
- * is rounding, or nothing, of which no denominator can be made. That is convergence. */
+/* test_exact_steps.c - methods of two half steps whose first half step meets the solution. What
+ * remains is a rounding or nothing, which must not become a denominator: the method reports
+ * convergence. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

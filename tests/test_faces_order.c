@@ -1,8 +1,8 @@
-/* test_faces_order.c - how a GPU divides the sites of a lattice with faces (lib/cuda/ranks/boxes.h), on
- * the host: boxes have every site once, the interior meets no ghost, and who sends and who receives
- * give a ghost the same number. Every subset of directions (odd extents: those that a rank may
- * have, lib/grid/rank_grid.c), hops of one site and of three (extents from 3 on in divided directions).
- */
+/* test_faces_order.c - how a GPU divides the sites of a lattice with faces
+ * (lib/cuda/ranks/boxes.h), computed on the host. Boxes contain every site once, the interior
+ * touches no ghost, and sender and receiver number a ghost alike. Every subset of directions, with
+ * odd extents as ranks may have them (lib/grid/rank_grid.c), for hops of one site and of three
+ * (extents from 3 in divided directions). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

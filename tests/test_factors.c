@@ -1,7 +1,8 @@
 /* test_factors.c - incomplete factors, approximate inverses and inverses of blocks in host memory,
- * against what defines them, worked out densely: (E + L) E^-1 (E + U) has A's entries where A has
- * any, A's diagonal, or is A; second first A is 1. Bounds: roundings of double times what they are
- * taken of, with two orders of room. */
+ * against their definitions in dense arithmetic. (E + L) E^-1 (E + U) has A's entries where A has
+ * any, or A's diagonal, or equals A, by kind; an approximate inverse times A is 1.
+ *
+ * Bounds: roundings of double times the operands, with two orders of magnitude in reserve. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

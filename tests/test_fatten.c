@@ -1,11 +1,12 @@
-/* test_fatten.c - fat and long links against paths written out one by one, links back to U(3)
- * against Newton's iteration and against matrices with known factors, unit links, covariance.
+/* test_fatten.c - fat and long links against paths written out one by one; projection to U(3)
+ * against Newton's iteration and against matrices with known factors; unit links; gauge
+ * covariance.
  *
  * Bounds. A product of two unitary 3x3 matrices has an error of at most 8 roundings an element:
- * three complex products, whose sizes sum up to 1. A path of seven links comes out of six of them,
- * with the factors of sums on its way: at most 64 roundings of its coefficient; the sum of all of
- * them: the modulus of each counts. Lepage's paths bring those that go back, which are taken out
- * again: 6 + 6 of them instead of 6. */
+ * three complex products whose sizes sum to at most 1. A path of seven links has six products and
+ * the factors of the sums that contain it: at most 64 roundings of its coefficient. For the sum of
+ * all paths the moduli add up. Lepage's term also contains paths that go back, which are
+ * subtracted again: 6 + 6 instead of 6. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,9 @@
-/* test_faults.c - relaxation with faults: rows that are no longer updated for a while or for good,
- * bits that flip unseen. What counts: a solve that says it converged has, by a residual worked out
- * on the host; one that has not says so. KAON_TEST_FAULTED_SOLVES: how many random ones are made a
- * machine (10000 on a processor, which take about half a minute there, 400 where tools slow it
- * down; 60 on a device). */
+/* test_faults.c - relaxation with injected faults: rows that are not updated for a while or for
+ * good, and bits that flip unnoticed. A solve that reports convergence has converged, by a
+ * residual computed on the host; one that has not says so.
+ *
+ * KAON_TEST_FAULTED_SOLVES sets the number of random solves a machine. Default: 10000 on a CPU
+ * (about half a minute), 400 under slow tools, 60 on a device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

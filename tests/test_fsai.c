@@ -1,13 +1,13 @@
-/* test_fsai.c - factorised sparse approximate inverses in host memory against what defines them,
- * worked out densely: G is the lower triangle of A^power's pattern, (G A)_ij = 0 there but for
- * i = j, (G A G^H)_ii = 1, K = G^H G is Hermitian and positive definite. These make G unique. As a
- * preconditioner: test_precond.c, test_precond_counts.c.
+/* test_fsai.c - factorised sparse approximate inverses in host memory against their definition, in
+ * dense arithmetic: G is the lower triangle of A^power's pattern, (G A)_ij = 0 there except for i
+ * = j, (G A G^H)_ii = 1, and K = G^H G is Hermitian and positive definite. These properties make G
+ * unique. As a preconditioner: test_precond.c, test_precond_counts.c.
  *
- * Bounds, u = 2^-53, a row with m entries. Its factor is that of a matrix that is off by (m + 4) u
- * of |L| |L^H| <= sqrt(a_jj a_kk), and its solve is one with a factor off by (m + 4) u (Higham,
- * Accuracy and Stability of Numerical Algorithms, 10.3, 8.5; complex products have 3 roundings);
- * scaling A and G has 4 roundings, and the sum that is formed here (m + 3). All of that is of
- * s_i = sum_k |g_ik| sqrt(a_kk), so |(G A)_ij| <= 3 (m + 6) u s_i sqrt(a_jj), and the sum over j of
+ * Bounds, with u = 2^-53, for a row of m entries. Its factor is that of a matrix that is off by (m
+ * + 4) u of |L| |L^H| <= sqrt(a_jj a_kk), and its solve uses a factor that is off by (m + 4) u
+ * (Higham, Accuracy and Stability of Numerical Algorithms, 10.3, 8.5; complex products have 3
+ * roundings). Scaling A and G has 4 roundings, and the sum formed here m + 3. All are relative to
+ * s_i = sum_k |g_ik| sqrt(a_kk), so |(G A)_ij| <= 3 (m + 6) u s_i sqrt(a_jj). The sum over j of
  * that times |g_ij|, with a fourth m + 6 for the sum's own roundings, bounds |(G A G^H)_ii - 1|. */
 #include <setjmp.h>
 #include <stdarg.h>

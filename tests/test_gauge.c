@@ -1,4 +1,4 @@
-/* test_gauge.c - link fields: storage, observables against the reference, synthetic fields,
+/* test_gauge.c - gauge fields: storage, observables against the reference, synthetic fields,
  * refusals. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
-/* test_gauge_files.c - configurations of other codes: their plaquettes, and what kaon writes comes
- * back. Figures: the data folder's MANIFEST.md (an independent reader's). */
+/* test_gauge_files.c - configurations written by other codes have the plaquettes that an
+ * independent reader found (MANIFEST.md of the data folder), and files that kaon writes are read
+ * back unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_gauge_orders.c - host orders: each means what docs/conventions.md says, and links go through
- * every one of them unchanged, bit by bit. */
+/* test_gauge_orders.c - orders of links in an application's memory. Each means what
+ * docs/conventions.md says, and links go through every order unchanged, bit by bit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
-/* test_gcr_estimate.c - GCR's |r|^2 is a difference (kaon_gcr_residual): when it is believed, when
- * it is taken anew. Single precision, roundings 2^-24: below 32 of them of |r|^2 at the cycle's
- * begin a step has to win half. */
+/* test_gcr_estimate.c - when GCR trusts its recurrence for |r|^2, which is a difference
+ * (kaon_gcr_residual), and when it computes the residual again. In single precision roundings are
+ * 2^-24; below 32 of them, relative to |r|^2 at the cycle's begin, a step must halve the residual
+ * to be trusted. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

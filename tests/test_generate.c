@@ -1,5 +1,6 @@
-/* test_generate.c - generated matrices: shapes, numbers of entries, sums of rows, symmetry, spectra
- * and energies that are known otherwise; files of others; the same rows in parts and by threads. */
+/* test_generate.c - generated matrices: shapes, numbers of entries, row sums, symmetry, and
+ * spectra and energies known from theory. Finite elements agree with files of other authors. The
+ * rows are the same when made in parts and by several threads. */
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* test_ghosts.c - links beyond the faces of a lattice whose kernels work neighbours out themselves
- * and whose memory the host does not reach: the messages of lib/grid/ghosts.c, and the ways of a GPU's
- * threads (lib/cuda/memory/way.h), divided and not. A device is played by the CPU: its addresses are so
- * far off that the host would fail at the first one that it used. */
+/* test_ghosts.c - links beyond the faces of a lattice whose kernels compute neighbours themselves
+ * and whose memory the host cannot read: the messages of lib/grid/ghosts.c and the site order of a
+ * GPU's threads (lib/cuda/memory/way.h), divided and not. The CPU plays a device: its addresses
+ * are shifted so far that the host would fault at the first use. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* test_heatbath.c - quenched updates: reproducible, microcanonical where they should be, and the
- * plaquettes that theory and others found. */
+/* test_heatbath.c - quenched updates: reproducible, microcanonical where they should be, and with
+ * the plaquettes that theory and other codes found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

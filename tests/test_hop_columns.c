@@ -1,10 +1,10 @@
-/* test_hop_columns.c - the hop of several columns against the reference, on every machine: a GPU's
- * threads take two or three columns together, or its blocks many one after another, and walk tiles,
- * so there are columns left over, columns that are closed beside open ones, lattices that tiles
- * fill and lattices that they do not; every precision and link storage, factors that single
- * precision holds and one that it does not, the temporal gauge, both parities and the dagger. What
- * is fused into the hop is compared with the hop of one column, which test_dslash_kernels and
- * test_dirac hold to the reference. */
+/* test_hop_columns.c - the hop of several columns against the reference, on every machine. A GPU's
+ * threads take two or three columns together, its blocks take columns in turn, and they walk over
+ * tiles. So cases have columns left over, closed columns beside open ones, and lattices that tiles
+ * do and do not fill. Every precision and link storage, factors that single precision holds and
+ * one that it does not, the temporal gauge, both parities and the dagger. Operations fused into
+ * the hop are compared with the hop of one column, which test_dslash_kernels and test_dirac
+ * compare with the reference. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* test_io_errors.c - malformed input: cut anywhere, bits flipped, NaN, absurd numbers. Each gives
- * the right status and a sentence that names the file; nothing is read as if it were sound, and
- * nothing crashes. */
+/* test_io_errors.c - malformed files: truncated anywhere, with flipped bits, NaN or absurd
+ * numbers. Each gives the right status and a sentence that names the file. None is accepted as
+ * sound, and nothing crashes. */
 #include "test_io_common.h"
 
 #include "lib/io/formats/gauge_job.h"

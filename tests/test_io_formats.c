@@ -1,6 +1,6 @@
-/* test_io_formats.c - files that other people's codes wrote: every one is read, its plaquette, link
- * trace and checksums reproduced. Figures: MANIFEST.md of the data, where an independent reader
- * found them. */
+/* test_io_formats.c - files that other codes wrote. Each is read, and its plaquette, link trace
+ * and checksums agree with those that an independent reader found (MANIFEST.md of the data
+ * folder). */
 #include "test_io_common.h"
 
 #include "lib/io/scidac.h"

@@ -1,6 +1,6 @@
-/* test_io_roundtrip.c - what kaon writes, kaon reads back: every gauge format x precision x byte
- * order x rows x shape bit by bit, formats into each other, propagators in every kind, and the
- * conversion of spin bases. Output appears whole or not at all. */
+/* test_io_roundtrip.c - kaon reads back what it writes: every gauge format x precision x byte
+ * order x number of rows x shape bit by bit, one format into another, every kind of propagator,
+ * and conversions of spin bases. Output appears complete or not at all. */
 #include "test_io_common.h"
 
 #include "lib/io/atomic_file.h"

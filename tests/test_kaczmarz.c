@@ -1,6 +1,6 @@
-/* test_kaczmarz.c - sweeps of row projections: sweeps of every kind equal the reference's,
- * reductions are Hermitian and positive, solves reach the true residual whatever the columns beside
- * them, what cannot be done is refused by name. */
+/* test_kaczmarz.c - sweeps of row projections. Every kind of sweep equals the reference's; the
+ * reduced operators are Hermitian and positive; solves reach the true residual whatever the other
+ * columns do; impossible requests are refused by name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

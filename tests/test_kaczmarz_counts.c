@@ -1,8 +1,8 @@
-/* test_kaczmarz_counts.c - steps of CGMNC, CARP-CG and Cimmino-CG to |b - A x| <= 1e-9 |b| from x =
- * 0 on the boundary value problems of Faroux et al. (fem:PROBLEM,DEGREE,LEVEL): against counts that
- * plain implementations elsewhere gave (within 1 %; orders by colour within 6 %, as colourings
- * differ), the paper's raw data of its Figure 6 (data/sparse/kaczmarz/lambda), and the reference.
- */
+/* test_kaczmarz_counts.c - steps of CGMNC, CARP-CG and Cimmino-CG to |b - A x| <= 1e-9 |b| from x
+ * = 0 on the boundary value problems of Faroux et al. (fem:PROBLEM,DEGREE,LEVEL). They agree with
+ * plain implementations elsewhere (within 1 %; with colour orders within 6 %, because colourings
+ * differ), with the raw data of the paper's Figure 6 (data/sparse/kaczmarz/lambda), and with the
+ * reference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

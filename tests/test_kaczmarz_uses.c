@@ -1,5 +1,5 @@
-/* test_kaczmarz_uses.c - sweeps of row projections as preconditioner of gcr and bicgstab. (Sweeps
- * and orders: test_kaczmarz.c.) */
+/* test_kaczmarz_uses.c - sweeps of row projections as preconditioners of gcr and bicgstab. Sweeps
+ * and orders: test_kaczmarz.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,11 +1,12 @@
-/* test_kept_sums.c - sums that a pass keeps for a later one (KAON_SUM_LEAVE, lib/operator/operator_internal.h): the
- * update of Chronopoulos and Gear's CG, then a product of a matrix that takes them along. On every
- * machine, for rows of real and complex numbers of several sizes, in double and single: slots
- * beside sums of what is stored, in long double; columns that the gate closes and what a failed
- * step left change nothing; who cannot take parts refuses them.
+/* test_kept_sums.c - sums that a pass retains for a later pass (KAON_SUM_LEAVE,
+ * lib/operator/operator_internal.h): the update of Chronopoulos and Gear's CG, then a matrix
+ * product that completes them. On every machine, for real and complex rows of several sizes, in
+ * double and single, slots agree with sums of the stored numbers in long double. Closed columns
+ * and the remains of a failed step change nothing. Operators that cannot take partial sums refuse
+ * them.
  *
- * Bound: a sum of n numbers s_i in double is off by at most n 2^-53 sum |s_i|, in whatever order;
- * the numbers are products of two doubles, rounded once more. */
+ * Bound: a sum of n numbers s_i in double is off by at most n 2^-53 sum |s_i| in any order; each
+ * number is a product of two doubles, with one more rounding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* test_lanczos.c - extreme eigenvalues as kaon_spectrum_estimate, --tau 0 and Chebyshev's interval
- * have them, against all eigenvalues by Jacobi's rotations here: of positive definite and
- * semi-definite matrices, tiny and badly scaled ones among them; what is refused as indefinite. */
+/* test_lanczos.c - extreme eigenvalues by kaon_spectrum_estimate, by --tau 0 and for Chebyshev's
+ * interval, against all eigenvalues by Jacobi rotations. Matrices are positive definite or
+ * semi-definite, some tiny or badly scaled; indefinite ones are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

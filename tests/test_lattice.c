@@ -1,5 +1,5 @@
-/* test_lattice.c - site orders: every site has one home, and the tables step to the geometric
- * neighbours. */
+/* test_lattice.c - site orders: every site has exactly one place, and the neighbour tables agree
+ * with geometry. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,10 @@
-/* test_local_part.c - Wilson-like operators cut into blocks, against the reference, whose hops are
- * left out one by one: blocks of many shapes, on lattices in split and in plain order, with masked
- * tails; every operator, precision, link storage and instruction set. Bounds: an application is at
- * most two hops and three clover blocks, so 1e-14 in double, 2e-6 in single and 2e-4 in half of the
- * result's norm hold with room (the links of 8 reals lose another factor of ten). */
+/* test_local_part.c - Wilson-like operators cut into blocks, against the reference with the same
+ * hops left out. Blocks of many shapes, on split and plain lattices with partly filled vectors,
+ * for every operator, precision, link storage and instruction set.
+ *
+ * Bounds: an application has at most two hops and three clover blocks, so 1e-14 in double, 2e-6 in
+ * single and 2e-4 in half of the result's norm leave room. Links of 8 reals lose another factor of
+ * ten. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* test_locale.c - a program whose locale has a decimal comma: files and texts of options keep their
- * points. */
+/* test_locale.c - a program whose locale writes decimal commas: files and texts of options keep
+ * their points. */
 #include "test_io_common.h"
 
 #include <kaon/kaon.h>

@@ -1,5 +1,5 @@
-/* test_market.c - Matrix Market files: what is read is what stands there, in every form; what is
- * wrong is answered by a sentence with the line, both values and the remedy. */
+/* test_market.c - Matrix Market files in every form are read exactly as they stand. A wrong file
+ * is refused by a sentence with the line, both values and the remedy. */
 #include <locale.h>
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* test_matrix.c - sparse matrices as objects: all ways in give the same matrix, what is wrong is
- * named with both values, vectors keep the caller's order and their matrix, and every solver works
- * on them, also with single-precision and 16-bit inner processes. */
+/* test_matrix.c - sparse matrices as objects. All ways to create one give the same matrix; wrong
+ * input is refused with both values; vectors keep the caller's order and belong to their matrix;
+ * every solver works on them, also with single-precision and 16-bit inner processes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

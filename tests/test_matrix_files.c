@@ -1,5 +1,5 @@
-/* test_matrix_files.c - matrices and columns of numbers to files and back, bit by bit and in the
- * caller's order whatever order the library keeps; what cannot be a system is refused. */
+/* test_matrix_files.c - matrices and columns of numbers go to files and back bit by bit, in the
+ * caller's order whatever order the library stores. Files that cannot be a system are refused. */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>

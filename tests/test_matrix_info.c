@@ -1,5 +1,5 @@
-/* test_matrix_info.c - what kaon_matrix_describe says of a sparse matrix' rows, and which of them
- * are named where they make it singular. */
+/* test_matrix_info.c - kaon_matrix_describe: its statement about a sparse matrix's rows, and which
+ * rows it names when they make the matrix singular. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* test_measure.c - sources carry what they say, and correlators match the reference and the free
- * field. */
+/* test_measure.c - sources contain what they promise, and correlators agree with the reference and
+ * the free field. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,9 @@
-/* test_milc_fatten.c - MILC's own recorded answers for fattening: fat and long links of its sample
- * lattice (asqtad, u0 = .502), and pions of its ks_spectrum logs for HISQ and asqtad at mass .05 on
- * links that it fixed to Coulomb gauge, from thin links on. Bounds: recorded links are f32, of size
- * 10 at most; the logs' own tolerances (.errtol). */
+/* test_milc_fatten.c - MILC's recorded answers for fattening: fat and long links of its sample
+ * lattice (asqtad, u0 = .502), and pions from its ks_spectrum logs for HISQ and asqtad at mass
+ * .05, starting from thin links in Coulomb gauge.
+ *
+ * Bounds: recorded links are f32 and at most of size 10; pions have the tolerances of the logs
+ * (.errtol). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,17 +1,17 @@
 /* test_milc_propagator.c - kaon's conventions against Wilson and clover propagators that MILC
- * wrote.
+ * wrote. All are periodic in every direction, with source exp(-r^2 / r0^2) on slice 0 and r0 = 2.
  *
  * milc_lprop.cl: clover, kappa .12, clov_c 1.1, u0 .836 (c_sw = clov_c / u0^3), on a Coulomb-fixed
  * copy of milc_lat.sample.l4448, solved to 1e-5 (its .info file and the sample input of MILC's
- * propagating_form_factor). The file was written once more later, after a run that had reloaded it
- * on the unfixed milc_lat.sample.l4448: the even sites are still those of the Coulomb-fixed field,
- * the odd sites were rebuilt from them, x_o = A_o^-1 kappa D_oe x_e, with the links of the unfixed
- * file. So odd rows hold to f32 rounding with that file's links, a direct pin of gamma matrices,
- * sign and size of the clover term and kappa; even rows are those of another gauge.
- * milc_lprop.wi: Wilson, kappa .12, on that Coulomb-fixed field, which is not stored: its links are
- * found again here from the propagator's own equations, and are those of milc_lat.sample.l4448.gf
- * up to one colour rotation a time slice. Its stored checksums do not fit its data. All: periodic
- * in every direction, source exp(-r^2 / r0^2) on slice 0 with r0 = 2. */
+ * propagating_form_factor). Even sites belong to the Coulomb-fixed field. Odd sites were rebuilt
+ * later as x_o = A_o^-1 kappa D_oe x_e with the links of the unfixed file. So odd rows hold to f32
+ * rounding with that file's links, which fixes gamma matrices, sign and size of the clover term
+ * and kappa; even rows belong to another gauge.
+ *
+ * milc_lprop.wi: Wilson, kappa .12, on the Coulomb-fixed field, which is not stored. The test
+ * recovers its links from the propagator's own equations; they are those of
+ * milc_lat.sample.l4448.gf up to one colour rotation a time slice. The stored checksums do not fit
+ * the data. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,11 @@
 /* test_milc_staggered.c - MILC's recorded staggered answers: fat and long links of its sample
- * lattice (asqtad, u0 = .502), with its signs folded in, a source, and its solutions of M and of
- * M^dagger M at mass .1, all in f32 (check_ks_invert.2.sample-out). Bounds: the solutions carry
- * MILC's own tolerances: M^dagger M to |r| <= 1e-9 |b| with b of |x| / |A^-1| size, M to 1e-10, and
- * f32 roundings of links, source and solution, 6e-8 each, which the condition of M, at most
- * |M| / (2 m) = 40, may amplify in x; residuals are not amplified. */
+ * lattice (asqtad, u0 = .502) with its signs folded in, a source, and its solutions of M and of
+ * M^dagger M at mass .1, all in f32 (check_ks_invert.2.sample-out).
+ *
+ * Bounds: the solutions carry MILC's own tolerances, |r| <= 1e-9 |b| for M^dagger M with |b| of
+ * size |x| / |A^-1|, and 1e-10 for M. Links, source and solution are rounded to f32, 6e-8 each.
+ * The condition of M, at most |M| / (2 m) = 40, may amplify these in x; residuals are not
+ * amplified. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

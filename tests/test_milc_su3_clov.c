@@ -1,11 +1,12 @@
-/* test_milc_su3_clov.c - MILC's su3_clov log (clov.2) by the reference: Coulomb gauge, 12 clover
- * columns of a gaussian source, BiCGStab on the even Schur complement, mesons and their sinks.
+/* test_milc_su3_clov.c - MILC's su3_clov log (clov.2), computed by the reference: Coulomb gauge,
+ * 12 clover columns of a gaussian source, BiCGStab on the even Schur complement, mesons with point
+ * and smeared sinks.
  *
  * The log: milc_lat.sample.l4444 fixed to Coulomb gauge, kappa .1, clov_c 1.2, u0 1, periodic t,
  * source exp(-r^2 / 1.5^2) on slice 0, 10 BiCGStab steps a column to |r| < 1e-8 |b|. Its mesons
- * join a quark whose sink is smeared with the same gaussian to one with a point sink. Coulomb gauge
- * leaves a colour rotation a slice, which none of these feels; MILC stopped its fixing at 4.5e-8 in
- * a functional quadratic in the angles, so angles are off by some 2e-4. */
+ * join a quark with a smeared sink, the same gaussian, to one with a point sink. Coulomb gauge
+ * leaves one colour rotation a slice, which changes none of them. MILC stopped fixing at 4.5e-8 in
+ * a functional that is quadratic in the angles, so angles are off by about 2e-4. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

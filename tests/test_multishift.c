@@ -1,6 +1,6 @@
-/* test_multishift.c - CG of several shifts: counts of steps beside a plain CG of each shift alone,
- * true residuals by the map itself, precisions, normal equations, Dirac operators on every machine,
- * and what is said of systems that it cannot solve. */
+/* test_multishift.c - CG of several shifts. It takes about the steps of a plain CG of each shift;
+ * residuals are true, computed by the map itself; every precision, normal equations, Dirac
+ * operators on every machine; and the messages for systems that it cannot solve. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

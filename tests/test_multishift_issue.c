@@ -1,6 +1,7 @@
-/* test_multishift_issue.c - CG of several shifts in recorded blocks of steps: the same bits as step
- * by step, whatever the form, in the first solve and by an old recording, and after the user's
- * vectors have changed places. On the CPU a recorder stands in (tests/util/stand_in_recorder.h). */
+/* test_multishift_issue.c - CG of several shifts in recorded blocks of steps has the bits of
+ * single steps, whatever the form, in the first solve, in a replay of an old recording, and after
+ * the user's vectors have changed places. On the CPU a substitute records
+ * (tests/util/stand_in_recorder.h). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

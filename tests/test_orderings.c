@@ -1,5 +1,5 @@
-/* test_orderings.c - permutations, colours, levels and shares of rows. Each is held to what it
- * promises, by loops of the test's own over the entries; no bounds but whole numbers. */
+/* test_orderings.c - permutations, colourings, levels and shares of rows keep their promises,
+ * checked by the test's own loops over the entries. All are whole numbers, so results are exact. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

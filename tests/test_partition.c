@@ -1,6 +1,6 @@
-/* test_partition.c - a lattice divided against itself, in each of the 16 subsets of directions:
- * what hops and paths of links meet across a face goes through messages, and has to come out as on
- * the whole lattice. Every operator, precision, link storage, site order and instruction set. */
+/* test_partition.c - a lattice divided against itself, in each of the 16 subsets of directions.
+ * Hops and paths of links that cross a face use messages and must give the result of the undivided
+ * lattice. Every operator, precision, link storage, site order and instruction set. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

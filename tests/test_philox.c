@@ -1,6 +1,6 @@
-/* test_philox.c - the random numbers: published known answers, uniformity, independence of streams.
- * Known answers: the kat_vectors file of Random123 (Salmon et al., SC'11), philox4x32 with 10
- * rounds. */
+/* test_philox.c - the random numbers: published known answers, uniformity, independent streams.
+ * Known answers come from the file kat_vectors of Random123 (Salmon et al., SC'11), philox4x32
+ * with 10 rounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

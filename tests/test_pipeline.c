@@ -1,8 +1,8 @@
-/* test_pipeline.c - triangles that several threads solve at one time (sparse/sweeps/pipeline.h): a plan's
- * pieces hold every row once, and wait for every row of another thread that they need and for none
- * that is not before their strip; grids have plans, chains and rows of no pattern none; and
- * factors' bits are those of one thread, for one column and several, real and complex, in all
- * precisions. */
+/* test_pipeline.c - triangular solves by several threads at once (sparse/sweeps/pipeline.h). A
+ * plan's pieces contain every row once. They wait for every row of another thread that they need,
+ * and for no row that does not precede their strip. Grids have plans; chains and rows without a
+ * pattern have none. Results have the bits of one thread, for one column and several, real and
+ * complex, in all precisions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

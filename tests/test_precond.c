@@ -1,9 +1,10 @@
-/* test_precond.c - preconditioners made of a matrix' entries, as operators: against the factors
- * applied by plain loops on the host, in every order, precision and way of solving triangles;
- * adjoints, gates, sums, twins, refusals. Counts of steps with them: test_precond_counts.c.
- * Bounds: an application has two triangles or products; each rounds every element some times the
- * length of a row, and what the triangles make of that the host's own application in that precision
- * would show: 200 roundings of the result's norm; 16-bit values: 20 of their 1.5e-5. */
+/* test_precond.c - preconditioners made of a matrix's entries, as operators, against the same
+ * factors applied by plain loops on the host: every order, precision and way of solving triangles;
+ * adjoints, gates, sums, lower-precision twins, refusals. Step counts: test_precond_counts.c.
+ *
+ * Bounds: an application has two triangles or products. Each rounds every element a few times the
+ * length of a row, and triangles amplify that as the host's own application in that precision
+ * shows: 200 roundings of the result's norm; for 16-bit values 20 of their 1.5e-5. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

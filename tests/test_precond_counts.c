@@ -1,8 +1,8 @@
 /* test_precond_counts.c - steps of PCG and BiCGStab with preconditioners made of entries, on the
- * matrices of the data folder: b = A * ones, x0 = 0, |b - A x| <= 1e-8 |b|. PETSc 3.18 needs with
- * icc (no fill, natural order) 8, 57, 1 and 5 steps on fv1, fv3, Chem97ZtZ and Trefethen_2000, with
- * ilu and bcgs 25 on add32, with Jacobi 27, 127, 22 and 8. All counts are printed; each solution is
- * held to its true residual on the host. */
+ * matrices of the data folder: b = A * ones, x0 = 0, |b - A x| <= 1e-8 |b|. PETSc 3.18 takes 8,
+ * 57, 1 and 5 steps with icc (no fill, natural order) on fv1, fv3, Chem97ZtZ and Trefethen_2000,
+ * 27, 127, 22 and 8 with Jacobi, and 25 with ilu and bcgs on add32. All counts are printed, and
+ * each solution is checked by its true residual on the host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

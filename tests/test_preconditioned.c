@@ -1,6 +1,7 @@
-/* test_preconditioned.c - preconditioned methods on discretised equations: counts of steps and ways
- * of the residuals beside plain C implementations (tests/reference/ref_krylov.c), true residuals by
- * those, precisions, columns, and what is said of preconditioners that are none. */
+/* test_preconditioned.c - preconditioned methods on discretised equations. Step counts and
+ * residual histories agree with plain C implementations (tests/reference/ref_krylov.c), which also
+ * give the true residuals. Precisions, columns, and the messages for preconditioners that are not
+ * one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* test_rational.c - rational approximations: Zolotarev's coefficients against x^(-1/2) itself,
- * files of coefficients and what is wrong with them, r(A) on a known spectrum and by identities, on
- * every machine for staggered operators.
+ * files of coefficients and their errors, and r(A) on a known spectrum and by identities, on every
+ * machine for staggered operators.
  *
- * Bounds. r commutes with everything: (r(A))^n b is off from A^(n p) b by at most ((1 + error)^n -
- * 1) |A^(n p) b|. A solve that stops at tol leaves tol S |input| in an application, S = sum
- * |residue| / (lo + pole), and the other n - 1 applications multiply that by S + |constant| each at
+ * Bounds. r commutes with everything: (r(A))^n b differs from A^(n p) b by at most ((1 + error)^n
+ * - 1) |A^(n p) b|. A solve that stops at tol leaves tol S |input| in each application, with S =
+ * sum |residue| / (lo + pole). The other n - 1 applications multiply that by S + |constant| at
  * most. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* test_reference_solve.c - the oracle's solvers and free field against theory: plane waves, the
- * analytic quark propagator, O(a) improvement in a constant field, even-odd, dense elimination,
- * gauge covariance of the propagator, mesons. */
+/* test_reference_solve.c - the reference's solvers and free field against theory: plane waves, the
+ * analytic quark propagator, O(a) improvement in a constant field, even-odd reduction, dense
+ * elimination, gauge covariance of the propagator, mesons. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

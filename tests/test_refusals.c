@@ -1,6 +1,6 @@
-/* test_refusals.c - what a careless caller passes is refused with a sentence, and what an earlier
- * file held stays: parities and precisions that are none, NULL results, numbers that a file cannot
- * hold, right-hand sides whose squares are lost. */
+/* test_refusals.c - a caller's mistakes are refused with a sentence, and existing files stay as
+ * they were: invalid parities and precisions, NULL results, numbers that a file cannot hold,
+ * right-hand sides whose squares underflow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

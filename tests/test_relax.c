@@ -1,7 +1,8 @@
-/* test_relax.c - relaxation against a reference that takes a row after another: the same x after a
- * few sweeps on all machines, in double and single, real and complex, of one column and of three;
- * the counts of sweeps on the matrices of the data folder that were worked out elsewhere (b = 1, x
- * = 0, 2-norm of the residual over that of b); what asynchronous iteration must do in any order. */
+/* test_relax.c - relaxation against a reference that updates one row after another. After a few
+ * sweeps x is the same on all machines, in double and single, real and complex, for one column and
+ * three. Sweep counts on the matrices of the data folder agree with independent ones (b = 1, x =
+ * 0, 2-norm of the residual relative to b). Asynchronous iteration has the properties that hold in
+ * any order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
-/* test_relax_lattice.c - relaxation on Wilson operators, which know their diagonal and no rows:
- * Jacobi for heavy quarks against CG; what needs rows is refused.
+/* test_relax_lattice.c - relaxation on Wilson operators, which know their diagonal but not their
+ * rows: Jacobi for heavy quarks against CG; methods that need rows are refused.
  *
- * M = A - kappa D with |D| <= 8. Wilson: A = 1, so with kappa = 0.05 a step of Jacobi, damped by
- * tau, makes the residual smaller by 1 - tau + 0.4 tau at least, |M| <= 1.4 and |M^-1| <= 1 / 0.6.
- */
+ * Bounds. M = A - kappa D with |D| <= 8, and A = 1 for Wilson. With kappa = 0.05 a Jacobi step
+ * damped by tau reduces the residual to at most 1 - tau + 0.4 tau; |M| <= 1.4 and |M^-1| <= 1 /
+ * 0.6. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* test_relax_uses.c - relaxation in use: as preconditioner, where it diverges and says so, what is
- * known of it beforehand, and what is refused. (Counts and sweeps: test_relax.c.) */
+ * known of it beforehand, and what is refused. Counts and sweeps: test_relax.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

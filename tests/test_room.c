@@ -1,5 +1,5 @@
-/* test_room.c - what a disk's figures say is free, and what fits there; the program's own part of
- * it is tests/system/test_room.py's. */
+/* test_room.c - how much of a disk is free according to its figures, and what fits there. The
+ * program's part of it: tests/system/test_room.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

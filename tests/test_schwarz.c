@@ -1,5 +1,5 @@
-/* test_schwarz.c - Schwarz preconditioners: against block-by-block solves by the reference, on
- * Wilson-like operators and on one that is none; frozen columns, precisions; and GCR preconditioned
+/* test_schwarz.c - Schwarz preconditioners against block-by-block solves by the reference, on
+ * Wilson-like operators and on one that is not; frozen columns, precisions, and GCR preconditioned
  * with them. */
 #include <stdarg.h>
 #include <stddef.h>

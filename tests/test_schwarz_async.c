@@ -1,6 +1,7 @@
-/* test_schwarz_async.c - the asynchronous Schwarz preconditioner on one rank: all blocks at once it
- * is the additive one; in turns each block sees what the earlier ones wrote; by themselves, too, in
- * whatever order; GCR with it. (On ranks: tests/ranks/test_schwarz_async.c.) */
+/* test_schwarz_async.c - the asynchronous Schwarz preconditioner on one rank. With all blocks at
+ * once it is the additive one; with blocks in turn each block sees what earlier blocks wrote;
+ * freely running blocks may come in any order; GCR works with it. On several ranks:
+ * tests/ranks/test_schwarz_async.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

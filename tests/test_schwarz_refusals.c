@@ -1,5 +1,5 @@
-/* test_schwarz_refusals.c - Schwarz preconditioners that cannot be made, and what becomes of one
- * whose operator goes or changes. */
+/* test_schwarz_refusals.c - Schwarz preconditioners that cannot be made, and the behaviour of one
+ * whose operator is destroyed or changed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* test_shared_precond.c - one preconditioner, or one application's function, under solvers of
- * different column counts: they take turns, and no turn takes or gives back memory; nor does a
- * first solve with the adjoint. Operators of matrices answer whether they are stale without being
- * applied, so on a device a solve that is done again repeats its beginning and its end. */
+/* test_shared_precond.c - one preconditioner, or one application's function, used by solvers with
+ * different numbers of columns. They take turns, and no turn allocates or frees memory; nor does a
+ * first solve with the adjoint. Operators of matrices know whether they are stale without being
+ * applied, so on a device a repeated solve replays its beginning and its end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

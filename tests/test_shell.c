@@ -1,5 +1,5 @@
-/* test_shell.c - an application's function as an operator: alone, in solvers with columns that end
- * at different steps, in mixed precision, as a preconditioner, and what happens when it fails. */
+/* test_shell.c - an application's function as an operator: alone, in solvers whose columns end at
+ * different steps, in mixed precision, as a preconditioner, and when it fails. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

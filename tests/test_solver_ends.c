@@ -1,5 +1,5 @@
-/* test_solver_ends.c - how solves begin and end: zero, bad and guessed input, every stop reason,
- * the monitor, histories, fixed steps, solvers inside solvers, refusals. */
+/* test_solver_ends.c - how solves begin and end: zero, bad and guessed input, every reason to
+ * stop, the monitor, histories, fixed numbers of steps, solvers inside solvers, refusals. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

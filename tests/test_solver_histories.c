@@ -1,9 +1,9 @@
 /* test_solver_histories.c - the residual in every step does not depend on how steps are issued
- * (the regimes of "kaon bench regimes"): CG, BiCG and BiCGStab with and without Jacobi, in double
- * and single, on generated matrices and on those of the data folder. Recorded forms have the bits
- * of plain steps; what fuses nothing (kernels) and cuBLAS (cublas) agree to rounding, by a bound
- * that is worked out below. What a solve was issued by is taken from its report, so no regime is
- * compared with itself unseen. On the CPU a recorder stands in for the device's. */
+ * (the regimes of "kaon-bench regimes"): CG, BiCG and BiCGStab with and without Jacobi, in double
+ * and single, on generated matrices and on those of the data folder. Replayed forms have the bits
+ * of plain steps. Unfused steps (kernels) and cuBLAS (cublas) agree to rounding, by a bound
+ * derived below. The solve's report says how it was issued, so no regime is compared with itself
+ * unnoticed. On the CPU a substitute records. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

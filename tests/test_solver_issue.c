@@ -1,8 +1,8 @@
-/* test_solver_issue.c - how steps are issued changes no bit: one operation after another, replayed
- * blocks, loops that the device repeats and serves by itself; block lengths, looks, columns that
+/* test_solver_issue.c - how steps are issued changes no bit: single operations, replayed blocks,
+ * loops that the device repeats and serves by itself; block lengths, check intervals, columns that
  * end at different times, cancelled solves, operators that cannot be recorded, recordings that
- * outlive a solve. On the CPU, which does work when it is asked, a recorder stands in that calls
- * what it was given; on a CUDA device the backend's own is tested, and times a step are printed. */
+ * outlive a solve. The CPU executes at once, so a substitute records there and calls what it was
+ * given. On a CUDA device the backend's own recorder is tested, and times a step are printed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

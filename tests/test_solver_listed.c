@@ -1,7 +1,7 @@
-/* test_solver_listed.c - forms of issuing that go through a list of a step's kernels on the device
+/* test_solver_listed.c - forms of issuing by a list of a step's kernels on the device
  * (KAON_ISSUE_CDP, KAON_ISSUE_PERSISTENT) change no bit of a solve: matrices in SELL, with warps
- * that share rows, and in CSR, every method and precision that the forms are for; what they are not
- * for is done otherwise, with the same bits. On a machine without them they are the plain way. */
+ * that share rows, and in CSR, every method and precision that they support. Others are issued
+ * differently, with the same bits. On a machine without these forms they mean the plain one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

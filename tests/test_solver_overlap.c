@@ -1,6 +1,6 @@
-/* test_solver_overlap.c - what stands between the start and the end of a sum over ranks: counted,
- * not timed, with a communicator that plays two ranks of which the other one has nothing; sums that
- * take their time change no bit; pipelined methods go the way of those that they are made from. */
+/* test_solver_overlap.c - which operations lie between the start and the end of a sum over ranks.
+ * They are counted, not timed, with a communicator that plays two ranks, one of them empty.
+ * Delayed sums change no bit. Pipelined methods converge like the methods they are derived from. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
-/* test_solver_regimes.c - ways of issuing that are there to be compared with (kaon_issue): nothing
- * fused, on every machine; cuBLAS and scalars on the host, on a CUDA device. A method takes the
- * same steps as ever, to what other roundings change: in the first eight steps, before the method
- * has had time to amplify them, residuals agree within N roundings a step, by which a sum of N
- * numbers in another order may differ, and the true residual is the method's. */
+/* test_solver_regimes.c - ways of issuing that exist for comparison (kaon_issue): nothing fused,
+ * on every machine; cuBLAS and scalars on the host, on a CUDA device. A method takes the same
+ * steps up to other roundings. In the first eight steps, before the method amplifies them,
+ * residuals agree within N roundings a step, by which a sum of N numbers in another order may
+ * differ. The true residual is the method's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* test_solver_runs.c - how solves run: beside columns that are frozen or at work, over several
- * ranks that must take the same way, and without asking for memory. */
+/* test_solver_runs.c - how solves run: beside frozen or active columns, over several ranks that
+ * must take the same path, and without allocating memory. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

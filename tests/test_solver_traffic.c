@@ -1,7 +1,7 @@
 /* test_solver_traffic.c - how many vectors a step of each method reads and writes beside the
- * operator's own, how many kernels that takes, and how often the operator is applied: counted at
- * the kernel tables and held to what the head of the method's file says. Two operands in one memory
- * count once. */
+ * operator's own, how many kernels that takes, and how often the operator is applied. They are
+ * counted at the kernel tables and compared with the head of the method's file. Two operands in
+ * the same memory count once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
-/* test_solvers.c - every method on operators that are no Dirac operators: theory (k distinct
- * eigenvalues, k steps), LAPACKE's solution, every pairing of precisions, refinements and stopping
- * residuals; results that do not depend on looks, threads or company. Operators are shells, which
- * work on the host; on a device, whose every step would then wait for the host, the many long
- * solves have the same maps as matrices, and shells are left to the short ones. */
+/* test_solvers.c - every method on operators that are not Dirac operators, against theory (k
+ * distinct eigenvalues, k steps) and LAPACKE's solution: every combination of precisions,
+ * refinements and stopping residuals. Results do not depend on the check interval, on threads or
+ * on other columns. Operators are shells, which work on the host. On a device every step would
+ * wait for the host, so long solves use the same maps as matrices and short ones use shells. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* test_solvers_dirac.c - the solvers on Wilson-clover operators: full-lattice sources through both
- * even-odd forms to a true residual of 1e-10, iteration counts of mixed precision on a thermalised
- * configuration, columns together and alone, guesses of full-lattice spinors. Residuals are taken
- * with the full operator M by public functions alone. */
+ * even-odd forms to a true residual of 1e-10, step counts of mixed precision on a thermalised
+ * configuration, columns together and alone, full-lattice guesses. Residuals are computed with the
+ * full operator M by public functions only. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* test_sparse_kernels.c - the kernel tables of sparse matrices, of every machine that has them,
- * against plain C in long double: products and their sums (tests/util/sparse_bed.h has the bounds),
- * what messages take, triangular sweeps: terms' errors go on with the sum of |t| a row, which is
- * below 1 / 2. */
+ * against plain C in long double: products and their sums (tests/util/sparse_bed.h has the
+ * bounds), the numbers packed into messages, triangular sweeps. In a sweep errors of terms
+ * propagate with the sum of |t| a row, which is below 1 / 2. */
 #include <stdio.h>
 
 #include "tests/util/sparse_bed.h"

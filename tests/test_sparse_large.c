@@ -1,7 +1,6 @@
 /* test_sparse_large.c - products by the kernel tables of sparse matrices that the small cases of
- * test_sparse_kernels.c do not reach on a device: columns whose groups stand side by side in a
- * block of threads, and rows shared out by entries in many tiles. Bounds: tests/util/sparse_bed.h.
- */
+ * test_sparse_kernels.c do not reach on a device: groups of columns side by side in a block of
+ * threads, and rows distributed by entries over many tiles. Bounds: tests/util/sparse_bed.h. */
 #include <stdio.h>
 
 #include "sparse/storage/long_entries.h"

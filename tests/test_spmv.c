@@ -1,11 +1,11 @@
-/* test_spmv.c - products with sparse rows against the reference, on every machine: storage forms,
- * precisions, real and complex values, matrices of odd sizes, columns, gates and sums; the adjoint;
- * results that depend neither on threads nor on the columns beside them.
+/* test_spmv.c - sparse matrix-vector products against the reference, on every machine: storage
+ * forms, precisions, real and complex values, matrices of odd sizes, columns, gates and sums; the
+ * adjoint. Results depend neither on threads nor on the other columns.
  *
  * Bounds. A sum of n products in precision u is within (n + 2) u sum |a| |x| of the exact one
- * (complex: four times as many operations on parts of magnitude up to |a| |x|), values and x
- * rounded to u included by 2 more; 16-bit values are off by 0.51 / 32767 of their row's largest.
- * Sums are over what is stored: rows + 8 roundings of double. */
+ * (complex: four times as many operations on parts of magnitude up to |a| |x|); values and x
+ * rounded to u add 2 more. 16-bit values are off by 0.51 / 32767 of their row's largest. Sums run
+ * over the stored numbers: rows + 8 roundings of double. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

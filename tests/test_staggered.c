@@ -1,18 +1,19 @@
-/* test_staggered.c - staggered operators against the reference: the hop with thin links, and with
- * fat and long ones, on split and plain lattices with masked tails and extents that a step of three
- * goes round; both conventions of signs; every machine, precision and storage; M, its adjoint, the
- * reduction, sums and gates.
+/* test_staggered.c - staggered operators against the reference: the hop with thin links and with
+ * fat and long ones, on split and plain lattices, with partly filled vectors and with extents that
+ * a step of three wraps around; both sign conventions; every machine, precision and storage; M,
+ * its adjoint, the even-odd reduction, sums and gates.
  *
- * Bounds, of |error| / |result| on random vectors: a component of the result is a sum of 24 n / 8
- * products (n = 8 or 16 hops), each with errors of a rounding or two of its size, which add up like
- * independent ones: sqrt(2 * 3 n) eps / 2 over sqrt(3 n) times the size of a term, so about eps,
- * however many there are. Tests allow eight times that. 8 reals: KAON_RECON8_BOUND eps a link's
- * component, independent ones: 20 / 2 at most. Half: 0.51 / 32767 of a site's largest component for
- * each number of the vector, uniform: the root mean square is 1 / sqrt 3 of it, and the largest of
- * six is about twice the root mean square of one; so 0.51 * 2 / sqrt 3 = 0.6 steps for the vector,
- * as much for the result; links 0.3 steps of their scale, which is up to four times a link's
- * component: 1.2. Together 1.5; of 8 reals the errors of a link are up to 20 times 0.3 steps.
- * Allowed: three times that. */
+ * Bounds of |error| / |result| on random vectors:
+ * - A component of the result is a sum of 24 n / 8 products (n = 8 or 16 hops). Their errors of
+ *   one or two roundings add like independent ones: sqrt(2 * 3 n) eps / 2 over sqrt(3 n) times the
+ *   size of a term, so about eps for any n. Tests allow eight times that.
+ * - 8 reals: KAON_RECON8_BOUND eps for each component of a link, independent: at most 20 / 2.
+ * - Half, in steps of 1 / 32767: each number of the vector has a uniform error of up to 0.51 steps
+ *   of the site's largest component. The rms is 1 / sqrt 3 of it, and the largest of six is about
+ *   twice the rms of one: 0.51 * 2 / sqrt 3 = 0.6 steps for the vector, and as much for the
+ *   result. Links have 0.3 steps of their scale, which is up to four times a component: 1.2.
+ *   Together 1.5. With 8 reals the errors of a link are up to 20 times 0.3 steps. Tests allow
+ *   three times that. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,10 +1,11 @@
 /* test_staggered_partition.c - staggered hops on a lattice divided against itself, in each of the
- * 16 subsets of directions: what crosses faces of one and of three layers goes through messages,
- * and in double and single comes out with the bits of the whole lattice. On a device it does so in
- * half too, for ghosts are what is stored (dslash/cuda/staggered_faces.h). On a CPU a ghost of a
- * backward hop is rounded once more in half, by half a step of its own scale, so results differ by
- * at most a few steps: 3e-4 of |result| (a site has at most 8 of 16 hops backward, each off by 0.3
- * steps rms of a neighbour; its own rounding may go the other way). */
+ * 16 subsets of directions. Numbers that cross faces of one and of three layers go through
+ * messages. In double and single the result has the bits of the whole lattice; on a device also in
+ * half, because ghosts are the stored numbers (dslash/cuda/staggered_faces.h).
+ *
+ * Bound for half on a CPU: a ghost of a backward hop is rounded once more, by half a step of its
+ * own scale. A site has at most 8 of 16 hops backward, each off by 0.3 steps rms of a neighbour,
+ * and its own rounding may go the other way: 3e-4 of |result|. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* test_stopping.c - the stopping logic itself (lib/math/steps/stopping.h), driven by residuals that are
- * made up: growth, plateaus, floors. */
+/* test_stopping.c - the stopping logic itself (lib/math/steps/stopping.h), driven by made-up
+ * residuals: growth, plateaus, floors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

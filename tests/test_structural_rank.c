@@ -1,6 +1,6 @@
-/* test_structural_rank.c - the most rows that can each be given a column of their own, against
- * trying out all choices, and where the answer follows from how the pattern was made; what
- * kaon_matrix_describe says of it. */
+/* test_structural_rank.c - the structural rank: the largest number of rows that can each be given
+ * a column of their own. It agrees with trying all choices and with patterns whose answer is known
+ * by construction. kaon_matrix_describe reports it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* test_sweep_orders.c - orders of rows for sweeps hold what they promise: each row once, rows that
- * are worked on at once have no column in common. */
+/* test_sweep_orders.c - orders of rows for sweeps: each row occurs once, and rows that are updated
+ * together share no column. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-/* test_sync.c - how the host waits, and sums that take their time, change nothing but time: a
- * matrix is solved by every way of issuing, polled for and slept for, with and without delays of
- * sums; solutions are the same to the bit, waiting sums cost what they must, and reports say how
- * steps were issued and how many sums were hidden. On every machine that is here. */
+/* test_sync.c - how the host waits, and delayed sums, change nothing but time. A matrix is solved
+ * by every way of issuing, with polling and with sleeping, with and without delayed sums, on every
+ * machine present. Solutions are equal to the bit, delayed sums take at least their delay, and
+ * reports say how steps were issued and how many sums were hidden. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

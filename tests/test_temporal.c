@@ -1,5 +1,5 @@
-/* test_temporal.c - the temporal gauge: t links exactly 1 below the last slice, the rest as the
- * reference transforms it, and spinors rotated along in every precision. */
+/* test_temporal.c - the temporal gauge: t links are exactly 1 below the last slice, the others are
+ * transformed as by the reference, and spinors are rotated along in every precision. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_traps.c - applications that trap floating-point exceptions, as OpenFOAM does by default, are
- * not stopped by what kaon divides on its way, and find their traps and flags as they were. */
+/* test_traps.c - applications that trap floating-point exceptions, as OpenFOAM does by default,
+ * are not stopped by kaon's divisions, and find their traps and flags unchanged. */
 #define _GNU_SOURCE /* feenableexcept */
 #include <setjmp.h>
 #include <stdarg.h>

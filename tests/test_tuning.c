@@ -1,5 +1,5 @@
-/* test_tuning.c - launch choices: what a context accepts, which entry counts, and that a hop has
- * the same bits under every one. */
+/* test_tuning.c - launch choices: which settings a context accepts, which entry applies, and that
+ * a hop has the same bits under every one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

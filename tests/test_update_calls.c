@@ -1,5 +1,5 @@
-/* test_update_calls.c - around the kernels: completion over ranks, recurrences after sums,
- * precision change, and misuse that is refused with a sentence. */
+/* test_update_calls.c - what surrounds the update kernels: completion over ranks, recurrences
+ * after sums, changes of precision, and misuse that is refused with a sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

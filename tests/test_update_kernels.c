@@ -1,10 +1,13 @@
 /* test_update_kernels.c - every entry of the vector kernel tables, for every instruction set and
  * precision, against plain C on exported arrays.
- * Bounds. Updates: each of the k complex multiply-adds behind a component rounds at most 5 times
- * (coefficient to float, two products, two sums), so its error is at most (5 k + 1) u times the sum
- * of its terms' magnitudes, u = 2^-53 or 2^-24; half adds one quantisation, 0.51 scale / 32767
- * (lib/math/half.h). Sums: (ncomp + 8 + blocks in a chunk + chunks) 2^-53 times the sum of the
- * magnitudes, half (ncomp + 2) 2^-24 more, against long double sums over the exported result. */
+ *
+ * Bounds, with u = 2^-53 or 2^-24:
+ * - Updates: each of the k complex multiply-adds behind a component rounds at most 5 times
+ *   (coefficient to float, two products, two sums), so its error is at most (5 k + 1) u times the
+ *   sum of its terms' magnitudes. Half adds one quantisation, 0.51 scale / 32767
+ *   (lib/math/half.h).
+ * - Sums: (ncomp + 8 + blocks in a chunk + chunks) 2^-53 times the sum of the magnitudes, half
+ *   (ncomp + 2) 2^-24 more, against long double sums over the exported result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* test_vector.c - vectors as a user sees them: the door to host arrays in every basis, order and
- * precision; sums; views; what is refused. */
+/* test_vector.c - vectors as a user sees them: import from and export to host arrays in every
+ * basis, order and precision; sums; views; refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
