@@ -1,8 +1,9 @@
-/* issue_times.c - what a step of a solve takes on a CUDA device, issued in every way and in blocks
- * of several lengths; what the kernels of a step take by themselves; what a launch and a wait cost
- * the processor. CGNR on the even-odd clover operator, kappa 0.13, csw 1, weak links, one column,
- * to 1e-10. A program to run by hand: cmake --build <build> --target issue_times;
- * <build>/tests/issue_times. */
+/* issue_times.c - how long a step of a solve takes on a CUDA device, issued in every way and in
+ * blocks of several lengths; how long the kernels of a step take by themselves; what a launch and
+ * a wait cost the processor. CGNR on the even-odd clover operator, kappa 0.13, csw 1, weak links,
+ * one column, to 1e-10. A program to run by hand:
+ *
+ *  cmake --build <build> --target issue_times; <build>/tests/issue_times */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

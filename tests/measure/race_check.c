@@ -1,15 +1,17 @@
 /* race_check.c - asynchronous relaxation by several threads, for a race detector: both drivers,
  * real and complex numbers, double and single, with frozen rows. Reads that race with writes are
- * relaxed atomic accesses, so there is nothing to report. With clang, whose OpenMP library tells
+ * relaxed atomic accesses, so nothing is reported. With clang, whose OpenMP library tells
  * ThreadSanitizer of its barriers (libarcher):
- *   cmake -S . -B build-tsan -G Ninja -DCMAKE_C_COMPILER=clang -DKAON_CUDA=OFF \
- *       -DKAON_BUILD_PROGRAM=OFF -DCMAKE_C_FLAGS="-fsanitize=thread -g"
- *   ninja -C build-tsan race_check
- *   OMP_TOOL_LIBRARIES=/usr/lib/llvm-14/lib/libarcher.so
- * TSAN_OPTIONS=ignore_noninstrumented_modules=1 \ build-tsan/tests/race_check It ends with status
- * 66 where a race was seen. None is; with plain loads and stores in the place of kaon_race_load and
- * kaon_race_store 23 are reported. (gcc's OpenMP library is not instrumented, and its barriers look
- * like races.) */
+ *
+ *  cmake -S . -B build-tsan -G Ninja -DCMAKE_C_COMPILER=clang -DKAON_CUDA=OFF -DKAON_BUILD_PROGRAM=OFF
+ *    -DCMAKE_C_FLAGS="-fsanitize=thread -g"
+ *  ninja -C build-tsan race_check
+ *  OMP_TOOL_LIBRARIES=/usr/lib/llvm-14/lib/libarcher.so
+ *    TSAN_OPTIONS=ignore_noninstrumented_modules=1 build-tsan/tests/race_check
+ *
+ * Status 66 means that a race was seen. With plain loads and stores in place of kaon_race_load and
+ * kaon_race_store, races are reported. gcc's OpenMP library is not instrumented: its barriers look
+ * like races. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

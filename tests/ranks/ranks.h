@@ -1,5 +1,5 @@
-/* ranks.h - what tests on several ranks share: contexts on all processes, grids, one voice.
- * Needs the cmocka preamble included before. */
+/* ranks.h - what tests on several ranks share: contexts on all processes, rank grids, and a main()
+ * in which only rank 0 prints. Include the cmocka preamble before. */
 #ifndef RANKS_H
 #define RANKS_H
 

@@ -1,6 +1,7 @@
-/* test_ahead.c - pipelined CG whose product sends ahead of the updates (KAON_OVERLAP_UPDATES): the
- * bits of one pass, with every kind of preconditioner, precision and share of the rows; in what
- * order messages and sums begin and end; what a step that failed between the two leaves. */
+/* test_ahead.c - pipelined CG whose matrix product sends before the updates (KAON_OVERLAP_UPDATES)
+ * has the bits of the usual order, with every kind of preconditioner, precision and distribution
+ * of rows. Messages and sums begin and end in the expected order, and a step that fails between
+ * the two leaves a usable solver. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* test_async.c - asynchronous relaxation on several ranks, whose blocks read each other's rows as
- * they arrive: whatever the way, it ends at a true residual of the whole system, with one verdict
- * on all ranks; the shifts of what is read across ranks are seen and bounded; a rank that is slow,
- * fails or is frozen holds up nobody. On one rank: the same solves without exchange. */
+ * they arrive. In any order of arrival it ends at a true residual of the whole system, with one
+ * verdict on all ranks. The age of remote values is recorded and bounded. A rank that is slow,
+ * fails or is frozen delays nobody. One rank does the same solves without exchange. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

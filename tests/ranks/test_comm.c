@@ -1,6 +1,6 @@
-/* test_comm.c - the communicator's contract, whatever it is made of: sums in the order of the
- * ranks, gathers, persistent exchanges with neighbours that may be the same rank or oneself,
- * agreement on the first failure, contexts on an application's own communicator and grid. */
+/* test_comm.c - the communicator's contract, for every implementation: sums in the order of ranks,
+ * gathers, persistent exchanges with neighbours that may be equal or the rank itself, agreement on
+ * the first failure, and contexts on an application's own communicator and grid. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

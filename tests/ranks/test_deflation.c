@@ -1,6 +1,6 @@
-/* test_deflation.c - deflation on several ranks: the steps of one rank within what rounding allows,
- * the bits of a solve when it is done again, by the same solver and by another, and the rule's
- * choice, which is all ranks' together. */
+/* test_deflation.c - deflation on several ranks: the steps of one rank as far as rounding allows,
+ * equal bits when a solve is repeated, by the same solver and by another, and one common choice of
+ * pairs on all ranks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* test_device.c - devices of several ranks (kaon_ranks_ops): exchanges and sums over every
- * transport that works here, against what the host works out. Without a device: skipped, and said.
- * Several ranks may share a device; then it takes turns among them. */
+ * transport available here, against values computed on the host. Several ranks may share a device,
+ * which then runs them in turn. Skipped without a device. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

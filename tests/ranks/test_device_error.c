@@ -1,7 +1,7 @@
-/* test_device_error.c - the last rank's device fails in the middle of a solve: the solve ends on
- * all ranks with that rank's status and sentence, although the others' devices wait for its
- * messages and sums meanwhile. It costs the processes their devices, so nothing follows. Without a
- * device: skipped, and said. */
+/* test_device_error.c - the last rank's device fails in the middle of a solve. The solve ends on
+ * all ranks with that rank's status and sentence, although the other devices wait for its messages
+ * and sums. The processes lose their devices, so this is the only test here. Skipped without a
+ * device. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

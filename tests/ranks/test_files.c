@@ -1,5 +1,5 @@
 /* test_files.c - files and whole columns on several ranks: the bytes that one rank writes, the
- * links that one rank reads, and failures that only the rank with the file can see. */
+ * links that one rank reads, and failures that only the rank with the file notices. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

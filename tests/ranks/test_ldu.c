@@ -1,5 +1,6 @@
-/* test_ldu.c - OpenFOAM's addressing on several ranks: a mesh divided by hand, cell by cell, into
- * local faces and processor interfaces, against the undivided one, which every process has too. */
+/* test_ldu.c - OpenFOAM's addressing (LDU) on several ranks: a mesh divided by hand, cell by cell,
+ * into local faces and processor interfaces, against the undivided mesh, which every process holds
+ * too. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

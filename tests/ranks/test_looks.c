@@ -1,5 +1,5 @@
-/* test_looks.c - when the host looks changes neither a solve's bits nor what it sends: no messages
- * of steps behind the end, on processors and on devices whose messages hosts carry. */
+/* test_looks.c - how often the host checks a solve changes neither its bits nor what it sends. No
+ * step after the end sends messages, on CPUs and on devices whose messages the hosts carry. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* test_matrix.c - sparse matrices whose rows are shared out among ranks, equally and not, some of
- * them without any: products, adjoints, sums and solves are the reference's and those of one rank,
- * which every process has too, to compare. With all ways of hiding messages. */
+/* test_matrix.c - sparse matrices with rows distributed over ranks, equally or not, some ranks
+ * empty. Products, adjoints, sums and solves equal the reference's and those of one rank, which
+ * every process computes too. With every way of hiding messages. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

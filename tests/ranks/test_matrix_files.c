@@ -1,5 +1,6 @@
-/* test_matrix_files.c - Matrix Market files and generated matrices on several ranks: shares that
- * join to what one rank has, the bytes that one rank writes, and failures that all ranks return. */
+/* test_matrix_files.c - Matrix Market files and generated matrices on several ranks: the parts
+ * join to the matrix of one rank, files have the bytes that one rank writes, and all ranks return
+ * a failure. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

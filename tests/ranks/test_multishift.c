@@ -1,7 +1,7 @@
-/* test_multishift.c - CG of several shifts on several ranks: naive and improved staggered operators
- * and the normal equations of Wilson-clover, in all sloppy precisions. The same steps as on one
- * rank within a few, every shift within the tolerance, the same solutions as far as that says, and
- * the same status on all ranks where something is refused. */
+/* test_multishift.c - CG of several shifts on several ranks: naive and improved staggered
+ * operators and the normal equations of Wilson-clover, in all sloppy precisions. It takes the
+ * steps of one rank within a few, every shift reaches the tolerance, solutions agree as far as
+ * that implies, and a refusal has the same status on all ranks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

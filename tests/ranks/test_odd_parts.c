@@ -1,7 +1,7 @@
-/* test_odd_parts.c - lattices divided into parts of odd extents, where neighbouring
- * ranks have the two parities of the whole lattice in each other's places: what one rank computes
- * on the whole lattice, on grids of several forms; those that cannot be taken; arrays in the orders
- * of applications. */
+/* test_odd_parts.c - lattices divided into parts of odd extents, where neighbouring ranks exchange
+ * the roles of the two parities. Results equal those of one rank with the whole lattice, on rank
+ * grids of several shapes. Impossible grids are refused. Arrays in the orders of applications go
+ * in and out. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
-/* test_openfoam.c - OpenFOAM's own matrices, serial and as decomposePar divides them, against what
- * lduMatrix::Amul and its solvers made of them (tests/data/openfoam, README.md there). */
+/* test_openfoam.c - OpenFOAM's own matrices, serial and as decomposePar divides them. Products
+ * agree with lduMatrix::Amul and solutions with OpenFOAM's solvers
+ * (tests/data/openfoam/README.md). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* test_partition.c - a lattice divided among ranks: all that one rank computes on the whole
- * lattice, in each of the 16 subsets of directions (those that the grid does not divide go through
- * messages to oneself), on grids of several forms. Every process has the whole lattice too, to
- * compare. */
+/* test_partition.c - a lattice divided among ranks computes what one rank computes on the whole
+ * lattice, which every process holds too. In each of the 16 subsets of directions (a direction
+ * that the grid does not divide uses messages to the rank itself), on rank grids of several
+ * shapes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-/* test_patience.c - a device that waits in vain for another rank ends its work with COMM within the
- * option `patience`, and says for whom it waited. Without a device, or on one rank: skipped, and
- * said. What a kernel gives up costs the process its device, so that is the last test; NCCL's
- * queue is given up by the host. */
+/* test_patience.c - a device that waits in vain for another rank ends its work with status COMM
+ * within the option `patience`, and names the missing rank. A kernel that gives up costs the
+ * process its device, so that case comes last; with NCCL the host gives the queue up. Skipped
+ * without a device or on one rank. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* test_precond.c - preconditioners made of a matrix' entries on several ranks: each rank's part is
- * what the host makes of its own rows and columns, nothing is sent, and solves with them reach the
- * true residual of the whole system. */
+/* test_precond.c - preconditioners made of a matrix's entries on several ranks. Each rank's part
+ * is made of its own rows and columns as on the host, nothing is sent, and solves with them reach
+ * the true residual of the whole system. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* test_schwarz.c - Schwarz preconditioners on several ranks: what additive ones do sends nothing;
- * blocks of equal shape have equal bits wherever they lie; GCR with them goes the same way to the
- * same solution as on one rank, which every process has too, to compare. */
+/* test_schwarz.c - Schwarz preconditioners on several ranks. Additive ones send nothing. Blocks of
+ * equal shape have equal bits wherever they lie. GCR takes the same path to the same solution as
+ * on one rank, which every process computes too. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* test_schwarz_async.c - the asynchronous Schwarz preconditioner on several ranks: where nothing
- * ever comes it is that of the ranks' own parts; whatever comes, and however late, GCR with it
- * converges; and what it leaves behind is an exchange like any other. */
+/* test_schwarz_async.c - the asynchronous Schwarz preconditioner on several ranks. If no remote
+ * value ever arrives, it is the one of the ranks' own parts. However late values arrive, GCR with
+ * it converges. Exchanges after it work as usual. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* test_shares.c - rows that the library moves among ranks (kaon_matrix_options.partition): a grid
- * whose rows are numbered at random needs fewer ghosts by METIS, and products, adjoints, solutions,
- * diagonals and files are the caller's, in the caller's order and on the caller's ranks. */
+/* test_shares.c - rows that the library moves among ranks (kaon_matrix_options.partition). A
+ * randomly numbered grid needs fewer ghosts with METIS. Products, adjoints, solutions, diagonals
+ * and files stay in the caller's order and on the caller's ranks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

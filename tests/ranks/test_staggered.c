@@ -1,9 +1,8 @@
-/* test_staggered.c - staggered operators on a lattice divided among ranks: hops of one and of three
- * sites, of one column and of several, in every subset of directions (those that the grid does not
- * divide go through messages to oneself) and every way of hiding messages, and solves, against one
- * rank with the whole lattice, which every process has too. Double and single: the same bits; so
- * half on devices, whose ghosts are what is stored. Half on a CPU: test_staggered_partition.c's
- * bound. */
+/* test_staggered.c - staggered operators on a lattice divided among ranks, against one rank with
+ * the whole lattice, which every process holds too: hops of one and of three sites, of one column
+ * and of several, in every subset of directions and every way of hiding messages, and solves. In
+ * double and single the bits are equal, and in half on devices, whose ghosts are the stored
+ * numbers. Half on a CPU has the bound of test_staggered_partition.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

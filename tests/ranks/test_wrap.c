@@ -1,6 +1,7 @@
-/* test_wrap.c - what is numbered on a device comes round after 2^32: the marks of a device's own
- * sums (lib/cuda/reduction/reduce.h) and those of sums over ranks by mail (lib/cuda/ranks/rank_sums.cu). Both begin
- * a little before that here. Without a device: skipped, and said; on one rank there is no mail. */
+/* test_wrap.c - counters on a device wrap around after 2^32: the marks of a device's own sums
+ * (lib/cuda/reduction/reduce.h) and those of sums over ranks (lib/cuda/ranks/rank_sums.cu). Both
+ * start shortly before the wrap here. Skipped without a device; sums over ranks need more than
+ * one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

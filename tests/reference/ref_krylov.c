@@ -1,4 +1,5 @@
-/* ref_krylov.c - preconditioned Krylov methods, each line of its paper a line here (test oracle).
+/* ref_krylov.c - preconditioned Krylov methods, one line of code for each line of the paper.
+ *
  * PCG: Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1. BiCGStab, preconditioned
  * on the right: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992) 631. Reordered BiCGStab:
  * Krasnopolsky, Procedia Comput. Sci. 1 (2010) 213. BiCG: Saad, algorithm 7.3, with K. Pipelined

@@ -1,5 +1,5 @@
-/* comma_locale.h - a locale whose decimal point is a comma: one of those installed, else German
- * made by localedef for this process alone. */
+/* comma_locale.h - a locale whose decimal point is a comma: an installed one, else a German one
+ * that localedef makes for this process. */
 #ifndef COMMA_LOCALE_H
 #define COMMA_LOCALE_H
 

@@ -1,6 +1,6 @@
-/* dirac_case.h - one lattice with links, on both sides: the library's gauge field and the
- * reference's array; host-to-vector helpers; CG by the library's public vector functions.
- * Needs the cmocka preamble included before. */
+/* dirac_case.h - one lattice with links on both sides: the library's gauge field and the
+ * reference's array. Also copies between host arrays and vectors, and CG by the library's public
+ * vector functions. Include the cmocka preamble before. */
 #ifndef DIRAC_CASE_H
 #define DIRAC_CASE_H
 

@@ -1,7 +1,7 @@
-/* machine.h - what tests loop over: the CPU's instruction sets, then the CUDA device as one more. A
- * machine that is not here is skipped with a message. KAON_ISA_AUTO stands for the default: what
- * KAON_BACKEND and KAON_ISA say, else the best. Device memory is read and written through
- * machine_read and machine_write alone. */
+/* machine.h - what tests loop over: the CPU's instruction sets, then the CUDA device. A machine
+ * that is not present is left out with a message. KAON_ISA_AUTO stands for the default:
+ * KAON_BACKEND and KAON_ISA, else the best. Device memory is accessed through machine_read and
+ * machine_write only. */
 #ifndef MACHINE_H
 #define MACHINE_H
 

@@ -1,7 +1,7 @@
-/* partition.h - the same physics twice: on one rank that has the whole lattice, and on a lattice
- * that is divided, among ranks or against itself (its faces go through messages to itself). Links
- * and spinors are functions of seed and global site, so nothing has to be sent to compare. Needs
- * the cmocka preamble included before. */
+/* partition.h - the same physics twice: on one rank with the whole lattice, and on a lattice
+ * divided among ranks or against itself (its faces send messages to itself). Links and spinors are
+ * functions of seed and global site, so comparisons need no messages. Include the cmocka preamble
+ * before. */
 #ifndef PARTITION_H
 #define PARTITION_H
 

@@ -1,4 +1,5 @@
-/* partition_fatten.c - fat and long links, whose paths go up to three sites far (partition.h). */
+/* partition_fatten.c - fat and long links, whose paths reach up to three sites. Contract:
+ * partition.h. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

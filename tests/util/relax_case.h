@@ -1,5 +1,5 @@
-/* relax_case.h - a matrix in host memory, the same in a context, and solves by relaxation of it.
- * Failures end the program. Needs the cmocka preamble included before. */
+/* relax_case.h - a matrix in host memory and in a context, and its solves by relaxation. A failure
+ * ends the program. Include the cmocka preamble before. */
 #ifndef RELAX_CASE_H
 #define RELAX_CASE_H
 

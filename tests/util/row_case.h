@@ -1,6 +1,5 @@
-/* row_case.h - sparse matrices in host memory for tests: files by a reader of the tests' own,
- * generated ones, and plain arithmetic on them. Failures end the program.
- * Needs the cmocka preamble included before. */
+/* row_case.h - sparse matrices in host memory: files through a reader of the tests' own, generated
+ * ones, and plain arithmetic. A failure ends the program. Include the cmocka preamble before. */
 #ifndef ROW_CASE_H
 #define ROW_CASE_H
 

@@ -1,9 +1,10 @@
-/* shell_operator.h - operators that are not Dirac operators: any linear map on host arrays, as a
- * kaon_operator in any precision, so that solvers are tested without physics.
- * A shell acts on the numbers of a spinor space in lexicographic order; its twins in lower
- * precision round what they read and write, exactly as stored vectors do. It works on the host,
- * whither each application exports its columns. Its local parts are of blocks of block[0] sites in
- * that order, in two colours by turns. Needs the cmocka preamble included before. */
+/* shell_operator.h - any linear map on host arrays as a kaon_operator in any precision, so that
+ * solvers are tested without physics.
+ *
+ * A shell acts on the numbers of a spinor space in lexicographic order. Its twins in lower
+ * precision round what they read and write, exactly as stored vectors do. It works on the host:
+ * each application exports its columns. Its local parts are blocks of block[0] sites in that
+ * order, in two alternating colours. Include the cmocka preamble before. */
 #ifndef SHELL_OPERATOR_H
 #define SHELL_OPERATOR_H
 

@@ -1,6 +1,6 @@
-/* stored_rows.h - rows in host memory as the kernels of sparse_ops.h want them, for tests and
- * measurements that call the kernel tables themselves. Functions are static; a failure ends the
- * program. */
+/* stored_rows.h - rows in host memory in the layout that the kernels of sparse_ops.h expect, for
+ * tests and measurements that call kernel tables directly. Functions are static; a failure ends
+ * the program. */
 #ifndef STORED_ROWS_H
 #define STORED_ROWS_H
 

@@ -1,5 +1,5 @@
-/* sweep_case.h - systems and options for tests of row projections. Needs the cmocka preamble
- * included before. */
+/* sweep_case.h - systems and options for tests of row projections. Include the cmocka preamble
+ * before. */
 #ifndef SWEEP_CASE_H
 #define SWEEP_CASE_H
 

@@ -1,6 +1,6 @@
-/* test_util.h - what every test needs: calls that must succeed or be refused, bounds with their
- * measured figure printed, data files, random numbers, a clock. Needs the cmocka preamble
- * (stdarg.h, stddef.h, setjmp.h, cmocka.h) included before. */
+/* test_util.h - what every test needs: main(), calls that must succeed or be refused, bounds that
+ * print the measured figure, data files, random numbers, a clock. Include the cmocka preamble
+ * (stdarg.h, stddef.h, setjmp.h, cmocka.h) before. */
 #ifndef TEST_UTIL_H
 #define TEST_UTIL_H
 

@@ -1,5 +1,6 @@
-/* vector_bed.h - one context, one space and eight random vectors with a host image each; what the
- * tests of vector functions work on. Include after the cmocka preamble; functions are static. */
+/* vector_bed.h - operands for tests of vector functions: one context, one space and eight random
+ * vectors, each with an image on the host. Functions are static. Include the cmocka preamble
+ * before. */
 #ifndef VECTOR_BED_H
 #define VECTOR_BED_H
 
