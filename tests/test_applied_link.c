@@ -43,7 +43,7 @@ static void complete(ref_complex *u) {
 static void make_link(int n, ref_rng *rng, ref_complex *u) {
   const double pi = acos(-1);
   ref_random_su3(rng, u);
-  if (n >= SPECIAL) { /* rows 0 and 1 at right angles once more: the first time rounds by 28 eps */
+  if (n >= SPECIAL) { /* make rows 0 and 1 orthogonal once more: the first time leaves 28 eps */
     ref_complex overlap = 0;
     for (int j = 0; j < 3; j++) overlap += conj(u[j]) * u[3 + j];
     for (int j = 0; j < 3; j++) u[3 + j] -= overlap * u[j];

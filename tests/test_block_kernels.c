@@ -43,7 +43,7 @@ typedef struct shape {
   int rows, ncomp, complex_space, columns, closed; /* every `closed`-th column; 0: none */
 } shape;
 
-/* Spinors and spaces that are none; more columns than a register or a block's memory holds. */
+/* Spinors and other spaces; more columns than fit into a register or a block's memory. */
 static const shape shapes[] = {{77, 24, 1, 1, 0},   {3000, 24, 1, 12, 0}, {500, 24, 1, 12, 4},
                                {77, 24, 1, 5, 2},   {200, 24, 1, 16, 0},  {150, 24, 1, 40, 7},
                                {100, 24, 1, 64, 0}, {77, 6, 1, 3, 0},     {77, 5, 0, 3, 0},
@@ -313,7 +313,8 @@ static void entries_agree_with_plain_c(void **state) {
   }
 }
 
-/* (x_j, x_i) must be the conjugate of (x_i, x_j) to the last bit where it is known to be. */
+/* (x_j, x_i) must be the conjugate of (x_i, x_j) to the last bit where the kernel computes only
+ * one of them. */
 static void known_symmetry_is_exact(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {

@@ -54,8 +54,8 @@ static int parity_of(int i) {
   return (site + site / 4 + site / 16 + site / 64) & 1;
 }
 
-/* The reference's M^-1, column by column: inverse[row + N column]; and a column more, which
- * OpenBLAS 0.3.21's zgemv_n for Zen reads. */
+/* The reference's M^-1, column by column: inverse[row + N column]. One column more, because
+ * zgemv_n of OpenBLAS 0.3.21 reads beyond the last one. */
 static ref_complex *dense_inverse(const ref_staggered *d) {
   ref_complex *a = ref_new((size_t)N * (N + 1)), *unit = ref_new(N);
   lapack_int *pivot = calloc(N, sizeof *pivot);

@@ -449,7 +449,8 @@ static void the_device_says_what_it_is(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Bytes out and back, the device's `shift` bytes behind a whole line, and zeros behind them. */
+/* Bytes to the device and back, where the device's address is `shift` bytes behind a line, with
+ * zeros behind them. */
 static void a_transfer_keeps_its_bytes(kaon_context *ctx, size_t bytes, size_t shift) {
   const kaon_memory_ops *memory = ctx->backend->memory;
   void *room = NULL;
@@ -469,8 +470,8 @@ static void a_transfer_keeps_its_bytes(kaon_context *ctx, size_t bytes, size_t s
   free(out), free(back);
 }
 
-/* Lengths around those that a kernel brings to the host (lib/cuda/queue/brief.h) and around the pieces in
- * which others go. */
+/* Lengths around the limit up to which a kernel copies to the host (lib/cuda/queue/brief.h), and
+ * around the pieces in which longer ones go. */
 static void transfers_keep_every_byte(void **state) {
   (void)state;
   enum { BRIEF = 32 << 10, PIECE = 8 << 20 };
@@ -484,9 +485,9 @@ static void transfers_keep_every_byte(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* What a sum is read from is written by the kernel right before, and by the next one right behind:
- * a read that did not wait would bring the other vector's, however the host waits. Some
- * milliseconds' work goes before every third, which is longer than AUTO polls. */
+/* A sum is read from memory that the kernel just before writes and the next one overwrites. A read
+ * that did not wait would return the other vector's sum, in every waiting mode. Before every third
+ * sum the device works for some milliseconds, longer than AUTO polls. */
 static void short_reads_wait_for_what_goes_before(void **state) {
   (void)state;
   enum { WORK = 1 << 29, TIMES = 40, TURNS = 12, ROWS = 1 << 22 };

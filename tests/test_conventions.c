@@ -17,7 +17,8 @@
 
 #include "tests/util/test_util.h"
 
-/* All different, none 2: forward and backward neighbours differ, and no order is another's. */
+/* All extents differ and none is 2: forward and backward neighbours differ, and no two orders
+ * coincide. */
 static const int n[4] = {4, 6, 8, 10};
 enum { VOLUME = 4 * 6 * 8 * 10 };
 

@@ -65,7 +65,7 @@ static double component(const ref_complex *psi, size_t site, int c) {
   return ((const double *)(psi + site * 12))[c];
 }
 
-/* Writes c'th number of (block, column, lane) in any precision; half: already an integer. */
+/* Writes the c-th number of (block, column, lane) in any precision; half: already an integer. */
 static void put(void *data, int precision, int64_t index, double value) {
   if (precision == 0) ((double *)data)[index] = value;
   if (precision == 1) ((float *)data)[index] = (float)value;
@@ -301,7 +301,7 @@ static kaon_hop_args hop_args(const problem *p, const storage *s, int parity, in
   return args;
 }
 
-/* The worst error over dagger, clover and x-pay, as a fraction of the bound of each. */
+/* The worst error over dagger, clover and xpay, as a fraction of its bound. */
 static double worst_of_storage(problem *p, storage *s, int parity, const kaon_launch *launch) {
   double worst = 0;
   for (int dagger = 0; dagger < 2; dagger++)

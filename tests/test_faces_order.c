@@ -35,13 +35,13 @@ static kaon_sites sites_of(const int extents[4], int parity) {
   return kaon_sites_of(&st, parity);
 }
 
-/* The sites that a hop across mu leads to: where the extent is odd, the other rank has the parities
- * the other way round (kaon_here). */
+/* The sites that a hop across mu leads to. If the extent is odd, the other rank has the opposite
+ * parities (kaon_here). */
 static int parity_beyond(const kaon_sites *s, int parity, int mu) {
   return (1 - parity) ^ (s->extents[mu] & 1);
 }
 
-/* Ghosts of which one parity has no site: rows of an odd extent, in y across x, else in x, end with
+/* Ghosts without a site of one parity: rows of an odd extent, in y across x, else in x, end with
  * them. */
 static void check_seen(const kaon_sites *s, int mu, const uint8_t *seen, uint32_t ghosts,
                        int64_t sites) {
@@ -136,8 +136,8 @@ static int32_t place_beyond(const kaon_sites *s, const kaon_here *h, int dir) {
   return (h->number + steps * s->stride[mu]) / 2;
 }
 
-/* All parts have one shape, so the neighbour's numbers are worked out on the same sites: a site
- * that meets ghost n, and the sender of n, are one step apart on the lattice closed to a ring. */
+/* All parts have one shape, so the neighbour's numbers are computed on the same sites: a site that
+ * reads ghost n and the sender of n are one step apart on the periodically closed lattice. */
 static void check_ghosts(const kaon_sites *s, const int partitioned[4], int parity, int steps) {
   if (steps != 1) return;
   for (int dir = 0; dir < KAON_DIRS; dir++) {

@@ -76,7 +76,7 @@ static double largest_of(const kaon_csr *A) {
   return largest;
 }
 
-/* Strict triangles, in A's pattern; of a Hermitian A U = L^H and E > 0, to the bit. */
+/* Strict triangles in A's pattern. For a Hermitian A, U = L^H and E > 0, to the bit. */
 static void check_form(const kaon_csr *A, const kaon_factors *f, int hermitian) {
   int64_t entries = 0;
   for (int64_t i = 0; i < A->rows; i++) {
@@ -145,8 +145,8 @@ static void test_lu0(void **state) {
 }
 
 #ifdef KAON_WITH_LAPACKE
-/* Where A has all entries nothing is left out: Cholesky's and Gauss' own factors. Rows and columns
- * are diagonally dominant, so LAPACK exchanges none. */
+/* If A has all entries nothing is dropped: the factors are Cholesky's and Gauss's. Rows and
+ * columns are diagonally dominant, so LAPACK does not pivot. */
 static kaon_csr *full_case(int n, int reals, int hermitian, uint64_t seed) {
   kaon_csr *A = NULL, *sparse = row_case_random(n, 40 * n, reals, hermitian, seed);
   must(NULL, kaon_csr_copy(NULL, sparse, &A));
@@ -359,10 +359,10 @@ static void test_dense(void **state) {
   assert_int_not_equal(kaon_dense_invert(2, 1, none, &pivot), 0);
 }
 
-/* a = U^H U of its upper triangle alone: what stands below is no number. Cholesky's factors are
- * those of a matrix that differs by at most (n + 4) roundings of sum |u_ki| |u_kj| in entry (i, j)
- * (Higham, Accuracy and Stability of Numerical Algorithms, 10.3; complex products have 3 roundings
- * instead of 1), and the sum here has as many again. */
+/* a = U^H U from its upper triangle alone; the lower one is NaN. Cholesky's factors are those of a
+ * matrix that differs by at most (n + 4) roundings of sum |u_ki| |u_kj| in entry (i, j) (Higham,
+ * Accuracy and Stability of Numerical Algorithms, 10.3; complex products have 3 roundings instead
+ * of 1), and the sum here has as many again. */
 static void test_cholesky(void **state) {
   (void)state;
   enum { N = 41 };

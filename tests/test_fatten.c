@@ -249,7 +249,7 @@ static double off_unitarity(const ref_complex w[9]) {
   return worst;
 }
 
-/* Singular values of each row of the table in turn, everywhere on the lattice. */
+/* Singular values from each row of the table in turn, everywhere on the lattice. */
 static const double singular[][3] = {{1, 1, 1},        {1, 1, 0.999999},  {2, 0.3, 0.1},
                                      {1, 0.5, 0.01},   {1, 1e-2, 1e-2},   {1, 0.7, 1e-4},
                                      {0.9, 0.5, 1e-6}, {1, 1e-3, 1e-7},   {1, 0.5, 1e-10},
@@ -298,7 +298,8 @@ static void check_unitarise(dirac_case *c) {
     test_below("W: error / bound", off, 1);
     test_close("smallest |det| / known", report.smallest_det / least, 1, 1e-2);
     printf("  %d of %d links by singular values\n", (int)report.svd_links, (int)links);
-    /* the least: small determinants; the most: the seven kinds from {1, .01, .01} on */
+    /* smallest values for small determinants; the largest for the seven kinds from {1, .01, .01}
+     * on */
     assert_true(report.svd_links >= (always ? (int64_t)links : few));
     assert_true(always || report.svd_links <= (int64_t)links * 7 / KINDS + 7);
     free(u);
@@ -312,7 +313,8 @@ static void near_singular_links_go_back_to_u3(void **state) {
   for_all_cases(LINKS_UNIT, check_unitarise);
 }
 
-/* The analytic way against Newton's iteration, on links of a first level of random thin ones. */
+/* The analytic formula against Newton's iteration, on first-level links made of random thin ones.
+ */
 static void check_newton(dirac_case *c) {
   const kaon_fatten_options o = options_of(KAON_FATTEN_HISQ, 1, 0);
   kaon_fatten_coefficients fat7;

@@ -21,8 +21,8 @@
 static const int machines[] = {MACHINE_CPU, MACHINE_CUDA};
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-/* Roundings of an x that is right are no more than this part of the tolerances asked for here: wild
- * numbers in x would make any bound that is taken from x true. */
+/* Roundings of a correct x are below this part of the tolerances used here. A bound derived from x
+ * itself would accept any x with huge numbers. */
 static const double ROUNDING = 0.5;
 
 static uint64_t next(uint64_t *state) { /* splitmix64 */
@@ -58,11 +58,10 @@ typedef struct tally {
   int reasons[KAON_CANCELLED + 1];
   int64_t frozen, flips;
   int alarms, rollbacks, restored;
-  double worst; /* true residual of those that converged but for rounding, over the tolerance */
+  double worst; /* true residual of converged solves, less rounding, over the tolerance */
 } tally;
 
-/* truth: |b - A x| / |b| worked out on the host, from which what is reported differs by at most
- * `rounding`. */
+/* truth: |b - A x| / |b| computed on the host; the reported one differs by at most `rounding`. */
 static void check_honest(const kaon_column_report *report, double truth, double rounding,
                          double tol, tally *t) {
   t->reasons[report->reason]++;
@@ -151,8 +150,9 @@ static void no_faulted_solve_ends_silently_wrong(void **state) {
   }
 }
 
-/* Paper A's figure 10 and table 6: a quarter of the rows from iteration 10 on. They come back after
- * 10, 20, 30 iterations: the same residual is reached, later each time; never: it is not. */
+/* Figure 10 and table 6 of Anzt et al. (asynchronous iteration): a quarter of the rows stops at
+ * iteration 10. If they resume after 10, 20 or 30 iterations, the same residual is reached, the
+ * later the longer; otherwise it is not. */
 typedef struct recovery_run {
   kaon_column_report report;
   kaon_relax_report relaxation;
@@ -240,7 +240,7 @@ static void check_truth(const relax_case *c, const way *w, double tol) {
   test_below(w->name, relax_case_residual(c, 0), 1.1 * tol + rounding);
 }
 
-/* In single the residual is at its end after some twenty iterations, so rows are lost early. */
+/* In single the residual reaches its floor after some twenty iterations, so rows are lost early. */
 static void check_monitor(int machine, const way *w, int begin) {
   const int early = w->precision == KAON_SINGLE;
   const double tol = early ? 1e-5 : 1e-12;
@@ -267,7 +267,7 @@ static void check_monitor(int machine, const way *w, int begin) {
   relax_case_close(&c);
 }
 
-/* Nobody says when; the monitor finds that the residual no longer falls. */
+/* The fault is not announced; the monitor detects that the residual no longer falls. */
 static void the_monitor_gives_frozen_rows_back(void **state) {
   (void)state;
   for (int m = 0; m < MACHINES; m++)
@@ -306,7 +306,7 @@ static void check_flips(int machine, const way *w, int repair) {
       "%s\n",
       machine_name(machine), w->name, repair, (long long)r.flips, r.alarms, r.first_alarm,
       r.rollbacks, report.iterations, kaon_stop_reason_name(report.reason));
-  /* of all three iterations, unless a number that is none ends the solve after one */
+  /* of all three iterations, unless a NaN ends the solve after one */
   const int cut = report.reason == KAON_BREAKDOWN || report.reason == KAON_DIVERGING;
   assert_true(r.flips >= (cut ? 1 : 3) * 45);
   assert_true(r.alarms > 0 && r.first_alarm > f.flip_begin && r.first_alarm <= f.flip_end);
@@ -316,7 +316,7 @@ static void check_flips(int machine, const way *w, int repair) {
   relax_case_close(&c);
 }
 
-/* Many flips in a few iterations, some of them of an exponent: alarms, and x is put back. */
+/* Many flips in a few iterations, some in an exponent: alarms are raised and x is restored. */
 static void flipped_bits_are_found_and_undone(void **state) {
   (void)state;
   for (int m = 0; m < MACHINES; m++)
@@ -324,7 +324,7 @@ static void flipped_bits_are_found_and_undone(void **state) {
       check_flips(machines[m], &ways[i / 2], i % 2);
 }
 
-/* The same seed, the same faults: rows and bits do not depend on threads, nor on when it is. */
+/* The same seed gives the same faults: rows and bits depend neither on threads nor on time. */
 static void check_repeat(int machine, kaon_precision precision) {
   ref_complex *first = NULL;
   for (int threads = 1; threads < 3; threads++) {

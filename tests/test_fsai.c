@@ -182,7 +182,8 @@ static void test_all(void **state) {
   }
 }
 
-/* More rows than a thread takes at a time, and a breakdown that others run ahead of. */
+/* More rows than a thread processes at a time, and a breakdown behind which other threads have
+ * already worked. */
 static void test_threads(void **state) {
   (void)state;
   for (int reals = 1; reals <= 2; reals++)
@@ -262,7 +263,7 @@ static void test_refusals(void **state) {
   kaon_csr_destroy(&empty), kaon_csr_destroy(&tall);
 }
 
-/* Row `hub`, the first or the last, meets all others, which meet nothing else. */
+/* Row `hub`, the first or the last, is coupled to all others, which have no other coupling. */
 static kaon_csr *star(int64_t n, int64_t hub) {
   kaon_csr *A = NULL;
   int64_t at = 0;
@@ -279,8 +280,8 @@ static kaon_csr *star(int64_t n, int64_t hub) {
   return A;
 }
 
-/* In the last place the hub's system is as large as the matrix, 8 TB; in the first it costs each
- * other row one entry. */
+/* As the last row the hub's system is as large as the matrix, 8 TB; as the first it adds one entry
+ * to each other row. */
 static void test_long_row(void **state) {
   (void)state;
   enum { N = 1000000 };

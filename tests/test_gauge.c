@@ -22,7 +22,7 @@ static double mean_bound(double terms) {
   return (96 + terms) * ROUND;
 }
 
-/* How far the reference's own links are from SU(3): Gram-Schmidt of nearly parallel rows. */
+/* Distance of the reference's own links from SU(3): Gram-Schmidt of nearly parallel rows. */
 static double deviation(const dirac_case *c) {
   double worst = 0;
   for (size_t i = 0; i < 4 * ref_volume(&c->L); i++)
@@ -126,8 +126,8 @@ static void observables_do_not_depend_on_threads(void **state) {
 
 /* ---- synthetic fields ---- */
 
-/* Whatever the machine, the links are the same, but for rounding: those of the first are kept, one
- * array a shape and kind. */
+/* All machines make the same links up to rounding: the first one's are the standard, one array for
+ * each shape and kind. */
 static ref_complex *first_links[3][2];
 static void compare_with_first(dirac_case *c, int random, double bound) {
   const int shape = c->L.n[1] == 6 ? 0 : c->L.n[0] == 8 ? 1 : 2;

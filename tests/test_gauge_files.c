@@ -149,8 +149,8 @@ static void written_fields_read_back(void **state) {
   case_close(&c);
 }
 
-/* A field of floats, unitary to 1e-7 alone: the header of each NERSC file must be that of the links
- * that it holds, which are not quite the field's, or reading it back refuses it. */
+/* A field of floats, unitary to 1e-7 only. The header of each NERSC file must describe the links
+ * in the file, which differ slightly from the field's; otherwise reading it back refuses it. */
 static void nersc_headers_are_those_of_the_links_they_hold(void **state) {
   (void)state;
   static const int extents[4] = {4, 6, 2, 10};

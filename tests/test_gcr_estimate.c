@@ -13,7 +13,7 @@
 #include "lib/math/steps/recurrences.h"
 #include "tests/util/test_util.h"
 
-/* What a column waits for after step 2 of its cycle, which brought r2 to `left`. */
+/* The state in which a column waits after step 2 of its cycle, which reduced r2 to `left`. */
 static int after(double r2, double left) {
   kaon_column_state s;
   memset(&s, 0, sizeof s);

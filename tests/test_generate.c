@@ -351,9 +351,9 @@ static void finite_elements_agree_with_the_papers_files(void **state) {
   assert_true(found >= 12);
 }
 
-/* The functions add up to 1, so the load's entries add up to the integral of f: for problem 1
- * 9 * 1000 + 2 * (2 * 3 * (4.5 - 9)), less the share of the boundary's functions, whose support is
- * halved with every level. */
+/* The basis functions add up to 1, so the load's entries add up to the integral of f: for problem
+ * 1 9 * 1000 + 2 * (2 * 3 * (4.5 - 9)), minus the part of the boundary's functions, whose support
+ * halves with every level. */
 static void finite_elements_integrate_their_load(void **state) {
   (void)state;
   double before = INFINITY;
@@ -404,7 +404,8 @@ static void bad_names_are_answered(void **state) {
   }
 }
 
-/* The numbers said are the matrix', or bounds that are called so; nothing is taken before. */
+/* The announced sizes are those of the matrix or named upper bounds; nothing is allocated before.
+ */
 static void what_no_machine_holds_is_refused_with_true_numbers(void **state) {
   (void)state;
   static const struct {

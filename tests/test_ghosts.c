@@ -215,7 +215,7 @@ static void ways_lead_to_ghosts(void **state) {
 }
 
 /* The slow way: the sites of a parity of the whole lattice in the order of their numbers on the
- * rank, and how many of them come before slice t. */
+ * rank, and how many of them precede slice t. */
 static void check_part(const kaon_stencil *st) {
   const int *n = st->extents;
   for (int p = 0; p < 2; p++) {
@@ -244,8 +244,8 @@ static void check_part(const kaon_stencil *st) {
   }
 }
 
-/* The part of a whole lattice: numbers and slices are the whole's. Extents odd where the whole
- * lattice is divided. */
+/* A part of a whole lattice has the numbers and slices of the whole. Extents are odd where the
+ * whole lattice is divided. */
 static void sites_are_numbered_in_the_whole_lattice(void **state) {
   (void)state;
   static const int parts[][4] = {{4, 2, 6, 4}, {3, 2, 6, 4}, {5, 3, 2, 4}, {3, 5, 3, 4},

@@ -56,7 +56,7 @@ static void links_do_not_depend_on_threads_nor_on_interruptions(void **state) {
   printf("  1, 2, 3 threads; 6 x 1, 3 x 2, 2 x 3 sweeps: the same bits\n");
 }
 
-/* One sweep; instruction sets differ in site order and in fused multiply-adds alone. */
+/* One sweep. Instruction sets differ only in site order and in fused multiply-adds. */
 static void compare_machines(double beta) {
   ref_complex *first = NULL;
   printf(" beta %g\n", beta);
@@ -71,9 +71,9 @@ static void compare_machines(double beta) {
     if (first == NULL) {
       first = u;
     } else {
-      /* an update passes on its staples' error, amplified by the condition of projecting on SU(2)
+      /* an update passes its staples' error on, amplified by the condition of projecting on SU(2)
        * (norm 12 over its smallest, above 0.1 here); 8 updates build on each other: 8 x 120 x 100
-       * roundings, and a draw refused on one set and accepted on another would show as order 1 */
+       * roundings. A draw that one set rejects and another accepts would show at order 1 */
       test_below(isa_names[isa], ref_max_diff(u, first, ref_links_size(&c.L)),
                  8 * 120 * 100 * ROUND);
       free(u);
