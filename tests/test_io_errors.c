@@ -136,8 +136,8 @@ static void a_flipped_bit_in_the_links_is_found_where_there_is_a_checksum(void *
   }
 }
 
-/* With the checksum ignored the links themselves still speak: NaN always refuses, and a link off
- * SU(3) is counted. openQCD files have no checksum: there it refuses. */
+/* With the checksum ignored the links themselves are checked: NaN is always refused, and links off
+ * SU(3) are counted. openQCD files have no checksum, so such links are refused there. */
 static void nan_and_links_off_su3_are_found(void **state) {
   (void)state;
   for (int i = 0; i < BLOBS; i++) {
@@ -164,7 +164,8 @@ static void nan_and_links_off_su3_are_found(void **state) {
   }
 }
 
-/* A text of a file of ours replaced by another of any length, padded by the caller's choice. */
+/* A text in a file written by kaon, replaced by another of any length; the caller chooses the
+ * padding. */
 static blob with(const blob *b, const char *from, const char *to) {
   size_t n = strlen(from), m = strlen(to), at = 0;
   while (at + n <= b->size && memcmp(b->data + at, from, n) != 0) at++;

@@ -204,9 +204,9 @@ static double plaquette_bound(int64_t volume) {
   return 0.5e-12 + 18.0 * (double)volume * 0x1p-53;
 }
 
-/* The gauge-fixed file stands under the figure of the field it was made from; fixing rounded its
- * links to single precision once more: each of a plaquette's four by |dU| <= eps/2 sqrt(3), so the
- * trace by 2 eps. */
+/* The gauge-fixed file has the figure of its original field. Fixing rounded its links to single
+ * precision once more: each of a plaquette's four by |dU| <= eps/2 sqrt(3), so the trace by 2 eps.
+ */
 static double sample_bound(const char *name, int64_t volume) {
   return plaquette_bound(volume) + (strstr(name, ".gf") ? 2 * 0x1p-24 * 2 : 0);
 }
@@ -284,7 +284,7 @@ static double largest_difference(const field *a, const field *b) {
   return worst;
 }
 
-/* ulps: the two ILDG/NERSC files were written from fields that differ by a reunitarisation: 18
+/* ulps: the ILDG and the NERSC file were written from fields that differ by a reunitarisation: 18
  * operations on numbers up to 1. The others are exact copies. */
 static void one_field_in_several_formats_is_one_field(void **state) {
   (void)state;

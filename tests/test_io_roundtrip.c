@@ -121,7 +121,7 @@ static void formats_convert_into_each_other(void **state) {
   free(f.u);
 }
 
-/* A correlated field: pure gauge, plaquette 1 in the right reading and about 0 in the wrong one. */
+/* A correlated field: pure gauge, with plaquette 1 if read correctly and about 0 otherwise. */
 static void openqcd_files_of_correlated_fields_are_recognised(void **state) {
   (void)state;
   static const int e[4] = {4, 6, 8, 2};
@@ -356,8 +356,8 @@ static void propagators_of_every_kind_come_back(void **state) {
     assert_string_equal(info.text, text);
     assert_int_equal(q.spinors, p.volume * w.columns);
     assert_int_equal(q.sources, p.volume * (w.kind == KAON_PROPAGATOR_TWELVE ? 1 : 5));
-    /* Turned twice: sums of up to 4 numbers of size 1 there and back, and the file's rounding of
-     * numbers up to 2: 8 eps of each. Not turned: the bits. */
+    /* Rotated twice: sums of up to 4 numbers of size 1 there and back, and the file's rounding of
+     * numbers up to 2: 8 eps of each. Not rotated: equal bits. */
     double eps = w.precision == 32 ? 0x1p-24 : 0x1p-53, worst = 0;
     for (int64_t i = 0; i < p.volume * w.columns * 24; i++) {
       worst = larger(worst, fabs(p.psi[i] - q.psi[i]));

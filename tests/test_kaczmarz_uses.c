@@ -72,8 +72,8 @@ static void check_method(relax_case *c, kaon_method method, const char *name) {
   }
 }
 
-/* Rows that are dominated by their diagonal: projections converge about as fast as gcr's steps. (On
- * a Laplacian they go by the square of its condition.) */
+/* Diagonally dominant rows: projections converge about as fast as gcr's steps. On a Laplacian they
+ * follow the square of its condition. */
 static void sweeps_precondition(void **state) {
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {

@@ -69,8 +69,8 @@ static void make_complex(bench *b) {
   make_matrix(b, n, row, column, value);
 }
 
-/* An arrow: the diagonal, the first row and the first column, all of them full. A device has the
- * first row apart, and sums of such products are another kernel's. */
+/* An arrow: the diagonal, the first row and the first column, all full. A device stores the first
+ * row apart, and another kernel sums such products. */
 static void make_arrow(bench *b) {
   const int64_t rows = b->rows;
   int64_t n = 0, *row = calloc((size_t)(3 * rows), sizeof *row),
@@ -197,7 +197,7 @@ static void check(bench *b, int way, int count) {
   assert_true(worst <= 1);
 }
 
-/* Slots have their sums when the product is over, and where they are left not before. */
+/* Slots have their sums when the product has ended, and not before if the sums are left to it. */
 static void both_ways(bench *b, int leaves, int way) {
   const int split = kaon_operator_split(b->A, 1);
   kaon_column_state state;
@@ -263,7 +263,7 @@ static void products_without_sums_of_their_own_take_none(void **state) {
     }
 }
 
-/* An update ends no sums that were left in parts; the next step begins anew. */
+/* An update does not complete sums that were left in parts; the next step starts anew. */
 static void others_refuse_parts(void **state) {
   static const int slots[3] = {OWN, KAON_NO_SLOT, KAON_NO_SLOT};
   kaon_vector *u;

@@ -16,7 +16,7 @@
 
 /* ---- dense matrices, row-major n x n, symmetric ---- */
 
-/* Graph Laplacian of k x k x k points, k in `extent`, open, or a ring where that is one line. */
+/* Graph Laplacian of k x k x k points, k in `extent`, open, or a ring if it is one line. */
 static double *neumann(const int extent[3], int ring, int *rows) {
   const int step[3] = {1, extent[0], extent[0] * extent[1]}, n = step[2] * extent[2];
   double *a = calloc((size_t)n * (size_t)n, sizeof *a);
@@ -142,7 +142,8 @@ static void check_chebyshev(relax_case *c, const double *w, int n, int zeros) {
   kaon_operator_destroy(&K);
 }
 
-/* zeros: eigenvalues that are 0. Takes a over. jacobi: solve by it too, with the step chosen. */
+/* zeros: number of eigenvalues that are 0. Takes over a. jacobi: also solve by it, with the chosen
+ * step. */
 static void check_spectrum(const char *name, int n, double *a, int zeros, int jacobi) {
   double *w = eigenvalues(n, a);
   relax_case c;
@@ -221,7 +222,7 @@ static void definite_spectra_are_the_true_ones(void **state) {
   check_spectrum("definite, 40 rows, scaled", 40, product_of_noise(40, 60, 3), 0, 0);
 }
 
-/* D^-1 A does not know that rows and columns were scaled, nor does what is said of it. */
+/* D^-1 A is unchanged when rows and columns are scaled, and so are all statements about it. */
 static void scales_do_not_matter(void **state) {
   (void)state;
   enum { N = 30 };
@@ -240,7 +241,7 @@ static void scales_do_not_matter(void **state) {
   }
 }
 
-/* Without D the eigenvalues are A's, whose squares leave the range of double. */
+/* Without D the eigenvalues are A's, whose squares overflow or underflow in double. */
 static void eigenvalues_of_any_size(void **state) {
   static const double size[] = {1, 1e-200, 1e200};
   (void)state;
@@ -266,7 +267,8 @@ static void eigenvalues_of_any_size(void **state) {
   }
 }
 
-/* What is seen below 0 by more than rounding is refused, with the number; what is not is not. */
+/* An eigenvalue below 0 by more than rounding is refused, with its value; one within rounding is
+ * accepted. */
 static void negative_eigenvalues_are_told_from_rounding(void **state) {
   static const double below[] = {1e-3, 1e-9, 1e-12, 0};
   (void)state;
@@ -303,8 +305,8 @@ static void negative_eigenvalues_are_told_from_rounding(void **state) {
   }
 }
 
-/* The process' matrix of one that is not Hermitian may be indefinite, which says nothing of it:
- * Chebyshev's interval is none that was asked for, but GCR may use it. */
+/* For a matrix that is not Hermitian, Lanczos' tridiagonal matrix may be indefinite without a
+ * meaning. Chebyshev refuses such an interval; GCR may use it. */
 static void other_matrices_are_not_called_indefinite(void **state) {
   kaon_context *ctx = NULL;
   kaon_matrix *matrix = NULL;

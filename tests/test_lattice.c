@@ -76,8 +76,8 @@ static void check_bijection(kaon_lattice *lattice) {
   free(seen);
 }
 
-/* What a kernel does: follow one table entry from a lane, giving the neighbour's place and the sign
- * of the hop. */
+/* Follows one table entry from a lane as a kernel does: the neighbour's place and the sign of the
+ * hop. */
 static kaon_place follow(const kaon_lattice *lattice, int parity, int64_t block, int dir, int lane,
                          int *sign) {
   const kaon_stencil *st = &lattice->stencil;
@@ -137,8 +137,7 @@ static void check_neighbours(kaon_lattice *lattice) {
   }
 }
 
-/* A walk in tiles, which warps of a GPU take: every site once, at the place it has by its number.
- */
+/* The walk over tiles by a GPU's warps: every site once, at the place that its number says. */
 static void tiles_cover_every_site_once(void **state) {
   (void)state;
   static const int extents[][4] = {{16, 8, 8, 8}, {48, 4, 2, 10}, {16, 12, 6, 4}};

@@ -21,7 +21,7 @@ static void write_in_locale(const field *f, const char *path, kaon_file_format f
   assert_ok(status);
 }
 
-/* The number behind `word` in the file, which must be `value` to 12 decimals. */
+/* The number after `word` in the file must equal `value` to 12 decimals. */
 static void has_number(const char *path, const char *word, double value) {
   static char text[8192];
   FILE *in = fopen(path, "rb");

@@ -360,7 +360,8 @@ static void rows_without_columns_take_no_room(void **state) {
   free(values);
 }
 
-/* Every rank collects all of an array, and of a triangle twice its share: its rows and columns. */
+/* Every rank collects all of an array, and twice its share of a triangle: its rows and its
+ * columns. */
 static void memory_of_ranks_is_counted(void **state) {
   (void)state;
   enum { N = 40 };
@@ -507,7 +508,8 @@ static void a_decompression_bomb_is_refused(void **state) {
 
 /* ---- numbers ---- */
 
-/* Digits up to the longest line: a double takes 767 of them in, and the rest decides a tie. */
+/* Digits up to the longest line: 767 of them can matter for a double, and the rest decides a tie.
+ */
 static void numbers_of_any_length_are_read(void **state) {
   (void)state;
   enum { LINE = 1 << 20 };

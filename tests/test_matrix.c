@@ -106,7 +106,7 @@ static void what_is_empty_needs_no_arrays(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* The faces of a 2-D mesh, cells with their neighbours on the right and above. */
+/* The faces of a 2-D mesh of cells, each with its right and upper neighbour. */
 static void faces_are_the_laplacian(void **state) {
   (void)state;
   enum { N = 12, CELLS = N * N, FACES = 2 * N * (N - 1) };
@@ -236,8 +236,8 @@ static void malformed_triplets_are_refused(void **state) {
 
 /* ---- spaces and what lives on them ---- */
 
-/* Rows of all lengths are sorted, and still nobody outside sees another order; a vector outlives
- * the matrix that it came from. */
+/* Rows of all lengths are sorted inside, but the caller sees the original order. A vector outlives
+ * its matrix. */
 static void vectors_keep_the_callers_order(void **state) {
   (void)state;
   kaon_context *ctx = open_default();
@@ -433,8 +433,8 @@ static void every_solver_works_on_rows(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Blocks of rows: the local part is the matrix without the entries between blocks, in the caller's
- * order though rows are sorted, and Schwarz preconditioners in all precisions speed a solve up. */
+/* Blocks of rows: the local part is the matrix without entries between blocks, in the caller's
+ * order although rows are sorted. Schwarz preconditioners in all precisions accelerate a solve. */
 static void blocks_of_rows_precondition(void **state) {
   (void)state;
   kaon_context *ctx = open_default();
@@ -489,8 +489,8 @@ static void blocks_of_rows_precondition(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Rows that were put in another order, by RCM and by their lengths, come back as they were given,
- * columns ascending, entry for entry; real and complex. */
+/* Rows reordered by RCM and by their lengths are returned as they were given, columns ascending,
+ * entry for entry; real and complex. */
 static void rows_come_back_as_given(void **state) {
   (void)state;
   kaon_context *ctx = open_default();

@@ -78,7 +78,7 @@ static void statistics_are_counted(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Where they lie follows the caller's numbers, whatever order the matrix keeps. */
+/* Positions are given in the caller's numbering, whatever order the matrix stores. */
 static void rows_and_columns_of_zeros_are_named(void **state) {
   (void)state;
   kaon_context *ctx = open_default();
@@ -106,7 +106,7 @@ static void rows_and_columns_of_zeros_are_named(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* A float would be infinite or 0 there, and a solve would go wrong without a word. */
+/* As floats these entries would be infinite or 0, and a solve would fail silently. */
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(statistics_are_counted),
                                      cmocka_unit_test(rows_and_columns_of_zeros_are_named)};

@@ -49,7 +49,8 @@ static void add_path(const ref_lattice *L, const ref_complex *u, size_t x, const
   for (int i = 0; i < 9; i++) sum[i] += c * p[i];
 }
 
-/* Staples of one to three directions around mu, none used twice: depth of them so far. */
+/* Staples of one to three directions around mu, none used twice; depth: how many are used so far.
+ */
 static void add_staples(const ref_lattice *L, const ref_complex *u, size_t x, int mu, int *around,
                         int depth, const double c[4], ref_complex sum[9]) {
   int steps[7];
@@ -176,7 +177,7 @@ static void rotation(const ref_complex s[9], int p, int q, double w, ref_complex
   g[3 * q + p] = -a[2] + I * a[1];
 }
 
-/* The mean of the functional behind the odd sites and behind the even ones, as MILC prints it. */
+/* The mean of the functional after the odd sites and after the even ones, as MILC prints it. */
 static double relax(const ref_lattice *L, ref_complex *u) {
   static const int rows[3][2] = {{0, 1}, {1, 2}, {2, 0}};
   double functional = 0;

@@ -58,7 +58,7 @@ static void fixture_close(fixture *f) {
   for (int k = 0; k < 12; k++) free(f->columns[k]);
 }
 
-/* |M S| on odd sites away from the source slice over |S| there, all columns. */
+/* |M S| on odd sites away from the source slice, relative to |S| there, all columns. */
 static double odd_residual(const fixture *f, double k, double c) {
   size_t slice = ref_volume(&f->L) / (size_t)f->L.n[3];
   ref_dirac d = ref_dirac_make(&f->L, f->u, k, c, 0);
@@ -108,7 +108,7 @@ static ref_complex hop_coefficient(const fixture *f, ref_complex gamma[4][16], s
   return sum;
 }
 
-/* Least squares for the eight kappa U of site x: rows[i][24]. Adds up squares of the misfit. */
+/* Least squares for the eight kappa U of site x: rows[i][24]. Adds the squares of the misfit. */
 static void fit_site(const fixture *f, ref_complex gamma[4][16], size_t x, ref_complex rows[3][24],
                      double *misfit, double *norm) {
   static ref_complex a[48][24], normal[24 * 24], rhs[24];
@@ -134,7 +134,7 @@ static void fit_site(const fixture *f, ref_complex gamma[4][16], size_t x, ref_c
   }
 }
 
-/* All links but the space-like ones of slice 0, where the source is: those stay zero. Prints and
+/* All links except the spatial ones of slice 0, where the source is: those stay zero. Prints and
  * checks the misfit and kappa = |row|. */
 static void recover_links(const fixture *f, ref_complex *u) {
   ref_complex gamma[4][16], rows[3][24];
@@ -188,8 +188,8 @@ static void slice_rotation(const ref_lattice *L, const ref_complex *u, const ref
   for (int i = 0; i < 9; i++) h[i] /= phase;
 }
 
-/* MILC's stored Coulomb-fixed field, brought by one colour rotation a slice to the field that the
- * propagators were computed on (Coulomb gauge leaves that rotation free). */
+/* MILC's stored Coulomb-fixed field, rotated by one colour matrix a slice to the field of the
+ * propagators (Coulomb gauge leaves that rotation free). */
 static int propagator_gauge(const fixture *wilson, ref_complex **fixed) {
   char path[1024];
   ref_lattice L;

@@ -28,7 +28,7 @@ typedef struct sample {
   kaon_operator *M;
 } sample;
 
-/* The recorded links without MILC's signs; 0 where data or machine are not here. */
+/* The recorded links without MILC's signs. 0: data or machine are missing. */
 static int sample_open(sample *m, int machine, kaon_precision precision,
                        kaon_reconstruct reconstruct) {
   static const int extents[4] = {8, 8, 8, 8};

@@ -24,7 +24,7 @@
 enum { NT = 4 };
 static const double kappa = 0.1, csw = 1.2, r0 = 1.5;
 
-/* The NT numbers of a zero-momentum meson block of the log; 0 if it is not there. */
+/* The NT numbers of a zero-momentum meson block of the log. 0: absent. */
 static int read_log(const char *path, const char *name, double c[NT]) {
   char line[512], momentum[16] = "", sinks[64];
   snprintf(sinks, sizeof sinks, "SINKS: identity gaussian %s", name);

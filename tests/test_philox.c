@@ -114,7 +114,7 @@ static double exact_mean(double alpha, int power) {
   return top / bottom;
 }
 
-/* Both algorithms, below and above where they meet, and in the limit of no field. */
+/* Both algorithms, below and above the field where they meet, and in the limit of no field. */
 static void su2_draws_have_the_right_weight(void **state) {
   (void)state;
   enum { N = 100000 };

@@ -166,7 +166,7 @@ static void nothing_to_share_has_no_plan(void **state) {
   kaon_csr_destroy(&A), kaon_csr_destroy(&small), kaon_csr_destroy(&T), kaon_csr_destroy(&S);
 }
 
-/* Two levels of rows that lie side by side: nothing gains more than to share these out. */
+/* Two levels of adjacent rows: distributing them over threads is the ideal case. */
 static void levels_that_gain_more_are_kept(void **state) {
   (void)state;
   enum { ROWS = 1 << 16, HALF = ROWS / 2 };
@@ -190,7 +190,7 @@ static void levels_that_gain_more_are_kept(void **state) {
 
 enum { COLUMNS = 3 };
 
-/* K x of all columns by so many threads: the bytes of the result, as the vector has them. */
+/* K x of all columns by so many threads: the bytes of the result as stored. */
 static void *factors_by(int threads, const kaon_csr *A, kaon_precision precision, int columns,
                         kaon_precond_kind kind, size_t *bytes) {
   kaon_context *ctx = with_threads(threads);
@@ -269,7 +269,7 @@ static void bits_are_those_of_one_thread(void **state) {
   kaon_csr_destroy(&A), kaon_csr_destroy(&Z);
 }
 
-/* Within a parallel region of the caller's OpenMP gives a team of one, which waits for nobody. */
+/* Inside the caller's parallel region OpenMP gives a team of one, which waits for nobody. */
 static void a_team_that_is_too_small_ends(void **state) {
   (void)state;
   size_t bytes, others;

@@ -138,8 +138,8 @@ static void test_against_host(void **state) {
   }
 }
 
-/* Kept in another order (RCM), K is the one of that order: of blocks, factors and colours alike it
- * is what the host makes of the permuted rows. */
+/* If the matrix is stored in another order (RCM), K is the one of that order: blocks, factors and
+ * colours are what the host makes of the permuted rows. */
 static void test_kept_order(void **state) {
   (void)state;
   kaon_context *ctx = open_machine(KAON_ISA_AUTO);
@@ -169,8 +169,8 @@ static void test_kept_order(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* A complete factorisation is an inverse: of tridiagonal rows, of all entries of an approximate
- * inverse, of a matrix of one block, by as many sweeps as there are levels. */
+/* A complete factorisation is an inverse: for tridiagonal rows, for an approximate inverse with
+ * all entries, for a matrix of one block, and after as many sweeps as there are levels. */
 static void test_exact(void **state) {
   (void)state;
   kaon_context *ctx = open_machine(KAON_ISA_AUTO);
@@ -262,8 +262,8 @@ static void test_adjoint(void **state) {
 
 enum { COLUMNS = 3, NORM = 3, DOT = 4 };
 
-/* A closed column stays as it is; sums are those over the result; nothing is taken from or given to
- * the pool after reserve. */
+/* A closed column stays unchanged; sums are those of the result; after reserve nothing is
+ * allocated from the pool or returned to it. */
 static void check_pass(kaon_operator *K) {
   kaon_context *ctx = K->ctx;
   kaon_vector *v[4];
@@ -448,8 +448,8 @@ static void test_refusals(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Row 37 has a pivot 1 - 1.44 that a shift s with (1 + s)^2 > 1.44 makes positive: of the shifts
- * from 1e-3 on, doubled, the ninth, 0.256, is the first. */
+/* Row 37 has a pivot 1 - 1.44. A shift s with (1 + s)^2 > 1.44 makes it positive: of the shifts
+ * from 1e-3 on, doubled each time, the ninth, 0.256, is the first. */
 static void test_breakdown(void **state) {
   (void)state;
   enum { N = 90 };
@@ -492,8 +492,8 @@ static void test_breakdown(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* No shift makes anything of a 0 on the diagonal, so none is recommended. Rows 4 and 7 of 9, from
- * 1, have each other's entries alone, and there 0 or no entry; the colours turn the order. */
+/* No shift repairs a 0 on the diagonal, so none is recommended. Rows 4 and 7 of 9, counted from 1,
+ * are coupled to each other only, with 0 or no diagonal entry; colours reverse the order. */
 static void test_zero_diagonal(void **state) {
   (void)state;
   enum { N = 9 };

@@ -152,10 +152,10 @@ static int jacobi_steps(problem *p) {
   return steps;
 }
 
-/* petsc: of icc, 0: not known. Rounding may move a count by some steps where there are many. Of all
- * triangles on its pattern FSAI's has the least mean over geometric mean of eigenvalues, which
- * bounds the steps (Kaporin, Numer. Linear Algebra Appl. 1 (1994) 179), and patterns contain each
- * other: Jacobi's, that of A, that of A^2. */
+/* petsc: PETSc's count with icc; 0: unknown. Rounding may change a large count by some steps. Of
+ * all triangles on its pattern FSAI's has the least ratio of mean to geometric mean of the
+ * eigenvalues, which bounds the steps (Kaporin, Numer. Linear Algebra Appl. 1 (1994) 179).
+ * Patterns contain each other: Jacobi's, that of A, that of A^2. */
 static void check_counts(int machine, const char *name, int petsc) {
   problem p;
   if (!problem_open(&p, machine, name)) skip();
@@ -201,8 +201,8 @@ static void test_counts(void **state) {
     check_counts(MACHINE_CUDA, cases[c].name, cases[c].petsc);
 }
 
-/* K in any precision for a process in double or single (twins, conversions): a fifth more steps,
- * and 2, at most. */
+/* K in any precision inside a process in double or single (twins, conversions): at most a fifth
+ * more steps, plus 2. */
 static void test_precisions(void **state) {
   (void)state;
   static const kaon_precond_kind kinds[] = {KAON_PRECOND_IC0, KAON_PRECOND_AINV, KAON_PRECOND_GS,
@@ -230,8 +230,8 @@ static void test_precisions(void **state) {
   problem_close(&p);
 }
 
-/* A nonsymmetric matrix: BiCGStab within a tenth of PETSc's 25 steps with ilu (its steps count as
- * ours), BiCG with K^H, GCR, all with each kind that serves it. */
+/* A nonsymmetric matrix: BiCGStab within a tenth of PETSc's 25 steps with ilu (PETSc counts as
+ * kaon does), BiCG with K^H, GCR, each with every suitable kind. */
 static void test_nonsymmetric(void **state) {
   (void)state;
   static const kaon_precond_kind kinds[] = {KAON_PRECOND_ILU0,         KAON_PRECOND_DILU,

@@ -127,14 +127,14 @@ static void beside_the_reference(shell_case *c, kaon_operator *A, const equation
          e->name, cook_names[cook], t->name, got.report.iterations, steps, got.report.updates,
          truth, worst, kaon_stop_reason_name(got.report.reason));
   if (t->as_printed && steps >= o.max_iterations) {
-    /* the paper's form has lost its way in the reference too: whatever comes, nothing is claimed */
+    /* the paper's form diverges in the reference too, so nothing is required */
     assert_true(got.report.reason != KAON_CONVERGED || truth <= 1.1 * tol);
   } else {
     const int apart = abs(got.report.iterations - steps);
     assert_int_equal(got.report.reason, KAON_CONVERGED);
     assert_true(truth <= 1.1 * tol);
     assert_true(fabs(truth - got.report.residual) <= 1e-2 * truth);
-    /* BiCGStab's later way follows every rounding: its first steps (`way`) and its end are held */
+    /* BiCGStab amplifies every rounding: only its first steps (`way`) and its end are compared */
     if (cg_like(t)) assert_true(apart <= 2);
   }
   assert_true(worst <= 1e-6);
@@ -166,9 +166,9 @@ static void steps_are_the_references(void **state) {
   shell_close(&c);
 }
 
-/* Single and half inside, K in double (of which twins or conversions come) and in single: nearly as
- * many steps as in double. Restarts begin anew at each replacement, which costs what it costs: the
- * bound is on the residual alone. */
+/* Single and half inside, with K in double (converted or through its twins) and in single: nearly
+ * as many steps as in double. A restart begins anew at each replacement, so only the residual is
+ * bounded. */
 static void mixed_precision_keeps_the_counts(void **state) {
   static outcome plain, got;
   shell_case c;
@@ -199,7 +199,7 @@ static void mixed_precision_keeps_the_counts(void **state) {
                 got.report.updates, got.report.residual);
             assert_int_equal(got.report.reason, KAON_CONVERGED);
             assert_true(got.report.residual <= 1.1e-10);
-            /* pipecg's residual is replaced often; BiCGStab's ways part by a fifth anyway */
+            /* pipecg's residual is replaced often; BiCGStab's counts differ by a fifth anyway */
             const int steady = cg_like(&methods[t]) || methods[t].method == KAON_BICG;
             const double single = !steady ? 1.4 : methods[t].method == KAON_PIPECG ? 1.35 : 1.2;
             const double most = p == KAON_HALF ? 2.25 : single;
@@ -216,7 +216,8 @@ static void mixed_precision_keeps_the_counts(void **state) {
   shell_close(&c);
 }
 
-/* Each column goes its own way, with its own bits; b = 0 has the solution 0 whatever the guess. */
+/* Each column converges independently, with its own bits; b = 0 has the solution 0 for every
+ * guess. */
 static void columns_do_not_see_each_other(void **state) {
   enum { COLUMNS = 3 };
   static outcome alone;
@@ -387,7 +388,7 @@ static void chebyshev_is_the_polynomial(void **state) {
       printf("  degree %d on [%.3f, %.3f]: %.1e off\n", p.degree, p.low, p.high,
              distance(got, want, c.n));
       assert_true(distance(got, want, c.n) <= 1e-13);
-      /* D^-1 A has its eigenvalues in (0, 2), symmetric about 1; 16 steps see the largest to 5 % */
+      /* D^-1 A has eigenvalues in (0, 2), symmetric about 1; 16 steps find the largest to 5 % */
       if (given)
         assert_true(p.low == 0.05 && p.high == 2.1);
       else

@@ -48,8 +48,8 @@ static double largest_error(const kaon_rational *r, int *alternations) {
   return worst;
 }
 
-/* The best approximation of its kind is known by 2 terms + 1 extrema of equal size and turns of
- * sign. */
+/* The best approximation of its kind is characterised by 2 terms + 1 extrema of equal size and
+ * alternating sign. */
 static void zolotarev_is_the_best_approximation(void **state) {
   static const double ratios[] = {10, 1e3, 1e6, 1e10};
   static const int terms[] = {1, 2, 5, 8, 14};

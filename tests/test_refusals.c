@@ -354,8 +354,8 @@ static void numbers_of_options_are_what_was_written(void **state) {
   }
 }
 
-/* As an operator it is the inverse that it is as a solver, whatever tol is: of the matrix, not of
- * what projections make of it; whose dagger is another. */
+/* As an operator the solver is the same inverse as in a solve, whatever tol is: of the matrix, not
+ * of the equations that projections make of it. Its adjoint differs. */
 static void solvers_on_reductions_are_one_operator(void **state) {
   (void)state;
   const int64_t row[4] = {0, 0, 1, 2}, column[4] = {0, 1, 1, 2};
@@ -418,7 +418,8 @@ static void grids_of_too_many_ranks_are_refused(void **state) {
   assert_int_equal(grid[0] * grid[1] * grid[2] * grid[3], 8);
 }
 
-/* A process with room for a few threads' stacks is told so, and not ended by the OpenMP runtime. */
+/* A process with memory for a few threads' stacks only gets an error; the OpenMP runtime does not
+ * end it. */
 static void threads_that_cannot_start_are_an_error(void **state) {
   (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

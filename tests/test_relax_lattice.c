@@ -147,7 +147,7 @@ static void a_constant_source_is_exact(void **state) {
   }
 }
 
-/* The operator's rows are not there to be swept, nor does a Schur complement know its diagonal. */
+/* The operator has no rows to sweep, and a Schur complement does not know its diagonal. */
 static void rows_that_are_not_offered_are_refused(void **state) {
   static const kaon_method methods[] = {KAON_GS, KAON_SOR, KAON_TWO_STAGE, KAON_ASYNC};
   (void)state;

@@ -68,8 +68,8 @@ static void sweeps_precondition_gcr(void **state) {
   }
 }
 
-/* bar: the spectral radius of B is 2.4, so all diverge, and say so; damped by Lanczos' tau Jacobi
- * converges, as slowly as the condition of 21000 has it. */
+/* bar: the spectral radius of B is 2.4, so all methods diverge and say so. Damped by Lanczos' tau,
+ * Jacobi converges, as slowly as the condition of 21000 implies. */
 static void divergence_is_reported_and_damped(void **state) {
   static const kaon_method methods[] = {KAON_JACOBI, KAON_TWO_STAGE, KAON_ASYNC};
   relax_case c;
@@ -96,7 +96,7 @@ static void divergence_is_reported_and_damped(void **state) {
   relax_case_close(&c);
 }
 
-/* cond_2 and radii that were worked out elsewhere: docs of paper A, four digits. */
+/* cond_2 and radii from an independent computation, four digits. */
 static void spectra_are_the_known_ones(void **state) {
   static const struct {
     const char *name;
@@ -139,7 +139,7 @@ static void spectra_are_the_known_ones(void **state) {
   relax_case_close(&c);
 }
 
-/* 2 x 2 blocks with coupling 0.98, and one among many with 1.02: the radius is a single block's. */
+/* 2 x 2 blocks with coupling 0.98 and a single one with 1.02: the radius comes from that block. */
 static void a_rare_block_is_not_overlooked(void **state) {
   enum { BLOCKS = 20000 };
   int64_t *row = malloc(4 * BLOCKS * sizeof *row), *column = malloc(4 * BLOCKS * sizeof *column);
@@ -188,8 +188,8 @@ static kaon_csr *chain(int64_t n, double c) {
   return csr;
 }
 
-/* Radii are from below, or say how far above they may be; where Lanczos' process meets a direction
- * that tells that A is not positive definite, the radius is 1 or more for sure. */
+/* Radii are lower bounds or say how far above they may be. If Lanczos' process finds a direction
+ * that proves A not positive definite, the radius is 1 or more for certain. */
 static void radii_near_one_are_no_promise(void **state) {
   static const struct {
     const char *name;
@@ -265,7 +265,7 @@ static kaon_status count_absolute(kaon_operator *A, kaon_operator **absolute) {
   return status;
 }
 
-/* Blocks of [1 c; c 1], by which noise x may have (x, A x) > 0 with c > 1 as well. */
+/* Blocks of [1 c; c 1], for which a noise vector x may have (x, A x) > 0 also with c > 1. */
 static kaon_csr *pairs(int n, double c) {
   int64_t *row = malloc(4 * (size_t)n * sizeof *row), *column = malloc(4 * (size_t)n * sizeof *row);
   double *value = malloc(4 * (size_t)n * sizeof *value);
@@ -283,8 +283,8 @@ static kaon_csr *pairs(int n, double c) {
   return csr;
 }
 
-/* Two products to see whether A is Hermitian, up to `steps` of Lanczos' process, as many powers of
- * B where that fails, and of |B|, and one for the bound. */
+/* Two products to test whether A is Hermitian, up to `steps` of Lanczos' process, as many powers
+ * of B if that fails, and of |B|, and one for the bound. */
 static void few_steps_are_few_products(void **state) {
   enum { STEPS = 20 };
   static const struct {
@@ -314,7 +314,7 @@ static void few_steps_are_few_products(void **state) {
   }
 }
 
-/* Vectors grow by powers of this B by more than its radius, still after 300 of them. */
+/* Powers of this B enlarge vectors by more than its radius, even after 300 of them. */
 static void growth_is_within_the_bound(void **state) {
   static const int steps[] = {20, 0};
   (void)state;

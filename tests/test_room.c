@@ -37,7 +37,8 @@ static void what_is_not_known_refuses_nothing(void **state) {
   assert_int_equal(room_fits(1e30, -1), 1);
 }
 
-/* Other programs write meanwhile: within a GB of what the system says just before and after. */
+/* Other programs write at the same time: within a GB of the system's figures just before and
+ * after. */
 static void the_folder_is_the_paths(void **state) {
   (void)state;
   struct statvfs fs;

@@ -123,9 +123,9 @@ static void all_at_once_it_is_additive(void **state) {
   }
 }
 
-/* A cycle in two turns: half of the blocks, which is theirs to draw, have their solution of b, bit
- * by bit; the others one of b - A z with that z. The same formulas on the same numbers, so 16
- * digits but for the difference, which is rounded once here and there. */
+/* A cycle in two turns: half of the blocks, drawn at random, have their solution of b, bit by bit;
+ * the others have that of b - A z with this z. The same formulas on the same numbers give 16
+ * digits, except for the difference, which is rounded once in places. */
 static void later_blocks_see_what_earlier_ones_wrote(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++)
@@ -169,9 +169,10 @@ static void later_blocks_see_what_earlier_ones_wrote(void **state) {
     }
 }
 
-/* By themselves on one thread, a cycle: some order of the blocks explains the result, in which each
- * has its solution of b - A z with the z of those before it. Found block by block (those that are
- * not coupled at once); the same formulas, so 16 digits but for that difference. */
+/* Freely running on one thread, one cycle: some order of the blocks explains the result, in which
+ * each block has its solution of b - A z with the z of earlier ones. The test finds the order
+ * block by block (those that are not coupled at once); the same formulas give 16 digits, except
+ * for that difference. */
 static void one_thread_goes_through_blocks_in_some_order(void **state) {
   (void)state;
   if (machine_lacks(KAON_ISA_SCALAR)) skip();
@@ -243,8 +244,9 @@ static int steps_of(system_of *s, const kaon_schwarz_options *o, double *residua
   return column.iterations;
 }
 
-/* Wilson on all sites, clover on the even ones: with as many local steps and cycles no more steps
- * of GCR than with the synchronous one, whose blocks see nothing of each other within a cycle. */
+/* Wilson on all sites, clover on the even ones. With equal numbers of local steps and cycles GCR
+ * takes no more steps than with the synchronous preconditioner, whose blocks see nothing of each
+ * other within a cycle. */
 static void gcr_takes_no_more_steps_than_with_additive(void **state) {
   (void)state;
   for (int clover = 0; clover < 2; clover++) {
@@ -264,8 +266,8 @@ static void gcr_takes_no_more_steps_than_with_additive(void **state) {
   }
 }
 
-/* More threads than blocks can keep in step: GCR corrects whatever order they took, the lag keeps
- * to its bound, and what was asked of other blocks was counted. */
+/* More threads than blocks can keep in step: GCR corrects any order, the lag stays within its
+ * bound, and requests to other blocks are counted. */
 static void gcr_converges_with_blocks_that_go_on_by_themselves(void **state) {
   (void)state;
   const int isa[2] = {KAON_ISA_SCALAR, MACHINE_CPU};

@@ -44,7 +44,7 @@ static void what_cannot_be_made_is_refused(void **state) {
   case_close(&c);
 }
 
-/* Red and black do not go round a torus of three blocks; all blocks at once do. */
+/* A torus of three blocks cannot be coloured red and black; all blocks at once are possible. */
 static void sap_needs_an_even_number_of_blocks(void **state) {
   (void)state;
   const int extents[4] = {12, 4, 6, 4};

@@ -147,7 +147,7 @@ static void solvers_take_turns_without_taking_memory(void **state) {
   }
 }
 
-/* The polynomial's own A, in single, is one whose adjoint nobody else asks for. */
+/* The polynomial's own A, in single: nobody else uses its adjoint. */
 static void the_adjoint_of_a_polynomial_is_reserved(void **state) {
   (void)state;
   bed b;

@@ -119,8 +119,8 @@ static void shells_apply_what_they_are_given(void **state) {
   }
 }
 
-/* The same steps as the library's own operator, to the same solution; columns that ended keep it.
- */
+/* The same steps as the library's own operator, to the same solution; columns that have ended keep
+ * it. */
 static void solvers_work_on_shells(void **state) {
   (void)state;
   static const kaon_method methods[] = {KAON_CGNR, KAON_BICGSTAB, KAON_GCR, KAON_PIPEBICGSTAB};
