@@ -21,23 +21,21 @@
 #include "tests/util/stand_in_recorder.h"
 #include "tests/util/test_util.h"
 
-/* How far two histories may be apart. Where nothing but the order of operations differs, a step's
- * vectors differ by the roundings of its updates and by those of the coefficients, in which a sum
- * of N numbers errs by at most N roundings of the numbers that it is taken in. UPDATES counts the
- * former for BiCGStab, which has most: s, r and half of x take a product and a sum each, p two of
- * both, Jacobi's K one product each for p and s; 11, on either side. So a step of another regime
- * moves r by at most
- *     move = UPDATES eps + N eps_of_sums
- * of what goes into it. What such a move becomes is a matter of the system and the method and is
- * measured, not guessed: TRIALS solves by plain steps begin with a source whose numbers are moved
- * by +-move each, and `reach` is what the furthest of them is off in any step up to k, in log |r|,
- * at least the move itself. By step k there were k + 1 moves, the source's included:
- *     |log (a_k / b_k)| <= (k + 1) max(move, reach_k).
- * Moves add up so while they are small: steps are compared as long as the bound is below LINEAR,
- * EARLY of them at least. Beyond, a history is as chaotic as rounding: what is left to compare is
- * the count, with those that the TRIALS + 1 plain solves span: CG's and BiCG's in double are within
- * 2 of them, others, BiCGStab's and those in single, whose residuals are replaced when roundings
- * say so, within a tenth. */
+/* How far two histories may differ. If only the order of operations differs, a step's vectors
+ * differ by the roundings of its updates and by those of the coefficients. There a sum of N
+ * numbers errs by at most N roundings of the precision that it is taken in. UPDATES counts the
+ * roundings of updates for BiCGStab, which has most: s, r and half of x take a product and a sum
+ * each, p two of both, Jacobi's K one product each for p and s; 11 on either side. So a step of
+ * another regime moves r by at most move = UPDATES eps + N eps_of_sums, relative to its operands.
+ * How such a move is amplified depends on the system and the method, and is measured: TRIALS
+ * solves by plain steps start with a source whose numbers are moved by +-move each. `reach` is the
+ * largest deviation among them in any step up to k, in log |r|, and at least the move itself. By
+ * step k there were k + 1 moves, including the source's: |log (a_k / b_k)| <= (k + 1) max(move,
+ * reach_k). Moves add up like this while they are small, so steps are compared as long as the
+ * bound is below LINEAR, and EARLY of them at least. Beyond that a history is chaotic, and only
+ * the count is compared with the range of the TRIALS + 1 plain solves: CG's and BiCG's in double
+ * are within 2 of it; BiCGStab's and those in single, whose residuals are replaced when roundings
+ * require it, within a tenth. */
 enum { UPDATES = 22, TRIALS = 8, ROOM = 4096, EARLY = 5 };
 static const double LINEAR = 0.1;
 static const double epsilon[] = {0x1p-53, 0x1p-24};
@@ -134,7 +132,7 @@ static void close_world(world *w) {
   kaon_context_destroy(&w->ctx);
 }
 
-/* A * 1, each number moved by +-move of itself, as a stream that begins with seed says. */
+/* A * 1, each number changed by +-move of itself, with signs from the random stream of seed. */
 static void make_source(world *w, double move, uint64_t seed) {
   double *host = calloc((size_t)w->rows, sizeof *host);
   ref_rng rng;
@@ -224,7 +222,7 @@ static void find_limits(world *w, kaon_method method, const outcome *plain, doub
   make_source(w, 0, 1);
 }
 
-/* Largest distance over its bound among the steps that are compared, *steps of them. */
+/* Largest distance relative to its bound among the compared steps; *steps: how many. */
 static double worst(const outcome *a, const outcome *b, const double *bound, int *steps) {
   const int n = a->count < b->count ? a->count : b->count;
   double most = 0;
@@ -250,8 +248,8 @@ static void assert_close(const world *w, kaon_method method, const char *regime,
 
 /* ---- to the bit ---- */
 
-/* Lists of kernels are not for every solve, which a warning says; all else is as it was asked for.
- */
+/* Not every solve can use lists of kernels; a warning says so, and everything else is as
+ * requested. */
 static void assert_form(int form, const outcome *o) {
   const kaon_issue asked = forms[form].issue, was = o->whole.issue;
   const int listed = asked == KAON_ISSUE_CDP || asked == KAON_ISSUE_PERSISTENT;
@@ -363,7 +361,7 @@ static void degraded_forms_say_so(void **state) {
   }
 }
 
-/* The stand-in was really asked: otherwise plain solves were compared with themselves. */
+/* The substitute recorder was used; otherwise plain solves were compared with themselves. */
 static void the_recorder_was_used(void **state) {
   (void)state;
   if (machine_lacks(KAON_ISA_SCALAR)) skip();
@@ -371,8 +369,8 @@ static void the_recorder_was_used(void **state) {
   assert_true(calls.records > 0 && calls.runs > calls.records && calls.serves > 0);
 }
 
-/* Bounds tell a history from that of a system whose source is off by a few more digits, and double
- * from single. */
+/* The bounds are sharp: they distinguish a history from that of a source that is off by a few more
+ * digits, and double from single. */
 static void bounds_tell_histories_apart(void **state) {
   static outcome plain, off, single;
   static limits l;

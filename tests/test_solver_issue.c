@@ -140,7 +140,7 @@ static kaon_solver *solver_of(world *w, kaon_solver_options o, kaon_issue issue,
   return s;
 }
 
-/* The form in which it is done: a device has no lists of these operators' kernels. */
+/* The form that is used: a device has no lists of these operators' kernels. */
 static int form_of(int issue) {
   const int listed = issue == KAON_ISSUE_CDP || issue == KAON_ISSUE_PERSISTENT;
   return machine == MACHINE_CUDA && listed ? KAON_ISSUE_WHILE : issue;
@@ -224,7 +224,8 @@ static void bits_of_preconditioned_methods_neither(void **state) {
   close_world(&w);
 }
 
-/* What a recording points to may go: the user's vectors, and what operators lend to solvers. */
+/* Memory that a recording refers to may be freed: the user's vectors, and vectors that operators
+ * lend to solvers. */
 static void recordings_follow_the_memory(void **state) {
   (void)state;
   world w;
@@ -265,8 +266,8 @@ static void recordings_follow_the_memory(void **state) {
   close_world(&w);
 }
 
-/* A launch is recorded with its shape, which a tuning may change, and on a device the bits of sums
- * with it. */
+/* A launch is recorded with its shape, which a tuning may change; on a device the bits of sums
+ * change with it. */
 static void recordings_follow_the_tuning(void **state) {
   (void)state;
   world w;
@@ -309,7 +310,7 @@ static void a_recording_of_changed_links_is_stale(void **state) {
   close_world(&w);
 }
 
-/* ---- solves in one go: from the third one on, of the same vectors, from x = 0 ---- */
+/* ---- whole solves replayed: from the third one on, of the same vectors, from x = 0 ---- */
 
 enum { TURNS = 15 };
 
@@ -363,7 +364,7 @@ static void close_series(series *t) {
   kaon_vector_destroy(&t->source);
 }
 
-/* One solve; memory goes back to the pool in none, or recordings would not hold. */
+/* One solve. It must not return memory to the pool, or recordings would become invalid. */
 static void turn(world *w, series *t, kaon_solver *s, kind of, int i) {
   must(w->c.ctx, kaon_vector_copy(t->source, t->b[of]));
   must(w->c.ctx, kaon_vector_copy(w->x, t->guess[of]));
@@ -392,9 +393,9 @@ static void compare(world *w, const series *t, int i, const series *plain) {
   }
 }
 
-/* In the turn SLOW a look comes long before the end; so the next solve is not expected to be over
- * by its first one. From the second turn on the rate by which looks are set is given, whatever this
- * machine's is. */
+/* In the round SLOW a check comes long before the end, so the next solve is not expected to end by
+ * its first check. From the second round on the rate of checks is set, independent of this
+ * machine. */
 static void one_straight(world *w, const kaon_solver_options *o) {
   static const kind kinds[] = {FROM_ZERO, FROM_ZERO, FROM_ZERO, FROM_ZERO, FROM_ZERO,
                                FROM_ZERO, GUESSED,   FROM_ZERO, FROM_ZERO, NO_SOURCE,
@@ -430,8 +431,8 @@ static void one_straight(world *w, const kaon_solver_options *o) {
   kaon_solver_destroy(&plain);
 }
 
-/* Without a reduction: in single the end alone stands between the system's solution and the user's,
- * and may not come before the run is over (SLOW). */
+/* Without even-odd reduction, in single, only the final copy separates the system's solution from
+ * the user's. It may not run before the solve has ended (SLOW). */
 static void one_straight_unreduced(world *w) {
   kaon_operator *const reduced = w->R;
   kaon_solver_options o = options_of(KAON_CGNR, w->outer);
@@ -520,7 +521,7 @@ static void a_monitor_ends_recorded_solves(void **state) {
   close_world(&w);
 }
 
-/* ---- preconditioners: a fixed number of steps is recorded, a solve within is not ---- */
+/* ---- preconditioners: a fixed number of steps is recorded, an inner solve is not ---- */
 
 static void nested_solvers(void **state) {
   (void)state;
@@ -560,7 +561,7 @@ static void nested_solvers(void **state) {
   close_world(&w);
 }
 
-/* The stand-in was really asked: otherwise the tests above compared plain solves. */
+/* The substitute recorder was used; otherwise the tests above compared plain solves. */
 static void the_recorder_was_used(void **state) {
   (void)state;
   if (machine == MACHINE_CUDA) return;

@@ -67,7 +67,7 @@ static kaon_solver_options inner_options(double tol) {
   return o;
 }
 
-/* Open columns get the bits that they get alone, the closed one keeps its own and is not read. */
+/* Open columns get the bits that they get alone; the closed one keeps its own and is not read. */
 static void closed_columns_harm_nothing(void **state) {
   (void)state;
   for (int fixed = 0; fixed < 2; fixed++) {
@@ -115,7 +115,7 @@ static void closed_columns_cost_nothing(void **state) {
   }
 }
 
-/* ---- several ranks, played by one: their shares of sums are 0, their wishes are ours to set ----
+/* ---- several ranks, played by one: their parts of sums are 0, the test sets their requests ----
  */
 
 static struct {
@@ -123,7 +123,7 @@ static struct {
   int looked_after[64];
 } others;
 
-/* What the runner asks at a look is the one sum of two numbers that may begin with 0. */
+/* At a check the runner sums two numbers, the only such sum that may begin with 0. */
 static kaon_status join(kaon_comm *comm, double *values, int n) {
   (void)comm;
   if (n != 2 || values[0] != 0) return KAON_OK;
@@ -196,8 +196,9 @@ static void one_ranks_monitor_ends_the_solve_on_all(void **state) {
   }
 }
 
-/* Steps of 0.06 s: this rank's clock would look after four of them. The agreed way: after the first
- * step, which says how long they take, then in blocks of three (0.2 s), whatever a clock says. */
+/* Steps of 0.06 s: this rank's clock would check after four of them. The agreed rhythm: after the
+ * first step, which tells how long they take, then in blocks of three (0.2 s), whatever a clock
+ * says. */
 static void ranks_look_after_the_same_steps(void **state) {
   (void)state;
   for (int fixed = 0; fixed < 2; fixed++) {
@@ -274,8 +275,8 @@ static int64_t held_by(const dirac_case *c) {
   return info.memory_held;
 }
 
-/* What a solve needs is there when the solver is: temporaries of the operator, its twins and its
- * parent too. */
+/* Creating a solver allocates everything a solve needs, including temporaries of the operator, its
+ * twins and its parent. */
 static void a_solve_takes_no_memory(void **state) {
   (void)state;
   static const int shape[4] = {8, 8, 8, 8};
@@ -309,8 +310,8 @@ static void a_solve_takes_no_memory(void **state) {
     }
 }
 
-/* Refused as a whole, with what it needs and what there is, and nothing stays taken. What it needs
- * is enough for it. */
+/* Refused as a whole, with the needed and the available memory, and nothing remains allocated. The
+ * memory that the message names is sufficient. */
 static void a_solver_that_does_not_fit_is_refused_at_once(void **state) {
   (void)state;
   static const int shape[4] = {8, 8, 8, 8};
@@ -348,8 +349,8 @@ static void a_solver_that_does_not_fit_is_refused_at_once(void **state) {
   }
 }
 
-/* A process that is watched is not called stalled before its residual was below a tenth of the
- * first, but for as many steps as there are unknowns; from then on it is. */
+/* A monitored process is not called stalled until its residual is below a tenth of the first, or
+ * until it has done as many steps as there are unknowns. */
 static void a_plateau_is_no_stall(void **state) {
   (void)state;
   static const struct {

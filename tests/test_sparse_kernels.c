@@ -11,9 +11,9 @@ enum { CLOSED = 1 << 1 | 1 << 4 };
 
 /* ---- rows ---- */
 
-/* EVEN: about 9 entries a row near the diagonal, some rows empty; SKEWED: most rows short, some of
- * hundreds of entries, one full; GRID: a stencil on lines of 50 rows; rows from `interior` on also
- * meet ghosts, a few each (GRID: one in its place, so that blocks repeat there too). */
+/* EVEN: about 9 entries a row near the diagonal, some rows empty. SKEWED: most rows short, some
+ * with hundreds of entries, one full. GRID: a stencil on lines of 50 rows. Rows from `interior` on
+ * also read a few ghosts each (GRID: one in the entry's place, so blocks repeat there too). */
 enum kind { EVEN, SKEWED, GRID };
 
 static int entry_wanted(enum kind kind, int64_t rows, int64_t i, int64_t j) {
@@ -164,9 +164,9 @@ static void rows_are_picked(void **state) {
 
 /* ---- triangular sweeps ---- */
 
-/* Strictly lower or upper rows of up to 4 entries in all whose sum of magnitudes is below 1 / 2:
- * three of near rows, so that levels are small and many, but for the first `wide` of them, which
- * are free. */
+/* Strictly lower or upper rows of up to 4 entries whose sum of magnitudes is below 1 / 2. Three
+ * entries are in nearby rows, so levels are small and many; the first `wide` rows have no entries.
+ */
 static kaon_csr make_triangle(int64_t rows, int reals, int backward, int64_t free_ones) {
   kaon_csr csr = {.rows = rows, .columns = rows, .reals = reals};
   csr.start = stored_room((size_t)(rows + 1) * sizeof *csr.start);

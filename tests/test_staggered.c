@@ -37,13 +37,13 @@ static double allowed(kaon_precision precision, kaon_reconstruct reconstruct) {
   return 8 * (eight ? 10 : 1) * eps;
 }
 
-/* 8^4, 8x4x4x8: split; 4^4 of two sites a half; 4x6x2x10: plain, with a tail, round in y and z. */
+/* 8^4, 8x4x4x8: split; 4^4 with two sites a half; 4x6x2x10: plain, with a partly filled vector,
+ * wrapping in y and z. */
 static const int shapes[][4] = {
     {8, 4, 4, 8}, {4, 4, 4, 4}, {4, 6, 2, 10}, {8, 8, 8, 8}, {2, 2, 2, 2}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Processors: as if caches held nothing, so that hops ask ahead, into this level, and store past
- * them. */
+/* CPUs: as if the caches were empty, so that hops prefetch into this level and store past them. */
 static void without_caches(staggered_case *s, int level) {
   s->c.ctx->core_cache_bytes = s->c.ctx->cache_bytes = 0;
   s->c.ctx->prefetch_level = level;
@@ -163,7 +163,7 @@ static void operators_are_those_of_the_reference(void **state) {
   }
 }
 
-/* Sums of a pass are those of what was stored; a closed column is left alone. */
+/* Sums of a pass are those of the stored numbers; a closed column is not touched. */
 static void sums_and_gates_are_kept(void **state) {
   enum { COLUMNS = 3, CLOSED = 1 };
   (void)state;
@@ -269,9 +269,9 @@ static void solutions_solve_the_whole_system(void **state) {
   }
 }
 
-/* Weak links, periodic: |r| grows several times on the way, which what pipelined CG knows by
- * recurrences does not outlive in single precision. It begins afresh then, which may cost as many
- * steps as CG takes, or twice as many, but not the solution. */
+/* Weak links, periodic: |r| grows several times on the way, and the recurrences of pipelined CG
+ * lose it in single precision. It then restarts, which may take as many steps as CG, or twice as
+ * many, but reaches the solution. */
 static void pipelined_cg_survives_in_single(void **state) {
   static const int extents[4] = {4, 6, 2, 10};
   static const kaon_method methods[] = {KAON_CG, KAON_PIPECG};

@@ -23,8 +23,8 @@
 #include "tests/util/staggered_case.h"
 #include "tests/util/test_util.h"
 
-/* How messages go and are hidden: a device's ways in turn. One rank chooses its transport when it
- * first exchanges anything, so a case keeps the first one. */
+/* Transports and ways of hiding messages: a device's in turn. A rank chooses its transport at its
+ * first exchange, so a case retains the first one. */
 static const kaon_overlap overlaps[] = {KAON_OVERLAP_FUSED, KAON_OVERLAP_STAGED, KAON_OVERLAP_NONE,
                                         KAON_OVERLAP_AUTO};
 
@@ -34,8 +34,7 @@ static void choose_way(staggered_case *s, int i, int host) {
   s->c.ctx->options.overlap = overlaps[host ? 1 + i % 3 : i % 4];
 }
 
-/* The same links and vectors, but faces of the directions of `mask` go through messages from now
- * on. */
+/* The same links and vectors, but faces of the directions of `mask` use messages from now on. */
 static void divide(staggered_case *s, const int extents[4], int mask) {
   kaon_gauge_destroy(&s->c.gauge);
   kaon_gauge_destroy(&s->fat);
@@ -54,8 +53,8 @@ static void divide(staggered_case *s, const int extents[4], int mask) {
   }
 }
 
-/* Columns: of hops, more than a thread of a device takes; of passes over A, one and several of
- * which one is closed. */
+/* Columns: for hops more than a thread of a device takes; for passes over A one, and several with
+ * one closed. */
 enum { COLUMNS = 5, PASSES = 2, MOST = 3, CLOSED = 1 };
 static const int pass_columns[PASSES] = {1, MOST};
 
@@ -206,8 +205,8 @@ static void hops_across_faces(void **state) {
       check_subsets(machine, shapes[i / 2], i / 2, i % 2 * 2, i == 3);
 }
 
-/* What an interior without faces of its own, blocks of 128 sites and several tiles of a slab have
- * in them; a device's alone. */
+/* Shapes that have an interior without faces of its own, blocks of 128 sites, and several tiles of
+ * a slab; for devices only. */
 static void larger_parts(void **state) {
   (void)state;
   static const int extents[4] = {16, 12, 8, 16};

@@ -21,8 +21,8 @@ static kaon_context *open_host(void) {
   return ctx;
 }
 
-/* Marks what the rows of steps [first, last) of a launch touch; 1: something twice by two of those
- * that are worked on at once. owner: of a column, -1: nobody. */
+/* Marks the columns touched by the rows of steps [first, last) of a launch. 1: two rows that are
+ * updated together share a column. owner: of a column, -1: nobody. */
 static int touch(const kaon_csr *a, const kaon_sweep_rows *o, int64_t first, int64_t last,
                  int64_t as, int64_t *owner) {
   int twice = 0;
@@ -64,7 +64,8 @@ static void check_order(const kaon_csr *a, const kaon_sweep_rows *o, int blocks)
   free(times);
 }
 
-/* Of neighbours, of consecutive numbers, of a permutation; each by rows and by colours. */
+/* Blocks of neighbours, of consecutive numbers and of a permutation, each by rows and by colours.
+ */
 static void check_blocks(kaon_matrix *matrix, const int32_t *permutation) {
   for (int kind = 0; kind < 6; kind++) {
     kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;

@@ -157,8 +157,8 @@ static void delayed(int machine, double seconds) {
            late.whole.seconds);
     assert_int_equal(steps, free_of.column.iterations);
     assert_memory_equal(free_of.x, late.x, sizeof late.x);
-    /* besides its steps a solve has a few: its beginning, replacements, its end; a device, whose
-     * gates nobody sees, issues those of a fresh process and of one that goes on */
+    /* a solve has a few sums besides its steps': at its beginning, replacements and end; a device,
+     * whose gates the host does not see, issues those of a new process and of a continuing one */
     const int few = 8 * (2 + late.column.updates);
     const int exposed = (int)(t->sums - t->hidden);
     assert_true(abs((int)t->hidden - methods[i].hidden * steps) <= few);

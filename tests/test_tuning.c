@@ -123,8 +123,8 @@ static void check_bits(dirac_case *c) {
       for (size_t i = 0; i < count; i++) psi[i] = (double)(i * 2654435761u % 1000003) / 1e6;
       for (int k = 0; k < 6; k++) must(c->ctx, kaon_vector_import(in, k, psi, KAON_BASIS_UKQCD));
       must(c->ctx, kaon_dirac_hop(M, KAON_EVEN, KAON_PLAIN, in, expected));
-      /* a GPU's other instantiations may contract otherwise: 100 roundings, in half an integer more
-       * or less of 24; kaon tune leaves such choices out */
+      /* other instantiations on a GPU may contract differently: 100 roundings, in half an integer
+       * more or less of 24; kaon tune excludes such choices */
       const double u = p == KAON_DOUBLE ? 100 * 0x1p-53 : 100 * 0x1p-24;
       double bound[6];
       must(c->ctx, kaon_vector_norm2(expected, bound));

@@ -20,14 +20,14 @@
 #include "lib/math/half.h"
 #include "util/vector_bed.h"
 
-/* Slot i of a column, with the sign that coefficient(i) of the bed gives it. */
+/* Slot i of a column, with the sign that coefficient(i) has. */
 static number coefficient_value(const bed *b, int i, int column) {
   const double *slot = b->state[column].slot[i];
   return (i % 2 ? -1 : 1) * (slot[0] + I * slot[1]);
 }
 
-/* What a number of a written vector must be: value, sum of the magnitudes of its terms, and how
- * many multiply-adds deep it is. */
+/* The expected number of a written vector: value, sum of the magnitudes of its terms, and depth in
+ * multiply-adds. */
 typedef struct expected {
   int vector;
   number value;
@@ -271,7 +271,7 @@ static double check_sums(bed *b, enum op op) {
   return worst;
 }
 
-/* error / bound of [op][vectors, sums] over all entries on one bed. */
+/* error / bound of [op][vectors, sums] over all entries on one set of vectors. */
 static void run_all(bed *b, double worst[OPS][2]) {
   for (int op = 0; op < OPS; op++) {
     run_op(b, (enum op)op);
@@ -303,7 +303,7 @@ static void every_entry_agrees_with_plain_c(void **state) {
   }
 }
 
-/* The bits of everything that all entries leave behind, chained into one number (FNV-1a). */
+/* The bits of all results of all entries, combined into one number (FNV-1a). */
 static uint64_t chain(uint64_t hash, const void *data, size_t bytes) {
   const char *p = data;
   for (size_t i = 0; i + 4 <= bytes; i += 4) {

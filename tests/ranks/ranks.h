@@ -38,7 +38,8 @@ static inline kaon_context_options ranks_options(int isa) {
   options.backend = cuda ? KAON_BACKEND_CUDA : KAON_BACKEND_CPU;
   options.isa = cuda ? KAON_ISA_AUTO : (kaon_isa)isa;
   options.threads = 1;
-  /* AUTO goes by the host where ranks share a device; tests may want the other ways there, too */
+  /* AUTO exchanges through the host if ranks share a device; tests may want other transports there
+   */
   const char *transport = getenv("KAON_TEST_TRANSPORT");
   char text[64];
   snprintf(text, sizeof text, "transport=%s", transport != NULL ? transport : "auto");
@@ -55,7 +56,7 @@ static inline kaon_context *ranks_open(int isa, const int grid[4]) {
   return ctx;
 }
 
-/* Equal shares; with `skewed` those of the later ranks are larger, the first one's may be empty. */
+/* Equal parts. With `skewed` later ranks have more rows, and the first may have none. */
 static inline int64_t ranks_first_row(int64_t rows, int rank, int ranks, int skewed) {
   const int64_t r = rank, n = ranks;
   return skewed && n > 1 ? rows * r * (r - 1) / (n * (n - 1)) : rows * r / n;

@@ -119,8 +119,8 @@ static ending solve(const part *p, const kaon_relax_options *relax, kaon_precisi
 
 static const char *const names[] = {"auto", "amc", "dc", "dk", "push", "sync"};
 
-/* Blocks are small, so that there are many; one rank is not to be far ahead of the others just
- * because they share a core, unless a test wants that. */
+/* Blocks are small, so that there are many. A rank must not run far ahead of others merely because
+ * they share a core, unless a test wants that. */
 static kaon_relax_options options_of(kaon_relax_exchange exchange, kaon_relax_driver driver) {
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
   o.block = 24;
@@ -198,17 +198,16 @@ static const kaon_relax_exchange ways[] = {KAON_EXCHANGE_PUSH, KAON_EXCHANGE_DK,
                                            KAON_EXCHANGE_AMC};
 enum { WAYS = sizeof ways / sizeof *ways };
 
-/* The last rank rests before each iteration, for longer than the others need for all of theirs: to
- * them it is behind by many iterations, unless they may be ahead by `lag` alone. Rows are coupled
- * both ways, so nobody sees another more than lag + 1 ahead: one iteration more may have been done
- * since it asked. */
+/* The last rank sleeps before each iteration, longer than the others need for all of theirs. So it
+ * is behind by many iterations, unless `lag` limits the others. Rows are coupled both ways, so
+ * nobody sees another more than lag + 1 ahead: one more iteration may have ended since it asked. */
 static void a_slow_rank_is_seen_to_lag_and_no_more_than_it_may(void **state) {
   (void)state;
   part p = open_part(row_case_random(601, 5, 1, 1, 9), 0, 1, 1);
   const int here = p.ctx->comm->local_ranks;
   if (world_rank() == world_size() - 1) p.ctx->comm->pause = 1000000;
   for (int i = 0; i <= WAYS && world_size() > 1; i++) {
-    /* the last time, as of ranks on two nodes: over windows that are not mapped */
+    /* the last time as for ranks on two nodes: through windows that are not mapped */
     p.ctx->comm->local_ranks = i < WAYS ? here : 1;
     for (int driver = KAON_RELAX_LAUNCH; driver <= KAON_RELAX_FREE; driver++)
       for (int lag = -1; lag <= 3; lag += lag < 0 ? 1 : 3) {
@@ -261,8 +260,8 @@ static kaon_status failing_put(kaon_board *board, int peer, size_t at, const voi
   return true_ops->board_put(board, peer, at, numbers, width, n);
 }
 
-/* One rank's messages fail at some point of the solve, when the others may already be waiting for
- * its iterations: all end with its sentence, and the next solve is as good as ever. */
+/* One rank's messages fail during the solve, when the others may already wait for its iterations.
+ * All end with its sentence, and the next solve works. */
 static void a_failing_rank_holds_up_nobody(void **state) {
   (void)state;
   part p = open_part(row_case_laplace(16, 16, 1), 0, 1, 1);
@@ -287,7 +286,7 @@ static void a_failing_rank_holds_up_nobody(void **state) {
   close_part(&p);
 }
 
-/* What is no number on one rank ends the solve on all, for none waits for what has ended. */
+/* A NaN on one rank ends the solve on all, because nobody waits for a rank that has ended. */
 static void what_diverges_ends_everywhere(void **state) {
   (void)state;
   kaon_csr *csr = row_case_laplace(12, 12, 1);
@@ -311,9 +310,9 @@ static void what_diverges_ends_everywhere(void **state) {
 
 /* ---- faults ---- */
 
-/* A rank's part is frozen and given back, by time or by the monitor, while the others go on with
- * what it had: the report says how many rows that were, when it was noticed and when they came
- * back, on every rank alike, and the residual is reached all the same. */
+/* A rank's part is frozen and released, by time or by the monitor, while the others continue with
+ * its old values. Every rank's report has the same number of rows and the same iterations of
+ * detection and return, and the residual is reached nevertheless. */
 static void a_frozen_rank_comes_back(void **state) {
   (void)state;
   part p = open_part(row_case_random(301, 5, 1, 1, 3), 0, 1, 1);

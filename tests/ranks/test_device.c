@@ -195,7 +195,7 @@ static void check_many_sums(kaon_context *ctx) {
   bed_close(&b);
 }
 
-/* By a pass, whose recurrence runs on what was summed, at once or behind other work. */
+/* By a pass, whose recurrence uses the sums, at once or after other work. */
 static void check_passes(kaon_context *ctx) {
   const int slots[2] = {KAON_S_RHO, KAON_S_DENOMINATOR};
   bed b;
@@ -244,7 +244,7 @@ static kaon_status no_service(void *user) {
   return KAON_OK;
 }
 
-/* As solvers' steps are issued: in graphs, in a loop that the device repeats. */
+/* Issued like solvers' steps: in graphs, and in a loop that the device repeats. */
 static void check_recorded_sums(kaon_context *ctx) {
   enum { BLOCKS = 40, SLOT = 3 };
   const kaon_record_ops *ops = ctx->backend->record;
@@ -460,7 +460,7 @@ static void messages_reach_whom_they_are_for(void **state) {
       }
       ring_close(some);
       ring_open(again, ctx, 8);
-      for (int turn = 0; turn < 100; turn++) { /* nobody looks in between */
+      for (int turn = 0; turn < 100; turn++) { /* no check in between */
         ring_fill(again, turn);
         ring_turn(again);
       }
@@ -475,7 +475,7 @@ static void messages_reach_whom_they_are_for(void **state) {
   if (absent) skip();
 }
 
-/* Two contexts of a process, each with mail and messages of its own. */
+/* Two contexts of a process, each with its own reduction results and messages. */
 static void two_contexts_do_not_meet(void **state) {
   (void)state;
   kaon_context *one = device_open(0, 0);
@@ -508,9 +508,9 @@ static void two_contexts_do_not_meet(void **state) {
   for (int i = 0; i < 3; i++) kaon_context_destroy(&all[i]);
 }
 
-/* Each node's ranks have the devices in turn, and AUTO finds a way: where KAON_TEST_DEVICES says
- * that they are fewer than ranks, none of those whose kernels wait for one another; where they are
- * not, one of these. */
+/* Each node's ranks use the devices in turn, and AUTO finds a transport. If KAON_TEST_DEVICES is
+ * smaller than the number of ranks, it is not one whose kernels wait for each other; otherwise it
+ * is one of these. */
 static void ranks_have_devices_in_turn(void **state) {
   (void)state;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;

@@ -31,7 +31,7 @@ static int monitor(void *user, int iteration, int column, double residual) {
   return 0;
 }
 
-/* A solve of hundreds of steps, tens of milliseconds, at which hosts look every ten. */
+/* A solve of hundreds of steps, tens of milliseconds; hosts check every ten steps. */
 static void solve_until_the_fault(kaon_context *ctx) {
   const int extents[4] = {16, 16, 16, 16 * world_size()}, last = world_size() - 1;
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;

@@ -79,8 +79,8 @@ static long bytes_that_differ(const char *a, const char *b) {
   return differ;
 }
 
-/* The means that headers store are sums over ranks too, of which openQCD keeps the last bit. The
- * date, which some headers have, is given. */
+/* The means in headers are sums over ranks, too; openQCD stores them to the last bit. The date
+ * that some headers have is given. */
 static void files_have_the_bytes_of_one_rank(void **state) {
   (void)state;
   side many, one;
@@ -138,7 +138,7 @@ static void links_come_back(void **state) {
   close_side(&one);
 }
 
-/* What only the first rank sees: all ranks return it, and the next call works. */
+/* A failure that only the first rank sees: all ranks return it, and the next call works. */
 static void failures_reach_all_ranks(void **state) {
   (void)state;
   side many, one;
@@ -209,7 +209,7 @@ static void whole_columns(void **state) {
   close_side(&one);
 }
 
-/* What a propagator's file is written from: each rank has its part, and a slice at a time. */
+/* Source of a propagator's file: each rank has its part, one slice at a time. */
 static void slices_are_those_of_the_whole_column(void **state) {
   (void)state;
   side many, one;

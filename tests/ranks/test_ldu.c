@@ -51,7 +51,7 @@ static mesh make_mesh(void) {
   return m;
 }
 
-/* Thirds of a cell's neighbours are mostly the same rank's, and every pair of ranks meets. */
+/* Most neighbours of a cell belong to the same rank, and every pair of ranks shares a face. */
 static int rank_of_cell(int cell, int ranks) {
   return (cell % NX + 2 * (cell / NX % NY) + 3 * (cell / NX / NY) / 2) / 3 % ranks;
 }
@@ -114,7 +114,7 @@ static void divide(const mesh *m, int rank, int ranks, part *p) {
   p->arrays.interface = p->interface;
 }
 
-/* x of A x = b and y = A b, of the rows that `cell` names (NULL: all), by the matrix. */
+/* x of A x = b and y = A b by the matrix, for the rows that `cell` names (NULL: all). */
 static void use(kaon_matrix *matrix, int rows, const int *cell, double *x, double *y) {
   kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO);
   kaon_context *ctx = A->ctx;

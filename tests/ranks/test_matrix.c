@@ -167,8 +167,8 @@ static void product_sums(const side *s, kaon_operator *A, const kaon_vector *x, 
   kaon_scalars_destroy(&scalars);
 }
 
-/* The same bits whatever is done while messages are under way, and on every run; of the sums those
- * of one way. */
+/* The same bits whatever is computed while messages travel, and on every run; for sums the same
+ * bits in one mode. */
 static void check_overlap(int number, kaon_precision precision) {
   const int ranks = world_size();
   const kaon_overlap ways[] = {KAON_OVERLAP_AUTO, KAON_OVERLAP_STAGED, KAON_OVERLAP_NONE,
@@ -327,7 +327,7 @@ static void flops_are_those_of_all_rows(void **state) {
   ref_sparse_free(&a);
 }
 
-/* A column's entries are those of all ranks, so its owner alone cannot tell. */
+/* A column has entries on all ranks, so its owner alone cannot decide. */
 static void columns_of_zeros_are_named_as_on_one_rank(void **state) {
   (void)state;
   ref_sparse a = ref_sparse_new(300);
@@ -361,8 +361,8 @@ static void columns_of_zeros_are_named_as_on_one_rank(void **state) {
   ref_sparse_free(&a);
 }
 
-/* A circle of entries, each row's two to the right, so that no row has its diagonal; `crowded`:
- * rows 207 to 209 have columns 3 and 4 alone, one of them left over. */
+/* A circle of entries, two to the right in each row, so no row has its diagonal. `crowded`: rows
+ * 207 to 209 have only columns 3 and 4, so one row is left without. */
 static ref_sparse circle(int crowded) {
   ref_sparse a = ref_sparse_new(300);
   for (size_t i = 0; i < a.rows; i++) {
@@ -374,7 +374,7 @@ static ref_sparse circle(int crowded) {
   return a;
 }
 
-/* Wherever rows and columns are, and in whatever order they are kept. */
+/* For every distribution of rows and columns, and every stored order. */
 static void the_structural_rank_is_the_matrix_own(void **state) {
   (void)state;
   for (int crowded = 0; crowded < 2; crowded++)

@@ -20,8 +20,8 @@ enum { SHIFTS = 12, COLUMNS = 2 };
 typedef enum { NAIVE, IMPROVED, CLOVER, SYSTEMS } which;
 static const char *const names[] = {"staggered", "improved staggered", "clover, normal equations"};
 
-/* The even-odd operator on one side. Long links: the thin ones, which are SU(3), count -1 / 24
- * times. */
+/* The even-odd operator on one side. Long links are the thin ones, which are SU(3), times -1 / 24.
+ */
 static kaon_operator *make(const partition_side *side, which system, double mass) {
   kaon_operator *M = NULL, *A = NULL;
   if (system == CLOVER) {
@@ -80,7 +80,7 @@ static void solve(const partition_side *side, which system, double mass, kaon_pr
   kaon_operator_destroy(&A);
 }
 
-/* |x - x'| <= (|r| + |r'|) / least, least a bound of the operator's smallest eigenvalue. */
+/* |x - x'| <= (|r| + |r'|) / least, where least is a lower bound of the operator's eigenvalues. */
 static void compare(const outcome *one, const outcome *ranks, const double *sigma, double least) {
   double residual = 0, difference = 0;
   int steps = 0;

@@ -32,7 +32,8 @@ static kaon_context *open_by(kaon_transport transport) {
   return NULL;
 }
 
-/* Of all ranks but the last, which did nothing: the device's work ended in time, by this error. */
+/* On all ranks except the last, which did nothing: the device's work ended in time, with this
+ * error. */
 static void check_end(kaon_context *ctx, const char *text) {
   const double begin = test_now();
   assert_int_equal(kaon_context_synchronise(ctx), KAON_ERR_COMM);
@@ -63,8 +64,8 @@ static void a_queue_is_given_up(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* The grid is a row of ranks in t: a hop of rank r needs messages of its neighbours, and all but
- * those of the last rank come where they hop too. */
+/* The grid is a row of ranks in t: a hop of rank r needs its neighbours' messages, and all of
+ * these arrive except the last rank's. */
 static void a_kernel_names_the_neighbour(void **state) {
   (void)state;
   kaon_context *ctx = open_by(KAON_TRANSPORT_PEER);

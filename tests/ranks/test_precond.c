@@ -164,7 +164,7 @@ static void test_ranks(void **state) {
   kaon_csr_destroy(&complex_rows);
 }
 
-/* One rank's breakdown is told to all, by the row's number in the whole matrix. */
+/* All ranks report one rank's breakdown, with the row's number in the whole matrix. */
 static void test_breakdown(void **state) {
   (void)state;
   kaon_csr *rows = row_case_laplace(40, 1, 1);

@@ -55,8 +55,8 @@ static void close_part(part *p) {
   kaon_context_destroy(&p->ctx);
 }
 
-/* 1: this communicator and backend have it, or nothing is sent; else it must be refused in words.
- */
+/* 1: this communicator and backend support it, or nothing is sent; otherwise it must be refused
+ * with a sentence. */
 static int offered(part *p) {
   kaon_operator *K = NULL;
   kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
@@ -98,8 +98,8 @@ static double apart(const part *p, kaon_vector *x, const kaon_vector *y) {
   return off / all;
 }
 
-/* Ghosts that never come are 0, so A z is that of the operator cut between ranks, and so is the
- * whole preconditioner: the additive one of that. To the bit but for the sign of zeros. */
+/* Ghosts that never arrive are 0, so A z is that of the operator cut between ranks, and the
+ * preconditioner is the additive one of that operator, to the bit except for the sign of zeros. */
 static void without_messages_it_is_that_of_each_part(void **state) {
   (void)state;
   for (int reduced = 0; reduced < 2; reduced++) {
@@ -182,8 +182,8 @@ static kaon_column_report solve(const part *p, const kaon_schwarz_options *o,
   return column;
 }
 
-/* Wilson on all sites and clover on the even ones; a rank's part in one block and in several; as
- * messages come, and with those of the last two residuals always held back. */
+/* Wilson on all sites and clover on the even ones; a rank's part in one block and in several; with
+ * messages as they arrive, and with those of the last two residuals always held back. */
 static void gcr_converges_whatever_comes(void **state) {
   (void)state;
   for (int clover = 0; clover < 2; clover++) {
@@ -217,8 +217,8 @@ static void gcr_converges_whatever_comes(void **state) {
   }
 }
 
-/* Made one after the other, of more rounds and fewer, on one lattice's exchanges, in use in turns;
- * and gone before their operator is used again. */
+/* Created one after the other, with more rounds and fewer, on one lattice's exchanges, used in
+ * turn, and destroyed before their operator is used again. */
 static void several_share_their_exchanges(void **state) {
   (void)state;
   part p = open_part(1, 1);

@@ -11,7 +11,7 @@ static inline int comma_locale_set(const char *name) {
   return setlocale(LC_ALL, name) != NULL && localeconv()->decimal_point[0] == ',';
 }
 
-/* 1: the process has it now, until setlocale(LC_ALL, "C"). 0: there is none, which is said. */
+/* 1: the process has it until setlocale(LC_ALL, "C"). 0: there is none, and a message says so. */
 static inline int comma_locale(void) {
   static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE",
                                       "nl_NL.UTF-8"};

@@ -288,7 +288,7 @@ static inline void check_bits(bed *b, call c) {
   c.parts = !c.parts;
   product(b, &c);
   export_vector(b, Y);
-  /* rows shared out by entries are added up otherwise where the parts end elsewhere */
+  /* rows distributed by entries are summed in another order if the parts end elsewhere */
   const int ordered =
       b->ctx->backend->host_accessible || (b->shape.form == KAON_STORED_CSR && b->shape.lanes > 0);
   if (b->shape.form != KAON_STORED_CSR || ordered)
