@@ -1,5 +1,5 @@
 """Installed into an empty prefix, kaon is found by find_package from a C and from a C++17 program, out of tree; the examples
-run and say the right things."""
+run and print the right results."""
 import os
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""--dry-run predicts the peak memory of the run within 10 %; a job that does not fit is refused before it is begun."""
+"""--dry-run predicts the peak memory of the run within 10 %; a job that does not fit is refused before it starts."""
 import os
 import re
 import unittest

@@ -1,4 +1,4 @@
-"""test_ranks.py - the program on several ranks: the results of one, one voice, and an end for every failure."""
+"""The program on several ranks: the results of one rank, one set of messages, and an end for every failure."""
 import json
 import os
 import signal

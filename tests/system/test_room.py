@@ -1,4 +1,4 @@
-"""Room on the disk is looked at before the work."""
+"""A job checks the free space on the disk before it starts to compute."""
 import os
 import re
 import resource

@@ -1,5 +1,5 @@
-"""tests/run_gpu.sh handles programs as it says: several at a time, longest first, alone where need be, all of them killed in the
-end. Programs are shell scripts here, in the folder that KAON_BUILD names; no device is needed."""
+"""tests/run_gpu.sh runs programs as it promises: several at a time, longest first, alone where needed, and all killed at the end.
+The programs are shell scripts here, in the folder that KAON_BUILD names; no device is needed."""
 import os
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""Usage: wrong command lines are refused in a sentence with status 2, what is not built with 3; help teaches."""
+"""Wrong command lines are refused in a sentence with status 2, what this build lacks with 3; help shows how to use each command."""
 import os
 import re
 import shutil
