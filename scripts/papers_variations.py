@@ -25,7 +25,7 @@ FLOOR = 1e-14  # below it rounding makes the variations
 COUNTED = " Shifts and shares of reads are counted as a block begins: it reads the others' counts of iterations before their values, so each read is at least as new as is " \
           "counted and may have seen newer values."
 OTHER = "**Another conclusion than the paper's:** "
-SAME, COMPARED = 1e-4, 1e-11  # as in_effect of kaon bench async has them (interfaces/cli/bench_async.c argues them)
+SAME, COMPARED = 1e-4, 1e-11  # as in_effect of kaon bench async has them (bench/papers/bench_async.c argues them)
 
 
 def shifts_of(row):
@@ -96,7 +96,7 @@ def band_by_rule(kinds):
         if inside and outside and all(row.get("together") for _, row in inside):
             met = "; ".join(f"{how}, {row['together']} of {-(-row['rows'] // row['block'])} blocks at once ({signed(off[how])})" for how, row in inside)
             parts.append(f"{matrix}'s band of {100 * width:.0f} % is met by {met}. Outside it: {'; '.join(f'{how} ({signed(off[how])})' for how in outside)}. That number at once is a "
-                         "rule of the benchmark (of more than 32 blocks all but one in sixteen: `stat_run`, interfaces/cli/bench_async.c), not what the device would do.\n")
+                         "rule of the benchmark (of more than 32 blocks all but one in sixteen: `stat_run`, bench/papers/bench_async.c), not what the device would do.\n")
     return parts
 
 
