@@ -170,7 +170,7 @@ class Tables(system.Case):
         delayed = [row for row in rows if not row["solver"]]
         self.assertEqual({row["reduce_delay"] for row in delayed}, {0, 50e-6})
         self.assertEqual(len(delayed), 14)
-        # (exposed, hidden) sums a step: docs/architecture.md; what a solve adds is a few sums in all
+        # (exposed, hidden) sums a step: bench/notes/design-step-costs.md; what a solve adds is a few sums in all
         counts = {"cg": (2, 0), "groppcg": (0, 2), "chrongear": (1, 0), "pipecg": (0, 1), "bicgstab": (4, 0), "rbicgstab": (0, 2), "pipebicgstab": (0, 2)}
         moved = {"cg": (6, 4), "groppcg": (10, 5), "chrongear": (6, 5), "pipecg": (8, 7), "bicgstab": (11, 4), "rbicgstab": (15, 6), "pipebicgstab": (15, 8)}
         n, entries = rows[0]["rows"], rows[0]["entries"]
