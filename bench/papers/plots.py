@@ -41,7 +41,7 @@ def script(title, axes, curves):
 
 # Paper A, Figure 9: name in the plot, method of the row, curve of the history
 RELAXATION = (("Gauss-Seidel, one core", "gauss-seidel, one core", "gauss-seidel"), ("Jacobi", "jacobi", "jacobi"), ("CG", "cg", "cg"),
-              ("async-(5), by launches", "async, launches", "async-(k)"), ("async-(5), free-running: its end", "async, free", None))
+              ("async-(5), by launches", "async, launches", "async-(k)"), ("async-(5), free-running (end)", "async, free", None))
 
 
 def relaxation():
@@ -56,7 +56,7 @@ def relaxation():
             curves.append((name, "lines linewidth 2", [(step * x, y) for x, y in history[curve] if x > 0]))
         else:  # no residual is taken before the end
             curves.append((name, "points pointtype 7 linecolor 'black'", [(1e3 * times[method]["seconds"], times[method]["residual"])]))
-    axes = ["set logscale xy", "set format y '10^{%L}'", "set xlabel 'milliseconds'", "set ylabel '|b - A x| / |b|'", "set key outside bottom center horizontal maxcols 2"]
+    axes = ["set logscale xy", "set format y '10^{%L}'", "set xlabel 'milliseconds'", "set ylabel '|b - A x| / |b|'", "set xrange [0.01:3000]", "set key top right"]
     return script("fv1 on one H200: residual by time", axes, curves)
 
 
