@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""performance.py - docs/performance.md, docs/papers.md (papers.py) and their plots, from the benchmark files.
+"""performance.py - docs/performance.md and its plots, from the benchmark files.
 
-  performance.py                write both pages and docs/plots/*.svg (by gnuplot)
+  performance.py                write the page and docs/plots/*.svg (by gnuplot)
   performance.py --check        status 1, and which, where one of them is not what the files give; needs no gnuplot
   performance.py --table FILE...  the tables of these files alone, to standard output
 
@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 
-import papers
 import performance_model
 import performance_plots
 import performance_sparse
@@ -28,6 +27,7 @@ import performance_sparse
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 MADE = "<!-- Made by scripts/performance.py (make performance). Do not edit. -->"
 STALE, MISSING = 1, 3
+PAPERS = ("async-", "faults-", "relax-history", "kaczmarz")  # rows of docs/papers.md, which is written by hand
 METHODS = {"solve-cg": "cg", "solve-cgnr": "cg", "solve-cgne": "cgne", "solve-bicgstab": "bicgstab", "solve-mr": "mr",
            "solve-gcr": "gcr", "solve-blockcg": "blockcg", "solve-blockcgnr": "blockcg",
            "solve-pipecg": "pipecg", "solve-pipecgnr": "pipecg", "solve-pipebicgstab": "pipebicgstab"}
@@ -154,7 +154,7 @@ def put_together(rows):
 
 def commands(run):
     """(the commands, a remark on them)"""
-    given = unique(papers.started(row) for row in run.rows if row.get("command"))
+    given = unique(started(row) for row in run.rows if row.get("command"))
     if given:
         return given, ""
     remark = " The command is put together from the rows"
@@ -410,7 +410,7 @@ def plots_of(folder, runs, peers):
 def beside(runs, rows):
     """What stands below a plot: the commands that made its rows, and it."""
     used = [run for run in runs if any(row is own for own in run.rows for row in rows)]
-    lines = unique(papers.started(row) if row.get("command") else commands(run)[0][0]
+    lines = unique(started(row) if row.get("command") else commands(run)[0][0]
                    for run in used for row in run.rows if any(row is own for own in rows))
     return "Drawn by `make performance` from rows that these commands made (sections of the same topics below: " + \
         ", ".join(run.topic for run in used) + "):\n\n```\n" + "\n".join(lines) + "\n```\n"
@@ -418,12 +418,22 @@ def beside(runs, rows):
 
 # ---- the page ----
 
+def is_paper(run):
+    return all(row["bench"].startswith(PAPERS) for row in run.rows)
+
+
+def started(row):
+    """The row's command, and what started its ranks."""
+    ranks = row.get("ranks") or 1
+    return f"mpirun -np {ranks} {row['command']}" if ranks > 1 else row["command"]
+
+
 def page(folders, every_peer):
     """(text of the page, {plot's file name: gnuplot script})"""
     parts, scripts = [HEAD], {}
     for folder, every in folders.items():
         peers = [peer for peer in every_peer if peer.get("results", folder) == folder] # not another of that name
-        runs = [run for run in every if not papers.is_paper(run)] or every
+        runs = [run for run in every if not is_paper(run)] or every
         device = runs[0].rows[0]["device"]
         parts.append(f"## {device} (`bench/results/{folder}`)\n")
         for peer in peers:
@@ -440,8 +450,8 @@ def page(folders, every_peer):
 def pages(root):
     """({page's file name: text}, {plot's file name: gnuplot script})"""
     folders = find_runs(root)
-    (text, scripts), (other, more) = page(folders, find_peers(root)), papers.page(folders, sys.modules[__name__], root)
-    return {"performance.md": text, "papers.md": other}, {**scripts, **more}
+    text, scripts = page(folders, find_peers(root))
+    return {"performance.md": text}, scripts
 
 
 def signature(script):

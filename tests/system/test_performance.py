@@ -23,8 +23,7 @@ class Page(system.Case):
         """A source folder of its own: results, peers, page and plots."""
         for part in ("bench/results", "bench/peers", "docs/plots"):
             shutil.copytree(os.path.join(system.SOURCE, part), self.path(part))
-        for page in ("docs/performance.md", "docs/papers.md"):
-            shutil.copy(os.path.join(system.SOURCE, page), self.path(page))
+        shutil.copy(os.path.join(system.SOURCE, "docs/performance.md"), self.path("docs/performance.md"))
 
     def first_result(self):
         for folder, _, names in sorted(os.walk(self.path("bench/results"))):
@@ -59,51 +58,6 @@ class Page(system.Case):
         plot = sorted(os.listdir(self.path("docs/plots")))[0]
         os.remove(self.path("docs/plots/" + plot))
         self.stale("docs/performance.md", plot)
-
-    def test_rows_of_the_papers_have_a_page_of_their_own(self):
-        self.copy()
-        path = max((os.path.join(folder, name) for folder, _, names in os.walk(self.path("bench/results")) for name in names
-                    if name.endswith("-async-stat.json")), key=os.path.basename)
-        with open(path, encoding="utf-8") as file:
-            rows = json.load(file)
-        next(row for row in rows if row["bench"] == "async-stat")["average"] *= 1.5
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(rows, file)
-        self.stale("docs/papers.md")
-        self.assertNotIn("### async", self.read("docs/performance.md").decode())
-
-    def test_averages_of_the_synchronous_iteration_are_not_called_asynchronous(self):
-        sys.path.insert(0, os.path.dirname(SCRIPT))
-        import papers_variations
-        def rows(off, **more):
-            return [dict({"bench": "async-stat", "matrix": "Trefethen_2000.mtx", "driver": "free", "runs": 2, "block": 128, "local_sweeps": 6, "iteration": at,
-                          "average": mean * (1 + off), "maximum": mean * (1 + off + 1e-7), "minimum": mean * (1 + off - 1e-7), "variance": mean * mean * 1e-14,
-                          "newest": 0, "oldest": 1, "asynchronous": 0.077, "shifts": {"0": 923, "1": 77}}, **more)
-                    for at, mean in ((5, 8.152005429e-04), (10, 8.682517232e-06))]
-        for more in ({}, {"synchronous": 8.152005429e-04}):
-            own = rows(1e-7, **more)[:1]
-            self.assertIn("synchronous in effect, not counted as asynchronous; 7.70 % of the reads", papers_variations.synchrony(own))
-            text = papers_variations.synchrony(rows(3e-3, **more)[:1])
-            self.assertTrue(text.startswith("asynchronous: 7.70 % of the reads"), text)
-            self.assertIn("averages up to 3.0e-03 of them off", text)
-        self.assertIn("blocks came in one order", papers_variations.synchrony(rows(3e-3, variance=0)))
-        self.assertIn("synchronous in effect", papers_variations.synchrony(rows(1e-7, variance=0)))
-        self.assertTrue(papers_variations.synchrony(rows(1e-7, block=64)).startswith("asynchronous: "))  # nothing is known of these
-
-    def test_figure_9_has_the_curve_of_cg(self):
-        sys.path.insert(0, os.path.dirname(SCRIPT))
-        import performance as words
-        import papers_relax
-        own = {"matrix": "fv1.mtx", "device": "a device"}
-        rows = [dict(own, bench="async-time", method=method, iterations=4, seconds=8e-3, residual=1e-9) for method in ("jacobi", "cg")]
-        history = dict(own, bench="relax-history", what="time", curves={"jacobi": [[0, 1.0], [4, 0.5]], "cg": [[0, 1.0], [2, 1e-3], [4, 1e-9]]})
-        (_, _, script), = papers_relax.plots_time("a", rows + [history], words)
-        self.assertIn("title 'cg'", script)
-        self.assertNotIn("its end alone", script)
-        self.assertRegex(script, r"(?m)^4 0?\.001\n8 1e-09$")  # milliseconds of its own steps
-        self.assertEqual(papers_relax.no_history(rows + [history], words), [])
-        (_, _, script), = papers_relax.plots_time("a", rows, words)
-        self.assertIn("its end alone", script)
 
     def test_the_last_run_of_a_topic_counts(self):
         self.copy()
