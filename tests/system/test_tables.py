@@ -3,8 +3,6 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 
 import system
 
