@@ -61,10 +61,6 @@ def rounded(value):
     return value
 
 
-def thinned(curve, most=40):
-    return curve if len(curve) <= most else [curve[round(i * (len(curve) - 1) / (most - 1))] for i in range(most)]
-
-
 def shortened(rows):
     """Rows without what the first row of their benchmark says, and without what made them."""
     first, short = {}, []
@@ -73,7 +69,8 @@ def shortened(rows):
         if seed:
             row = {**row, "order_seed": int(seed.group(1))}
         if "curves" in row:
-            row = {**row, "curves": {name: thinned(curve) for name, curve in row["curves"].items()}}
+            at = lambda n: range(n) if n <= 40 else [round(i * (n - 1) / 39) for i in range(40)]
+            row = {**row, "curves": {name: [curve[i] for i in at(len(curve))] for name, curve in row["curves"].items()}}
         row = {key: rounded(value) for key, value in row.items() if key not in LEFT_OUT}
         if row["bench"] not in first:
             first[row["bench"]] = {key: value for key, value in row.items() if value is not None or key in CONTRACT}
@@ -165,7 +162,7 @@ def table(header, lines):
 def section(title, intro, made, plots, commands, files):
     """A part of the page. plots: {name: what it shows}; made: its table, and what is said below."""
     shown = "".join(f"![{what}](plots/{name}.svg)\n" for name, what in plots.items())
-    return f"{title}\n\n{intro}\n\n{made}\n{shown}\n```\n" + "\n".join(commands) + f"\n```\n\nFiles: {files}.\n"
+    return f"{title}\n\n{intro}\n\n{made}{shown and chr(10)}{shown}\n```\n" + "\n".join(commands) + f"\n```\n\nFiles: {files}.\n"
 
 
 # ---- plots ----
@@ -329,10 +326,14 @@ def cpu(results, plots):
     petsc, ways = results.rows(ZEN4, "petsc", "petsc-large"), [("none", 1), ("none", 2), ("jacobi", 1), ("jacobi", 2), ("ic0", 1)]
     ratios = [[m, *(f"{row['ratio']:.2f}" if row else "-" for row in (find(petsc, matrix=m, preconditioner=k, threads=n) for k, n in ways))]
               for m in dict.fromkeys(row["matrix"] for row in petsc)]
+    own = results.rows(ZEN4, "solve-16", "solve-1350")
+    solved = [[k, *(f"{row['seconds']:.1f} ({row['iterations']})" for row in (find(own, kappa=k, precision="double/" + p) for p in PRECISIONS))] for k in (0.1345, 0.135)]
     return section("## Two cores of a CPU\n\n### Wilson hop", "16x16x16x32, 18 reals a link: GFLOPS, in brackets the ideal traffic's share of the STREAM triad.",
                    table(["", *PRECISIONS], cells) + f"\n{grid['about']} All these machines are shared.\n", {"cpu-wilson": "Wilson hop on two cores"},
                    ["kaon-bench dslash --threads 2 --lattice 16 16 16 32 --precision double,single,half --reconstruct 18 --columns 1 --in-turn"],
                    results.sources(ZEN4, "hop-large") + "; " + results.sources(ZEN5, "dslash-in-turn")) + "\n" + \
+        section("### Clover CG", "16x16x16x16, thermalised (beta 6.0), csw 1.769, to 1e-10, on a Zen 4: seconds (steps) by inner precision.", table(["kappa", *PRECISIONS], solved), {},
+                ["kaon-bench solve --threads 2 --gauge FILE --kappa 0.1345 --csw 1.769 --method cg --columns 1"], results.sources(ZEN4, "solve-16", "solve-1350")) + "\n" + \
         section(f"### Conjugate gradients beside PETSc {petsc[0]['petsc']}", "Times faster a step on a Zen 4, in turn and in as many steps. Two cores: two threads of kaon, two ranks of PETSc.",
                 table(["matrix", *(f"{k}, {n} core{'s' * (n > 1)}" for k, n in ways)], ratios), {},
                 ["bench/peers/petsc_compare.py --kaon build/kaon --matrix fv1.mtx --matrix laplace3d:64 --solve cg:none --solve cg:jacobi --solve cg:ic0 --threads 1,2"],
