@@ -18,7 +18,7 @@ enum { usual_calls = 100, most_calls = 1000000, burst_calls = 200 };
 static const double least_sample = 0.02, most_sample = 0.5, warm_seconds = 0.05;
 
 /* A device at the limit of its power lowers its clocks, and finds back only when it may rest: a row
- * would depend on the one before it (bench/results/nvidia-h200/2026-11-27-b4327dbb3a90-power.txt).
+ * would depend on the one before it (bench/notes/speed-power-limit.md).
  */
 static const double rest_seconds = 0.3;
 
