@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "interfaces/common/cache.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -159,19 +160,8 @@ void machine_bandwidth(machine *m) {
   }
 }
 
-/* Linux's own figure: sysconf gives some processors' sum over all of their caches. */
-size_t machine_cache(void) {
-  FILE *f = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "r");
-  unsigned long kib = 0;
-  if (f && fscanf(f, "%luK", &kib) != 1) kib = 0;
-  if (f) fclose(f);
-  if (kib > 0) return (size_t)kib << 10;
-  long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-  return bytes > 0 ? (size_t)bytes : 0;
-}
-
 static const char *open_processor(int sharing, machine *m) {
-  size_t cache = machine_cache();
+  size_t cache = cache_bytes();
   size_t count = cache > 0 ? 4 * cache / sizeof(double) : smallest;
   m->count = (count < smallest ? smallest : count > largest ? largest : count) / (size_t)sharing;
   m->a = aligned_alloc(4096, m->count * sizeof(double));

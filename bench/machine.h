@@ -29,8 +29,6 @@ const char *machine_open(const char *backend, int threads, int sharing, machine 
  * machine come and go, so each figure is held against the bound of its own moment. A device is this
  * process's own: its figures stay. */
 void machine_bandwidth(machine *m);
-/* Bytes of the last-level cache; 0: unknown. */
-size_t machine_cache(void);
 void machine_close(machine *m);
 
 /* bench/cuda/limits.cu, where CUDA is built: see machine_open. */

@@ -17,7 +17,7 @@ set(KAON_ISA_FLAGS_x86_64 -O2) # for machines without AVX2: a quarter of the com
 set(KAON_ISA_FLAGS_avx2 -O3 -mavx2 -mfma)
 set(KAON_ISA_FLAGS_avx512 -O3 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512)
 # Of the compiler's time for hops a quarter went into what it finds out about stores between loads, and some into what explicit vectors
-# leave nothing to find for. Measured with AVX2 (docs/architecture.md).
+# leave nothing to find for. Measured with AVX2 (bench/notes/design-cpu-compile.md).
 set(KAON_HOP_FLAGS $<$<C_COMPILER_ID:GNU>:--param=sccvn-max-alias-queries-per-access=60> $<$<C_COMPILER_ID:GNU>:-fno-gcse>
                    $<$<C_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
 add_library(kaon_kernel_flags INTERFACE) # behind kaon_flags' own

@@ -14,7 +14,7 @@ struct kaon_gauge {
   kaon_precision precision;
   kaon_reconstruct reconstruct;
   uint64_t revision;
-  void *links[2]; /* one array a parity, odd right after even (docs/architecture.md, "Layout") */
+  void *links[2]; /* one array a parity, odd right after even (lib/vector/README.md) */
 };
 
 void kaon_gauge_retain(kaon_gauge *gauge);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """hop_timeline.py - a plot of what tests/measure/hop_timeline.c printed.
 
-  hop_timeline.py FILE.json [--precision single] > docs/plots/nvidia-h200-hop-timeline.svg       (by gnuplot)
+  hop_timeline.py FILE.json [--precision single] > hop.svg       (by gnuplot)
 
 A bar a kind of block, for each lattice and way of hiding messages: from its first block's beginning to its last one's end on
 rank 0, in microseconds since the hop began there. "messages": from the boundary's first look for them until its last block has

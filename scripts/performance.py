@@ -1,67 +1,37 @@
 #!/usr/bin/env python3
-"""performance.py - docs/performance.md, docs/papers.md (papers.py) and their plots, from the benchmark files.
+"""performance.py - docs/performance.md and its plots, drawn from bench/results and bench/peers.
 
-  performance.py                write both pages and docs/plots/*.svg (by gnuplot)
-  performance.py --check        status 1, and which, where one of them is not what the files give; needs no gnuplot
-  performance.py --table FILE...  the tables of these files alone, to standard output
+  performance.py                     write the page and docs/plots/*.svg (needs gnuplot)
+  performance.py --check             status 1, and which file, where the page or a plot is not what the results give
+  performance.py --keep DEVICE FILE...   store files of kaon-bench as bench/results/DEVICE/DATE-COMMIT-TOPIC.json, shortened,
+                                     and remove the file of the same topic that each one replaces
 
-Reads bench/results/DEVICE/DATE-COMMIT-TOPIC.json (of each topic the file measured last) and bench/peers/*.json, other
-programs' figures on the same device. Python's standard library alone.
+bench/results/README.md describes the form of the files. Python's standard library only.
 """
 import argparse
 import glob
 import hashlib
 import json
-import math
 import os
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 
-import papers
-import performance_model
-import performance_plots
-import performance_sparse
-
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-MADE = "<!-- Made by scripts/performance.py (make performance). Do not edit. -->"
-STALE, MISSING = 1, 3
-METHODS = {"solve-cg": "cg", "solve-cgnr": "cg", "solve-cgne": "cgne", "solve-bicgstab": "bicgstab", "solve-mr": "mr",
-           "solve-gcr": "gcr", "solve-blockcg": "blockcg", "solve-blockcgnr": "blockcg",
-           "solve-pipecg": "pipecg", "solve-pipecgnr": "pipecg", "solve-pipebicgstab": "pipebicgstab"}
-
-HEAD = f"""# Performance
-{MADE}
-
-Every table stands below the commands that made it; `commit` is the source that was measured, and the file holds every figure with
-all its digits. What the figures mean: [conventions.md](conventions.md#benchmarks).
-
-- A hop or matrix cell is **GFLOPS (share of the limit, times a peer)**. The share is the ideal traffic - every link, spinor and clover
-  block once - against the bandwidth of streaming reads that the same run measured; what fits in a cache may pass 100 %. `*`: the
-  call is so short that the host's launches, not the device, set the pace.
-- A vector cell is GB/s (share of the limit).
-- Devices: since edbe2d5 each row begins after 0.3 s of rest, since at its limit of power a device still has the clock that the row
-  before left it with: the same cell was 12151 or 13982 GFLOPS, by the order of rows alone (`2026-11-27-b4327dbb3a90-power.txt`).
-- A plot has the row that was measured last of each cell, so those that only runs on several devices have (32x32x32x64 of the hop,
-  say) are from before rows rested; tables further down may be older than others. What a later file of another
-  topic replaced is in `bench/results/DEVICE/earlier/`.
-- A solve's time is the median of its repeats (the fastest in files before 0f19248), without set-up; joules are their mean, by the device's own counter. A step
-  is one of all columns together. CPU: the processor's time as a share of the solve's, where a row has it.
-- Several ranks, a device each: a hop cell is **GFLOPS a rank (efficiency, times a peer)**, the efficiency against one rank with as
-  many sites as each has there (the same file). Times are the slowest rank's. "In terms of BiCGStab": the GFLOPS that
-  BiCGStab with single precision inside would have to reach to solve in the same time.
-- Relaxation and projections, in the form of the papers they are from: [papers.md](papers.md).
-- Peers' figures, where there are some for the same cell, are in `bench/peers/`; their conditions stand below each device's name.
-"""
+NAME = re.compile(r"(\d{4}-\d\d-\d\d)-([0-9a-f]+(?:-dirty)?)-(.+)\.json")
+# Keys of docs/conventions.md that scripts rely on: every row of these benchmarks carries them.
+CONTRACT = ("bench backend device commit ranks lattice precision links columns seconds gflops ideal_gbs limit_gbs iterations residual "
+            "joules").split()
+IN_FULL = re.compile(r"(wilson|staggered|hisq|clover|fatten|vector|solve|spmv|model)(-|$)")
+LEFT_OUT = ("command", "argv", "host", "measured", "stored")
 
 
 class Wrong(Exception):
     """What the user can mend, in a sentence."""
 
 
-# ---- the files ----
+# ---- result files ----
 
 def read_json(path):
     try:
@@ -71,448 +41,360 @@ def read_json(path):
         raise Wrong(f"{path}: {error}") from error
 
 
-class Run:
-    """One benchmark file: rows of one topic on one device."""
-
-    def __init__(self, path, root):
-        self.path = os.path.relpath(path, root)
-        self.rows = read_json(path)
-        name = re.fullmatch(r"(\d{4}-\d\d-\d\d)-([0-9a-f]+(?:-dirty)?)-(.+)\.json", os.path.basename(path))
-        self.date, self.commit, self.topic = name.groups() if name else ("", "", os.path.basename(path)[:-5])
-        if not isinstance(self.rows, list) or not self.rows or not all("bench" in row for row in self.rows):
-            raise Wrong(f"{path}: not a list of benchmark rows")
-        self.commit = " and ".join(dict.fromkeys(row.get("commit", self.commit) for row in self.rows))
-        self.age = (self.date, max(row.get("measured", "") for row in self.rows), self.path)
+def read_rows(path):
+    """The rows of a file, each with all its keys."""
+    rows, first = read_json(path), {}
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and "bench" in row for row in rows):
+        raise Wrong(f"{path}: not a list of benchmark rows")
+    return [{**first.setdefault(row["bench"], row), **row} for row in rows]
 
 
-def find_runs(root):
-    """{folder: [the last run of each topic]}"""
-    last = {}
-    for path in sorted(glob.glob(os.path.join(root, "bench", "results", "*", "*.json"))):
-        run = Run(path, root)
-        key = os.path.basename(os.path.dirname(path)), run.topic
-        if key not in last or run.age > last[key].age:
-            last[key] = run
-    folders = {}
-    for (folder, _), run in sorted(last.items()):
-        folders.setdefault(folder, []).append(run)
-    return folders
+def rounded(value):
+    """Five digits."""
+    if isinstance(value, float):
+        value = float(f"{value:.5g}")
+        return int(value) if value == int(value) else value
+    if isinstance(value, list):
+        return [rounded(x) for x in value]
+    if isinstance(value, dict):
+        return {key: rounded(x) for key, x in value.items()}
+    return value
 
 
-def find_peers(root):
-    return [read_json(path) for path in sorted(glob.glob(os.path.join(root, "bench", "peers", "*.json")))]
-
-
-def ranks_of(row):
-    return row.get("ranks") or 1
-
-
-def peer_of(row, peers):
-    """(name, the peer's row) for the same cell, or (None, None)."""
-    for peer in peers:
-        if peer["device"] != row["device"]:
+def shortened(rows):
+    """Rows without what the first row of their benchmark says, and without what made them."""
+    first, short = {}, []
+    for row in rows:
+        seed = re.search(r"--order-seed[ =](\d+)", row.get("command") or "")
+        if seed:
+            row = {**row, "order_seed": int(seed.group(1))}
+        if "curves" in row:
+            at = lambda n: range(n) if n <= 40 else [round(i * (n - 1) / 39) for i in range(40)]
+            row = {**row, "curves": {name: [curve[i] for i in at(len(curve))] for name, curve in row["curves"].items()}}
+        row = {key: rounded(value) for key, value in row.items() if key not in LEFT_OUT}
+        if row["bench"] not in first:
+            first[row["bench"]] = {key: value for key, value in row.items() if value is not None or key in CONTRACT}
+            short.append(first[row["bench"]])
             continue
-        for other in peer["rows"]:
-            same = [key for key in other if key not in ("gflops", "gflops_rank", "seconds", "iterations")]
-            if ranks_of(row) == ranks_of(other) and all(row.get(key) == other[key] for key in same):
-                return peer["name"], other
-    return None, None
+        base, always = first[row["bench"]], CONTRACT if IN_FULL.match(row["bench"]) else ("bench",)
+        new = {key: value for key, value in row.items() if key in always or base.get(key) != value}
+        short.append({**new, **{key: None for key in base if key not in row}})
+    return short
 
 
-# ---- commands ----
-
-def unique(values):
-    return list(dict.fromkeys(values))
-
-
-def listed(rows, key):
-    return ",".join(str(x) for x in unique(row[key] for row in rows))
+def write_rows(path, rows):
+    lines = (json.dumps(row, separators=(",", ":")) for row in shortened(rows))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("[\n" + ",\n".join(lines) + "\n]\n")
 
 
-def put_together(rows):
-    """A command for rows of a time when they did not carry theirs."""
-    first = rows[0]
-    kind = first["bench"].split("-")[0]
-    words = ["kaon bench", {"vector": "vector", "solve": "solve"}.get(kind, "dslash"), "--backend", first["backend"]]
-    if first["backend"] == "cpu":
-        words += ["--threads", str(first["threads"])]
-    gauge = os.path.basename(first.get("gauge", "weak:0.3"))
-    if kind != "solve" or ":" in gauge:
-        for lattice in unique(tuple(row["lattice"]) for row in rows):
-            words += ["--lattice", *map(str, lattice)]
-    words += ["--precision", ",".join(unique(row["precision"].split("/")[-1] for row in rows))]
-    if kind != "vector":
-        words += ["--reconstruct", listed(rows, "links")]
-    words += ["--columns", listed(rows, "columns"), *["--in-turn"] * bool(first.get("in_turn"))]
-    if any(row["bench"] == "clover-temporal" for row in rows):
-        words += ["--temporal-gauge"]
-    if kind == "solve":
-        words += ["--gauge", gauge, "--kappa", f"{first['kappa']:g}", "--csw", f"{first['csw']:g}", "--solver",
-                  METHODS[first["bench"]]]
-    return " ".join(words)
+def keep(root, device, paths):
+    folder = os.path.join(root, "bench", "results", device)
+    os.makedirs(folder, exist_ok=True)
+    for path in paths:
+        name = NAME.fullmatch(os.path.basename(path))
+        if not name:
+            raise Wrong(f"{path}: not named DATE-COMMIT-TOPIC.json")
+        rows = read_rows(path)  # before anything is removed
+        if all(row.get("command") for row in rows):  # as kaon-bench wrote it: nothing is shared with the first row
+            rows = read_json(path)
+        for old in glob.glob(os.path.join(folder, "*.json")):
+            known = NAME.fullmatch(os.path.basename(old))
+            if known and known.group(3) == name.group(3):
+                os.remove(old)
+        write_rows(os.path.join(folder, name.group(0)), rows)
 
 
-def commands(run):
-    """(the commands, a remark on them)"""
-    given = unique(papers.started(row) for row in run.rows if row.get("command"))
-    if given:
-        return given, ""
-    remark = " The command is put together from the rows"
-    solves = any(row["bench"].startswith("solve-") for row in run.rows)
-    return [put_together(run.rows)], remark + (", which do not carry `--stop` and `--tol`." if solves else ".")
+class Results:
+    """The rows of bench/results and bench/peers."""
+
+    def __init__(self, root):
+        self.root, self.files = root, {}
+        for path in sorted(glob.glob(os.path.join(root, "bench", "results", "*", "*.json"))):
+            name, device = NAME.fullmatch(os.path.basename(path)), os.path.basename(os.path.dirname(path))
+            if not name:
+                raise Wrong(f"{path}: not named DATE-COMMIT-TOPIC.json")
+            if (device, name.group(3)) in self.files:
+                raise Wrong(f"{path}: {device} has another file of the topic {name.group(3)}; the newer one replaces the older")
+            self.files[device, name.group(3)] = path
+
+    def rows(self, device, *topics):
+        """Rows of these topics, in this order."""
+        for topic in topics:
+            if (device, topic) not in self.files:
+                raise Wrong(f"bench/results/{device} has no file of the topic {topic}")
+        return [row for topic in topics for row in read_rows(self.files[device, topic])]
+
+    def sources(self, device, *topics):
+        """The names of the files, and what was measured when."""
+        return "; ".join(f"`{topic}` ({m.group(1)}, {m.group(2)})" for topic in topics
+                         for m in [NAME.fullmatch(os.path.basename(self.files[device, topic]))])
+
+    def peer(self, name):
+        return read_json(os.path.join(self.root, "bench", "peers", name + ".json"))
 
 
-# ---- tables ----
+def find(rows, **cell):
+    """The last row of this cell, or None."""
+    found = [row for row in rows if all(row.get(key) == value for key, value in cell.items())]
+    return found[-1] if found else None
 
-def extents(lattice):
-    return "x".join(map(str, lattice))
 
-
-def volume(row):
-    x, y, z, t = row["lattice"]
-    return x * y * z * t
-
+# ---- text ----
 
 def number(x):
     """Four digits, no exponent."""
-    if x is None:
-        return "-"
-    return f"{x:.0f}" if abs(x) >= 1000 else f"{x:.4g}"
+    return "-" if x is None else f"{x:.0f}" if abs(x) >= 1000 else f"{x:.4g}"
 
 
-def percent(x):
-    return "-" if x is None else f"{100 * x:.0f} %"
+def against(row, other, key="gflops"):
+    """A figure, and how many times as good as the peer's it is."""
+    if row is None or other is None:
+        return number(row and row[key])
+    times = other[key] / row[key] if key == "seconds" else row[key] / other[key]
+    return f"{number(row[key])} ({times:.2f})"
 
 
-def share(row):
-    if not row.get("ideal_gbs") or not row.get("limit_gbs"):
-        return None
-    return percent(row["ideal_gbs"] / row["limit_gbs"])
+def table(header, lines):
+    return "\n".join("|" + "|".join(map(str, line)) + "|" for line in [header, ["---"] * len(header), *lines]) + "\n"
 
 
-def launched(row):
-    issue = row.get("issue_seconds")
-    return "*" if issue and issue > 0.9 * row["seconds"] else ""
+def section(title, intro, made, plots, commands, files):
+    """A part of the page. plots: {name: what it shows}; made: its table, and what is said below."""
+    shown = "".join(f"![{what}](plots/{name}.svg)\n" for name, what in plots.items())
+    return f"{title}\n\n{intro}\n\n{made}{shown and chr(10)}{shown}\n```\n" + "\n".join(commands) + f"\n```\n\nFiles: {files}.\n"
 
 
-def times_peer(row, peers):
-    name, other = peer_of(row, peers)
-    if not other:
-        return None
-    key = "gflops_rank" if "gflops_rank" in other else "gflops"
-    return f"{row[key] / other[key]:.2f}x {name}"
+# ---- plots ----
+
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
 
 
-def field_cell(row, peers):
-    inside = [text for text in (share(row), times_peer(row, peers)) if text]
-    return number(row["gflops"]) + launched(row) + (f" ({', '.join(inside)})" if inside else "")
+def plot(title, ylabel, more, curves):
+    """A gnuplot script. curves: [(how it is drawn, [points])]"""
+    text = ["set terminal svg size 820,380 font 'sans,13' background 'white'", f"set title '{title}'", f"set ylabel '{ylabel}'",
+            "set grid ytics lc rgb '#dddddd'", "set border 3", "set tics nomirror", "set yrange [0:*]", "set key outside right center reverse Left",
+            *more, "plot " + ", ".join("'-' using " + how for how, _ in curves)]
+    shown = lambda x: "NaN" if x is None else f'"{x}"' if isinstance(x, str) else f"{x:.5g}"
+    return "\n".join(text + ["\n".join(" ".join(map(shown, point)) for point in points) + "\ne" for _, points in curves]) + "\n"
 
 
-def vector_cell(row, _):
-    return number(row["ideal_gbs"]) + launched(row) + (f" ({share(row)})" if share(row) else "")
+def bars(title, ylabel, labels, series):
+    """series: {name: [a value for each label]}"""
+    return plot(title, ylabel, ["set style data histogram", "set style histogram clustered gap 1.2", "set style fill solid noborder", "set boxwidth 0.9", "set bmargin 4"],
+                [(f"2:xtic(1) title '{name}' lc rgb '{COLOURS[i]}'", list(zip(labels, values))) for i, (name, values) in enumerate(series.items())])
 
 
-def markdown(header, lines):
-    rows = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(rows + ["| " + " | ".join(line) + " |" for line in lines]) + "\n"
+def lines(title, xlabel, ylabel, series, more):
+    """series: [(name, colour, gnuplot's style, [(x, y)])]"""
+    return plot(title, ylabel, [f"set xlabel '{xlabel}'", *more],
+                [(f"1:2 with {style} lc rgb '{COLOURS[colour]}' title '{name}'", points) for name, colour, style, points in series])
 
 
-def grid(rows, cell, peers):
-    """A line a benchmark, precision, link storage and number of columns; a column a lattice."""
-    lattices = unique(tuple(row["lattice"]) for row in sorted(rows, key=volume))
-    lines = {}
-    for row in rows:
-        key = row["bench"], row["precision"], str(row["links"] or "-"), str(row["columns"])
-        lines.setdefault(key, {})[tuple(row["lattice"])] = cell(row, peers)
-    return markdown(["bench", "precision", "links", "columns", *map(extents, lattices)],
-                    [[*key, *(cells.get(lattice, "-") for lattice in lattices)] for key, cells in lines.items()])
-
-
-def local(row):
-    """The part of one rank."""
-    return tuple(n // g for n, g in zip(row["lattice"], row.get("grid") or [1, 1, 1, 1]))
-
-
-def rank_cell(row, rows, peers):
-    alone = [other["gflops"] for other in rows if ranks_of(other) == 1 and math.prod(local(other)) == math.prod(local(row)) and
-             all(other[key] == row[key] for key in ("bench", "precision", "links", "columns"))]
-    inside = [text for text in (percent(row["gflops_rank"] / max(alone)) if alone else None, times_peer(row, peers)) if text]
-    return number(row["gflops_rank"]) + (f" ({', '.join(inside)})" if inside else "")
-
-
-def ranks_grid(rows, peers):
-    """Hops and matrices of several ranks: a line a lattice, grid and way of hiding messages; a column a precision."""
-    precisions = [p for p in ("double", "single", "half") if any(row["precision"] == p for row in rows)]
-    lines = {}
-    for row in sorted((row for row in rows if ranks_of(row) > 1), key=lambda r: (r["bench"] != "wilson-hop", ranks_of(r), volume(r))):
-        key = (row["bench"], str(row["links"] or "-"), str(row["columns"]), str(ranks_of(row)), extents(row["lattice"]),
-               extents(row["grid"]), row.get("transport") or "-", row.get("overlap") or "-")
-        lines.setdefault(key, {})[row["precision"]] = rank_cell(row, rows, peers)
-    return markdown(["bench", "links", "columns", "ranks", "lattice", "grid", "messages by", "overlap", *precisions],
-                    [[*key, *(cells.get(p, "-") for p in precisions)] for key, cells in lines.items()])
-
-
-def microseconds(row):
-    """A step's, by the row's own field where it has one."""
-    own = row.get("step_microseconds")
-    if own is None and row["iterations"]:
-        own = 1e6 * row["seconds"] / row["iterations"]
-    return number(own)
-
-
-# What only rows of several ranks, or of some options, have.
-MORE = [("ranks", lambda row: f"{ranks_of(row)} ({extents(row['grid'])})" if row.get("grid") else str(ranks_of(row)),
-         lambda row: ranks_of(row) > 1),
-        ("sums", lambda row: number(row.get("sums")), lambda row: ranks_of(row) > 1 and row.get("sums")),
-        ("MB sent a rank", lambda row: number(1e-6 * row["bytes_sent"] if row.get("bytes_sent") is not None else None),
-         lambda row: row.get("bytes_sent")),
-        ("delay of sums, us", lambda row: number(1e6 * (row.get("reduce_delay") or 0)), lambda row: row.get("reduce_delay")),
-        ("in terms of BiCGStab, GFLOPS", lambda row: number(row.get("effective_gflops")), lambda row: row.get("effective_gflops"))]
-
-
-def solve_table(rows, peers):
-    lines = []
-    more = [(name, cell) for name, cell, wanted in MORE if any(wanted(row) for row in rows)]
-    for row in rows:
-        name, other = peer_of(row, peers)
-        against = "-"
-        if other:
-            against = f"{name} {other['seconds']:g} s, {other['iterations']}: {other['seconds'] / row['seconds']:.2f}x"
-        lines.append([extents(row["lattice"]), row["bench"][len("solve-"):], row["precision"], str(row["links"]),
-                      str(row["columns"]), str(row["iterations"]), number(row["seconds"]), microseconds(row),
-                      percent(row.get("cpu_share")), number(row["gflops"]), number(row.get("joules")), f"{row['residual']:.1e}", row.get("status", "-"),
-                      against, *(cell(row) for _, cell in more)])
-    return markdown(["lattice", "method", "precision", "links", "columns", "steps", "seconds", "us a step", "CPU", "GFLOPS", "joules",
-                     "residual", "status", "peer's seconds, steps: ours are faster by", *(name for name, _ in more)], lines)
-
-
-def tables(rows, peers):
-    sparse = performance_sparse.tables([row for row in rows if performance_sparse.is_sparse(row)], sys.modules[__name__])
-    rows = [row for row in rows if not performance_sparse.is_sparse(row)]
-    model = [row for row in rows if row["bench"].startswith("model-")]
-    vectors = [row for row in rows if row["bench"].startswith("vector-")]
-    solves = [row for row in rows if row["bench"].startswith("solve-")]
-    fields = [row for row in rows if row["bench"].split("-")[0] not in ("model", "vector", "solve")]
-    alone = [row for row in fields if ranks_of(row) == 1]
-    parts = [grid(alone, field_cell, peers)] if alone else []
-    parts += [ranks_grid(fields, peers)] if len(alone) < len(fields) else []
-    parts += [performance_model.table(model, sys.modules[__name__])] if model else []
-    parts += [grid(vectors, vector_cell, peers)] if vectors else []
-    parts += [solve_table(sorted(solves, key=ranks_of), peers)] if solves else []
-    return "\n".join(parts + sparse)
-
-
-def median_of(rows, key):
-    found = [row[key] for row in rows if row.get(key)]
-    return statistics.median(found) if found else None
-
-
-def limits(rows):
-    """In words what the machine reached beside these rows; of several ranks, each of them."""
-    rows = [dict(row, **{key: row[key] / ranks_of(row) for key in ("limit_gbs", "copy_gbs", "triad_gbs", "fma_gflops") if row.get(key)})
-            for row in rows]
-    if all(row["bench"].startswith("model-") for row in rows):
-        return "Nothing was measured for it but what the files that it names hold."
-    parts = [f"{name} {number(median_of(rows, key))} GB/s"
-             for key, name in (("limit_gbs", "streaming reads"), ("copy_gbs", "copies"), ("triad_gbs", "triad"))
-             if median_of(rows, key)]
-    for precision in ("double", "single"):
-        peak = median_of([row for row in rows if row["precision"] == precision], "fma_gflops")
-        parts += [f"multiply-adds in {precision} {number(peak)} GFLOPS"] if peak else []
-    return "The machine beside them: " + ", ".join(parts) + "." if parts else "The machine's limits were not measured."
-
-
-def spread(rows):
-    found = [(row["seconds_max"] - row["seconds_min"]) / row["seconds"] for row in rows
-             if row.get("seconds_min") and row.get("seconds_max")]
-    if not found:
-        return ""
-    return f" Slowest less fastest sample: {100 * statistics.median(found):.1f} % in the median, " \
-           f"{100 * max(found):.1f} % at most."
-
-
-def section(run, peers):
-    lines, remark = commands(run)
-    shell = "\n".join(lines)
-    return f"""### {run.topic}
-
-Commit {run.commit}, {run.date}; `{run.path}`.{remark} {limits(run.rows)}{spread(run.rows)}
-
-```
-{shell}
-```
-
-{tables(run.rows, peers)}"""
-
-
-# ---- plots: gnuplot scripts, with their data inside ----
-
-def quoted(text):
-    return "'" + text.replace("'", "''") + "'"
-
-
-def plot_script(title, axes, curves, extra=()):
-    """curves: [(title, style, [(x, y)...])]"""
-    words = ["set terminal svg size 820,520 font 'sans,12' background 'white'", f"set title {quoted(title)} noenhanced", *axes,
-             "set grid", "set key outside right noenhanced", *extra]
-    plots = [f"'-' using 1:2 with {style} title {quoted(name)}" for name, style, _ in curves]
-    words.append("plot " + ", \\\n  ".join(plots))
-    for _, _, points in curves:
-        words += [f"{x:.8g} {y:.8g}" for x, y in points] + ["e"]
-    return "\n".join(words) + "\n"
-
-
-def label(row, *keys):
-    return " ".join({"links": f"r{row['links']}"}.get(key, str(row[key])) for key in keys)
-
-
-def series(rows, keys, point):
-    found = {}
-    for row in rows:
-        found.setdefault(label(row, *keys), []).append(point(row))
-    return {name: sorted(set(points)) for name, points in found.items()}
-
-
-def newest(rows, *keys):
-    """Of rows that are alike in `keys` the one that was measured last, in the order of the rows."""
-    last = {}
-    for row in rows:
-        key = json.dumps([row.get(name) for name in keys])
-        if key not in last or row.get("measured", "") >= last[key].get("measured", ""):
-            last[key] = row
-    return [row for row in rows if any(row is kept for kept in last.values())]
-
-
-CELL = ("bench", "lattice", "precision", "links", "columns", "ranks", "grid")
-SOLVE = CELL + ("gauge", "kappa", "mass", "csw", "action", "tol", "stop", "preconditioner", "refinement", "overlap", "reduce_delay")
-
-
-def plots_of(folder, runs, peers):
-    """[(file name, what it shows, gnuplot script, the rows in it)]"""
-    every = [row for run in runs for row in run.rows if not performance_sparse.is_sparse(row)]
-    rows = [row for row in every if ranks_of(row) == 1 and not row["bench"].startswith("model-")]
-    if not rows:
-        return []
-    device, words = every[0]["device"], sys.modules[__name__]
-    roof = newest([row for row in rows if row.get("ideal_gbs") and row["gflops"] > 0], *SOLVE)
-    hops = newest([row for row in rows if row["bench"] == "wilson-hop" and row["columns"] == 1], *CELL)
-    solves = newest([row for row in rows if row["bench"].startswith("solve-")], *SOLVE)
-    made = [("roofline", "GFLOPS against flops a byte, with the limits of the same runs", performance_plots.roofline(device, roof, words), roof),
-            ("volume", "GFLOPS of the Wilson hop against the volume", performance_plots.by_volume(device, hops, peers, words), hops),
-            ("solution", "time to solution", performance_plots.solution_time(device, solves, peers, words), solves),
-            ("ranks", "GFLOPS a device of the Wilson hop against the number of devices", performance_plots.by_ranks(device, every, peers, words),
-             [row for row in every if row["bench"] == "wilson-hop" and row["columns"] == 1]),
-            ("crossover", "time to solution on many devices, as the model foretells it", performance_plots.crossover(device, every, words),
-             [row for row in every if row["bench"].startswith("model-")])]
-    return [plot for plot in made if plot[2]]
-
-
-def beside(runs, rows):
-    """What stands below a plot: the commands that made its rows, and it."""
-    used = [run for run in runs if any(row is own for own in run.rows for row in rows)]
-    lines = unique(papers.started(row) if row.get("command") else commands(run)[0][0]
-                   for run in used for row in run.rows if any(row is own for own in rows))
-    return "Drawn by `make performance` from rows that these commands made (sections of the same topics below: " + \
-        ", ".join(run.topic for run in used) + "):\n\n```\n" + "\n".join(lines) + "\n```\n"
+LINE, DASHED = "linespoints lw 2 pt 7 ps 0.7 dt 1", "linespoints lw 2 pt 7 ps 0.7 dt 2"
 
 
 # ---- the page ----
 
-def page(folders, every_peer):
-    """(text of the page, {plot's file name: gnuplot script})"""
-    parts, scripts = [HEAD], {}
-    for folder, every in folders.items():
-        peers = [peer for peer in every_peer if peer.get("results", folder) == folder] # not another of that name
-        runs = [run for run in every if not papers.is_paper(run)] or every
-        device = runs[0].rows[0]["device"]
-        parts.append(f"## {device} (`bench/results/{folder}`)\n")
-        for peer in peers:
-            if any(peer_of(row, [peer])[0] for run in runs for row in run.rows):
-                parts.append(f"{peer['name']}: {peer['about']}\n")
-        for plot, text, script, rows in plots_of(folder, runs, peers) + performance_sparse.plots(runs, sys.modules[__name__]):
-            name = f"{folder}-{plot}.svg"
-            parts.append(f"![{device}: {text}](plots/{name})\n\n{beside(runs, rows)}")
-            scripts[name] = script
-        parts += [section(run, peers) for run in runs]
-    return "\n".join(parts), scripts
+PRECISIONS = ("double", "single", "half")
+LARGE, MIDDLE = [48, 48, 48, 64], [32, 32, 32, 32]
+H200, H100, ZEN4, ZEN5 = "nvidia-h200", "nvidia-h100", "cpu-amd-epyc-zen4-2c", "cpu-amd-epyc-2c"
+OPERATORS = (("Wilson", "wilson-hop", (18, 12, 8)), ("clover matrix", "clover-matrix", (18, 12, 8)),
+             ("staggered", "staggered-hop", (18, 12, 8)), ("HISQ", "hisq-hop", (18, 13, 9)))
 
 
-def pages(root):
-    """({page's file name: text}, {plot's file name: gnuplot script})"""
-    folders = find_runs(root)
-    (text, scripts), (other, more) = page(folders, find_peers(root)), papers.page(folders, sys.modules[__name__], root)
-    return {"performance.md": text, "papers.md": other}, {**scripts, **more}
+def hop(rows, bench, precision, links, lattice, columns=1):
+    return find(rows, bench=bench, lattice=lattice, precision=precision, links=links, columns=columns)
 
 
-def signature(script):
-    return f"<!-- drawn from {hashlib.sha256(script.encode()).hexdigest()} -->\n"
+def hops(results, plots):
+    topics, quda = ("dslash", "staggered", "hisq"), results.peer("quda-h200")
+    rows, peer = results.rows(H200, *topics), quda["rows"]
+    cells = [[f"{title}, {p}", *(against(hop(rows, bench, p, n, LARGE), hop(peer, bench, p, n, LARGE)) for n in links)]
+             for title, bench, links in OPERATORS for p in PRECISIONS]
+    for title, bench, links in (OPERATORS[0], OPERATORS[3]):
+        keys = [(p, n) for p in PRECISIONS for n in links]
+        plots["h200-" + title.lower()] = bars(f"{title} hop, 48x48x48x64, one H200, by precision and reals a link", "GFLOPS", [f"{p}\\n{n}" for p, n in keys],
+                                              {name: [hop(source, bench, p, n, LARGE)["gflops"] for p, n in keys] for name, source in (("kaon", rows), ("QUDA", peer))})
+    sizes = ([16, 16, 16, 16], MIDDLE, LARGE)
+    plots["h200-volume"] = lines("Wilson hop by volume, 12 reals a link, one H200", "lattice", "GFLOPS",
+                                 [(f"{name} {p}", PRECISIONS.index(p), style, [(x, hop(source, "wilson-hop", p, 12, size)["gflops"]) for x, size in enumerate(sizes)])
+                                  for p in reversed(PRECISIONS) for name, style, source in (("kaon", LINE, rows), ("QUDA", DASHED, peer))],
+                                 ["set xtics ('16^4' 0, '32^4' 1, '48^3x64' 2)", "set xrange [-0.2:2.2]"])
+    full = hop(rows, "wilson-hop", "double", 18, LARGE)
+    return section("## One NVIDIA H200\n\n### Hops", "48x48x48x64, one right-hand side: GFLOPS, in brackets times QUDA. The columns are the real numbers stored for a link.",
+                   table(["operator", "18", "12 or 13", "8 or 9"], cells) + f"""
+The first cell moves its ideal traffic at {100 * full["ideal_gbs"] / full["limit_gbs"]:.0f} % of the bandwidth of streaming reads, {number(full["limit_gbs"])} GB/s.
+{quda["about"]}
+""", {"h200-wilson": "Wilson hop beside QUDA", "h200-hisq": "HISQ hop beside QUDA", "h200-volume": "Wilson hop by volume"},
+                   ["kaon-bench dslash --backend cuda --lattice 16 16 16 16 --lattice 32 32 32 32 --lattice 48 48 48 64 --columns 1",
+                    "kaon-bench dslash --backend cuda --action staggered --lattice 48 48 48 64 --columns 1",
+                    "kaon-bench dslash --backend cuda --action hisq --lattice 48 48 48 64 --columns 1"], results.sources(H200, *topics))
 
 
-def draw(name, script):
-    done = subprocess.run(["gnuplot"], input=script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode or "</svg>" not in done.stdout:
-        raise Wrong(f"{name} was not drawn: {done.stderr.strip() or 'gnuplot has no svg terminal'}; install gnuplot-nox")
-    return re.sub(r"[ \t]+$", "", done.stdout, flags=re.M) + signature(script)
+def columns(results, plots):
+    rows = results.rows(H200, "dslash", "columns", "hisq")
+    cases = [("Wilson, 12 reals", "wilson-hop", 12, 1), ("Wilson, 12 reals", "wilson-hop", 12, 12)] + [("HISQ, 18 reals", "hisq-hop", 18, n) for n in (1, 8, 12)]
+    figures = {p: [hop(rows, bench, p, links, MIDDLE, n)["gflops"] for _, bench, links, n in cases] for p in PRECISIONS}
+    plots["h200-columns"] = bars("Hops by the number of right-hand sides, 32x32x32x32, one H200", "GFLOPS", [f"{title.split(',')[0]}\\n{n}" for title, _, _, n in cases], figures)
+    cells = [[title, n, *(number(figures[p][i]) for p in PRECISIONS)] for i, (title, _, _, n) in enumerate(cases)]
+    return section("### Several right-hand sides", "32x32x32x32: GFLOPS of all right-hand sides together.", table(["operator", "right-hand sides", *PRECISIONS], cells),
+                   {"h200-columns": "Hops by right-hand sides"},
+                   ["kaon-bench dslash --backend cuda --lattice 32 32 32 32 --columns 1,12 --reconstruct 12",
+                    "kaon-bench dslash --backend cuda --action hisq --lattice 32 32 32 32 --columns 1,8,12 --reconstruct 18"], results.sources(H200, "columns", "hisq"))
 
 
-def write(root):
-    texts, scripts = pages(root)
-    if scripts and not shutil.which("gnuplot"):
-        raise Wrong("gnuplot is missing; install gnuplot-nox. Nothing was written")
-    drawn = {name: draw(name, script) for name, script in scripts.items()}
-    folder = os.path.join(root, "docs", "plots")
-    os.makedirs(folder, exist_ok=True)
-    for old in glob.glob(os.path.join(folder, "*.svg")): # others' pictures stay
-        if os.path.basename(old) not in drawn and "<!-- drawn from" in open(old, encoding="utf-8").read():
-            os.remove(old)
-    for name, svg in drawn.items():
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write(svg)
-    for name, text in texts.items():
-        with open(os.path.join(root, "docs", name), "w", encoding="utf-8") as file:
-            file.write(text)
+def solves(results, plots):
+    topics, cells, both = ("solve-cg", "solve-bicgstab", "solve-columns", "hisq-solve", "critical"), [], {}
+    rows, hard = results.rows(H200, *topics[:4]), results.rows(H200, "critical")
+    peer = [row for row in results.peer("quda-h200")["rows"] if row.get("ranks", 1) == 1]
+    weak, thermal = ("weak", rows, peer), ("thermalised", hard, [])
+    for title, bench, inside, n, (links, own, others) in (
+            ("clover CG", "solve-cgnr", "double", 1, weak), ("clover CG", "solve-cgnr", "single", 1, weak), ("clover CG", "solve-cgnr", "half", 1, weak),
+            ("clover BiCGStab", "solve-bicgstab", "single", 1, weak), ("clover BiCGStab", "solve-bicgstab", "half", 1, weak),
+            ("HISQ CG", "solve-cg", "half", 1, weak), ("clover CG", "solve-cgnr", "half", 12, weak), ("clover BiCGStab", "solve-bicgstab", "half", 12, weak),
+            ("clover CG", "solve-cgnr", "half", 1, thermal), ("clover BiCGStab", "solve-bicgstab", "half", 1, thermal)):
+        row, other = (find(source, bench=bench, precision="double/" + inside, columns=n) for source in (own, others))
+        cells.append([title, inside, links, n, row["iterations"], against(row, other, "seconds"), number(row["gflops"]), number(row["joules"])])
+        if other:
+            both[f"{title.split()[1]}\\n{inside}"] = row["seconds"], other["seconds"]
+    plots["h200-solves"] = bars("Clover solve on one H200, 32x32x32x64, by method and inner precision", "seconds to 1e-10", both,
+                                {name: [times[i] for times in both.values()] for i, name in enumerate(("kaon", "QUDA"))})
+    return section("### Solves", """32x32x32x64 to 1e-10; in brackets times faster than QUDA. Weak: links `weak:0.3`, kappa 0.130 and csw 1, or mass 0.05 (HISQ).
+Thermalised: a configuration of beta 6.0 with kappa 0.1345 and csw 1.769.""",
+                   table(["solve", "inner precision", "links", "columns", "steps", "seconds", "GFLOPS", "joules"], cells), {"h200-solves": "Time to solution beside QUDA"},
+                   ["kaon-bench solve --backend cuda --lattice 32 32 32 64 --gauge weak:0.3 --kappa 0.130 --csw 1 --reconstruct 12 --method cg --stop normal --columns 1",
+                    "kaon-bench solve --backend cuda --lattice 32 32 32 64 --gauge weak:0.3 --kappa 0.130 --csw 1 --reconstruct 12 --method bicgstab --stop schur --columns 1",
+                    "kaon-bench solve --backend cuda --action hisq --mass 0.05 --lattice 32 32 32 64 --gauge weak:0.3 --precision half --columns 1"],
+                   results.sources(H200, *topics))
 
 
-def read_text(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return ""
+def ranks(results, plots):
+    rows, peer = results.rows(H200, "ranks-dslash", "ranks-solve"), results.peer("quda-h200")["rows"]
+    at = lambda source, how, n, p: find([row for row in source if row.get("overlap") in ("auto", "fused", None)], bench="wilson-hop", ranks=n, precision=p,
+                                        links=12, grid=[1, 1, 1, n], lattice=[32, 32, 32, 64 * n if how == "weak" else 64])
+    cases = [(p, how) for p in reversed(PRECISIONS) for how in ("weak", "strong")]
+    cells = [[f"{p}, {how}", *(against(at(rows, how, n, p), at(peer, how, n, p), "gflops_rank") for n in (1, 2, 4))] for p, how in cases]
+    series = [(f"kaon {p}, {how}", PRECISIONS.index(p), LINE if how == "weak" else DASHED, [(n, at(rows, how, n, p)["gflops_rank"]) for n in (1, 2, 4)]) for p, how in cases]
+    series += [(f"QUDA {p}, {how}", PRECISIONS.index(p), f"points ps 1.3 lw 2 pt {5 if how == 'weak' else 4}", [(4, at(peer, how, 4, p)["gflops_rank"])]) for p, how in cases]
+    plots["h200-ranks"] = lines("Wilson hop on several H200, 12 reals a link", "devices", "GFLOPS a device", series, ["set xtics (1, 2, 4)", "set xrange [0.8:4.2]"])
+    own, other = (find(source, bench="solve-cgnr", ranks=4, precision="double/half") or find(source, bench="solve-cgnr", ranks=4) for source in (rows, peer))
+    return section("## Several H200", """Joined by NVLink, a process each, the lattice cut in t: GFLOPS a device, in brackets times QUDA.
+Weak: 32x32x32x64 a device. Strong: 32x32x32x64 in all. The hop kernel stores messages into the neighbour's memory.""",
+                   table(["Wilson hop, 12 reals", "1 device", "2", "4"], cells) +
+                   f"\nThe clover solve above by CG, with half inside, takes {own['seconds']:.4f} s on four devices. QUDA takes {other['seconds']:g} s.\n",
+                   {"h200-ranks": "Wilson hop on several H200"},
+                   ["mpirun -np 4 kaon-bench dslash --backend cuda --grid 1 1 1 4 --columns 1 --reconstruct 12 --lattice 32 32 32 64 --lattice 32 32 32 256"],
+                   results.sources(H200, "ranks-dslash", "ranks-solve"))
 
 
-def check(root):
-    """Status 1 where a file is not what `write` would leave."""
-    texts, scripts = pages(root)
-    stale = [f"docs/{name}" for name, text in texts.items() if read_text(os.path.join(root, "docs", name)) != text]
-    for name, script in scripts.items():
-        if not read_text(os.path.join(root, "docs", "plots", name)).endswith(signature(script)):
-            stale.append(f"docs/plots/{name}")
-    if stale:
-        print(f"performance.py: not what bench/results and bench/peers give: {', '.join(stale)}; run make performance",
-              file=sys.stderr)
-    return STALE if stale else 0
+def sparse(results, plots):
+    rows = [row for row in results.rows(H200, "spmv-own") if not row["sums"]]
+    matrices, times = list(dict.fromkeys(row["matrix"] for row in rows)), {}
+    for row in rows:
+        who = "cusparse" if row["form"].startswith("cusparse") else "auto" if row["form"].startswith("auto ") else ""
+        key = row["matrix"], row["precision"], row["columns"]
+        times[who, key] = min(times.get((who, key), row), row, key=lambda row: row["seconds"])
+    micro = lambda who, *key: times.get((who, key)) and {"seconds": 1e6 * times[who, key]["seconds"]}
+    cells = [[m, p, *(against(micro("auto", m, p, n), micro("cusparse", m, p, n), "seconds") for n in (1, 4, 12))] for m in matrices for p in PRECISIONS[:2]]
+    plots["h200-spmv"] = lines("Sparse products in double on one H200", "right-hand sides", "times faster than cuSPARSE",
+                               [(m, i, LINE, [(n, micro("cusparse", m, "double", n)["seconds"] / micro("auto", m, "double", n)["seconds"]) for n in (1, 2, 4, 8, 12)])
+                                for i, m in enumerate(matrices[:3])], ["set xtics (1, 2, 4, 8, 12)", "set xrange [0.5:12.5]"])
+    return section("## Sparse products on one H200", """Microseconds of a product in the form that the library chooses.
+In brackets: times faster than the best of cuSPARSE's forms in the same run.""", table(["matrix", "precision", "1 column", "4", "12"], cells),
+                   {"h200-spmv": "Sparse products beside cuSPARSE"}, ["build/tests/spmv_times"], results.sources(H200, "spmv-own"))
+
+
+def h100(results, _):
+    topics = ("dslash", "solve-cg", "solve-bicgstab")
+    rows = results.rows(H100, *topics)
+    cells = [[f"Wilson hop, {n} reals, GFLOPS", *(number(hop(rows, "wilson-hop", p, n, LARGE)["gflops"]) for p in PRECISIONS)] for n in (18, 12, 8)]
+    cells += [[f"clover {title}, seconds", *(number(find(rows, bench=bench, precision="double/" + p, columns=1)["seconds"]) for p in PRECISIONS)]
+              for title, bench in (("CG", "solve-cgnr"), ("BiCGStab", "solve-bicgstab"))]
+    return section("## One NVIDIA H100", "The hops at 48x48x48x64 and the solves by inner precision, as above.", table(["", *PRECISIONS], cells), {},
+                   ["kaon-bench dslash --backend cuda --lattice 48 48 48 64 --columns 1"], results.sources(H100, *topics))
+
+
+def cpu(results, plots):
+    grid = results.peer("grid-epyc-2c")
+    sources = {"kaon, Zen 4": results.rows(ZEN4, "hop-large"), "kaon, Zen 5": results.rows(ZEN5, "dslash-in-turn"), "Grid, Zen 5": [
+        {**row, "triad_gbs": grid["triad_gbs"], "ideal_gbs": row["gflops"] * {"double": 1536, "single": 768}[row["precision"]] / 1320} for row in grid["rows"]]}
+    at = {name: [hop(rows, "wilson-hop", p, 18, [16, 16, 16, 32]) for p in PRECISIONS] for name, rows in sources.items()}
+    share = {name: [row and 100 * row["ideal_gbs"] / row["triad_gbs"] for row in own] for name, own in at.items()}
+    cells = [[name, *(f"{number(row['gflops'])} ({part:.0f} %)" if row else "-" for row, part in zip(own, share[name]))] for name, own in at.items()]
+    plots["cpu-wilson"] = bars("Wilson hop, 16x16x16x32, two cores, 18 reals a link", "ideal traffic, % of the STREAM triad", PRECISIONS, share)
+    petsc, ways = results.rows(ZEN4, "petsc", "petsc-large"), [("none", 1), ("none", 2), ("jacobi", 1), ("jacobi", 2), ("ic0", 1)]
+    ratios = [[m, *(f"{row['ratio']:.2f}" if row else "-" for row in (find(petsc, matrix=m, preconditioner=k, threads=n) for k, n in ways))]
+              for m in dict.fromkeys(row["matrix"] for row in petsc)]
+    own = results.rows(ZEN4, "solve-16", "solve-1350")
+    solved = [[k, *(f"{row['seconds']:.1f} ({row['iterations']})" for row in (find(own, kappa=k, precision="double/" + p) for p in PRECISIONS))] for k in (0.1345, 0.135)]
+    return section("## Two cores of a CPU\n\n### Wilson hop", "16x16x16x32, 18 reals a link: GFLOPS, in brackets the ideal traffic's share of the STREAM triad.",
+                   table(["", *PRECISIONS], cells) + f"\n{grid['about']} All these machines are shared.\n", {"cpu-wilson": "Wilson hop on two cores"},
+                   ["kaon-bench dslash --threads 2 --lattice 16 16 16 32 --precision double,single,half --reconstruct 18 --columns 1 --in-turn"],
+                   results.sources(ZEN4, "hop-large") + "; " + results.sources(ZEN5, "dslash-in-turn")) + "\n" + \
+        section("### Clover CG", "16x16x16x16, thermalised (beta 6.0), csw 1.769, to 1e-10, on a Zen 4: seconds (steps) by inner precision.", table(["kappa", *PRECISIONS], solved), {},
+                ["kaon-bench solve --threads 2 --gauge FILE --kappa 0.1345 --csw 1.769 --method cg --columns 1"], results.sources(ZEN4, "solve-16", "solve-1350")) + "\n" + \
+        section(f"### Conjugate gradients beside PETSc {petsc[0]['petsc']}", "Times faster a step on a Zen 4, in turn and in as many steps. Two cores: two threads of kaon, two ranks of PETSc.",
+                table(["matrix", *(f"{k}, {n} core{'s' * (n > 1)}" for k, n in ways)], ratios), {},
+                ["bench/peers/petsc_compare.py --kaon build/kaon --matrix fv1.mtx --matrix laplace3d:64 --solve cg:none --solve cg:jacobi --solve cg:ic0 --threads 1,2"],
+                results.sources(ZEN4, "petsc", "petsc-large"))
+
+
+HEAD = """# Performance
+<!-- Made by scripts/performance.py (make performance). Do not edit. -->
+
+The newest figures of each device, beside other programs on the same device.
+
+- A hop updates one parity of the lattice. A GFLOPS figure counts 1320 flops a site (Wilson), 3792 (clover matrix), 570 (staggered) or
+  1146 (HISQ). [Conventions](conventions.md#benchmarks) define every figure.
+- Each table names its command and the topics of its files in [bench/results](../bench/results/README.md), with date and commit.
+- [Notes](../bench/notes/README.md) tell why kernels are as they are and what was tried. [Papers](papers.md) has the papers' experiments.
+"""
+
+
+def page(results):
+    plots = {}
+    return "\n".join([HEAD] + [part(results, plots) for part in (hops, columns, solves, ranks, sparse, h100, cpu)]), plots
+
+
+def mark(text):
+    return f"<!-- {hashlib.sha256(text.encode()).hexdigest()[:16]} -->\n"
+
+
+def draw(text):
+    if not shutil.which("gnuplot"):
+        raise Wrong("gnuplot is missing: install the package gnuplot-nox")
+    return subprocess.run(["gnuplot"], input=text, stdout=subprocess.PIPE, text=True, check=True).stdout + mark(text)
 
 
 def main():
-    parser = argparse.ArgumentParser(description="docs/performance.md and its plots, from bench/results")
-    parser.add_argument("--check", action="store_true", help="say what is not up to date; write nothing")
-    parser.add_argument("--table", nargs="+", metavar="FILE", help="print the tables of these files")
-    parser.add_argument("--root", default=ROOT, help="the source folder")
-    options = parser.parse_args()
-    try:
-        if options.table:
-            peers = find_peers(options.root)
-            print("\n\n".join(section(Run(path, os.path.dirname(os.path.abspath(path))), peers) for path in options.table))
-            return 0
-        if options.check:
-            return check(options.root)
-        write(options.root)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--root", default=ROOT, help="the source folder")
+    options.add_argument("--check", action="store_true")
+    options.add_argument("--keep", nargs="+", metavar=("DEVICE", "FILE"))
+    given = options.parse_args()
+    if given.keep:
+        keep(given.root, given.keep[0], given.keep[1:])
         return 0
-    except Wrong as wrong:
-        print(f"performance.py: {wrong}", file=sys.stderr)
-        return MISSING
+    text, plots = page(Results(given.root))
+    target, folder = os.path.join(given.root, "docs", "performance.md"), os.path.join(given.root, "docs", "plots")
+    if given.check:
+        read = lambda path: open(path, encoding="utf-8").read() if os.path.exists(path) else ""
+        stale = [] if read(target) == text else ["docs/performance.md"]
+        stale += [f"docs/plots/{name}.svg" for name, plot in plots.items() if not read(os.path.join(folder, name + ".svg")).endswith(mark(plot))]
+        print("".join(f"{name} is not what bench/results gives: run make performance\n" for name in stale), end="", file=sys.stderr)
+        return 1 if stale else 0
+    made = {target: text, **{os.path.join(folder, name + ".svg"): draw(plot) for name, plot in plots.items()}}
+    os.makedirs(folder, exist_ok=True)
+    for path, content in made.items():
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content)
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Wrong as wrong:
+        print(f"performance.py: {wrong}", file=sys.stderr)
+        sys.exit(3)

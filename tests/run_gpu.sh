@@ -25,8 +25,8 @@
 #   KAON_MPIRUN      how ranks are started; default: mpirun with Open MPI's flags for more ranks than cores
 #   KAON_RANKS       numbers of ranks; default: 1 2 4, and 8 where there are as many devices
 #   OUT              where results go; default <build>/results. summary.txt is also printed; each program's output is in
-#                    OUT/tests; the benchmarks' files, by the names that bench/results/DEVICE/ wants, and their tables are
-#                    in OUT/bench.
+#                    OUT/tests; the benchmarks' files are in OUT/bench, by names that
+#                    scripts/performance.py --keep takes.
 # Status: 0 all passed, 1 something failed, 4 nothing failed but not everything had its time, 130 ended by a signal. What a
 # machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.
 # shellcheck disable=SC2317 # functions that run_jobs.sh calls
@@ -502,15 +502,7 @@ more() {
 bench_end_all() {
   local topic
   for topic in "$@"; do bench_join "$topic"; done
-  if ! command -v python3 >/dev/null; then
-    skipped "the benchmarks' tables" ": no python3 here; scripts/performance.py --table makes them of OUT/bench/*.json"
-  elif ! compgen -G "$out/bench/*.json" >/dev/null; then
-    not_run "the benchmarks' tables" ": nothing was measured"
-  elif python3 scripts/performance.py --table "$out"/bench/*.json >"$out/bench/tables.md"; then
-    cat "$out/bench/tables.md"
-  else
-    failed "the benchmarks' tables"
-  fi
+  compgen -G "$out/bench/*.json" >/dev/null || not_run "the benchmarks' files" ": nothing was measured"
 }
 
 # How it all went, and the status.

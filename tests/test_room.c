@@ -8,7 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "interfaces/cli/room.h"
+#include "interfaces/common/room.h"
 #include "tests/util/test_util.h"
 
 static void free_is_what_this_user_may_have(void **state) {

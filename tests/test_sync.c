@@ -132,7 +132,7 @@ static void options_are_read(void **state) {
 
 /* ---- sums that take their time ---- */
 
-/* (exposed, hidden) sums a step with a preconditioner: docs/architecture.md. */
+/* (exposed, hidden) sums a step with a preconditioner: bench/notes/design-step-costs.md. */
 static const struct {
   kaon_method method;
   int exposed, hidden;

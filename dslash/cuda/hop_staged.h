@@ -4,8 +4,9 @@
  * come from the second-level cache, and are rebuilt, once for all columns, and the tile's own
  * spinors once for up to eight uses. The physics is that of hop_kernel.h.
  *
- * What bounds it (H200, docs/architecture.md): the second-level cache still, and memory not far
- * from it: 478 bytes a site and column in single with 12 columns, where hop_kernel.h needs 660.
+ * What bounds it: the second-level cache still, and memory not far from it: 478 bytes a site and
+ * column in single with 12 columns, where hop_kernel.h needs 660
+ * (bench/notes/design-cuda-hop-columns.md).
  *
  * A cell is a place in x / 2, y, z, t: a site of each parity. Spinors are read in one parity, sites
  * updated in the other: a thread updates its cell's site, and brings its cell's spinor and those of

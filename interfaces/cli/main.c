@@ -1,14 +1,9 @@
 /* main.c - the kaon program: finds the subcommand, hands it its arguments. */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli.h"
-#include "signals.h"
+#include "interfaces/cli/command/commands.h"
+#include "interfaces/common/program.h"
 
 static const cli_command *const commands[] = {&command_info,   &command_gauge, &command_generate,
                                               &command_invert, &command_solve, &command_bench,
@@ -42,35 +37,16 @@ static const cli_command *find(const char *name) {
   return NULL;
 }
 
-static int asks_help(const char *word) {
-  return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0;
-}
-
 static int run(const cli_command *command, int argc, char **argv) {
-  char name[64], long_help[] = "--help";
-  int help = argc > 1 && asks_help(argv[1]);
-  if (help) argv[1] = long_help;  /* argp has no -h */
-  if (command->absent && !help) { /* whatever its options are */
-    cli_error("%s", command->absent);
-    return EXIT_DEVICE;
-  }
+  char name[64];
   snprintf(name, sizeof name, "kaon %s", command->name);
-  argv[0] = name; /* argp begins its messages and usage lines with it */
-  void *arguments = calloc(1, command->arguments);
-  if (!arguments) return EXIT_DEVICE;
-  cli_parse(command, argc, argv, arguments);
-  int code = command->run(arguments);
-  free(arguments);
-  return signals_finish(code);
+  return program_run(command, name, argc, argv);
 }
 
 static int dispatch(int argc, char **argv) {
   const char *first = argc > 1 ? argv[1] : "";
-  if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) {
-    printf("kaon %s (%s)\n", kaon_version(), kaon_commit());
-    return EXIT_DONE;
-  }
-  if (asks_help(first) || strcmp(first, "help") == 0) {
+  if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) return program_version("kaon");
+  if (program_asks_help(first) || strcmp(first, "help") == 0) {
     const cli_command *topic = argc > 2 ? find(argv[2]) : NULL;
     if (argc > 2 && !topic)
       return cli_wrong("%s is not a command of kaon; kaon --help lists them", argv[2]);
@@ -90,25 +66,10 @@ static int dispatch(int argc, char **argv) {
     return cli_wrong("%s comes before the command; write: kaon COMMAND %s ... (see kaon --help)",
                      first, first);
   if (!command) return cli_wrong("%s is not a command of kaon; kaon --help lists them", first);
-  if (!signals_start()) return EXIT_DEVICE;
   return run(command, argc - 1, argv + 1);
 }
 
-/* A descriptor that the caller closed would go to the next file that is opened, which would then be
- * read or printed to. What is printed there fails, as it does where it is closed. */
-static void keep_descriptors(void) {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-    if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-      (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest: fd */
-}
-
 int main(int argc, char **argv) {
-  keep_descriptors();
-  cli_spin_shortly(argv);
-  signal(SIGXFSZ, SIG_IGN); /* a file-size limit becomes an error of write, which is handled */
-  signal(SIGPIPE, SIG_IGN); /* and so does a reader of what is printed that has gone */
-  ranks_start();
-  const int code = cli_printed(dispatch(argc, argv));
-  ranks_end(code);
-  return code;
+  bench_become(argc, argv);
+  return program_main(argc, argv, dispatch);
 }

@@ -16,10 +16,10 @@ size_t kaon_cpu_cache_bytes(int level);
 
 /* Bytes that a call of so many threads may go through before it stores past a last cache of `last`
  * bytes: all of it; of one that a socket of many cores shares the part of these
- * (docs/architecture.md, "The hop on a CPU"). */
+ * (bench/notes/design-cpu-streaming.md). */
 size_t kaon_cpu_stream_bytes(size_t last, int threads);
 /* The level of cache that kernels should ask for data into, 1 or 2, by what this processor is
- * (docs/architecture.md, "The hop on a CPU"). */
+ * (bench/notes/design-cpu-prefetch.md). */
 int kaon_cpu_prefetch_level(void);
 
 /* Joules that the processor's packages counted, together; NaN where they may not be read. */

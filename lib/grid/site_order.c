@@ -1,4 +1,4 @@
-/* site_order.c - where a site lives: the split and the plain order of docs/architecture.md, and
+/* site_order.c - where a site lives: the split and the plain order of lib/grid/README.md, and
  * their neighbour tables. Split: up to four directions are cut into halves, one lane bit each; a
  * block is one site of the sub-lattice, whose sites are numbered tile by tile. Plain: lanes are
  * consecutive checkerboard sites; every lane looks its neighbours up. */

@@ -3,7 +3,7 @@
  * components stand in groups of V (`pack`): real component c of lane l and column k of block b at
  *   ((b * nrhs + k) * ncomp + c - c % V) * W + l * V + c % V.
  * On the CPU V = 1: a vector register holds one component of W lanes. On a GPU a lane is a thread,
- * which reads 16 bytes at once where ncomp allows it. See docs/architecture.md, "Layout". */
+ * which reads 16 bytes at once where ncomp allows it. See lib/vector/README.md. */
 #ifndef KAON_LIB_LAYOUT_H
 #define KAON_LIB_LAYOUT_H
 

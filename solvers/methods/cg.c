@@ -5,7 +5,7 @@
  *   r -= alpha q;   beta = (r', r') / (r, r)
  * x lags one update behind, so that it shares a pass with p and a column can freeze after its
  * residual. Storage: p, q. A step: 1 A with its dot in the same pass, or apart, by a kernel of its
- * own, where A finds that faster (docs/architecture.md, "Sums of a hop"); vectors read 5 (apart 7),
+ * own, where A finds that faster (bench/notes/design-step-costs.md); vectors read 5 (apart 7),
  * written 3 by kernels 2 (apart 3), which but for the dot's is the least: each of x, p, r goes
  * through once between two sums, with A p.
  *

@@ -148,7 +148,7 @@ static void close_vectors(bed *b) {
   kaon_scalars_destroy(&b->scalars);
 }
 
-/* ---- times, as interfaces/cli/bench_time.c takes them ---- */
+/* ---- times, as bench/bench_time.c takes them ---- */
 
 static double batch(bed *b, work *w, int calls) {
   const double begin = now();

@@ -1,21 +1,25 @@
-"""test_performance.py - benchmark rows, and docs/performance.md: what stands there is what bench/results gives."""
+"""test_performance.py - benchmark rows, their files in bench/results, and docs/performance.md, which scripts/performance.py makes."""
+import glob
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 
 import system
-import test_scaling
 
 SCRIPT = os.path.join(system.SOURCE, "scripts", "performance.py")
+sys.path.insert(0, os.path.dirname(SCRIPT))
+import performance as module  # noqa: E402
 
 
-def performance(*arguments):
-    done = subprocess.run([sys.executable, SCRIPT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          check=False)
+def performance(*arguments, **more):
+    done = subprocess.run([sys.executable, SCRIPT, *arguments], capture_output=True, text=True, check=False, **more)
     return done.returncode, done.stdout, done.stderr
+
+
+def results(pattern="*"):
+    return sorted(glob.glob(os.path.join(system.SOURCE, "bench", "results", pattern, "*.json")))
 
 
 class Page(system.Case):
@@ -23,177 +27,80 @@ class Page(system.Case):
         """A source folder of its own: results, peers, page and plots."""
         for part in ("bench/results", "bench/peers", "docs/plots"):
             shutil.copytree(os.path.join(system.SOURCE, part), self.path(part))
-        for page in ("docs/performance.md", "docs/papers.md"):
-            shutil.copy(os.path.join(system.SOURCE, page), self.path(page))
+        shutil.copy(os.path.join(system.SOURCE, "docs/performance.md"), self.path("docs/performance.md"))
 
-    def first_result(self):
-        for folder, _, names in sorted(os.walk(self.path("bench/results"))):
-            for name in sorted(names):
-                if name.endswith("-dslash.json"):
-                    return os.path.join(folder, name)
-        self.fail("no dslash file in bench/results")
-
-    def stale(self, *words):
-        code, out, err = performance("--check", "--root", self.folder)
-        self.assertEqual(code, 1, out + err)
-        for word in words:
-            self.assertIn(word, err)
-
-    def test_the_page_is_what_the_files_give(self):
+    def test_page_and_plots_are_what_the_results_give(self):
         self.assertEqual(performance("--check"), (0, "", ""))
 
-    def test_another_figure_is_noticed_in_page_and_plot(self):
+    def test_another_figure_and_an_edited_plot_are_noticed(self):
         self.copy()
-        path = self.first_result()
-        with open(path, encoding="utf-8") as file:
-            rows = json.load(file)
-        rows[0]["gflops"] *= 1.5
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(rows, file)
-        self.stale("docs/performance.md", "docs/plots/")
-
-    def test_an_edited_page_or_plot_is_noticed(self):
-        self.copy()
-        with open(self.path("docs/performance.md"), "a", encoding="utf-8") as file:
-            file.write("faster\n")
-        plot = sorted(os.listdir(self.path("docs/plots")))[0]
-        os.remove(self.path("docs/plots/" + plot))
-        self.stale("docs/performance.md", plot)
-
-    def test_rows_of_the_papers_have_a_page_of_their_own(self):
-        self.copy()
-        path = max((os.path.join(folder, name) for folder, _, names in os.walk(self.path("bench/results")) for name in names
-                    if name.endswith("-async-stat.json")), key=os.path.basename)
-        with open(path, encoding="utf-8") as file:
-            rows = json.load(file)
-        next(row for row in rows if row["bench"] == "async-stat")["average"] *= 1.5
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(rows, file)
-        self.stale("docs/papers.md")
-        self.assertNotIn("### async", self.read("docs/performance.md").decode())
-
-    def test_averages_of_the_synchronous_iteration_are_not_called_asynchronous(self):
-        sys.path.insert(0, os.path.dirname(SCRIPT))
-        import papers_variations
-        def rows(off, **more):
-            return [dict({"bench": "async-stat", "matrix": "Trefethen_2000.mtx", "driver": "free", "runs": 2, "block": 128, "local_sweeps": 6, "iteration": at,
-                          "average": mean * (1 + off), "maximum": mean * (1 + off + 1e-7), "minimum": mean * (1 + off - 1e-7), "variance": mean * mean * 1e-14,
-                          "newest": 0, "oldest": 1, "asynchronous": 0.077, "shifts": {"0": 923, "1": 77}}, **more)
-                    for at, mean in ((5, 8.152005429e-04), (10, 8.682517232e-06))]
-        for more in ({}, {"synchronous": 8.152005429e-04}):
-            own = rows(1e-7, **more)[:1]
-            self.assertIn("synchronous in effect, not counted as asynchronous; 7.70 % of the reads", papers_variations.synchrony(own))
-            text = papers_variations.synchrony(rows(3e-3, **more)[:1])
-            self.assertTrue(text.startswith("asynchronous: 7.70 % of the reads"), text)
-            self.assertIn("averages up to 3.0e-03 of them off", text)
-        self.assertIn("blocks came in one order", papers_variations.synchrony(rows(3e-3, variance=0)))
-        self.assertIn("synchronous in effect", papers_variations.synchrony(rows(1e-7, variance=0)))
-        self.assertTrue(papers_variations.synchrony(rows(1e-7, block=64)).startswith("asynchronous: "))  # nothing is known of these
-
-    def test_figure_9_has_the_curve_of_cg(self):
-        sys.path.insert(0, os.path.dirname(SCRIPT))
-        import performance as words
-        import papers_relax
-        own = {"matrix": "fv1.mtx", "device": "a device"}
-        rows = [dict(own, bench="async-time", method=method, iterations=4, seconds=8e-3, residual=1e-9) for method in ("jacobi", "cg")]
-        history = dict(own, bench="relax-history", what="time", curves={"jacobi": [[0, 1.0], [4, 0.5]], "cg": [[0, 1.0], [2, 1e-3], [4, 1e-9]]})
-        (_, _, script), = papers_relax.plots_time("a", rows + [history], words)
-        self.assertIn("title 'cg'", script)
-        self.assertNotIn("its end alone", script)
-        self.assertRegex(script, r"(?m)^4 0?\.001\n8 1e-09$")  # milliseconds of its own steps
-        self.assertEqual(papers_relax.no_history(rows + [history], words), [])
-        (_, _, script), = papers_relax.plots_time("a", rows, words)
-        self.assertIn("its end alone", script)
-
-    def test_the_last_run_of_a_topic_counts(self):
-        self.copy()
-        path = self.first_result()
-        with open(path, encoding="utf-8") as file:
-            rows = json.load(file)
+        path = module.Results(self.folder).files["nvidia-h200", "dslash"]
+        rows = module.read_json(path)
         for row in rows:
-            row.update(commit="feedbeef0123", measured="2099-01-01T00:00:00Z", command="kaon bench dslash --calls 77")
-        name = os.path.basename(path)[:10] + "-feedbeef0123-dslash.json"
-        with open(os.path.join(os.path.dirname(path), name), "w", encoding="utf-8") as file:
-            json.dump(rows, file)
-        self.stale("docs/performance.md")
-        code, out, err = performance("--table", os.path.join(os.path.dirname(path), name))
-        self.assertEqual((code, err), (0, ""))
-        self.assertIn("kaon bench dslash --calls 77", out)
+            row["gflops"] *= 1.5
+        module.write_rows(path, rows)
+        code, _, err = performance("--check", "--root", self.folder)
+        self.assertEqual(code, 1)
+        for word in ("docs/performance.md", "docs/plots/h200-wilson.svg"):
+            self.assertIn(word, err)
+        self.assertNotIn("cpu-wilson", err)
+        os.remove(self.path("docs/plots/cpu-wilson.svg"))
+        self.assertIn("cpu-wilson", performance("--check", "--root", self.folder)[2])
         if shutil.which("gnuplot"):
             self.assertEqual(performance("--root", self.folder), (0, "", ""))
-            page = self.read("docs/performance.md").decode()
-            self.assertIn("feedbeef0123", page)
-            self.assertNotIn(os.path.basename(path), page)
             self.assertEqual(performance("--check", "--root", self.folder), (0, "", ""))
 
     def test_without_gnuplot_it_says_so_and_writes_nothing(self):
         self.copy()
-        done = subprocess.run([sys.executable, SCRIPT, "--root", self.folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, check=False, env=dict(os.environ, PATH=self.folder))
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("gnuplot is missing", done.stderr)
+        code, _, err = performance("--root", self.folder, env=dict(os.environ, PATH=self.folder))
+        self.assertEqual(code, 3)
+        self.assertIn("gnuplot is missing", err)
         self.assertEqual(performance("--check", "--root", self.folder)[0], 0)
 
-
-class Ranks(system.Case):
-    """Rows of 1, 2 and 4 devices, and what kaon bench scaling makes of them."""
-
-    def place(self, topic):
-        return self.path(f"bench/results/a-device/2030-01-01-feedbeef0123-ranks-{topic}.json")
-
-    def keep(self, topic, rows):
-        os.makedirs(os.path.dirname(self.place(topic)), exist_ok=True)
-        with open(self.place(topic), "w", encoding="utf-8") as file:
-            json.dump([dict(row, gflops_rank=row["gflops"] / row["ranks"], command="kaon bench " + topic) for row in rows], file)
-
-    def setUp(self):
-        super().setUp()
-        self.keep("dslash", [row for n in (1, 2, 4) for row in test_scaling.hop_rows(n)])
-        self.keep("solve", [dict(row, bytes_sent=5e6, effective_gflops=123.0) for n in (1, 2, 4) for row in test_scaling.solve_rows(n)])
-        self.succeeds("bench", "scaling", f"--model={self.place('dslash')}", f"--model={self.place('solve')}", "--json",
-                      self.place("model"))
-        os.makedirs(self.path("bench/peers"))
-        with open(self.path("bench/peers/other.json"), "w", encoding="utf-8") as file:
-            json.dump({"name": "Other", "device": "a device", "about": "On four.", "rows": [
-                {"bench": "wilson-hop", "ranks": 4, "lattice": [32, 32, 32, 64], "grid": [1, 1, 2, 2], "precision": "half", "links": 12,
-                 "columns": 1, "gflops_rank": 1000.0}]}, file)
-
-    def test_tables_hold_each_device_against_one(self):
-        code, out, err = performance("--root", self.folder, "--table", *(self.place(t) for t in ("dslash", "solve", "model")))
-        self.assertEqual((code, err), (0, ""))
-        lattice, grid = [32, 32, 32, 64], [1, 1, 2, 2]
-        seconds, alone = test_scaling.hop("half", lattice, grid, True), test_scaling.inside("half", 2 ** 19)
-        gflops = 1e-9 * 1320 * 2 ** 18 / seconds
-        lines = [line for line in out.splitlines() if line.startswith("| wilson-hop | 12 | 1 | 4 | 32x32x32x64 | 1x1x2x2 | peer stores | auto |")]
-        self.assertEqual(len(lines), 1, out)
-        self.assertIn(f"{gflops:.0f} ({100 * alone / seconds:.0f} %, {gflops / 1000:.2f}x Other)", lines[0])
-        one = [line for line in out.splitlines() if line.startswith("| wilson-hop | half | 12 | 1 |")]
-        self.assertEqual(len(one), 1, "one rank has a table of its own")
-        solve = [line for line in out.splitlines() if "| gcr-schwarz | double/half |" in line and "4 (1x1x1x4)" in line]
-        self.assertEqual(len(solve), 1, out)
-        for word in ("| 5 |", "| 123 |"):
-            self.assertIn(word, solve[0])
-        self.assertRegex(out, r"Fitted on one node: a message 6 us and 300 GB/s a rank; .* a sum 5 us")
-        self.assertEqual(len([line for line in out.splitlines() if re.match(r"\| (1|2|4|8|16|32|64|128|256) \| \d+x", line)]), 9)
-
-    def test_the_page_has_plots_of_scaling_and_crossover(self):
-        if not shutil.which("gnuplot"):
-            self.skipTest("no gnuplot")
-        self.assertEqual(performance("--root", self.folder), (0, "", ""))
-        page = self.read("docs/performance.md").decode()
-        for name in ("ranks", "crossover"):
-            self.assertIn(f"plots/a-device-{name}.svg", page)
-        svg = self.read("docs/plots/a-device-ranks.svg").decode()
-        for word in ("half r12, weak 32x32x32x64", "half r12, strong 32x32x32x64", "Other"):
-            self.assertIn(word, svg)
-        svg = self.read("docs/plots/a-device-crossover.svg").decode()
-        for word in ("gcr-schwarz double/half", "bicgstab double/half, measured"):
-            self.assertIn(word, svg)
-        self.assertEqual(performance("--check", "--root", self.folder), (0, "", ""))
-        self.keep("dslash", [dict(row, gflops=2 * row["gflops"]) for row in test_scaling.hop_rows(1) + test_scaling.hop_rows(4)])
+    def test_two_files_of_a_topic_are_refused(self):
+        self.copy()
+        path = module.Results(self.folder).files["nvidia-h200", "dslash"]
+        shutil.copy(path, os.path.join(os.path.dirname(path), "2099-01-01-feedbeef0123-dslash.json"))
         code, _, err = performance("--check", "--root", self.folder)
-        self.assertEqual(code, 1)
-        self.assertIn("a-device-ranks.svg", err)
+        self.assertEqual(code, 3)
+        self.assertIn("another file of the topic dslash", err)
+
+
+class Files(system.Case):
+    def test_hop_rows_can_be_read_alone(self):
+        found = 0
+        for path in results("nvidia-*"):
+            for row in module.read_json(path):
+                if row["bench"] in ("wilson-hop", "staggered-hop", "hisq-hop"):
+                    found += 1
+                    for key in ("device", "lattice", "precision", "links", "columns", "gflops"):
+                        self.assertIn(key, row, path)
+        self.assertGreater(found, 100)
+
+    def test_files_are_short_and_name_no_host_and_no_arguments(self):
+        size = 0
+        for path in results():
+            size += os.path.getsize(path)
+            for row in module.read_rows(path):
+                for key in module.LEFT_OUT:
+                    self.assertNotIn(key, row, path)
+        self.assertLess(size, 2000000)
+
+    def test_a_new_file_replaces_its_predecessor(self):
+        rows = [{"bench": "wilson-hop", "device": "X", "precision": p, "links": 18, "columns": 1, "gflops": 1 / 3, "seconds": 1.5, "lattice": [8, 8, 8, 8],
+                 "threads": 2, "host": "name", "command": "kaon-bench dslash", **more} for p, more in (("double", {"calls": 7}), ("half", {}))]
+        for date in ("2030-01-01", "2030-01-02"):
+            with open(self.path(f"{date}-feedbeef0123-dslash.json"), "w", encoding="utf-8") as file:
+                json.dump(rows, file)
+            self.assertEqual(performance("--root", self.folder, "--keep", "a-device", self.path(f"{date}-feedbeef0123-dslash.json")), (0, "", ""))
+        self.assertEqual(os.listdir(self.path("bench/results/a-device")), ["2030-01-02-feedbeef0123-dslash.json"])
+        path = self.path("bench/results/a-device/2030-01-02-feedbeef0123-dslash.json")
+        short, full = module.read_json(path), module.read_rows(path)
+        self.assertNotIn("threads", short[1])
+        for key in ("device", "lattice", "precision", "links", "columns", "gflops"):
+            self.assertIn(key, short[1])
+        self.assertEqual((full[1]["threads"], full[1]["calls"], full[1]["gflops"], full[1]["precision"]), (2, None, 0.33333, "half"))
+        self.assertNotIn("host", full[0])
 
 
 class Rows(system.Case):

@@ -3,8 +3,6 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 
 import system
 
@@ -39,14 +37,6 @@ class Tables(system.Case):
 
     def lines_of(self, name):
         return list(csv.DictReader(io.StringIO(self.read(name).decode())))
-
-    def page(self, name):
-        """What docs/performance.md would have of a file."""
-        script = os.path.join(system.SOURCE, "scripts", "performance.py")
-        done = subprocess.run([sys.executable, script, "--table", self.path(name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return done.stdout
 
     # --- regimes ---
 
@@ -140,12 +130,6 @@ class Tables(system.Case):
         self.assertEqual([{key: row[key] for key in rows[0]} for row in joined], rows)
         self.assertAlmostEqual(joined[3]["time_percent"], 1, delta=1e-9)
         self.assertAlmostEqual(joined[8]["energy_percent"], -30, delta=1e-9)
-        for row in joined:  # what a measured row has besides
-            row.update(commit="0", command="kaon bench regimes", status="converged")
-        self.write_rows("page.json", joined + list(table.values()))
-        page = self.page("page.json")
-        self.assertIn("| blocking | merged | -2.00 | -8.00 | -5.00 | -10.00 | -30.00 | -20.00 |", page)
-        self.assertIn("| B,1 | single/single | cg | none | dynamic | blocking | 101 | 7 | 22 | +10.00 | 1960 | -2.00 | 50 % | - | converged |", page)
 
     def test_energies_of_different_counters_are_not_compared(self):
         self.write_rows("rows.json", [regime_row("A", "cublas", "polling", 10, 100, host=50), regime_row("A", "merged", "polling", 10, 300, host=75),
@@ -170,7 +154,7 @@ class Tables(system.Case):
         delayed = [row for row in rows if not row["solver"]]
         self.assertEqual({row["reduce_delay"] for row in delayed}, {0, 50e-6})
         self.assertEqual(len(delayed), 14)
-        # (exposed, hidden) sums a step: docs/architecture.md; what a solve adds is a few sums in all
+        # (exposed, hidden) sums a step: bench/notes/design-step-costs.md; what a solve adds is a few sums in all
         counts = {"cg": (2, 0), "groppcg": (0, 2), "chrongear": (1, 0), "pipecg": (0, 1), "bicgstab": (4, 0), "rbicgstab": (0, 2), "pipebicgstab": (0, 2)}
         moved = {"cg": (6, 4), "groppcg": (10, 5), "chrongear": (6, 5), "pipecg": (8, 7), "bicgstab": (11, 4), "rbicgstab": (15, 6), "pipebicgstab": (15, 8)}
         n, entries = rows[0]["rows"], rows[0]["entries"]
@@ -208,13 +192,6 @@ class Tables(system.Case):
             self.assertAlmostEqual(float(figure), paper, delta=0.02)  # the paper rounds down, or its seconds are rounded
         rows = self.report("all.json")
         self.assertEqual(len(rows), 8)
-        for row in rows:
-            row.update(commit="0", command="kaon bench pipelined", backend="cuda", device="X", threads=1, preconditioner=None,
-                       precision="double/double")
-        self.write_rows("page.json", rows)
-        page = self.page("page.json")
-        self.assertIn("| 1 | 235 | 301 | 125 | 143 |", page)
-        self.assertIn("| speed-up | 2.08 | 2.08 | 1.98 | 1.91 |", page)
 
     # --- sync, delays, refusals ---
 

@@ -80,7 +80,7 @@ enum {
 #define KAON_DELTA2_MAX 0.25
 /* A replacement costs as much as several steps. APART: this many steps lie between two of them, or
  * a drop of the residual squared by this. CLOSER, which is half with a preconditioner: fewer, since
- * such steps drop by more than 16 bits hold (docs/architecture.md, "Reliable updates"). */
+ * such steps drop by more than 16 bits hold (bench/notes/design-reliable-updates.md). */
 enum { KAON_UPDATE_STEPS = 24, KAON_UPDATE_STEPS_CLOSER = 8 };
 #define KAON_UPDATE_DROP2 1e-5
 #define KAON_TRUST 1e-2 /* drift beyond which the inner process is not believed */

@@ -1,0 +1,354 @@
+/* bench_fields.c - the hops, the even-odd clover matrix, and the vector operations. Flops and ideal
+ * bytes by docs/conventions.md. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "interfaces/common/signals.h"
+
+static const int default_lattices[][4] = {{8, 8, 8, 8}, {16, 16, 16, 32}, {24, 24, 24, 24}};
+static const kaon_reconstruct reals[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
+                                         KAON_RECONSTRUCT_8};
+static const double hop_flops_a_site = 1320;
+
+enum { ROWS_OF_A_CASE = 3 };
+
+/* One lattice with its links and, for one (precision, reconstruct, columns), operators, vectors. */
+typedef struct bench_case {
+  bench *b;
+  field field;
+  kaon_precision precision;
+  kaon_reconstruct reconstruct;
+  int columns;
+  kaon_operator *M, *R, *T;     /* the matrix in the gauge as it is, and in the temporal one */
+  kaon_gauge *fat, *naik;       /* of improved staggered actions */
+  kaon_vector *in, *same, *out; /* of the other parity, of out's, what is computed */
+  double *norm2;
+  double (*dot)[2];
+  struct turns *turns; /* of --in-turn */
+} bench_case;
+
+static kaon_status hop(void *user) {
+  bench_case *c = user;
+  return kaon_dirac_hop(c->M, KAON_EVEN, KAON_PLAIN, c->in, c->out);
+}
+
+static kaon_status staggered_hop(void *user) {
+  bench_case *c = user;
+  return kaon_staggered_hop(c->M, KAON_EVEN, c->in, c->out);
+}
+
+static kaon_status matrix(void *user) {
+  bench_case *c = user;
+  return kaon_operator_apply(c->R, KAON_PLAIN, c->same, c->out);
+}
+
+static kaon_status temporal_matrix(void *user) {
+  bench_case *c = user;
+  return kaon_operator_apply(c->T, KAON_PLAIN, c->same, c->out);
+}
+
+static kaon_status copy(void *user) {
+  bench_case *c = user;
+  return kaon_vector_copy(c->out, c->same);
+}
+
+static kaon_status axpy(void *user) {
+  bench_case *c = user;
+  return kaon_vector_axpy(1e-6, 0, c->same, c->out);
+}
+
+static kaon_status norm2(void *user) {
+  bench_case *c = user;
+  return kaon_vector_norm2(c->same, c->norm2);
+}
+
+static kaon_status dot(void *user) {
+  bench_case *c = user;
+  return kaon_vector_dot(c->same, c->out, c->dot);
+}
+
+static bench_row row_of(const bench_case *c, const char *name) {
+  bench_row row = {.name = name,
+                   .extents = c->field.extents,
+                   .precision = c->precision,
+                   .links = (int)c->reconstruct,
+                   .columns = c->columns};
+  kaon_lattice_part(c->field.lattice, NULL, NULL, row.grid);
+  return row;
+}
+
+static double half_volume(const bench_case *c) {
+  return 0.5 * (double)kaon_lattice_volume(c->field.lattice);
+}
+
+/* Bytes of one spinor: 24 reals, and half's scale. */
+static double spinor_bytes(kaon_precision precision) {
+  return 24 * bench_size(precision) + (precision == KAON_HALF ? 4 : 0);
+}
+
+/* The vector that is there, if it is what is wanted: filling many gigabytes takes seconds. What is
+ * computed begins as zeros. */
+static kaon_status make_vector(bench_case *c, const kaon_space *space, kaon_vector **v) {
+  if (*v && kaon_vector_space(*v) == space && kaon_vector_precision(*v) == c->precision &&
+      kaon_vector_columns(*v) == c->columns)
+    return KAON_OK;
+  kaon_vector_destroy(v);
+  kaon_status status = kaon_vector_create(c->b->ctx, space, c->precision, c->columns, v);
+  if (status == KAON_OK && v != &c->out) status = bench_fill(c->b, *v, c->field.lattice);
+  return kaon_context_agree(c->b->ctx, status);
+}
+
+/* The hop with what it works on, and its row but for the seconds. */
+static kaon_status open_hop(bench_case *c, bench_timed *t) {
+  double sites = half_volume(c), links = 8.0 * (double)c->reconstruct * bench_size(c->precision);
+  kaon_lattice *lattice = c->field.lattice;
+  kaon_status status = make_vector(c, kaon_lattice_spinors(lattice, KAON_ODD), &c->in);
+  if (status == KAON_OK) status = make_vector(c, kaon_lattice_spinors(lattice, KAON_EVEN), &c->out);
+  *t = (bench_timed){.work = hop, .user = c, .row = row_of(c, "wilson-hop")};
+  t->row.flops = hop_flops_a_site * sites * c->columns;
+  t->row.bytes = sites * (links + 2 * spinor_bytes(c->precision) * c->columns);
+  return status;
+}
+
+/* --action wilson: the matrix has no clover term. */
+static int is_wilson(const bench_case *c) {
+  return c->b->args->problem.action == 0;
+}
+
+static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t) {
+  kaon_operator **R = temporal_gauge ? &c->T : &c->R;
+  kaon_cost cost = {0};
+  kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
+  reduction.temporal_gauge = temporal_gauge;
+  reduction.form = KAON_EVEN_ODD_ASYMMETRIC; /* the contract's 3792 flops a site */
+  kaon_status status = kaon_dirac_even_odd(c->M, &reduction, R);
+  if (status == KAON_OK) status = make_vector(c, kaon_operator_space(*R), &c->same);
+  if (status == KAON_OK) status = kaon_operator_cost(*R, c->columns, &cost);
+  *t = (bench_timed){.work = temporal_gauge ? temporal_matrix : matrix, .user = c};
+  static const char *const names[2][2] = {{"clover-matrix", "clover-temporal"},
+                                          {"wilson-matrix", "wilson-temporal"}};
+  t->row = row_of(c, names[is_wilson(c)][temporal_gauge]);
+  t->row.flops = cost.flops * c->columns * c->b->info.ranks;
+  t->row.bytes = cost.bytes * c->columns * c->b->info.ranks;
+  return status;
+}
+
+static kaon_status open_wilson(bench_case *c, bench_timed timed[], int *count) {
+  kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
+  dirac.kappa = 0.12;
+  dirac.csw = is_wilson(c) ? 0 : 1;
+  dirac.precision = c->precision;
+  dirac.reconstruct = c->reconstruct;
+  kaon_status status = kaon_dirac_create(c->field.gauge, &dirac, &c->M);
+  if (status == KAON_OK) status = open_hop(c, &timed[(*count)++]);
+  if (status == KAON_OK) status = open_matrix(c, 0, &timed[(*count)++]);
+  if (status == KAON_OK && c->b->args->problem.temporal_gauge)
+    status = open_matrix(c, 1, &timed[(*count)++]);
+  return status;
+}
+
+/* The staggered hop, with thin links, or with fat and long ones; a long link of U(3) has its phase
+ * beside 12 or 8 reals. */
+static kaon_status open_staggered(bench_case *c, bench_timed timed[], int *count) {
+  const int action = c->b->args->problem.action, improved = action > 2, phases = action == 4;
+  kaon_lattice *lattice = c->field.lattice;
+  kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
+  kaon_status status = KAON_OK;
+  if (improved && c->fat == NULL)
+    status = staggered_synthetic(&c->field, action, &c->fat, &c->naik);
+  o.precision = c->precision;
+  o.reconstruct = c->reconstruct;
+  if (status == KAON_OK)
+    status = kaon_staggered_create(improved ? c->fat : c->field.gauge, c->naik, &o, &c->M);
+  if (status == KAON_OK) status = make_vector(c, kaon_lattice_staggered(lattice, KAON_ODD), &c->in);
+  if (status == KAON_OK)
+    status = make_vector(c, kaon_lattice_staggered(lattice, KAON_EVEN), &c->out);
+  bench_timed *t = &timed[(*count)++];
+  *t = (bench_timed){.work = staggered_hop, .user = c};
+  t->row = row_of(c, improved ? "hisq-hop" : "staggered-hop");
+  if (phases && c->reconstruct != KAON_RECONSTRUCT_18) t->row.links++;
+  const double sites = half_volume(c), size = bench_size(c->precision);
+  const double vectors = 2 * (6 * size + (c->precision == KAON_HALF ? 4 : 0)) * c->columns;
+  t->row.flops = (improved ? 1146 : 570) * sites * c->columns;
+  t->row.bytes = sites * (8.0 * (t->row.links + (improved ? 18 : 0)) * size + vectors);
+  return status;
+}
+
+static kaon_status open_operators(bench_case *c, bench_timed timed[], int *count) {
+  return staggered_action(&c->b->args->problem) ? open_staggered(c, timed, count)
+                                                : open_wilson(c, timed, count);
+}
+
+static kaon_status add_rows(bench *b, bench_timed timed[], int count) {
+  kaon_status status = KAON_OK;
+  for (int i = 0; i < count && status == KAON_OK; i++) {
+    timed[i].row.resident = timed[i].row.bytes;
+    b->all.triad_gbs = timed[i].triad;
+    b->all.read_gbs = timed[i].read;
+    bench_add(b, &timed[i].row);
+    status = bench_keep(b);
+  }
+  return status;
+}
+
+/* Each row by itself, so that a large lattice's operators need not fit together. */
+static kaon_status time_operators(bench_case *c) {
+  bench_timed timed[ROWS_OF_A_CASE];
+  int count = 0;
+  kaon_status status = open_operators(c, timed, &count);
+  for (int i = 0; i < count && status == KAON_OK; i++) {
+    status = bench_time_in_turn(c->b, &timed[i], 1);
+    if (status == KAON_OK) status = add_rows(c->b, &timed[i], 1);
+  }
+  return status;
+}
+
+/* Reals touched a spinor, flops a complex number. */
+static kaon_status time_vectors(bench_case *c) {
+  static const struct {
+    const char *name;
+    bench_work *work;
+    double spinors, flops; /* moved a site; a site (24 reals) */
+    int waits;             /* the host, for the result of each call */
+  } operations[] = {{"vector-copy", copy, 2, 0, 0},
+                    {"vector-axpy", axpy, 3, 96, 0},
+                    {"vector-norm2", norm2, 1, 48, 1},
+                    {"vector-dot", dot, 2, 96, 1}};
+  double norms[256], dots[256][2];
+  const kaon_space *even = kaon_lattice_spinors(c->field.lattice, KAON_EVEN);
+  kaon_status status = make_vector(c, even, &c->same);
+  if (status == KAON_OK) status = make_vector(c, even, &c->out);
+  c->norm2 = norms;
+  c->dot = dots;
+  for (size_t i = 0; i < sizeof operations / sizeof *operations && status == KAON_OK; i++) {
+    bench_row row = row_of(c, operations[i].name);
+    row.links = 0;
+    status = bench_time(c->b, operations[i].work, c, &row);
+    if (status != KAON_OK) break;
+    if (operations[i].waits) row.issue = 0;
+    double spinors = half_volume(c) * c->columns;
+    row.flops = operations[i].flops * spinors;
+    row.bytes = operations[i].spinors * spinors * spinor_bytes(c->precision);
+    row.resident = row.bytes;
+    bench_add(c->b, &row);
+    status = bench_keep(c->b);
+  }
+  return status;
+}
+
+static void clear_operators(bench_case *c) {
+  kaon_operator_destroy(&c->T);
+  kaon_operator_destroy(&c->R);
+  kaon_operator_destroy(&c->M);
+}
+
+static void clear_vectors(bench_case *c) {
+  kaon_vector_destroy(&c->in);
+  kaon_vector_destroy(&c->same);
+  kaon_vector_destroy(&c->out);
+}
+
+/* The cases of one lattice, one after another: `measure` of each in c. */
+static kaon_status sweep_cases(bench_case *c, int with_links,
+                               kaon_status (*measure)(bench_case *c)) {
+  const bench_args *a = c->b->args;
+  const unsigned reconstruct = a->reconstruct ? a->reconstruct : 7;
+  kaon_status status = KAON_OK;
+  for (int p = 0; p < 3; p++)
+    for (int r = 0; r < (with_links ? 3 : 1); r++)
+      for (int i = 0; i < a->columns.count && status == KAON_OK; i++) {
+        if (!(a->precision >> p & 1) || (with_links && !(reconstruct >> r & 1))) continue;
+        c->precision = (kaon_precision)p;
+        c->reconstruct = reals[r];
+        c->columns = a->columns.value[i];
+        status = measure(c);
+        clear_operators(c);
+      }
+  return status;
+}
+
+/* All cases at once, samples of their rows in turn. */
+typedef struct turns {
+  bench_case *cases;
+  bench_timed *timed;
+  int count, rows;
+} turns;
+
+static kaon_status count_case(bench_case *c) {
+  c->turns->count++;
+  return KAON_OK;
+}
+
+static kaon_status open_case(bench_case *c) {
+  turns *t = c->turns;
+  bench_case *own = &t->cases[t->count++];
+  *own = *c;
+  kaon_status status = open_operators(own, t->timed, &t->rows);
+  c->fat = own->fat; /* the lattice's, made by the first */
+  c->naik = own->naik;
+  return status;
+}
+
+static kaon_status time_in_turn(bench_case *c) {
+  turns t = {0};
+  c->turns = &t;
+  kaon_status status = sweep_cases(c, 1, count_case);
+  const size_t cases = (size_t)t.count;
+  t.cases = calloc(cases, sizeof *t.cases);
+  t.timed = calloc(cases * ROWS_OF_A_CASE, sizeof *t.timed);
+  t.count = 0;
+  if (t.cases == NULL || t.timed == NULL) status = KAON_ERR_MEMORY;
+  status = kaon_context_agree(c->b->ctx, status);
+  if (status == KAON_OK) status = sweep_cases(c, 1, open_case);
+  if (status == KAON_OK) status = bench_time_in_turn(c->b, t.timed, t.rows);
+  if (status == KAON_OK) status = add_rows(c->b, t.timed, t.rows);
+  for (int i = 0; i < t.count; i++) {
+    clear_operators(&t.cases[i]);
+    clear_vectors(&t.cases[i]);
+  }
+  free(t.timed);
+  free(t.cases);
+  return status;
+}
+
+static int sweep_lattice(bench *b, const int extents[4], int with_links) {
+  field_spec weak;
+  bench_case c = {.b = b};
+  int code = field_parse("weak:0.3", &weak);
+  if (code == EXIT_DONE) code = field_open(b->ctx, &weak, extents, KAON_ANTIPERIODIC, 0, &c.field);
+  bench_stage(b);
+  kaon_status status = KAON_OK;
+  if (code == EXIT_DONE)
+    status = with_links && b->args->in_turn
+                 ? time_in_turn(&c)
+                 : sweep_cases(&c, with_links, with_links ? time_operators : time_vectors);
+  if (code == EXIT_DONE) code = cli_status(b->ctx, status, NULL);
+  clear_vectors(&c);
+  kaon_gauge_destroy(&c.fat);
+  kaon_gauge_destroy(&c.naik);
+  field_close(&c.field);
+  return code;
+}
+
+static int sweep(bench *b, int with_links) {
+  cli_lattices list = b->args->lattices;
+  int code = EXIT_DONE;
+  if (!list.count) {
+    list.count = (int)(sizeof default_lattices / sizeof *default_lattices);
+    memcpy(list.extents, default_lattices, sizeof default_lattices);
+  }
+  bench_header(b);
+  for (int i = 0; i < list.count && code == EXIT_DONE; i++)
+    code = sweep_lattice(b, list.extents[i], with_links);
+  return code;
+}
+
+int bench_dslash(bench *b) {
+  return sweep(b, 1);
+}
+
+int bench_vector(bench *b) {
+  return sweep(b, 0);
+}

@@ -1,0 +1,225 @@
+/* bench_solve.c - whole solves: time to the tolerance for each inner precision, link storage and
+ * column count, on one configuration. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "interfaces/common/report.h"
+#include "interfaces/common/signals.h"
+
+static kaon_status solve(bench *b, problem *p, int columns, bench_figures *figures) {
+  const kaon_space *full = problem_space(p);
+  kaon_vector *source = NULL, *x = NULL;
+  kaon_status status = kaon_vector_create(b->ctx, full, p->precision, columns, &source);
+  if (status == KAON_OK) status = kaon_vector_create(b->ctx, full, p->precision, columns, &x);
+  if (status == KAON_OK) status = problem_source(p, source);
+  if (status == KAON_OK) status = bench_median(b, p->solver, source, x, figures);
+  kaon_vector_destroy(&source);
+  kaon_vector_destroy(&x);
+  return status;
+}
+
+static int add_row(bench *b, const problem *p, int columns, const bench_figures *s) {
+  static const char *const preconditioners[] = {"", "-schwarz", "-sap", "-async-schwarz"};
+  char precision[32], stop[32], form[32], name[40];
+  snprintf(name, sizeof name, "solve-%s%s", method_name(p->options.method),
+           preconditioners[schwarz_asked(&b->args->problem)]);
+  snprintf(precision, sizeof precision, "%s/%s", precision_name(p->precision),
+           precision_name(p->options.sloppy));
+  bench_row row = {.name = name,
+                   .extents = p->field.extents,
+                   .precision = p->options.sloppy,
+                   .precision_text = precision,
+                   .links = (int)p->options.reconstruct,
+                   .columns = columns,
+                   .seconds = s->seconds,
+                   .least = s->fastest,
+                   .most = s->slowest,
+                   .samples = s->repeats,
+                   .flops = s->flops};
+  kaon_lattice_part(p->field.lattice, NULL, NULL, row.grid);
+  (void)bench_bandwidth(b);
+  json_t *json = bench_add(b, &row);
+  json_object_set_new(json, "iterations", json_integer(s->iterations));
+  json_object_set_new(json, "residual", report_real(s->residual));
+  json_object_set_new(json, "step_microseconds",
+                      report_real(s->iterations > 0 ? 1e6 * s->seconds / s->iterations : NAN));
+  json_object_set_new(json, "setup_seconds", report_real(p->made[0] + p->made[1]));
+  json_object_set_new(json, "cpu_share", report_real(s->cpu_mean / s->mean));
+  json_object_set_new(json, "status", json_string(kaon_stop_reason_name(s->reason)));
+  json_object_set_new(json, "joules", report_real(s->joules));
+  schwarz_add(&b->args->problem, p, json);
+  schwarz_add_traffic(&s->traffic, json);
+  json_object_set_new(json, "gauge", report_string(cli_name(b->args->problem.gauge)));
+  if (p->staggered) staggered_describe(&b->args->problem, p, json);
+  json_object_set_new(json, "kappa", p->staggered ? json_null() : report_real(p->kappa));
+  json_object_set_new(json, "csw", report_real(p->csw));
+  if (b->args->effective)
+    json_object_set_new(
+        json, "effective_gflops",
+        report_real(b->reference_flops > 0 ? 1e-9 * b->reference_flops * columns / s->seconds
+                                           : NAN));
+  json_object_set_new(json, "stop",
+                      json_string(cli_choice("full|schur|normal", b->args->problem.stop, stop)));
+  json_object_set_new(
+      json, "even_odd",
+      json_string(cli_choice("symmetric|asymmetric|none", b->args->problem.even_odd, form)));
+  json_object_set_new(json, "tol", report_real(p->options.tol));
+  json_object_set_new(json, "reduce_delay", report_real(b->args->common.reduce_delay));
+  json_object_set_new(json, "regime", json_string(cli_regime(s->issue, form)));
+  json_object_set_new(json, "sync", json_string(cli_choice(CLI_SYNCS, b->args->common.sync, form)));
+  cli_say(&b->args->common,
+          "    %d iterations of %.1f us, residual %.2e, %s; %.3g s of set-up; processor time %.1f "
+          "%% of "
+          "the wall's\n",
+          s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,
+          kaon_stop_reason_name(s->reason), p->made[0] + p->made[1], 100 * s->cpu_mean / s->mean);
+  if (b->reference_flops > 0)
+    cli_say(&b->args->common, "    effective: %.1f GFLOPS\n",
+            1e-9 * b->reference_flops * columns / s->seconds);
+  cli_say(&b->args->common, "    %lld sums over ranks, %lld exchanges of %.3g MB\n",
+          (long long)s->traffic.sums, (long long)s->traffic.exchanges,
+          1e-6 * (double)s->traffic.bytes);
+  return bench_keep(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+}
+
+/* Once, when nothing is in the way of the first row any more. */
+static void head(bench *b) {
+  if (!b->headed) bench_header(b);
+  b->headed = 1;
+}
+
+/* One inner precision and link storage: the links are there, the operator is made anew. */
+static int one(bench *b, const problem_args *args, problem *p, int *all_converged) {
+  const cli_counts *columns = &b->args->columns;
+  int code = problem_operator(b->ctx, args, p);
+  p->options.monitor = bench_monitor;
+  for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
+    bench_figures figures;
+    code = problem_solver(b->ctx, columns->value[i], p);
+    if (code == EXIT_DONE) head(b);
+    if (code == EXIT_DONE && i == 0 && p->staggered) staggered_say(&b->args->common, p, 0);
+    bench_stage(b);
+    if (code == EXIT_DONE)
+      code = cli_status(b->ctx, solve(b, p, columns->value[i], &figures), NULL);
+    if (code == EXIT_DONE) code = add_row(b, p, columns->value[i], &figures);
+    if (code == EXIT_DONE && figures.reason != KAON_CONVERGED) *all_converged = 0;
+    kaon_solver_destroy(&p->solver);
+  }
+  kaon_operator_destroy(&p->K);
+  kaon_operator_destroy(&p->R);
+  kaon_operator_destroy(&p->M);
+  kaon_gauge_destroy(&p->fat);
+  kaon_gauge_destroy(&p->naik);
+  return code;
+}
+
+/* Flops that BiCGStab needs for one column of the same problem, in single precision inside. */
+static int count_reference(bench *b, const problem_args *args, const problem *links) {
+  problem_args own = *args;
+  problem p;
+  field_spec spec;
+  bench_figures figures = {0};
+  own.sloppy = KAON_SINGLE;
+  int code = problem_check(&own, &p, &spec);
+  p.field = links->field;
+  if (code == EXIT_DONE) code = problem_operator(b->ctx, &own, &p);
+  p.options.monitor = bench_monitor;
+  p.options.method = KAON_BICGSTAB; /* whatever the rows' is, and its preconditioner */
+  p.options.preconditioner = NULL;
+  if (code == EXIT_DONE) code = problem_solver(b->ctx, 1, &p);
+  b->once = 1; /* only its flops are wanted */
+  if (code == EXIT_DONE) code = cli_status(b->ctx, solve(b, &p, 1, &figures), NULL);
+  b->once = 0;
+  memset(&p.field, 0, sizeof p.field); /* others' */
+  problem_close(&p);
+  if (code != EXIT_DONE) return code;
+  if (figures.reason == KAON_CONVERGED) b->reference_flops = figures.flops;
+  head(b);
+  cli_say(&b->args->common, "BiCGStab in single precision: %d iterations, %.4g flops, %s\n",
+          figures.iterations, figures.flops, kaon_stop_reason_name(figures.reason));
+  return EXIT_DONE;
+}
+
+/* 18, 12 and 8 reals a link. */
+enum { STORED_LINKS = 3 };
+
+/* What rows on one lattice share. */
+static problem_args arguments_on(const bench *b, const int extents[4]) {
+  static char gauss[] = "gauss:1";
+  problem_args args = b->args->problem;
+  args.source = gauss; /* a point source leaves noise unexercised */
+  args.precision = args.sloppy = b->args->outer;
+  args.anisotropy = 1;
+  if (!isnan(args.mass) && !cli_given(&b->args->common, "kappa")) args.kappa = NAN;
+  args.grid[0] = args.grid[1] = args.grid[2] = args.grid[3] = 1;
+  memcpy(args.lattice, extents, sizeof args.lattice);
+  return args;
+}
+
+/* 1 if rows of inner precision p and link storage r are asked for, and put in `args`. */
+static int takes(const bench *b, int p, int r, problem_args *args) {
+  const unsigned reconstruct = b->args->reconstruct ? b->args->reconstruct : 1;
+  args->sloppy = p;
+  args->reconstruct = r;
+  if (p < b->args->outer) return 0; /* finer than the solution */
+  return b->args->precision >> p & 1 && reconstruct >> r & 1;
+}
+
+/* What can be refused before any links are there. */
+static int check_lattice(const bench *b, const int extents[4]) {
+  problem_args args = arguments_on(b, extents);
+  problem p;
+  field_spec spec;
+  int whole[4], code = problem_check(&args, &p, &spec);
+  for (int i = 0; i < b->args->columns.count && code == EXIT_DONE; i++)
+    code = problem_check_together(&p, b->args->columns.value[i]);
+  for (int i = 0; i < BENCH_PRECISIONS * STORED_LINKS && code == EXIT_DONE; i++)
+    if (takes(b, i / STORED_LINKS, i % STORED_LINKS, &args)) code = problem_check(&args, &p, &spec);
+  if (code == EXIT_DONE) code = field_extents(b->ctx, &spec, extents, args.ignore_checksum, whole);
+  return code == EXIT_DONE ? cli_status(b->ctx, kaon_lattice_check(b->ctx, whole), NULL) : code;
+}
+
+static int solve_lattice(bench *b, const int extents[4], int *all_converged) {
+  problem_args args = arguments_on(b, extents);
+  problem links = {0};
+  field_spec spec;
+  int code = problem_check(&args, &links, &spec);
+  if (code == EXIT_DONE) code = problem_links(b->ctx, &args, &spec, &links);
+  if (code == EXIT_DONE) bench_stage(b);
+  b->reference_flops = 0;
+  if (code == EXIT_DONE && b->args->effective) code = count_reference(b, &args, &links);
+  for (int p = 0; p < BENCH_PRECISIONS && code == EXIT_DONE; p++)
+    for (int r = 0; r < STORED_LINKS && code == EXIT_DONE; r++) {
+      problem own;
+      if (!takes(b, p, r, &args)) continue;
+      code = problem_check(&args, &own, &spec);
+      own.field = links.field;
+      if (code == EXIT_DONE) code = one(b, &args, &own, all_converged);
+    }
+  problem_close(&links);
+  return code;
+}
+
+int bench_solve(bench *b) {
+  cli_lattices list = b->args->lattices;
+  int all_converged = 1, code = EXIT_DONE;
+  field_spec spec;
+  if (field_parse(b->args->problem.gauge, &spec) != EXIT_DONE) return EXIT_USAGE;
+  if (schwarz_idle(&b->args->common, &b->args->problem) != EXIT_DONE) return EXIT_USAGE;
+  if (b->args->precision >> b->args->outer == 0)
+    return cli_wrong("--precision double is finer than --outer single; leave one of them out");
+  if (!list.count) {
+    static const int usual[4] = {8, 8, 8, 16};
+    list.count = 1; /* zeros: the file says */
+    if (spec.kind != FIELD_FILE) memcpy(list.extents[0], usual, sizeof usual);
+  }
+  for (int i = 0; i < list.count && code == EXIT_DONE; i++)
+    code = check_lattice(b, list.extents[i]);
+  for (int i = 0; i < list.count && code == EXIT_DONE; i++)
+    code = solve_lattice(b, list.extents[i], &all_converged);
+  if (!all_converged) b->unconverged = 1;
+  return bench_end(b, code);
+}

@@ -1,0 +1,106 @@
+/* bench_spmv.c - y = A x of sparse matrices: forms of storage, precisions, columns. Flops and ideal
+ * bytes are those that the operator itself counts (docs/conventions.md, "Cost"). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/bench.h"
+#include "interfaces/common/report.h"
+
+typedef struct spmv_case {
+  bench *b;
+  linear l;
+  kaon_vector *x, *y;
+  int columns;
+} spmv_case;
+
+static kaon_status multiply(void *user) {
+  spmv_case *c = user;
+  return kaon_operator_apply(c->l.A, KAON_PLAIN, c->x, c->y);
+}
+
+static kaon_status make_vectors(spmv_case *c) {
+  const kaon_space *space = kaon_operator_space(c->l.A);
+  const kaon_precision precision = kaon_operator_precision(c->l.A);
+  kaon_status status = kaon_vector_create(c->b->ctx, space, precision, c->columns, &c->x);
+  if (status == KAON_OK)
+    status = kaon_vector_create(c->b->ctx, space, precision, c->columns, &c->y);
+  return status == KAON_OK ? bench_fill_rows(&c->l, c->x) : status;
+}
+
+static kaon_status time_columns(spmv_case *c, kaon_precision precision) {
+  const linear *l = &c->l;
+  char form[16];
+  const char *words = kaon_matrix_operator_format(l->A);
+  bench_row row = {.name = "spmv",
+                   .matrix = cli_name(l->args->matrix),
+                   .stored = bench_form(words, form),
+                   .precision = precision,
+                   .columns = c->columns};
+  kaon_cost cost;
+  kaon_status status = make_vectors(c);
+  if (status == KAON_OK) status = bench_time(c->b, multiply, c, &row);
+  if (status == KAON_OK) status = kaon_operator_cost(l->A, c->columns, &cost);
+  kaon_vector_destroy(&c->x);
+  kaon_vector_destroy(&c->y);
+  if (status != KAON_OK) return status;
+  const double vectors =
+      2 * bench_size(kaon_operator_precision(l->A)) * l->info.reals * (double)l->info.rows;
+  double totals[] = {cost.flops * c->columns, cost.bytes * c->columns,
+                     kaon_matrix_operator_bytes(l->A) + vectors};
+  status = ranks_sum(totals, 3);
+  row.flops = totals[0];
+  row.bytes = totals[1];
+  row.resident = totals[1];
+  json_t *json = bench_add(c->b, &row);
+  bench_add_matrix(l, words, json);
+  json_object_set_new(json, "stored_gbs",
+                      c->columns == 1 ? report_real(totals[2] / row.seconds / 1e9) : json_null());
+  return status == KAON_OK ? bench_keep(c->b) : status;
+}
+
+/* One precision and form: all columns. */
+static int measure(spmv_case *c, int precision, int form) {
+  const cli_counts one = {1, {1}};
+  const bench_args *a = c->b->args;
+  const cli_counts *columns = cli_given(&a->common, "columns") ? &a->columns : &one;
+  kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
+  options.precision = (kaon_precision)precision;
+  options.format = (kaon_matrix_format)form;
+  int code = cli_status(c->b->ctx, kaon_matrix_operator(c->l.matrix, &options, &c->l.A), NULL);
+  bench_stage(c->b);
+  for (int i = 0; i < columns->count && code == EXIT_DONE; i++) {
+    c->columns = columns->value[i];
+    code = cli_status(c->b->ctx, time_columns(c, options.precision), NULL);
+  }
+  linear_clear(&c->l);
+  return code;
+}
+
+static int matrix(bench *b, const char *name) {
+  linear_args args = b->args->linear;
+  spmv_case c = {.b = b};
+  args.matrix = name;
+  args.tol = 1e-8;
+  args.sloppy = -1;
+  int code = linear_check(&args, &c.l);
+  if (code == EXIT_DONE) code = linear_matrix(b->ctx, &c.l);
+  if (code == EXIT_DONE) linear_print(&b->args->common, &c.l);
+  for (int p = 0; p < BENCH_PRECISIONS && code == EXIT_DONE; p++)
+    for (int f = 0; f < BENCH_FORMATS && code == EXIT_DONE; f++)
+      if (b->args->precision >> p & 1 && b->args->formats >> f & 1) code = measure(&c, p, f);
+  linear_close(&c.l);
+  return code;
+}
+
+int bench_matrices(bench *b, int (*work)(bench *b, const char *name)) {
+  const cli_texts *list = &b->args->matrices;
+  int code = EXIT_DONE;
+  bench_header(b);
+  if (list->count == 0) return work(b, "laplace3d:64");
+  for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = work(b, list->text[i]);
+  return code;
+}
+
+int bench_spmv(bench *b) {
+  return bench_matrices(b, matrix);
+}

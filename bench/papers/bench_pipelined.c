@@ -1,0 +1,345 @@
+/* bench_pipelined.c - communication hiding as V. A. Platonov and A. V. Monakov measure it (on
+ * iterative solvers on GPUs, Proc. ISP RAS 28 (2016) 81): the classic methods with DIC on the
+ * processors against pipelined CG and the reordered BiCGStab on the device, there with AINV, here
+ * with Jacobi unless --precond says otherwise, by the number of ranks; then classic and pipelined
+ * methods where sums over ranks take their time (--reduce-delay): what of it is seen, and what a
+ * step moves. A run measures the ranks that it has; --join brings the rows of runs with other
+ * numbers. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/bench.h"
+#include "interfaces/common/report.h"
+
+enum { DELAYS_MAX = 8, RANKS_MAX = 16 };
+
+/* The columns of the paper's tables. */
+typedef struct column {
+  const char *name;
+  kaon_method method;
+  int processors; /* 1: with DIC on the CPU; 0: on the run's own backend */
+} column;
+
+static const column columns[] = {{"PCG", KAON_CG, 1},
+                                 {"BiCGStab", KAON_BICGSTAB, 1},
+                                 {"GPUPCG", KAON_PIPECG, 0},
+                                 {"GPUBCGS", KAON_RBICGSTAB, 0}};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* Side by side under each delay; `classic`: what each is held against. */
+static const struct {
+  kaon_method method, classic;
+} delayed[] = {{KAON_CG, KAON_CG},
+               {KAON_GROPPCG, KAON_CG},
+               {KAON_CHRONGEAR, KAON_CG},
+               {KAON_PIPECG, KAON_CG},
+               {KAON_BICGSTAB, KAON_BICGSTAB},
+               {KAON_RBICGSTAB, KAON_BICGSTAB},
+               {KAON_PIPEBICGSTAB, KAON_BICGSTAB}};
+enum { DELAYED = sizeof delayed / sizeof *delayed };
+
+typedef struct delays {
+  int count;
+  double seconds[DELAYS_MAX];
+} delays;
+
+static int read_delays(const char *text, delays *d) {
+  static const char *const usual = "0,10us,100us";
+  for (const char *at = text ? text : usual; *at; at += strspn(at, ",")) {
+    char word[32];
+    const int length = (int)strcspn(at, ",");
+    snprintf(word, sizeof word, "%.*s%s", length, at,
+             strncmp(at, "0,", 2) && strcmp(at, "0") ? "" : "s");
+    if (d->count == DELAYS_MAX)
+      return cli_wrong("--reduce-delay %s: at most %d times are measured; leave some out", text,
+                       DELAYS_MAX);
+    const int code = cli_read_time("reduce-delay", word, &d->seconds[d->count++]);
+    if (code != EXIT_DONE) return code;
+    at += length;
+  }
+  return EXIT_DONE;
+}
+
+/* ---- measuring ---- */
+
+/* The device's preconditioner: the first that --precond names. */
+static int device_precond(const bench_args *a) {
+  int k = 0;
+  if (!cli_given(&a->common, "precond")) return PRECOND_JACOBI;
+  while (!(a->preconds >> k & 1)) k++;
+  return k;
+}
+
+/* One row: `solver` is a column of the paper's, or "" in rows under a delay. */
+static int measure(bench *b, const linear *base, kaon_method method, int precond,
+                   const char *solver) {
+  linear_args args = *base->args;
+  bench_figures figures;
+  linear l;
+  args.method = linear_index(method);
+  args.precond = precond;
+  int code = bench_system(base, &args, &l);
+  if (code == EXIT_DONE) code = bench_solve_system(b, &l, 1, &figures);
+  if (code == EXIT_DONE) {
+    json_t *row = bench_add_solve(b, &l, 1, &figures, "pipelined");
+    json_object_set_new(row, "solver", json_string(solver));
+    if (bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+  }
+  linear_clear(&l);
+  return code;
+}
+
+static int measure_columns(bench *b, const linear *base, int processors) {
+  const int precond = processors ? PRECOND_DIC : device_precond(b->args);
+  int code = EXIT_DONE;
+  for (int c = 0; c < COLUMNS && code == EXIT_DONE; c++)
+    if (columns[c].processors == processors)
+      code = measure(b, base, columns[c].method, precond, columns[c].name);
+  return code;
+}
+
+static int measure_delayed(bench *b, const linear *base) {
+  int code = EXIT_DONE;
+  for (int m = 0; m < DELAYED && code == EXIT_DONE; m++)
+    code = measure(b, base, delayed[m].method, device_precond(b->args), "");
+  return code;
+}
+
+typedef int stage(bench *b, const linear *base);
+
+static int on_processors(bench *b, const linear *base) {
+  return measure_columns(b, base, 1);
+}
+
+static int on_device(bench *b, const linear *base) {
+  return measure_columns(b, base, 0);
+}
+
+/* A stage in a context of its own. */
+static int in_context(bench *b, const cli_common *common, const char *name, stage *work) {
+  bench_own own;
+  linear base = {0};
+  int code = bench_own_open(b, common, &own);
+  const linear_args args = bench_linear(&own.bench, name);
+  if (code == EXIT_DONE) code = bench_load(&own.bench, &args, &base);
+  if (code == EXIT_DONE) code = work(&own.bench, &base);
+  linear_close(&base);
+  bench_own_close(b, &own);
+  return code;
+}
+
+/* Ranks of a node share its processors. */
+static int threads_of_rank(const cli_common *common) {
+  const long all = sysconf(_SC_NPROCESSORS_ONLN), ranks = ranks_on_node();
+  if (common->threads || ranks < 2) return common->threads;
+  return all > ranks ? (int)(all / ranks) : 1;
+}
+
+static int matrix(bench *b, const delays *d, const char *name) {
+  const cli_common run = b->args->common;
+  cli_common common = run;
+  common.backend = KAON_BACKEND_CPU;
+  common.regime = 0;
+  common.threads = threads_of_rank(&run);
+  int code = in_context(b, &common, name, on_processors);
+  if (code == EXIT_DONE) code = in_context(b, &run, name, on_device);
+  for (int i = 0; i < d->count && code == EXIT_DONE; i++) {
+    common = run;
+    common.reduce_delay = d->seconds[i];
+    cli_say(&run, "sums take at least %g us:\n", 1e6 * common.reduce_delay);
+    code = in_context(b, &common, name, measure_delayed);
+  }
+  return code;
+}
+
+/* ---- tables ---- */
+
+static const char *word(const json_t *row, const char *key) {
+  const char *text = json_string_value(json_object_get(row, key));
+  return text ? text : "";
+}
+
+static double number(const json_t *row, const char *key) {
+  const json_t *x = json_object_get(row, key);
+  return json_is_number(x) ? json_number_value(x) : NAN;
+}
+
+static int is_row(const json_t *row) {
+  return strcmp(word(row, "bench"), "pipelined") == 0 && number(row, "seconds_mean") > 0 &&
+         number(row, "ranks") >= 1;
+}
+
+/* The last row of a matrix, a number of ranks and a column; NULL: there is none. */
+static const json_t *find(const json_t *rows, const char *name, int ranks, const char *solver) {
+  const json_t *row, *found = NULL;
+  size_t i;
+  json_array_foreach(rows, i, row) {
+    if (is_row(row) && strcmp(word(row, "matrix"), name) == 0 &&
+        (int)number(row, "ranks") == ranks && strcmp(word(row, "solver"), solver) == 0)
+      found = row;
+  }
+  return found;
+}
+
+/* Numbers of ranks that rows of a matrix have, ascending. */
+static int find_ranks(const json_t *rows, const char *name, int ranks[RANKS_MAX]) {
+  const json_t *row;
+  size_t i;
+  int count = 0;
+  json_array_foreach(rows, i, row) {
+    const int n = is_row(row) ? (int)number(row, "ranks") : 0;
+    int at = 0;
+    if (n < 1 || strcmp(word(row, "matrix"), name) != 0) continue;
+    while (at < count && ranks[at] < n) at++;
+    if ((at < count && ranks[at] == n) || count == RANKS_MAX) continue;
+    memmove(ranks + at + 1, ranks + at, (size_t)(count - at) * sizeof *ranks);
+    ranks[at] = n;
+    count++;
+  }
+  return count;
+}
+
+static void print_figure(const cli_common *common, double x) {
+  if (x > 0)
+    cli_say(common, " %11.4g", x);
+  else
+    cli_say(common, " %11s", "-");
+}
+
+/* The paper's: seconds of a solve by the number of processors or devices, and the speed-up from the
+ * least to the largest number of them. */
+static void print_paper(const cli_common *common, const json_t *rows, const char *name) {
+  int ranks[RANKS_MAX];
+  double ends[2][COLUMNS];
+  const int count = find_ranks(rows, name, ranks);
+  cli_say(common,
+          "\n%s: seconds of a solve; PCG and BiCGStab with DIC on processors, GPUPCG "
+          "(pipelined CG) and GPUBCGS (reordered BiCGStab) on devices\n%-22s",
+          name, "processors/devices");
+  for (int c = 0; c < COLUMNS; c++) cli_say(common, " %11s", columns[c].name);
+  for (int r = 0; r < count; r++) {
+    cli_say(common, "\n%-22d", ranks[r]);
+    for (int c = 0; c < COLUMNS; c++) {
+      const json_t *row = find(rows, name, ranks[r], columns[c].name);
+      const double seconds = row ? number(row, "seconds_mean") : NAN;
+      if (r == 0) ends[0][c] = seconds;
+      ends[1][c] = seconds;
+      print_figure(common, seconds);
+    }
+  }
+  if (count > 1) cli_say(common, "\n%-22s", "speed-up");
+  for (int c = 0; c < COLUMNS && count > 1; c++) print_figure(common, ends[0][c] / ends[1][c]);
+  cli_say(common, "\n%-22s", "steps");
+  for (int c = 0; c < COLUMNS; c++) {
+    const json_t *row = count ? find(rows, name, ranks[count - 1], columns[c].name) : NULL;
+    print_figure(common, row ? number(row, "iterations") : NAN);
+  }
+  cli_say(common, "\n");
+}
+
+/* The row of the classic method in the same place as `row`; NULL: there is none. */
+static const json_t *find_classic(const json_t *rows, const json_t *row) {
+  const char *classic = "";
+  const json_t *other;
+  size_t i;
+  for (int m = 0; m < DELAYED; m++)
+    if (strcmp(method_name(delayed[m].method), word(row, "method")) == 0)
+      classic = method_name(delayed[m].classic);
+  json_array_foreach(rows, i, other) {
+    if (is_row(other) && !*word(other, "solver") && strcmp(word(other, "method"), classic) == 0 &&
+        strcmp(word(other, "matrix"), word(row, "matrix")) == 0 &&
+        number(other, "ranks") == number(row, "ranks") &&
+        number(other, "reduce_delay") == number(row, "reduce_delay"))
+      return other;
+  }
+  return NULL;
+}
+
+static double seconds_of_step(const json_t *row) {
+  return number(row, "seconds_mean") / number(row, "iterations");
+}
+
+/* How a step's time and bytes compare with the classic one's stands in the row as well. */
+static void note_ratios(const json_t *rows) {
+  json_t *row;
+  size_t i;
+  json_array_foreach(rows, i, row) {
+    const json_t *classic = is_row(row) && !*word(row, "solver") ? find_classic(rows, row) : NULL;
+    if (!classic) continue;
+    json_object_set_new(row, "time_of_classic",
+                        report_real(seconds_of_step(row) / seconds_of_step(classic)));
+    json_object_set_new(row, "bytes_of_classic",
+                        report_real(number(row, "bytes_step") / number(classic, "bytes_step")));
+  }
+}
+
+static void print_delayed_row(const cli_common *common, const json_t *row) {
+  const double steps = number(row, "iterations"), sums = number(row, "sums"),
+               hidden = number(row, "sums_hidden"), bytes = number(row, "bytes_step");
+  cli_say(common, "%5d %12g %-13s %6.0f", (int)number(row, "ranks"),
+          1e6 * number(row, "reduce_delay"), word(row, "method"), steps);
+  print_figure(common, 1e6 * number(row, "seconds_mean") / steps);
+  cli_say(common, " %8.2f %7.2f", (sums - hidden) / steps, hidden / steps);
+  print_figure(common, number(row, "vectors_read"));
+  print_figure(common, number(row, "vectors_written"));
+  print_figure(common, 1e-6 * bytes);
+  print_figure(common, number(row, "time_of_classic"));
+  print_figure(common, number(row, "bytes_of_classic"));
+  cli_say(common, "\n");
+}
+
+static void print_delayed(const cli_common *common, const json_t *rows, const char *name) {
+  const json_t *row;
+  size_t i;
+  cli_say(common,
+          "\n%s: classic and pipelined where a sum over ranks takes at least so long; sums a step, "
+          "set-up and end of the solve included; times, bytes: of a step, over the classic one's\n"
+          "%5s %12s %-13s %6s %11s %8s %7s %11s %11s %11s %11s %11s\n",
+          name, "ranks", "delay, us", "method", "steps", "us a step", "exposed", "hidden",
+          "v. read", "v. written", "MB a step", "times", "bytes");
+  json_array_foreach(rows, i, row) {
+    if (is_row(row) && strcmp(word(row, "matrix"), name) == 0 && !*word(row, "solver"))
+      print_delayed_row(common, row);
+  }
+}
+
+/* Every matrix that rows are of, once. */
+static int print_tables(const bench *b, const json_t *rows) {
+  const json_t *row, *other;
+  size_t i, k;
+  int count = 0;
+  json_array_foreach(rows, i, row) {
+    int known = 0;
+    if (!is_row(row)) continue;
+    json_array_foreach(rows, k, other) {
+      if (k < i && is_row(other) && strcmp(word(other, "matrix"), word(row, "matrix")) == 0)
+        known = 1;
+    }
+    if (known) continue;
+    print_paper(&b->args->common, rows, word(row, "matrix"));
+    print_delayed(&b->args->common, rows, word(row, "matrix"));
+    count++;
+  }
+  if (count) return EXIT_DONE;
+  return cli_wrong("there is no row for the tables: none was measured or is whole");
+}
+
+int bench_pipelined(bench *b) {
+  static const char *const usual[] = {"cavity3d:126", "cavity3d:159"};
+  const cli_texts *list = &b->args->matrices;
+  const int given = list->count > 0, wanted = given ? list->count : b->args->joined.count ? 0 : 2;
+  delays d = {0};
+  int code = bench_join(b, "pipelined");
+  if (code == EXIT_DONE) code = read_delays(b->args->reduce_delay, &d);
+  b->least_seconds = b->args->seconds;
+  if (code == EXIT_DONE && wanted) bench_header(b);
+  for (int i = 0; i < wanted && code == EXIT_DONE; i++)
+    code = matrix(b, &d, given ? list->text[i] : usual[i]);
+  note_ratios(b->rows);
+  if (code == EXIT_DONE) code = print_tables(b, b->rows);
+  if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE; /* what was joined alone */
+  return bench_end(b, code);
+}

@@ -1,0 +1,454 @@
+/* bench_regimes.c - every way of issuing a solve's steps, waited for by polling and by blocking:
+ * time, energy, processor time, steps; then how each varies against cuBLAS with polling, in the
+ * form of the paper's Table 2 (regimes_table.h). A row's solves go on for --seconds, after one that
+ * is not counted, and time, energy and processor time are the means of them. Each regime has a
+ * context of its own, one after another, since the context says how steps are issued. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/papers/regimes_table.h"
+#include "interfaces/common/report.h"
+
+/* What the paper holds all against; where that was not measured the first row of the case. */
+static const char *const baseline_regime = "cublas", *const baseline_sync = "polling";
+/* The paper's host decides after every step whether there is another one. */
+enum { LOOKS = 1 };
+/* Where --tol is not given: the solution's own rounding leaves |b - A x| / |b| of 1e-6 on grids of
+ * 252^3 points, whose b = A * ones is 0 but at the boundary. */
+static const double tolerance_in_single = 1e-5;
+
+typedef struct table {
+  regime_row *row; /* those of the list, in its order */
+  int count, room;
+} table;
+
+static regime_row *another(table *t) {
+  if (t->count == t->room) {
+    const int room = t->room ? 2 * t->room : 64;
+    regime_row *more = realloc(t->row, (size_t)room * sizeof *more);
+    if (!more) return NULL;
+    t->row = more;
+    t->room = room;
+  }
+  t->row[t->count] = (regime_row){.joules = NAN};
+  return &t->row[t->count++];
+}
+
+/* ---- rows from rows ---- */
+
+static void take_word(const json_t *row, const char *key, char *to, size_t room) {
+  const char *text = json_string_value(json_object_get(row, key));
+  snprintf(to, room, "%s", text ? text : "");
+}
+
+static double number(const json_t *row, const char *key) {
+  const json_t *x = json_object_get(row, key);
+  return json_is_number(x) ? json_number_value(x) : NAN;
+}
+
+/* A row of the list, as bench_add_solve made it. 0: no memory. */
+static int take_row(table *t, const json_t *json) {
+  regime_row *r = another(t);
+  const json_t *precond = json_object_get(json, "preconditioner");
+  if (!r) return 0;
+  take_word(json, "matrix", r->matrix, sizeof r->matrix);
+  take_word(json, "precision", r->precision, sizeof r->precision);
+  take_word(json, "method", r->method, sizeof r->method);
+  take_word(precond, "kind", r->precond, sizeof r->precond);
+  if (!r->precond[0]) snprintf(r->precond, sizeof r->precond, "none");
+  take_word(json, "regime_asked", r->regime, sizeof r->regime);
+  take_word(json, "sync", r->sync, sizeof r->sync);
+  take_word(json, "regime", r->ran, sizeof r->ran);
+  const double host = number(json, "host_joules");
+  r->seconds = number(json, "seconds_mean");
+  r->joules = number(json, "joules") + (isnan(host) ? 0 : host);
+  r->of_device_alone = isnan(host);
+  r->cpu = number(json, "cpu_seconds");
+  r->iterations = (int)json_integer_value(json_object_get(json, "iterations"));
+  r->solves = (int)json_integer_value(json_object_get(json, "samples"));
+  r->residual = number(json, "residual");
+  return 1;
+}
+
+static int is_row(const json_t *json) {
+  const char *name = json_string_value(json_object_get(json, "bench"));
+  return name && strcmp(name, "regimes") == 0 && number(json, "seconds_mean") > 0;
+}
+
+static int take_rows(table *t, const json_t *list) {
+  size_t i;
+  const json_t *json;
+  json_array_foreach(list, i, json) {
+    if (is_row(json) && !take_row(t, json)) {
+      cli_error("out of memory for the rows of the table");
+      return EXIT_DEVICE;
+    }
+  }
+  return EXIT_DONE;
+}
+
+/* ---- measuring ---- */
+
+static int add_row(bench_own *own, const linear *l, const bench_figures *f) {
+  bench *b = &own->bench;
+  const cli_common *common = &own->args.common;
+  char asked[32], sync[32], joules[32] = "n/a", host[32] = "n/a";
+  (void)bench_add_solve(b, l, 1, f, "regimes");
+  if (!isnan(f->joules)) snprintf(joules, sizeof joules, "%.4g", f->joules);
+  if (!isnan(f->host_joules)) snprintf(host, sizeof host, "%.4g", f->host_joules);
+  cli_say(common,
+          "    --regimes %s, %s: mean of %d solves %.4g s, %s J (processors beside it %s J), "
+          "%.4g s of processor time\n",
+          cli_choice(CLI_REGIMES, common->regime, asked), cli_choice(CLI_SYNCS, common->sync, sync),
+          f->repeats, f->mean, joules, host, f->cpu_mean);
+  return bench_keep(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+}
+
+/* One system in both modes. */
+static int modes(bench_own *own, linear *l) {
+  bench *b = &own->bench;
+  cli_common *common = &own->args.common;
+  const int given = common->sync;
+  int code = EXIT_DONE;
+  for (int mode = KAON_SYNC_POLLING; mode <= KAON_SYNC_BLOCKING && code == EXIT_DONE; mode++) {
+    bench_figures figures;
+    if (given != KAON_SYNC_AUTO && given != mode) continue;
+    if (given == KAON_SYNC_AUTO && bench_on_host(b) && mode != KAON_SYNC_POLLING) continue;
+    common->sync = mode;
+    code = cli_status(b->ctx, kaon_context_set_sync(b->ctx, (kaon_sync)mode), NULL);
+    if (code == EXIT_DONE) code = bench_solve_system(b, l, 1, &figures);
+    if (code == EXIT_DONE) code = add_row(own, l, &figures);
+  }
+  common->sync = given;
+  return code;
+}
+
+static int sets_looks(const bench_args *a) {
+  return a->problem.set && strstr(a->problem.set, "check_interval");
+}
+
+static unsigned preconds_of(const bench_args *a) {
+  return cli_given(&a->common, "precond") ? a->preconds : 1u << PRECOND_NONE;
+}
+
+/* One precision and preconditioner. What a regime refuses by a sentence is left out. */
+static int methods(bench_own *own, const linear *base, const linear_args *args) {
+  const bench_args *a = &own->args;
+  int code = EXIT_DONE;
+  for (int m = 0; m < BENCH_BITS && code == EXIT_DONE; m++) {
+    linear l;
+    linear_args one = *args;
+    if (!(a->methods >> m & 1)) continue;
+    one.method = m;
+    code = bench_system(base, &one, &l);
+    if (!sets_looks(a)) l.options.check_interval = LOOKS;
+    const int made = code == EXIT_DONE ? linear_solver(&l, 1) : code;
+    if (made == EXIT_DONE) code = modes(own, &l);
+    if (made != EXIT_DONE && made != EXIT_USAGE) code = made;
+    linear_clear(&l);
+  }
+  return code;
+}
+
+static int systems(bench_own *own, const linear_args *args, const linear *base) {
+  const bench_args *a = &own->args;
+  const unsigned preconds = preconds_of(a);
+  int code = EXIT_DONE;
+  for (int k = 0; k < BENCH_BITS && code == EXIT_DONE; k++)
+    for (int p = 0; p < BENCH_PRECISIONS && code == EXIT_DONE; p++)
+      for (int f = 0; f < BENCH_FORMATS && code == EXIT_DONE; f++) {
+        linear_args one = *args;
+        if (p == KAON_HALF || !(preconds >> k & 1)) continue;
+        if (!(a->precision >> p & 1) || !(a->formats >> f & 1)) continue;
+        one.precond = k;
+        one.precision = one.sloppy = p;
+        if (p == KAON_SINGLE && !cli_given(&a->common, "tol")) one.tol = tolerance_in_single;
+        one.format = f;
+        code = methods(own, base, &one);
+      }
+  return code;
+}
+
+/* cuBLAS is there for CUDA and one rank alone. */
+static int is_offered(const bench *b, const char *regime) {
+  return strcmp(regime, "cublas") != 0 || (!bench_on_host(b) && b->info.ranks == 1);
+}
+
+static int matrix(bench *b, const char *name) {
+  unsigned all = ~1u; /* auto is one of the others */
+  char regime[32];
+  int code = EXIT_DONE, shown = 0;
+  if (cli_given(&b->args->common, "regimes")) all = b->args->regimes;
+  for (int r = 0; code == EXIT_DONE && strcmp(cli_choice(CLI_REGIMES, r, regime), "?") != 0; r++) {
+    bench_own own;
+    linear base = {0};
+    cli_common common = b->args->common;
+    if (!(all >> r & 1)) continue;
+    if (!is_offered(b, regime)) {
+      cli_say(&common, "%s: n/a, it needs CUDA and one rank\n", regime);
+      continue;
+    }
+    common.regime = r;
+    code = bench_own_open(b, &common, &own);
+    const int refused = code == EXIT_USAGE; /* and has said why */
+    const linear_args args = bench_linear(&own.bench, name);
+    if (code == EXIT_DONE) code = bench_load(&own.bench, &args, &base);
+    if (code == EXIT_DONE && !shown++) linear_print(&common, &base);
+    if (code == EXIT_DONE) code = systems(&own, &args, &base);
+    linear_close(&base);
+    bench_own_close(b, &own);
+    if (refused) code = EXIT_DONE;
+  }
+  return code;
+}
+
+/* ---- the table ---- */
+
+static const char *figure(double x, char text[16]) {
+  if (isnan(x)) return "n/a";
+  snprintf(text, 16, "%.2f", x);
+  return text;
+}
+
+/* The baseline of a row's case, and which it is in words. */
+static const regime_row *baseline_of(const table *t, const regime_row *row) {
+  const regime_row *found = regime_baseline(t->row, t->count, row, baseline_regime, baseline_sync);
+  for (int i = 0; i < t->count && !found; i++)
+    if (regime_same_case(&t->row[i], row)) found = &t->row[i];
+  return found;
+}
+
+/* A line of the table: of one group, regime and mode. */
+typedef struct line {
+  regime_range time, energy;
+  int disagree;
+  char matrices[256]; /* ", " between them */
+} line;
+
+static line gather(const table *t, const regime_row *of) {
+  line all = {{NAN, NAN, NAN, 0}, {NAN, NAN, NAN, 0}, 0, ""};
+  for (int i = 0; i < t->count; i++) {
+    const regime_row *r = &t->row[i];
+    if (!regime_same_group(r, of) || strcmp(r->regime, of->regime) != 0 ||
+        strcmp(r->sync, of->sync) != 0)
+      continue;
+    const regime_change change = regime_compare(r, baseline_of(t, r));
+    regime_range_add(&all.time, change.time);
+    regime_range_add(&all.energy, change.energy);
+    all.disagree += change.disagrees;
+    const size_t at = strlen(all.matrices);
+    snprintf(all.matrices + at, sizeof all.matrices - at, "%s%s", at ? ", " : "", r->matrix);
+  }
+  return all;
+}
+
+/* 1: no row before it is of the same line; of the same group. */
+static int begins_line(const table *t, int i) {
+  for (int k = 0; k < i; k++)
+    if (regime_same_group(&t->row[k], &t->row[i]) &&
+        strcmp(t->row[k].regime, t->row[i].regime) == 0 &&
+        strcmp(t->row[k].sync, t->row[i].sync) == 0)
+      return 0;
+  return 1;
+}
+
+static int begins_group(const table *t, int i) {
+  for (int k = 0; k < i; k++)
+    if (regime_same_group(&t->row[k], &t->row[i])) return 0;
+  return 1;
+}
+
+static json_t *describe_line(const bench *b, const regime_row *r, const regime_row *baseline,
+                             const line *l) {
+  json_t *row = json_pack(
+      "{s:s s:s s:o s:s s:s s:s s:i s:n s:n s:s s:n s:i s:n s:n s:n s:n s:s s:s s:s s:s s:s}",
+      "bench", "regimes-variation", "matrix", l->matrices, "command",
+      report_string(b->args->common.line), "backend", b->info.backend, "device", b->info.device,
+      "commit", kaon_commit(), "ranks", b->info.ranks, "grid", "lattice", "precision", r->precision,
+      "links", "columns", 1, "seconds", "gflops", "ideal_gbs", "limit_gbs", "method", r->method,
+      "regime", r->regime, "sync", r->sync, "baseline_regime", baseline->regime, "baseline_sync",
+      baseline->sync);
+  json_t *ranges = json_pack(
+      "{s:s s:o s:o s:o s:o s:o s:o s:i s:i s:i}", "precond", r->precond, "time_min",
+      report_real(l->time.least), "time_max", report_real(l->time.largest), "time_average",
+      report_real(l->time.mean), "energy_min", report_real(l->energy.least), "energy_max",
+      report_real(l->energy.largest), "energy_average", report_real(l->energy.mean), "cases",
+      l->time.count, "cases_energy", l->energy.count, "cases_disagreeing", l->disagree);
+  json_object_update(row, ranges);
+  json_decref(ranges);
+  return row;
+}
+
+/* And what it came to, where that is another. */
+static const char *name_of(const regime_row *r, char text[72]) {
+  const int other = strcmp(r->regime, r->ran) != 0;
+  snprintf(text, 72, "%s%s%s", r->regime, other ? "=" : "", other ? r->ran : "");
+  return text;
+}
+
+static void print_line(const cli_common *common, const regime_row *r, const line *l) {
+  char t[6][16], regime[72];
+  cli_say(common, "%-9s %-19s %8s %8s %8s   %8s %8s %8s%s\n", r->sync, name_of(r, regime),
+          figure(l->time.least, t[0]), figure(l->time.largest, t[1]), figure(l->time.mean, t[2]),
+          figure(l->energy.least, t[3]), figure(l->energy.largest, t[4]),
+          figure(l->energy.mean, t[5]), l->disagree ? "   steps differ" : "");
+}
+
+static void print_cases(const cli_common *common, const table *t) {
+  cli_say(common, "\n%-20s %-14s %-9s %-8s %-19s %-9s %10s %9s %7s %6s %8s %8s\n", "matrix",
+          "precision", "method", "precond", "regime", "sync", "seconds", "joules", "CPU %", "steps",
+          "time %", "energy %");
+  for (int i = 0; i < t->count; i++) {
+    const regime_row *r = &t->row[i];
+    const regime_change change = regime_compare(r, baseline_of(t, r));
+    char text[3][16], regime[72];
+    cli_say(common, "%-20s %-14s %-9s %-8s %-19s %-9s %10.4g %9s %7.1f %5d%s %8s %8s\n", r->matrix,
+            r->precision, r->method, r->precond, name_of(r, regime), r->sync, r->seconds,
+            figure(r->joules, text[0]), 100 * r->cpu / r->seconds, r->iterations,
+            change.disagrees ? "!" : " ", figure(change.time, text[1]),
+            figure(change.energy, text[2]));
+  }
+  cli_say(common, "a=b: regime a came to run as b; !: more than a step off the baseline's count\n");
+}
+
+/* One group: a line a mode and regime, polling first, as the paper has them. */
+static void print_group(const bench *b, const table *t, int first) {
+  static const char *const order[] = {"polling", "blocking", "auto"};
+  const cli_common *common = &b->args->common;
+  const regime_row *group = &t->row[first], *baseline = baseline_of(t, group);
+  cli_say(common,
+          "\n%s, %s, preconditioner %s: variation against %s, %s, in per cent; min and max by "
+          "absolute value\n%-29s %26s   %26s\n%-9s %-19s %8s %8s %8s   %8s %8s %8s\n",
+          group->method, group->precision, group->precond, baseline->regime, baseline->sync, "",
+          "time         ", "energy        ", "sync", "regime", "min", "max", "avg", "min", "max",
+          "avg");
+  for (size_t s = 0; s < sizeof order / sizeof *order; s++)
+    for (int i = first; i < t->count; i++) {
+      if (strcmp(t->row[i].sync, order[s]) != 0 || !regime_same_group(&t->row[i], group)) continue;
+      if (!begins_line(t, i)) continue;
+      const line l = gather(t, &t->row[i]);
+      print_line(common, &t->row[i], &l);
+      json_array_append_new(b->rows, describe_line(b, &t->row[i], baseline, &l));
+    }
+}
+
+/* ---- CSV ---- */
+
+static void put(FILE *out, double x) {
+  fputc(',', out);
+  if (!isnan(x)) fprintf(out, "%.9g", x);
+}
+
+/* Names of matrices may have commas. */
+static void put_names(FILE *out, const char *matrix, const regime_row *r) {
+  const char *quote = strchr(matrix, ',') ? "\"" : "";
+  fprintf(out, "%s%s%s,%s,%s,%s,%s,%s,%s", quote, matrix, quote, r->precision, r->method,
+          r->precond, r->regime, r->ran, r->sync);
+}
+
+static void put_case(FILE *out, const regime_row *r, const regime_change *change) {
+  put_names(out, r->matrix, r);
+  put(out, r->seconds);
+  put(out, r->joules);
+  put(out, r->cpu);
+  fprintf(out, ",%d,%d", r->iterations, r->solves);
+  put(out, r->residual);
+  put(out, change->time);
+  put(out, change->energy);
+  fputc('\n', out);
+}
+
+/* The table's lines have "min", "max" and "average" in the place of a matrix. */
+static void put_line(FILE *out, const regime_row *r, const line *l) {
+  const double figures[3][2] = {{l->time.least, l->energy.least},
+                                {l->time.largest, l->energy.largest},
+                                {l->time.mean, l->energy.mean}};
+  static const char *const names[] = {"min", "max", "average"};
+  for (int i = 0; i < 3; i++) {
+    put_names(out, names[i], r);
+    fputs(",,,,,,", out); /* seconds to residual */
+    put(out, figures[i][0]);
+    put(out, figures[i][1]);
+    fputc('\n', out);
+  }
+}
+
+static int write_csv(const char *path, const table *t) {
+  char *text = NULL;
+  size_t length = 0;
+  if (!path) return EXIT_DONE;
+  FILE *out = open_memstream(&text, &length);
+  if (!out) return EXIT_DEVICE;
+  fputs(
+      "matrix,precision,method,precond,regime,ran_as,sync,seconds,joules,cpu_seconds,iterations,"
+      "solves,residual,time_percent,energy_percent\n",
+      out);
+  for (int i = 0; i < t->count; i++) {
+    const regime_change change = regime_compare(&t->row[i], baseline_of(t, &t->row[i]));
+    put_case(out, &t->row[i], &change);
+  }
+  for (int i = 0; i < t->count; i++) {
+    const line l = gather(t, &t->row[i]);
+    if (begins_line(t, i)) put_line(out, &t->row[i], &l);
+  }
+  const int code = fclose(out) == 0 ? report_text(path, text, length) : EXIT_DEVICE;
+  free(text);
+  return code;
+}
+
+/* What a row varies by stands in it as well. */
+static void note_changes(const bench *b, const table *t) {
+  json_t *json;
+  size_t i;
+  int n = 0;
+  json_array_foreach(b->rows, i, json) {
+    if (!is_row(json)) continue;
+    const regime_row *r = &t->row[n++];
+    const regime_change change = regime_compare(r, baseline_of(t, r));
+    json_object_set_new(json, "time_percent", report_real(change.time));
+    json_object_set_new(json, "energy_percent", report_real(change.energy));
+  }
+}
+
+static int conclude(bench *b) {
+  table t = {0};
+  int code = take_rows(&t, b->rows);
+  if (code == EXIT_DONE && t.count == 0)
+    code = cli_wrong("there is no row to compare: none was measured or is whole");
+  if (code == EXIT_DONE) {
+    note_changes(b, &t);
+    print_cases(&b->args->common, &t);
+  }
+  for (int i = 0; i < t.count && code == EXIT_DONE; i++)
+    if (begins_group(&t, i)) print_group(b, &t, i);
+  if (code == EXIT_DONE) code = write_csv(b->args->csv, &t);
+  if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+  free(t.row);
+  return code;
+}
+
+static int open_processor(bench *b) {
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  options.backend = KAON_BACKEND_CPU;
+  if (bench_on_host(b)) return EXIT_DONE;
+  return cli_status(NULL, kaon_context_create(&options, &b->processor), NULL);
+}
+
+int bench_regimes(bench *b) {
+  static const char *const usual[] = {"laplace3d:252", "elasticity:100"};
+  const cli_texts *list = &b->args->matrices;
+  int code = precond_idle(&b->args->linear, preconds_of(b->args));
+  if (code == EXIT_DONE) code = bench_join(b, "regimes");
+  if (code == EXIT_DONE) code = open_processor(b);
+  b->least_seconds = b->args->seconds;
+  if (code == EXIT_DONE && (list->count || !b->args->joined.count)) bench_header(b);
+  for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
+  for (int i = 0; i < 2 && !list->count && !b->args->joined.count && code == EXIT_DONE; i++)
+    code = matrix(b, usual[i]);
+  if (code == EXIT_DONE) code = conclude(b);
+  kaon_context_destroy(&b->processor);
+  return bench_end(b, code);
+}

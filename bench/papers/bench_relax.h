@@ -1,0 +1,57 @@
+/* bench_relax.h - what bench async and bench faults share: one matrix, solves of it by relaxation,
+ * rows that are no timings. */
+#ifndef KAON_BENCH_RELAX_H
+#define KAON_BENCH_RELAX_H
+
+#include "bench/bench.h"
+
+typedef struct relax_bench {
+  bench *b;
+  linear l; /* b = 1 in every row, x = 0 */
+  kaon_vector *right, *x;
+} relax_bench;
+
+/* One solve: how, and what came of it. */
+typedef struct relax_run {
+  kaon_method method;
+  kaon_relax_options options;
+  double tol; /* 0: `steps` iterations */
+  int steps;
+  kaon_column_report report;
+  kaon_solve_report solve;
+  kaon_relax_report relaxation;
+  column_history history; /* of column 0; clear with relax_run_clear */
+} relax_run;
+
+/* Matrix, operator, vectors. Exit status; relax_bench_close in any case. */
+int relax_bench_open(relax_bench *r, bench *b, kaon_context *ctx, const char *name);
+void relax_bench_close(relax_bench *r);
+/* The options that the command line gives, else block and local sweeps as in the paper's tables. */
+relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int steps);
+int relax_run_solve(relax_bench *r, relax_run *run);
+/* The same `samples` times, none more once they have taken 10 s, one where other ranks' rows came
+ * by another exchange than was asked for. *run: the one whose time is in the middle, with its
+ * history; a reason is that of one that did not converge, if there is one. Seconds are the slowest
+ * rank's. */
+int relax_run_repeat(relax_bench *r, relax_run *run, int samples, bench_spread *times);
+void relax_run_clear(relax_run *run);
+/* A row about r's matrix: what all rows have; name: of the row. The object is the list's. */
+json_t *relax_bench_row(relax_bench *r, const char *name, double seconds);
+/* The same of several samples: the median, the fastest and the slowest. */
+json_t *relax_bench_row_of(relax_bench *r, const char *name, const bench_spread *times);
+/* "fv1" of ".../fv1.mtx". */
+const char *relax_bench_name(const relax_bench *r, char name[64]);
+/* Iterations between two lines of a table of this matrix, and the last line (paper A: tables 2, 3).
+ */
+void relax_bench_points(const relax_bench *r, int *every, int *last);
+/* Histories by iteration: a row "relax-history" with some 160 points of each curve, and as CSV all
+ * of them, to --histories with the matrix' name before its end. Exit status. */
+int relax_bench_histories(relax_bench *r, const char *what, const column_history *histories,
+                          const char *const *names, int count);
+
+/* bench_figure11.c: rows of table figure11 for the ranks of this job; the figure, of all rows that
+ * there are, those that were joined among them. */
+int relax_bench_figure11(relax_bench *r);
+void relax_bench_print_figure11(const bench *b);
+
+#endif

@@ -1,0 +1,293 @@
+/* bench_scaling.c - kaon bench scaling: measures what a table of weak and strong scaling needs at
+ * the number of ranks there are; and --model: reads such rows of 1, 2, 4 ranks, fits the model of
+ * scaling_model.h and foretells strong scaling on many. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <kaon/ranks.h>
+
+#include "bench/bench.h"
+#include "interfaces/common/report.h"
+#include "bench/papers/scaling_rows.h"
+
+/* ---- measuring ---- */
+
+/* Solves in the coarsest inner precision that is asked for, since that is what scales worst. */
+static int measure_solves(bench *b, bench_args *own) {
+  static const struct {
+    int solver, stop, preconditioner; /* PROBLEM_SOLVERS; full|schur|normal; none|schwarz */
+  } solves[] = {{0, 2, 0}, {3, 1, 0}, {4, 1, 1}};
+  int code = EXIT_DONE, worst = EXIT_DONE;
+  for (int p = 2; p > 0; p--)
+    if (own->precision >> p & 1) own->precision = 1u << p;
+  for (size_t i = 0; i < sizeof solves / sizeof *solves && code == EXIT_DONE; i++) {
+    own->problem.solver = solves[i].solver;
+    own->problem.stop = solves[i].stop;
+    own->problem.preconditioner = solves[i].preconditioner;
+    code = bench_solve(b);
+    if (code == EXIT_NOT_CONVERGED) worst = code, code = EXIT_DONE;
+  }
+  return code == EXIT_DONE ? worst : code;
+}
+
+int bench_scaling(bench *b) {
+  static const int usual[4] = {32, 32, 32, 64}, on_host[4] = {8, 8, 8, 16};
+  const bench_args *args = b->args;
+  bench_args own = *args;
+  cli_lattices strong = args->lattices, weak = args->local;
+  if (!strong.count) {
+    strong.count = 1;
+    memcpy(strong.extents[0], bench_on_host(b) ? on_host : usual, sizeof usual);
+  }
+  if (!weak.count) weak = strong;
+  if (!cli_given(&args->common, "columns")) own.columns = (cli_counts){1, {1}};
+  if (!own.reconstruct) own.reconstruct = 2; /* 12 */
+  own.lattices = strong;
+  for (int i = 0; i < weak.count && b->info.ranks > 1; i++) {
+    if (own.lattices.count == CLI_LATTICES_MAX)
+      return cli_wrong("bench scaling takes at most %d lattices", CLI_LATTICES_MAX);
+    int *e = own.lattices.extents[own.lattices.count++];
+    for (int mu = 0; mu < 4; mu++)
+      e[mu] = weak.extents[i][mu] * (own.grid[0] ? own.grid[mu] : mu == 3 ? b->info.ranks : 1);
+  }
+  b->args = &own;
+  int code = bench_dslash(b);
+  own.lattices = strong;
+  if (code == EXIT_DONE) code = measure_solves(b, &own);
+  b->args = args;
+  return code;
+}
+
+/* ---- what is printed ---- */
+
+static const char *place_words(const model_place *at, char text[64]) {
+  snprintf(text, 64, "%dx%dx%dx%d on %dx%dx%dx%d", at->lattice[0], at->lattice[1], at->lattice[2],
+           at->lattice[3], at->grid[0], at->grid[1], at->grid[2], at->grid[3]);
+  return text;
+}
+
+/* How far the fit is from what was measured on several ranks, relative. */
+typedef struct misfit {
+  double mean, most;
+  int figures;
+} misfit;
+
+/* A fit that is further off says nothing of which method wins. */
+static const double misfit_allowed = 0.3;
+
+static misfit print_residuals(const cli_common *common, const model *m, const rows *r) {
+  char text[64];
+  misfit off = {0};
+  cli_say(common, "\n%-40s %-22s %11s %11s %7s\n", "measured on several ranks", "", "seconds",
+          "model", "off");
+  for (int i = 0; i < r->hops + r->solves; i++) {
+    const int hop = i < r->hops, k = hop ? i : i - r->hops;
+    const model_place *at = hop ? &r->hop[k].at : &r->solve[k].at;
+    const double seconds = hop ? r->hop[k].seconds : r->solve[k].seconds;
+    const double fitted = hop ? r->hop[k].fitted : r->solve[k].fitted;
+    char what[80];
+    if (at->ranks == 1) continue;
+    if (hop)
+      snprintf(what, sizeof what, "hop %s%s", precision_name((kaon_precision)r->hop[k].precision),
+               r->hop[k].hidden ? "" : ", not hidden");
+    else
+      snprintf(what, sizeof what, "%.12s %.16s", m->method[r->solve[k].method].name,
+               m->method[r->solve[k].method].precision);
+    cli_say(common, "%-40s %-22s %11.4e %11.4e %6.1f%%\n", place_words(at, text), what, seconds,
+            fitted, 100 * (fitted / seconds - 1));
+    off.mean += fabs(fitted / seconds - 1);
+    off.most = fmax(off.most, fabs(fitted / seconds - 1));
+    off.figures++;
+  }
+  off.mean /= off.figures; /* rows_read has seen to it that there are some */
+  cli_say(common, "%d figures, off by %.1f %% in the mean, %.1f %% at most\n", off.figures,
+          100 * off.mean, 100 * off.most);
+  return off;
+}
+
+/* "growth" is null where it is not known: domains of one size were measured. */
+static json_t *describe_model(const model *m, const model_network *n, const misfit *off) {
+  json_t *methods = json_array();
+  for (int k = 0; k < m->methods; k++)
+    json_array_append_new(
+        methods, json_pack("{s:s s:s s:f s:f s:f s:o}", "method", m->method[k].name, "precision",
+                           m->method[k].precision, "hops", m->method[k].hops, "sums",
+                           m->method[k].sums, "steps", m->method[k].steps, "growth",
+                           report_real(model_in_domains(&m->method[k]) && m->method[k].measured < 2
+                                           ? NAN
+                                           : m->method[k].growth)));
+  return json_pack("{s:f s:o s:f s:o s:f s:f s:f s:i s:f s:f s:i s:o}", "latency", m->latency,
+                   "bandwidth", report_real(m->per_byte > 0 ? 1 / m->per_byte : NAN), "face",
+                   m->face, "fixed", report_reals(m->fixed, 3), "sum", m->sum, "network_latency",
+                   n->latency, "network_bandwidth", n->bandwidth, "node", n->node, "mean_error",
+                   off->mean, "largest_error", off->most, "figures", off->figures, "methods",
+                   methods);
+}
+
+static misfit print_model(const cli_common *common, const model *m, const rows *r) {
+  cli_say(common, "%s: fitted to %d hops and %d solves\n", r->first.device, r->hops, r->solves);
+  if (m->per_byte > 0 || m->latency > 0)
+    cli_say(common, "message       %.2f us + bytes / (%.1f GB/s) a rank\n", 1e6 * m->latency,
+            1e-9 / m->per_byte);
+  else
+    cli_say(common,
+            "message       no time of its own in these rows; those of --overlap none tell "
+            "most of it\n");
+  cli_say(common, "faces         %.2f, %.2f, %.2f us a hop (double, single, half) + %.4f us a kB\n",
+          1e6 * m->fixed[0], 1e6 * m->fixed[1], 1e6 * m->fixed[2], 1e9 * m->face);
+  cli_say(common, "sum           %.2f us for each doubling of the ranks\n", 1e6 * m->sum);
+  for (int k = 0; k < m->methods; k++)
+    if (m->method[k].step.count > 0)
+      cli_say(common, "%-13s %s: %.1f hops with messages and %.1f sums a step\n", m->method[k].name,
+              m->method[k].precision, m->method[k].hops, m->method[k].sums);
+  return print_residuals(common, m, r);
+}
+
+/* ---- many ranks ---- */
+
+typedef struct foretold {
+  double seconds[MODEL_METHODS];
+} foretold;
+
+static void add_foretold(json_t *list, const char *command, const model *m, const rows *r,
+                         const model_place *at, int k, double seconds, json_t *about) {
+  const model_method *method = &m->method[k];
+  const double sites = model_sites(at), steps = model_steps(method, at);
+  const double gflops = 1e-9 * method->flops * steps * sites * at->ranks / seconds;
+  char name[48];
+  snprintf(name, sizeof name, "model-%s", method->name);
+  json_array_append_new(
+      list,
+      json_pack("{s:s s:o s:s s:s s:s s:i s:o s:o s:s s:n s:i s:f s:f s:f s:f s:n s:n s:s s:O}",
+                "bench", name, "command", report_string(command), "backend", "model", "device",
+                r->first.device, "commit", kaon_commit(), "ranks", at->ranks, "grid",
+                report_ints(at->grid, 4), "lattice", report_ints(at->lattice, 4), "precision",
+                method->precision, "links", "columns", 1, "seconds", seconds, "iterations", steps,
+                "gflops", gflops, "gflops_rank", gflops / at->ranks, "ideal_gbs", "limit_gbs",
+                "problem", r->problem[r->reference], "model", about));
+}
+
+/* On which numbers of ranks one method is faster than another: "1, 16 to 256". */
+static const char *where_faster(const foretold *f, const int *ranks, int count, int one, int other,
+                                char text[160]) {
+  int used = 0;
+  text[0] = '\0';
+  for (int i = 0; i < count; i++) {
+    int end = i;
+    if (f[i].seconds[one] >= f[i].seconds[other]) continue;
+    while (end + 1 < count && f[end + 1].seconds[one] < f[end + 1].seconds[other]) end++;
+    used += snprintf(text + used, 160 - (size_t)used, "%s%d", used ? ", " : "", ranks[i]);
+    if (end > i) used += snprintf(text + used, 160 - (size_t)used, " to %d", ranks[end]);
+    i = end;
+  }
+  return text;
+}
+
+/* Methods with domains against BiCGStab of the same precisions. */
+static void print_crossover(const cli_common *common, const model *m, const foretold *f,
+                            const int *ranks, int count) {
+  char text[160];
+  for (int k = 0; k < m->methods; k++)
+    for (int b = 0; b < m->methods; b++) {
+      const model_method *dd = &m->method[k], *other = &m->method[b];
+      if (!model_in_domains(dd) || strcmp(other->name, "bicgstab") != 0 || !(dd->steps > 0) ||
+          !(other->steps > 0) || strcmp(dd->precision, other->precision) != 0)
+        continue;
+      if (!isfinite(f[count - 1].seconds[k])) {
+        cli_say(common,
+                "%s %s: steps on smaller domains not measured; whether it is faster than BiCGStab "
+                "is not said. Measure it on domains of two sizes: on several ranks, or on another "
+                "--schwarz-block\n",
+                dd->name, dd->precision);
+        continue;
+      }
+      if (*where_faster(f, ranks, count, k, b, text))
+        cli_say(common, "%s %s is faster than BiCGStab on %s ranks\n", dd->name, dd->precision,
+                text);
+      else
+        cli_say(common, "%s %s is slower than BiCGStab on up to %d ranks\n", dd->name,
+                dd->precision, ranks[count - 1]);
+    }
+}
+
+static void foretell(const bench_args *a, const model *m, const rows *r, const model_network *n,
+                     const misfit *off, json_t *list) {
+  enum { COUNTS = 9 };
+  const cli_common *common = &a->common;
+  foretold f[COUNTS];
+  int ranks[COUNTS], count = 0;
+  json_t *about = describe_model(m, n, off);
+  model_place at = r->solve[r->reference].at;
+  if (a->lattices.count) memcpy(at.lattice, a->lattices.extents[0], sizeof at.lattice);
+  cli_say(
+      common,
+      "\nstrong scaling of %dx%dx%dx%d, steps of %s\n"
+      "assumed: nodes of %d ranks; between them %.2f us a message, and for each doubling a sum; "
+      "%.1f GB/s a rank; messages hidden; steps on one rank linear in its sites, those of GCR-DD "
+      "a power of its domain's\n%5s %-12s %10s",
+      at.lattice[0], at.lattice[1], at.lattice[2], at.lattice[3], r->problem[r->reference], n->node,
+      1e6 * n->latency, 1e-9 * n->bandwidth, "ranks", "grid", "sites each");
+  for (int k = 0; k < m->methods; k++)
+    if (m->method[k].steps > 0)
+      cli_say(common, " %12.12s %-13.13s", m->method[k].name, m->method[k].precision);
+  cli_say(common, "\n");
+  for (at.ranks = 1; at.ranks <= 256 && count < COUNTS; at.ranks *= 2) {
+    char grid[64];
+    memset(at.grid, 0, sizeof at.grid);
+    if (kaon_ranks_grid(at.lattice, at.ranks, at.grid) != KAON_OK) break;
+    ranks[count] = at.ranks;
+    snprintf(grid, sizeof grid, "%dx%dx%dx%d", at.grid[0], at.grid[1], at.grid[2], at.grid[3]);
+    cli_say(common, "%5d %-12s %10.0f", at.ranks, grid, model_sites(&at));
+    for (int k = 0; k < m->methods; k++) {
+      const model_method *method = &m->method[k];
+      if (!(method->steps > 0)) continue;
+      const double steps = model_steps(method, &at);
+      const double seconds = steps * model_step_seconds(m, n, &at, method, method->sums);
+      f[count].seconds[k] = seconds;
+      if (!isfinite(seconds)) {
+        cli_say(common, " %26s", "steps not measured");
+        continue;
+      }
+      cli_say(common, " %10.4f s %6.0f steps ", seconds, steps);
+      add_foretold(list, common->line, m, r, &at, k, seconds, about);
+    }
+    cli_say(common, "\n");
+    count++;
+  }
+  if (off->mean > misfit_allowed)
+    cli_say(common,
+            "which method is faster is not said: the model is off by %.0f %% in the mean, more "
+            "than %.0f %%\n",
+            100 * off->mean, 100 * misfit_allowed);
+  else if (count)
+    print_crossover(common, m, f, ranks, count);
+  json_decref(about);
+}
+
+int bench_model(const bench_args *a) {
+  model *m = calloc(1, sizeof *m);
+  rows *r = calloc(1, sizeof *r);
+  json_t *list = json_array();
+  const model_network network = {a->network_latency, 1e9 * a->network_bandwidth, a->node};
+  int code = m && r ? rows_read(&a->models, m, r) : EXIT_DEVICE;
+  if (code == EXIT_DONE) {
+    model_fit_hops(m, r->hop, r->hops);
+    model_fit_solves(m, r->solve, r->solves);
+    rows_choose(m, r);
+    const misfit off = print_model(&a->common, m, r);
+    if (r->reference >= 0) foretell(a, m, r, &network, &off, list);
+    code = report_write(a->json, list);
+  }
+  if (code == EXIT_DONE && a->common.report) {
+    json_t *report = report_new(NULL, "bench");
+    json_object_set(report, "rows", list);
+    code = report_write(a->common.report, report);
+    json_decref(report);
+  }
+  json_decref(list);
+  free(m);
+  free(r);
+  return code;
+}

@@ -1,0 +1,557 @@
+/* command_invert.c - kaon invert: solves the Dirac equation for the columns of a source and leaves
+ * propagator, correlators, history and report. */
+#include "interfaces/cli/command/commands.h"
+#include "interfaces/cli/command/invert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interfaces/common/energy.h"
+#include "interfaces/cli/report/plot.h"
+#include "interfaces/cli/report/progress.h"
+#include "interfaces/common/report.h"
+#include "interfaces/common/signals.h"
+#include "interfaces/cli/report/unconverged.h"
+
+#define AT(member) offsetof(invert_args, problem) + offsetof(problem_args, member)
+#define OWN(member) offsetof(invert_args, member)
+
+static const cli_option options[] = {
+    PROBLEM_OPTIONS_PROBLEM(AT),
+    {CLI_INT, "columns", "N", "12", AT(columns), 1, 4096,
+     "right-hand sides: spin-colour components of the source in order (staggered: colours, default "
+     "3), "
+     "or N noise fields"},
+    PROBLEM_OPTIONS_SOLVER(AT),
+    PROBLEM_OPTIONS_SCHWARZ(AT),
+    {CLI_TEXT, "shifts", "S1,S2,...", NULL, OWN(shifts), 0, 0, SHIFTS_TEXT},
+    {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
+     "columns solved at a time (default: all of them together, which is fastest); with --output, "
+     "finished batches are kept in OUTPUT.partial, but for staggered actions"},
+    {CLI_TEXT, "guess", "FILE", NULL, OWN(guess), 0, 0,
+     "begin at these solutions instead of 0: an earlier --output of the same lattice, source and "
+     "columns, of this mass or another one, or the OUTPUT.unconverged of a run that fell short; "
+     "columns that --resume takes over stay as they are"},
+    {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
+     "write the solutions, as SciDAC/LIME (USQCD propagator; staggered: a field a column), once "
+     "all columns converged; where some did not, the last iterates of all go to FILE.unconverged, "
+     "from which --guess goes on"},
+    {CLI_FILE, "correlators", "FILE", NULL, OWN(correlators), 0, 0,
+     "write pion and rho at zero momentum, as text; needs 12 columns of a point or wall source"},
+    {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
+     "write every residual of every column"},
+    {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
+     "draw every residual of every column, by gnuplot; without gnuplot the numbers are kept as CSV "
+     "beside it"},
+    {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
+     "say how much memory it would take, and stop; nothing is solved; status 3 where there is not "
+     "so much, or --memory-limit is less"},
+    {CLI_FLAG, "resume", NULL, NULL, OWN(resume), 0, 0,
+     "take over the columns that an earlier run with this --output left in OUTPUT.partial or "
+     "OUTPUT"},
+    {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+
+int64_t invert_sites(const invert_job *job) {
+  int n[4];
+  kaon_lattice_part(job->p.field.lattice, n, NULL, NULL);
+  return (int64_t)n[0] * n[1] * n[2] * n[3];
+}
+
+int invert_allocate(invert_job *job) {
+  int code;
+  const kaon_space *full = problem_space(&job->p);
+  size_t columns = (size_t)job->columns;
+  size_t volume = (size_t)invert_sites(job);
+  job->solves = calloc(columns, sizeof *job->solves);
+  job->done = calloc(columns, 1);
+  job->taken = calloc(columns, 1);
+  job->histories = calloc(columns, sizeof *job->histories);
+  job->host = malloc(volume * (size_t)problem_reals(&job->p) * sizeof *job->host);
+  code = EXIT_DONE;
+  if (!job->solves || !job->done || !job->taken || !job->histories || !job->host) {
+    cli_error("out of memory for %d columns; solve fewer with --columns", job->columns);
+    code = EXIT_DEVICE;
+  }
+  code = ranks_agree(code);
+  if (code != EXIT_DONE) return code;
+  for (size_t k = 0; k < columns; k++) /* until it is solved */
+    job->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
+  code = cli_status(
+      job->ctx, kaon_vector_create(job->ctx, full, job->p.precision, job->columns, &job->b), NULL);
+  if (code != EXIT_DONE) return code;
+  return cli_status(
+      job->ctx, kaon_vector_create(job->ctx, full, job->p.precision, job->columns, &job->x), NULL);
+}
+
+void invert_close(invert_job *job) {
+  shifts_close(job);
+  histories_free(job->histories, job->columns);
+  free(job->solves);
+  free(job->done);
+  free(job->taken);
+  free(job->host);
+  kaon_vector_destroy(&job->b);
+  kaon_vector_destroy(&job->x);
+  problem_close(&job->p);
+  kaon_context_destroy(&job->ctx);
+}
+
+kaon_status invert_transfer(const invert_job *job, const kaon_vector *from, int from_first,
+                            kaon_vector *to, int to_first, int count) {
+  kaon_status status = KAON_OK;
+  for (int k = 0; k < count && status == KAON_OK; k++) {
+    status = kaon_vector_export(from, from_first + k, job->host, KAON_BASIS_UKQCD);
+    if (status == KAON_OK) /* the rank's own sites: less than a whole column */
+      status = kaon_vector_import(to, to_first + k, job->host, KAON_BASIS_UKQCD);
+  }
+  return status;
+}
+
+static int solve(invert_job *job, int first, int count, const kaon_vector *b, kaon_vector *x) {
+  kaon_solve_report report = {0};
+  char loss[256], part[160] = "";
+  const int kept = job->kept;
+  const int keeps = checkpoint_keeps(job);
+  if (kept && keeps)
+    snprintf(part, sizeof part, "; %d finished columns are in %.90s%s (--resume)", kept,
+             job->args->output, job->kept_whole ? "" : ".partial");
+  snprintf(loss, sizeof loss, "%d of %d columns are lost%s", job->columns - (keeps ? kept : 0),
+           job->columns, part);
+  signals_stage("solving", loss);
+  const char *path = job->args->common.report;
+  report_in_case(path, invert_describe(job), first, count);
+  const energy_meter meter = energy_start(job->ctx);
+  kaon_status status = kaon_solver_solve(job->p.solver, b, x, job->solves + first, &report);
+  job->joules += energy_since(&meter);
+  if (status != KAON_OK) return cli_status(job->ctx, status, NULL);
+  job->seconds += report.seconds;
+  job->flops += report.flops;
+  job->traffic.sums += report.traffic.sums;
+  job->traffic.exchanges += report.traffic.exchanges;
+  job->traffic.bytes += report.traffic.bytes;
+  for (int k = first; k < first + count; k++)
+    job->done[k] = job->solves[k].reason == KAON_CONVERGED;
+  histories_keep(job->p.solver, count, job->histories + first);
+  report_in_case(path, invert_describe(job), 0, 0);
+  return EXIT_DONE;
+}
+
+static int solve_batch(invert_job *job, int first, int count) {
+  const kaon_space *full = problem_space(&job->p);
+  kaon_vector *b = NULL, *x = NULL;
+  progress p = {0};
+  kaon_status status = KAON_OK;
+  int code = EXIT_DEVICE, whole = count == job->columns;
+  int shown = progress_start(&job->args->common, first, count, job->p.options.tol, &p);
+  if (ranks_agree(shown ? EXIT_DONE : EXIT_DEVICE) != EXIT_DONE) return EXIT_DEVICE;
+  job->p.options.monitor = progress_monitor;
+  job->p.options.monitor_user = &p;
+  if (!whole) {
+    status = kaon_vector_create(job->ctx, full, job->p.precision, count, &b);
+    if (status == KAON_OK) status = kaon_vector_create(job->ctx, full, job->p.precision, count, &x);
+    if (status == KAON_OK) status = invert_transfer(job, job->b, first, b, 0, count);
+    if (status == KAON_OK && job->begun) status = invert_transfer(job, job->x, first, x, 0, count);
+  }
+  code = cli_status(job->ctx, status, NULL);
+  if (code == EXIT_DONE) code = problem_solver(job->ctx, count, &job->p);
+  job->setup += job->p.made[1];
+  if (code == EXIT_DONE) code = solve(job, first, count, whole ? job->b : b, whole ? job->x : x);
+  progress_end(&p);
+  kaon_solver_destroy(&job->p.solver);
+  if (code == EXIT_DONE && !whole)
+    code = cli_status(job->ctx, invert_transfer(job, x, 0, job->x, first, count), NULL);
+  kaon_vector_destroy(&b);
+  kaon_vector_destroy(&x);
+  return code;
+}
+
+/* Batches of columns that are not done yet; a batch is a run of neighbours. */
+int invert_solve(invert_job *job) {
+  int code = EXIT_DONE, stopped = 0;
+  for (int k = 0; k < job->columns && code == EXIT_DONE;) {
+    int count = 0;
+    if (job->done[k]) {
+      k++;
+      continue;
+    }
+    code = ranks_interrupted(&stopped);
+    if (code != EXIT_DONE || stopped) break;
+    while (k + count < job->columns && count < job->batch && !job->done[k + count]) count++;
+    code = solve_batch(job, k, count);
+    k += count;
+    if (code == EXIT_DONE && k < job->columns && count < job->columns)
+      (void)checkpoint_save(job); /* says so where it fails, and the columns are in memory still */
+  }
+  return code;
+}
+
+static void announce(const invert_job *job) {
+  const problem_args *a = &job->args->problem;
+  const int *e = job->p.field.extents;
+  char form[32];
+  cli_say(&job->args->common, "%s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0], e[1], e[2],
+          e[3], job->links.plaquette);
+  char what[96];
+  cli_say(&job->args->common, "%s, %s in t, source %s\n", results_action(job, what),
+          a->boundary_t ? "periodic" : "antiperiodic", a->source);
+  staggered_say(&job->args->common, &job->p, 0);
+  char preconditioner[96];
+  cli_say(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d column%s\n",
+          method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
+          job->p.options.tol, precision_name(job->p.precision),
+          precision_name(job->p.options.sloppy), (int)job->p.options.reconstruct,
+          cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns,
+          job->columns == 1 ? "" : "s");
+  solving_warn(&job->args->common, job->p.precision, job->p.options.tol);
+}
+
+static void print_columns(const invert_job *job) {
+  const cli_common *common = &job->args->common;
+  const source_kind kind = job->p.source.kind;
+  const int noise = kind == SOURCE_Z4 || kind == SOURCE_GAUSS, spins = !job->p.staggered && !noise;
+  char traffic[96] = "";
+  cli_say(common, "column%s%s   steps   residual   status\n", spins ? "  spin" : "",
+          noise ? "" : " colour");
+  for (int k = 0; k < job->columns; k++) {
+    const kaon_column_report *s = &job->solves[k];
+    char spin[16] = "", colour[16] = "";
+    if (spins) snprintf(spin, sizeof spin, "  %4d", k / 3 % 4);
+    if (!noise) snprintf(colour, sizeof colour, " %6d", k % 3);
+    cli_say(common, "%6d%s%s  %6d   %.2e   %s\n", k, spin, colour, s->iterations, s->residual,
+            kaon_stop_reason_name(s->reason));
+  }
+  if (ranks_started() > 1)
+    snprintf(traffic, sizeof traffic, "; %lld sums over ranks, %lld exchanges, %.3g MB sent",
+             (long long)job->traffic.sums, (long long)job->traffic.exchanges,
+             1e-6 * (double)job->traffic.bytes);
+  if (job->seconds > 0)
+    cli_say(common, "%.3f s of set-up, %.3f s, %.2f GFLOPS%s\n", job->setup, job->seconds,
+            1e-9 * job->flops / job->seconds, traffic);
+  if (job->seconds > 0) staggered_say(common, &job->p, job->seconds);
+}
+
+/* How it was computed: what another run needs to repeat it. */
+static json_t *describe_method(const invert_job *job) {
+  const problem_args *a = &job->args->problem;
+  const kaon_solver_options *o = &job->p.options;
+  char form[32], refinement[32];
+  return json_pack("{s:s s:s s:s s:i s:s s:s s:s s:o s:b s:i s:i s:i s:s?}", "solver",
+                   method_name(o->method), "precision", precision_name(job->p.precision), "sloppy",
+                   precision_name(o->sloppy), "reconstruct", (int)o->reconstruct, "even_odd",
+                   cli_choice("symmetric|asymmetric|none", a->even_odd, form), "refinement",
+                   cli_choice("reliable|restart", a->refinement, refinement), "boundary_t",
+                   a->boundary_t ? "periodic" : "antiperiodic", "anisotropy",
+                   report_real(a->anisotropy), "temporal_gauge", a->temporal_gauge, "columns",
+                   job->columns, "batch", job->batch, "max_iter", o->max_iterations, "set", a->set);
+}
+
+json_t *invert_describe(const invert_job *job) {
+  const problem_args *a = &job->args->problem;
+  json_t *report = report_new(job->ctx, "invert");
+  char name[32];
+  json_object_set_new(report, "gauge", report_string(a->gauge));
+  json_object_set_new(report, "lattice", report_ints(job->p.field.extents, 4));
+  report_part(report, job->p.field.lattice);
+  json_object_set_new(report, "plaquette", report_real(job->links.plaquette));
+  json_object_set_new(report, "action", json_string(cli_choice(PROBLEM_ACTIONS, a->action, name)));
+  if (job->p.staggered) {
+    staggered_describe(a, &job->p, report);
+  } else {
+    json_object_set_new(report, "kappa", report_real(job->p.kappa));
+    json_object_set_new(report, "csw", report_real(job->p.csw));
+  }
+  json_object_set_new(report, "source", json_string(a->source));
+  json_object_set_new(report, "guess",
+                      job->args->guess ? report_string(job->args->guess) : json_null());
+  json_object_set_new(report, "unconverged", json_null());
+  json_object_set_new(report, "tol", report_real(job->p.options.tol));
+  json_object_set_new(report, "stop", json_string(cli_choice("full|schur|normal", a->stop, name)));
+  json_t *method = describe_method(job);
+  json_object_update(report, method);
+  json_decref(method);
+  schwarz_add(a, &job->p, report);
+  json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
+  kaon_context_info info;
+  if (kaon_context_query(job->ctx, &info) == KAON_OK) /* a rank's */
+    json_object_set_new(report, "peak_fields", report_real((double)info.memory_peak));
+  if (job->shifts.count) shifts_describe(job, report);
+  for (int k = 0; k < job->columns && !job->shifts.count; k++)
+    report_solve(report, k, &job->solves[k], job->p.options.stop != KAON_STOP_FULL);
+  json_t *taken = json_array(); /* their iterations are an earlier run's */
+  for (int k = 0; k < job->columns; k++)
+    if (job->taken[k]) json_array_append_new(taken, json_integer(k));
+  json_object_set_new(report, "taken_over", taken);
+  json_object_set_new(report, "setup_seconds", report_real(job->setup));
+  json_object_set_new(report, "seconds", report_real(job->seconds));
+  if (job->seconds > 0)
+    json_object_set_new(report, "gflops", report_real(1e-9 * job->flops / job->seconds));
+  if (job->seconds > 0) json_object_set_new(report, "joules", report_real(job->joules));
+  if (job->seconds > 0) schwarz_add_traffic(&job->traffic, report);
+  return report;
+}
+
+static void print_correlators(const invert_job *job, const double *pion, const double *rho) {
+  cli_say(&job->args->common, "   t   pion%s\n", job->p.staggered ? "" : "             rho");
+  for (int t = 0; t < job->p.field.extents[3]; t++)
+    if (job->p.staggered)
+      cli_say(&job->args->common, "%4d   %.8e\n", t, pion[t]);
+    else
+      cli_say(&job->args->common, "%4d   %.8e   % .8e\n", t, pion[t], rho[t]);
+}
+
+/* Noise fields are no spin-colour components: nothing can be contracted from them. */
+static int makes_propagator(const invert_job *job) {
+  source_kind kind = job->p.source.kind;
+  return job->columns == problem_components(&job->p) && kind <= SOURCE_CORNER;
+}
+
+/* What is left behind when all columns converged: propagator, correlators. One that cannot be
+ * written does not take the others along. */
+static int finish(invert_job *job, json_t *report) {
+  const invert_args *a = job->args;
+  size_t slices = (size_t)job->p.field.extents[3];
+  double *pion = calloc(2 * slices, sizeof *pion);
+  int code = ranks_agree(pion ? EXIT_DONE : EXIT_DEVICE), written = EXIT_DONE;
+  if (code == EXIT_DONE && makes_propagator(job)) {
+    code = results_contract(job, pion, pion + slices);
+    if (code == EXIT_DONE) {
+      print_correlators(job, pion, pion + slices);
+      json_object_set_new(report, "pion", report_reals(pion, (int)slices));
+      if (!job->p.staggered)
+        json_object_set_new(report, "rho", report_reals(pion + slices, (int)slices));
+    }
+  }
+  if (code == EXIT_DONE && condensate_measured(job)) code = condensate_conclude(job, report);
+  if (code == EXIT_DONE && a->output) {
+    written = results_propagator(job, a->output, RESULTS_WHOLE);
+    if (written == EXIT_DONE) checkpoint_remove(job);
+    if (written == EXIT_DONE) unconverged_over(&a->common, a->output);
+  }
+  if (code == EXIT_DONE && a->correlators)
+    code = results_correlators(job, pion, pion + slices, a->correlators);
+  free(pion);
+  return written != EXIT_DONE ? written : code;
+}
+
+static const char *stuck(const problem *p, const kaon_column_report *worst) {
+  const double residual = worst->residual;
+  const int fine = p->options.sloppy == KAON_DOUBLE;
+  if (p->off_group > p->options.tol)
+    return "--temporal-gauge rotates by links that are not SU(3) to within --tol; leave it out, or "
+           "give a larger --tol";
+  if (worst->rounded)
+    return "rounding of x in single precision keeps it above --tol; give --precision double "
+           "--sloppy single, or a larger --tol";
+  if (!fine && (p->options.method == KAON_PIPECG || p->options.method == KAON_PIPECGNR) &&
+      !solving_rounds(residual))
+    return solving_in_double(
+        p->precision,
+        "the method gets no further in this precision; give --solver cg, which is the safest, or ",
+        "");
+  if (!solving_rounds(residual) && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
+    return "the method gets no further, and rounding is not why; another --solver may, cg is the "
+           "safest";
+  if (!solving_rounds(residual))
+    return fine ? "the method gets no further: the operator is singular or nearly so; give another "
+                  "--kappa or --mass"
+                : solving_in_double(
+                      p->precision,
+                      "the method gets no further: the operator is singular or nearly so; try ",
+                      ", or give another --kappa or --mass");
+  if (!fine && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
+    return solving_in_double(
+        p->precision,
+        "the method's rounding keeps it above --tol; give --solver cg, which is the safest, ",
+        ", or a larger --tol");
+  return fine ? "rounding keeps it above --tol; give a larger --tol"
+              : solving_in_double(p->precision,
+                                  "rounding keeps it above --tol; give a larger --tol, or ", "");
+}
+
+static const char *remedy(const void *user, kaon_stop_reason reason,
+                          const kaon_column_report *worst) {
+  const invert_job *job = user;
+  switch (reason) {
+    case KAON_MAX_ITERATIONS:
+      return "--max-iter allows more steps";
+    case KAON_STAGNATED:
+      return stuck(&job->p, worst);
+    case KAON_BREAKDOWN:
+      return "the method cannot go on here; another --solver may, cg is the safest";
+    case KAON_DIVERGING:
+      return job->p.options.sloppy != KAON_DOUBLE
+                 ? solving_in_double(job->p.precision, "the residual grows; try ", "")
+             : job->p.options.method == KAON_CG || job->p.options.method == KAON_CGNR
+                 ? "the residual grows: the operator is singular or nearly so; give another "
+                   "--kappa or --mass"
+                 : "the residual grows; try --solver cg";
+    default:
+      return "it was ended before its time";
+  }
+}
+
+static int conclude(invert_job *job) {
+  const invert_args *a = job->args;
+  int converged = 0, cancelled = 0; /* which ranks agree on, where a signal may be one's alone */
+  for (int k = 0; k < job->columns; k++) {
+    converged += job->done[k];
+    cancelled += job->solves[k].reason == KAON_CANCELLED;
+  }
+  int all = converged == job->columns;
+  json_t *report = invert_describe(job);
+  print_columns(job);
+  int code = EXIT_DONE;
+  if (all) code = finish(job, report);
+  if (!all && converged) code = checkpoint_save(job);
+  if (!all && !cancelled) {
+    const int left = guess_leave(job, report, remedy);
+    if (code == EXIT_DONE) code = left;
+  }
+  if (cancelled) json_object_set_new(report, "interrupted", json_true());
+  int written = report_write(a->common.report, report);
+  json_decref(report);
+  const int none = all && job->seconds == 0 && (a->history || a->plot);
+  if (none)
+    cli_say(&a->common, "all columns were taken over: there is no history to write or to plot\n");
+  if (written == EXIT_DONE && !none)
+    written = histories_write(job->histories, job->columns, a->history);
+  if (written == EXIT_DONE && !none && a->plot)
+    written = plot_convergence(&(plot){a->plot, a->history, a->problem.gauge, job->p.options.tol,
+                                       job->histories, job->columns});
+  if (code != EXIT_DONE || written != EXIT_DONE) return code != EXIT_DONE ? code : written;
+  return all ? EXIT_DONE : EXIT_NOT_CONVERGED;
+}
+
+static int prepare(invert_job *job, const field_spec *spec) {
+  const problem_args *a = &job->args->problem;
+  int code = problem_links(job->ctx, a, spec, &job->p);
+  if (code != EXIT_DONE) return code;
+  code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), NULL);
+  if (code == EXIT_DONE) code = guess_fits(job, job->ctx, job->p.field.extents);
+  if (code == EXIT_DONE) code = invert_allocate(job);
+  if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
+  if (code == EXIT_DONE) code = problem_operator(job->ctx, a, &job->p);
+  job->setup = job->p.made[0];
+  if (code == EXIT_DONE) announce(job);
+  if (code == EXIT_DONE && job->args->resume) code = checkpoint_load(job);
+  if (code == EXIT_DONE && !job->args->resume) checkpoint_warn(job);
+  if (code == EXIT_DONE) code = guess_read(job); /* of columns that were not taken over */
+  return code;
+}
+
+/* Everything that is read or written, each under a name of its own. */
+static int check_paths(const invert_job *job, const field_spec *spec) {
+  const invert_args *a = job->args;
+  char *partial = NULL, *csv = plot_csv(a->plot, a->history);
+  char *last = a->shifts ? NULL : unconverged_name(a->output);
+  if (a->output && asprintf(&partial, "%s.partial", a->output) < 0) return EXIT_DEVICE;
+  enum { READ = 2, OWN_GUESS };
+  const cli_path paths[] = {{"--tuning", a->common.tuning},
+                            {"--gauge", spec->kind == FIELD_FILE ? spec->text : NULL},
+                            {"the last iterates of --output", last}, /* may come from --guess */
+                            {"--output", a->output},
+                            {"the unfinished --output", partial},
+                            {"--correlators", a->correlators},
+                            {"--history", a->history},
+                            {"--plot", a->plot},
+                            {"--report", a->common.report},
+                            {"the numbers of --plot", a->history ? NULL : csv}};
+  const int count = (int)(sizeof paths / sizeof *paths);
+  int code = cli_distinct(paths, count);
+  if (code == EXIT_DONE)
+    code = cli_spared("--guess", a->guess, paths + OWN_GUESS, count - OWN_GUESS);
+  if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
+  if (code == EXIT_DONE) code = cli_writable("the last iterates of --output", last);
+  if (code == EXIT_DONE && checkpoint_keeps(job))
+    code = cli_writable("the unfinished --output", partial);
+  if (code == EXIT_DONE)
+    code = cli_spared("--fat-links", a->problem.fat_links, paths + READ, count - READ);
+  if (code == EXIT_DONE)
+    code = cli_spared("--long-links", a->problem.long_links, paths + READ, count - READ);
+  if (code == EXIT_DONE) code = plot_check(a->plot);
+  free(partial);
+  free(last);
+  free(csv);
+  return code;
+}
+
+static int check(const invert_args *a, invert_job *job, field_spec *spec) {
+  job->args = a;
+  job->columns = problem_columns(&a->common, &a->problem);
+  job->batch = a->batch && a->batch < job->columns ? a->batch : job->columns;
+  if (a->resume && !a->output)
+    return cli_wrong("--resume looks for earlier columns beside --output; give that as well");
+  int code = schwarz_idle(&a->common, &a->problem);
+  problem_args own = a->problem;
+  own.columns = job->columns;
+  if (a->guess || a->resume) own.ignore_checksum = 0; /* has a file, whatever the links are from */
+  if (code == EXIT_DONE) code = problem_check(&own, &job->p, spec);
+  if (code == EXIT_DONE && job->p.staggered && a->resume)
+    code = cli_wrong("--resume takes over no staggered columns; leave it out");
+  if (code == EXIT_DONE && a->shifts) code = shifts_check(job);
+  if (code == EXIT_DONE) code = problem_check_together(&job->p, job->batch);
+  if (code == EXIT_DONE) code = solving_idle(a->problem.set, "solver", job->p.options.method);
+  if (code != EXIT_DONE) return code;
+  if (a->correlators && !makes_propagator(job))
+    return cli_wrong(
+        "--correlators needs the %d columns of a point or wall source; --source is %s, --columns "
+        "%d",
+        problem_components(&job->p), a->problem.source, job->columns);
+  return check_paths(job, spec);
+}
+
+/* And nothing was taken over: earlier reports and histories stay as they are. */
+static int nothing_solved(const invert_job *job) {
+  for (int k = 0; k < job->columns; k++)
+    if (job->done[k]) return 0;
+  return job->seconds == 0;
+}
+
+static int run(void *arguments) {
+  invert_job job = {0};
+  field_spec spec;
+  int code = check(arguments, &job, &spec);
+  if (code == EXIT_DONE && job.args->dry_run) return plan_invert(&job, &spec);
+  if (code == EXIT_DONE) code = ranks_context(&job.args->common, job.args->problem.grid, &job.ctx);
+  if (code == EXIT_DONE) code = ranks_check(&job.args->common, job.ctx);
+  if (code == EXIT_DONE) {
+    signals_output(job.args->output);
+    code = plan_fits(&job, &spec);
+    if (code == EXIT_DONE) code = prepare(&job, &spec);
+    if (code == EXIT_DONE && job.shifts.count) {
+      code = shifts_take(&job);
+      if (code == EXIT_DONE) code = shifts_solve(&job);
+      if (code == EXIT_DONE) code = shifts_conclude(&job);
+    } else if (code == EXIT_DONE) {
+      int stopped = 0;
+      code = invert_solve(&job);
+      if (code == EXIT_DONE) code = ranks_interrupted(&stopped);
+      if (code == EXIT_DONE && !(stopped && nothing_solved(&job))) code = conclude(&job);
+    }
+  }
+  invert_close(&job);
+  return code;
+}
+
+const cli_command command_invert = {
+    "invert",
+    "Solve the Dirac equation: propagators and correlators.",
+    NULL,
+    "Examples:\n"
+    "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
+    "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --sloppy half \\\n"
+    "      --output propagator.lime --correlators correlators.txt\n"
+    "  kaon invert --gauge config.lime --action staggered --mass 0.05 \\\n"
+    "      --source z4:1 --columns 20\n\n"
+    "A run in which columns did not converge ends with status 1 and is gone on with:\n"
+    "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --max-iter 20000 \\\n"
+    "      --output propagator.lime --guess propagator.lime.unconverged\n\n"
+    "The residual that is printed is |b - A x| / |b| of the full system, recomputed in double. "
+    "Solutions and correlators are written when every column converged. Noise sources of staggered "
+    "actions give the quark condensate.",
+    options,
+    sizeof(invert_args),
+    run,
+    NULL};

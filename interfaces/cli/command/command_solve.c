@@ -1,0 +1,416 @@
+/* command_solve.c - kaon solve: A x = b with a sparse matrix, for one or more right-hand sides;
+ * leaves solution, history, plot and report. */
+#include "interfaces/cli/command/commands.h"
+#include "interfaces/cli/command/solve.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interfaces/common/energy.h"
+#include "interfaces/common/options/linear_options.h"
+#include "interfaces/cli/report/plot.h"
+#include "interfaces/cli/report/progress.h"
+#include "interfaces/common/report.h"
+#include "interfaces/common/signals.h"
+#include "interfaces/cli/report/unconverged.h"
+
+#define AT(member) offsetof(solve_args, linear) + offsetof(linear_args, member)
+#define OWN(member) offsetof(solve_args, member)
+
+static const cli_option options[] = {
+    {CLI_GROUP, "The system:", NULL, NULL, 0, 0, 0, NULL},
+    LINEAR_OPTIONS_MATRIX(AT),
+    {CLI_TEXT, "rhs", "ones|A*ones|own|FILE", NULL, AT(rhs), 0, 0,
+     "right-hand side; own: what a generator (fem, elasticity, banded) brings; FILE: a Matrix "
+     "Market array (default: "
+     "own where there is one, else A*ones, whose solution is 1 in every row)"},
+    {CLI_INT, "columns", "N", "1", AT(columns), 1, 4096,
+     "right-hand sides, solved together: column 0 as --rhs says (all that a FILE has), the others "
+     "uniform in [-1, 1] by --seed"},
+    {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0,
+     "seed of the other columns, and of --sweep-order random"},
+    {CLI_TEXT, "guess", "FILE", NULL, OWN(guess), 0, 0,
+     "begin at these x instead of 0: a Matrix Market array with a column for each of --columns, "
+     "such as an earlier --output or the OUTPUT.unconverged of a run that fell short"},
+    {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},
+    LINEAR_OPTIONS_SOLVER(AT),
+    {CLI_GROUP, "Relaxation:", NULL, NULL, 0, 0, 0, NULL},
+    LINEAR_OPTIONS_RELAX(AT),
+    LINEAR_OPTIONS_PROJECTIONS(AT),
+    {CLI_GROUP, "Faults of --method two-stage and async, for experiments:", NULL, NULL, 0, 0, 0,
+     NULL},
+    LINEAR_OPTIONS_FAULTS(AT),
+    {CLI_GROUP, "The preconditioner:", NULL, NULL, 0, 0, 0, NULL},
+    LINEAR_OPTIONS_PRECOND(AT),
+    {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
+    {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
+     "write the solutions as a Matrix Market array (by gzip where it ends in .gz), once all "
+     "columns converged; where some did not, the last iterates of all go to FILE.unconverged, from "
+     "which --guess goes on"},
+    {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
+     "write every residual of every column"},
+    {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
+     "draw every residual of every column, by gnuplot; without gnuplot the numbers are kept as CSV "
+     "beside it"},
+    {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
+     "say how much memory it would take, and stop; nothing is solved; status 3 where there is not "
+     "so much, or --memory-limit is less"},
+    {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
+    CLI_RANKS_OPTIONS,
+    CLI_REGIME_OPTION,
+    CLI_SYNC_OPTION,
+    {CLI_TEXT, "reduce-delay", "TIME", NULL, OWN(reduce_delay), 0, 0,
+     "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
+     "what a method waits for, and what it hides"},
+    {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+
+int solve_allocate(solve_job *job) {
+  const size_t columns = (size_t)job->columns;
+  const kaon_space *space = kaon_matrix_space(job->l.matrix);
+  job->solves = calloc(columns, sizeof *job->solves);
+  job->histories = calloc(columns, sizeof *job->histories);
+  int code = EXIT_DONE;
+  if (!job->solves || !job->histories) {
+    cli_error("out of memory for %d columns; solve fewer with --columns", job->columns);
+    code = EXIT_DEVICE;
+  }
+  code = ranks_agree(code);
+  if (code != EXIT_DONE) return code;
+  for (size_t k = 0; k < columns; k++) /* until it is solved */
+    job->solves[k] = (kaon_column_report){.reason = KAON_CANCELLED, .residual = 1};
+  kaon_status status = kaon_vector_create(job->ctx, space, job->l.precision, job->columns, &job->b);
+  if (status == KAON_OK)
+    status = kaon_vector_create(job->ctx, space, job->l.precision, job->columns, &job->x);
+  if (status == KAON_OK && job->l.precision != KAON_DOUBLE)
+    status = kaon_vector_create(job->ctx, space, KAON_DOUBLE, job->columns, &job->posed);
+  if (status == KAON_OK && job->l.precision != KAON_DOUBLE)
+    status = kaon_vector_create(job->ctx, space, KAON_DOUBLE, job->columns, &job->whole);
+  return cli_status(job->ctx, status, NULL);
+}
+
+void solve_close(solve_job *job) {
+  histories_free(job->histories, job->columns);
+  free(job->solves);
+  kaon_vector_destroy(&job->b);
+  kaon_vector_destroy(&job->x);
+  kaon_vector_destroy(&job->posed);
+  kaon_vector_destroy(&job->whole);
+  linear_close(&job->l);
+  kaon_context_destroy(&job->ctx);
+}
+
+int solve_source(solve_job *job) {
+  if (job->l.precision == KAON_DOUBLE) return linear_source(&job->l, job->b);
+  const int code = linear_source(&job->l, job->posed);
+  if (code != EXIT_DONE) return code;
+  return cli_status(job->ctx, kaon_vector_copy(job->b, job->posed), "--rhs");
+}
+
+/* *posed -= A *whole */
+static kaon_status subtract(const linear *l, kaon_vector *whole, kaon_vector *posed) {
+  kaon_operator *A = NULL;
+  kaon_vector *product = NULL;
+  const kaon_matrix_operator_options whole_values = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
+  kaon_status status = kaon_vector_create(l->ctx, kaon_vector_space(whole), KAON_DOUBLE,
+                                          kaon_vector_columns(whole), &product);
+  if (status == KAON_OK) status = kaon_matrix_operator(l->matrix, &whole_values, &A);
+  if (status == KAON_OK) status = kaon_operator_apply(A, KAON_PLAIN, whole, product);
+  if (status == KAON_OK) status = kaon_vector_axpy(-1, 0, product, posed);
+  kaon_operator_destroy(&A);
+  kaon_vector_destroy(&product);
+  return status;
+}
+
+/* What is reported is the residual of b as it was posed, of which the solver has seen what single
+ * precision holds. `posed` is overwritten. */
+static int judge(solve_job *job) {
+  const size_t columns = (size_t)job->columns;
+  const kaon_stop stop = job->l.options.stop;
+  int cancelled = 0; /* whoever asked to stop does not wait for more */
+  for (size_t k = 0; k < columns; k++) cancelled += job->solves[k].reason == KAON_CANCELLED;
+  if (job->l.precision == KAON_DOUBLE || cancelled) return EXIT_DONE;
+  double *norms = malloc(2 * columns * sizeof *norms), *b2 = norms, *r2 = norms + columns;
+  kaon_status status = kaon_context_agree(job->ctx, norms ? KAON_OK : KAON_ERR_MEMORY);
+  if (status == KAON_OK) status = kaon_vector_norm2(job->posed, b2);
+  if (status == KAON_OK) status = kaon_vector_copy(job->whole, job->x);
+  if (status == KAON_OK) status = subtract(&job->l, job->whole, job->posed);
+  if (status == KAON_OK) status = kaon_vector_norm2(job->posed, r2);
+  for (size_t k = 0; k < columns && status == KAON_OK; k++) {
+    kaon_column_report *s = &job->solves[k];
+    const int full = stop == KAON_STOP_FULL || (stop == KAON_STOP_REDUCED && !job->l.R);
+    if (b2[k] > 0) s->residual = sqrt(r2[k] / b2[k]);
+    if (full) s->stop_residual = s->residual;
+    const int met = s->stop_residual <= 1.1 * job->l.options.tol;
+    if (s->reason != KAON_CONVERGED && !(s->reason == KAON_STAGNATED && s->rounded)) continue;
+    s->reason = met ? KAON_CONVERGED : KAON_STAGNATED;
+    s->rounded = !met;
+  }
+  free(norms);
+  return cli_status(job->ctx, status, NULL);
+}
+
+int solve_columns(solve_job *job) {
+  kaon_solve_report report = {0};
+  progress p = {0};
+  const int shown = progress_start(&job->args->common, 0, job->columns, job->l.options.tol, &p);
+  if (ranks_agree(shown ? EXIT_DONE : EXIT_DEVICE) != EXIT_DONE) return EXIT_DEVICE;
+  job->l.options.monitor = progress_monitor;
+  job->l.options.monitor_user = &p;
+  int code = linear_solver(&job->l, job->columns);
+  if (code == EXIT_DONE) {
+    signals_stage("solving", "no solution was written");
+    const energy_meter meter = energy_start(job->ctx);
+    const double before = cli_cpu_seconds();
+    const kaon_status status =
+        kaon_solver_solve(job->l.solver, job->b, job->x, job->solves, &report);
+    job->cpu = cli_cpu_seconds() - before;
+    job->joules = energy_since(&meter);
+    code = cli_status(job->ctx, status == KAON_OK ? faults_count(&job->l) : status, NULL);
+  }
+  if (code == EXIT_DONE) code = judge(job);
+  progress_end(&p);
+  if (code != EXIT_DONE) return code;
+  job->seconds = report.seconds;
+  job->flops = report.flops;
+  job->traffic = report.traffic;
+  job->issue = report.issue;
+  job->fused = report.fused;
+  histories_keep(job->l.solver, job->columns, job->histories);
+  return EXIT_DONE;
+}
+
+static void announce(const solve_job *job) {
+  const cli_common *common = &job->args->common;
+  char preconditioner[96], others[64] = "";
+  const linear *l = &job->l;
+  if (job->columns > 1)
+    snprintf(others, sizeof others, ", columns beyond %s noise by seed %llu",
+             l->rhs == RHS_FILE ? "its own" : "it", (unsigned long long)l->args->seed);
+  cli_say(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s%s%s\n", linear_method_title(l),
+          precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
+          precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
+          linear_rhs_text(l), others, job->args->guess ? ", begun at x = " : "",
+          job->args->guess ? cli_name(job->args->guess) : "");
+  precond_print(common, l);
+  solving_warn(common, l->precision, l->options.tol);
+  projections_print(common, l->R);
+}
+
+static void print_columns(const solve_job *job, double error) {
+  const cli_common *common = &job->args->common;
+  cli_say(common, "column   steps   residual   status\n");
+  for (int k = 0; k < job->columns; k++) {
+    const kaon_column_report *s = &job->solves[k];
+    cli_say(common, "%6d  %6d   %.2e   %s\n", k, s->iterations, s->residual,
+            kaon_stop_reason_name(s->reason));
+  }
+  if (!isnan(error)) cli_say(common, "column 0 is off 1 by at most %.2e\n", error);
+  char traffic[96] = "";
+  if (ranks_started() > 1)
+    snprintf(traffic, sizeof traffic, "; %lld sums over ranks, %lld exchanges, %.3g MB sent",
+             (long long)job->traffic.sums, (long long)job->traffic.exchanges,
+             1e-6 * (double)job->traffic.bytes);
+  cli_say(common,
+          "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time%s; regime %s%s\n",
+          job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
+          job->cpu, traffic, regime_name(job->issue),
+          job->issue >= KAON_ISSUE_SEPARATE && job->fused ? ", but the method's updates are fused"
+                                                          : "");
+}
+
+/* max |x - 1| over the rows of column 0 where b = A * ones; else NaN, as where memory is short. */
+static double error_of_ones(const solve_job *job) {
+  const int reals = job->l.info.reals;
+  const size_t numbers = (size_t)job->l.info.rows * (size_t)reals;
+  double worst[2] = {0, 0}; /* the second: there is no such number */
+  double *x = job->l.rhs == RHS_A_ONES ? malloc((numbers + 1) * sizeof *x) : NULL;
+  if (job->l.rhs != RHS_A_ONES) return NAN;
+  worst[1] = ranks_agree(x ? EXIT_DONE : EXIT_DEVICE) != EXIT_DONE ||
+             kaon_vector_export(job->x, 0, x, KAON_BASIS_UKQCD) != KAON_OK;
+  for (size_t i = 0; i < numbers && !worst[1]; i++) {
+    const double off = fabs(x[i] - (i % (size_t)reals == 0));
+    if (!(off <= worst[0])) worst[0] = off;
+  }
+  free(x);
+  return ranks_most(worst, 2) == KAON_OK && worst[1] == 0 ? worst[0] : NAN;
+}
+
+static json_t *describe(const solve_job *job, double error) {
+  char name[32];
+  json_t *report = report_new(job->ctx, "solve");
+  json_object_set_new(report, "matrix", linear_describe(&job->l));
+  linear_add(&job->l, report);
+  json_object_set_new(report, "guess",
+                      job->args->guess ? report_string(job->args->guess) : json_null());
+  json_object_set_new(report, "unconverged", json_null());
+  json_object_set_new(report, "relaxation", relax_describe(&job->l));
+  json_object_set_new(
+      report, "spectrum",
+      job->args->linear.spectrum ? spectrum_describe(&job->l.spectrum) : json_null());
+  json_object_set_new(report, "reduce_delay", report_real(job->args->common.reduce_delay));
+  json_object_set_new(report, "regime", json_string(regime_name(job->issue)));
+  json_object_set_new(report, "fused", json_boolean(job->fused));
+  json_object_set_new(report, "setup_seconds", report_real(job->setup));
+  json_object_set_new(report, "seconds", report_real(job->seconds));
+  json_object_set_new(report, "gflops",
+                      report_real(job->seconds > 0 ? 1e-9 * job->flops / job->seconds : NAN));
+  json_object_set_new(report, "joules", report_real(job->joules));
+  json_object_set_new(report, "cpu_seconds", report_real(job->cpu));
+  json_object_set_new(report, "sync",
+                      json_string(cli_choice(CLI_SYNCS, job->args->common.sync, name)));
+  json_object_set_new(report, "error", report_real(error));
+  json_object_set_new(report, "sums", json_integer(job->traffic.sums));
+  json_object_set_new(report, "exchanges", json_integer(job->traffic.exchanges));
+  json_object_set_new(report, "exchanges_ahead", json_integer(job->traffic.ahead));
+  json_object_set_new(report, "bytes_sent", json_integer(job->traffic.bytes));
+  json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
+  for (int k = 0; k < job->columns; k++) report_solve(report, k, &job->solves[k], 0);
+  return report;
+}
+
+static int conclude(solve_job *job) {
+  const solve_args *a = job->args;
+  int converged = 0, cancelled = 0; /* which ranks agree on, where a signal may be one's alone */
+  for (int k = 0; k < job->columns; k++) {
+    converged += job->solves[k].reason == KAON_CONVERGED;
+    cancelled += job->solves[k].reason == KAON_CANCELLED;
+  }
+  const int all = converged == job->columns;
+  const double error = job->solves[0].reason == KAON_CONVERGED ? error_of_ones(job) : NAN;
+  json_t *report = describe(job, error);
+  print_columns(job, error);
+  relax_print(&a->common, &job->l);
+  int code = all ? solve_write(job) : EXIT_DONE;
+  if (!all && !cancelled) code = solve_unconverged(job, report);
+  if (cancelled) json_object_set_new(report, "interrupted", json_true());
+  int written = report_write(a->common.report, report);
+  json_decref(report);
+  if (written == EXIT_DONE) written = histories_write(job->histories, job->columns, a->history);
+  if (written == EXIT_DONE && a->plot)
+    written = plot_convergence(&(plot){a->plot, a->history, cli_name(a->linear.matrix),
+                                       job->l.options.tol, job->histories, job->columns});
+  if (code != EXIT_DONE || written != EXIT_DONE) return code != EXIT_DONE ? code : written;
+  return all ? EXIT_DONE : EXIT_NOT_CONVERGED;
+}
+
+/* Options that nothing looks at, now that the method is known. */
+static int check_idle(const solve_job *job) {
+  const cli_common *common = &job->args->common;
+  const linear *l = &job->l;
+  char name[32];
+  const char *order =
+      l->args->sweep_order < 0 ? "" : cli_choice(LINEAR_SWEEP_ORDERS, l->args->sweep_order, name);
+  if (job->columns == 1 && cli_given(common, "seed") && strcmp(order, "random") != 0)
+    return cli_wrong(
+        "--seed is of the columns behind the first one, and of --sweep-order random, but there is "
+        "one column alone; leave it out, or raise --columns");
+  if (cli_given(common, "fault-seed") && !l->relax.faults)
+    return cli_wrong(
+        "--fault-seed has no effect without --fault-share, --fault-rank or --flip-rate; give one, "
+        "or leave it out");
+  if (l->options.sloppy == l->precision && cli_given(common, "refinement"))
+    return cli_wrong(
+        "--refinement corrects an inner iteration in a coarser precision, but both are %s; leave "
+        "it out, or give --sloppy",
+        precision_name(l->precision));
+  return solving_idle(l->args->set, "method", l->options.method);
+}
+
+static int prepare(solve_job *job) {
+  const cli_common *common = &job->args->common;
+  const double begun = cli_now();
+  const char *guess = job->args->guess;
+  int code = guess ? linear_readable(guess, "--guess", "a Matrix Market array") : EXIT_DONE;
+  if (code == EXIT_DONE) code = linear_matrix(job->ctx, &job->l);
+  if (code == EXIT_DONE) code = solve_room(job->args, &job->l.info);
+  if (code == EXIT_DONE) code = linear_decide(&job->l);
+  if (code == EXIT_DONE) code = check_idle(job);
+  if (code == EXIT_DONE) code = linear_operator(&job->l);
+  if (code != EXIT_DONE) return code;
+  linear_print(common, &job->l);
+  code = solve_allocate(job);
+  if (code == EXIT_DONE) code = solve_source(job);
+  if (code == EXIT_DONE) code = solve_guess(job);
+  if (code == EXIT_DONE) announce(job);
+  job->setup = cli_now() - begun;
+  return code;
+}
+
+/* Everything that is read or written, each under a name of its own. */
+static int check_paths(const solve_args *a, const linear *l) {
+  char *csv = plot_csv(a->plot, a->history), *unconverged = unconverged_name(a->output);
+  enum { OUTPUTS = 5 };
+  const cli_path paths[] = {
+      {"the last iterates of --output", unconverged}, /* these may come from --guess */
+      {"--tuning", a->common.tuning},
+      {"--matrix", linear_is_file(a->linear.matrix) ? a->linear.matrix : NULL},
+      {"--rhs", l->rhs == RHS_FILE ? a->linear.rhs : NULL},
+      {"--permutation", a->linear.permutation},
+      {"--output", a->output},
+      {"--history", a->history},
+      {"--plot", a->plot},
+      {"--report", a->common.report},
+      {"the numbers of --plot", a->history ? NULL : csv}};
+  const int count = (int)(sizeof paths / sizeof *paths);
+  int code = cli_distinct(paths, count);
+  if (code == EXIT_DONE) code = cli_spared("--guess", a->guess, paths + OUTPUTS, count - OUTPUTS);
+  if (code == EXIT_DONE) code = cli_writable("the last iterates of --output", unconverged);
+  if (code == EXIT_DONE) code = plot_check(a->plot);
+  if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
+  free(csv);
+  free(unconverged);
+  return code;
+}
+
+static int run(void *arguments) {
+  static const int no_grid[4] = {0, 0, 0, 0};
+  solve_args *a = arguments;
+  solve_job job = {.args = a, .columns = a->linear.columns};
+  int code = linear_check(&a->linear, &job.l);
+  if (code == EXIT_DONE) code = precond_check(&job.l);
+  if (code == EXIT_DONE) code = projections_check(&a->linear, &job.l);
+  if (code == EXIT_DONE) code = check_paths(a, &job.l);
+  if (code == EXIT_DONE)
+    code = cli_read_time("reduce-delay", a->reduce_delay, &a->common.reduce_delay);
+  if (code == EXIT_DONE && a->dry_run) return plan_solve(&job);
+  if (code == EXIT_DONE) code = ranks_context(&a->common, no_grid, &job.ctx);
+  if (code == EXIT_DONE) code = ranks_check(&a->common, job.ctx);
+  if (code == EXIT_DONE) {
+    signals_output(a->output);
+    code = solve_fits(&job);
+    if (code == EXIT_DONE) code = prepare(&job);
+    if (code == EXIT_DONE) report_in_case(a->common.report, describe(&job, NAN), 0, job.columns);
+    if (code == EXIT_DONE) code = solve_columns(&job);
+    if (code == EXIT_DONE) report_in_case(a->common.report, describe(&job, NAN), 0, 0);
+    if (code == EXIT_DONE) code = conclude(&job);
+  }
+  solve_close(&job);
+  return code;
+}
+
+const cli_command command_solve = {
+    "solve",
+    "Solve A x = b with a sparse matrix from a file, or by name.",
+    NULL,
+    "Examples:\n"
+    "  kaon solve --matrix laplace3d:32 --precond jacobi\n"
+    "  kaon solve --matrix A.mtx --rhs b.mtx --method bicgstab --precond ilu0 \\\n"
+    "      --output x.mtx --report report.json\n"
+    "  kaon solve --matrix trefethen:2000 --method pipecg --reduce-delay 100us\n"
+    "  kaon solve --matrix laplace3d:32 --precond two-stage --sweeps 2 --block 64\n"
+    "  kaon solve --matrix trefethen:2000 --method async --fault-share 0.25\n"
+    "  mpirun -np 4 kaon solve --matrix A.mtx.gz --precond ainv --drop 0.05\n"
+    "  mpirun -np 4 kaon solve --matrix A.mtx --precond sap --schwarz-block 1000\n\n"
+    "The residual that is printed is |b - A x| / |b|, without preconditioner, recomputed in "
+    "double. A matrix that the method cannot take is refused by name (not square, NaN, an empty "
+    "row, a zero diagonal under jacobi, not Hermitian under cg); one that is not positive definite "
+    "ends with breakdown and status 1. Solutions are written when every column converged. A run "
+    "that ends with status 1 is gone on with by --guess:\n"
+    "  kaon solve --matrix A.mtx --output x.mtx --max-iter 500\n"
+    "  kaon solve --matrix A.mtx --output x.mtx --guess x.mtx.unconverged",
+    options,
+    sizeof(solve_args),
+    run,
+    NULL};

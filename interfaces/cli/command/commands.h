@@ -1,0 +1,15 @@
+/* commands.h - the commands of the kaon program. A new one is a file command_NAME.c, a line here
+ * and a row in main.c. */
+#ifndef KAON_CLI_COMMANDS_H
+#define KAON_CLI_COMMANDS_H
+
+#include "interfaces/common/cli.h"
+
+extern const cli_command command_info, command_gauge, command_generate, command_invert,
+    command_solve, command_tune, command_bench;
+
+/* kaon bench ... is kaon-bench ...: becomes that program, found beside this one or on PATH, and
+ * returns only where there is none. argv: of main. */
+void bench_become(int argc, char **argv);
+
+#endif

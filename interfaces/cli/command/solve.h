@@ -1,0 +1,62 @@
+/* solve.h - one run of kaon solve, shared by solve.c (the flow), solve_files.c (what it begins
+ * at and what it writes) and solve_plan.c (--dry-run). */
+#ifndef KAON_CLI_SOLVE_H
+#define KAON_CLI_SOLVE_H
+
+#include "interfaces/common/linear/linear.h"
+
+typedef struct solve_args {
+  cli_common common;
+  linear_args linear;
+  const char *guess, *output, *history, *plot, *reduce_delay;
+  int dry_run;
+} solve_args;
+
+typedef struct solve_job {
+  const solve_args *args;
+  kaon_context *ctx;
+  linear l;
+  int columns;
+  kaon_vector *b, *x;
+  kaon_vector *posed, *whole; /* single precision: b as it was posed and room for x, in double */
+  kaon_column_report *solves;
+  column_history *histories;
+  double setup;          /* seconds from matrix to solver */
+  double seconds, flops; /* of the solve */
+  kaon_traffic traffic;  /* of it, of this rank */
+  kaon_issue issue;      /* and how its steps were issued */
+  int fused;             /* updates were fused */
+  double joules;         /* of it; NaN: not known */
+  double cpu;            /* seconds of this process' threads in it */
+} solve_job;
+
+/* Vectors and arrays for all columns; matrix, operator and solver are the system's. Exit status. */
+int solve_allocate(solve_job *job);
+/* b; in single precision what that holds of it. Exit status. */
+int solve_source(solve_job *job);
+/* From the x that is there. Exit status. */
+int solve_columns(solve_job *job);
+void solve_close(solve_job *job);
+
+/* --- solve_files.c: exit statuses --- */
+/* x = --guess, or 0 without it. */
+int solve_guess(solve_job *job);
+/* What reading it takes, taken and given back: for samples. */
+int solve_guess_rehearse(const solve_job *job);
+/* --output, once all columns converged. */
+int solve_write(const solve_job *job);
+/* Some did not: writes the last iterates beside --output, says what can be done, and puts the
+ * file's name into the report. */
+int solve_unconverged(solve_job *job, json_t *report);
+
+/* --- solve_plan.c --- */
+/* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
+int plan_solve(const solve_job *job);
+/* Refuses a job whose fields will not fit where it runs, before any work. On one rank. Exit status.
+ */
+int solve_fits(const solve_job *job);
+/* Refuses an --output that the disk has no room for, by the numbers that it will have at least; a
+ * compressed one, whose size nobody knows, is let pass. Collective. Exit status. */
+int solve_room(const solve_args *args, const kaon_matrix_info *info);
+
+#endif

@@ -1,0 +1,20 @@
+/* energy.h - joules over a span of work, for reports. */
+#ifndef KAON_COMMON_ENERGY_H
+#define KAON_COMMON_ENERGY_H
+
+#include "interfaces/common/cli.h"
+
+typedef struct energy_meter {
+  kaon_context *ctx;
+  double joules, began; /* NaN joules: no counter */
+} energy_meter;
+
+energy_meter energy_start(kaon_context *ctx);
+/* Seconds since the start where there is a counter; without one infinity: no span is long enough to
+ * be worth waiting for. */
+double energy_span(const energy_meter *meter);
+/* Joules since the start. NaN: no counter; the span was too short for it to move; or, on the CPU,
+ * so long that it may have begun again (docs/conventions.md). */
+double energy_since(const energy_meter *meter);
+
+#endif

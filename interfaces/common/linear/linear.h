@@ -1,0 +1,284 @@
+/* linear.h - A x = b with a sparse matrix, as the command line poses it: matrix, right-hand sides,
+ * preconditioner, method. Shared by solve, its --dry-run, info --matrix and bench krylov. */
+#ifndef KAON_COMMON_LINEAR_H
+#define KAON_COMMON_LINEAR_H
+
+#include <kaon/kaczmarz.h>
+#include <kaon/precond.h>
+#include <kaon/relax.h>
+#include <kaon/schwarz.h>
+#include <kaon/sparse_precond.h>
+
+#include "interfaces/common/solving.h"
+
+#define LINEAR_METHODS                                                                         \
+  "cg|pipecg|groppcg|chrongear|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|" \
+  "jacobi|gs|sor|two-stage|async|kaczmarz|cgmnc|carpcg|cimmino"
+#define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides|sections"
+#define LINEAR_PRECONDS                                                                 \
+  "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|fsai|chebyshev|schwarz|sap|" \
+  "jacobi-sweeps|gs-sweeps|sor-sweeps|two-stage|async|kaczmarz|kaczmarz-double|carp|cimmino"
+#define LINEAR_FAULTS "rows|block"
+#define LINEAR_CARP_ROWS "near|consecutive"
+#define LINEAR_FORMATS "auto|csr|ell|sell"
+#define LINEAR_ORDERINGS "none|rcm"
+#define LINEAR_PARTITIONS "blocks|metis|auto"
+/* What --matrix takes, for messages and help. */
+#define LINEAR_MATRIX                                                                              \
+  "FILE.mtx[.gz]|laplace2d:N|laplace3d:N|laplace3d27:N|convdiff3d:N,PECLET|cavity3d:N|elasticity:" \
+  "N|"                                                                                             \
+  "trefethen:N|banded:N,B[,SEED]|fem:PROBLEM,DEGREE,LEVEL"
+
+typedef enum linear_precond {
+  PRECOND_NONE,
+  PRECOND_JACOBI,
+  PRECOND_BLOCK_JACOBI,
+  PRECOND_DIC,
+  PRECOND_DILU,
+  PRECOND_SSOR,
+  PRECOND_GS,
+  PRECOND_IC0,
+  PRECOND_ILU0,
+  PRECOND_AINV,
+  PRECOND_FSAI,
+  PRECOND_CHEBYSHEV,
+  PRECOND_SCHWARZ,
+  PRECOND_SAP,
+  PRECOND_JACOBI_SWEEPS, /* these five by relaxation */
+  PRECOND_GS_SWEEPS,
+  PRECOND_SOR_SWEEPS,
+  PRECOND_TWO_STAGE,
+  PRECOND_ASYNC,
+  PRECOND_KACZMARZ, /* and these by row projections */
+  PRECOND_KACZMARZ_DOUBLE,
+  PRECOND_CARP,
+  PRECOND_CIMMINO
+} linear_precond;
+
+/* What the options fill; their rows: linear_options.h */
+typedef struct linear_args {
+  const char *matrix;
+  const char *rhs; /* NULL: by rule */
+  int columns;
+  uint64_t seed;
+  int method; /* index into LINEAR_METHODS; -1: by the matrix */
+  double tol;
+  int max_iter;
+  int precision, sloppy; /* kaon_precision; sloppy -1: as precision */
+  int refinement;
+  int format, ordering, partition;
+  int window; /* 0: by rule */
+  const char *set;
+  int precond;                                                                  /* linear_precond */
+  double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
+  int precond_degree, precond_block, precond_sweeps, precond_fill, precond_power; /* 0: not given */
+  int precond_order, precond_precision;             /* -1: not given */
+  int schwarz_block, schwarz_steps, schwarz_cycles; /* 0: by the library's rule */
+  double schwarz_relaxation;                        /* 0, NaN: not given */
+  double relax_tau;                                 /* NaN: not given */
+  int relax_colour, relax_block, relax_sweeps, relax_stride, relax_together; /* 0: not given */
+  int relax_driver, relax_lag;                                               /* -1: not given */
+  int relax_exchange, relax_rank_lag;                                        /* -1: not given */
+  uint64_t relax_seed;
+  int spectrum;
+  int relax_absent; /* 1: the command has none of these */
+  double lambda;    /* NaN: not given */
+  int sweep_order;  /* of LINEAR_SWEEP_ORDERS; -1: not given */
+  int carp_blocks;  /* 0: not given */
+  int carp_rows;    /* of LINEAR_CARP_ROWS; -1: not given */
+  const char *permutation;
+  int shuffled; /* rows in some order in the place of --permutation's: memory is all that counts */
+  double fault_share, flip_rate;            /* NaN: not given */
+  int fault_kind;                           /* of LINEAR_FAULTS; -1: not given */
+  int fault_rank, fault_begin;              /* -1: not given */
+  int fault_recovery, flip_begin, flip_end; /* 0: not given */
+  int no_repair;
+  uint64_t fault_seed;
+} linear_args;
+
+typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_OWN, RHS_FILE } linear_rhs;
+
+typedef struct linear {
+  kaon_context *ctx; /* not owned */
+  const linear_args *args;
+  kaon_matrix *matrix;
+  kaon_matrix_info info;
+  kaon_matrix_shares shares;
+  linear_rhs rhs;
+  double *own;      /* what a generator brought, or NULL */
+  kaon_operator *A; /* in the precision of the solution */
+  kaon_operator *K; /* the preconditioner, or NULL */
+  kaon_operator *S; /* A as sweeps of the preconditioner take it, in another precision; NULL: A */
+  kaon_solver *smoother; /* that K is, by relaxation, for `smoothed` columns; or NULL */
+  int smoothed;
+  kaon_operator *R;     /* what is solved in A's place by a method of projections, or NULL */
+  int projections;      /* kaon_kaczmarz_kind of the method, -1: it is none of these */
+  double lambda_most;   /* where --lambda is beyond it: what projections converge below; else 0 */
+  int32_t *permutation; /* of --permutation, or NULL */
+  kaon_solver_options options;
+  kaon_solver *solver;
+  kaon_precision precision;
+  double made[2];           /* seconds that operator and preconditioner took, and the last solver */
+  kaon_relax_options relax; /* of the method or of the preconditioner */
+  kaon_relax_options smoother_relax; /* of the preconditioner, without faults */
+  kaon_fault_options faults;
+  int64_t flips;          /* of the last solve, all ranks */
+  kaon_spectrum spectrum; /* where --spectrum asked for it */
+  int diverges;           /* relaxation was foretold to */
+  int indefinite;         /* and no damping helps, for A is not positive definite */
+} linear;
+
+/* All that can be refused without the matrix. Fills the plain members of *l. Exit status. */
+int linear_check(const linear_args *args, linear *l);
+/* Matrix and its statistics; then what the matrix decides (method, right-hand side), and refusals
+ * that go with it; then operator and preconditioner; then a solver for `columns` (one stage each).
+ * Exit status; linear_close in any case. */
+int linear_matrix(kaon_context *ctx, linear *l);
+int linear_decide(linear *l);
+int linear_operator(linear *l);
+int linear_solver(linear *l, int columns);
+/* 1: the method needs A = A^H > 0. */
+int linear_needs_hermitian(kaon_method method);
+/* Takes entry `index` of LINEAR_METHODS; its name and title; and whether the matrix is one for it.
+ */
+void linear_choose(linear *l, int index);
+int linear_index(kaon_method method); /* of a method by itself */
+const char *linear_method_name(const linear *l);
+const char *linear_method_title(const linear *l);
+int linear_fits(const linear *l);
+/* Solver, preconditioner and operator alone: the matrix stays. */
+void linear_clear(linear *l);
+/* Every column of b: column 0 as --rhs says (a file's columns as far as they go), the others
+ * uniform in [-1, 1] by seed, column and row, whatever the ranks. Exit status. */
+int linear_source(const linear *l, kaon_vector *b);
+/* Columns of numbers in a Matrix Market file that an option names. The first four are the caller's:
+ * the option, its file, what it is ("a b"), and what to do where it is complex and the matrix is
+ * real. */
+typedef struct linear_file {
+  const char *option, *path, *is, *real;
+  int64_t rows, columns; /* of the file */
+  int parts;             /* of its numbers: 1 real, 2 complex */
+  double *numbers;       /* all of them, on every rank; to be released by free() */
+} linear_file;
+/* Refuses other rows than the matrix', complex numbers for a real one, and more columns than
+ * --columns. Exit status. */
+int linear_file_read(const linear *l, linear_file *file);
+/* This rank's rows of a column, as vectors take them. */
+void linear_file_column(const linear *l, const linear_file *file, int column, double *numbers);
+/* Refuses a file that is not there, of an option that takes `takes`. Exit status. */
+int linear_readable(const char *path, const char *option, const char *takes);
+void linear_close(linear *l);
+
+/* 1 if `text` names a file rather than a generator. */
+int linear_is_file(const char *text);
+/* "ones", ... of the rule that was followed; a file's name. */
+const char *linear_rhs_text(const linear *l);
+/* The statistics in lines of text; as JSON (the caller's). */
+void linear_print(const cli_common *common, const linear *l);
+json_t *linear_describe(const linear *l);
+/* What another run needs to repeat it: method, preconditioner, precisions, storage. */
+void linear_add(const linear *l, json_t *report);
+/* For solving_advise; user: a linear. */
+remedy_fn linear_remedy;
+
+/* --- relax.c --- */
+int relax_is(kaon_method method);
+/* Of commands that have no options of relaxation. */
+void relax_defaults(linear_args *args);
+/* What relaxes: the method or the preconditioner, as a kaon_method; -1: neither. */
+int relax_used(const linear *l);
+/* Of options that neither looks at; fills l->relax and l->faults. Exit status. */
+int relax_check(const linear_args *args, linear *l);
+/* What was chosen, for reports. */
+json_t *relax_options_describe(const kaon_relax_options *options, const kaon_relax_report *report);
+/* --spectrum: estimates it, and warns of methods that will not converge; without it a short look
+ * that warns alone. Exit status. */
+int relax_spectrum(linear *l);
+json_t *spectrum_describe(const kaon_spectrum *spectrum);
+/* "at least" where radii are from below, else "about". */
+const char *spectrum_how(const kaon_spectrum *spectrum);
+void spectrum_print(const cli_common *common, const kaon_spectrum *spectrum);
+/* Of the last solve; null of other methods. */
+void relax_print(const cli_common *common, const linear *l);
+json_t *relax_describe(const linear *l);
+/* {"shift": reads} of a histogram of kaon_relax_report. */
+json_t *relax_shifts_describe(const int64_t count[2 * KAON_RELAX_SHIFTS + 1]);
+const char *relax_exchange_name(kaon_relax_exchange exchange);
+
+/* --- faults.c: rows that are lost and bits that flip (kaon_fault_options) --- */
+/* As LINEAR_OPTIONS_FAULTS say; refuses what has no effect. Exit status. */
+int faults_options(const linear_args *args, kaon_fault_options *options);
+/* The same into l->faults, and l->relax.faults where there are some, of a method that has them.
+ * Exit status. */
+int faults_check(const linear_args *args, linear *l);
+/* After a solve; collective. */
+kaon_status faults_count(linear *l);
+/* What was lost, found and repaired, in lines; as JSON, null where nothing was asked for. */
+void faults_print(const cli_common *common, const linear *l, const kaon_relax_report *report);
+json_t *faults_describe(const linear *l, const kaon_relax_report *report);
+/* What keeps a solve from ending, "" where they do not. */
+const char *faults_remedy(const linear *l);
+
+/* --- projections.c: methods and preconditioners of row projections (kaon/kaczmarz.h) --- */
+/* What projects: the method or the preconditioner, as a kaon_kaczmarz_kind; -1: neither. */
+int projections_used(const linear *l);
+/* Of options that neither looks at. Exit status. */
+int projections_check(const linear_args *args, const linear *l);
+/* Refuses two orders of rows at once. Exit status. */
+int projections_orders(const linear_args *a, int kind);
+/* Reads --permutation, once the rows are known. Exit status. */
+int projections_order(linear *l);
+/* l->R from l->A; l->K from A. */
+kaon_status projections_make(linear *l);
+kaon_status projections_precondition(linear *l, kaon_operator *A, int sweeps);
+/* What making R or K gave, in a line; as JSON, or null. */
+void projections_print(const cli_common *common, const kaon_operator *made);
+json_t *projections_describe(const linear *l, const kaon_operator *made);
+
+/* --- permutation.c --- */
+/* order[n]: row, from 0, that comes n-th; the caller's. A sentence says what is wrong with a file,
+ * by its line. Exit status. */
+int permutation_read(const char *path, const char *matrix, int64_t rows, int32_t **order);
+/* Some order. */
+int permutation_draw(int64_t rows, int32_t **order);
+
+/* --- precond.c --- */
+/* Of options that the chosen preconditioner does not look at, and of a method that was asked for
+ * and cannot take it. Exit status. */
+int precond_check(const linear *l);
+/* Of options that none of `preconds` looks at, a bit each, and no method of the command by another
+ * name. Exit status. */
+int precond_idle(const linear_args *args, unsigned preconds);
+/* 1: its applications are not one linear operator, and gcr alone takes it. */
+int precond_varies(const linear_args *args);
+/* 1: it is not Hermitian whatever A is. */
+int precond_skews(const linear_args *args);
+/* Refuses it under a method that it is none for. Exit status. */
+int precond_suits(const linear *l);
+/* The same without a word: 1, or 0. */
+int precond_takes(const linear *l);
+/* Refuses a diagonal without entries, or with 0, under what divides by it: by row. */
+int precond_fits(const linear *l);
+/* l->K for l->args->columns columns; precond_columns: for others, where they matter. */
+kaon_status precond_make(linear *l);
+kaon_status precond_columns(linear *l, int columns);
+kaon_precision precond_precision(const linear *l);
+/* ", preconditioned by ..." or "". */
+const char *precond_text(const linear *l, char text[96]);
+/* What making it gave: entries, levels, colours; nothing for those without. */
+void precond_print(const cli_common *common, const linear *l);
+/* What was used, or null. */
+json_t *precond_describe(const linear *l);
+
+/* --- precond_sweeps.c: preconditioners of some sweeps, by relaxation and by projections --- */
+/* The kaon_method and the kaon_kaczmarz_kind of such a preconditioner; -1: it is none. */
+int sweeps_method(int precond);
+int sweeps_kind(int precond);
+int sweeps_count(const linear_args *args);
+/* "3 sweeps of Jacobi" */
+const char *sweeps_text(const linear_args *args, char text[64]);
+kaon_status sweeps_make(linear *l, int columns);
+void sweeps_clear(linear *l);
+json_t *sweeps_describe(const linear *l);
+
+#endif

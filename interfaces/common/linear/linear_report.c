@@ -1,0 +1,212 @@
+/* linear_report.c - what is said of a sparse system: its statistics, how it was solved, what can be
+ * done where it was not. Contract: linear.h. */
+#include <math.h>
+#include <stdio.h>
+
+#include "interfaces/common/linear/linear.h"
+#include "interfaces/common/report.h"
+
+const char *linear_rhs_text(const linear *l) {
+  switch (l->rhs) {
+    case RHS_ONES:
+      return "ones";
+    case RHS_A_ONES:
+      return "A*ones";
+    case RHS_OWN:
+      return "own";
+    case RHS_FILE:
+      break;
+  }
+  return l->args->rhs;
+}
+
+static const char *kind_of(const kaon_matrix_info *i) {
+  if (i->reals == 2)
+    return i->hermitian ? "complex Hermitian" : i->skew ? "complex skew-Hermitian" : "complex";
+  return i->hermitian ? "real symmetric" : i->skew ? "real skew-symmetric" : "real, not symmetric";
+}
+
+/* Rows or columns are named as files have them, from 1. */
+static void say_lacking(const cli_common *common, const char *what, const char *one, int64_t count,
+                        int64_t first) {
+  if (count > 0)
+    cli_say(common, "%lld %s, the first being %s %lld\n", (long long)count, what, one,
+            (long long)first + 1);
+}
+
+/* Of several ranks. */
+static void linear_print_shares(const cli_common *common, const linear *l) {
+  const kaon_matrix_shares *s = &l->shares;
+  const int ranks = ranks_count();
+  if (ranks == 1) return;
+  const double rows = (double)l->info.global_rows / ranks;
+  const double entries = (double)l->info.global_entries / ranks;
+  cli_say(common,
+          "rows on %d ranks %s; the largest share is %.3f times the mean in rows, %.3f in entries; "
+          "ghosts a rank: %.0f in the mean, at most %lld; entries between ranks: %lld\n",
+          ranks, s->how, rows > 0 ? (double)s->most_rows / rows : 1,
+          entries > 0 ? (double)s->most_entries / entries : 1, (double)s->all_ghosts / ranks,
+          (long long)s->most_ghosts, (long long)s->cut);
+}
+
+void linear_print(const cli_common *common, const linear *l) {
+  const kaon_matrix_info *i = &l->info;
+  char name[32];
+  cli_say(common, "%s: %lld rows, %lld entries, %s\n", cli_name(l->args->matrix),
+          (long long)i->global_rows, (long long)i->global_entries, kind_of(i));
+  cli_say(common, "entries a row: %lld to %lld, mean %.2f, deviation %.2f; bandwidth %lld%s\n",
+          (long long)i->shortest, (long long)i->longest, i->mean, i->deviation,
+          (long long)i->bandwidth, l->args->ordering ? " in reverse Cuthill-McKee order" : "");
+  say_lacking(common, "rows have no entry other than 0", "row", i->empty_rows, i->first_empty_row);
+  say_lacking(common, "columns have no entry other than 0", "column", i->empty_columns,
+              i->first_empty_column);
+  say_lacking(common, "rows have no diagonal entry or 0 there", "row", i->no_diagonal,
+              i->first_no_diagonal);
+  if (i->first_unmatched >= 0)
+    cli_say(common,
+            "structurally singular: at most %lld rows can each be given a column of its own\n",
+            (long long)i->structural_rank);
+  linear_print_shares(common, l);
+  if (l->A)
+    cli_say(common, "--format %s: %s\n", cli_choice(LINEAR_FORMATS, l->args->format, name),
+            kaon_matrix_operator_format(l->A));
+}
+
+json_t *linear_describe(const linear *l) {
+  const kaon_matrix_info *i = &l->info;
+  json_t *d = json_pack(
+      "{s:o s:I s:I s:I s:I s:s s:b s:I s:I s:o s:o s:I s:I s:I s:I}", "name",
+      report_string(cli_name(l->args->matrix)), "rows", (json_int_t)i->global_rows, "entries",
+      (json_int_t)i->global_entries, "local_rows", (json_int_t)i->rows, "local_entries",
+      (json_int_t)i->entries, "field", i->reals == 2 ? "complex" : "real", "hermitian",
+      i->hermitian, "shortest", (json_int_t)i->shortest, "longest", (json_int_t)i->longest, "mean",
+      report_real(i->mean), "deviation", report_real(i->deviation), "bandwidth",
+      (json_int_t)i->bandwidth, "empty_rows", (json_int_t)i->empty_rows, "empty_columns",
+      (json_int_t)i->empty_columns, "no_diagonal", (json_int_t)i->no_diagonal);
+  json_object_set_new(
+      d, "structural_rank",
+      i->structural_rank >= 0 ? json_integer((json_int_t)i->structural_rank) : json_null());
+  const kaon_matrix_shares *s = &l->shares;
+  json_object_set_new(
+      d, "shares",
+      json_pack("{s:o s:b s:I s:I s:I s:I s:I}", "how", report_string(s->how), "moved", s->moved,
+                "most_rows", (json_int_t)s->most_rows, "most_entries", (json_int_t)s->most_entries,
+                "most_ghosts", (json_int_t)s->most_ghosts, "ghosts", (json_int_t)s->all_ghosts,
+                "cut", (json_int_t)s->cut));
+  return d;
+}
+
+void linear_add(const linear *l, json_t *report) {
+  const linear_args *a = l->args;
+  const kaon_solver_options *o = &l->options;
+  char format[32], ordering[32], partition[32], refinement[32];
+  json_t *how = json_pack(
+      "{s:s s:s s:s s:s s:s s:s s:s s:s s:o s:i s:i s:o s:o s:s?}", "method", linear_method_name(l),
+      "precision", precision_name(l->precision), "sloppy", precision_name(o->sloppy), "refinement",
+      cli_choice("reliable|restart", a->refinement, refinement), "format",
+      cli_choice(LINEAR_FORMATS, a->format, format), "stored", kaon_matrix_operator_format(l->A),
+      "ordering", cli_choice(LINEAR_ORDERINGS, a->ordering, ordering), "partition",
+      cli_choice(LINEAR_PARTITIONS, a->partition, partition), "rhs",
+      report_string(linear_rhs_text(l)), "columns", a->columns, "max_iter", o->max_iterations,
+      "tol", report_real(o->tol), "preconditioner", precond_describe(l), "set", a->set);
+  json_object_set_new(how, "projections", projections_describe(l, l->R));
+  json_object_set_new(how, "seed", a->columns > 1 ? report_seed(a->seed) : json_null());
+  json_object_update(report, how);
+  json_decref(how);
+}
+
+/* --tau 0 chooses a step that converges where A is positive definite. */
+static const char *divergence(const linear *l) {
+  const kaon_method method = l->options.method;
+  if ((method == KAON_TWO_STAGE || method == KAON_ASYNC) && l->relax.omega > 1)
+    return "with this --omega relaxation does not converge for this matrix; leave --omega out, or "
+           "give --method gcr";
+  if (l->indefinite)
+    return "relaxation does not converge for this matrix, which is not positive definite; give "
+           "--method cgnr, or gcr with a --precond";
+  if (!l->info.hermitian)
+    return isnan(l->args->relax_tau)
+               ? "relaxation does not converge for this matrix; give --method gcr"
+               : "relaxation does not converge for this matrix; leave --tau out, or give "
+                 "--method gcr";
+  return l->relax.tau == 0 || method == KAON_GS || method == KAON_SOR
+             ? "relaxation does not converge for this matrix (kaon info --spectrum); give --method "
+               "gcr"
+             : "relaxation does not converge for this matrix (kaon info --spectrum); give --tau 0, "
+               "or --method gcr";
+}
+
+static const char *more_steps(const linear *l, double residual) {
+  if (l->projections >= 0)
+    return "--max-iter allows more steps; sweeps of single rows need many (cgmnc the fewest)";
+  if (relax_is(l->options.method)) {
+    if (l->diverges) return divergence(l);
+    if (!(residual < 1))
+      return "the residual has not fallen; --max-iter allows more steps, but --method gcr is safer";
+    return l->info.hermitian ? "--max-iter allows more steps; --method cg may need fewer"
+                             : "--max-iter allows more steps; --method gcr may need fewer";
+  }
+  return l->args->precond ? "--max-iter allows more steps, another --precond may need fewer"
+                          : "--max-iter allows more steps, a --precond may need fewer";
+}
+
+static const char *stuck(const linear *l, const kaon_column_report *worst) {
+  const double residual = worst->residual;
+  const kaon_method method = l->options.method;
+  if (relax_is(method) && (l->diverges || !(residual < 1))) return divergence(l);
+  if (worst->rounded)
+    return "rounding of b and x in single precision keeps it above --tol; give --precision double "
+           "--sloppy single, or a larger --tol";
+  if (!solving_rounds(residual) && l->options.sloppy == KAON_HALF)
+    return "16 bits a value may hold too little of rows whose entries differ widely; give --sloppy "
+           "single; else A may be singular";
+  if (!solving_rounds(residual))
+    return l->projections >= 0 || method == KAON_CGNR
+               ? "the method gets no further: A is singular or nearly so; check the matrix"
+               : "the method gets no further; A may be singular, or --method cgnr, which takes any "
+                 "matrix, may get on";
+  return l->options.sloppy == KAON_DOUBLE
+             ? "rounding keeps it above --tol, or A is singular; give a larger --tol"
+             : solving_in_double(l->precision, "rounding keeps it above --tol; give ",
+                                 ", or a larger --tol");
+}
+
+const char *linear_remedy(const void *user, kaon_stop_reason reason,
+                          const kaon_column_report *worst) {
+  const linear *l = user;
+  const char *faults = reason == KAON_CANCELLED ? "" : faults_remedy(l);
+  if (*faults) return faults;
+  if (l->lambda_most > 0 && reason != KAON_CANCELLED)
+    return "--lambda is too large for this matrix: give a smaller one, or 0 for the rule";
+  switch (reason) {
+    case KAON_MAX_ITERATIONS:
+      return more_steps(l, worst->residual);
+    case KAON_STAGNATED:
+      return stuck(l, worst);
+    case KAON_BREAKDOWN:
+      if (worst->breakdown == KAON_BREAKDOWN_NOT_FINITE)
+        return "numbers near the largest or the least that there are do this: multiply A or b by "
+               "a power of 2, or give --precond jacobi; else A may be singular";
+      if (l->projections == KAON_KACZMARZ_CIMMINO)
+        return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";
+      if (l->options.method == KAON_CGNR)
+        return "A may be singular: its rows or columns depend on each other; check the matrix";
+      if (l->K) return "try --method cgnr --precond none, which takes any matrix, or gcr";
+      if (l->options.method == KAON_GCR || l->info.skew)
+        return "try --method cgnr, which takes any matrix";
+      return "try --method cgnr, which takes any matrix, or gcr";
+    case KAON_DIVERGING:
+      if (relax_is(l->options.method)) return divergence(l);
+      if (l->options.method == KAON_CGNR || l->options.method == KAON_GCR)
+        return l->options.sloppy == KAON_DOUBLE
+                   ? "the residual grows; try another --precond"
+                   : solving_in_double(l->precision,
+                                       "the residual grows; try another --precond, or give ", "");
+      if (linear_needs_hermitian(l->options.method))
+        return "the residual grows, as it does where A is not positive definite; try --method gcr "
+               "or cgnr, or another --precond";
+      return "the residual grows; try --method gcr or cgnr, or another --precond";
+    default:
+      return "it was ended before its time";
+  }
+}

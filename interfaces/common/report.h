@@ -1,0 +1,39 @@
+/* report.h - the JSON report, and small text files that appear whole or not at all. */
+#ifndef KAON_COMMON_REPORT_H
+#define KAON_COMMON_REPORT_H
+
+#include "interfaces/common/cli.h"
+
+/* Names of files need not be UTF-8, as JSON is: where one is not, bytes above 127 become question
+ * marks. */
+json_t *report_string(const char *text);
+/* A number, or null where it is not finite. */
+json_t *report_real(double x);
+json_t *report_reals(const double *x, int count);
+json_t *report_ints(const int *x, int count);
+/* An integer; beyond 2^63 - 1, which JSON's readers take for negative or round, a string. */
+json_t *report_seed(uint64_t seed);
+
+/* The fields that every report has; seconds, gflops and joules null, solves empty. The caller owns
+ * it (json_decref). */
+json_t *report_new(const kaon_context *ctx, const char *command);
+/* How ranks talk, in words, where there are several, else "": as devices do (kaon_context_info), or
+ * by their hosts. */
+const char *report_transport(const kaon_context_info *info, char text[64]);
+/* How ranks divide the lattice: "grid" and "local_lattice". */
+void report_part(json_t *report, const kaon_lattice *lattice);
+/* Appends {column, iterations, residual, status} (and stop_residual if the stop was not on the full
+ * system). */
+void report_solve(json_t *report, int column, const kaon_column_report *solve, int other_stop);
+
+/* Writes `report` to `path` (NULL: nothing to do). Exit status. */
+/* What stands at `path` should Ctrl-C find the program in one long call and end it (signals.h):
+ * `report`, which is let go of here, with "interrupted". Steps and residuals of columns first ..
+ * first + count - 1, which are being solved, are not known. path NULL: nothing. Until report_write.
+ */
+void report_in_case(const char *path, json_t *report, int first, int count);
+int report_write(const char *path, const json_t *report);
+/* Writes a text file, whole or not at all. Exit status. */
+int report_text(const char *path, const char *text, size_t length);
+
+#endif

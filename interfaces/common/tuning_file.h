@@ -1,0 +1,25 @@
+/* tuning_file.h - launch choices as a JSON file: what kaon tune writes and --tuning FILE reads.
+ *   {"kaon": version, "commit": ..., "backend": ..., "device": ..., "isa": ..., "threads": N,
+ *    "entries": [{"kernel": "hop"|"vector", "precision": "double"|"single"|"half",
+ *                 "links": 18|12|8|0, "columns": N, "lattice": [X, Y, Z, T],
+ *                 "choice": {"prefetch": "on"|"off", "stream": "on"|"off",
+ *                            "level": 1|2, "threads": N, "group": N, "blocks": N},
+ *                 "seconds": a call, "seconds_by_rule": a call}]}
+ * A choice has what differs from the rule. commit, threads and seconds are for the reader; anything
+ * that is not of this list is an error. */
+#ifndef KAON_COMMON_TUNING_FILE_H
+#define KAON_COMMON_TUNING_FILE_H
+
+#include "interfaces/common/cli.h"
+
+/* An empty file for this context. The caller owns it (json_decref). */
+json_t *tuning_new(const kaon_context *ctx);
+/* `e->sites` is not written: the lattice says it. */
+void tuning_add(json_t *file, const kaon_tuning_entry *e, const int extents[4], double seconds,
+                double seconds_by_rule);
+/* "prefetch on, stream off", or "by rule". */
+const char *tuning_words(const kaon_tuning_entry *e, char text[128]);
+/* Reads `path` and sets the context by it. Exit status; what is wrong is said. */
+int tuning_use(kaon_context *ctx, const char *path);
+
+#endif
