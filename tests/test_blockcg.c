@@ -1,7 +1,7 @@
 /* test_blockcg.c - block conjugate gradients against theory: one column is CG, a space of n rows
  * is exhausted after n / columns steps, and there are never more steps than with CG. Solutions
  * agree with LAPACKE and the reference. Columns may depend on each other or end at different
- * times. test_solvers.c and test_solver_ends.c check what every method must do. */
+ * times. test_solvers.c and test_solver_begin_end.c check what every method must do. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* test_multishift_issue.c - CG of several shifts in recorded blocks of steps has the bits of
  * single steps, whatever the form, in the first solve, in a replay of an old recording, and after
  * the user's vectors have changed places. On the CPU a substitute records
- * (tests/util/stand_in_recorder.h). */
+ * (tests/util/fake_recorder.h). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 #include "lib/core/context_internal.h"
 #include "lib/vector/space.h"
-#include "tests/util/stand_in_recorder.h"
+#include "tests/util/fake_recorder.h"
 #include "tests/util/staggered_case.h"
 #include "tests/util/test_util.h"
 
