@@ -216,7 +216,7 @@ void bench_stage(const bench *b) {
 static void describe_ranks(const bench *b) {
   char overlap[32];
   if (b->info.ranks == 1) return;
-  cli_say(&b->args->common,
+  cli_print(&b->args->common,
           "%d ranks by %s%s%s, overlap %s; GFLOPS and bandwidths are those of all together, times "
           "the slowest rank's\n",
           b->info.ranks, b->info.communicator, *bench_transport(b) ? ", messages by " : "",
@@ -236,7 +236,7 @@ const char *bench_transport(const bench *b) {
 
 static void print_heads(const bench *b) {
   const int host = bench_on_host(b);
-  cli_say(&b->args->common, "%-15s %-14s %-13s %5s %4s %11s %8s %8s %7s %6s\n", "bench",
+  cli_print(&b->args->common, "%-15s %-14s %-13s %5s %4s %11s %8s %8s %7s %6s\n", "bench",
           b->matrices ? "matrix" : "lattice", "precision", b->matrices ? "form" : "links", "col",
           "seconds", "GFLOPS", "ideal", host ? "%triad" : "%read", "%peak");
 }
@@ -244,15 +244,15 @@ static void print_heads(const bench *b) {
 void bench_header(const bench *b) {
   const machine *m = &b->all;
   int host = bench_on_host(b);
-  cli_say(&b->args->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
+  cli_print(&b->args->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
           b->info.device, *b->info.isa ? b->info.isa : b->info.backend, b->info.threads);
   describe_ranks(b);
-  cli_say(
+  cli_print(
       &b->args->common,
       "machine: read %.1f GB/s, %s %.1f GB/s, multiply-add %.1f (double) %.1f (single) GFLOPS\n",
       m->read_gbs, host ? "triad" : "copy", host ? m->triad_gbs : m->copy_gbs, m->fma_gflops[0],
       m->fma_gflops[1]);
-  cli_say(&b->args->common,
+  cli_print(&b->args->common,
           "ideal GB/s: the least traffic over the time; %%%s; %%peak: of the multiply-add peak\n\n",
           host ? "triad: of the triad measured beside the row" : "read: of the reads");
   print_heads(b);
@@ -300,16 +300,16 @@ json_t *bench_add(bench *b, const bench_row *r) {
   const double limit = bench_on_host(b) ? m->triad_gbs : m->read_gbs;
   char subject[64], form[16];
   subject_of(r, subject, form);
-  cli_say(&b->args->common, "%-15s %-14s %-13s %5s %4d %11.4e %8.2f ", r->name, subject,
+  cli_print(&b->args->common, "%-15s %-14s %-13s %5s %4d %11.4e %8.2f ", r->name, subject,
           r->precision_text ? r->precision_text : precision_name(r->precision), form, r->columns,
           r->seconds, gflops);
   if (r->bytes > 0)
-    cli_say(&b->args->common, "%8.2f %6.0f%% %5.0f%%\n", gbs, 100 * gbs / limit,
+    cli_print(&b->args->common, "%8.2f %6.0f%% %5.0f%%\n", gbs, 100 * gbs / limit,
             100 * gflops / peak);
   else
-    cli_say(&b->args->common, "%8s %7s %5.0f%%\n", "-", "-", 100 * gflops / peak);
+    cli_print(&b->args->common, "%8s %7s %5.0f%%\n", "-", "-", 100 * gflops / peak);
   if (b->info.ranks > 1 && r->extents)
-    cli_say(&b->args->common, "    grid %dx%dx%dx%d: %.2f GFLOPS a rank\n", r->grid[0], r->grid[1],
+    cli_print(&b->args->common, "    grid %dx%dx%dx%d: %.2f GFLOPS a rank\n", r->grid[0], r->grid[1],
             r->grid[2], r->grid[3], gflops / b->info.ranks);
   json_t *row = bench_describe(b, r);
   json_t *figures =
@@ -329,7 +329,7 @@ json_t *bench_add(bench *b, const bench_row *r) {
 }
 
 /* Row by row, so that what ends a long run leaves those before it. */
-kaon_status bench_keep(bench *b) {
+kaon_status bench_add_row(bench *b) {
   const int code = report_write(b->args->json, b->rows);
   bench_stage(b);
   b->failed = code;

@@ -86,7 +86,7 @@ typedef struct bench {
   double *numbers; /* of bench_fill: one column of this rank's part of the last lattice */
   size_t numbers_count;
   int headed;           /* bench solve: its head is printed */
-  int failed;           /* exit status of bench_keep */
+  int failed;           /* exit status of bench_add_row */
   int once;             /* a solve is not repeated */
   int matrices;         /* rows are about matrices, not lattices */
   int unconverged;      /* of matrices' solves: some were */
@@ -137,7 +137,7 @@ int bench_csv(const bench *b, const char *path);
 /* What all rows have: by whom, on what, when. The object is the caller's. */
 json_t *bench_describe(const bench *b, const bench_row *row);
 /* Writes the rows there are to --json; after each row, when it is whole. Says what failed. */
-kaon_status bench_keep(bench *b);
+kaon_status bench_add_row(bench *b);
 double bench_size(kaon_precision precision); /* bytes of a stored real */
 /* A subcommand's exit status: of what went well, that some solves did not converge, and says so. */
 int bench_end(const bench *b, int code);
@@ -212,18 +212,18 @@ kaon_status bench_fill_rows(const linear *l, kaon_vector *v);
 int bench_matrices(bench *b, int (*work)(bench *b, const char *name));
 
 /* Rows measured in a context of their own, made as the run's but for `common`; rows go to the same
- * list. Exit status; bench_own_close in any case, which hands back what `own` found out. */
-typedef struct bench_own {
+ * list. Exit status; bench_own_context_close in any case, which hands back what `own` found out. */
+typedef struct bench_own_context {
   bench bench;
   bench_args args;
   int machine_is_own;
-} bench_own;
-int bench_own_open(bench *b, const cli_common *common, bench_own *own);
-void bench_own_close(bench *b, bench_own *own);
+} bench_own_context;
+int bench_own_context_open(bench *b, const cli_common *common, bench_own_context *own);
+void bench_own_context_close(bench *b, bench_own_context *own);
 /* The machine of b->info and its bandwidths. Exit status. */
 int bench_open_machine(bench *b);
 /* The rows of `bench` NAME in the files of --join, into the list. Exit status. */
-int bench_join(bench *b, const char *name);
+int bench_merge_rows(bench *b, const char *name);
 /* Refuses options that have no effect on `kind`, and what does not go together. Exit status. */
 int bench_check(const bench_args *a, bench_kind kind);
 

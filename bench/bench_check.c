@@ -140,7 +140,7 @@ static void users_of(unsigned used, char text[96]) {
 static int check_idle(const bench_args *a, bench_kind kind) {
   char name[32], users[96];
   for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++) {
-    if (options_of[i].used >> kind & 1 || !cli_given(&a->common, options_of[i].option)) continue;
+    if (options_of[i].used >> kind & 1 || !cli_option_given(&a->common, options_of[i].option)) continue;
     if (!options_of[i].used)
       return cli_wrong("--%s has no effect on a benchmark; leave it out, or run kaon solve",
                        options_of[i].option);
@@ -155,7 +155,7 @@ static int check_idle(const bench_args *a, bench_kind kind) {
 static int check_model_idle(const bench_args *a) {
   static const char *const of_models[] = {"latency", "bandwidth", "node"};
   for (size_t i = 0; i < sizeof of_models / sizeof *of_models && !a->models.count; i++)
-    if (cli_given(&a->common, of_models[i]))
+    if (cli_option_given(&a->common, of_models[i]))
       return cli_wrong("--%s is for --model FILE.json, which is missing", of_models[i]);
   return EXIT_DONE;
 }
@@ -206,10 +206,10 @@ static int check_parts(const bench_args *a) {
 
 static int check_tables(const bench_args *a, bench_kind kind) {
   if (!((TABLES | BIT(BENCH_ASYNC)) >> kind & 1)) return EXIT_DONE;
-  if (kind == BENCH_REGIMES && cli_given(&a->common, "precision") && a->precision >> KAON_HALF & 1)
+  if (kind == BENCH_REGIMES && cli_option_given(&a->common, "precision") && a->precision >> KAON_HALF & 1)
     return cli_wrong(
         "--precision half is not a precision that bench regimes solves in; leave it out");
-  if (a->joined.count && !a->matrices.count && cli_given(&a->common, "seconds"))
+  if (a->joined.count && !a->matrices.count && cli_option_given(&a->common, "seconds"))
     return cli_wrong(
         "--seconds has no effect on --join without --matrix, which measures nothing; leave it out");
   return EXIT_DONE;
@@ -223,14 +223,14 @@ static int check_paths(const bench_args *a) {
                               {"--report", a->common.report}};
   const int count = (int)(sizeof outputs / sizeof *outputs);
   int code = cli_distinct(outputs, count);
-  if (code == EXIT_DONE) code = cli_spared("--gauge", a->problem.gauge, outputs, count);
-  if (code == EXIT_DONE) code = cli_spared("--tuning", a->common.tuning, outputs, count);
-  if (code == EXIT_DONE) code = cli_spared("--permutation", a->linear.permutation, outputs, count);
+  if (code == EXIT_DONE) code = cli_check_overwrite("--gauge", a->problem.gauge, outputs, count);
+  if (code == EXIT_DONE) code = cli_check_overwrite("--tuning", a->common.tuning, outputs, count);
+  if (code == EXIT_DONE) code = cli_check_overwrite("--permutation", a->linear.permutation, outputs, count);
   for (int i = 0; i < a->matrices.count && code == EXIT_DONE; i++)
     if (linear_is_file(a->matrices.text[i]))
-      code = cli_spared("--matrix", a->matrices.text[i], outputs, count);
+      code = cli_check_overwrite("--matrix", a->matrices.text[i], outputs, count);
   for (int i = 0; i < a->joined.count && code == EXIT_DONE; i++)
-    code = cli_spared("--join", a->joined.text[i], outputs, count);
+    code = cli_check_overwrite("--join", a->joined.text[i], outputs, count);
   return code;
 }
 

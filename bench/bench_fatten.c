@@ -77,7 +77,7 @@ static kaon_status time_levels(fatten_case *c, kaon_precision precision) {
     row.bytes = rows[i].matrices * matrix * (double)kaon_lattice_volume(c->field.lattice);
     row.resident = row.bytes;
     bench_add(c->b, &row);
-    status = bench_keep(c->b);
+    status = bench_add_row(c->b);
   }
   close_fields(c);
   return status;

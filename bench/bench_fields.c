@@ -188,7 +188,7 @@ static kaon_status add_rows(bench *b, bench_timed timed[], int count) {
     b->all.triad_gbs = timed[i].triad;
     b->all.read_gbs = timed[i].read;
     bench_add(b, &timed[i].row);
-    status = bench_keep(b);
+    status = bench_add_row(b);
   }
   return status;
 }
@@ -233,7 +233,7 @@ static kaon_status time_vectors(bench_case *c) {
     row.bytes = operations[i].spinors * spinors * spinor_bytes(c->precision);
     row.resident = row.bytes;
     bench_add(c->b, &row);
-    status = bench_keep(c->b);
+    status = bench_add_row(c->b);
   }
   return status;
 }

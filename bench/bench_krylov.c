@@ -64,7 +64,7 @@ linear_args bench_linear(const bench *b, const char *name) {
   args.columns = 1;
   args.seed = 1;
   args.method = any_method();
-  args.tol = cli_given(&a->common, "tol") ? a->problem.tol : usual_tolerance;
+  args.tol = cli_option_given(&a->common, "tol") ? a->problem.tol : usual_tolerance;
   args.max_iter = a->problem.max_iter;
   args.refinement = a->problem.refinement;
   args.set = a->problem.set;
@@ -146,17 +146,17 @@ static void print_solve(const bench *b, const linear *l, const bench_figures *f,
   char precond[32], regime[32];
   const cli_common *common = &b->args->common;
   const double seconds = f->iterations > 0 ? f->seconds / f->iterations : NAN;
-  cli_say(common, "    %s, %s, %s: %d iterations of %.2f us, residual %.2e, %s\n",
+  cli_print(common, "    %s, %s, %s: %d iterations of %.2f us, residual %.2e, %s\n",
           linear_method_title(l), cli_choice(LINEAR_PRECONDS, l->args->precond, precond),
           cli_regime(f->issue, regime), f->iterations, 1e6 * seconds, f->residual,
           kaon_stop_reason_name(f->reason));
   if (step->read > 0)
-    cli_say(common, "    a step reads %.3g vectors and writes %.3g besides its products",
+    cli_print(common, "    a step reads %.3g vectors and writes %.3g besides its products",
             step->read, step->written);
   if (step->bytes > 0)
-    cli_say(common, "; %.4g MB with them, %.2f GB/s", 1e-6 * step->bytes,
+    cli_print(common, "; %.4g MB with them, %.2f GB/s", 1e-6 * step->bytes,
             1e-9 * step->bytes / seconds);
-  cli_say(common,
+  cli_print(common,
           "%s%lld sums over ranks, %lld of them hidden, %lld exchanges, %lld of them ahead of "
           "updates; processor time %.0f %%\n",
           step->read > 0 ? "\n    " : "    ", (long long)f->traffic.sums,
@@ -198,7 +198,7 @@ static int add_row(bench *b, const linear *l, int columns, const bench_figures *
   char name[64];
   snprintf(name, sizeof name, "solve-%s", linear_method_name(l));
   (void)bench_add_solve(b, l, columns, f, name);
-  return bench_keep(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+  return bench_add_row(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
 /* --- bench krylov --- */
@@ -210,7 +210,7 @@ static int several(const bench_args *a) {
 }
 
 static int check_precisions(const bench_args *a) {
-  if (!cli_given(&a->common, "precision") || a->precision >> a->outer != 0) return EXIT_DONE;
+  if (!cli_option_given(&a->common, "precision") || a->precision >> a->outer != 0) return EXIT_DONE;
   return cli_wrong("--precision double is finer than --outer single; leave one of them out");
 }
 
@@ -219,7 +219,7 @@ static int check_precisions(const bench_args *a) {
 static int methods(bench *b, linear *l) {
   const cli_counts one = {1, {1}};
   const bench_args *a = b->args;
-  const cli_counts *columns = cli_given(&a->common, "columns") ? &a->columns : &one;
+  const cli_counts *columns = cli_option_given(&a->common, "columns") ? &a->columns : &one;
   int code = EXIT_DONE;
   for (int m = 0; m < BENCH_BITS && code == EXIT_DONE; m++) {
     if (!(a->methods >> m & 1)) continue;
@@ -228,7 +228,7 @@ static int methods(bench *b, linear *l) {
     if (l->projections >= 0 && l->K) continue; /* its sweeps take the place of one */
     if (l->K && several(a) && !precond_takes(l)) {
       char name[32];
-      cli_say(&a->common, "%s with --precond %s: left out, no preconditioner for it\n",
+      cli_print(&a->common, "%s with --precond %s: left out, no preconditioner for it\n",
               linear_method_name(l), cli_choice(LINEAR_PRECONDS, l->args->precond, name));
       continue;
     }
@@ -247,7 +247,7 @@ static int matrix(bench *b, const char *name) {
   const bench_args *a = b->args;
   const linear_args args = bench_linear(b, name);
   linear base;
-  const unsigned precisions = cli_given(&a->common, "precision") ? a->precision : 1u << a->outer;
+  const unsigned precisions = cli_option_given(&a->common, "precision") ? a->precision : 1u << a->outer;
   int code = bench_load(b, &args, &base);
   if (code == EXIT_DONE) linear_print(&a->common, &base);
   for (int k = 0; k < BENCH_BITS && code == EXIT_DONE; k++)
@@ -283,7 +283,7 @@ static int check_projections(const bench_args *a) {
   for (int k = 0; k < BENCH_BITS; k++)
     if ((a->preconds >> k & 1) && sweeps_kind(k) >= 0) kinds |= 1u << sweeps_kind(k);
   for (size_t i = 0; i < sizeof options / sizeof *options && !kinds; i++)
-    if (cli_given(&a->common, options[i]) && !(colours && strcmp(options[i], "coloring") == 0))
+    if (cli_option_given(&a->common, options[i]) && !(colours && strcmp(options[i], "coloring") == 0))
       return cli_wrong(
           "--%s is for --method kaczmarz, cgmnc, carpcg and cimmino and for a --precond of such "
           "sweeps, of which none is given; leave it out",

@@ -1,4 +1,4 @@
-/* bench_own.c - rows measured in contexts of their own, beside the run's; rows of earlier runs.
+/* bench_own_context.c - rows measured in contexts of their own, beside the run's; rows of earlier runs.
  * Contract: bench.h. */
 #include <string.h>
 
@@ -10,8 +10,8 @@ static kaon_status create(const cli_common *common, kaon_context **ctx) {
                           : kaon_context_create(&options, ctx);
 }
 
-int bench_own_open(bench *b, const cli_common *common, bench_own *own) {
-  *own = (bench_own){.bench = *b, .args = *b->args};
+int bench_own_context_open(bench *b, const cli_common *common, bench_own_context *own) {
+  *own = (bench_own_context){.bench = *b, .args = *b->args};
   bench *o = &own->bench;
   own->args.common = *common;
   o->args = &own->args;
@@ -31,7 +31,7 @@ int bench_own_open(bench *b, const cli_common *common, bench_own *own) {
   return bench_open_machine(o);
 }
 
-void bench_own_close(bench *b, bench_own *own) {
+void bench_own_context_close(bench *b, bench_own_context *own) {
   bench *o = &own->bench;
   if (o->failed) b->failed = o->failed;
   if (o->unconverged) b->unconverged = 1;
@@ -39,7 +39,7 @@ void bench_own_close(bench *b, bench_own *own) {
   kaon_context_destroy(&o->ctx);
 }
 
-int bench_join(bench *b, const char *name) {
+int bench_merge_rows(bench *b, const char *name) {
   const cli_texts *files = &b->args->joined;
   for (int i = 0; i < files->count; i++) {
     json_error_t error = {.text = ""};

@@ -70,19 +70,19 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   json_object_set_new(json, "reduce_delay", report_real(b->args->common.reduce_delay));
   json_object_set_new(json, "regime", json_string(cli_regime(s->issue, form)));
   json_object_set_new(json, "sync", json_string(cli_choice(CLI_SYNCS, b->args->common.sync, form)));
-  cli_say(&b->args->common,
+  cli_print(&b->args->common,
           "    %d iterations of %.1f us, residual %.2e, %s; %.3g s of set-up; processor time %.1f "
           "%% of "
           "the wall's\n",
           s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,
           kaon_stop_reason_name(s->reason), p->made[0] + p->made[1], 100 * s->cpu_mean / s->mean);
   if (b->reference_flops > 0)
-    cli_say(&b->args->common, "    effective: %.1f GFLOPS\n",
+    cli_print(&b->args->common, "    effective: %.1f GFLOPS\n",
             1e-9 * b->reference_flops * columns / s->seconds);
-  cli_say(&b->args->common, "    %lld sums over ranks, %lld exchanges of %.3g MB\n",
+  cli_print(&b->args->common, "    %lld sums over ranks, %lld exchanges of %.3g MB\n",
           (long long)s->traffic.sums, (long long)s->traffic.exchanges,
           1e-6 * (double)s->traffic.bytes);
-  return bench_keep(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+  return bench_add_row(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
 /* Once, when nothing is in the way of the first row any more. */
@@ -100,7 +100,7 @@ static int one(bench *b, const problem_args *args, problem *p, int *all_converge
     bench_figures figures;
     code = problem_solver(b->ctx, columns->value[i], p);
     if (code == EXIT_DONE) head(b);
-    if (code == EXIT_DONE && i == 0 && p->staggered) staggered_say(&b->args->common, p, 0);
+    if (code == EXIT_DONE && i == 0 && p->staggered) staggered_print(&b->args->common, p, 0);
     bench_stage(b);
     if (code == EXIT_DONE)
       code = cli_status(b->ctx, solve(b, p, columns->value[i], &figures), NULL);
@@ -138,7 +138,7 @@ static int count_reference(bench *b, const problem_args *args, const problem *li
   if (code != EXIT_DONE) return code;
   if (figures.reason == KAON_CONVERGED) b->reference_flops = figures.flops;
   head(b);
-  cli_say(&b->args->common, "BiCGStab in single precision: %d iterations, %.4g flops, %s\n",
+  cli_print(&b->args->common, "BiCGStab in single precision: %d iterations, %.4g flops, %s\n",
           figures.iterations, figures.flops, kaon_stop_reason_name(figures.reason));
   return EXIT_DONE;
 }
@@ -153,7 +153,7 @@ static problem_args arguments_on(const bench *b, const int extents[4]) {
   args.source = gauss; /* a point source leaves noise unexercised */
   args.precision = args.sloppy = b->args->outer;
   args.anisotropy = 1;
-  if (!isnan(args.mass) && !cli_given(&b->args->common, "kappa")) args.kappa = NAN;
+  if (!isnan(args.mass) && !cli_option_given(&b->args->common, "kappa")) args.kappa = NAN;
   args.grid[0] = args.grid[1] = args.grid[2] = args.grid[3] = 1;
   memcpy(args.lattice, extents, sizeof args.lattice);
   return args;

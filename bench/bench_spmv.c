@@ -55,14 +55,14 @@ static kaon_status time_columns(spmv_case *c, kaon_precision precision) {
   bench_add_matrix(l, words, json);
   json_object_set_new(json, "stored_gbs",
                       c->columns == 1 ? report_real(totals[2] / row.seconds / 1e9) : json_null());
-  return status == KAON_OK ? bench_keep(c->b) : status;
+  return status == KAON_OK ? bench_add_row(c->b) : status;
 }
 
 /* One precision and form: all columns. */
 static int measure(spmv_case *c, int precision, int form) {
   const cli_counts one = {1, {1}};
   const bench_args *a = c->b->args;
-  const cli_counts *columns = cli_given(&a->common, "columns") ? &a->columns : &one;
+  const cli_counts *columns = cli_option_given(&a->common, "columns") ? &a->columns : &one;
   kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   options.precision = (kaon_precision)precision;
   options.format = (kaon_matrix_format)form;

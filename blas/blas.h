@@ -117,7 +117,7 @@ kaon_status kaon_blas_block_recur(kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_blas_convert(const kaon_vector *from, kaon_vector *to, int add,
                               const kaon_pass *pass);
 /* to += from, then from = 0, in one pass; pass->norm <- |to|^2 */
-kaon_status kaon_blas_pour(kaon_vector *from, kaon_vector *to, const kaon_pass *pass);
+kaon_status kaon_blas_add_and_zero(kaon_vector *from, kaon_vector *to, const kaon_pass *pass);
 /* Runs recurrence `then` on the gated columns (on this rank's scalars as they are). */
 kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass);
 /* For an operator with scalars of its own: opens (KAON_GATE_STEP) the columns that `outside` has
@@ -144,7 +144,7 @@ static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass)
 /* 1: a kernel that offers it adds up `pass`' sums over ranks by itself and runs pass->then, so that
  * there is nothing to complete: launch with sum.ranks = 1 and sum.then = pass->then. Kernels of one
  * column whose sums come from lib/cuda/reduction/reduce.h's sums_finish offer it. The same on all ranks. */
-int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass);
+int kaon_blas_kernel_sums_ranks(const kaon_context *ctx, const kaon_pass *pass);
 /* 1: kernels of so many columns end their sums as lib/cuda/reduction/reduce.h's marked ones do, so that they
  * may offer to mail them, or to end others' along with their own. */
 static inline int kaon_blas_marks(const kaon_context *ctx, int columns) {
@@ -152,9 +152,9 @@ static inline int kaon_blas_marks(const kaon_context *ctx, int columns) {
          !kaon_separate(ctx);
 }
 
-/* 1: a kernel that offers it leaves `pass`' sums in parts (KAON_SUM_LEAVE): launch with sum.leave,
+/* 1: a kernel that offers it leaves `pass`' sums in parts (KAON_SUM_PARTIAL): launch with sum.leave,
  * and note in scalars->kept what is there. */
-int kaon_blas_leaves(const kaon_context *ctx, const kaon_pass *pass);
+int kaon_blas_leaves_partials(const kaon_context *ctx, const kaon_pass *pass);
 
 /* ---- pass.c: what a pass asks for, for functions with kernels of their own ----
  * In order: kaon_pass_check (lib/operator/operator_internal.h), a kernel with the gate and the sum, complete. */
@@ -169,17 +169,17 @@ kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass);
  * (lib/math/steps/recurrence_ids.h): others are left to a launch behind them. */
 kaon_sum kaon_pass_sum_of_product(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass);
-/* The same for kernels that offer to sum over ranks by themselves (kaon_blas_mails), and to end
+/* The same for kernels that offer to sum over ranks by themselves (kaon_blas_kernel_sums_ranks), and to end
  * sums that stand in parts (sum.kept) with their own: a sum to launch with, and what is left to do
  * behind that launch. */
-kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass);
-kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass,
+kaon_sum kaon_pass_sum_over_ranks(const kaon_context *ctx, const kaon_pass *pass);
+kaon_status kaon_pass_complete_over_ranks(kaon_context *ctx, const kaon_pass *pass,
                                       const kaon_sum *sum);
 /* 1: `pass` wants sums, and the context that they are not taken by the kernel that makes their
  * vector: sum_apart follows it. */
-int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass);
+int kaon_pass_sums_separate(const kaon_context *ctx, const kaon_pass *pass);
 /* Takes `pass`' sums over y in a sweep of its own, and runs `then`: where no kernel sees all of y.
  * Collective where there are sums. */
-kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass);
+kaon_status kaon_pass_sum_separately(const kaon_vector *y, const kaon_pass *pass);
 
 #endif

@@ -36,6 +36,6 @@ kaon_status kaon_blas_convert(const kaon_vector *from, kaon_vector *to, int add,
   return run("convert", from, to, add != 0, 0, pass);
 }
 
-kaon_status kaon_blas_pour(kaon_vector *from, kaon_vector *to, const kaon_pass *pass) {
+kaon_status kaon_blas_add_and_zero(kaon_vector *from, kaon_vector *to, const kaon_pass *pass) {
   return run("pour", from, to, 1, 1, pass);
 }

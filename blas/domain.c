@@ -4,7 +4,7 @@
 #include "blas/blas.h"
 #include "blas/domain_ops.h"
 
-int kaon_domains_served(const kaon_context *ctx, kaon_precision precision) {
+int kaon_domains_supported(const kaon_context *ctx, kaon_precision precision) {
   return ctx->backend->domain[precision] != NULL;
 }
 
@@ -28,13 +28,13 @@ static kaon_domain_args arguments(const kaon_domains *domains, const kaon_vector
 /* bytes: that the call goes through. */
 static kaon_status prepare(const kaon_vector *like, size_t bytes, kaon_launch *launch) {
   kaon_context *ctx = like->ctx;
-  if (!kaon_domains_served(ctx, like->precision))
+  if (!kaon_domains_supported(ctx, like->precision))
     return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
                      "domains: backend %s works on a rank's whole part alone in precision %d (0 "
                      "double, 1 single, 2 half); leave the blocks' extents 0",
                      ctx->backend->name, (int)like->precision);
   KAON_TRY(kaon_launch_prepare(ctx, like->nrhs, bytes, launch));
-  ctx->calm = 1;
+  ctx->no_flush_needed = 1;
   return KAON_OK;
 }
 

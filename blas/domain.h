@@ -6,7 +6,7 @@
 #include "lib/operator/operator_internal.h"
 
 /* 1: the context's backend has them in this precision. */
-int kaon_domains_served(const kaon_context *ctx, kaon_precision precision);
+int kaon_domains_supported(const kaon_context *ctx, kaon_precision precision);
 /* Doubles that `work` of a step must have room for. */
 size_t kaon_domains_work(const kaon_space *space, const kaon_domains *domains, int columns);
 /* x += a r (fresh: x = a r), r -= a q, with the step length a of minimal residuals of each domain

@@ -25,7 +25,7 @@ static int wants_sum(const kaon_pass *pass) {
          (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT || pass->then != 0);
 }
 
-int kaon_pass_apart(const kaon_context *ctx, const kaon_pass *pass) {
+int kaon_pass_sums_separate(const kaon_context *ctx, const kaon_pass *pass) {
   return kaon_separate(ctx) && wants_sum(pass);
 }
 
@@ -46,39 +46,39 @@ kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass) {
 }
 
 /* What is left to run behind the kernel on the rank that has all of the sums. */
-static int runs_behind(const kaon_context *ctx, const kaon_pass *pass) {
+static int runs_after(const kaon_context *ctx, const kaon_pass *pass) {
   return wants_sum(pass) && !kaon_recurrence_of_product(kaon_blas_then(ctx, pass));
 }
 
 kaon_sum kaon_pass_sum_of_product(const kaon_context *ctx, const kaon_pass *pass) {
   kaon_sum sum = kaon_pass_sum(ctx, pass);
-  if (runs_behind(ctx, pass)) sum.then = 0;
+  if (runs_after(ctx, pass)) sum.then = 0;
   return sum;
 }
 
 kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass) {
   KAON_TRY(kaon_pass_complete(ctx, pass));
-  return runs_behind(ctx, pass) ? kaon_blas_recur(ctx, pass) : KAON_OK;
+  return runs_after(ctx, pass) ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }
 
-kaon_sum kaon_pass_sum_mailed(const kaon_context *ctx, const kaon_pass *pass) {
+kaon_sum kaon_pass_sum_over_ranks(const kaon_context *ctx, const kaon_pass *pass) {
   kaon_sum sum = kaon_pass_sum(ctx, pass);
   if (sum.state == NULL || (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT)) return sum;
-  sum.ranks = (int16_t)kaon_blas_mails(ctx, pass);
+  sum.ranks = (int16_t)kaon_blas_kernel_sums_ranks(ctx, pass);
   if (sum.ranks) sum.then = pass->then;
-  if (pass->split == KAON_SUM_JOIN && pass->scalars->kept.left > 0) sum.kept = &pass->scalars->kept;
+  if (pass->split == KAON_SUM_MERGE && pass->scalars->deferred.left > 0) sum.deferred = &pass->scalars->deferred;
   return sum;
 }
 
-kaon_status kaon_pass_complete_mailed(kaon_context *ctx, const kaon_pass *pass,
+kaon_status kaon_pass_complete_over_ranks(kaon_context *ctx, const kaon_pass *pass,
                                       const kaon_sum *sum) {
-  if (sum->kept != NULL) pass->scalars->kept.left = 0; /* they are in their slots now */
+  if (sum->deferred != NULL) pass->scalars->deferred.left = 0; /* they are in their slots now */
   if (!sum->ranks) return kaon_pass_complete(ctx, pass);
   ctx->comm->traffic.sums++;
   return KAON_OK;
 }
 
-kaon_status kaon_pass_sum_apart(const kaon_vector *y, const kaon_pass *pass) {
+kaon_status kaon_pass_sum_separately(const kaon_vector *y, const kaon_pass *pass) {
   if (!wants_sum(pass)) return KAON_OK;
   if (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT) return kaon_blas_recur(y->ctx, pass);
   const int slot[3] = {pass->dot, KAON_NO_SLOT, pass->norm};

@@ -46,7 +46,7 @@ kaon_status kaon_blas_shifted(kaon_coefficient a, kaon_vector *p, kaon_vector *x
                               const kaon_vector *r, kaon_coefficient b, const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "shifted", p, pass);
-  kaon_update_read_in_turn(&u, 0, "r", r);
+  kaon_update_read_cyclic(&u, 0, "r", r);
   kaon_update_write(&u, 1, "p", p);
   kaon_update_write(&u, 2, "x", x);
   kaon_update_coefficient(&u, 0, a);

@@ -5,7 +5,7 @@
 
 /* Moves the slots of the open columns between the states and a dense array, which holds (re, im) in
  * the order column, slot. Returns how many doubles there are. */
-static int move_slots(kaon_column_state *state, int columns, int gate, const int *slots, int nslots,
+static int merge_slots(kaon_column_state *state, int columns, int gate, const int *slots, int nslots,
                       double *dense, int unpack) {
   int n = 0;
   for (int k = 0; k < columns; k++) {
@@ -44,7 +44,7 @@ static int device_then(const kaon_context *ctx, const kaon_pass *pass) {
 }
 
 static kaon_status device_rest(kaon_context *ctx, const kaon_pass *pass, int ran) {
-  ctx->calm = 1; /* scalars alone were written */
+  ctx->no_flush_needed = 1; /* scalars alone were written */
   return pass->then != ran ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }
 
@@ -65,11 +65,11 @@ static kaon_status device_start(kaon_context *ctx, const kaon_pass *pass, int *u
   kaon_comm *comm = ctx->comm;
   const kaon_scalars *s = pass->scalars;
   *under_way = 0;
-  if (!anything_to_sum(ctx, pass, s->kept.slot, s->kept.n)) return KAON_OK;
+  if (!anything_to_sum(ctx, pass, s->deferred.slot, s->deferred.n)) return KAON_OK;
   KAON_TRY(kaon_comm_delay_begin(comm));
   if (comm->ranks > 1)
-    KAON_TRY(ctx->backend->ranks->sum_start(ctx, s->state, s->columns, pass->gate, s->kept.slot,
-                                            s->kept.n));
+    KAON_TRY(ctx->backend->ranks->sum_start(ctx, s->state, s->columns, pass->gate, s->deferred.slot,
+                                            s->deferred.n));
   *under_way = 1;
   return KAON_OK;
 }
@@ -79,7 +79,7 @@ static kaon_status device_finish(kaon_context *ctx, const kaon_pass *pass, int n
   const kaon_scalars *s = pass->scalars;
   const int then = device_then(ctx, pass);
   if (comm->ranks > 1)
-    KAON_TRY(ctx->backend->ranks->sum_finish(ctx, s->state, s->columns, pass->gate, s->kept.slot,
+    KAON_TRY(ctx->backend->ranks->sum_finish(ctx, s->state, s->columns, pass->gate, s->deferred.slot,
                                              nslots, then));
   KAON_TRY(kaon_comm_delay_end(comm));
   return device_rest(ctx, pass, then);
@@ -97,7 +97,7 @@ static kaon_status start_sum(kaon_context *ctx, const kaon_pass *pass, const int
   if (!anything_to_sum(ctx, pass, slots, nslots)) return KAON_OK;
   int n = 0;
   if (comm->ranks > 1)
-    n = move_slots(scalars->state, scalars->columns, pass->gate, slots, nslots, message, 0);
+    n = merge_slots(scalars->state, scalars->columns, pass->gate, slots, nslots, message, 0);
   KAON_TRY(comm->ops->sum_start(comm, message, n));
   *under_way = 1;
   return KAON_OK;
@@ -108,7 +108,7 @@ static kaon_status finish_sum(kaon_context *ctx, const kaon_pass *pass, const in
   const kaon_scalars *scalars = pass->scalars;
   KAON_TRY(ctx->comm->ops->sum_finish(ctx->comm));
   if (ctx->comm->ranks > 1)
-    move_slots(scalars->state, scalars->columns, pass->gate, slots, nslots, message, 1);
+    merge_slots(scalars->state, scalars->columns, pass->gate, slots, nslots, message, 1);
   return KAON_OK;
 }
 
@@ -132,15 +132,15 @@ static kaon_status sum_over_ranks(kaon_context *ctx, const kaon_pass *pass, cons
 }
 
 /* Slots of a split sum, kept and started ones. */
-static kaon_status keep_slots(kaon_context *ctx, kaon_scalars *scalars, const int *slots,
+static kaon_status defer_slots(kaon_context *ctx, kaon_scalars *scalars, const int *slots,
                               int nslots) {
   for (int i = 0; i < nslots; i++) {
     if (slots[i] == KAON_NO_SLOT) continue;
-    if (scalars->kept.n == KAON_SPLIT_SLOTS)
+    if (scalars->deferred.n == KAON_SPLIT_SLOTS)
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                        "sums over ranks: more slots are split than the %d that a message holds",
                        (int)KAON_SPLIT_SLOTS);
-    scalars->kept.slot[scalars->kept.n++] = slots[i];
+    scalars->deferred.slot[scalars->deferred.n++] = slots[i];
   }
   return KAON_OK;
 }
@@ -150,50 +150,50 @@ static kaon_status split_sum(kaon_context *ctx, const kaon_pass *pass, const int
                              int nslots) {
   kaon_scalars *scalars = pass->scalars;
   if (scalars->under_way) { /* of a step that failed; a device's is dropped by the backend */
-    scalars->under_way = scalars->kept.n = 0;
+    scalars->under_way = scalars->deferred.n = 0;
     if (ctx->backend->host_accessible) KAON_TRY(ctx->comm->ops->sum_finish(ctx->comm));
   }
-  KAON_TRY(keep_slots(ctx, scalars, slots, nslots));
-  if (pass->split == KAON_SUM_KEEP || pass->split == KAON_SUM_LEAVE) return KAON_OK;
+  KAON_TRY(defer_slots(ctx, scalars, slots, nslots));
+  if (pass->split == KAON_SUM_DEFER || pass->split == KAON_SUM_PARTIAL) return KAON_OK;
   if (!ctx->backend->host_accessible) return device_start(ctx, pass, &scalars->under_way);
-  return start_sum(ctx, pass, scalars->kept.slot, scalars->kept.n, scalars->message,
+  return start_sum(ctx, pass, scalars->deferred.slot, scalars->deferred.n, scalars->message,
                    &scalars->under_way);
 }
 
 kaon_status kaon_blas_finish(kaon_context *ctx, const kaon_pass *pass) {
   kaon_scalars *scalars = pass->scalars;
-  const int under_way = scalars->under_way, count = scalars->kept.n;
+  const int under_way = scalars->under_way, count = scalars->deferred.n;
   if (!kaon_comm_sums(ctx->comm)) return KAON_OK;
-  scalars->under_way = scalars->kept.n = 0;
+  scalars->under_way = scalars->deferred.n = 0;
   if (under_way && !ctx->backend->host_accessible) return device_finish(ctx, pass, count);
-  if (under_way) KAON_TRY(finish_sum(ctx, pass, scalars->kept.slot, count, scalars->message));
+  if (under_way) KAON_TRY(finish_sum(ctx, pass, scalars->deferred.slot, count, scalars->message));
   return pass->then != 0 ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }
 
-int kaon_blas_mails(const kaon_context *ctx, const kaon_pass *pass) {
-  return ctx->mailbox != NULL && !pass->scalars->local && pass->split == KAON_SUM_WHOLE &&
+int kaon_blas_kernel_sums_ranks(const kaon_context *ctx, const kaon_pass *pass) {
+  return ctx->peer_reduction != NULL && !pass->scalars->local && pass->split == KAON_SUM_WHOLE &&
          pass->then < KAON_REC_BLOCK && ctx->comm->delay == NULL &&
          kaon_blas_marks(ctx, pass->scalars->columns);
 }
 
-int kaon_blas_leaves(const kaon_context *ctx, const kaon_pass *pass) {
-  return pass->split == KAON_SUM_LEAVE && kaon_blas_marks(ctx, pass->scalars->columns);
+int kaon_blas_leaves_partials(const kaon_context *ctx, const kaon_pass *pass) {
+  return pass->split == KAON_SUM_PARTIAL && kaon_blas_marks(ctx, pass->scalars->columns);
 }
 
 /* Parts are of a context's memory, and for a JOIN that takes them. */
 static kaon_status check_left(kaon_context *ctx, const kaon_pass *pass) {
-  if (pass->split == KAON_SUM_KEEP || pass->scalars->kept.left == 0) return KAON_OK;
+  if (pass->split == KAON_SUM_DEFER || pass->scalars->deferred.left == 0) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_INTERNAL,
                    "sums: %d of them were left in parts, and the pass that ends them does not take "
                    "parts",
-                   pass->scalars->kept.left);
+                   pass->scalars->deferred.left);
 }
 
 kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                                int nslots) {
   if (pass == NULL || pass->scalars == NULL || pass->scalars->local) return KAON_OK;
-  const int keeps = pass->split == KAON_SUM_KEEP || pass->split == KAON_SUM_LEAVE;
-  if (pass->split == KAON_SUM_LEAVE) pass->scalars->kept.n = pass->scalars->kept.left = 0;
+  const int keeps = pass->split == KAON_SUM_DEFER || pass->split == KAON_SUM_PARTIAL;
+  if (pass->split == KAON_SUM_PARTIAL) pass->scalars->deferred.n = pass->scalars->deferred.left = 0;
   KAON_TRY(check_left(ctx, pass));
   if (!keeps && anything_to_sum(ctx, pass, slots, nslots)) {
     ctx->comm->traffic.sums++;
@@ -201,7 +201,7 @@ kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const i
   }
   if (!kaon_comm_sums(ctx->comm)) return KAON_OK;
   if (pass->split != KAON_SUM_WHOLE) KAON_TRY(split_sum(ctx, pass, slots, nslots));
-  if (pass->split == KAON_SUM_JOIN) return kaon_blas_finish(ctx, pass);
+  if (pass->split == KAON_SUM_MERGE) return kaon_blas_finish(ctx, pass);
   if (pass->split != KAON_SUM_WHOLE) return KAON_OK;
   if (!ctx->backend->host_accessible) return device_whole(ctx, pass, slots, nslots);
   if (nslots > 0) KAON_TRY(sum_over_ranks(ctx, pass, slots, nslots));
@@ -221,7 +221,7 @@ kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass) {
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, pass->scalars->columns, 0, &launch));
   ops->recur(&launch, &args);
-  ctx->calm = 1;
+  ctx->no_flush_needed = 1;
   return KAON_OK;
 }
 
@@ -239,6 +239,6 @@ kaon_status kaon_blas_follow(const kaon_pass *outside, kaon_scalars *own) {
   }
   args.sum.then = KAON_REC_LOCAL_OPEN;
   ops->recur(&launch, &args);
-  ctx->calm = 1;
+  ctx->no_flush_needed = 1;
   return KAON_OK;
 }

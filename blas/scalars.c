@@ -20,15 +20,15 @@ static size_t message_bytes(int columns) {
   return (size_t)columns * 2 * KAON_SPLIT_SLOTS * sizeof(double);
 }
 
-kaon_status kaon_scalars_lend(kaon_context *ctx, int columns, kaon_scalars *scalars) {
+kaon_status kaon_scalars_borrow(kaon_context *ctx, int columns, kaon_scalars *scalars) {
   *scalars = (kaon_scalars){.ctx = ctx, .columns = columns};
   if (ctx->states_columns < columns) {
     void *states = NULL;
-    KAON_TRY(kaon_pool_take(ctx, (size_t)columns * sizeof *scalars->state + message_bytes(columns),
+    KAON_TRY(kaon_pool_allocate(ctx, (size_t)columns * sizeof *scalars->state + message_bytes(columns),
                             "scalars", &states));
     scalars->state = states;
     const kaon_status status = fill(scalars);
-    kaon_pool_give(ctx, status == KAON_OK ? ctx->states : states);
+    kaon_pool_release(ctx, status == KAON_OK ? ctx->states : states);
     KAON_TRY(status);
     ctx->states = states;
     ctx->states_columns = columns;
@@ -56,7 +56,7 @@ kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **s
   const size_t message = message_bytes(columns);
   kaon_status status = ctx->backend->host_scalars
                            ? ctx->backend->memory->shared(ctx, states + message, &state)
-                           : kaon_pool_take(ctx, states + message, "scalars", &state);
+                           : kaon_pool_allocate(ctx, states + message, "scalars", &state);
   made->state = state;
   if (status == KAON_OK) made->message = (double *)((char *)state + states);
   if (status == KAON_OK) status = fill(made);
@@ -78,7 +78,7 @@ void kaon_scalars_destroy(kaon_scalars **scalars) {
   if (gone->ctx->backend->host_scalars)
     gone->ctx->backend->memory->unshare(gone->ctx, gone->state);
   else
-    kaon_pool_give(gone->ctx, gone->state);
+    kaon_pool_release(gone->ctx, gone->state);
   kaon_context_release(gone->ctx);
   free(gone);
 }

@@ -21,7 +21,7 @@ typedef struct shell {
   int columns;              /* that they have room for */
 } shell;
 
-static kaon_status take_states(kaon_operator *A, int columns) {
+static kaon_status get_states(kaon_operator *A, int columns) {
   shell *self = A->self;
   kaon_status status = KAON_OK;
   if (self->columns >= columns) return KAON_OK;
@@ -36,7 +36,7 @@ static kaon_status take_states(kaon_operator *A, int columns) {
 
 static kaon_status work_of(kaon_operator *A, int columns, kaon_workspace **set) {
   shell *self = A->self;
-  KAON_TRY(take_states(A, columns));
+  KAON_TRY(get_states(A, columns));
   return kaon_workspace_get(A, 1, columns, &self->result, set);
 }
 
@@ -49,7 +49,7 @@ static kaon_status called(kaon_operator *A, kaon_mode mode, const kaon_vector *x
   const shell *self = A->self;
   /* x is whole when the function looks; refused where steps are recorded */
   KAON_TRY(A->ctx->backend->memory->synchronise(A->ctx));
-  kaon_error_forget(A->ctx); /* an earlier sentence would be taken for the function's */
+  kaon_error_clear(A->ctx); /* an earlier sentence would be taken for the function's */
   const kaon_status status = self->apply(self->user, mode, x, y);
   if (status != KAON_OK && kaon_last_error(A->ctx)[0] == '\0')
     return kaon_fail(A->ctx, status, "shell: the application's function returned %s",
@@ -73,7 +73,7 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
   } else if (open > 0) {
     KAON_TRY(called(A, mode, x, y));
   }
-  return kaon_pass_sum_apart(y, pass);
+  return kaon_pass_sum_separately(y, pass);
 }
 
 static kaon_status make(const kaon_space *space, const shell *like, kaon_operator **A);

@@ -95,7 +95,7 @@ void kaon_update_read_shared(kaon_update *u, int number, const char *name, const
   u->args.shared = 1;
 }
 
-void kaon_update_read_in_turn(kaon_update *u, int number, const char *name, const kaon_vector *v) {
+void kaon_update_read_cyclic(kaon_update *u, int number, const char *name, const kaon_vector *v) {
   const int columns = v != NULL && u->shape != NULL ? v->nrhs : 1;
   if (u->status == KAON_OK && u->shape->nrhs % columns != 0)
     u->status = kaon_fail(u->ctx, KAON_ERR_SHAPE,
@@ -141,8 +141,8 @@ void kaon_update_sum(kaon_update *u, int number, int slot) {
 
 void kaon_update_pass_sums(kaon_update *u, int w) {
   if (u->status != KAON_OK || u->pass == NULL) return;
-  u->apart = kaon_pass_apart(u->ctx, u->pass);
-  if (u->apart) return;
+  u->separate = kaon_pass_sums_separate(u->ctx, u->pass);
+  if (u->separate) return;
   kaon_update_sum(u, 0, u->pass->norm);
   if (u->pass->dot == KAON_NO_SLOT) return;
   if (w < 0) {
@@ -185,11 +185,11 @@ static int first_sums(const kaon_update *u) {
 /* What the kernel has left in parts, beside the number of chunks, which its launcher noted. Nothing
  * is under way then but what a failed step left, which the backend drops. */
 static kaon_status note_left(const kaon_update *u) {
-  kaon_kept *kept = &u->pass->scalars->kept;
+  kaon_deferred_sums *deferred = &u->pass->scalars->deferred;
   u->pass->scalars->under_way = 0;
-  kept->n = kept->left = u->summed;
-  kept->real = !u->args.shape.complex_space;
-  for (int i = 0; i < u->summed; i++) kept->slot[i] = u->args.sum.slot[i];
+  deferred->n = deferred->left = u->summed;
+  deferred->real = !u->args.shape.complex_space;
+  for (int i = 0; i < u->summed; i++) deferred->slot[i] = u->args.sum.slot[i];
   return KAON_OK;
 }
 
@@ -201,20 +201,20 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
         "%s: backend %s %s has no kernel for it in precision %d (0 double, 1 single, 2 "
         "half); choose another backend",
         u->name, u->ctx->backend->name, u->ctx->backend->isa, (int)u->shape->precision);
-  if (has_scalars(u) && !u->apart && (u->nslots > 0 || u->pass->then != 0)) {
+  if (has_scalars(u) && !u->separate && (u->nslots > 0 || u->pass->then != 0)) {
     u->args.sum.state = u->pass->scalars->state;
     u->args.sum.then = kaon_blas_then(u->ctx, u->pass);
     u->args.sum.ranks =
-        !u->joined && u->summed > 0 && u->summed == u->nslots && kaon_blas_mails(u->ctx, u->pass);
+        !u->joined && u->summed > 0 && u->summed == u->nslots && kaon_blas_kernel_sums_ranks(u->ctx, u->pass);
     if (u->args.sum.ranks) u->args.sum.then = u->pass->then;
-    u->args.sum.leave = u->leaves && first_sums(u) && kaon_blas_leaves(u->ctx, u->pass);
-    if (u->args.sum.leave) u->args.sum.kept = &u->pass->scalars->kept;
+    u->args.sum.leave = u->leaves && first_sums(u) && kaon_blas_leaves_partials(u->ctx, u->pass);
+    if (u->args.sum.leave) u->args.sum.deferred = &u->pass->scalars->deferred;
   }
   size_t bytes = 0; /* a pass that turns the cache over leaves nothing of its result there */
   for (int i = 0; i < u->count; i++)
     if (u->operand[i] != NULL) bytes += kaon_vector_bytes(u->operand[i]);
   KAON_TRY(kaon_launch_prepare(u->ctx, u->shape->nrhs, bytes, launch));
-  u->ctx->calm = u->written != 0 || u->args.sum.state != NULL; /* else nothing is launched */
+  u->ctx->no_flush_needed = u->written != 0 || u->args.sum.state != NULL; /* else nothing is launched */
   const kaon_space *space = u->shape->space;
   kaon_tuning_apply(u->ctx, KAON_TUNED_VECTOR, u->shape->precision, 0, u->shape->nrhs,
                     space->lattice != NULL ? space->lattice->volume : space->nsites, launch);
@@ -222,7 +222,7 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
 }
 
 kaon_status kaon_update_complete(kaon_update *u) {
-  if (u->apart) return kaon_pass_sum_apart(u->shape, u->pass);
+  if (u->separate) return kaon_pass_sum_separately(u->shape, u->pass);
   if (u->args.sum.state == NULL) return KAON_OK;
   if (u->args.sum.leave) return note_left(u);
   if (u->args.sum.ranks) {

@@ -21,10 +21,10 @@ typedef struct kaon_update {
   const char *operand_name[KAON_MAX_OPERANDS];
   uint64_t written; /* bit masks of operands: written; read after the update, so free to overlap */
   uint64_t late;
-  int apart;  /* the pass' sums are taken over `shape` afterwards */
+  int separate;  /* the pass' sums are taken over `shape` afterwards */
   int summed; /* sums that were asked for in sum.slot */
   int joined; /* the kernel's sums are not those of one column (blas/block.c) */
-  int leaves; /* the kernel offers to leave its sums in parts (kaon_blas_leaves) */
+  int leaves; /* the kernel offers to leave its sums in parts (kaon_blas_leaves_partials) */
   int nslots; /* slots that will be summed */
   int slots[KAON_BLAS_MULTI + 4];
   kaon_update_args args;
@@ -37,7 +37,7 @@ void kaon_update_read(kaon_update *u, int number, const char *name, const kaon_v
 /* An operand of one column, which all columns meet; or, where it may have several, of as many as
  * divide the others': column k meets its column k modulo their number. */
 void kaon_update_read_shared(kaon_update *u, int number, const char *name, const kaon_vector *v);
-void kaon_update_read_in_turn(kaon_update *u, int number, const char *name, const kaon_vector *v);
+void kaon_update_read_cyclic(kaon_update *u, int number, const char *name, const kaon_vector *v);
 void kaon_update_write(kaon_update *u, int number, const char *name, kaon_vector *v);
 void kaon_update_coefficient(kaon_update *u, int number, kaon_coefficient c);
 /* Asks for a sum in sum.slot[number]; KAON_NO_SLOT: not wanted. */

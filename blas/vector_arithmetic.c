@@ -34,7 +34,7 @@ static kaon_status sums(const kaon_vector *x, const kaon_vector *y, int dot, int
   const int slot[3] = {dot, KAON_NO_SLOT, norm};
   kaon_scalars lent;
   if (!y->ctx->backend->host_scalars) {
-    KAON_TRY(kaon_scalars_lend(y->ctx, y->nrhs, &lent));
+    KAON_TRY(kaon_scalars_borrow(y->ctx, y->nrhs, &lent));
     pass.scalars = &lent;
     KAON_TRY(kaon_blas_dot(x, y, slot, &pass));
     return read_slots(&lent, host);

@@ -116,7 +116,7 @@ typedef struct kaon_free_args {
 typedef struct kaon_dslash_ops {
   /* From so many sites on, a hop of one column takes longer with (w, out) than both apart do; 0:
    * never. */
-  int64_t dots_apart;
+  int64_t separate_dot_sites;
   /* sum: of hops that are cut (stencil->cut) not where neighbours are computed: NULL there */
   void (*hop)(const kaon_launch *launch, const kaon_hop_args *args);
   void (*clover)(const kaon_launch *launch, const kaon_clover_args *args);

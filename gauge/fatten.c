@@ -18,7 +18,7 @@ typedef struct pair {
   void *p[2];
 } pair;
 
-enum { STAPLES, BENT, SMEARED, FAT, NAIK, ROOMS };
+enum { STAPLES, SECOND_STAPLES, SMEARED, FAT, NAIK, ROOMS };
 
 typedef struct work {
   kaon_context *ctx;
@@ -45,12 +45,12 @@ static kaon_wide_links wide_of(const work *w, const pair *field) {
   return (kaon_wide_links){.lattice = w->lattice, .links = {field->p[0], field->p[1]}};
 }
 
-static kaon_status take_room(work *w, int which) {
+static kaon_status allocate_workspace(work *w, int which) {
   const kaon_stencil *st = &w->lattice->stencil;
   const size_t parity = 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(st)) * 18 *
                         (size_t)st->width * kaon_precision_bytes(w->precision);
   pair *room = &w->room[which];
-  KAON_TRY(kaon_pool_take(w->ctx, 2 * parity, "links on their way to fat ones", &room->p[0]));
+  KAON_TRY(kaon_pool_allocate(w->ctx, 2 * parity, "links on their way to fat ones", &room->p[0]));
   room->p[1] = (char *)room->p[0] + parity;
   if (which < FAT) return KAON_OK;
   return w->ctx->backend->memory->clear(w->ctx, room->p[0], 2 * parity); /* idle blocks too */
@@ -58,7 +58,7 @@ static kaon_status take_room(work *w, int which) {
 
 static void release(work *w) {
   for (int i = 0; i < ROOMS; i++)
-    if (w->room[i].p[0] != NULL) kaon_pool_give(w->ctx, w->room[i].p[0]);
+    if (w->room[i].p[0] != NULL) kaon_pool_release(w->ctx, w->room[i].p[0]);
   kaon_results_release(&w->results);
   kaon_site_table_release(&w->sites);
 }
@@ -110,11 +110,11 @@ static kaon_status long_links(const work *w, const kaon_launch *launch, double f
 
 static kaon_status fat_links(const work *w, const kaon_launch *launch,
                              const kaon_fat_factors *factors, const pair *links, const pair *fat) {
-  const pair *staples = &w->room[STAPLES], *bent = &w->room[BENT];
+  const pair *staples = &w->room[STAPLES], *bent = &w->room[SECOND_STAPLES];
   for (int mu = 0; mu < 4; mu++) {
     run_stage(w, launch, KAON_FATTEN_STAPLES, mu, factors, links, links, staples);
     KAON_TRY(ghosts(w, staples, mu));
-    run_stage(w, launch, KAON_FATTEN_BENT, mu, factors, links, staples, bent);
+    run_stage(w, launch, KAON_FATTEN_SECOND_STAPLES, mu, factors, links, staples, bent);
     KAON_TRY(ghosts(w, bent, mu));
     run_stage(w, launch, KAON_FATTEN_LINK, mu, factors, links, bent, fat);
   }
@@ -257,7 +257,7 @@ static kaon_status load_links(work *w, const kaon_gauge *links, kaon_gauge **cop
 static kaon_status place(work *w, kaon_gauge *field, int which, pair *at) {
   if (field == NULL) return KAON_OK;
   field->revision++;
-  if (field->precision != w->precision) KAON_TRY(take_room(w, which));
+  if (field->precision != w->precision) KAON_TRY(allocate_workspace(w, which));
   *at = field->precision != w->precision ? w->room[which] : pair_of(field);
   return KAON_OK;
 }
@@ -270,10 +270,10 @@ static kaon_status deliver(const work *w, kaon_gauge *field, const pair *at) {
 
 static kaon_status take_all(work *w, int levels, kaon_gauge *fat, kaon_gauge *naik) {
   KAON_TRY(find_kernels(w));
-  KAON_TRY(take_room(w, STAPLES));
-  KAON_TRY(take_room(w, BENT));
+  KAON_TRY(allocate_workspace(w, STAPLES));
+  KAON_TRY(allocate_workspace(w, SECOND_STAPLES));
   if (levels > 1) {
-    KAON_TRY(take_room(w, SMEARED));
+    KAON_TRY(allocate_workspace(w, SMEARED));
     KAON_TRY(kaon_results_create(w->ctx, &w->results));
     KAON_TRY(kaon_site_table_create(w->lattice, &w->sites));
   }

@@ -37,7 +37,7 @@ static kaon_status make(kaon_lattice *lattice, kaon_precision precision,
   const size_t parity_bytes = 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(&lattice->stencil)) *
                               (size_t)reconstruct * (size_t)lattice->stencil.width *
                               kaon_precision_bytes(precision);
-  KAON_TRY(kaon_pool_take(ctx, 2 * parity_bytes, "a gauge field", &made->links[0]));
+  KAON_TRY(kaon_pool_allocate(ctx, 2 * parity_bytes, "a gauge field", &made->links[0]));
   made->links[1] = (char *)made->links[0] + parity_bytes;
   return ctx->backend->memory->clear(ctx, made->links[0], 2 * parity_bytes);
 }
@@ -71,7 +71,7 @@ void kaon_gauge_destroy(kaon_gauge **gauge) {
   kaon_gauge *gone = *gauge;
   *gauge = NULL;
   if (--gone->references > 0) return;
-  kaon_pool_give(gone->ctx, gone->links[0]);
+  kaon_pool_release(gone->ctx, gone->links[0]);
   kaon_lattice_destroy(&gone->lattice);
   free(gone);
 }

@@ -130,14 +130,14 @@ typedef struct kaon_clover_invert_args {
 /* Fattening, in the table's precision, on fields of 18 reals and both parities at once: what
  * lib/math/link_fatten.h calls S, X and the fat links of direction mu; `from` and `to` hold S and X in
  * the slots of their directions. */
-enum { KAON_FATTEN_STAPLES, KAON_FATTEN_BENT, KAON_FATTEN_LINK };
+enum { KAON_FATTEN_STAPLES, KAON_FATTEN_SECOND_STAPLES, KAON_FATTEN_LINK };
 typedef struct kaon_fatten_args {
   const kaon_stencil *stencil;
   int stage;
   int mu;
   kaon_fat_factors factors;
   const void *links[2];
-  const void *from[2]; /* BENT: S; LINK: X */
+  const void *from[2]; /* SECOND_STAPLES: S; LINK: X */
   void *to[2];         /* neither of them */
 } kaon_fatten_args;
 

@@ -7,20 +7,20 @@
 #include "lib/comm/comm.h"
 #include "lib/math/link_orders.h"
 #include "lib/core/threads.h"
-#include "lib/vector/vector_door.h"
+#include "lib/vector/vector_transfer.h"
 
 static const char *const names[] = {"natural", "QDP", "MILC", "CPS", "openQCD"};
 enum { ORDERS = sizeof names / sizeof names[0] };
 
 /* An array of the caller's, all of it. */
-typedef struct passage {
+typedef struct caller_array {
   kaon_gauge_order order;
   kaon_precision precision;
   int array;
   int64_t matrices;
   size_t matrix_bytes;
   void *memory;
-} passage;
+} caller_array;
 
 static kaon_status check(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
                          const void *const *arrays, kaon_side side, const char *what) {
@@ -47,14 +47,14 @@ static kaon_status check(const kaon_gauge *gauge, kaon_gauge_order order, kaon_p
       return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
                        "%s: order %s needs %d arrays, but array %d is NULL", what, names[order],
                        kaon_order_arrays(order), i);
-    KAON_TRY(kaon_door_side(gauge->ctx, side, arrays[i], what));
+    KAON_TRY(kaon_check_memory_side(gauge->ctx, side, arrays[i], what));
   }
   return KAON_OK;
 }
 
 /* ---- where the host reaches the links ---- */
 
-static void take_link(const passage *p, int64_t matrix, kaon_host_link link) {
+static void take_link(const caller_array *p, int64_t matrix, kaon_host_link link) {
   const int transposed = kaon_order_transposed(p->order);
   for (int c = 0; c < 18; c++) {
     const int64_t i = 18 * matrix + kaon_order_element(transposed, c);
@@ -64,7 +64,7 @@ static void take_link(const passage *p, int64_t matrix, kaon_host_link link) {
   }
 }
 
-static void give_link(const passage *p, int64_t matrix, kaon_host_link link) {
+static void give_link(const caller_array *p, int64_t matrix, kaon_host_link link) {
   const int transposed = kaon_order_transposed(p->order);
   for (int c = 0; c < 18; c++) {
     const int64_t i = 18 * matrix + kaon_order_element(transposed, c);
@@ -75,7 +75,7 @@ static void give_link(const passage *p, int64_t matrix, kaon_host_link link) {
   }
 }
 
-static kaon_status pass_on_host(const kaon_wide_links *wide, const passage *p, int take) {
+static kaon_status pass_on_host(const kaon_wide_links *wide, const caller_array *p, int take) {
   const kaon_lattice *lattice = wide->lattice;
   kaon_host_links host;
   KAON_TRY(kaon_host_open(wide, !take, &host));
@@ -97,7 +97,7 @@ static kaon_status pass_on_host(const kaon_wide_links *wide, const passage *p, i
 /* ---- where it does not ---- */
 
 /* In pieces through the device's memory; an array that is there already, in one. */
-static kaon_status pass_on_device(const kaon_wide_links *wide, const passage *p, kaon_side side,
+static kaon_status pass_on_device(const kaon_wide_links *wide, const caller_array *p, kaon_side side,
                                   int take) {
   kaon_context *ctx = wide->lattice->ctx;
   const kaon_memory_ops *memory = ctx->backend->memory;
@@ -105,7 +105,7 @@ static kaon_status pass_on_device(const kaon_wide_links *wide, const passage *p,
   kaon_launch launch;
   kaon_status status = KAON_OK;
   void *room = NULL;
-  const int64_t most = KAON_DOOR_BYTES / (int64_t)p->matrix_bytes;
+  const int64_t most = KAON_TRANSFER_BYTES / (int64_t)p->matrix_bytes;
   const int64_t piece = side == KAON_SIDE_DEVICE || p->matrices < most ? p->matrices : most;
   KAON_TRY(kaon_gauge_kernels(ctx, &ops));
   if (ops->reorder == NULL)
@@ -113,7 +113,7 @@ static kaon_status pass_on_device(const kaon_wide_links *wide, const passage *p,
                      ctx->backend->name);
   KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
   if (side == KAON_SIDE_HOST)
-    KAON_TRY(kaon_pool_take(ctx, (size_t)piece * p->matrix_bytes, "room for a transfer", &room));
+    KAON_TRY(kaon_pool_allocate(ctx, (size_t)piece * p->matrix_bytes, "room for a transfer", &room));
   kaon_reorder_args args = {.stencil = &wide->lattice->stencil,
                             .order = (int)p->order,
                             .array = p->array,
@@ -131,14 +131,14 @@ static kaon_status pass_on_device(const kaon_wide_links *wide, const passage *p,
     if (!take && room != NULL) status = memory->to_host(ctx, there, room, bytes);
   }
   if (status == KAON_OK) status = memory->synchronise(ctx);
-  kaon_pool_give(ctx, room);
+  kaon_pool_release(ctx, room);
   return status;
 }
 
 /* All arrays of an order. */
 static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
                         kaon_precision precision, void *const *arrays, kaon_side side, int take) {
-  passage p = {.order = order, .precision = precision};
+  caller_array p = {.order = order, .precision = precision};
   p.matrices = 4 * wide->lattice->volume / kaon_order_arrays(order);
   p.matrix_bytes = 18 * kaon_precision_bytes(precision);
   kaon_status status = KAON_OK;

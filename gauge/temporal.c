@@ -64,7 +64,7 @@ kaon_status kaon_transporter_create(const kaon_wide_links *wide, kaon_transporte
   *transporter = (kaon_transporter){.lattice = lattice};
   kaon_status status = kaon_site_table_create(lattice, &transporter->table);
   if (status == KAON_OK)
-    status = kaon_pool_take(lattice->ctx, 2 * parity_reals(lattice) * sizeof(double),
+    status = kaon_pool_allocate(lattice->ctx, 2 * parity_reals(lattice) * sizeof(double),
                             "a gauge transformation", &transporter->g[0]);
   KAON_TRY(kaon_agree(lattice->ctx, status));
   transporter->g[1] = (double *)transporter->g[0] + parity_reals(lattice);
@@ -72,7 +72,7 @@ kaon_status kaon_transporter_create(const kaon_wide_links *wide, kaon_transporte
 }
 
 void kaon_transporter_release(kaon_transporter *transporter) {
-  if (transporter->lattice != NULL) kaon_pool_give(transporter->lattice->ctx, transporter->g[0]);
+  if (transporter->lattice != NULL) kaon_pool_release(transporter->lattice->ctx, transporter->g[0]);
   kaon_site_table_release(&transporter->table);
   *transporter = (kaon_transporter){0};
 }
@@ -191,7 +191,7 @@ static kaon_status take_rotation(kaon_lattice *lattice, kaon_temporal **rotation
   kaon_lattice_retain(lattice);
   const size_t reals = 2 * parity_reals(lattice);
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++)
-    KAON_TRY(kaon_pool_take(lattice->ctx, reals * kaon_precision_bytes((kaon_precision)p),
+    KAON_TRY(kaon_pool_allocate(lattice->ctx, reals * kaon_precision_bytes((kaon_precision)p),
                             "a gauge transformation", &made->g[p]));
   return KAON_OK;
 }
@@ -212,7 +212,7 @@ void kaon_temporal_destroy(kaon_temporal **rotation) {
   if (rotation == NULL || *rotation == NULL) return;
   kaon_temporal *gone = *rotation;
   *rotation = NULL;
-  for (int p = 0; p < KAON_PRECISIONS; p++) kaon_pool_give(gone->lattice->ctx, gone->g[p]);
+  for (int p = 0; p < KAON_PRECISIONS; p++) kaon_pool_release(gone->lattice->ctx, gone->g[p]);
   kaon_lattice_destroy(&gone->lattice);
   free(gone);
 }

@@ -20,7 +20,7 @@ kaon_status kaon_gauge_kernels(kaon_context *ctx, const kaon_gauge_ops **ops) {
 
 kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide) {
   *wide = (kaon_wide_links){.lattice = lattice, .copy = 1};
-  KAON_TRY(kaon_pool_take(lattice->ctx, 2 * parity_bytes(lattice), "a gauge field in double",
+  KAON_TRY(kaon_pool_allocate(lattice->ctx, 2 * parity_bytes(lattice), "a gauge field in double",
                           &wide->links[0]));
   KAON_TRY(lattice->ctx->backend->memory->clear(lattice->ctx, wide->links[0],
                                                 2 * parity_bytes(lattice))); /* idle blocks too */
@@ -86,7 +86,7 @@ kaon_status kaon_wide_ghosts(const kaon_wide_links *wide, kaon_status status) {
 }
 
 void kaon_wide_close(kaon_wide_links *wide) {
-  if (wide->copy) kaon_pool_give(wide->lattice->ctx, wide->links[0]);
+  if (wide->copy) kaon_pool_release(wide->lattice->ctx, wide->links[0]);
   *wide = (kaon_wide_links){0};
 }
 
@@ -232,7 +232,7 @@ void kaon_host_close(kaon_host_links *host) {
 kaon_status kaon_results_create(kaon_context *ctx, kaon_results *results) {
   void *device = NULL;
   *results = (kaon_results){.ctx = ctx};
-  KAON_TRY(kaon_pool_take(ctx, KAON_GAUGE_RESULTS * sizeof(double), "kernel results", &device));
+  KAON_TRY(kaon_pool_allocate(ctx, KAON_GAUGE_RESULTS * sizeof(double), "kernel results", &device));
   results->device = device;
   return KAON_OK;
 }
@@ -243,6 +243,6 @@ kaon_status kaon_results_read(const kaon_results *results, int n, double *host) 
 }
 
 void kaon_results_release(kaon_results *results) {
-  if (results->ctx != NULL) kaon_pool_give(results->ctx, results->device);
+  if (results->ctx != NULL) kaon_pool_release(results->ctx, results->device);
   *results = (kaon_results){0};
 }

@@ -27,8 +27,8 @@ count "gauge" 50 '/kaon_gauge_cuda_'
 count "staggered" 54 '/kaon_dslash_cuda_staggered_[0-9]'
 count "divided lattices, staggered" 45 '/kaon_dslash_cuda_staggered_face'
 count "divided lattices" 36 "$divided"
-listed='/kaon_sparse_cuda_\(chain\|resident\)_cu'
-count "sparse" 52 '/kaon_sparse_cuda_\(csr_cu\|levels_shared\|posted_cu\|sell_cu\|sell_columns_cu\)'
+listed='/kaon_sparse_cuda_\(cdp\|resident\)_cu'
+count "sparse" 52 '/kaon_sparse_cuda_\(csr_cu\|levels_shared\|spmv_exchange_cu\|sell_cu\|sell_columns_cu\)'
 count "listed steps" 6 "$listed"
 count "relaxation" 8 '/kaon_sparse_cuda_relax_cu'
 count "row projections" 4 '/kaon_sparse_cuda_kaczmarz_cu'

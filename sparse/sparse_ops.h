@@ -32,7 +32,7 @@ enum { KAON_STORED_CSR, KAON_STORED_SELL, KAON_STORED_ELL };
  * row are in no order. A run's line[] is the column of lane 0 (SHARED: by line of the list,
  * relative to the block's first row), that of another line is negative (SHARED: KAON_NO_RUN). line
  * NULL: not NARROW, runs unknown. A device has no runs. */
-enum { KAON_COLUMNS_WHOLE, KAON_COLUMNS_NARROW, KAON_COLUMNS_SHARED };
+enum { KAON_COLUMNS_32BIT, KAON_COLUMNS_16BIT, KAON_COLUMNS_SHARED };
 #define KAON_NO_RUN INT32_MIN
 
 /* A unit of a product with long rows: a stretch of columns, all of this rank or all ghosts, and
@@ -47,7 +47,7 @@ typedef struct kaon_long_unit {
  * one stretch into the next, so that pieces meet the same few x whosever they are. 32 pieces of
  * about one length, the longest first, are a slice, padded to it, with the j-th entries side by
  * side. Each piece's sum has a place of its own, a row's side by side; then rows are added up. */
-enum { KAON_LONG_ROOM = 96 << 10 }; /* bytes of x of a stretch */
+enum { KAON_LONG_SHARED_BYTES = 96 << 10 }; /* bytes of x of a stretch */
 typedef struct kaon_long_entries {
   int64_t rows, entries, pieces, units;
   int stretch; /* columns at most */
@@ -78,13 +78,13 @@ typedef struct kaon_stored_matrix {
   const void *start;
   int columns;           /* KAON_COLUMNS_... */
   const int32_t *column; /* below `rows`: of this rank; rows + n: ghost n */
-  const uint16_t *narrow;
+  const uint16_t *columns16;
   const int32_t *line;
   const uint32_t *lanes_in; /* as `line` */
   const int32_t *pattern;   /* in units of W columns; W times the largest fits into 31 bits */
   const void *value;
   const float *scale;                     /* half: one a row, of whole blocks */
-  const struct kaon_long_entries *beyond; /* SELL on a device: rows that are empty here; or NULL */
+  const struct kaon_long_entries *long_part; /* SELL on a device: rows that are empty here; or NULL */
 } kaon_stored_matrix;
 
 /* y = A x on the rows of the part (KAON_ROWS_...), or y = b + a A x where b.data is set (b may be
@@ -107,8 +107,8 @@ typedef struct kaon_spmv_args {
  * where rows are shared out by entries or long ones are added later, what the product's threads
  * have of y is not final; and by several columns registers for sums cost more than reading y and w
  * again. */
-static inline int kaon_sums_apart(const kaon_stored_matrix *m, int nrhs) {
-  return nrhs > 1 || m->beyond != NULL || (m->form == KAON_STORED_CSR && m->lanes == 0);
+static inline int kaon_sums_separate(const kaon_stored_matrix *m, int nrhs) {
+  return nrhs > 1 || m->long_part != NULL || (m->form == KAON_STORED_CSR && m->lanes == 0);
 }
 
 /* to[n] = x[row[n]], n < count, both laid out as vectors of nrhs columns with `reals` components:
@@ -157,7 +157,7 @@ typedef struct kaon_levels_args {
   kaon_gate gate;
 } kaon_levels_args;
 
-struct kaon_post_call;
+struct kaon_peer_messages;
 
 /* Rows by place: those of block n stand at places [n * block, (n + 1) * block), and are divided
  * into slices of `width` (1, or the lanes of a warp): slice (n * slices + i) has the rows i * width
@@ -183,11 +183,11 @@ typedef struct kaon_row_blocks {
 
 /* What blocks have to do with those of other ranks: which numbers they read as they arrive, and
  * where they put their own. Addresses are of column 0; column k stands k elements, or counters,
- * further on. A counter is a block's number of global iterations; KAON_BLOCK_LEFT is set in it when
+ * further on. A counter is a block's number of global iterations; KAON_BLOCK_FINISHED is set in it when
  * there will be no more, so that nobody waits. Values are stored before the counter that counts
  * them is raised, and the counter is read before them: what is read is at least as new as it says.
  * All NULL: none. */
-enum { KAON_BLOCK_LEFT = 1 << 30 };
+enum { KAON_BLOCK_FINISHED = 1 << 30 };
 typedef struct kaon_block_ghosts {
   const int64_t *start;  /* [slice + 1] entries, as in kaon_block_entries */
   const void *value;     /* [entry * reals + part] */
@@ -197,8 +197,8 @@ typedef struct kaon_block_ghosts {
   const int64_t *sends;  /* [blocks + 1] into `place` and `to` */
   const int32_t *place;  /* of the row in its block */
   const uint64_t *to;    /* address */
-  const int64_t *tells;  /* [blocks + 1] into `tell` */
-  const uint64_t *tell;  /* addresses of a block's own counter, one for each rank that reads it */
+  const int64_t *notifications;  /* [blocks + 1] into `tell` */
+  const uint64_t *notify;  /* addresses of a block's own counter, one for each rank that reads it */
 } kaon_block_ghosts;
 
 /* kaon_row_sweep of BLOCKS (lib/operator/row_sweeps.h). x: in place, but from 0 where `cut`. column: the
@@ -266,10 +266,10 @@ typedef struct kaon_sparse_ops {
   void (*spmv)(const kaon_launch *launch, const kaon_spmv_args *args);
   /* The product on all rows, messages among it, in one launch: who picks (pick->to is not used)
    * stores into the neighbours' memory, and the boundary is worked on when theirs are there
-   * (kaon_ranks_ops.exchange_posted). pick NULL: this rank's are sent (exchange_start). Sums as of
+   * (kaon_ranks_ops.exchange_in_kernel). pick NULL: this rank's are sent (exchange_start). Sums as of
    * one part. 0: not built for these arguments, nothing was done. NULL: not built at all. */
-  int (*spmv_posted)(const kaon_launch *launch, const kaon_spmv_args *args,
-                     const kaon_pick_args *pick, const struct kaon_post_call *post);
+  int (*spmv_with_exchange)(const kaon_launch *launch, const kaon_spmv_args *args,
+                     const kaon_pick_args *pick, const struct kaon_peer_messages *post);
   void (*pick)(const kaon_launch *launch, const kaon_pick_args *args);
   void (*levels)(const kaon_launch *launch, const kaon_levels_args *args);
   void (*relax)(const kaon_launch *launch, const kaon_relax_args *args);

@@ -149,7 +149,7 @@ alone=" test_context test_energy ranks_patience ranks_device_error "
 # Those that wait for the device all the time: processes that share one in turn wait for each other's slices of time. The others mostly
 # compute references on the host.
 turns=" test_blockcg test_kaczmarz test_kaczmarz_counts test_multishift_issue test_partition test_precond_counts test_preconditioned
-  test_reference_solve test_relax test_relax_uses test_schwarz test_schwarz_async test_solver_ends test_solver_histories
+  test_reference_solve test_relax test_relax_uses test_schwarz test_schwarz_async test_solver_begin_end test_solver_histories
   test_solver_issue test_solver_listed test_solver_regimes test_solver_runs test_solvers test_solvers_dirac test_sync "
 turns=${turns//$'\n'/}
 # What MPS refuses: kernels that launch kernels, where each of the forms has to be the one asked for.
@@ -309,12 +309,12 @@ sanitize() {
 # Entries of the tables of vectors, matrices, hops, clover blocks and links, on the device alone. racecheck sees shared memory, and takes minutes where
 # launches are many.
 sanitizer() {
-  sanitize memcheck 90 test_context test_other_spaces test_update_calls test_sparse_kernels test_hop_columns test_clover_term test_heatbath
+  sanitize memcheck 90 test_context test_row_vectors test_update_calls test_sparse_kernels test_hop_columns test_clover_term test_heatbath
   sanitize racecheck 120 test_context test_sparse_kernels test_hop_columns test_clover_term test_heatbath
 }
 races() {
   sanitize memcheck 500 test_update_kernels test_staggered
-  sanitize racecheck 500 test_update_calls test_relax test_kaczmarz test_other_spaces test_staggered
+  sanitize racecheck 500 test_update_calls test_relax test_kaczmarz test_row_vectors test_staggered
 }
 
 # Of cmocka's programs and of Python's unittest.

@@ -48,7 +48,7 @@ static const shape shapes[] = {{77, 24, 1, 1, 0},   {3000, 24, 1, 12, 0}, {500, 
                                {120, 24, 1, 24, 5}, {65, 12, 1, 13, 3}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-typedef struct bed {
+typedef struct fixture {
   const shape *s;
   kaon_context *ctx;
   kaon_space space;
@@ -58,21 +58,21 @@ typedef struct bed {
   double *before[VECTORS], *after[VECTORS]; /* [column][row][component] */
   kaon_scalars *scalars;
   kaon_column_state *state;
-} bed;
+} fixture;
 
 static uint64_t seed;
-static int is_open(const bed *b, int k) {
+static int is_open(const fixture *b, int k) {
   return b->s->closed == 0 || k % b->s->closed != 1;
 }
 
-static void export_all(const bed *b, double *const *to) {
+static void export_all(const fixture *b, double *const *to) {
   for (int i = 0; i < VECTORS; i++)
     for (int k = 0; k < b->s->columns; k++)
       must(b->ctx, kaon_vector_export(b->v[i], k, to[i] + (size_t)k * b->count, KAON_BASIS_UKQCD));
 }
 
 /* Random vectors whose rows differ in size, random matrices; the same at every call. */
-static void fill(bed *b) {
+static void fill(fixture *b) {
   const int nc = b->s->ncomp;
   seed = 4711;
   for (int i = 0; i < VECTORS; i++) {
@@ -93,10 +93,10 @@ static void fill(bed *b) {
   export_all(b, b->before);
 }
 
-static void open_bed(bed *b, int machine, int threads, const shape *s, kaon_precision precision) {
+static void open_fixture(fixture *b, int machine, int threads, const shape *s, kaon_precision precision) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.threads = threads;
-  *b = (bed){.s = s, .precision = precision};
+  *b = (fixture){.s = s, .precision = precision};
   must(NULL, machine_open(machine, options, &b->ctx));
   const int width = b->ctx->backend->width;
   b->space = (kaon_space){.ctx = b->ctx,
@@ -116,7 +116,7 @@ static void open_bed(bed *b, int machine, int threads, const shape *s, kaon_prec
   fill(b);
 }
 
-static void close_bed(bed *b) {
+static void close_fixture(fixture *b) {
   for (int i = 0; i < VECTORS; i++) {
     kaon_vector_destroy(&b->v[i]);
     free(b->before[i]), free(b->after[i]);
@@ -126,19 +126,19 @@ static void close_bed(bed *b) {
   kaon_context_destroy(&b->ctx);
 }
 
-static kaon_pass pass_of(const bed *b) {
+static kaon_pass pass_of(const fixture *b) {
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = b->scalars;
   return pass;
 }
 
 /* Component c of a row as a number: a real space's reals are numbers with imaginary part 0. */
-static number number_at(const bed *b, const double *v, int column, int row, int c) {
+static number number_at(const fixture *b, const double *v, int column, int row, int c) {
   const double *x = v + (size_t)column * b->count + (size_t)row * (size_t)b->s->ncomp;
   return b->s->complex_space ? x[2 * c] + I * x[2 * c + 1] : x[c];
 }
 
-static number entry(const bed *b, int k, double sign, int i, int j) {
+static number entry(const fixture *b, int k, double sign, int i, int j) {
   const double *z = b->state[j].slot[k * MATRIX + i];
   return sign * (z[0] + (b->s->complex_space ? I * z[1] : 0));
 }
@@ -156,7 +156,7 @@ static void add(sum *s, number z) {
 }
 
 /* s += sum_i x_i m_ij of matrix k. */
-static void add_products(const bed *b, sum *s, const double *x, int k, double sign, int j, int row,
+static void add_products(const fixture *b, sum *s, const double *x, int k, double sign, int j, int row,
                          int c) {
   for (int i = 0; i < b->s->columns; i++)
     if (is_open(b, i)) {
@@ -168,7 +168,7 @@ static void add_products(const bed *b, sum *s, const double *x, int k, double si
 }
 
 /* What component c of a row of vector o becomes; `vectors` of block_rotate, 0: block_axpy. */
-static sum expected(const bed *b, int vectors, int o, int j, int row, int c) {
+static sum expected(const fixture *b, int vectors, int o, int j, int row, int c) {
   sum s = {0, 0, 0};
   if (vectors == 0 || o == 2) add(&s, number_at(b, b->before[o], j, row, c));
   if (vectors == 0) add_products(b, &s, b->before[0], 0, -1, j, row, c);
@@ -179,7 +179,7 @@ static sum expected(const bed *b, int vectors, int o, int j, int row, int c) {
 }
 
 /* Largest error / bound of one column of vector o. */
-static double check_column(const bed *b, int vectors, int o, int j) {
+static double check_column(const fixture *b, int vectors, int o, int j) {
   const int numbers = b->s->complex_space ? b->s->ncomp / 2 : b->s->ncomp;
   const double u = b->precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
   double worst = 0;
@@ -203,7 +203,7 @@ static double check_column(const bed *b, int vectors, int o, int j) {
 }
 
 /* Of all vectors; what is not written must be as it was. */
-static double check_update(bed *b, int vectors) {
+static double check_update(fixture *b, int vectors) {
   const int first = vectors == 0 ? 1 : 0, end = vectors == 0 ? 2 : vectors;
   double worst = 0;
   export_all(b, b->after);
@@ -219,7 +219,7 @@ static double check_update(bed *b, int vectors) {
 }
 
 /* |(slot of column j) - (x_i, y_j)| / bound from the exported arrays. */
-static double check_sum(const bed *b, int slot, const double *x, int i, const double *y, int j) {
+static double check_sum(const fixture *b, int slot, const double *x, int i, const double *y, int j) {
   const int numbers = b->s->complex_space ? b->s->ncomp / 2 : b->s->ncomp;
   long double re = 0, im = 0, magnitude = 0;
   for (int row = 0; row < b->s->rows; row++)
@@ -237,7 +237,7 @@ static double check_sum(const bed *b, int slot, const double *x, int i, const do
          (bound * (double)magnitude);
 }
 
-static double check_gram(bed *b, const double *x, const double *y) {
+static double check_gram(fixture *b, const double *x, const double *y) {
   double worst = 0;
   must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int j = 0; j < b->s->columns; j++)
@@ -250,14 +250,14 @@ static double check_gram(bed *b, const double *x, const double *y) {
   return worst;
 }
 
-static double run_gram(bed *b, int x, int y, int hermitian) {
+static double run_gram(fixture *b, int x, int y, int hermitian) {
   const kaon_pass pass = pass_of(b);
   fill(b);
   must(b->ctx, kaon_blas_gram(b->v[x], b->v[y], hermitian, GRAM, &pass));
   return check_gram(b, b->before[x], b->before[y]);
 }
 
-static double run_axpy(bed *b, double *sums) {
+static double run_axpy(fixture *b, double *sums) {
   kaon_pass pass = pass_of(b);
   pass.norm = NORM;
   fill(b);
@@ -274,7 +274,7 @@ static double run_axpy(bed *b, double *sums) {
   return worst;
 }
 
-static double run_rotate(bed *b, int vectors) {
+static double run_rotate(fixture *b, int vectors) {
   const kaon_pass pass = pass_of(b);
   fill(b);
   must(b->ctx, kaon_blas_block_rotate(KAON_PLUS(0), b->v[0], KAON_PLUS(MATRIX),
@@ -289,11 +289,11 @@ static void entries_agree_with_plain_c(void **state) {
     if (machine_lacks(machine)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++)
       for (int i = 0; i < SHAPES; i++) {
-        bed b;
+        fixture b;
         const shape *s = &shapes[i];
         if (TEST_SLOWED && (i + precision + machine) % 2) continue;
         double sums;
-        open_bed(&b, machine, 1, s, (kaon_precision)precision);
+        open_fixture(&b, machine, 1, s, (kaon_precision)precision);
         const double gram = run_gram(&b, 0, 1, 0), hermitian = run_gram(&b, 2, 2, 1);
         const double axpy = run_axpy(&b, &sums);
         double rotate[3];
@@ -305,7 +305,7 @@ static void entries_agree_with_plain_c(void **state) {
             sums, rotate[0], rotate[1], rotate[2]);
         assert_true(gram <= 1 && hermitian <= 1 && axpy <= 1 && sums <= 1);
         for (int n = 0; n < 3; n++) assert_true(rotate[n] <= 1);
-        close_bed(&b);
+        close_fixture(&b);
       }
   }
 }
@@ -315,8 +315,8 @@ static void known_symmetry_is_exact(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
     if (machine_lacks(machine)) continue;
-    bed b;
-    open_bed(&b, machine, 2, &shapes[2], KAON_SINGLE);
+    fixture b;
+    open_fixture(&b, machine, 2, &shapes[2], KAON_SINGLE);
     run_gram(&b, 0, 0, 1);
     for (int j = 0; j < b.s->columns; j++)
       for (int i = 0; i <= j; i++) {
@@ -324,7 +324,7 @@ static void known_symmetry_is_exact(void **state) {
         assert_true(z[0] == w[0]);
         if (is_open(&b, i) && is_open(&b, j)) assert_true(z[1] == -w[1] && (i != j || z[1] == 0));
       }
-    close_bed(&b);
+    close_fixture(&b);
   }
 }
 
@@ -333,10 +333,10 @@ static void bits_do_not_depend_on_the_number_of_threads(void **state) {
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
     if (machine_lacks(machine)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
-      bed b[3];
+      fixture b[3];
       for (int t = 0; t < 3; t++) {
         double sums;
-        open_bed(&b[t], machine, t + 1, &shapes[1], (kaon_precision)precision);
+        open_fixture(&b[t], machine, t + 1, &shapes[1], (kaon_precision)precision);
         run_gram(&b[t], 0, 1, 0);
         kaon_column_state *first = malloc(12 * sizeof *first);
         memcpy(first, b[t].state, 12 * sizeof *first);
@@ -349,15 +349,15 @@ static void bits_do_not_depend_on_the_number_of_threads(void **state) {
         assert_memory_equal(b[0].state, b[t].state, 12 * sizeof *b[0].state);
         assert_memory_equal(b[0].after[1], b[t].after[1], 12 * b[0].count * sizeof(double));
       }
-      for (int t = 0; t < 3; t++) close_bed(&b[t]);
+      for (int t = 0; t < 3; t++) close_fixture(&b[t]);
     }
   }
 }
 
 static void what_does_not_fit_is_refused(void **state) {
   (void)state;
-  bed b;
-  open_bed(&b, KAON_ISA_AUTO, 1, &shapes[3], KAON_DOUBLE);
+  fixture b;
+  open_fixture(&b, KAON_ISA_AUTO, 1, &shapes[3], KAON_DOUBLE);
   const kaon_pass pass = pass_of(&b);
   kaon_vector *many = NULL;
   must(b.ctx, kaon_vector_create(b.ctx, &b.space, KAON_DOUBLE, MOST + 1, &many));
@@ -378,7 +378,7 @@ static void what_does_not_fit_is_refused(void **state) {
   assert_int_equal(kaon_blas_gram(b.v[0], many, 0, 0, &wide), KAON_ERR_UNSUPPORTED);
   kaon_scalars_destroy(&scalars);
   kaon_vector_destroy(&many);
-  close_bed(&b);
+  close_fixture(&b);
 }
 
 int main(void) {

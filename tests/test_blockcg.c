@@ -1,7 +1,7 @@
 /* test_blockcg.c - block conjugate gradients: theory (one column is CG; a space of n rows is spent
  * after n / columns steps; never more steps than CG), LAPACKE's and the reference's truth, columns
  * that depend on each other or end at different times. tests/test_solvers.c and
- * tests/test_solver_ends.c put the methods through what all methods must do. */
+ * tests/test_solver_begin_end.c put the methods through what all methods must do. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

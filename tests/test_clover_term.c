@@ -18,7 +18,7 @@
 static double *work_array(dirac_case *c) {
   void *work = NULL;
   const kaon_stencil *st = &c->lattice->stencil;
-  must(c->ctx, kaon_pool_take(c->ctx, (size_t)(st->nblocks * st->width) * 72 * sizeof(double),
+  must(c->ctx, kaon_pool_allocate(c->ctx, (size_t)(st->nblocks * st->width) * 72 * sizeof(double),
                               "test blocks", &work));
   return work;
 }
@@ -114,7 +114,7 @@ static void check_blocks(dirac_case *c) {
     const double v = (double)ref_volume(&c->L) / 2;
     test_close("log |det|", det.log_abs, expected, (12 * 1e3 * v + v * fabs(expected)) * ROUND);
   }
-  kaon_pool_give(c->ctx, blocks);
+  kaon_pool_release(c->ctx, blocks);
 }
 
 static void blocks_inverse_and_determinant_match_the_reference(void **state) {
@@ -130,7 +130,7 @@ static void check_storing(dirac_case *c) {
   must(c->ctx, kaon_clover_term_build(c->gauge, 1, 0.13, 1.7, blocks));
   void *device[3];
   for (int i = 0; i < 3; i++)
-    must(c->ctx, kaon_pool_take(c->ctx, lanes * 72 * sizeof(float), "test blocks", &device[i]));
+    must(c->ctx, kaon_pool_allocate(c->ctx, lanes * 72 * sizeof(float), "test blocks", &device[i]));
   must(c->ctx, kaon_clover_term_store(c->lattice, blocks, KAON_SINGLE, device[0], NULL));
   must(c->ctx, kaon_clover_term_store(c->lattice, blocks, KAON_HALF, device[1], device[2]));
   double *wide = host_blocks(c, blocks);
@@ -162,8 +162,8 @@ static void check_storing(dirac_case *c) {
   test_below("half, over scale", worst_half, 0.51 / 32767);
   test_below("scale is the largest element", worst_scale, 6e-8);
   free(wide), free(single), free(half), free(scale);
-  for (int i = 0; i < 3; i++) kaon_pool_give(c->ctx, device[i]);
-  kaon_pool_give(c->ctx, blocks);
+  for (int i = 0; i < 3; i++) kaon_pool_release(c->ctx, device[i]);
+  kaon_pool_release(c->ctx, blocks);
 }
 
 static void stored_blocks_keep_their_precision(void **state) {
@@ -192,7 +192,7 @@ static void a_singular_block_is_named(void **state) {
   must(c.ctx, kaon_clover_term_build(c.gauge, 0, 1 / strength, 1, blocks));
   must_refuse(c.ctx, KAON_ERR_SINGULAR,
               kaon_clover_term_invert(c.lattice, 0, 1 / strength, 1, blocks, NULL));
-  kaon_pool_give(c.ctx, blocks);
+  kaon_pool_release(c.ctx, blocks);
   case_close(&c);
 }
 

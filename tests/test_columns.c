@@ -102,8 +102,8 @@ static int64_t column_of(const kaon_stored_matrix *m, int width, int64_t block, 
   const int64_t from = shared ? block * width : 0, line = line_of(m, block, e);
   *run = m->lanes_in != NULL && (shared ? m->line[line] != KAON_NO_RUN : m->line[line] >= 0);
   if (*run) return (m->lanes_in[line] >> lane & 1) ? m->line[line] + from + lane : -1;
-  if (m->columns == KAON_COLUMNS_NARROW)
-    return (int64_t)~m->line[line] + m->narrow[line * width + lane];
+  if (m->columns == KAON_COLUMNS_16BIT)
+    return (int64_t)~m->line[line] + m->columns16[line * width + lane];
   return m->column[line * width + lane] + from;
 }
 
@@ -165,7 +165,7 @@ static void columns_are_read_back(void **state) {
       kaon_csr grid = make(GRID, rows, 1, interior), ragged = make(RAGGED, rows, 2, interior);
       kaon_csr far = make(FAR, 150001, 1, ghosts ? 100000 / width * width : 150001);
       const int64_t far_interior = ghosts ? 100000 / width * width : 150001;
-      for (int kind = KAON_COLUMNS_WHOLE; kind <= KAON_COLUMNS_SHARED; kind++) {
+      for (int kind = KAON_COLUMNS_32BIT; kind <= KAON_COLUMNS_SHARED; kind++) {
         expect(ctx, &grid, interior, kind, kind, &cut);
         expect(ctx, &ragged, interior, kind, kind, &any);
       }
@@ -173,8 +173,8 @@ static void columns_are_read_back(void **state) {
       expect(ctx, &large, 20003, -1, KAON_COLUMNS_SHARED, &any);
       drop(&large);
       if (width > 1) {
-        expect(ctx, &ragged, interior, -1, KAON_COLUMNS_NARROW, &any);
-        expect(ctx, &far, far_interior, KAON_COLUMNS_NARROW, KAON_COLUMNS_WHOLE,
+        expect(ctx, &ragged, interior, -1, KAON_COLUMNS_16BIT, &any);
+        expect(ctx, &far, far_interior, KAON_COLUMNS_16BIT, KAON_COLUMNS_32BIT,
                &any); /* cannot be */
       }
       drop(&grid), drop(&ragged), drop(&far);
@@ -297,14 +297,14 @@ static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, i
 static void compare_kinds(kaon_context *ctx, const kaon_csr *a, int64_t interior, int type,
                           kaon_matrix_format form, int nrhs, int parts) {
   outcome whole = {0};
-  for (int kind = KAON_COLUMNS_WHOLE; kind <= KAON_COLUMNS_SHARED; kind++) {
+  for (int kind = KAON_COLUMNS_32BIT; kind <= KAON_COLUMNS_SHARED; kind++) {
     kaon_stored *s = NULL;
     must(ctx, kaon_stored_create_as(ctx, a, interior, type == 0 ? KAON_DOUBLE : KAON_SINGLE,
                                     type == 2, form, kind, &s));
     assert_int_equal(s->matrix.columns, kind);
     outcome o = run(ctx, a, s, nrhs, parts, -1);
     kaon_stored_destroy(&s);
-    if (kind == KAON_COLUMNS_WHOLE) {
+    if (kind == KAON_COLUMNS_32BIT) {
       whole = o;
       continue;
     }

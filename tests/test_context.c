@@ -145,10 +145,10 @@ static void sentences_are_kept_per_context(void **state) {
   kaon_fail(b, KAON_ERR_SHAPE, "of %s", "b");
   assert_string_equal(kaon_last_error(a), "of a");
   assert_string_equal(kaon_last_error(b), "of b");
-  kaon_kept_error kept;
-  kaon_error_keep(a, &kept);
+  kaon_saved_error kept;
+  kaon_error_save(a, &kept);
   kaon_fail(a, KAON_ERR_COMM, "on the way out");
-  kaon_error_give_back(a, &kept);
+  kaon_error_restore(a, &kept);
   assert_string_equal(kaon_last_error(a), "of a");
   kaon_context_destroy(&a);
   kaon_context_destroy(&b);
@@ -186,7 +186,7 @@ static void unusable_backends_are_refused_with_a_sentence(void **state) {
 /* What a machine without a device, or with another one, would be told. */
 static void what_hinders_cuda_is_said_with_the_way_out(void **state) {
   static const struct {
-    kaon_cuda_facts facts;
+    kaon_cuda_status_facts facts;
     kaon_status status;
     const char *words[5];
   } cases[] = {
@@ -221,17 +221,17 @@ static void what_hinders_cuda_is_said_with_the_way_out(void **state) {
       {{FOUND, .error = 999, .driver = 12080, .runtime = 12080},
        KAON_ERR_DEVICE,
        {"cuda does not start: some text (someName)"}}};
-  const kaon_cuda_facts usable = {FOUND, .driver = 12080, .runtime = 12080, .devices = 2};
+  const kaon_cuda_status_facts usable = {FOUND, .driver = 12080, .runtime = 12080, .devices = 2};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    assert_int_equal(kaon_cuda_verdict(&cases[i].facts), cases[i].status);
+    assert_int_equal(kaon_cuda_usable(&cases[i].facts), cases[i].status);
     const char *said = kaon_last_error(NULL);
     print_message("%s\n", said);
     for (int k = 0; k < 5 && cases[i].words[k] != NULL; k++)
       assert_non_null(strstr(said, cases[i].words[k]));
     assert_non_null(strstr(said, "use --backend cpu"));
   }
-  assert_int_equal(kaon_cuda_verdict(&usable), KAON_OK);
+  assert_int_equal(kaon_cuda_usable(&usable), KAON_OK);
 }
 
 static void the_pool_reuses_and_counts(void **state) {
@@ -240,16 +240,16 @@ static void the_pool_reuses_and_counts(void **state) {
   assert_int_equal(kaon_context_create(NULL, &ctx), KAON_OK);
   void *a, *b;
   kaon_context_info info;
-  assert_int_equal(kaon_pool_take(ctx, 1000000, "a", &a), KAON_OK);
+  assert_int_equal(kaon_pool_allocate(ctx, 1000000, "a", &a), KAON_OK);
   assert_int_equal((uintptr_t)a % 64, 0);
-  kaon_pool_give(ctx, a);
-  assert_int_equal(kaon_pool_take(ctx, 990000, "b", &b), KAON_OK);
+  kaon_pool_release(ctx, a);
+  assert_int_equal(kaon_pool_allocate(ctx, 990000, "b", &b), KAON_OK);
   assert_ptr_equal(a, b);
   kaon_context_query(ctx, &info);
   assert_in_range(info.memory_now, 990000, 1003520);
   assert_int_equal(info.memory_peak, info.memory_now);
-  kaon_pool_give(ctx, b);
-  kaon_pool_give(ctx, NULL);
+  kaon_pool_release(ctx, b);
+  kaon_pool_release(ctx, NULL);
   kaon_context_query(ctx, &info);
   assert_int_equal(info.memory_now, 0);
   kaon_context_destroy(&ctx);
@@ -262,13 +262,13 @@ static void the_memory_limit_is_kept_and_named(void **state) {
   kaon_context *ctx = NULL;
   void *a, *b;
   assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
-  assert_int_equal(kaon_pool_take(ctx, 600000, "first field", &a), KAON_OK);
-  assert_int_equal(kaon_pool_take(ctx, 600000, "second field", &b), KAON_ERR_MEMORY);
+  assert_int_equal(kaon_pool_allocate(ctx, 600000, "first field", &a), KAON_OK);
+  assert_int_equal(kaon_pool_allocate(ctx, 600000, "second field", &b), KAON_ERR_MEMORY);
   print_message("%s\n", kaon_last_error(ctx));
   assert_non_null(strstr(kaon_last_error(ctx), "second field"));
-  kaon_pool_give(ctx, a);
-  assert_int_equal(kaon_pool_take(ctx, 1000000, "third field", &b), KAON_OK);
-  kaon_pool_give(ctx, b);
+  kaon_pool_release(ctx, a);
+  assert_int_equal(kaon_pool_allocate(ctx, 1000000, "third field", &b), KAON_OK);
+  kaon_pool_release(ctx, b);
   kaon_context_destroy(&ctx);
 }
 
@@ -372,9 +372,9 @@ static void the_cpu_says_what_is_free(void **state) {
   kaon_context_query(ctx, &info);
   if (there < 0) assert_int_equal(info.memory_free, -1);
   if (there >= 0) assert_true(info.memory_free > 0);
-  if (there >= 0) assert_int_equal(kaon_pool_expect(ctx, SIZE_MAX / 4, "all"), KAON_ERR_MEMORY);
+  if (there >= 0) assert_int_equal(kaon_pool_require(ctx, SIZE_MAX / 4, "all"), KAON_ERR_MEMORY);
   if (there >= 0) assert_non_null(strstr(kaon_last_error(ctx), "all needs 4611686018427387903"));
-  assert_int_equal(kaon_pool_expect(ctx, 4096, "a page"), KAON_OK);
+  assert_int_equal(kaon_pool_require(ctx, 4096, "a page"), KAON_OK);
   kaon_context_destroy(&ctx);
 }
 
@@ -406,11 +406,11 @@ static void dies(int overrun) {
     void *a = NULL;
     fclose(stderr);
     if (kaon_context_create(&options, &ctx) != KAON_OK ||
-        kaon_pool_take(ctx, 8192, "a", &a) != KAON_OK)
+        kaon_pool_allocate(ctx, 8192, "a", &a) != KAON_OK)
       _exit(0);
     volatile double *x = a;
     if (x[0] == x[0]) _exit(0); /* poisoned: must be NaN */
-    if (!overrun) kaon_pool_give(ctx, a);
+    if (!overrun) kaon_pool_release(ctx, a);
     x[overrun ? 1024 : 0] = 1.0;
     _exit(0);
   }
@@ -453,7 +453,7 @@ static void a_transfer_keeps_its_bytes(kaon_context *ctx, size_t bytes, size_t s
   void *room = NULL;
   unsigned char *out = malloc(bytes), *back = malloc(bytes);
   for (size_t i = 0; i < bytes; i++) out[i] = (unsigned char)(i * 2654435761u >> 13);
-  assert_int_equal(kaon_pool_take(ctx, bytes + shift, "bytes", &room), KAON_OK);
+  assert_int_equal(kaon_pool_allocate(ctx, bytes + shift, "bytes", &room), KAON_OK);
   char *device = (char *)room + shift;
   assert_int_equal(memory->to_device(ctx, device, out, bytes), KAON_OK);
   memset(back, 0, bytes);
@@ -463,11 +463,11 @@ static void a_transfer_keeps_its_bytes(kaon_context *ctx, size_t bytes, size_t s
   assert_int_equal(memory->to_host(ctx, back, device, bytes), KAON_OK);
   for (size_t i = 0; i < bytes; i++) assert_int_equal(back[i], 0);
   assert_int_equal(memory->synchronise(ctx), KAON_OK);
-  kaon_pool_give(ctx, room);
+  kaon_pool_release(ctx, room);
   free(out), free(back);
 }
 
-/* Lengths around those that a kernel brings to the host (lib/cuda/queue/brief.h) and around the pieces in
+/* Lengths around those that a kernel brings to the host (lib/cuda/queue/short_copy.h) and around the pieces in
  * which others go. */
 static void transfers_keep_every_byte(void **state) {
   (void)state;
@@ -494,7 +494,7 @@ static void short_reads_wait_for_what_goes_before(void **state) {
   double *ones = malloc(ROWS * sizeof *ones), norm;
   kaon_vector *v[2] = {NULL, NULL};
   void *room = NULL;
-  assert_int_equal(kaon_pool_take(ctx, WORK, "work", &room), KAON_OK);
+  assert_int_equal(kaon_pool_allocate(ctx, WORK, "work", &room), KAON_OK);
   for (int i = 0; i < ROWS; i++) ones[i] = 1;
   for (int i = 0; i < 2; i++) {
     assert_int_equal(kaon_vector_create(ctx, &space, KAON_DOUBLE, 1, &v[i]), KAON_OK);
@@ -512,7 +512,7 @@ static void short_reads_wait_for_what_goes_before(void **state) {
   }
   for (int i = 0; i < 2; i++) kaon_vector_destroy(&v[i]);
   free(ones);
-  kaon_pool_give(ctx, room);
+  kaon_pool_release(ctx, room);
   kaon_context_destroy(&ctx);
 }
 
@@ -523,14 +523,14 @@ static void too_much_device_memory_is_refused_with_both_numbers(void **state) {
   size_t available = 0;
   assert_int_equal(ctx->backend->memory->available(ctx, &available), KAON_OK);
   const size_t bytes = (available / 4096 + 1000000) * 4096;
-  assert_int_equal(kaon_pool_take(ctx, bytes, "a monster", &a), KAON_ERR_MEMORY);
+  assert_int_equal(kaon_pool_allocate(ctx, bytes, "a monster", &a), KAON_ERR_MEMORY);
   print_message("%s\n", kaon_last_error(ctx));
   char number[32];
   snprintf(number, sizeof number, "%zu bytes", bytes);
   assert_non_null(strstr(kaon_last_error(ctx), number));
   assert_non_null(strstr(kaon_last_error(ctx), "are free"));
-  assert_int_equal(kaon_pool_take(ctx, 1 << 20, "a field", &a), KAON_OK); /* nothing is broken */
-  kaon_pool_give(ctx, a);
+  assert_int_equal(kaon_pool_allocate(ctx, 1 << 20, "a field", &a), KAON_OK); /* nothing is broken */
+  kaon_pool_release(ctx, a);
   kaon_context_destroy(&ctx);
 }
 
@@ -538,11 +538,11 @@ static void check_mode_poisons_device_memory(void **state) {
   (void)state;
   kaon_context *ctx = device_context(1);
   void *a = NULL;
-  assert_int_equal(kaon_pool_take(ctx, 8192, "a", &a), KAON_OK);
+  assert_int_equal(kaon_pool_allocate(ctx, 8192, "a", &a), KAON_OK);
   double *host = machine_read(ctx, a, 8192);
   for (int i = 0; i < 1024; i++) assert_true(host[i] != host[i]);
   free(host);
-  kaon_pool_give(ctx, a);
+  kaon_pool_release(ctx, a);
   kaon_context_destroy(&ctx);
 }
 

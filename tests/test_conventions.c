@@ -18,24 +18,24 @@
 static const int n[4] = {4, 6, 8, 10};
 enum { VOLUME = 4 * 6 * 8 * 10 };
 
-typedef struct bed {
+typedef struct fixture {
   kaon_context *ctx;
   kaon_lattice *lattice;
   kaon_gauge *gauge;
-} bed;
+} fixture;
 
-static void ok(const bed *b, kaon_status status) {
+static void ok(const fixture *b, kaon_status status) {
   if (status != KAON_OK) fail_msg("%s", kaon_last_error(b->ctx));
 }
 
-static void bed_open(bed *b) {
-  *b = (bed){0};
+static void fixture_open(fixture *b) {
+  *b = (fixture){0};
   ok(b, kaon_context_create(NULL, &b->ctx));
   ok(b, kaon_lattice_create(b->ctx, n, KAON_PERIODIC, &b->lattice));
   ok(b, kaon_gauge_create(b->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &b->gauge));
 }
 
-static void bed_close(bed *b) {
+static void fixture_close(fixture *b) {
   kaon_gauge_destroy(&b->gauge);
   kaon_lattice_destroy(&b->lattice);
   kaon_context_destroy(&b->ctx);
@@ -64,8 +64,8 @@ static void sites_are_lexicographic_with_x_fastest(void **state) {
                                  {0, 0, 0, 1}, {3, 5, 7, 9}, {2, 4, 1, 6}};
   double complex *psi = calloc(12 * VOLUME, sizeof *psi);
   kaon_vector *v = NULL;
-  bed b;
-  bed_open(&b);
+  fixture b;
+  fixture_open(&b);
   ok(&b,
      kaon_vector_create(b.ctx, kaon_lattice_spinors(b.lattice, KAON_FULL), KAON_DOUBLE, 12, &v));
   for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
@@ -78,7 +78,7 @@ static void sites_are_lexicographic_with_x_fastest(void **state) {
     }
   }
   kaon_vector_destroy(&v);
-  bed_close(&b);
+  fixture_close(&b);
   free(psi);
 }
 
@@ -86,8 +86,8 @@ static void sites_are_lexicographic_with_x_fastest(void **state) {
 static void even_sites_have_an_even_sum(void **state) {
   (void)state;
   double complex *psi = calloc(12 * VOLUME, sizeof *psi);
-  bed b;
-  bed_open(&b);
+  fixture b;
+  fixture_open(&b);
   assert_int_equal(KAON_EVEN, 0);
   for (int parity = 0; parity < 2; parity++) {
     kaon_vector *v = NULL;
@@ -106,7 +106,7 @@ static void even_sites_have_an_even_sum(void **state) {
                           ((x + y + z + t) % 2 == parity));
     kaon_vector_destroy(&v);
   }
-  bed_close(&b);
+  fixture_close(&b);
   free(psi);
 }
 
@@ -125,7 +125,7 @@ static void some_su3(double complex g[3][3]) {
 }
 
 /* u[site][mu][row][col]: all 1 but one, which is `g`. */
-static void one_link(const bed *b, size_t site, int mu, double complex g[3][3]) {
+static void one_link(const fixture *b, size_t site, int mu, double complex g[3][3]) {
   double complex *u = calloc(36 * VOLUME, sizeof *u);
   for (size_t i = 0; i < 4 * VOLUME; i++) u[9 * i] = u[9 * i + 4] = u[9 * i + 8] = 1;
   memcpy(u + 9 * (4 * site + (size_t)mu), g, 9 * sizeof *u);
@@ -135,7 +135,7 @@ static void one_link(const bed *b, size_t site, int mu, double complex g[3][3]) 
 }
 
 /* D of a unit spinor (spin, colour) at `from`, exported from the sites of the other parity. */
-static void hop(const bed *b, size_t from, int to_parity, int spin, int colour,
+static void hop(const fixture *b, size_t from, int to_parity, int spin, int colour,
                 double complex *psi) {
   kaon_operator *M = NULL;
   kaon_vector *in = NULL, *out = NULL;
@@ -158,7 +158,7 @@ static void hop(const bed *b, size_t from, int to_parity, int spin, int colour,
 /* psi'(x) = U_mu(x) psi(x+mu) forward and U_mu(x)^dag psi(x) at x+mu. The spin matrix 1 - gamma_mu
  * has the diagonal 1 for mu = x, y, z; for t it is 2 on the lower spins, and 1 + gamma_t 2 on the
  * upper. */
-static void check_link(const bed *b, const int x[4], int mu, double complex g[3][3]) {
+static void check_link(const fixture *b, const int x[4], int mu, double complex g[3][3]) {
   double complex *psi = calloc(12 * VOLUME, sizeof *psi);
   const size_t here = site_of(x[0], x[1], x[2], x[3]), there = next_of(x, mu);
   const int parity = (x[0] + x[1] + x[2] + x[3]) % 2;
@@ -177,12 +177,12 @@ static void a_link_connects_its_site_to_the_next_one(void **state) {
   (void)state;
   static const int sites[][4] = {{1, 2, 3, 4}, {3, 5, 7, 9}};
   double complex g[3][3];
-  bed b;
-  bed_open(&b);
+  fixture b;
+  fixture_open(&b);
   some_su3(g);
   for (int i = 0; i < 2; i++)
     for (int mu = 0; mu < 4; mu++) check_link(&b, sites[i], mu, g);
-  bed_close(&b);
+  fixture_close(&b);
 }
 
 static void expect(const char *what, double found, double wanted, double bound) {
@@ -197,8 +197,8 @@ static void means_are_over_sites_planes_and_links(void **state) {
   double complex g[3][3];
   const int x[4] = {1, 2, 3, 4};
   const double v = VOLUME, eps = 0x1p-52;
-  bed b;
-  bed_open(&b);
+  fixture b;
+  fixture_open(&b);
   some_su3(g);
   const double complex loss = (g[0][0] + g[1][1] + g[2][2]) / 3 - 1;
   for (int mu = 0; mu < 4; mu++) {
@@ -214,7 +214,7 @@ static void means_are_over_sites_planes_and_links(void **state) {
     expect("Polyakov, re", o.polyakov[0], 1 + line * creal(loss) * n[3] / v, v / n[3] * eps);
     expect("Polyakov, im", o.polyakov[1], line * cimag(loss) * n[3] / v, v / n[3] * eps);
   }
-  bed_close(&b);
+  fixture_close(&b);
 }
 
 int main(void) {

@@ -47,7 +47,7 @@ static void decimals_are_rounded_as_strtod_rounds_them(void **state) {
     double value = NAN, back = NAN;
     kaon_decimal_read(&at, text + strlen(text), &value);
     if (value != strtod(text, NULL)) fail_msg("%s is read as %.17g", text, value);
-    char written[KAON_DECIMAL_ROOM];
+    char written[KAON_DECIMAL_CAPACITY];
     const int length = kaon_decimal_write(value, written);
     at = written;
     kaon_decimal_read(&at, written + length, &back);

@@ -32,9 +32,9 @@ typedef struct {
   int columns;
   double size;     /* |A| at most */
   double rounding; /* of A in double, in |A| */
-} bed;
+} fixture;
 
-static int open_bed(bed *v, kaon_method method, int columns) {
+static int open_fixture(fixture *v, kaon_method method, int columns) {
   static const int extents[4] = {4, 4, 4, 4};
   memset(v, 0, sizeof *v);
   v->columns = columns;
@@ -64,7 +64,7 @@ static int open_bed(bed *v, kaon_method method, int columns) {
   return 1;
 }
 
-static void close_bed(bed *v) {
+static void close_fixture(fixture *v) {
   const int own = v->shell.ctx != NULL;
   kaon_vector_destroy(&v->b);
   kaon_vector_destroy(&v->x);
@@ -76,13 +76,13 @@ static void close_bed(bed *v) {
   }
 }
 
-static kaon_vector *new_vector(const bed *v) {
+static kaon_vector *new_vector(const fixture *v) {
   kaon_vector *u = NULL;
   must(v->ctx, kaon_vector_create(v->ctx, v->b->space, KAON_DOUBLE, v->columns, &u));
   return u;
 }
 
-static void norms(const bed *v, const kaon_vector *u, double *norm) {
+static void norms(const fixture *v, const kaon_vector *u, double *norm) {
   must(v->ctx, kaon_vector_norm2(u, norm));
   for (int k = 0; k < v->columns; k++) norm[k] = sqrt(norm[k]);
 }
@@ -94,7 +94,7 @@ typedef struct {
   int pairs, restarts;
 } quality;
 
-static void measure_images(const bed *v, const struct kaon_deflation *f, double store, quality *q) {
+static void measure_images(const fixture *v, const struct kaon_deflation *f, double store, quality *q) {
   kaon_vector *d = new_vector(v), *e = new_vector(v), *image = new_vector(v);
   double of_d[COLUMNS], of_e[COLUMNS], of_b[COLUMNS], of_x[COLUMNS], off[COLUMNS];
   norms(v, v->b, of_b);
@@ -122,7 +122,7 @@ static void measure_images(const bed *v, const struct kaon_deflation *f, double 
 
 /* m against the products of vectors as they are stored, over what a rounding of both vectors does
  * to them; (d, e) stands for (d, A d), and has that of all four. */
-static double measure_products(const bed *v, const struct kaon_deflation *f, int by_error,
+static double measure_products(const fixture *v, const struct kaon_deflation *f, int by_error,
                                kaon_vector *const *left, const kaon_z *const *m, double store) {
   double worst = 0, dot[COLUMNS][2], d[KAON_RITZ_MAX][COLUMNS], e[KAON_RITZ_MAX][COLUMNS];
   kaon_vector *const *right = by_error ? f->e : left;
@@ -145,7 +145,7 @@ static double measure_products(const bed *v, const struct kaon_deflation *f, int
   return worst;
 }
 
-static quality measure_pairs(const bed *v, const kaon_solver *s) {
+static quality measure_pairs(const fixture *v, const kaon_solver *s) {
   const struct kaon_deflation *f = s->deflation;
   const int by_error = s->method->deflates == KAON_DEFLATES_ERROR, n = f->pairs;
   const double store = case_rounding(s->options.sloppy, KAON_RECONSTRUCT_18).e_store;
@@ -167,7 +167,7 @@ static quality measure_pairs(const bed *v, const kaon_solver *s) {
 /* e is A d and the products are the vectors', but for a rounding of both, and one more a restart;
  * products, where no rounding of a stored vector is in them (all but CG's (d, e)), for those of a
  * restart alone, and half's of a site's 24 reals. */
-static void check_pairs(const bed *v, const kaon_solver *s) {
+static void check_pairs(const fixture *v, const kaon_solver *s) {
   const quality q = measure_pairs(v, s);
   const int by_error = s->method->deflates == KAON_DEFLATES_ERROR;
   printf("    %d pairs, at most %d restarts\n", q.pairs, q.restarts);
@@ -179,7 +179,7 @@ static void check_pairs(const bed *v, const kaon_solver *s) {
 
 /* ---- one solver, several solves ---- */
 
-static void solve_by(const bed *v, kaon_solver *s, kaon_column_report *r) {
+static void solve_by(const fixture *v, kaon_solver *s, kaon_column_report *r) {
   must(v->ctx, kaon_solver_solve(s, v->b, v->x, r, NULL));
   for (int k = 0; k < v->columns; k++) {
     assert_int_equal(r[k].reason, KAON_CONVERGED);
@@ -189,7 +189,7 @@ static void solve_by(const bed *v, kaon_solver *s, kaon_column_report *r) {
 
 /* The second source is the first one's solution. Its bits are those of a solver that has solved
  * nothing before. */
-static void use_twice(const bed *v, const kaon_solver_options *o) {
+static void use_twice(const fixture *v, const kaon_solver_options *o) {
   kaon_column_report r[COLUMNS], fresh[COLUMNS];
   kaon_vector *first = new_vector(v);
   kaon_solver *s = NULL, *other = NULL;
@@ -224,21 +224,21 @@ static void pairs_are_of_the_solve_at_hand(void **state) {
   for (int m = 0; m < 2; m++)
     for (int p = KAON_SINGLE; p <= KAON_HALF; p++)
       for (int i = 0; i < 3; i++) {
-        bed v;
+        fixture v;
         const kaon_solver_options o =
             options_of(m ? KAON_CGNR : KAON_CG, (kaon_precision)p, pairs[i]);
         if (TEST_SLOWED && i != (m + p) % 3) continue;
-        if (!open_bed(&v, o.method, COLUMNS)) skip();
+        if (!open_fixture(&v, o.method, COLUMNS)) skip();
         printf("  %s, double/%s, %d pairs\n", m ? "cgnr" : "cg", precision_names[p], pairs[i]);
         use_twice(&v, &o);
-        close_bed(&v);
+        close_fixture(&v);
       }
 }
 
 /* ---- guesses and stops ---- */
 
 /* Steps of column 0 from x = factor b. */
-static int steps_from(const bed *v, kaon_solver_options o, double factor, kaon_precision sloppy) {
+static int steps_from(const fixture *v, kaon_solver_options o, double factor, kaon_precision sloppy) {
   kaon_column_report r[COLUMNS];
   kaon_solver *s = NULL;
   o.sloppy = sloppy;
@@ -261,15 +261,15 @@ static void guesses_and_stops_cost_no_more(void **state) {
   static const double factors[] = {0, 1e-3, 1, 1e3};
   for (int normal = 0; normal < 2; normal++)
     for (int i = 0; i < 4; i++) {
-      bed v;
+      fixture v;
       kaon_solver_options o = options_of(KAON_CGNR, KAON_DOUBLE, 16);
       if (normal) o.stop = KAON_STOP_NORMAL;
-      if (!open_bed(&v, KAON_CGNR, 1)) skip();
+      if (!open_fixture(&v, KAON_CGNR, 1)) skip();
       printf("  from %g b%s\n", factors[i], normal ? ", A^dag r" : "");
       const double full = steps_from(&v, o, factors[i], KAON_DOUBLE);
       test_below("single", steps_from(&v, o, factors[i], KAON_SINGLE) / full, 1.05);
       test_below("half", steps_from(&v, o, factors[i], KAON_HALF) / full, 1.15);
-      close_bed(&v);
+      close_fixture(&v);
     }
 }
 
@@ -328,7 +328,7 @@ static void a_threshold_is_of_the_residual_that_is_left(void **state) {
     kaon_column_state *s = calloc(1, sizeof *s);
     s->flags = KAON_FLAG_DEFLATED | (normal ? KAON_FLAG_NORMAL : 0);
     s->reason = KAON_WAIT_UPDATE;
-    s->gate = KAON_GATE_SERVICE | KAON_GATE_INJECT;
+    s->gate = KAON_GATE_SERVICE | KAON_GATE_CONTINUE;
     s->reference = normal ? 8 : 5e3;
     s->limit = 1e-8;
     s->relative = 4e-4;
@@ -427,14 +427,14 @@ static void nothing_is_divided_by_nothing(void **state) {
     kaon_column_state *s = calloc(1, sizeof *s);
     s->flags = KAON_FLAG_DEFLATED;
     s->reason = KAON_WAIT_PERIOD;
-    s->gate = KAON_GATE_SERVICE | KAON_GATE_INJECT;
+    s->gate = KAON_GATE_SERVICE | KAON_GATE_CONTINUE;
     s->relative = s->limit = 1e-20;
     s->slot[KAON_S_R2][0] = i == 2; /* CGNR: as it was before */
     s->slot[KAON_S_RHO][0] = 1;
     kaon_recurrence_run(renews[i], s);
     kaon_recurrence_run(KAON_REC_CG_DEFLATED, s);
     kaon_recurrence_run(KAON_REC_DEFLATED_RESUME, s);
-    assert_int_equal(s->gate, KAON_GATE_SERVICE | KAON_GATE_KEEP);
+    assert_int_equal(s->gate, KAON_GATE_SERVICE | KAON_GATE_SOLUTION);
     assert_int_equal(s->reason, KAON_WAIT_STOP);
     for (int slot = KAON_S_ALPHA; slot <= KAON_S_OVERLAP; slot++)
       assert_true(isfinite(s->slot[slot][0]) && isfinite(s->slot[slot][1]));
@@ -454,10 +454,10 @@ static void map_fourth(const void *user, int dagger, size_t n, const shell_compl
 static void a_preconditioner_goes_along(void **state) {
   (void)state;
   enum { PLAIN, FOURTH, WITHOUT, KINDS };
-  bed v;
+  fixture v;
   kaon_column_report r[KINDS];
   double *x[KINDS];
-  assert_true(open_bed(&v, KAON_CG, 1));
+  assert_true(open_fixture(&v, KAON_CG, 1));
   kaon_operator *K = shell_operator(&v.shell, KAON_SINGLE, map_fourth, NULL);
   for (int kind = 0; kind < KINDS; kind++) {
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
@@ -485,7 +485,7 @@ static void a_preconditioner_goes_along(void **state) {
   assert_true(r[WITHOUT].iterations != r[PLAIN].iterations);
   for (int kind = 0; kind < KINDS; kind++) free(x[kind]);
   kaon_operator_destroy(&K);
-  close_bed(&v);
+  close_fixture(&v);
 }
 
 /* By rule pairs are kept where there is room for them beside the solver, and else it does without

@@ -42,7 +42,7 @@ static void check(const int n[4], int antiperiodic) {
               assert_int_equal(other, 1 - parity);
               assert_int_equal(found, to);
               if (steps == 1)
-                assert_int_equal(kaon_neighbour_by_number(&sites, &here, dir, &sign), to);
+                assert_int_equal(kaon_neighbour_by_index(&sites, &here, dir, &sign), to);
               assert_int_equal(sign, mu == 3 && antiperiodic && crossings % 2 ? -1 : 1);
             }
 }

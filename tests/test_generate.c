@@ -20,7 +20,7 @@ static kaon_csr *make(const char *name, double **own) {
   kaon_csr *csr = NULL;
   assert_ok(kaon_generator_create(NULL, name, &g));
   assert_ok(kaon_generate_rows(NULL, g, 0, g->rows, 2, &csr, own));
-  assert_true(own == NULL || (*own != NULL) == g->brings_rhs);
+  assert_true(own == NULL || (*own != NULL) == g->has_rhs);
   kaon_generator_destroy(&g);
   return csr;
 }

@@ -1,6 +1,6 @@
 /* test_ghosts.c - links beyond the faces of a lattice whose kernels work neighbours out themselves
  * and whose memory the host does not reach: the messages of lib/grid/ghosts.c, and the ways of a GPU's
- * threads (lib/cuda/memory/way.h), divided and not. A device is played by the CPU: its addresses are so
+ * threads (lib/cuda/memory/site_steps.h), divided and not. A device is played by the CPU: its addresses are so
  * far off that the host would fail at the first one that it used. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 
 #include <kaon/kaon.h>
 
-#include "lib/cuda/memory/way.h"
-#include "lib/vector/door_ops.h"
+#include "lib/cuda/memory/site_steps.h"
+#include "lib/vector/import_ops.h"
 #include "lib/grid/ghosts.h"
 #include "lib/grid/site_table.h"
 #include "tests/util/dirac_case.h"
@@ -62,19 +62,19 @@ static double *component(double *field, int64_t site, int c) {
                                    KAON_LANES, pack);
 }
 
-static void carry(const kaon_launch *launch, const kaon_carry_args *a) {
+static void copy_matrices(const kaon_launch *launch, const kaon_matrix_copy_args *a) {
   const int32_t *sites = host_of(a->sites);
   double *field = host_of(a->field), *memory = host_of(a->memory);
   (void)launch;
   for (int64_t i = 0; i < a->count; i++)
     for (int c = 0; c < MATRIX; c++)
-      if (a->take)
+      if (a->import_values)
         *component(field, sites[i], c) = memory[i * MATRIX + c];
       else
         memory[i * MATRIX + c] = *component(field, sites[i], c);
 }
 
-static const kaon_door_ops door = {.carry = carry};
+static const kaon_import_ops import_ops = {.copy_matrices = copy_matrices};
 
 /* A context on it. */
 static kaon_context *open_device(kaon_backend *backend, kaon_memory_ops *memory) {
@@ -90,7 +90,7 @@ static kaon_context *open_device(kaon_backend *backend, kaon_memory_ops *memory)
   memory->clear = clear;
   *backend = *ctx->backend;
   backend->memory = memory;
-  backend->door = &door;
+  backend->import_ops = &import_ops;
   backend->width = KAON_LANES;
   backend->access = KAON_ACCESS;
   backend->host_accessible = 0;
@@ -128,7 +128,7 @@ static void open_world(world *w, kaon_context *ctx, const int extents[4], int ma
   for (int p = 0; p < 2; p++) {
     void *device = NULL;
     if (mask != 0) w->stencil.walk[p] = host_of(w->stencil.walk[p]);
-    must(ctx, kaon_pool_take(ctx, bytes, "a test's field", &device));
+    must(ctx, kaon_pool_allocate(ctx, bytes, "a test's field", &device));
     w->field[p] = device;
     memset(host_of(device), 0xff, bytes); /* NaN */
     for (int64_t i = 0; i < w->stencil.sites[p]; i++) {
@@ -140,7 +140,7 @@ static void open_world(world *w, kaon_context *ctx, const int extents[4], int ma
 }
 
 static void close_world(world *w, kaon_context *ctx) {
-  for (int p = 0; p < 2; p++) kaon_pool_give(ctx, w->field[p]);
+  for (int p = 0; p < 2; p++) kaon_pool_release(ctx, w->field[p]);
   kaon_lattice_destroy(&w->lattice);
 }
 
@@ -159,7 +159,7 @@ static int64_t walk_from(const world *w, int parity, int64_t i) {
   int64_t wrong = 0;
   for (int a = 0; a < KAON_DIRS; a++)
     for (int b = 0; b < KAON_DIRS; b++) {
-      const vsites home = sites_home(st, parity, i), one = sites_step(st, &home, a);
+      const vsites home = sites_local(st, parity, i), one = sites_step(st, &home, a);
       const vsites two = sites_step(st, &one, b);
       int x[4];
       if (a % 4 == b % 4) continue;
@@ -185,7 +185,7 @@ static int64_t misnamed(const world *w, int parity, int64_t i) {
   const int t = x[3] + st->origin[3];
   const int64_t first = sites_of_slice(st, parity, t), end = sites_of_slice(st, parity, t + 1);
   return (place.parity != parity || place.block * KAON_LANES + place.lane != i) +
-         (sites_number(st, parity, i) != kaon_site_number(w->lattice->global, x)) +
+         (sites_index(st, parity, i) != kaon_site_index(w->lattice->global, x)) +
          (sites_rank_at(st, x) != (unsigned)i) + (i < first || i >= end);
 }
 
@@ -231,7 +231,7 @@ static void check_part(const kaon_stencil *st) {
             sites_coordinates(st, p ^ st->odd_origin, i, y);
             for (int mu = 0; mu < 4; mu++) assert_int_equal(x[mu], y[mu]);
             assert_int_equal(sites_rank_at(st, x), i);
-            assert_int_equal(sites_number(st, p, i), kaon_site_number(st->global, whole));
+            assert_int_equal(sites_index(st, p, i), kaon_site_index(st->global, whole));
             i++;
           }
     }

@@ -101,17 +101,17 @@ static double bound_of(size_t rows, int sweeps, kaon_precision precision) {
   return 2 * sweeps * (12 + 4) * epsilon * sqrt(32 * (double)rows);
 }
 
-typedef struct bed {
+typedef struct fixture {
   kaon_context *ctx;
   const ref_sparse *a;
   kaon_matrix *matrix;
   kaon_operator *A;
   int reals, columns;
-} bed;
+} fixture;
 
 /* `times` double sweeps for column k's b from 0 by the preconditioner, and x - Q x by the
  * reduction, in the unknowns x. */
-static double compare(const bed *t, const trial *how) {
+static double compare(const fixture *t, const trial *how) {
   const size_t n = t->a->rows;
   const kaon_kaczmarz_options o = options_of(how, n);
   static const int kinds[] = {REF_SINGLE_SWEEP, REF_DOUBLE_SWEEP, REF_BLOCK_SWEEPS, REF_ALL_ROWS};
@@ -182,7 +182,7 @@ static void sweeps_equal_the_reference(void **state) {
                           : i / 4      ? 333
                                        : MOST_ROWS; /* launches of these are shared */
       ref_sparse a = make_system(rows, complex_values, i / 2 % 2 != i / 4);
-      bed t = {.ctx = ctx, .a = &a, .reals = 1 + complex_values, .columns = columns};
+      fixture t = {.ctx = ctx, .a = &a, .reals = 1 + complex_values, .columns = columns};
       if (!has_sweeps(ctx, precision)) continue;
       t.matrix = sparse_matrix(ctx, &a, t.reals, NULL);
       t.A = sparse_operator(t.matrix, precision, KAON_STORE_AUTO);

@@ -530,7 +530,7 @@ static void the_locale_changes_nothing(void **state) {
   (void)state;
   if (!comma_locale()) skip();
   kaon_csr *a = must_read(REAL "1 1 1\n1 1 1.2345678901234567890123\n");
-  char text[KAON_DECIMAL_ROOM];
+  char text[KAON_DECIMAL_CAPACITY];
   const int length = kaon_decimal_write(0.125, text);
   setlocale(LC_ALL, "C");
   assert_true(entry(a, 0, 0, 0) == 1.2345678901234567890123);

@@ -1,6 +1,6 @@
 /* test_multishift_issue.c - CG of several shifts in recorded blocks of steps: the same bits as step
  * by step, whatever the form, in the first solve and by an old recording, and after the user's
- * vectors have changed places. On the CPU a recorder stands in (tests/util/stand_in_recorder.h). */
+ * vectors have changed places. On the CPU a recorder stands in (tests/util/fake_recorder.h). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 #include "lib/core/context_internal.h"
 #include "lib/vector/space.h"
-#include "tests/util/stand_in_recorder.h"
+#include "tests/util/fake_recorder.h"
 #include "tests/util/staggered_case.h"
 #include "tests/util/test_util.h"
 

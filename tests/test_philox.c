@@ -80,7 +80,7 @@ static void moments_are_those_of_the_distribution(void **state) {
   test_close("Gauss: fourth moment", g4 / N, 3, 4 * sqrt(96.0 / N));
 }
 
-/* kaon_ln and kaon_cos_sin_turn against long double, over all binades that uniforms reach. */
+/* kaon_ln and kaon_cos_sin_2pi against long double, over all binades that uniforms reach. */
 static void elementary_functions_keep_their_bounds(void **state) {
   (void)state;
   double worst_log = 0, worst_cos = 0, worst_sin = 0;
@@ -91,7 +91,7 @@ static void elementary_functions_keep_their_bounds(void **state) {
     if (v >= 1) continue;
     const long double log_v = logl(v), turn = 2 * acosl(-1.0L) * v;
     double c, s;
-    kaon_cos_sin_turn(v, &c, &s);
+    kaon_cos_sin_2pi(v, &c, &s);
     worst_log = larger(worst_log, (double)fabsl((kaon_ln(v) - log_v) / log_v));
     worst_cos = larger(worst_cos, (double)fabsl(c - cosl(turn)));
     worst_sin = larger(worst_sin, (double)fabsl(s - sinl(turn)));

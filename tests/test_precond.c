@@ -293,10 +293,10 @@ static void check_pass(kaon_operator *K) {
   pass.w = v[2];
   for (int dagger = 0; dagger < 2; dagger++) {
     const kaon_mode mode = dagger ? KAON_DAGGER : KAON_PLAIN;
-    const uint64_t given = kaon_pool_given(ctx->pool);
+    const uint64_t given = kaon_pool_release_count(ctx->pool);
     const int64_t before = kaon_pool_usage(ctx).now;
     precond_ok(ctx, kaon_operator_run(K, mode, v[0], v[1], &pass));
-    assert_int_equal(kaon_pool_given(ctx->pool), given);
+    assert_int_equal(kaon_pool_release_count(ctx->pool), given);
     assert_int_equal(kaon_pool_usage(ctx).now, before);
     precond_ok(ctx, kaon_scalars_read(scalars, host));
     for (int k = 0; k < COLUMNS; k++) {

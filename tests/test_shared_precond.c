@@ -25,23 +25,23 @@ enum { SWEEPS, AINV, CHEBYSHEV, SCHWARZ, SHELL, TRIANGLES, KINDS };
 static const char *const names[] = {"ic0 by sweeps", "ainv",  "chebyshev",
                                     "schwarz",       "shell", "ic0"};
 
-typedef struct bed {
+typedef struct fixture {
   kaon_context *ctx;
   kaon_csr *csr;
   kaon_matrix *matrix;
   kaon_operator *A, *inner, *K;
-} bed;
+} fixture;
 
-static void open_bed(bed *b, int machine, int hermitian) {
+static void open_fixture(fixture *b, int machine, int hermitian) {
   const kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  *b = (bed){0};
+  *b = (fixture){0};
   precond_ok(NULL, machine_open(machine, options, &b->ctx));
   b->csr = row_case_random(ROWS, 6, 1, hermitian, 5);
   b->matrix = precond_matrix(b->ctx, b->csr, 0);
   precond_ok(b->ctx, kaon_matrix_operator(b->matrix, NULL, &b->A));
 }
 
-static void close_bed(bed *b) {
+static void close_fixture(fixture *b) {
   kaon_operator_destroy(&b->K);
   kaon_operator_destroy(&b->inner);
   kaon_operator_destroy(&b->A);
@@ -54,7 +54,7 @@ static kaon_status by_hand(void *user, kaon_mode mode, const kaon_vector *x, kao
   return kaon_operator_apply(user, mode, x, y);
 }
 
-static void make_K(bed *b, int kind) {
+static void make_K(fixture *b, int kind) {
   if (kind == SWEEPS || kind == AINV || kind == TRIANGLES) {
     kaon_precond_options o = KAON_PRECOND_OPTIONS_INIT;
     o.kind = kind == AINV ? KAON_PRECOND_AINV : KAON_PRECOND_IC0;
@@ -80,7 +80,7 @@ typedef struct user {
   kaon_column_report report[3];
 } user;
 
-static void open_user(user *u, const bed *b, kaon_method method, int columns) {
+static void open_user(user *u, const fixture *b, kaon_method method, int columns) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   number numbers[ROWS];
   o.method = method;
@@ -102,14 +102,14 @@ static void close_user(user *u) {
   kaon_vector_destroy(&u->x);
 }
 
-static void solve(user *u, const bed *b) {
+static void solve(user *u, const fixture *b) {
   precond_ok(b->ctx, kaon_vector_zero(u->x));
   precond_ok(b->ctx, kaon_solver_solve(u->solver, u->b, u->x, u->report, NULL));
   for (int k = 0; k < kaon_vector_columns(u->b); k++)
     assert_int_equal(u->report[k].reason, KAON_CONVERGED);
 }
 
-static int64_t in_use(const bed *b) {
+static int64_t in_use(const fixture *b) {
   kaon_context_info info;
   precond_ok(b->ctx, kaon_context_query(b->ctx, &info));
   return info.memory_now;
@@ -120,9 +120,9 @@ static void solvers_take_turns_without_taking_memory(void **state) {
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
     if (machine_lacks(machine)) continue;
     for (int kind = 0; kind < KINDS; kind++) {
-      bed b;
+      fixture b;
       user one, three;
-      open_bed(&b, machine, 1);
+      open_fixture(&b, machine, 1);
       make_K(&b, kind);
       const kaon_method method = kind == SCHWARZ ? KAON_GCR : KAON_CG;
       open_user(&one, &b, method, 1);
@@ -130,19 +130,19 @@ static void solvers_take_turns_without_taking_memory(void **state) {
       solve(&one, &b);
       const int steps = one.report[0].iterations;
       solve(&three, &b);
-      const uint64_t given = kaon_pool_given(b.ctx->pool);
+      const uint64_t given = kaon_pool_release_count(b.ctx->pool);
       const int64_t bytes = in_use(&b);
       for (int turn = 0; turn < TURNS; turn++) {
         solve(turn % 2 ? &three : &one, &b);
         assert_int_equal(one.report[0].iterations, steps);
       }
       printf("  %s, %s: %d blocks given back in %d turns\n", machine_name(machine), names[kind],
-             (int)(kaon_pool_given(b.ctx->pool) - given), TURNS);
-      assert_true(kaon_pool_given(b.ctx->pool) == given);
+             (int)(kaon_pool_release_count(b.ctx->pool) - given), TURNS);
+      assert_true(kaon_pool_release_count(b.ctx->pool) == given);
       assert_true(in_use(&b) == bytes);
       close_user(&one);
       close_user(&three);
-      close_bed(&b);
+      close_fixture(&b);
     }
   }
 }
@@ -150,9 +150,9 @@ static void solvers_take_turns_without_taking_memory(void **state) {
 /* The polynomial's own A, in single, is one whose adjoint nobody else asks for. */
 static void the_adjoint_of_a_polynomial_is_reserved(void **state) {
   (void)state;
-  bed b;
+  fixture b;
   user one;
-  open_bed(&b, KAON_ISA_AUTO, 0);
+  open_fixture(&b, KAON_ISA_AUTO, 0);
   kaon_chebyshev_options o = KAON_CHEBYSHEV_OPTIONS_INIT;
   o.low = 0.3, o.high = 2; /* Gershgorin: D^-1 A has its eigenvalues round 1 */
   kaon_operator *K = NULL;
@@ -164,15 +164,15 @@ static void the_adjoint_of_a_polynomial_is_reserved(void **state) {
   solve(&one, &b);
   assert_true(in_use(&b) == bytes);
   close_user(&one);
-  close_bed(&b);
+  close_fixture(&b);
 }
 
 static void matrices_say_that_they_are_not_stale(void **state) {
   (void)state;
   for (int kind = 0; kind < KINDS; kind++) {
-    bed b;
+    fixture b;
     user one;
-    open_bed(&b, KAON_ISA_AUTO, 1);
+    open_fixture(&b, KAON_ISA_AUTO, 1);
     make_K(&b, kind);
     assert_non_null(b.A->ops->check);
     precond_ok(b.ctx, b.A->ops->check(b.A));
@@ -183,9 +183,9 @@ static void matrices_say_that_they_are_not_stale(void **state) {
     open_user(&one, &b, kind == SCHWARZ ? KAON_GCR : KAON_CG, 1);
     for (int again = 0; again < 3; again++) solve(&one, &b);
     if (b.ctx->backend->record != NULL && kind != SHELL)
-      assert_int_equal(one.solver->replays_ends, 1);
+      assert_int_equal(one.solver->replays_begin_end, 1);
     close_user(&one);
-    close_bed(&b);
+    close_fixture(&b);
   }
 }
 

@@ -42,15 +42,15 @@ static kaon_status apply_map(void *user, kaon_mode mode, const kaon_vector *x, k
   return KAON_OK;
 }
 
-typedef struct bed {
+typedef struct fixture {
   kaon_context *ctx;
   ref_sparse a;
   kaon_matrix *matrix;
   kaon_operator *A, *shell;
   host_map map;
-} bed;
+} fixture;
 
-static void open_bed(bed *b, int machine, kaon_precision precision, int any) {
+static void open_fixture(fixture *b, int machine, kaon_precision precision, int any) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_shell_options how = KAON_SHELL_OPTIONS_INIT;
   memset(b, 0, sizeof *b);
@@ -67,7 +67,7 @@ static void open_bed(bed *b, int machine, kaon_precision precision, int any) {
     b->A = sparse_operator(b->matrix, precision, KAON_STORE_AUTO);
 }
 
-static void close_bed(bed *b) {
+static void close_fixture(fixture *b) {
   kaon_operator_destroy(&b->A);
   kaon_operator_destroy(&b->shell);
   kaon_matrix_destroy(&b->matrix);
@@ -76,7 +76,7 @@ static void close_bed(bed *b) {
 }
 
 /* Columns of unlike difficulty: a unit vector, noise, and 0. */
-static kaon_vector *sources(const bed *b) {
+static kaon_vector *sources(const fixture *b) {
   kaon_vector *v = sparse_vector(b->shell, COLUMNS);
   ref_complex *numbers = sparse_random(b->a.rows, 1, 4);
   sparse_import(v, 1, b->a.rows, numbers);
@@ -93,9 +93,9 @@ static void shells_apply_what_they_are_given(void **state) {
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
     if (machine_lacks(machine)) continue;
     for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
-      bed b;
+      fixture b;
       kaon_cost cost;
-      open_bed(&b, machine, (kaon_precision)p, 0);
+      open_fixture(&b, machine, (kaon_precision)p, 0);
       kaon_vector *x = sources(&b), *y = sparse_vector(b.shell, COLUMNS);
       ref_complex *in = calloc(b.a.rows, sizeof *in), *wanted = calloc(b.a.rows, sizeof *wanted);
       ref_complex *found = calloc(b.a.rows, sizeof *found);
@@ -114,7 +114,7 @@ static void shells_apply_what_they_are_given(void **state) {
       free(in), free(wanted), free(found);
       kaon_vector_destroy(&x);
       kaon_vector_destroy(&y);
-      close_bed(&b);
+      close_fixture(&b);
     }
   }
 }
@@ -125,12 +125,12 @@ static void solvers_work_on_shells(void **state) {
   (void)state;
   static const kaon_method methods[] = {KAON_CGNR, KAON_BICGSTAB, KAON_GCR, KAON_PIPEBICGSTAB};
   for (int i = 0; i < 4 * 2; i++) {
-    bed b;
+    fixture b;
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
     kaon_column_report reports[2][COLUMNS];
-    open_bed(&b, KAON_ISA_AUTO, KAON_DOUBLE, 1);
+    open_fixture(&b, KAON_ISA_AUTO, KAON_DOUBLE, 1);
     if (b.A == NULL) {
-      close_bed(&b);
+      close_fixture(&b);
       skip();
     }
     kaon_vector *source = sources(&b), *x[2];
@@ -164,19 +164,19 @@ static void solvers_work_on_shells(void **state) {
     kaon_vector_destroy(&source);
     kaon_vector_destroy(&x[0]);
     kaon_vector_destroy(&x[1]);
-    close_bed(&b);
+    close_fixture(&b);
   }
 }
 
 static void shells_precondition(void **state) {
   (void)state;
-  bed b;
+  fixture b;
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   kaon_column_report reports[COLUMNS];
   kaon_solver *s = NULL;
-  open_bed(&b, KAON_ISA_AUTO, KAON_DOUBLE, 1);
+  open_fixture(&b, KAON_ISA_AUTO, KAON_DOUBLE, 1);
   if (b.A == NULL) {
-    close_bed(&b);
+    close_fixture(&b);
     skip();
   }
   kaon_vector *source = sources(&b), *x = sparse_vector(b.A, COLUMNS);
@@ -190,15 +190,15 @@ static void shells_precondition(void **state) {
   kaon_solver_destroy(&s);
   kaon_vector_destroy(&source);
   kaon_vector_destroy(&x);
-  close_bed(&b);
+  close_fixture(&b);
 }
 
 static void failures_come_through(void **state) {
   (void)state;
-  bed b;
+  fixture b;
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   kaon_solver *s = NULL;
-  open_bed(&b, KAON_ISA_AUTO, KAON_DOUBLE, 0);
+  open_fixture(&b, KAON_ISA_AUTO, KAON_DOUBLE, 0);
   kaon_vector *source = sources(&b), *x = sparse_vector(b.shell, COLUMNS);
   o.method = KAON_BICGSTAB;
   b.map.fail_at = 5;
@@ -217,7 +217,7 @@ static void failures_come_through(void **state) {
   assert_null(none);
   kaon_vector_destroy(&source);
   kaon_vector_destroy(&x);
-  close_bed(&b);
+  close_fixture(&b);
 }
 
 int main(void) {

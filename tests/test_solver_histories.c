@@ -18,7 +18,7 @@
 
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
-#include "tests/util/stand_in_recorder.h"
+#include "tests/util/fake_recorder.h"
 #include "tests/util/test_util.h"
 
 /* How far two histories may be apart. Where nothing but the order of operations differs, a step's
@@ -236,8 +236,8 @@ static double worst(const outcome *a, const outcome *b, const double *bound, int
 static void assert_close(const world *w, kaon_method method, const char *regime,
                          const outcome *plain, const outcome *other, const limits *l) {
   const int n = other->column.iterations;
-  const int calm = method != KAON_BICGSTAB && w->precision == KAON_DOUBLE;
-  const int margin = calm ? 2 : (plain->column.iterations + 9) / 10;
+  const int no_flush_needed = method != KAON_BICGSTAB && w->precision == KAON_DOUBLE;
+  const int margin = no_flush_needed ? 2 : (plain->column.iterations + 9) / 10;
   int steps;
   const double most = worst(plain, other, l->bound, &steps);
   printf("    %s: %d steps (plain ones %d to %d), %d compared\n", regime, n, l->fewest, l->most,

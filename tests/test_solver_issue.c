@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "solvers/engine/method.h"
-#include "tests/util/stand_in_recorder.h"
+#include "tests/util/fake_recorder.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
 #include "tests/util/test_util.h"
@@ -322,7 +322,7 @@ typedef struct {
   kaon_column_report report[TURNS][COLUMNS];
   double history[TURNS][COLUMNS][ROOM];
   int count[TURNS][COLUMNS];
-  int straight[TURNS];
+  int single_launch[TURNS];
 } series;
 
 static void write_first(world *w, kaon_vector *v, double value) {
@@ -370,7 +370,7 @@ static void turn(world *w, series *t, kaon_solver *s, kind of, int i) {
   const kaon_status status = kaon_solver_solve(s, t->source, w->x, t->report[i], NULL);
   assert_int_equal(status, of == SPOILT ? KAON_ERR_NOT_FINITE : KAON_OK);
   must(w->c.ctx, kaon_vector_copy(t->kept[i], w->x));
-  t->straight[i] = s->straight;
+  t->single_launch[i] = s->single_launch;
   for (int k = 0; k < COLUMNS && status == KAON_OK; k++) {
     t->count[i][k] = ROOM;
     must(w->c.ctx, kaon_solver_history(s, k, t->history[i][k], &t->count[i][k]));
@@ -404,16 +404,16 @@ static void one_straight(world *w, const kaon_solver_options *o) {
   kaon_solver *plain = solver_of(w, *o, KAON_ISSUE_PLAIN, 0);
   kaon_solver *s = solver_of(w, *o, KAON_ISSUE_WHILE, 0);
   series *t = calloc(1, sizeof *t), *u = calloc(1, sizeof *u);
-  char straight[N + 1] = "";
+  char single_launch[N + 1] = "";
   open_series(w, t);
   open_series(w, u);
   for (int i = 0; i < N; i++) {
     if (i > 0) s->rate = i == SLOW ? 1 : 1e-6;
     turn(w, t, s, kinds[i], i);
-    straight[i] = (char)('0' + t->straight[i]);
+    single_launch[i] = (char)('0' + t->single_launch[i]);
   }
   printf("  %-8s stop %d, %s/%-6s in one go: %s\n", method_names[o->method], (int)o->stop,
-         precision_names[w->outer], precision_names[o->sloppy], straight);
+         precision_names[w->outer], precision_names[o->sloppy], single_launch);
   for (int of = 0; of < KINDS; of++) {
     memset(u->report, 0, sizeof u->report);
     memset(u->count, 0, sizeof u->count);
@@ -421,7 +421,7 @@ static void one_straight(world *w, const kaon_solver_options *o) {
     for (int i = 0; i < N; i++)
       if ((int)kinds[i] == of) compare(w, t, i, u);
   }
-  assert_string_equal(straight, went);
+  assert_string_equal(single_launch, went);
   close_series(t);
   close_series(u);
   free(t);
@@ -478,10 +478,10 @@ static void solves_in_one_go_in_single(void **state) {
 
 typedef struct {
   int next[COLUMNS], stop_at;
-} witness;
+} counter_check;
 
 static int watch(void *user, int iteration, int column, double residual) {
-  witness *seen = user;
+  counter_check *seen = user;
   assert_int_equal(iteration, seen->next[column]);
   assert_true(residual > 0);
   seen->next[column]++;
@@ -495,7 +495,7 @@ static void a_monitor_ends_recorded_solves(void **state) {
   for (int m = KAON_CGNR; m <= KAON_PIPEBICGSTAB; m++)
     for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_PERSISTENT; issue++) {
       if (m == KAON_BLOCKCG || m == KAON_PIPECG) continue; /* for Hermitian ones */
-      witness seen = {.stop_at = 12};
+      counter_check seen = {.stop_at = 12};
       kaon_solver_options o = options_of((kaon_method)m, KAON_SINGLE);
       kaon_column_report r[COLUMNS];
       o.tol = 1e-12;

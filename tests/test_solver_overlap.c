@@ -39,7 +39,7 @@ static const chain *chain_of(int method) {
 
 static struct {
   const kaon_operator *A, *K; /* K: the preconditioner, or NULL */
-  int at_start;               /* applications when the last sum was started */
+  int applications_at_start;               /* applications when the last sum was started */
   int sums, hidden, exposed;  /* with work in between, and without */
   int applications;           /* between the two halves, all together */
 } seen;
@@ -53,12 +53,12 @@ static kaon_status count_start(kaon_comm *comm, double *values, int n) {
   assert_true(n > 0);
   assert_int_equal(seen.sums, seen.hidden + seen.exposed); /* one at a time */
   seen.sums++;
-  seen.at_start = applications();
+  seen.applications_at_start = applications();
   return KAON_OK;
 }
 
 static kaon_status count_finish(kaon_comm *comm) {
-  const int between = applications() - seen.at_start;
+  const int between = applications() - seen.applications_at_start;
   (void)comm;
   seen.applications += between;
   if (between > 0)

@@ -358,7 +358,7 @@ static void a_plateau_is_no_stall(void **state) {
   } cases[] = {{1, 100, 1}, {0.011, 4999, 1}, {0.009, 100, 0}, {1, 5000, 0}};
   for (int i = 0; i < 4; i++) {
     kaon_column_state *s = calloc(1, sizeof *s);
-    s->flags = KAON_FLAG_WATCH;
+    s->flags = KAON_FLAG_MONITOR;
     s->first = 1;
     s->best = cases[i].best;
     s->iterations = cases[i].steps;

@@ -28,7 +28,7 @@ static struct {
   int hops, besides;          /* of the operator; vectors that a hop reads for its sums alone */
 } seen;
 
-/* Products leave their dots to kernels of their own, as they do on many sites (dots_apart). */
+/* Products leave their dots to kernels of their own, as they do on many sites (separate_dot_sites). */
 static int apart;
 
 static const kaon_backend *own;
@@ -194,7 +194,7 @@ static kaon_status fake_apply(kaon_operator *K, kaon_mode mode, const kaon_vecto
   (void)mode;
   if (own != NULL) K->ctx->backend = own;
   kaon_status status = kaon_blas_copy(x, y, &gate);
-  if (status == KAON_OK) status = kaon_pass_sum_apart(y, pass);
+  if (status == KAON_OK) status = kaon_pass_sum_separately(y, pass);
   K->ctx->backend = counting;
   return status;
 }
@@ -240,7 +240,7 @@ static void count_from_here(kaon_context *ctx, counting_tables *to) {
   to->table = *own;
   for (int p = 0; p < KAON_PRECISIONS; p++) {
     to->dslash[p] = *own->dslash[p];
-    to->dslash[p].dots_apart = apart; /* from so many sites on; 0: never */
+    to->dslash[p].separate_dot_sites = apart; /* from so many sites on; 0: never */
     to->dslash[p].hop = p == KAON_DOUBLE ? hop_d : p == KAON_SINGLE ? hop_s : hop_h;
     to->table.dslash[p] = &to->dslash[p];
   }

@@ -1,10 +1,10 @@
 /* test_sparse_kernels.c - the kernel tables of sparse matrices, of every machine that has them,
- * against plain C in long double: products and their sums (tests/util/sparse_bed.h has the bounds),
+ * against plain C in long double: products and their sums (tests/util/sparse_fixture.h has the bounds),
  * what messages take, triangular sweeps: terms' errors go on with the sum of |t| a row, which is
  * below 1 / 2. */
 #include <stdio.h>
 
-#include "tests/util/sparse_bed.h"
+#include "tests/util/sparse_fixture.h"
 
 /* Columns that are closed. */
 enum { CLOSED = 1 << 1 | 1 << 4 };
@@ -68,14 +68,14 @@ static double check_forms(kaon_context *ctx, enum kind kind, int64_t rows, int r
                                           : f == 8 ? KAON_STORED_ELL
                                                    : KAON_STORED_CSR,
                                   .lanes = f < 7 ? lanes[f] : 0,
-                                  .columns = f < 7          ? KAON_COLUMNS_WHOLE
+                                  .columns = f < 7          ? KAON_COLUMNS_32BIT
                                              : kind == GRID ? KAON_COLUMNS_SHARED
                                                             : (type + f) % 3,
                                   .wide = turn % 2,
                                   .interior = interior};
       for (int n = 0; n < (test_brief() || TEST_SLOWED ? 1 : 2); n++) {
-        bed b;
-        bed_open(&b, ctx, &csr, &shape, columns[(turn + 3 * n) % 6], CLOSED);
+        fixture b;
+        fixture_open(&b, ctx, &csr, &shape, columns[(turn + 3 * n) % 6], CLOSED);
         for (int i = 0; i < (test_brief() ? 2 : CALLS); i++) {
           const double error = check_product(&b, &calls[i]);
           if (!(error <= 1))
@@ -84,7 +84,7 @@ static double check_forms(kaon_context *ctx, enum kind kind, int64_t rows, int r
           worst = larger(worst, error);
         }
         if (!test_brief()) check_bits(&b, calls[turn % 2]);
-        bed_close(&b);
+        fixture_close(&b);
       }
     }
   free_rows(&csr);
@@ -123,10 +123,10 @@ static void rows_are_picked(void **state) {
     for (int p = KAON_DOUBLE; p <= KAON_SINGLE && !lacks_table(ctx, machine); p++) {
       const stored_shape shape = {.precision = (kaon_precision)p, .form = KAON_STORED_SELL};
       const int width = ctx->backend->width;
-      bed b;
+      fixture b;
       kaon_launch launch;
       int32_t row[COUNT];
-      bed_open(&b, ctx, &csr, &shape, 3, CLOSED);
+      fixture_open(&b, ctx, &csr, &shape, 3, CLOSED);
       kaon_space places = b.space;
       places.nsites = COUNT;
       places.nblocks = (COUNT + width - 1) / width;
@@ -155,7 +155,7 @@ static void rows_are_picked(void **state) {
       }
       machine_array_free(ctx, device);
       kaon_vector_destroy(&to);
-      bed_close(&b);
+      fixture_close(&b);
     }
     kaon_context_destroy(&ctx);
   }
@@ -208,7 +208,7 @@ static int make_levels(const kaon_csr *csr, int backward, int64_t *level, int32_
   return levels;
 }
 
-static void expect_sweep(const bed *b, int backward, const double *diagonal, int k,
+static void expect_sweep(const fixture *b, int backward, const double *diagonal, int k,
                          long double *y) {
   const kaon_csr *m = b->csr;
   const int reals = m->reals;
@@ -232,7 +232,7 @@ static void expect_sweep(const bed *b, int backward, const double *diagonal, int
 }
 
 /* |d| <= 1, so an error of the size of one row's roundings grows by less than a factor of 2. */
-static double check_sweep(bed *b, int backward, const double *diagonal) {
+static double check_sweep(fixture *b, int backward, const double *diagonal) {
   const size_t n = column_count(b);
   const double u = b->shape.precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
   double worst = 0;
@@ -253,7 +253,7 @@ static double check_sweep(bed *b, int backward, const double *diagonal) {
 
 static double sweep(kaon_context *ctx, const kaon_csr *csr, const stored_shape *shape, int backward,
                     int own_diagonal, int nrhs) {
-  bed b;
+  fixture b;
   kaon_launch launch;
   const int64_t rows = csr->rows;
   const size_t n = (size_t)(rows * csr->reals);
@@ -261,7 +261,7 @@ static double sweep(kaon_context *ctx, const kaon_csr *csr, const stored_shape *
   int32_t *row = stored_room((size_t)rows * sizeof *row);
   double *diagonal = stored_room(n * sizeof *diagonal);
   float *single = stored_room(n * sizeof *single);
-  bed_open(&b, ctx, csr, shape, nrhs, CLOSED);
+  fixture_open(&b, ctx, csr, shape, nrhs, CLOSED);
   for (size_t i = 0; i < n; i++) diagonal[i] = single[i] = (float)(0.7 * test_uniform(&seed));
   const int levels = make_levels(csr, backward, level, row);
   assert_true(levels > 20);
@@ -286,7 +286,7 @@ static double sweep(kaon_context *ctx, const kaon_csr *csr, const stored_shape *
   const double worst = check_sweep(&b, backward, own_diagonal ? diagonal : NULL);
   for (int i = 0; i < 3; i++) machine_array_free(ctx, on_device[i]);
   free(level), free(row), free(diagonal), free(single);
-  bed_close(&b);
+  fixture_close(&b);
   return worst;
 }
 

@@ -1,11 +1,11 @@
 /* test_sparse_large.c - products by the kernel tables of sparse matrices that the small cases of
  * test_sparse_kernels.c do not reach on a device: columns whose groups stand side by side in a
- * block of threads, and rows shared out by entries in many tiles. Bounds: tests/util/sparse_bed.h.
+ * block of threads, and rows shared out by entries in many tiles. Bounds: tests/util/sparse_fixture.h.
  */
 #include <stdio.h>
 
 #include "sparse/storage/long_entries.h"
-#include "tests/util/sparse_bed.h"
+#include "tests/util/sparse_fixture.h"
 
 /* Of one value type: 0 double, 1 single, 2 16 bits. */
 static stored_shape shape_of(int type, int form, int columns, int lanes, int wide,
@@ -26,7 +26,7 @@ static const call calls[] = {{NO_B, 0, 0, W, 1},
                              {NO_B, 0, 4, Y, 1}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
-static double check_calls(bed *b, int count) {
+static double check_calls(fixture *b, int count) {
   double worst = 0;
   for (int i = 0; i < (TEST_SLOWED ? 2 : count); i++) {
     const double error = check_product(b, &calls[i]);
@@ -74,21 +74,21 @@ typedef struct columns_case {
  * three, 13 to 16 four, in single; in double each group has blocks of its own. Of some a whole
  * group is closed, or a first one. */
 static const columns_case columns_cases[] = {
-    {2, 0, 0, KAON_STORED_SELL, KAON_COLUMNS_WHOLE, 1, 0},
-    {2, 1, 1, KAON_STORED_SELL, KAON_COLUMNS_NARROW, 1, 1},
-    {8, 0xf0, 0, KAON_STORED_SELL, KAON_COLUMNS_WHOLE, 1, 1},
-    {8, 1, 1, KAON_STORED_ELL, KAON_COLUMNS_NARROW, 1, 0},
+    {2, 0, 0, KAON_STORED_SELL, KAON_COLUMNS_32BIT, 1, 0},
+    {2, 1, 1, KAON_STORED_SELL, KAON_COLUMNS_16BIT, 1, 1},
+    {8, 0xf0, 0, KAON_STORED_SELL, KAON_COLUMNS_32BIT, 1, 1},
+    {8, 1, 1, KAON_STORED_ELL, KAON_COLUMNS_16BIT, 1, 0},
     {7, 1 << 3, 0, KAON_STORED_ELL, KAON_COLUMNS_SHARED, 1, 0},
     {12, 0, 1, KAON_STORED_SELL, KAON_COLUMNS_SHARED, 1, 0},
-    {12, 0xf0, 2, KAON_STORED_SELL, KAON_COLUMNS_WHOLE, 1, 0},
+    {12, 0xf0, 2, KAON_STORED_SELL, KAON_COLUMNS_32BIT, 1, 0},
     {12, 1 << 1, 0, KAON_STORED_ELL, KAON_COLUMNS_SHARED, 1, 0},
     {13, 1, 1, KAON_STORED_ELL, KAON_COLUMNS_SHARED, 1, 0},
-    {16, 1 << 15, 1, KAON_STORED_SELL, KAON_COLUMNS_NARROW, 1, 0},
-    {14, 0x7f, 0, KAON_STORED_SELL, KAON_COLUMNS_NARROW, 1, 0},
+    {16, 1 << 15, 1, KAON_STORED_SELL, KAON_COLUMNS_16BIT, 1, 0},
+    {14, 0x7f, 0, KAON_STORED_SELL, KAON_COLUMNS_16BIT, 1, 0},
     {6, 1 << 2, 0, KAON_STORED_SELL, KAON_COLUMNS_SHARED, 2, 0},
-    {8, 0, 2, KAON_STORED_ELL, KAON_COLUMNS_WHOLE, 2, 0},
-    {5, 0x1e, 1, KAON_STORED_ELL, KAON_COLUMNS_NARROW, 2, 0},
-    {8, 1 << 5, 0, KAON_STORED_CSR, KAON_COLUMNS_WHOLE, 1, 0}};
+    {8, 0, 2, KAON_STORED_ELL, KAON_COLUMNS_32BIT, 2, 0},
+    {5, 0x1e, 1, KAON_STORED_ELL, KAON_COLUMNS_16BIT, 2, 0},
+    {8, 1 << 5, 0, KAON_STORED_CSR, KAON_COLUMNS_32BIT, 1, 0}};
 enum { COLUMNS_CASES = sizeof columns_cases / sizeof *columns_cases };
 
 static void columns_stand_side_by_side(kaon_context *ctx, const char *name) {
@@ -99,11 +99,11 @@ static void columns_stand_side_by_side(kaon_context *ctx, const char *name) {
     const columns_case *c = &columns_cases[i];
     const stored_shape shape = shape_of(c->type, c->form, c->kind, 4, c->wide, interior);
     kaon_csr csr = make_stencil(ROWS, c->reals, interior * width);
-    bed b;
-    bed_open(&b, ctx, &csr, &shape, c->columns, c->closed);
+    fixture b;
+    fixture_open(&b, ctx, &csr, &shape, c->columns, c->closed);
     const double worst = check_calls(&b, CALLS);
     check_bits(&b, calls[1]);
-    bed_close(&b);
+    fixture_close(&b);
     free_rows(&csr);
     print_message("%s, case %d, %d columns: error / bound %.3f\n", name, i, c->columns, worst);
     assert_true(worst <= 1);
@@ -147,14 +147,14 @@ static void rows_are_shared_out(kaon_context *ctx, const char *name) {
     const int width = ctx->backend->width;
     const int64_t interior = cases[i].rows / 2 / width;
     const stored_shape shape =
-        shape_of(cases[i].type, KAON_STORED_CSR, KAON_COLUMNS_WHOLE, 0, cases[i].wide, interior);
+        shape_of(cases[i].type, KAON_STORED_CSR, KAON_COLUMNS_32BIT, 0, cases[i].wide, interior);
     kaon_csr csr = make_skewed(cases[i].rows, cases[i].reals, cases[i].length, cases[i].length,
                                interior * width);
-    bed b;
-    bed_open(&b, ctx, &csr, &shape, cases[i].columns, cases[i].closed);
+    fixture b;
+    fixture_open(&b, ctx, &csr, &shape, cases[i].columns, cases[i].closed);
     const double worst = check_calls(&b, 3);
     check_bits(&b, calls[0]);
-    bed_close(&b);
+    fixture_close(&b);
     print_message("%s, shared out, case %d, %lld entries: error / bound %.3f\n", name, (int)i,
                   (long long)csr.start[csr.rows], worst);
     free_rows(&csr);
@@ -179,24 +179,24 @@ static void long_rows_apart(kaon_context *ctx, const char *name) {
     const int width = ctx->backend->width;
     const int64_t interior = cases[i].rows / 2 / width;
     const stored_shape shape =
-        shape_of(cases[i].type, KAON_STORED_CSR, KAON_COLUMNS_WHOLE, 0, 0, interior);
+        shape_of(cases[i].type, KAON_STORED_CSR, KAON_COLUMNS_32BIT, 0, 0, interior);
     kaon_csr csr = make_skewed(cases[i].rows, cases[i].reals, cases[i].length, cases[i].most,
                                interior * width);
-    bed b;
-    bed_open_made(&b, ctx, &csr, &shape, cases[i].columns, cases[i].closed);
-    const kaon_long_entries *beyond = b.stored.matrix.beyond;
-    assert_true((beyond != NULL) == !ctx->backend->host_accessible);
-    if (beyond != NULL) {
-      assert_int_equal(beyond->rows, (cases[i].rows - 37 + 199) / 200);
-      assert_true(beyond->units > 1 && beyond->pieces > beyond->rows);
+    fixture b;
+    fixture_open_made(&b, ctx, &csr, &shape, cases[i].columns, cases[i].closed);
+    const kaon_long_entries *long_part = b.stored.matrix.long_part;
+    assert_true((long_part != NULL) == !ctx->backend->host_accessible);
+    if (long_part != NULL) {
+      assert_int_equal(long_part->rows, (cases[i].rows - 37 + 199) / 200);
+      assert_true(long_part->units > 1 && long_part->pieces > long_part->rows);
       assert_true(strstr(b.made->text, "few rows are much longer") != NULL);
-      assert_int_equal(b.stored.matrix.entries + beyond->entries, csr.start[csr.rows]);
+      assert_int_equal(b.stored.matrix.entries + long_part->entries, csr.start[csr.rows]);
     }
     const double worst = check_calls(&b, CALLS);
     check_bits(&b, calls[1]);
     print_message("%s, long rows apart, case %d, %s: error / bound %.3f\n", name, (int)i,
                   b.made->text, worst);
-    bed_close(&b);
+    fixture_close(&b);
     free_rows(&csr);
     assert_true(worst <= 1);
   }
@@ -207,10 +207,10 @@ static void check_division(const kaon_csr *csr, int width) {
   kaon_long_rows parts;
   int64_t n = 0, places = 0;
   must(NULL, kaon_long_rows_divide(NULL, csr, width, &parts));
-  assert_non_null(parts.kept);
+  assert_non_null(parts.short_part);
   for (int64_t i = 0, most = 0; i < csr->rows; i++) {
-    const int apart = n < parts.beyond->rows && parts.row[n] == i;
-    const kaon_csr *in = apart ? parts.beyond : parts.kept;
+    const int apart = n < parts.long_part->rows && parts.row[n] == i;
+    const kaon_csr *in = apart ? parts.long_part : parts.short_part;
     const int64_t row = apart ? n++ : i, length = csr->start[i + 1] - csr->start[i];
     const size_t reals = (size_t)csr->reals;
     assert_int_equal(in->start[row + 1] - in->start[row], length);
@@ -219,12 +219,12 @@ static void check_division(const kaon_csr *csr, int width) {
     assert_memory_equal(in->value + in->start[row] * csr->reals,
                         csr->value + csr->start[i] * csr->reals,
                         (size_t)length * reals * sizeof *csr->value);
-    if (apart) assert_int_equal(parts.kept->start[i + 1], parts.kept->start[i]);
+    if (apart) assert_int_equal(parts.short_part->start[i + 1], parts.short_part->start[i]);
     if (i % width == 0) most = 0;
     if (!apart && length > most) most = length;
     if (i % width == width - 1 || i == csr->rows - 1) places += most * width;
   }
-  assert_int_equal(n, parts.beyond->rows);
+  assert_int_equal(n, parts.long_part->rows);
   assert_true(places < 3 * csr->start[csr->rows]);
   kaon_long_rows_clear(&parts);
 }
@@ -232,8 +232,8 @@ static void check_division(const kaon_csr *csr, int width) {
 static void check_whole(const kaon_csr *csr, int width) {
   kaon_long_rows parts;
   must(NULL, kaon_long_rows_divide(NULL, csr, width, &parts));
-  assert_null(parts.kept);
-  assert_null(parts.beyond);
+  assert_null(parts.short_part);
+  assert_null(parts.long_part);
   assert_null(parts.row);
 }
 
@@ -306,8 +306,8 @@ static void check_entries(kaon_context *ctx, const kaon_csr *csr) {
   int64_t bytes = 0, index_bytes = 0;
   const int64_t before = kaon_pool_usage(ctx).now;
   must(ctx, kaon_long_rows_divide(ctx, csr, 32, &parts));
-  assert_non_null(parts.beyond);
-  const kaon_csr *a = parts.beyond;
+  assert_non_null(parts.long_part);
+  const kaon_csr *a = parts.long_part;
   must(ctx,
        kaon_long_entries_create(ctx, &parts, csr->rows, KAON_DOUBLE, 0, &e, &bytes, &index_bytes));
   double *x = stored_room((size_t)(csr->columns * reals) * sizeof *x);

@@ -54,7 +54,7 @@ static void growth_is_called_diverging(void **state) {
   kaon_step_end(s, 1e15); /* CG's may */
   assert_int_equal(s->gate, KAON_GATE_STEP);
   kaon_step_end(s, 1e17);
-  assert_int_equal(s->gate, KAON_GATE_SERVICE | KAON_GATE_KEEP);
+  assert_int_equal(s->gate, KAON_GATE_SERVICE | KAON_GATE_SOLUTION);
   assert_int_equal(s->reason, KAON_WAIT_GROWTH);
   s->slot[KAON_S_OUTER][0] = 1e17;
   kaon_recurrence_run(KAON_REC_VERIFY_OUTER, s);
@@ -100,7 +100,7 @@ static void drive(int flags, double (*at)(int, double), double to, kaon_column_s
     } else {
       s->slot[KAON_S_TRUE][0] = now;
       kaon_stop_verify(s);
-      if (s->gate & (KAON_GATE_START | KAON_GATE_INJECT)) kaon_stop_resume(s);
+      if (s->gate & (KAON_GATE_START | KAON_GATE_CONTINUE)) kaon_stop_resume(s);
     }
   }
 }
@@ -112,13 +112,13 @@ static void drive(int flags, double (*at)(int, double), double to, kaon_column_s
  * (n + 200) 8 / 7. */
 static void plateaus_are_waited_for_and_floors_are_not(void **state) {
   (void)state;
-  static const int flags[] = {0, KAON_FLAG_WATCH, KAON_FLAG_EITHER};
+  static const int flags[] = {0, KAON_FLAG_MONITOR, KAON_FLAG_EITHER};
   static const double levels[] = {0.09 * 0.09, 1e-10};
   kaon_column_state *s = calloc(1, sizeof *s);
   assert_non_null(s);
   for (int f = 0; f < 3; f++)
     for (int l = 0; l < 2; l++) {
-      const int patient = flags[f] != 0, watch = flags[f] == KAON_FLAG_WATCH;
+      const int patient = flags[f] != 0, watch = flags[f] == KAON_FLAG_MONITOR;
       const double part = watch ? 8 / 7.0 : patient ? 32 / 31.0 : 16 / 15.0;
       double most = FALL;
       for (int k = 0; k < (patient ? 11 : 4); k++)

@@ -10,7 +10,7 @@
 
 #include "lib/math/half.h"
 #include "lib/math/steps/recurrences.h"
-#include "util/vector_bed.h"
+#include "util/vector_fixture.h"
 
 /* Two ranks played by one: a sum over ranks doubles. */
 static kaon_status double_values(kaon_comm *comm, double *values, int n) {
@@ -28,9 +28,9 @@ static void slots_are_summed_over_ranks_once(void **state) {
   (void)state;
   static const enum op summed[] = {AXPY, SOLUTION, DOTS, MULTI_DOT};
   for (int i = 0; i < 4; i++) {
-    bed one, two;
-    bed_open(&one, MACHINE_CPU, 1, &shapes[0], KAON_SINGLE, 3);
-    bed_open(&two, MACHINE_CPU, 1, &shapes[0], KAON_SINGLE, 3);
+    fixture one, two;
+    fixture_open(&one, MACHINE_CPU, 1, &shapes[0], KAON_SINGLE, 3);
+    fixture_open(&two, MACHINE_CPU, 1, &shapes[0], KAON_SINGLE, 3);
     kaon_comm_ops ops = *two.ctx->comm->ops;
     const kaon_comm_ops *own = two.ctx->comm->ops;
     ops.sum_start = double_values;
@@ -49,19 +49,19 @@ static void slots_are_summed_over_ranks_once(void **state) {
         }
     two.ctx->comm->ops = own;
     two.ctx->comm->ranks = 1;
-    bed_close(&one);
-    bed_close(&two);
+    fixture_close(&one);
+    fixture_close(&two);
   }
 }
 
 /* Column 0 and 2 open; KAON_REC_CG_BETA as an example. Scalar kernels: no fused multiply-adds, so
  * the recurrence has the same bits here. */
-static void after_recurrence(bed *b) {
+static void after_recurrence(fixture *b) {
   must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int k = 0; k < b->nrhs; k += 2) kaon_recurrence_run(KAON_REC_CG_BETA, &b->state[k]);
 }
 
-static kaon_status call_with_norm(bed *b, int which, const kaon_pass *pass) {
+static kaon_status call_with_norm(fixture *b, int which, const kaon_pass *pass) {
   kaon_vector **v = b->v;
   const int slots[3] = {KAON_NO_SLOT, pass->norm, KAON_NO_SLOT};
   switch (which) {
@@ -84,9 +84,9 @@ static kaon_status call_with_norm(bed *b, int which, const kaon_pass *pass) {
 
 static void recurrences_run_where_their_sums_are_complete(void **state) {
   (void)state;
-  bed plain, then;
-  bed_open(&plain, KAON_ISA_SCALAR, 1, &shapes[0], KAON_DOUBLE, 3);
-  bed_open(&then, KAON_ISA_SCALAR, 1, &shapes[0], KAON_DOUBLE, 3);
+  fixture plain, then;
+  fixture_open(&plain, KAON_ISA_SCALAR, 1, &shapes[0], KAON_DOUBLE, 3);
+  fixture_open(&then, KAON_ISA_SCALAR, 1, &shapes[0], KAON_DOUBLE, 3);
   fill(&plain);
   fill(&then);
   for (int which = 0; which < 7; which++) {
@@ -103,8 +103,8 @@ static void recurrences_run_where_their_sums_are_complete(void **state) {
     must(then.ctx, kaon_scalars_read(then.scalars, then.state));
     assert_memory_equal(plain.state, then.state, 3 * sizeof *then.state);
   }
-  bed_close(&plain);
-  bed_close(&then);
+  fixture_close(&plain);
+  fixture_close(&then);
 }
 
 /* error / bound of one number after a change of precision: a sum in double, one more rounding. */
@@ -134,7 +134,7 @@ static double check_conversion(const number *from, const number *old, const numb
 }
 
 /* Converts v[0] of a bed into a vector of precision `to`; column 1 is closed. */
-static void convert_case(bed *b, kaon_precision to, int add, double worst[2]) {
+static void convert_case(fixture *b, kaon_precision to, int add, double worst[2]) {
   kaon_vector *target = NULL;
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = b->scalars;
@@ -181,11 +181,11 @@ static void precision_changes_round_once(void **state) {
         for (int add = 0; add < 2; add++) {
           double worst[2] = {0};
           for (int i = 0; i < 3; i++) {
-            bed b;
-            bed_open(&b, isa, 1, &shapes[i], (kaon_precision)from, i == 2 ? 12 : 3);
+            fixture b;
+            fixture_open(&b, isa, 1, &shapes[i], (kaon_precision)from, i == 2 ? 12 : 3);
             fill(&b);
             convert_case(&b, (kaon_precision)to, add, worst);
-            bed_close(&b);
+            fixture_close(&b);
           }
           print_message("%s precision %d %s %d: error / bound %.3f, norm %.3f\n", machine_name(isa),
                         from, add ? "added to" : "to", to, worst[0], worst[1]);
@@ -214,9 +214,9 @@ static void half_vectors_keep_to_their_bound(void **state) {
   (void)state;
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     if (machine_lacks(isa)) continue;
-    bed b;
+    fixture b;
     kaon_vector *half = NULL;
-    bed_open(&b, isa, 1, &shapes[0], KAON_DOUBLE, 1);
+    fixture_open(&b, isa, 1, &shapes[0], KAON_DOUBLE, 1);
     must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_HALF, 1, &half));
     const size_t lanes = (size_t)(b.space->nblocks * b.space->width);
     number *psi = calloc(b.count, sizeof *psi);
@@ -242,7 +242,7 @@ static void half_vectors_keep_to_their_bound(void **state) {
     assert_true(worst <= 0.51);
     free(psi), free(found), free(scale), free(data);
     kaon_vector_destroy(&half);
-    bed_close(&b);
+    fixture_close(&b);
   }
 }
 
@@ -252,8 +252,8 @@ static void numbers_that_are_not_finite_stay_so_in_half(void **state) {
   const double bad[] = {NAN, INFINITY, -INFINITY};
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     if (machine_lacks(isa)) continue;
-    bed b;
-    bed_open(&b, isa, 1, &shapes[0], KAON_SINGLE, 1);
+    fixture b;
+    fixture_open(&b, isa, 1, &shapes[0], KAON_SINGLE, 1);
     kaon_vector *half = NULL;
     must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_HALF, 1, &half));
     number *found = calloc(b.count, sizeof *found);
@@ -275,14 +275,14 @@ static void numbers_that_are_not_finite_stay_so_in_half(void **state) {
     }
     free(found);
     kaon_vector_destroy(&half);
-    bed_close(&b);
+    fixture_close(&b);
   }
 }
 
 static void overlapping_operands_are_refused(void **state) {
   (void)state;
-  bed b;
-  bed_open(&b, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
+  fixture b;
+  fixture_open(&b, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
   kaon_vector **v = b.v, part;
   const kaon_coefficient one = KAON_NUMBER(1);
   kaon_vector *list[2] = {v[0], v[1]};
@@ -303,14 +303,14 @@ static void overlapping_operands_are_refused(void **state) {
   assert_int_equal(kaon_blas_copy(&part, &part, NULL), KAON_ERR_ALIAS);
   assert_int_equal(
       kaon_blas_dot(v[0], v[0], (int[3]){KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}, NULL), KAON_OK);
-  bed_close(&b);
+  fixture_close(&b);
 }
 
 static void misuse_is_named(void **state) {
   (void)state;
-  bed b, other;
-  bed_open(&b, KAON_ISA_AUTO, 1, &shapes[0], KAON_DOUBLE, 3);
-  bed_open(&other, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
+  fixture b, other;
+  fixture_open(&b, KAON_ISA_AUTO, 1, &shapes[0], KAON_DOUBLE, 3);
+  fixture_open(&other, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
   kaon_vector *narrow = NULL, *single = NULL;
   must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 2, &narrow));
   must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_SINGLE, 3, &single));
@@ -340,8 +340,8 @@ static void misuse_is_named(void **state) {
   assert_int_equal(kaon_blas_zero(NULL, NULL), KAON_ERR_ARGUMENT);
   kaon_vector_destroy(&narrow);
   kaon_vector_destroy(&single);
-  bed_close(&b);
-  bed_close(&other);
+  fixture_close(&b);
+  fixture_close(&other);
 }
 
 /* Check mode: pages around every object trap, memory starts out as NaN. */
@@ -351,15 +351,15 @@ static void kernels_stay_inside_their_operands(void **state) {
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     if (machine_lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
-      bed b;
+      fixture b;
       double norm2[3], worst[2] = {0};
-      bed_open(&b, isa, 2, &shapes[0], (kaon_precision)precision, 3);
+      fixture_open(&b, isa, 2, &shapes[0], (kaon_precision)precision, 3);
       for (int op = 0; op < OPS; op++) run_op(&b, (enum op)op);
       for (int to = KAON_DOUBLE; to <= KAON_HALF; to++)
         convert_case(&b, (kaon_precision)to, to % 2, worst);
       must(b.ctx, kaon_vector_norm2(b.v[1], norm2));
       for (int k = 0; k < 3; k++) assert_true(isfinite(norm2[k]));
-      bed_close(&b);
+      fixture_close(&b);
     }
   }
   check_mode = 0;

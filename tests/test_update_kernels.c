@@ -15,10 +15,10 @@
 
 #include "blas/blas_ops.h"
 #include "lib/math/half.h"
-#include "util/vector_bed.h"
+#include "util/vector_fixture.h"
 
 /* Slot i of a column, with the sign that coefficient(i) of the bed gives it. */
-static number coefficient_value(const bed *b, int i, int column) {
+static number coefficient_value(const fixture *b, int i, int column) {
   const double *slot = b->state[column].slot[i];
   return (i % 2 ? -1 : 1) * (slot[0] + I * slot[1]);
 }
@@ -137,7 +137,7 @@ static double unit_roundoff(kaon_precision precision) {
 /* A written vector's 12 numbers of a site against theirs; returns the largest error / bound.
  * roundings: quantisations on the way to a half result; the scale of all but the last is at most
  * the sum of the terms' magnitudes, like the number that it ends up in. */
-static double check_site(const bed *b, const number *after, const expected e[NUMBERS],
+static double check_site(const fixture *b, const number *after, const expected e[NUMBERS],
                          int roundings) {
   double worst = 0, largest = 0;
   for (int i = 0; i < NUMBERS; i++) {
@@ -156,12 +156,12 @@ static double check_site(const bed *b, const number *after, const expected e[NUM
   return worst;
 }
 
-static int open_column(const bed *b, int k) {
+static int open_column(const fixture *b, int k) {
   return (b->state[k].gate & KAON_GATE_STEP) != 0;
 }
 
 /* Largest error / bound of all written vectors; everything else must be untouched. */
-static double check_vectors(const bed *b, enum op op, int roundings) {
+static double check_vectors(const fixture *b, enum op op, int roundings) {
   double worst = 0;
   for (int k = 0; k < b->nrhs; k++) {
     number c[MULTI];
@@ -190,7 +190,7 @@ static double check_vectors(const bed *b, enum op op, int roundings) {
   return worst;
 }
 
-static double sum_bound(const bed *b) {
+static double sum_bound(const fixture *b) {
   const double blocks = (double)b->space->nblocks;
   const double chunks = fmin(blocks, KAON_REDUCE_CHUNKS);
   const double bound = (NCOMP + 8 + ceil(blocks / chunks) + chunks) * 0x1p-53;
@@ -198,7 +198,7 @@ static double sum_bound(const bed *b) {
 }
 
 /* |found - (x, y)| / bound with x, y from the exported results. */
-static double sum_error(const bed *b, const double found[2], int x, int y, int k) {
+static double sum_error(const fixture *b, const double found[2], int x, int y, int k) {
   const number *a = b->after[x] + (size_t)k * b->count, *c = b->after[y] + (size_t)k * b->count;
   long double re = 0, im = 0, magnitude = 0;
   for (size_t n = 0; n < b->count; n++) {
@@ -211,7 +211,7 @@ static double sum_error(const bed *b, const double found[2], int x, int y, int k
   return error / (sum_bound(b) * (double)magnitude);
 }
 
-static double check_sum(const bed *b, int slot, int x, int y, int k) {
+static double check_sum(const fixture *b, int slot, int x, int y, int k) {
   return sum_error(b, b->state[k].slot[slot], x, y, k);
 }
 
@@ -224,7 +224,7 @@ static const struct {
                       {PIPE_DIRECTION, 4, {{0, 1}, {1, 1}, {7, 4}, {7, 5}}},
                       {PIPE_SOLUTION, 3, {{1, 1}, {6, 1}, {6, 2}}}};
 
-static double check_pipelined_sums(const bed *b, enum op op, int k) {
+static double check_pipelined_sums(const fixture *b, enum op op, int k) {
   int row = 0;
   double worst = 0;
   while (pipelined_sums[row].op != op) row++;
@@ -239,7 +239,7 @@ static double check_pipelined_sums(const bed *b, enum op op, int k) {
   return worst;
 }
 
-static double check_column_sums(const bed *b, enum op op, int k) {
+static double check_column_sums(const fixture *b, enum op op, int k) {
   static const int norm_of[OPS] = {-1, 1, 0, 1, 1, 1, 1, 1, 1, -1, -1, -1, -1, MULTI, 0, MULTI};
   double worst = 0;
   if (is_pipelined(op)) return check_pipelined_sums(b, op, k);
@@ -254,7 +254,7 @@ static double check_column_sums(const bed *b, enum op op, int k) {
   return worst;
 }
 
-static double check_sums(bed *b, enum op op) {
+static double check_sums(fixture *b, enum op op) {
   double worst = 0;
   must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int k = 0; k < b->nrhs; k++) {
@@ -269,7 +269,7 @@ static double check_sums(bed *b, enum op op) {
 }
 
 /* error / bound of [op][vectors, sums] over all entries on one bed. */
-static void run_all(bed *b, double worst[OPS][2]) {
+static void run_all(fixture *b, double worst[OPS][2]) {
   for (int op = 0; op < OPS; op++) {
     run_op(b, (enum op)op);
     worst[op][0] = larger(worst[op][0], check_vectors(b, (enum op)op, 1));
@@ -286,10 +286,10 @@ static void every_entry_agrees_with_plain_c(void **state) {
       double worst[OPS][2] = {{0}};
       for (int i = 0; i < 9; i++) {
         if (i == 5) continue; /* 12 columns on the smaller lattices alone */
-        bed b;
-        bed_open(&b, isa, 1, &shapes[i / 3], (kaon_precision)precision, columns[i % 3]);
+        fixture b;
+        fixture_open(&b, isa, 1, &shapes[i / 3], (kaon_precision)precision, columns[i % 3]);
         run_all(&b, worst);
-        bed_close(&b);
+        fixture_close(&b);
       }
       for (int op = 0; op < OPS; op++) {
         print_message("%s precision %d %-18s error / bound: vectors %.3f, sums %.3f\n",
@@ -318,7 +318,7 @@ static uint64_t chain_device(uint64_t hash, kaon_context *ctx, const void *data,
   return hash;
 }
 
-static uint64_t chain_vectors(uint64_t hash, const bed *b) {
+static uint64_t chain_vectors(uint64_t hash, const fixture *b) {
   for (int i = 0; i < VECTORS; i++) {
     const size_t bytes = (size_t)b->space->nblocks * (size_t)(b->space->width * NCOMP * b->nrhs) *
                          kaon_precision_bytes(b->precision);
@@ -332,8 +332,8 @@ static uint64_t chain_vectors(uint64_t hash, const bed *b) {
 static uint64_t fingerprint(int isa, int threads, const shape_case *shape,
                             kaon_precision precision) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  bed b;
-  bed_open(&b, isa, threads, shape, precision, 3);
+  fixture b;
+  fixture_open(&b, isa, threads, shape, precision, 3);
   b.bits_only = 1;
   for (int op = 0; op < OPS; op++) {
     run_op(&b, (enum op)op);
@@ -341,7 +341,7 @@ static uint64_t fingerprint(int isa, int threads, const shape_case *shape,
     hash = chain_vectors(hash, &b);
     hash = chain(hash, b.state, 3 * sizeof *b.state);
   }
-  bed_close(&b);
+  fixture_close(&b);
   return hash;
 }
 
@@ -371,10 +371,10 @@ static void larger_lattices_agree_with_plain_c(void **state) {
   if (machine_lacks(MACHINE_CUDA)) return;
   for (int nrhs = 1; nrhs <= 2; nrhs++) {
     double worst[OPS][2] = {{0}};
-    bed b;
-    bed_open(&b, MACHINE_CUDA, 1, &larger, KAON_HALF, nrhs);
+    fixture b;
+    fixture_open(&b, MACHINE_CUDA, 1, &larger, KAON_HALF, nrhs);
     run_all(&b, worst);
-    bed_close(&b);
+    fixture_close(&b);
     for (int op = 0; op < OPS; op++) assert_true(worst[op][0] <= 1 && worst[op][1] <= 1);
   }
 }
@@ -382,8 +382,8 @@ static void larger_lattices_agree_with_plain_c(void **state) {
 static void entries_that_a_backend_lacks_are_composed(void **state) {
   (void)state;
   for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
-    bed b;
-    bed_open(&b, KAON_ISA_AUTO, 1, &shapes[0], (kaon_precision)precision, 3);
+    fixture b;
+    fixture_open(&b, KAON_ISA_AUTO, 1, &shapes[0], (kaon_precision)precision, 3);
     const kaon_backend *whole = b.ctx->backend;
     kaon_backend poor = *whole;
     kaon_blas_ops table = *whole->blas[precision];
@@ -406,7 +406,7 @@ static void entries_that_a_backend_lacks_are_composed(void **state) {
     assert_int_equal(call(&b, AXPY, pass), KAON_ERR_NOT_BUILT);
     print_message("%s\n", kaon_last_error(b.ctx));
     b.ctx->backend = whole;
-    bed_close(&b);
+    fixture_close(&b);
   }
 }
 

@@ -11,7 +11,7 @@
 #include "blas/submit.h"
 #include "lib/math/basis.h"
 #include "reference/reference.h"
-#include "util/vector_bed.h"
+#include "util/vector_fixture.h"
 
 static const kaon_basis bases[] = {KAON_BASIS_UKQCD, KAON_BASIS_DEGRAND_ROSSI,
                                    KAON_BASIS_DDALPHAAMG};
@@ -61,7 +61,7 @@ static int parity_of(const int extents[4], size_t site) {
 /* Import in one basis, export in another: S_out^dag S_in psi on the vector's sites, nothing on the
  * others. Two changes of at most 4 terms: 10 u times the site's 2-norm; half 0.51 scale / 32767
  * through a matrix of rows of at most sum 2. */
-static double round_trip(const bed *b, const shape_case *shape, int in, int out) {
+static double round_trip(const fixture *b, const shape_case *shape, int in, int out) {
   ref_complex s[16], t[16], m[16];
   number psi[NUMBERS], *back = malloc(b->count * sizeof *back);
   ref_basis_change(ref_bases[in], REF_UKQCD, s);
@@ -101,10 +101,10 @@ static void host_arrays_survive_the_door_in_every_basis(void **state) {
       double worst = 0;
       for (int i = 0; i < 5 * 9; i++) {
         const shape_case *shape = i < 27 ? &shapes[i / 9] : &more[i / 9 - 3];
-        bed b;
-        bed_open(&b, isa, 1, shape, (kaon_precision)precision, 3);
+        fixture b;
+        fixture_open(&b, isa, 1, shape, (kaon_precision)precision, 3);
         worst = larger(worst, round_trip(&b, shape, i % 3, i / 3 % 3));
-        bed_close(&b);
+        fixture_close(&b);
       }
       print_message("%s precision %d: error / bound %.3f\n", machine_name(isa), precision, worst);
       assert_true(worst <= 1);
@@ -119,8 +119,8 @@ static void import_touches_its_column_and_true_sites_alone(void **state) {
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
     if (machine_lacks(isa)) continue;
     for (int threads = 1; threads <= 3; threads++) {
-      bed b;
-      bed_open(&b, isa, threads, &shapes[0], KAON_DOUBLE, 3);
+      fixture b;
+      fixture_open(&b, isa, threads, &shapes[0], KAON_DOUBLE, 3);
       must(b.ctx, kaon_vector_import(b.v[0], 1, (const double *)b.noise, KAON_BASIS_UKQCD));
       const int64_t total = b.space->nblocks * b.space->width * NCOMP * 3;
       double *data = machine_read(b.ctx, b.v[0]->data, (size_t)total * sizeof *data);
@@ -136,14 +136,14 @@ static void import_touches_its_column_and_true_sites_alone(void **state) {
       must(b.ctx, kaon_vector_export(b.v[0], 1, (double *)back, KAON_BASIS_UKQCD));
       assert_memory_equal(back, b.noise, b.count * sizeof *back);
       free(back);
-      bed_close(&b);
+      fixture_close(&b);
     }
   }
 }
 
 /* What column 1 becomes and what it gives back, through host memory (arrays NULL) or through the
  * machine's. */
-static void through_door(const bed *b, int device, kaon_basis in, kaon_basis out, number *back) {
+static void through_door(const fixture *b, int device, kaon_basis in, kaon_basis out, number *back) {
   const size_t bytes = b->count * sizeof(number);
   for (size_t n = 0; n < b->count; n++) back[n] = 1e9;
   must(b->ctx, kaon_vector_zero(b->v[0]));
@@ -175,11 +175,11 @@ static void every_machine_and_both_memories_give_the_same_bits(void **state) {
     if (machine_lacks(isa)) continue;
     for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++)
       for (int i = 0; i < 5 * 9; i++) {
-        bed b, yardstick;
+        fixture b, yardstick;
         const shape_case *shape = &more[i / 9];
         if (i / 9 == 4 && (i % 9 != 5 || isa < MACHINE_CUDA)) continue; /* more than one piece */
-        bed_open(&b, isa, 2, shape, (kaon_precision)precision, 2);
-        bed_open(&yardstick, KAON_ISA_SCALAR, 1, shape, (kaon_precision)precision, 2);
+        fixture_open(&b, isa, 2, shape, (kaon_precision)precision, 2);
+        fixture_open(&yardstick, KAON_ISA_SCALAR, 1, shape, (kaon_precision)precision, 2);
         number *expected = malloc(b.count * sizeof *expected);
         number *found = malloc(b.count * sizeof *found);
         through_door(&yardstick, 0, bases[i % 3], bases[i / 3 % 3], expected);
@@ -189,8 +189,8 @@ static void every_machine_and_both_memories_give_the_same_bits(void **state) {
         }
         free(expected);
         free(found);
-        bed_close(&b);
-        bed_close(&yardstick);
+        fixture_close(&b);
+        fixture_close(&yardstick);
       }
     print_message("%s: the same bits through host and device memory\n", machine_name(isa));
   }
@@ -198,9 +198,9 @@ static void every_machine_and_both_memories_give_the_same_bits(void **state) {
 
 static void the_other_memory_is_refused(void **state) {
   (void)state;
-  bed b;
+  fixture b;
   if (machine_lacks(MACHINE_CUDA)) skip();
-  bed_open(&b, MACHINE_CUDA, 1, &shapes[2], KAON_SINGLE, 1);
+  fixture_open(&b, MACHINE_CUDA, 1, &shapes[2], KAON_SINGLE, 1);
   const size_t bytes = b.count * sizeof(number);
   double *device = machine_array(b.ctx, b.noise, bytes), *host = (double *)b.noise;
   const kaon_basis basis = KAON_BASIS_UKQCD;
@@ -212,15 +212,15 @@ static void the_other_memory_is_refused(void **state) {
   print_message("%s\n", kaon_last_error(b.ctx));
   assert_int_equal(kaon_vector_export_device(b.v[0], 0, host, basis), KAON_ERR_ARGUMENT);
   machine_array_free(b.ctx, device);
-  bed_close(&b);
+  fixture_close(&b);
 }
 
 static void numbers_that_cannot_be_stored_are_named(void **state) {
   (void)state;
   static const double bad[] = {NAN, INFINITY, -INFINITY, 1e39};
   for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
-    bed b;
-    bed_open(&b, KAON_ISA_AUTO, 2, &shapes[0], (kaon_precision)precision, 1);
+    fixture b;
+    fixture_open(&b, KAON_ISA_AUTO, 2, &shapes[0], (kaon_precision)precision, 1);
     must(b.ctx, kaon_vector_import(b.v[0], 0, (const double *)b.noise, KAON_BASIS_UKQCD));
     export_all(&b, b.before);
     double *psi = malloc(b.count * sizeof(number));
@@ -248,16 +248,16 @@ static void numbers_that_cannot_be_stored_are_named(void **state) {
       assert_memory_equal(b.before[0], b.after[0], b.count * sizeof(number));
     }
     free(psi);
-    bed_close(&b);
+    fixture_close(&b);
   }
 }
 
 static void sums_and_axpy_are_those_of_the_reference(void **state) {
   (void)state;
   for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
-    bed b;
+    fixture b;
     double norm2[3], dot[3][2];
-    bed_open(&b, KAON_ISA_AUTO, 2, &shapes[0], (kaon_precision)precision, 3);
+    fixture_open(&b, KAON_ISA_AUTO, 2, &shapes[0], (kaon_precision)precision, 3);
     fill(&b);
     export_all(&b, b.before);
     must(b.ctx, kaon_vector_norm2(b.v[0], norm2));
@@ -287,15 +287,15 @@ static void sums_and_axpy_are_those_of_the_reference(void **state) {
     }
     print_message("precision %d: error / bound %.4f\n", precision, worst);
     assert_true(worst <= 1);
-    bed_close(&b);
+    fixture_close(&b);
   }
 }
 
 static void parities_are_views_of_the_full_lattice(void **state) {
   (void)state;
   for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
-    bed b;
-    bed_open(&b, KAON_ISA_AUTO, 1, &(shape_case){{4, 6, 2, 10}, KAON_FULL},
+    fixture b;
+    fixture_open(&b, KAON_ISA_AUTO, 1, &(shape_case){{4, 6, 2, 10}, KAON_FULL},
              (kaon_precision)precision, 3);
     fill(&b);
     export_all(&b, b.before);
@@ -318,7 +318,7 @@ static void parities_are_views_of_the_full_lattice(void **state) {
     double norm2[3];
     must(b.ctx, kaon_vector_norm2(b.v[0], norm2));
     assert_true(norm2[0] == 0 && norm2[1] == 0 && norm2[2] == 0);
-    bed_close(&b);
+    fixture_close(&b);
   }
 }
 
@@ -384,11 +384,11 @@ static void vectors_keep_their_lattice_and_context_alive(void **state) {
 
 static void misuse_is_refused_with_a_sentence(void **state) {
   (void)state;
-  bed b, other;
+  fixture b, other;
   kaon_vector *v = NULL, *wide = NULL;
   double norm2[3], psi[1] = {0};
-  bed_open(&b, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
-  bed_open(&other, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
+  fixture_open(&b, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
+  fixture_open(&other, KAON_ISA_AUTO, 1, &shapes[2], KAON_DOUBLE, 3);
   must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_SINGLE, 2, &wide));
 #define REFUSED(call, code)                        \
   do {                                             \
@@ -430,8 +430,8 @@ static void misuse_is_refused_with_a_sentence(void **state) {
   print_message("%s\n", kaon_last_error(b.ctx));
   assert_int_equal(kaon_vector_copy(b.v[0], b.v[0]), KAON_OK);
   kaon_vector_destroy(&wide);
-  bed_close(&b);
-  bed_close(&other);
+  fixture_close(&b);
+  fixture_close(&other);
 }
 
 int main(void) {

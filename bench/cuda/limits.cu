@@ -55,38 +55,38 @@ static __global__ void fma_kernel(real factor, real term, real *never) {
   if (sum == (real)-1) *never = sum;
 }
 
-typedef struct bed {
+typedef struct fixture {
   uint4 *field; /* read whole; copied from its first half to the second */
   size_t bytes;
   void *never;
   int multiprocessors;
   cudaEvent_t begin, end;
-} bed;
+} fixture;
 
-typedef void work(const bed *b);
+typedef void work(const fixture *b);
 
-static void reads(const bed *b) {
+static void reads(const fixture *b) {
   const unsigned blocks = (unsigned)(b->bytes / (sizeof(uint4) * UNROLL * THREADS));
   read_kernel<<<blocks, THREADS>>>(b->field, (uint32_t *)b->never);
 }
 
-static void copies(const bed *b) {
+static void copies(const fixture *b) {
   const unsigned blocks = (unsigned)(b->bytes / (sizeof(uint4) * UNROLL * THREADS) / 2);
   copy_kernel<<<blocks, THREADS>>>(b->field, b->field + (size_t)blocks * UNROLL * THREADS);
 }
 
-static void fmas_double(const bed *b) {
+static void fmas_double(const fixture *b) {
   fma_kernel<double>
       <<<b->multiprocessors * FMA_BLOCKS, THREADS>>>(1 - 1e-9, 1e-9, (double *)b->never);
 }
 
-static void fmas_single(const bed *b) {
+static void fmas_single(const fixture *b) {
   fma_kernel<float>
       <<<b->multiprocessors * FMA_BLOCKS, THREADS>>>(1 - 1e-6f, 1e-6f, (float *)b->never);
 }
 
 /* Seconds of one pass, the best of REPEATS; 0: something failed. */
-static double best_time(const bed *b, work *pass) {
+static double best_time(const fixture *b, work *pass) {
   float best = 0;
   pass(b);
   for (int repeat = 0; repeat < REPEATS; repeat++) {
@@ -102,7 +102,7 @@ static double best_time(const bed *b, work *pass) {
   return cudaGetLastError() == cudaSuccess ? 1e-3 * best / PASSES : 0;
 }
 
-static const char *take(bed *b) {
+static const char *take(fixture *b) {
   size_t free_bytes = 0, total = 0;
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess || cudaMemGetInfo(&free_bytes, &total) != cudaSuccess ||
@@ -119,7 +119,7 @@ static const char *take(bed *b) {
   return NULL;
 }
 
-static void give(bed *b) {
+static void give(fixture *b) {
   cudaFree(b->field);
   cudaFree(b->never);
   if (b->begin != NULL) cudaEventDestroy(b->begin);
@@ -128,7 +128,7 @@ static void give(bed *b) {
 }
 
 extern "C" const char *machine_cuda_limits(machine *m) {
-  bed b = {};
+  fixture b = {};
   const char *missing = take(&b);
   if (missing == NULL) {
     const double bytes = (double)b.bytes;

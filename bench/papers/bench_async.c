@@ -27,7 +27,7 @@ static void add_condition(const relax_bench *r, json_t *row, const char *key,
   snprintf(text, sizeof text, "%s_note", key);
   json_object_set_new(row, text, *n->why ? json_string(n->why) : json_null());
   if (*n->why)
-    cli_say(&r->b->args->common, "  %s: %s, %s\n", key,
+    cli_print(&r->b->args->common, "  %s: %s, %s\n", key,
             n->bound ? "a lower bound" : "not estimated", n->why);
 }
 
@@ -39,7 +39,7 @@ static int props(relax_bench *r) {
   if (code == EXIT_DONE) code = condition_estimate(r, &c);
   if (code != EXIT_DONE) return code;
   const condition_number two = {s.high / s.low, 1, ""}; /* of eigenvalues within the true ones */
-  cli_say(&r->b->args->common,
+  cli_print(&r->b->args->common,
           "%-16s n %lld, nnz %lld, cond_1(A) %s, cond_1(D^-1 A) %s, cond_2(D^-1 A) %s, "
           "rho(B) %s %.4f, rho(|B|) %s %.4f, tau %.4f\n",
           relax_bench_name(r, name), (long long)r->l.info.global_rows,
@@ -159,10 +159,10 @@ static void print_effect(const cli_common *common, const statistics *s) {
   double furthest;
   const char *effect = in_effect(s, &furthest);
   if (!effect)
-    cli_say(common, "no residual of the synchronous iteration above %g to compare with\n",
+    cli_print(common, "no residual of the synchronous iteration above %g to compare with\n",
             COMPARED);
   else
-    cli_say(common,
+    cli_print(common,
             "%s in effect: averages differ from the residuals of the synchronous iteration by up "
             "to %.2g of these (synchronous: up to %g)\n",
             effect, furthest, SAME);
@@ -175,13 +175,13 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
   int newest, oldest, newest_after, oldest_after;
   const double asynchronous = shifts_seen(s->shifts, &newest, &oldest);
   const double after = shifts_seen(s->after, &newest_after, &oldest_after);
-  cli_say(common,
+  cli_print(common,
           "\n%s, driver %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d as "
           "blocks begin, from %d when they have read, %.1f and %.1f %% not 0\n",
           relax_bench_name(r, name), driver_name(last), runs, last->options.block,
           last->options.local_sweeps, newest, oldest, newest_after, 100 * asynchronous,
           100 * after);
-  cli_say(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average",
+  cli_print(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average",
           "synchronous", "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation",
           "std. error");
   for (int i = 0; i < s->points; i++) {
@@ -190,7 +190,7 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
     const double square = m->sum2 - m->sum * m->sum / runs;
     const double variance = runs > 1 && !(square < 0) ? square / (runs - 1) : 0;
     const double deviation = sqrt(variance), error = runs > 1 ? deviation / sqrt(runs - 1) : 0;
-    cli_say(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n",
+    cli_print(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n",
             s->at[i], mean, s->synchronous[i], m->high, m->low, range, range / mean, variance,
             deviation, error);
     add_stat_row(r, s, i, last, variance);
@@ -283,7 +283,7 @@ static int rate(relax_bench *r) {
   column_history histories[KINDS] = {{NULL, 0}};
   char name[64];
   int code = EXIT_DONE;
-  cli_say(&r->b->args->common, "\n%s: iterations to 1e-4, 1e-8, 1e-12\n",
+  cli_print(&r->b->args->common, "\n%s: iterations to 1e-4, 1e-8, 1e-12\n",
           relax_bench_name(r, name));
   for (int i = 0; i < KINDS && code == EXIT_DONE; i++) {
     relax_run run = relax_run_of(r, methods[i], 1e-12, 100000);
@@ -296,7 +296,7 @@ static int rate(relax_bench *r) {
     if (code != EXIT_DONE) break;
     const int at[3] = {first_below(&run.history, 1e-4), first_below(&run.history, 1e-8),
                        first_below(&run.history, 1e-12)};
-    cli_say(&r->b->args->common, "  %-15s %6d %6d %6d   %s, residual %.2e\n", names[i], at[0],
+    cli_print(&r->b->args->common, "  %-15s %6d %6d %6d   %s, residual %.2e\n", names[i], at[0],
             at[1], at[2], kaon_stop_reason_name(run.report.reason), run.report.residual);
     json_t *row = relax_bench_row(r, "async-rate", run.solve.seconds);
     json_t *figures = json_pack(
@@ -356,27 +356,27 @@ static int overhead(relax_bench *r) {
   double alone[LENGTHS] = {0};
   char name[64];
   int code = EXIT_DONE;
-  cli_say(common, "\n%s: seconds of 100 to 500 iterations, and more than with one local sweep\n",
+  cli_print(common, "\n%s: seconds of 100 to 500 iterations, and more than with one local sweep\n",
           relax_bench_name(r, name));
   for (int k = 1; k <= SWEEPS && code == EXIT_DONE; k++) {
     relax_run run = relax_run_of(r, KAON_ASYNC, 0, 0);
     run.options.block = r->b->args->relax_block ? r->b->args->relax_block : 448;
     run.options.local_sweeps = k;
-    cli_say(common, "  async-(%d)", k);
+    cli_print(common, "  async-(%d)", k);
     for (int n = 0; n < LENGTHS && code == EXIT_DONE; n++) {
       const int steps = 100 * (n + 1);
       bench_spread times;
       code = time_sweeps(r, &run, steps, &times);
       if (code != EXIT_DONE) break;
       if (k == 1) alone[n] = times.median;
-      cli_say(common, " %10.3e %+6.1f %%", times.median, 100 * (times.median / alone[n] - 1));
+      cli_print(common, " %10.3e %+6.1f %%", times.median, 100 * (times.median / alone[n] - 1));
       json_t *row = relax_bench_row_of(r, "async-overhead", &times);
       json_object_set_new(row, "block", json_integer(run.options.block));
       json_object_set_new(row, "local_sweeps", json_integer(k));
       json_object_set_new(row, "iterations", json_integer(steps));
       json_object_set_new(row, "overhead", report_real(times.median / alone[n] - 1));
     }
-    cli_say(common, "\n");
+    cli_print(common, "\n");
   }
   return code;
 }
@@ -405,7 +405,7 @@ static int time_one(relax_bench *r, const contender *c, double tol, column_histo
   if (code != EXIT_DONE) return code;
   char without[16] = "-";
   if (!isnan(sweeps.median)) snprintf(without, sizeof without, "%.3e", sweeps.median / SWEEPS);
-  cli_say(&r->b->args->common,
+  cli_print(&r->b->args->common,
           "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9s without residuals; %s\n",
           c->name, run.report.iterations, times.median,
           times.median / fmax(1, run.report.iterations), without,
@@ -455,13 +455,13 @@ static int times(relax_bench *r) {
       {"async, free", "async-(k) free", KAON_ASYNC, KAON_RELAX_FREE},
       {"cg", "cg", KAON_CG, KAON_RELAX_LAUNCH}};
   const bench_args *a = r->b->args;
-  const double tol = cli_given(&a->common, "tol") ? a->problem.tol : 1e-8;
+  const double tol = cli_option_given(&a->common, "tol") ? a->problem.tol : 1e-8;
   const int kinds = r->l.info.hermitian ? KINDS : KINDS - 1; /* CG is the last */
   column_history histories[KINDS] = {{NULL, 0}};
   const char *names[KINDS];
   char name[64];
   int code = EXIT_DONE;
-  cli_say(&a->common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
+  cli_print(&a->common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
   for (int i = 0; i < kinds && code == EXIT_DONE; i++) {
     names[i] = all[i].curve;
     code = time_one(r, &all[i], tol, &histories[i]);
@@ -483,7 +483,7 @@ static int matrix(bench *b, const char *name) {
     if (!(b->args->tables >> i & 1)) continue;
     bench_stage(b);
     code = tables[i](&r);
-    if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+    if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
   }
   relax_bench_close(&r);
   return code;
@@ -493,12 +493,12 @@ int bench_async(bench *b) {
   enum { FIGURE11 = 1 << 5 };
   const cli_texts *list = &b->args->matrices;
   const unsigned tables = b->args->tables;
-  int code = bench_join(b, "async-figure11");
+  int code = bench_merge_rows(b, "async-figure11");
   if (list->count == 0 && b->args->joined.count == 0 && code == EXIT_DONE)
     code = matrix(b, tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000");
   for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
   if (code == EXIT_DONE && (tables & FIGURE11 || b->args->joined.count))
     relax_bench_print_figure11(b);
-  if (code == EXIT_DONE && b->args->joined.count && bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+  if (code == EXIT_DONE && b->args->joined.count && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
   return bench_end(b, code);
 }

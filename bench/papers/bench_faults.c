@@ -23,7 +23,7 @@ static int asked_for(const relax_bench *r, kaon_fault_options *f) {
 static relax_run run_of(const relax_bench *r, const kaon_fault_options *faults) {
   const bench_args *a = r->b->args;
   relax_run run =
-      relax_run_of(r, KAON_ASYNC, cli_given(&a->common, "tol") ? a->problem.tol : 1e-12, 400);
+      relax_run_of(r, KAON_ASYNC, cli_option_given(&a->common, "tol") ? a->problem.tol : 1e-12, 400);
   if (bench_on_host(r->b)) { /* as a device that holds all blocks at once */
     const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
     run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
@@ -74,7 +74,7 @@ static int line_of(relax_bench *r, fault_line *line, fault_base *base) {
   const double more_time = 100 * (times.median / base->seconds - 1);
   const double more =
       100.0 * (run.report.iterations - base->steps) / (base->steps > 0 ? base->steps : 1);
-  cli_say(&r->b->args->common,
+  cli_print(&r->b->args->common,
           "  %-13s %4d iterations %+6.1f %%, %9.3e s %+6.1f %%, residual %.2e, %s; back at %d, "
           "%d alarms, the first at %d\n",
           line->name, run.report.iterations, more, times.median, more_time, run.report.residual,
@@ -116,7 +116,7 @@ static int recovery(relax_bench *r) {
   int code = asked_for(r, &asked);
   if (code != EXIT_DONE) return code;
   if (asked.kind == KAON_FAULT_RANK) snprintf(which, sizeof which, " of rank %d", asked.rank);
-  cli_say(&r->b->args->common,
+  cli_print(&r->b->args->common,
           "\n%s: %.3g %% of the rows%s frozen from iteration %d on; more than without faults\n",
           relax_bench_name(r, name), 100 * asked.share, which, asked.begin);
   const int count = lines_of(&asked, lines);
@@ -137,7 +137,7 @@ static int flips(relax_bench *r) {
   char name[64];
   kaon_fault_options f;
   int code = asked_for(r, &f);
-  cli_say(common, "\n%s: bits of x that flip, of a row in an iteration\n",
+  cli_print(common, "\n%s: bits of x that flip, of a row in an iteration\n",
           relax_bench_name(r, name));
   f.kind = KAON_FAULT_ROWS;
   f.share = 0;
@@ -149,7 +149,7 @@ static int flips(relax_bench *r) {
     code = relax_run_solve(r, &run);
     relax_run_clear(&run);
     if (code != EXIT_DONE) break;
-    cli_say(common,
+    cli_print(common,
             "  %.0e, %s: %4d iterations, residual %.2e, %s; %lld flips, %d alarms, %d copies put "
             "back\n",
             f.flip_rate, f.repair ? "repaired  " : "unrepaired", run.report.iterations,
@@ -164,9 +164,9 @@ static int matrix(bench *b, const char *name) {
   relax_bench r;
   int code = relax_bench_open(&r, b, b->ctx, name);
   if (code == EXIT_DONE) code = recovery(&r);
-  if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+  if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
   if (code == EXIT_DONE) code = flips(&r);
-  if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+  if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
   relax_bench_close(&r);
   return code;
 }

@@ -47,11 +47,11 @@ static int measure(relax_bench *r, kaon_relax_exchange exchange, kaon_relax_driv
   if (code != EXIT_DONE) return code;
   *there = r->b->info.ranks == 1 || run.relaxation.exchange == exchange;
   if (!*there) {
-    cli_say(common, "  %s\n", run.relaxation.exchange_note);
+    cli_print(common, "  %s\n", run.relaxation.exchange_note);
     return EXIT_DONE;
   }
   if (run.report.reason != KAON_CONVERGED) r->b->unconverged = 1;
-  cli_say(common,
+  cli_print(common,
           "  %-5s %-6s %7d iterations %10.3e s, %9.3e an iteration; shifts across ranks %d to %d; "
           "%s\n",
           r->b->info.ranks > 1 ? relax_exchange_name(run.relaxation.exchange) : "none",
@@ -64,11 +64,11 @@ static int measure(relax_bench *r, kaon_relax_exchange exchange, kaon_relax_driv
 
 int relax_bench_figure11(relax_bench *r) {
   const bench_args *a = r->b->args;
-  const double tol = cli_given(&a->common, "tol") ? a->problem.tol : 1e-8;
+  const double tol = cli_option_given(&a->common, "tol") ? a->problem.tol : 1e-8;
   const int several = r->b->info.ranks > 1;
   char name[64];
   int code = EXIT_DONE;
-  cli_say(&a->common, "\n%s: to %g on %d rank%s\n", relax_bench_name(r, name), tol,
+  cli_print(&a->common, "\n%s: to %g on %d rank%s\n", relax_bench_name(r, name), tol,
           r->b->info.ranks, several ? "s" : "");
   for (int i = KAON_EXCHANGE_AMC; i <= KAON_EXCHANGE_SYNC && code == EXIT_DONE; i++) {
     int there = 1;
@@ -121,11 +121,11 @@ static void print_figure(const cli_common *common, const json_t *rows, const cha
       any = any || find(rows, matrix, driver, ranks, i);
     if (!any) continue;
     if (!head++)
-      cli_say(common,
+      cli_print(common,
               "\nfigure 11, %s, driver %s: seconds to the tolerance (microseconds an iteration)\n"
               "%5s %22s %22s %22s %22s %22s\n",
               matrix, driver, "ranks", "amc", "dc", "dk", "push", "sync");
-    cli_say(common, "%5d", ranks);
+    cli_print(common, "%5d", ranks);
     for (int i = KAON_EXCHANGE_AMC; i <= KAON_EXCHANGE_SYNC; i++) {
       const json_t *row = find(rows, matrix, driver, ranks, i);
       char text[32] = "-";
@@ -133,9 +133,9 @@ static void print_figure(const cli_common *common, const json_t *rows, const cha
         snprintf(text, sizeof text, "%.4g (%.1f)%s", number(row, "seconds"),
                  1e6 * number(row, "seconds_iteration"),
                  strcmp(word(row, "status"), "converged") == 0 ? "" : "!");
-      cli_say(common, " %22s", text);
+      cli_print(common, " %22s", text);
     }
-    cli_say(common, "\n");
+    cli_print(common, "\n");
   }
 }
 

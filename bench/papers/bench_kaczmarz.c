@@ -80,7 +80,7 @@ int project_line(const project *m, const char *figure, const char *matrix, int64
     fprintf(m->csv, "%s,\"%s\",%lld,%s,%s,%.10g,%s,%s\n", figure, matrix, (long long)rows, place,
             what, x, number, unit);
   if (keep_csv(m) != EXIT_DONE) return EXIT_DEVICE;
-  return bench_keep(m->b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+  return bench_add_row(m->b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
 /* ---- systems ---- */
@@ -217,13 +217,13 @@ static kaon_kaczmarz_options options_of(const project_system *s, const way *w) {
 }
 
 /* What one line is about. */
-typedef struct place_way {
+typedef struct placement {
   int place, rcm;
   const way *w;
-} place_way;
+} placement;
 
 /* Fewer sweeps where this line's runs would take longer than it may. */
-static int fit_sweeps(const project *m, comparison *c, project_system *s, const place_way *at) {
+static int fit_sweeps(const project *m, comparison *c, project_system *s, const placement *at) {
   const kaon_kaczmarz_options o = options_of(s, at->w);
   double one = 0;
   const int code = cli_status(s->ctx, time_trial(s, &o, &one), NULL);
@@ -234,7 +234,7 @@ static int fit_sweeps(const project *m, comparison *c, project_system *s, const 
   return code;
 }
 
-static int rate(const project *m, comparison *c, project_system *s, const place_way *at) {
+static int rate(const project *m, comparison *c, project_system *s, const placement *at) {
   const int place = at->place, sweeps = c->sweeps;
   const kaon_kaczmarz_options o = options_of(s, at->w);
   const int pairs = at->w->kind != KAON_KACZMARZ_SWEEP;
@@ -248,7 +248,7 @@ static int rate(const project *m, comparison *c, project_system *s, const place_
   const double limit = limit_of(m, place);
   char share[32] = "";
   if (limit > 0) snprintf(share, sizeof share, " (%.0f %% of reads)", 100 * gbs / limit);
-  cli_say(&m->b->args->common,
+  cli_print(&m->b->args->common,
           "%-8s %-18s %-10s %-11s %8lld rows, %3d classes: %10.1f sweeps/s (%.1f to %.1f of %d "
           "runs), %7.2f GB/s%s, |b - A x|_1 = %.6g after %d\n",
           c->figure, s->name, project_machines[place], at->w->name, (long long)s->info.rows,
@@ -264,7 +264,7 @@ static int rate(const project *m, comparison *c, project_system *s, const place_
                       sweeps, sweeps / seconds, "sweeps/s", seconds, more);
 }
 
-typedef int line_work(const project *m, comparison *c, project_system *s, const place_way *at);
+typedef int line_work(const project *m, comparison *c, project_system *s, const placement *at);
 
 /* Each way on each machine; row order is one thread's whatever the machine, so it is measured once.
  */
@@ -275,7 +275,7 @@ static int each_line(const project *m, comparison *c, int matrix, line_work *wor
     if (!m->ctx[i]) continue;
     code = project_open(m->ctx[i], c->matrices[matrix], c->rcm[matrix], &s);
     for (int k = 0; k < c->count && code == EXIT_DONE && !bench_stopped(); k++) {
-      const place_way at = {i, c->rcm[matrix], &c->ways[k]};
+      const placement at = {i, c->rcm[matrix], &c->ways[k]};
       const int in_turn = at.w->order == KAON_SWEEP_ROWS || at.w->order == KAON_SWEEP_RANDOM;
       if (in_turn && i != PROJECT_SERIAL) continue;
       if (at.w->order == KAON_SWEEP_SECTIONS && !s.points) continue;
@@ -294,7 +294,7 @@ static int rates(const project *m, comparison *c) {
   c->sweeps = c->wanted + c->wanted % 2; /* some sweeps come in pairs */
   for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, fit_sweeps);
   if (code == EXIT_DONE)
-    cli_say(&m->b->args->common, "%-8s %d sweeps a run in every line, %d runs%s\n", c->figure,
+    cli_print(&m->b->args->common, "%-8s %d sweeps a run in every line, %d runs%s\n", c->figure,
             c->sweeps, m->b->args->samples,
             c->sweeps < c->wanted ? ": the slowest line has no time for more, by --seconds" : "");
   for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, rate);
@@ -356,7 +356,7 @@ static int history(const project *m, project_system *s, const char *place, const
       code = project_line(m, "fig5", s->name, s->info.rows, place, w->name, done, sum,
                           "residual-l1", NAN, NULL);
   }
-  cli_say(&m->b->args->common, "fig5     %-18s %-10s %-9s |b - A x|_1 = %.6g after %d sweeps\n",
+  cli_print(&m->b->args->common, "fig5     %-18s %-10s %-9s |b - A x|_1 = %.6g after %d sweeps\n",
           s->name, place, w->name, sum, reached);
   kaon_operator_destroy(&K);
   kaon_vector_destroy(&step);
@@ -383,8 +383,8 @@ static int figure_5(const project *m, const char *name, int sweeps) {
 
 int bench_kaczmarz(bench *b) {
   const bench_args *a = b->args;
-  project m = {.b = b, .seconds = cli_given(&a->common, "seconds") ? a->seconds : 30};
-  m.cpu_seconds = cli_given(&a->common, "cpu-seconds") ? a->kaczmarz_cpu_seconds : m.seconds;
+  project m = {.b = b, .seconds = cli_option_given(&a->common, "seconds") ? a->seconds : 30};
+  m.cpu_seconds = cli_option_given(&a->common, "cpu-seconds") ? a->kaczmarz_cpu_seconds : m.seconds;
   const int level = a->kaczmarz_level;
   char fem[32];
   int code = EXIT_DONE;

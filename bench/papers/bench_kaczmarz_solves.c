@@ -9,7 +9,7 @@
 #include "bench/papers/direct.h"
 #include "interfaces/common/report.h"
 
-typedef struct solve_way {
+typedef struct solve_variant {
   const char *name;
   int projections; /* kind + 1; 0: `method` on A with Jacobi */
   kaon_method method;
@@ -17,7 +17,7 @@ typedef struct solve_way {
   int colour;
   int blocks; /* of CARP; 0: of 128 rows each */
   kaon_carp_rows rows;
-} solve_way;
+} solve_variant;
 
 /* Ends a solve on Ctrl-C or when its time is over. */
 typedef struct deadline {
@@ -37,7 +37,7 @@ typedef struct outcome {
   kaon_column_report report;
 } outcome;
 
-static kaon_status make_solver(project_system *s, const solve_way *w, deadline *d,
+static kaon_status make_solver(project_system *s, const solve_variant *w, deadline *d,
                                kaon_operator **R, kaon_operator **K, kaon_solver **solver) {
   kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
   kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
@@ -79,7 +79,7 @@ static double limit_of(const project *m, const kaon_context *ctx) {
 
 static const outcome nothing = {NAN, {NAN, NAN}, 0, 0, {0}};
 
-static int solve_once(const project *m, project_system *s, const solve_way *w, int repeats,
+static int solve_once(const project *m, project_system *s, const solve_variant *w, int repeats,
                       outcome *o) {
   double seconds[MOST_RUNS], all = 0;
   deadline d = {0, 0};
@@ -149,7 +149,7 @@ static int lambdas_of(const project *m, int place, const element *e) {
   project_system s;
   int code = project_open(m->ctx[place], name_of(e, name), 0, &s);
   for (; tried < LAMBDAS && failed < HOPELESS && code == EXIT_DONE && !bench_stopped(); tried++) {
-    const solve_way w = {"cimmino", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, lambda_of(tried), 0, 0, 0};
+    const solve_variant w = {"cimmino", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, lambda_of(tried), 0, 0, 0};
     outcome o;
     code = solve_once(m, &s, &w, 1, &o);
     if (code != EXIT_DONE) break;
@@ -159,14 +159,14 @@ static int lambdas_of(const project *m, int place, const element *e) {
     code = line_6(m, &s, place, e, w.lambda, &o);
   }
   if (code == EXIT_DONE)
-    cli_say(common, "fig6     %-10s %7lld rows, steps (over the least) by lambda:", name,
+    cli_print(common, "fig6     %-10s %7lld rows, steps (over the least) by lambda:", name,
             (long long)s.info.rows);
   for (int k = 0; k < tried && code == EXIT_DONE; k++)
     if (steps[k])
-      cli_say(common, " %.3f: %d (%.2f)", lambda_of(k), steps[k], (double)steps[k] / least);
+      cli_print(common, " %.3f: %d (%.2f)", lambda_of(k), steps[k], (double)steps[k] / least);
     else
-      cli_say(common, " %.3f: -", lambda_of(k));
-  if (code == EXIT_DONE) cli_say(common, "%s\n", tried < LAMBDAS ? "; larger ones left out" : "");
+      cli_print(common, " %.3f: -", lambda_of(k));
+  if (code == EXIT_DONE) cli_print(common, "%s\n", tried < LAMBDAS ? "; larger ones left out" : "");
   project_close(&s);
   return code;
 }
@@ -184,7 +184,7 @@ int project_figure_6(const project *m, int most) {
 
 /* ---- Figure 7 ---- */
 
-static const solve_way solvers[] = {
+static const solve_variant solvers[] = {
     {"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0, 0, 0},
     {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0, 0},
     {"carpcg-near-128", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0, KAON_CARP_NEAR},
@@ -253,7 +253,7 @@ static int line_7(const project *m, const project_system *s, int place, const el
                   const char *what, const outcome *o) {
   const cli_common *common = &m->b->args->common;
   const char *status = o->over ? "out of time" : kaon_stop_reason_name(o->report.reason);
-  cli_say(common,
+  cli_print(common,
           "fig7     %-10s %7lld rows %-10s %-24s %10.4g s (%.4g to %.4g of %d), %d steps, %.2e, "
           "%s\n",
           s->name, (long long)s->info.rows, project_machines[place], what, o->median,
@@ -282,7 +282,7 @@ static int solves_7(const project *m, project_system *s, int place, const elemen
     outcome o;
     if (!wanted(place, k) || solvers[k].blocks > s->info.rows) continue;
     if (4 * last[k] > limit) {
-      cli_say(&m->b->args->common,
+      cli_print(&m->b->args->common,
               "fig7     %-10s %7lld rows %-10s %-24s left out: more than the %g s of %s\n", s->name,
               (long long)s->info.rows, project_machines[place], solvers[k].name, limit,
               limit == m->seconds ? "--seconds" : "--cpu-seconds");
@@ -328,7 +328,7 @@ int project_figure_7(const project *m) {
 
 /* ---- steps of CARP-CG ---- */
 
-static const solve_way carps[] = {
+static const solve_variant carps[] = {
     {"cgmnc", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 0, 0, 0},
     {"cgmnc-colours", KAON_KACZMARZ_DOUBLE + 1, KAON_CG, 1, 1, 0, 0},
     {"carpcg-near-128", KAON_KACZMARZ_CARP + 1, KAON_CG, 1, 1, 0, KAON_CARP_NEAR},
@@ -343,7 +343,7 @@ enum { CARPS = sizeof carps / sizeof *carps };
 
 /* Row order is the processor's; a device has 16 blocks by colours alone, as rows one after another
  * would take it long. -1: not there. */
-static int counts_place(const project *m, const solve_way *w) {
+static int counts_place(const project *m, const solve_variant *w) {
   const int device = m->ctx[PROJECT_DEVICE] != NULL;
   if (w->projections == KAON_KACZMARZ_DOUBLE + 1 && !w->colour)
     return device ? PROJECT_SERIAL : PROJECT_OPENMP;
@@ -353,7 +353,7 @@ static int counts_place(const project *m, const solve_way *w) {
 
 /* Steps of one way, and what they are held against: CGMNC's in row order, else by colours. */
 static int count_of(const project *m, project_system *s, int place, const element *e,
-                    const solve_way *w, double base[2]) {
+                    const solve_variant *w, double base[2]) {
   outcome o;
   int code = solve_once(m, s, w, 1, &o);
   if (code != EXIT_DONE) return code;
@@ -362,7 +362,7 @@ static int count_of(const project *m, project_system *s, int place, const elemen
   const char *status = o.over ? "out of time" : kaon_stop_reason_name(o.report.reason);
   if (w->projections == KAON_KACZMARZ_DOUBLE + 1) base[w->colour] = steps;
   const int by = isnan(base[0]);
-  cli_say(&m->b->args->common, " %s %.0f (%.2f)%s%s", w->name, steps, steps / base[by],
+  cli_print(&m->b->args->common, " %s %.0f (%.2f)%s%s", w->name, steps, steps / base[by],
           converged ? "" : " ", converged ? "" : status);
   json_t *more = json_pack("{s:o s:s s:s s:b}", "over_cgmnc", report_real(steps / base[by]), "over",
                            by ? "cgmnc-colours" : "cgmnc", "status", status, "coloured", w->colour);
@@ -376,9 +376,9 @@ static int counts_of(const project *m, const element *e) {
   project_system s[PROJECT_MACHINES];
   double base[2] = {NAN, NAN};
   int code = EXIT_DONE, open[PROJECT_MACHINES] = {0};
-  cli_say(&m->b->args->common, "counts   %-10s steps to 1e-9 (over CGMNC's):", name_of(e, name));
+  cli_print(&m->b->args->common, "counts   %-10s steps to 1e-9 (over CGMNC's):", name_of(e, name));
   for (int k = 0; k < CARPS && code == EXIT_DONE && !bench_stopped(); k++) {
-    solve_way w = carps[k];
+    solve_variant w = carps[k];
     const int place = counts_place(m, &w);
     if (place < 0) continue;
     if (!open[place]) code = project_open(m->ctx[place], name, 0, &s[place]);
@@ -387,7 +387,7 @@ static int counts_of(const project *m, const element *e) {
     if (w.blocks < 0) w.blocks = (int)s[place].info.rows;
     if (w.blocks <= s[place].info.rows) code = count_of(m, &s[place], place, e, &w, base);
   }
-  cli_say(&m->b->args->common, "\n");
+  cli_print(&m->b->args->common, "\n");
   for (int i = 0; i < PROJECT_MACHINES; i++)
     if (open[i]) project_close(&s[i]);
   return code;

@@ -68,7 +68,7 @@ static int read_delays(const char *text, delays *d) {
 /* The device's preconditioner: the first that --precond names. */
 static int device_precond(const bench_args *a) {
   int k = 0;
-  if (!cli_given(&a->common, "precond")) return PRECOND_JACOBI;
+  if (!cli_option_given(&a->common, "precond")) return PRECOND_JACOBI;
   while (!(a->preconds >> k & 1)) k++;
   return k;
 }
@@ -86,7 +86,7 @@ static int measure(bench *b, const linear *base, kaon_method method, int precond
   if (code == EXIT_DONE) {
     json_t *row = bench_add_solve(b, &l, 1, &figures, "pipelined");
     json_object_set_new(row, "solver", json_string(solver));
-    if (bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+    if (bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
   }
   linear_clear(&l);
   return code;
@@ -120,14 +120,14 @@ static int on_device(bench *b, const linear *base) {
 
 /* A stage in a context of its own. */
 static int in_context(bench *b, const cli_common *common, const char *name, stage *work) {
-  bench_own own;
+  bench_own_context own;
   linear base = {0};
-  int code = bench_own_open(b, common, &own);
+  int code = bench_own_context_open(b, common, &own);
   const linear_args args = bench_linear(&own.bench, name);
   if (code == EXIT_DONE) code = bench_load(&own.bench, &args, &base);
   if (code == EXIT_DONE) code = work(&own.bench, &base);
   linear_close(&base);
-  bench_own_close(b, &own);
+  bench_own_context_close(b, &own);
   return code;
 }
 
@@ -149,7 +149,7 @@ static int matrix(bench *b, const delays *d, const char *name) {
   for (int i = 0; i < d->count && code == EXIT_DONE; i++) {
     common = run;
     common.reduce_delay = d->seconds[i];
-    cli_say(&run, "sums take at least %g us:\n", 1e6 * common.reduce_delay);
+    cli_print(&run, "sums take at least %g us:\n", 1e6 * common.reduce_delay);
     code = in_context(b, &common, name, measure_delayed);
   }
   return code;
@@ -204,9 +204,9 @@ static int find_ranks(const json_t *rows, const char *name, int ranks[RANKS_MAX]
 
 static void print_figure(const cli_common *common, double x) {
   if (x > 0)
-    cli_say(common, " %11.4g", x);
+    cli_print(common, " %11.4g", x);
   else
-    cli_say(common, " %11s", "-");
+    cli_print(common, " %11s", "-");
 }
 
 /* The paper's: seconds of a solve by the number of processors or devices, and the speed-up from the
@@ -215,13 +215,13 @@ static void print_paper(const cli_common *common, const json_t *rows, const char
   int ranks[RANKS_MAX];
   double ends[2][COLUMNS];
   const int count = find_ranks(rows, name, ranks);
-  cli_say(common,
+  cli_print(common,
           "\n%s: seconds of a solve; PCG and BiCGStab with DIC on processors, GPUPCG "
           "(pipelined CG) and GPUBCGS (reordered BiCGStab) on devices\n%-22s",
           name, "processors/devices");
-  for (int c = 0; c < COLUMNS; c++) cli_say(common, " %11s", columns[c].name);
+  for (int c = 0; c < COLUMNS; c++) cli_print(common, " %11s", columns[c].name);
   for (int r = 0; r < count; r++) {
-    cli_say(common, "\n%-22d", ranks[r]);
+    cli_print(common, "\n%-22d", ranks[r]);
     for (int c = 0; c < COLUMNS; c++) {
       const json_t *row = find(rows, name, ranks[r], columns[c].name);
       const double seconds = row ? number(row, "seconds_mean") : NAN;
@@ -230,14 +230,14 @@ static void print_paper(const cli_common *common, const json_t *rows, const char
       print_figure(common, seconds);
     }
   }
-  if (count > 1) cli_say(common, "\n%-22s", "speed-up");
+  if (count > 1) cli_print(common, "\n%-22s", "speed-up");
   for (int c = 0; c < COLUMNS && count > 1; c++) print_figure(common, ends[0][c] / ends[1][c]);
-  cli_say(common, "\n%-22s", "steps");
+  cli_print(common, "\n%-22s", "steps");
   for (int c = 0; c < COLUMNS; c++) {
     const json_t *row = count ? find(rows, name, ranks[count - 1], columns[c].name) : NULL;
     print_figure(common, row ? number(row, "iterations") : NAN);
   }
-  cli_say(common, "\n");
+  cli_print(common, "\n");
 }
 
 /* The row of the classic method in the same place as `row`; NULL: there is none. */
@@ -279,22 +279,22 @@ static void note_ratios(const json_t *rows) {
 static void print_delayed_row(const cli_common *common, const json_t *row) {
   const double steps = number(row, "iterations"), sums = number(row, "sums"),
                hidden = number(row, "sums_hidden"), bytes = number(row, "bytes_step");
-  cli_say(common, "%5d %12g %-13s %6.0f", (int)number(row, "ranks"),
+  cli_print(common, "%5d %12g %-13s %6.0f", (int)number(row, "ranks"),
           1e6 * number(row, "reduce_delay"), word(row, "method"), steps);
   print_figure(common, 1e6 * number(row, "seconds_mean") / steps);
-  cli_say(common, " %8.2f %7.2f", (sums - hidden) / steps, hidden / steps);
+  cli_print(common, " %8.2f %7.2f", (sums - hidden) / steps, hidden / steps);
   print_figure(common, number(row, "vectors_read"));
   print_figure(common, number(row, "vectors_written"));
   print_figure(common, 1e-6 * bytes);
   print_figure(common, number(row, "time_of_classic"));
   print_figure(common, number(row, "bytes_of_classic"));
-  cli_say(common, "\n");
+  cli_print(common, "\n");
 }
 
 static void print_delayed(const cli_common *common, const json_t *rows, const char *name) {
   const json_t *row;
   size_t i;
-  cli_say(common,
+  cli_print(common,
           "\n%s: classic and pipelined where a sum over ranks takes at least so long; sums a step, "
           "set-up and end of the solve included; times, bytes: of a step, over the classic one's\n"
           "%5s %12s %-13s %6s %11s %8s %7s %11s %11s %11s %11s %11s\n",
@@ -332,7 +332,7 @@ int bench_pipelined(bench *b) {
   const cli_texts *list = &b->args->matrices;
   const int given = list->count > 0, wanted = given ? list->count : b->args->joined.count ? 0 : 2;
   delays d = {0};
-  int code = bench_join(b, "pipelined");
+  int code = bench_merge_rows(b, "pipelined");
   if (code == EXIT_DONE) code = read_delays(b->args->reduce_delay, &d);
   b->least_seconds = b->args->seconds;
   if (code == EXIT_DONE && wanted) bench_header(b);
@@ -340,6 +340,6 @@ int bench_pipelined(bench *b) {
     code = matrix(b, &d, given ? list->text[i] : usual[i]);
   note_ratios(b->rows);
   if (code == EXIT_DONE) code = print_tables(b, b->rows);
-  if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE; /* what was joined alone */
+  if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE; /* what was joined alone */
   return bench_end(b, code);
 }

@@ -92,23 +92,23 @@ static int take_rows(table *t, const json_t *list) {
 
 /* ---- measuring ---- */
 
-static int add_row(bench_own *own, const linear *l, const bench_figures *f) {
+static int add_row(bench_own_context *own, const linear *l, const bench_figures *f) {
   bench *b = &own->bench;
   const cli_common *common = &own->args.common;
   char asked[32], sync[32], joules[32] = "n/a", host[32] = "n/a";
   (void)bench_add_solve(b, l, 1, f, "regimes");
   if (!isnan(f->joules)) snprintf(joules, sizeof joules, "%.4g", f->joules);
   if (!isnan(f->host_joules)) snprintf(host, sizeof host, "%.4g", f->host_joules);
-  cli_say(common,
+  cli_print(common,
           "    --regimes %s, %s: mean of %d solves %.4g s, %s J (processors beside it %s J), "
           "%.4g s of processor time\n",
           cli_choice(CLI_REGIMES, common->regime, asked), cli_choice(CLI_SYNCS, common->sync, sync),
           f->repeats, f->mean, joules, host, f->cpu_mean);
-  return bench_keep(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+  return bench_add_row(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
 /* One system in both modes. */
-static int modes(bench_own *own, linear *l) {
+static int modes(bench_own_context *own, linear *l) {
   bench *b = &own->bench;
   cli_common *common = &own->args.common;
   const int given = common->sync;
@@ -126,16 +126,16 @@ static int modes(bench_own *own, linear *l) {
   return code;
 }
 
-static int sets_looks(const bench_args *a) {
+static int sets_check_interval(const bench_args *a) {
   return a->problem.set && strstr(a->problem.set, "check_interval");
 }
 
 static unsigned preconds_of(const bench_args *a) {
-  return cli_given(&a->common, "precond") ? a->preconds : 1u << PRECOND_NONE;
+  return cli_option_given(&a->common, "precond") ? a->preconds : 1u << PRECOND_NONE;
 }
 
 /* One precision and preconditioner. What a regime refuses by a sentence is left out. */
-static int methods(bench_own *own, const linear *base, const linear_args *args) {
+static int methods(bench_own_context *own, const linear *base, const linear_args *args) {
   const bench_args *a = &own->args;
   int code = EXIT_DONE;
   for (int m = 0; m < BENCH_BITS && code == EXIT_DONE; m++) {
@@ -144,7 +144,7 @@ static int methods(bench_own *own, const linear *base, const linear_args *args) 
     if (!(a->methods >> m & 1)) continue;
     one.method = m;
     code = bench_system(base, &one, &l);
-    if (!sets_looks(a)) l.options.check_interval = LOOKS;
+    if (!sets_check_interval(a)) l.options.check_interval = LOOKS;
     const int made = code == EXIT_DONE ? linear_solver(&l, 1) : code;
     if (made == EXIT_DONE) code = modes(own, &l);
     if (made != EXIT_DONE && made != EXIT_USAGE) code = made;
@@ -153,7 +153,7 @@ static int methods(bench_own *own, const linear *base, const linear_args *args) 
   return code;
 }
 
-static int systems(bench_own *own, const linear_args *args, const linear *base) {
+static int systems(bench_own_context *own, const linear_args *args, const linear *base) {
   const bench_args *a = &own->args;
   const unsigned preconds = preconds_of(a);
   int code = EXIT_DONE;
@@ -165,7 +165,7 @@ static int systems(bench_own *own, const linear_args *args, const linear *base) 
         if (!(a->precision >> p & 1) || !(a->formats >> f & 1)) continue;
         one.precond = k;
         one.precision = one.sloppy = p;
-        if (p == KAON_SINGLE && !cli_given(&a->common, "tol")) one.tol = tolerance_in_single;
+        if (p == KAON_SINGLE && !cli_option_given(&a->common, "tol")) one.tol = tolerance_in_single;
         one.format = f;
         code = methods(own, base, &one);
       }
@@ -181,25 +181,25 @@ static int matrix(bench *b, const char *name) {
   unsigned all = ~1u; /* auto is one of the others */
   char regime[32];
   int code = EXIT_DONE, shown = 0;
-  if (cli_given(&b->args->common, "regimes")) all = b->args->regimes;
+  if (cli_option_given(&b->args->common, "regimes")) all = b->args->regimes;
   for (int r = 0; code == EXIT_DONE && strcmp(cli_choice(CLI_REGIMES, r, regime), "?") != 0; r++) {
-    bench_own own;
+    bench_own_context own;
     linear base = {0};
     cli_common common = b->args->common;
     if (!(all >> r & 1)) continue;
     if (!is_offered(b, regime)) {
-      cli_say(&common, "%s: n/a, it needs CUDA and one rank\n", regime);
+      cli_print(&common, "%s: n/a, it needs CUDA and one rank\n", regime);
       continue;
     }
     common.regime = r;
-    code = bench_own_open(b, &common, &own);
+    code = bench_own_context_open(b, &common, &own);
     const int refused = code == EXIT_USAGE; /* and has said why */
     const linear_args args = bench_linear(&own.bench, name);
     if (code == EXIT_DONE) code = bench_load(&own.bench, &args, &base);
     if (code == EXIT_DONE && !shown++) linear_print(&common, &base);
     if (code == EXIT_DONE) code = systems(&own, &args, &base);
     linear_close(&base);
-    bench_own_close(b, &own);
+    bench_own_context_close(b, &own);
     if (refused) code = EXIT_DONE;
   }
   return code;
@@ -291,27 +291,27 @@ static const char *name_of(const regime_row *r, char text[72]) {
 
 static void print_line(const cli_common *common, const regime_row *r, const line *l) {
   char t[6][16], regime[72];
-  cli_say(common, "%-9s %-19s %8s %8s %8s   %8s %8s %8s%s\n", r->sync, name_of(r, regime),
+  cli_print(common, "%-9s %-19s %8s %8s %8s   %8s %8s %8s%s\n", r->sync, name_of(r, regime),
           figure(l->time.least, t[0]), figure(l->time.largest, t[1]), figure(l->time.mean, t[2]),
           figure(l->energy.least, t[3]), figure(l->energy.largest, t[4]),
           figure(l->energy.mean, t[5]), l->disagree ? "   steps differ" : "");
 }
 
 static void print_cases(const cli_common *common, const table *t) {
-  cli_say(common, "\n%-20s %-14s %-9s %-8s %-19s %-9s %10s %9s %7s %6s %8s %8s\n", "matrix",
+  cli_print(common, "\n%-20s %-14s %-9s %-8s %-19s %-9s %10s %9s %7s %6s %8s %8s\n", "matrix",
           "precision", "method", "precond", "regime", "sync", "seconds", "joules", "CPU %", "steps",
           "time %", "energy %");
   for (int i = 0; i < t->count; i++) {
     const regime_row *r = &t->row[i];
     const regime_change change = regime_compare(r, baseline_of(t, r));
     char text[3][16], regime[72];
-    cli_say(common, "%-20s %-14s %-9s %-8s %-19s %-9s %10.4g %9s %7.1f %5d%s %8s %8s\n", r->matrix,
+    cli_print(common, "%-20s %-14s %-9s %-8s %-19s %-9s %10.4g %9s %7.1f %5d%s %8s %8s\n", r->matrix,
             r->precision, r->method, r->precond, name_of(r, regime), r->sync, r->seconds,
             figure(r->joules, text[0]), 100 * r->cpu / r->seconds, r->iterations,
             change.disagrees ? "!" : " ", figure(change.time, text[1]),
             figure(change.energy, text[2]));
   }
-  cli_say(common, "a=b: regime a came to run as b; !: more than a step off the baseline's count\n");
+  cli_print(common, "a=b: regime a came to run as b; !: more than a step off the baseline's count\n");
 }
 
 /* One group: a line a mode and regime, polling first, as the paper has them. */
@@ -319,7 +319,7 @@ static void print_group(const bench *b, const table *t, int first) {
   static const char *const order[] = {"polling", "blocking", "auto"};
   const cli_common *common = &b->args->common;
   const regime_row *group = &t->row[first], *baseline = baseline_of(t, group);
-  cli_say(common,
+  cli_print(common,
           "\n%s, %s, preconditioner %s: variation against %s, %s, in per cent; min and max by "
           "absolute value\n%-29s %26s   %26s\n%-9s %-19s %8s %8s %8s   %8s %8s %8s\n",
           group->method, group->precision, group->precond, baseline->regime, baseline->sync, "",
@@ -425,7 +425,7 @@ static int conclude(bench *b) {
   for (int i = 0; i < t.count && code == EXIT_DONE; i++)
     if (begins_group(&t, i)) print_group(b, &t, i);
   if (code == EXIT_DONE) code = write_csv(b->args->csv, &t);
-  if (code == EXIT_DONE && bench_keep(b) != KAON_OK) code = EXIT_DEVICE;
+  if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
   free(t.row);
   return code;
 }
@@ -441,7 +441,7 @@ int bench_regimes(bench *b) {
   static const char *const usual[] = {"laplace3d:252", "elasticity:100"};
   const cli_texts *list = &b->args->matrices;
   int code = precond_idle(&b->args->linear, preconds_of(b->args));
-  if (code == EXIT_DONE) code = bench_join(b, "regimes");
+  if (code == EXIT_DONE) code = bench_merge_rows(b, "regimes");
   if (code == EXIT_DONE) code = open_processor(b);
   b->least_seconds = b->args->seconds;
   if (code == EXIT_DONE && (list->count || !b->args->joined.count)) bench_header(b);

@@ -102,7 +102,7 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
     status = kaon_solver_solve(solver, r->right, r->x, &run->report, &run->solve);
   if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
   if (status == KAON_OK && relax_is(run->method)) status = count_flips(solver, &run->relaxation);
-  if (status == KAON_OK) histories_keep(solver, 1, &run->history);
+  if (status == KAON_OK) histories_copy(solver, 1, &run->history);
   kaon_solver_destroy(&solver);
   return cli_status(ctx, status, NULL);
 }
@@ -237,6 +237,6 @@ int relax_bench_histories(relax_bench *r, const char *what, const column_history
   fputc('\n', out);
   const int code = fclose(out) == 0 ? report_text(file, text, length) : EXIT_DEVICE;
   free(text);
-  if (code == EXIT_DONE) cli_say(&r->b->args->common, "written: %s\n", file);
+  if (code == EXIT_DONE) cli_print(&r->b->args->common, "written: %s\n", file);
   return code;
 }

@@ -42,7 +42,7 @@ int bench_scaling(bench *b) {
     memcpy(strong.extents[0], bench_on_host(b) ? on_host : usual, sizeof usual);
   }
   if (!weak.count) weak = strong;
-  if (!cli_given(&args->common, "columns")) own.columns = (cli_counts){1, {1}};
+  if (!cli_option_given(&args->common, "columns")) own.columns = (cli_counts){1, {1}};
   if (!own.reconstruct) own.reconstruct = 2; /* 12 */
   own.lattices = strong;
   for (int i = 0; i < weak.count && b->info.ranks > 1; i++) {
@@ -80,7 +80,7 @@ static const double misfit_allowed = 0.3;
 static misfit print_residuals(const cli_common *common, const model *m, const rows *r) {
   char text[64];
   misfit off = {0};
-  cli_say(common, "\n%-40s %-22s %11s %11s %7s\n", "measured on several ranks", "", "seconds",
+  cli_print(common, "\n%-40s %-22s %11s %11s %7s\n", "measured on several ranks", "", "seconds",
           "model", "off");
   for (int i = 0; i < r->hops + r->solves; i++) {
     const int hop = i < r->hops, k = hop ? i : i - r->hops;
@@ -95,14 +95,14 @@ static misfit print_residuals(const cli_common *common, const model *m, const ro
     else
       snprintf(what, sizeof what, "%.12s %.16s", m->method[r->solve[k].method].name,
                m->method[r->solve[k].method].precision);
-    cli_say(common, "%-40s %-22s %11.4e %11.4e %6.1f%%\n", place_words(at, text), what, seconds,
+    cli_print(common, "%-40s %-22s %11.4e %11.4e %6.1f%%\n", place_words(at, text), what, seconds,
             fitted, 100 * (fitted / seconds - 1));
     off.mean += fabs(fitted / seconds - 1);
     off.most = fmax(off.most, fabs(fitted / seconds - 1));
     off.figures++;
   }
   off.mean /= off.figures; /* rows_read has seen to it that there are some */
-  cli_say(common, "%d figures, off by %.1f %% in the mean, %.1f %% at most\n", off.figures,
+  cli_print(common, "%d figures, off by %.1f %% in the mean, %.1f %% at most\n", off.figures,
           100 * off.mean, 100 * off.most);
   return off;
 }
@@ -127,31 +127,31 @@ static json_t *describe_model(const model *m, const model_network *n, const misf
 }
 
 static misfit print_model(const cli_common *common, const model *m, const rows *r) {
-  cli_say(common, "%s: fitted to %d hops and %d solves\n", r->first.device, r->hops, r->solves);
+  cli_print(common, "%s: fitted to %d hops and %d solves\n", r->first.device, r->hops, r->solves);
   if (m->per_byte > 0 || m->latency > 0)
-    cli_say(common, "message       %.2f us + bytes / (%.1f GB/s) a rank\n", 1e6 * m->latency,
+    cli_print(common, "message       %.2f us + bytes / (%.1f GB/s) a rank\n", 1e6 * m->latency,
             1e-9 / m->per_byte);
   else
-    cli_say(common,
+    cli_print(common,
             "message       no time of its own in these rows; those of --overlap none tell "
             "most of it\n");
-  cli_say(common, "faces         %.2f, %.2f, %.2f us a hop (double, single, half) + %.4f us a kB\n",
+  cli_print(common, "faces         %.2f, %.2f, %.2f us a hop (double, single, half) + %.4f us a kB\n",
           1e6 * m->fixed[0], 1e6 * m->fixed[1], 1e6 * m->fixed[2], 1e9 * m->face);
-  cli_say(common, "sum           %.2f us for each doubling of the ranks\n", 1e6 * m->sum);
+  cli_print(common, "sum           %.2f us for each doubling of the ranks\n", 1e6 * m->sum);
   for (int k = 0; k < m->methods; k++)
     if (m->method[k].step.count > 0)
-      cli_say(common, "%-13s %s: %.1f hops with messages and %.1f sums a step\n", m->method[k].name,
+      cli_print(common, "%-13s %s: %.1f hops with messages and %.1f sums a step\n", m->method[k].name,
               m->method[k].precision, m->method[k].hops, m->method[k].sums);
   return print_residuals(common, m, r);
 }
 
 /* ---- many ranks ---- */
 
-typedef struct foretold {
+typedef struct predicted_solve {
   double seconds[MODEL_METHODS];
-} foretold;
+} predicted_solve;
 
-static void add_foretold(json_t *list, const char *command, const model *m, const rows *r,
+static void add_predicted_solves(json_t *list, const char *command, const model *m, const rows *r,
                          const model_place *at, int k, double seconds, json_t *about) {
   const model_method *method = &m->method[k];
   const double sites = model_sites(at), steps = model_steps(method, at);
@@ -170,7 +170,7 @@ static void add_foretold(json_t *list, const char *command, const model *m, cons
 }
 
 /* On which numbers of ranks one method is faster than another: "1, 16 to 256". */
-static const char *where_faster(const foretold *f, const int *ranks, int count, int one, int other,
+static const char *where_faster(const predicted_solve *f, const int *ranks, int count, int one, int other,
                                 char text[160]) {
   int used = 0;
   text[0] = '\0';
@@ -186,7 +186,7 @@ static const char *where_faster(const foretold *f, const int *ranks, int count, 
 }
 
 /* Methods with domains against BiCGStab of the same precisions. */
-static void print_crossover(const cli_common *common, const model *m, const foretold *f,
+static void print_crossover(const cli_common *common, const model *m, const predicted_solve *f,
                             const int *ranks, int count) {
   char text[160];
   for (int k = 0; k < m->methods; k++)
@@ -196,7 +196,7 @@ static void print_crossover(const cli_common *common, const model *m, const fore
           !(other->steps > 0) || strcmp(dd->precision, other->precision) != 0)
         continue;
       if (!isfinite(f[count - 1].seconds[k])) {
-        cli_say(common,
+        cli_print(common,
                 "%s %s: steps on smaller domains not measured; whether it is faster than BiCGStab "
                 "is not said. Measure it on domains of two sizes: on several ranks, or on another "
                 "--schwarz-block\n",
@@ -204,24 +204,24 @@ static void print_crossover(const cli_common *common, const model *m, const fore
         continue;
       }
       if (*where_faster(f, ranks, count, k, b, text))
-        cli_say(common, "%s %s is faster than BiCGStab on %s ranks\n", dd->name, dd->precision,
+        cli_print(common, "%s %s is faster than BiCGStab on %s ranks\n", dd->name, dd->precision,
                 text);
       else
-        cli_say(common, "%s %s is slower than BiCGStab on up to %d ranks\n", dd->name,
+        cli_print(common, "%s %s is slower than BiCGStab on up to %d ranks\n", dd->name,
                 dd->precision, ranks[count - 1]);
     }
 }
 
-static void foretell(const bench_args *a, const model *m, const rows *r, const model_network *n,
+static void predict_solves(const bench_args *a, const model *m, const rows *r, const model_network *n,
                      const misfit *off, json_t *list) {
   enum { COUNTS = 9 };
   const cli_common *common = &a->common;
-  foretold f[COUNTS];
+  predicted_solve f[COUNTS];
   int ranks[COUNTS], count = 0;
   json_t *about = describe_model(m, n, off);
   model_place at = r->solve[r->reference].at;
   if (a->lattices.count) memcpy(at.lattice, a->lattices.extents[0], sizeof at.lattice);
-  cli_say(
+  cli_print(
       common,
       "\nstrong scaling of %dx%dx%dx%d, steps of %s\n"
       "assumed: nodes of %d ranks; between them %.2f us a message, and for each doubling a sum; "
@@ -231,15 +231,15 @@ static void foretell(const bench_args *a, const model *m, const rows *r, const m
       1e6 * n->latency, 1e-9 * n->bandwidth, "ranks", "grid", "sites each");
   for (int k = 0; k < m->methods; k++)
     if (m->method[k].steps > 0)
-      cli_say(common, " %12.12s %-13.13s", m->method[k].name, m->method[k].precision);
-  cli_say(common, "\n");
+      cli_print(common, " %12.12s %-13.13s", m->method[k].name, m->method[k].precision);
+  cli_print(common, "\n");
   for (at.ranks = 1; at.ranks <= 256 && count < COUNTS; at.ranks *= 2) {
     char grid[64];
     memset(at.grid, 0, sizeof at.grid);
     if (kaon_ranks_grid(at.lattice, at.ranks, at.grid) != KAON_OK) break;
     ranks[count] = at.ranks;
     snprintf(grid, sizeof grid, "%dx%dx%dx%d", at.grid[0], at.grid[1], at.grid[2], at.grid[3]);
-    cli_say(common, "%5d %-12s %10.0f", at.ranks, grid, model_sites(&at));
+    cli_print(common, "%5d %-12s %10.0f", at.ranks, grid, model_sites(&at));
     for (int k = 0; k < m->methods; k++) {
       const model_method *method = &m->method[k];
       if (!(method->steps > 0)) continue;
@@ -247,17 +247,17 @@ static void foretell(const bench_args *a, const model *m, const rows *r, const m
       const double seconds = steps * model_step_seconds(m, n, &at, method, method->sums);
       f[count].seconds[k] = seconds;
       if (!isfinite(seconds)) {
-        cli_say(common, " %26s", "steps not measured");
+        cli_print(common, " %26s", "steps not measured");
         continue;
       }
-      cli_say(common, " %10.4f s %6.0f steps ", seconds, steps);
-      add_foretold(list, common->line, m, r, &at, k, seconds, about);
+      cli_print(common, " %10.4f s %6.0f steps ", seconds, steps);
+      add_predicted_solves(list, common->line, m, r, &at, k, seconds, about);
     }
-    cli_say(common, "\n");
+    cli_print(common, "\n");
     count++;
   }
   if (off->mean > misfit_allowed)
-    cli_say(common,
+    cli_print(common,
             "which method is faster is not said: the model is off by %.0f %% in the mean, more "
             "than %.0f %%\n",
             100 * off->mean, 100 * misfit_allowed);
@@ -277,7 +277,7 @@ int bench_model(const bench_args *a) {
     model_fit_solves(m, r->solve, r->solves);
     rows_choose(m, r);
     const misfit off = print_model(&a->common, m, r);
-    if (r->reference >= 0) foretell(a, m, r, &network, &off, list);
+    if (r->reference >= 0) predict_solves(a, m, r, &network, &off, list);
     code = report_write(a->json, list);
   }
   if (code == EXIT_DONE && a->common.report) {

@@ -180,41 +180,41 @@ typedef struct block_units {
 } block_units;
 
 /* A new number to its place; half: only looked at first, then rounded. */
-KAON_INLINE void put(block_units *b, int o, int j, int64_t i, vreal a, const int look) {
+KAON_INLINE void put(block_units *b, int o, int j, int64_t i, vreal a, const int check_finite) {
   unit *u = &b->u[o][j];
 #if KAON_HALF
-  if (look)
+  if (check_finite)
     u->largest = quantise_largest(u->largest, a);
   else
     v_store_int16(u->data + i, a * b->factor[o][j]);
 #else
-  (void)look;
+  (void)check_finite;
   v_store_real(u->data + i, a);
 #endif
 }
 
 KAON_INLINE void update_place(const matrices *m, block_units *b, int64_t i, const int pair,
-                              int first_written, numbers_formula *f, const int look) {
+                              int first_written, numbers_formula *f, const int check_finite) {
   numbers v[MATRICES];
   for (int o = 0; o < m->vectors; o++)
     for (int j = 0; j < m->c.n; j++) v[o][j] = unit_pair(&b->u[o][j], i, pair);
   f(m, v);
   for (int o = first_written; o < m->vectors; o++)
     for (int j = 0; j < m->c.n; j++) {
-      put(b, o, j, i, v[o][j].re, look);
-      if (pair) put(b, o, j, i + KAON_W, v[o][j].im, look);
+      put(b, o, j, i, v[o][j].re, check_finite);
+      if (pair) put(b, o, j, i + KAON_W, v[o][j].im, check_finite);
     }
 }
 
 static void update_places(const matrices *m, block_units *b, int ncomp, int first_written,
-                          numbers_formula *f, const int look) {
+                          numbers_formula *f, const int check_finite) {
   int k = 0;
   for (; k + 1 < ncomp; k += 2)
     for (int part = 0; part < KAON_PARTS; part++)
-      update_place(m, b, k * KAON_W + part * KAON_VL, 1, first_written, f, look);
+      update_place(m, b, k * KAON_W + part * KAON_VL, 1, first_written, f, check_finite);
   if (k < ncomp)
     for (int part = 0; part < KAON_PARTS; part++)
-      update_place(m, b, k * KAON_W + part * KAON_VL, 0, first_written, f, look);
+      update_place(m, b, k * KAON_W + part * KAON_VL, 0, first_written, f, check_finite);
 }
 
 static void update_block(const matrices *m, const kaon_update_args *args, int64_t block,
@@ -248,7 +248,7 @@ static void update_chunk(const void *job, int chunk, double *partial) {
   for (int64_t block = kaon_chunk_begin(nblocks, chunk); block < end; block++) {
     update_block(&j->m, j->args, block, j->first_written, j->f);
     for (int k = 0; partial != NULL && k < c->n; k++)
-      partial[2 * c->at[k]] += unit_norm(j->args, 1, (stretch){block, c->at[k], 1});
+      partial[2 * c->at[k]] += unit_norm(j->args, 1, (span){block, c->at[k], 1});
   }
 }
 

@@ -45,7 +45,7 @@ KAON_INLINE void update_components(unit *u, const vcomplex *c, int ncomp, const 
 }
 
 /* shared: an operand that columns share; -1: there is none. */
-KAON_INLINE void update_unit(const kaon_update_args *args, stretch at, const int shared,
+KAON_INLINE void update_unit(const kaon_update_args *args, span at, const int shared,
                              const int reads, const int writes, const int ncoefficients,
                              formula *f) {
   const kaon_shape *shape = &args->shape;
@@ -64,7 +64,7 @@ KAON_INLINE void update_unit(const kaon_update_args *args, stretch at, const int
 #endif
   for (int j = 0;; j++) {
     update_components(u, c, shape->ncomp, reads, writes, f);
-    if (stretch_ends(at, j)) break;
+    if (span_end(at, j)) break;
     for (int i = 0; i < OPERANDS; i++)
       if ((reads | writes) >> i & 1)
         unit_step(&u[i], shape, i != shared ? shape->nrhs : args->shared > 1 ? args->shared : 1);
@@ -76,12 +76,12 @@ KAON_INLINE void update_unit(const kaon_update_args *args, stretch at, const int
 #endif
 }
 
-KAON_INLINE void unit_dot(const kaon_update_args *args, int x, int y, stretch at, double *sum) {
+KAON_INLINE void unit_dot(const kaon_update_args *args, int x, int y, span at, double *sum) {
   unit_dots(args, x, 1, y, at, sum);
 }
 
 /* Adds (a, b) of a stretch to slot s of `partial` if it is wanted; a == b: the norm. */
-KAON_INLINE void unit_sum(const kaon_update_args *args, int s, int a, int b, stretch at,
+KAON_INLINE void unit_sum(const kaon_update_args *args, int s, int a, int b, span at,
                           double *partial) {
   if (args->sum.slot[s] == KAON_NO_SLOT || args->v[a].data == NULL) return;
   if (a == b)
@@ -93,20 +93,20 @@ KAON_INLINE void unit_sum(const kaon_update_args *args, int s, int a, int b, str
 /* The statements for all stretches of open columns in blocks [begin, end), as `at`, those of a
  * stretch's columns one after another. Stretches of one block have a text of their own, in which
  * loops over blocks are known to be none. */
-#define EACH_STRETCH(args, begin, end, ...)                                   \
+#define EACH_SPAN(args, begin, end, ...)                                   \
   do {                                                                        \
     const kaon_shape *const each = &(args)->shape;                            \
-    if (stretch_most(each) == 1) {                                            \
+    if (span_most(each) == 1) {                                            \
       for (int64_t block = begin; block < (end); block++)                     \
         for (int k = 0; k < each->nrhs; k++) {                                \
-          const stretch at = {block, k, 1};                                   \
+          const span at = {block, k, 1};                                   \
           if (!kaon_gate_open(&(args)->gate, k)) continue;                    \
           __VA_ARGS__                                                         \
         }                                                                     \
     } else {                                                                  \
-      for (int64_t block = begin; block < (end); block += stretch_most(each)) \
+      for (int64_t block = begin; block < (end); block += span_most(each)) \
         for (int k = 0; k < each->nrhs; k++) {                                \
-          const stretch at = stretch_of(each, block, end, k);                 \
+          const span at = span_of(each, block, end, k);                 \
           if (!kaon_gate_open(&(args)->gate, k)) continue;                    \
           __VA_ARGS__                                                         \
         }                                                                     \

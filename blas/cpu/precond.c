@@ -22,7 +22,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
   static void entry##_##kind##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
                                      int64_t begin, int64_t end, double *partial) {           \
     (void)launch;                                                                             \
-    EACH_STRETCH(args, begin, end, {                                                          \
+    EACH_SPAN(args, begin, end, {                                                          \
       update_unit(args, at, shared, reads, writes, ncoefficients, entry##_##kind);            \
       if (partial != NULL) entry##_sums(args, at, partial + 2 * nslots * at.column);          \
     });                                                                                       \
@@ -53,7 +53,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
   }
 
 /* sum d |v|^2 over a stretch with d real: of a complex space the real parts. */
-static double unit_weighted(const kaon_update_args *args, int d, int v, stretch at) {
+static double unit_weighted(const kaon_update_args *args, int d, int v, span at) {
   const kaon_shape *s = &args->shape;
   unit ud = unit_shared(args, d, at.block, at.column), uv = unit_at(args, v, at.block, at.column);
   accumulator even = sum_zero(), odd = sum_zero(); /* take turns */
@@ -67,37 +67,37 @@ static double unit_weighted(const kaon_update_args *args, int d, int v, stretch 
         even = odd;
         odd = longer;
       }
-    if (stretch_ends(at, j)) break;
+    if (span_end(at, j)) break;
     unit_step(&ud, s, args->shared > 1 ? args->shared : 1);
     unit_step(&uv, s, s->nrhs);
   }
   return sum_total(even, odd, &ud, &uv);
 }
 
-KAON_INLINE void scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void scaled_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 1, 1, at, partial);
   unit_sum(args, 1, 3, 1, at, partial);
 }
 
-KAON_INLINE void residual_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void residual_scaled_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 1, 1, at, partial);
   unit_sum(args, 1, 1, 2, at, partial);
 }
 
-KAON_INLINE void pipepcg_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipepcg_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 4, 4, at, partial);
   unit_sum(args, 1, 4, 9, at, partial);
   unit_sum(args, 2, 2, 9, at, partial);
 }
 
-KAON_INLINE void pipecg_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipecg_scaled_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 4, 4, at, partial);
   if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 4, at);
   unit_sum(args, 2, 8, 4, at, partial);
 }
 
 #define NO_SUMS(entry)                                                                       \
-  KAON_INLINE void entry##_sums(const kaon_update_args *args, stretch at, double *partial) { \
+  KAON_INLINE void entry##_sums(const kaon_update_args *args, span at, double *partial) { \
     (void)args, (void)at, (void)partial;                                                     \
   }
 NO_SUMS(pipecg_ahead)
@@ -105,51 +105,51 @@ NO_SUMS(pipepcg_ahead)
 NO_SUMS(pipecg_scaled_ahead)
 NO_SUMS(shifted)
 
-KAON_INLINE void pipecg_behind_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipecg_behind_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 1, 1, at, partial);
   unit_sum(args, 1, 1, 2, at, partial);
 }
 
-KAON_INLINE void pipepcg_behind_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipepcg_behind_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 1, 1, at, partial);
   unit_sum(args, 1, 1, 6, at, partial);
   unit_sum(args, 2, 2, 6, at, partial);
 }
 
-KAON_INLINE void pipecg_scaled_behind_sums(const kaon_update_args *args, stretch at,
+KAON_INLINE void pipecg_scaled_behind_sums(const kaon_update_args *args, span at,
                                            double *partial) {
   unit_sum(args, 0, 1, 1, at, partial);
   if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 1, at);
   unit_sum(args, 2, 2, 1, at, partial);
 }
 
-KAON_INLINE void groppcg_direction_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void groppcg_direction_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 1, 3, at, partial);
 }
 
-KAON_INLINE void groppcg_residual_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void groppcg_residual_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 3, 3, at, partial);
   unit_sum(args, 1, 3, 5, at, partial);
 }
 
-KAON_INLINE void chrongear_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void chrongear_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 5, 5, at, partial);
   unit_sum(args, 1, 3, 1, at, partial);
 }
 
-KAON_INLINE void chrongear_scaled_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void chrongear_scaled_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 2, 2, at, partial);
   unit_sum(args, 1, 5, 1, at, partial);
   unit_sum(args, 2, 3, 1, at, partial);
   unit_sum(args, 3, 2, 5, at, partial);
 }
 
-KAON_INLINE void rbicgstab_half_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void rbicgstab_half_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 3, 3, at, partial);
   unit_sum(args, 1, 4, 3, at, partial);
 }
 
-KAON_INLINE void rbicgstab_end_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void rbicgstab_end_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 4, 4, at, partial);
 }
 

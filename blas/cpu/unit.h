@@ -16,12 +16,12 @@
 #endif
 
 /* One column of blocks that follow one another. Where a block has few numbers, as of a matrix'
- * vector, what a unit costs besides them is paid once for several (stretch_of): lanes of a sum meet
+ * vector, what a unit costs besides them is paid once for several (span_of): lanes of a sum meet
  * once a stretch. */
-typedef struct stretch {
+typedef struct span {
   int64_t block; /* the first */
   int column, blocks;
-} stretch;
+} span;
 
 /* One unit of one operand. target: where results go, the data itself unless half. */
 typedef struct unit {
@@ -53,17 +53,17 @@ static inline int unit_team(const kaon_launch *launch, const kaon_shape *s) {
  * shape alone. In half each unit is rounded by itself; and of more than two columns a stretch of
  * each would stride over the others', which is slower beyond the cache (262144 rows, 8 columns: two
  * to three times), so there a column's sums have other bits than alone. */
-static inline int stretch_most(const kaon_shape *s) {
+static inline int span_most(const kaon_shape *s) {
   return KAON_HALF || s->nrhs > 2 || s->ncomp > 2 || s->ncomp < 1 ? 1 : 16 / s->ncomp;
 }
 
-static inline stretch stretch_of(const kaon_shape *s, int64_t block, int64_t end, int column) {
-  const int64_t left = end - block, most = stretch_most(s);
-  return (stretch){block, column, (int)(left < most ? left : most)};
+static inline span span_of(const kaon_shape *s, int64_t block, int64_t end, int column) {
+  const int64_t left = end - block, most = span_most(s);
+  return (span){block, column, (int)(left < most ? left : most)};
 }
 
 /* Block j is the last one of a stretch: known when half is compiled. */
-static inline int stretch_ends(stretch at, int j) {
+static inline int span_end(span at, int j) {
   return KAON_HALF || j + 1 == at.blocks;
 }
 
@@ -164,7 +164,7 @@ KAON_INLINE double sum_total(accumulator a, accumulator b, const unit *x, const 
 #endif
 
 /* sum |a|^2 over a stretch; the two accumulators take turns. */
-KAON_INLINE double unit_norm(const kaon_update_args *args, int a, stretch at) {
+KAON_INLINE double unit_norm(const kaon_update_args *args, int a, span at) {
   unit u = unit_at(args, a, at.block, at.column);
   accumulator even = sum_zero(), odd = sum_zero();
   const int last = args->shape.ncomp * KAON_W;
@@ -180,7 +180,7 @@ KAON_INLINE double unit_norm(const kaon_update_args *args, int a, stretch at) {
       even = odd;
       odd = longer;
     }
-    if (stretch_ends(at, j)) break;
+    if (span_end(at, j)) break;
     unit_step(&u, &args->shape, args->shape.nrhs);
   }
   return sum_total(even, odd, &u, &u);
@@ -244,7 +244,7 @@ KAON_INLINE void units_dots(const unit *ux, const int group, const unit *uy,
 
 /* The same over a stretch, for operands from number `first` on. */
 KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int group, int y,
-                           stretch at, double *sum) {
+                           span at, double *sum) {
   const kaon_shape *shape = &args->shape;
   unit ux[DOT_GROUP], uy = unit_at(args, y, at.block, at.column);
   dot_sums s[DOT_GROUP];
@@ -252,7 +252,7 @@ KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int gr
   dots_zero(s, group);
   for (int j = 0;; j++) {
     units_products(ux, group, &uy, shape->ncomp, s);
-    if (stretch_ends(at, j)) break;
+    if (span_end(at, j)) break;
     unit_step(&uy, shape, shape->nrhs);
     for (int o = 0; o < group; o++) unit_step(&ux[o], shape, shape->nrhs);
   }

@@ -21,7 +21,7 @@ enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
   static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,          \
                             int64_t begin, int64_t end, double *partial) {                    \
     (void)launch;                                                                             \
-    EACH_STRETCH(args, begin, end, {                                                          \
+    EACH_SPAN(args, begin, end, {                                                          \
       update_unit(args, at, -1, reads, writes, ncoefficients, kaon_update_##entry);           \
       if (partial == NULL) continue;                                                          \
       unit_sum(args, 0, norm, norm, at, partial + 4 * at.column);                             \
@@ -38,19 +38,19 @@ UPDATE_ENTRY(axpy_xpay, 7, 6, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_direction, 7, 2, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_solution, 15, 10, 3, 1, 4)
 
-KAON_INLINE void pipecg_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipecg_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 4, 4, at, partial);
   unit_sum(args, 1, 4, 2, at, partial);
 }
 
-KAON_INLINE void pipecgnr_sums(const kaon_update_args *args, stretch at, double *partial) {
+KAON_INLINE void pipecgnr_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 2, 2, at, partial);
   unit_sum(args, 1, 2, 1, at, partial);
   unit_sum(args, 2, 3, 1, at, partial);
   unit_sum(args, 3, 3, 2, at, partial);
 }
 
-KAON_INLINE void pipebicgstab_direction_sums(const kaon_update_args *args, stretch at,
+KAON_INLINE void pipebicgstab_direction_sums(const kaon_update_args *args, span at,
                                              double *partial) {
   unit_sum(args, 0, 0, 1, at, partial);
   unit_sum(args, 1, 1, 1, at, partial);
@@ -59,7 +59,7 @@ KAON_INLINE void pipebicgstab_direction_sums(const kaon_update_args *args, stret
   unit_sum(args, 3, 7, 5, at, partial);
 }
 
-KAON_INLINE void pipebicgstab_solution_sums(const kaon_update_args *args, stretch at,
+KAON_INLINE void pipebicgstab_solution_sums(const kaon_update_args *args, span at,
                                             double *partial) {
   unit_sum(args, 0, 1, 1, at, partial);
   unit_sum(args, 1, 6, 1, at, partial);
@@ -71,7 +71,7 @@ KAON_INLINE void pipebicgstab_solution_sums(const kaon_update_args *args, stretc
   static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
                             int64_t begin, int64_t end, double *partial) {           \
     (void)launch;                                                                    \
-    EACH_STRETCH(args, begin, end, {                                                 \
+    EACH_SPAN(args, begin, end, {                                                 \
       update_unit(args, at, -1, reads, writes, ncoefficients, kaon_update_##entry);  \
       if (partial != NULL) entry##_sums(args, at, partial + 2 * nslots * at.column); \
     });                                                                              \
@@ -96,7 +96,7 @@ static void fill(stored *to, const stored *from, int ncomp, int stream) {
   }
 }
 
-KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *args, stretch at,
+KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *args, span at,
                             const int copied) {
   for (int j = 0;; j++) {
     const unit from = unit_at(args, 0, at.block + j, at.column);
@@ -105,20 +105,20 @@ KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *a
 #if KAON_HALF
     v_store_real(to.scale, copied ? v_load_real(from.scale) : v_set(0));
 #endif
-    if (stretch_ends(at, j)) return;
+    if (span_end(at, j)) return;
   }
 }
 
 static void zero_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                        int64_t end, double *partial) {
   (void)partial;
-  EACH_STRETCH(args, begin, end, { fill_units(launch, args, at, 0); });
+  EACH_SPAN(args, begin, end, { fill_units(launch, args, at, 0); });
 }
 
 /* The norm is taken from the source, which has the same bits and is in the cache. */
 static void copy_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                        int64_t end, double *partial) {
-  EACH_STRETCH(args, begin, end, {
+  EACH_SPAN(args, begin, end, {
     fill_units(launch, args, at, 1);
     if (partial != NULL) unit_sum(args, 0, 0, 0, at, partial + 2 * at.column);
   });
@@ -143,7 +143,7 @@ KAON_INLINE void accumulate_pair(const unit *x, const vcomplex *c, real *target,
 }
 
 /* target: of the first block. */
-KAON_INLINE void accumulate(const kaon_update_args *args, int first, stretch at, real *target,
+KAON_INLINE void accumulate(const kaon_update_args *args, int first, span at, real *target,
                             const int group) {
   const kaon_shape *s = &args->shape;
   unit x[4];
@@ -160,14 +160,14 @@ KAON_INLINE void accumulate(const kaon_update_args *args, int first, stretch at,
     if (k < s->ncomp)
       for (int part = 0; part < KAON_PARTS; part++)
         accumulate_pair(x, c, target, k * KAON_W + part * KAON_VL, 0, group);
-    if (stretch_ends(at, j)) return;
+    if (span_end(at, j)) return;
     for (int o = 0; o < group; o++) unit_step(&x[o], s, s->nrhs);
     target += (int64_t)s->nrhs * s->ncomp * KAON_W;
   }
 }
 
 /* y stays in the cache (half: in float) while the x_i pass by, four at a time. */
-static void multi_axpy_unit(const kaon_update_args *args, stretch at) {
+static void multi_axpy_unit(const kaon_update_args *args, span at) {
   unit y = unit_at(args, args->n, at.block, at.column);
 #if KAON_HALF
   scratch sum;
@@ -188,7 +188,7 @@ static void multi_axpy_unit(const kaon_update_args *args, stretch at) {
 static void multi_axpy_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                              int64_t end, double *partial) {
   (void)launch;
-  EACH_STRETCH(args, begin, end, {
+  EACH_SPAN(args, begin, end, {
     multi_axpy_unit(args, at);
     if (partial != NULL) unit_sum(args, 0, args->n, args->n, at, partial + 2 * at.column);
   });
@@ -200,7 +200,7 @@ static void dot_chunk(const kaon_launch *launch, const kaon_update_args *args, i
                       int64_t end, double *partial) {
   (void)launch;
   if (partial == NULL) return;
-  EACH_STRETCH(args, begin, end, {
+  EACH_SPAN(args, begin, end, {
     unit_sum(args, 0, 0, 1, at, partial + 6 * at.column);
     unit_sum(args, 1, 0, 0, at, partial + 6 * at.column);
     unit_sum(args, 2, 1, 1, at, partial + 6 * at.column);
@@ -215,7 +215,7 @@ static void multi_dot_chunk(const kaon_launch *launch, const kaon_update_args *a
   (void)launch;
   const int n = args->n, stride = 2 * (n + 1);
   if (partial == NULL) return;
-  EACH_STRETCH(args, begin, end, {
+  EACH_SPAN(args, begin, end, {
     double *sum = partial + stride * at.column;
     int i = 0;
     for (; i + DOT_GROUP <= n; i += DOT_GROUP) unit_dots(args, i, DOT_GROUP, n, at, sum + 2 * i);

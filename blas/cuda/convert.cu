@@ -7,7 +7,7 @@
 #define KAON_PREC_SINGLE /* unit.h's `real`, which is not used here */
 #undef KAON_PREC_ALL
 #include "blas/cuda/convert.h"
-#include "lib/cuda/queue/list.h"
+#include "lib/cuda/queue/launch_list.h"
 
 enum {
   PART = KAON_ACCESS / (int)sizeof(int16_t),
@@ -132,7 +132,7 @@ extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_
     kaon_cuda_launch(launch, convert_kernel<from_, to_>, blocks, threads, a); \
     break;
   if (launch->list != NULL && args->from == SINGLE && args->to == DOUBLE) {
-    kaon_cuda_launch_listed(launch, KAON_LISTED_POUR, convert_kernel<SINGLE, DOUBLE>, blocks,
+    kaon_cuda_launch_listed(launch, KAON_LISTED_ADD_AND_ZERO, convert_kernel<SINGLE, DOUBLE>, blocks,
                             KAON_THREADS, a, NULL);
     return;
   }

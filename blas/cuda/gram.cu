@@ -395,7 +395,7 @@ static void launch_gram(const kaon_launch *launch, const kaon_update_args *args)
     pieces = gram_shape(args, PLACES * steps_of_turn<ALL, SAME>(), &a, &chunks);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, (int)chunks);
   size_t bytes = (size_t)(KAON_WARPS * 2 * products<ALL>() * TILE_ENTRIES) * sizeof(double2);
-  const size_t room = (size_t)kaon_block_room(n) * sizeof(double);
+  const size_t room = (size_t)kaon_block_workspace(n) * sizeof(double);
   a.shared_room = room <= 40 << 10;
   if (a.shared_room && bytes < room) bytes = room;
   gram_kernel<ALL, SAME><<<dim3((unsigned)chunks, (unsigned)pieces), KAON_THREADS, bytes,

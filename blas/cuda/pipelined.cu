@@ -154,7 +154,7 @@ static __device__ __forceinline__ void update_share(const pipe_call &a, share mi
   if (a.sums.sum.state == NULL) return;
   if constexpr (OP == PIPECGNR) {
     if (a.sums.sum.leave) {
-      kept_leave<t.sums>(a.sums, mine.chunk, sum);
+      deferred_leave<t.sums>(a.sums, mine.chunk, sum);
       return;
     }
   }
@@ -185,7 +185,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
 static void launch_pipelined(const kaon_launch *launch, const kaon_update_args *args, int op,
                              int sums) {
   const pipe_call a = words_call_of<OPERANDS>(launch, args, op, sums);
-  if (args->sum.leave) args->sum.kept->chunks = a.sums.chunks;
+  if (args->sum.leave) args->sum.deferred->chunks = a.sums.chunks;
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
   kaon_cuda_launch_listed(launch, listed_of(op), pipelined_kernel, blocks, KAON_THREADS, a,
                           a.state);

@@ -17,7 +17,7 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
   if (a.sums.sum.state == NULL) return;
   if constexpr (OP == CHRONGEAR || OP == CHRONGEAR_SCALED) {
     if (a.sums.sum.leave) {
-      kept_leave<t.sums>(a.sums, mine.chunk, sum);
+      deferred_leave<t.sums>(a.sums, mine.chunk, sum);
       return;
     }
   }
@@ -26,7 +26,7 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
 
 /* A block's column. Those that share a column of operand 0 follow one another, so that it is found
  * in the cache. */
-static __device__ __forceinline__ share share_in_turn(const precond_call &a) {
+static __device__ __forceinline__ share cyclic_columns(const precond_call &a) {
   share mine = share_of(a.sums);
   if (a.shared <= 1) return mine;
   const int each = (int)(gridDim.x / (unsigned)(a.sums.chunks * a.shared));
@@ -39,7 +39,7 @@ static __device__ __forceinline__ share share_in_turn(const precond_call &a) {
 template <int FEW>
 static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
     precond_kernel(const __grid_constant__ precond_call a) {
-  const share mine = FEW ? share_in_turn(a) : share_of(a.sums);
+  const share mine = FEW ? cyclic_columns(a) : share_of(a.sums);
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
 #define UPDATE(op, few)                                  \
@@ -83,7 +83,7 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
   const bool few = op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED;
   const int most = few ? FEW_CHUNKS : MANY_CHUNKS;
   if (a.sums.sum.state != NULL && a.sums.chunks > most && op != PIPECG_BEHIND) a.sums.chunks = most;
-  if (args->sum.leave) args->sum.kept->chunks = a.sums.chunks;
+  if (args->sum.leave) args->sum.deferred->chunks = a.sums.chunks;
   const unsigned blocks = (unsigned)a.sums.chunks * (unsigned)args->shape.nrhs;
   void (*kernel)(precond_call) = few ? precond_kernel<1> : precond_kernel<0>;
   kaon_cuda_launch_listed(launch, listed_of(op), kernel, blocks, KAON_THREADS, a, a.state);

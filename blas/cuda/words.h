@@ -6,7 +6,7 @@
 #define KAON_BLAS_CUDA_WORDS_H
 
 #include "blas/cuda/unit.h"
-#include "lib/cuda/queue/list.h"
+#include "lib/cuda/queue/launch_list.h"
 #include "lib/math/steps/precond_step.h"
 
 enum word_op {

@@ -157,7 +157,7 @@ typedef struct hop_turn {
 
 /* While column i goes in direction dir: asks for what the column `lead` ahead will read, behind the
  * last one for what is read in direction `after`. */
-KAON_INLINE void hop_ask(const hop_plan *plan, const hop_turn *turn, const int dir, const int after,
+KAON_INLINE void hop_prefetch(const hop_plan *plan, const hop_turn *turn, const int dir, const int after,
                          int i) {
   const int ahead = i + turn->lead, beyond = ahead - turn->group.count;
   if (beyond < 0) {
@@ -173,7 +173,7 @@ KAON_INLINE void hop_ask(const hop_plan *plan, const hop_turn *turn, const int d
 
 /* The same for what the next block's hops in directions mu and mu + 4 read of links: a piece with
  * each column, of lines that follow each other, since processors bring a line's neighbour along. */
-KAON_INLINE void hop_ask_links(const hop_plan *plan, const hop_turn *turn, const int mu, int i) {
+KAON_INLINE void hop_prefetch_links(const hop_plan *plan, const hop_turn *turn, const int mu, int i) {
   const hop_from *forward = &turn->there->from[mu], *backward = &turn->there->from[mu + 4];
   if (KAON_PARTS > 1 && turn->there->block == turn->here->block) return;
   const int begin = (turn->group.before + i) * plan->link_piece, end = begin + plan->link_piece;
@@ -187,7 +187,7 @@ KAON_INLINE void hop_ask_links(const hop_plan *plan, const hop_turn *turn, const
 
 /* The same for what the column's end reads besides, while the three pairs of directions before the
  * last one are gone over; double precision: for the next place's. */
-KAON_ONCE void hop_ask_rest(const hop_plan *plan, const hop_turn *turn, int pass, int i) {
+KAON_ONCE void hop_prefetch_rest(const hop_plan *plan, const hop_turn *turn, int pass, int i) {
   __asm__ volatile(""); /* or the call, which only asks, is taken for one without effect */
   const int column = turn->group.begin + i, with_clover = turn->group.before + i == 0;
   if (KAON_PARTS > 1 && pass == 3)
@@ -203,12 +203,12 @@ KAON_INLINE void hop_pair(const hop_plan *plan, const hop_turn *turn, const int 
                           int i, const int kind, const real *decoded, vspinor *d) {
   const int column = turn->group.begin + i;
   if (plan->prefetch) {
-    hop_ask(plan, turn, mu, after, i);
-    hop_ask_links(plan, turn, mu, i);
-    if (__builtin_expect(!plan->bare, 0)) hop_ask_rest(plan, turn, 3 - mu, i);
+    hop_prefetch(plan, turn, mu, after, i);
+    hop_prefetch_links(plan, turn, mu, i);
+    if (__builtin_expect(!plan->bare, 0)) hop_prefetch_rest(plan, turn, 3 - mu, i);
   }
   hop_direction(plan, mu, turn->here, column, kind, 1, decoded, d);
-  if (plan->prefetch) hop_ask(plan, turn, mu + 4, after, i);
+  if (plan->prefetch) hop_prefetch(plan, turn, mu + 4, after, i);
   hop_direction(plan, mu + 4, turn->here, column, kind, 1, decoded, d);
 }
 
@@ -304,17 +304,17 @@ KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *par
   late.to = NULL;
   hop_place places[2], *here = places, *there = places + 1;
   const hop_group group = hop_group_after(plan, NULL);
-  hop_look(plan, hop_block(plan, walk->place), 0, many, here);
+  hop_lookup(plan, hop_block(plan, walk->place), 0, many, here);
   for (int64_t i = 1; i <= walk->count; i++) {
     const int64_t block = here->block, after = hop_block(plan, walk->place + i * walk->step);
     if (plan->cut_dirs != NULL && plan->cut_dirs[block] != 0) {
       hop_block_decoded(plan, block, 0, walk->slot, partials, &late);
-      hop_look(plan, after, 0, many, here);
+      hop_lookup(plan, after, 0, many, here);
       continue;
     }
     for (int part = 0; part < KAON_PARTS; part++) {
       const int last = part + 1 == KAON_PARTS;
-      hop_look(plan, last ? after : block, last ? 0 : part + 1, many, there);
+      hop_lookup(plan, last ? after : block, last ? 0 : part + 1, many, there);
       if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, decoded);
       if (many)
         hop_place_columns(plan, here, there, &group, kind, decoded, partials, walk->slot, &late);

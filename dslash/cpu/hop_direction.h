@@ -88,18 +88,18 @@ KAON_INLINE hop_from hop_neighbour(const hop_plan *plan, int64_t block, int part
   return from;
 }
 
-KAON_ONCE void hop_look_all(const hop_plan *plan, hop_place *place) {
+KAON_ONCE void hop_lookup_all(const hop_plan *plan, hop_place *place) {
 #pragma GCC unroll 1
   for (int dir = 0; dir < KAON_DIRS; dir++)
     place->from[dir] = hop_neighbour(plan, place->block, place->part, dir, KAON_LINK_BUFFER, 1);
 }
 
 /* many: columns, for all of which neighbours are looked up once; else where they are needed. */
-KAON_INLINE void hop_look(const hop_plan *plan, int64_t block, int part, const int many,
+KAON_INLINE void hop_lookup(const hop_plan *plan, int64_t block, int part, const int many,
                           hop_place *place) {
   place->block = block;
   place->part = part;
-  if (many) hop_look_all(plan, place);
+  if (many) hop_lookup_all(plan, place);
 }
 
 KAON_INLINE hop_from hop_from_place(const hop_plan *plan, const hop_place *place, const int dir,

@@ -194,8 +194,8 @@ KAON_INLINE void site_finish(const site_plan *plan, int64_t block, int part, int
   if (block == plan->stencil->nblocks - 1 && plan->tail < KAON_W)
     for (int s = 0; s < 4; s++)
       for (int c = 0; c < 3; c++) {
-        d->s[s][c].re = v_keep(d->s[s][c].re, plan->tail - part * KAON_VL);
-        d->s[s][c].im = v_keep(d->s[s][c].im, plan->tail - part * KAON_VL);
+        d->s[s][c].re = v_mask_tail(d->s[s][c].re, plan->tail - part * KAON_VL);
+        d->s[s][c].im = v_mask_tail(d->s[s][c].im, plan->tail - part * KAON_VL);
       }
   if (sums) site_sums(plan, block, part, column, d, sums);
 #if KAON_HALF

@@ -11,8 +11,8 @@
 #include "lib/math/recon.h"
 
 /* Hops of one length. */
-typedef struct reach_plan {
-  const kaon_reach *reach;
+typedef struct hop_table_plan {
+  const kaon_hop_table *reach;
   const uint32_t *table, *negative;
   const int32_t *gather;
   const stored *links[2], *phase[2]; /* of the result's parity, of the other */
@@ -21,11 +21,11 @@ typedef struct reach_plan {
   kaon_factor factor;
   const kaon_faces *faces; /* of blocks that meet ghosts; else NULL */
   const kaon_view *ghosts;
-} reach_plan;
+} hop_table_plan;
 
 typedef struct staggered_plan {
   const kaon_staggered_args *args;
-  reach_plan fat, naik;
+  hop_table_plan fat, naik;
   int improved, dot;
   int prefetch; /* into this level of cache; 0: nothing is asked for */
   int first;    /* the first column that takes part */
@@ -53,7 +53,7 @@ typedef struct hop_from {
   const int32_t *lanes; /* gather: their places */
 } hop_from;
 
-KAON_INLINE hop_from from_of(const staggered_plan *plan, const reach_plan *r, int64_t block,
+KAON_INLINE hop_from from_of(const staggered_plan *plan, const hop_table_plan *r, int64_t block,
                              int part, const int dir) {
   const uint32_t entry = r->table[block * KAON_DIRS + dir];
   const int exchanged = (entry & KAON_NB_EXCHANGE) != 0;
@@ -79,7 +79,7 @@ static __attribute__((noinline)) void gather_lanes(const int32_t *lanes, const s
 
 /* `count` numbers of direction dir of a link field at the hop's link; `room` where lanes are
  * gathered. */
-KAON_INLINE const stored *field_at(const reach_plan *r, const stored *const field[2],
+KAON_INLINE const stored *field_at(const hop_table_plan *r, const stored *const field[2],
                                    const hop_from *from, int64_t block, int part, const int dir,
                                    int count, stored *room) {
   const int64_t first = (dir & 3) * r->stride * count * KAON_W, stride = (int64_t)count * KAON_W;
@@ -99,7 +99,7 @@ typedef struct site_part {
 
 /* Asks for what a column will read there in direction dir: the neighbour's colours, and with the
  * first column the link. */
-static __attribute__((noinline)) void fetch_hop(const staggered_plan *plan, const reach_plan *r,
+static __attribute__((noinline)) void fetch_hop(const staggered_plan *plan, const hop_table_plan *r,
                                                 const site_part *there, int column, int dir) {
   const kaon_staggered_args *a = plan->args;
   const int64_t block = block_at(plan, there->place);
@@ -137,7 +137,7 @@ static __attribute__((noinline)) void fetch_rest(const staggered_plan *plan, con
 }
 
 /* -1 in the lanes whose hop has that sign, 1 in the others. */
-KAON_INLINE vreal signs_of(const reach_plan *r, int64_t block, int part, const int dir) {
+KAON_INLINE vreal signs_of(const hop_table_plan *r, int64_t block, int part, const int dir) {
   const uint32_t lanes = r->negative[block * KAON_DIRS + dir] >> part * KAON_VL;
   const uint32_t all = (UINT32_C(1) << KAON_VL) - 1;
   if ((lanes & all) == 0) return v_set(1);
@@ -175,7 +175,7 @@ KAON_INLINE vcolour neighbour_of(const staggered_plan *plan, const hop_from *fro
 
 /* The ghosts that lanes of the boundary's block at `place` meet in direction dir, in their lanes of
  * d; the others keep what they have. */
-static __attribute__((noinline)) void take_ghosts(const staggered_plan *plan, const reach_plan *r,
+static __attribute__((noinline)) void take_ghosts(const staggered_plan *plan, const hop_table_plan *r,
                                                   int64_t place, int part, int column, int dir,
                                                   vcolour *d) {
   const int parity = plan->args->parity, nrhs = plan->args->nrhs, group = r->faces->group[dir & 3];
@@ -208,7 +208,7 @@ KAON_INLINE vreal phase_at(const stored *p) {
 
 /* d += the hop from direction dir. u: the link as `kind` says. place: of the block, where there may
  * be ghosts. */
-KAON_INLINE void add_hop(const staggered_plan *plan, const reach_plan *r, const hop_from *from,
+KAON_INLINE void add_hop(const staggered_plan *plan, const hop_table_plan *r, const hop_from *from,
                          int64_t place, int part, int column, const int dir, const void *u,
                          const int kind, vcolour *d) {
   const int64_t block = block_at(plan, place);
@@ -224,13 +224,13 @@ KAON_INLINE void add_hop(const staggered_plan *plan, const reach_plan *r, const 
       colour_add_link(u, kind, 0, &chi, d);
       return;
     }
-    chi = colour_turn(phase_at(field_at(r, r->phase, from, block, part, dir, 1, room)), 0, &chi);
+    chi = colour_times_i(phase_at(field_at(r, r->phase, from, block, part, dir, 1, room)), 0, &chi);
     colour_add_link(u, kind, 0, &chi, d);
     return;
   }
   vcolour product = colour_zero();
   if (r->phase[0] != NULL)
-    chi = colour_turn(phase_at(field_at(r, r->phase, from, block, part, dir, 1, room)), 1, &chi);
+    chi = colour_times_i(phase_at(field_at(r, r->phase, from, block, part, dir, 1, room)), 1, &chi);
   colour_add_link(u, kind, 1, &chi, &product);
   if (from->permute) exchange(plan, mu, &product);
   if (r->faces != NULL) take_ghosts(plan, r, place, part, column, dir, &product);
@@ -246,7 +246,7 @@ KAON_INLINE void decode(const stored *from, const int recon, real *to) {
   }
 }
 
-static __attribute__((noinline)) void decode_all(const staggered_plan *plan, const reach_plan *r,
+static __attribute__((noinline)) void decode_all(const staggered_plan *plan, const hop_table_plan *r,
                                                  int64_t block, int part, real *to) {
   stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
   for (int dir = 0; dir < KAON_DIRS; dir++, to += LINK) {
@@ -262,7 +262,7 @@ static __attribute__((noinline)) void decode_all(const staggered_plan *plan, con
 }
 
 /* All hops of one length. there: what comes next, where that is asked for. */
-KAON_INLINE vcolour add_all(const staggered_plan *plan, const reach_plan *r, const site_part *here,
+KAON_INLINE vcolour add_all(const staggered_plan *plan, const hop_table_plan *r, const site_part *here,
                             const site_part *there, int column, const int kind,
                             const real *decoded) {
   const int64_t block = block_at(plan, here->place);
@@ -279,7 +279,7 @@ KAON_INLINE vcolour add_all(const staggered_plan *plan, const reach_plan *r, con
   return d;
 }
 
-static vcolour hops(const staggered_plan *plan, const reach_plan *r, const site_part *here,
+static vcolour hops(const staggered_plan *plan, const hop_table_plan *r, const site_part *here,
                     const site_part *there, int column, const real *decoded) {
   if (r->decode) return add_all(plan, r, here, there, column, KAON_LINK_BUFFER, decoded);
   return add_all(plan, r, here, there, column, KAON_LINK_18, NULL);
@@ -301,7 +301,7 @@ static void hop_site(const staggered_plan *plan, const site_part *here, const si
   }
   if (block == st->nblocks - 1 && st->tail_lanes[a->parity] < KAON_W)
     for (int i = 0; i < KAON_STAGGERED_REALS; i++)
-      ((vreal *)&d)[i] = v_keep(((vreal *)&d)[i], st->tail_lanes[a->parity] - part * KAON_VL);
+      ((vreal *)&d)[i] = v_mask_tail(((vreal *)&d)[i], st->tail_lanes[a->parity] - part * KAON_VL);
   if (plan->dot) w = colour_load(a->w, a->nrhs, block, part, column);
   if (sums != NULL) colour_sums(&a->sum, plan->dot ? &w : NULL, &d, sums);
   colour_store(a->out, a->nrhs, block, part, column, &d, plan->stream);
@@ -340,10 +340,10 @@ static void hop_chunk(const staggered_plan *plan, int chunk, double *partials) {
 }
 
 /* Integers of links that are not decoded are worth a step more. */
-static reach_plan reach_plan_of(const kaon_staggered_args *a, const kaon_hop_links *l, int number) {
+static hop_table_plan hop_table_plan_of(const kaon_staggered_args *a, const kaon_hop_links *l, int number) {
   const int p = a->parity, boundary = a->part == KAON_PART_BOUNDARY;
-  const kaon_reach *reach = a->reach[number];
-  reach_plan r = {.reach = reach,
+  const kaon_hop_table *reach = a->reach[number];
+  hop_table_plan r = {.reach = reach,
                   .table = reach->neighbour[p],
                   .negative = reach->negative[p],
                   .gather = reach->gather[p],
@@ -386,8 +386,8 @@ static void staggered_share(const void *job_, int t, int threads) {
 static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch, const kaon_staggered_args *args) {
   staggered_plan plan = {.args = args, .improved = args->naik.links[0] != NULL};
   const kaon_stencil *st = args->stencil;
-  plan.fat = reach_plan_of(args, &args->fat, 0);
-  if (plan.improved) plan.naik = reach_plan_of(args, &args->naik, 1);
+  plan.fat = hop_table_plan_of(args, &args->fat, 0);
+  if (plan.improved) plan.naik = hop_table_plan_of(args, &args->naik, 1);
   choose_part(&plan);
   plan.dot = args->sum.state != NULL && args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
   for (int mu = 0; mu < 4; mu++) {

@@ -25,7 +25,7 @@ KAON_INLINE vcolour multiply(const colour_plan *plan, int64_t block, int part, c
   }
   if (plan->phase != NULL) {
     const stored *y = plan->phase + block * KAON_W + part * KAON_VL;
-    chi = colour_turn(v_load(y) * v_set(KAON_LINK_UNIT), 1, &chi);
+    chi = colour_times_i(v_load(y) * v_set(KAON_LINK_UNIT), 1, &chi);
   }
   colour_add_link(decoded, KAON_LINK_BUFFER, 1, &chi, &product);
   return product;

@@ -375,7 +375,7 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
 /* NORM: leaves |out|^2 of the one column. The gate is what it was: a recurrence runs
  * when all blocks have left their parts. */
 static __device__ __forceinline__ void faces_norm_finish(const faces_call &a, real norm) {
-  const int work = block_number() - a.gather, behind = work - a.before;
+  const int work = block_index_of() - a.gather, behind = work - a.before;
   if (!gate_open(a.h.sums.gate, 0)) return;
   const int chunk = behind < 0            ? work
                     : behind < a.boundary ? a.interior_chunks + behind

@@ -175,7 +175,7 @@ static __device__ __forceinline__ void hop_direction(const hop_call &a, const ka
                                                      const kaon_view *in, vspinor *d) {
   int sign;
   const uint32_t from =
-      (uint32_t)(by_number<RECON>() ? kaon_neighbour_by_number(&a.sites, &here, DIR, &sign)
+      (uint32_t)(by_number<RECON>() ? kaon_neighbour_by_index(&a.sites, &here, DIR, &sign)
                                     : kaon_neighbour_of(&a.sites, &here, DIR, &sign));
   const real factor = hop_factor<DIR>(a, sign);
   stored raw[RECON];
@@ -268,7 +268,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
         hop_end<CLOVER, SUMS>(a, (uint32_t)here.at, first, k, &d[k], room[k], &norm);
     if (SUMS != SUMS_ALL) break;
   }
-  if constexpr (SUMS == SUMS_NORM) site_norm_finish(a.sums, 0, block_number(), norm);
+  if constexpr (SUMS == SUMS_NORM) site_norm_finish(a.sums, 0, block_index_of(), norm);
   if constexpr (SUMS == SUMS_ALL) {
     if (a.sums.sum.state == NULL) return;
 #pragma unroll 1

@@ -85,16 +85,16 @@ enum { PAIR_OVERLAPS = 1 << 16, PAIR_MANY = 512 }; /* sites times bytes of a rea
  * beside it took 9.3 us, by itself 6.8 (matrices 13.2 and 17.9 us on 18 reals, BiCGStab 89.2 and
  * 94.5 us a step, CG 54.3 both; one H200). Then blocks are read behind the hops, too, which costs
  * smaller lattices 1 to 3 %. */
-enum { PAIR_APART = 1 << 14 };
+enum { PAIR_SEPARATE_DOT = 1 << 14 };
 
-static __device__ __forceinline__ bool pair_apart(const hop_call &a) {
-  return KAON_HALF && a.clover_on != KAON_CLOVER_NONE && a.sites.nsites > PAIR_APART;
+static __device__ __forceinline__ bool pair_separate_dot(const hop_call &a) {
+  return KAON_HALF && a.clover_on != KAON_CLOVER_NONE && a.sites.nsites > PAIR_SEPARATE_DOT;
 }
 
 /* Whether clover blocks are read before the wait: registers hold them beside links in half alone.
  */
 static __device__ __forceinline__ bool block_early(const hop_call &a) {
-  return KAON_HALF && !pair_apart(a);
+  return KAON_HALF && !pair_separate_dot(a);
 }
 
 /* Has the second-level cache begin with the blocks of 32 sites, which lie side by side, half of
@@ -122,7 +122,7 @@ static __device__ __forceinline__ void block_prefetch(const hop_call &a, const p
  * just fit the second-level cache: kernels that come in by and by have their sites on other
  * multiprocessors each time, and the cache's two halves then hold much of it twice. */
 static __device__ __forceinline__ bool pair_lets(const hop_call &a) {
-  return a.overlaps && !pair_apart(a) && (a.sums.sum.state == NULL || a.sums.chunks > PAIR_MANY);
+  return a.overlaps && !pair_separate_dot(a) && (a.sums.sum.state == NULL || a.sums.chunks > PAIR_MANY);
 }
 
 /* ---- the exchange ---- */
@@ -181,7 +181,7 @@ static __device__ __forceinline__ constexpr bool links_fit() {
 }
 
 template <int RECON, int DIR>
-static __device__ __forceinline__ void link_way(const hop_call &a, const kaon_here &here,
+static __device__ __forceinline__ void pair_link_site(const hop_call &a, const kaon_here &here,
                                                 pair_link<RECON> *link) {
   int sign;
   link->from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
@@ -207,10 +207,10 @@ static __device__ __forceinline__ bool pair_directions(const hop_call &a, const 
   constexpr int set = (BACK == 0 ? 1 : -1) * SIGN > 0 ? 2 : 0; /* the half that t fills */
   const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)e.at);
   pair_link<RECON> link[4];
-  link_way<RECON, BACK + 0>(a, here, &link[0]);
-  link_way<RECON, BACK + 1>(a, here, &link[1]);
-  link_way<RECON, BACK + 2>(a, here, &link[2]);
-  link_way<RECON, BACK + 3>(a, here, &link[3]);
+  pair_link_site<RECON, BACK + 0>(a, here, &link[0]);
+  pair_link_site<RECON, BACK + 1>(a, here, &link[1]);
+  pair_link_site<RECON, BACK + 2>(a, here, &link[2]);
+  pair_link_site<RECON, BACK + 3>(a, here, &link[3]);
   if (links_fit<RECON>()) {
     hop_link<RECON, BACK + 3>(a, here, link[3].from, link[3].raw);
     hop_link<RECON, BACK + 2>(a, here, link[2].from, link[2].raw);

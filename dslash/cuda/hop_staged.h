@@ -54,7 +54,7 @@ enum {
   STAGE_SCALES = STAGE_POSITIONS * 24 * (int)sizeof(stored), /* half: behind the packets */
   STAGE_BYTES = STAGE_SCALES + (KAON_HALF ? STAGE_POSITIONS * (int)sizeof(float) : 0),
   STAGE_LINE = 128, /* a row of cells begins with one: a copy that straddled two would load twice */
-  STAGE_ROOM =
+  STAGE_CAPACITY =
       STAGE_LINE + 2 * STAGE_BYTES + (STAGE_SIDES > 1 ? STAGE_CELLS * 24 * (int)sizeof(real) : 0),
   STAGE_STATIC = 8 << 10 /* more than a block's other shared memory */
 };
@@ -103,7 +103,7 @@ static __device__ __forceinline__ void stage_find(const hop_call &a, int tile, s
 /* ---- spinors by way of shared memory: packet g of position i is number g * STAGE_POSITIONS + i
  * ---- */
 
-static __device__ __forceinline__ void stage_bring(char *stage, int to, const kaon_view &v,
+static __device__ __forceinline__ void stage_copy_in(char *stage, int to, const kaon_view &v,
                                                    uint32_t site, int units) {
   const char *from = packet_address<24>(v.data, packet_at<24>(site, units));
 #pragma unroll
@@ -119,11 +119,11 @@ static __device__ __forceinline__ void stage_bring(char *stage, int to, const ka
 static __device__ __forceinline__ void stage_column(const hop_call &a, int column,
                                                     const stage_place &p, char *stage) {
   const kaon_view v = column_view(a.in, column);
-  if (p.side == 0) stage_bring(stage, p.cell, v, (uint32_t)p.here.at, a.nrhs);
+  if (p.side == 0) stage_copy_in(stage, p.cell, v, (uint32_t)p.here.at, a.nrhs);
 #pragma unroll
   for (int mu = 3; mu >= 0; mu--)
     if (p.to[mu] >= 0 && (STAGE_SIDES == 1 || p.side == mu / 2))
-      stage_bring(stage, p.to[mu], v, p.from[mu], a.nrhs);
+      stage_copy_in(stage, p.to[mu], v, p.from[mu], a.nrhs);
   __pipeline_commit();
 }
 
@@ -259,7 +259,7 @@ static __device__ __forceinline__ void stage_join(const stage_place &p, char *ro
 /* In double: has the compiler take stored links for new, or it would keep them rebuilt, for which
  * there are no registers. */
 template <int RECON>
-static __device__ __forceinline__ void stage_forget(stage_links<RECON> *links) {
+static __device__ __forceinline__ void stage_invalidate(stage_links<RECON> *links) {
 #if defined(KAON_PREC_DOUBLE)
 #pragma unroll
   for (int i = 0; i < STAGE_DIRS; i++)
@@ -347,7 +347,7 @@ static __global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS)
         stage_column(a, first + __ffs((int)left) - 1, p, stages + (number ^ 1) * STAGE_BYTES);
       else if (a.overlaps)
         kaon_let_next_start();
-      stage_forget<RECON>(&links);
+      stage_invalidate<RECON>(&links);
       vspinor d;
       if (a.dagger)
         stage_all<RECON, -1>(a, links, p, stage, &d);
@@ -376,7 +376,7 @@ static bool stage_fits(void) {
   return cudaGetDevice(&device) == cudaSuccess &&
          cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) ==
              cudaSuccess &&
-         most >= STAGE_BLOCKS * (STAGE_ROOM + STAGE_STATIC);
+         most >= STAGE_BLOCKS * (STAGE_CAPACITY + STAGE_STATIC);
 }
 
 /* The hop by this kernel; false, and nothing done, where the other one is to be taken: clover
@@ -410,9 +410,9 @@ static bool run_staged(const kaon_launch *launch, const kaon_hop_args *args) {
     a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
     if (args->w.data == NULL) a.sums.sum.slot[1] = KAON_NO_SLOT;
     cudaFuncSetAttribute(hop_staged<RECON>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         STAGE_ROOM);
+                         STAGE_CAPACITY);
     kaon_cuda_launch(launch, hop_staged<RECON>, (unsigned)(chunks * a.groups), STAGE_THREADS, a,
-                     STAGE_ROOM);
+                     STAGE_CAPACITY);
     return true;
   }
 }

@@ -2,7 +2,7 @@
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
 #include "dslash/measure/source.h"
-#include "lib/cuda/memory/way.h"
+#include "lib/cuda/memory/site_steps.h"
 #include "lib/math/meson.h"
 
 /* The number, in the whole lattice, of site i of the even sites, then the odd; -1 where it is
@@ -10,7 +10,7 @@
 static __device__ __forceinline__ int64_t number_of_site(const kaon_stencil &st, int64_t i) {
   const int parity = i >= st.nblocks * KAON_LANES;
   const int64_t at = i - parity * (st.nblocks * KAON_LANES);
-  return at < st.sites[parity] ? sites_number(&st, parity, at) : -1;
+  return at < st.sites[parity] ? sites_index(&st, parity, at) : -1;
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)

@@ -308,7 +308,7 @@ static __device__ __forceinline__ void site_sums_finish(const kaon_cuda_sums &s,
 }
 
 /* The block's number, read anew: what is worked out from it need not be kept meanwhile. */
-static __device__ __forceinline__ int block_number(void) {
+static __device__ __forceinline__ int block_index_of(void) {
   int n;
   asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(n));
   return n;

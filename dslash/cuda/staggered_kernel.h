@@ -104,7 +104,7 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
                                                const kaon_view &in, uint32_t from, real eta,
                                                int count, vcolour *d) {
   constexpr bool backward = DIR >= 4, phased = FAR && RECON != 18;
-  constexpr bool applied = RECON == 8 && COLUMNS == 1, beside = beside_link<RECON, COLUMNS>();
+  constexpr bool applied = RECON == 8 && COLUMNS == 1, beside = separate_link<RECON, COLUMNS>();
   constexpr bool owes = row2_owes<RECON, COLUMNS>();
   const real factor = colour_unit(backward ? -eta : eta);
   const int units = columns_of<COLUMNS>(a);
@@ -119,7 +119,7 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
     v = link_applied<beside>(raw);
   else
     link_numbers<RECON, beside, owes>(raw, u);
-  if constexpr (phased && COLUMNS > 1) link_turn(y, u);
+  if constexpr (phased && COLUMNS > 1) link_times_i(y, u);
   real unit[COLUMNS]; /* ahead of the columns, or registers do not last */
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++)
@@ -130,9 +130,9 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
     const int column = COLUMNS == 1 ? 0 : min(k, count - 1);
     raw_colour stored_chi =
         colour_load(first + column * (COLOURS * KAON_LANES * (int)sizeof(stored)));
-    if constexpr (applied && !backward) stored_chi = colour_turned(raw, stored_chi);
+    if constexpr (applied && !backward) stored_chi = colour_times_i_of(raw, stored_chi);
     vcolour chi = colour_scaled(stored_chi, unit[k]);
-    if constexpr (phased && COLUMNS == 1) chi = colour_turn(y, backward, &chi);
+    if constexpr (phased && COLUMNS == 1) chi = colour_times_i(y, backward, &chi);
     if constexpr (owes)
       link_add_owing<backward>(u, &chi, &d[k]);
     else if constexpr (!applied)
@@ -145,13 +145,13 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
 }
 
 /* The neighbour one site (FAR: three) away in direction DIR; *boundary as kaon_neighbour_of says.
- * NUMBERED: by its number (kaon_neighbour_by_number): 10500 GFLOPS for 10430 with seven blocks of
+ * NUMBERED: by its number (kaon_neighbour_by_index): 10500 GFLOPS for 10430 with seven blocks of
  * 12 reals, 8850 for 10970 with 8 reals (48^3x64, half, an H200 each). */
 template <int DIR, bool FAR, bool NUMBERED>
 static __device__ __forceinline__ uint32_t hop_from(const staggered_call &a, const kaon_here &here,
                                                     int *boundary) {
   if (FAR) return (uint32_t)kaon_far_neighbour_of(&a.sites, &a.far, &here, DIR, boundary);
-  return (uint32_t)(NUMBERED ? kaon_neighbour_by_number(&a.sites, &here, DIR, boundary)
+  return (uint32_t)(NUMBERED ? kaon_neighbour_by_index(&a.sites, &here, DIR, boundary)
                              : kaon_neighbour_of(&a.sites, &here, DIR, boundary));
 }
 

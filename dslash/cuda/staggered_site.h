@@ -21,7 +21,7 @@ static __device__ __forceinline__ kaon_view colour_view(const kaon_view &v, int 
 /* Where the conversion unit has room. Hops of one column with 18-real links wait for memory; of
  * several it converts the links, which are converted once for all. */
 template <int RECON, int COLUMNS>
-static __device__ __forceinline__ constexpr bool beside_link() {
+static __device__ __forceinline__ constexpr bool separate_link() {
   return COLUMNS > 1 || RECON != 18;
 }
 
@@ -111,7 +111,7 @@ static __device__ __forceinline__ void link_packets(const stored *links, uint32_
 
 /* A link's numbers times its phase: for several columns, of which each would take a third of that.
  */
-static __device__ __forceinline__ void link_turn(real y, real *numbers) {
+static __device__ __forceinline__ void link_times_i(real y, real *numbers) {
   const vcomplex phase = phase_of(y);
 #pragma unroll
   for (int i = 0; i < 18; i += 2) {
@@ -179,8 +179,8 @@ static __device__ __forceinline__ vlink8 link_applied(const stored *raw) {
   return link8_of(raw, z);
 }
 
-/* link8_turned of what is stored; half: a complex number is chosen as one word. */
-static __device__ __forceinline__ raw_colour colour_turned(const stored *link,
+/* link8_swapped of what is stored; half: a complex number is chosen as one word. */
+static __device__ __forceinline__ raw_colour colour_times_i_of(const stored *link,
                                                            const raw_colour &chi) {
   raw_colour d;
 #if KAON_HALF
@@ -190,7 +190,7 @@ static __device__ __forceinline__ raw_colour colour_turned(const stored *link,
   vcomplex plain[3], turned[3];
 #pragma unroll
   for (int i = 0; i < 3; i++) plain[i] = c_from_raw(chi.c[i]);
-  link8_turned(link, plain, turned);
+  link8_swapped(link, plain, turned);
 #pragma unroll
   for (int i = 0; i < 3; i++) {
     d.c[i].re = turned[i].re;

@@ -10,7 +10,7 @@ static int is_cut(const kaon_stencil *st) {
 
 /* Sums of a hop without (w, out) are left by a kernel that has room for half as many sites again at
  * a time; in double there is no such kernel of 12 reals a link. */
-enum { APART_d = 0, APART_s = 1 << 17, APART_h = 1 << 17 };
+enum { SEPARATE_DOT_d = 0, SEPARATE_DOT_s = 1 << 17, SEPARATE_DOT_h = 1 << 17 };
 
 #define KAON_DSLASH(prec)                                                                          \
   static void divided_##prec(const kaon_launch *launch, const kaon_gather_args *gather,            \
@@ -47,7 +47,7 @@ enum { APART_d = 0, APART_s = 1 << 17, APART_h = 1 << 17 };
     if (!kaon_clover_pair_cuda_##prec(launch, args)) kaon_dslash_clover_cuda_##prec(launch, args); \
   }                                                                                                \
   const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {                                            \
-      .dots_apart = APART_##prec,                                                                  \
+      .separate_dot_sites = SEPARATE_DOT_##prec,                                                                  \
       .hop = hop_##prec,                                                                           \
       .clover = clover_##prec,                                                                     \
       .updated_clover = kaon_updated_clover_pair_cuda_##prec,                                      \

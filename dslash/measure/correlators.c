@@ -55,7 +55,7 @@ static kaon_status correlate(const kaon_vector *propagator, int meson, int t0, d
   kaon_status status = kaon_launch_prepare(ctx, 1, 0, &launch);
   if (density == NULL)
     status = kaon_fail(ctx, KAON_ERR_MEMORY, "correlator: no host memory for %zu bytes", bytes);
-  if (status == KAON_OK) status = kaon_pool_take(ctx, bytes, "correlator density", &device);
+  if (status == KAON_OK) status = kaon_pool_allocate(ctx, bytes, "correlator density", &device);
   if (status == KAON_OK) {
     const kaon_meson_args args = {.nblocks = space->nblocks,
                                   .meson = meson,
@@ -65,7 +65,7 @@ static kaon_status correlate(const kaon_vector *propagator, int meson, int t0, d
     status = ctx->backend->memory->to_host(ctx, density, device, bytes);
   }
   if (status == KAON_OK) sum_slices(space->lattice, density, t0, correlator);
-  kaon_pool_give(ctx, device);
+  kaon_pool_release(ctx, device);
   free(density);
   KAON_TRY(kaon_agree(ctx, status));
   return kaon_comm_sum(ctx, correlator, space->lattice->global[3]);

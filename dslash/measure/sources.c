@@ -50,7 +50,7 @@ kaon_status kaon_source_point(kaon_vector *source, const int site[4]) {
                        "source: point (%d, %d, %d, %d) is outside the %d x %d x %d x %d lattice",
                        site[0], site[1], site[2], site[3], extents[0], extents[1], extents[2],
                        extents[3]);
-  const int64_t number = kaon_site_number(extents, site);
+  const int64_t number = kaon_site_index(extents, site);
   return fill(source,
               (kaon_source_args){.kind = KAON_FILL_ONE, .first = number, .end = number + 1});
 }

@@ -38,7 +38,7 @@ kaon_status kaon_staggered_fill(kaon_vector *source, const kaon_source_args *arg
       int x[4];
       kaon_site_coordinates(lattice->extents, i, x);
       for (int mu = 0; mu < 4; mu++) x[mu] += lattice->origin[mu];
-      source_site(args, corners, x, kaon_site_number(lattice->global, x), column, host + 6 * i);
+      source_site(args, corners, x, kaon_site_index(lattice->global, x), column, host + 6 * i);
     }
     status = kaon_vector_import(source, column, host, KAON_BASIS_UKQCD);
   }

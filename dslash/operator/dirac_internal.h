@@ -35,11 +35,11 @@ typedef struct kaon_blocks {
 typedef struct kaon_dirac_fields kaon_dirac_fields;
 
 /* Hops taken down, with all that they would be launched with; `count` may end above the room. */
-enum { KAON_HOPS_TAKEN = 2 };
-typedef struct kaon_hops_taken {
+enum { KAON_RECORDED_HOPS = 2 };
+typedef struct kaon_recorded_hops {
   int count;
-  kaon_hop_args hop[KAON_HOPS_TAKEN];
-} kaon_hops_taken;
+  kaon_hop_args hop[KAON_RECORDED_HOPS];
+} kaon_recorded_hops;
 
 typedef struct kaon_dirac_family {
   int references; /* one a set of fields */
@@ -49,7 +49,7 @@ typedef struct kaon_dirac_family {
   double kappa, csw, anisotropy;
   int backward; /* how the last hop walked the lattice: one that mostly finds its links in a core's
                    cache turns round, so that it meets first what the last one met last */
-  kaon_hops_taken *taken; /* not NULL: hops are taken down there, and do not take place */
+  kaon_recorded_hops *recorded_hops; /* not NULL: hops are taken down there, and do not take place */
   kaon_dirac_fields *first;
 } kaon_dirac_family;
 

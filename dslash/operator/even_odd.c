@@ -39,7 +39,7 @@ static kaon_status reserve(kaon_operator *A, int columns) {
 }
 
 /* A view into it. */
-static kaon_status take_scratch(kaon_operator *A, int columns, kaon_vector *view) {
+static kaon_status get_scratch(kaon_operator *A, int columns, kaon_vector *view) {
   const kaon_dirac *dirac = kaon_dirac_of(A);
   KAON_TRY(reserve(A, columns));
   *view = *dirac->scratch;
@@ -62,7 +62,7 @@ static kaon_status apply_hops(kaon_operator *A, kaon_mode mode, const kaon_vecto
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_vector *u = begins_with_blocks(dirac, mode) ? y : x;
   kaon_vector t;
-  KAON_TRY(take_scratch(A, x->nrhs, &t));
+  KAON_TRY(get_scratch(A, x->nrhs, &t));
   const kaon_stencil *stencil = kaon_dirac_stencil(dirac);
   const kaon_fused first = {0, NULL, 1, KAON_CLOVER_ON_HOP, KAON_BLOCKS_INVERSE, stencil};
   KAON_TRY(kaon_dslash_hop(fields, q, mode, &first, u, &t, &gate));
@@ -142,7 +142,7 @@ static kaon_status prepare_schur(kaon_operator *R, const kaon_vector *b, kaon_ve
   kaon_vector b_p, b_q, t;
   KAON_TRY(kaon_vector_view(b, (kaon_parity)p, &b_p));
   KAON_TRY(kaon_vector_view(b, (kaon_parity)(1 - p), &b_q));
-  KAON_TRY(take_scratch(R, b->nrhs, &t));
+  KAON_TRY(get_scratch(R, b->nrhs, &t));
   KAON_TRY(eliminated_source(dirac, &b_q, &t));
   const kaon_vector *rotated = &b_p;
   if (fields->temporal || !is_symmetric(dirac)) {
@@ -189,7 +189,7 @@ static kaon_status lift_schur(kaon_operator *R, const kaon_vector *reduced_r, ka
     rotated = r;
   }
   if (is_symmetric(dirac)) return kaon_dslash_clover(parent, p, KAON_BLOCKS_TERM, rotated, r, pass);
-  return kaon_pass_sum_apart(r, pass);
+  return kaon_pass_sum_separately(r, pass);
 }
 
 /* ---- form NONE: rotations alone ---- */
@@ -210,7 +210,7 @@ static kaon_status lift_full(kaon_operator *R, const kaon_vector *reduced_r, kao
                              const kaon_pass *pass) {
   KAON_TRY(kaon_dirac_fields_check(kaon_dirac_of(R)->fields));
   KAON_TRY(rotate_gated(kaon_dirac_of(R), KAON_FULL, KAON_DAGGER, reduced_r, r, pass));
-  return kaon_pass_sum_apart(r, pass);
+  return kaon_pass_sum_separately(r, pass);
 }
 
 static kaon_status guess_schur(kaon_operator *R, const kaon_vector *x, kaon_vector *reduced_x) {

@@ -60,7 +60,7 @@ static kaon_status mark_unit_links(kaon_dirac_fields *fields, int parity) {
   const int64_t nblocks = lattice->stencil.nblocks;
   const size_t bytes = (size_t)nblocks * KAON_DIRS * sizeof(uint32_t);
   void *device = NULL;
-  KAON_TRY(kaon_pool_take(ctx, bytes, "temporal-gauge neighbour table", &device));
+  KAON_TRY(kaon_pool_allocate(ctx, bytes, "temporal-gauge neighbour table", &device));
   fields->neighbour[parity] = device;
   uint32_t *host = malloc(bytes);
   if (host == NULL)
@@ -161,10 +161,10 @@ void kaon_dirac_fields_release(kaon_dirac_fields **fields) {
   kaon_context *ctx = gone->family->ctx;
   for (int parity = 0; parity < 2; parity++) {
     for (int kind = 0; kind < KAON_BLOCKS_KINDS; kind++) {
-      kaon_pool_give(ctx, gone->blocks[kind][parity].data);
-      kaon_pool_give(ctx, gone->blocks[kind][parity].scale);
+      kaon_pool_release(ctx, gone->blocks[kind][parity].data);
+      kaon_pool_release(ctx, gone->blocks[kind][parity].scale);
     }
-    kaon_pool_give(ctx, gone->neighbour[parity]);
+    kaon_pool_release(ctx, gone->neighbour[parity]);
   }
   kaon_temporal_destroy(&gone->rotation);
   kaon_gauge_destroy(&gone->links);

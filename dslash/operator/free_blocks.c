@@ -1,6 +1,6 @@
 /* free_blocks.c - Wilson-like operators' blocks that go on by themselves (lib/operator/free_blocks.h): which
  * of them share lanes, what each reads, and what its hops are. The hops are those that the
- * operators' applications would launch, taken down (kaon_hops_taken) and given lists of blocks. */
+ * operators' applications would launch, taken down (kaon_recorded_hops) and given lists of blocks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,7 +253,7 @@ static int make_tables(map *m, kaon_free_tables *t) {
 
 /* ---- the object ---- */
 
-static void let_go(free_blocks *f) {
+static void release_all(free_blocks *f) {
   for (int i = 0; i < f->base.threads; i++) {
     if (f->z != NULL) kaon_vector_destroy(&f->z[i]);
     if (f->between != NULL) kaon_vector_destroy(&f->between[i]);
@@ -271,7 +271,7 @@ static void destroy(kaon_free_blocks *self) {
   kaon_part_lists *all[] = {&f->tables.own,      &f->tables.domains,  &f->tables.others,
                             &f->tables.copied,   &f->tables.whole[0], &f->tables.whole[1],
                             &f->tables.local[0], &f->tables.local[1]};
-  let_go(f);
+  release_all(f);
   for (int i = 0; i < 8; i++) free_lists(all[i]);
   free(f->z);
   free(f->between);
@@ -285,7 +285,7 @@ static kaon_status reserve(kaon_free_blocks *self, int columns) {
   free_blocks *f = (free_blocks *)self;
   const kaon_space *space = f->A->space;
   if (f->columns == columns) return KAON_OK;
-  let_go(f);
+  release_all(f);
   const kaon_lattice *lattice = kaon_dirac_of(f->A)->fields->family->lattice;
   for (int i = 0; i < self->threads; i++) {
     KAON_TRY(kaon_vector_create(f->ctx, space, f->A->precision, columns, &f->z[i]));
@@ -298,20 +298,20 @@ static kaon_status reserve(kaon_free_blocks *self, int columns) {
 }
 
 /* The hops of y = A x. */
-static kaon_status take_hops(kaon_operator *A, const kaon_vector *x, kaon_vector *y,
+static kaon_status record_hops(kaon_operator *A, const kaon_vector *x, kaon_vector *y,
                              const kaon_pass *gate, kaon_hop_args hop[2]) {
   kaon_dirac_family *family = kaon_dirac_of(A)->fields->family;
-  kaon_hops_taken taken = {0};
-  family->taken = &taken;
+  kaon_recorded_hops recorded_hops = {0};
+  family->recorded_hops = &recorded_hops;
   const kaon_status status = A->ops->apply(A, KAON_PLAIN, x, y, gate);
-  family->taken = NULL;
+  family->recorded_hops = NULL;
   KAON_TRY(status);
-  if (taken.count != KAON_HOPS_TAKEN)
+  if (recorded_hops.count != KAON_RECORDED_HOPS)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "schwarz: an application of '%s' is %d hops, but blocks go on by themselves "
                      "where it is %d; give the number of turns (groups)",
-                     A->ops->name, taken.count, KAON_HOPS_TAKEN);
-  memcpy(hop, taken.hop, sizeof taken.hop);
+                     A->ops->name, recorded_hops.count, KAON_RECORDED_HOPS);
+  memcpy(hop, recorded_hops.hop, sizeof recorded_hops.hop);
   return KAON_OK;
 }
 
@@ -345,8 +345,8 @@ static kaon_status run(kaon_free_blocks *self, const kaon_free_how *how, const k
   kaon_launch launch;
   KAON_TRY(reserve(self, b->nrhs));
   KAON_TRY(kaon_blas_zero(z, gate));
-  KAON_TRY(take_hops(f->A, z, r, gate, args.whole));
-  KAON_TRY(take_hops(f->local, r, q, gate, args.local));
+  KAON_TRY(record_hops(f->A, z, r, gate, args.whole));
+  KAON_TRY(record_hops(f->local, r, q, gate, args.local));
   if (s->parity != KAON_FULL) args.between = args.whole[0].out;
   for (int i = 0; i < self->threads; i++) {
     f->views[i] = kaon_view_of(f->z[i]);
@@ -356,7 +356,7 @@ static kaon_status run(kaon_free_blocks *self, const kaon_free_how *how, const k
   KAON_TRY(kaon_launch_prepare(f->ctx, b->nrhs, 0, &launch));
   launch.threads = self->threads;
   backend->dslash[b->precision]->free_blocks(&launch, &args);
-  f->ctx->calm = 1;
+  f->ctx->no_flush_needed = 1;
   return KAON_OK;
 }
 

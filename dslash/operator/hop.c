@@ -99,10 +99,10 @@ kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns) {
 /* ---- */
 
 /* 1 where the kernel leaves its sums to others: those of a cut hop (kaon_dslash_ops.hop), and where
- * that is faster (dots_apart). */
-static int sums_apart(const kaon_dirac_fields *fields, const kaon_stencil *stencil, int columns,
+ * that is faster (separate_dot_sites). */
+static int sums_separate(const kaon_dirac_fields *fields, const kaon_stencil *stencil, int columns,
                       const kaon_pass *pass) {
-  const int64_t least = table(fields)->dots_apart;
+  const int64_t least = table(fields)->separate_dot_sites;
   const int *cut = stencil->cut;
   const int any = cut[0] != 0 || cut[1] != 0 || cut[2] != 0 || cut[3] != 0;
   if (any && fields->family->ctx->backend->computed_neighbours) return 1;
@@ -120,7 +120,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
   const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
-  const int apart = kaon_pass_apart(ctx, pass) || sums_apart(fields, stencil, out->nrhs, pass);
+  const int apart = kaon_pass_sums_separate(ctx, pass) || sums_separate(fields, stencil, out->nrhs, pass);
   kaon_hop_args args = {.stencil = stencil,
                         .parity = parity,
                         .dagger = mode == KAON_DAGGER,
@@ -141,9 +141,9 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
     args.clover = fields->blocks[fused->kind][parity].data;
     args.clover_scale = fields->blocks[fused->kind][parity].scale;
   }
-  if (family->taken != NULL) {
-    const int at = family->taken->count++;
-    if (at < KAON_HOPS_TAKEN) family->taken->hop[at] = args;
+  if (family->recorded_hops != NULL) {
+    const int at = family->recorded_hops->count++;
+    if (at < KAON_RECORDED_HOPS) family->recorded_hops->hop[at] = args;
     return KAON_OK;
   }
   const double bytes = kaon_dirac_traffic(fields, args.clover_on != KAON_CLOVER_NONE, out->nrhs,
@@ -159,8 +159,8 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   } else {
     ops->hop(&launch, &args);
   }
-  ctx->calm = 1;
-  return apart ? kaon_pass_sum_apart(out, pass) : kaon_pass_complete_product(ctx, pass);
+  ctx->no_flush_needed = 1;
+  return apart ? kaon_pass_sum_separately(out, pass) : kaon_pass_complete_product(ctx, pass);
 }
 
 kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,
@@ -168,16 +168,16 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   kaon_context *ctx = fields->family->ctx;
   KAON_TRY(kaon_pass_check(ctx, "dirac clover", pass, out->nrhs));
   if (fields->family->csw == 0) {
-    if (in->data == out->data) return kaon_pass_sum_apart(out, pass);
+    if (in->data == out->data) return kaon_pass_sum_separately(out, pass);
     const kaon_pass gate = kaon_pass_gate_only(pass);
     KAON_TRY(kaon_blas_copy(in, out, &gate));
-    return kaon_pass_sum_apart(out, pass);
+    return kaon_pass_sum_separately(out, pass);
   }
   const kaon_dslash_ops *ops = table(fields);
   if (ops == NULL || ops->clover == NULL) return not_built(fields, "clover");
   const int apart =
       (pass != NULL && pass->dot != KAON_NO_SLOT) || /* the kernel sums the norm alone */
-      kaon_pass_apart(ctx, pass);
+      kaon_pass_sums_separate(ctx, pass);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_pass *sums = apart ? &gate : pass;
   const kaon_blocks *blocks = &fields->blocks[kind][parity];
@@ -193,8 +193,8 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 2 * kaon_vector_bytes(out), &launch));
   ops->clover(&launch, &args);
-  ctx->calm = 1;
-  if (apart) return kaon_pass_sum_apart(out, pass);
+  ctx->no_flush_needed = 1;
+  if (apart) return kaon_pass_sum_separately(out, pass);
   return kaon_pass_complete_product(ctx, pass);
 }
 
@@ -222,13 +222,13 @@ kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int pari
                                    .slot = slot,
                                    .sign = sign};
     kaon_launch launch;
-    const int calm = ctx->calm;
+    const int no_flush_needed = ctx->no_flush_needed;
     KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 4 * kaon_vector_bytes(out), &launch));
     if (ops->updated_clover(&launch, &args)) {
-      ctx->calm = 1;
+      ctx->no_flush_needed = 1;
       return KAON_OK;
     }
-    ctx->calm = calm; /* nothing was launched */
+    ctx->no_flush_needed = no_flush_needed; /* nothing was launched */
   }
   KAON_TRY(kaon_blas_axpy((kaon_coefficient){slot, sign}, w, in, &gate));
   return kaon_dslash_clover(fields, parity, kind, in, out, &gate);

@@ -149,7 +149,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
   const kaon_staggered_family *family = fields->family;
   kaon_context *ctx = family->ctx;
   const kaon_staggered_ops *ops = table(fields);
-  const int apart = kaon_pass_apart(ctx, pass);
+  const int apart = kaon_pass_sums_separate(ctx, pass);
   KAON_TRY(kaon_pass_check(ctx, "staggered hop", pass, out->nrhs));
   KAON_TRY(check_numbers(ctx, family->lattice, out->nrhs));
   kaon_staggered_args args = {.stencil = &family->lattice->stencil,
@@ -176,8 +176,8 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
     KAON_TRY(hop_in_stages(fields, &launch, &args));
   else
     ops->hop(&launch, &args);
-  ctx->calm = 1;
-  return apart ? kaon_pass_sum_apart(out, pass) : kaon_pass_complete_product(ctx, pass);
+  ctx->no_flush_needed = 1;
+  return apart ? kaon_pass_sum_separately(out, pass) : kaon_pass_complete_product(ctx, pass);
 }
 
 /* docs/conventions.md, "Cost": 570 or 1146 flops a site hopped to, 12 for the x-pay. */
@@ -203,7 +203,7 @@ static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x,
   }
   for (int p = 0; p < 2; p++)
     KAON_TRY(kaon_staggered_fused(fields, p, diagonal, &xs[p], sign, &xs[1 - p], &ys[p], &gate));
-  return kaon_pass_sum_apart(y, pass); /* a kernel sees one parity, the sums are over both */
+  return kaon_pass_sum_separately(y, pass); /* a kernel sees one parity, the sums are over both */
 }
 
 static kaon_cost cost(const kaon_operator *M, int columns) {
@@ -318,9 +318,9 @@ static kaon_status family_create(kaon_gauge *links, kaon_gauge *naik,
   if (naik != NULL) kaon_gauge_retain(naik);
   kaon_staggered_masks(options->phases, made->masks);
   *family = made;
-  kaon_status status = kaon_reach_create(made->lattice, 1, made->masks, &made->reach[0]);
+  kaon_status status = kaon_hop_table_create(made->lattice, 1, made->masks, &made->reach[0]);
   if (status == KAON_OK && naik != NULL)
-    status = kaon_reach_create(made->lattice, 3, made->masks, &made->reach[1]);
+    status = kaon_hop_table_create(made->lattice, 3, made->masks, &made->reach[1]);
   return status;
 }
 

@@ -21,7 +21,7 @@ static kaon_status reserve(kaon_operator *A, int columns) {
 }
 
 /* A view into it. */
-static kaon_status take_scratch(kaon_operator *A, int columns, kaon_vector *view) {
+static kaon_status get_scratch(kaon_operator *A, int columns, kaon_vector *view) {
   KAON_TRY(reserve(A, columns));
   *view = *kaon_staggered_of(A)->scratch;
   view->nrhs = columns;
@@ -43,7 +43,7 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
   kaon_vector t;
   (void)mode;
   KAON_TRY(kaon_staggered_fields_check(self->fields));
-  KAON_TRY(take_scratch(A, x->nrhs, &t));
+  KAON_TRY(get_scratch(A, x->nrhs, &t));
   KAON_TRY(kaon_staggered_fused(self->fields, 1 - p, 0, NULL, 1, x, &t, &gate));
   return kaon_staggered_fused(self->fields, p, 4 * m * m, x, -1, &t, y, pass);
 }
@@ -79,7 +79,7 @@ static kaon_status lift(kaon_operator *R, const kaon_vector *reduced_r, kaon_vec
   const kaon_pass gate = kaon_pass_gate_only(pass);
   if (r->data != reduced_r->data) KAON_TRY(kaon_blas_copy(reduced_r, r, &gate));
   KAON_TRY(kaon_blas_scale(KAON_NUMBER(inverse), r, &gate));
-  return kaon_pass_sum_apart(r, pass);
+  return kaon_pass_sum_separately(r, pass);
 }
 
 static kaon_status guess(kaon_operator *R, const kaon_vector *x, kaon_vector *reduced_x) {

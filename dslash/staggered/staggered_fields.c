@@ -46,7 +46,7 @@ static kaon_status fill_naik(const kaon_staggered_family *family, kaon_staggered
 }
 
 /* Without what stands beyond the faces. */
-static kaon_status fill_own(kaon_staggered_fields *fields) {
+static kaon_status fill_local(kaon_staggered_fields *fields) {
   const kaon_staggered_family *family = fields->family;
   if (family->naik == NULL) {
     fields->fat.factor = 1;
@@ -63,7 +63,7 @@ static kaon_status fill_own(kaon_staggered_fields *fields) {
 static kaon_status fill_all(kaon_staggered_fields *fields) {
   const kaon_staggered_family *family = fields->family;
   fields->filled = 0;
-  const kaon_status status = fill_own(fields);
+  const kaon_status status = fill_local(fields);
   if (kaon_lattice_partitioned(family->lattice)) {
     KAON_TRY(kaon_agree(family->ctx, status));
     KAON_TRY(kaon_staggered_ghosts_fill(&fields->fat, 1));
@@ -133,7 +133,7 @@ static kaon_status build(kaon_staggered_fields *fields) {
 
 static void links_release(kaon_context *ctx, kaon_staggered_links *links) {
   kaon_gauge_destroy(&links->links);
-  kaon_pool_give(ctx, links->phase[0]);
+  kaon_pool_release(ctx, links->phase[0]);
   kaon_staggered_ghosts_release(ctx, links);
 }
 
@@ -141,7 +141,7 @@ void kaon_staggered_family_release(kaon_staggered_family **family) {
   kaon_staggered_family *gone = *family;
   *family = NULL;
   if (gone == NULL || --gone->references > 0) return;
-  for (int i = 0; i < 2; i++) kaon_reach_destroy(gone->ctx, &gone->reach[i]);
+  for (int i = 0; i < 2; i++) kaon_hop_table_destroy(gone->ctx, &gone->reach[i]);
   kaon_gauge_destroy(&gone->naik);
   kaon_gauge_destroy(&gone->fat);
   free(gone);

@@ -39,32 +39,32 @@ static char *phases_at(void *room, const parcel *p, int parity) {
 
 /* Of one direction; host: what is sent, what comes from behind, and what the neighbour ahead sends
  * since messages go both ways. */
-typedef struct carrier {
+typedef struct link_exchange {
   parcel p;
   void *room; /* device memory for what is sent */
   char *host;
   kaon_exchange *exchange;
-} carrier;
+} link_exchange;
 
-static void carrier_close(kaon_context *ctx, carrier *c) {
+static void link_exchange_close(kaon_context *ctx, link_exchange *c) {
   if (c->exchange != NULL) ctx->comm->ops->exchange_destroy(&c->exchange);
-  kaon_pool_give(ctx, c->room);
+  kaon_pool_release(ctx, c->room);
   free(c->host);
 }
 
 /* Memory of this rank, and the exchange: no messages yet. */
-static kaon_status carrier_open(kaon_staggered_links *l, int mu, carrier *c) {
+static kaon_status link_exchange_open(kaon_staggered_links *l, int mu, link_exchange *c) {
   const kaon_lattice *lattice = l->links->lattice;
   kaon_context *ctx = lattice->ctx;
   const size_t bytes = c->p.bytes;
   if (l->ghosts[mu] != NULL && l->ghost_bytes[mu] != bytes) {
-    kaon_pool_give(ctx, l->ghosts[mu]);
+    kaon_pool_release(ctx, l->ghosts[mu]);
     l->ghosts[mu] = NULL;
   }
   if (l->ghosts[mu] == NULL)
-    KAON_TRY(kaon_pool_take(ctx, bytes, "links beyond the lattice's faces", &l->ghosts[mu]));
+    KAON_TRY(kaon_pool_allocate(ctx, bytes, "links beyond the lattice's faces", &l->ghosts[mu]));
   l->ghost_bytes[mu] = bytes;
-  KAON_TRY(kaon_pool_take(ctx, bytes, "links on their way to other ranks", &c->room));
+  KAON_TRY(kaon_pool_allocate(ctx, bytes, "links on their way to other ranks", &c->room));
   c->host = calloc(3, bytes);
   if (c->host == NULL)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: no host memory for messages of links");
@@ -82,7 +82,7 @@ static kaon_status carrier_open(kaon_staggered_links *l, int mu, carrier *c) {
 }
 
 /* This rank's links at its face, to the host. */
-static kaon_status pack(const kaon_staggered_links *l, int mu, int steps, const carrier *c) {
+static kaon_status pack(const kaon_staggered_links *l, int mu, int steps, const link_exchange *c) {
   kaon_context *ctx = l->links->ctx;
   const kaon_memory_ops *memory = ctx->backend->memory;
   kaon_face_links_args args = {.stencil = &l->links->lattice->stencil,
@@ -100,10 +100,10 @@ static kaon_status pack(const kaon_staggered_links *l, int mu, int steps, const 
   return memory->to_host(ctx, c->host, c->room, c->p.bytes);
 }
 
-static kaon_status bring(kaon_staggered_links *l, int mu, int steps, carrier *c) {
+static kaon_status bring(kaon_staggered_links *l, int mu, int steps, link_exchange *c) {
   kaon_context *ctx = l->links->ctx;
   const kaon_comm_ops *ops = ctx->comm->ops;
-  KAON_TRY(kaon_agree(ctx, carrier_open(l, mu, c)));
+  KAON_TRY(kaon_agree(ctx, link_exchange_open(l, mu, c)));
   KAON_TRY(kaon_agree(ctx, pack(l, mu, steps, c)));
   KAON_TRY(ops->exchange_start(c->exchange));
   KAON_TRY(ops->exchange_finish(c->exchange));
@@ -118,16 +118,16 @@ kaon_status kaon_staggered_ghosts_fill(kaon_staggered_links *links, int steps) {
   for (int mu = 0; mu < 4 && status == KAON_OK; mu++) {
     if (!lattice->partitioned[mu]) continue;
     links->ghost_sites[mu] = sites_of(lattice, mu, steps);
-    carrier c = {.p = parcel_of(links, links->ghost_sites[mu])};
+    link_exchange c = {.p = parcel_of(links, links->ghost_sites[mu])};
     status = bring(links, mu, steps, &c);
-    carrier_close(lattice->ctx, &c);
+    link_exchange_close(lattice->ctx, &c);
   }
   return status;
 }
 
 void kaon_staggered_ghosts_release(kaon_context *ctx, kaon_staggered_links *links) {
   for (int mu = 0; mu < 4; mu++) {
-    kaon_pool_give(ctx, links->ghosts[mu]);
+    kaon_pool_release(ctx, links->ghosts[mu]);
     links->ghosts[mu] = NULL;
   }
 }

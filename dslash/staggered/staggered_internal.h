@@ -18,10 +18,10 @@ void kaon_staggered_masks(kaon_staggered_phases phases, uint8_t masks[4]);
 int kaon_staggered_sign(const kaon_lattice *lattice, const uint8_t masks[4], int mu, int steps,
                         const int site[4]);
 
-/* Tables of hops of `steps` sites (reach.c); none, and OK, where kernels compute neighbours. */
-kaon_status kaon_reach_create(kaon_lattice *lattice, int steps, const uint8_t masks[4],
-                              kaon_reach *reach);
-void kaon_reach_destroy(kaon_context *ctx, kaon_reach *reach);
+/* Tables of hops of `steps` sites (hop_table.c); none, and OK, where kernels compute neighbours. */
+kaon_status kaon_hop_table_create(kaon_lattice *lattice, int steps, const uint8_t masks[4],
+                              kaon_hop_table *reach);
+void kaon_hop_table_destroy(kaon_context *ctx, kaon_hop_table *reach);
 
 typedef struct kaon_staggered_fields kaon_staggered_fields;
 
@@ -32,7 +32,7 @@ typedef struct kaon_staggered_family {
   kaon_gauge *fat, *naik; /* naik NULL: naive */
   kaon_staggered_options options;
   uint8_t masks[4];
-  kaon_reach reach[2];
+  kaon_hop_table reach[2];
   kaon_staggered_fields *first;
 } kaon_staggered_family;
 

@@ -74,7 +74,7 @@ static void note(void *user, const visit *v, double u[18]) {
 }
 
 /* The largest of all ranks, the sum over them; whether anything is bad, on all of them. */
-static kaon_status join_ranks(kaon_context *ctx, figures *f) {
+static kaon_status reduce_over_ranks(kaon_context *ctx, figures *f) {
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;
   enum { NUMBERS = 4 };
@@ -105,7 +105,7 @@ kaon_status kaon_staggered_measure(const kaon_gauge *from, double *largest, doub
   if (status == KAON_OK) visit_all(&host, 0, 1, note, &f); /* one thread: sums in one order */
   kaon_host_close(&host);
   kaon_wide_close(&wide);
-  if (status == KAON_OK) status = join_ranks(from->ctx, &f);
+  if (status == KAON_OK) status = reduce_over_ranks(from->ctx, &f);
   KAON_TRY(status);
   if (f.bad)
     return kaon_fail(from->ctx, KAON_ERR_NOT_FINITE,
@@ -206,7 +206,7 @@ static kaon_status store_phases(const double *theta, size_t count, kaon_staggere
     if (precision == KAON_HALF) ((int16_t *)host)[i] = (int16_t)lrint(y * 32767);
   }
   kaon_status status = KAON_OK;
-  if (to->phase[0] == NULL) status = kaon_pool_take(ctx, bytes, "phases of long links", &device);
+  if (to->phase[0] == NULL) status = kaon_pool_allocate(ctx, bytes, "phases of long links", &device);
   if (to->phase[0] == NULL) to->phase[0] = device;
   if (status == KAON_OK) status = ctx->backend->memory->to_device(ctx, to->phase[0], host, bytes);
   to->phase[1] = (char *)to->phase[0] + bytes / 2;
@@ -232,14 +232,14 @@ kaon_status kaon_staggered_split(const kaon_gauge *from, double factor, kaon_sta
   figures f = {0};
   if (status == KAON_OK) {
     f.largest = largest_of(s.phase[0], 2 * count);
-    status = join_ranks(from->ctx, &f);
+    status = reduce_over_ranks(from->ctx, &f);
   }
   if (status == KAON_OK)
     status = kaon_wide_commit(to->links, &wide, 0, "staggered: long links over their coefficient");
   if (status == KAON_OK && f.largest > PHASE_TOLERANCE)
     status = kaon_agree(from->ctx, store_phases(s.phase[0], 2 * count, to));
   if (status == KAON_OK && f.largest <= PHASE_TOLERANCE) {
-    kaon_pool_give(from->ctx, to->phase[0]);
+    kaon_pool_release(from->ctx, to->phase[0]);
     to->phase[0] = to->phase[1] = NULL;
   }
   kaon_wide_close(&wide);

@@ -8,7 +8,7 @@ enum { KAON_STAGGERED_REALS = 6 };
 
 /* Hops of `steps` sites, as kernels look them up; tables by the parity of the sites that the hops
  * lead to. steps is odd, so the neighbour is of the other parity. */
-typedef struct kaon_reach {
+typedef struct kaon_hop_table {
   int steps;
   const uint32_t *neighbour[2]; /* [block * 8 + dir]: block << KAON_NB_SHIFT | flags, EXCHANGE or
                                    GATHER */
@@ -16,7 +16,7 @@ typedef struct kaon_reach {
                                    lane of the neighbour; else NULL */
   const uint32_t *negative[2];  /* [block * 8 + dir]: lanes whose hop has the sign -1, eta_mu(x) and
                                    the antiperiodic boundary together */
-} kaon_reach;
+} kaon_hop_table;
 
 /* Links of hops of one length, by parity: `recon` reals of SU(3) (18: of any matrix), times
  * e^{i theta} where there is a phase (lib/math/staggered_hop.h), times `factor`. */
@@ -44,7 +44,7 @@ typedef struct kaon_staggered_args {
   /* Signs of hops in mu: (-1)^(number of odd coordinates among those of phases[mu], a bit a
    * direction). Where kernels look neighbours up, reach has them. */
   uint8_t phases[4];
-  const kaon_reach *reach[2]; /* of one site, of three; NULL where neighbours are computed */
+  const kaon_hop_table *reach[2]; /* of one site, of three; NULL where neighbours are computed */
   /* Of a divided lattice: which blocks (KAON_PART_... of dslash_ops.h), the faces of hops of one
    * and of three sites, and in BOUNDARY what came for hops in each direction; with face_links both
    * are those of the longest hops, twice. peer: as kaon_hop_args of dslash_ops.h says. */

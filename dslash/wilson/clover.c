@@ -27,10 +27,10 @@ static kaon_status take_blocks(kaon_dirac_fields *fields, kaon_blocks *blocks) {
   const size_t sites = (size_t)(fields->stencil.nblocks * fields->stencil.width);
   const size_t bytes = sites * 72 * kaon_precision_bytes(fields->precision);
   KAON_TRY(kaon_field_check(ctx, "clover blocks", bytes));
-  KAON_TRY(kaon_pool_take(ctx, bytes, "clover blocks", &blocks->data));
+  KAON_TRY(kaon_pool_allocate(ctx, bytes, "clover blocks", &blocks->data));
   if (fields->precision != KAON_HALF) return KAON_OK;
   void *scale = NULL;
-  KAON_TRY(kaon_pool_take(ctx, sites * 2 * sizeof(float), "clover scales", &scale));
+  KAON_TRY(kaon_pool_allocate(ctx, sites * 2 * sizeof(float), "clover scales", &scale));
   blocks->scale = scale;
   return KAON_OK;
 }
@@ -79,10 +79,10 @@ static kaon_status fill_parity(kaon_dirac_fields *fields, int parity, unsigned w
   return inverse ? store(fields, KAON_BLOCKS_INVERSE, parity, have) : KAON_OK;
 }
 
-static kaon_status take_work(kaon_dirac_family *family, double **work) {
+static kaon_status get_work(kaon_dirac_family *family, double **work) {
   const kaon_stencil *stencil = &family->lattice->stencil;
   void *pointer = NULL;
-  KAON_TRY(kaon_pool_take(family->ctx,
+  KAON_TRY(kaon_pool_allocate(family->ctx,
                           (size_t)(stencil->nblocks * stencil->width) * 72 * sizeof(double),
                           "clover blocks in double", &pointer));
   *work = pointer;
@@ -96,11 +96,11 @@ kaon_status kaon_dirac_fill_blocks(kaon_dirac_fields *fields, unsigned blocks) {
   kaon_gauge *links = NULL;
   int owned = 0;
   kaon_status status = links_for_blocks(fields, &links, &owned);
-  if (status == KAON_OK) status = take_work(family, &work);
+  if (status == KAON_OK) status = get_work(family, &work);
   status = kaon_agree(family->ctx, status);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
     status = fill_parity(fields, parity, blocks, links, work);
-  kaon_pool_give(family->ctx, work);
+  kaon_pool_release(family->ctx, work);
   if (owned) kaon_gauge_destroy(&links);
   return status;
 }
@@ -108,7 +108,7 @@ kaon_status kaon_dirac_fill_blocks(kaon_dirac_fields *fields, unsigned blocks) {
 kaon_status kaon_dirac_family_det(kaon_dirac_family *family, kaon_parity parity,
                                   kaon_clover_det *det) {
   double *work = NULL;
-  kaon_status status = kaon_agree(family->ctx, take_work(family, &work));
+  kaon_status status = kaon_agree(family->ctx, get_work(family, &work));
   *det = (kaon_clover_det){0, 0};
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
     kaon_clover_det part = {0, 0};
@@ -119,7 +119,7 @@ kaon_status kaon_dirac_family_det(kaon_dirac_family *family, kaon_parity parity,
     det->log_abs += part.log_abs;
     det->negative += part.negative;
   }
-  kaon_pool_give(family->ctx, work);
+  kaon_pool_release(family->ctx, work);
   KAON_TRY(kaon_agree(family->ctx, status));
   double sums[2] = {det->log_abs, (double)det->negative};
   KAON_TRY(kaon_comm_sum(family->ctx, sums, 2));
@@ -156,7 +156,7 @@ kaon_status kaon_dirac_family_diagonal(kaon_dirac_family *family, double **psi) 
   kaon_status status = KAON_OK;
   if (host == NULL || *psi == NULL)
     status = kaon_fail(family->ctx, KAON_ERR_MEMORY, "dirac: no host memory for a diagonal");
-  if (status == KAON_OK) status = take_work(family, &work);
+  if (status == KAON_OK) status = get_work(family, &work);
   status = kaon_agree(family->ctx, status);
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
     status = kaon_clover_term_build(family->gauge, p, family->kappa, family->csw, work);
@@ -164,7 +164,7 @@ kaon_status kaon_dirac_family_diagonal(kaon_dirac_family *family, double **psi) 
       status = family->ctx->backend->memory->to_host(family->ctx, host, work, bytes);
     if (status == KAON_OK) scatter_diagonal(lattice, p, host, *psi);
   }
-  kaon_pool_give(family->ctx, work);
+  kaon_pool_release(family->ctx, work);
   free(host);
   if (status == KAON_OK) return KAON_OK;
   free(*psi);

@@ -27,7 +27,7 @@ kaon_status kaon_dirac_full(const kaon_dirac *dirac, kaon_mode mode, const kaon_
                             kaon_dirac_stencil(dirac)};
     KAON_TRY(kaon_dslash_hop(fields, p, mode, &hop, &xs[1 - p], &ys[p], &gate));
   }
-  return kaon_pass_sum_apart(y, pass); /* a kernel sees one parity, the sums are over both */
+  return kaon_pass_sum_separately(y, pass); /* a kernel sees one parity, the sums are over both */
 }
 
 static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x, kaon_vector *y,

@@ -11,7 +11,7 @@ static void term_chunk(const void *args, int64_t begin, int64_t end, double *par
   const kaon_clover_term_args *a = args;
   for (int64_t block = begin; block < end; block++)
     for (int part = 0; part < KAON_PARTS; part++) {
-      const vsites x = sites_home(a->on.stencil, a->on.parity, block, part);
+      const vsites x = sites_local(a->on.stencil, a->on.parity, block, part);
       vsu3 b[3], e[3];
       clover_fields(a->on.stencil, (const void *const *)a->on.links, &x, b, e);
       double *to = a->blocks + kaon_field_index(block, 0, 0, part * KAON_VL, 1, 72, KAON_W);

@@ -8,8 +8,8 @@
 #include "lib/math/unitary.h"
 
 /* Both parities: chunks are cut out of 2 nblocks blocks, the odd ones last. */
-static vsites home_of(const kaon_stencil *st, int64_t i, int part) {
-  return sites_home(st, i >= st->nblocks, i % st->nblocks, part);
+static vsites local_site_of(const kaon_stencil *st, int64_t i, int part) {
+  return sites_local(st, i >= st->nblocks, i % st->nblocks, part);
 }
 
 static void store(const kaon_stencil *st, void *const field[2], const vsites *x, int slot,
@@ -32,7 +32,7 @@ static void stage_part(const kaon_fatten_args *a, const vsites *x) {
     if (a->stage == KAON_FATTEN_STAPLES)
       fat_staples(st, a->links, x, a->mu, b, &u);
     else
-      fat_bent(st, a->links, a->from, &a->factors, x, a->mu, b, &u);
+      fat_second_staples(st, a->links, a->from, &a->factors, x, a->mu, b, &u);
     store(st, a->to, x, b, &u);
   }
 }
@@ -42,7 +42,7 @@ static void stage_chunk(const void *args, int64_t begin, int64_t end, double *pa
   (void)partial;
   for (int64_t i = begin; i < end; i++)
     for (int part = 0; part < KAON_PARTS; part++) {
-      const vsites x = home_of(a->stencil, i, part);
+      const vsites x = local_site_of(a->stencil, i, part);
       stage_part(a, &x);
     }
 }
@@ -56,7 +56,7 @@ static void line_chunk(const void *args, int64_t begin, int64_t end, double *par
   (void)partial;
   for (int64_t i = begin; i < end; i++)
     for (int part = 0; part < KAON_PARTS; part++) {
-      const vsites x = home_of(a->stencil, i, part);
+      const vsites x = local_site_of(a->stencil, i, part);
       for (int mu = 0; mu < 4; mu++) {
         vsu3 u;
         fat_line(a->stencil, a->left, a->right, v_set(a->factor), &x, mu, &u);

@@ -53,7 +53,7 @@ static void project_chunk(const void *args, int64_t begin, int64_t end, double *
   const kaon_links_args *a = args;
   for (int64_t block = begin; block < end; block++)
     for (int part = 0; part < KAON_PARTS; part++) {
-      const vsites x = sites_home(a->stencil, a->parity, block, part);
+      const vsites x = sites_local(a->stencil, a->parity, block, part);
       for (int mu = 0; mu < 4; mu++) {
         vsu3 u;
         sites_link(a->stencil, (const void *const *)a->links, &x, mu, &u);

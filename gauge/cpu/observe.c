@@ -17,7 +17,7 @@ static void plaquette_chunk(const void *args, int64_t begin, int64_t end, double
   const kaon_links_args *a = args;
   for (int64_t block = begin; block < end; block++)
     for (int part = 0; part < KAON_PARTS; part++) {
-      const vsites x = sites_home(a->stencil, a->parity, block, part);
+      const vsites x = sites_local(a->stencil, a->parity, block, part);
       vreal sum[MEANS] = {v_set(0), v_set(0), v_set(0)};
       path_add_plaquettes(a->stencil, links_of(a), &x, sum);
       for (int i = 0; i < MEANS; i++) {
@@ -37,7 +37,7 @@ static void charge_chunk(const void *args, int64_t begin, int64_t end, double *p
   const kaon_links_args *a = args;
   for (int64_t block = begin; block < end; block++)
     for (int part = 0; part < KAON_PARTS; part++) {
-      const vsites x = sites_home(a->stencil, a->parity, block, part);
+      const vsites x = sites_local(a->stencil, a->parity, block, part);
       for (int i = 0; i < 3; i++)
         partial[0] +=
             kaon_charge_sign(i) * v_sum(path_charge_product(a->stencil, links_of(a), &x, i));
@@ -58,7 +58,7 @@ static void polyakov_chunk(const void *args, int64_t begin, int64_t end, double 
   for (int64_t block = begin; block < end; block++)
     for (int part = 0; part < KAON_PARTS; part++) {
       const int64_t *site = on->sites + block * KAON_W + part * KAON_VL;
-      const vsites x = sites_home(on->stencil, on->parity, block, part);
+      const vsites x = sites_local(on->stencil, on->parity, block, part);
       vsu3 g, u;
       sites_matrix(on->stencil, (const void *const *)a->g, &x, &g);
       sites_link(on->stencil, links_of(on), &x, 3, &u);
@@ -86,7 +86,7 @@ static void inspect_chunk(const void *args, int64_t begin, int64_t end, double *
   for (int64_t block = begin; block < end; block++)
     for (int part = 0; part < KAON_PARTS; part++) {
       const int64_t *site = a->sites + block * KAON_W + part * KAON_VL;
-      const vsites x = sites_home(a->stencil, a->parity, block, part);
+      const vsites x = sites_local(a->stencil, a->parity, block, part);
       for (int mu = 0; mu < 4; mu++) {
         vsu3 u;
         sites_link(a->stencil, links_of(a), &x, mu, &u);
@@ -111,7 +111,7 @@ void KAON_EXPORT(kaon_inspect)(const kaon_launch *launch, const kaon_links_args 
   for (int chunk = 0; chunk < kaon_chunk_count(nblocks); chunk++) {
     const double *p = launch->partials + chunk * KAON_INSPECT_RESULTS;
     if (p[0] > worst[0]) worst[0] = p[0];
-    kaon_keep_worst(p[1], p[2], worst);
+    kaon_track_worst(p[1], p[2], worst);
   }
   a->result[0] = sqrt(worst[0]);
   a->result[1] = sqrt(worst[1]);

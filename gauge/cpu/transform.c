@@ -16,7 +16,7 @@ static void transport_part(const kaon_transport_args *a, int64_t block, int part
   vsu3 product;
   su3_unit(&product);
   if (a->t > 0) {
-    const vsites x = sites_home(on->stencil, on->parity, block, part);
+    const vsites x = sites_local(on->stencil, on->parity, block, part);
     const vsites back = sites_step(on->stencil, &x, 7);
     vsu3 g, u;
     sites_matrix(on->stencil, (const void *const *)a->g, &back, &g);
@@ -62,7 +62,7 @@ static void transform_chunk(const void *args, int64_t begin, int64_t end, double
   const void *const *fields = a->g;
   for (int64_t block = begin; block < end; block++)
     for (int part = 0; part < KAON_PARTS; part++) {
-      const vsites x = sites_home(on->stencil, on->parity, block, part);
+      const vsites x = sites_local(on->stencil, on->parity, block, part);
       vsu3 here, there, u, gu;
       sites_matrix(on->stencil, fields, &x, &here);
       for (int mu = 0; mu < 4; mu++) {

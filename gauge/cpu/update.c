@@ -13,7 +13,7 @@ static void update_part(const kaon_update_links_args *a, int64_t block, int part
   const kaon_links_args *on = &a->on;
   const void *const *links = (const void *const *)on->links;
   const int64_t *site = on->sites + block * KAON_W + part * KAON_VL;
-  const vsites x = sites_home(on->stencil, on->parity, block, part);
+  const vsites x = sites_local(on->stencil, on->parity, block, part);
   const link_update how = {.overrelax = a->kind == KAON_UPDATE_OVERRELAX,
                            .beta = a->beta,
                            .draw = {.seed = a->seed, .sweep = a->sweep, .mu = a->mu, .site = site}};

@@ -20,7 +20,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   vsu3 b[3], e[3];
   double block[CLOVER];
   if (i < st->sites[a.on.parity]) {
-    const vsites x = sites_home(st, a.on.parity, i);
+    const vsites x = sites_local(st, a.on.parity, i);
     clover_fields(st, links_of(a.on), &x, b, e);
   } else {
     for (int k = 0; k < 3; k++) su3_zero(&b[k]), su3_zero(&e[k]);
@@ -63,7 +63,7 @@ static __device__ __forceinline__ void invert_block(const invert_call &a, int64_
     const double ratio = kaon_block_invert(packed, packed, &log_det, &negative);
     value[0] += log_det;
     value[3] += negative;
-    keep_pivot(ratio, (double)sites_number(&a.stencil, a.parity, i), value);
+    keep_pivot(ratio, (double)sites_index(&a.stencil, a.parity, i), value);
   }
   site_write<double, CLOVER / 2>(a.inverse + first, lane, packed);
 }

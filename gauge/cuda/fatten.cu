@@ -2,7 +2,7 @@
  * blocks of the two parities in turn, so that what they read of each other is in the cache.
  *
  * Matrices that a level moves at least, a site: for each mu 4 in, 3 out (STAPLES); 7 in, 3 out
- * (BENT); 7 in, 1 out (LINK); two lines 3 in, 2 out for all; 120 of 72 bytes in single with long
+ * (SECOND_STAPLES); 7 in, 1 out (LINK); two lines 3 in, 2 out for all; 120 of 72 bytes in single with long
  * links. */
 #include "gauge/cuda/links.h"
 #include "gauge/cuda/results.h"
@@ -41,7 +41,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const int parity = pair_parity();
   const int64_t i = pair_site();
   if (i >= st->sites[parity]) return;
-  const vsites x = sites_home(st, parity, i);
+  const vsites x = sites_local(st, parity, i);
   vsu3 u;
   if (STAGE == KAON_FATTEN_LINK) {
     fat_link(st, a.links, a.from, &a.factors, &x, a.mu, &u);
@@ -53,7 +53,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
       if (STAGE == KAON_FATTEN_STAPLES)
         fat_staples(st, a.links, &x, a.mu, b, &u);
       else
-        fat_bent(st, a.links, a.from, &a.factors, &x, a.mu, b, &u);
+        fat_second_staples(st, a.links, a.from, &a.factors, &x, a.mu, b, &u);
       sites_store_link(st, pick(a.to, parity), i, b, &u);
     }
   }
@@ -74,8 +74,8 @@ extern "C" void KAON_EXPORT(kaon_fatten_stage)(const kaon_launch *launch,
   const cudaStream_t stream = (cudaStream_t)launch->queue;
   if (args->stage == KAON_FATTEN_STAPLES)
     stage_kernel<KAON_FATTEN_STAPLES><<<blocks, KAON_LINK_THREADS, 0, stream>>>(a);
-  else if (args->stage == KAON_FATTEN_BENT)
-    stage_kernel<KAON_FATTEN_BENT><<<blocks, KAON_LINK_THREADS, 0, stream>>>(a);
+  else if (args->stage == KAON_FATTEN_SECOND_STAPLES)
+    stage_kernel<KAON_FATTEN_SECOND_STAPLES><<<blocks, KAON_LINK_THREADS, 0, stream>>>(a);
   else
     stage_kernel<KAON_FATTEN_LINK><<<blocks, KAON_LINK_THREADS, 0, stream>>>(a);
 }
@@ -93,7 +93,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const int parity = pair_parity(), mu = blockIdx.y;
   const int64_t i = pair_site();
   if (i >= st->sites[parity]) return;
-  const vsites x = sites_home(st, parity, i);
+  const vsites x = sites_local(st, parity, i);
   vsu3 u;
   fat_line(st, a.left, a.right, v_set(a.factor), &x, mu, &u);
   sites_store_link(st, pick(a.to, parity), i, mu, &u);
@@ -138,7 +138,7 @@ static __device__ __forceinline__ void unitarise_link(const unitarise_call &a, i
   site_write<real, 18>(block, lane, u);
   value[0] += fallback;
   value[3] += !isfinite(det);
-  if (det == det) keep_pivot(det, 4.0 * (double)sites_number(st, parity, i) + mu, value);
+  if (det == det) keep_pivot(det, 4.0 * (double)sites_index(st, parity, i) + mu, value);
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)

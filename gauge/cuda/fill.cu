@@ -19,7 +19,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   vsu3 u;
   su3_unit(&u);
   if (a.kind != KAON_FILL_UNIT) {
-    const int64_t site = sites_number(st, a.on.parity, i);
+    const int64_t site = sites_index(st, a.on.parity, i);
     double rows[12];
     kaon_draw_rows(a.kind == KAON_FILL_WEAK, a.eps, a.seed, site, mu, rows);
     link_from_rows(rows, &u);
@@ -43,7 +43,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const int64_t i = link_thread();
   const int mu = blockIdx.y;
   if (i >= a.stencil.sites[a.parity]) return;
-  const vsites x = sites_home(&a.stencil, a.parity, i);
+  const vsites x = sites_local(&a.stencil, a.parity, i);
   vsu3 u;
   sites_link(&a.stencil, links_of(a), &x, mu, &u);
   su3_project(&u, 0);

@@ -27,7 +27,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   results_begin<SUM, KAON_PLAQUETTE_RESULTS>(value);
 #pragma unroll 1
   for (int64_t i = results_first(); i < a.count; i += results_step(a.sums)) {
-    const vsites x = sites_home(&a.on.stencil, a.on.parity, i);
+    const vsites x = sites_local(&a.on.stencil, a.on.parity, i);
     double site[KAON_PLAQUETTE_MEANS] = {0, 0, 0}, parts[KAON_EXACT_PARTS];
     path_add_plaquettes(&a.on.stencil, links_of(a.on), &x, site);
 #pragma unroll
@@ -54,7 +54,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   results_begin<SUM>(value);
 #pragma unroll 1
   for (int64_t i = results_first(); i < a.count; i += results_step(a.sums)) {
-    const vsites x = sites_home(&a.on.stencil, a.on.parity, i);
+    const vsites x = sites_local(&a.on.stencil, a.on.parity, i);
 #pragma unroll 1
     for (int product = 0; product < 3; product++)
       value[0] += kaon_charge_sign(product) *
@@ -76,7 +76,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   results_begin<SUM>(value);
 #pragma unroll 1
   for (int64_t i = results_first(); i < a.count; i += results_step(a.sums)) {
-    const vsites x = sites_home(&a.on.stencil, a.on.parity, a.first + i);
+    const vsites x = sites_local(&a.on.stencil, a.on.parity, a.first + i);
     vsu3 g, u;
     sites_matrix(&a.on.stencil, (const void *const *)a.g, &x, &g);
     sites_link(&a.on.stencil, links_of(a.on), &x, 3, &u);
@@ -102,13 +102,13 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   results_begin<WORST>(value);
 #pragma unroll 1
   for (int64_t i = results_first(); i < a.count; i += results_step(a.sums)) {
-    const vsites x = sites_home(&a.on.stencil, a.on.parity, i);
+    const vsites x = sites_local(&a.on.stencil, a.on.parity, i);
 #pragma unroll 1
     for (int mu = 0; mu < 4; mu++) {
       vsu3 u;
       sites_link(&a.on.stencil, links_of(a.on), &x, mu, &u);
       kaon_inspect_link(su3_unitarity2(&u), su3_det_deviation2(&u), su3_re_trace_dagger(&u, &u),
-                        4.0 * (double)sites_number(&a.on.stencil, a.on.parity, i) + mu, value);
+                        4.0 * (double)sites_index(&a.on.stencil, a.on.parity, i) + mu, value);
     }
   }
   if (!results_finish<WORST>(a.sums, value)) return;

@@ -16,7 +16,7 @@ typedef struct reorder_call {
 template <typename T, bool TAKE>
 static __global__ void __launch_bounds__(KAON_LINK_THREADS)
     reorder_kernel(const __grid_constant__ reorder_call a) {
-  __shared__ T room[KAON_LINK_THREADS / 32][RECORDS_ROOM(18)];
+  __shared__ T room[KAON_LINK_THREADS / 32][RECORDS_SHARED_BYTES(18)];
   const int64_t i = link_thread();
   const kaon_stencil *st = &a.stencil;
   T *record = i < a.count ? (T *)a.memory + 18 * i : NULL;

@@ -14,7 +14,7 @@
 
 enum { RESULTS = 4 };
 
-/* SUM: all are sums. WORST: kaon_keep_worst's three. PIVOT: a sum; the smallest ratio, its site (of
+/* SUM: all are sums. WORST: kaon_track_worst's three. PIVOT: a sum; the smallest ratio, its site (of
  * equal ones the lowest); a sum. */
 enum merge { SUM, WORST, PIVOT };
 
@@ -55,7 +55,7 @@ static __device__ __forceinline__ void results_merge(double *value, const double
     for (int i = 0; i < N; i++) value[i] += other[i];
   } else if (HOW == WORST) {
     if (other[0] > value[0]) value[0] = other[0];
-    kaon_keep_worst(other[1], other[2], value);
+    kaon_track_worst(other[1], other[2], value);
   } else {
     value[0] += other[0];
     keep_pivot(other[1], other[2], value);

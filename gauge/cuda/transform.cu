@@ -18,7 +18,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   vsu3 product;
   su3_unit(&product);
   if (!a.start) {
-    const vsites x = sites_home(st, a.on.parity, i);
+    const vsites x = sites_local(st, a.on.parity, i);
     const vsites back = sites_step(st, &x, 7);
     vsu3 g, u;
     sites_matrix(st, (const void *const *)a.g, &back, &g);
@@ -54,9 +54,9 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const int mu = blockIdx.y;
   const kaon_stencil *st = &a.on.stencil;
   if (i >= st->sites[a.on.parity]) return;
-  const vsites x = sites_home(st, a.on.parity, i);
+  const vsites x = sites_local(st, a.on.parity, i);
   vsu3 u;
-  if (mu == 3 && sites_number(st, a.on.parity, i) < a.unit_below) {
+  if (mu == 3 && sites_index(st, a.on.parity, i) < a.unit_below) {
     su3_unit(&u);
   } else {
     const vsites forward = sites_step(st, &x, mu);

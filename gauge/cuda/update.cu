@@ -19,14 +19,14 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   const int64_t i = link_thread();
   const kaon_stencil *st = &a.on.stencil;
   if (i >= st->sites[a.on.parity]) return;
-  const vsites x = sites_home(st, a.on.parity, i);
+  const vsites x = sites_local(st, a.on.parity, i);
   vsu3 u, staple;
   su3_zero(&staple);
 #pragma unroll 1
   for (int nu = 0; nu < 4; nu++)
     if (nu != a.mu) path_add_staple(st, links_of(a.on), &x, a.mu, nu, &staple);
   sites_link(st, links_of(a.on), &x, a.mu, &u);
-  const int64_t site = sites_number(st, a.on.parity, i);
+  const int64_t site = sites_index(st, a.on.parity, i);
   link_update how;
   how.overrelax = OVERRELAX;
   how.beta = a.beta;

@@ -31,7 +31,7 @@ typedef enum kaon_ordering { KAON_ORDERING_NONE, KAON_ORDERING_RCM } kaon_orderi
  * meet other ranks' rows; the same on every run. Rank 0 has the whole pattern for a while, at some
  * 16 bytes an entry, and each rank 4 bytes a row of the whole matrix. AUTO: METIS where that spares
  * at least a fifth of the entries between ranks, of matrices of up to 2^28 entries. Where the
- * library was built without METIS rows stay as given, and the log and kaon_matrix_describe_shares
+ * library was built without METIS rows stay as given, and the log and kaon_matrix_describe_distribution
  * say so. Whoever keeps them, vectors are imported and exported, and matrices written, as the
  * caller's rows on the rank that gave them; blocks of rows (local parts) are counted in the kept
  * order. */
@@ -143,15 +143,15 @@ typedef struct kaon_matrix_info {
 kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info);
 
 /* How rows are shared among the ranks. */
-typedef struct kaon_matrix_shares {
+typedef struct kaon_matrix_distribution {
   int moved;                                    /* by the library; 0: as they were given */
   int64_t rows, entries, ghosts;                /* that this rank keeps; other ranks' it needs */
   int64_t most_rows, most_entries, most_ghosts; /* of the rank that has most of each */
   int64_t all_ghosts, cut; /* of all ranks: ghosts; entries in columns of other ranks */
   char how[120];           /* in words */
-} kaon_matrix_shares;
+} kaon_matrix_distribution;
 /* Collective. Errors: ARGUMENT, MEMORY, COMM. */
-kaon_status kaon_matrix_describe_shares(const kaon_matrix *matrix, kaon_matrix_shares *shares);
+kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix, kaon_matrix_distribution *shares);
 
 typedef struct kaon_matrix_operator_options {
   size_t size;

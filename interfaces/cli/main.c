@@ -10,7 +10,7 @@ static const cli_command *const commands[] = {&command_info,   &command_gauge, &
                                               &command_tune};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-static void teach(FILE *to) {
+static void print_overview(FILE *to) {
   fputs(
       "kaon solves A x = b for the operators of lattice QCD and for sparse matrices.\n\n"
       "Usage: kaon COMMAND [OPTION...]\n\nCommands:\n",
@@ -51,14 +51,14 @@ static int dispatch(int argc, char **argv) {
     if (argc > 2 && !topic)
       return cli_wrong("%s is not a command of kaon; kaon --help lists them", argv[2]);
     if (!topic) {
-      teach(stdout);
+      print_overview(stdout);
       return EXIT_DONE;
     }
     char *ask[] = {argv[0], (char[]){"--help"}, NULL};
     return run(topic, 2, ask);
   }
   if (argc < 2) {
-    teach(stderr);
+    print_overview(stderr);
     return EXIT_USAGE;
   }
   const cli_command *command = find(first);

@@ -138,7 +138,7 @@ typedef struct cli_command {
 void cli_parse(const cli_command *command, int argc, char **argv, void *arguments);
 /* 1 if the option, named without --, was on the command line: its value may be the preset all the
  * same. */
-int cli_given(const cli_common *common, const char *option);
+int cli_option_given(const cli_common *common, const char *option);
 /* A decimal integer from 0 to 2^64 - 1 and nothing else; 1 if it is that. */
 int cli_read_seed(const char *word, uint64_t *seed);
 /* Four extents from one word (8x8x8x16); 1 if it is that. */
@@ -147,7 +147,7 @@ int cli_read_extents(const char *word, int extents[4]);
 const char *cli_choice(const char *choices, int index, char name[32]);
 
 /* To stdout unless --quiet; errors and warnings to stderr, one sentence a line, "kaon: " before. */
-void cli_say(const cli_common *common, const char *format, ...) CLI_PRINTF(2, 3);
+void cli_print(const cli_common *common, const char *format, ...) CLI_PRINTF(2, 3);
 void cli_error(const char *format, ...) CLI_PRINTF(1, 2);
 
 /* Begins the program once more with threads that spin but shortly at barriers, unless the
@@ -182,7 +182,7 @@ int cli_context(const cli_common *common, kaon_context **ctx);
 void ranks_start(void);
 /* A word of the command line that all ranks need alike, in its order: ranks_context refuses ranks
  * that were told different ones. */
-void ranks_told(const char *word);
+void ranks_note_option(const char *word);
 /* 1 if so. */
 int ranks_launched(void);
 /* The context of all ranks with the grid of --grid (zeros: chosen); of this process alone where no
@@ -245,7 +245,7 @@ char *cli_target(const char *path);
  * the first rank sees; one that is there already stays until the new one is whole, so its bytes do
  * not count as free. `least`: bytes that it has in any case; where the `likely` ones are too many,
  * a note. Collective. Exit status, of all ranks alike. */
-int cli_room(const char *option, const char *path, double least, double likely);
+int cli_check_disk_space(const char *option, const char *path, double least, double likely);
 
 /* A file that a command reads or writes, and the option that names it. */
 typedef struct cli_path {
@@ -254,6 +254,6 @@ typedef struct cli_path {
 /* Refuses two options that name one file, whatever way it is spelled. Exit status. */
 int cli_distinct(const cli_path *paths, int count);
 /* The same of a file that is read and each of those that are written. */
-int cli_spared(const char *option, const char *input, const cli_path *outputs, int count);
+int cli_check_overwrite(const char *option, const char *input, const cli_path *outputs, int count);
 
 #endif

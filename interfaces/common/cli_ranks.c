@@ -32,8 +32,8 @@ static struct {
   int count, on_node; /* ranks by the library; 0: no context yet */
   double *room;       /* [count][ROOM] */
   int waited;         /* the others had their time to come to the end */
-  int voice;          /* of a silent rank: stderr as it was */
-  int overheard;      /* a file in memory of what went to its stderr instead */
+  int saved_stderr;          /* of a silent rank: stderr as it was */
+  int captured_stderr;      /* a file in memory of what went to its stderr instead */
   char held[1024];    /* what it would have said there */
 } world;
 
@@ -42,7 +42,7 @@ static void recall(void) {
   const int used = snprintf(world.held, sizeof world.held, "rank %d: ", world.rank);
   fflush(stderr);
   const ssize_t got =
-      pread(world.overheard, world.held + used, sizeof world.held - 1 - (size_t)used, 0);
+      pread(world.captured_stderr, world.held + used, sizeof world.held - 1 - (size_t)used, 0);
   world.held[got > 0 ? used + got : 0] = '\0';
 }
 
@@ -54,14 +54,14 @@ static void let_first_speak(void) {
   if (world.ended) return;
   for (int i = 0; i < 100 * PATIENCE && !world.waited && !signals_interrupted(); i++)
     nanosleep(&moment, NULL);
-  if (world.held[0] == '\0' && world.overheard > 0) recall();
-  if (world.voice > 0 && world.held[0] && !signals_interrupted())
-    (void)!write(world.voice, world.held, strlen(world.held));
+  if (world.held[0] == '\0' && world.captured_stderr > 0) recall();
+  if (world.saved_stderr > 0 && world.held[0] && !signals_interrupted())
+    (void)!write(world.saved_stderr, world.held, strlen(world.held));
 }
 
 int ranks_hold_back(const char *format, va_list args) {
   const size_t used = strlen(world.held), room = sizeof world.held;
-  if (world.voice <= 0) return 0;
+  if (world.saved_stderr <= 0) return 0;
   int n = snprintf(world.held + used, room - used, "kaon: rank %d: ", world.rank);
   const size_t begun = used + (size_t)n;
   if (n < 0 || begun + 2 >= room) return 1;
@@ -80,7 +80,7 @@ static const char *const variables[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_W
                                            {"PALS_RANKID", "PMI_SIZE"}};
 
 /* FNV-1a over words, each with its end. */
-void ranks_told(const char *word) {
+void ranks_note_option(const char *word) {
   do world.command = (world.command ^ (unsigned char)*word) * 0x100000001b3u;
   while (*word++ != '\0');
 }
@@ -107,12 +107,12 @@ void ranks_start(void) {
   find_launcher();
   if (world.rank == 0) return;
   atexit(let_first_speak);
-  world.voice = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  world.saved_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   if (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL)
-    world.rank = world.voice = -1; /* and is heard */
+    world.rank = world.saved_stderr = -1; /* and is heard */
 #ifdef MFD_CLOEXEC
-  else if ((world.overheard = memfd_create("kaon", MFD_CLOEXEC)) >= 0)
-    dup2(world.overheard, STDERR_FILENO);
+  else if ((world.captured_stderr = memfd_create("kaon", MFD_CLOEXEC)) >= 0)
+    dup2(world.captured_stderr, STDERR_FILENO);
 #endif
 }
 
@@ -189,7 +189,7 @@ kaon_status ranks_texts(const char *mine, char (*all)[RANKS_TEXT]) {
 }
 
 /* Ranks of one node have one host name. */
-static kaon_status look_round(void) {
+static kaon_status find_node_ranks(void) {
   char mine[RANKS_TEXT] = "";
   char(*hosts)[RANKS_TEXT] = calloc((size_t)world.count, sizeof *hosts);
   free(world.room);
@@ -207,7 +207,7 @@ static kaon_status look_round(void) {
 
 /* Ranks that were told different things would go separate ways: to a wrong result, or to a wait for
  * ever. All ranks come to the same verdict. */
-static int told_alike(void) {
+static int options_agree(void) {
   const double told = (double)(world.command >> 12); /* exact */
   const int code =
       cli_status(world.ctx, kaon_context_gather(world.ctx, &told, 1, world.room), NULL);
@@ -277,8 +277,8 @@ int ranks_context(const cli_common *common, const int grid[4], kaon_context **ct
   world.several = info.ranks > 1;
   world.count = info.ranks;
   world.ctx = *ctx;
-  if (world.several) code = cli_status(*ctx, look_round(), NULL);
-  if (world.several && code == EXIT_DONE) code = told_alike();
+  if (world.several) code = cli_status(*ctx, find_node_ranks(), NULL);
+  if (world.several && code == EXIT_DONE) code = options_agree();
   if (code != EXIT_DONE) return code;
   return common->tuning ? ranks_agree(tuning_use(*ctx, common->tuning)) : EXIT_DONE;
 }

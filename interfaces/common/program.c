@@ -44,14 +44,14 @@ int program_run(const cli_command *command, const char *name, int argc, char **a
 /* A descriptor that the caller closed would go to the next file that is opened, and its contents
  * would be read or printed to. /dev/null is opened the wrong way round, so that reading and
  * printing fail as they do where the descriptor is closed. */
-static void keep_descriptors(void) {
+static void open_standard_descriptors(void) {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
     if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
       (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest: fd */
 }
 
 int program_main(int argc, char **argv, int (*dispatch)(int argc, char **argv)) {
-  keep_descriptors();
+  open_standard_descriptors();
   cli_spin_shortly(argv);
   signal(SIGXFSZ, SIG_IGN); /* a file-size limit becomes an error of write, which is handled */
   signal(SIGPIPE, SIG_IGN); /* and so does a reader of what is printed that has gone */

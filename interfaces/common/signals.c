@@ -54,7 +54,7 @@ static void remove_parts(void) {
 }
 
 /* write(2), not stdio: the main thread may hold stdio's locks for good. */
-static void say_loss(void) {
+static void report_lost_rank(void) {
   char text[512];
   if (atomic_exchange(&now.said, 1)) return;
   int n = snprintf(text, sizeof text, "\nkaon: interrupted%s%s; %s\n", *now.doing ? " while " : "",
@@ -62,7 +62,7 @@ static void say_loss(void) {
   if (n > 0) (void)!write(STDERR_FILENO, text, (size_t)n);
 }
 
-/* Calls of the system alone, as in say_loss. The main thread's own part of a report is number 0;
+/* Calls of the system alone, as in report_lost_rank. The main thread's own part of a report is number 0;
  * whichever is renamed last is whole. */
 static void write_report(void) {
   char part[4096];
@@ -105,7 +105,7 @@ static void *wait_for_signal(void *set) {
   pthread_mutex_lock(&now.lock);
   remove_parts();
   write_report();
-  say_loss();
+  report_lost_rank();
   _exit(EXIT_STOPPED);
 }
 
@@ -220,7 +220,7 @@ int signals_finish(int code) {
   signals_report(NULL, NULL, 0);
   pthread_mutex_lock(&now.lock); /* held for good: the thread stays out from here on */
   if (signals_interrupted()) {
-    say_loss();
+    report_lost_rank();
     code = EXIT_STOPPED;
   }
   for (int i = 0; i < now.count; i++) free(now.outputs[i]);

@@ -64,7 +64,7 @@ int solving_idle(const char *set, const char *option, kaon_method method) {
 void solving_warn(const cli_common *common, kaon_precision precision, double tol) {
   const double rounding = 0x1p-24; /* of each number of x */
   if (precision == KAON_SINGLE && tol < rounding)
-    cli_say(
+    cli_print(
         common,
         "note: x in single precision leaves |b - A x| / |b| at up to %.0e |A| |x| / |b|, so --tol "
         "%g may not be met; --precision double --sloppy single meets it at nearly the same "
@@ -72,7 +72,7 @@ void solving_warn(const cli_common *common, kaon_precision precision, double tol
         rounding, tol);
 }
 
-void histories_keep(const kaon_solver *solver, int columns, column_history *histories) {
+void histories_copy(const kaon_solver *solver, int columns, column_history *histories) {
   for (int k = 0; k < columns; k++) {
     column_history *h = &histories[k];
     int length = 0;
@@ -128,8 +128,8 @@ int solving_rounds(double residual) {
 }
 
 /* Those that ended so, in a sentence. */
-static void advise(const kaon_column_report *solves, int columns, kaon_stop_reason reason,
-                   kaon_breakdown cause, remedy_fn *remedy, const void *user) {
+static void explain(const kaon_column_report *solves, int columns, kaon_stop_reason reason,
+                   kaon_breakdown cause, advice_fn *advice, const void *user) {
   const char *text = kaon_breakdown_text(cause);
   const kaon_column_report *worst = NULL;
   int count = 0;
@@ -140,16 +140,16 @@ static void advise(const kaon_column_report *solves, int columns, kaon_stop_reas
   }
   if (count)
     cli_error("%d ended with %s: %s%s%s", count, kaon_stop_reason_name(reason), text,
-              *text ? "; " : "", remedy(user, reason, worst));
+              *text ? "; " : "", advice(user, reason, worst));
 }
 
-void solving_advise(const kaon_column_report *solves, int columns, const char *lost,
-                    remedy_fn *remedy, const void *user) {
+void solving_explain(const kaon_column_report *solves, int columns, const char *lost,
+                    advice_fn *advice, const void *user) {
   int failed = 0;
   for (int k = 0; k < columns; k++) failed += solves[k].reason != KAON_CONVERGED;
   cli_error("%d of %d columns did not converge; %s", failed, columns, lost);
   for (kaon_stop_reason reason = KAON_RUNNING; reason <= KAON_CANCELLED; reason++)
     for (kaon_breakdown cause = KAON_BREAKDOWN_NONE; cause <= KAON_BREAKDOWN_PRECONDITIONER;
          cause++)
-      if (reason != KAON_CONVERGED) advise(solves, columns, reason, cause, remedy, user);
+      if (reason != KAON_CONVERGED) explain(solves, columns, reason, cause, advice, user);
 }

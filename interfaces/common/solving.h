@@ -27,7 +27,7 @@ typedef struct column_history {
 
 /* Those of the solver's last solve into histories[0 .. columns - 1], which are empty. Where memory
  * is short they stay so: a picture less. */
-void histories_keep(const kaon_solver *solver, int columns, column_history *histories);
+void histories_copy(const kaon_solver *solver, int columns, column_history *histories);
 /* Lets go of the residuals and of the array itself; NULL is allowed. */
 void histories_free(column_history *histories, int columns);
 #define HISTORIES_HEAD "iteration,column 0"
@@ -37,7 +37,7 @@ int histories_write(const column_history *histories, int columns, const char *pa
 
 /* What can be done about columns that ended for a reason other than convergence; `worst`: the one
  * of them with the largest residual. */
-typedef const char *remedy_fn(const void *user, kaon_stop_reason reason,
+typedef const char *advice_fn(const void *user, kaon_stop_reason reason,
                               const kaon_column_report *worst);
 /* `before`, then what makes a solve whose solution is in precision `outer` one in double
  * throughout, then `after`. Stands until the next call. */
@@ -47,7 +47,7 @@ const char *solving_in_double(kaon_precision outer, const char *before, const ch
 int solving_rounds(double residual);
 /* Says how many columns did not converge, that `lost` was not written, and the remedy for each way
  * in which they failed. */
-void solving_advise(const kaon_column_report *solves, int columns, const char *lost,
-                    remedy_fn *remedy, const void *user);
+void solving_explain(const kaon_column_report *solves, int columns, const char *lost,
+                    advice_fn *advice, const void *user);
 
 #endif

@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "interfaces/common/room.h"
+#include "interfaces/common/disk_space.h"
 #include "interfaces/common/tuning_file.h"
 
-void cli_say(const cli_common *common, const char *format, ...) {
+void cli_print(const cli_common *common, const char *format, ...) {
   if (common->quiet) return;
   va_list args;
   va_start(args, format);
@@ -270,12 +270,12 @@ int cli_writable(const char *option, const char *path) {
 /* This rank's view. */
 static int check_room(const char *option, const char *path, double least, double likely) {
   char *target = cli_target(path), text[2][32];
-  const double there = target ? room_free(target) : -1;
-  const int fits = room_fits(least, there);
+  const double there = target ? path_free_bytes(target) : -1;
+  const int fits = bytes_fit(least, there);
   const char *beside =
       target && access(target, F_OK) == 0 ? ", while the earlier file is still there," : "";
   free(target);
-  if (fits && room_fits(likely, there)) return EXIT_DONE;
+  if (fits && bytes_fit(likely, there)) return EXIT_DONE;
   const double bytes = fits ? likely : least;
   cli_error(
       "%s%s %s takes %s %s (%.0f bytes) on the disk, but %s (%.0f bytes) are free there%s; free "
@@ -285,7 +285,7 @@ static int check_room(const char *option, const char *path, double least, double
   return fits ? EXIT_DONE : EXIT_DEVICE;
 }
 
-int cli_room(const char *option, const char *path, double least, double likely) {
+int cli_check_disk_space(const char *option, const char *path, double least, double likely) {
   return ranks_agree(ranks_first() ? check_room(option, path, least, likely) : EXIT_DONE);
 }
 
@@ -307,7 +307,7 @@ static int same_file(const char *a, const char *b) {
   return same;
 }
 
-int cli_spared(const char *option, const char *input, const cli_path *outputs, int count) {
+int cli_check_overwrite(const char *option, const char *input, const cli_path *outputs, int count) {
   for (int i = 0; i < count; i++)
     if (input && outputs[i].path && same_file(input, outputs[i].path))
       return cli_wrong(
@@ -320,6 +320,6 @@ int cli_spared(const char *option, const char *input, const cli_path *outputs, i
 int cli_distinct(const cli_path *paths, int count) {
   int code = EXIT_DONE;
   for (int i = 0; i < count && code == EXIT_DONE; i++)
-    code = cli_spared(paths[i].option, paths[i].path, paths + i + 1, count - i - 1);
+    code = cli_check_overwrite(paths[i].option, paths[i].path, paths + i + 1, count - i - 1);
   return code;
 }

@@ -31,7 +31,7 @@ int kaon_is_first(const kaon_context *ctx) {
   return ctx == NULL || ctx->comm->rank == 0;
 }
 
-kaon_status kaon_share(const kaon_context *ctx, void *data, size_t bytes) {
+kaon_status kaon_broadcast(const kaon_context *ctx, void *data, size_t bytes) {
   if (ctx == NULL || ctx->comm->ranks == 1) return KAON_OK;
   return ctx->comm->ops->broadcast(ctx->comm, data, bytes, 0);
 }

@@ -20,24 +20,24 @@ typedef struct kaon_message {
   size_t bytes;
 } kaon_message;
 
-/* What exchanges that wait for nothing brought: ages in rounds (loose_round below). */
-typedef struct kaon_lags {
+/* What exchanges that wait for nothing brought: ages in rounds (async_round below). */
+typedef struct kaon_message_lags {
   int64_t reads; /* messages that were looked for */
   int64_t late;  /* of them those of which an older one, or none, had come */
   int oldest;    /* in rounds, of what was taken; none had come: counted from before the first */
-} kaon_lags;
+} kaon_message_lags;
 
 /* Memory of each rank that the others reach while it is busy with something else: they put numbers
  * of 4 or 8 bytes into it, each of which is whole whenever it is read; where it is mapped, they may
  * also work on it as on their own. Puts to one rank take place in their order; nothing else is
  * ordered. */
-typedef struct kaon_board {
+typedef struct kaon_window {
   kaon_comm *comm;
   size_t bytes;
-  void *mine;   /* 0 at first; not mapped: to be read by board_get alone */
+  void *mine;   /* 0 at first; not mapped: to be read by window_get alone */
   void **there; /* [rank] mapped: the memory of each rank, ours among it; NULL: it is not */
   void *self;
-} kaon_board;
+} kaon_window;
 
 typedef struct kaon_comm_ops {
   const char *name;
@@ -60,25 +60,25 @@ typedef struct kaon_comm_ops {
   kaon_status (*exchange_start)(kaon_exchange *exchange);
   kaon_status (*exchange_finish)(kaon_exchange *exchange);
   void (*exchange_destroy)(kaon_exchange **exchange); /* NULL allowed */
-  /* Exchanges that wait for nothing: from loose_round on, exchange_start sends and
+  /* Exchanges that wait for nothing: from async_round on, exchange_start sends and
    * exchange_finish takes the newest message that has come from each neighbour, 0 where none has.
    * What is started first, second, ... of a round (an operator's application) takes the place of
-   * what was so in the round before. loose_end takes in what is still under way; all ranks have
-   * started as many by then. loose_prepare, before: rounds > 0: exchanges that are started take
+   * what was so in the round before. async_end takes in what is still under way; all ranks have
+   * started as many by then. async_prepare, before: rounds > 0: exchanges that are started take
    * memory for so many rounds and send nothing; 0: they are as ever again, and whether memory was
    * had, not agreed on. NULL: not offered. */
-  kaon_status (*loose_prepare)(kaon_comm *comm, int rounds);
-  void (*loose_round)(kaon_comm *comm, int round, kaon_lags *lags);
-  kaon_status (*loose_end)(kaon_comm *comm);
-  /* board_create: collective and agreed on; mapped: on ranks of one node. Errors: UNSUPPORTED,
+  kaon_status (*async_prepare)(kaon_comm *comm, int rounds);
+  void (*async_round)(kaon_comm *comm, int round, kaon_message_lags *lags);
+  kaon_status (*async_end)(kaon_comm *comm);
+  /* window_create: collective and agreed on; mapped: on ranks of one node. Errors: UNSUPPORTED,
    * MEMORY, COMM. put: n numbers of `width` bytes to byte `at` of rank peer's, there when it
    * returns. get: of this rank's own. destroy: not collective; the memory goes when all ranks make
    * the next board or end. NULL, all of them: not offered. */
-  kaon_status (*board_create)(kaon_comm *comm, size_t bytes, int mapped, kaon_board **board);
-  kaon_status (*board_put)(kaon_board *board, int peer, size_t at, const void *numbers, int width,
+  kaon_status (*window_create)(kaon_comm *comm, size_t bytes, int mapped, kaon_window **comm_window);
+  kaon_status (*window_put)(kaon_window *comm_window, int peer, size_t at, const void *numbers, int width,
                            int64_t n);
-  kaon_status (*board_get)(kaon_board *board, size_t at, void *numbers, int width, int64_t n);
-  void (*board_destroy)(kaon_board **board); /* NULL allowed */
+  kaon_status (*window_get)(kaon_window *comm_window, size_t at, void *numbers, int width, int64_t n);
+  void (*window_destroy)(kaon_window **comm_window); /* NULL allowed */
   /* The status of the first rank that failed, those with COMM after all others, with its sentence
    * kept on every rank. */
   kaon_status (*agree)(kaon_comm *comm, kaon_status mine);
@@ -137,7 +137,7 @@ kaon_status kaon_comm_sum(const kaon_context *ctx, double *values, int n);
 /* For files, which rank 0 alone touches while all ranks read or write through the same code:
  * whether this rank is the one (ctx NULL: a process by itself), and its bytes for all. */
 int kaon_is_first(const kaon_context *ctx);
-kaon_status kaon_share(const kaon_context *ctx, void *data, size_t bytes);
+kaon_status kaon_broadcast(const kaon_context *ctx, void *data, size_t bytes);
 
 /* comm_delay.c: from now on a sum is complete no earlier than `seconds` after its start, whatever
  * the transport, so that one rank shows what many would wait for. Bits do not change. */
@@ -147,7 +147,7 @@ kaon_status kaon_comm_delay(kaon_comm *comm, double seconds);
 kaon_status kaon_comm_delay_begin(kaon_comm *comm);
 kaon_status kaon_comm_delay_end(kaon_comm *comm);
 /* The functions without delays. */
-const kaon_comm_ops *kaon_comm_own(const kaon_comm *comm);
+const kaon_comm_ops *kaon_comm_undelayed(const kaon_comm *comm);
 
 /* 1: a kernel's sums are this rank's only, or held back: they pass through the communicator before
  * what follows them runs. */

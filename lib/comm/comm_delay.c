@@ -55,7 +55,7 @@ kaon_status kaon_comm_delay_end(kaon_comm *comm) {
   return backend->delay_finish(comm->ctx);
 }
 
-const kaon_comm_ops *kaon_comm_own(const kaon_comm *comm) {
+const kaon_comm_ops *kaon_comm_undelayed(const kaon_comm *comm) {
   return comm->delay != NULL ? comm->delay->own : comm->ops;
 }
 

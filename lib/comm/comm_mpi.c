@@ -18,16 +18,16 @@
 #include <time.h>
 
 #include "lib/comm/comm.h"
-#include "lib/comm/comm_boards.h"
+#include "lib/comm/comm_windows.h"
 #include "lib/core/error.h"
 #include "lib/vector/layout.h"
 
-enum { SUM_ROOM = 1024 };
+enum { SUM_CAPACITY = 1024 };
 
 enum { SUMS_DEEP = 2 };
 typedef struct mpi_self {
   MPI_Comm comm;
-  kaon_boards *boards;
+  kaon_windows *comm_windows;
   /* Sums under way: one that is begun and hidden, and a whole one within it. */
   struct {
     MPI_Request request;
@@ -36,17 +36,17 @@ typedef struct mpi_self {
     double *all; /* [rank][n], room for so many of each */
   } sum[SUMS_DEEP];
   int begun;
-  enum { WAITING, PREPARING, LOOSE } mode;
+  enum { WAITING, PREPARING, ASYNC_OPEN } mode;
   int round, rounds;
-  kaon_lags *lags;
-  struct loose *loosened; /* exchanges that have memory for it */
+  kaon_message_lags *lags;
+  struct async *loosened; /* exchanges that have memory for it */
   kaon_status prepared;
   int gave_up; /* a sum: what it works on stays */
 } mpi_self;
 
 struct kaon_exchange {
   kaon_comm *comm;
-  struct loose *loose; /* NULL: not prepared for that */
+  struct async *async; /* NULL: not prepared for that */
   int count;           /* messages */
   kaon_message *messages;
   int gave_up;
@@ -73,22 +73,22 @@ kaon_status kaon_mpi_check(const kaon_comm *comm, int code, const char *what) {
   return check(comm, code, what);
 }
 
-void *kaon_mpi_of(const kaon_comm *comm, kaon_boards ***boards) {
+void *kaon_mpi_of(const kaon_comm *comm, kaon_windows ***comm_windows) {
   mpi_self *self = self_of(comm);
-  *boards = &self->boards;
+  *comm_windows = &self->comm_windows;
   return &self->comm;
 }
 
 /* Until all are done, or COMM: another rank was waited for so long that it has failed. */
 static kaon_status await(const kaon_comm *comm, int n, MPI_Request *requests, const char *what) {
-  enum { LOOKS = 64 }; /* between two at the clock */
+  enum { POLLS = 64 }; /* between two at the clock */
   if (!(comm->patience > 0))
     return check(comm, MPI_Waitall(n, requests, MPI_STATUSES_IGNORE), what);
   const double begin = MPI_Wtime();
-  for (int looks = 1, done = 0;; looks++) {
+  for (int polls = 1, done = 0;; polls++) {
     KAON_TRY(check(comm, MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE), what));
     if (done) return KAON_OK;
-    if (looks % LOOKS == 0 && MPI_Wtime() - begin > comm->patience) break;
+    if (polls % POLLS == 0 && MPI_Wtime() - begin > comm->patience) break;
   }
   return kaon_fail(comm->ctx, KAON_ERR_COMM,
                    "MPI: rank %d of %d gave up %s after %g s; has another rank failed?", comm->rank,
@@ -193,43 +193,43 @@ static kaon_status declare(kaon_exchange *exchange, const kaon_message *m, int p
  * A message of a round has buffers of its own, so that it may be under way while later ones are
  * made; a receive of each is posted when the message to the same neighbour is sent. */
 
-enum { LOOSE_TAG = 1 << 14, ORDINALS = 64 };
+enum { ASYNC_TAG = 1 << 14, ORDINALS = 64 };
 
-typedef struct loose_slot {
+typedef struct async_slot {
   char *out, *in; /* one piece of memory, out first */
   MPI_Request send, receive;
-} loose_slot;
+} async_slot;
 
-typedef struct loose {
-  struct loose *next;
+typedef struct async {
+  struct async *next;
   int rounds, ordinals; /* that there is room for */
   int count;            /* messages */
   int at;               /* how many times it was started in this round */
-  loose_slot *slots;    /* [ordinal][round][message] */
-} loose;
+  async_slot *slots;    /* [ordinal][round][message] */
+} async;
 
-static loose_slot *slot_of(const kaon_exchange *e, int ordinal, int round, int message) {
-  return e->loose->slots + ((int64_t)ordinal * e->loose->rounds + round) * e->count + message;
+static async_slot *slot_of(const kaon_exchange *e, int ordinal, int round, int message) {
+  return e->async->slots + ((int64_t)ordinal * e->async->rounds + round) * e->count + message;
 }
 
-static void loose_free(kaon_exchange *e) {
-  loose *gone = e->loose;
+static void async_free(kaon_exchange *e) {
+  async *gone = e->async;
   if (gone == NULL) return;
-  loose **at = &self_of(e->comm)->loosened;
+  async **at = &self_of(e->comm)->loosened;
   while (*at != gone) at = &(*at)->next;
   *at = gone->next;
   for (int64_t i = 0; i < (int64_t)gone->ordinals * gone->rounds * e->count; i++)
     free(gone->slots[i].out);
   free(gone->slots);
   free(gone);
-  e->loose = NULL;
+  e->async = NULL;
 }
 
 /* Room for one more ordinal. */
-static kaon_status loose_grow(kaon_exchange *e) {
-  loose *l = e->loose;
+static kaon_status async_grow(kaon_exchange *e) {
+  async *l = e->async;
   const int64_t each = (int64_t)l->rounds * e->count, before = l->ordinals * each;
-  loose_slot *slots = l->ordinals < ORDINALS
+  async_slot *slots = l->ordinals < ORDINALS
                           ? realloc(l->slots, (size_t)(before + each + 1) * sizeof *slots)
                           : NULL;
   int whole = slots != NULL;
@@ -240,7 +240,7 @@ static kaon_status loose_grow(kaon_exchange *e) {
       const size_t bytes = e->messages[i % e->count].bytes;
       char *out = malloc(2 * bytes + 1);
       slots[before + i] =
-          (loose_slot){out, out != NULL ? out + bytes : NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+          (async_slot){out, out != NULL ? out + bytes : NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
       whole &= out != NULL && bytes <= INT_MAX;
     }
   }
@@ -250,30 +250,30 @@ static kaon_status loose_grow(kaon_exchange *e) {
                    l->rounds);
 }
 
-static kaon_status loose_room(kaon_exchange *e, int rounds) {
+static kaon_status async_capacity(kaon_exchange *e, int rounds) {
   mpi_self *self = self_of(e->comm);
-  if (e->loose != NULL && e->loose->rounds < rounds) loose_free(e);
-  if (e->loose == NULL) {
-    e->loose = calloc(1, sizeof *e->loose);
-    if (e->loose == NULL)
+  if (e->async != NULL && e->async->rounds < rounds) async_free(e);
+  if (e->async == NULL) {
+    e->async = calloc(1, sizeof *e->async);
+    if (e->async == NULL)
       return kaon_fail(e->comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory");
-    *e->loose = (loose){.next = self->loosened, .rounds = rounds, .count = e->count};
-    self->loosened = e->loose;
+    *e->async = (async){.next = self->loosened, .rounds = rounds, .count = e->count};
+    self->loosened = e->async;
   }
-  return e->loose->at++ < e->loose->ordinals ? KAON_OK : loose_grow(e);
+  return e->async->at++ < e->async->ordinals ? KAON_OK : async_grow(e);
 }
 
-static kaon_status loose_start(kaon_exchange *e) {
+static kaon_status async_start(kaon_exchange *e) {
   const kaon_comm *comm = e->comm;
   const mpi_self *self = self_of(comm);
-  loose *l = e->loose;
+  async *l = e->async;
   if (l == NULL || l->at == l->ordinals || self->round >= l->rounds)
     return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "exchange: not prepared to go without waiting");
   const int ordinal = l->at++;
   for (int i = 0; i < e->count; i++) {
     const kaon_message *m = &e->messages[i];
-    loose_slot *s = slot_of(e, ordinal, self->round, i);
-    const int tag = LOOSE_TAG + ordinal * KAON_DIRS, back = (m->dir + KAON_DIRS / 2) % KAON_DIRS;
+    async_slot *s = slot_of(e, ordinal, self->round, i);
+    const int tag = ASYNC_TAG + ordinal * KAON_DIRS, back = (m->dir + KAON_DIRS / 2) % KAON_DIRS;
     KAON_TRY(check(
         comm,
         MPI_Irecv(s->in, (int)m->bytes, MPI_BYTE, m->peer, tag + back, self->comm, &s->receive),
@@ -287,10 +287,10 @@ static kaon_status loose_start(kaon_exchange *e) {
   return KAON_OK;
 }
 
-static kaon_status loose_finish(kaon_exchange *e) {
+static kaon_status async_finish(kaon_exchange *e) {
   const kaon_comm *comm = e->comm;
-  kaon_lags *lags = self_of(comm)->lags;
-  const int round = self_of(comm)->round, ordinal = e->loose->at - 1;
+  kaon_message_lags *lags = self_of(comm)->lags;
+  const int round = self_of(comm)->round, ordinal = e->async->at - 1;
   for (int i = 0; i < e->count; i++) {
     int newest = round - comm->late, come = 0;
     for (; newest >= 0; newest--) { /* a message that has come tests as such again and again */
@@ -311,36 +311,36 @@ static kaon_status loose_finish(kaon_exchange *e) {
   return KAON_OK;
 }
 
-static kaon_status loose_prepare(kaon_comm *comm, int rounds) {
+static kaon_status async_prepare(kaon_comm *comm, int rounds) {
   mpi_self *self = self_of(comm);
-  for (loose *l = self->loosened; l != NULL; l = l->next) l->at = 0;
+  for (async *l = self->loosened; l != NULL; l = l->next) l->at = 0;
   if (rounds > 0) self->prepared = KAON_OK;
   self->mode = rounds > 0 ? PREPARING : WAITING;
   self->rounds = rounds;
   return self->prepared;
 }
 
-static void loose_round(kaon_comm *comm, int round, kaon_lags *lags) {
+static void async_round(kaon_comm *comm, int round, kaon_message_lags *lags) {
   mpi_self *self = self_of(comm);
-  self->mode = LOOSE;
+  self->mode = ASYNC_OPEN;
   self->round = round;
   self->lags = lags;
-  for (loose *l = self->loosened; l != NULL; l = l->next) l->at = 0;
+  for (async *l = self->loosened; l != NULL; l = l->next) l->at = 0;
 }
 
 /* Requests that were done or never begun are null ones, which are waited for in no time. */
-static kaon_status loose_wait(const kaon_comm *comm, loose_slot *s) {
+static kaon_status async_wait(const kaon_comm *comm, async_slot *s) {
   KAON_TRY(check(comm, MPI_Wait(&s->receive, MPI_STATUS_IGNORE), "waiting for a message"));
   return check(comm, MPI_Wait(&s->send, MPI_STATUS_IGNORE), "waiting for a message to leave");
 }
 
-static kaon_status loose_end(kaon_comm *comm) {
+static kaon_status async_end(kaon_comm *comm) {
   mpi_self *self = self_of(comm);
   kaon_status first = KAON_OK;
   self->mode = WAITING;
-  for (loose *l = self->loosened; l != NULL; l = l->next)
+  for (async *l = self->loosened; l != NULL; l = l->next)
     for (int64_t i = 0; i < (int64_t)l->ordinals * l->rounds * l->count; i++) {
-      const kaon_status status = loose_wait(comm, &l->slots[i]);
+      const kaon_status status = async_wait(comm, &l->slots[i]);
       if (first == KAON_OK) first = status;
     }
   return first;
@@ -365,7 +365,7 @@ static void exchange_destroy(kaon_exchange **exchange) {
   if (gone->gave_up && !finalised) cancel(gone);
   for (int i = 0; i < gone->n && !finalised; i++)
     if (gone->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&gone->requests[i]);
-  loose_free(gone);
+  async_free(gone);
   free(gone->messages);
   free(gone);
 }
@@ -397,9 +397,9 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
 
 static kaon_status exchange_start(kaon_exchange *exchange) {
   mpi_self *self = self_of(exchange->comm);
-  if (self->mode == LOOSE) return loose_start(exchange);
+  if (self->mode == ASYNC_OPEN) return async_start(exchange);
   if (self->mode == PREPARING) {
-    if (self->prepared == KAON_OK) self->prepared = loose_room(exchange, self->rounds);
+    if (self->prepared == KAON_OK) self->prepared = async_capacity(exchange, self->rounds);
     return KAON_OK;
   }
   if (exchange->n == 0) return KAON_OK;
@@ -409,7 +409,7 @@ static kaon_status exchange_start(kaon_exchange *exchange) {
 
 static kaon_status exchange_finish(kaon_exchange *exchange) {
   const mpi_self *self = self_of(exchange->comm);
-  if (self->mode == LOOSE) return loose_finish(exchange);
+  if (self->mode == ASYNC_OPEN) return async_finish(exchange);
   if (self->mode == PREPARING) return KAON_OK;
   const kaon_status status =
       await(exchange->comm, exchange->n, exchange->requests, "waiting for an exchange");
@@ -426,7 +426,7 @@ static void destroy(kaon_comm **comm) {
   mpi_self *self = self_of(gone);
   int finalised = 0;
   MPI_Finalized(&finalised);
-  if (!finalised) kaon_boards_end(gone);
+  if (!finalised) kaon_windows_end(gone);
   if (!finalised && self->comm != MPI_COMM_NULL) MPI_Comm_free(&self->comm);
   for (int deep = 0; deep < SUMS_DEEP && !self->gave_up; deep++) free(self->sum[deep].all);
   free(self);
@@ -444,13 +444,13 @@ static const kaon_comm_ops mpi_ops = {
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,
     .exchange_destroy = exchange_destroy,
-    .board_create = kaon_board_create,
-    .board_put = kaon_board_put,
-    .board_get = kaon_board_get,
-    .board_destroy = kaon_board_destroy,
-    .loose_prepare = loose_prepare,
-    .loose_round = loose_round,
-    .loose_end = loose_end,
+    .window_create = kaon_window_create,
+    .window_put = kaon_window_put,
+    .window_get = kaon_window_get,
+    .window_destroy = kaon_window_destroy,
+    .async_prepare = async_prepare,
+    .async_round = async_round,
+    .async_end = async_end,
     .agree = kaon_comm_agree,
     .destroy = destroy,
 };
@@ -510,7 +510,7 @@ static kaon_status open_comm(kaon_comm *comm, const void *handle) {
   MPI_Comm_size(self->comm, &comm->ranks);
   comm->device_memory = takes_device_memory();
   KAON_TRY(find_node(comm));
-  return reserve(comm, SUM_ROOM);
+  return reserve(comm, SUM_CAPACITY);
 }
 
 const char *kaon_comm_ranks_name(void) {

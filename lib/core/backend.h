@@ -11,7 +11,7 @@
 
 struct kaon_blas_ops;
 struct kaon_convert_ops;
-struct kaon_door_ops;
+struct kaon_import_ops;
 struct kaon_dslash_ops;
 struct kaon_staggered_ops;
 struct kaon_measure_ops;
@@ -75,7 +75,7 @@ typedef struct kaon_record_ops {
   kaon_status (*record)(kaon_recorder *recorder, const kaon_loop *loop, kaon_issue form);
   /* Issues `blocks` of them; all but REPLAY: at most so many. */
   kaon_status (*run)(kaon_recorder *recorder, int blocks);
-  kaon_status (*serve)(kaon_recorder *recorder); /* REPLAY and CDP alone */
+  kaon_status (*service_waiting)(kaon_recorder *recorder); /* REPLAY and CDP alone */
   /* The states, as they are after all that was issued so far, on their way to copy `number` (0 or
    * 1); and their arrival. The waiting thread sleeps. */
   kaon_status (*post)(kaon_recorder *recorder, const kaon_column_state *state, int number);
@@ -111,9 +111,9 @@ typedef struct kaon_ranks_ops {
   kaon_status (*exchange_finish)(kaon_device_exchange *exchange);
   void (*exchange_destroy)(kaon_device_exchange **exchange); /* NULL allowed */
   /* What a kernel needs to move the messages of an exchange of any pattern by itself, in the place
-   * of start and finish, which other ranks may use nevertheless (lib/cuda/ranks/post.h); NULL: it cannot,
+   * of start and finish, which other ranks may use nevertheless (lib/cuda/ranks/peer_messages.h); NULL: it cannot,
    * or there are none. */
-  const struct kaon_post_call *(*exchange_posted)(const kaon_device_exchange *exchange);
+  const struct kaon_peer_messages *(*exchange_in_kernel)(const kaon_device_exchange *exchange);
   /* slot[slots[i]] of the open columns of state += over ranks, in their order; the gates are the
    * same on all of them. Then the recurrence `then` of a column (0: none) runs on those. Slots
    * KAON_NO_SLOT are skipped; one at least is none. What is queued between start and finish does
@@ -160,7 +160,7 @@ typedef struct kaon_backend {
   kaon_status (*delay_start)(kaon_context *ctx, double seconds);
   kaon_status (*delay_finish)(kaon_context *ctx);
   const kaon_memory_ops *memory;
-  const struct kaon_door_ops *door; /* NULL where the host reaches the memory */
+  const struct kaon_import_ops *import_ops; /* NULL where the host reaches the memory */
   const kaon_record_ops *record;
   const kaon_ranks_ops *ranks;
   const struct kaon_convert_ops *convert;

@@ -38,8 +38,8 @@ static kaon_status choose_cuda(kaon_context *ctx) {
   return KAON_OK;
 #else
   (void)ctx;
-  const kaon_cuda_facts none = {.compiled = NULL};
-  return kaon_cuda_verdict(&none);
+  const kaon_cuda_status_facts none = {.compiled = NULL};
+  return kaon_cuda_usable(&none);
 #endif
 }
 
@@ -117,7 +117,7 @@ static kaon_status begin(const kaon_context_options *options, kaon_context **ctx
   KAON_TRY(kaon_options_check(KAON_OPTIONS_CONTEXT, options));
   kaon_context *made = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(NULL, KAON_ERR_MEMORY, "context: no host memory");
-  kaon_error_forget(made);
+  kaon_error_clear(made);
   made->references = 1;
   made->options = *options;
   *ctx = made;
@@ -190,7 +190,7 @@ static const char *choice_name(const kaon_field *field, int value) {
 }
 
 /* What would have ranks do different things. */
-static kaon_status same_wish(kaon_context *ctx) {
+static kaon_status same_options(kaon_context *ctx) {
   static const char *const shared[] = {"transport", "overlap", "issue"};
   kaon_context_options first = ctx->options;
   kaon_status status = ctx->comm->ops->broadcast(ctx->comm, &first, sizeof first, 0);
@@ -221,7 +221,7 @@ static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *commun
     kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* said before there was a context */
   KAON_TRY(kaon_agree(ctx, status));
   KAON_TRY(same_machine(ctx));
-  KAON_TRY(same_wish(ctx));
+  KAON_TRY(same_options(ctx));
   return open_ranks(ctx);
 }
 
@@ -277,8 +277,8 @@ void kaon_context_release(kaon_context *ctx) {
   if (--ctx->references > 0) return;
   if (ctx->machine != NULL && ctx->backend->ranks != NULL) ctx->backend->ranks->close(ctx);
   if (ctx->pool != NULL) {
-    kaon_pool_give(ctx, ctx->partials);
-    kaon_pool_give(ctx, ctx->states);
+    kaon_pool_release(ctx, ctx->partials);
+    kaon_pool_release(ctx, ctx->states);
     kaon_pool_destroy(ctx, &ctx->pool);
   }
   if (ctx->comm != NULL) ctx->comm->ops->destroy(&ctx->comm);
@@ -367,10 +367,10 @@ static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
   const size_t left = here ? 0 : (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof *ctx->left;
   const size_t besides = marked + left + (size_t)nrhs * sizeof *ctx->tickets;
   void *buffer = NULL;
-  kaon_pool_give(ctx, ctx->partials);
+  kaon_pool_release(ctx, ctx->partials);
   ctx->partials = NULL;
   ctx->partials_bytes = 0;
-  KAON_TRY(kaon_pool_take(ctx, bytes + besides, "reduction buffer", &buffer));
+  KAON_TRY(kaon_pool_allocate(ctx, bytes + besides, "reduction buffer", &buffer));
   ctx->partials = buffer;
   ctx->marked = marked > 0 ? (uint64_t *)((char *)buffer + bytes) : NULL;
   ctx->left = left > 0 ? (double *)((char *)buffer + bytes + marked) : NULL;
@@ -382,12 +382,12 @@ static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
 }
 
 /* Parts of sums that were never completed are not to be taken for those of the next. */
-static kaon_status mend(kaon_context *ctx) {
+static kaon_status reset_incomplete_pass(kaon_context *ctx) {
   if (ctx->partials != NULL) {
     char *behind = (char *)ctx->partials + ctx->partials_bytes;
     KAON_TRY(ctx->backend->memory->clear(ctx, behind, ctx->besides_bytes));
   }
-  ctx->torn = 0;
+  ctx->pass_incomplete = 0;
   return KAON_OK;
 }
 
@@ -401,21 +401,21 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
   size_t need = (size_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * sizeof(double) * (size_t)nrhs;
   if (need > ctx->partials_bytes) KAON_TRY(grow_partials(ctx, nrhs, need));
   if (ctx->backend->enter != NULL) ctx->backend->enter(ctx);
-  if (ctx->torn) KAON_TRY(mend(ctx));
+  if (ctx->pass_incomplete) KAON_TRY(reset_incomplete_pass(ctx));
   *launch = (kaon_launch){.threads = ctx->threads,
                           .stream_stores = pass_bytes > ctx->cache_bytes,
                           .prefetch = prefetch_rule(ctx, pass_bytes),
                           .queue = ctx->queue,
                           .dependent = ctx->dependent,
-                          .early = ctx->calm && ctx->list == NULL,
+                          .early = ctx->no_flush_needed && ctx->list == NULL,
                           .partials = ctx->partials,
                           .tickets = ctx->tickets,
                           .marked = nrhs == 1 ? ctx->marked : NULL,
                           .left = nrhs == 1 ? ctx->left : NULL,
                           .timeline = ctx->timeline,
-                          .mailbox = ctx->mailbox,
+                          .peer_reduction = ctx->peer_reduction,
                           .library = ctx->library,
                           .list = ctx->list};
-  ctx->calm = 0;
+  ctx->no_flush_needed = 0;
   return KAON_OK;
 }

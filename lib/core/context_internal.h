@@ -39,15 +39,15 @@ struct kaon_context {
   void *machine;     /* the backend's own (open, close) */
   void *queue;       /* CUDA: the context's one stream */
   int dependent; /* CUDA: launches may overlap the end of the one before (lib/cuda/queue/dependent.h) */
-  int calm;      /* the last kernel submitted writes vectors or scalars alone (kaon_launch.early) */
+  int no_flush_needed;      /* the last kernel submitted writes vectors or scalars alone (kaon_launch.early) */
   struct kaon_timeline *timeline; /* for kaon_launch; whoever measures sets it */
   void *library;                  /* CUDA: vector work by another library (blas/cuda/library.h) */
-  const void *mailbox; /* CUDA: kernels may sum over ranks by themselves (lib/cuda/ranks/mail.h), and no
+  const void *peer_reduction; /* CUDA: kernels may sum over ranks by themselves (lib/cuda/ranks/peer_sums.h), and no
                           sum is under way; NULL: they may not */
   int recording; /* steps are recorded instead of done (lib/cuda/queue/graph.c): no answers, no fresh
                     memory */
-  struct kaon_list *list; /* CUDA: for kaon_launch; set while steps are listed */
-  int torn; /* a pass ended between two of its kernels: tickets and marks tell of it */
+  struct kaon_launch_list *list; /* CUDA: for kaon_launch; set while steps are listed */
+  int pass_incomplete; /* a pass ended between two of its kernels: tickets and marks tell of it */
 };
 
 void kaon_context_retain(kaon_context *ctx);
@@ -64,11 +64,11 @@ void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format,
 
 /* Device memory from the context's caching pool, 64-byte aligned at least; contents unspecified
  * (check mode: poisoned). `what` names the object in the out-of-memory sentence. */
-kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, void **pointer);
-void kaon_pool_give(kaon_context *ctx, void *pointer); /* NULL allowed */
+kaon_status kaon_pool_allocate(kaon_context *ctx, size_t bytes, const char *what, void **pointer);
+void kaon_pool_release(kaon_context *ctx, void *pointer); /* NULL allowed */
 /* Counts device memory that was taken past the pool (bytes > 0) or given back (< 0): it is in use
  * like the pool's own. Refuses what is beyond the limit. */
-kaon_status kaon_pool_outside(kaon_context *ctx, int64_t bytes, const char *what);
+kaon_status kaon_pool_account(kaon_context *ctx, int64_t bytes, const char *what);
 kaon_status kaon_pool_create(kaon_context *ctx, kaon_pool **pool);
 void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool);
 typedef struct kaon_pool_use {
@@ -79,10 +79,10 @@ typedef struct kaon_pool_use {
 kaon_pool_use kaon_pool_usage(kaon_context *ctx);
 /* MEMORY, with a sentence that names both numbers, where `bytes` are known not to be there: said
  * before a job is begun, not in the middle of it. Takes nothing. */
-kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what);
+kaon_status kaon_pool_require(kaon_context *ctx, size_t bytes, const char *what);
 /* How many blocks were given back so far: while it stays, addresses taken before are still theirs.
  */
-uint64_t kaon_pool_given(const kaon_pool *pool);
+uint64_t kaon_pool_release_count(const kaon_pool *pool);
 
 /* UNSUPPORTED, with a sentence, where the backend's kernels cannot number a lattice field (a
  * vector, a parity's clover blocks) of so many bytes. */
@@ -90,7 +90,7 @@ kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t b
 
 /* A launch for kernels with `nrhs` columns that touch `pass_bytes`. Grows the partials
  * buffer if need be (never inside a solve: kaon_solver_create sizes it). Who submits a kernel that
- * writes vectors or scalars alone sets ctx->calm afterwards. */
+ * writes vectors or scalars alone sets ctx->no_flush_needed afterwards. */
 kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                                 kaon_launch *launch);
 

@@ -55,23 +55,23 @@ void kaon_error_mark_agreed(const kaon_context *ctx, int agreed) {
   if (s != NULL) s->agreed = agreed;
 }
 
-void kaon_error_keep(const kaon_context *ctx, kaon_kept_error *kept) {
+void kaon_error_save(const kaon_context *ctx, kaon_saved_error *saved) {
   const sentence *s = find(ctx, 0);
-  memset(kept, 0, sizeof *kept);
+  memset(saved, 0, sizeof *saved);
   if (s == NULL) return;
-  memcpy(kept->text, s->text, sizeof kept->text);
-  kept->agreed = s->agreed;
+  memcpy(saved->text, s->text, sizeof saved->text);
+  saved->agreed = s->agreed;
 }
 
-void kaon_error_give_back(const kaon_context *ctx, const kaon_kept_error *kept) {
-  if (kept->text[0] == '\0') return;
+void kaon_error_restore(const kaon_context *ctx, const kaon_saved_error *saved) {
+  if (saved->text[0] == '\0') return;
   sentence *s = find(ctx, 1);
   s->when = ++clock_now;
-  s->agreed = kept->agreed;
-  memcpy(s->text, kept->text, sizeof s->text);
+  s->agreed = saved->agreed;
+  memcpy(s->text, saved->text, sizeof s->text);
 }
 
-void kaon_error_forget(const kaon_context *ctx) {
+void kaon_error_clear(const kaon_context *ctx) {
   sentence *s = find(ctx, 0);
   if (s == NULL) return;
   s->when = 0;

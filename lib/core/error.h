@@ -25,15 +25,15 @@ enum { KAON_SENTENCE = 1024 }; /* bytes of a sentence, its end included */
 
 /* Another failure on ctx, on the way out of the last one, does not take that one's place: `kept` is
  * filled before what may fail, and given back behind it. */
-typedef struct kaon_kept_error {
+typedef struct kaon_saved_error {
   char text[KAON_SENTENCE];
   int agreed;
-} kaon_kept_error;
-void kaon_error_keep(const kaon_context *ctx, kaon_kept_error *kept);
-void kaon_error_give_back(const kaon_context *ctx, const kaon_kept_error *kept);
+} kaon_saved_error;
+void kaon_error_save(const kaon_context *ctx, kaon_saved_error *saved);
+void kaon_error_restore(const kaon_context *ctx, const kaon_saved_error *saved);
 
 /* A new context may stand where an old one stood: this thread's sentence of that one goes. */
-void kaon_error_forget(const kaon_context *ctx);
+void kaon_error_clear(const kaon_context *ctx);
 
 /* Returns early with the failing call's status; the sentence is already kept. */
 #define KAON_TRY(call)                              \

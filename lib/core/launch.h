@@ -31,18 +31,18 @@ typedef struct kaon_launch {
   uint32_t *tickets; /* CUDA: nrhs counters, 0 between launches (lib/cuda/reduction/reduce.h) */
   uint64_t *marked;  /* CUDA, one column: room for marked sums (there too); else NULL */
   double *left;      /* CUDA, one column: as much room as `partials` for parts that a sum is left in
-                        (kaon_kept); else NULL */
-  const void *mailbox; /* CUDA: for sums over ranks (lib/cuda/ranks/mail.h); NULL: not by these kernels */
+                        (kaon_deferred_sums); else NULL */
+  const void *peer_reduction; /* CUDA: for sums over ranks (lib/cuda/ranks/peer_sums.h); NULL: not by these kernels */
   kaon_launch_shape tuned;        /* CUDA */
   struct kaon_timeline *timeline; /* CUDA, measurements (dslash/cuda/timeline.h); NULL: none */
   void *library; /* CUDA: vector work by another library (blas/cuda/library.h); else NULL */
-  struct kaon_list *list; /* CUDA: takes launches down (lib/cuda/queue/list.h); NULL: they take place */
+  struct kaon_launch_list *list; /* CUDA: takes launches down (lib/cuda/queue/launch_list.h); NULL: they take place */
 } kaon_launch;
 
 /* What a kernel that waited in vain for another rank leaves in memory of the host's, the device's
  * being lost: words of these numbers, KIND last; 0: nothing. MESSAGE: for hops in direction DIR. */
-enum { KAON_COMPLAINT_KIND, KAON_COMPLAINT_RANK, KAON_COMPLAINT_NUMBER, KAON_COMPLAINT_DIR };
-enum { KAON_COMPLAINT_SUM = 1, KAON_COMPLAINT_MESSAGE };
+enum { KAON_TIMEOUT_KIND, KAON_TIMEOUT_RANK, KAON_TIMEOUT_SEQUENCE, KAON_TIMEOUT_DIR };
+enum { KAON_TIMEOUT_SUM = 1, KAON_TIMEOUT_MESSAGE };
 
 /* An exchange that kernels take part in by themselves, with stores into the neighbours' memory. All
  * pointers are the device's; `turn` and what follows it are this rank's but for `raise`.
@@ -62,7 +62,7 @@ typedef struct kaon_peer_exchange {
   uint32_t partitioned;    /* a bit a direction (of 8) that has messages */
   int64_t flip;            /* bytes */
   uint64_t patience;       /* nanoseconds that who receives waits before it ends the job */
-  uint32_t *complaint;     /* says why */
+  uint32_t *timeout_report;     /* says why */
   uint8_t neighbour[8];    /* the rank that hops in dir need messages of */
 } kaon_peer_exchange;
 
@@ -87,10 +87,10 @@ enum {
  * `left` of them, all of one pass, are not there yet but by blocks in kaon_launch.left, as
  * [value][chunk]: real and imaginary part of one after another; `real`: imaginary parts are 0. */
 enum { KAON_SPLIT_SLOTS = 6 };
-typedef struct kaon_kept {
+typedef struct kaon_deferred_sums {
   int n, left, chunks, real;
   int slot[KAON_SPLIT_SLOTS];
-} kaon_kept;
+} kaon_deferred_sums;
 
 /* CUDA, one column, for kernels that offer it (blas/blas.h):
  *   ranks   the kernel sums over all ranks
@@ -101,7 +101,7 @@ typedef struct kaon_sum {
   int slot[4];              /* meaning by kernel */
   int then;
   int16_t ranks, leave;
-  kaon_kept *kept;
+  kaon_deferred_sums *deferred;
 } kaon_sum;
 
 #endif

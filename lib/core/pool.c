@@ -66,7 +66,7 @@ kaon_pool_use kaon_pool_usage(kaon_context *ctx) {
   return (kaon_pool_use){pool->now, pool->peak, pool->held, free_bytes(ctx, pool)};
 }
 
-kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what) {
+kaon_status kaon_pool_require(kaon_context *ctx, size_t bytes, const char *what) {
   const int64_t there = free_bytes(ctx, ctx->pool);
   if (there < 0 || bytes <= (size_t)there) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
@@ -80,7 +80,7 @@ kaon_status kaon_pool_expect(kaon_context *ctx, size_t bytes, const char *what) 
                        : "");
 }
 
-uint64_t kaon_pool_given(const kaon_pool *pool) {
+uint64_t kaon_pool_release_count(const kaon_pool *pool) {
   return pool->given;
 }
 
@@ -145,7 +145,7 @@ static kaon_status allocate(kaon_context *ctx, kaon_pool *pool, size_t bytes, co
   return status == KAON_ERR_MEMORY ? refused(ctx, pool, bytes, what) : status;
 }
 
-kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, void **pointer) {
+kaon_status kaon_pool_allocate(kaon_context *ctx, size_t bytes, const char *what, void **pointer) {
   kaon_pool *pool = ctx->pool;
   *pointer = NULL;
   if (bytes > SIZE_MAX / 2)
@@ -168,7 +168,7 @@ kaon_status kaon_pool_take(kaon_context *ctx, size_t bytes, const char *what, vo
   return KAON_OK;
 }
 
-kaon_status kaon_pool_outside(kaon_context *ctx, int64_t bytes, const char *what) {
+kaon_status kaon_pool_account(kaon_context *ctx, int64_t bytes, const char *what) {
   kaon_pool *pool = ctx->pool;
   const int64_t limit = ctx->options.memory_limit;
   if (bytes > 0 && limit > 0 && pool->held + bytes > limit) trim(ctx, pool);
@@ -179,7 +179,7 @@ kaon_status kaon_pool_outside(kaon_context *ctx, int64_t bytes, const char *what
   return KAON_OK;
 }
 
-void kaon_pool_give(kaon_context *ctx, void *pointer) {
+void kaon_pool_release(kaon_context *ctx, void *pointer) {
   if (pointer == NULL) return;
   kaon_pool *pool = ctx->pool;
   for (int i = 0; i < pool->count; i++) {

@@ -6,7 +6,7 @@
 #include "lib/core/error.h"
 
 /* Of a device that was asked for its code. */
-static kaon_status of_code(const kaon_cuda_facts *f) {
+static kaon_status of_code(const kaon_cuda_status_facts *f) {
   if (f->error == KAON_CUDA_NO_IMAGE || f->error == KAON_CUDA_NO_FUNCTION ||
       f->error == KAON_CUDA_NEW_PTX)
     return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
@@ -17,7 +17,7 @@ static kaon_status of_code(const kaon_cuda_facts *f) {
                    f->device, f->text, f->name);
 }
 
-kaon_status kaon_cuda_verdict(const kaon_cuda_facts *f) {
+kaon_status kaon_cuda_usable(const kaon_cuda_status_facts *f) {
   if (f->compiled == NULL)
     return kaon_fail(NULL, KAON_ERR_NOT_BUILT,
                      "backend: cuda was asked for, but this kaon was built without it; configure "

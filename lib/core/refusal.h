@@ -17,16 +17,16 @@ enum {
 };
 
 /* Versions are 1000 major + 10 minor. */
-typedef struct kaon_cuda_facts {
+typedef struct kaon_cuda_status_facts {
   const char *compiled; /* compute capabilities that there is code for; NULL: built without CUDA */
   int error;            /* of the last thing that was tried; its text and name */
   const char *text, *name;
   int devices, driver, runtime; /* driver 0: none is loaded */
   const char *device;           /* that was asked for its code; NULL: they were counted only */
   int major, minor;             /* its compute capability */
-} kaon_cuda_facts;
+} kaon_cuda_status_facts;
 
 /* KAON_OK, NOT_BUILT, NO_DEVICE or DEVICE, these with a sentence (of no context). */
-kaon_status kaon_cuda_verdict(const kaon_cuda_facts *facts);
+kaon_status kaon_cuda_usable(const kaon_cuda_status_facts *facts);
 
 #endif

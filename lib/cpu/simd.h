@@ -61,7 +61,7 @@ KAON_INLINE vreal v_select_odd(const stored *p, vreal a, vreal b) {
   return (word & 1) ? a : b;
 }
 /* a in the first `lanes` lanes, 0 in the others. */
-KAON_INLINE vreal v_keep(vreal a, int lanes) {
+KAON_INLINE vreal v_mask_tail(vreal a, int lanes) {
   return lanes > 0 ? a : 0;
 }
 KAON_INLINE vreal v_load_float(const float *p) {
@@ -114,7 +114,7 @@ KAON_INLINE vreal v_select_odd(const stored *p, vreal a, vreal b) {
 #endif
   return (vreal)(((vint)a & odd) | ((vint)b & ~odd));
 }
-KAON_INLINE vreal v_keep(vreal a, int lanes) {
+KAON_INLINE vreal v_mask_tail(vreal a, int lanes) {
   for (int l = 0; l < KAON_VL; l++)
     if (l >= lanes) a[l] = 0;
   return a;

@@ -17,7 +17,7 @@ typedef struct vsites {
   int64_t at[KAON_VL];         /* there: block * W + lane */
 } vsites;
 
-KAON_INLINE vsites sites_home(const kaon_stencil *st, int parity, int64_t block, int part) {
+KAON_INLINE vsites sites_local(const kaon_stencil *st, int parity, int64_t block, int part) {
   vsites s = {parity, block, part, 0, NULL, {0}};
   if (st->walk[parity] != NULL) {
     if (st->gather[parity] != NULL || st->edge[parity][block]) s.table = st->walk;

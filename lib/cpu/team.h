@@ -25,9 +25,9 @@ static inline int kaon_team_of(const kaon_launch *launch, int64_t reals) {
 }
 
 /* Share t of so many of `job`. */
-typedef void kaon_share(const void *job, int t, int threads);
+typedef void kaon_broadcast(const void *job, int t, int threads);
 
-static inline void kaon_team_run(int threads, kaon_share *share, const void *job) {
+static inline void kaon_team_run(int threads, kaon_broadcast *share, const void *job) {
   if (threads == 1) {
     share(job, 0, 1);
     return;

@@ -6,8 +6,8 @@
 #include "dslash/cuda/kernels.h"
 #include "gauge/cuda/kernels.h"
 #include "lib/cuda/device.h"
-#include "lib/cuda/memory/door.h"
-#include "lib/cuda/queue/list.h"
+#include "lib/cuda/memory/import.h"
+#include "lib/cuda/queue/launch_list.h"
 #include "lib/cuda/ranks/ranks.h"
 #include "sparse/cuda/kernels.h"
 
@@ -28,10 +28,10 @@ static const kaon_precond_ops precond_s = {KAON_PRECOND_OPS(KAON_PRECOND_S)};
 /* Of the library's table, which takes no sums in other kernels. */
 static const kaon_precond_ops scaled_d = {.scaled = kaon_precond_scaled_cuda_d};
 static const kaon_precond_ops scaled_s = {.scaled = kaon_precond_scaled_cuda_s};
-static const kaon_door_ops door = {.take = kaon_door_take_cuda,
-                                   .give = kaon_door_give_cuda,
-                                   .find = kaon_door_find_cuda,
-                                   .carry = kaon_carry_cuda};
+static const kaon_import_ops import_ops = {.import_values = kaon_vector_import_values_cuda,
+                                   .export_values = kaon_vector_export_values_cuda,
+                                   .find = kaon_vector_find_unstorable_cuda,
+                                   .copy_matrices = kaon_matrix_copy_cuda};
 static const kaon_convert_ops convert = {.convert = kaon_convert_cuda};
 
 /* cuBLAS in the place of our vector kernels: no recordings, no ranks, no kernels that leave sums in
@@ -50,7 +50,7 @@ const kaon_backend kaon_cuda_library_table = {
     .enter = kaon_cuda_enter,
     .energy = kaon_cuda_energy,
     .memory = &kaon_cuda_memory,
-    .door = &door,
+    .import_ops = &import_ops,
     .convert = &convert,
     .blas = {&kaon_blas_ops_library_d, &kaon_blas_ops_library_s, NULL},
     .precond = {&scaled_d, &scaled_s, NULL},
@@ -81,7 +81,7 @@ const kaon_backend kaon_cuda_table = {
     .delay_start = kaon_cuda_delay_start,
     .delay_finish = kaon_cuda_delay_finish,
     .memory = &kaon_cuda_memory,
-    .door = &door,
+    .import_ops = &import_ops,
     .record = &kaon_cuda_record,
     .ranks = &kaon_cuda_ranks_table,
     .convert = &convert,

@@ -6,22 +6,22 @@
 #include <string.h>
 
 #include "lib/cuda/backend.h"
-#include "lib/cuda/queue/list.h"
+#include "lib/cuda/queue/launch_list.h"
 #include "lib/core/refusal.h"
 
 /* A kernel that waited for another rank has ended this one (lib/core/launch.h). */
-static const volatile uint32_t *complaint_of(const kaon_context *ctx) {
+static const volatile uint32_t *timeout_report_of(const kaon_context *ctx) {
   if (ctx == NULL || ctx->machine == NULL) return NULL;
-  const volatile uint32_t *complaint = kaon_cuda_machine_of(ctx)->complaint;
-  return complaint != NULL && complaint[KAON_COMPLAINT_KIND] != 0 ? complaint : NULL;
+  const volatile uint32_t *timeout_report = kaon_cuda_machine_of(ctx)->timeout_report;
+  return timeout_report != NULL && timeout_report[KAON_TIMEOUT_KIND] != 0 ? timeout_report : NULL;
 }
 
-static kaon_status complain(const kaon_context *ctx, const volatile uint32_t *complaint,
+static kaon_status complain(const kaon_context *ctx, const volatile uint32_t *timeout_report,
                             const char *what) {
   static const char *const directions[] = {"+x", "+y", "+z", "+t", "-x", "-y", "-z", "-t"};
-  const unsigned rank = complaint[KAON_COMPLAINT_RANK], number = complaint[KAON_COMPLAINT_NUMBER];
+  const unsigned rank = timeout_report[KAON_TIMEOUT_RANK], number = timeout_report[KAON_TIMEOUT_SEQUENCE];
   const double seconds = ctx->options.patience;
-  if (complaint[KAON_COMPLAINT_KIND] == KAON_COMPLAINT_SUM)
+  if (timeout_report[KAON_TIMEOUT_KIND] == KAON_TIMEOUT_SUM)
     return kaon_fail(ctx, KAON_ERR_COMM,
                      "cuda: %s: rank %d waited %g s in vain for what rank %u has for sum %u over "
                      "ranks; has that rank ended?",
@@ -30,14 +30,14 @@ static kaon_status complain(const kaon_context *ctx, const volatile uint32_t *co
       ctx, KAON_ERR_COMM,
       "cuda: %s: rank %d waited %g s in vain for the message that hops in direction %s "
       "need of rank %u (number %u of that exchange); has that rank ended?",
-      what, ctx->comm->rank, seconds, directions[complaint[KAON_COMPLAINT_DIR] % 8], rank, number);
+      what, ctx->comm->rank, seconds, directions[timeout_report[KAON_TIMEOUT_DIR] % 8], rank, number);
 }
 
 kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const char *what) {
   if (error == cudaSuccess) return KAON_OK;
   cudaGetLastError(); /* a refused call must not be blamed on the next one */
-  const volatile uint32_t *complaint = complaint_of(ctx);
-  if (complaint != NULL) return complain(ctx, complaint, what);
+  const volatile uint32_t *timeout_report = timeout_report_of(ctx);
+  if (timeout_report != NULL) return complain(ctx, timeout_report, what);
   if (error == cudaErrorMemoryAllocation)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: %s: out of memory", what);
   return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: %s (%s)", what, cudaGetErrorString(error),
@@ -63,8 +63,8 @@ _Static_assert((int)cudaSuccess == KAON_CUDA_SUCCESS &&
                    (int)cudaErrorUnsupportedPtxVersion == KAON_CUDA_NEW_PTX,
                "lib/core/refusal.h has CUDA's numbers");
 
-static kaon_cuda_facts facts_of(cudaError_t error, int devices) {
-  kaon_cuda_facts facts = {.compiled = KAON_CUDA_ARCHS,
+static kaon_cuda_status_facts facts_of(cudaError_t error, int devices) {
+  kaon_cuda_status_facts facts = {.compiled = KAON_CUDA_ARCHS,
                            .error = (int)error,
                            .text = cudaGetErrorString(error),
                            .name = cudaGetErrorName(error),
@@ -75,8 +75,8 @@ static kaon_cuda_facts facts_of(cudaError_t error, int devices) {
 }
 
 static kaon_status check_driver(cudaError_t error, int devices) {
-  const kaon_cuda_facts facts = facts_of(error, devices);
-  const kaon_status status = kaon_cuda_verdict(&facts);
+  const kaon_cuda_status_facts facts = facts_of(error, devices);
+  const kaon_status status = kaon_cuda_usable(&facts);
   if (status != KAON_OK) cudaGetLastError();
   return status;
 }
@@ -87,14 +87,14 @@ static kaon_status check_code(int devices) {
   struct cudaDeviceProp properties;
   if (error == cudaSuccess) return KAON_OK;
   cudaGetLastError();
-  kaon_cuda_facts facts = facts_of(error, devices);
+  kaon_cuda_status_facts facts = facts_of(error, devices);
   if (cudaGetDevice(&device) == cudaSuccess &&
       cudaGetDeviceProperties(&properties, device) == cudaSuccess) {
     facts.device = properties.name;
     facts.major = properties.major;
     facts.minor = properties.minor;
   }
-  return kaon_cuda_verdict(&facts);
+  return kaon_cuda_usable(&facts);
 }
 
 /* The first thing that touches a device: one that was looked at keeps a context of this process. */
@@ -170,12 +170,12 @@ void kaon_cuda_close(kaon_context *ctx) {
     if (machine->passed[i] != NULL) cudaEventDestroy(machine->passed[i]);
     if (machine->stage[i] != NULL) cudaFreeHost(machine->stage[i]);
   }
-  if (machine->brief != NULL) cudaFreeHost(machine->brief);
+  if (machine->short_copy != NULL) cudaFreeHost(machine->short_copy);
   if (machine->here != NULL) cudaEventDestroy(machine->here);
   kaon_cuda_delay_close(machine);
   kaon_cuda_meter_destroy(&machine->meter);
-  kaon_chain_destroy(&machine->chain);
-  if (machine->complaint != NULL) cudaFreeHost(machine->complaint);
+  kaon_cdp_destroy(&machine->cdp_image);
+  if (machine->timeout_report != NULL) cudaFreeHost(machine->timeout_report);
   if (machine->stream != NULL) cudaStreamDestroy(machine->stream);
   free(machine);
   ctx->machine = NULL;

@@ -19,16 +19,16 @@ typedef struct kaon_cuda_machine {
   cudaStream_t stream;
   void *stage[KAON_CUDA_STAGES]; /* pinned; taken at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];
-  struct kaon_brief *brief;      /* brief.h; taken at the first short transfer to the host */
+  struct kaon_short_copy *short_copy;      /* short_copy.h; taken at the first short transfer to the host */
   uint32_t turn;                 /* of the last one */
   struct kaon_cuda_meter *meter; /* energy.c; made when it is first asked */
   cudaEvent_t here;              /* wait.c */
-  double usual_wait;             /* seconds for a word (there, too) */
+  double typical_wait;             /* seconds for a word (there, too) */
   cudaStream_t aside;            /* delays pass here (delay.c); NULL where none are asked for */
   cudaEvent_t fork, join;
   struct kaon_cuda_ranks *ranks; /* ranks.c: how it talks with other ranks' devices */
-  uint32_t *complaint;           /* pinned, of a kernel that waited in vain; NULL: none can */
-  struct kaon_chain *chain;      /* list.h; loaded when it is first asked for */
+  uint32_t *timeout_report;           /* pinned, of a kernel that waited in vain; NULL: none can */
+  struct kaon_cdp_image *cdp_image;      /* launch_list.h; loaded when it is first asked for */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {
@@ -45,7 +45,7 @@ kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const ch
 kaon_status kaon_cuda_pending(const kaon_context *ctx, const char *what);
 
 /* Wait until the event, or all that is in the stream, has come, as the option `sync` says; for
- * other ranks no longer than their transport bears (kaon_cuda_watch). Events that are waited for
+ * other ranks no longer than their transport bears (kaon_cuda_check_ranks). Events that are waited for
  * are made with cudaEventBlockingSync. */
 kaon_status kaon_cuda_await(const kaon_context *ctx, cudaEvent_t event, const char *what);
 kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, const char *what);
@@ -53,7 +53,7 @@ kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, 
 kaon_status kaon_cuda_wait_word(const kaon_context *ctx, const uint32_t *word, uint32_t turn,
                                 const char *what);
 /* What a wait elsewhere asks from time to time (kaon_cuda_transport in ranks.h). */
-kaon_status kaon_cuda_watch(const kaon_context *ctx, double waited);
+kaon_status kaon_cuda_check_ranks(const kaon_context *ctx, double waited);
 /* Has the system wake this thread `wanted` nanoseconds late at most (0: as it was); returns what it
  * was, 0: it is not known, or not to be changed. It is 50 us unless it was set, and comes on top of
  * every nap. */

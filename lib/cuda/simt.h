@@ -26,7 +26,7 @@ KAON_MATH vreal v_load_float(const float *p) {
 KAON_MATH double v_sum(vreal a) {
   return (double)a;
 }
-KAON_MATH vreal v_keep(vreal a, int lanes) {
+KAON_MATH vreal v_mask_tail(vreal a, int lanes) {
   return lanes > 0 ? a : (real)0;
 }
 

@@ -68,8 +68,8 @@ void kaon_cuts_destroy(kaon_context *ctx, kaon_cuts **cuts) {
   *cuts = NULL;
   if (gone == NULL) return;
   for (int parity = 0; parity < 2; parity++) {
-    kaon_pool_give(ctx, gone->dirs[parity]);
-    kaon_pool_give(ctx, gone->lanes[parity]);
+    kaon_pool_release(ctx, gone->dirs[parity]);
+    kaon_pool_release(ctx, gone->lanes[parity]);
   }
   free(gone);
 }

@@ -7,14 +7,14 @@
 #include "lib/vector/space.h"
 
 /* Host memory for the tables of one parity, as large as they can become. */
-typedef struct workshop {
+typedef struct host_tables {
   int32_t *interior, *boundary, *first; /* [nblocks], [nblocks], [nblocks * 8] */
   uint32_t *lanes;                      /* [nblocks * 8] */
   int32_t *slot;                        /* [nblocks]: place among the senders, -1 */
   int32_t *sender, *target;             /* [nblocks], [nblocks * W] */
-} workshop;
+} host_tables;
 
-static void workshop_close(workshop *w) {
+static void host_tables_close(host_tables *w) {
   free(w->interior);
   free(w->boundary);
   free(w->first);
@@ -24,9 +24,9 @@ static void workshop_close(workshop *w) {
   free(w->target);
 }
 
-static kaon_status workshop_open(const kaon_lattice *lattice, workshop *w) {
+static kaon_status host_tables_open(const kaon_lattice *lattice, host_tables *w) {
   const size_t n = (size_t)lattice->stencil.nblocks, width = (size_t)lattice->stencil.width;
-  *w = (workshop){.interior = malloc(n * sizeof *w->interior),
+  *w = (host_tables){.interior = malloc(n * sizeof *w->interior),
                   .boundary = malloc(n * sizeof *w->boundary),
                   .first = malloc(n * KAON_DIRS * sizeof *w->first),
                   .lanes = malloc(n * KAON_DIRS * sizeof *w->lanes),
@@ -35,7 +35,7 @@ static kaon_status workshop_open(const kaon_lattice *lattice, workshop *w) {
                   .target = malloc(n * width * sizeof *w->target)};
   if (w->interior && w->boundary && w->first && w->lanes && w->slot && w->sender && w->target)
     return KAON_OK;
-  workshop_close(w);
+  host_tables_close(w);
   return kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
                    "lattice: no host memory for the tables of its faces");
 }
@@ -55,7 +55,7 @@ typedef struct hop_length {
 
 /* Which lanes of which blocks meet which ghosts. */
 static void list_blocks(const kaon_lattice *lattice, int parity, hop_length length,
-                        kaon_faces *faces, workshop *w) {
+                        kaon_faces *faces, host_tables *w) {
   const kaon_stencil *st = &lattice->stencil;
   int64_t ghosts[KAON_DIRS] = {0};
   for (int32_t block = 0; block < st->nblocks; block++) {
@@ -85,7 +85,7 @@ static void list_blocks(const kaon_lattice *lattice, int parity, hop_length leng
  * the one in the opposite direction: where the extent is odd, its sites of a parity are where the
  * other parity's are here. */
 static void list_senders(const kaon_lattice *lattice, int parity, int dir, int steps,
-                         kaon_faces *faces, workshop *w) {
+                         kaon_faces *faces, host_tables *w) {
   const kaon_stencil *st = &lattice->stencil;
   const int mu = dir % 4, width = st->width;
   const int theirs = parity ^ (lattice->extents[mu] & 1);
@@ -111,12 +111,12 @@ static void list_senders(const kaon_lattice *lattice, int parity, int dir, int s
 }
 
 /* Tables on their way to device memory; after a failure nothing more is done. */
-typedef struct shelf {
+typedef struct device_tables {
   kaon_context *ctx;
   kaon_status status;
-} shelf;
+} device_tables;
 
-static void *keep(shelf *to, const void *host, int64_t bytes) {
+static void *keep(device_tables *to, const void *host, int64_t bytes) {
   void *device = NULL;
   if (to->status == KAON_OK)
     to->status =
@@ -125,8 +125,8 @@ static void *keep(shelf *to, const void *host, int64_t bytes) {
 }
 
 static kaon_status fill(kaon_lattice *lattice, int parity, hop_length length, kaon_faces *f,
-                        workshop *w) {
-  shelf to = {lattice->ctx, KAON_OK};
+                        host_tables *w) {
+  device_tables to = {lattice->ctx, KAON_OK};
   const int64_t width = lattice->stencil.width;
   list_blocks(lattice, parity, length, f, w);
   const int64_t inside = f->interior_blocks[parity], edge = f->boundary_blocks[parity];
@@ -157,11 +157,11 @@ static void count_ghosts(const kaon_lattice *lattice, int steps, kaon_faces *fac
 }
 
 static kaon_status fill_tables(kaon_lattice *lattice, hop_length length, kaon_faces *faces) {
-  workshop w;
-  KAON_TRY(workshop_open(lattice, &w));
+  host_tables w;
+  KAON_TRY(host_tables_open(lattice, &w));
   kaon_status status = fill(lattice, 0, length, faces, &w);
   if (status == KAON_OK) status = fill(lattice, 1, length, faces, &w);
-  workshop_close(&w);
+  host_tables_close(&w);
   return status;
 }
 
@@ -188,13 +188,13 @@ static void release(kaon_context *ctx, kaon_faces **faces) {
   *faces = NULL;
   if (f == NULL) return;
   for (int parity = 0; parity < 2; parity++) {
-    kaon_pool_give(ctx, f->interior[parity]);
-    kaon_pool_give(ctx, f->boundary[parity]);
-    kaon_pool_give(ctx, f->first[parity]);
-    kaon_pool_give(ctx, f->lanes[parity]);
+    kaon_pool_release(ctx, f->interior[parity]);
+    kaon_pool_release(ctx, f->boundary[parity]);
+    kaon_pool_release(ctx, f->first[parity]);
+    kaon_pool_release(ctx, f->lanes[parity]);
     for (int dir = 0; dir < KAON_DIRS; dir++) {
-      kaon_pool_give(ctx, f->sender[parity][dir]);
-      kaon_pool_give(ctx, f->target[parity][dir]);
+      kaon_pool_release(ctx, f->sender[parity][dir]);
+      kaon_pool_release(ctx, f->target[parity][dir]);
     }
   }
   free(f);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/vector/door_ops.h"
+#include "lib/vector/import_ops.h"
 
 enum { MATRIX = 18 };
 
@@ -187,7 +187,7 @@ static void list_face(const kaon_lattice *lattice, const box *b, int mu, int at,
 }
 
 /* Sites that list_face may list of a parity: all of a slice with its margins. */
-static int64_t face_room(const box *b, int mu) {
+static int64_t face_capacity(const box *b, int mu) {
   int64_t most = 1;
   for (int nu = 0; nu < 4; nu++) most *= nu == mu ? 1 : b->end[nu] - b->begin[nu];
   return most;
@@ -215,7 +215,7 @@ static int64_t list_both(const kaon_lattice *lattice, const box *b, int mu, cons
 /* Tables of the sites that are sent across mu (at[]: forward, backward), or of the ghosts. */
 static kaon_status list_faces(kaon_lattice *lattice, const box *b, int mu, const int at[2],
                               int32_t *tables[2], int64_t *count) {
-  const int64_t most = face_room(b, mu);
+  const int64_t most = face_capacity(b, mu);
   int32_t *sites[2] = {malloc((size_t)most * 2 * sizeof **sites),
                        malloc((size_t)most * 2 * sizeof **sites)};
   kaon_status status = sites[0] != NULL && sites[1] != NULL ? KAON_OK : no_memory(lattice);
@@ -243,16 +243,16 @@ static kaon_status build_stage(kaon_lattice *lattice, const box *b, int mu) {
 }
 
 /* The largest stage's matrices in memory that the host does not reach. */
-static kaon_status take_room(kaon_lattice *lattice) {
+static kaon_status allocate_workspace(kaon_lattice *lattice) {
   const kaon_backend *backend = lattice->ctx->backend;
   int64_t most = 0;
   for (int mu = 0; mu < 4; mu++)
     if (lattice->ghosts->stages[mu].count > most) most = lattice->ghosts->stages[mu].count;
   if (backend->host_accessible) return KAON_OK;
-  if (backend->door == NULL || backend->door->carry == NULL)
+  if (backend->import_ops == NULL || backend->import_ops->copy_matrices == NULL)
     return kaon_fail(lattice->ctx, KAON_ERR_NOT_BUILT,
                      "lattice: backend %s has no messages of links between ranks", backend->name);
-  return kaon_pool_take(lattice->ctx, (size_t)most * MATRIX * sizeof(double),
+  return kaon_pool_allocate(lattice->ctx, (size_t)most * MATRIX * sizeof(double),
                         "room for links on their way between ranks", &lattice->ghosts->room);
 }
 
@@ -281,7 +281,7 @@ kaon_status kaon_ghosts_create(kaon_lattice *lattice) {
   for (int mu = 0; mu < 4 && status == KAON_OK; mu++)
     if (lattice->partitioned[mu]) status = build_stage(lattice, &b, mu);
   free(b.site);
-  if (status == KAON_OK) status = take_room(lattice);
+  if (status == KAON_OK) status = allocate_workspace(lattice);
   for (int mu = 0; mu < 4 && status == KAON_OK; mu++)
     if (lattice->partitioned[mu]) status = declare(lattice, mu);
   return status;
@@ -295,24 +295,24 @@ void kaon_ghosts_destroy(kaon_lattice *lattice) {
     stage *s = &g->stages[mu];
     if (s->exchange != NULL) ctx->comm->ops->exchange_destroy(&s->exchange);
     for (int p = 0; p < 2; p++) {
-      kaon_pool_give(ctx, s->from[p]);
-      kaon_pool_give(ctx, s->to[p]);
+      kaon_pool_release(ctx, s->from[p]);
+      kaon_pool_release(ctx, s->to[p]);
     }
     free(s->send);
     free(s->receive);
   }
   for (int p = 0; p < 2; p++) {
-    kaon_pool_give(ctx, g->walk[p]);
-    kaon_pool_give(ctx, g->edge[p]);
+    kaon_pool_release(ctx, g->walk[p]);
+    kaon_pool_release(ctx, g->edge[p]);
   }
-  kaon_pool_give(ctx, g->room);
+  kaon_pool_release(ctx, g->room);
   free(g);
   lattice->ghosts = NULL;
 }
 
 /* ---- the messages ---- */
 
-static void carry_on_host(const kaon_lattice *lattice, const kaon_carry_args *a) {
+static void copy_matrices_on_host(const kaon_lattice *lattice, const kaon_matrix_copy_args *a) {
   const int width = lattice->stencil.width;
 #pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
   for (int64_t i = 0; i < a->count; i++) {
@@ -322,7 +322,7 @@ static void carry_on_host(const kaon_lattice *lattice, const kaon_carry_args *a)
         a->field + kaon_field_index(site / width, 0, 0, (int)(site % width), 1, MATRIX, width);
     double *q = a->memory + i * MATRIX;
     for (int c = 0; c < MATRIX; c++)
-      if (a->take)
+      if (a->import_values)
         p[c * width] = q[c];
       else
         q[c] = p[c * width];
@@ -331,26 +331,26 @@ static void carry_on_host(const kaon_lattice *lattice, const kaon_carry_args *a)
 
 /* Matrices between the field and a message: `take`: what arrived, to the ghosts; else what is sent.
  */
-static kaon_status carry(const kaon_lattice *lattice, const stage *s, int parity, double *field,
-                         int take) {
+static kaon_status copy_matrices(const kaon_lattice *lattice, const stage *s, int parity, double *field,
+                         int import_values) {
   kaon_context *ctx = lattice->ctx;
   const kaon_backend *backend = ctx->backend;
   const size_t bytes = (size_t)s->count * MATRIX * sizeof(double);
-  double *message = take ? s->receive : s->send, *room = lattice->ghosts->room;
-  const kaon_carry_args args = {.sites = take ? s->to[parity] : s->from[parity],
+  double *message = import_values ? s->receive : s->send, *room = lattice->ghosts->room;
+  const kaon_matrix_copy_args args = {.sites = import_values ? s->to[parity] : s->from[parity],
                                 .count = s->count,
                                 .field = field,
                                 .memory = room != NULL ? room : message,
-                                .take = take};
+                                .import_values = import_values};
   kaon_launch launch;
   if (room == NULL) {
-    carry_on_host(lattice, &args);
+    copy_matrices_on_host(lattice, &args);
     return KAON_OK;
   }
   KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
-  if (take) KAON_TRY(backend->memory->to_device(ctx, room, message, bytes));
-  backend->door->carry(&launch, &args);
-  return take ? KAON_OK : backend->memory->to_host(ctx, message, room, bytes);
+  if (import_values) KAON_TRY(backend->memory->to_device(ctx, room, message, bytes));
+  backend->import_ops->copy_matrices(&launch, &args);
+  return import_values ? KAON_OK : backend->memory->to_host(ctx, message, room, bytes);
 }
 
 kaon_status kaon_ghosts_fill(const kaon_lattice *lattice, int parity, double *field) {
@@ -359,10 +359,10 @@ kaon_status kaon_ghosts_fill(const kaon_lattice *lattice, int parity, double *fi
   for (int mu = 0; mu < 4; mu++) {
     const stage *s = &lattice->ghosts->stages[mu];
     if (s->exchange == NULL) continue;
-    KAON_TRY(carry(lattice, s, parity, field, 0));
+    KAON_TRY(copy_matrices(lattice, s, parity, field, 0));
     KAON_TRY(ops->exchange_start(s->exchange));
     KAON_TRY(ops->exchange_finish(s->exchange));
-    KAON_TRY(carry(lattice, s, parity, field, 1));
+    KAON_TRY(copy_matrices(lattice, s, parity, field, 1));
   }
   return KAON_OK;
 }

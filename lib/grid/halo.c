@@ -23,7 +23,7 @@ static kaon_view view_of(const kaon_halo *halo, void *memory, size_t scales_at) 
 
 /* Buffers for messages that the communicator carries itself. */
 static kaon_status take(kaon_halo *halo, size_t bytes, void **memory) {
-  KAON_TRY(kaon_pool_take(halo->ctx, bytes, "the faces of a spinor field", memory));
+  KAON_TRY(kaon_pool_allocate(halo->ctx, bytes, "the faces of a spinor field", memory));
   return halo->ctx->backend->memory->clear(halo->ctx, *memory, bytes); /* the last group's rest */
 }
 
@@ -66,8 +66,8 @@ static void halo_destroy(kaon_halo *halo) {
   if (halo->exchange != NULL) halo->ctx->comm->ops->exchange_destroy(&halo->exchange);
   if (halo->device != NULL) halo->ctx->backend->ranks->exchange_destroy(&halo->device);
   for (int dir = 0; dir < KAON_DIRS && halo->ctx->backend->host_accessible; dir++) {
-    kaon_pool_give(halo->ctx, halo->send[dir].data);
-    kaon_pool_give(halo->ctx, halo->receive[dir].data);
+    kaon_pool_release(halo->ctx, halo->send[dir].data);
+    kaon_pool_release(halo->ctx, halo->receive[dir].data);
   }
   free(halo);
 }
@@ -127,7 +127,7 @@ kaon_status kaon_halo_finish(kaon_halo *halo) {
   return halo->ctx->comm->ops->exchange_finish(halo->exchange);
 }
 
-kaon_status kaon_halo_drop(kaon_halo *halo) {
+kaon_status kaon_halo_abandon(kaon_halo *halo) {
   if (halo->under_way && !halo->ctx->recording) return kaon_halo_finish(halo);
   halo->under_way = 0;
   return KAON_OK;

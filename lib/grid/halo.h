@@ -35,7 +35,7 @@ kaon_status kaon_halo_start(kaon_halo *halo);
 kaon_status kaon_halo_finish(kaon_halo *halo);
 /* Takes in what was started and is not asked for any more, on all ranks; what was recorded has not
  * been sent. Errors: COMM. */
-kaon_status kaon_halo_drop(kaon_halo *halo);
+kaon_status kaon_halo_abandon(kaon_halo *halo);
 void kaon_halos_destroy(kaon_lattice *lattice);
 
 #endif

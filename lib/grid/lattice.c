@@ -117,8 +117,8 @@ void kaon_lattice_destroy(kaon_lattice **lattice) {
   kaon_ghosts_destroy(gone);
   kaon_faces_destroy(gone);
   for (int parity = 0; parity < 2; parity++) {
-    kaon_pool_give(gone->ctx, gone->neighbour[parity]);
-    kaon_pool_give(gone->ctx, gone->gather[parity]);
+    kaon_pool_release(gone->ctx, gone->neighbour[parity]);
+    kaon_pool_release(gone->ctx, gone->gather[parity]);
   }
   kaon_context_release(gone->ctx);
   free(gone);

@@ -47,7 +47,7 @@ static kaon_status run(kaon_halo *const *halos, int n, kaon_overlap how,
   }
   if (how == KAON_OVERLAP_STAGED) stages->interior(stages->user, 0);
   const kaon_status status = finish_all(halos, n);
-  ctx->torn = status != KAON_OK && how == KAON_OVERLAP_STAGED; /* the boundary's sums are missing */
+  ctx->pass_incomplete = status != KAON_OK && how == KAON_OVERLAP_STAGED; /* the boundary's sums are missing */
   KAON_TRY(status);
   if (how == KAON_OVERLAP_NONE) stages->interior(stages->user, 1);
   stages->boundary(stages->user);

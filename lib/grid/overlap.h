@@ -28,7 +28,7 @@ kaon_overlap kaon_overlap_wanted(const kaon_context *ctx);
  * not ask for. The same on all ranks. */
 int kaon_overlap_ahead(const kaon_context *ctx);
 /* The first stage by itself, messages started; work that leaves x alone may follow, and then
- * kaon_overlap_run with stages->sent, or kaon_halo_drop. Collective. Errors: COMM. */
+ * kaon_overlap_run with stages->sent, or kaon_halo_abandon. Collective. Errors: COMM. */
 kaon_status kaon_overlap_send(kaon_halo *halo, const kaon_stages *stages);
 
 /* Collective. Errors: COMM; those of kaon_overlap_choose. */

@@ -75,7 +75,7 @@ kaon_place kaon_lattice_place(const kaon_lattice *lattice, const int site[4]) {
 }
 
 /* Coordinates in the sub-lattice of `extent` of its site `number`, tile by tile. */
-static void site_of_number(const kaon_lattice *lattice, const int extent[4], int64_t number,
+static void site_of_index(const kaon_lattice *lattice, const int extent[4], int64_t number,
                            int local[4]) {
   const int *tile = lattice->tile;
   local[0] = (int)(number % extent[0]);
@@ -98,10 +98,10 @@ int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, in
   int64_t rank = lattice->split ? block : block * lattice->stencil.width + lane;
   if (!lattice->split && rank >= lattice->stencil.nsites) return 0;
   for (int mu = 0; mu < 4; mu++) extent[mu] = lattice->extents[mu] / lattice->cut[mu];
-  site_of_number(lattice, extent, 2 * rank, local);
+  site_of_index(lattice, extent, 2 * rank, local);
   if (kaon_lattice_parity(lattice, local) != parity) { /* sub-extents of halves are even */
     if (!lattice->split && 2 * rank + 1 >= lattice->volume) return 0;
-    if (++local[0] == extent[0]) site_of_number(lattice, extent, 2 * rank + 1, local);
+    if (++local[0] == extent[0]) site_of_index(lattice, extent, 2 * rank + 1, local);
   }
   for (int mu = 0; mu < 4; mu++) {
     int upper = lattice->cut[mu] == 2 ? (lane >> lattice->stencil.exchange_bit[mu]) & 1 : 0;
@@ -168,7 +168,7 @@ static void plain_entries(kaon_lattice *lattice, int parity, int64_t block, uint
 
 kaon_status kaon_table_upload(kaon_context *ctx, const void *host, size_t bytes, const char *what,
                               void **device) {
-  KAON_TRY(kaon_pool_take(ctx, bytes, what, device));
+  KAON_TRY(kaon_pool_allocate(ctx, bytes, what, device));
   return ctx->backend->memory->to_device(ctx, *device, host, bytes);
 }
 

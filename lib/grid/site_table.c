@@ -13,7 +13,7 @@ static void fill(const kaon_lattice *lattice, int64_t *numbers) {
       const int real_site =
           kaon_lattice_site(lattice, parity, i - parity * st->nblocks, lane, site);
       for (int mu = 0; mu < 4; mu++) site[mu] = real_site ? site[mu] + lattice->origin[mu] : 0;
-      numbers[i * st->width + lane] = real_site ? kaon_site_number(lattice->global, site) : -1;
+      numbers[i * st->width + lane] = real_site ? kaon_site_index(lattice->global, site) : -1;
     }
 }
 
@@ -24,7 +24,7 @@ kaon_status kaon_site_table_create(const kaon_lattice *lattice, kaon_site_table 
   void *device = NULL;
   *table = (kaon_site_table){.ctx = ctx};
   if (ctx->backend->computed_neighbours) return KAON_OK;
-  KAON_TRY(kaon_pool_take(ctx, bytes, "site table", &device));
+  KAON_TRY(kaon_pool_allocate(ctx, bytes, "site table", &device));
   table->sites[0] = device;
   table->sites[1] = table->sites[0] + count;
   if (ctx->backend->host_accessible) {
@@ -42,6 +42,6 @@ kaon_status kaon_site_table_create(const kaon_lattice *lattice, kaon_site_table 
 }
 
 void kaon_site_table_release(kaon_site_table *table) {
-  if (table->ctx != NULL) kaon_pool_give(table->ctx, table->sites[0]);
+  if (table->ctx != NULL) kaon_pool_release(table->ctx, table->sites[0]);
   *table = (kaon_site_table){0};
 }

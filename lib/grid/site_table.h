@@ -18,7 +18,7 @@ kaon_status kaon_site_table_create(const kaon_lattice *lattice, kaon_site_table 
 void kaon_site_table_release(kaon_site_table *table);
 
 /* x + X (y + Y (z + Z t)) and back. */
-static inline int64_t kaon_site_number(const int extents[4], const int site[4]) {
+static inline int64_t kaon_site_index(const int extents[4], const int site[4]) {
   return site[0] + (int64_t)extents[0] *
                        (site[1] + (int64_t)extents[1] * (site[2] + (int64_t)extents[2] * site[3]));
 }

@@ -12,14 +12,14 @@ kaon_status kaon_slices_open(const kaon_lattice *lattice, int reals, kaon_site_v
   kaon_status status = KAON_OK;
   slices->piece = malloc(piece * sizeof *slices->piece);
   int there = slices->piece != NULL;
-  for (int i = 0; i < KAON_SLICES_KEPT; i++) {
+  for (int i = 0; i < KAON_SLICES_CACHED; i++) {
     slices->t[i] = -1;
-    slices->kept[i] = calloc(slice, sizeof *slices->kept[i]);
-    there &= slices->kept[i] != NULL;
+    slices->cached[i] = calloc(slice, sizeof *slices->cached[i]);
+    there &= slices->cached[i] != NULL;
   }
   if (!there)
     status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "no host memory for %d slices of %zu numbers",
-                       KAON_SLICES_KEPT, slice);
+                       KAON_SLICES_CACHED, slice);
   return kaon_agree(lattice->ctx, status);
 }
 
@@ -66,33 +66,33 @@ const double *kaon_slices_site(kaon_slices *s, int64_t number) {
   const int64_t sites = s->lattice->global_volume / s->lattice->global[3];
   const int t = (int)(number / sites);
   int slot = -1;
-  for (int i = 0; i < KAON_SLICES_KEPT; i++)
+  for (int i = 0; i < KAON_SLICES_CACHED; i++)
     if (s->t[i] == t) slot = i;
   if (slot < 0) {
     slot = s->next;
-    s->next = (slot + 1) % KAON_SLICES_KEPT;
+    s->next = (slot + 1) % KAON_SLICES_CACHED;
     s->t[slot] = t;
-    if (s->status == KAON_OK) s->status = fetch(s, t, s->kept[slot]);
-    if (s->status != KAON_OK) memset(s->kept[slot], 0, (size_t)(sites * s->reals) * sizeof(double));
+    if (s->status == KAON_OK) s->status = fetch(s, t, s->cached[slot]);
+    if (s->status != KAON_OK) memset(s->cached[slot], 0, (size_t)(sites * s->reals) * sizeof(double));
   }
-  return s->kept[slot] + number % sites * s->reals;
+  return s->cached[slot] + number % sites * s->reals;
 }
 
 void kaon_slices_close(kaon_slices *s) {
-  for (int i = 0; i < KAON_SLICES_KEPT; i++) free(s->kept[i]);
+  for (int i = 0; i < KAON_SLICES_CACHED; i++) free(s->cached[i]);
   free(s->piece);
 }
 
 /* ---- of an array of this rank's sites ---- */
 
-typedef struct own_part {
+typedef struct local_part_sites {
   const int *extents;
   int reals;
   const double *values;
-} own_part;
+} local_part_sites;
 
 static void value_of_part(const void *user, const int x[4], double *values) {
-  const own_part *p = user;
+  const local_part_sites *p = user;
   const int *n = p->extents;
   const int64_t site = x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3]));
   memcpy(values, p->values + site * p->reals, (size_t)p->reals * sizeof *values);
@@ -111,7 +111,7 @@ kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int t, int re
     memcpy(slice, part + (size_t)t * piece, piece * sizeof *slice);
     return KAON_OK;
   }
-  const own_part own = {lattice->extents, reals, part};
+  const local_part_sites own = {lattice->extents, reals, part};
   kaon_slices s = {.lattice = lattice, .values = value_of_part, .user = &own, .reals = reals};
   kaon_status status = KAON_OK;
   s.piece = malloc(piece * sizeof *s.piece);

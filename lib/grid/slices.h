@@ -8,16 +8,16 @@
 /* The `reals` numbers of one of this rank's sites, given in its own coordinates. */
 typedef void kaon_site_values(const void *user, const int site[4], double *values);
 
-enum { KAON_SLICES_KEPT = 3 }; /* a site, and its neighbours in t in a file that wants those */
+enum { KAON_SLICES_CACHED = 3 }; /* a site, and its neighbours in t in a file that wants those */
 
 typedef struct kaon_slices {
   const kaon_lattice *lattice;
   kaon_site_values *values;
   const void *user;
   int reals;
-  int t[KAON_SLICES_KEPT]; /* -1: empty */
+  int t[KAON_SLICES_CACHED]; /* -1: empty */
   int next;
-  double *kept[KAON_SLICES_KEPT];
+  double *cached[KAON_SLICES_CACHED];
   double *piece;      /* of one rank */
   kaon_status status; /* the first failure: what is read after it is 0 */
 } kaon_slices;

@@ -40,9 +40,9 @@ static void release(kaon_atomic_file *f) {
   free(f);
 }
 
-static kaon_status fail_errno(const kaon_atomic_file *f, const char *what, const char *remedy) {
+static kaon_status fail_errno(const kaon_atomic_file *f, const char *what, const char *advice) {
   return kaon_fail(f->ctx, KAON_ERR_IO, "%s: %s failed: %s; %s", kaon_short_path(f->path), what,
-                   strerror(errno), remedy);
+                   strerror(errno), advice);
 }
 
 /* A name beside the target that nobody has yet. `number` differs between tries. */
@@ -236,7 +236,7 @@ static void sync_folder(const kaon_atomic_file *f) {
 }
 
 /* To the disk and under its name. */
-static kaon_status settle(kaon_atomic_file *f) {
+static kaon_status commit_file(kaon_atomic_file *f) {
   kaon_status status = KAON_OK;
   if (f->fd < 0) return KAON_OK;
   if (fsync(f->fd) != 0 && errno != EINVAL && errno != ENOTSUP) {
@@ -253,7 +253,7 @@ static kaon_status settle(kaon_atomic_file *f) {
 kaon_status kaon_atomic_commit(kaon_atomic_file **file) {
   kaon_atomic_file *f = *file;
   kaon_status status = flush_buffer(f);
-  if (status == KAON_OK) status = kaon_agree(f->ctx, settle(f));
+  if (status == KAON_OK) status = kaon_agree(f->ctx, commit_file(f));
   if (status != KAON_OK) {
     kaon_atomic_abandon(file);
     return status;

@@ -39,7 +39,7 @@ kaon_status kaon_bytes_open(const kaon_context *ctx, const char *path, kaon_byte
   }
   *bytes = (kaon_bytes){.name = kaon_short_path(path), .fd = -1};
   KAON_TRY(kaon_agree(ctx, kaon_is_first(ctx) ? open_here(ctx, path, bytes) : KAON_OK));
-  return kaon_share(ctx, &bytes->size, sizeof bytes->size);
+  return kaon_broadcast(ctx, &bytes->size, sizeof bytes->size);
 }
 
 void kaon_bytes_from_memory(const char *name, const void *data, size_t size, kaon_bytes *bytes) {
@@ -88,7 +88,7 @@ kaon_status kaon_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes, in
     return KAON_OK;
   }
   KAON_TRY(kaon_agree(ctx, kaon_is_first(ctx) ? read_here(ctx, bytes, offset, n, to) : KAON_OK));
-  return kaon_share(ctx, to, n);
+  return kaon_broadcast(ctx, to, n);
 }
 
 int kaon_host_big_endian(void) {

@@ -232,8 +232,8 @@ kaon_decimal kaon_decimal_read(const char **at, const char *end, double *value) 
   return q == after_whole ? KAON_DECIMAL_WHOLE : KAON_DECIMAL_FRACTION;
 }
 
-int kaon_decimal_write_count(int64_t value, char to[KAON_DECIMAL_ROOM]) {
-  char reversed[KAON_DECIMAL_ROOM];
+int kaon_decimal_write_count(int64_t value, char to[KAON_DECIMAL_CAPACITY]) {
+  char reversed[KAON_DECIMAL_CAPACITY];
   int n = 0;
   do {
     reversed[n++] = (char)('0' + value % 10);
@@ -244,11 +244,11 @@ int kaon_decimal_write_count(int64_t value, char to[KAON_DECIMAL_ROOM]) {
 }
 
 /* %.*g, whatever the locale's point is. */
-static int printed(double value, int precision, char to[KAON_DECIMAL_ROOM]) {
-  char text[2 * KAON_DECIMAL_ROOM];
+static int printed(double value, int precision, char to[KAON_DECIMAL_CAPACITY]) {
+  char text[2 * KAON_DECIMAL_CAPACITY];
   const int n = snprintf(text, sizeof text, "%.*g", precision, value);
   int length = 0, point = 0;
-  for (int i = 0; i < n && length < KAON_DECIMAL_ROOM; i++) {
+  for (int i = 0; i < n && length < KAON_DECIMAL_CAPACITY; i++) {
     const char c = text[i];
     if ((c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e')
       to[length++] = c;
@@ -285,8 +285,8 @@ static void seventeen(double a, uint64_t *digits, int *exponent) {
 
 /* digits * 10^(exponent - count + 1) of `count` digits, without zeros at its end, in the plain
  * form: 0.00012, 12, 1200, 1.2. */
-static int plain(uint64_t digits, int count, int exponent, char to[KAON_DECIMAL_ROOM]) {
-  char text[KAON_DECIMAL_ROOM];
+static int plain(uint64_t digits, int count, int exponent, char to[KAON_DECIMAL_CAPACITY]) {
+  char text[KAON_DECIMAL_CAPACITY];
   int n = 0;
   for (; count > 1 && digits % 10 == 0; count--) digits /= 10;
   kaon_decimal_write_count((int64_t)digits, text);
@@ -304,7 +304,7 @@ static int plain(uint64_t digits, int count, int exponent, char to[KAON_DECIMAL_
 }
 
 /* Of a number that is not whole, in the range of `seventeen`. */
-static int write_fraction(double a, char to[KAON_DECIMAL_ROOM]) {
+static int write_fraction(double a, char to[KAON_DECIMAL_CAPACITY]) {
   uint64_t all;
   int exponent;
   seventeen(a, &all, &exponent);
@@ -320,11 +320,11 @@ static int write_fraction(double a, char to[KAON_DECIMAL_ROOM]) {
   return plain(all, 17, exponent, to);
 }
 
-int kaon_decimal_write(double value, char to[KAON_DECIMAL_ROOM]) {
+int kaon_decimal_write(double value, char to[KAON_DECIMAL_CAPACITY]) {
   if (fabs(value) < 1e15 && value == floor(value) && !(value == 0 && signbit(value))) {
     const int sign = value < 0;
     if (sign) to[0] = '-';
-    char count[KAON_DECIMAL_ROOM];
+    char count[KAON_DECIMAL_CAPACITY];
     const int n = kaon_decimal_write_count((int64_t)fabs(value), count);
     memcpy(to + sign, count, (size_t)n);
     return n + sign;

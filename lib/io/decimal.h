@@ -38,11 +38,11 @@ static inline int kaon_decimal_count(const char **at, const char *end, int64_t l
 }
 
 /* Writes the shortest of 15 to 17 digits that reads back as `value` (finite), without '\0'.
- * Returns its length, at most KAON_DECIMAL_ROOM. */
-enum { KAON_DECIMAL_ROOM = 40 };
-int kaon_decimal_write(double value, char to[KAON_DECIMAL_ROOM]);
+ * Returns its length, at most KAON_DECIMAL_CAPACITY. */
+enum { KAON_DECIMAL_CAPACITY = 40 };
+int kaon_decimal_write(double value, char to[KAON_DECIMAL_CAPACITY]);
 /* The same of a whole number of 0 and more. */
-int kaon_decimal_write_count(int64_t value, char to[KAON_DECIMAL_ROOM]);
+int kaon_decimal_write_count(int64_t value, char to[KAON_DECIMAL_CAPACITY]);
 
 /* strtod and snprintf as they are in the C locale, whatever the program's is. */
 double kaon_decimal_strtod(const char *text, char **end);

@@ -240,7 +240,7 @@ static kaon_status take_site(void *user, int64_t site, const unsigned char *raw,
   return KAON_OK;
 }
 
-static kaon_status field_verdict(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
+static kaon_status field_final_checks(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
                                  const field_reader *r, int ignore_checksum) {
   const kaon_scidac_field *f = r->field;
   if (record->has_checksum && !ignore_checksum &&
@@ -297,7 +297,7 @@ static kaon_status read_field(const kaon_scidac_scan *scan, const kaon_scidac_re
                               kaon_scidac_field *field, kaon_site_put *put, void *sink) {
   field_reader reader = {field, kaon_site_bytes(layout), layout->reals, -1, put, sink};
   KAON_TRY(kaon_sites_read(scan->ctx, scan->bytes, layout, take_site, &reader));
-  return field_verdict(scan, record, &reader, ignore_checksum);
+  return field_final_checks(scan, record, &reader, ignore_checksum);
 }
 
 kaon_status kaon_scidac_field_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,

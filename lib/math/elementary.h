@@ -50,7 +50,7 @@ static inline KAON_HD double kaon_ln(double x) {
 
 /* cos and sin of 2 pi u, 0 <= u <= 1: r = u - q / 4 with |r| <= 1/8 is exact; Taylor series at
  * |2 pi r| <= pi / 4 to the power 17, next term below 2^-60. */
-static inline KAON_HD void kaon_cos_sin_turn(double u, double *cosine, double *sine) {
+static inline KAON_HD void kaon_cos_sin_2pi(double u, double *cosine, double *sine) {
   const double shift = 6755399441055744.0; /* 1.5 2^52: adding it rounds to an integer */
   const double shifted = 4.0 * u + shift;
   const uint64_t q = kaon_bits_of(shifted);

@@ -5,7 +5,7 @@
  *   (T_nu V)(x) = U_nu(x) V(x+nu) U_nu(x+mu)^dag + U_nu(x-nu)^dag V(x-nu) U_nu(x-nu+mu).
  * It is linear in V, so sums are taken before it. With {b, c, d} the directions other than mu,
  *   S_b = T_b U_mu                                                                        (STAPLES)
- *   X_b = three U_mu + lepage S_b + five (S_c + S_d) + seven (T_c S_d + T_d S_c)             (BENT)
+ *   X_b = three U_mu + lepage S_b + five (S_c + S_d) + seven (T_c S_d + T_d S_c)             (SECOND_STAPLES)
  *   fat = (one - 6 lepage) U_mu + sum_b T_b X_b                                              (LINK)
  * has every path of three, five and seven links once and of Lepage's with twice the same direction
  * too: 12 staples instead of 18. T_b S_b also has the paths that go out and come back, U_mu twice
@@ -60,7 +60,7 @@ KAON_MATH void fat_staples(const kaon_stencil *st, const void *const links[2], c
 }
 
 /* X_b from S in the slots of its directions. */
-KAON_MATH void fat_bent(const kaon_stencil *st, const void *const links[2],
+KAON_MATH void fat_second_staples(const kaon_stencil *st, const void *const links[2],
                         const void *const staples[2], const kaon_fat_factors *f, const vsites *x,
                         int mu, int b, vsu3 *sum) {
   su3_zero(sum);

@@ -39,7 +39,7 @@ KAON_MATH vreal path_charge_product(const kaon_stencil *st, const void *const li
 
 /* worst[0]: the largest |U U^dag - 1|^2; [1]: the largest deviation, [2]: where. At first 0, -1, 0.
  * Of equal deviations the first link. */
-static inline KAON_HD void kaon_keep_worst(double deviation, double where, double worst[3]) {
+static inline KAON_HD void kaon_track_worst(double deviation, double where, double worst[3]) {
   if (!(deviation < 1e300)) deviation = HUGE_VAL; /* NaN and overflow */
   if (deviation > worst[1] || (deviation == worst[1] && where < worst[2])) {
     worst[1] = deviation;
@@ -53,7 +53,7 @@ static inline KAON_HD void kaon_inspect_link(double unitary, double det, double 
   if (unitary > worst[0]) worst[0] = unitary;
   /* max() loses a NaN, the sum of squares does not */
   const double larger = unitary > det ? unitary : det;
-  kaon_keep_worst(larger + 0 * size, where, worst);
+  kaon_track_worst(larger + 0 * size, where, worst);
 }
 
 #endif

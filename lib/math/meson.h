@@ -28,8 +28,8 @@ KAON_MATH vreal meson_pion(const vcomplex s[4][3]) {
 KAON_MATH vreal meson_rho(const vcomplex a[4][3], const vcomplex b[4][3], int s0) {
   vreal sum = v_set(0);
   for (int s = 0; s < 4; s++) {
-    const vreal straight = meson_re_dot(a[s], a[s]), flipped = meson_re_dot(a[s], b[s ^ 1]);
-    const vreal term = (s & 1) == (s0 & 1) ? straight + flipped + flipped : -straight;
+    const vreal single_launch = meson_re_dot(a[s], a[s]), flipped = meson_re_dot(a[s], b[s ^ 1]);
+    const vreal term = (s & 1) == (s0 & 1) ? single_launch + flipped + flipped : -single_launch;
     sum = (s >= 2) == (s0 >= 2) ? sum + term : sum - term;
   }
   return sum;

@@ -71,7 +71,7 @@ static inline KAON_HD double kaon_uniform32(uint32_t word) {
 static inline KAON_HD void kaon_gauss_pair(kaon_philox bits, double gauss[2]) {
   const double radius = sqrt(-2.0 * kaon_ln(kaon_uniform(bits.v[0], bits.v[1])));
   double cosine, sine;
-  kaon_cos_sin_turn(kaon_uniform(bits.v[2], bits.v[3]), &cosine, &sine);
+  kaon_cos_sin_2pi(kaon_uniform(bits.v[2], bits.v[3]), &cosine, &sine);
   gauss[0] = radius * cosine;
   gauss[1] = radius * sine;
 }

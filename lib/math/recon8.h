@@ -91,8 +91,8 @@ KAON_MATH void link8_add_adjoint(const stored *p, const vlink8 *u, const vcomple
   for (int i = 0; i < 3; i++) d[i] = c_add(d[i], recon_choose8(p, x[i], x[(i + 2) % 3]));
 }
 
-/* chi as V meets it: U chi = V link8_turned(chi). */
-KAON_MATH void link8_turned(const stored *p, const vcomplex *chi, vcomplex *turned) {
+/* chi as V meets it: U chi = V link8_swapped(chi). */
+KAON_MATH void link8_swapped(const stored *p, const vcomplex *chi, vcomplex *turned) {
   for (int i = 0; i < 3; i++) turned[i] = recon_choose8(p, chi[i], chi[(i + 1) % 3]);
 }
 

@@ -48,7 +48,7 @@ KAON_MATH vcomplex phase_of(vreal y) {
 }
 
 /* chi times that, or times its conjugate. */
-KAON_MATH vcolour colour_turn(vreal y, const int conjugate, const vcolour *chi) {
+KAON_MATH vcolour colour_times_i(vreal y, const int conjugate, const vcolour *chi) {
   const vcomplex phase = phase_of(y);
   vcolour d;
   for (int i = 0; i < 3; i++)

@@ -67,7 +67,7 @@ static inline KAON_HD void kaon_heatbath_su2(const kaon_draw *draw, const double
     kaon_draw_bits(draw, trial, bits);
     KAON_EACH_LANE { /* Kennedy and Pendleton */
       double c, s;
-      kaon_cos_sin_turn(kaon_uniform32(bits[4][l]), &c, &s);
+      kaon_cos_sin_2pi(kaon_uniform32(bits[4][l]), &c, &s);
       const double sum = kaon_ln(kaon_uniform(bits[0][l], bits[1][l])) +
                          c * c * kaon_ln(kaon_uniform(bits[2][l], bits[3][l]));
       const double v = kaon_uniform32(bits[5][l]);
@@ -90,7 +90,7 @@ static inline KAON_HD void kaon_heatbath_su2(const kaon_draw *draw, const double
   }
   KAON_EACH_LANE { /* the direction is uniform on the sphere */
     double c, s;
-    kaon_cos_sin_turn(turn[l], &c, &s);
+    kaon_cos_sin_2pi(turn[l], &c, &s);
     const double radius2 = delta[l] * (2.0 - delta[l]);
     const double radius = sqrt(radius2 > 0.0 ? radius2 : 0.0);
     const double rho = radius * sqrt(1.0 - z[l] * z[l]);

@@ -62,10 +62,10 @@ void kaon_domains_destroy(kaon_domains **domains) {
   if (domains == NULL || *domains == NULL) return;
   kaon_domains *gone = *domains;
   *domains = NULL;
-  kaon_pool_give(gone->ctx, (void *)gone->view.domain);
-  kaon_pool_give(gone->ctx, (void *)gone->view.turn);
-  kaon_pool_give(gone->ctx, (void *)gone->view.first);
-  kaon_pool_give(gone->ctx, (void *)gone->view.list);
+  kaon_pool_release(gone->ctx, (void *)gone->view.domain);
+  kaon_pool_release(gone->ctx, (void *)gone->view.turn);
+  kaon_pool_release(gone->ctx, (void *)gone->view.first);
+  kaon_pool_release(gone->ctx, (void *)gone->view.list);
   kaon_context_release(gone->ctx);
   free(gone);
 }

@@ -19,7 +19,7 @@ typedef struct kaon_scalars {
    * column, and what is under way there. */
   double *message;
   int under_way;
-  kaon_kept kept; /* or sent */
+  kaon_deferred_sums deferred; /* or sent */
   int local;      /* 1: sums are this rank's own, nothing is sent */
 } kaon_scalars;
 
@@ -28,11 +28,11 @@ void kaon_scalars_destroy(kaon_scalars **scalars);
 /* The context's own, for sums of one call: every column open to KAON_GATE_STEP, slots of any
  * content, gates to stay as they are. They are made once, since making them is as long as a short
  * sum; what `scalars` says holds until they are lent again. Not where host_scalars is set. */
-kaon_status kaon_scalars_lend(kaon_context *ctx, int columns, kaon_scalars *scalars);
+kaon_status kaon_scalars_borrow(kaon_context *ctx, int columns, kaon_scalars *scalars);
 /* Drops sums that a step kept for a message that a failure kept from being sent. */
-static inline void kaon_scalars_forget(kaon_scalars *scalars) {
-  if (!scalars->under_way) scalars->kept.n = 0;
-  scalars->kept.left = 0;
+static inline void kaon_scalars_drop_deferred(kaon_scalars *scalars) {
+  if (!scalars->under_way) scalars->deferred.n = 0;
+  scalars->deferred.left = 0;
 }
 /* Host copies, for the loop runner's looks and services alone. */
 kaon_status kaon_scalars_read(const kaon_scalars *scalars, kaon_column_state *host);
@@ -53,7 +53,7 @@ kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *h
  *          slots need not have their sums before that. What was kept before is dropped; between the
  *          two come no other sums than KEPT ones
  *   sent   1: of an application: what it asks of other ranks was sent (kaon_operator_send) */
-enum { KAON_SUM_WHOLE, KAON_SUM_KEEP, KAON_SUM_START, KAON_SUM_JOIN, KAON_SUM_LEAVE };
+enum { KAON_SUM_WHOLE, KAON_SUM_DEFER, KAON_SUM_START, KAON_SUM_MERGE, KAON_SUM_PARTIAL };
 typedef struct kaon_pass {
   kaon_scalars *scalars;
   int gate;
@@ -116,7 +116,7 @@ typedef struct kaon_operator_ops {
    */
   const kaon_vector *(*scaling)(const kaon_operator *A);
   /* 1: a JOIN of this operator's, of so many columns, takes sums that stand in parts
-   * (KAON_SUM_LEAVE). NULL: it does not. */
+   * (KAON_SUM_PARTIAL). NULL: it does not. */
   int (*takes)(const kaon_operator *A, int columns);
   /* Sends what other ranks need for an application to x, which comes next of A's, with the same
    * gate and pass->sent: until then neither x nor what A reads changes. Where that application does
@@ -124,7 +124,7 @@ typedef struct kaon_operator_ops {
    * worth a pass over vectors that is cut in two. Collective; NULL: not offered. */
   int (*sends)(const kaon_operator *A);
   kaon_status (*send)(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass);
-  void (*unsend)(kaon_operator *A, int columns);
+  void (*cancel_send)(kaon_operator *A, int columns);
   /* Takes what an application to up to `columns` columns needs, so that none inside a solve
    * allocates; NULL: needs nothing. */
   kaon_status (*reserve)(kaon_operator *A, int columns);
@@ -151,7 +151,7 @@ typedef struct kaon_reduction {
                       const kaon_pass *pass);
   /* Where the parent's residual does not follow from ours: r = b - A x of our x and the parent's b,
    * gated and summed like lift, which is then not asked. Solvers take it now and then, and often
-   * where it is near the tolerance (KAON_FLAG_WATCH). */
+   * where it is near the tolerance (KAON_FLAG_MONITOR). */
   kaon_status (*residual)(kaon_operator *R, const kaon_vector *reduced_x, const kaon_vector *b,
                           kaon_vector *r, const kaon_pass *pass);
   /* Our residual of the parent's, for operators with `residual`: what prepare would make of r as a
@@ -180,13 +180,13 @@ kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vecto
                               kaon_vector *y, const kaon_pass *pass);
 void kaon_operator_retain(kaon_operator *A);
 /* `sends` and `send` of its ops, 0 where there are none; `unsend` is called by itself. */
-static inline int kaon_operator_sends(const kaon_operator *A) {
+static inline int kaon_operator_can_send(const kaon_operator *A) {
   return A->ops->sends != NULL && A->ops->sends(A);
 }
 kaon_status kaon_operator_send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass);
 /* How a pass is split whose sums wait for a JOIN of A's, of so many columns: LEAVE or KEEP. */
 static inline int kaon_operator_split(const kaon_operator *A, int columns) {
-  return A->ops->takes != NULL && A->ops->takes(A, columns) ? KAON_SUM_LEAVE : KAON_SUM_KEEP;
+  return A->ops->takes != NULL && A->ops->takes(A, columns) ? KAON_SUM_PARTIAL : KAON_SUM_DEFER;
 }
 
 #endif

@@ -37,7 +37,7 @@ struct kaon_space {
 };
 
 /* Rows that the caller's arrays have on this rank. */
-static inline int64_t kaon_space_given(const struct kaon_space *space) {
+static inline int64_t kaon_space_caller_rows(const struct kaon_space *space) {
   return space->rows.enter != NULL ? space->rows.given : space->nsites;
 }
 

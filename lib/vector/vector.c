@@ -1,5 +1,5 @@
 /* vector.c - storage of vectors: creation, the two parities as views, destruction. Their arithmetic
- * is blas/vector_arithmetic.c, their way in and out lib/vector/vector_door.c. */
+ * is blas/vector_arithmetic.c, their way in and out lib/vector/vector_import.c. */
 #include <stdlib.h>
 
 #include "lib/math/half.h"
@@ -56,12 +56,12 @@ static kaon_status take(kaon_vector *v) {
   kaon_context *ctx = v->ctx;
   const size_t sites = site_count(v->space, v->nrhs);
   const size_t bytes = data_bytes(v->space, v->precision, v->nrhs);
-  KAON_TRY(kaon_pool_take(ctx, bytes, "vector", &v->data));
+  KAON_TRY(kaon_pool_allocate(ctx, bytes, "vector", &v->data));
   KAON_TRY(ctx->backend->memory->clear(ctx, v->data, bytes));
   if (v->precision != KAON_HALF) return KAON_OK;
   void *scale = NULL;
   KAON_TRY(
-      kaon_pool_take(ctx, sites * sizeof *v->scale, "scales of a half-precision vector", &scale));
+      kaon_pool_allocate(ctx, sites * sizeof *v->scale, "scales of a half-precision vector", &scale));
   v->scale = scale;
   return ctx->backend->memory->clear(ctx, scale, sites * sizeof *v->scale);
 }
@@ -99,8 +99,8 @@ void kaon_vector_destroy(kaon_vector **vector) {
   kaon_context *ctx = gone->ctx;
   const kaon_space *space = gone->space;
   *vector = NULL;
-  kaon_pool_give(ctx, gone->data);
-  kaon_pool_give(ctx, gone->scale);
+  kaon_pool_release(ctx, gone->data);
+  kaon_pool_release(ctx, gone->scale);
   free(gone);
   kaon_space_release(space);
   kaon_context_release(ctx);

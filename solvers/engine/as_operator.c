@@ -62,7 +62,7 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
   KAON_TRY(open_columns(self, x, pass, &source));
   KAON_TRY(invert(self->solver, source, self->result));
   KAON_TRY(kaon_blas_copy(self->result, y, &gate));
-  return kaon_pass_sum_apart(y, pass);
+  return kaon_pass_sum_separately(y, pass);
 }
 
 static kaon_status at_precision(kaon_operator *A, kaon_precision precision,

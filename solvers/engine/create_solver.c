@@ -79,7 +79,7 @@ static kaon_status choose_operators(kaon_solver *s) {
   const kaon_precision inner = o->sloppy > A->precision ? o->sloppy : A->precision;
   s->system = A;
   /* what gathers A K y has nothing that bounds its rounding in half between two services */
-  const int gathers = o->preconditioner != NULL && s->method->cooks_at_finish > 0;
+  const int gathers = o->preconditioner != NULL && s->method->precond_calls_at_finish > 0;
   if (inner == KAON_HALF && (s->method->no_half || gathers))
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
                      "solver: %s%s does not bear an inner process in half precision; choose sloppy "
@@ -114,7 +114,7 @@ static kaon_status choose_preconditioner(kaon_solver *s) {
         K->ops->at_precision(K, s->inner->precision, KAON_RECONSTRUCT_18, &s->K);
     if (status != KAON_OK) s->K = K;
     if (status != KAON_OK && status != KAON_ERR_UNSUPPORTED) return status;
-    if (status == KAON_ERR_UNSUPPORTED) kaon_error_forget(s->ctx);
+    if (status == KAON_ERR_UNSUPPORTED) kaon_error_clear(s->ctx);
   }
   const int same = s->K->precision == s->inner->precision;
   if (same && s->K->ops->scaling != NULL) s->scaling = s->K->ops->scaling(s->K);
@@ -129,7 +129,7 @@ static kaon_status new_vector(kaon_solver *s, const kaon_operator *like, kaon_ve
   return kaon_vector_create(s->ctx, like->space, like->precision, s->columns, v);
 }
 
-static kaon_status take_outer_vectors(kaon_solver *s) {
+static kaon_status create_outer_vectors(kaon_solver *s) {
   kaon_operator *system = s->system;
   const int other_precision = s->A->precision != system->precision;
   if (s->A->reduction != NULL || other_precision) {
@@ -151,7 +151,7 @@ static kaon_status take_outer_vectors(kaon_solver *s) {
   return KAON_OK;
 }
 
-static kaon_status take_inner_vectors(kaon_solver *s) {
+static kaon_status create_inner_vectors(kaon_solver *s) {
   const kaon_method_ops *m = s->method;
   s->cycle = m->per_direction > 0 ? s->options.subspace : 0;
   s->nwork = m->vectors + m->per_direction * s->options.subspace;
@@ -160,8 +160,8 @@ static kaon_status take_inner_vectors(kaon_solver *s) {
   s->chosen_r = s->mixed ? s->own_chosen_r : s->work[m->scratch];
   const kaon_operator *K = s->K;
   if (K != NULL && K->precision != s->inner->precision) {
-    KAON_TRY(new_vector(s, K, &s->raw));
-    KAON_TRY(new_vector(s, K, &s->cooked));
+    KAON_TRY(new_vector(s, K, &s->precond_input));
+    KAON_TRY(new_vector(s, K, &s->precond_output));
   }
   if (!s->mixed) {
     s->r = s->outer_r;
@@ -173,21 +173,21 @@ static kaon_status take_inner_vectors(kaon_solver *s) {
 }
 
 /* All or nothing: a solver that does not fit is refused before its first vector is taken. */
-static kaon_status take_vectors(kaon_solver *s) {
+static kaon_status create_vectors(kaon_solver *s) {
   int pairs;
   s->counting = 1;
-  KAON_TRY(take_outer_vectors(s));
-  KAON_TRY(take_inner_vectors(s));
+  KAON_TRY(create_outer_vectors(s));
+  KAON_TRY(create_inner_vectors(s));
   KAON_TRY(kaon_deflation_choose(s, &pairs));
   KAON_TRY(kaon_deflation_create(s, pairs));
   s->counting = 0;
-  KAON_TRY(kaon_pool_expect(s->ctx, s->bytes, "the solver"));
-  KAON_TRY(take_outer_vectors(s));
-  KAON_TRY(take_inner_vectors(s));
+  KAON_TRY(kaon_pool_require(s->ctx, s->bytes, "the solver"));
+  KAON_TRY(create_outer_vectors(s));
+  KAON_TRY(create_inner_vectors(s));
   return kaon_deflation_create(s, pairs);
 }
 
-static kaon_status take_host_memory(kaon_solver *s) {
+static kaon_status allocate_host_memory(kaon_solver *s) {
   const size_t n = (size_t)s->columns;
   s->host = calloc(n, sizeof *s->host);
   s->sums_host = calloc(n, sizeof *s->sums_host);
@@ -235,7 +235,7 @@ static kaon_status count_flops(kaon_solver *s) {
 /* Steps of solvers of a fixed number are part of an outer solver's block. */
 static int records(const kaon_solver *s) {
   return s->ctx->backend->record != NULL && s->ctx->options.issue != KAON_ISSUE_PLAIN &&
-         !kaon_separate(s->ctx) && s->options.tol > 0 && !kaon_relax_led(s);
+         !kaon_separate(s->ctx) && s->options.tol > 0 && !kaon_relax_is_host_led(s);
 }
 
 /* Operators, and what the host keeps: all that can fail on one rank alone before ranks agree on the
@@ -248,9 +248,9 @@ static kaon_status prepare(kaon_solver *s) {
   const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
   s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : m->delta_alone;
   const int gathers =
-      m->per_direction > 0 || m->relaxes || (s->K != NULL && m->cooks_at_finish > 0);
+      m->per_direction > 0 || m->relaxes || (s->K != NULL && m->precond_calls_at_finish > 0);
   s->flush = s->mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes in services alone */
-  KAON_TRY(take_host_memory(s));
+  KAON_TRY(allocate_host_memory(s));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
   return kaon_scalars_create(s->ctx, s->columns, &s->sums);
 }
@@ -258,7 +258,7 @@ static kaon_status prepare(kaon_solver *s) {
 static kaon_status build(kaon_solver *s) {
   kaon_launch unused;
   KAON_TRY(kaon_agree(s->ctx, prepare(s)));
-  KAON_TRY(take_vectors(s));
+  KAON_TRY(create_vectors(s));
   KAON_TRY(kaon_relax_create(s));
   KAON_TRY(reserve_sums(s));
   KAON_TRY(reserve(s, s->system));
@@ -271,7 +271,7 @@ static kaon_status build(kaon_solver *s) {
   if (records(s)) {
     const kaon_record_ops *record = s->ctx->backend->record;
     KAON_TRY(record->create(s->ctx, s->columns, &s->recorder));
-    if (s->ctx->comm->ranks == 1) { /* ends.c */
+    if (s->ctx->comm->ranks == 1) { /* solve_launch.c */
       KAON_TRY(record->create(s->ctx, s->columns, &s->before_after));
       KAON_TRY(record->create(s->ctx, s->columns, &s->first));
       KAON_TRY(record->create(s->ctx, s->columns, &s->whole));
@@ -321,8 +321,8 @@ void kaon_solver_destroy(kaon_solver **solver) {
   if (s->mixed) kaon_vector_destroy(&s->r);
   kaon_deflation_destroy(s);
   kaon_relax_destroy(s);
-  kaon_vector_destroy(&s->raw);
-  kaon_vector_destroy(&s->cooked);
+  kaon_vector_destroy(&s->precond_input);
+  kaon_vector_destroy(&s->precond_output);
   kaon_vector_destroy(&s->outer_r);
   kaon_vector_destroy(&s->own_chosen_r);
   kaon_vector_destroy(&s->own_x_inner);

@@ -5,7 +5,7 @@
 
 #include "solvers/engine/method.h"
 
-enum { FIRST_ROOM = 1024 };
+enum { FIRST_CAPACITY = 1024 };
 
 kaon_status kaon_history_create(kaon_solver *s) {
   s->history = calloc((size_t)s->columns, sizeof *s->history);
@@ -25,7 +25,7 @@ void kaon_history_clear(kaon_solver *s) {
 
 static kaon_status append(kaon_solver *s, kaon_column_history *h, double residual) {
   if (h->count == h->room) {
-    const int room = h->room > 0 ? 2 * h->room : FIRST_ROOM;
+    const int room = h->room > 0 ? 2 * h->room : FIRST_CAPACITY;
     double *grown = realloc(h->residual, (size_t)room * sizeof *grown);
     if (grown == NULL)
       return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory for %d residuals", room);

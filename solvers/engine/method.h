@@ -30,14 +30,14 @@ typedef struct kaon_method_ops {
   int scratch;      /* work[scratch] holds a service's chosen residual where both precisions are
                        one: what it held before is needed neither after `finish` nor later */
   int applications; /* of the operator in a step */
-  int at_start;     /* of the operator in start */
-  int at_inject;    /* and in inject */
+  int applications_at_start;     /* of the operator in start */
+  int applications_at_continue;    /* and in inject */
   int saved;        /* not made in a step that freezes its column (unless A^dag r is watched) */
   int hidden;       /* made between the two halves of a step's last sum: on one rank, where the sum
                        ends first, not in a step that freezes its column */
-  int cooks, cooks_at_start,
-      cooks_at_inject; /* applications of K, likewise; cooks_at_finish: and */
-  int cooks_at_finish; /* once a service */
+  int precond_calls, precond_calls_at_start,
+      precond_calls_at_continue; /* applications of K, likewise; precond_calls_at_finish: and */
+  int precond_calls_at_finish; /* once a service */
   int no_half;         /* its recurrences do not bear a process in half precision */
   int late_norm;       /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
   int keeps_norm;      /* renew sends |r|^2 of a replaced residual with its first sum */
@@ -59,8 +59,8 @@ typedef struct kaon_method_ops {
   /* r is new: a fresh process. Gate START. */
   kaon_status (*start)(kaon_solver *s);
   /* r was replaced: the process goes on. Gate INJECT. */
-  kaon_status (*inject)(kaon_solver *s);
-  /* Both in one sequence of gate KAON_GOES_ON, which ends with KAON_REC_RESUME in its last kernel;
+  kaon_status (*continue_process)(kaon_solver *s);
+  /* Both in one sequence of gate KAON_GATE_RENEW, which ends with KAON_REC_RESUME in its last kernel;
    * NULL: start, then inject. */
   kaon_status (*renew)(kaon_solver *s);
   /* Updates of x that the method defers, for the columns of `gate`. */
@@ -131,7 +131,7 @@ struct kaon_solver {
   kaon_vector *x_inner, *r;
   kaon_vector *work[KAON_SOLVER_WORK];
   int nwork;
-  kaon_vector *raw, *cooked; /* what goes into a preconditioner of another precision, and comes out
+  kaon_vector *precond_input, *precond_output; /* what goes into a preconditioner of another precision, and comes out
                                 of it; else NULL */
 
   /* owned storage behind the pointers above; NULL where another vector serves */
@@ -154,25 +154,25 @@ struct kaon_solver {
   kaon_scaling units;
   int ended_early;                     /* the end was queued behind the last step */
   kaon_recorder *before_after, *first; /* of begin and end, of the first service; or NULL */
-  kaon_recorder *whole;                /* of all of a solve (all in ends.c) */
+  kaon_recorder *whole;                /* of all of a solve (all in solve_launch.c) */
   kaon_scalars *prepared;              /* states that a solve in one go begins with; or NULL */
   kaon_recorded seen, ends;            /* the last solve's vectors; what the recordings hold for */
-  int replays_ends;                    /* in this solve */
-  int straight;                        /* it is issued in one go (ends.c) */
+  int replays_begin_end;                    /* in this solve */
+  int single_launch;                        /* it is issued in one go (solve_launch.c) */
   int has_whole;                       /* whole is recorded; -1: tried in vain */
-  int ends_unrecordable;
+  int begin_end_unrecordable;
 
   kaon_recorder *recorder; /* of steps and services; NULL: the machine offers none */
   kaon_recorded recorded;
   int block;                         /* steps of a recorded block */
   kaon_traffic of_block, of_service; /* what a recorded block and service ask of the network */
-  kaon_traffic of_ends;              /* and recorded begin, first service and end (ends.c) */
+  kaon_traffic of_begin_end;              /* and recorded begin, first service and end (solve_launch.c) */
   kaon_traffic repeated;             /* and what the device has asked in this solve, see replay.c */
   int recording;                     /* a service is: numbers cannot be asked for */
   int unrecordable;                  /* tried in vain */
   int unlisted;                      /* so were the forms that go through lists of kernels */
   double rate;                       /* seconds a step, as the last looks saw it; 0: not known */
-  int brief;                         /* the last solve was over at the first look */
+  int ended_at_first_poll;                         /* the last solve was over at the first look */
   kaon_issue issued;                 /* how this solve's steps are */
 };
 
@@ -187,7 +187,7 @@ enum {
 };
 
 /* Columns that a service has verified and that go on. */
-enum { KAON_GOES_ON = KAON_GATE_START | KAON_GATE_INJECT };
+enum { KAON_GATE_RENEW = KAON_GATE_START | KAON_GATE_CONTINUE };
 
 /* For a pass that leaves its result's norm there as it goes. */
 static inline kaon_pass kaon_solver_norm_pass(const kaon_solver *s, int slot) {
@@ -228,9 +228,9 @@ static inline kaon_pass kaon_gated_dot(const kaon_solver *s, int gate, int norm,
 
 /* runner.c: 1: the host sees that no column is open to `gate`, so that nothing need be issued; 0
  * where to ask a device would cost more than it saves. */
-int kaon_gate_shut(const kaon_solver *s, int gate);
+int kaon_gate_closed(const kaon_solver *s, int gate);
 /* The same of any states; host: room for a copy of theirs. */
-int kaon_states_shut(const kaon_scalars *scalars, kaon_column_state *host, int gate);
+int kaon_states_closed(const kaon_scalars *scalars, kaon_column_state *host, int gate);
 
 static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
   const kaon_pass pass = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
@@ -243,7 +243,7 @@ kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector 
 
 /* 1: the residual that the tolerance is for is the parent's, and does not follow from the system's
  * (kaon_reduction.residual). */
-static inline int kaon_solver_watches(const kaon_solver *s) {
+static inline int kaon_solver_monitors_residual(const kaon_solver *s) {
   return s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->residual != NULL;
 }
 
@@ -277,31 +277,31 @@ int kaon_solver_block(const kaon_solver *s);
 
 /* solve.c: the host's copies of all states to their idle values. */
 void kaon_solver_idle(kaon_solver *s);
-/* begin.c: what is refused; s->b and s->x from end_b and end_x; everything before the run, with the
+/* solve_begin.c: what is refused; s->b and s->x from end_b and end_x; everything before the run, with the
  * squares of the user's b in norm2_full and of the system's source in norm2. */
 kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b,
                                       const kaon_vector *x);
 void kaon_solver_bind(kaon_solver *s);
 kaon_status kaon_solver_begin(kaon_solver *s);
-/* What a solve issues before its first wait (begin.c), and after its last step (solve.c). */
+/* What a solve issues before its first wait (solve_begin.c), and after its last step (solve.c). */
 kaon_status kaon_solver_issue_begin(kaon_solver *s);
 kaon_status kaon_solver_issue_end(kaon_solver *s);
-/* begin.c: the system's guess; in which slot of sums the sources' squares are; |b|^2 below which b
+/* solve_begin.c: the system's guess; in which slot of sums the sources' squares are; |b|^2 below which b
  * is too small, and those that are solved for as they are. */
 kaon_status kaon_solver_issue_guess(kaon_solver *s);
 int kaon_solver_source_slot(const kaon_solver *s);
 double kaon_least_norm2(double tol);
-kaon_reach kaon_solver_reach(const kaon_solver *s);
+kaon_norm_range kaon_solver_norm_range(const kaon_solver *s);
 /* solve.c: the host's copies of states for sources whose squares are in norm2. */
 void kaon_solver_prepare_states(kaon_solver *s);
-/* ends.c: finds out whether this solve (end_b, end_x, bound) has recordings of these, or makes them
- * (replays_ends), and whether it can be issued in one go (straight). */
-kaon_status kaon_ends_begin(kaon_solver *s);
-/* ends.c: issues a solve that is straight, with up to so many blocks of steps, and a look behind
+/* solve_launch.c: finds out whether this solve (end_b, end_x, bound) has recordings of these, or makes them
+ * (replays_begin_end), and whether it can be issued in one go (straight). */
+kaon_status kaon_solve_launch_prepare(kaon_solver *s);
+/* solve_launch.c: issues a solve that is straight, with up to so many blocks of steps, and a look behind
  * it; and, once that has come, takes norms from it: *refused where the solve has to be begun as
  * others are. */
-kaon_status kaon_ends_issue(kaon_solver *s, int blocks);
-void kaon_ends_look(kaon_solver *s, int *refused);
+kaon_status kaon_solve_launch_issue(kaon_solver *s, int blocks);
+void kaon_solve_launch_poll(kaon_solver *s, int *refused);
 /* solve.c: where a recorded loop is expected to be over soon, the end of the solve may be queued
  * behind it before the host looks. If the loop goes on, it is queued again later. */
 int kaon_solver_can_end_early(const kaon_solver *s);

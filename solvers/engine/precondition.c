@@ -7,11 +7,11 @@ kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector 
   const kaon_pass gate = kaon_pass_gate_only(pass);
   if (s->K == NULL) {
     KAON_TRY(kaon_blas_copy(r, z, &gate));
-    return kaon_pass_sum_apart(z, pass);
+    return kaon_pass_sum_separately(z, pass);
   }
-  if (s->raw == NULL) return kaon_operator_run(s->K, mode, r, z, pass);
-  KAON_TRY(kaon_blas_convert(r, s->raw, 0, &gate));
-  KAON_TRY(kaon_operator_run(s->K, mode, s->raw, s->cooked, &gate));
-  KAON_TRY(kaon_blas_convert(s->cooked, z, 0, &gate));
-  return kaon_pass_sum_apart(z, pass);
+  if (s->precond_input == NULL) return kaon_operator_run(s->K, mode, r, z, pass);
+  KAON_TRY(kaon_blas_convert(r, s->precond_input, 0, &gate));
+  KAON_TRY(kaon_operator_run(s->K, mode, s->precond_input, s->precond_output, &gate));
+  KAON_TRY(kaon_blas_convert(s->precond_output, z, 0, &gate));
+  return kaon_pass_sum_separately(z, pass);
 }

@@ -22,7 +22,7 @@ enum { BLOCK_STEPS = 8 };
 
 /* The host sleeps this long between looks, or for check_interval steps if that is longer; but no
  * longer than a user waits for an answer. */
-static const double look_seconds = 0.01, patience_seconds = 0.2;
+static const double poll_seconds = 0.01, longest_poll_seconds = 0.2;
 
 /* Forms that go through a list of a step's kernels, which not every step has: then AUTO. */
 static int is_listed(kaon_issue form) {
@@ -77,10 +77,10 @@ static void count_traffic(kaon_solver *s) {
 /* What is recorded reads b of the system that ends it where that is watched (service.c), else its
  * own. */
 static kaon_recorded now(const kaon_solver *s) {
-  const int ends = kaon_solver_watches(s) && s->end_b != NULL;
+  const int ends = kaon_solver_monitors_residual(s) && s->end_b != NULL;
   return (kaon_recorded){.b = kaon_view_of(ends ? s->end_b : s->b),
                          .x = kaon_view_of(s->x),
-                         .given = kaon_pool_given(s->ctx->pool),
+                         .given = kaon_pool_release_count(s->ctx->pool),
                          .tunings = s->ctx->tunings,
                          .reduces = s->reduces,
                          .block = s->block,
@@ -93,7 +93,7 @@ int kaon_recorded_same(const kaon_recorded *a, const kaon_recorded *b) {
          a->reduces == b->reduces && a->block == b->block;
 }
 
-static int still_good(const kaon_solver *s) {
+static int recording_valid(const kaon_solver *s) {
   const kaon_recorded this = now(s);
   return s->recorded.form != KAON_ISSUE_AUTO && kaon_recorded_same(&s->recorded, &this);
 }
@@ -107,13 +107,13 @@ int kaon_replay_possible(const kaon_solver *s) {
 }
 
 /* Whether columns that wait are served when the host sees it. */
-static int host_serves(const kaon_solver *s) {
+static int host_services(const kaon_solver *s) {
   return s->recorded.form == KAON_ISSUE_REPLAY || s->recorded.form == KAON_ISSUE_CDP;
 }
 
 int kaon_replay_loops(const kaon_solver *s) {
   const kaon_issue form = s->recorded.form;
-  return still_good(s) && (form == KAON_ISSUE_WHILE || form == KAON_ISSUE_PERSISTENT);
+  return recording_valid(s) && (form == KAON_ISSUE_WHILE || form == KAON_ISSUE_PERSISTENT);
 }
 
 /* The form that is asked for, or does in its place. */
@@ -168,16 +168,16 @@ static kaon_status record(kaon_solver *s) {
 /* Where a form that is asked for cannot list the steps, another one does. */
 static kaon_status record_any(kaon_solver *s) {
   kaon_status status = record(s);
-  kaon_scalars_forget(s->scalars); /* where it failed within a step */
+  kaon_scalars_drop_deferred(s->scalars); /* where it failed within a step */
   if (status != KAON_OK && is_listed(wanted_form(s))) {
     const char *const form = wanted_form(s) == KAON_ISSUE_CDP ? "cdp" : "persistent";
     kaon_log(s->ctx, KAON_LOG_WARNING,
              "solver: issue=%s is not for this solve, which goes on as auto: %s", form,
              kaon_last_error(s->ctx));
-    kaon_error_forget(s->ctx);
+    kaon_error_clear(s->ctx);
     s->unlisted = 1;
     status = record(s);
-    kaon_scalars_forget(s->scalars);
+    kaon_scalars_drop_deferred(s->scalars);
   }
   if (status != KAON_OK)
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are issued plainly: %s",
@@ -205,12 +205,12 @@ static double steps_left(const kaon_solver *s) {
 /* Blocks until the next look. A loop ends by itself. Replayed blocks behind a column's end find it
  * closed, and two launches are under way at a time: each half of what seems to be left; and where
  * columns are going to wait, one block. */
-static int blocks_ahead(const kaon_solver *s, const kaon_pace *p) {
+static int blocks_until_poll(const kaon_solver *s, const kaon_step_rate *p) {
   const int most = (KAON_HISTORY - 1) / s->block;
   double steps = s->options.check_interval;
   if (p->rate <= 0) return 1;
-  if (steps * p->rate > patience_seconds) steps = patience_seconds / p->rate;
-  if (steps * p->rate < look_seconds) steps = look_seconds / p->rate;
+  if (steps * p->rate > longest_poll_seconds) steps = longest_poll_seconds / p->rate;
+  if (steps * p->rate < poll_seconds) steps = poll_seconds / p->rate;
   if (s->recorded.form == KAON_ISSUE_REPLAY) {
     const double left = s->delta > 0 || s->cycle > 0 ? 0 : 0.5 * steps_left(s);
     if (left < steps) steps = left;
@@ -221,9 +221,9 @@ static int blocks_ahead(const kaon_solver *s, const kaon_pace *p) {
 
 /* Another launch, and a look behind it; the solve's end and its norms between the two where all is
  * expected to be over by then. */
-static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number, int ends) {
+static kaon_status issue(kaon_solver *s, const kaon_step_rate *p, int number, int ends) {
   const kaon_record_ops *ops = s->ctx->backend->record;
-  KAON_TRY(ops->run(s->recorder, blocks_ahead(s, p)));
+  KAON_TRY(ops->run(s->recorder, blocks_until_poll(s, p)));
   if (ends) {
     KAON_TRY(kaon_solver_end_early(s));
     KAON_TRY(ops->post(s->recorder, s->sums->state, 1 - number));
@@ -234,9 +234,9 @@ static kaon_status issue(kaon_solver *s, const kaon_pace *p, int number, int end
 
 /* The first launch, and a look behind it; the solve's end and its norms between the two where all
  * is expected to be over by then. */
-static kaon_status issue_first(kaon_solver *s, const kaon_pace *p, int brief) {
-  if (s->straight) return kaon_ends_issue(s, blocks_ahead(s, p));
-  return issue(s, p, 0, brief && kaon_solver_can_end_early(s));
+static kaon_status issue_first(kaon_solver *s, const kaon_step_rate *p, int ended_at_first_poll) {
+  if (s->single_launch) return kaon_solve_launch_issue(s, blocks_until_poll(s, p));
+  return issue(s, p, 0, ended_at_first_poll && kaon_solver_can_end_early(s));
 }
 
 /* Steps of the column that took most of them since the last look. */
@@ -251,12 +251,12 @@ static int new_steps(const kaon_solver *s) {
 
 /* status: of what was issued since the last look; ranks fail together. refused: of the first look,
  * else NULL. */
-static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int number, int *cancel,
+static kaon_status poll_states(kaon_solver *s, kaon_status status, kaon_step_rate *p, int number, int *cancel,
                         int *refused) {
-  kaon_recorder *posted = refused != NULL && s->straight ? s->whole : s->recorder;
+  kaon_recorder *posted = refused != NULL && s->single_launch ? s->whole : s->recorder;
   if (status == KAON_OK) status = s->ctx->backend->record->wait(posted, number, s->host);
-  if (status == KAON_OK && refused != NULL && s->straight) { /* of one rank alone */
-    kaon_ends_look(s, refused);
+  if (status == KAON_OK && refused != NULL && s->single_launch) { /* of one rank alone */
+    kaon_solve_launch_poll(s, refused);
     if (*refused) return KAON_OK;
   }
   if (status == KAON_OK) p->steps = new_steps(s);
@@ -265,38 +265,38 @@ static kaon_status look(kaon_solver *s, kaon_status status, kaon_pace *p, int nu
 }
 
 /* Deflation asks for numbers, so its services are not recorded ones. */
-static kaon_status serve(kaon_solver *s) {
-  return s->deflation != NULL ? kaon_service_run(s) : s->ctx->backend->record->serve(s->recorder);
+static kaon_status service_waiting(kaon_solver *s) {
+  return s->deflation != NULL ? kaon_service_run(s) : s->ctx->backend->record->service_waiting(s->recorder);
 }
 
 /* A look tells of the time before the next launch was queued: what a service behind that launch has
  * mended, the look after it still calls waiting. Where the last solve was over at the first look,
  * no second launch is queued before it, but the end of the solve where that is launched at all. */
 static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
-  const int serves = host_serves(s);
-  const int brief = s->brief && !serves && s->ctx->comm->ranks == 1;
+  const int serves = host_services(s);
+  const int ended_at_first_poll = s->ended_at_first_poll && !serves && s->ctx->comm->ranks == 1;
   int patience = 0, served = 0, issued = 1;
-  kaon_pace p = kaon_pace_begin();
+  kaon_step_rate p = kaon_step_rate_begin();
   p.rate = s->rate;
-  s->brief = 0;
-  kaon_status status = issue_first(s, &p, brief);
+  s->ended_at_first_poll = 0;
+  kaon_status status = issue_first(s, &p, ended_at_first_poll);
   for (int number = 0;; number = 1 - number) {
-    if (status == KAON_OK && (issued > 1 || !brief)) status = issue(s, &p, 1 - number, 0);
-    KAON_TRY(look(s, status, &p, number, cancel, issued == 1 ? over : NULL));
+    if (status == KAON_OK && (issued > 1 || !ended_at_first_poll)) status = issue(s, &p, 1 - number, 0);
+    KAON_TRY(poll_states(s, status, &p, number, cancel, issued == 1 ? over : NULL));
     if (*over) return KAON_OK;
     s->rate = p.rate;
     const kaon_columns_now n = kaon_columns_count(s);
     if (n.stepping + n.waiting == 0) {
-      s->brief = issued == 1;
+      s->ended_at_first_poll = issued == 1;
       *over = 1;
       return KAON_OK;
     }
     s->ended_early = 0;
     if (*cancel) return KAON_OK;
-    if (issued++ == 1 && brief) status = issue(s, &p, 1 - number, 0);
+    if (issued++ == 1 && ended_at_first_poll) status = issue(s, &p, 1 - number, 0);
     const int old = served;
-    served = serves && !old && kaon_runner_serve_now(s, n, 1, &patience);
-    if (served) status = serve(s);
+    served = serves && !old && kaon_runner_service_due(s, n, 1, &patience);
+    if (served) status = service_waiting(s);
   }
 }
 
@@ -308,17 +308,17 @@ static kaon_status ask(const kaon_solver *s, kaon_operator *A, const kaon_vector
   return kaon_operator_run(A, KAON_PLAIN, in, out, &nobody);
 }
 
-static kaon_status ask_operators(const kaon_solver *s) {
+static kaon_status check_operators(const kaon_solver *s) {
   kaon_operator *K = s->K;
   KAON_TRY(ask(s, s->system, s->x, s->outer_r));
   if (s->inner != s->system) KAON_TRY(ask(s, s->inner, s->r, s->work[0]));
   if (K == NULL) return KAON_OK;
-  return s->raw != NULL ? ask(s, K, s->raw, s->cooked) : ask(s, K, s->r, s->work[0]);
+  return s->precond_input != NULL ? ask(s, K, s->precond_input, s->precond_output) : ask(s, K, s->r, s->work[0]);
 }
 
 /* Addresses differ from rank to rank, but all go the same way. */
-static kaon_status still_good_everywhere(const kaon_solver *s, int *good) {
-  double count = still_good(s);
+static kaon_status recording_valid_everywhere(const kaon_solver *s, int *good) {
+  double count = recording_valid(s);
   KAON_TRY(kaon_comm_sum(s->ctx, &count, 1));
   *good = count == s->ctx->comm->ranks;
   return KAON_OK;
@@ -326,13 +326,13 @@ static kaon_status still_good_everywhere(const kaon_solver *s, int *good) {
 
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
   int good = 0;
-  KAON_TRY(still_good_everywhere(s, &good));
+  KAON_TRY(recording_valid_everywhere(s, &good));
   if (good) {
-    KAON_TRY(ask_operators(s));
+    KAON_TRY(check_operators(s));
   } else {
     const kaon_status status = record_any(s);
     if (status != KAON_OK) {
-      kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
+      kaon_error_clear(s->ctx); /* the plain way will say what is wrong, if anything is */
       s->unrecordable = status == KAON_ERR_UNSUPPORTED;
       return KAON_OK;
     }

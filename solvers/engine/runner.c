@@ -11,7 +11,7 @@
 
 /* Where the host shares memory with the kernels a look costs nothing: look at least so often, so
  * that a monitor can end a solve with slow steps in good time. */
-static const double look_seconds = 0.2;
+static const double poll_seconds = 0.2;
 
 double kaon_solver_clock(void) {
   struct timespec t;
@@ -19,21 +19,21 @@ double kaon_solver_clock(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-kaon_pace kaon_pace_begin(void) {
-  return (kaon_pace){.begin = kaon_solver_clock(), .limit = 1};
+kaon_step_rate kaon_step_rate_begin(void) {
+  return (kaon_step_rate){.begin = kaon_solver_clock(), .limit = 1};
 }
 
 /* One rank asks the clock after every step. Several have to issue the same steps: at each look they
  * agree how many the next one is away. */
-static int late(const kaon_solver *s, const kaon_pace *p) {
+static int late(const kaon_solver *s, const kaon_step_rate *p) {
   if (!s->ctx->backend->host_accessible) return 0;
   if (s->ctx->comm->ranks > 1) return p->steps >= p->limit;
-  return kaon_solver_clock() - p->begin > look_seconds;
+  return kaon_solver_clock() - p->begin > poll_seconds;
 }
 
 /* Where hosts carry the messages of devices, each of them costs more than to ask. The states are
  * the same on all ranks, but a device that fails is found at the next look. */
-int kaon_states_shut(const kaon_scalars *scalars, kaon_column_state *host, int gate) {
+int kaon_states_closed(const kaon_scalars *scalars, kaon_column_state *host, int gate) {
   const kaon_context *ctx = scalars->ctx;
   const kaon_column_state *state = scalars->state;
   if (!ctx->backend->host_accessible) {
@@ -46,8 +46,8 @@ int kaon_states_shut(const kaon_scalars *scalars, kaon_column_state *host, int g
   return 1;
 }
 
-int kaon_gate_shut(const kaon_solver *s, int gate) {
-  return kaon_states_shut(s->scalars, s->host, gate);
+int kaon_gate_closed(const kaon_solver *s, int gate) {
+  return kaon_states_closed(s->scalars, s->host, gate);
 }
 
 kaon_columns_now kaon_columns_count(const kaon_solver *s) {
@@ -74,25 +74,25 @@ static int block_length(const kaon_solver *s, int position) {
 kaon_status kaon_runner_flush(kaon_solver *s) {
   const kaon_pass due = kaon_gated(s, KAON_GATE_FLUSH);
   if (s->flush == 0) return KAON_OK;
-  if (s->ctx->backend->host_accessible && kaon_gate_shut(s, KAON_GATE_FLUSH)) return KAON_OK;
-  return kaon_blas_pour(s->x_inner, s->x, &due);
+  if (s->ctx->backend->host_accessible && kaon_gate_closed(s, KAON_GATE_FLUSH)) return KAON_OK;
+  return kaon_blas_add_and_zero(s->x_inner, s->x, &due);
 }
 
 /* Issues up to n steps, none behind the last one that a column takes as far as that can be seen:
  * they would compute nothing, but send messages. *position: of the first, then of the next one in
  * its cycle. */
-static kaon_status issue_block(kaon_solver *s, int n, kaon_pace *p, int *position) {
+static kaon_status issue_block(kaon_solver *s, int n, kaon_step_rate *p, int *position) {
   for (int i = 0; i < n; i++) {
     KAON_TRY(s->method->step(s, *position));
     KAON_TRY(kaon_runner_flush(s));
     *position = s->cycle > 0 ? (*position + 1) % s->cycle : 0;
     p->steps++;
-    if (late(s, p) || kaon_gate_shut(s, KAON_GATE_STEP)) break;
+    if (late(s, p) || kaon_gate_closed(s, KAON_GATE_STEP)) break;
   }
   return KAON_OK;
 }
 
-kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_pace *p, int *cancel) {
+kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_step_rate *p, int *cancel) {
   kaon_comm *comm = s->ctx->comm;
   const int ranks = comm->ranks;
   const double now = kaon_solver_clock();
@@ -107,7 +107,7 @@ kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_pac
   }
   if (p->steps > 0) {
     p->rate = sum[1] / ranks;
-    const double steps = look_seconds / p->rate;
+    const double steps = poll_seconds / p->rate;
     p->limit = steps < 1 ? 1 : steps < KAON_HISTORY ? (int)steps : KAON_HISTORY;
   }
   p->begin = now;
@@ -115,37 +115,37 @@ kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_pac
   return KAON_OK;
 }
 
-static kaon_status look(kaon_solver *s, kaon_pace *p, int *cancel) {
+static kaon_status poll_states(kaon_solver *s, kaon_step_rate *p, int *cancel) {
   kaon_status status = kaon_scalars_read(s->scalars, s->host);
   if (status == KAON_OK && s->monitored) status = kaon_history_drain(s, cancel);
   return kaon_runner_agree(s, status, p, cancel);
 }
 
 /* Columns of a method with cycles are served between those alone. */
-int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, int *patience) {
+int kaon_runner_service_due(const kaon_solver *s, kaon_columns_now n, int begins, int *patience) {
   if (s->cycle > 0 && n.stepping > 0) return n.waiting > 0 && begins;
-  return kaon_serve_now(n.stepping, n.waiting, patience);
+  return kaon_service_due(n.stepping, n.waiting, patience);
 }
 
 kaon_status kaon_runner_run(kaon_solver *s) {
   int cancel = 0, position = 0, patience = 0;
-  if (s->straight) {
+  if (s->single_launch) {
     /* issued with the beginning */
-  } else if (s->replays_ends && s->zero_guess) {
+  } else if (s->replays_begin_end && s->zero_guess) {
     s->zero_guess = 0;
     KAON_TRY(s->ctx->backend->record->run(s->first, 1));
   } else {
     KAON_TRY(kaon_service_run(s));
   }
-  if (kaon_relax_led(s)) return kaon_relax_run(s);
+  if (kaon_relax_is_host_led(s)) return kaon_relax_run(s);
   if (kaon_replay_possible(s)) {
     int over = 0;
     KAON_TRY(kaon_replay_run(s, &cancel, &over));
     if (over) return KAON_OK;
   }
-  kaon_pace p = kaon_pace_begin();
+  kaon_step_rate p = kaon_step_rate_begin();
   for (;;) {
-    KAON_TRY(look(s, &p, &cancel));
+    KAON_TRY(poll_states(s, &p, &cancel));
     kaon_columns_now n = kaon_columns_count(s);
     if (n.stepping + n.waiting == 0) return KAON_OK;
     if (cancel) {
@@ -153,7 +153,7 @@ kaon_status kaon_runner_run(kaon_solver *s) {
       KAON_TRY(kaon_service_run(s));
       continue;
     }
-    if (kaon_runner_serve_now(s, n, position == 0, &patience)) {
+    if (kaon_runner_service_due(s, n, position == 0, &patience)) {
       KAON_TRY(kaon_service_run(s));
       if (n.stepping == 0) position = 0;
     } else {
@@ -193,7 +193,7 @@ kaon_status kaon_finish_nothing(kaon_solver *s, int gate) {
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
   const int every =
       s->options.check_interval < KAON_HISTORY - 1 ? s->options.check_interval : KAON_HISTORY - 1;
-  kaon_pace p = kaon_pace_begin();
+  kaon_step_rate p = kaon_step_rate_begin();
   KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_FIXED_BEGIN));
   KAON_TRY(fixed_residual(s));
   KAON_TRY(s->method->start(s));
@@ -202,17 +202,17 @@ kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
     KAON_TRY(s->method->step(s, position));
     position = s->cycle > 0 ? (position + 1) % s->cycle : 0;
     if (s->cycle > 0 && position == 0) {
-      KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
+      KAON_TRY(s->method->finish(s, KAON_GATE_SOLUTION));
       KAON_TRY(kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_FIXED_RESUME));
     }
     if (!s->monitored) continue;
     p.steps++;
     if ((i + 1) % every != 0 && !late(s, &p)) continue;
-    KAON_TRY(look(s, &p, cancelled));
+    KAON_TRY(poll_states(s, &p, cancelled));
     if (*cancelled) break;
   }
-  KAON_TRY(s->method->finish(s, KAON_GATE_STEP | KAON_GATE_KEEP));
-  if (s->monitored) KAON_TRY(look(s, &p, cancelled));
+  KAON_TRY(s->method->finish(s, KAON_GATE_STEP | KAON_GATE_SOLUTION));
+  if (s->monitored) KAON_TRY(poll_states(s, &p, cancelled));
   if (!s->mixed) return KAON_OK;
   const kaon_pass all = kaon_gated(s, KAON_GATE_ANY);
   return kaon_blas_convert(s->x_inner, s->x, !s->zero_guess, &all);

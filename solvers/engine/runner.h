@@ -7,26 +7,26 @@
 
 /* Since the last look. Steps take `rate` seconds, on the average of the last ones (0: not known
  * yet); several ranks agree on it, since they have to issue the same steps. */
-typedef struct kaon_pace {
+typedef struct kaon_step_rate {
   double begin, rate;
   int steps, limit;
-} kaon_pace;
+} kaon_step_rate;
 
 typedef struct kaon_columns_now {
   int stepping, waiting;
 } kaon_columns_now;
 
 /* runner.c */
-kaon_pace kaon_pace_begin(void);
+kaon_step_rate kaon_step_rate_begin(void);
 /* By the host's copies of the states. */
 kaon_columns_now kaon_columns_count(const kaon_solver *s);
 /* Adds x_inner to x and sets it to zero in the columns where that is due. */
 kaon_status kaon_runner_flush(kaon_solver *s);
 /* What each rank found out by itself at a look becomes what all do: one monitor's wish to end ends
  * the solve, one's failure is everybody's. Begins the pace anew. Collective. */
-kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_pace *p, int *cancel);
+kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_step_rate *p, int *cancel);
 /* Whether columns that wait are served now; `begins`: the method stands between two cycles. */
-int kaon_runner_serve_now(const kaon_solver *s, kaon_columns_now n, int begins, int *patience);
+int kaon_runner_service_due(const kaon_solver *s, kaon_columns_now n, int begins, int *patience);
 
 /* replay.c: 1: this solve can be tried so. */
 int kaon_replay_possible(const kaon_solver *s);

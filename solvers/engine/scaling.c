@@ -11,19 +11,19 @@
 /* Residuals of tol |b| and the squares' products of them are to stay full numbers: single
  * precision's own with 2^26 to spare; of double's BiCGStab squares (t, s), of the size of |r|^2
  * |A|, and compares with 1e-28 |s|^2 |t|^2. */
-kaon_reach kaon_reach_of(double tol, int coarse) {
+kaon_norm_range kaon_norm_range_of(double tol, int coarse) {
   const double part = fmin(fmax(tol, DBL_EPSILON), 1);
   const double least = (coarse ? 0x1p-100 : 0x1p-180) / part, most = coarse ? 0x1p80 : 0x1p180;
-  return (kaon_reach){least * least, most * most};
+  return (kaon_norm_range){least * least, most * most};
 }
 
-static int beyond(kaon_reach reach, double norm2) {
-  return norm2 != 0 && !(norm2 >= reach.least && norm2 <= reach.most);
+static int beyond(kaon_norm_range norm_range, double norm2) {
+  return norm2 != 0 && !(norm2 >= norm_range.least && norm2 <= norm_range.most);
 }
 
-int kaon_reach_left(kaon_reach reach, const double *norm2, int columns) {
+int kaon_norm_range_exceeded(kaon_norm_range norm_range, const double *norm2, int columns) {
   for (int k = 0; k < columns; k++)
-    if (beyond(reach, norm2[k])) return 1;
+    if (beyond(norm_range, norm2[k])) return 1;
   return 0;
 }
 
@@ -50,7 +50,7 @@ static kaon_status multiply(const kaon_scaling *g, int sign, kaon_vector *v) {
   return kaon_blas_scale(KAON_PLUS(FACTOR), v, &pass);
 }
 
-static void let_go(kaon_scaling *g) {
+static void release_all(kaon_scaling *g) {
   kaon_vector_destroy(&g->b);
   free(g->exponent);
   *g = (kaon_scaling){0};
@@ -64,15 +64,15 @@ static kaon_status take(kaon_scaling *g, const kaon_vector *b) {
   return kaon_vector_create(b->ctx, b->space, b->precision, b->nrhs, &g->b);
 }
 
-kaon_status kaon_scaling_begin(kaon_scaling *g, const kaon_vector *b, kaon_reach reach,
+kaon_status kaon_scaling_begin(kaon_scaling *g, const kaon_vector *b, kaon_norm_range norm_range,
                                const double *norm2, kaon_scalars *sums, kaon_column_state *host) {
   *g = (kaon_scaling){.sums = sums, .host = host};
   kaon_status status = kaon_agree(b->ctx, take(g, b));
   for (int k = 0; status == KAON_OK && k < b->nrhs; k++)
-    g->exponent[k] = beyond(reach, norm2[k]) ? ilogb(norm2[k]) / 2 : 0;
+    g->exponent[k] = beyond(norm_range, norm2[k]) ? ilogb(norm2[k]) / 2 : 0;
   if (status == KAON_OK) status = kaon_blas_copy(b, g->b, NULL);
   if (status == KAON_OK) status = multiply(g, -1, g->b);
-  if (status != KAON_OK) let_go(g);
+  if (status != KAON_OK) release_all(g);
   return status;
 }
 
@@ -90,7 +90,7 @@ static kaon_status norms(const kaon_scaling *g, const kaon_vector *y) {
 
 /* Columns of y whose squares are lost or overflow, times 2^512 or 2^-512, which loses nothing of
  * the largest numbers; `shift` takes it back. The slots hold the squares of what y is then. */
-static kaon_status bring_near(const kaon_scaling *g, kaon_vector *y) {
+static kaon_status rescale_columns(const kaon_scaling *g, kaon_vector *y) {
   enum { FAR = 512 };
   int some = 0;
   KAON_TRY(norms(g, y));
@@ -129,9 +129,9 @@ static kaon_status check_range(const kaon_scaling *g, const kaon_vector *y, doub
 kaon_status kaon_scaling_end(kaon_scaling *g, kaon_vector *x, double tol, const char *what,
                              kaon_status status) {
   if (g->b == NULL) return status;
-  if (status == KAON_OK) status = bring_near(g, x);
+  if (status == KAON_OK) status = rescale_columns(g, x);
   if (status == KAON_OK) status = check_range(g, x, tol, what);
   if (status == KAON_OK) status = multiply(g, 1, x);
-  let_go(g);
+  release_all(g);
   return status;
 }

@@ -8,14 +8,14 @@
 #include "lib/operator/operator_internal.h"
 
 /* |b|^2 of columns that are solved as they are. */
-typedef struct kaon_reach {
+typedef struct kaon_norm_range {
   double least, most;
-} kaon_reach;
+} kaon_norm_range;
 
 /* coarse: a part of the solve may be in single or half precision. */
-kaon_reach kaon_reach_of(double tol, int coarse);
+kaon_norm_range kaon_norm_range_of(double tol, int coarse);
 /* 1: a column is beyond it. Columns of 0 are not. */
-int kaon_reach_left(kaon_reach reach, const double *norm2, int columns);
+int kaon_norm_range_exceeded(kaon_norm_range norm_range, const double *norm2, int columns);
 
 typedef struct kaon_scaling {
   kaon_vector *b; /* scaled; NULL: b is solved for as it is */
@@ -28,7 +28,7 @@ typedef struct kaon_scaling {
 
 /* norm2: |b|^2 by columns. After an error there is nothing to let go of. Collective. Errors:
  * MEMORY. */
-kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b, kaon_reach reach,
+kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b, kaon_norm_range norm_range,
                                const double *norm2, kaon_scalars *sums, kaon_column_state *host);
 /* A guess. Column m of x is of column m modulo b's. */
 kaon_status kaon_scaling_guess(const kaon_scaling *scaling, kaon_vector *x);

@@ -41,15 +41,15 @@ static kaon_status verify(kaon_solver *s) {
     KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER,
                                 first ? KAON_REC_VERIFY_ZERO : KAON_REC_OUTER));
     s->knows_dagger = first && kaon_solver_takes_dagger(s);
-    if (first || kaon_gate_shut(s, KAON_GATE_VERIFY)) return KAON_OK;
+    if (first || kaon_gate_closed(s, KAON_GATE_VERIFY)) return KAON_OK;
     return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &chosen);
   }
-  if (kaon_solver_watches(s)) {
+  if (kaon_solver_monitors_residual(s)) {
     const kaon_vector *b = s->A->precision != s->system->precision ? s->user_b : s->end_b;
     const int gate = s->mixed ? KAON_GATE_SERVICE : KAON_GATE_VERIFY;
     chosen.then = KAON_REC_NONE; /* after both */
     KAON_TRY(s->system->reduction->residual(s->system, s->x, b, s->full_r, &chosen));
-    if (!kaon_gate_shut(s, gate)) KAON_TRY(reduce_residual(s, gate));
+    if (!kaon_gate_closed(s, gate)) KAON_TRY(reduce_residual(s, gate));
     return kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_VERIFY);
   }
   if (s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->lift != NULL) {
@@ -63,19 +63,19 @@ static kaon_status verify(kaon_solver *s) {
 static kaon_status replace_residual(kaon_solver *s) {
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
   const int late = s->method->late_norm && s->options.stop == KAON_STOP_NORMAL;
-  kaon_pass sums = kaon_gated_norm(s, KAON_GOES_ON, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
-  if (s->method->keeps_norm) sums.split = KAON_SUM_KEEP;
+  kaon_pass sums = kaon_gated_norm(s, KAON_GATE_RENEW, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
+  if (s->method->keeps_norm) sums.split = KAON_SUM_DEFER;
   if (s->deflation != NULL) sums.then = KAON_REC_DEFLATED_SCALE;
   if (!s->mixed) return KAON_OK;
   KAON_TRY(kaon_blas_convert(s->outer_r, s->r, 0, &sums));
-  return kaon_gate_shut(s, KAON_GATE_START) ? KAON_OK : kaon_blas_zero(s->x_inner, &fresh);
+  return kaon_gate_closed(s, KAON_GATE_START) ? KAON_OK : kaon_blas_zero(s->x_inner, &fresh);
 }
 
 kaon_status kaon_service_run(kaon_solver *s) {
-  const kaon_pass keep = kaon_gated(s, KAON_GATE_KEEP);
+  const kaon_pass keep = kaon_gated(s, KAON_GATE_SOLUTION);
   if (!s->zero_guess) { /* else there is no inner solution yet */
-    KAON_TRY(s->method->finish(s, KAON_GATE_KEEP));
-    if (s->mixed) KAON_TRY(kaon_blas_pour(s->x_inner, s->x, &keep));
+    KAON_TRY(s->method->finish(s, KAON_GATE_SOLUTION));
+    if (s->mixed) KAON_TRY(kaon_blas_add_and_zero(s->x_inner, s->x, &keep));
   }
   s->knows_dagger = 0;
   KAON_TRY(verify(s));
@@ -84,6 +84,6 @@ kaon_status kaon_service_run(kaon_solver *s) {
   KAON_TRY(kaon_deflation_run(s));
   if (s->method->renew != NULL) return s->method->renew(s);
   KAON_TRY(s->method->start(s));
-  KAON_TRY(s->method->inject(s));
-  return kaon_recur(s, KAON_GOES_ON, KAON_REC_RESUME);
+  KAON_TRY(s->method->continue_process(s));
+  return kaon_recur(s, KAON_GATE_RENEW, KAON_REC_RESUME);
 }

@@ -81,17 +81,17 @@ void kaon_solver_prepare_states(kaon_solver *s) {
     flags |= KAON_FLAG_ADAPT;
   /* classic CG alone: with others a solve in single stagnated (test_preconditioned) */
   if ((flags & KAON_FLAG_ADAPT) && (o->method == KAON_CG || o->method == KAON_CGNR))
-    flags |= KAON_FLAG_APART;
-  if (s->K != NULL && o->sloppy == KAON_HALF) flags |= KAON_FLAG_CLOSER;
+    flags |= KAON_FLAG_SPACED;
+  if (s->K != NULL && o->sloppy == KAON_HALF) flags |= KAON_FLAG_SPACED_CLOSER;
   if (o->stop == KAON_STOP_NORMAL && normal) flags |= KAON_FLAG_NORMAL;
   if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed &&
       o->method == KAON_CGNR)
     flags |= KAON_FLAG_TRUST;
   if (o->method == KAON_PIPECGNR || o->method == KAON_GCR) flags |= KAON_FLAG_EITHER;
   if (o->method == KAON_PIPECG) flags |= KAON_FLAG_AFRESH;
-  if (kaon_solver_watches(s)) flags |= KAON_FLAG_WATCH;
+  if (kaon_solver_monitors_residual(s)) flags |= KAON_FLAG_MONITOR;
   if (s->deflation != NULL) flags |= KAON_FLAG_DEFLATED;
-  kaon_deflation_forget(s);
+  kaon_deflation_reset(s);
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];
@@ -99,7 +99,7 @@ void kaon_solver_prepare_states(kaon_solver *s) {
     state->limit = o->tol * o->tol;
     state->delta2 = s->delta * s->delta;
     state->flags = flags;
-    if (flags & KAON_FLAG_WATCH) state->gate |= KAON_GATE_VERIFY;
+    if (flags & KAON_FLAG_MONITOR) state->gate |= KAON_GATE_VERIFY;
     if (s->norm2[k] == 0) {
       state->gate = 0;
       state->reason = KAON_CONVERGED;
@@ -130,7 +130,7 @@ static kaon_status run(kaon_solver *s) {
 }
 
 /* All of it in one go, where the solve before was over at the first look. */
-static kaon_status run_straight(kaon_solver *s) {
+static kaon_status run_single_launch(kaon_solver *s) {
   kaon_history_clear(s);
   s->monitored = s->from_zero = 1;
   s->zero_guess = 0; /* the first residual is taken with the beginning */
@@ -208,7 +208,7 @@ kaon_status kaon_solver_issue_end(kaon_solver *s) {
 }
 
 static kaon_status queue_end(kaon_solver *s) {
-  return s->replays_ends ? s->ctx->backend->record->serve(s->before_after)
+  return s->replays_begin_end ? s->ctx->backend->record->service_waiting(s->before_after)
                          : kaon_solver_issue_end(s);
 }
 
@@ -232,7 +232,7 @@ kaon_status kaon_solver_end_early(kaon_solver *s) {
 static kaon_status end(kaon_solver *s, double *norm2_r) {
   if (s->reduces || s->A->precision != s->system->precision) {
     if (s->ended_early) { /* and the norms have come with the last look */
-      kaon_recorder *posted = s->straight ? s->whole : s->recorder;
+      kaon_recorder *posted = s->single_launch ? s->whole : s->recorder;
       KAON_TRY(s->ctx->backend->record->wait(posted, 1, s->sums_host));
     } else {
       KAON_TRY(queue_end(s));
@@ -280,8 +280,8 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
   const int renewed = state->updates > 1 ? state->updates - 1 : 0;
   const int saved = m->hidden > 0 ? m->hidden * !kaon_comm_sums(s->ctx->comm) : m->saved * !normal;
   const int known = s->options.tol > 0 && s->from_zero && kaon_solver_takes_dagger(s);
-  return state->iterations * m->applications + m->at_start - known +
-         renewed * (restart ? m->at_start : m->at_inject) - state->updates * saved +
+  return state->iterations * m->applications + m->applications_at_start - known +
+         renewed * (restart ? m->applications_at_start : m->applications_at_continue) - state->updates * saved +
          state->deflated * kaon_deflation_applications(s);
 }
 
@@ -304,13 +304,13 @@ static const kaon_column_state *worker(const kaon_solver *s, int k) {
 }
 
 /* Applications of the preconditioner. */
-static int cooks(const kaon_solver *s, const kaon_column_state *state) {
+static int precond_calls(const kaon_solver *s, const kaon_column_state *state) {
   const kaon_method_ops *m = s->method;
   const int restart = s->options.refinement == KAON_REFINE_RESTART;
   const int renewed = state->updates > 1 ? state->updates - 1 : 0;
-  return state->iterations * m->cooks + m->cooks_at_start +
-         renewed * (restart ? m->cooks_at_start : m->cooks_at_inject) +
-         state->updates * m->cooks_at_finish;
+  return state->iterations * m->precond_calls + m->precond_calls_at_start +
+         renewed * (restart ? m->precond_calls_at_start : m->precond_calls_at_continue) +
+         state->updates * m->precond_calls_at_finish;
 }
 
 /* Work by the operators' cost. */
@@ -322,7 +322,7 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
     if (s->host[k].reference == 0) continue;
     const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
     report->flops += ours * s->flops.inner + theirs * s->flops.outer +
-                     cooks(s, state) * s->flops.preconditioner + state->iterations * s->flops.sweep;
+                     precond_calls(s, state) * s->flops.preconditioner + state->iterations * s->flops.sweep;
     if (ours + theirs > report->applications) report->applications = ours + theirs;
   }
 }
@@ -336,13 +336,13 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   s->end_b = b;
   s->end_x = x;
   s->ended_early = 0;
-  kaon_scalars_forget(s->scalars);
+  kaon_scalars_drop_deferred(s->scalars);
   s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
   KAON_TRY(kaon_relax_begin(s));
   kaon_solver_bind(s);
-  KAON_TRY(kaon_ends_begin(s));
-  if (s->straight) KAON_TRY(run_straight(s));
-  if (!s->straight) {
+  KAON_TRY(kaon_solve_launch_prepare(s));
+  if (s->single_launch) KAON_TRY(run_single_launch(s));
+  if (!s->single_launch) {
     KAON_TRY(kaon_solver_begin(s));
     KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   }
@@ -368,7 +368,7 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   return kaon_scalars_write(s->scalars, s->host);
 }
 
-/* begin.c scales what is far from 1. */
+/* solve_begin.c scales what is far from 1. */
 static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                                 kaon_column_report *columns_out, kaon_solve_report *report) {
   const kaon_status status = solve(s, b, x, columns_out, report);
@@ -391,8 +391,8 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
     KAON_TRY(kaon_vector_zero(x));
     return kaon_solver_solve(s, b, x, NULL, NULL);
   }
-  kaon_scalars_forget(s->scalars);
-  s->reduces = s->monitored = s->replays_ends = 0;
+  kaon_scalars_drop_deferred(s->scalars);
+  s->reduces = s->monitored = s->replays_begin_end = 0;
   s->zero_guess = 1;
   s->b = within ? s->own_b : b;
   s->x = within ? s->own_x : x;

@@ -18,16 +18,16 @@
 
 enum { P, P_, Q, Q_, R_, Z, Z_, VECTORS = Z };
 
-static const kaon_vector *cooked(const kaon_solver *s) {
+static const kaon_vector *precond_vector(const kaon_solver *s) {
   return s->K != NULL ? s->work[Z] : s->r;
 }
 
-static const kaon_vector *cooked_shadow(const kaon_solver *s) {
+static const kaon_vector *preconditioned_shadow(const kaon_solver *s) {
   return s->work[s->K != NULL ? Z_ : R_];
 }
 
 /* z = K r and z' = K^dag r', and what `then` does with (r', z). */
-static kaon_status cook(kaon_solver *s, int gate, int then) {
+static kaon_status precondition_step(kaon_solver *s, int gate, int then) {
   kaon_vector **v = s->work;
   const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_NO_SLOT};
   const kaon_pass plain = kaon_gated(s, gate);
@@ -51,12 +51,12 @@ static kaon_status residuals(kaon_solver *s) {
   kaon_pass norm = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R2, KAON_REC_NONE);
   kaon_pass last =
       kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, s->r, KAON_S_CHI, KAON_REC_BICG_SHADOW);
-  norm.split = KAON_SUM_KEEP;
+  norm.split = KAON_SUM_DEFER;
   last.split = KAON_SUM_START;
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), v[Q], s->r, &norm));
   KAON_TRY(
       kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA_CONJ), v[Q_], v[R_], s->K != NULL ? &plain : &last));
-  return s->K != NULL ? cook(s, KAON_GATE_STEP, KAON_REC_BICG_BETA)
+  return s->K != NULL ? precondition_step(s, KAON_GATE_STEP, KAON_REC_BICG_BETA)
                       : kaon_blas_finish(s->ctx, &last);
 }
 
@@ -67,9 +67,9 @@ static kaon_status step(kaon_solver *s, int position) {
                                    KAON_REC_BICG_ALPHA);
   alpha.split = KAON_SUM_START;
   (void)position;
-  KAON_TRY(kaon_blas_axpy_xpay(KAON_PLUS(KAON_S_ALPHA), v[P], s->x_inner, cooked(s),
+  KAON_TRY(kaon_blas_axpy_xpay(KAON_PLUS(KAON_S_ALPHA), v[P], s->x_inner, precond_vector(s),
                                KAON_PLUS(KAON_S_BETA), &plain));
-  KAON_TRY(kaon_blas_xpay(cooked_shadow(s), KAON_PLUS(KAON_S_BETA_CONJ), v[P_], &plain));
+  KAON_TRY(kaon_blas_xpay(preconditioned_shadow(s), KAON_PLUS(KAON_S_BETA_CONJ), v[P_], &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], v[Q], &alpha));
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, v[P_], v[Q_], &plain));
   KAON_TRY(kaon_blas_finish(s->ctx, &alpha));
@@ -79,25 +79,25 @@ static kaon_status step(kaon_solver *s, int position) {
 static kaon_status start(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
-  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
+  if (kaon_gate_closed(s, KAON_GATE_START)) return KAON_OK;
   KAON_TRY(kaon_blas_copy(s->r, v[R_], &plain));
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[P_], &plain));
-  return cook(s, KAON_GATE_START, KAON_REC_BICG_START);
+  return precondition_step(s, KAON_GATE_START, KAON_REC_BICG_START);
 }
 
-static kaon_status inject(kaon_solver *s) {
+static kaon_status continue_process(kaon_solver *s) {
   static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_NO_SLOT},
                    shadow[3] = {KAON_S_OVERLAP_SHADOW, KAON_NO_SLOT, KAON_NO_SLOT};
   kaon_vector **v = s->work;
-  const int gate = KAON_GATE_INJECT;
+  const int gate = KAON_GATE_CONTINUE;
   const kaon_pass plain = kaon_gated(s, gate);
-  if (kaon_gate_shut(s, gate)) return KAON_OK;
+  if (kaon_gate_closed(s, gate)) return KAON_OK;
   KAON_TRY(kaon_blas_dot(v[R_], v[P], overlap, &plain));
   KAON_TRY(kaon_blas_dot(v[P_], s->r, shadow, &plain));
-  KAON_TRY(cook(s, gate, KAON_REC_BICG_INJECT));
-  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), cooked(s), v[P], &plain));
-  return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP_SHADOW), cooked_shadow(s), v[P_], &plain);
+  KAON_TRY(precondition_step(s, gate, KAON_REC_BICG_CONTINUE));
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), precond_vector(s), v[P], &plain));
+  return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP_SHADOW), preconditioned_shadow(s), v[P_], &plain);
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {
@@ -114,14 +114,14 @@ const kaon_method_ops kaon_method_bicg = {
     .extra_scaled = 2,
     .scratch = Q,
     .applications = 2,
-    .cooks = 2,
-    .cooks_at_start = 2,
-    .cooks_at_inject = 2,
+    .precond_calls = 2,
+    .precond_calls_at_start = 2,
+    .precond_calls_at_continue = 2,
     .no_half = 1,
     .delta = {0, 0.1, 0},
     .delta_restart = {0, 1e-3, 0},
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = finish,
 };

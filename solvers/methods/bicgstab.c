@@ -33,7 +33,7 @@ static kaon_status solution(kaon_solver *s) {
 
 static kaon_status step(kaon_solver *s, int position) {
   kaon_vector *r = s->r, *r0 = s->work[R0], *p = s->work[P], *v = s->work[V], *t = s->work[T];
-  const int cooked = s->K != NULL;
+  const int precond_vector = s->K != NULL;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   const kaon_pass s2 = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_Q2, KAON_REC_NONE);
   const kaon_pass alpha =
@@ -43,11 +43,11 @@ static kaon_status step(kaon_solver *s, int position) {
   (void)position;
   KAON_TRY(kaon_blas_bicgstab_direction(r, KAON_PLUS(KAON_S_BETA), p, KAON_MINUS(KAON_S_OMEGA), v,
                                         &plain));
-  if (cooked) KAON_TRY(kaon_precondition(s, KAON_PLAIN, p, s->work[KP], &plain));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, cooked ? s->work[KP] : p, v, &alpha));
+  if (precond_vector) KAON_TRY(kaon_precondition(s, KAON_PLAIN, p, s->work[KP], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, precond_vector ? s->work[KP] : p, v, &alpha));
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), v, r, &s2));
-  if (cooked) KAON_TRY(kaon_precondition(s, KAON_PLAIN, r, s->work[KR], &plain));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, cooked ? s->work[KR] : r, t, &omega));
+  if (precond_vector) KAON_TRY(kaon_precondition(s, KAON_PLAIN, r, s->work[KR], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, precond_vector ? s->work[KR] : r, t, &omega));
   return solution(s);
 }
 
@@ -59,10 +59,10 @@ static kaon_status start(kaon_solver *s) {
   return kaon_recur(s, KAON_GATE_START, KAON_REC_BICGSTAB_START);
 }
 
-static kaon_status inject(kaon_solver *s) {
+static kaon_status continue_process(kaon_solver *s) {
   const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_NO_SLOT};
   const kaon_pass sums =
-      kaon_gated_norm(s, KAON_GATE_INJECT, KAON_NO_SLOT, KAON_REC_BICGSTAB_INJECT);
+      kaon_gated_norm(s, KAON_GATE_CONTINUE, KAON_NO_SLOT, KAON_REC_BICGSTAB_CONTINUE);
   return kaon_blas_dot(s->work[R0], s->r, slots, &sums);
 }
 
@@ -74,11 +74,11 @@ const kaon_method_ops kaon_method_bicgstab = {
     .extra_scaled = 2,
     .scratch = T,
     .applications = 2,
-    .cooks = 2,
+    .precond_calls = 2,
     .delta = {0, 0.1, 0.1},
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = kaon_finish_nothing,
 };

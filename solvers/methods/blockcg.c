@@ -93,20 +93,20 @@ static kaon_status begin(kaon_solver *s, int gate) {
 
 static kaon_status start(kaon_solver *s) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
-  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
+  if (kaon_gate_closed(s, KAON_GATE_START)) return KAON_OK;
   KAON_TRY(kaon_blas_zero(s->work[P], &plain));
   return begin(s, KAON_GATE_START);
 }
 
-static kaon_status inject(kaon_solver *s) {
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_INJECT);
+static kaon_status continue_process(kaon_solver *s) {
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_CONTINUE);
   kaon_vector *p = s->work[P], *q = basis(s);
-  if (kaon_gate_shut(s, KAON_GATE_INJECT)) return KAON_OK;
-  KAON_TRY(begin(s, KAON_GATE_INJECT));
-  KAON_TRY(gram(s, KAON_GATE_INJECT, q, p, 0, KAON_REC_BLOCK_PROJECT));
+  if (kaon_gate_closed(s, KAON_GATE_CONTINUE)) return KAON_OK;
+  KAON_TRY(begin(s, KAON_GATE_CONTINUE));
+  KAON_TRY(gram(s, KAON_GATE_CONTINUE, q, p, 0, KAON_REC_BLOCK_PROJECT));
   KAON_TRY(kaon_blas_block_axpy(KAON_MINUS(KAON_S_Y), q, p, &plain));
-  if (!normal(s)) KAON_TRY(images(s, KAON_GATE_INJECT, KAON_REC_BLOCK_INVERT));
-  return gram(s, KAON_GATE_INJECT, s->work[normal(s) ? V : W], q, 0, KAON_REC_BLOCK_CONJUGATE);
+  if (!normal(s)) KAON_TRY(images(s, KAON_GATE_CONTINUE, KAON_REC_BLOCK_INVERT));
+  return gram(s, KAON_GATE_CONTINUE, s->work[normal(s) ? V : W], q, 0, KAON_REC_BLOCK_CONJUGATE);
 }
 
 static kaon_status finish(kaon_solver *s, int gate) {
@@ -119,13 +119,13 @@ const kaon_method_ops kaon_method_blockcg = {
     .vectors = VECTORS,
     .scratch = W,
     .applications = 1,
-    .at_inject = 1,
+    .applications_at_continue = 1,
     .block = 1,
     .delta = {0, 0.1, 0.1},
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = finish,
 };
 
@@ -135,13 +135,13 @@ const kaon_method_ops kaon_method_blockcgnr = {
     .vectors = VECTORS_NR,
     .scratch = W,
     .applications = 2,
-    .at_start = 1,
-    .at_inject = 1,
+    .applications_at_start = 1,
+    .applications_at_continue = 1,
     .block = 1,
     .delta = {0, 0.1, 0.3},
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = finish,
 };

@@ -32,7 +32,7 @@ static kaon_status residual(kaon_solver *s) {
     return kaon_blas_residual_scaled(KAON_MINUS(KAON_S_ALPHA), q, s->r, s->scaling, z, slots,
                                      &beta);
   norm.then = KAON_REC_NONE;
-  norm.split = KAON_SUM_KEEP;
+  norm.split = KAON_SUM_DEFER;
   rz.split = KAON_SUM_START;
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), q, s->r, &norm));
   KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, z, &rz));
@@ -66,12 +66,12 @@ static kaon_status renew(kaon_solver *s) {
   const int slots[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
   const int then = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW;
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
-  kaon_pass last = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, KAON_REC_RESUME);
-  const kaon_pass sums = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, then);
+  kaon_pass last = kaon_gated_norm(s, KAON_GATE_RENEW, KAON_NO_SLOT, KAON_REC_RESUME);
+  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_RENEW, KAON_NO_SLOT, then);
   const kaon_pass rz =
-      kaon_gated_dot(s, KAON_GOES_ON, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
-  if (!kaon_gate_shut(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
-  if (s->K != NULL && !kaon_gate_shut(s, KAON_GOES_ON))
+      kaon_gated_dot(s, KAON_GATE_RENEW, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
+  if (!kaon_gate_closed(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
+  if (s->K != NULL && !kaon_gate_closed(s, KAON_GATE_RENEW))
     KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, s->work[Z], &rz));
   KAON_TRY(kaon_blas_dot(s->work[P], s->r, slots, &sums));
   if (s->deflation != NULL) last.then = KAON_REC_NONE;
@@ -92,9 +92,9 @@ const kaon_method_ops kaon_method_cg = {
     .extra_scaled = 1,
     .scratch = Q,
     .applications = 1,
-    .cooks = 1,
-    .cooks_at_start = 1,
-    .cooks_at_inject = 1,
+    .precond_calls = 1,
+    .precond_calls_at_start = 1,
+    .precond_calls_at_continue = 1,
     .deflates = KAON_DEFLATES_ERROR,
     .delta = {0, 0.1, 0.1},
     .delta_restart = {0, 1e-3, 1e-2},

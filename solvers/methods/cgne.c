@@ -31,9 +31,9 @@ static kaon_status start(kaon_solver *s) {
 }
 
 /* (p, A^dag r) under the replaced residual; the denominator slot still holds (p, p). */
-static kaon_status inject(kaon_solver *s) {
-  const kaon_pass sums = kaon_gated_dot(s, KAON_GATE_INJECT, KAON_NO_SLOT, s->work[P],
-                                        KAON_S_OVERLAP, KAON_REC_CGNE_INJECT);
+static kaon_status continue_process(kaon_solver *s) {
+  const kaon_pass sums = kaon_gated_dot(s, KAON_GATE_CONTINUE, KAON_NO_SLOT, s->work[P],
+                                        KAON_S_OVERLAP, KAON_REC_CGNE_CONTINUE);
   return kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums);
 }
 
@@ -48,11 +48,11 @@ const kaon_method_ops kaon_method_cgne = {
     .vectors = VECTORS,
     .scratch = W,
     .applications = 2,
-    .at_inject = 1,
+    .applications_at_continue = 1,
     .delta = {0, 0.1, 0.1},
     .delta_restart = {0, 1e-3, 1e-2},
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = finish,
 };

@@ -14,7 +14,7 @@
 enum { P, W, VECTORS };
 
 /* The process stops by |A^dag r| (KAON_FLAG_NORMAL). */
-static int watches_normal(const kaon_solver *s) {
+static int monitors_normal(const kaon_solver *s) {
   return s->options.stop == KAON_STOP_NORMAL && s->options.tol > 0;
 }
 
@@ -28,10 +28,10 @@ static kaon_status step(kaon_solver *s, int position) {
   KAON_TRY(kaon_blas_axpy_xpay(KAON_PLUS(KAON_S_ALPHA), p, s->x_inner, w, KAON_PLUS(KAON_S_BETA),
                                &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, p, w, &alpha));
-  if (watches_normal(s) && s->inner->ops->apply_updated != NULL)
+  if (monitors_normal(s) && s->inner->ops->apply_updated != NULL)
     return s->inner->ops->apply_updated(s->inner, KAON_DAGGER, KAON_S_ALPHA, -1, w, s->r, w, &beta);
   KAON_TRY(
-      kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), w, s->r, watches_normal(s) ? &plain : &residual));
+      kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), w, s->r, monitors_normal(s) ? &plain : &residual));
   return kaon_operator_run(s->inner, KAON_DAGGER, s->r, w, &beta);
 }
 
@@ -44,14 +44,14 @@ static kaon_status start(kaon_solver *s) {
 
 static kaon_status renew(kaon_solver *s) {
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
-  kaon_pass last = kaon_gated_norm(s, KAON_GOES_ON, KAON_NO_SLOT, KAON_REC_RESUME);
+  kaon_pass last = kaon_gated_norm(s, KAON_GATE_RENEW, KAON_NO_SLOT, KAON_REC_RESUME);
   const kaon_pass sums =
-      kaon_gated_dot(s, KAON_GOES_ON, KAON_S_S2, s->work[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
-  if (!kaon_gate_shut(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
+      kaon_gated_dot(s, KAON_GATE_RENEW, KAON_S_S2, s->work[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
+  if (!kaon_gate_closed(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
   if (s->knows_dagger) { /* p = 0, and (p, s), which nothing has written yet */
-    const kaon_pass known = kaon_gated_norm(s, KAON_GOES_ON, KAON_S_S2, KAON_REC_CGNR_RENEW);
+    const kaon_pass known = kaon_gated_norm(s, KAON_GATE_RENEW, KAON_S_S2, KAON_REC_CGNR_RENEW);
     KAON_TRY(kaon_blas_convert(s->chosen_r, s->work[W], 0, &known));
-    return kaon_recur(s, KAON_GOES_ON, KAON_REC_RESUME);
+    return kaon_recur(s, KAON_GATE_RENEW, KAON_REC_RESUME);
   }
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums)); /* (p, s), (s, s) */
   if (s->deflation != NULL) last.then = KAON_REC_NONE;
@@ -62,7 +62,7 @@ static kaon_status renew(kaon_solver *s) {
 static kaon_status finish(kaon_solver *s, int gate) {
   const int slots[3] = {KAON_NO_SLOT, KAON_NO_SLOT, KAON_S_R2};
   const kaon_pass plain = kaon_gated(s, gate);
-  if (watches_normal(s)) KAON_TRY(kaon_blas_dot(s->r, s->r, slots, &plain));
+  if (monitors_normal(s)) KAON_TRY(kaon_blas_dot(s->r, s->r, slots, &plain));
   return kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), s->work[P], s->x_inner, &plain);
 }
 
@@ -72,8 +72,8 @@ const kaon_method_ops kaon_method_cgnr = {
     .vectors = VECTORS,
     .scratch = W,
     .applications = 2,
-    .at_start = 1,
-    .at_inject = 1,
+    .applications_at_start = 1,
+    .applications_at_continue = 1,
     .saved = 1,
     .late_norm = 1,
     .takes_dagger = 1,

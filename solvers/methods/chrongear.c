@@ -23,25 +23,25 @@
 
 enum { P, S, W, U, VECTORS = U };
 
-static kaon_vector *cooked(const kaon_solver *s) {
+static kaon_vector *precond_vector(const kaon_solver *s) {
   return s->K == NULL ? s->r : s->work[U];
 }
 
 /* w = A u ends the step: what the update has summed waits for this. */
 static kaon_status image(kaon_solver *s) {
   const int then = s->K != NULL ? KAON_REC_PCHRONGEAR_STEP : KAON_REC_CHRONGEAR_STEP;
-  kaon_vector *u = cooked(s);
+  kaon_vector *u = precond_vector(s);
   kaon_pass all = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, u, KAON_S_RW, then);
-  all.split = KAON_SUM_JOIN;
+  all.split = KAON_SUM_MERGE;
   return kaon_operator_run(s->inner, KAON_PLAIN, u, s->work[W], &all);
 }
 
 /* u = K r with (r, u), then (u, s), where K has to be asked. */
-static kaon_status cook(kaon_solver *s) {
+static kaon_status precondition_vector(kaon_solver *s) {
   static const int us[3] = {KAON_S_RS, KAON_NO_SLOT, KAON_NO_SLOT};
   kaon_pass ru = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
   kaon_pass mixed = kaon_gated(s, KAON_GATE_STEP);
-  ru.split = mixed.split = KAON_SUM_KEEP;
+  ru.split = mixed.split = KAON_SUM_DEFER;
   KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, s->work[U], &ru));
   return kaon_blas_dot(s->work[U], s->work[S], us, &mixed);
 }
@@ -59,22 +59,22 @@ static kaon_status step(kaon_solver *s, int position) {
                                       .p = v[P],
                                       .x = s->x_inner};
   kaon_pass products = kaon_gated(s, KAON_GATE_STEP);
-  products.split = asked ? KAON_SUM_KEEP : kaon_operator_split(s->inner, s->columns);
+  products.split = asked ? KAON_SUM_DEFER : kaon_operator_split(s->inner, s->columns);
   (void)position;
   KAON_TRY(
       kaon_blas_chrongear(KAON_S_ALPHA, KAON_S_BETA, &all, asked ? uncooked : slots, &products));
-  if (asked) KAON_TRY(cook(s));
+  if (asked) KAON_TRY(precondition_vector(s));
   return image(s);
 }
 
 static kaon_status start(kaon_solver *s) {
-  kaon_vector **v = s->work, *u = cooked(s);
+  kaon_vector **v = s->work, *u = precond_vector(s);
   const int then = s->K != NULL ? KAON_REC_PIPEPCG_START : KAON_REC_PIPECG_START;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   const kaon_pass ru =
       kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
   const kaon_pass uw = kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, u, KAON_S_RW, then);
-  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
+  if (kaon_gate_closed(s, KAON_GATE_START)) return KAON_OK;
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[S], &plain));
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
@@ -82,12 +82,12 @@ static kaon_status start(kaon_solver *s) {
 }
 
 /* p is made orthogonal to the new r, and all that is made of the two, anew. */
-static kaon_status inject(kaon_solver *s) {
+static kaon_status continue_process(kaon_solver *s) {
   static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
-  kaon_vector **v = s->work, *u = cooked(s);
-  const int gate = KAON_GATE_INJECT;
+  kaon_vector **v = s->work, *u = precond_vector(s);
+  const int gate = KAON_GATE_CONTINUE;
   const int renewed = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW,
-            then = s->K != NULL ? KAON_REC_PIPEPCG_INJECT : KAON_REC_PIPECG_INJECT;
+            then = s->K != NULL ? KAON_REC_PIPEPCG_CONTINUE : KAON_REC_PIPECG_CONTINUE;
   const kaon_pass plain = kaon_gated(s, gate);
   const kaon_pass ru = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
   const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, renewed);
@@ -95,9 +95,9 @@ static kaon_status inject(kaon_solver *s) {
   kaon_pass uw = kaon_gated_dot(s, gate, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
   static const int us[3] = {KAON_S_RS, KAON_NO_SLOT, KAON_NO_SLOT};
   kaon_pass end = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
-  if (kaon_gate_shut(s, gate)) return KAON_OK;
-  ps.split = uw.split = KAON_SUM_KEEP;
-  end.split = KAON_SUM_JOIN;
+  if (kaon_gate_closed(s, gate)) return KAON_OK;
+  ps.split = uw.split = KAON_SUM_DEFER;
+  end.split = KAON_SUM_MERGE;
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
   KAON_TRY(kaon_blas_dot(v[P], s->r, overlap, &sums));
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), u, v[P], &plain));
@@ -115,17 +115,17 @@ const kaon_method_ops kaon_method_chrongear = {
     .extra_scaled = 1,
     .scratch = W,
     .applications = 1,
-    .at_start = 1,
-    .at_inject = 2,
-    .cooks = 1,
-    .cooks_at_start = 1,
-    .cooks_at_inject = 1,
+    .applications_at_start = 1,
+    .applications_at_continue = 2,
+    .precond_calls = 1,
+    .precond_calls_at_start = 1,
+    .precond_calls_at_continue = 1,
     .no_half = 1,
     .delta = {0, 0.1, 0},
     .delta_restart = {0, 1e-3, 0},
     .delta_alone = 1e-4,
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = kaon_finish_nothing,
 };

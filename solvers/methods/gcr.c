@@ -62,7 +62,7 @@ static kaon_status start(kaon_solver *s) {
   return KAON_OK;
 }
 
-static kaon_status inject(kaon_solver *s) {
+static kaon_status continue_process(kaon_solver *s) {
   (void)s;
   return KAON_OK;
 }
@@ -80,11 +80,11 @@ const kaon_method_ops kaon_method_gcr = {
     .per_direction = 2,
     .preconditioned = 1,
     .applications = 1,
-    .cooks = 1,
+    .precond_calls = 1,
     .delta = {0, 1e-4, 1e-2},
     .delta_restart = {0, 1e-4, 1e-2},
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = finish,
 };

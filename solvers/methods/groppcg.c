@@ -14,7 +14,7 @@
 
 enum { P, S, W, Z, Q, VECTORS = Z };
 
-static kaon_vector *cooked(const kaon_solver *s) {
+static kaon_vector *precond_vector(const kaon_solver *s) {
   return s->K != NULL ? s->work[Z] : s->r;
 }
 
@@ -22,7 +22,7 @@ static kaon_groppcg_vectors vectors(const kaon_solver *s) {
   kaon_vector *const *v = s->work;
   return (kaon_groppcg_vectors){.q = s->K != NULL ? v[Q] : NULL,
                                 .w = v[W],
-                                .z = cooked(s),
+                                .z = precond_vector(s),
                                 .p = v[P],
                                 .s = v[S],
                                 .x = s->x_inner,
@@ -63,29 +63,29 @@ static kaon_status start(kaon_solver *s) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   const kaon_pass rz =
       kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
-  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
+  if (kaon_gate_closed(s, KAON_GATE_START)) return KAON_OK;
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[S], &plain));
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, v[Z], &rz));
-  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, cooked(s), v[W], &plain));
+  KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, precond_vector(s), v[W], &plain));
   return kaon_recur(s, KAON_GATE_START, then);
 }
 
 /* p is made orthogonal to the new r, and all that is made of the two, anew. */
-static kaon_status inject(kaon_solver *s) {
+static kaon_status continue_process(kaon_solver *s) {
   static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
   kaon_vector **v = s->work;
-  const int gate = KAON_GATE_INJECT;
+  const int gate = KAON_GATE_CONTINUE;
   const int then = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW;
   const kaon_pass plain = kaon_gated(s, gate);
   const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
   const kaon_pass rz = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
-  if (kaon_gate_shut(s, gate)) return KAON_OK;
+  if (kaon_gate_closed(s, gate)) return KAON_OK;
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, v[Z], &rz));
   KAON_TRY(kaon_blas_dot(v[P], s->r, overlap, &sums));
-  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), cooked(s), v[P], &plain));
+  KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), precond_vector(s), v[P], &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], v[S], &plain));
-  return kaon_operator_run(s->inner, KAON_PLAIN, cooked(s), v[W], &plain);
+  return kaon_operator_run(s->inner, KAON_PLAIN, precond_vector(s), v[W], &plain);
 }
 
 const kaon_method_ops kaon_method_groppcg = {
@@ -97,18 +97,18 @@ const kaon_method_ops kaon_method_groppcg = {
     .extra_scaled = 2,
     .scratch = W,
     .applications = 1,
-    .at_start = 1,
-    .at_inject = 2,
+    .applications_at_start = 1,
+    .applications_at_continue = 2,
     .hidden = 1,
-    .cooks = 1,
-    .cooks_at_start = 1,
-    .cooks_at_inject = 1,
+    .precond_calls = 1,
+    .precond_calls_at_start = 1,
+    .precond_calls_at_continue = 1,
     .no_half = 1,
     .delta = {0, 0.1, 0},
     .delta_restart = {0, 1e-3, 0},
     .delta_alone = 1e-4,
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = kaon_finish_nothing,
 };

@@ -24,7 +24,7 @@
  * K's: read 15, written 8. */
 #include "solvers/engine/method.h"
 
-enum { R0, P, S, Z, V, W, T, Y, COOKED, VECTORS = Y };
+enum { R0, P, S, Z, V, W, T, Y, PRECONDITIONED, VECTORS = Y };
 
 static kaon_pipebicgstab_vectors vectors(const kaon_solver *s) {
   kaon_vector *const *v = s->work;
@@ -43,10 +43,10 @@ static kaon_pipebicgstab_vectors vectors(const kaon_solver *s) {
 static kaon_status image(kaon_solver *s, const kaon_vector *x, kaon_vector *y,
                          const kaon_pass *pass) {
   const kaon_pass gate = kaon_pass_gate_only(pass);
-  kaon_vector *cooked = s->work[COOKED];
+  kaon_vector *precond_vector = s->work[PRECONDITIONED];
   if (s->K == NULL) return kaon_operator_run(s->inner, KAON_PLAIN, x, y, pass);
-  KAON_TRY(kaon_precondition(s, KAON_PLAIN, x, cooked, &gate));
-  return kaon_operator_run(s->inner, KAON_PLAIN, cooked, y, pass);
+  KAON_TRY(kaon_precondition(s, KAON_PLAIN, x, precond_vector, &gate));
+  return kaon_operator_run(s->inner, KAON_PLAIN, precond_vector, y, pass);
 }
 
 static kaon_status step(kaon_solver *s, int position) {
@@ -77,7 +77,7 @@ static kaon_status apply(kaon_solver *s, int gate, const kaon_vector *x, kaon_ve
 static kaon_status start(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
-  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
+  if (kaon_gate_closed(s, KAON_GATE_START)) return KAON_OK;
   KAON_TRY(kaon_blas_copy(s->r, v[R0], &plain));
   for (int i = P; i <= V; i++) KAON_TRY(kaon_blas_zero(v[i], &plain));
   if (s->K != NULL) KAON_TRY(kaon_blas_zero(v[Y], &plain));
@@ -86,15 +86,15 @@ static kaon_status start(kaon_solver *s) {
   return kaon_recur(s, KAON_GATE_START, KAON_REC_PIPEBI_START);
 }
 
-static kaon_status inject(kaon_solver *s) {
+static kaon_status continue_process(kaon_solver *s) {
   kaon_vector **v = s->work;
   const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_NO_SLOT};
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_INJECT);
-  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_INJECT, KAON_NO_SLOT, KAON_REC_PIPEBI_INJECT);
-  if (kaon_gate_shut(s, KAON_GATE_INJECT)) return KAON_OK;
-  KAON_TRY(apply(s, KAON_GATE_INJECT, s->r, v[W], KAON_S_R0W));
-  KAON_TRY(apply(s, KAON_GATE_INJECT, v[P], v[S], KAON_S_R0V));
-  KAON_TRY(apply(s, KAON_GATE_INJECT, v[S], v[Z], KAON_S_R0Z));
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_CONTINUE);
+  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_CONTINUE, KAON_NO_SLOT, KAON_REC_PIPEBI_CONTINUE);
+  if (kaon_gate_closed(s, KAON_GATE_CONTINUE)) return KAON_OK;
+  KAON_TRY(apply(s, KAON_GATE_CONTINUE, s->r, v[W], KAON_S_R0W));
+  KAON_TRY(apply(s, KAON_GATE_CONTINUE, v[P], v[S], KAON_S_R0V));
+  KAON_TRY(apply(s, KAON_GATE_CONTINUE, v[S], v[Z], KAON_S_R0Z));
   KAON_TRY(image(s, v[Z], v[V], &plain));
   KAON_TRY(image(s, v[W], v[T], &plain));
   return kaon_blas_dot(v[R0], s->r, slots, &sums);
@@ -103,9 +103,9 @@ static kaon_status inject(kaon_solver *s) {
 static kaon_status finish(kaon_solver *s, int gate) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, gate);
-  if (s->K == NULL || kaon_gate_shut(s, gate)) return KAON_OK;
-  KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[Y], v[COOKED], &plain));
-  KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), v[COOKED], s->x_inner, &plain));
+  if (s->K == NULL || kaon_gate_closed(s, gate)) return KAON_OK;
+  KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[Y], v[PRECONDITIONED], &plain));
+  KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), v[PRECONDITIONED], s->x_inner, &plain));
   return kaon_blas_zero(v[Y], &plain);
 }
 
@@ -118,18 +118,18 @@ const kaon_method_ops kaon_method_pipebicgstab = {
     .extra = 2,
     .extra_scaled = 2,
     .applications = 2,
-    .at_start = 2,
-    .at_inject = 5,
+    .applications_at_start = 2,
+    .applications_at_continue = 5,
     .hidden = 1,
-    .cooks = 2,
-    .cooks_at_start = 2,
-    .cooks_at_inject = 5,
-    .cooks_at_finish = 1,
+    .precond_calls = 2,
+    .precond_calls_at_start = 2,
+    .precond_calls_at_continue = 5,
+    .precond_calls_at_finish = 1,
     .delta = {0, 0.1, 0.1},
     .delta_restart = {0, 1e-3, 1e-2},
     .delta_alone = 1e-2,
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = finish,
 };

@@ -83,7 +83,7 @@ static kaon_status step_ahead(kaon_solver *s) {
   if (status == KAON_OK)
     status = kaon_blas_pipepcg_behind(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums);
   if (status == KAON_OK) status = kaon_operator_run(s->inner, KAON_PLAIN, asked, v[N], &sent);
-  if (status != KAON_OK) s->inner->ops->unsend(s->inner, s->columns);
+  if (status != KAON_OK) s->inner->ops->cancel_send(s->inner, s->columns);
   return status == KAON_OK ? kaon_blas_finish(s->ctx, &sums) : status;
 }
 
@@ -93,7 +93,7 @@ static kaon_status step(kaon_solver *s, int position) {
       .q = v[N], .z = v[Z], .w = v[W], .s = v[S], .r = s->r, .p = v[P], .x = s->x_inner};
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
   (void)position;
-  if (kaon_operator_sends(s->inner)) return step_ahead(s);
+  if (kaon_operator_can_send(s->inner)) return step_ahead(s);
   if (s->K != NULL) return step_preconditioned(s);
   KAON_TRY(kaon_blas_pipecg(KAON_S_ALPHA, KAON_S_BETA, &all, slots_of_pipecg, &sums));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[N], &plain));
@@ -101,7 +101,7 @@ static kaon_status step(kaon_solver *s, int position) {
 }
 
 /* u, or where it is not kept n, which is free until its own product is taken. */
-static kaon_vector *cooked(const kaon_solver *s) {
+static kaon_vector *precond_vector(const kaon_solver *s) {
   return s->K == NULL ? s->r : s->work[s->scaling != NULL ? N : U];
 }
 
@@ -114,14 +114,14 @@ static kaon_status second_image(kaon_solver *s, const kaon_pass *pass) {
 }
 
 static kaon_status start(kaon_solver *s) {
-  kaon_vector **v = s->work, *u = cooked(s);
+  kaon_vector **v = s->work, *u = precond_vector(s);
   const int then = s->K != NULL ? KAON_REC_PIPEPCG_START : KAON_REC_PIPECG_START;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   const kaon_pass ru =
       kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
   const kaon_pass uw =
       kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
-  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
+  if (kaon_gate_closed(s, KAON_GATE_START)) return KAON_OK;
   for (int i = P; i <= Z; i++) KAON_TRY(kaon_blas_zero(v[i], &plain));
   if (s->K != NULL && s->scaling == NULL) KAON_TRY(kaon_blas_zero(v[Q], &plain));
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
@@ -139,20 +139,20 @@ static kaon_status direction_image(kaon_solver *s, const kaon_pass *pass) {
 }
 
 /* p is made orthogonal to the new r, and all that is made of the two, anew. */
-static kaon_status inject(kaon_solver *s) {
+static kaon_status continue_process(kaon_solver *s) {
   static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
   static const int ps[3] = {KAON_S_DENOMINATOR, KAON_NO_SLOT, KAON_NO_SLOT};
-  kaon_vector **v = s->work, *u = cooked(s);
-  const int gate = KAON_GATE_INJECT;
+  kaon_vector **v = s->work, *u = precond_vector(s);
+  const int gate = KAON_GATE_CONTINUE;
   const int renewed = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW,
-            then = s->K != NULL ? KAON_REC_PIPEPCG_INJECT : KAON_REC_PIPECG_INJECT;
+            then = s->K != NULL ? KAON_REC_PIPEPCG_CONTINUE : KAON_REC_PIPECG_CONTINUE;
   const kaon_pass plain = kaon_gated(s, gate);
   const kaon_pass ru = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
   const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, renewed);
   const kaon_pass uw = kaon_gated_dot(s, gate, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
   const kaon_pass us = kaon_gated_dot(s, gate, KAON_NO_SLOT, u, KAON_S_RS, KAON_REC_NONE);
   const kaon_pass end = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
-  if (kaon_gate_shut(s, gate)) return KAON_OK;
+  if (kaon_gate_closed(s, gate)) return KAON_OK;
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
   KAON_TRY(kaon_blas_dot(v[P], s->r, overlap, &sums));
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), u, v[P], &plain));
@@ -172,12 +172,12 @@ const kaon_method_ops kaon_method_pipecg = {
     .extra_scaled = 1,
     .scratch = N,
     .applications = 1,
-    .at_start = 2,
-    .at_inject = 4,
+    .applications_at_start = 2,
+    .applications_at_continue = 4,
     .hidden = 1,
-    .cooks = 1,
-    .cooks_at_start = 2,
-    .cooks_at_inject = 3,
+    .precond_calls = 1,
+    .precond_calls_at_start = 2,
+    .precond_calls_at_continue = 3,
     .no_half = 1,
     .delta = {0, 0.1, 0},
     .delta_restart = {0, 1e-3, 0},
@@ -185,6 +185,6 @@ const kaon_method_ops kaon_method_pipecg = {
     .delta_alone = 1e-4,
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = kaon_finish_nothing,
 };

@@ -29,7 +29,7 @@ static kaon_status step(kaon_solver *s, int position) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_pass products = plain;
   kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_RW, KAON_REC_PIPECGNR_STEP);
-  products.split = KAON_SUM_KEEP;
+  products.split = KAON_SUM_DEFER;
   sums.split = KAON_SUM_START;
   (void)position;
   KAON_TRY(kaon_blas_pipecgnr(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &products));
@@ -52,7 +52,7 @@ static kaon_status start(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   kaon_pass s2 = kaon_gated_norm(s, KAON_GATE_START, KAON_S_S2, KAON_REC_NONE);
-  s2.split = KAON_SUM_KEEP;
+  s2.split = KAON_SUM_DEFER;
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[S], &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &s2));
@@ -64,25 +64,25 @@ static kaon_status start(kaon_solver *s) {
  */
 static kaon_status renew(kaon_solver *s) {
   kaon_vector **v = s->work;
-  const kaon_pass fresh = kaon_gated(s, KAON_GATE_START), old = kaon_gated(s, KAON_GATE_INJECT);
+  const kaon_pass fresh = kaon_gated(s, KAON_GATE_START), old = kaon_gated(s, KAON_GATE_CONTINUE);
   kaon_pass overlap =
-      kaon_gated_dot(s, KAON_GOES_ON, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
-  kaon_pass pnp = kaon_gated_norm(s, KAON_GATE_INJECT, KAON_S_DENOMINATOR, KAON_REC_NONE);
-  kaon_pass rs = kaon_gated_dot(s, KAON_GATE_INJECT, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
-  overlap.split = KAON_SUM_JOIN;
-  pnp.split = rs.split = KAON_SUM_KEEP;
-  if (!kaon_gate_shut(s, KAON_GATE_START)) {
+      kaon_gated_dot(s, KAON_GATE_RENEW, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
+  kaon_pass pnp = kaon_gated_norm(s, KAON_GATE_CONTINUE, KAON_S_DENOMINATOR, KAON_REC_NONE);
+  kaon_pass rs = kaon_gated_dot(s, KAON_GATE_CONTINUE, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
+  overlap.split = KAON_SUM_MERGE;
+  pnp.split = rs.split = KAON_SUM_DEFER;
+  if (!kaon_gate_closed(s, KAON_GATE_START)) {
     KAON_TRY(kaon_blas_zero(v[P], &fresh));
     KAON_TRY(kaon_blas_zero(v[S], &fresh));
   }
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &overlap));
-  if (!kaon_gate_shut(s, KAON_GATE_INJECT)) {
+  if (!kaon_gate_closed(s, KAON_GATE_CONTINUE)) {
     KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), v[R], v[P], &old));
     KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], s->r, &pnp));
     KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[S], &rs));
   }
-  KAON_TRY(apply_normal(s, KAON_GOES_ON, KAON_REC_PIPECGNR_RENEWED));
-  return kaon_recur(s, KAON_GOES_ON, KAON_REC_RESUME);
+  KAON_TRY(apply_normal(s, KAON_GATE_RENEW, KAON_REC_PIPECGNR_RENEWED));
+  return kaon_recur(s, KAON_GATE_RENEW, KAON_REC_RESUME);
 }
 
 const kaon_method_ops kaon_method_pipecgnr = {
@@ -92,8 +92,8 @@ const kaon_method_ops kaon_method_pipecgnr = {
     .vectors = VECTORS,
     .scratch = U,
     .applications = 2,
-    .at_start = 3,
-    .at_inject = 5,
+    .applications_at_start = 3,
+    .applications_at_continue = 5,
     .hidden = 1,
     .keeps_norm = 1,
     .delta = {0, 0.1, 0.3},

@@ -55,7 +55,7 @@ static kaon_status step(kaon_solver *s, int position) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_pass keep = plain, norm = plain;
   kaon_pass omega = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_T2, KAON_REC_RBICGSTAB_OMEGA);
-  keep.split = norm.split = KAON_SUM_KEEP;
+  keep.split = norm.split = KAON_SUM_DEFER;
   omega.split = KAON_SUM_START;
   (void)position;
   KAON_TRY(kaon_blas_rbicgstab_half(KAON_S_ALPHA, &all, half, &keep));
@@ -71,7 +71,7 @@ static kaon_status step(kaon_solver *s, int position) {
 static kaon_status start(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
-  if (kaon_gate_shut(s, KAON_GATE_START)) return KAON_OK;
+  if (kaon_gate_closed(s, KAON_GATE_START)) return KAON_OK;
   KAON_TRY(kaon_blas_copy(s->r, v[R0], &plain));
   KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, v[Z], &plain));
   KAON_TRY(kaon_blas_copy(v[Z], v[Y], &plain));
@@ -79,16 +79,16 @@ static kaon_status start(kaon_solver *s) {
 }
 
 /* y has the old z in it: K of the new residual takes its place. */
-static kaon_status inject(kaon_solver *s) {
+static kaon_status continue_process(kaon_solver *s) {
   const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_NO_SLOT};
   kaon_vector **v = s->work;
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_INJECT);
-  if (kaon_gate_shut(s, KAON_GATE_INJECT)) return KAON_OK;
+  const kaon_pass plain = kaon_gated(s, KAON_GATE_CONTINUE);
+  if (kaon_gate_closed(s, KAON_GATE_CONTINUE)) return KAON_OK;
   KAON_TRY(kaon_blas_axpy(KAON_NUMBER(-1), v[Z], v[Y], &plain));
   KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, v[Z], &plain));
   KAON_TRY(kaon_blas_axpy(KAON_NUMBER(1), v[Z], v[Y], &plain));
   KAON_TRY(kaon_blas_dot(v[R0], s->r, slots, &plain));
-  return image(s, KAON_GATE_INJECT, KAON_REC_RBICGSTAB_INJECT);
+  return image(s, KAON_GATE_CONTINUE, KAON_REC_RBICGSTAB_CONTINUE);
 }
 
 const kaon_method_ops kaon_method_rbicgstab = {
@@ -98,17 +98,17 @@ const kaon_method_ops kaon_method_rbicgstab = {
     .preconditioned = 1,
     .scratch = T,
     .applications = 2,
-    .at_start = 1,
-    .at_inject = 1,
-    .cooks = 2,
-    .cooks_at_start = 2,
-    .cooks_at_inject = 2,
+    .applications_at_start = 1,
+    .applications_at_continue = 1,
+    .precond_calls = 2,
+    .precond_calls_at_start = 2,
+    .precond_calls_at_continue = 2,
     .no_half = 1,
     .delta = {0, 0.1, 0},
     .delta_restart = {0, 1e-3, 0},
     .delta_alone = 1e-4,
     .step = step,
     .start = start,
-    .inject = inject,
+    .continue_process = continue_process,
     .finish = kaon_finish_nothing,
 };

@@ -26,6 +26,6 @@ const kaon_method_ops kaon_method_richardson = {
     .delta_restart = {0, 0.1, 0.1},
     .step = step,
     .start = kaon_start_nothing,
-    .inject = kaon_start_nothing,
+    .continue_process = kaon_start_nothing,
     .finish = kaon_finish_nothing,
 };

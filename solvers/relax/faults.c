@@ -111,7 +111,7 @@ static kaon_status flip_some(kaon_solver *s) {
 
 /* ---- before and after an iteration ---- */
 
-static kaon_status give_back(kaon_solver *s, int by_monitor) {
+static kaon_status restore_copy(kaon_solver *s, int by_monitor) {
   kaon_faults *f = s->relax->faults;
   f->holds = 0;
   f->noted.restored_at = f->at;
@@ -129,13 +129,13 @@ kaon_status kaon_faults_before(kaon_solver *s) {
     f->noted.frozen_at = f->at;
     KAON_TRY(s->relax->rows->ops->freeze(s->relax->rows, f->frozen));
   }
-  if (f->holds && o->recovery > 0 && f->at >= o->begin + o->recovery) KAON_TRY(give_back(s, 0));
+  if (f->holds && o->recovery > 0 && f->at >= o->begin + o->recovery) KAON_TRY(restore_copy(s, 0));
   return flip_some(s);
 }
 
 /* Where one look follows several iterations they are few, and none before it is known how |r|
  * falls. */
-int kaon_faults_room(const kaon_solver *s) {
+int kaon_faults_steps_until(const kaon_solver *s) {
   const kaon_faults *f = s->relax->faults;
   const kaon_fault_options *o = &f->options;
   const int events[] = {o->begin, o->begin + o->recovery, o->flip_begin, o->flip_end};
@@ -166,7 +166,7 @@ static void alarm(kaon_faults *f) {
   f->quiet = 0;
 }
 
-static kaon_status go_back(kaon_solver *s, int *again) {
+static kaon_status roll_back(kaon_solver *s, int *again) {
   kaon_faults *f = s->relax->faults;
   const kaon_pass open = kaon_gated(s, KAON_GATE_STEP);
   if (!f->options.repair || f->safe_residual2 < 0) return KAON_OK;
@@ -213,11 +213,11 @@ kaon_status kaon_faults_after(kaon_solver *s, int done, int *again) {
   *again = 0;
   if (!kaon_finite(now) || (before > 0 && now > GROWN * before && now > FLOOR2)) {
     alarm(f);
-    return go_back(s, again);
+    return roll_back(s, again);
   }
   if (slowed(f, now)) {
     alarm(f);
-    return f->holds && f->options.repair && f->options.recovery == 0 ? give_back(s, 1) : KAON_OK;
+    return f->holds && f->options.repair && f->options.recovery == 0 ? restore_copy(s, 1) : KAON_OK;
   }
   return keep_copy(s, now);
 }

@@ -81,16 +81,16 @@ kaon_status kaon_relax_advance(kaon_solver *s) {
 /* Of fixed steps that nobody watches the residual is taken where it is needed. */
 static kaon_status step(kaon_solver *s, int position) {
   (void)position;
-  if (s->relax->stale && !in_place(s)) KAON_TRY(kaon_relax_residual(s, KAON_REC_NONE));
+  if (s->relax->residual_stale && !in_place(s)) KAON_TRY(kaon_relax_residual(s, KAON_REC_NONE));
   KAON_TRY(kaon_relax_advance(s));
-  s->relax->stale = s->options.tol == 0 && !s->monitored;
-  return s->relax->stale ? KAON_OK : kaon_relax_residual(s, KAON_REC_MR_RESIDUAL);
+  s->relax->residual_stale = s->options.tol == 0 && !s->monitored;
+  return s->relax->residual_stale ? KAON_OK : kaon_relax_residual(s, KAON_REC_MR_RESIDUAL);
 }
 
 /* The residual is the source of what x_inner, which is 0, will be. */
 static kaon_status take_source(kaon_solver *s, int gate) {
   const kaon_pass pass = kaon_gated(s, gate);
-  s->relax->stale = 0;
+  s->relax->residual_stale = 0;
   if (s->relax->faults != NULL) kaon_faults_renew(s); /* copies were of another x_inner */
   return s->mixed ? kaon_blas_copy(s->r, s->work[SOURCE], &pass) : KAON_OK;
 }
@@ -99,15 +99,15 @@ static kaon_status start(kaon_solver *s) {
   return take_source(s, KAON_GATE_START);
 }
 
-static kaon_status inject(kaon_solver *s) {
-  return take_source(s, KAON_GATE_INJECT);
+static kaon_status continue_process(kaon_solver *s) {
+  return take_source(s, KAON_GATE_CONTINUE);
 }
 
 #define KAON_RELAX_METHOD(title)                                                        \
   {                                                                                     \
     .name = title, .vectors = VECTORS, .scratch = Z, .applications = 1, .no_half = 1,   \
     .relaxes = 1, .delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}, .step = step, \
-    .start = start, .inject = inject, .finish = kaon_finish_nothing                     \
+    .start = start, .continue_process = continue_process, .finish = kaon_finish_nothing                     \
   }
 const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("jacobi"),
                       kaon_method_gs = KAON_RELAX_METHOD("gs"),
@@ -235,7 +235,7 @@ void kaon_relax_destroy(kaon_solver *s) {
 kaon_status kaon_relax_begin(kaon_solver *s) {
   kaon_relaxation *relax = s->relax;
   if (relax == NULL) return KAON_OK;
-  relax->stale = 0;
+  relax->residual_stale = 0;
   relax->turn = 0;
   for (int k = 0; k < s->columns; k++) relax->before[k] = 0;
   if (relax->rows != NULL && relax->rows->ops->reset != NULL)

@@ -31,7 +31,7 @@ typedef struct kaon_relaxation {
   kaon_operator *jacobi; /* NULL: the others */
   double tau;
   int ranks;            /* other ranks' rows are used as they arrive */
-  int stale;            /* fixed steps: r is not that of x */
+  int residual_stale;            /* fixed steps: r is not that of x */
   uint64_t turn;        /* iterations begun: seeds of their orders */
   int *done;            /* [column] */
   int *open;            /* [column] the last stretch was of it */
@@ -57,7 +57,7 @@ const kaon_vector *kaon_relax_source(const kaon_solver *s);
 
 /* relax_run.c: the loop of solves that the host leads step by step: FREE, with faults, and with
  * other ranks' rows as they arrive. */
-int kaon_relax_led(const kaon_solver *s);
+int kaon_relax_is_host_led(const kaon_solver *s);
 kaon_status kaon_relax_run(kaon_solver *s);
 
 kaon_status kaon_faults_create(kaon_solver *s, const kaon_fault_options *options);
@@ -66,7 +66,7 @@ kaon_status kaon_faults_begin(kaon_solver *s);
 /* The inner process begins anew from x_inner = 0. */
 void kaon_faults_renew(kaon_solver *s);
 /* Iterations, one at least, until something happens to rows or bits, or the monitor is to look. */
-int kaon_faults_room(const kaon_solver *s);
+int kaon_faults_steps_until(const kaon_solver *s);
 /* Before iteration at + 1; and after `done` more with these residuals in host[].slot[R2]: *again =
  * 1 where x was put back, so that the residual has to be taken anew. */
 kaon_status kaon_faults_before(kaon_solver *s);

@@ -12,7 +12,7 @@
 #include "solvers/relax/relax_internal.h"
 #include "solvers/engine/runner.h"
 
-int kaon_relax_led(const kaon_solver *s) {
+int kaon_relax_is_host_led(const kaon_solver *s) {
   const kaon_relaxation *relax = s->relax;
   return relax != NULL &&
          (relax->faults != NULL || relax->ranks || relax->options.driver == KAON_RELAX_FREE);
@@ -33,7 +33,7 @@ static void set_ends(kaon_solver *s) {
 }
 
 /* Iterations until a column is at its goal, if it goes on as in the last stretch. */
-static double foretold(const kaon_solver *s, int k) {
+static double predicted_solve(const kaon_solver *s, int k) {
   enum { FIRST = 16 };
   const kaon_relaxation *relax = s->relax;
   const kaon_column_state *state = &s->host[k];
@@ -48,7 +48,7 @@ static int most_rounds(const kaon_solver *s) {
   int rounds = s->relax->options.stride;
   double wanted = 1;
   if (s->relax->faults != NULL) {
-    const int room = kaon_faults_room(s);
+    const int room = kaon_faults_steps_until(s);
     if (room < rounds) rounds = room;
   }
   for (int k = 0; k < s->columns; k++) {
@@ -56,7 +56,7 @@ static int most_rounds(const kaon_solver *s) {
     const int left = state->max_iterations - state->iterations;
     if (!(state->gate & KAON_GATE_STEP)) continue;
     if (left < rounds) rounds = left > 0 ? left : 1;
-    if (s->relax->ranks) wanted = fmax(wanted, foretold(s, k));
+    if (s->relax->ranks) wanted = fmax(wanted, predicted_solve(s, k));
   }
   return s->relax->ranks && wanted < rounds ? (int)wanted : rounds;
 }
@@ -116,7 +116,7 @@ static kaon_status run_free(kaon_solver *s) {
 
 /* ---- what the runner does after a step, for `done` of them ---- */
 
-static void end_stretch(kaon_solver *s) {
+static void end_run(kaon_solver *s) {
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->host[k];
     if (!(state->gate & KAON_GATE_STEP)) continue;
@@ -147,12 +147,12 @@ static kaon_status stretch(kaon_solver *s) {
     KAON_TRY(kaon_faults_after(s, done, &again));
     if (!again) break;
   }
-  end_stretch(s);
+  end_run(s);
   return kaon_scalars_write(s->scalars, s->host);
 }
 
 kaon_status kaon_relax_run(kaon_solver *s) {
-  kaon_pace p = kaon_pace_begin();
+  kaon_step_rate p = kaon_step_rate_begin();
   int cancel = 0;
   for (;;) {
     kaon_status status = kaon_scalars_read(s->scalars, s->host);

@@ -43,7 +43,7 @@ typedef struct schwarz {
   kaon_free_blocks *free; /* asynchronous: they go on by themselves; NULL: in turns */
   int stages;             /* local solves of an application */
   int loose;              /* residuals are taken without waiting for other ranks */
-  kaon_lags lags;
+  kaon_message_lags lags;
   const int32_t *orders[ORDERS]; /* asynchronous: turns of the domains */
   room *rooms;                   /* the first: of the application under way */
 } schwarz;
@@ -59,11 +59,11 @@ static int turns(const schwarz *self) {
 
 /* ---- workspace ---- */
 
-static void let_go(const schwarz *self, room *gone) {
+static void release_all(const schwarz *self, room *gone) {
   kaon_vector_destroy(&gone->r);
   kaon_vector_destroy(&gone->q);
   kaon_scalars_destroy(&gone->scalars);
-  kaon_pool_give(self->local->ctx, gone->work);
+  kaon_pool_release(self->local->ctx, gone->work);
   free(gone);
 }
 
@@ -84,14 +84,14 @@ static kaon_status make_scalars(const schwarz *self, room *made) {
 }
 
 /* An application that sends nothing finds the exchanges that need memory. */
-static kaon_status prepare_loose(const schwarz *self, const room *made) {
+static kaon_status prepare_async(const schwarz *self, const room *made) {
   kaon_comm *comm = self->local->ctx->comm;
   kaon_pass gate = KAON_PASS_INIT;
   gate.scalars = made->scalars;
   KAON_TRY(kaon_blas_zero(made->r, &gate));
-  (void)comm->ops->loose_prepare(comm, self->stages);
+  (void)comm->ops->async_prepare(comm, self->stages);
   const kaon_status run = kaon_operator_run(self->whole, KAON_PLAIN, made->r, made->q, &gate);
-  const kaon_status kept = comm->ops->loose_prepare(comm, 0);
+  const kaon_status kept = comm->ops->async_prepare(comm, 0);
   return kaon_agree(comm->ctx, run != KAON_OK ? run : kept);
 }
 
@@ -105,14 +105,14 @@ static kaon_status take(const schwarz *self, room *made) {
   if (by_domains(self)) {
     void *work = NULL;
     const size_t doubles = kaon_domains_work(local->space, self->domains, columns);
-    KAON_TRY(kaon_pool_take(ctx, doubles * sizeof *made->work, "sums of domains", &work));
+    KAON_TRY(kaon_pool_allocate(ctx, doubles * sizeof *made->work, "sums of domains", &work));
     made->work = work;
   }
   if (local->ops->reserve != NULL) KAON_TRY(local->ops->reserve(self->local, columns));
   if (self->whole == NULL) return KAON_OK;
   if (self->whole->ops->reserve != NULL) KAON_TRY(self->whole->ops->reserve(self->whole, columns));
   if (self->free != NULL) KAON_TRY(self->free->ops->reserve(self->free, columns));
-  return self->loose ? prepare_loose(self, made) : KAON_OK;
+  return self->loose ? prepare_async(self, made) : KAON_OK;
 }
 
 /* The room of so many columns comes first. */
@@ -131,7 +131,7 @@ static kaon_status reserve(kaon_operator *K, int columns) {
     chosen->columns = columns;
     status = take(self, chosen);
     if (status != KAON_OK) {
-      let_go(self, chosen);
+      release_all(self, chosen);
       return status;
     }
   }
@@ -190,7 +190,7 @@ static kaon_status stage(schwarz *self, int number, const kaon_vector *b, kaon_v
   const kaon_vector *residual = b;
   if (number > 0) {
     kaon_comm *comm = self->local->ctx->comm;
-    if (self->loose) comm->ops->loose_round(comm, number - 1, &self->lags);
+    if (self->loose) comm->ops->async_round(comm, number - 1, &self->lags);
     KAON_TRY(kaon_operator_run(self->whole, KAON_PLAIN, z, in->q, &gate));
     KAON_TRY(kaon_blas_xpay(b, KAON_NUMBER(-1), in->q, &gate));
     residual = in->q;
@@ -232,12 +232,12 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
     kaon_status status = KAON_OK;
     for (int i = 0; i < self->stages && status == KAON_OK; i++) status = stage(self, i, x, y);
     if (self->loose) {
-      const kaon_status end = K->ctx->comm->ops->loose_end(K->ctx->comm);
+      const kaon_status end = K->ctx->comm->ops->async_end(K->ctx->comm);
       if (status == KAON_OK) status = end;
     }
     KAON_TRY(status);
   }
-  return kaon_pass_sum_apart(y, pass);
+  return kaon_pass_sum_separately(y, pass);
 }
 
 static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
@@ -272,9 +272,9 @@ static void destroy(kaon_operator *K) {
   while (self->rooms != NULL) {
     room *gone = self->rooms;
     self->rooms = gone->next;
-    let_go(self, gone);
+    release_all(self, gone);
   }
-  for (int i = 0; i < ORDERS; i++) kaon_pool_give(K->ctx, (void *)self->orders[i]);
+  for (int i = 0; i < ORDERS; i++) kaon_pool_release(K->ctx, (void *)self->orders[i]);
   if (self->free != NULL) self->free->ops->destroy(self->free);
   kaon_domains_destroy(&self->domains);
   kaon_operator_destroy(&self->local);
@@ -346,9 +346,9 @@ static kaon_status draw_order(schwarz *self, int number) {
 }
 
 /* Whether this rank's exchanges need not be waited for. */
-static int goes_loose(const kaon_context *ctx) {
+static int is_async(const kaon_context *ctx) {
   const kaon_backend *backend = ctx->backend;
-  if (ctx->comm->ops->loose_round == NULL) return 0;
+  if (ctx->comm->ops->async_round == NULL) return 0;
   return backend->host_accessible || (backend->ranks != NULL && backend->ranks->by_host(ctx));
 }
 
@@ -365,7 +365,7 @@ static kaon_status build_asynchronous(schwarz *self) {
   if (divided == 0) self->options.groups = 1;
   self->stages = self->options.cycles * self->options.groups;
   self->loose = comm->ranks > 1 && self->stages > 1;
-  if (self->loose && !goes_loose(ctx))
+  if (self->loose && !is_async(ctx))
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                      "schwarz: between %d ranks on backend %s over %s no message is taken without "
                      "waiting for it; take the additive kind, or on devices the transport host",
@@ -416,7 +416,7 @@ static kaon_status build(schwarz *self) {
   if (self->free != NULL) return KAON_OK;
   if (o->kind == KAON_SCHWARZ_ASYNCHRONOUS) KAON_TRY(build_asynchronous(self));
   const kaon_precision vectors = self->local->precision; /* of rows: single where values are half */
-  if (by_domains(self) && !kaon_domains_served(A->ctx, vectors))
+  if (by_domains(self) && !kaon_domains_supported(A->ctx, vectors))
     return kaon_fail(A->ctx, KAON_ERR_NOT_BUILT,
                      "schwarz: backend %s works on a rank's whole part alone; leave the blocks' "
                      "extents 0",
@@ -477,7 +477,7 @@ kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags
     return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
                      "schwarz: lags are asked for of something that is no Schwarz preconditioner");
   const schwarz *self = K->self;
-  const kaon_lags *seen = &self->lags;
+  const kaon_message_lags *seen = &self->lags;
   *lags = (kaon_schwarz_lags){seen->reads, seen->late, seen->oldest, 0};
   if (self->free != NULL) {
     const kaon_free_lags *own = &self->free->lags;

@@ -105,7 +105,7 @@ static kaon_status go_on(kaon_multishift *s, const kaon_shift_level *from, kaon_
   resume_states(s);
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
   KAON_TRY(kaon_shift_next_direction(s, from->v));
-  KAON_TRY(kaon_shift_look(s));
+  KAON_TRY(kaon_shift_poll(s));
   if (to->v != from->v) {
     KAON_TRY(kaon_vector_copy(to->v->r, from->v->r));
     KAON_TRY(kaon_vector_copy(to->v->p, from->v->p));
@@ -299,7 +299,7 @@ static kaon_status check_vectors(const kaon_multishift *s, const kaon_vector *b,
 }
 
 /* The first column of which |b|^2 is 0 though b is not, or -1. */
-static kaon_status look_for_lost(kaon_multishift *s, const kaon_vector *b, int *lost) {
+static kaon_status find_underflow(kaon_multishift *s, const kaon_vector *b, int *lost) {
   kaon_vector *scaled = NULL;
   double *norm2 = malloc((size_t)b->nrhs * sizeof *norm2);
   kaon_status status =
@@ -326,7 +326,7 @@ static kaon_status check_small(kaon_multishift *s, const kaon_vector *b) {
   int lost = -1, zeros = 0;
   if (b->precision != KAON_DOUBLE) return KAON_OK;
   for (int j = 0; j < b->nrhs; j++) zeros |= s->norm2[j] == 0;
-  if (zeros) KAON_TRY(look_for_lost(s, b, &lost));
+  if (zeros) KAON_TRY(find_underflow(s, b, &lost));
   for (int j = 0; j < b->nrhs && lost < 0; j++)
     if (s->norm2[j] != 0 && s->norm2[j] < least) lost = j;
   if (lost < 0) return KAON_OK;
@@ -350,18 +350,18 @@ static kaon_status take_norms(kaon_multishift *s) {
 
 /* b and its norms, of a scaled b where the user's is beyond reach. */
 static kaon_status take_sources(kaon_multishift *s, const kaon_vector *b) {
-  const kaon_reach reach = kaon_reach_of(s->options.tol, s->levels > 1);
+  const kaon_norm_range norm_range = kaon_norm_range_of(s->options.tol, s->levels > 1);
   s->b = b;
   KAON_TRY(take_norms(s));
-  if (b->precision != KAON_DOUBLE || !kaon_reach_left(reach, s->norm2, b->nrhs)) return KAON_OK;
-  KAON_TRY(kaon_scaling_begin(&s->units, b, reach, s->norm2, s->sums, s->sums_host));
+  if (b->precision != KAON_DOUBLE || !kaon_norm_range_exceeded(norm_range, s->norm2, b->nrhs)) return KAON_OK;
+  KAON_TRY(kaon_scaling_begin(&s->units, b, norm_range, s->norm2, s->sums, s->sums_host));
   s->b = s->units.b;
   return take_norms(s);
 }
 
 static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
                                  kaon_column_report *reports) {
-  if (b->nrhs != s->columns) KAON_TRY(kaon_shift_make_room(s, b->nrhs));
+  if (b->nrhs != s->columns) KAON_TRY(kaon_shift_allocate(s, b->nrhs));
   s->applications = 0;
   s->work = 0;
   s->repeated = (kaon_traffic){0};

@@ -94,7 +94,7 @@ static inline kaon_pass kaon_shift_pass(kaon_scalars *scalars, int norm, int the
 
 /* multishift_run.c */
 kaon_status kaon_shift_next_direction(kaon_multishift *s, const kaon_shift_vectors *v);
-kaon_status kaon_shift_look(kaon_multishift *s);
+kaon_status kaon_shift_poll(kaon_multishift *s);
 /* What a coarser precision has added to x; pass NULL: all of it. */
 kaon_status kaon_shift_gather(kaon_multishift *s, const kaon_shift_level *w, const kaon_pass *pass);
 /* norm2[column] of a vector with up to n c columns, by no memory of its own, which would make old
@@ -106,16 +106,16 @@ kaon_status kaon_shift_process(kaon_multishift *s, kaon_shift_level *w);
 
 /* multishift_make.c: room for `columns` right-hand sides, in the place of what there was. Where
  * memory fails there is none. Collective. */
-kaon_status kaon_shift_make_room(kaon_multishift *s, int columns);
+kaon_status kaon_shift_allocate(kaon_multishift *s, int columns);
 
 /* multishift.c: norm2 = |b - (A + sigma_i) x_i|^2; outer.P holds these residuals. */
 kaon_status kaon_shift_residuals(kaon_multishift *s);
 /* multishift_refine.c: solves for what is left of the residuals in outer.P of the columns with
  * missed[m] != 0, one at a time, and adds it to x; reports get its steps. */
 kaon_status kaon_shift_refine(kaon_multishift *s);
-/* Column i of `from` to column j of `to`, of one space; room: kaon_shift_room numbers where the
+/* Column i of `from` to column j of `to`, of one space; room: kaon_shift_buffer_length numbers where the
  * machine's vectors are. */
-kaon_status kaon_shift_move(const kaon_vector *from, int i, kaon_vector *to, int j, double *room);
-size_t kaon_shift_room(const kaon_space *space);
+kaon_status kaon_shift_copy_column(const kaon_vector *from, int i, kaon_vector *to, int j, double *room);
+size_t kaon_shift_buffer_length(const kaon_space *space);
 
 #endif

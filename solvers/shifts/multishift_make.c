@@ -26,7 +26,7 @@ static kaon_status check_options(const kaon_operator *A, int n, const double *si
   return KAON_OK;
 }
 
-static kaon_status take_vectors(kaon_multishift *s, const kaon_space *space,
+static kaon_status create_vectors(kaon_multishift *s, const kaon_space *space,
                                 kaon_precision precision, kaon_shift_vectors *v, int own_solution) {
   const int c = s->columns, all = kaon_shift_all(s);
   KAON_TRY(kaon_vector_create(s->ctx, space, precision, c, &v->r));
@@ -62,7 +62,7 @@ static kaon_status add_levels(kaon_multishift *s, kaon_operator *A) {
 }
 
 /* What a level needs beside its vectors. */
-static kaon_status take_copies(kaon_multishift *s, kaon_shift_level *w) {
+static kaon_status create_copies(kaon_multishift *s, kaon_shift_level *w) {
   const kaon_space *space = w->A->space;
   const kaon_precision precision = w->A->precision;
   const int c = s->columns;
@@ -92,7 +92,7 @@ static kaon_status take_shifts(kaon_multishift *s, const double *sigma) {
 
 /* ---- room for right-hand sides ---- */
 
-static kaon_status take_host_memory(kaon_multishift *s) {
+static kaon_status allocate_host_memory(kaon_multishift *s) {
   const size_t c = (size_t)s->columns, all = (size_t)kaon_shift_all(s);
   s->norm2 = calloc(all, sizeof *s->norm2);
   s->host = calloc(c + all, sizeof *s->host);
@@ -107,7 +107,7 @@ static kaon_status take_host_memory(kaon_multishift *s) {
   return KAON_OK;
 }
 
-static kaon_status take_recorders(kaon_multishift *s) {
+static kaon_status create_recorders(kaon_multishift *s) {
   const kaon_record_ops *record = s->ctx->backend->record;
   const int states = s->columns + kaon_shift_all(s);
   kaon_launch unused;
@@ -120,7 +120,7 @@ static kaon_status take_recorders(kaon_multishift *s) {
   return KAON_OK;
 }
 
-static kaon_status take_scalars(kaon_multishift *s) {
+static kaon_status create_scalars(kaon_multishift *s) {
   const int c = s->columns, all = kaon_shift_all(s);
   KAON_TRY(kaon_scalars_create(s->ctx, c + all, &s->scalars));
   KAON_TRY(kaon_scalars_create(s->ctx, all, &s->sums));
@@ -133,25 +133,25 @@ static kaon_status take_scalars(kaon_multishift *s) {
   return KAON_OK;
 }
 
-static kaon_status take_memory(kaon_multishift *s) {
+static kaon_status allocate_memory(kaon_multishift *s) {
   const kaon_operator *A = s->level[0].A;
-  KAON_TRY(take_host_memory(s));
-  KAON_TRY(take_vectors(s, A->space, A->precision, &s->outer, 0));
+  KAON_TRY(allocate_host_memory(s));
+  KAON_TRY(create_vectors(s, A->space, A->precision, &s->outer, 0));
   if (s->level[s->levels - 1].v == &s->inner)
-    KAON_TRY(take_vectors(s, A->space, KAON_SINGLE, &s->inner, 1));
-  for (int l = 0; l < s->levels; l++) KAON_TRY(take_copies(s, &s->level[l]));
+    KAON_TRY(create_vectors(s, A->space, KAON_SINGLE, &s->inner, 1));
+  for (int l = 0; l < s->levels; l++) KAON_TRY(create_copies(s, &s->level[l]));
   if (s->options.normal)
     KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, kaon_shift_all(s), &s->several));
-  return take_scalars(s);
+  return create_scalars(s);
 }
 
 static kaon_status reserve_operators(kaon_multishift *s) {
   KAON_TRY(reserve(s, s->level[0].A, kaon_shift_all(s)));
   for (int l = 0; l < s->levels; l++) KAON_TRY(reserve(s, s->level[l].A, s->columns));
-  return take_recorders(s);
+  return create_recorders(s);
 }
 
-static void give_vectors(kaon_shift_vectors *v) {
+static void destroy_vectors(kaon_shift_vectors *v) {
   kaon_vector_destroy(&v->r);
   kaon_vector_destroy(&v->p);
   kaon_vector_destroy(&v->q);
@@ -159,7 +159,7 @@ static void give_vectors(kaon_shift_vectors *v) {
   kaon_vector_destroy(&v->X);
 }
 
-static void give_host_memory(kaon_multishift *s) {
+static void free_host_memory(kaon_multishift *s) {
   free(s->norm2);
   free(s->host);
   free(s->sums_host);
@@ -173,7 +173,7 @@ static void give_host_memory(kaon_multishift *s) {
   s->source = NULL;
 }
 
-static void give_room(kaon_multishift *s) {
+static void free_workspace(kaon_multishift *s) {
   for (int l = 0; l < s->levels; l++) {
     kaon_shift_level *w = &s->level[l];
     if (w->recorder != NULL) s->ctx->backend->record->destroy(&w->recorder);
@@ -184,21 +184,21 @@ static void give_room(kaon_multishift *s) {
     kaon_vector_destroy(&w->out);
   }
   s->outer.X = NULL; /* the user's */
-  give_vectors(&s->outer);
-  give_vectors(&s->inner);
+  destroy_vectors(&s->outer);
+  destroy_vectors(&s->inner);
   kaon_vector_destroy(&s->several);
   kaon_scalars_destroy(&s->scalars);
   kaon_scalars_destroy(&s->sums);
-  give_host_memory(s);
+  free_host_memory(s);
   s->columns = 0;
 }
 
-kaon_status kaon_shift_make_room(kaon_multishift *s, int columns) {
-  give_room(s);
+kaon_status kaon_shift_allocate(kaon_multishift *s, int columns) {
+  free_workspace(s);
   s->columns = columns;
-  kaon_status status = kaon_agree(s->ctx, take_memory(s));
+  kaon_status status = kaon_agree(s->ctx, allocate_memory(s));
   if (status == KAON_OK) status = kaon_agree(s->ctx, reserve_operators(s));
-  if (status != KAON_OK) give_room(s);
+  if (status != KAON_OK) free_workspace(s);
   return status;
 }
 
@@ -209,7 +209,7 @@ static kaon_status build(kaon_multishift *s, kaon_operator *A, const double *sig
   s->flops = A->ops->cost(A, 1).flops;
   KAON_TRY(kaon_comm_sum(s->ctx, &s->flops, 1));
   KAON_TRY(add_levels(s, A));
-  return kaon_shift_make_room(s, 1);
+  return kaon_shift_allocate(s, 1);
 }
 
 kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *sigma,
@@ -247,7 +247,7 @@ void kaon_multishift_destroy(kaon_multishift **solver) {
   kaon_multishift *s = *solver;
   kaon_context *ctx = s->ctx;
   *solver = NULL;
-  give_room(s);
+  free_workspace(s);
   for (int l = 1; l < s->levels; l++)
     kaon_operator_destroy(&s->level[l].A); /* the first one is the user's */
   free(s->sigma);

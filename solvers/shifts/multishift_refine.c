@@ -31,7 +31,7 @@ static kaon_status apply(kaon_operator *S, kaon_mode mode, const kaon_vector *x,
     KAON_TRY(kaon_operator_run(self->A, KAON_PLAIN, x, y, plain));
   }
   KAON_TRY(kaon_blas_axpy(KAON_NUMBER(self->sigma), x, y, plain));
-  return pass != NULL ? kaon_pass_sum_apart(y, pass) : KAON_OK;
+  return pass != NULL ? kaon_pass_sum_separately(y, pass) : KAON_OK;
 }
 
 static kaon_status at_precision(kaon_operator *S, kaon_precision precision,
@@ -112,13 +112,13 @@ static kaon_status shifted_create(kaon_operator *A, double sigma, int normal,
 
 /* ---- columns ---- */
 
-size_t kaon_shift_room(const kaon_space *space) {
-  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_given(space);
+size_t kaon_shift_buffer_length(const kaon_space *space) {
+  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
   return (size_t)sites * (size_t)space->ncomp;
 }
 
 /* By an array in memory of the machine: every bit comes through it. */
-kaon_status kaon_shift_move(const kaon_vector *from, int i, kaon_vector *to, int j, double *room) {
+kaon_status kaon_shift_copy_column(const kaon_vector *from, int i, kaon_vector *to, int j, double *room) {
   KAON_TRY(kaon_vector_export_device(from, i, room, KAON_BASIS_UKQCD));
   return kaon_vector_import_device(to, j, room, KAON_BASIS_UKQCD);
 }
@@ -135,7 +135,7 @@ static kaon_status take(kaon_multishift *s, refinement *f) {
   void *room = NULL;
   KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &f->r));
   KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &f->d));
-  KAON_TRY(kaon_pool_take(s->ctx, kaon_shift_room(A->space) * sizeof *f->room,
+  KAON_TRY(kaon_pool_allocate(s->ctx, kaon_shift_buffer_length(A->space) * sizeof *f->room,
                           "a column on its way", &room));
   f->room = room;
   return KAON_OK;
@@ -158,7 +158,7 @@ static kaon_status correct(kaon_multishift *s, int m, refinement *f) {
   o.sloppy = s->options.sloppy;
   o.reconstruct = s->options.reconstruct;
   o.check_interval = s->options.check_interval;
-  kaon_status status = kaon_shift_move(s->outer.P, m, f->r, 0, f->room);
+  kaon_status status = kaon_shift_copy_column(s->outer.P, m, f->r, 0, f->room);
   if (status == KAON_OK) status = kaon_vector_zero(f->d);
   if (status == KAON_OK) status = shifted_create(s->level[0].A, sigma, s->options.normal, &S);
   status = kaon_agree(s->ctx, status); /* the solver is all ranks' */
@@ -173,7 +173,7 @@ static kaon_status correct(kaon_multishift *s, int m, refinement *f) {
   report->updates++;
   report->reason = column.reason == KAON_CONVERGED ? KAON_STAGNATED : column.reason;
   report->breakdown = column.breakdown;
-  return kaon_agree(s->ctx, kaon_shift_move(f->d, 0, s->outer.P, m, f->room));
+  return kaon_agree(s->ctx, kaon_shift_copy_column(f->d, 0, s->outer.P, m, f->room));
 }
 
 kaon_status kaon_shift_refine(kaon_multishift *s) {
@@ -189,6 +189,6 @@ kaon_status kaon_shift_refine(kaon_multishift *s) {
     status = kaon_blas_axpy(KAON_NUMBER(1), s->outer.P, s->outer.X, &corrected);
   kaon_vector_destroy(&f.r);
   kaon_vector_destroy(&f.d);
-  kaon_pool_give(s->ctx, f.room);
+  kaon_pool_release(s->ctx, f.room);
   return kaon_agree(s->ctx, status);
 }

@@ -10,7 +10,7 @@
 
 /* A step rounds all of x in a coarser precision: so often it is added to the user's and set to 0.
  */
-enum { POUR_STEPS = 16 };
+enum { FLUSH_INTERVAL = 16 };
 /* Blocks of a launch: a loop ends by itself, replayed ones find every gate closed behind the end.
  */
 enum { LOOP_BLOCKS = 256, REPLAY_BLOCKS = 4 };
@@ -65,13 +65,13 @@ static kaon_status step(kaon_multishift *s, const kaon_shift_level *w) {
 
 /* ---- the process ---- */
 
-kaon_status kaon_shift_look(kaon_multishift *s) {
+kaon_status kaon_shift_poll(kaon_multishift *s) {
   return kaon_agree(s->ctx, kaon_scalars_read(s->scalars, s->host));
 }
 
 kaon_status kaon_shift_gather(kaon_multishift *s, const kaon_shift_level *w,
                               const kaon_pass *pass) {
-  return w->v != &s->outer ? kaon_blas_pour(w->v->X, s->outer.X, pass) : KAON_OK;
+  return w->v != &s->outer ? kaon_blas_add_and_zero(w->v->X, s->outer.X, pass) : KAON_OK;
 }
 
 kaon_status kaon_shift_norms(kaon_multishift *s, const kaon_vector *v, double *norm2) {
@@ -89,7 +89,7 @@ kaon_status kaon_shift_norms(kaon_multishift *s, const kaon_vector *v, double *n
 static kaon_status counted_step(kaon_multishift *s, const kaon_shift_level *w, int number) {
   const kaon_pass going = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
   KAON_TRY(step(s, w));
-  return number % POUR_STEPS == 0 ? kaon_shift_gather(s, w, &going) : KAON_OK;
+  return number % FLUSH_INTERVAL == 0 ? kaon_shift_gather(s, w, &going) : KAON_OK;
 }
 
 static int some_process_runs(const kaon_multishift *s) {
@@ -116,9 +116,9 @@ static kaon_status run_plainly(kaon_multishift *s, const kaon_shift_level *w) {
   do {
     for (int i = 0; i < s->options.check_interval; i++) {
       KAON_TRY(counted_step(s, w, ++steps));
-      if (kaon_states_shut(s->scalars, s->host, KAON_GATE_STEP)) break;
+      if (kaon_states_closed(s->scalars, s->host, KAON_GATE_STEP)) break;
     }
-    KAON_TRY(kaon_shift_look(s));
+    KAON_TRY(kaon_shift_poll(s));
   } while (some_process_runs(s));
   return KAON_OK;
 }
@@ -128,7 +128,7 @@ static kaon_status run_plainly(kaon_multishift *s, const kaon_shift_level *w) {
 static kaon_status block(void *user) {
   kaon_shift_level *w = user;
   const kaon_traffic before = w->owner->ctx->comm->traffic;
-  for (int i = 1; i <= POUR_STEPS; i++) KAON_TRY(counted_step(w->owner, w, i));
+  for (int i = 1; i <= FLUSH_INTERVAL; i++) KAON_TRY(counted_step(w->owner, w, i));
   w->of_block = kaon_traffic_since(w->owner->ctx, &before);
   return KAON_OK;
 }
@@ -142,9 +142,9 @@ static kaon_status close_waiting(void *user) {
 
 static kaon_recorded now(const kaon_multishift *s, kaon_issue form) {
   return (kaon_recorded){.x = kaon_view_of(s->outer.X),
-                         .given = kaon_pool_given(s->ctx->pool),
+                         .given = kaon_pool_release_count(s->ctx->pool),
                          .tunings = s->ctx->tunings,
-                         .block = POUR_STEPS,
+                         .block = FLUSH_INTERVAL,
                          .form = form};
 }
 
@@ -170,7 +170,7 @@ static kaon_status record(kaon_multishift *s, kaon_shift_level *w) {
 }
 
 /* An old recording asks no operator whether it is stale. */
-static kaon_status ask_operator(kaon_multishift *s, const kaon_shift_level *w) {
+static kaon_status check_one_operator(kaon_multishift *s, const kaon_shift_level *w) {
   kaon_pass nobody = kaon_shift_pass(&s->base, KAON_NO_SLOT, KAON_REC_NONE);
   nobody.gate = 0;
   if (w->A->ops->check != NULL) return w->A->ops->check(w->A);
@@ -188,12 +188,12 @@ static kaon_status prepare(kaon_multishift *s, kaon_shift_level *w, int *ready) 
   KAON_TRY(kaon_comm_sum(s->ctx, &good, 1));
   if (good == s->ctx->comm->ranks) {
     *ready = 1;
-    return kaon_agree(s->ctx, ask_operator(s, w));
+    return kaon_agree(s->ctx, check_one_operator(s, w));
   }
   const kaon_status status = record(s, w);
   *ready = status == KAON_OK;
   w->unrecordable = status == KAON_ERR_UNSUPPORTED;
-  if (!*ready) kaon_error_forget(s->ctx); /* the plain way will say what is wrong, if anything is */
+  if (!*ready) kaon_error_clear(s->ctx); /* the plain way will say what is wrong, if anything is */
   return KAON_OK;
 }
 
@@ -210,9 +210,9 @@ static kaon_status run_recorded(kaon_multishift *s, kaon_shift_level *w) {
     KAON_TRY(kaon_agree(s->ctx, launch(s, w)));
   } while (some_process_runs(s));
   const int64_t steps = steps_taken(s);
-  s->repeated.sums += w->of_block.sums * steps / POUR_STEPS;
-  s->repeated.exchanges += w->of_block.exchanges * steps / POUR_STEPS;
-  s->repeated.bytes += w->of_block.bytes * steps / POUR_STEPS;
+  s->repeated.sums += w->of_block.sums * steps / FLUSH_INTERVAL;
+  s->repeated.exchanges += w->of_block.exchanges * steps / FLUSH_INTERVAL;
+  s->repeated.bytes += w->of_block.bytes * steps / FLUSH_INTERVAL;
   s->issued = w->recorded.form;
   return KAON_OK;
 }

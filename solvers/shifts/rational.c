@@ -156,23 +156,23 @@ void kaon_rational_destroy(kaon_rational_function **function) {
 /* Column j of y, of the solutions in x. */
 static kaon_status add_up(kaon_rational_function *f, const kaon_vector *b, int j, kaon_vector *y,
                           double *room) {
-  KAON_TRY(kaon_shift_move(b, j, f->sum, 0, room));
+  KAON_TRY(kaon_shift_copy_column(b, j, f->sum, 0, room));
   KAON_TRY(kaon_blas_scale(KAON_NUMBER(f->r.constant), f->sum, NULL));
   for (int i = 0; i < f->r.terms; i++) {
-    KAON_TRY(kaon_shift_move(f->x, i * b->nrhs + j, f->term, 0, room));
+    KAON_TRY(kaon_shift_copy_column(f->x, i * b->nrhs + j, f->term, 0, room));
     KAON_TRY(kaon_blas_axpy(KAON_NUMBER(f->r.residue[i]), f->term, f->sum, NULL));
   }
-  return kaon_shift_move(f->sum, 0, y, j, room);
+  return kaon_shift_copy_column(f->sum, 0, y, j, room);
 }
 
 /* x for as many right-hand sides, and room for a column on its way. */
-static kaon_status take_room(kaon_rational_function *f, int columns, double **room) {
+static kaon_status allocate_workspace(kaon_rational_function *f, int columns, double **room) {
   const kaon_operator *A = f->A;
   const int all = f->r.terms * columns;
   void *memory = NULL;
   if (f->x != NULL && f->x->nrhs != all) kaon_vector_destroy(&f->x);
   if (f->x == NULL) KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, all, &f->x));
-  KAON_TRY(kaon_pool_take(f->ctx, kaon_shift_room(A->space) * sizeof **room, "a column on its way",
+  KAON_TRY(kaon_pool_allocate(f->ctx, kaon_shift_buffer_length(A->space) * sizeof **room, "a column on its way",
                           &memory));
   *room = memory;
   return KAON_OK;
@@ -202,10 +202,10 @@ kaon_status kaon_rational_apply(kaon_rational_function *f, const kaon_vector *b,
   if (f == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: the function is NULL");
   const double begin = kaon_solver_clock();
   KAON_TRY(kaon_agree(f->ctx, check_vectors(f, b, y)));
-  kaon_status status = kaon_agree(f->ctx, take_room(f, b->nrhs, &room));
+  kaon_status status = kaon_agree(f->ctx, allocate_workspace(f, b->nrhs, &room));
   if (status == KAON_OK) status = kaon_multishift_solve(f->solver, b, f->x, reports, report);
   for (int j = 0; j < b->nrhs && status == KAON_OK; j++) status = add_up(f, b, j, y, room);
-  kaon_pool_give(f->ctx, room);
+  kaon_pool_release(f->ctx, room);
   if (report != NULL && status == KAON_OK) report->seconds = kaon_solver_clock() - begin;
   return status;
 }

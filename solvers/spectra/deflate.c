@@ -142,7 +142,7 @@ void kaon_deflation_destroy(kaon_solver *s) {
   free(f);
 }
 
-void kaon_deflation_forget(kaon_solver *s) {
+void kaon_deflation_reset(kaon_solver *s) {
   if (s->deflation == NULL) return;
   for (int k = 0; k < s->columns; k++) {
     s->deflation->column[k].marked = 0;
@@ -165,7 +165,7 @@ static kaon_status open_columns(struct kaon_deflation *f, who *takes, int *open)
 }
 
 static int goes_on(const struct kaon_deflation *f, int k) {
-  return (f->now[k].gate & KAON_GOES_ON) && f->now[k].iterations >= KAON_DEFLATION_BEGIN;
+  return (f->now[k].gate & KAON_GATE_RENEW) && f->now[k].iterations >= KAON_DEFLATION_BEGIN;
 }
 
 static int makes_pair(const struct kaon_deflation *f, int k) {
@@ -441,7 +441,7 @@ kaon_status kaon_deflation_run(kaon_solver *s) {
 
 kaon_status kaon_deflation_renew(kaon_solver *s, const kaon_vector *p, const kaon_vector *z) {
   struct kaon_deflation *f = s->deflation;
-  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR, gate = KAON_GATE_INJECT;
+  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR, gate = KAON_GATE_CONTINUE;
   const kaon_pass norm = kaon_gated_norm(s, gate, KAON_S_DENOMINATOR, KAON_REC_NONE);
   const kaon_pass own = kaon_gated_dot(s, gate, KAON_NO_SLOT, p, KAON_S_DENOMINATOR, KAON_REC_NONE);
   const kaon_pass other =
@@ -456,7 +456,7 @@ kaon_status kaon_deflation_renew(kaon_solver *s, const kaon_vector *p, const kao
       KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, z, f->image[1], &other));
     }
   }
-  return kaon_recur(s, KAON_GOES_ON, KAON_REC_DEFLATED_RESUME);
+  return kaon_recur(s, KAON_GATE_RENEW, KAON_REC_DEFLATED_RESUME);
 }
 
 int kaon_deflation_applications(const kaon_solver *s) {

@@ -39,7 +39,7 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs);
 kaon_status kaon_deflation_create(kaon_solver *s, int pairs);
 void kaon_deflation_destroy(kaon_solver *s);
 /* A solve begins: nothing is known of its operator and source. */
-void kaon_deflation_forget(kaon_solver *s);
+void kaon_deflation_reset(kaon_solver *s);
 /* In a service, after r = b - A x has been replaced: a pair more of each column that goes on, and
  * the step within their span, into x_inner and r. Asks the scalars for numbers, so it cannot be
  * recorded. `relative` stays that of before, whence the state's scale is taken before it

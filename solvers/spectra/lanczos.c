@@ -59,7 +59,7 @@ static double eigenvalue(int n, const double *d, const double *s, int k) {
 /* Numbers in [-1, 1) that differ from rank to rank (splitmix64). */
 kaon_status kaon_noise_fill(kaon_vector *v) {
   const kaon_space *space = v->space;
-  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_given(space);
+  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp;
   double *host = malloc((size_t)(count > 0 ? count : 1) * sizeof *host);
   kaon_status status = KAON_OK;
@@ -98,7 +98,7 @@ static double rounding(const job *self) {
 /* After a step. An eigenvalue that is negative, but for rounding, ends the process. One that is 0
  * to rounding is A's own; the next is read here, before rounding brings more copies of the 0, which
  * would be on their way to it. */
-static kaon_status look(job *self, double alpha) {
+static kaon_status update_interval(job *self, double alpha) {
   const double zero = rounding(self);
   if (!isfinite(alpha) || !(zero > 0)) {
     self->indefinite = isfinite(alpha);
@@ -139,7 +139,7 @@ static kaon_status image(job *self, kaon_vector *const *v, double beta, double *
 }
 
 /* An operator of no numbers: it is the identity, too. */
-static kaon_status look_empty(job *self, const kaon_vector *noise, int *empty) {
+static kaon_status check_empty(job *self, const kaon_vector *noise, int *empty) {
   double all;
   KAON_TRY(product(noise, noise, &all));
   *empty = all == 0;
@@ -153,7 +153,7 @@ static kaon_status look_empty(job *self, const kaon_vector *noise, int *empty) {
 static kaon_status process(job *self, kaon_vector **v, int steps) {
   int empty;
   KAON_TRY(kaon_noise_fill(v[R]));
-  KAON_TRY(look_empty(self, v[R], &empty));
+  KAON_TRY(check_empty(self, v[R], &empty));
   while (self->n < steps && !empty) {
     double beta2, alpha;
     KAON_TRY(scale_back(self, v[R], v[P]));
@@ -173,7 +173,7 @@ static kaon_status process(job *self, kaon_vector **v, int steps) {
     self->d[self->n] = alpha;
     if (self->n > 0) self->s[self->n - 1] = beta2;
     self->n++;
-    KAON_TRY(look(self, alpha));
+    KAON_TRY(update_interval(self, alpha));
     if (self->indefinite) return KAON_OK;
     kaon_vector *spare = v[OLD];
     v[OLD] = v[R];
@@ -184,7 +184,7 @@ static kaon_status process(job *self, kaon_vector **v, int steps) {
 }
 
 /* (A x, A x) = (x, A A x) for noise x? Else what looked like an eigenvalue is none. */
-static kaon_status look_hermitian(job *self, kaon_vector *const *v) {
+static kaon_status check_hermitian(job *self, kaon_vector *const *v) {
   double left, right[1][2], size;
   const double scale = self->A->precision == KAON_DOUBLE ? 1e-10 : 1e-4;
   KAON_TRY(kaon_noise_fill(v[P]));
@@ -241,7 +241,7 @@ static kaon_status conjugate(job *self, kaon_vector *const *v, int steps) {
 static kaon_status estimate(job *self, kaon_vector **v, int steps, int hermitian) {
   KAON_TRY(process(self, v, steps));
   if (!self->indefinite) return KAON_OK;
-  if (!hermitian) KAON_TRY(look_hermitian(self, v));
+  if (!hermitian) KAON_TRY(check_hermitian(self, v));
   return self->skewed ? conjugate(self, v, steps) : refuse(self);
 }
 

@@ -62,7 +62,7 @@ static kaon_status normalise(const kaon_vector *v, kaon_vector *x, double *size)
 
 static kaon_status fill_ones(kaon_vector *v) {
   const kaon_space *space = v->space;
-  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_given(space);
+  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp, step = space->complex_space ? 2 : 1;
   double *host = calloc((size_t)count + 1, sizeof *host);
   kaon_status status = KAON_OK;
@@ -77,7 +77,7 @@ static kaon_status fill_ones(kaon_vector *v) {
 /* This rank's largest z_i / x_i of two vectors without negative components. */
 static kaon_status largest_ratio(const kaon_vector *x, const kaon_vector *z, double *ratio) {
   const kaon_space *space = x->space;
-  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_given(space);
+  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp;
   double *host = malloc((2 * (size_t)count + 1) * sizeof *host);
   *ratio = 0;
@@ -168,7 +168,7 @@ static kaon_status power_general(kaon_operator *A, kaon_operator *jacobi, kaon_v
 }
 
 /* *positive: D is, whose inverse then is |D|'s, number by number. */
-static kaon_status look_at_diagonal(kaon_operator *A, kaon_operator *jacobi, kaon_vector *const *v,
+static kaon_status inspect_diagonal(kaon_operator *A, kaon_operator *jacobi, kaon_vector *const *v,
                                     int *positive) {
   kaon_operator *absolute = NULL, *other = NULL;
   double off = 1;
@@ -197,8 +197,8 @@ static kaon_status extremes(kaon_operator *A, kaon_operator *jacobi, int steps,
   to->steps += e.steps;
   if (status == KAON_ERR_ARGUMENT) {
     to->hermitian = 0;
-    kaon_error_forget(A->ctx);
-    return e.indefinite ? look_at_diagonal(A, jacobi, v, &to->indefinite) : KAON_OK;
+    kaon_error_clear(A->ctx);
+    return e.indefinite ? inspect_diagonal(A, jacobi, v, &to->indefinite) : KAON_OK;
   }
   to->low = e.low;
   to->high = e.high;

@@ -80,8 +80,8 @@ KAON_INLINE vindex v_load_columns(const int32_t *p) {
   return *(const vindex *)p;
 }
 KAON_INLINE vindex v_load_narrow(const uint16_t *p) {
-  typedef uint16_t narrow __attribute__((vector_size(2 * KAON_VL), aligned(2)));
-  return __builtin_convertvector(*(const narrow *)p, vindex);
+  typedef uint16_t columns16 __attribute__((vector_size(2 * KAON_VL), aligned(2)));
+  return __builtin_convertvector(*(const columns16 *)p, vindex);
 }
 KAON_INLINE void v_store_columns(int32_t *p, vindex c) {
   *(vindex *)p = c;

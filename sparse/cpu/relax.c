@@ -88,7 +88,7 @@ static void note_shifts(job *j, int64_t block) {
     j->shifts[bin_of(own - __atomic_load_n(&j->count[m->other[n]], __ATOMIC_ACQUIRE))]++;
   if (g == NULL) return;
   for (int64_t n = g->reads[block]; n < g->reads[block + 1]; n++)
-    j->rank_shifts[bin_of(own - (count_there(j, g->there[n]) & ~KAON_BLOCK_LEFT))]++;
+    j->rank_shifts[bin_of(own - (count_there(j, g->there[n]) & ~KAON_BLOCK_FINISHED))]++;
 }
 
 /* Behind its reads: what others have done by now may have been read. */
@@ -121,10 +121,10 @@ KAON_INLINE void give_rows(const job *j, int64_t block, const real *y, const int
   }
 }
 
-static void tell(const job *j, int64_t block, int32_t count) {
+static void notify(const job *j, int64_t block, int32_t count) {
   const kaon_block_ghosts *g = j->a->ghosts;
-  for (int64_t n = g->tells[block]; n < g->tells[block + 1]; n++)
-    __atomic_store_n((int32_t *)(uintptr_t)g->tell[n] + j->column, count, __ATOMIC_RELEASE);
+  for (int64_t n = g->notifications[block]; n < g->notifications[block + 1]; n++)
+    __atomic_store_n((int32_t *)(uintptr_t)g->notify[n] + j->column, count, __ATOMIC_RELEASE);
 }
 
 KAON_INLINE void read_rows(job *j, int64_t block, const int reals) {
@@ -205,7 +205,7 @@ static void work_block(const job *j, int64_t block) {
     work_rows(j, block, 2);
   if (j->a->cut) return;
   const int32_t count = j->count[block] + 1;
-  if (j->a->ghosts != NULL) tell(j, block, count);
+  if (j->a->ghosts != NULL) notify(j, block, count);
   __atomic_store_n(&j->count[block], count,
                    __ATOMIC_RELEASE); /* whose the block is next may tell */
 }
@@ -219,7 +219,7 @@ static void give_block(job *j, int64_t block) {
     for (int c = 0; c < m->reals; c++)
       y[i * m->reals + c] = j->x[place_of(j, m->row[first + i]) + c * KAON_W];
   give_rows(j, block, y, m->reals);
-  tell(j, block, j->count[block]);
+  notify(j, block, j->count[block]);
 }
 
 /* ---- waiting for other ranks ---- */
@@ -265,7 +265,7 @@ static int await_ranks(const job *j, int64_t block) {
 static void leave(const kaon_relax_args *a, int column) {
   const job j = job_of(a, column);
   if (a->ghosts == NULL || !over(&j)) return;
-  for (int64_t n = 0; n < a->rows->blocks; n++) tell(&j, n, j.count[n] | KAON_BLOCK_LEFT);
+  for (int64_t n = 0; n < a->rows->blocks; n++) notify(&j, n, j.count[n] | KAON_BLOCK_FINISHED);
 }
 
 static void take_pause(const kaon_relax_args *a) {
@@ -315,7 +315,7 @@ static void iterate(const kaon_launch *launch, const kaon_relax_args *a, int col
 
 /* Until the block has done `round` iterations and none that it reads is more than `lag` behind; 0:
  * all is over. The one with the lowest ticket never waits, so some block always goes on. */
-static int may_begin(const job *j, int64_t block, int32_t round) {
+static int wait_for_neighbours(const job *j, int64_t block, int32_t round) {
   const kaon_row_blocks *m = j->m;
   while (__atomic_load_n(&j->count[block], __ATOMIC_ACQUIRE) < round) {
     if (over(j)) return 0;
@@ -368,7 +368,7 @@ static void take_turns(job *j, int64_t *ticket) {
       take_pause(a);
     }
     last = round;
-    if (!may_begin(j, block, (int32_t)round)) return;
+    if (!wait_for_neighbours(j, block, (int32_t)round)) return;
     read_block(j, block);
     work_block(j, block);
     if (t % blocks == blocks - 1) monitor(j);

@@ -69,7 +69,7 @@ KAON_INLINE lines lines_of(const kaon_stored_matrix *m, int64_t block) {
 KAON_INLINE vindex line_columns(const kaon_stored_matrix *m, const lines *l, int64_t e, int lane,
                                 const int kind) {
   const int64_t at = (e + l->apart) * KAON_W + lane;
-  if (kind == KAON_COLUMNS_NARROW) return v_load_narrow(m->narrow + at) + ~m->line[e];
+  if (kind == KAON_COLUMNS_16BIT) return v_load_narrow(m->columns16 + at) + ~m->line[e];
   return kind == KAON_COLUMNS_SHARED ? v_load_columns(m->column + at) + l->from
                                      : v_load_columns(m->column + at);
 }
@@ -102,12 +102,12 @@ KAON_INLINE void add_rest(const call *c, const lines *l, int64_t e, const int64_
   const int kind = c->m->columns;
 #define REST(kind) \
   for (; e < l->end; e++) add_line(c, l, e, skip, group, reals, half, plain, beyond, kind, sum)
-  if (kind == KAON_COLUMNS_NARROW)
-    REST(KAON_COLUMNS_NARROW);
+  if (kind == KAON_COLUMNS_16BIT)
+    REST(KAON_COLUMNS_16BIT);
   else if (kind == KAON_COLUMNS_SHARED)
     REST(KAON_COLUMNS_SHARED);
   else
-    REST(KAON_COLUMNS_WHOLE);
+    REST(KAON_COLUMNS_32BIT);
 #undef REST
 }
 
@@ -253,7 +253,7 @@ KAON_INLINE void finish_block(const call *c, int64_t block, const int64_t *skip,
         const int64_t at = block * c->from.stride + skip[g] + i * KAON_W + p * KAON_VL;
         y[i] = half ? sum[p][g][i] * step : sum[p][g][i];
         if (c->b != NULL) y[i] = v_fma(v_set((double)c->a), y[i], v_load_real(c->b + at));
-        if (lanes < KAON_VL) y[i] = v_keep(y[i], lanes > 0 ? (int)lanes : 0);
+        if (lanes < KAON_VL) y[i] = v_mask_tail(y[i], lanes > 0 ? (int)lanes : 0);
         if (c->stream)
           v_stream_real(c->y + at, y[i]);
         else

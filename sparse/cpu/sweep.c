@@ -48,7 +48,7 @@ typedef struct sweep {
   const real *x;
   real *y;
   int64_t stride;
-  int by_number; /* rows are counted by number, not through levels */
+  int in_row_order; /* rows are counted by number, not through levels */
 } sweep;
 
 /* y_i = (x_i - sum_j t_ij y_j) d_i of one row and column. */
@@ -100,7 +100,7 @@ KAON_INLINE void solve_plain(const sweep *s, int64_t first, int64_t last, const 
   real *y = s->y, before = 0;
   int64_t near = -1; /* the row whose result `before` is */
   for (int64_t n = first; n < last; n++) {
-    const int64_t row = !s->by_number ? a->row[n] : down ? m->rows - 1 - n : n;
+    const int64_t row = !s->in_row_order ? a->row[n] : down ? m->rows - 1 - n : n;
     const int64_t begin = start[row], count = start[row + 1] - begin;
     const real *v = value + (down ? begin + count - 1 : begin);
     const int32_t *c = column + (down ? begin + count - 1 : begin);
@@ -121,7 +121,7 @@ KAON_INLINE void solve_rows(const sweep *s, int64_t first, int64_t last, const i
                             const int half, const int wide) {
   const kaon_levels_args *a = s->args;
   for (int64_t n = first; n < last; n++) {
-    const int64_t row = !s->by_number ? a->row[n] : a->in_order > 0 ? n : a->matrix->rows - 1 - n;
+    const int64_t row = !s->in_row_order ? a->row[n] : a->in_order > 0 ? n : a->matrix->rows - 1 - n;
     for (int k = 0; k < a->nrhs; k++)
       if (kaon_gate_open(&a->gate, k))
         solve_row(s, row, (int64_t)k * reals * KAON_W, reals, half, wide);
@@ -146,7 +146,7 @@ static void solve_any(const sweep *s, int64_t first, int64_t last) {
 
 /* ---- several threads, each by number (sparse/sweeps/pipeline.h) ---- */
 
-enum { LINE = 64, LOOKS = 4096 }; /* looks without pause: who is waited for may have no core */
+enum { LINE = 64, POLLS = 4096 }; /* looks without pause: who is waited for may have no core */
 
 /* Rows that a thread has passed, counted in the order of the sweep, on a line of its own. */
 typedef struct passed {
@@ -163,8 +163,8 @@ static void pause_briefly(void) {
 static void wait_for_others(const kaon_pipeline *p, passed *threads, int piece) {
   const int32_t *need = p->need + (size_t)piece * (size_t)p->threads;
   for (int t = 0; t < p->threads; t++)
-    for (int looks = 0; need[t] > atomic_load_explicit(&threads[t].rows, memory_order_acquire);)
-      if (++looks > LOOKS)
+    for (int polls = 0; need[t] > atomic_load_explicit(&threads[t].rows, memory_order_acquire);)
+      if (++polls > POLLS)
         sched_yield();
       else
         pause_briefly();
@@ -203,16 +203,16 @@ void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args 
   if (!open) return;
   if (ahead != NULL && ahead->threads != launch->threads) ahead = NULL;
   const sweep s = {.args = args,
-                   .by_number = ahead != NULL || (args->in_order != 0 && team < KAON_LEVEL_THREADS),
+                   .in_row_order = ahead != NULL || (args->in_order != 0 && team < KAON_LEVEL_THREADS),
                    .x = args->x.data,
                    .y = args->y.data,
                    .stride = (int64_t)args->nrhs * m->reals * KAON_W};
-  const int threads = s.by_number ? 1 : team;
+  const int threads = s.in_row_order ? 1 : team;
   if (ahead != NULL) {
     solve_ahead(&s, ahead);
     return;
   }
-  if (s.by_number) {
+  if (s.in_row_order) {
     solve_any(&s, 0, m->rows);
     return;
   }

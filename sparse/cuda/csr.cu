@@ -15,7 +15,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, COLS == 1    ? RESIDENT
   columns cols = columns_of<COLS>(a);
   double sum[ROW_SUMS] = {};
   kaon_wait_for_previous();
-  columns_ask<COLS>(a, &cols);
+  columns_prefetch<COLS>(a, &cols);
   if (cols.open == 0) return;
   csr_chunk<REALS, COLS>(a, cols, chunk, policy, sum);
   if (COLS == 1)
@@ -48,7 +48,7 @@ extern "C" void KAON_EXPORT(kaon_spmv_csr)(const kaon_launch *launch, const kaon
   a.shift = threads_shift(args->matrix);
   a.lanes = 1 << a.shift;
   if (a.nrhs == 1) a.most = RESIDENT * MULTIPROCESSORS;
-  rows_share_out(launch, args, KAON_THREADS >> a.shift, &a);
+  rows_partition(launch, args, KAON_THREADS >> a.shift, &a);
   if (args->matrix->reals == 1)
     launch_csr<1>(launch, a);
   else

@@ -11,8 +11,8 @@ extern "C" {
 
 #define KAON_X(prec)                                                                               \
   void kaon_spmv_sell_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args);          \
-  int kaon_spmv_posted_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args,          \
-                                   const kaon_pick_args *pick, const struct kaon_post_call *post); \
+  int kaon_spmv_with_exchange_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args,          \
+                                   const kaon_pick_args *pick, const struct kaon_peer_messages *post); \
   void kaon_spmv_sell_columns_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args);  \
   void kaon_spmv_csr_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args);           \
   void kaon_spmv_shared_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args);        \

@@ -202,12 +202,12 @@ extern "C" void KAON_EXPORT(kaon_spmv_long)(const kaon_launch *launch, const kao
   a.rows = rows_of(launch, args);
   a.rows.sums.gate = args->gate;
   if (args->b.data == NULL) a.rows.a = 1;
-  a.of = *m->beyond;
+  a.of = *m->long_part;
   a.reals = m->reals;
   a.half = m->half;
   const unsigned room = (unsigned)(a.of.stretch * m->reals * (int)sizeof(real));
   const unsigned rows = (unsigned)((a.of.rows + KAON_WARPS - 1) / KAON_WARPS);
-  cudaFuncSetAttribute(long_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, KAON_LONG_ROOM);
+  cudaFuncSetAttribute(long_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, KAON_LONG_SHARED_BYTES);
   for (a.column = 0; a.column < args->nrhs; a.column++) {
     kaon_cuda_launch(launch, long_kernel, (unsigned)a.of.units, LONG_THREADS, a, room);
     kaon_cuda_launch(launch, pieces_kernel, rows, KAON_THREADS, a);

@@ -50,7 +50,7 @@ static __device__ __forceinline__ bool await_ranks(const relax_call &a, int64_t 
       there = peek_far(other);
     }
     if (begin != 0) there = load_far(other);
-    if (!over) note_shift(shifts, own - (there & ~KAON_BLOCK_LEFT));
+    if (!over) note_shift(shifts, own - (there & ~KAON_BLOCK_FINISHED));
   }
   return over;
 }
@@ -66,7 +66,7 @@ static __device__ __forceinline__ void take_pause(const relax_call &a) {
 /* Waits until no block that this one reads is more than `lag` behind, notes the shifts; false in
  * all threads: all is over. The slowest block of all never waits, so some block always goes on. */
 static __device__ __forceinline__ bool may_begin(const relax_call &a, int64_t block, int column,
-                                                 int round, int *shifts, witness *w) {
+                                                 int round, int *shifts, counter_check *w) {
   const kaon_row_blocks &m = a.rows;
   const int32_t *count = a.count + (int64_t)column * m.blocks;
   /* of rounds counts begin at 0; the first thread may not have stored this one yet */
@@ -153,7 +153,7 @@ static __global__ void __launch_bounds__(THREADS)
                                                 : -1;
       if (block < 0) break;
       if (WIDE && block != p.block) prepare<REALS, THREADS>(a, block, column, y, p);
-      witness w = {NULL, 0};
+      counter_check w = {NULL, 0};
       if (!a.cut) on = may_begin(a, block, column, round, shifts, &w);
       if (!WIDE && on) prepare<REALS, THREADS>(a, block, column, y, p);
       if (on) relax_block<REALS, THREADS>(a, p, column, w, shifts + 2 * KAON_SHIFT_BINS, y);
@@ -165,7 +165,7 @@ static __global__ void __launch_bounds__(THREADS)
     for (int64_t n = mine; n < a.rows.blocks; n += step) {
       const int64_t block = kaon_relax_turn(n, a.rows.blocks, a.shuffle);
       const int32_t *count = a.count + (int64_t)column * a.rows.blocks + block;
-      tell(a, block, column, load_relaxed(count) | KAON_BLOCK_LEFT);
+      notify(a, block, column, load_relaxed(count) | KAON_BLOCK_FINISHED);
     }
   for (int i = threadIdx.x; i < KAON_SHIFT_BINS; i += blockDim.x) {
     if (shifts[i] != 0)

@@ -188,13 +188,13 @@ static __device__ __forceinline__ void give_rows(const relax_call &a, int64_t bl
 }
 
 /* The block's counter, to the same. All threads, behind a barrier after give_rows. */
-static __device__ __forceinline__ void tell(const relax_call &a, int64_t block, int column,
+static __device__ __forceinline__ void notify(const relax_call &a, int64_t block, int column,
                                             int32_t count) {
   const kaon_block_ghosts &g = a.ghosts;
-  const int64_t end = __ldg(g.tells + block + 1);
+  const int64_t end = __ldg(g.notifications + block + 1);
 #pragma unroll 1
-  for (int64_t n = __ldg(g.tells + block) + threadIdx.x; n < end; n += blockDim.x)
-    store_far((int32_t *)__ldg((const unsigned long long *)g.tell + n) + column, count);
+  for (int64_t n = __ldg(g.notifications + block) + threadIdx.x; n < end; n += blockDim.x)
+    store_far((int32_t *)__ldg((const unsigned long long *)g.notify + n) + column, count);
 }
 
 /* A number in shared memory, `far` bytes beyond an address there. By addresses of 32 bits, for the
@@ -369,10 +369,10 @@ static __device__ __forceinline__ void prepare(const relax_call &a, int64_t bloc
 }
 
 /* A block that this one reads, for this thread to look at its counter again. */
-typedef struct witness {
+typedef struct counter_check {
   const int32_t *other; /* NULL: none */
   int32_t own;          /* iterations of the block itself */
-} witness;
+} counter_check;
 
 static __device__ __forceinline__ void note_shift(int *shifts, int32_t shift) {
   const int bin = shift + KAON_SHIFTS;
@@ -380,7 +380,7 @@ static __device__ __forceinline__ void note_shift(int *shifts, int32_t shift) {
 }
 
 /* Of the blocks that are read those that have no thread of their own, behind the reads. */
-static __device__ __forceinline__ void look_again(const relax_call &a, int64_t block, int column,
+static __device__ __forceinline__ void recheck(const relax_call &a, int64_t block, int column,
                                                   int32_t own, int *after) {
   const int32_t *count = a.count + (int64_t)column * a.rows.blocks;
   const int64_t end = __ldg(a.rows.reads + block + 1);
@@ -396,7 +396,7 @@ static __device__ __forceinline__ void look_again(const relax_call &a, int64_t b
 template <int REALS, int THREADS>
 static __device__ __forceinline__ void relax_block(const relax_call &a,
                                                    const prepared<REALS, THREADS> &p, int column,
-                                                   const witness &w, int *after, real *room) {
+                                                   const counter_check &w, int *after, real *room) {
   enum { FAR = THREADS * REALS * (int)sizeof(real) };
   const kaon_row_blocks &m = a.rows;
   const seat &s = p.s;
@@ -423,7 +423,7 @@ static __device__ __forceinline__ void relax_block(const relax_call &a,
   int32_t there = 0;
   if (w.other != NULL) {
     there = load_relaxed(w.other);
-    look_again(a, block, column, w.own, after);
+    recheck(a, block, column, w.own, after);
   }
   if (s.mine) { /* the first sweep, which sees the residual */
     real u[REALS];
@@ -458,7 +458,7 @@ static __device__ __forceinline__ void relax_block(const relax_call &a,
   int32_t count = 0; /* before the barrier, behind which it is raised */
   if (a.ghosts.start != NULL || threadIdx.x == 0) count = load_relaxed(a.count + at) + 1;
   __syncthreads();
-  if (a.ghosts.start != NULL) tell(a, block, column, count);
+  if (a.ghosts.start != NULL) notify(a, block, column, count);
   if (threadIdx.x == 0) {
     if (a.rounds > 1) store_seen(a.seen + at, residual2);
     store_release(a.count + at, count);
@@ -476,7 +476,7 @@ static __device__ __forceinline__ void give_block(const relax_call &a, int64_t b
   __syncthreads();
   give_rows<REALS>(a, block, column, y);
   __syncthreads();
-  tell(a, block, column, load_relaxed(a.count + (int64_t)column * a.rows.blocks + block));
+  notify(a, block, column, load_relaxed(a.count + (int64_t)column * a.rows.blocks + block));
 }
 
 #endif

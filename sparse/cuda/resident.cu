@@ -68,7 +68,7 @@ struct resident_run {
 
   /* Of blocks first, first + 1, ... */
   __device__ __forceinline__ void wait_for_flags(int first) const {
-    int patience = MARKED_PATIENCE;
+    int patience = MARKED_TIMEOUT;
     bool waited = false;
     for (int i = first + (int)threadIdx.x; i < (int)gridDim.x; i += KAON_THREADS) {
       uint32_t seen;
@@ -87,8 +87,8 @@ static __device__ __forceinline__ void copy_pieces(void *to, const void *from, i
   for (int i = threadIdx.x; i < n; i += KAON_THREADS) ((uint4 *)to)[i] = ((const uint4 *)from)[i];
 }
 
-enum { STATE_PIECES = sizeof(kaon_column_state) / 16, ENTRY_PIECES = sizeof(kaon_list_entry) / 16 };
-static_assert(sizeof(kaon_column_state) % 16 == 0 && sizeof(kaon_list_entry) % 16 == 0,
+enum { STATE_PIECES = sizeof(kaon_column_state) / 16, ENTRY_PIECES = sizeof(kaon_launch_list_entry) / 16 };
+static_assert(sizeof(kaon_column_state) % 16 == 0 && sizeof(kaon_launch_list_entry) % 16 == 0,
               "whole pieces");
 
 /* What the blocks read at first, block 0 writes at the end: behind an entry's end, where all have
@@ -98,7 +98,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
   extern __shared__ uint4 memory[];
   __shared__ resident_run run;
   kaon_column_state *own = (kaon_column_state *)memory;
-  kaon_list_entry *entry = (kaon_list_entry *)(memory + STATE_PIECES);
+  kaon_launch_list_entry *entry = (kaon_launch_list_entry *)(memory + STATE_PIECES);
   copy_pieces(own, list.state, STATE_PIECES);
   copy_pieces(entry, list.entry, list.count * ENTRY_PIECES);
   const int limit = list.control->limit - list.control->blocks;

@@ -19,13 +19,13 @@
 /* Sums of a thread: |y|^2, conj(w) y, |w|^2; values that a chunk leaves: three slots. Columns that
  * a thread takes at most, and groups of them that a block of threads does. Threads that fill a
  * device: below so many, more of them share a row. */
-enum { ROW_SUMS = 4, ROW_VALUES = 6, ROW_COLUMNS = 4, ROW_ABREAST = 4, ROW_DEVICE = 1 << 18 };
+enum { ROW_SUMS = 4, ROW_VALUES = 6, ROW_COLUMNS = 4, ROW_CONCURRENT = 4, ROW_DEVICE = 1 << 18 };
 static const int64_t row_cache = 40 << 20; /* bytes of a matrix that stays in a cache of 50 MB */
 
 typedef struct rows_call {
   const void *start;
   const int32_t *column;
-  const uint16_t *narrow; /* these and `columns`: SELL, kaon_stored_matrix */
+  const uint16_t *columns16; /* these and `columns`: SELL, kaon_stored_matrix */
   const int32_t *line, *pattern;
   const void *value;
   const float *scale;
@@ -35,7 +35,7 @@ typedef struct rows_call {
   int rows;         /* true ones */
   int first, last;  /* blocks of the part */
   int nrhs, groups; /* groups: of columns */
-  int abreast; /* groups that a block of threads has, a warp each; the others are fast in blockIdx.x
+  int concurrent_groups; /* groups that a block of threads has, a warp each; the others are fast in blockIdx.x
                 */
   int64_t gap; /* numbers between a block of one column and the column's next one, less 32 */
   real a;      /* y = b + a A x */
@@ -199,7 +199,7 @@ struct row_others {
 
 /* at: number of a row in the vectors. */
 template <int REALS>
-static __device__ __forceinline__ row_others<REALS> row_ask(const rows_call &a, int64_t at) {
+static __device__ __forceinline__ row_others<REALS> row_prefetch(const rows_call &a, int64_t at) {
   typedef kaon_packet<real, REALS> number;
   row_others<REALS> o = {};
   if (a.b != NULL) o.b = ((const number *)a.b)[at];
@@ -245,7 +245,7 @@ static __device__ __forceinline__ void row_put(const rows_call &a, int64_t at, r
 template <int REALS>
 static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, real scale,
                                                kaon_packet<real, REALS> s, double *sum) {
-  row_put<REALS>(a, at, scale, s, row_ask<REALS>(a, at), sum);
+  row_put<REALS>(a, at, scale, s, row_prefetch<REALS>(a, at), sum);
 }
 
 /* The same without sums. */
@@ -266,9 +266,9 @@ typedef struct columns {
 } columns;
 
 /* Groups of columns from the first one of this block of threads on: where group i of them begins.
- * Of the a.abreast groups of a block neighbouring warps have one each. */
+ * Of the a.concurrent_groups groups of a block neighbouring warps have one each. */
 static __device__ __forceinline__ int group_first(const rows_call &a, int i) {
-  const int first = (int)(blockIdx.x % (unsigned)(a.groups / a.abreast)) * a.abreast;
+  const int first = (int)(blockIdx.x % (unsigned)(a.groups / a.concurrent_groups)) * a.concurrent_groups;
   return (first + i) * a.nrhs / a.groups;
 }
 
@@ -276,7 +276,7 @@ template <int COLS>
 static __device__ __forceinline__ columns columns_of(const rows_call &a) {
   columns c = {0, 1, 0};
   if (COLS == 1) return c;
-  const int own = (int)(threadIdx.x / 32) % a.abreast;
+  const int own = (int)(threadIdx.x / 32) % a.concurrent_groups;
   c.first = group_first(a, own);
   c.count = group_first(a, own + 1) - c.first;
   return c;
@@ -284,12 +284,12 @@ static __device__ __forceinline__ columns columns_of(const rows_call &a) {
 
 template <int COLS>
 static __device__ __forceinline__ int chunk_of(const rows_call &a) {
-  return COLS == 1 ? (int)blockIdx.x : (int)(blockIdx.x / (unsigned)(a.groups / a.abreast));
+  return COLS == 1 ? (int)blockIdx.x : (int)(blockIdx.x / (unsigned)(a.groups / a.concurrent_groups));
 }
 
 /* All lanes of a warp: each asks for a column. */
 template <int COLS>
-static __device__ __forceinline__ void columns_ask(const rows_call &a, columns *c) {
+static __device__ __forceinline__ void columns_prefetch(const rows_call &a, columns *c) {
   if (COLS == 1) {
     c->open = gate_open(a.sums.gate, c->first);
     return;
@@ -331,7 +331,7 @@ static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args 
   rows_call a = {};
   a.start = m->start;
   a.column = m->column;
-  a.narrow = m->narrow;
+  a.columns16 = m->columns16;
   a.line = m->line;
   a.pattern = m->pattern;
   a.columns = m->columns;
@@ -345,7 +345,7 @@ static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args 
   a.last = (int)(args->part == KAON_ROWS_INTERIOR ? m->interior : m->blocks);
   a.nrhs = args->nrhs;
   a.groups = (args->nrhs + ROW_COLUMNS - 1) / ROW_COLUMNS;
-  a.abreast = 1;
+  a.concurrent_groups = 1;
   a.gap = (int64_t)(args->nrhs - 1) * KAON_LANES;
   a.a = (real)args->a;
   a.x = args->x.data;
@@ -371,13 +371,13 @@ static inline int64_t rows_tiles(int64_t first, int64_t last, int64_t each) {
  * one rank, whose sums take none along. */
 template <int REALS, int HALF>
 static inline int rows_listed(const rows_call &a, int number) {
-  const bool plain = a.ghosts == NULL && a.sums.kept.left == 0;
+  const bool plain = a.ghosts == NULL && a.sums.deferred.left == 0;
   return REALS == 1 && !HALF && !a.half && plain ? number : KAON_LISTED_NONE;
 }
 
 /* Chunks of the launch and of the sums: parts of the interior come first, and who ends the pass has
  * a block even where it has no rows. */
-static inline void rows_share_out(const kaon_launch *launch, const kaon_spmv_args *args,
+static inline void rows_partition(const kaon_launch *launch, const kaon_spmv_args *args,
                                   int64_t each, rows_call *a) {
   const kaon_stored_matrix *m = args->matrix;
   const int values = args->sum.state != NULL ? ROW_VALUES : 0;

@@ -22,7 +22,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, SELL_SHARED_RESIDENT)
   double sum[ROW_SUMS] = {};
   kaon_wait_for_previous();
   columns cols = {0, 1, 0};
-  columns_ask<1>(a, &cols);
+  columns_prefetch<1>(a, &cols);
   if (cols.open == 0) return;
   sell_shared_chunk<REALS, HALF>(a, (int)blockIdx.x, sum);
   column_finish(a, cols, (int)blockIdx.x, sum);
@@ -41,7 +41,7 @@ static void launch_sell(const kaon_launch *launch, const kaon_spmv_args *args, r
   constexpr int BATCH = sell_batch<REALS>();
   if (a->lanes > 1 || a->ghosts != NULL) {
     a->most = SELL_SHARED_RESIDENT * SELL_MULTIPROCESSORS;
-    rows_share_out(launch, args, KAON_THREADS >> a->shift, a);
+    rows_partition(launch, args, KAON_THREADS >> a->shift, a);
     kaon_cuda_launch_listed(launch, rows_listed<REALS, HALF>(*a, KAON_LISTED_SELL_SHARED),
                             sell_shared_kernel<REALS, HALF>, (unsigned)a->chunks, KAON_THREADS, *a,
                             NULL);

@@ -36,7 +36,7 @@ static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int bl
     const int64_t at = (mine.at + j) * KAON_LANES + lane;
     if (j >= mine.length) break;
     asm volatile("prefetch.global.L2 [%0];" ::"l"((const char *)a.value + at * bytes));
-    if (a.columns == KAON_COLUMNS_WHOLE)
+    if (a.columns == KAON_COLUMNS_32BIT)
       asm volatile("prefetch.global.L2 [%0];" ::"l"(a.column + at));
   }
 }
@@ -76,11 +76,11 @@ static __device__ __forceinline__ void entries_add(const rows_call &a, int block
   if (shares) {
 #pragma unroll
     for (int u = 0; u < COUNT; u++) c[u] = shared_read(a.column + list + u * KAON_LANES);
-  } else if (a.columns == KAON_COLUMNS_NARROW) {
+  } else if (a.columns == KAON_COLUMNS_16BIT) {
     const int32_t *line = a.line + at / KAON_LANES;
     int32_t least[COUNT];
 #pragma unroll
-    for (int u = 0; u < COUNT; u++) c[u] = narrow_read(a.narrow + at + u * KAON_LANES, policy);
+    for (int u = 0; u < COUNT; u++) c[u] = narrow_read(a.columns16 + at + u * KAON_LANES, policy);
 #pragma unroll
     for (int u = 0; u < COUNT; u++) least[u] = shared_read(line + u);
 #pragma unroll
@@ -148,7 +148,7 @@ static __device__ __forceinline__ void sell_rows(const rows_call &a, const sell_
   for (; block < share.end; block += share.step) {
     const int row = block * KAON_LANES + lane, list = next;
     const slice mine = slice_read(a, block);
-    const row_others<REALS> others = row_ask<REALS>(a, row);
+    const row_others<REALS> others = row_prefetch<REALS>(a, row);
     next = sell_list<KIND>(a, block + share.step);
     kaon_packet<real, REALS> s = {};
     row_add<REALS, HALF, BATCH, KIND, false>(a, block, mine.at * KAON_LANES + lane, list,

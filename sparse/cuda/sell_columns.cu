@@ -6,7 +6,7 @@
  * memory: each warp has STAGES - 1 batches on their way while it works on one, whichever rows they
  * are of, so registers are free for the numbers of x. A warp waits for its own copies alone. What
  * counts are warps that wait at the same time. Where blocks of rows are few, several warps share
- * one (sell.h). Sums are taken behind it (kaon_sums_apart).
+ * one (sell.h). Sums are taken behind it (kaon_sums_separate).
  */
 #include "sparse/cuda/sell.h"
 
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void feed_block(const rows_call &a, feed *f) {
 template <int BATCH>
 static __device__ __forceinline__ void feed_begin(const rows_call &a, int chunk, feed *f) {
   f->list = 0;
-  const int own = (int)(threadIdx.x / 32) / a.abreast >> a.shift;
+  const int own = (int)(threadIdx.x / 32) / a.concurrent_groups >> a.shift;
   const int begin = a.first + chunk * (a.turns * a.each), end = begin + a.turns * a.each;
   f->block = begin + own;
   f->end = (end < a.last ? end : a.last) + own; /* all warps turn alike */
@@ -114,17 +114,17 @@ static __device__ __forceinline__ void feed_columns(const rows_call &a, const fe
 #pragma unroll
     for (int n = 0; n < BATCH * WHOLE; n += 512)
       if (n + at < entries * WHOLE) copy_kept<16>(to + n + at, column + n);
-  } else if (a.columns == KAON_COLUMNS_NARROW) {
-    const char *column = (const char *)a.narrow + first * NARROW + at;
+  } else if (a.columns == KAON_COLUMNS_16BIT) {
+    const char *column = (const char *)a.columns16 + first * NARROW + at;
 #pragma unroll
     for (int n = 0; n < BATCH * NARROW; n += 512)
-      if (n + at < entries * NARROW) copy_line(to + n + at, column + n, policy, a.abreast > 1);
+      if (n + at < entries * NARROW) copy_line(to + n + at, column + n, policy, a.concurrent_groups > 1);
     if (lane < entries) copy_kept<4>(to + BATCH * NARROW + 4 * lane, a.line + first + lane);
   } else {
     const char *column = (const char *)a.column + first * WHOLE + at;
 #pragma unroll
     for (int n = 0; n < BATCH * WHOLE; n += 512)
-      if (n + at < entries * WHOLE) copy_line(to + n + at, column + n, policy, a.abreast > 1);
+      if (n + at < entries * WHOLE) copy_line(to + n + at, column + n, policy, a.concurrent_groups > 1);
   }
 }
 
@@ -145,7 +145,7 @@ static __device__ __forceinline__ batch feed_next(const rows_call &a, feed *f, u
 #pragma unroll
     for (int n = 0; n < BATCH * VALUE; n += 512)
       if (n + at < next.left * VALUE)
-        copy_line(stage + BATCH * COLUMN + n + at, value + n, policy, a.abreast > 1);
+        copy_line(stage + BATCH * COLUMN + n + at, value + n, policy, a.concurrent_groups > 1);
     f->j += a.lanes * BATCH;
     if (f->j >= f->length) {
       f->block += a.each;
@@ -161,11 +161,11 @@ template <int BATCH, int COUNT>
 static __device__ __forceinline__ void staged_columns(const rows_call &a, int block,
                                                       const char *stage, int first, int32_t *c) {
   const int lane = threadIdx.x % 32;
-  if (a.columns == KAON_COLUMNS_NARROW) {
-    const uint16_t *narrow = (const uint16_t *)stage + first * KAON_LANES + lane;
+  if (a.columns == KAON_COLUMNS_16BIT) {
+    const uint16_t *columns16 = (const uint16_t *)stage + first * KAON_LANES + lane;
     const int32_t *line = (const int32_t *)(stage + BATCH * KAON_LANES * 2) + first;
 #pragma unroll
-    for (int u = 0; u < COUNT; u++) c[u] = narrow[u * KAON_LANES] + ~line[u];
+    for (int u = 0; u < COUNT; u++) c[u] = columns16[u * KAON_LANES] + ~line[u];
     return;
   }
   const int32_t *column = (const int32_t *)stage + first * KAON_LANES + lane;
@@ -248,7 +248,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, resident<REALS, COLS>())
   for (int i = 0; i < STAGES - 1; i++)
     queue[i] = feed_next<REALS, HALF, COLS>(a, &f, room + i * STAGE, policy);
   kaon_wait_for_previous();
-  columns_ask<COLS>(a, &cols);
+  columns_prefetch<COLS>(a, &cols);
   int now = 0; /* the stage that is worked on; the other one is filled */
   while (cols.open != 0 && queue[0].block >= 0) {
     queue[STAGES - 1] = feed_next<REALS, HALF, COLS>(a, &f, room + (STAGE - now), policy);
@@ -279,7 +279,7 @@ static void launch_columns(const kaon_launch *launch, const rows_call &a, unsign
                        cudaFuncAttributeMaxDynamicSharedMemorySize,
                        (int)(KAON_WARPS * stages)); /* the most, since host threads share it */
   kaon_cuda_launch(launch, sell_columns_kernel<REALS, HALF, COLS>,
-                   (unsigned)a.chunks * (unsigned)(a.groups / a.abreast), threads, a, room);
+                   (unsigned)a.chunks * (unsigned)(a.groups / a.concurrent_groups), threads, a, room);
 }
 
 template <int REALS>
@@ -314,10 +314,10 @@ static void warps_share(const kaon_stored_matrix *m, int64_t at_once, rows_call 
 /* Groups of columns that a block of threads has: all, or what divides them. In double one, since
  * more of them leave the first-level cache less of x (8 columns of laplace3d:252 1084 us, by two
  * 1119; 12 by three 2037 for 1628). */
-static int groups_abreast(int groups) {
-  int abreast = sizeof(real) == 4 ? ROW_ABREAST : 1;
-  while (groups % abreast != 0) abreast--;
-  return abreast;
+static int groups_concurrent(int groups) {
+  int concurrent_groups = sizeof(real) == 4 ? ROW_CONCURRENT : 1;
+  while (groups % concurrent_groups != 0) concurrent_groups--;
+  return concurrent_groups;
 }
 
 /* Blocks of rows of a block of threads, where there are many. */
@@ -329,15 +329,15 @@ extern "C" void KAON_EXPORT(kaon_spmv_sell_columns)(const kaon_launch *launch,
   rows_call a = rows_of(launch, args);
   const int64_t at_once = m->reals == 1 ? warps_at_once<1>() : warps_at_once<2>();
   warps_share(m, at_once, &a);
-  if (m->blocks * a.groups > at_once) a.abreast = groups_abreast(a.groups);
-  if (a.abreast == a.groups && rows_bytes(m) > row_cache) a.policy = row_evict_first;
-  const int teams = KAON_WARPS / a.abreast;
+  if (m->blocks * a.groups > at_once) a.concurrent_groups = groups_concurrent(a.groups);
+  if (a.concurrent_groups == a.groups && rows_bytes(m) > row_cache) a.policy = row_evict_first;
+  const int teams = KAON_WARPS / a.concurrent_groups;
   a.each = teams >> a.shift;
   a.turns = m->blocks > (int64_t)ROW_DEVICE / KAON_LANES * 4 ? MANY / a.each : 1;
-  rows_share_out(launch, args, (int64_t)a.turns * a.each * KAON_LANES, &a);
+  rows_partition(launch, args, (int64_t)a.turns * a.each * KAON_LANES, &a);
   const int64_t teams_turns = (a.last - a.first + a.each - 1) / a.each;
   a.turns = (int)((teams_turns + a.chunks - 1) / a.chunks);
-  const unsigned threads = (unsigned)(teams * a.abreast * 32);
+  const unsigned threads = (unsigned)(teams * a.concurrent_groups * 32);
   if (m->reals == 1)
     launch_sell<1>(launch, a, threads, m->half);
   else

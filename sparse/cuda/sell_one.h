@@ -20,7 +20,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
   const sell_share share = sell_share_of<KIND>(a, (int)blockIdx.x);
   if (a.early) slice_prefetch<REALS, HALF, BATCH>(a, share.block);
   kaon_wait_for_previous();
-  columns_ask<1>(a, &cols);
+  columns_prefetch<1>(a, &cols);
   if (cols.open == 0) return;
   const bool sums = a.sums.sum.state != NULL;
 #pragma unroll
@@ -39,7 +39,7 @@ static void sell_launch(const kaon_launch *launch, const kaon_spmv_args *args, i
   const unsigned room = args->sum.state != NULL ? ROW_SUMS * KAON_THREADS * sizeof(double) : 0;
   /* parts of one pass, which other kernels may do, count their chunks alike */
   a->most = (args->part == KAON_ROWS_ALL ? resident : SELL_SHARED_RESIDENT) * SELL_MULTIPROCESSORS;
-  rows_share_out(launch, args, KAON_THREADS, a);
+  rows_partition(launch, args, KAON_THREADS, a);
   kaon_cuda_launch_listed(launch, rows_listed<REALS, HALF>(*a, KAON_LISTED_SELL),
                           sell_kernel<REALS, HALF, RESIDENT, BATCH, KIND>, (unsigned)a->chunks,
                           KAON_THREADS, *a, NULL, room);

@@ -18,7 +18,7 @@
 enum {
   TILE = 2048,
   ITEMS = TILE / KAON_THREADS,
-  CARRY = 3,
+  CARRY_DOUBLES = 3,
   LONG = 24,
   LONG_ROWS = TILE / LONG,
   MULTIPROCESSORS = 132
@@ -26,7 +26,7 @@ enum {
 
 typedef struct shared_call {
   rows_call rows;  /* first, last: of rows */
-  double *carries; /* [column][chunk][CARRY] */
+  double *carries; /* [column][chunk][CARRY_DOUBLES] */
   int half, reals, chunks;
 } shared_call;
 
@@ -66,7 +66,7 @@ struct entries {
 };
 
 template <int REALS, int COUNT>
-static __device__ __forceinline__ void entries_ask(const shared_call &a, int64_t first, int64_t end,
+static __device__ __forceinline__ void entries_prefetch(const shared_call &a, int64_t first, int64_t end,
                                                    uint64_t policy, entries<REALS, COUNT> *e) {
 #pragma unroll
   for (int u = 0; u < COUNT; u++)
@@ -248,7 +248,7 @@ static __device__ __forceinline__ void tile_fill(const shared_call &a, shared_ti
     const int64_t from = entry + first + own, end = entry + count;
     number product[COUNT];
     entries<REALS, COUNT> e;
-    entries_ask<REALS, COUNT>(a, from, end, policy, &e);
+    entries_prefetch<REALS, COUNT>(a, from, end, policy, &e);
     if (first == 0)
 #pragma unroll 1
       for (int i = own; i < rows; i += KAON_THREADS)
@@ -305,21 +305,21 @@ static __global__ void __launch_bounds__(KAON_THREADS, shared_resident<REALS>())
       next = 0;
       __syncthreads();
     }
-    const int beyond = t.found[next++], rows = beyond - row;
-    const int64_t ending = to - (beyond - origin) + base;
+    const int long_part = t.found[next++], rows = long_part - row;
+    const int64_t ending = to - (long_part - origin) + base;
     if (threadIdx.x == 0) t.longs = 0;
     tile_fill<REALS>(a, &t, row, rows, entry, (int)(ending - entry), column, policy, turn);
     __syncthreads();
     if (rows > 0) tile_rows<REALS>(a, &t, row, rows, (int)(ending - entry), turn, column);
     turn ^= 1;
-    row = beyond;
+    row = long_part;
     entry = ending;
     d = to;
     __syncthreads(); /* the carry is there; products and ends have been read */
   }
   kaon_let_next_start();
   if (threadIdx.x != 0) return;
-  double *out = a.carries + ((int64_t)column * a.chunks + chunk) * CARRY;
+  double *out = a.carries + ((int64_t)column * a.chunks + chunk) * CARRY_DOUBLES;
   out[0] = (double)t.carry[turn].v[0];
   out[1] = REALS == 2 ? (double)t.carry[turn].v[REALS - 1] : 0;
   out[2] = row < last ? (double)row : -1;
@@ -333,19 +333,19 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   const int chunk = (int)(blockIdx.x / (unsigned)a.rows.nrhs * KAON_WARPS + threadIdx.x / 32);
   kaon_wait_for_previous();
   if (!gate_open(a.rows.sums.gate, column) || chunk >= a.chunks) return;
-  const int beyond = a.rows.last + lane;
-  if (chunk == 0 && a.rows.last == a.rows.rows && beyond < (a.rows.rows + 31) / 32 * 32)
+  const int long_part = a.rows.last + lane;
+  if (chunk == 0 && a.rows.last == a.rows.rows && long_part < (a.rows.rows + 31) / 32 * 32)
     for (int c = 0; c < a.reals; c++)
-      ((real *)a.rows.y)[(number_at(a.rows, beyond) + column * KAON_LANES) * a.reals + c] = 0;
-  const double *in = a.carries + (int64_t)column * a.chunks * CARRY;
-  const double row = in[chunk * CARRY + 2];
-  if (row < 0 || (chunk > 0 && in[(chunk - 1) * CARRY + 2] == row)) return;
+      ((real *)a.rows.y)[(number_at(a.rows, long_part) + column * KAON_LANES) * a.reals + c] = 0;
+  const double *in = a.carries + (int64_t)column * a.chunks * CARRY_DOUBLES;
+  const double row = in[chunk * CARRY_DOUBLES + 2];
+  if (row < 0 || (chunk > 0 && in[(chunk - 1) * CARRY_DOUBLES + 2] == row)) return;
   double s[2] = {0, 0};
   for (int i = chunk;; i += 32) { /* a row's carries stand side by side */
-    const bool mine = i + lane < a.chunks && in[(i + lane) * CARRY + 2] == row;
+    const bool mine = i + lane < a.chunks && in[(i + lane) * CARRY_DOUBLES + 2] == row;
     if (mine) {
-      s[0] += in[(i + lane) * CARRY];
-      s[1] += in[(i + lane) * CARRY + 1];
+      s[0] += in[(i + lane) * CARRY_DOUBLES];
+      s[1] += in[(i + lane) * CARRY_DOUBLES + 1];
     }
     if (__ballot_sync(0xffffffffu, mine) != 0xffffffffu) break;
   }

@@ -13,7 +13,7 @@ static kaon_spmv_args without_sums(const kaon_spmv_args *args) {
 }
 
 /* The sums of all rows, when they are written, by the kernel of vectors. */
-static kaon_update_args sums_behind(const kaon_spmv_args *args) {
+static kaon_update_args sums_after(const kaon_spmv_args *args) {
   const kaon_stored_matrix *m = args->matrix;
   kaon_update_args of = {.shape = {.nblocks = m->blocks,
                                    .width = KAON_LANES,
@@ -40,22 +40,22 @@ static kaon_update_args sums_behind(const kaon_spmv_args *args) {
       kaon_spmv_csr_cuda_##prec(launch, args);                                     \
     else                                                                           \
       kaon_spmv_shared_cuda_##prec(launch, args);                                  \
-    if (args->matrix->beyond != NULL) kaon_spmv_long_cuda_##prec(launch, args);    \
+    if (args->matrix->long_part != NULL) kaon_spmv_long_cuda_##prec(launch, args);    \
   }                                                                                \
   static void spmv_##prec(const kaon_launch *launch, const kaon_spmv_args *args) { \
-    if (args->sum.state == NULL || !kaon_sums_apart(args->matrix, args->nrhs)) {   \
+    if (args->sum.state == NULL || !kaon_sums_separate(args->matrix, args->nrhs)) {   \
       rows_##prec(launch, args);                                                   \
       return;                                                                      \
     }                                                                              \
     const kaon_spmv_args bare = without_sums(args);                                \
     rows_##prec(launch, &bare);                                                    \
     if (args->part == KAON_ROWS_INTERIOR) return;                                  \
-    const kaon_update_args sums = sums_behind(args);                               \
+    const kaon_update_args sums = sums_after(args);                               \
     kaon_dot_cuda_##prec(launch, &sums);                                           \
   }                                                                                \
   const kaon_sparse_ops kaon_sparse_ops_cuda_##prec = {                            \
       .spmv = spmv_##prec,                                                         \
-      .spmv_posted = kaon_spmv_posted_cuda_##prec,                                 \
+      .spmv_with_exchange = kaon_spmv_with_exchange_cuda_##prec,                                 \
       .pick = kaon_sparse_pick_cuda_##prec,                                        \
       .levels = kaon_sparse_levels_cuda_##prec,                                    \
       .relax = kaon_sparse_relax_cuda_##prec,                                      \

@@ -33,7 +33,7 @@ typedef struct kaon_market_header {
 typedef struct kaon_market_options {
   kaon_csr_duplicates duplicates;
   int square;      /* 1: another shape is refused (UNSUPPORTED) before entries are read */
-  int rank, ranks; /* rows of this part of equal ones (kaon_rows_share) */
+  int rank, ranks; /* rows of this part of equal ones (kaon_rows_part) */
   int threads;     /* that parse; entries and sentences do not depend on it */
   int64_t memory;  /* bytes that may be taken; 0: what the machine has */
   size_t block;    /* bytes of text a thread parses at a time, 0: 4 MiB; a line is a quarter of it
@@ -43,7 +43,7 @@ typedef struct kaon_market_options {
   { KAON_CSR_ADD, 0, 0, 1, 1, 0, 0 }
 
 /* Rows [*first, *last) of part `rank` of `ranks` equal ones. */
-void kaon_rows_share(int64_t rows, int rank, int ranks, int64_t *first, int64_t *last);
+void kaon_rows_part(int64_t rows, int rank, int ranks, int64_t *first, int64_t *last);
 
 /* The matrix of the file, both triangles of a symmetric one, reals = 2 where it is complex; zeros
  * that a coordinate file spells out stay, those of an array go. Collective as kaon_bytes_read is.
@@ -55,7 +55,7 @@ kaon_status kaon_market_read(const kaon_context *ctx, const kaon_bytes *bytes,
 /* The first lines alone, by a process by itself, and the bytes of host memory that one of
  * options->ranks ranks would take to collect its entries by options->threads, and for its rows.
  * Errors: as above. */
-kaon_status kaon_market_look(const kaon_bytes *bytes, const kaon_market_options *options,
+kaon_status kaon_market_inspect(const kaon_bytes *bytes, const kaon_market_options *options,
                              kaon_market_header *header, double *collecting, double *keep);
 /* All of it as numbers: values[(column * rows + row) * reals + part], to be freed. Entries of one
  * place are added or refused as `options` say; rank and ranks are without meaning. */

@@ -30,7 +30,7 @@ void kaon_market_release(kaon_market_entries *e) {
 }
 
 /* Room for `room` entries, those that are there kept. */
-static kaon_status give_room(const kaon_market_job *job, entries *e, int64_t room) {
+static kaon_status free_workspace(const kaon_market_job *job, entries *e, int64_t room) {
   int failed = 0;
   void *moved;
   if (kaon_market_is_indexed(job)) {
@@ -54,17 +54,17 @@ static kaon_status give_room(const kaon_market_job *job, entries *e, int64_t roo
   return KAON_OK;
 }
 
-kaon_status kaon_market_make_room(const kaon_market_job *job, entries *e, int64_t need) {
+kaon_status kaon_market_reserve(const kaon_market_job *job, entries *e, int64_t need) {
   if (need <= e->room) return KAON_OK;
   int64_t room = e->room + e->room / 2;
   if (room < need) room = need;
   if (room > job->header.stored && need <= job->header.stored) room = job->header.stored;
-  return give_room(job, e, room);
+  return free_workspace(job, e, room);
 }
 
 static kaon_status append(const kaon_market_job *job, const kaon_market_part *part, entries *e) {
   const int64_t need = e->count + part->kept;
-  KAON_TRY(kaon_market_make_room(job, e, need));
+  KAON_TRY(kaon_market_reserve(job, e, need));
   const size_t n = (size_t)part->kept, reals = (size_t)job->reals;
   if (kaon_market_is_indexed(job) && n > 0) {
     memcpy(e->row + e->count, part->row, n * sizeof *e->row);
@@ -87,10 +87,10 @@ static void release_parts(kaon_market_part *parts, int n) {
 }
 
 /* A part ends with the line that its share of the text ends in; longer lines are refused. Shares
- * are rounded (share_out). */
+ * are rounded (divide_block). */
 static kaon_status make_parts(const kaon_market_job *job, kaon_market_part *parts, int n) {
   const size_t text =
-      job->room / (size_t)job->sharers / (size_t)n + job->longest_line + KAON_MARKET_PARTS + 4;
+      job->room / (size_t)job->parsing_ranks / (size_t)n + job->longest_line + KAON_MARKET_PARTS + 4;
   const size_t most = text / (size_t)kaon_market_shortest(&job->header) + 1;
   int failed = 0;
   memset(parts, 0, (size_t)n * sizeof *parts);
@@ -119,11 +119,11 @@ static const char *cut(const char *at, const char *end, size_t each) {
 }
 
 /* This rank's share of a block, in parts: ranks may have unequal numbers of these. */
-static void share_out(const kaon_market_job *job, kaon_market_part *parts, int n, int64_t room) {
+static void divide_block(const kaon_market_job *job, kaon_market_part *parts, int n, int64_t room) {
   const char *at = job->buffer + job->at, *end = job->buffer + job->cut;
-  const size_t share = (size_t)(end - at) / (size_t)job->sharers + 1, each = share / (size_t)n + 1;
-  for (int r = 0; r < job->options->rank && job->sharers > 1; r++) at = cut(at, end, share);
-  if (job->sharers > 1 && job->options->rank < job->sharers - 1) end = cut(at, end, share);
+  const size_t share = (size_t)(end - at) / (size_t)job->parsing_ranks + 1, each = share / (size_t)n + 1;
+  for (int r = 0; r < job->options->rank && job->parsing_ranks > 1; r++) at = cut(at, end, share);
+  if (job->parsing_ranks > 1 && job->options->rank < job->parsing_ranks - 1) end = cut(at, end, share);
   for (int i = 0; i < n; i++) {
     kaon_market_part *part = &parts[i];
     part->text = at;
@@ -153,8 +153,8 @@ static kaon_status collect(kaon_market_job *job, kaon_market_part *part, int64_t
 static kaon_status collect_shares(kaon_market_job *job, const kaon_market_part *parts, int n,
                                   int64_t *seen, entries *e) {
   const int64_t rest = job->header.stored - *seen;
-  kaon_market_verdict v;
-  KAON_TRY(kaon_market_weigh(job, parts, n, rest, &v));
+  kaon_market_block_totals v;
+  KAON_TRY(kaon_market_block_sum(job, parts, n, rest, &v));
   if (v.bad) return kaon_market_explain(job, rest);
   *seen += v.seen;
   job->line += v.lines;
@@ -164,12 +164,12 @@ static kaon_status collect_shares(kaon_market_job *job, const kaon_market_part *
 /* All ranks see the same text, but memory may lack on one. */
 static kaon_status read_block(kaon_market_job *job, kaon_market_part *parts, int n, int64_t *seen,
                               entries *e) {
-  share_out(job, parts, n, job->header.stored - *seen);
+  divide_block(job, parts, n, job->header.stored - *seen);
 #pragma omp parallel for num_threads(n) schedule(static, 1)
   for (int i = 0; i < n; i++) kaon_market_parse(job, &parts[i]);
   kaon_status status = KAON_OK;
-  if (job->sharers > 1) status = collect_shares(job, parts, n, seen, e);
-  for (int i = 0; i < n && status == KAON_OK && job->sharers == 1; i++)
+  if (job->parsing_ranks > 1) status = collect_shares(job, parts, n, seen, e);
+  for (int i = 0; i < n && status == KAON_OK && job->parsing_ranks == 1; i++)
     status = collect(job, &parts[i], seen, e);
   job->at = job->cut;
   return kaon_agree(job->ctx, status);
@@ -198,7 +198,7 @@ static void share_lines(kaon_market_job *job) {
   if (comm == NULL || comm->ranks == 1 || !kaon_market_is_indexed(job) ||
       job->options->ranks != comm->ranks || job->options->rank != comm->rank)
     return;
-  job->sharers = comm->ranks;
+  job->parsing_ranks = comm->ranks;
   job->first = 0;
   job->last = job->header.rows;
 }
@@ -215,7 +215,7 @@ kaon_status kaon_market_collect(kaon_market_job *job, kaon_market_entries *e) {
   share_lines(job);
   kaon_status status = make_parts(job, parts, n);
   if (status == KAON_OK) {
-    status = kaon_agree(job->ctx, give_room(job, e, room));
+    status = kaon_agree(job->ctx, free_workspace(job, e, room));
     if (status == KAON_OK) status = read_parts(job, parts, n, e);
     release_parts(parts, n);
   } else {

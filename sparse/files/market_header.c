@@ -28,7 +28,7 @@ kaon_status kaon_market_fault(const kaon_market_job *job, kaon_status status, in
   return kaon_fail(job->ctx, status, "%s, line %lld: %s", job->bytes->name, (long long)line, text);
 }
 
-void kaon_rows_share(int64_t rows, int rank, int ranks, int64_t *first, int64_t *last) {
+void kaon_rows_part(int64_t rows, int rank, int ranks, int64_t *first, int64_t *last) {
   const int64_t each = rows / ranks, more = rows % ranks;
   *first = each * rank + (rank < more ? rank : more);
   *last = *first + each + (rank < more);
@@ -277,7 +277,7 @@ static kaon_status choose_room(kaon_market_job *job) {
   job->parts =
       job->options->threads < KAON_MARKET_PARTS ? job->options->threads : KAON_MARKET_PARTS;
   int blocks = job->parts;
-  KAON_TRY(kaon_share(job->ctx, &blocks, sizeof blocks));
+  KAON_TRY(kaon_broadcast(job->ctx, &blocks, sizeof blocks));
   job->room = block * (size_t)blocks;
   job->longest_line = block / 4;
   job->text_limit = HEAD_TEXT + (int64_t)job->room;
@@ -288,7 +288,7 @@ static kaon_status choose_room(kaon_market_job *job) {
 
 kaon_status kaon_market_begin(const kaon_context *ctx, const kaon_bytes *bytes,
                               const kaon_market_options *options, kaon_market_job *job) {
-  *job = (kaon_market_job){.ctx = ctx, .bytes = bytes, .options = options, .sharers = 1};
+  *job = (kaon_market_job){.ctx = ctx, .bytes = bytes, .options = options, .parsing_ranks = 1};
   KAON_TRY(kaon_reader_open(ctx, bytes, &job->reader));
   KAON_TRY(choose_room(job));
   job->buffer = malloc(job->room);
@@ -300,7 +300,7 @@ kaon_status kaon_market_begin(const kaon_context *ctx, const kaon_bytes *bytes,
   KAON_TRY(read_banner(job));
   KAON_TRY(read_sizes(job));
   job->text_limit += job->header.stored * ENTRY_TEXT;
-  kaon_rows_share(job->header.rows, options->rank, options->ranks, &job->first, &job->last);
+  kaon_rows_part(job->header.rows, options->rank, options->ranks, &job->first, &job->last);
   return KAON_OK;
 }
 

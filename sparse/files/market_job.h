@@ -16,7 +16,7 @@ typedef struct kaon_market_job {
   kaon_market_header header;
   int reals;           /* numbers a value, of a pattern none are stored: its values are 1 */
   int64_t first, last; /* rows that are kept */
-  int sharers;         /* ranks that parse a share of each block; 1: all of it is parsed here */
+  int parsing_ranks;         /* ranks that parse a share of each block; 1: all of it is parsed here */
   char *buffer;        /* [room]: [at, cut) are whole lines that were not looked at yet */
   size_t room, have, at, cut, longest_line;
   int parts;          /* of a block: threads that parse */
@@ -73,17 +73,17 @@ typedef struct kaon_market_entries {
 kaon_status kaon_market_collect(kaon_market_job *job, kaon_market_entries *entries);
 void kaon_market_release(kaon_market_entries *entries);
 /* Room for `need` of them, and then for half as many again. */
-kaon_status kaon_market_make_room(const kaon_market_job *job, kaon_market_entries *entries,
+kaon_status kaon_market_reserve(const kaon_market_job *job, kaon_market_entries *entries,
                                   int64_t need);
 
 /* Blocks that ranks parse together (market_shared.c): what the shares of all of them come to. */
-typedef struct kaon_market_verdict {
+typedef struct kaon_market_block_totals {
   int64_t lines, seen;
   int bad; /* a line is refused, or there are more than `rest` entries */
-} kaon_market_verdict;
+} kaon_market_block_totals;
 /* Collective: the same verdict on all ranks. */
-kaon_status kaon_market_weigh(const kaon_market_job *job, const kaon_market_part *parts, int n,
-                              int64_t rest, kaon_market_verdict *verdict);
+kaon_status kaon_market_block_sum(const kaon_market_job *job, const kaon_market_part *parts, int n,
+                              int64_t rest, kaon_market_block_totals *verdict);
 /* The failure in a block, in words: by all ranks, which have the same text. */
 kaon_status kaon_market_explain(const kaon_market_job *job, int64_t rest);
 /* The parts' entries to the ranks that want them, and theirs to `entries`. Collective, but its

@@ -17,7 +17,7 @@ typedef kaon_market_entries entries;
 /* ---- memory, before it is taken ---- */
 
 /* `collecting` bytes while the file is read, of them and `keep` bytes of the result at the end. */
-static kaon_status expect_memory(const kaon_market_job *job, double collecting, double keep) {
+static kaon_status require_memory(const kaon_market_job *job, double collecting, double keep) {
   const int64_t limit = job->options->memory > 0 ? job->options->memory : kaon_host_memory();
   if (collecting + keep <= (double)limit) return KAON_OK;
   return kaon_market_fault(job, KAON_ERR_MEMORY, job->header.line,
@@ -140,7 +140,7 @@ static kaon_status share_target(const kaon_context *ctx, kaon_market_target *tar
 }
 
 /* Sorts; entries of one place are added, or refused with their lines. */
-static kaon_status settle_rows(const kaon_market_job *job, kaon_csr *csr) {
+static kaon_status sort_and_merge_rows(const kaon_market_job *job, kaon_csr *csr) {
   const kaon_csr_duplicates duplicates = job->options->duplicates;
   kaon_status status = kaon_csr_sort(job->ctx, csr, duplicates);
   if (duplicates == KAON_CSR_ADD || (status != KAON_OK && status != KAON_ERR_FORMAT))
@@ -187,7 +187,7 @@ static void count_bytes(const kaon_market_job *job, double *collecting, double *
   *keep = full * (4 + 8.0 * job->reals) + 8.0 * (double)job->header.rows / ranks;
 }
 
-kaon_status kaon_market_look(const kaon_bytes *bytes, const kaon_market_options *options,
+kaon_status kaon_market_inspect(const kaon_bytes *bytes, const kaon_market_options *options,
                              kaon_market_header *header, double *collecting, double *keep) {
   kaon_market_job job;
   const kaon_status status = kaon_market_begin(NULL, bytes, options, &job);
@@ -213,12 +213,12 @@ static kaon_status read_rows(kaon_market_job *job, kaon_csr **csr) {
   entries e = {0};
   double collecting, keep;
   count_bytes(job, &collecting, &keep);
-  KAON_TRY(kaon_agree(job->ctx, expect_memory(job, collecting, keep)));
+  KAON_TRY(kaon_agree(job->ctx, require_memory(job, collecting, keep)));
   kaon_status status = kaon_market_collect(job, &e);
   if (status == KAON_OK) status = check_array(job, &e);
   if (status == KAON_OK) status = kaon_agree(job->ctx, make_rows(job, &e, csr));
   kaon_market_release(&e);
-  if (status == KAON_OK) status = settle_rows(job, *csr);
+  if (status == KAON_OK) status = sort_and_merge_rows(job, *csr);
   if (status != KAON_OK) kaon_csr_destroy(csr);
   return status;
 }
@@ -255,7 +255,7 @@ static kaon_status refuse_duplicates(const kaon_market_job *job, const entries *
   if (job->options->duplicates == KAON_CSR_ADD || !kaon_market_is_indexed(job)) return KAON_OK;
   if (job->header.columns == 0) return KAON_OK; /* of rows without a place there may be 2^31 */
   kaon_status status = kaon_agree(job->ctx, make_rows(job, e, &csr));
-  if (status == KAON_OK) status = settle_rows(job, csr);
+  if (status == KAON_OK) status = sort_and_merge_rows(job, csr);
   kaon_csr_destroy(&csr);
   return status;
 }
@@ -282,7 +282,7 @@ static kaon_status read_columns(kaon_market_job *job, double **values) {
       (double)job->header.rows * (double)job->header.columns * (double)job->reals;
   entries e = {0};
   const double collecting = (double)job->header.stored * (double)kaon_market_bytes_each(job);
-  KAON_TRY(kaon_agree(job->ctx, expect_memory(job, collecting, 8.0 * numbers)));
+  KAON_TRY(kaon_agree(job->ctx, require_memory(job, collecting, 8.0 * numbers)));
   kaon_status status = kaon_market_collect(job, &e);
   if (status == KAON_OK) status = check_array(job, &e);
   if (status == KAON_OK) status = refuse_duplicates(job, &e);

@@ -15,7 +15,7 @@ static size_t item_bytes(const kaon_market_job *job) {
 }
 
 static int owner_of(const kaon_market_job *job, int64_t row) {
-  const int64_t each = job->header.rows / job->sharers, more = job->header.rows % job->sharers;
+  const int64_t each = job->header.rows / job->parsing_ranks, more = job->header.rows % job->parsing_ranks;
   const int64_t longer = more * (each + 1);
   return (int)(row < longer ? row / (each + 1) : more + (row - longer) / each);
 }
@@ -58,7 +58,7 @@ static void pack(const kaon_market_job *job, const kaon_market_part *parts, int 
 static kaon_status unpack(const kaon_market_job *job, const char *items, int64_t count,
                           kaon_market_entries *e) {
   const size_t bytes = item_bytes(job), value = bytes - 2 * sizeof(int32_t);
-  KAON_TRY(kaon_market_make_room(job, e, e->count + count));
+  KAON_TRY(kaon_market_reserve(job, e, e->count + count));
   for (int64_t i = 0; i < count; i++, items += bytes) {
     memcpy(&e->row[e->count + i], items, sizeof(int32_t));
     memcpy(&e->column[e->count + i], items + sizeof(int32_t), sizeof(int32_t));
@@ -72,7 +72,7 @@ static kaon_status unpack(const kaon_market_job *job, const char *items, int64_t
 kaon_status kaon_market_send(const kaon_market_job *job, const kaon_market_part *parts, int n,
                              kaon_market_entries *e) {
   kaon_context *ctx = (kaon_context *)(uintptr_t)job->ctx;
-  const size_t ranks = (size_t)job->sharers;
+  const size_t ranks = (size_t)job->parsing_ranks;
   int64_t *count = calloc(3 * ranks, sizeof *count), total = 0;
   int64_t *next = count + ranks, *came = next + ranks;
   char *items = NULL;
@@ -105,10 +105,10 @@ kaon_status kaon_market_send(const kaon_market_job *job, const kaon_market_part 
   return status;
 }
 
-kaon_status kaon_market_weigh(const kaon_market_job *job, const kaon_market_part *parts, int n,
-                              int64_t rest, kaon_market_verdict *verdict) {
+kaon_status kaon_market_block_sum(const kaon_market_job *job, const kaon_market_part *parts, int n,
+                              int64_t rest, kaon_market_block_totals *verdict) {
   enum { LINES, SEEN, BAD, NUMBERS };
-  double mine[NUMBERS] = {0}, *all = malloc((size_t)job->sharers * sizeof mine);
+  double mine[NUMBERS] = {0}, *all = malloc((size_t)job->parsing_ranks * sizeof mine);
   for (int p = 0; p < n; p++) {
     mine[LINES] += (double)parts[p].lines;
     mine[SEEN] += (double)parts[p].seen;
@@ -117,11 +117,11 @@ kaon_status kaon_market_weigh(const kaon_market_job *job, const kaon_market_part
   kaon_status status = KAON_OK;
   if (all == NULL)
     status = kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: no host memory for %d ranks",
-                       job->bytes->name, job->sharers);
+                       job->bytes->name, job->parsing_ranks);
   status = kaon_agree(job->ctx, status);
   if (status == KAON_OK) status = job->ctx->comm->ops->gather(job->ctx->comm, mine, NUMBERS, all);
-  *verdict = (kaon_market_verdict){0, 0, 0};
-  for (int r = 0; r < job->sharers && status == KAON_OK; r++) {
+  *verdict = (kaon_market_block_totals){0, 0, 0};
+  for (int r = 0; r < job->parsing_ranks && status == KAON_OK; r++) {
     verdict->lines += (int64_t)all[r * NUMBERS + LINES];
     verdict->seen += (int64_t)all[r * NUMBERS + SEEN];
     verdict->bad |= all[r * NUMBERS + BAD] != 0;

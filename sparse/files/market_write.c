@@ -11,7 +11,7 @@
 #include "lib/io/gzip.h"
 #include "sparse/files/market.h"
 
-enum { PIECE = 1 << 14, TEXT = 1 << 16, LONGEST_LINE = 4 * KAON_DECIMAL_ROOM };
+enum { PIECE = 1 << 14, TEXT = 1 << 16, LONGEST_LINE = 4 * KAON_DECIMAL_CAPACITY };
 
 typedef struct printer {
   const kaon_context *ctx;

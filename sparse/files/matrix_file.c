@@ -8,7 +8,7 @@
 #include "sparse/generate/generate_matrix.h"
 #include "sparse/files/market.h"
 #include "sparse/storage/matrix.h"
-#include "sparse/ranks/move.h"
+#include "sparse/ranks/redistribution.h"
 #include "sparse/ranks/rank_rows.h"
 
 /* ---- matrices ---- */
@@ -39,7 +39,7 @@ kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
   const kaon_status status = kaon_market_read(ctx, &bytes, &reading, &header, &rows);
   kaon_bytes_close(&bytes);
   if (status != KAON_OK) return status;
-  kaon_rows_share(header.rows, reading.rank, reading.ranks, &first, &last);
+  kaon_rows_part(header.rows, reading.rank, reading.ranks, &first, &last);
   return kaon_matrix_from_rows(ctx, &rows, first, options, matrix);
 }
 
@@ -57,7 +57,7 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
   reading.ranks = ranks;
   reading.threads = threads;
   KAON_TRY(kaon_bytes_open(NULL, path, &bytes));
-  const kaon_status status = kaon_market_look(&bytes, &reading, &h, &collecting, &keep);
+  const kaon_status status = kaon_market_inspect(&bytes, &reading, &h, &collecting, &keep);
   kaon_bytes_close(&bytes);
   if (status != KAON_OK) return status;
   const int halves = h.symmetry != KAON_MARKET_GENERAL;
@@ -88,7 +88,7 @@ kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
   if (own != NULL) *own = NULL;
   kaon_status status = kaon_agree(ctx, kaon_generator_create(ctx, name, &g));
   if (status == KAON_OK) {
-    kaon_rows_share(g->rows, ctx->comm->rank, ctx->comm->ranks, &first, &last);
+    kaon_rows_part(g->rows, ctx->comm->rank, ctx->comm->ranks, &first, &last);
     status = kaon_agree(ctx, kaon_generate_rows(ctx, g, first, last,
                                                 ctx->threads > 1 ? ctx->threads : 1, &rows, own));
   }
@@ -164,7 +164,7 @@ static kaon_status check_whole(const kaon_matrix *matrix, const kaon_csr *given,
 
 static kaon_status write_rows(const kaon_matrix *matrix, const kaon_csr *given,
                               kaon_matrix_field as, const char *path) {
-  const int64_t first = matrix->moves != NULL ? matrix->moves->first : matrix->first_row;
+  const int64_t first = matrix->redistribution != NULL ? matrix->redistribution->first : matrix->first_row;
   kaon_market_field field = given->reals == 2 ? KAON_MARKET_COMPLEX : KAON_MARKET_REAL;
   kaon_market_symmetry symmetry = KAON_MARKET_GENERAL;
   KAON_TRY(symmetry_of(matrix, given, first, &symmetry));
@@ -188,7 +188,7 @@ kaon_status kaon_matrix_write_as(const kaon_matrix *matrix, kaon_matrix_field fi
                      (int)field);
   kaon_csr *given = NULL;
   kaon_status status = kaon_agree(matrix->ctx, rows_given(matrix, &given));
-  if (status == KAON_OK && matrix->moves != NULL) status = kaon_rows_return(matrix, &given);
+  if (status == KAON_OK && matrix->redistribution != NULL) status = kaon_rows_to_caller_order(matrix, &given);
   if (status == KAON_OK) status = write_rows(matrix, given, field, path);
   kaon_csr_destroy(&given);
   return status;

@@ -21,7 +21,7 @@ void kaon_fem_mesh_release(kaon_fem_mesh *mesh) {
   *mesh = (kaon_fem_mesh){0};
 }
 
-static kaon_status give_room(const kaon_context *ctx, int64_t vertices, int64_t edges,
+static kaon_status free_workspace(const kaon_context *ctx, int64_t vertices, int64_t edges,
                              int64_t cells, kaon_fem_mesh *mesh) {
   mesh->vertices = vertices;
   mesh->edges = edges;
@@ -161,7 +161,7 @@ static kaon_status refine(const kaon_context *ctx, kaon_fem_mesh *mesh) {
     quads += mesh->cell[c].corners == 4;
     inner += mesh->cell[c].corners;
   }
-  KAON_TRY(give_room(ctx, mesh->vertices + mesh->edges + quads, 2 * mesh->edges + inner,
+  KAON_TRY(free_workspace(ctx, mesh->vertices + mesh->edges + quads, 2 * mesh->edges + inner,
                      4 * mesh->cells, &finer));
   refining r = {mesh, &finer, mesh->vertices + mesh->edges, 0, 0};
   memcpy(finer.at, mesh->at, (size_t)mesh->vertices * sizeof *mesh->at);
@@ -177,7 +177,7 @@ static kaon_status refine(const kaon_context *ctx, kaon_fem_mesh *mesh) {
 }
 
 kaon_status kaon_fem_mesh_create(const kaon_context *ctx, int level, kaon_fem_mesh *mesh) {
-  KAON_TRY(give_room(ctx, VERTICES, EDGES, CELLS, mesh));
+  KAON_TRY(free_workspace(ctx, VERTICES, EDGES, CELLS, mesh));
   make_base(mesh);
   kaon_status status = KAON_OK;
   for (int n = 0; n < level && status == KAON_OK; n++) status = refine(ctx, mesh);

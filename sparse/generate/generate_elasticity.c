@@ -120,7 +120,7 @@ kaon_status kaon_generate_elasticity(const kaon_context *ctx, const double *numb
   g->rows = 3 * g->n * g->n * (g->n - 1);
   g->entries = 9 * (3 * g->n - 5) * (3 * g->n - 2) * (3 * g->n - 2);
   g->longest = 3 * 27;
-  g->brings_rhs = 1;
+  g->has_rhs = 1;
   g->table = e;
   g->row = row_elasticity;
   return KAON_OK;

@@ -356,7 +356,7 @@ static int longest_row(const kaon_csr *csr) {
   return (int)longest;
 }
 
-static kaon_status expect_memory(const kaon_context *ctx, const fem_system *s, int level) {
+static kaon_status require_memory(const kaon_context *ctx, const fem_system *s, int level) {
   const double n3 = s->kind[0].nodes, n4 = s->kind[1].nodes;
   const double cells = ldexp(1, 2 * level);
   const double pairs = cells * (KAON_FEM_TRIANGLES * n3 * n3 + KAON_FEM_QUADS * n4 * n4);
@@ -380,13 +380,13 @@ kaon_status kaon_generate_fem(const kaon_context *ctx, const double *numbers, in
   s->degree = (int)numbers[1];
   make_element(&s->kind[0], 3, s->degree);
   make_element(&s->kind[1], 4, s->degree);
-  KAON_TRY(expect_memory(ctx, s, (int)numbers[2]));
+  KAON_TRY(require_memory(ctx, s, (int)numbers[2]));
   KAON_TRY(kaon_fem_mesh_create(ctx, (int)numbers[2], &s->mesh));
   KAON_TRY(assemble(ctx, s));
   g->rows = s->csr->rows;
   g->entries = s->csr->start[g->rows];
   g->longest = longest_row(s->csr);
-  g->brings_rhs = 1;
+  g->has_rhs = 1;
   g->row = row_fem;
   return KAON_OK;
 }

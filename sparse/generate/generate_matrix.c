@@ -152,13 +152,13 @@ typedef struct scratch {
   double *value;
 } scratch;
 
-static int take_scratch(const kaon_generator *g, scratch *s) {
+static int get_scratch(const kaon_generator *g, scratch *s) {
   s->column = malloc((size_t)g->longest * sizeof *s->column);
   s->value = malloc((size_t)g->longest * sizeof *s->value);
   return s->column != NULL && s->value != NULL;
 }
 
-static void give_scratch(scratch *s) {
+static void free_scratch(scratch *s) {
   free(s->column);
   free(s->value);
 }
@@ -170,13 +170,13 @@ static int count_rows(const kaon_generator *g, int64_t first, int64_t rows, int 
 #pragma omp parallel num_threads(threads) reduction(| : failed)
   {
     scratch s;
-    failed = !take_scratch(g, &s);
+    failed = !get_scratch(g, &s);
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < rows; i++) {
       double rhs;
       if (!failed) length[i] = g->row(g, first + i, s.column, s.value, &rhs);
     }
-    give_scratch(&s);
+    free_scratch(&s);
   }
   return !failed;
 }
@@ -191,13 +191,13 @@ static void fill_rows(const kaon_generator *g, int64_t first, int threads, kaon_
   }
 }
 
-static double bytes_of(int64_t rows, int64_t entries, int brings_rhs) {
-  return 12.0 * (double)entries + (brings_rhs ? 16.0 : 8.0) * (double)rows;
+static double bytes_of(int64_t rows, int64_t entries, int has_rhs) {
+  return 12.0 * (double)entries + (has_rhs ? 16.0 : 8.0) * (double)rows;
 }
 
-static kaon_status expect_memory(const kaon_context *ctx, int64_t rows, int64_t entries,
-                                 int brings_rhs) {
-  const double need = bytes_of(rows, entries, brings_rhs), have = (double)kaon_host_memory();
+static kaon_status require_memory(const kaon_context *ctx, int64_t rows, int64_t entries,
+                                 int has_rhs) {
+  const double need = bytes_of(rows, entries, has_rhs), have = (double)kaon_host_memory();
   if (need <= have) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
                    "a generated matrix of %lld rows and %lld entries needs %.3f GB of host memory, "
@@ -208,9 +208,9 @@ static kaon_status expect_memory(const kaon_context *ctx, int64_t rows, int64_t 
 /* Before rows are counted: all of them have the entries that are known, a part one a row at least.
  */
 static kaon_status expect_rows(const kaon_context *ctx, const kaon_generator *g, int64_t rows,
-                               int brings_rhs) {
-  if (rows == g->rows) return expect_memory(ctx, rows, g->entries, brings_rhs);
-  const double need = bytes_of(rows, rows, brings_rhs), have = (double)kaon_host_memory();
+                               int has_rhs) {
+  if (rows == g->rows) return require_memory(ctx, rows, g->entries, has_rhs);
+  const double need = bytes_of(rows, rows, has_rhs), have = (double)kaon_host_memory();
   if (need <= have) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
                    "%lld of the %lld rows of a generated matrix need at least %.3f GB of host "
@@ -236,7 +236,7 @@ static kaon_status make_rows(const kaon_context *ctx, const kaon_generator *g, i
     return kaon_fail(ctx, KAON_ERR_MEMORY, "a generated matrix: no host memory for a row of %d",
                      g->longest);
   const int64_t entries = sum_up(start, rows);
-  KAON_TRY(expect_memory(ctx, rows, entries, own != NULL));
+  KAON_TRY(require_memory(ctx, rows, entries, own != NULL));
   KAON_TRY(kaon_csr_create(ctx, rows, g->rows, 1, entries, csr));
   memcpy((*csr)->start, start, ((size_t)rows + 1) * sizeof *start);
   fill_rows(g, first, threads, *csr, own);
@@ -246,7 +246,7 @@ static kaon_status make_rows(const kaon_context *ctx, const kaon_generator *g, i
 kaon_status kaon_generate_rows(const kaon_context *ctx, const kaon_generator *g, int64_t first,
                                int64_t last, int threads, kaon_csr **csr, double **own) {
   const int64_t rows = last - first;
-  const int rhs = own != NULL && g->brings_rhs;
+  const int rhs = own != NULL && g->has_rhs;
   *csr = NULL;
   if (own != NULL) *own = NULL;
   KAON_TRY(expect_rows(ctx, g, rows, rhs));

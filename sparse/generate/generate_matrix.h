@@ -15,7 +15,7 @@ typedef int kaon_generator_row(const kaon_generator *g, int64_t i, int32_t *colu
 struct kaon_generator {
   int64_t rows, entries; /* of the whole matrix */
   int longest;
-  int brings_rhs;
+  int has_rhs;
   kaon_generator_row *row;
   int64_t n;       /* of the name: points an edge, rows */
   double strength; /* convdiff3d: the cells' Peclet number */

@@ -91,7 +91,7 @@ kaon_status kaon_generate_banded(const kaon_context *ctx, const double *numbers,
   if (g->band < g->rows) g->entries = g->rows + g->band * (2 * g->rows - g->band - 1);
   g->seed = count > 2 ? (uint64_t)numbers[2] : 1;
   g->longest = 2 * (int)g->band + 1;
-  g->brings_rhs = 1;
+  g->has_rhs = 1;
   g->row = row_banded;
   return KAON_OK;
 }

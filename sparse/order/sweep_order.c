@@ -44,7 +44,7 @@ kaon_status kaon_sweep_rows_new(const kaon_context *ctx, int64_t rows, int launc
   return KAON_OK;
 }
 
-kaon_status kaon_sweep_by_number(const kaon_matrix *matrix, int32_t **row) {
+kaon_status kaon_sweep_by_index(const kaon_matrix *matrix, int32_t **row) {
   const int64_t n = matrix->rows->rows->rows;
   *row = malloc((size_t)(n + 1) * sizeof **row);
   if (*row == NULL) return no_memory(matrix->ctx, n);
@@ -173,7 +173,7 @@ kaon_status kaon_sweep_rows_create(const kaon_matrix *matrix, kaon_kaczmarz_opti
                                    kaon_sweep_rows **made) {
   const int64_t n = matrix->rows->rows->rows;
   int32_t *numbered = NULL, *class = malloc((size_t)(n + 1) * sizeof *class);
-  kaon_status status = kaon_sweep_by_number(matrix, &numbered);
+  kaon_status status = kaon_sweep_by_index(matrix, &numbered);
   *made = NULL;
   if (status == KAON_OK && class == NULL) status = no_memory(matrix->ctx, n);
   if (status == KAON_OK) switch (options->order) {
@@ -312,7 +312,7 @@ kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, const kaon_kaczmar
   const int64_t n = matrix->rows->rows->rows, blocks = options->blocks;
   int32_t *row = NULL;
   *made = NULL;
-  kaon_status status = kaon_sweep_by_number(matrix, &row);
+  kaon_status status = kaon_sweep_by_index(matrix, &row);
   if (status == KAON_OK && options->order == KAON_SWEEP_PERMUTATION)
     status = by_permutation(matrix, options->permutation, row);
   else if (status == KAON_OK && options->block_rows == KAON_CARP_NEAR && blocks > 1 && blocks < n)

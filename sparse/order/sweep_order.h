@@ -29,13 +29,13 @@ kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, const kaon_kaczmar
 void kaon_sweep_rows_destroy(kaon_sweep_rows **gone); /* NULL allowed */
 
 /* rows: sizes and the launches alone are set; others NULL. groups, steps > 0: room for their
- * beginnings too. Errors: MEMORY. For sweep_order.c and sections.c. */
+ * beginnings too. Errors: MEMORY. For sweep_order.c and sweep_sections.c. */
 kaon_status kaon_sweep_rows_new(const kaon_context *ctx, int64_t rows, int launches, int64_t groups,
                                 int64_t steps, kaon_sweep_rows **made);
-/* sections.c: classes of sections by coordinates. */
+/* sweep_sections.c: classes of sections by coordinates. */
 kaon_status kaon_sweep_rows_sections(const kaon_matrix *matrix,
                                      const kaon_kaczmarz_options *options, kaon_sweep_rows **made);
 /* Row of the space by number (NULL: the same). The caller's, by free(). Errors: MEMORY. */
-kaon_status kaon_sweep_by_number(const kaon_matrix *matrix, int32_t **row);
+kaon_status kaon_sweep_by_index(const kaon_matrix *matrix, int32_t **row);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct room {
   double *dense; /* A_JJ, then its factor */
 } room;
 
-static int take_room(const work *w, int64_t longest, room *r) {
+static int allocate_workspace(const work *w, int64_t longest, room *r) {
   const size_t rows = (size_t)w->A->rows + 1;
   const size_t numbers = (size_t)(longest * longest * w->A->reals);
   r->seen = calloc(rows, sizeof *r->seen);
@@ -33,7 +33,7 @@ static int take_room(const work *w, int64_t longest, room *r) {
   return r->seen != NULL && r->list != NULL && r->dense != NULL;
 }
 
-static void give_room(room *r) {
+static void free_workspace(room *r) {
   free(r->seen);
   free(r->list);
   free(r->dense);
@@ -75,11 +75,11 @@ static int count_columns(const work *w, int64_t *length) {
 #pragma omp parallel num_threads(w->threads) reduction(| : failed)
   {
     room r;
-    failed = !take_room(w, 0, &r);
+    failed = !allocate_workspace(w, 0, &r);
 #pragma omp for schedule(dynamic, 64)
     for (int64_t i = 0; i < w->A->rows; i++)
       if (!failed) length[i] = find_columns(w, i, &r);
-    give_room(&r);
+    free_workspace(&r);
   }
   return !failed;
 }
@@ -134,7 +134,7 @@ static int fill_rows(const work *w, int64_t longest, kaon_csr *G, kaon_bad_pivot
   {
     room r;
     int64_t broken = INT64_MAX; /* by this thread */
-    failed = !take_room(w, longest, &r);
+    failed = !allocate_workspace(w, longest, &r);
 #pragma omp for schedule(dynamic, 64)
     for (int64_t i = 0; i < G->rows; i++) {
       double pivot;
@@ -149,7 +149,7 @@ static int fill_rows(const work *w, int64_t longest, kaon_csr *G, kaon_bad_pivot
 #pragma omp critical(kaon_fsai)
       if (i < where->row) *where = (kaon_bad_pivot){i, {pivot, 0}};
     }
-    give_room(&r);
+    free_workspace(&r);
   }
   return !failed;
 }
@@ -159,7 +159,7 @@ static kaon_status no_memory(const kaon_context *ctx, int64_t rows) {
 }
 
 /* Dense systems that cannot fit are not begun. */
-static kaon_status expect_memory(const kaon_context *ctx, const work *w, int64_t longest) {
+static kaon_status require_memory(const kaon_context *ctx, const work *w, int64_t longest) {
   const double need = 8.0 * w->A->reals * (double)longest * (double)longest;
   const double have = (double)kaon_host_memory();
   if (need * w->threads <= have) return KAON_OK;
@@ -187,7 +187,7 @@ static kaon_status make_rows(const kaon_context *ctx, const work *w, kaon_csr **
     entries += length[i];
     if (length[i] > longest) longest = length[i];
   }
-  kaon_status status = expect_memory(ctx, w, longest);
+  kaon_status status = require_memory(ctx, w, longest);
   if (status == KAON_OK) status = kaon_csr_create(ctx, rows, rows, w->A->reals, entries, G);
   for (int64_t i = 0; i < rows && status == KAON_OK; i++)
     (*G)->start[i + 1] = (*G)->start[i] + length[i];

@@ -70,7 +70,7 @@ static kaon_status by_sweeps(const kaon_precond *self, kaon_vector *const *work,
     KAON_TRY(kaon_operator_run(self->diagonal, KAON_PLAIN, x, work[0], &gate));
     KAON_TRY(sweep(self->lower, KAON_PLAIN, n, work[0], work[1], work[2], &gate));
     KAON_TRY(sweep(self->upper, KAON_PLAIN, n, work[2], work[0], y, &gate));
-    return kaon_pass_sum_apart(y, pass);
+    return kaon_pass_sum_separately(y, pass);
   }
   KAON_TRY(sweep(self->upper, KAON_DAGGER, n, x, work[1], work[0], &gate));
   KAON_TRY(sweep(self->lower, KAON_DAGGER, n, work[0], work[1], work[2], &gate));
@@ -96,7 +96,7 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   if (self->forward[side] == NULL) KAON_TRY(reserve_dagger(K, x->nrhs));
   KAON_TRY(kaon_triangle_solve(self->forward[side], x, y, &gate));
   KAON_TRY(kaon_triangle_solve(self->backward[side], y, y, &gate));
-  return kaon_pass_sum_apart(y, pass);
+  return kaon_pass_sum_separately(y, pass);
 }
 
 /* ---- the rest ---- */

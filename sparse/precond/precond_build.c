@@ -6,22 +6,22 @@
 #include <stdlib.h>
 
 #include "lib/comm/comm.h"
-#include "sparse/precond/arranged.h"
+#include "sparse/precond/ordered_rows.h"
 #include "sparse/storage/number.h"
 #include "sparse/precond/matrix_precond.h"
 
 /* First shift after a breakdown without one. */
 static const double FIRST_SHIFT = 1e-3;
 
-typedef struct workshop {
+typedef struct host_tables {
   kaon_precond *self;
   kaon_context *ctx;
   const kaon_csr *from; /* the matrix' rows, in the space's order */
-  kaon_arranged way;    /* in the factorisation's order, without ghosts */
+  kaon_ordered_rows way;    /* in the factorisation's order, without ghosts */
   kaon_factors *factors;
   kaon_inverse_factors inverse;
   kaon_csr *blocks;
-} workshop;
+} host_tables;
 
 static const char *const names[] = {"block jacobi", "dic",  "dilu", "ssor", "gauss-seidel",
                                     "ic0",          "ilu0", "ainv", "fsai"};
@@ -29,7 +29,7 @@ static const char *const names[] = {"block jacobi", "dic",  "dilu", "ssor", "gau
 /* ---- order ---- */
 
 /* Rows back into the space's order, in place. */
-static kaon_status put_back(const workshop *w, kaon_csr **rows) {
+static kaon_status put_back(const host_tables *w, kaon_csr **rows) {
   kaon_csr *back = NULL;
   KAON_TRY(kaon_csr_permute(w->ctx, *rows, w->way.where, &back));
   kaon_csr_destroy(rows);
@@ -39,7 +39,7 @@ static kaon_status put_back(const workshop *w, kaon_csr **rows) {
 
 /* ---- factors ---- */
 
-static kaon_status factorise(workshop *w, double shift, kaon_bad_pivot *bad) {
+static kaon_status factorise(host_tables *w, double shift, kaon_bad_pivot *bad) {
   const kaon_precond_options *o = &w->self->info.options;
   const int hermitian = w->self->hermitian;
   kaon_factor_how how = {KAON_FACTOR_LU0, hermitian, shift, o->omega};
@@ -70,17 +70,17 @@ static kaon_status factorise(workshop *w, double shift, kaon_bad_pivot *bad) {
 }
 
 /* The number, from 1, that a row of the factorisation's order was given with. */
-static long long given_row(const workshop *w, int64_t i) {
+static long long given_row(const host_tables *w, int64_t i) {
   const kaon_matrix *matrix = w->self->matrix;
   const int64_t mine = w->way.order[i];
-  return (long long)kaon_matrix_given_row(matrix,
+  return (long long)kaon_matrix_caller_row(matrix,
                                           matrix->order != NULL ? matrix->order[mine] : mine) +
          1;
 }
 
 /* Of the rows that broke down, the first with 0 or nothing on the diagonal; -1: none has. *there:
  * whether an entry stands there. A block of block Jacobi breaks down as a whole. */
-static int64_t zero_diagonal(const workshop *w, const kaon_bad_pivot *bad, int *there) {
+static int64_t zero_diagonal(const host_tables *w, const kaon_bad_pivot *bad, int *there) {
   const kaon_precond_options *o = &w->self->info.options;
   const kaon_csr *A = w->way.rows;
   const int rows = o->kind == KAON_PRECOND_BLOCK_JACOBI ? o->block : 1;
@@ -94,7 +94,7 @@ static int64_t zero_diagonal(const workshop *w, const kaon_bad_pivot *bad, int *
   return -1;
 }
 
-static kaon_status broken(const workshop *w, const kaon_bad_pivot *bad) {
+static kaon_status broken(const host_tables *w, const kaon_bad_pivot *bad) {
   const kaon_precond_info *info = &w->self->info;
   int there = 0;
   const int64_t zero = zero_diagonal(w, bad, &there);
@@ -118,7 +118,7 @@ static kaon_status broken(const workshop *w, const kaon_bad_pivot *bad) {
 }
 
 /* Tries shifts as the options say. */
-static kaon_status factorise_somehow(workshop *w) {
+static kaon_status factorise_somehow(host_tables *w) {
   kaon_precond_info *info = &w->self->info;
   kaon_bad_pivot bad = {0, {0, 0}};
   info->shift = info->options.shift;
@@ -131,7 +131,7 @@ static kaon_status factorise_somehow(workshop *w) {
 }
 
 /* The factors of M^H: (E + L) E^-1 (E + U) becomes (E^H + U^H) E^-H (E^H + L^H). */
-static kaon_status take_adjoint(workshop *w) {
+static kaon_status take_adjoint(host_tables *w) {
   kaon_factors *f = w->factors;
   kaon_csr *lower = NULL, *upper = NULL;
   kaon_status status = kaon_csr_transpose(w->ctx, f->upper, 1, &lower);
@@ -162,7 +162,7 @@ static void divide(kaon_csr *T, const double *pivot, double factor) {
 }
 
 /* scale / E, or 1 alone times scale, by rows of the space. */
-static double *diagonal_numbers(const workshop *w, int inverse, double scale) {
+static double *diagonal_numbers(const host_tables *w, int inverse, double scale) {
   const int reals = w->from->reals;
   double *d = malloc(((size_t)w->from->rows + 1) * (size_t)reals * sizeof *d);
   for (int64_t i = 0; i < w->from->rows && d != NULL; i++) {
@@ -178,7 +178,7 @@ static kaon_precision vectors_of(const kaon_precond *self) {
 }
 
 /* One triangle in the factorisation's order becomes one that is solved level by level. */
-static kaon_status make_triangle(workshop *w, kaon_csr **T, int upper, const double *diagonal,
+static kaon_status make_triangle(host_tables *w, kaon_csr **T, int upper, const double *diagonal,
                                  kaon_triangle **triangle) {
   kaon_level_sets *sets = NULL;
   const kaon_precond *self = w->self;
@@ -193,7 +193,7 @@ static kaon_status make_triangle(workshop *w, kaon_csr **T, int upper, const dou
 }
 
 /* Forward y = E^-1 (x - L y), backward y = scale x - E^-1 U y. */
-static kaon_status make_triangles(workshop *w, int dagger) {
+static kaon_status make_triangles(host_tables *w, int dagger) {
   kaon_precond *self = w->self;
   kaon_factors *f = w->factors;
   if (dagger) KAON_TRY(take_adjoint(w));
@@ -220,7 +220,7 @@ static kaon_status make_triangles(workshop *w, int dagger) {
 /* ---- products ---- */
 
 /* An operator of rows in the factorisation's order. Collective. */
-static kaon_status make_product(workshop *w, kaon_csr **rows, kaon_status status,
+static kaon_status make_product(host_tables *w, kaon_csr **rows, kaon_status status,
                                 kaon_operator **op) {
   kaon_precond *self = w->self;
   const kaon_precond_options *o = &self->info.options;
@@ -231,7 +231,7 @@ static kaon_status make_product(workshop *w, kaon_csr **rows, kaon_status status
                             o->precision == KAON_HALF, KAON_STORE_AUTO, op);
 }
 
-static kaon_status diagonal_rows(const workshop *w, double scale, kaon_csr **rows) {
+static kaon_status diagonal_rows(const host_tables *w, double scale, kaon_csr **rows) {
   const int64_t n = w->from->rows;
   KAON_TRY(kaon_csr_create(w->ctx, n, n, w->from->reals, n, rows));
   for (int64_t i = 0; i < n; i++) {
@@ -244,7 +244,7 @@ static kaon_status diagonal_rows(const workshop *w, double scale, kaon_csr **row
   return KAON_OK;
 }
 
-static kaon_status make_sweeps(workshop *w) {
+static kaon_status make_sweeps(host_tables *w) {
   kaon_precond *self = w->self;
   kaon_factors *f = w->factors;
   kaon_csr *diagonal = NULL;
@@ -258,7 +258,7 @@ static kaon_status make_sweeps(workshop *w) {
   return status;
 }
 
-static kaon_status make_parts(workshop *w, int dagger) {
+static kaon_status make_parts(host_tables *w, int dagger) {
   kaon_precond *self = w->self;
   if (w->blocks != NULL) return make_product(w, &w->blocks, KAON_OK, &self->first);
   if (w->inverse.first != NULL) {
@@ -271,9 +271,9 @@ static kaon_status make_parts(workshop *w, int dagger) {
 
 kaon_status kaon_precond_build(kaon_precond *self, int dagger) {
   const kaon_precond_options *o = &self->info.options;
-  workshop w = {.self = self, .ctx = self->matrix->ctx, .from = self->matrix->rows->rows};
+  host_tables w = {.self = self, .ctx = self->matrix->ctx, .from = self->matrix->rows->rows};
   const int coloured = o->order == KAON_PRECOND_COLOUR || o->kind == KAON_PRECOND_GS;
-  kaon_status status = kaon_arrange(self->matrix, coloured, &w.way);
+  kaon_status status = kaon_order_rows(self->matrix, coloured, &w.way);
   self->info.colours = w.way.colours;
   if (status == KAON_OK) status = factorise_somehow(&w);
   status = kaon_agree(w.ctx, status);
@@ -281,6 +281,6 @@ kaon_status kaon_precond_build(kaon_precond *self, int dagger) {
   kaon_factors_destroy(&w.factors);
   kaon_inverse_factors_destroy(&w.inverse);
   kaon_csr_destroy(&w.blocks);
-  kaon_arranged_clear(&w.way);
+  kaon_ordered_rows_clear(&w.way);
   return status;
 }

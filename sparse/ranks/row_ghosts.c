@@ -24,8 +24,8 @@ static void messages_destroy(kaon_context *ctx, kaon_row_messages *m) {
   if (m->halo.exchange != NULL) ctx->comm->ops->exchange_destroy(&m->halo.exchange);
   if (m->halo.device != NULL) ctx->backend->ranks->exchange_destroy(&m->halo.device);
   if (ctx->backend->host_accessible) {
-    kaon_pool_give(ctx, m->send.data);
-    kaon_pool_give(ctx, m->receive.data);
+    kaon_pool_release(ctx, m->send.data);
+    kaon_pool_release(ctx, m->receive.data);
   }
   free(m);
 }
@@ -39,7 +39,7 @@ static void halo_release(kaon_row_halo **halo) {
     gone->messages = m->next;
     messages_destroy(gone->ctx, m);
   }
-  kaon_pool_give(gone->ctx, gone->there);
+  kaon_pool_release(gone->ctx, gone->there);
   free(gone->peer);
   free(gone->first);
   free(gone->row);
@@ -284,8 +284,8 @@ static kaon_status declare(const kaon_row_halo *halo, kaon_message *messages, si
                            kaon_row_messages *m) {
   kaon_context *ctx = halo->ctx;
   const size_t all = (size_t)m->count * bytes;
-  KAON_TRY(kaon_pool_take(ctx, all, "elements for other ranks", &m->send.data));
-  KAON_TRY(kaon_pool_take(ctx, all, "elements of other ranks", &m->receive.data));
+  KAON_TRY(kaon_pool_allocate(ctx, all, "elements for other ranks", &m->send.data));
+  KAON_TRY(kaon_pool_allocate(ctx, all, "elements of other ranks", &m->receive.data));
   KAON_TRY(ctx->backend->memory->clear(ctx, m->send.data, all));
   KAON_TRY(ctx->backend->memory->clear(ctx, m->receive.data, all));
   for (int i = 0; i < halo->peers; i++) {
@@ -407,7 +407,7 @@ static int colour_of_rank(const double *all, int ranks, int rank, int *colours) 
   return mine;
 }
 
-kaon_status kaon_row_set_turns(const kaon_row_set *set, int *turns, int *first) {
+kaon_status kaon_row_set_schedule(const kaon_row_set *set, int *turns, int *first) {
   kaon_context *ctx = set->ctx;
   const int ranks = ctx->comm->ranks;
   *first = 0;

@@ -40,6 +40,6 @@ kaon_row_lists kaon_row_set_lists(const kaon_row_set *set);
 
 /* How ranks that are coupled take turns: *turns, of this rank, becomes those of all; *first: the
  * first of this rank's. Collective. Errors: MEMORY, COMM. */
-kaon_status kaon_row_set_turns(const kaon_row_set *set, int *turns, int *first);
+kaon_status kaon_row_set_schedule(const kaon_row_set *set, int *turns, int *first);
 
 #endif

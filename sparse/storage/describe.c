@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sparse/order/matching.h"
-#include "sparse/ranks/move.h"
+#include "sparse/ranks/redistribution.h"
 #include "sparse/ranks/rank_rows.h"
 
 /* ---- rows and columns of zeros ---- */
@@ -55,7 +55,7 @@ static kaon_status list_ghosts(const kaon_matrix *matrix, const char *met, int64
 }
 
 /* met of this rank's own columns becomes that of all ranks' entries. */
-static kaon_status hear_others(const kaon_matrix *matrix, char *met) {
+static kaon_status merge_over_ranks(const kaon_matrix *matrix, char *met) {
   kaon_context *ctx = matrix->ctx;
   const int ranks = ctx->comm->ranks;
   int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count), total = 0;
@@ -83,7 +83,7 @@ static kaon_status hear_others(const kaon_matrix *matrix, char *met) {
 static kaon_status find_columns_met(const kaon_matrix *matrix, char **met) {
   *met = columns_met(matrix->rows->rows);
   if (*met != NULL && matrix->ctx->comm->ranks == 1) return KAON_OK;
-  const kaon_status status = hear_others(matrix, *met);
+  const kaon_status status = merge_over_ranks(matrix, *met);
   if (status != KAON_OK) {
     free(*met);
     *met = NULL;
@@ -122,12 +122,12 @@ static void count(double *mine, int kind, int first, int64_t number) {
 }
 
 /* met: NULL where columns have what rows have. */
-static void look(const kaon_matrix *matrix, const char *met, double *mine, int64_t *bandwidth) {
+static void inspect_rows(const kaon_matrix *matrix, const char *met, double *mine, int64_t *bandwidth) {
   const kaon_csr *a = matrix->rows->rows;
   for (int i = SUMS; i < LEAST; i++) mine[i] = INFINITY;
   for (int64_t i = 0; i < a->rows; i++) {
     const int64_t length = a->start[i + 1] - a->start[i];
-    const int64_t row = kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
+    const int64_t row = kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
     const int vanishing = row_vanishes(a, i);
     mine[ENTRIES] += (double)length;
     mine[SQUARES] += (double)length * (double)length;
@@ -175,7 +175,7 @@ static kaon_status find_structural_rank(const kaon_matrix *matrix, kaon_matrix_i
           : kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld rows",
                       (long long)a->rows);
   for (int64_t i = 0; i < a->rows && status == KAON_OK; i++) {
-    const int64_t row = kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
+    const int64_t row = kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
     if (!taken[i] && (info->first_unmatched < 0 || row < info->first_unmatched))
       info->first_unmatched = row;
   }
@@ -203,7 +203,7 @@ static int64_t list_entries(const kaon_matrix *matrix, entry_place *entries) {
         const int64_t column =
             j >= a->rows ? matrix->rows->ghost_row[j - a->rows] : matrix->first_row + own;
         entries[found] = (entry_place){(int32_t)(matrix->first_row + row), (int32_t)column,
-                                       (int32_t)kaon_matrix_given_row(matrix, row)};
+                                       (int32_t)kaon_matrix_caller_row(matrix, row)};
       }
       found++;
     }
@@ -308,15 +308,15 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
   int64_t bandwidth = 0;
   char *met = NULL;
   if (!matrix->hermitian) KAON_TRY(find_columns_met(matrix, &met));
-  look(matrix, met, mine, &bandwidth);
+  inspect_rows(matrix, met, mine, &bandwidth);
   free(met);
   KAON_TRY(join(matrix->ctx, mine, sum));
   const double rows = matrix->global_rows > 0 ? (double)matrix->global_rows : 1;
   const double mean = sum[ENTRIES] / rows;
   *info = (kaon_matrix_info){
       .global_rows = matrix->global_rows,
-      .rows = matrix->moves != NULL ? matrix->moves->rows : a->rows,
-      .first_row = matrix->moves != NULL ? matrix->moves->first : matrix->first_row,
+      .rows = matrix->redistribution != NULL ? matrix->redistribution->rows : a->rows,
+      .first_row = matrix->redistribution != NULL ? matrix->redistribution->first : matrix->first_row,
       .global_entries = (int64_t)sum[ENTRIES],
       .entries = a->start[a->rows],
       .reals = a->reals,

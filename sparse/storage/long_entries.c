@@ -49,7 +49,7 @@ static kaon_status take(work *w, int array, int64_t count, size_t size) {
 }
 
 /* Stretches of own columns come first; none has both. */
-static int64_t stretch_of(const work *w, int64_t column) {
+static int64_t span_of(const work *w, int64_t column) {
   return column < w->own ? column / w->stretch : w->near + (column - w->own) / w->stretch;
 }
 
@@ -66,9 +66,9 @@ static int64_t columns_of(const work *w, int64_t stretch) {
 
 /* The end of the piece that begins with entry n of a row which ends at `end`. */
 static int64_t piece_end(const work *w, int64_t n, int64_t end) {
-  const int64_t stretch = stretch_of(w, w->a->column[n]);
+  const int64_t stretch = span_of(w, w->a->column[n]);
   const int64_t most = end - n < LONGEST ? end : n + LONGEST;
-  while (n < most && stretch_of(w, w->a->column[n]) == stretch) n++;
+  while (n < most && span_of(w, w->a->column[n]) == stretch) n++;
   return n;
 }
 
@@ -84,7 +84,7 @@ static kaon_status count_pieces(work *w) {
   for (int64_t i = 0; i < a->rows; i++) {
     int64_t count = 0;
     for (int64_t n = a->start[i]; n < a->start[i + 1]; n = piece_end(w, n, a->start[i + 1])) {
-      first[stretch_of(w, a->column[n]) + 1]++;
+      first[span_of(w, a->column[n]) + 1]++;
       count++;
     }
     row_first[i + 1] = row_first[i] + count;
@@ -113,7 +113,7 @@ static kaon_status find_pieces(work *w) {
   for (int64_t i = 0; i < a->rows && status == KAON_OK; i++)
     for (int64_t n = a->start[i], end; n < a->start[i + 1]; n = end) {
       end = piece_end(w, n, a->start[i + 1]);
-      w->piece[next[stretch_of(w, a->column[n])]++] =
+      w->piece[next[span_of(w, a->column[n])]++] =
           (piece){n, (int32_t)i, (int32_t)(end - n), place++};
     }
   free(next);
@@ -255,7 +255,7 @@ static kaon_status upload(work *w, kaon_precision precision, kaon_long_entries *
   to->stretch = w->stretch;
   const size_t number = (size_t)w->a->reals * kaon_precision_bytes(precision);
   if (status == KAON_OK)
-    status = kaon_pool_take(w->ctx, (size_t)to->pieces * number, "sums of long rows", &to->sum);
+    status = kaon_pool_allocate(w->ctx, (size_t)to->pieces * number, "sums of long rows", &to->sum);
   return status;
 }
 
@@ -275,12 +275,12 @@ kaon_status kaon_long_entries_create(kaon_context *ctx, const kaon_long_rows *pa
                                      kaon_precision precision, int half, kaon_long_entries **made,
                                      int64_t *bytes, int64_t *index_bytes) {
   const size_t real = kaon_precision_bytes(precision);
-  const kaon_csr *a = parts->beyond;
+  const kaon_csr *a = parts->long_part;
   work w = {.ctx = ctx,
             .a = a,
             .own = own,
             .stored = half ? KAON_HALF : precision,
-            .stretch = KAON_LONG_ROOM / (a->reals * (int)real)};
+            .stretch = KAON_LONG_SHARED_BYTES / (a->reals * (int)real)};
   *made = calloc(1, sizeof **made);
   if (*made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
   const kaon_status status = build(&w, parts->row, precision, *made);
@@ -303,14 +303,14 @@ void kaon_long_entries_destroy(kaon_context *ctx, kaon_long_entries **made) {
   kaon_long_entries *gone = *made;
   *made = NULL;
   if (gone == NULL) return;
-  kaon_pool_give(ctx, (void *)(uintptr_t)gone->unit);
-  kaon_pool_give(ctx, (void *)(uintptr_t)gone->start);
-  kaon_pool_give(ctx, (void *)(uintptr_t)gone->column);
-  kaon_pool_give(ctx, (void *)(uintptr_t)gone->value);
-  kaon_pool_give(ctx, (void *)(uintptr_t)gone->place);
-  kaon_pool_give(ctx, (void *)(uintptr_t)gone->row);
-  kaon_pool_give(ctx, (void *)(uintptr_t)gone->first);
-  kaon_pool_give(ctx, (void *)(uintptr_t)gone->scale);
-  kaon_pool_give(ctx, gone->sum);
+  kaon_pool_release(ctx, (void *)(uintptr_t)gone->unit);
+  kaon_pool_release(ctx, (void *)(uintptr_t)gone->start);
+  kaon_pool_release(ctx, (void *)(uintptr_t)gone->column);
+  kaon_pool_release(ctx, (void *)(uintptr_t)gone->value);
+  kaon_pool_release(ctx, (void *)(uintptr_t)gone->place);
+  kaon_pool_release(ctx, (void *)(uintptr_t)gone->row);
+  kaon_pool_release(ctx, (void *)(uintptr_t)gone->first);
+  kaon_pool_release(ctx, (void *)(uintptr_t)gone->scale);
+  kaon_pool_release(ctx, gone->sum);
   free(gone);
 }

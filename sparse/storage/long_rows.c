@@ -26,7 +26,7 @@ static int64_t length_of(const kaon_csr *a, int64_t i) {
 
 int64_t kaon_long_rows_limit(const kaon_csr *rows) {
   const int64_t entries = rows->start[rows->rows];
-  int64_t longest = 0, kept = 0;
+  int64_t longest = 0, short_part = 0;
   for (int64_t i = 0; i < rows->rows; i++)
     if (length_of(rows, i) > longest) longest = length_of(rows, i);
   if (entries < LEAST_ENTRIES || entries > INT32_MAX ||
@@ -34,8 +34,8 @@ int64_t kaon_long_rows_limit(const kaon_csr *rows) {
     return INT64_MAX;
   const int64_t twice = 2 * (entries / rows->rows), limit = twice > LONG ? twice : LONG;
   for (int64_t i = 0; i < rows->rows; i++)
-    if (length_of(rows, i) <= limit) kept += length_of(rows, i);
-  return kept >= entries / 4 ? limit : INT64_MAX;
+    if (length_of(rows, i) <= limit) short_part += length_of(rows, i);
+  return short_part >= entries / 4 ? limit : INT64_MAX;
 }
 
 static int longer_first(const void *a, const void *b) {
@@ -49,22 +49,22 @@ static int64_t places_of(const kaon_csr *a, int64_t first, int width, int64_t mo
   int count = 0;
   for (int64_t i = first; i < first + width && i < a->rows; i++) length[count++] = length_of(a, i);
   qsort(length, (size_t)count, sizeof *length, longer_first);
-  int64_t beyond = 0, best = -1, places = 0; /* beyond: entries of the n longest rows */
+  int64_t long_part = 0, best = -1, places = 0; /* beyond: entries of the n longest rows */
   for (int n = 0; n <= count; n++) {
     const int64_t tried = n < count ? length[n] : 0;
-    const int64_t cost = width * tried + BEYOND * beyond + ROW * n;
+    const int64_t cost = width * tried + BEYOND * long_part + ROW * n;
     if (tried <= most && (best < 0 || cost < best)) {
       best = cost;
       places = tried;
     }
-    if (n < count) beyond += length[n];
+    if (n < count) long_part += length[n];
   }
   return places;
 }
 
 typedef struct division {
   int32_t *places;             /* [block] */
-  int64_t kept, entries, rows; /* kept: entries; the others: of what goes */
+  int64_t short_part, entries, rows; /* kept: entries; the others: of what goes */
 } division;
 
 static int goes(const kaon_csr *a, int width, const division *d, int64_t i) {
@@ -79,7 +79,7 @@ static void count(const kaon_csr *a, int width, int64_t limit, division *d) {
     d->rows++;
     d->entries += length_of(a, i);
   }
-  d->kept = entries - d->entries;
+  d->short_part = entries - d->entries;
 }
 
 /* Row i becomes the next one of `to`, which has `rows` so far. */
@@ -93,18 +93,18 @@ static void copy(const kaon_csr *from, int64_t i, kaon_csr *to, int64_t rows) {
 
 static kaon_status fill(const kaon_context *ctx, const kaon_csr *a, int width, const division *d,
                         kaon_long_rows *to) {
-  KAON_TRY(kaon_csr_create(ctx, a->rows, a->columns, a->reals, d->kept, &to->kept));
-  KAON_TRY(kaon_csr_create(ctx, d->rows, a->columns, a->reals, d->entries, &to->beyond));
+  KAON_TRY(kaon_csr_create(ctx, a->rows, a->columns, a->reals, d->short_part, &to->short_part));
+  KAON_TRY(kaon_csr_create(ctx, d->rows, a->columns, a->reals, d->entries, &to->long_part));
   to->row = malloc(((size_t)d->rows + 1) * sizeof *to->row);
   if (to->row == NULL)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld long rows",
                      (long long)d->rows);
   for (int64_t i = 0, n = 0; i < a->rows; i++) {
-    to->kept->start[i + 1] = to->kept->start[i];
+    to->short_part->start[i + 1] = to->short_part->start[i];
     if (!goes(a, width, d, i)) {
-      copy(a, i, to->kept, i);
+      copy(a, i, to->short_part, i);
     } else {
-      copy(a, i, to->beyond, n);
+      copy(a, i, to->long_part, n);
       to->row[n++] = (int32_t)i;
     }
   }
@@ -130,8 +130,8 @@ kaon_status kaon_long_rows_divide(const kaon_context *ctx, const kaon_csr *rows,
 }
 
 void kaon_long_rows_clear(kaon_long_rows *parts) {
-  kaon_csr_destroy(&parts->kept);
-  kaon_csr_destroy(&parts->beyond);
+  kaon_csr_destroy(&parts->short_part);
+  kaon_csr_destroy(&parts->long_part);
   free(parts->row);
   parts->row = NULL;
 }

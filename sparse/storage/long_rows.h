@@ -6,8 +6,8 @@
 #include "sparse/storage/csr.h"
 
 typedef struct kaon_long_rows {
-  kaon_csr *kept;   /* all rows, the long ones empty; NULL: not divided */
-  kaon_csr *beyond; /* the long ones, one after another; columns of the same numbers */
+  kaon_csr *short_part;   /* all rows, the long ones empty; NULL: not divided */
+  kaon_csr *long_part; /* the long ones, one after another; columns of the same numbers */
   int32_t *row;     /* [beyond->rows] which ones they are, ascending */
 } kaon_long_rows;
 

@@ -8,7 +8,7 @@
 
 #include <kaon/options.h>
 
-#include "sparse/ranks/move.h"
+#include "sparse/ranks/redistribution.h"
 #include "sparse/order/order.h"
 #include "sparse/ranks/rank_rows.h"
 
@@ -32,8 +32,8 @@ void kaon_matrix_destroy(kaon_matrix **matrix) {
   if (--gone->references > 0) return;
   kaon_row_set_destroy(&gone->rows);
   kaon_row_set_destroy(&gone->dagger);
-  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->space.rows.there);
-  kaon_row_moves_destroy(&gone->moves);
+  kaon_pool_release(gone->ctx, (void *)(uintptr_t)gone->space.rows.there);
+  kaon_row_redistribution_destroy(&gone->redistribution);
   free(gone->first_rows);
   free(gone->order);
   free(gone->place);
@@ -132,12 +132,12 @@ static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
 
 static kaon_status enter_rows(void *owner, const double *given, double *here) {
   const kaon_matrix *matrix = owner;
-  return kaon_rows_enter(matrix->moves, matrix->space.ncomp, given, here);
+  return kaon_rows_from_caller(matrix->redistribution, matrix->space.ncomp, given, here);
 }
 
 static kaon_status leave_rows(void *owner, const double *here, double *given) {
   const kaon_matrix *matrix = owner;
-  return kaon_rows_leave(matrix->moves, matrix->space.ncomp, here, given);
+  return kaon_rows_to_caller(matrix->redistribution, matrix->space.ncomp, here, given);
 }
 
 static kaon_status fill_space(kaon_matrix *matrix, const kaon_csr *given) {
@@ -151,8 +151,8 @@ static kaon_status fill_space(kaon_matrix *matrix, const kaon_csr *given) {
                    .ncomp = given->reals,
                    .complex_space = given->reals == 2,
                    .rows = {.owner = matrix, .retain = retain_owner, .release = release_owner}};
-  if (matrix->moves == NULL) return KAON_OK;
-  matrix->space.rows.given = matrix->moves->rows;
+  if (matrix->redistribution == NULL) return KAON_OK;
+  matrix->space.rows.given = matrix->redistribution->rows;
   matrix->space.rows.enter = enter_rows;
   matrix->space.rows.leave = leave_rows;
   return KAON_OK;
@@ -174,7 +174,7 @@ static kaon_status fill_order(kaon_matrix *matrix, const kaon_csr *given,
 static kaon_status build(kaon_matrix *matrix, kaon_csr **handed,
                          const kaon_matrix_options *options) {
   KAON_TRY(join(matrix, *handed));
-  KAON_TRY(kaon_rows_move(matrix, handed, options->partition));
+  KAON_TRY(kaon_rows_redistribute(matrix, handed, options->partition));
   const kaon_csr *given = *handed;
   kaon_status status = fill_space(matrix, given);
   if (status == KAON_OK) status = fill_order(matrix, given, options);
@@ -223,6 +223,6 @@ kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger) {
   return KAON_OK;
 }
 
-int64_t kaon_matrix_given_row(const kaon_matrix *matrix, int64_t i) {
-  return matrix->moves != NULL ? matrix->moves->number[i] : matrix->first_row + i;
+int64_t kaon_matrix_caller_row(const kaon_matrix *matrix, int64_t i) {
+  return matrix->redistribution != NULL ? matrix->redistribution->number[i] : matrix->first_row + i;
 }

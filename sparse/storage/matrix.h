@@ -10,8 +10,8 @@
 
 /* Messages with other ranks for the columns of a matrix that are theirs (sparse/ranks/row_ghosts.c). */
 typedef struct kaon_row_halo kaon_row_halo;
-/* Where the rows that the library moved among ranks came from (sparse/ranks/move.h). */
-typedef struct kaon_row_moves kaon_row_moves;
+/* Where the rows that the library moved among ranks came from (sparse/ranks/redistribution.h). */
+typedef struct kaon_row_redistribution kaon_row_redistribution;
 
 /* This rank's rows in the space's order, with the columns that are other ranks': columns below
  * rows->rows are its own, rows->rows + n is ghost n. */
@@ -33,7 +33,7 @@ struct kaon_matrix {
                                                   this rank; first_rows[rank], then global_rows.
                                                   Where rows have moved, in their new numbering, and
                                                   "the caller's" below is that one */
-  kaon_row_moves *moves;                       /* NULL: rows are where the caller gave them */
+  kaon_row_redistribution *redistribution;                       /* NULL: rows are where the caller gave them */
   char shared[120];                            /* how they are shared out, in words */
   int32_t *order;  /* [row of the space] row of the caller's, from 0 on this rank; NULL: the same */
   int32_t *place;  /* the other way round; NULL: the same */
@@ -57,7 +57,7 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
 kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger);
 
 /* The number in the caller's whole matrix of row i in the order that rows had before `order`. */
-int64_t kaon_matrix_given_row(const kaon_matrix *matrix, int64_t i);
+int64_t kaon_matrix_caller_row(const kaon_matrix *matrix, int64_t i);
 
 /* ---- ghosts.c ---- */
 

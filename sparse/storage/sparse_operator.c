@@ -15,9 +15,9 @@
 #include "blas/blas.h"
 #include "blas/submit.h"
 #include "lib/core/tuning_internal.h"
-#include "lib/vector/vector_door.h"
+#include "lib/vector/vector_transfer.h"
 #include "sparse/ranks/row_ghosts.h"
-#include "sparse/storage/narrow.h"
+#include "sparse/storage/single_range.h"
 #include "sparse/storage/number.h"
 #include "sparse/ranks/rank_rows.h"
 #include "sparse/storage/stored.h"
@@ -37,7 +37,7 @@ typedef struct product {
   kaon_stored *plain, *dagger;
   int values_half;
   kaon_matrix_format format;
-  int ends_kept; /* on every rank: `takes` */
+  int ends_deferred; /* on every rank: `takes` */
 } product;
 
 static const kaon_operator_ops product_ops;
@@ -85,15 +85,15 @@ static void at_boundary(void *user) {
 }
 
 /* Rows and messages in one launch, where the device can (KAON_OVERLAP_FUSED, also by AUTO). */
-static int run_posted(kaon_row_messages *messages, stages *s) {
+static int run_with_exchange(kaon_row_messages *messages, stages *s) {
   const kaon_context *ctx = messages->halo.ctx;
   const kaon_overlap wanted = kaon_overlap_wanted(ctx);
-  if (s->ops->spmv_posted == NULL || messages->halo.device == NULL ||
+  if (s->ops->spmv_with_exchange == NULL || messages->halo.device == NULL ||
       (wanted != KAON_OVERLAP_AUTO && wanted != KAON_OVERLAP_FUSED))
     return 0;
-  const struct kaon_post_call *post = ctx->backend->ranks->exchange_posted(messages->halo.device);
+  const struct kaon_peer_messages *post = ctx->backend->ranks->exchange_in_kernel(messages->halo.device);
   s->spmv.part = KAON_ROWS_ALL;
-  if (post == NULL || !s->ops->spmv_posted(&s->launch, &s->spmv, s->sent ? NULL : &s->pick, post))
+  if (post == NULL || !s->ops->spmv_with_exchange(&s->launch, &s->spmv, s->sent ? NULL : &s->pick, post))
     return 0;
   messages->halo.under_way = 0;
   return 1;
@@ -125,7 +125,7 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
                      s->sent ? "matrix: a product was to find its messages under way, but none are"
                              : "matrix: messages are under way that another product was to take");
   list_picked(messages, s);
-  if (run_posted(messages, s)) return KAON_OK;
+  if (run_with_exchange(messages, s)) return KAON_OK;
   const kaon_stages all = {.gather = pick,
                            .interior = inside,
                            .boundary = at_boundary,
@@ -160,19 +160,19 @@ static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass 
   const kaon_stages first = {.gather = pick, .user = &s};
   KAON_TRY(kaon_overlap_send(&messages->halo, &first));
   ctx->comm->traffic.ahead++;
-  ctx->calm = 1;
+  ctx->no_flush_needed = 1;
   return KAON_OK;
 }
 
-static void unsend(kaon_operator *A, int columns) {
+static void cancel_send(kaon_operator *A, int columns) {
   const kaon_row_set *set = self_of(A)->family->rows;
   kaon_row_messages *messages = NULL;
-  kaon_kept_error first; /* why it is called */
+  kaon_saved_error first; /* why it is called */
   if (set->halo == NULL) return;
-  kaon_error_keep(A->ctx, &first);
+  kaon_error_save(A->ctx, &first);
   if (kaon_row_messages_get(set, A->precision, columns, &messages) == KAON_OK)
-    kaon_halo_drop(&messages->halo);
-  kaon_error_give_back(A->ctx, &first);
+    kaon_halo_abandon(&messages->halo);
+  kaon_error_restore(A->ctx, &first);
 }
 
 static kaon_status take_dagger(kaon_operator *A);
@@ -182,7 +182,7 @@ static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, cons
                                 const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
   product *self = self_of(A);
   kaon_context *ctx = A->ctx;
-  const int apart = kaon_pass_apart(ctx, pass);
+  const int apart = kaon_pass_sums_separate(ctx, pass);
   const int other =
       mode == KAON_DAGGER && !(self->family->whole && self->family->matrix->hermitian);
   if (other && self->dagger == NULL) KAON_TRY(take_dagger(A));
@@ -195,14 +195,14 @@ static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, cons
                             .b = kaon_view_of(b),
                             .y = kaon_view_of(y),
                             .gate = kaon_pass_gate(pass),
-                            .sum = kaon_pass_sum_mailed(ctx, apart ? NULL : pass)};
+                            .sum = kaon_pass_sum_over_ranks(ctx, apart ? NULL : pass)};
   s.sent = pass != NULL && pass->sent;
   if (pass != NULL && pass->dot != KAON_NO_SLOT && !apart) s.spmv.w = kaon_view_of(pass->w);
   const size_t bytes = (size_t)stored->bytes + 2 * kaon_vector_bytes(y);
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, bytes, &s.launch));
   KAON_TRY(run(other ? self->family->dagger : self->family->rows, A->precision, &s));
-  ctx->calm = 1;
-  return apart ? kaon_pass_sum_apart(y, pass) : kaon_pass_complete_mailed(ctx, pass, &s.spmv.sum);
+  ctx->no_flush_needed = 1;
+  return apart ? kaon_pass_sum_separately(y, pass) : kaon_pass_complete_over_ranks(ctx, pass, &s.spmv.sum);
 }
 
 static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
@@ -361,7 +361,7 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
                        "double, 1 single); choose another backend",
                        ctx->backend->name, ctx->backend->isa, (int)precision);
   if (status == KAON_OK && precision != KAON_DOUBLE)
-    status = kaon_narrow_check(f->matrix, f->rows, f->name, f->whole);
+    status = kaon_single_range_check(f->matrix, f->rows, f->name, f->whole);
   if (status == KAON_OK)
     status = kaon_stored_create(ctx, f->rows->rows, f->rows->interior, precision, values_half,
                                 format, &self->plain);
@@ -377,9 +377,9 @@ static kaon_status agree(const kaon_context *ctx, kaon_status status, kaon_opera
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
     /* kernels end sums that are kept with their own */
-    double lacking = kaon_sums_apart(&self_of(*A)->plain->matrix, 1);
+    double lacking = kaon_sums_separate(&self_of(*A)->plain->matrix, 1);
     status = kaon_comm_sum(ctx, &lacking, 1);
-    self_of(*A)->ends_kept = lacking == 0;
+    self_of(*A)->ends_deferred = lacking == 0;
   }
   if (status != KAON_OK) kaon_operator_destroy(A);
   return status;
@@ -459,14 +459,14 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
 }
 
 static int takes(const kaon_operator *A, int columns) {
-  return self_of(A)->ends_kept && kaon_blas_marks(A->ctx, columns);
+  return self_of(A)->ends_deferred && kaon_blas_marks(A->ctx, columns);
 }
 
 static const kaon_operator_ops product_ops = {.name = "matrix",
                                               .takes = takes,
                                               .sends = sends,
                                               .send = send,
-                                              .unsend = unsend,
+                                              .cancel_send = cancel_send,
                                               .apply = apply,
                                               .at_precision = at_precision,
                                               .local_part = local_part,
@@ -551,7 +551,7 @@ double kaon_matrix_operator_bytes(const kaon_operator *A) {
   const int half = self_of(A)->values_half;
   const double value = half ? 2 : (double)kaon_precision_bytes(A->precision);
   const double entries =
-      (double)m->entries + (m->beyond != NULL ? (double)m->beyond->entries : 0.0);
+      (double)m->entries + (m->long_part != NULL ? (double)m->long_part->entries : 0.0);
   return entries * value * m->reals + (half ? 4.0 * (double)m->rows : 0) +
          (double)stored->index_bytes;
 }

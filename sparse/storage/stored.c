@@ -30,14 +30,14 @@ static kaon_status room(const work *w, int64_t count, size_t size, void **memory
                    (long long)count, size);
 }
 
-kaon_status kaon_stored_room(work *w, int array, int64_t count, size_t size) {
+kaon_status kaon_stored_allocate(work *w, int array, int64_t count, size_t size) {
   w->bytes[array] = (size_t)count * size;
   return room(w, count, size, &w->host[array]);
 }
 
 /* ---- numbers ---- */
 
-void kaon_stored_number(const work *w, int64_t at, double value, float factor) {
+void kaon_stored_value(const work *w, int64_t at, double value, float factor) {
   const kaon_precision stored = w->stored->matrix.half ? KAON_HALF : w->stored->precision;
   kaon_store_value(w->host[VALUE], stored, at, value, factor);
 }
@@ -56,9 +56,9 @@ static kaon_status fill_csr(work *w) {
   kaon_stored_matrix *m = &w->stored->matrix;
   const int64_t entries = a->start[a->rows];
   m->wide = entries > INT32_MAX;
-  KAON_TRY(kaon_stored_room(w, START, a->rows + 1, m->wide ? 8 : 4));
-  KAON_TRY(kaon_stored_room(w, COLUMN, entries, sizeof *a->column));
-  KAON_TRY(kaon_stored_room(w, VALUE, entries * a->reals, w->size));
+  KAON_TRY(kaon_stored_allocate(w, START, a->rows + 1, m->wide ? 8 : 4));
+  KAON_TRY(kaon_stored_allocate(w, COLUMN, entries, sizeof *a->column));
+  KAON_TRY(kaon_stored_allocate(w, VALUE, entries * a->reals, w->size));
   w->stored->index_bytes = 4 * entries + a->rows * (m->wide ? 8 : 4);
   for (int64_t i = 0; i <= a->rows; i++)
     if (m->wide)
@@ -70,7 +70,7 @@ static kaon_status fill_csr(work *w) {
   for (int64_t i = 0; i < a->rows; i++) {
     const float factor = kaon_stored_scale(w, i);
     for (int64_t n = a->start[i] * a->reals; n < a->start[i + 1] * a->reals; n++)
-      kaon_stored_number(w, n, a->value[n], factor);
+      kaon_stored_value(w, n, a->value[n], factor);
   }
   return KAON_OK;
 }
@@ -81,7 +81,7 @@ static kaon_status fill_blocks(work *w, int columns) {
   kaon_stored_matrix *m = &w->stored->matrix;
   m->wide = w->start[m->blocks] > INT32_MAX;
   if (m->form == KAON_STORED_SELL) {
-    KAON_TRY(kaon_stored_room(w, START, m->blocks + 1, m->wide ? 8 : 4));
+    KAON_TRY(kaon_stored_allocate(w, START, m->blocks + 1, m->wide ? 8 : 4));
     w->stored->index_bytes = m->blocks * (m->wide ? 8 : 4);
     for (int64_t b = 0; b <= m->blocks; b++)
       if (m->wide)
@@ -98,7 +98,7 @@ typedef struct statistics {
   int64_t rows, entries, longest, sell, ell; /* sell, ell: places */
 } statistics;
 
-static statistics look(const work *w) {
+static statistics row_statistics(const work *w) {
   statistics s = {.rows = w->rows->rows, .entries = w->rows->start[w->rows->rows]};
   for (int64_t i = 0; i < s.rows; i++)
     if (w->length[i] > s.longest) s.longest = w->length[i];
@@ -142,7 +142,7 @@ static void describe_columns(const work *w, char *text, size_t size) {
              (long long)m->blocks);
   else
     snprintf(text, size, "columns of %s",
-             m->columns == KAON_COLUMNS_NARROW ? "2 bytes, from the least of a line" : "4 bytes");
+             m->columns == KAON_COLUMNS_16BIT ? "2 bytes, from the least of a line" : "4 bytes");
 }
 
 static void describe(const work *w, const statistics *s, const char *why) {
@@ -199,8 +199,8 @@ static kaon_status upload(work *w) {
   }
   kaon_stored_matrix *to = &w->stored->matrix;
   to->start = device[START];
-  if (to->columns == KAON_COLUMNS_NARROW)
-    to->narrow = device[COLUMN];
+  if (to->columns == KAON_COLUMNS_16BIT)
+    to->columns16 = device[COLUMN];
   else
     to->column = device[COLUMN];
   to->value = device[VALUE];
@@ -224,20 +224,20 @@ static kaon_status expect(const work *w, const statistics *s) {
                                                     : s->ell;
   const int twice = w->ctx->backend->host_accessible && w->ctx->options.memory_limit == 0;
   const double bytes = (double)places * w->rows->reals * (double)w->size * (twice ? 2 : 1);
-  return kaon_pool_expect(w->ctx, bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX, whose[form]);
+  return kaon_pool_require(w->ctx, bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX, whose[form]);
 }
 
 static kaon_status build(work *w, kaon_matrix_format format, int columns) {
   kaon_stored_matrix *m = &w->stored->matrix;
   const char *why = "";
   KAON_TRY(measure(w));
-  const statistics s = look(w);
+  const statistics s = row_statistics(w);
   m->form = choose(w, format, &s, &why);
   m->lanes = lanes_of(&s);
   m->length = m->form == KAON_STORED_CSR ? 0 : (int)s.longest;
   KAON_TRY(expect(w, &s));
   if (m->half) { /* kernels read whole blocks */
-    KAON_TRY(kaon_stored_room(w, SCALE, m->blocks * w->width, sizeof(float)));
+    KAON_TRY(kaon_stored_allocate(w, SCALE, m->blocks * w->width, sizeof(float)));
     memset(w->host[SCALE], 0, w->bytes[SCALE]);
   }
   if (m->form == KAON_STORED_CSR) {
@@ -285,17 +285,17 @@ static kaon_status create(kaon_context *ctx, const kaon_csr *rows, int64_t inter
 /* Long rows join the others, and what is said of those. */
 static kaon_status attach(kaon_stored *to, const kaon_long_rows *parts) {
   kaon_stored_matrix *m = &to->matrix;
-  KAON_TRY(kaon_long_entries_create(to->ctx, parts, m->rows, to->precision, m->half, &to->beyond,
+  KAON_TRY(kaon_long_entries_create(to->ctx, parts, m->rows, to->precision, m->half, &to->long_part,
                                     &to->bytes, &to->index_bytes));
-  const double entries = (double)to->beyond->entries;
-  m->beyond = to->beyond;
+  const double entries = (double)to->long_part->entries;
+  m->long_part = to->long_part;
   char text[KAON_STORED_TEXT]; /* of the others */
   memcpy(text, to->text, sizeof text);
   snprintf(
       to->text, sizeof to->text,
       "%.*s: few rows are much longer than the others, so %lld with %.0f %% of the entries are "
       "stored by stretches of columns%s",
-      (int)strcspn(text, ":"), text, (long long)parts->beyond->rows,
+      (int)strcspn(text, ":"), text, (long long)parts->long_part->rows,
       100.0 * entries / (entries + (double)m->entries), strstr(text, " ("));
   return KAON_OK;
 }
@@ -307,11 +307,11 @@ kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64
   *stored = NULL;
   if ((format == KAON_STORE_AUTO || format == KAON_STORE_SELL) && !ctx->backend->host_accessible)
     KAON_TRY(kaon_long_rows_divide(ctx, rows, ctx->backend->width, &parts));
-  if (parts.kept == NULL)
+  if (parts.short_part == NULL)
     return create(ctx, rows, interior, precision, values_half, format, columns, stored);
   kaon_status status =
-      create(ctx, parts.kept, interior, precision, values_half, KAON_STORE_SELL, columns, stored);
-  kaon_csr_destroy(&parts.kept); /* the others need the room */
+      create(ctx, parts.short_part, interior, precision, values_half, KAON_STORE_SELL, columns, stored);
+  kaon_csr_destroy(&parts.short_part); /* the others need the room */
   if (status == KAON_OK) status = attach(*stored, &parts);
   if (status != KAON_OK) kaon_stored_destroy(stored);
   kaon_long_rows_clear(&parts);
@@ -329,15 +329,15 @@ void kaon_stored_destroy(kaon_stored **stored) {
   kaon_stored *gone = *stored;
   *stored = NULL;
   if (--gone->references > 0) return;
-  kaon_long_entries_destroy(gone->ctx, &gone->beyond);
-  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.start);
-  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.column);
-  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.value);
-  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.scale);
-  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.narrow);
-  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.line);
-  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.lanes_in);
-  kaon_pool_give(gone->ctx, (void *)(uintptr_t)gone->matrix.pattern);
+  kaon_long_entries_destroy(gone->ctx, &gone->long_part);
+  kaon_pool_release(gone->ctx, (void *)(uintptr_t)gone->matrix.start);
+  kaon_pool_release(gone->ctx, (void *)(uintptr_t)gone->matrix.column);
+  kaon_pool_release(gone->ctx, (void *)(uintptr_t)gone->matrix.value);
+  kaon_pool_release(gone->ctx, (void *)(uintptr_t)gone->matrix.scale);
+  kaon_pool_release(gone->ctx, (void *)(uintptr_t)gone->matrix.columns16);
+  kaon_pool_release(gone->ctx, (void *)(uintptr_t)gone->matrix.line);
+  kaon_pool_release(gone->ctx, (void *)(uintptr_t)gone->matrix.lanes_in);
+  kaon_pool_release(gone->ctx, (void *)(uintptr_t)gone->matrix.pattern);
   kaon_context_release(gone->ctx);
   free(gone);
 }

@@ -16,7 +16,7 @@ typedef struct kaon_stored {
   int64_t index_bytes; /* that a product reads to know where entries are: starts, lists of columns,
                           and columns but for padding and runs */
   char text[KAON_STORED_TEXT]; /* the form, and why it was taken */
-  kaon_long_entries *beyond;   /* matrix.beyond */
+  kaon_long_entries *long_part;   /* matrix.long_part */
 } kaon_stored;
 
 /* rows: columns from rows->rows on are ghosts. interior: rows from 0 without ghosts, a multiple of

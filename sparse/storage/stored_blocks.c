@@ -104,7 +104,7 @@ static int32_t padding_of(const kaon_csr *a, int64_t row) {
 static void put_values(const work *w, int64_t line, int lane, const double *value, float factor) {
   const int reals = w->rows->reals;
   for (int c = 0; c < reals; c++)
-    kaon_stored_number(w, kaon_packed_index(line, 0, c, lane, 1, reals, w->width, w->pack),
+    kaon_stored_value(w, kaon_packed_index(line, 0, c, lane, 1, reals, w->width, w->pack),
                        value != NULL ? value[c] : 0, factor);
 }
 
@@ -161,8 +161,8 @@ static void put_lanes(const work *w, int64_t at, int64_t places, const block_lin
   for (int64_t j = 0; j < places; j++) lanes[j] = j < lines->runs ? lines->run[j].lanes : 0;
 }
 
-static void put_narrow(const work *w, int64_t at, int64_t places, const block_lines *lines) {
-  uint16_t *narrow = (uint16_t *)w->host[COLUMN] + at * w->width;
+static void put_narrow_columns(const work *w, int64_t at, int64_t places, const block_lines *lines) {
+  uint16_t *columns16 = (uint16_t *)w->host[COLUMN] + at * w->width;
   int32_t *line = (int32_t *)w->host[LINE] + at;
   for (int64_t j = 0; j < places; j++) {
     int32_t most;
@@ -170,7 +170,7 @@ static void put_narrow(const work *w, int64_t at, int64_t places, const block_li
     const int32_t least = least_of(column, w->width, &most);
     line[j] = j < lines->runs ? lines->run[j].column : ~least;
     for (int l = 0; l < w->width; l++)
-      narrow[j * w->width + l] = (uint16_t)((uint32_t)column[l] - (uint32_t)least);
+      columns16[j * w->width + l] = (uint16_t)((uint32_t)column[l] - (uint32_t)least);
   }
 }
 
@@ -180,8 +180,8 @@ static void put_columns(const work *w, int64_t block, const block_lines *lines) 
   int64_t at = w->start[block];
   int32_t from = 0;
   if (w->with_runs && m->columns != KAON_COLUMNS_SHARED) put_lanes(w, at, places, lines);
-  if (m->columns == KAON_COLUMNS_NARROW) {
-    put_narrow(w, at, places, lines);
+  if (m->columns == KAON_COLUMNS_16BIT) {
+    put_narrow_columns(w, at, places, lines);
     return;
   }
   if (m->columns == KAON_COLUMNS_SHARED) {
@@ -208,7 +208,7 @@ static int64_t longest_block(const work *w) {
   return longest;
 }
 
-static void look_at(const work *w, int64_t places, const block_lines *lines, survey *s) {
+static void survey_block(const work *w, int64_t places, const block_lines *lines, survey *s) {
   for (int64_t j = 0; j < lines->runs; j++) s->in_runs += number_of(lines->run[j].lanes);
   for (int64_t j = lines->runs; j < places && !s->wide; j++) {
     int32_t most;
@@ -234,7 +234,7 @@ static kaon_status all_blocks(work *w, int store, survey *of_all) {
       if (columns == NULL || runs == NULL) continue;
       arrange(w, b, store, &lines);
       if (store) put_columns(w, b, &lines);
-      look_at(w, w->start[b + 1] - w->start[b], &lines, &mine);
+      survey_block(w, w->start[b + 1] - w->start[b], &lines, &mine);
     }
     in_runs = mine.in_runs;
     wide = mine.wide;
@@ -273,7 +273,7 @@ static int64_t bytes_of(const work *w, int kind, int64_t in_runs) {
   const int64_t of_runs = w->with_runs ? 8 : 0; /* a line */
   if (kind == KAON_COLUMNS_SHARED)
     return w->list_lines * (w->width * 4 + of_runs) + w->stored->matrix.blocks * 4;
-  if (kind == KAON_COLUMNS_NARROW) return entries * 2 + lines * (w->with_runs ? of_runs : 4);
+  if (kind == KAON_COLUMNS_16BIT) return entries * 2 + lines * (w->with_runs ? of_runs : 4);
   return entries * 4 + lines * of_runs;
 }
 
@@ -286,9 +286,9 @@ static kaon_status choose(work *w, int asked) {
   kaon_stored_matrix *m = &w->stored->matrix;
   const int64_t lines = w->start[m->blocks];
   survey s = {0};
-  m->columns = KAON_COLUMNS_WHOLE;
-  if (asked == KAON_COLUMNS_WHOLE) return KAON_OK;
-  if (asked != KAON_COLUMNS_NARROW) {
+  m->columns = KAON_COLUMNS_32BIT;
+  if (asked == KAON_COLUMNS_32BIT) return KAON_OK;
+  if (asked != KAON_COLUMNS_16BIT) {
     KAON_TRY(find_lists(w));
     const int clear = w->list_lines <= lines / 8; /* the others need not be looked at */
     if (lists_fit(w) && (asked == KAON_COLUMNS_SHARED || clear)) {
@@ -298,10 +298,10 @@ static kaon_status choose(work *w, int asked) {
     if (asked == KAON_COLUMNS_SHARED) return KAON_OK;
   }
   KAON_TRY(all_blocks(w, 0, &s));
-  if (!s.wide) m->columns = KAON_COLUMNS_NARROW;
-  if (asked == KAON_COLUMNS_NARROW) return KAON_OK;
-  if (bytes_of(w, KAON_COLUMNS_WHOLE, s.in_runs) <= bytes_of(w, m->columns, s.in_runs))
-    m->columns = KAON_COLUMNS_WHOLE; /* nearly all are runs */
+  if (!s.wide) m->columns = KAON_COLUMNS_16BIT;
+  if (asked == KAON_COLUMNS_16BIT) return KAON_OK;
+  if (bytes_of(w, KAON_COLUMNS_32BIT, s.in_runs) <= bytes_of(w, m->columns, s.in_runs))
+    m->columns = KAON_COLUMNS_32BIT; /* nearly all are runs */
   if (lists_fit(w) &&
       bytes_of(w, KAON_COLUMNS_SHARED, s.in_runs) < bytes_of(w, m->columns, s.in_runs))
     m->columns = KAON_COLUMNS_SHARED;
@@ -317,18 +317,18 @@ static void place_lists(const work *w) {
   }
 }
 
-static kaon_status take_room(work *w) {
+static kaon_status allocate_workspace(work *w) {
   const kaon_stored_matrix *m = &w->stored->matrix;
   const int64_t places = w->start[m->blocks];
   const int64_t lines = m->columns == KAON_COLUMNS_SHARED ? w->list_lines : places;
-  const size_t size = m->columns == KAON_COLUMNS_NARROW ? sizeof(uint16_t) : sizeof(int32_t);
-  KAON_TRY(kaon_stored_room(w, VALUE, places * w->width * m->reals, w->size));
-  KAON_TRY(kaon_stored_room(w, COLUMN, lines * w->width, size));
-  if (w->with_runs || m->columns == KAON_COLUMNS_NARROW)
-    KAON_TRY(kaon_stored_room(w, LINE, lines, sizeof(int32_t)));
-  if (w->with_runs) KAON_TRY(kaon_stored_room(w, LANES, lines, sizeof(uint32_t)));
+  const size_t size = m->columns == KAON_COLUMNS_16BIT ? sizeof(uint16_t) : sizeof(int32_t);
+  KAON_TRY(kaon_stored_allocate(w, VALUE, places * w->width * m->reals, w->size));
+  KAON_TRY(kaon_stored_allocate(w, COLUMN, lines * w->width, size));
+  if (w->with_runs || m->columns == KAON_COLUMNS_16BIT)
+    KAON_TRY(kaon_stored_allocate(w, LINE, lines, sizeof(int32_t)));
+  if (w->with_runs) KAON_TRY(kaon_stored_allocate(w, LANES, lines, sizeof(uint32_t)));
   if (m->columns != KAON_COLUMNS_SHARED) return KAON_OK;
-  KAON_TRY(kaon_stored_room(w, PATTERN, m->blocks, sizeof(int32_t)));
+  KAON_TRY(kaon_stored_allocate(w, PATTERN, m->blocks, sizeof(int32_t)));
   place_lists(w);
   return KAON_OK;
 }
@@ -337,7 +337,7 @@ kaon_status kaon_stored_blocks(work *w, int columns) {
   survey s = {0};
   w->with_runs = w->ctx->backend->host_accessible;
   KAON_TRY(choose(w, columns));
-  KAON_TRY(take_room(w));
+  KAON_TRY(allocate_workspace(w));
   KAON_TRY(all_blocks(w, 1, &s));
   w->in_runs = s.in_runs;
   w->stored->index_bytes += bytes_of(w, w->stored->matrix.columns, s.in_runs);

@@ -25,13 +25,13 @@ typedef struct kaon_stored_work {
 } kaon_stored_work;
 
 /* Room for an array, whose bytes are noted. Errors: MEMORY. */
-kaon_status kaon_stored_room(kaon_stored_work *w, int array, int64_t count, size_t size);
+kaon_status kaon_stored_allocate(kaon_stored_work *w, int array, int64_t count, size_t size);
 
 /* Row i's scale is kept (16-bit values); what its numbers are multiplied with. */
 float kaon_stored_scale(const kaon_stored_work *w, int64_t i);
 
 /* A component in place `at` of the values. */
-void kaon_stored_number(const kaon_stored_work *w, int64_t at, double value, float factor);
+void kaon_stored_value(const kaon_stored_work *w, int64_t at, double value, float factor);
 
 /* Columns and values of blocks of rows, which begin at w->start; columns: KAON_COLUMNS_... where
  * they can be had, -1: those of which a product reads least. Sets the matrix' columns and its

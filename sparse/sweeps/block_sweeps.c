@@ -8,7 +8,7 @@
 #include "blas/blas.h"
 #include "blas/submit.h"
 #include "lib/core/context_internal.h"
-#include "sparse/ranks/arrivals.h"
+#include "sparse/ranks/remote_values.h"
 #include "sparse/sweeps/row_blocks.h"
 #include "sparse/sweeps/sweeps.h"
 
@@ -23,7 +23,7 @@ typedef struct sweeps_blocks {
   int64_t *shifts;  /* [3 * KAON_SHIFT_BINS]: of this rank's blocks, of other ranks', of this
                      * rank's when they have been read */
   void *work;
-  kaon_arrivals *arrivals; /* NULL: no other rank's rows are read */
+  kaon_remote_values *remote_values; /* NULL: no other rank's rows are read */
   uint8_t *frozen;         /* [row of the space, of whole blocks] */
   int freezes;
   int fresh;      /* count is 0 everywhere, and the next sweep comes by `sweep` (not recorded) */
@@ -39,12 +39,12 @@ static size_t counters(const sweeps_blocks *self) {
   return (size_t)self->columns * (size_t)self->rows->rows.blocks;
 }
 
-static void let_go(kaon_row_sweeps *S) {
+static void release_all(kaon_row_sweeps *S) {
   sweeps_blocks *self = self_of(S);
-  kaon_pool_give(S->ctx, self->count);
-  kaon_pool_give(S->ctx, self->seen);
-  kaon_pool_give(S->ctx, self->stop);
-  kaon_pool_give(S->ctx, self->ticket);
+  kaon_pool_release(S->ctx, self->count);
+  kaon_pool_release(S->ctx, self->seen);
+  kaon_pool_release(S->ctx, self->stop);
+  kaon_pool_release(S->ctx, self->ticket);
   free(self->host);
   free(self->total);
   self->count = self->stop = self->host = NULL;
@@ -67,13 +67,13 @@ static kaon_status take(kaon_row_sweeps *S, int columns) {
   self->columns = columns;
   const size_t n = counters(self);
   kaon_status status =
-      kaon_pool_take(S->ctx, n * sizeof *self->count + 4, "counts of blocks", &p[0]);
+      kaon_pool_allocate(S->ctx, n * sizeof *self->count + 4, "counts of blocks", &p[0]);
   if (status == KAON_OK)
-    status = kaon_pool_take(S->ctx, n * sizeof *self->seen + 8, "residuals of blocks", &p[1]);
+    status = kaon_pool_allocate(S->ctx, n * sizeof *self->seen + 8, "residuals of blocks", &p[1]);
   if (status == KAON_OK)
-    status = kaon_pool_take(S->ctx, (size_t)columns * sizeof *self->stop, "ends of columns", &p[2]);
+    status = kaon_pool_allocate(S->ctx, (size_t)columns * sizeof *self->stop, "ends of columns", &p[2]);
   if (status == KAON_OK)
-    status = kaon_pool_take(S->ctx, (size_t)columns * sizeof *self->ticket, "tickets", &p[3]);
+    status = kaon_pool_allocate(S->ctx, (size_t)columns * sizeof *self->ticket, "tickets", &p[3]);
   self->count = p[0];
   self->seen = p[1];
   self->stop = p[2];
@@ -90,13 +90,13 @@ static kaon_status take(kaon_row_sweeps *S, int columns) {
 static kaon_status reserve(kaon_row_sweeps *S, int columns) {
   sweeps_blocks *self = self_of(S);
   if (self->columns == columns) return KAON_OK;
-  let_go(S);
+  release_all(S);
   kaon_status status = take(S, columns);
-  if (self->arrivals != NULL) {
+  if (self->remote_values != NULL) {
     status = kaon_agree(S->ctx, status);
-    if (status == KAON_OK) status = kaon_arrivals_reserve(self->arrivals, columns);
+    if (status == KAON_OK) status = kaon_remote_values_reserve(self->remote_values, columns);
   }
-  if (status != KAON_OK) let_go(S);
+  if (status != KAON_OK) release_all(S);
   return status;
 }
 
@@ -160,7 +160,7 @@ static kaon_status freeze(kaon_row_sweeps *S, const uint8_t *frozen) {
   void *room = self->frozen;
   self->freezes = frozen != NULL;
   if (frozen == NULL) return KAON_OK;
-  if (room == NULL) KAON_TRY(kaon_pool_take(S->ctx, bytes, "frozen rows", &room));
+  if (room == NULL) KAON_TRY(kaon_pool_allocate(S->ctx, bytes, "frozen rows", &room));
   self->frozen = room;
   return S->ctx->backend->memory->to_device(S->ctx, room, frozen, (size_t)S->space->nsites);
 }
@@ -174,7 +174,7 @@ static kaon_status submit(kaon_row_sweeps *S, const kaon_relax_args *args) {
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(S->ctx, args->nrhs, bytes, &launch));
   S->ctx->backend->sparse[S->precision]->relax(&launch, args);
-  S->ctx->calm = 0; /* it writes counts beside vectors */
+  S->ctx->no_flush_needed = 0; /* it writes counts beside vectors */
   self_of(S)->fresh = 0;
   return KAON_OK;
 }
@@ -222,30 +222,30 @@ static kaon_status submit_free(kaon_row_sweeps *S, const kaon_row_sweep *how,
  * that brings them, it also waits for ranks that are too far behind. */
 static kaon_status launch_rounds(kaon_row_sweeps *S, const kaon_row_sweep *how,
                                  kaon_relax_args *args) {
-  kaon_arrivals *arrivals = self_of(S)->arrivals;
-  const int amc = kaon_arrivals_exchange(arrivals) == KAON_EXCHANGE_AMC;
+  kaon_remote_values *remote_values = self_of(S)->remote_values;
+  const int amc = kaon_remote_values_exchange(remote_values) == KAON_EXCHANGE_AMC;
   if (amc) args->rank_lag = -1;
   for (int round = 0; round < how->rounds; round++) {
     for (int k = 0; k < args->nrhs && amc && how->rank_lag >= 0; k++)
       if (how->open == NULL || how->open[k])
-        KAON_TRY(kaon_arrivals_await(arrivals, k, round - how->rank_lag));
+        KAON_TRY(kaon_remote_values_await(remote_values, k, round - how->rank_lag));
     KAON_TRY(submit(S, args));
-    KAON_TRY(kaon_arrivals_move(arrivals));
+    KAON_TRY(kaon_remote_values_progress(remote_values));
     if (args->shuffle != 0) args->shuffle = args->shuffle * UINT64_C(0x9e3779b97f4a7c15) | 1;
   }
   return KAON_OK;
 }
 
 static kaon_status run_ranks(kaon_row_sweeps *S, const kaon_row_sweep *how, kaon_relax_args *args) {
-  kaon_arrivals *arrivals = self_of(S)->arrivals;
-  const int free = how->free && how->rounds > 1 && kaon_arrivals_by_kernels(arrivals);
+  kaon_remote_values *remote_values = self_of(S)->remote_values;
+  const int free = how->free && how->rounds > 1 && kaon_remote_values_by_kernels(remote_values);
   if (!free) return launch_rounds(S, how, args);
-  if (kaon_arrivals_exchange(arrivals) == KAON_EXCHANGE_AMC) {
-    args->move = kaon_arrivals_turn;
-    args->user = arrivals;
+  if (kaon_remote_values_exchange(remote_values) == KAON_EXCHANGE_AMC) {
+    args->move = kaon_remote_values_progress_once;
+    args->user = remote_values;
   }
   KAON_TRY(submit_free(S, how, args));
-  return kaon_arrivals_failure(arrivals);
+  return kaon_remote_values_failure(remote_values);
 }
 
 /* All counts are 0 and all know each other's x before the first block begins; when the last one has
@@ -255,7 +255,7 @@ static kaon_status sweep_ranks(kaon_row_sweeps *S, const kaon_row_sweep *how,
                                kaon_relax_args *args) {
   sweeps_blocks *self = self_of(S);
   kaon_context *ctx = S->ctx;
-  args->ghosts = kaon_arrivals_ghosts(self->arrivals);
+  args->ghosts = kaon_remote_values_ghosts(self->remote_values);
   args->rank_lag = how->rank_lag;
   args->patience = (uint64_t)(ctx->options.patience * 1e9);
   args->pause = ctx->comm->pause;
@@ -264,11 +264,11 @@ static kaon_status sweep_ranks(kaon_row_sweeps *S, const kaon_row_sweep *how,
   args->rounds = 0;
   if (status == KAON_OK) status = submit(S, args);
   args->rounds = 1;
-  KAON_TRY(kaon_arrivals_settle(self->arrivals, status));
-  status = kaon_arrivals_failure(self->arrivals);
+  KAON_TRY(kaon_remote_values_synchronise(self->remote_values, status));
+  status = kaon_remote_values_failure(self->remote_values);
   if (status == KAON_OK) status = run_ranks(S, how, args);
   if (status == KAON_OK) status = ctx->backend->memory->synchronise(ctx);
-  if (status != KAON_OK) kaon_arrivals_leave(self->arrivals);
+  if (status != KAON_OK) kaon_remote_values_finish(self->remote_values);
   return kaon_agree(ctx, status);
 }
 
@@ -287,8 +287,8 @@ static kaon_status sweep(kaon_row_sweeps *S, const kaon_row_sweep *how, const ka
 static void describe(const kaon_row_sweeps *S, kaon_row_info *info) {
   const sweeps_blocks *self = self_of(S);
   *info = (kaon_row_info){.blocks = self->rows->rows.blocks,
-                          .exchange = kaon_arrivals_exchange(self->arrivals),
-                          .exchange_note = kaon_arrivals_note(self->arrivals)};
+                          .exchange = kaon_remote_values_exchange(self->remote_values),
+                          .exchange_note = kaon_remote_values_note(self->remote_values)};
 }
 
 static kaon_cost cost(const kaon_row_sweeps *S, int columns) {
@@ -302,11 +302,11 @@ static kaon_cost cost(const kaon_row_sweeps *S, int columns) {
 
 static void destroy(kaon_row_sweeps *S) {
   sweeps_blocks *self = self_of(S);
-  if (self->rows != NULL) let_go(S);
-  kaon_pool_give(S->ctx, self->shifts);
-  kaon_pool_give(S->ctx, self->work);
-  kaon_pool_give(S->ctx, self->frozen);
-  kaon_arrivals_destroy(&self->arrivals);
+  if (self->rows != NULL) release_all(S);
+  kaon_pool_release(S->ctx, self->shifts);
+  kaon_pool_release(S->ctx, self->work);
+  kaon_pool_release(S->ctx, self->frozen);
+  kaon_remote_values_destroy(&self->remote_values);
   kaon_blocked_destroy(&self->rows);
   free(self);
 }
@@ -332,12 +332,12 @@ kaon_status kaon_sweeps_blocks(kaon_matrix *matrix, const kaon_row_how *how,
   sweeps->self = self;
   self->omega = how->omega;
   KAON_TRY(kaon_blocked_create(matrix, how->block, sweeps->precision, &self->rows));
-  KAON_TRY(kaon_pool_take(ctx, 3 * KAON_SHIFT_BINS * sizeof *self->shifts, "shifts", &p));
+  KAON_TRY(kaon_pool_allocate(ctx, 3 * KAON_SHIFT_BINS * sizeof *self->shifts, "shifts", &p));
   self->shifts = p;
   KAON_TRY(ctx->backend->memory->clear(ctx, p, 3 * KAON_SHIFT_BINS * sizeof *self->shifts));
   if (!ctx->backend->host_accessible) return KAON_OK;
   const size_t numbers = (size_t)(self->rows->rows.rows * self->rows->rows.reals);
-  KAON_TRY(kaon_pool_take(ctx, 2 * numbers * kaon_precision_bytes(sweeps->precision) + 64,
+  KAON_TRY(kaon_pool_allocate(ctx, 2 * numbers * kaon_precision_bytes(sweeps->precision) + 64,
                           "iterates of blocks", &self->work));
   return KAON_OK;
 }
@@ -345,5 +345,5 @@ kaon_status kaon_sweeps_blocks(kaon_matrix *matrix, const kaon_row_how *how,
 kaon_status kaon_sweeps_blocks_exchange(kaon_matrix *matrix, kaon_relax_exchange wanted,
                                         kaon_row_sweeps *sweeps) {
   sweeps_blocks *self = self_of(sweeps);
-  return kaon_arrivals_create(matrix, self->rows, wanted, &self->arrivals);
+  return kaon_remote_values_create(matrix, self->rows, wanted, &self->remote_values);
 }

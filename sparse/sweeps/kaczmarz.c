@@ -11,7 +11,7 @@
 #include "blas/blas.h"
 #include "blas/precond_updates.h"
 #include "lib/comm/comm.h"
-#include "lib/vector/vector_door.h"
+#include "lib/vector/vector_transfer.h"
 
 enum { WORK = 2, BLOCK_ROWS = 128, POWER_STEPS = 30 };
 static const double LAMBDA_SHARE = 1.8; /* of the 2 below which it converges */
@@ -41,10 +41,10 @@ static kaczmarz *self_of(const kaon_operator *R) {
 
 /* ---- workspace ---- */
 
-static void let_go(kaon_operator *R) {
+static void release_all(kaon_operator *R) {
   kaczmarz *self = self_of(R);
   for (int i = 0; i < WORK; i++) kaon_vector_destroy(&self->work[i]);
-  kaon_pool_give(R->ctx, self->z);
+  kaon_pool_release(R->ctx, self->z);
   self->z = NULL;
   self->columns = 0;
 }
@@ -52,7 +52,7 @@ static void let_go(kaon_operator *R) {
 static kaon_status reserve(kaon_operator *R, int columns) {
   kaczmarz *self = self_of(R);
   if (self->columns == columns) return KAON_OK;
-  let_go(R);
+  release_all(R);
   kaon_status status = KAON_OK;
   const int work = self->kind == KAON_KACZMARZ_CIMMINO || self->sweeps > 0 ? WORK : 0;
   for (int i = 0; i < work && status == KAON_OK; i++)
@@ -62,7 +62,7 @@ static kaon_status reserve(kaon_operator *R, int columns) {
     const int64_t places = (self->copies->count + width - 1) / width * width;
     const size_t bytes =
         (size_t)(places * R->space->ncomp) * (size_t)columns * kaon_precision_bytes(R->precision);
-    status = kaon_pool_take(R->ctx, bytes > 0 ? bytes : 64, "copies of unknowns", &self->z);
+    status = kaon_pool_allocate(R->ctx, bytes > 0 ? bytes : 64, "copies of unknowns", &self->z);
     if (status == KAON_OK) status = R->ctx->backend->memory->clear(R->ctx, self->z, bytes);
   }
   if (self->B != NULL && status == KAON_OK) status = self->B->ops->reserve(self->B, columns);
@@ -70,7 +70,7 @@ static kaon_status reserve(kaon_operator *R, int columns) {
   if (self->A->ops->reserve != NULL && status == KAON_OK)
     status = self->A->ops->reserve(self->A, columns);
   if (status != KAON_OK)
-    let_go(R);
+    release_all(R);
   else
     self->columns = columns;
   return status;
@@ -126,7 +126,7 @@ static kaon_status apply(kaon_operator *R, kaon_mode mode, const kaon_vector *x,
   KAON_TRY(kaon_blas_copy(x, y, &gate));
   KAON_TRY(sweep_rows(self, NULL, y, &gate));
   KAON_TRY(kaon_blas_xpay(x, KAON_NUMBER(-1), y, &gate));
-  return kaon_pass_sum_apart(y, pass);
+  return kaon_pass_sum_separately(y, pass);
 }
 
 /* y = R b + Q y (CARP: in its unknowns u); `fresh`: y = 0 before; else the call before was for the
@@ -194,7 +194,7 @@ static kaon_status reduce(kaon_operator *R, const kaon_vector *r, kaon_vector *r
                           const kaon_pass *pass) {
   const kaon_pass gate = kaon_pass_gate_only(pass);
   KAON_TRY(sweeps_with(R, r, reduced_r, 1, &gate));
-  return kaon_pass_sum_apart(reduced_r, pass);
+  return kaon_pass_sum_separately(reduced_r, pass);
 }
 
 /* ---- the preconditioner ---- */
@@ -212,7 +212,7 @@ static kaon_status apply_sweeps(kaon_operator *K, kaon_mode mode, const kaon_vec
   kaon_vector *to = carp ? self->work[0] : y;
   for (int i = 0; i < self->sweeps; i++) KAON_TRY(sweeps_with(K, x, to, i == 0, &gate));
   if (carp) return kaon_blas_scaled(self->weights, 0, to, y, pass);
-  return kaon_pass_sum_apart(y, pass);
+  return kaon_pass_sum_separately(y, pass);
 }
 
 /* ---- the rest ---- */
@@ -230,7 +230,7 @@ static kaon_cost cost(const kaon_operator *R, int columns) {
 static void destroy(kaon_operator *R) {
   kaczmarz *self = self_of(R);
   kaon_context *ctx = R->ctx;
-  let_go(R);
+  release_all(R);
   kaon_projector_destroy(&self->rows);
   kaon_copies_destroy(&self->copies);
   kaon_operator_destroy(&self->B);
@@ -435,9 +435,9 @@ static kaon_status build_sweeps(kaon_operator *R) {
 }
 
 /* The caller's arrays may be gone when a twin is made. */
-static kaon_status keep_arrays(const kaon_operator *A, kaczmarz *self) {
+static kaon_status copy_arrays(const kaon_operator *A, kaczmarz *self) {
   kaon_kaczmarz_options *o = &self->info.options;
-  const size_t n = (size_t)kaon_space_given(A->space),
+  const size_t n = (size_t)kaon_space_caller_rows(A->space),
                numbers = n * (size_t)(o->dimensions > 0 ? o->dimensions : 0);
   if (o->permutation != NULL) {
     self->permutation = malloc((n + 1) * sizeof *self->permutation);
@@ -489,7 +489,7 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *options, 
   kaon_operator_retain(A);
   kaon_context_retain(A->ctx);
   *made = R;
-  return keep_arrays(A, self);
+  return copy_arrays(A, self);
 }
 
 static kaon_status create(kaon_operator *A, const kaon_kaczmarz_options *options, int sweeps,

@@ -86,12 +86,12 @@ void kaon_projector_destroy(kaon_projector **gone) {
   kaon_projector *p = *gone;
   *gone = NULL;
   kaon_stored_destroy(&p->stored);
-  kaon_pool_give(p->ctx, p->launch_there);
-  kaon_pool_give(p->ctx, p->part);
-  kaon_pool_give(p->ctx, p->group);
-  kaon_pool_give(p->ctx, p->step);
-  kaon_pool_give(p->ctx, p->row);
-  kaon_pool_give(p->ctx, p->weight);
+  kaon_pool_release(p->ctx, p->launch_there);
+  kaon_pool_release(p->ctx, p->part);
+  kaon_pool_release(p->ctx, p->group);
+  kaon_pool_release(p->ctx, p->step);
+  kaon_pool_release(p->ctx, p->row);
+  kaon_pool_release(p->ctx, p->weight);
   free(p->launch);
   kaon_context_release(p->ctx);
   free(p);
@@ -123,6 +123,6 @@ kaon_status kaon_projector_sweep(const kaon_projector *p, int backward, const ka
                      ctx->backend->name);
   KAON_TRY(kaon_launch_prepare(ctx, nrhs, (size_t)kaon_projector_bytes(p), &launch));
   ops->project(&launch, &args);
-  ctx->calm = 1;
+  ctx->no_flush_needed = 1;
   return KAON_OK;
 }

@@ -5,7 +5,7 @@
 
 #include "sparse/storage/number.h"
 
-int32_t *kaon_matrix_by_number(const kaon_matrix *matrix) {
+int32_t *kaon_matrix_by_index(const kaon_matrix *matrix) {
   const int64_t rows = matrix->rows->rows->rows;
   int32_t *order = malloc(((size_t)rows + 1) * sizeof *order);
   for (int64_t i = 0; i < rows && order != NULL; i++)
@@ -113,7 +113,7 @@ static void fill_nobody(const work *w, part *p, int64_t block, int64_t at, int32
 static kaon_status singular(const work *w, int64_t row) {
   const kaon_matrix *matrix = w->matrix;
   const int64_t given =
-      kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[row] : row);
+      kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[row] : row);
   return kaon_fail(
       matrix->ctx, KAON_ERR_SINGULAR,
       "relaxation: row %lld (counted from 1, as it was given) has no diagonal entry or 0 "
@@ -236,7 +236,7 @@ static kaon_status upload_all(work *w) {
   return upload_numbers(w, w->inverse, rows * m->reals, &m->inverse);
 }
 
-static void let_go(work *w) {
+static void release_all(work *w) {
   free(w->inside.start);
   free(w->inside.column);
   free(w->inside.value);
@@ -267,13 +267,13 @@ kaon_status kaon_blocked_create(const kaon_matrix *matrix, int64_t block, kaon_p
                                  .slices = (int)((block + width - 1) / width),
                                  .rows = csr->rows,
                                  .blocks = (csr->rows + block - 1) / block};
-  work w = {.matrix = matrix, .csr = csr, .to = made, .order = kaon_matrix_by_number(matrix)};
+  work w = {.matrix = matrix, .csr = csr, .to = made, .order = kaon_matrix_by_index(matrix)};
   kaon_status status = w.order != NULL ? measure(&w) : no_memory(&w);
   if (status == KAON_OK) status = fill(&w);
   if (status == KAON_OK) status = couple(&w);
   if (status == KAON_OK) status = upload_all(&w);
   made->entries = w.inside.entries + w.outside.entries + csr->rows;
-  let_go(&w);
+  release_all(&w);
   if (status != KAON_OK) kaon_blocked_destroy(blocked);
   return status;
 }
@@ -282,7 +282,7 @@ void kaon_blocked_destroy(kaon_blocked **blocked) {
   if (blocked == NULL || *blocked == NULL) return;
   kaon_blocked *gone = *blocked;
   *blocked = NULL;
-  for (int i = 0; i < KAON_BLOCK_TABLES; i++) kaon_pool_give(gone->ctx, gone->table[i]);
+  for (int i = 0; i < KAON_BLOCK_TABLES; i++) kaon_pool_release(gone->ctx, gone->table[i]);
   kaon_context_release(gone->ctx);
   free(gone);
 }

@@ -25,6 +25,6 @@ kaon_status kaon_blocked_create(const kaon_matrix *matrix, int64_t block, kaon_p
 void kaon_blocked_destroy(kaon_blocked **blocked); /* NULL allowed */
 
 /* The rows of the space by number: order[n] = row. Host memory, the caller's (free); NULL: none. */
-int32_t *kaon_matrix_by_number(const kaon_matrix *matrix);
+int32_t *kaon_matrix_by_index(const kaon_matrix *matrix);
 
 #endif

@@ -110,7 +110,7 @@ kaon_status kaon_matrix_domains(const kaon_matrix *matrix, const kaon_row_set *s
                        (long long)count);
   if (status == KAON_OK) status = colour_blocks(matrix, rows, block, count, turn, &turns);
   status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = kaon_row_set_turns(set, &turns, &first);
+  if (status == KAON_OK) status = kaon_row_set_schedule(set, &turns, &first);
   if (status == KAON_OK) {
     for (int64_t b = 0; b < count; b++) turn[b] += first;
     for (int64_t i = 0; i < places; i++)

@@ -26,7 +26,7 @@ kaon_status kaon_scaled_rows(const kaon_matrix *matrix, double lambda, kaon_csr 
   for (int64_t i = 0; i < rows->rows && status == KAON_OK; i++) {
     const double norm = norm_of(rows, i);
     const long long name =
-        (long long)kaon_matrix_given_row(matrix, matrix->order != NULL ? matrix->order[i] : i) + 1;
+        (long long)kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i) + 1;
     factors[i] = sqrt(lambda) / norm;
     if (norm == 0)
       status = kaon_fail(matrix->ctx, KAON_ERR_SINGULAR,
@@ -76,7 +76,7 @@ static void multiply(const kaon_csr *R, double *x, double *y) {
 }
 
 /* x[column] of the column's number: Knuth's MMIX generator, in the order of the numbers. */
-static void begin_by_number(const kaon_csr *R, const int32_t *number, double *room, double *x) {
+static void begin_by_index(const kaon_csr *R, const int32_t *number, double *room, double *x) {
   uint64_t state = 1;
   for (int64_t i = 0; i < R->columns * R->reals; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
@@ -98,7 +98,7 @@ kaon_status kaon_power_estimate(const kaon_context *ctx, const kaon_csr *R, cons
     free(y);
     return kaon_fail(ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory for the power method");
   }
-  begin_by_number(R, number, y, x);
+  begin_by_index(R, number, y, x);
   for (int step = 0; step < steps; step++) {
     double before = 0, after = 0;
     for (int64_t i = 0; i < n; i++) before += x[i] * x[i];

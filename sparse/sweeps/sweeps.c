@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "blas/blas.h"
-#include "sparse/precond/arranged.h"
+#include "sparse/precond/ordered_rows.h"
 #include "sparse/storage/number.h"
 #include "sparse/sweeps/triangle.h"
 
@@ -55,7 +55,7 @@ static const kaon_row_sweeps_ops triangle_ops = {.name = "triangle",
                                                  .destroy = destroy};
 
 /* The entries before (upper = 0) or behind the diagonal, in the space's order again. */
-static kaon_status take_side(const kaon_arranged *way, const kaon_context *ctx, int upper,
+static kaon_status take_side(const kaon_ordered_rows *way, const kaon_context *ctx, int upper,
                              kaon_csr **side) {
   const kaon_csr *a = way->rows;
   kaon_csr *cut = NULL;
@@ -74,7 +74,7 @@ static kaon_status take_side(const kaon_arranged *way, const kaon_context *ctx, 
   return status;
 }
 
-static kaon_status make_side(const kaon_row_sweeps *S, const kaon_arranged *way, int upper,
+static kaon_status make_side(const kaon_row_sweeps *S, const kaon_ordered_rows *way, int upper,
                              int values_half, const double *diagonal, kaon_triangle **triangle) {
   kaon_level_sets *sets = NULL;
   kaon_csr *side = NULL;
@@ -105,7 +105,7 @@ static kaon_status diagonal_of(const kaon_matrix *matrix, double omega, double *
           "relaxation: row %lld (counted from 1, as it was given) has no diagonal entry or 0 "
           "there, but is divided by it; reorder the rows, or take a method that needs "
           "none",
-          (long long)kaon_matrix_given_row(matrix, matrix->order ? matrix->order[i] : i) + 1);
+          (long long)kaon_matrix_caller_row(matrix, matrix->order ? matrix->order[i] : i) + 1);
     e = kaon_number_inverse(e, a->reals);
     kaon_number_put(d, i, a->reals, (kaon_number){omega * e.re, omega * e.im});
   }
@@ -115,19 +115,19 @@ static kaon_status diagonal_of(const kaon_matrix *matrix, double omega, double *
 kaon_status kaon_sweeps_triangle(kaon_matrix *matrix, const kaon_row_how *how, int values_half,
                                  kaon_row_sweeps *sweeps) {
   sweeps_triangle *self = calloc(1, sizeof *self);
-  kaon_arranged way = {.rows = NULL};
+  kaon_ordered_rows way = {.rows = NULL};
   double *diagonal = NULL;
   if (self == NULL) return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "relaxation: no host memory");
   sweeps->ops = &triangle_ops;
   sweeps->self = self;
-  KAON_TRY(kaon_arrange(matrix, how->by_colour, &way));
+  KAON_TRY(kaon_order_rows(matrix, how->by_colour, &way));
   kaon_status status = diagonal_of(matrix, how->omega, &diagonal);
   if (status == KAON_OK) status = make_side(sweeps, &way, 0, values_half, diagonal, &self->forward);
   if (status == KAON_OK && how->both)
     status = make_side(sweeps, &way, 1, values_half, diagonal, &self->backward);
   if (status == KAON_OK)
     self->info = (kaon_row_info){.colours = way.colours, .levels = self->forward->sets->levels};
-  kaon_arranged_clear(&way);
+  kaon_ordered_rows_clear(&way);
   free(diagonal);
   return status;
 }

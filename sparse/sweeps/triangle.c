@@ -5,7 +5,7 @@
 
 #include "blas/blas.h"
 #include "blas/submit.h"
-#include "sparse/storage/narrow.h"
+#include "sparse/storage/single_range.h"
 
 /* Numbers in the precision of vectors. */
 static kaon_status upload_numbers(kaon_context *ctx, const double *numbers, int64_t count,
@@ -51,11 +51,11 @@ kaon_status kaon_triangle_create(kaon_context *ctx, const kaon_csr *T, kaon_leve
   kaon_context_retain(ctx);
   kaon_status status = KAON_OK;
   if (precision != KAON_DOUBLE)
-    status = kaon_narrow_check_numbers(ctx, "an entry of a triangle", T->start[T->rows] * T->reals,
+    status = kaon_single_range_check_values(ctx, "an entry of a triangle", T->start[T->rows] * T->reals,
                                        T->value);
   if (status == KAON_OK && precision != KAON_DOUBLE && diagonal != NULL)
     status =
-        kaon_narrow_check_numbers(ctx, "the diagonal of a triangle", T->rows * T->reals, diagonal);
+        kaon_single_range_check_values(ctx, "the diagonal of a triangle", T->rows * T->reals, diagonal);
   if (status == KAON_OK && ctx->backend->host_accessible)
     status = kaon_pipeline_create(ctx, T, made->in_order, made->sets, &made->pipeline);
   if (status == KAON_OK)
@@ -84,9 +84,9 @@ void kaon_triangle_destroy(kaon_triangle **triangle) {
   kaon_triangle *gone = *triangle;
   *triangle = NULL;
   kaon_stored_destroy(&gone->stored);
-  kaon_pool_give(gone->ctx, gone->level);
-  kaon_pool_give(gone->ctx, gone->row);
-  kaon_pool_give(gone->ctx, gone->diagonal);
+  kaon_pool_release(gone->ctx, gone->level);
+  kaon_pool_release(gone->ctx, gone->row);
+  kaon_pool_release(gone->ctx, gone->diagonal);
   kaon_level_sets_destroy(&gone->sets);
   kaon_pipeline_destroy(&gone->pipeline);
   kaon_context_release(gone->ctx);
@@ -119,6 +119,6 @@ kaon_status kaon_triangle_solve(const kaon_triangle *triangle, const kaon_vector
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, (size_t)bytes, &launch));
   ctx->backend->sparse[triangle->stored->precision]->levels(&launch, &args);
-  ctx->calm = 1;
+  ctx->no_flush_needed = 1;
   return KAON_OK;
 }

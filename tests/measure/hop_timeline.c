@@ -107,14 +107,14 @@ static void take_timeline(const world *w, double *median) {
   void *device = NULL;
   for (int i = 0; i < ROWS; i++)
     for (int e = 0; e < TIMELINE_EVENTS; e++) rows[i][e] = is_first[e] ? UINT64_MAX : 0;
-  must(w->ctx, kaon_pool_take(w->ctx, sizeof rows, "a timeline", &device));
+  must(w->ctx, kaon_pool_allocate(w->ctx, sizeof rows, "a timeline", &device));
   must(w->ctx, memory->to_device(w->ctx, device, rows, sizeof rows));
   kaon_timeline timeline = {device, ROWS};
   w->ctx->timeline = &timeline;
   hop(w, ROWS);
   w->ctx->timeline = NULL;
   must(w->ctx, memory->to_host(w->ctx, rows, device, sizeof rows));
-  kaon_pool_give(w->ctx, device);
+  kaon_pool_release(w->ctx, device);
   for (int e = 0; e < TIMELINE_EVENTS; e++) {
     double us[ROWS];
     int n = 0;

@@ -147,7 +147,7 @@ static kaon_status issue_copy(parts *p) {
     case APPLY_DAGGER:
       return kaon_operator_run(p->A, KAON_DAGGER, p->v[0], p->v[1], &pass);
     case POUR:
-      return kaon_blas_pour(p->v[0], p->outer, &pass);
+      return kaon_blas_add_and_zero(p->v[0], p->outer, &pass);
     default:
       return kaon_blas_axpy(a, p->v[0], p->v[1], &pass);
   }

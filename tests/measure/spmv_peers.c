@@ -7,7 +7,7 @@
 #include <cusparse.h>
 
 typedef struct peer {
-  bed *bed;
+  fixture *fixture;
   cusparseHandle_t handle;
   cusparseSpMatDescr_t sparse;
   cudaDataType type;
@@ -27,10 +27,10 @@ static void sparse_ok(cusparseStatus_t status) {
   exit(EXIT_FAILURE);
 }
 
-static peer peer_open(bed *b, int type) {
+static peer peer_open(fixture *b, int type) {
   static const double numbers[] = {1, 0};
   static const float numbers_single[] = {1, 0};
-  peer p = {.bed = b, .type = type == DOUBLE ? CUDA_R_64F : CUDA_R_32F};
+  peer p = {.fixture = b, .type = type == DOUBLE ? CUDA_R_64F : CUDA_R_32F};
   p.one = type == DOUBLE ? (const void *)numbers : (const void *)numbers_single;
   p.zero = type == DOUBLE ? (const void *)(numbers + 1) : (const void *)(numbers_single + 1);
   sparse_ok(cusparseCreate(&p.handle));
@@ -43,23 +43,23 @@ static void peer_close(peer *p) {
 }
 
 static void take_workspace(peer *p, size_t bytes) {
-  bed_cuda_ok(cudaMalloc(&p->workspace, bytes > 0 ? bytes : 1));
+  fixture_cuda_ok(cudaMalloc(&p->workspace, bytes > 0 ? bytes : 1));
 }
 
 static void take_csr(peer *p, const stored_rows *csr) {
-  const kaon_csr *m = &p->bed->csr;
+  const kaon_csr *m = &p->fixture->csr;
   sparse_ok(cusparseCreateCsr(&p->sparse, m->rows, m->rows, m->start[m->rows], csr->arrays[0],
                               csr->arrays[1], csr->arrays[2], CUSPARSE_INDEX_32I,
                               CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type));
 }
 
-static double csr_index(const bed *b) {
+static double csr_index(const fixture *b) {
   return 4.0 * (double)(b->csr.start[b->csr.rows] + b->csr.rows);
 }
 
 /* ---- one column ---- */
 
-static void run_one(bed *b, const void *way) {
+static void run_one(fixture *b, const void *way) {
   const peer *p = way;
   (void)b;
   sparse_ok(cusparseSpMV(p->handle, plain, p->one, p->sparse, p->in, p->zero, p->out, p->type,
@@ -67,8 +67,8 @@ static void run_one(bed *b, const void *way) {
 }
 
 static void one_column(peer *p, const char *form, int type, cusparseSpMVAlg_t algorithm) {
-  bed *b = p->bed;
-  const dense x = bed_dense(b->x[0]), y = bed_dense(b->y[0]);
+  fixture *b = p->fixture;
+  const dense x = fixture_dense(b->x[0]), y = fixture_dense(b->y[0]);
   const product_row row = {.form = form, .type = type, .index = csr_index(b)};
   size_t bytes = 0;
   p->algorithm = algorithm;
@@ -79,8 +79,8 @@ static void one_column(peer *p, const char *form, int type, cusparseSpMVAlg_t al
   take_workspace(p, bytes);
   sparse_ok(cusparseSpMV_preprocess(p->handle, plain, p->one, p->sparse, p->in, p->zero, p->out,
                                     p->type, algorithm, p->workspace));
-  bed_measure(b, &row, run_one, p, &y);
-  bed_cuda_ok(cudaFree(p->workspace));
+  fixture_measure(b, &row, run_one, p, &y);
+  fixture_cuda_ok(cudaFree(p->workspace));
   sparse_ok(cusparseDestroyDnVec(p->in));
   sparse_ok(cusparseDestroyDnVec(p->out));
 }
@@ -101,7 +101,7 @@ static void csr_by_one(peer *p, int type, const stored_rows *csr) {
 
 /* ---- several columns ---- */
 
-static void run_several(bed *b, const void *way) {
+static void run_several(fixture *b, const void *way) {
   const peer *p = way;
   (void)b;
   sparse_ok(cusparseSpMM(p->handle, plain, plain, p->one, p->sparse, p->all_in, p->zero, p->all_out,
@@ -118,12 +118,12 @@ static void several_columns(peer *p, const product_row *row, const dense *y) {
     take_workspace(p, bytes);
     status = cusparseSpMM_preprocess(p->handle, plain, plain, p->one, p->sparse, p->all_in, p->zero,
                                      p->all_out, p->type, p->of_several, p->workspace);
-    if (status == CUSPARSE_STATUS_SUCCESS) bed_measure(p->bed, row, run_several, p, y);
-    bed_cuda_ok(cudaFree(p->workspace));
+    if (status == CUSPARSE_STATUS_SUCCESS) fixture_measure(p->fixture, row, run_several, p, y);
+    fixture_cuda_ok(cudaFree(p->workspace));
   }
   if (status == CUSPARSE_STATUS_SUCCESS) return;
   if (status != CUSPARSE_STATUS_NOT_SUPPORTED) sparse_ok(status);
-  printf("%-10s %-11s %-25s by %d columns: not offered\n", p->bed->name, type_names[row->type],
+  printf("%-10s %-11s %-25s by %d columns: not offered\n", p->fixture->name, type_names[row->type],
          row->form, y->columns);
 }
 
@@ -140,7 +140,7 @@ static void csr_by_several(peer *p, int type, const stored_rows *csr, const dens
   const cusparseOrder_t order = by_rows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
   const int64_t leading = by_rows ? x->columns : x->rows;
   char form[40];
-  const product_row row = {.form = form, .type = type, .count = count, .index = csr_index(p->bed)};
+  const product_row row = {.form = form, .type = type, .count = count, .index = csr_index(p->fixture)};
   sparse_ok(cusparseCreateDnMat(&p->all_in, x->rows, x->columns, leading, x->data, p->type, order));
   sparse_ok(
       cusparseCreateDnMat(&p->all_out, y->rows, y->columns, leading, y->data, p->type, order));
@@ -157,40 +157,40 @@ static void csr_by_several(peer *p, int type, const stored_rows *csr, const dens
 
 /* x and y of most columns have room for those of fewer. */
 static void several_counts(peer *p, int type, const stored_rows *csr) {
-  bed *b = p->bed;
-  const dense from = bed_dense(b->x[0]);
+  fixture *b = p->fixture;
+  const dense from = fixture_dense(b->x[0]);
   const size_t room = (size_t)from.rows * (size_t)from.size * MOST_COLUMNS;
   dense x = from, y = from;
-  bed_cuda_ok(cudaMalloc(&x.data, room));
-  bed_cuda_ok(cudaMalloc(&y.data, room));
+  fixture_cuda_ok(cudaMalloc(&x.data, room));
+  fixture_cuda_ok(cudaMalloc(&y.data, room));
   for (int n = 1; n < COUNTS; n++) {
     x.columns = y.columns = column_counts[n];
     for (int by_rows = 1; by_rows >= 0; by_rows--) {
       x.order = y.order = by_rows ? DENSE_ROWS : DENSE_COLUMNS;
-      bed_cuda_ok(dense_spread(b->ctx->queue, &from, &x));
+      fixture_cuda_ok(dense_spread(b->ctx->queue, &from, &x));
       csr_by_several(p, type, csr, &x, &y, n);
     }
   }
-  bed_cuda_ok(cudaFree(x.data));
-  bed_cuda_ok(cudaFree(y.data));
+  fixture_cuda_ok(cudaFree(x.data));
+  fixture_cuda_ok(cudaFree(y.data));
 }
 
 /* ---- all ---- */
 
-void peers_of_csr(bed *b, int type, const stored_rows *csr) {
+void peers_of_csr(fixture *b, int type, const stored_rows *csr) {
   peer p = peer_open(b, type);
   if (b->one_column) csr_by_one(&p, type, csr);
   if (!b->skewed) several_counts(&p, type, csr);
   peer_close(&p);
 }
 
-void peers_of_sell(bed *b, int type, const stored_rows *sell) {
+void peers_of_sell(fixture *b, int type, const stored_rows *sell) {
   const int64_t rows = b->csr.rows, blocks = (rows + 31) / 32;
   const size_t bytes = (size_t)(blocks + 1) * sizeof(int32_t);
   if (!b->one_column) return;
   peer p = peer_open(b, type);
   int32_t *entries = stored_room(bytes);
-  bed_ok(b->ctx->backend->memory->to_host(b->ctx, entries, sell->arrays[0], bytes));
+  fixture_ok(b->ctx->backend->memory->to_host(b->ctx, entries, sell->arrays[0], bytes));
   for (int64_t i = 0; i <= blocks; i++) entries[i] *= 32;
   void *device = stored_array(b->ctx, entries, bytes);
   if (cusparseCreateSlicedEll(&p.sparse, rows, rows, b->csr.start[rows], entries[blocks], 32,
@@ -201,6 +201,6 @@ void peers_of_sell(bed *b, int type, const stored_rows *sell) {
     sparse_ok(cusparseDestroySpMat(p.sparse));
   }
   free(entries);
-  kaon_pool_give(b->ctx, device);
+  kaon_pool_release(b->ctx, device);
   peer_close(&p);
 }

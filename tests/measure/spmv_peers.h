@@ -3,12 +3,12 @@
 #ifndef SPMV_PEERS_H
 #define SPMV_PEERS_H
 
-#include "tests/measure/spmv_bed.h"
+#include "tests/measure/spmv_fixture.h"
 #include "tests/util/stored_rows.h"
 
 /* One column, and several, stored by rows and by columns. */
-void peers_of_csr(bed *b, int type, const stored_rows *csr);
+void peers_of_csr(fixture *b, int type, const stored_rows *csr);
 /* One column. Its sliced ELL is our SELL, whose starts count entries. */
-void peers_of_sell(bed *b, int type, const stored_rows *sell);
+void peers_of_sell(fixture *b, int type, const stored_rows *sell);
 
 #endif

@@ -12,7 +12,7 @@
 #include "sparse/storage/matrix.h"
 #include "sparse/storage/stored.h"
 #include "tests/measure/sell_variants.h"
-#include "tests/measure/spmv_bed.h"
+#include "tests/measure/spmv_fixture.h"
 #include "tests/measure/spmv_matrices.h"
 #include "tests/measure/spmv_peers.h"
 #include "tests/util/stored_rows.h"
@@ -30,11 +30,11 @@ typedef struct our_way {
   kaon_precision precision;
 } our_way;
 
-static void run_ours(bed *b, const void *way) {
+static void run_ours(fixture *b, const void *way) {
   const our_way *w = way;
   const int columns = column_counts[w->count];
   kaon_launch launch;
-  bed_ok(kaon_launch_prepare(b->ctx, columns, 0, &launch));
+  fixture_ok(kaon_launch_prepare(b->ctx, columns, 0, &launch));
   kaon_spmv_args args = {.matrix = w->matrix, .nrhs = columns, .a = 1};
   args.x = kaon_view_of(b->x[w->count]);
   args.y = kaon_view_of(b->y[w->count]);
@@ -51,32 +51,32 @@ static void run_ours(bed *b, const void *way) {
     sell_variant_d(&launch, &args, b->variant);
   else
     sell_variant_s(&launch, &args, b->variant);
-  b->ctx->calm = 1;
+  b->ctx->no_flush_needed = 1;
 }
 
-static void our_row(bed *b, const kaon_stored_matrix *matrix, const product_row *row) {
+static void our_row(fixture *b, const kaon_stored_matrix *matrix, const product_row *row) {
   const our_way way = {.matrix = matrix,
                        .count = row->count,
                        .sums = row->sums,
-                       .precision = bed_precision(row->type)};
-  const dense y = bed_dense(b->y[row->count]);
-  bed_measure(b, row, run_ours, &way, &y);
+                       .precision = fixture_precision(row->type)};
+  const dense y = fixture_dense(b->y[row->count]);
+  fixture_measure(b, row, run_ours, &way, &y);
 }
 
 /* ---- the library's form ---- */
 
 /* rows: those of the matrix, in the order in which vectors have them. */
-static void own_form(bed *b, int type, const kaon_csr *rows) {
+static void own_form(fixture *b, int type, const kaon_csr *rows) {
   kaon_stored *stored;
   char name[48];
   product_row row = {.form = name, .type = type};
-  bed_ok(kaon_stored_create(b->ctx, rows, rows->rows, bed_precision(type), type == HALF,
+  fixture_ok(kaon_stored_create(b->ctx, rows, rows->rows, fixture_precision(type), type == HALF,
                             KAON_STORE_AUTO, &stored));
   const kaon_stored_matrix *m = &stored->matrix;
   const int csr = m->form == KAON_STORED_CSR;
   printf("%s, %s: the library stores it as %s\n", b->name, type_names[type], stored->text);
   snprintf(name, sizeof name, "auto %s%s%s", forms[m->form], kinds[m->columns],
-           m->beyond != NULL      ? " and long rows"
+           m->long_part != NULL      ? " and long rows"
            : csr && m->lanes == 0 ? " shared out"
                                   : "");
   b->lanes = m->lanes;
@@ -84,12 +84,12 @@ static void own_form(bed *b, int type, const kaon_csr *rows) {
   row.index = (double)stored->index_bytes;
   for (row.count = 0; row.count < COUNTS; row.count++)
     for (row.sums = 0; row.sums < 2; row.sums++)
-      if (bed_counts(b, type, row.count, row.sums)) our_row(b, m, &row);
+      if (fixture_counts(b, type, row.count, row.sums)) our_row(b, m, &row);
   kaon_stored_destroy(&stored);
 }
 
 /* Of rows that the library puts into an order of its own. */
-static void own_order(bed *b) {
+static void own_order(fixture *b) {
   const kaon_csr_arrays arrays = {.global_rows = b->csr.rows,
                                   .rows = b->csr.rows,
                                   .reals = 1,
@@ -97,15 +97,15 @@ static void own_order(bed *b) {
                                   .column32 = b->csr.column,
                                   .values = b->csr.value};
   kaon_matrix *matrix = NULL;
-  bed_ok(kaon_matrix_create_csr(b->ctx, &arrays, NULL, &matrix));
+  fixture_ok(kaon_matrix_create_csr(b->ctx, &arrays, NULL, &matrix));
   printf("%s: the library keeps the rows in %s order\n", b->name,
          matrix->order != NULL ? "another" : "the given");
   b->given = matrix->space.rows.there;
   for (int type = 0; type < HALF; type++) {
     if (!b->types[type]) continue;
-    bed_open_vectors(b, kaon_matrix_space(matrix), type);
+    fixture_open_vectors(b, kaon_matrix_space(matrix), type);
     own_form(b, type, matrix->rows->rows);
-    bed_close_vectors(b);
+    fixture_close_vectors(b);
   }
   b->given = NULL;
   kaon_matrix_destroy(&matrix);
@@ -114,7 +114,7 @@ static void own_order(bed *b) {
 /* ---- every form ---- */
 
 /* The same by kernels that differ in what they have on their way (sell_variants.cu). */
-static void our_variants(bed *b, const kaon_stored_matrix *matrix, const product_row *of) {
+static void our_variants(fixture *b, const kaon_stored_matrix *matrix, const product_row *of) {
   for (int v = 0; v < sell_variants; v++) {
     char name[48];
     product_row row = *of;
@@ -127,14 +127,14 @@ static void our_variants(bed *b, const kaon_stored_matrix *matrix, const product
 }
 
 /* Threads a row that are worth a look: as many as the library takes, and those about the mean. */
-static int lanes_wanted(const bed *b, int lanes, int sums) {
+static int lanes_wanted(const fixture *b, int lanes, int sums) {
   const double mean = (double)b->csr.start[b->csr.rows] / (double)b->csr.rows;
   if (b->skewed) return !sums;
   if (!sums && lanes == b->lanes) return 1;
   return lanes <= mean && mean <= 16 * lanes && !(sums && (lanes > mean / 2 || 8 * lanes < mean));
 }
 
-static void our_csr(bed *b, kaon_stored_matrix *matrix, product_row row) {
+static void our_csr(fixture *b, kaon_stored_matrix *matrix, product_row row) {
   for (int lanes = 1; lanes <= 32; lanes *= 2) {
     if (!lanes_wanted(b, lanes, row.sums)) continue;
     matrix->lanes = row.lanes = lanes;
@@ -146,11 +146,11 @@ static void our_csr(bed *b, kaon_stored_matrix *matrix, product_row row) {
 }
 
 /* Our products of rows that are stored one way, by every number of columns. */
-static void our_ways(bed *b, kaon_stored_matrix *matrix, product_row row) {
+static void our_ways(fixture *b, kaon_stored_matrix *matrix, product_row row) {
   const int form = matrix->form;
   for (row.count = 0; row.count < (form == KAON_STORED_ELL ? 1 : COUNTS); row.count++)
     for (row.sums = 0; row.sums < 2; row.sums++) {
-      if (!bed_counts(b, row.type, row.count, row.sums)) continue;
+      if (!fixture_counts(b, row.type, row.count, row.sums)) continue;
       if (form == KAON_STORED_CSR) {
         our_csr(b, matrix, row);
         continue;
@@ -160,26 +160,26 @@ static void our_ways(bed *b, kaon_stored_matrix *matrix, product_row row) {
     }
 }
 
-static void our_form(bed *b, int type, int form, int kind) {
+static void our_form(fixture *b, int type, int form, int kind) {
   stored_rows stored;
   char name[32];
   product_row row = {.form = name, .type = type};
   const stored_shape shape = {
-      .precision = bed_precision(type), .half = type == HALF, .form = form, .columns = kind};
+      .precision = fixture_precision(type), .half = type == HALF, .form = form, .columns = kind};
   snprintf(name, sizeof name, "%s%s", forms[form], kinds[kind]);
   stored_open(b->ctx, &b->csr, &shape, &stored);
   row.index = (double)stored.index_bytes;
   if (!b->own) our_ways(b, &stored.matrix, row);
   if (type != HALF && form == KAON_STORED_CSR) peers_of_csr(b, type, &stored);
-  if (type != HALF && form == KAON_STORED_SELL && kind == KAON_COLUMNS_WHOLE && !b->skewed)
+  if (type != HALF && form == KAON_STORED_SELL && kind == KAON_COLUMNS_32BIT && !b->skewed)
     peers_of_sell(b, type, &stored);
   stored_close(&stored);
 }
 
 /* SELL or ELL with columns of every kind that the matrix allows. */
-static void our_blocks(bed *b, int type, int form) {
-  for (int kind = KAON_COLUMNS_WHOLE; kind <= KAON_COLUMNS_SHARED; kind++)
-    if (kind != KAON_COLUMNS_NARROW || b->near) our_form(b, type, form, kind);
+static void our_blocks(fixture *b, int type, int form) {
+  for (int kind = KAON_COLUMNS_32BIT; kind <= KAON_COLUMNS_SHARED; kind++)
+    if (kind != KAON_COLUMNS_16BIT || b->near) our_form(b, type, form, kind);
 }
 
 /* ---- all ---- */
@@ -198,27 +198,27 @@ static const matrix_case matrices[MATRICES] = {
     {"trefethen", "trefethen:20000", trefethen_row, 20000, 20000, 0},
     {"skewed", "skewed:22", skewed_row, 22, INT64_C(1) << 22, 1}};
 
-static void every_form(bed *b, int type) {
+static void every_form(fixture *b, int type) {
   if (b->skewed || b->own)
-    our_form(b, type, KAON_STORED_SELL, KAON_COLUMNS_WHOLE);
+    our_form(b, type, KAON_STORED_SELL, KAON_COLUMNS_32BIT);
   else
     our_blocks(b, type, KAON_STORED_SELL);
   if (!b->skewed && b->one_column && !b->own) our_blocks(b, type, KAON_STORED_ELL);
-  our_form(b, type, KAON_STORED_CSR, KAON_COLUMNS_WHOLE);
+  our_form(b, type, KAON_STORED_CSR, KAON_COLUMNS_32BIT);
 }
 
 /* All ways in one type; the library keeps these rows in the given order, unless they are skewed. */
-static void sweep_type(bed *b, int type) {
+static void sweep_type(fixture *b, int type) {
   const int64_t rows = b->csr.rows;
   const kaon_space space = {
       .ctx = b->ctx, .nblocks = (rows + 31) / 32, .nsites = rows, .width = 32, .ncomp = 1};
-  bed_open_vectors(b, &space, type);
+  fixture_open_vectors(b, &space, type);
   if (!b->skewed) own_form(b, type, &b->csr);
   if (!b->own || type != HALF) every_form(b, type);
-  bed_close_vectors(b);
+  fixture_close_vectors(b);
 }
 
-static void sweep(bed *b, const matrix_case *c) {
+static void sweep(fixture *b, const matrix_case *c) {
   if (c->skewed && (!b->one_column || !(b->types[DOUBLE] || b->types[SINGLE]))) return;
   b->name = c->name;
   b->skewed = c->skewed;
@@ -228,7 +228,7 @@ static void sweep(bed *b, const matrix_case *c) {
   for (int type = 0; type < (c->skewed ? HALF : TYPES); type++)
     if (b->types[type]) sweep_type(b, type);
   matrix_free(&b->csr);
-  bed_cuda_ok(cudaFree(b->expected));
+  fixture_cuda_ok(cudaFree(b->expected));
   b->expected = NULL;
 }
 
@@ -244,12 +244,12 @@ static int wanted(int argc, char **argv, const char *name, const char *const *ki
   return !any;
 }
 
-static void open_bed(bed *b, const char *path) {
+static void open_fixture(fixture *b, const char *path) {
   const kaon_context_options defaults = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context_options options = defaults;
   options.backend = KAON_BACKEND_CUDA;
-  bed_ok(kaon_context_create(&options, &b->ctx));
-  bed_ok(kaon_context_query(b->ctx, &b->info));
+  fixture_ok(kaon_context_create(&options, &b->ctx));
+  fixture_ok(kaon_context_query(b->ctx, &b->info));
   const char *missing = machine_open("cuda", 1, 1, &b->machine);
   if (missing != NULL) {
     fprintf(stderr, "spmv_times: %s\n", missing);
@@ -259,14 +259,14 @@ static void open_bed(bed *b, const char *path) {
     perror(path);
     exit(EXIT_FAILURE);
   }
-  bed_cuda_ok(cudaEventCreate(&b->begin));
-  bed_cuda_ok(cudaEventCreate(&b->end));
+  fixture_cuda_ok(cudaEventCreate(&b->begin));
+  fixture_cuda_ok(cudaEventCreate(&b->end));
 }
 
 int main(int argc, char **argv) {
-  bed b = {.variant = -1, .one_column = 1};
+  fixture b = {.variant = -1, .one_column = 1};
   const char *words[MATRICES];
-  open_bed(&b, argc > 1 ? argv[1] : NULL);
+  open_fixture(&b, argc > 1 ? argv[1] : NULL);
   for (int i = 2; i < argc; i++) {
     b.variants |= strcmp(argv[i], "variants") == 0;
     b.own |= strcmp(argv[i], "own") == 0;

@@ -20,7 +20,7 @@ static const double least_sample = 0.02, least_warm_up = 0.05;
 static const char *const precision_names[] = {"double", "single", "half"};
 static const double sizes[] = {8, 4, 2};
 
-typedef struct bed {
+typedef struct fixture {
   kaon_context *ctx;
   kaon_context_info info;
   machine machine;
@@ -33,7 +33,7 @@ typedef struct bed {
   kaon_vector *v[3];
   kaon_scalars *scalars;
   kaon_pass pass;
-} bed;
+} fixture;
 
 static void ok(kaon_status status) {
   if (status == KAON_OK) return;
@@ -49,31 +49,31 @@ static double now(void) {
 
 /* ---- what is measured ---- */
 
-typedef kaon_status work(bed *b);
+typedef kaon_status work(fixture *b);
 
-static kaon_status norm2(bed *b) {
+static kaon_status norm2(fixture *b) {
   const int slot[3] = {KAON_NO_SLOT, KAON_NO_SLOT, SLOT_SUM};
   return kaon_blas_dot(b->v[0], b->v[0], slot, &b->pass);
 }
 
-static kaon_status dot(bed *b) {
+static kaon_status dot(fixture *b) {
   const int slot[3] = {SLOT_SUM, KAON_NO_SLOT, KAON_NO_SLOT};
   return kaon_blas_dot(b->v[0], b->v[1], slot, &b->pass);
 }
 
-static kaon_status gram(bed *b) {
+static kaon_status gram(fixture *b) {
   return kaon_blas_gram(b->v[0], b->v[0], 1, SLOT_SUM, &b->pass);
 }
 
-static kaon_status gram_of_two(bed *b) {
+static kaon_status gram_of_two(fixture *b) {
   return kaon_blas_gram(b->v[0], b->v[1], 1, SLOT_SUM, &b->pass);
 }
 
-static kaon_status block_axpy(bed *b) {
+static kaon_status block_axpy(fixture *b) {
   return kaon_blas_block_axpy(KAON_MINUS(SLOT_Y), b->v[0], b->v[1], &b->pass);
 }
 
-static kaon_status block_rotate(bed *b) {
+static kaon_status block_rotate(fixture *b) {
   return kaon_blas_block_rotate(KAON_PLUS(SLOT_T), b->v[0], KAON_PLUS(SLOT_M), b->v[1],
                                 KAON_PLUS(SLOT_Y), b->v[2], &b->pass);
 }
@@ -95,7 +95,7 @@ static const struct {
 /* ---- the beds ---- */
 
 /* Upper triangular, lower triangular and full, as in a step; small, so that nothing grows. */
-static void fill_scalars(bed *b) {
+static void fill_scalars(fixture *b) {
   kaon_column_state *host = calloc((size_t)b->columns, sizeof *host);
   for (int j = 0; host != NULL && j < b->columns; j++) {
     host[j].gate = KAON_GATE_STEP;
@@ -113,7 +113,7 @@ static void fill_scalars(bed *b) {
 
 /* Numbers of order 1 (timings of zeros would flatter), by Knuth's MMIX generator; each column
  * begins at another one. */
-static void fill_vector(const bed *b, kaon_vector *v) {
+static void fill_vector(const fixture *b, kaon_vector *v) {
   enum { SHIFT = 24 * 997 };
   const size_t n = 24 * (size_t)kaon_lattice_volume(b->lattice); /* both parities */
   const size_t count = n + (size_t)b->columns * SHIFT;
@@ -129,7 +129,7 @@ static void fill_vector(const bed *b, kaon_vector *v) {
   free(numbers);
 }
 
-static void open_vectors(bed *b) {
+static void open_vectors(fixture *b) {
   const kaon_space *even = kaon_lattice_spinors(b->lattice, KAON_EVEN);
   for (int i = 0; i < 3; i++) {
     ok(kaon_vector_create(b->ctx, even, b->precision, b->columns, &b->v[i]));
@@ -142,14 +142,14 @@ static void open_vectors(bed *b) {
   b->pass.scalars = b->scalars;
 }
 
-static void close_vectors(bed *b) {
+static void close_vectors(fixture *b) {
   for (int i = 0; i < 3; i++) kaon_vector_destroy(&b->v[i]);
   kaon_scalars_destroy(&b->scalars);
 }
 
 /* ---- times, as bench/bench_time.c takes them ---- */
 
-static double batch(bed *b, work *w, int calls) {
+static double batch(fixture *b, work *w, int calls) {
   const double begin = now();
   for (int i = 0; i < calls; i++) ok(w(b));
   ok(kaon_context_synchronise(b->ctx));
@@ -161,7 +161,7 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static int measure(bed *b, work *w, double seconds[SAMPLES]) {
+static int measure(fixture *b, work *w, double seconds[SAMPLES]) {
   double one = batch(b, w, 1);
   for (int n = 1; n < MOST_SAMPLE_CALLS; n *= 2) {
     one = batch(b, w, n);
@@ -174,7 +174,7 @@ static int measure(bed *b, work *w, double seconds[SAMPLES]) {
   return calls;
 }
 
-static void write_row(bed *b, int entry, int calls, const double seconds[SAMPLES]) {
+static void write_row(fixture *b, int entry, int calls, const double seconds[SAMPLES]) {
   const int *e = b->extents, peak = b->precision != KAON_DOUBLE;
   const double sites = 0.5 * (double)kaon_lattice_volume(b->lattice), median = seconds[SAMPLES / 2];
   const double spinor = 24 * sizes[b->precision] + (b->precision == KAON_HALF ? 4 : 0);
@@ -210,7 +210,7 @@ static void write_row(bed *b, int entry, int calls, const double seconds[SAMPLES
           (int)SAMPLES);
 }
 
-static void sweep(bed *b, const int extents[4], int columns) {
+static void sweep(fixture *b, const int extents[4], int columns) {
   b->extents = extents;
   b->columns = columns;
   ok(kaon_lattice_create(b->ctx, extents, KAON_ANTIPERIODIC, &b->lattice));
@@ -231,7 +231,7 @@ int main(int argc, char **argv) {
   static const int larger[4] = {48, 48, 48, 128}, large[4] = {48, 48, 48, 64},
                    middle[4] = {32, 32, 32, 64}, small[4] = {16, 16, 16, 32};
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  bed b = {0};
+  fixture b = {0};
   options.backend = KAON_BACKEND_CUDA;
   ok(kaon_context_create(&options, &b.ctx));
   ok(kaon_context_query(b.ctx, &b.info));

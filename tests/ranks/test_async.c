@@ -255,10 +255,10 @@ static kaon_comm_ops failing_ops;
 static const kaon_comm_ops *true_ops;
 static int puts_left;
 
-static kaon_status failing_put(kaon_board *board, int peer, size_t at, const void *numbers,
+static kaon_status failing_put(kaon_window *board, int peer, size_t at, const void *numbers,
                                int width, int64_t n) {
   if (puts_left-- == 0) return kaon_fail(board->comm->ctx, KAON_ERR_COMM, "a put that fails");
-  return true_ops->board_put(board, peer, at, numbers, width, n);
+  return true_ops->window_put(board, peer, at, numbers, width, n);
 }
 
 /* One rank's messages fail at some point of the solve, when the others may already be waiting for
@@ -270,7 +270,7 @@ static void a_failing_rank_holds_up_nobody(void **state) {
   o.rank_lag = 0;
   true_ops = p.ctx->comm->ops;
   failing_ops = *true_ops;
-  failing_ops.board_put = failing_put;
+  failing_ops.window_put = failing_put;
   for (int n = 0; n < 24 && world_size() > 1; n += 1 + n / 4) {
     o.driver = n % 2 ? KAON_RELAX_LAUNCH : KAON_RELAX_FREE;
     puts_left = n;

@@ -151,23 +151,23 @@ static void an_empty_exchange_does_nothing(void **state) {
 static void put_and_read(kaon_comm *comm, int mapped) {
   enum { N = 500, TURNS = 200, ROOM = (N + 1) * 8 };
   kaon_context *ctx = comm->ctx;
-  kaon_board *board = NULL;
+  kaon_window *board = NULL;
   uint64_t *numbers = calloc(2 * N, sizeof *numbers), *there = numbers + N;
   int64_t torn = 0, early = 0;
   const size_t room = (size_t)comm->ranks * ROOM;
-  must(ctx, comm->ops->board_create(comm, room, mapped, &board));
+  must(ctx, comm->ops->window_create(comm, room, mapped, &board));
   for (uint64_t turn = 1; turn <= TURNS; turn++) {
     for (int i = 0; i < N; i++) numbers[i] = turn << 32 | turn;
     for (int r = 0; r < comm->ranks; r++) {
       const size_t at = (size_t)comm->rank * ROOM;
       const uint32_t said = (uint32_t)turn;
-      must(ctx, comm->ops->board_put(board, r, at, numbers, 8, N));
-      must(ctx, comm->ops->board_put(board, r, at + N * 8, &said, 4, 1));
+      must(ctx, comm->ops->window_put(board, r, at, numbers, 8, N));
+      must(ctx, comm->ops->window_put(board, r, at + N * 8, &said, 4, 1));
     }
     for (int r = 0; r < comm->ranks; r++) {
       uint32_t said = 0;
-      must(ctx, comm->ops->board_get(board, (size_t)r * ROOM + N * 8, &said, 4, 1));
-      must(ctx, comm->ops->board_get(board, (size_t)r * ROOM, there, 8, N));
+      must(ctx, comm->ops->window_get(board, (size_t)r * ROOM + N * 8, &said, 4, 1));
+      must(ctx, comm->ops->window_get(board, (size_t)r * ROOM, there, 8, N));
       for (int i = 0; i < N; i++) torn += there[i] >> 32 != (uint32_t)there[i];
       for (int i = 0; i < N; i++) early += (uint32_t)there[i] < said;
       assert_true(r != comm->rank || said == turn);
@@ -175,10 +175,10 @@ static void put_and_read(kaon_comm *comm, int mapped) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   for (int r = 0; r < comm->ranks; r++) {
-    must(ctx, comm->ops->board_get(board, (size_t)r * ROOM, there, 8, N));
+    must(ctx, comm->ops->window_get(board, (size_t)r * ROOM, there, 8, N));
     assert_true(there[0] == ((uint64_t)TURNS << 32 | TURNS) && there[N - 1] == there[0]);
   }
-  comm->ops->board_destroy(&board);
+  comm->ops->window_destroy(&board);
   assert_int_equal(torn, 0);
   assert_int_equal(early, 0);
   free(numbers);
@@ -188,8 +188,8 @@ static void what_is_put_on_a_board_is_whole_and_in_order(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
   kaon_comm *comm = ctx->comm;
-  if (comm->ops->board_create == NULL) printf("  no boards: skipped\n");
-  for (int mapped = 0; mapped < 2 && comm->ops->board_create != NULL; mapped++)
+  if (comm->ops->window_create == NULL) printf("  no boards: skipped\n");
+  for (int mapped = 0; mapped < 2 && comm->ops->window_create != NULL; mapped++)
     if (!mapped || comm->local_ranks == comm->ranks) put_and_read(comm, mapped);
   kaon_context_destroy(&ctx);
 }
@@ -199,12 +199,12 @@ static void boards_come_and_go(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
   kaon_comm *comm = ctx->comm;
-  const int here = comm->ops->board_create != NULL && comm->local_ranks == comm->ranks;
+  const int here = comm->ops->window_create != NULL && comm->local_ranks == comm->ranks;
   if (!here) printf("  no memory that ranks share: skipped\n");
   for (int n = 0; n < 30 && here; n++) {
-    kaon_board *boards[3] = {NULL};
+    kaon_window *boards[3] = {NULL};
     for (int i = 0; i < 3; i++)
-      must(ctx, comm->ops->board_create(comm, (size_t)(comm->rank + 1) * 1000, i % 2, &boards[i]));
+      must(ctx, comm->ops->window_create(comm, (size_t)(comm->rank + 1) * 1000, i % 2, &boards[i]));
     for (int r = 0; r < comm->ranks; r++)
       __atomic_store_n((int *)boards[1]->there[r] + comm->rank, 1 + n, __ATOMIC_RELEASE);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -212,7 +212,7 @@ static void boards_come_and_go(void **state) {
       const int *mine = boards[1]->mine;
       assert_int_equal(__atomic_load_n(mine + r, __ATOMIC_ACQUIRE), 1 + n);
     }
-    for (int i = 0; i < 3; i++) comm->ops->board_destroy(&boards[(i + comm->rank) % 3]);
+    for (int i = 0; i < 3; i++) comm->ops->window_destroy(&boards[(i + comm->rank) % 3]);
   }
   kaon_context_destroy(&ctx);
 }

@@ -38,10 +38,10 @@ static kaon_operator *make(const partition_side *side, kaon_method method) {
 typedef struct {
   kaon_operator *A;
   kaon_vector *b, *x, *first;
-} bed;
+} fixture;
 
-static bed open_bed(const partition_side *side, kaon_method method) {
-  bed v = {.A = make(side, method)};
+static fixture open_fixture(const partition_side *side, kaon_method method) {
+  fixture v = {.A = make(side, method)};
   kaon_vector *source = NULL, even;
   const kaon_space *space = kaon_operator_space(v.A);
   const kaon_space *full = method == KAON_CGNR ? kaon_lattice_spinors(side->lattice, KAON_FULL)
@@ -57,7 +57,7 @@ static bed open_bed(const partition_side *side, kaon_method method) {
   return v;
 }
 
-static void close_bed(bed *v) {
+static void close_fixture(fixture *v) {
   kaon_vector_destroy(&v->b);
   kaon_vector_destroy(&v->x);
   kaon_vector_destroy(&v->first);
@@ -73,7 +73,7 @@ static kaon_solver_options options_of(kaon_method method, kaon_precision sloppy)
   return o;
 }
 
-static void run(const partition_side *side, const bed *v, kaon_solver *s, kaon_column_report *r) {
+static void run(const partition_side *side, const fixture *v, kaon_solver *s, kaon_column_report *r) {
   must(side->ctx, kaon_vector_zero(v->x));
   must(side->ctx, kaon_solver_solve(s, v->b, v->x, r, NULL));
   for (int k = 0; k < COLUMNS; k++) {
@@ -85,7 +85,7 @@ static void run(const partition_side *side, const bed *v, kaon_solver *s, kaon_c
 /* Solves once, or three times, twice by the same solver: the same bits. steps[k]: of column k. */
 static void solve(const partition_side *side, kaon_method method, kaon_precision sloppy,
                   int repeats, int *steps) {
-  bed v = open_bed(side, method);
+  fixture v = open_fixture(side, method);
   const kaon_solver_options o = options_of(method, sloppy);
   kaon_column_report r[COLUMNS];
   double off[COLUMNS];
@@ -105,7 +105,7 @@ static void solve(const partition_side *side, kaon_method method, kaon_precision
     }
     kaon_solver_destroy(&s);
   }
-  close_bed(&v);
+  close_fixture(&v);
 }
 
 /* Sums over ranks are taken in another order, which in a process that deflation keeps beside the
@@ -138,7 +138,7 @@ static void steps_are_those_of_one_rank(void **state) {
 static void the_rule_is_the_same_on_all_ranks(void **state) {
   partition_pair pair = ranks_pair(extents, 1, 2);
   kaon_solver_options o = options_of(KAON_CGNR, KAON_HALF);
-  bed v = open_bed(&pair.part, KAON_CGNR);
+  fixture v = open_fixture(&pair.part, KAON_CGNR);
   kaon_solver *s = NULL;
   (void)state;
   o.deflation = -1;
@@ -148,7 +148,7 @@ static void the_rule_is_the_same_on_all_ranks(void **state) {
   must(pair.part.ctx, kaon_comm_sum(pair.part.ctx, pairs, 2));
   assert_true(pairs[0] == own * pairs[1]);
   kaon_solver_destroy(&s);
-  close_bed(&v);
+  close_fixture(&v);
   partition_close(&pair);
 }
 

@@ -69,17 +69,17 @@ typedef struct {
   kaon_scalars *scalars;
   kaon_column_state *state; /* the host's */
   int columns;
-} bed;
+} fixture;
 
 /* Every third column is closed. */
-static void bed_open(bed *b, kaon_context *ctx, int columns) {
-  *b = (bed){.ctx = ctx, .columns = columns};
+static void fixture_open(fixture *b, kaon_context *ctx, int columns) {
+  *b = (fixture){.ctx = ctx, .columns = columns};
   must(ctx, kaon_scalars_create(ctx, columns, &b->scalars));
   b->state = calloc((size_t)columns, sizeof *b->state);
   assert_non_null(b->state);
 }
 
-static void bed_fill(bed *b) {
+static void fixture_fill(fixture *b) {
   for (int k = 0; k < b->columns; k++) {
     b->state[k].gate = k % 3 == 2 ? KAON_GATE_SERVICE : KAON_GATE_STEP;
     for (int s = 0; s < KAON_SLOTS; s++)
@@ -89,13 +89,13 @@ static void bed_fill(bed *b) {
   must(b->ctx, kaon_scalars_write(b->scalars, b->state));
 }
 
-static void bed_close(bed *b) {
+static void fixture_close(fixture *b) {
   kaon_scalars_destroy(&b->scalars);
   free(b->state);
 }
 
 /* Slots of the list are summed in open columns, all else is as it was. */
-static void bed_check(bed *b, const int *slots, int n) {
+static void fixture_check(fixture *b, const int *slots, int n) {
   const kaon_comm *comm = b->ctx->comm;
   must(b->ctx, kaon_scalars_read(b->scalars, b->state));
   for (int k = 0; k < b->columns; k++) {
@@ -116,7 +116,7 @@ static void bed_check(bed *b, const int *slots, int n) {
   }
 }
 
-static kaon_status sum(bed *b, const int *slots, int n) {
+static kaon_status sum(fixture *b, const int *slots, int n) {
   return b->ctx->backend->ranks->sum(b->ctx, b->scalars->state, b->columns, KAON_GATE_STEP, slots,
                                      n, 0);
 }
@@ -129,41 +129,41 @@ static void check_whole_sums(kaon_context *ctx) {
   static int slots[KAON_SLOTS];
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     const int n = shapes[i][1];
-    bed b;
-    bed_open(&b, ctx, shapes[i][0]);
+    fixture b;
+    fixture_open(&b, ctx, shapes[i][0]);
     for (int s = 0; s < n; s++) slots[s] = n == KAON_SLOTS ? s : (5 + 3 * s) % KAON_SLOTS;
     for (int again = 0; again < 3; again++) {
-      bed_fill(&b);
+      fixture_fill(&b);
       must(ctx, sum(&b, slots, n));
-      bed_check(&b, slots, n);
-      bed_fill(&b);
+      fixture_check(&b, slots, n);
+      fixture_fill(&b);
       must(ctx, sum(&b, few, 4));
-      bed_check(&b, few, 4);
+      fixture_check(&b, few, 4);
     }
-    bed_close(&b);
+    fixture_close(&b);
   }
 }
 
 static void check_split_sums(kaon_context *ctx) {
   const kaon_ranks_ops *ranks = ctx->backend->ranks;
-  bed b, other;
-  bed_open(&b, ctx, 12);
-  bed_open(&other, ctx, 2);
+  fixture b, other;
+  fixture_open(&b, ctx, 12);
+  fixture_open(&other, ctx, 2);
   for (int again = 0; again < 20; again++) {
-    bed_fill(&b);
+    fixture_fill(&b);
     must(ctx, ranks->sum_start(ctx, b.scalars->state, b.columns, KAON_GATE_STEP, few, 4));
-    bed_fill(&other); /* work of the queue in between */
+    fixture_fill(&other); /* work of the queue in between */
     must(ctx, ranks->sum_finish(ctx, b.scalars->state, b.columns, KAON_GATE_STEP, few, 4, 0));
-    bed_check(&b, few, 4);
-    bed_check(&other, NULL, 0);
+    fixture_check(&b, few, 4);
+    fixture_check(&other, NULL, 0);
     /* one that is begun and not ended leaves the next one whole */
     if (again % 5 == 0)
       must(ctx, ranks->sum_start(ctx, other.scalars->state, other.columns, KAON_GATE_STEP, few, 4));
     must(ctx, sum(&other, few, 4));
-    bed_check(&other, few, 4);
+    fixture_check(&other, few, 4);
   }
-  bed_close(&other);
-  bed_close(&b);
+  fixture_close(&other);
+  fixture_close(&b);
 }
 
 /* What a sum over ranks makes of a number that is the same on all of them. */
@@ -177,8 +177,8 @@ static double times_ranks(double x, int ranks) {
 static void check_many_sums(kaon_context *ctx) {
   enum { SUMS = 300, SLOT = 3 };
   const int slot = SLOT, ranks = ctx->comm->ranks;
-  bed b;
-  bed_open(&b, ctx, 1);
+  fixture b;
+  fixture_open(&b, ctx, 1);
   b.state[0].gate = KAON_GATE_STEP;
   b.state[0].slot[SLOT][0] = 1;
   must(ctx, kaon_scalars_write(b.scalars, b.state));
@@ -192,14 +192,14 @@ static void check_many_sums(kaon_context *ctx) {
   must(ctx, kaon_scalars_read(b.scalars, b.state));
   printf("  %.1f us a sum\n", 1e6 * (test_now() - begin) / SUMS);
   test_close("a number after 300 sums over its own", b.state[0].slot[SLOT][0] / expected, 1, 0);
-  bed_close(&b);
+  fixture_close(&b);
 }
 
 /* By a pass, whose recurrence runs on what was summed, at once or behind other work. */
 static void check_passes(kaon_context *ctx) {
   const int slots[2] = {KAON_S_RHO, KAON_S_DENOMINATOR};
-  bed b;
-  bed_open(&b, ctx, 4);
+  fixture b;
+  fixture_open(&b, ctx, 4);
   for (int split = 0; split < 2; split++) {
     kaon_pass pass = KAON_PASS_INIT;
     double rho = 0, denominator = 0;
@@ -217,7 +217,7 @@ static void check_passes(kaon_context *ctx) {
     if (split) { /* the first of the two is kept */
       kaon_pass kept = pass;
       kept.then = 0;
-      kept.split = KAON_SUM_KEEP;
+      kept.split = KAON_SUM_DEFER;
       must(ctx, kaon_blas_complete(ctx, &kept, slots, 1));
       must(ctx, kaon_blas_complete(ctx, &pass, slots + 1, 1));
       must(ctx, kaon_blas_finish(ctx, &pass));
@@ -231,7 +231,7 @@ static void check_passes(kaon_context *ctx) {
                  b.state[k].slot[KAON_S_ALPHA][0], expected, 0x1p-52);
     }
   }
-  bed_close(&b);
+  fixture_close(&b);
 }
 
 static kaon_status one_sum(void *user) {
@@ -248,8 +248,8 @@ static kaon_status no_service(void *user) {
 static void check_recorded_sums(kaon_context *ctx) {
   enum { BLOCKS = 40, SLOT = 3 };
   const kaon_record_ops *ops = ctx->backend->record;
-  bed b;
-  bed_open(&b, ctx, 2);
+  fixture b;
+  fixture_open(&b, ctx, 2);
   const kaon_loop loop = {
       .steps = one_sum, .service = no_service, .user = &b, .state = b.scalars->state};
   const int most = ctx->backend->ranks->recordable(ctx);
@@ -284,7 +284,7 @@ static void check_recorded_sums(kaon_context *ctx) {
                  b.state[k].slot[SLOT][0] / expected, 1, 0);
     ops->destroy(&recorder);
   }
-  bed_close(&b);
+  fixture_close(&b);
 }
 
 static void over_each_transport(double delay, void (*check)(kaon_context *ctx)) {
@@ -369,7 +369,7 @@ static void ring_open(ring *r, kaon_context *ctx, int mask) {
   for (int i = 0; i < r->n && r->peer != NULL; i++)
     for (int end = 0; end < 2; end++) {
       void *memory = NULL;
-      must(ctx, kaon_pool_take(ctx, r->messages[i].bytes, "a test's message", &memory));
+      must(ctx, kaon_pool_allocate(ctx, r->messages[i].bytes, "a test's message", &memory));
       (end ? r->to : r->from)[i] = memory;
     }
   if (r->peer != NULL)
@@ -380,8 +380,8 @@ static void ring_close(ring *r) {
   r->ctx->backend->ranks->exchange_destroy(&r->exchange);
   assert_null(r->exchange);
   for (int i = 0; i < r->n; i++) {
-    kaon_pool_give(r->ctx, r->from[i]);
-    kaon_pool_give(r->ctx, r->to[i]);
+    kaon_pool_release(r->ctx, r->from[i]);
+    kaon_pool_release(r->ctx, r->to[i]);
   }
 }
 
@@ -482,26 +482,26 @@ static void two_contexts_do_not_meet(void **state) {
   if (one == NULL) skip();
   kaon_context *two = device_open(TRANSPORTS - 1, 0), *three = device_open(0, 0);
   ring *a = calloc(2, sizeof *a), *c = a + 1;
-  bed b[3];
+  fixture b[3];
   kaon_context *all[3] = {one, two, three};
   assert_non_null(a);
   ring_open(a, one, 3);
   ring_open(c, three, 3);
-  for (int i = 0; i < 3; i++) bed_open(&b[i], all[i], 3);
+  for (int i = 0; i < 3; i++) fixture_open(&b[i], all[i], 3);
   for (int turn = 0; turn < 5; turn++) {
     ring_fill(a, turn);
     ring_fill(c, turn + 7);
     ring_turn(c);
     ring_turn(a);
     for (int i = 0; i < 3 && world_size() > 1; i++) {
-      bed_fill(&b[i]);
+      fixture_fill(&b[i]);
       must(all[i], sum(&b[i], few, 4));
     }
-    for (int i = 0; i < 3 && world_size() > 1; i++) bed_check(&b[i], few, 4);
+    for (int i = 0; i < 3 && world_size() > 1; i++) fixture_check(&b[i], few, 4);
     ring_check(a, turn);
     ring_check(c, turn + 7);
   }
-  for (int i = 0; i < 3; i++) bed_close(&b[i]);
+  for (int i = 0; i < 3; i++) fixture_close(&b[i]);
   ring_close(a);
   ring_close(c);
   free(a);

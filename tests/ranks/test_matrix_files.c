@@ -58,7 +58,7 @@ static void generate(const char *name, int64_t *first, kaon_csr **mine, kaon_csr
   kaon_generator *g = NULL;
   int64_t last;
   must(NULL, kaon_generator_create(NULL, name, &g));
-  kaon_rows_share(g->rows, world_rank(), world_size(), first, &last);
+  kaon_rows_part(g->rows, world_rank(), world_size(), first, &last);
   must(NULL, kaon_generate_rows(NULL, g, *first, last, 1, mine, NULL));
   must(NULL, kaon_generate_rows(NULL, g, 0, g->rows, 1, all, NULL));
   kaon_generator_destroy(&g);
@@ -101,7 +101,7 @@ static void rows_are_written_and_read_as_by_one_rank(void **state) {
       must(ctx, kaon_bytes_open(ctx, many.text, &bytes));
       must(ctx, kaon_market_read(ctx, &bytes, &options, &header, &back));
       kaon_bytes_close(&bytes);
-      kaon_rows_share(header.rows, options.rank, options.ranks, &first, &last);
+      kaon_rows_part(header.rows, options.rank, options.ranks, &first, &last);
       assert_int_equal(back->rows, last - first);
       must_be_rows_of(back, first, all);
       kaon_csr_destroy(&mine);
@@ -155,7 +155,7 @@ static void columns_are_joined_and_known_to_all(void **state) {
   const path file = at("columns.mtx");
   int64_t first, last, rows = 0, columns = 0;
   int found = 0;
-  kaon_rows_share(ROWS, world_rank(), world_size(), &first, &last);
+  kaon_rows_part(ROWS, world_rank(), world_size(), &first, &last);
   for (int reals = 1; reals <= 2; reals++) {
     const int64_t mine = last - first;
     double *values = malloc((size_t)(mine * COLUMNS * reals + 1) * sizeof *values), *back = NULL;

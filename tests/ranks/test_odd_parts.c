@@ -256,9 +256,9 @@ static void grids_that_cannot_be_taken(void **state) {
 }
 
 static void check_choice(const int extents[4], const int expected[4]) {
-  int foretold[4] = {0};
-  must(NULL, kaon_ranks_grid(extents, world_size(), foretold));
-  assert_memory_equal(foretold, expected, sizeof foretold);
+  int predicted_solve[4] = {0};
+  must(NULL, kaon_ranks_grid(extents, world_size(), predicted_solve));
+  assert_memory_equal(predicted_solve, expected, sizeof predicted_solve);
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
   kaon_lattice *lattice = NULL;
   int grid[4];

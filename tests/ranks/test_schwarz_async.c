@@ -64,7 +64,7 @@ static int offered(part *p) {
   const kaon_comm *comm = p->ctx->comm;
   const kaon_ranks_ops *device = p->ctx->backend->ranks;
   const int waits = !p->ctx->backend->host_accessible && !device->by_host(p->ctx);
-  if (comm->ranks == 1 || (comm->ops->loose_round != NULL && !waits)) return 1;
+  if (comm->ranks == 1 || (comm->ops->async_round != NULL && !waits)) return 1;
   must_refuse(p->ctx, KAON_ERR_UNSUPPORTED, kaon_schwarz_create(p->A, &o, &K));
   assert_null(K);
   return 0;

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "tests/util/larger.h"
+#include "tests/util/max_error.h"
 
 void ref_clover_site(const ref_lattice *L, const ref_complex *u, double kappa, double csw,
                      ref_basis basis, size_t site, ref_complex a[144]) {

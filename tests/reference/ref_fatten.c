@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "reference.h"
-#include "tests/util/larger.h"
+#include "tests/util/max_error.h"
 
 /* p = p times the link of a step in direction dir (0..3 forward, 4..7 backward); the site after. */
 static size_t follow(const ref_lattice *L, const ref_complex *u, size_t x, int dir,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/util/larger.h"
+#include "tests/util/max_error.h"
 
 void ref_mul(ref_complex c[9], const ref_complex a[9], const ref_complex b[9]) {
   ref_complex r[9];

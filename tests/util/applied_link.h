@@ -40,7 +40,7 @@ void APPLIED_LINK_NAME(const double *u, const double *chi, applied_link *a) {
   for (int i = 0; i < 3; i++) in[i] = c_make((real)chi[2 * i], (real)chi[2 * i + 1]);
   for (int i = 0; i < 4; i++) z[i] = c_load(p + 2 * i);
   const vlink8 v = link8_of(p, z);
-  link8_turned(p, in, turned);
+  link8_swapped(p, in, turned);
   link8_add(&v, turned, out[0]);
   link8_add_adjoint(p, &v, in, out[1]);
   for (int dagger = 0; dagger < 2; dagger++) {

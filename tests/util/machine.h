@@ -77,7 +77,7 @@ static inline void machine_write(kaon_context *ctx, void *device, const void *ho
  * takes it by the functions that end in _device. */
 static inline void *machine_array(kaon_context *ctx, const void *host, size_t bytes) {
   void *device = NULL;
-  if (kaon_pool_take(ctx, bytes, "a test's array", &device) != KAON_OK) {
+  if (kaon_pool_allocate(ctx, bytes, "a test's array", &device) != KAON_OK) {
     printf("machine_array: %s\n", kaon_last_error(ctx));
     abort();
   }
@@ -86,7 +86,7 @@ static inline void *machine_array(kaon_context *ctx, const void *host, size_t by
 }
 
 static inline void machine_array_free(kaon_context *ctx, void *device) {
-  kaon_pool_give(ctx, device);
+  kaon_pool_release(ctx, device);
 }
 
 #endif

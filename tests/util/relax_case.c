@@ -11,7 +11,7 @@
 #include "tests/util/precond_case.h"
 #include "tests/util/relax_case.h"
 
-static void take_vectors(relax_case *c, kaon_precision precision) {
+static void create_vectors(relax_case *c, kaon_precision precision) {
   const size_t n = c->rows.rows;
   c->b = calloc(2 * n * (size_t)c->columns + 1, sizeof *c->b);
   c->x = c->b + n * (size_t)c->columns;
@@ -46,7 +46,7 @@ int relax_case_open(relax_case *c, int machine, int threads, kaon_csr *csr,
   c->matrix = precond_matrix(c->ctx, csr, 0);
   how.precision = precision;
   precond_ok(c->ctx, kaon_matrix_operator(c->matrix, &how, &c->A));
-  take_vectors(c, precision);
+  create_vectors(c, precision);
   return 1;
 }
 

@@ -79,7 +79,7 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
     KAON_TRY(kaon_vector_import(y, k, (double *)self->out, KAON_BASIS_UKQCD));
   }
   *self->applications += any;
-  return kaon_pass_sum_apart(y, pass); /* as an operator without fused sums would take them */
+  return kaon_pass_sum_separately(y, pass); /* as an operator without fused sums would take them */
 }
 
 static kaon_operator *make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
@@ -212,13 +212,13 @@ static kaon_status apply_carried(kaon_operator *A, kaon_mode mode, const kaon_ve
   kaon_workspace *wide;
   if (A->precision != KAON_HALF) {
     KAON_TRY(kaon_operator_run(self->A, mode, x, y, &gate));
-    return kaon_pass_sum_apart(y, pass);
+    return kaon_pass_sum_separately(y, pass);
   }
   KAON_TRY(kaon_workspace_get(self->A, 2, x->nrhs, &self->wide, &wide));
   KAON_TRY(kaon_blas_convert(x, wide->vector[0], 0, &gate));
   KAON_TRY(kaon_operator_run(self->A, mode, wide->vector[0], wide->vector[1], &gate));
   KAON_TRY(kaon_blas_convert(wide->vector[1], y, 0, &gate));
-  return kaon_pass_sum_apart(y, pass);
+  return kaon_pass_sum_separately(y, pass);
 }
 
 static kaon_operator *carry(kaon_operator *inner, kaon_precision precision);

@@ -107,7 +107,7 @@ static inline void stored_entry(const kaon_csr *csr, const stored_shape *shape, 
 
 static inline void *stored_array(kaon_context *ctx, const void *host, size_t bytes) {
   void *device = NULL;
-  if (kaon_pool_take(ctx, bytes > 0 ? bytes : 1, "a stored matrix", &device) != KAON_OK ||
+  if (kaon_pool_allocate(ctx, bytes > 0 ? bytes : 1, "a stored matrix", &device) != KAON_OK ||
       ctx->backend->memory->to_device(ctx, device, host, bytes) != KAON_OK) {
     fprintf(stderr, "stored_rows: %s\n", kaon_last_error(ctx));
     abort();
@@ -123,7 +123,7 @@ static inline void *stored_upload(stored_rows *s, int number, void *host, size_t
 
 /* SELL and ELL: 16 bits from the least column of W. */
 static inline void stored_narrow(stored_rows *s, int width, int64_t lines, const int32_t *column) {
-  uint16_t *narrow = stored_room((size_t)(lines * width) * sizeof *narrow);
+  uint16_t *columns16 = stored_room((size_t)(lines * width) * sizeof *columns16);
   int32_t *line = stored_room((size_t)lines * sizeof *line);
 #pragma omp parallel for schedule(static)
   for (int64_t e = 0; e < lines; e++) {
@@ -133,10 +133,10 @@ static inline void stored_narrow(stored_rows *s, int width, int64_t lines, const
     line[e] = ~least;
     for (int l = 0; l < width; l++) {
       if (column[e * width + l] - least > UINT16_MAX) abort();
-      narrow[e * width + l] = (uint16_t)(column[e * width + l] - least);
+      columns16[e * width + l] = (uint16_t)(column[e * width + l] - least);
     }
   }
-  s->matrix.narrow = stored_upload(s, 1, narrow, (size_t)(lines * width) * sizeof *narrow);
+  s->matrix.columns16 = stored_upload(s, 1, columns16, (size_t)(lines * width) * sizeof *columns16);
   s->matrix.line = stored_upload(s, 4, line, (size_t)lines * sizeof *line);
   s->index_bytes += 2 * s->matrix.entries + 4 * lines;
 }
@@ -214,13 +214,13 @@ static inline void stored_open(kaon_context *ctx, const kaon_csr *csr, const sto
                                    .columns = shape->columns};
   const int64_t start_size = shape->wide ? 8 : 4;
   s->index_bytes = shape->form == KAON_STORED_ELL ? 0 : starts * start_size;
-  if (shape->form != KAON_STORED_CSR && shape->columns == KAON_COLUMNS_NARROW) {
+  if (shape->form != KAON_STORED_CSR && shape->columns == KAON_COLUMNS_16BIT) {
     stored_narrow(s, width, start[starts], column);
     free(column);
   } else if (shape->form != KAON_STORED_CSR && shape->columns == KAON_COLUMNS_SHARED) {
     stored_share(s, width, start, blocks, column);
   } else {
-    s->matrix.columns = KAON_COLUMNS_WHOLE;
+    s->matrix.columns = KAON_COLUMNS_32BIT;
     s->matrix.column = stored_upload(s, 1, column, (size_t)slots * sizeof *column);
     s->index_bytes += 4 * s->matrix.entries;
   }
@@ -233,7 +233,7 @@ static inline void stored_open(kaon_context *ctx, const kaon_csr *csr, const sto
 }
 
 static inline void stored_close(stored_rows *s) {
-  for (int i = 0; i < 6; i++) kaon_pool_give(s->ctx, s->arrays[i]);
+  for (int i = 0; i < 6; i++) kaon_pool_release(s->ctx, s->arrays[i]);
 }
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <kaon/kaon.h>
 
-#include "tests/util/larger.h"
+#include "tests/util/max_error.h"
 
 /* Fails the test with the library's sentence when `call` does not return KAON_OK. */
 #define must(ctx, call) must_at((ctx), (call), #call, __FILE__, __LINE__)

@@ -37,31 +37,31 @@ static const cli_option options[] = {
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 static void print_file(const cli_common *common, const kaon_gauge_file_info *f) {
-  cli_say(common, "format        %s, %d-bit, %s-endian, %d rows\n",
+  cli_print(common, "format        %s, %d-bit, %s-endian, %d rows\n",
           kaon_file_format_name(f->format), f->precision, f->big_endian ? "big" : "little",
           f->rows);
   for (int i = 0; i < f->checksums; i++)
-    cli_say(common, "checksum      stored %08x, computed %08x\n", f->checksum_stored[i],
+    cli_print(common, "checksum      stored %08x, computed %08x\n", f->checksum_stored[i],
             f->checksum_computed[i]);
-  if (!f->checksums) cli_say(common, "checksum      the file has none\n");
-  if (f->has_plaquette) cli_say(common, "plaquette     stored %.12g\n", f->plaquette);
-  if (f->has_link_trace) cli_say(common, "link trace    stored %.12g\n", f->link_trace);
+  if (!f->checksums) cli_print(common, "checksum      the file has none\n");
+  if (f->has_plaquette) cli_print(common, "plaquette     stored %.12g\n", f->plaquette);
+  if (f->has_link_trace) cli_print(common, "link trace    stored %.12g\n", f->link_trace);
 }
 
 static void print(const cli_common *common, const field *f, const kaon_observables *o) {
   const int *e = f->extents;
-  cli_say(common, "file          %s\n", f->spec.text);
-  cli_say(common, "lattice       %d %d %d %d\n", e[0], e[1], e[2], e[3]);
+  cli_print(common, "file          %s\n", f->spec.text);
+  cli_print(common, "lattice       %d %d %d %d\n", e[0], e[1], e[2], e[3]);
   print_file(common, &f->file);
   const int usual = fabs(o->plaquette_space) < 10 && fabs(o->plaquette_time) < 10;
-  cli_say(common,
+  cli_print(common,
           usual ? "plaquette     %.12f  (space %.12f, time %.12f)\n"
                 : "plaquette     %.6g  (space %.6g, time %.6g)\n",
           o->plaquette, o->plaquette_space, o->plaquette_time);
-  cli_say(common, "link trace    %.12g\n", o->link_trace);
-  cli_say(common, "Polyakov      %.12g %+.12g i\n", o->polyakov[0], o->polyakov[1]);
-  cli_say(common, "charge        %.8g  (clover leaf, not cooled)\n", o->charge);
-  cli_say(common, "unitarity     %.2e  (largest entry of |U U^dag - 1|)\n", o->unitarity);
+  cli_print(common, "link trace    %.12g\n", o->link_trace);
+  cli_print(common, "Polyakov      %.12g %+.12g i\n", o->polyakov[0], o->polyakov[1]);
+  cli_print(common, "charge        %.8g  (clover leaf, not cooled)\n", o->charge);
+  cli_print(common, "unitarity     %.2e  (largest entry of |U U^dag - 1|)\n", o->unitarity);
 }
 
 static json_t *describe(const kaon_context *ctx, const field *f, const kaon_observables *o) {
@@ -114,7 +114,7 @@ static int convert_fits(const kaon_context *ctx, const gauge_args *a, const fiel
   const int code = field_extents(ctx, spec, a->lattice, a->ignore_checksum, extents);
   if (code != EXIT_DONE) return code;
   const double bytes = field_file_bytes(extents, &write);
-  return cli_room("--convert", a->convert, bytes, bytes);
+  return cli_check_disk_space("--convert", a->convert, bytes, bytes);
 }
 
 static int convert(const kaon_context *ctx, const gauge_args *a, const field *f) {
@@ -124,7 +124,7 @@ static int convert(const kaon_context *ctx, const gauge_args *a, const field *f)
   int code = cli_write_status(ctx, kaon_gauge_write(f->gauge, a->convert, &write), "--convert");
   signals_leave(code == EXIT_DONE ? a->convert : NULL);
   if (code == EXIT_DONE)
-    cli_say(&a->common, "written       %s, %s\n", a->convert, kaon_file_format_name(write.format));
+    cli_print(&a->common, "written       %s, %s\n", a->convert, kaon_file_format_name(write.format));
   return code;
 }
 

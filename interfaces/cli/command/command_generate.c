@@ -72,7 +72,7 @@ static kaon_status observe(const generate_args *a, const field *f, int sweep, js
   kaon_observables o;
   kaon_status status = kaon_gauge_measure(f->gauge, &o);
   if (status != KAON_OK) return status;
-  cli_say(&a->common, "%8d   %.10f   %.10f   %.10f\n", sweep, o.plaquette, o.plaquette_space,
+  cli_print(&a->common, "%8d   %.10f   %.10f   %.10f\n", sweep, o.plaquette, o.plaquette_space,
           o.plaquette_time);
   json_array_append_new(history, json_pack("[i,o]", sweep, report_real(o.plaquette)));
   return KAON_OK;
@@ -86,7 +86,7 @@ static int sweep(const kaon_context *ctx, const generate_args *a, const field *f
   heatbath.overrelaxation = a->overrelax;
   heatbath.seed = a->seed;
   *reached = a->first_sweep;
-  cli_say(&a->common, "   sweep   plaquette      space          time\n");
+  cli_print(&a->common, "   sweep   plaquette      space          time\n");
   kaon_status status = observe(a, f, *reached, history);
   for (int n = 1; n <= a->sweeps && status == KAON_OK; n++) {
     int stopped;
@@ -120,7 +120,7 @@ static int fits(const kaon_context *ctx, const generate_args *a) {
   if (code == EXIT_DONE) code = cli_status(ctx, kaon_lattice_check(ctx, extents), NULL);
   if (code != EXIT_DONE) return code;
   const double bytes = field_file_bytes(extents, &write);
-  return cli_room("--output", a->output, bytes, bytes);
+  return cli_check_disk_space("--output", a->output, bytes, bytes);
 }
 
 static int save(const kaon_context *ctx, const generate_args *a, const field *f, int reached) {
@@ -133,12 +133,12 @@ static int save(const kaon_context *ctx, const generate_args *a, const field *f,
   signals_enter("writing the configuration", "the file was not written");
   int code = cli_write_status(ctx, kaon_gauge_write(f->gauge, a->output, &write), NULL);
   signals_leave(code == EXIT_DONE ? a->output : NULL);
-  if (code == EXIT_DONE) cli_say(&a->common, "written: %s\n", a->output);
+  if (code == EXIT_DONE) cli_print(&a->common, "written: %s\n", a->output);
   if (code == EXIT_DONE && write.format == KAON_FORMAT_MILC)
-    cli_say(&a->common,
+    cli_print(&a->common,
             "in 32 bits, from which a run cannot go on as it would have; another --format can\n");
   else if (code == EXIT_DONE)
-    cli_say(&a->common,
+    cli_print(&a->common,
             "to go on: kaon generate --start %s%s --first-sweep %d --beta %.15g "
             "--overrelax %d --seed %llu --output NEXT\n",
             strcmp(a->output, "cold") == 0 || strcmp(a->output, "hot") == 0 ? "./" : "", a->output,

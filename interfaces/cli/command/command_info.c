@@ -133,9 +133,9 @@ static const char *text_of(const json_t *r, const char *key) {
 }
 
 static void print_extents(const cli_common *common, const char *before, const json_t *list) {
-  cli_say(common, "%s", before);
+  cli_print(common, "%s", before);
   for (size_t i = 0; i < json_array_size(list); i++)
-    cli_say(common, "%s%lld", i ? "x" : "", (long long)json_integer_value(json_array_get(list, i)));
+    cli_print(common, "%s%lld", i ? "x" : "", (long long)json_integer_value(json_array_get(list, i)));
 }
 
 static void print_ranks(const cli_common *common, const json_t *r) {
@@ -145,21 +145,21 @@ static void print_ranks(const cli_common *common, const json_t *r) {
   json_t *device;
   size_t i;
   if (ranks == 1 && library[0])
-    cli_say(common, "ranks      one; several under mpirun, by %s\n", library);
+    cli_print(common, "ranks      one; several under mpirun, by %s\n", library);
   else if (ranks == 1)
-    cli_say(common, "ranks      one: no MPI in this build\n");
+    cli_print(common, "ranks      one: no MPI in this build\n");
   else
-    cli_say(common, "ranks      %d, by %s\n", ranks, library);
+    cli_print(common, "ranks      %d, by %s\n", ranks, library);
   if (json_is_null(grid))
-    cli_say(common, "grid       chosen for each lattice so that faces are small\n");
+    cli_print(common, "grid       chosen for each lattice so that faces are small\n");
   else
     print_extents(common, "grid       ", grid);
   if (part) print_extents(common, ", each rank with ", part);
-  if (!json_is_null(grid)) cli_say(common, "\n");
+  if (!json_is_null(grid)) cli_print(common, "\n");
   if (*text_of(r, "transport"))
-    cli_say(common, "transport  %s; overlap %s\n", text_of(r, "transport"), text_of(r, "overlap"));
+    cli_print(common, "transport  %s; overlap %s\n", text_of(r, "transport"), text_of(r, "overlap"));
   json_array_foreach(json_object_get(r, "devices"), i, device) {
-    if (ranks > 1) cli_say(common, "rank %-5d %s\n", (int)i, json_string_value(device));
+    if (ranks > 1) cli_print(common, "rank %-5d %s\n", (int)i, json_string_value(device));
   }
 }
 
@@ -168,28 +168,28 @@ static void print(const cli_common *common, const json_t *r) {
   char text[3][32];
   size_t i;
   json_t *isa;
-  cli_say(common, "kaon %s, commit %s\n", kaon_version(), kaon_commit());
-  cli_say(common, "backends   cpu: yes, cuda: %s\n",
+  cli_print(common, "kaon %s, commit %s\n", kaon_version(), kaon_commit());
+  cli_print(common, "backends   cpu: yes, cuda: %s\n",
           json_string_value(json_object_get(json_object_get(r, "backends"), "cuda")));
   if (strcmp(json_string_value(json_object_get(json_object_get(r, "backends"), "cuda")),
              "not built") != 0)
-    cli_say(common, "cuda       %s\n", json_string_value(json_object_get(r, "cuda")));
-  cli_say(common, "device     %s (%s backend)\n", json_string_value(json_object_get(r, "device")),
+    cli_print(common, "cuda       %s\n", json_string_value(json_object_get(r, "cuda")));
+  cli_print(common, "device     %s (%s backend)\n", json_string_value(json_object_get(r, "device")),
           json_string_value(json_object_get(r, "backend")));
-  cli_say(common, "sets       ");
+  cli_print(common, "sets       ");
   json_array_foreach(json_object_get(r, "isas"), i, isa) {
-    cli_say(common, "%s%s", separator, json_string_value(isa));
+    cli_print(common, "%s%s", separator, json_string_value(isa));
     separator = ", ";
   }
-  cli_say(common, "; in use: %s\n", json_string_value(json_object_get(r, "isa")));
-  cli_say(common, "threads    %d\n", (int)json_integer_value(json_object_get(r, "threads")));
-  cli_say(common, "caches     L1 %s, L2 %s, L3 %s\n",
+  cli_print(common, "; in use: %s\n", json_string_value(json_object_get(r, "isa")));
+  cli_print(common, "threads    %d\n", (int)json_integer_value(json_object_get(r, "threads")));
+  cli_print(common, "caches     L1 %s, L2 %s, L3 %s\n",
           cli_bytes(cache_level(_SC_LEVEL1_DCACHE_SIZE), text[0]),
           cli_bytes(cache_level(_SC_LEVEL2_CACHE_SIZE), text[1]),
           cli_bytes((double)cache_bytes(), text[2]));
   print_ranks(common, r);
-  cli_say(common, "files      NERSC, ILDG, SciDAC, MILC v5, openQCD; DDalphaAMG (read only)\n");
-  cli_say(common, "plots      gnuplot %s\n", has_gnuplot() ? "found" : "not found");
+  cli_print(common, "files      NERSC, ILDG, SciDAC, MILC v5, openQCD; DDalphaAMG (read only)\n");
+  cli_print(common, "plots      gnuplot %s\n", has_gnuplot() ? "found" : "not found");
 }
 
 /* Its rows, and how they would be stored. */
@@ -238,10 +238,10 @@ static int run(void *arguments) {
   int code = cli_distinct(paths, 3);
   if (code == EXIT_DONE && !args->linear.matrix)
     for (size_t i = 0; i < sizeof of_matrices / sizeof *of_matrices; i++)
-      if (cli_given(&args->common, of_matrices[i]))
+      if (cli_option_given(&args->common, of_matrices[i]))
         return cli_wrong("--%s is for --matrix, which is missing; leave it out", of_matrices[i]);
   for (size_t i = 0; i < sizeof of_lattices / sizeof *of_lattices && code == EXIT_DONE; i++)
-    if (args->linear.matrix && cli_given(&args->common, of_lattices[i]))
+    if (args->linear.matrix && cli_option_given(&args->common, of_lattices[i]))
       return cli_wrong("--%s is for lattices, but --matrix is given; leave it out", of_lattices[i]);
   if (code == EXIT_DONE) code = ranks_context(&args->common, args->grid, &ctx);
   if (code != EXIT_DONE) return code;

@@ -116,7 +116,7 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   const int keeps = checkpoint_keeps(job);
   if (kept && keeps)
     snprintf(part, sizeof part, "; %d finished columns are in %.90s%s (--resume)", kept,
-             job->args->output, job->kept_whole ? "" : ".partial");
+             job->args->output, job->output_complete ? "" : ".partial");
   snprintf(loss, sizeof loss, "%d of %d columns are lost%s", job->columns - (keeps ? kept : 0),
            job->columns, part);
   signals_stage("solving", loss);
@@ -133,7 +133,7 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   job->traffic.bytes += report.traffic.bytes;
   for (int k = first; k < first + count; k++)
     job->done[k] = job->solves[k].reason == KAON_CONVERGED;
-  histories_keep(job->p.solver, count, job->histories + first);
+  histories_copy(job->p.solver, count, job->histories + first);
   report_in_case(path, invert_describe(job), 0, 0);
   return EXIT_DONE;
 }
@@ -191,14 +191,14 @@ static void announce(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   const int *e = job->p.field.extents;
   char form[32];
-  cli_say(&job->args->common, "%s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0], e[1], e[2],
+  cli_print(&job->args->common, "%s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0], e[1], e[2],
           e[3], job->links.plaquette);
   char what[96];
-  cli_say(&job->args->common, "%s, %s in t, source %s\n", results_action(job, what),
+  cli_print(&job->args->common, "%s, %s in t, source %s\n", results_action(job, what),
           a->boundary_t ? "periodic" : "antiperiodic", a->source);
-  staggered_say(&job->args->common, &job->p, 0);
+  staggered_print(&job->args->common, &job->p, 0);
   char preconditioner[96];
-  cli_say(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d column%s\n",
+  cli_print(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d column%s\n",
           method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
           job->p.options.tol, precision_name(job->p.precision),
           precision_name(job->p.options.sloppy), (int)job->p.options.reconstruct,
@@ -212,14 +212,14 @@ static void print_columns(const invert_job *job) {
   const source_kind kind = job->p.source.kind;
   const int noise = kind == SOURCE_Z4 || kind == SOURCE_GAUSS, spins = !job->p.staggered && !noise;
   char traffic[96] = "";
-  cli_say(common, "column%s%s   steps   residual   status\n", spins ? "  spin" : "",
+  cli_print(common, "column%s%s   steps   residual   status\n", spins ? "  spin" : "",
           noise ? "" : " colour");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
     char spin[16] = "", colour[16] = "";
     if (spins) snprintf(spin, sizeof spin, "  %4d", k / 3 % 4);
     if (!noise) snprintf(colour, sizeof colour, " %6d", k % 3);
-    cli_say(common, "%6d%s%s  %6d   %.2e   %s\n", k, spin, colour, s->iterations, s->residual,
+    cli_print(common, "%6d%s%s  %6d   %.2e   %s\n", k, spin, colour, s->iterations, s->residual,
             kaon_stop_reason_name(s->reason));
   }
   if (ranks_started() > 1)
@@ -227,9 +227,9 @@ static void print_columns(const invert_job *job) {
              (long long)job->traffic.sums, (long long)job->traffic.exchanges,
              1e-6 * (double)job->traffic.bytes);
   if (job->seconds > 0)
-    cli_say(common, "%.3f s of set-up, %.3f s, %.2f GFLOPS%s\n", job->setup, job->seconds,
+    cli_print(common, "%.3f s of set-up, %.3f s, %.2f GFLOPS%s\n", job->setup, job->seconds,
             1e-9 * job->flops / job->seconds, traffic);
-  if (job->seconds > 0) staggered_say(common, &job->p, job->seconds);
+  if (job->seconds > 0) staggered_print(common, &job->p, job->seconds);
 }
 
 /* How it was computed: what another run needs to repeat it. */
@@ -293,12 +293,12 @@ json_t *invert_describe(const invert_job *job) {
 }
 
 static void print_correlators(const invert_job *job, const double *pion, const double *rho) {
-  cli_say(&job->args->common, "   t   pion%s\n", job->p.staggered ? "" : "             rho");
+  cli_print(&job->args->common, "   t   pion%s\n", job->p.staggered ? "" : "             rho");
   for (int t = 0; t < job->p.field.extents[3]; t++)
     if (job->p.staggered)
-      cli_say(&job->args->common, "%4d   %.8e\n", t, pion[t]);
+      cli_print(&job->args->common, "%4d   %.8e\n", t, pion[t]);
     else
-      cli_say(&job->args->common, "%4d   %.8e   % .8e\n", t, pion[t], rho[t]);
+      cli_print(&job->args->common, "%4d   %.8e   % .8e\n", t, pion[t], rho[t]);
 }
 
 /* Noise fields are no spin-colour components: nothing can be contracted from them. */
@@ -370,7 +370,7 @@ static const char *stuck(const problem *p, const kaon_column_report *worst) {
                                   "rounding keeps it above --tol; give a larger --tol, or ", "");
 }
 
-static const char *remedy(const void *user, kaon_stop_reason reason,
+static const char *advice(const void *user, kaon_stop_reason reason,
                           const kaon_column_report *worst) {
   const invert_job *job = user;
   switch (reason) {
@@ -406,7 +406,7 @@ static int conclude(invert_job *job) {
   if (all) code = finish(job, report);
   if (!all && converged) code = checkpoint_save(job);
   if (!all && !cancelled) {
-    const int left = guess_leave(job, report, remedy);
+    const int left = guess_leave(job, report, advice);
     if (code == EXIT_DONE) code = left;
   }
   if (cancelled) json_object_set_new(report, "interrupted", json_true());
@@ -414,7 +414,7 @@ static int conclude(invert_job *job) {
   json_decref(report);
   const int none = all && job->seconds == 0 && (a->history || a->plot);
   if (none)
-    cli_say(&a->common, "all columns were taken over: there is no history to write or to plot\n");
+    cli_print(&a->common, "all columns were taken over: there is no history to write or to plot\n");
   if (written == EXIT_DONE && !none)
     written = histories_write(job->histories, job->columns, a->history);
   if (written == EXIT_DONE && !none && a->plot)
@@ -461,15 +461,15 @@ static int check_paths(const invert_job *job, const field_spec *spec) {
   const int count = (int)(sizeof paths / sizeof *paths);
   int code = cli_distinct(paths, count);
   if (code == EXIT_DONE)
-    code = cli_spared("--guess", a->guess, paths + OWN_GUESS, count - OWN_GUESS);
+    code = cli_check_overwrite("--guess", a->guess, paths + OWN_GUESS, count - OWN_GUESS);
   if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
   if (code == EXIT_DONE) code = cli_writable("the last iterates of --output", last);
   if (code == EXIT_DONE && checkpoint_keeps(job))
     code = cli_writable("the unfinished --output", partial);
   if (code == EXIT_DONE)
-    code = cli_spared("--fat-links", a->problem.fat_links, paths + READ, count - READ);
+    code = cli_check_overwrite("--fat-links", a->problem.fat_links, paths + READ, count - READ);
   if (code == EXIT_DONE)
-    code = cli_spared("--long-links", a->problem.long_links, paths + READ, count - READ);
+    code = cli_check_overwrite("--long-links", a->problem.long_links, paths + READ, count - READ);
   if (code == EXIT_DONE) code = plot_check(a->plot);
   free(partial);
   free(last);

@@ -177,7 +177,7 @@ int solve_columns(solve_job *job) {
   job->traffic = report.traffic;
   job->issue = report.issue;
   job->fused = report.fused;
-  histories_keep(job->l.solver, job->columns, job->histories);
+  histories_copy(job->l.solver, job->columns, job->histories);
   return EXIT_DONE;
 }
 
@@ -188,7 +188,7 @@ static void announce(const solve_job *job) {
   if (job->columns > 1)
     snprintf(others, sizeof others, ", columns beyond %s noise by seed %llu",
              l->rhs == RHS_FILE ? "its own" : "it", (unsigned long long)l->args->seed);
-  cli_say(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s%s%s\n", linear_method_title(l),
+  cli_print(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s%s%s\n", linear_method_title(l),
           precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
           precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
           linear_rhs_text(l), others, job->args->guess ? ", begun at x = " : "",
@@ -200,19 +200,19 @@ static void announce(const solve_job *job) {
 
 static void print_columns(const solve_job *job, double error) {
   const cli_common *common = &job->args->common;
-  cli_say(common, "column   steps   residual   status\n");
+  cli_print(common, "column   steps   residual   status\n");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
-    cli_say(common, "%6d  %6d   %.2e   %s\n", k, s->iterations, s->residual,
+    cli_print(common, "%6d  %6d   %.2e   %s\n", k, s->iterations, s->residual,
             kaon_stop_reason_name(s->reason));
   }
-  if (!isnan(error)) cli_say(common, "column 0 is off 1 by at most %.2e\n", error);
+  if (!isnan(error)) cli_print(common, "column 0 is off 1 by at most %.2e\n", error);
   char traffic[96] = "";
   if (ranks_started() > 1)
     snprintf(traffic, sizeof traffic, "; %lld sums over ranks, %lld exchanges, %.3g MB sent",
              (long long)job->traffic.sums, (long long)job->traffic.exchanges,
              1e-6 * (double)job->traffic.bytes);
-  cli_say(common,
+  cli_print(common,
           "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time%s; regime %s%s\n",
           job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
           job->cpu, traffic, regime_name(job->issue),
@@ -302,15 +302,15 @@ static int check_idle(const solve_job *job) {
   char name[32];
   const char *order =
       l->args->sweep_order < 0 ? "" : cli_choice(LINEAR_SWEEP_ORDERS, l->args->sweep_order, name);
-  if (job->columns == 1 && cli_given(common, "seed") && strcmp(order, "random") != 0)
+  if (job->columns == 1 && cli_option_given(common, "seed") && strcmp(order, "random") != 0)
     return cli_wrong(
         "--seed is of the columns behind the first one, and of --sweep-order random, but there is "
         "one column alone; leave it out, or raise --columns");
-  if (cli_given(common, "fault-seed") && !l->relax.faults)
+  if (cli_option_given(common, "fault-seed") && !l->relax.faults)
     return cli_wrong(
         "--fault-seed has no effect without --fault-share, --fault-rank or --flip-rate; give one, "
         "or leave it out");
-  if (l->options.sloppy == l->precision && cli_given(common, "refinement"))
+  if (l->options.sloppy == l->precision && cli_option_given(common, "refinement"))
     return cli_wrong(
         "--refinement corrects an inner iteration in a coarser precision, but both are %s; leave "
         "it out, or give --sloppy",
@@ -324,7 +324,7 @@ static int prepare(solve_job *job) {
   const char *guess = job->args->guess;
   int code = guess ? linear_readable(guess, "--guess", "a Matrix Market array") : EXIT_DONE;
   if (code == EXIT_DONE) code = linear_matrix(job->ctx, &job->l);
-  if (code == EXIT_DONE) code = solve_room(job->args, &job->l.info);
+  if (code == EXIT_DONE) code = solve_check_disk_space(job->args, &job->l.info);
   if (code == EXIT_DONE) code = linear_decide(&job->l);
   if (code == EXIT_DONE) code = check_idle(job);
   if (code == EXIT_DONE) code = linear_operator(&job->l);
@@ -355,7 +355,7 @@ static int check_paths(const solve_args *a, const linear *l) {
       {"the numbers of --plot", a->history ? NULL : csv}};
   const int count = (int)(sizeof paths / sizeof *paths);
   int code = cli_distinct(paths, count);
-  if (code == EXIT_DONE) code = cli_spared("--guess", a->guess, paths + OUTPUTS, count - OUTPUTS);
+  if (code == EXIT_DONE) code = cli_check_overwrite("--guess", a->guess, paths + OUTPUTS, count - OUTPUTS);
   if (code == EXIT_DONE) code = cli_writable("the last iterates of --output", unconverged);
   if (code == EXIT_DONE) code = plot_check(a->plot);
   if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);

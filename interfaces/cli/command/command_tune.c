@@ -220,11 +220,11 @@ static kaon_status tune_case(tune *t) {
   int part[4]; /* choices go by what a rank has */
   kaon_lattice_part(t->field.lattice, part, NULL, NULL);
   tuning_add(t->file, &list[best].entry, part, list[best].seconds, list[0].seconds);
-  cli_say(&t->args->common, "%-6s %-6s %5d %7d  %11.4e %11.4e %6.2f  %s", kernels[t->key.kernel],
+  cli_print(&t->args->common, "%-6s %-6s %5d %7d  %11.4e %11.4e %6.2f  %s", kernels[t->key.kernel],
           precisions[t->key.precision], t->key.reconstruct, t->key.columns, list[0].seconds,
           list[best].seconds, list[0].seconds / list[best].seconds,
           tuning_words(&list[best].entry, words));
-  cli_say(&t->args->common, other_bits ? " (%d left out: other bits)\n" : "\n", other_bits);
+  cli_print(&t->args->common, other_bits ? " (%d left out: other bits)\n" : "\n", other_bits);
   return KAON_OK;
 }
 
@@ -287,7 +287,7 @@ static int tune_lattice(tune *t, const int extents[4]) {
   int code = field_parse("weak:0.3", &weak);
   if (code == EXIT_DONE) code = field_open(t->ctx, &weak, extents, KAON_ANTIPERIODIC, 0, &t->field);
   if (code == EXIT_DONE)
-    cli_say(&a->common, "%dx%dx%dx%d\n%-6s %-6s %5s %7s  %11s %11s %6s  %s\n", extents[0],
+    cli_print(&a->common, "%dx%dx%dx%d\n%-6s %-6s %5s %7s  %11s %11s %6s  %s\n", extents[0],
             extents[1], extents[2], extents[3], "kernel", "prec.", "links", "columns", "s by rule",
             "s chosen", "gain", "choice");
   signals_stage("measuring", "no tuning was written");
@@ -342,13 +342,13 @@ static int run(void *arguments) {
   if (code != EXIT_DONE) return code;
   code = cli_status(t.ctx, kaon_context_query(t.ctx, &t.info), NULL);
   t.file = tuning_new(t.ctx);
-  cli_say(&a->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
+  cli_print(&a->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
           t.info.device, *t.info.isa ? t.info.isa : t.info.backend, t.info.threads);
   for (int i = 0; i < a->lattices.count && code == EXIT_DONE; i++)
     code = tune_lattice(&t, a->lattices.extents[i]);
   if (code == EXIT_DONE) code = report_write(a->output, t.file);
   if (code == EXIT_DONE)
-    cli_say(&a->common, "%s: %d cases, %d with a choice that beats the rule\n", a->output,
+    cli_print(&a->common, "%s: %d cases, %d with a choice that beats the rule\n", a->output,
             (int)json_array_size(json_object_get(t.file, "entries")), t.kept);
   if (code == EXIT_DONE && a->common.report) {
     json_t *report = report_new(t.ctx, "tune");

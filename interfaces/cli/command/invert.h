@@ -28,9 +28,9 @@ typedef struct invert_job {
   char *done;     /* column k is converged, x holds it */
   char *taken;    /* and was so before this run (--resume) */
   int kept;       /* columns that OUTPUT.partial has, or what --resume read: */
-  int kept_whole; /* 1: OUTPUT itself */
+  int output_complete; /* 1: OUTPUT itself */
   int begun;      /* x of columns that are not done is where they begin; 0: they begin at 0 */
-  int rehearsal;  /* of memory, on a field of its own: nothing is written */
+  int memory_trial;  /* of memory, on a field of its own: nothing is written */
   column_history *histories;
   double *host;          /* one column of this rank's sites, for transfers */
   double setup;          /* seconds that operator and solvers took to make */
@@ -94,10 +94,10 @@ int guess_fits(const invert_job *job, const kaon_context *ctx, const int extents
 /* x of columns that are not done = --guess; nothing without it. */
 int guess_read(invert_job *job);
 /* What reading it takes, taken and given back: for samples. */
-int guess_rehearse(const invert_job *job);
+int guess_memory_trial(const invert_job *job);
 /* Some column did not converge: writes the last iterates of all beside --output, says what can be
  * done, and puts the file's name into the report. */
-int guess_leave(invert_job *job, json_t *report, remedy_fn *remedy);
+int guess_leave(invert_job *job, json_t *report, advice_fn *advice);
 
 /* --- condensate.c --- */
 /* 1: sources are noise of a staggered action. */

@@ -24,7 +24,7 @@ int checkpoint_keeps(const invert_job *job) {
 
 int checkpoint_save(invert_job *job) {
   int count = 0;
-  if (!checkpoint_keeps(job) || job->rehearsal) return EXIT_DONE;
+  if (!checkpoint_keeps(job) || job->memory_trial) return EXIT_DONE;
   for (int k = 0; k < job->columns; k++) count += job->done[k];
   char *name = partial_name(job);
   if (!name || count == 0) {
@@ -33,9 +33,9 @@ int checkpoint_save(invert_job *job) {
   }
   signals_output(name);
   int code = results_propagator(job, name, RESULTS_CHECKPOINT);
-  if (code == EXIT_DONE) job->kept = count, job->kept_whole = 0;
+  if (code == EXIT_DONE) job->kept = count, job->output_complete = 0;
   if (code == EXIT_DONE)
-    cli_say(&job->args->common, "%d of %d columns are kept in %s; --resume goes on from there\n",
+    cli_print(&job->args->common, "%d of %d columns are kept in %s; --resume goes on from there\n",
             count, job->columns, name);
   if (code == EXIT_DONE && signals_interrupted()) {
     char loss[256];
@@ -122,7 +122,7 @@ static int verify(invert_job *job, const char *name) {
   free(norms);
   job->kept = kept;
   if (status == KAON_OK)
-    cli_say(&job->args->common, "%d of %d columns taken over from %s\n", kept, job->columns, name);
+    cli_print(&job->args->common, "%d of %d columns taken over from %s\n", kept, job->columns, name);
   return cli_status(job->ctx, status, "--resume");
 }
 
@@ -135,15 +135,15 @@ static int exists(const char *name) {
 int checkpoint_load(invert_job *job) {
   char *name = partial_name(job);
   if (!name) return EXIT_DEVICE;
-  job->kept_whole = !exists(name);
-  if (job->kept_whole) name[strlen(name) - strlen(".partial")] = '\0';
+  job->output_complete = !exists(name);
+  if (job->output_complete) name[strlen(name) - strlen(".partial")] = '\0';
   int code = EXIT_DONE;
   if (exists(name)) {
     signals_stage("reading earlier columns", "nothing was changed");
     code = results_read(job, name);
     if (code == EXIT_DONE) code = verify(job, name);
   } else {
-    cli_say(&job->args->common, "nothing to resume: there is no %s\n", name);
+    cli_print(&job->args->common, "nothing to resume: there is no %s\n", name);
   }
   free(name);
   return code;
@@ -152,7 +152,7 @@ int checkpoint_load(invert_job *job) {
 void checkpoint_warn(const invert_job *job) {
   char *name = checkpoint_keeps(job) ? partial_name(job) : NULL;
   if (name && exists(name))
-    cli_say(
+    cli_print(
         &job->args->common,
         "note: %s holds columns of an earlier run, which this one replaces by its own; --resume "
         "would go on from them\n",

@@ -14,12 +14,12 @@ int condensate_conclude(const invert_job *job, json_t *report) {
   const int code =
       cli_status(job->ctx, kaon_condensate_measure(job->b, job->x, &c, NULL), "condensate");
   if (code != EXIT_DONE) return code;
-  cli_say(common, "condensate (tr M^-1 / V, %d sources): %.8f", c.sources, c.whole);
+  cli_print(common, "condensate (tr M^-1 / V, %d sources): %.8f", c.sources, c.whole);
   if (c.sources > 1)
-    cli_say(common, " +- %.8f; even sites %.8f +- %.8f, odd %.8f +- %.8f\n", c.whole_error, c.even,
+    cli_print(common, " +- %.8f; even sites %.8f +- %.8f, odd %.8f +- %.8f\n", c.whole_error, c.even,
             c.even_error, c.odd, c.odd_error);
   else
-    cli_say(common, "; even sites %.8f, odd %.8f (an error needs --columns 2 or more)\n", c.even,
+    cli_print(common, "; even sites %.8f, odd %.8f (an error needs --columns 2 or more)\n", c.even,
             c.odd);
   json_object_set_new(
       report, "condensate",

@@ -153,7 +153,7 @@ static void announce(const invert_job *job, const guess_file *file) {
   } else {
     same = results_same(job, file->text, why);
   }
-  cli_say(common, "begun at %s%s%s\n", job->args->guess,
+  cli_print(common, "begun at %s%s%s\n", job->args->guess,
           same ? "" : ", which solves another equation: ", same ? "" : why);
 }
 
@@ -174,7 +174,7 @@ int guess_read(invert_job *job) {
   return code;
 }
 
-int guess_rehearse(const invert_job *job) {
+int guess_memory_trial(const invert_job *job) {
   if (!job->args->guess) return EXIT_DONE;
   guess_file file;
   const int known = probe(job, NULL, &file) == KAON_OK;
@@ -191,7 +191,7 @@ int guess_rehearse(const invert_job *job) {
   return EXIT_DONE;
 }
 
-int guess_leave(invert_job *job, json_t *report, remedy_fn *remedy) {
+int guess_leave(invert_job *job, json_t *report, advice_fn *advice) {
   const char *output = job->args->output;
   const char *lost = "the solutions and correlators were not written";
   char *name = unconverged_name(output), *text = NULL;
@@ -206,7 +206,7 @@ int guess_leave(invert_job *job, json_t *report, remedy_fn *remedy) {
                             job->p.options.max_iterations, job->kept ? "--resume " : "");
   if (code == EXIT_DONE && output && some)
     json_object_set_new(report, "unconverged", report_string(name));
-  solving_advise(job->solves, job->columns, text ? text : lost, remedy, job);
+  solving_explain(job->solves, job->columns, text ? text : lost, advice, job);
   free(text);
   free(name);
   return code;

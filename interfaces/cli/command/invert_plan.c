@@ -53,7 +53,7 @@ static int take_batches(invert_job *job, sample *s) {
 static int take_shifts(invert_job *job, sample *s) {
   const double before = sample_in_use(job->ctx);
   int code = shifts_take(job);
-  if (code == EXIT_DONE) code = shifts_rehearse(job);
+  if (code == EXIT_DONE) code = shifts_memory_trial(job);
   s->solver = sample_in_use(job->ctx) - before;
   return code;
 }
@@ -68,14 +68,14 @@ static int take_everything(invert_job *job, sample *s) {
   before = sample_in_use(job->ctx);
   if (code == EXIT_DONE) code = problem_operator(job->ctx, &job->args->problem, &job->p);
   s->operator= sample_in_use(job->ctx) - before;
-  if (code == EXIT_DONE) code = guess_rehearse(job);
+  if (code == EXIT_DONE) code = guess_memory_trial(job);
   if (code == EXIT_DONE) code = job->shifts.count ? take_shifts(job, s) : take_batches(job, s);
   s->most = sample_most(job->ctx);
   return code;
 }
 
 /* A few steps, so that every page has been touched, and the files' buffers. */
-static int rehearse(invert_job *job) {
+static int memory_trial_run(invert_job *job) {
   int code = job->shifts.count ? shifts_solve(job) : invert_solve(job);
   /* the file writer's second column */
   size_t host = (size_t)kaon_lattice_volume(job->p.field.lattice) * sizeof(double) *
@@ -94,7 +94,7 @@ static int set_up(const invert_args *args, const int extents[4], double sites, i
                   sample *s) {
   invert_args own = *args;
   field_spec spec;
-  invert_job job = {.args = &own, .rehearsal = 1};
+  invert_job job = {.args = &own, .memory_trial = 1};
   char weak[] = "weak:0.1";
   own.problem.gauge = weak;
   own.problem.ignore_checksum = 0; /* of a file, which is not read */
@@ -121,7 +121,7 @@ static int set_up(const invert_args *args, const int extents[4], double sites, i
     job.p.options.deflation_limit *= s->size / sites; /* it deflates if the job will */
     code = take_everything(&job, s);
   }
-  if (code == EXIT_DONE && solve) code = rehearse(&job);
+  if (code == EXIT_DONE && solve) code = memory_trial_run(&job);
   invert_close(&job);
   return code;
 }
@@ -273,7 +273,7 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
 
 /* Of several ranks: the part of one, as if it were alone, and the slices of the whole lattice that
  * every rank holds on their way into a file. */
-static void say_ranks(const invert_args *args, const problem *p, const int grid[4],
+static void report_ranks(const invert_args *args, const problem *p, const int grid[4],
                       const int part[4], int on_gpu, sample *s) {
   char text[3][32];
   const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
@@ -283,7 +283,7 @@ static void say_ranks(const invert_args *args, const problem *p, const int grid[
   const double faces = faces_of(args, p, grid, part, on_gpu);
   s->peak += whole + faces;
   s->most += faces;
-  cli_say(&args->common,
+  cli_print(&args->common,
           "%d ranks, grid %dx%dx%dx%d: %s each, %s in total, their faces %s of it; the rest "
           "is that of %dx%dx%dx%d:\n",
           ranks, grid[0], grid[1], grid[2], grid[3], cli_bytes(s->peak, text[0]),
@@ -312,14 +312,14 @@ static void print_plan(const invert_job *job, const field_spec *spec, const int 
                        const sample *s, const kaon_context_info *info) {
   const cli_common *common = &job->args->common;
   char text[5][32];
-  cli_say(common,
+  cli_print(common,
           "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
           "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
           spec->text, part[0], part[1], part[2], part[3], job->columns, cli_bytes(s->peak, text[0]),
           cli_bytes(s->input, text[1]), cli_bytes(s->operator, text[2]),
           cli_bytes(s->solver, text[3]), cli_bytes(s->vectors, text[4]));
   if (info->memory_free >= 0)
-    cli_say(common, "  on %s: fields %s, where %s are free\n", info->device,
+    cli_print(common, "  on %s: fields %s, where %s are free\n", info->device,
             cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
 }
 
@@ -346,7 +346,7 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
     return code;
   }
   const kaon_context_info info = sample_info(ctx);
-  say_ranks(args, &job->p, grid, part, strcmp(info.backend, "cuda") == 0, &s);
+  report_ranks(args, &job->p, grid, part, strcmp(info.backend, "cuda") == 0, &s);
   const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
   print_plan(job, spec, part, &s, &info);
   json_t *report = report_new(ctx, "invert");

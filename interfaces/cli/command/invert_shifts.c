@@ -42,7 +42,7 @@ static int check_options(const invert_job *job) {
         "--guess is of one system, but --shifts begins all of its systems at 0, since they share "
         "one Krylov space; leave one of them out");
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (cli_given(&a->common, others[i]))
+    if (cli_option_given(&a->common, others[i]))
       return cli_wrong("--%s does not go with --shifts; leave one of them out", others[i]);
   if (a->problem.solver > 1)
     return cli_wrong("--shifts is solved by --solver cg (or cgnr, the same here) alone");
@@ -201,7 +201,7 @@ static int solve_batch(invert_job *job, int first, int count) {
   kaon_solve_report report = {0};
   char loss[96];
   snprintf(loss, sizeof loss, "no shift of column %d and the columns behind it was written", first);
-  if (!job->rehearsal) signals_stage("solving", loss);
+  if (!job->memory_trial) signals_stage("solving", loss);
   const int code = take_sources(job, first, count);
   if (code != EXIT_DONE) return code;
   report_in_case(job->args->common.report, invert_describe(job), first, count);
@@ -223,7 +223,7 @@ static int solve_batch(invert_job *job, int first, int count) {
   return cli_status(job->ctx, status, NULL);
 }
 
-int shifts_rehearse(invert_job *job) {
+int shifts_memory_trial(invert_job *job) {
   return solve_batch(job, 0, job->batch);
 }
 
@@ -255,15 +255,15 @@ void shifts_describe(const invert_job *job, json_t *report) {
 static void print(const invert_job *job) {
   const shifts *s = &job->shifts;
   const cli_common *common = &job->args->common;
-  cli_say(common, "       shift  column   steps   residual   status\n");
+  cli_print(common, "       shift  column   steps   residual   status\n");
   for (int i = 0; i < s->count; i++)
     for (int k = 0; k < job->columns; k++) {
       const kaon_column_report *r = &s->solves[i * job->columns + k];
-      cli_say(common, "%12.6g  %6d  %6d   %.2e   %s\n", s->sigma[i], k, r->iterations, r->residual,
+      cli_print(common, "%12.6g  %6d  %6d   %.2e   %s\n", s->sigma[i], k, r->iterations, r->residual,
               kaon_stop_reason_name(r->reason));
     }
   if (job->seconds > 0)
-    cli_say(common, "%.3f s of set-up, %.3f s, %.2f GFLOPS, %d applications of %s\n", job->setup,
+    cli_print(common, "%.3f s of set-up, %.3f s, %.2f GFLOPS, %d applications of %s\n", job->setup,
             job->seconds, 1e-9 * job->flops / job->seconds, s->applications,
             job->p.R ? "the even-odd operator" : "the operator");
 }
@@ -288,7 +288,7 @@ static int write_files(invert_job *job) {
   return code;
 }
 
-static const char *remedy(const void *user, kaon_stop_reason reason,
+static const char *advice(const void *user, kaon_stop_reason reason,
                           const kaon_column_report *worst) {
   (void)user;
   switch (reason) {
@@ -318,7 +318,7 @@ int shifts_conclude(invert_job *job) {
   if (converged == all && job->args->output) code = write_files(job);
   if (code == EXIT_DONE) code = ranks_interrupted(&stopped);
   if (converged < all && !stopped)
-    solving_advise(s->solves, all, "the solutions were not written", remedy, job);
+    solving_explain(s->solves, all, "the solutions were not written", advice, job);
   json_t *report = invert_describe(job);
   const int written = report_write(job->args->common.report, report);
   json_decref(report);

@@ -29,7 +29,7 @@ int shifts_check(struct invert_job *job);
 /* Solver and vectors; once the operator is there. Exit status. */
 int shifts_take(struct invert_job *job);
 /* The first batch, the largest: what a solve takes is taken then. Exit status. */
-int shifts_rehearse(struct invert_job *job);
+int shifts_memory_trial(struct invert_job *job);
 /* All columns, batch after batch. Exit status. */
 int shifts_solve(struct invert_job *job);
 /* What is printed, reported and written. Exit status. */

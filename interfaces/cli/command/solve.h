@@ -42,7 +42,7 @@ void solve_close(solve_job *job);
 /* x = --guess, or 0 without it. */
 int solve_guess(solve_job *job);
 /* What reading it takes, taken and given back: for samples. */
-int solve_guess_rehearse(const solve_job *job);
+int solve_guess_memory_trial(const solve_job *job);
 /* --output, once all columns converged. */
 int solve_write(const solve_job *job);
 /* Some did not: writes the last iterates beside --output, says what can be done, and puts the
@@ -57,6 +57,6 @@ int plan_solve(const solve_job *job);
 int solve_fits(const solve_job *job);
 /* Refuses an --output that the disk has no room for, by the numbers that it will have at least; a
  * compressed one, whose size nobody knows, is let pass. Collective. Exit status. */
-int solve_room(const solve_args *args, const kaon_matrix_info *info);
+int solve_check_disk_space(const solve_args *args, const kaon_matrix_info *info);
 
 #endif

@@ -43,7 +43,7 @@ int solve_guess(solve_job *job) {
   return code;
 }
 
-int solve_guess_rehearse(const solve_job *job) {
+int solve_guess_memory_trial(const solve_job *job) {
   if (!job->args->guess) return EXIT_DONE;
   const size_t bytes = numbers_of(job) * ((size_t)job->columns + 1) * sizeof(double);
   char *room = malloc(bytes + 1);
@@ -76,7 +76,7 @@ int solve_write(const solve_job *job) {
   const char *path = job->args->output;
   if (!path) return EXIT_DONE;
   const int code = write_columns(job, path, "writing the solutions");
-  if (code == EXIT_DONE) cli_say(&job->args->common, "written: %s\n", path);
+  if (code == EXIT_DONE) cli_print(&job->args->common, "written: %s\n", path);
   if (code == EXIT_DONE) unconverged_over(&job->args->common, path);
   return code;
 }
@@ -96,7 +96,7 @@ int solve_unconverged(solve_job *job, json_t *report) {
                             job->l.options.max_iterations, "");
   if (code == EXIT_DONE && output && some)
     json_object_set_new(report, "unconverged", report_string(name));
-  solving_advise(job->solves, job->columns, text ? text : lost, linear_remedy, &job->l);
+  solving_explain(job->solves, job->columns, text ? text : lost, linear_advice, &job->l);
   free(text);
   free(name);
   return code;

@@ -282,7 +282,7 @@ static void print_plan(const solve_args *args, const sample *s, double reading,
                        const kaon_context_info *info) {
   const cli_common *common = &args->common;
   char text[5][32];
-  cli_say(common,
+  cli_print(common,
           "%s, %d columns, would take about %s of memory at its peak on one rank:\n"
           "  matrix %s, operator and preconditioner %s, solver %s, sources and solutions %s, the "
           "rest the program and what reads the matrix\n",
@@ -290,14 +290,14 @@ static void print_plan(const solve_args *args, const sample *s, double reading,
           cli_bytes(s->input, text[1]), cli_bytes(s->operator, text[2]),
           cli_bytes(s->solver, text[3]), cli_bytes(s->vectors, text[4]));
   if (ranks_started() > 1)
-    cli_say(
+    cli_print(
         common,
         "  of %d ranks each holds its share of the rows, about %s, and what it needs of others'\n",
         ranks_started(), cli_bytes(share_of(s), text[0]));
   if (ranks_started() > 1 && reading > 0)
-    cli_say(common, "  while the file is read each takes %s\n", cli_bytes(reading, text[0]));
+    cli_print(common, "  while the file is read each takes %s\n", cli_bytes(reading, text[0]));
   if (info->memory_free >= 0)
-    cli_say(common, "  on %s: fields %s, where %s are free\n", info->device,
+    cli_print(common, "  on %s: fields %s, where %s are free\n", info->device,
             cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
 }
 
@@ -377,7 +377,7 @@ int plan_solve(const solve_job *job) {
   const kaon_context_info info = sample_info(ctx);
   print_plan(args, &s, reading, &info);
   if (s.late)
-    cli_say(&args->common,
+    cli_print(&args->common,
             "  without the preconditioner, which a small trial run did not make within a minute or "
             "the machine's memory; %s takes less\n",
             args->linear.precond == PRECOND_AINV ? "a larger --drop, or a --fill,"
@@ -454,14 +454,14 @@ static double rough_size(const solve_args *args, double there) {
   return (27 * entry + vectors) * size_of(f, n) * f->rows;
 }
 
-int solve_room(const solve_args *args, const kaon_matrix_info *i) {
+int solve_check_disk_space(const solve_args *args, const kaon_matrix_info *i) {
   /* the shortest number and its line's end; one of some 16 digits */
   static const double shortest = 2, usual = 18;
   const char *path = args->output;
   const size_t length = path ? strlen(path) : 0;
   if (!path || (length > 3 && strcmp(path + length - 3, ".gz") == 0)) return EXIT_DONE;
   const double numbers = (double)i->global_rows * i->reals * args->linear.columns;
-  return cli_room("--output", path, shortest * numbers, usual * numbers);
+  return cli_check_disk_space("--output", path, shortest * numbers, usual * numbers);
 }
 
 int solve_fits(const solve_job *job) {

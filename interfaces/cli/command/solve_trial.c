@@ -115,7 +115,7 @@ static int scattered_matrix(const trial *t, linear *l, kaon_context *ctx) {
   l->ctx = ctx;
   kaon_status status = scattered(ctx, t, &l->matrix);
   if (status == KAON_OK) status = kaon_matrix_describe(l->matrix, &l->info);
-  if (status == KAON_OK) status = kaon_matrix_describe_shares(l->matrix, &l->shares);
+  if (status == KAON_OK) status = kaon_matrix_describe_distribution(l->matrix, &l->shares);
   return cli_status(ctx, status, NULL);
 }
 
@@ -145,7 +145,7 @@ static int set_up(void *user, sample *s) {
     s->vectors += sample_in_use(job.ctx);
     code = solve_source(&job);
   }
-  if (code == EXIT_DONE) code = solve_guess_rehearse(&job);
+  if (code == EXIT_DONE) code = solve_guess_memory_trial(&job);
   const double before = sample_in_use(job.ctx);
   job.l.options.max_iterations = 2;
   job.l.options.deflation_limit *= t->part; /* it deflates if the job will */

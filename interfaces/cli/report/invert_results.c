@@ -10,7 +10,7 @@
 #include "interfaces/common/report.h"
 #include "interfaces/common/signals.h"
 
-enum { KEPT = 2, DESCRIPTION_ROOM = 28000 /* the file takes 30000, escaped */ };
+enum { KEPT = 2, DESCRIPTION_CAPACITY = 28000 /* the file takes 30000, escaped */ };
 static const double same_plaquette = 1e-12; /* the rounding of a mean of O(1) numbers, and some */
 
 /* The equation that a solution belongs to; compared as JSON values. The tolerance is left out:
@@ -58,7 +58,7 @@ char *results_description(const invert_job *job, results_kind kind) {
     if (kind == RESULTS_ITERATES) json_object_set_new(text, "last_iterates", json_true());
     char *line = json_dumps(text, JSON_COMPACT | JSON_REAL_PRECISION(17));
     json_decref(text);
-    if (!line || !with_iterations || strlen(line) < DESCRIPTION_ROOM) return line;
+    if (!line || !with_iterations || strlen(line) < DESCRIPTION_CAPACITY) return line;
     free(line);
   }
 }
@@ -229,7 +229,7 @@ int results_fit(const invert_job *job, const int e[4]) {
   const int files = job->shifts.count ? job->shifts.count : 1;
   if (!job->args->output) return EXIT_DONE;
   const double bytes = files * file_bytes(job, sites, 1, job->columns) + partial_bytes(job, sites);
-  return cli_room("--output", job->args->output, bytes, bytes);
+  return cli_check_disk_space("--output", job->args->output, bytes, bytes);
 }
 
 static kaon_status write_file(invert_job *job, outgoing *o, const char *path, results_kind kind,

@@ -61,7 +61,7 @@ static void draw(progress *p, double worst, int finished) {
 
 /* What is seen is the recurrence's residual. A column at the tolerance goes on where its true one
  * is not yet there, so it is finished once the others have gone on without it. */
-static void look(progress *p) {
+static void refresh(progress *p) {
   double worst = 0;
   int finished = 0;
   for (int k = 0; k < p->columns; k++) {
@@ -77,7 +77,7 @@ int progress_monitor(void *user, int iteration, int column, double residual) {
   const double now = cli_now();
   if (p->shown && iteration > p->iteration && now - p->drawn >= redraw_seconds) {
     p->drawn = now;
-    look(p);
+    refresh(p);
   }
   if (iteration > p->iteration) p->iteration = iteration;
   if (column >= 0 && column < p->columns) {

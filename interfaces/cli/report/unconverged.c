@@ -14,7 +14,7 @@ char *unconverged_name(const char *output) {
 
 /* Steps of a diverging process lead away from the solution, and so do those before a breakdown
  * whose residual is above 1; 0, which some others end with, is the better beginning. */
-static int worth_keeping(const kaon_column_report *solve, double norm2) {
+static int is_better_guess(const kaon_column_report *solve, double norm2) {
   if (solve->reason == KAON_DIVERGING || !isfinite(solve->residual) || !isfinite(norm2)) return 0;
   return norm2 > 0 && (solve->reason != KAON_BREAKDOWN || solve->residual < 1);
 }
@@ -28,7 +28,7 @@ int unconverged_clear(kaon_context *ctx, const kaon_column_report *solves, size_
   if (status == KAON_OK) status = kaon_vector_norm2(x, norm2);
   *cleared = 0;
   for (int k = 0; k < columns && status == KAON_OK; k++) {
-    if (worth_keeping(&solves[k], norm2[k])) continue;
+    if (is_better_guess(&solves[k], norm2[k])) continue;
     status = kaon_vector_import(x, k, zeros, KAON_BASIS_UKQCD);
     ++*cleared;
   }
@@ -61,6 +61,6 @@ char *unconverged_text(const char *lost, const char *name, const kaon_column_rep
 void unconverged_over(const cli_common *common, const char *output) {
   char *name = unconverged_name(output);
   if (name && ranks_first() && access(name, F_OK) == 0)
-    cli_say(common, "%s, of an earlier run, is not needed any more\n", name);
+    cli_print(common, "%s, of an earlier run, is not needed any more\n", name);
   free(name);
 }

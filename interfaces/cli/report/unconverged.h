@@ -12,7 +12,7 @@ char *unconverged_name(const char *output);
  * rank. Exit status. */
 int unconverged_clear(kaon_context *ctx, const kaon_column_report *solves, size_t numbers,
                       kaon_vector *x, int *cleared);
-/* What solving_advise says: `lost`, and where the last iterates are and how to go on from them with
+/* What solving_explain says: `lost`, and where the last iterates are and how to go on from them with
  * `more` options. name NULL: they are nowhere, for all `cleared` columns have none that is worth
  * anything. The caller's; NULL without memory. */
 char *unconverged_text(const char *lost, const char *name, const kaon_column_report *solves,

@@ -124,7 +124,7 @@ static int check_solver(const linear_args *a, linear *l) {
 static linear_rhs read_rhs(const char *text) {
   if (strcmp(text, "ones") == 0) return RHS_ONES;
   if (strcmp(text, "A*ones") == 0) return RHS_A_ONES;
-  return strcmp(text, "own") == 0 ? RHS_OWN : RHS_FILE;
+  return strcmp(text, "own") == 0 ? RHS_GENERATOR : RHS_FILE;
 }
 
 int linear_check(const linear_args *a, linear *l) {
@@ -136,7 +136,7 @@ int linear_check(const linear_args *a, linear *l) {
   if (a->rhs && !a->rhs[0])
     return cli_wrong("--rhs is empty; it must be ones, A*ones, own or a Matrix Market file");
   if (a->rhs) l->rhs = read_rhs(a->rhs);
-  if (l->rhs == RHS_OWN && linear_is_file(a->matrix))
+  if (l->rhs == RHS_GENERATOR && linear_is_file(a->matrix))
     return cli_wrong(
         "--rhs own is what a generator brings, but --matrix %s is a file; give the right-hand "
         "side's file, ones or A*ones",
@@ -204,7 +204,7 @@ int linear_matrix(kaon_context *ctx, linear *l) {
   code = cli_status(ctx, status, file ? NULL : "--matrix");
   if (code == EXIT_DONE) code = cli_status(ctx, kaon_matrix_describe(l->matrix, &l->info), NULL);
   if (code == EXIT_DONE)
-    code = cli_status(ctx, kaon_matrix_describe_shares(l->matrix, &l->shares), NULL);
+    code = cli_status(ctx, kaon_matrix_describe_distribution(l->matrix, &l->shares), NULL);
   return code;
 }
 
@@ -262,8 +262,8 @@ int linear_decide(linear *l) {
                         : l->info.skew && a->precond == PRECOND_NONE
                             ? KAON_CGNR /* (r, A r) = 0, where bicgstab breaks down */
                             : KAON_BICGSTAB;
-  if (!a->rhs) l->rhs = l->own ? RHS_OWN : RHS_A_ONES;
-  if (l->rhs == RHS_OWN && !l->own)
+  if (!a->rhs) l->rhs = l->own ? RHS_GENERATOR : RHS_A_ONES;
+  if (l->rhs == RHS_GENERATOR && !l->own)
     return cli_wrong("--rhs own: %s brings no right-hand side; take ones, A*ones or a file",
                      a->matrix);
   if (l->rhs == RHS_FILE) {
@@ -443,7 +443,7 @@ int linear_source(const linear *l, kaon_vector *b) {
       linear_file_column(l, &file, k, room);
       code = check_held(l, room, k);
       if (code == EXIT_DONE) status = kaon_vector_import(b, k, room, KAON_BASIS_UKQCD);
-    } else if (l->rhs == RHS_OWN) {
+    } else if (l->rhs == RHS_GENERATOR) {
       code = check_held(l, l->own, k);
       if (code == EXIT_DONE) status = kaon_vector_import(b, k, l->own, KAON_BASIS_UKQCD);
     } else {

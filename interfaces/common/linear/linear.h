@@ -96,14 +96,14 @@ typedef struct linear_args {
   uint64_t fault_seed;
 } linear_args;
 
-typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_OWN, RHS_FILE } linear_rhs;
+typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_GENERATOR, RHS_FILE } linear_rhs;
 
 typedef struct linear {
   kaon_context *ctx; /* not owned */
   const linear_args *args;
   kaon_matrix *matrix;
   kaon_matrix_info info;
-  kaon_matrix_shares shares;
+  kaon_matrix_distribution shares;
   linear_rhs rhs;
   double *own;      /* what a generator brought, or NULL */
   kaon_operator *A; /* in the precision of the solution */
@@ -178,8 +178,8 @@ void linear_print(const cli_common *common, const linear *l);
 json_t *linear_describe(const linear *l);
 /* What another run needs to repeat it: method, preconditioner, precisions, storage. */
 void linear_add(const linear *l, json_t *report);
-/* For solving_advise; user: a linear. */
-remedy_fn linear_remedy;
+/* For solving_explain; user: a linear. */
+advice_fn linear_advice;
 
 /* --- relax.c --- */
 int relax_is(kaon_method method);
@@ -217,7 +217,7 @@ kaon_status faults_count(linear *l);
 void faults_print(const cli_common *common, const linear *l, const kaon_relax_report *report);
 json_t *faults_describe(const linear *l, const kaon_relax_report *report);
 /* What keeps a solve from ending, "" where they do not. */
-const char *faults_remedy(const linear *l);
+const char *faults_advice(const linear *l);
 
 /* --- projections.c: methods and preconditioners of row projections (kaon/kaczmarz.h) --- */
 /* What projects: the method or the preconditioner, as a kaon_kaczmarz_kind; -1: neither. */

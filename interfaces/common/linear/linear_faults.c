@@ -95,22 +95,22 @@ void faults_print(const cli_common *common, const linear *l, const kaon_relax_re
   const kaon_fault_options *o = l->relax.faults;
   if (!o) return;
   if (o->share > 0 && r->frozen_at < 0)
-    cli_say(common, "lost: no row, since iteration %d was not reached\n", o->begin);
+    cli_print(common, "lost: no row, since iteration %d was not reached\n", o->begin);
   else if (o->share > 0)
-    cli_say(common, "lost: %lld rows from iteration %d on", (long long)r->frozen, r->frozen_at);
+    cli_print(common, "lost: %lld rows from iteration %d on", (long long)r->frozen, r->frozen_at);
   if (o->share > 0 && r->frozen_at >= 0) {
     if (r->restored_at < 0)
-      cli_say(common, ", never given back\n");
+      cli_print(common, ", never given back\n");
     else
-      cli_say(common, ", given back at %d by %s\n", r->restored_at,
+      cli_print(common, ", given back at %d by %s\n", r->restored_at,
               r->restored_by_monitor ? "the monitor" : "--fault-recovery");
   }
   if (o->flip_rate > 0)
-    cli_say(common, "lost: %lld bit%s of x flipped\n", (long long)l->flips,
+    cli_print(common, "lost: %lld bit%s of x flipped\n", (long long)l->flips,
             l->flips == 1 ? "" : "s");
-  cli_say(common, "found: %d alarm%s", r->alarms, r->alarms == 1 ? "" : "s");
-  if (r->alarms) cli_say(common, ", the first at iteration %d", r->first_alarm);
-  cli_say(common, "; repaired: %d cop%s of x put back%s\n", r->rollbacks,
+  cli_print(common, "found: %d alarm%s", r->alarms, r->alarms == 1 ? "" : "s");
+  if (r->alarms) cli_print(common, ", the first at iteration %d", r->first_alarm);
+  cli_print(common, "; repaired: %d cop%s of x put back%s\n", r->rollbacks,
           r->rollbacks == 1 ? "y" : "ies", o->repair ? "" : " (--no-repair)");
 }
 
@@ -128,7 +128,7 @@ json_t *faults_describe(const linear *l, const kaon_relax_report *r) {
                    "first_alarm", r->first_alarm, "rollbacks", r->rollbacks);
 }
 
-const char *faults_remedy(const linear *l) {
+const char *faults_advice(const linear *l) {
   kaon_relax_report r;
   if (!l->relax.faults || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return "";
   if (r.frozen_at >= 0 && r.restored_at < 0)

@@ -268,16 +268,16 @@ void precond_print(const cli_common *common, const linear *l) {
   kaon_precond_info info;
   double low, high;
   if (kinds[l->args->precond].of_rows && kaon_precond_describe(l->K, &info) == KAON_OK) {
-    cli_say(common, "%s: %lld entries", title, (long long)info.entries);
-    if (info.levels) cli_say(common, ", %d levels", info.levels);
-    if (info.colours) cli_say(common, ", %d colours", info.colours);
-    if (info.shift != 0) cli_say(common, ", diagonal times %g", 1 + info.shift);
-    cli_say(common, ", made in %.3g s\n", info.seconds);
+    cli_print(common, "%s: %lld entries", title, (long long)info.entries);
+    if (info.levels) cli_print(common, ", %d levels", info.levels);
+    if (info.colours) cli_print(common, ", %d colours", info.colours);
+    if (info.shift != 0) cli_print(common, ", diagonal times %g", 1 + info.shift);
+    cli_print(common, ", made in %.3g s\n", info.seconds);
   } else if (projecting >> l->args->precond & 1) {
     projections_print(common, l->K);
   } else if (l->args->precond == PRECOND_CHEBYSHEV &&
              kaon_precond_chebyshev_interval(l->K, &low, &high) == KAON_OK) {
-    cli_say(common, "%s: eigenvalues of D^-1 A from %.4g to %.4g\n", title, low, high);
+    cli_print(common, "%s: eigenvalues of D^-1 A from %.4g to %.4g\n", title, low, high);
   }
 }
 

@@ -135,7 +135,7 @@ static kaon_status options_of(const linear *l, int kind, kaon_kaczmarz_options *
  * it from below, so that what is beyond its limit is beyond the true one. Somewhat beyond CG still
  * gets on, by many more steps. Looked at where --lambda was given: it takes a second set-up. */
 static const double RULE = 1.8; /* kaon/kaczmarz.h */
-static kaon_status look_at_lambda(linear *l, const kaon_kaczmarz_options *given) {
+static kaon_status check_lambda(linear *l, const kaon_kaczmarz_options *given) {
   const linear_args *a = l->args;
   const int at_once = given->kind == KAON_KACZMARZ_CIMMINO ||
                       (given->kind == KAON_KACZMARZ_CARP && given->blocks == l->info.global_rows);
@@ -164,7 +164,7 @@ kaon_status projections_make(linear *l) {
   kaon_kaczmarz_options o;
   double *points;
   kaon_status status = options_of(l, l->projections, &o, &points);
-  if (status == KAON_OK) status = look_at_lambda(l, &o);
+  if (status == KAON_OK) status = check_lambda(l, &o);
   if (status == KAON_OK) status = kaon_kaczmarz_reduce(l->A, &o, &l->R);
   free(points);
   return status;
@@ -174,7 +174,7 @@ kaon_status projections_precondition(linear *l, kaon_operator *A, int sweeps) {
   kaon_kaczmarz_options o;
   double *points;
   kaon_status status = options_of(l, sweeps_kind(l->args->precond), &o, &points);
-  if (status == KAON_OK) status = look_at_lambda(l, &o);
+  if (status == KAON_OK) status = check_lambda(l, &o);
   if (status == KAON_OK) status = kaon_kaczmarz_preconditioner(A, &o, sweeps, &l->K);
   free(points);
   return status;
@@ -183,16 +183,16 @@ kaon_status projections_precondition(linear *l, kaon_operator *A, int sweeps) {
 void projections_print(const cli_common *common, const kaon_operator *made) {
   kaon_kaczmarz_info info;
   if (!made || kaon_kaczmarz_describe(made, &info) != KAON_OK) return;
-  cli_say(common, "lambda %.4g", info.options.lambda);
+  cli_print(common, "lambda %.4g", info.options.lambda);
   if (info.options.kind == KAON_KACZMARZ_CARP)
-    cli_say(common, ", %d blocks%s, %.2f copies of an unknown", info.options.blocks,
+    cli_print(common, ", %d blocks%s, %.2f copies of an unknown", info.options.blocks,
             info.options.block_rows == KAON_CARP_CONSECUTIVE ? " of consecutive rows" : "",
             info.copies);
   else if (info.options.kind != KAON_KACZMARZ_CIMMINO && info.classes > 1)
-    cli_say(common, ", %d classes of rows at once, %lld groups", info.classes,
+    cli_print(common, ", %d classes of rows at once, %lld groups", info.classes,
             (long long)info.groups);
-  if (info.options.order == KAON_SWEEP_PERMUTATION) cli_say(common, ", rows by --permutation");
-  cli_say(common, ", made in %.3g s\n", info.seconds);
+  if (info.options.order == KAON_SWEEP_PERMUTATION) cli_print(common, ", rows by --permutation");
+  cli_print(common, ", made in %.3g s\n", info.seconds);
 }
 
 json_t *projections_describe(const linear *l, const kaon_operator *made) {

@@ -32,7 +32,7 @@ typedef struct figure {
 
 /* What others decide: blocks that wait for each other have no lag, one rank has nobody to exchange
  * rows with. LINEAR_DRIVERS: free is 1. */
-static int check_company(const linear_args *a) {
+static int check_relax_options(const linear_args *a) {
   if (a->relax_absent) return EXIT_DONE;
   if (a->relax_lag >= 0 && a->relax_driver != 1)
     return cli_wrong(
@@ -84,7 +84,7 @@ static int check_idle(const linear_args *a, const linear *l, int omega) {
           "leave it out",
           f->option);
   }
-  return check_company(a);
+  return check_relax_options(a);
 }
 
 int relax_check(const linear_args *a, linear *l) {
@@ -139,12 +139,12 @@ static int is_open(const kaon_spectrum *s) {
 
 static void print_eigenvalues(const cli_common *common, const kaon_spectrum *s) {
   if (s->low == 0)
-    cli_say(common,
+    cli_print(common,
             "eigenvalues of D^-1 A: 0 to rounding, for A is singular, and from %.6g or less to "
             "%.6g or more (condition of these at least %.5g); tau = %.6g\n",
             least(s), s->high, s->high / least(s), s->tau);
   else
-    cli_say(common,
+    cli_print(common,
             "eigenvalues of D^-1 A from %.6g or less to %.6g or more (condition at least %.5g); "
             "tau = %.6g\n",
             s->low, s->high, s->high / s->low, s->tau);
@@ -164,19 +164,19 @@ static const char *verdict(const kaon_spectrum *s) {
 
 void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
   if (s->hermitian) print_eigenvalues(common, s);
-  cli_say(common, "spectral radius of B = 1 - D^-1 A: %s%s %.4f%s",
+  cli_print(common, "spectral radius of B = 1 - D^-1 A: %s%s %.4f%s",
           s->indefinite ? "1 or more, " : "", spectrum_how(s), s->rho, verdict(s));
   if (is_open(s))
-    cli_say(common, ", but the estimate's error is %.2g, so Jacobi's iteration may diverge",
+    cli_print(common, ", but the estimate's error is %.2g, so Jacobi's iteration may diverge",
             s->rho_error);
   if (!isnan(s->rho_absolute))
-    cli_say(common, "; of |B|: %s %.4f, at most %.4f%s", spectrum_how(s), s->rho_absolute,
+    cli_print(common, "; of |B|: %s %.4f, at most %.4f%s", spectrum_how(s), s->rho_absolute,
             s->most_absolute,
             s->most_absolute < 1 ? ", so asynchronous iteration converges whatever the order"
             : s->rho_absolute < 1 && s->rho < 1 && !is_open(s)
                 ? ": as far as this tells, asynchronous iteration converges"
                 : ": nothing says that asynchronous iteration converges");
-  cli_say(common, "\n");
+  cli_print(common, "\n");
 }
 
 enum { SHORT_STEPS = 20 };
@@ -274,17 +274,17 @@ void relax_print(const cli_common *common, const linear *l) {
   kaon_relax_report r;
   if (l->args->spectrum) spectrum_print(common, &l->spectrum);
   if (!relax_is(l->options.method) || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return;
-  if (r.levels) cli_say(common, "rows in %d levels%s\n", r.levels, r.colours ? ", by colours" : "");
-  if (r.tau != 1) cli_say(common, "tau = %.6g\n", r.tau);
+  if (r.levels) cli_print(common, "rows in %d levels%s\n", r.levels, r.colours ? ", by colours" : "");
+  if (r.tau != 1) cli_print(common, "tau = %.6g\n", r.tau);
   if (r.blocks && l->options.method == KAON_ASYNC)
-    cli_say(common,
+    cli_print(common,
             "%lld blocks, %lld iterations of them (%d to %d each); shifts from %d to %d as they "
             "begin, from %d when they have read, %.1f and %.1f %% of them not 0\n",
             (long long)r.blocks, (long long)r.updates, r.least, r.most, r.newest, r.oldest,
             r.newest_after, 100 * r.asynchronous, 100 * r.asynchronous_after);
-  if (r.exchange_note[0]) cli_say(common, "%s\n", r.exchange_note);
+  if (r.exchange_note[0]) cli_print(common, "%s\n", r.exchange_note);
   if (r.exchange != KAON_EXCHANGE_SYNC && l->options.method == KAON_ASYNC)
-    cli_say(common,
+    cli_print(common,
             "exchange %s; shifts of other ranks' blocks from %d to %d, %.1f %% of these reads not "
             "synchronous\n",
             relax_exchange_name(r.exchange), r.rank_newest, r.rank_oldest,

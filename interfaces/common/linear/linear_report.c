@@ -12,7 +12,7 @@ const char *linear_rhs_text(const linear *l) {
       return "ones";
     case RHS_A_ONES:
       return "A*ones";
-    case RHS_OWN:
+    case RHS_GENERATOR:
       return "own";
     case RHS_FILE:
       break;
@@ -27,21 +27,21 @@ static const char *kind_of(const kaon_matrix_info *i) {
 }
 
 /* Rows or columns are named as files have them, from 1. */
-static void say_lacking(const cli_common *common, const char *what, const char *one, int64_t count,
+static void report_missing(const cli_common *common, const char *what, const char *one, int64_t count,
                         int64_t first) {
   if (count > 0)
-    cli_say(common, "%lld %s, the first being %s %lld\n", (long long)count, what, one,
+    cli_print(common, "%lld %s, the first being %s %lld\n", (long long)count, what, one,
             (long long)first + 1);
 }
 
 /* Of several ranks. */
 static void linear_print_shares(const cli_common *common, const linear *l) {
-  const kaon_matrix_shares *s = &l->shares;
+  const kaon_matrix_distribution *s = &l->shares;
   const int ranks = ranks_count();
   if (ranks == 1) return;
   const double rows = (double)l->info.global_rows / ranks;
   const double entries = (double)l->info.global_entries / ranks;
-  cli_say(common,
+  cli_print(common,
           "rows on %d ranks %s; the largest share is %.3f times the mean in rows, %.3f in entries; "
           "ghosts a rank: %.0f in the mean, at most %lld; entries between ranks: %lld\n",
           ranks, s->how, rows > 0 ? (double)s->most_rows / rows : 1,
@@ -52,23 +52,23 @@ static void linear_print_shares(const cli_common *common, const linear *l) {
 void linear_print(const cli_common *common, const linear *l) {
   const kaon_matrix_info *i = &l->info;
   char name[32];
-  cli_say(common, "%s: %lld rows, %lld entries, %s\n", cli_name(l->args->matrix),
+  cli_print(common, "%s: %lld rows, %lld entries, %s\n", cli_name(l->args->matrix),
           (long long)i->global_rows, (long long)i->global_entries, kind_of(i));
-  cli_say(common, "entries a row: %lld to %lld, mean %.2f, deviation %.2f; bandwidth %lld%s\n",
+  cli_print(common, "entries a row: %lld to %lld, mean %.2f, deviation %.2f; bandwidth %lld%s\n",
           (long long)i->shortest, (long long)i->longest, i->mean, i->deviation,
           (long long)i->bandwidth, l->args->ordering ? " in reverse Cuthill-McKee order" : "");
-  say_lacking(common, "rows have no entry other than 0", "row", i->empty_rows, i->first_empty_row);
-  say_lacking(common, "columns have no entry other than 0", "column", i->empty_columns,
+  report_missing(common, "rows have no entry other than 0", "row", i->empty_rows, i->first_empty_row);
+  report_missing(common, "columns have no entry other than 0", "column", i->empty_columns,
               i->first_empty_column);
-  say_lacking(common, "rows have no diagonal entry or 0 there", "row", i->no_diagonal,
+  report_missing(common, "rows have no diagonal entry or 0 there", "row", i->no_diagonal,
               i->first_no_diagonal);
   if (i->first_unmatched >= 0)
-    cli_say(common,
+    cli_print(common,
             "structurally singular: at most %lld rows can each be given a column of its own\n",
             (long long)i->structural_rank);
   linear_print_shares(common, l);
   if (l->A)
-    cli_say(common, "--format %s: %s\n", cli_choice(LINEAR_FORMATS, l->args->format, name),
+    cli_print(common, "--format %s: %s\n", cli_choice(LINEAR_FORMATS, l->args->format, name),
             kaon_matrix_operator_format(l->A));
 }
 
@@ -86,7 +86,7 @@ json_t *linear_describe(const linear *l) {
   json_object_set_new(
       d, "structural_rank",
       i->structural_rank >= 0 ? json_integer((json_int_t)i->structural_rank) : json_null());
-  const kaon_matrix_shares *s = &l->shares;
+  const kaon_matrix_distribution *s = &l->shares;
   json_object_set_new(
       d, "shares",
       json_pack("{s:o s:b s:I s:I s:I s:I s:I}", "how", report_string(s->how), "moved", s->moved,
@@ -171,10 +171,10 @@ static const char *stuck(const linear *l, const kaon_column_report *worst) {
                                  ", or a larger --tol");
 }
 
-const char *linear_remedy(const void *user, kaon_stop_reason reason,
+const char *linear_advice(const void *user, kaon_stop_reason reason,
                           const kaon_column_report *worst) {
   const linear *l = user;
-  const char *faults = reason == KAON_CANCELLED ? "" : faults_remedy(l);
+  const char *faults = reason == KAON_CANCELLED ? "" : faults_advice(l);
   if (*faults) return faults;
   if (l->lambda_most > 0 && reason != KAON_CANCELLED)
     return "--lambda is too large for this matrix: give a smaller one, or 0 for the rule";

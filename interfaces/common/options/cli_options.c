@@ -54,7 +54,7 @@ typedef struct parse {
   int count;
 } parse;
 
-int cli_given(const cli_common *common, const char *option) {
+int cli_option_given(const cli_common *common, const char *option) {
   for (int i = 0; i < OPTIONS_MAX; i++)
     if (common->given[i] && strcmp(common->given[i], option) == 0) return 1;
   return 0;
@@ -261,9 +261,9 @@ static void set(const cli_option *o, char *word, void *to, struct argp_state *st
 static void tell_ranks(const cli_option *o, const char *word, int from,
                        const struct argp_state *state) {
   if (may_differ(o)) return;
-  ranks_told(o->name);
-  if (word) ranks_told(word);
-  for (; from < state->next; from++) ranks_told(state->argv[from]);
+  ranks_note_option(o->name);
+  if (word) ranks_note_option(word);
+  for (; from < state->next; from++) ranks_note_option(state->argv[from]);
 }
 
 enum { HELP_PARTS = ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC };
@@ -290,7 +290,7 @@ static error_t on_option(int key, char *word, struct argp_state *state) {
       argp_error(state, "it takes one %s; found %s and %s", p->command->operand, common->operand,
                  word);
     common->operand = word;
-    ranks_told(word);
+    ranks_note_option(word);
     return 0;
   }
   if (key == ARGP_KEY_END && p->command->operand && !common->operand)
@@ -379,7 +379,7 @@ void cli_parse(const cli_command *command, int argc, char **argv, void *argument
   parse p = {.command = command, .arguments = arguments};
   int group = 0;
   memset(arguments, 0, command->arguments);
-  ranks_told(command->name);
+  ranks_note_option(command->name);
   keep_line(arguments, argc, argv);
   if (command->options) add_table(&p, command->options, &group);
   add_table(&p, common_options, &group);

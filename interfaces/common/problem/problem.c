@@ -156,7 +156,7 @@ int problem_links(kaon_context *ctx, const problem_args *a, const field_spec *sp
 
 /* A rotation by links that are off SU(3) is not unitary by as much, so the rotated system is
  * another one: its solution leaves a residual of that size, however well it is solved. */
-static kaon_status look_at_group(const problem_args *a, problem *p) {
+static kaon_status check_unitarity(const problem_args *a, problem *p) {
   kaon_observables seen;
   if (!a->temporal_gauge) return KAON_OK;
   const kaon_status status = kaon_gauge_measure(p->field.gauge, &seen);
@@ -227,7 +227,7 @@ int problem_operator(kaon_context *ctx, const problem_args *a, problem *p) {
   const double begun = cli_now();
   signals_enter("preparing the operator", "nothing was computed or written");
   kaon_status status = p->staggered ? staggered_make(a, p) : wilson_make(a, p);
-  if (status == KAON_OK) status = look_at_group(a, p);
+  if (status == KAON_OK) status = check_unitarity(a, p);
   if (status == KAON_OK) status = schwarz_make(a, p);
   signals_leave(NULL);
   p->made[0] = cli_now() - begun;
@@ -272,7 +272,7 @@ int problem_components(const problem *p) {
 }
 
 int problem_columns(const cli_common *common, const problem_args *a) {
-  return staggered_action(a) && !cli_given(common, "columns") ? 3 : a->columns;
+  return staggered_action(a) && !cli_option_given(common, "columns") ? 3 : a->columns;
 }
 
 int problem_slice(const problem *p) {

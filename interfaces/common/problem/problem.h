@@ -106,7 +106,7 @@ void staggered_hint(const problem *p);
 kaon_status staggered_make(const problem_args *args, problem *p);
 /* How the links were fattened, or what that took beside `seconds` of solving; nothing where they
  * were not. */
-void staggered_say(const cli_common *common, const problem *p, double seconds);
+void staggered_print(const cli_common *common, const problem *p, double seconds);
 void staggered_describe(const problem_args *args, const problem *p, json_t *report);
 /* The method on the reduction, which is Hermitian positive definite. */
 kaon_method staggered_method(const problem_args *args, kaon_method method);

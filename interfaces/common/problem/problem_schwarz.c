@@ -22,7 +22,7 @@ int schwarz_asked(const problem_args *a) {
 
 /* A value may be what it is without the option: what counts is that it was given. */
 int schwarz_idle(const cli_common *common, const problem_args *a) {
-  if (a->solver == SOLVER_ASYNC && cli_given(common, "preconditioner") &&
+  if (a->solver == SOLVER_ASYNC && cli_option_given(common, "preconditioner") &&
       a->preconditioner != ASYNC)
     return cli_wrong(
         "--solver async-schwarz is gcr with --preconditioner async-schwarz, but --preconditioner "
@@ -32,7 +32,7 @@ int schwarz_idle(const cli_common *common, const problem_args *a) {
                                         "schwarz-cycles",    "schwarz-relaxation",
                                         "schwarz-precision", "schwarz-groups"};
   for (int i = 0; i < 6; i++) {
-    if (!cli_given(common, options[i])) continue;
+    if (!cli_option_given(common, options[i])) continue;
     if (schwarz_asked(a) == 0)
       return cli_wrong(
           "--%s is for --preconditioner schwarz, sap and async-schwarz, which is missing; leave it "

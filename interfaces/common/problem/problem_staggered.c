@@ -166,16 +166,16 @@ void staggered_hint(const problem *p) {
         "--reconstruct out");
 }
 
-void staggered_say(const cli_common *common, const problem *p, double seconds) {
+void staggered_print(const cli_common *common, const problem *p, double seconds) {
   const kaon_fatten_report *f = &p->fattening;
   if (f->levels == 0) return;
   if (seconds > 0)
-    cli_say(common, "%.4f s of fattening before it, %.1f %% of the solve's time\n", f->seconds,
+    cli_print(common, "%.4f s of fattening before it, %.1f %% of the solve's time\n", f->seconds,
             100 * f->seconds / seconds);
   else if (f->levels == 1)
-    cli_say(common, "links fattened in %.4f s (u0 %.6f)\n", f->seconds, f->u0);
+    cli_print(common, "links fattened in %.4f s (u0 %.6f)\n", f->seconds, f->u0);
   else
-    cli_say(common,
+    cli_print(common,
             "links fattened in %.4f s (levels %.4f and %.4f, U(3) %.4f); %lld by singular values, "
             "smallest |det| %.2e\n",
             f->seconds, f->level_seconds[0], f->level_seconds[1], f->unitarise_seconds,

@@ -2,7 +2,7 @@
  * (NaN in double and single), so uninitialised reads show; overruns are compute-sanitizer's. */
 #include <string.h>
 
-#include "lib/cuda/queue/brief.h"
+#include "lib/cuda/queue/short_copy.h"
 #include "lib/cuda/device.h"
 
 static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
@@ -106,32 +106,32 @@ static kaon_status fetch(kaon_context *ctx, int i, const char *device, size_t le
   return kaon_cuda_check(ctx, cudaEventRecord(machine->passed[i], machine->stream), "a transfer");
 }
 
-/* Numbers that a kernel brings (brief.h). */
-static kaon_status to_host_briefly(kaon_context *ctx, void *host, const void *device,
+/* Numbers that a kernel brings (short_copy.h). */
+static kaon_status short_copy_to_host(kaon_context *ctx, void *host, const void *device,
                                    size_t bytes) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   const kaon_launch launch = {.queue = ctx->queue, .dependent = ctx->dependent};
-  if (machine->brief == NULL) {
+  if (machine->short_copy == NULL) {
     void *made;
-    KAON_TRY(kaon_cuda_check(ctx, cudaHostAlloc(&made, sizeof *machine->brief, cudaHostAllocMapped),
+    KAON_TRY(kaon_cuda_check(ctx, cudaHostAlloc(&made, sizeof *machine->short_copy, cudaHostAllocMapped),
                              "pinned memory for transfers"));
-    machine->brief = made;
-    machine->brief->turn = machine->turn;
+    machine->short_copy = made;
+    machine->short_copy->turn = machine->turn;
   }
   machine->turn++;
-  const kaon_brief_call call = {.from = device,
+  const kaon_short_copy_call call = {.from = device,
                                 .count = (int)(bytes / sizeof(double)),
                                 .turn = machine->turn,
-                                .to = machine->brief};
-  kaon_brief_send(&launch, &call);
+                                .to = machine->short_copy};
+  kaon_short_copy_send(&launch, &call);
   KAON_TRY(kaon_cuda_pending(ctx, "a transfer to the host"));
-  KAON_TRY(kaon_cuda_wait_word(ctx, &machine->brief->turn, machine->turn, "work on the device"));
-  memcpy(host, machine->brief->bytes, bytes);
+  KAON_TRY(kaon_cuda_wait_word(ctx, &machine->short_copy->turn, machine->turn, "work on the device"));
+  memcpy(host, machine->short_copy->bytes, bytes);
   return KAON_OK;
 }
 
-static int is_brief(const void *device, size_t bytes) {
-  return bytes > 0 && bytes <= KAON_BRIEF_BYTES &&
+static int is_short_copy(const void *device, size_t bytes) {
+  return bytes > 0 && bytes <= KAON_SHORT_COPY_BYTES &&
          (bytes | (size_t)(uintptr_t)device) % sizeof(double) == 0;
 }
 
@@ -143,7 +143,7 @@ static kaon_status to_host(kaon_context *ctx, void *host, const void *device, si
   KAON_TRY(kaon_cuda_refuse_recorded(ctx, "a transfer"));
   kaon_cuda_enter(ctx);
   KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch"));
-  if (is_brief(device, bytes)) return to_host_briefly(ctx, host, device, bytes);
+  if (is_short_copy(device, bytes)) return short_copy_to_host(ctx, host, device, bytes);
   KAON_TRY(stages(ctx));
   if (bytes > 0) KAON_TRY(fetch(ctx, 0, from, stage_length(bytes, 0)));
   for (size_t begin = 0; begin < bytes; begin += KAON_CUDA_STAGE_BYTES) {

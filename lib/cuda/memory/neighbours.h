@@ -117,7 +117,7 @@ static inline KAON_HD void kaon_rows_split(const kaon_sites *s, uint32_t row, in
 
 /* Where the coordinates may be one site beyond the end of a row of x: that is the first one of the
  * next row. */
-static inline KAON_HD void kaon_here_carry(const kaon_sites *s, kaon_here *h) {
+static inline KAON_HD void kaon_here_wrap_row(const kaon_sites *s, kaon_here *h) {
   if (h->x < s->extents[0]) return;
   h->x = 0;
   if (++h->y < s->extents[1]) return;
@@ -142,12 +142,12 @@ static inline KAON_HD kaon_here kaon_here_of(const kaon_sites *s, int parity, in
   h.y = c[1];
   h.z = c[2];
   h.t = c[3];
-  kaon_here_carry(s, &h);
+  kaon_here_wrap_row(s, &h);
   return h;
 }
 
 /* The lowest bits of *number, which loses them. */
-static inline KAON_HD int kaon_take_bits(uint32_t *number, int bits) {
+static inline KAON_HD int kaon_pop_bits(uint32_t *number, int bits) {
   const uint32_t value = *number & ((1u << bits) - 1);
   *number >>= bits;
   return (int)value;
@@ -161,12 +161,12 @@ static inline KAON_HD kaon_here kaon_here_in_tile(const kaon_sites *s, int parit
   uint32_t row = kaon_divide_by(tile, &s->divisor[0]);
   int c[4], near[4] = {0};
   c[0] = (int)(tile - row * s->divisor[0].d);
-  for (int mu = 1; mu < 4; mu++) near[mu] = kaon_take_bits(&row, s->near_bits[mu]);
+  for (int mu = 1; mu < 4; mu++) near[mu] = kaon_pop_bits(&row, s->near_bits[mu]);
   kaon_rows_split(s, row, c);
   for (int mu = 0; mu < 4; mu++) {
     c[mu] = c[mu] << s->near_bits[mu] | near[mu];
-    c[mu] = c[mu] << s->block_bits[mu] | kaon_take_bits(&warp, s->block_bits[mu]);
-    c[mu] = c[mu] << s->warp_bits[mu] | kaon_take_bits(&lane, s->warp_bits[mu]);
+    c[mu] = c[mu] << s->block_bits[mu] | kaon_pop_bits(&warp, s->block_bits[mu]);
+    c[mu] = c[mu] << s->warp_bits[mu] | kaon_pop_bits(&lane, s->warp_bits[mu]);
   }
   h.parity = parity;
   h.x = 2 * c[0] + ((c[1] + c[2] + c[3] + parity) & 1);
@@ -197,7 +197,7 @@ static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_
 
 /* The same, worked out from the site's number: an instruction more, after which compilers place
  * loads otherwise. Kernels take the one that measures faster (dslash/cuda/hop_kernel.h). */
-static inline KAON_HD int32_t kaon_neighbour_by_number(const kaon_sites *s, const kaon_here *h,
+static inline KAON_HD int32_t kaon_neighbour_by_index(const kaon_sites *s, const kaon_here *h,
                                                        const int dir, int *sign) {
   const int mu = dir % 4, forward = dir < 4;
   const int c = kaon_here_coordinate(h, mu), round = s->round[mu];

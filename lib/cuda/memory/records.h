@@ -1,12 +1,12 @@
 /* records.h - arrays in a host's order read and written by a warp: each lane has a record of N
  * numbers of type T somewhere, neighbouring lanes mostly side by side. The lanes go through the
  * warp's records together, so memory sees whole rows, and exchange them in shared memory: a room of
- * RECORDS_ROOM(N) numbers of a warp, whose rows of N + 1 keep the lanes out of each other's banks
+ * RECORDS_SHARED_BYTES(N) numbers of a warp, whose rows of N + 1 keep the lanes out of each other's banks
  * (N is even). All 32 lanes call; `mine` NULL: a lane without a record, which reads zeros. */
 #ifndef KAON_LIB_CUDA_RECORDS_H
 #define KAON_LIB_CUDA_RECORDS_H
 
-#define RECORDS_ROOM(n) (32 * ((n) + 1))
+#define RECORDS_SHARED_BYTES(n) (32 * ((n) + 1))
 
 template <typename T>
 static __device__ __forceinline__ T *record_of(T *mine, int lane) {

@@ -1,12 +1,12 @@
 /* sites.h - links and matrices at a thread's site and at those that its paths come by, on the GPU:
- * with the way itself (lib/cuda/memory/way.h) what lib/math/link_paths.h is written over. The stencil is a
+ * with the way itself (lib/cuda/memory/site_steps.h) what lib/math/link_paths.h is written over. The stencil is a
  * copy in the kernel's arguments. */
 #ifndef KAON_LIB_CUDA_SITES_H
 #define KAON_LIB_CUDA_SITES_H
 
 #include "lib/core/kernel.h"
 #include "lib/cuda/memory/access.h"
-#include "lib/cuda/memory/way.h"
+#include "lib/cuda/memory/site_steps.h"
 #include "lib/math/su3_matrix.h"
 
 /* The block of U_mu that a site is in, and the block of a field of `ncomp` reals. */

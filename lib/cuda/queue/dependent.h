@@ -12,7 +12,7 @@
 #ifndef KAON_LIB_CUDA_DEPENDENT_H
 #define KAON_LIB_CUDA_DEPENDENT_H
 
-#include "lib/cuda/queue/list.h"
+#include "lib/cuda/queue/launch_list.h"
 
 static __device__ __forceinline__ void kaon_wait_for_previous(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -32,8 +32,8 @@ template <typename CALL>
 static void kaon_cuda_launch(const kaon_launch *launch, void (*kernel)(CALL), unsigned blocks,
                              unsigned threads, const CALL &call, unsigned shared = 0) {
   if (launch->list != NULL) {
-    const kaon_list_launch none = {};
-    kaon_list_append(launch->list, &none);
+    const kaon_launch_list_item none = {};
+    kaon_launch_list_append(launch->list, &none);
     return;
   }
   cudaLaunchConfig_t config = {};
@@ -49,7 +49,7 @@ static void kaon_cuda_launch(const kaon_launch *launch, void (*kernel)(CALL), un
   cudaLaunchKernelEx(&config, kernel, call);
 }
 
-/* The same for a kernel that lists know by `number` (lib/cuda/queue/list.h; NONE: not as it is called
+/* The same for a kernel that lists know by `number` (lib/cuda/queue/launch_list.h; NONE: not as it is called
  * here), with call.sums; state: that its coefficients are read from. */
 template <typename CALL>
 static void kaon_cuda_launch_listed(const kaon_launch *launch, int number, void (*kernel)(CALL),
@@ -64,7 +64,7 @@ static void kaon_cuda_launch_listed(const kaon_launch *launch, int number, void 
     kaon_cuda_launch(launch, kernel, blocks, threads, call, shared);
     return;
   }
-  kaon_list_launch listed = {};
+  kaon_launch_list_item listed = {};
   listed.kind = kind;
   listed.blocks = blocks;
   listed.chunks = call.sums.chunks;
@@ -74,7 +74,7 @@ static void kaon_cuda_launch_listed(const kaon_launch *launch, int number, void 
   listed.call = &call;
   listed.bytes = sizeof call;
   listed.sums = (size_t)((const char *)&call.sums - (const char *)&call);
-  kaon_list_append(launch->list, &listed);
+  kaon_launch_list_append(launch->list, &listed);
 }
 
 #endif

@@ -6,7 +6,7 @@
  *           by conditional nodes (CUDA 12.4; the decisions are in loop.cu); of a whole solve
  *             before; decide; while ...; if (begun and over) { after }; look
  *   TAIL    the two graphs of REPLAY, each of which launches what follows it (tail.cu)
- *   CDP     a list of the block's launches, which the device goes through (list.c, chain.c), and
+ *   CDP     a list of the block's launches, which the device goes through (launch_list.c, cdp_image.c), and
  *           the service's graph
  *   PERSISTENT  the graph of WHILE, in which one kernel goes through such a list
  *
@@ -18,8 +18,8 @@
 #include <time.h>
 
 #include "lib/cuda/device.h"
-#include "lib/cuda/queue/list.h"
-#include "lib/cuda/queue/look.h"
+#include "lib/cuda/queue/launch_list.h"
+#include "lib/cuda/queue/completion.h"
 
 enum { COPIES = 2 };
 
@@ -29,14 +29,14 @@ struct kaon_recorder {
   kaon_issue form;
   kaon_loop_control *control;
   cudaGraphExec_t steps, service; /* WHILE: steps is the whole loop */
-  kaon_lister *lister;            /* CDP, PERSISTENT */
+  kaon_list_recorder *lister;            /* CDP, PERSISTENT */
   int cooperative;                /* PERSISTENT: launched as such */
   char *copy[COPIES];             /* pinned */
   cudaEvent_t arrived[COPIES];
   int64_t usual; /* nanoseconds that waits take */
   int limit;     /* of blocks, as the device knows it; 0: it does not */
-  int looks;     /* a run ends in a look by itself (kaon_loop.before): */
-  kaon_look look;
+  int reports_completion;     /* a run ends in a look by itself (kaon_loop.before): */
+  kaon_completion completion;
 };
 
 static cudaStream_t stream_of(const kaon_recorder *r) {
@@ -67,15 +67,15 @@ static kaon_status copy_states(const kaon_recorder *r, const kaon_column_state *
 static kaon_status issue_part(const part *p) {
   kaon_recorder *r = p->recorder;
   if (p->stage == KAON_LOOP_STEPPED)
-    KAON_TRY(r->form == KAON_ISSUE_PERSISTENT ? kaon_lister_resident(r->lister, r->cooperative)
+    KAON_TRY(r->form == KAON_ISSUE_PERSISTENT ? kaon_list_recorder_launch_resident(r->lister, r->cooperative)
                                               : p->loop->steps(p->loop->user));
-  if (p->stage == KAON_LOOP_SERVED) KAON_TRY(p->loop->service(p->loop->user));
+  if (p->stage == KAON_LOOP_SERVICED) KAON_TRY(p->loop->service(p->loop->user));
   if (p->stage == KAON_LOOP_ENTRY && p->loop->before != NULL)
     KAON_TRY(p->loop->before(p->loop->user));
   if (p->stage == KAON_LOOP_END) KAON_TRY(p->loop->after(p->loop->user));
-  if (p->stage == KAON_LOOP_LOOK)
-    kaon_cuda_loop_look(r->control, p->loop->state, p->loop->norms, r->columns, copy_of(r, 0),
-                        copy_of(r, 1), r->look.arrival, stream_of(r));
+  if (p->stage == KAON_LOOP_SNAPSHOT)
+    kaon_cuda_loop_snapshot(r->control, p->loop->state, p->loop->norms, r->columns, copy_of(r, 0),
+                        copy_of(r, 1), r->completion.loop_done, stream_of(r));
   if (r->form == KAON_ISSUE_TAIL)
     kaon_cuda_loop_tail(r->control, p->loop->state, r->columns, p->stage, stream_of(r));
   if (p->decides)
@@ -128,7 +128,7 @@ static kaon_status record_part(const part *p, cudaGraphExec_t *exec) {
 }
 
 static kaon_status record_service(kaon_recorder *r, const kaon_loop *loop) {
-  const part service = {.recorder = r, .loop = loop, .stage = KAON_LOOP_SERVED};
+  const part service = {.recorder = r, .loop = loop, .stage = KAON_LOOP_SERVICED};
   return record_part(&service, &r->service);
 }
 
@@ -223,15 +223,15 @@ static kaon_status condition(const kaon_recorder *r, cudaGraph_t graph,
 /* What goes behind the loop, or not, and the look; *last: the loop's node. */
 static kaon_status build_end(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph,
                              cudaGraphNode_t *last) {
-  part p = {.recorder = r, .loop = loop, .stage = KAON_LOOP_LOOK};
+  part p = {.recorder = r, .loop = loop, .stage = KAON_LOOP_SNAPSHOT};
   part guard = {.recorder = r, .loop = loop, .stage = KAON_LOOP_GUARD, .decides = 1};
   const part end = {.recorder = r, .loop = loop, .stage = KAON_LOOP_END};
   cudaGraph_t body = NULL;
   cudaGraphNode_t inner;
   if (loop->after != NULL) {
-    KAON_TRY(condition(r, graph, &guard.handles.serve));
+    KAON_TRY(condition(r, graph, &guard.handles.service_waiting));
     KAON_TRY(record_into(&guard, graph, last, last));
-    KAON_TRY(add_condition(r, graph, last, guard.handles.serve, cudaGraphCondTypeIf, &body));
+    KAON_TRY(add_condition(r, graph, last, guard.handles.service_waiting, cudaGraphCondTypeIf, &body));
     KAON_TRY(record_into(&end, body, NULL, &inner));
   }
   return record_into(&p, graph, last, last);
@@ -245,11 +245,11 @@ static kaon_status build_while(kaon_recorder *r, const kaon_loop *loop, cudaGrap
   p.stage = KAON_LOOP_ENTRY;
   KAON_TRY(record_into(&p, graph, NULL, &last));
   KAON_TRY(add_condition(r, graph, &last, p.handles.again, cudaGraphCondTypeWhile, &body));
-  KAON_TRY(condition(r, body, &p.handles.serve));
+  KAON_TRY(condition(r, body, &p.handles.service_waiting));
   p.stage = KAON_LOOP_STEPPED;
   KAON_TRY(record_into(&p, body, NULL, &inner));
-  KAON_TRY(add_condition(r, body, &inner, p.handles.serve, cudaGraphCondTypeIf, &served));
-  p.stage = KAON_LOOP_SERVED;
+  KAON_TRY(add_condition(r, body, &inner, p.handles.service_waiting, cudaGraphCondTypeIf, &served));
+  p.stage = KAON_LOOP_SERVICED;
   KAON_TRY(record_into(&p, served, NULL, &inner));
   return loop->before != NULL ? build_end(r, loop, graph, &last) : KAON_OK;
 }
@@ -280,10 +280,10 @@ static kaon_status list(kaon_recorder *r, const kaon_loop *loop) {
   if (r->lister == NULL)
     return kaon_fail(r->ctx, KAON_ERR_UNSUPPORTED,
                      "cuda: the solver was made for another way of issuing steps");
-  return kaon_lister_list(r->lister, loop);
+  return kaon_list_recorder_record(r->lister, loop);
 }
 
-static kaon_status record_chain(kaon_recorder *r, const kaon_loop *loop) {
+static kaon_status record_cdp(kaon_recorder *r, const kaon_loop *loop) {
   KAON_TRY(list(r, loop));
   return record_service(r, loop);
 }
@@ -317,28 +317,28 @@ static void destroy(kaon_recorder **recorder) {
     if (r->copy[i] != NULL) cudaFreeHost(r->copy[i]);
   }
   kaon_context *ctx = r->ctx;
-  kaon_lister_destroy(&r->lister);
-  kaon_pool_give(ctx, r->control);
+  kaon_list_recorder_destroy(&r->lister);
+  kaon_pool_release(ctx, r->control);
   free(r);
   kaon_context_release(ctx);
 }
 
 static kaon_status build(kaon_recorder *r) {
   void *control = NULL;
-  KAON_TRY(kaon_pool_take(r->ctx, sizeof *r->control, "a recorded loop's control", &control));
+  KAON_TRY(kaon_pool_allocate(r->ctx, sizeof *r->control, "a recorded loop's control", &control));
   r->control = control;
   KAON_TRY(r->ctx->backend->memory->clear(r->ctx, control, sizeof *r->control));
   const kaon_issue wanted = r->ctx->options.issue;
   if (wanted == KAON_ISSUE_CDP || wanted == KAON_ISSUE_PERSISTENT)
-    KAON_TRY(kaon_lister_create(r->ctx, wanted, control, &r->lister));
+    KAON_TRY(kaon_list_recorder_create(r->ctx, wanted, control, &r->lister));
   for (int i = 0; i < COPIES; i++) {
     void *copy = NULL;
     const size_t bytes = (size_t)r->columns * sizeof(kaon_column_state);
     KAON_TRY(kaon_cuda_check(
-        r->ctx, cudaHostAlloc(&copy, bytes + sizeof *r->look.arrival, cudaHostAllocDefault),
+        r->ctx, cudaHostAlloc(&copy, bytes + sizeof *r->completion.loop_done, cudaHostAllocDefault),
         "pinned memory for looks"));
     r->copy[i] = copy;
-    if (i == 0) r->look.arrival = (kaon_loop_arrival *)(void *)(r->copy[i] + bytes);
+    if (i == 0) r->completion.loop_done = (kaon_loop_done *)(void *)(r->copy[i] + bytes);
     KAON_TRY(kaon_cuda_check(
         r->ctx, cudaEventCreateWithFlags(&r->arrived[i], cudaEventDisableTiming), "an event"));
   }
@@ -367,9 +367,9 @@ static kaon_status record(kaon_recorder *r, const kaon_loop *loop, kaon_issue fo
   drop(&r->service);
   r->form = form;
   r->limit = 0;
-  r->looks = loop->before != NULL;
+  r->reports_completion = loop->before != NULL;
   const kaon_status status = form == KAON_ISSUE_PERSISTENT ? record_resident(r, loop)
-                             : form == KAON_ISSUE_CDP      ? record_chain(r, loop)
+                             : form == KAON_ISSUE_CDP      ? record_cdp(r, loop)
                              : form == KAON_ISSUE_TAIL     ? record_tail(r, loop)
                              : form == KAON_ISSUE_WHILE    ? record_while(r, loop)
                                                            : record_replay(r, loop);
@@ -397,14 +397,14 @@ static kaon_status run(kaon_recorder *r, int blocks) {
     const int counts = r->form == KAON_ISSUE_WHILE || r->form == KAON_ISSUE_PERSISTENT;
     if (!counts || blocks != r->limit) kaon_cuda_loop_start(r->control, blocks, stream_of(r));
     r->limit = blocks;
-    if (r->looks) kaon_look_expect(&r->look);
-    return r->form == KAON_ISSUE_CDP ? kaon_lister_chain(r->lister) : launch(r, r->steps);
+    if (r->reports_completion) kaon_completion_expect(&r->completion);
+    return r->form == KAON_ISSUE_CDP ? kaon_list_recorder_launch_cdp(r->lister) : launch(r, r->steps);
   }
   for (int i = 0; i < blocks; i++) KAON_TRY(launch(r, r->steps));
   return KAON_OK;
 }
 
-static kaon_status serve(kaon_recorder *r) {
+static kaon_status service_waiting(kaon_recorder *r) {
   return launch(r, r->service);
 }
 
@@ -426,7 +426,7 @@ static int64_t nanoseconds(void) {
  * of what it is longer by. Then few naps do: each costs the processor some 5 us. What is usual
  * falls at once and rises slowly: no wait is shorter than its naps, so one that a sleep of ours
  * made long would make the next ones long as well. */
-static int64_t nap(int64_t passed, int64_t usual) {
+static int64_t sleep_for_ns(int64_t passed, int64_t usual) {
   const int64_t shortest = 10000, longest = 5000000, much = 3000000, left = usual - passed;
   const int64_t wanted = left <= 0 ? -left / 4 : left > much ? left / 2 : left / 32 * 31 - shortest;
   return wanted < shortest ? shortest : wanted < longest ? wanted : longest;
@@ -435,7 +435,7 @@ static int64_t nap(int64_t passed, int64_t usual) {
 /* 1 once, or as soon as, the event has come or cannot come any more. Where the copy's last number
  * has not arrived the event has not either, so the driver is asked only now and then, in case of an
  * error. */
-static int came(const kaon_recorder *r, int number, int64_t passed, int64_t *asked,
+static int has_arrived(const kaon_recorder *r, int number, int64_t passed, int64_t *asked,
                 cudaError_t *answer) {
   static const int64_t often_enough = 1000000; /* nanoseconds */
   const int arrived = *last_number(r, number) != NOT_YET;
@@ -456,11 +456,11 @@ static kaon_status sleep_until(kaon_recorder *r, int number) {
   cudaError_t error = cudaErrorNotReady;
   kaon_status watched = KAON_OK;
   unsigned long slack = 0;
-  while (!came(r, number, passed, &asked, &error)) {
+  while (!has_arrived(r, number, passed, &asked, &error)) {
     if (passed == asked && passed > 0) /* the driver was asked */
-      watched = kaon_cuda_watch(r->ctx, 1e-9 * (double)passed);
+      watched = kaon_cuda_check_ranks(r->ctx, 1e-9 * (double)passed);
     if (watched != KAON_OK) break;
-    const struct timespec pause = {0, nap(passed, r->usual)};
+    const struct timespec pause = {0, sleep_for_ns(passed, r->usual)};
     if (passed == 0) slack = kaon_cuda_timer_slack(1);
     nanosleep(&pause, NULL);
     passed = nanoseconds() - begin;
@@ -475,9 +475,9 @@ static kaon_status sleep_until(kaon_recorder *r, int number) {
 
 static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {
   KAON_TRY(kaon_cuda_pending(r->ctx, "a kernel launch"));
-  if (r->looks) { /* states and norms come together */
-    KAON_TRY(kaon_look_await(r->ctx, &r->look));
-    for (int k = 0; k < r->columns; k++) kaon_look_take(&host[k], &copy_of(r, number)[k], number);
+  if (r->reports_completion) { /* states and norms come together */
+    KAON_TRY(kaon_completion_await(r->ctx, &r->completion));
+    for (int k = 0; k < r->columns; k++) kaon_snapshot_read(&host[k], &copy_of(r, number)[k], number);
     return KAON_OK;
   }
   KAON_TRY(sleep_until(r, number));
@@ -496,7 +496,7 @@ const kaon_record_ops kaon_cuda_record = {
     .destroy = destroy,
     .record = record,
     .run = run,
-    .serve = serve,
+    .service_waiting = service_waiting,
     .post = post,
     .wait = wait,
     .start = start,

@@ -39,16 +39,16 @@ static __global__ void decide_kernel(kaon_loop_control *control, const kaon_colu
   refused = warp_count(refused);
   if (threadIdx.x != 0) return;
   if (stage == KAON_LOOP_GUARD) {
-    cudaGraphSetConditional(handles.serve, refused + stepping + waiting == 0);
+    cudaGraphSetConditional(handles.service_waiting, refused + stepping + waiting == 0);
     return;
   }
   if (stage == KAON_LOOP_ENTRY) control->begun = clock_nanoseconds();
   const int before = stage == KAON_LOOP_ENTRY ? 0 : control->blocks;
   const int blocks = before + (stage == KAON_LOOP_STEPPED);
-  if (stage != KAON_LOOP_SERVED) control->blocks = blocks;
+  if (stage != KAON_LOOP_SERVICED) control->blocks = blocks;
   if (stage == KAON_LOOP_STEPPED) {
-    cudaGraphSetConditional(handles.serve,
-                            (unsigned)kaon_serve_now(stepping, waiting, &control->patience));
+    cudaGraphSetConditional(handles.service_waiting,
+                            (unsigned)kaon_service_due(stepping, waiting, &control->patience));
   }
   cudaGraphSetConditional(handles.again, stepping + waiting > 0 && blocks < control->limit);
 }
@@ -67,50 +67,50 @@ static __global__ void begin_kernel(const kaon_start start) {
   for (int k = threadIdx.x; k < start.columns; k += STARTERS) kaon_start_column(&start, k, !odd);
 }
 
-typedef struct look_call {
+typedef struct snapshot_call {
   const kaon_loop_control *control;
   const kaon_column_state *state, *norms;
   int columns;
   kaon_column_state *copy, *copy_norms;
-  kaon_loop_arrival *arrival;
-} look_call;
+  kaon_loop_done *loop_done;
+} snapshot_call;
 
 /* Numbers of eight bytes. */
-static __device__ __forceinline__ void look_copy(void *to, const void *from, size_t bytes) {
+static __device__ __forceinline__ void snapshot_copy(void *to, const void *from, size_t bytes) {
   for (size_t i = threadIdx.x; i < bytes / sizeof(double); i += STARTERS)
     ((volatile double *)to)[i] = ((const double *)from)[i];
 }
 
 /* One block. What its threads wrote is there before who waits sees that it is: behind the barrier
  * one thread's fence covers the others' stores. */
-static __global__ void look_kernel(const look_call c) {
-  const size_t slots = KAON_LOOK_SLOTS * sizeof c.state->slot[0];
-  const size_t behind = sizeof *c.state - KAON_LOOK_BEHIND;
+static __global__ void snapshot_kernel(const snapshot_call c) {
+  const size_t slots = KAON_SNAPSHOT_SLOTS * sizeof c.state->slot[0];
+  const size_t behind = sizeof *c.state - KAON_SNAPSHOT_TAIL;
   for (int k = 0; k < c.columns; k++) {
     const kaon_column_state *from = &c.state[k];
     kaon_column_state *to = &c.copy[k];
-    const int taken = kaon_look_history(from);
-    look_copy(c.copy_norms[k].slot, c.norms[k].slot, slots);
-    look_copy(to->slot, from->slot, slots);
-    look_copy(to->history, from->history, (size_t)taken * sizeof from->history[0]);
-    look_copy(&to->reference, &from->reference, behind);
+    const int taken = kaon_snapshot_history(from);
+    snapshot_copy(c.copy_norms[k].slot, c.norms[k].slot, slots);
+    snapshot_copy(to->slot, from->slot, slots);
+    snapshot_copy(to->history, from->history, (size_t)taken * sizeof from->history[0]);
+    snapshot_copy(&to->reference, &from->reference, behind);
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
   const uint64_t elapsed = clock_nanoseconds() - c.control->begun;
-  volatile kaon_loop_arrival *arrival = c.arrival;
-  arrival->elapsed = elapsed < UINT32_MAX ? (uint32_t)elapsed : UINT32_MAX;
+  volatile kaon_loop_done *loop_done = c.loop_done;
+  loop_done->elapsed = elapsed < UINT32_MAX ? (uint32_t)elapsed : UINT32_MAX;
   __threadfence_system();
-  arrival->there = 1;
+  loop_done->there = 1;
 }
 
-extern "C" void kaon_cuda_loop_look(const kaon_loop_control *control,
+extern "C" void kaon_cuda_loop_snapshot(const kaon_loop_control *control,
                                     const kaon_column_state *state, const kaon_column_state *norms,
                                     int columns, kaon_column_state *copy,
-                                    kaon_column_state *copy_norms, kaon_loop_arrival *arrival,
+                                    kaon_column_state *copy_norms, kaon_loop_done *loop_done,
                                     cudaStream_t stream) {
-  const look_call c = {control, state, norms, columns, copy, copy_norms, arrival};
-  look_kernel<<<1, STARTERS, 0, stream>>>(c);
+  const snapshot_call c = {control, state, norms, columns, copy, copy_norms, loop_done};
+  snapshot_kernel<<<1, STARTERS, 0, stream>>>(c);
 }
 
 extern "C" void kaon_cuda_loop_begin(const kaon_start *start, cudaStream_t stream) {

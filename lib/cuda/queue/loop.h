@@ -16,24 +16,24 @@ typedef struct kaon_loop_control {
 } kaon_loop_control;
 
 /* Beside the copies of a look that a kernel writes into the host's memory, behind them. */
-typedef struct kaon_loop_arrival {
+typedef struct kaon_loop_done {
   uint32_t there;   /* 0 until they are */
   uint32_t elapsed; /* nanoseconds since the loop's entry, or the most there is */
-} kaon_loop_arrival;
+} kaon_loop_done;
 
 /* Where in the loop a decision stands. */
 typedef enum kaon_loop_stage {
   KAON_LOOP_ENTRY,
   KAON_LOOP_STEPPED,
-  KAON_LOOP_SERVED,
+  KAON_LOOP_SERVICED,
   KAON_LOOP_GUARD, /* whether what goes behind the loop is done (kaon_loop.after) */
   KAON_LOOP_END,
-  KAON_LOOP_LOOK /* copies of states and norms */
+  KAON_LOOP_SNAPSHOT /* copies of states and norms */
 } kaon_loop_stage;
 
 /* Handles of the loop's two conditions, as the runtime numbers them. */
 typedef struct kaon_loop_handles {
-  unsigned long long again, serve;
+  unsigned long long again, service_waiting;
 } kaon_loop_handles;
 
 #ifdef __cplusplus
@@ -48,9 +48,9 @@ void kaon_cuda_loop_decide(kaon_loop_control *control, const kaon_column_state *
 
 /* A look at states and norms (lib/math/steps/start.h), without a copy's launch: into copies of them and
  * their arrival, all of it pinned memory. */
-void kaon_cuda_loop_look(const kaon_loop_control *control, const kaon_column_state *state,
+void kaon_cuda_loop_snapshot(const kaon_loop_control *control, const kaon_column_state *state,
                          const kaon_column_state *norms, int columns, kaon_column_state *copy,
-                         kaon_column_state *copy_norms, kaon_loop_arrival *arrival,
+                         kaon_column_state *copy_norms, kaon_loop_done *loop_done,
                          cudaStream_t stream);
 
 /* States from prepared ones (kaon_record_ops.start). */

@@ -28,7 +28,7 @@ static __global__ void tail_kernel(kaon_loop_control *control, const kaon_column
   if (threadIdx.x != 0) return;
   if (stage == KAON_LOOP_STEPPED) {
     control->blocks++;
-    if (kaon_serve_now(stepping, waiting, &control->patience)) {
+    if (kaon_service_due(stepping, waiting, &control->patience)) {
       cudaGraphLaunch(control->service, cudaStreamGraphTailLaunch);
       return;
     }

@@ -9,7 +9,7 @@
  *             driver does, which polls unless the application has set the device's flags
  *             (cudaSetDeviceFlags) otherwise
  * Those flags are the application's and stay as they are. A recorded loop that is not polled for is
- * waited for in naps (graph.c, look.c). */
+ * waited for in naps (graph.c, completion.c). */
 #include <math.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -22,13 +22,13 @@
 
 /* AUTO polls for so long, and for a word so long: waking then costs 5 % of it at most, and dot
  * products of 1.4 GB take 300 us. */
-static const double brief_seconds = 300e-6, word_seconds = 1e-3;
+static const double spin_seconds = 300e-6, word_seconds = 1e-3;
 /* A host that polls looks after its transport so often, one that sleeps after each of its naps. */
-static const double watch_seconds = 1e-3;
+static const double rank_check_seconds = 1e-3;
 
 /* BLOCKING asks (for an event, or behind the naps for a word) between naps for so long before it
  * sleeps in the driver, which costs the processor some 100 us however soon the end comes. */
-static const double nap_seconds = 100e-6, shortest_nap = 20e-6, longest_nap = 1e-3;
+static const double long_sleep_seconds = 100e-6, shortest_sleep = 20e-6, longest_sleep = 1e-3;
 
 unsigned long kaon_cuda_timer_slack(unsigned long wanted) {
 #ifdef __linux__
@@ -52,7 +52,7 @@ void kaon_cuda_timer_slack_back(unsigned long before) {
 /* A word is looked for so long before it is usually there, in naps so long or a part of what has
  * passed; no longer than so much, or twice what is usual; not at all where it usually takes half
  * of the last. */
-static const double word_lead = 25e-6, word_nap = 10e-6, word_part = 1. / 32, word_most = 1e-3;
+static const double word_lead = 25e-6, word_sleep = 10e-6, word_part = 1. / 32, word_most = 1e-3;
 static const double word_longest = 20e-3;
 
 static double seconds_now(void) {
@@ -61,15 +61,15 @@ static double seconds_now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-kaon_status kaon_cuda_watch(const kaon_context *ctx, double waited) {
+kaon_status kaon_cuda_check_ranks(const kaon_context *ctx, double waited) {
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  if (r == NULL || r->transport == NULL || r->transport->watch == NULL) return KAON_OK;
-  return r->transport->watch((kaon_context *)(uintptr_t)ctx, waited);
+  if (r == NULL || r->transport == NULL || r->transport->check_ranks == NULL) return KAON_OK;
+  return r->transport->check_ranks((kaon_context *)(uintptr_t)ctx, waited);
 }
 
-static int watched(const kaon_context *ctx) {
+static int has_rank_check(const kaon_context *ctx) {
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  return r != NULL && r->transport != NULL && r->transport->watch != NULL;
+  return r != NULL && r->transport != NULL && r->transport->check_ranks != NULL;
 }
 
 /* What waits are for: an event, a word that a kernel in the stream writes, or all that is there. */
@@ -92,7 +92,7 @@ static cudaError_t ask(aim at) {
   return at.event != NULL ? cudaEventQuery(at.event) : cudaStreamQuery(at.stream);
 }
 
-static cudaError_t glance(aim at) {
+static cudaError_t query(aim at) {
   if (at.word == NULL) return ask(at);
   return is_written(at) ? cudaSuccess : cudaErrorNotReady;
 }
@@ -100,15 +100,15 @@ static cudaError_t glance(aim at) {
 /* Asks without pause for `seconds` at most; cudaErrorNotReady: it has not come. */
 static kaon_status spin(const kaon_context *ctx, aim at, double seconds, cudaError_t *answer) {
   const double begin = seconds_now();
-  double next = watch_seconds;
-  *answer = glance(at);
+  double next = rank_check_seconds;
+  *answer = query(at);
   for (double waited = 0; *answer == cudaErrorNotReady && waited <= seconds;) {
     waited = seconds_now() - begin;
-    *answer = glance(at);
+    *answer = query(at);
     if (waited < next || *answer != cudaErrorNotReady) continue;
-    next = waited + watch_seconds;
+    next = waited + rank_check_seconds;
     *answer = ask(at);
-    KAON_TRY(kaon_cuda_watch(ctx, waited));
+    KAON_TRY(kaon_cuda_check_ranks(ctx, waited));
   }
   return KAON_OK;
 }
@@ -124,68 +124,68 @@ static cudaError_t driver_wait(const kaon_context *ctx, aim at) {
 }
 
 /* In naps, a quarter as long as what has passed, while somebody has to look meanwhile, and for
- * nap_seconds where the host is to sleep; then in the driver. */
-static kaon_status doze(const kaon_context *ctx, aim at, cudaError_t *answer) {
-  const int looks = watched(ctx), naps = ctx->options.sync == KAON_SYNC_BLOCKING;
+ * long_sleep_seconds where the host is to sleep; then in the driver. */
+static kaon_status sleep_until_done(const kaon_context *ctx, aim at, cudaError_t *answer) {
+  const int watches_ranks = has_rank_check(ctx), naps = ctx->options.sync == KAON_SYNC_BLOCKING;
   const double begin = seconds_now();
   kaon_status status = KAON_OK;
   double waited = 0;
   *answer = ask(at);
   if (*answer != cudaErrorNotReady) return KAON_OK;
-  const unsigned long slack = kaon_cuda_timer_slack(looks || naps ? 1 : 0);
+  const unsigned long slack = kaon_cuda_timer_slack(watches_ranks || naps ? 1 : 0);
   while (*answer == cudaErrorNotReady && status == KAON_OK &&
-         (looks || (naps && waited < nap_seconds))) {
-    const double wanted = fmin(fmax(waited / 4, shortest_nap), longest_nap);
-    const struct timespec nap = {0, (long)(1e9 * wanted)};
-    if (looks) status = kaon_cuda_watch(ctx, waited);
-    nanosleep(&nap, NULL);
+         (watches_ranks || (naps && waited < long_sleep_seconds))) {
+    const double wanted = fmin(fmax(waited / 4, shortest_sleep), longest_sleep);
+    const struct timespec sleep_seconds_for = {0, (long)(1e9 * wanted)};
+    if (watches_ranks) status = kaon_cuda_check_ranks(ctx, waited);
+    nanosleep(&sleep_seconds_for, NULL);
     *answer = ask(at);
     waited = seconds_now() - begin;
   }
-  if (looks || naps) kaon_cuda_timer_slack_back(slack);
+  if (watches_ranks || naps) kaon_cuda_timer_slack_back(slack);
   if (*answer == cudaErrorNotReady && status == KAON_OK) *answer = driver_wait(ctx, at);
   return status;
 }
 
 /* What is usual falls to a quarter where a nap that was to end just before was too long, else
  * follows by a quarter: sleeping too long costs more than another nap. */
-static void learn_usual(double *usual, double waited, int early) {
+static void update_typical_wait(double *usual, double waited, int early) {
   *usual += early ? -*usual * 3 / 4 : (fmin(waited, word_longest) - *usual) / 4;
 }
 
 /* Waits that are usually longer than naps are good for are left to `doze`. */
-static void doze_for_word(const kaon_context *ctx, aim at, cudaError_t *answer) {
-  double *usual = &kaon_cuda_machine_of(ctx)->usual_wait, waited = 0;
+static void sleep_until_word(const kaon_context *ctx, aim at, cudaError_t *answer) {
+  double *usual = &kaon_cuda_machine_of(ctx)->typical_wait, waited = 0;
   const double begin = seconds_now(), most = fmax(word_most, 2 * *usual);
   const unsigned long slack = kaon_cuda_timer_slack(1);
   int early = 0, naps = 0;
-  *answer = glance(at);
+  *answer = query(at);
   while (*answer == cudaErrorNotReady && waited < most && *usual < word_longest / 2) {
     const double left = *usual - word_lead - waited;
-    const double wanted = fmax(fmax(left, word_nap), word_part * waited);
-    const struct timespec nap = {0, (long)(1e9 * wanted)};
-    nanosleep(&nap, NULL);
-    *answer = glance(at);
+    const double wanted = fmax(fmax(left, word_sleep), word_part * waited);
+    const struct timespec sleep_seconds_for = {0, (long)(1e9 * wanted)};
+    nanosleep(&sleep_seconds_for, NULL);
+    *answer = query(at);
     waited = seconds_now() - begin;
-    early = left > word_nap && *answer == cudaSuccess;
+    early = left > word_sleep && *answer == cudaSuccess;
     naps++;
   }
   kaon_cuda_timer_slack_back(slack);
-  if (*answer != cudaErrorNotReady && naps > 0) learn_usual(usual, waited, early);
+  if (*answer != cudaErrorNotReady && naps > 0) update_typical_wait(usual, waited, early);
 }
 
-static kaon_status wait_for(const kaon_context *ctx, aim at, double brief, const char *what) {
+static kaon_status wait_for(const kaon_context *ctx, aim at, double spin_for, const char *what) {
   const kaon_sync sync = ctx->options.sync;
   cudaError_t answer = cudaErrorNotReady;
-  if (sync == KAON_SYNC_POLLING) brief = 1e300;
-  if (sync == KAON_SYNC_BLOCKING) brief = 0;
-  kaon_status status = brief > 0 ? spin(ctx, at, brief, &answer) : KAON_OK;
-  const int naps = sync == KAON_SYNC_BLOCKING && at.word != NULL && !watched(ctx);
+  if (sync == KAON_SYNC_POLLING) spin_for = 1e300;
+  if (sync == KAON_SYNC_BLOCKING) spin_for = 0;
+  kaon_status status = spin_for > 0 ? spin(ctx, at, spin_for, &answer) : KAON_OK;
+  const int naps = sync == KAON_SYNC_BLOCKING && at.word != NULL && !has_rank_check(ctx);
   const double begin = naps ? seconds_now() : 0;
-  if (naps) doze_for_word(ctx, at, &answer);
+  if (naps) sleep_until_word(ctx, at, &answer);
   if (status == KAON_OK && answer == cudaErrorNotReady) {
-    status = doze(ctx, at, &answer);
-    if (naps) learn_usual(&kaon_cuda_machine_of(ctx)->usual_wait, seconds_now() - begin, 0);
+    status = sleep_until_done(ctx, at, &answer);
+    if (naps) update_typical_wait(&kaon_cuda_machine_of(ctx)->typical_wait, seconds_now() - begin, 0);
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
   if (status == KAON_OK) status = kaon_cuda_check(ctx, answer, what);
@@ -195,7 +195,7 @@ static kaon_status wait_for(const kaon_context *ctx, aim at, double brief, const
 }
 
 kaon_status kaon_cuda_await(const kaon_context *ctx, cudaEvent_t event, const char *what) {
-  return wait_for(ctx, (aim){.event = event}, brief_seconds, what);
+  return wait_for(ctx, (aim){.event = event}, spin_seconds, what);
 }
 
 kaon_status kaon_cuda_wait_stream(const kaon_context *ctx, cudaStream_t stream, const char *what) {

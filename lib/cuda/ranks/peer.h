@@ -50,14 +50,14 @@ static __device__ __forceinline__ uint32_t peer_peek(const uint32_t *at) {
 }
 
 /* The neighbour has ended, or is at work elsewhere: this rank ends, and says for whom it waited. */
-static __device__ __forceinline__ void peer_complain(const kaon_peer_exchange &p, uint32_t dir,
+static __device__ __forceinline__ void peer_timeout(const kaon_peer_exchange &p, uint32_t dir,
                                                      uint32_t turn) {
-  volatile uint32_t *complaint = p.complaint;
-  complaint[KAON_COMPLAINT_RANK] = p.neighbour[dir];
-  complaint[KAON_COMPLAINT_NUMBER] = turn + 1;
-  complaint[KAON_COMPLAINT_DIR] = dir;
+  volatile uint32_t *timeout_report = p.timeout_report;
+  timeout_report[KAON_TIMEOUT_RANK] = p.neighbour[dir];
+  timeout_report[KAON_TIMEOUT_SEQUENCE] = turn + 1;
+  timeout_report[KAON_TIMEOUT_DIR] = dir;
   peer_fence();
-  complaint[KAON_COMPLAINT_KIND] = KAON_COMPLAINT_MESSAGE;
+  timeout_report[KAON_TIMEOUT_KIND] = KAON_TIMEOUT_MESSAGE;
   peer_fence();
   __trap();
 }
@@ -69,7 +69,7 @@ static __device__ __forceinline__ void peer_await(const kaon_peer_exchange &p, u
   if ((int32_t)(peer_flag(at) - (turn + 1)) >= 0) return;
   const uint64_t begin = peer_clock();
   while ((int32_t)(peer_peek(at) - (turn + 1)) < 0)
-    if (peer_clock() - begin > p.patience) peer_complain(p, dir, turn);
+    if (peer_clock() - begin > p.patience) peer_timeout(p, dir, turn);
   peer_flag(at);
 }
 

@@ -4,22 +4,22 @@
 #include "lib/cuda/ranks/rank_sums.h"
 
 #include "lib/cuda/queue/dependent.h"
-#include "lib/cuda/ranks/mail.h"
+#include "lib/cuda/ranks/peer_sums.h"
 #include "lib/cuda/reduction/reduce.h"
 
 enum { THREADS = 128 };
 
-typedef struct mail_call {
+typedef struct peer_reduction_call {
   kaon_sum_call sum;
-  kaon_mailbox box;
+  kaon_peer_reduction box;
   int parts;
-} mail_call;
+} peer_reduction_call;
 
-typedef struct take_call {
+typedef struct unpack_call {
   kaon_sum_call sum;
   const double *messages;
   int ranks;
-} take_call;
+} unpack_call;
 
 /* ---- what both ways share ---- */
 
@@ -41,27 +41,27 @@ static __device__ __forceinline__ void conclude(const kaon_sum_call &c, int colu
   if (threadIdx.x == 0) recurrence_run(c.then, state);
 }
 
-static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_constant__ mail_call a) {
+static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_constant__ peer_reduction_call a) {
   extern __shared__ double part[]; /* [rank][2 n] */
   kaon_wait_for_previous();
-  const uint32_t mark = mail_mark(*(volatile uint32_t *)a.box.turn);
+  const uint32_t mark = peer_sum_mark(*(volatile uint32_t *)a.box.turn);
   const int column = (int)blockIdx.x, values = 2 * a.sum.n, items = values * a.box.ranks;
   if (a.parts & KAON_SUM_SEND)
     for (int i = threadIdx.x; i < items; i += THREADS) {
       const int to = i / values, v = i % values;
-      mail_write(mail_at(a.box.words[to], a.box.ranks, mark, a.box.rank, column * values + v), mark,
+      peer_sum_write(peer_sum_at(a.box.words[to], a.box.ranks, mark, a.box.rank, column * values + v), mark,
                  a.sum.state[column].slot[a.sum.slot[v / 2]][v % 2]);
     }
-  if (!(a.parts & KAON_SUM_TAKE)) return;
+  if (!(a.parts & KAON_SUM_RECEIVE)) return;
   if (a.sum.state != NULL) state_prefetch(&a.sum.state[column]);
   for (int i = threadIdx.x; i < items; i += THREADS) {
     const int from = i / values, v = i % values;
-    part[i] = mail_wait(
-        a.box, mail_at(a.box.words[a.box.rank], a.box.ranks, mark, from, column * values + v), from,
+    part[i] = peer_sum_wait(
+        a.box, peer_sum_at(a.box.words[a.box.rank], a.box.ranks, mark, from, column * values + v), from,
         mark);
   }
   __syncthreads();
-  if (blockIdx.x == 0) mail_sweep(a.box, mark, (int)gridDim.x * values);
+  if (blockIdx.x == 0) peer_sum_clear_old(a.box, mark, (int)gridDim.x * values);
   /* every block has read the turn before its ticket */
   if (threadIdx.x == 0 &&
       (gridDim.x == 1 || atomicInc(a.box.ticket, gridDim.x - 1) == gridDim.x - 1))
@@ -69,9 +69,9 @@ static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_const
   conclude(a.sum, column, part, a.box.ranks, values);
 }
 
-extern "C" void kaon_rank_sums_mail(const kaon_launch *launch, const kaon_sum_call *call,
-                                    const kaon_mailbox *box, int parts) {
-  mail_call a;
+extern "C" void kaon_rank_sums_by_peers(const kaon_launch *launch, const kaon_sum_call *call,
+                                    const kaon_peer_reduction *box, int parts) {
+  peer_reduction_call a;
   a.sum = *call;
   a.box = *box;
   a.parts = parts;
@@ -93,17 +93,17 @@ extern "C" void kaon_rank_sums_pack(const kaon_launch *launch, const kaon_sum_ca
   pack_kernel<<<(unsigned)call->columns, THREADS, 0, (cudaStream_t)launch->queue>>>(*call, message);
 }
 
-static __global__ void __launch_bounds__(THREADS) take_kernel(const __grid_constant__ take_call a) {
+static __global__ void __launch_bounds__(THREADS) import_values_kernel(const __grid_constant__ unpack_call a) {
   const int column = (int)blockIdx.x, values = 2 * a.sum.n;
   conclude(a.sum, column, a.messages + (int64_t)column * values, a.ranks,
            (int64_t)a.sum.columns * values);
 }
 
-extern "C" void kaon_rank_sums_take(const kaon_launch *launch, const kaon_sum_call *call,
+extern "C" void kaon_rank_sums_unpack(const kaon_launch *launch, const kaon_sum_call *call,
                                     const double *messages, int ranks) {
-  take_call a;
+  unpack_call a;
   a.sum = *call;
   a.messages = messages;
   a.ranks = ranks;
-  take_kernel<<<(unsigned)call->columns, THREADS, 0, (cudaStream_t)launch->queue>>>(a);
+  import_values_kernel<<<(unsigned)call->columns, THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }

@@ -23,31 +23,31 @@ typedef struct kaon_sum_call {
  * another one, and nothing is fenced). The mark is the number of the sum, from 1 on. A mark's mail
  * is overwritten two sums later, by a rank that has had ours of the sum in between, which we sent
  * when we had read it. Marks that come again, after 2^32 sums, find nothing of their last time
- * (mail_sweep in rank_sums.cu). */
-enum { KAON_MAIL_WORDS = 4 * KAON_SUM_ENTRIES }; /* of one sender and turn */
-typedef struct kaon_mailbox {
+ * (peer_sum_clear_old in rank_sums.cu). */
+enum { KAON_PEER_REDUCTION_WORDS = 4 * KAON_SUM_ENTRIES }; /* of one sender and turn */
+typedef struct kaon_peer_reduction {
   uint32_t *turn;      /* ours: sums so far */
   uint32_t *ticket;    /* ours: 0 between sums */
-  uint32_t *complaint; /* lib/core/launch.h */
+  uint32_t *timeout_report; /* lib/core/launch.h */
   uint64_t patience; /* nanoseconds that a sum is waited for: a rank that does not come has ended */
   int rank, ranks;
   uint64_t *words[KAON_PEERS]; /* every rank's, ours among them */
-} kaon_mailbox;
+} kaon_peer_reduction;
 
 /* What of a sum a launch does; both: nothing comes in between. */
-enum { KAON_SUM_SEND = 1, KAON_SUM_TAKE = 2 };
+enum { KAON_SUM_SEND = 1, KAON_SUM_RECEIVE = 2 };
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* By mail. */
-void kaon_rank_sums_mail(const kaon_launch *launch, const kaon_sum_call *call,
-                         const kaon_mailbox *box, int parts);
+void kaon_rank_sums_by_peers(const kaon_launch *launch, const kaon_sum_call *call,
+                         const kaon_peer_reduction *box, int parts);
 /* The numbers as a message, [column][slot][2], closed columns' too. */
 void kaon_rank_sums_pack(const kaon_launch *launch, const kaon_sum_call *call, double *message);
 /* slots = the sum of `ranks` messages in their order; then the recurrence. */
-void kaon_rank_sums_take(const kaon_launch *launch, const kaon_sum_call *call,
+void kaon_rank_sums_unpack(const kaon_launch *launch, const kaon_sum_call *call,
                          const double *messages, int ranks);
 
 #ifdef __cplusplus

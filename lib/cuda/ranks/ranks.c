@@ -11,7 +11,7 @@ enum { TRANSPORTS = sizeof transports / sizeof *transports };
 
 /* ---- for the transports ---- */
 
-const kaon_message *kaon_cuda_partner(const kaon_message *messages, int n, int i) {
+const kaon_message *kaon_cuda_opposite_message(const kaon_message *messages, int n, int i) {
   for (int j = 0; j < n; j++)
     if (messages[j].dir == (messages[i].dir + KAON_DIRS / 2) % KAON_DIRS)
       return messages[j].bytes == messages[i].bytes ? &messages[j] : NULL;
@@ -39,24 +39,24 @@ kaon_status kaon_cuda_zeroed(kaon_context *ctx, size_t bytes, const char *what, 
   cudaStream_t stream = kaon_cuda_machine_of(ctx)->stream;
   *memory = NULL;
   KAON_TRY(kaon_cuda_refuse_recorded(ctx, "taking memory"));
-  KAON_TRY(kaon_pool_outside(ctx, (int64_t)bytes, what));
+  KAON_TRY(kaon_pool_account(ctx, (int64_t)bytes, what));
   const kaon_status status = kaon_cuda_check(ctx, cudaMalloc(memory, bytes), what);
   if (status != KAON_OK) {
     *memory = NULL;
-    kaon_pool_outside(ctx, -(int64_t)bytes, what);
+    kaon_pool_account(ctx, -(int64_t)bytes, what);
     return status;
   }
   KAON_TRY(kaon_cuda_check(ctx, cudaMemsetAsync(*memory, 0, bytes, stream), what));
   return kaon_cuda_check(ctx, cudaStreamSynchronize(stream), what);
 }
 
-void kaon_cuda_give_back(kaon_context *ctx, void *memory, size_t bytes) {
+void kaon_cuda_release(kaon_context *ctx, void *memory, size_t bytes) {
   if (memory == NULL) return;
   cudaFree(memory);
-  kaon_pool_outside(ctx, -(int64_t)bytes, "");
+  kaon_pool_account(ctx, -(int64_t)bytes, "");
 }
 
-kaon_status kaon_cuda_take_buffers(kaon_device_exchange *e) {
+kaon_status kaon_cuda_create_buffers(kaon_device_exchange *e) {
   enum { LINE = 256 };
   size_t at[KAON_DIRS], half = 0;
   for (int i = 0; i < e->n; i++) {
@@ -74,7 +74,7 @@ kaon_status kaon_cuda_take_buffers(kaon_device_exchange *e) {
   return KAON_OK;
 }
 
-kaon_status kaon_cuda_take_messages(kaon_context *ctx, int ranks) {
+kaon_status kaon_cuda_create_messages(kaon_context *ctx, int ranks) {
   enum { BYTES = 2 * KAON_SUM_ENTRIES * sizeof(double) };
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   void *device = NULL, *host = NULL;
@@ -88,9 +88,9 @@ kaon_status kaon_cuda_take_messages(kaon_context *ctx, int ranks) {
   return KAON_OK;
 }
 
-void kaon_cuda_drop_messages(kaon_context *ctx) {
+void kaon_cuda_destroy_messages(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  kaon_cuda_give_back(ctx, r->message, r->message_bytes);
+  kaon_cuda_release(ctx, r->message, r->message_bytes);
   if (r->pinned != NULL) cudaFreeHost(r->pinned);
   r->message = r->messages = r->pinned = NULL;
 }
@@ -152,7 +152,7 @@ static kaon_status choose(kaon_context *ctx) {
     else
       kaon_log(ctx, KAON_LOG_DEBUG, "context: not by %s: %s", t->name, kaon_last_error(ctx));
     if (status != KAON_OK && wanted == KAON_TRANSPORT_AUTO && i < TRANSPORTS - 1)
-      kaon_error_forget(ctx);
+      kaon_error_clear(ctx);
   }
   if (sharing[0] >= 0 && status == KAON_OK) warn_of_sharing(ctx, sharing);
   return status;
@@ -205,7 +205,7 @@ static kaon_status check_messages(kaon_context *ctx, const kaon_message *message
     if (messages[i].peer < 0 || messages[i].peer >= ctx->comm->ranks)
       return kaon_fail(ctx, KAON_ERR_INTERNAL, "exchange: message %d is for rank %d of %d", i,
                        messages[i].peer, ctx->comm->ranks);
-    if (paired && kaon_cuda_partner(messages, n, i) == NULL)
+    if (paired && kaon_cuda_opposite_message(messages, n, i) == NULL)
       return kaon_fail(ctx, KAON_ERR_INTERNAL,
                        "exchange: message %d in direction %d has no partner of %zu bytes", i,
                        messages[i].dir, messages[i].bytes);
@@ -271,7 +271,7 @@ static kaon_status exchange_finish(kaon_device_exchange *exchange) {
   return t->finish != NULL && exchange->n > 0 ? t->finish(exchange) : KAON_OK;
 }
 
-static const kaon_post_call *exchange_posted(const kaon_device_exchange *exchange) {
+static const kaon_peer_messages *exchange_in_kernel(const kaon_device_exchange *exchange) {
   const kaon_cuda_transport *t = kaon_cuda_ranks_of(exchange->ctx)->transport;
   return t->by_kernels && exchange->plain && exchange->n > 0 ? &exchange->post : NULL;
 }
@@ -283,7 +283,7 @@ static const kaon_post_call *exchange_posted(const kaon_device_exchange *exchang
 static kaon_status drop_sum(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const int begun = r->under_way && !r->recorded;
-  ctx->mailbox = r->posted;
+  ctx->peer_reduction = r->sums_in_device;
   if (begun) KAON_TRY(kaon_cuda_refuse_recorded(ctx, "what a failed step left"));
   r->under_way = 0;
   r->sum.state = NULL;
@@ -343,7 +343,7 @@ static kaon_status sum_start(kaon_context *ctx, kaon_column_state *state, int co
   KAON_TRY(r->transport->sum_start(ctx, &r->sum));
   r->under_way = 1;
   r->recorded = ctx->recording;
-  ctx->mailbox = NULL; /* one sum at a time */
+  ctx->peer_reduction = NULL; /* one sum at a time */
   return kaon_cuda_pending(ctx, "beginning a sum over ranks");
 }
 
@@ -355,7 +355,7 @@ static kaon_status sum_finish(kaon_context *ctx, kaon_column_state *state, int c
     return kaon_fail(ctx, KAON_ERR_INTERNAL, "sums over ranks: none is under way");
   kaon_cuda_enter(ctx);
   r->under_way = 0;
-  ctx->mailbox = r->posted;
+  ctx->peer_reduction = r->sums_in_device;
   r->sum.gate = gate;
   r->sum.then = then;
   KAON_TRY(r->transport->sum_finish(ctx, &r->sum));
@@ -433,7 +433,7 @@ const kaon_ranks_ops kaon_cuda_ranks_table = {
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,
     .exchange_destroy = exchange_destroy,
-    .exchange_posted = exchange_posted,
+    .exchange_in_kernel = exchange_in_kernel,
     .sum = sum,
     .sum_start = sum_start,
     .sum_finish = sum_finish,

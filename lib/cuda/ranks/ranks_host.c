@@ -6,7 +6,7 @@
 static kaon_status open_host(kaon_context *ctx) {
   KAON_TRY(kaon_comm_reserve(ctx, 2 * KAON_SUM_ENTRIES));
   ctx->comm->patience = ctx->options.patience;
-  return kaon_cuda_take_messages(ctx, 1);
+  return kaon_cuda_create_messages(ctx, 1);
 }
 
 static kaon_status open_direct(kaon_context *ctx) {
@@ -29,15 +29,15 @@ static kaon_status waited(kaon_context *ctx, const char *what) {
 
 static kaon_status create_direct(kaon_device_exchange *e) {
   kaon_comm *comm = e->ctx->comm;
-  KAON_TRY(kaon_cuda_take_buffers(e));
-  return comm->ops->exchange_create(comm, e->messages, e->n, &e->carried);
+  KAON_TRY(kaon_cuda_create_buffers(e));
+  return comm->ops->exchange_create(comm, e->messages, e->n, &e->comm_exchange);
 }
 
 static kaon_status create_host(kaon_device_exchange *e) {
   kaon_comm *comm = e->ctx->comm;
   kaon_message messages[KAON_DIRS];
   void *host = NULL;
-  KAON_TRY(kaon_cuda_take_buffers(e));
+  KAON_TRY(kaon_cuda_create_buffers(e));
   if (e->half > 0)
     KAON_TRY(kaon_cuda_check(e->ctx, cudaHostAlloc(&host, 2 * e->half, cudaHostAllocDefault),
                              "pinned memory for messages"));
@@ -48,23 +48,23 @@ static kaon_status create_host(kaon_device_exchange *e) {
     messages[i].send = e->host + ((const char *)e->messages[i].send - device);
     messages[i].receive = e->host + ((const char *)e->messages[i].receive - device);
   }
-  return comm->ops->exchange_create(comm, messages, e->n, &e->carried);
+  return comm->ops->exchange_create(comm, messages, e->n, &e->comm_exchange);
 }
 
 static void destroy(kaon_device_exchange *e) {
-  if (e->carried != NULL) e->ctx->comm->ops->exchange_destroy(&e->carried);
+  if (e->comm_exchange != NULL) e->ctx->comm->ops->exchange_destroy(&e->comm_exchange);
   if (e->host != NULL) cudaFreeHost(e->host);
-  kaon_cuda_give_back(e->ctx, e->shared.mine, e->shared.bytes);
+  kaon_cuda_release(e->ctx, e->shared.mine, e->shared.bytes);
 }
 
 static kaon_status start_direct(kaon_device_exchange *e) {
   KAON_TRY(waited(e->ctx, "messages of the communicator's"));
-  return e->ctx->comm->ops->exchange_start(e->carried);
+  return e->ctx->comm->ops->exchange_start(e->comm_exchange);
 }
 
 static kaon_status finish_direct(kaon_device_exchange *e) {
   KAON_TRY(kaon_cuda_refuse_recorded(e->ctx, "messages of the communicator's"));
-  return e->ctx->comm->ops->exchange_finish(e->carried);
+  return e->ctx->comm->ops->exchange_finish(e->comm_exchange);
 }
 
 /* Behind the last exchange's way to the device, so its pinned memory is free again. */
@@ -75,12 +75,12 @@ static kaon_status start_host(kaon_device_exchange *e) {
                                            kaon_cuda_machine_of(e->ctx)->stream),
                            "messages to the host"));
   KAON_TRY(waited(e->ctx, "messages to the host"));
-  return e->ctx->comm->ops->exchange_start(e->carried);
+  return e->ctx->comm->ops->exchange_start(e->comm_exchange);
 }
 
 static kaon_status finish_host(kaon_device_exchange *e) {
   KAON_TRY(kaon_cuda_refuse_recorded(e->ctx, "messages through the host"));
-  KAON_TRY(e->ctx->comm->ops->exchange_finish(e->carried));
+  KAON_TRY(e->ctx->comm->ops->exchange_finish(e->comm_exchange));
   return kaon_cuda_check(
       e->ctx,
       cudaMemcpyAsync((char *)e->shared.mine + e->half, e->host + e->half, e->half,
@@ -102,20 +102,20 @@ static kaon_status sum_start(kaon_context *ctx, const kaon_sum_call *call) {
                                       cudaMemcpyDeviceToHost, kaon_cuda_machine_of(ctx)->stream),
                       "a sum's way to the host"));
   KAON_TRY(waited(ctx, "a sum's way to the host"));
-  return kaon_comm_own(ctx->comm)->sum_start(ctx->comm, r->pinned, numbers);
+  return kaon_comm_undelayed(ctx->comm)->sum_start(ctx->comm, r->pinned, numbers);
 }
 
 static kaon_status sum_finish(kaon_context *ctx, const kaon_sum_call *call) {
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const kaon_launch launch = kaon_cuda_launch_of(ctx);
   const int numbers = 2 * call->n * call->columns;
-  KAON_TRY(kaon_comm_own(ctx->comm)->sum_finish(ctx->comm));
+  KAON_TRY(kaon_comm_undelayed(ctx->comm)->sum_finish(ctx->comm));
   KAON_TRY(
       kaon_cuda_check(ctx,
                       cudaMemcpyAsync(r->messages, r->pinned, (size_t)numbers * sizeof *r->pinned,
                                       cudaMemcpyHostToDevice, kaon_cuda_machine_of(ctx)->stream),
                       "a sum's way to the device"));
-  kaon_rank_sums_take(&launch, call, r->messages, 1);
+  kaon_rank_sums_unpack(&launch, call, r->messages, 1);
   return KAON_OK;
 }
 
@@ -124,7 +124,7 @@ const kaon_cuda_transport kaon_cuda_direct = {
     .name = "CUDA-aware MPI",
     .most = KAON_ISSUE_PLAIN,
     .open = open_direct,
-    .close = kaon_cuda_drop_messages,
+    .close = kaon_cuda_destroy_messages,
     .create = create_direct,
     .start = start_direct,
     .finish = finish_direct,
@@ -138,7 +138,7 @@ const kaon_cuda_transport kaon_cuda_host = {
     .name = "host memory",
     .most = KAON_ISSUE_PLAIN,
     .open = open_host,
-    .close = kaon_cuda_drop_messages,
+    .close = kaon_cuda_destroy_messages,
     .create = create_host,
     .start = start_host,
     .finish = finish_host,

@@ -146,7 +146,7 @@ static kaon_status give_up(kaon_context *ctx, const char *why) {
                    ctx->comm->rank, ctx->comm->ranks, why);
 }
 
-static kaon_status watch(kaon_context *ctx, double waited) {
+static kaon_status check_ranks(kaon_context *ctx, double waited) {
   const struct kaon_nccl *n = kaon_cuda_ranks_of(ctx)->nccl;
   int error = NCCL_OK;
   char why[64];
@@ -187,7 +187,7 @@ static kaon_status open_nccl(kaon_context *ctx) {
   if (n == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "NCCL: no host memory");
   if (status == KAON_OK) status = load_library(ctx, n);
   if (status == KAON_OK) status = open_streams(ctx, n);
-  if (status == KAON_OK) status = kaon_cuda_take_messages(ctx, ctx->comm->ranks);
+  if (status == KAON_OK) status = kaon_cuda_create_messages(ctx, ctx->comm->ranks);
   KAON_TRY(kaon_agree(ctx, status)); /* who joins waits for the others */
   KAON_TRY(kaon_agree(ctx, join_ranks(ctx, n)));
   return kaon_agree(ctx, warm_up(ctx));
@@ -200,7 +200,7 @@ static void close_nccl(kaon_context *ctx) {
   const int well = n == NULL || n->aside == NULL ||
                    kaon_cuda_wait_stream(ctx, n->aside, "NCCL's end") == KAON_OK;
   r->nccl = NULL;
-  kaon_cuda_drop_messages(ctx);
+  kaon_cuda_destroy_messages(ctx);
   if (n == NULL) return;
   if (n->comm != NULL) (well ? n->leave : n->break_off)(n->comm);
   if (n->fork != NULL) cudaEventDestroy(n->fork);
@@ -219,7 +219,7 @@ static kaon_status fork_off(kaon_context *ctx) {
                          "messages beside the queue");
 }
 
-static kaon_status join_in(kaon_context *ctx, cudaEvent_t event) {
+static kaon_status wait_for_event(kaon_context *ctx, cudaEvent_t event) {
   return kaon_cuda_check(ctx, cudaStreamWaitEvent(kaon_cuda_machine_of(ctx)->stream, event, 0),
                          "messages beside the queue");
 }
@@ -257,11 +257,11 @@ static kaon_status start(kaon_device_exchange *e) {
 }
 
 static kaon_status finish(kaon_device_exchange *e) {
-  return join_in(e->ctx, e->arrived);
+  return wait_for_event(e->ctx, e->arrived);
 }
 
 static kaon_status create(kaon_device_exchange *e) {
-  KAON_TRY(kaon_cuda_take_buffers(e));
+  KAON_TRY(kaon_cuda_create_buffers(e));
   KAON_TRY(kaon_cuda_check(e->ctx, cudaEventCreateWithFlags(&e->arrived, cudaEventDisableTiming),
                            "an event"));
   return KAON_OK;
@@ -280,7 +280,7 @@ static kaon_status create_and_try(kaon_device_exchange *e) {
 static void destroy(kaon_device_exchange *e) {
   kaon_cuda_wait_stream(e->ctx, kaon_cuda_ranks_of(e->ctx)->nccl->aside, "an exchange's end");
   if (e->arrived != NULL) cudaEventDestroy(e->arrived);
-  kaon_cuda_give_back(e->ctx, e->shared.mine, e->shared.bytes);
+  kaon_cuda_release(e->ctx, e->shared.mine, e->shared.bytes);
 }
 
 /* ---- sums ---- */
@@ -297,8 +297,8 @@ static kaon_status sum_start(kaon_context *ctx, const kaon_sum_call *call) {
 static kaon_status sum_finish(kaon_context *ctx, const kaon_sum_call *call) {
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const kaon_launch launch = kaon_cuda_launch_of(ctx);
-  KAON_TRY(join_in(ctx, r->nccl->summed));
-  kaon_rank_sums_take(&launch, call, r->messages, ctx->comm->ranks);
+  KAON_TRY(wait_for_event(ctx, r->nccl->summed));
+  kaon_rank_sums_unpack(&launch, call, r->messages, ctx->comm->ranks);
   return KAON_OK;
 }
 
@@ -312,7 +312,7 @@ const kaon_cuda_transport kaon_cuda_nccl = {
     .create = create_and_try,
     .start = start,
     .finish = finish,
-    .watch = watch,
+    .check_ranks = check_ranks,
     .destroy = destroy,
     .sum_start = sum_start,
     .sum_finish = sum_finish,

@@ -7,7 +7,7 @@
  *   0     turn        128   tickets        256   arrived        512   messages, two halves
  * A context's mailbox (lib/cuda/ranks/rank_sums.h):
  *   0     turn        128   ticket         256   trial and farewell, a word a rank
- *   512   a kaon_mailbox, for kernels                                                  1024  mail
+ *   512   a kaon_peer_reduction, for kernels                                                  1024  mail
  *
  * Nobody writes into an exchange's memory once this rank has received the last message; but others
  * may still have it mapped when this rank is done with it. So it is kept until the next time that
@@ -31,28 +31,28 @@ enum {
   MESSAGES = 512,
   WORDS = 256,
   BOX = 512,
-  MAIL = 1024,
+  WORDS_AT = 1024,
   LINE = 256,
   TRIAL = 0x6b61,    /* + rank */
-  FAREWELL = 0x6f6e, /* + rank */
-  FAREWELL_MILLISECONDS = 2000
+  GOODBYE = 0x6f6e, /* + rank */
+  GOODBYE_MILLISECONDS = 2000
 };
 
-struct kaon_spare {
-  kaon_spare *next;
+struct kaon_retired_memory {
+  kaon_retired_memory *next;
   void *memory;
   size_t bytes;
   int device;
 };
 
 /* Mailboxes of contexts that have ended. */
-static _Atomic(kaon_spare *) mailboxes;
+static _Atomic(kaon_retired_memory *) retained_peer_memory;
 
 /* ---- memory that ranks share ---- */
 
-static void *take_spare(kaon_cuda_ranks *r, size_t bytes) {
-  for (kaon_spare **at = &r->spares; *at != NULL; at = &(*at)->next) {
-    kaon_spare *found = *at;
+static void *reuse_retired_memory(kaon_cuda_ranks *r, size_t bytes) {
+  for (kaon_retired_memory **at = &r->retired; *at != NULL; at = &(*at)->next) {
+    kaon_retired_memory *found = *at;
     if (found->bytes != bytes) continue;
     void *memory = found->memory;
     *at = found->next;
@@ -62,43 +62,43 @@ static void *take_spare(kaon_cuda_ranks *r, size_t bytes) {
   return NULL;
 }
 
-static void keep_spare(kaon_context *ctx, void *memory, size_t bytes) {
+static void retire_memory(kaon_context *ctx, void *memory, size_t bytes) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  kaon_spare *kept = malloc(sizeof *kept);
+  kaon_retired_memory *kept = malloc(sizeof *kept);
   if (memory == NULL || kept == NULL) {
     free(kept);
-    kaon_cuda_give_back(ctx, memory, bytes);
+    kaon_cuda_release(ctx, memory, bytes);
     return;
   }
-  *kept = (kaon_spare){.next = r->spares, .memory = memory, .bytes = bytes};
-  r->spares = kept;
+  *kept = (kaon_retired_memory){.next = r->retired, .memory = memory, .bytes = bytes};
+  r->retired = kept;
 }
 
-static void free_spares(kaon_context *ctx) {
+static void free_retired_memory(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  while (r->spares != NULL) {
-    kaon_spare *gone = r->spares;
-    r->spares = gone->next;
-    kaon_cuda_give_back(ctx, gone->memory, gone->bytes);
+  while (r->retired != NULL) {
+    kaon_retired_memory *gone = r->retired;
+    r->retired = gone->next;
+    kaon_cuda_release(ctx, gone->memory, gone->bytes);
     free(gone);
   }
 }
 
-static void put_mailbox(kaon_spare *kept) {
-  kept->next = atomic_load(&mailboxes);
-  while (!atomic_compare_exchange_weak(&mailboxes, &kept->next, kept)) {
+static void return_peer_memory(kaon_retired_memory *kept) {
+  kept->next = atomic_load(&retained_peer_memory);
+  while (!atomic_compare_exchange_weak(&retained_peer_memory, &kept->next, kept)) {
   }
 }
 
 /* Of this device and size; NULL: there is none, or another thread is looking through them. */
-static void *take_mailbox(int device, size_t bytes) {
-  kaon_spare *all = atomic_exchange(&mailboxes, NULL);
+static void *reuse_peer_memory(int device, size_t bytes) {
+  kaon_retired_memory *all = atomic_exchange(&retained_peer_memory, NULL);
   void *memory = NULL;
   while (all != NULL) {
-    kaon_spare *one = all;
+    kaon_retired_memory *one = all;
     all = one->next;
     if (memory != NULL || one->device != device || one->bytes != bytes) {
-      put_mailbox(one);
+      return_peer_memory(one);
       continue;
     }
     memory = one->memory;
@@ -110,10 +110,10 @@ static void *take_mailbox(int device, size_t bytes) {
 static kaon_status take(kaon_context *ctx, size_t bytes, kaon_shared *s) {
   cudaStream_t stream = kaon_cuda_machine_of(ctx)->stream;
   *s = (kaon_shared){.bytes = (bytes + WHOLE - 1) / WHOLE * WHOLE};
-  s->mine = take_spare(kaon_cuda_ranks_of(ctx), s->bytes);
+  s->mine = reuse_retired_memory(kaon_cuda_ranks_of(ctx), s->bytes);
   if (s->mine == NULL) {
-    s->mine = take_mailbox(kaon_cuda_machine_of(ctx)->device, s->bytes);
-    if (s->mine != NULL) KAON_TRY(kaon_pool_outside(ctx, (int64_t)s->bytes, "a mailbox of sums"));
+    s->mine = reuse_peer_memory(kaon_cuda_machine_of(ctx)->device, s->bytes);
+    if (s->mine != NULL) KAON_TRY(kaon_pool_account(ctx, (int64_t)s->bytes, "a mailbox of sums"));
   }
   if (s->mine == NULL) return kaon_cuda_zeroed(ctx, s->bytes, "memory that ranks share", &s->mine);
   KAON_TRY(kaon_cuda_check(ctx, cudaMemsetAsync(s->mine, 0, s->bytes, stream),
@@ -145,7 +145,7 @@ kaon_status kaon_cuda_share(kaon_context *ctx, size_t bytes, const unsigned char
   cudaIpcMemHandle_t mine, handles[KAON_PEERS];
   kaon_status status = take(ctx, bytes, s);
   s->theirs[comm->rank] = s->mine;
-  if (comm->ranks == 1) free_spares(ctx);
+  if (comm->ranks == 1) free_retired_memory(ctx);
   if (comm->ranks == 1) return status;
   memset(&mine, 0, sizeof mine);
   if (status == KAON_OK)
@@ -154,7 +154,7 @@ kaon_status kaon_cuda_share(kaon_context *ctx, size_t bytes, const unsigned char
   KAON_TRY(kaon_agree(ctx, status)); /* it is 0 everywhere */
   KAON_TRY(kaon_cuda_gather_words(ctx, (const uint32_t *)(const void *)&mine, WORDS_OF_HANDLE,
                                   (uint32_t *)(void *)handles));
-  free_spares(ctx); /* all ranks are here */
+  free_retired_memory(ctx); /* all ranks are here */
   return kaon_agree(ctx, map(ctx, wanted, handles, s));
 }
 
@@ -167,18 +167,18 @@ static void unmap(const kaon_context *ctx, kaon_shared *s) {
 
 void kaon_cuda_unshare(kaon_context *ctx, kaon_shared *s) {
   unmap(ctx, s);
-  keep_spare(ctx, s->mine, s->bytes);
+  retire_memory(ctx, s->mine, s->bytes);
   s->mine = NULL;
 }
 
 /* ---- beginning and end ---- */
 
 /* A word of ours into every other rank's mailbox. */
-static kaon_status tell(kaon_context *ctx, uint32_t word) {
+static kaon_status write_to_peers(kaon_context *ctx, uint32_t word) {
   const kaon_comm *comm = ctx->comm;
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   for (int i = 0; i < comm->ranks; i++) {
-    char *to = r->mail.theirs[i];
+    char *to = r->sum_memory.theirs[i];
     if (i == comm->rank || to == NULL) continue;
     KAON_TRY(kaon_cuda_check(
         ctx, cudaMemcpy(to + WORDS + 4 * comm->rank, &word, sizeof word, cudaMemcpyHostToDevice),
@@ -188,11 +188,11 @@ static kaon_status tell(kaon_context *ctx, uint32_t word) {
 }
 
 /* How many of the others have told theirs; *missing: the first one that has not. */
-static kaon_status told(kaon_context *ctx, uint32_t word, int *count, int *missing) {
+static kaon_status peer_words(kaon_context *ctx, uint32_t word, int *count, int *missing) {
   const kaon_comm *comm = ctx->comm;
   uint32_t words[KAON_PEERS];
   KAON_TRY(kaon_cuda_check(ctx,
-                           cudaMemcpy(words, (char *)kaon_cuda_ranks_of(ctx)->mail.mine + WORDS,
+                           cudaMemcpy(words, (char *)kaon_cuda_ranks_of(ctx)->sum_memory.mine + WORDS,
                                       sizeof words, cudaMemcpyDeviceToHost),
                            "reading what other ranks wrote"));
   *count = 0;
@@ -211,8 +211,8 @@ static kaon_status told(kaon_context *ctx, uint32_t word, int *count, int *missi
 static kaon_status prove(kaon_context *ctx) {
   const kaon_comm *comm = ctx->comm;
   int count = 0, missing = -1;
-  KAON_TRY(kaon_agree(ctx, tell(ctx, TRIAL + (uint32_t)comm->rank)));
-  kaon_status status = told(ctx, TRIAL, &count, &missing);
+  KAON_TRY(kaon_agree(ctx, write_to_peers(ctx, TRIAL + (uint32_t)comm->rank)));
+  kaon_status status = peer_words(ctx, TRIAL, &count, &missing);
   if (status == KAON_OK && missing >= 0)
     status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                        "ranks: what rank %d wrote into the device memory of rank %d is not there",
@@ -222,15 +222,15 @@ static kaon_status prove(kaon_context *ctx) {
 
 /* Where a kernel says for whom it waited in vain: the host's, for the device's memory is lost then.
  */
-static kaon_status take_complaint(kaon_context *ctx) {
+static kaon_status create_timeout_report(kaon_context *ctx) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   void *words = NULL;
-  if (machine->complaint != NULL) return KAON_OK;
+  if (machine->timeout_report != NULL) return KAON_OK;
   KAON_TRY(kaon_cuda_check(ctx,
                            cudaHostAlloc(&words, LINE, cudaHostAllocMapped | cudaHostAllocPortable),
                            "pinned memory for complaints"));
   memset(words, 0, LINE);
-  machine->complaint = words;
+  machine->timeout_report = words;
   return KAON_OK;
 }
 
@@ -238,13 +238,13 @@ static kaon_status take_complaint(kaon_context *ctx) {
 static kaon_status post_box(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const kaon_overlap how = kaon_overlap_wanted(ctx);
-  _Static_assert(BOX + sizeof(kaon_mailbox) <= MAIL, "the mail begins behind the box");
+  _Static_assert(BOX + sizeof(kaon_peer_reduction) <= WORDS_AT, "the mail begins behind the box");
   if (how != KAON_OVERLAP_AUTO && how != KAON_OVERLAP_FUSED) return KAON_OK;
-  char *there = (char *)r->mail.mine + BOX;
+  char *there = (char *)r->sum_memory.mine + BOX;
   KAON_TRY(kaon_cuda_check(ctx, cudaMemcpy(there, &r->box, sizeof r->box, cudaMemcpyHostToDevice),
                            "writing a mailbox"));
   KAON_TRY(kaon_cuda_check(ctx, cudaStreamSynchronize(NULL), "writing a mailbox"));
-  ctx->mailbox = r->posted = there;
+  ctx->peer_reduction = r->sums_in_device = there;
   return KAON_OK;
 }
 
@@ -264,64 +264,64 @@ static kaon_status open_peer(kaon_context *ctx) {
                      "ranks: %d, but at most %d write into each other's device memory", comm->ranks,
                      (int)KAON_PEERS);
   memset(all, 1, sizeof all);
-  const size_t mail = 2 * (size_t)comm->ranks * KAON_MAIL_WORDS * WORD;
-  KAON_TRY(kaon_cuda_share(ctx, MAIL + mail, all, &r->mail));
+  const size_t sum_memory = 2 * (size_t)comm->ranks * KAON_PEER_REDUCTION_WORDS * WORD;
+  KAON_TRY(kaon_cuda_share(ctx, WORDS_AT + sum_memory, all, &r->sum_memory));
   KAON_TRY(prove(ctx));
-  KAON_TRY(take_complaint(ctx));
-  char *mine = r->mail.mine;
-  r->box = (kaon_mailbox){.patience = kaon_cuda_patience(ctx),
+  KAON_TRY(create_timeout_report(ctx));
+  char *mine = r->sum_memory.mine;
+  r->box = (kaon_peer_reduction){.patience = kaon_cuda_patience(ctx),
                           .turn = (uint32_t *)mine,
                           .ticket = (uint32_t *)(mine + TICKETS),
-                          .complaint = kaon_cuda_machine_of(ctx)->complaint,
+                          .timeout_report = kaon_cuda_machine_of(ctx)->timeout_report,
                           .rank = comm->rank,
                           .ranks = comm->ranks};
   for (int i = 0; i < comm->ranks; i++)
-    r->box.words[i] = (uint64_t *)((char *)r->mail.theirs[i] + MAIL);
+    r->box.words[i] = (uint64_t *)((char *)r->sum_memory.theirs[i] + WORDS_AT);
   return post_box(ctx);
 }
 
 /* 1: all have said theirs, and write no more. */
-static int farewell(kaon_context *ctx) {
+static int all_ranks_closed(kaon_context *ctx) {
   const struct timespec pause = {0, 200000};
   int count = 0, missing = 0;
-  if (tell(ctx, FAREWELL + (uint32_t)ctx->comm->rank) != KAON_OK) return 0;
-  for (int i = 0; i < 5 * FAREWELL_MILLISECONDS && missing >= 0; i++) {
-    if (told(ctx, FAREWELL, &count, &missing) != KAON_OK) return 0;
+  if (write_to_peers(ctx, GOODBYE + (uint32_t)ctx->comm->rank) != KAON_OK) return 0;
+  for (int i = 0; i < 5 * GOODBYE_MILLISECONDS && missing >= 0; i++) {
+    if (peer_words(ctx, GOODBYE, &count, &missing) != KAON_OK) return 0;
     if (missing >= 0) nanosleep(&pause, NULL);
   }
   return missing < 0;
 }
 
-static void keep_mailbox(kaon_context *ctx, const kaon_shared *s) {
-  kaon_spare *kept = malloc(sizeof *kept);
+static void retain_peer_memory(kaon_context *ctx, const kaon_shared *s) {
+  kaon_retired_memory *kept = malloc(sizeof *kept);
   if (s->mine == NULL || kept == NULL) {
     free(kept);
     return;
   }
-  kaon_pool_outside(ctx, -(int64_t)s->bytes, "");
-  *kept = (kaon_spare){
+  kaon_pool_account(ctx, -(int64_t)s->bytes, "");
+  *kept = (kaon_retired_memory){
       .memory = s->mine, .bytes = s->bytes, .device = kaon_cuda_machine_of(ctx)->device};
-  put_mailbox(kept);
+  return_peer_memory(kept);
 }
 
 static void close_peer(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const int proven = r->box.ranks > 1;
   cudaStreamSynchronize(kaon_cuda_machine_of(ctx)->stream);
-  ctx->mailbox = r->posted = NULL;
-  const int alone = proven && !farewell(ctx);
-  unmap(ctx, &r->mail);
-  if (!alone) keep_mailbox(ctx, &r->mail);
-  memset(&r->mail, 0, sizeof r->mail);
+  ctx->peer_reduction = r->sums_in_device = NULL;
+  const int alone = proven && !all_ranks_closed(ctx);
+  unmap(ctx, &r->sum_memory);
+  if (!alone) retain_peer_memory(ctx, &r->sum_memory);
+  memset(&r->sum_memory, 0, sizeof r->sum_memory);
   memset(&r->box, 0, sizeof r->box);
-  if (!alone) free_spares(ctx);
+  if (!alone) free_retired_memory(ctx);
 }
 
 /* ---- exchanges ---- */
 
 /* Where each rank's messages begin, by direction, and how long its half is: of plain exchanges,
  * whose messages differ from rank to rank. Halves become equal, the longest one. */
-static kaon_status tell_places(kaon_context *ctx, const size_t *at, size_t *half,
+static kaon_status exchange_offsets(kaon_context *ctx, const size_t *at, size_t *half,
                                uint32_t (*all)[2 * (KAON_DIRS + 1)]) {
   uint32_t mine[2 * (KAON_DIRS + 1)];
   for (int i = 0; i <= KAON_DIRS; i++) {
@@ -338,15 +338,15 @@ static kaon_status tell_places(kaon_context *ctx, const size_t *at, size_t *half
 }
 
 /* Send and receive are this rank's own; kernels take them to and from what ranks share. */
-static kaon_status take_plain_buffers(kaon_device_exchange *e, const size_t *at) {
-  kaon_post_call *post = &e->post;
+static kaon_status create_plain_buffers(kaon_device_exchange *e, const size_t *at) {
+  kaon_peer_messages *post = &e->post;
   post->peer = e->peer;
   post->n = e->n;
   KAON_TRY(kaon_cuda_zeroed(e->ctx, 2 * e->half + LINE, "memory for messages", &e->buffers));
   for (int i = 0; i < e->n; i++) {
     kaon_message *m = &e->messages[i];
     char *own = (char *)e->buffers + (at[m->dir] - MESSAGES);
-    post->message[i] = (kaon_post_message){.dir = m->dir,
+    post->message[i] = (kaon_peer_message){.dir = m->dir,
                                            .from = own,
                                            .there = m->send,
                                            .arrived = m->receive,
@@ -367,17 +367,17 @@ static kaon_status create(kaon_device_exchange *e) {
     half += (e->messages[i].bytes + LINE - 1) / LINE * LINE;
     wanted[e->messages[i].peer] = 1;
   }
-  if (e->plain) KAON_TRY(tell_places(e->ctx, at, &half, places));
+  if (e->plain) KAON_TRY(exchange_offsets(e->ctx, at, &half, places));
   e->half = half;
   KAON_TRY(kaon_cuda_share(e->ctx, MESSAGES + 2 * half, wanted, &e->shared));
-  KAON_TRY(take_complaint(e->ctx));
+  KAON_TRY(create_timeout_report(e->ctx));
   char *mine = e->shared.mine;
   e->peer = (kaon_peer_exchange){.turn = (uint32_t *)mine,
                                  .tickets = (uint32_t *)(mine + TICKETS),
                                  .arrived = (uint32_t *)(mine + ARRIVED),
                                  .flip = (int64_t)half,
                                  .patience = kaon_cuda_patience(e->ctx),
-                                 .complaint = kaon_cuda_machine_of(e->ctx)->complaint};
+                                 .timeout_report = kaon_cuda_machine_of(e->ctx)->timeout_report};
   for (int i = 0; i < e->n; i++) {
     kaon_message *m = &e->messages[i];
     /* what goes to the neighbour in dir is for its hops in the opposite direction */
@@ -390,47 +390,47 @@ static kaon_status create(kaon_device_exchange *e) {
     e->peer.partitioned |= UINT32_C(1) << m->dir;
     e->peer.neighbour[m->dir] = (uint8_t)m->peer;
   }
-  return e->plain && e->n > 0 ? take_plain_buffers(e, at) : KAON_OK;
+  return e->plain && e->n > 0 ? create_plain_buffers(e, at) : KAON_OK;
 }
 
 static void destroy(kaon_device_exchange *e) {
   kaon_cuda_unshare(e->ctx, &e->shared);
-  kaon_cuda_give_back(e->ctx, e->buffers, 2 * e->half + LINE);
+  kaon_cuda_release(e->ctx, e->buffers, 2 * e->half + LINE);
 }
 
 static kaon_status start(kaon_device_exchange *e) {
   const kaon_launch launch = kaon_cuda_launch_of(e->ctx);
   if (!e->plain) return KAON_OK;
-  kaon_post_send(&launch, &e->post);
+  kaon_peer_messages_send(&launch, &e->post);
   return kaon_cuda_pending(e->ctx, "sending messages");
 }
 
 static kaon_status finish(kaon_device_exchange *e) {
   const kaon_launch launch = kaon_cuda_launch_of(e->ctx);
   if (!e->plain) return KAON_OK;
-  kaon_post_take(&launch, &e->post);
+  kaon_peer_messages_receive(&launch, &e->post);
   return kaon_cuda_pending(e->ctx, "taking messages");
 }
 
 /* ---- sums ---- */
 
-static void mail(kaon_context *ctx, const kaon_sum_call *call, int parts) {
+static void sum_memory(kaon_context *ctx, const kaon_sum_call *call, int parts) {
   const kaon_launch launch = kaon_cuda_launch_of(ctx);
-  kaon_rank_sums_mail(&launch, call, &kaon_cuda_ranks_of(ctx)->box, parts);
+  kaon_rank_sums_by_peers(&launch, call, &kaon_cuda_ranks_of(ctx)->box, parts);
 }
 
 static kaon_status sum_start(kaon_context *ctx, const kaon_sum_call *call) {
-  mail(ctx, call, KAON_SUM_SEND);
+  sum_memory(ctx, call, KAON_SUM_SEND);
   return KAON_OK;
 }
 
 static kaon_status sum_finish(kaon_context *ctx, const kaon_sum_call *call) {
-  mail(ctx, call, KAON_SUM_TAKE);
+  sum_memory(ctx, call, KAON_SUM_RECEIVE);
   return KAON_OK;
 }
 
 static kaon_status sum(kaon_context *ctx, const kaon_sum_call *call) {
-  mail(ctx, call, KAON_SUM_SEND | KAON_SUM_TAKE);
+  sum_memory(ctx, call, KAON_SUM_SEND | KAON_SUM_RECEIVE);
   return KAON_OK;
 }
 

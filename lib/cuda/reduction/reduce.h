@@ -17,11 +17,11 @@
  * parts until they bear it (sums_finish_marked; what calls sums_last itself takes tickets).
  *
  * Where kaon_sum.ranks says so, the block that has this rank's sum of the one column also adds up
- * the ranks' by mail (lib/cuda/ranks/mail.h) before it writes the slots and runs the recurrence. */
+ * the ranks' by mail (lib/cuda/ranks/peer_sums.h) before it writes the slots and runs the recurrence. */
 #ifndef KAON_LIB_CUDA_REDUCE_H
 #define KAON_LIB_CUDA_REDUCE_H
 
-#include "lib/cuda/ranks/mail.h"
+#include "lib/cuda/ranks/peer_sums.h"
 #include "lib/core/launch.h"
 #include "lib/math/steps/recurrences.h"
 
@@ -31,21 +31,21 @@ enum { KAON_THREADS = 256, KAON_WARPS = KAON_THREADS / 32 };
  * others' sums, so where the work is little they are rather few. */
 enum { KAON_CHUNKS = 16384, KAON_SUM_CHUNKS = 4224, KAON_FEW_CHUNKS = 1056, KAON_SUM_TURNS = 16 };
 
-/* What of kaon_kept (lib/core/launch.h) stands in parts; left = 0: nothing. */
-enum { KEPT_MOST = 4 };
-typedef struct kept_sums {
+/* What of kaon_deferred_sums (lib/core/launch.h) stands in parts; left = 0: nothing. */
+enum { DEFERRED_MOST = 4 };
+typedef struct deferred_sums {
   int chunks, left, real;
-  int16_t slot[KEPT_MOST];
-} kept_sums;
+  int16_t slot[DEFERRED_MOST];
+} deferred_sums;
 
 /* What a kernel needs to leave its sums; made by the launcher. */
 typedef struct kaon_cuda_sums {
   double *partials; /* [column][value][chunk] */
   uint32_t *tickets;
   uint64_t *marked;         /* NULL: by tickets */
-  const kaon_mailbox *mail; /* one column: who ends the sum adds it up over ranks; NULL: not */
+  const kaon_peer_reduction *peer_reduction; /* one column: who ends the sum adds it up over ranks; NULL: not */
   double *left;             /* of sums that stay parts, and of those that `kept` names */
-  kept_sums kept;
+  deferred_sums deferred;
   int chunks; /* of a column */
   kaon_gate gate;
   kaon_sum sum;
@@ -67,12 +67,12 @@ static inline int kaon_cuda_chunks(int64_t work, int values) {
   return chunks > 0 ? (int)chunks : 1;
 }
 
-static inline kept_sums kept_sums_of(const kaon_kept *from) {
-  kept_sums k = {};
+static inline deferred_sums deferred_sums_of(const kaon_deferred_sums *from) {
+  deferred_sums k = {};
   k.chunks = from->chunks;
   k.left = from->left;
   k.real = from->real;
-  static_assert(KEPT_MOST == sizeof(kaon_sum{}.slot) / sizeof(int), "those of one kernel");
+  static_assert(DEFERRED_MOST == sizeof(kaon_sum{}.slot) / sizeof(int), "those of one kernel");
   for (int i = 0; i < from->left; i++) k.slot[i] = (int16_t)from->slot[i];
   return k;
 }
@@ -83,9 +83,9 @@ static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const 
   s.partials = launch->partials;
   s.tickets = launch->tickets;
   s.marked = launch->marked;
-  s.mail = sum->ranks ? (const kaon_mailbox *)launch->mailbox : NULL;
+  s.peer_reduction = sum->ranks ? (const kaon_peer_reduction *)launch->peer_reduction : NULL;
   s.left = launch->left;
-  s.kept = sum->kept != NULL && !sum->leave ? kept_sums_of(sum->kept) : kept_sums{};
+  s.deferred = sum->deferred != NULL && !sum->leave ? deferred_sums_of(sum->deferred) : deferred_sums{};
   s.chunks = chunks;
   s.gate = *gate;
   s.sum = *sum;
@@ -208,30 +208,30 @@ static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *st
 /* Over ranks, where that is this kernel's affair. All threads of the block that has `total`. */
 static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, int nslots,
                                                        double *total) {
-  if (s.mail != NULL) mail_sum(s.mail, s.sum.slot, nslots, total);
+  if (s.peer_reduction != NULL) peer_sum_all(s.peer_reduction, s.sum.slot, nslots, total);
 }
 
-/* ---- sums that stay parts until a later kernel's end (kaon_kept in lib/core/launch.h) ---- */
+/* ---- sums that stay parts until a later kernel's end (kaon_deferred_sums in lib/core/launch.h) ---- */
 
 /* This block's parts of NSLOTS sums: plain numbers, since who adds them waits for all of this
  * kernel (kaon_wait_for_previous) before it reads what it wrote. */
 template <int NSLOTS>
-static __device__ __forceinline__ void kept_leave(const kaon_cuda_sums &s, int chunk,
+static __device__ __forceinline__ void deferred_leave(const kaon_cuda_sums &s, int chunk,
                                                   const double *value) {
   parts_write<2 * NSLOTS>(s.left, s.chunks, chunk, 0, value);
 }
 
 /* total[2 i], total[2 i + 1]: sum i. All threads. */
-static __device__ __noinline__ void kept_add(const double *parts, int chunks, int left, int real,
+static __device__ __noinline__ void deferred_add(const double *parts, int chunks, int left, int real,
                                              double *total) {
   if (real && (int)threadIdx.x < left) total[2 * threadIdx.x + 1] = 0;
   parts_add(parts, chunks, real ? left : 2 * left, real ? 2 : 1, total);
 }
 
 /* Into their slots. One thread. */
-static __device__ __forceinline__ void kept_conclude(const kaon_cuda_sums &s, const double *total) {
-  for (int i = 0; i < s.kept.left; i++)
-    for (int c = 0; c < 2; c++) s.sum.state->slot[s.kept.slot[i]][c] = total[2 * i + c];
+static __device__ __forceinline__ void deferred_conclude(const kaon_cuda_sums &s, const double *total) {
+  for (int i = 0; i < s.deferred.left; i++)
+    for (int c = 0; c < 2; c++) s.sum.state->slot[s.deferred.slot[i]][c] = total[2 * i + c];
 }
 
 /* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then the
@@ -291,7 +291,7 @@ static __device__ __forceinline__ uint32_t marked_wanted(const kaon_cuda_sums &s
 
 /* A part that never comes is an error of the device's or the program's: the kernel is then ended,
  * which the next transfer reports, after so many reads of half a microsecond. */
-enum { MARKED_PATIENCE = 1 << 25 };
+enum { MARKED_TIMEOUT = 1 << 25 };
 
 /* What this thread wrote, or saw written, is there for who sees what it writes next; and what it
  * reads next is no older than what was there for who wrote what it read before. */
@@ -311,7 +311,7 @@ static __device__ __noinline__ void marked_collect(uint64_t *marked, int chunks,
   const int n = __popc(wanted), each = n < warps ? warps / n : 1, step = 32 * each;
   const int own = (int)threadIdx.x; /* the value that this thread looks after */
   const bool is_wanted = own < VALUES && (wanted >> own & 1) != 0;
-  int patience = MARKED_PATIENCE;
+  int patience = MARKED_TIMEOUT;
   if (own < VALUES && !is_wanted) total[own] = 0;
   for (int g = warp / each; g < n; g += warps / each) {
     uint32_t rest = wanted;
@@ -374,18 +374,18 @@ static __device__ __forceinline__ void marked_leave(uint64_t *marked, int chunks
 }
 
 /* Leaves this block's part; true in all threads of the block of the last chunk, where total is then
- * complete, and kept, if KEPT, with what stood in parts. That block calls marked_end when it is
+ * complete, and kept, if DEFERRED, with what stood in parts. That block calls marked_end when it is
  * done. */
-template <int VALUES, int AHEAD, bool KEPT = false>
+template <int VALUES, int AHEAD, bool DEFERRED = false>
 static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int column, int chunk,
                                                    uint32_t wanted, const double *value,
                                                    double *total, uint32_t *mark,
-                                                   double *kept = NULL) {
+                                                   double *deferred = NULL) {
   *mark = marked_next(s);
   if (chunk == s.chunks - 1) state_prefetch(&s.sum.state[column]);
   marked_leave<VALUES>(s.marked, s.chunks, chunk, wanted, *mark, value);
   if (chunk != s.chunks - 1) return false;
-  if (KEPT && s.kept.left > 0) kept_add(s.left, s.kept.chunks, s.kept.left, s.kept.real, kept);
+  if (DEFERRED && s.deferred.left > 0) deferred_add(s.left, s.deferred.chunks, s.deferred.left, s.deferred.real, deferred);
   marked_collect<VALUES, AHEAD>(s.marked, s.chunks, wanted, *mark, total);
   return true;
 }
@@ -394,38 +394,38 @@ static __device__ __forceinline__ void marked_end(const kaon_cuda_sums &s, uint3
   *(volatile uint64_t *)s.marked = mark;
 }
 
-template <int NSLOTS, int AHEAD, bool NORM, bool MAIL = true, bool KEPT = false>
+template <int NSLOTS, int AHEAD, bool NORM, bool PEERS_SUM = true, bool DEFERRED = false>
 static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
                                                           int chunk, const double *value) {
-  __shared__ double total[2 * NSLOTS], kept[KEPT ? 2 * KEPT_MOST : 1];
+  __shared__ double total[2 * NSLOTS], deferred[DEFERRED ? 2 * DEFERRED_MOST : 1];
   const uint32_t wanted = marked_wanted<NSLOTS, NORM>(s);
   uint32_t mark;
-  if (MAIL && s.mail != NULL && chunk == s.chunks - 1) mail_prefetch(s.mail);
-  if (!sums_marked<2 * NSLOTS, AHEAD, KEPT>(s, column, chunk, wanted, value, total, &mark, kept))
+  if (PEERS_SUM && s.peer_reduction != NULL && chunk == s.chunks - 1) peer_sum_prefetch(s.peer_reduction);
+  if (!sums_marked<2 * NSLOTS, AHEAD, DEFERRED>(s, column, chunk, wanted, value, total, &mark, deferred))
     return;
-  if (MAIL) sums_over_ranks(s, NSLOTS, total);
+  if (PEERS_SUM) sums_over_ranks(s, NSLOTS, total);
   if (threadIdx.x != 0) return;
-  if (KEPT) kept_conclude(s, kept);
+  if (DEFERRED) deferred_conclude(s, deferred);
   sums_conclude(s, column, NSLOTS, total);
   marked_end(s, mark);
 }
 
 /* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real;
- * MAIL: it offers to sum over ranks (kaon_sum.ranks); KEPT: to end sums that stand in parts
- * (kaon_sum.kept), of one column. All threads call it, unless sum.state is NULL: then nothing is to
+ * PEERS_SUM: it offers to sum over ranks (kaon_sum.ranks); DEFERRED: to end sums that stand in parts
+ * (kaon_sum.deferred), of one column. All threads call it, unless sum.state is NULL: then nothing is to
  * be done. */
-template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool MAIL = true, bool KEPT = false>
+template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool PEERS_SUM = true, bool DEFERRED = false>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
                                                    const double *value) {
   __shared__ double total[2 * NSLOTS];
   if (s.marked != NULL) {
-    sums_finish_marked<NSLOTS, AHEAD, NORM, MAIL, KEPT>(s, column, chunk, value);
+    sums_finish_marked<NSLOTS, AHEAD, NORM, PEERS_SUM, DEFERRED>(s, column, chunk, value);
     return;
   }
   sums_leave<2 * NSLOTS>(s, column, chunk, 2 * NSLOTS, 0, value);
   if (!sums_last(s, column, s.chunks)) return;
   sums_collect(s, column, 2 * NSLOTS, total);
-  if (MAIL) sums_over_ranks(s, NSLOTS, total);
+  if (PEERS_SUM) sums_over_ranks(s, NSLOTS, total);
   if (threadIdx.x == 0) sums_conclude(s, column, NSLOTS, total);
 }
 

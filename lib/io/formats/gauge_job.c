@@ -223,7 +223,7 @@ static kaon_status check_checksums(kaon_gauge_job *job) {
                info->checksum_stored[0], info->checksum_stored[1]);
 }
 
-kaon_status kaon_gauge_verdict(kaon_gauge_job *job) {
+kaon_status kaon_gauge_final_checks(kaon_gauge_job *job) {
   kaon_gauge_file_info *info = job->info;
   char where[96];
   info->unitarity_violations = job->off_su3;
@@ -258,7 +258,7 @@ kaon_status kaon_gauge_verdict(kaon_gauge_job *job) {
   return KAON_OK;
 }
 
-kaon_status kaon_gauge_fetch(kaon_gauge_output *out, int64_t site, int mu, double u[18]) {
+kaon_status kaon_gauge_get_link(kaon_gauge_output *out, int64_t site, int mu, double u[18]) {
   const double largest = out->options.precision == 32 ? FLT_MAX : DBL_MAX;
   out->get(out->source, site, mu, u);
   for (int i = 0; i < 18; i++) {
@@ -281,13 +281,13 @@ kaon_status kaon_gauge_fetch(kaon_gauge_output *out, int64_t site, int mu, doubl
   return KAON_OK;
 }
 
-kaon_status kaon_gauge_fetch_site(kaon_gauge_output *out, int64_t site, int big_endian,
+kaon_status kaon_gauge_get_site_links(kaon_gauge_output *out, int64_t site, int big_endian,
                                   unsigned char words[4 * 18 * 8], size_t *n) {
   size_t reals = (size_t)out->options.rows * 6,
          bytes = reals * (size_t)(out->options.precision / 8);
   for (int mu = 0; mu < 4; mu++) {
     double u[18];
-    KAON_TRY(kaon_gauge_fetch(out, site, mu, u));
+    KAON_TRY(kaon_gauge_get_link(out, site, mu, u));
     kaon_doubles_to_words(u, reals, out->options.precision, big_endian, words + (size_t)mu * bytes);
   }
   *n = 4 * bytes;

@@ -84,14 +84,14 @@ void kaon_gauge_deliver(kaon_gauge_job *job, int64_t site, int mu, const double 
 /* Counts a failed check and keeps its sentence, cut where it is too long. */
 void kaon_gauge_warn(kaon_gauge_file_info *info, const char *text);
 /* After the last link: checksums, then NaN, SU(3), link trace. */
-kaon_status kaon_gauge_verdict(kaon_gauge_job *job);
+kaon_status kaon_gauge_final_checks(kaon_gauge_job *job);
 
 /* Asks the caller for one link, refusing what cannot be stored. Errors: NOT_FINITE, UNITARITY (two
  * rows). */
-kaon_status kaon_gauge_fetch(kaon_gauge_output *out, int64_t site, int mu, double u[18]);
+kaon_status kaon_gauge_get_link(kaon_gauge_output *out, int64_t site, int mu, double u[18]);
 /* All four links of a site, x, y, z, t, `rows` rows each, as words; n of them are written to
  * `words`. */
-kaon_status kaon_gauge_fetch_site(kaon_gauge_output *out, int64_t site, int big_endian,
+kaon_status kaon_gauge_get_site_links(kaon_gauge_output *out, int64_t site, int big_endian,
                                   unsigned char words[4 * 18 * 8], size_t *n);
 
 #endif

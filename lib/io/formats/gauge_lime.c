@@ -98,7 +98,7 @@ static kaon_status take_site(void *user, int64_t site, const unsigned char *raw,
 static kaon_status read_links(kaon_gauge_job *job) {
   kaon_site_layout layout = {job->data, kaon_gauge_volume(job), REALS, job->info->precision, 1};
   KAON_TRY(kaon_sites_read(job->ctx, job->bytes, &layout, take_site, job));
-  return kaon_gauge_verdict(job);
+  return kaon_gauge_final_checks(job);
 }
 
 static void get_site(void *source, int64_t site, double *values) {

@@ -61,7 +61,7 @@ static kaon_status read_links(kaon_gauge_job *job) {
   kaon_site_layout layout = {job->data, kaon_gauge_volume(job), WORDS_A_SITE, 32,
                              job->info->big_endian};
   KAON_TRY(kaon_sites_read(job->ctx, job->bytes, &layout, take_site, job));
-  return kaon_gauge_verdict(job);
+  return kaon_gauge_final_checks(job);
 }
 
 static kaon_status write_file(kaon_gauge_output *out) {
@@ -75,7 +75,7 @@ static kaon_status write_file(kaon_gauge_output *out) {
   for (int64_t site = 0; site < out->volume; site++) {
     unsigned char words[4 * 18 * 8];
     size_t n;
-    KAON_TRY(kaon_gauge_fetch_site(out, site, big, words, &n));
+    KAON_TRY(kaon_gauge_get_site_links(out, site, big, words, &n));
     kaon_milc_checksum(sums, site * WORDS_A_SITE, words, WORDS_A_SITE, big);
     KAON_TRY(kaon_atomic_write(out->file, words, n));
   }

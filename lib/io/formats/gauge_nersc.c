@@ -239,7 +239,7 @@ static kaon_status take_site(void *user, int64_t site, const unsigned char *raw,
 static kaon_status read_links(kaon_gauge_job *job) {
   kaon_site_layout layout = layout_of(job);
   KAON_TRY(kaon_sites_read(job->ctx, job->bytes, &layout, take_site, job));
-  return kaon_gauge_verdict(job);
+  return kaon_gauge_final_checks(job);
 }
 
 /* Header lines are one line each, whatever the caller's text holds. */
@@ -285,7 +285,7 @@ static kaon_status write_file(kaon_gauge_output *out) {
   for (int64_t site = 0; site < out->volume; site++) {
     unsigned char words[4 * 18 * 8];
     size_t n;
-    KAON_TRY(kaon_gauge_fetch_site(out, site, big, words, &n));
+    KAON_TRY(kaon_gauge_get_site_links(out, site, big, words, &n));
     kaon_nersc_checksum(&sum, words, n / 4, big);
     KAON_TRY(kaon_atomic_write(out->file, words, n));
   }

@@ -175,7 +175,7 @@ static kaon_status probe_ddalphaamg(kaon_gauge_job *job) {
 }
 
 /* Which of the two readings the sample speaks for; ambiguous if both or neither. */
-static kaon_status tell_apart(kaon_gauge_job *job) {
+static kaon_status detect_format(kaon_gauge_job *job) {
   static kaon_status (*const probes[2])(kaon_gauge_job *) = {probe_plain_openqcd, probe_ddalphaamg};
   static index_fn *const index[2] = {openqcd_index, ddalphaamg_index};
   int fit[2];
@@ -197,7 +197,7 @@ static kaon_status probe_openqcd(kaon_gauge_job *job) {
   memcpy(wanted, job->options.extents, sizeof wanted);
   memset(job->options.extents, 0,
          sizeof wanted); /* compared once the order of the extents is known */
-  kaon_status status = tell_apart(job);
+  kaon_status status = detect_format(job);
   memcpy(job->options.extents, wanted, sizeof wanted);
   KAON_TRY(status);
   int64_t extents[4];
@@ -249,7 +249,7 @@ static kaon_status read_links(kaon_gauge_job *job) {
                              0};
   KAON_TRY(kaon_sites_read(job->ctx, job->bytes, &layout, openqcd ? take_openqcd : take_ddalphaamg,
                            job));
-  return kaon_gauge_verdict(job);
+  return kaon_gauge_final_checks(job);
 }
 
 static kaon_status write_openqcd(kaon_gauge_output *out) {
@@ -271,7 +271,7 @@ static kaon_status write_openqcd(kaon_gauge_output *out) {
       int mu = openqcd_mu[i / 2];
       double u[18];
       unsigned char words[LINK];
-      KAON_TRY(kaon_gauge_fetch(out, link_site(e, x, mu, i % 2), mu, u));
+      KAON_TRY(kaon_gauge_get_link(out, link_site(e, x, mu, i % 2), mu, u));
       kaon_doubles_to_words(u, 18, 64, 0, words);
       KAON_TRY(kaon_atomic_write(out->file, words, LINK));
     }

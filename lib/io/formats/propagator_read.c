@@ -216,7 +216,7 @@ static void deliver_twelve(const input *in, int64_t site, const double *columns[
     const double *a = columns[3 * row->from[0] + k % 3], *b = columns[3 * row->from[1] + k % 3];
     double sum[REALS], psi[REALS];
     for (int i = 0; i < REALS; i++) sum[i] = row->sign[0] * a[i] + row->sign[1] * b[i];
-    kaon_spin_turn(rows, 0.5, sum, psi);
+    kaon_spin_rotate(rows, 0.5, sum, psi);
     in->put(in->sink, k, site, psi);
   }
 }
@@ -225,7 +225,7 @@ static void deliver_one(const input *in, int k, int64_t site, const double *valu
   double psi[REALS];
   int turn =
       in->options.basis == KAON_PROPAGATOR_UKQCD && (!is_source || in->type->source_reals == REALS);
-  if (turn) kaon_spin_turn(kaon_degrand_rossi_to_ukqcd, KAON_SQRT_HALF, values, psi);
+  if (turn) kaon_spin_rotate(kaon_degrand_rossi_to_ukqcd, KAON_SQRT_HALF, values, psi);
   if (is_source)
     in->put_source(in->sink, k, site, turn ? psi : values);
   else

@@ -38,13 +38,13 @@ static void get_solution(void *user, int64_t site, double *values) {
     o->get(o->source, o->column, site, values);
   } else if (o->options.kind != KAON_PROPAGATOR_TWELVE) {
     o->get(o->source, o->column, site, a);
-    kaon_spin_turn(rows, KAON_SQRT_HALF, a, values);
+    kaon_spin_rotate(rows, KAON_SQRT_HALF, a, values);
   } else { /* S G S^T: the file's source spin is a sum of two of ours */
     const kaon_spin_row *row = &rows[o->column / 3];
     o->get(o->source, 3 * row->from[0] + o->column % 3, site, a);
     o->get(o->source, 3 * row->from[1] + o->column % 3, site, b);
     for (int i = 0; i < 24; i++) a[i] = row->sign[0] * a[i] + row->sign[1] * b[i];
-    kaon_spin_turn(rows, 0.5, a, values);
+    kaon_spin_rotate(rows, 0.5, a, values);
   }
 }
 
@@ -56,7 +56,7 @@ static void get_spinor_source(void *user, int64_t site, double *values) {
     return;
   }
   o->get_source(o->source, o->column, site, a);
-  kaon_spin_turn(kaon_ukqcd_to_degrand_rossi, KAON_SQRT_HALF, a, values);
+  kaon_spin_rotate(kaon_ukqcd_to_degrand_rossi, KAON_SQRT_HALF, a, values);
 }
 
 static void get_scalar_source(void *user, int64_t site, double *values) {

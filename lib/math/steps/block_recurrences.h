@@ -19,7 +19,7 @@
 
 /* Columns of a block, and the doubles of `room` that n columns take. */
 enum { KAON_BLOCK_MAX = 64 };
-static inline KAON_HD int kaon_block_room(int n) {
+static inline KAON_HD int kaon_block_workspace(int n) {
   return 6 * n * n + 2 * n;
 }
 
@@ -400,7 +400,7 @@ static inline KAON_HD void kaon_block_update(const kaon_block_team *t) {
   for (int j = t->rank; j < t->n; j += t->size) {
     const int asked = (int)t->pivot[j] & KAON_BLOCK_UPDATE;
     if (kaon_block_open(t, j))
-      kaon_wait(&t->state[j], asked ? KAON_WAIT_UPDATE : KAON_WAIT_COMPANY, 1);
+      kaon_wait(&t->state[j], asked ? KAON_WAIT_UPDATE : KAON_WAIT_BLOCK, 1);
   }
 }
 
@@ -496,7 +496,7 @@ static inline KAON_HD void kaon_block_verified(const kaon_block_team *t) {
   if (t->rank != 0) return;
   for (int j = 0; j < t->n; j++) {
     const kaon_column_state *s = &t->state[j];
-    on |= s->gate & (KAON_GATE_START | KAON_GATE_INJECT);
+    on |= s->gate & (KAON_GATE_START | KAON_GATE_CONTINUE);
     fresh |= s->gate & KAON_GATE_START;
     if (s->gate != 0 || s->reference == 0 || s->reason == KAON_END_CONVERGED) continue;
     fresh = 1; /* it leaves the block */
@@ -511,7 +511,7 @@ static inline KAON_HD void kaon_block_verified(const kaon_block_team *t) {
       continue;
     }
     if (converged) s->reason = KAON_WAIT_UPDATE;
-    s->gate = KAON_GATE_SERVICE | (fresh ? KAON_GATE_START : KAON_GATE_INJECT);
+    s->gate = KAON_GATE_SERVICE | (fresh ? KAON_GATE_START : KAON_GATE_CONTINUE);
   }
 }
 

@@ -18,9 +18,9 @@ enum {
   KAON_GATE_STEP = 1,    /* the column iterates */
   KAON_GATE_SERVICE = 2, /* the column waits, frozen, for the host: residual replacement, restart,
                             verification, end */
-  KAON_GATE_KEEP = 4,    /* its inner solution is finite and is to be added */
+  KAON_GATE_SOLUTION = 4,    /* its inner solution is finite and is to be added */
   KAON_GATE_START = 8,   /* goes on with a fresh process */
-  KAON_GATE_INJECT = 16, /* goes on with the old process and the replaced residual */
+  KAON_GATE_CONTINUE = 16, /* goes on with the old process and the replaced residual */
   KAON_GATE_FLUSH = 32,  /* beside STEP: its inner solution is due to be added to the outer one */
   KAON_GATE_VERIFY = 64, /* beside SERVICE: the chosen residual is to be recomputed */
   KAON_GATE_ANY = 127

@@ -140,7 +140,7 @@ static inline KAON_HD void kaon_cg_begin(kaon_column_state *s, int norm) {
 static inline KAON_HD void kaon_cg_alpha(kaon_column_state *s) {
   const double rho = s->slot[KAON_S_RHO][0], denominator = s->slot[KAON_S_DENOMINATOR][0];
   const double alpha = rho / denominator;
-  const int usable = denominator > 0 || ((s->flags & KAON_FLAG_WATCH) && denominator < 0);
+  const int usable = denominator > 0 || ((s->flags & KAON_FLAG_MONITOR) && denominator < 0);
   if (usable && kaon_finite(denominator) && kaon_finite(alpha)) {
     kaon_set(s, KAON_S_ALPHA, alpha, 0);
   } else {
@@ -178,7 +178,7 @@ static inline KAON_HD void kaon_cg_beta(kaon_column_state *s) {
 
 /* A process that begins has p = 0, from which nothing is to be taken. */
 static inline KAON_HD void kaon_cg_continue(kaon_column_state *s, int norm) {
-  if (s->gate & KAON_GATE_INJECT) {
+  if (s->gate & KAON_GATE_CONTINUE) {
     kaon_cg_conjugate(s, norm);
   } else {
     kaon_cg_begin(s, norm);
@@ -232,7 +232,7 @@ enum { KAON_DEFLATION_FIRST = 192 };
  * p|^2 and (A p, A s). Of its imaginary part, which exact arithmetic has not, nothing is taken. */
 static inline KAON_HD void kaon_cg_deflated(kaon_column_state *s) {
   const double beta = -s->slot[KAON_S_OVERLAP][0] / s->slot[KAON_S_DENOMINATOR][0];
-  if (!(s->gate & KAON_GATE_INJECT) || s->iterations < KAON_DEFLATION_FIRST) return;
+  if (!(s->gate & KAON_GATE_CONTINUE) || s->iterations < KAON_DEFLATION_FIRST) return;
   kaon_set(s, KAON_S_BETA, kaon_finite(beta) ? beta : 0, 0);
   s->deflated++;
 }
@@ -280,7 +280,7 @@ static inline KAON_HD void kaon_cgnr_renew(kaon_column_state *s) {
 }
 
 /* CGNE: the directions are orthogonal: beta = -(p, A^dag r) / (p, p). */
-static inline KAON_HD void kaon_cgne_inject(kaon_column_state *s) {
+static inline KAON_HD void kaon_cgne_continue(kaon_column_state *s) {
   const double p2 = s->slot[KAON_S_DENOMINATOR][0], *overlap = s->slot[KAON_S_OVERLAP];
   const int usable = p2 > 0 && kaon_slot_finite(s, KAON_S_OVERLAP);
   kaon_set(s, KAON_S_BETA, usable ? -overlap[0] / p2 : 0, usable ? -overlap[1] / p2 : 0);
@@ -339,7 +339,7 @@ static inline KAON_HD_CALLED void kaon_bicgstab_beta(kaon_column_state *s) {
 }
 
 /* r0, p and v go on; rho is taken again with the replaced residual. */
-static inline KAON_HD_CALLED void kaon_bicgstab_inject(kaon_column_state *s) {
+static inline KAON_HD_CALLED void kaon_bicgstab_continue(kaon_column_state *s) {
   const double *rho = s->slot[KAON_S_RHO_NEW];
   kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], rho);
   kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
@@ -387,7 +387,7 @@ static inline KAON_HD void kaon_rbicgstab_step(kaon_column_state *s) {
 }
 
 /* r0 and the direction go on; rho is taken again with the replaced residual. */
-static inline KAON_HD void kaon_rbicgstab_inject(kaon_column_state *s) {
+static inline KAON_HD void kaon_rbicgstab_continue(kaon_column_state *s) {
   kaon_set(s, KAON_S_RHO, s->slot[KAON_S_RHO_NEW][0], s->slot[KAON_S_RHO_NEW][1]);
   kaon_bicgstab_alpha(s);
 }
@@ -427,7 +427,7 @@ static inline KAON_HD void kaon_bicg_alpha(kaon_column_state *s) {
   kaon_bicg_conjugates(s);
 }
 
-/* beta = rho' / rho. A frozen column keeps the old rho for kaon_bicg_inject. */
+/* beta = rho' / rho. A frozen column keeps the old rho for kaon_bicg_continue. */
 static inline KAON_HD void kaon_bicg_beta(kaon_column_state *s) {
   const double *rho = s->slot[KAON_S_RHO_NEW];
   kaon_step_end(s, s->slot[KAON_S_R2][0]);
@@ -445,7 +445,7 @@ static inline KAON_HD void kaon_bicg_shadow(kaon_column_state *s) {
 
 /* The old directions go on under a replaced residual r: p -= c z, p' -= c' z' restore (r', p) =
  * (p', r) = 0, which exact arithmetic guarantees: c = (r', p) / rho, conj(c') = (p', r) / rho. */
-static inline KAON_HD void kaon_bicg_inject(kaon_column_state *s) {
+static inline KAON_HD void kaon_bicg_continue(kaon_column_state *s) {
   const double *rho = s->slot[KAON_S_RHO_NEW];
   kaon_divide(s, KAON_S_BETA, rho, s->slot[KAON_S_RHO]);
   kaon_divide(s, KAON_S_OVERLAP, s->slot[KAON_S_OVERLAP], rho);

@@ -43,7 +43,7 @@ static inline KAON_HD double kaon_pipecg_denominator(const kaon_column_state *s)
 }
 
 /* After kaon_cg_conjugate, with the vectors made anew. */
-static inline KAON_HD void kaon_pipecg_go_on(kaon_column_state *s, int norm) {
+static inline KAON_HD void kaon_pipecg_next_step(kaon_column_state *s, int norm) {
   kaon_set(s, KAON_S_ANCHOR, s->slot[KAON_S_R2][0], 0);
   kaon_pipecg_alpha(s, s->slot[norm][0], kaon_pipecg_denominator(s), KAON_WAIT_BROKEN);
 }
@@ -57,8 +57,8 @@ static inline KAON_HD void kaon_pipecg_step(kaon_column_state *s) {
   kaon_pipecg_advance(s, KAON_S_R2);
 }
 
-static inline KAON_HD void kaon_pipecg_inject(kaon_column_state *s) {
-  kaon_pipecg_go_on(s, KAON_S_R2);
+static inline KAON_HD void kaon_pipecg_continue(kaon_column_state *s) {
+  kaon_pipecg_next_step(s, KAON_S_R2);
 }
 
 /* With a preconditioner: r K-orthogonal to the older ones, gamma = (r, K r), (K r, A K r) in RW. */
@@ -72,8 +72,8 @@ static inline KAON_HD void kaon_pipepcg_step(kaon_column_state *s) {
   if ((s->gate & KAON_GATE_STEP) && kaon_pcg_positive(s)) kaon_pipecg_advance(s, KAON_S_RZ);
 }
 
-static inline KAON_HD void kaon_pipepcg_inject(kaon_column_state *s) {
-  kaon_pipecg_go_on(s, KAON_S_RZ);
+static inline KAON_HD void kaon_pipepcg_continue(kaon_column_state *s) {
+  kaon_pipecg_next_step(s, KAON_S_RZ);
 }
 
 /* After x += alpha p, r -= alpha s with s = N p: |b - A x|^2 has changed by -2 alpha (p, r) -
@@ -95,8 +95,8 @@ static inline KAON_HD void kaon_pipecgnr_step(kaon_column_state *s) {
 }
 
 static inline KAON_HD void kaon_pipecgnr_renewed(kaon_column_state *s) {
-  if (s->gate & KAON_GATE_INJECT)
-    kaon_pipecg_go_on(s, KAON_S_S2);
+  if (s->gate & KAON_GATE_CONTINUE)
+    kaon_pipecg_next_step(s, KAON_S_S2);
   else
     kaon_pipecg_begin(s, KAON_S_S2);
 }
@@ -156,8 +156,8 @@ static inline KAON_HD void kaon_pipebi_step(kaon_column_state *s) {
   if (s->gate & KAON_GATE_STEP) kaon_pipebi_alpha(s);
 }
 
-static inline KAON_HD void kaon_pipebi_inject(kaon_column_state *s) {
-  kaon_bicgstab_inject(s);
+static inline KAON_HD void kaon_pipebi_continue(kaon_column_state *s) {
+  kaon_bicgstab_continue(s);
   kaon_pipebi_alpha(s);
 }
 

@@ -42,19 +42,19 @@ static inline KAON_HD int kaon_start_refused(const kaon_column_state *state) {
 
 /* What the look of a whole solve brings of states (number 0) and norms (1) to the host: the first
  * slots; of states histories so far and all behind them besides. */
-enum { KAON_LOOK_SLOTS = KAON_S_METHOD, KAON_LOOK_BEHIND = offsetof(kaon_column_state, reference) };
+enum { KAON_SNAPSHOT_SLOTS = KAON_S_METHOD, KAON_SNAPSHOT_TAIL = offsetof(kaon_column_state, reference) };
 
-static inline KAON_HD int kaon_look_history(const kaon_column_state *state) {
+static inline KAON_HD int kaon_snapshot_history(const kaon_column_state *state) {
   return state->iterations < KAON_HISTORY ? state->iterations + 1 : KAON_HISTORY;
 }
 
 /* The host's part; the rest of *to stays as it is. */
-static inline void kaon_look_take(kaon_column_state *to, const kaon_column_state *from,
+static inline void kaon_snapshot_read(kaon_column_state *to, const kaon_column_state *from,
                                   int number) {
-  memcpy(to->slot, from->slot, KAON_LOOK_SLOTS * sizeof from->slot[0]);
+  memcpy(to->slot, from->slot, KAON_SNAPSHOT_SLOTS * sizeof from->slot[0]);
   if (number != 0) return;
-  memcpy(to->history, from->history, (size_t)kaon_look_history(from) * sizeof from->history[0]);
-  memcpy(&to->reference, &from->reference, sizeof *from - KAON_LOOK_BEHIND);
+  memcpy(to->history, from->history, (size_t)kaon_snapshot_history(from) * sizeof from->history[0]);
+  memcpy(&to->reference, &from->reference, sizeof *from - KAON_SNAPSHOT_TAIL);
 }
 
 #endif

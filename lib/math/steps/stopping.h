@@ -27,7 +27,7 @@ enum {
   KAON_WAIT_UPDATE,     /* reliable update due */
   KAON_WAIT_PERIOD,     /* due whatever the residual did: says nothing of progress */
   KAON_WAIT_TRUSTED,    /* the same, and the inner process is believed (kaon_stop_outer) */
-  KAON_WAIT_COMPANY,    /* of another column of the block: says nothing of this one's progress */
+  KAON_WAIT_BLOCK,    /* of another column of the block: says nothing of this one's progress */
   KAON_WAIT_CYCLE,      /* the cycle is full */
   KAON_WAIT_LIMIT,      /* all steps done */
   KAON_WAIT_STALL,      /* no new minimum for kaon_stall_steps */
@@ -53,13 +53,13 @@ enum {
   KAON_FLAG_TRUST = 16,   /* NORMAL: updates may do without A^dag r in the outer precision */
   KAON_FLAG_EITHER = 32,  /* |r|^2 is worked out, not taken: drift counts whatever its sign */
   KAON_FLAG_PRINTED = 64, /* reordered BiCGStab: rho as in the paper */
-  KAON_FLAG_APART = 256,  /* replacements keep a distance (kaon_update_due) */
+  KAON_FLAG_SPACED = 256,  /* replacements keep a distance (kaon_update_due) */
   KAON_FLAG_DEFLATED =
       512, /* services of a period are many, and leave the search for a stall alone */
   KAON_FLAG_AFRESH = 1024, /* a replacement that finds no progress begins a fresh process */
-  KAON_FLAG_CLOSER = 2048, /* APART: they keep the smaller distance */
-  KAON_FLAG_WATCH = 128 /* the chosen residual does not follow from the recurrence's: it is looked
-                           at now and then (kaon_watch_due), and ends the column alone */
+  KAON_FLAG_SPACED_CLOSER = 2048, /* APART: they keep the smaller distance */
+  KAON_FLAG_MONITOR = 128 /* the chosen residual does not follow from the recurrence's: it is looked
+                           at now and then (kaon_monitor_due), and ends the column alone */
 };
 
 /* Slots of all methods. TRUE, OUTER: the chosen and the plain residual squared in the outer
@@ -91,13 +91,13 @@ enum { KAON_UPDATE_STEPS = 24, KAON_UPDATE_STEPS_CLOSER = 8 };
 /* WATCH: where the chosen residual is guessed, by its last ratio to the recurrence's, within this
  * factor (squared) of the tolerance, it is recomputed after 1 + n / 512 steps of n, else after 1 +
  * n / 8: a column stops at most that late, and what all looks cost together grows like log n. */
-#define KAON_WATCH_NEAR2 100.0
+#define KAON_MONITOR_NEAR2 100.0
 /* WATCH: a process that makes the error least, not the residual, may have a residual of about its
  * first size for a good part of its steps, of which exact arithmetic takes as many as there are
  * unknowns (CGMNC on 90561 of them: 7800 steps above the first one's 0.2). Until it was below this
  * (squared) no stall is a verdict, but behind so many steps. */
 #define KAON_PLATEAU2 1e-2
-enum { KAON_WATCH_OFTEN = 512, KAON_WATCH_SELDOM = 8, KAON_WATCH_PATIENCE = 200 };
+enum { KAON_MONITOR_OFTEN = 512, KAON_MONITOR_SELDOM = 8, KAON_MONITOR_LIMIT = 200 };
 
 static inline KAON_HD int kaon_finite(double x) {
   return x - x == 0.0;
@@ -106,8 +106,8 @@ static inline KAON_HD int kaon_finite(double x) {
 /* keep: the inner solution is usable. WATCH: a look at the chosen residual leaves the process its
  * own, whatever else the column waits for wants it recomputed. */
 static inline KAON_HD void kaon_wait(kaon_column_state *s, int reason, int keep) {
-  s->gate = keep ? KAON_GATE_SERVICE | KAON_GATE_KEEP : KAON_GATE_SERVICE;
-  if ((s->flags & KAON_FLAG_WATCH) && reason != KAON_WAIT_PERIOD) s->gate |= KAON_GATE_VERIFY;
+  s->gate = keep ? KAON_GATE_SERVICE | KAON_GATE_SOLUTION : KAON_GATE_SERVICE;
+  if ((s->flags & KAON_FLAG_MONITOR) && reason != KAON_WAIT_PERIOD) s->gate |= KAON_GATE_VERIFY;
   s->reason = reason;
 }
 
@@ -123,18 +123,18 @@ static inline KAON_HD void kaon_finish(kaon_column_state *s, int reason) {
 }
 
 /* 1: the chosen residual is to be looked at. */
-static inline KAON_HD int kaon_watch_due(const kaon_column_state *s, double watched) {
-  const int near = watched * s->scale <= KAON_WATCH_NEAR2 * s->limit;
+static inline KAON_HD int kaon_monitor_due(const kaon_column_state *s, double watched) {
+  const int near = watched * s->scale <= KAON_MONITOR_NEAR2 * s->limit;
   return s->iterations - s->renewed >=
-         1 + s->iterations / (near ? KAON_WATCH_OFTEN : KAON_WATCH_SELDOM);
+         1 + s->iterations / (near ? KAON_MONITOR_OFTEN : KAON_MONITOR_SELDOM);
 }
 
 /* Looks without progress are no verdict while steps go on: 1 where there was none for so long that
  * the recurrence may have lost touch; its residual is then replaced (KAON_WAIT_STALL), which ends
  * the column after KAON_STALLED_CYCLES times in vain. */
-static inline KAON_HD int kaon_watch_lost(kaon_column_state *s, double relative) {
+static inline KAON_HD int kaon_monitor_stalled(kaon_column_state *s, double relative) {
   const int progress = relative < 0.98 * s->best;
-  const int lost = s->iterations - s->best_at > KAON_WATCH_PATIENCE + s->iterations / 8;
+  const int lost = s->iterations - s->best_at > KAON_MONITOR_LIMIT + s->iterations / 8;
   if (progress) {
     s->best = relative;
     s->stalls = 0;
@@ -146,8 +146,8 @@ static inline KAON_HD int kaon_watch_lost(kaon_column_state *s, double relative)
 /* 1: the residual has dropped by so much since it was last replaced that it is to be replaced
  * again. */
 static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double watched) {
-  const int apart = s->flags & KAON_FLAG_CLOSER ? KAON_UPDATE_STEPS_CLOSER : KAON_UPDATE_STEPS;
-  const int early = (s->flags & KAON_FLAG_APART) && s->iterations - s->renewed < apart;
+  const int apart = s->flags & KAON_FLAG_SPACED_CLOSER ? KAON_UPDATE_STEPS_CLOSER : KAON_UPDATE_STEPS;
+  const int early = (s->flags & KAON_FLAG_SPACED) && s->iterations - s->renewed < apart;
   return watched < s->delta2 * s->peak && !(early && watched >= KAON_UPDATE_DROP2 * s->peak);
 }
 
@@ -155,7 +155,7 @@ static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double wat
  * plateaus in proportion: CG on Cimmino's system of 361345 unknowns (fem:3,2,7) stood at 0.09 for
  * more than 10000 of its 290000. */
 static inline KAON_HD int kaon_stall_steps(const kaon_column_state *s) {
-  const int patient = (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_AFRESH | KAON_FLAG_WATCH)) != 0;
+  const int patient = (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_AFRESH | KAON_FLAG_MONITOR)) != 0;
   const int part = s->iterations / (patient ? 2 * KAON_STALL_SHARE : KAON_STALL_SHARE);
   return part > KAON_STALL_STEPS ? part : KAON_STALL_STEPS;
 }
@@ -175,10 +175,10 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
   }
   if (watched > s->peak && !(s->flags & KAON_FLAG_RESTART)) s->peak = watched;
 
-  if ((s->flags & KAON_FLAG_WATCH) && kaon_watch_due(s, watched)) {
+  if ((s->flags & KAON_FLAG_MONITOR) && kaon_monitor_due(s, watched)) {
     s->slot[KAON_S_OUTER][0] = watched; /* where it is not recomputed */
     kaon_wait(s, s->iterations < s->max_iterations ? KAON_WAIT_PERIOD : KAON_WAIT_LIMIT, 1);
-  } else if (watched <= s->threshold && !(s->flags & KAON_FLAG_WATCH))
+  } else if (watched <= s->threshold && !(s->flags & KAON_FLAG_MONITOR))
     kaon_wait(s, KAON_WAIT_STOP, 1);
   else if (s->cycle > 0 && s->aux >= s->cycle)
     kaon_wait(s, s->iterations < s->max_iterations ? KAON_WAIT_CYCLE : KAON_WAIT_LIMIT, 1);
@@ -204,9 +204,9 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
  * drop that was worked out may have been none. */
 static inline KAON_HD int kaon_stalled(kaon_column_state *s, double relative) {
   const int cycle = s->reason == KAON_WAIT_CYCLE;
-  const int patient = cycle || (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_AFRESH | KAON_FLAG_WATCH));
+  const int patient = cycle || (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_AFRESH | KAON_FLAG_MONITOR));
   const int progress = relative < s->best * (cycle ? 1 - 1e-4 : 0.98);
-  const int plateau = (s->flags & KAON_FLAG_WATCH) && s->best > KAON_PLATEAU2 * s->first &&
+  const int plateau = (s->flags & KAON_FLAG_MONITOR) && s->best > KAON_PLATEAU2 * s->first &&
                       s->iterations < s->unknowns;
   s->stalls = progress || plateau ? 0 : s->stalls + 1;
   if (relative < s->best) s->best = relative;
@@ -214,7 +214,7 @@ static inline KAON_HD int kaon_stalled(kaon_column_state *s, double relative) {
 }
 
 /* Counts breakdowns; 1: restarting no longer helps. */
-static inline KAON_HD int kaon_beyond_repair(kaon_column_state *s, double relative) {
+static inline KAON_HD int kaon_restarts_exhausted(kaon_column_state *s, double relative) {
   s->restarts++;
   if (s->restarts > KAON_RESTARTS || (s->restarts > 1 && relative > 0.25 * s->mark)) return 1;
   s->mark = relative;
@@ -237,7 +237,7 @@ static inline KAON_HD int kaon_fresh(const kaon_column_state *s) {
 static inline KAON_HD void kaon_adapt_delta(kaon_column_state *s) {
   const int turned = s->drift < 0 && (s->flags & KAON_FLAG_EITHER);
   const double factor2 = (turned ? -s->drift : s->drift) / KAON_DRIFT;
-  const int update = s->reason == KAON_WAIT_UPDATE || s->reason == KAON_WAIT_COMPANY;
+  const int update = s->reason == KAON_WAIT_UPDATE || s->reason == KAON_WAIT_BLOCK;
   if (!(s->flags & KAON_FLAG_ADAPT) || !update) return;
   s->delta2 *= factor2 < 0.25 ? 0.25 : factor2 > 4 ? 4 : factor2;
   if (s->delta2 < KAON_DELTA2_MIN) s->delta2 = KAON_DELTA2_MIN;
@@ -270,15 +270,15 @@ static inline KAON_HD_CALLED void kaon_stop_verify(kaon_column_state *s) {
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_MAX_ITERATIONS);
   else if (relative > KAON_GROWTH2 * s->first)
     kaon_finish(s, KAON_END_DIVERGING);
-  else if ((s->flags & KAON_FLAG_WATCH) && why == KAON_WAIT_PERIOD && kaon_watch_lost(s, relative))
+  else if ((s->flags & KAON_FLAG_MONITOR) && why == KAON_WAIT_PERIOD && kaon_monitor_stalled(s, relative))
     kaon_wait(s, KAON_WAIT_STALL, 0); /* its inner solution has been added */
-  else if (why == KAON_WAIT_BROKEN && kaon_beyond_repair(s, relative))
+  else if (why == KAON_WAIT_BROKEN && kaon_restarts_exhausted(s, relative))
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_BREAKDOWN);
-  else if (why != KAON_WAIT_BEGIN && why != KAON_WAIT_BROKEN && why != KAON_WAIT_COMPANY &&
+  else if (why != KAON_WAIT_BEGIN && why != KAON_WAIT_BROKEN && why != KAON_WAIT_BLOCK &&
            why != KAON_WAIT_PERIOD && kaon_stalled(s, relative))
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_STAGNATED);
   else
-    s->gate = KAON_GATE_SERVICE | (kaon_fresh(s) ? KAON_GATE_START : KAON_GATE_INJECT);
+    s->gate = KAON_GATE_SERVICE | (kaon_fresh(s) ? KAON_GATE_START : KAON_GATE_CONTINUE);
 }
 
 /* Slots OUTER and R2 hold |b - A x|^2 in the outer precision and the recurrence's, where the chosen
@@ -297,7 +297,7 @@ static inline KAON_HD void kaon_stop_outer(kaon_column_state *s) {
   s->reason = KAON_WAIT_TRUSTED;
   s->updates++;
   s->trusted++;
-  s->gate = KAON_GATE_SERVICE | KAON_GATE_INJECT;
+  s->gate = KAON_GATE_SERVICE | KAON_GATE_CONTINUE;
 }
 
 static inline KAON_HD double kaon_watched(const kaon_column_state *s) {
@@ -366,10 +366,10 @@ static inline KAON_HD void kaon_fixed_resume(kaon_column_state *s) {
 /* Whether columns that wait are served now, as `stepping` others iterate. Services are cheaper
  * together, and as columns do not see each other, waiting for company changes no result: served
  * when half of those left wait, or when some have waited for a few looks (counted in *patience). */
-static inline KAON_HD int kaon_serve_now(int stepping, int waiting, int *patience) {
-  enum { LOOKS = 3 };
+static inline KAON_HD int kaon_service_due(int stepping, int waiting, int *patience) {
+  enum { POLLS = 3 };
   if (waiting == 0) return 0;
-  if (waiting < stepping && ++*patience < LOOKS) return 0;
+  if (waiting < stepping && ++*patience < POLLS) return 0;
   *patience = 0;
   return 1;
 }

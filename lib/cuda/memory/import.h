@@ -1,0 +1,20 @@
+/* import.h - the CUDA launchers of lib/vector/import_ops.h. */
+#ifndef KAON_LIB_CUDA_IMPORT_H
+#define KAON_LIB_CUDA_IMPORT_H
+
+#include "lib/vector/import_ops.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void kaon_vector_import_values_cuda(const kaon_launch *launch, const kaon_import_args *args);
+void kaon_vector_export_values_cuda(const kaon_launch *launch, const kaon_import_args *args);
+void kaon_vector_find_unstorable_cuda(const kaon_launch *launch, const kaon_import_args *args);
+void kaon_matrix_copy_cuda(const kaon_launch *launch, const kaon_matrix_copy_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,346 @@
+/* vector_import.c - vectors from and to arrays in the host's order: site order, spin basis and
+ * precision change here, in vector_import_device.c and nowhere else. Where the host reaches the
+ * vector, the loop runs over its blocks and lanes, so threads write apart and masked lanes become
+ * zero. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/math/half.h"
+#include "lib/vector/vector_transfer.h"
+
+enum { SPINOR = 24, COMPONENTS = 128 };
+
+kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void *memory,
+                           const char *what) {
+  const kaon_memory_ops *ops = ctx->backend->memory;
+  const int places = ops->place != NULL ? ops->place(ctx, memory) : KAON_AT_HOST | KAON_AT_DEVICE;
+  if (side == KAON_SIDE_HOST && !(places & KAON_AT_HOST))
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "%s: the array is in a device's memory; call the function that ends in "
+                     "_device, or hand over host memory",
+                     what);
+  if (side == KAON_SIDE_DEVICE && !(places & KAON_AT_DEVICE))
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "%s: the array is not in the memory of this context's device (%s); for host "
+                     "memory call the function without _device",
+                     what, ctx->device);
+  return KAON_OK;
+}
+
+/* Half of the largest number: a change of basis may add up components (by at most sqrt 2). */
+static double largest(kaon_precision precision) {
+  return (precision == KAON_DOUBLE ? DBL_MAX : (double)FLT_MAX) / 2;
+}
+
+static kaon_status transfer_make(const kaon_vector *v, int column, const void *psi, kaon_basis basis,
+                             kaon_side side, const char *name, kaon_vector_transfer *d) {
+  if (v == NULL || psi == NULL)
+    return kaon_fail(v ? v->ctx : NULL, KAON_ERR_ARGUMENT, "vector %s: an argument is NULL", name);
+  const kaon_basis_change *change = kaon_basis_find(basis);
+  if (column < 0 || column >= v->nrhs)
+    return kaon_fail(v->ctx, KAON_ERR_SHAPE,
+                     "vector %s: column %d asked for, but the vector has columns 0 to %d", name,
+                     column, v->nrhs - 1);
+  if (change == NULL)
+    return kaon_fail(v->ctx, KAON_ERR_ARGUMENT,
+                     "vector %s: basis %d is not known; 0 is UKQCD, 1 DeGrand-Rossi, 2 DDalphaAMG",
+                     name, (int)basis);
+  const int spinor = v->space->lattice != NULL && v->space->ncomp == SPINOR;
+  if (basis != KAON_BASIS_UKQCD && !spinor)
+    return kaon_fail(v->ctx, KAON_ERR_ARGUMENT,
+                     "vector %s: basis %s is for spinors, but this space has %d reals a site; pass "
+                     "KAON_BASIS_UKQCD",
+                     name, change->name, v->space->ncomp);
+  if (v->space->ncomp > COMPONENTS)
+    return kaon_fail(v->ctx, KAON_ERR_UNSUPPORTED,
+                     "vector %s: spaces of more than %d reals a site are not offered (here %d)",
+                     name, COMPONENTS, v->space->ncomp);
+  char what[32];
+  snprintf(what, sizeof what, "vector %s", name);
+  KAON_TRY(kaon_check_memory_side(v->ctx, side, psi, what));
+  *d = (kaon_vector_transfer){.vector = v, .space = v->space, .column = column};
+  d->limit = largest(v->precision);
+  d->pack = kaon_pack_of(v->ctx, v->space->ncomp, v->precision);
+  d->basis = basis == KAON_BASIS_UKQCD ? NULL : change;
+  return KAON_OK;
+}
+
+/* The host's number of a site: lexicographic, or the row; -1 for a masked lane. */
+static int64_t host_site(const kaon_space *space, int64_t block, int lane) {
+  const kaon_lattice *lattice = space->lattice;
+  if (lattice == NULL) {
+    const int64_t row = block * space->width + lane;
+    if (row >= space->nsites) return -1;
+    return space->rows.order != NULL ? space->rows.order[row] : row;
+  }
+  int parity = (int)space->parity, x[4];
+  if (space->parity == KAON_FULL) {
+    parity = block >= lattice->stencil.nblocks;
+    block -= parity * lattice->stencil.nblocks;
+  }
+  if (!kaon_lattice_site(lattice, parity, block, lane, x)) return -1;
+  const int *n = lattice->extents;
+  return x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3]));
+}
+
+static int64_t site_index(const kaon_vector_transfer *d, int64_t block, int lane) {
+  return kaon_packed_index(block, d->column, 0, lane, d->vector->nrhs, d->space->ncomp,
+                           d->space->width, d->pack);
+}
+
+static float *site_scale(const kaon_vector_transfer *d, int64_t block, int lane) {
+  return &d->vector->scale[(block * d->vector->nrhs + d->column) * d->space->width + lane];
+}
+
+static void site_store(const kaon_vector_transfer *d, int64_t block, int lane, const double *value) {
+  const int width = d->space->width, ncomp = d->space->ncomp, pack = d->pack;
+  const int64_t at = site_index(d, block, lane);
+  if (d->vector->precision == KAON_DOUBLE) {
+    double *p = (double *)d->vector->data + at;
+    for (int c = 0; c < ncomp; c++) p[kaon_component_offset(c, width, pack)] = value[c];
+  } else if (d->vector->precision == KAON_SINGLE) {
+    float *p = (float *)d->vector->data + at;
+    for (int c = 0; c < ncomp; c++) p[kaon_component_offset(c, width, pack)] = (float)value[c];
+  } else {
+    int16_t *p = (int16_t *)d->vector->data + at;
+    float scale = 0;
+    for (int c = 0; c < ncomp; c++) scale = fmaxf(scale, fabsf((float)value[c]));
+    const float factor = kaon_half_factor(scale);
+    for (int c = 0; c < ncomp; c++)
+      p[kaon_component_offset(c, width, pack)] = (int16_t)lrintf((float)value[c] * factor);
+    *site_scale(d, block, lane) = scale;
+  }
+}
+
+static void site_load(const kaon_vector_transfer *d, int64_t block, int lane, double *value) {
+  const int width = d->space->width, ncomp = d->space->ncomp, pack = d->pack;
+  const int64_t at = site_index(d, block, lane);
+  if (d->vector->precision == KAON_DOUBLE) {
+    const double *p = (const double *)d->vector->data + at;
+    for (int c = 0; c < ncomp; c++) value[c] = p[kaon_component_offset(c, width, pack)];
+  } else if (d->vector->precision == KAON_SINGLE) {
+    const float *p = (const float *)d->vector->data + at;
+    for (int c = 0; c < ncomp; c++) value[c] = (double)p[kaon_component_offset(c, width, pack)];
+  } else {
+    const int16_t *p = (const int16_t *)d->vector->data + at;
+    const float unit = kaon_half_unit(*site_scale(d, block, lane));
+    for (int c = 0; c < ncomp; c++)
+      value[c] = (double)((float)p[kaon_component_offset(c, width, pack)] * unit);
+  }
+}
+
+/* `value`: the site's numbers. */
+static kaon_status bad_number(const kaon_vector_transfer *d, int64_t site, const double *value) {
+  const int ncomp = d->space->ncomp;
+  char place[96];
+  int c = 0;
+  while (c + 1 < ncomp && fabs(value[c]) <= d->limit) c++;
+  if (d->space->lattice == NULL) {
+    snprintf(place, sizeof place, "row %lld (counted from 1), component %d", (long long)site + 1,
+             c);
+  } else {
+    const int *n = d->space->lattice->extents;
+    const int x = (int)(site % n[0]), y = (int)(site / n[0] % n[1]);
+    const int z = (int)(site / n[0] / n[1] % n[2]), t = (int)(site / n[0] / n[1] / n[2]);
+    snprintf(place, sizeof place, "site (%d, %d, %d, %d), spin %d, colour %d, %s part", x, y, z, t,
+             c / 6, c / 2 % 3, c % 2 ? "imaginary" : "real");
+  }
+  return kaon_fail(d->vector->ctx, KAON_ERR_NOT_FINITE,
+                   "vector import: %g at %s is not a number of at most %g; the vector is unchanged",
+                   value[c], place, d->limit);
+}
+
+/* The lowest site with a component that cannot be stored, or INT64_MAX. In rows of x, where every
+ * second site may be another parity's; a matrix' row is a row of one. */
+static int64_t find_bad(const kaon_vector_transfer *d, const double *psi, int64_t matrix_rows) {
+  const kaon_space *space = d->space;
+  const int *n = space->lattice != NULL ? space->lattice->extents : (const int[4]){1, 1, 1, 1};
+  const int ncomp = space->ncomp, one_parity = space->lattice != NULL && space->parity != KAON_FULL;
+  const int64_t rows = space->lattice != NULL ? space->lattice->volume / n[0] : matrix_rows;
+  int64_t bad = INT64_MAX;
+#pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static) reduction(min : bad)
+  for (int64_t row = 0; row < rows; row++) {
+    const int64_t plane = row / n[1];
+    const int row_of[4] = {0, (int)(row % n[1]), (int)(plane % n[2]), (int)(plane / n[2])};
+    const int odd =
+        one_parity ? kaon_lattice_parity(space->lattice, row_of) ^ (int)space->parity : 0;
+    for (int x = odd; x < n[0]; x += 1 + one_parity) {
+      const double *value = psi + (row * n[0] + x) * ncomp;
+      int fits = 1;
+      for (int c = 0; c < ncomp; c++) fits &= islessequal(fabs(value[c]), d->limit);
+      if (!fits && row * n[0] + x < bad) bad = row * n[0] + x;
+    }
+  }
+  return bad;
+}
+
+static void import_sites(const kaon_vector_transfer *d, const double *psi) {
+  const int ncomp = d->space->ncomp, width = d->space->width;
+#pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
+  for (int64_t block = 0; block < d->space->nblocks; block++)
+    for (int lane = 0; lane < width; lane++) {
+      const int64_t site = host_site(d->space, block, lane);
+      double inside[COMPONENTS] = {0};
+      if (site >= 0 && d->basis != NULL)
+        kaon_basis_enter(d->basis, psi + site * ncomp, inside);
+      else if (site >= 0)
+        memcpy(inside, psi + site * ncomp, (size_t)ncomp * sizeof *inside);
+      site_store(d, block, lane, inside);
+    }
+}
+
+static void export_sites(const kaon_vector_transfer *d, double *psi) {
+  const int ncomp = d->space->ncomp, width = d->space->width;
+#pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
+  for (int64_t block = 0; block < d->space->nblocks; block++)
+    for (int lane = 0; lane < width; lane++) {
+      const int64_t site = host_site(d->space, block, lane);
+      double inside[COMPONENTS];
+      if (site < 0) continue;
+      site_load(d, block, lane, inside);
+      if (d->basis != NULL)
+        kaon_basis_leave(d->basis, inside, psi + site * ncomp);
+      else
+        memcpy(psi + site * ncomp, inside, (size_t)ncomp * sizeof *inside);
+    }
+}
+
+kaon_status kaon_vector_import_here(kaon_vector *vector, int column, const double *psi,
+                                    kaon_basis basis) {
+  kaon_vector_transfer d;
+  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
+  if (vector == NULL) return status;
+  const int64_t bad = status == KAON_OK ? find_bad(&d, psi, d.space->nsites) : INT64_MAX;
+  if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
+  KAON_TRY(kaon_agree(vector->ctx, status));
+  if (!vector->ctx->backend->host_accessible)
+    return kaon_agree(vector->ctx, kaon_import_from_host(&d, psi));
+  KAON_TRY(vector->ctx->backend->memory->synchronise(vector->ctx));
+  import_sites(&d, psi);
+  return KAON_OK;
+}
+
+kaon_status kaon_vector_export_here(const kaon_vector *vector, int column, double *psi,
+                                    kaon_basis basis) {
+  kaon_vector_transfer d;
+  KAON_TRY(transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "export", &d));
+  if (!vector->ctx->backend->host_accessible) return kaon_export_to_host(&d, psi);
+  KAON_TRY(vector->ctx->backend->memory->synchronise(vector->ctx));
+  export_sites(&d, psi);
+  return KAON_OK;
+}
+
+/* ---- rows that are on other ranks than the caller's ---- */
+
+static int moved(const kaon_vector *vector) {
+  return vector != NULL && vector->space->rows.enter != NULL;
+}
+
+static kaon_status allocate_workspace(const kaon_vector *vector, int64_t rows, double **room) {
+  const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof **room;
+  *room = malloc(bytes + 1);
+  if (*room != NULL) return KAON_OK;
+  return kaon_fail(vector->ctx, KAON_ERR_MEMORY, "vector: no host memory for %zu bytes of its rows",
+                   bytes);
+}
+
+kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
+                               kaon_basis basis) {
+  if (!moved(vector)) return kaon_vector_import_here(vector, column, psi, basis);
+  const kaon_rows *rows = &vector->space->rows;
+  double *room = NULL;
+  kaon_vector_transfer d;
+  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
+  const int64_t bad = status == KAON_OK ? find_bad(&d, psi, rows->given) : INT64_MAX;
+  if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
+  if (status == KAON_OK) status = allocate_workspace(vector, vector->space->nsites, &room);
+  status = kaon_agree(vector->ctx, status);
+  if (status == KAON_OK) status = rows->enter(rows->owner, psi, room);
+  if (status == KAON_OK) status = kaon_vector_import_here(vector, column, room, basis);
+  free(room);
+  return status;
+}
+
+kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
+                               kaon_basis basis) {
+  if (!moved(vector)) return kaon_vector_export_here(vector, column, psi, basis);
+  const kaon_rows *rows = &vector->space->rows;
+  double *room = NULL;
+  kaon_vector_transfer d;
+  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "export", &d);
+  if (status == KAON_OK) status = allocate_workspace(vector, vector->space->nsites, &room);
+  if (status == KAON_OK) status = kaon_vector_export_here(vector, column, room, basis);
+  status = kaon_agree(vector->ctx, status);
+  if (status == KAON_OK) status = rows->leave(rows->owner, room, psi);
+  free(room);
+  return status;
+}
+
+/* Of an array in a device's memory, through the host. */
+static kaon_status import_through_host(kaon_vector *vector, int column, const double *psi,
+                                       kaon_basis basis) {
+  const int64_t rows = vector->space->rows.given;
+  const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof *psi;
+  double *room = NULL;
+  kaon_vector_transfer d;
+  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
+  if (status == KAON_OK) status = allocate_workspace(vector, rows, &room);
+  if (status == KAON_OK)
+    status = vector->ctx->backend->memory->to_host(vector->ctx, room, psi, bytes);
+  status = kaon_agree(vector->ctx, status);
+  if (status == KAON_OK) status = kaon_vector_import(vector, column, room, basis);
+  free(room);
+  return status;
+}
+
+static kaon_status export_through_host(const kaon_vector *vector, int column, double *psi,
+                                       kaon_basis basis) {
+  const int64_t rows = vector->space->rows.given;
+  const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof *psi;
+  double *room = NULL;
+  kaon_vector_transfer d;
+  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d);
+  if (status == KAON_OK) status = allocate_workspace(vector, rows, &room);
+  status = kaon_agree(vector->ctx, status);
+  if (status == KAON_OK) status = kaon_vector_export(vector, column, room, basis);
+  if (status == KAON_OK)
+    status = vector->ctx->backend->memory->to_device(vector->ctx, psi, room, bytes);
+  free(room);
+  return status;
+}
+
+/* ---- arrays on the device ---- */
+
+kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const double *psi,
+                                      kaon_basis basis) {
+  kaon_vector_transfer d;
+  int64_t bad = -1;
+  double value[COMPONENTS];
+  if (vector != NULL && vector->ctx->backend->host_accessible)
+    return kaon_vector_import(vector, column, psi, basis);
+  if (moved(vector)) return import_through_host(vector, column, psi, basis);
+  kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
+  if (vector == NULL) return status;
+  if (status == KAON_OK) status = kaon_import_find_unstorable(&d, psi, &bad);
+  if (status == KAON_OK && bad >= 0) {
+    const size_t bytes = (size_t)d.space->ncomp * sizeof *value;
+    status = vector->ctx->backend->memory->to_host(vector->ctx, value, psi + bad * d.space->ncomp,
+                                                   bytes);
+    if (status == KAON_OK) status = bad_number(&d, bad, value);
+  }
+  KAON_TRY(kaon_agree(vector->ctx, status));
+  return kaon_agree(vector->ctx, kaon_import_from_device(&d, psi));
+}
+
+kaon_status kaon_vector_export_device(const kaon_vector *vector, int column, double *psi,
+                                      kaon_basis basis) {
+  kaon_vector_transfer d;
+  if (vector != NULL && vector->ctx->backend->host_accessible)
+    return kaon_vector_export(vector, column, psi, basis);
+  if (moved(vector)) return export_through_host(vector, column, psi, basis);
+  KAON_TRY(transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d));
+  return kaon_export_to_device(&d, psi);
+}

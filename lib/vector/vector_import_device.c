@@ -1,0 +1,184 @@
+/* vector_import_device.c - columns of vectors that the host cannot reach. Numbers travel in the
+ * order and the precision of the host's array, a piece at a time; the device puts them in place
+ * (lib/vector/import_ops.h), with the same rounding as vector_import.c. Of a one-parity vector its own sites
+ * travel alone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/vector/import_ops.h"
+#include "lib/grid/site_table.h"
+#include "lib/vector/vector_transfer.h"
+
+static kaon_status begin(const kaon_vector_transfer *d, kaon_launch *launch, const kaon_import_ops **ops) {
+  kaon_context *ctx = d->vector->ctx;
+  *ops = ctx->backend->import_ops;
+  if (*ops == NULL)
+    return kaon_fail(ctx, KAON_ERR_NOT_BUILT, "vector: backend %s has no import and export",
+                     ctx->backend->name);
+  return kaon_launch_prepare(ctx, d->vector->nrhs, 0, launch);
+}
+
+/* All of the column, between it and an array of the whole lattice in device memory. */
+static kaon_import_args args_of(const kaon_vector_transfer *d, double *psi) {
+  const kaon_space *s = d->space;
+  const kaon_stencil *st = s->lattice != NULL ? &s->lattice->stencil : NULL;
+  return (kaon_import_args){
+      .stencil = st,
+      .parity = (int)s->parity,
+      .nblocks = st != NULL ? st->nblocks : s->nblocks,
+      .sites = {st != NULL ? st->sites[0] : s->nsites, st != NULL ? st->sites[1] : s->nsites},
+      .count = st != NULL ? st->nsites : s->nsites,
+      .numbers = st != NULL ? s->lattice->volume : s->nsites,
+      .ncomp = s->ncomp,
+      .nrhs = d->vector->nrhs,
+      .column = d->column,
+      .precision = (int)d->vector->precision,
+      .vector = kaon_view_of(d->vector),
+      .psi = psi,
+      .basis = d->basis,
+      .order = s->rows.there,
+      .limit = d->limit};
+}
+
+kaon_status kaon_import_from_device(const kaon_vector_transfer *d, const double *psi) {
+  const kaon_import_ops *ops;
+  kaon_launch launch;
+  KAON_TRY(begin(d, &launch, &ops));
+  const kaon_import_args args = args_of(d, (double *)(uintptr_t)psi); /* read alone */
+  ops->import_values(&launch, &args);
+  return d->vector->ctx->backend->memory->synchronise(d->vector->ctx);
+}
+
+kaon_status kaon_export_to_device(const kaon_vector_transfer *d, double *psi) {
+  const kaon_import_ops *ops;
+  kaon_launch launch;
+  KAON_TRY(begin(d, &launch, &ops));
+  const kaon_import_args args = args_of(d, psi);
+  ops->export_values(&launch, &args);
+  return d->vector->ctx->backend->memory->synchronise(d->vector->ctx);
+}
+
+kaon_status kaon_import_find_unstorable(const kaon_vector_transfer *d, const double *psi, int64_t *site) {
+  kaon_context *ctx = d->vector->ctx;
+  const kaon_import_ops *ops;
+  kaon_launch launch;
+  uint64_t found = 0;
+  KAON_TRY(begin(d, &launch, &ops));
+  kaon_import_args args = args_of(d, (double *)(uintptr_t)psi);
+  args.found = (uint64_t *)launch.partials; /* room that no sum is using */
+  KAON_TRY(ctx->backend->memory->clear(ctx, args.found, sizeof found));
+  ops->find(&launch, &args);
+  KAON_TRY(ctx->backend->memory->to_host(ctx, &found, args.found, sizeof found));
+  *site = found == 0 ? -1 : (int64_t)~found;
+  return KAON_OK;
+}
+
+/* Host and device memory for the pieces of one column. */
+typedef struct transfer_buffers {
+  kaon_import_args args;
+  int64_t sites, piece; /* all, and those of a piece: of a parity */
+  int64_t numbers;      /* all records of psi */
+  size_t site_bytes;    /* of one */
+  int records;          /* of psi a site: 2 where it has both parities' */
+  double *host;         /* one parity: its sites of a piece; else NULL */
+} transfer_buffers;
+
+static kaon_status transfer_buffers_open(const kaon_vector_transfer *d, transfer_buffers *p) {
+  kaon_context *ctx = d->vector->ctx;
+  const size_t site = (size_t)d->space->ncomp * sizeof(double);
+  void *room = NULL;
+  *p = (transfer_buffers){.args = args_of(d, NULL)};
+  const int one_parity = p->args.stencil != NULL && d->space->parity != KAON_FULL;
+  p->sites = p->numbers = one_parity ? d->space->nsites : p->args.count;
+  p->args.alone = one_parity;
+  p->site_bytes = site;
+  p->records = p->args.stencil != NULL && !one_parity ? 2 : 1;
+  if (p->records == 2) p->numbers = p->args.numbers;
+  const int64_t width = d->space->width, whole = (p->sites + width - 1) / width * width;
+  p->piece = (int64_t)(KAON_TRANSFER_BYTES / site) / p->records / width * width;
+  if (p->piece > whole || p->args.order != NULL) p->piece = whole; /* rows are all over psi */
+  const size_t bytes = (size_t)p->piece * (size_t)p->records * site;
+  KAON_TRY(kaon_pool_allocate(ctx, bytes, "room for a transfer", &room));
+  p->args.psi = room;
+  if (!one_parity) return KAON_OK;
+  p->host = malloc(bytes + 1); /* a parity may have no site */
+  if (p->host == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "vector: no host memory for %zu bytes", bytes);
+  return KAON_OK;
+}
+
+static void transfer_buffers_close(const kaon_vector_transfer *d, transfer_buffers *p) {
+  kaon_pool_release(d->vector->ctx, p->args.psi);
+  free(p->host);
+}
+
+static void aim(transfer_buffers *p, int64_t first) {
+  p->args.first = first;
+  p->args.count = p->sites - first < p->piece ? p->sites - first : p->piece;
+  const int64_t end = p->records * (first + p->args.count); /* the last site may be alone */
+  p->args.numbers = (end < p->numbers ? end : p->numbers) - p->records * first;
+}
+
+/* Where its records begin in psi. */
+static size_t begin_of(const transfer_buffers *p, int64_t first) {
+  return (size_t)(p->records * first) * p->site_bytes;
+}
+
+/* The piece's sites between psi, of the whole lattice, and p->host. */
+static void exchange_piece(const kaon_vector_transfer *d, const transfer_buffers *p, double *psi, int gather) {
+  const kaon_lattice *lattice = d->space->lattice;
+  const int *n = lattice->extents, width = d->space->width;
+  const size_t ncomp = (size_t)d->space->ncomp;
+#pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
+  for (int64_t i = 0; i < p->args.count; i++) {
+    const int64_t at = p->args.first + i;
+    double *here = p->host + (size_t)i * ncomp;
+    int x[4];
+    if (!kaon_lattice_site(lattice, (int)d->space->parity, at / width, (int)(at % width), x))
+      continue;
+    double *there = psi + (size_t)kaon_site_index(n, x) * ncomp;
+    memcpy(gather ? here : there, gather ? there : here, ncomp * sizeof *here);
+  }
+}
+
+kaon_status kaon_import_from_host(const kaon_vector_transfer *d, const double *psi) {
+  kaon_context *ctx = d->vector->ctx;
+  const kaon_import_ops *ops;
+  kaon_launch launch;
+  transfer_buffers p;
+  KAON_TRY(begin(d, &launch, &ops));
+  kaon_status status = transfer_buffers_open(d, &p);
+  for (int64_t first = 0; status == KAON_OK && first < p.sites; first += p.piece) {
+    aim(&p, first);
+    const void *from = p.host;
+    if (p.host != NULL)
+      exchange_piece(d, &p, (double *)(uintptr_t)psi, 1);
+    else
+      from = (const char *)psi + begin_of(&p, first);
+    status = ctx->backend->memory->to_device(ctx, p.args.psi, from,
+                                             (size_t)p.args.numbers * p.site_bytes);
+    if (status == KAON_OK) ops->import_values(&launch, &p.args);
+  }
+  if (status == KAON_OK) status = ctx->backend->memory->synchronise(ctx);
+  transfer_buffers_close(d, &p);
+  return status;
+}
+
+kaon_status kaon_export_to_host(const kaon_vector_transfer *d, double *psi) {
+  kaon_context *ctx = d->vector->ctx;
+  const kaon_import_ops *ops;
+  kaon_launch launch;
+  transfer_buffers p;
+  KAON_TRY(begin(d, &launch, &ops));
+  kaon_status status = transfer_buffers_open(d, &p);
+  for (int64_t first = 0; status == KAON_OK && first < p.sites; first += p.piece) {
+    aim(&p, first);
+    void *to = p.host != NULL ? (char *)p.host : (char *)psi + begin_of(&p, first);
+    ops->export_values(&launch, &p.args);
+    status =
+        ctx->backend->memory->to_host(ctx, to, p.args.psi, (size_t)p.args.numbers * p.site_bytes);
+    if (status == KAON_OK && p.host != NULL) exchange_piece(d, &p, psi, 0);
+  }
+  transfer_buffers_close(d, &p);
+  return status;
+}

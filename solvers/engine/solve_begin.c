@@ -1,0 +1,218 @@
+/* solve_begin.c - what a solve does before its run: b and x are looked at, and scaled where they are far
+ * from 1, the source is prepared, the guess taken. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "solvers/engine/method.h"
+
+kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b,
+                                      const kaon_vector *x) {
+  const kaon_operator *A = s->A;
+  if (b == NULL || x == NULL) return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "solve: b or x is NULL");
+  if (b->space != x->space)
+    return kaon_fail(s->ctx, KAON_ERR_SHAPE, "solve: b and x are of different spaces");
+  if (b->space != A->space && (A->reduction == NULL || b->space != A->reduction->parent->space))
+    return kaon_fail(s->ctx, KAON_ERR_SHAPE,
+                     "solve: b has %lld sites of %d reals; wanted are vectors of the operator's "
+                     "space (%lld sites of %d reals) or of the one that it is a reduction of",
+                     (long long)b->space->nsites, b->space->ncomp, (long long)A->space->nsites,
+                     A->space->ncomp);
+  if (b->nrhs != s->columns || x->nrhs != s->columns)
+    return kaon_fail(s->ctx, KAON_ERR_SHAPE,
+                     "solve: b has %d columns and x %d, but the solver was made for %d", b->nrhs,
+                     x->nrhs, s->columns);
+  if (b->precision != A->precision || x->precision != A->precision)
+    return kaon_fail(s->ctx, KAON_ERR_PRECISION,
+                     "solve: b and x have precisions %d and %d but the operator %d (0 double, 1 "
+                     "single, 2 half); convert with kaon_vector_copy",
+                     (int)b->precision, (int)x->precision, (int)A->precision);
+  if (b == x || b->data == x->data)
+    return kaon_fail(s->ctx, KAON_ERR_ALIAS, "solve: b and x are the same vector; use two");
+  return KAON_OK;
+}
+
+/* |u|^2 and |v|^2 into slots, by scalars that the solver keeps: a solve takes no memory. u may be
+ * v. */
+static kaon_status compute_norms(const kaon_solver *s, const kaon_vector *u, int slot_u,
+                             const kaon_vector *v, int slot_v) {
+  const int slots[3] = {KAON_NO_SLOT, u != v ? slot_u : KAON_NO_SLOT, slot_v};
+  kaon_pass pass = KAON_PASS_INIT;
+  pass.scalars = s->sums;
+  return kaon_blas_dot(u, v, slots, &pass);
+}
+
+/* Refuses what is not finite. */
+static kaon_status check_finite(const kaon_solver *s, const char *name, const double *norm2) {
+  for (int k = 0; k < s->columns; k++)
+    if (!isfinite(norm2[k]))
+      return kaon_fail(s->ctx, KAON_ERR_NOT_FINITE,
+                       "solve: |%s|^2 of column %d is %g; give finite numbers of moderate size",
+                       name, k, norm2[k]);
+  return KAON_OK;
+}
+
+static int all_zero(const kaon_solver *s, const double *norm2) {
+  for (int k = 0; k < s->columns; k++)
+    if (norm2[k] != 0) return 0;
+  return 1;
+}
+
+static int any_zero(const kaon_solver *s, const double *norm2) {
+  for (int k = 0; k < s->columns; k++)
+    if (norm2[k] == 0) return 1;
+  return 0;
+}
+
+/* Squares of what the tolerance asks for, below which sums of squares lose bits: far above the
+ * least number of full length, of which there may be one a component. */
+double kaon_least_norm2(double tol) {
+  const double smallest = 1e10 * DBL_MIN;
+  return tol > 0 ? smallest / (tol * tol) : smallest;
+}
+
+/* 1 in *lost: columns whose |b|^2 is 0 though b is not. */
+static kaon_status find_underflow(const kaon_solver *s, const kaon_vector *b, int *lost) {
+  kaon_vector *scaled = s->reduces ? s->full_r : s->outer_r;
+  KAON_TRY(kaon_blas_copy(b, scaled, NULL));
+  KAON_TRY(kaon_blas_scale(KAON_NUMBER(0x1p600), scaled, NULL));
+  KAON_TRY(compute_norms(s, scaled, 0, scaled, KAON_OF_B));
+  KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+  *lost = -1;
+  for (int k = 0; k < s->columns && *lost < 0; k++)
+    if (s->norm2_full[k] == 0 && s->sums_host[k].slot[KAON_OF_B][0] != 0) *lost = k;
+  return KAON_OK;
+}
+
+/* Refuses what is so small that a residual's square would be 0 before it is within the tolerance.
+ * Numbers of single and half precision are not. */
+static kaon_status check_small(const kaon_solver *s, const kaon_vector *b) {
+  int lost = -1;
+  if (b->precision != KAON_DOUBLE) return KAON_OK;
+  if (any_zero(s, s->norm2_full)) KAON_TRY(find_underflow(s, b, &lost));
+  for (int k = 0; k < s->columns && lost < 0; k++)
+    if (s->norm2_full[k] != 0 && s->norm2_full[k] < kaon_least_norm2(s->options.tol)) lost = k;
+  if (lost < 0) return KAON_OK;
+  return kaon_fail(
+      s->ctx, KAON_ERR_NOT_FINITE,
+      "solve: |b|^2 of column %d is %g, and squares of residuals of %g times |b| would "
+      "be lost below %g; multiply b by a power of 2, and divide x by it",
+      lost, s->norm2_full[lost], s->options.tol, 1e10 * DBL_MIN);
+}
+
+/* s->b and s->x: the user's vectors, or the system's of them. */
+void kaon_solver_bind(kaon_solver *s) {
+  const kaon_vector *b = s->end_b;
+  kaon_vector *x = s->end_x;
+  const kaon_reduction *reduction = s->system->reduction;
+  s->reduces = reduction != NULL && b->space == reduction->parent->space;
+  const int own = s->reduces || s->A->precision != s->system->precision;
+  s->b = own ? s->own_b : b;
+  s->x = own ? s->own_x : x;
+  if (!s->mixed) s->x_inner = s->x;
+}
+
+/* The system's source, and the square of what the chosen residual is relative to into
+ * KAON_OF_SOURCE, where that is not |b|. */
+static kaon_status prepare_source(kaon_solver *s) {
+  const int other_precision = s->A->precision != s->system->precision;
+  const kaon_vector *b = s->end_b;
+  if (s->reduces) {
+    if (other_precision) KAON_TRY(kaon_vector_copy(s->user_b, b));
+    KAON_TRY(s->system->reduction->prepare(s->system, other_precision ? s->user_b : b, s->own_b));
+  } else if (other_precision) {
+    KAON_TRY(kaon_vector_copy(s->own_b, b));
+  }
+  if (s->options.stop == KAON_STOP_NORMAL) {
+    const kaon_pass norm = kaon_solver_norm_pass(s, KAON_OF_SOURCE);
+    return kaon_operator_run(s->system, KAON_DAGGER, s->b, s->chosen_r, &norm);
+  }
+  if (kaon_solver_source_slot(s) == KAON_OF_B) return KAON_OK;
+  return compute_norms(s, s->b, 0, s->b, KAON_OF_SOURCE);
+}
+
+int kaon_solver_source_slot(const kaon_solver *s) {
+  const int own =
+      s->options.stop == KAON_STOP_NORMAL || (s->options.stop == KAON_STOP_REDUCED && s->reduces);
+  return own ? KAON_OF_SOURCE : KAON_OF_B;
+}
+
+kaon_status kaon_solver_issue_begin(kaon_solver *s) {
+  KAON_TRY(compute_norms(s, s->end_x, KAON_OF_X, s->end_b, KAON_OF_B));
+  return prepare_source(s);
+}
+
+/* norm2: of the source that the chosen residual is relative to. */
+static kaon_status source_norms(kaon_solver *s) {
+  const int normal = s->options.stop == KAON_STOP_NORMAL;
+  if (kaon_solver_source_slot(s) == KAON_OF_B) { /* where a scaled b may have left its own since */
+    memcpy(s->norm2, s->norm2_full, (size_t)s->columns * sizeof *s->norm2);
+    return KAON_OK;
+  }
+  kaon_solver_take_norms(s, KAON_OF_SOURCE, s->norm2);
+  for (int k = 0; normal && s->end_b->precision == KAON_DOUBLE && k < s->columns; k++)
+    if (s->norm2[k] != 0 && s->norm2[k] < kaon_least_norm2(s->options.tol))
+      return kaon_fail(
+          s->ctx, KAON_ERR_NOT_FINITE,
+          "solve: |A^dag b|^2 of column %d is %g, and squares of residuals of %g times "
+          "|A^dag b| would be lost below %g; multiply A or b by a power of 2",
+          k, s->norm2[k], s->options.tol, 1e10 * DBL_MIN);
+  return check_finite(s, normal ? "A^dag b" : "reduced b", s->norm2);
+}
+
+/* The system's guess from the user's x. */
+kaon_status kaon_solver_issue_guess(kaon_solver *s) {
+  kaon_vector *x = s->end_x;
+  const int other_precision = s->A->precision != s->system->precision;
+  if (!s->reduces) return other_precision ? kaon_vector_copy(s->own_x, x) : KAON_OK;
+  if (s->zero_guess) return kaon_vector_zero(s->own_x);
+  if (other_precision) KAON_TRY(kaon_vector_copy(s->user_x, x));
+  return s->system->reduction->guess(s->system, other_precision ? s->user_x : x, s->own_x);
+}
+
+/* The beginning as it was recorded, and its norms, for which the host sleeps as long as it took the
+ * last time: a solve that is used again knows it, and to poll costs more than all launches. */
+static kaon_status replay_begin(kaon_solver *s) {
+  const kaon_record_ops *ops = s->ctx->backend->record;
+  KAON_TRY(ops->run(s->before_after, 1));
+  KAON_TRY(ops->post(s->before_after, s->sums->state, 0));
+  return ops->wait(s->before_after, 0, s->sums_host);
+}
+
+/* The norms of end_x and end_b, which come in one wait, that the source does not need. */
+static kaon_status inspect_end_norms(kaon_solver *s) {
+  KAON_TRY(s->replays_begin_end ? replay_begin(s) : kaon_solver_issue_begin(s));
+  if (!s->replays_begin_end) KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+  kaon_solver_take_norms(s, KAON_OF_X, s->norm2);
+  kaon_solver_take_norms(s, KAON_OF_B, s->norm2_full);
+  KAON_TRY(check_finite(s, "x", s->norm2));
+  KAON_TRY(check_finite(s, "b", s->norm2_full));
+  return check_small(s, s->end_b);
+}
+
+kaon_norm_range kaon_solver_norm_range(const kaon_solver *s) {
+  return kaon_norm_range_of(s->options.tol, s->mixed || s->K != NULL);
+}
+
+/* What is beyond reach is solved for in the place of the user's, without what was recorded of that.
+ */
+static kaon_status scale(kaon_solver *s) {
+  KAON_TRY(kaon_scaling_begin(&s->units, s->end_b, kaon_solver_norm_range(s), s->norm2_full, s->sums,
+                              s->sums_host));
+  KAON_TRY(kaon_scaling_guess(&s->units, s->end_x));
+  s->end_b = s->units.b;
+  s->replays_begin_end = 0;
+  kaon_solver_bind(s);
+  return inspect_end_norms(s);
+}
+
+kaon_status kaon_solver_begin(kaon_solver *s) {
+  KAON_TRY(inspect_end_norms(s));
+  if (s->end_b->precision == KAON_DOUBLE &&
+      kaon_norm_range_exceeded(kaon_solver_norm_range(s), s->norm2_full, s->columns))
+    KAON_TRY(scale(s));
+  s->from_zero = all_zero(s, s->norm2) || (s->reduces && s->system->reduction->guess == NULL);
+  s->zero_guess = s->from_zero;
+  KAON_TRY(source_norms(s));
+  return kaon_solver_issue_guess(s);
+}

@@ -1,0 +1,47 @@
+/* cdp.cu - steps that the device launches by dynamic parallelism (KAON_ISSUE_CDP): a control
+ * kernel of one thread puts the entries of a list (listed.h) into its tail stream, whose kernels
+ * run one after the other when it has ended, and itself behind them, as long as the column iterates
+ * and the host is not due to look. A column that waits is the host's to serve.
+ *
+ * The conjugate gradients by dynamic parallelism of the literature had kernels wait for those that
+ * they launched, which CUDA 12 no longer allows; hence the tail. Compiled as relocatable device
+ * code and linked on the device into an image of its own, which lib/cuda/queue/cdp_image.c loads where this
+ * form is asked for: nothing else of the library has to be such code, or needs the device's part of
+ * the runtime. */
+#include "sparse/cuda/listed.h"
+
+struct chain_run {
+  __device__ __forceinline__ const kaon_column_state *state(const kaon_column_state *theirs) const {
+    return theirs;
+  }
+  template <int SLOTS, bool NORM>
+  __device__ __forceinline__ void leave(const kaon_cuda_sums &s, int chunk, const double *value) {
+    sums_finish<SLOTS, 8, NORM>(s, 0, chunk, value);
+  }
+  template <int SLOTS, bool NORM>
+  __device__ __forceinline__ void end(const kaon_cuda_sums &) {}
+};
+
+static __global__ void __launch_bounds__(KAON_THREADS, 2)
+    entry_kernel(const kaon_launch_list_entry *entry, const kaon_column_state *state) {
+  chain_run run;
+  if (entry->mask != 0 && (state->gate & entry->mask) == 0) return;
+  listed_run(*entry, run);
+}
+
+/* One thread; `done` blocks of steps have ended since it was last here. A launch that the device
+ * has no room for would leave a step without one of its parts: that ends the kernel with an error,
+ * which the next transfer reports. */
+extern "C" __global__ void KAON_EXPORT(kaon_chain)(kaon_listed list, int done) {
+  kaon_loop_control *control = list.control;
+  control->blocks += done;
+  if ((list.state->gate & KAON_GATE_STEP) == 0 || control->blocks >= control->limit) return;
+  for (int turn = 0; turn < list.turns; turn++)
+    for (int i = 0; i < list.count; i++) {
+      const kaon_launch_list_entry *entry = list.entry + i;
+      const unsigned blocks = (unsigned)entry->chunks;
+      entry_kernel<<<blocks, KAON_THREADS, 0, cudaStreamTailLaunch>>>(entry, list.state);
+    }
+  KAON_EXPORT(kaon_chain)<<<1, 1, 0, cudaStreamTailLaunch>>>(list, 1);
+  if (cudaGetLastError() != cudaSuccess) __trap();
+}

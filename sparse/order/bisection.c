@@ -1,0 +1,97 @@
+/* bisection.c - blocks of neighbouring rows, by halving the pattern again and again: a part's rows
+ * come in the order in which a breadth-first search meets them that begins at its rim, and the
+ * first half parts from the second. Simon, Computing Systems in Engineering 2 (1991) 135 (recursive
+ * graph bisection). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sparse/order/orderings.h"
+
+typedef struct halving {
+  const kaon_graph *graph;
+  int64_t blocks;
+  int32_t *order; /* [vertices] what becomes of it */
+  int32_t *queue; /* [vertices] */
+  int32_t *part;  /* [vertices] the first place of the part that a row belongs to */
+  uint32_t *seen; /* [vertices] the search that met a row last */
+  uint32_t search;
+} halving;
+
+/* Rows of a part in the order in which a search from root meets them, from queue[met] on. Where it
+ * ends. */
+static int64_t spread(halving *h, int32_t root, uint32_t search, int64_t met) {
+  const kaon_graph *g = h->graph;
+  int64_t end = met;
+  h->queue[end++] = root;
+  h->seen[root] = search;
+  for (int64_t i = met; i < end; i++) {
+    const int32_t v = h->queue[i];
+    for (int64_t n = g->start[v]; n < g->start[v + 1]; n++) {
+      const int32_t u = g->neighbour[n];
+      if (h->part[u] != h->part[root] || h->seen[u] == search) continue;
+      h->seen[u] = search;
+      h->queue[end++] = u;
+    }
+  }
+  return end;
+}
+
+/* The rows of places [first, last), a part, in an order whose halves hang together: each connected
+ * piece from the row that another search met last, which lies at its rim. */
+static void unroll(halving *h, int64_t first, int64_t last) {
+  const uint32_t rim = ++h->search, final = ++h->search;
+  int64_t met = 0;
+  for (int64_t i = first; i < last; i++) {
+    if (h->seen[h->order[i]] == final) continue;
+    const int64_t end = spread(h, h->order[i], rim, met);
+    met = spread(h, h->queue[end - 1], final, met);
+  }
+  memcpy(h->order + first, h->queue, (size_t)(last - first) * sizeof *h->order);
+}
+
+static int ascending(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static int64_t begin_of(const halving *h, int64_t block) {
+  return h->graph->vertices * block / h->blocks;
+}
+
+/* Blocks [a, b), whose rows stand at their places in any order. */
+static void halve(halving *h, int64_t a, int64_t b) {
+  const int64_t first = begin_of(h, a), last = begin_of(h, b);
+  if (b - a == 1) {
+    qsort(h->order + first, (size_t)(last - first), sizeof *h->order, ascending);
+    return;
+  }
+  unroll(h, first, last);
+  const int64_t middle = a + (b - a) / 2, at = begin_of(h, middle);
+  for (int64_t i = at; i < last; i++) h->part[h->order[i]] = (int32_t)at;
+  halve(h, a, middle);
+  halve(h, middle, b);
+}
+
+kaon_status kaon_order_by_blocks(const kaon_context *ctx, const kaon_csr *csr, int64_t blocks,
+                                 int32_t *order) {
+  kaon_graph *graph = NULL;
+  KAON_TRY(kaon_graph_create(ctx, csr, &graph));
+  const size_t count = (size_t)csr->rows + 1;
+  halving h = {graph,
+               blocks,
+               order,
+               malloc(count * sizeof *order),
+               calloc(count, sizeof *order),
+               calloc(count, sizeof *order),
+               0};
+  const int complete = h.queue != NULL && h.part != NULL && h.seen != NULL;
+  for (int64_t i = 0; i < csr->rows && complete; i++) order[i] = (int32_t)i;
+  if (complete && csr->rows > 0) halve(&h, 0, blocks);
+  free(h.queue);
+  free(h.part);
+  free(h.seen);
+  kaon_graph_destroy(&graph);
+  if (complete) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "orderings: blocks of %lld rows find no host memory",
+                   (long long)csr->rows);
+}

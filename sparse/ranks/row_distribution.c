@@ -1,0 +1,42 @@
+/* row_distribution.c - how the rows of a matrix are shared among ranks, and what that costs in messages. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sparse/storage/matrix.h"
+
+kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix, kaon_matrix_distribution *shares) {
+  if (matrix == NULL || shares == NULL)
+    return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
+                     "matrix shares: the matrix or the result is NULL");
+  enum { ROWS, ENTRIES, GHOSTS, CUT, NUMBERS };
+  kaon_context *ctx = matrix->ctx;
+  const kaon_row_set *set = matrix->rows;
+  const kaon_csr *a = set->rows;
+  double mine[NUMBERS] = {[ROWS] = (double)a->rows, [ENTRIES] = (double)a->start[a->rows]};
+  for (int64_t n = 0; n < set->ghosts; n++) mine[GHOSTS] += set->ghost_row[n] >= 0;
+  for (int64_t n = 0; n < a->start[a->rows]; n++) mine[CUT] += a->column[n] >= a->rows;
+  double *all = malloc((size_t)ctx->comm->ranks * NUMBERS * sizeof *all);
+  kaon_status status = KAON_OK;
+  if (all == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix shares: no host memory for %d ranks",
+                       ctx->comm->ranks);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
+  if (status == KAON_OK) {
+    *shares = (kaon_matrix_distribution){.moved = matrix->redistribution != NULL,
+                                   .rows = a->rows,
+                                   .entries = a->start[a->rows],
+                                   .ghosts = (int64_t)mine[GHOSTS]};
+    snprintf(shares->how, sizeof shares->how, "%s", matrix->shared);
+  }
+  for (int r = 0; r < ctx->comm->ranks && status == KAON_OK; r++) {
+    const double *n = all + (size_t)r * NUMBERS;
+    if ((int64_t)n[ROWS] > shares->most_rows) shares->most_rows = (int64_t)n[ROWS];
+    if ((int64_t)n[ENTRIES] > shares->most_entries) shares->most_entries = (int64_t)n[ENTRIES];
+    if ((int64_t)n[GHOSTS] > shares->most_ghosts) shares->most_ghosts = (int64_t)n[GHOSTS];
+    shares->all_ghosts += (int64_t)n[GHOSTS];
+    shares->cut += (int64_t)n[CUT];
+  }
+  free(all);
+  return status;
+}
