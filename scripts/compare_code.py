@@ -127,7 +127,7 @@ def device_functions(path):
         data = file.read()
     if data[:4] == b"\x7fELF":
         elf = Elf(data)
-        data = elf.named(".nv_fatbin") + elf.named("__nv_relfatbin")
+        data = elf.named(".nv_fatbin")  # relocatable code is compared where it is linked
     functions = []
     for image in device_images(data):
         relocations = {}
