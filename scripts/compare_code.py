@@ -51,6 +51,22 @@ class Elf:
     def bytes(self, section):
         return self.data[section["offset"]:section["offset"] + section["size"]]
 
+    def constants(self):
+        """symbol: (size, bytes from there on) of what stands in sections of constants"""
+        found = {}
+        for section in self.sections:
+            size = CONSTANTS.match(section["name"])
+            if size:
+                found[section["name"]] = int(size.group(1)), self.bytes(section)
+        for table in (s for s in self.sections if s["type"] == 2):
+            for at in range(table["offset"], table["offset"] + table["size"], 24):
+                name, _, _, number, value = struct.unpack_from("<IBBHQ", self.data, at)
+                home = self.sections[number]["name"] if number < len(self.sections) else ""
+                if name and home in found:
+                    size, content = found[home]
+                    found[self.text(self.sections[table["link"]], name)] = size - value % size, content[value:]
+        return found
+
     def named(self, name):
         return next((self.bytes(section) for section in self.sections if section["name"] == name), b"")
 
@@ -59,7 +75,7 @@ def host_functions(path):
     """(name, digest) of each function of an object for the host"""
     with open(path, "rb") as file:
         elf = Elf(file.read())
-    constants = {s["name"]: elf.bytes(s) for s in elf.sections if CONSTANTS.match(s["name"])}
+    constants = elf.constants()
     listing = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", "-w", path], stdout=subprocess.PIPE, text=True, check=True).stdout
     functions, body = [], None
     for line in listing.splitlines():
@@ -67,8 +83,8 @@ def host_functions(path):
             body = []
             functions.append((found.group(2), body))
         elif body is not None and (found := LINE.match(line)):
-            text, *relocations = found.group(2).split("\t")
-            body.append([int(found.group(1), 16), text.strip(), [r.strip() for r in relocations]])
+            text, *relocations = re.split(r"\t(?=[0-9a-f]+: R_)", found.group(2))
+            body.append([int(found.group(1), 16), text.strip(), relocations])
     return [(name, digest_host(body, constants)) for name, body in functions]
 
 
@@ -96,9 +112,9 @@ def relocation_text(relocation, after, constants):
         return relocation
     place, kind, symbol, sign, addend = found.groups()
     if symbol in constants and after is not None:
-        size = int(CONSTANTS.match(symbol).group(1))
+        size, content = constants[symbol]
         offset = (int(addend, 16) if addend else 0) * (-1 if sign == "-" else 1) + after - int(place, 16)
-        return f"{kind} {size} {constants[symbol][offset:offset + size - offset % size].hex()}"
+        return f"{kind} {content[offset:offset + size].hex()}"
     return kind
 
 
