@@ -222,6 +222,9 @@ int bench_own_context_open(bench *b, const cli_common *common, bench_own_context
 void bench_own_context_close(bench *b, bench_own_context *own);
 /* The machine of b->info and its bandwidths. Exit status. */
 int bench_open_machine(bench *b);
+/* Files of bench/results leave out what a row shares with the first row of its benchmark: puts it
+ * back. Rows with `command` are as they were written, and stay. */
+void bench_complete_rows(json_t *rows);
 /* The rows of `bench` NAME in the files of --join, into the list. Exit status. */
 int bench_merge_rows(bench *b, const char *name);
 /* Refuses options that have no effect on `kind`, and what does not go together. Exit status. */

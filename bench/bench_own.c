@@ -39,12 +39,26 @@ void bench_own_context_close(bench *b, bench_own_context *own) {
   kaon_context_destroy(&o->ctx);
 }
 
+void bench_complete_rows(json_t *rows) {
+  json_t *first = json_object(), *row;
+  size_t k;
+  json_array_foreach(rows, k, row) {
+    const char *bench = json_string_value(json_object_get(row, "bench"));
+    if (!bench || json_object_get(row, "command")) continue;
+    json_t *base = json_object_get(first, bench);
+    if (base) json_object_update_missing(row, base);
+    else json_object_set(first, bench, row);
+  }
+  json_decref(first);
+}
+
 int bench_merge_rows(bench *b, const char *name) {
   const cli_texts *files = &b->args->joined;
   for (int i = 0; i < files->count; i++) {
     json_error_t error = {.text = ""};
     json_t *rows = json_load_file(files->text[i], 0, &error), *row;
     size_t k, before = json_array_size(b->rows);
+    bench_complete_rows(rows);
     json_array_foreach(rows, k, row) {
       const char *of = json_string_value(json_object_get(row, "bench"));
       if (of && strcmp(of, name) == 0) json_array_append(b->rows, row);

@@ -224,6 +224,7 @@ static int read_file(const char *file, model *m, rows *r, int *links) {
         error.line, error.text);
   if (!json_is_array(list))
     code = cli_wrong("--model %s: not a list of rows, as --json writes it", file);
+  bench_complete_rows(list);
   json_array_foreach(list, k, row) {
     if (code == EXIT_DONE) code = add_row(m, r, row, links, file);
   }
