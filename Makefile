@@ -75,7 +75,7 @@ install:
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
 docs:
-	@[ -e $(BUILD)/CMakeCache.txt ] || $(CONFIGURE) -DKAON_CUDA=OFF -DKAON_BUILD_TESTS=OFF
+	@[ -e $(BUILD)/CMakeCache.txt ] || $(CONFIGURE) -DKAON_CUDA=DEVICE -DKAON_BUILD_TESTS=OFF
 	cmake --build $(BUILD) --target docs
 
 check_house:

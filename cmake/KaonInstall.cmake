@@ -7,7 +7,7 @@ add_custom_target(kaon_installed DEPENDS kaon)
 install(TARGETS kaon EXPORT kaonTargets)
 install(DIRECTORY include/kaon TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(EXPORT kaonTargets NAMESPACE kaon:: DESTINATION ${KAON_CMAKE_DIR})
-if(BUILD_SHARED_LIBS) # libkaon.a beside it, where it was built: the target kaon::kaon_static
+if(BUILD_SHARED_LIBS) # libkaon.a beside it, where it was built: the component static
   install(TARGETS kaon_static EXPORT kaonStaticTargets ARCHIVE OPTIONAL)
   install(EXPORT kaonStaticTargets NAMESPACE kaon:: DESTINATION ${KAON_CMAKE_DIR})
 endif()

@@ -104,10 +104,11 @@ class Install(system.Case):
 
     def test_cmake_finds_it_from_c_cxx_and_fortran(self):
         self.needs("c++")
-        for target in ("kaon::kaon", "kaon::kaon_static") if SHARED else ("kaon::kaon",):
+        for target, component in [("kaon::kaon", "")] + [("kaon::kaon_static", "static")] * SHARED:
             with self.subTest(target=target):
                 build = self.path(target.replace("::", "-"))
-                self.command("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DKAON_TARGET={target}")
+                self.command("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+                             f"-DKAON_TARGET={target}", f"-DKAON_COMPONENTS={component}")
                 self.command("cmake", "--build", build)
                 for name, words in (("consumer_c", "plaquette 1"), ("consumer_cxx", "plaquette 1"), ("consumer_fortran", "512 sites")):
                     program = os.path.join(build, name)
