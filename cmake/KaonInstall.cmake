@@ -7,7 +7,7 @@ add_custom_target(kaon_installed DEPENDS kaon)
 install(TARGETS kaon EXPORT kaonTargets)
 install(DIRECTORY include/kaon TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(EXPORT kaonTargets NAMESPACE kaon:: DESTINATION ${KAON_CMAKE_DIR})
-if(BUILD_SHARED_LIBS) # libkaon.a beside it, where it was built: the target kaon::kaon_static
+if(BUILD_SHARED_LIBS) # libkaon.a beside it, where it was built: the component static
   install(TARGETS kaon_static EXPORT kaonStaticTargets ARCHIVE OPTIONAL)
   install(EXPORT kaonStaticTargets NAMESPACE kaon:: DESTINATION ${KAON_CMAKE_DIR})
 endif()
@@ -37,7 +37,7 @@ endif()
 list(JOIN KAON_PC_PRIVATE " " KAON_PC_PRIVATE)
 configure_file(cmake/kaon.pc.in kaon.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/kaon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(FILES LICENSE README.md TYPE DOC)
+install(FILES LICENSE CHANGELOG.md README.md TYPE DOC)
 
 # Programs. Their man pages are what they say by --help, laid out by help2man.
 find_program(KAON_HELP2MAN help2man)
@@ -64,3 +64,15 @@ function(kaon_install_program target program title)
 endfunction()
 kaon_install_program(kaon_program kaon "solve lattice Dirac equations and sparse systems")
 kaon_install_program(kaon_bench kaon-bench "measure the speed of kaon")
+
+# The reference of the interface, from the comments in the headers; not installed.
+find_program(KAON_DOXYGEN doxygen)
+mark_as_advanced(KAON_DOXYGEN)
+if(KAON_DOXYGEN AND EXISTS ${PROJECT_SOURCE_DIR}/docs/Doxyfile.in)
+  configure_file(docs/Doxyfile.in Doxyfile @ONLY)
+  add_custom_target(docs COMMAND ${KAON_DOXYGEN} ${PROJECT_BINARY_DIR}/Doxyfile VERBATIM
+                    COMMENT "Writing ${PROJECT_BINARY_DIR}/docs/html/index.html")
+else()
+  add_custom_target(docs COMMAND ${CMAKE_COMMAND} -E echo "the reference needs doxygen: install it, and configure again"
+                    COMMAND ${CMAKE_COMMAND} -E false VERBATIM)
+endif()
