@@ -12,7 +12,7 @@ RUN_SWEEPS ?= 200
 RUN_KAPPA ?= 0.130
 RUN_CSW ?= 1.769
 
-.PHONY: help setup build program run check bench performance install format clean
+.PHONY: help setup build program run check bench performance docs install format clean
 
 help:
 	@echo "make run      install what is missing, build the program, make a configuration, compute its propagator (run/)"
@@ -20,6 +20,7 @@ help:
 	@echo "make build    build library, program and tests in $(BUILD)/"
 	@echo "make bench    measure the kernels beside what the machine can do"
 	@echo "make performance  docs/performance.md and its plots, from bench/results"
+	@echo "make docs     the reference of the C interface in $(BUILD)/docs/html (needs doxygen)"
 	@echo "make install  install below PREFIX ($(PREFIX))"
 	@echo "make format   lay out the sources (clang-format)"
 	@echo "make clean    remove $(BUILD)/ and run/"
@@ -64,6 +65,11 @@ bench:
 
 performance:
 	scripts/performance.py
+
+docs:
+	@[ -e $(BUILD)/CMakeCache.txt ] || $(CONFIGURE)
+	@cmake --build $(BUILD) --target docs
+	@echo "open $(BUILD)/docs/html/index.html"
 
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)
