@@ -21,7 +21,7 @@ help:
 	@echo "make bench    measure the kernels beside what the machine can do"
 	@echo "make performance  docs/performance.md and its plots, from bench/results"
 	@echo "make install  build library, programs and man pages, and install them below PREFIX ($(PREFIX))"
-	@echo "make docs     the reference of the interface, from the headers (doxygen)"
+	@echo "make docs     the reference of the C interface, in $(BUILD)/docs/html (needs doxygen)"
 	@echo "make check_house  whether the tree keeps to its budgets"
 	@echo "make format   lay out the sources (clang-format)"
 	@echo "make clean    remove $(BUILD)/ and run/"

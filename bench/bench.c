@@ -426,6 +426,7 @@ static int run(void *arguments) {
   bench_stage(&b);
   code = ranks_context(&a->common, a->grid, &b.ctx);
   if (code == EXIT_DONE) code = ranks_check(&a->common, b.ctx);
+  b.info = (kaon_context_info)KAON_CONTEXT_INFO_INIT;
   if (code == EXIT_DONE) code = cli_status(b.ctx, kaon_context_query(b.ctx, &b.info), NULL);
   if (code == EXIT_DONE) code = check_lattices(b.ctx, a);
   if (code == EXIT_DONE) code = bench_open_machine(&b);

@@ -17,21 +17,25 @@ typedef struct fatten_case {
 
 static kaon_status first_level(void *user) {
   fatten_case *c = user;
+  c->report = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
   return kaon_fatten_paths(c->thin, &c->level[0], c->fat, NULL, &c->report);
 }
 
 static kaon_status back_to_u3(void *user) {
   fatten_case *c = user;
+  c->report = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
   return kaon_fatten_unitarise(c->fat, &c->hisq, &c->report);
 }
 
 static kaon_status second_level(void *user) {
   fatten_case *c = user;
+  c->report = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
   return kaon_fatten_paths(c->thin, &c->level[1], c->fat, c->naik, &c->report);
 }
 
 static kaon_status both_levels(void *user) {
   fatten_case *c = user;
+  c->report = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
   return kaon_fatten(c->thin, &c->hisq, c->fat, c->naik, &c->report);
 }
 

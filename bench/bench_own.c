@@ -5,7 +5,8 @@
 #include "bench/bench.h"
 
 static kaon_status create(const cli_common *common, kaon_context **ctx) {
-  const kaon_context_options options = cli_context_options(common);
+  kaon_lab_options lab;
+  const kaon_context_options options = cli_context_options(common, &lab);
   return ranks_launched() ? kaon_context_create_ranks(&options, NULL, NULL, ctx)
                           : kaon_context_create(&options, ctx);
 }
@@ -20,6 +21,7 @@ int bench_own_context_open(bench *b, const cli_common *common, bench_own_context
   o->numbers_count = 0;
   o->processor = NULL;
   int code = cli_status(NULL, create(common, &o->ctx), NULL);
+  o->info = (kaon_context_info)KAON_CONTEXT_INFO_INIT;
   if (code == EXIT_DONE) code = cli_status(o->ctx, kaon_context_query(o->ctx, &o->info), NULL);
   if (code != EXIT_DONE) return code;
   if (strcmp(o->info.backend, b->info.backend) == 0 && o->info.threads == b->info.threads) {

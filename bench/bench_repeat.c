@@ -115,7 +115,7 @@ kaon_status bench_median(bench *b, kaon_solver *solver, const kaon_vector *sourc
   kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
   totals t = {.each = calloc(REPEATS_KEPT, sizeof *t.each)};
   kaon_status status = kaon_context_agree(b->ctx, reports && t.each ? KAON_OK : KAON_ERR_MEMORY);
-  kaon_solve_report report;
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   double cpu;
   int first = b->least_seconds > 0; /* records what is recorded; counts where it is long */
   energy_meter meter = energy_start(b->ctx), beside = start_beside(b);

@@ -6,10 +6,11 @@
  * before the function is called, and the solver goes the plain way. */
 #include <stdlib.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "blas/blas.h"
 #include "lib/operator/workspace.h"
+#include "lib/core/options_table.h"
 
 typedef struct shell {
   const kaon_space *space;
@@ -142,17 +143,16 @@ static kaon_status make(const kaon_space *space, const shell *like, kaon_operato
 kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply *function,
                                        void *user, const kaon_shell_options *options,
                                        kaon_operator **A) {
-  static const kaon_shell_options defaults = KAON_SHELL_OPTIONS_INIT;
+  kaon_shell_options own;
   if (A != NULL) *A = NULL;
   if (space == NULL || function == NULL || A == NULL)
     return kaon_fail(space != NULL ? space->ctx : NULL, KAON_ERR_ARGUMENT,
                      "shell: the space, the function and the address of the result are needed");
-  if (options == NULL) options = &defaults;
-  if (kaon_options_check(KAON_OPTIONS_SHELL, options) != KAON_OK)
+  if (kaon_options_take(KAON_OPTIONS_SHELL, options, &own) != KAON_OK)
     return kaon_fail(space->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
-  if (options->precision == KAON_HALF)
+  if (own.precision == KAON_HALF)
     return kaon_fail(space->ctx, KAON_ERR_UNSUPPORTED,
                      "shell: vectors in half precision are not offered to functions; take single");
-  const shell like = {.apply = function, .user = user, .options = *options};
+  const shell like = {.apply = function, .user = user, .options = own};
   return kaon_agree(space->ctx, make(space, &like, A));
 }

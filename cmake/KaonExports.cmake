@@ -1,16 +1,13 @@
-# Writes KAON_EXPORTS, a version script for the linker: every function that a header in KAON_INCLUDE/kaon declares, and no other.
+# Writes KAON_EXPORTS, a version script for the linker: every function that a header in KAON_INCLUDE/kaon declares with KAON_API.
 file(GLOB headers ${KAON_INCLUDE}/kaon/*.h)
 set(names "")
 foreach(header ${headers})
   file(READ ${header} text)
   string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" text "${text}")
-  # a declaration begins a line; macros, typedefs and function pointers do not match
-  string(REGEX MATCHALL "\n(KAON_API[ \n]+)?[a-z][A-Za-z0-9_ ]*[ *\n]+kaon_[a-z0-9_]+\\(" found "\n${text}")
+  string(REGEX MATCHALL "\nKAON_API[ \n][A-Za-z0-9_ *\n]+\\(" found "\n${text}") # a declaration begins a line
   foreach(declaration ${found})
-    if(NOT declaration MATCHES "^\n(typedef|static|return) ")
-      string(REGEX REPLACE ".*(kaon_[a-z0-9_]+)\\($" "\\1" name "${declaration}")
-      list(APPEND names ${name})
-    endif()
+    string(REGEX REPLACE ".*(kaon_[a-z0-9_]+)\\($" "\\1" name "${declaration}")
+    list(APPEND names ${name})
   endforeach()
 endforeach()
 list(SORT names)

@@ -2,8 +2,8 @@
  * lib/math/link_fatten.h for each direction; S and X stand in two fields of links, in the slots of their
  * directions. On a divided lattice each stage's field gets its ghosts before the next one reads it:
  * no path then goes further than one step in each of two directions. */
-#include <kaon/fatten.h>
-#include <kaon/options.h>
+#include <kaon/gauge.h>
+#include <kaon/context.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +12,8 @@
 #include "gauge/gauge_internal.h"
 #include "lib/grid/ghosts.h"
 #include "lib/core/threads.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 
 /* Both parities of a field of links in 18 reals of the work's precision. */
 typedef struct pair {
@@ -230,8 +232,9 @@ static kaon_status check(const kaon_gauge *links, const kaon_gauge *fat, const k
   return naik != NULL ? check_result(links, naik, fat, "naik") : KAON_OK;
 }
 
-static kaon_status check_options(kaon_context *ctx, const kaon_fatten_options *options) {
-  const kaon_status status = kaon_options_check(KAON_OPTIONS_FATTEN, options);
+static kaon_status take_options(kaon_context *ctx, const kaon_fatten_options *options,
+                                kaon_fatten_options *own) {
+  const kaon_status status = kaon_options_take(KAON_OPTIONS_FATTEN, options, own);
   return status == KAON_OK ? KAON_OK : kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
 }
 
@@ -311,9 +314,9 @@ static kaon_status run(const kaon_gauge *links, int levels, const kaon_fatten_co
 
 kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *options, int level,
                                             kaon_fatten_coefficients *c) {
-  const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
-  const kaon_fatten_options *o = options != NULL ? options : &standard;
-  KAON_TRY(check_options(NULL, o));
+  kaon_fatten_options own;
+  const kaon_fatten_options *o = &own;
+  KAON_TRY(take_options(NULL, options, &own));
   const int hisq = o->action == KAON_FATTEN_HISQ;
   if (c == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "fatten: the address of the coefficients is NULL");
@@ -359,24 +362,27 @@ static kaon_status fatten(const kaon_gauge *thin, const kaon_fatten_options *opt
   return run(thin, levels, c, &o, fat, naik, report);
 }
 
-kaon_status kaon_fatten(const kaon_gauge *thin, const kaon_fatten_options *options, kaon_gauge *fat,
-                        kaon_gauge *naik, kaon_fatten_report *report) {
-  const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
-  const kaon_fatten_options *o = options != NULL ? options : &standard;
-  kaon_fatten_report unwanted;
-  if (report == NULL) report = &unwanted;
-  *report = (kaon_fatten_report){0};
+static kaon_status fatten_all(const kaon_gauge *thin, const kaon_fatten_options *options,
+                              kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report) {
+  kaon_fatten_options own;
   KAON_TRY(check(thin, fat, naik));
-  KAON_TRY(check_options(thin->ctx, o));
-  KAON_RETURN_UNTRAPPED(thin->ctx, fatten(thin, o, fat, naik, report));
+  KAON_TRY(take_options(thin->ctx, options, &own));
+  KAON_RETURN_UNTRAPPED(thin->ctx, fatten(thin, &own, fat, naik, report));
 }
 
-kaon_status kaon_fatten_paths(const kaon_gauge *links, const kaon_fatten_coefficients *coefficients,
-                              kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report) {
+kaon_status kaon_fatten(const kaon_gauge *thin, const kaon_fatten_options *options, kaon_gauge *fat,
+                        kaon_gauge *naik, kaon_fatten_report *report) {
+  kaon_fatten_report made = {0};
+  KAON_TRY(kaon_output_check(thin != NULL ? thin->ctx : NULL, "kaon_fatten_report", report));
+  const kaon_status status = fatten_all(thin, options, fat, naik, &made);
+  kaon_output_fill(report, &made, sizeof made);
+  return status;
+}
+
+static kaon_status fatten_paths(const kaon_gauge *links,
+                                const kaon_fatten_coefficients *coefficients, kaon_gauge *fat,
+                                kaon_gauge *naik, kaon_fatten_report *report) {
   const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
-  kaon_fatten_report unwanted;
-  if (report == NULL) report = &unwanted;
-  *report = (kaon_fatten_report){.u0 = 1};
   KAON_TRY(check(links, fat, naik));
   if (coefficients == NULL)
     return kaon_fail(links->ctx, KAON_ERR_ARGUMENT, "fatten: coefficients are needed");
@@ -388,6 +394,15 @@ kaon_status kaon_fatten_paths(const kaon_gauge *links, const kaon_fatten_coeffic
                        "fatten: coefficients %g, %g, %g, %g, %g, %g; give finite numbers", all[0],
                        all[1], all[2], all[3], all[4], all[5]);
   KAON_RETURN_UNTRAPPED(links->ctx, run(links, 1, coefficients, &standard, fat, naik, report));
+}
+
+kaon_status kaon_fatten_paths(const kaon_gauge *links, const kaon_fatten_coefficients *coefficients,
+                              kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report) {
+  kaon_fatten_report made = {.u0 = 1};
+  KAON_TRY(kaon_output_check(links != NULL ? links->ctx : NULL, "kaon_fatten_report", report));
+  const kaon_status status = fatten_paths(links, coefficients, fat, naik, &made);
+  kaon_output_fill(report, &made, sizeof made);
+  return status;
 }
 
 static kaon_status back_to_u3(kaon_gauge *links, const kaon_fatten_options *o,
@@ -405,19 +420,25 @@ static kaon_status back_to_u3(kaon_gauge *links, const kaon_fatten_options *o,
   return status;
 }
 
-kaon_status kaon_fatten_unitarise(kaon_gauge *links, const kaon_fatten_options *options,
-                                  kaon_fatten_report *report) {
-  const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
-  const kaon_fatten_options *o = options != NULL ? options : &standard;
-  kaon_fatten_report unwanted;
-  if (report == NULL) report = &unwanted;
-  *report = (kaon_fatten_report){.u0 = 1};
+static kaon_status unitarise_all(kaon_gauge *links, const kaon_fatten_options *options,
+                                 kaon_fatten_report *report) {
+  kaon_fatten_options own;
+  const kaon_fatten_options *o = &own;
   if (links == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "fatten: links are needed");
-  KAON_TRY(check_options(links->ctx, o));
+  KAON_TRY(take_options(links->ctx, options, &own));
   if (links->reconstruct != KAON_RECONSTRUCT_18 || links->precision == KAON_HALF)
     return kaon_fail(links->ctx, KAON_ERR_UNSUPPORTED,
                      "fatten: links in %d reals and precision number %d; those that go back to "
                      "U(3) take 18 reals in double (0) or single (1)",
                      (int)links->reconstruct, (int)links->precision);
   KAON_RETURN_UNTRAPPED(links->ctx, back_to_u3(links, o, report));
+}
+
+kaon_status kaon_fatten_unitarise(kaon_gauge *links, const kaon_fatten_options *options,
+                                  kaon_fatten_report *report) {
+  kaon_fatten_report made = {.u0 = 1};
+  KAON_TRY(kaon_output_check(links != NULL ? links->ctx : NULL, "kaon_fatten_report", report));
+  const kaon_status status = unitarise_all(links, options, &made);
+  kaon_output_fill(report, &made, sizeof made);
+  return status;
 }

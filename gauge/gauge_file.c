@@ -10,6 +10,8 @@
 #include "lib/io/formats/gauge_job.h"
 #include "lib/grid/slices.h"
 #include "lib/core/threads.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 
 /* Every rank is handed every link and keeps its own. */
 static void put_link(void *sink, int64_t number, int mu, const double u[18]) {
@@ -101,7 +103,7 @@ static kaon_status read_verified(const kaon_wide_links *wide, const char *path,
   KAON_TRY(read_links(wide, path, options, info));
   KAON_TRY(plaquette_deviation(wide, info, &plaquette, &agrees));
   if (!agrees && info->ambiguous) {
-    kaon_gauge_file_info other = {0};
+    kaon_gauge_file_info other = KAON_GAUGE_FILE_INFO_INIT;
     options->format = KAON_FORMAT_DDALPHAAMG;
     KAON_TRY(read_links(wide, path, options, &other));
     KAON_TRY(plaquette_deviation(wide, &other, &plaquette, &agrees));
@@ -123,14 +125,23 @@ static kaon_status read_into(kaon_gauge *gauge, const char *path, kaon_gauge_rea
   return status;
 }
 
+static kaon_status read_and_tell(kaon_gauge *gauge, const char *path,
+                                 kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
+  kaon_gauge_file_info made = KAON_GAUGE_FILE_INFO_INIT;
+  const kaon_status status = read_into(gauge, path, options, &made);
+  kaon_output_fill(info, &made, sizeof made);
+  return status;
+}
+
 kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
                             const kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
   if (gauge == NULL || path == NULL)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
                      "gauge: reading needs a field and a path");
-  static const kaon_gauge_read_options defaults = KAON_GAUGE_READ_OPTIONS_INIT;
-  kaon_gauge_read_options own = options != NULL ? *options : defaults;
-  kaon_gauge_file_info unwanted;
+  kaon_gauge_read_options own;
+  if (kaon_options_take(KAON_OPTIONS_GAUGE_READ, options, &own) != KAON_OK)
+    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT, "%s: %s", path, kaon_last_error(NULL));
+  KAON_TRY(kaon_output_check(gauge->ctx, "kaon_gauge_file_info", info));
   for (int mu = 0; mu < 4; mu++) {
     const int extent = gauge->lattice->global[mu];
     if (own.extents[mu] != 0 && own.extents[mu] != extent)
@@ -139,9 +150,7 @@ kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
                        "XYZT"[mu], own.extents[mu], extent);
     own.extents[mu] = extent;
   }
-  if (info == NULL) info = &unwanted;
-  *info = (kaon_gauge_file_info){0};
-  KAON_RETURN_UNTRAPPED(gauge->ctx, read_into(gauge, path, &own, info));
+  KAON_RETURN_UNTRAPPED(gauge->ctx, read_and_tell(gauge, path, &own, info));
 }
 
 /* What of a link a file keeps. */
@@ -149,9 +158,7 @@ typedef struct kept {
   int rows, bits;
 } kept;
 
-static kept kept_of(const kaon_gauge_write_options *options) {
-  static const kaon_gauge_write_options defaults = KAON_GAUGE_WRITE_OPTIONS_INIT;
-  const kaon_gauge_write_options *o = options != NULL ? options : &defaults;
+static kept kept_of(const kaon_gauge_write_options *o) {
   const int bits = o->format == KAON_FORMAT_MILC ? 32 : 64;
   return (kept){o->rows == 2 ? 2 : 3, o->precision != 0 ? o->precision : bits};
 }
@@ -234,5 +241,8 @@ kaon_status kaon_gauge_write(const kaon_gauge *gauge, const char *path,
   if (gauge == NULL || path == NULL)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
                      "gauge: writing needs a field and a path");
-  KAON_RETURN_UNTRAPPED(gauge->ctx, write_from(gauge, path, options));
+  kaon_gauge_write_options own;
+  if (kaon_options_take(KAON_OPTIONS_GAUGE_WRITE, options, &own) != KAON_OK)
+    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT, "%s: %s", path, kaon_last_error(NULL));
+  KAON_RETURN_UNTRAPPED(gauge->ctx, write_from(gauge, path, &own));
 }

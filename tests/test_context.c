@@ -13,7 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include <kaon/options.h>
+#include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #include "lib/core/context_internal.h"
 #include "lib/cpu/backend.h"
@@ -43,13 +44,21 @@ static void init_macros_equal_the_tables(void **state) {
   const kaon_kaczmarz_options kaczmarz = KAON_KACZMARZ_OPTIONS_INIT;
   const kaon_staggered_options staggered = KAON_STAGGERED_OPTIONS_INIT;
   const kaon_fatten_options fatten = KAON_FATTEN_OPTIONS_INIT;
-  const void *macros[] = {&context, &dirac,   &even_odd, &solver,    &heatbath,  &schwarz,
-                          &matrix,  &product, &shell,    &precond,   &chebyshev, &multishift,
-                          &relax,   &faults,  &kaczmarz, &staggered, &fatten};
-  for (int kind = 0; kind <= KAON_OPTIONS_FATTEN; kind++) {
+  const kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
+  const kaon_lab_relax_options lab_relax = KAON_LAB_RELAX_OPTIONS_INIT;
+  const kaon_gauge_read_options gauge_read = KAON_GAUGE_READ_OPTIONS_INIT;
+  const kaon_gauge_write_options gauge_write = KAON_GAUGE_WRITE_OPTIONS_INIT;
+  const kaon_propagator_read_options propagator_read = KAON_PROPAGATOR_READ_OPTIONS_INIT;
+  const kaon_propagator_write_options propagator_write = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
+  const void *macros[] = {
+      &context,   &dirac,      &even_odd,    &solver,          &heatbath,        &schwarz,
+      &matrix,    &product,    &shell,       &precond,         &chebyshev,       &multishift,
+      &relax,     &faults,     &kaczmarz,    &staggered,       &fatten,          &lab,
+      &lab_relax, &gauge_read, &gauge_write, &propagator_read, &propagator_write};
+  for (int kind = 0; kind <= KAON_OPTIONS_PROPAGATOR_WRITE; kind++) {
     char fresh[512], by_macro[512], by_table[512];
     size_t length;
-    assert_int_equal(kaon_options_init((kaon_options_kind)kind, fresh), KAON_OK);
+    assert_int_equal(kaon_options_init((kaon_options_kind)kind, fresh, sizeof fresh), KAON_OK);
     assert_int_equal(kaon_options_check((kaon_options_kind)kind, macros[kind]), KAON_OK);
     kaon_options_print((kaon_options_kind)kind, macros[kind], by_macro, sizeof by_macro, &length);
     kaon_options_print((kaon_options_kind)kind, fresh, by_table, sizeof by_table, NULL);
@@ -61,7 +70,7 @@ static void init_macros_equal_the_tables(void **state) {
 
 static void options_structs_hold_at_most_16_fields(void **state) {
   (void)state;
-  for (int kind = 0; kind <= KAON_OPTIONS_FATTEN; kind++) {
+  for (int kind = 0; kind <= KAON_OPTIONS_PROPAGATOR_WRITE; kind++) {
     int fields = 2;
     while (kaon_options_help((kaon_options_kind)kind, fields - 2) != NULL) fields++;
     assert_true(fields <= 16);
@@ -126,7 +135,7 @@ static void bad_options_change_nothing_and_say_what_is_allowed(void **state) {
   kaon_dirac_options old = KAON_DIRAC_OPTIONS_INIT;
   old.version = 9;
   assert_int_equal(kaon_options_check(KAON_OPTIONS_DIRAC, &old), KAON_ERR_ARGUMENT);
-  assert_int_equal(kaon_options_init((kaon_options_kind)99, &old), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_options_init((kaon_options_kind)99, &old, sizeof old), KAON_ERR_ARGUMENT);
 }
 
 static void every_status_has_a_name_and_a_text(void **state) {
@@ -241,7 +250,7 @@ static void the_pool_reuses_and_counts(void **state) {
   kaon_context *ctx = NULL;
   assert_int_equal(kaon_context_create(NULL, &ctx), KAON_OK);
   void *a, *b;
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   assert_int_equal(kaon_pool_allocate(ctx, 1000000, "a", &a), KAON_OK);
   assert_int_equal((uintptr_t)a % 64, 0);
   kaon_pool_release(ctx, a);
@@ -278,9 +287,11 @@ static void the_memory_limit_is_kept_and_named(void **state) {
 static void library_calls_that_there_are_not_are_refused(void **state) {
   (void)state;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_context *ctx = NULL;
   options.backend = KAON_BACKEND_CPU;
-  options.issue = KAON_ISSUE_LIBRARY;
+  options.lab = &lab;
+  lab.issue = KAON_ISSUE_LIBRARY;
   assert_int_equal(kaon_context_create(&options, &ctx), KAON_ERR_UNSUPPORTED);
   assert_null(ctx);
   assert_non_null(strstr(kaon_last_error(NULL), "issue=separate (--regime kernels)"));
@@ -367,7 +378,7 @@ static void the_cpu_says_what_is_free(void **state) {
   (void)state;
   const int64_t there = kaon_cpu_free_memory("");
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   kaon_context *ctx = NULL;
   options.backend = KAON_BACKEND_CPU;
   assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
@@ -441,7 +452,7 @@ static kaon_context *device_context(int check) {
 static void the_device_says_what_it_is(void **state) {
   (void)state;
   kaon_context *ctx = device_context(0);
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   assert_int_equal(kaon_context_query(ctx, &info), KAON_OK);
   print_message("%s: %s, %s\n", info.backend, info.device, info.details);
   assert_string_equal(info.backend, "cuda");

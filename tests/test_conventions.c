@@ -206,7 +206,7 @@ static void means_are_over_sites_planes_and_links(void **state) {
   some_su3(g);
   const double complex loss = (g[0][0] + g[1][1] + g[2][2]) / 3 - 1;
   for (int mu = 0; mu < 4; mu++) {
-    kaon_observables o;
+    kaon_observables o = KAON_OBSERVABLES_INIT;
     one_link(&b, site_of(x[0], x[1], x[2], x[3]), mu, g);
     ok(&b, kaon_gauge_measure(b.gauge, &o));
     const double space = mu < 3 ? 4 : 0, time = mu < 3 ? 2 : 6, line = mu < 3 ? 0 : 1;

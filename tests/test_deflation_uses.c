@@ -493,7 +493,7 @@ static void a_preconditioner_goes_along(void **state) {
 static void pairs_without_room_are_not_kept(void **state) {
   (void)state;
   kaon_csr *rows = row_case_laplace(24, 24, 24);
-  kaon_context_info info = {.memory_peak = 0};
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   for (int limited = 0; limited < 2; limited++) {
     kaon_context_options how = KAON_CONTEXT_OPTIONS_INIT;
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;

@@ -57,7 +57,7 @@ static void check_level(dirac_case *c) {
   ref_complex *fat = ref_new(ref_links_size(&c->L)), *naik = ref_new(ref_links_size(&c->L));
   ref_fatten(&c->L, c->u, &paths, fat, naik);
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
-    kaon_fatten_report report;
+    kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
     kaon_gauge *f = new_field(c, (kaon_precision)p), *n = new_field(c, (kaon_precision)p);
     must(c->ctx, kaon_fatten_paths(c->gauge, &odd_ones, f, n, &report));
     test_below(p ? "fat, single" : "fat, double", away(c, f, fat),
@@ -123,7 +123,7 @@ static void unit_links_give_sums_of_coefficients(void **state) {
       const double epsilon = -0.16;
       const kaon_fatten_options o =
           options_of(hisq ? KAON_FATTEN_HISQ : KAON_FATTEN_ASQTAD, 0, epsilon);
-      kaon_fatten_report report;
+      kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
       kaon_gauge *f = new_field(&c, KAON_DOUBLE), *n = new_field(&c, KAON_DOUBLE);
       must(c.ctx, kaon_fatten(c.gauge, &o, f, n, &report));
       ref_complex *fat = case_links(&c, f), *naik = case_links(&c, n);
@@ -175,7 +175,7 @@ static void check_hisq(dirac_case *c) {
   reference_hisq(c, epsilon, fat, naik, &smallest);
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
     const double bound = (4 * 64 * 7 + 64) * weight(&second) * rounding_of((kaon_precision)p);
-    kaon_fatten_report report;
+    kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
     kaon_gauge *f = new_field(c, (kaon_precision)p), *n = new_field(c, (kaon_precision)p);
     must(c->ctx, kaon_fatten(c->gauge, &o, f, n, &report));
     test_below("hisq, fat", away(c, f, fat), bound);
@@ -207,7 +207,7 @@ static void links_are_covariant(void **state) {
       if (!case_open(&c, machine, extents, 1, LINKS_RANDOM, 5)) continue;
       const kaon_fatten_options o =
           options_of(hisq ? KAON_FATTEN_HISQ : KAON_FATTEN_ASQTAD, 0.9, 0);
-      kaon_fatten_report report;
+      kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
       kaon_gauge *f = new_field(&c, KAON_DOUBLE), *n = new_field(&c, KAON_DOUBLE);
       ref_complex *g = ref_new(9 * ref_volume(&c.L));
       ref_random_matrices(g, ref_volume(&c.L), 99);
@@ -282,7 +282,7 @@ static void check_unitarise(dirac_case *c) {
   for (int always = 0; always < 2; always++) {
     kaon_fatten_options o = KAON_FATTEN_OPTIONS_INIT;
     if (always) o.svd_relative = 0;
-    kaon_fatten_report report;
+    kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
     kaon_gauge *g = new_field(c, KAON_DOUBLE);
     must(c->ctx, kaon_gauge_copy(g, c->gauge));
     must(c->ctx, kaon_fatten_unitarise(g, &o, &report));
@@ -319,7 +319,7 @@ static void check_newton(dirac_case *c) {
   const kaon_fatten_options o = options_of(KAON_FATTEN_HISQ, 1, 0);
   kaon_fatten_coefficients fat7;
   must(NULL, kaon_fatten_action_coefficients(&o, 0, &fat7));
-  kaon_fatten_report report;
+  kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
   kaon_gauge *v = new_field(c, KAON_DOUBLE);
   must(c->ctx, kaon_fatten_paths(c->gauge, &fat7, v, NULL, NULL));
   ref_complex *w = case_links(c, v);
@@ -364,7 +364,7 @@ static void singular_links_are_completed(void **state) {
     }
     const void *arrays[1] = {c.u};
     must(c.ctx, kaon_staggered_import_links(c.gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
-    kaon_fatten_report report;
+    kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
     must(c.ctx, kaon_fatten_unitarise(c.gauge, NULL, &report));
     ref_complex *u = case_links(&c, c.gauge);
     double unitary = 0;
@@ -412,8 +412,8 @@ static void storage_and_threads_do_not_matter(void **state) {
       must(ctx, kaon_gauge_weak(thin, 0.2, 3));
       must(ctx, kaon_gauge_copy(copy, thin));
       o = options_of(KAON_FATTEN_ASQTAD, 0, 0.1);
-      kaon_fatten_report report;
-      kaon_observables seen;
+      kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
+      kaon_observables seen = KAON_OBSERVABLES_INIT;
       must(ctx, kaon_gauge_measure(copy, &seen));
       must(ctx, kaon_fatten(copy, &o, f, NULL, &report));
       test_close("u0", report.u0, pow(seen.plaquette, 0.25), 1e-15);

@@ -80,7 +80,8 @@ static void check_honest(const kaon_column_report *report, double truth, double 
 static void check_one(relax_case *c, uint64_t *state, tally *t) {
   const kaon_fault_options faults = random_faults(state);
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report r;
+  kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   kaon_column_report report[2];
   const kaon_precision precision = c->right->precision;
   const double tol = precision == KAON_DOUBLE ? 1e-8 : 1e-4;
@@ -88,7 +89,8 @@ static void check_one(relax_case *c, uint64_t *state, tally *t) {
   o.local_sweeps = 1 + below(state, 6);
   o.together = below(state, 5);
   o.seed = next(state);
-  o.faults = &faults;
+  lab.faults = &faults;
+  o.lab = &lab;
   const kaon_method method = below(state, 3) == 0 ? KAON_TWO_STAGE : KAON_ASYNC;
   if (method == KAON_ASYNC && below(state, 3) == 0) o.driver = KAON_RELAX_FREE;
   relax_case_solve(c, method, &o, tol, 400, report, &r);
@@ -161,6 +163,7 @@ typedef struct recovery_run {
 /* recovery < 0: no fault. */
 static recovery_run run_recovery(relax_case *c, int block, int recovery) {
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+  kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
   kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
   recovery_run run;
   f.share = 0.25;
@@ -168,7 +171,9 @@ static recovery_run run_recovery(relax_case *c, int block, int recovery) {
   f.recovery = recovery;
   o.block = block;
   o.local_sweeps = 6;
-  if (recovery >= 0) o.faults = &f;
+  if (recovery >= 0) lab.faults = &f;
+  o.lab = &lab;
+  run.relaxation = (kaon_relax_report)KAON_RELAX_REPORT_INIT;
   relax_case_solve(c, KAON_TWO_STAGE, &o, 1e-12, 300, &run.report, &run.relaxation);
   return run;
 }
@@ -246,9 +251,10 @@ static void check_monitor(int machine, const way *w, int begin) {
   const double tol = early ? 1e-5 : 1e-12;
   relax_case c;
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+  kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
   kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
   kaon_column_report report;
-  kaon_relax_report r;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   if (!relax_case_open(&c, machine, 2, row_case_random(900, 6, 1, 1, 8), w->precision, 1)) return;
   f.share = 0.3;
   f.begin = begin;
@@ -256,7 +262,8 @@ static void check_monitor(int machine, const way *w, int begin) {
   o.block = 30;
   o.local_sweeps = early ? 2 : 5;
   o.driver = w->driver;
-  o.faults = &f;
+  lab.faults = &f;
+  o.lab = &lab;
   relax_case_solve(&c, KAON_ASYNC, &o, tol, 2000, &report, &r);
   printf("%s, %s: frozen at %d, given back at %d, %d iterations\n", machine_name(machine), w->name,
          r.frozen_at, r.restored_at, report.iterations);
@@ -289,9 +296,10 @@ static void check_flips(int machine, const way *w, int repair) {
   const double tol = w->precision == KAON_DOUBLE ? 1e-10 : 1e-5;
   relax_case c;
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+  kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
   kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
   kaon_column_report report;
-  kaon_relax_report r;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   if (!relax_case_open(&c, machine, 2, row_case_random(900, 6, 1, 1, 8), w->precision, 1)) return;
   f.flip_rate = 0.05;
   f.flip_begin = w->precision == KAON_DOUBLE ? 15 : 7;
@@ -299,7 +307,8 @@ static void check_flips(int machine, const way *w, int repair) {
   f.repair = repair;
   o.block = 30;
   o.driver = w->driver;
-  o.faults = &f;
+  lab.faults = &f;
+  o.lab = &lab;
   relax_case_solve(&c, KAON_ASYNC, &o, tol, 3000, &report, &r);
   printf(
       "%s, %s, repair %d: %lld flips, %d alarms from %d on, %d copies put back, %d iterations, "
@@ -330,16 +339,18 @@ static void check_repeat(int machine, kaon_precision precision) {
   for (int threads = 1; threads < 3; threads++) {
     relax_case c;
     kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+    kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
     kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
     kaon_column_report report;
-    kaon_relax_report r;
+    kaon_relax_report r = KAON_RELAX_REPORT_INIT;
     if (!relax_case_open(&c, machine, threads, row_case_laplace(20, 20, 1), precision, 1)) return;
     f.share = 0.4;
     f.recovery = 12;
     f.flip_rate = 1e-3;
     f.flip_end = 30;
     o.block = 50;
-    o.faults = &f;
+    lab.faults = &f;
+    o.lab = &lab;
     relax_case_solve(&c, KAON_TWO_STAGE, &o, precision == KAON_DOUBLE ? 1e-8 : 1e-4, 400, &report,
                      &r);
     assert_true(r.frozen > 0 && r.flips > 0);

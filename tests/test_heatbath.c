@@ -16,7 +16,7 @@
 static const int shape_plain[4] = {4, 6, 2, 10}, shape_split[4] = {8, 8, 8, 8};
 
 static double plaquette_of(dirac_case *c) {
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   must(c->ctx, kaon_gauge_measure(c->gauge, &o));
   return o.plaquette;
 }
@@ -216,7 +216,7 @@ static void plaquette_at_beta_6_is_the_known_one(void **state) {
   printf("  error from 10 blocks: %.1e\n", error);
   assert_true(error < 1e-3);
   test_close("plaquette at beta 6.0, 8^4", mean, 0.5937, 4 * error + 6e-4);
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   must(c.ctx, kaon_gauge_measure(c.gauge, &o));
   test_below("unitarity after 300 sweeps", o.unitarity, 32 * ROUND);
   case_close(&c);

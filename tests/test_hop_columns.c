@@ -132,7 +132,7 @@ static double hop_and_compare(dirac_case *c, const kaon_operator *A, const expec
 /* Sets a device's hop to blocks of so many threads, or to so many columns; does nothing on a CPU.
  */
 static void tune(dirac_case *c, const variant *v, kaon_precision precision, int recon, int count) {
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   kaon_tuning_entry entry = {.kernel = KAON_TUNED_HOP,
                              .precision = precision,
                              .reconstruct = recon,

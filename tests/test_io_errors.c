@@ -74,7 +74,7 @@ static kaon_status read_blob(const unsigned char *data, size_t size, kaon_file_f
                              int ignore) {
   kaon_bytes bytes;
   kaon_gauge_read_options options = KAON_GAUGE_READ_OPTIONS_INIT;
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   options.format = format;
   options.ignore_checksum = ignore;
   kaon_bytes_from_memory(NAME, data, size, &bytes);
@@ -313,7 +313,7 @@ static void files_of_no_known_format_are_named(void **state) {
 
 static void paths_that_cannot_be_read_are_named(void **state) {
   (void)state;
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   assert_int_equal(kaon_gauge_file_probe(NULL, scratch("absent"), NULL, &info), KAON_ERR_IO);
   assert_non_null(strstr(kaon_last_error(NULL), "absent"));
   assert_int_equal(kaon_gauge_file_probe(NULL, scratch_folder, NULL, &info), KAON_ERR_IO);
@@ -385,7 +385,7 @@ static blob make_propagator(void) {
 static kaon_status read_propagator(const unsigned char *data, size_t size, int ignore) {
   kaon_bytes bytes;
   kaon_propagator_read_options o = KAON_PROPAGATOR_READ_OPTIONS_INIT;
-  kaon_propagator_file_info info;
+  kaon_propagator_file_info info = KAON_PROPAGATOR_FILE_INFO_INIT;
   o.ignore_checksum = ignore;
   kaon_bytes_from_memory(NAME, data, size, &bytes);
   kaon_status status =

@@ -67,7 +67,7 @@ static void every_gauge_format_returns_the_bits_it_was_given(void **state) {
     for (int i = 0; i < VARIANTS; i++) {
       kaon_gauge_write_options o = variant(i);
       const char *path = scratch("gauge");
-      kaon_gauge_file_info info;
+      kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
       kaon_gauge_read_options read = KAON_GAUGE_READ_OPTIONS_INIT;
       write_field(&f, path, &o);
       if (o.format == KAON_FORMAT_OPENQCD)
@@ -100,7 +100,7 @@ static void formats_convert_into_each_other(void **state) {
     for (int j = 0; j < VARIANTS; j++) {
       kaon_gauge_write_options a = variant(i), b = variant(j);
       kaon_gauge_read_options read = KAON_GAUGE_READ_OPTIONS_INIT;
-      kaon_gauge_file_info info;
+      kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
       if (a.rows == 2 || b.rows == 2) continue; /* the others show the bits */
       write_field(&f, scratch("a"), &a);
       field g = field_new(f.e), h = field_new(f.e);
@@ -135,7 +135,7 @@ static void openqcd_files_of_correlated_fields_are_recognised(void **state) {
     }
   }
   kaon_gauge_write_options o = variant(VARIANTS - 1);
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   kaon_gauge_read_options read = KAON_GAUGE_READ_OPTIONS_INIT;
   memcpy(read.extents, e, sizeof e);
   write_field(&f, scratch("q"), &o);
@@ -168,7 +168,7 @@ static void nersc_files_that_hide_their_byte_order_are_read(void **state) {
   field f = field_random(shapes[1], 9), g = field_new(shapes[1]);
   for (int i = 0; i < 8; i++) {
     kaon_gauge_write_options o = variant(i);
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     const char *path = scratch("bare");
     for (int with_checksum = 0; with_checksum < 2; with_checksum++) {
       write_field(&f, path, &o);
@@ -306,7 +306,7 @@ static void put_scalar_source(void *sink, int column, int64_t site, const double
 static void a_long_description_comes_back_whole(void **state) {
   (void)state;
   static char text[30002];
-  static kaon_propagator_file_info info;
+  static kaon_propagator_file_info info = KAON_PROPAGATOR_FILE_INFO_INIT;
   kaon_propagator_write_options w = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
   memcpy(w.extents, shapes[1], sizeof w.extents);
   w.kind = KAON_PROPAGATOR_PAIRS;
@@ -332,7 +332,7 @@ static void propagators_of_every_kind_come_back(void **state) {
   for (int variant = 0; variant < 12; variant++) {
     kaon_propagator_write_options w = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
     kaon_propagator_read_options r = KAON_PROPAGATOR_READ_OPTIONS_INIT;
-    kaon_propagator_file_info info;
+    kaon_propagator_file_info info = KAON_PROPAGATOR_FILE_INFO_INIT;
     memcpy(w.extents, shapes[1], sizeof w.extents);
     w.kind = (kaon_propagator_kind)(variant % 3);
     w.columns = w.kind == KAON_PROPAGATOR_TWELVE ? 12 : 5;

@@ -189,12 +189,13 @@ static int steps_in_file(const char *path, double lambda) {
 
 static double lambda_by_rule(const problem *p) {
   const kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_CIMMINO, 0);
-  kaon_kaczmarz_info info;
+  kaon_kaczmarz_info info = KAON_KACZMARZ_INFO_INIT;
   kaon_operator *R = NULL;
   must(p->ctx, kaon_kaczmarz_reduce(p->A, &o, &R));
   must(p->ctx, kaon_kaczmarz_describe(R, &info));
+  const double lambda = info.options->lambda;
   kaon_operator_destroy(&R);
-  return info.options.lambda;
+  return lambda;
 }
 
 static void figure_6(void **state) {

@@ -147,9 +147,9 @@ static void check_chebyshev(relax_case *c, const double *w, int n, int zeros) {
 static void check_spectrum(const char *name, int n, double *a, int zeros, int jacobi) {
   double *w = eigenvalues(n, a);
   relax_case c;
-  kaon_spectrum s;
+  kaon_spectrum s = KAON_SPECTRUM_INIT;
   kaon_relax_options relax = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report chosen;
+  kaon_relax_report chosen = KAON_RELAX_REPORT_INIT;
   kaon_column_report report;
   assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr_of(n, a), KAON_DOUBLE, 1));
   precond_ok(c.ctx, kaon_spectrum_estimate(c.A, 0, &s));
@@ -232,6 +232,7 @@ static void scales_do_not_matter(void **state) {
       relax_case c;
       double *a = product_of_noise(N, rank, 3 * scaled);
       assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr_of(N, a), KAON_DOUBLE, 1));
+      s[scaled] = (kaon_spectrum)KAON_SPECTRUM_INIT;
       precond_ok(c.ctx, kaon_spectrum_estimate(c.A, 0, &s[scaled]));
       relax_case_close(&c);
       free(a);
@@ -274,7 +275,7 @@ static void negative_eigenvalues_are_told_from_rounding(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
     const int extent[3] = {20, 1, 1};
-    kaon_spectrum s;
+    kaon_spectrum s = KAON_SPECTRUM_INIT;
     kaon_solver *solver = NULL;
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
     kaon_relax_options relax = KAON_RELAX_OPTIONS_INIT;
@@ -333,7 +334,7 @@ static void single_precision_has_its_own_zero(void **state) {
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     const int extent[3] = {lines[i], 1, 1};
     relax_case c;
-    kaon_spectrum s;
+    kaon_spectrum s = KAON_SPECTRUM_INIT;
     int n;
     double *a = neumann(extent, 0, &n), *w = eigenvalues(n, a);
     if (!relax_case_open(&c, MACHINE_CPU, 1, csr_of(n, a), KAON_SINGLE, 1)) skip();

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include <kaon/lattice.h>
-#include <kaon/ranks.h>
+#include <kaon/context.h>
 
 #include "lib/cuda/memory/neighbours.h"
 #include "lib/vector/space.h"

@@ -233,7 +233,7 @@ static void fields_are_shared(void **state) {
   dirac_case c;
   assert_true(case_open(&c, KAON_ISA_AUTO, extents, 1, LINKS_RANDOM, 6));
   kaon_operator *M = case_dirac(&c, kappa, csw, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18), *twin = NULL;
-  kaon_context_info before, after;
+  kaon_context_info before = KAON_CONTEXT_INFO_INIT, after = KAON_CONTEXT_INFO_INIT;
   must(c.ctx, kaon_context_query(c.ctx, &before));
   kaon_operator *local = local_of(&c, M, block, KAON_DOUBLE, KAON_RECONSTRUCT_18);
   must(c.ctx, kaon_context_query(c.ctx, &after));

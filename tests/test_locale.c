@@ -51,7 +51,7 @@ static void links_are_written_with_points_and_read_back(void **state) {
   for (int k = 0; k < 3; k++) {
     const char *path = scratch("links");
     kaon_gauge_read_options read = KAON_GAUGE_READ_OPTIONS_INIT;
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     field g = field_new(shape);
     write_in_locale(&f, path, kinds[k].format);
     has_number(path, kinds[k].plaquette, plaquette(&f));

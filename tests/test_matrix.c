@@ -88,7 +88,7 @@ static void what_is_empty_needs_no_arrays(void **state) {
   kaon_csr_arrays none = {.reals = 1},
                   empty = {.global_rows = 2, .rows = 2, .reals = 1, .start32 = start};
   kaon_matrix *matrix = NULL;
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   must(ctx, kaon_matrix_create_csr(ctx, &none, NULL, &matrix));
   must(ctx, kaon_matrix_describe(matrix, &info));
   assert_int_equal(info.rows, 0);
@@ -320,7 +320,7 @@ static void diagonals_and_costs_are_those_of_the_rows(void **state) {
       sparse_export(d, k, a.rows, found);
       for (size_t i = 0; i < a.rows; i++) assert_true(cabs(found[i] - wanted[i]) < 1e-14 * 200);
     }
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     kaon_cost cost;
     must(ctx, kaon_matrix_describe(matrix, &info));
     must(ctx, kaon_operator_cost(A, 1, &cost));
@@ -381,7 +381,7 @@ static double solve(kaon_operator *A, const ref_sparse *a, kaon_method method,
   o.max_iterations = 3000;
   o.preconditioner = K;
   must(A->ctx, kaon_solver_create(A, 2, &o, &s));
-  kaon_context_info before, after;
+  kaon_context_info before = KAON_CONTEXT_INFO_INIT, after = KAON_CONTEXT_INFO_INIT;
   must(A->ctx, kaon_context_query(A->ctx, &before));
   must(A->ctx, kaon_solver_solve(s, b, x, reports, NULL));
   must(A->ctx, kaon_context_query(A->ctx, &after));
@@ -500,7 +500,7 @@ static void rows_come_back_as_given(void **state) {
     options.ordering = KAON_ORDERING_RCM;
     ref_sparse a = ref_sparse_random(330, 5, 12, reals == 2, 22);
     kaon_matrix *matrix = sparse_matrix(ctx, &a, reals, &options);
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     must(ctx, kaon_matrix_describe(matrix, &info));
     int64_t *start = calloc(a.rows + 1, sizeof *start);
     int32_t *column = calloc((size_t)info.entries, sizeof *column);

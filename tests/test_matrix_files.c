@@ -225,7 +225,7 @@ static void numbers_are_whole_or_left_out_where_asked_for(void **state) {
                             .values = values};
   const path file = at("numbers.mtx");
   kaon_matrix *made = NULL, *back = NULL;
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   size_t size;
   must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &made));
   for (int k = 0; k < 2; k++) {
@@ -271,7 +271,7 @@ static void own_sides_come_where_there_are_some(void **state) {
   for (int c = 0; c < 5; c++) {
     kaon_matrix *matrix = NULL;
     double *own = NULL;
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     must(ctx, kaon_matrix_generate(ctx, cases[c].name, NULL, &matrix, &own));
     assert_int_equal(own != NULL, cases[c].own);
     must(ctx, kaon_matrix_describe(matrix, &info));

@@ -27,7 +27,7 @@ static void statistics_are_counted(void **state) {
   kaon_matrix_options kept = KAON_MATRIX_OPTIONS_INIT;
   kept.window = 1; /* blocks that are wide enough would be sorted by length */
   kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, &kept);
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   must(ctx, kaon_matrix_describe(matrix, &info));
   assert_int_equal(info.global_rows, 100);
   assert_int_equal(info.entries, 460);
@@ -91,7 +91,7 @@ static void rows_and_columns_of_zeros_are_named(void **state) {
         if (j != 50 && j != 177 && i != 123) ref_sparse_add(&a, i, j, 1 + (double)j);
     ref_sparse_add(&a, 9, 50, 0); /* entries that are 0 */
     ref_sparse_add(&a, 123, 4, 0);
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, &options);
     must(ctx, kaon_matrix_describe(matrix, &info));
     assert_int_equal(info.empty_rows, 1);

@@ -225,7 +225,7 @@ static void vectors_come_back_from_files(void **state) {
 static void all_columns_come_back_from_one_file(void **state) {
   (void)state;
   staggered_case s;
-  kaon_staggered_file_info info;
+  kaon_staggered_file_info info = KAON_STAGGERED_FILE_INFO_INIT;
   const int extents[4] = {4, 6, 2, 10}, others[4] = {4, 6, 2, 8};
   char path[] = "/tmp/kaon_staggered_XXXXXX";
   if (!staggered_open(&s, KAON_ISA_AUTO, extents, 1, 0)) skip();

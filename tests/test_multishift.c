@@ -71,6 +71,7 @@ static void solve(kaon_context *ctx, kaon_operator *A, const double *sigma,
                   outcome *out) {
   kaon_multishift *m = NULL;
   must(ctx, kaon_multishift_create(A, SHIFTS, sigma, o, &m));
+  out->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   must(ctx, kaon_multishift_solve(m, b, x, out->columns, &out->solve));
   kaon_multishift_destroy(&m);
   assert_null(m);
@@ -223,7 +224,7 @@ static void right_hand_sides_are_solved_together(void **state) {
   shell_case c;
   double sigma[SHIFTS];
   kaon_column_report reports[COLUMNS * SHIFTS];
-  kaon_solve_report together, single;
+  kaon_solve_report together = KAON_SOLVE_REPORT_INIT, single = KAON_SOLVE_REPORT_INIT;
   kaon_multishift *m = NULL;
   int most = 0;
   double flops = 0;

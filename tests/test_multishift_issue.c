@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <kaon/lab.h>
 #include <kaon/multishift.h>
 
 #include "lib/core/context_internal.h"
@@ -32,6 +33,7 @@ typedef struct {
 
 static void take(dirac_case *c, kaon_multishift *m, const kaon_vector *b, kaon_vector *x, int reals,
                  outcome *out) {
+  out->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   must(c->ctx, kaon_multishift_solve(m, b, x, out->reports, &out->solve));
   for (int i = 0; i < kaon_vector_columns(x); i++) {
     out->x[i] = calloc((size_t)c->lattice->volume * (size_t)reals, sizeof(double));
@@ -56,7 +58,7 @@ static kaon_multishift *solver_of(dirac_case *c, kaon_operator *A, int normal, i
   kaon_multishift *m = NULL;
   o.normal = normal;
   o.sloppy = (kaon_precision)sloppy;
-  c->ctx->options.issue = (kaon_issue)issue;
+  c->ctx->lab.issue = (kaon_issue)issue;
   must(c->ctx, kaon_multishift_create(A, SHIFTS, sigma, &o, &m));
   return m;
 }

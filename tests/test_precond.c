@@ -76,12 +76,12 @@ static void check_kind(kaon_context *ctx, kaon_matrix *matrix, const kaon_csr *c
                       options.kind != KAON_PRECOND_AINV && options.kind != KAON_PRECOND_FSAI;
   for (int way = 0; way < 3; way++) { /* natural, by colour, by sweeps */
     kaon_operator *K = NULL;
-    kaon_precond_info info;
+    kaon_precond_info info = KAON_PRECOND_INFO_INIT;
     options.order = way == 1 ? KAON_PRECOND_COLOUR : KAON_PRECOND_NATURAL;
     options.sweeps = way == 2 ? 3 : 0;
     precond_ok(ctx, kaon_precond_create(matrix, &options, &K));
     precond_ok(ctx, kaon_precond_describe(K, &info));
-    assert_int_equal(info.options.kind, options.kind);
+    assert_int_equal(info.options->kind, options.kind);
     assert_true(info.entries > 0 && info.seconds >= 0);
     if (way == 1 || options.kind == KAON_PRECOND_GS) {
       assert_true(info.colours > 0);
@@ -425,7 +425,7 @@ static void test_refusals(void **state) {
   kaon_csr *csr = row_case_random(50, 4, 1, 0, 3);
   kaon_matrix *matrix = precond_matrix(ctx, csr, 1);
   kaon_precond_options options = defaults;
-  kaon_precond_info info;
+  kaon_precond_info info = KAON_PRECOND_INFO_INIT;
   kaon_operator *A = NULL;
   expect(ctx, matrix, NULL, KAON_ERR_ARGUMENT, "ilu0");
   options.kind = KAON_PRECOND_DIC;
@@ -472,7 +472,7 @@ static void test_breakdown(void **state) {
                                             KAON_PRECOND_FSAI};
   for (int k = 0; k < 4; k++) {
     kaon_precond_options options = defaults;
-    kaon_precond_info info;
+    kaon_precond_info info = KAON_PRECOND_INFO_INIT;
     kaon_operator *K = NULL;
     options.kind = kinds[k];
     expect(ctx, matrix, &options, KAON_ERR_SINGULAR, "row 38 (counted from 1");

@@ -169,7 +169,7 @@ static void check_counts(int machine, const char *name, int petsc) {
   printf("  %s, %s: cg %d, with jacobi %d\n", machine_name(machine), name, none, jacobi);
   for (int t = 0; t < TRIALS; t++) {
     kaon_precond_options o = KAON_PRECOND_OPTIONS_INIT;
-    kaon_precond_info info;
+    kaon_precond_info info = KAON_PRECOND_INFO_INIT;
     int expected = 0;
     o.kind = trials[t].kind;
     o.order = trials[t].order;

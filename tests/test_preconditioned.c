@@ -97,6 +97,7 @@ static void solve(shell_case *c, kaon_operator *A, const kaon_solver_options *o,
   kaon_solver *s = NULL;
   int room = REF_HISTORY;
   must(c->ctx, kaon_solver_create(A, 1, o, &s));
+  out->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   must(c->ctx, kaon_solver_solve(s, b, x, &out->report, &out->solve));
   must(c->ctx, kaon_solver_history(s, 0, out->history.residual, &room));
   out->history.count = room;

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <kaon/rational.h>
+#include <kaon/multishift.h>
 
 #include "tests/util/shell_operator.h"
 #include "tests/util/staggered_case.h"
@@ -172,7 +172,7 @@ static void components_have_r_of_their_eigenvalue(void **state) {
   for (int k = 0; k < COLUMNS; k++) shell_import(&c, b, k, hb);
   kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
   kaon_column_report reports[COLUMNS * KAON_MULTISHIFT_MAX];
-  kaon_solve_report report;
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   o.tol = tol;
   must(c.ctx, kaon_rational_create(A, &r, &o, &f));
   must(c.ctx, kaon_rational_apply(f, b, y, reports, &report));

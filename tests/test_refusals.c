@@ -262,13 +262,13 @@ static void options_are_in_range(void **state) {
   kaon_gauge_write_options w = KAON_GAUGE_WRITE_OPTIONS_INIT;
   must(ctx, kaon_gauge_write(gauge, path, &w));
   w.byte_order = (kaon_byte_order)7;
-  refused(kaon_gauge_write(gauge, path, &w), KAON_ERR_ARGUMENT, "byte order 7");
+  refused(kaon_gauge_write(gauge, path, &w), KAON_ERR_ARGUMENT, "byte_order is 7");
   w.byte_order = KAON_BYTES_NATIVE;
   w.format = (kaon_file_format)77;
-  refused(kaon_gauge_write(gauge, path, &w), KAON_ERR_ARGUMENT, "format 77");
+  refused(kaon_gauge_write(gauge, path, &w), KAON_ERR_ARGUMENT, "format is 77");
   kaon_gauge_read_options rd = KAON_GAUGE_READ_OPTIONS_INIT;
   rd.format = (kaon_file_format)-3;
-  refused(kaon_gauge_read(gauge, path, &rd, NULL), KAON_ERR_ARGUMENT, "format -3");
+  refused(kaon_gauge_read(gauge, path, &rd, NULL), KAON_ERR_ARGUMENT, "format is -3");
   rd.format = KAON_FORMAT_AUTO;
   must(ctx, kaon_gauge_read(gauge, path, &rd, NULL));
   remove(path);

@@ -172,7 +172,7 @@ static void gauss_seidel_has_the_bits_of_one_thread(void **state) {
 static void check_two_colours(int machine) {
   relax_case c;
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report relaxation;
+  kaon_relax_report relaxation = KAON_RELAX_REPORT_INIT;
   kaon_column_report report;
   if (!relax_case_open(&c, machine, 2, row_case_laplace(24, 18, 1), KAON_DOUBLE, 1)) return;
   const size_t n = c.rows.rows;
@@ -317,7 +317,7 @@ static int vary_orders(int machine, double low[], double high[], double sum[]) {
   if (csr == NULL || !relax_case_open(&c, machine, 1, csr, KAON_DOUBLE, 1)) return 0;
   for (int run = 0; run < BAND_RUNS; run++) {
     kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
-    kaon_relax_report relaxation;
+    kaon_relax_report relaxation = KAON_RELAX_REPORT_INIT;
     int length = 0;
     o.block = 128;
     o.local_sweeps = 6;
@@ -364,7 +364,7 @@ static double check_free(const char *name, int block, int lag, int most, int mac
   char path[64];
   relax_case c;
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report relaxation;
+  kaon_relax_report relaxation = KAON_RELAX_REPORT_INIT;
   kaon_column_report report;
   snprintf(path, sizeof path, "sparse/%s.mtx", name);
   kaon_csr *csr = row_case_file(path);
@@ -414,7 +414,7 @@ static void check_shifts(const char *name, int threads, int machine, kaon_relax_
   kaon_csr *csr = row_case_file(name);
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
   kaon_column_report report, synchronous;
-  kaon_relax_report r;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   int64_t before = 0, after = 0;
   if (csr == NULL) skip();
   if (!relax_case_open(&c, machine, threads, csr, KAON_DOUBLE, 1)) return;

@@ -57,7 +57,7 @@ static void solve(const kaon_context *ctx, kaon_operator *M, const trial *t, dou
                   const kaon_vector *b, kaon_vector *x) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   kaon_relax_options relax = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report relaxation;
+  kaon_relax_report relaxation = KAON_RELAX_REPORT_INIT;
   kaon_column_report report[COLUMNS];
   kaon_solver *solver = NULL;
   relax.tau = t->tau;

@@ -388,7 +388,7 @@ static void gcr_with_schwarz(void **state) {
     kaon_operator *K = NULL;
     kaon_solver *s = NULL;
     kaon_column_report columns[3];
-    kaon_solve_report report;
+    kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
     so.method = run == 0 ? KAON_BICGSTAB : KAON_GCR;
     so.tol = 1e-9;
     if (run > 1) {
@@ -436,7 +436,7 @@ static kaon_solve_report solve_real(dirac_case *c, kaon_operator *A, int run, co
   kaon_operator *K = NULL;
   kaon_solver *s = NULL;
   kaon_column_report column;
-  kaon_solve_report report;
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   so.method = run == 0 ? KAON_BICGSTAB : KAON_GCR;
   so.sloppy = KAON_HALF;
   if (run > 0) {

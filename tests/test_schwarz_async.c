@@ -276,7 +276,7 @@ static void gcr_converges_with_blocks_that_go_on_by_themselves(void **state) {
       system_of s;
       double residual[2];
       kaon_operator *K = NULL;
-      kaon_schwarz_lags lags;
+      kaon_schwarz_lags lags = KAON_SCHWARZ_LAGS_INIT;
       if (machine_lacks(isa[wide])) continue;
       extents[2] = wide ? 8 : 4;
       extents[3] = wide ? 16 : 8;
@@ -315,7 +315,7 @@ static void lags_are_of_schwarz_alone(void **state) {
   (void)state;
   system_of s;
   kaon_operator *K = NULL;
-  kaon_schwarz_lags lags = {1, 1, 1, 1};
+  kaon_schwarz_lags lags = {sizeof lags, 1, 1, 1, 1};
   open_system(&s, KAON_ISA_AUTO, 0.12, 1, 0);
   const kaon_schwarz_options loose = options_of(KAON_SCHWARZ_ASYNCHRONOUS, 2, 2, 1);
   must(s.c.ctx, kaon_schwarz_create(s.A, &loose, &K));
@@ -340,7 +340,8 @@ static void options_are_described_as_they_were_chosen(void **state) {
   open_system(&s, KAON_ISA_AUTO, 0.12, 1, 0);
   for (int i = 0; i < 3; i++) {
     kaon_operator *K = NULL;
-    kaon_schwarz_options made = options_of(rules[i].kind, 0, 1, 1), found;
+    kaon_schwarz_options made = options_of(rules[i].kind, 0, 1, 1);
+    kaon_schwarz_options found = KAON_SCHWARZ_OPTIONS_INIT;
     made.steps = 0;
     must(s.c.ctx, kaon_schwarz_create(s.A, &made, &K));
     must(s.c.ctx, kaon_schwarz_describe(K, &found));
@@ -350,7 +351,7 @@ static void options_are_described_as_they_were_chosen(void **state) {
     must_refuse(s.c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_describe(K, NULL));
     kaon_operator_destroy(&K);
   }
-  kaon_schwarz_options none;
+  kaon_schwarz_options none = KAON_SCHWARZ_OPTIONS_INIT;
   must_refuse(s.c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_describe(s.A, &none));
   must_refuse(NULL, KAON_ERR_ARGUMENT, kaon_schwarz_describe(NULL, &none));
   close_system(&s);

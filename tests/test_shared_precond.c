@@ -110,7 +110,7 @@ static void solve(user *u, const fixture *b) {
 }
 
 static int64_t in_use(const fixture *b) {
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   precond_ok(b->ctx, kaon_context_query(b->ctx, &info));
   return info.memory_now;
 }

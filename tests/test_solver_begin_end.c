@@ -68,6 +68,7 @@ static void close_setting(setting *t) {
 static kaon_status try_solve(setting *t) {
   kaon_solver *s = NULL;
   must(t->c.ctx, kaon_solver_create(t->A, kaon_vector_columns(t->b), &t->o, &s));
+  t->total = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   const kaon_status status = kaon_solver_solve(s, t->b, t->x, t->r, &t->total);
   kaon_solver_destroy(&s);
   return status;
@@ -493,6 +494,7 @@ static void updates_are_trusted_where_the_inner_process_may_be(void **state) {
     t.o.stop = KAON_STOP_NORMAL;
     t.o.refinement = cases[i].refinement;
     must(t.c.ctx, kaon_solver_create(t.A, 1, &t.o, &s));
+    t.total = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
     must(t.c.ctx, kaon_solver_solve(s, t.b, t.x, t.r, &t.total));
     const int trusted = s->host[0].trusted;
     printf("  %d of %d updates trusted, residual %.2e\n", trusted, t.r[0].updates,

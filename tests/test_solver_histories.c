@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
@@ -82,9 +83,11 @@ typedef struct {
 /* 0: this machine does not issue so, and says why. */
 static int open_context(world *w, int machine, kaon_issue issue, int stands_in) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   memset(w, 0, sizeof *w);
   options.threads = 1;
-  options.issue = issue;
+  options.lab = &lab;
+  lab.issue = issue;
   options.log = test_count_warnings;
   options.log_user = &w->warnings;
   options.log_level = KAON_LOG_WARNING;
@@ -105,7 +108,7 @@ static int open_context(world *w, int machine, kaon_issue issue, int stands_in) 
 static int open_world(world *w, int machine, const system_of *s, kaon_precision precision,
                       int jacobi, kaon_issue issue, int stands_in) {
   kaon_matrix_operator_options how = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   char path[1024];
   if (s->file && test_data(s->name, path) == NULL) return 0;
   if (!open_context(w, machine, issue, stands_in)) return 0;
@@ -166,10 +169,11 @@ static kaon_status try_solve(world *w, kaon_method method, kaon_issue issue, out
   options.preconditioner = w->K;
   options.tol = tolerance_of(w->precision);
   options.max_iterations = ROOM - 1;
-  w->ctx->options.issue = issue;
+  w->ctx->lab.issue = issue;
   w->warnings = 0;
   kaon_status status = kaon_solver_create(w->A, 1, &options, &s);
   must(w->ctx, kaon_vector_zero(w->x));
+  o->whole = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   if (status == KAON_OK) status = kaon_solver_solve(s, w->b, w->x, &o->column, &o->whole);
   o->count = ROOM;
   if (status == KAON_OK) must(w->ctx, kaon_solver_history(s, 0, o->history, &o->count));

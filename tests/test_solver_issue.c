@@ -134,7 +134,7 @@ static void assert_same(const world *w, const outcome *a, const outcome *b) {
 /* A solver that issues so; block 0: its own. */
 static kaon_solver *solver_of(world *w, kaon_solver_options o, kaon_issue issue, int block) {
   kaon_solver *s = NULL;
-  w->c.ctx->options.issue = issue;
+  w->c.ctx->lab.issue = issue;
   must(w->c.ctx, kaon_solver_create(w->R, COLUMNS, &o, &s));
   if (block > 0) s->block = block;
   return s;
@@ -271,7 +271,7 @@ static void recordings_follow_the_memory(void **state) {
 static void recordings_follow_the_tuning(void **state) {
   (void)state;
   world w;
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   if (!open_world(&w, small, COLUMNS, 0.12)) return;
   kaon_solver *s = solver_of(&w, options_of(KAON_CGNR, KAON_SINGLE), KAON_ISSUE_AUTO, 0);
   must(w.c.ctx, kaon_context_query(w.c.ctx, &info));
@@ -534,7 +534,7 @@ static void nested_solvers(void **state) {
     kaon_solver_options in = options_of(tolerance ? KAON_BICGSTAB : KAON_MR, KAON_DOUBLE);
     in.tol = tolerance ? 0.1 : 0;
     in.max_iterations = 4;
-    w.c.ctx->options.issue = KAON_ISSUE_PLAIN;
+    w.c.ctx->lab.issue = KAON_ISSUE_PLAIN;
     must(w.c.ctx, kaon_solver_create(w.R, COLUMNS, &in, &inner));
     must(w.c.ctx, kaon_solver_as_operator(inner, &K));
     kaon_solver_options o = options_of(KAON_GCR, KAON_DOUBLE);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #include "solvers/engine/method.h"
 #include "tests/util/dirac_case.h"
@@ -34,7 +35,7 @@ typedef struct {
 
 /* 1 + i mod 7, another number for each column. */
 static void make_source(world *w) {
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   must(w->ctx, kaon_matrix_describe(w->matrix, &info));
   double *host = calloc((size_t)info.rows, sizeof *host);
   for (int k = 0; k < w->columns; k++) {
@@ -102,7 +103,7 @@ static void solve(world *w, kaon_method method, kaon_issue issue, int interval, 
   options.tol = w->precision == KAON_DOUBLE ? 1e-10 : 1e-4;
   options.max_iterations = ROOM - 1;
   options.check_interval = interval;
-  w->ctx->options.issue = issue;
+  w->ctx->lab.issue = issue;
   must(w->ctx, kaon_solver_create(w->A, w->columns, &options, &s));
   for (int i = 0; i < times; i++) {
     must(w->ctx, kaon_vector_zero(w->x));
@@ -112,7 +113,7 @@ static void solve(world *w, kaon_method method, kaon_issue issue, int interval, 
     o->count[k] = ROOM;
     must(w->ctx, kaon_solver_history(s, k, o->history[k], &o->count[k]));
   }
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   must(w->ctx, kaon_matrix_describe(w->matrix, &info));
   o->bytes = (size_t)(info.rows * w->columns) * sizeof *o->x;
   o->x = malloc(o->bytes);

@@ -213,9 +213,11 @@ static void a_delay_changes_no_bit(void **state) {
 static void a_delayed_sum_takes_its_time(void **state) {
   (void)state;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_context *ctx = NULL;
   double value = 3;
-  options.reduce_delay = 2e-3;
+  options.lab = &lab;
+  lab.reduce_delay = 2e-3;
   must(NULL, machine_open(MACHINE_CPU, options, &ctx));
   assert_true(kaon_comm_sums(ctx->comm));
   const double begin = test_now();
@@ -225,7 +227,7 @@ static void a_delayed_sum_takes_its_time(void **state) {
   printf("  2 ms asked for, %.3f ms taken\n", 1e3 * took);
   assert_true(took >= 2e-3 && value == 3);
   kaon_context_destroy(&ctx);
-  options.reduce_delay = -1;
+  lab.reduce_delay = -1;
   assert_int_equal(machine_open(MACHINE_CPU, options, &ctx), KAON_ERR_ARGUMENT);
 }
 
@@ -237,7 +239,7 @@ static void count_services(int method, double delta, int *updates, int sums[2]) 
   shell_case c;
   kaon_solver *s = NULL;
   kaon_column_report column;
-  kaon_solve_report report = {0};
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   shell_open(&c, extents, 1);
   must(c.ctx, kaon_comm_delay(c.ctx->comm, 1e-9));
   kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, chain_of(method));

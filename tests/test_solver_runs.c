@@ -270,7 +270,7 @@ static void lift_honours_the_gate(void **state) {
 /* ---- memory ---- */
 
 static int64_t held_by(const dirac_case *c) {
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   must(c->ctx, kaon_context_query(c->ctx, &info));
   return info.memory_held;
 }
@@ -317,7 +317,7 @@ static void a_solver_that_does_not_fit_is_refused_at_once(void **state) {
   static const int shape[4] = {8, 8, 8, 8};
   for (int sloppy = KAON_DOUBLE; sloppy <= KAON_HALF; sloppy++) {
     dirac_case c;
-    kaon_context_info before, after;
+    kaon_context_info before = KAON_CONTEXT_INFO_INIT, after = KAON_CONTEXT_INFO_INIT;
     assert_true(case_open(&c, KAON_ISA_AUTO, shape, 1, LINKS_WEAK, 5));
     kaon_operator *M = case_dirac(&c, 0.12, 1, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;

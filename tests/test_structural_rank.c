@@ -145,7 +145,7 @@ static void what_a_matrix_says(void **state) {
     kaon_triplet_arrays a = {.global_rows = 5, .rows = 5, .reals = 2, .entries = singular ? 7 : 8};
     kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
     kaon_matrix *matrix = NULL;
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     a.row = row;
     a.column = column;
     a.values = i_times;

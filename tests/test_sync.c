@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 #include <kaon/precond.h>
 
 #include "tests/util/dirac_case.h"
@@ -73,6 +74,7 @@ static void solve(world *w, kaon_method method, outcome *o) {
   must(w->ctx, kaon_solver_create(w->A, 1, &options, &solver));
   for (int i = 0; i < 2; i++) {
     must(w->ctx, kaon_vector_zero(w->x));
+    o->whole = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
     must(w->ctx, kaon_solver_solve(solver, w->b, w->x, &o->column, &o->whole));
   }
   must(w->ctx, kaon_vector_export(w->x, 0, o->x, KAON_BASIS_UKQCD));
@@ -85,8 +87,10 @@ static void solve(world *w, kaon_method method, outcome *o) {
 static void polled_and_slept_for(int machine, kaon_issue issue) {
   static outcome polled, other;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   world w;
-  options.issue = issue;
+  options.lab = &lab;
+  lab.issue = issue;
   options.sync = KAON_SYNC_POLLING;
   if (!open_world(&w, machine, options)) return;
   solve(&w, KAON_CG, &polled);
@@ -143,9 +147,11 @@ static const struct {
 static void delayed(int machine, double seconds) {
   static outcome free_of, late;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   world plain, slow;
   assert_true(open_world(&plain, machine, options));
-  options.reduce_delay = seconds;
+  options.lab = &lab;
+  lab.reduce_delay = seconds;
   assert_true(open_world(&slow, machine, options));
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
     solve(&plain, methods[i].method, &free_of);

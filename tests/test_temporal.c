@@ -37,7 +37,7 @@ static void check_rotation(dirac_case *c, const kaon_temporal *g, const ref_comp
 
 static void check_temporal(dirac_case *c) {
   kaon_gauge *fixed = NULL;
-  kaon_observables before, after;
+  kaon_observables before = KAON_OBSERVABLES_INIT, after = KAON_OBSERVABLES_INIT;
   must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fixed));
   must(c->ctx, kaon_gauge_measure(c->gauge, &before));
   must(c->ctx, kaon_gauge_temporal(fixed, c->gauge));

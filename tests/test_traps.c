@@ -291,7 +291,7 @@ static void links_of_any_size_are_computed_with(void **state) {
   static const double size[] = {0, 1e-200, 1e30, 1e45};
   const int extents[4] = {4, 4, 4, 8};
   kaon_lattice *lattice = NULL;
-  kaon_observables seen;
+  kaon_observables seen = KAON_OBSERVABLES_INIT;
   kaon_heatbath_options sweep = KAON_HEATBATH_OPTIONS_INIT;
   const kaon_fatten_coefficients unit = {1, 1, 1, 1, 1, 1};
   must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));

@@ -13,7 +13,7 @@
 #include "tests/util/link_case.h"
 
 static kaon_tuning tuning_of(const kaon_context *ctx, int count, const kaon_tuning_entry *entries) {
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   must(ctx, kaon_context_query(ctx, &info));
   return (kaon_tuning){.version = kaon_version(),
                        .backend = info.backend,

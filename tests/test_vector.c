@@ -346,7 +346,7 @@ static void sums_of_one_context_do_not_meet(void **state) {
     }
     free(numbers);
   }
-  kaon_context_info before, after;
+  kaon_context_info before = KAON_CONTEXT_INFO_INIT, after = KAON_CONTEXT_INFO_INIT;
   for (int turn = 0; turn < 3 * CASES; turn++) {
     const int i = 5 * turn % CASES;
     const double expected = (i + 1) * (i + 1) * (i % 2 ? 64.0 : 256.0 * 24);

@@ -32,7 +32,7 @@ static void add_condition(const relax_bench *r, json_t *row, const char *key,
 }
 
 static int props(relax_bench *r) {
-  kaon_spectrum s;
+  kaon_spectrum s = KAON_SPECTRUM_INIT;
   char name[64], plain[32], scaled[32], second[32];
   condition c;
   int code = cli_status(r->l.ctx, kaon_spectrum_estimate(r->l.A, 0, &s), NULL);

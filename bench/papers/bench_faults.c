@@ -29,7 +29,7 @@ static relax_run run_of(const relax_bench *r, const kaon_fault_options *faults) 
     run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
     run.options.seed = 1;
   }
-  run.options.faults = faults;
+  run.lab.faults = faults;
   return run;
 }
 

@@ -21,7 +21,7 @@ static void keep_row(relax_bench *r, const relax_run *run, const bench_spread *t
       "{s:s s:s s:i s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "exchange",
       r->b->info.ranks > 1 ? relax_exchange_name(x->exchange) : "none", "driver",
       run->options.driver == KAON_RELAX_FREE ? "free" : "launch", "block", run->options.block,
-      "local_sweeps", run->options.local_sweeps, "rank_lag", run->options.rank_lag, "iterations",
+      "local_sweeps", run->options.local_sweeps, "rank_lag", run->lab.rank_lag, "iterations",
       iterations, "tol", report_real(tol), "residual", report_real(run->report.residual),
       "seconds_iteration", report_real(times->median / fmax(1, iterations)), "status",
       kaon_stop_reason_name(run->report.reason), "rank_newest", x->rank_newest, "rank_oldest",
@@ -39,9 +39,9 @@ static int measure(relax_bench *r, kaon_relax_exchange exchange, kaon_relax_driv
   bench_spread times;
   if (!a->relax_block) run.options.block = 448;
   if (!a->relax_sweeps) run.options.local_sweeps = 5;
-  run.options.exchange = exchange;
+  run.lab.exchange = exchange;
   run.options.driver = driver;
-  run.options.rank_lag = a->relax_rank_lag;
+  run.lab.rank_lag = a->relax_rank_lag;
   const int code = relax_run_repeat(r, &run, a->samples, &times);
   relax_run_clear(&run);
   if (code != EXIT_DONE) return code;

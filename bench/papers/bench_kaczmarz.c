@@ -40,7 +40,7 @@ static json_t *describe(const project *m, const char *matrix, const char *place)
       .name = "kaczmarz", .matrix = matrix, .stored = "", .precision = KAON_DOUBLE, .columns = 1};
   json_t *row = bench_describe(m->b, &about);
   for (int i = 0; i < PROJECT_MACHINES; i++) {
-    kaon_context_info info;
+    kaon_context_info info = KAON_CONTEXT_INFO_INIT;
     if (strcmp(place, project_machines[i]) != 0 || m->ctx[i] == NULL) continue;
     if (kaon_context_query(m->ctx[i], &info) != KAON_OK) continue;
     json_object_set_new(row, "backend", json_string(i == PROJECT_DEVICE ? "cuda" : "cpu"));
@@ -100,6 +100,7 @@ int project_open(kaon_context *ctx, const char *name, int rcm, project_system *s
   *s = (project_system){.ctx = ctx, .name = name};
   options.ordering = rcm ? KAON_ORDERING_RCM : KAON_ORDERING_NONE;
   kaon_status status = kaon_matrix_generate(ctx, name, &options, &s->matrix, &s->numbers);
+  s->info = (kaon_matrix_info)KAON_MATRIX_INFO_INIT;
   if (status == KAON_OK) status = kaon_matrix_describe(s->matrix, &s->info);
   if (status == KAON_OK) status = kaon_matrix_operator(s->matrix, NULL, &s->A);
   kaon_vector **const vectors[] = {&s->b, &s->x, &s->r};
@@ -238,7 +239,7 @@ static int rate(const project *m, comparison *c, project_system *s, const placem
   const int place = at->place, sweeps = c->sweeps;
   const kaon_kaczmarz_options o = options_of(s, at->w);
   const int pairs = at->w->kind != KAON_KACZMARZ_SWEEP;
-  kaon_kaczmarz_info info;
+  kaon_kaczmarz_info info = KAON_KACZMARZ_INFO_INIT;
   timings t;
   double sum;
   const int code =

@@ -88,7 +88,7 @@ static int solve_once(const project *m, project_system *s, const solve_variant *
   *o = nothing;
   kaon_status status = make_solver(s, w, &d, &R, &K, &solver);
   for (int n = 0; n < repeats && n < MOST_RUNS && status == KAON_OK; n++) {
-    kaon_solve_report whole;
+    kaon_solve_report whole = KAON_SOLVE_REPORT_INIT;
     status = kaon_vector_zero(s->x);
     if (status == KAON_OK) status = kaon_context_synchronise(s->ctx);
     d.at = cli_now() + limit_of(m, s->ctx);

@@ -69,6 +69,7 @@ relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int
   const bench_args *a = r->b->args;
   relax_run run = {.method = method, .tol = tol, .steps = steps};
   run.options = (kaon_relax_options)KAON_RELAX_OPTIONS_INIT;
+  run.lab = (kaon_lab_relax_options)KAON_LAB_RELAX_OPTIONS_INIT;
   run.options.block = a->relax_block ? a->relax_block : is_trefethen(r) ? 128 : 112;
   run.options.local_sweeps = a->relax_sweeps ? a->relax_sweeps : 6;
   if (a->relax_lag >= 0) run.options.lag = a->relax_lag;
@@ -92,12 +93,14 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
   options.method = run->method;
   options.tol = run->tol;
   options.max_iterations = run->steps;
+  run->options.lab = &run->lab;
   options.relax = &run->options;
   options.monitor = bench_monitor;
   relax_run_clear(run);
   kaon_status status = kaon_vector_zero(r->x);
   if (status == KAON_OK) status = kaon_solver_create(r->l.A, 1, &options, &solver);
   if (status == KAON_OK) status = kaon_context_synchronise(ctx);
+  run->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   if (status == KAON_OK)
     status = kaon_solver_solve(solver, r->right, r->x, &run->report, &run->solve);
   if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
@@ -109,7 +112,7 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
 
 /* 0: on several ranks, by another exchange than was asked for. */
 static int is_as_asked(const relax_bench *r, const relax_run *run) {
-  const kaon_relax_exchange asked = run->options.exchange;
+  const kaon_relax_exchange asked = run->lab.exchange;
   return r->b->info.ranks == 1 || asked == KAON_EXCHANGE_AUTO || run->relaxation.exchange == asked;
 }
 

@@ -15,6 +15,7 @@ typedef struct relax_bench {
 typedef struct relax_run {
   kaon_method method;
   kaon_relax_options options;
+  kaon_lab_relax_options lab;
   double tol; /* 0: `steps` iterations */
   int steps;
   kaon_column_report report;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/ranks.h>
+#include <kaon/context.h>
 
 #include "bench/bench.h"
 #include "interfaces/common/report.h"

@@ -5,6 +5,7 @@
 #define KAON_LIB_BACKEND_H
 
 #include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include "lib/comm/comm.h"
 #include "lib/core/launch.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <kaon/options.h>
-#include <kaon/ranks.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include "lib/core/config.h"
 #include "lib/cpu/backend.h"
@@ -19,9 +19,10 @@
 #include "lib/core/threads.h"
 #include "lib/core/tuning_internal.h"
 #include "lib/version.h"
+#include "lib/core/output.h"
 
 const char *kaon_version(void) {
-  return KAON_VERSION;
+  return KAON_VERSION_TEXT;
 }
 
 static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
@@ -34,7 +35,7 @@ static kaon_status choose_cuda(kaon_context *ctx) {
 #ifdef KAON_BUILD_CUDA
   const kaon_comm *comm = ctx->comm; /* several ranks of a node: a device each */
   KAON_TRY(kaon_cuda_backend(comm->local_ranks > 1 ? comm->local_rank : -1, &ctx->backend));
-  if (ctx->options.issue == KAON_ISSUE_LIBRARY) ctx->backend = &kaon_cuda_library_table;
+  if (ctx->lab.issue == KAON_ISSUE_LIBRARY) ctx->backend = &kaon_cuda_library_table;
   return KAON_OK;
 #else
   (void)ctx;
@@ -55,19 +56,19 @@ static kaon_status choose_any(kaon_context *ctx, kaon_isa isa) {
 
 /* Scalars that are on the host are known to this rank's host alone. */
 static kaon_status check_library(kaon_context *ctx) {
-  if (ctx->options.issue != KAON_ISSUE_LIBRARY) return KAON_OK;
+  if (ctx->lab.issue != KAON_ISSUE_LIBRARY) return KAON_OK;
   if (!ctx->backend->host_scalars)
     return kaon_fail(NULL, KAON_ERR_UNSUPPORTED,
                      "context: issue=library (--regime cublas) is cuBLAS's, but the backend is %s; "
                      "choose backend "
                      "cuda, or issue=separate (--regime kernels)",
                      ctx->backend->name);
-  if (ctx->comm->ranks > 1 || ctx->options.reduce_delay > 0)
+  if (ctx->comm->ranks > 1 || ctx->lab.reduce_delay > 0)
     return kaon_fail(
         NULL, KAON_ERR_UNSUPPORTED,
         "context: issue=library (--regime cublas) is for one rank without reduce_delay "
         "(--reduce-delay), but there are %d and %g s; choose issue=separate (--regime kernels)",
-        ctx->comm->ranks, ctx->options.reduce_delay);
+        ctx->comm->ranks, ctx->lab.reduce_delay);
   return KAON_OK;
 }
 
@@ -95,8 +96,7 @@ static kaon_status choose_backend(kaon_context *ctx) {
 static kaon_status build(kaon_context *ctx) {
   KAON_TRY(choose_backend(ctx));
   KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
-  if (ctx->options.reduce_delay > 0)
-    KAON_TRY(kaon_comm_delay(ctx->comm, ctx->options.reduce_delay));
+  if (ctx->lab.reduce_delay > 0) KAON_TRY(kaon_comm_delay(ctx->comm, ctx->lab.reduce_delay));
   kaon_log(ctx, KAON_LOG_DEBUG, "context: backend %s %s on %s, %d threads", ctx->backend->name,
            ctx->backend->isa, ctx->device, ctx->threads);
   return KAON_OK;
@@ -109,17 +109,20 @@ static kaon_status open_ranks(kaon_context *ctx) {
 }
 
 static kaon_status begin(const kaon_context_options *options, kaon_context **ctx) {
-  static const kaon_context_options defaults = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context_options own;
+  kaon_lab_options lab;
   if (ctx == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context: the address for the new context is NULL");
   *ctx = NULL;
-  if (options == NULL) options = &defaults;
-  KAON_TRY(kaon_options_check(KAON_OPTIONS_CONTEXT, options));
+  KAON_TRY(kaon_options_take(KAON_OPTIONS_CONTEXT, options, &own));
+  KAON_TRY(kaon_options_take(KAON_OPTIONS_LAB, own.lab, &lab));
   kaon_context *made = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(NULL, KAON_ERR_MEMORY, "context: no host memory");
   kaon_error_clear(made);
   made->references = 1;
-  made->options = *options;
+  made->options = own;
+  made->options.lab = NULL;
+  made->lab = lab;
   *ctx = made;
   return KAON_OK;
 }
@@ -179,8 +182,8 @@ static kaon_status same_machine(kaon_context *ctx) {
   return kaon_agree(ctx, status);
 }
 
-static int *choice_at(kaon_context_options *options, const kaon_field *field) {
-  return (int *)(void *)((char *)options + field->offset);
+static int choice_of(const void *options, const kaon_field *field) {
+  return *(const int *)(const void *)((const char *)options + field->offset);
 }
 
 static const char *choice_name(const kaon_field *field, int value) {
@@ -189,23 +192,31 @@ static const char *choice_name(const kaon_field *field, int value) {
   return "unknown";
 }
 
-/* What would have ranks do different things. */
+/* A choice that all ranks have to share: field `name` of `mine`, compared with rank 0's options. */
+static kaon_status same_choice(kaon_context *ctx, kaon_options_kind kind, const char *name,
+                               const void *mine, const void *first) {
+  const kaon_field *f = kaon_options_table_of(kind)->fields;
+  while (strcmp(f->name, name) != 0) f++;
+  const int here = choice_of(mine, f), there = choice_of(first, f);
+  if (here == there) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                   "ranks: option %s is %s here, but %s on rank 0; give all ranks the same", name,
+                   choice_name(f, here), choice_name(f, there));
+}
+
+/* Options that would have ranks do different things. */
 static kaon_status same_options(kaon_context *ctx) {
-  static const char *const shared[] = {"transport", "overlap", "issue"};
-  kaon_context_options first = ctx->options;
+  struct {
+    kaon_context_options options;
+    kaon_lab_options lab;
+  } first = {ctx->options, ctx->lab};
   kaon_status status = ctx->comm->ops->broadcast(ctx->comm, &first, sizeof first, 0);
-  const kaon_field *f = kaon_options_table_of(KAON_OPTIONS_CONTEXT)->fields;
-  for (; f->name != NULL && status == KAON_OK; f++) {
-    const int mine = f->names != NULL ? *choice_at(&ctx->options, f) : 0;
-    const int theirs = f->names != NULL ? *choice_at(&first, f) : 0;
-    int counts = 0;
-    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
-      counts |= strcmp(f->name, shared[i]) == 0;
-    if (counts && mine != theirs)
-      status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                         "ranks: option %s is %s here, but %s on rank 0; give all ranks the same",
-                         f->name, choice_name(f, mine), choice_name(f, theirs));
-  }
+  if (status == KAON_OK)
+    status = same_choice(ctx, KAON_OPTIONS_CONTEXT, "transport", &ctx->options, &first.options);
+  if (status == KAON_OK)
+    status = same_choice(ctx, KAON_OPTIONS_CONTEXT, "overlap", &ctx->options, &first.options);
+  if (status == KAON_OK)
+    status = same_choice(ctx, KAON_OPTIONS_LAB, "issue", &ctx->lab, &first.lab);
   return kaon_agree(ctx, status);
 }
 
@@ -320,23 +331,25 @@ kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic)
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {
   if (ctx == NULL || info == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");
-  *info = (kaon_context_info){.backend = ctx->backend->name,
-                              .device = ctx->device,
-                              .isa = ctx->backend->isa,
-                              .details = ctx->details,
-                              .threads = ctx->threads,
-                              .ranks = ctx->comm->ranks,
-                              .communicator = ctx->comm->ops->name,
-                              .rank = ctx->comm->rank,
-                              .local_rank = ctx->comm->local_rank,
-                              .transport = ""};
-  if (ctx->backend->ranks != NULL && ctx->comm->ranks > 1)
-    info->transport = ctx->backend->ranks->transport(ctx);
+  KAON_TRY(kaon_output_check(ctx, "kaon_context_info", info));
   const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* asks the device */
-  info->memory_now = use.now;
-  info->memory_peak = use.peak;
-  info->memory_held = use.held;
-  info->memory_free = use.free;
+  kaon_context_info made = {.backend = ctx->backend->name,
+                            .device = ctx->device,
+                            .isa = ctx->backend->isa,
+                            .details = ctx->details,
+                            .threads = ctx->threads,
+                            .ranks = ctx->comm->ranks,
+                            .communicator = ctx->comm->ops->name,
+                            .rank = ctx->comm->rank,
+                            .local_rank = ctx->comm->local_rank,
+                            .transport = "",
+                            .memory_now = use.now,
+                            .memory_peak = use.peak,
+                            .memory_held = use.held,
+                            .memory_free = use.free};
+  if (ctx->backend->ranks != NULL && ctx->comm->ranks > 1)
+    made.transport = ctx->backend->ranks->transport(ctx);
+  kaon_output_fill(info, &made, sizeof made);
   return KAON_OK;
 }
 

@@ -4,6 +4,7 @@
 #define KAON_LIB_CONTEXT_H
 
 #include <kaon/context.h>
+#include <kaon/lab.h>
 #include <kaon/vector.h>
 
 #include "lib/core/backend.h"
@@ -19,6 +20,7 @@ struct kaon_context {
   kaon_comm *comm;
   kaon_pool *pool;
   kaon_context_options options;
+  kaon_lab_options lab; /* experiments */
   int threads;
   double *partials;                     /* the launches' reduction buffer */
   size_t partials_bytes, besides_bytes; /* of the partials, and of what stands behind them */
@@ -55,7 +57,7 @@ void kaon_context_release(kaon_context *ctx);
 
 /* 1: nothing is fused, updates and sums are passes of their own (kaon_issue). */
 static inline int kaon_separate(const kaon_context *ctx) {
-  return ctx->options.issue >= KAON_ISSUE_SEPARATE;
+  return ctx->lab.issue >= KAON_ISSUE_SEPARATE;
 }
 
 /* One line to the user's log callback, if the level is wanted. */

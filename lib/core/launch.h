@@ -12,7 +12,7 @@ typedef struct kaon_view {
   float *scale;
 } kaon_view;
 
-/* Shapes of CUDA launches that a tuning asks for (kaon/tuning.h); 0: by the launcher's rule, which
+/* Shapes of CUDA launches that a tuning asks for (kaon/context.h); 0: by the launcher's rule, which
  * also answers what it was not compiled for. */
 typedef struct kaon_launch_shape {
   int threads; /* of a block */

@@ -3,7 +3,7 @@
 #ifndef KAON_LIB_OPTIONS_TABLE_H
 #define KAON_LIB_OPTIONS_TABLE_H
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 typedef enum kaon_field_type {
   KAON_FIELD_INT,
@@ -33,6 +33,15 @@ typedef struct kaon_options_table {
   int version;
   const kaon_field *fields; /* ends with name = NULL */
 } kaon_options_table;
+
+/* Options structs grow from version to version of the library, at their end. `size` says how much
+ * of one the caller knows:
+ *   smaller than here  the fields beyond it take their defaults
+ *   larger than here   accepted if what stands beyond is 0, else refused (ARGUMENT)
+ * `taken`, a struct of this library's size, gets what is meant: the defaults where given is NULL.
+ * Then all ranges are checked. Every function that has options begins with this. The sentence of an
+ * error is kept without a context. */
+kaon_status kaon_options_take(kaon_options_kind kind, const void *given, void *taken);
 
 /* NULL for an unknown kind. */
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind);

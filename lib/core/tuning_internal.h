@@ -5,7 +5,7 @@
 #ifndef KAON_LIB_TUNING_H
 #define KAON_LIB_TUNING_H
 
-#include <kaon/tuning.h>
+#include <kaon/context.h>
 
 #include "lib/core/context_internal.h"
 

@@ -1,7 +1,7 @@
 /* rank_grid.c - which part of a lattice is this rank's, and who its neighbours are. */
 #include <string.h>
 
-#include <kaon/ranks.h>
+#include <kaon/context.h>
 
 #include "lib/vector/space.h"
 

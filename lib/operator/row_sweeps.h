@@ -10,6 +10,7 @@
 #define KAON_LIB_ROW_SWEEPS_H
 
 #include <kaon/operator.h>
+#include <kaon/lab.h>
 #include <kaon/relax.h>
 
 #include "lib/operator/shifts.h"

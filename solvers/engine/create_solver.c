@@ -1,10 +1,12 @@
 /* create_solver.c - makes a solver: which operator serves which precision, and all its workspace. */
-#include <kaon/options.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include <stdlib.h>
 
 #include "solvers/spectra/deflate.h"
 #include "solvers/relax/relax_internal.h"
+#include "lib/core/options_table.h"
 
 /* Rounding of x_inner within n steps from 0 is about eps n^(3/2) / sqrt(3) of a step's size, and
  * what it leaves in a small singular vector has to be found again. */
@@ -44,8 +46,6 @@ static kaon_status check_options(const kaon_operator *A, int columns,
   if (columns < 1)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "solver: %d columns asked for, at least 1 is needed", columns);
-  if (kaon_options_check(KAON_OPTIONS_SOLVER, options) != KAON_OK)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (methods[options->method]->block && columns > KAON_BLOCK_MAX)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "solver: %s joins at most %d columns, but %d were asked for; split them into "
@@ -234,7 +234,7 @@ static kaon_status count_flops(kaon_solver *s) {
 
 /* Steps of solvers of a fixed number are part of an outer solver's block. */
 static int records(const kaon_solver *s) {
-  return s->ctx->backend->record != NULL && s->ctx->options.issue != KAON_ISSUE_PLAIN &&
+  return s->ctx->backend->record != NULL && s->ctx->lab.issue != KAON_ISSUE_PLAIN &&
          !kaon_separate(s->ctx) && s->options.tol > 0 && !kaon_relax_is_host_led(s);
 }
 
@@ -283,19 +283,20 @@ static kaon_status build(kaon_solver *s) {
 
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
                                kaon_solver **solver) {
-  const kaon_solver_options defaults = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver_options own;
   if (solver != NULL) *solver = NULL;
   if (A == NULL || solver == NULL)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "solver: the operator or the address of the result is NULL");
-  if (options == NULL) options = &defaults;
-  KAON_TRY(check_options(A, columns, options));
+  if (kaon_options_take(KAON_OPTIONS_SOLVER, options, &own) != KAON_OK)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(check_options(A, columns, &own));
   kaon_solver *s = calloc(1, sizeof *s);
   if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "solver: no host memory");
   s->ctx = A->ctx;
   s->A = A;
-  s->options = *options;
-  s->method = methods[options->method];
+  s->options = own;
+  s->method = methods[own.method];
   s->columns = columns;
   kaon_context_retain(s->ctx);
   kaon_status status = kaon_agree(s->ctx, build(s));

@@ -10,6 +10,7 @@
 #ifndef KAON_SOLVERS_METHOD_H
 #define KAON_SOLVERS_METHOD_H
 
+#include <kaon/lab.h>
 #include <kaon/solver.h>
 
 #include "blas/blas.h"

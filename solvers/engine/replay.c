@@ -30,7 +30,7 @@ static int is_listed(kaon_issue form) {
 }
 
 int kaon_solver_block(const kaon_solver *s) {
-  const int half = s->columns > 1 || is_listed(s->ctx->options.issue) ? 2 : 1;
+  const int half = s->columns > 1 || is_listed(s->ctx->lab.issue) ? 2 : 1;
   return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush / half : BLOCK_STEPS;
 }
 
@@ -118,7 +118,7 @@ int kaon_replay_loops(const kaon_solver *s) {
 
 /* The form that is asked for, or does in its place. */
 static kaon_issue wanted_form(const kaon_solver *s) {
-  const kaon_issue wanted = s->ctx->options.issue;
+  const kaon_issue wanted = s->ctx->lab.issue;
   return is_listed(wanted) && s->unlisted ? KAON_ISSUE_AUTO : wanted;
 }
 

@@ -8,6 +8,7 @@
 #include "solvers/spectra/deflate.h"
 #include "solvers/relax/relax_internal.h"
 #include "lib/core/threads.h"
+#include "lib/core/output.h"
 
 _Static_assert((int)KAON_CONVERGED == KAON_END_CONVERGED &&
                    (int)KAON_MAX_ITERATIONS == KAON_END_MAX_ITERATIONS &&
@@ -337,7 +338,7 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   s->end_x = x;
   s->ended_early = 0;
   kaon_scalars_drop_deferred(s->scalars);
-  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
+  s->issued = kaon_separate(s->ctx) ? s->ctx->lab.issue : KAON_ISSUE_PLAIN;
   KAON_TRY(kaon_relax_begin(s));
   kaon_solver_bind(s);
   KAON_TRY(kaon_solve_launch_prepare(s));
@@ -352,16 +353,17 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   for (int k = 0; columns_out != NULL && k < s->columns; k++)
     columns_out[k] = column_report(s, k, norm2_r[k]);
   if (report != NULL) {
-    count_work(s, report);
-    report->seconds = kaon_solver_clock() - start;
-    report->traffic = kaon_traffic_since(s->ctx, &before);
-    report->traffic.sums += s->repeated.sums;
-    report->traffic.exchanges += s->repeated.exchanges;
-    report->traffic.bytes += s->repeated.bytes;
-    report->traffic.hidden += s->repeated.hidden;
-    report->traffic.ahead += s->repeated.ahead;
-    report->issue = s->issued;
-    report->fused = s->issued < KAON_ISSUE_SEPARATE || s->method->fused;
+    kaon_solve_report made = {.seconds = kaon_solver_clock() - start,
+                              .traffic = kaon_traffic_since(s->ctx, &before),
+                              .issue = (int)s->issued,
+                              .fused = s->issued < KAON_ISSUE_SEPARATE || s->method->fused};
+    count_work(s, &made);
+    made.traffic.sums += s->repeated.sums;
+    made.traffic.exchanges += s->repeated.exchanges;
+    made.traffic.bytes += s->repeated.bytes;
+    made.traffic.hidden += s->repeated.hidden;
+    made.traffic.ahead += s->repeated.ahead;
+    kaon_output_fill(report, &made, sizeof made);
   }
   if (s->options.tol > 0) return KAON_OK;
   kaon_solver_idle(s);
@@ -380,6 +382,7 @@ static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vecto
 kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                               kaon_column_report *columns_out, kaon_solve_report *report) {
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
+  KAON_TRY(kaon_output_check(s->ctx, "kaon_solve_report", report));
   KAON_RETURN_UNTRAPPED(s->ctx, solve_scaled(s, b, x, columns_out, report));
 }
 

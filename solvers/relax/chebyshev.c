@@ -8,7 +8,7 @@
  * vectors are in no residual of a system that has solutions. No number is asked
  * for in an application, no sum taken. Storage: p, t, and with D z. An application: `degree` A;
  * besides each vectors read 6, written 3; with D: read 8, written 4. */
-#include <kaon/options.h>
+#include <kaon/context.h>
 #include <kaon/precond.h>
 
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "blas/precond_updates.h"
 #include "lib/vector/space.h"
 #include "lib/operator/workspace.h"
+#include "lib/core/options_table.h"
 #include "solvers/spectra/lanczos.h"
 
 typedef struct chebyshev {
@@ -182,8 +183,9 @@ static kaon_status estimate(chebyshev *self, const kaon_chebyshev_options *o) {
   return KAON_OK;
 }
 
-static kaon_status check_options(const kaon_operator *A, const kaon_chebyshev_options *o) {
-  if (kaon_options_check(KAON_OPTIONS_CHEBYSHEV, o) != KAON_OK)
+static kaon_status take_options(const kaon_operator *A, const kaon_chebyshev_options *options,
+                                kaon_chebyshev_options *o) {
+  if (kaon_options_take(KAON_OPTIONS_CHEBYSHEV, options, o) != KAON_OK)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (o->high > 0 && !(o->low > 0 && o->low < o->high))
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
@@ -195,14 +197,14 @@ static kaon_status check_options(const kaon_operator *A, const kaon_chebyshev_op
 
 kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_options *options,
                                    kaon_operator **K) {
-  const kaon_chebyshev_options defaults = KAON_CHEBYSHEV_OPTIONS_INIT;
-  const kaon_chebyshev_options *o = options != NULL ? options : &defaults;
+  kaon_chebyshev_options own;
+  const kaon_chebyshev_options *o = &own;
   kaon_operator *jacobi = NULL;
   if (K != NULL) *K = NULL;
   if (A == NULL || K == NULL)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "chebyshev: the operator or the address of the result is NULL");
-  KAON_TRY(check_options(A, o));
+  KAON_TRY(take_options(A, options, &own));
   if (o->scaled && A->ops->diagonal != NULL) KAON_TRY(kaon_precond_jacobi(A, &jacobi));
   kaon_operator_retain(A);
   KAON_TRY(kaon_agree(A->ctx, make(A, jacobi, K)));

@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include "lib/vector/space.h"
+#include "lib/core/options_table.h"
 #include "solvers/relax/relax_internal.h"
 
 enum { WINDOW = 6, COPY_EVERY = 10, SETTLED = 4, STRETCH = 4 };
@@ -228,11 +230,11 @@ kaon_status kaon_faults_create(kaon_solver *s, const kaon_fault_options *options
   kaon_faults *f = calloc(1, sizeof *f);
   if (f == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: no host memory");
   s->relax->faults = f;
-  f->options = *options;
   f->frozen = calloc((size_t)s->inner->space->nsites + 1, 1);
   if (f->frozen == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: no host memory");
-  if (kaon_options_check(KAON_OPTIONS_FAULTS, options) != KAON_OK)
+  if (kaon_options_take(KAON_OPTIONS_FAULTS, options, &f->options) != KAON_OK)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  options = &f->options;
   const int ranks = s->ctx->comm->ranks;
   if (options->kind == KAON_FAULT_RANK && options->rank >= ranks)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,

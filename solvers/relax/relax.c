@@ -18,10 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 #include <kaon/precond.h>
 
 #include "lib/vector/space.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 #include "solvers/spectra/lanczos.h"
 
 enum { Z, SOURCE, VECTORS };
@@ -117,15 +120,14 @@ const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("jacobi"),
 
 /* ---- creation ---- */
 
-static kaon_status check(const kaon_solver *s, const kaon_relax_options *o) {
+static kaon_status check(const kaon_solver *s, const kaon_relax_options *o,
+                         const kaon_lab_relax_options *lab) {
   const char *name = s->method->name;
   const int blocks = uses_blocks(s->options.method);
-  if (kaon_options_check(KAON_OPTIONS_RELAX, o) != KAON_OK)
-    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (o->driver == KAON_RELAX_FREE && s->options.method != KAON_ASYNC)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,
                      "%s: blocks that go on by themselves are method async's", name);
-  if (o->faults != NULL && (!blocks || !(s->options.tol > 0)))
+  if (lab->faults != NULL && (!blocks || !(s->options.tol > 0)))
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
                      "%s: faults are for solves by two-stage and async with a tolerance", name);
   if (s->options.method != KAON_JACOBI && s->inner->ops->rows == NULL)
@@ -154,9 +156,10 @@ static kaon_status choose_tau(kaon_solver *s) {
 /* What blocks are to know of other ranks while they iterate. */
 static kaon_relax_exchange exchange_of(const kaon_solver *s) {
   const kaon_relax_options *o = &s->relax->options;
-  const int plain = o->exchange == KAON_EXCHANGE_AUTO && o->driver == KAON_RELAX_LAUNCH;
+  const kaon_relax_exchange asked = s->relax->lab.exchange;
+  const int plain = asked == KAON_EXCHANGE_AUTO && o->driver == KAON_RELAX_LAUNCH;
   if (s->options.method != KAON_ASYNC || plain || !(s->options.tol > 0)) return KAON_EXCHANGE_SYNC;
-  return o->exchange;
+  return asked;
 }
 
 static void note_exchange(kaon_solver *s, const kaon_row_info *info) {
@@ -191,11 +194,14 @@ static kaon_status take_rows(kaon_solver *s) {
 }
 
 kaon_status kaon_relax_create(kaon_solver *s) {
-  const kaon_relax_options defaults = KAON_RELAX_OPTIONS_INIT;
-  const kaon_relax_options *o = s->options.relax != NULL ? s->options.relax : &defaults;
+  kaon_relax_options own;
+  kaon_lab_relax_options lab;
   const size_t columns = (size_t)s->columns;
   if (!s->method->relaxes) return KAON_OK;
-  KAON_TRY(check(s, o));
+  if (kaon_options_take(KAON_OPTIONS_RELAX, s->options.relax, &own) != KAON_OK ||
+      kaon_options_take(KAON_OPTIONS_LAB_RELAX, own.lab, &lab) != KAON_OK)
+    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(check(s, &own, &lab));
   kaon_relaxation *relax = s->relax = calloc(1, sizeof *relax);
   if (relax != NULL) {
     relax->done = calloc(columns, sizeof *relax->done);
@@ -207,12 +213,14 @@ kaon_status kaon_relax_create(kaon_solver *s) {
   if (relax == NULL || relax->done == NULL || relax->goal == NULL || relax->limit == NULL ||
       relax->open == NULL || relax->before == NULL)
     return kaon_fail(s->ctx, KAON_ERR_MEMORY, "relaxation: no host memory");
-  relax->options = *o;
-  relax->options.faults = NULL;
+  relax->options = own;
+  relax->options.lab = NULL;
+  relax->lab = lab;
+  relax->lab.faults = NULL;
   KAON_TRY(choose_tau(s));
   relax->report.tau = relax->tau;
   KAON_TRY(take_rows(s));
-  return o->faults != NULL ? kaon_faults_create(s, o->faults) : KAON_OK;
+  return lab.faults != NULL ? kaon_faults_create(s, lab.faults) : KAON_OK;
 }
 
 void kaon_relax_destroy(kaon_solver *s) {
@@ -310,6 +318,7 @@ kaon_status kaon_solver_relaxation(const kaon_solver *solver, kaon_relax_report 
     return kaon_fail(solver ? solver->ctx : NULL, KAON_ERR_ARGUMENT,
                      "relaxation: a solver of method jacobi, gs, sor, two-stage or async and room "
                      "for the report are needed");
-  *report = solver->relax->report;
+  KAON_TRY(kaon_output_check(solver->ctx, "kaon_relax_report", report));
+  kaon_output_fill(report, &solver->relax->report, sizeof *report);
   return KAON_OK;
 }

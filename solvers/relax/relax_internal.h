@@ -2,6 +2,7 @@
 #ifndef KAON_SOLVERS_RELAX_H
 #define KAON_SOLVERS_RELAX_H
 
+#include <kaon/lab.h>
 #include <kaon/relax.h>
 
 #include "lib/operator/row_sweeps.h"
@@ -27,6 +28,7 @@ typedef struct kaon_faults {
 
 typedef struct kaon_relaxation {
   kaon_relax_options options;
+  kaon_lab_relax_options lab;
   kaon_row_sweeps *rows; /* NULL: Jacobi */
   kaon_operator *jacobi; /* NULL: the others */
   double tau;

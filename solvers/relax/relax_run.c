@@ -96,7 +96,7 @@ static kaon_status run_free(kaon_solver *s) {
                         .together = o->together,
                         .exchange = relax->ranks,
                         .free = o->driver == KAON_RELAX_FREE,
-                        .rank_lag = o->rank_lag,
+                        .rank_lag = relax->lab.rank_lag,
                         .open = relax->open};
   kaon_vector *x = apart ? s->work[0] : s->x_inner;
   relax->turn++;

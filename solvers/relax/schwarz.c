@@ -14,7 +14,8 @@
  * Columns that the outer gate closes are closed in here, too. No step reads a number on the host.
  * Storage: 2 vectors, and a rank of several blocks 3 doubles a site. A
  * stage: `steps` applications of the local part and as many updates; later ones 1 A before that. */
-#include <kaon/options.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include <stdlib.h>
 
@@ -22,6 +23,8 @@
 #include "blas/domain.h"
 #include "lib/math/philox.h"
 #include "lib/math/steps/recurrences.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 
 enum { ORDERS = 8 }; /* drawn; cycles take them in turn */
 
@@ -426,14 +429,14 @@ static kaon_status build(schwarz *self) {
 
 kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *options,
                                 kaon_operator **K) {
-  static const kaon_schwarz_options defaults = KAON_SCHWARZ_OPTIONS_INIT;
+  kaon_schwarz_options own;
   if (K != NULL) *K = NULL;
   if (A == NULL || K == NULL)
     return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "schwarz: the operator and the address of the result are needed");
-  if (options == NULL) options = &defaults;
-  if (kaon_options_check(KAON_OPTIONS_SCHWARZ, options) != KAON_OK)
+  if (kaon_options_take(KAON_OPTIONS_SCHWARZ, options, &own) != KAON_OK)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  options = &own;
   kaon_operator *made = calloc(1, sizeof *made);
   schwarz *self = calloc(1, sizeof *self);
   if (made == NULL || self == NULL) {
@@ -468,7 +471,8 @@ kaon_status kaon_schwarz_describe(const kaon_operator *K, kaon_schwarz_options *
   if (K == NULL || options == NULL || K->ops != &schwarz_ops)
     return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
                      "schwarz: describe wants a Schwarz preconditioner and room for its options");
-  *options = ((const schwarz *)K->self)->options;
+  KAON_TRY(kaon_output_check(K->ctx, "kaon_schwarz_options", options));
+  kaon_output_fill(options, &((const schwarz *)K->self)->options, sizeof *options);
   return KAON_OK;
 }
 
@@ -478,10 +482,13 @@ kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags
                      "schwarz: lags are asked for of something that is no Schwarz preconditioner");
   const schwarz *self = K->self;
   const kaon_message_lags *seen = &self->lags;
-  *lags = (kaon_schwarz_lags){seen->reads, seen->late, seen->oldest, 0};
+  KAON_TRY(kaon_output_check(K->ctx, "kaon_schwarz_lags", lags));
+  kaon_schwarz_lags made = {.reads = seen->reads, .late = seen->late, .oldest = seen->oldest};
   if (self->free != NULL) {
     const kaon_free_lags *own = &self->free->lags;
-    *lags = (kaon_schwarz_lags){own->reads, own->late, own->oldest, self->free->parts};
+    made = (kaon_schwarz_lags){
+        .reads = own->reads, .late = own->late, .oldest = own->oldest, .parts = self->free->parts};
   }
+  kaon_output_fill(lags, &made, sizeof made);
   return KAON_OK;
 }

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "lib/core/threads.h"
+#include "lib/core/output.h"
 #include "blas/precond_updates.h"
 #include "solvers/shifts/multishift_internal.h"
 
@@ -365,7 +366,7 @@ static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, kaon_
   s->applications = 0;
   s->work = 0;
   s->repeated = (kaon_traffic){0};
-  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
+  s->issued = kaon_separate(s->ctx) ? s->ctx->lab.issue : KAON_ISSUE_PLAIN;
   kaon_status status = take_sources(s, b);
   if (status == KAON_OK) status = solve(s, x);
   s->outer.X = NULL;
@@ -382,15 +383,16 @@ static kaon_status solve_all(kaon_multishift *s, const kaon_vector *b, kaon_vect
   KAON_TRY(kaon_agree(s->ctx, check_vectors(s, b, x)));
   KAON_TRY(solve_columns(s, b, x, reports));
   if (report == NULL) return KAON_OK;
-  *report = (kaon_solve_report){.seconds = kaon_solver_clock() - begin_time,
-                                .applications = s->applications,
-                                .flops = s->work,
-                                .traffic = kaon_traffic_since(s->ctx, &before),
-                                .issue = s->issued,
-                                .fused = s->issued < KAON_ISSUE_SEPARATE};
-  report->traffic.sums += s->repeated.sums;
-  report->traffic.exchanges += s->repeated.exchanges;
-  report->traffic.bytes += s->repeated.bytes;
+  kaon_solve_report made = {.seconds = kaon_solver_clock() - begin_time,
+                            .applications = s->applications,
+                            .flops = s->work,
+                            .traffic = kaon_traffic_since(s->ctx, &before),
+                            .issue = (int)s->issued,
+                            .fused = s->issued < KAON_ISSUE_SEPARATE};
+  made.traffic.sums += s->repeated.sums;
+  made.traffic.exchanges += s->repeated.exchanges;
+  made.traffic.bytes += s->repeated.bytes;
+  kaon_output_fill(report, &made, sizeof made);
   return KAON_OK;
 }
 
@@ -398,5 +400,6 @@ static kaon_status solve_all(kaon_multishift *s, const kaon_vector *b, kaon_vect
 kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
                                   kaon_column_report *reports, kaon_solve_report *report) {
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "multishift: the solver is NULL");
+  KAON_TRY(kaon_output_check(s->ctx, "kaon_solve_report", report));
   KAON_RETURN_UNTRAPPED(s->ctx, solve_all(s, b, x, reports, report));
 }

@@ -4,6 +4,7 @@
 #ifndef KAON_SOLVERS_MULTISHIFT_H
 #define KAON_SOLVERS_MULTISHIFT_H
 
+#include <kaon/lab.h>
 #include <kaon/multishift.h>
 
 #include "solvers/engine/method.h"

@@ -2,12 +2,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include "solvers/shifts/multishift_internal.h"
+#include "lib/core/options_table.h"
 
-static kaon_status check_options(const kaon_operator *A, int n, const double *sigma,
-                                 const kaon_multishift_options *o) {
+static kaon_status take_options(const kaon_operator *A, int n, const double *sigma,
+                                const kaon_multishift_options *options,
+                                kaon_multishift_options *own) {
   if (sigma == NULL) return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: the shifts are NULL");
   if (n < 1 || n > KAON_MULTISHIFT_MAX)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
@@ -17,7 +20,7 @@ static kaon_status check_options(const kaon_operator *A, int n, const double *si
     if (!isfinite(sigma[i]))
       return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: shift %d is %g, no number", i,
                        sigma[i]);
-  if (kaon_options_check(KAON_OPTIONS_MULTISHIFT, o) != KAON_OK)
+  if (kaon_options_take(KAON_OPTIONS_MULTISHIFT, options, own) != KAON_OK)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (A->precision == KAON_HALF)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
@@ -113,7 +116,7 @@ static kaon_status create_recorders(kaon_multishift *s) {
   kaon_launch unused;
   KAON_TRY(kaon_launch_prepare(s->ctx, states, 0,
                                &unused)); /* room for sums, so that none is taken later */
-  if (record == NULL || s->ctx->options.issue == KAON_ISSUE_PLAIN || kaon_separate(s->ctx))
+  if (record == NULL || s->ctx->lab.issue == KAON_ISSUE_PLAIN || kaon_separate(s->ctx))
     return KAON_OK;
   for (int l = 0; l < s->levels; l++)
     KAON_TRY(record->create(s->ctx, states, &s->level[l].recorder));
@@ -215,13 +218,12 @@ static kaon_status build(kaon_multishift *s, kaon_operator *A, const double *sig
 kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *sigma,
                                    const kaon_multishift_options *options,
                                    kaon_multishift **solver) {
-  static const kaon_multishift_options defaults = KAON_MULTISHIFT_OPTIONS_INIT;
+  kaon_multishift_options own;
   if (solver != NULL) *solver = NULL;
   if (A == NULL || solver == NULL)
     return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "multishift: the operator or the address of the result is NULL");
-  if (options == NULL) options = &defaults;
-  KAON_TRY(kaon_agree(A->ctx, check_options(A, shifts, sigma, options)));
+  KAON_TRY(kaon_agree(A->ctx, take_options(A, shifts, sigma, options, &own)));
   kaon_multishift *s = calloc(1, sizeof *s);
   kaon_status status = KAON_OK;
   if (s == NULL) status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: no host memory");
@@ -231,7 +233,7 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
     return status;
   }
   s->ctx = A->ctx;
-  s->options = *options;
+  s->options = own;
   s->n = shifts;
   kaon_context_retain(s->ctx);
   status = kaon_agree(s->ctx, build(s, A, sigma));

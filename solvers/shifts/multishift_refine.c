@@ -150,7 +150,7 @@ static kaon_status correct(kaon_multishift *s, int m, refinement *f) {
   kaon_operator *S = NULL;
   kaon_solver *solver = NULL;
   kaon_column_report column = {0};
-  kaon_solve_report solve = {0};
+  kaon_solve_report solve = KAON_SOLVE_REPORT_INIT;
   o.method = KAON_CG;
   o.stop = KAON_STOP_REDUCED;
   o.tol = fmin(1, 0.5 * s->options.tol / report->residual);

@@ -153,7 +153,7 @@ static kaon_status record(kaon_multishift *s, kaon_shift_level *w) {
   const kaon_loop loop = {
       .steps = block, .service = close_waiting, .user = w, .state = s->scalars->state};
   const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
-  const kaon_issue most = kaon_replay_most(s->ctx), wanted = s->ctx->options.issue;
+  const kaon_issue most = kaon_replay_most(s->ctx), wanted = s->ctx->lab.issue;
   const int any =
       wanted != KAON_ISSUE_REPLAY && wanted != KAON_ISSUE_WHILE && wanted != KAON_ISSUE_TAIL;
   const int first = wanted == KAON_ISSUE_TAIL && most == KAON_ISSUE_WHILE ? wanted : most;

@@ -1,11 +1,12 @@
-/* rational.c - rational functions of an operator (kaon/rational.h): y = constant b + sum_i
+/* rational.c - rational functions of an operator (kaon/multishift.h): y = constant b + sum_i
  * residue_i (A + pole_i)^-1 b by CG of several shifts; Zolotarev's coefficients. */
-#include <kaon/rational.h>
+#include <kaon/multishift.h>
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "solvers/shifts/multishift_internal.h"
+#include "lib/core/output.h"
 
 /* ---- Zolotarev ---- */
 
@@ -200,12 +201,15 @@ kaon_status kaon_rational_apply(kaon_rational_function *f, const kaon_vector *b,
                                 kaon_column_report *reports, kaon_solve_report *report) {
   double *room = NULL;
   if (f == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: the function is NULL");
+  KAON_TRY(kaon_output_check(f->ctx, "kaon_solve_report", report));
+  kaon_solve_report made = KAON_SOLVE_REPORT_INIT;
   const double begin = kaon_solver_clock();
   KAON_TRY(kaon_agree(f->ctx, check_vectors(f, b, y)));
   kaon_status status = kaon_agree(f->ctx, allocate_workspace(f, b->nrhs, &room));
-  if (status == KAON_OK) status = kaon_multishift_solve(f->solver, b, f->x, reports, report);
+  if (status == KAON_OK) status = kaon_multishift_solve(f->solver, b, f->x, reports, &made);
   for (int j = 0; j < b->nrhs && status == KAON_OK; j++) status = add_up(f, b, j, y, room);
   kaon_pool_release(f->ctx, room);
-  if (report != NULL && status == KAON_OK) report->seconds = kaon_solver_clock() - begin;
+  made.seconds = kaon_solver_clock() - begin;
+  if (status == KAON_OK) kaon_output_fill(report, &made, sizeof made);
   return status;
 }

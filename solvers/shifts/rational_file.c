@@ -1,4 +1,4 @@
-/* rational_file.c - coefficients of rational approximations from text (kaon/rational.h). */
+/* rational_file.c - coefficients of rational approximations from text (kaon/multishift.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static kaon_status expect(reader *r, const char *word) {
                    word_ends(r, r->at + length);
   if (!here)
     return kaon_fail(r->ctx, KAON_ERR_FORMAT,
-                     "%s, line %d: \"%s\" is expected, found %s; see kaon/rational.h for the form",
+                     "%s, line %d: \"%s\" is expected, found %s; see kaon/multishift.h for the form",
                      r->name, r->line, word, next_word(r, found));
   r->at += length;
   return KAON_OK;

@@ -2,7 +2,7 @@
 #ifndef KAON_SOLVERS_RATIONAL_FILE_H
 #define KAON_SOLVERS_RATIONAL_FILE_H
 
-#include <kaon/rational.h>
+#include <kaon/multishift.h>
 
 #include "lib/io/bytes.h"
 

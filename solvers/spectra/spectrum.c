@@ -18,6 +18,7 @@
 
 #include "blas/blas.h"
 #include "lib/vector/space.h"
+#include "lib/core/output.h"
 #include "solvers/spectra/lanczos.h"
 
 enum { DEFAULT_STEPS = 300, DEFAULT_POWERS = 2400 };
@@ -240,15 +241,17 @@ kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *s
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "spectrum: an operator, room for the answer and a number of steps from 0 on "
                      "are needed");
-  *spectrum = (kaon_spectrum){
+  KAON_TRY(kaon_output_check(A->ctx, "kaon_spectrum", spectrum));
+  kaon_spectrum made = {
       .low = NAN, .high = NAN, .rho_absolute = NAN, .most_absolute = NAN, .tau = NAN};
   KAON_TRY(kaon_precond_jacobi(A, &jacobi));
   kaon_status status = KAON_OK;
   for (int i = 0; i < WORK && status == KAON_OK; i++)
     status = kaon_vector_create(A->ctx, A->space, A->precision, 1, &v[i]);
   status = kaon_agree(A->ctx, status);
-  if (status == KAON_OK) status = estimate(A, jacobi, steps, v, spectrum);
+  if (status == KAON_OK) status = estimate(A, jacobi, steps, v, &made);
   for (int i = 0; i < WORK; i++) kaon_vector_destroy(&v[i]);
   kaon_operator_destroy(&jacobi);
+  kaon_output_fill(spectrum, &made, sizeof made);
   return status;
 }

@@ -2,7 +2,7 @@
 #ifndef KAON_SPARSE_PRECOND_PARTS_H
 #define KAON_SPARSE_PRECOND_PARTS_H
 
-#include <kaon/sparse_precond.h>
+#include <kaon/precond.h>
 
 #include "lib/operator/workspace.h"
 #include "sparse/precond/factors.h"
@@ -11,6 +11,7 @@
 typedef struct kaon_precond {
   kaon_matrix *matrix; /* kept alive */
   int hermitian;       /* K = K^H: the adjoint needs nothing of its own */
+  kaon_precond_options options;
   kaon_precond_info info;
   /* Triangles solved exactly: [0] of K, [1] of K^H (made by reserve_dagger), forward, backward. */
   kaon_triangle *forward[2], *backward[2];

@@ -40,7 +40,7 @@ static kaon_status put_back(const host_tables *w, kaon_csr **rows) {
 /* ---- factors ---- */
 
 static kaon_status factorise(host_tables *w, double shift, kaon_bad_pivot *bad) {
-  const kaon_precond_options *o = &w->self->info.options;
+  const kaon_precond_options *o = &w->self->options;
   const int hermitian = w->self->hermitian;
   kaon_factor_how how = {KAON_FACTOR_LU0, hermitian, shift, o->omega};
   const kaon_ainv_how ainv = {hermitian, shift, o->drop, o->fill};
@@ -81,7 +81,7 @@ static long long given_row(const host_tables *w, int64_t i) {
 /* Of the rows that broke down, the first with 0 or nothing on the diagonal; -1: none has. *there:
  * whether an entry stands there. A block of block Jacobi breaks down as a whole. */
 static int64_t zero_diagonal(const host_tables *w, const kaon_bad_pivot *bad, int *there) {
-  const kaon_precond_options *o = &w->self->info.options;
+  const kaon_precond_options *o = &w->self->options;
   const kaon_csr *A = w->way.rows;
   const int rows = o->kind == KAON_PRECOND_BLOCK_JACOBI ? o->block : 1;
   for (int64_t i = bad->row; i < A->rows && i < bad->row + rows; i++) {
@@ -106,26 +106,26 @@ static kaon_status broken(const host_tables *w, const kaon_bad_pivot *bad) {
         "%s on the diagonal, which 'shift' only multiplies; take no preconditioner "
         "(--precond none), with gcr or cgnr for the method, or exchange rows so that no "
         "0 is there",
-        names[info->options.kind], bad->pivot[0], given_row(w, zero), there ? "0" : "no entry");
+        names[w->self->options.kind], bad->pivot[0], given_row(w, zero), there ? "0" : "no entry");
   if (w->from->reals == 2) snprintf(imaginary, sizeof imaginary, " %+.3g i", bad->pivot[1]);
   return kaon_fail(
       w->ctx, KAON_ERR_SINGULAR,
       "%s: breakdown in row %lld (counted from 1, as it was given) with pivot %.3g%s and the "
       "diagonal times %.4g, where it must be %s; give a larger 'shift', or choose another "
       "kind",
-      names[info->options.kind], given_row(w, bad->row), bad->pivot[0], imaginary, 1 + info->shift,
-      w->self->hermitian ? "positive" : "nonzero");
+      names[w->self->options.kind], given_row(w, bad->row), bad->pivot[0], imaginary,
+      1 + info->shift, w->self->hermitian ? "positive" : "nonzero");
 }
 
 /* Tries shifts as the options say. */
 static kaon_status factorise_somehow(host_tables *w) {
   kaon_precond_info *info = &w->self->info;
   kaon_bad_pivot bad = {0, {0, 0}};
-  info->shift = info->options.shift;
+  info->shift = w->self->options.shift;
   for (int n = 0;; n++) {
     const kaon_status status = factorise(w, info->shift, &bad);
     if (status != KAON_ERR_SINGULAR) return status;
-    if (n >= info->options.tries) return broken(w, &bad);
+    if (n >= w->self->options.tries) return broken(w, &bad);
     info->shift = info->shift > 0 ? 2 * info->shift : FIRST_SHIFT;
   }
 }
@@ -174,7 +174,7 @@ static double *diagonal_numbers(const host_tables *w, int inverse, double scale)
 }
 
 static kaon_precision vectors_of(const kaon_precond *self) {
-  return self->info.options.precision == KAON_HALF ? KAON_SINGLE : self->info.options.precision;
+  return self->options.precision == KAON_HALF ? KAON_SINGLE : self->options.precision;
 }
 
 /* One triangle in the factorisation's order becomes one that is solved level by level. */
@@ -189,7 +189,7 @@ static kaon_status make_triangle(host_tables *w, kaon_csr **T, int upper, const 
     return status;
   }
   return kaon_triangle_create(w->ctx, *T, &sets, diagonal, vectors_of(self),
-                              self->info.options.precision == KAON_HALF, triangle);
+                              self->options.precision == KAON_HALF, triangle);
 }
 
 /* Forward y = E^-1 (x - L y), backward y = scale x - E^-1 U y. */
@@ -223,7 +223,7 @@ static kaon_status make_triangles(host_tables *w, int dagger) {
 static kaon_status make_product(host_tables *w, kaon_csr **rows, kaon_status status,
                                 kaon_operator **op) {
   kaon_precond *self = w->self;
-  const kaon_precond_options *o = &self->info.options;
+  const kaon_precond_options *o = &self->options;
   if (status == KAON_OK) status = put_back(w, rows);
   KAON_TRY(kaon_agree(w->ctx, status));
   self->info.entries += (*rows)->start[w->from->rows];
@@ -265,12 +265,12 @@ static kaon_status make_parts(host_tables *w, int dagger) {
     KAON_TRY(make_product(w, &w->inverse.first, KAON_OK, &self->first));
     return make_product(w, &w->inverse.second, KAON_OK, &self->second);
   }
-  if (self->info.options.sweeps > 0) return make_sweeps(w);
+  if (self->options.sweeps > 0) return make_sweeps(w);
   return kaon_agree(w->ctx, make_triangles(w, dagger));
 }
 
 kaon_status kaon_precond_build(kaon_precond *self, int dagger) {
-  const kaon_precond_options *o = &self->info.options;
+  const kaon_precond_options *o = &self->options;
   host_tables w = {.self = self, .ctx = self->matrix->ctx, .from = self->matrix->rows->rows};
   const int coloured = o->order == KAON_PRECOND_COLOUR || o->kind == KAON_PRECOND_GS;
   kaon_status status = kaon_order_rows(self->matrix, coloured, &w.way);

@@ -13,6 +13,7 @@
 #ifndef KAON_SPARSE_REMOTE_VALUES_H
 #define KAON_SPARSE_REMOTE_VALUES_H
 
+#include <kaon/lab.h>
 #include <kaon/relax.h>
 
 #include "sparse/sweeps/row_blocks.h"

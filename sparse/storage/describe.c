@@ -9,6 +9,7 @@
 #include "sparse/order/matching.h"
 #include "sparse/ranks/redistribution.h"
 #include "sparse/ranks/rank_rows.h"
+#include "lib/core/output.h"
 
 /* ---- rows and columns of zeros ---- */
 
@@ -303,6 +304,7 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
   if (matrix == NULL || info == NULL)
     return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
                      "matrix describe: the matrix or the result is NULL");
+  KAON_TRY(kaon_output_check(matrix->ctx, "kaon_matrix_info", info));
   const kaon_csr *a = matrix->rows->rows;
   double mine[NUMBERS] = {0}, sum[NUMBERS] = {0};
   int64_t bandwidth = 0;
@@ -313,7 +315,7 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
   KAON_TRY(join(matrix->ctx, mine, sum));
   const double rows = matrix->global_rows > 0 ? (double)matrix->global_rows : 1;
   const double mean = sum[ENTRIES] / rows;
-  *info = (kaon_matrix_info){
+  kaon_matrix_info made = {
       .global_rows = matrix->global_rows,
       .rows = matrix->redistribution != NULL ? matrix->redistribution->rows : a->rows,
       .first_row = matrix->redistribution != NULL ? matrix->redistribution->first : matrix->first_row,
@@ -335,8 +337,12 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
       .first_no_diagonal = number_of(sum[FIRST_DIAGONAL]),
       .structural_rank = -1,
       .first_unmatched = -1};
-  if (info->no_diagonal == 0) info->structural_rank = info->global_rows;
-  if (info->no_diagonal == 0) return KAON_OK;
-  if (matrix->ctx->comm->ranks == 1) return find_structural_rank(matrix, info);
-  return info->global_entries <= GATHERED_MOST ? gather_structural_rank(matrix, info) : KAON_OK;
+  if (made.no_diagonal == 0)
+    made.structural_rank = made.global_rows;
+  else if (matrix->ctx->comm->ranks == 1)
+    KAON_TRY(find_structural_rank(matrix, &made));
+  else if (made.global_entries <= GATHERED_MOST)
+    KAON_TRY(gather_structural_rank(matrix, &made));
+  kaon_output_fill(info, &made, sizeof made);
+  return KAON_OK;
 }

@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "sparse/ranks/redistribution.h"
 #include "sparse/order/order.h"
 #include "sparse/ranks/rank_rows.h"
+#include "lib/core/options_table.h"
 
 void kaon_matrix_retain(kaon_matrix *matrix) {
   matrix->references++;
@@ -185,11 +186,10 @@ static kaon_status build(kaon_matrix *matrix, kaon_csr **handed,
 
 kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t first_row,
                                   const kaon_matrix_options *options, kaon_matrix **matrix) {
-  const kaon_matrix_options defaults = KAON_MATRIX_OPTIONS_INIT;
+  kaon_matrix_options own;
   kaon_matrix *made = calloc(1, sizeof *made);
   *matrix = NULL;
-  if (options == NULL) options = &defaults;
-  kaon_status status = kaon_options_check(KAON_OPTIONS_MATRIX, options);
+  kaon_status status = kaon_options_take(KAON_OPTIONS_MATRIX, options, &own);
   if (status != KAON_OK) status = kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
   if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
   if (made != NULL) {
@@ -198,7 +198,7 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
     kaon_context_retain(ctx);
   }
   status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = build(made, given, options);
+  if (status == KAON_OK) status = build(made, given, &own);
   kaon_csr_destroy(given);
   if (status != KAON_OK)
     kaon_matrix_destroy(&made);

@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "blas/blas.h"
 #include "blas/submit.h"
 #include "lib/core/tuning_internal.h"
 #include "lib/vector/vector_transfer.h"
+#include "lib/core/options_table.h"
 #include "sparse/ranks/row_ghosts.h"
 #include "sparse/storage/single_range.h"
 #include "sparse/storage/number.h"
@@ -481,13 +482,12 @@ static const kaon_operator_ops product_ops = {.name = "matrix",
 
 kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator_options *options,
                                  kaon_operator **A) {
-  static const kaon_matrix_operator_options defaults = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
+  kaon_matrix_operator_options own;
   if (A != NULL) *A = NULL;
   if (matrix == NULL || A == NULL)
     return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
                      "matrix operator: the matrix or the address of the result is NULL");
-  if (options == NULL) options = &defaults;
-  if (kaon_options_check(KAON_OPTIONS_MATRIX_OPERATOR, options) != KAON_OK)
+  if (kaon_options_take(KAON_OPTIONS_MATRIX_OPERATOR, options, &own) != KAON_OK)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   family *f = NULL;
   kaon_status status = family_create(matrix, "matrix", &f);
@@ -495,8 +495,7 @@ kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator
     f->whole = 1;
     f->rows = matrix->rows;
     f->rows->references++;
-    status = make(f, vectors_of(options->precision), options->precision == KAON_HALF,
-                  options->format, A);
+    status = make(f, vectors_of(own.precision), own.precision == KAON_HALF, own.format, A);
   }
   return agree(matrix->ctx, status, A);
 }

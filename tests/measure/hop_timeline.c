@@ -168,7 +168,7 @@ static void measure(int t, kaon_precision precision, kaon_overlap overlap, int f
   }
   take_timeline(&w, median);
   if (rank == 0) {
-    kaon_context_info info;
+    kaon_context_info info = KAON_CONTEXT_INFO_INIT;
     must(w.ctx, kaon_context_query(w.ctx, &info));
     printf(
         "%s\n  {\"device\": \"%s\", \"transport\": \"%s\", \"ranks\": %d, \"local\": [32, 32, 32, "

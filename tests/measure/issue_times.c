@@ -15,7 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <kaon/tuning.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include "lib/core/tuning_internal.h"
 #include "tests/measure/world.h"
@@ -43,7 +44,7 @@ static timing time_one(world *w, kaon_precision sloppy, kaon_issue issue, int bl
   kaon_solver *s = NULL;
   timing best = {.seconds = 1e30};
   if (limit > 0) o.max_iterations = limit;
-  w->c.ctx->options.issue = issue;
+  w->c.ctx->lab.issue = issue;
   must(w->c.ctx, kaon_solver_create(w->R, 1, &o, &s));
   if (block > 0) s->block = block;
   for (int i = 0; i < REPEATS; i++) {

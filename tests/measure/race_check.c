@@ -25,8 +25,9 @@ int main(void) {
   for (int kind = 0; kind < 16; kind++) {
     const kaon_precision precision = kind & 1 ? KAON_SINGLE : KAON_DOUBLE;
     kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+    kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
     kaon_fault_options faults = KAON_FAULT_OPTIONS_INIT;
-    kaon_relax_report r;
+    kaon_relax_report r = KAON_RELAX_REPORT_INIT;
     kaon_column_report report;
     relax_case c;
     if (!relax_case_open(&c, MACHINE_CPU, 4, row_case_random(900, 8, kind & 2 ? 2 : 1, 0, 7),
@@ -37,7 +38,8 @@ int main(void) {
     o.driver = kind & 4 ? KAON_RELAX_FREE : KAON_RELAX_LAUNCH;
     faults.share = 0.2;
     faults.recovery = 5;
-    if (kind & 8) o.faults = &faults;
+    if (kind & 8) lab.faults = &faults;
+    o.lab = &lab;
     relax_case_solve(&c, KAON_ASYNC, &o, precision == KAON_DOUBLE ? 1e-10 : 1e-5, 500, &report, &r);
     printf("%d: %d iterations, %s, shifts %d to %d\n", kind, report.iterations,
            kaon_stop_reason_name(report.reason), r.newest, r.oldest);

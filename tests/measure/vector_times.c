@@ -235,6 +235,7 @@ int main(int argc, char **argv) {
   fixture b = {0};
   options.backend = KAON_BACKEND_CUDA;
   ok(kaon_context_create(&options, &b.ctx));
+  b.info = (kaon_context_info)KAON_CONTEXT_INFO_INIT;
   ok(kaon_context_query(b.ctx, &b.info));
   const char *missing = machine_open("cuda", 1, 1, &b.machine);
   if (missing != NULL) {

@@ -111,6 +111,7 @@ static ending solve(const part *p, const kaon_relax_options *relax, kaon_precisi
   e.created = kaon_solver_create(p->A, p->columns, &o, &solver);
   if (e.created == KAON_OK) {
     e.solved = kaon_solver_solve(solver, p->right, p->x, e.column, NULL);
+    e.relax = (kaon_relax_report)KAON_RELAX_REPORT_INIT;
     if (e.solved == KAON_OK) must(p->ctx, kaon_solver_relaxation(solver, &e.relax));
   }
   kaon_solver_destroy(&solver);
@@ -119,15 +120,19 @@ static ending solve(const part *p, const kaon_relax_options *relax, kaon_precisi
 
 static const char *const names[] = {"auto", "amc", "dc", "dk", "push", "sync"};
 
+static kaon_lab_relax_options lab; /* of the options that were made last */
+
 /* Blocks are small, so that there are many. A rank must not run far ahead of others merely because
  * they share a core, unless a test wants that. */
 static kaon_relax_options options_of(kaon_relax_exchange exchange, kaon_relax_driver driver) {
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
   o.block = 24;
   o.local_sweeps = 2;
-  o.exchange = exchange;
+  lab = (kaon_lab_relax_options)KAON_LAB_RELAX_OPTIONS_INIT;
+  lab.exchange = exchange;
+  lab.rank_lag = 3;
   o.driver = driver;
-  o.rank_lag = 3;
+  o.lab = &lab;
   return o;
 }
 
@@ -158,7 +163,7 @@ static void check_case(const part *p, kaon_relax_exchange exchange, kaon_relax_d
   }
   if (!alone && exchange == KAON_EXCHANGE_AUTO)
     assert_int_equal(e.relax.exchange == KAON_EXCHANGE_SYNC, driver == KAON_RELAX_LAUNCH);
-  if (!alone) assert_true(e.relax.rank_oldest <= o.rank_lag);
+  if (!alone) assert_true(e.relax.rank_oldest <= lab.rank_lag);
 }
 
 static void every_way_ends_at_a_true_residual(void **state) {
@@ -213,7 +218,7 @@ static void a_slow_rank_is_seen_to_lag_and_no_more_than_it_may(void **state) {
       for (int lag = -1; lag <= 3; lag += lag < 0 ? 1 : 3) {
         kaon_relax_options o =
             options_of(i < WAYS ? ways[i] : KAON_EXCHANGE_AMC, (kaon_relax_driver)driver);
-        o.rank_lag = lag;
+        lab.rank_lag = lag;
         o.stride = 20;
         const ending e = solve(&p, &o, KAON_DOUBLE, 1e-5, 1000);
         printf("  %s, %s, lag %d: %d iterations, shifts %d to %d, %.0f %% not synchronous\n",
@@ -244,7 +249,7 @@ static void ranks_that_disagree_are_told(void **state) {
     assert_int_equal(e.created, KAON_ERR_ARGUMENT);
     assert_non_null(strstr(kaon_last_error(p.ctx), "asks for"));
   }
-  o.exchange = (kaon_relax_exchange)17;
+  lab.exchange = (kaon_relax_exchange)17;
   const ending e = solve(&p, &o, KAON_DOUBLE, 1e-6, 100);
   assert_int_equal(e.created, KAON_ERR_ARGUMENT);
   close_part(&p);
@@ -266,7 +271,7 @@ static void a_failing_rank_holds_up_nobody(void **state) {
   (void)state;
   part p = open_part(row_case_laplace(16, 16, 1), 0, 1, 1);
   kaon_relax_options o = options_of(KAON_EXCHANGE_AMC, KAON_RELAX_FREE);
-  o.rank_lag = 0;
+  lab.rank_lag = 0;
   true_ops = p.ctx->comm->ops;
   failing_ops = *true_ops;
   failing_ops.window_put = failing_put;
@@ -298,7 +303,7 @@ static void what_diverges_ends_everywhere(void **state) {
   for (int i = 0; i < WAYS; i++)
     for (int driver = KAON_RELAX_LAUNCH; driver <= KAON_RELAX_FREE; driver++) {
       kaon_relax_options o = options_of(ways[i], (kaon_relax_driver)driver);
-      o.rank_lag = 1;
+      lab.rank_lag = 1;
       const ending e = solve(&p, &o, KAON_DOUBLE, 1e-8, 3000);
       assert_int_equal(e.solved, KAON_OK);
       assert_true(e.column[0].reason != KAON_CONVERGED);
@@ -330,8 +335,8 @@ static void a_frozen_rank_comes_back(void **state) {
     faults.rank = last;
     faults.begin = 12;
     faults.recovery = recovery;
-    o.rank_lag = 0;
-    o.faults = &faults;
+    lab.rank_lag = 0;
+    lab.faults = &faults;
     const ending e = solve(&p, &o, KAON_DOUBLE, 1e-10, 2000);
     printf("  %s: frozen at %d, noticed at %d, back at %d%s, %d alarms; %d iterations\n",
            names[e.relax.exchange], e.relax.frozen_at, e.relax.first_alarm, e.relax.restored_at,

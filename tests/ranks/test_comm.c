@@ -432,7 +432,7 @@ static void an_application_hands_in_its_communicator(void **state) {
   const int grid[4] = {members, 1, 1, 1};
   kaon_context *ctx = NULL;
   must(NULL, kaon_context_create_ranks(&options, &theirs, grid, &ctx));
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   must(ctx, kaon_context_query(ctx, &info));
   assert_int_equal(info.ranks, members);
   assert_int_equal(info.rank, (ranks - 1 - rank) / (ranks > 1 ? 2 : 1));

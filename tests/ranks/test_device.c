@@ -28,13 +28,15 @@ static int absent; /* no device, or no CUDA: known since the first try */
 static kaon_context *device_open(int i, double delay) {
   const char *only = getenv("KAON_TEST_MACHINE");
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_context *ctx = NULL;
   absent = absent || (only != NULL && strcmp(only, "cuda") != 0);
   if (absent) return NULL;
   options.backend = KAON_BACKEND_CUDA;
   options.threads = 1;
   options.transport = transports[i].kind;
-  options.reduce_delay = delay;
+  options.lab = &lab;
+  lab.reduce_delay = delay;
   const kaon_status status = kaon_context_create_ranks(&options, NULL, NULL, &ctx);
   if (status == KAON_OK) return ctx;
   absent = strstr(kaon_last_error(NULL), "backend: ") != NULL;
@@ -292,7 +294,7 @@ static void over_each_transport(double delay, void (*check)(kaon_context *ctx)) 
   for (int i = 0; i < TRANSPORTS; i++) {
     kaon_context *ctx = device_open(i, delay);
     if (ctx == NULL) continue;
-    kaon_context_info info;
+    kaon_context_info info = KAON_CONTEXT_INFO_INIT;
     must(ctx, kaon_context_query(ctx, &info));
     printf("  %s\n", info.transport);
     check(ctx);
@@ -519,7 +521,7 @@ static void ranks_have_devices_in_turn(void **state) {
   kaon_context_destroy(&ctx);
   options.backend = KAON_BACKEND_CUDA;
   must(NULL, kaon_context_create_ranks(&options, NULL, NULL, &ctx));
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   must(ctx, kaon_context_query(ctx, &info));
   printf("  %d ranks, %s, by %s\n", info.ranks, info.device,
          info.ranks > 1 ? info.transport : "nothing");

@@ -65,11 +65,13 @@ static void make_preconditioner(part *p, int kind) {
 static part open_part(const ref_sparse *a, const how *h) {
   part p = {.columns = h->columns};
   kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   options.overlap = h->overlap;
-  options.reduce_delay = h->delay;
+  options.lab = &lab;
+  lab.reduce_delay = h->delay;
   if (h->transport != KAON_TRANSPORT_AUTO) options.transport = h->transport;
-  options.issue = h->issue;
+  lab.issue = h->issue;
   must(NULL, kaon_context_create_ranks(&options, NULL, any_grid, &p.ctx));
   const int rank = world_rank(), ranks = world_size();
   const int64_t all = (int64_t)a->rows;
@@ -117,6 +119,7 @@ typedef struct outcome {
 static void solve(part *p, outcome *o) {
   o->columns = p->columns;
   must(p->ctx, kaon_vector_zero(p->x));
+  o->report = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   must(p->ctx, kaon_solver_solve(p->solver, p->b, p->x, o->column, &o->report));
   for (int k = 0; k < p->columns; k++) {
     o->x[k] = calloc(p->rows + 1, sizeof *o->x[k]);

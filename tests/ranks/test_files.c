@@ -118,7 +118,7 @@ static void links_come_back(void **state) {
   must(many.ctx, kaon_gauge_export(many.gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){links}));
   for (int i = 0; i < FILES; i++) {
     char path[128];
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     double worst = 0;
     path_of(path, files[i].name, "many");
     must(many.ctx, kaon_gauge_unit(many.gauge));

@@ -146,7 +146,7 @@ static void divided_meshes_are_the_undivided_one(void **state) {
   kaon_context *alone = NULL, *ctx = ranks_open(KAON_ISA_AUTO, any_grid);
   double x[CELLS + 1], y[CELLS + 1], worst = 0, apart = 0;
   kaon_matrix *matrix = NULL;
-  kaon_matrix_info whole, info;
+  kaon_matrix_info whole = KAON_MATRIX_INFO_INIT, info = KAON_MATRIX_INFO_INIT;
   part p;
   const kaon_ldu_arrays all = {.cells = CELLS,
                                .faces = m.faces,

@@ -130,7 +130,7 @@ static void products_are_those_of_one_rank(void **state) {
     ref_sparse a = make_case(number, reals);
     side s = open_side(&a, reals, ranks, share, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
     side whole = open_side(&a, reals, 1, 0, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
-    kaon_matrix_info info, same;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT, same = KAON_MATRIX_INFO_INIT;
     must(s.ctx, kaon_matrix_describe(s.matrix, &info));
     must(whole.ctx, kaon_matrix_describe(whole.matrix, &same));
     assert_int_equal(info.global_entries, same.entries);
@@ -306,7 +306,7 @@ static void flops_are_those_of_all_rows(void **state) {
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
     kaon_solver *solver = NULL;
     kaon_column_report column;
-    kaon_solve_report report;
+    kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
     sparse_import(b, 0, s.rows, numbers + s.first);
     o.method = KAON_CG;
     o.max_iterations = 5;
@@ -338,7 +338,7 @@ static void columns_of_zeros_are_named_as_on_one_rank(void **state) {
     }
   ref_sparse_add(&a, 111, 222, 0);
   side whole = open_side(&a, 1, 1, 0, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
-  kaon_matrix_info one, part;
+  kaon_matrix_info one = KAON_MATRIX_INFO_INIT, part = KAON_MATRIX_INFO_INIT;
   must(whole.ctx, kaon_matrix_describe(whole.matrix, &one));
   assert_int_equal(one.empty_columns, 2);
   assert_int_equal(one.first_empty_column, 40);
@@ -383,7 +383,7 @@ static void the_structural_rank_is_the_matrix_own(void **state) {
         ref_sparse a = circle(crowded);
         side s = open_side(&a, 1, world_size(), share, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
         kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
-        kaon_matrix_info info;
+        kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
         options.ordering = KAON_ORDERING_RCM;
         options.partition = KAON_PARTITION_METIS;
         if (moved) kaon_matrix_destroy(&s.matrix);

@@ -8,7 +8,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <kaon/rational.h>
+#include <kaon/multishift.h>
 #include <math.h>
 
 #include "pair.h"
@@ -58,7 +58,7 @@ static void solve(const partition_side *side, which system, double mass, kaon_pr
   kaon_vector *source = NULL, *b = NULL, *x = NULL, view;
   kaon_multishift *m = NULL;
   kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
-  kaon_solve_report report;
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   must(side->ctx, kaon_vector_create(side->ctx, full, KAON_DOUBLE, COLUMNS, &source));
   must(side->ctx, kaon_vector_create(side->ctx, even, KAON_DOUBLE, COLUMNS, &b));
   must(side->ctx, kaon_vector_create(side->ctx, even, KAON_DOUBLE, SHIFTS * COLUMNS, &x));

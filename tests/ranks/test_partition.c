@@ -259,7 +259,7 @@ typedef struct {
 
 static int links_of_all_kinds(kaon_context *ctx, objects *o) {
   kaon_heatbath_options heatbath = KAON_HEATBATH_OPTIONS_INIT;
-  kaon_observables observables;
+  kaon_observables observables = KAON_OBSERVABLES_INIT;
   return all_well(kaon_lattice_create(ctx, extents, KAON_ANTIPERIODIC, &o->lattice)) &&
          all_well(kaon_gauge_create(o->lattice, KAON_SINGLE, KAON_RECONSTRUCT_12, &o->gauge)) &&
          all_well(kaon_gauge_random(o->gauge, 3)) &&

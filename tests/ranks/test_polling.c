@@ -64,7 +64,7 @@ static kaon_traffic solve(const fixture *v, const way *w, int interval, int *ste
   kaon_operator *K = NULL;
   kaon_solver *s = NULL;
   kaon_column_report r;
-  kaon_solve_report whole;
+  kaon_solve_report whole = KAON_SOLVE_REPORT_INIT;
   o.method = w->method;
   o.sloppy = w->sloppy;
   o.tol = 1e-9;

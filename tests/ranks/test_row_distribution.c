@@ -69,7 +69,11 @@ static int by_graph(const part *p) {
 static void scattered_rows_need_fewer_ghosts(void **state) {
   (void)state;
   ref_sparse grid = ref_sparse_laplace(32, 2, 0.1, 0), a = scatter(&grid);
-  kaon_matrix_distribution given, metis, automatic, again, left;
+  kaon_matrix_distribution given = KAON_MATRIX_DISTRIBUTION_INIT,
+                           metis = KAON_MATRIX_DISTRIBUTION_INIT,
+                           automatic = KAON_MATRIX_DISTRIBUTION_INIT,
+                           again = KAON_MATRIX_DISTRIBUTION_INIT,
+                           left = KAON_MATRIX_DISTRIBUTION_INIT;
   const struct {
     const ref_sparse *a;
     kaon_matrix_partition partition;
@@ -81,7 +85,7 @@ static void scattered_rows_need_fewer_ghosts(void **state) {
              {&grid, KAON_PARTITION_AUTO, &left}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     part p = open_part(all[i].a, 1, all[i].partition, KAON_ORDERING_NONE);
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     must(p.ctx, kaon_matrix_describe_distribution(p.matrix, all[i].shares));
     must(p.ctx, kaon_matrix_describe(p.matrix, &info));
     assert_int_equal(info.rows, p.rows); /* the caller's, whoever keeps them */

@@ -273,7 +273,7 @@ static void gcr_goes_the_same_way(void **state) {
   for (int row = 0; row < 4; row++) {
     kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
     kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
-    kaon_solve_report report[2];
+    kaon_solve_report report[2] = {KAON_SOLVE_REPORT_INIT, KAON_SOLVE_REPORT_INIT};
     kaon_column_report column[2];
     so.method = KAON_GCR;
     so.sloppy = KAON_SINGLE;

@@ -107,7 +107,7 @@ static void without_messages_it_is_that_of_each_part(void **state) {
     if (p.ctx->comm->ranks > 1 && offered(&p)) {
       static const int whole[4] = {0, 0, 0, 0};
       kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
-      kaon_schwarz_lags lags;
+      kaon_schwarz_lags lags = KAON_SCHWARZ_LAGS_INIT;
       kaon_operator *K[2] = {NULL, NULL}, *cut = NULL;
       o.precision = KAON_DOUBLE;
       o.steps = 3;
@@ -191,7 +191,7 @@ static void gcr_converges_whatever_comes(void **state) {
     if (offered(&p))
       for (int several = 0; several < 2; several++) {
         kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
-        kaon_schwarz_lags lags;
+        kaon_schwarz_lags lags = KAON_SCHWARZ_LAGS_INIT;
         for (int mu = 0; mu < 4 && several; mu++) o.block[mu] = 2;
         o.steps = 4;
         o.cycles = 5;

@@ -4,6 +4,7 @@
 #define RELAX_CASE_H
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #include "tests/reference/reference.h"
 #include "tests/util/machine.h"

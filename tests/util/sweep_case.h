@@ -3,7 +3,7 @@
 #ifndef SWEEP_CASE_H
 #define SWEEP_CASE_H
 
-#include <kaon/kaczmarz.h>
+#include <kaon/relax.h>
 
 #include "tests/util/sparse_case.h"
 

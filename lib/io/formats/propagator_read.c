@@ -11,6 +11,8 @@
 #include "lib/io/formats/propagator_file.h"
 #include "lib/io/scidac.h"
 #include "lib/io/spin_basis.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 
 enum { COLUMNS_MAX = 1 << 16, XML_MAX = 1 << 15, SITES = 64, REALS = 24, GROUP = 12 };
 
@@ -303,18 +305,9 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
                                        const kaon_propagator_read_options *options,
                                        kaon_propagator_file_info *info, kaon_spinor_put *put,
                                        kaon_source_put *put_source, void *sink) {
-  const kaon_propagator_read_options defaults = KAON_PROPAGATOR_READ_OPTIONS_INIT;
   input in = {.ctx = ctx, .bytes = bytes, .put = put, .put_source = put_source, .sink = sink};
-  in.options = options ? *options : defaults;
-  if (in.options.size != sizeof in.options || in.options.version != 1) {
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "%s: read options of size %zu, version %d, expected %zu, 1; start from "
-                     "KAON_PROPAGATOR_READ_OPTIONS_INIT",
-                     bytes->name, in.options.size, in.options.version, sizeof in.options);
-  }
-  if ((unsigned)in.options.basis > KAON_PROPAGATOR_DEGRAND_ROSSI)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: there is no basis %d; give one of io.h",
-                     bytes->name, (int)in.options.basis);
+  if (kaon_options_take(KAON_OPTIONS_PROPAGATOR_READ, options, &in.options) != KAON_OK)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", bytes->name, kaon_last_error(NULL));
   kaon_propagator_file_info *own = malloc(sizeof *own); /* 32 KiB of text: not on the stack */
   double *values = malloc(sizeof *values * GROUP * SITES * REALS);
   unsigned char *raw = malloc(sizeof *values * SITES * REALS);
@@ -343,11 +336,17 @@ static kaon_status open_and_read(const kaon_context *ctx, const char *path,
                                  kaon_propagator_file_info *info, kaon_spinor_put *put,
                                  kaon_source_put *put_source, void *sink) {
   kaon_bytes bytes;
-  if (info) memset(info, 0, sizeof *info);
-  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
-  kaon_status status =
-      kaon_propagator_bytes_read(ctx, &bytes, options, info, put, put_source, sink);
-  kaon_bytes_close(&bytes);
+  KAON_TRY(kaon_output_check(ctx, "kaon_propagator_file_info", info));
+  kaon_propagator_file_info *made = calloc(1, sizeof *made); /* long: not on the stack */
+  if (made == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of memory", kaon_short_path(path));
+  kaon_status status = kaon_bytes_open(ctx, path, &bytes);
+  if (status == KAON_OK) {
+    status = kaon_propagator_bytes_read(ctx, &bytes, options, made, put, put_source, sink);
+    kaon_bytes_close(&bytes);
+  }
+  kaon_output_fill(info, made, sizeof *made);
+  free(made);
   return status;
 }
 
