@@ -12,8 +12,7 @@
 extern "C" {
 #endif
 
-/** @name Steps and sums
- * / */
+/** @name Steps and sums */
 /** @{ */
 
 /** How solvers issue their steps. These forms give the same results:
@@ -71,8 +70,7 @@ KAON_API kaon_status kaon_context_set_sync(kaon_context *ctx, kaon_sync sync);
 KAON_API kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic);
 /** @} */
 
-/** @name Asynchronous relaxation
- * / */
+/** @name Asynchronous relaxation */
 /** @{ */
 
 /** How KAON_ASYNC on several ranks receives the rows of other ranks. All ranks ask for the same.
@@ -189,8 +187,7 @@ typedef struct kaon_relax_report {
 KAON_API kaon_status kaon_solver_relaxation(const kaon_solver *solver, kaon_relax_report *report);
 /** @} */
 
-/** @name Asynchronous Schwarz
- * / */
+/** @name Asynchronous Schwarz */
 /** @{ */
 
 /** What an asynchronous Schwarz preconditioner has received so far, on this rank: other ranks'

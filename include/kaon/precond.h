@@ -58,8 +58,7 @@ KAON_API kaon_status kaon_precond_chebyshev_interval(const kaon_operator *K, dou
                                                      double *high);
 /** @} */
 
-/** @name From the entries of a sparse matrix
- * / */
+/** @name From the entries of a sparse matrix */
 /** @{ */
 
 /** Kinds. D, L, U are the diagonal and the strict triangles of A, with rows in the order of

@@ -100,8 +100,7 @@ KAON_API kaon_status kaon_staggered_fold(kaon_gauge *links, int steps,
                                          kaon_staggered_phases phases);
 /** @} */
 
-/** @name Vectors in files
- * / */
+/** @name Vectors in files */
 /** @{ */
 
 /** Reads one column from the first field of three colours a site of a SciDAC file (MILC's KS
