@@ -64,15 +64,3 @@ function(kaon_install_program target program title)
 endfunction()
 kaon_install_program(kaon_program kaon "solve lattice Dirac equations and sparse systems")
 kaon_install_program(kaon_bench kaon-bench "measure the speed of kaon")
-
-# The reference of the interface, from the comments in the headers; not installed.
-find_program(KAON_DOXYGEN doxygen)
-mark_as_advanced(KAON_DOXYGEN)
-if(KAON_DOXYGEN AND EXISTS ${PROJECT_SOURCE_DIR}/docs/Doxyfile.in)
-  configure_file(docs/Doxyfile.in Doxyfile @ONLY)
-  add_custom_target(docs COMMAND ${KAON_DOXYGEN} ${PROJECT_BINARY_DIR}/Doxyfile VERBATIM
-                    COMMENT "Writing ${PROJECT_BINARY_DIR}/docs/html/index.html")
-else()
-  add_custom_target(docs COMMAND ${CMAKE_COMMAND} -E echo "the reference needs doxygen: install it, and configure again"
-                    COMMAND ${CMAKE_COMMAND} -E false VERBATIM)
-endif()
