@@ -329,7 +329,7 @@ def cpu(results, plots):
     own = results.rows(ZEN4, "solve-16", "solve-1350")
     solved = [[k, *(f"{row['seconds']:.1f} ({row['iterations']})" for row in (find(own, kappa=k, precision="double/" + p) for p in PRECISIONS))] for k in (0.1345, 0.135)]
     return section("## Two cores of a CPU\n\n### Wilson hop", "16x16x16x32, 18 reals a link: GFLOPS, in brackets the ideal traffic's share of the STREAM triad.",
-                   table(["", *PRECISIONS], cells) + f"\n{grid['about']} All these machines are shared.\n", {"cpu-wilson": "Wilson hop on two cores"},
+                   table(["", *PRECISIONS], cells) + f"\n{grid['about']} Other work shares all these machines.\n", {"cpu-wilson": "Wilson hop on two cores"},
                    ["kaon-bench dslash --threads 2 --lattice 16 16 16 32 --precision double,single,half --reconstruct 18 --columns 1 --in-turn"],
                    results.sources(ZEN4, "hop-large") + "; " + results.sources(ZEN5, "dslash-in-turn")) + "\n" + \
         section("### Clover CG", "16x16x16x16, thermalised (beta 6.0), csw 1.769, to 1e-10, on a Zen 4: seconds (steps) by inner precision.", table(["kappa", *PRECISIONS], solved), {},
