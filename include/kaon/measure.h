@@ -44,9 +44,9 @@ KAON_API kaon_status kaon_correlator_rho(const kaon_vector *propagator, int t0, 
 typedef struct kaon_condensate {
   size_t size;
   double even, odd;
-  double whole; /**< mean of both: Re tr M^-1 / V on average */
-  double even_error, odd_error,
-      whole_error; /**< of the mean, from the spread of the sources; NaN for one source */
+  double whole;      /**< mean of both: Re tr M^-1 / V on average */
+  double even_error; /**< of the mean, from the spread of the sources; NaN for one source */
+  double odd_error, whole_error; /**< likewise */
   int sources;
 } kaon_condensate;
 /** Initial value. */

@@ -194,10 +194,10 @@ typedef struct kaon_schwarz_options {
   size_t size;
   int version;
   kaon_schwarz_kind kind;
-  int block
-      [4];    /**< as for kaon_operator_local_part(). As text: block_x, block_y, block_z, block_t */
-  int steps;  /**< minimal-residual steps in a block. 0: 10 (ADDITIVE), 4 (the others) */
-  int cycles; /**< cycles over all blocks. 0: 1 (ADDITIVE), 5 (the others) */
+  int block[4];      /**< as for kaon_operator_local_part(). As text: block_x, block_y,
+                          block_z, block_t */
+  int steps;         /**< minimal-residual steps in a block. 0: 10 (ADDITIVE), 4 (the others) */
+  int cycles;        /**< cycles over all blocks. 0: 1 (ADDITIVE), 5 (the others) */
   double relaxation; /**< factor w of the step lengths, up to 1.99. A step reduces |r|^2 by w (2 -
                           w) of what w = 1 reduces it by */
   kaon_precision precision; /**< of all vectors in it */

@@ -45,8 +45,8 @@ typedef struct kaon_relax_options {
   int local_sweeps; /**< Jacobi sweeps in a block an iteration */
   kaon_relax_driver driver;
   int lag;       /**< FREE: 0 to 1000000 */
-  int stride;    /**< most iterations between two residuals, 1 to 255: with FREE, and on several
-                      ranks */
+  int stride;    /**< most iterations between two residuals, 1 to 255: with FREE, and where ranks
+                      exchange rows in between (kaon/lab.h) */
   int together;  /**< LAUNCH on one rank: blocks that run at once. CPU: a thread reads for so many
                       blocks before it writes the first. CUDA: so many thread blocks take blocks of
                       rows as they finish. 0: CPU one, CUDA all that the device holds */
@@ -192,8 +192,8 @@ typedef struct kaon_kaczmarz_options {
 KAON_API kaon_status kaon_kaczmarz_reduce(kaon_operator *A, const kaon_kaczmarz_options *options,
                                           kaon_operator **reduced);
 /** Creates a preconditioner K: `sweeps` sweeps of A x = r from x = 0. It is linear but not
- * Hermitian, for gcr and bicgstab. Collective. Errors: those of kaon_kaczmarz_reduce(); ARGUMENT
- * (sweeps below 1). */
+ * Hermitian, for gcr and bicgstab. Its error propagation is that of the sweeps, so it can serve as
+ * a smoother. Collective. Errors: those of kaon_kaczmarz_reduce(); ARGUMENT (sweeps below 1). */
 KAON_API kaon_status kaon_kaczmarz_preconditioner(kaon_operator *A,
                                                   const kaon_kaczmarz_options *options, int sweeps,
                                                   kaon_operator **K);
