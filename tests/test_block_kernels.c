@@ -64,7 +64,7 @@ typedef struct fixture {
 } fixture;
 
 static uint64_t seed;
-static int is_open(const fixture *b, int k) {
+static inline int is_open(const fixture *b, int k) {
   return b->s->closed == 0 || k % b->s->closed != 1;
 }
 
@@ -136,12 +136,12 @@ static kaon_pass pass_of(const fixture *b) {
 }
 
 /* Component c of a row as a number: a real space's reals are numbers with imaginary part 0. */
-static number number_at(const fixture *b, const double *v, int column, int row, int c) {
+static inline number number_at(const fixture *b, const double *v, int column, int row, int c) {
   const double *x = v + (size_t)column * b->count + (size_t)row * (size_t)b->s->ncomp;
   return b->s->complex_space ? x[2 * c] + I * x[2 * c + 1] : x[c];
 }
 
-static number entry(const fixture *b, int k, double sign, int i, int j) {
+static inline number entry(const fixture *b, int k, double sign, int i, int j) {
   const double *z = b->state[j].slot[k * MATRIX + i];
   return sign * (z[0] + (b->s->complex_space ? I * z[1] : 0));
 }
