@@ -57,7 +57,7 @@ run: setup
 check: setup
 	@if grep -q '^KAON_BUILD_TESTS:BOOL=OFF' $(BUILD)/CMakeCache.txt 2>/dev/null; then cmake -DKAON_BUILD_TESTS=ON $(BUILD); fi
 	@$(MAKE) --no-print-directory build
-	scripts/check.sh $(BUILD) --parallel $(JOBS)
+	scripts/check.sh $(BUILD) --parallel $(JOBS) $(CHECK_OPTIONS)
 
 bench:
 	@$(MAKE) --no-print-directory build
