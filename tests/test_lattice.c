@@ -226,7 +226,7 @@ static void bad_extents_are_refused_with_a_sentence(void **state) {
 }
 
 /* By as many ranks as nobody has started. */
-static void grids_are_foretold(void **state) {
+static void grids_are_predicted(void **state) {
   (void)state;
   const int six[4] = {6, 6, 6, 6}, thin[4] = {4, 4, 4, 8};
   int all[4] = {2, 2, 2, 2}, x[4] = {2, 1, 1, 1}, found[4] = {0}, none[4] = {0}, most[4] = {0},
@@ -324,7 +324,7 @@ int main(void) {
       cmocka_unit_test(neighbours_are_worked_out_where_there_are_no_tables),
       cmocka_unit_test(production_extents_use_the_split_order),
       cmocka_unit_test(bad_extents_are_refused_with_a_sentence),
-      cmocka_unit_test(grids_are_foretold),
+      cmocka_unit_test(grids_are_predicted),
   };
   return test_main(tests, NULL, NULL);
 }

@@ -20,16 +20,16 @@
 #include "tests/util/rectangle.h"
 
 static const int extents[4] = {4, 4, 4, 4}; /* 3072 numbers */
-enum { NONE, JACOBI, SWEEPS, COOKS };
-static const char *const cook_names[] = {"none", "jacobi", "sweeps"};
-static ref_map *const cook_maps[] = {NULL, map_jacobi, map_sweeps};
+enum { NONE, JACOBI, SWEEPS, PRECONDS };
+static const char *const precond_names[] = {"none", "jacobi", "sweeps"};
+static ref_map *const precond_maps[] = {NULL, map_jacobi, map_sweeps};
 
 /* Jacobi is the library's own. */
-static kaon_operator *make_cook(shell_case *c, kaon_operator *A, const equation *e, int cook,
+static kaon_operator *make_precond(shell_case *c, kaon_operator *A, const equation *e, int precond,
                                 kaon_precision precision) {
   kaon_operator *K = NULL;
-  if (cook == JACOBI) must(c->ctx, kaon_precond_jacobi(A, &K));
-  if (cook == SWEEPS) K = shell_operator(c, precision, map_sweeps, e);
+  if (precond == JACOBI) must(c->ctx, kaon_precond_jacobi(A, &K));
+  if (precond == SWEEPS) K = shell_operator(c, precision, map_sweeps, e);
   return K;
 }
 
@@ -108,15 +108,15 @@ static void solve(shell_case *c, kaon_operator *A, const kaon_solver_options *o,
 }
 
 /* Steps beside the reference's; residuals on the way; the true residual by the reference. */
-static void beside_the_reference(shell_case *c, kaon_operator *A, const equation *e, int cook,
+static void beside_the_reference(shell_case *c, kaon_operator *A, const equation *e, int precond,
                                  const struct tried *t, const shell_complex *hb,
                                  const kaon_vector *b) {
   static ref_history expected;
   static outcome got;
   const double tol = 1e-8;
-  const ref_system system = {POINTS, map_equation, cook_maps[cook], e, e};
+  const ref_system system = {POINTS, map_equation, precond_maps[precond], e, e};
   shell_complex *x = calloc(c->n, sizeof *x);
-  kaon_operator *K = make_cook(c, A, e, cook, KAON_DOUBLE);
+  kaon_operator *K = make_precond(c, A, e, precond, KAON_DOUBLE);
   const kaon_solver_options o = options_of(t, tol, KAON_DOUBLE, K);
   const int steps = t->reference(&system, hb, x, tol, o.max_iterations, &expected);
   solve(c, A, &o, b, &got);
@@ -125,7 +125,7 @@ static void beside_the_reference(shell_case *c, kaon_operator *A, const equation
   for (int i = 0; i <= t->way && i < expected.count && i < got.history.count; i++)
     worst = larger(worst, fabs(expected.residual[i] - got.history.residual[i]));
   printf("  %-10s %-6s %-12s %4d steps, reference %4d, updates %d, residual %.2e, way %.1e, %s\n",
-         e->name, cook_names[cook], t->name, got.report.iterations, steps, got.report.updates,
+         e->name, precond_names[precond], t->name, got.report.iterations, steps, got.report.updates,
          truth, worst, kaon_stop_reason_name(got.report.reason));
   if (t->as_printed && steps >= o.max_iterations) {
     /* the paper's form diverges in the reference too, so nothing is required */
@@ -155,10 +155,10 @@ static void steps_are_the_references(void **state) {
   shell_import(&c, b, 0, hb);
   for (int e = 0; e < 3; e++) {
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, equations[e]);
-    for (int cook = NONE; cook < COOKS; cook++)
+    for (int precond = NONE; precond < PRECONDS; precond++)
       for (int t = 0; t < TRIED; t++) {
         if (methods[t].hermitian && !equations[e]->hermitian) continue;
-        beside_the_reference(&c, A, equations[e], cook, &methods[t], hb, b);
+        beside_the_reference(&c, A, equations[e], precond, &methods[t], hb, b);
       }
     kaon_operator_destroy(&A);
   }
@@ -181,9 +181,9 @@ static void mixed_precision_keeps_the_counts(void **state) {
     const int no_half = methods[t].method != KAON_CG && methods[t].method != KAON_BICGSTAB;
     if (t > 0 && methods[t].method == methods[t - 1].method) continue;
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, e);
-    for (int cook = JACOBI; cook < COOKS; cook++)
-      for (int own = KAON_DOUBLE; own <= (cook == SWEEPS ? KAON_SINGLE : KAON_DOUBLE); own++) {
-        kaon_operator *K = make_cook(&c, A, e, cook, (kaon_precision)own);
+    for (int precond = JACOBI; precond < PRECONDS; precond++)
+      for (int own = KAON_DOUBLE; own <= (precond == SWEEPS ? KAON_SINGLE : KAON_DOUBLE); own++) {
+        kaon_operator *K = make_precond(&c, A, e, precond, (kaon_precision)own);
         kaon_solver_options o = options_of(&methods[t], 1e-10, KAON_DOUBLE, K);
         solve(&c, A, &o, b, &plain);
         for (int p = KAON_SINGLE; p <= (no_half ? KAON_SINGLE : KAON_HALF); p++)
@@ -195,7 +195,7 @@ static void mixed_precision_keeps_the_counts(void **state) {
             printf(
                 "  %-12s %-6s in %s, double/%-6s %-8s %3d steps of %3d, %d updates, residual "
                 "%.1e\n",
-                methods[t].name, cook_names[cook], precision_names[own], precision_names[p],
+                methods[t].name, precond_names[precond], precision_names[own], precision_names[p],
                 refinement ? "restart" : "reliable", got.report.iterations, plain.report.iterations,
                 got.report.updates, got.report.residual);
             assert_int_equal(got.report.reason, KAON_CONVERGED);
@@ -234,7 +234,7 @@ static void columns_do_not_see_each_other(void **state) {
     kaon_column_report r[COLUMNS];
     kaon_solver *s = NULL;
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, e),
-                  *K = make_cook(&c, A, e, JACOBI, KAON_DOUBLE);
+                  *K = make_precond(&c, A, e, JACOBI, KAON_DOUBLE);
     const kaon_solver_options o = options_of(&methods[t], 1e-8, KAON_SINGLE, K);
     must(c.ctx, kaon_solver_create(A, COLUMNS, &o, &s));
     must(c.ctx, kaon_vector_zero(x));

@@ -117,7 +117,7 @@ typedef enum {
   APPLY,
   APPLY_NORM,
   APPLY_DAGGER,
-  POUR,
+  ADD_INNER,
   PARTS
 } part_kind;
 static const char *const part_names[] = {
@@ -148,7 +148,7 @@ static kaon_status issue_copy(parts *p) {
       return kaon_operator_run(p->A, KAON_PLAIN, p->v[0], p->v[1], &pass);
     case APPLY_DAGGER:
       return kaon_operator_run(p->A, KAON_DAGGER, p->v[0], p->v[1], &pass);
-    case POUR:
+    case ADD_INNER:
       return kaon_blas_add_and_zero(p->v[0], p->outer, &pass);
     default:
       return kaon_blas_axpy(a, p->v[0], p->v[1], &pass);
@@ -231,7 +231,7 @@ static void times_of_parts(void) {
         const double seconds = time_part(&w, &p);
         printf("  %2d^4 %-6s %-24s %5.2f us\n", sizes[i], precision_names[precision],
                part_names[p.kind], 1e6 * seconds);
-        if (p.kind == POUR && i == 0) time_waits(&w, &p, seconds);
+        if (p.kind == ADD_INNER && i == 0) time_waits(&w, &p, seconds);
       }
       for (int k = 0; k < 3; k++) kaon_vector_destroy(&p.v[k]);
       kaon_vector_destroy(&p.outer);

@@ -154,7 +154,7 @@ static void put_and_read(kaon_comm *comm, int mapped) {
   kaon_context *ctx = comm->ctx;
   kaon_window *board = NULL;
   uint64_t *numbers = calloc(2 * N, sizeof *numbers), *there = numbers + N;
-  int64_t torn = 0, early = 0;
+  int64_t incomplete = 0, early = 0;
   const size_t room = (size_t)comm->ranks * ROOM;
   must(ctx, comm->ops->window_create(comm, room, mapped, &board));
   for (uint64_t turn = 1; turn <= TURNS; turn++) {
@@ -169,7 +169,7 @@ static void put_and_read(kaon_comm *comm, int mapped) {
       uint32_t said = 0;
       must(ctx, comm->ops->window_get(board, (size_t)r * ROOM + N * 8, &said, 4, 1));
       must(ctx, comm->ops->window_get(board, (size_t)r * ROOM, there, 8, N));
-      for (int i = 0; i < N; i++) torn += there[i] >> 32 != (uint32_t)there[i];
+      for (int i = 0; i < N; i++) incomplete += there[i] >> 32 != (uint32_t)there[i];
       for (int i = 0; i < N; i++) early += (uint32_t)there[i] < said;
       assert_true(r != comm->rank || said == turn);
     }
@@ -180,7 +180,7 @@ static void put_and_read(kaon_comm *comm, int mapped) {
     assert_true(there[0] == ((uint64_t)TURNS << 32 | TURNS) && there[N - 1] == there[0]);
   }
   comm->ops->window_destroy(&board);
-  assert_int_equal(torn, 0);
+  assert_int_equal(incomplete, 0);
   assert_int_equal(early, 0);
   free(numbers);
 }

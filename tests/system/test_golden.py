@@ -44,7 +44,7 @@ class Golden(system.Case):
         """A residual of 1.1 TOL leaves an error of at most |M^-1| 1.1 TOL in each of the 12 columns of norm-1 sources. `inverse_norm` is an
         estimate from below and the reference has an error as well, hence twice that. C(t) is a sum of products of two entries of the propagator
         S, so its error is at most 2 |S(t)| |error| with |S(t)|^2 = pion(t); adding 144 L^3 products adds a rounding for each."""
-        self.succeeds("invert", "--gauge", self.CONFIG, "--kappa", EXPECTED["kappa"], "--csw", EXPECTED["csw"], "--tol", TOL,
+        self.succeeds("invert", "--gauge", self.CONFIG, "--action", "clover", "--kappa", EXPECTED["kappa"], "--csw", EXPECTED["csw"], "--tol", TOL,
                       "--correlators", "correlators.txt", "--report", "report.json", *arguments)
         report = self.report()
         self.check_plaquette(report["plaquette"])
