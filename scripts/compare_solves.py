@@ -52,7 +52,7 @@ def invert_runs():
         yield f"{action} one step short", words + ["--max-iter", "3"]
     for method in ("cg", "cgnr", "cgne", "bicgstab", "gcr", "mr", "blockcg", "pipecg", "pipebicgstab"):
         for sloppy in ("double", "single", "half"):
-            yield f"clover {method} {sloppy}", WILSON + ["--solver", method, "--sloppy", sloppy]
+            yield f"clover {method}, {sloppy}", WILSON + ["--solver", method, "--sloppy", sloppy]
         if method not in ("bicgstab", "mr", "pipebicgstab"):
             yield f"hisq {method}", ACTIONS["hisq"] + ["--solver", method]
     yield "clover asymmetric", WILSON + ["--even-odd", "asymmetric"]
@@ -79,19 +79,19 @@ def solve_runs():
         for method in ("bicg", "bicgstab", "rbicgstab", "pipebicgstab", "gcr", "cgnr", "cgne"):
             yield f"{matrix} {method}", ["--matrix", matrix, "--method", method]
         for precond in ("jacobi", "block-jacobi", "dilu", "ilu0", "ainv", "gs-sweeps", "kaczmarz", "carp", "cimmino", "schwarz", "sap"):
-            yield f"{matrix} {precond}", ["--matrix", matrix, "--precond", precond, "--method", "gcr"]
+            yield f"{matrix} with {precond}", ["--matrix", matrix, "--precond", precond, "--method", "gcr"]
     for matrix in SYMMETRIC[1:3]:
         for precond in ("jacobi", "block-jacobi", "dic", "dilu", "ssor", "ic0", "ilu0", "ainv", "fsai", "chebyshev", "jacobi-sweeps",
                         "two-stage"):
-            yield f"{matrix} {precond}", ["--matrix", matrix, "--precond", precond]
+            yield f"{matrix} with {precond}", ["--matrix", matrix, "--precond", precond]
         for precond in ("gs-sweeps", "sor-sweeps", "kaczmarz", "kaczmarz-double", "carp", "cimmino", "async"):
-            yield f"{matrix} {precond}", ["--matrix", matrix, "--precond", precond, "--method", "gcr"]
+            yield f"{matrix} with {precond}", ["--matrix", matrix, "--precond", precond, "--method", "gcr"]
         for precond in ("schwarz", "sap"):
-            yield f"{matrix} {precond}", ["--matrix", matrix, "--precond", precond, "--method", "gcr", "--schwarz-block", "64"]
+            yield f"{matrix} with {precond}", ["--matrix", matrix, "--precond", precond, "--method", "gcr", "--schwarz-block", "64"]
         for precond in ("block-jacobi", "ic0", "fsai"):
-            yield f"{matrix} {precond} half", ["--matrix", matrix, "--precond", precond, "--precond-precision", "half"]
+            yield f"{matrix} with {precond} half", ["--matrix", matrix, "--precond", precond, "--precond-precision", "half"]
         for precond in ("ic0", "ssor"):
-            yield f"{matrix} {precond} colours", ["--matrix", matrix, "--precond", precond, "--precond-order", "colour"]
+            yield f"{matrix} with {precond} colours", ["--matrix", matrix, "--precond", precond, "--precond-order", "colour"]
         yield f"{matrix} ic0 sweeps", ["--matrix", matrix, "--precond", "ic0", "--sweeps", "3"]
         for method in ("jacobi", "gs", "sor", "kaczmarz", "cgmnc", "carpcg", "cimmino"):
             yield f"{matrix} {method}", ["--matrix", matrix, "--method", method, "--max-iter", "300"]
@@ -101,7 +101,7 @@ def solve_runs():
             yield f"{matrix} {method} colours", ["--matrix", matrix, "--method", method, "--coloring", "--max-iter", "300"]
         for sloppy in ("single", "half"):
             yield f"{matrix} {sloppy}", ["--matrix", matrix, "--sloppy", sloppy]
-        yield f"{matrix} single", ["--matrix", matrix, "--precision", "single", "--tol", "1e-5"]
+        yield f"{matrix} in single", ["--matrix", matrix, "--precision", "single", "--tol", "1e-5"]
         for form in ("csr", "ell", "sell"):
             yield f"{matrix} {form}", ["--matrix", matrix, "--format", form]
         yield f"{matrix} rcm", ["--matrix", matrix, "--ordering", "rcm"]

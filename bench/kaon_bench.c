@@ -1,4 +1,4 @@
-/* main.c - the kaon-bench program: measures speed. */
+/* kaon_bench.c - the kaon-bench program: measures speed. */
 #include <string.h>
 
 #include "bench/bench.h"
