@@ -2,9 +2,18 @@
  * stages (gauge/cuda/fatten.cu): 100 matrices a site for fat links, 20 more for long ones. */
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/bench_lattice.h"
 
 static const int default_lattice[4] = {16, 16, 16, 16}, device_lattice[4] = {32, 32, 32, 64};
+
+static const cli_option option_rows[] = {
+    LATTICE_OPTIONS_EXTENTS("16x16x16x16, on a device 32x32x32x64"),
+    {CLI_SET, "precision", "double|single", "double,single", LATTICE_AT(precision), 0, 0,
+     "a list with commas"},
+    BENCH_OPTIONS_SAMPLES,
+    BENCH_OPTION_JSON,
+    LATTICE_OPTIONS_RANKS,
+    BENCH_OPTIONS_END};
 
 typedef struct fatten_case {
   bench *b;
@@ -96,23 +105,33 @@ static int time_lattice(bench *b, const int extents[4]) {
   bench_stage(b);
   kaon_status status = KAON_OK;
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE && code == EXIT_DONE && status == KAON_OK; p++)
-    if (b->args->precision >> p & 1) status = time_levels(&c, (kaon_precision)p);
+    if (lattice_of(b)->precision >> p & 1) status = time_levels(&c, (kaon_precision)p);
   if (code == EXIT_DONE) code = cli_status(b->ctx, status, NULL);
   field_close(&c.field);
   return code;
 }
 
-int bench_fatten(bench *b) {
-  cli_lattices list = b->args->lattices;
+static int measure(bench *b) {
+  cli_lattices list = lattice_of(b)->lattices;
   int code = EXIT_DONE;
-  if (!(b->args->precision & 3))
-    return cli_wrong("bench fatten --precision half: links are fattened in double or single");
   if (!list.count) {
     list.count = 1;
     memcpy(list.extents, bench_on_host(b) ? default_lattice : device_lattice,
            sizeof default_lattice);
   }
-  bench_header(b);
+  bench_header(b, "lattice");
   for (int i = 0; i < list.count && code == EXIT_DONE; i++) code = time_lattice(b, list.extents[i]);
   return code;
 }
+
+static int run(void *arguments) {
+  return lattice_run(arguments, option_rows, measure);
+}
+
+const cli_command bench_fatten = {
+    .name = "fatten",
+    .summary = "Fat and long links of HISQ from thin ones, level by level.",
+    .examples = "Example:\n  kaon bench fatten --lattice 16 16 16 16 --precision single",
+    .options = option_rows,
+    .arguments = sizeof(lattice_args),
+    .run = run};

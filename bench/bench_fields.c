@@ -4,13 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/bench_lattice.h"
 #include "interfaces/common/signals.h"
 
 static const int default_lattices[][4] = {{8, 8, 8, 8}, {16, 16, 16, 32}, {24, 24, 24, 24}};
 static const kaon_reconstruct reals[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                          KAON_RECONSTRUCT_8};
 static const double hop_flops_a_site = 1320;
+
+static const cli_option dslash_options[] = {
+    LATTICE_OPTIONS_EXTENTS("8x8x8x8, 16x16x16x32, 24x24x24x24"),
+    LATTICE_OPTION_ACTION("staggered, asqtad and hisq have hops of their own, on links made up"),
+    BENCH_OPTION_PRECISION(LATTICE_AT, "double,single,half"),
+    LATTICE_OPTION_RECONSTRUCT("18,12,8"),
+    LATTICE_OPTION_COLUMNS("1,12"),
+    LATTICE_OPTION_TEMPORAL("measure the even-odd matrix in the temporal gauge as well"),
+    {CLI_FLAG, "in-turn", NULL, NULL, BENCH_AT(in_turn), 0, 0,
+     "take samples of a lattice's rows in turn, so that their ratios saw the same moments; holds "
+     "all operators in memory at once"},
+    BENCH_OPTIONS_SAMPLES,
+    BENCH_OPTION_JSON,
+    LATTICE_OPTIONS_RANKS,
+    BENCH_OPTIONS_END};
+
+static const cli_option vector_options[] = {
+    LATTICE_OPTIONS_EXTENTS("8x8x8x8, 16x16x16x32, 24x24x24x24"),
+    BENCH_OPTION_PRECISION(LATTICE_AT, "double,single,half"),
+    LATTICE_OPTION_COLUMNS("1,12"),
+    BENCH_OPTIONS_SAMPLES,
+    BENCH_OPTION_JSON,
+    LATTICE_OPTIONS_RANKS,
+    BENCH_OPTIONS_END};
 
 enum { ROWS_OF_A_CASE = 3 };
 
@@ -96,7 +120,7 @@ static kaon_status make_vector(bench_case *c, const kaon_space *space, kaon_vect
     return KAON_OK;
   kaon_vector_destroy(v);
   kaon_status status = kaon_vector_create(c->b->ctx, space, c->precision, c->columns, v);
-  if (status == KAON_OK && v != &c->out) status = bench_fill(c->b, *v, c->field.lattice);
+  if (status == KAON_OK && v != &c->out) status = lattice_fill(c->b, *v, c->field.lattice);
   return kaon_context_agree(c->b->ctx, status);
 }
 
@@ -114,7 +138,7 @@ static kaon_status open_hop(bench_case *c, bench_timed *t) {
 
 /* --action wilson: the matrix has no clover term. */
 static int is_wilson(const bench_case *c) {
-  return c->b->args->problem.action == 0;
+  return lattice_of(c->b)->problem.action == 0;
 }
 
 static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t) {
@@ -144,7 +168,7 @@ static kaon_status open_wilson(bench_case *c, bench_timed timed[], int *count) {
   kaon_status status = kaon_dirac_create(c->field.gauge, &dirac, &c->M);
   if (status == KAON_OK) status = open_hop(c, &timed[(*count)++]);
   if (status == KAON_OK) status = open_matrix(c, 0, &timed[(*count)++]);
-  if (status == KAON_OK && c->b->args->problem.temporal_gauge)
+  if (status == KAON_OK && lattice_of(c->b)->problem.temporal_gauge)
     status = open_matrix(c, 1, &timed[(*count)++]);
   return status;
 }
@@ -152,7 +176,7 @@ static kaon_status open_wilson(bench_case *c, bench_timed timed[], int *count) {
 /* The staggered hop, with thin links, or with fat and long ones; a long link of U(3) has its phase
  * beside 12 or 8 reals. */
 static kaon_status open_staggered(bench_case *c, bench_timed timed[], int *count) {
-  const int action = c->b->args->problem.action, improved = action > 2, phases = action == 4;
+  const int action = lattice_of(c->b)->problem.action, improved = action > 2, phases = action == 4;
   kaon_lattice *lattice = c->field.lattice;
   kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
   kaon_status status = KAON_OK;
@@ -177,8 +201,8 @@ static kaon_status open_staggered(bench_case *c, bench_timed timed[], int *count
 }
 
 static kaon_status open_operators(bench_case *c, bench_timed timed[], int *count) {
-  return staggered_action(&c->b->args->problem) ? open_staggered(c, timed, count)
-                                                : open_wilson(c, timed, count);
+  return staggered_action(&lattice_of(c->b)->problem) ? open_staggered(c, timed, count)
+                                                      : open_wilson(c, timed, count);
 }
 
 static kaon_status add_rows(bench *b, bench_timed timed[], int count) {
@@ -253,7 +277,7 @@ static void clear_vectors(bench_case *c) {
 /* The cases of one lattice, one after another: `measure` of each in c. */
 static kaon_status sweep_cases(bench_case *c, int with_links,
                                kaon_status (*measure)(bench_case *c)) {
-  const bench_args *a = c->b->args;
+  const lattice_args *a = lattice_of(c->b);
   const unsigned reconstruct = a->reconstruct ? a->reconstruct : 7;
   kaon_status status = KAON_OK;
   for (int p = 0; p < 3; p++)
@@ -333,22 +357,52 @@ static int sweep_lattice(bench *b, const int extents[4], int with_links) {
 }
 
 static int sweep(bench *b, int with_links) {
-  cli_lattices list = b->args->lattices;
+  cli_lattices list = lattice_of(b)->lattices;
   int code = EXIT_DONE;
   if (!list.count) {
     list.count = (int)(sizeof default_lattices / sizeof *default_lattices);
     memcpy(list.extents, default_lattices, sizeof default_lattices);
   }
-  bench_header(b);
+  bench_header(b, "lattice");
   for (int i = 0; i < list.count && code == EXIT_DONE; i++)
     code = sweep_lattice(b, list.extents[i], with_links);
   return code;
 }
 
-int bench_dslash(bench *b) {
+int dslash_measure(bench *b) {
   return sweep(b, 1);
 }
 
-int bench_vector(bench *b) {
+static int vector_measure(bench *b) {
   return sweep(b, 0);
 }
+
+static int run_dslash(void *arguments) {
+  return lattice_run(arguments, dslash_options, dslash_measure);
+}
+
+static int run_vector(void *arguments) {
+  return lattice_run(arguments, vector_options, vector_measure);
+}
+
+const cli_command bench_dslash = {
+    .name = "dslash",
+    .summary = "The hops of Dirac operators, and the even-odd clover matrix.",
+    .examples =
+        "Examples:\n"
+        "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
+        "  mpirun -np 4 kaon bench dslash --grid 1 1 1 4 --local-lattice 32 32 32 64\n\n"
+        "A hop computes one parity from the other. Ideal GB/s count every link, spinor and "
+        "clover block once; lattices that fit the cache are held against the multiply-add "
+        "peak.",
+    .options = dslash_options,
+    .arguments = sizeof(lattice_args),
+    .run = run_dslash};
+
+const cli_command bench_vector = {
+    .name = "vector",
+    .summary = "Vector operations: copy, axpy, norm, dot.",
+    .examples = "Example:\n  kaon bench vector --lattice 16 16 16 32 --precision single",
+    .options = vector_options,
+    .arguments = sizeof(lattice_args),
+    .run = run_vector};

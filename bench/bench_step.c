@@ -1,6 +1,6 @@
 /* bench_step.c - what a step of a Krylov method on a matrix takes: vectors read and written, bytes.
  * As the heads of solvers/ count them, everything that can be fused being fused. */
-#include "bench/bench.h"
+#include "bench/bench_matrix.h"
 
 /* Besides the traffic of its products: vectors read and written; `scaled`: where the preconditioner
  * multiplies by a diagonal in the same pass as the rest (0, 0: no such case). */

@@ -67,17 +67,17 @@ typedef struct moments {
 static relax_run stat_run(const relax_bench *r, int steps, int every, int number,
                           kaon_relax_driver driver) {
   const double never = 1e-30;
-  const bench_args *a = r->b->args;
+  const relax_args *a = relax_of(r->b);
   relax_run run = relax_run_of(r, KAON_ASYNC, driver == KAON_RELAX_FREE ? never : 0, steps);
   const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
   run.options.driver = driver;
   run.options.stride = every;
   if (driver == KAON_RELAX_FREE) return run;
   const int64_t late = blocks > 32 && !bench_on_host(r->b) ? blocks / 16 : 1;
-  const int seed = a->relax_seed >= 0 ? a->relax_seed : bench_on_host(r->b);
+  const int seed = a->seed >= 0 ? a->seed : bench_on_host(r->b);
   if (seed > 0) run.options.seed = (uint64_t)seed + (uint64_t)number;
   run.options.together = blocks > 1 ? (int)(blocks - late) : 1;
-  if (a->relax_together) run.options.together = a->relax_together;
+  if (a->together) run.options.together = a->together;
   return run;
 }
 
@@ -252,7 +252,7 @@ static int stat_of(relax_bench *r, kaon_relax_driver driver, statistics s, int e
 }
 
 static int stat(relax_bench *r) {
-  statistics s = {.runs = r->b->args->runs};
+  statistics s = {.runs = relax_of(r->b)->runs};
   int every, last;
   relax_bench_points(r, &every, &last);
   for (int i = every; i <= last; i += every) s.at[s.points++] = i;
@@ -287,8 +287,8 @@ static int rate(relax_bench *r) {
           relax_bench_name(r, name));
   for (int i = 0; i < KINDS && code == EXIT_DONE; i++) {
     relax_run run = relax_run_of(r, methods[i], 1e-12, 100000);
-    if (!r->b->args->relax_block) run.options.block = 448;
-    if (!r->b->args->relax_sweeps) run.options.local_sweeps = 5;
+    if (!relax_of(r->b)->block) run.options.block = 448;
+    if (!relax_of(r->b)->sweeps) run.options.local_sweeps = 5;
     if (i == 3) run.options.local_sweeps = 1;
     if (i == 5) run.options.driver = KAON_RELAX_FREE;
     run.options.stride = 4; /* what lies between two residuals is not seen */
@@ -360,7 +360,7 @@ static int overhead(relax_bench *r) {
           relax_bench_name(r, name));
   for (int k = 1; k <= SWEEPS && code == EXIT_DONE; k++) {
     relax_run run = relax_run_of(r, KAON_ASYNC, 0, 0);
-    run.options.block = r->b->args->relax_block ? r->b->args->relax_block : 448;
+    run.options.block = relax_of(r->b)->block ? relax_of(r->b)->block : 448;
     run.options.local_sweeps = k;
     cli_print(common, "  async-(%d)", k);
     for (int n = 0; n < LENGTHS && code == EXIT_DONE; n++) {
@@ -395,8 +395,8 @@ static int time_one(relax_bench *r, const contender *c, double tol, column_histo
   enum { SWEEPS = 100 };
   relax_run run = relax_run_of(r, c->method, tol, 200000);
   bench_spread times, sweeps = {.median = NAN};
-  if (!r->b->args->relax_block) run.options.block = 448;
-  if (!r->b->args->relax_sweeps) run.options.local_sweeps = 5;
+  if (!relax_of(r->b)->block) run.options.block = 448;
+  if (!relax_of(r->b)->sweeps) run.options.local_sweeps = 5;
   run.options.driver = c->driver;
   int code = relax_run_repeat(r, &run, r->b->args->samples, &times);
   *history = run.history;
@@ -454,14 +454,14 @@ static int times(relax_bench *r) {
       {"async, launches", "async-(k)", KAON_ASYNC, KAON_RELAX_LAUNCH},
       {"async, free", "async-(k) free", KAON_ASYNC, KAON_RELAX_FREE},
       {"cg", "cg", KAON_CG, KAON_RELAX_LAUNCH}};
-  const bench_args *a = r->b->args;
-  const double tol = cli_option_given(&a->common, "tol") ? a->problem.tol : 1e-8;
+  const relax_args *a = relax_of(r->b);
+  const double tol = isnan(a->tol) ? 1e-8 : a->tol;
   const int kinds = r->l.info.hermitian ? KINDS : KINDS - 1; /* CG is the last */
   column_history histories[KINDS] = {{NULL, 0}};
   const char *names[KINDS];
   char name[64];
   int code = EXIT_DONE;
-  cli_print(&a->common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
+  cli_print(&a->bench.common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
   for (int i = 0; i < kinds && code == EXIT_DONE; i++) {
     names[i] = all[i].curve;
     code = time_one(r, &all[i], tol, &histories[i]);
@@ -480,7 +480,7 @@ static int matrix(bench *b, const char *name) {
   relax_bench r;
   int code = relax_bench_open(&r, b, b->ctx, name);
   for (size_t i = 0; i < sizeof tables / sizeof *tables && code == EXIT_DONE; i++) {
-    if (!(b->args->tables >> i & 1)) continue;
+    if (!(relax_of(b)->tables >> i & 1)) continue;
     bench_stage(b);
     code = tables[i](&r);
     if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
@@ -489,16 +489,60 @@ static int matrix(bench *b, const char *name) {
   return code;
 }
 
-int bench_async(bench *b) {
+static int measure(bench *b) {
   enum { FIGURE11 = 1 << 5 };
-  const cli_texts *list = &b->args->matrices;
-  const unsigned tables = b->args->tables;
-  int code = bench_merge_rows(b, "async-figure11");
-  if (list->count == 0 && b->args->joined.count == 0 && code == EXIT_DONE)
-    code = matrix(b, tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000");
-  for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
-  if (code == EXIT_DONE && (tables & FIGURE11 || b->args->joined.count))
-    relax_bench_print_figure11(b);
-  if (code == EXIT_DONE && b->args->joined.count && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+  const relax_args *a = relax_of(b);
+  const int joined = a->joined.count > 0;
+  int code = bench_merge_rows(b, &a->joined, "async-figure11");
+  if (a->matrices.count == 0 && !joined && code == EXIT_DONE)
+    code = matrix(b, a->tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000");
+  for (int i = 0; i < a->matrices.count && code == EXIT_DONE; i++)
+    code = matrix(b, a->matrices.text[i]);
+  if (code == EXIT_DONE && (a->tables & FIGURE11 || joined)) relax_bench_print_figure11(b);
+  if (code == EXIT_DONE && joined && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
   return bench_end(b, code);
 }
+
+static const cli_option option_rows[] = {
+    MATRIX_OPTION_MATRIX(RELAX_AT, "trefethen:2000; figure11: trefethen:20000"),
+    {CLI_SET, "table", "props|stat|rate|overhead|time|figure11", "props,stat,rate,overhead,time",
+     RELAX_AT(tables), 0, 0, "a list with commas"},
+    {CLI_INT, "runs", "N", "100", RELAX_AT(runs), 1, 1000000, "runs of table stat"},
+    RELAX_OPTIONS_BLOCKS("table stat"),
+    {CLI_REAL, "tol", "EPS", NULL, RELAX_AT(tol), 1e-16, 1,
+     "tables time and figure11: stop at this relative residual (default 1e-8)"},
+    {CLI_INT, "samples", "N", "7", BENCH_AT(samples), 1, 1000,
+     "samples, whose median counts; no more after 10 seconds"},
+    {CLI_INT, "lag", "N", "-1", RELAX_AT(lag), -1, 1000000,
+     "driver free: iterations that a block may be ahead of those it reads (default 2)"},
+    RELAX_OPTIONS_FILES,
+    BENCH_GROUP("Details:"),
+    {CLI_INT, "together", "N", NULL, RELAX_AT(together), 1, 1000000,
+     "table stat, launches: blocks at work at once (default: all but one, on a GPU but a "
+     "sixteenth)"},
+    {CLI_INT, "order-seed", "N", "-1", RELAX_AT(seed), -1, 1000000,
+     "table stat, launches: draws the order in which a run's blocks begin; 0: as they stand "
+     "(default, -1: on a GPU as they stand, on a CPU 1)"},
+    BENCH_OPTION_OUTER(RELAX_AT),
+    MATRIX_OPTIONS_ROWS(RELAX_LINEAR),
+    BENCH_GROUP("Table figure11, on several ranks:"),
+    {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", RELAX_AT(exchanges), 0, 0,
+     "a list with commas: how rows of other ranks come; auto: all"},
+    {CLI_INT, "rank-lag", "N", "-1", RELAX_AT(rank_lag), -1, 1000000,
+     "iterations that a block may be ahead of other ranks' (-1: no bound)"},
+    MATRIX_OPTION_JOIN(RELAX_AT, "rows of earlier runs for the figure; repeatable"),
+    CLI_RANKS_OPTIONS,
+    CLI_SYNC_OPTION,
+    BENCH_OPTIONS_END};
+
+static int run(void *arguments) {
+  return relax_bench_run(arguments, option_rows, measure);
+}
+
+const cli_command bench_async = {
+    .name = "async",
+    .summary = "Asynchronous relaxation: the tables and figures of paper A.",
+    .examples = "Example:\n  kaon bench async --matrix trefethen:2000 --table stat --runs 20",
+    .options = option_rows,
+    .arguments = sizeof(relax_args),
+    .run = run};

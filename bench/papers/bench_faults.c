@@ -11,7 +11,7 @@
 
 /* The options, with the paper's quarter of the rows and some rate of flips where none is given. */
 static int asked_for(const relax_bench *r, kaon_fault_options *f) {
-  linear_args a = r->b->args->linear;
+  linear_args a = relax_of(r->b)->linear;
   if (isnan(a.fault_share) && a.fault_rank < 0) a.fault_share = 0.25;
   if (isnan(a.flip_rate)) a.flip_rate = 1e-6;
   if (a.fault_rank >= r->b->info.ranks)
@@ -21,9 +21,8 @@ static int asked_for(const relax_bench *r, kaon_fault_options *f) {
 }
 
 static relax_run run_of(const relax_bench *r, const kaon_fault_options *faults) {
-  const bench_args *a = r->b->args;
-  relax_run run =
-      relax_run_of(r, KAON_ASYNC, cli_option_given(&a->common, "tol") ? a->problem.tol : 1e-12, 400);
+  const double tol = relax_of(r->b)->tol;
+  relax_run run = relax_run_of(r, KAON_ASYNC, isnan(tol) ? 1e-12 : tol, 400);
   if (bench_on_host(r->b)) { /* as a device that holds all blocks at once */
     const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
     run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
@@ -132,7 +131,7 @@ static int recovery(relax_bench *r) {
 
 static int flips(relax_bench *r) {
   static const double rates[] = {1e-6, 1e-5, 1e-4, 1e-3};
-  const double own = r->b->args->linear.flip_rate;
+  const double own = relax_of(r->b)->linear.flip_rate;
   const cli_common *common = &r->b->args->common;
   char name[64];
   kaon_fault_options f;
@@ -171,10 +170,42 @@ static int matrix(bench *b, const char *name) {
   return code;
 }
 
-int bench_faults(bench *b) {
-  const cli_texts *list = &b->args->matrices;
+static int measure(bench *b) {
+  const cli_texts *list = &relax_of(b)->matrices;
   int code = EXIT_DONE;
   if (list->count == 0) return matrix(b, "trefethen:2000");
   for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
   return code;
 }
+
+static const cli_option option_rows[] = {MATRIX_OPTION_MATRIX(RELAX_AT, "trefethen:2000"),
+                                     RELAX_OPTIONS_BLOCKS("here"),
+                                     {CLI_REAL, "tol", "EPS", NULL, RELAX_AT(tol), 1e-16, 1,
+                                      "stop at this relative residual (default 1e-12)"},
+                                     RELAX_OPTIONS_FILES,
+                                     BENCH_GROUP("Faults in place of the paper's:"),
+                                     LINEAR_OPTIONS_FAULTS(RELAX_LINEAR),
+                                     BENCH_GROUP("Details:"),
+                                     BENCH_OPTION_OUTER(RELAX_AT),
+                                     MATRIX_OPTIONS_ROWS(RELAX_LINEAR),
+                                     CLI_RANKS_OPTIONS,
+                                     CLI_SYNC_OPTION,
+                                     BENCH_OPTIONS_END};
+
+static int run(void *arguments) {
+  relax_args *a = arguments;
+  if (a->linear.no_repair)
+    return cli_wrong(
+        "--no-repair has no effect on bench faults, which measures with and without; leave it out");
+  a->lag = -1;
+  return relax_bench_run(a, option_rows, measure);
+}
+
+const cli_command bench_faults = {
+    .name = "faults",
+    .summary = "Relaxation with lost rows and flipped bits (paper A).",
+    .examples =
+        "Example:\n  kaon bench faults --matrix trefethen:2000 --fault-share 0.1 --fault-begin 20",
+    .options = option_rows,
+    .arguments = sizeof(relax_args),
+    .run = run};

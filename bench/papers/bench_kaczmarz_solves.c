@@ -303,7 +303,7 @@ static int solves_7(const project *m, project_system *s, int place, const elemen
 static int sizes_7(const project *m, int pde, int degree) {
   double last[PROJECT_MACHINES][SOLVERS] = {{0}};
   int code = EXIT_DONE;
-  for (int level = 1; level <= m->b->args->kaczmarz_level && code == EXIT_DONE; level++)
+  for (int level = 1; level <= kaczmarz_of(m->b)->level && code == EXIT_DONE; level++)
     for (int i = 0; i < PROJECT_MACHINES && code == EXIT_DONE && !bench_stopped(); i++) {
       const element e = {pde, degree, level};
       char name[32];
@@ -317,8 +317,8 @@ static int sizes_7(const project *m, int pde, int degree) {
 }
 
 int project_figure_7(const project *m) {
-  const cli_counts *problems = &m->b->args->kaczmarz_problems;
-  const cli_counts *degrees = &m->b->args->kaczmarz_degrees;
+  const cli_counts *problems = &kaczmarz_of(m->b)->problems;
+  const cli_counts *degrees = &kaczmarz_of(m->b)->degrees;
   int code = EXIT_DONE;
   for (int p = 0; p < problems->count; p++)
     for (int d = 0; d < degrees->count && code == EXIT_DONE && !bench_stopped(); d++)
