@@ -24,7 +24,7 @@ int bench_stopped(void) {
 
 kaon_status bench_bandwidth(bench *b) {
   machine *m = &b->machine, *all = &b->all;
-  (void)bench_stopped(); /* begin together */
+  (void)bench_stopped(); /* all ranks begin together */
   machine_bandwidth(m);
   double sums[] = {m->read_gbs, m->triad_gbs, m->copy_gbs, m->fma_gflops[0], m->fma_gflops[1]};
   const kaon_status status = ranks_sum(sums, 5);
@@ -47,11 +47,12 @@ void bench_stage(const bench *b) {
 static void describe_ranks(const bench *b) {
   char overlap[32];
   if (b->info.ranks == 1) return;
-  cli_print(&b->args->common,
-          "%d ranks by %s%s%s, overlap %s; GFLOPS and bandwidths are those of all together, times "
-          "the slowest rank's\n",
-          b->info.ranks, b->info.communicator, *bench_transport(b) ? ", messages by " : "",
-          bench_transport(b), cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap));
+  cli_print(
+      &b->args->common,
+      "%d ranks by %s%s%s, overlap %s; GFLOPS and bandwidths are those of all together, times "
+      "the slowest rank's\n",
+      b->info.ranks, b->info.communicator, *bench_transport(b) ? ", messages by " : "",
+      bench_transport(b), cli_choice(CLI_OVERLAPS, b->args->common.overlap, overlap));
 }
 
 int bench_end(const bench *b, int code) {
@@ -68,24 +69,25 @@ const char *bench_transport(const bench *b) {
 static void print_heads(const bench *b, const char *about) {
   const int host = bench_on_host(b), matrix = strcmp(about, "matrix") == 0;
   cli_print(&b->args->common, "%-15s %-14s %-13s %5s %4s %11s %8s %8s %7s %6s\n", "bench", about,
-          "precision", matrix ? "form" : "links", "col", "seconds", "GFLOPS", "ideal",
-          host ? "%triad" : "%read", "%peak");
+            "precision", matrix ? "form" : "links", "col", "seconds", "GFLOPS", "ideal",
+            host ? "%triad" : "%read", "%peak");
 }
 
 void bench_header(const bench *b, const char *about) {
   const machine *m = &b->all;
   int host = bench_on_host(b);
   cli_print(&b->args->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
-          b->info.device, *b->info.isa ? b->info.isa : b->info.backend, b->info.threads);
+            b->info.device, *b->info.isa ? b->info.isa : b->info.backend, b->info.threads);
   describe_ranks(b);
   cli_print(
       &b->args->common,
       "machine: read %.1f GB/s, %s %.1f GB/s, multiply-add %.1f (double) %.1f (single) GFLOPS\n",
       m->read_gbs, host ? "triad" : "copy", host ? m->triad_gbs : m->copy_gbs, m->fma_gflops[0],
       m->fma_gflops[1]);
-  cli_print(&b->args->common,
-          "ideal GB/s: the least traffic over the time; %%%s; %%peak: of the multiply-add peak\n\n",
-          host ? "triad: of the triad measured beside the row" : "read: of the reads");
+  cli_print(
+      &b->args->common,
+      "ideal GB/s: the least traffic over the time; %%%s; %%peak: of the multiply-add peak\n\n",
+      host ? "triad: of the triad measured beside the row" : "read: of the reads");
   print_heads(b, about);
 }
 
@@ -121,7 +123,7 @@ json_t *bench_describe(const bench *b, const bench_row *r) {
       r->extents ? json_integer(r->links) : json_null(), "columns", r->columns);
 }
 
-/* What a row is about: the lattice and its links, or the matrix and its form. */
+/* The subject of a row: the lattice and its links, or the matrix and its storage. */
 static void subject_of(const bench_row *r, char subject[64], char form[16]) {
   const int *e = r->extents;
   if (e) {
@@ -141,39 +143,37 @@ json_t *bench_add(bench *b, const bench_row *r) {
   char subject[64], form[16];
   subject_of(r, subject, form);
   cli_print(&b->args->common, "%-15s %-14s %-13s %5s %4d %11.4e %8.2f ", r->name, subject,
-          r->precision_text ? r->precision_text : precision_name(r->precision), form, r->columns,
-          r->seconds, gflops);
+            r->precision_text ? r->precision_text : precision_name(r->precision), form, r->columns,
+            r->seconds, gflops);
   if (r->bytes > 0)
     cli_print(&b->args->common, "%8.2f %6.0f%% %5.0f%%\n", gbs, 100 * gbs / limit,
-            100 * gflops / peak);
+              100 * gflops / peak);
   else
     cli_print(&b->args->common, "%8s %7s %5.0f%%\n", "-", "-", 100 * gflops / peak);
   if (b->info.ranks > 1 && r->extents)
-    cli_print(&b->args->common, "    grid %dx%dx%dx%d: %.2f GFLOPS a rank\n", r->grid[0], r->grid[1],
-            r->grid[2], r->grid[3], gflops / b->info.ranks);
+    cli_print(&b->args->common, "    grid %dx%dx%dx%d: %.2f GFLOPS a rank\n", r->grid[0],
+              r->grid[1], r->grid[2], r->grid[3], gflops / b->info.ranks);
   json_t *row = bench_describe(b, r);
-  json_t *figures =
-      json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "seconds",
-                report_real(r->seconds), "seconds_min", figure(r->least), "seconds_max",
-                figure(r->most), "issue_seconds", figure(r->issue), "gflops", report_real(gflops),
-                "gflops_rank", report_real(gflops / b->info.ranks), "ideal_gbs", figure(gbs),
-                "limit_gbs", report_real(m->read_gbs), "copy_gbs", report_real(m->copy_gbs),
-                "triad_gbs", report_real(m->triad_gbs), "fma_gflops", report_real(peak),
-                "resident_bytes", figure(r->resident), "calls", r->calls ? r->calls : 1, "samples",
-                r->samples ? r->samples : 1);
-  json_object_update(row, figures);
-  json_decref(figures);
+  json_object_update_new(
+      row, json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:o s:i s:i}", "seconds",
+                     report_real(r->seconds), "seconds_min", figure(r->least), "seconds_max",
+                     figure(r->most), "issue_seconds", figure(r->issue), "gflops",
+                     report_real(gflops), "gflops_rank", report_real(gflops / b->info.ranks),
+                     "ideal_gbs", figure(gbs), "limit_gbs", report_real(m->read_gbs), "copy_gbs",
+                     report_real(m->copy_gbs), "triad_gbs", report_real(m->triad_gbs), "fma_gflops",
+                     report_real(peak), "resident_bytes", figure(r->resident), "calls",
+                     r->calls ? r->calls : 1, "samples", r->samples ? r->samples : 1));
   if (b->args->in_turn) json_object_set_new(row, "in_turn", json_true());
   json_array_append_new(b->rows, row);
   return row;
 }
 
-/* Row by row, so that what ends a long run leaves those before it. */
-kaon_status bench_add_row(bench *b) {
+/* Called after each row, so that an interrupted run leaves its rows. */
+kaon_status bench_save(bench *b) {
   const int code = report_write(b->args->json, b->rows);
   bench_stage(b);
   b->failed = code;
-  return code == EXIT_DONE ? KAON_OK : KAON_ERR_CANCELLED; /* nothing more to be said */
+  return code == EXIT_DONE ? KAON_OK : KAON_ERR_CANCELLED; /* the error is already reported */
 }
 
 /* --- files --- */
@@ -188,7 +188,7 @@ static int is_input(const char *option) {
 
 enum { OUTPUTS_MAX = 4 };
 
-/* The files that one option names: a text or a list of texts. */
+/* Checks the files that one option names: a text or a list of texts. */
 static int check_input(const cli_option *o, const char *at, const cli_path *outputs, int count) {
   char option[64];
   const cli_texts *list = (const cli_texts *)at;
@@ -277,7 +277,7 @@ int bench_begin(bench *b, const bench_args *args, const int grid[4]) {
 }
 
 int bench_open_machine(bench *b) {
-  (void)bench_stopped(); /* begin together */
+  (void)bench_stopped(); /* all ranks begin together */
   const char *missing =
       machine_open(b->info.backend, b->info.threads, ranks_on_node(), &b->machine);
   if (missing) cli_error("%s", missing);

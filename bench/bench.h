@@ -60,7 +60,7 @@ typedef struct bench {
   double *numbers; /* of bench_fill: one column of this rank's part of the last lattice */
   size_t numbers_count;
   int headed;           /* the head of the printed table is out */
-  int failed;           /* exit status of bench_add_row */
+  int failed;           /* exit status of bench_save */
   int once;             /* a solve is not repeated */
   int unconverged;      /* some solves did not converge */
   double least_seconds; /* bench_median repeats for this long, after a first solve that counts only
@@ -123,7 +123,7 @@ json_t *bench_add(bench *b, const bench_row *row);
 /* The members that all rows have: who measured what, on which machine, when. The caller's. */
 json_t *bench_describe(const bench *b, const bench_row *row);
 /* Writes all rows so far to --json: called after each row. Says what failed. */
-kaon_status bench_add_row(bench *b);
+kaon_status bench_save(bench *b);
 /* Writes all rows as CSV, a column for every member that is no list. Exit status. */
 int bench_csv(const bench *b, const char *path);
 /* Appends the rows of `bench` NAME that the files hold. Exit status. */

@@ -1,5 +1,5 @@
-/* bench_fatten.c - fat and long links from thin ones, level by level. Ideal bytes are those of the
- * stages (gauge/cuda/fatten.cu): 100 matrices a site for fat links, 20 more for long ones. */
+/* bench_fatten.c - fat and long links from thin links, level by level. Ideal bytes are those of the
+ * stages in gauge/cuda/fatten.cu: 100 matrices a site for fat links, 20 more for long links. */
 #include <string.h>
 
 #include "bench/bench_lattice.h"
@@ -18,7 +18,7 @@ static const cli_option option_rows[] = {
 typedef struct fatten_case {
   bench *b;
   field field;
-  kaon_gauge *thin, *fat, *naik; /* of the rows' precision */
+  kaon_gauge *thin, *fat, *naik; /* in the precision of the rows */
   kaon_fatten_options hisq;
   kaon_fatten_coefficients level[2];
   kaon_fatten_report report;
@@ -69,8 +69,8 @@ static kaon_status time_levels(fatten_case *c, kaon_precision precision) {
   static const struct {
     const char *name;
     bench_work *work;
-    double matrices; /* moved a site */
-    int levels;      /* whose flops count */
+    double matrices; /* matrices moved a site */
+    int levels;      /* number of levels whose flops count */
   } rows[] = {{"fatten-level-1", first_level, 100, 1},
               {"fatten-u3", back_to_u3, 8, 0},
               {"fatten-level-2", second_level, 120, 1},
@@ -90,7 +90,7 @@ static kaon_status time_levels(fatten_case *c, kaon_precision precision) {
     row.bytes = rows[i].matrices * matrix * (double)kaon_lattice_volume(c->field.lattice);
     row.resident = row.bytes;
     bench_add(c->b, &row);
-    status = bench_add_row(c->b);
+    status = bench_save(c->b);
   }
   close_fields(c);
   return status;

@@ -1,5 +1,5 @@
-/* bench_fields.c - the hops, the even-odd clover matrix, and the vector operations. Flops and ideal
- * bytes by docs/conventions.md. */
+/* bench_fields.c - hops, the even-odd clover matrix and vector operations. Flops and ideal bytes
+ * are defined in docs/conventions.md. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,19 +38,20 @@ static const cli_option vector_options[] = {
 
 enum { ROWS_OF_A_CASE = 3 };
 
-/* One lattice with its links and, for one (precision, reconstruct, columns), operators, vectors. */
+/* One lattice with its links. For one precision, reconstruction and number of columns it also has
+ * operators and vectors. */
 typedef struct bench_case {
   bench *b;
   field field;
   kaon_precision precision;
   kaon_reconstruct reconstruct;
   int columns;
-  kaon_operator *M, *R, *T;     /* the matrix in the gauge as it is, and in the temporal one */
-  kaon_gauge *fat, *naik;       /* of improved staggered actions */
-  kaon_vector *in, *same, *out; /* of the other parity, of out's, what is computed */
+  kaon_operator *M, *R, *T;     /* R: even-odd matrix; T: the same in temporal gauge */
+  kaon_gauge *fat, *naik;       /* links of improved staggered actions */
+  kaon_vector *in, *same, *out; /* in: other parity; same, out: own parity */
   double *norm2;
   double (*dot)[2];
-  struct turns *turns; /* of --in-turn */
+  struct turns *turns; /* of --in-turn, or NULL */
 } bench_case;
 
 static kaon_status hop(void *user) {
@@ -107,13 +108,13 @@ static double half_volume(const bench_case *c) {
   return 0.5 * (double)kaon_lattice_volume(c->field.lattice);
 }
 
-/* Bytes of one spinor: 24 reals, and half's scale. */
+/* Bytes of one spinor: 24 reals, and the scale of half precision. */
 static double spinor_bytes(kaon_precision precision) {
   return 24 * bench_size(precision) + (precision == KAON_HALF ? 4 : 0);
 }
 
-/* The vector that is there, if it is what is wanted: filling many gigabytes takes seconds. What is
- * computed begins as zeros. */
+/* Reuses a vector of the right kind, since filling many gigabytes takes seconds. The output begins
+ * as zeros. */
 static kaon_status make_vector(bench_case *c, const kaon_space *space, kaon_vector **v) {
   if (*v && kaon_vector_space(*v) == space && kaon_vector_precision(*v) == c->precision &&
       kaon_vector_columns(*v) == c->columns)
@@ -124,7 +125,7 @@ static kaon_status make_vector(bench_case *c, const kaon_space *space, kaon_vect
   return kaon_context_agree(c->b->ctx, status);
 }
 
-/* The hop with what it works on, and its row but for the seconds. */
+/* Prepares the hop: its vectors and its row without seconds. */
 static kaon_status open_hop(bench_case *c, bench_timed *t) {
   double sites = half_volume(c), links = 8.0 * (double)c->reconstruct * bench_size(c->precision);
   kaon_lattice *lattice = c->field.lattice;
@@ -136,7 +137,7 @@ static kaon_status open_hop(bench_case *c, bench_timed *t) {
   return status;
 }
 
-/* --action wilson: the matrix has no clover term. */
+/* With --action wilson the matrix has no clover term. */
 static int is_wilson(const bench_case *c) {
   return lattice_of(c->b)->problem.action == 0;
 }
@@ -146,7 +147,7 @@ static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t
   kaon_cost cost = {0};
   kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
   reduction.temporal_gauge = temporal_gauge;
-  reduction.form = KAON_EVEN_ODD_ASYMMETRIC; /* the contract's 3792 flops a site */
+  reduction.form = KAON_EVEN_ODD_ASYMMETRIC; /* 3792 flops a site (docs/conventions.md) */
   kaon_status status = kaon_dirac_even_odd(c->M, &reduction, R);
   if (status == KAON_OK) status = make_vector(c, kaon_operator_space(*R), &c->same);
   if (status == KAON_OK) status = kaon_operator_cost(*R, c->columns, &cost);
@@ -173,8 +174,8 @@ static kaon_status open_wilson(bench_case *c, bench_timed timed[], int *count) {
   return status;
 }
 
-/* The staggered hop, with thin links, or with fat and long ones; a long link of U(3) has its phase
- * beside 12 or 8 reals. */
+/* Prepares the staggered hop, with thin links or with fat and long ones. A long link of U(3) stores
+ * its phase beside 12 or 8 reals. */
 static kaon_status open_staggered(bench_case *c, bench_timed timed[], int *count) {
   const int action = lattice_of(c->b)->problem.action, improved = action > 2, phases = action == 4;
   kaon_lattice *lattice = c->field.lattice;
@@ -212,12 +213,12 @@ static kaon_status add_rows(bench *b, bench_timed timed[], int count) {
     b->all.triad_gbs = timed[i].triad;
     b->all.read_gbs = timed[i].read;
     bench_add(b, &timed[i].row);
-    status = bench_add_row(b);
+    status = bench_save(b);
   }
   return status;
 }
 
-/* Each row by itself, so that a large lattice's operators need not fit together. */
+/* Times each row by itself, so that operators of large lattices need not fit together. */
 static kaon_status time_operators(bench_case *c) {
   bench_timed timed[ROWS_OF_A_CASE];
   int count = 0;
@@ -229,13 +230,13 @@ static kaon_status time_operators(bench_case *c) {
   return status;
 }
 
-/* Reals touched a spinor, flops a complex number. */
+/* Counts of one operation: spinors moved, and flops a site. */
 static kaon_status time_vectors(bench_case *c) {
   static const struct {
     const char *name;
     bench_work *work;
-    double spinors, flops; /* moved a site; a site (24 reals) */
-    int waits;             /* the host, for the result of each call */
+    double spinors, flops; /* spinors moved a site; flops a site (24 reals) */
+    int waits;             /* 1: the host waits for each result */
   } operations[] = {{"vector-copy", copy, 2, 0, 0},
                     {"vector-axpy", axpy, 3, 96, 0},
                     {"vector-norm2", norm2, 1, 48, 1},
@@ -257,7 +258,7 @@ static kaon_status time_vectors(bench_case *c) {
     row.bytes = operations[i].spinors * spinors * spinor_bytes(c->precision);
     row.resident = row.bytes;
     bench_add(c->b, &row);
-    status = bench_add_row(c->b);
+    status = bench_save(c->b);
   }
   return status;
 }
@@ -274,7 +275,7 @@ static void clear_vectors(bench_case *c) {
   kaon_vector_destroy(&c->out);
 }
 
-/* The cases of one lattice, one after another: `measure` of each in c. */
+/* Calls `measure` for each case of one lattice, with the case in c. */
 static kaon_status sweep_cases(bench_case *c, int with_links,
                                kaon_status (*measure)(bench_case *c)) {
   const lattice_args *a = lattice_of(c->b);
@@ -293,7 +294,7 @@ static kaon_status sweep_cases(bench_case *c, int with_links,
   return status;
 }
 
-/* All cases at once, samples of their rows in turn. */
+/* All cases of one lattice at once: samples of their rows are taken in turn. */
 typedef struct turns {
   bench_case *cases;
   bench_timed *timed;
@@ -310,7 +311,7 @@ static kaon_status open_case(bench_case *c) {
   bench_case *own = &t->cases[t->count++];
   *own = *c;
   kaon_status status = open_operators(own, t->timed, &t->rows);
-  c->fat = own->fat; /* the lattice's, made by the first */
+  c->fat = own->fat; /* made by the first case, shared by all */
   c->naik = own->naik;
   return status;
 }

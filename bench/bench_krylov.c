@@ -1,5 +1,5 @@
-/* bench_krylov.c - Krylov methods on sparse matrices: time and traffic of a step.
- * b = A * ones, x = 0 at first, to the tolerance; the median of a few solves. */
+/* bench_krylov.c - Krylov methods on sparse matrices: time and traffic of a step. b = A * ones, x =
+ * 0. A row is the median of a few solves to the tolerance. */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,11 +33,11 @@ static int add_row(bench *b, const linear *l, int columns, const bench_figures *
   char name[64];
   snprintf(name, sizeof name, "solve-%s", linear_method_name(l));
   (void)system_add(b, l, columns, f, name);
-  return bench_add_row(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+  return bench_save(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
-/* Of lists what fits together is measured; the one pair that was asked for is refused if it does
- * not. */
+/* Of lists, combinations that do not fit together are left out. A single combination that does not
+ * fit is refused. */
 static int several(const matrix_args *a) {
   return (a->methods & (a->methods - 1)) != 0 || (a->preconds & (a->preconds - 1)) != 0;
 }
@@ -47,8 +47,7 @@ static int check_precisions(const matrix_args *a) {
   return cli_wrong("--precision double is finer than --outer single; leave one of them out");
 }
 
-/* One preconditioner and inner precision: operator and preconditioner are there, methods and
- * columns follow one another. */
+/* Measures all methods and columns with one preconditioner and inner precision. */
 static int methods(bench *b, linear *l) {
   const matrix_args *a = matrix_of(b);
   const cli_counts *columns = &a->columns;
@@ -57,11 +56,11 @@ static int methods(bench *b, linear *l) {
     if (!(a->methods >> m & 1)) continue;
     kaon_operator_destroy(&l->R);
     linear_choose(l, m);
-    if (l->projections >= 0 && l->K) continue; /* its sweeps take the place of one */
+    if (l->projections >= 0 && l->K) continue; /* the projections replace the preconditioner */
     if (l->K && several(a) && !precond_takes(l)) {
       char name[32];
       cli_print(&a->bench.common, "%s with --precond %s: left out, no preconditioner for it\n",
-              linear_method_name(l), cli_choice(LINEAR_PRECONDS, l->args->precond, name));
+                linear_method_name(l), cli_choice(LINEAR_PRECONDS, l->args->precond, name));
       continue;
     }
     code = linear_fits(l);
@@ -99,12 +98,12 @@ static int matrix(bench *b, const char *name) {
   return code;
 }
 
-/* Options of projections where nothing projects, or two orders of rows at once. */
+/* Refuses options of projections where nothing projects, and two orders of rows at once. */
 static int check_projections(const matrix_args *a) {
   static const char *const options[] = {"lambda",      "coloring",    "sweep-order",
                                         "permutation", "carp-blocks", "carp-rows"};
   unsigned kinds = 0;
-  int colours = 0; /* methods whose rows go by colours, too */
+  int colours = 0; /* some methods sweep rows by colours */
   for (int m = 0; m < BENCH_BITS; m++) {
     linear l = {0};
     if (!(a->methods >> m & 1)) continue;

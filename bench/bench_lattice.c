@@ -52,7 +52,7 @@ static void stand_in_t(lattice_args *a) {
   memcpy(a->grid, (const int[]){1, 1, 1, ranks_started()}, sizeof a->grid);
 }
 
-/* Makes the list of whole lattices: parts times the grid. */
+/* Computes the whole lattices: parts times the grid. */
 static int place(lattice_args *a) {
   if (a->lattices.count)
     return cli_wrong("--lattice and --local-lattice both say the extents; leave one of them out");

@@ -19,13 +19,12 @@ void linear_without_projections(linear_args *args) {
 
 void matrix_describe(const linear *l, const char *words, json_t *row) {
   char ordering[32], form[16];
-  json_t *matrix =
+  json_object_update_new(
+      row,
       json_pack("{s:o s:I s:I s:s s:s s:s}", "matrix", report_string(cli_name(l->args->matrix)),
                 "rows", (json_int_t)l->info.global_rows, "entries",
                 (json_int_t)l->info.global_entries, "format", bench_form(words, form), "stored",
-                words, "ordering", cli_choice(LINEAR_ORDERINGS, l->args->ordering, ordering));
-  json_object_update(row, matrix);
-  json_decref(matrix);
+                words, "ordering", cli_choice(LINEAR_ORDERINGS, l->args->ordering, ordering)));
 }
 
 kaon_status matrix_fill(const linear *l, kaon_vector *v) {

@@ -1,5 +1,5 @@
-/* bench_solve.c - whole solves: time to the tolerance for each inner precision, link storage and
- * column count, on one configuration. */
+/* bench_solve.c - solves of Dirac equations: time to the tolerance for each inner precision, link
+ * storage and number of columns. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,28 +101,30 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   json_object_set_new(json, "reduce_delay", report_real(b->args->common.reduce_delay));
   json_object_set_new(json, "regime", json_string(cli_regime(s->issue, form)));
   json_object_set_new(json, "sync", json_string(cli_choice(CLI_SYNCS, b->args->common.sync, form)));
-  cli_print(&b->args->common,
-          "    %d iterations of %.1f us, residual %.2e, %s; %.3g s of set-up; processor time %.1f "
-          "%% of "
-          "the wall's\n",
-          s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,
-          kaon_stop_reason_name(s->reason), p->made[0] + p->made[1], 100 * s->cpu_mean / s->mean);
+  cli_print(
+      &b->args->common,
+      "    %d iterations of %.1f us, residual %.2e, %s; %.3g s of set-up; processor time %.1f "
+      "%% of "
+      "the wall's\n",
+      s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,
+      kaon_stop_reason_name(s->reason), p->made[0] + p->made[1], 100 * s->cpu_mean / s->mean);
   if (b->reference_flops > 0)
     cli_print(&b->args->common, "    effective: %.1f GFLOPS\n",
-            1e-9 * b->reference_flops * columns / s->seconds);
+              1e-9 * b->reference_flops * columns / s->seconds);
   cli_print(&b->args->common, "    %lld sums over ranks, %lld exchanges of %.3g MB\n",
-          (long long)s->traffic.sums, (long long)s->traffic.exchanges,
-          1e-6 * (double)s->traffic.bytes);
-  return bench_add_row(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+            (long long)s->traffic.sums, (long long)s->traffic.exchanges,
+            1e-6 * (double)s->traffic.bytes);
+  return bench_save(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
-/* Once, when nothing is in the way of the first row any more. */
+/* Prints the head once, when the first row can no longer be refused. */
 static void head(bench *b) {
   if (!b->headed) bench_header(b, "lattice");
   b->headed = 1;
 }
 
-/* One inner precision and link storage: the links are there, the operator is made anew. */
+/* Measures all columns with one inner precision and link storage. The links are reused, the
+ * operator is made anew. */
 static int one(bench *b, const problem_args *args, problem *p, int *all_converged) {
   const cli_counts *columns = &lattice_of(b)->columns;
   int code = problem_operator(b->ctx, args, p);
@@ -147,7 +149,8 @@ static int one(bench *b, const problem_args *args, problem *p, int *all_converge
   return code;
 }
 
-/* Flops that BiCGStab needs for one column of the same problem, in single precision inside. */
+/* Counts the flops that BiCGStab needs for one column of the same problem, with single precision
+ * inside. */
 static int count_reference(bench *b, const problem_args *args, const problem *links) {
   problem_args own = *args;
   problem p;
@@ -158,30 +161,30 @@ static int count_reference(bench *b, const problem_args *args, const problem *li
   p.field = links->field;
   if (code == EXIT_DONE) code = problem_operator(b->ctx, &own, &p);
   p.options.monitor = bench_monitor;
-  p.options.method = KAON_BICGSTAB; /* whatever the rows' is, and its preconditioner */
+  p.options.method = KAON_BICGSTAB; /* without the method and preconditioner of the rows */
   p.options.preconditioner = NULL;
   if (code == EXIT_DONE) code = problem_solver(b->ctx, 1, &p);
   b->once = 1; /* only its flops are wanted */
   if (code == EXIT_DONE) code = cli_status(b->ctx, solve(b, &p, 1, &figures), NULL);
   b->once = 0;
-  memset(&p.field, 0, sizeof p.field); /* others' */
+  memset(&p.field, 0, sizeof p.field); /* owned by the caller */
   problem_close(&p);
   if (code != EXIT_DONE) return code;
   if (figures.reason == KAON_CONVERGED) b->reference_flops = figures.flops;
   head(b);
   cli_print(&b->args->common, "BiCGStab in single precision: %d iterations, %.4g flops, %s\n",
-          figures.iterations, figures.flops, kaon_stop_reason_name(figures.reason));
+            figures.iterations, figures.flops, kaon_stop_reason_name(figures.reason));
   return EXIT_DONE;
 }
 
-/* 18, 12 and 8 reals a link. */
+/* 18, 12 or 8 reals a link */
 enum { STORED_LINKS = 3 };
 
-/* What rows on one lattice share. */
+/* The arguments that all rows on one lattice share. */
 static problem_args arguments_on(const bench *b, const int extents[4]) {
   static char gauss[] = "gauss:1";
   problem_args args = lattice_of(b)->problem;
-  args.source = gauss; /* a point source leaves noise unexercised */
+  args.source = gauss; /* a point source would leave most of the lattice near zero */
   args.precision = args.sloppy = lattice_of(b)->outer;
   args.anisotropy = 1;
   if (isnan(args.kappa) && isnan(args.mass)) args.kappa = usual_kappa;
@@ -191,16 +194,16 @@ static problem_args arguments_on(const bench *b, const int extents[4]) {
   return args;
 }
 
-/* 1 if rows of inner precision p and link storage r are asked for, and put in `args`. */
+/* 1: rows of inner precision p and link storage r are asked for; both are set in `args`. */
 static int takes(const bench *b, int p, int r, problem_args *args) {
   const unsigned reconstruct = lattice_of(b)->reconstruct ? lattice_of(b)->reconstruct : 1;
   args->sloppy = p;
   args->reconstruct = r;
-  if (p < lattice_of(b)->outer) return 0; /* finer than the solution */
+  if (p < lattice_of(b)->outer) return 0; /* an inner precision finer than the outer one */
   return lattice_of(b)->precision >> p & 1 && reconstruct >> r & 1;
 }
 
-/* What can be refused before any links are there. */
+/* Refuses what can be refused before links exist. */
 static int check_lattice(const bench *b, const int extents[4]) {
   problem_args args = arguments_on(b, extents);
   problem p;
@@ -245,7 +248,7 @@ int solve_measure(bench *b) {
     return cli_wrong("--precision double is finer than --outer single; leave one of them out");
   if (!list.count) {
     static const int usual[4] = {8, 8, 8, 16};
-    list.count = 1; /* zeros: the file says */
+    list.count = 1; /* zeros: the file has the extents */
     if (spec.kind != FIELD_FILE) memcpy(list.extents[0], usual, sizeof usual);
   }
   for (int i = 0; i < list.count && code == EXIT_DONE; i++)

@@ -1,5 +1,5 @@
-/* bench_spmv.c - y = A x of sparse matrices: forms of storage, precisions, columns. Flops and ideal
- * bytes are those that the operator itself counts (docs/conventions.md, "Cost"). */
+/* bench_spmv.c - y = A x with sparse matrices, by storage, precision and columns. Flops and ideal
+ * bytes are those that the operator counts (docs/conventions.md, "Cost"). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,16 +7,16 @@
 #include "interfaces/common/report.h"
 
 static const cli_option option_rows[] = {MATRIX_OPTION_MATRIX(MATRIX_AT, "laplace3d:64"),
-                                     MATRIX_OPTION_FORMAT,
-                                     BENCH_OPTION_PRECISION(MATRIX_AT, "double,single,half"),
-                                     MATRIX_OPTION_COLUMNS,
-                                     MATRIX_OPTIONS_ROWS(MATRIX_LINEAR),
-                                     BENCH_OPTIONS_SAMPLES,
-                                     BENCH_OPTION_JSON,
-                                     BENCH_GROUP("Several ranks, under mpirun:"),
-                                     CLI_RANKS_OPTIONS,
-                                     CLI_SYNC_OPTION,
-                                     BENCH_OPTIONS_END};
+                                         MATRIX_OPTION_FORMAT,
+                                         BENCH_OPTION_PRECISION(MATRIX_AT, "double,single,half"),
+                                         MATRIX_OPTION_COLUMNS,
+                                         MATRIX_OPTIONS_ROWS(MATRIX_LINEAR),
+                                         BENCH_OPTIONS_SAMPLES,
+                                         BENCH_OPTION_JSON,
+                                         BENCH_GROUP("Several ranks, under mpirun:"),
+                                         CLI_RANKS_OPTIONS,
+                                         CLI_SYNC_OPTION,
+                                         BENCH_OPTIONS_END};
 
 typedef struct spmv_case {
   bench *b;
@@ -67,10 +67,10 @@ static kaon_status time_columns(spmv_case *c, kaon_precision precision) {
   matrix_describe(l, words, json);
   json_object_set_new(json, "stored_gbs",
                       c->columns == 1 ? report_real(totals[2] / row.seconds / 1e9) : json_null());
-  return status == KAON_OK ? bench_add_row(c->b) : status;
+  return status == KAON_OK ? bench_save(c->b) : status;
 }
 
-/* One precision and form: all columns. */
+/* Measures all columns with one precision and storage. */
 static int measure(spmv_case *c, int precision, int form) {
   const cli_counts *columns = &matrix_of(c->b)->columns;
   kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;

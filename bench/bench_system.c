@@ -1,5 +1,5 @@
-/* bench_system.c - systems A x = b with sparse matrices: their solves and the rows of these.
- * Contract: bench_matrix.h. */
+/* bench_system.c - systems A x = b with sparse matrices: solves and their rows. Contract:
+ * bench_matrix.h. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static const double usual_tolerance = 1e-8; /* where --tol is not given */
 
 /* --- systems --- */
 
-/* The method that takes any matrix; the rows' own follow. */
+/* A method that takes any matrix, until a row chooses its own. */
 static int any_method(void) {
   return linear_index(KAON_CGNR);
 }
@@ -66,7 +66,7 @@ int system_solve(bench *b, linear *l, int columns, bench_figures *figures) {
 
 /* --- rows --- */
 
-/* Where updates and sums are passes of their own a step moves more than is counted. */
+/* Updates and sums in separate passes move more than is counted. */
 static int is_fused(const bench_figures *f) {
   return f->issue != KAON_ISSUE_SEPARATE && f->issue != KAON_ISSUE_LIBRARY;
 }
@@ -87,15 +87,14 @@ static json_t *describe_solve(const bench *b, const linear *l, const bench_figur
       report_real(step->read > 0 ? step->read : NAN), "vectors_written",
       report_real(step->read > 0 ? step->written : NAN), "sums", (json_int_t)f->traffic.sums,
       "sums_hidden", (json_int_t)f->traffic.hidden, "exchanges", (json_int_t)f->traffic.exchanges);
-  json_t *more =
+  json_object_update_new(
+      figures,
       json_pack("{s:s s:s s:s s:o s:o s:o s:o s:i s:I}", "regime", cli_regime(f->issue, regime),
                 "regime_asked", cli_choice(CLI_REGIMES, common->regime, asked), "sync",
                 cli_choice(CLI_SYNCS, common->sync, sync), "seconds_mean", report_real(f->mean),
                 "cpu_seconds", report_real(f->cpu_mean), "host_joules", report_real(f->host_joules),
                 "bytes_step", report_real(step->bytes > 0 ? step->bytes : NAN), "check_interval",
-                l->options.check_interval, "exchanges_ahead", (json_int_t)f->traffic.ahead);
-  json_object_update(figures, more);
-  json_decref(more);
+                l->options.check_interval, "exchanges_ahead", (json_int_t)f->traffic.ahead));
   return figures;
 }
 
@@ -105,21 +104,21 @@ static void print_solve(const bench *b, const linear *l, const bench_figures *f,
   const cli_common *common = &b->args->common;
   const double seconds = f->iterations > 0 ? f->seconds / f->iterations : NAN;
   cli_print(common, "    %s, %s, %s: %d iterations of %.2f us, residual %.2e, %s\n",
-          linear_method_title(l), cli_choice(LINEAR_PRECONDS, l->args->precond, precond),
-          cli_regime(f->issue, regime), f->iterations, 1e6 * seconds, f->residual,
-          kaon_stop_reason_name(f->reason));
+            linear_method_title(l), cli_choice(LINEAR_PRECONDS, l->args->precond, precond),
+            cli_regime(f->issue, regime), f->iterations, 1e6 * seconds, f->residual,
+            kaon_stop_reason_name(f->reason));
   if (step->read > 0)
     cli_print(common, "    a step reads %.3g vectors and writes %.3g besides its products",
-            step->read, step->written);
+              step->read, step->written);
   if (step->bytes > 0)
     cli_print(common, "; %.4g MB with them, %.2f GB/s", 1e-6 * step->bytes,
-            1e-9 * step->bytes / seconds);
+              1e-9 * step->bytes / seconds);
   cli_print(common,
-          "%s%lld sums over ranks, %lld of them hidden, %lld exchanges, %lld of them ahead of "
-          "updates; processor time %.0f %%\n",
-          step->read > 0 ? "\n    " : "    ", (long long)f->traffic.sums,
-          (long long)f->traffic.hidden, (long long)f->traffic.exchanges,
-          (long long)f->traffic.ahead, 100 * f->cpu_mean / f->mean);
+            "%s%lld sums over ranks, %lld of them hidden, %lld exchanges, %lld of them ahead of "
+            "updates; processor time %.0f %%\n",
+            step->read > 0 ? "\n    " : "    ", (long long)f->traffic.sums,
+            (long long)f->traffic.hidden, (long long)f->traffic.exchanges,
+            (long long)f->traffic.ahead, 100 * f->cpu_mean / f->mean);
 }
 
 json_t *system_add(bench *b, const linear *l, int columns, const bench_figures *f,
@@ -145,9 +144,7 @@ json_t *system_add(bench *b, const linear *l, int columns, const bench_figures *
   (void)bench_bandwidth(b);
   json_t *json = bench_add(b, &row);
   matrix_describe(l, words, json);
-  json_t *figures = describe_solve(b, l, f, &step);
-  json_object_update(json, figures);
-  json_decref(figures);
+  json_object_update_new(json, describe_solve(b, l, f, &step));
   print_solve(b, l, f, &step);
   return json;
 }

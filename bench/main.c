@@ -5,7 +5,7 @@
 #include "bench/bench.h"
 #include "interfaces/common/program.h"
 
-/* NULL: a heading follows. */
+/* Those of papers follow the others. */
 static const cli_command *const benchmarks[] = {&bench_dslash,  &bench_vector,  &bench_solve,
                                                 &bench_fatten,  &bench_spmv,    &bench_krylov,
                                                 &bench_scaling, &bench_regimes, &bench_pipelined,

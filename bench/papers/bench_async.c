@@ -28,7 +28,7 @@ static void add_condition(const relax_bench *r, json_t *row, const char *key,
   json_object_set_new(row, text, *n->why ? json_string(n->why) : json_null());
   if (*n->why)
     cli_print(&r->b->args->common, "  %s: %s, %s\n", key,
-            n->bound ? "a lower bound" : "not estimated", n->why);
+              n->bound ? "a lower bound" : "not estimated", n->why);
 }
 
 static int props(relax_bench *r) {
@@ -40,12 +40,12 @@ static int props(relax_bench *r) {
   if (code != EXIT_DONE) return code;
   const condition_number two = {s.high / s.low, 1, ""}; /* of eigenvalues within the true ones */
   cli_print(&r->b->args->common,
-          "%-16s n %lld, nnz %lld, cond_1(A) %s, cond_1(D^-1 A) %s, cond_2(D^-1 A) %s, "
-          "rho(B) %s %.4f, rho(|B|) %s %.4f, tau %.4f\n",
-          relax_bench_name(r, name), (long long)r->l.info.global_rows,
-          (long long)r->l.info.global_entries, condition_text(&c.plain, plain),
-          condition_text(&c.scaled, scaled), condition_text(&two, second), spectrum_how(&s), s.rho,
-          spectrum_how(&s), s.rho_absolute, s.tau);
+            "%-16s n %lld, nnz %lld, cond_1(A) %s, cond_1(D^-1 A) %s, cond_2(D^-1 A) %s, "
+            "rho(B) %s %.4f, rho(|B|) %s %.4f, tau %.4f\n",
+            relax_bench_name(r, name), (long long)r->l.info.global_rows,
+            (long long)r->l.info.global_entries, condition_text(&c.plain, plain),
+            condition_text(&c.scaled, scaled), condition_text(&two, second), spectrum_how(&s),
+            s.rho, spectrum_how(&s), s.rho_absolute, s.tau);
   json_t *row = relax_bench_row(r, "async-props", NAN);
   json_object_set_new(row, "spectrum", spectrum_describe(&s));
   add_condition(r, row, "cond1", &c.plain);
@@ -139,18 +139,17 @@ static void add_stat_row(relax_bench *r, const statistics *s, int i, const relax
   int newest_after, oldest_after;
   const double after = shifts_seen(s->after, &newest_after, &oldest_after);
   json_t *row = relax_bench_row(r, "async-stat", last->solve.seconds);
-  json_t *figures = json_pack(
-      "{s:s s:i s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:o s:s? s:i s:i s:o s:o}", "driver",
-      driver_name(last), "together", o->together, "runs", s->runs, "block", o->block,
-      "local_sweeps", o->local_sweeps, "iteration", s->at[i], "average", report_real(mean_of(s, i)),
-      "maximum", report_real(m->high), "minimum", report_real(m->low), "variance",
-      report_real(variance), "deviation", report_real(deviation), "error",
-      report_real(s->runs > 1 ? deviation / sqrt(s->runs - 1) : 0), "synchronous",
-      report_real(s->synchronous[i]), "in_effect", in_effect(s, &furthest), "newest", newest,
-      "oldest", oldest, "asynchronous", report_real(asynchronous), "shifts",
-      relax_shifts_describe(s->shifts));
-  json_object_update(row, figures);
-  json_decref(figures);
+  json_object_update_new(
+      row, json_pack("{s:s s:i s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:o s:s? s:i s:i s:o s:o}",
+                     "driver", driver_name(last), "together", o->together, "runs", s->runs, "block",
+                     o->block, "local_sweeps", o->local_sweeps, "iteration", s->at[i], "average",
+                     report_real(mean_of(s, i)), "maximum", report_real(m->high), "minimum",
+                     report_real(m->low), "variance", report_real(variance), "deviation",
+                     report_real(deviation), "error",
+                     report_real(s->runs > 1 ? deviation / sqrt(s->runs - 1) : 0), "synchronous",
+                     report_real(s->synchronous[i]), "in_effect", in_effect(s, &furthest), "newest",
+                     newest, "oldest", oldest, "asynchronous", report_real(asynchronous), "shifts",
+                     relax_shifts_describe(s->shifts)));
   json_object_set_new(row, "newest_after", json_integer(newest_after));
   json_object_set_new(row, "asynchronous_after", report_real(after));
 }
@@ -160,12 +159,12 @@ static void print_effect(const cli_common *common, const statistics *s) {
   const char *effect = in_effect(s, &furthest);
   if (!effect)
     cli_print(common, "no residual of the synchronous iteration above %g to compare with\n",
-            COMPARED);
+              COMPARED);
   else
     cli_print(common,
-            "%s in effect: averages differ from the residuals of the synchronous iteration by up "
-            "to %.2g of these (synchronous: up to %g)\n",
-            effect, furthest, SAME);
+              "%s in effect: averages differ from the residuals of the synchronous iteration by up "
+              "to %.2g of these (synchronous: up to %g)\n",
+              effect, furthest, SAME);
 }
 
 static void print_stat(relax_bench *r, const statistics *s, const relax_run *last) {
@@ -176,14 +175,14 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
   const double asynchronous = shifts_seen(s->shifts, &newest, &oldest);
   const double after = shifts_seen(s->after, &newest_after, &oldest_after);
   cli_print(common,
-          "\n%s, driver %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d as "
-          "blocks begin, from %d when they have read, %.1f and %.1f %% not 0\n",
-          relax_bench_name(r, name), driver_name(last), runs, last->options.block,
-          last->options.local_sweeps, newest, oldest, newest_after, 100 * asynchronous,
-          100 * after);
+            "\n%s, driver %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d as "
+            "blocks begin, from %d when they have read, %.1f and %.1f %% not 0\n",
+            relax_bench_name(r, name), driver_name(last), runs, last->options.block,
+            last->options.local_sweeps, newest, oldest, newest_after, 100 * asynchronous,
+            100 * after);
   cli_print(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average",
-          "synchronous", "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation",
-          "std. error");
+            "synchronous", "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation",
+            "std. error");
   for (int i = 0; i < s->points; i++) {
     const moments *m = &s->m[i];
     const double mean = mean_of(s, i), range = m->high - m->low;
@@ -191,8 +190,8 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
     const double variance = runs > 1 && !(square < 0) ? square / (runs - 1) : 0;
     const double deviation = sqrt(variance), error = runs > 1 ? deviation / sqrt(runs - 1) : 0;
     cli_print(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n",
-            s->at[i], mean, s->synchronous[i], m->high, m->low, range, range / mean, variance,
-            deviation, error);
+              s->at[i], mean, s->synchronous[i], m->high, m->low, range, range / mean, variance,
+              deviation, error);
     add_stat_row(r, s, i, last, variance);
   }
   print_effect(common, s);
@@ -284,7 +283,7 @@ static int rate(relax_bench *r) {
   char name[64];
   int code = EXIT_DONE;
   cli_print(&r->b->args->common, "\n%s: iterations to 1e-4, 1e-8, 1e-12\n",
-          relax_bench_name(r, name));
+            relax_bench_name(r, name));
   for (int i = 0; i < KINDS && code == EXIT_DONE; i++) {
     relax_run run = relax_run_of(r, methods[i], 1e-12, 100000);
     if (!relax_of(r->b)->block) run.options.block = 448;
@@ -297,17 +296,16 @@ static int rate(relax_bench *r) {
     const int at[3] = {first_below(&run.history, 1e-4), first_below(&run.history, 1e-8),
                        first_below(&run.history, 1e-12)};
     cli_print(&r->b->args->common, "  %-15s %6d %6d %6d   %s, residual %.2e\n", names[i], at[0],
-            at[1], at[2], kaon_stop_reason_name(run.report.reason), run.report.residual);
+              at[1], at[2], kaon_stop_reason_name(run.report.reason), run.report.residual);
     json_t *row = relax_bench_row(r, "async-rate", run.solve.seconds);
-    json_t *figures = json_pack(
-        "{s:s s:i s:i s:i s:o s:o s:o s:o s:s s:i s:i}", "method", names[i], "block",
-        run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
-        run.report.iterations, "to_1e-4", count_or_null(at[0]), "to_1e-8", count_or_null(at[1]),
-        "to_1e-12", count_or_null(at[2]), "residual", report_real(run.report.residual), "status",
-        kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
-        run.relaxation.oldest);
-    json_object_update(row, figures);
-    json_decref(figures);
+    json_object_update_new(
+        row, json_pack("{s:s s:i s:i s:i s:o s:o s:o s:o s:s s:i s:i}", "method", names[i], "block",
+                       run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
+                       run.report.iterations, "to_1e-4", count_or_null(at[0]), "to_1e-8",
+                       count_or_null(at[1]), "to_1e-12", count_or_null(at[2]), "residual",
+                       report_real(run.report.residual), "status",
+                       kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest,
+                       "oldest", run.relaxation.oldest));
     json_object_set_new(row, "newest_after", json_integer(run.relaxation.newest_after));
     histories[i] = run.history;
   }
@@ -357,7 +355,7 @@ static int overhead(relax_bench *r) {
   char name[64];
   int code = EXIT_DONE;
   cli_print(common, "\n%s: seconds of 100 to 500 iterations, and more than with one local sweep\n",
-          relax_bench_name(r, name));
+            relax_bench_name(r, name));
   for (int k = 1; k <= SWEEPS && code == EXIT_DONE; k++) {
     relax_run run = relax_run_of(r, KAON_ASYNC, 0, 0);
     run.options.block = relax_of(r->b)->block ? relax_of(r->b)->block : 448;
@@ -406,20 +404,20 @@ static int time_one(relax_bench *r, const contender *c, double tol, column_histo
   char without[16] = "-";
   if (!isnan(sweeps.median)) snprintf(without, sizeof without, "%.3e", sweeps.median / SWEEPS);
   cli_print(&r->b->args->common,
-          "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9s without residuals; %s\n",
-          c->name, run.report.iterations, times.median,
-          times.median / fmax(1, run.report.iterations), without,
-          kaon_stop_reason_name(run.report.reason));
+            "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9s without residuals; %s\n",
+            c->name, run.report.iterations, times.median,
+            times.median / fmax(1, run.report.iterations), without,
+            kaon_stop_reason_name(run.report.reason));
   json_t *row = relax_bench_row_of(r, "async-time", &times);
-  json_t *figures = json_pack(
-      "{s:s s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "method", c->name, "block",
-      run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
-      run.report.iterations, "tol", report_real(tol), "residual", report_real(run.report.residual),
-      "seconds_sweep", report_real(sweeps.median / SWEEPS), "status",
-      kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
-      run.relaxation.oldest, "asynchronous", report_real(run.relaxation.asynchronous));
-  json_object_update(row, figures);
-  json_decref(figures);
+  json_object_update_new(
+      row,
+      json_pack("{s:s s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "method", c->name, "block",
+                run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
+                run.report.iterations, "tol", report_real(tol), "residual",
+                report_real(run.report.residual), "seconds_sweep",
+                report_real(sweeps.median / SWEEPS), "status",
+                kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
+                run.relaxation.oldest, "asynchronous", report_real(run.relaxation.asynchronous)));
   json_object_set_new(row, "newest_after", json_integer(run.relaxation.newest_after));
   return EXIT_DONE;
 }
@@ -483,7 +481,7 @@ static int matrix(bench *b, const char *name) {
     if (!(relax_of(b)->tables >> i & 1)) continue;
     bench_stage(b);
     code = tables[i](&r);
-    if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+    if (code == EXIT_DONE && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   }
   relax_bench_close(&r);
   return code;
@@ -499,7 +497,7 @@ static int measure(bench *b) {
   for (int i = 0; i < a->matrices.count && code == EXIT_DONE; i++)
     code = matrix(b, a->matrices.text[i]);
   if (code == EXIT_DONE && (a->tables & FIGURE11 || joined)) relax_bench_print_figure11(b);
-  if (code == EXIT_DONE && joined && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+  if (code == EXIT_DONE && joined && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   return bench_end(b, code);
 }
 

@@ -17,17 +17,17 @@ static void keep_row(relax_bench *r, const relax_run *run, const bench_spread *t
   const kaon_relax_report *x = &run->relaxation;
   const int iterations = run->report.iterations;
   json_t *row = relax_bench_row_of(r, ROWS, times);
-  json_t *figures = json_pack(
-      "{s:s s:s s:i s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "exchange",
-      r->b->info.ranks > 1 ? relax_exchange_name(x->exchange) : "none", "driver",
-      run->options.driver == KAON_RELAX_FREE ? "free" : "launch", "block", run->options.block,
-      "local_sweeps", run->options.local_sweeps, "rank_lag", run->lab.rank_lag, "iterations",
-      iterations, "tol", report_real(tol), "residual", report_real(run->report.residual),
-      "seconds_iteration", report_real(times->median / fmax(1, iterations)), "status",
-      kaon_stop_reason_name(run->report.reason), "rank_newest", x->rank_newest, "rank_oldest",
-      x->rank_oldest, "rank_asynchronous", report_real(x->rank_asynchronous));
-  json_object_update(row, figures);
-  json_decref(figures);
+  json_object_update_new(
+      row, json_pack("{s:s s:s s:i s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "exchange",
+                     r->b->info.ranks > 1 ? relax_exchange_name(x->exchange) : "none", "driver",
+                     run->options.driver == KAON_RELAX_FREE ? "free" : "launch", "block",
+                     run->options.block, "local_sweeps", run->options.local_sweeps, "rank_lag",
+                     run->lab.rank_lag, "iterations", iterations, "tol", report_real(tol),
+                     "residual", report_real(run->report.residual), "seconds_iteration",
+                     report_real(times->median / fmax(1, iterations)), "status",
+                     kaon_stop_reason_name(run->report.reason), "rank_newest", x->rank_newest,
+                     "rank_oldest", x->rank_oldest, "rank_asynchronous",
+                     report_real(x->rank_asynchronous)));
 }
 
 /* *there: the way is. */
@@ -51,13 +51,14 @@ static int measure(relax_bench *r, kaon_relax_exchange exchange, kaon_relax_driv
     return EXIT_DONE;
   }
   if (run.report.reason != KAON_CONVERGED) r->b->unconverged = 1;
-  cli_print(common,
-          "  %-5s %-6s %7d iterations %10.3e s, %9.3e an iteration; shifts across ranks %d to %d; "
-          "%s\n",
-          r->b->info.ranks > 1 ? relax_exchange_name(run.relaxation.exchange) : "none",
-          driver ? "free" : "launch", run.report.iterations, times.median,
-          times.median / fmax(1, run.report.iterations), run.relaxation.rank_newest,
-          run.relaxation.rank_oldest, kaon_stop_reason_name(run.report.reason));
+  cli_print(
+      common,
+      "  %-5s %-6s %7d iterations %10.3e s, %9.3e an iteration; shifts across ranks %d to %d; "
+      "%s\n",
+      r->b->info.ranks > 1 ? relax_exchange_name(run.relaxation.exchange) : "none",
+      driver ? "free" : "launch", run.report.iterations, times.median,
+      times.median / fmax(1, run.report.iterations), run.relaxation.rank_newest,
+      run.relaxation.rank_oldest, kaon_stop_reason_name(run.report.reason));
   keep_row(r, &run, &times, tol);
   return EXIT_DONE;
 }
@@ -69,7 +70,7 @@ int relax_bench_figure11(relax_bench *r) {
   char name[64];
   int code = EXIT_DONE;
   cli_print(&a->bench.common, "\n%s: to %g on %d rank%s\n", relax_bench_name(r, name), tol,
-          r->b->info.ranks, several ? "s" : "");
+            r->b->info.ranks, several ? "s" : "");
   for (int i = KAON_EXCHANGE_AMC; i <= KAON_EXCHANGE_SYNC && code == EXIT_DONE; i++) {
     int there = 1;
     if (several ? !((a->exchanges >> i | a->exchanges) & 1) : i != KAON_EXCHANGE_SYNC) continue;
@@ -114,9 +115,9 @@ static void print_figure(const cli_common *common, const json_t *rows, const cha
     if (!any) continue;
     if (!head++)
       cli_print(common,
-              "\nfigure 11, %s, driver %s: seconds to the tolerance (microseconds an iteration)\n"
-              "%5s %22s %22s %22s %22s %22s\n",
-              matrix, driver, "ranks", "amc", "dc", "dk", "push", "sync");
+                "\nfigure 11, %s, driver %s: seconds to the tolerance (microseconds an iteration)\n"
+                "%5s %22s %22s %22s %22s %22s\n",
+                matrix, driver, "ranks", "amc", "dc", "dk", "push", "sync");
     cli_print(common, "%5d", ranks);
     for (int i = KAON_EXCHANGE_AMC; i <= KAON_EXCHANGE_SYNC; i++) {
       const json_t *row = find(rows, matrix, driver, ranks, i);

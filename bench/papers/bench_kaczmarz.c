@@ -74,7 +74,7 @@ int project_line(const project *m, const char *figure, const char *matrix, int64
     fprintf(m->csv, "%s,\"%s\",%lld,%s,%s,%.10g,%s,%s\n", figure, matrix, (long long)rows, place,
             what, x, number, unit);
   if (keep_csv(m) != EXIT_DONE) return EXIT_DEVICE;
-  return bench_add_row(m->b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+  return bench_save(m->b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
 /* ---- systems ---- */
@@ -244,11 +244,11 @@ static int rate(const project *m, comparison *c, project_system *s, const placem
   char share[32] = "";
   if (limit > 0) snprintf(share, sizeof share, " (%.0f %% of reads)", 100 * gbs / limit);
   cli_print(&m->b->args->common,
-          "%-8s %-18s %-10s %-11s %8lld rows, %3d classes: %10.1f sweeps/s (%.1f to %.1f of %d "
-          "runs), %7.2f GB/s%s, |b - A x|_1 = %.6g after %d\n",
-          c->figure, s->name, project_machines[place], at->w->name, (long long)s->info.rows,
-          info.classes, sweeps / seconds, sweeps / t.seconds[t.runs - 1], sweeps / t.seconds[0],
-          t.runs, gbs, share, sum, sweeps);
+            "%-8s %-18s %-10s %-11s %8lld rows, %3d classes: %10.1f sweeps/s (%.1f to %.1f of %d "
+            "runs), %7.2f GB/s%s, |b - A x|_1 = %.6g after %d\n",
+            c->figure, s->name, project_machines[place], at->w->name, (long long)s->info.rows,
+            info.classes, sweeps / seconds, sweeps / t.seconds[t.runs - 1], sweeps / t.seconds[0],
+            t.runs, gbs, share, sum, sweeps);
   json_t *more = json_pack(
       "{s:i s:i s:i s:o s:o s:o s:o s:b s:i s:o s:o}", "sweeps", sweeps, "sweeps_asked", c->wanted,
       "classes", info.classes, "residual_l1", report_real(sum), "ideal_gbs", report_real(gbs),
@@ -290,8 +290,8 @@ static int rates(const project *m, comparison *c) {
   for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, fit_sweeps);
   if (code == EXIT_DONE)
     cli_print(&m->b->args->common, "%-8s %d sweeps a run in every line, %d runs%s\n", c->figure,
-            c->sweeps, m->b->args->samples,
-            c->sweeps < c->wanted ? ": the slowest line has no time for more, by --seconds" : "");
+              c->sweeps, m->b->args->samples,
+              c->sweeps < c->wanted ? ": the slowest line has no time for more, by --seconds" : "");
   for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, rate);
   return code;
 }
@@ -352,7 +352,7 @@ static int history(const project *m, project_system *s, const char *place, const
                           "residual-l1", NAN, NULL);
   }
   cli_print(&m->b->args->common, "fig5     %-18s %-10s %-9s |b - A x|_1 = %.6g after %d sweeps\n",
-          s->name, place, w->name, sum, reached);
+            s->name, place, w->name, sum, reached);
   kaon_operator_destroy(&K);
   kaon_vector_destroy(&step);
   return code;

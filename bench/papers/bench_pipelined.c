@@ -104,7 +104,7 @@ static int measure(bench *b, const linear *base, kaon_method method, int precond
   if (code == EXIT_DONE) {
     json_t *row = system_add(b, &l, 1, &figures, "pipelined");
     json_object_set_new(row, "solver", json_string(solver));
-    if (bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+    if (bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   }
   linear_clear(&l);
   return code;
@@ -224,9 +224,9 @@ static void print_paper(const cli_common *common, const json_t *rows, const char
   double ends[2][COLUMNS];
   const int count = find_ranks(rows, name, ranks);
   cli_print(common,
-          "\n%s: seconds of a solve; PCG and BiCGStab with DIC on processors, GPUPCG "
-          "(pipelined CG) and GPUBCGS (reordered BiCGStab) on devices\n%-22s",
-          name, "processors/devices");
+            "\n%s: seconds of a solve; PCG and BiCGStab with DIC on processors, GPUPCG "
+            "(pipelined CG) and GPUBCGS (reordered BiCGStab) on devices\n%-22s",
+            name, "processors/devices");
   for (int c = 0; c < COLUMNS; c++) cli_print(common, " %11s", columns[c].name);
   for (int r = 0; r < count; r++) {
     cli_print(common, "\n%-22d", ranks[r]);
@@ -291,7 +291,7 @@ static void print_delayed_row(const cli_common *common, const json_t *row) {
   const double steps = bench_number(row, "iterations"), sums = bench_number(row, "sums"),
                hidden = bench_number(row, "sums_hidden"), bytes = bench_number(row, "bytes_step");
   cli_print(common, "%5d %12g %-13s %6.0f", (int)bench_number(row, "ranks"),
-          1e6 * bench_number(row, "reduce_delay"), bench_word(row, "method"), steps);
+            1e6 * bench_number(row, "reduce_delay"), bench_word(row, "method"), steps);
   print_figure(common, 1e6 * bench_number(row, "seconds_mean") / steps);
   cli_print(common, " %8.2f %7.2f", (sums - hidden) / steps, hidden / steps);
   print_figure(common, bench_number(row, "vectors_read"));
@@ -305,12 +305,13 @@ static void print_delayed_row(const cli_common *common, const json_t *row) {
 static void print_delayed(const cli_common *common, const json_t *rows, const char *name) {
   const json_t *row;
   size_t i;
-  cli_print(common,
-          "\n%s: classic and pipelined where a sum over ranks takes at least so long; sums a step, "
-          "set-up and end of the solve included; times, bytes: of a step, over the classic one's\n"
-          "%5s %12s %-13s %6s %11s %8s %7s %11s %11s %11s %11s %11s\n",
-          name, "ranks", "delay, us", "method", "steps", "us a step", "exposed", "hidden",
-          "v. read", "v. written", "MB a step", "times", "bytes");
+  cli_print(
+      common,
+      "\n%s: classic and pipelined where a sum over ranks takes at least so long; sums a step, "
+      "set-up and end of the solve included; times, bytes: of a step, over the classic one's\n"
+      "%5s %12s %-13s %6s %11s %8s %7s %11s %11s %11s %11s %11s\n",
+      name, "ranks", "delay, us", "method", "steps", "us a step", "exposed", "hidden", "v. read",
+      "v. written", "MB a step", "times", "bytes");
   json_array_foreach(rows, i, row) {
     if (is_row(row) && strcmp(bench_word(row, "matrix"), name) == 0 && !*bench_word(row, "solver"))
       print_delayed_row(common, row);
@@ -354,7 +355,7 @@ static int measure_all(bench *b) {
     code = matrix(b, &d, given ? a->matrices.text[i] : usual[i]);
   note_ratios(b->rows);
   if (code == EXIT_DONE) code = print_tables(b, b->rows);
-  if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE; /* what was joined alone */
+  if (code == EXIT_DONE && bench_save(b) != KAON_OK) code = EXIT_DEVICE; /* what was joined alone */
   return bench_end(b, code);
 }
 

@@ -117,11 +117,12 @@ static int add_row(bench_own_context *own, const linear *l, const bench_figures 
   if (!isnan(f->joules)) snprintf(joules, sizeof joules, "%.4g", f->joules);
   if (!isnan(f->host_joules)) snprintf(host, sizeof host, "%.4g", f->host_joules);
   cli_print(common,
-          "    --regimes %s, %s: mean of %d solves %.4g s, %s J (processors beside it %s J), "
-          "%.4g s of processor time\n",
-          cli_choice(CLI_REGIMES, common->regime, asked), cli_choice(CLI_SYNCS, common->sync, sync),
-          f->repeats, f->mean, joules, host, f->cpu_mean);
-  return bench_add_row(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+            "    --regimes %s, %s: mean of %d solves %.4g s, %s J (processors beside it %s J), "
+            "%.4g s of processor time\n",
+            cli_choice(CLI_REGIMES, common->regime, asked),
+            cli_choice(CLI_SYNCS, common->sync, sync), f->repeats, f->mean, joules, host,
+            f->cpu_mean);
+  return bench_save(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
 /* One system in both modes. */
@@ -283,14 +284,13 @@ static json_t *describe_line(const bench *b, const regime_row *r, const regime_r
       "links", "columns", 1, "seconds", "gflops", "ideal_gbs", "limit_gbs", "method", r->method,
       "regime", r->regime, "sync", r->sync, "baseline_regime", baseline->regime, "baseline_sync",
       baseline->sync);
-  json_t *ranges = json_pack(
-      "{s:s s:o s:o s:o s:o s:o s:o s:i s:i s:i}", "precond", r->precond, "time_min",
-      report_real(l->time.least), "time_max", report_real(l->time.largest), "time_average",
-      report_real(l->time.mean), "energy_min", report_real(l->energy.least), "energy_max",
-      report_real(l->energy.largest), "energy_average", report_real(l->energy.mean), "cases",
-      l->time.count, "cases_energy", l->energy.count, "cases_disagreeing", l->disagree);
-  json_object_update(row, ranges);
-  json_decref(ranges);
+  json_object_update_new(
+      row, json_pack("{s:s s:o s:o s:o s:o s:o s:o s:i s:i s:i}", "precond", r->precond, "time_min",
+                     report_real(l->time.least), "time_max", report_real(l->time.largest),
+                     "time_average", report_real(l->time.mean), "energy_min",
+                     report_real(l->energy.least), "energy_max", report_real(l->energy.largest),
+                     "energy_average", report_real(l->energy.mean), "cases", l->time.count,
+                     "cases_energy", l->energy.count, "cases_disagreeing", l->disagree));
   return row;
 }
 
@@ -304,26 +304,27 @@ static const char *name_of(const regime_row *r, char text[72]) {
 static void print_line(const cli_common *common, const regime_row *r, const line *l) {
   char t[6][16], regime[72];
   cli_print(common, "%-9s %-19s %8s %8s %8s   %8s %8s %8s%s\n", r->sync, name_of(r, regime),
-          figure(l->time.least, t[0]), figure(l->time.largest, t[1]), figure(l->time.mean, t[2]),
-          figure(l->energy.least, t[3]), figure(l->energy.largest, t[4]),
-          figure(l->energy.mean, t[5]), l->disagree ? "   steps differ" : "");
+            figure(l->time.least, t[0]), figure(l->time.largest, t[1]), figure(l->time.mean, t[2]),
+            figure(l->energy.least, t[3]), figure(l->energy.largest, t[4]),
+            figure(l->energy.mean, t[5]), l->disagree ? "   steps differ" : "");
 }
 
 static void print_cases(const cli_common *common, const table *t) {
   cli_print(common, "\n%-20s %-14s %-9s %-8s %-19s %-9s %10s %9s %7s %6s %8s %8s\n", "matrix",
-          "precision", "method", "precond", "regime", "sync", "seconds", "joules", "CPU %", "steps",
-          "time %", "energy %");
+            "precision", "method", "precond", "regime", "sync", "seconds", "joules", "CPU %",
+            "steps", "time %", "energy %");
   for (int i = 0; i < t->count; i++) {
     const regime_row *r = &t->row[i];
     const regime_change change = regime_compare(r, baseline_of(t, r));
     char text[3][16], regime[72];
-    cli_print(common, "%-20s %-14s %-9s %-8s %-19s %-9s %10.4g %9s %7.1f %5d%s %8s %8s\n", r->matrix,
-            r->precision, r->method, r->precond, name_of(r, regime), r->sync, r->seconds,
-            figure(r->joules, text[0]), 100 * r->cpu / r->seconds, r->iterations,
-            change.disagrees ? "!" : " ", figure(change.time, text[1]),
-            figure(change.energy, text[2]));
+    cli_print(common, "%-20s %-14s %-9s %-8s %-19s %-9s %10.4g %9s %7.1f %5d%s %8s %8s\n",
+              r->matrix, r->precision, r->method, r->precond, name_of(r, regime), r->sync,
+              r->seconds, figure(r->joules, text[0]), 100 * r->cpu / r->seconds, r->iterations,
+              change.disagrees ? "!" : " ", figure(change.time, text[1]),
+              figure(change.energy, text[2]));
   }
-  cli_print(common, "a=b: regime a came to run as b; !: more than a step off the baseline's count\n");
+  cli_print(common,
+            "a=b: regime a came to run as b; !: more than a step off the baseline's count\n");
 }
 
 /* One group: a line a mode and regime, polling first, as the paper has them. */
@@ -332,11 +333,11 @@ static void print_group(const bench *b, const table *t, int first) {
   const cli_common *common = &b->args->common;
   const regime_row *group = &t->row[first], *baseline = baseline_of(t, group);
   cli_print(common,
-          "\n%s, %s, preconditioner %s: variation against %s, %s, in per cent; min and max by "
-          "absolute value\n%-29s %26s   %26s\n%-9s %-19s %8s %8s %8s   %8s %8s %8s\n",
-          group->method, group->precision, group->precond, baseline->regime, baseline->sync, "",
-          "time         ", "energy        ", "sync", "regime", "min", "max", "avg", "min", "max",
-          "avg");
+            "\n%s, %s, preconditioner %s: variation against %s, %s, in per cent; min and max by "
+            "absolute value\n%-29s %26s   %26s\n%-9s %-19s %8s %8s %8s   %8s %8s %8s\n",
+            group->method, group->precision, group->precond, baseline->regime, baseline->sync, "",
+            "time         ", "energy        ", "sync", "regime", "min", "max", "avg", "min", "max",
+            "avg");
   for (size_t s = 0; s < sizeof order / sizeof *order; s++)
     for (int i = first; i < t->count; i++) {
       if (strcmp(t->row[i].sync, order[s]) != 0 || !regime_same_group(&t->row[i], group)) continue;
@@ -437,7 +438,7 @@ static int conclude(bench *b) {
   for (int i = 0; i < t.count && code == EXIT_DONE; i++)
     if (begins_group(&t, i)) print_group(b, &t, i);
   if (code == EXIT_DONE) code = write_csv(matrix_of(b)->csv, &t);
-  if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+  if (code == EXIT_DONE && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   free(t.row);
   return code;
 }

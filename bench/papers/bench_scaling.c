@@ -115,7 +115,7 @@ static misfit print_residuals(const cli_common *common, const model *m, const ro
   char text[64];
   misfit off = {0};
   cli_print(common, "\n%-40s %-22s %11s %11s %7s\n", "measured on several ranks", "", "seconds",
-          "model", "off");
+            "model", "off");
   for (int i = 0; i < r->hops + r->solves; i++) {
     const int hop = i < r->hops, k = hop ? i : i - r->hops;
     const model_place *at = hop ? &r->hop[k].at : &r->solve[k].at;
@@ -130,14 +130,14 @@ static misfit print_residuals(const cli_common *common, const model *m, const ro
       snprintf(what, sizeof what, "%.12s %.16s", m->method[r->solve[k].method].name,
                m->method[r->solve[k].method].precision);
     cli_print(common, "%-40s %-22s %11.4e %11.4e %6.1f%%\n", place_words(at, text), what, seconds,
-            fitted, 100 * (fitted / seconds - 1));
+              fitted, 100 * (fitted / seconds - 1));
     off.mean += fabs(fitted / seconds - 1);
     off.most = fmax(off.most, fabs(fitted / seconds - 1));
     off.figures++;
   }
   off.mean /= off.figures; /* rows_read has seen to it that there are some */
   cli_print(common, "%d figures, off by %.1f %% in the mean, %.1f %% at most\n", off.figures,
-          100 * off.mean, 100 * off.most);
+            100 * off.mean, 100 * off.most);
   return off;
 }
 
@@ -164,18 +164,19 @@ static misfit print_model(const cli_common *common, const model *m, const rows *
   cli_print(common, "%s: fitted to %d hops and %d solves\n", r->first.device, r->hops, r->solves);
   if (m->per_byte > 0 || m->latency > 0)
     cli_print(common, "message       %.2f us + bytes / (%.1f GB/s) a rank\n", 1e6 * m->latency,
-            1e-9 / m->per_byte);
+              1e-9 / m->per_byte);
   else
     cli_print(common,
-            "message       no time of its own in these rows; those of --overlap none tell "
-            "most of it\n");
-  cli_print(common, "faces         %.2f, %.2f, %.2f us a hop (double, single, half) + %.4f us a kB\n",
-          1e6 * m->fixed[0], 1e6 * m->fixed[1], 1e6 * m->fixed[2], 1e9 * m->face);
+              "message       no time of its own in these rows; those of --overlap none tell "
+              "most of it\n");
+  cli_print(common,
+            "faces         %.2f, %.2f, %.2f us a hop (double, single, half) + %.4f us a kB\n",
+            1e6 * m->fixed[0], 1e6 * m->fixed[1], 1e6 * m->fixed[2], 1e9 * m->face);
   cli_print(common, "sum           %.2f us for each doubling of the ranks\n", 1e6 * m->sum);
   for (int k = 0; k < m->methods; k++)
     if (m->method[k].step.count > 0)
-      cli_print(common, "%-13s %s: %.1f hops with messages and %.1f sums a step\n", m->method[k].name,
-              m->method[k].precision, m->method[k].hops, m->method[k].sums);
+      cli_print(common, "%-13s %s: %.1f hops with messages and %.1f sums a step\n",
+                m->method[k].name, m->method[k].precision, m->method[k].hops, m->method[k].sums);
   return print_residuals(common, m, r);
 }
 
@@ -186,7 +187,7 @@ typedef struct predicted_solve {
 } predicted_solve;
 
 static void add_predicted_solves(json_t *list, const char *command, const model *m, const rows *r,
-                         const model_place *at, int k, double seconds, json_t *about) {
+                                 const model_place *at, int k, double seconds, json_t *about) {
   const model_method *method = &m->method[k];
   const double sites = model_sites(at), steps = model_steps(method, at);
   const double gflops = 1e-9 * method->flops * steps * sites * at->ranks / seconds;
@@ -204,8 +205,8 @@ static void add_predicted_solves(json_t *list, const char *command, const model 
 }
 
 /* On which numbers of ranks one method is faster than another: "1, 16 to 256". */
-static const char *where_faster(const predicted_solve *f, const int *ranks, int count, int one, int other,
-                                char text[160]) {
+static const char *where_faster(const predicted_solve *f, const int *ranks, int count, int one,
+                                int other, char text[160]) {
   int used = 0;
   text[0] = '\0';
   for (int i = 0; i < count; i++) {
@@ -230,24 +231,25 @@ static void print_crossover(const cli_common *common, const model *m, const pred
           !(other->steps > 0) || strcmp(dd->precision, other->precision) != 0)
         continue;
       if (!isfinite(f[count - 1].seconds[k])) {
-        cli_print(common,
-                "%s %s: steps on smaller domains not measured; whether it is faster than BiCGStab "
-                "is not said. Measure it on domains of two sizes: on several ranks, or on another "
-                "--schwarz-block\n",
-                dd->name, dd->precision);
+        cli_print(
+            common,
+            "%s %s: steps on smaller domains not measured; whether it is faster than BiCGStab "
+            "is not said. Measure it on domains of two sizes: on several ranks, or on another "
+            "--schwarz-block\n",
+            dd->name, dd->precision);
         continue;
       }
       if (*where_faster(f, ranks, count, k, b, text))
         cli_print(common, "%s %s is faster than BiCGStab on %s ranks\n", dd->name, dd->precision,
-                text);
+                  text);
       else
         cli_print(common, "%s %s is slower than BiCGStab on up to %d ranks\n", dd->name,
-                dd->precision, ranks[count - 1]);
+                  dd->precision, ranks[count - 1]);
     }
 }
 
-static void predict_solves(const scaling_args *a, const model *m, const rows *r, const model_network *n,
-                     const misfit *off, json_t *list) {
+static void predict_solves(const scaling_args *a, const model *m, const rows *r,
+                           const model_network *n, const misfit *off, json_t *list) {
   enum { COUNTS = 9 };
   const cli_common *common = &a->lattice.bench.common;
   predicted_solve f[COUNTS];
@@ -293,9 +295,9 @@ static void predict_solves(const scaling_args *a, const model *m, const rows *r,
   }
   if (off->mean > misfit_allowed)
     cli_print(common,
-            "which method is faster is not said: the model is off by %.0f %% in the mean, more "
-            "than %.0f %%\n",
-            100 * off->mean, 100 * misfit_allowed);
+              "which method is faster is not said: the model is off by %.0f %% in the mean, more "
+              "than %.0f %%\n",
+              100 * off->mean, 100 * misfit_allowed);
   else if (count)
     print_crossover(common, m, f, ranks, count);
   json_decref(about);

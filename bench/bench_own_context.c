@@ -1,4 +1,5 @@
-/* bench_own_context.c - rows measured in contexts of their own, beside the run's. Contract: bench_matrix.h. */
+/* bench_own_context.c - rows that are measured in contexts of their own. Contract: bench_matrix.h.
+ */
 #include <string.h>
 
 #include "bench/bench_matrix.h"
