@@ -28,7 +28,7 @@ static void add_condition(const relax_bench *r, json_t *row, const char *key,
   json_object_set_new(row, text, *n->why ? json_string(n->why) : json_null());
   if (*n->why)
     cli_print(&r->b->args->common, "  %s: %s, %s\n", key,
-            n->bound ? "a lower bound" : "not estimated", n->why);
+              n->bound ? "a lower bound" : "not estimated", n->why);
 }
 
 static int props(relax_bench *r) {
@@ -40,12 +40,12 @@ static int props(relax_bench *r) {
   if (code != EXIT_DONE) return code;
   const condition_number two = {s.high / s.low, 1, ""}; /* of eigenvalues within the true ones */
   cli_print(&r->b->args->common,
-          "%-16s n %lld, nnz %lld, cond_1(A) %s, cond_1(D^-1 A) %s, cond_2(D^-1 A) %s, "
-          "rho(B) %s %.4f, rho(|B|) %s %.4f, tau %.4f\n",
-          relax_bench_name(r, name), (long long)r->l.info.global_rows,
-          (long long)r->l.info.global_entries, condition_text(&c.plain, plain),
-          condition_text(&c.scaled, scaled), condition_text(&two, second), spectrum_how(&s), s.rho,
-          spectrum_how(&s), s.rho_absolute, s.tau);
+            "%-16s n %lld, nnz %lld, cond_1(A) %s, cond_1(D^-1 A) %s, cond_2(D^-1 A) %s, "
+            "rho(B) %s %.4f, rho(|B|) %s %.4f, tau %.4f\n",
+            relax_bench_name(r, name), (long long)r->l.info.global_rows,
+            (long long)r->l.info.global_entries, condition_text(&c.plain, plain),
+            condition_text(&c.scaled, scaled), condition_text(&two, second), spectrum_how(&s),
+            s.rho, spectrum_how(&s), s.rho_absolute, s.tau);
   json_t *row = relax_bench_row(r, "async-props", NAN);
   json_object_set_new(row, "spectrum", spectrum_describe(&s));
   add_condition(r, row, "cond1", &c.plain);
@@ -67,17 +67,17 @@ typedef struct moments {
 static relax_run stat_run(const relax_bench *r, int steps, int every, int number,
                           kaon_relax_driver driver) {
   const double never = 1e-30;
-  const bench_args *a = r->b->args;
+  const relax_args *a = relax_of(r->b);
   relax_run run = relax_run_of(r, KAON_ASYNC, driver == KAON_RELAX_FREE ? never : 0, steps);
   const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
   run.options.driver = driver;
   run.options.stride = every;
   if (driver == KAON_RELAX_FREE) return run;
   const int64_t late = blocks > 32 && !bench_on_host(r->b) ? blocks / 16 : 1;
-  const int seed = a->relax_seed >= 0 ? a->relax_seed : bench_on_host(r->b);
+  const int seed = a->seed >= 0 ? a->seed : bench_on_host(r->b);
   if (seed > 0) run.options.seed = (uint64_t)seed + (uint64_t)number;
   run.options.together = blocks > 1 ? (int)(blocks - late) : 1;
-  if (a->relax_together) run.options.together = a->relax_together;
+  if (a->together) run.options.together = a->together;
   return run;
 }
 
@@ -139,18 +139,17 @@ static void add_stat_row(relax_bench *r, const statistics *s, int i, const relax
   int newest_after, oldest_after;
   const double after = shifts_seen(s->after, &newest_after, &oldest_after);
   json_t *row = relax_bench_row(r, "async-stat", last->solve.seconds);
-  json_t *figures = json_pack(
-      "{s:s s:i s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:o s:s? s:i s:i s:o s:o}", "driver",
-      driver_name(last), "together", o->together, "runs", s->runs, "block", o->block,
-      "local_sweeps", o->local_sweeps, "iteration", s->at[i], "average", report_real(mean_of(s, i)),
-      "maximum", report_real(m->high), "minimum", report_real(m->low), "variance",
-      report_real(variance), "deviation", report_real(deviation), "error",
-      report_real(s->runs > 1 ? deviation / sqrt(s->runs - 1) : 0), "synchronous",
-      report_real(s->synchronous[i]), "in_effect", in_effect(s, &furthest), "newest", newest,
-      "oldest", oldest, "asynchronous", report_real(asynchronous), "shifts",
-      relax_shifts_describe(s->shifts));
-  json_object_update(row, figures);
-  json_decref(figures);
+  json_object_update_new(
+      row, json_pack("{s:s s:i s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:o s:s? s:i s:i s:o s:o}",
+                     "driver", driver_name(last), "together", o->together, "runs", s->runs, "block",
+                     o->block, "local_sweeps", o->local_sweeps, "iteration", s->at[i], "average",
+                     report_real(mean_of(s, i)), "maximum", report_real(m->high), "minimum",
+                     report_real(m->low), "variance", report_real(variance), "deviation",
+                     report_real(deviation), "error",
+                     report_real(s->runs > 1 ? deviation / sqrt(s->runs - 1) : 0), "synchronous",
+                     report_real(s->synchronous[i]), "in_effect", in_effect(s, &furthest), "newest",
+                     newest, "oldest", oldest, "asynchronous", report_real(asynchronous), "shifts",
+                     relax_shifts_describe(s->shifts)));
   json_object_set_new(row, "newest_after", json_integer(newest_after));
   json_object_set_new(row, "asynchronous_after", report_real(after));
 }
@@ -160,12 +159,12 @@ static void print_effect(const cli_common *common, const statistics *s) {
   const char *effect = in_effect(s, &furthest);
   if (!effect)
     cli_print(common, "no residual of the synchronous iteration above %g to compare with\n",
-            COMPARED);
+              COMPARED);
   else
     cli_print(common,
-            "%s in effect: averages differ from the residuals of the synchronous iteration by up "
-            "to %.2g of these (synchronous: up to %g)\n",
-            effect, furthest, SAME);
+              "%s in effect: averages differ from the residuals of the synchronous iteration by up "
+              "to %.2g of these (synchronous: up to %g)\n",
+              effect, furthest, SAME);
 }
 
 static void print_stat(relax_bench *r, const statistics *s, const relax_run *last) {
@@ -176,14 +175,14 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
   const double asynchronous = shifts_seen(s->shifts, &newest, &oldest);
   const double after = shifts_seen(s->after, &newest_after, &oldest_after);
   cli_print(common,
-          "\n%s, driver %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d as "
-          "blocks begin, from %d when they have read, %.1f and %.1f %% not 0\n",
-          relax_bench_name(r, name), driver_name(last), runs, last->options.block,
-          last->options.local_sweeps, newest, oldest, newest_after, 100 * asynchronous,
-          100 * after);
+            "\n%s, driver %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d as "
+            "blocks begin, from %d when they have read, %.1f and %.1f %% not 0\n",
+            relax_bench_name(r, name), driver_name(last), runs, last->options.block,
+            last->options.local_sweeps, newest, oldest, newest_after, 100 * asynchronous,
+            100 * after);
   cli_print(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average",
-          "synchronous", "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation",
-          "std. error");
+            "synchronous", "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation",
+            "std. error");
   for (int i = 0; i < s->points; i++) {
     const moments *m = &s->m[i];
     const double mean = mean_of(s, i), range = m->high - m->low;
@@ -191,8 +190,8 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
     const double variance = runs > 1 && !(square < 0) ? square / (runs - 1) : 0;
     const double deviation = sqrt(variance), error = runs > 1 ? deviation / sqrt(runs - 1) : 0;
     cli_print(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n",
-            s->at[i], mean, s->synchronous[i], m->high, m->low, range, range / mean, variance,
-            deviation, error);
+              s->at[i], mean, s->synchronous[i], m->high, m->low, range, range / mean, variance,
+              deviation, error);
     add_stat_row(r, s, i, last, variance);
   }
   print_effect(common, s);
@@ -252,7 +251,7 @@ static int stat_of(relax_bench *r, kaon_relax_driver driver, statistics s, int e
 }
 
 static int stat(relax_bench *r) {
-  statistics s = {.runs = r->b->args->runs};
+  statistics s = {.runs = relax_of(r->b)->runs};
   int every, last;
   relax_bench_points(r, &every, &last);
   for (int i = every; i <= last; i += every) s.at[s.points++] = i;
@@ -284,11 +283,11 @@ static int rate(relax_bench *r) {
   char name[64];
   int code = EXIT_DONE;
   cli_print(&r->b->args->common, "\n%s: iterations to 1e-4, 1e-8, 1e-12\n",
-          relax_bench_name(r, name));
+            relax_bench_name(r, name));
   for (int i = 0; i < KINDS && code == EXIT_DONE; i++) {
     relax_run run = relax_run_of(r, methods[i], 1e-12, 100000);
-    if (!r->b->args->relax_block) run.options.block = 448;
-    if (!r->b->args->relax_sweeps) run.options.local_sweeps = 5;
+    if (!relax_of(r->b)->block) run.options.block = 448;
+    if (!relax_of(r->b)->sweeps) run.options.local_sweeps = 5;
     if (i == 3) run.options.local_sweeps = 1;
     if (i == 5) run.options.driver = KAON_RELAX_FREE;
     run.options.stride = 4; /* what lies between two residuals is not seen */
@@ -297,17 +296,16 @@ static int rate(relax_bench *r) {
     const int at[3] = {first_below(&run.history, 1e-4), first_below(&run.history, 1e-8),
                        first_below(&run.history, 1e-12)};
     cli_print(&r->b->args->common, "  %-15s %6d %6d %6d   %s, residual %.2e\n", names[i], at[0],
-            at[1], at[2], kaon_stop_reason_name(run.report.reason), run.report.residual);
+              at[1], at[2], kaon_stop_reason_name(run.report.reason), run.report.residual);
     json_t *row = relax_bench_row(r, "async-rate", run.solve.seconds);
-    json_t *figures = json_pack(
-        "{s:s s:i s:i s:i s:o s:o s:o s:o s:s s:i s:i}", "method", names[i], "block",
-        run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
-        run.report.iterations, "to_1e-4", count_or_null(at[0]), "to_1e-8", count_or_null(at[1]),
-        "to_1e-12", count_or_null(at[2]), "residual", report_real(run.report.residual), "status",
-        kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
-        run.relaxation.oldest);
-    json_object_update(row, figures);
-    json_decref(figures);
+    json_object_update_new(
+        row, json_pack("{s:s s:i s:i s:i s:o s:o s:o s:o s:s s:i s:i}", "method", names[i], "block",
+                       run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
+                       run.report.iterations, "to_1e-4", count_or_null(at[0]), "to_1e-8",
+                       count_or_null(at[1]), "to_1e-12", count_or_null(at[2]), "residual",
+                       report_real(run.report.residual), "status",
+                       kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest,
+                       "oldest", run.relaxation.oldest));
     json_object_set_new(row, "newest_after", json_integer(run.relaxation.newest_after));
     histories[i] = run.history;
   }
@@ -357,10 +355,10 @@ static int overhead(relax_bench *r) {
   char name[64];
   int code = EXIT_DONE;
   cli_print(common, "\n%s: seconds of 100 to 500 iterations, and more than with one local sweep\n",
-          relax_bench_name(r, name));
+            relax_bench_name(r, name));
   for (int k = 1; k <= SWEEPS && code == EXIT_DONE; k++) {
     relax_run run = relax_run_of(r, KAON_ASYNC, 0, 0);
-    run.options.block = r->b->args->relax_block ? r->b->args->relax_block : 448;
+    run.options.block = relax_of(r->b)->block ? relax_of(r->b)->block : 448;
     run.options.local_sweeps = k;
     cli_print(common, "  async-(%d)", k);
     for (int n = 0; n < LENGTHS && code == EXIT_DONE; n++) {
@@ -395,8 +393,8 @@ static int time_one(relax_bench *r, const contender *c, double tol, column_histo
   enum { SWEEPS = 100 };
   relax_run run = relax_run_of(r, c->method, tol, 200000);
   bench_spread times, sweeps = {.median = NAN};
-  if (!r->b->args->relax_block) run.options.block = 448;
-  if (!r->b->args->relax_sweeps) run.options.local_sweeps = 5;
+  if (!relax_of(r->b)->block) run.options.block = 448;
+  if (!relax_of(r->b)->sweeps) run.options.local_sweeps = 5;
   run.options.driver = c->driver;
   int code = relax_run_repeat(r, &run, r->b->args->samples, &times);
   *history = run.history;
@@ -406,20 +404,20 @@ static int time_one(relax_bench *r, const contender *c, double tol, column_histo
   char without[16] = "-";
   if (!isnan(sweeps.median)) snprintf(without, sizeof without, "%.3e", sweeps.median / SWEEPS);
   cli_print(&r->b->args->common,
-          "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9s without residuals; %s\n",
-          c->name, run.report.iterations, times.median,
-          times.median / fmax(1, run.report.iterations), without,
-          kaon_stop_reason_name(run.report.reason));
+            "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9s without residuals; %s\n",
+            c->name, run.report.iterations, times.median,
+            times.median / fmax(1, run.report.iterations), without,
+            kaon_stop_reason_name(run.report.reason));
   json_t *row = relax_bench_row_of(r, "async-time", &times);
-  json_t *figures = json_pack(
-      "{s:s s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "method", c->name, "block",
-      run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
-      run.report.iterations, "tol", report_real(tol), "residual", report_real(run.report.residual),
-      "seconds_sweep", report_real(sweeps.median / SWEEPS), "status",
-      kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
-      run.relaxation.oldest, "asynchronous", report_real(run.relaxation.asynchronous));
-  json_object_update(row, figures);
-  json_decref(figures);
+  json_object_update_new(
+      row,
+      json_pack("{s:s s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "method", c->name, "block",
+                run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
+                run.report.iterations, "tol", report_real(tol), "residual",
+                report_real(run.report.residual), "seconds_sweep",
+                report_real(sweeps.median / SWEEPS), "status",
+                kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
+                run.relaxation.oldest, "asynchronous", report_real(run.relaxation.asynchronous)));
   json_object_set_new(row, "newest_after", json_integer(run.relaxation.newest_after));
   return EXIT_DONE;
 }
@@ -454,14 +452,14 @@ static int times(relax_bench *r) {
       {"async, launches", "async-(k)", KAON_ASYNC, KAON_RELAX_LAUNCH},
       {"async, free", "async-(k) free", KAON_ASYNC, KAON_RELAX_FREE},
       {"cg", "cg", KAON_CG, KAON_RELAX_LAUNCH}};
-  const bench_args *a = r->b->args;
-  const double tol = cli_option_given(&a->common, "tol") ? a->problem.tol : 1e-8;
+  const relax_args *a = relax_of(r->b);
+  const double tol = isnan(a->tol) ? 1e-8 : a->tol;
   const int kinds = r->l.info.hermitian ? KINDS : KINDS - 1; /* CG is the last */
   column_history histories[KINDS] = {{NULL, 0}};
   const char *names[KINDS];
   char name[64];
   int code = EXIT_DONE;
-  cli_print(&a->common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
+  cli_print(&a->bench.common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
   for (int i = 0; i < kinds && code == EXIT_DONE; i++) {
     names[i] = all[i].curve;
     code = time_one(r, &all[i], tol, &histories[i]);
@@ -480,25 +478,69 @@ static int matrix(bench *b, const char *name) {
   relax_bench r;
   int code = relax_bench_open(&r, b, b->ctx, name);
   for (size_t i = 0; i < sizeof tables / sizeof *tables && code == EXIT_DONE; i++) {
-    if (!(b->args->tables >> i & 1)) continue;
+    if (!(relax_of(b)->tables >> i & 1)) continue;
     bench_stage(b);
     code = tables[i](&r);
-    if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+    if (code == EXIT_DONE && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   }
   relax_bench_close(&r);
   return code;
 }
 
-int bench_async(bench *b) {
+static int measure(bench *b) {
   enum { FIGURE11 = 1 << 5 };
-  const cli_texts *list = &b->args->matrices;
-  const unsigned tables = b->args->tables;
-  int code = bench_merge_rows(b, "async-figure11");
-  if (list->count == 0 && b->args->joined.count == 0 && code == EXIT_DONE)
-    code = matrix(b, tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000");
-  for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
-  if (code == EXIT_DONE && (tables & FIGURE11 || b->args->joined.count))
-    relax_bench_print_figure11(b);
-  if (code == EXIT_DONE && b->args->joined.count && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+  const relax_args *a = relax_of(b);
+  const int joined = a->joined.count > 0;
+  int code = bench_merge_rows(b, &a->joined, "async-figure11");
+  if (a->matrices.count == 0 && !joined && code == EXIT_DONE)
+    code = matrix(b, a->tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000");
+  for (int i = 0; i < a->matrices.count && code == EXIT_DONE; i++)
+    code = matrix(b, a->matrices.text[i]);
+  if (code == EXIT_DONE && (a->tables & FIGURE11 || joined)) relax_bench_print_figure11(b);
+  if (code == EXIT_DONE && joined && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   return bench_end(b, code);
 }
+
+static const cli_option option_rows[] = {
+    MATRIX_OPTION_MATRIX(RELAX_AT, "trefethen:2000; figure11: trefethen:20000"),
+    {CLI_SET, "table", "props|stat|rate|overhead|time|figure11", "props,stat,rate,overhead,time",
+     RELAX_AT(tables), 0, 0, "a list with commas"},
+    {CLI_INT, "runs", "N", "100", RELAX_AT(runs), 1, 1000000, "runs of table stat"},
+    RELAX_OPTIONS_BLOCKS("table stat"),
+    {CLI_REAL, "tol", "EPS", NULL, RELAX_AT(tol), 1e-16, 1,
+     "tables time and figure11: stop at this relative residual (default 1e-8)"},
+    {CLI_INT, "samples", "N", "7", BENCH_AT(samples), 1, 1000,
+     "samples, whose median counts; no more after 10 seconds"},
+    {CLI_INT, "lag", "N", "-1", RELAX_AT(lag), -1, 1000000,
+     "driver free: iterations that a block may be ahead of those it reads (default 2)"},
+    RELAX_OPTIONS_FILES,
+    BENCH_GROUP("Details:"),
+    {CLI_INT, "together", "N", NULL, RELAX_AT(together), 1, 1000000,
+     "table stat, launches: blocks at work at once (default: all but one, on a GPU but a "
+     "sixteenth)"},
+    {CLI_INT, "order-seed", "N", "-1", RELAX_AT(seed), -1, 1000000,
+     "table stat, launches: draws the order in which a run's blocks begin; 0: as they stand "
+     "(default, -1: on a GPU as they stand, on a CPU 1)"},
+    BENCH_OPTION_OUTER(RELAX_AT),
+    MATRIX_OPTIONS_ROWS(RELAX_LINEAR),
+    BENCH_GROUP("Table figure11, on several ranks:"),
+    {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", RELAX_AT(exchanges), 0, 0,
+     "a list with commas: how rows of other ranks come; auto: all"},
+    {CLI_INT, "rank-lag", "N", "-1", RELAX_AT(rank_lag), -1, 1000000,
+     "iterations that a block may be ahead of other ranks' (-1: no bound)"},
+    MATRIX_OPTION_JOIN(RELAX_AT, "rows of earlier runs for the figure; repeatable"),
+    CLI_RANKS_OPTIONS,
+    CLI_SYNC_OPTION,
+    BENCH_OPTIONS_END};
+
+static int run(void *arguments) {
+  return relax_bench_run(arguments, option_rows, measure);
+}
+
+const cli_command bench_async = {
+    .name = "async",
+    .summary = "Asynchronous relaxation: the tables and figures of paper A.",
+    .examples = "Example:\n  kaon bench async --matrix trefethen:2000 --table stat --runs 20",
+    .options = option_rows,
+    .arguments = sizeof(relax_args),
+    .run = run};

@@ -13,12 +13,6 @@
 
 const char *const project_machines[PROJECT_MACHINES] = {"cpu-serial", "cpu-openmp", "cuda"};
 
-static double clock_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int open_machines(project *m) {
   const cli_common *common = &m->b->args->common;
   int code = EXIT_DONE;
@@ -54,8 +48,8 @@ static json_t *describe(const project *m, const char *matrix, const char *place)
 /* The whole file, so that whoever looks at it while it grows finds whole lines. Exit status. */
 static int keep_csv(const project *m) {
   if (!m->csv) return EXIT_DONE;
-  if (fflush(m->csv) == 0) return report_text(m->b->args->csv, m->csv_text, m->csv_length);
-  cli_error("out of memory for the lines of --csv %s", m->b->args->csv);
+  if (fflush(m->csv) == 0) return report_text(kaczmarz_of(m->b)->csv, m->csv_text, m->csv_length);
+  cli_error("out of memory for the lines of --csv %s", kaczmarz_of(m->b)->csv);
   return EXIT_DEVICE;
 }
 
@@ -80,7 +74,7 @@ int project_line(const project *m, const char *figure, const char *matrix, int64
     fprintf(m->csv, "%s,\"%s\",%lld,%s,%s,%.10g,%s,%s\n", figure, matrix, (long long)rows, place,
             what, x, number, unit);
   if (keep_csv(m) != EXIT_DONE) return EXIT_DEVICE;
-  return bench_add_row(m->b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+  return bench_save(m->b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
 /* ---- systems ---- */
@@ -142,10 +136,10 @@ static kaon_status time_trial(project_system *s, const kaon_kaczmarz_options *o,
   kaon_operator *trial = NULL;
   kaon_status status = kaon_kaczmarz_preconditioner(s->A, o, 2, &trial);
   for (int i = 0; i < 2 && status == KAON_OK; i++) {
-    const double begun = clock_now();
+    const double begun = cli_now();
     status = kaon_operator_apply(trial, KAON_PLAIN, s->b, s->x);
     if (status == KAON_OK) status = kaon_context_synchronise(s->ctx);
-    *seconds = (clock_now() - begun) / 2;
+    *seconds = (cli_now() - begun) / 2;
   }
   kaon_operator_destroy(&trial);
   return status;
@@ -172,10 +166,10 @@ static int time_sweeps(project_system *s, const kaon_kaczmarz_options *o, int sw
   if (status == KAON_OK) status = kaon_kaczmarz_describe(K, info);
   for (int n = 0; n < runs && status == KAON_OK && !(n > 0 && bench_stopped()); n++) {
     status = kaon_context_synchronise(s->ctx);
-    const double begun = clock_now();
+    const double begun = cli_now();
     if (status == KAON_OK) status = kaon_operator_apply(K, KAON_PLAIN, s->b, s->x);
     if (status == KAON_OK) status = kaon_context_synchronise(s->ctx);
-    if (status == KAON_OK) keep_timing(t, clock_now() - begun);
+    if (status == KAON_OK) keep_timing(t, cli_now() - begun);
   }
   if (status == KAON_OK) status = residual_sum(s, sum);
   kaon_operator_destroy(&K);
@@ -250,11 +244,11 @@ static int rate(const project *m, comparison *c, project_system *s, const placem
   char share[32] = "";
   if (limit > 0) snprintf(share, sizeof share, " (%.0f %% of reads)", 100 * gbs / limit);
   cli_print(&m->b->args->common,
-          "%-8s %-18s %-10s %-11s %8lld rows, %3d classes: %10.1f sweeps/s (%.1f to %.1f of %d "
-          "runs), %7.2f GB/s%s, |b - A x|_1 = %.6g after %d\n",
-          c->figure, s->name, project_machines[place], at->w->name, (long long)s->info.rows,
-          info.classes, sweeps / seconds, sweeps / t.seconds[t.runs - 1], sweeps / t.seconds[0],
-          t.runs, gbs, share, sum, sweeps);
+            "%-8s %-18s %-10s %-11s %8lld rows, %3d classes: %10.1f sweeps/s (%.1f to %.1f of %d "
+            "runs), %7.2f GB/s%s, |b - A x|_1 = %.6g after %d\n",
+            c->figure, s->name, project_machines[place], at->w->name, (long long)s->info.rows,
+            info.classes, sweeps / seconds, sweeps / t.seconds[t.runs - 1], sweeps / t.seconds[0],
+            t.runs, gbs, share, sum, sweeps);
   json_t *more = json_pack(
       "{s:i s:i s:i s:o s:o s:o s:o s:b s:i s:o s:o}", "sweeps", sweeps, "sweeps_asked", c->wanted,
       "classes", info.classes, "residual_l1", report_real(sum), "ideal_gbs", report_real(gbs),
@@ -296,8 +290,8 @@ static int rates(const project *m, comparison *c) {
   for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, fit_sweeps);
   if (code == EXIT_DONE)
     cli_print(&m->b->args->common, "%-8s %d sweeps a run in every line, %d runs%s\n", c->figure,
-            c->sweeps, m->b->args->samples,
-            c->sweeps < c->wanted ? ": the slowest line has no time for more, by --seconds" : "");
+              c->sweeps, m->b->args->samples,
+              c->sweeps < c->wanted ? ": the slowest line has no time for more, by --seconds" : "");
   for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, rate);
   return code;
 }
@@ -344,10 +338,10 @@ static int history(const project *m, project_system *s, const char *place, const
   if (status == KAON_OK)
     status = kaon_vector_create(s->ctx, kaon_matrix_space(s->matrix), KAON_DOUBLE, 1, &step);
   if (status == KAON_OK) status = kaon_vector_zero(s->x);
-  const double begun = clock_now();
+  const double begun = cli_now();
   int code = cli_status(s->ctx, status, NULL), reached = 0;
   for (int done = 0; code == EXIT_DONE && done <= sweeps && !bench_stopped(); done += each) {
-    if (clock_now() - begun > m->seconds) break;
+    if (cli_now() - begun > m->seconds) break;
     reached = done;
     if (done == 0)
       code = cli_status(s->ctx, residual_sum(s, &sum), NULL);
@@ -358,7 +352,7 @@ static int history(const project *m, project_system *s, const char *place, const
                           "residual-l1", NAN, NULL);
   }
   cli_print(&m->b->args->common, "fig5     %-18s %-10s %-9s |b - A x|_1 = %.6g after %d sweeps\n",
-          s->name, place, w->name, sum, reached);
+            s->name, place, w->name, sum, reached);
   kaon_operator_destroy(&K);
   kaon_vector_destroy(&step);
   return code;
@@ -382,11 +376,11 @@ static int figure_5(const project *m, const char *name, int sweeps) {
   return code;
 }
 
-int bench_kaczmarz(bench *b) {
-  const bench_args *a = b->args;
-  project m = {.b = b, .seconds = cli_option_given(&a->common, "seconds") ? a->seconds : 30};
-  m.cpu_seconds = cli_option_given(&a->common, "cpu-seconds") ? a->kaczmarz_cpu_seconds : m.seconds;
-  const int level = a->kaczmarz_level;
+static int measure(bench *b) {
+  const kaczmarz_args *a = kaczmarz_of(b);
+  project m = {.b = b, .seconds = a->seconds};
+  m.cpu_seconds = isnan(a->cpu_seconds) ? a->seconds : a->cpu_seconds;
+  const int level = a->level;
   char fem[32];
   int code = EXIT_DONE;
   if (b->info.ranks > 1)
@@ -400,10 +394,10 @@ int bench_kaczmarz(bench *b) {
   if (m.csv) fprintf(m.csv, "figure,matrix,rows,machine,what,x,value,unit\n");
   code = keep_csv(&m);
   if (code == EXIT_DONE) code = open_machines(&m);
-  const unsigned tables = a->kaczmarz_tables;
-  if (code == EXIT_DONE && tables & 1) code = figure_4(&m, a->kaczmarz_sweeps);
-  if (code == EXIT_DONE && tables & 2) code = table_3(&m, fem, a->kaczmarz_sweeps);
-  if (code == EXIT_DONE && tables & 4) code = figure_5(&m, fem, a->kaczmarz_sweeps);
+  const unsigned tables = a->tables;
+  if (code == EXIT_DONE && tables & 1) code = figure_4(&m, a->sweeps);
+  if (code == EXIT_DONE && tables & 2) code = table_3(&m, fem, a->sweeps);
+  if (code == EXIT_DONE && tables & 4) code = figure_5(&m, fem, a->sweeps);
   if (code == EXIT_DONE && tables & 8) code = project_figure_6(&m, level);
   if (code == EXIT_DONE && tables & 16) code = project_figure_7(&m);
   if (code == EXIT_DONE && tables & 32) code = project_counts(&m, level);
@@ -412,3 +406,38 @@ int bench_kaczmarz(bench *b) {
   for (int i = 0; i < PROJECT_MACHINES; i++) kaon_context_destroy(&m.ctx[i]);
   return bench_end(b, code);
 }
+
+#define AT(member) offsetof(kaczmarz_args, member)
+static const cli_option option_rows[] = {
+    {CLI_SET, "tables", "fig4|table3|fig5|fig6|fig7|counts", "fig4,table3,fig5,fig6,fig7",
+     AT(tables), 0, 0, "a list with commas; counts: steps of CARP-CG and CGMNC"},
+    {CLI_INT, "kaczmarz-sweeps", "N", "1000", AT(sweeps), 1, 1e9,
+     "fig4, table3, fig5: sweeps (the paper's: 50000, 10000, 30000)"},
+    {CLI_INT, "kaczmarz-level", "L", "5", AT(level), 1, 10,
+     "all but fig4: refinements at most (the paper's: 8, which is 361345 rows)"},
+    {CLI_COUNTS, "kaczmarz-problem", "P,...", "1", AT(problems), 1, 3,
+     "fig7: a list with commas: the paper's problems"},
+    {CLI_COUNTS, "kaczmarz-degree", "D,...", "1", AT(degrees), 1, 3,
+     "fig7: a list with commas: degrees of the elements, each with each problem"},
+    {CLI_REAL, "seconds", "S", "30", AT(seconds), 1e-3, 3600,
+     "what a row may take: fewer sweeps and repeats, longer solves ended"},
+    {CLI_REAL, "cpu-seconds", "S", NULL, AT(cpu_seconds), 1e-3, 3600,
+     "fig6, fig7, counts: what a solve on the processor may take (default: --seconds)"},
+    {CLI_INT, "samples", "N", "7", BENCH_AT(samples), 1, 1000, "runs a line, whose median counts"},
+    BENCH_OPTION_JSON,
+    {CLI_FILE, "csv", "FILE", NULL, AT(csv), 0, 0, "write rows as CSV"},
+    CLI_SYNC_OPTION,
+    BENCH_OPTIONS_END};
+
+static int run(void *arguments) {
+  const kaczmarz_args *a = arguments;
+  return bench_run(&a->bench, option_rows, measure);
+}
+
+const cli_command bench_kaczmarz = {
+    .name = "kaczmarz",
+    .summary = "Row projections: the tables and figures of paper C.",
+    .examples = "Example:\n  kaon bench kaczmarz --tables fig7 --kaczmarz-level 3 --csv fig7.csv",
+    .options = option_rows,
+    .arguments = sizeof(kaczmarz_args),
+    .run = run};

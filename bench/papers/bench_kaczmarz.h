@@ -6,6 +6,19 @@
 
 #include "bench/bench.h"
 
+typedef struct kaczmarz_args {
+  bench_args bench;
+  unsigned tables; /* bits: fig4, table3, fig5, fig6, fig7, counts */
+  int sweeps, level;
+  cli_counts problems, degrees;
+  double seconds, cpu_seconds; /* cpu_seconds NaN: as seconds */
+  const char *csv;
+} kaczmarz_args;
+
+static inline const kaczmarz_args *kaczmarz_of(const bench *b) {
+  return (const kaczmarz_args *)b->args;
+}
+
 enum { PROJECT_SERIAL, PROJECT_OPENMP, PROJECT_DEVICE, PROJECT_MACHINES };
 enum { MOST_RUNS = 1000 }; /* of a line: what --samples takes at most */
 extern const char *const project_machines[PROJECT_MACHINES];

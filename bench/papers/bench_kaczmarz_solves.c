@@ -149,7 +149,8 @@ static int lambdas_of(const project *m, int place, const element *e) {
   project_system s;
   int code = project_open(m->ctx[place], name_of(e, name), 0, &s);
   for (; tried < LAMBDAS && failed < HOPELESS && code == EXIT_DONE && !bench_stopped(); tried++) {
-    const solve_variant w = {"cimmino", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, lambda_of(tried), 0, 0, 0};
+    const solve_variant w = {"cimmino", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, lambda_of(tried), 0, 0,
+                             0};
     outcome o;
     code = solve_once(m, &s, &w, 1, &o);
     if (code != EXIT_DONE) break;
@@ -160,7 +161,7 @@ static int lambdas_of(const project *m, int place, const element *e) {
   }
   if (code == EXIT_DONE)
     cli_print(common, "fig6     %-10s %7lld rows, steps (over the least) by lambda:", name,
-            (long long)s.info.rows);
+              (long long)s.info.rows);
   for (int k = 0; k < tried && code == EXIT_DONE; k++)
     if (steps[k])
       cli_print(common, " %.3f: %d (%.2f)", lambda_of(k), steps[k], (double)steps[k] / least);
@@ -254,11 +255,11 @@ static int line_7(const project *m, const project_system *s, int place, const el
   const cli_common *common = &m->b->args->common;
   const char *status = o->over ? "out of time" : kaon_stop_reason_name(o->report.reason);
   cli_print(common,
-          "fig7     %-10s %7lld rows %-10s %-24s %10.4g s (%.4g to %.4g of %d), %d steps, %.2e, "
-          "%s\n",
-          s->name, (long long)s->info.rows, project_machines[place], what, o->median,
-          o->quantiles[0], o->quantiles[1], o->runs, o->report.iterations, o->report.residual,
-          status);
+            "fig7     %-10s %7lld rows %-10s %-24s %10.4g s (%.4g to %.4g of %d), %d steps, %.2e, "
+            "%s\n",
+            s->name, (long long)s->info.rows, project_machines[place], what, o->median,
+            o->quantiles[0], o->quantiles[1], o->runs, o->report.iterations, o->report.residual,
+            status);
   if (o->report.reason != KAON_CONVERGED && !o->over) m->b->unconverged = 1;
   json_t *more = json_pack("{s:i s:o s:o s:o s:s s:i}", "iterations", o->report.iterations,
                            "residual", report_real(o->report.residual), "quantile5",
@@ -283,9 +284,9 @@ static int solves_7(const project *m, project_system *s, int place, const elemen
     if (!wanted(place, k) || solvers[k].blocks > s->info.rows) continue;
     if (4 * last[k] > limit) {
       cli_print(&m->b->args->common,
-              "fig7     %-10s %7lld rows %-10s %-24s left out: more than the %g s of %s\n", s->name,
-              (long long)s->info.rows, project_machines[place], solvers[k].name, limit,
-              limit == m->seconds ? "--seconds" : "--cpu-seconds");
+                "fig7     %-10s %7lld rows %-10s %-24s left out: more than the %g s of %s\n",
+                s->name, (long long)s->info.rows, project_machines[place], solvers[k].name, limit,
+                limit == m->seconds ? "--seconds" : "--cpu-seconds");
       continue;
     }
     if (direct)
@@ -303,7 +304,7 @@ static int solves_7(const project *m, project_system *s, int place, const elemen
 static int sizes_7(const project *m, int pde, int degree) {
   double last[PROJECT_MACHINES][SOLVERS] = {{0}};
   int code = EXIT_DONE;
-  for (int level = 1; level <= m->b->args->kaczmarz_level && code == EXIT_DONE; level++)
+  for (int level = 1; level <= kaczmarz_of(m->b)->level && code == EXIT_DONE; level++)
     for (int i = 0; i < PROJECT_MACHINES && code == EXIT_DONE && !bench_stopped(); i++) {
       const element e = {pde, degree, level};
       char name[32];
@@ -317,8 +318,8 @@ static int sizes_7(const project *m, int pde, int degree) {
 }
 
 int project_figure_7(const project *m) {
-  const cli_counts *problems = &m->b->args->kaczmarz_problems;
-  const cli_counts *degrees = &m->b->args->kaczmarz_degrees;
+  const cli_counts *problems = &kaczmarz_of(m->b)->problems;
+  const cli_counts *degrees = &kaczmarz_of(m->b)->degrees;
   int code = EXIT_DONE;
   for (int p = 0; p < problems->count; p++)
     for (int d = 0; d < degrees->count && code == EXIT_DONE && !bench_stopped(); d++)
@@ -363,7 +364,7 @@ static int count_of(const project *m, project_system *s, int place, const elemen
   if (w->projections == KAON_KACZMARZ_DOUBLE + 1) base[w->colour] = steps;
   const int by = isnan(base[0]);
   cli_print(&m->b->args->common, " %s %.0f (%.2f)%s%s", w->name, steps, steps / base[by],
-          converged ? "" : " ", converged ? "" : status);
+            converged ? "" : " ", converged ? "" : status);
   json_t *more = json_pack("{s:o s:s s:s s:b}", "over_cgmnc", report_real(steps / base[by]), "over",
                            by ? "cgmnc-colours" : "cgmnc", "status", status, "coloured", w->colour);
   add_element(more, e);

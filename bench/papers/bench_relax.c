@@ -10,7 +10,7 @@
 
 static linear_args args_of(const bench *b, const char *name) {
   static char ones[] = "ones";
-  const bench_args *a = b->args;
+  const relax_args *a = relax_of(b);
   linear_args args = a->linear;
   args.matrix = name;
   args.rhs = ones;
@@ -66,13 +66,13 @@ void relax_bench_points(const relax_bench *r, int *every, int *last) {
 }
 
 relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int steps) {
-  const bench_args *a = r->b->args;
+  const relax_args *a = relax_of(r->b);
   relax_run run = {.method = method, .tol = tol, .steps = steps};
   run.options = (kaon_relax_options)KAON_RELAX_OPTIONS_INIT;
   run.lab = (kaon_lab_relax_options)KAON_LAB_RELAX_OPTIONS_INIT;
-  run.options.block = a->relax_block ? a->relax_block : is_trefethen(r) ? 128 : 112;
-  run.options.local_sweeps = a->relax_sweeps ? a->relax_sweeps : 6;
-  if (a->relax_lag >= 0) run.options.lag = a->relax_lag;
+  run.options.block = a->block ? a->block : is_trefethen(r) ? 128 : 112;
+  run.options.local_sweeps = a->sweeps ? a->sweeps : 6;
+  if (a->lag >= 0) run.options.lag = a->lag;
   return run;
 }
 
@@ -173,7 +173,7 @@ json_t *relax_bench_row(relax_bench *r, const char *name, double seconds) {
                          .precision = r->l.precision,
                          .columns = 1};
   json_t *json = bench_describe(b, &row);
-  bench_add_matrix(&r->l, kaon_matrix_operator_format(r->l.A), json);
+  matrix_describe(&r->l, kaon_matrix_operator_format(r->l.A), json);
   json_object_set_new(json, "seconds", report_real(seconds));
   json_object_set_new(json, "gflops", json_null());
   json_object_set_new(json, "ideal_gbs", json_null());
@@ -212,7 +212,7 @@ static void add_curves(relax_bench *r, const char *what, const column_history *h
 
 int relax_bench_histories(relax_bench *r, const char *what, const column_history *histories,
                           const char *const *names, int count) {
-  const char *path = r->b->args->histories;
+  const char *path = relax_of(r->b)->histories;
   char name[64], file[4096], *text = NULL;
   size_t length = 0;
   int longest = 0;
@@ -242,4 +242,19 @@ int relax_bench_histories(relax_bench *r, const char *what, const column_history
   free(text);
   if (code == EXIT_DONE) cli_print(&r->b->args->common, "written: %s\n", file);
   return code;
+}
+
+int relax_bench_run(relax_args *a, const cli_option *options, bench_function *measure) {
+  static const int chosen[4] = {0};
+  bench b;
+  relax_defaults(&a->linear);
+  linear_without_preconds(&a->linear);
+  linear_without_projections(&a->linear);
+  int code = bench_check_files(options, a);
+  if (code != EXIT_DONE) return code;
+  code = bench_begin(&b, &a->bench, chosen);
+  if (code == EXIT_DONE) code = bench_open_machine(&b);
+  if (code == EXIT_DONE) code = measure(&b);
+  if (code == EXIT_DONE && a->csv) code = bench_csv(&b, a->csv);
+  return bench_finish(&b, code);
 }

@@ -3,7 +3,52 @@
 #ifndef KAON_BENCH_RELAX_H
 #define KAON_BENCH_RELAX_H
 
-#include "bench/bench.h"
+#include "bench/bench_matrix.h"
+
+/* What the arguments of async and faults begin with. */
+typedef struct relax_args {
+  bench_args bench;
+  cli_texts matrices;
+  linear_args linear;
+  int outer;         /* double, single */
+  double tol;        /* NaN: by rule */
+  int block, sweeps; /* 0: by rule */
+  const char *csv, *histories;
+  /* async alone */
+  cli_texts joined;
+  unsigned tables;               /* bits: props, stat, rate, overhead, time, figure11 */
+  unsigned exchanges;            /* bits: kaon_relax_exchange */
+  int runs, lag, together, seed; /* together 0, lag and seed -1: by rule */
+  int rank_lag;                  /* -1: no bound */
+} relax_args;
+
+#define RELAX_AT(member) offsetof(relax_args, member)
+#define RELAX_LINEAR(member) (offsetof(relax_args, linear) + offsetof(linear_args, member))
+#define RELAX_OPTIONS_BLOCKS(sweeps_and_blocks)                                        \
+  {CLI_INT,                                                                            \
+   "block",                                                                            \
+   "B",                                                                                \
+   NULL,                                                                               \
+   RELAX_AT(block),                                                                    \
+   1,                                                                                  \
+   1024,                                                                               \
+   "rows of a block (default: 448; " sweeps_and_blocks ": 112, Trefethen's 128)"},     \
+  {                                                                                    \
+    CLI_INT, "local-sweeps", "K", NULL, RELAX_AT(sweeps), 1, 1000,                     \
+        "Jacobi sweeps in a block an iteration (default: 5; " sweeps_and_blocks ": 6)" \
+  }
+#define RELAX_OPTIONS_FILES                                                                       \
+  BENCH_OPTION_JSON, {CLI_FILE, "csv", "FILE", NULL, RELAX_AT(csv), 0, 0, "write rows as CSV"}, { \
+    CLI_FILE, "histories", "FILE.csv", NULL, RELAX_AT(histories), 0, 0,                           \
+        "residuals by iteration, a file a matrix, its name before the end of this one"            \
+  }
+
+static inline const relax_args *relax_of(const bench *b) {
+  return (const relax_args *)b->args;
+}
+
+/* bench_run, then --csv. Exit status. */
+int relax_bench_run(relax_args *args, const cli_option *options, bench_function *measure);
 
 typedef struct relax_bench {
   bench *b;

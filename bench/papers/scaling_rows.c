@@ -10,16 +10,6 @@
 
 /* ---- members of a row ---- */
 
-static double number(const json_t *row, const char *key) {
-  const json_t *x = json_object_get(row, key);
-  return json_is_number(x) ? json_number_value(x) : NAN;
-}
-
-static const char *word(const json_t *row, const char *key) {
-  const char *text = json_string_value(json_object_get(row, key));
-  return text ? text : "";
-}
-
 static int read_extents(const json_t *list, int e[4]) {
   for (size_t mu = 0; mu < 4; mu++) {
     const json_int_t n = json_integer_value(json_array_get(list, mu));
@@ -41,7 +31,7 @@ static int read_place(const json_t *row, model_place *at) {
 
 /* "half" of "double/half". */
 static int read_precision(const json_t *row) {
-  const char *text = word(row, "precision"), *slash = strchr(text, '/');
+  const char *text = bench_word(row, "precision"), *slash = strchr(text, '/');
   for (int p = 0; p < 3; p++)
     if (strcmp(slash ? slash + 1 : text, precision_name((kaon_precision)p)) == 0) return p;
   return -1;
@@ -65,15 +55,15 @@ static void usual_counts(const char *name, double *hops, double *sums) {
 
 static int find_method(model *m, const json_t *row) {
   char name[32];
-  snprintf(name, sizeof name, "%.31s", word(row, "bench") + strlen("solve-"));
+  snprintf(name, sizeof name, "%.31s", bench_word(row, "bench") + strlen("solve-"));
   for (int i = 0; i < m->methods; i++)
     if (strcmp(m->method[i].name, name) == 0 &&
-        strcmp(m->method[i].precision, word(row, "precision")) == 0)
+        strcmp(m->method[i].precision, bench_word(row, "precision")) == 0)
       return i;
   if (m->methods == MODEL_METHODS) return -1;
   model_method *made = &m->method[m->methods];
   snprintf(made->name, sizeof made->name, "%s", name);
-  snprintf(made->precision, sizeof made->precision, "%.31s", word(row, "precision"));
+  snprintf(made->precision, sizeof made->precision, "%.31s", bench_word(row, "precision"));
   made->inner = read_precision(row);
   usual_counts(name, &made->hops, &made->sums);
   return m->methods++;
@@ -84,18 +74,18 @@ static int find_method(model *m, const json_t *row) {
 static row_kind kind_of(const json_t *row, const char *file) {
   const json_t *cut = json_object_get(row, "preconditioner");
   row_kind k = {.file = file,
-                .kappa = number(row, "kappa"),
-                .csw = number(row, "csw"),
-                .tol = number(row, "tol"),
-                .reals = number(row, "links"),
-                .steps = number(cut, "steps"),
-                .cycles = number(cut, "cycles")};
-  snprintf(k.device, sizeof k.device, "%.127s", word(row, "device"));
-  snprintf(k.backend, sizeof k.backend, "%.15s", word(row, "backend"));
-  snprintf(k.links, sizeof k.links, "%.63s", word(row, "gauge"));
-  snprintf(k.stop, sizeof k.stop, "%.15s", word(row, "stop"));
-  snprintf(k.even_odd, sizeof k.even_odd, "%.15s", word(row, "even_odd"));
-  snprintf(k.preconditioner, sizeof k.preconditioner, "%.15s", word(cut, "kind"));
+                .kappa = bench_number(row, "kappa"),
+                .csw = bench_number(row, "csw"),
+                .tol = bench_number(row, "tol"),
+                .reals = bench_number(row, "links"),
+                .steps = bench_number(cut, "steps"),
+                .cycles = bench_number(cut, "cycles")};
+  snprintf(k.device, sizeof k.device, "%.127s", bench_word(row, "device"));
+  snprintf(k.backend, sizeof k.backend, "%.15s", bench_word(row, "backend"));
+  snprintf(k.links, sizeof k.links, "%.63s", bench_word(row, "gauge"));
+  snprintf(k.stop, sizeof k.stop, "%.15s", bench_word(row, "stop"));
+  snprintf(k.even_odd, sizeof k.even_odd, "%.15s", bench_word(row, "even_odd"));
+  snprintf(k.preconditioner, sizeof k.preconditioner, "%.15s", bench_word(cut, "kind"));
   return k;
 }
 
@@ -154,17 +144,17 @@ static void read_block(const json_t *row, const model_place *at, int block[4]) {
 
 static int add_solve(model *m, rows *r, const json_t *row, const model_place *at, int precision,
                      const char *file) {
-  const double iterations = number(row, "iterations"), seconds = number(row, "seconds");
-  if (!(iterations >= 1) || strcmp(word(row, "status"), "converged") != 0 ||
-      number(row, "reduce_delay") > 0)
+  const double iterations = bench_number(row, "iterations"), seconds = bench_number(row, "seconds");
+  if (!(iterations >= 1) || strcmp(bench_word(row, "status"), "converged") != 0 ||
+      bench_number(row, "reduce_delay") > 0)
     return EXIT_DONE;
   const int known = find_method(m, row);
   if (known < 0) return EXIT_DONE;
   model_method *method = &m->method[known];
   model_solve *s = &r->solve[r->solves];
   const row_kind kind = kind_of(row, file);
-  const double sums = number(row, "sums") / iterations;
-  const double hops = number(row, "exchanges") / iterations;
+  const double sums = bench_number(row, "sums") / iterations;
+  const double hops = bench_number(row, "exchanges") / iterations;
   int *block = r->block[r->solves], code = EXIT_DONE;
   for (int i = 0; i < r->solves && code == EXIT_DONE; i++)
     if (r->solve[i].method == known) code = same_method(&r->kind[i], &kind);
@@ -179,7 +169,7 @@ static int add_solve(model *m, rows *r, const json_t *row, const model_place *at
   snprintf(r->problem[r->solves], sizeof *r->problem, "%.40s, kappa %.6g, %dx%dx%dx%d", kind.links,
            kind.kappa, at->lattice[0], at->lattice[1], at->lattice[2], at->lattice[3]);
   method->flops =
-      1e9 * number(row, "gflops") * seconds / (iterations * model_sites(at) * at->ranks);
+      1e9 * bench_number(row, "gflops") * seconds / (iterations * model_sites(at) * at->ranks);
   if (at->ranks == 1) model_add(&method->step, model_sites(at), seconds / iterations);
   r->solves++;
   return EXIT_DONE;
@@ -190,10 +180,10 @@ static int add_row(model *m, rows *r, const json_t *row, int *links, const char 
   model_place at;
   const int precision = read_precision(row);
   const int own = (int)json_integer_value(json_object_get(row, "links"));
-  const int solve = strncmp(word(row, "bench"), "solve-", 6) == 0;
+  const int solve = strncmp(bench_word(row, "bench"), "solve-", 6) == 0;
   if (json_integer_value(json_object_get(row, "columns")) != 1 || precision < 0 ||
-      !read_place(row, &at) || !(number(row, "seconds") > 0) ||
-      (!solve && strcmp(word(row, "bench"), "wilson-hop") != 0))
+      !read_place(row, &at) || !(bench_number(row, "seconds") > 0) ||
+      (!solve && strcmp(bench_word(row, "bench"), "wilson-hop") != 0))
     return EXIT_DONE;
   const row_kind kind = kind_of(row, file);
   if (!r->first.file) r->first = kind;
@@ -205,9 +195,10 @@ static int add_row(model *m, rows *r, const json_t *row, int *links, const char 
   if (r->hops == ROWS_MAX) return EXIT_DONE;
   if (*links == 0) *links = own;
   if (own != *links) return EXIT_DONE;
-  r->hop[r->hops++] = (model_hop){at, precision, strcmp(word(row, "overlap"), "none") != 0,
-                                  number(row, "seconds"), 0};
-  if (at.ranks == 1) model_add(&m->inside[precision], model_sites(&at), number(row, "seconds"));
+  r->hop[r->hops++] = (model_hop){at, precision, strcmp(bench_word(row, "overlap"), "none") != 0,
+                                  bench_number(row, "seconds"), 0};
+  if (at.ranks == 1)
+    model_add(&m->inside[precision], model_sites(&at), bench_number(row, "seconds"));
   return EXIT_DONE;
 }
 

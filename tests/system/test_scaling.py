@@ -155,7 +155,7 @@ class Scaling(system.Case):
                      ["--lattice", "8", "8", "8", "8", "--lattice", "8", "8", "8", "16"]):
             self.refused("bench", "scaling", "--model", "1.json", "--model", "2.json", *idle, words=[idle[0], "out"])
         self.refused("bench", "scaling", "--latency", "5us", words=["--model"])
-        self.refused("bench", "dslash", "--model", "1.json", words=["bench scaling"])
+        self.refused("bench", "dslash", "--model", "1.json", words=["--model", "bench dslash"])
 
     def changed(self, name, change, made=None):
         """A file of two ranks' rows after change(row); returns the words that name it and that of one rank."""
