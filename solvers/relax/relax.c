@@ -1,16 +1,19 @@
-/* relax.c - relaxation methods: x += K r, r = b - A x, with K ~ A^-1 one splitting or another.
+/* relax.c - relaxation methods: x += K r, r = b - A x, with K ~ A^-1 a splitting:
  *   jacobi     K = tau D^-1
  *   gs, sor    K = (D / omega + L)^-1, L before the diagonal in the order of the rows or by colours
  *   two-stage  K = `local_sweeps` Jacobi sweeps from 0 within blocks of rows
  *   async      x is changed in place: blocks read what the others have written so far
- * In exact arithmetic x + K (b - A x) is the sweep as it is usually written. r is recomputed from x
- * after each sweep, so what is watched is the residual of one x. Couplings between ranks are in r
- * alone: there a sweep of any kind is one of the rank's own rows; but not in asynchronous solves
- * that have an exchange (relax_run.c), whose x changes in place on all ranks. With two precisions
- * x_inner is a correction from 0 with the residual for its source. Sources: include/kaon/relax.h;
- * Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 4.1. Storage: z, and with
- * two precisions the source. A step: 1 A, 1 K; besides, vectors read 4, written 2; async on one
- * rank: read 2, written 1. */
+ * In exact arithmetic x + K (b - A x) is the usual sweep. r is recomputed from x after each sweep,
+ * so the monitored residual belongs to one x.
+ *
+ * Couplings between ranks are only in r, so a sweep covers the rank's own rows. Asynchronous solves
+ * with an exchange are different (relax_run.c): there x changes in place on all ranks.
+ *
+ * With two precisions x_inner is a correction from 0, with the residual as its source. Sources:
+ * include/kaon/relax.h; Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section
+ * 4.1.
+ * Storage: z, and with two precisions the source. A step: 1 A, 1 K; besides, vectors read 4,
+ * written 2; async on one rank: read 2, written 1. */
 #include "solvers/relax/relax_internal.h"
 
 #include <math.h>
@@ -59,7 +62,7 @@ static kaon_row_sweep sweep_of(const kaon_solver *s) {
   return how;
 }
 
-/* Blocks read each other's x in place where this rank has all of them. */
+/* 1: blocks read each other's x in place, since this rank has all of them. */
 static int in_place(const kaon_solver *s) {
   return s->options.method == KAON_ASYNC && s->ctx->comm->ranks == 1;
 }
@@ -81,7 +84,7 @@ kaon_status kaon_relax_advance(kaon_solver *s) {
   return kaon_blas_axpy(KAON_NUMBER(1), z, s->x_inner, &gate);
 }
 
-/* Of fixed steps that nobody watches the residual is taken where it is needed. */
+/* With fixed steps and no monitor, the residual is computed only where it is needed. */
 static kaon_status step(kaon_solver *s, int position) {
   (void)position;
   if (s->relax->residual_stale && !in_place(s)) KAON_TRY(kaon_relax_residual(s, KAON_REC_NONE));
@@ -90,7 +93,7 @@ static kaon_status step(kaon_solver *s, int position) {
   return s->relax->residual_stale ? KAON_OK : kaon_relax_residual(s, KAON_REC_MR_RESIDUAL);
 }
 
-/* The residual is the source of what x_inner, which is 0, will be. */
+/* The residual becomes the source of x_inner, which is 0. */
 static kaon_status take_source(kaon_solver *s, int gate) {
   const kaon_pass pass = kaon_gated(s, gate);
   s->relax->residual_stale = 0;
@@ -138,7 +141,7 @@ static kaon_status check(const kaon_solver *s, const kaon_relax_options *o,
   return KAON_OK;
 }
 
-/* tau = 0: by the eigenvalues. */
+/* tau = 0: chosen from the eigenvalues. */
 static kaon_status choose_tau(kaon_solver *s) {
   kaon_relaxation *relax = s->relax;
   kaon_operator *jacobi = NULL;
@@ -149,11 +152,11 @@ static kaon_status choose_tau(kaon_solver *s) {
   const kaon_status status = kaon_lanczos(s->inner, jacobi, LANCZOS_STEPS, 0, s->method->name, &e);
   kaon_operator_destroy(&jacobi);
   KAON_TRY(status);
-  relax->tau = 2 / (e.least + e.high); /* a singular A's null vectors stay whatever the step is */
+  relax->tau = 2 / (e.least + e.high); /* a singular A's null vectors stay for any tau */
   return KAON_OK;
 }
 
-/* What blocks are to know of other ranks while they iterate. */
+/* How blocks see the rows of other ranks while they iterate. */
 static kaon_relax_exchange exchange_of(const kaon_solver *s) {
   const kaon_relax_options *o = &s->relax->options;
   const kaon_relax_exchange asked = s->relax->lab.exchange;
@@ -264,7 +267,7 @@ static void summarise(const int64_t *shifts, int *newest, int *oldest, double *a
   *asynchronous = reads > 0 ? 1 - (double)shifts[KAON_SHIFTS] / (double)reads : 0;
 }
 
-/* Of all ranks; collective. */
+/* Adds the shifts of all ranks. Collective. */
 static kaon_status add_rank_shifts(kaon_solver *s, const kaon_row_record *record) {
   kaon_relax_report *r = &s->relax->report;
   double sums[KAON_SHIFT_BINS];

@@ -1,4 +1,4 @@
-/* multishift_make.c - creation of CG for several shifts: what is asked for, twins, workspace. */
+/* multishift_make.c - creation of CG for several shifts: options, twins, workspace. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,12 +39,12 @@ static kaon_status create_vectors(kaon_multishift *s, const kaon_space *space,
   return own_solution ? kaon_vector_create(s->ctx, space, precision, all, &v->X) : KAON_OK;
 }
 
-/* Unit roundoffs; half: half a step of a site's largest number. */
+/* Unit roundoffs; half: half a unit of a site's largest value. */
 static double roundoff(kaon_precision precision) {
   return precision == KAON_DOUBLE ? 0x1p-53 : precision == KAON_SINGLE ? 0x1p-24 : 0x1p-16;
 }
 
-/* The next level, on vectors v: A's twin. */
+/* Adds a level on vectors v, with a twin of A. */
 static kaon_status add_level(kaon_multishift *s, kaon_precision precision, kaon_shift_vectors *v) {
   kaon_operator *A = s->level[0].A;
   kaon_shift_level *w = &s->level[s->levels++];
@@ -64,7 +64,7 @@ static kaon_status add_levels(kaon_multishift *s, kaon_operator *A) {
   return sloppy == KAON_HALF ? add_level(s, KAON_HALF, v) : KAON_OK;
 }
 
-/* What a level needs beside its vectors. */
+/* Workspace of a level, in addition to its vectors. */
 static kaon_status create_copies(kaon_multishift *s, kaon_shift_level *w) {
   const kaon_space *space = w->A->space;
   const kaon_precision precision = w->A->precision;
@@ -93,7 +93,7 @@ static kaon_status take_shifts(kaon_multishift *s, const double *sigma) {
   return KAON_OK;
 }
 
-/* ---- room for right-hand sides ---- */
+/* ---- memory for right-hand sides ---- */
 
 static kaon_status allocate_host_memory(kaon_multishift *s) {
   const size_t c = (size_t)s->columns, all = (size_t)kaon_shift_all(s);
@@ -115,7 +115,8 @@ static kaon_status create_recorders(kaon_multishift *s) {
   const int states = s->columns + kaon_shift_all(s);
   kaon_launch unused;
   KAON_TRY(kaon_launch_prepare(s->ctx, states, 0,
-                               &unused)); /* room for sums, so that none is taken later */
+                               &unused)); /* reserves buffers for sums, so that none is allocated
+                                             later */
   if (record == NULL || s->ctx->lab.issue == KAON_ISSUE_PLAIN || kaon_separate(s->ctx))
     return KAON_OK;
   for (int l = 0; l < s->levels; l++)
@@ -186,7 +187,7 @@ static void free_workspace(kaon_multishift *s) {
     kaon_vector_destroy(&w->in);
     kaon_vector_destroy(&w->out);
   }
-  s->outer.X = NULL; /* the user's */
+  s->outer.X = NULL; /* owned by the user */
   destroy_vectors(&s->outer);
   destroy_vectors(&s->inner);
   kaon_vector_destroy(&s->several);

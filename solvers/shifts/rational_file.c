@@ -44,7 +44,7 @@ static void skip(reader *r) {
   }
 }
 
-/* The next word as a sentence may have it. */
+/* The next word in printable form, for messages. */
 static const char *next_word(const reader *r, char text[WORD]) {
   const char *e = r->at;
   while (!word_ends(r, e)) e++;
@@ -112,7 +112,7 @@ static kaon_status parse(reader *r, kaon_rational *q) {
   return KAON_OK;
 }
 
-/* What a wrong digit or sign leaves is seen: r(x) against x^power, evenly in log x. */
+/* Compares r(x) with x^power, evenly in log x, to find wrong digits or signs. */
 static kaon_status check(const reader *r, const kaon_rational *q) {
   enum { POINTS = 2000 };
   double worst = 0, at = q->lo;

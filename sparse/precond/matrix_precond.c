@@ -1,9 +1,11 @@
-/* matrix_precond.c - preconditioners made of a matrix' entries, as operators of its space.
- *
- * Exact triangles: forward from x into y, backward in place, so no vector is needed. Sweeps:
- * w_0 = g = D x, w_{n+1} = g - (E^-1 L) w_n, then z_0 = w, z_{n+1} = w - (E^-1 U) z_n: a polynomial
- * in each triangle (exact after as many sweeps as there are levels), whose K is Hermitian for
- * Hermitian factors. Products: one or two. On several ranks nothing is sent. */
+/* matrix_precond.c - preconditioners made from a matrix' entries, as operators on its space. There
+ * are three ways to apply them:
+ * - exact triangles: forward from x into y, backward in place, without another vector;
+ * - sweeps: w_0 = g = D x, w_{n+1} = g - (E^-1 L) w_n, then z_0 = w, z_{n+1} = w - (E^-1 U) z_n.
+ *   This is a polynomial in each triangle, exact after as many sweeps as there are levels.
+ *   Hermitian factors give a Hermitian K;
+ * - one or two products.
+ * On several ranks nothing is sent. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -50,8 +52,8 @@ static kaon_status reserve_dagger(kaon_operator *K, int columns) {
 
 /* ---- an application ---- */
 
-/* Sums of sweeps whose last product is in `w + sign product`: y = base - T y', alternating between
- * two vectors so that the last one is `y`. */
+/* Runs sweeps y = base - T y', alternating between two vectors so that the last result is in
+ * `y`. */
 static kaon_status sweep(kaon_operator *T, kaon_mode mode, int sweeps, const kaon_vector *base,
                          kaon_vector *other, kaon_vector *y, const kaon_pass *gate) {
   const kaon_vector *from = base;
@@ -101,9 +103,9 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   return kaon_pass_sum_separately(y, pass);
 }
 
-/* ---- the rest ---- */
+/* ---- operator methods ---- */
 
-/* Parts come and go with K, and so does all that they are made of. */
+/* Nothing to check: K owns all its parts. */
 static kaon_status check(const kaon_operator *K) {
   (void)K;
   return KAON_OK;
@@ -126,7 +128,7 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
   add_cost(&c, self->diagonal, columns, 1);
   add_cost(&c, self->lower, columns, sweeps);
   add_cost(&c, self->upper, columns, sweeps);
-  if (self->lower != NULL) { /* the differences */
+  if (self->lower != NULL) { /* the vector differences */
     c.flops += 2 * sweeps * rows * K->space->ncomp;
     c.bytes += 2 * sweeps * 3 * vector;
   }
@@ -185,7 +187,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Kinds that are for Hermitian matrices, and those that do for others what they do. */
+/* Kinds for Hermitian matrices only, and their counterparts for others. */
 static const struct {
   kaon_precond_kind kind;
   const char *name, *other;

@@ -1,7 +1,6 @@
-/* precond_build.c - what a preconditioner is applied with: the rows put in the order that the
- * factorisation wants, factorised, and the factors put back into the space's order. Whatever the
- * order, the numbers of rows in stored triangles are the space's; the order lives on in the levels.
- */
+/* precond_build.c - makes the parts of a preconditioner. It puts the rows into the order of the
+ * factorisation, factorises them, and puts the factors back into the space's order. Row indices in
+ * stored triangles are always the space's; the factorisation's order is retained in the levels. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +9,7 @@
 #include "sparse/storage/number.h"
 #include "sparse/precond/matrix_precond.h"
 
-/* First shift after a breakdown without one. */
+/* The first shift after a breakdown without a shift. */
 static const double FIRST_SHIFT = 1e-3;
 
 typedef struct host_tables {
@@ -28,7 +27,7 @@ static const char *const names[] = {"block jacobi", "dic",  "dilu", "ssor", "gau
 
 /* ---- order ---- */
 
-/* Rows back into the space's order, in place. */
+/* Puts rows back into the space's order, in place. */
 static kaon_status put_back(const host_tables *w, kaon_csr **rows) {
   kaon_csr *back = NULL;
   KAON_TRY(kaon_csr_permute(w->ctx, *rows, w->way.where, &back));
@@ -69,7 +68,7 @@ static kaon_status factorise(host_tables *w, double shift, kaon_bad_pivot *bad) 
   return kaon_factors_create(w->ctx, w->way.rows, &how, &w->factors, bad);
 }
 
-/* The number, from 1, that a row of the factorisation's order was given with. */
+/* The caller's row index, from 1, of a row in the factorisation's order. */
 static long long given_row(const host_tables *w, int64_t i) {
   const kaon_matrix *matrix = w->self->matrix;
   const int64_t mine = w->way.order[i];
@@ -78,8 +77,8 @@ static long long given_row(const host_tables *w, int64_t i) {
          1;
 }
 
-/* Of the rows that broke down, the first with 0 or nothing on the diagonal; -1: none has. *there:
- * whether an entry stands there. A block of block Jacobi breaks down as a whole. */
+/* The first of the rows that broke down with 0 or no entry on the diagonal; -1: none. *there: 1 if
+ * there is an entry. A block of block Jacobi breaks down as a whole. */
 static int64_t zero_diagonal(const host_tables *w, const kaon_bad_pivot *bad, int *there) {
   const kaon_precond_options *o = &w->self->options;
   const kaon_csr *A = w->way.rows;
@@ -117,7 +116,7 @@ static kaon_status broken(const host_tables *w, const kaon_bad_pivot *bad) {
       1 + info->shift, w->self->hermitian ? "positive" : "nonzero");
 }
 
-/* Tries shifts as the options say. */
+/* Factorises, with shifts according to the options. */
 static kaon_status factorise_somehow(host_tables *w) {
   kaon_precond_info *info = &w->self->info;
   kaon_bad_pivot bad = {0, {0, 0}};
@@ -130,7 +129,8 @@ static kaon_status factorise_somehow(host_tables *w) {
   }
 }
 
-/* The factors of M^H: (E + L) E^-1 (E + U) becomes (E^H + U^H) E^-H (E^H + L^H). */
+/* Replaces the factors by those of M^H: (E + L) E^-1 (E + U) becomes (E^H + U^H) E^-H (E^H +
+ * L^H). */
 static kaon_status take_adjoint(host_tables *w) {
   kaon_factors *f = w->factors;
   kaon_csr *lower = NULL, *upper = NULL;
@@ -149,7 +149,7 @@ static kaon_status take_adjoint(host_tables *w) {
   return KAON_OK;
 }
 
-/* Rows of T times factor / E. */
+/* Multiplies the rows of T by factor / E. */
 static void divide(kaon_csr *T, const double *pivot, double factor) {
   for (int64_t i = 0; i < T->rows; i++) {
     kaon_number e = kaon_number_inverse(kaon_number_at(pivot, i, T->reals), T->reals);
@@ -161,7 +161,7 @@ static void divide(kaon_csr *T, const double *pivot, double factor) {
   }
 }
 
-/* scale / E, or 1 alone times scale, by rows of the space. */
+/* scale / E, or just scale, by row of the space. */
 static double *diagonal_numbers(const host_tables *w, int inverse, double scale) {
   const int reals = w->from->reals;
   double *d = malloc(((size_t)w->from->rows + 1) * (size_t)reals * sizeof *d);
@@ -177,7 +177,7 @@ static kaon_precision vectors_of(const kaon_precond *self) {
   return self->options.precision == KAON_HALF ? KAON_SINGLE : self->options.precision;
 }
 
-/* One triangle in the factorisation's order becomes one that is solved level by level. */
+/* Makes a triangle that is solved level by level from one in the factorisation's order. */
 static kaon_status make_triangle(host_tables *w, kaon_csr **T, int upper, const double *diagonal,
                                  kaon_triangle **triangle) {
   kaon_level_sets *sets = NULL;
@@ -192,7 +192,7 @@ static kaon_status make_triangle(host_tables *w, kaon_csr **T, int upper, const 
                               self->options.precision == KAON_HALF, triangle);
 }
 
-/* Forward y = E^-1 (x - L y), backward y = scale x - E^-1 U y. */
+/* Makes the triangles: forward y = E^-1 (x - L y), backward y = scale x - E^-1 U y. */
 static kaon_status make_triangles(host_tables *w, int dagger) {
   kaon_precond *self = w->self;
   kaon_factors *f = w->factors;
@@ -219,7 +219,7 @@ static kaon_status make_triangles(host_tables *w, int dagger) {
 
 /* ---- products ---- */
 
-/* An operator of rows in the factorisation's order. Collective. */
+/* Makes an operator from rows in the factorisation's order. Collective. */
 static kaon_status make_product(host_tables *w, kaon_csr **rows, kaon_status status,
                                 kaon_operator **op) {
   kaon_precond *self = w->self;

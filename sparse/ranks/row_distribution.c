@@ -1,4 +1,5 @@
-/* row_distribution.c - how the rows of a matrix are shared among ranks, and what that costs in messages. */
+/* row_distribution.c - describes the distribution of a matrix' rows over ranks, and its
+ * messages. */
 #include <stdio.h>
 #include <stdlib.h>
 

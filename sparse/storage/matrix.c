@@ -1,4 +1,4 @@
-/* matrix.c - kaon_matrix: made from rows that every rank hands over, kept in an order of its own
+/* matrix.c - kaon_matrix: made from the rows that every rank passes, stored in an order of its own
  * (sparse/order/order.h). */
 #include "sparse/storage/matrix.h"
 
@@ -49,8 +49,8 @@ const kaon_space *kaon_matrix_space(const kaon_matrix *matrix) {
 
 /* ---- A = A^H, -A^H, A^T, -A^T ---- */
 
-/* Rows ascend, so the entries of column j are met in the order in which row j has theirs. A bit
- * each of KAON_MIRRORED. */
+/* Compares A with its adjoint, a bit for each of KAON_MIRRORED. Rows ascend, so the entries of
+ * column j come in the order of row j's entries. */
 static int same_as_adjoint(const kaon_csr *a, int64_t first, int64_t *cursor) {
   int same = KAON_MIRRORED;
   for (int64_t i = 0; i < a->rows; i++) {
@@ -60,7 +60,7 @@ static int same_as_adjoint(const kaon_csr *a, int64_t first, int64_t *cursor) {
   for (int64_t i = 0; i < a->rows; i++)
     for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
       const int64_t j = a->column[n] - first;
-      if (j < 0 || j >= a->rows) continue; /* another rank's */
+      if (j < 0 || j >= a->rows) continue; /* on another rank */
       const int64_t m = cursor[j]++;
       if (m >= a->start[j + 1] || a->column[m] - first != i) return 0;
       const double adjoint[2] = {a->value[n * a->reals],
@@ -91,7 +91,8 @@ static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
 
 /* ---- creation ---- */
 
-/* Ranks' rows follow each other without gaps and are all of the matrix; first_rows. */
+/* Checks that the ranks' rows follow each other without gaps and are all of the matrix. Sets
+ * first_rows. */
 static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
   enum { FIRST, ROWS, GLOBAL, REALS, NUMBERS };
   kaon_context *ctx = matrix->ctx;

@@ -1,9 +1,9 @@
-/* sparse_operator.c - products with sparse rows as kaon_operator: those of a matrix, of what is made of
- * its rows (approximate inverses), and of the blocks on its diagonal.
+/* sparse_operator.c - products with sparse rows as kaon_operator: those of a matrix, those made
+ * from its rows (approximate inverses), and the blocks on its diagonal.
  *
- * Operators of one matrix in several precisions share a family: its rows, and those of the adjoint,
- * which are made and stored when A^dagger is first asked for: by reserve_dagger, so never inside a
- * solve. Where a matrix is its own adjoint nothing is stored twice. */
+ * Operators of one matrix in several precisions share a family: the rows, and the rows of the
+ * adjoint. The latter are made when A^dagger is first needed: by reserve_dagger, so never inside a
+ * solve. A matrix that is its own adjoint stores nothing twice. */
 #include "sparse/storage/sparse_operator.h"
 
 #include <stdio.h>
@@ -26,19 +26,19 @@
 
 typedef struct family {
   int references;
-  kaon_matrix *matrix; /* whose space it is */
-  int whole;           /* the rows are the matrix' own */
+  kaon_matrix *matrix; /* the matrix whose space it is */
+  int whole;           /* the rows are those of the matrix */
   kaon_row_set *rows, *dagger;
   char name[48];
 } family;
 
 typedef struct product {
-  kaon_operator_ops ops; /* under the family's name */
+  kaon_operator_ops ops; /* a copy with the family's name */
   family *family;
   kaon_stored *plain, *dagger;
   int values_half;
   kaon_matrix_format format;
-  int ends_deferred; /* on every rank: `takes` */
+  int ends_deferred; /* 1: on every rank kernels can complete deferred sums */
 } product;
 
 static const kaon_operator_ops product_ops;
@@ -64,7 +64,7 @@ typedef struct stages {
   kaon_launch launch;
   kaon_spmv_args spmv;
   kaon_pick_args pick;
-  int sent; /* what is picked is on its way, or there */
+  int sent; /* the picked values are under way, or already received */
 } stages;
 
 static void pick(void *user) {
@@ -85,7 +85,7 @@ static void at_boundary(void *user) {
   s->ops->spmv(&s->launch, &s->spmv);
 }
 
-/* Rows and messages in one launch, where the device can (KAON_OVERLAP_FUSED, also by AUTO). */
+/* Runs rows and messages in one launch, if the device can (KAON_OVERLAP_FUSED, also by AUTO). */
 static int run_with_exchange(kaon_row_messages *messages, stages *s) {
   const kaon_context *ctx = messages->halo.ctx;
   const kaon_overlap wanted = kaon_overlap_wanted(ctx);
@@ -136,7 +136,7 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
   return kaon_overlap_run(&messages->halo, &all);
 }
 
-/* ---- messages ahead ---- */
+/* ---- early messages ---- */
 
 static int sends(const kaon_operator *A) {
   return self_of(A)->family->rows->halo != NULL && kaon_overlap_ahead(A->ctx);
@@ -168,7 +168,7 @@ static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass 
 static void cancel_send(kaon_operator *A, int columns) {
   const kaon_row_set *set = self_of(A)->family->rows;
   kaon_row_messages *messages = NULL;
-  kaon_saved_error first; /* why it is called */
+  kaon_saved_error first; /* the error that led to the call */
   if (set->halo == NULL) return;
   kaon_error_save(A->ctx, &first);
   if (kaon_row_messages_get(set, A->precision, columns, &messages) == KAON_OK)
@@ -178,7 +178,7 @@ static void cancel_send(kaon_operator *A, int columns) {
 
 static kaon_status take_dagger(kaon_operator *A);
 
-/* y = A x, or b + a A x where there is a b. */
+/* y = A x, or b + a A x if b is not NULL. */
 static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, const kaon_vector *b,
                                 const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
   product *self = self_of(A);
@@ -216,7 +216,7 @@ kaon_status kaon_rows_affine(kaon_operator *A, kaon_mode mode, double a, const k
   return apply_affine(A, mode, a, b, x, y, pass);
 }
 
-/* ---- what is stored ---- */
+/* ---- stored rows ---- */
 
 static kaon_status take_dagger(kaon_operator *A) {
   product *self = self_of(A);
@@ -252,7 +252,7 @@ static kaon_status reserve_dagger(kaon_operator *A, int columns) {
   return kaon_row_messages_get(set, A->precision, columns, &messages);
 }
 
-/* Rows are copied, and nothing changes them. */
+/* Rows are copied and never change. */
 static kaon_status check(const kaon_operator *A) {
   (void)A;
   return KAON_OK;
@@ -333,7 +333,7 @@ static void destroy(kaon_operator *A) {
   kaon_context_release(ctx);
 }
 
-/* Takes a reference of the family over, also after a failure. */
+/* Takes over a reference to the family, also on failure. */
 static kaon_status make(family *f, kaon_precision precision, int values_half,
                         kaon_matrix_format format, kaon_operator **op) {
   kaon_context *ctx = f->matrix->ctx;
@@ -373,11 +373,11 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
   return status;
 }
 
-/* What all ranks have come to, and what they can do alike; *A is NULL on failure. */
+/* Combines the ranks' status and what all of them can do. *A is NULL on failure. */
 static kaon_status agree(const kaon_context *ctx, kaon_status status, kaon_operator **A) {
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
-    /* kernels end sums that are kept with their own */
+    /* kernels complete deferred sums with their own */
     double lacking = kaon_sums_separate(&self_of(*A)->plain->matrix, 1);
     status = kaon_comm_sum(ctx, &lacking, 1);
     self_of(*A)->ends_deferred = lacking == 0;
@@ -396,7 +396,7 @@ static kaon_status family_create(kaon_matrix *matrix, const char *name, family *
   return KAON_OK;
 }
 
-/* KAON_HALF is of the values alone: vectors are in single. */
+/* KAON_HALF is only for the values: vectors are in single. */
 static kaon_precision vectors_of(kaon_precision asked) {
   return asked == KAON_HALF ? KAON_SINGLE : asked;
 }
@@ -411,7 +411,7 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
       twin);
 }
 
-/* The rows' entries within blocks of `block` rows by number; 0: all that are this rank's. */
+/* The entries within blocks of `block` rows by index; 0: all that are on this rank. */
 static kaon_status cut_rows(const kaon_matrix *matrix, const kaon_csr *rows, int64_t block,
                             kaon_csr **cut) {
   const int32_t *number = matrix->number;
