@@ -33,7 +33,7 @@ static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
 
 static kaon_status choose_cuda(kaon_context *ctx) {
 #ifdef KAON_BUILD_CUDA
-  const kaon_comm *comm = ctx->comm; /* several ranks of a node: a device each */
+  const kaon_comm *comm = ctx->comm; /* several ranks on a node use one device each */
   KAON_TRY(kaon_cuda_backend(comm->local_ranks > 1 ? comm->local_rank : -1, &ctx->backend));
   if (ctx->lab.issue == KAON_ISSUE_LIBRARY) ctx->backend = &kaon_cuda_library_table;
   return KAON_OK;
@@ -44,8 +44,8 @@ static kaon_status choose_cuda(kaon_context *ctx) {
 #endif
 }
 
-/* Chosen by rule: a device, if there is one whose tables are whole; but an instruction set that is
- * asked for means the CPU. */
+/* Automatic choice: a device with complete tables if there is one. If the caller asks for an
+ * instruction set, the CPU. */
 static kaon_status choose_any(kaon_context *ctx, kaon_isa isa) {
   if (isa == KAON_ISA_AUTO && choose_cuda(ctx) == KAON_OK) {
     if (ctx->backend->gauge[KAON_DOUBLE] != NULL && ctx->backend->dslash[KAON_DOUBLE] != NULL)
@@ -54,7 +54,7 @@ static kaon_status choose_any(kaon_context *ctx, kaon_isa isa) {
   return choose_cpu(ctx, isa);
 }
 
-/* Scalars that are on the host are known to this rank's host alone. */
+/* With issue=library, scalars are in host memory, so other ranks and delays cannot reach them. */
 static kaon_status check_library(kaon_context *ctx) {
   if (ctx->lab.issue != KAON_ISSUE_LIBRARY) return KAON_OK;
   if (!ctx->backend->host_scalars)
@@ -92,7 +92,7 @@ static kaon_status choose_backend(kaon_context *ctx) {
   return ctx->backend->open != NULL ? ctx->backend->open(ctx) : KAON_OK;
 }
 
-/* The communicator stands before the machine is opened: a device is chosen by its local_rank. */
+/* Needs ctx->comm: the device is chosen by its local_rank. */
 static kaon_status build(kaon_context *ctx) {
   KAON_TRY(choose_backend(ctx));
   KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
@@ -102,7 +102,7 @@ static kaon_status build(kaon_context *ctx) {
   return KAON_OK;
 }
 
-/* How the machine talks with those of the other ranks; one rank may be divided against itself. */
+/* Opens the backend's exchanges between ranks; one rank may be divided against itself. */
 static kaon_status open_ranks(kaon_context *ctx) {
   const kaon_ranks_ops *ranks = ctx->backend->ranks;
   return ranks != NULL ? ranks->open(ctx) : KAON_OK;
@@ -127,7 +127,7 @@ static kaon_status begin(const kaon_context_options *options, kaon_context **ctx
   return KAON_OK;
 }
 
-/* A context that failed is let go of; its sentence is one without a context. */
+/* On failure, releases the context and moves its message to the NULL context. */
 static kaon_status end(kaon_status status, kaon_context **ctx) {
   if (status == KAON_OK) return KAON_OK;
   if (kaon_last_error(*ctx)[0] != '\0') kaon_fail(NULL, status, "%s", kaon_last_error(*ctx));
@@ -166,8 +166,8 @@ static kaon_status take_grid(kaon_context *ctx, const int grid[4]) {
   return KAON_OK;
 }
 
-/* Messages are in the machine's own order of sites, which is the same on all ranks only where
- * blocks are equally wide. */
+/* Messages are in the backend's site order, which is equal on all ranks only if block widths
+ * are. */
 static kaon_status same_machine(kaon_context *ctx) {
   const kaon_backend *backend = ctx->backend;
   double first[2] = {backend->width, backend->access};
@@ -220,16 +220,16 @@ static kaon_status same_options(kaon_context *ctx) {
   return kaon_agree(ctx, status);
 }
 
-/* wrong: what this rank's options were refused for, or OK. */
+/* wrong: the status of this rank's options, OK if they are valid. */
 static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *communicator,
                         const int grid[4]) {
   KAON_TRY(kaon_comm_ranks_create(ctx, communicator, &ctx->comm));
   kaon_status status = wrong == KAON_OK ? take_grid(ctx, grid) : wrong;
-  kaon_launch unused; /* the buffer for sums, before any rank waits for another */
+  kaon_launch unused; /* allocates the reduction buffer before any rank waits for another */
   if (status == KAON_OK) status = build(ctx);
   if (status == KAON_OK) status = kaon_launch_prepare(ctx, 1, 0, &unused);
   if (status != KAON_OK && kaon_last_error(ctx)[0] == '\0')
-    kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* said before there was a context */
+    kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* stored before there was a context */
   KAON_TRY(kaon_agree(ctx, status));
   KAON_TRY(same_machine(ctx));
   KAON_TRY(same_options(ctx));
@@ -239,7 +239,8 @@ static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *commun
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
                                       const int grid[4], kaon_context **ctx) {
   const kaon_status status = begin(options, ctx);
-  if (status != KAON_OK) { /* the others wait to hear of it, over a context by the defaults */
+  /* The other ranks wait for this status: report it through a context with default options. */
+  if (status != KAON_OK) {
     char sentence[512];
     snprintf(sentence, sizeof sentence, "%s", kaon_last_error(NULL));
     if (begin(NULL, ctx) != KAON_OK) return status;
@@ -250,7 +251,7 @@ kaon_status kaon_context_create_ranks(const kaon_context_options *options, const
 
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
   if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "ranks: the context is NULL");
-  kaon_error_mark_agreed(ctx, 0); /* whatever was agreed on before: this is a question of its own */
+  kaon_error_mark_agreed(ctx, 0); /* each agreement is independent of earlier ones */
   return kaon_agree(ctx, mine);
 }
 
@@ -372,8 +373,8 @@ kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t b
                    what, (double)bytes * 1e-9, ctx->backend->name, (double)most * 1e-9);
 }
 
-/* Marked sums, parts that are left and tickets stand behind the partials; all begin at zero, and
- * kernels leave tickets there. */
+/* Tickets, sequence-tagged sums and deferred partial sums are stored after the partials. All begin
+ * at zero, and kernels leave tickets at zero. */
 static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
   const int here = ctx->backend->host_accessible;
   const size_t marked = here ? 0 : KAON_MARKED * sizeof *ctx->marked;
@@ -394,7 +395,7 @@ static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
   return KAON_OK;
 }
 
-/* Parts of sums that were never completed are not to be taken for those of the next. */
+/* Partial sums of a pass that was never completed must not be added to those of the next. */
 static kaon_status reset_incomplete_pass(kaon_context *ctx) {
   if (ctx->partials != NULL) {
     char *behind = (char *)ctx->partials + ctx->partials_bytes;
@@ -404,7 +405,7 @@ static kaon_status reset_incomplete_pass(kaon_context *ctx) {
   return KAON_OK;
 }
 
-/* Passes that the cores' caches hold lose by requests. */
+/* Prefetching slows down passes whose data fit into the cores' caches. */
 static int prefetch_rule(const kaon_context *ctx, size_t pass_bytes) {
   return pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes ? ctx->prefetch_level : 0;
 }

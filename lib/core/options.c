@@ -1,5 +1,5 @@
-/* options.c - defaults, range checks, printing and key=value parsing of every options struct, from
- * its table. */
+/* options.c - defaults, range checks, printing and key=value parsing of every options struct, all
+ * from its table. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 enum { STRUCT_MAX = 512, TOKEN_MAX = 128 };
 
-/* Every options struct starts with these two. */
+/* Every options struct starts with these members. */
 typedef struct options_head {
   size_t size;
   int version;
@@ -68,7 +68,7 @@ static void put(const kaon_field *field, void *options, double value) {
   }
 }
 
-/* "a, b or c" of an enumeration, "low to high" of a number. */
+/* Writes "a, b or c" for an enumeration, "low to high" for a number. */
 static void describe_range(const kaon_field *field, char *text, size_t room) {
   if (field->type != KAON_FIELD_ENUM) {
     snprintf(text, room, "%.10g to %.10g", field->low, field->high);
@@ -86,7 +86,8 @@ static void describe_range(const kaon_field *field, char *text, size_t room) {
 
 static int in_range(const kaon_field *field, double value) {
   if (field->type != KAON_FIELD_ENUM)
-    return isgreaterequal(value, field->low) && islessequal(value, field->high); /* NaN: no trap */
+    return isgreaterequal(value, field->low) && islessequal(value, field->high); /* no trap on
+                                                                                    NaN */
   for (const kaon_field_name *n = field->names; n->name != NULL; n++)
     if (n->value == (int)value) return 1;
   return 0;
@@ -165,8 +166,8 @@ kaon_status kaon_options_check(kaon_options_kind kind, const void *options) {
   return kaon_options_take(kind, options, &all);
 }
 
-/* Whole numbers beyond 2^53, of which a double does not hold all. 0: not written in digits alone,
- * or beyond 64 bits. */
+/* Parses integers beyond 2^53, which a double cannot represent. Returns 0 if the text is not digits
+ * only or exceeds 64 bits. */
 static int parse_digits(const kaon_field *field, const char *text, void *options) {
   char *end = NULL, *at = (char *)options + field->offset;
   if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0') return 0;
@@ -275,7 +276,7 @@ static void format_value(const kaon_field *field, double value, char *text, size
     kaon_decimal_printf(text, room, "%.17g", value);
     double back = NAN;
     for (int digits = 1; digits <= 17 && back != value;
-         digits++) { /* the shortest text that reads back equal */
+         digits++) { /* finds the shortest text that reads back equal */
       kaon_decimal_printf(text, room, "%.*g", digits, value);
       back = kaon_decimal_strtod(text, NULL);
     }

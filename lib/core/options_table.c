@@ -1,5 +1,5 @@
-/* options_table.c - the rows. Fields that are pointers (callbacks, preconditioners) have no row:
- * they have no text form. */
+/* options_table.c - the rows. Pointer fields (callbacks, preconditioners) have no row, as they have
+ * no text form. */
 #include "lib/core/options_table.h"
 
 #include <stdint.h>
@@ -132,8 +132,8 @@ static const kaon_field_name sweep_orders[] = {
     {"groups", KAON_SWEEP_GROUPS},     {"strides", KAON_SWEEP_STRIDES},
     {"sections", KAON_SWEEP_SECTIONS}, {NULL, 0}};
 
-/* One row: F(struct, field, type, default, low, high, help); enumerations E(struct, field, default,
- * names, help). */
+/* One row. F(struct, field, type, default, low, high, help); for an enumeration E(struct, field,
+ * default, names, help). */
 #define F(s, field, type, standard, low, high, help) \
   { #field, type, offsetof(s, field), standard, low, high, NULL, help }
 #define E(s, field, standard, names, help) \

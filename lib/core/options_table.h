@@ -1,5 +1,5 @@
-/* options_table.h - one row a field: the only place that knows an options struct's defaults, ranges
- * and meaning. */
+/* options_table.h - one row a field: the only place that has the defaults, ranges and meanings of
+ * an options struct. */
 #ifndef KAON_LIB_OPTIONS_TABLE_H
 #define KAON_LIB_OPTIONS_TABLE_H
 
@@ -10,7 +10,7 @@ typedef enum kaon_field_type {
   KAON_FIELD_UINT64,
   KAON_FIELD_INT64,
   KAON_FIELD_DOUBLE,
-  KAON_FIELD_ENUM /* stored as an enum (int); `names` lists value names from `value` pairs */
+  KAON_FIELD_ENUM /* stored as an enum (int); `names` lists its values */
 } kaon_field_type;
 
 typedef struct kaon_field_name {

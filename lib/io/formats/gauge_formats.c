@@ -1,6 +1,6 @@
-/* gauge_formats.c - finds the format of a gauge file and hands it to its parser; writes through the
- * same table. Contract: include/kaon/io.h. To add a format: a kaon_gauge_format row (gauge_job.h)
- * in the table below. */
+/* gauge_formats.c - finds the format of a gauge file and calls its parser; writes through the same
+ * table. Contract: include/kaon/io.h. To add a format, add a kaon_gauge_format row (gauge_job.h) to
+ * the table below. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,8 +61,8 @@ static const kaon_gauge_format *format_row(kaon_file_format format) {
   return NULL;
 }
 
-/* What a file begins with: characters as far as they are a line of text, else bytes in hexadecimal.
- */
+/* The beginning of a file for messages: text up to the end of the line, else bytes in
+ * hexadecimal. */
 static const char *beginning(const unsigned char *head, size_t n, char *to, size_t to_size) {
   size_t line = 0;
   if (n > 16) n = 16;
@@ -164,7 +164,7 @@ kaon_status kaon_gauge_file_read(const kaon_context *ctx, const char *path,
   return open_and_read(ctx, path, options, info, put, sink);
 }
 
-/* Replaces zeros by defaults and refuses what the format cannot hold. */
+/* Replaces zeros by defaults and refuses what the format cannot store. */
 static kaon_status resolve(kaon_gauge_output *out, const char *name, char now[64]) {
   kaon_gauge_write_options *o = &out->options;
   if (o->format == KAON_FORMAT_AUTO) o->format = KAON_FORMAT_ILDG;

@@ -40,7 +40,7 @@ static void get_solution(void *user, int64_t site, double *values) {
   } else if (o->options.kind != KAON_PROPAGATOR_TWELVE) {
     o->get(o->source, o->column, site, a);
     kaon_spin_rotate(rows, KAON_SQRT_HALF, a, values);
-  } else { /* S G S^T: the file's source spin is a sum of two of ours */
+  } else { /* S G S^T: a source spin of the file is a sum of two of kaon's */
     const kaon_spin_row *row = &rows[o->column / 3];
     o->get(o->source, 3 * row->from[0] + o->column % 3, site, a);
     o->get(o->source, 3 * row->from[1] + o->column % 3, site, b);
@@ -65,7 +65,7 @@ static void get_scalar_source(void *user, int64_t site, double *values) {
   o->get_source(o->source, o->column, site, values);
 }
 
-/* PROLOGUE before text-escaped after; *xml is the caller's to free. */
+/* Makes PROLOGUE, before, escaped text, after; the caller frees *xml. */
 static kaon_status make_xml(const output *o, const char *before, const char *text,
                             const char *after, char **xml) {
   size_t escaped = kaon_xml_escape(text, NULL, 0), head = strlen(PROLOGUE) + strlen(before);
