@@ -134,8 +134,8 @@ struct kaon_solver {
 
   const kaon_vector *b; /* outer precision; set by a solve */
   kaon_vector *x;
-  /* chosen_r: A^dag r or the parent's residual. Valid only until its norm is taken, except in the
-   * first service from x = 0. */
+  /* chosen_r: A^dag r or the parent's residual. Valid only until its norm is computed, except in
+   * the first service from x = 0. */
   kaon_vector *outer_r, *chosen_r;
   kaon_vector *x_inner, *r;
   kaon_vector *work[KAON_SOLVER_WORK];

@@ -333,7 +333,7 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
   } else {
     const kaon_status status = record_any(s);
     if (status != KAON_OK) {
-      kaon_error_clear(s->ctx); /* the plain way will say what is wrong, if anything is */
+      kaon_error_clear(s->ctx); /* plain issue reports the error, if there is one */
       s->unrecordable = status == KAON_ERR_UNSUPPORTED;
       return KAON_OK;
     }

@@ -216,14 +216,15 @@ static kaon_status queue_end(kaon_solver *s) {
                          : kaon_solver_issue_end(s);
 }
 
-/* 1: the end may run before the loop has ended. A reduced system has a solution of its own, so a
- * continued run does not disturb the user's. The end must not use the system's vectors. */
+/* 1: the end may be enqueued before the host knows that the loop has ended. A reduced system has a
+ * solution of its own, so the user's x is not disturbed if the run continues. The end must not use
+ * the system's vectors. */
 int kaon_solver_can_end_early(const kaon_solver *s) {
   return s->reduces && s->options.tol > 0 && !retakes_chosen(s);
 }
 
-/* Here the end has to wait until the run is over. If x has two precisions, the solution is rounded
- * to the user's. */
+/* 1: a single launch has an end after its loop, which runs once no column is open. It must wait for
+ * that, because rounding x to the user's precision changes x. */
 int kaon_solver_ends_behind(const kaon_solver *s) {
   return s->options.tol > 0 && (s->reduces || s->A->precision != s->system->precision);
 }
@@ -407,7 +408,7 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
   s->x = within ? s->own_x : x;
   if (!s->mixed) s->x_inner = s->x;
   if (within) KAON_TRY(within->prepare(s->A, b, s->own_b));
-  int cancelled = 0; /* not used */
+  int cancelled = 0; /* its value is not used */
   KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled));
   return within ? within->reconstruct(s->A, s->own_x, b, x) : KAON_OK;
 }

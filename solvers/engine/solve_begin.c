@@ -32,7 +32,7 @@ kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b
   return KAON_OK;
 }
 
-/* |u|^2 and |v|^2 into slots, by scalars that the solver keeps: a solve takes no memory. u may be
+/* Sums |u|^2 and |v|^2 into slots of the solver's scalars, so a solve allocates no memory. u may be
  * v. */
 static kaon_status compute_norms(const kaon_solver *s, const kaon_vector *u, int slot_u,
                              const kaon_vector *v, int slot_v) {

@@ -135,8 +135,8 @@ kaon_status kaon_faults_before(kaon_solver *s) {
   return flip_some(s);
 }
 
-/* If one poll follows several iterations, these are kept few. Until the decrease of |r| is known,
- * each iteration is polled. */
+/* Iterations until the next poll: 1 while bits are flipped or the decrease of |r| is not known;
+ * otherwise at most STRETCH, and not beyond the next fault. */
 int kaon_faults_steps_until(const kaon_solver *s) {
   const kaon_faults *f = s->relax->faults;
   const kaon_fault_options *o = &f->options;
@@ -188,8 +188,8 @@ static kaon_status keep_copy(kaon_solver *s, double now) {
 
 /* Records the residual, newest first. Returns 1 if the decrease over the window is less than half
  * of the known rate, or if there is none. The rate is learned from the first few polls. These may
- * already follow a fault, so until it is known the decrease is also compared with the previous
- * poll. A residual that stagnates is never taken as the rate. */
+ * already follow a fault, so meanwhile each is compared with the rate of the poll before. A
+ * residual that stagnates never sets the rate. */
 static int slowed(kaon_faults *f, double now) {
   for (int i = WINDOW; i > 0; i--) {
     f->best[i] = f->best[i - 1];

@@ -25,9 +25,9 @@
 #include "blas/precond_updates.h"
 #include "solvers/shifts/multishift_internal.h"
 
-/* A process may change to a coarser precision when `spread` times its unit roundoff, times
- * sloppy_margin, is the tolerance. The accumulated rounding is never assumed to be less than
- * sloppy_least roundings of the residual. tests/test_multishift checks these bounds. */
+/* A process may begin in a coarser precision at the residual tol / (roundoff max(sloppy_least,
+ * sloppy_margin spread)). `spread` estimates the accumulated rounding in units of roundoff times
+ * residual (find_spread). tests/test_multishift and tests/ranks/test_multishift check it. */
 static const double sloppy_margin = 8, sloppy_least = 128;
 
 /* ---- the run ---- */
@@ -117,10 +117,11 @@ static kaon_status go_on(kaon_multishift *s, const kaon_shift_level *from, kaon_
 }
 
 /* Estimates `spread`: the residual caused by one unit of rounding in all remaining applications,
- * over the residual. It is |A| times the length of the way that x has left. |A| is estimated from
- * the diagonal of the Lanczos matrix. A step has length alpha |p|, and the residual is assumed to
- * fall at its average rate so far. Larger shifts have shorter ways. Only for processes that
- * continue. */
+ * over the residual. It is |A| times the remaining change of x.
+ * - |A|: from the diagonal of the Lanczos matrix.
+ * - remaining change: a step moves x by alpha |p|, and the residual is assumed to fall at its
+ *   average rate so far.
+ * Larger shifts need smaller changes. Only for processes that continue. */
 static kaon_status find_spread(kaon_multishift *s, const kaon_shift_level *w) {
   KAON_TRY(kaon_shift_norms(s, w->v->p, s->norm2));
   for (int j = 0; j < s->columns; j++) {

@@ -170,7 +170,7 @@ static kaon_status record(kaon_multishift *s, kaon_shift_level *w) {
   return status;
 }
 
-/* Checks whether the operator is stale; a replay does not check it. */
+/* Checks whether the operator is stale, since a replay does not. */
 static kaon_status check_one_operator(kaon_multishift *s, const kaon_shift_level *w) {
   kaon_pass nobody = kaon_shift_pass(&s->base, KAON_NO_SLOT, KAON_REC_NONE);
   nobody.gate = 0;

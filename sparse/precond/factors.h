@@ -14,7 +14,7 @@ typedef struct kaon_bad_pivot {
 } kaon_bad_pivot;
 
 /* The bound for pivots. A pivot is refused if its size is not above this multiple of the row's
- * diagonal entry (Hermitian matrices) or of the row's largest entry (others), or if it is NaN. */
+ * diagonal entry (Hermitian) or largest entry (others), or if it is NaN. */
 #define KAON_SMALLEST_PIVOT 1e-14
 
 /* M = (E + L) E^-1 (E + U) / scale: L and U strict triangles below and above the diagonal E. */

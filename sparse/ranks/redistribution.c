@@ -1,6 +1,7 @@
 /* redistribution.c - see redistribution.h. Rank 0 collects the pattern, partitions it, and sends
- * all ranks the new index of every row. While the matrix is made this needs 4 bytes an entry and
- * about 12 bytes a coupling on rank 0, and 4 bytes a row of the whole matrix on each rank. */
+ * all ranks the new index of every row. Memory while the matrix is made:
+ * - rank 0: 4 bytes an entry and about 12 bytes a coupling;
+ * - each rank: 4 bytes a row of the whole matrix. */
 #include "sparse/ranks/redistribution.h"
 
 #include <stdio.h>
@@ -10,8 +11,8 @@
 #include "sparse/order/orderings.h"
 #include "sparse/ranks/rank_rows.h"
 
-/* AUTO uses METIS if it leaves at most WORTH of the entries between ranks, and only for matrices of
- * at most AUTO_ENTRIES entries, since one rank processes all of them. */
+/* AUTO uses METIS if it leaves at most WORTH of the entries between ranks. Rank 0 processes the
+ * whole pattern, so AUTO refrains from it above AUTO_ENTRIES entries. */
 static const double WORTH = 0.8;
 static const int64_t AUTO_ENTRIES = INT64_C(1) << 28;
 
