@@ -31,7 +31,7 @@ int kaon_runner_service_due(const kaon_solver *s, kaon_columns_now n, int begins
 /* replay.c: 1 if recording can be tried for this solve. */
 int kaon_replay_possible(const kaon_solver *s);
 /* Runs steps and services until no column is open or the monitor cancels (*cancel). It does nothing
- * if the operators cannot be recorded. The plain loop does what is left, whatever the status.
+ * if the operators cannot be recorded. The plain loop then continues with what is left.
  * *over: the last poll found no open column. For a single-launch solve it can also mean that
  * nothing was done; then the solve is no longer a single launch. */
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over);

@@ -12,7 +12,7 @@
  * method's error, and r follows:
  *
  *   CG:   (d_i, r) = 0, G_ij = (d_i, e_j)
- * |
+ *
  *   CGNR: (e_i, r) = 0, G_ij = (e_i, e_j)
  *
  * A preconditioner of CG changes the path of x, and with it the pairs, but none of these equations.

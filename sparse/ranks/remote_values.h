@@ -47,7 +47,7 @@ kaon_status kaon_remote_values_synchronise(kaon_remote_values *a, kaon_status mi
 /* Called after a launch: sends what it produced, and receives values for the next one. */
 kaon_status kaon_remote_values_progress(kaon_remote_values *a);
 /* AMC: sends and receives until every remote block that this rank reads has at least `least`
- * iterations in column k, or until the timeout (patience). */
+ * iterations in `column`, or until the timeout (patience). */
 kaon_status kaon_remote_values_await(kaon_remote_values *a, int column, int32_t least);
 /* AMC on a CPU: kaon_relax_args.move. A failure is stored for kaon_remote_values_failure. */
 int kaon_remote_values_progress_once(void *remote_values);
