@@ -1,9 +1,10 @@
 /* shell.c - an application's function as an operator (kaon_operator_create_shell).
  *
- * The function knows neither gates nor sums: where columns are closed it writes to a vector of the
- * operator's own, whose open columns are copied, and sums are taken afterwards. Looking whether any
- * column is open at all asks for numbers, which cannot be recorded: so a recording is refused
- * before the function is called, and the solver goes the plain way. */
+ * The function knows neither gates nor sums. If columns are closed, it writes to a private vector
+ * of the operator, whose open columns are then copied. Sums are computed afterwards.
+ * To find out whether any column is open, the host must read the states, which cannot be recorded.
+ * So a recording is refused before the function is called, and the solver enqueues its steps
+ * directly. */
 #include <stdlib.h>
 
 #include <kaon/context.h>
@@ -17,9 +18,9 @@ typedef struct shell {
   kaon_shell_apply *apply;
   void *user;
   kaon_shell_options options;
-  kaon_workspace *result;   /* where columns are closed */
+  kaon_workspace *result;   /* used if columns are closed */
   kaon_column_state *state; /* host copies */
-  int columns;              /* that they have room for */
+  int columns;              /* their capacity */
 } shell;
 
 static kaon_status get_states(kaon_operator *A, int columns) {
@@ -48,9 +49,9 @@ static kaon_status reserve(kaon_operator *A, int columns) {
 
 static kaon_status called(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y) {
   const shell *self = A->self;
-  /* x is whole when the function looks; refused where steps are recorded */
+  /* completes x for the function; fails while steps are recorded */
   KAON_TRY(A->ctx->backend->memory->synchronise(A->ctx));
-  kaon_error_clear(A->ctx); /* an earlier sentence would be taken for the function's */
+  kaon_error_clear(A->ctx); /* an earlier message would be taken for the function's */
   const kaon_status status = self->apply(self->user, mode, x, y);
   if (status != KAON_OK && kaon_last_error(A->ctx)[0] == '\0')
     return kaon_fail(A->ctx, status, "shell: the application's function returned %s",

@@ -1,7 +1,8 @@
-/* fatten.c - fat and long links of asqtad and HISQ from thin links. A level is the three stages of
- * lib/math/link_fatten.h for each direction; S and X stand in two fields of links, in the slots of their
- * directions. On a divided lattice each stage's field gets its ghosts before the next one reads it:
- * no path then goes further than one step in each of two directions. */
+/* fatten.c - fat and long links of asqtad and HISQ from thin links.
+ * A level runs the three stages of lib/math/link_fatten.h for each direction. S and X are stored in
+ * two fields of links, in the slots of their directions. On a partitioned lattice each stage's
+ * field gets its ghosts before the next stage reads it. So no path goes further than one step in
+ * each of two directions. */
 #include <kaon/gauge.h>
 #include <kaon/context.h>
 
@@ -15,7 +16,7 @@
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
 
-/* Both parities of a field of links in 18 reals of the work's precision. */
+/* Both parities of a field of links in 18 reals of the working precision. */
 typedef struct pair {
   void *p[2];
 } pair;
@@ -28,7 +29,7 @@ typedef struct work {
   kaon_precision precision;
   const kaon_gauge_ops *ops;
   pair links, fat, naik; /* naik.p[0] NULL: not wanted */
-  pair room[ROOMS];      /* of the pool; p[0] NULL: not taken */
+  pair room[ROOMS];      /* from the pool; p[0] NULL: not allocated */
   kaon_results results;
   kaon_site_table sites;
 } work;
@@ -65,11 +66,12 @@ static void release(work *w) {
   kaon_site_table_release(&w->sites);
 }
 
-/* ---- ghosts, of all directions but one ---- */
+/* ---- ghosts, of all directions except one ---- */
 
 static kaon_status ghosts(const work *w, const pair *field, int but) {
   if (!kaon_lattice_partitioned(w->lattice)) return KAON_OK;
-  const kaon_wide_links wide = wide_of(w, field); /* double: kaon_fatten's rule for ranks */
+  const kaon_wide_links wide = wide_of(w, field); /* double: kaon_fatten requires it on several
+                                                     ranks */
   for (int parity = 0; parity < 2; parity++)
     for (int mu = 0; mu < 4; mu++)
       if (mu != but) KAON_TRY(kaon_wide_ghosts_of(&wide, parity, mu));
@@ -130,7 +132,7 @@ static double flops_of(const work *w, int improved) {
   return (double)w->lattice->volume * (staples + terms + (improved ? 4 * 2 * 198 + 4 * 18 : 0));
 }
 
-/* fat and, where its first pointer is not NULL, naik from `links`. */
+/* Computes fat and, if its first pointer is not NULL, naik from `links`. */
 static kaon_status run_level(const work *w, const kaon_fatten_coefficients *c, const pair *links,
                              const pair *fat, const pair *naik, kaon_fatten_report *report) {
   const kaon_fat_factors factors = {c->one, c->three, c->five, c->seven, c->lepage};
@@ -138,7 +140,7 @@ static kaon_status run_level(const work *w, const kaon_fatten_coefficients *c, c
   kaon_status status = kaon_launch_prepare(w->ctx, 1, 0, &launch);
   if (status == KAON_OK) status = w->ctx->backend->memory->synchronise(w->ctx);
   KAON_TRY(kaon_agree(w->ctx, status));
-  const double start = now(); /* what was queued before is not the level's */
+  const double start = now(); /* earlier enqueued work is not part of the level */
   KAON_TRY(ghosts(w, links, -1));
   if (naik->p[0] != NULL) KAON_TRY(long_links(w, &launch, c->naik, links, naik));
   KAON_TRY(fat_links(w, &launch, &factors, links, fat));
@@ -148,9 +150,9 @@ static kaon_status run_level(const work *w, const kaon_fatten_coefficients *c, c
   return KAON_OK;
 }
 
-/* ---- back to U(3) ---- */
+/* ---- projection to U(3) ---- */
 
-/* Of all ranks: `found` as the kernel leaves it. */
+/* Combines `found`, as the kernel fills it, over all ranks. */
 static kaon_status join_ranks(kaon_context *ctx, double found[KAON_UNITARISE_RESULTS]) {
   enum { N = KAON_UNITARISE_RESULTS };
   kaon_comm *comm = ctx->comm;
@@ -201,7 +203,7 @@ static kaon_status unitarise(work *w, const kaon_fatten_options *o, const pair *
   return KAON_OK;
 }
 
-/* ---- what is asked for ---- */
+/* ---- arguments and results ---- */
 
 static kaon_status check_result(const kaon_gauge *links, const kaon_gauge *result,
                                 const kaon_gauge *fat, const char *which) {
@@ -247,7 +249,7 @@ static kaon_status find_kernels(work *w) {
   return KAON_OK;
 }
 
-/* The links in the work's storage: the field's own array where it has that. */
+/* Sets the links in working storage: the field's own array if it has this storage, else a copy. */
 static kaon_status load_links(work *w, const kaon_gauge *links, kaon_gauge **copy) {
   w->links = pair_of(links);
   if (links->precision == w->precision && links->reconstruct == KAON_RECONSTRUCT_18) return KAON_OK;
@@ -256,7 +258,7 @@ static kaon_status load_links(work *w, const kaon_gauge *links, kaon_gauge **cop
   return kaon_gauge_copy(*copy, links);
 }
 
-/* Where a result goes first: its field, or room in the work's precision. */
+/* Sets where a result is computed: in its field, or in a buffer of working precision. */
 static kaon_status place(work *w, kaon_gauge *field, int which, pair *at) {
   if (field == NULL) return KAON_OK;
   field->revision++;
@@ -284,7 +286,7 @@ static kaon_status take_all(work *w, int levels, kaon_gauge *fat, kaon_gauge *na
   return place(w, naik, NAIK, &w->naik);
 }
 
-/* `c`: of each level; options: of links back to U(3) between two. */
+/* `c`: of each level; options: of the projection to U(3) between two levels. */
 static kaon_status run(const kaon_gauge *links, int levels, const kaon_fatten_coefficients *c,
                        const kaon_fatten_options *options, kaon_gauge *fat, kaon_gauge *naik,
                        kaon_fatten_report *report) {

@@ -27,7 +27,7 @@ static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *o
   return KAON_OK;
 }
 
-/* What the neighbours read of the links that changed goes to them at once. */
+/* Updates links and sends those that neighbours read at once. */
 static kaon_status sweep_links(const kaon_gauge_ops *ops, const kaon_launch *launch,
                                const kaon_wide_links *wide, const kaon_site_table *table,
                                kaon_update_links_args *args) {

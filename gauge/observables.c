@@ -1,5 +1,6 @@
 /* observables.c - plaquette, link trace, Polyakov loop, topological charge, distance from SU(3).
- * All sums are taken in double over fixed chunks: the same for any number of threads. */
+ * All sums are taken in double over fixed chunks, so they do not depend on the number of
+ * threads. */
 #include "gauge/temporal.h"
 #include "lib/core/threads.h"
 #include "lib/core/output.h"

@@ -100,8 +100,8 @@ struct kaon_comm {
   int local_rank, local_ranks; /* index and number among the ranks of one node, which use one device
                                   each */
   int device_memory;           /* 1: messages may be in device memory (CUDA-aware MPI) */
-  /* 0: an exchange or a sum fails with COMM after so many seconds (MPI). Also for devices, where
-   * one rank may find an error that the others wait for. */
+  /* > 0: an exchange or a sum fails with COMM after this many seconds (MPI). Set for devices, where
+   * one rank may fail alone between two messages. */
   double patience;
   int room;        /* values of a sum for which memory is allocated */
   int late;        /* asynchronous exchanges ignore messages of this many last rounds (for tests) */

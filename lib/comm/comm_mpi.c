@@ -190,9 +190,9 @@ static kaon_status declare(kaon_exchange *exchange, const kaon_message *m, int p
                "declaring a send");
 }
 
-/* ---- asynchronous exchanges ---- Each message of a round has its own buffers, so that it may be
- * under way while later ones are made. Its receive is posted when the message to the same neighbour
- * is sent. */
+/* ---- asynchronous exchanges ----
+ * Each message of a round has its own buffers, so that it may be under way while later ones are
+ * made. Its receive is posted when the message to the same neighbour is sent. */
 
 enum { ASYNC_TAG = 1 << 14, ORDINALS = 64 };
 

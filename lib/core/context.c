@@ -192,7 +192,8 @@ static const char *choice_name(const kaon_field *field, int value) {
   return "unknown";
 }
 
-/* A choice that all ranks have to share: field `name` of `mine`, compared with rank 0's options. */
+/* Fails if field `name` of `mine`, which must be equal on all ranks, differs from rank 0's
+ * options. */
 static kaon_status same_choice(kaon_context *ctx, kaon_options_kind kind, const char *name,
                                const void *mine, const void *first) {
   const kaon_field *f = kaon_options_table_of(kind)->fields;
@@ -204,7 +205,7 @@ static kaon_status same_choice(kaon_context *ctx, kaon_options_kind kind, const 
                    choice_name(f, here), choice_name(f, there));
 }
 
-/* Options that would have ranks do different things. */
+/* Checks options that must be equal on all ranks, since they decide what ranks do. */
 static kaon_status same_options(kaon_context *ctx) {
   struct {
     kaon_context_options options;
@@ -333,7 +334,8 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
   if (ctx == NULL || info == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");
   KAON_TRY(kaon_output_check(ctx, "kaon_context_info", info));
-  const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* asks the device */
+  const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* may query the
+                                                                                device */
   kaon_context_info made = {.backend = ctx->backend->name,
                             .device = ctx->device,
                             .isa = ctx->backend->isa,

@@ -51,7 +51,8 @@ enum { KAON_TIMEOUT_KIND, KAON_TIMEOUT_RANK, KAON_TIMEOUT_SEQUENCE, KAON_TIMEOUT
 enum { KAON_TIMEOUT_SUM = 1, KAON_TIMEOUT_MESSAGE };
 
 /* An exchange by kernels that store into the neighbours' memory. All pointers are to device memory.
- * `turn`, the sequence number, and all members after it belong to this rank, except `raise`.
+ * `turn`, the sequence number, and all members after it belong to this rank, except `raise`. `to`
+ * and `ghosts` below are arguments of the kernels (dslash/dslash_ops.h).
  * - The sender writes its message to `to` + (turn + 1) % 2 * flip bytes. When all blocks have
  *   written for the hops in dir (counted by tickets), it fences for the system and sets
  *   *raise[dir] = turn + 1.

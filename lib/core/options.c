@@ -18,7 +18,7 @@ typedef struct options_head {
   int version;
 } options_head;
 
-/* Room for any of them. */
+/* Large enough for every options struct. */
 typedef union options_struct {
   options_head head;
   double number;
@@ -102,7 +102,7 @@ static kaon_status check_field(const kaon_options_table *table, const kaon_field
                    field->name, value, allowed);
 }
 
-/* The defaults, in a struct of the table's size. */
+/* Sets the defaults in a struct of the table's size. */
 static void fill(const kaon_options_table *table, void *options) {
   memset(options, 0, table->size);
   *(options_head *)options = (options_head){table->size, table->version};
@@ -126,7 +126,7 @@ kaon_status kaon_options_init(kaon_options_kind kind, void *options, size_t size
   return KAON_OK;
 }
 
-/* How many bytes of `options`, whose size is the caller's, are known to this library. */
+/* Computes how many bytes of `options`, which has the caller's size, this library knows. */
 static kaon_status known_bytes(const kaon_options_table *table, const void *options,
                                size_t *known) {
   const options_head *head = options;
@@ -213,7 +213,7 @@ static kaon_status parse_name(const kaon_options_table *table, const kaon_field 
                    field->name, text, allowed);
 }
 
-/* 1: the field lies within the first `known` bytes. */
+/* 1: the field is within the first `known` bytes. */
 static int has(const kaon_field *field, size_t known) {
   const int narrow = field->type == KAON_FIELD_INT || field->type == KAON_FIELD_ENUM;
   return field->offset + (narrow ? sizeof(int) : sizeof(double)) <= known;

@@ -34,13 +34,13 @@ typedef struct kaon_options_table {
   const kaon_field *fields; /* ends with name = NULL */
 } kaon_options_table;
 
-/* Options structs grow from version to version of the library, at their end. `size` says how much
- * of one the caller knows:
+/* Converts options from a caller to this library's struct. New versions of the library add members
+ * at the end of an options struct. `size` says how many the caller knows:
  *   smaller than here  the fields beyond it take their defaults
- *   larger than here   accepted if what stands beyond is 0, else refused (ARGUMENT)
- * `taken`, a struct of this library's size, gets what is meant: the defaults where given is NULL.
- * Then all ranges are checked. Every function that has options begins with this. The sentence of an
- * error is kept without a context. */
+ *   larger than here   accepted if the bytes beyond are 0, else refused (ARGUMENT)
+ * `taken`, a struct of this library's size, receives the result; given NULL: the defaults. Then all
+ * ranges are checked. Every function with options calls this first. The message of an error is
+ * stored for no context. */
 kaon_status kaon_options_take(kaon_options_kind kind, const void *given, void *taken);
 
 /* NULL for an unknown kind. */

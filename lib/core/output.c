@@ -1,9 +1,9 @@
-/* output.c - output structs of the public interface: the one place that writes them. */
+/* output.c - writes output structs of the public interface; no other code does. */
 #include "lib/core/output.h"
 
 #include <string.h>
 
-/* Far beyond any struct: a size above it was never set. */
+/* Larger than any struct: a size above it was never set. */
 static const size_t most_bytes = (size_t)1 << 20;
 
 kaon_status kaon_output_check(const kaon_context *ctx, const char *what, const void *output) {

@@ -33,7 +33,7 @@ static void choose_cuts(kaon_lattice *lattice, int width) {
 /* Chooses the tile of y and z. Blocks are numbered tile by tile, and within a tile with t slowest.
  * A hop then reads a spinor again while a core's cache still holds it: the cache must hold three
  * slices of the tile in t with the neighbours in y and z, in double precision. Among the tiles that
- * fit, the one with the fewest neighbours outside wins. Depends only on the shape and the lanes. */
+ * fit, the one with the fewest reads beyond its edges wins. Depends only on the shape and lanes. */
 static void choose_tile(kaon_lattice *lattice) {
   const double room = 2 << 20;
   double least = 0;

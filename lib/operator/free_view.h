@@ -5,10 +5,10 @@
 
 #include <stdint.h>
 
-/* One call of `run`. Each part does `cycles` cycles: it computes its residual from what the others
- * have written so far, does `steps` minimal residual steps in each of its blocks (step lengths
- * times `relaxation`), and writes. No part begins a cycle more than `lag` ahead of a part that it
- * reads. seed: of the order in which parts begin, which differs in each cycle. */
+/* One call of kaon_free_ops.run. Each part does `cycles` cycles: it computes its residual from what
+ * the others have written so far, does `steps` minimal residual steps in each of its blocks (step
+ * lengths times `relaxation`), and writes. No part begins a cycle more than `lag` ahead of a part
+ * that it reads. seed: of the order in which parts begin, which differs in each cycle. */
 typedef struct kaon_free_how {
   int steps, cycles, lag;
   double relaxation;

@@ -144,7 +144,7 @@ static kaon_status place_source(input *in, const column *c) {
   int wanted = in->type->kind == KAON_PROPAGATOR_TWELVE ? 0 : in->n_solutions;
   if (in->n_sources != wanted) return wrong_place(in, "a source", c->record.data);
   in->sources[in->n_sources++] = *c;
-  if (c->record.recordtype != 0) in->info->has_source = 0; /* 1: a time slice */
+  if (c->record.recordtype != 0) in->info->has_source = 0; /* other types are time slices */
   return KAON_OK;
 }
 
@@ -310,7 +310,8 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
   input in = {.ctx = ctx, .bytes = bytes, .put = put, .put_source = put_source, .sink = sink};
   if (kaon_options_take(KAON_OPTIONS_PROPAGATOR_READ, options, &in.options) != KAON_OK)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", bytes->name, kaon_last_error(NULL));
-  kaon_propagator_file_info *own = malloc(sizeof *own); /* 32 KiB of text: not on the stack */
+  kaon_propagator_file_info *own = malloc(sizeof *own); /* 32 KiB of text are too much for the
+                                                           stack */
   double *values = malloc(sizeof *values * GROUP * SITES * REALS);
   unsigned char *raw = malloc(sizeof *values * SITES * REALS);
   in.text = malloc(XML_MAX);
