@@ -134,16 +134,10 @@ static void print_figure(const cli_common *common, const json_t *rows, const cha
 }
 
 void relax_bench_print_figure11(const bench *b) {
-  const json_t *row, *other;
-  size_t i, k;
+  const json_t *row;
+  size_t i;
   json_array_foreach(b->rows, i, row) {
-    int known = strcmp(bench_word(row, "bench"), ROWS) != 0;
-    json_array_foreach(b->rows, k, other) {
-      if (k < i && strcmp(bench_word(other, "bench"), ROWS) == 0 &&
-          strcmp(bench_word(other, "matrix"), bench_word(row, "matrix")) == 0)
-        known = 1;
-    }
-    if (known) continue;
+    if (!bench_first_of_matrix(b->rows, i, ROWS)) continue;
     print_figure(&b->args->common, b->rows, bench_word(row, "matrix"), "launch");
     print_figure(&b->args->common, b->rows, bench_word(row, "matrix"), "free");
   }

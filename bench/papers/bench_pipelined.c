@@ -318,21 +318,15 @@ static void print_delayed(const cli_common *common, const json_t *rows, const ch
 }
 
 /* Prints the tables of every matrix once. */
-static int print_tables(const bench *b, const json_t *rows) {
-  const json_t *row, *other;
-  size_t i, k;
-  int count = 0;
+static int print_tables(const bench *b) {
+  const json_t *rows = b->rows, *row;
+  size_t i;
+  int count = 0, ranks[RANKS_MAX];
   json_array_foreach(rows, i, row) {
-    int known = 0;
-    if (!is_row(row)) continue;
-    json_array_foreach(rows, k, other) {
-      if (k < i && is_row(other) &&
-          strcmp(bench_word(other, "matrix"), bench_word(row, "matrix")) == 0)
-        known = 1;
-    }
-    if (known) continue;
-    print_paper(&b->args->common, rows, bench_word(row, "matrix"));
-    print_delayed(&b->args->common, rows, bench_word(row, "matrix"));
+    const char *name = bench_word(row, "matrix");
+    if (!bench_first_of_matrix(rows, i, "pipelined") || !find_ranks(rows, name, ranks)) continue;
+    print_paper(&b->args->common, rows, name);
+    print_delayed(&b->args->common, rows, name);
     count++;
   }
   if (count) return EXIT_DONE;
@@ -353,7 +347,7 @@ static int measure_all(bench *b) {
   for (int i = 0; i < wanted && code == EXIT_DONE; i++)
     code = matrix(b, &d, given ? a->matrices.text[i] : usual[i]);
   note_ratios(b->rows);
-  if (code == EXIT_DONE) code = print_tables(b, b->rows);
+  if (code == EXIT_DONE) code = print_tables(b);
   if (code == EXIT_DONE && bench_save(b) != KAON_OK)
     code = EXIT_DEVICE; /* rows that were only joined */
   return bench_end(b, code);

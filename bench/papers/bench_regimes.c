@@ -60,24 +60,19 @@ static regime_row *another(table *t) {
 
 /* ---- rows from rows ---- */
 
-static void take_word(const json_t *row, const char *key, char *to, size_t room) {
-  const char *text = json_string_value(json_object_get(row, key));
-  snprintf(to, room, "%s", text ? text : "");
-}
-
 /* Reads a row of the list, as system_add made it. 0: no memory. */
 static int take_row(table *t, const json_t *json) {
   regime_row *r = another(t);
   const json_t *precond = json_object_get(json, "preconditioner");
   if (!r) return 0;
-  take_word(json, "matrix", r->matrix, sizeof r->matrix);
-  take_word(json, "precision", r->precision, sizeof r->precision);
-  take_word(json, "method", r->method, sizeof r->method);
-  take_word(precond, "kind", r->precond, sizeof r->precond);
+  snprintf(r->matrix, sizeof r->matrix, "%s", bench_word(json, "matrix"));
+  snprintf(r->precision, sizeof r->precision, "%s", bench_word(json, "precision"));
+  snprintf(r->method, sizeof r->method, "%s", bench_word(json, "method"));
+  snprintf(r->precond, sizeof r->precond, "%s", bench_word(precond, "kind"));
   if (!r->precond[0]) snprintf(r->precond, sizeof r->precond, "none");
-  take_word(json, "regime_asked", r->regime, sizeof r->regime);
-  take_word(json, "sync", r->sync, sizeof r->sync);
-  take_word(json, "regime", r->ran, sizeof r->ran);
+  snprintf(r->regime, sizeof r->regime, "%s", bench_word(json, "regime_asked"));
+  snprintf(r->sync, sizeof r->sync, "%s", bench_word(json, "sync"));
+  snprintf(r->ran, sizeof r->ran, "%s", bench_word(json, "regime"));
   const double host = bench_number(json, "host_joules");
   r->seconds = bench_number(json, "seconds_mean");
   r->joules = bench_number(json, "joules") + (isnan(host) ? 0 : host);
