@@ -264,6 +264,18 @@ double bench_number(const json_t *row, const char *key) {
   return json_is_number(x) ? json_number_value(x) : NAN;
 }
 
+int bench_first_of_matrix(const json_t *rows, size_t i, const char *name) {
+  const json_t *row = json_array_get(rows, i);
+  if (strcmp(bench_word(row, "bench"), name) != 0) return 0;
+  for (size_t k = 0; k < i; k++) {
+    const json_t *other = json_array_get(rows, k);
+    if (strcmp(bench_word(other, "bench"), name) == 0 &&
+        strcmp(bench_word(other, "matrix"), bench_word(row, "matrix")) == 0)
+      return 0;
+  }
+  return 1;
+}
+
 /* --- the run --- */
 
 int bench_begin(bench *b, const bench_args *args, const int grid[4]) {

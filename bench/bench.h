@@ -134,6 +134,8 @@ void bench_complete_rows(json_t *rows);
 /* Members of a row: a text, "" where there is none; a number, NaN where there is none. */
 const char *bench_word(const json_t *row, const char *key);
 double bench_number(const json_t *row, const char *key);
+/* 1: row i of the list is the first of benchmark NAME with its "matrix". */
+int bench_first_of_matrix(const json_t *rows, size_t i, const char *name);
 /* "sell" of the sentence in which an operator describes its storage. */
 const char *bench_form(const char *words, char form[16]);
 

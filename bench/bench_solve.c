@@ -53,7 +53,7 @@ static kaon_status solve(bench *b, problem *p, int columns, bench_figures *figur
 
 static int add_row(bench *b, const problem *p, int columns, const bench_figures *s) {
   static const char *const preconditioners[] = {"", "-schwarz", "-sap", "-async-schwarz"};
-  char precision[32], stop[32], form[32], name[40];
+  char precision[32], stop[32], form[32], regime[32], sync[32], name[40];
   snprintf(name, sizeof name, "solve-%s%s", method_name(p->options.method),
            preconditioners[schwarz_asked(&lattice_of(b)->problem)]);
   snprintf(precision, sizeof precision, "%s/%s", precision_name(p->precision),
@@ -72,45 +72,38 @@ static int add_row(bench *b, const problem *p, int columns, const bench_figures 
   kaon_lattice_part(p->field.lattice, NULL, NULL, row.grid);
   (void)bench_bandwidth(b);
   json_t *json = bench_add(b, &row);
-  json_object_set_new(json, "iterations", json_integer(s->iterations));
-  json_object_set_new(json, "residual", report_real(s->residual));
-  json_object_set_new(json, "step_microseconds",
-                      report_real(s->iterations > 0 ? 1e6 * s->seconds / s->iterations : NAN));
-  json_object_set_new(json, "setup_seconds", report_real(p->made[0] + p->made[1]));
-  json_object_set_new(json, "cpu_share", report_real(s->cpu_mean / s->mean));
-  json_object_set_new(json, "status", json_string(kaon_stop_reason_name(s->reason)));
-  json_object_set_new(json, "joules", report_real(s->joules));
-  schwarz_add(&lattice_of(b)->problem, p, json);
+  const problem_args *a = &lattice_of(b)->problem;
+  const double step = s->iterations > 0 ? 1e6 * s->seconds / s->iterations : NAN;
+  const double effective = 1e-9 * b->reference_flops * columns / s->seconds;
+  json_object_update_new(
+      json,
+      json_pack("{s:i s:o s:o s:o s:o s:s s:o s:o s:o s:o}", "iterations", s->iterations,
+                "residual", report_real(s->residual), "step_microseconds", report_real(step),
+                "setup_seconds", report_real(p->made[0] + p->made[1]), "cpu_share",
+                report_real(s->cpu_mean / s->mean), "status", kaon_stop_reason_name(s->reason),
+                "joules", report_real(s->joules), "gauge", report_string(cli_name(a->gauge)),
+                "kappa", p->staggered ? json_null() : report_real(p->kappa), "csw",
+                report_real(p->csw)));
+  schwarz_add(a, p, json);
   schwarz_add_traffic(&s->traffic, json);
-  json_object_set_new(json, "gauge", report_string(cli_name(lattice_of(b)->problem.gauge)));
-  if (p->staggered) staggered_describe(&lattice_of(b)->problem, p, json);
-  json_object_set_new(json, "kappa", p->staggered ? json_null() : report_real(p->kappa));
-  json_object_set_new(json, "csw", report_real(p->csw));
+  if (p->staggered) staggered_describe(a, p, json);
   if (lattice_of(b)->effective)
-    json_object_set_new(
-        json, "effective_gflops",
-        report_real(b->reference_flops > 0 ? 1e-9 * b->reference_flops * columns / s->seconds
-                                           : NAN));
-  json_object_set_new(
-      json, "stop",
-      json_string(cli_choice("full|schur|normal", lattice_of(b)->problem.stop, stop)));
-  json_object_set_new(
-      json, "even_odd",
-      json_string(cli_choice("symmetric|asymmetric|none", lattice_of(b)->problem.even_odd, form)));
-  json_object_set_new(json, "tol", report_real(p->options.tol));
-  json_object_set_new(json, "reduce_delay", report_real(b->args->common.reduce_delay));
-  json_object_set_new(json, "regime", json_string(cli_regime(s->issue, form)));
-  json_object_set_new(json, "sync", json_string(cli_choice(CLI_SYNCS, b->args->common.sync, form)));
+    json_object_set_new(json, "effective_gflops", report_real(effective > 0 ? effective : NAN));
+  json_object_update_new(
+      json,
+      json_pack("{s:s s:s s:o s:o s:s s:s}", "stop", cli_choice("full|schur|normal", a->stop, stop),
+                "even_odd", cli_choice("symmetric|asymmetric|none", a->even_odd, form), "tol",
+                report_real(p->options.tol), "reduce_delay",
+                report_real(b->args->common.reduce_delay), "regime", cli_regime(s->issue, regime),
+                "sync", cli_choice(CLI_SYNCS, b->args->common.sync, sync)));
   cli_print(
       &b->args->common,
-      "    %d iterations of %.1f us, residual %.2e, %s; %.3g s of set-up; processor time %.1f "
-      "%% of "
-      "the wall's\n",
-      s->iterations, s->iterations > 0 ? 1e6 * s->seconds / s->iterations : 0, s->residual,
-      kaon_stop_reason_name(s->reason), p->made[0] + p->made[1], 100 * s->cpu_mean / s->mean);
+      "    %d iterations of %.1f us, residual %.2e, %s; %.3g s of set-up; processor time %.1f %% "
+      "of the wall's\n",
+      s->iterations, isnan(step) ? 0 : step, s->residual, kaon_stop_reason_name(s->reason),
+      p->made[0] + p->made[1], 100 * s->cpu_mean / s->mean);
   if (b->reference_flops > 0)
-    cli_print(&b->args->common, "    effective: %.1f GFLOPS\n",
-              1e-9 * b->reference_flops * columns / s->seconds);
+    cli_print(&b->args->common, "    effective: %.1f GFLOPS\n", effective);
   cli_print(&b->args->common, "    %lld sums over ranks, %lld exchanges of %.3g MB\n",
             (long long)s->traffic.sums, (long long)s->traffic.exchanges,
             1e-6 * (double)s->traffic.bytes);

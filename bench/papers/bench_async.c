@@ -1,8 +1,8 @@
 /* bench_async.c - asynchronous relaxation, in the form of the tables and figures of Anzt, Tomov,
- * Dongarra, Heuveline (2012): b = 1 in every row, x = 0, residuals |b - A x| / |b|.
+ * Dongarra, Heuveline (2012). b = 1 in every row, x = 0, residuals |b - A x| / |b|.
  *   props     table 1: sizes, conditions, spectral radii
- *   stat      tables 2 and 3, figure 5: residuals of many runs at given iterations, beside those of
- *             the synchronous iteration, and what was read
+ *   stat      tables 2 and 3, figure 5: residuals of many runs at given iterations, beside those
+ *             of the synchronous iteration, and the ages of the values that were read
  *   rate      figures 6 and 7: iterations to 1e-4, 1e-8, 1e-12
  *   overhead  table 4: seconds of 100 to 500 iterations with 1 to 9 local sweeps, sweeps alone
  *   time      table 5, figures 8 and 9: seconds an iteration, and to the tolerance
@@ -17,7 +17,7 @@
 
 /* ---- props ---- */
 
-/* KEY, KEY_bound and KEY_note: the number, whether it is no more than a lower bound, and why. */
+/* Adds the members KEY (the number), KEY_bound (it is only a lower bound) and KEY_note (why). */
 static void add_condition(const relax_bench *r, json_t *row, const char *key,
                           const condition_number *n) {
   char text[32];
@@ -38,7 +38,8 @@ static int props(relax_bench *r) {
   int code = cli_status(r->l.ctx, kaon_spectrum_estimate(r->l.A, 0, &s), NULL);
   if (code == EXIT_DONE) code = condition_estimate(r, &c);
   if (code != EXIT_DONE) return code;
-  const condition_number two = {s.high / s.low, 1, ""}; /* of eigenvalues within the true ones */
+  const condition_number two = {s.high / s.low, 1,
+                                ""}; /* a lower bound: the estimates are inside the spectrum */
   cli_print(&r->b->args->common,
             "%-16s n %lld, nnz %lld, cond_1(A) %s, cond_1(D^-1 A) %s, cond_2(D^-1 A) %s, "
             "rho(B) %s %.4f, rho(|B|) %s %.4f, tau %.4f\n",
@@ -57,13 +58,14 @@ static int props(relax_bench *r) {
 
 enum { POINTS_MAX = 32 };
 typedef struct moments {
-  double first, sum, sum2, low, high; /* sums of what is beyond the first run's */
+  double first, sum, sum2, low, high; /* sum, sum2: of differences to the first run */
 } moments;
 
-/* A device's runs differ by what comes first, where it does not hold all blocks at once; on a CPU
- * by the order in which blocks begin, all but some of which have read before one of them writes.
- * Without barriers runs differ by themselves; a residual is taken at the table's iterations alone,
- * and the tolerance is one that is not reached, since fixed steps have barriers. */
+/* Options of run `number` of table stat. Runs should differ by their order of blocks. A device that
+ * does not hold all blocks at once brings its own order. On a CPU the order is drawn, and all
+ * blocks but one read before one of them writes. Driver free: runs differ by themselves. Residuals
+ * are taken at the iterations of the table alone, with a tolerance that is never reached, since a
+ * fixed number of steps would add barriers. */
 static relax_run stat_run(const relax_bench *r, int steps, int every, int number,
                           kaon_relax_driver driver) {
   const double never = 1e-30;
@@ -81,7 +83,7 @@ static relax_run stat_run(const relax_bench *r, int steps, int every, int number
   return run;
 }
 
-/* What all runs of a kind came to; synchronous: the residuals of the two-stage iteration of the
+/* Statistics of all runs of a driver. synchronous: residuals of the two-stage iteration with the
  * same blocks and sweeps. */
 typedef struct statistics {
   moments m[POINTS_MAX];
@@ -94,12 +96,12 @@ static double mean_of(const statistics *s, int i) {
   return s->m[i].first + s->m[i].sum / s->runs;
 }
 
-/* Reads of other iterations do not make runs asynchronous in effect: where they change nothing, the
- * averages are the synchronous ones, to the four digits that a table shows. A residual that is off
- * by SAME comes SAME / -log(rho) of an iteration sooner or later: a hundredth even where an
- * iteration takes off no more than 1 %. Measured ones are off by 1e-6 or so where blocks go in
- * step and by 2e-3 and more where they do not. |b - A x| / |b| is rounded to some 1e-16, which is
- * 1e-5 of what is above COMPARED. NULL: nothing to compare, both diverge. */
+/* Says whether runs are asynchronous in effect. Reads of other iterations are no proof: averages
+ * may still equal the synchronous ones, to the four digits of a table. A residual that is off by
+ * SAME is early or late by SAME / -log(rho) of an iteration: by a hundredth even where an iteration
+ * removes only 1 %. Measured differences are about 1e-6 where blocks run in step, and 2e-3 or more
+ * where they do not. Rounding of |b - A x| / |b| is about 1e-16, which is 1e-5 of COMPARED. NULL:
+ * both diverge, there is nothing to compare. */
 static const double SAME = 1e-4, COMPARED = 1e-11;
 static const char *in_effect(const statistics *s, double *furthest) {
   *furthest = NAN;
@@ -112,7 +114,8 @@ static const char *in_effect(const statistics *s, double *furthest) {
   return *furthest <= SAME ? "synchronous" : "asynchronous";
 }
 
-/* Smallest and largest shift of all runs; the share of the reads with another one than 0. */
+/* Finds the smallest and the largest shift of all runs. Returns the share of reads with a shift
+ * other than 0. */
 static double shifts_seen(const int64_t *shifts, int *newest, int *oldest) {
   int64_t reads = 0;
   *newest = *oldest = 0;
@@ -197,8 +200,8 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
   print_effect(common, s);
 }
 
-/* Runs end before the last iteration where the residual is 0 or falls no more, which it then is, or
- * where it diverges: NaN. */
+/* Runs end before the last iteration where the residual is 0 or stagnates: the last residual. Where
+ * they diverge: NaN. */
 static double residual_at(const relax_run *run, int at) {
   const column_history *h = &run->history;
   if (at < h->count) return h->residual[at];
@@ -223,7 +226,8 @@ static void add_run(statistics *s, const relax_run *run, int number) {
   }
 }
 
-/* The same blocks and sweeps, all of which read before one writes. */
+/* Runs the synchronous iteration: the same blocks and sweeps, and all blocks read before one
+ * writes. */
 static int synchronous_of(relax_bench *r, statistics *s, int steps) {
   relax_run run = relax_run_of(r, KAON_TWO_STAGE, 0, steps);
   const int code = relax_run_solve(r, &run);
@@ -233,7 +237,7 @@ static int synchronous_of(relax_bench *r, statistics *s, int steps) {
   return code;
 }
 
-/* s: with points and the synchronous residuals. */
+/* s has the points and the synchronous residuals. */
 static int stat_of(relax_bench *r, kaon_relax_driver driver, statistics s, int every) {
   int code = EXIT_DONE;
   relax_run run = {.method = KAON_ASYNC};
@@ -290,7 +294,7 @@ static int rate(relax_bench *r) {
     if (!relax_of(r->b)->sweeps) run.options.local_sweeps = 5;
     if (i == 3) run.options.local_sweeps = 1;
     if (i == 5) run.options.driver = KAON_RELAX_FREE;
-    run.options.stride = 4; /* what lies between two residuals is not seen */
+    run.options.stride = 4; /* iterations between two residuals */
     code = relax_run_solve(r, &run);
     if (code != EXIT_DONE) break;
     const int at[3] = {first_below(&run.history, 1e-4), first_below(&run.history, 1e-8),
@@ -316,8 +320,8 @@ static int rate(relax_bench *r) {
 
 /* ---- sweeps alone ---- */
 
-/* Seconds of `steps` sweeps from 0 and nothing else: the solver as an operator takes no residual.
- * Of several ranks the slowest one's. */
+/* Times `steps` sweeps from 0 and nothing else: the solver as an operator takes no residual.
+ * Seconds of the slowest rank. */
 static int time_sweeps(relax_bench *r, const relax_run *run, int steps, bench_spread *times) {
   kaon_context *ctx = r->l.ctx;
   const int samples = r->b->args->samples;
@@ -381,14 +385,14 @@ static int overhead(relax_bench *r) {
 
 /* ---- time ---- */
 
-/* curve: of its history, as table rate names it. */
+/* curve: name of its history, as in table rate. */
 typedef struct contender {
   const char *name, *curve;
   kaon_method method;
   kaon_relax_driver driver;
 } contender;
 
-/* *history: the caller's to free. */
+/* *history is owned by the caller. */
 static int time_one(relax_bench *r, const contender *c, double tol, column_history *history) {
   enum { SWEEPS = 100 };
   relax_run run = relax_run_of(r, c->method, tol, 200000);
@@ -422,13 +426,13 @@ static int time_one(relax_bench *r, const contender *c, double tol, column_histo
   return EXIT_DONE;
 }
 
-/* Gauss-Seidel row by row on one thread of the processor, whatever the backend. */
+/* Times Gauss-Seidel row by row on one thread of the processor, on any backend. */
 static int time_on_host(relax_bench *r, double tol) {
   static const contender gs = {"gauss-seidel, one core", "gauss-seidel", KAON_GS,
                                KAON_RELAX_LAUNCH};
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context *ctx = NULL;
-  column_history same = {NULL, 0}; /* as gauss-seidel's */
+  column_history same = {NULL, 0}; /* the same curve as gauss-seidel */
   relax_bench own;
   options.backend = KAON_BACKEND_CPU;
   options.threads = 1;
@@ -454,7 +458,7 @@ static int times(relax_bench *r) {
       {"cg", "cg", KAON_CG, KAON_RELAX_LAUNCH}};
   const relax_args *a = relax_of(r->b);
   const double tol = isnan(a->tol) ? 1e-8 : a->tol;
-  const int kinds = r->l.info.hermitian ? KINDS : KINDS - 1; /* CG is the last */
+  const int kinds = r->l.info.hermitian ? KINDS : KINDS - 1; /* CG, the last one, needs A = A^H */
   column_history histories[KINDS] = {{NULL, 0}};
   const char *names[KINDS];
   char name[64];

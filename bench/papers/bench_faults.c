@@ -1,7 +1,7 @@
 /* bench_faults.c - relaxation with faults, in the form of table 6 and figure 10 of Anzt, Tomov,
- * Dongarra, Heuveline (2012): a quarter of the rows is no longer updated from iteration 10 on and
- * given back after 10, 20 and 30 more, or never. Then bits that flip unseen, at several rates, with
- * the monitor's repair and without. Options put other faults in their places. */
+ * Dongarra, Heuveline (2012). A quarter of the rows is not updated from iteration 10 on, and is
+ * restored after 10, 20 and 30 iterations or never. Then bits flip at several rates, with and
+ * without repair by the monitor. Options replace these faults. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "bench/papers/bench_relax.h"
 #include "interfaces/common/report.h"
 
-/* The options, with the paper's quarter of the rows and some rate of flips where none is given. */
+/* The options, or the quarter of the rows of the paper and a rate of flips. */
 static int asked_for(const relax_bench *r, kaon_fault_options *f) {
   linear_args a = relax_of(r->b)->linear;
   if (isnan(a.fault_share) && a.fault_rank < 0) a.fault_share = 0.25;
@@ -23,7 +23,7 @@ static int asked_for(const relax_bench *r, kaon_fault_options *f) {
 static relax_run run_of(const relax_bench *r, const kaon_fault_options *faults) {
   const double tol = relax_of(r->b)->tol;
   relax_run run = relax_run_of(r, KAON_ASYNC, isnan(tol) ? 1e-12 : tol, 400);
-  if (bench_on_host(r->b)) { /* as a device that holds all blocks at once */
+  if (bench_on_host(r->b)) { /* as on a device that holds all blocks at once */
     const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
     run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
     run.options.seed = 1;
@@ -32,7 +32,7 @@ static relax_run run_of(const relax_bench *r, const kaon_fault_options *faults) 
   return run;
 }
 
-/* Into a row of what `run` took. */
+/* Adds the figures of a run to its row. */
 static void describe(json_t *row, const relax_run *run, const kaon_fault_options *f,
                      double more_time, double more) {
   const kaon_relax_report *x = &run->relaxation;
@@ -50,7 +50,7 @@ static void describe(json_t *row, const relax_run *run, const kaon_fault_options
                 report_real(more_time), "more_iterations", report_real(more)));
 }
 
-/* A line of the table, and what it is held against: the first one's. */
+/* A line of the table, and the first line, to which others are compared. */
 typedef struct fault_line {
   char name[24];
   kaon_fault_options faults;
@@ -63,7 +63,7 @@ typedef struct fault_base {
 } fault_base;
 
 static int line_of(relax_bench *r, fault_line *line, fault_base *base) {
-  enum { SAMPLES = 5 }; /* the same iterations on one machine but for their order */
+  enum { SAMPLES = 5 }; /* the order of blocks is all that differs */
   relax_run run = run_of(r, &line->faults);
   bench_spread times;
   const int code = relax_run_repeat(r, &run, SAMPLES, &times);
@@ -85,7 +85,8 @@ static int line_of(relax_bench *r, fault_line *line, fault_base *base) {
 
 enum { MOST_LINES = 6 };
 
-/* No fault; given back after each of the times; by the monitor; never. How many. */
+/* Lines: no fault; restored after each time; restored by the monitor; never restored. Returns how
+ * many. */
 static int lines_of(const kaon_fault_options *asked, fault_line lines[MOST_LINES]) {
   static const int papers[] = {10, 20, 30};
   const int own = asked->recovery > 0, times = own ? 1 : 3, count = times + 3;

@@ -1,6 +1,6 @@
 /* bench_figure11.c - figure 11 of Anzt, Tomov, Dongarra, Heuveline (2012): time to the tolerance of
- * block-asynchronous iteration on 1 to N ranks (GPUs), by the way in which others' rows come. A job
- * measures the ranks that it has; rows of jobs of other sizes come from files (--join). */
+ * block-asynchronous iteration on 1 to N ranks (GPUs), for each exchange of remote values. A job
+ * measures its own number of ranks. Rows of other jobs come from files (--join). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void keep_row(relax_bench *r, const relax_run *run, const bench_spread *t
                      report_real(x->rank_asynchronous)));
 }
 
-/* *there: the way is. */
+/* *there: this exchange is available. */
 static int measure(relax_bench *r, kaon_relax_exchange exchange, kaon_relax_driver driver,
                    double tol, int *there) {
   const relax_args *a = relax_of(r->b);
@@ -91,7 +91,8 @@ static int is_row(const json_t *row, const char *matrix, const char *driver, int
          strcmp(bench_word(row, "exchange"), exchange) == 0;
 }
 
-/* The fastest such row; NULL: none. On one rank nothing is exchanged, whatever the way. */
+/* Finds the fastest row; NULL: none. On one rank nothing is exchanged, so its row counts for every
+ * exchange. */
 static const json_t *find(const json_t *rows, const char *matrix, const char *driver, int ranks,
                           int way) {
   const char *exchange = ranks == 1 ? "none" : relax_exchange_name((kaon_relax_exchange)way);
@@ -104,7 +105,7 @@ static const json_t *find(const json_t *rows, const char *matrix, const char *dr
   return found;
 }
 
-/* A line a number of ranks. */
+/* Prints a line for each number of ranks. */
 static void print_figure(const cli_common *common, const json_t *rows, const char *matrix,
                          const char *driver) {
   int head = 0;
@@ -133,16 +134,10 @@ static void print_figure(const cli_common *common, const json_t *rows, const cha
 }
 
 void relax_bench_print_figure11(const bench *b) {
-  const json_t *row, *other;
-  size_t i, k;
+  const json_t *row;
+  size_t i;
   json_array_foreach(b->rows, i, row) {
-    int known = strcmp(bench_word(row, "bench"), ROWS) != 0;
-    json_array_foreach(b->rows, k, other) {
-      if (k < i && strcmp(bench_word(other, "bench"), ROWS) == 0 &&
-          strcmp(bench_word(other, "matrix"), bench_word(row, "matrix")) == 0)
-        known = 1;
-    }
-    if (known) continue;
+    if (!bench_first_of_matrix(b->rows, i, ROWS)) continue;
     print_figure(&b->args->common, b->rows, bench_word(row, "matrix"), "launch");
     print_figure(&b->args->common, b->rows, bench_word(row, "matrix"), "free");
   }

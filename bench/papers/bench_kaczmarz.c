@@ -1,5 +1,5 @@
 /* bench_kaczmarz.c - the measurements of the Kaczmarz paper (Faroux et al., ETH Zurich 2024) in its
- * own form: rates of sweeps (Figure 4, Table 3), residuals by sweeps (Figure 5); solves are in
+ * form: rates of sweeps (Figure 4, Table 3) and residuals by sweeps (Figure 5). Solves are in
  * bench_kaczmarz_solves.c. */
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static int open_machines(project *m) {
 
 /* ---- lines ---- */
 
-/* What all rows say of the run; of a processor beside a device, its own name and threads. */
+/* Describes the run. For a processor beside a device: its own name and threads. */
 static json_t *describe(const project *m, const char *matrix, const char *place) {
   const bench_row about = {
       .name = "kaczmarz", .matrix = matrix, .stored = "", .precision = KAON_DOUBLE, .columns = 1};
@@ -45,7 +45,7 @@ static json_t *describe(const project *m, const char *matrix, const char *place)
   return row;
 }
 
-/* The whole file, so that whoever looks at it while it grows finds whole lines. Exit status. */
+/* Writes the whole CSV file anew, so that it holds whole lines at any time. Exit status. */
 static int keep_csv(const project *m) {
   if (!m->csv) return EXIT_DONE;
   if (fflush(m->csv) == 0) return report_text(kaczmarz_of(m->b)->csv, m->csv_text, m->csv_length);
@@ -61,14 +61,14 @@ int project_line(const project *m, const char *figure, const char *matrix, int64
       json_pack("{s:s s:s s:I s:s s:s s:o s:o s:s s:o}", "figure", figure, "matrix", matrix, "rows",
                 (json_int_t)rows, "machine", place, "what", what, "x", report_real(x), "value",
                 report_real(value), "unit", unit, "seconds", report_real(seconds));
-  static const char *const none[] = {"gflops", "ideal_gbs", "limit_gbs"}; /* where not measured */
+  static const char *const none[] = {"gflops", "ideal_gbs", "limit_gbs"}; /* null: not measured */
   for (int i = 0; i < 3; i++) json_object_set_new(row, none[i], json_null());
   json_object_update(row, figures);
   json_decref(figures);
   if (more) json_object_update(row, more);
   json_decref(more);
   json_array_append_new(m->b->rows, row);
-  char number[32] = ""; /* of none */
+  char number[32] = ""; /* empty: no value */
   if (!isnan(value)) snprintf(number, sizeof number, "%.10g", value);
   if (m->csv)
     fprintf(m->csv, "%s,\"%s\",%lld,%s,%s,%.10g,%s,%s\n", figure, matrix, (long long)rows, place,
@@ -131,7 +131,8 @@ static kaon_kaczmarz_options sweeps_in(const project_system *s, kaon_sweep_order
   return o;
 }
 
-/* A trial of two (double) sweeps, the first of two that take memory: seconds of one. */
+/* Seconds of a single sweep, from the second of two trials of two sweeps. The first one allocates.
+ */
 static kaon_status time_trial(project_system *s, const kaon_kaczmarz_options *o, double *seconds) {
   kaon_operator *trial = NULL;
   kaon_status status = kaon_kaczmarz_preconditioner(s->A, o, 2, &trial);
@@ -145,7 +146,7 @@ static kaon_status time_trial(project_system *s, const kaon_kaczmarz_options *o,
   return status;
 }
 
-/* Seconds of the runs of one line, in order. */
+/* Seconds of the runs of one line, sorted. */
 typedef struct timings {
   double seconds[MOST_RUNS];
   int runs;
@@ -157,7 +158,7 @@ static void keep_timing(timings *t, double taken) {
   t->seconds[at] = taken;
 }
 
-/* `runs` times `sweeps` from x = 0: what they took, and the residual's sum after the last. */
+/* Times `runs` runs of `sweeps` sweeps from x = 0. *sum: |b - A x|_1 after the last. */
 static int time_sweeps(project_system *s, const kaon_kaczmarz_options *o, int sweeps, int runs,
                        timings *t, double *sum, kaon_kaczmarz_info *info) {
   kaon_operator *K = NULL;
@@ -178,24 +179,24 @@ static int time_sweeps(project_system *s, const kaon_kaczmarz_options *o, int sw
 
 /* ---- Figure 4, Table 3 ---- */
 
-/* kind: of sweeps that come in pairs, CARP or CIMMINO; 0: single ones in `order`. */
+/* kind: CARP or CIMMINO, whose sweeps come in pairs; 0: single sweeps in `order`. */
 typedef struct way {
   const char *name;
   kaon_sweep_order order;
   kaon_kaczmarz_kind kind;
 } way;
 
-/* What one figure compares: each way on each matrix and machine, all over as many sweeps. */
+/* One figure: every way on every matrix and machine, all with the same number of sweeps. */
 typedef struct comparison {
   const char *figure;
   const char *matrices[2]; /* the second may be NULL */
   int rcm[2];
   const way *ways;
   int count;
-  int wanted, sweeps; /* of --kaczmarz-sweeps; as many as the slowest line has time for */
+  int wanted, sweeps; /* asked for; and what the slowest line has time for */
 } comparison;
 
-/* What streaming reads reach there, 0: not measured: of all threads, or of the device. */
+/* GB/s of streaming reads there: of all threads, or of the device. 0: not measured. */
 static double limit_of(const project *m, int place) {
   const int measured = bench_on_host(m->b) ? PROJECT_OPENMP : PROJECT_DEVICE;
   return place == measured || (measured == PROJECT_OPENMP && m->b->info.threads == 1)
@@ -211,13 +212,13 @@ static kaon_kaczmarz_options options_of(const project_system *s, const way *w) {
   return o;
 }
 
-/* What one line is about. */
+/* The subject of one line. */
 typedef struct placement {
   int place, rcm;
   const way *w;
 } placement;
 
-/* Fewer sweeps where this line's runs would take longer than it may. */
+/* Reduces the number of sweeps to what this line has time for. */
 static int fit_sweeps(const project *m, comparison *c, project_system *s, const placement *at) {
   const kaon_kaczmarz_options o = options_of(s, at->w);
   double one = 0;
@@ -261,8 +262,8 @@ static int rate(const project *m, comparison *c, project_system *s, const placem
 
 typedef int line_work(const project *m, comparison *c, project_system *s, const placement *at);
 
-/* Each way on each machine; row order is one thread's whatever the machine, so it is measured once.
- */
+/* Calls `work` for each way on each machine. Row order runs on one thread on any machine, so it is
+ * measured once. */
 static int each_line(const project *m, comparison *c, int matrix, line_work *work) {
   int code = EXIT_DONE;
   for (int i = 0; i < PROJECT_MACHINES && code == EXIT_DONE; i++) {
@@ -281,12 +282,12 @@ static int each_line(const project *m, comparison *c, int matrix, line_work *wor
   return code;
 }
 
-/* Residuals compare only after as many sweeps, so all lines are tried before the first is measured.
- */
+/* Residuals are comparable only after equally many sweeps. So all lines are tried before the first
+ * is measured. */
 static int rates(const project *m, comparison *c) {
   const int count = c->matrices[1] ? 2 : 1;
   int code = EXIT_DONE;
-  c->sweeps = c->wanted + c->wanted % 2; /* some sweeps come in pairs */
+  c->sweeps = c->wanted + c->wanted % 2; /* even: some sweeps come in pairs */
   for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, fit_sweeps);
   if (code == EXIT_DONE)
     cli_print(&m->b->args->common, "%-8s %d sweeps a run in every line, %d runs%s\n", c->figure,
@@ -302,7 +303,7 @@ static int figure_4(const project *m, int sweeps) {
   return rates(m, &c);
 }
 
-/* The first ones are the paper's and Figure 5's; the others follow in Table 3. */
+/* The first PERMUTATIONS are those of the paper; the others are added in Table 3. */
 static const way permutations[] = {{"none", KAON_SWEEP_ROWS, 0},
                                    {"sections", KAON_SWEEP_SECTIONS, 0},
                                    {"colours", KAON_SWEEP_COLOURS, 0},
@@ -318,7 +319,7 @@ static int table_3(const project *m, const char *name, int sweeps) {
 
 /* ---- Figure 5 ---- */
 
-/* x += (sweeps from 0 for b - A x), which is what more sweeps make of x. */
+/* Continues the sweeps: x += sweeps from 0 for the right-hand side b - A x. */
 static kaon_status go_on(project_system *s, kaon_operator *K, kaon_vector *step, double *sum) {
   kaon_status status = kaon_operator_apply(s->A, KAON_PLAIN, s->x, s->r);
   if (status == KAON_OK) status = kaon_vector_axpy(-1, 0, s->b, s->r);
@@ -362,7 +363,8 @@ static int figure_5(const project *m, const char *name, int sweeps) {
   const int i = m->ctx[PROJECT_DEVICE] ? PROJECT_DEVICE : PROJECT_OPENMP;
   project_system s;
   int code = project_open(m->ctx[i], name, 0, &s);
-  for (int k = 0; k < PERMUTATIONS && code == EXIT_DONE; k++) /* in turn: not on a device */
+  for (int k = 0; k < PERMUTATIONS && code == EXIT_DONE;
+       k++) /* rows in turn run on the processor alone */
     if (i != PROJECT_DEVICE ||
         (permutations[k].order != KAON_SWEEP_ROWS && permutations[k].order != KAON_SWEEP_RANDOM))
       code = history(m, &s, project_machines[i], &permutations[k], sweeps);

@@ -1,10 +1,9 @@
-/* bench_pipelined.c - communication hiding as V. A. Platonov and A. V. Monakov measure it (on
- * iterative solvers on GPUs, Proc. ISP RAS 28 (2016) 81): the classic methods with DIC on the
- * processors against pipelined CG and the reordered BiCGStab on the device, there with AINV, here
- * with Jacobi unless --precond says otherwise, by the number of ranks; then classic and pipelined
- * methods where sums over ranks take their time (--reduce-delay): what of it is seen, and what a
- * step moves. A run measures the ranks that it has; --join brings the rows of runs with other
- * numbers. */
+/* bench_pipelined.c - hiding of communication, after V. A. Platonov and A. V. Monakov (Proc. ISP
+ * RAS 28 (2016) 81). By number of ranks: classic methods with DIC on processors beside pipelined CG
+ * and reordered BiCGStab on devices, there with AINV, here with Jacobi unless --precond says
+ * otherwise. Then classic and pipelined methods with delayed sums (--reduce-delay): how much of the
+ * delay is exposed, and the traffic of a step. A run measures its own number of ranks; --join adds
+ * rows of other runs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +15,11 @@
 
 enum { DELAYS_MAX = 8, RANKS_MAX = 16 };
 
-/* The columns of the paper's tables. */
+/* The columns of the tables of the paper. */
 typedef struct column {
   const char *name;
   kaon_method method;
-  int processors; /* 1: with DIC on the CPU; 0: on the run's own backend */
+  int processors; /* 1: with DIC on the CPU; 0: on the backend of the run */
 } column;
 
 static const column columns[] = {{"PCG", KAON_CG, 1},
@@ -29,7 +28,7 @@ static const column columns[] = {{"PCG", KAON_CG, 1},
                                  {"GPUBCGS", KAON_RBICGSTAB, 0}};
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* Side by side under each delay; `classic`: what each is held against. */
+/* Methods measured under each delay; `classic`: the method each is compared with. */
 static const struct {
   kaon_method method, classic;
 } delayed[] = {{KAON_CG, KAON_CG},
@@ -84,14 +83,14 @@ static int read_delays(const char *text, delays *d) {
 
 /* ---- measuring ---- */
 
-/* The device's preconditioner: the first that --precond names. */
+/* The preconditioner on the device: the first of --precond. */
 static int device_precond(const bench *b) {
   int k = 0;
   while (!(matrix_of(b)->preconds >> k & 1)) k++;
   return k;
 }
 
-/* One row: `solver` is a column of the paper's, or "" in rows under a delay. */
+/* Measures a row. solver: a column of the paper, or "" in rows with a delay. */
 static int measure(bench *b, const linear *base, kaon_method method, int precond,
                    const char *solver) {
   linear_args args = *base->args;
@@ -136,7 +135,7 @@ static int on_device(bench *b, const linear *base) {
   return measure_columns(b, base, 0);
 }
 
-/* A stage in a context of its own. */
+/* Runs a stage in a context of its own. */
 static int in_context(bench *b, const cli_common *common, const char *name, stage *work) {
   bench_own_context own;
   linear base = {0};
@@ -180,7 +179,7 @@ static int is_row(const json_t *row) {
          bench_number(row, "seconds_mean") > 0 && bench_number(row, "ranks") >= 1;
 }
 
-/* The last row of a matrix, a number of ranks and a column; NULL: there is none. */
+/* Finds the last row of a matrix, a number of ranks and a column; NULL: none. */
 static const json_t *find(const json_t *rows, const char *name, int ranks, const char *solver) {
   const json_t *row, *found = NULL;
   size_t i;
@@ -192,7 +191,7 @@ static const json_t *find(const json_t *rows, const char *name, int ranks, const
   return found;
 }
 
-/* Numbers of ranks that rows of a matrix have, ascending. */
+/* Numbers of ranks of the rows of a matrix, ascending. Returns how many. */
 static int find_ranks(const json_t *rows, const char *name, int ranks[RANKS_MAX]) {
   const json_t *row;
   size_t i;
@@ -217,8 +216,8 @@ static void print_figure(const cli_common *common, double x) {
     cli_print(common, " %11s", "-");
 }
 
-/* The paper's: seconds of a solve by the number of processors or devices, and the speed-up from the
- * least to the largest number of them. */
+/* Prints the table of the paper: seconds of a solve by number of processors or devices, and the
+ * speed-up from the smallest to the largest. */
 static void print_paper(const cli_common *common, const json_t *rows, const char *name) {
   int ranks[RANKS_MAX];
   double ends[2][COLUMNS];
@@ -248,7 +247,7 @@ static void print_paper(const cli_common *common, const json_t *rows, const char
   cli_print(common, "\n");
 }
 
-/* The row of the classic method in the same place as `row`; NULL: there is none. */
+/* Finds the row of the classic method for the same matrix, ranks and delay; NULL: none. */
 static const json_t *find_classic(const json_t *rows, const json_t *row) {
   const char *classic = "";
   const json_t *other;
@@ -271,7 +270,7 @@ static double seconds_of_step(const json_t *row) {
   return bench_number(row, "seconds_mean") / bench_number(row, "iterations");
 }
 
-/* How a step's time and bytes compare with the classic one's stands in the row as well. */
+/* Adds to each row the ratios of time and bytes of a step to those of the classic method. */
 static void note_ratios(const json_t *rows) {
   json_t *row;
   size_t i;
@@ -318,22 +317,16 @@ static void print_delayed(const cli_common *common, const json_t *rows, const ch
   }
 }
 
-/* Every matrix that rows are of, once. */
-static int print_tables(const bench *b, const json_t *rows) {
-  const json_t *row, *other;
-  size_t i, k;
-  int count = 0;
+/* Prints the tables of every matrix once. */
+static int print_tables(const bench *b) {
+  const json_t *rows = b->rows, *row;
+  size_t i;
+  int count = 0, ranks[RANKS_MAX];
   json_array_foreach(rows, i, row) {
-    int known = 0;
-    if (!is_row(row)) continue;
-    json_array_foreach(rows, k, other) {
-      if (k < i && is_row(other) &&
-          strcmp(bench_word(other, "matrix"), bench_word(row, "matrix")) == 0)
-        known = 1;
-    }
-    if (known) continue;
-    print_paper(&b->args->common, rows, bench_word(row, "matrix"));
-    print_delayed(&b->args->common, rows, bench_word(row, "matrix"));
+    const char *name = bench_word(row, "matrix");
+    if (!bench_first_of_matrix(rows, i, "pipelined") || !find_ranks(rows, name, ranks)) continue;
+    print_paper(&b->args->common, rows, name);
+    print_delayed(&b->args->common, rows, name);
     count++;
   }
   if (count) return EXIT_DONE;
@@ -354,8 +347,9 @@ static int measure_all(bench *b) {
   for (int i = 0; i < wanted && code == EXIT_DONE; i++)
     code = matrix(b, &d, given ? a->matrices.text[i] : usual[i]);
   note_ratios(b->rows);
-  if (code == EXIT_DONE) code = print_tables(b, b->rows);
-  if (code == EXIT_DONE && bench_save(b) != KAON_OK) code = EXIT_DEVICE; /* what was joined alone */
+  if (code == EXIT_DONE) code = print_tables(b);
+  if (code == EXIT_DONE && bench_save(b) != KAON_OK)
+    code = EXIT_DEVICE; /* rows that were only joined */
   return bench_end(b, code);
 }
 

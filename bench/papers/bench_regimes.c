@@ -1,8 +1,7 @@
-/* bench_regimes.c - every way of issuing a solve's steps, waited for by polling and by blocking:
- * time, energy, processor time, steps; then how each varies against cuBLAS with polling, in the
- * form of the paper's Table 2 (regimes_table.h). A row's solves go on for --seconds, after one that
- * is not counted, and time, energy and processor time are the means of them. Each regime has a
- * context of its own, one after another, since the context says how steps are issued. */
+/* bench_regimes.c - ways of issuing the steps of a solve (regimes), with polling and with blocking
+ * waits: time, energy, processor time, steps. Then the variations against cuBLAS with polling, in
+ * the form of Table 2 of the paper (regimes_table.h). The solves of a row go on for --seconds after
+ * one that is not counted; figures are means. Each regime needs a context of its own. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +11,12 @@
 #include "bench/papers/regimes_table.h"
 #include "interfaces/common/report.h"
 
-/* What the paper holds all against; where that was not measured the first row of the case. */
+/* The baseline of the paper. Where it was not measured: the first row of the case. */
 static const char *const baseline_regime = "cublas", *const baseline_sync = "polling";
-/* The paper's host decides after every step whether there is another one. */
+/* The host of the paper decides after every step whether to go on. */
 enum { LOOKS = 1 };
-/* Where --tol is not given: the solution's own rounding leaves |b - A x| / |b| of 1e-6 on grids of
- * 252^3 points, whose b = A * ones is 0 but at the boundary. */
+/* Where --tol is not given. Rounding of x leaves |b - A x| / |b| of 1e-6 on 252^3 points, where b =
+ * A * ones is 0 except at the boundary. */
 static const double tolerance_in_single = 1e-5;
 
 static const cli_option option_rows[] = {
@@ -43,7 +42,7 @@ static const cli_option option_rows[] = {
     BENCH_OPTIONS_END};
 
 typedef struct table {
-  regime_row *row; /* those of the list, in its order */
+  regime_row *row; /* the rows of the list, in its order */
   int count, room;
 } table;
 
@@ -61,24 +60,19 @@ static regime_row *another(table *t) {
 
 /* ---- rows from rows ---- */
 
-static void take_word(const json_t *row, const char *key, char *to, size_t room) {
-  const char *text = json_string_value(json_object_get(row, key));
-  snprintf(to, room, "%s", text ? text : "");
-}
-
-/* A row of the list, as system_add made it. 0: no memory. */
+/* Reads a row of the list, as system_add made it. 0: no memory. */
 static int take_row(table *t, const json_t *json) {
   regime_row *r = another(t);
   const json_t *precond = json_object_get(json, "preconditioner");
   if (!r) return 0;
-  take_word(json, "matrix", r->matrix, sizeof r->matrix);
-  take_word(json, "precision", r->precision, sizeof r->precision);
-  take_word(json, "method", r->method, sizeof r->method);
-  take_word(precond, "kind", r->precond, sizeof r->precond);
+  snprintf(r->matrix, sizeof r->matrix, "%s", bench_word(json, "matrix"));
+  snprintf(r->precision, sizeof r->precision, "%s", bench_word(json, "precision"));
+  snprintf(r->method, sizeof r->method, "%s", bench_word(json, "method"));
+  snprintf(r->precond, sizeof r->precond, "%s", bench_word(precond, "kind"));
   if (!r->precond[0]) snprintf(r->precond, sizeof r->precond, "none");
-  take_word(json, "regime_asked", r->regime, sizeof r->regime);
-  take_word(json, "sync", r->sync, sizeof r->sync);
-  take_word(json, "regime", r->ran, sizeof r->ran);
+  snprintf(r->regime, sizeof r->regime, "%s", bench_word(json, "regime_asked"));
+  snprintf(r->sync, sizeof r->sync, "%s", bench_word(json, "sync"));
+  snprintf(r->ran, sizeof r->ran, "%s", bench_word(json, "regime"));
   const double host = bench_number(json, "host_joules");
   r->seconds = bench_number(json, "seconds_mean");
   r->joules = bench_number(json, "joules") + (isnan(host) ? 0 : host);
@@ -125,7 +119,7 @@ static int add_row(bench_own_context *own, const linear *l, const bench_figures 
   return bench_save(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
-/* One system in both modes. */
+/* Measures a system with both kinds of wait. */
 static int modes(bench_own_context *own, linear *l) {
   bench *b = &own->bench;
   cli_common *common = &own->args.bench.common;
@@ -148,7 +142,7 @@ static int sets_check_interval(const matrix_args *a) {
   return a->linear.set && strstr(a->linear.set, "check_interval");
 }
 
-/* One precision and preconditioner. What a regime refuses by a sentence is left out. */
+/* Measures all methods with one precision and preconditioner. What a regime refuses is left out. */
 static int methods(bench_own_context *own, const linear *base, const linear_args *args) {
   const matrix_args *a = &own->args;
   int code = EXIT_DONE;
@@ -185,13 +179,13 @@ static int systems(bench_own_context *own, const linear_args *args, const linear
   return code;
 }
 
-/* cuBLAS is there for CUDA and one rank alone. */
+/* cuBLAS needs CUDA and one rank. */
 static int is_offered(const bench *b, const char *regime) {
   return strcmp(regime, "cublas") != 0 || (!bench_on_host(b) && b->info.ranks == 1);
 }
 
 static int matrix(bench *b, const char *name) {
-  unsigned all = ~1u; /* auto is one of the others */
+  unsigned all = ~1u; /* all but auto, which is one of the others */
   char regime[32];
   int code = EXIT_DONE, shown = 0;
   if (matrix_of(b)->regimes) all = matrix_of(b)->regimes;
@@ -206,7 +200,7 @@ static int matrix(bench *b, const char *name) {
     }
     common.regime = r;
     code = bench_own_context_open(b, &common, &own);
-    const int refused = code == EXIT_USAGE; /* and has said why */
+    const int refused = code == EXIT_USAGE; /* the sentence is already out */
     const linear_args args = system_args(&own.bench, name);
     if (code == EXIT_DONE) code = system_load(&own.bench, &args, &base);
     if (code == EXIT_DONE && !shown++) linear_print(&common, &base);
@@ -226,7 +220,7 @@ static const char *figure(double x, char text[16]) {
   return text;
 }
 
-/* The baseline of a row's case, and which it is in words. */
+/* The row that a row is compared with. */
 static const regime_row *baseline_of(const table *t, const regime_row *row) {
   const regime_row *found = regime_baseline(t->row, t->count, row, baseline_regime, baseline_sync);
   for (int i = 0; i < t->count && !found; i++)
@@ -234,11 +228,11 @@ static const regime_row *baseline_of(const table *t, const regime_row *row) {
   return found;
 }
 
-/* A line of the table: of one group, regime and mode. */
+/* A line of the table: one group, regime and kind of wait. */
 typedef struct line {
   regime_range time, energy;
   int disagree;
-  char matrices[256]; /* ", " between them */
+  char matrices[256]; /* with ", " between them */
 } line;
 
 static line gather(const table *t, const regime_row *of) {
@@ -258,7 +252,7 @@ static line gather(const table *t, const regime_row *of) {
   return all;
 }
 
-/* 1: no row before it is of the same line; of the same group. */
+/* 1: the first row of its line; the first row of its group. */
 static int begins_line(const table *t, int i) {
   for (int k = 0; k < i; k++)
     if (regime_same_group(&t->row[k], &t->row[i]) &&
@@ -294,7 +288,7 @@ static json_t *describe_line(const bench *b, const regime_row *r, const regime_r
   return row;
 }
 
-/* And what it came to, where that is another. */
+/* The name, and the regime that it became where that differs. */
 static const char *name_of(const regime_row *r, char text[72]) {
   const int other = strcmp(r->regime, r->ran) != 0;
   snprintf(text, 72, "%s%s%s", r->regime, other ? "=" : "", other ? r->ran : "");
@@ -327,7 +321,7 @@ static void print_cases(const cli_common *common, const table *t) {
             "a=b: regime a came to run as b; !: more than a step off the baseline's count\n");
 }
 
-/* One group: a line a mode and regime, polling first, as the paper has them. */
+/* Prints a group: a line for each regime and kind of wait, polling first. */
 static void print_group(const bench *b, const table *t, int first) {
   static const char *const order[] = {"polling", "blocking", "auto"};
   const cli_common *common = &b->args->common;
@@ -374,7 +368,7 @@ static void put_case(FILE *out, const regime_row *r, const regime_change *change
   fputc('\n', out);
 }
 
-/* The table's lines have "min", "max" and "average" in the place of a matrix. */
+/* Lines of the table have "min", "max" and "average" in place of a matrix. */
 static void put_line(FILE *out, const regime_row *r, const line *l) {
   const double figures[3][2] = {{l->time.least, l->energy.least},
                                 {l->time.largest, l->energy.largest},
@@ -412,7 +406,7 @@ static int write_csv(const char *path, const table *t) {
   return code;
 }
 
-/* What a row varies by stands in it as well. */
+/* Adds to each row its variations. */
 static void note_changes(const bench *b, const table *t) {
   json_t *json;
   size_t i;

@@ -1,4 +1,4 @@
-/* bench_relax.c - see bench_relax.h. */
+/* bench_relax.c - one matrix and its solves by relaxation. Contract: bench_relax.h. */
 #include "bench/papers/bench_relax.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static linear_args args_of(const bench *b, const char *name) {
   args.rhs = ones;
   args.columns = 1;
   args.seed = 1;
-  args.method = 10; /* mr takes any matrix; the runs' methods follow */
+  args.method = 10; /* mr takes any matrix, until a run chooses its method */
   args.tol = 1e-8;
   args.max_iter = 100000;
   args.precond = PRECOND_NONE;
@@ -25,8 +25,7 @@ static linear_args args_of(const bench *b, const char *name) {
 }
 
 int relax_bench_open(relax_bench *r, bench *b, kaon_context *ctx, const char *name) {
-  static linear_args
-      args; /* the system refers to it; one is open at a time, or two of one matrix */
+  static linear_args args; /* systems refer to it; those open at a time have the same matrix */
   *r = (relax_bench){.b = b};
   args = args_of(b, name);
   int code = linear_check(&args, &r->l);
@@ -76,7 +75,7 @@ relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int
   return run;
 }
 
-/* What came of a solve; flips of all ranks. */
+/* Reads the report of a solve, with the flips of all ranks. */
 static kaon_status count_flips(kaon_solver *solver, kaon_relax_report *report) {
   kaon_status status = kaon_solver_relaxation(solver, report);
   if (status != KAON_OK) return status;
@@ -110,7 +109,7 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
   return cli_status(ctx, status, NULL);
 }
 
-/* 0: on several ranks, by another exchange than was asked for. */
+/* 0: on several ranks, values came by another exchange than asked for. */
 static int is_as_asked(const relax_bench *r, const relax_run *run) {
   const kaon_relax_exchange asked = run->lab.exchange;
   return r->b->info.ranks == 1 || asked == KAON_EXCHANGE_AUTO || run->relaxation.exchange == asked;
@@ -121,7 +120,7 @@ static int by_seconds(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* *run = the middle one of `runs`, whose histories but its own are freed. */
+/* *run = the run with the median time. Histories of the others are freed. */
 static void take_middle(relax_run *run, relax_run *runs, int count, double *seconds) {
   kaon_stop_reason reason = KAON_CONVERGED;
   qsort(runs, (size_t)count, sizeof *runs, by_seconds);
@@ -190,8 +189,8 @@ json_t *relax_bench_row_of(relax_bench *r, const char *name, const bench_spread 
   return json;
 }
 
-/* Points of a curve, evenly spaced, the last one among them: [[iteration, residual], ...]. Of
- * iterations without a residual (between two looks) the last one's is kept, which is no point. */
+/* About 160 points of a curve, evenly spaced, with the last one: [[iteration, residual], ...].
+ * Iterations between two residual computations are no points. */
 static json_t *curve_of(const column_history *h) {
   enum { POINTS = 160 };
   json_t *curve = json_array();

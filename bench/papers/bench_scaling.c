@@ -1,6 +1,6 @@
-/* bench_scaling.c - kaon bench scaling: measures what a table of weak and strong scaling needs at
- * the number of ranks there are; and --model: reads such rows of 1, 2, 4 ranks, fits the model of
- * scaling_model.h and foretells strong scaling on many. */
+/* bench_scaling.c - measures hops and solves for weak and strong scaling at the number of ranks of
+ * the run. With --model it reads such rows of 1, 2, 4 ranks, fits the model of scaling_model.h and
+ * predicts strong scaling on many ranks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static const cli_option option_rows[] = {
 
 /* ---- measuring ---- */
 
-/* Solves in the coarsest inner precision that is asked for, since that is what scales worst. */
+/* Solves in the coarsest inner precision of the list, since that one scales worst. */
 static int measure_solves(bench *b, lattice_args *own) {
   static const struct {
     int solver, stop, preconditioner; /* PROBLEM_SOLVERS; full|schur|normal; none|schwarz */
@@ -77,7 +77,7 @@ static int measure(bench *b) {
     memcpy(strong.extents[0], bench_on_host(b) ? on_host : usual, sizeof usual);
   }
   if (!weak.count) weak = strong;
-  if (!own.reconstruct) own.reconstruct = 2; /* 12 */
+  if (!own.reconstruct) own.reconstruct = 2; /* 12 reals */
   own.lattices = strong;
   for (int i = 0; i < weak.count && b->info.ranks > 1; i++) {
     if (own.lattices.count == CLI_LATTICES_MAX)
@@ -102,13 +102,13 @@ static const char *place_words(const model_place *at, char text[64]) {
   return text;
 }
 
-/* How far the fit is from what was measured on several ranks, relative. */
+/* Relative errors of the fit on several ranks. */
 typedef struct misfit {
   double mean, most;
   int figures;
 } misfit;
 
-/* A fit that is further off says nothing of which method wins. */
+/* A fit with a larger error does not tell which method wins. */
 static const double misfit_allowed = 0.3;
 
 static misfit print_residuals(const cli_common *common, const model *m, const rows *r) {
@@ -135,13 +135,13 @@ static misfit print_residuals(const cli_common *common, const model *m, const ro
     off.most = fmax(off.most, fabs(fitted / seconds - 1));
     off.figures++;
   }
-  off.mean /= off.figures; /* rows_read has seen to it that there are some */
+  off.mean /= off.figures; /* rows_read ensures that there are some */
   cli_print(common, "%d figures, off by %.1f %% in the mean, %.1f %% at most\n", off.figures,
             100 * off.mean, 100 * off.most);
   return off;
 }
 
-/* "growth" is null where it is not known: domains of one size were measured. */
+/* "growth" is null where domains of one size alone were measured. */
 static json_t *describe_model(const model *m, const model_network *n, const misfit *off) {
   json_t *methods = json_array();
   for (int k = 0; k < m->methods; k++)
@@ -204,7 +204,7 @@ static void add_predicted_solves(json_t *list, const char *command, const model 
                 "problem", r->problem[r->reference], "model", about));
 }
 
-/* On which numbers of ranks one method is faster than another: "1, 16 to 256". */
+/* The numbers of ranks on which one method is faster: "1, 16 to 256". */
 static const char *where_faster(const predicted_solve *f, const int *ranks, int count, int one,
                                 int other, char text[160]) {
   int used = 0;
@@ -220,7 +220,7 @@ static const char *where_faster(const predicted_solve *f, const int *ranks, int 
   return text;
 }
 
-/* Methods with domains against BiCGStab of the same precisions. */
+/* Compares methods with domains to BiCGStab of the same precisions. */
 static void print_crossover(const cli_common *common, const model *m, const predicted_solve *f,
                             const int *ranks, int count) {
   char text[160];
@@ -332,7 +332,7 @@ static int foretell_all(const scaling_args *a) {
 
 /* ---- the command ---- */
 
-/* Options of the model alone. */
+/* Refuses options of the model. */
 static int check_measured(const scaling_args *a) {
   static const char *const of_models[] = {"latency", "bandwidth", "node"};
   for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
@@ -341,7 +341,7 @@ static int check_measured(const scaling_args *a) {
   return EXIT_DONE;
 }
 
-/* Options of measurements. */
+/* Refuses options of measurements. */
 static int check_model(const scaling_args *a) {
   static const char *const used[] = {"model",   "latency", "bandwidth",   "node",
                                      "lattice", "json",    "report",      "quiet",

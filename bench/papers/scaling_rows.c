@@ -1,5 +1,5 @@
-/* scaling_rows.c - rows of files, what they must have in common, and the problem that is foretold.
- * Contract: scaling_rows.h. */
+/* scaling_rows.c - reads rows of files, checks that they belong together, chooses the problem to
+ * predict. Contract: scaling_rows.h. */
 #include "bench/papers/scaling_rows.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ static int read_precision(const json_t *row) {
   return -1;
 }
 
-/* Messages and sums of a step by the method alone, where rows do not count them. */
+/* Messages and sums of a step by method, for rows that do not count them. */
 static void usual_counts(const char *name, double *hops, double *sums) {
   static const struct {
     const char *name;
@@ -111,8 +111,8 @@ static int same_number(const char *what, double x, double y, const row_kind *a, 
   return apart(what, one, a->file, other, b->file);
 }
 
-/* Of one method. Its step takes the same time whatever the problem, but not with and without a
- * clover matrix; how many steps it takes is a matter of the problem. */
+/* Checks two rows of one method. The time of a step does not depend on the problem, except on the
+ * clover matrix. The number of steps does. */
 static int same_method(const row_kind *a, const row_kind *b) {
   const int one_problem = strcmp(a->links, b->links) == 0 && a->kappa == b->kappa;
   int code = same_number("links (reals a link)", a->reals, b->reals, a, b);
@@ -132,7 +132,7 @@ static int same_method(const row_kind *a, const row_kind *b) {
 
 /* ---- rows ---- */
 
-/* Extents of the domains of a solve: blocks, or a rank's part. */
+/* Extents of the domains of a solve: blocks, or the part of a rank. */
 static void read_block(const json_t *row, const model_place *at, int block[4]) {
   const json_t *list = json_object_get(json_object_get(row, "preconditioner"), "block");
   for (int mu = 0; mu < 4; mu++) {
@@ -175,7 +175,8 @@ static int add_solve(model *m, rows *r, const json_t *row, const model_place *at
   return EXIT_DONE;
 }
 
-/* One column's hops and solves; other rows tell nothing here. The links of the first hop count. */
+/* Takes hops and solves of one column, and ignores other rows. Hops must have the links of the
+ * first one. */
 static int add_row(model *m, rows *r, const json_t *row, int *links, const char *file) {
   model_place at;
   const int precision = read_precision(row);
@@ -223,8 +224,8 @@ static int read_file(const char *file, model *m, rows *r, int *links) {
   return code;
 }
 
-/* Rows that the model has no figure of one rank for cannot be fitted; of hops with hidden messages
- * in one place the fastest counts, whatever hid them. */
+/* Removes rows without a figure of one rank, which cannot be fitted. Of hops with hidden messages
+ * in one place the fastest remains. */
 static void sort_out(model *m, rows *r) {
   int kept = 0;
   for (int i = 0; i < r->hops; i++) {
@@ -282,8 +283,8 @@ static int methods_of(const rows *r, const char *name) {
   return count;
 }
 
-/* The one that most methods have solved, of those the one with the most steps. Methods with domains
- * take more steps the smaller these are: log(steps) = a + b log2(sites). */
+/* Chooses the problem that most methods have solved, and of those the one with the most steps.
+ * Methods with domains need more steps on smaller ones: log(steps) = a + b log2(sites). */
 void rows_choose(model *m, rows *r) {
   r->reference = -1;
   for (int i = 0; i < r->solves; i++) {
