@@ -444,10 +444,10 @@ static int run(void *arguments) {
 }
 
 const cli_command command_bench = {
-    "bench",
-    "Measure speed, beside what the machine can do at best.",
-    "BENCHMARK",
-    "BENCHMARK: dslash, vector, solve, scaling, fatten, spmv, krylov, regimes,\npipelined, async, "
+    .name = "bench",
+    .summary = "Measure speed, beside what the machine can do at best.",
+    .operand = "BENCHMARK",
+    .examples = "BENCHMARK: dslash, vector, solve, scaling, fatten, spmv, krylov, regimes,\npipelined, async, "
     "faults "
     "or "
     "kaczmarz.\n\n"
@@ -469,7 +469,6 @@ const cli_command command_bench = {
     "--local-lattice 32 32 32 64. hop: one parity from the other. ideal GB/s counts every link, "
     "spinor and clover block once; "
     "lattices that fit the cache are held against the multiply-add peak.",
-    options,
-    sizeof(bench_args),
-    run,
-    NULL};
+    .options = options,
+    .arguments = sizeof(bench_args),
+    .run = run};

@@ -18,7 +18,8 @@ static void print_overview(FILE *to) {
   for (int i = 0; i < COMMANDS; i++)
     fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
   fputs(
-      "\nkaon COMMAND --help shows its options, their defaults and examples.\n\n"
+      "\nkaon COMMAND --help shows an example and the options of daily use, --help-all every "
+      "option.\n\n"
       "A first session:\n"
       "  kaon generate --lattice 8 8 8 16 --sweeps 200 --output config.lime\n"
       "  kaon gauge config.lime\n"
@@ -37,6 +38,16 @@ static const cli_command *find(const char *name) {
   return NULL;
 }
 
+static int not_a_command(const char *word) {
+  char names[256] = "", hint[160];
+  for (int i = 0; i < COMMANDS; i++) {
+    if (i > 0) strcat(names, "|");
+    strcat(names, commands[i]->name);
+  }
+  return cli_wrong("%s is not a command of kaon%s", word,
+                   cli_did_you_mean(word, names, "", "; kaon --help lists them", hint));
+}
+
 static int run(const cli_command *command, int argc, char **argv) {
   char name[64];
   snprintf(name, sizeof name, "kaon %s", command->name);
@@ -48,8 +59,7 @@ static int dispatch(int argc, char **argv) {
   if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0) return program_version("kaon");
   if (program_asks_help(first) || strcmp(first, "help") == 0) {
     const cli_command *topic = argc > 2 ? find(argv[2]) : NULL;
-    if (argc > 2 && !topic)
-      return cli_wrong("%s is not a command of kaon; kaon --help lists them", argv[2]);
+    if (argc > 2 && !topic) return not_a_command(argv[2]);
     if (!topic) {
       print_overview(stdout);
       return EXIT_DONE;
@@ -65,7 +75,7 @@ static int dispatch(int argc, char **argv) {
   if (!command && first[0] == '-')
     return cli_wrong("%s comes before the command; write: kaon COMMAND %s ... (see kaon --help)",
                      first, first);
-  if (!command) return cli_wrong("%s is not a command of kaon; kaon --help lists them", first);
+  if (!command) return not_a_command(first);
   return run(command, argc - 1, argv + 1);
 }
 

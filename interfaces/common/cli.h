@@ -29,7 +29,9 @@ typedef enum cli_kind {
   CLI_COUNTS,   /* cli_counts: "1,12" */
   CLI_EXTENTS,  /* int[4]: four arguments, or one such as 8x8x8x16; max > 0: each from min on */
   CLI_LATTICES, /* cli_lattices: the same, repeatable */
-  CLI_TEXTS     /* cli_texts: a text, repeatable */
+  CLI_TEXTS,    /* cli_texts: a text, repeatable */
+  CLI_ALIAS,    /* an older name of the option `value`; no help shows it */
+  CLI_TABLE     /* CLI_TABLE_ROW */
 } cli_kind;
 
 enum { CLI_LATTICES_MAX = 16 };
@@ -57,10 +59,21 @@ typedef struct cli_option {
   const char *preset;  /* default as the user would type it, or NULL */
   size_t offset;       /* into the subcommand's arguments */
   double min, max;     /* numbers; both 0: any */
-  const char *meaning; /* help text */
+  const char *meaning; /* help text; --help shows its first sentence, --help-all the whole */
 } cli_option;
 
-enum { CLI_OPTIONS_MAX = 112, CLI_LINE_MAX = 512 };
+/* Rows of an option table: a heading; the end; an older name of an option; all rows of another
+ * table, whose offsets count from `at`. */
+#define CLI_GROUP_ROW(heading) \
+  { CLI_GROUP, heading, NULL, NULL, 0, 0, 0, NULL }
+#define CLI_END_ROW \
+  { CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL }
+#define CLI_ALIAS_ROW(older, newer) \
+  { CLI_ALIAS, older, newer, NULL, 0, 0, 0, NULL }
+#define CLI_TABLE_ROW(rows, at) \
+  { CLI_TABLE, "table", (const char *)(rows), NULL, at, 0, 0, NULL }
+
+enum { CLI_OPTIONS_MAX = 160, CLI_LINE_MAX = 512 };
 
 /* What every subcommand's arguments begin with. */
 typedef struct cli_common {
@@ -90,6 +103,8 @@ typedef struct cli_command {
   size_t arguments; /* bytes */
   int (*run)(void *arguments);
   const char *absent; /* not NULL: the sentence that says why it cannot be run */
+  const char *daily;  /* names of the options that --help shows, with spaces, in this order; NULL:
+                         all. --help-all shows every option. */
 } cli_command;
 
 #define CLI_GRID_TEXT \
@@ -134,7 +149,8 @@ typedef struct cli_command {
   }
 
 /* Fills `arguments` from the presets and the command line (argv[0] is "kaon NAME"). Wrong usage is
- * said in a sentence and ends the program with status 2; --help with 0. */
+ * reported in one sentence and ends the program with status 2. --help and --help-all end it with
+ * status 0. */
 void cli_parse(const cli_command *command, int argc, char **argv, void *arguments);
 /* 1 if the option, named without --, was on the command line: its value may be the preset all the
  * same. */
@@ -143,6 +159,12 @@ int cli_option_given(const cli_common *common, const char *option);
 int cli_read_seed(const char *word, uint64_t *seed);
 /* Four extents from one word (8x8x8x16); 1 if it is that. */
 int cli_read_extents(const char *word, int extents[4]);
+/* The word of the list "a|b|c" that `word` was probably meant to be, into `name`; NULL: none is
+ * near enough. */
+const char *cli_nearest(const char *word, const char *list, char name[32]);
+/* "; did you mean --kappa?", or `otherwise` where no word of the list is near. */
+const char *cli_did_you_mean(const char *word, const char *list, const char *before,
+                             const char *otherwise, char text[160]);
 /* The name of entry `index` of "a|b|c" into `name`. */
 const char *cli_choice(const char *choices, int index, char name[32]);
 

@@ -28,13 +28,13 @@ static struct {
   uint64_t command;              /* a hash of the command and its options as given */
   kaon_context *ctx;             /* of all ranks, while there is one; not ours */
   int several;
-  int ended;          /* nothing is left to be waited for, or said */
-  int count, on_node; /* ranks by the library; 0: no context yet */
-  double *room;       /* [count][ROOM] */
-  int waited;         /* the others had their time to come to the end */
-  int saved_stderr;          /* of a silent rank: stderr as it was */
-  int captured_stderr;      /* a file in memory of what went to its stderr instead */
-  char held[1024];    /* what it would have said there */
+  int ended;           /* nothing is left to be waited for, or said */
+  int count, on_node;  /* ranks by the library; 0: no context yet */
+  double *room;        /* [count][ROOM] */
+  int waited;          /* the others had their time to come to the end */
+  int saved_stderr;    /* of a silent rank: stderr as it was */
+  int captured_stderr; /* a file in memory of what went to its stderr instead */
+  char held[1024];     /* what it would have said there */
 } world;
 
 /* What others than cli_error have said: the parser of options. */

@@ -6,7 +6,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-double disk_free_bytes(double blocks, double spare, double available, double block_bytes, int superuser) {
+double disk_free_bytes(double blocks, double spare, double available, double block_bytes,
+                       int superuser) {
   if (!(blocks > 0 && block_bytes > 0 && spare <= blocks && available <= spare)) return -1;
   return (superuser ? spare : available) * block_bytes;
 }
@@ -20,8 +21,8 @@ double path_free_bytes(const char *path) {
   const int known = folder && statvfs(folder, &fs) == 0;
   free(folder);
   if (!known) return -1;
-  return disk_free_bytes((double)fs.f_blocks, (double)fs.f_bfree, (double)fs.f_bavail, (double)fs.f_frsize,
-                 geteuid() == 0);
+  return disk_free_bytes((double)fs.f_blocks, (double)fs.f_bfree, (double)fs.f_bavail,
+                         (double)fs.f_frsize, geteuid() == 0);
 }
 
 int bytes_fit(double bytes, double there) {

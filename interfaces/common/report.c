@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "interfaces/common/signals.h"
@@ -50,15 +51,37 @@ const char *report_transport(const kaon_context_info *info, char text[64]) {
   return info->ranks > 1 ? text : "";
 }
 
+static json_t *command_line;
+
+void report_command_line(int argc, char **argv) {
+  command_line = json_array();
+  for (int i = 0; i < argc; i++) json_array_append_new(command_line, report_string(argv[i]));
+}
+
+/* Adds what tells one run from another: the command line, when and where it ran. */
+static void add_run(json_t *report) {
+  char date[32] = "", host[128] = "";
+  const time_t now = time(NULL);
+  struct tm utc;
+  gethostname(host, sizeof host - 1);
+  if (gmtime_r(&now, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  json_object_set_new(report, "argv", json_copy(command_line));
+  json_object_set_new(report, "date", json_string(date));
+  json_object_set_new(report, "host", report_string(host));
+  json_object_set_new(report, "seed", json_null());
+}
+
 json_t *report_new(const kaon_context *ctx, const char *command) {
   char text[64];
   kaon_context_info info = {.backend = "", .device = "", .isa = ""};
   if (ctx) kaon_context_query(ctx, &info);
-  return json_pack("{s:s s:s s:s s:s s:s s:s s:i s:i s:s s:n s:n s:n s:[]}", "kaon", kaon_version(),
-                   "commit", kaon_commit(), "command", command, "backend", info.backend, "device",
-                   info.device, "isa", info.isa, "threads", info.threads, "ranks", info.ranks,
-                   "transport", report_transport(&info, text), "seconds", "gflops", "joules",
-                   "solves");
+  json_t *report = json_pack(
+      "{s:s s:s s:s s:s s:s s:s s:i s:i s:s s:n s:n s:n s:[]}", "kaon", kaon_version(), "commit",
+      kaon_commit(), "command", command, "backend", info.backend, "device", info.device, "isa",
+      info.isa, "threads", info.threads, "ranks", info.ranks, "transport",
+      report_transport(&info, text), "seconds", "gflops", "joules", "solves");
+  add_run(report);
+  return report;
 }
 
 void report_part(json_t *report, const kaon_lattice *lattice) {

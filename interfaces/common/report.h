@@ -14,8 +14,10 @@ json_t *report_ints(const int *x, int count);
 /* An integer; beyond 2^63 - 1, which JSON's readers take for negative or round, a string. */
 json_t *report_seed(uint64_t seed);
 
-/* The fields that every report has; seconds, gflops and joules null, solves empty. The caller owns
- * it (json_decref). */
+/* Remembers the words of the command line for the reports of this process. */
+void report_command_line(int argc, char **argv);
+/* The fields that every report has. seconds, gflops, joules and seed are null, solves is empty. The
+ * caller owns it (json_decref). */
 json_t *report_new(const kaon_context *ctx, const char *command);
 /* How ranks talk, in words, where there are several, else "": as devices do (kaon_context_info), or
  * by their hosts. */
@@ -26,12 +28,12 @@ void report_part(json_t *report, const kaon_lattice *lattice);
  * system). */
 void report_solve(json_t *report, int column, const kaon_column_report *solve, int other_stop);
 
-/* Writes `report` to `path` (NULL: nothing to do). Exit status. */
-/* What stands at `path` should Ctrl-C find the program in one long call and end it (signals.h):
- * `report`, which is let go of here, with "interrupted". Steps and residuals of columns first ..
- * first + count - 1, which are being solved, are not known. path NULL: nothing. Until report_write.
- */
+/* Prepares the report that is written to `path` if Ctrl-C ends the program inside one long call
+ * (signals.h). It takes over `report` and adds "interrupted". Iterations and residuals of columns
+ * first .. first + count - 1, which are being solved, become null. path NULL: nothing to do. Valid
+ * until report_write. */
 void report_in_case(const char *path, json_t *report, int first, int count);
+/* Writes `report` to `path` (NULL: nothing to do). Exit status. */
 int report_write(const char *path, const json_t *report);
 /* Writes a text file, whole or not at all. Exit status. */
 int report_text(const char *path, const char *text, size_t length);

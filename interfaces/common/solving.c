@@ -129,7 +129,7 @@ int solving_rounds(double residual) {
 
 /* Those that ended so, in a sentence. */
 static void explain(const kaon_column_report *solves, int columns, kaon_stop_reason reason,
-                   kaon_breakdown cause, advice_fn *advice, const void *user) {
+                    kaon_breakdown cause, advice_fn *advice, const void *user) {
   const char *text = kaon_breakdown_text(cause);
   const kaon_column_report *worst = NULL;
   int count = 0;
@@ -144,7 +144,7 @@ static void explain(const kaon_column_report *solves, int columns, kaon_stop_rea
 }
 
 void solving_explain(const kaon_column_report *solves, int columns, const char *lost,
-                    advice_fn *advice, const void *user) {
+                     advice_fn *advice, const void *user) {
   int failed = 0;
   for (int k = 0; k < columns; k++) failed += solves[k].reason != KAON_CONVERGED;
   cli_error("%d of %d columns did not converge; %s", failed, columns, lost);

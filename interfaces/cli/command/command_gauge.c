@@ -38,11 +38,11 @@ static const cli_option options[] = {
 
 static void print_file(const cli_common *common, const kaon_gauge_file_info *f) {
   cli_print(common, "format        %s, %d-bit, %s-endian, %d rows\n",
-          kaon_file_format_name(f->format), f->precision, f->big_endian ? "big" : "little",
-          f->rows);
+            kaon_file_format_name(f->format), f->precision, f->big_endian ? "big" : "little",
+            f->rows);
   for (int i = 0; i < f->checksums; i++)
     cli_print(common, "checksum      stored %08x, computed %08x\n", f->checksum_stored[i],
-            f->checksum_computed[i]);
+              f->checksum_computed[i]);
   if (!f->checksums) cli_print(common, "checksum      the file has none\n");
   if (f->has_plaquette) cli_print(common, "plaquette     stored %.12g\n", f->plaquette);
   if (f->has_link_trace) cli_print(common, "link trace    stored %.12g\n", f->link_trace);
@@ -55,9 +55,9 @@ static void print(const cli_common *common, const field *f, const kaon_observabl
   print_file(common, &f->file);
   const int usual = fabs(o->plaquette_space) < 10 && fabs(o->plaquette_time) < 10;
   cli_print(common,
-          usual ? "plaquette     %.12f  (space %.12f, time %.12f)\n"
-                : "plaquette     %.6g  (space %.6g, time %.6g)\n",
-          o->plaquette, o->plaquette_space, o->plaquette_time);
+            usual ? "plaquette     %.12f  (space %.12f, time %.12f)\n"
+                  : "plaquette     %.6g  (space %.6g, time %.6g)\n",
+            o->plaquette, o->plaquette_space, o->plaquette_time);
   cli_print(common, "link trace    %.12g\n", o->link_trace);
   cli_print(common, "Polyakov      %.12g %+.12g i\n", o->polyakov[0], o->polyakov[1]);
   cli_print(common, "charge        %.8g  (clover leaf, not cooled)\n", o->charge);
@@ -124,7 +124,8 @@ static int convert(const kaon_context *ctx, const gauge_args *a, const field *f)
   int code = cli_write_status(ctx, kaon_gauge_write(f->gauge, a->convert, &write), "--convert");
   signals_leave(code == EXIT_DONE ? a->convert : NULL);
   if (code == EXIT_DONE)
-    cli_print(&a->common, "written       %s, %s\n", a->convert, kaon_file_format_name(write.format));
+    cli_print(&a->common, "written       %s, %s\n", a->convert,
+              kaon_file_format_name(write.format));
   return code;
 }
 
@@ -192,16 +193,18 @@ static int run(void *arguments) {
 }
 
 const cli_command command_gauge = {
-    "gauge",
-    "Show what a configuration file holds; convert it.",
-    "FILE",
-    "Examples:\n"
-    "  kaon gauge config.lime\n"
-    "  kaon gauge old.lat --convert new.lime --format ildg\n\n"
-    "The format is recognised from the content: NERSC, ILDG, SciDAC, MILC v5, openQCD, DDalphaAMG. "
-    "Checksum, stored plaquette, link trace and unitarity are verified; a file that fails is "
-    "refused unless --ignore-checksum.",
-    options,
-    sizeof(gauge_args),
-    run,
-    NULL};
+    .name = "gauge",
+    .summary = "Show what a configuration file holds; convert it.",
+    .operand = "FILE",
+    .examples =
+        "Examples:\n"
+        "  kaon gauge config.lime\n"
+        "  kaon gauge old.lat --convert new.lime --format ildg\n\n"
+        "The format is recognised from the content: NERSC, ILDG, SciDAC, MILC v5, openQCD, "
+        "DDalphaAMG. "
+        "Checksum, stored plaquette, link trace and unitarity are verified; a file that fails is "
+        "refused unless --ignore-checksum.",
+    .options = options,
+    .arguments = sizeof(gauge_args),
+    .run = run,
+    .daily = "lattice convert format bits rows ignore-checksum backend threads report quiet"};

@@ -73,7 +73,7 @@ static kaon_status observe(const generate_args *a, const field *f, int sweep, js
   kaon_status status = kaon_gauge_measure(f->gauge, &o);
   if (status != KAON_OK) return status;
   cli_print(&a->common, "%8d   %.10f   %.10f   %.10f\n", sweep, o.plaquette, o.plaquette_space,
-          o.plaquette_time);
+            o.plaquette_time);
   json_array_append_new(history, json_pack("[i,o]", sweep, report_real(o.plaquette)));
   return KAON_OK;
 }
@@ -136,13 +136,13 @@ static int save(const kaon_context *ctx, const generate_args *a, const field *f,
   if (code == EXIT_DONE) cli_print(&a->common, "written: %s\n", a->output);
   if (code == EXIT_DONE && write.format == KAON_FORMAT_MILC)
     cli_print(&a->common,
-            "in 32 bits, from which a run cannot go on as it would have; another --format can\n");
+              "in 32 bits, from which a run cannot go on as it would have; another --format can\n");
   else if (code == EXIT_DONE)
     cli_print(&a->common,
-            "to go on: kaon generate --start %s%s --first-sweep %d --beta %.15g "
-            "--overrelax %d --seed %llu --output NEXT\n",
-            strcmp(a->output, "cold") == 0 || strcmp(a->output, "hot") == 0 ? "./" : "", a->output,
-            reached, a->beta, a->overrelax, (unsigned long long)a->seed);
+              "to go on: kaon generate --start %s%s --first-sweep %d --beta %.15g "
+              "--overrelax %d --seed %llu --output NEXT\n",
+              strcmp(a->output, "cold") == 0 || strcmp(a->output, "hot") == 0 ? "./" : "",
+              a->output, reached, a->beta, a->overrelax, (unsigned long long)a->seed);
   return code;
 }
 
@@ -204,14 +204,16 @@ static int run(void *arguments) {
 }
 
 const cli_command command_generate = {
-    "generate",
-    "Make a quenched configuration by heatbath and over-relaxation.",
-    NULL,
-    "Examples:\n"
-    "  kaon generate --lattice 8 8 8 16 --sweeps 200 --output config.lime\n"
-    "  kaon generate --start config.lime --first-sweep 200 --output next.lime\n\n"
-    "At beta 6.0 the plaquette of a large lattice settles near 0.5937, after some 100 sweeps.",
-    options,
-    sizeof(generate_args),
-    run,
-    NULL};
+    .name = "generate",
+    .summary = "Make a quenched configuration by heatbath and over-relaxation.",
+    .examples =
+        "Examples:\n"
+        "  kaon generate --lattice 8 8 8 16 --sweeps 200 --output config.lime\n"
+        "  kaon generate --start config.lime --first-sweep 200 --output next.lime\n\n"
+        "At beta 6.0 the plaquette of a large lattice settles near 0.5937, after some 100 sweeps.",
+    .options = options,
+    .arguments = sizeof(generate_args),
+    .run = run,
+    .daily =
+        "lattice beta sweeps seed output format start first-sweep overrelax every backend threads "
+        "report"};

@@ -135,7 +135,8 @@ static const char *text_of(const json_t *r, const char *key) {
 static void print_extents(const cli_common *common, const char *before, const json_t *list) {
   cli_print(common, "%s", before);
   for (size_t i = 0; i < json_array_size(list); i++)
-    cli_print(common, "%s%lld", i ? "x" : "", (long long)json_integer_value(json_array_get(list, i)));
+    cli_print(common, "%s%lld", i ? "x" : "",
+              (long long)json_integer_value(json_array_get(list, i)));
 }
 
 static void print_ranks(const cli_common *common, const json_t *r) {
@@ -157,7 +158,8 @@ static void print_ranks(const cli_common *common, const json_t *r) {
   if (part) print_extents(common, ", each rank with ", part);
   if (!json_is_null(grid)) cli_print(common, "\n");
   if (*text_of(r, "transport"))
-    cli_print(common, "transport  %s; overlap %s\n", text_of(r, "transport"), text_of(r, "overlap"));
+    cli_print(common, "transport  %s; overlap %s\n", text_of(r, "transport"),
+              text_of(r, "overlap"));
   json_array_foreach(json_object_get(r, "devices"), i, device) {
     if (ranks > 1) cli_print(common, "rank %-5d %s\n", (int)i, json_string_value(device));
   }
@@ -170,12 +172,12 @@ static void print(const cli_common *common, const json_t *r) {
   json_t *isa;
   cli_print(common, "kaon %s, commit %s\n", kaon_version(), kaon_commit());
   cli_print(common, "backends   cpu: yes, cuda: %s\n",
-          json_string_value(json_object_get(json_object_get(r, "backends"), "cuda")));
+            json_string_value(json_object_get(json_object_get(r, "backends"), "cuda")));
   if (strcmp(json_string_value(json_object_get(json_object_get(r, "backends"), "cuda")),
              "not built") != 0)
     cli_print(common, "cuda       %s\n", json_string_value(json_object_get(r, "cuda")));
   cli_print(common, "device     %s (%s backend)\n", json_string_value(json_object_get(r, "device")),
-          json_string_value(json_object_get(r, "backend")));
+            json_string_value(json_object_get(r, "backend")));
   cli_print(common, "sets       ");
   json_array_foreach(json_object_get(r, "isas"), i, isa) {
     cli_print(common, "%s%s", separator, json_string_value(isa));
@@ -184,9 +186,9 @@ static void print(const cli_common *common, const json_t *r) {
   cli_print(common, "; in use: %s\n", json_string_value(json_object_get(r, "isa")));
   cli_print(common, "threads    %d\n", (int)json_integer_value(json_object_get(r, "threads")));
   cli_print(common, "caches     L1 %s, L2 %s, L3 %s\n",
-          cli_bytes(cache_level(_SC_LEVEL1_DCACHE_SIZE), text[0]),
-          cli_bytes(cache_level(_SC_LEVEL2_CACHE_SIZE), text[1]),
-          cli_bytes((double)cache_bytes(), text[2]));
+            cli_bytes(cache_level(_SC_LEVEL1_DCACHE_SIZE), text[0]),
+            cli_bytes(cache_level(_SC_LEVEL2_CACHE_SIZE), text[1]),
+            cli_bytes((double)cache_bytes(), text[2]));
   print_ranks(common, r);
   cli_print(common, "files      NERSC, ILDG, SciDAC, MILC v5, openQCD; DDalphaAMG (read only)\n");
   cli_print(common, "plots      gnuplot %s\n", has_gnuplot() ? "found" : "not found");
@@ -270,13 +272,13 @@ static int run(void *arguments) {
 }
 
 const cli_command command_info = {
-    "info",
-    "Show the version, the backends and the machine; or a matrix.",
-    NULL,
-    "Examples:\n  kaon info\n  kaon info --backend cpu --report info.json\n"
-    "  mpirun -np 4 kaon info --lattice 32 32 32 64\n"
-    "  kaon info --matrix A.mtx",
-    table,
-    sizeof(info_args),
-    run,
-    NULL};
+    .name = "info",
+    .summary = "Show the version, the backends and the machine; or a matrix.",
+    .examples =
+        "Examples:\n  kaon info\n  kaon info --backend cpu --report info.json\n"
+        "  mpirun -np 4 kaon info --lattice 32 32 32 64\n"
+        "  kaon info --matrix A.mtx",
+    .options = table,
+    .arguments = sizeof(info_args),
+    .run = run,
+    .daily = "backend threads lattice grid matrix format ordering spectrum report"};

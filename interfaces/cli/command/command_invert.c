@@ -192,18 +192,18 @@ static void announce(const invert_job *job) {
   const int *e = job->p.field.extents;
   char form[32];
   cli_print(&job->args->common, "%s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0], e[1], e[2],
-          e[3], job->links.plaquette);
+            e[3], job->links.plaquette);
   char what[96];
   cli_print(&job->args->common, "%s, %s in t, source %s\n", results_action(job, what),
-          a->boundary_t ? "periodic" : "antiperiodic", a->source);
+            a->boundary_t ? "periodic" : "antiperiodic", a->source);
   staggered_print(&job->args->common, &job->p, 0);
   char preconditioner[96];
   cli_print(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d column%s\n",
-          method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
-          job->p.options.tol, precision_name(job->p.precision),
-          precision_name(job->p.options.sloppy), (int)job->p.options.reconstruct,
-          cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns,
-          job->columns == 1 ? "" : "s");
+            method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
+            job->p.options.tol, precision_name(job->p.precision),
+            precision_name(job->p.options.sloppy), (int)job->p.options.reconstruct,
+            cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns,
+            job->columns == 1 ? "" : "s");
   solving_warn(&job->args->common, job->p.precision, job->p.options.tol);
 }
 
@@ -213,14 +213,14 @@ static void print_columns(const invert_job *job) {
   const int noise = kind == SOURCE_Z4 || kind == SOURCE_GAUSS, spins = !job->p.staggered && !noise;
   char traffic[96] = "";
   cli_print(common, "column%s%s   steps   residual   status\n", spins ? "  spin" : "",
-          noise ? "" : " colour");
+            noise ? "" : " colour");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
     char spin[16] = "", colour[16] = "";
     if (spins) snprintf(spin, sizeof spin, "  %4d", k / 3 % 4);
     if (!noise) snprintf(colour, sizeof colour, " %6d", k % 3);
     cli_print(common, "%6d%s%s  %6d   %.2e   %s\n", k, spin, colour, s->iterations, s->residual,
-            kaon_stop_reason_name(s->reason));
+              kaon_stop_reason_name(s->reason));
   }
   if (ranks_started() > 1)
     snprintf(traffic, sizeof traffic, "; %lld sums over ranks, %lld exchanges, %.3g MB sent",
@@ -228,7 +228,7 @@ static void print_columns(const invert_job *job) {
              1e-6 * (double)job->traffic.bytes);
   if (job->seconds > 0)
     cli_print(common, "%.3f s of set-up, %.3f s, %.2f GFLOPS%s\n", job->setup, job->seconds,
-            1e-9 * job->flops / job->seconds, traffic);
+              1e-9 * job->flops / job->seconds, traffic);
   if (job->seconds > 0) staggered_print(common, &job->p, job->seconds);
 }
 
@@ -247,6 +247,15 @@ static json_t *describe_method(const invert_job *job) {
                    job->columns, "batch", job->batch, "max_iter", o->max_iterations, "set", a->set);
 }
 
+/* That of a noise source, else that of synthetic links. */
+static json_t *seed(const problem *p) {
+  const int noise = p->source.kind == SOURCE_Z4 || p->source.kind == SOURCE_GAUSS;
+  const field_kind links = p->field.spec.kind;
+  if (noise) return report_seed(p->source.seed);
+  return links == FIELD_RANDOM || links == FIELD_WEAK ? report_seed(p->field.spec.seed)
+                                                      : json_null();
+}
+
 json_t *invert_describe(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   json_t *report = report_new(job->ctx, "invert");
@@ -255,6 +264,8 @@ json_t *invert_describe(const invert_job *job) {
   json_object_set_new(report, "lattice", report_ints(job->p.field.extents, 4));
   report_part(report, job->p.field.lattice);
   json_object_set_new(report, "plaquette", report_real(job->links.plaquette));
+  json_object_set_new(report, "gauge_checksum", field_checksum(&job->p.field));
+  json_object_set_new(report, "seed", seed(&job->p));
   json_object_set_new(report, "action", json_string(cli_choice(PROBLEM_ACTIONS, a->action, name)));
   if (job->p.staggered) {
     staggered_describe(a, &job->p, report);
@@ -348,10 +359,10 @@ static const char *stuck(const problem *p, const kaon_column_report *worst) {
       !solving_rounds(residual))
     return solving_in_double(
         p->precision,
-        "the method gets no further in this precision; give --solver cg, which is the safest, or ",
+        "the method gets no further in this precision; give --method cg, which is the safest, or ",
         "");
   if (!solving_rounds(residual) && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
-    return "the method gets no further, and rounding is not why; another --solver may, cg is the "
+    return "the method gets no further, and rounding is not why; another --method may, cg is the "
            "safest";
   if (!solving_rounds(residual))
     return fine ? "the method gets no further: the operator is singular or nearly so; give another "
@@ -363,7 +374,7 @@ static const char *stuck(const problem *p, const kaon_column_report *worst) {
   if (!fine && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
     return solving_in_double(
         p->precision,
-        "the method's rounding keeps it above --tol; give --solver cg, which is the safest, ",
+        "the method's rounding keeps it above --tol; give --method cg, which is the safest, ",
         ", or a larger --tol");
   return fine ? "rounding keeps it above --tol; give a larger --tol"
               : solving_in_double(p->precision,
@@ -379,14 +390,14 @@ static const char *advice(const void *user, kaon_stop_reason reason,
     case KAON_STAGNATED:
       return stuck(&job->p, worst);
     case KAON_BREAKDOWN:
-      return "the method cannot go on here; another --solver may, cg is the safest";
+      return "the method cannot go on here; another --method may, cg is the safest";
     case KAON_DIVERGING:
       return job->p.options.sloppy != KAON_DOUBLE
                  ? solving_in_double(job->p.precision, "the residual grows; try ", "")
              : job->p.options.method == KAON_CG || job->p.options.method == KAON_CGNR
                  ? "the residual grows: the operator is singular or nearly so; give another "
                    "--kappa or --mass"
-                 : "the residual grows; try --solver cg";
+                 : "the residual grows; try --method cg";
     default:
       return "it was ended before its time";
   }
@@ -492,7 +503,7 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
     code = cli_wrong("--resume takes over no staggered columns; leave it out");
   if (code == EXIT_DONE && a->shifts) code = shifts_check(job);
   if (code == EXIT_DONE) code = problem_check_together(&job->p, job->batch);
-  if (code == EXIT_DONE) code = solving_idle(a->problem.set, "solver", job->p.options.method);
+  if (code == EXIT_DONE) code = solving_idle(a->problem.set, "method", job->p.options.method);
   if (code != EXIT_DONE) return code;
   if (a->correlators && !makes_propagator(job))
     return cli_wrong(
@@ -536,22 +547,24 @@ static int run(void *arguments) {
 }
 
 const cli_command command_invert = {
-    "invert",
-    "Solve the Dirac equation: propagators and correlators.",
-    NULL,
-    "Examples:\n"
-    "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
-    "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --sloppy half \\\n"
-    "      --output propagator.lime --correlators correlators.txt\n"
-    "  kaon invert --gauge config.lime --action staggered --mass 0.05 \\\n"
-    "      --source z4:1 --columns 20\n\n"
-    "A run in which columns did not converge ends with status 1 and is gone on with:\n"
-    "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --max-iter 20000 \\\n"
-    "      --output propagator.lime --guess propagator.lime.unconverged\n\n"
-    "The residual that is printed is |b - A x| / |b| of the full system, recomputed in double. "
-    "Solutions and correlators are written when every column converged. Noise sources of staggered "
-    "actions give the quark condensate.",
-    options,
-    sizeof(invert_args),
-    run,
-    NULL};
+    .name = "invert",
+    .summary = "Solve the Dirac equation: propagators and correlators.",
+    .examples =
+        "Examples:\n"
+        "  kaon invert --gauge weak:0.3 --lattice 8 8 8 16 --kappa 0.120 --csw 1\n"
+        "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --sloppy half \\\n"
+        "      --output propagator.lime --correlators correlators.txt\n"
+        "  kaon invert --gauge config.lime --action staggered --mass 0.05 \\\n"
+        "      --source z4:1 --columns 20\n\n"
+        "A run in which columns did not converge ends with status 1. Continue it with\n"
+        "  kaon invert --gauge config.lime --kappa 0.130 --csw 1.769 --max-iter 20000 \\\n"
+        "      --output propagator.lime --guess propagator.lime.unconverged\n\n"
+        "The printed residual is |b - A x| / |b| of the full system, recomputed in double. "
+        "Solutions and correlators are written when every column converged. Noise sources of "
+        "staggered actions give the quark condensate.",
+    .options = options,
+    .arguments = sizeof(invert_args),
+    .run = run,
+    .daily =
+        "gauge lattice action kappa mass csw source method precond tol sloppy output correlators "
+        "plot report dry-run backend"};

@@ -189,10 +189,10 @@ static void announce(const solve_job *job) {
     snprintf(others, sizeof others, ", columns beyond %s noise by seed %llu",
              l->rhs == RHS_FILE ? "its own" : "it", (unsigned long long)l->args->seed);
   cli_print(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s%s%s\n", linear_method_title(l),
-          precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
-          precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
-          linear_rhs_text(l), others, job->args->guess ? ", begun at x = " : "",
-          job->args->guess ? cli_name(job->args->guess) : "");
+            precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
+            precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
+            linear_rhs_text(l), others, job->args->guess ? ", begun at x = " : "",
+            job->args->guess ? cli_name(job->args->guess) : "");
   precond_print(common, l);
   solving_warn(common, l->precision, l->options.tol);
   projections_print(common, l->R);
@@ -204,7 +204,7 @@ static void print_columns(const solve_job *job, double error) {
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
     cli_print(common, "%6d  %6d   %.2e   %s\n", k, s->iterations, s->residual,
-            kaon_stop_reason_name(s->reason));
+              kaon_stop_reason_name(s->reason));
   }
   if (!isnan(error)) cli_print(common, "column 0 is off 1 by at most %.2e\n", error);
   char traffic[96] = "";
@@ -213,11 +213,11 @@ static void print_columns(const solve_job *job, double error) {
              (long long)job->traffic.sums, (long long)job->traffic.exchanges,
              1e-6 * (double)job->traffic.bytes);
   cli_print(common,
-          "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time%s; regime %s%s\n",
-          job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
-          job->cpu, traffic, regime_name(job->issue),
-          job->issue >= KAON_ISSUE_SEPARATE && job->fused ? ", but the method's updates are fused"
-                                                          : "");
+            "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time%s; regime %s%s\n",
+            job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
+            job->cpu, traffic, regime_name(job->issue),
+            job->issue >= KAON_ISSUE_SEPARATE && job->fused ? ", but the method's updates are fused"
+                                                            : "");
 }
 
 /* max |x - 1| over the rows of column 0 where b = A * ones; else NaN, as where memory is short. */
@@ -237,6 +237,13 @@ static double error_of_ones(const solve_job *job) {
   return ranks_most(worst, 2) == KAON_OK && worst[1] == 0 ? worst[0] : NAN;
 }
 
+static int uses_seed(const solve_job *job) {
+  const int order = job->args->linear.sweep_order;
+  char name[32];
+  return job->columns > 1 ||
+         (order >= 0 && strcmp(cli_choice(LINEAR_SWEEP_ORDERS, order, name), "random") == 0);
+}
+
 static json_t *describe(const solve_job *job, double error) {
   char name[32];
   json_t *report = report_new(job->ctx, "solve");
@@ -245,6 +252,8 @@ static json_t *describe(const solve_job *job, double error) {
   json_object_set_new(report, "guess",
                       job->args->guess ? report_string(job->args->guess) : json_null());
   json_object_set_new(report, "unconverged", json_null());
+  json_object_set_new(report, "seed",
+                      uses_seed(job) ? report_seed(job->args->linear.seed) : json_null());
   json_object_set_new(report, "relaxation", relax_describe(&job->l));
   json_object_set_new(
       report, "spectrum",
@@ -299,10 +308,7 @@ static int conclude(solve_job *job) {
 static int check_idle(const solve_job *job) {
   const cli_common *common = &job->args->common;
   const linear *l = &job->l;
-  char name[32];
-  const char *order =
-      l->args->sweep_order < 0 ? "" : cli_choice(LINEAR_SWEEP_ORDERS, l->args->sweep_order, name);
-  if (job->columns == 1 && cli_option_given(common, "seed") && strcmp(order, "random") != 0)
+  if (!uses_seed(job) && cli_option_given(common, "seed"))
     return cli_wrong(
         "--seed is of the columns behind the first one, and of --sweep-order random, but there is "
         "one column alone; leave it out, or raise --columns");
@@ -355,7 +361,8 @@ static int check_paths(const solve_args *a, const linear *l) {
       {"the numbers of --plot", a->history ? NULL : csv}};
   const int count = (int)(sizeof paths / sizeof *paths);
   int code = cli_distinct(paths, count);
-  if (code == EXIT_DONE) code = cli_check_overwrite("--guess", a->guess, paths + OUTPUTS, count - OUTPUTS);
+  if (code == EXIT_DONE)
+    code = cli_check_overwrite("--guess", a->guess, paths + OUTPUTS, count - OUTPUTS);
   if (code == EXIT_DONE) code = cli_writable("the last iterates of --output", unconverged);
   if (code == EXIT_DONE) code = plot_check(a->plot);
   if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
@@ -368,6 +375,7 @@ static int run(void *arguments) {
   static const int no_grid[4] = {0, 0, 0, 0};
   solve_args *a = arguments;
   solve_job job = {.args = a, .columns = a->linear.columns};
+  a->linear.precond = a->linear.precond > 0 ? a->linear.precond - 1 : PRECOND_NONE; /* auto */
   int code = linear_check(&a->linear, &job.l);
   if (code == EXIT_DONE) code = precond_check(&job.l);
   if (code == EXIT_DONE) code = projections_check(&a->linear, &job.l);
@@ -391,26 +399,26 @@ static int run(void *arguments) {
 }
 
 const cli_command command_solve = {
-    "solve",
-    "Solve A x = b with a sparse matrix from a file, or by name.",
-    NULL,
-    "Examples:\n"
-    "  kaon solve --matrix laplace3d:32 --precond jacobi\n"
-    "  kaon solve --matrix A.mtx --rhs b.mtx --method bicgstab --precond ilu0 \\\n"
-    "      --output x.mtx --report report.json\n"
-    "  kaon solve --matrix trefethen:2000 --method pipecg --reduce-delay 100us\n"
-    "  kaon solve --matrix laplace3d:32 --precond two-stage --sweeps 2 --block 64\n"
-    "  kaon solve --matrix trefethen:2000 --method async --fault-share 0.25\n"
-    "  mpirun -np 4 kaon solve --matrix A.mtx.gz --precond ainv --drop 0.05\n"
-    "  mpirun -np 4 kaon solve --matrix A.mtx --precond sap --schwarz-block 1000\n\n"
-    "The residual that is printed is |b - A x| / |b|, without preconditioner, recomputed in "
-    "double. A matrix that the method cannot take is refused by name (not square, NaN, an empty "
-    "row, a zero diagonal under jacobi, not Hermitian under cg); one that is not positive definite "
-    "ends with breakdown and status 1. Solutions are written when every column converged. A run "
-    "that ends with status 1 is gone on with by --guess:\n"
-    "  kaon solve --matrix A.mtx --output x.mtx --max-iter 500\n"
-    "  kaon solve --matrix A.mtx --output x.mtx --guess x.mtx.unconverged",
-    options,
-    sizeof(solve_args),
-    run,
-    NULL};
+    .name = "solve",
+    .summary = "Solve A x = b with a sparse matrix from a file, or by name.",
+    .examples =
+        "Examples:\n"
+        "  kaon solve --matrix laplace3d:32 --precond jacobi\n"
+        "  kaon solve --matrix A.mtx --rhs b.mtx --method bicgstab --precond ilu0 \\\n"
+        "      --output x.mtx --report report.json\n\n"
+        "More examples:\n"
+        "  kaon solve --matrix trefethen:2000 --method pipecg --reduce-delay 100us\n"
+        "  kaon solve --matrix laplace3d:32 --precond two-stage --sweeps 2 --block 64\n"
+        "  kaon solve --matrix trefethen:2000 --method async --fault-share 0.25\n"
+        "  mpirun -np 4 kaon solve --matrix A.mtx.gz --precond ainv --drop 0.05\n"
+        "  mpirun -np 4 kaon solve --matrix A.mtx --precond sap --schwarz-block 1000\n\n"
+        "A run in which columns did not converge ends with status 1. Continue it with\n"
+        "  kaon solve --matrix A.mtx --output x.mtx --guess x.mtx.unconverged\n\n"
+        "The printed residual is |b - A x| / |b|, recomputed in double. Solutions are written when "
+        "every column converged.",
+    .options = options,
+    .arguments = sizeof(solve_args),
+    .run = run,
+    .daily =
+        "matrix rhs method precond tol max-iter sloppy columns output history plot report dry-run "
+        "backend"};

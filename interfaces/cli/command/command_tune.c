@@ -221,9 +221,9 @@ static kaon_status tune_case(tune *t) {
   kaon_lattice_part(t->field.lattice, part, NULL, NULL);
   tuning_add(t->file, &list[best].entry, part, list[best].seconds, list[0].seconds);
   cli_print(&t->args->common, "%-6s %-6s %5d %7d  %11.4e %11.4e %6.2f  %s", kernels[t->key.kernel],
-          precisions[t->key.precision], t->key.reconstruct, t->key.columns, list[0].seconds,
-          list[best].seconds, list[0].seconds / list[best].seconds,
-          tuning_words(&list[best].entry, words));
+            precisions[t->key.precision], t->key.reconstruct, t->key.columns, list[0].seconds,
+            list[best].seconds, list[0].seconds / list[best].seconds,
+            tuning_words(&list[best].entry, words));
   cli_print(&t->args->common, other_bits ? " (%d left out: other bits)\n" : "\n", other_bits);
   return KAON_OK;
 }
@@ -288,8 +288,8 @@ static int tune_lattice(tune *t, const int extents[4]) {
   if (code == EXIT_DONE) code = field_open(t->ctx, &weak, extents, KAON_ANTIPERIODIC, 0, &t->field);
   if (code == EXIT_DONE)
     cli_print(&a->common, "%dx%dx%dx%d\n%-6s %-6s %5s %7s  %11s %11s %6s  %s\n", extents[0],
-            extents[1], extents[2], extents[3], "kernel", "prec.", "links", "columns", "s by rule",
-            "s chosen", "gain", "choice");
+              extents[1], extents[2], extents[3], "kernel", "prec.", "links", "columns",
+              "s by rule", "s chosen", "gain", "choice");
   signals_stage("measuring", "no tuning was written");
   for (int p = 0; p < 3 && code == EXIT_DONE; p++)
     for (int k = 0; k < a->columns.count && (a->precision >> p & 1); k++) {
@@ -343,13 +343,13 @@ static int run(void *arguments) {
   code = cli_status(t.ctx, kaon_context_query(t.ctx, &t.info), NULL);
   t.file = tuning_new(t.ctx);
   cli_print(&a->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),
-          t.info.device, *t.info.isa ? t.info.isa : t.info.backend, t.info.threads);
+            t.info.device, *t.info.isa ? t.info.isa : t.info.backend, t.info.threads);
   for (int i = 0; i < a->lattices.count && code == EXIT_DONE; i++)
     code = tune_lattice(&t, a->lattices.extents[i]);
   if (code == EXIT_DONE) code = report_write(a->output, t.file);
   if (code == EXIT_DONE)
     cli_print(&a->common, "%s: %d cases, %d with a choice that beats the rule\n", a->output,
-            (int)json_array_size(json_object_get(t.file, "entries")), t.kept);
+              (int)json_array_size(json_object_get(t.file, "entries")), t.kept);
   if (code == EXIT_DONE && a->common.report) {
     json_t *report = report_new(t.ctx, "tune");
     json_object_set(report, "tuning", t.file);
@@ -362,19 +362,21 @@ static int run(void *arguments) {
 }
 
 const cli_command command_tune = {
-    "tune",
-    "Measure launch choices; the file is passed back by --tuning.",
-    NULL,
-    "Example:\n"
-    "  kaon tune --lattice 8 8 8 16 --precision single --output tuning.json\n"
-    "  kaon invert --tuning tuning.json --gauge config.lime --kappa 0.130 \\\n"
-    "      --csw 1.769\n\n"
-    "Choices never change the bits of a field; on a GPU they may change how sums are split, and so "
-    "their last bits: the same file, the same bits. A file counts for the device, the instruction "
-    "set and the version of kaon that it was measured with. Under mpirun all ranks measure the "
-    "parts "
-    "they have, and choices serve parts of that size, on one rank too.",
-    options,
-    sizeof(tune_args),
-    run,
-    NULL};
+    .name = "tune",
+    .summary = "Measure launch choices; the file is passed back by --tuning.",
+    .examples =
+        "Example:\n"
+        "  kaon tune --lattice 8 8 8 16 --precision single --output tuning.json\n"
+        "  kaon invert --tuning tuning.json --gauge config.lime --kappa 0.130 \\\n"
+        "      --csw 1.769\n\n"
+        "Choices never change the bits of a field; on a GPU they may change how sums are split, "
+        "and so "
+        "their last bits: the same file, the same bits. A file counts for the device, the "
+        "instruction "
+        "set and the version of kaon that it was measured with. Under mpirun all ranks measure the "
+        "parts "
+        "they have, and choices serve parts of that size, on one rank too.",
+    .options = options,
+    .arguments = sizeof(tune_args),
+    .run = run,
+    .daily = "lattice output precision reconstruct columns samples grid backend threads report"};

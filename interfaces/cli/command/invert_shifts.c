@@ -33,7 +33,7 @@ int shifts_parse(const char *text, shifts *s) {
 /* ---- what is refused ---- */
 
 static int check_options(const invert_job *job) {
-  static const char *const others[] = {"stop",          "preconditioner", "correlators", "history",
+  static const char *const others[] = {"stop",          "precond", "correlators", "history",
                                        "plot",          "resume",         "refinement",  "set",
                                        "temporal-gauge"};
   const invert_args *a = job->args;
@@ -45,7 +45,7 @@ static int check_options(const invert_job *job) {
     if (cli_option_given(&a->common, others[i]))
       return cli_wrong("--%s does not go with --shifts; leave one of them out", others[i]);
   if (a->problem.solver > 1)
-    return cli_wrong("--shifts is solved by --solver cg (or cgnr, the same here) alone");
+    return cli_wrong("--shifts is solved by --method cg (or cgnr, the same here) alone");
   return EXIT_DONE;
 }
 

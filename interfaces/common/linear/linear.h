@@ -69,7 +69,7 @@ typedef struct linear_args {
   int format, ordering, partition;
   int window; /* 0: by rule */
   const char *set;
-  int precond;                                                                  /* linear_precond */
+  int precond; /* linear_precond; while options are read: 0 auto, k + 1 entry k of LINEAR_PRECONDS */
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
   int precond_degree, precond_block, precond_sweeps, precond_fill, precond_power; /* 0: not given */
   int precond_order, precond_precision;             /* -1: not given */

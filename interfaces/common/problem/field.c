@@ -127,3 +127,13 @@ double field_file_bytes(const int extents[4], const kaon_gauge_write_options *o)
   const double sites = (double)extents[0] * extents[1] * extents[2] * extents[3];
   return sites * 4 * 6 * (o->rows ? o->rows : 3) * bits / 8;
 }
+
+json_t *field_checksum(const field *f) {
+  const kaon_gauge_file_info *i = &f->file;
+  char text[32] = "";
+  if (f->spec.kind != FIELD_FILE || i->checksums == 0) return json_null();
+  snprintf(text, sizeof text, "%08x", i->checksum_computed[0]);
+  if (i->checksums > 1)
+    snprintf(text + 8, sizeof text - 8, " %08x", i->checksum_computed[1]);
+  return json_string(text);
+}

@@ -36,6 +36,9 @@ int field_extents(const kaon_context *ctx, const field_spec *spec, const int giv
 int field_open(kaon_context *ctx, const field_spec *spec, const int given[4],
                kaon_boundary boundary, int ignore_checksum, field *f);
 void field_close(field *f);
+/* Checksum words of the file in hexadecimal: CRC-32 sums of SciDAC and ILDG, the sum of NERSC and
+ * MILC. null: synthetic links, or a file without checksum. */
+json_t *field_checksum(const field *f);
 /* Bytes of the links in a file of these options; its header, a few KB, is not counted. */
 double field_file_bytes(const int extents[4], const kaon_gauge_write_options *options);
 

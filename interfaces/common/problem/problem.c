@@ -130,8 +130,8 @@ int problem_check_together(const problem *p, int columns) {
   const int joined = p->options.method == KAON_BLOCKCGNR || p->options.method == KAON_BLOCKCG;
   if (!joined || columns <= joined_max) return EXIT_DONE;
   return cli_wrong(
-      "--solver blockcg joins at most %d columns, but %d are to be solved together; split them "
-      "(invert: --batch %d), or take another --solver",
+      "--method blockcg joins at most %d columns, but %d are to be solved together; split them "
+      "(invert: --batch %d), or take another --method",
       joined_max, columns, joined_max);
 }
 

@@ -111,7 +111,7 @@ void staggered_describe(const problem_args *args, const problem *p, json_t *repo
 /* The method on the reduction, which is Hermitian positive definite. */
 kaon_method staggered_method(const problem_args *args, kaon_method method);
 /* --- schwarz.c --- */
-/* Which of PROBLEM_PRECONDITIONERS --preconditioner or --solver asks for. */
+/* Which of PROBLEM_PRECONDITIONERS --precond or --method asks for. */
 int schwarz_asked(const problem_args *args);
 /* Refuses --schwarz-... on the command line without a preconditioner. Exit status. */
 int schwarz_idle(const cli_common *common, const problem_args *args);
@@ -138,192 +138,48 @@ int problem_slice(const problem *p);
 #define PROBLEM_SOURCES "point:x,y,z,t|wall:t|corner:t|z4:SEED|gauss:SEED"
 #define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg|pipebicgstab|async-schwarz"
 #define PROBLEM_ACTIONS "wilson|clover|staggered|asqtad|hisq"
-#define PROBLEM_SOLVER_TEXT                                                                      \
-  "method; cg means cgnr, the normal equations, on these operators, and blockcg, whose columns " \
-  "share one search space, likewise; pipecg (likewise) and pipebicgstab hide their sums over "   \
-  "ranks behind the operator; async-schwarz is gcr with --preconditioner async-schwarz"
-#define PROBLEM_ACTION_TEXT \
-  "the Dirac operator; links of asqtad and hisq are made from --gauge, or read: --fat-links"
-#define PROBLEM_FAT_TEXT                                                                          \
-  "asqtad, hisq: ready-made fat links as MILC writes them, SciDAC, with its signs, for an "       \
-  "antiperiodic t; give --long-links likewise, --gauge for the extents, and no --u0, but for "    \
-  "asqtad with --reconstruct 12 or 8: that of the long ones, or auto, which takes their size as " \
-  "it is found"
-#define PROBLEM_REFINEMENT_TEXT \
-  "how a coarser inner iteration is corrected: its residual replaced on the way, or restarted"
-#define PROBLEM_EVEN_ODD_TEXT \
-  "form of the Schur complement that is solved on the even sites; none: all sites"
-#define PROBLEM_STOP_TEXT \
-  "whose residual --tol is for: the system as posed, the even-odd one, the normal equations"
-#define PROBLEM_TEMPORAL_TEXT                                                                    \
-  "solve in temporal gauge: t links are the identity on all slices but one; for links that are " \
-  "SU(3) to within --tol"
-#define PROBLEM_SET_TEXT                                                                        \
-  "further solver options: delta (drop of the residual between corrections; 0: by rule), "      \
-  "check_interval (steps between looks), subspace (of gcr), relaxation (of mr), deflation (of " \
-  "cg: "                                                                                        \
-  "pairs kept against rounding near criticality; -1: by rule, 0: none)"
-
 #define PROBLEM_PRECONDITIONERS "none|schwarz|sap|async-schwarz"
-#define PROBLEM_PRECONDITIONER_TEXT                                                                \
-  "of --solver gcr: approximate solves in blocks, all at once (schwarz, which sends nothing), in " \
-  "red-black order (sap), or with neighbours' data as it arrives, without waiting "                \
-  "(async-schwarz, "                                                                               \
-  "no two runs alike)"
+#define PROBLEM_SOLVER_TEXT                                                                     \
+  "method; cg on a Wilson-like action means cgnr, on the normal equations. blockcg, whose "     \
+  "columns share one search space, and pipecg likewise. pipecg and pipebicgstab overlap their " \
+  "sums over ranks with the operator. async-schwarz is gcr with --precond async-schwarz."
+#define PROBLEM_ACTION_TEXT \
+  "the Dirac operator. Links of asqtad and hisq are made from --gauge, or read: --fat-links."
+#define PROBLEM_FAT_TEXT                                                                         \
+  "asqtad, hisq: ready-made fat links as MILC writes them (SciDAC, with MILC's signs, "          \
+  "antiperiodic in t). Give --long-links as well, and --gauge for the extents. Leave --u0 out, " \
+  "except for asqtad with --reconstruct 12 or 8: the factor of the long links, or auto, which "  \
+  "measures their scale."
+#define PROBLEM_REFINEMENT_TEXT \
+  "how an inner iteration in lower precision is corrected: reliable updates, or restarts"
+#define PROBLEM_EVEN_ODD_TEXT \
+  "form of the Schur complement that is solved on the even sites. none: solve on all sites."
+#define PROBLEM_STOP_TEXT \
+  "system whose residual --tol bounds: as posed (full), even-odd (schur), or the normal equations"
+#define PROBLEM_TEMPORAL_TEXT                                                                  \
+  "solve in temporal gauge, where the t links of all slices but one are 1. The links must be " \
+  "SU(3) to within --tol."
+#define PROBLEM_SET_TEXT                                                                       \
+  "further solver options: delta (drop of the residual between corrections; 0: automatic), "   \
+  "check_interval (iterations between checks of convergence by the host), subspace (of gcr), " \
+  "relaxation (of mr), deflation (of cg: vector pairs that are kept against rounding near "    \
+  "criticality; -1: automatic, 0: none)"
+#define PROBLEM_PRECONDITIONER_TEXT                                                               \
+  "preconditioner, with --method gcr. schwarz solves in blocks, all at once, and sends nothing; " \
+  "sap solves in blocks in red-black order. async-schwarz uses neighbours' values as they "       \
+  "arrive, so no two runs are alike."
+#define PROBLEM_BLOCK_TEXT                                                                        \
+  "extents of a block, even divisors of the rank's part. 0 (default) in a direction: the block "  \
+  "is the rank's part, and only hops between ranks are cut. A block as large as the rank's part " \
+  "also cuts the hops around a single rank."
 
-#define PROBLEM_BLOCK_TEXT                                                                      \
-  "extents of a block, even divisors of the rank's part; 0, the default, in a direction: hops " \
-  "are cut between ranks alone, on one rank none; 8 8 8 8 on a rank of 8x8x8x8 cuts those "     \
-  "around it too"
-
-/* Rows of the option tables. AT(member): offset of a problem_args member in the command's
+/* Rows of the option tables; their offsets count from a problem_args. */
+extern const cli_option problem_rows[], problem_schwarz_rows[], problem_solver_rows[];
+/* The same for a table of a command. AT(member): offset of a problem_args member in the command's
  * arguments. */
-#define PROBLEM_OPTIONS_PROBLEM(AT)                                                                 \
-  {CLI_GROUP, "The problem:", NULL, NULL, 0, 0, 0, NULL},                                           \
-      {CLI_TEXT,                                                                                    \
-       "gauge",                                                                                     \
-       "FILE|unit|random:SEED|weak:EPS[:SEED]",                                                     \
-       NULL,                                                                                        \
-       AT(gauge),                                                                                   \
-       0,                                                                                           \
-       0,                                                                                           \
-       "links: a configuration file (its format is recognised), or a synthetic field"},             \
-      {CLI_EXTENTS, "lattice",                                                                      \
-       "X Y Z T",   NULL,                                                                           \
-       AT(lattice), 0,                                                                              \
-       0,           "extents, each even; needed where --gauge does not say them"},                  \
-      {CLI_FLAG,                                                                                    \
-       "ignore-checksum",                                                                           \
-       NULL,                                                                                        \
-       NULL,                                                                                        \
-       AT(ignore_checksum),                                                                         \
-       0,                                                                                           \
-       0,                                                                                           \
-       "go on, with warnings, where checksum, stored plaquette or unitarity fail"},                 \
-      {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},     \
-      {CLI_REAL,  "kappa", "K", NULL,                                                               \
-       AT(kappa), 1e-6,    10,  "Wilson, clover: hopping parameter; needed, or --mass"},            \
-      {CLI_REAL, "mass",                                                                            \
-       "M",      NULL,                                                                              \
-       AT(mass), -3.9,                                                                              \
-       1e5,      "bare mass: kappa = 1 / (2 M + 8); staggered actions need it: 2 M + D"},           \
-      {CLI_TEXT, "u0", "U|auto", "1",                                                               \
-       AT(u0),   0,    0,        "asqtad: tadpole factor; auto: the fourth root of the plaquette"}, \
-      {CLI_REAL,                                                                                    \
-       "naik-epsilon",                                                                              \
-       "E",                                                                                         \
-       "0",                                                                                         \
-       AT(naik_epsilon),                                                                            \
-       -10,                                                                                         \
-       10,                                                                                          \
-       "asqtad, hisq: long links count 1 + E times, and fat ones follow"},                          \
-      {CLI_TEXT, "fat-links", "FILE", NULL, AT(fat_links), 0, 0, PROBLEM_FAT_TEXT},                 \
-      {CLI_TEXT,                                                                                    \
-       "long-links",                                                                                \
-       "FILE",                                                                                      \
-       NULL,                                                                                        \
-       AT(long_links),                                                                              \
-       0,                                                                                           \
-       0,                                                                                           \
-       "ready-made long links, beside --fat-links"},                                                \
-      {CLI_REAL, "csw", "C", NULL,                                                                  \
-       AT(csw),  -10,   10,  "clover coefficient; needed by --action clover"},                      \
-      {CLI_REAL,       "anisotropy", "F", "1",                                                      \
-       AT(anisotropy), 1e-3,         1e3, "factor nu / xi_0 on the spatial hops"},                  \
-      {CLI_CHOICE,                                                                                  \
-       "boundary-t",                                                                                \
-       "antiperiodic|periodic",                                                                     \
-       "antiperiodic",                                                                              \
-       AT(boundary_t),                                                                              \
-       0,                                                                                           \
-       0,                                                                                           \
-       "boundary condition of the fermions in t"},                                                  \
-  {                                                                                                 \
-    CLI_TEXT, "source", PROBLEM_SOURCES, "point:0,0,0,0", AT(source), 0, 0,                         \
-        "right-hand sides: a unit at one site, ones on one slice (corner: staggered, on every "     \
-        "second site of each direction), or noise on all sites"                                     \
-  }
-
-#define PROBLEM_OPTIONS_SCHWARZ(AT)                                                                \
-  {CLI_CHOICE, "preconditioner",           PROBLEM_PRECONDITIONERS, "none", AT(preconditioner), 0, \
-   0,          PROBLEM_PRECONDITIONER_TEXT},                                                       \
-      {CLI_EXTENTS, "schwarz-block",   "X Y Z T", NULL, AT(schwarz_block), 0,                      \
-       4096,        PROBLEM_BLOCK_TEXT},                                                           \
-      {CLI_INT,                                                                                    \
-       "schwarz-steps",                                                                            \
-       "N",                                                                                        \
-       NULL,                                                                                       \
-       AT(schwarz_steps),                                                                          \
-       1,                                                                                          \
-       1000,                                                                                       \
-       "minimal-residual steps in a block (default: schwarz 10, others 4)"},                       \
-      {CLI_INT,                                                                                    \
-       "schwarz-cycles",                                                                           \
-       "N",                                                                                        \
-       NULL,                                                                                       \
-       AT(schwarz_cycles),                                                                         \
-       1,                                                                                          \
-       1000,                                                                                       \
-       "cycles over blocks (default: schwarz 1, others 5)"},                                       \
-      {CLI_INT,                                                                                    \
-       "schwarz-groups",                                                                           \
-       "N",                                                                                        \
-       NULL,                                                                                       \
-       AT(schwarz_groups),                                                                         \
-       1,                                                                                          \
-       64,                                                                                         \
-       "async-schwarz: turns that a rank's blocks take in a cycle, drawn by lot (default: on one " \
-       "rank of a CPU none, its threads' blocks go on by themselves; else 2)"},                    \
-      {CLI_REAL,                                                                                   \
-       "schwarz-relaxation",                                                                       \
-       "OMEGA",                                                                                    \
-       NULL,                                                                                       \
-       AT(schwarz_relaxation),                                                                     \
-       1e-3,                                                                                       \
-       1.99,                                                                                       \
-       "factor of the step lengths in blocks (default 1)"},                                        \
-  {                                                                                                \
-    CLI_CHOICE, "schwarz-precision", "double|single|half", NULL, AT(schwarz_precision), 0, 0,      \
-        "of the preconditioner (default half)"                                                     \
-  }
-
-#define PROBLEM_OPTIONS_SOLVER(AT)                                                                 \
-  {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},                                           \
-      {CLI_CHOICE, "solver", PROBLEM_SOLVERS, "cg", AT(solver), 0, 0, PROBLEM_SOLVER_TEXT},        \
-      {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "stop at this relative residual"},      \
-      {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "steps allowed a column"},         \
-      {CLI_CHOICE,                                                                                 \
-       "precision",                                                                                \
-       "double|single",                                                                            \
-       "double",                                                                                   \
-       AT(precision),                                                                              \
-       0,                                                                                          \
-       0,                                                                                          \
-       "precision of the solution; residuals are recomputed in double"},                           \
-      {CLI_CHOICE,                                                                                 \
-       "sloppy",                                                                                   \
-       "double|single|half",                                                                       \
-       NULL,                                                                                       \
-       AT(sloppy),                                                                                 \
-       0,                                                                                          \
-       0,                                                                                          \
-       "precision of the inner iteration (default single): half is fastest, the result as exact"}, \
-      {CLI_CHOICE,                                                                                 \
-       "reconstruct",                                                                              \
-       "18|12|8",                                                                                  \
-       "18",                                                                                       \
-       AT(reconstruct),                                                                            \
-       0,                                                                                          \
-       0,                                                                                          \
-       "reals kept a link in the inner iteration; fewer is less memory traffic"},                  \
-      {CLI_CHOICE, "refinement",           "reliable|restart", "reliable", AT(refinement), 0,      \
-       0,          PROBLEM_REFINEMENT_TEXT},                                                       \
-      {CLI_CHOICE, "even-odd", "symmetric|asymmetric|none", "symmetric", AT(even_odd),             \
-       0,          0,          PROBLEM_EVEN_ODD_TEXT},                                             \
-      {CLI_CHOICE, "stop", "full|schur|normal", "full", AT(stop), 0, 0, PROBLEM_STOP_TEXT},        \
-      {CLI_FLAG, "temporal-gauge", NULL, NULL, AT(temporal_gauge), 0, 0, PROBLEM_TEMPORAL_TEXT},   \
-      {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT}, CLI_RANKS_OPTIONS, {  \
-    CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0, PROBLEM_SET_TEXT                        \
-  }
+#define PROBLEM_ROWS(rows, AT) CLI_TABLE_ROW(rows, (AT(gauge)) - offsetof(problem_args, gauge))
+#define PROBLEM_OPTIONS_PROBLEM(AT) PROBLEM_ROWS(problem_rows, AT)
+#define PROBLEM_OPTIONS_SCHWARZ(AT) PROBLEM_ROWS(problem_schwarz_rows, AT)
+#define PROBLEM_OPTIONS_SOLVER(AT) PROBLEM_ROWS(problem_solver_rows, AT), CLI_RANKS_OPTIONS
 
 #endif

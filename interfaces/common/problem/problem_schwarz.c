@@ -22,11 +22,11 @@ int schwarz_asked(const problem_args *a) {
 
 /* A value may be what it is without the option: what counts is that it was given. */
 int schwarz_idle(const cli_common *common, const problem_args *a) {
-  if (a->solver == SOLVER_ASYNC && cli_option_given(common, "preconditioner") &&
+  if (a->solver == SOLVER_ASYNC && cli_option_given(common, "precond") &&
       a->preconditioner != ASYNC)
     return cli_wrong(
-        "--solver async-schwarz is gcr with --preconditioner async-schwarz, but --preconditioner "
-        "is %s; leave it out, or give --solver gcr",
+        "--method async-schwarz is gcr with --precond async-schwarz, but --precond "
+        "is %s; leave it out, or give --method gcr",
         kinds[a->preconditioner]);
   static const char *const options[] = {"schwarz-block",     "schwarz-steps",
                                         "schwarz-cycles",    "schwarz-relaxation",
@@ -35,11 +35,11 @@ int schwarz_idle(const cli_common *common, const problem_args *a) {
     if (!cli_option_given(common, options[i])) continue;
     if (schwarz_asked(a) == 0)
       return cli_wrong(
-          "--%s is for --preconditioner schwarz, sap and async-schwarz, which is missing; leave it "
+          "--%s is for --precond schwarz, sap and async-schwarz, which is missing; leave it "
           "out, or give one",
           options[i]);
     if (i == 5 && schwarz_asked(a) != ASYNC)
-      return cli_wrong("--%s is for --preconditioner async-schwarz, but it is %s; leave it out",
+      return cli_wrong("--%s is for --precond async-schwarz, but it is %s; leave it out",
                        options[i], kinds[schwarz_asked(a)]);
   }
   return EXIT_DONE;
@@ -55,7 +55,7 @@ int schwarz_fits(const problem_args *a, const int part[4], const int extents[4])
           n, "XYZT"[mu], part[mu]);
     if (schwarz_asked(a) == SAP && blocks > 1 && blocks % 2 != 0)
       return cli_wrong(
-          "--schwarz-block: %d / %d = %d blocks in %c; --preconditioner sap needs an even number "
+          "--schwarz-block: %d / %d = %d blocks in %c; --precond sap needs an even number "
           "or 1",
           extents[mu], one, blocks, "XYZT"[mu]);
   }
@@ -68,7 +68,7 @@ int schwarz_check(const problem_args *a, problem *p) {
   *o = (kaon_schwarz_options)KAON_SCHWARZ_OPTIONS_INIT;
   if (schwarz_asked(a) == 0) return EXIT_DONE;
   if (p->options.method != KAON_GCR)
-    return cli_wrong("--preconditioner %s needs --solver gcr; --solver is %s",
+    return cli_wrong("--precond %s needs --method gcr; --method is %s",
                      kinds[schwarz_asked(a)], cli_choice(PROBLEM_SOLVERS, a->solver, solver));
   o->kind = schwarz_kind[schwarz_asked(a)];
   for (int mu = 0; mu < 4; mu++) o->block[mu] = a->schwarz_block[mu];
