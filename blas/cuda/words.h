@@ -92,8 +92,8 @@ static __host__ __device__ constexpr traits traits_of() {
 
 /* Operands that no other kernel of a step uses: the solution, a preconditioner's diagonal,
  * directions of pipelined CG (except d and s in two passes), and for chrongear all but those of the
- * product. They are read with a hint that leaves the second-level cache to vectors that the product
- * and the next update need. */
+ * product. They are accessed with a hint that leaves the second-level cache to vectors that the
+ * product and the next update need. */
 static __host__ __device__ constexpr int once_of(int op) {
   return op == AXPY_XPAY          ? 0x4
          : op == RESIDUAL_SCALED  ? 0x1

@@ -78,7 +78,7 @@ typedef struct kaon_cuda_ranks {
   kaon_retired_memory *retired; /* memory of destroyed exchanges that peers may still have mapped */
   /* other transports: the local message and those of all ranks, in device memory; pinned memory */
   double *message, *messages, *pinned;
-  size_t message_bytes; /* size of both */
+  size_t message_bytes; /* size of `message` and `messages` together */
   struct kaon_nccl *nccl;
 } kaon_cuda_ranks;
 
