@@ -193,8 +193,7 @@ struct words_call {
   int kind;    /* precond.cu: the kind of products d x */
   int shared;  /* precond.cu: columns of operand 0 if columns share it */
   int packets; /* half, update.cu: a thread handles a packet */
-  int few; /* the device holds all blocks at once, so those of the next kernel may start beside
-            * them */
+  int few;     /* all blocks fit the device at once: the next kernel may start beside them */
   kaon_view v[N];
   const kaon_column_state *state;
   int slot[COEFFICIENTS];
