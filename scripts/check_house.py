@@ -175,7 +175,7 @@ def public_functions():
     names = set()
     for path, text in texts.items():
         if path.startswith("include/kaon/"):
-            names.update(re.findall(r"^(?!typedef|static|#)(?:KAON_API\s+)?[a-z][\w ]*[\s*]+(kaon_\w+)\s*\(", without_comments(text), re.M))
+            names.update(re.findall(r"^KAON_API\s[\w\s*]*\b(kaon_\w+)\(", without_comments(text), re.M))
     return names
 
 
