@@ -33,6 +33,7 @@ PRIVATE = {
     "torn": "incomplete read", "nap": "sleep", "naps": "sleeps", "mail": "reduction result", "mailed": "sent", "mailbox": "peer memory",
     "lent": "borrowed", "brief_": "short copy", "foretell": "estimate", "foretold": "estimated",
 }
+WORD_LISTS = ("scripts/check_house.py", "tests/system/test_scripts.py")  # which name them
 DEVICES = r"[HAVB][12]00|GH200|L40S?|MI[23]\d0X?|RTX ?\d{4}|Xeon|EPYC|Threadripper"
 MEASURED = {  # what belongs to measurements
     "device name": re.compile(rf"\b({DEVICES})\b"),
@@ -145,7 +146,7 @@ def language():
     words = re.compile(r"\b(?:" + "|".join(word for word in PRIVATE if not word.endswith("_")) + r")\b|\b(?:" +
                        "|".join(word for word in PRIVATE if word.endswith("_")) + r")", re.I)
     for path, text in sorted(texts.items()):
-        if not (source(path) or path.endswith((".md", ".cff"))) or path == "scripts/check_house.py":
+        if not (source(path) or path.endswith((".md", ".cff"))) or path in WORD_LISTS:
             continue
         if not path.startswith(("bench/peers/", "bench/results/")):
             places = collections.defaultdict(list)
