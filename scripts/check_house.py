@@ -31,7 +31,7 @@ PRIVATE = {
     "door": "import, export", "doors": "import, export", "cook": "preconditioner application", "cooks": "preconditioner application",
     "cooked": "preconditioned", "pour": "copy", "pours": "copies", "poured": "copied", "calm": "no flush needed",
     "torn": "incomplete read", "nap": "sleep", "naps": "sleeps", "mail": "reduction result", "mailed": "sent", "mailbox": "peer memory",
-    "lent": "borrowed", "brief_": "short copy", "foretell": "estimate", "foretold": "estimated",
+    "lent": "borrowed", "brief_": "short copy", "foretell": "estimate", "foretells": "estimates", "foretold": "estimated",
 }
 WORD_LISTS = ("scripts/check_house.py", "tests/system/test_scripts.py")  # which name them
 DEVICES = r"[HAVB][12]00|GH200|L40S?|MI[23]\d0X?|RTX ?\d{4}|Xeon|EPYC|Threadripper"
