@@ -77,6 +77,7 @@ relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int
 
 /* Reads the report of a solve, with the flips of all ranks. */
 static kaon_status count_flips(kaon_solver *solver, kaon_relax_report *report) {
+  *report = (kaon_relax_report)KAON_RELAX_REPORT_INIT;
   kaon_status status = kaon_solver_relaxation(solver, report);
   if (status != KAON_OK) return status;
   double flips = (double)report->flips;
