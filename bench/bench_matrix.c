@@ -6,6 +6,25 @@
 
 #include "interfaces/common/report.h"
 
+#define AT(member) offsetof(linear_args, member)
+
+const cli_option matrix_storage_rows[] = {
+    {CLI_CHOICE, "ordering", LINEAR_ORDERINGS, "none", AT(ordering), 0, 0,
+     "order in which rows are stored"},
+    {CLI_CHOICE, "partition", LINEAR_PARTITIONS, "blocks", AT(partition), 0, 0,
+     "which rank has which rows"},
+    {CLI_INT, "window", "N", NULL, AT(window), 1, 1e9,
+     "rows that may change places for sell (default: by rule; 1: none)"},
+    CLI_END_ROW};
+
+const cli_option matrix_solve_rows[] = {
+    {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "iterations allowed"},
+    {CLI_CHOICE, "refinement", "reliable|restart", "reliable", AT(refinement), 0, 0,
+     "how a coarser inner iteration is corrected"},
+    {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,
+     "further solver options, as of kaon solve"},
+    CLI_END_ROW};
+
 void linear_without_preconds(linear_args *args) {
   args->precond_drop = args->precond_omega = args->precond_low = args->precond_high =
       args->precond_shift = args->schwarz_relaxation = NAN;

@@ -20,6 +20,8 @@ typedef struct matrix_args {
   cli_texts joined; /* files of earlier runs */
 } matrix_args;
 
+/* Rows of option tables, with offsets in a linear_args: how rows are stored; how solves go on. */
+extern const cli_option matrix_storage_rows[], matrix_solve_rows[];
 #define MATRIX_AT(member) offsetof(matrix_args, member)
 #define MATRIX_LINEAR(member) (offsetof(matrix_args, linear) + offsetof(linear_args, member))
 #define MATRIX_OPTION_MATRIX(AT, usual)                                                         \
@@ -27,32 +29,12 @@ typedef struct matrix_args {
     CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, AT(matrices), 0, 0,                             \
         "a Matrix Market file or a name that kaon solve takes; repeatable (default: " usual ")" \
   }
+#define MATRIX_OPTION_TOL(preset, meaning) \
+  { CLI_REAL, "tol", "EPS", preset, MATRIX_LINEAR(tol), 1e-16, 1, meaning }
 #define MATRIX_OPTION_FORMAT                                             \
   {                                                                      \
     CLI_SET, "format", LINEAR_FORMATS, "auto", MATRIX_AT(formats), 0, 0, \
         "a list with commas: how rows are stored"                        \
-  }
-/* How the rows are kept. LIN(member): offset of a member of linear_args. */
-#define MATRIX_OPTIONS_ROWS(LIN)                                           \
-  {CLI_CHOICE,                                                             \
-   "ordering",                                                             \
-   LINEAR_ORDERINGS,                                                       \
-   "none",                                                                 \
-   LIN(ordering),                                                          \
-   0,                                                                      \
-   0,                                                                      \
-   "order in which rows are kept"},                                        \
-      {CLI_CHOICE,                                                         \
-       "partition",                                                        \
-       LINEAR_PARTITIONS,                                                  \
-       "blocks",                                                           \
-       LIN(partition),                                                     \
-       0,                                                                  \
-       0,                                                                  \
-       "which rank keeps which rows"},                                     \
-  {                                                                        \
-    CLI_INT, "window", "N", NULL, LIN(window), 1, 1e9,                     \
-        "rows that may change places for sell (default: by rule; 1: none)" \
   }
 #define MATRIX_OPTION_COLUMNS                                        \
   {                                                                  \
@@ -67,29 +49,6 @@ typedef struct matrix_args {
   { CLI_REAL, "seconds", "S", "5", MATRIX_AT(seconds), 1e-3, 3600, meaning }
 #define MATRIX_OPTION_JOIN(AT, meaning) \
   { CLI_TEXTS, "join", "FILE.json", NULL, AT(joined), 0, 0, meaning }
-/* How solves go on and end. tolerance: the preset, or NULL. */
-#define MATRIX_OPTIONS_SOLVES(tolerance, meaning)                             \
-  {CLI_REAL, "tol", "EPS", tolerance, MATRIX_LINEAR(tol), 1e-16, 1, meaning}, \
-      {CLI_INT,                                                               \
-       "max-iter",                                                            \
-       "N",                                                                   \
-       "10000",                                                               \
-       MATRIX_LINEAR(max_iter),                                               \
-       1,                                                                     \
-       1e9,                                                                   \
-       "steps allowed a column"},                                             \
-      {CLI_CHOICE,                                                            \
-       "refinement",                                                          \
-       "reliable|restart",                                                    \
-       "reliable",                                                            \
-       MATRIX_LINEAR(refinement),                                             \
-       0,                                                                     \
-       0,                                                                     \
-       "how a coarser inner iteration is corrected"},                         \
-  {                                                                           \
-    CLI_TEXT, "set", "KEY=VALUE,...", NULL, MATRIX_LINEAR(set), 0, 0,         \
-        "further solver options, as of kaon solve"                            \
-  }
 
 /* The arguments of a benchmark on matrices. */
 static inline const matrix_args *matrix_of(const bench *b) {

@@ -518,7 +518,7 @@ static const cli_option option_rows[] = {
     {CLI_INT, "lag", "N", "-1", RELAX_AT(lag), -1, 1000000,
      "driver free: iterations that a block may be ahead of those it reads (default 2)"},
     RELAX_OPTIONS_FILES,
-    BENCH_GROUP("Details:"),
+    CLI_GROUP_ROW("Details:"),
     {CLI_INT, "together", "N", NULL, RELAX_AT(together), 1, 1000000,
      "table stat, launches: blocks at work at once (default: all but one, on a GPU but a "
      "sixteenth)"},
@@ -526,16 +526,15 @@ static const cli_option option_rows[] = {
      "table stat, launches: draws the order in which a run's blocks begin; 0: as they stand "
      "(default, -1: on a GPU as they stand, on a CPU 1)"},
     BENCH_OPTION_OUTER(RELAX_AT),
-    MATRIX_OPTIONS_ROWS(RELAX_LINEAR),
-    BENCH_GROUP("Table figure11, on several ranks:"),
+    CLI_TABLE_ROW(matrix_storage_rows, offsetof(relax_args, linear)),
+    CLI_GROUP_ROW("Table figure11, on several ranks:"),
     {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", RELAX_AT(exchanges), 0, 0,
      "a list with commas: how rows of other ranks come; auto: all"},
     {CLI_INT, "rank-lag", "N", "-1", RELAX_AT(rank_lag), -1, 1000000,
      "iterations that a block may be ahead of other ranks' (-1: no bound)"},
     MATRIX_OPTION_JOIN(RELAX_AT, "rows of earlier runs for the figure; repeatable"),
-    CLI_RANKS_OPTIONS,
-    CLI_SYNC_OPTION,
-    BENCH_OPTIONS_END};
+    CLI_TABLE_ROW(bench_rank_rows, 0),
+    CLI_END_ROW};
 
 static int run(void *arguments) {
   return relax_bench_run(arguments, option_rows, measure);
@@ -547,4 +546,6 @@ const cli_command bench_async = {
     .examples = "Example:\n  kaon bench async --matrix trefethen:2000 --table stat --runs 20",
     .options = option_rows,
     .arguments = sizeof(relax_args),
-    .run = run};
+    .run = run,
+    .daily =
+        "matrix table runs block local-sweeps tol samples lag json csv histories backend threads"};

@@ -179,19 +179,19 @@ static int measure(bench *b) {
   return code;
 }
 
-static const cli_option option_rows[] = {MATRIX_OPTION_MATRIX(RELAX_AT, "trefethen:2000"),
-                                         RELAX_OPTIONS_BLOCKS("here"),
-                                         {CLI_REAL, "tol", "EPS", NULL, RELAX_AT(tol), 1e-16, 1,
-                                          "stop at this relative residual (default 1e-12)"},
-                                         RELAX_OPTIONS_FILES,
-                                         BENCH_GROUP("Faults in place of the paper's:"),
-                                         LINEAR_OPTIONS_FAULTS(RELAX_LINEAR),
-                                         BENCH_GROUP("Details:"),
-                                         BENCH_OPTION_OUTER(RELAX_AT),
-                                         MATRIX_OPTIONS_ROWS(RELAX_LINEAR),
-                                         CLI_RANKS_OPTIONS,
-                                         CLI_SYNC_OPTION,
-                                         BENCH_OPTIONS_END};
+static const cli_option option_rows[] = {
+    MATRIX_OPTION_MATRIX(RELAX_AT, "trefethen:2000"),
+    RELAX_OPTIONS_BLOCKS("here"),
+    {CLI_REAL, "tol", "EPS", NULL, RELAX_AT(tol), 1e-16, 1,
+     "stop at this relative residual (default 1e-12)"},
+    RELAX_OPTIONS_FILES,
+    CLI_GROUP_ROW("Faults in place of the paper's:"),
+    LINEAR_OPTIONS_FAULTS(RELAX_LINEAR),
+    CLI_GROUP_ROW("Details:"),
+    BENCH_OPTION_OUTER(RELAX_AT),
+    CLI_TABLE_ROW(matrix_storage_rows, offsetof(relax_args, linear)),
+    CLI_TABLE_ROW(bench_rank_rows, 0),
+    CLI_END_ROW};
 
 static int run(void *arguments) {
   relax_args *a = arguments;
@@ -209,4 +209,7 @@ const cli_command bench_faults = {
         "Example:\n  kaon bench faults --matrix trefethen:2000 --fault-share 0.1 --fault-begin 20",
     .options = option_rows,
     .arguments = sizeof(relax_args),
-    .run = run};
+    .run = run,
+    .daily =
+        "matrix block local-sweeps fault-share fault-begin fault-recovery flip-rate json csv "
+        "histories backend threads"};

@@ -51,13 +51,14 @@ static const cli_option option_rows[] = {
     CLI_REGIME_OPTION,
     CLI_SYNC_OPTION,
     CLI_RANKS_OPTIONS,
-    BENCH_GROUP("The solves:"),
-    MATRIX_OPTIONS_SOLVES("1e-8", "stop at this |b - A x| / |b|"),
+    CLI_GROUP_ROW("The solves:"),
+    CLI_TABLE_ROW(matrix_solve_rows, offsetof(matrix_args, linear)),
+    MATRIX_OPTION_TOL("1e-8", "stop at this |b - A x| / |b|"),
     BENCH_OPTION_OUTER(MATRIX_AT),
-    MATRIX_OPTIONS_ROWS(MATRIX_LINEAR),
-    BENCH_GROUP("Preconditioners:"),
+    CLI_TABLE_ROW(matrix_storage_rows, offsetof(matrix_args, linear)),
+    CLI_GROUP_ROW("Preconditioners:"),
     LINEAR_OPTIONS_PRECOND_FIGURES(MATRIX_LINEAR),
-    BENCH_OPTIONS_END};
+    CLI_END_ROW};
 
 typedef struct delays {
   int count;
@@ -370,4 +371,5 @@ const cli_command bench_pipelined = {
         "A run measures the ranks that it has.",
     .options = option_rows,
     .arguments = sizeof(matrix_args),
-    .run = run};
+    .run = run,
+    .daily = "matrix precond reduce-delay seconds join json backend threads"};

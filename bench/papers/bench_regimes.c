@@ -32,14 +32,15 @@ static const cli_option option_rows[] = {
     BENCH_OPTION_JSON,
     {CLI_FILE, "csv", "FILE", NULL, MATRIX_AT(csv), 0, 0, "write rows and variations as CSV"},
     CLI_SYNC_OPTION,
-    BENCH_GROUP("The solves:"),
-    MATRIX_OPTIONS_SOLVES(NULL, "stop at this |b - A x| / |b| (default 1e-8, in single 1e-5)"),
+    CLI_GROUP_ROW("The solves:"),
+    CLI_TABLE_ROW(matrix_solve_rows, offsetof(matrix_args, linear)),
+    MATRIX_OPTION_TOL(NULL, "stop at this |b - A x| / |b| (default 1e-8, in single 1e-5)"),
     MATRIX_OPTION_FORMAT,
-    MATRIX_OPTIONS_ROWS(MATRIX_LINEAR),
+    CLI_TABLE_ROW(matrix_storage_rows, offsetof(matrix_args, linear)),
     CLI_RANKS_OPTIONS,
-    BENCH_GROUP("Preconditioners:"),
+    CLI_GROUP_ROW("Preconditioners:"),
     LINEAR_OPTIONS_PRECOND_FIGURES(MATRIX_LINEAR),
-    BENCH_OPTIONS_END};
+    CLI_END_ROW};
 
 typedef struct table {
   regime_row *row; /* the rows of the list, in its order */
@@ -479,4 +480,5 @@ const cli_command bench_regimes = {
         "The table compares with cublas and polling, or with the first row of a case.",
     .options = option_rows,
     .arguments = sizeof(matrix_args),
-    .run = run};
+    .run = run,
+    .daily = "matrix regimes method precond precision seconds join json csv sync backend threads"};
