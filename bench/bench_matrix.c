@@ -62,17 +62,22 @@ kaon_status matrix_fill(const linear *l, kaon_vector *v) {
   return status;
 }
 
-int matrix_each(bench *b, int (*work)(bench *b, const char *name)) {
-  const cli_texts *list = &matrix_of(b)->matrices;
+int matrix_each(bench *b, const char *const *usual, int (*work)(bench *b, const char *name)) {
+  const matrix_args *a = matrix_of(b);
   int code = EXIT_DONE;
-  bench_header(b, "matrix");
-  if (list->count == 0) return work(b, "laplace3d:64");
-  for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = work(b, list->text[i]);
+  for (int i = 0; i < a->matrices.count && code == EXIT_DONE; i++)
+    code = work(b, a->matrices.text[i]);
+  if (a->matrices.count || a->joined.count) return code;
+  for (; *usual && code == EXIT_DONE; usual++) code = work(b, *usual);
   return code;
 }
 
+int table_measures(const matrix_args *a) {
+  return a->matrices.count > 0 || a->joined.count == 0;
+}
+
 int table_check(const matrix_args *a) {
-  if (a->joined.count && !a->matrices.count && cli_option_given(&a->bench.common, "seconds"))
+  if (!table_measures(a) && cli_option_given(&a->bench.common, "seconds"))
     return cli_wrong(
         "--seconds has no effect on --join without --matrix, which measures nothing; leave it out");
   return EXIT_DONE;

@@ -24,9 +24,9 @@ typedef struct matrix_args {
 extern const cli_option matrix_storage_rows[], matrix_solve_rows[];
 #define MATRIX_AT(member) offsetof(matrix_args, member)
 #define MATRIX_LINEAR(member) (offsetof(matrix_args, linear) + offsetof(linear_args, member))
-#define MATRIX_OPTION_MATRIX(AT, usual)                                                         \
+#define MATRIX_OPTION_MATRIX(usual)                                                             \
   {                                                                                             \
-    CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, AT(matrices), 0, 0,                             \
+    CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, MATRIX_AT(matrices), 0, 0,                      \
         "a Matrix Market file or a name that kaon solve takes; repeatable (default: " usual ")" \
   }
 #define MATRIX_OPTION_TOL(preset, meaning) \
@@ -47,8 +47,8 @@ extern const cli_option matrix_storage_rows[], matrix_solve_rows[];
   { CLI_SET, "precond", LINEAR_PRECONDS, usual, MATRIX_AT(preconds), 0, 0, meaning }
 #define MATRIX_OPTION_SECONDS(meaning) \
   { CLI_REAL, "seconds", "S", "5", MATRIX_AT(seconds), 1e-3, 3600, meaning }
-#define MATRIX_OPTION_JOIN(AT, meaning) \
-  { CLI_TEXTS, "join", "FILE.json", NULL, AT(joined), 0, 0, meaning }
+#define MATRIX_OPTION_JOIN(meaning) \
+  { CLI_TEXTS, "join", "FILE.json", NULL, MATRIX_AT(joined), 0, 0, meaning }
 
 /* The arguments of a benchmark on matrices. */
 static inline const matrix_args *matrix_of(const bench *b) {
@@ -63,9 +63,12 @@ void linear_without_projections(linear_args *args);
 kaon_status matrix_fill(const linear *l, kaon_vector *v);
 /* Adds the members that every row about a matrix has. */
 void matrix_describe(const linear *l, const char *words, json_t *row);
-/* Prints the head, then calls `work` for every --matrix; laplace3d:64 where there is none. */
-int matrix_each(bench *b, int (*work)(bench *b, const char *name));
+/* Calls `work` for every --matrix. Without one: for the names in `usual` (NULL ends them), or for none
+ * where there are files of --join. Exit status. */
+int matrix_each(bench *b, const char *const *usual, int (*work)(bench *b, const char *name));
 
+/* 1: something is measured: --join without --matrix only makes tables. */
+int table_measures(const matrix_args *args);
 /* Refuses --seconds where --join without --matrix measures nothing. Exit status. */
 int table_check(const matrix_args *args);
 
