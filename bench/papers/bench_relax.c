@@ -133,6 +133,7 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
   if (status == KAON_OK) status = kaon_solver_create(r->l.A, 1, &options, &solver);
   if (status == KAON_OK) status = kaon_context_synchronise(ctx);
   run->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
+  run->relaxation = (kaon_relax_report)KAON_RELAX_REPORT_INIT;
   if (status == KAON_OK)
     status = kaon_solver_solve(solver, r->right, r->x, &run->report, &run->solve);
   if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
