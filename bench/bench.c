@@ -46,7 +46,7 @@ kaon_status bench_bandwidth(bench *b) {
 
 void bench_stage(const bench *b) {
   char kept[256];
-  snprintf(kept, sizeof kept, "the %d row%s measured till then %s in %.180s",
+  snprintf(kept, sizeof kept, "the %d row%s measured so far %s in %.180s",
            (int)json_array_size(b->rows), json_array_size(b->rows) == 1 ? "" : "s",
            json_array_size(b->rows) == 1 ? "is" : "are", b->args->json ? b->args->json : "");
   const int some = b->args->json && json_array_size(b->rows) > 0;

@@ -77,7 +77,7 @@ int bench_open_machine(bench *b);
 int bench_finish(bench *b, int code);
 /* The exit status of a benchmark: of what went well, that some solves did not converge. Says so. */
 int bench_end(const bench *b, int code);
-/* For Ctrl-C: what is being done, and what is kept of it. */
+/* For Ctrl-C: what is being done, and which rows were saved. */
 void bench_stage(const bench *b);
 /* 1 on all ranks if any rank was interrupted. A barrier. */
 int bench_stopped(void);

@@ -394,7 +394,7 @@ const cli_command bench_dslash = {
         "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
         "  mpirun -np 4 kaon bench dslash --grid 1 1 1 4 --local-lattice 32 32 32 64\n\n"
         "A hop computes one parity from the other. Ideal GB/s count every link, spinor and "
-        "clover block once; lattices that fit the cache are held against the multiply-add "
+        "clover block once; lattices that fit the cache are compared with the multiply-add "
         "peak.",
     .options = dslash_options,
     .arguments = sizeof(lattice_args),

@@ -32,7 +32,7 @@ extern const cli_option lattice_rank_rows[], lattice_solve_rows[], lattice_detai
 #define LATTICE_OPTION_RECONSTRUCT(usual)                                   \
   {                                                                         \
     CLI_SET, "reconstruct", "18|12|8", NULL, LATTICE_AT(reconstruct), 0, 0, \
-        "a list with commas: reals kept a link (default " usual ")"         \
+        "a list with commas: reals stored of each link (default " usual ")" \
   }
 #define LATTICE_OPTION_COLUMNS(usual)                                   \
   {                                                                     \
