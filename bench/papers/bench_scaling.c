@@ -29,23 +29,22 @@ static const cli_option option_rows[] = {
     LATTICE_OPTION_RECONSTRUCT("12"),
     LATTICE_OPTION_COLUMNS("1"),
     LATTICE_OPTION_ACTION("the Dirac operator"),
-    LATTICE_OPTIONS_SOLVES,
-    BENCH_OPTIONS_SAMPLES,
+    CLI_TABLE_ROW(lattice_solve_rows, 0),
+    CLI_TABLE_ROW(bench_sample_rows, 0),
     BENCH_OPTION_JSON,
-    BENCH_GROUP("A model of strong scaling; nothing is measured:"),
+    CLI_GROUP_ROW("A model of strong scaling; nothing is measured:"),
     {CLI_TEXTS, "model", "FILE.json", NULL, AT(models), 0, 0,
      "fit the model to these rows and predict by it; repeatable"},
     {CLI_TEXT, "latency", "TIME", "5us", AT(latency), 0, 0,
      "of a message, and of a sum, between nodes"},
     {CLI_REAL, "bandwidth", "GBS", "45", AT(bandwidth), 1e-3, 1e6, "GB/s between nodes a rank"},
     {CLI_INT, "node", "N", "8", AT(node), 1, 4096, "ranks of a node"},
-    BENCH_GROUP("Details:"),
+    CLI_GROUP_ROW("Details:"),
     {CLI_EXTENTS, "grid", "a b c d", NULL, LATTICE_AT(grid), 0, 0, CLI_GRID_TEXT},
-    LATTICE_OPTIONS_INNER,
+    CLI_TABLE_ROW(lattice_detail_rows, 0),
     LATTICE_OPTION_TEMPORAL("in the temporal gauge"),
-    CLI_RANKS_OPTIONS,
-    CLI_SYNC_OPTION,
-    BENCH_OPTIONS_END};
+    CLI_TABLE_ROW(bench_rank_rows, 0),
+    CLI_END_ROW};
 
 /* ---- measuring ---- */
 
@@ -393,4 +392,7 @@ const cli_command bench_scaling = {
         "  kaon bench scaling --model one.json --model four.json --bandwidth 45",
     .options = option_rows,
     .arguments = sizeof(scaling_args),
-    .run = run};
+    .run = run,
+    .daily =
+        "lattice local-lattice precision kappa csw json model latency bandwidth node backend "
+        "threads"};
