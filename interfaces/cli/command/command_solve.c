@@ -50,13 +50,13 @@ static const cli_option options[] = {
      "columns converged; where some did not, the last iterates of all go to FILE.unconverged, from "
      "which --guess goes on"},
     {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
-     "write every residual of every column"},
+     "write the residuals of all columns by iteration, as CSV"},
     {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
-     "draw every residual of every column, by gnuplot; without gnuplot the numbers are kept as CSV "
-     "beside it"},
+     "draw the residuals of all columns against the iteration, by gnuplot. Without gnuplot the "
+     "numbers are written as CSV beside it."},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
-     "say how much memory it would take, and stop; nothing is solved; status 3 where there is not "
-     "so much, or --memory-limit is less"},
+     "print how much memory the run would take, and stop. Status 3 where there is less, or "
+     "--memory-limit is smaller."},
     {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
     CLI_RANKS_OPTIONS,
     CLI_REGIME_OPTION,
@@ -186,13 +186,14 @@ static void announce(const solve_job *job) {
   char preconditioner[96], others[64] = "";
   const linear *l = &job->l;
   if (job->columns > 1)
-    snprintf(others, sizeof others, ", columns beyond %s noise by seed %llu",
-             l->rhs == RHS_FILE ? "its own" : "it", (unsigned long long)l->args->seed);
-  cli_print(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s%s%s\n", linear_method_title(l),
-            precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
-            precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
-            linear_rhs_text(l), others, job->args->guess ? ", begun at x = " : "",
-            job->args->guess ? cli_name(job->args->guess) : "");
+    snprintf(others, sizeof others, ", further columns noise by seed %llu",
+             (unsigned long long)l->args->seed);
+  cli_print(
+      common, "%s%s to %g for %d column%s: solution in %s, inner iteration in %s; b = %s%s%s%s\n",
+      linear_method_title(l), precond_text(l, preconditioner), l->options.tol, job->columns,
+      job->columns == 1 ? "" : "s", precision_name(l->precision), precision_name(l->options.sloppy),
+      linear_rhs_text(l), others, job->args->guess ? ", starting from x = " : "",
+      job->args->guess ? cli_name(job->args->guess) : "");
   precond_print(common, l);
   solving_warn(common, l->precision, l->options.tol);
   projections_print(common, l->R);
@@ -200,24 +201,26 @@ static void announce(const solve_job *job) {
 
 static void print_columns(const solve_job *job, double error) {
   const cli_common *common = &job->args->common;
-  cli_print(common, "column   steps   residual   status\n");
+  cli_print(common, "column  iterations   residual   status\n");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
-    cli_print(common, "%6d  %6d   %.2e   %s\n", k, s->iterations, s->residual,
+    cli_print(common, "%6d  %10d   %.2e   %s\n", k, s->iterations, s->residual,
               kaon_stop_reason_name(s->reason));
   }
-  if (!isnan(error)) cli_print(common, "column 0 is off 1 by at most %.2e\n", error);
+  if (!isnan(error)) cli_print(common, "largest error of the solution of column 0: %.2e\n", error);
   char traffic[96] = "";
   if (ranks_started() > 1)
-    snprintf(traffic, sizeof traffic, "; %lld sums over ranks, %lld exchanges, %.3g MB sent",
+    snprintf(traffic, sizeof traffic,
+             "; %lld sums over ranks, %lld exchanges, %.3g MB sent by a rank",
              (long long)job->traffic.sums, (long long)job->traffic.exchanges,
              1e-6 * (double)job->traffic.bytes);
-  cli_print(common,
-            "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time%s; regime %s%s\n",
-            job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
-            job->cpu, traffic, regime_name(job->issue),
-            job->issue >= KAON_ISSUE_SEPARATE && job->fused ? ", but the method's updates are fused"
-                                                            : "");
+  cli_print(
+      common,
+      "set-up %.3g s; solve %.3g s at %.2f GFLOPS, %.3g s of processor time%s; kernels issued as "
+      "%s%s\n",
+      job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0, job->cpu,
+      traffic, regime_name(job->issue),
+      job->issue >= KAON_ISSUE_SEPARATE && job->fused ? " (this method fuses its updates)" : "");
 }
 
 /* max |x - 1| over the rows of column 0 where b = A * ones; else NaN, as where memory is short. */
@@ -364,7 +367,7 @@ static int check_paths(const solve_args *a, const linear *l) {
   if (code == EXIT_DONE)
     code = cli_check_overwrite("--guess", a->guess, paths + OUTPUTS, count - OUTPUTS);
   if (code == EXIT_DONE) code = cli_writable("the last iterates of --output", unconverged);
-  if (code == EXIT_DONE) code = plot_check(a->plot);
+  if (code == EXIT_DONE) code = plot_check("--plot", a->plot);
   if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
   free(csv);
   free(unconverged);

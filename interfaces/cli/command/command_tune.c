@@ -348,8 +348,8 @@ static int run(void *arguments) {
     code = tune_lattice(&t, a->lattices.extents[i]);
   if (code == EXIT_DONE) code = report_write(a->output, t.file);
   if (code == EXIT_DONE)
-    cli_print(&a->common, "%s: %d cases, %d with a choice that beats the rule\n", a->output,
-              (int)json_array_size(json_object_get(t.file, "entries")), t.kept);
+    cli_print(&a->common, "%s: %d cases, %d with a choice faster than the built-in rule\n",
+              a->output, (int)json_array_size(json_object_get(t.file, "entries")), t.kept);
   if (code == EXIT_DONE && a->common.report) {
     json_t *report = report_new(t.ctx, "tune");
     json_object_set(report, "tuning", t.file);

@@ -12,7 +12,7 @@ typedef struct invert_args {
   cli_common common;
   problem_args problem;
   int batch; /* 0: all columns together */
-  const char *guess, *output, *correlators, *history, *plot;
+  const char *guess, *output, *correlators, *history, *plot, *plot_pion;
   int dry_run, resume;
   const char *shifts; /* NULL: not given */
 } invert_args;
