@@ -12,7 +12,7 @@ RUN_SWEEPS ?= 200
 RUN_KAPPA ?= 0.130
 RUN_CSW ?= 1.769
 
-.PHONY: help setup build program run check bench performance install format clean
+.PHONY: help setup build program run check check_house bench performance docs install format clean
 
 help:
 	@echo "make run      install what is missing, build the program, make a configuration, compute its propagator (run/)"
@@ -20,7 +20,9 @@ help:
 	@echo "make build    build library, program and tests in $(BUILD)/"
 	@echo "make bench    measure the kernels beside what the machine can do"
 	@echo "make performance  docs/performance.md and its plots, from bench/results"
-	@echo "make install  install below PREFIX ($(PREFIX))"
+	@echo "make install  build library, programs and man pages, and install them below PREFIX ($(PREFIX))"
+	@echo "make docs     the reference of the C interface, in $(BUILD)/docs/html (needs doxygen)"
+	@echo "make check_house  whether the tree keeps to its budgets"
 	@echo "make format   lay out the sources (clang-format)"
 	@echo "make clean    remove $(BUILD)/ and run/"
 	@echo "KAON_NO_INSTALL=1 make run: print what is missing instead of installing it"
@@ -54,8 +56,9 @@ run: setup
 	@echo "left in run/:" && ls run
 
 check: setup
+	@if grep -q '^KAON_BUILD_TESTS:BOOL=OFF' $(BUILD)/CMakeCache.txt 2>/dev/null; then cmake -DKAON_BUILD_TESTS=ON $(BUILD); fi
 	@$(MAKE) --no-print-directory build
-	ctest --test-dir $(BUILD) --parallel $(JOBS) --output-on-failure
+	scripts/check.sh $(BUILD) --parallel $(JOBS) $(CHECK_OPTIONS)
 
 bench:
 	@$(MAKE) --no-print-directory build
@@ -66,8 +69,18 @@ bench:
 performance:
 	scripts/performance.py
 
-install: build
+# Library, programs and man pages, without tests. DESTDIR is put before the prefix.
+install:
+	@[ -e $(BUILD)/CMakeCache.txt ] || $(CONFIGURE) -DKAON_BUILD_TESTS=OFF
+	cmake --build $(BUILD) --parallel $(JOBS) --target kaon_installed
 	cmake --install $(BUILD) --prefix $(PREFIX)
+
+docs:
+	@[ -e $(BUILD)/CMakeCache.txt ] || $(CONFIGURE) -DKAON_CUDA=DEVICE -DKAON_BUILD_TESTS=OFF
+	cmake --build $(BUILD) --target docs
+
+check_house:
+	scripts/check_house.sh $(BUILD)
 
 format:
 	git ls-files '*.c' '*.h' '*.cu' | xargs clang-format -i

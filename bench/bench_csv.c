@@ -1,5 +1,5 @@
-/* bench_csv.c - rows of a benchmark as CSV: a column for every member that is a number, a word or
- * true or false, in the order in which they first come; members of members by "outer.inner". */
+/* bench_csv.c - writes rows as CSV. Every member that is a number, a text or a truth value has a
+ * column, in order of first appearance. A member of a member is named "outer.inner". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static int is_cell(const json_t *value) {
          json_is_null(value);
 }
 
-/* 1 for a name that comes for the first time. */
+/* Appends a name that is new. */
 static void note(json_t *names, json_t *seen, const char *name) {
   if (json_object_get(seen, name)) return;
   json_object_set_new(seen, name, json_true());
@@ -44,7 +44,7 @@ static json_t *find(json_t *row, const char *name) {
   return json_object_get(json_object_get(row, outer), dot + 1);
 }
 
-/* A word in quotes, quotes in it doubled. */
+/* Writes a quoted text; quotes in it are doubled. */
 static void put_text(FILE *to, const char *text) {
   fputc('"', to);
   for (; *text; text++) {

@@ -1,15 +1,24 @@
-/* bench_fatten.c - fat and long links from thin ones, level by level. Ideal bytes are those of the
- * stages (gauge/cuda/fatten.cu): 100 matrices a site for fat links, 20 more for long ones. */
+/* bench_fatten.c - fat and long links from thin links, level by level. Ideal bytes are those of the
+ * stages in gauge/cuda/fatten.cu: 100 matrices a site for fat links, 20 more for long links. */
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/bench_lattice.h"
 
 static const int default_lattice[4] = {16, 16, 16, 16}, device_lattice[4] = {32, 32, 32, 64};
+
+static const cli_option option_rows[] = {
+    LATTICE_OPTIONS_EXTENTS("16x16x16x16, on a device 32x32x32x64"),
+    {CLI_SET, "precision", "double|single", "double,single", LATTICE_AT(precision), 0, 0,
+     "a list with commas"},
+    BENCH_OPTIONS_SAMPLES,
+    BENCH_OPTION_JSON,
+    LATTICE_OPTIONS_RANKS,
+    BENCH_OPTIONS_END};
 
 typedef struct fatten_case {
   bench *b;
   field field;
-  kaon_gauge *thin, *fat, *naik; /* of the rows' precision */
+  kaon_gauge *thin, *fat, *naik; /* in the precision of the rows */
   kaon_fatten_options hisq;
   kaon_fatten_coefficients level[2];
   kaon_fatten_report report;
@@ -17,21 +26,25 @@ typedef struct fatten_case {
 
 static kaon_status first_level(void *user) {
   fatten_case *c = user;
+  c->report = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
   return kaon_fatten_paths(c->thin, &c->level[0], c->fat, NULL, &c->report);
 }
 
 static kaon_status back_to_u3(void *user) {
   fatten_case *c = user;
+  c->report = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
   return kaon_fatten_unitarise(c->fat, &c->hisq, &c->report);
 }
 
 static kaon_status second_level(void *user) {
   fatten_case *c = user;
+  c->report = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
   return kaon_fatten_paths(c->thin, &c->level[1], c->fat, c->naik, &c->report);
 }
 
 static kaon_status both_levels(void *user) {
   fatten_case *c = user;
+  c->report = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
   return kaon_fatten(c->thin, &c->hisq, c->fat, c->naik, &c->report);
 }
 
@@ -56,8 +69,8 @@ static kaon_status time_levels(fatten_case *c, kaon_precision precision) {
   static const struct {
     const char *name;
     bench_work *work;
-    double matrices; /* moved a site */
-    int levels;      /* whose flops count */
+    double matrices; /* matrices moved a site */
+    int levels;      /* number of levels whose flops count */
   } rows[] = {{"fatten-level-1", first_level, 100, 1},
               {"fatten-u3", back_to_u3, 8, 0},
               {"fatten-level-2", second_level, 120, 1},
@@ -77,7 +90,7 @@ static kaon_status time_levels(fatten_case *c, kaon_precision precision) {
     row.bytes = rows[i].matrices * matrix * (double)kaon_lattice_volume(c->field.lattice);
     row.resident = row.bytes;
     bench_add(c->b, &row);
-    status = bench_add_row(c->b);
+    status = bench_save(c->b);
   }
   close_fields(c);
   return status;
@@ -92,23 +105,33 @@ static int time_lattice(bench *b, const int extents[4]) {
   bench_stage(b);
   kaon_status status = KAON_OK;
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE && code == EXIT_DONE && status == KAON_OK; p++)
-    if (b->args->precision >> p & 1) status = time_levels(&c, (kaon_precision)p);
+    if (lattice_of(b)->precision >> p & 1) status = time_levels(&c, (kaon_precision)p);
   if (code == EXIT_DONE) code = cli_status(b->ctx, status, NULL);
   field_close(&c.field);
   return code;
 }
 
-int bench_fatten(bench *b) {
-  cli_lattices list = b->args->lattices;
+static int measure(bench *b) {
+  cli_lattices list = lattice_of(b)->lattices;
   int code = EXIT_DONE;
-  if (!(b->args->precision & 3))
-    return cli_wrong("bench fatten --precision half: links are fattened in double or single");
   if (!list.count) {
     list.count = 1;
     memcpy(list.extents, bench_on_host(b) ? default_lattice : device_lattice,
            sizeof default_lattice);
   }
-  bench_header(b);
+  bench_header(b, "lattice");
   for (int i = 0; i < list.count && code == EXIT_DONE; i++) code = time_lattice(b, list.extents[i]);
   return code;
 }
+
+static int run(void *arguments) {
+  return lattice_run(arguments, option_rows, measure);
+}
+
+const cli_command bench_fatten = {
+    .name = "fatten",
+    .summary = "Fat and long links of HISQ from thin ones, level by level.",
+    .examples = "Example:\n  kaon bench fatten --lattice 16 16 16 16 --precision single",
+    .options = option_rows,
+    .arguments = sizeof(lattice_args),
+    .run = run};

@@ -1,10 +1,10 @@
-/* bench_fields.c - the hops, the even-odd clover matrix, and the vector operations. Flops and ideal
- * bytes by docs/conventions.md. */
+/* bench_fields.c - hops, the even-odd clover matrix and vector operations. Flops and ideal bytes
+ * are defined in docs/conventions.md. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/bench_lattice.h"
 #include "interfaces/common/signals.h"
 
 static const int default_lattices[][4] = {{8, 8, 8, 8}, {16, 16, 16, 32}, {24, 24, 24, 24}};
@@ -12,21 +12,46 @@ static const kaon_reconstruct reals[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_1
                                          KAON_RECONSTRUCT_8};
 static const double hop_flops_a_site = 1320;
 
+static const cli_option dslash_options[] = {
+    LATTICE_OPTIONS_EXTENTS("8x8x8x8, 16x16x16x32, 24x24x24x24"),
+    LATTICE_OPTION_ACTION("staggered, asqtad and hisq have hops of their own, on links made up"),
+    BENCH_OPTION_PRECISION(LATTICE_AT, "double,single,half"),
+    LATTICE_OPTION_RECONSTRUCT("18,12,8"),
+    LATTICE_OPTION_COLUMNS("1,12"),
+    LATTICE_OPTION_TEMPORAL("measure the even-odd matrix in the temporal gauge as well"),
+    {CLI_FLAG, "in-turn", NULL, NULL, BENCH_AT(in_turn), 0, 0,
+     "take samples of a lattice's rows in turn, so that their ratios saw the same moments; holds "
+     "all operators in memory at once"},
+    BENCH_OPTIONS_SAMPLES,
+    BENCH_OPTION_JSON,
+    LATTICE_OPTIONS_RANKS,
+    BENCH_OPTIONS_END};
+
+static const cli_option vector_options[] = {
+    LATTICE_OPTIONS_EXTENTS("8x8x8x8, 16x16x16x32, 24x24x24x24"),
+    BENCH_OPTION_PRECISION(LATTICE_AT, "double,single,half"),
+    LATTICE_OPTION_COLUMNS("1,12"),
+    BENCH_OPTIONS_SAMPLES,
+    BENCH_OPTION_JSON,
+    LATTICE_OPTIONS_RANKS,
+    BENCH_OPTIONS_END};
+
 enum { ROWS_OF_A_CASE = 3 };
 
-/* One lattice with its links and, for one (precision, reconstruct, columns), operators, vectors. */
+/* One lattice with its links. For one precision, reconstruction and number of columns it also has
+ * operators and vectors. */
 typedef struct bench_case {
   bench *b;
   field field;
   kaon_precision precision;
   kaon_reconstruct reconstruct;
   int columns;
-  kaon_operator *M, *R, *T;     /* the matrix in the gauge as it is, and in the temporal one */
-  kaon_gauge *fat, *naik;       /* of improved staggered actions */
-  kaon_vector *in, *same, *out; /* of the other parity, of out's, what is computed */
+  kaon_operator *M, *R, *T;     /* R: even-odd matrix; T: the same in temporal gauge */
+  kaon_gauge *fat, *naik;       /* links of improved staggered actions */
+  kaon_vector *in, *same, *out; /* in: other parity; same, out: own parity */
   double *norm2;
   double (*dot)[2];
-  struct turns *turns; /* of --in-turn */
+  struct turns *turns; /* of --in-turn, or NULL */
 } bench_case;
 
 static kaon_status hop(void *user) {
@@ -83,24 +108,24 @@ static double half_volume(const bench_case *c) {
   return 0.5 * (double)kaon_lattice_volume(c->field.lattice);
 }
 
-/* Bytes of one spinor: 24 reals, and half's scale. */
+/* Bytes of one spinor: 24 reals, and the scale of half precision. */
 static double spinor_bytes(kaon_precision precision) {
   return 24 * bench_size(precision) + (precision == KAON_HALF ? 4 : 0);
 }
 
-/* The vector that is there, if it is what is wanted: filling many gigabytes takes seconds. What is
- * computed begins as zeros. */
+/* Reuses a vector of the right kind, since filling many gigabytes takes seconds. The output begins
+ * as zeros. */
 static kaon_status make_vector(bench_case *c, const kaon_space *space, kaon_vector **v) {
   if (*v && kaon_vector_space(*v) == space && kaon_vector_precision(*v) == c->precision &&
       kaon_vector_columns(*v) == c->columns)
     return KAON_OK;
   kaon_vector_destroy(v);
   kaon_status status = kaon_vector_create(c->b->ctx, space, c->precision, c->columns, v);
-  if (status == KAON_OK && v != &c->out) status = bench_fill(c->b, *v, c->field.lattice);
+  if (status == KAON_OK && v != &c->out) status = lattice_fill(c->b, *v, c->field.lattice);
   return kaon_context_agree(c->b->ctx, status);
 }
 
-/* The hop with what it works on, and its row but for the seconds. */
+/* Prepares the hop: its vectors and its row without seconds. */
 static kaon_status open_hop(bench_case *c, bench_timed *t) {
   double sites = half_volume(c), links = 8.0 * (double)c->reconstruct * bench_size(c->precision);
   kaon_lattice *lattice = c->field.lattice;
@@ -112,9 +137,9 @@ static kaon_status open_hop(bench_case *c, bench_timed *t) {
   return status;
 }
 
-/* --action wilson: the matrix has no clover term. */
+/* With --action wilson the matrix has no clover term. */
 static int is_wilson(const bench_case *c) {
-  return c->b->args->problem.action == 0;
+  return lattice_of(c->b)->problem.action == 0;
 }
 
 static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t) {
@@ -122,7 +147,7 @@ static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t
   kaon_cost cost = {0};
   kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
   reduction.temporal_gauge = temporal_gauge;
-  reduction.form = KAON_EVEN_ODD_ASYMMETRIC; /* the contract's 3792 flops a site */
+  reduction.form = KAON_EVEN_ODD_ASYMMETRIC; /* 3792 flops a site (docs/conventions.md) */
   kaon_status status = kaon_dirac_even_odd(c->M, &reduction, R);
   if (status == KAON_OK) status = make_vector(c, kaon_operator_space(*R), &c->same);
   if (status == KAON_OK) status = kaon_operator_cost(*R, c->columns, &cost);
@@ -144,15 +169,15 @@ static kaon_status open_wilson(bench_case *c, bench_timed timed[], int *count) {
   kaon_status status = kaon_dirac_create(c->field.gauge, &dirac, &c->M);
   if (status == KAON_OK) status = open_hop(c, &timed[(*count)++]);
   if (status == KAON_OK) status = open_matrix(c, 0, &timed[(*count)++]);
-  if (status == KAON_OK && c->b->args->problem.temporal_gauge)
+  if (status == KAON_OK && lattice_of(c->b)->problem.temporal_gauge)
     status = open_matrix(c, 1, &timed[(*count)++]);
   return status;
 }
 
-/* The staggered hop, with thin links, or with fat and long ones; a long link of U(3) has its phase
- * beside 12 or 8 reals. */
+/* Prepares the staggered hop, with thin links or with fat and long ones. A long link of U(3) stores
+ * its phase beside 12 or 8 reals. */
 static kaon_status open_staggered(bench_case *c, bench_timed timed[], int *count) {
-  const int action = c->b->args->problem.action, improved = action > 2, phases = action == 4;
+  const int action = lattice_of(c->b)->problem.action, improved = action > 2, phases = action == 4;
   kaon_lattice *lattice = c->field.lattice;
   kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
   kaon_status status = KAON_OK;
@@ -177,8 +202,8 @@ static kaon_status open_staggered(bench_case *c, bench_timed timed[], int *count
 }
 
 static kaon_status open_operators(bench_case *c, bench_timed timed[], int *count) {
-  return staggered_action(&c->b->args->problem) ? open_staggered(c, timed, count)
-                                                : open_wilson(c, timed, count);
+  return staggered_action(&lattice_of(c->b)->problem) ? open_staggered(c, timed, count)
+                                                      : open_wilson(c, timed, count);
 }
 
 static kaon_status add_rows(bench *b, bench_timed timed[], int count) {
@@ -188,12 +213,12 @@ static kaon_status add_rows(bench *b, bench_timed timed[], int count) {
     b->all.triad_gbs = timed[i].triad;
     b->all.read_gbs = timed[i].read;
     bench_add(b, &timed[i].row);
-    status = bench_add_row(b);
+    status = bench_save(b);
   }
   return status;
 }
 
-/* Each row by itself, so that a large lattice's operators need not fit together. */
+/* Times each row by itself, so that operators of large lattices need not fit together. */
 static kaon_status time_operators(bench_case *c) {
   bench_timed timed[ROWS_OF_A_CASE];
   int count = 0;
@@ -205,13 +230,13 @@ static kaon_status time_operators(bench_case *c) {
   return status;
 }
 
-/* Reals touched a spinor, flops a complex number. */
+/* Counts of one operation: spinors moved, and flops a site. */
 static kaon_status time_vectors(bench_case *c) {
   static const struct {
     const char *name;
     bench_work *work;
-    double spinors, flops; /* moved a site; a site (24 reals) */
-    int waits;             /* the host, for the result of each call */
+    double spinors, flops; /* spinors moved a site; flops a site (24 reals) */
+    int waits;             /* 1: the host waits for each result */
   } operations[] = {{"vector-copy", copy, 2, 0, 0},
                     {"vector-axpy", axpy, 3, 96, 0},
                     {"vector-norm2", norm2, 1, 48, 1},
@@ -233,7 +258,7 @@ static kaon_status time_vectors(bench_case *c) {
     row.bytes = operations[i].spinors * spinors * spinor_bytes(c->precision);
     row.resident = row.bytes;
     bench_add(c->b, &row);
-    status = bench_add_row(c->b);
+    status = bench_save(c->b);
   }
   return status;
 }
@@ -250,10 +275,10 @@ static void clear_vectors(bench_case *c) {
   kaon_vector_destroy(&c->out);
 }
 
-/* The cases of one lattice, one after another: `measure` of each in c. */
+/* Calls `measure` for each case of one lattice, with the case in c. */
 static kaon_status sweep_cases(bench_case *c, int with_links,
                                kaon_status (*measure)(bench_case *c)) {
-  const bench_args *a = c->b->args;
+  const lattice_args *a = lattice_of(c->b);
   const unsigned reconstruct = a->reconstruct ? a->reconstruct : 7;
   kaon_status status = KAON_OK;
   for (int p = 0; p < 3; p++)
@@ -269,7 +294,7 @@ static kaon_status sweep_cases(bench_case *c, int with_links,
   return status;
 }
 
-/* All cases at once, samples of their rows in turn. */
+/* All cases of one lattice at once: samples of their rows are taken in turn. */
 typedef struct turns {
   bench_case *cases;
   bench_timed *timed;
@@ -286,7 +311,7 @@ static kaon_status open_case(bench_case *c) {
   bench_case *own = &t->cases[t->count++];
   *own = *c;
   kaon_status status = open_operators(own, t->timed, &t->rows);
-  c->fat = own->fat; /* the lattice's, made by the first */
+  c->fat = own->fat; /* made by the first case, shared by all */
   c->naik = own->naik;
   return status;
 }
@@ -333,22 +358,52 @@ static int sweep_lattice(bench *b, const int extents[4], int with_links) {
 }
 
 static int sweep(bench *b, int with_links) {
-  cli_lattices list = b->args->lattices;
+  cli_lattices list = lattice_of(b)->lattices;
   int code = EXIT_DONE;
   if (!list.count) {
     list.count = (int)(sizeof default_lattices / sizeof *default_lattices);
     memcpy(list.extents, default_lattices, sizeof default_lattices);
   }
-  bench_header(b);
+  bench_header(b, "lattice");
   for (int i = 0; i < list.count && code == EXIT_DONE; i++)
     code = sweep_lattice(b, list.extents[i], with_links);
   return code;
 }
 
-int bench_dslash(bench *b) {
+int dslash_measure(bench *b) {
   return sweep(b, 1);
 }
 
-int bench_vector(bench *b) {
+static int vector_measure(bench *b) {
   return sweep(b, 0);
 }
+
+static int run_dslash(void *arguments) {
+  return lattice_run(arguments, dslash_options, dslash_measure);
+}
+
+static int run_vector(void *arguments) {
+  return lattice_run(arguments, vector_options, vector_measure);
+}
+
+const cli_command bench_dslash = {
+    .name = "dslash",
+    .summary = "The hops of Dirac operators, and the even-odd clover matrix.",
+    .examples =
+        "Examples:\n"
+        "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
+        "  mpirun -np 4 kaon bench dslash --grid 1 1 1 4 --local-lattice 32 32 32 64\n\n"
+        "A hop computes one parity from the other. Ideal GB/s count every link, spinor and "
+        "clover block once; lattices that fit the cache are held against the multiply-add "
+        "peak.",
+    .options = dslash_options,
+    .arguments = sizeof(lattice_args),
+    .run = run_dslash};
+
+const cli_command bench_vector = {
+    .name = "vector",
+    .summary = "Vector operations: copy, axpy, norm, dot.",
+    .examples = "Example:\n  kaon bench vector --lattice 16 16 16 32 --precision single",
+    .options = vector_options,
+    .arguments = sizeof(lattice_args),
+    .run = run_vector};

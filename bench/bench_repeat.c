@@ -1,6 +1,4 @@
-/* bench_repeat.c - one solve again and again: the median time, and the mean energy. Contract:
- * bench.h.
- */
+/* bench_repeat.c - repeats a solve: median time and mean energy. Contract: bench.h. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,10 +13,9 @@ int bench_monitor(void *user, int iteration, int column, double residual) {
   return signals_interrupted();
 }
 
-/* Whether one more is wanted after `done` that took `all` seconds, by the first rank's clocks: the
- * same on all. Short ones go on for a while, as other loads come and go; where there is an energy
- * counter, which moves in steps, for counted_seconds; all of them for b->least_seconds where that
- * is set. */
+/* Decides whether to repeat after `done` solves that took `all` seconds. The first rank decides for
+ * all. By rule: at least 0.3 s; at least 3 solves within 4 s; 2 s where there is an energy counter,
+ * which moves in steps. Otherwise b->least_seconds. */
 static int goes_on(const bench *b, const energy_meter *meter, int done, double all) {
   enum { repeats = 3 };
   static const double least_seconds = 0.3, counted_seconds = 2, long_seconds = 4;
@@ -29,19 +26,21 @@ static int goes_on(const bench *b, const energy_meter *meter, int done, double a
   return ranks_most(&more, 1) == KAON_OK && more > 0;
 }
 
-/* Of all ranks: a counter is a device's, or that of all of a node's processors. */
+/* Joules of all ranks. A counter belongs to a device, or to all processors of a node. */
 static double joules_of_all(const bench *b, const energy_meter *meter) {
   double joules = energy_since(meter);
   if (bench_on_host(b) && b->info.local_rank > 0) joules = 0;
   return ranks_sum(&joules, 1) == KAON_OK ? joules : NAN;
 }
 
-/* One solve, from x = 0; seconds are the slowest rank's, processor time the mean of all. */
+/* Solves once from x = 0. Seconds are those of the slowest rank, processor time is the mean over
+ * ranks. */
 static kaon_status repeat(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
                           kaon_column_report *reports, kaon_solve_report *report, double *cpu) {
   kaon_status status = kaon_vector_zero(x);
   if (status == KAON_OK) status = kaon_context_synchronise(b->ctx);
-  if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED; /* begin together */
+  if (status == KAON_OK && bench_stopped())
+    status = KAON_ERR_CANCELLED; /* all ranks begin together */
   const double before = cli_cpu_seconds();
   if (status == KAON_OK) status = kaon_solver_solve(solver, source, x, reports, report);
   *cpu = (cli_cpu_seconds() - before) / b->info.ranks;
@@ -50,8 +49,8 @@ static kaon_status repeat(bench *b, kaon_solver *solver, const kaon_vector *sour
   return status == KAON_OK ? ranks_sum(cpu, 1) : status;
 }
 
-/* What is said of all repeats is the fastest one's, but for times, energy and why they ended: one
- * that did not converge speaks for all. */
+/* Keeps the figures of the fastest repeat, except times and energy. One repeat that did not
+ * converge decides the reason of all. */
 static void keep_if_best(bench_figures *best, const kaon_solve_report *report,
                          const kaon_column_report *reports, int columns) {
   const double slowest = fmax(best->slowest, report->seconds);
@@ -72,7 +71,7 @@ static void keep_if_best(bench_figures *best, const kaon_solve_report *report,
   best->reason = reason;
 }
 
-/* Of all nodes' processors, where they are not what the solves ran on. */
+/* Joules of the processors of all nodes, where the solves ran on devices. */
 static double joules_of_processors(const bench *b, const energy_meter *meter) {
   double joules = energy_since(meter);
   if (b->info.local_rank > 0) joules = 0;
@@ -83,7 +82,7 @@ static energy_meter start_beside(const bench *b) {
   return energy_start(b->processor ? b->processor : b->ctx);
 }
 
-/* Sums over the repeats, and the seconds of each of the first so many. */
+/* Sums over the repeats, and the seconds of the first REPEATS_KEPT. */
 enum { REPEATS_KEPT = 8192 };
 typedef struct totals {
   double seconds, cpu, *each;
@@ -108,16 +107,17 @@ static void take_means(const bench *b, totals *t, const energy_meter *meter,
   figures->repeats = t->done;
 }
 
-/* As many as goes_on says; --samples of them would take long for what they tell. */
+/* --samples has no influence: so many solves would take long and tell little. */
 kaon_status bench_median(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
                          bench_figures *figures) {
   const int columns = kaon_vector_columns(source);
   kaon_column_report *reports = calloc((size_t)columns, sizeof *reports);
   totals t = {.each = calloc(REPEATS_KEPT, sizeof *t.each)};
   kaon_status status = kaon_context_agree(b->ctx, reports && t.each ? KAON_OK : KAON_ERR_MEMORY);
-  kaon_solve_report report;
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   double cpu;
-  int first = b->least_seconds > 0; /* records what is recorded; counts where it is long */
+  int first =
+      b->least_seconds > 0; /* the first solve records launches; it counts only where it is long */
   energy_meter meter = energy_start(b->ctx), beside = start_beside(b);
   *figures = (bench_figures){.fastest = 1e300, .reason = KAON_CONVERGED};
   while (status == KAON_OK && goes_on(b, &meter, t.done, t.seconds)) {

@@ -1,10 +1,22 @@
-/* bench_spmv.c - y = A x of sparse matrices: forms of storage, precisions, columns. Flops and ideal
- * bytes are those that the operator itself counts (docs/conventions.md, "Cost"). */
+/* bench_spmv.c - y = A x with sparse matrices, by storage, precision and columns. Flops and ideal
+ * bytes are those that the operator counts (docs/conventions.md, "Cost"). */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/bench.h"
+#include "bench/bench_matrix.h"
 #include "interfaces/common/report.h"
+
+static const cli_option option_rows[] = {MATRIX_OPTION_MATRIX(MATRIX_AT, "laplace3d:64"),
+                                         MATRIX_OPTION_FORMAT,
+                                         BENCH_OPTION_PRECISION(MATRIX_AT, "double,single,half"),
+                                         MATRIX_OPTION_COLUMNS,
+                                         MATRIX_OPTIONS_ROWS(MATRIX_LINEAR),
+                                         BENCH_OPTIONS_SAMPLES,
+                                         BENCH_OPTION_JSON,
+                                         BENCH_GROUP("Several ranks, under mpirun:"),
+                                         CLI_RANKS_OPTIONS,
+                                         CLI_SYNC_OPTION,
+                                         BENCH_OPTIONS_END};
 
 typedef struct spmv_case {
   bench *b;
@@ -24,7 +36,7 @@ static kaon_status make_vectors(spmv_case *c) {
   kaon_status status = kaon_vector_create(c->b->ctx, space, precision, c->columns, &c->x);
   if (status == KAON_OK)
     status = kaon_vector_create(c->b->ctx, space, precision, c->columns, &c->y);
-  return status == KAON_OK ? bench_fill_rows(&c->l, c->x) : status;
+  return status == KAON_OK ? matrix_fill(&c->l, c->x) : status;
 }
 
 static kaon_status time_columns(spmv_case *c, kaon_precision precision) {
@@ -52,17 +64,15 @@ static kaon_status time_columns(spmv_case *c, kaon_precision precision) {
   row.bytes = totals[1];
   row.resident = totals[1];
   json_t *json = bench_add(c->b, &row);
-  bench_add_matrix(l, words, json);
+  matrix_describe(l, words, json);
   json_object_set_new(json, "stored_gbs",
                       c->columns == 1 ? report_real(totals[2] / row.seconds / 1e9) : json_null());
-  return status == KAON_OK ? bench_add_row(c->b) : status;
+  return status == KAON_OK ? bench_save(c->b) : status;
 }
 
-/* One precision and form: all columns. */
+/* Measures all columns with one precision and storage. */
 static int measure(spmv_case *c, int precision, int form) {
-  const cli_counts one = {1, {1}};
-  const bench_args *a = c->b->args;
-  const cli_counts *columns = cli_option_given(&a->common, "columns") ? &a->columns : &one;
+  const cli_counts *columns = &matrix_of(c->b)->columns;
   kaon_matrix_operator_options options = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   options.precision = (kaon_precision)precision;
   options.format = (kaon_matrix_format)form;
@@ -77,7 +87,8 @@ static int measure(spmv_case *c, int precision, int form) {
 }
 
 static int matrix(bench *b, const char *name) {
-  linear_args args = b->args->linear;
+  const matrix_args *a = matrix_of(b);
+  linear_args args = a->linear;
   spmv_case c = {.b = b};
   args.matrix = name;
   args.tol = 1e-8;
@@ -87,20 +98,28 @@ static int matrix(bench *b, const char *name) {
   if (code == EXIT_DONE) linear_print(&b->args->common, &c.l);
   for (int p = 0; p < BENCH_PRECISIONS && code == EXIT_DONE; p++)
     for (int f = 0; f < BENCH_FORMATS && code == EXIT_DONE; f++)
-      if (b->args->precision >> p & 1 && b->args->formats >> f & 1) code = measure(&c, p, f);
+      if (a->precision >> p & 1 && a->formats >> f & 1) code = measure(&c, p, f);
   linear_close(&c.l);
   return code;
 }
 
-int bench_matrices(bench *b, int (*work)(bench *b, const char *name)) {
-  const cli_texts *list = &b->args->matrices;
-  int code = EXIT_DONE;
-  bench_header(b);
-  if (list->count == 0) return work(b, "laplace3d:64");
-  for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = work(b, list->text[i]);
-  return code;
+static int measure_all(bench *b) {
+  return matrix_each(b, matrix);
 }
 
-int bench_spmv(bench *b) {
-  return bench_matrices(b, matrix);
+static int run(void *arguments) {
+  matrix_args *a = arguments;
+  relax_defaults(&a->linear);
+  linear_without_preconds(&a->linear);
+  linear_without_projections(&a->linear);
+  return bench_run(&a->bench, option_rows, measure_all);
 }
+
+const cli_command bench_spmv = {
+    .name = "spmv",
+    .summary = "Products y = A x of sparse matrices.",
+    .examples =
+        "Example:\n  kaon bench spmv --matrix laplace3d:128 --matrix A.mtx --format csr,sell",
+    .options = option_rows,
+    .arguments = sizeof(matrix_args),
+    .run = run};

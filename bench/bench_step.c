@@ -1,9 +1,9 @@
-/* bench_step.c - what a step of a Krylov method on a matrix takes: vectors read and written, bytes.
- * As the heads of solvers/ count them, everything that can be fused being fused. */
-#include "bench/bench.h"
+/* bench_step.c - the traffic of a step of a Krylov method on a matrix. Counts are those of the
+ * heads of solvers/methods, with every possible fusion. */
+#include "bench/bench_matrix.h"
 
-/* Besides the traffic of its products: vectors read and written; `scaled`: where the preconditioner
- * multiplies by a diagonal in the same pass as the rest (0, 0: no such case). */
+/* Vectors read and written besides the products. `with`: with a preconditioner. `scaled`: where a
+ * diagonal preconditioner is fused into the updates (0, 0: there is no such case). */
 typedef struct step_cost {
   int products, preconditions; /* of A (and A^dag), of K (and K^dag) */
   double plain[2], with[2], scaled[2];
@@ -34,11 +34,13 @@ bench_step bench_count_step(const linear *l, int columns, int ahead) {
   const int products = method == KAON_GCR ? 1 : c->products;
   const int preconditions = scaled ? 0 : method == KAON_GCR ? 1 : c->preconditions;
   const double size = bench_size(l->options.sloppy == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE);
-  const int again = !ahead ? 0 : l->K ? 3 : 2; /* s and w; s, w and q; with d: s, m and d */
+  const int again = !ahead ? 0
+                    : l->K ? 3
+                           : 2; /* additional reads: s and w; s, w and q; with d: s, m and d */
   bench_step step = {.read = moved[0] + again, .written = moved[1]};
   kaon_cost A = {0}, K = {0};
   const int mixed = l->options.sloppy != l->precision;
-  /* of a coarser twin the cost cannot be asked for */
+  /* the cost of an operator in another precision is not known */
   if (mixed || moved[0] == 0 || kaon_operator_cost(l->A, columns, &A) != KAON_OK) return step;
   if (l->K && preconditions && kaon_operator_cost(l->K, columns, &K) != KAON_OK) return step;
   double sum = products * A.bytes + preconditions * K.bytes +

@@ -1,9 +1,9 @@
 /* bench_time.c - the seconds of one call: the median of samples, after warm-up.
- * On the CPU a call is done when it returns. On a device calls are queued and the host waits once a
- * sample, so a sample is long enough for that wait (some 10 us) not to count. A short kernel may
- * still be faster than the host launches it: what the host alone needs for a call is measured
- * beside it, and a row whose seconds are no longer than that tells of launches. Several ranks make
- * equally many calls, and a sample's time is that of the slowest. */
+ * On the CPU a call is done when it returns. On a device calls are queued, and the host waits once
+ * a sample: a sample is long enough that this wait of about 10 us does not count. A short kernel
+ * may be faster than its launch. The time that the host needs to launch a call is measured beside
+ * it. A row whose seconds are no longer than that measures launches. All ranks make equally many
+ * calls, and a sample takes as long as the slowest rank. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,13 @@
 #include "bench/bench.h"
 #include "interfaces/common/signals.h"
 
-/* Calls of a sample: 100, and as many more as fill least_sample; fewer where they would take longer
- * than most_sample, but with all samples 100. */
+/* Calls of a sample: 100, or as many as fill least_sample. Fewer where they would take longer than
+ * most_sample, but 100 in all samples together. */
 enum { usual_calls = 100, most_calls = 1000000, burst_calls = 200 };
 static const double least_sample = 0.02, most_sample = 0.5, warm_seconds = 0.05;
 
-/* A device at the limit of its power lowers its clocks, and finds back only when it may rest: a row
- * would depend on the one before it (bench/notes/speed-power-limit.md).
- */
+/* A device at its power limit lowers its clock and recovers it at rest. Without rest a row would
+ * depend on the row before it (bench/notes/speed-power-limit.md). */
 static const double rest_seconds = 0.3;
 
 int bench_on_host(const bench *b) {
@@ -45,9 +44,9 @@ bench_spread bench_spread_of(double *seconds, int count) {
                         .count = count};
 }
 
-/* Seconds a call of `calls` in a row; *issue: of them, what the host needed before it waited. Both
- * are the slowest rank's of all, which begin together; none stops alone, since the others would
- * wait for its messages. */
+/* Seconds a call of `calls` in a row, and in *issue the part before the host waits. Both are those
+ * of the slowest rank. All ranks begin together, and none stops alone, since others wait for its
+ * messages. */
 static kaon_status batch(const bench *b, bench_work *work, void *user, int calls, double *seconds,
                          double *issue) {
   const int alone = b->info.ranks == 1;
@@ -72,7 +71,7 @@ static int calls_of_a_sample(const bench *b, double seconds) {
   return (int)fmin(fmax(fmin(wanted, fit), fewest), most_calls);
 }
 
-/* Once, whatever it takes (first touch, memory taken); then batches until they last. */
+/* Makes one call (first touch, allocations), then batches until they take warm_seconds. */
 static kaon_status warm_up(const bench *b, bench_work *work, void *user, int *calls) {
   double seconds = 0, issue;
   kaon_status status = batch(b, work, user, 1, &seconds, &issue);
@@ -84,10 +83,8 @@ static kaon_status warm_up(const bench *b, bench_work *work, void *user, int *ca
   return status;
 }
 
-/* One sample. The machine's bandwidth is taken just before it, so that both medians saw the same
- * moments: other loads on a shared machine come and go. Some calls then bring back what the
- * bandwidth test pushed out of the cache: caches that do not throw out what is oldest take more
- * than one. */
+/* Takes one sample. The bandwidth of the machine is measured just before, so that both medians see
+ * the same load. Some calls then reload the cache that the bandwidth test replaced. */
 static kaon_status sample(bench *b, bench_work *work, void *user, int calls, double figures[4]) {
   double ignored;
   kaon_status status = bench_bandwidth(b);
@@ -96,13 +93,14 @@ static kaon_status sample(bench *b, bench_work *work, void *user, int calls, dou
   if (status == KAON_OK) status = batch(b, work, user, (calls + 9) / 10, &ignored, &ignored);
   if (status == KAON_OK) status = batch(b, work, user, calls, &figures[0], &figures[1]);
   if (status == KAON_OK && calls > burst_calls &&
-      !bench_on_host(b)) /* more than the queue takes: the host waited */
+      !bench_on_host(b)) /* the queue was full: the host waited */
     status = batch(b, work, user, burst_calls, &ignored, &figures[1]);
   if (bench_on_host(b)) figures[1] = 0;
   return status == KAON_OK && bench_stopped() ? KAON_ERR_CANCELLED : status;
 }
 
-/* What sample s gave for row i stands at [4 * (i * samples + s)]; medians of each of the four. */
+/* The four figures of sample s of row i are at [4 * (i * samples + s)]. Takes the median of each.
+ */
 static void take_medians(bench_timed *t, double *figures, double *sorted, int samples) {
   double *of[4] = {&t->row.seconds, &t->row.issue, &t->triad, &t->read};
   for (int k = 0; k < 4; k++) {

@@ -1,7 +1,7 @@
 /* machine.c - bandwidth and arithmetic peak of the processor. Contract: machine.h.
- * Triad: a = b + s c, 24 bytes an element, as in J. D. McCalpin, STREAM (1995); a is written past
- * the cache, so no line of it is read. Best of REPEATS, STREAM's rule. The loops are compiled for
- * each instruction set by function attributes and picked at run time. */
+ * Triad: a = b + s c, 24 bytes an element (J. D. McCalpin, STREAM, 1995). Stores bypass the cache,
+ * so no line of a is read. Best of REPEATS, the rule of STREAM. The loops are compiled for each
+ * instruction set by function attributes and chosen at run time. */
 #include "bench/machine.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ static double fma_plain(size_t rounds, int single, double *flops) {
 }
 
 #if defined(__x86_64__)
-/* One set of loops an instruction set: V vectors of D doubles. */
+/* One set of loops for each instruction set: V vectors of D doubles. */
 #define MACHINE_LOOPS(NAME, TARGET, VD, VS, BYTES, STREAM, LOAD, ADD, FMADD, SETD, SETS, FMADDS) \
   __attribute__((target(TARGET))) static void triad_##NAME(double *a, const double *b,           \
                                                            const double *c, size_t n) {          \
@@ -172,7 +172,7 @@ static const char *open_processor(int sharing, machine *m) {
     return "out of memory for the bandwidth measurement";
   }
   size_t share = m->count / (size_t)m->threads / 64 * 64;
-  /* Each thread first touches what it will use, so that pages lie near it. */
+  /* First touch by the thread that will use a page places it near that thread. */
 #pragma omp parallel for num_threads(m->threads) schedule(static, 1)
   for (int t = 0; t < m->threads; t++)
     for (size_t i = share * (size_t)t; i < share * (size_t)(t + 1); i++) {

@@ -1,11 +1,11 @@
-/* blas.c - vector updates and reductions (blas.h): which operand is which, and what an entry that
- * the backend lacks is composed from. */
+/* blas.c - vector updates and reductions (blas.h): assigns operands, and composes entries that the
+ * backend lacks. */
 #include "blas/blas.h"
 
 #include "blas/submit.h"
 
 #define ENTRY(u, name) ((u)->ops != NULL ? (u)->ops->name : NULL)
-/* An entry that fuses what others do one by one. */
+/* An entry that fuses several others. */
 #define FUSED(u, name) (kaon_separate((u)->ctx) ? NULL : ENTRY(u, name))
 
 kaon_status kaon_blas_zero(kaon_vector *y, const kaon_pass *pass) {

@@ -1,13 +1,13 @@
-/* blas.h - vector updates and reductions as solvers write them: gated, coefficients from scalars,
- * sums back into them. A NULL entry of the kernel table is composed from others for axpy_xpay,
- * bicgstab_*, multi_axpy and multi_dot (half: rounded after every part); the rest are required. */
+/* blas.h - vector updates and reductions as solvers write them: gated, with coefficients from
+ * scalars and sums into scalars. For axpy_xpay, bicgstab_*, multi_axpy and multi_dot, a NULL entry
+ * of the kernel table is composed from other entries (half: rounded after every part). All other
+ * entries are required. */
 #ifndef KAON_BLAS_H
 #define KAON_BLAS_H
 
 #include "lib/operator/operator_internal.h"
 
-/* A coefficient: sign * slot of the scalars, or the number `sign` itself when slot = KAON_NO_SLOT.
- */
+/* A coefficient: sign * slot of the scalars, or the value `sign` itself if slot = KAON_NO_SLOT. */
 typedef struct kaon_coefficient {
   int slot;
   double sign;
@@ -16,13 +16,17 @@ typedef struct kaon_coefficient {
 #define KAON_MINUS(slot) ((kaon_coefficient){(slot), -1.0})
 #define KAON_NUMBER(value) ((kaon_coefficient){KAON_NO_SLOT, (value)})
 
-/* Every function: operands of one space, precision and column count (SHAPE, PRECISION), no overlap
- * of a written operand with another one (ALIAS). `pass` gates and receives sums over the result as
- * it is stored (half: after quantisation): pass->norm gets |result|^2, pass->dot gets
- * (pass->w, result) where blas_ops.h offers it (else UNSUPPORTED), then pass->then runs; the
- * scalars have as many columns as the vectors. pass = NULL: all columns, no sums (coefficients must
- * then be numbers). Coefficients of a real space use the slot's real part. Collective where there
- * are sums. Errors besides: ARGUMENT (NULL operand, slot out of range), NOT_BUILT. */
+/* Rules for every function.
+ * - Operands have one space, precision and number of columns (SHAPE, PRECISION). A written
+ *   operand must not overlap another one (ALIAS).
+ * - `pass` gates the columns and receives sums over the result as stored (half: after
+ *   quantisation). pass->norm gets |result|^2. pass->dot gets (pass->w, result) if blas_ops.h
+ *   offers it (else UNSUPPORTED). Then pass->then runs. The scalars have as many columns as the
+ *   vectors.
+ * - pass = NULL: all columns, no sums; coefficients must then be values.
+ * - In a real space, coefficients use the slot's real part.
+ * - Functions with sums are collective.
+ * - Other errors: ARGUMENT (NULL operand, slot out of range), NOT_BUILT. */
 kaon_status kaon_blas_zero(kaon_vector *y, const kaon_pass *pass);
 kaon_status kaon_blas_copy(const kaon_vector *x, kaon_vector *y, const kaon_pass *pass);
 kaon_status kaon_blas_scale(kaon_coefficient a, kaon_vector *y, const kaon_pass *pass);
@@ -51,7 +55,7 @@ kaon_status kaon_blas_bicgstab_solution(kaon_coefficient a, const kaon_vector *p
 enum { KAON_BLAS_MULTI = 32 };
 kaon_status kaon_blas_multi_axpy(int n, const kaon_coefficient *a, kaon_vector *const *x,
                                  kaon_vector *y, const kaon_pass *pass);
-/* slot[0] <- (x, y), slot[1] <- |x|^2, slot[2] <- |y|^2; KAON_NO_SLOT where not wanted; then
+/* slot[0] <- (x, y), slot[1] <- |x|^2, slot[2] <- |y|^2; KAON_NO_SLOT: not wanted; then
  * pass->then */
 kaon_status kaon_blas_dot(const kaon_vector *x, const kaon_vector *y, const int slot[3],
                           const kaon_pass *pass);
@@ -59,10 +63,10 @@ kaon_status kaon_blas_dot(const kaon_vector *x, const kaon_vector *y, const int 
 kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector *y, int first_slot,
                                 const kaon_pass *pass);
 
-/* ---- pipelined methods: all updates between two sums in one pass, whose sums may be split ---- */
+/* ---- pipelined methods: all updates between two sums in one pass; the sums may be split ---- */
 
 /* z = q + b z; s = w + b s; p = r + b p; x += a p; r -= a s; w -= a z.
- * slot[0] <- |r|^2, slot[1] <- (r, w); KAON_NO_SLOT where not wanted; then pass->then */
+ *   slot[0] <- |r|^2, slot[1] <- (r, w); KAON_NO_SLOT: not wanted; then pass->then */
 typedef struct kaon_pipecg_vectors {
   const kaon_vector *q;
   kaon_vector *z, *w, *s, *r, *p, *x;
@@ -78,7 +82,7 @@ typedef struct kaon_pipecgnr_vectors {
 kaon_status kaon_blas_pipecgnr(int a, int b, const kaon_pipecgnr_vectors *v, const int slot[4],
                                const kaon_pass *pass);
 /* direction: p = r + b (p - o s); s = w + b (s - o z); z = t + b (z - o v); r -= a s; w -= a z.
- *   slot[0] <- (r, w), slot[1] <- |w|^2 with |r|^2 in the imaginary part's place,
+ *   slot[0] <- (r, w), slot[1] <- |w|^2 with |r|^2 as its imaginary part,
  *   slot[2] <- (r0, s), slot[3] <- (r0, z)
  * solution: x += a p + o r; r -= o w; w -= o (t - a v).
  *   slot[0] <- |r|^2, slot[1] <- (r0, r), slot[2] <- (r0, w) */
@@ -92,25 +96,26 @@ kaon_status kaon_blas_pipebicgstab_direction(int a, int b, int o,
 kaon_status kaon_blas_pipebicgstab_solution(int a, int o, const kaon_pipebicgstab_vectors *v,
                                             const int slot[3], const kaon_pass *pass);
 
-/* ---- updates that join columns (solvers/methods/blockcg.c) ----
- * n = nrhs columns, at most KAON_BLOCK_MAX (UNSUPPORTED beyond). A matrix is named by a
- * coefficient: entry (i, j) is its sign times slot + i of column j. Columns that the gate closes
- * have neither rows nor columns: they are not read nor written. `pass` brings scalars; pass->then
- * is a recurrence of a column, but in gram and block_recur one of a block (lib/math/steps/block_recurrences.h). */
+/* ---- updates that combine columns (solvers/methods/blockcg.c) ----
+ * There are n = nrhs columns, at most KAON_BLOCK_MAX (UNSUPPORTED beyond). A coefficient names a
+ * matrix: entry (i, j) is its sign times slot + i of column j. Columns closed by the gate have
+ * neither rows nor columns; they are neither read nor written. `pass` must have scalars. pass->then
+ * is a recurrence of a column; in gram and block_recur it is one of a block
+ * (lib/math/steps/block_recurrences.h). */
 
-/* slot first + i of column j <- (x_i, y_j). hermitian: known to be so, half the work; y may be x.
- */
+/* slot first + i of column j <- (x_i, y_j). hermitian: 1: the result is known to be Hermitian,
+ * which halves the work; y may be x. */
 kaon_status kaon_blas_gram(const kaon_vector *x, const kaon_vector *y, int hermitian, int first,
                            const kaon_pass *pass);
 /* y_j += sum_i x_i m_ij; pass->norm <- |y|^2 */
 kaon_status kaon_blas_block_axpy(kaon_coefficient m, const kaon_vector *x, kaon_vector *y,
                                  const kaon_pass *pass);
-/* x += p a; q = q t; p = q + p m in one pass, by columns as above. x NULL, or p and x NULL: without
- * those lines. No sums. */
+/* x += p a; q = q t; p = q + p m in one pass, with matrices as above. If x is NULL, or p and x are,
+ * their lines are omitted. No sums. */
 kaon_status kaon_blas_block_rotate(kaon_coefficient t, kaon_vector *q, kaon_coefficient m,
                                    kaon_vector *p, kaon_coefficient a, kaon_vector *x,
                                    const kaon_pass *pass);
-/* Runs the block recurrence `then` on the gated columns (on this rank's scalars as they are). */
+/* Runs the block recurrence `then` on the gated columns, with this rank's current scalars. */
 kaon_status kaon_blas_block_recur(kaon_context *ctx, const kaon_pass *pass);
 
 /* to = from or to += from across precisions; pass->norm <- |to|^2 */
@@ -118,22 +123,22 @@ kaon_status kaon_blas_convert(const kaon_vector *from, kaon_vector *to, int add,
                               const kaon_pass *pass);
 /* to += from, then from = 0, in one pass; pass->norm <- |to|^2 */
 kaon_status kaon_blas_add_and_zero(kaon_vector *from, kaon_vector *to, const kaon_pass *pass);
-/* Runs recurrence `then` on the gated columns (on this rank's scalars as they are). */
+/* Runs recurrence `then` on the gated columns, with this rank's current scalars. */
 kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass);
-/* For an operator with scalars of its own: opens (KAON_GATE_STEP) the columns that `outside` has
- * open, which has as many, and closes the others. */
+/* For an operator with private scalars: opens (KAON_GATE_STEP) the columns that are open in
+ * `outside`, and closes the others. Both have the same number of columns. */
 kaon_status kaon_blas_follow(const kaon_pass *outside, kaon_scalars *own);
 
-/* After a kernel whose sums are this rank's only: adds `slots` of the gated columns over all ranks,
- * then runs pass->then on them; pass->split: keeps them, or starts and leaves the rest to
- * kaon_blas_finish.
- * Nothing to do on one rank, where the kernel ran it: launch with sum.then = kaon_blas_then(ctx,
- * pass). Entries KAON_NO_SLOT are skipped. Collective. Errors: ARGUMENT (more slots than a message
- * holds), COMM. */
+/* Completes the sums of a kernel, which are this rank's only: adds `slots` of the gated columns
+ * over all ranks, then runs pass->then on them. With pass->split, defers them, or starts the sum
+ * and leaves the rest to kaon_blas_finish.
+ * On one rank there is nothing to do, since the kernel has run `then`: launch it with sum.then =
+ * kaon_blas_then(ctx, pass). Entries KAON_NO_SLOT are skipped. Collective. Errors: ARGUMENT (more
+ * slots than a message holds), COMM. */
 kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                                int nslots);
-/* The second half of a split pass. On one rank there is nothing left to do: the kernel has run
- * pass->then. Collective. */
+/* Completes a split pass. On one rank there is nothing to do, since the kernel has run pass->then.
+ * Collective. */
 kaon_status kaon_blas_finish(kaon_context *ctx, const kaon_pass *pass);
 static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass) {
   if (pass == NULL) return 0;
@@ -141,45 +146,46 @@ static inline int kaon_blas_then(const kaon_context *ctx, const kaon_pass *pass)
   return here ? pass->then : 0;
 }
 
-/* 1: a kernel that offers it adds up `pass`' sums over ranks by itself and runs pass->then, so that
- * there is nothing to complete: launch with sum.ranks = 1 and sum.then = pass->then. Kernels of one
- * column whose sums come from lib/cuda/reduction/reduce.h's sums_finish offer it. The same on all ranks. */
+/* 1: a kernel that offers it may sum over ranks itself and run pass->then, so that nothing is left
+ * to complete: launch with sum.ranks = 1 and sum.then = pass->then. Kernels of one column that end
+ * with sums_finish (lib/cuda/reduction/reduce.h) offer it. The same on all ranks. */
 int kaon_blas_kernel_sums_ranks(const kaon_context *ctx, const kaon_pass *pass);
-/* 1: kernels of so many columns end their sums as lib/cuda/reduction/reduce.h's marked ones do, so that they
- * may offer to mail them, or to end others' along with their own. */
+/* 1: kernels of this many columns end with sequence-tagged sums (lib/cuda/reduction/reduce.h). Then
+ * they may offer to sum over ranks, or to complete other kernels' partial sums with their own. */
 static inline int kaon_blas_marks(const kaon_context *ctx, int columns) {
   return columns == 1 && !ctx->backend->host_accessible && ctx->library == NULL &&
          !kaon_separate(ctx);
 }
 
-/* 1: a kernel that offers it leaves `pass`' sums in parts (KAON_SUM_PARTIAL): launch with sum.leave,
- * and note in scalars->kept what is there. */
+/* 1: a kernel that offers it may leave pass's sums as partial sums (KAON_SUM_PARTIAL): launch with
+ * sum.leave, and describe them in scalars->deferred. */
 int kaon_blas_leaves_partials(const kaon_context *ctx, const kaon_pass *pass);
 
-/* ---- pass.c: what a pass asks for, for functions with kernels of their own ----
- * In order: kaon_pass_check (lib/operator/operator_internal.h), a kernel with the gate and the sum, complete. */
+/* ---- pass.c: gate and sums of a pass, for functions with kernels of their own ----
+ * The order is: kaon_pass_check (lib/operator/operator_internal.h), a kernel with the gate and the
+ * sum, kaon_pass_complete. */
 
 kaon_gate kaon_pass_gate(const kaon_pass *pass); /* NULL, or without scalars: all columns */
-/* The same gate, no sums, nothing to run: for all parts of a composition but the last. */
+/* The same gate without sums and recurrence, for all parts of a composition except the last. */
 kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
-/* For a kernel that leaves |result|^2 in slot 0 and (w, result) in slot 1. */
+/* For a kernel that puts |result|^2 into slot 0 and (w, result) into slot 1. */
 kaon_sum kaon_pass_sum(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass);
-/* The same for kernels of lattice products, which run the recurrences alone that follow products
- * (lib/math/steps/recurrence_ids.h): others are left to a launch behind them. */
+/* The same for kernels of lattice products. These run only the recurrences that follow products
+ * (lib/math/steps/recurrence_ids.h); a separate launch runs the others. */
 kaon_sum kaon_pass_sum_of_product(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass);
-/* The same for kernels that offer to sum over ranks by themselves (kaon_blas_kernel_sums_ranks), and to end
- * sums that stand in parts (sum.kept) with their own: a sum to launch with, and what is left to do
- * behind that launch. */
+/* The same for kernels that offer to sum over ranks (kaon_blas_kernel_sums_ranks) and to complete
+ * other kernels' partial sums (sum.deferred) with their own: the sum to launch with, and what is
+ * left to do after that launch. */
 kaon_sum kaon_pass_sum_over_ranks(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete_over_ranks(kaon_context *ctx, const kaon_pass *pass,
                                       const kaon_sum *sum);
-/* 1: `pass` wants sums, and the context that they are not taken by the kernel that makes their
- * vector: sum_apart follows it. */
+/* 1: `pass` wants sums, and the context requires a separate kernel for them: call
+ * kaon_pass_sum_separately afterwards. */
 int kaon_pass_sums_separate(const kaon_context *ctx, const kaon_pass *pass);
-/* Takes `pass`' sums over y in a sweep of its own, and runs `then`: where no kernel sees all of y.
- * Collective where there are sums. */
+/* Computes pass's sums over y in a separate kernel and runs `then`, for functions in which no
+ * kernel writes all of y. Collective if there are sums. */
 kaon_status kaon_pass_sum_separately(const kaon_vector *y, const kaon_pass *pass);
 
 #endif

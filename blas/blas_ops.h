@@ -1,7 +1,7 @@
-/* blas_ops.h - kernel table of vector updates and reductions: one per backend and precision.
- * The arithmetic of each entry is one formula in lib/math/steps/update.h. Half: a site is read, updated
- * in float and quantised once; sums are over what is stored. Every entry ends with the recurrence
- * sum.then on the gated columns where sum.state is given. */
+/* blas_ops.h - kernel table of vector updates and reductions, one for each backend and precision.
+ * The arithmetic of each entry is one formula in lib/math/steps/update.h. Half: a site is read,
+ * updated in float and quantised once; sums are over the stored values. If sum.state is set, every
+ * entry ends with the recurrence sum.then on the gated columns. */
 #ifndef KAON_BLAS_OPS_H
 #define KAON_BLAS_OPS_H
 
@@ -10,14 +10,14 @@
 typedef struct kaon_shape {
   int64_t nblocks;
   int width;
-  int ncomp; /* real components a lane; even where the space is complex */
+  int ncomp; /* real components a lane; even if the space is complex */
   int nrhs;
   int complex_space; /* components are (re, im) pairs and coefficients act as complex numbers */
 } kaon_shape;
 
 enum { KAON_MAX_OPERANDS = 40, KAON_MAX_COEFFICIENTS = 36 };
 
-/* coefficient i of column k = sign[i] * state[k].slot[slot[i]], or sign[i] alone where slot[i] =
+/* coefficient i of column k = sign[i] * state[k].slot[slot[i]], or sign[i] if slot[i] =
  * KAON_NO_SLOT. */
 typedef struct kaon_coefficients {
   const kaon_column_state *state;
@@ -27,17 +27,18 @@ typedef struct kaon_coefficients {
 
 typedef struct kaon_update_args {
   kaon_shape shape;
-  int n;      /* operands of the multi_ entries */
-  int shared; /* columns of an operand that columns share (precond_ops.h) */
+  int n;      /* number of operands of the multi_ entries */
+  int shared; /* number of columns of a shared operand (precond_ops.h) */
   kaon_view v[KAON_MAX_OPERANDS];
   kaon_coefficients c;
   kaon_gate gate;
   kaon_sum sum;
 } kaon_update_args;
 
-/* X(entry, formula over v[] and c[]; what sum.slot[] receives). v marked ' is written; sums use the
- * new values. The last three join the open columns: entry (i, j) of the matrix Mk is sign[k] times
- * slot[k] + i of column j, i and j open, nrhs <= KAON_BLOCK_MAX (lib/math/steps/block_recurrences.h). */
+/* X(entry, formula over v[] and c[]; contents of sum.slot[]). A v marked ' is written; sums use the
+ * new values. The last three combine the open columns: entry (i, j) of the matrix Mk is sign[k]
+ * times slot[k] + i of column j, with i and j open and nrhs <= KAON_BLOCK_MAX
+ * (lib/math/steps/block_recurrences.h). */
 #define KAON_BLAS_OPS(X)                                                                   \
   X(zero, "v0' = 0")                                                                       \
   X(copy, "v1' = v0, bit by bit; slot0: |v1|^2")                                           \
@@ -83,8 +84,8 @@ typedef struct kaon_blas_ops {
 #undef KAON_X
 } kaon_blas_ops;
 
-/* Kernels that see two precisions (one table a backend): v[1]' = v[0], or v[1] + v[0] when add is
- * set; then v[0]' = 0 when clear is set. from, to: 0 double, 1 single, 2 half. slot0: |v1|^2. */
+/* Kernels of two precisions (one table a backend): v[1]' = v[0], or v[1] + v[0] if add is set; then
+ * v[0]' = 0 if clear is set. from, to: 0 double, 1 single, 2 half. slot0: |v1|^2. */
 typedef struct kaon_convert_args {
   kaon_shape shape;
   int from, to;

@@ -1,4 +1,4 @@
-/* block.c - updates and sums that join columns (blas.h): checks, and the one launch of each. */
+/* block.c - updates and sums that combine columns (blas.h): checks, and one launch for each. */
 #include "lib/math/steps/block_recurrences.h"
 
 #include "blas/submit.h"
@@ -19,7 +19,7 @@ static kaon_status begin(kaon_update *u, const char *name, const kaon_vector *sh
   return check_columns(u->ctx, name, shape->nrhs);
 }
 
-/* Matrix `number`, its first and its last slot checked. */
+/* Sets matrix `number` and checks its first and last slot. */
 static void matrix(kaon_update *u, int number, kaon_coefficient m) {
   kaon_coefficient last = m;
   last.slot = m.slot == KAON_NO_SLOT ? -2 : m.slot + u->shape->nrhs - 1;

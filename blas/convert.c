@@ -1,7 +1,7 @@
 /* convert.c - copies and sums across precisions. */
 #include "blas/submit.h"
 
-/* clear: `from` is written too. */
+/* clear: 1: `from` is set to 0. */
 static kaon_status run(const char *name, const kaon_vector *from, kaon_vector *to, int add,
                        int clear, const kaon_pass *pass) {
   kaon_update u;
@@ -32,7 +32,7 @@ static kaon_status run(const char *name, const kaon_vector *from, kaon_vector *t
 kaon_status kaon_blas_convert(const kaon_vector *from, kaon_vector *to, int add,
                               const kaon_pass *pass) {
   if (from != NULL && to != NULL && from->precision == to->precision && !add)
-    return kaon_blas_copy(from, to, pass); /* bit by bit, half included */
+    return kaon_blas_copy(from, to, pass); /* the same bits, in half too */
   return run("convert", from, to, add != 0, 0, pass);
 }
 

@@ -1,8 +1,8 @@
-/* dense.c - inverses and factors of small dense matrices. Gauss-Jordan elimination with row
- * exchanges: for one matrix of at most 32 rows it is as good as an LU factorisation and two
- * triangular inversions (N. Higham, Accuracy and Stability of Numerical Algorithms, SIAM
- * 2002, 14.4), it is one text for real and complex numbers, and its bits are those of this library
- * on every machine. */
+/* dense.c - inverses and factors of small dense matrices, by Gauss-Jordan elimination with row
+ * exchanges.
+ * For one matrix of at most 32 rows it is as good as an LU factorisation and two triangular
+ * inversions (N. Higham, Accuracy and Stability of Numerical Algorithms, SIAM 2002, 14.4). The same
+ * code serves real and complex numbers, and its bits do not depend on a LAPACK library. */
 #include "blas/dense.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static void exchange_columns(int n, int reals, double *a, int j, int k) {
     }
 }
 
-/* to = to * keep + factor * from, entry by entry of a row; both are different rows. */
+/* to = to * keep + factor * from, entry by entry; `to` and `from` are different rows. */
 static void combine(int n, int reals, double keep, const double *factor, const double *from,
                     double *to) {
   if (reals == 1) {
@@ -47,8 +47,8 @@ static void combine(int n, int reals, double keep, const double *factor, const d
   }
 }
 
-/* Row k is divided by its entry k, then clears column k of the others; where the identity's columns
- * would arise, the inverse's are written. */
+/* Divides row k by its entry k and clears column k of the other rows. The columns of the inverse
+ * replace those of the identity. */
 static void eliminate(int n, int reals, double *a, int k) {
   double *row = a + k * n * reals, inverse[2] = {0, 0};
   if (reals == 1) {
@@ -75,10 +75,10 @@ static void eliminate(int n, int reals, double *a, int k) {
 
 int kaon_dense_invert(int n, int reals, double *a, double *pivot) {
   int exchanged[KAON_DENSE_MAX];
-  double largest[KAON_DENSE_MAX] = {0}; /* of each row as it is given: rows may differ in scale */
+  double largest[KAON_DENSE_MAX] = {0}; /* of each row of the input, as rows may differ in scale */
   for (int i = 0; i < n * n; i++) {
     const double size = size_of(a + i * reals, reals);
-    if (!(size <= largest[i / n])) largest[i / n] = size; /* keeps what is no number */
+    if (!(size <= largest[i / n])) largest[i / n] = size; /* keeps NaN */
   }
   for (int k = 0; k < n; k++) {
     int best = k;

@@ -1,4 +1,4 @@
-/* domain.c - from vectors to the kernels that work domain by domain. */
+/* domain.c - calls the kernels that work on each domain separately. */
 #include "blas/domain.h"
 
 #include "blas/blas.h"
@@ -25,7 +25,7 @@ static kaon_domain_args arguments(const kaon_domains *domains, const kaon_vector
                             .gate = kaon_pass_gate(pass)};
 }
 
-/* bytes: that the call goes through. */
+/* bytes: touched by the call. */
 static kaon_status prepare(const kaon_vector *like, size_t bytes, kaon_launch *launch) {
   kaon_context *ctx = like->ctx;
   if (!kaon_domains_supported(ctx, like->precision))

@@ -1,4 +1,4 @@
-/* domain.h - vector functions that work domain by domain (blas/domain_ops.h says what they do). */
+/* domain.h - vector functions on each domain separately (defined in blas/domain_ops.h). */
 #ifndef KAON_BLAS_DOMAIN_H
 #define KAON_BLAS_DOMAIN_H
 
@@ -7,11 +7,12 @@
 
 /* 1: the context's backend has them in this precision. */
 int kaon_domains_supported(const kaon_context *ctx, kaon_precision precision);
-/* Doubles that `work` of a step must have room for. */
+/* Size of the workspace of a step, in doubles. */
 size_t kaon_domains_work(const kaon_space *space, const kaon_domains *domains, int columns);
-/* x += a r (fresh: x = a r), r -= a q, with the step length a of minimal residuals of each domain
- * and column. Sums are the domain's own: nothing is sent. pass: its gate alone counts. Vectors of
- * one space, precision and column count, none twice: the caller's promise. Errors: NOT_BUILT. */
+/* x += a r (fresh: x = a r), r -= a q, with the minimal residual step length a of each domain and
+ * column. Sums are local to a domain, so nothing is sent. Only the gate of pass is used. The caller
+ * guarantees vectors of one space, precision and number of columns, without aliasing. Errors:
+ * NOT_BUILT. */
 kaon_status kaon_domains_mr(const kaon_domains *domains, double relaxation, int fresh,
                             kaon_vector *x, kaon_vector *r, const kaon_vector *q, double *work,
                             const kaon_pass *pass);

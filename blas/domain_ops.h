@@ -1,16 +1,17 @@
-/* domain_ops.h - kernel table of work by domains (lib/operator/domains.h): one per backend and precision.
- * NULL table: the backend has none, and works on a rank's whole part alone. */
+/* domain_ops.h - kernel table of operations on domains (lib/operator/domains.h), one for each
+ * backend and precision. NULL table: the backend supports only one domain, the rank's whole
+ * part. */
 #ifndef KAON_BLAS_DOMAIN_OPS_H
 #define KAON_BLAS_DOMAIN_OPS_H
 
 #include "blas/blas_ops.h"
 #include "lib/operator/domain_view.h"
 
-/* On every open column.
- *   mr    a step of minimal residuals in each domain by itself, q = A r with A of domains that are
- *         not coupled: a = relaxation (q, r) / (q, q) with sums over the domain's sites, in the
- *         order of the list; x += a r (fresh: x = a r), then r -= a q, both with the old r. Where
- *         (q, q) is 0 or a is not finite, a = 0
+/* For every open column:
+ *   mr    one minimal residual step in each domain separately, with q = A r and A without couplings
+ *         between domains: a = relaxation (q, r) / (q, q), summed over the domain's sites in the
+ *         order of the list; x += a r (fresh: x = a r), then r -= a q, both with the old r. a = 0
+ *         if (q, q) is 0 or a is not finite
  *   mask  x = r in domains of `turn`, 0 elsewhere */
 typedef struct kaon_domain_args {
   kaon_shape shape;
@@ -19,10 +20,11 @@ typedef struct kaon_domain_args {
   double relaxation;
   int fresh;
   int turn;
-  double *work; /* mr: KAON_DOMAIN_WORK doubles a site, masked lanes too, and column, then 2 a
-                   domain and column */
+  /* mr: KAON_DOMAIN_WORK doubles for each site (masked lanes too) and column, then 2 for each
+   * domain and column. */
+  double *work;
   kaon_gate gate;
-  /* CPU, mr: these domains, which have these blocks of lanes for themselves; NULL: all */
+  /* CPU, mr: only these domains, whose lanes fill these blocks; NULL: all */
   const int32_t *blocks, *list;
   int64_t nblocks;
   int listed;

@@ -1,8 +1,8 @@
-/* pass.c - what a pass asks for (lib/operator/operator_internal.h): gate, sums, what runs after them. */
+/* pass.c - gate, sums and recurrence of a pass (lib/operator/operator_internal.h). */
 #include "blas/blas.h"
 #include "lib/math/steps/recurrences.h"
 
-/* A gate that the host can see and that is open needs no look of the kernel's, over the bus. */
+/* If the host can read the gate and it is open, the kernel need not read it over the bus. */
 kaon_gate kaon_pass_gate(const kaon_pass *pass) {
   if (pass == NULL || pass->scalars == NULL) return (kaon_gate){NULL, KAON_GATE_ANY};
   const kaon_scalars *s = pass->scalars;
@@ -45,7 +45,7 @@ kaon_status kaon_pass_complete(kaon_context *ctx, const kaon_pass *pass) {
   return kaon_blas_complete(ctx, pass, slots, 2);
 }
 
-/* What is left to run behind the kernel on the rank that has all of the sums. */
+/* 1 if a recurrence must run after the kernel, on the rank that has all of the sums. */
 static int runs_after(const kaon_context *ctx, const kaon_pass *pass) {
   return wants_sum(pass) && !kaon_recurrence_of_product(kaon_blas_then(ctx, pass));
 }

@@ -1,4 +1,4 @@
-/* pipelined.c - the updates of pipelined methods (blas.h): which operand is which. */
+/* pipelined.c - the updates of pipelined methods (blas.h): assigns operands. */
 #include "blas/submit.h"
 
 kaon_status kaon_blas_pipecg(int a, int b, const kaon_pipecg_vectors *v, const int slot[2],

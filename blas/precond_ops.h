@@ -1,14 +1,14 @@
-/* precond_ops.h - kernel table of updates of preconditioned methods: one per backend and precision
- * (NULL in half, which they do not offer). The arithmetic of each entry is one formula in
- * lib/math/steps/precond_step.h.
- * Operand 0 of the entries with "d" is a vector of one column, which all columns meet: d x is a
- * product component by component, of complex numbers in a complex space, of reals in a real one. */
+/* precond_ops.h - kernel table of updates of preconditioned methods, one for each backend and
+ * precision (NULL in half, which these methods do not offer). The arithmetic of each entry is one
+ * formula in lib/math/steps/precond_step.h.
+ * In entries with "d", operand 0 is a vector of one column, which all columns use. d x is a product
+ * component by component, of complex numbers in a complex space, of reals in a real one. */
 #ifndef KAON_BLAS_PRECOND_OPS_H
 #define KAON_BLAS_PRECOND_OPS_H
 
 #include "blas/blas_ops.h"
 
-/* X(entry, formula over v[] and c[]; what sum.slot[] receives), in the words of blas_ops.h. */
+/* X(entry, formula over v[] and c[]; contents of sum.slot[]), with the notation of blas_ops.h. */
 #define KAON_PRECOND_OPS(X)                                                                   \
   X(scaled,                                                                                   \
     "d; v1' = v0 v2, conj(v0) v2 where n = 1; slot0: |v1|^2, slot1: (v3, v1) if v3 is "       \

@@ -1,4 +1,5 @@
-/* precond_updates.c - the updates of preconditioned methods (precond.h): which operand is which. */
+/* precond_updates.c - the updates of preconditioned methods (precond_updates.h): assigns
+ * operands. */
 #include "blas/precond_updates.h"
 
 #include "blas/precond_ops.h"
@@ -163,7 +164,8 @@ kaon_status kaon_blas_groppcg_residual(int a, const kaon_groppcg_vectors *v, con
 
 kaon_status kaon_blas_chrongear(int a, int b, const kaon_chrongear_vectors *v, const int slot[4],
                                 const kaon_pass *pass) {
-  if (v->u == NULL) { /* the same updates as of pipelined CGNR, without its last sum */
+  /* These are the updates of pipelined CGNR without its last sum. */
+  if (v->u == NULL) {
     const kaon_pipecgnr_vectors all = {.u = v->w, .s = v->s, .r = v->r, .p = v->p, .x = v->x};
     const int sums[4] = {slot[0], slot[1], slot[2], KAON_NO_SLOT};
     return kaon_blas_pipecgnr(a, b, &all, sums, pass);

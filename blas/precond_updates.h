@@ -1,6 +1,6 @@
-/* precond_updates.h - updates of preconditioned methods (blas.h says what all functions share): everything
- * between two sums in one pass. Not in half precision (NOT_BUILT). d: a vector of one column; d x
- * is a product component by component. Coefficients that are named by an int are slots. */
+/* precond_updates.h - updates of preconditioned methods: everything between two sums in one pass.
+ * The rules of blas.h apply. Not in half precision (NOT_BUILT). d: a vector of one column; d x is a
+ * product component by component. Integer coefficients are slots. */
 #ifndef KAON_BLAS_PRECOND_H
 #define KAON_BLAS_PRECOND_H
 
@@ -14,22 +14,24 @@ kaon_status kaon_blas_residual_scaled(kaon_coefficient a, const kaon_vector *q, 
                                       const kaon_vector *d, kaon_vector *z, const int slot[2],
                                       const kaon_pass *pass);
 
-/* x += a p, then p = r + b p; no sums. r has one column, or as many as divide those of p and x:
- * column k of these goes with its column k modulo their number */
+/* x += a p, then p = r + b p; no sums. The number of columns of r divides that of p and x: column k
+ * of these uses column k modulo it */
 kaon_status kaon_blas_shifted(kaon_coefficient a, kaon_vector *p, kaon_vector *x,
                               const kaon_vector *r, kaon_coefficient b, const kaon_pass *pass);
 
 /* z = n + b z; q = m + b q; s = w + b s; p = u + b p; x += a p; r -= a s; u -= a q; w -= a z;
- * slot[0] <- |r|^2, slot[1] <- (r, u), slot[2] <- (w, u). Where u and q are d r and d s with d real
- * they need not be kept: d given, m is written instead, m = d w for the new w, and n is A m. */
+ * slot[0] <- |r|^2, slot[1] <- (r, u), slot[2] <- (w, u).
+ * If u and q are d r and d s with d real, they need not be stored. Then d is given, n is A m, and m
+ * is written: m = d w for the new w. */
 typedef struct kaon_pipepcg_vectors {
   const kaon_vector *d, *n;
-  kaon_vector *m, *z, *q, *w, *s, *r, *u, *p, *x; /* q, u: NULL where d is given */
+  kaon_vector *m, *z, *q, *w, *s, *r, *u, *p, *x; /* q, u: NULL if d is given */
 } kaon_pipepcg_vectors;
 kaon_status kaon_blas_pipepcg(int a, int b, const kaon_pipepcg_vectors *v, const int slot[3],
                               const kaon_pass *pass);
-/* The same in two passes, to the bit, where what n = A m needs of other ranks is sent between them;
- * also kaon_blas_pipecg's, with d, m, q and u NULL and n its q: slot[0] <- |r|^2, slot[1] <- (r, w)
+/* The same in two passes, with the same bits, if what n = A m needs of other ranks is sent between
+ * them. They also replace kaon_blas_pipecg: d, m, q and u are NULL, n is its q, slot[0] <- |r|^2,
+ * slot[1] <- (r, w).
  *   ahead   z = n + b z; q = m + b q; s = w + b s; w -= a z; d given: m = d w; no sums
  *   behind  p = u + b p; x += a p; r -= a s; u -= a q; and the sums, for which w, or m, is read */
 kaon_status kaon_blas_pipepcg_ahead(int a, int b, const kaon_pipepcg_vectors *v,
@@ -48,10 +50,12 @@ kaon_status kaon_blas_groppcg_direction(int b, const kaon_groppcg_vectors *v, in
 kaon_status kaon_blas_groppcg_residual(int a, const kaon_groppcg_vectors *v, const int slot[2],
                                        const kaon_pass *pass);
 
-/* s = w + b s; p = u + b p; x += a p; r -= a s, where u = K r of before: slot[0] <- |r|^2, slot[1]
- * is not used (KAON_NO_SLOT), slot[2] <- (p, s). u NULL: it is r; slot[1] <- (r, s). d given: u of
- * before is d r, and u = d r is written for the new r; slot[1] <- (u, s), slot[3] <- (r, u), which
- * there is not otherwise (KAON_NO_SLOT). */
+/* s = w + b s; p = u + b p; x += a p; r -= a s, with u = K r of the old r.
+ * Always slot[0] <- |r|^2, slot[2] <- (p, s). Besides:
+ *   u given, d NULL  slot[1] and slot[3] are not used
+ *   u NULL           u is r; slot[1] <- (r, s); slot[3] is not used
+ *   d given          u was d r, and u = d r is written for the new r; slot[1] <- (u, s),
+ *                    slot[3] <- (r, u) */
 typedef struct kaon_chrongear_vectors {
   const kaon_vector *d, *w;
   kaon_vector *u, *s, *r, *p, *x;

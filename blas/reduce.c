@@ -1,10 +1,10 @@
-/* reduce.c - what follows a kernel's local sums where there are several ranks, at once or in two
- * halves with other work between them. */
+/* reduce.c - completes a kernel's local sums over several ranks, at once or in two halves with
+ * other work between them. */
 #include "blas/submit.h"
 #include "lib/math/steps/block_recurrences.h"
 
-/* Moves the slots of the open columns between the states and a dense array, which holds (re, im) in
- * the order column, slot. Returns how many doubles there are. */
+/* Copies the slots of the open columns between the states and a dense array, which holds (re, im)
+ * in the order column, slot. Returns the number of doubles. */
 static int merge_slots(kaon_column_state *state, int columns, int gate, const int *slots, int nslots,
                       double *dense, int unpack) {
   int n = 0;
@@ -23,8 +23,8 @@ static int merge_slots(kaon_column_state *state, int columns, int gate, const in
   return n;
 }
 
-/* 1 if slots are wanted and some column is open, or the host cannot see. Gates are the same on all
- * ranks. */
+/* 1 if slots are wanted and some column is open, or if the host cannot read the gates. Gates are
+ * the same on all ranks. */
 static int anything_to_sum(const kaon_context *ctx, const kaon_pass *pass, const int *slots,
                            int nslots) {
   int open = !ctx->backend->host_accessible, wanted = 0;
@@ -34,17 +34,17 @@ static int anything_to_sum(const kaon_context *ctx, const kaon_pass *pass, const
   return open && wanted;
 }
 
-/* ---- on a device: in the queue's order, by the backend (lib/core/backend.h) ---- */
+/* ---- on a device: by the backend, in the queue's order (lib/core/backend.h) ---- */
 
-/* The recurrence that the kernel which completes a sum over ranks runs as well: one of a column,
- * and no delay comes before it. */
+/* The recurrence that the kernel which completes a sum over ranks can also run: a recurrence of a
+ * column, without a delay before it. */
 static int device_then(const kaon_context *ctx, const kaon_pass *pass) {
   const kaon_comm *comm = ctx->comm;
   return comm->ranks > 1 && comm->delay == NULL && pass->then < KAON_REC_BLOCK ? pass->then : 0;
 }
 
 static kaon_status device_rest(kaon_context *ctx, const kaon_pass *pass, int ran) {
-  ctx->no_flush_needed = 1; /* scalars alone were written */
+  ctx->no_flush_needed = 1; /* only scalars were written */
   return pass->then != ran ? kaon_blas_recur(ctx, pass) : KAON_OK;
 }
 
@@ -85,10 +85,10 @@ static kaon_status device_finish(kaon_context *ctx, const kaon_pass *pass, int n
   return device_rest(ctx, pass, then);
 }
 
-/* ---- in the host's memory ---- */
+/* ---- in host memory ---- */
 
-/* Starts the sum of `slots` in `message`; *under_way: there is one. A single rank, whose sums are
- * held back (lib/comm/comm_delay.c), has nothing to send. */
+/* Starts the sum of `slots` in `message`; *under_way: 1 if there is one. A single rank with delayed
+ * sums (lib/comm/comm_delay.c) sends nothing. */
 static kaon_status start_sum(kaon_context *ctx, const kaon_pass *pass, const int *slots, int nslots,
                              double *message, int *under_way) {
   kaon_comm *comm = ctx->comm;
@@ -112,7 +112,7 @@ static kaon_status finish_sum(kaon_context *ctx, const kaon_pass *pass, const in
   return KAON_OK;
 }
 
-/* The kernel's partial sums are spent: their buffer carries the message. */
+/* The kernel's partial sums are no longer needed, so their buffer holds the message. */
 static kaon_status sum_over_ranks(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                                   int nslots) {
   const kaon_scalars *scalars = pass->scalars;
@@ -131,7 +131,7 @@ static kaon_status sum_over_ranks(kaon_context *ctx, const kaon_pass *pass, cons
   return under_way ? finish_sum(ctx, pass, slots, nslots, ctx->partials) : KAON_OK;
 }
 
-/* Slots of a split sum, kept and started ones. */
+/* Adds slots to those of a split sum, deferred or started. */
 static kaon_status defer_slots(kaon_context *ctx, kaon_scalars *scalars, const int *slots,
                               int nslots) {
   for (int i = 0; i < nslots; i++) {
@@ -145,11 +145,12 @@ static kaon_status defer_slots(kaon_context *ctx, kaon_scalars *scalars, const i
   return KAON_OK;
 }
 
-/* The message of a split sum stands apart: what comes in between may take sums of its own. */
+/* The message of a split sum has a separate buffer, since work in between may compute other
+ * sums. */
 static kaon_status split_sum(kaon_context *ctx, const kaon_pass *pass, const int *slots,
                              int nslots) {
   kaon_scalars *scalars = pass->scalars;
-  if (scalars->under_way) { /* of a step that failed; a device's is dropped by the backend */
+  if (scalars->under_way) { /* left by a failed step; on a device the backend drops it */
     scalars->under_way = scalars->deferred.n = 0;
     if (ctx->backend->host_accessible) KAON_TRY(ctx->comm->ops->sum_finish(ctx->comm));
   }
@@ -180,7 +181,7 @@ int kaon_blas_leaves_partials(const kaon_context *ctx, const kaon_pass *pass) {
   return pass->split == KAON_SUM_PARTIAL && kaon_blas_marks(ctx, pass->scalars->columns);
 }
 
-/* Parts are of a context's memory, and for a JOIN that takes them. */
+/* Partial sums are only for a MERGE by an operator that accepts them. */
 static kaon_status check_left(kaon_context *ctx, const kaon_pass *pass) {
   if (pass->split == KAON_SUM_DEFER || pass->scalars->deferred.left == 0) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_INTERNAL,

@@ -4,7 +4,7 @@
 
 #include "blas/blas.h"
 
-/* All zero, every column open to KAON_GATE_STEP. */
+/* Sets all slots to zero and opens every column to KAON_GATE_STEP. */
 static kaon_status fill(kaon_scalars *scalars) {
   kaon_column_state *host = calloc((size_t)scalars->columns, sizeof *host);
   if (host == NULL)
@@ -85,7 +85,7 @@ void kaon_scalars_destroy(kaon_scalars **scalars) {
 
 kaon_status kaon_scalars_read(const kaon_scalars *scalars, kaon_column_state *host) {
   if (scalars->ctx->backend->host_scalars) {
-    /* one column's were complete when the entry that wrote them returned (library.c) */
+    /* for one column, the entry that wrote the states returned with them complete (library.c) */
     if (scalars->columns > 1) KAON_TRY(scalars->ctx->backend->memory->synchronise(scalars->ctx));
     memcpy(host, scalars->state, (size_t)scalars->columns * sizeof *host);
     return KAON_OK;

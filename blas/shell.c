@@ -1,24 +1,26 @@
 /* shell.c - an application's function as an operator (kaon_operator_create_shell).
  *
- * The function knows neither gates nor sums: where columns are closed it writes to a vector of the
- * operator's own, whose open columns are copied, and sums are taken afterwards. Looking whether any
- * column is open at all asks for numbers, which cannot be recorded: so a recording is refused
- * before the function is called, and the solver goes the plain way. */
+ * The function knows neither gates nor sums. If columns are closed, it writes to a private vector
+ * of the operator, whose open columns are then copied. Sums are computed afterwards.
+ * To find out whether any column is open, the host must read the states, which cannot be recorded.
+ * So a recording is refused before the function is called, and the solver enqueues its steps
+ * directly. */
 #include <stdlib.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "blas/blas.h"
 #include "lib/operator/workspace.h"
+#include "lib/core/options_table.h"
 
 typedef struct shell {
   const kaon_space *space;
   kaon_shell_apply *apply;
   void *user;
   kaon_shell_options options;
-  kaon_workspace *result;   /* where columns are closed */
+  kaon_workspace *result;   /* used if columns are closed */
   kaon_column_state *state; /* host copies */
-  int columns;              /* that they have room for */
+  int columns;              /* their capacity */
 } shell;
 
 static kaon_status get_states(kaon_operator *A, int columns) {
@@ -47,9 +49,9 @@ static kaon_status reserve(kaon_operator *A, int columns) {
 
 static kaon_status called(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y) {
   const shell *self = A->self;
-  /* x is whole when the function looks; refused where steps are recorded */
+  /* completes x for the function; fails while steps are recorded */
   KAON_TRY(A->ctx->backend->memory->synchronise(A->ctx));
-  kaon_error_clear(A->ctx); /* an earlier sentence would be taken for the function's */
+  kaon_error_clear(A->ctx); /* an earlier message would be taken for the function's */
   const kaon_status status = self->apply(self->user, mode, x, y);
   if (status != KAON_OK && kaon_last_error(A->ctx)[0] == '\0')
     return kaon_fail(A->ctx, status, "shell: the application's function returned %s",
@@ -142,17 +144,16 @@ static kaon_status make(const kaon_space *space, const shell *like, kaon_operato
 kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply *function,
                                        void *user, const kaon_shell_options *options,
                                        kaon_operator **A) {
-  static const kaon_shell_options defaults = KAON_SHELL_OPTIONS_INIT;
+  kaon_shell_options own;
   if (A != NULL) *A = NULL;
   if (space == NULL || function == NULL || A == NULL)
     return kaon_fail(space != NULL ? space->ctx : NULL, KAON_ERR_ARGUMENT,
                      "shell: the space, the function and the address of the result are needed");
-  if (options == NULL) options = &defaults;
-  if (kaon_options_check(KAON_OPTIONS_SHELL, options) != KAON_OK)
+  if (kaon_options_take(KAON_OPTIONS_SHELL, options, &own) != KAON_OK)
     return kaon_fail(space->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
-  if (options->precision == KAON_HALF)
+  if (own.precision == KAON_HALF)
     return kaon_fail(space->ctx, KAON_ERR_UNSUPPORTED,
                      "shell: vectors in half precision are not offered to functions; take single");
-  const shell like = {.apply = function, .user = user, .options = *options};
+  const shell like = {.apply = function, .user = user, .options = own};
   return kaon_agree(space->ctx, make(space, &like, A));
 }

@@ -1,4 +1,4 @@
-/* submit.c - the checks that every vector function shares, and the one launch. */
+/* submit.c - the checks that all vector functions share, and the launch. */
 #include "blas/submit.h"
 
 #include <stdio.h>
@@ -175,15 +175,15 @@ kaon_status kaon_update_check(kaon_update *u) {
   return u->status;
 }
 
-/* How many sums are asked for, where they are the kernel's first ones; else 0. */
+/* Number of requested sums if they are the kernel's first ones; else 0. */
 static int first_sums(const kaon_update *u) {
   for (int i = 0; i < u->summed; i++)
     if (u->args.sum.slot[i] == KAON_NO_SLOT) return 0;
   return u->summed == u->nslots ? u->summed : 0;
 }
 
-/* What the kernel has left in parts, beside the number of chunks, which its launcher noted. Nothing
- * is under way then but what a failed step left, which the backend drops. */
+/* Describes the partial sums that the kernel has left; its launcher has set the number of chunks. A
+ * sum still under way can only come from a failed step, and the backend drops it. */
 static kaon_status note_left(const kaon_update *u) {
   kaon_deferred_sums *deferred = &u->pass->scalars->deferred;
   u->pass->scalars->under_way = 0;
@@ -210,11 +210,13 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
     u->args.sum.leave = u->leaves && first_sums(u) && kaon_blas_leaves_partials(u->ctx, u->pass);
     if (u->args.sum.leave) u->args.sum.deferred = &u->pass->scalars->deferred;
   }
-  size_t bytes = 0; /* a pass that turns the cache over leaves nothing of its result there */
+  /* A pass larger than the cache leaves none of its result there. */
+  size_t bytes = 0;
   for (int i = 0; i < u->count; i++)
     if (u->operand[i] != NULL) bytes += kaon_vector_bytes(u->operand[i]);
   KAON_TRY(kaon_launch_prepare(u->ctx, u->shape->nrhs, bytes, launch));
-  u->ctx->no_flush_needed = u->written != 0 || u->args.sum.state != NULL; /* else nothing is launched */
+  u->ctx->no_flush_needed = u->written != 0 || u->args.sum.state != NULL; /* else nothing is
+                                                                             launched */
   const kaon_space *space = u->shape->space;
   kaon_tuning_apply(u->ctx, KAON_TUNED_VECTOR, u->shape->precision, 0, u->shape->nrhs,
                     space->lattice != NULL ? space->lattice->volume : space->nsites, launch);

@@ -1,9 +1,11 @@
-/* vector_arithmetic.c - the arithmetic of include/kaon/vector.h: blas functions on scalars of their own. */
+/* vector_arithmetic.c - the arithmetic of include/kaon/vector.h, by blas functions with private
+ * scalars. */
 #include <stdlib.h>
 
 #include "blas/blas.h"
 
-/* What two NULLs or none of a call's pointers say before anything is read from them. */
+/* Fails if an argument is NULL, before anything is read. any: an argument that is not NULL, or
+ * NULL. */
 static kaon_status need(const kaon_vector *any, int all, const char *name) {
   if (all) return KAON_OK;
   return kaon_fail(any ? any->ctx : NULL, KAON_ERR_ARGUMENT, "%s: an argument is NULL", name);
@@ -20,14 +22,14 @@ kaon_status kaon_vector_copy(kaon_vector *to, const kaon_vector *from) {
 
 enum { DOT, NORM, SLOTS };
 
-/* What is read of states: of one column its first slots. */
+/* Reads the states; for one column only its first slots. */
 static kaon_status read_slots(const kaon_scalars *scalars, kaon_column_state *host) {
   if (scalars->columns > 1) return kaon_scalars_read(scalars, host);
   return scalars->ctx->backend->memory->to_host(scalars->ctx, host->slot, scalars->state->slot,
                                                 SLOTS * sizeof host->slot[0]);
 }
 
-/* Of each column (x, y) into slot DOT or |y|^2 into slot NORM of states on the host. */
+/* Computes (x, y) into slot DOT or |y|^2 into slot NORM of each column, in host states. */
 static kaon_status sums(const kaon_vector *x, const kaon_vector *y, int dot, int norm,
                         kaon_column_state *host) {
   kaon_pass pass = KAON_PASS_INIT;

@@ -13,7 +13,7 @@ int main(int argc, char **argv) {
   static kaon_operator *M, *schur;
   static kaon_solver *solver;
   static kaon_vector *b, *x;
-  kaon_gauge_file_info file;
+  kaon_gauge_file_info file = KAON_GAUGE_FILE_INFO_INIT;
   kaon_dirac_options clover = KAON_DIRAC_OPTIONS_INIT;
   kaon_solver_options cg = KAON_SOLVER_OPTIONS_INIT;
   kaon_column_report done[12];

@@ -1,10 +1,10 @@
-/* clover_term.c - clover blocks from links: build, invert, store. */
+/* clover_term.c - builds, inverts and stores clover blocks from links. */
 #include "gauge/clover_term.h"
 
 #include "gauge/gauge_internal.h"
 #include "lib/core/threads.h"
 
-/* A block whose smallest pivot is below this fraction of its largest element has lost all digits:
+/* A block has lost all digits if its smallest pivot is below this fraction of its largest element:
  * 36 elements, each rounded in six eliminations. */
 #define KAON_SINGULAR_RATIO (36 * 6 * 2.3e-16)
 
@@ -73,7 +73,7 @@ static kaon_status invert_all(kaon_lattice *lattice, int parity, double kappa, d
   return kaon_agree(lattice->ctx, status);
 }
 
-/* A block that cannot be inverted is known by its pivots. */
+/* Pivots show whether a block is singular, so floating-point traps are off. */
 kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
                                     double *blocks, kaon_clover_det *det) {
   KAON_RETURN_UNTRAPPED(lattice->ctx, invert_all(lattice, parity, kappa, csw, blocks, det));

@@ -5,21 +5,21 @@
 
 #include <kaon/gauge.h>
 
-/* blocks = A = 1 - (kappa csw / 2) sum sigma F on the sites of `parity`, from the field's links
- * (decoded to double if they are stored otherwise). Errors: MEMORY. */
+/* Computes blocks = A = 1 - (kappa csw / 2) sum sigma F on the sites of `parity`, from the field's
+ * links (decoded to double if needed). Errors: MEMORY. */
 kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double kappa, double csw,
                                    double *blocks);
-/* det A over some sites: its sign is (-1)^negative. */
+/* det A over some sites; its sign is (-1)^negative. */
 typedef struct kaon_clover_det {
   double log_abs;   /* sum of log |det| */
-  int64_t negative; /* of the 6x6 blocks, two a site, how many have det < 0 */
+  int64_t negative; /* number of 6x6 blocks with det < 0 (two blocks a site) */
 } kaon_clover_det;
-/* blocks = blocks^-1, in place; collective; det: of the blocks before, or NULL. Errors: SINGULAR
- * (the site is named, kappa and csw quoted; the blocks are lost), MEMORY. */
+/* Replaces blocks by their inverses. det: of the original blocks; NULL: not wanted. Collective.
+ * Errors: SINGULAR (the message has the site, kappa and csw; the blocks are lost), MEMORY. */
 kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double kappa, double csw,
                                     double *blocks, kaon_clover_det *det);
-/* to = blocks in `precision`; scale: half alone, a field of two
- * floats a site, one a chirality. */
+/* Stores blocks in `precision` in `to`. scale: only in half, a field of two floats a site, one a
+ * chirality. */
 kaon_status kaon_clover_term_store(const kaon_lattice *lattice, const double *blocks,
                                    kaon_precision precision, void *to, float *scale);
 

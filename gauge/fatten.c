@@ -1,9 +1,10 @@
-/* fatten.c - fat and long links of asqtad and HISQ from thin links. A level is the three stages of
- * lib/math/link_fatten.h for each direction; S and X stand in two fields of links, in the slots of their
- * directions. On a divided lattice each stage's field gets its ghosts before the next one reads it:
- * no path then goes further than one step in each of two directions. */
-#include <kaon/fatten.h>
-#include <kaon/options.h>
+/* fatten.c - fat and long links of asqtad and HISQ from thin links.
+ * A level runs the three stages of lib/math/link_fatten.h for each direction. S and X are stored in
+ * two fields of links, in the slots of their directions. On a partitioned lattice each stage's
+ * field gets its ghosts before the next stage reads it. So no path goes further than one step in
+ * each of two directions. */
+#include <kaon/gauge.h>
+#include <kaon/context.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +13,10 @@
 #include "gauge/gauge_internal.h"
 #include "lib/grid/ghosts.h"
 #include "lib/core/threads.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 
-/* Both parities of a field of links in 18 reals of the work's precision. */
+/* Both parities of a field of links in 18 reals of the working precision. */
 typedef struct pair {
   void *p[2];
 } pair;
@@ -26,7 +29,7 @@ typedef struct work {
   kaon_precision precision;
   const kaon_gauge_ops *ops;
   pair links, fat, naik; /* naik.p[0] NULL: not wanted */
-  pair room[ROOMS];      /* of the pool; p[0] NULL: not taken */
+  pair room[ROOMS];      /* from the pool; p[0] NULL: not allocated */
   kaon_results results;
   kaon_site_table sites;
 } work;
@@ -63,11 +66,12 @@ static void release(work *w) {
   kaon_site_table_release(&w->sites);
 }
 
-/* ---- ghosts, of all directions but one ---- */
+/* ---- ghosts, of all directions except one ---- */
 
 static kaon_status ghosts(const work *w, const pair *field, int but) {
   if (!kaon_lattice_partitioned(w->lattice)) return KAON_OK;
-  const kaon_wide_links wide = wide_of(w, field); /* double: kaon_fatten's rule for ranks */
+  const kaon_wide_links wide = wide_of(w, field); /* double: kaon_fatten requires it on several
+                                                     ranks */
   for (int parity = 0; parity < 2; parity++)
     for (int mu = 0; mu < 4; mu++)
       if (mu != but) KAON_TRY(kaon_wide_ghosts_of(&wide, parity, mu));
@@ -128,7 +132,7 @@ static double flops_of(const work *w, int improved) {
   return (double)w->lattice->volume * (staples + terms + (improved ? 4 * 2 * 198 + 4 * 18 : 0));
 }
 
-/* fat and, where its first pointer is not NULL, naik from `links`. */
+/* Computes fat and, if its first pointer is not NULL, naik from `links`. */
 static kaon_status run_level(const work *w, const kaon_fatten_coefficients *c, const pair *links,
                              const pair *fat, const pair *naik, kaon_fatten_report *report) {
   const kaon_fat_factors factors = {c->one, c->three, c->five, c->seven, c->lepage};
@@ -136,7 +140,7 @@ static kaon_status run_level(const work *w, const kaon_fatten_coefficients *c, c
   kaon_status status = kaon_launch_prepare(w->ctx, 1, 0, &launch);
   if (status == KAON_OK) status = w->ctx->backend->memory->synchronise(w->ctx);
   KAON_TRY(kaon_agree(w->ctx, status));
-  const double start = now(); /* what was queued before is not the level's */
+  const double start = now(); /* earlier enqueued work is not part of the level */
   KAON_TRY(ghosts(w, links, -1));
   if (naik->p[0] != NULL) KAON_TRY(long_links(w, &launch, c->naik, links, naik));
   KAON_TRY(fat_links(w, &launch, &factors, links, fat));
@@ -146,9 +150,9 @@ static kaon_status run_level(const work *w, const kaon_fatten_coefficients *c, c
   return KAON_OK;
 }
 
-/* ---- back to U(3) ---- */
+/* ---- projection to U(3) ---- */
 
-/* Of all ranks: `found` as the kernel leaves it. */
+/* Combines `found`, as the kernel fills it, over all ranks. */
 static kaon_status join_ranks(kaon_context *ctx, double found[KAON_UNITARISE_RESULTS]) {
   enum { N = KAON_UNITARISE_RESULTS };
   kaon_comm *comm = ctx->comm;
@@ -199,7 +203,7 @@ static kaon_status unitarise(work *w, const kaon_fatten_options *o, const pair *
   return KAON_OK;
 }
 
-/* ---- what is asked for ---- */
+/* ---- arguments and results ---- */
 
 static kaon_status check_result(const kaon_gauge *links, const kaon_gauge *result,
                                 const kaon_gauge *fat, const char *which) {
@@ -230,8 +234,9 @@ static kaon_status check(const kaon_gauge *links, const kaon_gauge *fat, const k
   return naik != NULL ? check_result(links, naik, fat, "naik") : KAON_OK;
 }
 
-static kaon_status check_options(kaon_context *ctx, const kaon_fatten_options *options) {
-  const kaon_status status = kaon_options_check(KAON_OPTIONS_FATTEN, options);
+static kaon_status take_options(kaon_context *ctx, const kaon_fatten_options *options,
+                                kaon_fatten_options *own) {
+  const kaon_status status = kaon_options_take(KAON_OPTIONS_FATTEN, options, own);
   return status == KAON_OK ? KAON_OK : kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
 }
 
@@ -244,7 +249,7 @@ static kaon_status find_kernels(work *w) {
   return KAON_OK;
 }
 
-/* The links in the work's storage: the field's own array where it has that. */
+/* Sets the links in working storage: the field's own array if it has this storage, else a copy. */
 static kaon_status load_links(work *w, const kaon_gauge *links, kaon_gauge **copy) {
   w->links = pair_of(links);
   if (links->precision == w->precision && links->reconstruct == KAON_RECONSTRUCT_18) return KAON_OK;
@@ -253,7 +258,7 @@ static kaon_status load_links(work *w, const kaon_gauge *links, kaon_gauge **cop
   return kaon_gauge_copy(*copy, links);
 }
 
-/* Where a result goes first: its field, or room in the work's precision. */
+/* Sets where a result is computed: in its field, or in a buffer of working precision. */
 static kaon_status place(work *w, kaon_gauge *field, int which, pair *at) {
   if (field == NULL) return KAON_OK;
   field->revision++;
@@ -281,7 +286,7 @@ static kaon_status take_all(work *w, int levels, kaon_gauge *fat, kaon_gauge *na
   return place(w, naik, NAIK, &w->naik);
 }
 
-/* `c`: of each level; options: of links back to U(3) between two. */
+/* `c`: of each level; options: of the projection to U(3) between two levels. */
 static kaon_status run(const kaon_gauge *links, int levels, const kaon_fatten_coefficients *c,
                        const kaon_fatten_options *options, kaon_gauge *fat, kaon_gauge *naik,
                        kaon_fatten_report *report) {
@@ -311,9 +316,9 @@ static kaon_status run(const kaon_gauge *links, int levels, const kaon_fatten_co
 
 kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *options, int level,
                                             kaon_fatten_coefficients *c) {
-  const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
-  const kaon_fatten_options *o = options != NULL ? options : &standard;
-  KAON_TRY(check_options(NULL, o));
+  kaon_fatten_options own;
+  const kaon_fatten_options *o = &own;
+  KAON_TRY(take_options(NULL, options, &own));
   const int hisq = o->action == KAON_FATTEN_HISQ;
   if (c == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "fatten: the address of the coefficients is NULL");
@@ -359,24 +364,27 @@ static kaon_status fatten(const kaon_gauge *thin, const kaon_fatten_options *opt
   return run(thin, levels, c, &o, fat, naik, report);
 }
 
-kaon_status kaon_fatten(const kaon_gauge *thin, const kaon_fatten_options *options, kaon_gauge *fat,
-                        kaon_gauge *naik, kaon_fatten_report *report) {
-  const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
-  const kaon_fatten_options *o = options != NULL ? options : &standard;
-  kaon_fatten_report unwanted;
-  if (report == NULL) report = &unwanted;
-  *report = (kaon_fatten_report){0};
+static kaon_status fatten_all(const kaon_gauge *thin, const kaon_fatten_options *options,
+                              kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report) {
+  kaon_fatten_options own;
   KAON_TRY(check(thin, fat, naik));
-  KAON_TRY(check_options(thin->ctx, o));
-  KAON_RETURN_UNTRAPPED(thin->ctx, fatten(thin, o, fat, naik, report));
+  KAON_TRY(take_options(thin->ctx, options, &own));
+  KAON_RETURN_UNTRAPPED(thin->ctx, fatten(thin, &own, fat, naik, report));
 }
 
-kaon_status kaon_fatten_paths(const kaon_gauge *links, const kaon_fatten_coefficients *coefficients,
-                              kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report) {
+kaon_status kaon_fatten(const kaon_gauge *thin, const kaon_fatten_options *options, kaon_gauge *fat,
+                        kaon_gauge *naik, kaon_fatten_report *report) {
+  kaon_fatten_report made = {0};
+  KAON_TRY(kaon_output_check(thin != NULL ? thin->ctx : NULL, "kaon_fatten_report", report));
+  const kaon_status status = fatten_all(thin, options, fat, naik, &made);
+  kaon_output_fill(report, &made, sizeof made);
+  return status;
+}
+
+static kaon_status fatten_paths(const kaon_gauge *links,
+                                const kaon_fatten_coefficients *coefficients, kaon_gauge *fat,
+                                kaon_gauge *naik, kaon_fatten_report *report) {
   const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
-  kaon_fatten_report unwanted;
-  if (report == NULL) report = &unwanted;
-  *report = (kaon_fatten_report){.u0 = 1};
   KAON_TRY(check(links, fat, naik));
   if (coefficients == NULL)
     return kaon_fail(links->ctx, KAON_ERR_ARGUMENT, "fatten: coefficients are needed");
@@ -388,6 +396,15 @@ kaon_status kaon_fatten_paths(const kaon_gauge *links, const kaon_fatten_coeffic
                        "fatten: coefficients %g, %g, %g, %g, %g, %g; give finite numbers", all[0],
                        all[1], all[2], all[3], all[4], all[5]);
   KAON_RETURN_UNTRAPPED(links->ctx, run(links, 1, coefficients, &standard, fat, naik, report));
+}
+
+kaon_status kaon_fatten_paths(const kaon_gauge *links, const kaon_fatten_coefficients *coefficients,
+                              kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report) {
+  kaon_fatten_report made = {.u0 = 1};
+  KAON_TRY(kaon_output_check(links != NULL ? links->ctx : NULL, "kaon_fatten_report", report));
+  const kaon_status status = fatten_paths(links, coefficients, fat, naik, &made);
+  kaon_output_fill(report, &made, sizeof made);
+  return status;
 }
 
 static kaon_status back_to_u3(kaon_gauge *links, const kaon_fatten_options *o,
@@ -405,19 +422,25 @@ static kaon_status back_to_u3(kaon_gauge *links, const kaon_fatten_options *o,
   return status;
 }
 
-kaon_status kaon_fatten_unitarise(kaon_gauge *links, const kaon_fatten_options *options,
-                                  kaon_fatten_report *report) {
-  const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
-  const kaon_fatten_options *o = options != NULL ? options : &standard;
-  kaon_fatten_report unwanted;
-  if (report == NULL) report = &unwanted;
-  *report = (kaon_fatten_report){.u0 = 1};
+static kaon_status unitarise_all(kaon_gauge *links, const kaon_fatten_options *options,
+                                 kaon_fatten_report *report) {
+  kaon_fatten_options own;
+  const kaon_fatten_options *o = &own;
   if (links == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "fatten: links are needed");
-  KAON_TRY(check_options(links->ctx, o));
+  KAON_TRY(take_options(links->ctx, options, &own));
   if (links->reconstruct != KAON_RECONSTRUCT_18 || links->precision == KAON_HALF)
     return kaon_fail(links->ctx, KAON_ERR_UNSUPPORTED,
                      "fatten: links in %d reals and precision number %d; those that go back to "
                      "U(3) take 18 reals in double (0) or single (1)",
                      (int)links->reconstruct, (int)links->precision);
   KAON_RETURN_UNTRAPPED(links->ctx, back_to_u3(links, o, report));
+}
+
+kaon_status kaon_fatten_unitarise(kaon_gauge *links, const kaon_fatten_options *options,
+                                  kaon_fatten_report *report) {
+  kaon_fatten_report made = {.u0 = 1};
+  KAON_TRY(kaon_output_check(links != NULL ? links->ctx : NULL, "kaon_fatten_report", report));
+  const kaon_status status = unitarise_all(links, options, &made);
+  kaon_output_fill(report, &made, sizeof made);
+  return status;
 }

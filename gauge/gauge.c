@@ -22,7 +22,7 @@ static kaon_status check_storage(kaon_context *ctx, kaon_precision precision,
   return KAON_OK;
 }
 
-/* *gauge is to be destroyed after any outcome. */
+/* The caller destroys *gauge after success and after failure. */
 static kaon_status make(kaon_lattice *lattice, kaon_precision precision,
                         kaon_reconstruct reconstruct, kaon_gauge **gauge) {
   kaon_context *ctx = lattice->ctx;
@@ -96,7 +96,7 @@ const void *kaon_gauge_links(const kaon_gauge *gauge, int parity) {
   return gauge->links[parity];
 }
 
-/* Equal storage: bits are copied, so that a copy of 8-real links is the same links. */
+/* Copies bits between fields of equal storage, so that a copy of 8-real links is exactly equal. */
 static kaon_status copy_bits(kaon_gauge *to, const kaon_gauge *from) {
   const size_t bytes = 2 * (size_t)((const char *)from->links[1] - (const char *)from->links[0]);
   kaon_launch launch;

@@ -1,5 +1,5 @@
 /* gauge_file.c - link fields from and to files (formats: lib/io). The reader verifies checksum,
- * link trace, SU(3) and length as the bytes pass; the plaquette, which needs the whole field, is
+ * link trace, SU(3) and length while reading. The plaquette needs the whole field, so it is
  * compared here. */
 #include <float.h>
 #include <math.h>
@@ -10,8 +10,10 @@
 #include "lib/io/formats/gauge_job.h"
 #include "lib/grid/slices.h"
 #include "lib/core/threads.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 
-/* Every rank is handed every link and keeps its own. */
+/* Every rank receives every link and stores its own. */
 static void put_link(void *sink, int64_t number, int mu, const double u[18]) {
   const kaon_host_links *host = sink;
   const kaon_lattice *lattice = host->wide->lattice;
@@ -34,7 +36,7 @@ static void read_site(const void *user, const int site[4], double *values) {
   for (int mu = 0; mu < 4; mu++) read_link(user, site, mu, values + 18 * mu);
 }
 
-/* Links on their way into a file: the rank's own, or slices that are handed round. */
+/* Links to be written to a file: the rank's own, or slices that are sent to all ranks. */
 typedef struct outgoing {
   kaon_host_links host;
   kaon_slices slices;
@@ -92,8 +94,8 @@ static kaon_status refuse_plaquette(const kaon_wide_links *wide, const char *pat
   return KAON_OK;
 }
 
-/* Reads, and once more as DDalphaAMG where the header fits openQCD too and the plaquette does not.
- */
+/* Reads the file. If the header also fits openQCD but the plaquette does not, reads it again as
+ * DDalphaAMG. */
 static kaon_status read_verified(const kaon_wide_links *wide, const char *path,
                                  kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
   double plaquette = 0;
@@ -101,7 +103,7 @@ static kaon_status read_verified(const kaon_wide_links *wide, const char *path,
   KAON_TRY(read_links(wide, path, options, info));
   KAON_TRY(plaquette_deviation(wide, info, &plaquette, &agrees));
   if (!agrees && info->ambiguous) {
-    kaon_gauge_file_info other = {0};
+    kaon_gauge_file_info other = KAON_GAUGE_FILE_INFO_INIT;
     options->format = KAON_FORMAT_DDALPHAAMG;
     KAON_TRY(read_links(wide, path, options, &other));
     KAON_TRY(plaquette_deviation(wide, &other, &plaquette, &agrees));
@@ -118,8 +120,16 @@ static kaon_status read_into(kaon_gauge *gauge, const char *path, kaon_gauge_rea
   if (status == KAON_OK)
     status = kaon_wide_commit(gauge, &wide, 0, path);
   else
-    gauge->revision++; /* the old links are gone */
+    gauge->revision++; /* the old links are lost */
   kaon_wide_close(&wide);
+  return status;
+}
+
+static kaon_status read_and_tell(kaon_gauge *gauge, const char *path,
+                                 kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
+  kaon_gauge_file_info made = KAON_GAUGE_FILE_INFO_INIT;
+  const kaon_status status = read_into(gauge, path, options, &made);
+  kaon_output_fill(info, &made, sizeof made);
   return status;
 }
 
@@ -128,9 +138,10 @@ kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
   if (gauge == NULL || path == NULL)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
                      "gauge: reading needs a field and a path");
-  static const kaon_gauge_read_options defaults = KAON_GAUGE_READ_OPTIONS_INIT;
-  kaon_gauge_read_options own = options != NULL ? *options : defaults;
-  kaon_gauge_file_info unwanted;
+  kaon_gauge_read_options own;
+  if (kaon_options_take(KAON_OPTIONS_GAUGE_READ, options, &own) != KAON_OK)
+    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT, "%s: %s", path, kaon_last_error(NULL));
+  KAON_TRY(kaon_output_check(gauge->ctx, "kaon_gauge_file_info", info));
   for (int mu = 0; mu < 4; mu++) {
     const int extent = gauge->lattice->global[mu];
     if (own.extents[mu] != 0 && own.extents[mu] != extent)
@@ -139,24 +150,20 @@ kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
                        "XYZT"[mu], own.extents[mu], extent);
     own.extents[mu] = extent;
   }
-  if (info == NULL) info = &unwanted;
-  *info = (kaon_gauge_file_info){0};
-  KAON_RETURN_UNTRAPPED(gauge->ctx, read_into(gauge, path, &own, info));
+  KAON_RETURN_UNTRAPPED(gauge->ctx, read_and_tell(gauge, path, &own, info));
 }
 
-/* What of a link a file keeps. */
+/* The part of a link that a file stores. */
 typedef struct kept {
   int rows, bits;
 } kept;
 
-static kept kept_of(const kaon_gauge_write_options *options) {
-  static const kaon_gauge_write_options defaults = KAON_GAUGE_WRITE_OPTIONS_INIT;
-  const kaon_gauge_write_options *o = options != NULL ? options : &defaults;
+static kept kept_of(const kaon_gauge_write_options *o) {
   const int bits = o->format == KAON_FORMAT_MILC ? 32 : 64;
   return (kept){o->rows == 2 ? 2 : 3, o->precision != 0 ? o->precision : bits};
 }
 
-/* The link that a reader makes of it. Numbers beyond a float are the writer's to refuse. */
+/* Computes the link that a reader gets. The writer refuses values beyond a float. */
 static void read_back(kept k, double u[18]) {
   for (int c = 0; c < 18 && k.bits == 32; c++)
     if (fabs(u[c]) <= FLT_MAX) u[c] = (float)u[c];
@@ -188,7 +195,7 @@ static kaon_status make_read_back(const kaon_wide_links *wide, kept k,
   return status;
 }
 
-/* Means of the links that the file will hold, which its readers compare with their own. */
+/* Computes the means of the links as stored, which readers compare with their own. */
 static kaon_status stored_means(const kaon_wide_links *wide, kept k,
                                 double mean[KAON_PLAQUETTE_MEANS]) {
   kaon_context *ctx = wide->lattice->ctx;
@@ -234,5 +241,8 @@ kaon_status kaon_gauge_write(const kaon_gauge *gauge, const char *path,
   if (gauge == NULL || path == NULL)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
                      "gauge: writing needs a field and a path");
-  KAON_RETURN_UNTRAPPED(gauge->ctx, write_from(gauge, path, options));
+  kaon_gauge_write_options own;
+  if (kaon_options_take(KAON_OPTIONS_GAUGE_WRITE, options, &own) != KAON_OK)
+    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT, "%s: %s", path, kaon_last_error(NULL));
+  KAON_RETURN_UNTRAPPED(gauge->ctx, write_from(gauge, path, &own));
 }

@@ -1,4 +1,5 @@
-/* gauge_internal.h - the inside of kaon_gauge, and the wide links that link physics works on. */
+/* gauge_internal.h - the inside of kaon_gauge, and the double-precision ("wide") links on which
+ * link physics works. */
 #ifndef KAON_GAUGE_INTERNAL_H
 #define KAON_GAUGE_INTERNAL_H
 
@@ -14,67 +15,69 @@ struct kaon_gauge {
   kaon_precision precision;
   kaon_reconstruct reconstruct;
   uint64_t revision;
-  void *links[2]; /* one array a parity, odd right after even (lib/vector/README.md) */
+  void *links[2]; /* one array a parity, odd directly after even (lib/vector/README.md) */
 };
 
 void kaon_gauge_retain(kaon_gauge *gauge);
 kaon_precision kaon_gauge_precision(const kaon_gauge *gauge);
 kaon_reconstruct kaon_gauge_reconstruct(const kaon_gauge *gauge);
-/* The link array of one parity, in the field's own storage. */
+/* The link array of one parity, as the field stores it. */
 const void *kaon_gauge_links(const kaon_gauge *gauge, int parity);
 
-/* As kaon_gauge_import, of matrices that need not be SU(3): the field has 18 reals. */
+/* As kaon_gauge_import, for matrices that need not be SU(3). The field must have 18 reals. */
 kaon_status kaon_gauge_import_any(kaon_gauge *gauge, kaon_gauge_order order,
                                   kaon_precision host_precision, const void *const *arrays);
 
-/* Links in 18 doubles: the field's own array where it is stored so, else a copy of its own. */
+/* Links in 18 doubles: the field's own array if it has this storage, else a copy. */
 typedef struct kaon_wide_links {
   kaon_lattice *lattice;
   void *links[2];
-  int copy; /* 1: taken from the pool */
+  int copy; /* 1: allocated from the pool */
 } kaon_wide_links;
 
-/* Uninitialised wide links. */
+/* Allocates wide links with unspecified contents. */
 kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide);
-/* Collective: the field's links for reading (fresh = 0), or a place for new ones (fresh = 1): its
- * own array if it is wide (then the field's content is lost when the new links are abandoned). */
+/* Opens the field's links for reading (fresh = 0), or memory for new ones (fresh = 1). The latter
+ * is the field's own array if it is wide; then its content is lost if the new links are abandoned.
+ * Collective. */
 kaon_status kaon_wide_open(const kaon_gauge *gauge, int fresh, kaon_wide_links *wide);
-/* Puts changed links into the field: bumps its revision; refuses links off SU(3) (UNITARITY,
- * NOT_FINITE) when it stores 12 or 8 reals, or always if `check`. `what` begins the sentence. */
+/* Stores changed links in the field and increments its revision. Refuses links off SU(3)
+ * (UNITARITY, NOT_FINITE) if the field stores 12 or 8 reals, or always if `check`. `what` begins
+ * the message. */
 kaon_status kaon_wide_commit(kaon_gauge *gauge, const kaon_wide_links *wide, int check,
                              const char *what);
-/* The field's links into the given array. */
+/* Decodes the field's links into `wide`. */
 kaon_status kaon_wide_decode(const kaon_gauge *gauge, const kaon_wide_links *wide);
 void kaon_wide_close(kaon_wide_links *wide);
 
-/* Brings the links beyond the faces of a partitioned lattice, which paths from its sites reach:
- * all, or those of direction mu on one parity. `status`: how this rank's preparations went, so that
+/* Fill the links beyond the faces of a partitioned lattice that paths from its sites reach: all of
+ * them, or those of direction mu on one parity. `status`: the status of this rank so far, so that
  * no rank waits for one that failed. Collective. */
 kaon_status kaon_wide_ghosts(const kaon_wide_links *wide, kaon_status status);
 kaon_status kaon_wide_ghosts_of(const kaon_wide_links *wide, int parity, int mu);
 
-/* The largest deviation from SU(3): `result` as the kernel `inspect` leaves it. */
+/* Finds the largest deviation from SU(3): `result` is filled as by the kernel `inspect`. */
 kaon_status kaon_wide_inspect(const kaon_wide_links *wide, double result[KAON_INSPECT_RESULTS]);
-/* Errors with a sentence where a link is off SU(3) by more than KAON_UNITARITY_TOLERANCE. */
+/* Fails if a link is off SU(3) by more than KAON_UNITARITY_TOLERANCE. */
 kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what);
-/* Plaquette sums over all ranks, from both parities: means of Re tr / 3 over space planes, time
- * planes, links. The same bits for any ranks and threads (exact_sum.h), where links are SU(3). */
+/* Means over all ranks and both parities: Re tr / 3 of space planes, time planes and links. If
+ * links are SU(3), the bits do not depend on ranks and threads (exact_sum.h). */
 kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_MEANS]);
 
-/* Host access to wide links for import, export and files: device links brought to host memory and
- * back; no copy where the host can read device memory. `load`: bring the present links. */
+/* Host access to wide links for import, export and files: copies device links to host memory and
+ * back. No copy if the host can read device memory. `load`: 1: copy the present links. */
 typedef struct kaon_host_links {
   const kaon_wide_links *wide;
   double *links[2];
   int copy;
 } kaon_host_links;
 kaon_status kaon_host_open(const kaon_wide_links *wide, int load, kaon_host_links *host);
-/* Zeros the last blocks: their masked lanes stay so. */
+/* Sets the last blocks to zero, so that masked lanes are zero. */
 void kaon_host_clear_tail(kaon_host_links *host);
 kaon_status kaon_host_upload(kaon_host_links *host);
 void kaon_host_close(kaon_host_links *host);
 
-/* U_mu at a site: real c stands at u[offset(c)]. */
+/* U_mu at a site; real c is at u[offset(c)]. */
 typedef struct kaon_host_link {
   double *u;
   int width, pack;
@@ -96,7 +99,7 @@ static inline double *kaon_host_link_real(const kaon_host_link *link, int c) {
   return link->u + kaon_component_offset(c, link->width, link->pack);
 }
 
-/* Room for a kernel's results in device memory, and their way to the host. */
+/* Device memory for a kernel's results, and their copy to the host. */
 typedef struct kaon_results {
   kaon_context *ctx;
   double *device;
@@ -105,10 +108,10 @@ kaon_status kaon_results_create(kaon_context *ctx, kaon_results *results);
 kaon_status kaon_results_read(const kaon_results *results, int n, double *host);
 void kaon_results_release(kaon_results *results);
 
-/* The double table, which has the link physics, or NOT_BUILT. */
+/* Returns the double table, which has the link physics, or NOT_BUILT. */
 kaon_status kaon_gauge_kernels(kaon_context *ctx, const kaon_gauge_ops **ops);
 
-/* What kernels on wide links take, for one parity. */
+/* Arguments of kernels on wide links, for one parity. */
 static inline kaon_links_args kaon_links_on(const kaon_wide_links *wide, int parity,
                                             const kaon_site_table *table, double *result) {
   return (kaon_links_args){.stencil = &wide->lattice->stencil,

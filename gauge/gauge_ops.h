@@ -1,11 +1,12 @@
-/* gauge_ops.h - kernel table of link fields: one per backend and precision.
- * Link physics is done in double on 18 reals ("wide" links: [parity][block][mu][18][W]); the double
- * table has it, the single and half tables only the first group, single the last one too (the rest
- * NULL). Fields in other
- * storage pass through encode and decode. Transformations g are site fields [block][18][W].
- * sites: lexicographic site number of every lane, -1 where masked (lib/grid/site_table.h; NULL where
- * kernels work the numbers out).
- * Sums and maxima go to `result` in device memory, taken over fixed chunks in chunk order. */
+/* gauge_ops.h - kernel table of link fields, one for each backend and precision.
+ * - Link physics works in double on 18 reals ("wide" links: [parity][block][mu][18][W]). Only the
+ *   double table has it. The single and half tables have the first group, single also the last
+ *   one; other entries are NULL.
+ * - Fields in other storage pass through encode and decode.
+ * - Transformations g are site fields [block][18][W].
+ * - sites: lexicographic index of every lane's site, -1 if masked (lib/grid/site_table.h); NULL
+ *   if kernels compute the indices.
+ * - Sums and maxima go to `result` in device memory, taken over fixed chunks in chunk order. */
 #ifndef KAON_GAUGE_OPS_H
 #define KAON_GAUGE_OPS_H
 
@@ -15,13 +16,14 @@
 #include "lib/core/launch.h"
 #include "lib/math/fatten_factors.h"
 
-/* A field of matrices of both parities, odd right after even, `matrices` a site (links: 4),
- * between wide doubles and the table's precision in `recon` = 18, 12 or 8 reals. Masked lanes stay
- * zero in wide form. */
+/* A field of matrices of both parities, odd directly after even, `matrices` a site (links: 4),
+ * converted between wide doubles and the table's precision in `recon` = 18, 12 or 8 reals. Masked
+ * lanes stay zero in wide form. */
 typedef struct kaon_recode_args {
-  int64_t nblocks;   /* of one parity that hold sites */
-  int64_t stride;    /* blocks from one matrix of a parity to the next; beyond nblocks: idle */
-  int tail_lanes[2]; /* true lanes of each parity's last block */
+  int64_t nblocks;   /* blocks of one parity that hold sites */
+  int64_t stride;    /* blocks from one matrix of a parity to the next; those from nblocks on are
+                        unused */
+  int tail_lanes[2]; /* lanes with a site in each parity's last block */
   int matrices;
   int recon;
   void *wide;
@@ -29,14 +31,14 @@ typedef struct kaon_recode_args {
 } kaon_recode_args;
 
 /* Links between the wide field and an array in another code's order (lib/math/link_orders.h), both
- * in device memory; a backend whose memory the host reaches needs none. Masked lanes are left
- * alone. */
+ * in device memory. A backend whose memory the host reaches has no such kernel. Masked lanes are
+ * left alone. */
 typedef struct kaon_reorder_args {
   const kaon_stencil *stencil;
   int order;            /* kaon_gauge_order */
-  int array;            /* which one of the order's */
+  int array;            /* index among the order's arrays */
   int take;             /* 1: memory to links; 0: back */
-  int single;           /* memory holds floats */
+  int single;           /* 1: memory holds floats */
   int64_t first, count; /* matrices of the array; memory begins at the first */
   void *memory;
   void *links[2];
@@ -47,13 +49,13 @@ typedef struct kaon_rotate_args {
   int64_t nblocks;
   int nrhs;
   int dagger;
-  const void *g; /* in the table's arithmetic: double, or float for single and half */
+  const void *g; /* in double; float for the single and half tables */
   kaon_view in, out;
   kaon_gate gate;
 } kaon_rotate_args;
 
-/* The clover blocks of one parity from doubles: half is scaled by its largest element for every
- * (site, chirality), see lib/math/clover.h. */
+/* Stores the clover blocks of one parity from doubles. Half is scaled by the largest element of
+ * each (site, chirality), see lib/math/clover.h. */
 typedef struct kaon_clover_store_args {
   int64_t nblocks;
   const double *wide; /* [block][72][W] */
@@ -61,12 +63,12 @@ typedef struct kaon_clover_store_args {
   float *scale; /* half: a field of two reals a site, one a chirality (lib/vector/layout.h) */
 } kaon_clover_store_args;
 
-/* What most kernels on wide links take; they work on the sites of `parity`. */
+/* Arguments of most kernels on wide links, which work on the sites of `parity`. */
 typedef struct kaon_links_args {
   const kaon_stencil *stencil;
   int parity;
   void *links[2];
-  const int64_t *sites; /* of `parity`; NULL where the kernel does not ask for it */
+  const int64_t *sites; /* of `parity`; NULL if the kernel does not read it */
   double *result;
   kaon_exact_scale scale; /* plaquette */
 } kaon_links_args;
@@ -75,7 +77,7 @@ enum { KAON_UPDATE_HEATBATH, KAON_UPDATE_OVERRELAX };
 typedef struct kaon_update_links_args {
   kaon_links_args on;
   int kind;
-  int mu; /* the links that change, in place: U_mu at the sites of on.parity */
+  int mu; /* direction of the links that change, in place: U_mu at the sites of on.parity */
   double beta;
   uint64_t seed;
   uint32_t sweep;
@@ -89,9 +91,9 @@ typedef struct kaon_fill_links_args {
   uint64_t seed;
 } kaon_fill_links_args;
 
-/* Temporal transport, one slice: at the sites with time t, g(x) = g(x - t) U_t(x - t), or 1 on
- * slice 0. t and `slice`, the sites of a slice, are the whole lattice's; the slice is this rank's,
- * but for the Polyakov loop, to which the others give nothing. */
+/* Temporal transport of one slice: at the sites with time t, g(x) = g(x - t) U_t(x - t), or 1 on
+ * slice 0. t and `slice`, the number of sites of a slice, refer to the whole lattice. The slice
+ * must be on this rank, except for the Polyakov loop, to which other ranks add nothing. */
 typedef struct kaon_transport_args {
   kaon_links_args on;
   void *g[2];
@@ -99,12 +101,12 @@ typedef struct kaon_transport_args {
   int t;
 } kaon_transport_args;
 
-/* to = g(x) U_mu(x) g(x + mu)^dag. unit_below > 0: t links on sites numbered below it are set to
- * exactly 1 (the temporal gauge). */
+/* to = g(x) U_mu(x) g(x + mu)^dag. unit_below > 0: t links on sites with an index below it are set
+ * to exactly 1 (the temporal gauge). */
 typedef struct kaon_transform_args {
   kaon_links_args on;
   const void *g[2];
-  void *to; /* links of on.parity; not on.links */
+  void *to; /* links of on.parity; must not be on.links */
   int64_t unit_below;
 } kaon_transform_args;
 
@@ -115,9 +117,10 @@ typedef struct kaon_clover_term_args {
   double *blocks;
 } kaon_clover_term_args;
 
-/* inverse = blocks^-1 (may be the same array); result[0] <- sum of log |det|; result[1] <- the
- * smallest ratio |pivot| / |largest element| met, result[2] <- the site where; result[3] <- how
- * many blocks, two a site, have det < 0. */
+/* inverse = blocks^-1 (may be the same array).
+ *   result[0] <- sum of log |det|
+ *   result[1] <- the smallest ratio |pivot| / |largest element|, result[2] <- its site
+ *   result[3] <- number of blocks with det < 0 (two blocks a site) */
 typedef struct kaon_clover_invert_args {
   const kaon_stencil *stencil;
   int parity;
@@ -127,9 +130,9 @@ typedef struct kaon_clover_invert_args {
   double *result;
 } kaon_clover_invert_args;
 
-/* Fattening, in the table's precision, on fields of 18 reals and both parities at once: what
- * lib/math/link_fatten.h calls S, X and the fat links of direction mu; `from` and `to` hold S and X in
- * the slots of their directions. */
+/* Fattening, in the table's precision, on fields of 18 reals and both parities at once: computes S,
+ * X or the fat links of direction mu, as defined in lib/math/link_fatten.h. `from` and `to` hold S
+ * and X in the slots of their directions. */
 enum { KAON_FATTEN_STAPLES, KAON_FATTEN_SECOND_STAPLES, KAON_FATTEN_LINK };
 typedef struct kaon_fatten_args {
   const kaon_stencil *stencil;
@@ -138,7 +141,7 @@ typedef struct kaon_fatten_args {
   kaon_fat_factors factors;
   const void *links[2];
   const void *from[2]; /* SECOND_STAPLES: S; LINK: X */
-  void *to[2];         /* neither of them */
+  void *to[2];         /* must differ from both */
 } kaon_fatten_args;
 
 /* to_mu(x) = factor left_mu(x) right_mu(x+mu), all mu. */
@@ -146,12 +149,12 @@ typedef struct kaon_line_args {
   const kaon_stencil *stencil;
   double factor;
   const void *left[2], *right[2];
-  void *to[2]; /* neither of them */
+  void *to[2]; /* must differ from both */
 } kaon_line_args;
 
-/* Every link becomes the unitary matrix nearest to it (lib/math/unitary.h). result: how many took
- * singular values; the smallest |det|, and 4 * site + mu of it, the lowest of equal ones; how many
- * were not finite. */
+/* Replaces every link by the nearest unitary matrix (lib/math/unitary.h). result: number of links
+ * that needed singular values; the smallest |det|; 4 * site + mu of it, the lowest of equal ones;
+ * number of links that were not finite. */
 typedef struct kaon_unitarise_args {
   const kaon_stencil *stencil;
   kaon_unitary_limits limits;
@@ -160,14 +163,15 @@ typedef struct kaon_unitarise_args {
   double *result;
 } kaon_unitarise_args;
 
-/* Numbers of `result` that a kernel fills. */
+/* Number of values of `result` that a kernel fills. */
 enum {
   KAON_PLAQUETTE_MEANS = 3,   /* Re tr of space planes, time planes, links */
   KAON_PLAQUETTE_RESULTS = 6, /* their sums: coarse parts, then fine ones (exact_sum.h) */
   KAON_CHARGE_RESULTS = 1,    /* sum of q(x) */
   KAON_POLYAKOV_RESULTS = 2,  /* sum of tr over the lines that end at the parity's last slice */
-  KAON_INSPECT_RESULTS = 3,   /* max |U U^dag - 1| entry; max of that and |det U - 1| (infinite
-                                 where a link is not finite); 4 * site + mu of the latter */
+  /* max entry of |U U^dag - 1|; max of that and |det U - 1| (infinite if a link is not finite); 4 *
+   * site + mu of the latter. */
+  KAON_INSPECT_RESULTS = 3,
   KAON_INVERT_RESULTS = 4,
   KAON_UNITARISE_RESULTS = 4,
   KAON_GAUGE_RESULTS = 6

@@ -1,6 +1,6 @@
 /* gauge_orders.c - links from and to arrays in the orders of other codes (lib/math/link_orders.h).
- * Where the host reaches the field, it puts the links in place; elsewhere they travel as they are,
- * a piece of an array at a time, and the device does. */
+ * If the host reaches the field, it reorders the links. Otherwise the arrays move unchanged, a
+ * chunk at a time, and the device reorders. */
 #include <math.h>
 
 #include "gauge/gauge_internal.h"
@@ -12,7 +12,7 @@
 static const char *const names[] = {"natural", "QDP", "MILC", "CPS", "openQCD"};
 enum { ORDERS = sizeof names / sizeof names[0] };
 
-/* An array of the caller's, all of it. */
+/* One whole array of the caller. */
 typedef struct caller_array {
   kaon_gauge_order order;
   kaon_precision precision;
@@ -52,7 +52,7 @@ static kaon_status check(const kaon_gauge *gauge, kaon_gauge_order order, kaon_p
   return KAON_OK;
 }
 
-/* ---- where the host reaches the links ---- */
+/* ---- if the host reaches the links ---- */
 
 static void take_link(const caller_array *p, int64_t matrix, kaon_host_link link) {
   const int transposed = kaon_order_transposed(p->order);
@@ -94,9 +94,9 @@ static kaon_status pass_on_host(const kaon_wide_links *wide, const caller_array 
   return KAON_OK;
 }
 
-/* ---- where it does not ---- */
+/* ---- if it does not ---- */
 
-/* In pieces through the device's memory; an array that is there already, in one. */
+/* Moves host arrays in chunks through device memory, and arrays in device memory at once. */
 static kaon_status pass_on_device(const kaon_wide_links *wide, const caller_array *p, kaon_side side,
                                   int take) {
   kaon_context *ctx = wide->lattice->ctx;
@@ -135,7 +135,7 @@ static kaon_status pass_on_device(const kaon_wide_links *wide, const caller_arra
   return status;
 }
 
-/* All arrays of an order. */
+/* Moves all arrays of an order. */
 static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
                         kaon_precision precision, void *const *arrays, kaon_side side, int take) {
   caller_array p = {.order = order, .precision = precision};
@@ -150,7 +150,7 @@ static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
   return status;
 }
 
-/* Any matrices that are finite. */
+/* Accepts any finite matrices. */
 static kaon_status check_any(const kaon_wide_links *wide) {
   double result[KAON_INSPECT_RESULTS];
   KAON_TRY(kaon_wide_inspect(wide, result));
@@ -161,18 +161,19 @@ static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_
                                 const void *const *arrays, kaon_side side, int any) {
   kaon_wide_links wide = {0};
   kaon_status status = check(gauge, order, precision, arrays, side, "gauge import");
-  if (status == KAON_OK) /* the field stays whole if links are refused */
+  /* On refusal, the field must stay unchanged. */
+  if (status == KAON_OK)
     status = kaon_wide_create(gauge->lattice, &wide);
   if (status == KAON_OK)
     status = pass(&wide, order, precision, (void *const *)(uintptr_t)arrays, side, 1);
-  status = kaon_agree(gauge->ctx, status); /* what one rank alone may lack */
+  status = kaon_agree(gauge->ctx, status); /* may fail on one rank only */
   if (status == KAON_OK) status = any ? check_any(&wide) : kaon_wide_check(&wide, "gauge: import");
   if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, "gauge: import");
   kaon_wide_close(&wide);
   return status;
 }
 
-/* any: not SU(3) alone. Numbers may be anything, which is found by computing with them. */
+/* any: 1: matrices need not be SU(3). The values may be NaN, which the checks find by computing. */
 static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
                           const void *const *arrays, kaon_side side, int any) {
   if (gauge == NULL) return check(gauge, order, precision, arrays, side, "gauge import");

@@ -1,32 +1,33 @@
 /* heatbath.c - quenched updates of the Wilson gauge action: over-relaxation and Cabibbo-Marinari
  * heatbath sweeps, parity by parity and direction by direction. Random numbers are functions of
  * (seed, sweep, site, mu), so neither threads nor site order matter. */
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "gauge/gauge_internal.h"
 #include "lib/core/threads.h"
+#include "lib/core/options_table.h"
 
-static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *options,
-                         int sweeps) {
+static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *options, int sweeps,
+                         kaon_heatbath_options *own) {
   if (gauge == NULL || options == NULL)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
                      "heatbath: a field and options are needed");
-  const kaon_status status = kaon_options_check(KAON_OPTIONS_HEATBATH, options);
+  const kaon_status status = kaon_options_take(KAON_OPTIONS_HEATBATH, options, own);
   if (status != KAON_OK) return kaon_fail(gauge->ctx, status, "%s", kaon_last_error(NULL));
   if (sweeps < 0)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT, "heatbath: %d sweeps, but at least 0 are meant",
                      sweeps);
-  if (options->sweep > UINT32_MAX - (uint64_t)sweeps)
+  if (own->sweep > UINT32_MAX - (uint64_t)sweeps)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
                      "heatbath: sweep numbers %llu to %llu reach beyond %llu, where random numbers "
                      "would repeat; take another seed",
-                     (unsigned long long)options->sweep,
-                     (unsigned long long)(options->sweep + (uint64_t)sweeps),
+                     (unsigned long long)own->sweep,
+                     (unsigned long long)(own->sweep + (uint64_t)sweeps),
                      (unsigned long long)UINT32_MAX);
   return KAON_OK;
 }
 
-/* What the neighbours read of the links that changed goes to them at once. */
+/* Updates links and sends those that neighbours read at once. */
 static kaon_status sweep_links(const kaon_gauge_ops *ops, const kaon_launch *launch,
                                const kaon_wide_links *wide, const kaon_site_table *table,
                                kaon_update_links_args *args) {
@@ -71,6 +72,7 @@ static kaon_status update(kaon_gauge *gauge, const kaon_heatbath_options *option
 
 kaon_status kaon_gauge_heatbath(kaon_gauge *gauge, const kaon_heatbath_options *options,
                                 int sweeps) {
-  KAON_TRY(check(gauge, options, sweeps));
-  KAON_RETURN_UNTRAPPED(gauge->ctx, update(gauge, options, sweeps));
+  kaon_heatbath_options own;
+  KAON_TRY(check(gauge, options, sweeps, &own));
+  KAON_RETURN_UNTRAPPED(gauge->ctx, update(gauge, &own, sweeps));
 }

@@ -1,7 +1,9 @@
 /* observables.c - plaquette, link trace, Polyakov loop, topological charge, distance from SU(3).
- * All sums are taken in double over fixed chunks: the same for any number of threads. */
+ * All sums are taken in double over fixed chunks, so they do not depend on the number of
+ * threads. */
 #include "gauge/temporal.h"
 #include "lib/core/threads.h"
+#include "lib/core/output.h"
 
 static kaon_status charge(const kaon_wide_links *wide, double *sum) {
   const kaon_gauge_ops *ops = NULL;
@@ -51,9 +53,11 @@ static kaon_status measure_wide(const kaon_wide_links *wide, kaon_observables *o
 
 static kaon_status measure(const kaon_gauge *gauge, kaon_observables *observables) {
   kaon_wide_links wide;
+  kaon_observables made = {0};
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  const kaon_status status = measure_wide(&wide, observables);
+  const kaon_status status = measure_wide(&wide, &made);
   kaon_wide_close(&wide);
+  kaon_output_fill(observables, &made, sizeof made);
   return status;
 }
 
@@ -61,5 +65,6 @@ kaon_status kaon_gauge_measure(const kaon_gauge *gauge, kaon_observables *observ
   if (gauge == NULL || observables == NULL)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
                      "gauge: measure needs a field and a place for the observables");
+  KAON_TRY(kaon_output_check(gauge->ctx, "kaon_observables", observables));
   KAON_RETURN_UNTRAPPED(gauge->ctx, measure(gauge, observables));
 }

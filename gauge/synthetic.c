@@ -1,5 +1,5 @@
-/* synthetic.c - unit, random and weak link fields. The links depend on the seed, the site and mu
- * alone. */
+/* synthetic.c - unit, random and weak link fields. The links depend only on the seed, the site and
+ * mu. */
 #include <math.h>
 
 #include "gauge/gauge_internal.h"

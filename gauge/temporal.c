@@ -8,14 +8,14 @@
 
 struct kaon_temporal {
   kaon_lattice *lattice;    /* retained */
-  void *g[KAON_PRECISIONS]; /* even then odd; half rotates with single's */
+  void *g[KAON_PRECISIONS]; /* even then odd; half uses single's */
 };
 
 static size_t parity_reals(const kaon_lattice *lattice) {
   return (size_t)kaon_matrix_blocks(&lattice->stencil) * 18 * (size_t)lattice->stencil.width;
 }
 
-/* Sites of a slice of the whole lattice. */
+/* Number of sites of a slice of the whole lattice. */
 static int64_t slice_of(const kaon_lattice *lattice) {
   return lattice->global_volume / lattice->global[3];
 }
@@ -36,8 +36,8 @@ static kaon_status fill_ghosts(const kaon_transporter *transporter) {
   return KAON_OK;
 }
 
-/* Slice after slice: g on slice t needs g on slice t - 1 of the other parity; where that is another
- * rank's, it comes when that rank has done its last one. */
+/* Builds g slice by slice: slice t needs g on slice t - 1 of the other parity. If that slice is on
+ * another rank, it arrives when that rank has finished its last slice. */
 static kaon_status transport(kaon_transporter *transporter, const kaon_wide_links *wide) {
   kaon_lattice *lattice = transporter->lattice;
   const kaon_gauge_ops *ops = NULL;
@@ -123,7 +123,8 @@ static kaon_status fix(kaon_gauge *to, const kaon_gauge *from) {
   kaon_wide_links wide, fixed = {0};
   kaon_transporter transporter = {0};
   KAON_TRY(kaon_wide_open(from, 0, &wide));
-  /* neighbours' links are still needed when a site is done: not in place */
+  /* Not in place: neighbours still need the links of a finished site. */
+
   kaon_status status = to == from ? kaon_agree(to->ctx, kaon_wide_create(to->lattice, &fixed))
                                   : kaon_wide_open(to, 1, &fixed);
   if (status == KAON_OK) status = kaon_transporter_create(&wide, &transporter);
@@ -181,7 +182,7 @@ kaon_status kaon_temporal_update(kaon_temporal *rotation, const kaon_gauge *gaug
   KAON_RETURN_UNTRAPPED(gauge->ctx, update(rotation, gauge));
 }
 
-/* *rotation is to be destroyed after any outcome. */
+/* The caller destroys *rotation after success and after failure. */
 static kaon_status take_rotation(kaon_lattice *lattice, kaon_temporal **rotation) {
   kaon_temporal *made = *rotation = calloc(1, sizeof *made);
   if (made == NULL)
@@ -217,7 +218,7 @@ void kaon_temporal_destroy(kaon_temporal **rotation) {
   free(gone);
 }
 
-/* Ghosts stand between the parities of g, but not of a vector. */
+/* In g, ghosts are stored between the parities; in a vector there are none. */
 static kaon_status rotate_both(const kaon_temporal *rotation, kaon_mode mode, const kaon_vector *in,
                                kaon_vector *out, const kaon_gate *gate) {
   for (int p = 0; p < 2; p++) {

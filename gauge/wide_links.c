@@ -1,4 +1,4 @@
-/* wide_links.c - links in 18 doubles: the common form of all link physics, import and files. */
+/* wide_links.c - links in 18 doubles: the common form for link physics, import and files. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -110,7 +110,7 @@ static kaon_status inspect(const kaon_wide_links *wide, const kaon_site_table *t
   return KAON_OK;
 }
 
-/* The worst of all ranks. */
+/* Finds the worst result of all ranks. */
 static kaon_status worst_of_ranks(kaon_context *ctx, double result[KAON_INSPECT_RESULTS]) {
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;
@@ -164,7 +164,7 @@ kaon_status kaon_wide_check(const kaon_wide_links *wide, const char *what) {
 }
 
 kaon_status kaon_wide_plaquette(const kaon_wide_links *wide, double mean[KAON_PLAQUETTE_MEANS]) {
-  static const double terms[KAON_PLAQUETTE_MEANS] = {3, 3, 4}; /* a site */
+  static const double terms[KAON_PLAQUETTE_MEANS] = {3, 3, 4}; /* terms of each site */
   kaon_context *ctx = wide->lattice->ctx;
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;

@@ -2,10 +2,9 @@
 # count_kernels.sh BUILD - the CUDA kernels of a build by family, against their budgets: a kernel costs compile time, and one that
 # differs by a run-time choice alone is one too many. Status 1 where a budget is exceeded; nothing to do without CUDA.
 set -eu # a kernel leaves one guarded static of its launch stub in its object
-library=${1:?usage: count_kernels.sh BUILD}/libkaon.a
-[ -e "$library" ] || { echo "count_kernels.sh: no $library" >&2; exit 2; }
+[ -e "${1:?usage: count_kernels.sh BUILD}/build.ninja" ] || [ -e "$1/Makefile" ] || { echo "count_kernels.sh: $1 is no build" >&2; exit 2; }
 # objects by their folders: files of one name stand in several
-kernels=$(find "$1/CMakeFiles" -path '*/kaon_*_cuda_*' -name '*.cu.o' -exec nm -A {} + 2>/dev/null | grep ' _ZGV.*__device_stub__' || true)
+kernels=$(find "$1/CMakeFiles" -path '*/kaon_objects_*_cuda_*' -name '*.cu.o' -exec nm -A {} + 2>/dev/null | grep ' _ZGV.*__device_stub__' || true)
 if [ -z "$kernels" ]; then
   echo "built without CUDA"
   exit 0
@@ -17,23 +16,23 @@ count() {
   printf '%-32s %3d of %3d\n' "$1" "$n" "$2"
   if [ "$n" -gt "$2" ]; then bad=1; fi
 }
-block='/kaon_blas_cuda_\(block\|gram\)_cu'
-domains='/kaon_blas_cuda_domain_cu'
-count "vectors and reductions" 60 '/kaon_blas_cuda_\(convert\|multi\|pipelined\|update\)_cu'
+block='/kaon_objects_blas_cuda_\(block\|gram\)_cu'
+domains='/kaon_objects_blas_cuda_domain_cu'
+count "vectors and reductions" 60 '/kaon_objects_blas_cuda_\(convert\|multi\|pipelined\|update\)_cu'
 count "block methods" 30 "$block"
-divided='/kaon_dslash_cuda_hop_\(faces\|cut\)_'
-count "Wilson and clover" 81 '/kaon_dslash_cuda_\([^hs]\|hop_[^fc]\)'
-count "gauge" 50 '/kaon_gauge_cuda_'
-count "staggered" 54 '/kaon_dslash_cuda_staggered_[0-9]'
-count "divided lattices, staggered" 45 '/kaon_dslash_cuda_staggered_face'
+divided='/kaon_objects_dslash_cuda_hop_\(faces\|cut\)_'
+count "Wilson and clover" 81 '/kaon_objects_dslash_cuda_\([^hs]\|hop_[^fc]\)'
+count "gauge" 50 '/kaon_objects_gauge_cuda_'
+count "staggered" 54 '/kaon_objects_dslash_cuda_staggered_[0-9]'
+count "divided lattices, staggered" 45 '/kaon_objects_dslash_cuda_staggered_face'
 count "divided lattices" 36 "$divided"
-listed='/kaon_sparse_cuda_\(cdp\|resident\)_cu'
-count "sparse" 52 '/kaon_sparse_cuda_\(csr_cu\|levels_shared\|spmv_exchange_cu\|sell_cu\|sell_columns_cu\)'
+listed='/kaon_objects_sparse_cuda_\(cdp\|resident\)_cu'
+count "sparse" 52 '/kaon_objects_sparse_cuda_\(csr_cu\|levels_shared\|spmv_exchange_cu\|sell_cu\|sell_columns_cu\)'
 count "listed steps" 6 "$listed"
-count "relaxation" 8 '/kaon_sparse_cuda_relax_cu'
-count "row projections" 4 '/kaon_sparse_cuda_kaczmarz_cu'
+count "relaxation" 8 '/kaon_objects_sparse_cuda_relax_cu'
+count "row projections" 4 '/kaon_objects_sparse_cuda_kaczmarz_cu'
 count "Schwarz domains" 20 "$domains"
-count "preconditioned methods" 4 '/kaon_blas_cuda_precond_cu'
-count "loops, sums of ranks, copies" 27 '/kaon_lib_cuda_'
+count "preconditioned methods" 4 '/kaon_objects_blas_cuda_precond_cu'
+count "loops, sums of ranks, copies" 27 '/kaon_objects_lib_cuda_'
 count "all" 469 ''
 exit $bad

@@ -1,8 +1,9 @@
 #!/bin/sh
 # fuzz.sh SECONDS [FOLDER [HARNESS]] - builds the libFuzzer harnesses of the file parsers with clang and runs each for
-# SECONDS, as many at a time as there are processors, under the address and undefined-behaviour sanitizers. Corpora
-# stay in FOLDER (default build-fuzz) and grow from run to run. HARNESS: that one alone, as it was built last. Exit
-# status 1 and the input's path if anything was found.
+# SECONDS under the address and undefined-behaviour sanitizers, as many at a time as there are processors. Corpora stay
+# in FOLDER (default: build-fuzz) and grow from run to run. With HARNESS, only that one runs, as it was built last.
+# Exit status 1 if anything was found; the path of the input is printed. CI gives each 30 s; a change of a parser
+# deserves 1800.
 set -eu
 seconds=${1:?usage: fuzz.sh SECONDS [FOLDER [HARNESS]]}
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -12,6 +13,7 @@ compiler=${CLANG:-clang}
 flags="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -I$source -I$source/include"
 sources="$(ls "$source"/lib/io/*.c "$source"/lib/io/formats/*.c) $source/lib/comm/comm.c $source/lib/core/error.c"
 matrices="$(ls "$source"/sparse/files/market_*.c) $source/sparse/storage/csr.c $source/sparse/ranks/rank_rows.c"
+rational=$source/solvers/shifts/rational_file.c
 
 # fuzz HARNESS: one run; what it did, or its last lines.
 fuzz() {
@@ -28,18 +30,28 @@ if [ $# -ge 3 ]; then
 fi
 
 command -v "$compiler" >/dev/null || { echo "fuzz.sh: no $compiler; install clang and libclang-rt-dev" >&2; exit 3; }
-mkdir -p "$folder/findings"
-# shellcheck disable=SC2086
-"$compiler" $flags -fsanitize=address,undefined "$source/tests/fuzz/make_corpus.c" $sources $matrices -lz -lm -o "$folder/make_corpus"
+mkdir -p "$folder/findings" "$folder/objects"
+
+# at_once COMMAND...: the command with each line of the input, as many at a time as there are processors.
+at_once() { xargs -P "$(nproc)" -I {} "$@"; }
+
+# objects FILE...: where the objects of these sources are.
+objects() { for file in "$@"; do echo "$folder/objects/$(basename "$file" .c).o"; done; }
+
+# Each source is compiled once, with the instrumentation that all harnesses need.
+for file in $sources $matrices $rational "$source"/tests/fuzz/fuzz_*.c "$source/tests/fuzz/make_corpus.c"; do echo "$file"; done |
+  at_once sh -c "$compiler $flags -fsanitize=fuzzer-no-link,address,undefined -c \"\$1\" -o \"$folder/objects/\$(basename \"\$1\" .c).o\"" sh {}
+# shellcheck disable=SC2046,SC2086
+"$compiler" -fsanitize=fuzzer-no-link,address,undefined $(objects make_corpus.c $sources $matrices) -lz -lm -o "$folder/make_corpus"
 for h in $harnesses; do
   mkdir -p "$folder/corpus/$h"
-  case $h in market) more=$matrices ;; rational) more=$source/solvers/shifts/rational_file.c ;; *) more= ;; esac
-  # shellcheck disable=SC2086
-  "$compiler" $flags -fsanitize=fuzzer,address,undefined "$source/tests/fuzz/fuzz_$h.c" $sources $more -lz -lm -o "$folder/fuzz_$h"
+  case $h in market) more=$matrices ;; rational) more=$rational ;; *) more= ;; esac
+  # shellcheck disable=SC2046,SC2086
+  "$compiler" -fsanitize=fuzzer,address,undefined $(objects "fuzz_$h.c" $sources $more) -lz -lm -o "$folder/fuzz_$h"
 done
 "$folder/make_corpus" "$folder/corpus"
 cp "$source"/tests/reference/rational_*.txt "$folder/corpus/rational/"
 
 count=$(echo "$harnesses" | wc -w)
-echo "$harnesses" | tr ' ' '\n' | xargs -P "$(nproc)" -I {} "$0" "$seconds" "$folder" {} || exit 1
+echo "$harnesses" | tr ' ' '\n' | at_once "$0" "$seconds" "$folder" {} || exit 1
 echo "fuzz.sh: $count harnesses, $seconds s each, nothing found"

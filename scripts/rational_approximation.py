@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Coefficients of the best rational approximation of x^p, for kaon_rational_read (include/kaon/rational.h).
+"""Coefficients of the best rational approximation of x^p, for kaon_rational_read (include/kaon/multishift.h).
 
     scripts/rational_approximation.py --power=-1/4 --interval 1e-4 10 --terms 10 [--output FILE]
     scripts/rational_approximation.py --power 1/8 --interval 1e-4 10 --error 1e-8

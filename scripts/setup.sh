@@ -33,6 +33,7 @@ libopenmpi-dev|several ranks (any MPI 3; without one kaon runs on one rank)
 openmpi-bin|mpirun, which starts them
 gnuplot-nox|the convergence plot (without it: the CSV and a message), make performance
 python3|the tests of the program (standard library only)
+help2man|the man pages (without it: an installation has none)
 LIST
 }
 

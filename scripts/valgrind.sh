@@ -20,6 +20,7 @@ for test in "$@"; do
   status=$?
   case $status in
     0) result=passed ;;
+    77) result=skipped ;;
     124) result="not finished in $limit s"; failed=1 ;;
     99) result="ERRORS"; failed=1; grep '^==' "$log" | head -40 ;;
     *) result="failed ($status)"; failed=1; tail -5 "$log" ;;

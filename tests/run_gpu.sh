@@ -340,7 +340,13 @@ test_ended() {
         passed "$what" "$(cases_left_out "$log"), $took s"
       fi
       ;;
-    failed) failed "$what" " (status ${job_status[$1]}): $(complaints "$log")" && print_whole "$what" "$log" ;;
+    failed)
+      if [ "${job_status[$1]}" = 77 ]; then # no case ran
+        skipped "$what" ": $(grep -m1 '^cases: ' "$log")"
+      else
+        failed "$what" " (status ${job_status[$1]}): $(complaints "$log")" && print_whole "$what" "$log"
+      fi
+      ;;
     over) failed "$what" ": did not end in ${job_limit[$1]} s; $(complaints "$log")" && print_whole "$what" "$log" ;;
     cut)
       if grep -qE '\[  FAILED|(^|\.\.\. )(FAIL|ERROR)$' "$log"; then

@@ -142,8 +142,8 @@ tests() {
       cat "$parts/one.log" >>"$log"
       if [ $status = 0 ] && ! grep -q "cuda: skipped" "$parts/one.log"; then
         say "PASSED   $name on $n ranks, $((SECONDS - begin)) s"
-      elif [ $status = 0 ]; then
-        say "SKIPPED  $name on $n ranks: $(grep -m1 -o 'cuda: skipped.*' "$parts/one.log" | cut -c1-120)"
+      elif [ $status = 0 ] || [ $status = 77 ]; then
+        say "SKIPPED  $name on $n ranks: $(grep -m1 -oE 'cuda: skipped.*|^cases: .*' "$parts/one.log" | cut -c1-120)"
       else
         failed "$name on $n ranks (status $status): $(grep -E -m3 'FAILED|ERROR|error: ' "$parts/one.log" | tr '\n' ';' | cut -c1-300)"
       fi

@@ -1,15 +1,18 @@
-/* test_applied_link.c - links of 8 reals as the GPU's staggered hops apply them (lib/math/recon8.h)
- * against decoded elements and against the link itself, U chi and U^dagger chi, in the arithmetic
- * and storage of every precision: random links, the unit link, permutations with phases and links
- * whose first two elements are of one size, where V's columns are turned or not by a rounding.
+/* test_applied_link.c - links of 8 reals, applied to a colour vector as the GPU's staggered hops
+ * apply them (lib/math/recon8.h). The property: U chi and U^dagger chi agree with decoded elements
+ * and with the link itself, in the arithmetic and storage of every precision. Links are random
+ * ones, the unit link, permutations with phases, and links whose first two elements are equal in
+ * size, where a rounding decides whether V's columns are exchanged.
  *
- * Bounds, |chi| = 1: applying rounds by at most 30 eps, decoding by 12 eps an element and so 12
- * sqrt(3) of a product, which is taken in double: 51 eps. What reals are stored by is off by e: eps
- * / 2 in single, 1 / 32767 in half where one carries a bit; in double the encoder's own roundings
- * count: reals 5 to 7 have those of n, a sum, a division and a product before their own, below 4
- * eps in all. That moves a row by at most 10 e (recon.h); of U^dagger chi, where a column's three
- * elements are off together: sqrt(3) times as much. Links are made orthogonal twice: once leaves 28
- * eps. */
+ * Bounds, for |chi| = 1:
+ * - Applying a link rounds by at most 30 eps.
+ * - Decoding rounds each element by at most 12 eps, so a product by 12 sqrt(3). The product is
+ *   taken in double. In all 51 eps.
+ * - Stored reals are off by e: eps / 2 in single; 1 / 32767 in half, where one of them carries a
+ *   bit; below 4 eps in double, where the encoder's roundings count (those of n, a sum, a division
+ *   and a product before the real's own). This moves a row by at most 10 e (recon.h). U^dagger chi
+ *   takes a column, whose three elements are off together: sqrt(3) times as much.
+ * - Links are made orthogonal twice, because once leaves 28 eps. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,7 +43,7 @@ static void complete(ref_complex *u) {
 static void make_link(int n, ref_rng *rng, ref_complex *u) {
   const double pi = acos(-1);
   ref_random_su3(rng, u);
-  if (n >= SPECIAL) { /* rows 0 and 1 at right angles once more: the first time rounds by 28 eps */
+  if (n >= SPECIAL) { /* make rows 0 and 1 orthogonal once more: the first time leaves 28 eps */
     ref_complex overlap = 0;
     for (int j = 0; j < 3; j++) overlap += conj(u[j]) * u[3 + j];
     for (int j = 0; j < 3; j++) u[3 + j] -= overlap * u[j];
@@ -115,5 +118,5 @@ static void applied_links_are_the_decoded_ones(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(applied_links_are_the_decoded_ones)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

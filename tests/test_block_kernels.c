@@ -1,13 +1,16 @@
-/* test_block_kernels.c - the vector kernels that join columns (gram, block_axpy, block_rotate), for
- * every instruction set, the device and every precision, against plain C on exported arrays.
- * Bounds as in test_update_kernels.c. Updates: 6 roundings u for each of k complex products behind
- * a number, of the sum of the terms' magnitudes, u = 2^-53 or 2^-24; half one quantisation of
- * 0.51 / 32767 of the row's largest more. Half on the device (tf32_split in lib/cuda/reduction/mma.h): both
- * factors in two parts of 11 bits, the second one cut off (2^-21 of the factor each) and the
- * product of both second ones left out (2^-22): below 32 u in all. 3 k / 4 sums of nine addends
- * each, which are cut off at 2^-23 of the largest at worst: 14 u k. Sums: (ncomp + 8 + blocks in a
- * chunk + chunks) 2^-53 of the sum of the magnitudes, half (ncomp + 2) 2^-24 more; no more than 264
- * chunks are taken. */
+/* test_block_kernels.c - the vector kernels that combine columns (gram, block_axpy, block_rotate).
+ * The property: every instruction set, the device and every precision agree with plain C on
+ * exported arrays.
+ *
+ * Bounds as in test_update_kernels.c, with u = 2^-53 or 2^-24:
+ * - Updates: each of the k complex products behind a number rounds 6 times, by u of the sum of the
+ *   terms' magnitudes. Half adds one quantisation, 0.51 / 32767 of the row's largest number.
+ * - Half on the device (tf32_split in lib/cuda/reduction/mma.h): both factors are split into two
+ *   parts of 11 bits. The second part is truncated (2^-21 of each factor) and the product of the
+ *   two second parts is left out (2^-22): below 32 u in all. There are 3 k / 4 sums of nine
+ *   addends, each truncated at 2^-23 of the largest at worst: 14 u k.
+ * - Sums: (ncomp + 8 + blocks in a chunk + chunks) 2^-53 of the sum of the magnitudes; half (ncomp
+ *   + 2) 2^-24 more. There are at most 264 chunks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +43,7 @@ typedef struct shape {
   int rows, ncomp, complex_space, columns, closed; /* every `closed`-th column; 0: none */
 } shape;
 
-/* Spinors and spaces that are none; more columns than a register or a block's memory holds. */
+/* Spinors and other spaces; more columns than fit into a register or a block's memory. */
 static const shape shapes[] = {{77, 24, 1, 1, 0},   {3000, 24, 1, 12, 0}, {500, 24, 1, 12, 4},
                                {77, 24, 1, 5, 2},   {200, 24, 1, 16, 0},  {150, 24, 1, 40, 7},
                                {100, 24, 1, 64, 0}, {77, 6, 1, 3, 0},     {77, 5, 0, 3, 0},
@@ -61,7 +64,7 @@ typedef struct fixture {
 } fixture;
 
 static uint64_t seed;
-static int is_open(const fixture *b, int k) {
+static inline int is_open(const fixture *b, int k) {
   return b->s->closed == 0 || k % b->s->closed != 1;
 }
 
@@ -133,12 +136,12 @@ static kaon_pass pass_of(const fixture *b) {
 }
 
 /* Component c of a row as a number: a real space's reals are numbers with imaginary part 0. */
-static number number_at(const fixture *b, const double *v, int column, int row, int c) {
+static inline number number_at(const fixture *b, const double *v, int column, int row, int c) {
   const double *x = v + (size_t)column * b->count + (size_t)row * (size_t)b->s->ncomp;
   return b->s->complex_space ? x[2 * c] + I * x[2 * c + 1] : x[c];
 }
 
-static number entry(const fixture *b, int k, double sign, int i, int j) {
+static inline number entry(const fixture *b, int k, double sign, int i, int j) {
   const double *z = b->state[j].slot[k * MATRIX + i];
   return sign * (z[0] + (b->s->complex_space ? I * z[1] : 0));
 }
@@ -310,7 +313,8 @@ static void entries_agree_with_plain_c(void **state) {
   }
 }
 
-/* (x_j, x_i) must be the conjugate of (x_i, x_j) to the last bit where it is known to be. */
+/* (x_j, x_i) must be the conjugate of (x_i, x_j) to the last bit where the kernel computes only
+ * one of them. */
 static void known_symmetry_is_exact(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
@@ -388,5 +392,5 @@ int main(void) {
       cmocka_unit_test(bits_do_not_depend_on_the_number_of_threads),
       cmocka_unit_test(what_does_not_fit_is_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

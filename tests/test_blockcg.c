@@ -1,7 +1,7 @@
-/* test_blockcg.c - block conjugate gradients: theory (one column is CG; a space of n rows is spent
- * after n / columns steps; never more steps than CG), LAPACKE's and the reference's truth, columns
- * that depend on each other or end at different times. tests/test_solvers.c and
- * tests/test_solver_begin_end.c put the methods through what all methods must do. */
+/* test_blockcg.c - block conjugate gradients against theory: one column is CG, a space of n rows
+ * is exhausted after n / columns steps, and there are never more steps than with CG. Solutions
+ * agree with LAPACKE and the reference. Columns may depend on each other or end at different
+ * times. test_solvers.c and test_solver_begin_end.c check what every method must do. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -83,8 +83,8 @@ static void check(shell_case *c, shell_map *map, const void *user, double tol, c
   }
 }
 
-/* Two recurrences that are the same in exact arithmetic differ by what rounding grows to: each step
- * adds a few eps and multiplies by no more than the condition's root on the way, 20 steps of it. */
+/* Two recurrences that are equal in exact arithmetic differ by amplified roundings: each of 20
+ * steps adds a few eps and multiplies by at most the root of the condition. */
 static void one_column_is_cg(void **state) {
   (void)state;
   shell_case c;
@@ -110,8 +110,8 @@ static void one_column_is_cg(void **state) {
   shell_close(&c);
 }
 
-/* 192 rows: the space is spent after 192 / columns steps, where CG needs 192. (Not so on the normal
- * equations: their condition is squared, and rounding undoes what theory promises.) */
+/* 192 rows: the space is exhausted after 192 / columns steps, where CG needs 192. This fails on
+ * the normal equations: their condition is squared, and rounding destroys the property. */
 static void the_space_is_spent_after_its_rows(void **state) {
   (void)state;
   static const int columns[] = {4, 12, 32, 64};
@@ -160,7 +160,7 @@ static void columns_help_each_other(void **state) {
   shell_close(&c);
 }
 
-/* Columns: b0, b1, b0 again, 0, b0 + 2 b1, b2, i b2, and b1 but for the last bits. */
+/* Columns: b0, b1, b0 again, 0, b0 + 2 b1, b2, i b2, and b1 except for its last bits. */
 enum { DEPENDENT = 8 };
 static kaon_vector *dependent_columns(shell_case *c) {
   kaon_vector *b = shell_vector(c, KAON_DOUBLE, DEPENDENT);
@@ -200,7 +200,7 @@ static void dependent_columns_converge(void **state) {
         if (k != 3) assert_true(shell_residual(&c, map_chain, chain_of(m), b, x, k) <= 1.1e-10);
       }
       assert_int_equal(out.r[3].iterations, 0);
-      /* a chain: three independent columns hardly help each other, and replacements cost more */
+      /* a chain: three independent columns hardly help each other, and replacing costs more */
       assert_true(out.most <= plain.most + (p == KAON_DOUBLE ? -1 : plain.most / 10));
       kaon_vector_destroy(&x);
       kaon_vector_destroy(&y);
@@ -210,7 +210,7 @@ static void dependent_columns_converge(void **state) {
   shell_close(&c);
 }
 
-/* Column 0 is an eigenvector, spent after one step; the others go on without its harm, and each
+/* Column 0 is an eigenvector and ends after one step. The others continue undisturbed, and each
  * reports its own count. */
 static void columns_end_at_their_own_time(void **state) {
   (void)state;
@@ -250,8 +250,8 @@ static void map_easy_and_hard(const void *user, int dagger, size_t n, const shel
   for (size_t i = 0; i < n; i++) y[i] = easy_and_hard(n, i) * x[i];
 }
 
-/* An easy column asks for all its updates within 20 steps, in which a hard one, whose residual has
- * lost its easy part, wins nothing: that is no stagnation. */
+/* An easy column needs all its updates within 20 steps. In these a hard column, whose residual has
+ * lost its easy part, gains nothing. That is not stagnation. */
 static void easy_columns_do_not_end_hard_ones(void **state) {
   (void)state;
   shell_case c;
@@ -429,7 +429,7 @@ static void wilson_clover_by_the_reference(void **state) {
           snprintf(text, sizeof text, "%s, %s, stop %d, double/%s: %d steps (cgnr %d), residual",
                    isa_names[machine], form ? "even-odd" : "all sites", stop, precision_names[p],
                    steps[1], steps[0]);
-          /* other norms than the full one's: their ratio is at most the condition, below 20 */
+          /* norms other than the full system's: their ratio is at most the condition, below 20 */
           test_below(text, reference_residual(&c, &d, psi, x),
                      stop == KAON_STOP_FULL ? 1.1e-10 : 20 * 1.1e-10);
           assert_true(steps[1] < steps[0]);
@@ -536,10 +536,10 @@ int main(void) {
       cmocka_unit_test(too_many_columns_are_refused),
   };
   const struct CMUnitTest physics[] = {cmocka_unit_test(wilson_clover_by_the_reference)};
-  int failed = cmocka_run_group_tests_name("machines", physics, NULL, NULL);
+  test_group(physics, NULL, NULL);
   shell_machine = MACHINE_CPU;
-  if (!machine_lacks(MACHINE_CPU)) failed += cmocka_run_group_tests_name("cpu", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CPU)) test_group(tests, NULL, NULL);
   shell_machine = MACHINE_CUDA; /* the methods run there, and in long cases the operator too */
-  if (machine_lacks(MACHINE_CUDA)) return failed;
-  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CUDA)) test_group(tests, NULL, NULL);
+  return test_end();
 }

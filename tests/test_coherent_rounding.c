@@ -1,6 +1,6 @@
-/* test_coherent_rounding.c - rounding in single precision averages out over the lattice: no factor
- * of the whole operator is rounded alike at every site, which would be another kappa or anisotropy
- * and doubles the steps of a mixed-precision solve near criticality. */
+/* test_coherent_rounding.c - roundings of single precision average out over the lattice. No factor
+ * of the whole operator may be rounded alike at every site: that would act like another kappa or
+ * anisotropy and double the steps of a mixed-precision solve near criticality. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,9 @@ static ref_complex dot(const ref_complex *a, const ref_complex *b, size_t n) {
   return sum;
 }
 
-/* How much larger than in double the hopping part of M x is in single, over its size: the error's
- * component along it. Independent errors of relative size e leave e / sqrt(numbers) of it. */
+/* How much larger the hopping part of M x is in single than in double, relative to its size: the
+ * component of the error along it. Independent errors of relative size e leave e / sqrt(numbers).
+ */
 static void check_factor(dirac_case *c, double kappa, double anisotropy) {
   const size_t n = 12 * ref_volume(&c->L);
   ref_complex **psi = case_random_columns(c, 1, 31), *result[2];
@@ -57,15 +58,16 @@ static void check_factor(dirac_case *c, double kappa, double anisotropy) {
   case_free_columns(psi, 1);
 }
 
-/* The number next to `near` that single precision holds worst: just short of the middle between two
- * neighbours. (Not near a power of two: multiplying by one is exact, so that adding what is missing
- * from it rounds alike everywhere again.) */
+/* The number next to `near` that single precision represents worst: close to the middle between
+ * two neighbours. Not near a power of two: multiplying by it is exact, so adding the missing part
+ * would again round alike everywhere. */
 static double worst_near(float near) {
   return near + 0.49 * ((double)nextafterf(near, 2 * near) - (double)near);
 }
 
-/* The processor's hops leave the factor of space to the end and multiply those in t by 2 over it:
- * the last one here is worst for that. The second lattice has its sites in plain order. */
+/* The CPU's hops apply the factor of the spatial directions at the end and multiply hops in t by 2
+ * over it; the last number here is worst for that. The second lattice has its sites in plain
+ * order. */
 static void single_precision_has_the_operators_factors(void **state) {
   (void)state;
   static const int extents[2][4] = {{8, 8, 8, 8}, {10, 10, 6, 10}};
@@ -84,5 +86,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(single_precision_has_the_operators_factors),
   };
-  return cmocka_run_group_tests_name("coherent rounding", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

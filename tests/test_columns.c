@@ -1,6 +1,6 @@
-/* test_columns.c - how SELL and ELL keep columns: whole, 16 bits from the least of a line, lists
- * that blocks of rows share. Which is taken, that every entry's column can be read back, and that
- * results and sums have the same bits in all of them, on every machine. */
+/* test_columns.c - how SELL and ELL store column indices: whole, as 16 bits from the smallest of a
+ * line, or as lists that blocks of rows share. The test checks which form is chosen and that every
+ * index can be read back. Products and sums have the same bits in all forms, on every machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,7 @@ static int64_t line_of(const kaon_stored_matrix *m, int64_t block, int64_t e) {
   return m->columns == KAON_COLUMNS_SHARED ? m->pattern[block] + e - begin_of(m, block) : e;
 }
 
-/* The column of a lane of line e, -1 where a run has padding there, and whether it is a run's. */
+/* The column of a lane of line e; -1 where a run has padding. *run: whether it belongs to a run. */
 static int64_t column_of(const kaon_stored_matrix *m, int width, int64_t block, int64_t e, int lane,
                          int *run) {
   const int shared = m->columns == KAON_COLUMNS_SHARED;
@@ -107,8 +107,8 @@ static int64_t column_of(const kaon_stored_matrix *m, int width, int64_t block, 
   return m->column[line * width + lane] + from;
 }
 
-/* Every row's columns are there, each once; the others are such of the row as well, or a run's
- * padding. Runs come first, and all W elements of x at a run's columns are this rank's. */
+/* Every column of a row is present once; the others repeat columns of the row or are padding of a
+ * run. Runs come first, and all W elements of x at a run's columns belong to this rank. */
 static void check_columns(const kaon_csr *a, const kaon_stored_matrix *m, int width, int64_t *cut) {
   for (int64_t row = 0; row < a->rows; row++) {
     const int64_t block = row / width, begin = begin_of(m, block), end = begin_of(m, block + 1);
@@ -137,7 +137,7 @@ static void check_columns(const kaon_csr *a, const kaon_stored_matrix *m, int wi
   }
 }
 
-/* asked, then what is to come of it; *cut += places of padding beside entries of a run. */
+/* the request, then the expected form; *cut += places of padding beside entries of a run */
 static void expect(kaon_context *ctx, const kaon_csr *a, int64_t interior, int asked, int found,
                    int64_t *cut) {
   kaon_stored *s = NULL;
@@ -184,8 +184,8 @@ static void columns_are_read_back(void **state) {
   }
 }
 
-/* Two blocks whose columns are the same from their first rows on, but those of the second are
- * ghosts: no list, and so no run, may be shared by them. */
+/* Two blocks with equal columns relative to their first rows, where those of the second are
+ * ghosts: they may share no list and so no run. */
 static void ghosts_share_no_list_with_own_columns(void **state) {
   (void)state;
   kaon_context *ctx = NULL;
@@ -232,7 +232,7 @@ static void *make_ghosts(kaon_context *ctx, int reals, kaon_precision precision,
   return device;
 }
 
-/* Makes all numbers of one row of x NaN, of which there are so many; host memory. */
+/* Makes all numbers of one row of x NaN, in host memory. */
 static void poison(void *data, kaon_precision precision, int width, int numbers, int64_t row) {
   for (int i = 0; i < numbers; i++) {
     const int64_t at = (row / width * numbers + i) * width + row % width;
@@ -243,7 +243,7 @@ static void poison(void *data, kaon_precision precision, int width, int numbers,
   }
 }
 
-/* poisoned: a row of x that is NaN, where the host reaches it; -1: none. */
+/* poisoned: a row of x that is NaN, if the host can reach it; -1: none. */
 static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, int nrhs, int parts,
                    int64_t poisoned) {
   const int width = ctx->backend->width, reals = a->reals;
@@ -339,8 +339,8 @@ static void bits_are_those_of_whole_columns(void **state) {
   }
 }
 
-/* A NaN in x is in the results of those rows that have its column, and in no other's: where runs
- * are cut, their lanes meet x of other rows but for padding. */
+/* A NaN in x appears in the results of exactly those rows that have its column. Where runs are
+ * cut, lanes read x of other rows except at padding. */
 static void rows_meet_no_other_x(void **state) {
   (void)state;
   for (int isa = KAON_ISA_SCALAR; isa <= KAON_ISA_AVX512; isa++) {
@@ -376,5 +376,5 @@ int main(void) {
                                      cmocka_unit_test(ghosts_share_no_list_with_own_columns),
                                      cmocka_unit_test(bits_are_those_of_whole_columns),
                                      cmocka_unit_test(rows_meet_no_other_x)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

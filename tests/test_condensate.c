@@ -1,7 +1,7 @@
-/* test_condensate.c - the staggered condensate: against traces of dense inverses by LAPACKE on 4^4,
- * with every unit vector for a source (exact) and by noise (within its own error, which is the one
- * that the inverse foretells); the sum of the Goldstone pion is the condensate at its source, on
- * random links and on MILC's. */
+/* test_condensate.c - the staggered condensate. On 4^4 it agrees with traces of dense inverses by
+ * LAPACKE: exactly with every unit vector as source, and within its own error with noise, where
+ * the error is the one that the inverse predicts. The sum of the Goldstone pion is the condensate
+ * at its source, on random links and on MILC's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,8 +54,8 @@ static int parity_of(int i) {
   return (site + site / 4 + site / 16 + site / 64) & 1;
 }
 
-/* The reference's M^-1, column by column: inverse[row + N column]; and a column more, which
- * OpenBLAS 0.3.21's zgemv_n for Zen reads. */
+/* The reference's M^-1, column by column: inverse[row + N column]. One column more, because
+ * zgemv_n of OpenBLAS 0.3.21 reads beyond the last one. */
 static ref_complex *dense_inverse(const ref_staggered *d) {
   ref_complex *a = ref_new((size_t)N * (N + 1)), *unit = ref_new(N);
   lapack_int *pivot = calloc(N, sizeof *pivot);
@@ -77,7 +77,7 @@ static void unit_vectors(staggered_case *s, kaon_operator *M, const double trace
   kaon_vector *b = staggered_vector(s, KAON_FULL, KAON_DOUBLE, N),
               *x = staggered_vector(s, KAON_FULL, KAON_DOUBLE, N);
   double *unit = calloc(2 * N, sizeof *unit);
-  kaon_condensate c;
+  kaon_condensate c = KAON_CONDENSATE_INIT;
   for (int k = 0; k < N; k++) {
     unit[2 * k] = 1;
     must(s->c.ctx, kaon_vector_import(b, k, unit, KAON_BASIS_UKQCD));
@@ -103,7 +103,7 @@ static void noise(staggered_case *s, kaon_operator *M, const double trace[2],
   kaon_vector *b = staggered_vector(s, KAON_FULL, KAON_DOUBLE, SOURCES),
               *x = staggered_vector(s, KAON_FULL, KAON_DOUBLE, SOURCES);
   static double columns[SOURCES][2];
-  kaon_condensate c;
+  kaon_condensate c = KAON_CONDENSATE_INIT;
   double variance = 0, mean = 0;
   must(s->c.ctx, gauss ? kaon_source_gauss(b, 11) : kaon_source_z4(b, 11));
   solve(s->c.ctx, M, b, x);
@@ -154,7 +154,7 @@ static void noise_finds_the_trace_of_the_inverse(void **state) {
 static void pion_adds_up(const char *name, kaon_context *ctx, kaon_operator *M, double m,
                          kaon_vector *b, kaon_vector *x, int slices, double volume) {
   double pion[16], sum = 0;
-  kaon_condensate c;
+  kaon_condensate c = KAON_CONDENSATE_INIT;
   must(ctx, kaon_source_point(b, (const int[4]){0, 0, 0, 0}));
   solve(ctx, M, b, x);
   must(ctx, kaon_correlator_pion(x, 0, pion));
@@ -214,7 +214,7 @@ static void pions_on_recorded_links_add_up(void **state) {
 
 static void refusals(void **state) {
   staggered_case s;
-  kaon_condensate c;
+  kaon_condensate c = KAON_CONDENSATE_INIT;
   (void)state;
   assert_true(staggered_open(&s, KAON_ISA_AUTO, extents, 1, 0));
   kaon_vector *b = staggered_vector(&s, KAON_FULL, KAON_DOUBLE, 2),
@@ -244,5 +244,5 @@ int main(void) {
       cmocka_unit_test(pions_on_recorded_links_add_up),
       cmocka_unit_test(refusals),
   };
-  return cmocka_run_group_tests_name("condensate", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_context.c - contexts, options tables, status texts, the pool and the check mode's guards. */
+/* test_context.c - contexts, tables of options, status texts, the memory pool, and the guards of
+ * check mode. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,7 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include <kaon/options.h>
+#include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #include "lib/core/context_internal.h"
 #include "lib/cpu/backend.h"
@@ -21,6 +23,7 @@
 #include "lib/core/refusal.h"
 #include "lib/vector/space.h"
 #include "tests/util/machine.h"
+#include "tests/util/test_util.h"
 
 static void init_macros_equal_the_tables(void **state) {
   (void)state;
@@ -41,13 +44,21 @@ static void init_macros_equal_the_tables(void **state) {
   const kaon_kaczmarz_options kaczmarz = KAON_KACZMARZ_OPTIONS_INIT;
   const kaon_staggered_options staggered = KAON_STAGGERED_OPTIONS_INIT;
   const kaon_fatten_options fatten = KAON_FATTEN_OPTIONS_INIT;
-  const void *macros[] = {&context, &dirac,   &even_odd, &solver,    &heatbath,  &schwarz,
-                          &matrix,  &product, &shell,    &precond,   &chebyshev, &multishift,
-                          &relax,   &faults,  &kaczmarz, &staggered, &fatten};
-  for (int kind = 0; kind <= KAON_OPTIONS_FATTEN; kind++) {
+  const kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
+  const kaon_lab_relax_options lab_relax = KAON_LAB_RELAX_OPTIONS_INIT;
+  const kaon_gauge_read_options gauge_read = KAON_GAUGE_READ_OPTIONS_INIT;
+  const kaon_gauge_write_options gauge_write = KAON_GAUGE_WRITE_OPTIONS_INIT;
+  const kaon_propagator_read_options propagator_read = KAON_PROPAGATOR_READ_OPTIONS_INIT;
+  const kaon_propagator_write_options propagator_write = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
+  const void *macros[] = {
+      &context,   &dirac,      &even_odd,    &solver,          &heatbath,        &schwarz,
+      &matrix,    &product,    &shell,       &precond,         &chebyshev,       &multishift,
+      &relax,     &faults,     &kaczmarz,    &staggered,       &fatten,          &lab,
+      &lab_relax, &gauge_read, &gauge_write, &propagator_read, &propagator_write};
+  for (int kind = 0; kind <= KAON_OPTIONS_PROPAGATOR_WRITE; kind++) {
     char fresh[512], by_macro[512], by_table[512];
     size_t length;
-    assert_int_equal(kaon_options_init((kaon_options_kind)kind, fresh), KAON_OK);
+    assert_int_equal(kaon_options_init((kaon_options_kind)kind, fresh, sizeof fresh), KAON_OK);
     assert_int_equal(kaon_options_check((kaon_options_kind)kind, macros[kind]), KAON_OK);
     kaon_options_print((kaon_options_kind)kind, macros[kind], by_macro, sizeof by_macro, &length);
     kaon_options_print((kaon_options_kind)kind, fresh, by_table, sizeof by_table, NULL);
@@ -59,7 +70,7 @@ static void init_macros_equal_the_tables(void **state) {
 
 static void options_structs_hold_at_most_16_fields(void **state) {
   (void)state;
-  for (int kind = 0; kind <= KAON_OPTIONS_FATTEN; kind++) {
+  for (int kind = 0; kind <= KAON_OPTIONS_PROPAGATOR_WRITE; kind++) {
     int fields = 2;
     while (kaon_options_help((kaon_options_kind)kind, fields - 2) != NULL) fields++;
     assert_true(fields <= 16);
@@ -124,7 +135,7 @@ static void bad_options_change_nothing_and_say_what_is_allowed(void **state) {
   kaon_dirac_options old = KAON_DIRAC_OPTIONS_INIT;
   old.version = 9;
   assert_int_equal(kaon_options_check(KAON_OPTIONS_DIRAC, &old), KAON_ERR_ARGUMENT);
-  assert_int_equal(kaon_options_init((kaon_options_kind)99, &old), KAON_ERR_ARGUMENT);
+  assert_int_equal(kaon_options_init((kaon_options_kind)99, &old, sizeof old), KAON_ERR_ARGUMENT);
 }
 
 static void every_status_has_a_name_and_a_text(void **state) {
@@ -239,7 +250,7 @@ static void the_pool_reuses_and_counts(void **state) {
   kaon_context *ctx = NULL;
   assert_int_equal(kaon_context_create(NULL, &ctx), KAON_OK);
   void *a, *b;
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   assert_int_equal(kaon_pool_allocate(ctx, 1000000, "a", &a), KAON_OK);
   assert_int_equal((uintptr_t)a % 64, 0);
   kaon_pool_release(ctx, a);
@@ -276,9 +287,11 @@ static void the_memory_limit_is_kept_and_named(void **state) {
 static void library_calls_that_there_are_not_are_refused(void **state) {
   (void)state;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_context *ctx = NULL;
   options.backend = KAON_BACKEND_CPU;
-  options.issue = KAON_ISSUE_LIBRARY;
+  options.lab = &lab;
+  lab.issue = KAON_ISSUE_LIBRARY;
   assert_int_equal(kaon_context_create(&options, &ctx), KAON_ERR_UNSUPPORTED);
   assert_null(ctx);
   assert_non_null(strstr(kaon_last_error(NULL), "issue=separate (--regime kernels)"));
@@ -365,7 +378,7 @@ static void the_cpu_says_what_is_free(void **state) {
   (void)state;
   const int64_t there = kaon_cpu_free_memory("");
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   kaon_context *ctx = NULL;
   options.backend = KAON_BACKEND_CPU;
   assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
@@ -439,7 +452,7 @@ static kaon_context *device_context(int check) {
 static void the_device_says_what_it_is(void **state) {
   (void)state;
   kaon_context *ctx = device_context(0);
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   assert_int_equal(kaon_context_query(ctx, &info), KAON_OK);
   print_message("%s: %s, %s\n", info.backend, info.device, info.details);
   assert_string_equal(info.backend, "cuda");
@@ -447,7 +460,8 @@ static void the_device_says_what_it_is(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Bytes out and back, the device's `shift` bytes behind a whole line, and zeros behind them. */
+/* Bytes to the device and back, where the device's address is `shift` bytes behind a line, with
+ * zeros behind them. */
 static void a_transfer_keeps_its_bytes(kaon_context *ctx, size_t bytes, size_t shift) {
   const kaon_memory_ops *memory = ctx->backend->memory;
   void *room = NULL;
@@ -467,8 +481,8 @@ static void a_transfer_keeps_its_bytes(kaon_context *ctx, size_t bytes, size_t s
   free(out), free(back);
 }
 
-/* Lengths around those that a kernel brings to the host (lib/cuda/queue/short_copy.h) and around the pieces in
- * which others go. */
+/* Lengths around the limit up to which a kernel copies to the host (lib/cuda/queue/short_copy.h), and
+ * around the pieces in which longer ones go. */
 static void transfers_keep_every_byte(void **state) {
   (void)state;
   enum { BRIEF = 32 << 10, PIECE = 8 << 20 };
@@ -482,9 +496,9 @@ static void transfers_keep_every_byte(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* What a sum is read from is written by the kernel right before, and by the next one right behind:
- * a read that did not wait would bring the other vector's, however the host waits. Some
- * milliseconds' work goes before every third, which is longer than AUTO polls. */
+/* A sum is read from memory that the kernel just before writes and the next one overwrites. A read
+ * that did not wait would return the other vector's sum, in every waiting mode. Before every third
+ * sum the device works for some milliseconds, longer than AUTO polls. */
 static void short_reads_wait_for_what_goes_before(void **state) {
   (void)state;
   enum { WORK = 1 << 29, TIMES = 40, TURNS = 12, ROWS = 1 << 22 };
@@ -570,5 +584,5 @@ int main(void) {
       cmocka_unit_test(too_much_device_memory_is_refused_with_both_numbers),
       cmocka_unit_test(check_mode_poisons_device_memory),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* test_conventions.c - docs/conventions.md, "Lattice" and "Gauge links", by hand: sites, directions
- * and links are placed here by the formulas of that page alone, without the reference, and what the
- * library makes of them is known without arithmetic (1 times a number, sums with zeros): exact. */
+/* test_conventions.c - docs/conventions.md, sections "Lattice" and "Gauge links", checked by hand.
+ * Sites, directions and links are placed by the formulas of that page alone, without the
+ * reference. Expected results need no arithmetic (1 times a number, sums with zeros), so they are
+ * exact. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,10 @@
 
 #include <kaon/kaon.h>
 
-/* All different, none 2: forward and backward neighbours differ, and no order is another's. */
+#include "tests/util/test_util.h"
+
+/* All extents differ and none is 2: forward and backward neighbours differ, and no two orders
+ * coincide. */
 static const int n[4] = {4, 6, 8, 10};
 enum { VOLUME = 4 * 6 * 8 * 10 };
 
@@ -202,7 +206,7 @@ static void means_are_over_sites_planes_and_links(void **state) {
   some_su3(g);
   const double complex loss = (g[0][0] + g[1][1] + g[2][2]) / 3 - 1;
   for (int mu = 0; mu < 4; mu++) {
-    kaon_observables o;
+    kaon_observables o = KAON_OBSERVABLES_INIT;
     one_link(&b, site_of(x[0], x[1], x[2], x[3]), mu, g);
     ok(&b, kaon_gauge_measure(b.gauge, &o));
     const double space = mu < 3 ? 4 : 0, time = mu < 3 ? 2 : 6, line = mu < 3 ? 0 : 1;
@@ -224,5 +228,5 @@ int main(void) {
       cmocka_unit_test(a_link_connects_its_site_to_the_next_one),
       cmocka_unit_test(means_are_over_sites_planes_and_links),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

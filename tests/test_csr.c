@@ -1,5 +1,6 @@
-/* test_csr.c - rows in host memory against a dense matrix: triplets in any order with duplicates,
- * short and long rows, transposes and permutations, refusals with both values in the sentence. */
+/* test_csr.c - rows in host memory against a dense matrix: triplets in any order and with
+ * duplicates, short and long rows, transposes and permutations, refusals with both values in the
+ * sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -184,5 +185,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(triplets_become_rows),
                                      cmocka_unit_test(columns_of_many_digits_are_sorted),
                                      cmocka_unit_test(wrong_triplets_are_refused)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_decimal.c - decimal numbers in text: read as the C library's strtod reads them, at any
- * length and in any locale, and written so that they come back. */
+/* test_decimal.c - decimal numbers in text. They are read as the C library's strtod reads them, at
+ * any length and in any locale, and written so that reading gives them back. */
 #include <locale.h>
 #include <math.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static void decimals_are_rounded_as_strtod_rounds_them(void **state) {
   }
 }
 
-/* Read in a locale with a decimal comma where `comma`, in C's else; d, D, q, Q are e. */
+/* Read in a locale with a decimal comma if `comma`, else in C's; d, D, q and Q stand for e. */
 static double read_whole(const char *text, int comma) {
   const size_t n = strlen(text);
   const char *at = text;
@@ -95,7 +95,7 @@ static void long_numbers_are_rounded_as_strtod_rounds_them(void **state) {
   }
 }
 
-/* 1 + 2^-53 lies half way between two doubles; its digits, then zeros, then a 1 or none. */
+/* 1 + 2^-53 lies half way between two doubles: its digits, then zeros, then a 1 or nothing. */
 static void a_digit_far_behind_decides_a_tie(void **state) {
   (void)state;
   enum { ROOM = 1 << 20 };
@@ -148,5 +148,5 @@ int main(void) {
       cmocka_unit_test(a_digit_far_behind_decides_a_tie),
       cmocka_unit_test(zeros_and_exponents_cancel),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,11 +1,12 @@
-/* test_deferred_sums.c - sums that a pass keeps for a later one (KAON_SUM_PARTIAL, lib/operator/operator_internal.h): the
- * update of Chronopoulos and Gear's CG, then a product of a matrix that takes them along. On every
- * machine, for rows of real and complex numbers of several sizes, in double and single: slots
- * beside sums of what is stored, in long double; columns that the gate closes and what a failed
- * step left change nothing; who cannot take parts refuses them.
+/* test_deferred_sums.c - sums that a pass retains for a later pass (KAON_SUM_PARTIAL,
+ * lib/operator/operator_internal.h): the update of Chronopoulos and Gear's CG, then a matrix
+ * product that completes them. On every machine, for real and complex rows of several sizes, in
+ * double and single, slots agree with sums of the stored numbers in long double. Closed columns
+ * and the remains of a failed step change nothing. Operators that cannot take partial sums refuse
+ * them.
  *
- * Bound: a sum of n numbers s_i in double is off by at most n 2^-53 sum |s_i|, in whatever order;
- * the numbers are products of two doubles, rounded once more. */
+ * Bound: a sum of n numbers s_i in double is off by at most n 2^-53 sum |s_i| in any order; each
+ * number is a product of two doubles, with one more rounding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,8 +69,8 @@ static void make_complex(bench *b) {
   make_matrix(b, n, row, column, value);
 }
 
-/* An arrow: the diagonal, the first row and the first column, all of them full. A device has the
- * first row apart, and sums of such products are another kernel's. */
+/* An arrow: the diagonal, the first row and the first column, all full. A device stores the first
+ * row apart, and another kernel sums such products. */
 static void make_arrow(bench *b) {
   const int64_t rows = b->rows;
   int64_t n = 0, *row = calloc((size_t)(3 * rows), sizeof *row),
@@ -196,7 +197,7 @@ static void check(bench *b, int way, int count) {
   assert_true(worst <= 1);
 }
 
-/* Slots have their sums when the product is over, and where they are left not before. */
+/* Slots have their sums when the product has ended, and not before if the sums are left to it. */
 static void both_ways(bench *b, int leaves, int way) {
   const int split = kaon_operator_split(b->A, 1);
   kaon_column_state state;
@@ -262,7 +263,7 @@ static void products_without_sums_of_their_own_take_none(void **state) {
     }
 }
 
-/* An update ends no sums that were left in parts; the next step begins anew. */
+/* An update does not complete sums that were left in parts; the next step starts anew. */
 static void others_refuse_parts(void **state) {
   static const int slots[3] = {OWN, KAON_NO_SLOT, KAON_NO_SLOT};
   kaon_vector *u;
@@ -288,5 +289,5 @@ int main(void) {
       cmocka_unit_test(products_without_sums_of_their_own_take_none),
       cmocka_unit_test(others_refuse_parts),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-/* test_deflation.c - deflation in mixed-precision conjugate gradients: its small dense problems
- * beside LAPACKE's; a process in half or single near criticality takes about the steps of one in
- * double, and without it does not; results that do not depend on looks, threads or company; where
- * it is not offered. */
+/* test_deflation.c - deflation in mixed-precision conjugate gradients. Its small dense problems
+ * agree with LAPACKE. Near criticality an inner process in half or single takes about the steps of
+ * one in double; without deflation it does not. Results do not depend on the check interval, on
+ * threads or on the other columns. Refusals where it is not offered. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,8 +24,8 @@
 
 enum { N = KAON_RITZ_MAX };
 
-/* m = v^dagger v for n columns of n + 8 random numbers; the last `same` columns are the first ones.
- */
+/* m = v^dagger v for n columns of n + 8 random numbers; the last `same` columns repeat the first
+ * ones. */
 static void random_gram(int n, int same, uint64_t seed, kaon_z *m) {
   kaon_z v[N][N + 8];
   const int length = n + 8;
@@ -41,8 +41,8 @@ static void random_gram(int n, int same, uint64_t seed, kaon_z *m) {
     }
 }
 
-/* g c = t to some eps times g's condition, below 1e4 for these: 1e-11. With columns that are twice
- * there the same, by one of each. */
+/* g c = t to some eps times g's condition, which is below 1e4 here: 1e-11. Where columns repeat,
+ * one of each serves. */
 static void small_systems_are_solved(void **state) {
   (void)state;
   for (int n = 1; n <= N; n += n < 6 ? 1 : 6)
@@ -78,8 +78,8 @@ static void lapack_values(int n, const kaon_z *g, const kaon_z *b, double *value
   assert_int_equal(LAPACKE_zhegv(LAPACK_ROW_MAJOR, 1, 'N', 'U', n, a, n, m, n, values), 0);
 }
 
-/* The basis that is chosen spans the space of the smallest values: restricted to it, these are the
- * values of the problem. Bound: eps times b's condition and a little. */
+/* The chosen basis spans the space of the smallest values: restricted to it, the problem has these
+ * values. Bound: eps times b's condition, with room. */
 static void the_smallest_ritz_values_are_kept(void **state) {
   (void)state;
   for (int n = 2; n <= N; n += 2) {
@@ -133,8 +133,8 @@ static void vectors_that_depend_on_others_are_not_kept(void **state) {
   assert_int_equal(kaon_ritz_choose(8, g, b, 1e-12, 6, kept, w, &least), 0);
 }
 
-/* Vector n - 1 of n: the sum of the others, stored with roundings of eps of its largest number, and
- * `far` eps times its length away from them in a number that they have not. */
+/* Vector n - 1 of n is the sum of the others, stored with roundings of eps of its largest number,
+ * plus `far` eps times its length in a component that the others lack. */
 static void gram_of_a_sum(int n, double eps, double far, kaon_z *m) {
   kaon_z v[N][N + 8] = {{0}};
   double largest = 0, length2 = 0;
@@ -158,8 +158,8 @@ static void gram_of_a_sum(int n, double eps, double far, kaon_z *m) {
     }
 }
 
-/* Roundings of eps of the largest of 16 numbers are 4 eps of the length at most, below 16 eps; a
- * direction of 20 eps is one. */
+/* Roundings of eps of the largest of 16 numbers are at most 4 eps of the length, below 16 eps. A
+ * component of 20 eps counts as a direction. */
 static void roundings_are_no_directions(void **state) {
   (void)state;
   static const double epsilon[] = {0x1p-24, 0x1p-16};
@@ -203,10 +203,10 @@ static int critical_steps(critical *t, kaon_precision sloppy, int deflation) {
   return r.reason == KAON_CONVERGED ? steps : o.max_iterations;
 }
 
-/* What is asked of mixed precision: 5 and 15 % more steps than in double. Without deflation these
- * take more (655 and 737 for 592 at kappa 0.198, 1771 and 3250 for 1095 at 0.205), so the bounds
- * can be missed. At 0.205 the normal equations' condition, some 1e8, times half's rounding is far
- * above 1, and no count is promised; it has to be a good part less. */
+/* Mixed precision may take 5 and 15 % more steps than double. Without deflation it takes more (655
+ * and 737 instead of 592 at kappa 0.198, 1771 and 3250 instead of 1095 at 0.205), so the bounds
+ * can be missed. At 0.205 the normal equations' condition, about 1e8, times half's rounding is far
+ * above 1, so no count is promised there; it must only be clearly smaller. */
 static void inner_precision_costs_few_steps(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
@@ -241,7 +241,8 @@ static void the_rule_deflates_on_processors(void **state) {
   critical_close(&t);
 }
 
-/* Two of each pair and two more in the inner precision, two in the outer one: bytes of so many. */
+/* Bytes of so many pairs: each has two vectors in the inner precision, plus two more; two in the
+ * outer precision. */
 static double pairs_take(const kaon_space *space, int pairs) {
   return 2 * (pairs + 1) * (double)kaon_vector_needs(space, KAON_SINGLE, 1) +
          2 * (double)kaon_vector_needs(space, KAON_DOUBLE, 1);
@@ -321,9 +322,9 @@ static int two_scale_steps(shell_case *c, kaon_solver_options o, const two_scale
   return r.reason == KAON_CONVERGED ? steps : o.max_iterations;
 }
 
-/* A few small values beside a bulk, as many as are kept, or more. Up to as many half takes less
- * than half the steps on the normal equations; nowhere many more are taken (measured: at most 1.28
- * times as many, of 24 values in single). */
+/* A few small values beside a bulk, as many as the retained pairs or more. With up to as many,
+ * half takes less than half the steps on the normal equations. It never takes many more: at most
+ * 1.28 times as many, for 24 values in single. */
 static void a_few_small_values_cost_less(void **state) {
   (void)state;
   static const int extents[4] = {4, 4, 4, 4};
@@ -369,7 +370,7 @@ static void few_values(kaon_method method, int threads, int first, int n, shell_
   shell_close(&c);
 }
 
-/* Bits of a column are the same alone and beside others, with one thread and with two. */
+/* A column has the same bits alone and beside others, with one thread and with two. */
 static void company_and_threads_change_nothing(void **state) {
   (void)state;
   enum { COLUMNS = 3, N_OF = 4 * 4 * 4 * 4 * 12 };
@@ -432,10 +433,10 @@ int main(void) {
       cmocka_unit_test(a_few_small_values_cost_less),
       cmocka_unit_test(company_and_threads_change_nothing),
   };
-  int failed = cmocka_run_group_tests_name("deflation", tests, NULL, NULL);
+  test_group(tests, NULL, NULL);
   shell_machine = MACHINE_CPU;
-  if (!machine_lacks(MACHINE_CPU)) failed += cmocka_run_group_tests_name("cpu", others, NULL, NULL);
+  if (!machine_lacks(MACHINE_CPU)) test_group(others, NULL, NULL);
   shell_machine = MACHINE_CUDA;
-  if (machine_lacks(MACHINE_CUDA)) return failed;
-  return failed + cmocka_run_group_tests_name("cuda", others, NULL, NULL);
+  if (!machine_lacks(MACHINE_CUDA)) test_group(others, NULL, NULL);
+  return test_end();
 }

@@ -1,7 +1,7 @@
-/* test_deflation_uses.c - deflation as solves use it: what is kept are pairs of the solve's own
- * operator and their products, whatever was solved before and wherever a solve begins; what the
- * recurrence says of the residual is true behind a projection, which may leave nothing of it; every
- * stop and guess, several columns. */
+/* test_deflation_uses.c - deflation inside solves. The retained pairs belong to the solve's own
+ * operator, whatever was solved before and wherever a solve begins. The recurrence's residual
+ * stays true after a projection, even one that leaves nothing of it. Every stopping rule and
+ * guess, one column and several. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -87,8 +87,8 @@ static void norms(const fixture *v, const kaon_vector *u, double *norm) {
   for (int k = 0; k < v->columns; k++) norm[k] = sqrt(norm[k]);
 }
 
-/* The worst image of a pair and the worst product, over what a rounding of all vectors involved
- * comes to; how often the pairs were restarted, at most. */
+/* The worst image of a pair and the worst product, relative to one rounding of all vectors
+ * involved; how often the pairs were restarted at most. */
 typedef struct {
   double image, g, b;
   int pairs, restarts;
@@ -120,8 +120,8 @@ static void measure_images(const fixture *v, const struct kaon_deflation *f, dou
   kaon_vector_destroy(&image);
 }
 
-/* m against the products of vectors as they are stored, over what a rounding of both vectors does
- * to them; (d, e) stands for (d, A d), and has that of all four. */
+/* m against the products of the stored vectors, relative to the effect of one rounding of both;
+ * (d, e) stands for (d, A d) and has the roundings of all four. */
 static double measure_products(const fixture *v, const struct kaon_deflation *f, int by_error,
                                kaon_vector *const *left, const kaon_z *const *m, double store) {
   double worst = 0, dot[COLUMNS][2], d[KAON_RITZ_MAX][COLUMNS], e[KAON_RITZ_MAX][COLUMNS];
@@ -164,9 +164,9 @@ static quality measure_pairs(const fixture *v, const kaon_solver *s) {
   return q;
 }
 
-/* e is A d and the products are the vectors', but for a rounding of both, and one more a restart;
- * products, where no rounding of a stored vector is in them (all but CG's (d, e)), for those of a
- * restart alone, and half's of a site's 24 reals. */
+/* e equals A d and the products are those of the vectors, up to a rounding of both and one more a
+ * restart. Products without a rounded vector (all but CG's (d, e)) have only the restarts'
+ * roundings, and half's of a site's 24 reals. */
 static void check_pairs(const fixture *v, const kaon_solver *s) {
   const quality q = measure_pairs(v, s);
   const int by_error = s->method->deflates == KAON_DEFLATES_ERROR;
@@ -187,8 +187,7 @@ static void solve_by(const fixture *v, kaon_solver *s, kaon_column_report *r) {
   }
 }
 
-/* The second source is the first one's solution. Its bits are those of a solver that has solved
- * nothing before. */
+/* The second source is the solution of the first. Its bits are those of a fresh solver. */
 static void use_twice(const fixture *v, const kaon_solver_options *o) {
   kaon_column_report r[COLUMNS], fresh[COLUMNS];
   kaon_vector *first = new_vector(v);
@@ -283,9 +282,9 @@ static int see(void *user, int iteration, int column, double residual) {
   return 0;
 }
 
-/* The last residual that the recurrence names is the one that is then found. A step moves it by
- * the roundings of q's two sides, of r, and of x_inner, which is of 8 steps at most: 12 u |alpha p|
- * with |A| = 1, and |alpha p| <= |r| / least, since (p, A p) >= least |p|^2 and |p| >= |r|. */
+/* The last residual of the recurrence is the one found afterwards. A step moves it by the
+ * roundings of q's two sides, of r, and of x_inner, which covers at most 8 steps: 12 u |alpha p|
+ * with |A| = 1, and |alpha p| <= |r| / least, because (p, A p) >= least |p|^2 and |p| >= |r|. */
 static void the_residual_is_named_right_behind_a_projection(void **state) {
   (void)state;
   static const int extents[4] = {4, 4, 4, 4};
@@ -321,7 +320,7 @@ static void the_residual_is_named_right_behind_a_projection(void **state) {
 }
 
 /* The stopping logic itself: |r|^2 = 2 was verified as 4e-4 of |b|^2, and a projection leaves 1.
- * Where A^dag r is watched, it is what the tolerance is for. */
+ * Where A^dag r is watched, the tolerance refers to it. */
 static void a_threshold_is_of_the_residual_that_is_left(void **state) {
   (void)state;
   for (int normal = 0; normal < 2; normal++) {
@@ -370,9 +369,10 @@ static kaon_status twice(kaon_operator *A, kaon_precision precision, kaon_recons
   return KAON_OK;
 }
 
-/* A = 1 whose twin is 2: each step makes the inner residual 0 and halves the true one, exactly.
- * Behind step 48, d = b and e = b in single, as 1 - 2^-48 is not in it, r = 2^-48 b, and the
- * projection takes all of it. The solution is b, to the last bit; no step is made of nothing. */
+/* A = 1 with a twin of 2: each step makes the inner residual 0 and halves the true one, exactly.
+ * After step 48, d = b and e = b in single, because 1 - 2^-48 does not fit into it, r = 2^-48 b,
+ * and the projection takes all of it. The solution is b to the last bit, and no step divides by 0.
+ */
 static void a_projection_that_leaves_nothing_is_the_end(void **state) {
   (void)state;
   static const int extents[4] = {4, 4, 4, 4};
@@ -418,8 +418,8 @@ static void a_projection_that_leaves_nothing_is_the_end(void **state) {
   }
 }
 
-/* The same where the old directions go on: nothing is divided by what is 0, and the direction that
- * 0 times is added to x is finite. */
+/* The same where old directions continue: nothing is divided by 0, and a direction that is added
+ * to x with coefficient 0 is finite. */
 static void nothing_is_divided_by_nothing(void **state) {
   (void)state;
   static const int renews[] = {KAON_REC_CG_RENEW, KAON_REC_PCG_RENEW, KAON_REC_CGNR_RENEW};
@@ -443,8 +443,8 @@ static void nothing_is_divided_by_nothing(void **state) {
   }
 }
 
-/* A preconditioner that is a fourth of one changes no bit but those of its own vectors, whatever
- * the pairs take out: factors of two are exact, and alpha has the four that z lacks. */
+/* Dividing a preconditioner by four changes no bit except in its own vectors, whatever the pairs
+ * remove: factors of two are exact, and alpha has the four that z lacks. */
 static void map_fourth(const void *user, int dagger, size_t n, const shell_complex *x,
                        shell_complex *y) {
   (void)user, (void)dagger;
@@ -488,12 +488,12 @@ static void a_preconditioner_goes_along(void **state) {
   close_fixture(&v);
 }
 
-/* By rule pairs are kept where there is room for them beside the solver, and else it does without
- * (asked for they are refused): the solver that fits alone fits. */
+/* By default pairs are retained if they fit beside the solver, otherwise the solver runs without
+ * them. An explicit request is refused then. The limit at which the solver alone fits is enough. */
 static void pairs_without_room_are_not_kept(void **state) {
   (void)state;
   kaon_csr *rows = row_case_laplace(24, 24, 24);
-  kaon_context_info info = {.memory_peak = 0};
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   for (int limited = 0; limited < 2; limited++) {
     kaon_context_options how = KAON_CONTEXT_OPTIONS_INIT;
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
@@ -538,7 +538,7 @@ int main(void) {
       cmocka_unit_test(a_projection_that_leaves_nothing_is_the_end),
       cmocka_unit_test(nothing_is_divided_by_nothing),
   };
-  if (machine_lacks(MACHINE_CPU)) return 0;
+  if (machine_lacks(MACHINE_CPU)) return TEST_SKIPPED;
   shell_machine = MACHINE_CPU;
-  return cmocka_run_group_tests_name("uses of deflation", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_dirac.c - M, M^dagger and the bare hop of the library against the reference, for every
- * precision, link storage and instruction set, on plain and split site orders; clover blocks,
- * log-determinants, diagonals; costs; staleness; bad input. */
+/* test_dirac.c - M, M^dagger and the bare hop against the reference, for every precision, link
+ * storage and instruction set, on plain and split site orders. Also clover blocks,
+ * log-determinants, diagonals, cost figures, stale operators and bad input. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -118,7 +118,7 @@ static void matrix_matches_reference(const int extents[4], int check, int antipe
   forget(&e);
 }
 
-/* Masked lanes hold nothing that reaches a site, though fresh memory is poisoned. */
+/* Masked lanes contribute nothing to any site, although fresh memory is poisoned. */
 static void test_masked_tail_and_poisoned_memory_reach_no_site(void **state) {
   (void)state;
   matrix_matches_reference(tail_extents, 1, 1, csw, aniso);
@@ -216,8 +216,8 @@ static void test_clover_logdet_matches_reference(void **state) {
   logdet_on(small_extents);
 }
 
-/* A strong term on random links: blocks of either sign, counted; a negative whole has no logarithm
- * for those who do not ask for the sign. */
+/* A strong clover term on random links has blocks of either sign, which are counted. A negative
+ * determinant has no logarithm unless the caller asks for the sign. */
 static void test_negative_clover_determinants_are_counted(void **state) {
   (void)state;
   int refused = 0, taken = 0;
@@ -261,8 +261,8 @@ static void test_negative_clover_determinants_are_counted(void **state) {
   assert_true(refused > 0 && taken > 0);
 }
 
-/* Column k is 1 in component k of every site: M's clover part alone, site by site, when kappa D is
- * subtracted by the reference. */
+/* Column k is 1 in component k of every site. Subtracting the reference's kappa D leaves M's
+ * clover part, site by site. */
 static void test_clover_blocks_match_reference_matrices(void **state) {
   (void)state;
   dirac_case c;
@@ -448,8 +448,8 @@ static void test_singular_clover_block_names_its_site(void **state) {
   case_close(&c);
 }
 
-/* A backend whose kernels number 71 reals a site of a parity: links and vectors, not the 72 of
- * clover blocks. */
+/* A backend whose kernels address 71 reals a site of a parity: enough for links and vectors, not
+ * for the 72 of clover blocks. */
 static void test_clover_blocks_beyond_what_kernels_number_are_refused(void **state) {
   (void)state;
   dirac_case c;
@@ -491,5 +491,5 @@ int main(void) {
       cmocka_unit_test(test_singular_clover_block_names_its_site),
       cmocka_unit_test(test_clover_blocks_beyond_what_kernels_number_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_disk_space.c - what a disk's figures say is free, and what fits there; the program's own part of
- * it is tests/system/test_disk_space.py's. */
+/* test_disk_space.c - how much of a disk is free according to its figures, and what fits there. The
+ * program's part of it: tests/system/test_disk_space.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "interfaces/common/disk_space.h"
+#include "tests/util/test_util.h"
 
 static void free_is_what_this_user_may_have(void **state) {
   (void)state;
@@ -36,7 +37,8 @@ static void what_is_not_known_refuses_nothing(void **state) {
   assert_int_equal(bytes_fit(1e30, -1), 1);
 }
 
-/* Other programs write meanwhile: within a GB of what the system says just before and after. */
+/* Other programs write at the same time: within a GB of the system's figures just before and
+ * after. */
 static void the_folder_is_the_paths(void **state) {
   (void)state;
   struct statvfs fs;
@@ -57,5 +59,5 @@ int main(void) {
                                      cmocka_unit_test(figures_of_no_disk_are_none),
                                      cmocka_unit_test(what_is_not_known_refuses_nothing),
                                      cmocka_unit_test(the_folder_is_the_paths)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,8 @@
-/* test_divide.c - the complex quotient of the recurrences (lib/math/steps/recurrences.h): right to
- * rounding wherever numbers and quotient are normal, the plain formula's bits where that is safe,
- * and not finite for a denominator of 0, which is how recurrences see a breakdown.
+/* test_divide.c - the complex quotient of the recurrences (lib/math/steps/recurrences.h). It is
+ * right to rounding wherever the numbers and the quotient are normal, has the plain formula's bits
+ * where that is safe, and is not finite for a denominator of 0, which is how recurrences detect a
+ * breakdown.
+ *
  * Bound: products and sums round four times, the division once more; 8 roundings of |a / b|. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 
 #include "lib/math/steps/recurrences.h"
+#include "tests/util/test_util.h"
 
 static double complex divide(double complex a, double complex b) {
   static kaon_column_state s;
@@ -83,5 +86,5 @@ int main(void) {
       cmocka_unit_test(where_it_is_safe_the_bits_are_the_plain_formula_s),
       cmocka_unit_test(zero_and_nan_are_not_hidden),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

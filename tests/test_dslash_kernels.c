@@ -1,14 +1,16 @@
-/* test_dslash_kernels.c - every kernel of every CPU dslash table against the reference: instruction
- * set x precision x reconstruction x clover x x-pay x dagger x columns, split and plain orders.
+/* test_dslash_kernels.c - every kernel of every CPU dslash table against the reference:
+ * instruction set x precision x reconstruction x clover x xpay x dagger x columns, in split and
+ * plain site order.
  *
- * Bounds, relative in the 2-norm, e = unit of rounding of the storage (2^-52, 2^-23, 1/32767):
- *   floating point  a sum of 8 hops of 6 products has 1 + 6 + 8 + 2 roundings of at most e/2 on
- *                   terms whose absolute sum is at most sqrt(48) times the result's rms: 60 e;
- *                   inputs rounded to storage: 1 e; row 2 of 12 reals: 6 more roundings: 20 e
- *   half            links 0.5 / 0.41 (rms of a component of a link), spinors in, x and out 0.51
- * times max / rms <= 4 each: 8 e 8 reals         elements are off by at most KAON_RECON8_BOUND e =
- * 20 e, 0.41 rms, 3 terms in quadrature: 85 e; in half the same clover          12 more products of
- * a block with condition number below 2: doubles the bound */
+ * Bounds, relative in the 2-norm. e is the unit of the storage: 2^-52, 2^-23 or 1/32767.
+ * - Floating point: a sum of 8 hops of 6 products has 1 + 6 + 8 + 2 roundings of at most e / 2.
+ *   The absolute sum of its terms is at most sqrt(48) times the rms of the result: 60 e. Inputs
+ *   rounded to storage add 1 e. Row 2 from 12 reals has 6 more roundings: 20 e.
+ * - Half: links 0.5 / 0.41 (rms of a component of a link); spinors in, x and out 0.51 times max /
+ *   rms <= 4 each: 8 e.
+ * - 8 reals: elements are off by at most KAON_RECON8_BOUND e = 20 e, 0.41 rms, 3 terms in
+ *   quadrature: 85 e; the same in half.
+ * - Clover: 12 more products with a block of condition number below 2 double the bound. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,7 +65,7 @@ static double component(const ref_complex *psi, size_t site, int c) {
   return ((const double *)(psi + site * 12))[c];
 }
 
-/* Writes c'th number of (block, column, lane) in any precision; half: already an integer. */
+/* Writes the c-th number of (block, column, lane) in any precision; half: already an integer. */
 static void put(void *data, int precision, int64_t index, double value) {
   if (precision == 0) ((double *)data)[index] = value;
   if (precision == 1) ((float *)data)[index] = (float)value;
@@ -299,7 +301,7 @@ static kaon_hop_args hop_args(const problem *p, const storage *s, int parity, in
   return args;
 }
 
-/* The worst error over dagger, clover and x-pay, as a fraction of the bound of each. */
+/* The worst error over dagger, clover and xpay, as a fraction of its bound. */
 static double worst_of_storage(problem *p, storage *s, int parity, const kaon_launch *launch) {
   double worst = 0;
   for (int dagger = 0; dagger < 2; dagger++)
@@ -547,5 +549,5 @@ int main(void) {
       cmocka_unit_test(frozen_columns_stay_as_they_are),
       cmocka_unit_test(half_keeps_zero_and_shows_nan),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

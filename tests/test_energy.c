@@ -1,5 +1,5 @@
-/* test_energy.c - the energy counter of each machine: there where the system shows one, never going
- * back, and of a plausible power while the machine works. */
+/* test_energy.c - the energy counter of each machine. It exists where the system offers one, never
+ * decreases, and shows a plausible power while the machine works. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static void a_counter_needs_a_context_and_a_place(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Sums over a vector for a second: work for the processor or the device. */
+/* Sums over a vector for a second, to keep the CPU or the device busy. */
 static double joules_of_a_second(kaon_context *ctx, double *seconds) {
   const int extents[4] = {8, 8, 8, 16};
   kaon_lattice *lattice = NULL;
@@ -59,7 +59,7 @@ static void counters_move_with_plausible_power(void **state) {
     if (machines[i] != MACHINE_CUDA) /* said to be there exactly where Linux lets it be read */
       assert_int_equal(isnan(joules) != 0,
                        access("/sys/class/powercap/intel-rapl:0/energy_uj", R_OK) != 0);
-    /* An idle package or GPU takes some watts, the largest machines less than 10 kW. */
+    /* An idle package or GPU takes a few watts, the largest machines less than 10 kW. */
     if (!isnan(joules)) assert_true(joules > 1 * seconds && joules < 1e4 * seconds);
     kaon_context_destroy(&ctx);
   }
@@ -70,5 +70,5 @@ int main(void) {
       cmocka_unit_test(a_counter_needs_a_context_and_a_place),
       cmocka_unit_test(counters_move_with_plausible_power),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_even_odd.c - Schur complements against the reference for both forms, parities, precisions,
- * link storages and instruction sets; adjointness; prepare, reconstruct and lift; the temporal
- * gauge. */
+/* test_even_odd.c - Schur complements against the reference: both forms, both parities, every
+ * precision, link storage and instruction set. Also their adjoints, preparation, reconstruction
+ * and lifting of vectors, and the temporal gauge. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -216,8 +216,9 @@ static void test_prepare_matches_reference(void **state) {
   case_close(&c);
 }
 
-/* For any x_p: with r' = b' - S x_p and x = reconstruct(x_p), the residual b - M x of the full
- * system vanishes on q and equals lift(r') on p. Exact algebra, so only rounding remains. */
+/* For any x_p, with r' = b' - S x_p and x = reconstruct(x_p), the residual b - M x of the full
+ * system vanishes on q and equals lift(r') on p. This is exact algebra, so only rounding remains.
+ */
 static void residual_lifts(dirac_case *c, kaon_operator *M, int shape, int temporal,
                            ref_complex *const *b, ref_complex *const *guess) {
   const kaon_parity p = (kaon_parity)(shape >> 1 & 1);
@@ -323,8 +324,8 @@ static void test_reduced_solution_is_the_full_one(void **state) {
   case_close(&c);
 }
 
-/* Gates and sums: a frozen column keeps its values, the others' norm and dot are those of the
- * result. */
+/* Gates and sums: a frozen column keeps its values; norm and dot product of the others are those
+ * of the result. */
 static void gates_and_sums(const int extents[4]) {
   dirac_case c;
   assert_true(case_open_checked(&c, KAON_ISA_AUTO, extents, 1, LINKS_RANDOM, 16));
@@ -398,5 +399,5 @@ int main(void) {
       cmocka_unit_test(test_reduced_solution_is_the_full_one),
       cmocka_unit_test(test_pass_gates_columns_and_sums_in_the_same_go),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

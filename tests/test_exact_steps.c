@@ -1,5 +1,6 @@
-/* test_exact_steps.c - methods of two half steps whose first half meets the solution: what is left
- * is rounding, or nothing, of which no denominator can be made. That is convergence. */
+/* test_exact_steps.c - methods of two half steps whose first half step meets the solution. What
+ * remains is a rounding or nothing, which must not become a denominator: the method reports
+ * convergence. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -90,7 +91,8 @@ static int failures_of(kaon_matrix *matrix, int with, int n) {
   return failures;
 }
 
-/* A of few eigenvalues, as it is, and times an inverse that is it to rounding. */
+/* A with few eigenvalues, plain and preconditioned by an approximate inverse that is exact up to
+ * rounding. */
 static void few_eigenvalues_converge(void **state) {
   (void)state;
   static const double values[][3] = {{1, 1, 1}, {1, 2, 1}, {3, 7, 3}, {1, 2, 3}, {0.1, 0.7, 0.3}};
@@ -119,7 +121,8 @@ static kaon_column_state halfway(double r2, double s2, double t2, double st) {
   return s;
 }
 
-/* What cannot move s is the end of the column where s is no gain, else a step without it. */
+/* A vector that cannot change s ends the column if s is no improvement; otherwise the step skips
+ * it. */
 static void half_a_step_is_one(void **state) {
   (void)state;
   kaon_column_state s = halfway(1, 0.5, 1, 1e-16);
@@ -128,7 +131,7 @@ static void half_a_step_is_one(void **state) {
   s = halfway(1, 1e-24, 1, 0); /* enough */
   kaon_bicgstab_omega(&s);
   assert_true((s.gate & KAON_GATE_STEP) && s.slot[KAON_S_OMEGA][0] == 0);
-  s = halfway(1, 1e-14, 1e-14, 1e-30); /* not enough, but kept */
+  s = halfway(1, 1e-14, 1e-14, 1e-30); /* not enough, but it stays */
   kaon_bicgstab_omega(&s);
   assert_true((s.gate & KAON_GATE_STEP) && s.slot[KAON_S_OMEGA][0] == 0);
   s = halfway(1, 0.5, 1, 0.5);
@@ -141,5 +144,5 @@ int main(void) {
       cmocka_unit_test(few_eigenvalues_converge),
       cmocka_unit_test(half_a_step_is_one),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return test_main(tests, set_up, tear_down);
 }

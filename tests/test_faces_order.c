@@ -1,8 +1,8 @@
-/* test_faces_order.c - how a GPU divides the sites of a lattice with faces (lib/cuda/ranks/boxes.h), on
- * the host: boxes have every site once, the interior meets no ghost, and who sends and who receives
- * give a ghost the same number. Every subset of directions (odd extents: those that a rank may
- * have, lib/grid/rank_grid.c), hops of one site and of three (extents from 3 on in divided directions).
- */
+/* test_faces_order.c - how a GPU divides the sites of a lattice with faces
+ * (lib/cuda/ranks/boxes.h), computed on the host. Boxes contain every site once, the interior
+ * touches no ghost, and sender and receiver number a ghost alike. Every subset of directions, with
+ * odd extents as ranks may have them (lib/grid/rank_grid.c), for hops of one site and of three
+ * (extents from 3 in divided directions). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "lib/cuda/ranks/boxes.h"
+#include "tests/util/test_util.h"
 
 static const int shapes[][4] = {
     {2, 2, 2, 2}, {2, 4, 6, 2},  {4, 2, 2, 6}, {6, 4, 2, 4}, {8, 6, 4, 2}, {4, 6, 2, 10},
@@ -34,13 +35,13 @@ static kaon_sites sites_of(const int extents[4], int parity) {
   return kaon_sites_of(&st, parity);
 }
 
-/* The sites that a hop across mu leads to: where the extent is odd, the other rank has the parities
- * the other way round (kaon_here). */
+/* The sites that a hop across mu leads to. If the extent is odd, the other rank has the opposite
+ * parities (kaon_here). */
 static int parity_beyond(const kaon_sites *s, int parity, int mu) {
   return (1 - parity) ^ (s->extents[mu] & 1);
 }
 
-/* Ghosts of which one parity has no site: rows of an odd extent, in y across x, else in x, end with
+/* Ghosts without a site of one parity: rows of an odd extent, in y across x, else in x, end with
  * them. */
 static void check_seen(const kaon_sites *s, int mu, const uint8_t *seen, uint32_t ghosts,
                        int64_t sites) {
@@ -135,8 +136,8 @@ static int32_t place_beyond(const kaon_sites *s, const kaon_here *h, int dir) {
   return (h->number + steps * s->stride[mu]) / 2;
 }
 
-/* All parts have one shape, so the neighbour's numbers are worked out on the same sites: a site
- * that meets ghost n, and the sender of n, are one step apart on the lattice closed to a ring. */
+/* All parts have one shape, so the neighbour's numbers are computed on the same sites: a site that
+ * reads ghost n and the sender of n are one step apart on the periodically closed lattice. */
 static void check_ghosts(const kaon_sites *s, const int partitioned[4], int parity, int steps) {
   if (steps != 1) return;
   for (int dir = 0; dir < KAON_DIRS; dir++) {
@@ -219,5 +220,5 @@ int main(void) {
       cmocka_unit_test(who_sends_and_who_receives_agree_on_numbers),
       cmocka_unit_test(layers_have_every_ghost_once),
   };
-  return cmocka_run_group_tests_name("faces_order", faces_order, NULL, NULL);
+  return test_main(faces_order, NULL, NULL);
 }

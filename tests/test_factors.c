@@ -1,7 +1,8 @@
 /* test_factors.c - incomplete factors, approximate inverses and inverses of blocks in host memory,
- * against what defines them, worked out densely: (E + L) E^-1 (E + U) has A's entries where A has
- * any, A's diagonal, or is A; second first A is 1. Bounds: roundings of double times what they are
- * taken of, with two orders of room. */
+ * against their definitions in dense arithmetic. (E + L) E^-1 (E + U) has A's entries where A has
+ * any, or A's diagonal, or equals A, by kind; an approximate inverse times A is 1.
+ *
+ * Bounds: roundings of double times the operands, with two orders of magnitude in reserve. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +76,7 @@ static double largest_of(const kaon_csr *A) {
   return largest;
 }
 
-/* Strict triangles, in A's pattern; of a Hermitian A U = L^H and E > 0, to the bit. */
+/* Strict triangles in A's pattern. For a Hermitian A, U = L^H and E > 0, to the bit. */
 static void check_form(const kaon_csr *A, const kaon_factors *f, int hermitian) {
   int64_t entries = 0;
   for (int64_t i = 0; i < A->rows; i++) {
@@ -144,8 +145,8 @@ static void test_lu0(void **state) {
 }
 
 #ifdef KAON_WITH_LAPACKE
-/* Where A has all entries nothing is left out: Cholesky's and Gauss' own factors. Rows and columns
- * are diagonally dominant, so LAPACK exchanges none. */
+/* If A has all entries nothing is dropped: the factors are Cholesky's and Gauss's. Rows and
+ * columns are diagonally dominant, so LAPACK does not pivot. */
 static kaon_csr *full_case(int n, int reals, int hermitian, uint64_t seed) {
   kaon_csr *A = NULL, *sparse = row_case_random(n, 40 * n, reals, hermitian, seed);
   must(NULL, kaon_csr_copy(NULL, sparse, &A));
@@ -358,10 +359,10 @@ static void test_dense(void **state) {
   assert_int_not_equal(kaon_dense_invert(2, 1, none, &pivot), 0);
 }
 
-/* a = U^H U of its upper triangle alone: what stands below is no number. Cholesky's factors are
- * those of a matrix that differs by at most (n + 4) roundings of sum |u_ki| |u_kj| in entry (i, j)
- * (Higham, Accuracy and Stability of Numerical Algorithms, 10.3; complex products have 3 roundings
- * instead of 1), and the sum here has as many again. */
+/* a = U^H U from its upper triangle alone; the lower one is NaN. Cholesky's factors are those of a
+ * matrix that differs by at most (n + 4) roundings of sum |u_ki| |u_kj| in entry (i, j) (Higham,
+ * Accuracy and Stability of Numerical Algorithms, 10.3; complex products have 3 roundings instead
+ * of 1), and the sum here has as many again. */
 static void test_cholesky(void **state) {
   (void)state;
   enum { N = 41 };
@@ -542,5 +543,5 @@ int main(void) {
       cmocka_unit_test(test_breakdown),
       cmocka_unit_test(test_ghosts),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

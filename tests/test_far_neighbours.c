@@ -1,6 +1,7 @@
-/* test_far_neighbours.c - what a GPU works out of hops of one and three sites
- * (lib/cuda/memory/neighbours.h) is what coordinates say, on lattices of every kind of extent, two
- * included, and odd ones, across whose faces others' sites are. The host runs it. */
+/* test_far_neighbours.c - neighbours at one and three sites as a GPU computes them
+ * (lib/cuda/memory/neighbours.h) agree with coordinates, on lattices of every kind of extent.
+ * Extents of 2 are included, and odd ones with another rank's sites beyond the faces. The code
+ * runs on the host. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,6 +9,7 @@
 #include <cmocka.h>
 
 #include "lib/cuda/memory/neighbours.h"
+#include "tests/util/test_util.h"
 
 /* Number among its parity's sites, and the parity. */
 static int number_of(const int n[4], const int x[4], int *parity) {
@@ -58,5 +60,5 @@ static void neighbours_are_where_coordinates_say(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(neighbours_are_where_coordinates_say)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,11 +1,12 @@
-/* test_fatten.c - fat and long links against paths written out one by one, links back to U(3)
- * against Newton's iteration and against matrices with known factors, unit links, covariance.
+/* test_fatten.c - fat and long links against paths written out one by one; projection to U(3)
+ * against Newton's iteration and against matrices with known factors; unit links; gauge
+ * covariance.
  *
  * Bounds. A product of two unitary 3x3 matrices has an error of at most 8 roundings an element:
- * three complex products, whose sizes sum up to 1. A path of seven links comes out of six of them,
- * with the factors of sums on its way: at most 64 roundings of its coefficient; the sum of all of
- * them: the modulus of each counts. Lepage's paths bring those that go back, which are taken out
- * again: 6 + 6 of them instead of 6. */
+ * three complex products whose sizes sum to at most 1. A path of seven links has six products and
+ * the factors of the sums that contain it: at most 64 roundings of its coefficient. For the sum of
+ * all paths the moduli add up. Lepage's term also contains paths that go back, which are
+ * subtracted again: 6 + 6 instead of 6. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,7 +57,7 @@ static void check_level(dirac_case *c) {
   ref_complex *fat = ref_new(ref_links_size(&c->L)), *naik = ref_new(ref_links_size(&c->L));
   ref_fatten(&c->L, c->u, &paths, fat, naik);
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
-    kaon_fatten_report report;
+    kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
     kaon_gauge *f = new_field(c, (kaon_precision)p), *n = new_field(c, (kaon_precision)p);
     must(c->ctx, kaon_fatten_paths(c->gauge, &odd_ones, f, n, &report));
     test_below(p ? "fat, single" : "fat, double", away(c, f, fat),
@@ -122,7 +123,7 @@ static void unit_links_give_sums_of_coefficients(void **state) {
       const double epsilon = -0.16;
       const kaon_fatten_options o =
           options_of(hisq ? KAON_FATTEN_HISQ : KAON_FATTEN_ASQTAD, 0, epsilon);
-      kaon_fatten_report report;
+      kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
       kaon_gauge *f = new_field(&c, KAON_DOUBLE), *n = new_field(&c, KAON_DOUBLE);
       must(c.ctx, kaon_fatten(c.gauge, &o, f, n, &report));
       ref_complex *fat = case_links(&c, f), *naik = case_links(&c, n);
@@ -174,7 +175,7 @@ static void check_hisq(dirac_case *c) {
   reference_hisq(c, epsilon, fat, naik, &smallest);
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
     const double bound = (4 * 64 * 7 + 64) * weight(&second) * rounding_of((kaon_precision)p);
-    kaon_fatten_report report;
+    kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
     kaon_gauge *f = new_field(c, (kaon_precision)p), *n = new_field(c, (kaon_precision)p);
     must(c->ctx, kaon_fatten(c->gauge, &o, f, n, &report));
     test_below("hisq, fat", away(c, f, fat), bound);
@@ -206,7 +207,7 @@ static void links_are_covariant(void **state) {
       if (!case_open(&c, machine, extents, 1, LINKS_RANDOM, 5)) continue;
       const kaon_fatten_options o =
           options_of(hisq ? KAON_FATTEN_HISQ : KAON_FATTEN_ASQTAD, 0.9, 0);
-      kaon_fatten_report report;
+      kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
       kaon_gauge *f = new_field(&c, KAON_DOUBLE), *n = new_field(&c, KAON_DOUBLE);
       ref_complex *g = ref_new(9 * ref_volume(&c.L));
       ref_random_matrices(g, ref_volume(&c.L), 99);
@@ -248,7 +249,7 @@ static double off_unitarity(const ref_complex w[9]) {
   return worst;
 }
 
-/* Singular values of each row of the table in turn, everywhere on the lattice. */
+/* Singular values from each row of the table in turn, everywhere on the lattice. */
 static const double singular[][3] = {{1, 1, 1},        {1, 1, 0.999999},  {2, 0.3, 0.1},
                                      {1, 0.5, 0.01},   {1, 1e-2, 1e-2},   {1, 0.7, 1e-4},
                                      {0.9, 0.5, 1e-6}, {1, 1e-3, 1e-7},   {1, 0.5, 1e-10},
@@ -281,7 +282,7 @@ static void check_unitarise(dirac_case *c) {
   for (int always = 0; always < 2; always++) {
     kaon_fatten_options o = KAON_FATTEN_OPTIONS_INIT;
     if (always) o.svd_relative = 0;
-    kaon_fatten_report report;
+    kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
     kaon_gauge *g = new_field(c, KAON_DOUBLE);
     must(c->ctx, kaon_gauge_copy(g, c->gauge));
     must(c->ctx, kaon_fatten_unitarise(g, &o, &report));
@@ -297,7 +298,8 @@ static void check_unitarise(dirac_case *c) {
     test_below("W: error / bound", off, 1);
     test_close("smallest |det| / known", report.smallest_det / least, 1, 1e-2);
     printf("  %d of %d links by singular values\n", (int)report.svd_links, (int)links);
-    /* the least: small determinants; the most: the seven kinds from {1, .01, .01} on */
+    /* smallest values for small determinants; the largest for the seven kinds from {1, .01, .01}
+     * on */
     assert_true(report.svd_links >= (always ? (int64_t)links : few));
     assert_true(always || report.svd_links <= (int64_t)links * 7 / KINDS + 7);
     free(u);
@@ -311,12 +313,13 @@ static void near_singular_links_go_back_to_u3(void **state) {
   for_all_cases(LINKS_UNIT, check_unitarise);
 }
 
-/* The analytic way against Newton's iteration, on links of a first level of random thin ones. */
+/* The analytic formula against Newton's iteration, on first-level links made of random thin ones.
+ */
 static void check_newton(dirac_case *c) {
   const kaon_fatten_options o = options_of(KAON_FATTEN_HISQ, 1, 0);
   kaon_fatten_coefficients fat7;
   must(NULL, kaon_fatten_action_coefficients(&o, 0, &fat7));
-  kaon_fatten_report report;
+  kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
   kaon_gauge *v = new_field(c, KAON_DOUBLE);
   must(c->ctx, kaon_fatten_paths(c->gauge, &fat7, v, NULL, NULL));
   ref_complex *w = case_links(c, v);
@@ -361,7 +364,7 @@ static void singular_links_are_completed(void **state) {
     }
     const void *arrays[1] = {c.u};
     must(c.ctx, kaon_staggered_import_links(c.gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
-    kaon_fatten_report report;
+    kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
     must(c.ctx, kaon_fatten_unitarise(c.gauge, NULL, &report));
     ref_complex *u = case_links(&c, c.gauge);
     double unitary = 0;
@@ -409,8 +412,8 @@ static void storage_and_threads_do_not_matter(void **state) {
       must(ctx, kaon_gauge_weak(thin, 0.2, 3));
       must(ctx, kaon_gauge_copy(copy, thin));
       o = options_of(KAON_FATTEN_ASQTAD, 0, 0.1);
-      kaon_fatten_report report;
-      kaon_observables seen;
+      kaon_fatten_report report = KAON_FATTEN_REPORT_INIT;
+      kaon_observables seen = KAON_OBSERVABLES_INIT;
       must(ctx, kaon_gauge_measure(copy, &seen));
       must(ctx, kaon_fatten(copy, &o, f, NULL, &report));
       test_close("u0", report.u0, pow(seen.plaquette, 0.25), 1e-15);
@@ -469,5 +472,5 @@ int main(void) {
       cmocka_unit_test(storage_and_threads_do_not_matter),
       cmocka_unit_test(bad_arguments_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

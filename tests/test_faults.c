@@ -1,8 +1,9 @@
-/* test_faults.c - relaxation with faults: rows that are no longer updated for a while or for good,
- * bits that flip unseen. What counts: a solve that says it converged has, by a residual worked out
- * on the host; one that has not says so. KAON_TEST_FAULTED_SOLVES: how many random ones are made a
- * machine (10000 on a processor, which take about half a minute there, 400 where tools slow it
- * down; 60 on a device). */
+/* test_faults.c - relaxation with injected faults: rows that are not updated for a while or for
+ * good, and bits that flip unnoticed. A solve that reports convergence has converged, by a
+ * residual computed on the host; one that has not says so.
+ *
+ * KAON_TEST_FAULTED_SOLVES sets the number of random solves a machine. Default: 10000 on a CPU
+ * (about half a minute), 400 under slow tools, 60 on a device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,8 +21,8 @@
 static const int machines[] = {MACHINE_CPU, MACHINE_CUDA};
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-/* Roundings of an x that is right are no more than this part of the tolerances asked for here: wild
- * numbers in x would make any bound that is taken from x true. */
+/* Roundings of a correct x are below this part of the tolerances used here. A bound derived from x
+ * itself would accept any x with huge numbers. */
 static const double ROUNDING = 0.5;
 
 static uint64_t next(uint64_t *state) { /* splitmix64 */
@@ -57,11 +58,10 @@ typedef struct tally {
   int reasons[KAON_CANCELLED + 1];
   int64_t frozen, flips;
   int alarms, rollbacks, restored;
-  double worst; /* true residual of those that converged but for rounding, over the tolerance */
+  double worst; /* true residual of converged solves, less rounding, over the tolerance */
 } tally;
 
-/* truth: |b - A x| / |b| worked out on the host, from which what is reported differs by at most
- * `rounding`. */
+/* truth: |b - A x| / |b| computed on the host; the reported one differs by at most `rounding`. */
 static void check_honest(const kaon_column_report *report, double truth, double rounding,
                          double tol, tally *t) {
   t->reasons[report->reason]++;
@@ -80,7 +80,8 @@ static void check_honest(const kaon_column_report *report, double truth, double 
 static void check_one(relax_case *c, uint64_t *state, tally *t) {
   const kaon_fault_options faults = random_faults(state);
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report r;
+  kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   kaon_column_report report[2];
   const kaon_precision precision = c->right->precision;
   const double tol = precision == KAON_DOUBLE ? 1e-8 : 1e-4;
@@ -88,7 +89,8 @@ static void check_one(relax_case *c, uint64_t *state, tally *t) {
   o.local_sweeps = 1 + below(state, 6);
   o.together = below(state, 5);
   o.seed = next(state);
-  o.faults = &faults;
+  lab.faults = &faults;
+  o.lab = &lab;
   const kaon_method method = below(state, 3) == 0 ? KAON_TWO_STAGE : KAON_ASYNC;
   if (method == KAON_ASYNC && below(state, 3) == 0) o.driver = KAON_RELAX_FREE;
   relax_case_solve(c, method, &o, tol, 400, report, &r);
@@ -150,8 +152,9 @@ static void no_faulted_solve_ends_silently_wrong(void **state) {
   }
 }
 
-/* Paper A's figure 10 and table 6: a quarter of the rows from iteration 10 on. They come back after
- * 10, 20, 30 iterations: the same residual is reached, later each time; never: it is not. */
+/* Figure 10 and table 6 of Anzt et al. (asynchronous iteration): a quarter of the rows stops at
+ * iteration 10. If they resume after 10, 20 or 30 iterations, the same residual is reached, the
+ * later the longer; otherwise it is not. */
 typedef struct recovery_run {
   kaon_column_report report;
   kaon_relax_report relaxation;
@@ -160,6 +163,7 @@ typedef struct recovery_run {
 /* recovery < 0: no fault. */
 static recovery_run run_recovery(relax_case *c, int block, int recovery) {
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+  kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
   kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
   recovery_run run;
   f.share = 0.25;
@@ -167,7 +171,9 @@ static recovery_run run_recovery(relax_case *c, int block, int recovery) {
   f.recovery = recovery;
   o.block = block;
   o.local_sweeps = 6;
-  if (recovery >= 0) o.faults = &f;
+  if (recovery >= 0) lab.faults = &f;
+  o.lab = &lab;
+  run.relaxation = (kaon_relax_report)KAON_RELAX_REPORT_INIT;
   relax_case_solve(c, KAON_TWO_STAGE, &o, 1e-12, 300, &run.report, &run.relaxation);
   return run;
 }
@@ -239,15 +245,16 @@ static void check_truth(const relax_case *c, const way *w, double tol) {
   test_below(w->name, relax_case_residual(c, 0), 1.1 * tol + rounding);
 }
 
-/* In single the residual is at its end after some twenty iterations, so rows are lost early. */
+/* In single the residual reaches its floor after some twenty iterations, so rows are lost early. */
 static void check_monitor(int machine, const way *w, int begin) {
   const int early = w->precision == KAON_SINGLE;
   const double tol = early ? 1e-5 : 1e-12;
   relax_case c;
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+  kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
   kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
   kaon_column_report report;
-  kaon_relax_report r;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   if (!relax_case_open(&c, machine, 2, row_case_random(900, 6, 1, 1, 8), w->precision, 1)) return;
   f.share = 0.3;
   f.begin = begin;
@@ -255,7 +262,8 @@ static void check_monitor(int machine, const way *w, int begin) {
   o.block = 30;
   o.local_sweeps = early ? 2 : 5;
   o.driver = w->driver;
-  o.faults = &f;
+  lab.faults = &f;
+  o.lab = &lab;
   relax_case_solve(&c, KAON_ASYNC, &o, tol, 2000, &report, &r);
   printf("%s, %s: frozen at %d, given back at %d, %d iterations\n", machine_name(machine), w->name,
          r.frozen_at, r.restored_at, report.iterations);
@@ -266,7 +274,7 @@ static void check_monitor(int machine, const way *w, int begin) {
   relax_case_close(&c);
 }
 
-/* Nobody says when; the monitor finds that the residual no longer falls. */
+/* The fault is not announced; the monitor detects that the residual no longer falls. */
 static void the_monitor_gives_frozen_rows_back(void **state) {
   (void)state;
   for (int m = 0; m < MACHINES; m++)
@@ -288,9 +296,10 @@ static void check_flips(int machine, const way *w, int repair) {
   const double tol = w->precision == KAON_DOUBLE ? 1e-10 : 1e-5;
   relax_case c;
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+  kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
   kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
   kaon_column_report report;
-  kaon_relax_report r;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   if (!relax_case_open(&c, machine, 2, row_case_random(900, 6, 1, 1, 8), w->precision, 1)) return;
   f.flip_rate = 0.05;
   f.flip_begin = w->precision == KAON_DOUBLE ? 15 : 7;
@@ -298,14 +307,15 @@ static void check_flips(int machine, const way *w, int repair) {
   f.repair = repair;
   o.block = 30;
   o.driver = w->driver;
-  o.faults = &f;
+  lab.faults = &f;
+  o.lab = &lab;
   relax_case_solve(&c, KAON_ASYNC, &o, tol, 3000, &report, &r);
   printf(
       "%s, %s, repair %d: %lld flips, %d alarms from %d on, %d copies put back, %d iterations, "
       "%s\n",
       machine_name(machine), w->name, repair, (long long)r.flips, r.alarms, r.first_alarm,
       r.rollbacks, report.iterations, kaon_stop_reason_name(report.reason));
-  /* of all three iterations, unless a number that is none ends the solve after one */
+  /* of all three iterations, unless a NaN ends the solve after one */
   const int cut = report.reason == KAON_BREAKDOWN || report.reason == KAON_DIVERGING;
   assert_true(r.flips >= (cut ? 1 : 3) * 45);
   assert_true(r.alarms > 0 && r.first_alarm > f.flip_begin && r.first_alarm <= f.flip_end);
@@ -315,7 +325,7 @@ static void check_flips(int machine, const way *w, int repair) {
   relax_case_close(&c);
 }
 
-/* Many flips in a few iterations, some of them of an exponent: alarms, and x is put back. */
+/* Many flips in a few iterations, some in an exponent: alarms are raised and x is restored. */
 static void flipped_bits_are_found_and_undone(void **state) {
   (void)state;
   for (int m = 0; m < MACHINES; m++)
@@ -323,22 +333,24 @@ static void flipped_bits_are_found_and_undone(void **state) {
       check_flips(machines[m], &ways[i / 2], i % 2);
 }
 
-/* The same seed, the same faults: rows and bits do not depend on threads, nor on when it is. */
+/* The same seed gives the same faults: rows and bits depend neither on threads nor on time. */
 static void check_repeat(int machine, kaon_precision precision) {
   ref_complex *first = NULL;
   for (int threads = 1; threads < 3; threads++) {
     relax_case c;
     kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
+    kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
     kaon_fault_options f = KAON_FAULT_OPTIONS_INIT;
     kaon_column_report report;
-    kaon_relax_report r;
+    kaon_relax_report r = KAON_RELAX_REPORT_INIT;
     if (!relax_case_open(&c, machine, threads, row_case_laplace(20, 20, 1), precision, 1)) return;
     f.share = 0.4;
     f.recovery = 12;
     f.flip_rate = 1e-3;
     f.flip_end = 30;
     o.block = 50;
-    o.faults = &f;
+    lab.faults = &f;
+    o.lab = &lab;
     relax_case_solve(&c, KAON_TWO_STAGE, &o, precision == KAON_DOUBLE ? 1e-8 : 1e-4, 400, &report,
                      &r);
     assert_true(r.frozen > 0 && r.flips > 0);
@@ -370,5 +382,5 @@ int main(void) {
       cmocka_unit_test(flipped_bits_are_found_and_undone),
       cmocka_unit_test(faults_repeat_by_their_seed),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

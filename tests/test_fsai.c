@@ -1,13 +1,13 @@
-/* test_fsai.c - factorised sparse approximate inverses in host memory against what defines them,
- * worked out densely: G is the lower triangle of A^power's pattern, (G A)_ij = 0 there but for
- * i = j, (G A G^H)_ii = 1, K = G^H G is Hermitian and positive definite. These make G unique. As a
- * preconditioner: test_precond.c, test_precond_counts.c.
+/* test_fsai.c - factorised sparse approximate inverses in host memory against their definition, in
+ * dense arithmetic: G is the lower triangle of A^power's pattern, (G A)_ij = 0 there except for i
+ * = j, (G A G^H)_ii = 1, and K = G^H G is Hermitian and positive definite. These properties make G
+ * unique. As a preconditioner: test_precond.c, test_precond_counts.c.
  *
- * Bounds, u = 2^-53, a row with m entries. Its factor is that of a matrix that is off by (m + 4) u
- * of |L| |L^H| <= sqrt(a_jj a_kk), and its solve is one with a factor off by (m + 4) u (Higham,
- * Accuracy and Stability of Numerical Algorithms, 10.3, 8.5; complex products have 3 roundings);
- * scaling A and G has 4 roundings, and the sum that is formed here (m + 3). All of that is of
- * s_i = sum_k |g_ik| sqrt(a_kk), so |(G A)_ij| <= 3 (m + 6) u s_i sqrt(a_jj), and the sum over j of
+ * Bounds, with u = 2^-53, for a row of m entries. Its factor is that of a matrix that is off by (m
+ * + 4) u of |L| |L^H| <= sqrt(a_jj a_kk), and its solve uses a factor that is off by (m + 4) u
+ * (Higham, Accuracy and Stability of Numerical Algorithms, 10.3, 8.5; complex products have 3
+ * roundings). Scaling A and G has 4 roundings, and the sum formed here m + 3. All are relative to
+ * s_i = sum_k |g_ik| sqrt(a_kk), so |(G A)_ij| <= 3 (m + 6) u s_i sqrt(a_jj). The sum over j of
  * that times |g_ij|, with a fourth m + 6 for the sum's own roundings, bounds |(G A G^H)_ii - 1|. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -182,7 +182,8 @@ static void test_all(void **state) {
   }
 }
 
-/* More rows than a thread takes at a time, and a breakdown that others run ahead of. */
+/* More rows than a thread processes at a time, and a breakdown behind which other threads have
+ * already worked. */
 static void test_threads(void **state) {
   (void)state;
   for (int reals = 1; reals <= 2; reals++)
@@ -262,7 +263,7 @@ static void test_refusals(void **state) {
   kaon_csr_destroy(&empty), kaon_csr_destroy(&tall);
 }
 
-/* Row `hub`, the first or the last, meets all others, which meet nothing else. */
+/* Row `hub`, the first or the last, is coupled to all others, which have no other coupling. */
 static kaon_csr *star(int64_t n, int64_t hub) {
   kaon_csr *A = NULL;
   int64_t at = 0;
@@ -279,8 +280,8 @@ static kaon_csr *star(int64_t n, int64_t hub) {
   return A;
 }
 
-/* In the last place the hub's system is as large as the matrix, 8 TB; in the first it costs each
- * other row one entry. */
+/* As the last row the hub's system is as large as the matrix, 8 TB; as the first it adds one entry
+ * to each other row. */
 static void test_long_row(void **state) {
   (void)state;
   enum { N = 1000000 };
@@ -318,5 +319,5 @@ int main(void) {
       cmocka_unit_test(test_threads),    cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_long_row),   cmocka_unit_test(test_ghosts),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

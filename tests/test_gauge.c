@@ -1,4 +1,4 @@
-/* test_gauge.c - link fields: storage, observables against the reference, synthetic fields,
+/* test_gauge.c - gauge fields: storage, observables against the reference, synthetic fields,
  * refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ static double mean_bound(double terms) {
   return (96 + terms) * ROUND;
 }
 
-/* How far the reference's own links are from SU(3): Gram-Schmidt of nearly parallel rows. */
+/* Distance of the reference's own links from SU(3): Gram-Schmidt of nearly parallel rows. */
 static double deviation(const dirac_case *c) {
   double worst = 0;
   for (size_t i = 0; i < 4 * ref_volume(&c->L); i++)
@@ -32,7 +32,7 @@ static double deviation(const dirac_case *c) {
 
 static void check_observables(dirac_case *c) {
   const double v = (double)ref_volume(&c->L);
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   must(c->ctx, kaon_gauge_measure(c->gauge, &o));
   const ref_plaquettes p = ref_plaquette(&c->L, c->u);
   const ref_complex line = ref_polyakov_loop(&c->L, c->u);
@@ -64,7 +64,7 @@ static void charge_of_a_constant_field_is_the_analytic_one(void **state) {
   assert_true(case_open(&c, KAON_ISA_AUTO, shape, 0, LINKS_UNIT, 0));
   ref_flux_links(&c.L, c.u, 1, 2, q);
   case_import_links(&c);
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   must(c.ctx, kaon_gauge_measure(c.gauge, &o));
   const double pi = 3.14159265358979323846, w = 2 * pi / 64, v = 4096;
   double exact = 0;
@@ -75,7 +75,7 @@ static void charge_of_a_constant_field_is_the_analytic_one(void **state) {
 }
 
 static void check_invariance(dirac_case *c) {
-  kaon_observables before, after;
+  kaon_observables before = KAON_OBSERVABLES_INIT, after = KAON_OBSERVABLES_INIT;
   must(c->ctx, kaon_gauge_measure(c->gauge, &before));
   const size_t v = ref_volume(&c->L);
   ref_complex *g = ref_new(9 * v);
@@ -100,14 +100,14 @@ static void observables_are_gauge_invariant(void **state) {
 static void observables_do_not_depend_on_threads(void **state) {
   (void)state;
   static const int shape[4] = {4, 6, 4, 10};
-  kaon_observables first;
+  kaon_observables first = KAON_OBSERVABLES_INIT;
   memset(&first, 0, sizeof first);
   for (int threads = 1; threads <= 5; threads++) {
     kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
     kaon_context *ctx = NULL;
     kaon_lattice *lattice = NULL;
     kaon_gauge *gauge = NULL;
-    kaon_observables o;
+    kaon_observables o = KAON_OBSERVABLES_INIT;
     memset(&o, 0, sizeof o);
     options.threads = threads;
     must(NULL, kaon_context_create(&options, &ctx));
@@ -126,8 +126,8 @@ static void observables_do_not_depend_on_threads(void **state) {
 
 /* ---- synthetic fields ---- */
 
-/* Whatever the machine, the links are the same, but for rounding: those of the first are kept, one
- * array a shape and kind. */
+/* All machines make the same links up to rounding: the first one's are the standard, one array for
+ * each shape and kind. */
 static ref_complex *first_links[3][2];
 static void compare_with_first(dirac_case *c, int random, double bound) {
   const int shape = c->L.n[1] == 6 ? 0 : c->L.n[0] == 8 ? 1 : 2;
@@ -142,7 +142,7 @@ static void compare_with_first(dirac_case *c, int random, double bound) {
 }
 
 static void check_synthetic(dirac_case *c) {
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   must(c->ctx, kaon_gauge_unit(c->gauge));
   must(c->ctx, kaon_gauge_measure(c->gauge, &o));
   assert_true(o.plaquette == 1 && o.plaquette_space == 1 && o.plaquette_time == 1);
@@ -245,7 +245,7 @@ static double storage_bound(const dirac_case *c, int p, int recon) {
 
 static void check_one_storage(dirac_case *c, kaon_precision p, kaon_reconstruct recon) {
   kaon_gauge *stored = NULL, *back = NULL, *twin = NULL;
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   char text[64];
   must(c->ctx, kaon_gauge_create(c->lattice, p, recon, &stored));
   must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &back));
@@ -292,7 +292,7 @@ static void projection_returns_links_to_su3(void **state) {
   memcpy(exact, c.u, ref_links_size(&c.L) * sizeof *exact);
   for (size_t i = 0; i < ref_links_size(&c.L); i++) c.u[i] *= 1 + 1e-5 * sin((double)i);
   case_import_links(&c);
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   must(c.ctx, kaon_gauge_measure(c.gauge, &o));
   assert_true(o.unitarity > 1e-6);
   const uint64_t revision = kaon_gauge_revision(c.gauge);
@@ -379,5 +379,5 @@ int main(void) {
       cmocka_unit_test(links_off_su3_are_refused_and_named),
       cmocka_unit_test(bad_arguments_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* test_gauge_files.c - configurations of other codes: their plaquettes, and what kaon writes comes
- * back. Figures: the data folder's MANIFEST.md (an independent reader's). */
+/* test_gauge_files.c - configurations written by other codes have the plaquettes that an
+ * independent reader found (MANIFEST.md of the data folder), and files that kaon writes are read
+ * back unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,8 +56,8 @@ static void recorded_plaquettes_are_reproduced(void **state) {
   for (int i = 0; i < FILES; i++) {
     if (test_data(files[i].name, path) == NULL) skip();
     dirac_case c;
-    kaon_observables o;
-    kaon_gauge_file_info info;
+    kaon_observables o = KAON_OBSERVABLES_INIT;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     open_field(&c, files[i].extents);
     must(c.ctx, kaon_gauge_read(c.gauge, path, NULL, &info));
     must(c.ctx, kaon_gauge_measure(c.gauge, &o));
@@ -82,8 +83,8 @@ static void a_damaged_file_needs_a_word(void **state) {
   if (test_data("milc/milc_lat.sample.5p7", path) == NULL) skip();
   dirac_case c;
   kaon_gauge_read_options options = KAON_GAUGE_READ_OPTIONS_INIT;
-  kaon_gauge_file_info info;
-  kaon_observables o;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   open_field(&c, extents);
   const uint64_t revision = kaon_gauge_revision(c.gauge);
   must_refuse(c.ctx, KAON_ERR_CHECKSUM, kaon_gauge_read(c.gauge, path, NULL, NULL));
@@ -130,7 +131,7 @@ static void written_fields_read_back(void **state) {
   must(c.ctx, kaon_gauge_create(c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &back));
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     kaon_gauge_write_options options = KAON_GAUGE_WRITE_OPTIONS_INIT;
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     options.format = kinds[i].format;
     options.precision = kinds[i].precision;
     must(c.ctx, kaon_gauge_write(c.gauge, path, &options));
@@ -148,14 +149,14 @@ static void written_fields_read_back(void **state) {
   case_close(&c);
 }
 
-/* A field of floats, unitary to 1e-7 alone: the header of each NERSC file must be that of the links
- * that it holds, which are not quite the field's, or reading it back refuses it. */
+/* A field of floats, unitary to 1e-7 only. The header of each NERSC file must describe the links
+ * in the file, which differ slightly from the field's; otherwise reading it back refuses it. */
 static void nersc_headers_are_those_of_the_links_they_hold(void **state) {
   (void)state;
   static const int extents[4] = {4, 6, 2, 10};
   dirac_case c;
   kaon_gauge *rough = NULL, *back = NULL;
-  kaon_observables o, p;
+  kaon_observables o = KAON_OBSERVABLES_INIT, p = KAON_OBSERVABLES_INIT;
   char folder[] = "/tmp/kaon-gauge-XXXXXX", path[64];
   assert_non_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/links", folder);
@@ -167,7 +168,7 @@ static void nersc_headers_are_those_of_the_links_they_hold(void **state) {
   assert_true(p.unitarity > 1e-8);
   for (int variant = 0; variant < 8; variant++) {
     kaon_gauge_write_options options = KAON_GAUGE_WRITE_OPTIONS_INIT;
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     options.format = KAON_FORMAT_NERSC;
     options.rows = 2 + variant % 2;
     options.precision = variant / 2 % 2 ? 64 : 32;
@@ -194,5 +195,5 @@ int main(void) {
       cmocka_unit_test(written_fields_read_back),
       cmocka_unit_test(nersc_headers_are_those_of_the_links_they_hold),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

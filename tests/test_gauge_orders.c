@@ -1,5 +1,5 @@
-/* test_gauge_orders.c - host orders: each means what docs/conventions.md says, and links go through
- * every one of them unchanged, bit by bit. */
+/* test_gauge_orders.c - orders of links in an application's memory. Each means what
+ * docs/conventions.md says, and links go through every order unchanged, bit by bit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void *take_arrays(const dirac_case *c, kaon_gauge_order order, size_t rea
   return room;
 }
 
-/* The same through the machine's own memory: device arrays hold what host arrays do. */
+/* The same through the machine's own memory: device arrays hold the numbers of host arrays. */
 static void check_device_arrays(dirac_case *c, kaon_gauge *other, kaon_gauge_order order,
                                 kaon_precision p, const void *room) {
   const size_t bytes = 2 * ref_links_size(&c->L) * (p == KAON_DOUBLE ? 8 : 4);
@@ -80,7 +80,8 @@ static void check_round_trip(dirac_case *c) {
   kaon_gauge_destroy(&other);
 }
 
-/* On the device links in host memory pass in pieces, those in its own at once: the same bits. */
+/* On the device, links in host memory are copied in pieces and links in device memory at once,
+ * with the same bits. */
 static void a_field_of_several_pieces_is_whole(void **state) {
   (void)state;
   static const int extents[4] = {16, 16, 16, 32};
@@ -108,7 +109,8 @@ static void links_survive_every_order(void **state) {
   for_all_cases(LINKS_RANDOM, check_round_trip);
 }
 
-/* Walks each order in its own sequence, as its code's documentation tells it, and compares. */
+/* Walks through each order in its own sequence, as its code's documentation describes it, and
+ * compares. */
 static void expect_link(const dirac_case *c, const ref_complex *host, size_t matrix, int transposed,
                         size_t site, int mu) {
   const ref_complex *u = c->u + 9 * (4 * site + (size_t)mu);
@@ -178,5 +180,5 @@ int main(void) {
       cmocka_unit_test(a_field_of_several_pieces_is_whole),
       cmocka_unit_test(orders_are_those_of_the_other_codes),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* test_gcr_estimate.c - GCR's |r|^2 is a difference (kaon_gcr_residual): when it is believed, when
- * it is taken anew. Single precision, roundings 2^-24: below 32 of them of |r|^2 at the cycle's
- * begin a step has to win half. */
+/* test_gcr_estimate.c - when GCR trusts its recurrence for |r|^2, which is a difference
+ * (kaon_gcr_residual), and when it computes the residual again. In single precision roundings are
+ * 2^-24; below 32 of them, relative to |r|^2 at the cycle's begin, a step must halve the residual
+ * to be trusted. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,8 +11,9 @@
 #include <string.h>
 
 #include "lib/math/steps/recurrences.h"
+#include "tests/util/test_util.h"
 
-/* What a column waits for after step 2 of its cycle, which brought r2 to `left`. */
+/* The state in which a column waits after step 2 of its cycle, which reduced r2 to `left`. */
 static int after(double r2, double left) {
   kaon_column_state s;
   memset(&s, 0, sizeof s);
@@ -52,5 +54,5 @@ int main(void) {
       cmocka_unit_test(small_gains_are_doubted_where_roundings_are_as_large),
       cmocka_unit_test(what_is_nothing_but_rounding_is_taken_anew),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

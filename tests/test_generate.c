@@ -1,5 +1,6 @@
-/* test_generate.c - generated matrices: shapes, numbers of entries, sums of rows, symmetry, spectra
- * and energies that are known otherwise; files of others; the same rows in parts and by threads. */
+/* test_generate.c - generated matrices: shapes, numbers of entries, row sums, symmetry, and
+ * spectra and energies known from theory. Finite elements agree with files of other authors. The
+ * rows are the same when made in parts and by several threads. */
 #include <math.h>
 #include <string.h>
 
@@ -330,6 +331,8 @@ static void compare_system(FILE *f, const char *name) {
 static void finite_elements_agree_with_the_papers_files(void **state) {
   (void)state;
   int found = 0;
+  char folder[1024];
+  NEED_DATA("sparse/kaczmarz", folder);
   for (int problem = 1; problem <= 3; problem++)
     for (int level = 1; level <= 8; level++)
       for (int degree = 1; degree <= 3; degree++) {
@@ -345,14 +348,12 @@ static void finite_elements_agree_with_the_papers_files(void **state) {
         found++;
       }
   print_message("  %d files of the Kaczmarz paper\n", found);
-  char path[1024];
-  NEED_DATA("sparse/kaczmarz", path);
   assert_true(found >= 12);
 }
 
-/* The functions add up to 1, so the load's entries add up to the integral of f: for problem 1
- * 9 * 1000 + 2 * (2 * 3 * (4.5 - 9)), less the share of the boundary's functions, whose support is
- * halved with every level. */
+/* The basis functions add up to 1, so the load's entries add up to the integral of f: for problem
+ * 1 9 * 1000 + 2 * (2 * 3 * (4.5 - 9)), minus the part of the boundary's functions, whose support
+ * halves with every level. */
 static void finite_elements_integrate_their_load(void **state) {
   (void)state;
   double before = INFINITY;
@@ -403,7 +404,8 @@ static void bad_names_are_answered(void **state) {
   }
 }
 
-/* The numbers said are the matrix', or bounds that are called so; nothing is taken before. */
+/* The announced sizes are those of the matrix or named upper bounds; nothing is allocated before.
+ */
 static void what_no_machine_holds_is_refused_with_true_numbers(void **state) {
   (void)state;
   static const struct {
@@ -446,5 +448,5 @@ int main(void) {
       cmocka_unit_test(bad_names_are_answered),
       cmocka_unit_test(what_no_machine_holds_is_refused_with_true_numbers),
   };
-  return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+  return test_main(tests, make_scratch, remove_scratch);
 }

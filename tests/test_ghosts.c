@@ -1,7 +1,7 @@
-/* test_ghosts.c - links beyond the faces of a lattice whose kernels work neighbours out themselves
- * and whose memory the host does not reach: the messages of lib/grid/ghosts.c, and the ways of a GPU's
- * threads (lib/cuda/memory/site_steps.h), divided and not. A device is played by the CPU: its addresses are so
- * far off that the host would fail at the first one that it used. */
+/* test_ghosts.c - links beyond the faces of a lattice whose kernels compute neighbours themselves
+ * and whose memory the host cannot read: the messages of lib/grid/ghosts.c and the site order of a
+ * GPU's threads (lib/cuda/memory/site_steps.h), divided and not. The CPU plays a device: its addresses
+ * are shifted so far that the host would fault at the first use. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -215,7 +215,7 @@ static void ways_lead_to_ghosts(void **state) {
 }
 
 /* The slow way: the sites of a parity of the whole lattice in the order of their numbers on the
- * rank, and how many of them come before slice t. */
+ * rank, and how many of them precede slice t. */
 static void check_part(const kaon_stencil *st) {
   const int *n = st->extents;
   for (int p = 0; p < 2; p++) {
@@ -244,8 +244,8 @@ static void check_part(const kaon_stencil *st) {
   }
 }
 
-/* The part of a whole lattice: numbers and slices are the whole's. Extents odd where the whole
- * lattice is divided. */
+/* A part of a whole lattice has the numbers and slices of the whole. Extents are odd where the
+ * whole lattice is divided. */
 static void sites_are_numbered_in_the_whole_lattice(void **state) {
   (void)state;
   static const int parts[][4] = {{4, 2, 6, 4}, {3, 2, 6, 4}, {5, 3, 2, 4}, {3, 5, 3, 4},
@@ -271,5 +271,5 @@ int main(void) {
       cmocka_unit_test(ways_lead_to_ghosts),
       cmocka_unit_test(sites_are_numbered_in_the_whole_lattice),
   };
-  return cmocka_run_group_tests_name("ghosts", ghosts, NULL, NULL);
+  return test_main(ghosts, NULL, NULL);
 }

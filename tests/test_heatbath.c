@@ -1,5 +1,5 @@
-/* test_heatbath.c - quenched updates: reproducible, microcanonical where they should be, and the
- * plaquettes that theory and others found. */
+/* test_heatbath.c - quenched updates: reproducible, microcanonical where they should be, and with
+ * the plaquettes that theory and other codes found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 static const int shape_plain[4] = {4, 6, 2, 10}, shape_split[4] = {8, 8, 8, 8};
 
 static double plaquette_of(dirac_case *c) {
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   must(c->ctx, kaon_gauge_measure(c->gauge, &o));
   return o.plaquette;
 }
@@ -56,7 +56,7 @@ static void links_do_not_depend_on_threads_nor_on_interruptions(void **state) {
   printf("  1, 2, 3 threads; 6 x 1, 3 x 2, 2 x 3 sweeps: the same bits\n");
 }
 
-/* One sweep; instruction sets differ in site order and in fused multiply-adds alone. */
+/* One sweep. Instruction sets differ only in site order and in fused multiply-adds. */
 static void compare_machines(double beta) {
   ref_complex *first = NULL;
   printf(" beta %g\n", beta);
@@ -71,9 +71,9 @@ static void compare_machines(double beta) {
     if (first == NULL) {
       first = u;
     } else {
-      /* an update passes on its staples' error, amplified by the condition of projecting on SU(2)
+      /* an update passes its staples' error on, amplified by the condition of projecting on SU(2)
        * (norm 12 over its smallest, above 0.1 here); 8 updates build on each other: 8 x 120 x 100
-       * roundings, and a draw refused on one set and accepted on another would show as order 1 */
+       * roundings. A draw that one set rejects and another accepts would show at order 1 */
       test_below(isa_names[isa], ref_max_diff(u, first, ref_links_size(&c.L)),
                  8 * 120 * 100 * ROUND);
       free(u);
@@ -216,7 +216,7 @@ static void plaquette_at_beta_6_is_the_known_one(void **state) {
   printf("  error from 10 blocks: %.1e\n", error);
   assert_true(error < 1e-3);
   test_close("plaquette at beta 6.0, 8^4", mean, 0.5937, 4 * error + 6e-4);
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   must(c.ctx, kaon_gauge_measure(c.gauge, &o));
   test_below("unitarity after 300 sweeps", o.unitarity, 32 * ROUND);
   case_close(&c);
@@ -255,6 +255,6 @@ int main(void) {
       cmocka_unit_test(instruction_sets_agree_to_rounding),
       cmocka_unit_test(over_relaxation_keeps_the_action),
   };
-  if (test_brief()) return cmocka_run_group_tests(few, NULL, NULL);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  if (test_brief()) return test_main(few, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
-/* test_hop_columns.c - the hop of several columns against the reference, on every machine: a GPU's
- * threads take two or three columns together, or its blocks many one after another, and walk tiles,
- * so there are columns left over, columns that are closed beside open ones, lattices that tiles
- * fill and lattices that they do not; every precision and link storage, factors that single
- * precision holds and one that it does not, the temporal gauge, both parities and the dagger. What
- * is fused into the hop is compared with the hop of one column, which test_dslash_kernels and
- * test_dirac hold to the reference. */
+/* test_hop_columns.c - the hop of several columns against the reference, on every machine. A GPU's
+ * threads take two or three columns together, its blocks take columns in turn, and they walk over
+ * tiles. So cases have columns left over, closed columns beside open ones, and lattices that tiles
+ * do and do not fill. Every precision and link storage, factors that single precision holds and
+ * one that it does not, the temporal gauge, both parities and the dagger. Operations fused into
+ * the hop are compared with the hop of one column, which test_dslash_kernels and test_dirac
+ * compare with the reference. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,9 +25,9 @@ static const int counts[COUNTS] = {1, 2, 3, 4, 5, 7, 12, 13};
 static const kaon_reconstruct storages[STORAGES] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                                     KAON_RECONSTRUCT_8};
 
-/* Tiles want x in sixteens and y in fours (dslash/cuda/hop_kernel.h), and follow each other in
- * boxes (lib/cuda/memory/neighbours.h), here three of 2 x 2 in y and t. The smallest lattice that they
- * fill is a block of 128 threads, or two of 64, whose neighbours are all its own. */
+/* Tiles need x in multiples of 16 and y of 4 (dslash/cuda/hop_kernel.h) and follow each other in
+ * boxes (lib/cuda/memory/neighbours.h), here three of 2 x 2 in y and t. The smallest lattice that
+ * they fill is one block of 128 threads, or two of 64, whose neighbours all lie inside. */
 static const int tiled[4] = {16, 8, 2, 12}, one_tile[4] = {16, 4, 2, 2}, untiled[4] = {4, 6, 2, 10};
 
 typedef struct {
@@ -43,8 +43,8 @@ typedef struct {
   ref_complex **x, **hop[2][2]; /* hop[parity][dagger][k] */
 } expected_set;
 
-/* Links whose t components are the identity below the last slice, so that the temporal gauge
- * changes nothing but how they are read; it rotates by products of ones that rounding has left. */
+/* Links whose t components are the identity below the last slice, so the temporal gauge changes
+ * only how they are read. It rotates by products of ones up to rounding. */
 static void make_temporal(dirac_case *c) {
   ref_complex *g = ref_new(9 * ref_volume(&c->L));
   ref_temporal_gauge(&c->L, c->u, g);
@@ -73,7 +73,7 @@ static void forget(expected_set *e) {
   for (int i = 0; i < 4; i++) case_free_columns(e->hop[i / 2][i % 2], MOST);
 }
 
-/* Error of one column over that of x, as test_dirac counts it; and its norm by the pass. */
+/* Error of one column relative to x, as test_dirac counts it, and its norm by the pass. */
 static double error_of(dirac_case *c, const kaon_vector *out, int k, const ref_complex *expected,
                        const ref_complex *x, double sum) {
   const size_t n = ref_spinor_size(&c->L);
@@ -88,7 +88,8 @@ static double error_of(dirac_case *c, const kaon_vector *out, int k, const ref_c
   return e;
 }
 
-/* The hop of `count` columns, column `closed` (-1: none) with a gate that is shut: it must stay. */
+/* The hop of `count` columns; column `closed` (-1: none) has a shut gate and must stay unchanged.
+ */
 static double hop_and_compare(dirac_case *c, const kaon_operator *A, const expected_set *e,
                               int count, int closed, int parity, int dagger) {
   const kaon_dirac_fields *fields = kaon_dirac_of(A)->fields;
@@ -128,9 +129,10 @@ static double hop_and_compare(dirac_case *c, const kaon_operator *A, const expec
   return worst;
 }
 
-/* A device's hop in blocks of so many threads, or with so many columns; nothing on a CPU. */
+/* Sets a device's hop to blocks of so many threads, or to so many columns; does nothing on a CPU.
+ */
 static void tune(dirac_case *c, const variant *v, kaon_precision precision, int recon, int count) {
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   kaon_tuning_entry entry = {.kernel = KAON_TUNED_HOP,
                              .precision = precision,
                              .reconstruct = recon,
@@ -165,8 +167,8 @@ static void compare(dirac_case *c, const variant *v, const expected_set *e,
   snprintf(what, sizeof what, "%dx%dx%dx%d %s %s r%d factor %.2f%s", c->L.n[0], c->L.n[1],
            c->L.n[2], c->L.n[3], isa_names[c->isa], precision_names[precision], (int)storage,
            v->anisotropy, v->temporal ? ", temporal" : "");
-  /* x and the result are stored, |D x| = 4 |x|; what is left of the rotations: 16 roundings a
-   * product of T of them at each end of eight links */
+  /* x and the result are stored, |D x| = 4 |x|; the rotations leave 16 roundings a product of T of
+   * them at each end of eight links */
   const double rotated = v->temporal ? 8 * 16 * (2 * c->L.n[3] + 2) * 0x1p-53 : 0;
   test_below(what, worst, 3 * sqrt(r.e_hop * r.e_hop + 32 * r.e_store * r.e_store) + rotated);
   kaon_operator_destroy(&S);
@@ -244,8 +246,8 @@ static kaon_vector *fused_hop(dirac_case *c, const kaon_operator *M, const fusio
   return out;
 }
 
-/* `count` columns together, on a device as v says, and each alone: the results' distance over
- * |psi|, and the sums'. */
+/* `count` columns together, on a device as v says, and each alone: the distance of the results
+ * relative to |psi|, and that of the sums. */
 static double fused_distance(dirac_case *c, const kaon_operator *M, const variant *v,
                              const fusion *f, int count, ref_complex *const *psi, double *sums) {
   const size_t n = ref_spinor_size(&c->L);
@@ -336,6 +338,6 @@ int main(void) {
       cmocka_unit_test(columns_agree_without_tiles),
       cmocka_unit_test(columns_together_are_those_alone),
   };
-  if (test_brief()) return cmocka_run_group_tests(few, NULL, NULL);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  if (test_brief()) return test_main(few, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

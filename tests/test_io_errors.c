@@ -1,6 +1,6 @@
-/* test_io_errors.c - malformed input: cut anywhere, bits flipped, NaN, absurd numbers. Each gives
- * the right status and a sentence that names the file; nothing is read as if it were sound, and
- * nothing crashes. */
+/* test_io_errors.c - malformed files: truncated anywhere, with flipped bits, NaN or absurd
+ * numbers. Each gives the right status and a sentence that names the file. None is accepted as
+ * sound, and nothing crashes. */
 #include "test_io_common.h"
 
 #include "lib/io/formats/gauge_job.h"
@@ -74,7 +74,7 @@ static kaon_status read_blob(const unsigned char *data, size_t size, kaon_file_f
                              int ignore) {
   kaon_bytes bytes;
   kaon_gauge_read_options options = KAON_GAUGE_READ_OPTIONS_INIT;
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   options.format = format;
   options.ignore_checksum = ignore;
   kaon_bytes_from_memory(NAME, data, size, &bytes);
@@ -136,8 +136,8 @@ static void a_flipped_bit_in_the_links_is_found_where_there_is_a_checksum(void *
   }
 }
 
-/* With the checksum ignored the links themselves still speak: NaN always refuses, and a link off
- * SU(3) is counted. openQCD files have no checksum: there it refuses. */
+/* With the checksum ignored the links themselves are checked: NaN is always refused, and links off
+ * SU(3) are counted. openQCD files have no checksum, so such links are refused there. */
 static void nan_and_links_off_su3_are_found(void **state) {
   (void)state;
   for (int i = 0; i < BLOBS; i++) {
@@ -164,7 +164,8 @@ static void nan_and_links_off_su3_are_found(void **state) {
   }
 }
 
-/* A text of a file of ours replaced by another of any length, padded by the caller's choice. */
+/* A text in a file written by kaon, replaced by another of any length; the caller chooses the
+ * padding. */
 static blob with(const blob *b, const char *from, const char *to) {
   size_t n = strlen(from), m = strlen(to), at = 0;
   while (at + n <= b->size && memcmp(b->data + at, from, n) != 0) at++;
@@ -312,7 +313,7 @@ static void files_of_no_known_format_are_named(void **state) {
 
 static void paths_that_cannot_be_read_are_named(void **state) {
   (void)state;
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   assert_int_equal(kaon_gauge_file_probe(NULL, scratch("absent"), NULL, &info), KAON_ERR_IO);
   assert_non_null(strstr(kaon_last_error(NULL), "absent"));
   assert_int_equal(kaon_gauge_file_probe(NULL, scratch_folder, NULL, &info), KAON_ERR_IO);
@@ -384,7 +385,7 @@ static blob make_propagator(void) {
 static kaon_status read_propagator(const unsigned char *data, size_t size, int ignore) {
   kaon_bytes bytes;
   kaon_propagator_read_options o = KAON_PROPAGATOR_READ_OPTIONS_INIT;
-  kaon_propagator_file_info info;
+  kaon_propagator_file_info info = KAON_PROPAGATOR_FILE_INFO_INIT;
   o.ignore_checksum = ignore;
   kaon_bytes_from_memory(NAME, data, size, &bytes);
   kaon_status status =
@@ -444,5 +445,5 @@ int main(void) {
       cmocka_unit_test(options_out_of_range_are_refused_and_leave_no_file),
       cmocka_unit_test(malformed_propagators_are_refused),
   };
-  return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+  return test_main(tests, make_scratch, remove_scratch);
 }

@@ -1,6 +1,6 @@
-/* test_io_formats.c - files that other people's codes wrote: every one is read, its plaquette, link
- * trace and checksums reproduced. Figures: MANIFEST.md of the data, where an independent reader
- * found them. */
+/* test_io_formats.c - files that other codes wrote. Each is read, and its plaquette, link trace
+ * and checksums agree with those that an independent reader found (MANIFEST.md of the data
+ * folder). */
 #include "test_io_common.h"
 
 #include "lib/io/scidac.h"
@@ -204,9 +204,9 @@ static double plaquette_bound(int64_t volume) {
   return 0.5e-12 + 18.0 * (double)volume * 0x1p-53;
 }
 
-/* The gauge-fixed file stands under the figure of the field it was made from; fixing rounded its
- * links to single precision once more: each of a plaquette's four by |dU| <= eps/2 sqrt(3), so the
- * trace by 2 eps. */
+/* The gauge-fixed file has the figure of its original field. Fixing rounded its links to single
+ * precision once more: each of a plaquette's four by |dU| <= eps/2 sqrt(3), so the trace by 2 eps.
+ */
 static double sample_bound(const char *name, int64_t volume) {
   return plaquette_bound(volume) + (strstr(name, ".gf") ? 2 * 0x1p-24 * 2 : 0);
 }
@@ -226,7 +226,7 @@ static void files_reproduce_their_recorded_figures(void **state) {
   for (int i = 0; i < SAMPLES; i++) {
     const sample *s = &samples[i];
     char path[512];
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     NEED_DATA(s->name, path);
     field f = read_sample(path, s->e, 0, &info);
     double p = plaquette(&f), bound = sample_bound(s->name, f.volume), trace = link_trace(&f);
@@ -268,7 +268,7 @@ static void headers_with_a_plaquette_are_recognised(void **state) {
                {"gauge/glu_nersc_lat.400", 0.5985455591, -0.0007741846376, 1}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     char path[512];
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     NEED_DATA(cases[i].name, path);
     assert_ok(kaon_gauge_file_probe(NULL, path, NULL, &info));
     assert_true(info.has_plaquette);
@@ -284,7 +284,7 @@ static double largest_difference(const field *a, const field *b) {
   return worst;
 }
 
-/* ulps: the two ILDG/NERSC files were written from fields that differ by a reunitarisation: 18
+/* ulps: the ILDG and the NERSC file were written from fields that differ by a reunitarisation: 18
  * operations on numbers up to 1. The others are exact copies. */
 static void one_field_in_several_formats_is_one_field(void **state) {
   (void)state;
@@ -316,7 +316,7 @@ static void a_wrong_stored_checksum_is_refused_unless_ignored(void **state) {
   (void)state;
   static const int e[4] = {4, 4, 4, 8};
   char path[512];
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   NEED_DATA("milc/milc_lat.sample.5p7", path);
   field f = field_new(e);
   assert_int_equal(kaon_gauge_file_read(NULL, path, NULL, &info, put_link, &f), KAON_ERR_CHECKSUM);
@@ -339,7 +339,7 @@ static void a_file_without_extents_says_so(void **state) {
   (void)state;
   static const int e[4] = {8, 8, 8, 8};
   char path[512];
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   NEED_DATA("gauge/julia_conf_08080808.ildg", path);
   assert_ok(kaon_gauge_file_probe(NULL, path, NULL, &info));
   assert_false(info.has_extents);
@@ -355,7 +355,7 @@ static void wrong_extents_are_refused_with_both_values(void **state) {
     const sample *s = &samples[i];
     char path[512];
     kaon_gauge_read_options options = KAON_GAUGE_READ_OPTIONS_INIT;
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     NEED_DATA(s->name, path);
     for (int d = 0; d < 4; d++) options.extents[d] = s->e[d] + (d == 1 ? 2 : 0);
     kaon_status status = kaon_gauge_file_probe(NULL, path, &options, &info);
@@ -404,7 +404,7 @@ static void staggered_links_and_vectors_are_read_by_the_same_layer(void **state)
 static void a_propagator_in_another_format_is_named_as_unknown(void **state) {
   (void)state;
   char path[512];
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   NEED_DATA("milc/milc_lprop.cl.sample.l4448", path);
   assert_int_equal(kaon_gauge_file_probe(NULL, path, NULL, &info), KAON_ERR_FORMAT);
   NEED_DATA("milc/milc_ksvector.src.sample.l8", path);
@@ -423,5 +423,5 @@ int main(void) {
       cmocka_unit_test(staggered_links_and_vectors_are_read_by_the_same_layer),
       cmocka_unit_test(a_propagator_in_another_format_is_named_as_unknown),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

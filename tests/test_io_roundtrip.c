@@ -1,6 +1,6 @@
-/* test_io_roundtrip.c - what kaon writes, kaon reads back: every gauge format x precision x byte
- * order x rows x shape bit by bit, formats into each other, propagators in every kind, and the
- * conversion of spin bases. Output appears whole or not at all. */
+/* test_io_roundtrip.c - kaon reads back what it writes: every gauge format x precision x byte
+ * order x number of rows x shape bit by bit, one format into another, every kind of propagator,
+ * and conversions of spin bases. Output appears complete or not at all. */
 #include "test_io_common.h"
 
 #include "lib/io/atomic_file.h"
@@ -67,7 +67,7 @@ static void every_gauge_format_returns_the_bits_it_was_given(void **state) {
     for (int i = 0; i < VARIANTS; i++) {
       kaon_gauge_write_options o = variant(i);
       const char *path = scratch("gauge");
-      kaon_gauge_file_info info;
+      kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
       kaon_gauge_read_options read = KAON_GAUGE_READ_OPTIONS_INIT;
       write_field(&f, path, &o);
       if (o.format == KAON_FORMAT_OPENQCD)
@@ -100,7 +100,7 @@ static void formats_convert_into_each_other(void **state) {
     for (int j = 0; j < VARIANTS; j++) {
       kaon_gauge_write_options a = variant(i), b = variant(j);
       kaon_gauge_read_options read = KAON_GAUGE_READ_OPTIONS_INIT;
-      kaon_gauge_file_info info;
+      kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
       if (a.rows == 2 || b.rows == 2) continue; /* the others show the bits */
       write_field(&f, scratch("a"), &a);
       field g = field_new(f.e), h = field_new(f.e);
@@ -121,7 +121,7 @@ static void formats_convert_into_each_other(void **state) {
   free(f.u);
 }
 
-/* A correlated field: pure gauge, plaquette 1 in the right reading and about 0 in the wrong one. */
+/* A correlated field: pure gauge, with plaquette 1 if read correctly and about 0 otherwise. */
 static void openqcd_files_of_correlated_fields_are_recognised(void **state) {
   (void)state;
   static const int e[4] = {4, 6, 8, 2};
@@ -135,7 +135,7 @@ static void openqcd_files_of_correlated_fields_are_recognised(void **state) {
     }
   }
   kaon_gauge_write_options o = variant(VARIANTS - 1);
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   kaon_gauge_read_options read = KAON_GAUGE_READ_OPTIONS_INIT;
   memcpy(read.extents, e, sizeof e);
   write_field(&f, scratch("q"), &o);
@@ -168,7 +168,7 @@ static void nersc_files_that_hide_their_byte_order_are_read(void **state) {
   field f = field_random(shapes[1], 9), g = field_new(shapes[1]);
   for (int i = 0; i < 8; i++) {
     kaon_gauge_write_options o = variant(i);
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     const char *path = scratch("bare");
     for (int with_checksum = 0; with_checksum < 2; with_checksum++) {
       write_field(&f, path, &o);
@@ -306,7 +306,7 @@ static void put_scalar_source(void *sink, int column, int64_t site, const double
 static void a_long_description_comes_back_whole(void **state) {
   (void)state;
   static char text[30002];
-  static kaon_propagator_file_info info;
+  static kaon_propagator_file_info info = KAON_PROPAGATOR_FILE_INFO_INIT;
   kaon_propagator_write_options w = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
   memcpy(w.extents, shapes[1], sizeof w.extents);
   w.kind = KAON_PROPAGATOR_PAIRS;
@@ -332,7 +332,7 @@ static void propagators_of_every_kind_come_back(void **state) {
   for (int variant = 0; variant < 12; variant++) {
     kaon_propagator_write_options w = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
     kaon_propagator_read_options r = KAON_PROPAGATOR_READ_OPTIONS_INIT;
-    kaon_propagator_file_info info;
+    kaon_propagator_file_info info = KAON_PROPAGATOR_FILE_INFO_INIT;
     memcpy(w.extents, shapes[1], sizeof w.extents);
     w.kind = (kaon_propagator_kind)(variant % 3);
     w.columns = w.kind == KAON_PROPAGATOR_TWELVE ? 12 : 5;
@@ -356,8 +356,8 @@ static void propagators_of_every_kind_come_back(void **state) {
     assert_string_equal(info.text, text);
     assert_int_equal(q.spinors, p.volume * w.columns);
     assert_int_equal(q.sources, p.volume * (w.kind == KAON_PROPAGATOR_TWELVE ? 1 : 5));
-    /* Turned twice: sums of up to 4 numbers of size 1 there and back, and the file's rounding of
-     * numbers up to 2: 8 eps of each. Not turned: the bits. */
+    /* Rotated twice: sums of up to 4 numbers of size 1 there and back, and the file's rounding of
+     * numbers up to 2: 8 eps of each. Not rotated: equal bits. */
     double eps = w.precision == 32 ? 0x1p-24 : 0x1p-53, worst = 0;
     for (int64_t i = 0; i < p.volume * w.columns * 24; i++) {
       worst = larger(worst, fabs(p.psi[i] - q.psi[i]));
@@ -498,5 +498,5 @@ int main(void) {
       cmocka_unit_test(a_propagator_turns_in_source_and_sink),
       cmocka_unit_test(a_general_field_comes_back),
   };
-  return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+  return test_main(tests, make_scratch, remove_scratch);
 }

@@ -1,6 +1,6 @@
-/* test_kaczmarz.c - sweeps of row projections: sweeps of every kind equal the reference's,
- * reductions are Hermitian and positive, solves reach the true residual whatever the columns beside
- * them, what cannot be done is refused by name. */
+/* test_kaczmarz.c - sweeps of row projections. Every kind of sweep equals the reference's; the
+ * reduced operators are Hermitian and positive; solves reach the true residual whatever the other
+ * columns do; impossible requests are refused by name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,8 +59,8 @@ static const trial trials[] = {
     {"cimmino", KAON_KACZMARZ_CIMMINO, KAON_SWEEP_ROWS, 0, 0, 0}};
 enum { TRIALS = sizeof trials / sizeof *trials, MOST_ROWS = 2900 };
 
-/* Points on a line, of which banded rows have sections; every row once, as the prime is none of the
- * number's factors. */
+/* Points on a line, into sections of which banded rows fall. Every row occurs once, because the
+ * number of rows is not a multiple of the prime. */
 static kaon_kaczmarz_options options_of(const trial *t, size_t rows) {
   static double points[MOST_ROWS];
   static int32_t permutation[MOST_ROWS];
@@ -78,8 +78,8 @@ static kaon_kaczmarz_options options_of(const trial *t, size_t rows) {
   return o;
 }
 
-/* The caller's rows in the order of the sweep, from the library's own list: which rows may change
- * places is the other test's business. */
+/* The caller's rows in the order of the sweep, from the library's own list; test_sweep_orders.c
+ * checks which rows may be exchanged. */
 static void order_of(kaon_matrix *matrix, const trial *t, const kaon_kaczmarz_options *options,
                      int64_t *order) {
   kaon_kaczmarz_options o = *options;
@@ -93,9 +93,9 @@ static void order_of(kaon_matrix *matrix, const trial *t, const kaon_kaczmarz_op
   kaon_sweep_rows_destroy(&rows);
 }
 
-/* A projection moves no two points apart and rounds by (k + 4) epsilon of what it reads, k entries
- * a row. What the n rows of a sweep read adds up, squared, to s |x|^2, s rows a column at most, so
- * its errors add up to (k + 4) epsilon (n s)^1/2 |x|; as much again for b's share. */
+/* A projection never increases distances, and rounds by (k + 4) epsilon of what it reads, with k
+ * entries a row. The n rows of a sweep read s |x|^2 in total squares, with s rows a column at
+ * most, so errors add up to (k + 4) epsilon (n s)^1/2 |x|, and to as much again for b. */
 static double bound_of(size_t rows, int sweeps, kaon_precision precision) {
   const double epsilon = precision == KAON_DOUBLE ? 0x1p-53 : 0x1p-24;
   return 2 * sweeps * (12 + 4) * epsilon * sqrt(32 * (double)rows);
@@ -109,8 +109,8 @@ typedef struct fixture {
   int reals, columns;
 } fixture;
 
-/* `times` double sweeps for column k's b from 0 by the preconditioner, and x - Q x by the
- * reduction, in the unknowns x. */
+/* `times` double sweeps for column k's b from 0 by the preconditioner, and x - Q x by the reduced
+ * operator, in the unknowns x. */
 static double compare(const fixture *t, const trial *how) {
   const size_t n = t->a->rows;
   const kaon_kaczmarz_options o = options_of(how, n);
@@ -210,7 +210,7 @@ static ref_complex product(size_t n, const ref_complex *x, const ref_complex *y)
   return s;
 }
 
-/* Of CARP in its own unknowns, whose plain product is the one that copies weight. */
+/* For CARP in its own unknowns, whose plain inner product is the one weighted by copies. */
 static void reductions_are_hermitian_and_positive(void **state) {
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_LAST; machine += MACHINE_CUDA - MACHINE_CPU) {
@@ -267,7 +267,7 @@ static double true_residual(const ref_sparse *a, const ref_complex *b, const ref
   return residual;
 }
 
-/* Columns of one solve against the same columns alone; from x0 = noise where `guess`. */
+/* Columns of one solve against the same columns alone; from x0 = noise if `guess`. */
 static void solve_columns(kaon_operator *A, const ref_sparse *a, int reals, const trial *how,
                           kaon_precision sloppy, int guess) {
   enum { COLUMNS = 3 };
@@ -467,6 +467,6 @@ int main(void) {
                                      cmocka_unit_test(empty_rows_are_refused),
                                      cmocka_unit_test(what_cannot_be_done_is_refused)};
   const struct CMUnitTest few[] = {cmocka_unit_test(sweeps_equal_the_reference)};
-  if (test_brief()) return cmocka_run_group_tests(few, NULL, NULL);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  if (test_brief()) return test_main(few, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

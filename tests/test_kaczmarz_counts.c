@@ -1,8 +1,8 @@
-/* test_kaczmarz_counts.c - steps of CGMNC, CARP-CG and Cimmino-CG to |b - A x| <= 1e-9 |b| from x =
- * 0 on the boundary value problems of Faroux et al. (fem:PROBLEM,DEGREE,LEVEL): against counts that
- * plain implementations elsewhere gave (within 1 %; orders by colour within 6 %, as colourings
- * differ), the paper's raw data of its Figure 6 (data/sparse/kaczmarz/lambda), and the reference.
- */
+/* test_kaczmarz_counts.c - steps of CGMNC, CARP-CG and Cimmino-CG to |b - A x| <= 1e-9 |b| from x
+ * = 0 on the boundary value problems of Faroux et al. (fem:PROBLEM,DEGREE,LEVEL). They agree with
+ * plain implementations elsewhere (within 1 %; with colour orders within 6 %, because colourings
+ * differ), with the raw data of the paper's Figure 6 (data/sparse/kaczmarz/lambda), and with the
+ * reference. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,15 +73,15 @@ static kaon_kaczmarz_options of_kind(kaon_kaczmarz_kind kind, double lambda) {
   return o;
 }
 
-/* Within `share` of the expected count, and never off by less than what rounding a count takes. */
+/* Within `share` of the expected count, or within the rounding of a count. */
 static void check_count(const char *what, int steps, int expected, double share) {
   const double bound = fmax(share * expected, 1);
   test_close(what, steps, expected, bound);
 }
 
-/* Row after row a device has a few lanes at work at a time, some microsecond a row: 2035 double
- * sweeps over 5745 rows would take it half a minute. It shows with the small ones that its order is
- * that of the rows; colours and averages it has on all. */
+/* With one row after another a device has only a few lanes busy, about a microsecond a row: 2035
+ * double sweeps over 5745 rows would take half a minute. The small problems show that its order is
+ * that of the rows; colours and averages run on all problems. */
 static int in_turn(int machine, const problem *p) {
   return machine == MACHINE_CPU || p->A->space->nsites < 1000;
 }
@@ -113,7 +113,7 @@ static void counts_equal_those_of_others(void **state) {
     }
 }
 
-/* Products weighted by the copies; without the weights 16 blocks need 8112 and 34942 steps. */
+/* Inner products weighted by the copies; without weights 16 blocks need 8112 and 34942 steps. */
 static void blocks_with_weighted_products(void **state) {
   (void)state;
   static const struct {
@@ -145,10 +145,9 @@ static void blocks_with_weighted_products(void **state) {
     }
 }
 
-/* Blocks of neighbours, which have few copies: at most 2.5 times CGMNC's steps whatever the
- * elements' degree, which numbers a cell's rows far apart. Blocks of consecutive numbers are beyond
- * it there.
- */
+/* Blocks of neighbours, which have few copies, take at most 2.5 times CGMNC's steps for every
+ * degree of the elements. The degree spreads the numbers of a cell's rows, so blocks of
+ * consecutive numbers exceed that. */
 static void blocks_of_neighbours(void **state) {
   (void)state;
   static const char *const names[] = {"fem:1,1,5", "fem:1,2,4", "fem:2,3,3", "fem:3,3,3"};
@@ -190,12 +189,13 @@ static int steps_in_file(const char *path, double lambda) {
 
 static double lambda_by_rule(const problem *p) {
   const kaon_kaczmarz_options o = of_kind(KAON_KACZMARZ_CIMMINO, 0);
-  kaon_kaczmarz_info info;
+  kaon_kaczmarz_info info = KAON_KACZMARZ_INFO_INIT;
   kaon_operator *R = NULL;
   must(p->ctx, kaon_kaczmarz_reduce(p->A, &o, &R));
   must(p->ctx, kaon_kaczmarz_describe(R, &info));
+  const double lambda = info.options->lambda;
   kaon_operator_destroy(&R);
-  return info.options.lambda;
+  return lambda;
 }
 
 static void figure_6(void **state) {
@@ -232,8 +232,8 @@ static void figure_6(void **state) {
   }
 }
 
-/* lambda = 1.8 over the largest eigenvalue of A^H D^-1 A is below 2 of them, where CG on the
- * averaged sweeps breaks down, and needs no more steps than the paper's 0.35. */
+/* lambda = 1.8 over the largest eigenvalue of A^H D^-1 A is below 2 of them, where CG on averaged
+ * sweeps breaks down, and needs no more steps than the paper's 0.35. */
 static void rule_of_lambda(void **state) {
   (void)state;
   static const char *const names[] = {"fem:1,1,3",    "fem:1,1,4",     "fem:2,2,2",   "fem:3,3,2",
@@ -267,7 +267,7 @@ static void rule_of_lambda(void **state) {
   }
 }
 
-/* One row a block, at the rule's lambda, which is above 1 because nothing there is projected twice
+/* One row a block, at the default lambda, which exceeds 1 because no row is projected twice
  * between two averages: at most 2.5 times the steps of CGMNC where an unknown has 7 or 12 copies.
  */
 static void rows_alone_by_rule(void **state) {
@@ -291,7 +291,7 @@ static void rows_alone_by_rule(void **state) {
   }
 }
 
-/* GCR and BiCGStab with two (double) sweeps for K, which need not spare steps. */
+/* GCR and BiCGStab with two (double) sweeps as preconditioner, which need not reduce the steps. */
 static void sweeps_precondition(void **state) {
   (void)state;
   problem p;
@@ -328,5 +328,5 @@ int main(void) {
                                      cmocka_unit_test(rule_of_lambda),
                                      cmocka_unit_test(rows_alone_by_rule),
                                      cmocka_unit_test(sweeps_precondition)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_kaczmarz_uses.c - sweeps of row projections as preconditioner of gcr and bicgstab. (Sweeps
- * and orders: test_kaczmarz.c.) */
+/* test_kaczmarz_uses.c - sweeps of row projections as preconditioners of gcr and bicgstab. Sweeps
+ * and orders: test_kaczmarz.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,8 +72,8 @@ static void check_method(relax_case *c, kaon_method method, const char *name) {
   }
 }
 
-/* Rows that are dominated by their diagonal: projections converge about as fast as gcr's steps. (On
- * a Laplacian they go by the square of its condition.) */
+/* Diagonally dominant rows: projections converge about as fast as gcr's steps. On a Laplacian they
+ * follow the square of its condition. */
 static void sweeps_precondition(void **state) {
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
@@ -96,5 +96,5 @@ static void sweeps_precondition(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(sweeps_precondition)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_lanczos.c - extreme eigenvalues as kaon_spectrum_estimate, --tau 0 and Chebyshev's interval
- * have them, against all eigenvalues by Jacobi's rotations here: of positive definite and
- * semi-definite matrices, tiny and badly scaled ones among them; what is refused as indefinite. */
+/* test_lanczos.c - extreme eigenvalues by kaon_spectrum_estimate, by --tau 0 and for Chebyshev's
+ * interval, against all eigenvalues by Jacobi rotations. Matrices are positive definite or
+ * semi-definite, some tiny or badly scaled; indefinite ones are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 /* ---- dense matrices, row-major n x n, symmetric ---- */
 
-/* Graph Laplacian of k x k x k points, k in `extent`, open, or a ring where that is one line. */
+/* Graph Laplacian of k x k x k points, k in `extent`, open, or a ring if it is one line. */
 static double *neumann(const int extent[3], int ring, int *rows) {
   const int step[3] = {1, extent[0], extent[0] * extent[1]}, n = step[2] * extent[2];
   double *a = calloc((size_t)n * (size_t)n, sizeof *a);
@@ -142,13 +142,14 @@ static void check_chebyshev(relax_case *c, const double *w, int n, int zeros) {
   kaon_operator_destroy(&K);
 }
 
-/* zeros: eigenvalues that are 0. Takes a over. jacobi: solve by it too, with the step chosen. */
+/* zeros: number of eigenvalues that are 0. Takes over a. jacobi: also solve by it, with the chosen
+ * step. */
 static void check_spectrum(const char *name, int n, double *a, int zeros, int jacobi) {
   double *w = eigenvalues(n, a);
   relax_case c;
-  kaon_spectrum s;
+  kaon_spectrum s = KAON_SPECTRUM_INIT;
   kaon_relax_options relax = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report chosen;
+  kaon_relax_report chosen = KAON_RELAX_REPORT_INIT;
   kaon_column_report report;
   assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr_of(n, a), KAON_DOUBLE, 1));
   precond_ok(c.ctx, kaon_spectrum_estimate(c.A, 0, &s));
@@ -221,7 +222,7 @@ static void definite_spectra_are_the_true_ones(void **state) {
   check_spectrum("definite, 40 rows, scaled", 40, product_of_noise(40, 60, 3), 0, 0);
 }
 
-/* D^-1 A does not know that rows and columns were scaled, nor does what is said of it. */
+/* D^-1 A is unchanged when rows and columns are scaled, and so are all statements about it. */
 static void scales_do_not_matter(void **state) {
   (void)state;
   enum { N = 30 };
@@ -231,6 +232,7 @@ static void scales_do_not_matter(void **state) {
       relax_case c;
       double *a = product_of_noise(N, rank, 3 * scaled);
       assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr_of(N, a), KAON_DOUBLE, 1));
+      s[scaled] = (kaon_spectrum)KAON_SPECTRUM_INIT;
       precond_ok(c.ctx, kaon_spectrum_estimate(c.A, 0, &s[scaled]));
       relax_case_close(&c);
       free(a);
@@ -240,7 +242,7 @@ static void scales_do_not_matter(void **state) {
   }
 }
 
-/* Without D the eigenvalues are A's, whose squares leave the range of double. */
+/* Without D the eigenvalues are A's, whose squares overflow or underflow in double. */
 static void eigenvalues_of_any_size(void **state) {
   static const double size[] = {1, 1e-200, 1e200};
   (void)state;
@@ -266,13 +268,14 @@ static void eigenvalues_of_any_size(void **state) {
   }
 }
 
-/* What is seen below 0 by more than rounding is refused, with the number; what is not is not. */
+/* An eigenvalue below 0 by more than rounding is refused, with its value; one within rounding is
+ * accepted. */
 static void negative_eigenvalues_are_told_from_rounding(void **state) {
   static const double below[] = {1e-3, 1e-9, 1e-12, 0};
   (void)state;
   for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
     const int extent[3] = {20, 1, 1};
-    kaon_spectrum s;
+    kaon_spectrum s = KAON_SPECTRUM_INIT;
     kaon_solver *solver = NULL;
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
     kaon_relax_options relax = KAON_RELAX_OPTIONS_INIT;
@@ -303,8 +306,8 @@ static void negative_eigenvalues_are_told_from_rounding(void **state) {
   }
 }
 
-/* The process' matrix of one that is not Hermitian may be indefinite, which says nothing of it:
- * Chebyshev's interval is none that was asked for, but GCR may use it. */
+/* For a matrix that is not Hermitian, Lanczos' tridiagonal matrix may be indefinite without a
+ * meaning. Chebyshev refuses such an interval; GCR may use it. */
 static void other_matrices_are_not_called_indefinite(void **state) {
   kaon_context *ctx = NULL;
   kaon_matrix *matrix = NULL;
@@ -331,7 +334,7 @@ static void single_precision_has_its_own_zero(void **state) {
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     const int extent[3] = {lines[i], 1, 1};
     relax_case c;
-    kaon_spectrum s;
+    kaon_spectrum s = KAON_SPECTRUM_INIT;
     int n;
     double *a = neumann(extent, 0, &n), *w = eigenvalues(n, a);
     if (!relax_case_open(&c, MACHINE_CPU, 1, csr_of(n, a), KAON_SINGLE, 1)) skip();
@@ -355,5 +358,5 @@ int main(void) {
       cmocka_unit_test(other_matrices_are_not_called_indefinite),
       cmocka_unit_test(single_precision_has_its_own_zero),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_lattice.c - site orders: every site has one home, and the tables step to the geometric
- * neighbours. */
+/* test_lattice.c - site orders: every site has exactly one place, and the neighbour tables agree
+ * with geometry. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,11 +10,12 @@
 #include <cmocka.h>
 
 #include <kaon/lattice.h>
-#include <kaon/ranks.h>
+#include <kaon/context.h>
 
 #include "lib/cuda/memory/neighbours.h"
 #include "lib/vector/space.h"
 #include "tests/util/machine.h"
+#include "tests/util/test_util.h"
 
 static const int shapes[][4] = {{4, 6, 2, 10}, {2, 2, 2, 2},  {4, 4, 4, 4},
                                 {8, 8, 8, 8},  {8, 4, 6, 12}, {6, 6, 6, 6},
@@ -75,8 +76,8 @@ static void check_bijection(kaon_lattice *lattice) {
   free(seen);
 }
 
-/* What a kernel does: follow one table entry from a lane, giving the neighbour's place and the sign
- * of the hop. */
+/* Follows one table entry from a lane as a kernel does: the neighbour's place and the sign of the
+ * hop. */
 static kaon_place follow(const kaon_lattice *lattice, int parity, int64_t block, int dir, int lane,
                          int *sign) {
   const kaon_stencil *st = &lattice->stencil;
@@ -136,8 +137,7 @@ static void check_neighbours(kaon_lattice *lattice) {
   }
 }
 
-/* A walk in tiles, which warps of a GPU take: every site once, at the place it has by its number.
- */
+/* The walk over tiles by a GPU's warps: every site once, at the place that its number says. */
 static void tiles_cover_every_site_once(void **state) {
   (void)state;
   static const int extents[][4] = {{16, 8, 8, 8}, {48, 4, 2, 10}, {16, 12, 6, 4}};
@@ -226,7 +226,7 @@ static void bad_extents_are_refused_with_a_sentence(void **state) {
 }
 
 /* By as many ranks as nobody has started. */
-static void grids_are_foretold(void **state) {
+static void grids_are_predicted(void **state) {
   (void)state;
   const int six[4] = {6, 6, 6, 6}, thin[4] = {4, 4, 4, 8};
   int all[4] = {2, 2, 2, 2}, x[4] = {2, 1, 1, 1}, found[4] = {0}, none[4] = {0}, most[4] = {0},
@@ -324,7 +324,7 @@ int main(void) {
       cmocka_unit_test(neighbours_are_worked_out_where_there_are_no_tables),
       cmocka_unit_test(production_extents_use_the_split_order),
       cmocka_unit_test(bad_extents_are_refused_with_a_sentence),
-      cmocka_unit_test(grids_are_foretold),
+      cmocka_unit_test(grids_are_predicted),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

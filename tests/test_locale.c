@@ -1,5 +1,5 @@
-/* test_locale.c - a program whose locale has a decimal comma: files and texts of options keep their
- * points. */
+/* test_locale.c - a program whose locale writes decimal commas: files and texts of options keep
+ * their points. */
 #include "test_io_common.h"
 
 #include <kaon/kaon.h>
@@ -21,7 +21,7 @@ static void write_in_locale(const field *f, const char *path, kaon_file_format f
   assert_ok(status);
 }
 
-/* The number behind `word` in the file, which must be `value` to 12 decimals. */
+/* The number after `word` in the file must equal `value` to 12 decimals. */
 static void has_number(const char *path, const char *word, double value) {
   static char text[8192];
   FILE *in = fopen(path, "rb");
@@ -51,7 +51,7 @@ static void links_are_written_with_points_and_read_back(void **state) {
   for (int k = 0; k < 3; k++) {
     const char *path = scratch("links");
     kaon_gauge_read_options read = KAON_GAUGE_READ_OPTIONS_INIT;
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     field g = field_new(shape);
     write_in_locale(&f, path, kinds[k].format);
     has_number(path, kinds[k].plaquette, plaquette(&f));
@@ -89,5 +89,5 @@ int main(void) {
                                       remove_scratch),
       cmocka_unit_test(options_are_read_and_printed_with_points),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_market.c - Matrix Market files: what is read is what stands there, in every form; what is
- * wrong is answered by a sentence with the line, both values and the remedy. */
+/* test_market.c - Matrix Market files in every form are read exactly as they stand. A wrong file
+ * is refused by a sentence with the line, both values and the remedy. */
 #include <locale.h>
 #include <math.h>
 #include <string.h>
@@ -360,7 +360,8 @@ static void rows_without_columns_take_no_room(void **state) {
   free(values);
 }
 
-/* Every rank collects all of an array, and of a triangle twice its share: its rows and columns. */
+/* Every rank collects all of an array, and twice its share of a triangle: its rows and its
+ * columns. */
 static void memory_of_ranks_is_counted(void **state) {
   (void)state;
   enum { N = 40 };
@@ -507,7 +508,8 @@ static void a_decompression_bomb_is_refused(void **state) {
 
 /* ---- numbers ---- */
 
-/* Digits up to the longest line: a double takes 767 of them in, and the rest decides a tie. */
+/* Digits up to the longest line: 767 of them can matter for a double, and the rest decides a tie.
+ */
 static void numbers_of_any_length_are_read(void **state) {
   (void)state;
   enum { LINE = 1 << 20 };
@@ -593,5 +595,5 @@ int main(void) {
       cmocka_unit_test(the_locale_changes_nothing),
       cmocka_unit_test(shared_matrices_are_as_their_manifest_says),
   };
-  return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+  return test_main(tests, make_scratch, remove_scratch);
 }

@@ -1,6 +1,6 @@
-/* test_matrix.c - sparse matrices as objects: all ways in give the same matrix, what is wrong is
- * named with both values, vectors keep the caller's order and their matrix, and every solver works
- * on them, also with single-precision and 16-bit inner processes. */
+/* test_matrix.c - sparse matrices as objects. All ways to create one give the same matrix; wrong
+ * input is refused with both values; vectors keep the caller's order and belong to their matrix;
+ * every solver works on them, also with single-precision and 16-bit inner processes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,7 +88,7 @@ static void what_is_empty_needs_no_arrays(void **state) {
   kaon_csr_arrays none = {.reals = 1},
                   empty = {.global_rows = 2, .rows = 2, .reals = 1, .start32 = start};
   kaon_matrix *matrix = NULL;
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   must(ctx, kaon_matrix_create_csr(ctx, &none, NULL, &matrix));
   must(ctx, kaon_matrix_describe(matrix, &info));
   assert_int_equal(info.rows, 0);
@@ -106,7 +106,7 @@ static void what_is_empty_needs_no_arrays(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* The faces of a 2-D mesh, cells with their neighbours on the right and above. */
+/* The faces of a 2-D mesh of cells, each with its right and upper neighbour. */
 static void faces_are_the_laplacian(void **state) {
   (void)state;
   enum { N = 12, CELLS = N * N, FACES = 2 * N * (N - 1) };
@@ -236,8 +236,8 @@ static void malformed_triplets_are_refused(void **state) {
 
 /* ---- spaces and what lives on them ---- */
 
-/* Rows of all lengths are sorted, and still nobody outside sees another order; a vector outlives
- * the matrix that it came from. */
+/* Rows of all lengths are sorted inside, but the caller sees the original order. A vector outlives
+ * its matrix. */
 static void vectors_keep_the_callers_order(void **state) {
   (void)state;
   kaon_context *ctx = open_default();
@@ -320,7 +320,7 @@ static void diagonals_and_costs_are_those_of_the_rows(void **state) {
       sparse_export(d, k, a.rows, found);
       for (size_t i = 0; i < a.rows; i++) assert_true(cabs(found[i] - wanted[i]) < 1e-14 * 200);
     }
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     kaon_cost cost;
     must(ctx, kaon_matrix_describe(matrix, &info));
     must(ctx, kaon_operator_cost(A, 1, &cost));
@@ -381,7 +381,7 @@ static double solve(kaon_operator *A, const ref_sparse *a, kaon_method method,
   o.max_iterations = 3000;
   o.preconditioner = K;
   must(A->ctx, kaon_solver_create(A, 2, &o, &s));
-  kaon_context_info before, after;
+  kaon_context_info before = KAON_CONTEXT_INFO_INIT, after = KAON_CONTEXT_INFO_INIT;
   must(A->ctx, kaon_context_query(A->ctx, &before));
   must(A->ctx, kaon_solver_solve(s, b, x, reports, NULL));
   must(A->ctx, kaon_context_query(A->ctx, &after));
@@ -433,8 +433,8 @@ static void every_solver_works_on_rows(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Blocks of rows: the local part is the matrix without the entries between blocks, in the caller's
- * order though rows are sorted, and Schwarz preconditioners in all precisions speed a solve up. */
+/* Blocks of rows: the local part is the matrix without entries between blocks, in the caller's
+ * order although rows are sorted. Schwarz preconditioners in all precisions accelerate a solve. */
 static void blocks_of_rows_precondition(void **state) {
   (void)state;
   kaon_context *ctx = open_default();
@@ -489,8 +489,8 @@ static void blocks_of_rows_precondition(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Rows that were put in another order, by RCM and by their lengths, come back as they were given,
- * columns ascending, entry for entry; real and complex. */
+/* Rows reordered by RCM and by their lengths are returned as they were given, columns ascending,
+ * entry for entry; real and complex. */
 static void rows_come_back_as_given(void **state) {
   (void)state;
   kaon_context *ctx = open_default();
@@ -500,7 +500,7 @@ static void rows_come_back_as_given(void **state) {
     options.ordering = KAON_ORDERING_RCM;
     ref_sparse a = ref_sparse_random(330, 5, 12, reals == 2, 22);
     kaon_matrix *matrix = sparse_matrix(ctx, &a, reals, &options);
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     must(ctx, kaon_matrix_describe(matrix, &info));
     int64_t *start = calloc(a.rows + 1, sizeof *start);
     int32_t *column = calloc((size_t)info.entries, sizeof *column);
@@ -545,5 +545,5 @@ int main(void) {
       cmocka_unit_test(every_solver_works_on_rows),
       cmocka_unit_test(blocks_of_rows_precondition),
       cmocka_unit_test(rows_come_back_as_given)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_matrix_files.c - matrices and columns of numbers to files and back, bit by bit and in the
- * caller's order whatever order the library keeps; what cannot be a system is refused. */
+/* test_matrix_files.c - matrices and columns of numbers go to files and back bit by bit, in the
+ * caller's order whatever order the library stores. Files that cannot be a system are refused. */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -225,7 +225,7 @@ static void numbers_are_whole_or_left_out_where_asked_for(void **state) {
                             .values = values};
   const path file = at("numbers.mtx");
   kaon_matrix *made = NULL, *back = NULL;
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   size_t size;
   must(ctx, kaon_matrix_create_csr(ctx, &arrays, NULL, &made));
   for (int k = 0; k < 2; k++) {
@@ -271,7 +271,7 @@ static void own_sides_come_where_there_are_some(void **state) {
   for (int c = 0; c < 5; c++) {
     kaon_matrix *matrix = NULL;
     double *own = NULL;
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     must(ctx, kaon_matrix_generate(ctx, cases[c].name, NULL, &matrix, &own));
     assert_int_equal(own != NULL, cases[c].own);
     must(ctx, kaon_matrix_describe(matrix, &info));
@@ -391,5 +391,5 @@ int main(void) {
       cmocka_unit_test(sparse_columns_are_filled_up),
       cmocka_unit_test(what_cannot_be_is_refused),
   };
-  return cmocka_run_group_tests(tests, open_all, close_all);
+  return test_main(tests, open_all, close_all);
 }

@@ -1,5 +1,5 @@
-/* test_matrix_info.c - what kaon_matrix_describe says of a sparse matrix' rows, and which of them
- * are named where they make it singular. */
+/* test_matrix_info.c - kaon_matrix_describe: its statement about a sparse matrix's rows, and which
+ * rows it names when they make the matrix singular. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +27,7 @@ static void statistics_are_counted(void **state) {
   kaon_matrix_options kept = KAON_MATRIX_OPTIONS_INIT;
   kept.window = 1; /* blocks that are wide enough would be sorted by length */
   kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, &kept);
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   must(ctx, kaon_matrix_describe(matrix, &info));
   assert_int_equal(info.global_rows, 100);
   assert_int_equal(info.entries, 460);
@@ -78,7 +78,7 @@ static void statistics_are_counted(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Where they lie follows the caller's numbers, whatever order the matrix keeps. */
+/* Positions are given in the caller's numbering, whatever order the matrix stores. */
 static void rows_and_columns_of_zeros_are_named(void **state) {
   (void)state;
   kaon_context *ctx = open_default();
@@ -91,7 +91,7 @@ static void rows_and_columns_of_zeros_are_named(void **state) {
         if (j != 50 && j != 177 && i != 123) ref_sparse_add(&a, i, j, 1 + (double)j);
     ref_sparse_add(&a, 9, 50, 0); /* entries that are 0 */
     ref_sparse_add(&a, 123, 4, 0);
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     kaon_matrix *matrix = sparse_matrix(ctx, &a, 1, &options);
     must(ctx, kaon_matrix_describe(matrix, &info));
     assert_int_equal(info.empty_rows, 1);
@@ -106,9 +106,9 @@ static void rows_and_columns_of_zeros_are_named(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* A float would be infinite or 0 there, and a solve would go wrong without a word. */
+/* As floats these entries would be infinite or 0, and a solve would fail silently. */
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(statistics_are_counted),
                                      cmocka_unit_test(rows_and_columns_of_zeros_are_named)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_measure.c - sources carry what they say, and correlators match the reference and the free
- * field. */
+/* test_measure.c - sources contain what they promise, and correlators agree with the reference and
+ * the free field. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -228,5 +228,5 @@ int main(void) {
       cmocka_unit_test(free_mesons_are_positive_and_symmetric),
       cmocka_unit_test(bad_arguments_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
-/* test_milc_fatten.c - MILC's own recorded answers for fattening: fat and long links of its sample
- * lattice (asqtad, u0 = .502), and pions of its ks_spectrum logs for HISQ and asqtad at mass .05 on
- * links that it fixed to Coulomb gauge, from thin links on. Bounds: recorded links are f32, of size
- * 10 at most; the logs' own tolerances (.errtol). */
+/* test_milc_fatten.c - MILC's recorded answers for fattening: fat and long links of its sample
+ * lattice (asqtad, u0 = .502), and pions from its ks_spectrum logs for HISQ and asqtad at mass
+ * .05, starting from thin links in Coulomb gauge.
+ *
+ * Bounds: recorded links are f32 and at most of size 10; pions have the tolerances of the logs
+ * (.errtol). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,9 +38,9 @@ static ref_complex *recorded(dirac_case *c, const char *path, int steps) {
   return u;
 }
 
-/* Recorded numbers are rounded to f32, and so are the thin links, whose distance from SU(3), a few
- * roundings, Lepage's paths feel. In single 64 roundings of each path come on top (test_fatten.c):
- * of the root mean square, like independent ones, 8. */
+/* Recorded numbers are rounded to f32. So are the thin links, and Lepage's paths are sensitive to
+ * their distance from SU(3), a few roundings. In single 64 roundings of each path are added
+ * (test_fatten.c); independent ones make 8 of the root mean square. */
 static void asqtad_links_are_the_recorded_ones(void **state) {
   (void)state;
   char thin[1024], fat[1024], naik[1024];
@@ -89,7 +91,7 @@ static void asqtad_links_are_the_recorded_ones(void **state) {
 
 enum { NT = 8 };
 
-/* The NT numbers after the line that names a correlator, the second of each line; 0: not there. */
+/* The NT numbers after the line that names a correlator, the second of each line. 0: absent. */
 static int read_correlator(const char *name, const char *key, double c[NT]) {
   char path[1024], line[512], wanted[128];
   int found = 0, count = 0;
@@ -201,5 +203,5 @@ int main(void) {
       cmocka_unit_test(asqtad_links_are_the_recorded_ones),
       cmocka_unit_test(pions_are_the_recorded_ones),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,15 +1,17 @@
-/* test_milc_pion.c - Goldstone pions on walls as MILC recorded them (ks_spectrum_asqtad.nl.2,
- * asqtad links, u0 = .8696, mass .05, Coulomb gauge): links are fattened here, slowly and path by
- * path, which its recorded fat and long links of another lattice hold to f32; operator, sources,
- * solver and correlator are the library's.
+/* test_milc_pion.c - Goldstone pions of wall sources as MILC recorded them
+ * (ks_spectrum_asqtad.nl.2: asqtad links, u0 = .8696, mass .05, Coulomb gauge). The test fattens
+ * links path by path; MILC's recorded fat and long links of another lattice confirm that to f32.
+ * Operator, sources, solver and correlator are the library's.
  *
- * MILC's correlator is ours over 16 ("1 / 16" of its input). Walls are not gauge invariant, and its
- * gauge fixing stopped 3e-5 short of the maximum, so the same relaxation is taken as many steps
- * here: odd sites, then even ones; SU(2) subgroups of rows (1, 2), (2, 3), (3, 1); the best element
- * a0 + i a.sigma with a stretched by (w a0^2 + a^2) / (a0^2 + a^2), w = 1.8 (Mandula, Ogilvie,
- * Phys. Lett. B 248 (1990) 156; MILC's generic/gaugefix2). The log has the functional after 20, 40,
- * 60 and 80 steps and at the end, with 9 digits. Correlators have 7, 5e-7 of their size at most,
- * and are made of solutions to 1e-8: both together 1e-6. */
+ * MILC's correlator is ours divided by 16 ("1 / 16" of its input). Walls are not gauge invariant,
+ * and MILC stopped fixing 3e-5 short of the maximum, so the same relaxation does as many steps
+ * here: odd sites, then even ones; SU(2) subgroups of rows (1, 2), (2, 3), (3, 1); the best
+ * element a0 + i a.sigma with a stretched by (w a0^2 + a^2) / (a0^2 + a^2), w = 1.8 (Mandula,
+ * Ogilvie, Phys. Lett. B 248 (1990) 156; MILC's generic/gaugefix2). The log gives the functional
+ * after 20, 40, 60 and 80 steps and at the end, with 9 digits.
+ *
+ * Bound: correlators have 7 digits, at most 5e-7 of their size, and solutions are good to 1e-8.
+ * Together 1e-6. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,7 +49,8 @@ static void add_path(const ref_lattice *L, const ref_complex *u, size_t x, const
   for (int i = 0; i < 9; i++) sum[i] += c * p[i];
 }
 
-/* Staples of one to three directions around mu, none used twice: depth of them so far. */
+/* Staples of one to three directions around mu, none used twice; depth: how many are used so far.
+ */
 static void add_staples(const ref_lattice *L, const ref_complex *u, size_t x, int mu, int *around,
                         int depth, const double c[4], ref_complex sum[9]) {
   int steps[7];
@@ -174,7 +177,7 @@ static void rotation(const ref_complex s[9], int p, int q, double w, ref_complex
   g[3 * q + p] = -a[2] + I * a[1];
 }
 
-/* The mean of the functional behind the odd sites and behind the even ones, as MILC prints it. */
+/* The mean of the functional after the odd sites and after the even ones, as MILC prints it. */
 static double relax(const ref_lattice *L, ref_complex *u) {
   static const int rows[3][2] = {{0, 1}, {1, 2}, {2, 0}};
   double functional = 0;
@@ -305,5 +308,5 @@ int main(void) {
       cmocka_unit_test(fattening_here_is_milcs),
       cmocka_unit_test(recorded_pions_are_reproduced),
   };
-  return cmocka_run_group_tests_name("milc pion", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,17 +1,17 @@
 /* test_milc_propagator.c - kaon's conventions against Wilson and clover propagators that MILC
- * wrote.
+ * wrote. All are periodic in every direction, with source exp(-r^2 / r0^2) on slice 0 and r0 = 2.
  *
  * milc_lprop.cl: clover, kappa .12, clov_c 1.1, u0 .836 (c_sw = clov_c / u0^3), on a Coulomb-fixed
  * copy of milc_lat.sample.l4448, solved to 1e-5 (its .info file and the sample input of MILC's
- * propagating_form_factor). The file was written once more later, after a run that had reloaded it
- * on the unfixed milc_lat.sample.l4448: the even sites are still those of the Coulomb-fixed field,
- * the odd sites were rebuilt from them, x_o = A_o^-1 kappa D_oe x_e, with the links of the unfixed
- * file. So odd rows hold to f32 rounding with that file's links, a direct pin of gamma matrices,
- * sign and size of the clover term and kappa; even rows are those of another gauge.
- * milc_lprop.wi: Wilson, kappa .12, on that Coulomb-fixed field, which is not stored: its links are
- * found again here from the propagator's own equations, and are those of milc_lat.sample.l4448.gf
- * up to one colour rotation a time slice. Its stored checksums do not fit its data. All: periodic
- * in every direction, source exp(-r^2 / r0^2) on slice 0 with r0 = 2. */
+ * propagating_form_factor). Even sites belong to the Coulomb-fixed field. Odd sites were rebuilt
+ * later as x_o = A_o^-1 kappa D_oe x_e with the links of the unfixed file. So odd rows hold to f32
+ * rounding with that file's links, which fixes gamma matrices, sign and size of the clover term
+ * and kappa; even rows belong to another gauge.
+ *
+ * milc_lprop.wi: Wilson, kappa .12, on the Coulomb-fixed field, which is not stored. The test
+ * recovers its links from the propagator's own equations; they are those of
+ * milc_lat.sample.l4448.gf up to one colour rotation a time slice. The stored checksums do not fit
+ * the data. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,7 +58,7 @@ static void fixture_close(fixture *f) {
   for (int k = 0; k < 12; k++) free(f->columns[k]);
 }
 
-/* |M S| on odd sites away from the source slice over |S| there, all columns. */
+/* |M S| on odd sites away from the source slice, relative to |S| there, all columns. */
 static double odd_residual(const fixture *f, double k, double c) {
   size_t slice = ref_volume(&f->L) / (size_t)f->L.n[3];
   ref_dirac d = ref_dirac_make(&f->L, f->u, k, c, 0);
@@ -108,7 +108,7 @@ static ref_complex hop_coefficient(const fixture *f, ref_complex gamma[4][16], s
   return sum;
 }
 
-/* Least squares for the eight kappa U of site x: rows[i][24]. Adds up squares of the misfit. */
+/* Least squares for the eight kappa U of site x: rows[i][24]. Adds the squares of the misfit. */
 static void fit_site(const fixture *f, ref_complex gamma[4][16], size_t x, ref_complex rows[3][24],
                      double *misfit, double *norm) {
   static ref_complex a[48][24], normal[24 * 24], rhs[24];
@@ -134,7 +134,7 @@ static void fit_site(const fixture *f, ref_complex gamma[4][16], size_t x, ref_c
   }
 }
 
-/* All links but the space-like ones of slice 0, where the source is: those stay zero. Prints and
+/* All links except the spatial ones of slice 0, where the source is: those stay zero. Prints and
  * checks the misfit and kappa = |row|. */
 static void recover_links(const fixture *f, ref_complex *u) {
   ref_complex gamma[4][16], rows[3][24];
@@ -188,8 +188,8 @@ static void slice_rotation(const ref_lattice *L, const ref_complex *u, const ref
   for (int i = 0; i < 9; i++) h[i] /= phase;
 }
 
-/* MILC's stored Coulomb-fixed field, brought by one colour rotation a slice to the field that the
- * propagators were computed on (Coulomb gauge leaves that rotation free). */
+/* MILC's stored Coulomb-fixed field, rotated by one colour matrix a slice to the field of the
+ * propagators (Coulomb gauge leaves that rotation free). */
 static int propagator_gauge(const fixture *wilson, ref_complex **fixed) {
   char path[1024];
   ref_lattice L;
@@ -318,5 +318,5 @@ int main(void) {
       cmocka_unit_test(clover_source_is_the_gaussian),
       cmocka_unit_test(coulomb_fixed_rows_hold_to_the_fixing_tolerance),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

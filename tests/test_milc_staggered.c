@@ -1,9 +1,11 @@
 /* test_milc_staggered.c - MILC's recorded staggered answers: fat and long links of its sample
- * lattice (asqtad, u0 = .502), with its signs folded in, a source, and its solutions of M and of
- * M^dagger M at mass .1, all in f32 (check_ks_invert.2.sample-out). Bounds: the solutions carry
- * MILC's own tolerances: M^dagger M to |r| <= 1e-9 |b| with b of |x| / |A^-1| size, M to 1e-10, and
- * f32 roundings of links, source and solution, 6e-8 each, which the condition of M, at most
- * |M| / (2 m) = 40, may amplify in x; residuals are not amplified. */
+ * lattice (asqtad, u0 = .502) with its signs folded in, a source, and its solutions of M and of
+ * M^dagger M at mass .1, all in f32 (check_ks_invert.2.sample-out).
+ *
+ * Bounds: the solutions carry MILC's own tolerances, |r| <= 1e-9 |b| for M^dagger M with |b| of
+ * size |x| / |A^-1|, and 1e-10 for M. Links, source and solution are rounded to f32, 6e-8 each.
+ * The condition of M, at most |M| / (2 m) = 40, may amplify these in x; residuals are not
+ * amplified. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +28,7 @@ typedef struct sample {
   kaon_operator *M;
 } sample;
 
-/* The recorded links without MILC's signs; 0 where data or machine are not here. */
+/* The recorded links without MILC's signs. 0: data or machine are missing. */
 static int sample_open(sample *m, int machine, kaon_precision precision,
                        kaon_reconstruct reconstruct) {
   static const int extents[4] = {8, 8, 8, 8};
@@ -223,7 +225,7 @@ static void vectors_come_back_from_files(void **state) {
 static void all_columns_come_back_from_one_file(void **state) {
   (void)state;
   staggered_case s;
-  kaon_staggered_file_info info;
+  kaon_staggered_file_info info = KAON_STAGGERED_FILE_INFO_INIT;
   const int extents[4] = {4, 6, 2, 10}, others[4] = {4, 6, 2, 8};
   char path[] = "/tmp/kaon_staggered_XXXXXX";
   if (!staggered_open(&s, KAON_ISA_AUTO, extents, 1, 0)) skip();
@@ -271,5 +273,5 @@ int main(void) {
       cmocka_unit_test(vectors_come_back_from_files),
       cmocka_unit_test(all_columns_come_back_from_one_file),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

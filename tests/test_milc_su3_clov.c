@@ -1,11 +1,12 @@
-/* test_milc_su3_clov.c - MILC's su3_clov log (clov.2) by the reference: Coulomb gauge, 12 clover
- * columns of a gaussian source, BiCGStab on the even Schur complement, mesons and their sinks.
+/* test_milc_su3_clov.c - MILC's su3_clov log (clov.2), computed by the reference: Coulomb gauge,
+ * 12 clover columns of a gaussian source, BiCGStab on the even Schur complement, mesons with point
+ * and smeared sinks.
  *
  * The log: milc_lat.sample.l4444 fixed to Coulomb gauge, kappa .1, clov_c 1.2, u0 1, periodic t,
  * source exp(-r^2 / 1.5^2) on slice 0, 10 BiCGStab steps a column to |r| < 1e-8 |b|. Its mesons
- * join a quark whose sink is smeared with the same gaussian to one with a point sink. Coulomb gauge
- * leaves a colour rotation a slice, which none of these feels; MILC stopped its fixing at 4.5e-8 in
- * a functional quadratic in the angles, so angles are off by some 2e-4. */
+ * join a quark with a smeared sink, the same gaussian, to one with a point sink. Coulomb gauge
+ * leaves one colour rotation a slice, which changes none of them. MILC stopped fixing at 4.5e-8 in
+ * a functional that is quadratic in the angles, so angles are off by about 2e-4. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,7 @@
 enum { NT = 4 };
 static const double kappa = 0.1, csw = 1.2, r0 = 1.5;
 
-/* The NT numbers of a zero-momentum meson block of the log; 0 if it is not there. */
+/* The NT numbers of a zero-momentum meson block of the log. 0: absent. */
 static int read_log(const char *path, const char *name, double c[NT]) {
   char line[512], momentum[16] = "", sinks[64];
   snprintf(sinks, sizeof sinks, "SINKS: identity gaussian %s", name);
@@ -228,5 +229,5 @@ static void log_is_reproduced(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(log_is_reproduced)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_multishift.c - CG of several shifts: counts of steps beside a plain CG of each shift alone,
- * true residuals by the map itself, precisions, normal equations, Dirac operators on every machine,
- * and what is said of systems that it cannot solve. */
+/* test_multishift.c - CG of several shifts. It takes about the steps of a plain CG of each shift;
+ * residuals are true, computed by the map itself; every precision, normal equations, Dirac
+ * operators on every machine; and the messages for systems that it cannot solve. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ static void poles(double smallest, double sigma[SHIFTS]) {
     sigma[(5 * i + 3) % SHIFTS] = smallest + (i == 0 ? 0 : 0.01 * pow(1.9, i));
 }
 
-/* |b - (N + sigma) x| / |b| with N = A or A^dagger A of the chain, in double, by the map. */
+/* |b - (N + sigma) x| / |b| with N = A or A^dagger A of the chain, in double, by the map itself. */
 static double residual_of(const shell_case *c, const chain *a, int normal, double sigma,
                           const shell_complex *b, const shell_complex *x) {
   shell_complex *y = calloc(c->n, sizeof *y), *z = calloc(c->n, sizeof *z);
@@ -71,6 +71,7 @@ static void solve(kaon_context *ctx, kaon_operator *A, const double *sigma,
                   outcome *out) {
   kaon_multishift *m = NULL;
   must(ctx, kaon_multishift_create(A, SHIFTS, sigma, o, &m));
+  out->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   must(ctx, kaon_multishift_solve(m, b, x, out->columns, &out->solve));
   kaon_multishift_destroy(&m);
   assert_null(m);
@@ -93,8 +94,8 @@ static int check_columns(shell_case *c, const chain *a, int normal, const double
   return most;
 }
 
-/* A shift's residual in the shared space is the one of CG by itself, so their counts are equal; all
- * of them cost what the smallest costs, and one application more to verify. */
+/* A shift's residual in the shared Krylov space is that of CG alone, so their counts are equal.
+ * All shifts together cost what the smallest costs, plus one application to verify. */
 static void every_shift_is_cg_alone(void **state) {
   static const double smallest[] = {0, 0.003, -0.01};
   const chain a = {0.02, 0, 0.3};
@@ -125,7 +126,7 @@ static void every_shift_is_cg_alone(void **state) {
       }
       assert_int_equal(out.solve.applications, most + 1);
       assert_true(out.solve.applications <= 1.25 * steps_alone(&a, smallest[k], c.n, hb));
-      /* steps behind the end, until the host looks, are issued and closed */
+      /* steps after the end are issued and do nothing until the host checks */
       assert_in_range(shell_applications(A) - before, most + 1, most + 1 + 2 * o.check_interval);
     }
   free(hb);
@@ -215,15 +216,15 @@ static void missed_shifts_are_refined(void **state) {
 
 /* ---- several right-hand sides ---- */
 
-/* The same bits as one by one, shift by shift in x, for applications to all of them at once: as
- * many as the slowest takes. One of them is 0. */
+/* The same bits as shift by shift, with one application for all columns: as many as the slowest
+ * needs. One column is 0. */
 static void right_hand_sides_are_solved_together(void **state) {
   enum { COLUMNS = 3 };
   const chain a = {0.02, 0, 0.3};
   shell_case c;
   double sigma[SHIFTS];
   kaon_column_report reports[COLUMNS * SHIFTS];
-  kaon_solve_report together, single;
+  kaon_solve_report together = KAON_SOLVE_REPORT_INIT, single = KAON_SOLVE_REPORT_INIT;
   kaon_multishift *m = NULL;
   int most = 0;
   double flops = 0;
@@ -260,7 +261,7 @@ static void right_hand_sides_are_solved_together(void **state) {
   printf("  %d columns: %d applications, alone %d at most\n", COLUMNS, together.applications, most);
   /* a column that goes on in a level without the others does so behind them */
   assert_in_range(together.applications, most, most + most / 4);
-  /* what is done to each column counts; residuals are taken of all where one has to be refined */
+  /* work on each column counts; residuals of all columns are computed if one must be refined */
   printf("  %.4g flops, one by one %.4g\n", together.flops, flops);
   assert_true(together.flops >= flops && together.flops <= 1.1 * flops);
   must_refuse(c.ctx, KAON_ERR_SHAPE, kaon_multishift_solve(m, b, alone, NULL, NULL));
@@ -278,7 +279,7 @@ static void right_hand_sides_are_solved_together(void **state) {
 
 /* ---- Dirac operators ---- */
 
-/* Column i of x through the operator, which tests/test_even_odd.c holds to the reference. */
+/* Column i of x through the operator, which tests/test_even_odd.c compares with the reference. */
 static double dirac_residual(dirac_case *c, kaon_operator *R, double sigma, ref_complex *const *hb,
                              const kaon_vector *x, int column) {
   kaon_vector *v[3];
@@ -337,8 +338,8 @@ static void dirac_on_every_machine(void **state) {
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) dirac_on(machine);
 }
 
-/* The even-odd operator of naive and improved staggered quarks is Hermitian: no normal equations.
- * 12 shifts cost at most 1.25 times what CG of the smallest one alone takes. */
+/* The even-odd operator of naive and improved staggered quarks is Hermitian, so no normal
+ * equations are needed. 12 shifts cost at most 1.25 times CG of the smallest one alone. */
 static void staggered_on(int machine, int improved) {
   static const int shape[4] = {8, 4, 4, 8};
   const double mass = 0.05;
@@ -490,5 +491,5 @@ int main(void) {
       cmocka_unit_test(ends_by_name),
       cmocka_unit_test(refusals),
   };
-  return cmocka_run_group_tests_name("multishift", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

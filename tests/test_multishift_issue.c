@@ -1,6 +1,7 @@
-/* test_multishift_issue.c - CG of several shifts in recorded blocks of steps: the same bits as step
- * by step, whatever the form, in the first solve and by an old recording, and after the user's
- * vectors have changed places. On the CPU a recorder stands in (tests/util/fake_recorder.h). */
+/* test_multishift_issue.c - CG of several shifts in recorded blocks of steps has the bits of
+ * single steps, whatever the form, in the first solve, in a replay of an old recording, and after
+ * the user's vectors have changed places. On the CPU a substitute records
+ * (tests/util/fake_recorder.h). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <kaon/lab.h>
 #include <kaon/multishift.h>
 
 #include "lib/core/context_internal.h"
@@ -31,6 +33,7 @@ typedef struct {
 
 static void take(dirac_case *c, kaon_multishift *m, const kaon_vector *b, kaon_vector *x, int reals,
                  outcome *out) {
+  out->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   must(c->ctx, kaon_multishift_solve(m, b, x, out->reports, &out->solve));
   for (int i = 0; i < kaon_vector_columns(x); i++) {
     out->x[i] = calloc((size_t)c->lattice->volume * (size_t)reals, sizeof(double));
@@ -55,7 +58,7 @@ static kaon_multishift *solver_of(dirac_case *c, kaon_operator *A, int normal, i
   kaon_multishift *m = NULL;
   o.normal = normal;
   o.sloppy = (kaon_precision)sloppy;
-  c->ctx->options.issue = (kaon_issue)issue;
+  c->ctx->lab.issue = (kaon_issue)issue;
   must(c->ctx, kaon_multishift_create(A, SHIFTS, sigma, &o, &m));
   return m;
 }
@@ -148,5 +151,5 @@ static void bits_do_not_depend_on_how_steps_are_issued(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(bits_do_not_depend_on_how_steps_are_issued)};
-  return cmocka_run_group_tests_name("multishift issue", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

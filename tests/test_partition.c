@@ -1,6 +1,6 @@
-/* test_partition.c - a lattice divided against itself, in each of the 16 subsets of directions:
- * what hops and paths of links meet across a face goes through messages, and has to come out as on
- * the whole lattice. Every operator, precision, link storage, site order and instruction set. */
+/* test_partition.c - a lattice divided against itself, in each of the 16 subsets of directions.
+ * Hops and paths of links that cross a face use messages and must give the result of the undivided
+ * lattice. Every operator, precision, link storage, site order and instruction set. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 static const int machines[] = {MACHINE_CPU, MACHINE_CUDA};
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-/* How messages go and are hidden. A CPU has no transport to choose, and no fused hops. */
+/* Transports and ways of hiding messages. A CPU has no choice of transport and no fused hops. */
 typedef struct {
   kaon_transport transport;
   kaon_overlap overlap;
@@ -64,7 +64,7 @@ static void hops_across_every_subset_of_faces(void **state) {
     }
 }
 
-/* Every shape in turn with every subset; both of a device's numbers of threads. */
+/* Every subset of directions, with the shapes in turn; on a device both numbers of threads. */
 static void every_way_of_messages(void **state) {
   (void)state;
   static const int larger[4] = {16, 16, 16, 16};
@@ -130,8 +130,8 @@ static void links_and_operators_across_every_subset(void **state) {
   }
 }
 
-/* Sums forward, backward and of two halves, beside all that the largest numbers of the other sites
- * can have summed up to; and the parts make up the number but for the last step. */
+/* Sums forward, backward and in two halves, beside the largest that the numbers of the other sites
+ * can sum to. The parts add up to the number except for the last step. */
 static void sums_do_not_depend_on_the_order(void **state) {
   (void)state;
   enum { N = 1 << 14 };
@@ -186,5 +186,5 @@ int main(void) {
       cmocka_unit_test(sums_do_not_depend_on_the_order),
       cmocka_unit_test(solvers_across_faces),
   };
-  return cmocka_run_group_tests_name("partition", partition, NULL, NULL);
+  return test_main(partition, NULL, NULL);
 }

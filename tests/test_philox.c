@@ -1,6 +1,6 @@
-/* test_philox.c - the random numbers: published known answers, uniformity, independence of streams.
- * Known answers: the kat_vectors file of Random123 (Salmon et al., SC'11), philox4x32 with 10
- * rounds. */
+/* test_philox.c - the random numbers: published known answers, uniformity, independent streams.
+ * Known answers come from the file kat_vectors of Random123 (Salmon et al., SC'11), philox4x32
+ * with 10 rounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,7 +114,7 @@ static double exact_mean(double alpha, int power) {
   return top / bottom;
 }
 
-/* Both algorithms, below and above where they meet, and in the limit of no field. */
+/* Both algorithms, below and above the field where they meet, and in the limit of no field. */
 static void su2_draws_have_the_right_weight(void **state) {
   (void)state;
   enum { N = 100000 };
@@ -153,5 +153,5 @@ int main(void) {
       cmocka_unit_test(elementary_functions_keep_their_bounds),
       cmocka_unit_test(su2_draws_have_the_right_weight),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_physics.c - identities of lattice QCD that hold whatever the implementation: gamma_5
- * hermiticity, gauge covariance of operator and propagator, free plane waves and the free quark
- * propagator, the clover term of a constant field. */
+/* test_physics.c - identities of lattice QCD that hold for any implementation: gamma_5
+ * hermiticity, gauge covariance of operator and propagator, free plane waves, the free quark
+ * propagator, and the clover term of a constant field. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -248,5 +248,5 @@ int main(void) {
       cmocka_unit_test(test_free_propagator_is_the_analytic_one),
       cmocka_unit_test(test_clover_term_of_a_constant_field),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

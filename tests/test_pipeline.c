@@ -1,8 +1,8 @@
-/* test_pipeline.c - triangles that several threads solve at one time (sparse/sweeps/pipeline.h): a plan's
- * pieces hold every row once, and wait for every row of another thread that they need and for none
- * that is not before their strip; grids have plans, chains and rows of no pattern none; and
- * factors' bits are those of one thread, for one column and several, real and complex, in all
- * precisions. */
+/* test_pipeline.c - triangular solves by several threads at once (sparse/sweeps/pipeline.h). A
+ * plan's pieces contain every row once. They wait for every row of another thread that they need,
+ * and for no row that does not precede their strip. Grids have plans; chains and rows without a
+ * pattern have none. Results have the bits of one thread, for one column and several, real and
+ * complex, in all precisions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -166,7 +166,7 @@ static void nothing_to_share_has_no_plan(void **state) {
   kaon_csr_destroy(&A), kaon_csr_destroy(&small), kaon_csr_destroy(&T), kaon_csr_destroy(&S);
 }
 
-/* Two levels of rows that lie side by side: nothing gains more than to share these out. */
+/* Two levels of adjacent rows: distributing them over threads is the ideal case. */
 static void levels_that_gain_more_are_kept(void **state) {
   (void)state;
   enum { ROWS = 1 << 16, HALF = ROWS / 2 };
@@ -190,7 +190,7 @@ static void levels_that_gain_more_are_kept(void **state) {
 
 enum { COLUMNS = 3 };
 
-/* K x of all columns by so many threads: the bytes of the result, as the vector has them. */
+/* K x of all columns by so many threads: the bytes of the result as stored. */
 static void *factors_by(int threads, const kaon_csr *A, kaon_precision precision, int columns,
                         kaon_precond_kind kind, size_t *bytes) {
   kaon_context *ctx = with_threads(threads);
@@ -269,7 +269,7 @@ static void bits_are_those_of_one_thread(void **state) {
   kaon_csr_destroy(&A), kaon_csr_destroy(&Z);
 }
 
-/* Within a parallel region of the caller's OpenMP gives a team of one, which waits for nobody. */
+/* Inside the caller's parallel region OpenMP gives a team of one, which waits for nobody. */
 static void a_team_that_is_too_small_ends(void **state) {
   (void)state;
   size_t bytes, others;
@@ -294,6 +294,6 @@ int main(void) {
       cmocka_unit_test(bits_are_those_of_one_thread),
       cmocka_unit_test(a_team_that_is_too_small_ends),
   };
-  if (machine_lacks(MACHINE_CPU)) return 0;
-  return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
+  if (machine_lacks(MACHINE_CPU)) return TEST_SKIPPED;
+  return test_main(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
-/* test_precond.c - preconditioners made of a matrix' entries, as operators: against the factors
- * applied by plain loops on the host, in every order, precision and way of solving triangles;
- * adjoints, gates, sums, twins, refusals. Counts of steps with them: test_precond_counts.c.
- * Bounds: an application has two triangles or products; each rounds every element some times the
- * length of a row, and what the triangles make of that the host's own application in that precision
- * would show: 200 roundings of the result's norm; 16-bit values: 20 of their 1.5e-5. */
+/* test_precond.c - preconditioners made of a matrix's entries, as operators, against the same
+ * factors applied by plain loops on the host: every order, precision and way of solving triangles;
+ * adjoints, gates, sums, lower-precision twins, refusals. Step counts: test_precond_counts.c.
+ *
+ * Bounds: an application has two triangles or products. Each rounds every element a few times the
+ * length of a row, and triangles amplify that as the host's own application in that precision
+ * shows: 200 roundings of the result's norm; for 16-bit values 20 of their 1.5e-5. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,12 +76,12 @@ static void check_kind(kaon_context *ctx, kaon_matrix *matrix, const kaon_csr *c
                       options.kind != KAON_PRECOND_AINV && options.kind != KAON_PRECOND_FSAI;
   for (int way = 0; way < 3; way++) { /* natural, by colour, by sweeps */
     kaon_operator *K = NULL;
-    kaon_precond_info info;
+    kaon_precond_info info = KAON_PRECOND_INFO_INIT;
     options.order = way == 1 ? KAON_PRECOND_COLOUR : KAON_PRECOND_NATURAL;
     options.sweeps = way == 2 ? 3 : 0;
     precond_ok(ctx, kaon_precond_create(matrix, &options, &K));
     precond_ok(ctx, kaon_precond_describe(K, &info));
-    assert_int_equal(info.options.kind, options.kind);
+    assert_int_equal(info.options->kind, options.kind);
     assert_true(info.entries > 0 && info.seconds >= 0);
     if (way == 1 || options.kind == KAON_PRECOND_GS) {
       assert_true(info.colours > 0);
@@ -137,8 +138,8 @@ static void test_against_host(void **state) {
   }
 }
 
-/* Kept in another order (RCM), K is the one of that order: of blocks, factors and colours alike it
- * is what the host makes of the permuted rows. */
+/* If the matrix is stored in another order (RCM), K is the one of that order: blocks, factors and
+ * colours are what the host makes of the permuted rows. */
 static void test_kept_order(void **state) {
   (void)state;
   kaon_context *ctx = open_machine(KAON_ISA_AUTO);
@@ -168,8 +169,8 @@ static void test_kept_order(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* A complete factorisation is an inverse: of tridiagonal rows, of all entries of an approximate
- * inverse, of a matrix of one block, by as many sweeps as there are levels. */
+/* A complete factorisation is an inverse: for tridiagonal rows, for an approximate inverse with
+ * all entries, for a matrix of one block, and after as many sweeps as there are levels. */
 static void test_exact(void **state) {
   (void)state;
   kaon_context *ctx = open_machine(KAON_ISA_AUTO);
@@ -261,8 +262,8 @@ static void test_adjoint(void **state) {
 
 enum { COLUMNS = 3, NORM = 3, DOT = 4 };
 
-/* A closed column stays as it is; sums are those over the result; nothing is taken from or given to
- * the pool after reserve. */
+/* A closed column stays unchanged; sums are those of the result; after reserve nothing is
+ * allocated from the pool or returned to it. */
 static void check_pass(kaon_operator *K) {
   kaon_context *ctx = K->ctx;
   kaon_vector *v[4];
@@ -424,7 +425,7 @@ static void test_refusals(void **state) {
   kaon_csr *csr = row_case_random(50, 4, 1, 0, 3);
   kaon_matrix *matrix = precond_matrix(ctx, csr, 1);
   kaon_precond_options options = defaults;
-  kaon_precond_info info;
+  kaon_precond_info info = KAON_PRECOND_INFO_INIT;
   kaon_operator *A = NULL;
   expect(ctx, matrix, NULL, KAON_ERR_ARGUMENT, "ilu0");
   options.kind = KAON_PRECOND_DIC;
@@ -447,8 +448,8 @@ static void test_refusals(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Row 37 has a pivot 1 - 1.44 that a shift s with (1 + s)^2 > 1.44 makes positive: of the shifts
- * from 1e-3 on, doubled, the ninth, 0.256, is the first. */
+/* Row 37 has a pivot 1 - 1.44. A shift s with (1 + s)^2 > 1.44 makes it positive: of the shifts
+ * from 1e-3 on, doubled each time, the ninth, 0.256, is the first. */
 static void test_breakdown(void **state) {
   (void)state;
   enum { N = 90 };
@@ -471,7 +472,7 @@ static void test_breakdown(void **state) {
                                             KAON_PRECOND_FSAI};
   for (int k = 0; k < 4; k++) {
     kaon_precond_options options = defaults;
-    kaon_precond_info info;
+    kaon_precond_info info = KAON_PRECOND_INFO_INIT;
     kaon_operator *K = NULL;
     options.kind = kinds[k];
     expect(ctx, matrix, &options, KAON_ERR_SINGULAR, "row 38 (counted from 1");
@@ -491,8 +492,8 @@ static void test_breakdown(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* No shift makes anything of a 0 on the diagonal, so none is recommended. Rows 4 and 7 of 9, from
- * 1, have each other's entries alone, and there 0 or no entry; the colours turn the order. */
+/* No shift repairs a 0 on the diagonal, so none is recommended. Rows 4 and 7 of 9, counted from 1,
+ * are coupled to each other only, with 0 or no diagonal entry; colours reverse the order. */
 static void test_zero_diagonal(void **state) {
   (void)state;
   enum { N = 9 };
@@ -536,5 +537,5 @@ int main(void) {
       cmocka_unit_test(test_threads),      cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_breakdown),    cmocka_unit_test(test_zero_diagonal),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
-/* test_precond_kernels.c - updates of preconditioned methods (blas/precond_updates.h) on every machine, on
- * rows of real and complex numbers of several sizes: results beside plain C on exported arrays,
- * sums beside what is stored, columns that the gate closes untouched. Bounds: up to 8 roundings of
- * products of numbers below 8; sums of n products below 8, here and there added up in double one
- * after another: n roundings of 8 n. */
+/* test_precond_kernels.c - updates of preconditioned methods (blas/precond_updates.h) on every
+ * machine, on real and complex rows of several sizes. Results agree with plain C on exported
+ * arrays, sums agree with the stored numbers, and closed columns stay untouched.
+ *
+ * Bounds: up to 8 roundings of products of numbers below 8; a sum of n products below 8, added in
+ * double one after another somewhere, has n roundings of 8 n. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -432,5 +433,5 @@ int main(void) {
       cmocka_unit_test(halves_have_the_bits_of_the_whole),
       cmocka_unit_test(wrong_operands_are_refused),
   };
-  return cmocka_run_group_tests_name("precond kernels", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

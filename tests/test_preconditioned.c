@@ -1,6 +1,7 @@
-/* test_preconditioned.c - preconditioned methods on discretised equations: counts of steps and ways
- * of the residuals beside plain C implementations (tests/reference/ref_krylov.c), true residuals by
- * those, precisions, columns, and what is said of preconditioners that are none. */
+/* test_preconditioned.c - preconditioned methods on discretised equations. Step counts and
+ * residual histories agree with plain C implementations (tests/reference/ref_krylov.c), which also
+ * give the true residuals. Precisions, columns, and the messages for preconditioners that are not
+ * one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,16 +20,16 @@
 #include "tests/util/rectangle.h"
 
 static const int extents[4] = {4, 4, 4, 4}; /* 3072 numbers */
-enum { NONE, JACOBI, SWEEPS, COOKS };
-static const char *const cook_names[] = {"none", "jacobi", "sweeps"};
-static ref_map *const cook_maps[] = {NULL, map_jacobi, map_sweeps};
+enum { NONE, JACOBI, SWEEPS, PRECONDS };
+static const char *const precond_names[] = {"none", "jacobi", "sweeps"};
+static ref_map *const precond_maps[] = {NULL, map_jacobi, map_sweeps};
 
 /* Jacobi is the library's own. */
-static kaon_operator *make_cook(shell_case *c, kaon_operator *A, const equation *e, int cook,
+static kaon_operator *make_precond(shell_case *c, kaon_operator *A, const equation *e, int precond,
                                 kaon_precision precision) {
   kaon_operator *K = NULL;
-  if (cook == JACOBI) must(c->ctx, kaon_precond_jacobi(A, &K));
-  if (cook == SWEEPS) K = shell_operator(c, precision, map_sweeps, e);
+  if (precond == JACOBI) must(c->ctx, kaon_precond_jacobi(A, &K));
+  if (precond == SWEEPS) K = shell_operator(c, precision, map_sweeps, e);
   return K;
 }
 
@@ -96,6 +97,7 @@ static void solve(shell_case *c, kaon_operator *A, const kaon_solver_options *o,
   kaon_solver *s = NULL;
   int room = REF_HISTORY;
   must(c->ctx, kaon_solver_create(A, 1, o, &s));
+  out->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   must(c->ctx, kaon_solver_solve(s, b, x, &out->report, &out->solve));
   must(c->ctx, kaon_solver_history(s, 0, out->history.residual, &room));
   out->history.count = room;
@@ -106,15 +108,15 @@ static void solve(shell_case *c, kaon_operator *A, const kaon_solver_options *o,
 }
 
 /* Steps beside the reference's; residuals on the way; the true residual by the reference. */
-static void beside_the_reference(shell_case *c, kaon_operator *A, const equation *e, int cook,
+static void beside_the_reference(shell_case *c, kaon_operator *A, const equation *e, int precond,
                                  const struct tried *t, const shell_complex *hb,
                                  const kaon_vector *b) {
   static ref_history expected;
   static outcome got;
   const double tol = 1e-8;
-  const ref_system system = {POINTS, map_equation, cook_maps[cook], e, e};
+  const ref_system system = {POINTS, map_equation, precond_maps[precond], e, e};
   shell_complex *x = calloc(c->n, sizeof *x);
-  kaon_operator *K = make_cook(c, A, e, cook, KAON_DOUBLE);
+  kaon_operator *K = make_precond(c, A, e, precond, KAON_DOUBLE);
   const kaon_solver_options o = options_of(t, tol, KAON_DOUBLE, K);
   const int steps = t->reference(&system, hb, x, tol, o.max_iterations, &expected);
   solve(c, A, &o, b, &got);
@@ -123,17 +125,17 @@ static void beside_the_reference(shell_case *c, kaon_operator *A, const equation
   for (int i = 0; i <= t->way && i < expected.count && i < got.history.count; i++)
     worst = larger(worst, fabs(expected.residual[i] - got.history.residual[i]));
   printf("  %-10s %-6s %-12s %4d steps, reference %4d, updates %d, residual %.2e, way %.1e, %s\n",
-         e->name, cook_names[cook], t->name, got.report.iterations, steps, got.report.updates,
+         e->name, precond_names[precond], t->name, got.report.iterations, steps, got.report.updates,
          truth, worst, kaon_stop_reason_name(got.report.reason));
   if (t->as_printed && steps >= o.max_iterations) {
-    /* the paper's form has lost its way in the reference too: whatever comes, nothing is claimed */
+    /* the paper's form diverges in the reference too, so nothing is required */
     assert_true(got.report.reason != KAON_CONVERGED || truth <= 1.1 * tol);
   } else {
     const int apart = abs(got.report.iterations - steps);
     assert_int_equal(got.report.reason, KAON_CONVERGED);
     assert_true(truth <= 1.1 * tol);
     assert_true(fabs(truth - got.report.residual) <= 1e-2 * truth);
-    /* BiCGStab's later way follows every rounding: its first steps (`way`) and its end are held */
+    /* BiCGStab amplifies every rounding: only its first steps (`way`) and its end are compared */
     if (cg_like(t)) assert_true(apart <= 2);
   }
   assert_true(worst <= 1e-6);
@@ -153,10 +155,10 @@ static void steps_are_the_references(void **state) {
   shell_import(&c, b, 0, hb);
   for (int e = 0; e < 3; e++) {
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, equations[e]);
-    for (int cook = NONE; cook < COOKS; cook++)
+    for (int precond = NONE; precond < PRECONDS; precond++)
       for (int t = 0; t < TRIED; t++) {
         if (methods[t].hermitian && !equations[e]->hermitian) continue;
-        beside_the_reference(&c, A, equations[e], cook, &methods[t], hb, b);
+        beside_the_reference(&c, A, equations[e], precond, &methods[t], hb, b);
       }
     kaon_operator_destroy(&A);
   }
@@ -165,9 +167,9 @@ static void steps_are_the_references(void **state) {
   shell_close(&c);
 }
 
-/* Single and half inside, K in double (of which twins or conversions come) and in single: nearly as
- * many steps as in double. Restarts begin anew at each replacement, which costs what it costs: the
- * bound is on the residual alone. */
+/* Single and half inside, with K in double (converted or through its twins) and in single: nearly
+ * as many steps as in double. A restart begins anew at each replacement, so only the residual is
+ * bounded. */
 static void mixed_precision_keeps_the_counts(void **state) {
   static outcome plain, got;
   shell_case c;
@@ -179,9 +181,9 @@ static void mixed_precision_keeps_the_counts(void **state) {
     const int no_half = methods[t].method != KAON_CG && methods[t].method != KAON_BICGSTAB;
     if (t > 0 && methods[t].method == methods[t - 1].method) continue;
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, e);
-    for (int cook = JACOBI; cook < COOKS; cook++)
-      for (int own = KAON_DOUBLE; own <= (cook == SWEEPS ? KAON_SINGLE : KAON_DOUBLE); own++) {
-        kaon_operator *K = make_cook(&c, A, e, cook, (kaon_precision)own);
+    for (int precond = JACOBI; precond < PRECONDS; precond++)
+      for (int own = KAON_DOUBLE; own <= (precond == SWEEPS ? KAON_SINGLE : KAON_DOUBLE); own++) {
+        kaon_operator *K = make_precond(&c, A, e, precond, (kaon_precision)own);
         kaon_solver_options o = options_of(&methods[t], 1e-10, KAON_DOUBLE, K);
         solve(&c, A, &o, b, &plain);
         for (int p = KAON_SINGLE; p <= (no_half ? KAON_SINGLE : KAON_HALF); p++)
@@ -193,12 +195,12 @@ static void mixed_precision_keeps_the_counts(void **state) {
             printf(
                 "  %-12s %-6s in %s, double/%-6s %-8s %3d steps of %3d, %d updates, residual "
                 "%.1e\n",
-                methods[t].name, cook_names[cook], precision_names[own], precision_names[p],
+                methods[t].name, precond_names[precond], precision_names[own], precision_names[p],
                 refinement ? "restart" : "reliable", got.report.iterations, plain.report.iterations,
                 got.report.updates, got.report.residual);
             assert_int_equal(got.report.reason, KAON_CONVERGED);
             assert_true(got.report.residual <= 1.1e-10);
-            /* pipecg's residual is replaced often; BiCGStab's ways part by a fifth anyway */
+            /* pipecg's residual is replaced often; BiCGStab's counts differ by a fifth anyway */
             const int steady = cg_like(&methods[t]) || methods[t].method == KAON_BICG;
             const double single = !steady ? 1.4 : methods[t].method == KAON_PIPECG ? 1.35 : 1.2;
             const double most = p == KAON_HALF ? 2.25 : single;
@@ -215,7 +217,8 @@ static void mixed_precision_keeps_the_counts(void **state) {
   shell_close(&c);
 }
 
-/* Each column goes its own way, with its own bits; b = 0 has the solution 0 whatever the guess. */
+/* Each column converges independently, with its own bits; b = 0 has the solution 0 for every
+ * guess. */
 static void columns_do_not_see_each_other(void **state) {
   enum { COLUMNS = 3 };
   static outcome alone;
@@ -231,7 +234,7 @@ static void columns_do_not_see_each_other(void **state) {
     kaon_column_report r[COLUMNS];
     kaon_solver *s = NULL;
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, e),
-                  *K = make_cook(&c, A, e, JACOBI, KAON_DOUBLE);
+                  *K = make_precond(&c, A, e, JACOBI, KAON_DOUBLE);
     const kaon_solver_options o = options_of(&methods[t], 1e-8, KAON_SINGLE, K);
     must(c.ctx, kaon_solver_create(A, COLUMNS, &o, &s));
     must(c.ctx, kaon_vector_zero(x));
@@ -386,7 +389,7 @@ static void chebyshev_is_the_polynomial(void **state) {
       printf("  degree %d on [%.3f, %.3f]: %.1e off\n", p.degree, p.low, p.high,
              distance(got, want, c.n));
       assert_true(distance(got, want, c.n) <= 1e-13);
-      /* D^-1 A has its eigenvalues in (0, 2), symmetric about 1; 16 steps see the largest to 5 % */
+      /* D^-1 A has eigenvalues in (0, 2), symmetric about 1; 16 steps find the largest to 5 % */
       if (given)
         assert_true(p.low == 0.05 && p.high == 2.1);
       else
@@ -510,6 +513,5 @@ int main(void) {
       cmocka_unit_test(refusals),
   };
   make_equations();
-  const int failed = cmocka_run_group_tests_name("preconditioned", tests, NULL, NULL);
-  return failed;
+  return test_main(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* test_rational.c - rational approximations: Zolotarev's coefficients against x^(-1/2) itself,
- * files of coefficients and what is wrong with them, r(A) on a known spectrum and by identities, on
- * every machine for staggered operators.
+ * files of coefficients and their errors, and r(A) on a known spectrum and by identities, on every
+ * machine for staggered operators.
  *
- * Bounds. r commutes with everything: (r(A))^n b is off from A^(n p) b by at most ((1 + error)^n -
- * 1) |A^(n p) b|. A solve that stops at tol leaves tol S |input| in an application, S = sum
- * |residue| / (lo + pole), and the other n - 1 applications multiply that by S + |constant| each at
+ * Bounds. r commutes with everything: (r(A))^n b differs from A^(n p) b by at most ((1 + error)^n
+ * - 1) |A^(n p) b|. A solve that stops at tol leaves tol S |input| in each application, with S =
+ * sum |residue| / (lo + pole). The other n - 1 applications multiply that by S + |constant| at
  * most. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <kaon/rational.h>
+#include <kaon/multishift.h>
 
 #include "tests/util/shell_operator.h"
 #include "tests/util/staggered_case.h"
@@ -48,8 +48,8 @@ static double largest_error(const kaon_rational *r, int *alternations) {
   return worst;
 }
 
-/* The best approximation of its kind is known by 2 terms + 1 extrema of equal size and turns of
- * sign. */
+/* The best approximation of its kind is characterised by 2 terms + 1 extrema of equal size and
+ * alternating sign. */
 static void zolotarev_is_the_best_approximation(void **state) {
   static const double ratios[] = {10, 1e3, 1e6, 1e10};
   static const int terms[] = {1, 2, 5, 8, 14};
@@ -172,7 +172,7 @@ static void components_have_r_of_their_eigenvalue(void **state) {
   for (int k = 0; k < COLUMNS; k++) shell_import(&c, b, k, hb);
   kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
   kaon_column_report reports[COLUMNS * KAON_MULTISHIFT_MAX];
-  kaon_solve_report report;
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   o.tol = tol;
   must(c.ctx, kaon_rational_create(A, &r, &o, &f));
   must(c.ctx, kaon_rational_apply(f, b, y, reports, &report));
@@ -291,5 +291,5 @@ int main(void) {
       cmocka_unit_test(components_have_r_of_their_eigenvalue),
       cmocka_unit_test(roots_taken_again_are_the_whole),
   };
-  return cmocka_run_group_tests_name("rational", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

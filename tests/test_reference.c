@@ -1,5 +1,6 @@
-/* test_reference.c - the oracle itself against theory: Clifford algebra, bases, gauge field, clover
- * term, gamma_5-hermiticity, gauge covariance. Solvers and free fields: test_reference_solve.c. */
+/* test_reference.c - the reference itself against theory: Clifford algebra, spin bases, gauge
+ * field, clover term, gamma_5-hermiticity, gauge covariance. Its solvers and free fields:
+ * test_reference_solve.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -397,5 +398,5 @@ int main(void) {
       cmocka_unit_test(boundary_sign_sits_on_the_last_slice),
       cmocka_unit_test(dense_matrix_equals_the_operator),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

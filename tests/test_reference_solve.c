@@ -1,6 +1,6 @@
-/* test_reference_solve.c - the oracle's solvers and free field against theory: plane waves, the
- * analytic quark propagator, O(a) improvement in a constant field, even-odd, dense elimination,
- * gauge covariance of the propagator, mesons. */
+/* test_reference_solve.c - the reference's solvers and free field against theory: plane waves, the
+ * analytic quark propagator, O(a) improvement in a constant field, even-odd reduction, dense
+ * elimination, gauge covariance of the propagator, mesons. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -299,5 +299,5 @@ int main(void) {
       cmocka_unit_test(propagator_is_gauge_covariant),
       cmocka_unit_test(mesons_in_the_free_field),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_refusals.c - what a careless caller passes is refused with a sentence, and what an earlier
- * file held stays: parities and precisions that are none, NULL results, numbers that a file cannot
- * hold, right-hand sides whose squares are lost. */
+/* test_refusals.c - a caller's mistakes are refused with a sentence, and existing files stay as
+ * they were: invalid parities and precisions, NULL results, numbers that a file cannot hold,
+ * right-hand sides whose squares underflow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -262,13 +262,13 @@ static void options_are_in_range(void **state) {
   kaon_gauge_write_options w = KAON_GAUGE_WRITE_OPTIONS_INIT;
   must(ctx, kaon_gauge_write(gauge, path, &w));
   w.byte_order = (kaon_byte_order)7;
-  refused(kaon_gauge_write(gauge, path, &w), KAON_ERR_ARGUMENT, "byte order 7");
+  refused(kaon_gauge_write(gauge, path, &w), KAON_ERR_ARGUMENT, "byte_order is 7");
   w.byte_order = KAON_BYTES_NATIVE;
   w.format = (kaon_file_format)77;
-  refused(kaon_gauge_write(gauge, path, &w), KAON_ERR_ARGUMENT, "format 77");
+  refused(kaon_gauge_write(gauge, path, &w), KAON_ERR_ARGUMENT, "format is 77");
   kaon_gauge_read_options rd = KAON_GAUGE_READ_OPTIONS_INIT;
   rd.format = (kaon_file_format)-3;
-  refused(kaon_gauge_read(gauge, path, &rd, NULL), KAON_ERR_ARGUMENT, "format -3");
+  refused(kaon_gauge_read(gauge, path, &rd, NULL), KAON_ERR_ARGUMENT, "format is -3");
   rd.format = KAON_FORMAT_AUTO;
   must(ctx, kaon_gauge_read(gauge, path, &rd, NULL));
   remove(path);
@@ -354,8 +354,8 @@ static void numbers_of_options_are_what_was_written(void **state) {
   }
 }
 
-/* As an operator it is the inverse that it is as a solver, whatever tol is: of the matrix, not of
- * what projections make of it; whose dagger is another. */
+/* As an operator the solver is the same inverse as in a solve, whatever tol is: of the matrix, not
+ * of the equations that projections make of it. Its adjoint differs. */
 static void solvers_on_reductions_are_one_operator(void **state) {
   (void)state;
   const int64_t row[4] = {0, 0, 1, 2}, column[4] = {0, 1, 1, 2};
@@ -418,7 +418,8 @@ static void grids_of_too_many_ranks_are_refused(void **state) {
   assert_int_equal(grid[0] * grid[1] * grid[2] * grid[3], 8);
 }
 
-/* A process with room for a few threads' stacks is told so, and not ended by the OpenMP runtime. */
+/* A process with memory for a few threads' stacks only gets an error; the OpenMP runtime does not
+ * end it. */
 static void threads_that_cannot_start_are_an_error(void **state) {
   (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -463,5 +464,5 @@ int main(void) {
       cmocka_unit_test(grids_of_too_many_ranks_are_refused),
       cmocka_unit_test(threads_that_cannot_start_are_an_error),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return test_main(tests, set_up, tear_down);
 }

@@ -1,7 +1,8 @@
-/* test_relax.c - relaxation against a reference that takes a row after another: the same x after a
- * few sweeps on all machines, in double and single, real and complex, of one column and of three;
- * the counts of sweeps on the matrices of the data folder that were worked out elsewhere (b = 1, x
- * = 0, 2-norm of the residual over that of b); what asynchronous iteration must do in any order. */
+/* test_relax.c - relaxation against a reference that updates one row after another. After a few
+ * sweeps x is the same on all machines, in double and single, real and complex, for one column and
+ * three. Sweep counts on the matrices of the data folder agree with independent ones (b = 1, x =
+ * 0, 2-norm of the residual relative to b). Asynchronous iteration has the properties that hold in
+ * any order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,8 +49,7 @@ static const trial trials[] = {
 };
 enum { TRIALS = sizeof trials / sizeof *trials, SWEEPS = 7 };
 
-/* The rows by their greedy colours, which that are is the business of test_orderings.c; NULL: as
- * they stand. */
+/* The rows by their greedy colours, which test_orderings.c checks. NULL: in their own order. */
 static size_t *order_of(const trial *t, const kaon_csr *csr) {
   const size_t n = (size_t)csr->rows;
   int colours = 0;
@@ -168,11 +168,11 @@ static void gauss_seidel_has_the_bits_of_one_thread(void **state) {
   free(one);
 }
 
-/* By colours a sweep is one in another order: even points of a grid, then odd ones. */
+/* A sweep by colours is a sweep in another order: even points of a grid, then odd ones. */
 static void check_two_colours(int machine) {
   relax_case c;
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report relaxation;
+  kaon_relax_report relaxation = KAON_RELAX_REPORT_INIT;
   kaon_column_report report;
   if (!relax_case_open(&c, machine, 2, row_case_laplace(24, 18, 1), KAON_DOUBLE, 1)) return;
   const size_t n = c.rows.rows;
@@ -260,8 +260,8 @@ static void counts_are_the_known_ones(void **state) {
   if (!machine_lacks(MACHINE_CPU)) check_count(&in_order, MACHINE_CPU);
 }
 
-/* Paper A's "max. res." of table 3 is the synchronous method (blocks of 128, 6 sweeps); fv1
- * likewise (112, 6). The figures are given to four digits. */
+/* "max. res." in table 3 of Anzt et al. is the synchronous method (blocks of 128, 6 sweeps); fv1
+ * likewise (112, 6). The figures have four digits. */
 static void check_residuals(const char *name, int block, const int *at, const double *expected,
                             int points, double digits) {
   char path[64], what[96];
@@ -301,12 +301,12 @@ static void note(const char *what, const kaon_column_report *report, const kaon_
       r->newest, r->oldest, 100 * r->asynchronous);
 }
 
-/* Blocks begin in another order each time, fifteen of sixteen before one of them writes; one thread
- * takes them, so what a block has read follows from the seed and not from which thread was awake.
- * (A device has fifteen thread blocks, and the first that is done takes the sixteenth block of
- * rows.) Trefethen_2000, blocks of 128, 6 sweeps: the paper's means at 5, 10, 20 and 30 iterations,
- * within 10 %. A synchronous run has them too, so it must also differ from run to run, and blocks
- * must have read what was not of the iteration before. */
+/* Blocks start in a random order, fifteen of sixteen before one of them writes. One thread runs
+ * them, so the values that a block reads follow from the seed and not from thread timing. On a
+ * device fifteen thread blocks run, and the first to end takes the sixteenth block of rows.
+ * Trefethen_2000, blocks of 128, 6 sweeps: the paper's means at 5, 10, 20 and 30 iterations,
+ * within 10 %. A synchronous run has these means as well, so runs must also differ from each
+ * other, and blocks must have read values of other iterations than the previous one. */
 enum { BAND_RUNS = 12, BAND_POINTS = 4 };
 static const int band_at[BAND_POINTS] = {5, 10, 20, 30};
 
@@ -317,7 +317,7 @@ static int vary_orders(int machine, double low[], double high[], double sum[]) {
   if (csr == NULL || !relax_case_open(&c, machine, 1, csr, KAON_DOUBLE, 1)) return 0;
   for (int run = 0; run < BAND_RUNS; run++) {
     kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
-    kaon_relax_report relaxation;
+    kaon_relax_report relaxation = KAON_RELAX_REPORT_INIT;
     int length = 0;
     o.block = 128;
     o.local_sweeps = 6;
@@ -357,15 +357,14 @@ static void orders_vary_within_the_paper_s_bands(void **state) {
   }
 }
 
-/* Without barriers: threads that go on at their own pace, more of them than the machine has. What
- * they see is older and newer than what a synchronous method would read, never by more than the
- * bound; the answer is verified by one residual of one x. Returns the share of reads that were not
- * synchronous. */
+/* Without barriers: threads proceed at their own pace, more of them than the machine has. They see
+ * older and newer values than a synchronous method would, within the bound. The answer is verified
+ * by one residual of one x. Returns the fraction of reads that were not synchronous. */
 static double check_free(const char *name, int block, int lag, int most, int machine) {
   char path[64];
   relax_case c;
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report relaxation;
+  kaon_relax_report relaxation = KAON_RELAX_REPORT_INIT;
   kaon_column_report report;
   snprintf(path, sizeof path, "sparse/%s.mtx", name);
   kaon_csr *csr = row_case_file(path);
@@ -400,22 +399,22 @@ static void free_blocks_converge_within_their_lag(void **state) {
     if (machine_lacks(machine)) continue;
     for (size_t i = 0; i < sizeof run / sizeof *run; i++)
       asynchronous += check_free(run[i].name, run[i].block, run[i].lag, run[i].most, machine);
-    /* Blocks of fv1 read two others each, and may go in step. Those of Trefethen_2000 read all:
+    /* Blocks of fv1 read two others each and may stay in step. Those of Trefethen_2000 read all:
      * four threads are never in step with sixteen. */
     assert_true(asynchronous > 0);
   }
 }
 
-/* A run that needs other iterations than the synchronous method has read what that one does not, so
- * its shifts must say so, as blocks begin or when they have read: block 5 of Chem97ZtZ, to which
- * all others are coupled, reads for so long that others have gone on. Where shifts are 0 at both
- * times, the history is the synchronous one. */
+/* A run that takes another number of iterations than the synchronous method has read other values,
+ * so the recorded shifts must say so, at the start of blocks or after they have read. Block 5 of
+ * Chem97ZtZ, to which all others are coupled, reads for so long that others proceed meanwhile.
+ * Where shifts are 0 at both times, the history is the synchronous one. */
 static void check_shifts(const char *name, int threads, int machine, kaon_relax_driver driver) {
   relax_case c;
   kaon_csr *csr = row_case_file(name);
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
   kaon_column_report report, synchronous;
-  kaon_relax_report r;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   int64_t before = 0, after = 0;
   if (csr == NULL) skip();
   if (!relax_case_open(&c, machine, threads, csr, KAON_DOUBLE, 1)) return;
@@ -453,7 +452,7 @@ static void shifts_tell_what_was_read(void **state) {
     }
 }
 
-/* Three columns on the device's and the CPU's ways alike, in mixed precision too. */
+/* Three columns with the kernels of the device and of the CPU, also in mixed precision. */
 static void columns_and_precisions_converge(void **state) {
   static const kaon_method methods[] = {KAON_JACOBI, KAON_GS, KAON_SOR, KAON_TWO_STAGE, KAON_ASYNC};
   (void)state;
@@ -551,7 +550,7 @@ static void check_operator(relax_case *c, const trial *t) {
   kaon_solver_destroy(&solver);
 }
 
-/* A solver of n fixed steps as an operator is n sweeps from 0, where nobody looks at residuals. */
+/* A solver of n fixed steps as an operator is n sweeps from 0, without any check of residuals. */
 static void an_operator_is_sweeps_from_zero(void **state) {
   (void)state;
   for (int machine = MACHINE_CPU; machine <= MACHINE_CUDA; machine += MACHINE_CUDA - MACHINE_CPU) {
@@ -582,10 +581,11 @@ int main(void) {
       cmocka_unit_test(corrections_in_single_reach_double),
       cmocka_unit_test(an_operator_is_sweeps_from_zero),
   };
-  /* blocks that wait for one another take a checker minutes: two-stage ones have the same kernel */
+  /* blocks that wait for each other take minutes under checking tools; two-stage ones use the same
+   * kernel */
   const struct CMUnitTest few[] = {
       cmocka_unit_test(sweeps_are_the_reference_s),
   };
-  if (test_brief()) return cmocka_run_group_tests(few, NULL, NULL);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  if (test_brief()) return test_main(few, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* test_relax_lattice.c - relaxation on Wilson operators, which know their diagonal and no rows:
- * Jacobi for heavy quarks against CG; what needs rows is refused.
+/* test_relax_lattice.c - relaxation on Wilson operators, which know their diagonal but not their
+ * rows: Jacobi for heavy quarks against CG; methods that need rows are refused.
  *
- * M = A - kappa D with |D| <= 8. Wilson: A = 1, so with kappa = 0.05 a step of Jacobi, damped by
- * tau, makes the residual smaller by 1 - tau + 0.4 tau at least, |M| <= 1.4 and |M^-1| <= 1 / 0.6.
- */
+ * Bounds. M = A - kappa D with |D| <= 8, and A = 1 for Wilson. With kappa = 0.05 a Jacobi step
+ * damped by tau reduces the residual to at most 1 - tau + 0.4 tau; |M| <= 1.4 and |M^-1| <= 1 /
+ * 0.6. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,7 +57,7 @@ static void solve(const kaon_context *ctx, kaon_operator *M, const trial *t, dou
                   const kaon_vector *b, kaon_vector *x) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   kaon_relax_options relax = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report relaxation;
+  kaon_relax_report relaxation = KAON_RELAX_REPORT_INIT;
   kaon_column_report report[COLUMNS];
   kaon_solver *solver = NULL;
   relax.tau = t->tau;
@@ -147,7 +147,7 @@ static void a_constant_source_is_exact(void **state) {
   }
 }
 
-/* The operator's rows are not there to be swept, nor does a Schur complement know its diagonal. */
+/* The operator has no rows to sweep, and a Schur complement does not know its diagonal. */
 static void rows_that_are_not_offered_are_refused(void **state) {
   static const kaon_method methods[] = {KAON_GS, KAON_SOR, KAON_TWO_STAGE, KAON_ASYNC};
   (void)state;
@@ -185,5 +185,5 @@ int main(void) {
       cmocka_unit_test(a_constant_source_is_exact),
       cmocka_unit_test(rows_that_are_not_offered_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

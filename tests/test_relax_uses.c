@@ -1,5 +1,5 @@
 /* test_relax_uses.c - relaxation in use: as preconditioner, where it diverges and says so, what is
- * known of it beforehand, and what is refused. (Counts and sweeps: test_relax.c.) */
+ * known of it beforehand, and what is refused. Counts and sweeps: test_relax.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,15 +68,15 @@ static void sweeps_precondition_gcr(void **state) {
   }
 }
 
-/* bar: the spectral radius of B is 2.4, so all diverge, and say so; damped by Lanczos' tau Jacobi
- * converges, as slowly as the condition of 21000 has it. */
+/* bar: the spectral radius of B is 2.4, so all methods diverge and say so. Damped by Lanczos' tau,
+ * Jacobi converges, as slowly as the condition of 21000 implies. */
 static void divergence_is_reported_and_damped(void **state) {
   static const kaon_method methods[] = {KAON_JACOBI, KAON_TWO_STAGE, KAON_ASYNC};
   relax_case c;
   kaon_csr *csr = row_case_file("sparse/bar.mtx");
   kaon_column_report report;
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
-  kaon_relax_report relaxation;
+  kaon_relax_report relaxation = KAON_RELAX_REPORT_INIT;
   int length = 0;
   (void)state;
   if (csr == NULL) skip();
@@ -96,7 +96,7 @@ static void divergence_is_reported_and_damped(void **state) {
   relax_case_close(&c);
 }
 
-/* cond_2 and radii that were worked out elsewhere: docs of paper A, four digits. */
+/* cond_2 and radii from an independent computation, four digits. */
 static void spectra_are_the_known_ones(void **state) {
   static const struct {
     const char *name;
@@ -109,7 +109,7 @@ static void spectra_are_the_known_ones(void **state) {
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     char path[64];
     relax_case c;
-    kaon_spectrum s;
+    kaon_spectrum s = KAON_SPECTRUM_INIT;
     snprintf(path, sizeof path, "sparse/%s.mtx", known[i].name);
     kaon_csr *csr = row_case_file(path);
     if (csr == NULL) skip();
@@ -127,7 +127,7 @@ static void spectra_are_the_known_ones(void **state) {
   const double value[] = {2, 2, 2, -1, 1, 1};
   kaon_csr *csr = NULL;
   relax_case c;
-  kaon_spectrum s;
+  kaon_spectrum s = KAON_SPECTRUM_INIT;
   precond_ok(NULL,
              kaon_csr_from_triplets(NULL, 3, 3, 1, 6, row, column, value, KAON_CSR_ADD, &csr));
   assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr, KAON_DOUBLE, 1));
@@ -139,7 +139,7 @@ static void spectra_are_the_known_ones(void **state) {
   relax_case_close(&c);
 }
 
-/* 2 x 2 blocks with coupling 0.98, and one among many with 1.02: the radius is a single block's. */
+/* 2 x 2 blocks with coupling 0.98 and a single one with 1.02: the radius comes from that block. */
 static void a_rare_block_is_not_overlooked(void **state) {
   enum { BLOCKS = 20000 };
   int64_t *row = malloc(4 * BLOCKS * sizeof *row), *column = malloc(4 * BLOCKS * sizeof *column);
@@ -153,7 +153,7 @@ static void a_rare_block_is_not_overlooked(void **state) {
     }
   kaon_csr *csr = NULL;
   relax_case c;
-  kaon_spectrum s;
+  kaon_spectrum s = KAON_SPECTRUM_INIT;
   precond_ok(NULL, kaon_csr_from_triplets(NULL, 2 * BLOCKS, 2 * BLOCKS, 1, 4 * BLOCKS, row, column,
                                           value, KAON_CSR_ADD, &csr));
   assert_true(relax_case_open(&c, MACHINE_CPU, 2, csr, KAON_DOUBLE, 1));
@@ -188,8 +188,8 @@ static kaon_csr *chain(int64_t n, double c) {
   return csr;
 }
 
-/* Radii are from below, or say how far above they may be; where Lanczos' process meets a direction
- * that tells that A is not positive definite, the radius is 1 or more for sure. */
+/* Radii are lower bounds or say how far above they may be. If Lanczos' process finds a direction
+ * that proves A not positive definite, the radius is 1 or more for certain. */
 static void radii_near_one_are_no_promise(void **state) {
   static const struct {
     const char *name;
@@ -205,7 +205,7 @@ static void radii_near_one_are_no_promise(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
     relax_case c;
-    kaon_spectrum s;
+    kaon_spectrum s = KAON_SPECTRUM_INIT;
     const double radius = 2 * fabs(chains[i].beside) * cos(pi / (double)(chains[i].rows + 1));
     assert_true(relax_case_open(&c, MACHINE_CPU, 2, chain(chains[i].rows, chains[i].beside),
                                 KAON_DOUBLE, 1));
@@ -225,7 +225,7 @@ static void radii_near_one_are_no_promise(void **state) {
 /* -A of a positive definite A has a negative diagonal: D^-1 A is the same, and Jacobi converges. */
 static void a_negative_diagonal_is_not_called_indefinite(void **state) {
   relax_case c;
-  kaon_spectrum s;
+  kaon_spectrum s = KAON_SPECTRUM_INIT;
   kaon_csr *csr = chain(300, -0.45);
   (void)state;
   for (int64_t n = 0; n < csr->start[csr->rows]; n++) csr->value[n] = -csr->value[n];
@@ -265,7 +265,7 @@ static kaon_status count_absolute(kaon_operator *A, kaon_operator **absolute) {
   return status;
 }
 
-/* Blocks of [1 c; c 1], by which noise x may have (x, A x) > 0 with c > 1 as well. */
+/* Blocks of [1 c; c 1], for which a noise vector x may have (x, A x) > 0 also with c > 1. */
 static kaon_csr *pairs(int n, double c) {
   int64_t *row = malloc(4 * (size_t)n * sizeof *row), *column = malloc(4 * (size_t)n * sizeof *row);
   double *value = malloc(4 * (size_t)n * sizeof *value);
@@ -283,8 +283,8 @@ static kaon_csr *pairs(int n, double c) {
   return csr;
 }
 
-/* Two products to see whether A is Hermitian, up to `steps` of Lanczos' process, as many powers of
- * B where that fails, and of |B|, and one for the bound. */
+/* Two products to test whether A is Hermitian, up to `steps` of Lanczos' process, as many powers
+ * of B if that fails, and of |B|, and one for the bound. */
 static void few_steps_are_few_products(void **state) {
   enum { STEPS = 20 };
   static const struct {
@@ -296,7 +296,7 @@ static void few_steps_are_few_products(void **state) {
   (void)state;
   for (int i = 0; i < 3; i++) {
     relax_case c;
-    kaon_spectrum s;
+    kaon_spectrum s = KAON_SPECTRUM_INIT;
     kaon_csr *csr = i == 0   ? row_case_laplace(30, 30, 1)
                     : i == 1 ? pairs(300, 1.5)
                              : row_case_random(400, 5, 1, 0, 3);
@@ -314,7 +314,7 @@ static void few_steps_are_few_products(void **state) {
   }
 }
 
-/* Vectors grow by powers of this B by more than its radius, still after 300 of them. */
+/* Powers of this B enlarge vectors by more than its radius, even after 300 of them. */
 static void growth_is_within_the_bound(void **state) {
   static const int steps[] = {20, 0};
   (void)state;
@@ -322,7 +322,7 @@ static void growth_is_within_the_bound(void **state) {
     kaon_context *ctx = NULL;
     kaon_matrix *matrix = NULL;
     kaon_operator *A = NULL;
-    kaon_spectrum s;
+    kaon_spectrum s = KAON_SPECTRUM_INIT;
     kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
     options.threads = 1;
     precond_ok(NULL, machine_open(MACHINE_CPU, options, &ctx));
@@ -342,9 +342,10 @@ static void refusals_say_why(void **state) {
   relax_case c;
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   kaon_relax_options relax = KAON_RELAX_OPTIONS_INIT;
+  kaon_lab_relax_options lab = KAON_LAB_RELAX_OPTIONS_INIT;
   kaon_fault_options faults = KAON_FAULT_OPTIONS_INIT;
   kaon_solver *solver = NULL;
-  kaon_relax_report report;
+  kaon_relax_report report = KAON_RELAX_REPORT_INIT;
   (void)state;
   const int64_t row[] = {0, 1, 1}, column[] = {0, 0, 1};
   const double value[] = {1, 1, 0};
@@ -368,13 +369,13 @@ static void refusals_say_why(void **state) {
   o.method = KAON_TWO_STAGE;
   assert_int_equal(kaon_solver_create(c.A, 1, &o, &solver), KAON_ERR_ARGUMENT);
   relax.driver = KAON_RELAX_LAUNCH;
-  relax.faults = &faults;
+  lab.faults = &faults;
+  relax.lab = &lab;
   o.method = KAON_GS;
   assert_int_equal(kaon_solver_create(c.A, 1, &o, &solver), KAON_ERR_UNSUPPORTED);
   faults.share = 2;
   o.method = KAON_ASYNC;
   assert_int_equal(kaon_solver_create(c.A, 1, &o, &solver), KAON_ERR_ARGUMENT);
-  relax.faults = NULL;
   o.relax = NULL;
   o.method = KAON_CG;
   precond_ok(c.ctx, kaon_solver_create(c.A, 1, &o, &solver));
@@ -395,5 +396,5 @@ int main(void) {
       cmocka_unit_test(growth_is_within_the_bound),
       cmocka_unit_test(refusals_say_why),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
-/* test_row_vectors.c - vector kernels on spaces that are no spinors: rows of a matrix, real or
- * complex, of any number of reals, with a masked tail. Against plain C on exported arrays; bounds
- * as in test_update_kernels.c: 6 roundings for each of k products behind a number, half one
- * quantisation of 0.51 / 32767 of the row's largest; sums (ncomp + 8 + blocks) roundings of double,
- * half ncomp + 2 of single more. */
+/* test_row_vectors.c - vector kernels on spaces that are not spinors: rows of a matrix, real or
+ * complex, of any number of reals, with a partly filled last vector. They agree with plain C on
+ * exported arrays.
+ *
+ * Bounds as in test_update_kernels.c: 6 roundings for each of k products behind a number; half
+ * adds one quantisation of 0.51 / 32767 of the row's largest; sums (ncomp + 8 + blocks) roundings
+ * of double, half ncomp + 2 of single more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -229,5 +231,5 @@ static void rows_of_any_size_are_served(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(rows_of_any_size_are_served)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_scaling.c - right-hand sides far from 1: b times a power of 2 has x times it, with the same
- * bits, steps and residuals, whatever the precisions and methods; what double cannot hold is
- * refused. */
+/* test_scaling.c - right-hand sides far from 1. If b is multiplied by a power of 2, x is too, with
+ * the same bits, steps and residuals, for every precision and method. Numbers that double cannot
+ * hold are refused. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -270,5 +270,5 @@ int main(void) {
       cmocka_unit_test(shifts_do_not_either),
       cmocka_unit_test(solutions_are_held_or_refused),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return test_main(tests, set_up, tear_down);
 }

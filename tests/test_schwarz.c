@@ -1,5 +1,5 @@
-/* test_schwarz.c - Schwarz preconditioners: against block-by-block solves by the reference, on
- * Wilson-like operators and on one that is none; frozen columns, precisions; and GCR preconditioned
+/* test_schwarz.c - Schwarz preconditioners against block-by-block solves by the reference, on
+ * Wilson-like operators and on one that is not; frozen columns, precisions, and GCR preconditioned
  * with them. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "tests/util/shell_operator.h"
 #include "tests/util/test_util.h"
 
-/* ---- the oracle: blocks one after another, in double, of any linear map ---- */
+/* ---- the expected result: blocks one after another, in double, of any linear map ---- */
 
 typedef struct method {
   shell_map *whole, *cut; /* the latter leaves out what couples blocks */
@@ -160,8 +160,8 @@ static const lattice_row rows[] = {
      1.2},
 };
 
-/* |K b - oracle| / |oracle|. Rounding is amplified where blocks are ill conditioned, which these
- * are not (kappa 0.11 on random links): a hop's bound times the applications, with room. */
+/* |K b - expected| / |expected|. Ill-conditioned blocks would amplify rounding, but these are well
+ * conditioned (kappa 0.11 on random links): a hop's bound times the applications, with room. */
 static void compare_with_oracle(dirac_case *c, const lattice_row *row) {
   static const double bound[] = {1e-14, 2e-6, 5e-4};
   const int parity = row->form == KAON_EVEN_ODD_ASYMMETRIC ? 1 : 0;
@@ -316,7 +316,7 @@ static void another_operator(void **state) {
 
 /* ---- columns and gates ---- */
 
-/* Closed columns are neither read, NaN or not, nor written; open ones do not know of them. */
+/* Closed columns are neither read, NaN or not, nor written, and do not affect open ones. */
 static void frozen_columns_are_not_seen(void **state) {
   (void)state;
   const int extents[4] = {8, 4, 4, 8};
@@ -368,8 +368,8 @@ static void frozen_columns_are_not_seen(void **state) {
 
 /* ---- GCR ---- */
 
-/* To the same solution as BiCGStab with fewer sums: every inner precision with a preconditioner in
- * half. */
+/* GCR reaches BiCGStab's solution with fewer sums, in every inner precision with a preconditioner
+ * in half. */
 static void gcr_with_schwarz(void **state) {
   (void)state;
   const int extents[4] = {8, 8, 8, 8};
@@ -388,7 +388,7 @@ static void gcr_with_schwarz(void **state) {
     kaon_operator *K = NULL;
     kaon_solver *s = NULL;
     kaon_column_report columns[3];
-    kaon_solve_report report;
+    kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
     so.method = run == 0 ? KAON_BICGSTAB : KAON_GCR;
     so.tol = 1e-9;
     if (run > 1) {
@@ -436,7 +436,7 @@ static kaon_solve_report solve_real(dirac_case *c, kaon_operator *A, int run, co
   kaon_operator *K = NULL;
   kaon_solver *s = NULL;
   kaon_column_report column;
-  kaon_solve_report report;
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   so.method = run == 0 ? KAON_BICGSTAB : KAON_GCR;
   so.sloppy = KAON_HALF;
   if (run > 0) {
@@ -498,7 +498,7 @@ static void a_real_configuration(void **state) {
   case_close(&c);
 }
 
-/* A column's way does not depend on its company, nor on the number of threads. */
+/* The result of a column depends neither on the other columns nor on the number of threads. */
 static void bits_do_not_depend_on_company(void **state) {
   (void)state;
   const int extents[4] = {8, 4, 4, 8};
@@ -546,5 +546,5 @@ int main(void) {
       cmocka_unit_test(a_real_configuration),
       cmocka_unit_test(bits_do_not_depend_on_company),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* test_schwarz_async.c - the asynchronous Schwarz preconditioner on one rank: all blocks at once it
- * is the additive one; in turns each block sees what the earlier ones wrote; by themselves, too, in
- * whatever order; GCR with it. (On ranks: tests/ranks/test_schwarz_async.c.) */
+/* test_schwarz_async.c - the asynchronous Schwarz preconditioner on one rank. With all blocks at
+ * once it is the additive one; with blocks in turn each block sees what earlier blocks wrote;
+ * freely running blocks may come in any order; GCR works with it. On several ranks:
+ * tests/ranks/test_schwarz_async.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -122,9 +123,9 @@ static void all_at_once_it_is_additive(void **state) {
   }
 }
 
-/* A cycle in two turns: half of the blocks, which is theirs to draw, have their solution of b, bit
- * by bit; the others one of b - A z with that z. The same formulas on the same numbers, so 16
- * digits but for the difference, which is rounded once here and there. */
+/* A cycle in two turns: half of the blocks, drawn at random, have their solution of b, bit by bit;
+ * the others have that of b - A z with this z. The same formulas on the same numbers give 16
+ * digits, except for the difference, which is rounded once in places. */
 static void later_blocks_see_what_earlier_ones_wrote(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++)
@@ -168,9 +169,10 @@ static void later_blocks_see_what_earlier_ones_wrote(void **state) {
     }
 }
 
-/* By themselves on one thread, a cycle: some order of the blocks explains the result, in which each
- * has its solution of b - A z with the z of those before it. Found block by block (those that are
- * not coupled at once); the same formulas, so 16 digits but for that difference. */
+/* Freely running on one thread, one cycle: some order of the blocks explains the result, in which
+ * each block has its solution of b - A z with the z of earlier ones. The test finds the order
+ * block by block (those that are not coupled at once); the same formulas give 16 digits, except
+ * for that difference. */
 static void one_thread_goes_through_blocks_in_some_order(void **state) {
   (void)state;
   if (machine_lacks(KAON_ISA_SCALAR)) skip();
@@ -242,8 +244,9 @@ static int steps_of(system_of *s, const kaon_schwarz_options *o, double *residua
   return column.iterations;
 }
 
-/* Wilson on all sites, clover on the even ones: with as many local steps and cycles no more steps
- * of GCR than with the synchronous one, whose blocks see nothing of each other within a cycle. */
+/* Wilson on all sites, clover on the even ones. With equal numbers of local steps and cycles GCR
+ * takes no more steps than with the synchronous preconditioner, whose blocks see nothing of each
+ * other within a cycle. */
 static void gcr_takes_no_more_steps_than_with_additive(void **state) {
   (void)state;
   for (int clover = 0; clover < 2; clover++) {
@@ -263,8 +266,8 @@ static void gcr_takes_no_more_steps_than_with_additive(void **state) {
   }
 }
 
-/* More threads than blocks can keep in step: GCR corrects whatever order they took, the lag keeps
- * to its bound, and what was asked of other blocks was counted. */
+/* More threads than blocks can keep in step: GCR corrects any order, the lag stays within its
+ * bound, and requests to other blocks are counted. */
 static void gcr_converges_with_blocks_that_go_on_by_themselves(void **state) {
   (void)state;
   const int isa[2] = {KAON_ISA_SCALAR, MACHINE_CPU};
@@ -273,7 +276,7 @@ static void gcr_converges_with_blocks_that_go_on_by_themselves(void **state) {
       system_of s;
       double residual[2];
       kaon_operator *K = NULL;
-      kaon_schwarz_lags lags;
+      kaon_schwarz_lags lags = KAON_SCHWARZ_LAGS_INIT;
       if (machine_lacks(isa[wide])) continue;
       extents[2] = wide ? 8 : 4;
       extents[3] = wide ? 16 : 8;
@@ -312,7 +315,7 @@ static void lags_are_of_schwarz_alone(void **state) {
   (void)state;
   system_of s;
   kaon_operator *K = NULL;
-  kaon_schwarz_lags lags = {1, 1, 1, 1};
+  kaon_schwarz_lags lags = {sizeof lags, 1, 1, 1, 1};
   open_system(&s, KAON_ISA_AUTO, 0.12, 1, 0);
   const kaon_schwarz_options loose = options_of(KAON_SCHWARZ_ASYNCHRONOUS, 2, 2, 1);
   must(s.c.ctx, kaon_schwarz_create(s.A, &loose, &K));
@@ -337,7 +340,8 @@ static void options_are_described_as_they_were_chosen(void **state) {
   open_system(&s, KAON_ISA_AUTO, 0.12, 1, 0);
   for (int i = 0; i < 3; i++) {
     kaon_operator *K = NULL;
-    kaon_schwarz_options made = options_of(rules[i].kind, 0, 1, 1), found;
+    kaon_schwarz_options made = options_of(rules[i].kind, 0, 1, 1);
+    kaon_schwarz_options found = KAON_SCHWARZ_OPTIONS_INIT;
     made.steps = 0;
     must(s.c.ctx, kaon_schwarz_create(s.A, &made, &K));
     must(s.c.ctx, kaon_schwarz_describe(K, &found));
@@ -347,7 +351,7 @@ static void options_are_described_as_they_were_chosen(void **state) {
     must_refuse(s.c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_describe(K, NULL));
     kaon_operator_destroy(&K);
   }
-  kaon_schwarz_options none;
+  kaon_schwarz_options none = KAON_SCHWARZ_OPTIONS_INIT;
   must_refuse(s.c.ctx, KAON_ERR_ARGUMENT, kaon_schwarz_describe(s.A, &none));
   must_refuse(NULL, KAON_ERR_ARGUMENT, kaon_schwarz_describe(NULL, &none));
   close_system(&s);
@@ -363,5 +367,5 @@ int main(void) {
       cmocka_unit_test(lags_are_of_schwarz_alone),
       cmocka_unit_test(options_are_described_as_they_were_chosen),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_schwarz_refusals.c - Schwarz preconditioners that cannot be made, and what becomes of one
- * whose operator goes or changes. */
+/* test_schwarz_refusals.c - Schwarz preconditioners that cannot be made, and the behaviour of one
+ * whose operator is destroyed or changed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ static void what_cannot_be_made_is_refused(void **state) {
   case_close(&c);
 }
 
-/* Red and black do not go round a torus of three blocks; all blocks at once do. */
+/* A torus of three blocks cannot be coloured red and black; all blocks at once are possible. */
 static void sap_needs_an_even_number_of_blocks(void **state) {
   (void)state;
   const int extents[4] = {12, 4, 6, 4};
@@ -80,5 +80,5 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_made_is_refused),
       cmocka_unit_test(sap_needs_an_even_number_of_blocks),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-/* test_shared_precond.c - one preconditioner, or one application's function, under solvers of
- * different column counts: they take turns, and no turn takes or gives back memory; nor does a
- * first solve with the adjoint. Operators of matrices answer whether they are stale without being
- * applied, so on a device a solve that is done again repeats its beginning and its end. */
+/* test_shared_precond.c - one preconditioner, or one application's function, used by solvers with
+ * different numbers of columns. They take turns, and no turn allocates or frees memory; nor does a
+ * first solve with the adjoint. Operators of matrices know whether they are stale without being
+ * applied, so on a device a repeated solve replays its beginning and its end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ static void solve(user *u, const fixture *b) {
 }
 
 static int64_t in_use(const fixture *b) {
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   precond_ok(b->ctx, kaon_context_query(b->ctx, &info));
   return info.memory_now;
 }
@@ -147,7 +147,7 @@ static void solvers_take_turns_without_taking_memory(void **state) {
   }
 }
 
-/* The polynomial's own A, in single, is one whose adjoint nobody else asks for. */
+/* The polynomial's own A, in single: nobody else uses its adjoint. */
 static void the_adjoint_of_a_polynomial_is_reserved(void **state) {
   (void)state;
   fixture b;
@@ -195,5 +195,5 @@ int main(void) {
       cmocka_unit_test(the_adjoint_of_a_polynomial_is_reserved),
       cmocka_unit_test(matrices_say_that_they_are_not_stale),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_shell.c - an application's function as an operator: alone, in solvers with columns that end
- * at different steps, in mixed precision, as a preconditioner, and what happens when it fails. */
+/* test_shell.c - an application's function as an operator: alone, in solvers whose columns end at
+ * different steps, in mixed precision, as a preconditioner, and when it fails. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -119,8 +119,8 @@ static void shells_apply_what_they_are_given(void **state) {
   }
 }
 
-/* The same steps as the library's own operator, to the same solution; columns that ended keep it.
- */
+/* The same steps as the library's own operator, to the same solution; columns that have ended keep
+ * it. */
 static void solvers_work_on_shells(void **state) {
   (void)state;
   static const kaon_method methods[] = {KAON_CGNR, KAON_BICGSTAB, KAON_GCR, KAON_PIPEBICGSTAB};
@@ -224,5 +224,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shells_apply_what_they_are_given), cmocka_unit_test(solvers_work_on_shells),
       cmocka_unit_test(shells_precondition), cmocka_unit_test(failures_come_through)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

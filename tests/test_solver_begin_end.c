@@ -1,5 +1,5 @@
-/* test_solver_begin_end.c - how solves begin and end: zero, bad and guessed input, every stop reason,
- * the monitor, histories, fixed steps, solvers inside solvers, refusals. */
+/* test_solver_begin_end.c - how solves begin and end: zero, bad and guessed input, every reason to
+ * stop, the monitor, histories, fixed numbers of steps, solvers inside solvers, refusals. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,6 +68,7 @@ static void close_setting(setting *t) {
 static kaon_status try_solve(setting *t) {
   kaon_solver *s = NULL;
   must(t->c.ctx, kaon_solver_create(t->A, kaon_vector_columns(t->b), &t->o, &s));
+  t->total = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   const kaon_status status = kaon_solver_solve(s, t->b, t->x, t->r, &t->total);
   kaon_solver_destroy(&s);
   return status;
@@ -156,8 +157,8 @@ static void the_limit_of_iterations_is_exact(void **state) {
     }
 }
 
-/* A tolerance below rounding: at the floor the solve ends by itself, and soon. The floor is eps
- * (|A| |x| + |b|) / |b| <= eps (condition + 1), condition <= 4.2 / 0.05 = 84, times a few. */
+/* A tolerance below rounding: the solve ends soon by itself, at the floor. The floor is eps (|A|
+ * |x| + |b|) / |b| <= eps (condition + 1), condition <= 4.2 / 0.05 = 84, times a few. */
 static void asking_for_too_much_stagnates(void **state) {
   (void)state;
   for (int m = 0; m < METHODS; m++)
@@ -195,8 +196,8 @@ static void indefinite_operators_break_cg(void **state) {
     }
 }
 
-/* (r, A r) = 0 for skew A: MR and GCR cannot move, BiCGStab's omega vanishes, but for rounding.
- * Reported, never looped on. */
+/* (r, A r) = 0 for skew A: MR and GCR cannot move, and BiCGStab's omega vanishes up to rounding.
+ * This is reported and never causes a loop. */
 static void map_skew(const void *user, int dagger, size_t n, const shell_complex *x,
                      shell_complex *y) {
   (void)user;
@@ -291,7 +292,7 @@ static void the_monitor_can_cancel(void **state) {
   }
 }
 
-/* With tol = 0 as with any other: b = 0 ends in x = 0, and the monitor is asked in time. */
+/* tol = 0 behaves like any other: b = 0 ends in x = 0, and the monitor is called in time. */
 static void fixed_steps_know_zero_and_the_monitor(void **state) {
   (void)state;
   for (int m = 0; m < METHODS; m++) {
@@ -356,7 +357,8 @@ static void fixed_steps_take_exactly_their_applications(void **state) {
     }
 }
 
-/* MR steps in single or half precondition GCR: fewer outer steps, same truth. */
+/* MR steps in single or half as preconditioner of GCR: fewer outer steps, the same true residual.
+ */
 static void a_solver_preconditions_gcr(void **state) {
   (void)state;
   for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
@@ -410,7 +412,8 @@ static void a_converging_solver_is_an_inverse(void **state) {
   one_inverse(KAON_CHRONGEAR);
 }
 
-/* An operator in single precision: its twin in double judges, x is what single can hold. */
+/* An operator in single precision: its twin in double verifies, and x is as good as single can
+ * hold. */
 static void a_single_operator_is_judged_in_double(void **state) {
   (void)state;
   setting t;
@@ -454,7 +457,7 @@ static void work_is_counted(void **state) {
   }
 }
 
-/* Directions are made by dividing by the residual: where it has vanished they are of no use. */
+/* Directions are divided by the residual, so they are useless once it has vanished. */
 static void a_residual_that_vanished_takes_its_directions_along(void **state) {
   (void)state;
   static const double watched[] = {0, NAN, 0.5};
@@ -471,8 +474,9 @@ static void a_residual_that_vanished_takes_its_directions_along(void **state) {
   }
 }
 
-/* A reliable update that the inner process vouches for takes no A^dag r in the outer precision; the
- * last residual is always computed there. Restarts and solvers of one precision verify all. */
+/* A reliable update confirmed by the inner process needs no A^dag r in the outer precision; the
+ * last residual is always computed there. Restarts and solvers of one precision verify everything.
+ */
 static void updates_are_trusted_where_the_inner_process_may_be(void **state) {
   (void)state;
   static const struct {
@@ -490,6 +494,7 @@ static void updates_are_trusted_where_the_inner_process_may_be(void **state) {
     t.o.stop = KAON_STOP_NORMAL;
     t.o.refinement = cases[i].refinement;
     must(t.c.ctx, kaon_solver_create(t.A, 1, &t.o, &s));
+    t.total = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
     must(t.c.ctx, kaon_solver_solve(s, t.b, t.x, t.r, &t.total));
     const int trusted = s->host[0].trusted;
     printf("  %d of %d updates trusted, residual %.2e\n", trusted, t.r[0].updates,
@@ -565,10 +570,9 @@ int main(void) {
       cmocka_unit_test(updates_are_trusted_where_the_inner_process_may_be),
       cmocka_unit_test(what_does_not_fit_is_refused),
   };
-  int failed = 0;
   shell_machine = MACHINE_CPU;
-  if (!machine_lacks(MACHINE_CPU)) failed += cmocka_run_group_tests_name("cpu", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CPU)) test_group(tests, NULL, NULL);
   shell_machine = MACHINE_CUDA; /* the methods run there, the operator on the host */
-  if (machine_lacks(MACHINE_CUDA)) return failed;
-  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CUDA)) test_group(tests, NULL, NULL);
+  return test_end();
 }

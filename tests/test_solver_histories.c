@@ -1,9 +1,9 @@
 /* test_solver_histories.c - the residual in every step does not depend on how steps are issued
- * (the regimes of "kaon bench regimes"): CG, BiCG and BiCGStab with and without Jacobi, in double
- * and single, on generated matrices and on those of the data folder. Recorded forms have the bits
- * of plain steps; what fuses nothing (kernels) and cuBLAS (cublas) agree to rounding, by a bound
- * that is worked out below. What a solve was issued by is taken from its report, so no regime is
- * compared with itself unseen. On the CPU a recorder stands in for the device's. */
+ * (the regimes of "kaon-bench regimes"): CG, BiCG and BiCGStab with and without Jacobi, in double
+ * and single, on generated matrices and on those of the data folder. Replayed forms have the bits
+ * of plain steps. Unfused steps (kernels) and cuBLAS (cublas) agree to rounding, by a bound
+ * derived below. The solve's report says how it was issued, so no regime is compared with itself
+ * unnoticed. On the CPU a substitute records. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,29 +15,28 @@
 #include <string.h>
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
 #include "tests/util/fake_recorder.h"
 #include "tests/util/test_util.h"
 
-/* How far two histories may be apart. Where nothing but the order of operations differs, a step's
- * vectors differ by the roundings of its updates and by those of the coefficients, in which a sum
- * of N numbers errs by at most N roundings of the numbers that it is taken in. UPDATES counts the
- * former for BiCGStab, which has most: s, r and half of x take a product and a sum each, p two of
- * both, Jacobi's K one product each for p and s; 11, on either side. So a step of another regime
- * moves r by at most
- *     move = UPDATES eps + N eps_of_sums
- * of what goes into it. What such a move becomes is a matter of the system and the method and is
- * measured, not guessed: TRIALS solves by plain steps begin with a source whose numbers are moved
- * by +-move each, and `reach` is what the furthest of them is off in any step up to k, in log |r|,
- * at least the move itself. By step k there were k + 1 moves, the source's included:
- *     |log (a_k / b_k)| <= (k + 1) max(move, reach_k).
- * Moves add up so while they are small: steps are compared as long as the bound is below LINEAR,
- * EARLY of them at least. Beyond, a history is as chaotic as rounding: what is left to compare is
- * the count, with those that the TRIALS + 1 plain solves span: CG's and BiCG's in double are within
- * 2 of them, others, BiCGStab's and those in single, whose residuals are replaced when roundings
- * say so, within a tenth. */
+/* How far two histories may differ. If only the order of operations differs, a step's vectors
+ * differ by the roundings of its updates and by those of the coefficients. There a sum of N
+ * numbers errs by at most N roundings of the precision that it is taken in. UPDATES counts the
+ * roundings of updates for BiCGStab, which has most: s, r and half of x take a product and a sum
+ * each, p two of both, Jacobi's K one product each for p and s; 11 on either side. So a step of
+ * another regime moves r by at most move = UPDATES eps + N eps_of_sums, relative to its operands.
+ * How such a move is amplified depends on the system and the method, and is measured: TRIALS
+ * solves by plain steps start with a source whose numbers are moved by +-move each. `reach` is the
+ * largest deviation among them in any step up to k, in log |r|, and at least the move itself. By
+ * step k there were k + 1 moves, including the source's: |log (a_k / b_k)| <= (k + 1) max(move,
+ * reach_k). Moves add up like this while they are small, so steps are compared as long as the
+ * bound is below LINEAR, and EARLY of them at least. Beyond that a history is chaotic, and only
+ * the count is compared with the range of the TRIALS + 1 plain solves: CG's and BiCG's in double
+ * are within 2 of it; BiCGStab's and those in single, whose residuals are replaced when roundings
+ * require it, within a tenth. */
 enum { UPDATES = 22, TRIALS = 8, ROOM = 4096, EARLY = 5 };
 static const double LINEAR = 0.1;
 static const double epsilon[] = {0x1p-53, 0x1p-24};
@@ -84,9 +83,11 @@ typedef struct {
 /* 0: this machine does not issue so, and says why. */
 static int open_context(world *w, int machine, kaon_issue issue, int stands_in) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   memset(w, 0, sizeof *w);
   options.threads = 1;
-  options.issue = issue;
+  options.lab = &lab;
+  lab.issue = issue;
   options.log = test_count_warnings;
   options.log_user = &w->warnings;
   options.log_level = KAON_LOG_WARNING;
@@ -107,7 +108,7 @@ static int open_context(world *w, int machine, kaon_issue issue, int stands_in) 
 static int open_world(world *w, int machine, const system_of *s, kaon_precision precision,
                       int jacobi, kaon_issue issue, int stands_in) {
   kaon_matrix_operator_options how = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   char path[1024];
   if (s->file && test_data(s->name, path) == NULL) return 0;
   if (!open_context(w, machine, issue, stands_in)) return 0;
@@ -134,7 +135,7 @@ static void close_world(world *w) {
   kaon_context_destroy(&w->ctx);
 }
 
-/* A * 1, each number moved by +-move of itself, as a stream that begins with seed says. */
+/* A * 1, each number changed by +-move of itself, with signs from the random stream of seed. */
 static void make_source(world *w, double move, uint64_t seed) {
   double *host = calloc((size_t)w->rows, sizeof *host);
   ref_rng rng;
@@ -168,10 +169,11 @@ static kaon_status try_solve(world *w, kaon_method method, kaon_issue issue, out
   options.preconditioner = w->K;
   options.tol = tolerance_of(w->precision);
   options.max_iterations = ROOM - 1;
-  w->ctx->options.issue = issue;
+  w->ctx->lab.issue = issue;
   w->warnings = 0;
   kaon_status status = kaon_solver_create(w->A, 1, &options, &s);
   must(w->ctx, kaon_vector_zero(w->x));
+  o->whole = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   if (status == KAON_OK) status = kaon_solver_solve(s, w->b, w->x, &o->column, &o->whole);
   o->count = ROOM;
   if (status == KAON_OK) must(w->ctx, kaon_solver_history(s, 0, o->history, &o->count));
@@ -224,7 +226,7 @@ static void find_limits(world *w, kaon_method method, const outcome *plain, doub
   make_source(w, 0, 1);
 }
 
-/* Largest distance over its bound among the steps that are compared, *steps of them. */
+/* Largest distance relative to its bound among the compared steps; *steps: how many. */
 static double worst(const outcome *a, const outcome *b, const double *bound, int *steps) {
   const int n = a->count < b->count ? a->count : b->count;
   double most = 0;
@@ -250,8 +252,8 @@ static void assert_close(const world *w, kaon_method method, const char *regime,
 
 /* ---- to the bit ---- */
 
-/* Lists of kernels are not for every solve, which a warning says; all else is as it was asked for.
- */
+/* Not every solve can use lists of kernels; a warning says so, and everything else is as
+ * requested. */
 static void assert_form(int form, const outcome *o) {
   const kaon_issue asked = forms[form].issue, was = o->whole.issue;
   const int listed = asked == KAON_ISSUE_CDP || asked == KAON_ISSUE_PERSISTENT;
@@ -363,7 +365,7 @@ static void degraded_forms_say_so(void **state) {
   }
 }
 
-/* The stand-in was really asked: otherwise plain solves were compared with themselves. */
+/* The substitute recorder was used; otherwise plain solves were compared with themselves. */
 static void the_recorder_was_used(void **state) {
   (void)state;
   if (machine_lacks(KAON_ISA_SCALAR)) skip();
@@ -371,8 +373,8 @@ static void the_recorder_was_used(void **state) {
   assert_true(calls.records > 0 && calls.runs > calls.records && calls.serves > 0);
 }
 
-/* Bounds tell a history from that of a system whose source is off by a few more digits, and double
- * from single. */
+/* The bounds are sharp: they distinguish a history from that of a source that is off by a few more
+ * digits, and double from single. */
 static void bounds_tell_histories_apart(void **state) {
   static outcome plain, off, single;
   static limits l;
@@ -406,5 +408,5 @@ int main(void) {
       cmocka_unit_test(degraded_forms_say_so),       cmocka_unit_test(the_recorder_was_used),
       cmocka_unit_test(bounds_tell_histories_apart),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* test_solver_issue.c - how steps are issued changes no bit: one operation after another, replayed
- * blocks, loops that the device repeats and serves by itself; block lengths, looks, columns that
+/* test_solver_issue.c - how steps are issued changes no bit: single operations, replayed blocks,
+ * loops that the device repeats and serves by itself; block lengths, check intervals, columns that
  * end at different times, cancelled solves, operators that cannot be recorded, recordings that
- * outlive a solve. On the CPU, which does work when it is asked, a recorder stands in that calls
- * what it was given; on a CUDA device the backend's own is tested, and times a step are printed. */
+ * outlive a solve. The CPU executes at once, so a substitute records there and calls what it was
+ * given. On a CUDA device the backend's own recorder is tested, and times a step are printed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -134,13 +134,13 @@ static void assert_same(const world *w, const outcome *a, const outcome *b) {
 /* A solver that issues so; block 0: its own. */
 static kaon_solver *solver_of(world *w, kaon_solver_options o, kaon_issue issue, int block) {
   kaon_solver *s = NULL;
-  w->c.ctx->options.issue = issue;
+  w->c.ctx->lab.issue = issue;
   must(w->c.ctx, kaon_solver_create(w->R, COLUMNS, &o, &s));
   if (block > 0) s->block = block;
   return s;
 }
 
-/* The form in which it is done: a device has no lists of these operators' kernels. */
+/* The form that is used: a device has no lists of these operators' kernels. */
 static int form_of(int issue) {
   const int listed = issue == KAON_ISSUE_CDP || issue == KAON_ISSUE_PERSISTENT;
   return machine == MACHINE_CUDA && listed ? KAON_ISSUE_WHILE : issue;
@@ -224,7 +224,8 @@ static void bits_of_preconditioned_methods_neither(void **state) {
   close_world(&w);
 }
 
-/* What a recording points to may go: the user's vectors, and what operators lend to solvers. */
+/* Memory that a recording refers to may be freed: the user's vectors, and vectors that operators
+ * lend to solvers. */
 static void recordings_follow_the_memory(void **state) {
   (void)state;
   world w;
@@ -265,12 +266,12 @@ static void recordings_follow_the_memory(void **state) {
   close_world(&w);
 }
 
-/* A launch is recorded with its shape, which a tuning may change, and on a device the bits of sums
- * with it. */
+/* A launch is recorded with its shape, which a tuning may change; on a device the bits of sums
+ * change with it. */
 static void recordings_follow_the_tuning(void **state) {
   (void)state;
   world w;
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   if (!open_world(&w, small, COLUMNS, 0.12)) return;
   kaon_solver *s = solver_of(&w, options_of(KAON_CGNR, KAON_SINGLE), KAON_ISSUE_AUTO, 0);
   must(w.c.ctx, kaon_context_query(w.c.ctx, &info));
@@ -309,7 +310,7 @@ static void a_recording_of_changed_links_is_stale(void **state) {
   close_world(&w);
 }
 
-/* ---- solves in one go: from the third one on, of the same vectors, from x = 0 ---- */
+/* ---- whole solves replayed: from the third one on, of the same vectors, from x = 0 ---- */
 
 enum { TURNS = 15 };
 
@@ -363,7 +364,7 @@ static void close_series(series *t) {
   kaon_vector_destroy(&t->source);
 }
 
-/* One solve; memory goes back to the pool in none, or recordings would not hold. */
+/* One solve. It must not return memory to the pool, or recordings would become invalid. */
 static void turn(world *w, series *t, kaon_solver *s, kind of, int i) {
   must(w->c.ctx, kaon_vector_copy(t->source, t->b[of]));
   must(w->c.ctx, kaon_vector_copy(w->x, t->guess[of]));
@@ -392,9 +393,9 @@ static void compare(world *w, const series *t, int i, const series *plain) {
   }
 }
 
-/* In the turn SLOW a look comes long before the end; so the next solve is not expected to be over
- * by its first one. From the second turn on the rate by which looks are set is given, whatever this
- * machine's is. */
+/* In the round SLOW a check comes long before the end, so the next solve is not expected to end by
+ * its first check. From the second round on the rate of checks is set, independent of this
+ * machine. */
 static void one_straight(world *w, const kaon_solver_options *o) {
   static const kind kinds[] = {FROM_ZERO, FROM_ZERO, FROM_ZERO, FROM_ZERO, FROM_ZERO,
                                FROM_ZERO, GUESSED,   FROM_ZERO, FROM_ZERO, NO_SOURCE,
@@ -430,8 +431,8 @@ static void one_straight(world *w, const kaon_solver_options *o) {
   kaon_solver_destroy(&plain);
 }
 
-/* Without a reduction: in single the end alone stands between the system's solution and the user's,
- * and may not come before the run is over (SLOW). */
+/* Without even-odd reduction, in single, only the final copy separates the system's solution from
+ * the user's. It may not run before the solve has ended (SLOW). */
 static void one_straight_unreduced(world *w) {
   kaon_operator *const reduced = w->R;
   kaon_solver_options o = options_of(KAON_CGNR, w->outer);
@@ -520,7 +521,7 @@ static void a_monitor_ends_recorded_solves(void **state) {
   close_world(&w);
 }
 
-/* ---- preconditioners: a fixed number of steps is recorded, a solve within is not ---- */
+/* ---- preconditioners: a fixed number of steps is recorded, an inner solve is not ---- */
 
 static void nested_solvers(void **state) {
   (void)state;
@@ -533,7 +534,7 @@ static void nested_solvers(void **state) {
     kaon_solver_options in = options_of(tolerance ? KAON_BICGSTAB : KAON_MR, KAON_DOUBLE);
     in.tol = tolerance ? 0.1 : 0;
     in.max_iterations = 4;
-    w.c.ctx->options.issue = KAON_ISSUE_PLAIN;
+    w.c.ctx->lab.issue = KAON_ISSUE_PLAIN;
     must(w.c.ctx, kaon_solver_create(w.R, COLUMNS, &in, &inner));
     must(w.c.ctx, kaon_solver_as_operator(inner, &K));
     kaon_solver_options o = options_of(KAON_GCR, KAON_DOUBLE);
@@ -560,7 +561,7 @@ static void nested_solvers(void **state) {
   close_world(&w);
 }
 
-/* The stand-in was really asked: otherwise the tests above compared plain solves. */
+/* The substitute recorder was used; otherwise the tests above compared plain solves. */
 static void the_recorder_was_used(void **state) {
   (void)state;
   if (machine == MACHINE_CUDA) return;
@@ -581,11 +582,10 @@ int main(void) {
       cmocka_unit_test(nested_solvers),
       cmocka_unit_test(the_recorder_was_used),
   };
-  int failed = 0;
   const char *only = getenv("KAON_TEST_MACHINE");
   if (only == NULL || strcmp(only, "cuda") != 0)
-    failed = cmocka_run_group_tests_name("cpu, with a recorder that stands in", tests, NULL, NULL);
+    test_group(tests, NULL, NULL);
   machine = MACHINE_CUDA;
-  if (machine_lacks(MACHINE_CUDA)) return failed;
-  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CUDA)) test_group(tests, NULL, NULL);
+  return test_end();
 }

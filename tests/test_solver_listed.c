@@ -1,7 +1,7 @@
-/* test_solver_listed.c - forms of issuing that go through a list of a step's kernels on the device
+/* test_solver_listed.c - forms of issuing by a list of a step's kernels on the device
  * (KAON_ISSUE_CDP, KAON_ISSUE_PERSISTENT) change no bit of a solve: matrices in SELL, with warps
- * that share rows, and in CSR, every method and precision that the forms are for; what they are not
- * for is done otherwise, with the same bits. On a machine without them they are the plain way. */
+ * that share rows, and in CSR, every method and precision that they support. Others are issued
+ * differently, with the same bits. On a machine without these forms they mean the plain one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #include "solvers/engine/method.h"
 #include "tests/util/dirac_case.h"
@@ -34,7 +35,7 @@ typedef struct {
 
 /* 1 + i mod 7, another number for each column. */
 static void make_source(world *w) {
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   must(w->ctx, kaon_matrix_describe(w->matrix, &info));
   double *host = calloc((size_t)info.rows, sizeof *host);
   for (int k = 0; k < w->columns; k++) {
@@ -102,7 +103,7 @@ static void solve(world *w, kaon_method method, kaon_issue issue, int interval, 
   options.tol = w->precision == KAON_DOUBLE ? 1e-10 : 1e-4;
   options.max_iterations = ROOM - 1;
   options.check_interval = interval;
-  w->ctx->options.issue = issue;
+  w->ctx->lab.issue = issue;
   must(w->ctx, kaon_solver_create(w->A, w->columns, &options, &s));
   for (int i = 0; i < times; i++) {
     must(w->ctx, kaon_vector_zero(w->x));
@@ -112,7 +113,7 @@ static void solve(world *w, kaon_method method, kaon_issue issue, int interval, 
     o->count[k] = ROOM;
     must(w->ctx, kaon_solver_history(s, k, o->history[k], &o->count[k]));
   }
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   must(w->ctx, kaon_matrix_describe(w->matrix, &info));
   o->bytes = (size_t)(info.rows * w->columns) * sizeof *o->x;
   o->x = malloc(o->bytes);
@@ -228,5 +229,5 @@ int main(void) {
       cmocka_unit_test(on_a_device),
       cmocka_unit_test(what_cannot_be_listed),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* test_solver_overlap.c - what stands between the start and the end of a sum over ranks: counted,
- * not timed, with a communicator that plays two ranks of which the other one has nothing; sums that
- * take their time change no bit; pipelined methods go the way of those that they are made from. */
+/* test_solver_overlap.c - which operations lie between the start and the end of a sum over ranks.
+ * They are counted, not timed, with a communicator that plays two ranks, one of them empty.
+ * Delayed sums change no bit. Pipelined methods converge like the methods they are derived from. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -107,7 +107,7 @@ static void count_steps(int method, int steps, int preconditioned) {
   shell_close(&c);
 }
 
-/* A step of each method: sums that wait, sums that are hidden, applications that hide them. */
+/* For a step of each method: exposed sums, hidden sums, and applications that hide them. */
 static void sums_are_hidden_behind_operators(void **state) {
   (void)state;
   static const struct {
@@ -209,13 +209,15 @@ static void a_delay_changes_no_bit(void **state) {
     }
 }
 
-/* The option reaches the communicator, and a sum takes as long as it says or longer. */
+/* The option reaches the communicator, and a sum takes at least the given delay. */
 static void a_delayed_sum_takes_its_time(void **state) {
   (void)state;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_context *ctx = NULL;
   double value = 3;
-  options.reduce_delay = 2e-3;
+  options.lab = &lab;
+  lab.reduce_delay = 2e-3;
   must(NULL, machine_open(MACHINE_CPU, options, &ctx));
   assert_true(kaon_comm_sums(ctx->comm));
   const double begin = test_now();
@@ -225,19 +227,19 @@ static void a_delayed_sum_takes_its_time(void **state) {
   printf("  2 ms asked for, %.3f ms taken\n", 1e3 * took);
   assert_true(took >= 2e-3 && value == 3);
   kaon_context_destroy(&ctx);
-  options.reduce_delay = -1;
+  lab.reduce_delay = -1;
   assert_int_equal(machine_open(MACHINE_CPU, options, &ctx), KAON_ERR_ARGUMENT);
 }
 
 /* ---- sums of services ---- */
 
-/* Sums of a solve of one column that wait, and those that are hidden but for its steps', one each.
- * Some delay, so that recurrences stand behind their sums as on several ranks. */
+/* Exposed sums of a solve of one column, and hidden ones apart from its steps', one each. Some
+ * delay makes recurrences follow their sums as on several ranks. */
 static void count_services(int method, double delta, int *updates, int sums[2]) {
   shell_case c;
   kaon_solver *s = NULL;
   kaon_column_report column;
-  kaon_solve_report report = {0};
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   shell_open(&c, extents, 1);
   must(c.ctx, kaon_comm_delay(c.ctx->comm, 1e-9));
   kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, chain_of(method));
@@ -262,8 +264,8 @@ static void count_services(int method, double delta, int *updates, int sums[2]) 
   shell_close(&c);
 }
 
-/* A residual that is replaced: |b - A x|, |A^dag (b - A x)|, and |r| with (p, r) wait; the three
- * sums of the vectors that are made anew go as one message behind A^dag. */
+/* A replaced residual: |b - A x|, |A^dag (b - A x)|, and |r| with (p, r) wait; the three sums of
+ * the recomputed vectors go as one message after A^dag. */
 static void a_replacement_hides_its_last_sums(void **state) {
   (void)state;
   enum { EXPOSED = 3, HIDDEN = 1 };
@@ -277,7 +279,7 @@ static void a_replacement_hides_its_last_sums(void **state) {
   assert_int_equal(of_many[1] - of_few[1], HIDDEN * (many - few));
 }
 
-/* Sums that were kept for a message when the operator failed are not in the next solve's way. */
+/* Sums that were collected for a message when the operator failed do not disturb the next solve. */
 static void fail_steps(kaon_method method) {
   shell_case c;
   kaon_solver *s = NULL;
@@ -321,9 +323,9 @@ static void a_failed_step_leaves_nothing_behind(void **state) {
 
 /* ---- the way of CG ---- */
 
-/* Eight distinct eigenvalues of condition 10: rounding grows by at most the square of the condition
- * (of N's, squared once more by the normal equations) in each of so few steps, and |r|^2 as it is
- * worked out by pipecgnr has an error of eps a step. On squares, as that one is. */
+/* Eight distinct eigenvalues of condition 10: in so few steps rounding grows by at most the square
+ * of the condition a step (for the normal equations that of N, squared once more), and pipecgnr's
+ * recurrence for |r|^2 errs by eps a step. In squares, as |r|^2 is one. */
 static void pipelined_cg_follows_cg(void **state) {
   (void)state;
   static const spectrum eight = {8, 1, 10};
@@ -351,7 +353,7 @@ static void pipelined_cg_follows_cg(void **state) {
   }
 }
 
-/* Drift costs a few per cent of the steps at most where condition (84, 441 of the normal equations)
+/* Drift costs at most a few per cent of the steps if condition (84, for the normal equations 441)
  * and precision leave room. */
 static void replacements_keep_the_count_of_steps(void **state) {
   (void)state;
@@ -384,5 +386,5 @@ int main(void) {
       cmocka_unit_test(pipelined_cg_follows_cg),
       cmocka_unit_test(replacements_keep_the_count_of_steps),
   };
-  return cmocka_run_group_tests_name("solver overlap", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* test_solver_regimes.c - ways of issuing that are there to be compared with (kaon_issue): nothing
- * fused, on every machine; cuBLAS and scalars on the host, on a CUDA device. A method takes the
- * same steps as ever, to what other roundings change: in the first eight steps, before the method
- * has had time to amplify them, residuals agree within N roundings a step, by which a sum of N
- * numbers in another order may differ, and the true residual is the method's. */
+/* test_solver_regimes.c - ways of issuing that exist for comparison (kaon_issue): nothing fused,
+ * on every machine; cuBLAS and scalars on the host, on a CUDA device. A method takes the same
+ * steps up to other roundings. In the first eight steps, before the method amplifies them,
+ * residuals agree within N roundings a step, by which a sum of N numbers in another order may
+ * differ. The true residual is the method's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
@@ -42,10 +43,12 @@ static const char *const names[] = {"cgnr", "cgne", "bicgstab", "mr", "gcr"};
 static int open_world(world *w, int machine, kaon_issue issue, int columns) {
   const int extents[4] = {4, 4, 4, 8};
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   memset(w, 0, sizeof *w);
   options.threads = 1;
-  options.issue = issue;
+  options.lab = &lab;
+  lab.issue = issue;
   const kaon_status status = machine_open(machine, options, &w->ctx);
   if (status == KAON_ERR_UNSUPPORTED) {
     printf("%s: skipped: %s\n", machine_name(machine), kaon_last_error(NULL));
@@ -86,6 +89,7 @@ static void solve(world *w, kaon_method method, kaon_precision sloppy, outcome *
   const int columns = kaon_vector_columns(w->b);
   must(w->ctx, kaon_vector_zero(w->x));
   must(w->ctx, kaon_solver_create(w->R, columns, &options, &solver));
+  o->whole = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   must(w->ctx, kaon_solver_solve(solver, w->b, w->x, reports, &o->whole));
   o->report = reports[columns - 1];
   o->count = ROOM;
@@ -145,12 +149,14 @@ static void by_a_library(void **state) {
 static void refused_where_it_cannot_be(void **state) {
   (void)state;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_context *ctx = NULL;
   options.backend = KAON_BACKEND_CPU;
-  options.issue = KAON_ISSUE_LIBRARY;
+  options.lab = &lab;
+  lab.issue = KAON_ISSUE_LIBRARY;
   must_refuse(NULL, KAON_ERR_UNSUPPORTED, kaon_context_create(&options, &ctx));
   assert_null(ctx);
-  options.issue = (kaon_issue)9;
+  lab.issue = (kaon_issue)9;
   must_refuse(NULL, KAON_ERR_ARGUMENT, kaon_context_create(&options, &ctx));
 }
 
@@ -160,5 +166,5 @@ int main(void) {
       cmocka_unit_test(by_a_library),
       cmocka_unit_test(refused_where_it_cannot_be),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_solver_runs.c - how solves run: beside columns that are frozen or at work, over several
- * ranks that must take the same way, and without asking for memory. */
+/* test_solver_runs.c - how solves run: beside frozen or active columns, over several ranks that
+ * must take the same path, and without allocating memory. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,7 +67,7 @@ static kaon_solver_options inner_options(double tol) {
   return o;
 }
 
-/* Open columns get the bits that they get alone, the closed one keeps its own and is not read. */
+/* Open columns get the bits that they get alone; the closed one keeps its own and is not read. */
 static void closed_columns_harm_nothing(void **state) {
   (void)state;
   for (int fixed = 0; fixed < 2; fixed++) {
@@ -115,7 +115,7 @@ static void closed_columns_cost_nothing(void **state) {
   }
 }
 
-/* ---- several ranks, played by one: their shares of sums are 0, their wishes are ours to set ----
+/* ---- several ranks, played by one: their parts of sums are 0, the test sets their requests ----
  */
 
 static struct {
@@ -123,7 +123,7 @@ static struct {
   int looked_after[64];
 } others;
 
-/* What the runner asks at a look is the one sum of two numbers that may begin with 0. */
+/* At a check the runner sums two numbers, the only such sum that may begin with 0. */
 static kaon_status join(kaon_comm *comm, double *values, int n) {
   (void)comm;
   if (n != 2 || values[0] != 0) return KAON_OK;
@@ -196,8 +196,9 @@ static void one_ranks_monitor_ends_the_solve_on_all(void **state) {
   }
 }
 
-/* Steps of 0.06 s: this rank's clock would look after four of them. The agreed way: after the first
- * step, which says how long they take, then in blocks of three (0.2 s), whatever a clock says. */
+/* Steps of 0.06 s: this rank's clock would check after four of them. The agreed rhythm: after the
+ * first step, which tells how long they take, then in blocks of three (0.2 s), whatever a clock
+ * says. */
 static void ranks_look_after_the_same_steps(void **state) {
   (void)state;
   for (int fixed = 0; fixed < 2; fixed++) {
@@ -269,13 +270,13 @@ static void lift_honours_the_gate(void **state) {
 /* ---- memory ---- */
 
 static int64_t held_by(const dirac_case *c) {
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   must(c->ctx, kaon_context_query(c->ctx, &info));
   return info.memory_held;
 }
 
-/* What a solve needs is there when the solver is: temporaries of the operator, its twins and its
- * parent too. */
+/* Creating a solver allocates everything a solve needs, including temporaries of the operator, its
+ * twins and its parent. */
 static void a_solve_takes_no_memory(void **state) {
   (void)state;
   static const int shape[4] = {8, 8, 8, 8};
@@ -309,14 +310,14 @@ static void a_solve_takes_no_memory(void **state) {
     }
 }
 
-/* Refused as a whole, with what it needs and what there is, and nothing stays taken. What it needs
- * is enough for it. */
+/* Refused as a whole, with the needed and the available memory, and nothing remains allocated. The
+ * memory that the message names is sufficient. */
 static void a_solver_that_does_not_fit_is_refused_at_once(void **state) {
   (void)state;
   static const int shape[4] = {8, 8, 8, 8};
   for (int sloppy = KAON_DOUBLE; sloppy <= KAON_HALF; sloppy++) {
     dirac_case c;
-    kaon_context_info before, after;
+    kaon_context_info before = KAON_CONTEXT_INFO_INIT, after = KAON_CONTEXT_INFO_INIT;
     assert_true(case_open(&c, KAON_ISA_AUTO, shape, 1, LINKS_WEAK, 5));
     kaon_operator *M = case_dirac(&c, 0.12, 1, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
@@ -348,8 +349,8 @@ static void a_solver_that_does_not_fit_is_refused_at_once(void **state) {
   }
 }
 
-/* A process that is watched is not called stalled before its residual was below a tenth of the
- * first, but for as many steps as there are unknowns; from then on it is. */
+/* A monitored process is not called stalled until its residual is below a tenth of the first, or
+ * until it has done as many steps as there are unknowns. */
 static void a_plateau_is_no_stall(void **state) {
   (void)state;
   static const struct {
@@ -382,5 +383,5 @@ int main(void) {
       cmocka_unit_test(a_solve_takes_no_memory),
       cmocka_unit_test(a_solver_that_does_not_fit_is_refused_at_once),
   };
-  return cmocka_run_group_tests_name("solver runs", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

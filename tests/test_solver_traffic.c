@@ -1,7 +1,7 @@
 /* test_solver_traffic.c - how many vectors a step of each method reads and writes beside the
- * operator's own, how many kernels that takes, and how often the operator is applied: counted at
- * the kernel tables and held to what the head of the method's file says. Two operands in one memory
- * count once. */
+ * operator's own, how many kernels that takes, and how often the operator is applied. They are
+ * counted at the kernel tables and compared with the head of the method's file. Two operands in
+ * the same memory count once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,12 +28,13 @@ static struct {
   int hops, besides;          /* of the operator; vectors that a hop reads for its sums alone */
 } seen;
 
-/* Products leave their dots to kernels of their own, as they do on many sites (separate_dot_sites). */
+/* Products leave their dot products to kernels of their own, as they do on many sites
+ * (separate_dot_sites). */
 static int apart;
 
 static const kaon_backend *own;
 
-/* Operands that each entry reads and writes, as bits; n: the multi_ entries, by args->n. */
+/* Operands that each entry reads and writes, as bits; n: for the multi_ entries, by args->n. */
 typedef struct {
   unsigned reads, writes;
   int multi;
@@ -186,7 +187,7 @@ typedef struct {
   kaon_solver *s;
 } world;
 
-/* A preconditioner that does nothing, and is not counted; what its sums read is its own. */
+/* A preconditioner that does nothing and is not counted; the reads of its sums count as its own. */
 static kaon_status fake_apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass) {
   const kaon_backend *counting = K->ctx->backend;
@@ -295,7 +296,7 @@ static void close_world(world *w) {
   case_close(&w->c);
 }
 
-/* The first lines of the method's file, a blank for each line's end and star. */
+/* The head of the method's file, with blanks in place of line ends and stars. */
 static void read_head(kaon_method method, const char *name, char *head, size_t size) {
   char path[1024];
   snprintf(path, sizeof path, "%s/solvers/%s.c", KAON_SOURCE_DIR,
@@ -315,7 +316,7 @@ static void read_head(kaon_method method, const char *name, char *head, size_t s
   *to = '\0';
 }
 
-/* The number behind `words` in the head, or that of dots apart where there is another one. */
+/* The number after `words` in the head, or the one for separate dot products if the head has it. */
 static int said(const char *head, const char *words) {
   const char *at = strstr(head, words);
   int number[2] = {-1, -1};
@@ -324,8 +325,8 @@ static int said(const char *head, const char *words) {
   return number[apart && n == 2];
 }
 
-/* Where the head has the numbers of a step without preconditioner. blockcg.c: of two methods, of
- * which blockcgnr keeps r in one precision. */
+/* Where the head states the numbers of a step without preconditioner. blockcg.c describes two
+ * methods; blockcgnr retains r in one precision. */
 static const char *place_of(const char *head, kaon_method method, kaon_precision sloppy) {
   const char *words = "vectors read", *at = head;
   if (is_block(method))
@@ -359,7 +360,7 @@ static void one_step(int machine, kaon_method method, kaon_precision sloppy) {
   close_world(&w);
 }
 
-/* Without what the preconditioner reads and writes itself; or with d, where it is one vector. */
+/* Without the preconditioner's own reads and writes; or with d, if it is one vector. */
 static void one_preconditioned_step(int machine, kaon_method method, kaon_precision sloppy,
                                     int kind) {
   world w;
@@ -465,7 +466,8 @@ static void a_degree_of_chebyshev_does_so_too(void **state) {
   }
 }
 
-/* Besides the sweep, whose own vectors jacobi's D^-1 reads and writes by a kernel that counts. */
+/* In addition to the sweep, whose own vectors jacobi's D^-1 reads and writes by a counted kernel.
+ */
 static void one_sweep(int machine, kaon_method method) {
   const int own_reads = method == KAON_JACOBI ? 2 : 0, own_writes = method == KAON_JACOBI;
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
@@ -535,5 +537,5 @@ int main(void) {
       cmocka_unit_test(a_step_of_relaxation_does_so_too),
       cmocka_unit_test(a_flush_is_one_pass),
   };
-  return cmocka_run_group_tests_name("solver traffic", tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

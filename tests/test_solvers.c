@@ -1,8 +1,8 @@
-/* test_solvers.c - every method on operators that are no Dirac operators: theory (k distinct
- * eigenvalues, k steps), LAPACKE's solution, every pairing of precisions, refinements and stopping
- * residuals; results that do not depend on looks, threads or company. Operators are shells, which
- * work on the host; on a device, whose every step would then wait for the host, the many long
- * solves have the same maps as matrices, and shells are left to the short ones. */
+/* test_solvers.c - every method on operators that are not Dirac operators, against theory (k
+ * distinct eigenvalues, k steps) and LAPACKE's solution: every combination of precisions,
+ * refinements and stopping residuals. Results do not depend on the check interval, on threads or
+ * on other columns. Operators are shells, which work on the host. On a device every step would
+ * wait for the host, so long solves use the same maps as matrices and short ones use shells. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ enum { METHODS = 15 };
 static const chain hermitian_chain = {.mass = 0.01, .phase = 0.7},
                    wind_chain = {.mass = 0.05, .wind = 0.1, .phase = 0.7};
 
-/* Methods for Hermitian positive definite operators, and those that join their columns. */
+/* Methods for Hermitian positive definite operators, and those that combine their columns. */
 static int hermitian_method(int method) {
   return method == KAON_CG || method == KAON_BLOCKCG || method == KAON_PIPECG ||
          method == KAON_GROPPCG || method == KAON_CHRONGEAR;
@@ -142,8 +142,8 @@ static shell_complex *dense_matrix(const shell_case *c, double shift, int hermit
   return a;
 }
 
-/* |A^-1|, by the singular values (those of the transposed matrix). OpenBLAS 0.3.21's zgemv_n for
- * Zen reads beyond the last column: there is another behind it. */
+/* |A^-1| by the singular values of the transposed matrix. zgemv_n of OpenBLAS 0.3.21 reads beyond
+ * the last column, so one more follows it. */
 static double inverse_norm(const shell_complex *a, size_t n) {
   shell_complex *copy = calloc(n * (n + 1), sizeof *copy), unused;
   double *s = calloc(n, sizeof *s), *work = calloc(n, sizeof *work);
@@ -227,7 +227,7 @@ static void every_method_finds_lapacks_solution(void **state) {
 }
 #endif
 
-/* Iterations of one pairing; checks the reported residuals against the map itself. */
+/* Iterations of one combination; checks the reported residuals against the map itself. */
 static int pairing(shell_case *c, kaon_operator *A, kaon_solver_options o, const kaon_vector *b,
                    int plain) {
   const double tol = o.tol;
@@ -249,7 +249,8 @@ static int pairing(shell_case *c, kaon_operator *A, kaon_solver_options o, const
   return r.iterations;
 }
 
-/* Every method x inner precision x refinement x stopping residual reaches 1e-10 truly. */
+/* Every method x inner precision x refinement x stopping residual reaches a true residual of
+ * 1e-10. */
 static void every_pairing_converges_truly(void **state) {
   (void)state;
   shell_case c;
@@ -408,10 +409,9 @@ int main(void) {
       cmocka_unit_test(results_do_not_depend_on_threads),
       cmocka_unit_test(columns_do_not_see_each_other),
   };
-  int failed = 0;
   shell_machine = MACHINE_CPU;
-  if (!machine_lacks(MACHINE_CPU)) failed += cmocka_run_group_tests_name("cpu", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CPU)) test_group(tests, NULL, NULL);
   shell_machine = MACHINE_CUDA;
-  if (machine_lacks(MACHINE_CUDA)) return failed;
-  return failed + cmocka_run_group_tests_name("cuda", tests, NULL, NULL);
+  if (!machine_lacks(MACHINE_CUDA)) test_group(tests, NULL, NULL);
+  return test_end();
 }

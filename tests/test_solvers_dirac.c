@@ -1,7 +1,7 @@
 /* test_solvers_dirac.c - the solvers on Wilson-clover operators: full-lattice sources through both
- * even-odd forms to a true residual of 1e-10, iteration counts of mixed precision on a thermalised
- * configuration, columns together and alone, guesses of full-lattice spinors. Residuals are taken
- * with the full operator M by public functions alone. */
+ * even-odd forms to a true residual of 1e-10, step counts of mixed precision on a thermalised
+ * configuration, columns together and alone, full-lattice guesses. Residuals are computed with the
+ * full operator M by public functions only. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -163,8 +163,7 @@ static void every_method_solves_every_form(void **state) {
   close_world(&w);
 }
 
-/* Each residual that can stop a solve is the one that is reached, and M itself needs no reduction.
- */
+/* Each choice of stopping residual reaches that residual; M itself needs no reduction. */
 static void each_stopping_residual_is_reached(void **state) {
   (void)state;
   static const kaon_method methods[] = {KAON_CGNR, KAON_BICGSTAB, KAON_PIPECGNR, KAON_PIPEBICGSTAB};
@@ -251,7 +250,7 @@ static int same_bits(world *a, const kaon_vector *u, int i, world *b, const kaon
   return same;
 }
 
-/* 1: the inner operator of R gives a column the same bits alone and among others. */
+/* 1: the inner operator of R gives a column the same bits alone and beside others. */
 static int columns_are_independent(world *all, kaon_operator *R_all, world *one,
                                    kaon_operator *R_one, kaon_precision precision) {
   world *w[2] = {all, one};
@@ -278,8 +277,8 @@ static int columns_are_independent(world *all, kaon_operator *R_all, world *one,
   return same;
 }
 
-/* Twelve columns on two threads, looking every 10 steps, and each alone on one, looking every 7:
- * where the operator keeps columns apart bit by bit, so do the solvers. */
+/* Twelve columns on two threads, checked every 10 steps, and each alone on one thread, checked
+ * every 7: where the operator treats columns independently bit by bit, so do the solvers. */
 static void columns_together_are_columns_alone(void **state) {
   (void)state;
   for (int p = KAON_DOUBLE; p <= KAON_HALF; p++) {
@@ -327,9 +326,8 @@ static void set_guess(world *w, const kaon_vector *solved, int near) {
   }
 }
 
-/* Two columns end early, and the services at their ends touch no other column, whatever vectors the
- * method and the reduction to the temporal gauge lend each other; nor does it matter when the host
- * looks. */
+/* Two columns end early, and the work at their ends affects no other column, whichever vectors the
+ * method and the reduction to the temporal gauge share. Nor does the check interval matter. */
 static void early_ends_leave_other_columns_alone(void **state) {
   (void)state;
   enum { THREE = 3 };
@@ -422,5 +420,5 @@ int main(void) {
       cmocka_unit_test(a_full_lattice_guess_is_used),
       cmocka_unit_test(changed_links_are_stale),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* test_sparse_kernels.c - the kernel tables of sparse matrices, of every machine that has them,
- * against plain C in long double: products and their sums (tests/util/sparse_fixture.h has the bounds),
- * what messages take, triangular sweeps: terms' errors go on with the sum of |t| a row, which is
- * below 1 / 2. */
+ * against plain C in long double: products and their sums (tests/util/sparse_fixture.h has the
+ * bounds), the numbers packed into messages, triangular sweeps. In a sweep errors of terms
+ * propagate with the sum of |t| a row, which is below 1 / 2. */
 #include <stdio.h>
 
 #include "tests/util/sparse_fixture.h"
@@ -11,9 +11,9 @@ enum { CLOSED = 1 << 1 | 1 << 4 };
 
 /* ---- rows ---- */
 
-/* EVEN: about 9 entries a row near the diagonal, some rows empty; SKEWED: most rows short, some of
- * hundreds of entries, one full; GRID: a stencil on lines of 50 rows; rows from `interior` on also
- * meet ghosts, a few each (GRID: one in its place, so that blocks repeat there too). */
+/* EVEN: about 9 entries a row near the diagonal, some rows empty. SKEWED: most rows short, some
+ * with hundreds of entries, one full. GRID: a stencil on lines of 50 rows. Rows from `interior` on
+ * also read a few ghosts each (GRID: one in the entry's place, so blocks repeat there too). */
 enum kind { EVEN, SKEWED, GRID };
 
 static int entry_wanted(enum kind kind, int64_t rows, int64_t i, int64_t j) {
@@ -164,9 +164,9 @@ static void rows_are_picked(void **state) {
 
 /* ---- triangular sweeps ---- */
 
-/* Strictly lower or upper rows of up to 4 entries in all whose sum of magnitudes is below 1 / 2:
- * three of near rows, so that levels are small and many, but for the first `wide` of them, which
- * are free. */
+/* Strictly lower or upper rows of up to 4 entries whose sum of magnitudes is below 1 / 2. Three
+ * entries are in nearby rows, so levels are small and many; the first `wide` rows have no entries.
+ */
 static kaon_csr make_triangle(int64_t rows, int reals, int backward, int64_t free_ones) {
   kaon_csr csr = {.rows = rows, .columns = rows, .reals = reals};
   csr.start = stored_room((size_t)(rows + 1) * sizeof *csr.start);
@@ -319,5 +319,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(products_and_their_sums),
                                      cmocka_unit_test(rows_are_picked),
                                      cmocka_unit_test(sweeps_level_by_level)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 /* test_sparse_large.c - products by the kernel tables of sparse matrices that the small cases of
- * test_sparse_kernels.c do not reach on a device: columns whose groups stand side by side in a
- * block of threads, and rows shared out by entries in many tiles. Bounds: tests/util/sparse_fixture.h.
- */
+ * test_sparse_kernels.c do not reach on a device: groups of columns side by side in a block of
+ * threads, and rows distributed by entries over many tiles. Bounds: tests/util/sparse_fixture.h. */
 #include <stdio.h>
 
 #include "sparse/storage/long_entries.h"
@@ -70,9 +69,9 @@ typedef struct columns_case {
   int type, form, kind, reals, wide;
 } columns_case;
 
-/* 2 have a kernel of their own; groups of 4, and fewer: 5 to 8 are two, side by side; 9 to 12
- * three, 13 to 16 four, in single; in double each group has blocks of its own. Of some a whole
- * group is closed, or a first one. */
+/* 2 columns have a kernel of their own. Otherwise groups of 4 and fewer: 5 to 8 are two groups
+ * side by side; in single 9 to 12 are three and 13 to 16 four; in double each group has blocks of
+ * its own. In some cases a whole group is closed, or a first one. */
 static const columns_case columns_cases[] = {
     {2, 0, 0, KAON_STORED_SELL, KAON_COLUMNS_32BIT, 1, 0},
     {2, 1, 1, KAON_STORED_SELL, KAON_COLUMNS_16BIT, 1, 1},
@@ -112,8 +111,8 @@ static void columns_stand_side_by_side(kaon_context *ctx, const char *name) {
 
 /* ---- rows shared out by entries ---- */
 
-/* Every 200th row has `length` entries all over the matrix, the second and third of those `most`, a
- * few have none, the others up to 5. */
+/* Every 200th row has `length` entries all over the matrix, the second and third of those `most`;
+ * a few rows have none, the others up to 5. */
 static kaon_csr make_skewed(int64_t rows, int reals, int64_t length, int64_t most,
                             int64_t interior) {
   kaon_csr csr = empty_rows(rows, reals, (rows / 200 + 1) * length + 2 * most + 6 * rows);
@@ -131,9 +130,9 @@ static kaon_csr make_skewed(int64_t rows, int reals, int64_t length, int64_t mos
   return csr;
 }
 
-/* So many entries that every block of threads has more tiles than it looks for at once, or (1e6)
- * two of them; rows that go on through many blocks, and tiles within them; the last: rows of
- * hundreds. */
+/* So many entries that every block of threads has more tiles than it searches at once, or (1e6)
+ * two of them; rows that continue through many blocks and tiles; the last: rows of hundreds of
+ * entries. */
 static void rows_are_shared_out(kaon_context *ctx, const char *name) {
   static const struct {
     int columns;
@@ -162,9 +161,8 @@ static void rows_are_shared_out(kaon_context *ctx, const char *name) {
   }
 }
 
-/* The library's own choice: the others in blocks and the long rows apart, on a device, one of them
- * in some cases of more pieces than a warp adds; parts, b, sums and closed columns as everywhere.
- */
+/* The library's own choice on a device: long rows are stored apart, in some cases one row in more
+ * pieces than a warp adds. Parts, b, sums and closed columns as everywhere. */
 static void long_rows_apart(kaon_context *ctx, const char *name) {
   static const struct {
     int columns;
@@ -260,8 +258,8 @@ static void long_rows_are_found(void **state) {
   free_rows(&csr);
 }
 
-/* What a device would add up, in its order but in plain C: entry by entry, sum[row] += v x. Every
- * place of a sum is written once. */
+/* What a device adds, in its order but in plain C: entry by entry, sum[row] += v x. Every place of
+ * a sum is written once. */
 static void walk(const kaon_long_entries *e, int reals, int64_t own, const double *x, double *sum,
                  double *size) {
   char *written = stored_room((size_t)e->pieces);
@@ -352,7 +350,7 @@ static void long_entries_hold_the_rows(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Processors have nothing of the kind: there the cases themselves are tried. */
+/* CPUs have no such kernels; there only the cases themselves are checked. */
 static void on_machines(void (*check)(kaon_context *, const char *)) {
   static const int machines[] = {MACHINE_CPU, MACHINE_CUDA};
   for (int i = 0; i < 2; i++) {
@@ -385,5 +383,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(several_columns), cmocka_unit_test(shared_rows), cmocka_unit_test(long_rows),
       cmocka_unit_test(long_rows_are_found), cmocka_unit_test(long_entries_hold_the_rows)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
-/* test_spmv.c - products with sparse rows against the reference, on every machine: storage forms,
- * precisions, real and complex values, matrices of odd sizes, columns, gates and sums; the adjoint;
- * results that depend neither on threads nor on the columns beside them.
+/* test_spmv.c - sparse matrix-vector products against the reference, on every machine: storage
+ * forms, precisions, real and complex values, matrices of odd sizes, columns, gates and sums; the
+ * adjoint. Results depend neither on threads nor on the other columns.
  *
  * Bounds. A sum of n products in precision u is within (n + 2) u sum |a| |x| of the exact one
- * (complex: four times as many operations on parts of magnitude up to |a| |x|), values and x
- * rounded to u included by 2 more; 16-bit values are off by 0.51 / 32767 of their row's largest.
- * Sums are over what is stored: rows + 8 roundings of double. */
+ * (complex: four times as many operations on parts of magnitude up to |a| |x|); values and x
+ * rounded to u add 2 more. 16-bit values are off by 0.51 / 32767 of their row's largest. Sums run
+ * over the stored numbers: rows + 8 roundings of double. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,8 +74,7 @@ typedef struct product {
   double *largest; /* 16 bits: sum of |x| at a row's entries times its largest component */
 } product;
 
-/* |largest component of row i| * sum |x_j| over its entries; both modes use the rows that are
- * stored. */
+/* |largest component of row i| * sum |x_j| over its entries; both modes use the stored rows. */
 static void half_errors(const product *p, int dagger, int column, double *error) {
   const ref_sparse *a = p->a;
   double *largest = calloc(a->rows + 1, sizeof *largest);
@@ -200,7 +199,7 @@ static void products_are_the_references(void **state) {
   }
 }
 
-/* Sums, gates and bits: closed columns keep what they hold; a column has the same bits by itself,
+/* Sums, gates and bits: closed columns keep their contents; a column has the same bits alone,
  * beside others, and with any number of threads. */
 typedef struct sums {
   double norm, re, im;
@@ -299,7 +298,7 @@ static void bits_depend_on_the_column_alone(void **state) {
   }
 }
 
-/* Infinities spread no further than the entries that meet them, whatever blocks are padded with. */
+/* Infinities reach only rows with an entry in their column, whatever the padding of blocks. */
 static void padding_multiplies_nothing_foreign(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
@@ -454,8 +453,8 @@ static void one_sweep(kaon_context *ctx, const sweep *w, int backward, kaon_prec
   kaon_stored_destroy(&stored);
 }
 
-/* Up to 9 entries of at most 0.2 a row, factors of at most 1.8: a row's own errors are some 10
- * roundings, and levels hand on less than they had more often than not. */
+/* Up to 9 entries of at most 0.2 a row, factors of at most 1.8: a row's own errors are about 10
+ * roundings, and levels usually reduce the errors that they pass on. */
 static void sweeps_solve_level_by_level(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
@@ -480,5 +479,5 @@ int main(void) {
                                      cmocka_unit_test(sweeps_solve_level_by_level),
                                      cmocka_unit_test(bits_depend_on_the_column_alone),
                                      cmocka_unit_test(padding_multiplies_nothing_foreign)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,18 +1,19 @@
-/* test_staggered.c - staggered operators against the reference: the hop with thin links, and with
- * fat and long ones, on split and plain lattices with masked tails and extents that a step of three
- * goes round; both conventions of signs; every machine, precision and storage; M, its adjoint, the
- * reduction, sums and gates.
+/* test_staggered.c - staggered operators against the reference: the hop with thin links and with
+ * fat and long ones, on split and plain lattices, with partly filled vectors and with extents that
+ * a step of three wraps around; both sign conventions; every machine, precision and storage; M,
+ * its adjoint, the even-odd reduction, sums and gates.
  *
- * Bounds, of |error| / |result| on random vectors: a component of the result is a sum of 24 n / 8
- * products (n = 8 or 16 hops), each with errors of a rounding or two of its size, which add up like
- * independent ones: sqrt(2 * 3 n) eps / 2 over sqrt(3 n) times the size of a term, so about eps,
- * however many there are. Tests allow eight times that. 8 reals: KAON_RECON8_BOUND eps a link's
- * component, independent ones: 20 / 2 at most. Half: 0.51 / 32767 of a site's largest component for
- * each number of the vector, uniform: the root mean square is 1 / sqrt 3 of it, and the largest of
- * six is about twice the root mean square of one; so 0.51 * 2 / sqrt 3 = 0.6 steps for the vector,
- * as much for the result; links 0.3 steps of their scale, which is up to four times a link's
- * component: 1.2. Together 1.5; of 8 reals the errors of a link are up to 20 times 0.3 steps.
- * Allowed: three times that. */
+ * Bounds of |error| / |result| on random vectors:
+ * - A component of the result is a sum of 24 n / 8 products (n = 8 or 16 hops). Their errors of
+ *   one or two roundings add like independent ones: sqrt(2 * 3 n) eps / 2 over sqrt(3 n) times the
+ *   size of a term, so about eps for any n. Tests allow eight times that.
+ * - 8 reals: KAON_RECON8_BOUND eps for each component of a link, independent: at most 20 / 2.
+ * - Half, in steps of 1 / 32767: each number of the vector has a uniform error of up to 0.51 steps
+ *   of the site's largest component. The rms is 1 / sqrt 3 of it, and the largest of six is about
+ *   twice the rms of one: 0.51 * 2 / sqrt 3 = 0.6 steps for the vector, and as much for the
+ *   result. Links have 0.3 steps of their scale, which is up to four times a component: 1.2.
+ *   Together 1.5. With 8 reals the errors of a link are up to 20 times 0.3 steps. Tests allow
+ *   three times that. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,13 +37,13 @@ static double allowed(kaon_precision precision, kaon_reconstruct reconstruct) {
   return 8 * (eight ? 10 : 1) * eps;
 }
 
-/* 8^4, 8x4x4x8: split; 4^4 of two sites a half; 4x6x2x10: plain, with a tail, round in y and z. */
+/* 8^4, 8x4x4x8: split; 4^4 with two sites a half; 4x6x2x10: plain, with a partly filled vector,
+ * wrapping in y and z. */
 static const int shapes[][4] = {
     {8, 4, 4, 8}, {4, 4, 4, 4}, {4, 6, 2, 10}, {8, 8, 8, 8}, {2, 2, 2, 2}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Processors: as if caches held nothing, so that hops ask ahead, into this level, and store past
- * them. */
+/* CPUs: as if the caches were empty, so that hops prefetch into this level and store past them. */
 static void without_caches(staggered_case *s, int level) {
   s->c.ctx->core_cache_bytes = s->c.ctx->cache_bytes = 0;
   s->c.ctx->prefetch_level = level;
@@ -162,7 +163,7 @@ static void operators_are_those_of_the_reference(void **state) {
   }
 }
 
-/* Sums of a pass are those of what was stored; a closed column is left alone. */
+/* Sums of a pass are those of the stored numbers; a closed column is not touched. */
 static void sums_and_gates_are_kept(void **state) {
   enum { COLUMNS = 3, CLOSED = 1 };
   (void)state;
@@ -268,9 +269,9 @@ static void solutions_solve_the_whole_system(void **state) {
   }
 }
 
-/* Weak links, periodic: |r| grows several times on the way, which what pipelined CG knows by
- * recurrences does not outlive in single precision. It begins afresh then, which may cost as many
- * steps as CG takes, or twice as many, but not the solution. */
+/* Weak links, periodic: |r| grows several times on the way, and the recurrences of pipelined CG
+ * lose it in single precision. It then restarts, which may take as many steps as CG, or twice as
+ * many, but reaches the solution. */
 static void pipelined_cg_survives_in_single(void **state) {
   static const int extents[4] = {4, 6, 2, 10};
   static const kaon_method methods[] = {KAON_CG, KAON_PIPECG};
@@ -321,5 +322,5 @@ int main(void) {
       cmocka_unit_test(solutions_solve_the_whole_system),
       cmocka_unit_test(pipelined_cg_survives_in_single),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
 /* test_staggered_partition.c - staggered hops on a lattice divided against itself, in each of the
- * 16 subsets of directions: what crosses faces of one and of three layers goes through messages,
- * and in double and single comes out with the bits of the whole lattice. On a device it does so in
- * half too, for ghosts are what is stored (dslash/cuda/staggered_faces.h). On a CPU a ghost of a
- * backward hop is rounded once more in half, by half a step of its own scale, so results differ by
- * at most a few steps: 3e-4 of |result| (a site has at most 8 of 16 hops backward, each off by 0.3
- * steps rms of a neighbour; its own rounding may go the other way). */
+ * 16 subsets of directions. Numbers that cross faces of one and of three layers go through
+ * messages. In double and single the result has the bits of the whole lattice; on a device also in
+ * half, because ghosts are the stored numbers (dslash/cuda/staggered_faces.h).
+ *
+ * Bound for half on a CPU: a ghost of a backward hop is rounded once more, by half a step of its
+ * own scale. A site has at most 8 of 16 hops backward, each off by 0.3 steps rms of a neighbour,
+ * and its own rounding may go the other way: 3e-4 of |result|. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +23,8 @@
 #include "tests/util/staggered_case.h"
 #include "tests/util/test_util.h"
 
-/* How messages go and are hidden: a device's ways in turn. One rank chooses its transport when it
- * first exchanges anything, so a case keeps the first one. */
+/* Transports and ways of hiding messages: a device's in turn. A rank chooses its transport at its
+ * first exchange, so a case retains the first one. */
 static const kaon_overlap overlaps[] = {KAON_OVERLAP_FUSED, KAON_OVERLAP_STAGED, KAON_OVERLAP_NONE,
                                         KAON_OVERLAP_AUTO};
 
@@ -33,8 +34,7 @@ static void choose_way(staggered_case *s, int i, int host) {
   s->c.ctx->options.overlap = overlaps[host ? 1 + i % 3 : i % 4];
 }
 
-/* The same links and vectors, but faces of the directions of `mask` go through messages from now
- * on. */
+/* The same links and vectors, but faces of the directions of `mask` use messages from now on. */
 static void divide(staggered_case *s, const int extents[4], int mask) {
   kaon_gauge_destroy(&s->c.gauge);
   kaon_gauge_destroy(&s->fat);
@@ -53,8 +53,8 @@ static void divide(staggered_case *s, const int extents[4], int mask) {
   }
 }
 
-/* Columns: of hops, more than a thread of a device takes; of passes over A, one and several of
- * which one is closed. */
+/* Columns: for hops more than a thread of a device takes; for passes over A one, and several with
+ * one closed. */
 enum { COLUMNS = 5, PASSES = 2, MOST = 3, CLOSED = 1 };
 static const int pass_columns[PASSES] = {1, MOST};
 
@@ -205,8 +205,8 @@ static void hops_across_faces(void **state) {
       check_subsets(machine, shapes[i / 2], i / 2, i % 2 * 2, i == 3);
 }
 
-/* What an interior without faces of its own, blocks of 128 sites and several tiles of a slab have
- * in them; a device's alone. */
+/* Shapes that have an interior without faces of its own, blocks of 128 sites, and several tiles of
+ * a slab; for devices only. */
 static void larger_parts(void **state) {
   (void)state;
   static const int extents[4] = {16, 12, 8, 16};
@@ -232,5 +232,5 @@ int main(void) {
       cmocka_unit_test(larger_parts),
       cmocka_unit_test(short_parts_are_refused),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_stopping.c - the stopping logic itself (lib/math/steps/stopping.h), driven by residuals that are
- * made up: growth, plateaus, floors. */
+/* test_stopping.c - the stopping logic itself (lib/math/steps/stopping.h), driven by made-up
+ * residuals: growth, plateaus, floors. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,9 +12,10 @@
 
 #include "lib/math/steps/recurrences.h"
 #include "solvers/engine/method.h"
+#include "tests/util/test_util.h"
 
-/* A denominator that is put together may fail by what the recurrences have lost: the column waits
- * for new ones, and beta there is of the rho before this step. */
+/* A denominator computed by recurrences may fail through accumulated roundings: the column then
+ * waits for recomputed sums, and its beta uses the rho before this step. */
 static void a_failed_denominator_keeps_the_old_rho(void **state) {
   static const int steps[] = {KAON_REC_PIPECG_STEP, KAON_REC_PIPEPCG_STEP, KAON_REC_CHRONGEAR_STEP,
                               KAON_REC_PCHRONGEAR_STEP, KAON_REC_PIPECGNR_STEP};
@@ -38,7 +39,7 @@ static void a_failed_denominator_keeps_the_old_rho(void **state) {
     }
 }
 
-/* Growth of the recurrence asks for a look; true growth ends. */
+/* Growth of the recurrence triggers a check; true growth ends the solve. */
 static void growth_is_called_diverging(void **state) {
   (void)state;
   kaon_column_state *s = calloc(1, sizeof *s);
@@ -105,11 +106,11 @@ static void drive(int flags, double (*at)(int, double), double to, kaon_column_s
   }
 }
 
-/* Many steps may rest in proportion: ones of 0.09, where preconditioned CG had been given up, and
- * of 1e-5. A floor ends the column, and in a bounded multiple of the steps that it took: a stall
- * ends at the latest after 1000 steps or at 16 / 15 of the steps where it began, and 3 of them are
- * a verdict, or at 32 / 31, and 10 are; one more finds the floor. Looks apart (WATCH) find one at
- * (n + 200) 8 / 7. */
+/* Plateaus may be long in proportion to the steps: of 0.09, where preconditioned CG must not be
+ * given up, and of 1e-5. A floor ends the column within a bounded multiple of its steps. A stall
+ * ends at the latest after 1000 steps or at 16 / 15 of the steps where it began, with 3 stalls for
+ * a verdict, or at 32 / 31, with 10; one step more finds the floor. Separate checks (WATCH) find
+ * one at (n + 200) 8 / 7. */
 static void plateaus_are_waited_for_and_floors_are_not(void **state) {
   (void)state;
   static const int flags[] = {0, KAON_FLAG_MONITOR, KAON_FLAG_EITHER};
@@ -142,5 +143,5 @@ int main(void) {
       cmocka_unit_test(growth_is_called_diverging),
       cmocka_unit_test(plateaus_are_waited_for_and_floors_are_not),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

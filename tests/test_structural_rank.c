@@ -1,6 +1,6 @@
-/* test_structural_rank.c - the most rows that can each be given a column of their own, against
- * trying out all choices, and where the answer follows from how the pattern was made; what
- * kaon_matrix_describe says of it. */
+/* test_structural_rank.c - the structural rank: the largest number of rows that can each be given
+ * a column of their own. It agrees with trying all choices and with patterns whose answer is known
+ * by construction. kaon_matrix_describe reports it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,7 +48,8 @@ static int64_t rank_of(const pattern *p, char *taken) {
   return rank;
 }
 
-/* The best of all choices of columns, those in `free` being left, for row i and those behind it. */
+/* The best of all choices of columns for row i and the following ones, with the columns in `free`
+ * available. */
 static int64_t tried_out(const uint32_t *columns, int64_t rows, int64_t i, uint32_t free) {
   if (i == rows) return 0;
   int64_t best = tried_out(columns, rows, i + 1, free); /* without it */
@@ -81,8 +82,8 @@ static void small_patterns_against_all_choices(void **state) {
   assert_in_range(deficient, 1000, 3900); /* both kinds were met */
 }
 
-/* Rows in disorder whose entries are a permutation's, some more before the diagonal of that, and a
- * block of k rows that have k - lost columns between them. */
+/* Shuffled rows that hold a permutation, further entries before its diagonal, and a block of k
+ * rows that have k - lost columns between them. */
 static void large_patterns_as_they_were_made(void **state) {
   enum { ROWS = 30000, BLOCK = 1000 };
   pattern *p = *state;
@@ -112,7 +113,7 @@ static void large_patterns_as_they_were_made(void **state) {
   free(taken);
 }
 
-/* One way alone through all rows: what is given at first has to move, every row by one column. */
+/* Only one assignment exists: every first choice must move by one column, through all rows. */
 static void a_way_through_all_rows(void **state) {
   enum { ROWS = 50000 };
   pattern *p = *state;
@@ -131,8 +132,8 @@ static void a_way_through_all_rows(void **state) {
   free(taken);
 }
 
-/* The answer is the matrix', whatever order its rows are kept in; entries may be imaginary. Without
- * the last one rows 3 and 4 have column 4 alone. */
+/* The answer does not depend on the order in which rows are stored; entries may be imaginary.
+ * Without its last entry, rows 3 and 4 share column 4. */
 static void what_a_matrix_says(void **state) {
   static const int64_t row[] = {0, 0, 1, 1, 2, 3, 4, 3}, column[] = {1, 3, 1, 3, 0, 4, 4, 2};
   static const double i_times[] = {0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 1, 0, 2, 0, 1};
@@ -144,7 +145,7 @@ static void what_a_matrix_says(void **state) {
     kaon_triplet_arrays a = {.global_rows = 5, .rows = 5, .reals = 2, .entries = singular ? 7 : 8};
     kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
     kaon_matrix *matrix = NULL;
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     a.row = row;
     a.column = column;
     a.values = i_times;
@@ -178,5 +179,5 @@ int main(void) {
       cmocka_unit_test(a_way_through_all_rows),
       cmocka_unit_test(what_a_matrix_says),
   };
-  return cmocka_run_group_tests(tests, make_pattern, free_pattern);
+  return test_main(tests, make_pattern, free_pattern);
 }

@@ -1,5 +1,5 @@
-/* test_sweep_orders.c - orders of rows for sweeps hold what they promise: each row once, rows that
- * are worked on at once have no column in common. */
+/* test_sweep_orders.c - orders of rows for sweeps: each row occurs once, and rows that are updated
+ * together share no column. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,8 +21,8 @@ static kaon_context *open_host(void) {
   return ctx;
 }
 
-/* Marks what the rows of steps [first, last) of a launch touch; 1: something twice by two of those
- * that are worked on at once. owner: of a column, -1: nobody. */
+/* Marks the columns touched by the rows of steps [first, last) of a launch. 1: two rows that are
+ * updated together share a column. owner: of a column, -1: nobody. */
 static int touch(const kaon_csr *a, const kaon_sweep_rows *o, int64_t first, int64_t last,
                  int64_t as, int64_t *owner) {
   int twice = 0;
@@ -64,7 +64,8 @@ static void check_order(const kaon_csr *a, const kaon_sweep_rows *o, int blocks)
   free(times);
 }
 
-/* Of neighbours, of consecutive numbers, of a permutation; each by rows and by colours. */
+/* Blocks of neighbours, of consecutive numbers and of a permutation, each by rows and by colours.
+ */
 static void check_blocks(kaon_matrix *matrix, const int32_t *permutation) {
   for (int kind = 0; kind < 6; kind++) {
     kaon_kaczmarz_options o = KAON_KACZMARZ_OPTIONS_INIT;
@@ -137,5 +138,5 @@ static void orders_hold_what_they_promise(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(orders_hold_what_they_promise)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

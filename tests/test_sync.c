@@ -1,7 +1,7 @@
-/* test_sync.c - how the host waits, and sums that take their time, change nothing but time: a
- * matrix is solved by every way of issuing, polled for and slept for, with and without delays of
- * sums; solutions are the same to the bit, waiting sums cost what they must, and reports say how
- * steps were issued and how many sums were hidden. On every machine that is here. */
+/* test_sync.c - how the host waits, and delayed sums, change nothing but time. A matrix is solved
+ * by every way of issuing, with polling and with sleeping, with and without delayed sums, on every
+ * machine present. Solutions are equal to the bit, delayed sums take at least their delay, and
+ * reports say how steps were issued and how many sums were hidden. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 #include <kaon/precond.h>
 
 #include "tests/util/dirac_case.h"
@@ -73,6 +74,7 @@ static void solve(world *w, kaon_method method, outcome *o) {
   must(w->ctx, kaon_solver_create(w->A, 1, &options, &solver));
   for (int i = 0; i < 2; i++) {
     must(w->ctx, kaon_vector_zero(w->x));
+    o->whole = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
     must(w->ctx, kaon_solver_solve(solver, w->b, w->x, &o->column, &o->whole));
   }
   must(w->ctx, kaon_vector_export(w->x, 0, o->x, KAON_BASIS_UKQCD));
@@ -85,8 +87,10 @@ static void solve(world *w, kaon_method method, outcome *o) {
 static void polled_and_slept_for(int machine, kaon_issue issue) {
   static outcome polled, other;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   world w;
-  options.issue = issue;
+  options.lab = &lab;
+  lab.issue = issue;
   options.sync = KAON_SYNC_POLLING;
   if (!open_world(&w, machine, options)) return;
   solve(&w, KAON_CG, &polled);
@@ -143,9 +147,11 @@ static const struct {
 static void delayed(int machine, double seconds) {
   static outcome free_of, late;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   world plain, slow;
   assert_true(open_world(&plain, machine, options));
-  options.reduce_delay = seconds;
+  options.lab = &lab;
+  lab.reduce_delay = seconds;
   assert_true(open_world(&slow, machine, options));
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
     solve(&plain, methods[i].method, &free_of);
@@ -157,8 +163,8 @@ static void delayed(int machine, double seconds) {
            late.whole.seconds);
     assert_int_equal(steps, free_of.column.iterations);
     assert_memory_equal(free_of.x, late.x, sizeof late.x);
-    /* besides its steps a solve has a few: its beginning, replacements, its end; a device, whose
-     * gates nobody sees, issues those of a fresh process and of one that goes on */
+    /* a solve has a few sums besides its steps': at its beginning, replacements and end; a device,
+     * whose gates the host does not see, issues those of a new process and of a continuing one */
     const int few = 8 * (2 + late.column.updates);
     const int exposed = (int)(t->sums - t->hidden);
     assert_true(abs((int)t->hidden - methods[i].hidden * steps) <= few);
@@ -182,5 +188,5 @@ int main(void) {
       cmocka_unit_test(options_are_read),
       cmocka_unit_test(delays_change_no_bit),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_temporal.c - the temporal gauge: t links exactly 1 below the last slice, the rest as the
- * reference transforms it, and spinors rotated along in every precision. */
+/* test_temporal.c - the temporal gauge: t links are exactly 1 below the last slice, the others are
+ * transformed as by the reference, and spinors are rotated along in every precision. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ static void check_rotation(dirac_case *c, const kaon_temporal *g, const ref_comp
 
 static void check_temporal(dirac_case *c) {
   kaon_gauge *fixed = NULL;
-  kaon_observables before, after;
+  kaon_observables before = KAON_OBSERVABLES_INIT, after = KAON_OBSERVABLES_INIT;
   must(c->ctx, kaon_gauge_create(c->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fixed));
   must(c->ctx, kaon_gauge_measure(c->gauge, &before));
   must(c->ctx, kaon_gauge_temporal(fixed, c->gauge));
@@ -80,5 +80,5 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(temporal_gauge_is_exact_and_rotates_spinors),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

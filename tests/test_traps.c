@@ -1,5 +1,5 @@
-/* test_traps.c - applications that trap floating-point exceptions, as OpenFOAM does by default, are
- * not stopped by what kaon divides on its way, and find their traps and flags as they were. */
+/* test_traps.c - applications that trap floating-point exceptions, as OpenFOAM does by default,
+ * are not stopped by kaon's divisions, and find their traps and flags unchanged. */
 #define _GNU_SOURCE /* feenableexcept */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static void traps_are_as_they_were(void) {
   assert_int_equal(fetestexcept(TRAPS), 0);
 }
 
-/* A chain of n rows, `beside` left and right of the diagonal, which grows along it. */
+/* A chain of n rows: `beside` left and right of the diagonal, which increases along it. */
 static kaon_matrix *chain(int n, double beside) {
   int32_t start[SITES + 1] = {0}, column[3 * SITES];
   double value[3 * SITES];
@@ -93,7 +93,7 @@ static void solve_one(kaon_matrix *matrix, kaon_method method, kaon_precision sl
   kaon_operator_destroy(&A);
 }
 
-/* A diagonal matrix, whose residual is 0 at once, and one that asks for steps. */
+/* A diagonal matrix, whose residual is 0 at once, and one that needs steps. */
 static void matrices_are_solved(void **state) {
   (void)state;
   static const double beside[] = {0, -1};
@@ -107,7 +107,7 @@ static void matrices_are_solved(void **state) {
     }
 }
 
-/* One clover system on 4^3x8, as a whole or even-odd reduced; b is given or 0. */
+/* One clover system on 4^3x8, with M or its even-odd reduction; b is given or 0. */
 static void invert_one(kaon_operator *A, const kaon_vector *b, kaon_vector *x,
                        kaon_precision sloppy, kaon_stop stop) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
@@ -155,7 +155,8 @@ static void propagators_are_solved(void **state) {
   kaon_lattice_destroy(&lattice);
 }
 
-/* Squares of the second column are lost, which is found by multiplying both by a power of 2. */
+/* Squares of the second column underflow, which the solver finds by scaling it with a power of 2.
+ */
 static void lost_squares_are_refused(void **state) {
   (void)state;
   const double large[3] = {1e150, 1, 1}, lost[3] = {1e-200, 0, 0};
@@ -180,7 +181,8 @@ static void lost_squares_are_refused(void **state) {
   kaon_matrix_destroy(&matrix);
 }
 
-/* Whose squares overflow in threads that have begun with the traps on, and as an operator b = 0. */
+/* Squares overflow in threads that were started with traps enabled; and b = 0 for the solver as an
+ * operator. */
 static void teams_do_not_trap(void **state) {
   (void)state;
   enum { ROWS = 40000 };
@@ -255,7 +257,7 @@ static kaon_gauge *diagonal_links(kaon_lattice *lattice, double c, kaon_precisio
   return gauge;
 }
 
-/* What is refused, or found to be no link, is found by computing with it. */
+/* Links that are refused, or found not to be SU(3), are found by computing with them. */
 static void odd_links_are_refused(void **state) {
   (void)state;
   static const double odd[] = {NAN, INFINITY, 1e200, 1e308, 1e-320, 0};
@@ -282,14 +284,14 @@ static void odd_links_are_refused(void **state) {
   free(numbers);
 }
 
-/* Everything that is computed of links: their sizes are 0, beyond float's, and such that products
- * of a few leave double. */
+/* Everything computed from links: entries are 0, beyond float's range, or so large that products
+ * of a few overflow double. */
 static void links_of_any_size_are_computed_with(void **state) {
   (void)state;
   static const double size[] = {0, 1e-200, 1e30, 1e45};
   const int extents[4] = {4, 4, 4, 8};
   kaon_lattice *lattice = NULL;
-  kaon_observables seen;
+  kaon_observables seen = KAON_OBSERVABLES_INIT;
   kaon_heatbath_options sweep = KAON_HEATBATH_OPTIONS_INIT;
   const kaon_fatten_coefficients unit = {1, 1, 1, 1, 1, 1};
   must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
@@ -322,7 +324,8 @@ static void links_of_any_size_are_computed_with(void **state) {
   kaon_lattice_destroy(&lattice);
 }
 
-/* Clover blocks of links of a size, inverted, and staggered operators, which keep their largest. */
+/* Clover blocks from links of such sizes, inverted, and staggered operators, which store the
+ * largest entry. */
 static void operators_are_made_of_them(void **state) {
   (void)state;
   static const double size[] = {0, 1e-200, 1e30, 1e45};
@@ -360,7 +363,7 @@ static void operators_are_made_of_them(void **state) {
 int main(void) {
   if (feenableexcept(0) < 0) { /* this processor cannot */
     printf("traps: not on this processor, skipped\n");
-    return 0;
+    return TEST_SKIPPED;
   }
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(matrices_are_solved),
@@ -372,5 +375,5 @@ int main(void) {
       cmocka_unit_test(links_of_any_size_are_computed_with),
       cmocka_unit_test(operators_are_made_of_them),
   };
-  return cmocka_run_group_tests(tests, set_up, tear_down);
+  return test_main(tests, set_up, tear_down);
 }

@@ -1,5 +1,5 @@
-/* test_tuning.c - launch choices: what a context accepts, which entry counts, and that a hop has
- * the same bits under every one. */
+/* test_tuning.c - launch choices: which settings a context accepts, which entry applies, and that
+ * a hop has the same bits under every one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "tests/util/link_case.h"
 
 static kaon_tuning tuning_of(const kaon_context *ctx, int count, const kaon_tuning_entry *entries) {
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   must(ctx, kaon_context_query(ctx, &info));
   return (kaon_tuning){.version = kaon_version(),
                        .backend = info.backend,
@@ -123,8 +123,8 @@ static void check_bits(dirac_case *c) {
       for (size_t i = 0; i < count; i++) psi[i] = (double)(i * 2654435761u % 1000003) / 1e6;
       for (int k = 0; k < 6; k++) must(c->ctx, kaon_vector_import(in, k, psi, KAON_BASIS_UKQCD));
       must(c->ctx, kaon_dirac_hop(M, KAON_EVEN, KAON_PLAIN, in, expected));
-      /* a GPU's other instantiations may contract otherwise: 100 roundings, in half an integer more
-       * or less of 24; kaon tune leaves such choices out */
+      /* other instantiations on a GPU may contract differently: 100 roundings, in half an integer
+       * more or less of 24; kaon tune excludes such choices */
       const double u = p == KAON_DOUBLE ? 100 * 0x1p-53 : 100 * 0x1p-24;
       double bound[6];
       must(c->ctx, kaon_vector_norm2(expected, bound));
@@ -219,5 +219,5 @@ int main(void) {
       cmocka_unit_test(a_hop_has_the_same_bits_under_every_choice),
       cmocka_unit_test(vectors_have_the_same_bits_under_every_choice),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_update_calls.c - around the kernels: completion over ranks, recurrences after sums,
- * precision change, and misuse that is refused with a sentence. */
+/* test_update_calls.c - what surrounds the update kernels: completion over ranks, recurrences
+ * after sums, changes of precision, and misuse that is refused with a sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -133,7 +133,7 @@ static double check_conversion(const number *from, const number *old, const numb
   return worst;
 }
 
-/* Converts v[0] of a bed into a vector of precision `to`; column 1 is closed. */
+/* Converts v[0] into a vector of precision `to`; column 1 is closed. */
 static void convert_case(fixture *b, kaon_precision to, int add, double worst[2]) {
   kaon_vector *target = NULL;
   kaon_pass pass = KAON_PASS_INIT;
@@ -209,7 +209,7 @@ static double half_error(const number *stored, const number *value, size_t count
   return worst;
 }
 
-/* On the door and in the kernels alike: the same text, the same bits. */
+/* The import and the kernels share the source text, so they give the same bits. */
 static void half_vectors_keep_to_their_bound(void **state) {
   (void)state;
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++) {
@@ -376,5 +376,5 @@ int main(void) {
       cmocka_unit_test(overlapping_operands_are_refused),
       cmocka_unit_test(misuse_is_named),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

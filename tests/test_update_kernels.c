@@ -1,10 +1,13 @@
 /* test_update_kernels.c - every entry of the vector kernel tables, for every instruction set and
  * precision, against plain C on exported arrays.
- * Bounds. Updates: each of the k complex multiply-adds behind a component rounds at most 5 times
- * (coefficient to float, two products, two sums), so its error is at most (5 k + 1) u times the sum
- * of its terms' magnitudes, u = 2^-53 or 2^-24; half adds one quantisation, 0.51 scale / 32767
- * (lib/math/half.h). Sums: (ncomp + 8 + blocks in a chunk + chunks) 2^-53 times the sum of the
- * magnitudes, half (ncomp + 2) 2^-24 more, against long double sums over the exported result. */
+ *
+ * Bounds, with u = 2^-53 or 2^-24:
+ * - Updates: each of the k complex multiply-adds behind a component rounds at most 5 times
+ *   (coefficient to float, two products, two sums), so its error is at most (5 k + 1) u times the
+ *   sum of its terms' magnitudes. Half adds one quantisation, 0.51 scale / 32767
+ *   (lib/math/half.h).
+ * - Sums: (ncomp + 8 + blocks in a chunk + chunks) 2^-53 times the sum of the magnitudes, half
+ *   (ncomp + 2) 2^-24 more, against long double sums over the exported result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,14 +20,14 @@
 #include "lib/math/half.h"
 #include "util/vector_fixture.h"
 
-/* Slot i of a column, with the sign that coefficient(i) of the bed gives it. */
+/* Slot i of a column, with the sign that coefficient(i) has. */
 static number coefficient_value(const fixture *b, int i, int column) {
   const double *slot = b->state[column].slot[i];
   return (i % 2 ? -1 : 1) * (slot[0] + I * slot[1]);
 }
 
-/* What a number of a written vector must be: value, sum of the magnitudes of its terms, and how
- * many multiply-adds deep it is. */
+/* The expected number of a written vector: value, sum of the magnitudes of its terms, and depth in
+ * multiply-adds. */
 typedef struct expected {
   int vector;
   number value;
@@ -268,7 +271,7 @@ static double check_sums(fixture *b, enum op op) {
   return worst;
 }
 
-/* error / bound of [op][vectors, sums] over all entries on one bed. */
+/* error / bound of [op][vectors, sums] over all entries on one set of vectors. */
 static void run_all(fixture *b, double worst[OPS][2]) {
   for (int op = 0; op < OPS; op++) {
     run_op(b, (enum op)op);
@@ -300,7 +303,7 @@ static void every_entry_agrees_with_plain_c(void **state) {
   }
 }
 
-/* The bits of everything that all entries leave behind, chained into one number (FNV-1a). */
+/* The bits of all results of all entries, combined into one number (FNV-1a). */
 static uint64_t chain(uint64_t hash, const void *data, size_t bytes) {
   const char *p = data;
   for (size_t i = 0; i + 4 <= bytes; i += 4) {
@@ -417,5 +420,5 @@ int main(void) {
       cmocka_unit_test(larger_lattices_agree_with_plain_c),
       cmocka_unit_test(entries_that_a_backend_lacks_are_composed),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

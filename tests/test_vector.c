@@ -1,5 +1,5 @@
-/* test_vector.c - vectors as a user sees them: the door to host arrays in every basis, order and
- * precision; sums; views; what is refused. */
+/* test_vector.c - vectors as a user sees them: import from and export to host arrays in every
+ * basis, order and precision; sums; views; refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -141,8 +141,8 @@ static void import_touches_its_column_and_true_sites_alone(void **state) {
   }
 }
 
-/* What column 1 becomes and what it gives back, through host memory (arrays NULL) or through the
- * machine's. */
+/* The contents of column 1 after an import and its export, through host memory (arrays NULL) or
+ * the machine's. */
 static void through_door(const fixture *b, int device, kaon_basis in, kaon_basis out, number *back) {
   const size_t bytes = b->count * sizeof(number);
   for (size_t n = 0; n < b->count; n++) back[n] = 1e9;
@@ -162,8 +162,8 @@ static void through_door(const fixture *b, int device, kaon_basis in, kaon_basis
   machine_array_free(b->ctx, to);
 }
 
-/* The scalar instruction set is the yardstick: a number is rounded once at the door, wherever that
- * is done and wherever the array is. */
+/* The scalar instruction set is the standard: import rounds a number once, wherever that happens
+ * and wherever the array is. */
 static void every_machine_and_both_memories_give_the_same_bits(void **state) {
   (void)state;
   static const shape_case more[] = {{{4, 6, 2, 10}, KAON_FULL},
@@ -226,7 +226,8 @@ static void numbers_that_cannot_be_stored_are_named(void **state) {
     double *psi = malloc(b.count * sizeof(number));
     for (int i = 0; i < 4; i++) {
       memcpy(psi, b.noise, b.count * sizeof(number));
-      /* site (3, 5, 1, 8) is odd, like the space; its neighbour is not, and nobody looks there */
+      /* site (3, 5, 1, 8) is odd, like the space; its neighbour is not, and import does not check
+       * it */
       const size_t site = 3 + 4 * (5 + 6 * (1 + 2 * 8));
       psi[(site * NUMBERS + 7) * 2 + 1] = bad[i];
       psi[(site - 1) * NUMBERS * 2] = NAN;
@@ -322,8 +323,8 @@ static void parities_are_views_of_the_full_lattice(void **state) {
   }
 }
 
-/* One context lends all of them its states: more columns and fewer, complex spaces and real ones
- * have what each would have alone, and nothing is taken twice. */
+/* All spaces share the context's column states: more columns and fewer, complex and real spaces
+ * have the results that each would have alone, and nothing is allocated twice. */
 static void sums_of_one_context_do_not_meet(void **state) {
   (void)state;
   enum { CASES = 6, MOST = 5 };
@@ -345,7 +346,7 @@ static void sums_of_one_context_do_not_meet(void **state) {
     }
     free(numbers);
   }
-  kaon_context_info before, after;
+  kaon_context_info before = KAON_CONTEXT_INFO_INIT, after = KAON_CONTEXT_INFO_INIT;
   for (int turn = 0; turn < 3 * CASES; turn++) {
     const int i = 5 * turn % CASES;
     const double expected = (i + 1) * (i + 1) * (i % 2 ? 64.0 : 256.0 * 24);
@@ -448,5 +449,5 @@ int main(void) {
       cmocka_unit_test(vectors_keep_their_lattice_and_context_alive),
       cmocka_unit_test(misuse_is_refused_with_a_sentence),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return test_main(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static int cudss_open(cudss_job *job, const direct_system *s, int32_t *start) {
                              CUDSS_LAYOUT_COL_MAJOR) == CUDSS_STATUS_SUCCESS &&
          cudssMatrixCreateCsr(&job->A, s->rows, s->rows, (int64_t)entries, job->memory[0], NULL,
                               job->memory[1], job->memory[2], CUDA_R_32I,
-#if CUDSS_VERSION >= 10000 /* a type of starts apart from that of columns */
+#if CUDSS_VERSION >= 10000 /* the type of starts differs from that of columns */
                               CUDA_R_32I,
 #endif
                               CUDA_R_64F, CUDSS_MTYPE_GENERAL, CUDSS_MVIEW_FULL,

@@ -1,7 +1,6 @@
-/* limits.cu - what the current CUDA device can do at best: reads, copies, multiply-adds. Contract:
- * machine.h. Fields of 4 GB, or a fourth of the free memory where that is less: far past the cache.
- * Best of REPEATS, STREAM's rule, timed by events around enough passes for their own cost not to
- * count. */
+/* limits.cu - the limits of the current CUDA device: reads, copies, multiply-adds. Contract:
+ * machine.h. Fields have 4 GB, or a fourth of the free memory where that is less: far more than the
+ * cache. Best of REPEATS, timed by events around enough passes to hide their own cost. */
 #include <stdint.h>
 
 #include "bench/machine.h"
@@ -10,7 +9,7 @@ enum { THREADS = 256, UNROLL = 8, PASSES = 4, REPEATS = 7, CHAINS = 8, FMA_BLOCK
 enum { FMA_ROUNDS = 16384 };
 static const size_t wanted = (size_t)4 << 30, least = (size_t)64 << 20;
 
-/* Numbers without a pattern: what the memory's lines carry costs power, and power the clock. */
+/* Random numbers: the power that memory takes, and so the clock, depends on the data. */
 static __global__ void fill_kernel(uint4 *a, size_t count) {
   for (size_t i = blockIdx.x * (size_t)THREADS + threadIdx.x; i < count;
        i += gridDim.x * (size_t)THREADS) {
@@ -19,7 +18,7 @@ static __global__ void fill_kernel(uint4 *a, size_t count) {
   }
 }
 
-/* A block reads UNROLL * THREADS neighbours; all loads of a thread are on their way at once. */
+/* A block reads UNROLL * THREADS neighbours. All loads of a thread are in flight at once. */
 static __global__ void read_kernel(const uint4 *a, uint32_t *never) {
   const uint4 *from = a + blockIdx.x * (size_t)(UNROLL * THREADS) + threadIdx.x;
   uint4 x[UNROLL];
@@ -28,7 +27,7 @@ static __global__ void read_kernel(const uint4 *a, uint32_t *never) {
   for (int i = 0; i < UNROLL; i++) x[i] = __ldcs(from + i * THREADS);
 #pragma unroll
   for (int i = 0; i < UNROLL; i++) mix |= x[i].x ^ x[i].y ^ x[i].z ^ x[i].w;
-  if (mix == 0x12345678u) *never = mix; /* so that the loads are needed */
+  if (mix == 0x12345678u) *never = mix; /* keeps the compiler from removing the loads */
 }
 
 static __global__ void copy_kernel(const uint4 *a, uint4 *b) {

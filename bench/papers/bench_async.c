@@ -1,8 +1,8 @@
 /* bench_async.c - asynchronous relaxation, in the form of the tables and figures of Anzt, Tomov,
- * Dongarra, Heuveline (2012): b = 1 in every row, x = 0, residuals |b - A x| / |b|.
+ * Dongarra, Heuveline (2012). b = 1 in every row, x = 0, residuals |b - A x| / |b|.
  *   props     table 1: sizes, conditions, spectral radii
- *   stat      tables 2 and 3, figure 5: residuals of many runs at given iterations, beside those of
- *             the synchronous iteration, and what was read
+ *   stat      tables 2 and 3, figure 5: residuals of many runs at given iterations, beside those
+ *             of the synchronous iteration, and the ages of the values that were read
  *   rate      figures 6 and 7: iterations to 1e-4, 1e-8, 1e-12
  *   overhead  table 4: seconds of 100 to 500 iterations with 1 to 9 local sweeps, sweeps alone
  *   time      table 5, figures 8 and 9: seconds an iteration, and to the tolerance
@@ -17,7 +17,7 @@
 
 /* ---- props ---- */
 
-/* KEY, KEY_bound and KEY_note: the number, whether it is no more than a lower bound, and why. */
+/* Adds the members KEY (the number), KEY_bound (it is only a lower bound) and KEY_note (why). */
 static void add_condition(const relax_bench *r, json_t *row, const char *key,
                           const condition_number *n) {
   char text[32];
@@ -28,24 +28,25 @@ static void add_condition(const relax_bench *r, json_t *row, const char *key,
   json_object_set_new(row, text, *n->why ? json_string(n->why) : json_null());
   if (*n->why)
     cli_print(&r->b->args->common, "  %s: %s, %s\n", key,
-            n->bound ? "a lower bound" : "not estimated", n->why);
+              n->bound ? "a lower bound" : "not estimated", n->why);
 }
 
 static int props(relax_bench *r) {
-  kaon_spectrum s;
+  kaon_spectrum s = KAON_SPECTRUM_INIT;
   char name[64], plain[32], scaled[32], second[32];
   condition c;
   int code = cli_status(r->l.ctx, kaon_spectrum_estimate(r->l.A, 0, &s), NULL);
   if (code == EXIT_DONE) code = condition_estimate(r, &c);
   if (code != EXIT_DONE) return code;
-  const condition_number two = {s.high / s.low, 1, ""}; /* of eigenvalues within the true ones */
+  const condition_number two = {s.high / s.low, 1,
+                                ""}; /* a lower bound: the estimates are inside the spectrum */
   cli_print(&r->b->args->common,
-          "%-16s n %lld, nnz %lld, cond_1(A) %s, cond_1(D^-1 A) %s, cond_2(D^-1 A) %s, "
-          "rho(B) %s %.4f, rho(|B|) %s %.4f, tau %.4f\n",
-          relax_bench_name(r, name), (long long)r->l.info.global_rows,
-          (long long)r->l.info.global_entries, condition_text(&c.plain, plain),
-          condition_text(&c.scaled, scaled), condition_text(&two, second), spectrum_how(&s), s.rho,
-          spectrum_how(&s), s.rho_absolute, s.tau);
+            "%-16s n %lld, nnz %lld, cond_1(A) %s, cond_1(D^-1 A) %s, cond_2(D^-1 A) %s, "
+            "rho(B) %s %.4f, rho(|B|) %s %.4f, tau %.4f\n",
+            relax_bench_name(r, name), (long long)r->l.info.global_rows,
+            (long long)r->l.info.global_entries, condition_text(&c.plain, plain),
+            condition_text(&c.scaled, scaled), condition_text(&two, second), spectrum_how(&s),
+            s.rho, spectrum_how(&s), s.rho_absolute, s.tau);
   json_t *row = relax_bench_row(r, "async-props", NAN);
   json_object_set_new(row, "spectrum", spectrum_describe(&s));
   add_condition(r, row, "cond1", &c.plain);
@@ -57,31 +58,32 @@ static int props(relax_bench *r) {
 
 enum { POINTS_MAX = 32 };
 typedef struct moments {
-  double first, sum, sum2, low, high; /* sums of what is beyond the first run's */
+  double first, sum, sum2, low, high; /* sum, sum2: of differences to the first run */
 } moments;
 
-/* A device's runs differ by what comes first, where it does not hold all blocks at once; on a CPU
- * by the order in which blocks begin, all but some of which have read before one of them writes.
- * Without barriers runs differ by themselves; a residual is taken at the table's iterations alone,
- * and the tolerance is one that is not reached, since fixed steps have barriers. */
+/* Options of run `number` of table stat. Runs should differ by their order of blocks. A device that
+ * does not hold all blocks at once brings its own order. On a CPU the order is drawn, and all
+ * blocks but one read before one of them writes. Driver free: runs differ by themselves. Residuals
+ * are taken at the iterations of the table alone, with a tolerance that is never reached, since a
+ * fixed number of steps would add barriers. */
 static relax_run stat_run(const relax_bench *r, int steps, int every, int number,
                           kaon_relax_driver driver) {
   const double never = 1e-30;
-  const bench_args *a = r->b->args;
+  const relax_args *a = relax_of(r->b);
   relax_run run = relax_run_of(r, KAON_ASYNC, driver == KAON_RELAX_FREE ? never : 0, steps);
   const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
   run.options.driver = driver;
   run.options.stride = every;
   if (driver == KAON_RELAX_FREE) return run;
   const int64_t late = blocks > 32 && !bench_on_host(r->b) ? blocks / 16 : 1;
-  const int seed = a->relax_seed >= 0 ? a->relax_seed : bench_on_host(r->b);
+  const int seed = a->seed >= 0 ? a->seed : bench_on_host(r->b);
   if (seed > 0) run.options.seed = (uint64_t)seed + (uint64_t)number;
   run.options.together = blocks > 1 ? (int)(blocks - late) : 1;
-  if (a->relax_together) run.options.together = a->relax_together;
+  if (a->together) run.options.together = a->together;
   return run;
 }
 
-/* What all runs of a kind came to; synchronous: the residuals of the two-stage iteration of the
+/* Statistics of all runs of a driver. synchronous: residuals of the two-stage iteration with the
  * same blocks and sweeps. */
 typedef struct statistics {
   moments m[POINTS_MAX];
@@ -94,12 +96,12 @@ static double mean_of(const statistics *s, int i) {
   return s->m[i].first + s->m[i].sum / s->runs;
 }
 
-/* Reads of other iterations do not make runs asynchronous in effect: where they change nothing, the
- * averages are the synchronous ones, to the four digits that a table shows. A residual that is off
- * by SAME comes SAME / -log(rho) of an iteration sooner or later: a hundredth even where an
- * iteration takes off no more than 1 %. Measured ones are off by 1e-6 or so where blocks go in
- * step and by 2e-3 and more where they do not. |b - A x| / |b| is rounded to some 1e-16, which is
- * 1e-5 of what is above COMPARED. NULL: nothing to compare, both diverge. */
+/* Says whether runs are asynchronous in effect. Reads of other iterations are no proof: averages
+ * may still equal the synchronous ones, to the four digits of a table. A residual that is off by
+ * SAME is early or late by SAME / -log(rho) of an iteration: by a hundredth even where an iteration
+ * removes only 1 %. Measured differences are about 1e-6 where blocks run in step, and 2e-3 or more
+ * where they do not. Rounding of |b - A x| / |b| is about 1e-16, which is 1e-5 of COMPARED. NULL:
+ * both diverge, there is nothing to compare. */
 static const double SAME = 1e-4, COMPARED = 1e-11;
 static const char *in_effect(const statistics *s, double *furthest) {
   *furthest = NAN;
@@ -112,7 +114,8 @@ static const char *in_effect(const statistics *s, double *furthest) {
   return *furthest <= SAME ? "synchronous" : "asynchronous";
 }
 
-/* Smallest and largest shift of all runs; the share of the reads with another one than 0. */
+/* Finds the smallest and the largest shift of all runs. Returns the share of reads with a shift
+ * other than 0. */
 static double shifts_seen(const int64_t *shifts, int *newest, int *oldest) {
   int64_t reads = 0;
   *newest = *oldest = 0;
@@ -139,18 +142,17 @@ static void add_stat_row(relax_bench *r, const statistics *s, int i, const relax
   int newest_after, oldest_after;
   const double after = shifts_seen(s->after, &newest_after, &oldest_after);
   json_t *row = relax_bench_row(r, "async-stat", last->solve.seconds);
-  json_t *figures = json_pack(
-      "{s:s s:i s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:o s:s? s:i s:i s:o s:o}", "driver",
-      driver_name(last), "together", o->together, "runs", s->runs, "block", o->block,
-      "local_sweeps", o->local_sweeps, "iteration", s->at[i], "average", report_real(mean_of(s, i)),
-      "maximum", report_real(m->high), "minimum", report_real(m->low), "variance",
-      report_real(variance), "deviation", report_real(deviation), "error",
-      report_real(s->runs > 1 ? deviation / sqrt(s->runs - 1) : 0), "synchronous",
-      report_real(s->synchronous[i]), "in_effect", in_effect(s, &furthest), "newest", newest,
-      "oldest", oldest, "asynchronous", report_real(asynchronous), "shifts",
-      relax_shifts_describe(s->shifts));
-  json_object_update(row, figures);
-  json_decref(figures);
+  json_object_update_new(
+      row, json_pack("{s:s s:i s:i s:i s:i s:i s:o s:o s:o s:o s:o s:o s:o s:s? s:i s:i s:o s:o}",
+                     "driver", driver_name(last), "together", o->together, "runs", s->runs, "block",
+                     o->block, "local_sweeps", o->local_sweeps, "iteration", s->at[i], "average",
+                     report_real(mean_of(s, i)), "maximum", report_real(m->high), "minimum",
+                     report_real(m->low), "variance", report_real(variance), "deviation",
+                     report_real(deviation), "error",
+                     report_real(s->runs > 1 ? deviation / sqrt(s->runs - 1) : 0), "synchronous",
+                     report_real(s->synchronous[i]), "in_effect", in_effect(s, &furthest), "newest",
+                     newest, "oldest", oldest, "asynchronous", report_real(asynchronous), "shifts",
+                     relax_shifts_describe(s->shifts)));
   json_object_set_new(row, "newest_after", json_integer(newest_after));
   json_object_set_new(row, "asynchronous_after", report_real(after));
 }
@@ -160,12 +162,12 @@ static void print_effect(const cli_common *common, const statistics *s) {
   const char *effect = in_effect(s, &furthest);
   if (!effect)
     cli_print(common, "no residual of the synchronous iteration above %g to compare with\n",
-            COMPARED);
+              COMPARED);
   else
     cli_print(common,
-            "%s in effect: averages differ from the residuals of the synchronous iteration by up "
-            "to %.2g of these (synchronous: up to %g)\n",
-            effect, furthest, SAME);
+              "%s in effect: averages differ from the residuals of the synchronous iteration by up "
+              "to %.2g of these (synchronous: up to %g)\n",
+              effect, furthest, SAME);
 }
 
 static void print_stat(relax_bench *r, const statistics *s, const relax_run *last) {
@@ -176,14 +178,14 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
   const double asynchronous = shifts_seen(s->shifts, &newest, &oldest);
   const double after = shifts_seen(s->after, &newest_after, &oldest_after);
   cli_print(common,
-          "\n%s, driver %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d as "
-          "blocks begin, from %d when they have read, %.1f and %.1f %% not 0\n",
-          relax_bench_name(r, name), driver_name(last), runs, last->options.block,
-          last->options.local_sweeps, newest, oldest, newest_after, 100 * asynchronous,
-          100 * after);
+            "\n%s, driver %s: %d runs, blocks of %d rows, %d local sweeps; shifts %d to %d as "
+            "blocks begin, from %d when they have read, %.1f and %.1f %% not 0\n",
+            relax_bench_name(r, name), driver_name(last), runs, last->options.block,
+            last->options.local_sweeps, newest, oldest, newest_after, 100 * asynchronous,
+            100 * after);
   cli_print(common, "%9s %11s %11s %11s %11s %11s %11s %11s %11s %11s\n", "iteration", "average",
-          "synchronous", "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation",
-          "std. error");
+            "synchronous", "maximum", "minimum", "abs. var.", "rel. var.", "variance", "deviation",
+            "std. error");
   for (int i = 0; i < s->points; i++) {
     const moments *m = &s->m[i];
     const double mean = mean_of(s, i), range = m->high - m->low;
@@ -191,15 +193,15 @@ static void print_stat(relax_bench *r, const statistics *s, const relax_run *las
     const double variance = runs > 1 && !(square < 0) ? square / (runs - 1) : 0;
     const double deviation = sqrt(variance), error = runs > 1 ? deviation / sqrt(runs - 1) : 0;
     cli_print(common, "%9d %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e %11.4e\n",
-            s->at[i], mean, s->synchronous[i], m->high, m->low, range, range / mean, variance,
-            deviation, error);
+              s->at[i], mean, s->synchronous[i], m->high, m->low, range, range / mean, variance,
+              deviation, error);
     add_stat_row(r, s, i, last, variance);
   }
   print_effect(common, s);
 }
 
-/* Runs end before the last iteration where the residual is 0 or falls no more, which it then is, or
- * where it diverges: NaN. */
+/* Runs end before the last iteration where the residual is 0 or stagnates: the last residual. Where
+ * they diverge: NaN. */
 static double residual_at(const relax_run *run, int at) {
   const column_history *h = &run->history;
   if (at < h->count) return h->residual[at];
@@ -224,7 +226,8 @@ static void add_run(statistics *s, const relax_run *run, int number) {
   }
 }
 
-/* The same blocks and sweeps, all of which read before one writes. */
+/* Runs the synchronous iteration: the same blocks and sweeps, and all blocks read before one
+ * writes. */
 static int synchronous_of(relax_bench *r, statistics *s, int steps) {
   relax_run run = relax_run_of(r, KAON_TWO_STAGE, 0, steps);
   const int code = relax_run_solve(r, &run);
@@ -234,7 +237,7 @@ static int synchronous_of(relax_bench *r, statistics *s, int steps) {
   return code;
 }
 
-/* s: with points and the synchronous residuals. */
+/* s has the points and the synchronous residuals. */
 static int stat_of(relax_bench *r, kaon_relax_driver driver, statistics s, int every) {
   int code = EXIT_DONE;
   relax_run run = {.method = KAON_ASYNC};
@@ -252,7 +255,7 @@ static int stat_of(relax_bench *r, kaon_relax_driver driver, statistics s, int e
 }
 
 static int stat(relax_bench *r) {
-  statistics s = {.runs = r->b->args->runs};
+  statistics s = {.runs = relax_of(r->b)->runs};
   int every, last;
   relax_bench_points(r, &every, &last);
   for (int i = every; i <= last; i += every) s.at[s.points++] = i;
@@ -284,30 +287,29 @@ static int rate(relax_bench *r) {
   char name[64];
   int code = EXIT_DONE;
   cli_print(&r->b->args->common, "\n%s: iterations to 1e-4, 1e-8, 1e-12\n",
-          relax_bench_name(r, name));
+            relax_bench_name(r, name));
   for (int i = 0; i < KINDS && code == EXIT_DONE; i++) {
     relax_run run = relax_run_of(r, methods[i], 1e-12, 100000);
-    if (!r->b->args->relax_block) run.options.block = 448;
-    if (!r->b->args->relax_sweeps) run.options.local_sweeps = 5;
+    if (!relax_of(r->b)->block) run.options.block = 448;
+    if (!relax_of(r->b)->sweeps) run.options.local_sweeps = 5;
     if (i == 3) run.options.local_sweeps = 1;
     if (i == 5) run.options.driver = KAON_RELAX_FREE;
-    run.options.stride = 4; /* what lies between two residuals is not seen */
+    run.options.stride = 4; /* iterations between two residuals */
     code = relax_run_solve(r, &run);
     if (code != EXIT_DONE) break;
     const int at[3] = {first_below(&run.history, 1e-4), first_below(&run.history, 1e-8),
                        first_below(&run.history, 1e-12)};
     cli_print(&r->b->args->common, "  %-15s %6d %6d %6d   %s, residual %.2e\n", names[i], at[0],
-            at[1], at[2], kaon_stop_reason_name(run.report.reason), run.report.residual);
+              at[1], at[2], kaon_stop_reason_name(run.report.reason), run.report.residual);
     json_t *row = relax_bench_row(r, "async-rate", run.solve.seconds);
-    json_t *figures = json_pack(
-        "{s:s s:i s:i s:i s:o s:o s:o s:o s:s s:i s:i}", "method", names[i], "block",
-        run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
-        run.report.iterations, "to_1e-4", count_or_null(at[0]), "to_1e-8", count_or_null(at[1]),
-        "to_1e-12", count_or_null(at[2]), "residual", report_real(run.report.residual), "status",
-        kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
-        run.relaxation.oldest);
-    json_object_update(row, figures);
-    json_decref(figures);
+    json_object_update_new(
+        row, json_pack("{s:s s:i s:i s:i s:o s:o s:o s:o s:s s:i s:i}", "method", names[i], "block",
+                       run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
+                       run.report.iterations, "to_1e-4", count_or_null(at[0]), "to_1e-8",
+                       count_or_null(at[1]), "to_1e-12", count_or_null(at[2]), "residual",
+                       report_real(run.report.residual), "status",
+                       kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest,
+                       "oldest", run.relaxation.oldest));
     json_object_set_new(row, "newest_after", json_integer(run.relaxation.newest_after));
     histories[i] = run.history;
   }
@@ -318,8 +320,8 @@ static int rate(relax_bench *r) {
 
 /* ---- sweeps alone ---- */
 
-/* Seconds of `steps` sweeps from 0 and nothing else: the solver as an operator takes no residual.
- * Of several ranks the slowest one's. */
+/* Times `steps` sweeps from 0 and nothing else: the solver as an operator takes no residual.
+ * Seconds of the slowest rank. */
 static int time_sweeps(relax_bench *r, const relax_run *run, int steps, bench_spread *times) {
   kaon_context *ctx = r->l.ctx;
   const int samples = r->b->args->samples;
@@ -357,10 +359,10 @@ static int overhead(relax_bench *r) {
   char name[64];
   int code = EXIT_DONE;
   cli_print(common, "\n%s: seconds of 100 to 500 iterations, and more than with one local sweep\n",
-          relax_bench_name(r, name));
+            relax_bench_name(r, name));
   for (int k = 1; k <= SWEEPS && code == EXIT_DONE; k++) {
     relax_run run = relax_run_of(r, KAON_ASYNC, 0, 0);
-    run.options.block = r->b->args->relax_block ? r->b->args->relax_block : 448;
+    run.options.block = relax_of(r->b)->block ? relax_of(r->b)->block : 448;
     run.options.local_sweeps = k;
     cli_print(common, "  async-(%d)", k);
     for (int n = 0; n < LENGTHS && code == EXIT_DONE; n++) {
@@ -383,20 +385,20 @@ static int overhead(relax_bench *r) {
 
 /* ---- time ---- */
 
-/* curve: of its history, as table rate names it. */
+/* curve: name of its history, as in table rate. */
 typedef struct contender {
   const char *name, *curve;
   kaon_method method;
   kaon_relax_driver driver;
 } contender;
 
-/* *history: the caller's to free. */
+/* *history is owned by the caller. */
 static int time_one(relax_bench *r, const contender *c, double tol, column_history *history) {
   enum { SWEEPS = 100 };
   relax_run run = relax_run_of(r, c->method, tol, 200000);
   bench_spread times, sweeps = {.median = NAN};
-  if (!r->b->args->relax_block) run.options.block = 448;
-  if (!r->b->args->relax_sweeps) run.options.local_sweeps = 5;
+  if (!relax_of(r->b)->block) run.options.block = 448;
+  if (!relax_of(r->b)->sweeps) run.options.local_sweeps = 5;
   run.options.driver = c->driver;
   int code = relax_run_repeat(r, &run, r->b->args->samples, &times);
   *history = run.history;
@@ -406,31 +408,31 @@ static int time_one(relax_bench *r, const contender *c, double tol, column_histo
   char without[16] = "-";
   if (!isnan(sweeps.median)) snprintf(without, sizeof without, "%.3e", sweeps.median / SWEEPS);
   cli_print(&r->b->args->common,
-          "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9s without residuals; %s\n",
-          c->name, run.report.iterations, times.median,
-          times.median / fmax(1, run.report.iterations), without,
-          kaon_stop_reason_name(run.report.reason));
+            "  %-22s %7d iterations %10.3e s, %9.3e an iteration, %9s without residuals; %s\n",
+            c->name, run.report.iterations, times.median,
+            times.median / fmax(1, run.report.iterations), without,
+            kaon_stop_reason_name(run.report.reason));
   json_t *row = relax_bench_row_of(r, "async-time", &times);
-  json_t *figures = json_pack(
-      "{s:s s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "method", c->name, "block",
-      run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
-      run.report.iterations, "tol", report_real(tol), "residual", report_real(run.report.residual),
-      "seconds_sweep", report_real(sweeps.median / SWEEPS), "status",
-      kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
-      run.relaxation.oldest, "asynchronous", report_real(run.relaxation.asynchronous));
-  json_object_update(row, figures);
-  json_decref(figures);
+  json_object_update_new(
+      row,
+      json_pack("{s:s s:i s:i s:i s:o s:o s:o s:s s:i s:i s:o}", "method", c->name, "block",
+                run.options.block, "local_sweeps", run.options.local_sweeps, "iterations",
+                run.report.iterations, "tol", report_real(tol), "residual",
+                report_real(run.report.residual), "seconds_sweep",
+                report_real(sweeps.median / SWEEPS), "status",
+                kaon_stop_reason_name(run.report.reason), "newest", run.relaxation.newest, "oldest",
+                run.relaxation.oldest, "asynchronous", report_real(run.relaxation.asynchronous)));
   json_object_set_new(row, "newest_after", json_integer(run.relaxation.newest_after));
   return EXIT_DONE;
 }
 
-/* Gauss-Seidel row by row on one thread of the processor, whatever the backend. */
+/* Times Gauss-Seidel row by row on one thread of the processor, on any backend. */
 static int time_on_host(relax_bench *r, double tol) {
   static const contender gs = {"gauss-seidel, one core", "gauss-seidel", KAON_GS,
                                KAON_RELAX_LAUNCH};
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   kaon_context *ctx = NULL;
-  column_history same = {NULL, 0}; /* as gauss-seidel's */
+  column_history same = {NULL, 0}; /* the same curve as gauss-seidel */
   relax_bench own;
   options.backend = KAON_BACKEND_CPU;
   options.threads = 1;
@@ -454,14 +456,14 @@ static int times(relax_bench *r) {
       {"async, launches", "async-(k)", KAON_ASYNC, KAON_RELAX_LAUNCH},
       {"async, free", "async-(k) free", KAON_ASYNC, KAON_RELAX_FREE},
       {"cg", "cg", KAON_CG, KAON_RELAX_LAUNCH}};
-  const bench_args *a = r->b->args;
-  const double tol = cli_option_given(&a->common, "tol") ? a->problem.tol : 1e-8;
-  const int kinds = r->l.info.hermitian ? KINDS : KINDS - 1; /* CG is the last */
+  const relax_args *a = relax_of(r->b);
+  const double tol = isnan(a->tol) ? 1e-8 : a->tol;
+  const int kinds = r->l.info.hermitian ? KINDS : KINDS - 1; /* CG, the last one, needs A = A^H */
   column_history histories[KINDS] = {{NULL, 0}};
   const char *names[KINDS];
   char name[64];
   int code = EXIT_DONE;
-  cli_print(&a->common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
+  cli_print(&a->bench.common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
   for (int i = 0; i < kinds && code == EXIT_DONE; i++) {
     names[i] = all[i].curve;
     code = time_one(r, &all[i], tol, &histories[i]);
@@ -480,25 +482,69 @@ static int matrix(bench *b, const char *name) {
   relax_bench r;
   int code = relax_bench_open(&r, b, b->ctx, name);
   for (size_t i = 0; i < sizeof tables / sizeof *tables && code == EXIT_DONE; i++) {
-    if (!(b->args->tables >> i & 1)) continue;
+    if (!(relax_of(b)->tables >> i & 1)) continue;
     bench_stage(b);
     code = tables[i](&r);
-    if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+    if (code == EXIT_DONE && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   }
   relax_bench_close(&r);
   return code;
 }
 
-int bench_async(bench *b) {
+static int measure(bench *b) {
   enum { FIGURE11 = 1 << 5 };
-  const cli_texts *list = &b->args->matrices;
-  const unsigned tables = b->args->tables;
-  int code = bench_merge_rows(b, "async-figure11");
-  if (list->count == 0 && b->args->joined.count == 0 && code == EXIT_DONE)
-    code = matrix(b, tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000");
-  for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
-  if (code == EXIT_DONE && (tables & FIGURE11 || b->args->joined.count))
-    relax_bench_print_figure11(b);
-  if (code == EXIT_DONE && b->args->joined.count && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+  const relax_args *a = relax_of(b);
+  const int joined = a->joined.count > 0;
+  int code = bench_merge_rows(b, &a->joined, "async-figure11");
+  if (a->matrices.count == 0 && !joined && code == EXIT_DONE)
+    code = matrix(b, a->tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000");
+  for (int i = 0; i < a->matrices.count && code == EXIT_DONE; i++)
+    code = matrix(b, a->matrices.text[i]);
+  if (code == EXIT_DONE && (a->tables & FIGURE11 || joined)) relax_bench_print_figure11(b);
+  if (code == EXIT_DONE && joined && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   return bench_end(b, code);
 }
+
+static const cli_option option_rows[] = {
+    MATRIX_OPTION_MATRIX(RELAX_AT, "trefethen:2000; figure11: trefethen:20000"),
+    {CLI_SET, "table", "props|stat|rate|overhead|time|figure11", "props,stat,rate,overhead,time",
+     RELAX_AT(tables), 0, 0, "a list with commas"},
+    {CLI_INT, "runs", "N", "100", RELAX_AT(runs), 1, 1000000, "runs of table stat"},
+    RELAX_OPTIONS_BLOCKS("table stat"),
+    {CLI_REAL, "tol", "EPS", NULL, RELAX_AT(tol), 1e-16, 1,
+     "tables time and figure11: stop at this relative residual (default 1e-8)"},
+    {CLI_INT, "samples", "N", "7", BENCH_AT(samples), 1, 1000,
+     "samples, whose median counts; no more after 10 seconds"},
+    {CLI_INT, "lag", "N", "-1", RELAX_AT(lag), -1, 1000000,
+     "driver free: iterations that a block may be ahead of those it reads (default 2)"},
+    RELAX_OPTIONS_FILES,
+    BENCH_GROUP("Details:"),
+    {CLI_INT, "together", "N", NULL, RELAX_AT(together), 1, 1000000,
+     "table stat, launches: blocks at work at once (default: all but one, on a GPU but a "
+     "sixteenth)"},
+    {CLI_INT, "order-seed", "N", "-1", RELAX_AT(seed), -1, 1000000,
+     "table stat, launches: draws the order in which a run's blocks begin; 0: as they stand "
+     "(default, -1: on a GPU as they stand, on a CPU 1)"},
+    BENCH_OPTION_OUTER(RELAX_AT),
+    MATRIX_OPTIONS_ROWS(RELAX_LINEAR),
+    BENCH_GROUP("Table figure11, on several ranks:"),
+    {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", RELAX_AT(exchanges), 0, 0,
+     "a list with commas: how rows of other ranks come; auto: all"},
+    {CLI_INT, "rank-lag", "N", "-1", RELAX_AT(rank_lag), -1, 1000000,
+     "iterations that a block may be ahead of other ranks' (-1: no bound)"},
+    MATRIX_OPTION_JOIN(RELAX_AT, "rows of earlier runs for the figure; repeatable"),
+    CLI_RANKS_OPTIONS,
+    CLI_SYNC_OPTION,
+    BENCH_OPTIONS_END};
+
+static int run(void *arguments) {
+  return relax_bench_run(arguments, option_rows, measure);
+}
+
+const cli_command bench_async = {
+    .name = "async",
+    .summary = "Asynchronous relaxation: the tables and figures of paper A.",
+    .examples = "Example:\n  kaon bench async --matrix trefethen:2000 --table stat --runs 20",
+    .options = option_rows,
+    .arguments = sizeof(relax_args),
+    .run = run};

@@ -1,9 +1,8 @@
-/* bench_async_condition.c - |M|_1 |M^-1|_1 of M = A and of M = D^-1 A, as the paper on asynchronous
- * relaxation has them. |M|_1 is exact; |M^-1|_1 is estimated, from below, by solves with CG, for
- * some time at most: an estimate that was ended is that of the solves till then. Four ascents go
- * together, since one stops at a column that is not the largest (Trefethen_2000: 5.16 for 6.158).
- * Source: Hager, SIAM J. Sci. Stat. Comput. 5 (1984) 311; Higham, ACM Trans. Math. Softw. 14 (1988)
- * 381; Higham, Tisseur, SIAM J. Matrix Anal. Appl. 21 (2000) 1185. */
+/* bench_async_condition.c - condition numbers |M|_1 |M^-1|_1 of M = A and of M = D^-1 A. |M|_1 is
+ * exact. |M^-1|_1 is estimated from below by solves with CG, for a limited time. Four ascents run
+ * together, since one alone stops at a column that is not the largest (Trefethen_2000: 5.16 for
+ * 6.158). Sources: Hager, SIAM J. Sci. Stat. Comput. 5 (1984) 311; Higham, ACM Trans. Math. Softw.
+ * 14 (1988) 381; Higham, Tisseur, SIAM J. Matrix Anal. Appl. 21 (2000) 1185. */
 #include "bench/papers/bench_async_condition.h"
 
 #include <math.h>
@@ -15,12 +14,12 @@
 typedef struct estimate {
   relax_bench *r;
   kaon_solver *solver;
-  double end;          /* cli_now() at which solves are ended */
+  double end;          /* cli_now() at which solves end */
   const double *scale; /* the diagonal, or NULL: M = A */
   int64_t rows;
-  double *x, *y, *slope; /* slope: how fast the norm may grow towards each unit vector */
+  double *x, *y, *slope; /* slope: growth of the norm towards each unit vector */
   int *solves;
-  const char *why; /* of a solve that did not converge; or "" */
+  const char *why; /* why a solve did not converge; or "" */
 } estimate;
 
 static int is_over(void *user, int iteration, int column, double residual) {
@@ -31,7 +30,7 @@ static int is_over(void *user, int iteration, int column, double residual) {
   return signals_interrupted() || cli_now() >= e->end;
 }
 
-/* y = M^-1 x, or M^-T x; with M = D^-1 A and A = A^T these are A^-1 D x and D A^-1 x. */
+/* y = M^-1 x, or M^-T x. For M = D^-1 A and A = A^T these are A^-1 D x and D A^-1 x. */
 static kaon_status solve(estimate *e, int transposed) {
   kaon_column_report report;
   const double *given = e->x;
@@ -58,7 +57,7 @@ static double sum_of(const estimate *e) {
   return sum;
 }
 
-/* Higham's further vector, which the ascent can miss little of. */
+/* Tries the additional vector of Higham, for which the ascent misses little. */
 static kaon_status alternating(estimate *e, double *norm) {
   const double n = (double)e->rows;
   for (int64_t i = 0; i < e->rows; i++)
@@ -70,8 +69,8 @@ static kaon_status alternating(estimate *e, double *norm) {
 
 enum { TOGETHER = 4, ASCENTS = 5 };
 
-/* x of ascent j: unit vector `at`; -1, where it begins: 1 / n everywhere, with signs but for j = 0.
- */
+/* Sets x of ascent j: the unit vector `at`, or at the start (-1) 1 / n everywhere, with random
+ * signs for j > 0. */
 static void begin_at(estimate *e, int j, int64_t at) {
   uint64_t state = (uint64_t)j;
   for (int64_t i = 0; i < e->rows; i++) {
@@ -80,7 +79,7 @@ static void begin_at(estimate *e, int j, int64_t at) {
   }
 }
 
-/* One ascent's turn from x: its norm, and the slopes there. */
+/* One turn of an ascent from x: its norm and the slopes there. */
 static kaon_status climb(estimate *e, double *norm) {
   kaon_status status = solve(e, 0);
   if (status != KAON_OK || *e->why) return status;
@@ -92,8 +91,8 @@ static kaon_status climb(estimate *e, double *norm) {
   return status;
 }
 
-/* The unit vectors of the steepest slopes, those left out where ascents have been (-1). 0: there
- * are none. */
+/* Chooses the unit vectors of the steepest slopes, without those visited before (-1). Returns how
+ * many. */
 static int choose_next(estimate *e, int64_t at[TOGETHER]) {
   int found = 0;
   for (int j = 0; j < TOGETHER; j++) {
@@ -107,8 +106,7 @@ static int choose_next(estimate *e, int64_t at[TOGETHER]) {
   return found;
 }
 
-/* *norm = |M^-1|_1, by ascents over unit vectors; where they were ended what they had reached, or
- * 0. */
+/* *norm = |M^-1|_1, by ascents over unit vectors. Where time is over: the best so far, or 0. */
 static kaon_status inverse_norm(estimate *e, double *norm) {
   int64_t at[TOGETHER], been[TOGETHER * ASCENTS];
   int count = 0;
@@ -174,7 +172,7 @@ static kaon_status make_solver(estimate *e, kaon_operator **K) {
   return status == KAON_OK ? kaon_solver_create(r->l.A, 1, &options, &e->solver) : status;
 }
 
-/* In `work`: the diagonal, and room for three vectors. scale: as estimate's. */
+/* work: the diagonal and space for three vectors. scale: as in estimate. */
 static kaon_status number_of(estimate *e, const double *scale, double norm, double *work,
                              condition_number *n) {
   double inverse = 0;

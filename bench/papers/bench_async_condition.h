@@ -4,20 +4,20 @@
 
 #include "bench/papers/bench_relax.h"
 
-/* One number, NaN where there is none; why: "", or why there is none, or why it is no more than a
- * lower bound, which it is where a solve was ended. */
+/* A condition number, NaN where there is none. why: "", or why there is none or only a lower bound.
+ */
 typedef struct condition_number {
   double value;
   int bound;
   const char *why;
 } condition_number;
-/* Of A and of D^-1 A. There are none where A is complex or not Hermitian positive definite, or on
+/* Of A and of D^-1 A. There are none where A is complex, not Hermitian positive definite, or on
  * several ranks. */
 typedef struct condition {
   condition_number plain, scaled;
   int solves;
 } condition;
-/* Takes CONDITION_SECONDS for each of the two, about. Exit status. */
+/* Takes about CONDITION_SECONDS for each of the two. Exit status. */
 enum { CONDITION_SECONDS = 30 };
 int condition_estimate(relax_bench *r, condition *c);
 /* "12.76", "at least 12.76", "n/a". */

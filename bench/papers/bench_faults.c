@@ -1,7 +1,7 @@
 /* bench_faults.c - relaxation with faults, in the form of table 6 and figure 10 of Anzt, Tomov,
- * Dongarra, Heuveline (2012): a quarter of the rows is no longer updated from iteration 10 on and
- * given back after 10, 20 and 30 more, or never. Then bits that flip unseen, at several rates, with
- * the monitor's repair and without. Options put other faults in their places. */
+ * Dongarra, Heuveline (2012). A quarter of the rows is not updated from iteration 10 on, and is
+ * restored after 10, 20 and 30 iterations or never. Then bits flip at several rates, with and
+ * without repair by the monitor. Options replace these faults. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "bench/papers/bench_relax.h"
 #include "interfaces/common/report.h"
 
-/* The options, with the paper's quarter of the rows and some rate of flips where none is given. */
+/* The options, or the quarter of the rows of the paper and a rate of flips. */
 static int asked_for(const relax_bench *r, kaon_fault_options *f) {
-  linear_args a = r->b->args->linear;
+  linear_args a = relax_of(r->b)->linear;
   if (isnan(a.fault_share) && a.fault_rank < 0) a.fault_share = 0.25;
   if (isnan(a.flip_rate)) a.flip_rate = 1e-6;
   if (a.fault_rank >= r->b->info.ranks)
@@ -21,37 +21,36 @@ static int asked_for(const relax_bench *r, kaon_fault_options *f) {
 }
 
 static relax_run run_of(const relax_bench *r, const kaon_fault_options *faults) {
-  const bench_args *a = r->b->args;
-  relax_run run =
-      relax_run_of(r, KAON_ASYNC, cli_option_given(&a->common, "tol") ? a->problem.tol : 1e-12, 400);
-  if (bench_on_host(r->b)) { /* as a device that holds all blocks at once */
+  const double tol = relax_of(r->b)->tol;
+  relax_run run = relax_run_of(r, KAON_ASYNC, isnan(tol) ? 1e-12 : tol, 400);
+  if (bench_on_host(r->b)) { /* as on a device that holds all blocks at once */
     const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
     run.options.together = blocks > 1 ? (int)blocks - 1 : 1;
     run.options.seed = 1;
   }
-  run.options.faults = faults;
+  run.lab.faults = faults;
   return run;
 }
 
-/* Into a row of what `run` took. */
+/* Adds the figures of a run to its row. */
 static void describe(json_t *row, const relax_run *run, const kaon_fault_options *f,
                      double more_time, double more) {
   const kaon_relax_report *x = &run->relaxation;
-  json_t *figures = json_pack(
-      "{s:i s:i s:f s:i s:i s:o s:i s:i s:o s:s s:I s:i s:i s:b s:I s:i s:i s:i s:o s:o}", "block",
-      run->options.block, "local_sweeps", run->options.local_sweeps, "share", f->share, "begin",
-      f->begin, "recovery", f->recovery, "flip_rate", report_real(f->flip_rate), "repair",
-      f->repair, "iterations", run->report.iterations, "residual",
-      report_real(run->report.residual), "status", kaon_stop_reason_name(run->report.reason),
-      "frozen", (json_int_t)x->frozen, "frozen_at", x->frozen_at, "restored_at", x->restored_at,
-      "restored_by_monitor", x->restored_by_monitor, "flips", (json_int_t)x->flips, "alarms",
-      x->alarms, "first_alarm", x->first_alarm, "rollbacks", x->rollbacks, "more_seconds",
-      report_real(more_time), "more_iterations", report_real(more));
-  json_object_update(row, figures);
-  json_decref(figures);
+  json_object_update_new(
+      row,
+      json_pack("{s:i s:i s:f s:i s:i s:o s:i s:i s:o s:s s:I s:i s:i s:b s:I s:i s:i s:i s:o s:o}",
+                "block", run->options.block, "local_sweeps", run->options.local_sweeps, "share",
+                f->share, "begin", f->begin, "recovery", f->recovery, "flip_rate",
+                report_real(f->flip_rate), "repair", f->repair, "iterations",
+                run->report.iterations, "residual", report_real(run->report.residual), "status",
+                kaon_stop_reason_name(run->report.reason), "frozen", (json_int_t)x->frozen,
+                "frozen_at", x->frozen_at, "restored_at", x->restored_at, "restored_by_monitor",
+                x->restored_by_monitor, "flips", (json_int_t)x->flips, "alarms", x->alarms,
+                "first_alarm", x->first_alarm, "rollbacks", x->rollbacks, "more_seconds",
+                report_real(more_time), "more_iterations", report_real(more)));
 }
 
-/* A line of the table, and what it is held against: the first one's. */
+/* A line of the table, and the first line, to which others are compared. */
 typedef struct fault_line {
   char name[24];
   kaon_fault_options faults;
@@ -64,7 +63,7 @@ typedef struct fault_base {
 } fault_base;
 
 static int line_of(relax_bench *r, fault_line *line, fault_base *base) {
-  enum { SAMPLES = 5 }; /* the same iterations on one machine but for their order */
+  enum { SAMPLES = 5 }; /* the order of blocks is all that differs */
   relax_run run = run_of(r, &line->faults);
   bench_spread times;
   const int code = relax_run_repeat(r, &run, SAMPLES, &times);
@@ -75,18 +74,19 @@ static int line_of(relax_bench *r, fault_line *line, fault_base *base) {
   const double more =
       100.0 * (run.report.iterations - base->steps) / (base->steps > 0 ? base->steps : 1);
   cli_print(&r->b->args->common,
-          "  %-13s %4d iterations %+6.1f %%, %9.3e s %+6.1f %%, residual %.2e, %s; back at %d, "
-          "%d alarms, the first at %d\n",
-          line->name, run.report.iterations, more, times.median, more_time, run.report.residual,
-          kaon_stop_reason_name(run.report.reason), run.relaxation.restored_at,
-          run.relaxation.alarms, run.relaxation.first_alarm);
+            "  %-13s %4d iterations %+6.1f %%, %9.3e s %+6.1f %%, residual %.2e, %s; back at %d, "
+            "%d alarms, the first at %d\n",
+            line->name, run.report.iterations, more, times.median, more_time, run.report.residual,
+            kaon_stop_reason_name(run.report.reason), run.relaxation.restored_at,
+            run.relaxation.alarms, run.relaxation.first_alarm);
   describe(relax_bench_row_of(r, "faults-recovery", &times), &run, &line->faults, more_time, more);
   return EXIT_DONE;
 }
 
 enum { MOST_LINES = 6 };
 
-/* No fault; given back after each of the times; by the monitor; never. How many. */
+/* Lines: no fault; restored after each time; restored by the monitor; never restored. Returns how
+ * many. */
 static int lines_of(const kaon_fault_options *asked, fault_line lines[MOST_LINES]) {
   static const int papers[] = {10, 20, 30};
   const int own = asked->recovery > 0, times = own ? 1 : 3, count = times + 3;
@@ -117,8 +117,8 @@ static int recovery(relax_bench *r) {
   if (code != EXIT_DONE) return code;
   if (asked.kind == KAON_FAULT_RANK) snprintf(which, sizeof which, " of rank %d", asked.rank);
   cli_print(&r->b->args->common,
-          "\n%s: %.3g %% of the rows%s frozen from iteration %d on; more than without faults\n",
-          relax_bench_name(r, name), 100 * asked.share, which, asked.begin);
+            "\n%s: %.3g %% of the rows%s frozen from iteration %d on; more than without faults\n",
+            relax_bench_name(r, name), 100 * asked.share, which, asked.begin);
   const int count = lines_of(&asked, lines);
   for (int i = 0; i < count && code == EXIT_DONE; i++) {
     code = line_of(r, &lines[i], &base);
@@ -132,13 +132,13 @@ static int recovery(relax_bench *r) {
 
 static int flips(relax_bench *r) {
   static const double rates[] = {1e-6, 1e-5, 1e-4, 1e-3};
-  const double own = r->b->args->linear.flip_rate;
+  const double own = relax_of(r->b)->linear.flip_rate;
   const cli_common *common = &r->b->args->common;
   char name[64];
   kaon_fault_options f;
   int code = asked_for(r, &f);
   cli_print(common, "\n%s: bits of x that flip, of a row in an iteration\n",
-          relax_bench_name(r, name));
+            relax_bench_name(r, name));
   f.kind = KAON_FAULT_ROWS;
   f.share = 0;
   f.recovery = 0;
@@ -150,11 +150,11 @@ static int flips(relax_bench *r) {
     relax_run_clear(&run);
     if (code != EXIT_DONE) break;
     cli_print(common,
-            "  %.0e, %s: %4d iterations, residual %.2e, %s; %lld flips, %d alarms, %d copies put "
-            "back\n",
-            f.flip_rate, f.repair ? "repaired  " : "unrepaired", run.report.iterations,
-            run.report.residual, kaon_stop_reason_name(run.report.reason),
-            (long long)run.relaxation.flips, run.relaxation.alarms, run.relaxation.rollbacks);
+              "  %.0e, %s: %4d iterations, residual %.2e, %s; %lld flips, %d alarms, %d copies put "
+              "back\n",
+              f.flip_rate, f.repair ? "repaired  " : "unrepaired", run.report.iterations,
+              run.report.residual, kaon_stop_reason_name(run.report.reason),
+              (long long)run.relaxation.flips, run.relaxation.alarms, run.relaxation.rollbacks);
     describe(relax_bench_row(r, "faults-flips", run.solve.seconds), &run, &f, NAN, NAN);
   }
   return code;
@@ -164,17 +164,49 @@ static int matrix(bench *b, const char *name) {
   relax_bench r;
   int code = relax_bench_open(&r, b, b->ctx, name);
   if (code == EXIT_DONE) code = recovery(&r);
-  if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+  if (code == EXIT_DONE && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   if (code == EXIT_DONE) code = flips(&r);
-  if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+  if (code == EXIT_DONE && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   relax_bench_close(&r);
   return code;
 }
 
-int bench_faults(bench *b) {
-  const cli_texts *list = &b->args->matrices;
+static int measure(bench *b) {
+  const cli_texts *list = &relax_of(b)->matrices;
   int code = EXIT_DONE;
   if (list->count == 0) return matrix(b, "trefethen:2000");
   for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
   return code;
 }
+
+static const cli_option option_rows[] = {MATRIX_OPTION_MATRIX(RELAX_AT, "trefethen:2000"),
+                                         RELAX_OPTIONS_BLOCKS("here"),
+                                         {CLI_REAL, "tol", "EPS", NULL, RELAX_AT(tol), 1e-16, 1,
+                                          "stop at this relative residual (default 1e-12)"},
+                                         RELAX_OPTIONS_FILES,
+                                         BENCH_GROUP("Faults in place of the paper's:"),
+                                         LINEAR_OPTIONS_FAULTS(RELAX_LINEAR),
+                                         BENCH_GROUP("Details:"),
+                                         BENCH_OPTION_OUTER(RELAX_AT),
+                                         MATRIX_OPTIONS_ROWS(RELAX_LINEAR),
+                                         CLI_RANKS_OPTIONS,
+                                         CLI_SYNC_OPTION,
+                                         BENCH_OPTIONS_END};
+
+static int run(void *arguments) {
+  relax_args *a = arguments;
+  if (a->linear.no_repair)
+    return cli_wrong(
+        "--no-repair has no effect on bench faults, which measures with and without; leave it out");
+  a->lag = -1;
+  return relax_bench_run(a, option_rows, measure);
+}
+
+const cli_command bench_faults = {
+    .name = "faults",
+    .summary = "Relaxation with lost rows and flipped bits (paper A).",
+    .examples =
+        "Example:\n  kaon bench faults --matrix trefethen:2000 --fault-share 0.1 --fault-begin 20",
+    .options = option_rows,
+    .arguments = sizeof(relax_args),
+    .run = run};

@@ -1,5 +1,5 @@
 /* bench_kaczmarz.c - the measurements of the Kaczmarz paper (Faroux et al., ETH Zurich 2024) in its
- * own form: rates of sweeps (Figure 4, Table 3), residuals by sweeps (Figure 5); solves are in
+ * form: rates of sweeps (Figure 4, Table 3) and residuals by sweeps (Figure 5). Solves are in
  * bench_kaczmarz_solves.c. */
 #include <math.h>
 #include <stdio.h>
@@ -12,12 +12,6 @@
 #include "interfaces/common/signals.h"
 
 const char *const project_machines[PROJECT_MACHINES] = {"cpu-serial", "cpu-openmp", "cuda"};
-
-static double clock_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int open_machines(project *m) {
   const cli_common *common = &m->b->args->common;
@@ -34,13 +28,13 @@ static int open_machines(project *m) {
 
 /* ---- lines ---- */
 
-/* What all rows say of the run; of a processor beside a device, its own name and threads. */
+/* Describes the run. For a processor beside a device: its own name and threads. */
 static json_t *describe(const project *m, const char *matrix, const char *place) {
   const bench_row about = {
       .name = "kaczmarz", .matrix = matrix, .stored = "", .precision = KAON_DOUBLE, .columns = 1};
   json_t *row = bench_describe(m->b, &about);
   for (int i = 0; i < PROJECT_MACHINES; i++) {
-    kaon_context_info info;
+    kaon_context_info info = KAON_CONTEXT_INFO_INIT;
     if (strcmp(place, project_machines[i]) != 0 || m->ctx[i] == NULL) continue;
     if (kaon_context_query(m->ctx[i], &info) != KAON_OK) continue;
     json_object_set_new(row, "backend", json_string(i == PROJECT_DEVICE ? "cuda" : "cpu"));
@@ -51,11 +45,11 @@ static json_t *describe(const project *m, const char *matrix, const char *place)
   return row;
 }
 
-/* The whole file, so that whoever looks at it while it grows finds whole lines. Exit status. */
+/* Writes the whole CSV file anew, so that it holds whole lines at any time. Exit status. */
 static int keep_csv(const project *m) {
   if (!m->csv) return EXIT_DONE;
-  if (fflush(m->csv) == 0) return report_text(m->b->args->csv, m->csv_text, m->csv_length);
-  cli_error("out of memory for the lines of --csv %s", m->b->args->csv);
+  if (fflush(m->csv) == 0) return report_text(kaczmarz_of(m->b)->csv, m->csv_text, m->csv_length);
+  cli_error("out of memory for the lines of --csv %s", kaczmarz_of(m->b)->csv);
   return EXIT_DEVICE;
 }
 
@@ -67,20 +61,20 @@ int project_line(const project *m, const char *figure, const char *matrix, int64
       json_pack("{s:s s:s s:I s:s s:s s:o s:o s:s s:o}", "figure", figure, "matrix", matrix, "rows",
                 (json_int_t)rows, "machine", place, "what", what, "x", report_real(x), "value",
                 report_real(value), "unit", unit, "seconds", report_real(seconds));
-  static const char *const none[] = {"gflops", "ideal_gbs", "limit_gbs"}; /* where not measured */
+  static const char *const none[] = {"gflops", "ideal_gbs", "limit_gbs"}; /* null: not measured */
   for (int i = 0; i < 3; i++) json_object_set_new(row, none[i], json_null());
   json_object_update(row, figures);
   json_decref(figures);
   if (more) json_object_update(row, more);
   json_decref(more);
   json_array_append_new(m->b->rows, row);
-  char number[32] = ""; /* of none */
+  char number[32] = ""; /* empty: no value */
   if (!isnan(value)) snprintf(number, sizeof number, "%.10g", value);
   if (m->csv)
     fprintf(m->csv, "%s,\"%s\",%lld,%s,%s,%.10g,%s,%s\n", figure, matrix, (long long)rows, place,
             what, x, number, unit);
   if (keep_csv(m) != EXIT_DONE) return EXIT_DEVICE;
-  return bench_add_row(m->b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+  return bench_save(m->b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
 /* ---- systems ---- */
@@ -100,6 +94,7 @@ int project_open(kaon_context *ctx, const char *name, int rcm, project_system *s
   *s = (project_system){.ctx = ctx, .name = name};
   options.ordering = rcm ? KAON_ORDERING_RCM : KAON_ORDERING_NONE;
   kaon_status status = kaon_matrix_generate(ctx, name, &options, &s->matrix, &s->numbers);
+  s->info = (kaon_matrix_info)KAON_MATRIX_INFO_INIT;
   if (status == KAON_OK) status = kaon_matrix_describe(s->matrix, &s->info);
   if (status == KAON_OK) status = kaon_matrix_operator(s->matrix, NULL, &s->A);
   kaon_vector **const vectors[] = {&s->b, &s->x, &s->r};
@@ -136,21 +131,22 @@ static kaon_kaczmarz_options sweeps_in(const project_system *s, kaon_sweep_order
   return o;
 }
 
-/* A trial of two (double) sweeps, the first of two that take memory: seconds of one. */
+/* Seconds of a single sweep, from the second of two trials of two sweeps. The first one allocates.
+ */
 static kaon_status time_trial(project_system *s, const kaon_kaczmarz_options *o, double *seconds) {
   kaon_operator *trial = NULL;
   kaon_status status = kaon_kaczmarz_preconditioner(s->A, o, 2, &trial);
   for (int i = 0; i < 2 && status == KAON_OK; i++) {
-    const double begun = clock_now();
+    const double begun = cli_now();
     status = kaon_operator_apply(trial, KAON_PLAIN, s->b, s->x);
     if (status == KAON_OK) status = kaon_context_synchronise(s->ctx);
-    *seconds = (clock_now() - begun) / 2;
+    *seconds = (cli_now() - begun) / 2;
   }
   kaon_operator_destroy(&trial);
   return status;
 }
 
-/* Seconds of the runs of one line, in order. */
+/* Seconds of the runs of one line, sorted. */
 typedef struct timings {
   double seconds[MOST_RUNS];
   int runs;
@@ -162,7 +158,7 @@ static void keep_timing(timings *t, double taken) {
   t->seconds[at] = taken;
 }
 
-/* `runs` times `sweeps` from x = 0: what they took, and the residual's sum after the last. */
+/* Times `runs` runs of `sweeps` sweeps from x = 0. *sum: |b - A x|_1 after the last. */
 static int time_sweeps(project_system *s, const kaon_kaczmarz_options *o, int sweeps, int runs,
                        timings *t, double *sum, kaon_kaczmarz_info *info) {
   kaon_operator *K = NULL;
@@ -171,10 +167,10 @@ static int time_sweeps(project_system *s, const kaon_kaczmarz_options *o, int sw
   if (status == KAON_OK) status = kaon_kaczmarz_describe(K, info);
   for (int n = 0; n < runs && status == KAON_OK && !(n > 0 && bench_stopped()); n++) {
     status = kaon_context_synchronise(s->ctx);
-    const double begun = clock_now();
+    const double begun = cli_now();
     if (status == KAON_OK) status = kaon_operator_apply(K, KAON_PLAIN, s->b, s->x);
     if (status == KAON_OK) status = kaon_context_synchronise(s->ctx);
-    if (status == KAON_OK) keep_timing(t, clock_now() - begun);
+    if (status == KAON_OK) keep_timing(t, cli_now() - begun);
   }
   if (status == KAON_OK) status = residual_sum(s, sum);
   kaon_operator_destroy(&K);
@@ -183,24 +179,24 @@ static int time_sweeps(project_system *s, const kaon_kaczmarz_options *o, int sw
 
 /* ---- Figure 4, Table 3 ---- */
 
-/* kind: of sweeps that come in pairs, CARP or CIMMINO; 0: single ones in `order`. */
+/* kind: CARP or CIMMINO, whose sweeps come in pairs; 0: single sweeps in `order`. */
 typedef struct way {
   const char *name;
   kaon_sweep_order order;
   kaon_kaczmarz_kind kind;
 } way;
 
-/* What one figure compares: each way on each matrix and machine, all over as many sweeps. */
+/* One figure: every way on every matrix and machine, all with the same number of sweeps. */
 typedef struct comparison {
   const char *figure;
   const char *matrices[2]; /* the second may be NULL */
   int rcm[2];
   const way *ways;
   int count;
-  int wanted, sweeps; /* of --kaczmarz-sweeps; as many as the slowest line has time for */
+  int wanted, sweeps; /* asked for; and what the slowest line has time for */
 } comparison;
 
-/* What streaming reads reach there, 0: not measured: of all threads, or of the device. */
+/* GB/s of streaming reads there: of all threads, or of the device. 0: not measured. */
 static double limit_of(const project *m, int place) {
   const int measured = bench_on_host(m->b) ? PROJECT_OPENMP : PROJECT_DEVICE;
   return place == measured || (measured == PROJECT_OPENMP && m->b->info.threads == 1)
@@ -216,13 +212,13 @@ static kaon_kaczmarz_options options_of(const project_system *s, const way *w) {
   return o;
 }
 
-/* What one line is about. */
+/* The subject of one line. */
 typedef struct placement {
   int place, rcm;
   const way *w;
 } placement;
 
-/* Fewer sweeps where this line's runs would take longer than it may. */
+/* Reduces the number of sweeps to what this line has time for. */
 static int fit_sweeps(const project *m, comparison *c, project_system *s, const placement *at) {
   const kaon_kaczmarz_options o = options_of(s, at->w);
   double one = 0;
@@ -238,7 +234,7 @@ static int rate(const project *m, comparison *c, project_system *s, const placem
   const int place = at->place, sweeps = c->sweeps;
   const kaon_kaczmarz_options o = options_of(s, at->w);
   const int pairs = at->w->kind != KAON_KACZMARZ_SWEEP;
-  kaon_kaczmarz_info info;
+  kaon_kaczmarz_info info = KAON_KACZMARZ_INFO_INIT;
   timings t;
   double sum;
   const int code =
@@ -249,11 +245,11 @@ static int rate(const project *m, comparison *c, project_system *s, const placem
   char share[32] = "";
   if (limit > 0) snprintf(share, sizeof share, " (%.0f %% of reads)", 100 * gbs / limit);
   cli_print(&m->b->args->common,
-          "%-8s %-18s %-10s %-11s %8lld rows, %3d classes: %10.1f sweeps/s (%.1f to %.1f of %d "
-          "runs), %7.2f GB/s%s, |b - A x|_1 = %.6g after %d\n",
-          c->figure, s->name, project_machines[place], at->w->name, (long long)s->info.rows,
-          info.classes, sweeps / seconds, sweeps / t.seconds[t.runs - 1], sweeps / t.seconds[0],
-          t.runs, gbs, share, sum, sweeps);
+            "%-8s %-18s %-10s %-11s %8lld rows, %3d classes: %10.1f sweeps/s (%.1f to %.1f of %d "
+            "runs), %7.2f GB/s%s, |b - A x|_1 = %.6g after %d\n",
+            c->figure, s->name, project_machines[place], at->w->name, (long long)s->info.rows,
+            info.classes, sweeps / seconds, sweeps / t.seconds[t.runs - 1], sweeps / t.seconds[0],
+            t.runs, gbs, share, sum, sweeps);
   json_t *more = json_pack(
       "{s:i s:i s:i s:o s:o s:o s:o s:b s:i s:o s:o}", "sweeps", sweeps, "sweeps_asked", c->wanted,
       "classes", info.classes, "residual_l1", report_real(sum), "ideal_gbs", report_real(gbs),
@@ -266,8 +262,8 @@ static int rate(const project *m, comparison *c, project_system *s, const placem
 
 typedef int line_work(const project *m, comparison *c, project_system *s, const placement *at);
 
-/* Each way on each machine; row order is one thread's whatever the machine, so it is measured once.
- */
+/* Calls `work` for each way on each machine. Row order runs on one thread on any machine, so it is
+ * measured once. */
 static int each_line(const project *m, comparison *c, int matrix, line_work *work) {
   int code = EXIT_DONE;
   for (int i = 0; i < PROJECT_MACHINES && code == EXIT_DONE; i++) {
@@ -286,17 +282,17 @@ static int each_line(const project *m, comparison *c, int matrix, line_work *wor
   return code;
 }
 
-/* Residuals compare only after as many sweeps, so all lines are tried before the first is measured.
- */
+/* Residuals are comparable only after equally many sweeps. So all lines are tried before the first
+ * is measured. */
 static int rates(const project *m, comparison *c) {
   const int count = c->matrices[1] ? 2 : 1;
   int code = EXIT_DONE;
-  c->sweeps = c->wanted + c->wanted % 2; /* some sweeps come in pairs */
+  c->sweeps = c->wanted + c->wanted % 2; /* even: some sweeps come in pairs */
   for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, fit_sweeps);
   if (code == EXIT_DONE)
     cli_print(&m->b->args->common, "%-8s %d sweeps a run in every line, %d runs%s\n", c->figure,
-            c->sweeps, m->b->args->samples,
-            c->sweeps < c->wanted ? ": the slowest line has no time for more, by --seconds" : "");
+              c->sweeps, m->b->args->samples,
+              c->sweeps < c->wanted ? ": the slowest line has no time for more, by --seconds" : "");
   for (int n = 0; n < count && code == EXIT_DONE; n++) code = each_line(m, c, n, rate);
   return code;
 }
@@ -307,7 +303,7 @@ static int figure_4(const project *m, int sweeps) {
   return rates(m, &c);
 }
 
-/* The first ones are the paper's and Figure 5's; the others follow in Table 3. */
+/* The first PERMUTATIONS are those of the paper; the others are added in Table 3. */
 static const way permutations[] = {{"none", KAON_SWEEP_ROWS, 0},
                                    {"sections", KAON_SWEEP_SECTIONS, 0},
                                    {"colours", KAON_SWEEP_COLOURS, 0},
@@ -323,7 +319,7 @@ static int table_3(const project *m, const char *name, int sweeps) {
 
 /* ---- Figure 5 ---- */
 
-/* x += (sweeps from 0 for b - A x), which is what more sweeps make of x. */
+/* Continues the sweeps: x += sweeps from 0 for the right-hand side b - A x. */
 static kaon_status go_on(project_system *s, kaon_operator *K, kaon_vector *step, double *sum) {
   kaon_status status = kaon_operator_apply(s->A, KAON_PLAIN, s->x, s->r);
   if (status == KAON_OK) status = kaon_vector_axpy(-1, 0, s->b, s->r);
@@ -343,10 +339,10 @@ static int history(const project *m, project_system *s, const char *place, const
   if (status == KAON_OK)
     status = kaon_vector_create(s->ctx, kaon_matrix_space(s->matrix), KAON_DOUBLE, 1, &step);
   if (status == KAON_OK) status = kaon_vector_zero(s->x);
-  const double begun = clock_now();
+  const double begun = cli_now();
   int code = cli_status(s->ctx, status, NULL), reached = 0;
   for (int done = 0; code == EXIT_DONE && done <= sweeps && !bench_stopped(); done += each) {
-    if (clock_now() - begun > m->seconds) break;
+    if (cli_now() - begun > m->seconds) break;
     reached = done;
     if (done == 0)
       code = cli_status(s->ctx, residual_sum(s, &sum), NULL);
@@ -357,7 +353,7 @@ static int history(const project *m, project_system *s, const char *place, const
                           "residual-l1", NAN, NULL);
   }
   cli_print(&m->b->args->common, "fig5     %-18s %-10s %-9s |b - A x|_1 = %.6g after %d sweeps\n",
-          s->name, place, w->name, sum, reached);
+            s->name, place, w->name, sum, reached);
   kaon_operator_destroy(&K);
   kaon_vector_destroy(&step);
   return code;
@@ -367,7 +363,8 @@ static int figure_5(const project *m, const char *name, int sweeps) {
   const int i = m->ctx[PROJECT_DEVICE] ? PROJECT_DEVICE : PROJECT_OPENMP;
   project_system s;
   int code = project_open(m->ctx[i], name, 0, &s);
-  for (int k = 0; k < PERMUTATIONS && code == EXIT_DONE; k++) /* in turn: not on a device */
+  for (int k = 0; k < PERMUTATIONS && code == EXIT_DONE;
+       k++) /* rows in turn run on the processor alone */
     if (i != PROJECT_DEVICE ||
         (permutations[k].order != KAON_SWEEP_ROWS && permutations[k].order != KAON_SWEEP_RANDOM))
       code = history(m, &s, project_machines[i], &permutations[k], sweeps);
@@ -381,11 +378,11 @@ static int figure_5(const project *m, const char *name, int sweeps) {
   return code;
 }
 
-int bench_kaczmarz(bench *b) {
-  const bench_args *a = b->args;
-  project m = {.b = b, .seconds = cli_option_given(&a->common, "seconds") ? a->seconds : 30};
-  m.cpu_seconds = cli_option_given(&a->common, "cpu-seconds") ? a->kaczmarz_cpu_seconds : m.seconds;
-  const int level = a->kaczmarz_level;
+static int measure(bench *b) {
+  const kaczmarz_args *a = kaczmarz_of(b);
+  project m = {.b = b, .seconds = a->seconds};
+  m.cpu_seconds = isnan(a->cpu_seconds) ? a->seconds : a->cpu_seconds;
+  const int level = a->level;
   char fem[32];
   int code = EXIT_DONE;
   if (b->info.ranks > 1)
@@ -399,10 +396,10 @@ int bench_kaczmarz(bench *b) {
   if (m.csv) fprintf(m.csv, "figure,matrix,rows,machine,what,x,value,unit\n");
   code = keep_csv(&m);
   if (code == EXIT_DONE) code = open_machines(&m);
-  const unsigned tables = a->kaczmarz_tables;
-  if (code == EXIT_DONE && tables & 1) code = figure_4(&m, a->kaczmarz_sweeps);
-  if (code == EXIT_DONE && tables & 2) code = table_3(&m, fem, a->kaczmarz_sweeps);
-  if (code == EXIT_DONE && tables & 4) code = figure_5(&m, fem, a->kaczmarz_sweeps);
+  const unsigned tables = a->tables;
+  if (code == EXIT_DONE && tables & 1) code = figure_4(&m, a->sweeps);
+  if (code == EXIT_DONE && tables & 2) code = table_3(&m, fem, a->sweeps);
+  if (code == EXIT_DONE && tables & 4) code = figure_5(&m, fem, a->sweeps);
   if (code == EXIT_DONE && tables & 8) code = project_figure_6(&m, level);
   if (code == EXIT_DONE && tables & 16) code = project_figure_7(&m);
   if (code == EXIT_DONE && tables & 32) code = project_counts(&m, level);
@@ -411,3 +408,38 @@ int bench_kaczmarz(bench *b) {
   for (int i = 0; i < PROJECT_MACHINES; i++) kaon_context_destroy(&m.ctx[i]);
   return bench_end(b, code);
 }
+
+#define AT(member) offsetof(kaczmarz_args, member)
+static const cli_option option_rows[] = {
+    {CLI_SET, "tables", "fig4|table3|fig5|fig6|fig7|counts", "fig4,table3,fig5,fig6,fig7",
+     AT(tables), 0, 0, "a list with commas; counts: steps of CARP-CG and CGMNC"},
+    {CLI_INT, "kaczmarz-sweeps", "N", "1000", AT(sweeps), 1, 1e9,
+     "fig4, table3, fig5: sweeps (the paper's: 50000, 10000, 30000)"},
+    {CLI_INT, "kaczmarz-level", "L", "5", AT(level), 1, 10,
+     "all but fig4: refinements at most (the paper's: 8, which is 361345 rows)"},
+    {CLI_COUNTS, "kaczmarz-problem", "P,...", "1", AT(problems), 1, 3,
+     "fig7: a list with commas: the paper's problems"},
+    {CLI_COUNTS, "kaczmarz-degree", "D,...", "1", AT(degrees), 1, 3,
+     "fig7: a list with commas: degrees of the elements, each with each problem"},
+    {CLI_REAL, "seconds", "S", "30", AT(seconds), 1e-3, 3600,
+     "what a row may take: fewer sweeps and repeats, longer solves ended"},
+    {CLI_REAL, "cpu-seconds", "S", NULL, AT(cpu_seconds), 1e-3, 3600,
+     "fig6, fig7, counts: what a solve on the processor may take (default: --seconds)"},
+    {CLI_INT, "samples", "N", "7", BENCH_AT(samples), 1, 1000, "runs a line, whose median counts"},
+    BENCH_OPTION_JSON,
+    {CLI_FILE, "csv", "FILE", NULL, AT(csv), 0, 0, "write rows as CSV"},
+    CLI_SYNC_OPTION,
+    BENCH_OPTIONS_END};
+
+static int run(void *arguments) {
+  const kaczmarz_args *a = arguments;
+  return bench_run(&a->bench, option_rows, measure);
+}
+
+const cli_command bench_kaczmarz = {
+    .name = "kaczmarz",
+    .summary = "Row projections: the tables and figures of paper C.",
+    .examples = "Example:\n  kaon bench kaczmarz --tables fig7 --kaczmarz-level 3 --csv fig7.csv",
+    .options = option_rows,
+    .arguments = sizeof(kaczmarz_args),
+    .run = run};

@@ -1,22 +1,34 @@
-/* bench_kaczmarz.h - what the tables of bench kaczmarz share: the implementations, which are
- * contexts of their own (one CPU thread, all of them, the device where there is one), systems, and
- * lines of tables. */
+/* bench_kaczmarz.h - shared by the tables of kaczmarz: machines, which are contexts of their own
+ * (one CPU thread, all threads, the device), systems, lines. */
 #ifndef KAON_BENCH_KACZMARZ_H
 #define KAON_BENCH_KACZMARZ_H
 
 #include "bench/bench.h"
 
+typedef struct kaczmarz_args {
+  bench_args bench;
+  unsigned tables; /* bits: fig4, table3, fig5, fig6, fig7, counts */
+  int sweeps, level;
+  cli_counts problems, degrees;
+  double seconds, cpu_seconds; /* cpu_seconds NaN: as seconds */
+  const char *csv;
+} kaczmarz_args;
+
+static inline const kaczmarz_args *kaczmarz_of(const bench *b) {
+  return (const kaczmarz_args *)b->args;
+}
+
 enum { PROJECT_SERIAL, PROJECT_OPENMP, PROJECT_DEVICE, PROJECT_MACHINES };
-enum { MOST_RUNS = 1000 }; /* of a line: what --samples takes at most */
+enum { MOST_RUNS = 1000 }; /* runs of a line at most, the maximum of --samples */
 extern const char *const project_machines[PROJECT_MACHINES];
 
 typedef struct project {
   bench *b;
-  kaon_context *ctx[PROJECT_MACHINES]; /* NULL: not there */
-  FILE *csv; /* lines so far, in csv_text of csv_length once it is flushed; NULL: not asked for */
+  kaon_context *ctx[PROJECT_MACHINES]; /* NULL: no such machine */
+  FILE *csv;                           /* lines so far (text in csv_text after a flush), or NULL */
   char *csv_text;
   size_t csv_length;
-  double seconds;     /* that a line may take: fewer sweeps and repeats, longer solves left out */
+  double seconds;     /* limit of a line: fewer sweeps and repeats, longer solves ended */
   double cpu_seconds; /* the same for a solve on the processor */
 } project;
 
@@ -35,10 +47,8 @@ typedef struct project_system {
 int project_open(kaon_context *ctx, const char *name, int rcm, project_system *s);
 void project_close(project_system *s);
 
-/* One line: to the list and to the CSV file (figure, matrix, rows, machine, what, x, value, unit),
- * both of which are written anew at once. more: further members, taken over; may be NULL. Exit
- * status.
- */
+/* Adds a line to the list and to the CSV file (figure, matrix, rows, machine, what, x, value,
+ * unit), and writes both. more: further members, whose reference is taken, or NULL. Exit status. */
 int project_line(const project *m, const char *figure, const char *matrix, int64_t rows,
                  const char *place, const char *what, double x, double value, const char *unit,
                  double seconds, json_t *more);
@@ -46,7 +56,7 @@ int project_line(const project *m, const char *figure, const char *matrix, int64
 /* --- bench_kaczmarz_solves.c: exit statuses --- */
 int project_figure_6(const project *m, int most);
 int project_figure_7(const project *m);
-/* Steps of CARP-CG against those of CGMNC. */
+/* Steps of CARP-CG compared with those of CGMNC. */
 int project_counts(const project *m, int most);
 
 #endif

@@ -1,6 +1,6 @@
 /* bench_kaczmarz_solves.c - solves to 1e-9 in the form of the Kaczmarz paper: steps by lambda
- * (Figure 6), times by size, beside BiCGStab and a direct solver (Figure 7), and CARP-CG's steps
- * against CGMNC's. */
+ * (Figure 6); times by size, beside BiCGStab and a direct solver (Figure 7); steps of CARP-CG and
+ * CGMNC. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static int watch(void *user, int iteration, int column, double residual) {
 
 typedef struct outcome {
   double median, quantiles[2]; /* seconds; NaN: there are none */
-  int runs, over;              /* over: its time was, and report says how far it came */
+  int runs, over;              /* over: the time was over; report has the state then */
   kaon_column_report report;
 } outcome;
 
@@ -62,7 +62,7 @@ static kaon_status make_solver(project_system *s, const solve_variant *w, deadli
   return status;
 }
 
-/* Sorted, then the figures. */
+/* Sorts the seconds and takes their figures. */
 static void keep_time(double *seconds, outcome *o, double taken) {
   int at = o->runs++;
   for (; at > 0 && seconds[at - 1] > taken; at--) seconds[at] = seconds[at - 1];
@@ -72,7 +72,7 @@ static void keep_time(double *seconds, outcome *o, double taken) {
   o->quantiles[1] = seconds[o->runs * 95 / 100];
 }
 
-/* Seconds that a line of a context's machine may take. */
+/* Limit of a line on the machine of a context, in seconds. */
 static double limit_of(const project *m, const kaon_context *ctx) {
   return ctx == m->ctx[PROJECT_DEVICE] ? m->seconds : m->cpu_seconds;
 }
@@ -88,7 +88,7 @@ static int solve_once(const project *m, project_system *s, const solve_variant *
   *o = nothing;
   kaon_status status = make_solver(s, w, &d, &R, &K, &solver);
   for (int n = 0; n < repeats && n < MOST_RUNS && status == KAON_OK; n++) {
-    kaon_solve_report whole;
+    kaon_solve_report whole = KAON_SOLVE_REPORT_INIT;
     status = kaon_vector_zero(s->x);
     if (status == KAON_OK) status = kaon_context_synchronise(s->ctx);
     d.at = cli_now() + limit_of(m, s->ctx);
@@ -97,7 +97,7 @@ static int solve_once(const project *m, project_system *s, const solve_variant *
     if (status != KAON_OK || d.over) break;
     keep_time(seconds, o, whole.seconds);
     all += whole.seconds;
-    if (all + whole.seconds > limit_of(m, s->ctx)) break; /* no time for one more */
+    if (all + whole.seconds > limit_of(m, s->ctx)) break; /* no time for another */
   }
   kaon_solver_destroy(&solver);
   kaon_operator_destroy(&R);
@@ -105,7 +105,7 @@ static int solve_once(const project *m, project_system *s, const solve_variant *
   return cli_status(s->ctx, status, NULL);
 }
 
-/* A system of the paper's finite elements. */
+/* A system of the finite elements of the paper. */
 typedef struct element {
   int problem, degree, level;
 } element;
@@ -126,7 +126,7 @@ static void add_element(json_t *more, const element *e) {
 enum { LAMBDAS = 21, HOPELESS = 3 };
 
 static double lambda_of(int k) {
-  return (8 + k) / 40.0; /* as files of the paper print them */
+  return (8 + k) / 40.0; /* as the files of the paper print them */
 }
 
 static int line_6(const project *m, const project_system *s, int place, const element *e,
@@ -140,8 +140,8 @@ static int line_6(const project *m, const project_system *s, int place, const el
                       converged ? o->report.iterations : NAN, "iterations", o->median, more);
 }
 
-/* Steps by lambda. Beyond the best one they soar: after HOPELESS ones in turn that do not
- * converge the larger ones are left out. */
+/* Steps by lambda. Beyond the best lambda they grow fast: after HOPELESS values in turn that do not
+ * converge, larger ones are left out. */
 static int lambdas_of(const project *m, int place, const element *e) {
   const cli_common *common = &m->b->args->common;
   char name[32];
@@ -149,7 +149,8 @@ static int lambdas_of(const project *m, int place, const element *e) {
   project_system s;
   int code = project_open(m->ctx[place], name_of(e, name), 0, &s);
   for (; tried < LAMBDAS && failed < HOPELESS && code == EXIT_DONE && !bench_stopped(); tried++) {
-    const solve_variant w = {"cimmino", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, lambda_of(tried), 0, 0, 0};
+    const solve_variant w = {"cimmino", KAON_KACZMARZ_CIMMINO + 1, KAON_CG, lambda_of(tried), 0, 0,
+                             0};
     outcome o;
     code = solve_once(m, &s, &w, 1, &o);
     if (code != EXIT_DONE) break;
@@ -160,7 +161,7 @@ static int lambdas_of(const project *m, int place, const element *e) {
   }
   if (code == EXIT_DONE)
     cli_print(common, "fig6     %-10s %7lld rows, steps (over the least) by lambda:", name,
-            (long long)s.info.rows);
+              (long long)s.info.rows);
   for (int k = 0; k < tried && code == EXIT_DONE; k++)
     if (steps[k])
       cli_print(common, " %.3f: %d (%.2f)", lambda_of(k), steps[k], (double)steps[k] / least);
@@ -195,14 +196,14 @@ static const solve_variant solvers[] = {
     {"direct", 0, KAON_BICGSTAB, 0, 0, 0, 0}};
 enum { SOLVERS = sizeof solvers / sizeof *solvers, BICGSTAB = SOLVERS - 2, DIRECT = SOLVERS - 1 };
 
-/* The serial CPU has CGMNC in row order, BiCGStab and a direct solver, as in the paper; the others
- * all but the former, and the device a direct solver of its own. */
+/* Solvers of Figure 7. The serial CPU has CGMNC in row order, BiCGStab and a direct solver, as in
+ * the paper. The others have the rest, and the device its own direct solver. */
 static int wanted(int at, int solver) {
   if (solver == DIRECT) return at != PROJECT_OPENMP && direct_find(at == PROJECT_DEVICE) != NULL;
   return at == PROJECT_SERIAL ? solver == 0 || solver == BICGSTAB : solver != 0;
 }
 
-/* |b - A x| / |b| of numbers in host memory. */
+/* |b - A x| / |b| in host memory. */
 static kaon_status true_residual(project_system *s, const double *x, double *residual) {
   double all = 0, off = 0;
   kaon_status status = kaon_vector_import(s->x, 0, x, KAON_BASIS_UKQCD);
@@ -214,7 +215,7 @@ static kaon_status true_residual(project_system *s, const double *x, double *res
   return status;
 }
 
-/* Analysis, factors and solution each time. */
+/* Each repeat includes analysis, factors and solution. */
 static int solve_directly(const project *m, project_system *s, const direct_solver *with,
                           int repeats, outcome *o) {
   const size_t rows = (size_t)s->info.rows, entries = (size_t)s->info.entries;
@@ -248,17 +249,17 @@ static int solve_directly(const project *m, project_system *s, const direct_solv
   return cli_status(s->ctx, status, NULL);
 }
 
-/* Quantiles of one run alone would be no quantiles. */
+/* One run alone has no quantiles. */
 static int line_7(const project *m, const project_system *s, int place, const element *e,
                   const char *what, const outcome *o) {
   const cli_common *common = &m->b->args->common;
   const char *status = o->over ? "out of time" : kaon_stop_reason_name(o->report.reason);
   cli_print(common,
-          "fig7     %-10s %7lld rows %-10s %-24s %10.4g s (%.4g to %.4g of %d), %d steps, %.2e, "
-          "%s\n",
-          s->name, (long long)s->info.rows, project_machines[place], what, o->median,
-          o->quantiles[0], o->quantiles[1], o->runs, o->report.iterations, o->report.residual,
-          status);
+            "fig7     %-10s %7lld rows %-10s %-24s %10.4g s (%.4g to %.4g of %d), %d steps, %.2e, "
+            "%s\n",
+            s->name, (long long)s->info.rows, project_machines[place], what, o->median,
+            o->quantiles[0], o->quantiles[1], o->runs, o->report.iterations, o->report.residual,
+            status);
   if (o->report.reason != KAON_CONVERGED && !o->over) m->b->unconverged = 1;
   json_t *more = json_pack("{s:i s:o s:o s:o s:s s:i}", "iterations", o->report.iterations,
                            "residual", report_real(o->report.residual), "quantile5",
@@ -270,8 +271,9 @@ static int line_7(const project *m, const project_system *s, int place, const el
                       (double)s->info.rows, o->median, "seconds", o->median, more);
 }
 
-/* All solvers of a machine. last: seconds of each on the size before, infinite where its time was
- * over: four times as many rows take four times as many steps at least, so some need not begin. */
+/* Measures all solvers on one machine. last: seconds of each on the previous size, infinite where
+ * its time was over. Four times as many rows take at least four times as long, so hopeless ones are
+ * not started. */
 static int solves_7(const project *m, project_system *s, int place, const element *e,
                     double last[SOLVERS]) {
   const int samples = m->b->args->samples;
@@ -283,9 +285,9 @@ static int solves_7(const project *m, project_system *s, int place, const elemen
     if (!wanted(place, k) || solvers[k].blocks > s->info.rows) continue;
     if (4 * last[k] > limit) {
       cli_print(&m->b->args->common,
-              "fig7     %-10s %7lld rows %-10s %-24s left out: more than the %g s of %s\n", s->name,
-              (long long)s->info.rows, project_machines[place], solvers[k].name, limit,
-              limit == m->seconds ? "--seconds" : "--cpu-seconds");
+                "fig7     %-10s %7lld rows %-10s %-24s left out: more than the %g s of %s\n",
+                s->name, (long long)s->info.rows, project_machines[place], solvers[k].name, limit,
+                limit == m->seconds ? "--seconds" : "--cpu-seconds");
       continue;
     }
     if (direct)
@@ -303,7 +305,7 @@ static int solves_7(const project *m, project_system *s, int place, const elemen
 static int sizes_7(const project *m, int pde, int degree) {
   double last[PROJECT_MACHINES][SOLVERS] = {{0}};
   int code = EXIT_DONE;
-  for (int level = 1; level <= m->b->args->kaczmarz_level && code == EXIT_DONE; level++)
+  for (int level = 1; level <= kaczmarz_of(m->b)->level && code == EXIT_DONE; level++)
     for (int i = 0; i < PROJECT_MACHINES && code == EXIT_DONE && !bench_stopped(); i++) {
       const element e = {pde, degree, level};
       char name[32];
@@ -317,8 +319,8 @@ static int sizes_7(const project *m, int pde, int degree) {
 }
 
 int project_figure_7(const project *m) {
-  const cli_counts *problems = &m->b->args->kaczmarz_problems;
-  const cli_counts *degrees = &m->b->args->kaczmarz_degrees;
+  const cli_counts *problems = &kaczmarz_of(m->b)->problems;
+  const cli_counts *degrees = &kaczmarz_of(m->b)->degrees;
   int code = EXIT_DONE;
   for (int p = 0; p < problems->count; p++)
     for (int d = 0; d < degrees->count && code == EXIT_DONE && !bench_stopped(); d++)
@@ -341,8 +343,8 @@ static const solve_variant carps[] = {
     {"carpcg-a-row-rule", KAON_KACZMARZ_CARP + 1, KAON_CG, 0, 0, -1, 0}};
 enum { CARPS = sizeof carps / sizeof *carps };
 
-/* Row order is the processor's; a device has 16 blocks by colours alone, as rows one after another
- * would take it long. -1: not there. */
+/* Row order runs on the processor. A device has 16 blocks by colours alone, since consecutive rows
+ * would take it long. -1: not available. */
 static int counts_place(const project *m, const solve_variant *w) {
   const int device = m->ctx[PROJECT_DEVICE] != NULL;
   if (w->projections == KAON_KACZMARZ_DOUBLE + 1 && !w->colour)
@@ -351,7 +353,7 @@ static int counts_place(const project *m, const solve_variant *w) {
   return device ? PROJECT_DEVICE : PROJECT_OPENMP;
 }
 
-/* Steps of one way, and what they are held against: CGMNC's in row order, else by colours. */
+/* Steps of one way, and CGMNC for comparison: in row order, else by colours. */
 static int count_of(const project *m, project_system *s, int place, const element *e,
                     const solve_variant *w, double base[2]) {
   outcome o;
@@ -363,7 +365,7 @@ static int count_of(const project *m, project_system *s, int place, const elemen
   if (w->projections == KAON_KACZMARZ_DOUBLE + 1) base[w->colour] = steps;
   const int by = isnan(base[0]);
   cli_print(&m->b->args->common, " %s %.0f (%.2f)%s%s", w->name, steps, steps / base[by],
-          converged ? "" : " ", converged ? "" : status);
+            converged ? "" : " ", converged ? "" : status);
   json_t *more = json_pack("{s:o s:s s:s s:b}", "over_cgmnc", report_real(steps / base[by]), "over",
                            by ? "cgmnc-colours" : "cgmnc", "status", status, "coloured", w->colour);
   add_element(more, e);
@@ -398,7 +400,8 @@ int project_counts(const project *m, int most) {
   for (int n = 0; n < 9 && code == EXIT_DONE; n++)
     for (int level = 2; level <= most && code == EXIT_DONE && !bench_stopped(); level++) {
       const element e = {1 + n / 3, 1 + n % 3, level};
-      if (level + e.degree - 1 > most) continue; /* about as many rows as the largest of degree 1 */
+      if (level + e.degree - 1 > most)
+        continue; /* about as many rows as the largest system of degree 1 */
       code = counts_of(m, &e);
     }
   return code;

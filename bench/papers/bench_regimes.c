@@ -1,27 +1,48 @@
-/* bench_regimes.c - every way of issuing a solve's steps, waited for by polling and by blocking:
- * time, energy, processor time, steps; then how each varies against cuBLAS with polling, in the
- * form of the paper's Table 2 (regimes_table.h). A row's solves go on for --seconds, after one that
- * is not counted, and time, energy and processor time are the means of them. Each regime has a
- * context of its own, one after another, since the context says how steps are issued. */
+/* bench_regimes.c - ways of issuing the steps of a solve (regimes), with polling and with blocking
+ * waits: time, energy, processor time, steps. Then the variations against cuBLAS with polling, in
+ * the form of Table 2 of the paper (regimes_table.h). The solves of a row go on for --seconds after
+ * one that is not counted; figures are means. Each regime needs a context of its own. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/bench_matrix.h"
 #include "bench/papers/regimes_table.h"
 #include "interfaces/common/report.h"
 
-/* What the paper holds all against; where that was not measured the first row of the case. */
+/* The baseline of the paper. Where it was not measured: the first row of the case. */
 static const char *const baseline_regime = "cublas", *const baseline_sync = "polling";
-/* The paper's host decides after every step whether there is another one. */
+/* The host of the paper decides after every step whether to go on. */
 enum { LOOKS = 1 };
-/* Where --tol is not given: the solution's own rounding leaves |b - A x| / |b| of 1e-6 on grids of
- * 252^3 points, whose b = A * ones is 0 but at the boundary. */
+/* Where --tol is not given. Rounding of x leaves |b - A x| / |b| of 1e-6 on 252^3 points, where b =
+ * A * ones is 0 except at the boundary. */
 static const double tolerance_in_single = 1e-5;
 
+static const cli_option option_rows[] = {
+    MATRIX_OPTION_MATRIX(MATRIX_AT, "laplace3d:252 and elasticity:100; with --join none"),
+    {CLI_SET, "regimes", CLI_REGIMES, NULL, MATRIX_AT(regimes), 0, 0,
+     "a list with commas: how steps are issued (default: all but auto)"},
+    MATRIX_OPTION_METHOD,
+    MATRIX_OPTION_PRECOND("none", "a list with commas"),
+    {CLI_SET, "precision", "double|single", "double,single", MATRIX_AT(precision), 0, 0,
+     "a list with commas"},
+    MATRIX_OPTION_SECONDS("the solves of a row go on for so long; their mean counts"),
+    MATRIX_OPTION_JOIN(MATRIX_AT, "rows of earlier runs for the tables; repeatable"),
+    BENCH_OPTION_JSON,
+    {CLI_FILE, "csv", "FILE", NULL, MATRIX_AT(csv), 0, 0, "write rows and variations as CSV"},
+    CLI_SYNC_OPTION,
+    BENCH_GROUP("The solves:"),
+    MATRIX_OPTIONS_SOLVES(NULL, "stop at this |b - A x| / |b| (default 1e-8, in single 1e-5)"),
+    MATRIX_OPTION_FORMAT,
+    MATRIX_OPTIONS_ROWS(MATRIX_LINEAR),
+    CLI_RANKS_OPTIONS,
+    BENCH_GROUP("Preconditioners:"),
+    LINEAR_OPTIONS_PRECOND_FIGURES(MATRIX_LINEAR),
+    BENCH_OPTIONS_END};
+
 typedef struct table {
-  regime_row *row; /* those of the list, in its order */
+  regime_row *row; /* the rows of the list, in its order */
   int count, room;
 } table;
 
@@ -39,43 +60,33 @@ static regime_row *another(table *t) {
 
 /* ---- rows from rows ---- */
 
-static void take_word(const json_t *row, const char *key, char *to, size_t room) {
-  const char *text = json_string_value(json_object_get(row, key));
-  snprintf(to, room, "%s", text ? text : "");
-}
-
-static double number(const json_t *row, const char *key) {
-  const json_t *x = json_object_get(row, key);
-  return json_is_number(x) ? json_number_value(x) : NAN;
-}
-
-/* A row of the list, as bench_add_solve made it. 0: no memory. */
+/* Reads a row of the list, as system_add made it. 0: no memory. */
 static int take_row(table *t, const json_t *json) {
   regime_row *r = another(t);
   const json_t *precond = json_object_get(json, "preconditioner");
   if (!r) return 0;
-  take_word(json, "matrix", r->matrix, sizeof r->matrix);
-  take_word(json, "precision", r->precision, sizeof r->precision);
-  take_word(json, "method", r->method, sizeof r->method);
-  take_word(precond, "kind", r->precond, sizeof r->precond);
+  snprintf(r->matrix, sizeof r->matrix, "%s", bench_word(json, "matrix"));
+  snprintf(r->precision, sizeof r->precision, "%s", bench_word(json, "precision"));
+  snprintf(r->method, sizeof r->method, "%s", bench_word(json, "method"));
+  snprintf(r->precond, sizeof r->precond, "%s", bench_word(precond, "kind"));
   if (!r->precond[0]) snprintf(r->precond, sizeof r->precond, "none");
-  take_word(json, "regime_asked", r->regime, sizeof r->regime);
-  take_word(json, "sync", r->sync, sizeof r->sync);
-  take_word(json, "regime", r->ran, sizeof r->ran);
-  const double host = number(json, "host_joules");
-  r->seconds = number(json, "seconds_mean");
-  r->joules = number(json, "joules") + (isnan(host) ? 0 : host);
+  snprintf(r->regime, sizeof r->regime, "%s", bench_word(json, "regime_asked"));
+  snprintf(r->sync, sizeof r->sync, "%s", bench_word(json, "sync"));
+  snprintf(r->ran, sizeof r->ran, "%s", bench_word(json, "regime"));
+  const double host = bench_number(json, "host_joules");
+  r->seconds = bench_number(json, "seconds_mean");
+  r->joules = bench_number(json, "joules") + (isnan(host) ? 0 : host);
   r->of_device_alone = isnan(host);
-  r->cpu = number(json, "cpu_seconds");
+  r->cpu = bench_number(json, "cpu_seconds");
   r->iterations = (int)json_integer_value(json_object_get(json, "iterations"));
   r->solves = (int)json_integer_value(json_object_get(json, "samples"));
-  r->residual = number(json, "residual");
+  r->residual = bench_number(json, "residual");
   return 1;
 }
 
 static int is_row(const json_t *json) {
-  const char *name = json_string_value(json_object_get(json, "bench"));
-  return name && strcmp(name, "regimes") == 0 && number(json, "seconds_mean") > 0;
+  return strcmp(bench_word(json, "bench"), "regimes") == 0 &&
+         bench_number(json, "seconds_mean") > 0;
 }
 
 static int take_rows(table *t, const json_t *list) {
@@ -94,23 +105,24 @@ static int take_rows(table *t, const json_t *list) {
 
 static int add_row(bench_own_context *own, const linear *l, const bench_figures *f) {
   bench *b = &own->bench;
-  const cli_common *common = &own->args.common;
+  const cli_common *common = &own->args.bench.common;
   char asked[32], sync[32], joules[32] = "n/a", host[32] = "n/a";
-  (void)bench_add_solve(b, l, 1, f, "regimes");
+  (void)system_add(b, l, 1, f, "regimes");
   if (!isnan(f->joules)) snprintf(joules, sizeof joules, "%.4g", f->joules);
   if (!isnan(f->host_joules)) snprintf(host, sizeof host, "%.4g", f->host_joules);
   cli_print(common,
-          "    --regimes %s, %s: mean of %d solves %.4g s, %s J (processors beside it %s J), "
-          "%.4g s of processor time\n",
-          cli_choice(CLI_REGIMES, common->regime, asked), cli_choice(CLI_SYNCS, common->sync, sync),
-          f->repeats, f->mean, joules, host, f->cpu_mean);
-  return bench_add_row(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
+            "    --regimes %s, %s: mean of %d solves %.4g s, %s J (processors beside it %s J), "
+            "%.4g s of processor time\n",
+            cli_choice(CLI_REGIMES, common->regime, asked),
+            cli_choice(CLI_SYNCS, common->sync, sync), f->repeats, f->mean, joules, host,
+            f->cpu_mean);
+  return bench_save(b) == KAON_OK ? EXIT_DONE : EXIT_DEVICE;
 }
 
-/* One system in both modes. */
+/* Measures a system with both kinds of wait. */
 static int modes(bench_own_context *own, linear *l) {
   bench *b = &own->bench;
-  cli_common *common = &own->args.common;
+  cli_common *common = &own->args.bench.common;
   const int given = common->sync;
   int code = EXIT_DONE;
   for (int mode = KAON_SYNC_POLLING; mode <= KAON_SYNC_BLOCKING && code == EXIT_DONE; mode++) {
@@ -119,31 +131,27 @@ static int modes(bench_own_context *own, linear *l) {
     if (given == KAON_SYNC_AUTO && bench_on_host(b) && mode != KAON_SYNC_POLLING) continue;
     common->sync = mode;
     code = cli_status(b->ctx, kaon_context_set_sync(b->ctx, (kaon_sync)mode), NULL);
-    if (code == EXIT_DONE) code = bench_solve_system(b, l, 1, &figures);
+    if (code == EXIT_DONE) code = system_solve(b, l, 1, &figures);
     if (code == EXIT_DONE) code = add_row(own, l, &figures);
   }
   common->sync = given;
   return code;
 }
 
-static int sets_check_interval(const bench_args *a) {
-  return a->problem.set && strstr(a->problem.set, "check_interval");
+static int sets_check_interval(const matrix_args *a) {
+  return a->linear.set && strstr(a->linear.set, "check_interval");
 }
 
-static unsigned preconds_of(const bench_args *a) {
-  return cli_option_given(&a->common, "precond") ? a->preconds : 1u << PRECOND_NONE;
-}
-
-/* One precision and preconditioner. What a regime refuses by a sentence is left out. */
+/* Measures all methods with one precision and preconditioner. What a regime refuses is left out. */
 static int methods(bench_own_context *own, const linear *base, const linear_args *args) {
-  const bench_args *a = &own->args;
+  const matrix_args *a = &own->args;
   int code = EXIT_DONE;
   for (int m = 0; m < BENCH_BITS && code == EXIT_DONE; m++) {
     linear l;
     linear_args one = *args;
     if (!(a->methods >> m & 1)) continue;
     one.method = m;
-    code = bench_system(base, &one, &l);
+    code = system_make(base, &one, &l);
     if (!sets_check_interval(a)) l.options.check_interval = LOOKS;
     const int made = code == EXIT_DONE ? linear_solver(&l, 1) : code;
     if (made == EXIT_DONE) code = modes(own, &l);
@@ -154,34 +162,33 @@ static int methods(bench_own_context *own, const linear *base, const linear_args
 }
 
 static int systems(bench_own_context *own, const linear_args *args, const linear *base) {
-  const bench_args *a = &own->args;
-  const unsigned preconds = preconds_of(a);
+  const matrix_args *a = &own->args;
   int code = EXIT_DONE;
   for (int k = 0; k < BENCH_BITS && code == EXIT_DONE; k++)
     for (int p = 0; p < BENCH_PRECISIONS && code == EXIT_DONE; p++)
       for (int f = 0; f < BENCH_FORMATS && code == EXIT_DONE; f++) {
         linear_args one = *args;
-        if (p == KAON_HALF || !(preconds >> k & 1)) continue;
+        if (p == KAON_HALF || !(a->preconds >> k & 1)) continue;
         if (!(a->precision >> p & 1) || !(a->formats >> f & 1)) continue;
         one.precond = k;
         one.precision = one.sloppy = p;
-        if (p == KAON_SINGLE && !cli_option_given(&a->common, "tol")) one.tol = tolerance_in_single;
+        if (p == KAON_SINGLE && isnan(a->linear.tol)) one.tol = tolerance_in_single;
         one.format = f;
         code = methods(own, base, &one);
       }
   return code;
 }
 
-/* cuBLAS is there for CUDA and one rank alone. */
+/* cuBLAS needs CUDA and one rank. */
 static int is_offered(const bench *b, const char *regime) {
   return strcmp(regime, "cublas") != 0 || (!bench_on_host(b) && b->info.ranks == 1);
 }
 
 static int matrix(bench *b, const char *name) {
-  unsigned all = ~1u; /* auto is one of the others */
+  unsigned all = ~1u; /* all but auto, which is one of the others */
   char regime[32];
   int code = EXIT_DONE, shown = 0;
-  if (cli_option_given(&b->args->common, "regimes")) all = b->args->regimes;
+  if (matrix_of(b)->regimes) all = matrix_of(b)->regimes;
   for (int r = 0; code == EXIT_DONE && strcmp(cli_choice(CLI_REGIMES, r, regime), "?") != 0; r++) {
     bench_own_context own;
     linear base = {0};
@@ -193,9 +200,9 @@ static int matrix(bench *b, const char *name) {
     }
     common.regime = r;
     code = bench_own_context_open(b, &common, &own);
-    const int refused = code == EXIT_USAGE; /* and has said why */
-    const linear_args args = bench_linear(&own.bench, name);
-    if (code == EXIT_DONE) code = bench_load(&own.bench, &args, &base);
+    const int refused = code == EXIT_USAGE; /* the sentence is already out */
+    const linear_args args = system_args(&own.bench, name);
+    if (code == EXIT_DONE) code = system_load(&own.bench, &args, &base);
     if (code == EXIT_DONE && !shown++) linear_print(&common, &base);
     if (code == EXIT_DONE) code = systems(&own, &args, &base);
     linear_close(&base);
@@ -213,7 +220,7 @@ static const char *figure(double x, char text[16]) {
   return text;
 }
 
-/* The baseline of a row's case, and which it is in words. */
+/* The row that a row is compared with. */
 static const regime_row *baseline_of(const table *t, const regime_row *row) {
   const regime_row *found = regime_baseline(t->row, t->count, row, baseline_regime, baseline_sync);
   for (int i = 0; i < t->count && !found; i++)
@@ -221,11 +228,11 @@ static const regime_row *baseline_of(const table *t, const regime_row *row) {
   return found;
 }
 
-/* A line of the table: of one group, regime and mode. */
+/* A line of the table: one group, regime and kind of wait. */
 typedef struct line {
   regime_range time, energy;
   int disagree;
-  char matrices[256]; /* ", " between them */
+  char matrices[256]; /* with ", " between them */
 } line;
 
 static line gather(const table *t, const regime_row *of) {
@@ -245,7 +252,7 @@ static line gather(const table *t, const regime_row *of) {
   return all;
 }
 
-/* 1: no row before it is of the same line; of the same group. */
+/* 1: the first row of its line; the first row of its group. */
 static int begins_line(const table *t, int i) {
   for (int k = 0; k < i; k++)
     if (regime_same_group(&t->row[k], &t->row[i]) &&
@@ -271,18 +278,17 @@ static json_t *describe_line(const bench *b, const regime_row *r, const regime_r
       "links", "columns", 1, "seconds", "gflops", "ideal_gbs", "limit_gbs", "method", r->method,
       "regime", r->regime, "sync", r->sync, "baseline_regime", baseline->regime, "baseline_sync",
       baseline->sync);
-  json_t *ranges = json_pack(
-      "{s:s s:o s:o s:o s:o s:o s:o s:i s:i s:i}", "precond", r->precond, "time_min",
-      report_real(l->time.least), "time_max", report_real(l->time.largest), "time_average",
-      report_real(l->time.mean), "energy_min", report_real(l->energy.least), "energy_max",
-      report_real(l->energy.largest), "energy_average", report_real(l->energy.mean), "cases",
-      l->time.count, "cases_energy", l->energy.count, "cases_disagreeing", l->disagree);
-  json_object_update(row, ranges);
-  json_decref(ranges);
+  json_object_update_new(
+      row, json_pack("{s:s s:o s:o s:o s:o s:o s:o s:i s:i s:i}", "precond", r->precond, "time_min",
+                     report_real(l->time.least), "time_max", report_real(l->time.largest),
+                     "time_average", report_real(l->time.mean), "energy_min",
+                     report_real(l->energy.least), "energy_max", report_real(l->energy.largest),
+                     "energy_average", report_real(l->energy.mean), "cases", l->time.count,
+                     "cases_energy", l->energy.count, "cases_disagreeing", l->disagree));
   return row;
 }
 
-/* And what it came to, where that is another. */
+/* The name, and the regime that it became where that differs. */
 static const char *name_of(const regime_row *r, char text[72]) {
   const int other = strcmp(r->regime, r->ran) != 0;
   snprintf(text, 72, "%s%s%s", r->regime, other ? "=" : "", other ? r->ran : "");
@@ -292,39 +298,40 @@ static const char *name_of(const regime_row *r, char text[72]) {
 static void print_line(const cli_common *common, const regime_row *r, const line *l) {
   char t[6][16], regime[72];
   cli_print(common, "%-9s %-19s %8s %8s %8s   %8s %8s %8s%s\n", r->sync, name_of(r, regime),
-          figure(l->time.least, t[0]), figure(l->time.largest, t[1]), figure(l->time.mean, t[2]),
-          figure(l->energy.least, t[3]), figure(l->energy.largest, t[4]),
-          figure(l->energy.mean, t[5]), l->disagree ? "   steps differ" : "");
+            figure(l->time.least, t[0]), figure(l->time.largest, t[1]), figure(l->time.mean, t[2]),
+            figure(l->energy.least, t[3]), figure(l->energy.largest, t[4]),
+            figure(l->energy.mean, t[5]), l->disagree ? "   steps differ" : "");
 }
 
 static void print_cases(const cli_common *common, const table *t) {
   cli_print(common, "\n%-20s %-14s %-9s %-8s %-19s %-9s %10s %9s %7s %6s %8s %8s\n", "matrix",
-          "precision", "method", "precond", "regime", "sync", "seconds", "joules", "CPU %", "steps",
-          "time %", "energy %");
+            "precision", "method", "precond", "regime", "sync", "seconds", "joules", "CPU %",
+            "steps", "time %", "energy %");
   for (int i = 0; i < t->count; i++) {
     const regime_row *r = &t->row[i];
     const regime_change change = regime_compare(r, baseline_of(t, r));
     char text[3][16], regime[72];
-    cli_print(common, "%-20s %-14s %-9s %-8s %-19s %-9s %10.4g %9s %7.1f %5d%s %8s %8s\n", r->matrix,
-            r->precision, r->method, r->precond, name_of(r, regime), r->sync, r->seconds,
-            figure(r->joules, text[0]), 100 * r->cpu / r->seconds, r->iterations,
-            change.disagrees ? "!" : " ", figure(change.time, text[1]),
-            figure(change.energy, text[2]));
+    cli_print(common, "%-20s %-14s %-9s %-8s %-19s %-9s %10.4g %9s %7.1f %5d%s %8s %8s\n",
+              r->matrix, r->precision, r->method, r->precond, name_of(r, regime), r->sync,
+              r->seconds, figure(r->joules, text[0]), 100 * r->cpu / r->seconds, r->iterations,
+              change.disagrees ? "!" : " ", figure(change.time, text[1]),
+              figure(change.energy, text[2]));
   }
-  cli_print(common, "a=b: regime a came to run as b; !: more than a step off the baseline's count\n");
+  cli_print(common,
+            "a=b: regime a came to run as b; !: more than a step off the baseline's count\n");
 }
 
-/* One group: a line a mode and regime, polling first, as the paper has them. */
+/* Prints a group: a line for each regime and kind of wait, polling first. */
 static void print_group(const bench *b, const table *t, int first) {
   static const char *const order[] = {"polling", "blocking", "auto"};
   const cli_common *common = &b->args->common;
   const regime_row *group = &t->row[first], *baseline = baseline_of(t, group);
   cli_print(common,
-          "\n%s, %s, preconditioner %s: variation against %s, %s, in per cent; min and max by "
-          "absolute value\n%-29s %26s   %26s\n%-9s %-19s %8s %8s %8s   %8s %8s %8s\n",
-          group->method, group->precision, group->precond, baseline->regime, baseline->sync, "",
-          "time         ", "energy        ", "sync", "regime", "min", "max", "avg", "min", "max",
-          "avg");
+            "\n%s, %s, preconditioner %s: variation against %s, %s, in per cent; min and max by "
+            "absolute value\n%-29s %26s   %26s\n%-9s %-19s %8s %8s %8s   %8s %8s %8s\n",
+            group->method, group->precision, group->precond, baseline->regime, baseline->sync, "",
+            "time         ", "energy        ", "sync", "regime", "min", "max", "avg", "min", "max",
+            "avg");
   for (size_t s = 0; s < sizeof order / sizeof *order; s++)
     for (int i = first; i < t->count; i++) {
       if (strcmp(t->row[i].sync, order[s]) != 0 || !regime_same_group(&t->row[i], group)) continue;
@@ -361,7 +368,7 @@ static void put_case(FILE *out, const regime_row *r, const regime_change *change
   fputc('\n', out);
 }
 
-/* The table's lines have "min", "max" and "average" in the place of a matrix. */
+/* Lines of the table have "min", "max" and "average" in place of a matrix. */
 static void put_line(FILE *out, const regime_row *r, const line *l) {
   const double figures[3][2] = {{l->time.least, l->energy.least},
                                 {l->time.largest, l->energy.largest},
@@ -399,7 +406,7 @@ static int write_csv(const char *path, const table *t) {
   return code;
 }
 
-/* What a row varies by stands in it as well. */
+/* Adds to each row its variations. */
 static void note_changes(const bench *b, const table *t) {
   json_t *json;
   size_t i;
@@ -424,8 +431,8 @@ static int conclude(bench *b) {
   }
   for (int i = 0; i < t.count && code == EXIT_DONE; i++)
     if (begins_group(&t, i)) print_group(b, &t, i);
-  if (code == EXIT_DONE) code = write_csv(b->args->csv, &t);
-  if (code == EXIT_DONE && bench_add_row(b) != KAON_OK) code = EXIT_DEVICE;
+  if (code == EXIT_DONE) code = write_csv(matrix_of(b)->csv, &t);
+  if (code == EXIT_DONE && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   free(t.row);
   return code;
 }
@@ -437,18 +444,39 @@ static int open_processor(bench *b) {
   return cli_status(NULL, kaon_context_create(&options, &b->processor), NULL);
 }
 
-int bench_regimes(bench *b) {
+static int measure(bench *b) {
   static const char *const usual[] = {"laplace3d:252", "elasticity:100"};
-  const cli_texts *list = &b->args->matrices;
-  int code = precond_idle(&b->args->linear, preconds_of(b->args));
-  if (code == EXIT_DONE) code = bench_merge_rows(b, "regimes");
+  const matrix_args *a = matrix_of(b);
+  const int given = a->matrices.count > 0, wanted = given             ? a->matrices.count
+                                                    : a->joined.count ? 0
+                                                                      : 2;
+  int code = bench_merge_rows(b, &a->joined, "regimes");
   if (code == EXIT_DONE) code = open_processor(b);
-  b->least_seconds = b->args->seconds;
-  if (code == EXIT_DONE && (list->count || !b->args->joined.count)) bench_header(b);
-  for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = matrix(b, list->text[i]);
-  for (int i = 0; i < 2 && !list->count && !b->args->joined.count && code == EXIT_DONE; i++)
-    code = matrix(b, usual[i]);
+  b->least_seconds = a->seconds;
+  if (code == EXIT_DONE && wanted) bench_header(b, "matrix");
+  for (int i = 0; i < wanted && code == EXIT_DONE; i++)
+    code = matrix(b, given ? a->matrices.text[i] : usual[i]);
   if (code == EXIT_DONE) code = conclude(b);
   kaon_context_destroy(&b->processor);
   return bench_end(b, code);
 }
+
+static int run(void *arguments) {
+  matrix_args *a = arguments;
+  relax_defaults(&a->linear);
+  linear_without_projections(&a->linear);
+  int code = table_check(a);
+  if (code == EXIT_DONE) code = precond_idle(&a->linear, a->preconds);
+  return code == EXIT_DONE ? bench_run(&a->bench, option_rows, measure) : code;
+}
+
+const cli_command bench_regimes = {
+    .name = "regimes",
+    .summary = "Ways of issuing a solve's steps: time and energy (paper B).",
+    .examples =
+        "Example:\n  kaon bench regimes --matrix laplace3d:64 --precision single --csv "
+        "regimes.csv\n\n"
+        "The table compares with cublas and polling, or with the first row of a case.",
+    .options = option_rows,
+    .arguments = sizeof(matrix_args),
+    .run = run};

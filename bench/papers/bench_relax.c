@@ -1,4 +1,4 @@
-/* bench_relax.c - see bench_relax.h. */
+/* bench_relax.c - one matrix and its solves by relaxation. Contract: bench_relax.h. */
 #include "bench/papers/bench_relax.h"
 
 #include <math.h>
@@ -10,13 +10,13 @@
 
 static linear_args args_of(const bench *b, const char *name) {
   static char ones[] = "ones";
-  const bench_args *a = b->args;
+  const relax_args *a = relax_of(b);
   linear_args args = a->linear;
   args.matrix = name;
   args.rhs = ones;
   args.columns = 1;
   args.seed = 1;
-  args.method = 10; /* mr takes any matrix; the runs' methods follow */
+  args.method = 10; /* mr takes any matrix, until a run chooses its method */
   args.tol = 1e-8;
   args.max_iter = 100000;
   args.precond = PRECOND_NONE;
@@ -25,8 +25,7 @@ static linear_args args_of(const bench *b, const char *name) {
 }
 
 int relax_bench_open(relax_bench *r, bench *b, kaon_context *ctx, const char *name) {
-  static linear_args
-      args; /* the system refers to it; one is open at a time, or two of one matrix */
+  static linear_args args; /* systems refer to it; those open at a time have the same matrix */
   *r = (relax_bench){.b = b};
   args = args_of(b, name);
   int code = linear_check(&args, &r->l);
@@ -66,16 +65,17 @@ void relax_bench_points(const relax_bench *r, int *every, int *last) {
 }
 
 relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int steps) {
-  const bench_args *a = r->b->args;
+  const relax_args *a = relax_of(r->b);
   relax_run run = {.method = method, .tol = tol, .steps = steps};
   run.options = (kaon_relax_options)KAON_RELAX_OPTIONS_INIT;
-  run.options.block = a->relax_block ? a->relax_block : is_trefethen(r) ? 128 : 112;
-  run.options.local_sweeps = a->relax_sweeps ? a->relax_sweeps : 6;
-  if (a->relax_lag >= 0) run.options.lag = a->relax_lag;
+  run.lab = (kaon_lab_relax_options)KAON_LAB_RELAX_OPTIONS_INIT;
+  run.options.block = a->block ? a->block : is_trefethen(r) ? 128 : 112;
+  run.options.local_sweeps = a->sweeps ? a->sweeps : 6;
+  if (a->lag >= 0) run.options.lag = a->lag;
   return run;
 }
 
-/* What came of a solve; flips of all ranks. */
+/* Reads the report of a solve, with the flips of all ranks. */
 static kaon_status count_flips(kaon_solver *solver, kaon_relax_report *report) {
   kaon_status status = kaon_solver_relaxation(solver, report);
   if (status != KAON_OK) return status;
@@ -92,12 +92,14 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
   options.method = run->method;
   options.tol = run->tol;
   options.max_iterations = run->steps;
+  run->options.lab = &run->lab;
   options.relax = &run->options;
   options.monitor = bench_monitor;
   relax_run_clear(run);
   kaon_status status = kaon_vector_zero(r->x);
   if (status == KAON_OK) status = kaon_solver_create(r->l.A, 1, &options, &solver);
   if (status == KAON_OK) status = kaon_context_synchronise(ctx);
+  run->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   if (status == KAON_OK)
     status = kaon_solver_solve(solver, r->right, r->x, &run->report, &run->solve);
   if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
@@ -107,9 +109,9 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
   return cli_status(ctx, status, NULL);
 }
 
-/* 0: on several ranks, by another exchange than was asked for. */
+/* 0: on several ranks, values came by another exchange than asked for. */
 static int is_as_asked(const relax_bench *r, const relax_run *run) {
-  const kaon_relax_exchange asked = run->options.exchange;
+  const kaon_relax_exchange asked = run->lab.exchange;
   return r->b->info.ranks == 1 || asked == KAON_EXCHANGE_AUTO || run->relaxation.exchange == asked;
 }
 
@@ -118,7 +120,7 @@ static int by_seconds(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* *run = the middle one of `runs`, whose histories but its own are freed. */
+/* *run = the run with the median time. Histories of the others are freed. */
 static void take_middle(relax_run *run, relax_run *runs, int count, double *seconds) {
   kaon_stop_reason reason = KAON_CONVERGED;
   qsort(runs, (size_t)count, sizeof *runs, by_seconds);
@@ -170,7 +172,7 @@ json_t *relax_bench_row(relax_bench *r, const char *name, double seconds) {
                          .precision = r->l.precision,
                          .columns = 1};
   json_t *json = bench_describe(b, &row);
-  bench_add_matrix(&r->l, kaon_matrix_operator_format(r->l.A), json);
+  matrix_describe(&r->l, kaon_matrix_operator_format(r->l.A), json);
   json_object_set_new(json, "seconds", report_real(seconds));
   json_object_set_new(json, "gflops", json_null());
   json_object_set_new(json, "ideal_gbs", json_null());
@@ -187,8 +189,8 @@ json_t *relax_bench_row_of(relax_bench *r, const char *name, const bench_spread 
   return json;
 }
 
-/* Points of a curve, evenly spaced, the last one among them: [[iteration, residual], ...]. Of
- * iterations without a residual (between two looks) the last one's is kept, which is no point. */
+/* About 160 points of a curve, evenly spaced, with the last one: [[iteration, residual], ...].
+ * Iterations between two residual computations are no points. */
 static json_t *curve_of(const column_history *h) {
   enum { POINTS = 160 };
   json_t *curve = json_array();
@@ -209,7 +211,7 @@ static void add_curves(relax_bench *r, const char *what, const column_history *h
 
 int relax_bench_histories(relax_bench *r, const char *what, const column_history *histories,
                           const char *const *names, int count) {
-  const char *path = r->b->args->histories;
+  const char *path = relax_of(r->b)->histories;
   char name[64], file[4096], *text = NULL;
   size_t length = 0;
   int longest = 0;
@@ -239,4 +241,19 @@ int relax_bench_histories(relax_bench *r, const char *what, const column_history
   free(text);
   if (code == EXIT_DONE) cli_print(&r->b->args->common, "written: %s\n", file);
   return code;
+}
+
+int relax_bench_run(relax_args *a, const cli_option *options, bench_function *measure) {
+  static const int chosen[4] = {0};
+  bench b;
+  relax_defaults(&a->linear);
+  linear_without_preconds(&a->linear);
+  linear_without_projections(&a->linear);
+  int code = bench_check_files(options, a);
+  if (code != EXIT_DONE) return code;
+  code = bench_begin(&b, &a->bench, chosen);
+  if (code == EXIT_DONE) code = bench_open_machine(&b);
+  if (code == EXIT_DONE) code = measure(&b);
+  if (code == EXIT_DONE && a->csv) code = bench_csv(&b, a->csv);
+  return bench_finish(&b, code);
 }

@@ -1,9 +1,53 @@
-/* bench_relax.h - what bench async and bench faults share: one matrix, solves of it by relaxation,
- * rows that are no timings. */
+/* bench_relax.h - shared by async and faults: one matrix, its solves by relaxation, rows. */
 #ifndef KAON_BENCH_RELAX_H
 #define KAON_BENCH_RELAX_H
 
-#include "bench/bench.h"
+#include "bench/bench_matrix.h"
+
+/* What the arguments of async and faults begin with. */
+typedef struct relax_args {
+  bench_args bench;
+  cli_texts matrices;
+  linear_args linear;
+  int outer;         /* double, single */
+  double tol;        /* NaN: by rule */
+  int block, sweeps; /* 0: by rule */
+  const char *csv, *histories;
+  /* async alone */
+  cli_texts joined;
+  unsigned tables;               /* bits: props, stat, rate, overhead, time, figure11 */
+  unsigned exchanges;            /* bits: kaon_relax_exchange */
+  int runs, lag, together, seed; /* together 0, lag and seed -1: by rule */
+  int rank_lag;                  /* -1: no bound */
+} relax_args;
+
+#define RELAX_AT(member) offsetof(relax_args, member)
+#define RELAX_LINEAR(member) (offsetof(relax_args, linear) + offsetof(linear_args, member))
+#define RELAX_OPTIONS_BLOCKS(sweeps_and_blocks)                                        \
+  {CLI_INT,                                                                            \
+   "block",                                                                            \
+   "B",                                                                                \
+   NULL,                                                                               \
+   RELAX_AT(block),                                                                    \
+   1,                                                                                  \
+   1024,                                                                               \
+   "rows of a block (default: 448; " sweeps_and_blocks ": 112, Trefethen's 128)"},     \
+  {                                                                                    \
+    CLI_INT, "local-sweeps", "K", NULL, RELAX_AT(sweeps), 1, 1000,                     \
+        "Jacobi sweeps in a block an iteration (default: 5; " sweeps_and_blocks ": 6)" \
+  }
+#define RELAX_OPTIONS_FILES                                                                       \
+  BENCH_OPTION_JSON, {CLI_FILE, "csv", "FILE", NULL, RELAX_AT(csv), 0, 0, "write rows as CSV"}, { \
+    CLI_FILE, "histories", "FILE.csv", NULL, RELAX_AT(histories), 0, 0,                           \
+        "residuals by iteration, a file a matrix, its name before the end of this one"            \
+  }
+
+static inline const relax_args *relax_of(const bench *b) {
+  return (const relax_args *)b->args;
+}
+
+/* bench_run, then --csv. Exit status. */
+int relax_bench_run(relax_args *args, const cli_option *options, bench_function *measure);
 
 typedef struct relax_bench {
   bench *b;
@@ -11,46 +55,46 @@ typedef struct relax_bench {
   kaon_vector *right, *x;
 } relax_bench;
 
-/* One solve: how, and what came of it. */
+/* One solve: its options and its results. */
 typedef struct relax_run {
   kaon_method method;
   kaon_relax_options options;
+  kaon_lab_relax_options lab;
   double tol; /* 0: `steps` iterations */
   int steps;
   kaon_column_report report;
   kaon_solve_report solve;
   kaon_relax_report relaxation;
-  column_history history; /* of column 0; clear with relax_run_clear */
+  column_history history; /* of column 0; freed by relax_run_clear */
 } relax_run;
 
-/* Matrix, operator, vectors. Exit status; relax_bench_close in any case. */
+/* Makes matrix, operator and vectors. Exit status; relax_bench_close in any case. */
 int relax_bench_open(relax_bench *r, bench *b, kaon_context *ctx, const char *name);
 void relax_bench_close(relax_bench *r);
-/* The options that the command line gives, else block and local sweeps as in the paper's tables. */
+/* Options of the command line, else block and local sweeps of the tables of the paper. */
 relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int steps);
 int relax_run_solve(relax_bench *r, relax_run *run);
-/* The same `samples` times, none more once they have taken 10 s, one where other ranks' rows came
- * by another exchange than was asked for. *run: the one whose time is in the middle, with its
- * history; a reason is that of one that did not converge, if there is one. Seconds are the slowest
- * rank's. */
+/* Repeats a run: `samples` times, at most about 10 s, and once where values of other ranks came by
+ * another exchange than asked for. *run: the run with the median time, with its history. One run
+ * that did not converge decides the reason. Seconds are those of the slowest rank. */
 int relax_run_repeat(relax_bench *r, relax_run *run, int samples, bench_spread *times);
 void relax_run_clear(relax_run *run);
-/* A row about r's matrix: what all rows have; name: of the row. The object is the list's. */
+/* Appends a row NAME with the members that all rows have. The list owns it. */
 json_t *relax_bench_row(relax_bench *r, const char *name, double seconds);
-/* The same of several samples: the median, the fastest and the slowest. */
+/* The same with median, minimum and maximum of several samples. */
 json_t *relax_bench_row_of(relax_bench *r, const char *name, const bench_spread *times);
 /* "fv1" of ".../fv1.mtx". */
 const char *relax_bench_name(const relax_bench *r, char name[64]);
-/* Iterations between two lines of a table of this matrix, and the last line (paper A: tables 2, 3).
- */
+/* Iterations between two lines of a table of this matrix, and the last line (tables 2 and 3 of the
+ * paper). */
 void relax_bench_points(const relax_bench *r, int *every, int *last);
-/* Histories by iteration: a row "relax-history" with some 160 points of each curve, and as CSV all
- * of them, to --histories with the matrix' name before its end. Exit status. */
+/* Adds a row "relax-history" with about 160 points of each curve. Writes all points as CSV to
+ * --histories, with the name of the matrix before its end. Exit status. */
 int relax_bench_histories(relax_bench *r, const char *what, const column_history *histories,
                           const char *const *names, int count);
 
-/* bench_figure11.c: rows of table figure11 for the ranks of this job; the figure, of all rows that
- * there are, those that were joined among them. */
+/* bench_figure11.c: measures the rows of this job; prints the figure from all rows, joined ones
+ * included. */
 int relax_bench_figure11(relax_bench *r);
 void relax_bench_print_figure11(const bench *b);
 

@@ -1,21 +1,56 @@
-/* bench_scaling.c - kaon bench scaling: measures what a table of weak and strong scaling needs at
- * the number of ranks there are; and --model: reads such rows of 1, 2, 4 ranks, fits the model of
- * scaling_model.h and foretells strong scaling on many. */
+/* bench_scaling.c - measures hops and solves for weak and strong scaling at the number of ranks of
+ * the run. With --model it reads such rows of 1, 2, 4 ranks, fits the model of scaling_model.h and
+ * predicts strong scaling on many ranks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/ranks.h>
+#include <kaon/context.h>
 
-#include "bench/bench.h"
-#include "interfaces/common/report.h"
+#include "bench/bench_lattice.h"
 #include "bench/papers/scaling_rows.h"
+#include "interfaces/common/report.h"
+
+typedef struct scaling_args {
+  lattice_args lattice;
+  cli_texts models; /* files with rows of earlier runs */
+  const char *latency;
+  double network_latency, bandwidth; /* between nodes: s, GB/s */
+  int node;
+} scaling_args;
+
+#define AT(member) offsetof(scaling_args, member)
+static const cli_option option_rows[] = {
+    LATTICE_OPTIONS_EXTENTS("8x8x8x16, on a device 32x32x32x64"),
+    {CLI_LATTICES, "local-lattice", "X Y Z T", NULL, LATTICE_AT(local), 0, 0,
+     "extents of one rank's part, for weak scaling (default: as --lattice)"},
+    BENCH_OPTION_PRECISION(LATTICE_AT, "double,single,half"),
+    LATTICE_OPTION_RECONSTRUCT("12"),
+    LATTICE_OPTION_COLUMNS("1"),
+    LATTICE_OPTION_ACTION("the Dirac operator"),
+    LATTICE_OPTIONS_SOLVES,
+    BENCH_OPTIONS_SAMPLES,
+    BENCH_OPTION_JSON,
+    BENCH_GROUP("A model of strong scaling; nothing is measured:"),
+    {CLI_TEXTS, "model", "FILE.json", NULL, AT(models), 0, 0,
+     "fit the model to these rows and foretell by it; repeatable"},
+    {CLI_TEXT, "latency", "TIME", "5us", AT(latency), 0, 0,
+     "of a message, and of a sum, between nodes"},
+    {CLI_REAL, "bandwidth", "GBS", "45", AT(bandwidth), 1e-3, 1e6, "GB/s between nodes a rank"},
+    {CLI_INT, "node", "N", "8", AT(node), 1, 4096, "ranks of a node"},
+    BENCH_GROUP("Details:"),
+    {CLI_EXTENTS, "grid", "a b c d", NULL, LATTICE_AT(grid), 0, 0, CLI_GRID_TEXT},
+    LATTICE_OPTIONS_INNER,
+    LATTICE_OPTION_TEMPORAL("in the temporal gauge"),
+    CLI_RANKS_OPTIONS,
+    CLI_SYNC_OPTION,
+    BENCH_OPTIONS_END};
 
 /* ---- measuring ---- */
 
-/* Solves in the coarsest inner precision that is asked for, since that is what scales worst. */
-static int measure_solves(bench *b, bench_args *own) {
+/* Solves in the coarsest inner precision of the list, since that one scales worst. */
+static int measure_solves(bench *b, lattice_args *own) {
   static const struct {
     int solver, stop, preconditioner; /* PROBLEM_SOLVERS; full|schur|normal; none|schwarz */
   } solves[] = {{0, 2, 0}, {3, 1, 0}, {4, 1, 1}};
@@ -26,24 +61,23 @@ static int measure_solves(bench *b, bench_args *own) {
     own->problem.solver = solves[i].solver;
     own->problem.stop = solves[i].stop;
     own->problem.preconditioner = solves[i].preconditioner;
-    code = bench_solve(b);
+    code = solve_measure(b);
     if (code == EXIT_NOT_CONVERGED) worst = code, code = EXIT_DONE;
   }
   return code == EXIT_DONE ? worst : code;
 }
 
-int bench_scaling(bench *b) {
+static int measure(bench *b) {
   static const int usual[4] = {32, 32, 32, 64}, on_host[4] = {8, 8, 8, 16};
-  const bench_args *args = b->args;
-  bench_args own = *args;
+  const lattice_args *args = lattice_of(b);
+  lattice_args own = *args;
   cli_lattices strong = args->lattices, weak = args->local;
   if (!strong.count) {
     strong.count = 1;
     memcpy(strong.extents[0], bench_on_host(b) ? on_host : usual, sizeof usual);
   }
   if (!weak.count) weak = strong;
-  if (!cli_option_given(&args->common, "columns")) own.columns = (cli_counts){1, {1}};
-  if (!own.reconstruct) own.reconstruct = 2; /* 12 */
+  if (!own.reconstruct) own.reconstruct = 2; /* 12 reals */
   own.lattices = strong;
   for (int i = 0; i < weak.count && b->info.ranks > 1; i++) {
     if (own.lattices.count == CLI_LATTICES_MAX)
@@ -52,11 +86,11 @@ int bench_scaling(bench *b) {
     for (int mu = 0; mu < 4; mu++)
       e[mu] = weak.extents[i][mu] * (own.grid[0] ? own.grid[mu] : mu == 3 ? b->info.ranks : 1);
   }
-  b->args = &own;
-  int code = bench_dslash(b);
+  b->args = &own.bench;
+  int code = dslash_measure(b);
   own.lattices = strong;
   if (code == EXIT_DONE) code = measure_solves(b, &own);
-  b->args = args;
+  b->args = &args->bench;
   return code;
 }
 
@@ -68,20 +102,20 @@ static const char *place_words(const model_place *at, char text[64]) {
   return text;
 }
 
-/* How far the fit is from what was measured on several ranks, relative. */
+/* Relative errors of the fit on several ranks. */
 typedef struct misfit {
   double mean, most;
   int figures;
 } misfit;
 
-/* A fit that is further off says nothing of which method wins. */
+/* A fit with a larger error does not tell which method wins. */
 static const double misfit_allowed = 0.3;
 
 static misfit print_residuals(const cli_common *common, const model *m, const rows *r) {
   char text[64];
   misfit off = {0};
   cli_print(common, "\n%-40s %-22s %11s %11s %7s\n", "measured on several ranks", "", "seconds",
-          "model", "off");
+            "model", "off");
   for (int i = 0; i < r->hops + r->solves; i++) {
     const int hop = i < r->hops, k = hop ? i : i - r->hops;
     const model_place *at = hop ? &r->hop[k].at : &r->solve[k].at;
@@ -96,18 +130,18 @@ static misfit print_residuals(const cli_common *common, const model *m, const ro
       snprintf(what, sizeof what, "%.12s %.16s", m->method[r->solve[k].method].name,
                m->method[r->solve[k].method].precision);
     cli_print(common, "%-40s %-22s %11.4e %11.4e %6.1f%%\n", place_words(at, text), what, seconds,
-            fitted, 100 * (fitted / seconds - 1));
+              fitted, 100 * (fitted / seconds - 1));
     off.mean += fabs(fitted / seconds - 1);
     off.most = fmax(off.most, fabs(fitted / seconds - 1));
     off.figures++;
   }
-  off.mean /= off.figures; /* rows_read has seen to it that there are some */
+  off.mean /= off.figures; /* rows_read ensures that there are some */
   cli_print(common, "%d figures, off by %.1f %% in the mean, %.1f %% at most\n", off.figures,
-          100 * off.mean, 100 * off.most);
+            100 * off.mean, 100 * off.most);
   return off;
 }
 
-/* "growth" is null where it is not known: domains of one size were measured. */
+/* "growth" is null where domains of one size alone were measured. */
 static json_t *describe_model(const model *m, const model_network *n, const misfit *off) {
   json_t *methods = json_array();
   for (int k = 0; k < m->methods; k++)
@@ -130,18 +164,19 @@ static misfit print_model(const cli_common *common, const model *m, const rows *
   cli_print(common, "%s: fitted to %d hops and %d solves\n", r->first.device, r->hops, r->solves);
   if (m->per_byte > 0 || m->latency > 0)
     cli_print(common, "message       %.2f us + bytes / (%.1f GB/s) a rank\n", 1e6 * m->latency,
-            1e-9 / m->per_byte);
+              1e-9 / m->per_byte);
   else
     cli_print(common,
-            "message       no time of its own in these rows; those of --overlap none tell "
-            "most of it\n");
-  cli_print(common, "faces         %.2f, %.2f, %.2f us a hop (double, single, half) + %.4f us a kB\n",
-          1e6 * m->fixed[0], 1e6 * m->fixed[1], 1e6 * m->fixed[2], 1e9 * m->face);
+              "message       no time of its own in these rows; those of --overlap none tell "
+              "most of it\n");
+  cli_print(common,
+            "faces         %.2f, %.2f, %.2f us a hop (double, single, half) + %.4f us a kB\n",
+            1e6 * m->fixed[0], 1e6 * m->fixed[1], 1e6 * m->fixed[2], 1e9 * m->face);
   cli_print(common, "sum           %.2f us for each doubling of the ranks\n", 1e6 * m->sum);
   for (int k = 0; k < m->methods; k++)
     if (m->method[k].step.count > 0)
-      cli_print(common, "%-13s %s: %.1f hops with messages and %.1f sums a step\n", m->method[k].name,
-              m->method[k].precision, m->method[k].hops, m->method[k].sums);
+      cli_print(common, "%-13s %s: %.1f hops with messages and %.1f sums a step\n",
+                m->method[k].name, m->method[k].precision, m->method[k].hops, m->method[k].sums);
   return print_residuals(common, m, r);
 }
 
@@ -152,7 +187,7 @@ typedef struct predicted_solve {
 } predicted_solve;
 
 static void add_predicted_solves(json_t *list, const char *command, const model *m, const rows *r,
-                         const model_place *at, int k, double seconds, json_t *about) {
+                                 const model_place *at, int k, double seconds, json_t *about) {
   const model_method *method = &m->method[k];
   const double sites = model_sites(at), steps = model_steps(method, at);
   const double gflops = 1e-9 * method->flops * steps * sites * at->ranks / seconds;
@@ -169,9 +204,9 @@ static void add_predicted_solves(json_t *list, const char *command, const model 
                 "problem", r->problem[r->reference], "model", about));
 }
 
-/* On which numbers of ranks one method is faster than another: "1, 16 to 256". */
-static const char *where_faster(const predicted_solve *f, const int *ranks, int count, int one, int other,
-                                char text[160]) {
+/* The numbers of ranks on which one method is faster: "1, 16 to 256". */
+static const char *where_faster(const predicted_solve *f, const int *ranks, int count, int one,
+                                int other, char text[160]) {
   int used = 0;
   text[0] = '\0';
   for (int i = 0; i < count; i++) {
@@ -185,7 +220,7 @@ static const char *where_faster(const predicted_solve *f, const int *ranks, int 
   return text;
 }
 
-/* Methods with domains against BiCGStab of the same precisions. */
+/* Compares methods with domains to BiCGStab of the same precisions. */
 static void print_crossover(const cli_common *common, const model *m, const predicted_solve *f,
                             const int *ranks, int count) {
   char text[160];
@@ -196,31 +231,33 @@ static void print_crossover(const cli_common *common, const model *m, const pred
           !(other->steps > 0) || strcmp(dd->precision, other->precision) != 0)
         continue;
       if (!isfinite(f[count - 1].seconds[k])) {
-        cli_print(common,
-                "%s %s: steps on smaller domains not measured; whether it is faster than BiCGStab "
-                "is not said. Measure it on domains of two sizes: on several ranks, or on another "
-                "--schwarz-block\n",
-                dd->name, dd->precision);
+        cli_print(
+            common,
+            "%s %s: steps on smaller domains not measured; whether it is faster than BiCGStab "
+            "is not said. Measure it on domains of two sizes: on several ranks, or on another "
+            "--schwarz-block\n",
+            dd->name, dd->precision);
         continue;
       }
       if (*where_faster(f, ranks, count, k, b, text))
         cli_print(common, "%s %s is faster than BiCGStab on %s ranks\n", dd->name, dd->precision,
-                text);
+                  text);
       else
         cli_print(common, "%s %s is slower than BiCGStab on up to %d ranks\n", dd->name,
-                dd->precision, ranks[count - 1]);
+                  dd->precision, ranks[count - 1]);
     }
 }
 
-static void predict_solves(const bench_args *a, const model *m, const rows *r, const model_network *n,
-                     const misfit *off, json_t *list) {
+static void predict_solves(const scaling_args *a, const model *m, const rows *r,
+                           const model_network *n, const misfit *off, json_t *list) {
   enum { COUNTS = 9 };
-  const cli_common *common = &a->common;
+  const cli_common *common = &a->lattice.bench.common;
   predicted_solve f[COUNTS];
   int ranks[COUNTS], count = 0;
   json_t *about = describe_model(m, n, off);
   model_place at = r->solve[r->reference].at;
-  if (a->lattices.count) memcpy(at.lattice, a->lattices.extents[0], sizeof at.lattice);
+  if (a->lattice.lattices.count)
+    memcpy(at.lattice, a->lattice.lattices.extents[0], sizeof at.lattice);
   cli_print(
       common,
       "\nstrong scaling of %dx%dx%dx%d, steps of %s\n"
@@ -258,32 +295,33 @@ static void predict_solves(const bench_args *a, const model *m, const rows *r, c
   }
   if (off->mean > misfit_allowed)
     cli_print(common,
-            "which method is faster is not said: the model is off by %.0f %% in the mean, more "
-            "than %.0f %%\n",
-            100 * off->mean, 100 * misfit_allowed);
+              "which method is faster is not said: the model is off by %.0f %% in the mean, more "
+              "than %.0f %%\n",
+              100 * off->mean, 100 * misfit_allowed);
   else if (count)
     print_crossover(common, m, f, ranks, count);
   json_decref(about);
 }
 
-int bench_model(const bench_args *a) {
+static int foretell_all(const scaling_args *a) {
+  const cli_common *common = &a->lattice.bench.common;
   model *m = calloc(1, sizeof *m);
   rows *r = calloc(1, sizeof *r);
   json_t *list = json_array();
-  const model_network network = {a->network_latency, 1e9 * a->network_bandwidth, a->node};
+  const model_network network = {a->network_latency, 1e9 * a->bandwidth, a->node};
   int code = m && r ? rows_read(&a->models, m, r) : EXIT_DEVICE;
   if (code == EXIT_DONE) {
     model_fit_hops(m, r->hop, r->hops);
     model_fit_solves(m, r->solve, r->solves);
     rows_choose(m, r);
-    const misfit off = print_model(&a->common, m, r);
+    const misfit off = print_model(common, m, r);
     if (r->reference >= 0) predict_solves(a, m, r, &network, &off, list);
-    code = report_write(a->json, list);
+    code = report_write(a->lattice.bench.json, list);
   }
-  if (code == EXIT_DONE && a->common.report) {
+  if (code == EXIT_DONE && common->report) {
     json_t *report = report_new(NULL, "bench");
     json_object_set(report, "rows", list);
-    code = report_write(a->common.report, report);
+    code = report_write(common->report, report);
     json_decref(report);
   }
   json_decref(list);
@@ -291,3 +329,68 @@ int bench_model(const bench_args *a) {
   free(r);
   return code;
 }
+
+/* ---- the command ---- */
+
+/* Refuses options of the model. */
+static int check_measured(const scaling_args *a) {
+  static const char *const of_models[] = {"latency", "bandwidth", "node"};
+  for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++)
+    if (cli_option_given(&a->lattice.bench.common, of_models[i]))
+      return cli_wrong("--%s is for --model FILE.json, which is missing", of_models[i]);
+  return EXIT_DONE;
+}
+
+/* Refuses options of measurements. */
+static int check_model(const scaling_args *a) {
+  static const char *const used[] = {"model",   "latency", "bandwidth",   "node",
+                                     "lattice", "json",    "report",      "quiet",
+                                     "backend", "threads", "memory-limit"};
+  const cli_common *common = &a->lattice.bench.common;
+  for (int i = 0; i < CLI_OPTIONS_MAX; i++) {
+    int known = common->given[i] == NULL;
+    for (size_t k = 0; k < sizeof used / sizeof *used && !known; k++)
+      known = strcmp(used[k], common->given[i]) == 0;
+    if (!known)
+      return cli_wrong(
+          "--%s has no effect on bench scaling --model, which measures nothing; leave it out",
+          common->given[i]);
+  }
+  if (a->lattice.lattices.count > 1)
+    return cli_wrong(
+        "--model foretells one lattice, but --lattice is given %d times; leave all but one out",
+        a->lattice.lattices.count);
+  return EXIT_DONE;
+}
+
+static int run(void *arguments) {
+  static const char weak[] = "weak:0.3";
+  scaling_args *a = arguments;
+  lattice_args *l = &a->lattice;
+  bench b;
+  l->problem.gauge = weak;
+  l->problem.schwarz_relaxation = NAN;
+  l->problem.schwarz_precision = -1;
+  int code = bench_check_files(option_rows, a);
+  if (code == EXIT_DONE) code = a->models.count ? check_model(a) : check_measured(a);
+  if (code == EXIT_DONE) code = lattice_check(l, 1);
+  if (code == EXIT_DONE) code = cli_read_time("latency", a->latency, &a->network_latency);
+  if (code != EXIT_DONE) return code;
+  if (a->models.count) return ranks_first() ? foretell_all(a) : EXIT_DONE;
+  code = bench_begin(&b, &l->bench, l->grid);
+  if (code == EXIT_DONE) code = lattice_check_extents(b.ctx, l);
+  if (code == EXIT_DONE) code = bench_open_machine(&b);
+  return bench_finish(&b, code == EXIT_DONE ? measure(&b) : code);
+}
+
+const cli_command bench_scaling = {
+    .name = "scaling",
+    .summary = "Weak and strong scaling over ranks, and a model that foretells it.",
+    .examples =
+        "Examples:\n"
+        "  kaon bench scaling --lattice 8 8 8 16 --json one.json\n"
+        "  mpirun -np 4 kaon bench scaling --json four.json\n"
+        "  kaon bench scaling --model one.json --model four.json --bandwidth 45",
+    .options = option_rows,
+    .arguments = sizeof(scaling_args),
+    .run = run};

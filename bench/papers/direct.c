@@ -1,5 +1,5 @@
-/* direct.c - see direct.h. The rows of A by rows are the columns of A^T, so UMFPACK is handed A^T
- * and solves with its transpose. */
+/* direct.c - the direct solver on the processor. Contract: direct.h. The rows of A are the columns
+ * of A^T, so UMFPACK gets A^T and solves with its transpose. */
 #include "bench/papers/direct.h"
 
 #include <stddef.h>

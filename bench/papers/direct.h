@@ -1,5 +1,5 @@
-/* direct.h - direct solvers of other libraries, as baselines of bench kaczmarz: UMFPACK
- * (SuiteSparse) on the processor, cuDSS on a device, where the program was built with them. */
+/* direct.h - direct solvers of other libraries, as baselines of kaczmarz: UMFPACK (SuiteSparse) on
+ * the processor, cuDSS on a device, where the program was built with them. */
 #ifndef KAON_BENCH_DIRECT_H
 #define KAON_BENCH_DIRECT_H
 
@@ -16,13 +16,13 @@ typedef struct direct_system {
 
 typedef struct direct_solver {
   const char *name;
-  int device; /* 1: it works on the device that is current */
-  /* Analysis, factors and solution, x to host memory. NULL, or what went wrong, in words. */
+  int device; /* 1: it runs on the current device */
+  /* Analysis, factors and solution; x in host memory. Returns NULL, or what failed. */
   const char *(*solve)(const direct_system *system);
 } direct_solver;
 
-/* Those that were built in, `device` ones or the processor's; NULL: none. */
+/* The solver of the device or of the processor; NULL: none was built in. */
 const direct_solver *direct_find(int device);
-extern const direct_solver direct_cudss; /* cuda/direct_cudss.c, where that is built */
+extern const direct_solver direct_cudss; /* bench/cuda/direct_cudss.c */
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AGREEING = 1 }; /* steps by which equal processes may differ */
+enum { AGREEING = 1 }; /* equal runs may differ by this many steps */
 
 int regime_same_group(const regime_row *a, const regime_row *b) {
   return strcmp(a->precision, b->precision) == 0 && strcmp(a->method, b->method) == 0 &&
@@ -25,7 +25,7 @@ const regime_row *regime_baseline(const regime_row *rows, int count, const regim
   return NULL;
 }
 
-/* Energies of different counters are not compared. */
+/* Energies of different counters are not comparable. */
 regime_change regime_compare(const regime_row *row, const regime_row *baseline) {
   if (!baseline) return (regime_change){NAN, NAN, 0};
   const int alike = row->of_device_alone == baseline->of_device_alone;

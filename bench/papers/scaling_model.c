@@ -1,4 +1,4 @@
-/* scaling_model.c - the fit and what follows from it. Contract: scaling_model.h. */
+/* scaling_model.c - the fit of the model and its predictions. Contract: scaling_model.h. */
 #include "bench/papers/scaling_model.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ double model_sites(const model_place *at) {
   return sites;
 }
 
-/* Of two figures for as many sites the faster one counts. */
+/* Of two figures for the same sites the faster one counts. */
 void model_add(model_curve *c, double sites, double seconds) {
   int i = 0;
   while (i < c->count && c->sites[i] < sites) i++;
@@ -32,8 +32,8 @@ void model_add(model_curve *c, double sites, double seconds) {
   c->seconds[i] = seconds;
 }
 
-/* Below the smallest the line of the two smallest goes on, which leaves what a launch costs; a line
- * that would reach 0 before 0 sites means that there is no such rest: proportional. */
+/* Below the smallest size the line through the two smallest continues, which leaves the cost of a
+ * launch. A line that reaches 0 before 0 sites means there is no such cost: proportional. */
 double model_read(const model_curve *c, double sites) {
   const int last = c->count - 1;
   int i = 1;
@@ -50,22 +50,22 @@ double model_read(const model_curve *c, double sites) {
 
 /* ---- messages ---- */
 
-/* Bytes of a half spinor, 12 reals, in half with a scale. */
+/* Bytes of a half spinor: 12 reals, with a scale in half precision. */
 static double ghost_bytes(int precision) {
   static const double bytes[] = {96, 48, 28};
   return bytes[precision];
 }
 
-/* What a rank sends for one hop, that stays on its node and that leaves it: in each divided
- * direction two faces of one parity. Of the rank that sends most to other nodes: both faces where
- * neighbours in the direction are never on one node, one where those at the node's edge are not. */
+/* Bytes that a rank sends for one hop within its node and to other nodes: two faces of one parity
+ * in each divided direction. Of the rank that sends most to other nodes: both faces where
+ * neighbours are never on its node, one where some are. */
 static void bytes_of(const model_place *at, const model_network *network, int precision,
                      double *inside, double *outside) {
   const double half = 0.5 * model_sites(at);
   int reach = 1;
   *inside = *outside = 0;
   for (int mu = 0; mu < 4; mu++) {
-    const int apart = reach; /* numbers of neighbours in mu differ by this */
+    const int apart = reach; /* rank numbers of neighbours in mu differ by this */
     reach *= at->grid[mu];
     if (at->grid[mu] == 1) continue;
     const double face = ghost_bytes(precision) * half * at->grid[mu] / at->lattice[mu];
@@ -116,7 +116,7 @@ static void minimise(const squares *s, double x[UNKNOWNS]) {
   for (int n = 0; n < SWEEPS && most > small; n++) {
     most = 0;
     for (int i = 0; i < UNKNOWNS; i++) {
-      if (!(scale[i] > 0)) continue; /* nothing measured depends on it */
+      if (!(scale[i] > 0)) continue; /* no measurement depends on it */
       double rest = s->b[i];
       for (int k = 0; k < UNKNOWNS; k++) rest -= s->a[i][k] * x[k];
       const double next = fmax(0, x[i] + rest / s->a[i][i]);
@@ -128,7 +128,7 @@ static void minimise(const squares *s, double x[UNKNOWNS]) {
 
 /* ---- the fit ---- */
 
-/* Equation of one hop, divided by its seconds so that all weigh alike. */
+/* The equation of a hop, divided by its seconds so that all have equal weight. */
 static void equation(const model *m, const model_hop *h, squares *s) {
   const double alone = model_read(&m->inside[h->precision], model_sites(&h->at));
   double row[UNKNOWNS] = {0}, bytes, none;
@@ -138,13 +138,13 @@ static void equation(const model *m, const model_hop *h, squares *s) {
   row[PER_BYTE] = exposed * bytes / h->seconds;
   row[FACE] = bytes / h->seconds;
   row[FIXED + h->precision] = 1 / h->seconds;
-  /* Hidden behind it and longer, the message takes the inside's place. */
+  /* A hidden message that takes longer than the interior replaces it. */
   const double before = h->hidden && exposed ? 0 : alone;
   add_row(s, row, (h->seconds - before) / h->seconds);
 }
 
-/* Which messages are longer than the inside is known once latency and bandwidth are: again, until
- * nothing changes. */
+/* Which messages take longer than the interior depends on latency and bandwidth. Repeats the fit
+ * until nothing changes. */
 void model_fit_hops(model *m, model_hop *hops, int count) {
   enum { ROUNDS = 30 };
   double before[UNKNOWNS] = {0}, x[UNKNOWNS];
@@ -196,7 +196,7 @@ void model_fit_solves(model *m, model_solve *solves, int count) {
   }
 }
 
-/* gcr-schwarz, gcr-sap. */
+/* gcr-schwarz, gcr-sap */
 int model_in_domains(const model_method *method) {
   return strstr(method->name, "-schwarz") != NULL || strstr(method->name, "-sap") != NULL;
 }

@@ -15,13 +15,13 @@
 
 enum { MODEL_POINTS = 24, MODEL_METHODS = 12 };
 
-/* Seconds by sites of a rank, measured; linear in between, proportional above the largest. */
+/* Measured seconds by sites of a rank: linear in between, proportional above the largest. */
 typedef struct model_curve {
   int count;
   double sites[MODEL_POINTS], seconds[MODEL_POINTS];
 } model_curve;
 
-/* Where something was measured, or is foretold. */
+/* A place of a measurement or a prediction. */
 typedef struct model_place {
   int lattice[4], grid[4], ranks;
 } model_place;
@@ -29,7 +29,7 @@ typedef struct model_place {
 typedef struct model_hop {
   model_place at;
   int precision; /* kaon_precision */
-  int hidden;    /* messages beside the inside */
+  int hidden;    /* messages hidden behind the interior */
   double seconds, fitted;
 } model_hop;
 
@@ -48,11 +48,11 @@ typedef struct model_method {
   double hops, sums;  /* with messages, a step */
   double flops;       /* a step and site of the lattice */
   model_curve step;
-  int block[4]; /* extents of its domains where they are less than a rank's part; 0: that */
-  /* Steps of the problem that is foretold: constant, or, of domains, exp(a + b log2(sites of a
-   * domain)), b <= 0. */
+  int block[4]; /* extents of its domains; 0: as the part of a rank */
+  /* Steps of the predicted problem: constant, or with domains exp(a + b log2(sites of a domain)), b
+   * <= 0. */
   double steps, growth, at_sites;
-  int measured; /* on how many sizes of domains, two at most */
+  int measured; /* number of sizes of domains measured, 2 at most */
 } model_method;
 
 typedef struct model {
@@ -63,7 +63,7 @@ typedef struct model {
   model_method method[MODEL_METHODS];
 } model;
 
-/* Between nodes, of `node` ranks each, numbered one after another. */
+/* The network between nodes of `node` consecutive ranks. */
 typedef struct model_network {
   double latency, bandwidth; /* s, bytes/s a rank */
   int node;
@@ -73,19 +73,19 @@ double model_sites(const model_place *at); /* of a rank */
 void model_add(model_curve *curve, double sites, double seconds);
 double model_read(const model_curve *curve, double sites);
 
-/* Fills fixed, face, latency, per_byte, from m->inside and the hops of several ranks, whose
- * `fitted` are set. */
+/* Fits fixed, face, latency and per_byte to the hops of several ranks, given m->inside. Sets their
+ * `fitted`. */
 void model_fit_hops(model *m, model_hop *hops, int count);
-/* Fills sum, from all before it, m->method[].step and the solves of several ranks; sets `fitted`.
- */
+/* Fits sum to the solves of several ranks, given all before and m->method[].step. Sets their
+ * `fitted`. */
 void model_fit_solves(model *m, model_solve *solves, int count);
-/* Seconds of a hop and of a method's step; network NULL: all ranks are on one node. */
+/* Seconds of a hop and of a step of a method; network NULL: all ranks are on one node. */
 double model_hop_seconds(const model *m, const model_network *network, const model_place *at,
                          int precision, int hidden);
 double model_step_seconds(const model *m, const model_network *network, const model_place *at,
                           const model_method *method, double sums);
 int model_in_domains(const model_method *method);
-/* Steps there; NaN: a method in domains that was measured on one size of them, and not on this. */
+/* Steps of a method there. NaN: a method with domains that was measured on one other size alone. */
 double model_steps(const model_method *method, const model_place *at);
 
 #endif

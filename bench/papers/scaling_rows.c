@@ -1,5 +1,5 @@
-/* scaling_rows.c - rows of files, what they must have in common, and the problem that is foretold.
- * Contract: scaling_rows.h. */
+/* scaling_rows.c - reads rows of files, checks that they belong together, chooses the problem to
+ * predict. Contract: scaling_rows.h. */
 #include "bench/papers/scaling_rows.h"
 
 #include <math.h>
@@ -9,16 +9,6 @@
 #include "bench/bench.h"
 
 /* ---- members of a row ---- */
-
-static double number(const json_t *row, const char *key) {
-  const json_t *x = json_object_get(row, key);
-  return json_is_number(x) ? json_number_value(x) : NAN;
-}
-
-static const char *word(const json_t *row, const char *key) {
-  const char *text = json_string_value(json_object_get(row, key));
-  return text ? text : "";
-}
 
 static int read_extents(const json_t *list, int e[4]) {
   for (size_t mu = 0; mu < 4; mu++) {
@@ -41,13 +31,13 @@ static int read_place(const json_t *row, model_place *at) {
 
 /* "half" of "double/half". */
 static int read_precision(const json_t *row) {
-  const char *text = word(row, "precision"), *slash = strchr(text, '/');
+  const char *text = bench_word(row, "precision"), *slash = strchr(text, '/');
   for (int p = 0; p < 3; p++)
     if (strcmp(slash ? slash + 1 : text, precision_name((kaon_precision)p)) == 0) return p;
   return -1;
 }
 
-/* Messages and sums of a step by the method alone, where rows do not count them. */
+/* Messages and sums of a step by method, for rows that do not count them. */
 static void usual_counts(const char *name, double *hops, double *sums) {
   static const struct {
     const char *name;
@@ -65,15 +55,15 @@ static void usual_counts(const char *name, double *hops, double *sums) {
 
 static int find_method(model *m, const json_t *row) {
   char name[32];
-  snprintf(name, sizeof name, "%.31s", word(row, "bench") + strlen("solve-"));
+  snprintf(name, sizeof name, "%.31s", bench_word(row, "bench") + strlen("solve-"));
   for (int i = 0; i < m->methods; i++)
     if (strcmp(m->method[i].name, name) == 0 &&
-        strcmp(m->method[i].precision, word(row, "precision")) == 0)
+        strcmp(m->method[i].precision, bench_word(row, "precision")) == 0)
       return i;
   if (m->methods == MODEL_METHODS) return -1;
   model_method *made = &m->method[m->methods];
   snprintf(made->name, sizeof made->name, "%s", name);
-  snprintf(made->precision, sizeof made->precision, "%.31s", word(row, "precision"));
+  snprintf(made->precision, sizeof made->precision, "%.31s", bench_word(row, "precision"));
   made->inner = read_precision(row);
   usual_counts(name, &made->hops, &made->sums);
   return m->methods++;
@@ -84,18 +74,18 @@ static int find_method(model *m, const json_t *row) {
 static row_kind kind_of(const json_t *row, const char *file) {
   const json_t *cut = json_object_get(row, "preconditioner");
   row_kind k = {.file = file,
-                .kappa = number(row, "kappa"),
-                .csw = number(row, "csw"),
-                .tol = number(row, "tol"),
-                .reals = number(row, "links"),
-                .steps = number(cut, "steps"),
-                .cycles = number(cut, "cycles")};
-  snprintf(k.device, sizeof k.device, "%.127s", word(row, "device"));
-  snprintf(k.backend, sizeof k.backend, "%.15s", word(row, "backend"));
-  snprintf(k.links, sizeof k.links, "%.63s", word(row, "gauge"));
-  snprintf(k.stop, sizeof k.stop, "%.15s", word(row, "stop"));
-  snprintf(k.even_odd, sizeof k.even_odd, "%.15s", word(row, "even_odd"));
-  snprintf(k.preconditioner, sizeof k.preconditioner, "%.15s", word(cut, "kind"));
+                .kappa = bench_number(row, "kappa"),
+                .csw = bench_number(row, "csw"),
+                .tol = bench_number(row, "tol"),
+                .reals = bench_number(row, "links"),
+                .steps = bench_number(cut, "steps"),
+                .cycles = bench_number(cut, "cycles")};
+  snprintf(k.device, sizeof k.device, "%.127s", bench_word(row, "device"));
+  snprintf(k.backend, sizeof k.backend, "%.15s", bench_word(row, "backend"));
+  snprintf(k.links, sizeof k.links, "%.63s", bench_word(row, "gauge"));
+  snprintf(k.stop, sizeof k.stop, "%.15s", bench_word(row, "stop"));
+  snprintf(k.even_odd, sizeof k.even_odd, "%.15s", bench_word(row, "even_odd"));
+  snprintf(k.preconditioner, sizeof k.preconditioner, "%.15s", bench_word(cut, "kind"));
   return k;
 }
 
@@ -121,8 +111,8 @@ static int same_number(const char *what, double x, double y, const row_kind *a, 
   return apart(what, one, a->file, other, b->file);
 }
 
-/* Of one method. Its step takes the same time whatever the problem, but not with and without a
- * clover matrix; how many steps it takes is a matter of the problem. */
+/* Checks two rows of one method. The time of a step does not depend on the problem, except on the
+ * clover matrix. The number of steps does. */
 static int same_method(const row_kind *a, const row_kind *b) {
   const int one_problem = strcmp(a->links, b->links) == 0 && a->kappa == b->kappa;
   int code = same_number("links (reals a link)", a->reals, b->reals, a, b);
@@ -142,7 +132,7 @@ static int same_method(const row_kind *a, const row_kind *b) {
 
 /* ---- rows ---- */
 
-/* Extents of the domains of a solve: blocks, or a rank's part. */
+/* Extents of the domains of a solve: blocks, or the part of a rank. */
 static void read_block(const json_t *row, const model_place *at, int block[4]) {
   const json_t *list = json_object_get(json_object_get(row, "preconditioner"), "block");
   for (int mu = 0; mu < 4; mu++) {
@@ -154,17 +144,17 @@ static void read_block(const json_t *row, const model_place *at, int block[4]) {
 
 static int add_solve(model *m, rows *r, const json_t *row, const model_place *at, int precision,
                      const char *file) {
-  const double iterations = number(row, "iterations"), seconds = number(row, "seconds");
-  if (!(iterations >= 1) || strcmp(word(row, "status"), "converged") != 0 ||
-      number(row, "reduce_delay") > 0)
+  const double iterations = bench_number(row, "iterations"), seconds = bench_number(row, "seconds");
+  if (!(iterations >= 1) || strcmp(bench_word(row, "status"), "converged") != 0 ||
+      bench_number(row, "reduce_delay") > 0)
     return EXIT_DONE;
   const int known = find_method(m, row);
   if (known < 0) return EXIT_DONE;
   model_method *method = &m->method[known];
   model_solve *s = &r->solve[r->solves];
   const row_kind kind = kind_of(row, file);
-  const double sums = number(row, "sums") / iterations;
-  const double hops = number(row, "exchanges") / iterations;
+  const double sums = bench_number(row, "sums") / iterations;
+  const double hops = bench_number(row, "exchanges") / iterations;
   int *block = r->block[r->solves], code = EXIT_DONE;
   for (int i = 0; i < r->solves && code == EXIT_DONE; i++)
     if (r->solve[i].method == known) code = same_method(&r->kind[i], &kind);
@@ -179,21 +169,22 @@ static int add_solve(model *m, rows *r, const json_t *row, const model_place *at
   snprintf(r->problem[r->solves], sizeof *r->problem, "%.40s, kappa %.6g, %dx%dx%dx%d", kind.links,
            kind.kappa, at->lattice[0], at->lattice[1], at->lattice[2], at->lattice[3]);
   method->flops =
-      1e9 * number(row, "gflops") * seconds / (iterations * model_sites(at) * at->ranks);
+      1e9 * bench_number(row, "gflops") * seconds / (iterations * model_sites(at) * at->ranks);
   if (at->ranks == 1) model_add(&method->step, model_sites(at), seconds / iterations);
   r->solves++;
   return EXIT_DONE;
 }
 
-/* One column's hops and solves; other rows tell nothing here. The links of the first hop count. */
+/* Takes hops and solves of one column, and ignores other rows. Hops must have the links of the
+ * first one. */
 static int add_row(model *m, rows *r, const json_t *row, int *links, const char *file) {
   model_place at;
   const int precision = read_precision(row);
   const int own = (int)json_integer_value(json_object_get(row, "links"));
-  const int solve = strncmp(word(row, "bench"), "solve-", 6) == 0;
+  const int solve = strncmp(bench_word(row, "bench"), "solve-", 6) == 0;
   if (json_integer_value(json_object_get(row, "columns")) != 1 || precision < 0 ||
-      !read_place(row, &at) || !(number(row, "seconds") > 0) ||
-      (!solve && strcmp(word(row, "bench"), "wilson-hop") != 0))
+      !read_place(row, &at) || !(bench_number(row, "seconds") > 0) ||
+      (!solve && strcmp(bench_word(row, "bench"), "wilson-hop") != 0))
     return EXIT_DONE;
   const row_kind kind = kind_of(row, file);
   if (!r->first.file) r->first = kind;
@@ -205,9 +196,10 @@ static int add_row(model *m, rows *r, const json_t *row, int *links, const char 
   if (r->hops == ROWS_MAX) return EXIT_DONE;
   if (*links == 0) *links = own;
   if (own != *links) return EXIT_DONE;
-  r->hop[r->hops++] = (model_hop){at, precision, strcmp(word(row, "overlap"), "none") != 0,
-                                  number(row, "seconds"), 0};
-  if (at.ranks == 1) model_add(&m->inside[precision], model_sites(&at), number(row, "seconds"));
+  r->hop[r->hops++] = (model_hop){at, precision, strcmp(bench_word(row, "overlap"), "none") != 0,
+                                  bench_number(row, "seconds"), 0};
+  if (at.ranks == 1)
+    model_add(&m->inside[precision], model_sites(&at), bench_number(row, "seconds"));
   return EXIT_DONE;
 }
 
@@ -224,6 +216,7 @@ static int read_file(const char *file, model *m, rows *r, int *links) {
         error.line, error.text);
   if (!json_is_array(list))
     code = cli_wrong("--model %s: not a list of rows, as --json writes it", file);
+  bench_complete_rows(list);
   json_array_foreach(list, k, row) {
     if (code == EXIT_DONE) code = add_row(m, r, row, links, file);
   }
@@ -231,8 +224,8 @@ static int read_file(const char *file, model *m, rows *r, int *links) {
   return code;
 }
 
-/* Rows that the model has no figure of one rank for cannot be fitted; of hops with hidden messages
- * in one place the fastest counts, whatever hid them. */
+/* Removes rows without a figure of one rank, which cannot be fitted. Of hops with hidden messages
+ * in one place the fastest remains. */
 static void sort_out(model *m, rows *r) {
   int kept = 0;
   for (int i = 0; i < r->hops; i++) {
@@ -290,8 +283,8 @@ static int methods_of(const rows *r, const char *name) {
   return count;
 }
 
-/* The one that most methods have solved, of those the one with the most steps. Methods with domains
- * take more steps the smaller these are: log(steps) = a + b log2(sites). */
+/* Chooses the problem that most methods have solved, and of those the one with the most steps.
+ * Methods with domains need more steps on smaller ones: log(steps) = a + b log2(sites). */
 void rows_choose(model *m, rows *r) {
   r->reference = -1;
   for (int i = 0; i < r->solves; i++) {

@@ -1,17 +1,19 @@
 /* block.c - vector updates and sums that join columns, on the CPU (blas_ops.h).
- * A block of sites holds all columns side by side, and they are in the first-level cache together:
- * each vector crosses the memory once. The numbers of all columns at one place are read before any
- * is written, so updates are in place. Half: a site's largest new number must be known before one
- * is rounded, so the new numbers are computed twice rather than kept.
- * Sums are taken as in update.c, over GRAM_CHUNKS chunks at most; the order of a Gram matrix' sums
- * and its error are the same with fewer chunks of more blocks. */
+ * A block of sites holds all columns next to each other, and together they fit the first-level
+ * cache. So each vector is read from memory once. At each position the values of all columns are
+ * read before any is written, so updates work in place.
+ * Half: the largest new value of a site must be known before any is rounded. The new values are
+ * computed twice, which needs no buffer.
+ * Sums are as in update.c, over at most GRAM_CHUNKS chunks. Fewer chunks of more blocks have the
+ * same order of summation and error within a Gram matrix. */
 #include "lib/math/steps/block_recurrences.h"
 
 #include "blas/cpu/block.h"
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
 
-/* GRAM_CHUNKS * 2 n^2 sums fit the partials' KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX * n. */
+/* GRAM_CHUNKS * 2 n^2 sums fit the partial sums' capacity of KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX *
+ * n. */
 enum { GRAM_CHUNKS = 128, MATRICES = 3 };
 _Static_assert((int)GRAM_CHUNKS * 2 * (int)KAON_BLOCK_MAX <=
                    (int)KAON_REDUCE_CHUNKS * (int)KAON_REDUCE_MAX,
@@ -35,7 +37,7 @@ static int gram_chunks(int64_t nblocks) {
   return nblocks < GRAM_CHUNKS ? (int)nblocks : GRAM_CHUNKS;
 }
 
-/* (x_i, y_j) of a block at sum[2 (j n + i)]; hermitian: i <= j alone. */
+/* Adds (x_i, y_j) of a block to sum[2 (j n + i)]. Hermitian: only i <= j. */
 static void gram_block(const kaon_update_args *args, const columns *c, int64_t block, double *sum) {
   unit x[KAON_BLOCK_MAX];
   for (int i = 0; i < c->n; i++) x[i] = unit_at(args, 0, block, c->at[i]);
@@ -59,7 +61,8 @@ static void gram_chunk(const kaon_update_args *args, const columns *c, int chunk
     gram_block(args, c, block, sum);
 }
 
-/* The chunks in order, into the slots of the open columns; both halves where one was summed. */
+/* Adds the chunks in order and writes the slots of the open columns. If only one triangle was
+ * summed, it also writes the other. */
 static void gram_slots(const kaon_update_args *args, const columns *c, const double *partials) {
   const int n = c->n, first = args->sum.slot[0], count = gram_chunks(args->shape.nblocks);
   for (int j = 0; j < n; j++)
@@ -104,10 +107,10 @@ void KAON_EXPORT(kaon_gram)(const kaon_launch *launch, const kaon_update_args *a
 
 /* ---- updates ---- */
 
-/* Entry (i, j) of matrix k at value[k][2 (j n + i)], i and j counting open columns. */
+/* Entry (i, j) of matrix k is at value[k][2 (j n + i)]; i and j count open columns. */
 typedef struct matrices {
   columns c;
-  int vectors; /* operands, of which all but axpy's first are written */
+  int vectors; /* number of operands; all are written, except the first of axpy */
   real value[MATRICES][2 * KAON_BLOCK_MAX * KAON_BLOCK_MAX];
 } matrices;
 
@@ -123,7 +126,7 @@ static void read_matrix(matrices *m, const kaon_update_args *args, int k) {
     }
 }
 
-/* The numbers of all columns at one place. */
+/* The values of all columns at one position. */
 typedef vcomplex numbers[KAON_BLOCK_MAX];
 
 /* y_j += sum_i x_i m_ij for `count` columns from j on. */
@@ -150,7 +153,7 @@ static void clear(numbers y, int n) {
   for (int j = 0; j < n; j++) y[j] = (vcomplex){v_set(0), v_set(0)};
 }
 
-/* v: the old numbers of the operands; on return the new ones. */
+/* v: the old values of the operands on entry, the new ones on return. */
 static void axpy_numbers(const matrices *m, numbers v[MATRICES]) {
   add_product(m, 0, v[0], v[1]);
 }
@@ -171,7 +174,7 @@ static void rotate_numbers(const matrices *m, numbers v[MATRICES]) {
 
 typedef void numbers_formula(const matrices *m, numbers v[MATRICES]);
 
-/* The units of all columns and operands in one block; half: what rounding needs. */
+/* The units of all columns and operands in one block; in half also the factors for rounding. */
 typedef struct block_units {
   unit u[MATRICES][KAON_BLOCK_MAX];
 #if KAON_HALF
@@ -179,7 +182,7 @@ typedef struct block_units {
 #endif
 } block_units;
 
-/* A new number to its place; half: only looked at first, then rounded. */
+/* Stores a new value. Half: the first pass only updates the largest value, the second rounds. */
 KAON_INLINE void put(block_units *b, int o, int j, int64_t i, vreal a, const int check_finite) {
   unit *u = &b->u[o][j];
 #if KAON_HALF
@@ -235,7 +238,7 @@ static void update_block(const matrices *m, const kaon_update_args *args, int64_
 }
 
 typedef struct block_update_job {
-  matrices m; /* large: only what is used is set */
+  matrices m; /* large: only the parts in use are set */
   const kaon_update_args *args;
   int first_written;
   numbers_formula *f;

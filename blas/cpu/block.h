@@ -1,5 +1,5 @@
-/* block.h - the entries of blas_ops.h that join columns, defined in block.c: what update.c's table
- * refers to. */
+/* block.h - the entries of blas_ops.h that join columns. Defined in block.c, used in the table of
+ * update.c. */
 #ifndef KAON_BLAS_CPU_BLOCK_H
 #define KAON_BLAS_CPU_BLOCK_H
 

@@ -1,10 +1,11 @@
-/* convert.c - vectors from one precision to another on the CPU: the only kernel file that sees two.
- * One table for each instruction set. All precisions share one order of sites, so this streams. A
- * row (one component of the W lanes) is widened to double, added if asked for, and rounded once;
- * half takes a whole unit (ncomp rows) to find its scale (lib/math/half.h). The norm is of the
- * stored values, added in double. */
+/* convert.c - converts vectors between precisions on the CPU. It is the only kernel file that uses
+ * two precisions; there is one table for each instruction set.
+ * All precisions share one order of sites, so the conversion streams. A row (one component of the W
+ * lanes) is widened to double, added to the target if requested, and rounded once. Half needs a
+ * whole unit (ncomp rows) to find its scale (lib/math/half.h). The norm is that of the stored
+ * values, summed in double. */
 #if !defined(KAON_PREC_DOUBLE) && !defined(KAON_PREC_SINGLE) && !defined(KAON_PREC_HALF)
-#define KAON_PREC_HALF /* vreal: W floats, and int16 loads and stores */
+#define KAON_PREC_HALF /* vreal is then W floats with int16 loads and stores */
 #endif
 #include <string.h>
 
@@ -18,7 +19,7 @@
 
 enum { DOUBLE, SINGLE, HALF };
 
-/* A unit: one column of one block, ncomp rows. step: what integers are worth (half). */
+/* A unit: one column of one block, ncomp rows. step: factor from integers to values (half). */
 typedef struct unit {
   void *data;
   float *scale;
@@ -78,7 +79,7 @@ KAON_INLINE void convert_half(const unit *from, const int from_precision, unit *
   to->step = largest * v_set(KAON_HALF_STEP);
 }
 
-/* Bits of zero are zero in every precision. */
+/* Zero has zero bits in every precision. */
 KAON_INLINE void clear_unit(const unit *u, const int precision, int ncomp) {
   memset(u->data, 0, (size_t)ncomp * KAON_W * bytes_of(precision));
   if (precision == HALF) memset(u->scale, 0, KAON_W * sizeof *u->scale);

@@ -1,9 +1,9 @@
-/* domain.c - work by domains on the CPU (blas/domain_ops.h), one table for each instruction set and
- * precision.
- * A step of minimal residuals goes through the fields in their own order twice: first each site's
- * products are left in `work`, then the domains add up theirs
- * in double, each in the order of its list, then every lane takes its own domain's step. So a
- * domain's bits depend neither on the number of threads nor on the domains beside it. */
+/* domain.c - work by Schwarz domains on the CPU (blas/domain_ops.h), one table for each instruction
+ * set and precision.
+ * A step of minimal residual reads the fields in storage order twice. The first pass writes the
+ * products of each site to `work`. Then each domain adds up its products in double, in the order of
+ * its site list. In the second pass every lane uses the step length of its domain. So the bits of a
+ * domain depend neither on the number of threads nor on other domains. */
 #include <string.h>
 
 #include "blas/domain_ops.h"
@@ -31,12 +31,12 @@ static domain_plan make_plan(const kaon_domain_args *args) {
   return plan;
 }
 
-/* Of a block and column: W sites each of |q|^2, Re and Im of conj(q) r. */
+/* For a block and column: |q|^2, Re and Im of conj(q) r, W values each. */
 KAON_INLINE double *products_at(const domain_plan *plan, int64_t block, int column) {
   return plan->args->work + (block * plan->args->shape.nrhs + column) * KAON_DOMAIN_WORK * KAON_W;
 }
 
-/* A part's sums, lane by lane, in double; u and v: what was multiplied. */
+/* Writes the sums of a part, lane by lane, in double. u and v are the factors of the products. */
 static void leave_lanes(double *to, accumulator a, const unit *u, const unit *v) {
 #if KAON_HALF
   const vwide lanes = w_mul(w_from(a), w_mul(w_from(u->step), w_from(v->step)));
@@ -85,7 +85,7 @@ static void domain_step(const domain_plan *plan, int domain, int column) {
                      plan->alpha + ((int64_t)domain * plan->args->shape.nrhs + column) * 2);
 }
 
-/* Each lane's own step length: masked tail lanes', 0. */
+/* The step length of each lane; 0 in masked lanes. */
 static vcomplex lane_steps(const domain_plan *plan, int64_t block, int part, int column) {
   real re[KAON_VL] __attribute__((aligned(64))), im[KAON_VL] __attribute__((aligned(64)));
   for (int l = 0; l < KAON_VL; l++) {
@@ -139,7 +139,7 @@ static void domain_update(const domain_plan *plan, int64_t block, int column) {
 #endif
 }
 
-/* x = r in the lanes of the turn's domains, else 0; bit by bit. */
+/* x = r in the lanes of domains whose turn it is, else 0. Copies bits. */
 static void mask(const domain_plan *plan, int64_t block, int column) {
   const kaon_domain_view *d = &plan->args->domains;
   const unit x = unit_at(&plan->views, X, block, column),

@@ -1,6 +1,7 @@
-/* entry.h - what the CPU's vector kernels share: a formula of lib/math on a unit (unit.h), sums
- * over units, chunks shared out to the team. The includer has said how many OPERANDS, COEFFICIENTS
- * and WRITTEN operands its formulas have at most. */
+/* entry.h - shared parts of the CPU's vector kernels: applying a formula of lib/math to a unit
+ * (unit.h), sums over units, distribution of chunks to threads. The including file defines
+ * OPERANDS, COEFFICIENTS and WRITTEN: the largest numbers of operands, coefficients and written
+ * operands of its formulas. */
 #ifndef KAON_BLAS_CPU_ENTRY_H
 #define KAON_BLAS_CPU_ENTRY_H
 
@@ -19,7 +20,7 @@ KAON_INLINE vcomplex coefficient(const kaon_update_args *args, int i, int column
                     v_set(args->shape.complex_space ? c->sign[i] * slot[1] : 0)};
 }
 
-/* Formula f on components c (and c + 1) of a part; reads, writes: bit masks of operands. */
+/* Applies formula f to components c (and c + 1) of a part. reads, writes: bit masks of operands. */
 KAON_INLINE void update_pair(unit *u, const vcomplex *c, int64_t i, const int pair, const int reads,
                              const int writes, formula *f) {
   vcomplex v[OPERANDS];
@@ -44,7 +45,7 @@ KAON_INLINE void update_components(unit *u, const vcomplex *c, int ncomp, const 
       update_pair(u, c, k * KAON_W + part * KAON_VL, 0, reads, writes, f);
 }
 
-/* shared: an operand that columns share; -1: there is none. */
+/* shared: the operand that columns share, or -1. */
 KAON_INLINE void update_unit(const kaon_update_args *args, span at, const int shared,
                              const int reads, const int writes, const int ncoefficients,
                              formula *f) {
@@ -80,7 +81,7 @@ KAON_INLINE void unit_dot(const kaon_update_args *args, int x, int y, span at, d
   unit_dots(args, x, 1, y, at, sum);
 }
 
-/* Adds (a, b) of a stretch to slot s of `partial` if it is wanted; a == b: the norm. */
+/* Adds (a, b) over a span to slot s of `partial` if that sum is wanted. a == b: the norm. */
 KAON_INLINE void unit_sum(const kaon_update_args *args, int s, int a, int b, span at,
                           double *partial) {
   if (args->sum.slot[s] == KAON_NO_SLOT || args->v[a].data == NULL) return;
@@ -90,9 +91,9 @@ KAON_INLINE void unit_sum(const kaon_update_args *args, int s, int a, int b, spa
     unit_dot(args, a, b, at, partial + 2 * s);
 }
 
-/* The statements for all stretches of open columns in blocks [begin, end), as `at`, those of a
- * stretch's columns one after another. Stretches of one block have a text of their own, in which
- * loops over blocks are known to be none. */
+/* Runs the statements for all spans of open columns in blocks [begin, end), with the span in `at`.
+ * Spans of a column follow one another. If spans are single blocks, a separate copy of the
+ * statements lets the compiler remove loops over blocks. */
 #define EACH_SPAN(args, begin, end, ...)                                   \
   do {                                                                        \
     const kaon_shape *const each = &(args)->shape;                            \
@@ -113,14 +114,15 @@ KAON_INLINE void unit_sum(const kaon_update_args *args, int s, int a, int b, spa
     }                                                                         \
   } while (0)
 
-/* Chunks are of whole runs of blocks: one block where it has many components, else as many as make
- * it about as long as one of spinors, so that a chunk of a matrix' vector is worth its sums. */
+/* Chunks consist of whole runs of blocks. A run is one block if blocks have many components.
+ * Otherwise it has enough blocks to be about as long as a block of spinors, so that a chunk of a
+ * sparse system's vector justifies the cost of its sums. */
 static inline int64_t blocks_of_run(const kaon_update_args *args) {
   const int ncomp = args->shape.ncomp;
   return ncomp > 2 || ncomp < 1 ? 1 : 64 / ncomp;
 }
 
-/* What chunks are made of (lib/cpu/reduce.h). */
+/* Number of runs, from which chunks are made (lib/cpu/reduce.h). */
 static inline int64_t runs_in(const kaon_update_args *args) {
   return (args->shape.nblocks + blocks_of_run(args) - 1) / blocks_of_run(args);
 }
@@ -131,7 +133,7 @@ static inline int64_t run_begin(const kaon_update_args *args, int chunk) {
   return block < args->shape.nblocks ? block : args->shape.nblocks;
 }
 
-/* A thread's chunks. */
+/* Works on the chunks of thread t. */
 static inline void run_share(const kaon_launch *launch, const kaon_update_args *args, int nslots,
                              chunk_work *work, int t, int threads) {
   const int64_t runs = runs_in(args);
@@ -147,8 +149,8 @@ static inline void run_share(const kaon_launch *launch, const kaon_update_args *
   v_stream_fence();
 }
 
-/* Chunks are shared out to the team; `work` gets a chunk's blocks and its cleared partial sums
- * (NULL: no sums wanted). */
+/* Distributes the chunks to the threads. `work` gets the blocks of a chunk and its cleared partial
+ * sums, or NULL if no sums are wanted. */
 static inline void run_chunks(const kaon_launch *launch, const kaon_update_args *args, int nslots,
                               chunk_work *work) {
   const int threads = unit_team(launch, &args->shape);
@@ -160,7 +162,7 @@ static inline void run_chunks(const kaon_launch *launch, const kaon_update_args 
   for (int t = 0; t < threads; t++) run_share(launch, args, nslots, work, t, threads);
 }
 
-/* An entry of the table: its chunks, then the sums of `nslots` slots and the recurrence. */
+/* Defines an entry of the table: its chunks, then the sums of `nslots` slots and the recurrence. */
 #define ENTRY(entry, nslots)                                                                       \
   static void entry(const kaon_launch *launch, const kaon_update_args *args) {                     \
     run_chunks(launch, args, nslots, entry##_chunk);                                               \

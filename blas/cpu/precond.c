@@ -1,5 +1,5 @@
 /* precond.c - updates of preconditioned methods on the CPU (blas/precond_ops.h), one table for each
- * instruction set, in double and single; sums as in update.c. */
+ * instruction set, in double and single. Sums are as in update.c. */
 enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
 
 #include "blas/cpu/entry.h"
@@ -8,7 +8,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
 
 #if !KAON_HALF
 
-/* The formulas for each kind of product. */
+/* Defines the formulas for each kind of product. */
 #define KINDS(entry)                                                 \
   KAON_INLINE void entry##_real(vcomplex *v, const vcomplex *c) {    \
     kaon_precond_##entry(v, c, KAON_SCALED_REAL);                    \
@@ -17,7 +17,8 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
     kaon_precond_##entry(v, c, KAON_SCALED_COMPLEX);                 \
   }
 
-/* An entry by formula <entry>_<kind> whose `nslots` sums are taken by <entry>_sums. */
+/* Defines the chunks of an entry: formula <entry>_<kind>, then its `nslots` sums by <entry>_sums.
+ */
 #define KIND_CHUNK(entry, kind, shared, reads, writes, ncoefficients, nslots)                 \
   static void entry##_##kind##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
                                      int64_t begin, int64_t end, double *partial) {           \
@@ -32,7 +33,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
   kaon_reduce_finish(launch->partials, runs_in(args), args->shape.nrhs, &args->gate, &args->sum, \
                      nslots)
 
-/* An entry without products. */
+/* Defines an entry without products. */
 #define PLAIN_ENTRY(entry, reads, writes, ncoefficients, nslots)               \
   KINDS(entry)                                                                 \
   KIND_CHUNK(entry, complex, -1, reads, writes, ncoefficients, nslots)         \
@@ -41,7 +42,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
     FINISH(nslots);                                                            \
   }
 
-/* One with products by operand 0, which has one column. */
+/* Defines an entry with products by operand 0, which has one column. */
 #define SCALED_ENTRY(entry, reads, writes, ncoefficients, nslots)                       \
   KINDS(entry)                                                                          \
   KIND_CHUNK(entry, real, 0, reads, writes, ncoefficients, nslots)                      \
@@ -52,11 +53,11 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
     FINISH(nslots);                                                                     \
   }
 
-/* sum d |v|^2 over a stretch with d real: of a complex space the real parts. */
+/* sum d |v|^2 over a span with real d; of a complex d only the real part counts. */
 static double unit_weighted(const kaon_update_args *args, int d, int v, span at) {
   const kaon_shape *s = &args->shape;
   unit ud = unit_shared(args, d, at.block, at.column), uv = unit_at(args, v, at.block, at.column);
-  accumulator even = sum_zero(), odd = sum_zero(); /* take turns */
+  accumulator even = sum_zero(), odd = sum_zero(); /* used alternately */
   for (int j = 0;; j++) {
     for (int k = 0; k < s->ncomp; k++)
       for (int part = 0; part < KAON_PARTS; part++) {
@@ -170,7 +171,7 @@ SCALED_ENTRY(chrongear_scaled, 0x5f, 0x3e, 3, 4)
 PLAIN_ENTRY(rbicgstab_half, 0xf, 0xa, 1, 2)
 PLAIN_ENTRY(rbicgstab_end, 0x7f, 0x17, 4, 1)
 
-/* The one that knows conj(d). */
+/* The entry that also supports conj(d). */
 KINDS(scaled)
 KAON_INLINE void scaled_conj(vcomplex *v, const vcomplex *c) {
   kaon_precond_scaled(v, c, KAON_SCALED_CONJ);

@@ -1,6 +1,6 @@
-/* unit.h - one column of one block, ncomp * W numbers in a row, as the CPU's vector kernels see it:
- * read as (re, im) pairs of vreal, summed in double, quantised once (half). Included by update.c.
- */
+/* unit.h - a unit: one column of one block, ncomp * W consecutive values, as the CPU's vector
+ * kernels access it. It is read as (re, im) pairs of vreal, summed in double, and in half rounded
+ * once. */
 #ifndef KAON_BLAS_CPU_UNIT_H
 #define KAON_BLAS_CPU_UNIT_H
 
@@ -15,44 +15,45 @@
 #include "lib/math/half.h"
 #endif
 
-/* One column of blocks that follow one another. Where a block has few numbers, as of a matrix'
- * vector, what a unit costs besides them is paid once for several (span_of): lanes of a sum meet
- * once a stretch. */
+/* One column of consecutive blocks. If blocks have few values, as those of a sparse system's
+ * vector, a span covers several (span_of). It pays the fixed costs of a unit once, and its lanes
+ * are added once. */
 typedef struct span {
   int64_t block; /* the first */
   int column, blocks;
 } span;
 
-/* One unit of one operand. target: where results go, the data itself unless half. */
+/* One unit of one operand. target: where results are written; the data itself except in half. */
 typedef struct unit {
   stored *data;
   real *target;
 #if KAON_HALF
   float *scale;
   vreal step;
-  vreal largest; /* of what update kernels have written to target */
+  vreal largest; /* largest value that update kernels wrote to target */
 #endif
 } unit;
 
-/* Operands that multi_dot takes at once: as many as registers allow. */
+/* Operands that multi_dot handles at once, limited by registers. */
 #if defined(KAON_ISA_AVX512)
 enum { DOT_GROUP = 4 };
 #else
 enum { DOT_GROUP = 2 };
 #endif
 
-/* A unit in float, before its one rounding. */
+/* A unit in float, before it is rounded once. */
 typedef real scratch[KAON_HALF_COMPONENTS * KAON_W] __attribute__((aligned(64)));
 
-/* Threads for a vector of this shape. */
+/* The number of threads for a vector of this shape. */
 static inline int unit_team(const kaon_launch *launch, const kaon_shape *s) {
   return kaon_team_of(launch, s->nblocks * s->ncomp * s->nrhs * KAON_W);
 }
 
-/* Blocks of a stretch, and of one that begins at `block` and ends before `end`: a function of the
- * shape alone. In half each unit is rounded by itself; and of more than two columns a stretch of
- * each would stride over the others', which is slower beyond the cache (262144 rows, 8 columns: two
- * to three times), so there a column's sums have other bits than alone. */
+/* span_most: the largest number of blocks of a span; span_of: the span that begins at `block` and
+ * ends before `end`. Both depend only on the shape. Half rounds each unit separately, so its spans
+ * have one block. So do spans with more than two columns, since they would stride over the other
+ * columns, which is slow beyond the cache. There the sums of a column differ in bits from those of
+ * a single column. */
 static inline int span_most(const kaon_shape *s) {
   return KAON_HALF || s->nrhs > 2 || s->ncomp > 2 || s->ncomp < 1 ? 1 : 16 / s->ncomp;
 }
@@ -62,12 +63,12 @@ static inline span span_of(const kaon_shape *s, int64_t block, int64_t end, int 
   return (span){block, column, (int)(left < most ? left : most)};
 }
 
-/* Block j is the last one of a stretch: known when half is compiled. */
+/* 1: block j is the last of a span. A constant in half. */
 static inline int span_end(span at, int j) {
   return KAON_HALF || j + 1 == at.blocks;
 }
 
-/* Unit `at` of an operand, in units of one column and block. */
+/* The unit with index `at` of an operand; indices count columns of blocks. */
 KAON_INLINE unit unit_number(const kaon_update_args *args, int operand, int64_t at) {
   const kaon_shape *s = &args->shape;
   unit u;
@@ -87,14 +88,14 @@ KAON_INLINE unit unit_at(const kaon_update_args *args, int operand, int64_t bloc
   return unit_number(args, operand, block * args->shape.nrhs + column);
 }
 
-/* Of an operand that columns share. */
+/* The unit of an operand that columns share. */
 KAON_INLINE unit unit_shared(const kaon_update_args *args, int operand, int64_t block, int column) {
   const int columns = args->shared;
   return unit_number(args, operand,
                      columns <= 1 ? block : block * columns + (int64_t)(column % columns));
 }
 
-/* The unit of the next block; columns: of the operand. */
+/* Moves to the unit of the next block. columns: columns of the operand. */
 KAON_INLINE void unit_step(unit *u, const kaon_shape *s, int columns) {
   const int64_t numbers = (int64_t)columns * s->ncomp * KAON_W;
   u->data += numbers;
@@ -116,14 +117,14 @@ KAON_INLINE void unit_store(unit *u, int64_t i, vreal a) {
 #endif
 }
 
-/* Components i and i + W as (re, im); im = 0 where `pair` says that there is no second one. */
+/* Components i and i + W as (re, im). If `pair` is 0 there is no second one, and im = 0. */
 KAON_INLINE vcomplex unit_pair(const unit *u, int64_t i, const int pair) {
   return (vcomplex){unit_load(u, i), pair ? unit_load(u, i + KAON_W) : v_set(0)};
 }
 
-/* Sums of products over a unit. Double and single: products (exact for single) added in double.
- * Half: products of integers added in float over the components of a lane, which is what keeps it
- * at the speed of memory, then scaled and added up in double. */
+/* Sums of products over a unit. Double and single: products (exact for single) are added in double.
+ * Half: products of integers are added in float over the components of a lane, then scaled and
+ * added in double. Adding in float keeps half as fast as memory. */
 #if KAON_HALF
 typedef vreal factor;
 typedef vreal accumulator;
@@ -163,7 +164,7 @@ KAON_INLINE double sum_total(accumulator a, accumulator b, const unit *x, const 
 }
 #endif
 
-/* sum |a|^2 over a stretch; the two accumulators take turns. */
+/* sum |a|^2 over a span; the two accumulators alternate. */
 KAON_INLINE double unit_norm(const kaon_update_args *args, int a, span at) {
   unit u = unit_at(args, a, at.block, at.column);
   accumulator even = sum_zero(), odd = sum_zero();
@@ -186,19 +187,19 @@ KAON_INLINE double unit_norm(const kaon_update_args *args, int a, span at) {
   return sum_total(even, odd, &u, &u);
 }
 
-/* (x, y) of a component pair: rr + ii is the real part, ri + ir the imaginary one. */
+/* (x, y) of a component pair: rr + ii is the real part, ri + ir the imaginary part. */
 typedef struct dot_sums {
   accumulator rr, ii, ri, ir;
 } dot_sums;
 
-/* A component of a pair's first number alone: rr and ii take turns. */
+/* A single component without a partner: rr and ii alternate. */
 KAON_INLINE void dot_single(dot_sums *s, factor x, factor y) {
   const accumulator longer = sum_fma(x, y, s->rr);
   s->rr = s->ii;
   s->ii = longer;
 }
 
-/* The products of one unit each. */
+/* Adds the products of one unit of each operand. */
 KAON_INLINE void units_products(const unit *ux, const int group, const unit *uy, int ncomp,
                                 dot_sums *s) {
   for (int k = 0; k < ncomp; k += 2)
@@ -224,7 +225,7 @@ KAON_INLINE void dots_zero(dot_sums *s, const int group) {
   for (int o = 0; o < group; o++) s[o] = (dot_sums){sum_zero(), sum_zero(), sum_zero(), sum_zero()};
 }
 
-/* sum[2 i], sum[2 i + 1] += the i-th. A real space has no imaginary part. */
+/* Adds sum i to sum[2 i], sum[2 i + 1]. A real space has no imaginary part. */
 KAON_INLINE void dots_add(const dot_sums *s, const unit *ux, const int group, const unit *uy,
                           int complex_space, double *sum) {
   for (int o = 0; o < group; o++) {
@@ -233,7 +234,7 @@ KAON_INLINE void dots_add(const dot_sums *s, const unit *ux, const int group, co
   }
 }
 
-/* sum conj(x) y over a unit for `group` units x; y is loaded and widened once for all. */
+/* sum conj(x) y over a unit for `group` units x. y is loaded and widened once for all of them. */
 KAON_INLINE void units_dots(const unit *ux, const int group, const unit *uy,
                             const kaon_shape *shape, double *sum) {
   dot_sums s[DOT_GROUP];
@@ -242,7 +243,7 @@ KAON_INLINE void units_dots(const unit *ux, const int group, const unit *uy,
   dots_add(s, ux, group, uy, shape->complex_space, sum);
 }
 
-/* The same over a stretch, for operands from number `first` on. */
+/* The same over a span, for the operands from index `first` on. */
 KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int group, int y,
                            span at, double *sum) {
   const kaon_shape *shape = &args->shape;

@@ -1,12 +1,12 @@
 /* update.c - vector updates and reductions on the CPU (blas_ops.h), one table for each instruction
  * set and precision.
- * A stretch (unit.h) is updated while it sits in the first-level cache and then read once more for
- * the sums: they describe what is stored, quantisation included, and cost no memory traffic. Order
- * of a sum: components within each lane, a fixed tree over the lanes, stretches in block order
- * within a chunk, chunks in order; so the bits do not depend on the number of threads. Its error:
- * at most (numbers a lane has in a stretch + 8 + stretches in a chunk + chunks) 2^-53 times the sum
- * of the magnitudes; half adds (ncomp + 2) 2^-24, for its products are added in float over the
- * components of a lane. */
+ * A span (unit.h) is updated while it is in the first-level cache, then read again for the sums. So
+ * sums describe the stored values, rounding to half included, and cost no memory traffic.
+ * Order of a sum: components within each lane, a fixed tree over the lanes, spans in block order
+ * within a chunk, chunks in order. So the bits do not depend on the number of threads.
+ * Error of a sum, relative to the sum of the magnitudes: at most 2^-53 times (values in a lane of a
+ * span + 8 + spans in a chunk + chunks). Half adds (ncomp + 2) 2^-24, because its products are
+ * added in float over the components of a lane. */
 #include <string.h>
 
 enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
@@ -15,8 +15,8 @@ enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
 #include "blas/cpu/entry.h"
 #include "lib/math/steps/update.h"
 
-/* An entry whose units are updated by formula kaon_update_<entry>; slot 0 receives
- * |v[norm]|^2, slot 1 (v[dot], v[norm]) where dot >= 0. */
+/* Defines an entry whose units are updated by kaon_update_<entry>. Slot 0 receives |v[norm]|^2, and
+ * slot 1 (v[dot], v[norm]) if dot >= 0. */
 #define UPDATE_ENTRY(entry, reads, writes, ncoefficients, norm, dot)                          \
   static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,          \
                             int64_t begin, int64_t end, double *partial) {                    \
@@ -66,7 +66,7 @@ KAON_INLINE void pipebicgstab_solution_sums(const kaon_update_args *args, span a
   unit_sum(args, 2, 6, 2, at, partial);
 }
 
-/* An entry by formula kaon_update_<entry> whose `nslots` sums are taken by <entry>_sums. */
+/* Defines an entry by formula kaon_update_<entry>; <entry>_sums computes its `nslots` sums. */
 #define PIPELINED_ENTRY(entry, reads, writes, ncoefficients, nslots)                 \
   static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
                             int64_t begin, int64_t end, double *partial) {           \
@@ -83,7 +83,7 @@ PIPELINED_ENTRY(pipecgnr, 0x1f, 0x1e, 3, 4)
 PIPELINED_ENTRY(pipebicgstab_direction, 0x7f, 0x3b, 3, 4)
 PIPELINED_ENTRY(pipebicgstab_solution, 0x3f, 0x26, 4, 3)
 
-/* Zeros (from == NULL) or a raw copy, which keeps the bits of half; past the cache if `stream`. */
+/* Writes zeros (from == NULL) or copies the stored bits. If `stream`, stores bypass the cache. */
 static void fill(stored *to, const stored *from, int ncomp, int stream) {
   static const stored zeros[KAON_VL] __attribute__((aligned(64)));
   const int count = ncomp * KAON_W;
@@ -115,7 +115,7 @@ static void zero_chunk(const kaon_launch *launch, const kaon_update_args *args, 
   EACH_SPAN(args, begin, end, { fill_units(launch, args, at, 0); });
 }
 
-/* The norm is taken from the source, which has the same bits and is in the cache. */
+/* The norm is computed from the source, which has the same bits and is in the cache. */
 static void copy_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                        int64_t end, double *partial) {
   EACH_SPAN(args, begin, end, {
@@ -142,7 +142,7 @@ KAON_INLINE void accumulate_pair(const unit *x, const vcomplex *c, real *target,
   if (pair) v_store_real(target + i + KAON_W, v[group].im);
 }
 
-/* target: of the first block. */
+/* target: that of the first block. */
 KAON_INLINE void accumulate(const kaon_update_args *args, int first, span at, real *target,
                             const int group) {
   const kaon_shape *s = &args->shape;
@@ -166,7 +166,7 @@ KAON_INLINE void accumulate(const kaon_update_args *args, int first, span at, re
   }
 }
 
-/* y stays in the cache (half: in float) while the x_i pass by, four at a time. */
+/* y stays in the cache (half: in float) while the x_i are read, four at a time. */
 static void multi_axpy_unit(const kaon_update_args *args, span at) {
   unit y = unit_at(args, args->n, at.block, at.column);
 #if KAON_HALF
@@ -209,7 +209,7 @@ static void dot_chunk(const kaon_launch *launch, const kaon_update_args *args, i
 
 ENTRY(dot, 3)
 
-/* Partial sums: (v_i, v_n) at i < n, |v_n|^2 at n. */
+/* Partial sums: (v_i, v_n) in slots i < n, |v_n|^2 in slot n. */
 static void multi_dot_chunk(const kaon_launch *launch, const kaon_update_args *args, int64_t begin,
                             int64_t end, double *partial) {
   (void)launch;
@@ -254,7 +254,7 @@ static void recur(const kaon_launch *launch, const kaon_update_args *args) {
       KAON_EXPORT_ISA(kaon_run_recurrence)(args->sum.then, &args->sum.state[k]);
 }
 
-/* block.c's, under the names of the table. */
+/* Entries defined in block.c, under the names of the table. */
 static void gram(const kaon_launch *launch, const kaon_update_args *args) {
   KAON_EXPORT(kaon_gram)(launch, args);
 }

@@ -5,6 +5,7 @@
 #include <kaon/measure.h>
 
 #include "dslash/measure/staggered_measure.h"
+#include "lib/core/output.h"
 
 static kaon_status check(const kaon_vector *eta, const kaon_vector *x, const kaon_condensate *c) {
   if (eta == NULL || x == NULL || c == NULL)
@@ -49,6 +50,7 @@ kaon_status kaon_condensate_measure(const kaon_vector *eta, const kaon_vector *x
                                     kaon_condensate *condensate, double (*columns)[2]) {
   static const double even[2] = {1, 0}, odd[2] = {0, 1}, both[2] = {0.5, 0.5};
   KAON_TRY(check(eta, x, condensate));
+  KAON_TRY(kaon_output_check(eta->ctx, "kaon_condensate", condensate));
   const int n = eta->nrhs;
   double(*value)[2] = calloc((size_t)n, sizeof *value), (*dot)[2] = calloc((size_t)n, sizeof *dot);
   kaon_status status =
@@ -62,7 +64,7 @@ kaon_status kaon_condensate_measure(const kaon_vector *eta, const kaon_vector *x
     estimate(n, value, even, &c.even, &c.even_error);
     estimate(n, value, odd, &c.odd, &c.odd_error);
     estimate(n, value, both, &c.whole, &c.whole_error);
-    *condensate = c;
+    kaon_output_fill(condensate, &c, sizeof c);
     for (int k = 0; columns != NULL && k < n; k++)
       for (int parity = 0; parity < 2; parity++) columns[k][parity] = value[k][parity];
   }

@@ -17,11 +17,12 @@
  *
  * Storage: one single-parity vector besides the fields. A^-1 on both parities (symmetric), or A on
  * p and A^-1 on q (asymmetric). */
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "blas/blas.h"
 #include "dslash/operator/dirac_internal.h"
 #include "gauge/temporal.h"
+#include "lib/core/options_table.h"
 
 static int is_symmetric(const kaon_dirac *dirac) {
   return dirac->form.form == KAON_EVEN_ODD_SYMMETRIC;
@@ -343,20 +344,19 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
 
 kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *options,
                                 kaon_operator **reduced) {
-  static const kaon_even_odd_options defaults = KAON_EVEN_ODD_OPTIONS_INIT;
+  kaon_even_odd_options own;
   if (reduced != NULL) *reduced = NULL;
   if (M == NULL || reduced == NULL)
     return kaon_fail(M != NULL ? M->ctx : NULL, KAON_ERR_ARGUMENT,
                      "even-odd: the operator and the address of the result are needed");
-  if (options == NULL) options = &defaults;
-  kaon_status status = kaon_options_check(KAON_OPTIONS_EVEN_ODD, options);
+  kaon_status status = kaon_options_take(KAON_OPTIONS_EVEN_ODD, options, &own);
   if (status != KAON_OK) return kaon_fail(M->ctx, status, "%s", kaon_last_error(NULL));
   if (M->ops != &kaon_dirac_ops)
     return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
                      "even-odd: operator '%s' is not M; pass one made by kaon_dirac_create",
                      M->ops->name);
   const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
-  status = make(fields->family, options, fields->precision, fields->reconstruct, reduced);
+  status = make(fields->family, &own, fields->precision, fields->reconstruct, reduced);
   KAON_TRY(kaon_agree(M->ctx, status));
   kaon_operator_retain(M);
   status = kaon_agree(M->ctx, set_parent(*reduced, M));

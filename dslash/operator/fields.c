@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "dslash/operator/dirac_internal.h"
 
@@ -16,8 +16,6 @@ kaon_status kaon_dirac_family_create(kaon_gauge *gauge, const kaon_dirac_options
                                      kaon_dirac_family **family) {
   kaon_lattice *lattice = kaon_gauge_lattice(gauge);
   kaon_context *ctx = lattice->ctx;
-  kaon_status status = kaon_options_check(KAON_OPTIONS_DIRAC, options);
-  if (status != KAON_OK) return kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
   kaon_dirac_family *made = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "dirac: no host memory for an operator");
   *made = (kaon_dirac_family){.references = 1,

@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "dslash/dslash_ops.h"
 #include "dslash/staggered/staggered_internal.h"
 #include "lib/grid/overlap.h"
+#include "lib/core/options_table.h"
 
 /* ---- the hop ---- */
 
@@ -278,8 +279,6 @@ static kaon_status at_precision(kaon_operator *M, kaon_precision precision,
 static kaon_status refuse(kaon_gauge *links, kaon_gauge *naik,
                           const kaon_staggered_options *options) {
   kaon_context *ctx = links->ctx;
-  const kaon_status status = kaon_options_check(KAON_OPTIONS_STAGGERED, options);
-  if (status != KAON_OK) return kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
   if (naik != NULL && naik->lattice != links->lattice)
     return kaon_fail(ctx, KAON_ERR_SHAPE,
                      "staggered: fat and long links are of two lattices; create both on one "
@@ -326,17 +325,18 @@ static kaon_status family_create(kaon_gauge *links, kaon_gauge *naik,
 
 kaon_status kaon_staggered_create(kaon_gauge *links, kaon_gauge *naik,
                                   const kaon_staggered_options *options, kaon_operator **M) {
-  static const kaon_staggered_options defaults = KAON_STAGGERED_OPTIONS_INIT;
+  kaon_staggered_options own;
   if (M != NULL) *M = NULL;
   if (links == NULL || M == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "staggered: links and the address of the result are needed");
-  if (options == NULL) options = &defaults;
   kaon_staggered_family *family = NULL;
   kaon_context *ctx = links->ctx;
-  KAON_TRY(refuse(links, naik, options));
-  kaon_status status = family_create(links, naik, options, &family);
-  if (status == KAON_OK) status = operator_of(family, options->precision, options->reconstruct, M);
+  kaon_status status = kaon_options_take(KAON_OPTIONS_STAGGERED, options, &own);
+  if (status != KAON_OK) return kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
+  KAON_TRY(refuse(links, naik, &own));
+  status = family_create(links, naik, &own, &family);
+  if (status == KAON_OK) status = operator_of(family, own.precision, own.reconstruct, M);
   kaon_staggered_family_release(&family);
   return kaon_agree(ctx, status);
 }

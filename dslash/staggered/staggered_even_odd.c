@@ -5,7 +5,7 @@
  * D_qp = -D_pq^dagger, so A is Hermitian and at least 4 m^2; it is p's block of M^dagger M = 4 m^2
  * - D^2, and b' that of M^dagger b. An application is two fused hops; the parent's residual b - M x
  * vanishes on q and is (b' - A x_p) / (2 m) on p. Storage: one vector of q's sites. */
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "dslash/staggered/staggered_internal.h"
 

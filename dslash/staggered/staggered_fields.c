@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "dslash/staggered/staggered_internal.h"
 #include "lib/core/threads.h"

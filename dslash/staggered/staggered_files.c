@@ -9,6 +9,7 @@
 #include "dslash/staggered/staggered_internal.h"
 #include "lib/io/atomic_file.h"
 #include "lib/io/scidac.h"
+#include "lib/core/output.h"
 
 kaon_status kaon_staggered_import_links(kaon_gauge *links, kaon_gauge_order order,
                                         kaon_precision host_precision, const void *const *arrays) {
@@ -166,12 +167,15 @@ kaon_status kaon_staggered_file_probe(const kaon_context *ctx, const char *path,
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "staggered file: a path and room for what it says are "
                      "needed");
-  memset(info, 0, sizeof *info);
+  KAON_TRY(kaon_output_check(ctx, "kaon_staggered_file_info", info));
+  kaon_staggered_file_info made = {0};
+  kaon_output_fill(info, &made, sizeof made);
   KAON_TRY(kaon_scidac_fields_read(ctx, path, KAON_STAGGERED_REALS, 0, &file, NULL, NULL, NULL));
-  memcpy(info->extents, file.field.extents, sizeof info->extents);
-  info->columns = file.count;
-  info->precision = file.field.precision;
-  memcpy(info->text, file.title, sizeof info->text);
+  memcpy(made.extents, file.field.extents, sizeof made.extents);
+  made.columns = file.count;
+  made.precision = file.field.precision;
+  memcpy(made.text, file.title, sizeof made.text);
+  kaon_output_fill(info, &made, sizeof made);
   return KAON_OK;
 }
 

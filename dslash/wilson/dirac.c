@@ -4,9 +4,10 @@
  * A is Hermitian. */
 #include <stdlib.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "dslash/operator/dirac_internal.h"
+#include "lib/core/options_table.h"
 
 kaon_status kaon_dirac_full(const kaon_dirac *dirac, kaon_mode mode, const kaon_vector *x,
                             kaon_vector *y, const kaon_pass *pass) {
@@ -152,15 +153,17 @@ static kaon_status local_part(kaon_operator *M, const kaon_local *how, kaon_oper
 
 kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *options,
                               kaon_operator **M) {
-  static const kaon_dirac_options defaults = KAON_DIRAC_OPTIONS_INIT;
+  kaon_dirac_options own;
   if (M != NULL) *M = NULL;
   if (gauge == NULL || M == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "dirac: the gauge field and the address of the result are needed");
-  if (options == NULL) options = &defaults;
   kaon_dirac_family *family = NULL;
-  KAON_TRY(kaon_dirac_family_create(gauge, options, &family));
-  kaon_status status = operator_of(family, options->precision, options->reconstruct, M);
+  kaon_status status = kaon_options_take(KAON_OPTIONS_DIRAC, options, &own);
+  if (status != KAON_OK)
+    return kaon_fail(kaon_gauge_lattice(gauge)->ctx, status, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_dirac_family_create(gauge, &own, &family));
+  status = operator_of(family, own.precision, own.reconstruct, M);
   kaon_dirac_family_release(&family);
   return kaon_agree(kaon_gauge_lattice(gauge)->ctx, status);
 }

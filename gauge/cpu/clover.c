@@ -1,5 +1,5 @@
 /* clover.c - clover blocks from links, and their inverse, on the CPU (gauge_ops.h). */
-#if defined(KAON_PREC_DOUBLE) /* link physics is done in double alone */
+#if defined(KAON_PREC_DOUBLE) /* link physics exists only in double */
 
 #include "gauge/cpu/kernels.h"
 #include "lib/cpu/chunks.h"

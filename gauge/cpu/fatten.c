@@ -7,7 +7,7 @@
 #include "lib/math/link_fatten.h"
 #include "lib/math/unitary.h"
 
-/* Both parities: chunks are cut out of 2 nblocks blocks, the odd ones last. */
+/* For chunks over both parities: block i of 2 nblocks, where the odd blocks come last. */
 static vsites local_site_of(const kaon_stencil *st, int64_t i, int part) {
   return sites_local(st, i >= st->nblocks, i % st->nblocks, part);
 }

@@ -1,5 +1,5 @@
 /* fill.c - unit, random and weak links, and the projection to SU(3), on the CPU (gauge_ops.h). */
-#if defined(KAON_PREC_DOUBLE) /* link physics is done in double alone */
+#if defined(KAON_PREC_DOUBLE) /* link physics exists only in double */
 
 #include "gauge/cpu/kernels.h"
 #include "lib/cpu/chunks.h"

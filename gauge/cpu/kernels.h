@@ -1,4 +1,4 @@
-/* kernels.h - the CPU kernels of gauge/, one translation unit a topic, gathered by table.c. */
+/* kernels.h - the CPU kernels of gauge/, one file for each topic, collected in table.c. */
 #ifndef KAON_GAUGE_CPU_KERNELS_H
 #define KAON_GAUGE_CPU_KERNELS_H
 
@@ -7,7 +7,7 @@
 #include "gauge/gauge_ops.h"
 #include "lib/core/kernel.h"
 
-/* recode.c, rotate.c: every precision */
+/* recode.c, rotate.c: all precisions */
 void KAON_EXPORT(kaon_encode)(const kaon_launch *launch, const kaon_recode_args *args);
 void KAON_EXPORT(kaon_decode)(const kaon_launch *launch, const kaon_recode_args *args);
 void KAON_EXPORT(kaon_copy_links)(const kaon_launch *launch, void *to, const void *from,
@@ -15,7 +15,7 @@ void KAON_EXPORT(kaon_copy_links)(const kaon_launch *launch, void *to, const voi
 void KAON_EXPORT(kaon_rotate)(const kaon_launch *launch, const kaon_rotate_args *args);
 void KAON_EXPORT(kaon_clover_store)(const kaon_launch *launch, const kaon_clover_store_args *args);
 
-/* observe.c, update.c, fill.c, transform.c, clover.c: double alone */
+/* observe.c, update.c, fill.c, transform.c, clover.c: only double */
 void KAON_EXPORT(kaon_fill_links)(const kaon_launch *launch, const kaon_fill_links_args *args);
 void KAON_EXPORT(kaon_project)(const kaon_launch *launch, const kaon_links_args *args);
 void KAON_EXPORT(kaon_inspect)(const kaon_launch *launch, const kaon_links_args *args);

@@ -1,6 +1,6 @@
 /* observe.c - plaquette, topological charge, Polyakov loop and the check for SU(3) on the CPU
  * (gauge_ops.h). */
-#if defined(KAON_PREC_DOUBLE) /* link physics is done in double alone */
+#if defined(KAON_PREC_DOUBLE) /* link physics exists only in double */
 
 #include "gauge/cpu/kernels.h"
 #include "lib/cpu/chunks.h"
@@ -50,7 +50,7 @@ void KAON_EXPORT(kaon_charge)(const kaon_launch *launch, const kaon_links_args *
   a->result[0] *= KAON_CHARGE_FACTOR;
 }
 
-/* tr g(x) U_t(x) at the ends of the lines: sites numbered from (T - 1) slices on. */
+/* tr g(x) U_t(x) at the ends of the lines: the sites with index (T - 1) slices and above. */
 static void polyakov_chunk(const void *args, int64_t begin, int64_t end, double *partial) {
   const kaon_transport_args *a = args;
   const kaon_links_args *on = &a->on;

@@ -1,6 +1,6 @@
-/* recode.c - links and clover blocks between wide doubles and the storages of the other tables, on
- * the CPU (gauge_ops.h): the only gauge kernels that see two precisions.
- * Storage of links: lib/math/recon.h; of clover blocks in half: lib/math/half.h. */
+/* recode.c - converts links and clover blocks from double to the storage of the other tables and
+ * back, on the CPU (gauge_ops.h). These are the only gauge kernels that use two precisions. Storage
+ * of links: lib/math/recon.h; of clover blocks in half: lib/math/half.h. */
 #include <string.h>
 
 #include "gauge/cpu/kernels.h"
@@ -8,13 +8,13 @@
 #include "lib/math/half.h"
 #include "lib/math/recon.h"
 
-/* Lanes of a block of matrices that hold sites. */
+/* The number of lanes of a block of matrices that hold sites. */
 static int lanes_of(const kaon_recode_args *a, int64_t block) {
   const int64_t at = block % a->stride, parity = block / (a->stride * a->matrices);
   return at < a->nblocks - 1 ? KAON_W : at == a->nblocks - 1 ? a->tail_lanes[parity] : 0;
 }
 
-/* Masked lanes: zeros, which any kernel decodes to finite numbers. */
+/* Masked lanes get zeros, which every kernel decodes to finite values. */
 static void encode8(const double *from, stored *to, int lanes) {
   for (int l = 0; l < KAON_W; l++) {
     double u[18];
@@ -43,7 +43,7 @@ void KAON_EXPORT(kaon_encode)(const kaon_launch *launch, const kaon_recode_args 
   chunks_run(launch, 2 * a->stride * a->matrices, 0, encode_chunk, a);
 }
 
-/* Masked lanes become zeros again: sums over links count on that. */
+/* Masked lanes become zeros again, because sums over links rely on that. */
 static void decode_part(const stored *from, const int recon, double *to, int lanes) {
   vcomplex u[9];
   recon_decode(from, recon, u);

@@ -4,7 +4,7 @@
 #include "lib/cpu/sites.h"
 #include "lib/math/half.h"
 
-/* The 24 components of a column of a part of a block, and back: half with its scale. */
+/* Loads and stores the 24 components of a column in a part of a block; in half with its scale. */
 KAON_INLINE void load_spinor(const stored *data, const float *scale, vreal v[24]) {
   for (int i = 0; i < 24; i++) v[i] = v_load(data + i * KAON_W);
 #if KAON_HALF

@@ -1,4 +1,4 @@
-/* table.c - the CPU's kernel table of link fields for one instruction set and precision. */
+/* table.c - the CPU's kernel table for link fields, for one instruction set and precision. */
 #include "gauge/cpu/kernels.h"
 
 const kaon_gauge_ops KAON_EXPORT(kaon_gauge_ops) = {

@@ -1,11 +1,11 @@
 /* transform.c - transport along t and gauge transformations of links on the CPU (gauge_ops.h). */
-#if defined(KAON_PREC_DOUBLE) /* link physics is done in double alone */
+#if defined(KAON_PREC_DOUBLE) /* link physics exists only in double */
 
 #include "gauge/cpu/kernels.h"
 #include "lib/cpu/chunks.h"
 #include "lib/cpu/sites.h"
 
-/* g(x) = g(x - t) U_t(x - t) in the lanes that lie on slice t; the others keep theirs. */
+/* g(x) = g(x - t) U_t(x - t) in the lanes that lie on slice t. Other lanes stay unchanged. */
 static void transport_part(const kaon_transport_args *a, int64_t block, int part) {
   const kaon_links_args *on = &a->on;
   const int64_t *site = on->sites + block * KAON_W + part * KAON_VL;
@@ -43,7 +43,7 @@ void KAON_EXPORT(kaon_transport)(const kaon_launch *launch, const kaon_transport
   chunks_run(launch, a->on.stencil->nblocks, 0, transport_chunk, a);
 }
 
-/* The lanes below site number `limit` become exactly 1. */
+/* Sets the lanes with site index below `limit` to exactly 1. */
 static void set_unit_below(const int64_t *site, int64_t limit, vsu3 *u) {
   vreal *values = (vreal *)u;
   for (int i = 0; i < 18; i++) {

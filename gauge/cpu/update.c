@@ -1,7 +1,7 @@
-/* update.c - heatbath and over-relaxation of one direction's links on one parity on the CPU
- * (gauge_ops.h, lib/math/link_update.h). Those links do not enter each other's staples, so the
- * order is free. */
-#if defined(KAON_PREC_DOUBLE) /* link physics is done in double alone */
+/* update.c - heatbath and over-relaxation of the links of one direction and parity, on the CPU
+ * (gauge_ops.h, lib/math/link_update.h). These links do not occur in each other's staples, so any
+ * order is correct. */
+#if defined(KAON_PREC_DOUBLE) /* link physics exists only in double */
 
 #include "gauge/cpu/kernels.h"
 #include "lib/cpu/chunks.h"

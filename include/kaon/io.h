@@ -1,8 +1,10 @@
-/* io.h - gauge-field and propagator files: formats, options, what a file says of itself.
- * Readers detect the format by content, stream in small buffers and verify all that the format lets
- * them verify; a failing read leaves the sink's content undefined. Writers go to a temporary file
- * that takes the final name when all is on disk: a file of that name is whole or untouched. Byte
- * formats and their sources: docs/files.md. */
+/** @file io.h
+ * Files of gauge fields and propagators: formats, options, what a file says of itself.
+ *
+ * Readers find the format by the content, read in small buffers, and verify all that the format
+ * lets them verify. Writers fill a temporary file and give it the final name when all is on disk. A
+ * file of that name is therefore whole or untouched. Byte formats and their sources:
+ * docs/files.md. */
 #ifndef KAON_IO_H
 #define KAON_IO_H
 
@@ -14,214 +16,249 @@
 extern "C" {
 #endif
 
+/** Formats of gauge fields. */
 typedef enum kaon_file_format {
-  KAON_FORMAT_AUTO,    /* reading: by content; writing: ILDG */
-  KAON_FORMAT_NERSC,   /* NERSC archive, two or three rows, 32 or 64 bits, either endianness */
-  KAON_FORMAT_ILDG,    /* LIME with ildg-binary-data; written inside SciDAC records, as QIO does */
-  KAON_FORMAT_SCIDAC,  /* LIME with scidac-binary-data */
-  KAON_FORMAT_MILC,    /* MILC version 5, 32 bits */
-  KAON_FORMAT_OPENQCD, /* openQCD export, 64 bits */
-  KAON_FORMAT_DDALPHAAMG /* DDalphaAMG; read only */
+  KAON_FORMAT_AUTO,   /**< reading: by content; writing: ILDG */
+  KAON_FORMAT_NERSC,  /**< NERSC archive: two or three rows, 32 or 64 bits, either endianness */
+  KAON_FORMAT_ILDG,   /**< LIME with ildg-binary-data; written inside SciDAC records, as QIO does */
+  KAON_FORMAT_SCIDAC, /**< LIME with scidac-binary-data */
+  KAON_FORMAT_MILC,   /**< MILC version 5, 32 bits */
+  KAON_FORMAT_OPENQCD,   /**< openQCD export, 64 bits */
+  KAON_FORMAT_DDALPHAAMG /**< DDalphaAMG; only read */
 } kaon_file_format;
 
+/** Order of bytes in a file. */
 typedef enum kaon_byte_order {
   KAON_BYTES_NATIVE,
   KAON_BYTES_BIG,
   KAON_BYTES_LITTLE
 } kaon_byte_order;
 
-/* "nersc", "ildg", "scidac", "milc", "openqcd", "ddalphaamg", "auto"; never NULL. */
-const char *kaon_file_format_name(kaon_file_format format);
-/* The format of that name, in any case of letters; ARGUMENT lists the names otherwise. */
-kaon_status kaon_file_format_parse(const char *name, kaon_file_format *format);
+/** Name of a format: "nersc", "ildg", "scidac", "milc", "openqcd", "ddalphaamg" or "auto". Never
+ * NULL. Local. */
+KAON_API const char *kaon_file_format_name(kaon_file_format format);
+/** Format of a name, in any case of letters. Local. Errors: ARGUMENT, with the names. */
+KAON_API kaon_status kaon_file_format_parse(const char *name, kaon_file_format *format);
 
-/* Links whose |U U^dag - 1| or |det U - 1| exceeds this, entry by entry, are refused. */
+/** Links are refused if an entry of `|U U^dag - 1|`, or `|det U - 1|`, exceeds this. */
 #define KAON_UNITARITY_TOLERANCE 1e-4
 
-/* Checks that ignore_checksum lets pass: checksum, SU(3), link trace, plaquette. */
+/** Number of checks that ignore_checksum turns into warnings: checksum, SU(3), link trace,
+ * plaquette. */
 enum { KAON_GAUGE_FILE_WARNINGS = 4 };
 
-/* What a gauge file says of itself, and what was found. Filled as far as known even on failure. */
+/** What a gauge file says of itself, and what was found in it. After an error it has all that is
+ * known. */
 typedef struct kaon_gauge_file_info {
+  size_t size;
   kaon_file_format format;
-  int has_extents; /* 0: the file does not say; give options.extents */
-  int extents[4];  /* X, Y, Z, T */
-  int precision;   /* bits of a real: 32 or 64; 0: unknown before the extents are */
+  int has_extents; /**< 0: the file has none; the options must give them */
+  int extents[4];  /**< X, Y, Z, T */
+  int precision;   /**< bits of a real, 32 or 64. 0: not known before the extents are */
   int big_endian;
-  int rows;      /* of each matrix stored: 3, or 2 (third row rebuilt) */
-  int ambiguous; /* 1: openQCD and DDalphaAMG fit alike; openqcd is assumed. If the plaquette then
-                    differs from the stored one, read again with options.format = DDALPHAAMG */
+  int rows;      /**< rows stored of a matrix: 3, or 2 (the third is rebuilt) */
+  int ambiguous; /**< 1: the file may be openQCD or DDalphaAMG; openQCD is assumed. If the plaquette
+                      differs, read again with format DDALPHAAMG */
 
-  int has_plaquette; /* stored, here at most 1; the caller compares with the links' own */
-  double plaquette;
-  double plaquette_tolerance; /* from the digits printed and the rounding of such a sum */
-  int has_link_trace;         /* stored mean of Re tr U / 3; compared by the reader */
+  int has_plaquette; /**< 1: the file has a plaquette. The caller compares it with the links' own */
+  double plaquette;  /**< 1 for unit links */
+  double plaquette_tolerance; /**< from its digits, and from the rounding of such a sum */
+  int has_link_trace; /**< 1: the file has the mean of Re tr U / 3. The reader compares it */
   double link_trace;
   double link_trace_tolerance;
 
-  int checksums; /* stored checksum words: 0, 1 or 2 */
+  int checksums; /**< number of stored checksums: 0, 1 or 2 */
   uint32_t checksum_stored[2];
 
-  /* Found while reading (not by a probe): */
-  uint32_t checksum_computed[2];
+  uint32_t checksum_computed[2]; /**< this and what follows: only after reading, not after a
+                                      probe */
   double link_trace_computed;
-  double unitarity;             /* the largest deviation from SU(3) */
-  int64_t unitarity_violations; /* links beyond KAON_UNITARITY_TOLERANCE */
-  int warnings;                 /* how many checks failed that ignore_checksum let pass */
-  char warning[KAON_GAUGE_FILE_WARNINGS][512]; /* a sentence of each: file, what is stored, what
-                                                  was found */
+  double unitarity;             /**< largest deviation from SU(3) */
+  int64_t unitarity_violations; /**< links beyond #KAON_UNITARITY_TOLERANCE */
+  int warnings;                 /**< checks that failed and that ignore_checksum accepted */
+  char warning[KAON_GAUGE_FILE_WARNINGS][512]; /**< a sentence about each */
 } kaon_gauge_file_info;
+/** Initial value. */
+#define KAON_GAUGE_FILE_INFO_INIT KAON_SIZED(kaon_gauge_file_info)
 
+/** Options of reading a gauge field. */
 typedef struct kaon_gauge_read_options {
   size_t size;
   int version;
-  kaon_file_format format; /* AUTO: by content */
-  int extents[4]; /* X, Y, Z, T; 0: as the file says. Needed where it does not; else must agree */
-  int ignore_checksum; /* 1: wrong checksum, link trace or plaquette, and links off SU(3), become
-                          warnings in the info. NaN, truncation and wrong extents stay errors */
+  kaon_file_format format; /**< AUTO: by content */
+  int extents[4]; /**< X, Y, Z, T. 0: those of the file. Needed if the file has none; else they must
+                       agree */
+  int ignore_checksum; /**< 1: a wrong checksum, link trace or plaquette, and links off SU(3),
+                            become warnings in the info. NaN, truncation and wrong extents stay
+                            errors */
 } kaon_gauge_read_options;
+/** Defaults. */
 #define KAON_GAUGE_READ_OPTIONS_INIT \
   { sizeof(kaon_gauge_read_options), 1, KAON_FORMAT_AUTO, {0, 0, 0, 0}, 0 }
 
+/** Options of writing a gauge field. */
 typedef struct kaon_gauge_write_options {
   size_t size;
   int version;
-  kaon_file_format format;    /* AUTO: ILDG */
-  int precision;              /* 32 or 64; 0: 32 for MILC, else 64 */
-  int rows;                   /* NERSC: 3 or 2; 0: 3. The others store 3 */
-  kaon_byte_order byte_order; /* NERSC and MILC; the others fix it */
-  const char *lfn;            /* ILDG: logical file name; NULL: none */
-  const char *label; /* one line about the field (NERSC ENSEMBLE_LABEL, SciDAC info); may be NULL */
-  const char *ensemble; /* NERSC ENSEMBLE_ID; NULL: "kaon" */
-  int sequence;         /* NERSC SEQUENCE_NUMBER */
-  const char *date;     /* at most 63 characters; NULL: now */
+  kaon_file_format format;    /**< AUTO: ILDG */
+  int precision;              /**< 32 or 64. 0: 32 for MILC, else 64 */
+  int rows;                   /**< NERSC: 3 or 2; 0: 3. Other formats store 3 */
+  kaon_byte_order byte_order; /**< NERSC and MILC. Other formats have a fixed order */
+  const char *lfn;            /**< ILDG: logical file name. NULL: none */
+  const char *label;    /**< one line about the field (NERSC ENSEMBLE_LABEL, SciDAC info). NULL:
+                             none */
+  const char *ensemble; /**< NERSC ENSEMBLE_ID. NULL: "kaon" */
+  int sequence;         /**< NERSC SEQUENCE_NUMBER */
+  const char *date;     /**< at most 63 characters. NULL: now */
 } kaon_gauge_write_options;
+/** Defaults. */
 #define KAON_GAUGE_WRITE_OPTIONS_INIT                                                           \
   {                                                                                             \
     sizeof(kaon_gauge_write_options), 1, KAON_FORMAT_AUTO, 0, 0, KAON_BYTES_NATIVE, NULL, NULL, \
         NULL, 0, NULL                                                                           \
   }
 
-/* Reads the header only: format, extents, precision, stored figures. For a NERSC file that hides
- * its endianness the data are summed as well. options may be NULL; its extents and format are
- * honoured. Not collective. Errors: IO, FORMAT, SHAPE, UNSUPPORTED. */
-kaon_status kaon_gauge_file_probe(const kaon_context *ctx, const char *path,
-                                  const kaon_gauge_read_options *options,
-                                  kaon_gauge_file_info *info);
+/** Reads the header of a gauge file: format, extents, precision, stored figures. A NERSC file that
+ * hides its endianness is read in full. `options` may be NULL; its format and extents count. `info`
+ * may be NULL. Local. Errors: ARGUMENT, IO, FORMAT, SHAPE, UNSUPPORTED. */
+KAON_API kaon_status kaon_gauge_file_probe(const kaon_context *ctx, const char *path,
+                                           const kaon_gauge_read_options *options,
+                                           kaon_gauge_file_info *info);
 
-/* One link, u[row][col][re,im], of lexicographic site x + X (y + Y (z + Z t)), mu = 0..3 = x, y, z,
- * t. */
+/** Takes a link `u[row][col][re, im]` from a reader. `site` = x + X (y + Y (z + Z t)); mu = 0..3
+ * for x, y, z, t. */
 typedef void kaon_link_put(void *sink, int64_t site, int mu, const double u[18]);
+/** Gives a link to a writer, likewise. */
 typedef void kaon_link_get(void *source, int64_t site, int mu, double u[18]);
 
-/* Reads a gauge file, handing each link once to `put` in the file's order. options may be NULL;
- * info too. Verifies checksums, unitarity, NaN, link trace, length and extents; the plaquette is
- * the caller's to compare (info->plaquette). On failure the sink's content is undefined. Not
- * collective. Errors: IO, FORMAT, SHAPE, UNSUPPORTED, CHECKSUM, UNITARITY, NOT_FINITE, MEMORY. */
-kaon_status kaon_gauge_file_read(const kaon_context *ctx, const char *path,
-                                 const kaon_gauge_read_options *options, kaon_gauge_file_info *info,
-                                 kaon_link_put *put, void *sink);
+/** Reads a gauge file and passes each link once to `put`, in the file's order. `options` and `info`
+ * may be NULL. Checksums, unitarity, NaN, link trace, length and extents are verified; the caller
+ * compares the plaquette (`info->plaquette`). After an error the content of the sink is undefined.
+ * Local. Errors: ARGUMENT, IO, FORMAT, SHAPE, UNSUPPORTED, CHECKSUM, UNITARITY, NOT_FINITE,
+ * MEMORY. */
+KAON_API kaon_status kaon_gauge_file_read(const kaon_context *ctx, const char *path,
+                                          const kaon_gauge_read_options *options,
+                                          kaon_gauge_file_info *info, kaon_link_put *put,
+                                          void *sink);
 
-/* What the header of a gauge file needs besides the links. */
+/** What the header of a gauge file needs besides the links. Fixed size. */
 typedef struct kaon_gauge_content {
   int extents[4];
-  double plaquette;  /* mean of Re tr / 3, 1 for unit links; likewise: */
-  double link_trace; /* mean of Re tr U / 3 */
+  double plaquette;  /**< mean of Re tr / 3 over all plaquettes; 1 for unit links */
+  double link_trace; /**< mean of Re tr U / 3 */
 } kaon_gauge_content;
 
-/* Writes a gauge file, asking `get` for each link once in the file's order. Not collective.
- * Errors: ARGUMENT, IO, NOT_FINITE, UNITARITY (two rows of a matrix that is not SU(3)),
- * UNSUPPORTED, MEMORY. */
-kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
-                                  const kaon_gauge_write_options *options,
-                                  const kaon_gauge_content *content, kaon_link_get *get,
-                                  void *source);
+/** Writes a gauge file and asks `get` for each link once, in the file's order. Local. Errors:
+ * ARGUMENT, IO, NOT_FINITE, UNITARITY (two rows of a matrix that is not in SU(3)), UNSUPPORTED,
+ * MEMORY. */
+KAON_API kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
+                                           const kaon_gauge_write_options *options,
+                                           const kaon_gauge_content *content, kaon_link_get *get,
+                                           void *source);
 
-/* ---- propagators: USQCD Dirac propagator files, SciDAC in LIME ----
- * Chosen over HDF5: the reader of the gauge files reads them, MILC, Chroma and other USQCD codes do
- * too, every record carries its checksum, and no library is added. The files hold the DeGrand-Rossi
- * basis. */
+/** @name Propagators
+ * USQCD Dirac propagator files: SciDAC records in LIME, as MILC, Chroma and other USQCD codes read
+ * and write them. Every record has a checksum. Files are in the DeGrand-Rossi basis. */
+/** @{ */
 
+/** What a propagator file holds. */
 typedef enum kaon_propagator_kind {
-  KAON_PROPAGATOR_TWELVE, /* one complex scalar source, 12 solutions: column = 3 spin + colour of
-                             the source */
-  KAON_PROPAGATOR_PAIRS,  /* any number of (spinor source, solution) pairs */
-  KAON_PROPAGATOR_SCALAR_PAIRS /* any number of (complex scalar source, solution) pairs */
+  KAON_PROPAGATOR_TWELVE, /**< one complex scalar source and 12 solutions; column = 3 spin + colour
+                               of the source */
+  KAON_PROPAGATOR_PAIRS,  /**< any number of (spinor source, solution) pairs */
+  KAON_PROPAGATOR_SCALAR_PAIRS /**< any number of (complex scalar source, solution) pairs */
 } kaon_propagator_kind;
 
-/* Spin basis of what the callbacks give and take. */
+/** Spin basis of what the callbacks give and take. */
 typedef enum kaon_propagator_basis {
-  KAON_PROPAGATOR_UKQCD,        /* the library's own; converted at this door */
-  KAON_PROPAGATOR_DEGRAND_ROSSI /* the file's; bits go through unchanged */
+  KAON_PROPAGATOR_UKQCD,        /**< the library's own; converted */
+  KAON_PROPAGATOR_DEGRAND_ROSSI /**< the file's; bits are unchanged */
 } kaon_propagator_basis;
 
+/** What a propagator file says of itself. */
 typedef struct kaon_propagator_file_info {
+  size_t size;
   kaon_propagator_kind kind;
   int extents[4];
-  int precision;         /* bits of a real */
-  int columns;           /* solutions */
-  int has_source;        /* 1: every source record is a full field, and put_source is called */
-  int checksums_missing; /* records without a stored checksum */
-  int warnings;          /* wrong checksums that ignore_checksum let pass */
-  char text[32768];      /* the file's <info>, unescaped; whole, as QIO takes no longer value */
+  int precision;         /**< bits of a real */
+  int columns;           /**< solutions */
+  int has_source;        /**< 1: every source is a full field, and put_source is called */
+  int checksums_missing; /**< records without a stored checksum */
+  int warnings;          /**< wrong checksums that ignore_checksum accepted */
+  char text[32768];      /**< the file's `info` text, unescaped. QIO accepts no longer one */
 } kaon_propagator_file_info;
+/** Initial value. */
+#define KAON_PROPAGATOR_FILE_INFO_INIT KAON_SIZED(kaon_propagator_file_info)
 
-/* psi[spin][colour][re,im] at a lexicographic site of column `column`. */
+/** Takes `psi[spin][colour][re, im]` of a site of column `column` from a reader. Sites are
+ * lexicographic, x fastest. */
 typedef void kaon_spinor_put(void *sink, int column, int64_t site, const double psi[24]);
+/** Gives a spinor to a writer, likewise. */
 typedef void kaon_spinor_get(void *source, int column, int64_t site, double psi[24]);
-/* Sources: 2 reals (scalar; column 0 for TWELVE) or 24 (PAIRS). */
+/** Takes a site of a source from a reader: 2 reals for a scalar source (TWELVE: column 0), or 24
+ * for PAIRS. */
 typedef void kaon_source_put(void *sink, int column, int64_t site, const double *values);
+/** Gives a site of a source to a writer, likewise. */
 typedef void kaon_source_get(void *source, int column, int64_t site, double *values);
 
+/** Options of writing propagators. */
 typedef struct kaon_propagator_write_options {
   size_t size;
   int version;
-  int extents[4];
+  int extents[4]; /**< X, Y, Z, T */
   kaon_propagator_kind kind;
-  int columns;   /* TWELVE: 12 */
-  int precision; /* 32 or 64 */
+  int columns;   /**< TWELVE: 12 */
+  int precision; /**< 32 or 64 */
   kaon_propagator_basis basis;
-  const char *text; /* what was computed (kappa, csw, source, gauge file ...): any text, XML or not;
-                       escaped */
-  const char *source_text; /* about the source; NULL: none */
-  const char *date;        /* at most 63 characters; NULL: now */
+  const char *text; /**< what was computed: kappa, csw, source, gauge file, ... Any text; escaped */
+  const char *source_text; /**< about the source. NULL: none */
+  const char *date;        /**< at most 63 characters. NULL: now */
 } kaon_propagator_write_options;
+/** Defaults. The extents have to be set. */
 #define KAON_PROPAGATOR_WRITE_OPTIONS_INIT                                                  \
   {                                                                                         \
     sizeof(kaon_propagator_write_options), 1, {0, 0, 0, 0}, KAON_PROPAGATOR_TWELVE, 12, 64, \
         KAON_PROPAGATOR_UKQCD, NULL, NULL, NULL                                             \
   }
 
-/* Writes the file, asking for sites in lexicographic order, source before its solution. With TWELVE
- * in the UKQCD basis both the sink's and the source's spin are converted, so that column 3 s + c of
- * the file belongs to DeGrand-Rossi source spin s: each site of a column is then asked for twice.
- * get, get_source must not be NULL. Not collective. Errors: ARGUMENT, IO, NOT_FINITE, MEMORY. */
-kaon_status kaon_propagator_file_write(const kaon_context *ctx, const char *path,
-                                       const kaon_propagator_write_options *options,
-                                       kaon_spinor_get *get, kaon_source_get *get_source,
-                                       void *source);
+/** Writes a propagator file. Asks for sites in lexicographic order, a source before its solution.
+ * `options`, `get` and `get_source` are not NULL.
+ *
+ * With TWELVE in the UKQCD basis, the spins of sink and source are both converted: column 3 s + c
+ * of the file belongs to source spin s in the DeGrand-Rossi basis. Each site of a column is then
+ * asked for twice. Local. Errors: ARGUMENT, IO, NOT_FINITE, MEMORY. */
+KAON_API kaon_status kaon_propagator_file_write(const kaon_context *ctx, const char *path,
+                                                const kaon_propagator_write_options *options,
+                                                kaon_spinor_get *get, kaon_source_get *get_source,
+                                                void *source);
 
+/** Options of reading propagators. */
 typedef struct kaon_propagator_read_options {
   size_t size;
   int version;
-  int extents[4]; /* 0: as the file says; else must agree */
+  int extents[4]; /**< 0: those of the file; else they must agree */
   kaon_propagator_basis basis;
-  int ignore_checksum;
+  int ignore_checksum; /**< 1: wrong checksums are counted as warnings */
 } kaon_propagator_read_options;
+/** Defaults. */
 #define KAON_PROPAGATOR_READ_OPTIONS_INIT \
   { sizeof(kaon_propagator_read_options), 1, {0, 0, 0, 0}, KAON_PROPAGATOR_UKQCD, 0 }
 
-/* Headers only. Not collective. Errors: IO, FORMAT, UNSUPPORTED, SHAPE. */
-kaon_status kaon_propagator_file_probe(const kaon_context *ctx, const char *path,
-                                       kaon_propagator_file_info *info);
+/** Reads the headers of a propagator file. `info` may be NULL. Local. Errors: ARGUMENT, IO, FORMAT,
+ * UNSUPPORTED, SHAPE. */
+KAON_API kaon_status kaon_propagator_file_probe(const kaon_context *ctx, const char *path,
+                                                kaon_propagator_file_info *info);
 
-/* Hands over each site of each column once, in any order. options, info, put_source may be NULL. On
- * failure the sink's content is undefined. Not collective. Errors: IO, FORMAT, SHAPE, UNSUPPORTED,
- * CHECKSUM, NOT_FINITE, MEMORY. */
-kaon_status kaon_propagator_file_read(const kaon_context *ctx, const char *path,
-                                      const kaon_propagator_read_options *options,
-                                      kaon_propagator_file_info *info, kaon_spinor_put *put,
-                                      kaon_source_put *put_source, void *sink);
+/** Reads a propagator file and passes each site of each column once to `put`, in any order.
+ * `options`, `info` and `put_source` may be NULL. After an error the content of the sink is
+ * undefined. Local. Errors: ARGUMENT, IO, FORMAT, SHAPE, UNSUPPORTED, CHECKSUM, NOT_FINITE,
+ * MEMORY. */
+KAON_API kaon_status kaon_propagator_file_read(const kaon_context *ctx, const char *path,
+                                               const kaon_propagator_read_options *options,
+                                               kaon_propagator_file_info *info,
+                                               kaon_spinor_put *put, kaon_source_put *put_source,
+                                               void *sink);
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -1,28 +1,46 @@
-/* kaon.h - the whole public interface. */
+/** @file kaon.h
+ * The whole public interface. `kaon/lab.h`, which only experiments need, is not part of it.
+ *
+ * @mainpage kaon
+ * Solvers for lattice QCD and for sparse systems, in C, on processors and NVIDIA GPUs.
+ *
+ * Start with kaon/context.h. A context owns a device; all other objects are created from it.
+ *
+ * What holds for all functions:
+ * - A function that can fail returns a `kaon_status`. `kaon_last_error()` has a sentence about the
+ *   last failure, with the values that did not fit and a remedy.
+ * - "Errors" lists status codes without their prefix `KAON_ERR_`.
+ * - "Collective": all ranks of the context make the same call with the same arguments, and all get
+ *   the same status. "Local": a rank may call alone.
+ * - A function that creates an object writes `NULL` to its address when it fails.
+ * - A function that destroys an object sets the caller's pointer to `NULL`, and accepts `NULL`.
+ *   Objects that were made from this one keep it alive.
+ * - An object is used by one thread at a time. Different contexts may be used at the same time.
+ * - Host arrays are in memory of the host, unless a function's name ends in `_device`.
+ * - Asynchronous functions return before the device is done. `kaon_context_synchronise()` waits.
+ *
+ * Options structs begin with `size` and `version`, which their `_INIT` macro sets. A program that
+ * was compiled with an older header hands over a smaller struct: the missing options then have
+ * their defaults. A larger struct is accepted if all that this library does not know is 0.
+ *
+ * Output structs begin with `size`, which their `_INIT` macro sets. The library writes no further
+ * than `size` bytes, and sets what it does not know to 0. Structs without `size` never change. / */
 #ifndef KAON_KAON_H
 #define KAON_KAON_H
 
 #include <kaon/context.h>
-#include <kaon/fatten.h>
 #include <kaon/gauge.h>
 #include <kaon/io.h>
-#include <kaon/kaczmarz.h>
 #include <kaon/lattice.h>
 #include <kaon/measure.h>
 #include <kaon/multishift.h>
 #include <kaon/operator.h>
-#include <kaon/options.h>
 #include <kaon/precond.h>
-#include <kaon/ranks.h>
-#include <kaon/rational.h>
 #include <kaon/relax.h>
-#include <kaon/schwarz.h>
 #include <kaon/solver.h>
 #include <kaon/sparse.h>
-#include <kaon/sparse_precond.h>
 #include <kaon/staggered.h>
 #include <kaon/status.h>
-#include <kaon/tuning.h>
 #include <kaon/vector.h>
 
 #endif

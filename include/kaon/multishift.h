@@ -1,4 +1,6 @@
-/* multishift.h - (A + sigma_i) x_i = b for several shifts at the price of the hardest one. */
+/** @file multishift.h
+ * (A + sigma_i) x_i = b for several shifts at the price of the hardest one, and rational functions
+ * of A. */
 #ifndef KAON_MULTISHIFT_H
 #define KAON_MULTISHIFT_H
 
@@ -8,62 +10,136 @@
 extern "C" {
 #endif
 
+/** A solver for several shifts. */
 typedef struct kaon_multishift kaon_multishift;
 
+/** Options of a solver for several shifts. */
 typedef struct kaon_multishift_options {
   size_t size;
   int version;
-  double tol;            /* |b - (A + sigma_i) x_i| / |b| of every shift, above 0 */
-  int max_iterations;    /* of the one Krylov process */
-  kaon_precision sloppy; /* once the residual is so small that what rounding does to it is below
-                            tol, the process goes on in this precision, or A's where that is
-                            coarser. Half: in single first, and vectors stay in single */
-  int normal;         /* 1: of A^dag A in A's place, A any operator; 0: A Hermitian, and A + sigma_i
-                         positive definite for every shift */
-  int check_interval; /* steps between looks of the host, 1 to 256; results do not depend on it */
-  kaon_reconstruct reconstruct; /* of the sloppy operators' links */
+  double tol;            /**< |b - (A + sigma_i) x_i| / |b| for every shift, above 0 */
+  int max_iterations;    /**< of the one Krylov process */
+  kaon_precision sloppy; /**< precision of the process once the residual is so small that rounding
+                              stays below tol; A's own if that is coarser. HALF: first single, and
+                              vectors stay in single */
+  int normal;         /**< 1: A^dag A in place of A, for any A. 0: A is Hermitian, and A + sigma_i
+                           is positive definite for every shift */
+  int check_interval; /**< steps between polls of the host, 1 to 256. Results do not depend on it */
+  kaon_reconstruct reconstruct; /**< of the sloppy operators' links */
 } kaon_multishift_options;
+/** Defaults. */
 #define KAON_MULTISHIFT_OPTIONS_INIT \
   { sizeof(kaon_multishift_options), 1, 1e-10, 10000, KAON_DOUBLE, 0, 10, KAON_RECONSTRUCT_18 }
 
+/** Largest number of shifts. */
 enum { KAON_MULTISHIFT_MAX = 64 };
 
-/* CG for all shifts in one Krylov space: one application of A (A^dag A) a step, whatever their
- * number, and one more of all columns to verify. options NULL: the defaults.
- *   A       in double or single. Referred to: it must outlive the solver
- *   sigma   `shifts` numbers, 1 to KAON_MULTISHIFT_MAX, in any order; copied. A mass squared, a
- *           pole of a rational approximation
- * Takes, for each right-hand side, 3 vectors of one column and one of `shifts` columns in A's
- * precision (normal: one of each more), and with a sloppy precision 3 and 2 in single; at first for
- * one right-hand side. Twins of A in single and half. *solver is
- * NULL on failure. Collective. Source: Jegerlehner, hep-lat/9612014; a coarser precision behind a
- * small residual: van den Eshof, Sleijpen, SIAM J. Matrix Anal. Appl. 26 (2004) 125. Errors:
- * ARGUMENT (no shift, one that is no number, an option out of range), UNSUPPORTED (A in half; it
- * has no twin in the sloppy precision), MEMORY, NOT_BUILT; of the twin: UNITARITY, NOT_FINITE,
- * SINGULAR. */
-kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *sigma,
-                                   const kaon_multishift_options *options,
-                                   kaon_multishift **solver);
-/* Destroys it and sets *solver to NULL; NULL is allowed. */
-void kaon_multishift_destroy(kaon_multishift **solver);
+/** Creates a CG solver for all shifts in one Krylov space. A step applies A (or A^dag A) once,
+ * whatever the number of shifts. One more application to all columns verifies the solutions.
+ *
+ * - `A`: in double or single precision; must outlive the solver
+ * - `sigma`: `shifts` numbers, 1 to KAON_MULTISHIFT_MAX, in any order; copied. For example a mass
+ *   squared, or a pole of a rational approximation
+ * - `options`: NULL: the defaults
+ *
+ * Memory for each right-hand side, at first for one: 3 vectors of one column and one of `shifts`
+ * columns in A's precision (with `normal` one more of each); with a sloppy precision 3 and 2 more
+ * in single; A in single and half precision. Collective. Errors: ARGUMENT (no shift, a shift that
+ * is not finite, an option out of range), UNSUPPORTED (A in half precision, or not offered in the
+ * sloppy one), MEMORY, NOT_BUILT; UNITARITY, NOT_FINITE, SINGULAR (of A in another precision).
+ *
+ * Sources: Jegerlehner, hep-lat/9612014. A coarser precision at a small residual: van den Eshof,
+ * Sleijpen, SIAM J. Matrix Anal. Appl. 26 (2004) 125. */
+KAON_API kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *sigma,
+                                            const kaon_multishift_options *options,
+                                            kaon_multishift **solver);
+/** Destroys a solver. */
+KAON_API void kaon_multishift_destroy(kaon_multishift **solver);
 
-/* Solves for every shift, from x = 0.
- *   b            c columns, one or more, of A's space and precision; unchanged. Side by side they
- *                share applications; bits and counts of each are those of a solve of its own on one
- *                rank of a CPU
- *   x            c times `shifts` columns, likewise: shift i, in the order of sigma, of right-hand
- *                side j is column i c + j; overwritten; must not alias b
- *   columns_out  one report a column of x, or NULL: iterations until its own residual had come down
- *                by the recurrence, and the residual recomputed in A's precision. A shift that a
- *                sloppy precision left above 1.1 tol is refined by a mixed-precision CG of its own:
- *                its steps are added to iterations, and `updates` is 1
- *   report       NULL allowed; applications: of A, columns together counted once
- * Takes memory where c is not that of the call before, where a shift is refined, and where b is far
- * from 1. Not converging is no error: see the reasons. Traps of floating-point exceptions, and
- * large and small b: as kaon_solver_solve. Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS,
- * STALE, NOT_FINITE (b; x is beyond double), MEMORY, NOT_BUILT. */
-kaon_status kaon_multishift_solve(kaon_multishift *solver, const kaon_vector *b, kaon_vector *x,
-                                  kaon_column_report *columns_out, kaon_solve_report *report);
+/** Solves for every shift, from x = 0.
+ *
+ * - `b`: c columns, at least one, of A's space and precision; unchanged. Columns share applications
+ *   of A. On one rank of a CPU each has the bits and counts of a solve of its own
+ * - `x`: c times `shifts` columns. Column i c + j is shift i, in the order of sigma, of right-hand
+ *   side j. Overwritten; must not alias b
+ * - `columns_out`: one report a column of x, or NULL. `iterations`: until its own residual had
+ *   converged by the recurrence. `residual`: recomputed in A's precision. A shift that is left
+ *   above 1.1 tol by a sloppy precision is refined by a mixed-precision CG of its own; its steps
+ *   are added, and `updates` is 1
+ * - `report`: NULL allowed. `applications` counts all columns together once
+ *
+ * Memory is taken if c differs from the previous call, if a shift is refined, and if b is far from
+ * 1. Not converging is no error. Floating-point exceptions, and large or small b: as in
+ * kaon_solver_solve(). Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE, NOT_FINITE (b;
+ * or x is beyond double), MEMORY, NOT_BUILT. */
+KAON_API kaon_status kaon_multishift_solve(kaon_multishift *solver, const kaon_vector *b,
+                                           kaon_vector *x, kaon_column_report *columns_out,
+                                           kaon_solve_report *report);
+
+/** @name Rational functions
+ * r(A) b with r(x) = constant + sum_i residue_i / (x + pole_i), close to a power of x. */
+/** @{ */
+
+/** A rational function with |r(x) / x^power - 1| <= error for x in [lo, hi]. Fixed size. */
+typedef struct kaon_rational {
+  int terms; /**< 1 to KAON_MULTISHIFT_MAX */
+  double power, lo, hi, error;
+  double constant, residue[KAON_MULTISHIFT_MAX], pole[KAON_MULTISHIFT_MAX];
+} kaon_rational;
+
+/** Zolotarev's approximation to x^(-1/2), the best one of its kind, by elliptic functions. Its
+ * constant is 0, its poles are above 0. For other powers scripts/rational_approximation.py writes
+ * files for kaon_rational_read().
+ *
+ * - `terms`: 1 to KAON_MULTISHIFT_MAX. The error falls like exp(-pi^2 terms / log(4 hi / lo)), down
+ *   to the rounding of the coefficients. That is not in `r->error`: about 1e-15 up to hi / lo =
+ *   1e10, 4e-14 at 1e12, 3e-12 at 1e16
+ * - `lo`, `hi`: 0 < lo < hi, and hi / lo at most 1e16
+ *
+ * Local. Errors: ARGUMENT. Sources: Zolotarev (1877); van den Eshof et al., hep-lat/0202025. */
+KAON_API kaon_status kaon_rational_inverse_root(int terms, double lo, double hi, kaon_rational *r);
+
+/** Reads a rational function from a text file. Words are separated by blanks or line ends; `#`
+ * begins a comment. In this order:
+ *
+ *     kaon-rational 1
+ *     power P  interval LO HI  error E  constant C  terms N
+ *     N times: residue pole
+ *
+ * The file is refused if r(x) differs from x^P on [LO, HI] by more than E says. After an error `*r`
+ * is unchanged. `ctx`: its ranks read the file together; NULL: this process alone. Collective over
+ * ctx. Errors: ARGUMENT, IO, FORMAT (with the line). */
+KAON_API kaon_status kaon_rational_read(kaon_context *ctx, const char *path, kaon_rational *r);
+
+/** r(x). Local. */
+KAON_API double kaon_rational_value(const kaon_rational *r, double x);
+
+/** r(A) of an operator. */
+typedef struct kaon_rational_function kaon_rational_function;
+/** Creates r(A), or r(A^dagger A) with `options->normal`. The operator in r must be Hermitian and
+ * positive definite, with all eigenvalues in [lo, hi]; the caller has to know them. (Adding a
+ * multiple of the identity shifts them.) A must outlive the function; r is copied. `options`: as
+ * for kaon_multishift_create(). Collective. Errors: those of kaon_multishift_create(). */
+KAON_API kaon_status kaon_rational_create(kaon_operator *A, const kaon_rational *r,
+                                          const kaon_multishift_options *options,
+                                          kaon_rational_function **function);
+/** Destroys a function. */
+KAON_API void kaon_rational_destroy(kaon_rational_function **function);
+
+/** y = r(A) b.
+ *
+ * - `b`, `y`: of A's space and precision, with equal columns. They must not alias; b is unchanged
+ * - `columns_out`: a report for each pole and column, pole by pole, as of kaon_multishift_solve().
+ *   NULL allowed
+ * - `report`: NULL allowed
+ *
+ * Each converged solution has a residual of at most tol |b|. The error of y, beside r's own, is
+ * then at most tol |b| sum_i |residue_i| / (lo + pole_i). Collective. Errors: those of
+ * kaon_multishift_solve(). */
+KAON_API kaon_status kaon_rational_apply(kaon_rational_function *function, const kaon_vector *b,
+                                         kaon_vector *y, kaon_column_report *columns_out,
+                                         kaon_solve_report *report);
+/** @} */
 
 #ifdef __cplusplus
 }

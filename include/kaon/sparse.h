@@ -1,4 +1,5 @@
-/* sparse.h - sparse matrices, distributed by rows, as operators. */
+/** @file sparse.h
+ * Sparse matrices, distributed by rows, as operators. Files and generators of matrices. */
 #ifndef KAON_SPARSE_H
 #define KAON_SPARSE_H
 
@@ -8,13 +9,18 @@
 extern "C" {
 #endif
 
+/** A square sparse matrix. */
 typedef struct kaon_matrix kaon_matrix;
 
-/* How rows are stored for products. AUTO: by the statistics of the rows
- * (kaon_matrix_operator_format says which and why). ELL: all rows padded to the longest; SELL:
- * blocks of rows, each padded to its own longest, sorted by length within windows. Of large
- * matrices SELL, and AUTO, keep few rows that are much longer than the others by stretches of
- * columns on a device. */
+/** How rows are stored for products.
+ *
+ * - AUTO: chosen from the rows' lengths; kaon_matrix_operator_format() says what and why
+ * - CSR: compressed rows
+ * - ELL: all rows padded to the longest
+ * - SELL: blocks of rows, each padded to its own longest, sorted by length within windows
+ *
+ * On a device, SELL and AUTO store the few rows of a large matrix that are much longer than the
+ * others by stretches of columns. */
 typedef enum kaon_matrix_format {
   KAON_STORE_AUTO,
   KAON_STORE_CSR,
@@ -22,43 +28,48 @@ typedef enum kaon_matrix_format {
   KAON_STORE_SELL
 } kaon_matrix_format;
 
-/* The order in which the library keeps rows. Vectors are imported and exported in the caller's
- * order whatever it is. RCM: reverse Cuthill-McKee of the symmetrised pattern. */
+/** Order in which the library keeps rows. RCM: reverse Cuthill-McKee of the symmetrised pattern.
+ * Vectors are always imported and exported in the caller's order. */
 typedef enum kaon_ordering { KAON_ORDERING_NONE, KAON_ORDERING_RCM } kaon_ordering;
 
-/* Which rank keeps which rows. GIVEN: as they are handed over (files and generators: equal blocks).
- * METIS: by its multilevel k-way partition of the whole symmetrised pattern, so that few entries
- * meet other ranks' rows; the same on every run. Rank 0 has the whole pattern for a while, at some
- * 16 bytes an entry, and each rank 4 bytes a row of the whole matrix. AUTO: METIS where that spares
- * at least a fifth of the entries between ranks, of matrices of up to 2^28 entries. Where the
- * library was built without METIS rows stay as given, and the log and kaon_matrix_describe_distribution
- * say so. Whoever keeps them, vectors are imported and exported, and matrices written, as the
- * caller's rows on the rank that gave them; blocks of rows (local parts) are counted in the kept
- * order. */
+/** Which rank keeps which rows.
+ *
+ * - GIVEN: the rank that gave them (files and generators: equal blocks)
+ * - METIS: its multilevel k-way partition of the whole symmetrised pattern, so that few entries
+ *   couple ranks. The same in every run. Meanwhile rank 0 holds the whole pattern, about 16 bytes
+ *   an entry, and each rank 4 bytes a row of the whole matrix. Without METIS in the library rows
+ *   stay as given; the log and kaon_matrix_describe_distribution() say so
+ * - AUTO: METIS if it spares at least a fifth of the entries between ranks, for matrices of up to
+ *   2^28 entries
+ *
+ * Vectors are always imported, exported and written as the caller's rows, on the rank that gave
+ * them. Blocks of rows (kaon_operator_local_part()) count in the kept order. */
 typedef enum kaon_matrix_partition {
   KAON_PARTITION_GIVEN,
   KAON_PARTITION_METIS,
   KAON_PARTITION_AUTO
 } kaon_matrix_partition;
 
+/** Options of a matrix. */
 typedef struct kaon_matrix_options {
   size_t size;
   int version;
-  kaon_ordering ordering; /* of the rows that a rank keeps */
-  int window;             /* rows that may change places for SELL: sigma, 0: by rule, 1: none */
-  int refuse_duplicates;  /* 1: entries that stand in one place are refused, else they are added */
-  kaon_matrix_partition partition; /* of several ranks; the same on all */
+  kaon_ordering ordering; /**< of the rows that a rank keeps */
+  int window;             /**< SELL: rows that may change places (sigma). 0: by rule; 1: none */
+  int refuse_duplicates;  /**< 1: several entries in one place are refused. 0: they are added */
+  kaon_matrix_partition partition; /**< several ranks; the same on all */
 } kaon_matrix_options;
+/** Defaults. */
 #define KAON_MATRIX_OPTIONS_INIT \
   { sizeof(kaon_matrix_options), 1, KAON_ORDERING_NONE, 0, 0, KAON_PARTITION_GIVEN }
 
-/* Rows [first_row, first_row + rows) of a square matrix of global_rows rows, compressed. One of
- * start32 and start64 and one of column32 and column64 is set; without rows no start has to be,
- * without entries no column. values: rows' entries, reals numbers each (2: re, im). */
+/** Rows [first_row, first_row + rows) of a square matrix, compressed. Set one of start32 and
+ * start64 and one of column32 and column64. Without rows no start is needed, without entries no
+ * column. Fixed size. */
 typedef struct kaon_csr_arrays {
   int64_t global_rows, first_row, rows;
-  int reals; /* 1 or 2 */
-  int base;  /* of start and column: 0 or 1 */
+  int reals; /**< reals of a value: 1, or 2 (re, im) */
+  int base;  /**< of start and column: 0 or 1 */
   const int32_t *start32;
   const int64_t *start64;
   const int32_t *column32;
@@ -66,8 +77,8 @@ typedef struct kaon_csr_arrays {
   const double *values;
 } kaon_csr_arrays;
 
-/* Entries (row[n], column[n]) = values of this rank in any order; rows of other ranks are refused.
- */
+/** Entries (row[n], column[n]) = values of this rank's rows, in any order. Rows of other ranks are
+ * refused. Fixed size. */
 typedef struct kaon_triplet_arrays {
   int64_t global_rows, first_row, rows;
   int reals, base;
@@ -76,185 +87,224 @@ typedef struct kaon_triplet_arrays {
   const double *values;
 } kaon_triplet_arrays;
 
-/* A processor patch of OpenFOAM's: faces between cells of this rank and of another one, which has
- * an interface of the same faces in the same order with this rank. coefficients are those that
- * lduMatrix::Amul gets as interfaceBouCoeffs: the entry of the cell of face f and the cell beyond
- * it is -coefficients[f]. */
+/** A processor patch of OpenFOAM: faces between cells of this rank and of another. The other rank
+ * has an interface with the same faces in the same order. Fixed size. */
 typedef struct kaon_ldu_interface {
-  int rank; /* of the other side */
-  int tag;  /* where two ranks share several interfaces: tells them apart, alike on both sides */
-  int64_t faces;        /* the others: one number a face */
-  const int32_t *cells; /* faceCells: this rank's cells, from 0 */
-  const double *coefficients;
+  int rank; /**< of the other side */
+  int tag;  /**< tells several interfaces of two ranks apart; the same on both sides */
+  int64_t faces;
+  const int32_t *cells;       /**< faceCells: this rank's cell of each face, from 0 */
+  const double *coefficients; /**< as lduMatrix::Amul gets interfaceBouCoeffs: the entry of the cell
+                                   of face f and the cell beyond it is -coefficients[f] */
 } kaon_ldu_interface;
 
-/* OpenFOAM's addressing of a rank: cells are numbered from 0 on each rank, faces f join
- * owner[f] < neighbour[f] of its cells; upper[f] is the entry (owner, neighbour), lower[f] (NULL:
- * symmetric, upper) the entry (neighbour, owner). diagonal: as the solver sees it, with what
- * patches add (internalCoeffs). interface: with other ranks; cyclic patches within a rank are
- * faces. The matrix' rows are the ranks' cells, rank by rank. */
+/** OpenFOAM's addressing on one rank. Cells are numbered from 0 on each rank; the matrix' rows are
+ * the cells, rank by rank. Face f couples the cells owner[f] < neighbour[f]. Cyclic patches within
+ * a rank are faces. Fixed size. */
 typedef struct kaon_ldu_arrays {
   int64_t cells, faces;
   const int32_t *owner, *neighbour;
-  const double *diagonal, *upper, *lower;
-  int interfaces;
+  const double *diagonal; /**< as the solver sees it, with the patches' internalCoeffs */
+  const double *upper;    /**< entries (owner, neighbour) */
+  const double *lower;    /**< entries (neighbour, owner). NULL: symmetric */
+  int interfaces;         /**< with other ranks */
   const kaon_ldu_interface *interface;
 } kaon_ldu_arrays;
 
-/* Matrices from the caller's arrays, which are copied; options NULL: the defaults. Each rank hands
- * over its rows, rank by rank without gaps. *matrix is NULL on failure. Collective. Errors:
- * ARGUMENT (a number outside; its place and both limits), FORMAT (duplicates, with the place),
- * NOT_FINITE (with the place), SHAPE (rows or interfaces of ranks that do not join), MEMORY,
- * UNSUPPORTED (2^31 rows and more). */
-kaon_status kaon_matrix_create_csr(kaon_context *ctx, const kaon_csr_arrays *arrays,
-                                   const kaon_matrix_options *options, kaon_matrix **matrix);
-kaon_status kaon_matrix_create_triplets(kaon_context *ctx, const kaon_triplet_arrays *arrays,
-                                        const kaon_matrix_options *options, kaon_matrix **matrix);
-kaon_status kaon_matrix_create_ldu(kaon_context *ctx, const kaon_ldu_arrays *arrays,
-                                   const kaon_matrix_options *options, kaon_matrix **matrix);
-/* Lets go of the matrix (operators made of it keep it alive) and sets *matrix to NULL; NULL is
- * allowed. */
-void kaon_matrix_destroy(kaon_matrix **matrix);
+/** Creates a matrix from compressed rows, which are copied. `options` NULL: the defaults. Each rank
+ * gives its rows, rank by rank without gaps. Collective. Errors: ARGUMENT (a number out of range;
+ * with its place and the limits), FORMAT (duplicates, with the place), NOT_FINITE (with the place),
+ * SHAPE (rows or interfaces of ranks do not join), MEMORY, UNSUPPORTED (2^31 rows or more). */
+KAON_API kaon_status kaon_matrix_create_csr(kaon_context *ctx, const kaon_csr_arrays *arrays,
+                                            const kaon_matrix_options *options,
+                                            kaon_matrix **matrix);
+/** The same from entries in any order. Collective. */
+KAON_API kaon_status kaon_matrix_create_triplets(kaon_context *ctx,
+                                                 const kaon_triplet_arrays *arrays,
+                                                 const kaon_matrix_options *options,
+                                                 kaon_matrix **matrix);
+/** The same from OpenFOAM's arrays. Collective. */
+KAON_API kaon_status kaon_matrix_create_ldu(kaon_context *ctx, const kaon_ldu_arrays *arrays,
+                                            const kaon_matrix_options *options,
+                                            kaon_matrix **matrix);
+/** Destroys a matrix. Operators that were made from it keep it alive. */
+KAON_API void kaon_matrix_destroy(kaon_matrix **matrix);
 
-/* The space of its rows: vectors of it are imported and exported by kaon_vector_import and _export
- * as this rank's rows in the caller's order, `reals` numbers a row. */
-const kaon_space *kaon_matrix_space(const kaon_matrix *matrix);
+/** Space of its rows. kaon_vector_import() and kaon_vector_export() take this rank's rows in the
+ * caller's order, `reals` numbers a row. Local. */
+KAON_API const kaon_space *kaon_matrix_space(const kaon_matrix *matrix);
 
+/** Facts about a matrix. Rows and columns count from 0 in the caller's order of the whole
+ * matrix. */
 typedef struct kaon_matrix_info {
+  size_t size;
   int64_t global_rows, rows, first_row, global_entries, entries;
   int reals;
-  int hermitian;                   /* A = A^H exactly */
-  int64_t shortest, longest;       /* rows, in entries, of all ranks */
-  double mean, deviation;          /* of the entries a row */
-  int64_t bandwidth;               /* max |i - j| of this rank's own entries, in the kept order */
-  int64_t empty_rows, no_diagonal; /* rows without an entry other than 0; without a diagonal one, or
-                                      with 0 there */
-  int64_t empty_columns;           /* columns without an entry other than 0 */
-  int64_t first_empty_row, first_empty_column, first_no_diagonal; /* the least number of each, from
-                                      0 in the caller's order of the whole matrix; -1: none */
-  /* The most rows that can each be given a column of its own in which they have an entry other than
-   * 0 (fewer than all: the matrix is singular, whatever its numbers), and the least row that such a
-   * choice leaves without one; -1: none. Of several ranks structural_rank is -1 where a row lacks
-   * its diagonal entry and there are more than 2^22 entries: it is not looked for. */
-  int64_t structural_rank, first_unmatched;
-  int skew; /* A = -A^H exactly */
+  int hermitian;             /**< 1: A = A^H exactly */
+  int64_t shortest, longest; /**< row lengths in entries, of all ranks */
+  double mean, deviation;    /**< of the row lengths */
+  int64_t bandwidth;         /**< max |i - j| of this rank's own entries, in the kept order */
+  int64_t empty_rows;        /**< rows without an entry other than 0 */
+  int64_t no_diagonal;       /**< rows whose diagonal entry is missing or 0 */
+  int64_t empty_columns;     /**< columns without an entry other than 0 */
+  int64_t first_empty_row, first_empty_column, first_no_diagonal; /**< -1: none */
+  int64_t structural_rank; /**< most rows that can each be given a column of its own in which they
+                                have an entry other than 0. If not all can, the matrix is singular
+                                for any values. -1: not determined (several ranks, a missing
+                                diagonal entry and more than 2^22 entries) */
+  int64_t first_unmatched; /**< first row that such a choice leaves without a column. -1: none */
+  int skew;                /**< 1: A = -A^H exactly */
 } kaon_matrix_info;
-/* Collective. Errors: ARGUMENT, MEMORY, COMM. */
-kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info);
+/** Initial value. */
+#define KAON_MATRIX_INFO_INIT KAON_SIZED(kaon_matrix_info)
+/** Describes a matrix. Collective. Errors: ARGUMENT, MEMORY, COMM. */
+KAON_API kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info);
 
-/* How rows are shared among the ranks. */
+/** How rows are shared among the ranks. */
 typedef struct kaon_matrix_distribution {
-  int moved;                                    /* by the library; 0: as they were given */
-  int64_t rows, entries, ghosts;                /* that this rank keeps; other ranks' it needs */
-  int64_t most_rows, most_entries, most_ghosts; /* of the rank that has most of each */
-  int64_t all_ghosts, cut; /* of all ranks: ghosts; entries in columns of other ranks */
-  char how[120];           /* in words */
+  size_t size;
+  int moved;             /**< 1: the library moved rows. 0: they are where they were given */
+  int64_t rows, entries; /**< that this rank keeps */
+  int64_t ghosts;        /**< rows of other ranks that this rank needs */
+  int64_t most_rows, most_entries, most_ghosts; /**< of the rank that has most of each */
+  int64_t all_ghosts;                           /**< of all ranks */
+  int64_t cut;   /**< entries in columns of other ranks, of all ranks */
+  char how[120]; /**< in words */
 } kaon_matrix_distribution;
-/* Collective. Errors: ARGUMENT, MEMORY, COMM. */
-kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix, kaon_matrix_distribution *shares);
+/** Initial value. */
+#define KAON_MATRIX_DISTRIBUTION_INIT KAON_SIZED(kaon_matrix_distribution)
+/** Describes the shares. Collective. Errors: ARGUMENT, MEMORY, COMM. */
+KAON_API kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix,
+                                                 kaon_matrix_distribution *shares);
 
+/** Options of a matrix as operator. */
 typedef struct kaon_matrix_operator_options {
   size_t size;
   int version;
-  kaon_precision precision; /* of vectors: double or single; HALF: of the values alone, 16 bits and
-                               a scale a row, with vectors in single */
+  kaon_precision precision; /**< of vectors: double or single. HALF: values have 16 bits and a scale
+                                 a row, vectors are single */
   kaon_matrix_format format;
 } kaon_matrix_operator_options;
+/** Defaults. */
 #define KAON_MATRIX_OPERATOR_OPTIONS_INIT \
   { sizeof(kaon_matrix_operator_options), 1, KAON_DOUBLE, KAON_STORE_AUTO }
 
-/* y = A x, and A^H x by KAON_DAGGER; options NULL: the defaults. Keeps the matrix alive. *A is NULL
- * on failure. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT, PRECISION (single or 16-bit values
- * of a matrix that floats do not hold; the place. Likewise where a solver makes such a twin). */
-kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator_options *options,
-                                 kaon_operator **A);
-/* How such an operator stores its rows, in words. Not collective. "" of another kind. */
-const char *kaon_matrix_operator_format(const kaon_operator *A);
-/* Bytes of this rank's rows as such an operator stores them that a product with one column reads:
- * numbers, and what says where they stand, a list that blocks of rows share counted once. Vectors
- * are not among them. 0 of another kind. Not collective. kaon_operator_cost counts the plain form's
- * (docs/conventions.md, "Cost"). */
-double kaon_matrix_operator_bytes(const kaon_operator *A);
+/** Creates the operator y = A x; KAON_DAGGER is A^H. `options` NULL: the defaults. Keeps the matrix
+ * alive. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT, PRECISION (values that floats do not
+ * hold, with the place; also where a solver needs single or half precision). */
+KAON_API kaon_status kaon_matrix_operator(kaon_matrix *matrix,
+                                          const kaon_matrix_operator_options *options,
+                                          kaon_operator **A);
+/** How such an operator stores its rows, in words. "" for other operators. Local. */
+KAON_API const char *kaon_matrix_operator_format(const kaon_operator *A);
+/** Bytes of the matrix on this rank that a product with one column reads: values and indices,
+ * without vectors. An index list that several blocks of rows share counts once. 0 for other
+ * operators. kaon_operator_cost() counts plain storage instead (docs/conventions.md, "Cost").
+ * Local. */
+KAON_API double kaon_matrix_operator_bytes(const kaon_operator *A);
 
-/* Matrix Market files, also compressed by gzip: coordinate and array; real, integer, complex and
- * pattern; general, symmetric, skew-symmetric and Hermitian. options NULL: the defaults. Ranks get
- * equal shares of the rows, the first ones one more. *matrix is NULL on failure. Collective.
- * Errors: ARGUMENT, IO, FORMAT (with the line), NOT_FINITE (with the line), UNSUPPORTED (not
- * square; 2^31 rows and more), MEMORY (before it is taken). */
-kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
-                             const kaon_matrix_options *options, kaon_matrix **matrix);
+/** @name Matrix Market files
+ * Coordinate and array; real, integer, complex and pattern; general, symmetric, skew-symmetric and
+ * Hermitian; also compressed by gzip. */
+/** @{ */
+
+/** Reads a matrix. Ranks get equal shares of the rows, the first ones one more. `options` NULL: the
+ * defaults. Collective. Errors: ARGUMENT, IO, FORMAT (with the line), NOT_FINITE (with the line),
+ * UNSUPPORTED (not square; 2^31 rows or more), MEMORY (before it is taken). */
+KAON_API kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
+                                      const kaon_matrix_options *options, kaon_matrix **matrix);
+/** What the first lines of a file say. */
 typedef struct kaon_matrix_file_info {
-  int64_t rows;             /* and columns */
-  int64_t stored;           /* entries in the file */
-  int64_t entries;          /* with both triangles, where the whole diagonal is there */
-  int reals, array, halves; /* of a value; 1: every number is spelt out; one triangle is stored */
-  double bytes_reading;     /* of host memory that a rank takes while it reads, entries and rows */
-  double bytes_rows;        /* and of its rows, which are kept */
-  int skew;                 /* of halves: the other triangle has the opposite signs */
+  size_t size;
+  int64_t rows;         /**< and columns */
+  int64_t stored;       /**< entries in the file */
+  int64_t entries;      /**< with both triangles, if the whole diagonal is there */
+  int reals;            /**< reals of a value */
+  int array;            /**< 1: every number is written out */
+  int halves;           /**< 1: one triangle is stored */
+  double bytes_reading; /**< host memory that a rank needs to read entries and rows */
+  double bytes_rows;    /**< of these, what its rows keep */
+  int skew;             /**< 1: with halves: the other triangle has opposite signs */
 } kaon_matrix_file_info;
-/* What the first lines of such a file say, for `ranks` ranks of `threads` threads. By a process by
- * itself, without a context; errors, as of kaon_matrix_read, are read with kaon_last_error(NULL).
- */
-kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
-                                   kaon_matrix_file_info *info);
-/* coordinate, real or complex; the lower triangle alone where A = A^T, A^H or -A^T exactly
- * (symmetric, hermitian, skew-symmetric); rows and columns in the caller's order, numbers as they
- * are to the last bit, but for the signs of zeros in a triangle that is left out. By gzip where the
- * name ends in .gz. The file appears whole or not at all. Collective. Errors: ARGUMENT, IO, MEMORY.
- */
-kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path);
+/** Initial value. */
+#define KAON_MATRIX_FILE_INFO_INIT KAON_SIZED(kaon_matrix_file_info)
+/** Reads the first lines of a file, for `ranks` ranks of `threads` threads. Local, without a
+ * context; errors are read with `kaon_last_error(NULL)`. Errors: those of kaon_matrix_read(). */
+KAON_API kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
+                                            kaon_matrix_file_info *info);
+/** Writes a matrix as coordinates, real or complex, by gzip if the name ends in .gz. If A = A^T,
+ * A^H or -A^T exactly, only the lower triangle (symmetric, hermitian, skew-symmetric). Rows and
+ * columns are in the caller's order. Numbers are exact to the last bit, except for signs of zeros
+ * in a triangle that is left out. The file appears whole or not at all. Collective. Errors:
+ * ARGUMENT, IO, MEMORY. */
+KAON_API kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path);
 
-/* The same of other numbers. FULL: as above. INTEGER: real whole numbers below 2^53, in digits.
- * PATTERN: the places of the entries alone, which are read back as 1; symmetric where A = A^T, A^H,
- * -A^T or -A^H. Errors besides: ARGUMENT (INTEGER: the first entry that is no such number). */
+/** Which numbers are written.
+ *
+ * - FULL: as kaon_matrix_write()
+ * - INTEGER: whole real numbers below 2^53, in digits
+ * - PATTERN: only the places of the entries, which read back as 1. Symmetric if A = A^T, A^H, -A^T
+ *   or -A^H */
 typedef enum kaon_matrix_field {
   KAON_FIELD_FULL,
   KAON_FIELD_INTEGER,
   KAON_FIELD_PATTERN
 } kaon_matrix_field;
-kaon_status kaon_matrix_write_as(const kaon_matrix *matrix, kaon_matrix_field field,
-                                 const char *path);
+/** kaon_matrix_write() with a choice of numbers. Collective. ARGUMENT also: INTEGER, with the first
+ * entry that is no such number. */
+KAON_API kaon_status kaon_matrix_write_as(const kaon_matrix *matrix, kaon_matrix_field field,
+                                          const char *path);
 
-/* The rows in host memory, in the order in which they were given, for other libraries (direct
- * solvers): row i has the entries start[i] to start[i + 1] - 1, columns ascending, from 0; complex
- * values are two reals. start[rows + 1], column[entries], value[entries * reals], the caller's;
- * sizes are those of kaon_matrix_describe. One rank. Errors: ARGUMENT, UNSUPPORTED (several ranks).
- */
-kaon_status kaon_matrix_rows(const kaon_matrix *matrix, int64_t *start, int32_t *column,
-                             double *value);
+/** Copies the rows to host memory, in the order in which they were given, for other libraries such
+ * as direct solvers. Row i has the entries start[i] to start[i + 1] - 1, with columns ascending
+ * from 0. The caller's arrays start[rows + 1], column[entries] and value[entries * reals] have the
+ * sizes of kaon_matrix_describe(); a complex value is two reals. One rank. Errors: ARGUMENT,
+ * UNSUPPORTED (several ranks). */
+KAON_API kaon_status kaon_matrix_rows(const kaon_matrix *matrix, int64_t *start, int32_t *column,
+                                      double *value);
 
-/* Columns of numbers, such as right-hand sides and solutions, as Matrix Market files.
- * values[(column * rows + row) * reals + part].
- * read: array or coordinate (which is filled up with 0, entries of one place added); every rank
- * gets all rows. *values is to be released by free(), NULL on failure.
- * write: array; `rows` are this rank's and the file has those of all ranks one after the other, so
- * columns and reals (1 real, 2 complex) are the same on all; by gzip where the name ends in .gz.
- * Both collective. Errors: as kaon_matrix_read and kaon_matrix_write. */
-kaon_status kaon_array_read(kaon_context *ctx, const char *path, int64_t *rows, int64_t *columns,
-                            int *reals, double **values);
-kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64_t rows, int64_t columns,
-                             int reals, const double *values);
+/** Reads columns of numbers, such as right-hand sides, from a Matrix Market file (array, or
+ * coordinate: missing entries are 0, several in one place are added). Every rank gets all rows:
+ * values[(column * rows + row) * reals + part]. The caller frees `*values` by free(). Collective.
+ * Errors: as for kaon_matrix_read(). */
+KAON_API kaon_status kaon_array_read(kaon_context *ctx, const char *path, int64_t *rows,
+                                     int64_t *columns, int *reals, double **values);
+/** Writes columns of numbers as an array, likewise. `rows` and `values` are this rank's; the file
+ * has those of all ranks, one after another. `columns` and `reals` (1: real, 2: complex) are the
+ * same on all ranks. By gzip if the name ends in .gz. Collective. Errors: as for
+ * kaon_matrix_write(). */
+KAON_API kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64_t rows,
+                                      int64_t columns, int reals, const double *values);
+/** @} */
 
-/* Matrices by name: "laplace2d:N" (5 points), "laplace3d:N" (7 points), "laplace3d27:N",
- * "convdiff3d:N,PECLET" (upwind), "cavity3d:N" (a pressure equation: Neumann, one reference cell),
- * "elasticity:N" (N^3 nodes), "trefethen:N", "banded:N,B[,SEED]", "fem:PROBLEM,DEGREE,LEVEL"
- * (docs/conventions.md, "Generated matrices"). options NULL: the defaults. own: the right-hand side
- * that it brings (elasticity, banded, fem), this rank's rows in the caller's order, to be released
- * by free(), NULL where it brings none; NULL: not asked for. Ranks get shares as from
- * kaon_matrix_read. *matrix is NULL on failure. Collective. Errors: ARGUMENT (with the names there
- * are, or the limits), UNSUPPORTED, MEMORY. */
-kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
-                                 const kaon_matrix_options *options, kaon_matrix **matrix,
-                                 double **own);
-/* Whether such a name is known and its numbers are within their limits; without a context, errors,
- * as above, are read with kaon_last_error(NULL). Not collective. */
-kaon_status kaon_matrix_generate_check(const char *name);
-/* Where the unknowns of laplace2d:N, laplace3d:N and fem:PROBLEM,1,LEVEL are: points[row *
- * *dimensions + d], all rows of all ranks in the caller's order, to be released by free(); in units
- * of the grid, or of the domain [0, 3]^2. *points is NULL on failure. Not collective. Errors:
- * ARGUMENT, UNSUPPORTED (another name), MEMORY. */
-kaon_status kaon_matrix_generate_points(kaon_context *ctx, const char *name, int *dimensions,
-                                        double **points);
+/** @name Generated matrices
+ * By name (docs/conventions.md, "Generated matrices"):
+ *
+ * - "laplace2d:N" (5 points), "laplace3d:N" (7 points), "laplace3d27:N"
+ * - "convdiff3d:N,PECLET" (upwind)
+ * - "cavity3d:N" (a pressure equation: Neumann, one reference cell)
+ * - "elasticity:N" (N^3 nodes), "trefethen:N", "banded:N,B[,SEED]", "fem:PROBLEM,DEGREE,LEVEL" */
+/** @{ */
+
+/** Creates a matrix by name. `options` NULL: the defaults. Ranks get shares as from
+ * kaon_matrix_read().
+ *
+ * `own` (may be NULL) gets the right-hand side that belongs to elasticity, banded and fem: this
+ * rank's rows in the caller's order, to be freed by free(). NULL for other names. Collective.
+ * Errors: ARGUMENT (with the names, or the limits), UNSUPPORTED, MEMORY. */
+KAON_API kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
+                                          const kaon_matrix_options *options, kaon_matrix **matrix,
+                                          double **own);
+/** Checks a name and its numbers. Local, without a context; errors are read with
+ * `kaon_last_error(NULL)`. Errors: ARGUMENT, UNSUPPORTED. */
+KAON_API kaon_status kaon_matrix_generate_check(const char *name);
+/** Coordinates of the unknowns of laplace2d:N, laplace3d:N and fem:PROBLEM,1,LEVEL: points[row *
+ * *dimensions + d], all rows of all ranks in the caller's order, in units of the grid or of the
+ * domain [0, 3]^2. The caller frees `*points` by free(). Local. Errors: ARGUMENT, UNSUPPORTED
+ * (another name), MEMORY. */
+KAON_API kaon_status kaon_matrix_generate_points(kaon_context *ctx, const char *name,
+                                                 int *dimensions, double **points);
+/** @} */
 
 #ifdef __cplusplus
 }

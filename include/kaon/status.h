@@ -1,17 +1,47 @@
-/* status.h - what every kaon function returns, and the sentence behind it.
- * All functions of the library return kaon_status unless they cannot fail. On failure a full
- * sentence that names both values and the remedy is kept per context and thread: kaon_last_error().
- */
+/** @file status.h
+ * Status codes and error sentences; the version of the library. */
 #ifndef KAON_STATUS_H
 #define KAON_STATUS_H
+
+/** Version of these headers. kaon_version() has the version of the linked library. */
+#define KAON_VERSION_MAJOR 0
+#define KAON_VERSION_MINOR 1
+#define KAON_VERSION_PATCH 0
+/** One number to compare: 10000 major + 100 minor + patch. Version 0.1.0 is 100. */
+#define KAON_VERSION (KAON_VERSION_MAJOR * 10000 + KAON_VERSION_MINOR * 100 + KAON_VERSION_PATCH)
+
+/** Marks public functions. The shared library exports these and no others. */
+#if defined(__GNUC__)
+#define KAON_API __attribute__((visibility("default")))
+#else
+#define KAON_API
+#endif
+
+/** Initial value of an output struct: its size, all else 0. For the `_INIT` macros. */
+#ifdef __cplusplus
+#define KAON_SIZED(type) kaon_sized<type>()
+extern "C++" {
+/** What KAON_SIZED() is in C++. */
+template <class type>
+inline type kaon_sized() {
+  type made = type();
+  made.size = sizeof(type);
+  return made;
+}
+}
+#else
+#define KAON_SIZED(type) \
+  { .size = sizeof(type) }
+#endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/** A process and its device: see kaon/context.h. */
 typedef struct kaon_context kaon_context;
 
-/* X(name, number, text): the one list of status codes. Numbers are ABI: append only. */
+/** All status codes: X(name, number, meaning). Numbers never change; new ones are appended. */
 #define KAON_STATUS_LIST(X)                                                    \
   X(KAON_OK, 0, "success")                                                     \
   X(KAON_ERR_ARGUMENT, 1, "an argument is out of range or missing")            \
@@ -35,21 +65,28 @@ typedef struct kaon_context kaon_context;
   X(KAON_ERR_CANCELLED, 19, "cancelled by the caller")                         \
   X(KAON_ERR_INTERNAL, 20, "a defect in kaon; please report it")
 
+/** What functions return: #KAON_STATUS_LIST. */
 typedef enum kaon_status {
 #define KAON_X(name, number, text) name = number,
   KAON_STATUS_LIST(KAON_X)
 #undef KAON_X
 } kaon_status;
 
-/* The code's name ("KAON_ERR_SHAPE") and its general meaning. Never NULL; "KAON_ERR_?" / "unknown
- * status" otherwise. */
-const char *kaon_status_name(kaon_status status);
-const char *kaon_status_text(kaon_status status);
+/** Name of a code, such as "KAON_ERR_SHAPE". "KAON_ERR_?" for an unknown code. Local. */
+KAON_API const char *kaon_status_name(kaon_status status);
+/** Meaning of a code in general. "unknown status" for an unknown code. Local. */
+KAON_API const char *kaon_status_text(kaon_status status);
 
-/* The sentence of the calling thread's last failure on `ctx`; ctx = NULL: of calls that have no
- * context yet. Kept of the 8 contexts of the thread that failed last (ctx = NULL is one). Never
- * NULL, "" if nothing failed. Valid until the thread's next failing call. Not collective. */
-const char *kaon_last_error(const kaon_context *ctx);
+/** Sentence about this thread's last failure on `ctx`. `NULL` asks for failures of calls that had
+ * no context yet. Never `NULL`; "" if nothing failed. Valid until the thread's next failing call. A
+ * thread keeps the sentences of the 8 contexts that failed last (`NULL` counts as one). Local. */
+KAON_API const char *kaon_last_error(const kaon_context *ctx);
+
+/** Version of the linked library, such as "0.1.0". */
+KAON_API const char *kaon_version(void);
+/** Commit that the library was built from: 12 hexadecimal digits. "-dirty" follows if the sources
+ * had changes. "unknown" if they were not in a git checkout. */
+KAON_API const char *kaon_commit(void);
 
 #ifdef __cplusplus
 }

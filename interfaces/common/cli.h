@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #define CLI_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
@@ -193,7 +194,7 @@ const char *cli_regime(kaon_issue issue, char name[32]);
 double cli_cpu_seconds(void);
 
 /* What contexts are made with. */
-kaon_context_options cli_context_options(const cli_common *common);
+kaon_context_options cli_context_options(const cli_common *common, kaon_lab_options *lab);
 /* The context that --backend, --threads, --memory-limit and --tuning ask for; none where the exit
  * status is not EXIT_DONE. */
 int cli_context(const cli_common *common, kaon_context **ctx);

@@ -265,8 +265,9 @@ int ranks_context(const cli_common *common, const int grid[4], kaon_context **ct
     const int code = started_alone(grid);
     return code == EXIT_DONE ? cli_context(common, ctx) : code;
   }
-  const kaon_context_options options = cli_context_options(common);
-  kaon_context_info info;
+  kaon_lab_options lab;
+  const kaon_context_options options = cli_context_options(common, &lab);
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   const int wrong = started_for(grid);
   if (wrong != EXIT_DONE) return wrong;
   int code = cli_status(
@@ -285,7 +286,7 @@ int ranks_context(const cli_common *common, const int grid[4], kaon_context **ct
 
 int ranks_check(const cli_common *common, const kaon_context *ctx) {
   char name[32];
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   int code = cli_status(ctx, kaon_context_query(ctx, &info), NULL);
   if (code != EXIT_DONE || strcmp(info.backend, "cpu") != 0) return code;
   if (common->transport != 0)

@@ -23,7 +23,7 @@ double energy_span(const energy_meter *meter) {
 }
 
 double energy_since(const energy_meter *meter) {
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   double span = energy_span(meter);
   if (isinf(span) || kaon_context_query(meter->ctx, &info) != KAON_OK) return NAN;
   if (strcmp(info.backend, "cpu") == 0 && span > longest_on_host) return NAN;

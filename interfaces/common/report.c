@@ -73,7 +73,8 @@ static void add_run(json_t *report) {
 
 json_t *report_new(const kaon_context *ctx, const char *command) {
   char text[64];
-  kaon_context_info info = {.backend = "", .device = "", .isa = ""};
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
+  info.backend = info.device = info.isa = "";
   if (ctx) kaon_context_query(ctx, &info);
   json_t *report = json_pack(
       "{s:s s:s s:s s:s s:s s:s s:i s:i s:s s:n s:n s:n s:[]}", "kaon", kaon_version(), "commit",

@@ -105,17 +105,19 @@ double cli_cpu_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-kaon_context_options cli_context_options(const cli_common *common) {
+kaon_context_options cli_context_options(const cli_common *common, kaon_lab_options *lab) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.backend = (kaon_backend_kind)common->backend; /* auto|cpu|cuda, in this order */
   options.threads = common->threads;
   if (!isnan(common->memory_limit))
     options.memory_limit = (int64_t)(common->memory_limit * 1024 * 1024 * 1024);
-  options.reduce_delay = common->reduce_delay;
+  *lab = (kaon_lab_options)KAON_LAB_OPTIONS_INIT;
+  lab->reduce_delay = common->reduce_delay;
+  lab->issue = regime_issue[common->regime];
+  options.lab = lab;
   options.transport =
       (kaon_transport)common->transport; /* CLI_TRANSPORTS, CLI_OVERLAPS: in order */
   options.overlap = (kaon_overlap)common->overlap;
-  options.issue = regime_issue[common->regime];
   options.sync = (kaon_sync)common->sync; /* CLI_SYNCS: in order */
   if (common->patience > 0) options.patience = common->patience;
   options.log_level = common->quiet ? KAON_LOG_ERROR : KAON_LOG_WARNING;
@@ -124,7 +126,8 @@ kaon_context_options cli_context_options(const cli_common *common) {
 }
 
 int cli_context(const cli_common *common, kaon_context **ctx) {
-  const kaon_context_options options = cli_context_options(common);
+  kaon_lab_options lab;
+  const kaon_context_options options = cli_context_options(common, &lab);
   const int code = cli_status(NULL, kaon_context_create(&options, ctx), NULL);
   if (code != EXIT_DONE || !common->tuning) return code;
   const int used = tuning_use(*ctx, common->tuning);

@@ -33,7 +33,8 @@ static void set_values(kaon_tuning_entry *e, const int value[CHOICES]) {
 }
 
 json_t *tuning_new(const kaon_context *ctx) {
-  kaon_context_info info = {.backend = "", .device = "", .isa = ""};
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
+  info.backend = info.device = info.isa = "";
   kaon_context_query(ctx, &info);
   return json_pack("{s:s s:s s:s s:s s:s s:i s:[]}", "kaon", kaon_version(), "commit",
                    kaon_commit(), "backend", info.backend, "device", info.device, "isa", info.isa,

@@ -1,4 +1,4 @@
-/* comm.c - what is the same over every communicator. */
+/* comm.c - what all communicators share. */
 #include "lib/comm/comm.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 kaon_status kaon_agree(const kaon_context *ctx, kaon_status mine) {
   if (ctx == NULL || ctx->comm->ranks == 1) return mine;
   if (mine != KAON_OK && kaon_error_agreed(ctx)) return mine;
-  if (mine == KAON_OK) kaon_error_mark_agreed(ctx, 0); /* what failed before is over */
+  if (mine == KAON_OK) kaon_error_mark_agreed(ctx, 0); /* forgets earlier failures */
   return ctx->comm->ops->agree(ctx->comm, mine);
 }
 
@@ -48,8 +48,8 @@ void kaon_comm_host(char *name, size_t room) {
   name[room - 1] = '\0';
 }
 
-/* Of the ranks that failed the first, -1: none; one that waited in vain for another (COMM) after
- * those that had a reason of their own. *alike: every rank failed, with the same status. */
+/* Returns the first rank that failed, or -1. Ranks that only timed out waiting for another (COMM)
+ * count after those with a reason of their own. *alike: all ranks failed with the same status. */
 static int first_failed(const double *numbers, int ranks, kaon_status *status, int *alike) {
   int first = -1;
   *alike = 1;
@@ -80,7 +80,7 @@ kaon_status kaon_comm_agree(kaon_comm *comm, kaon_status mine) {
     strncpy(text, sentence, sizeof text - 1);
   }
   KAON_TRY(comm->ops->broadcast(comm, text, sizeof text, first));
-  if (alike) /* the place says nothing */
+  if (alike) /* the rank's index would say nothing */
     kaon_fail(comm->ctx, status, "%s", text);
   else
     kaon_fail(comm->ctx, status, "rank %d: %s", first, text);

@@ -1,6 +1,6 @@
-/* comm_delay.c - a communicator whose sums take their time: every other function stays its own.
- * The host's finish returns no earlier than start plus the delay; around sums of a device's scalars
- * its queue is held back (lib/core/backend.h), beside whatever is queued in between. */
+/* comm_delay.c - a communicator with delayed sums. All other functions are the transport's.
+ * On the host, finish returns no earlier than start plus the delay. Around sums of a device's
+ * scalars, its queue is delayed (lib/core/backend.h), while work enqueued in between runs. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -9,7 +9,7 @@
 
 struct kaon_comm_delay {
   const kaon_comm_ops *own; /* the transport's */
-  kaon_comm_ops ops;        /* the same but for the sums and the end */
+  kaon_comm_ops ops;        /* the same except for the sums and the end */
   double seconds, due;
 };
 
@@ -19,7 +19,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Sleeping is late by some 50 us: the last stretch is waited for awake. */
+/* Sleeps, then spins for the last 200 us, as a sleep ends too late by some 50 us. */
 static void wait_until(double due) {
   static const double awake = 2e-4;
   for (double left = due - now(); left > 0; left = due - now()) {

@@ -1,11 +1,11 @@
 /* comm_mpi.c - the communicator over MPI (3.0 or later), on a duplicate of the application's
- * communicator, so that its messages and ours cannot meet.
+ * communicator, so that messages of both cannot be confused.
  *
- * Sums: MPI leaves open in which order MPI_Allreduce adds, and implementations choose by message
- * size, number of ranks and where those run. So partial sums are gathered, which moves bits and
- * adds nothing, and every rank adds them in the order of the ranks: equal bits in every run and on
- * every rank. It takes as many steps (log of the ranks) and, for the few numbers of a solver's
- * step, messages that are still short: n doubles from each rank. */
+ * Sums: MPI does not specify the order in which MPI_Allreduce adds, and implementations choose it
+ * by message size, number and placement of ranks. So the partial sums are gathered instead, and
+ * every rank adds them in rank order: equal bits in every run and on every rank. This takes as many
+ * steps (log of the number of ranks). A message has n doubles of each rank, which is short for the
+ * few values of a solver step. */
 #include <limits.h>
 #include <mpi.h>
 #if defined(__has_include)
@@ -28,33 +28,33 @@ enum { SUMS_DEEP = 2 };
 typedef struct mpi_self {
   MPI_Comm comm;
   kaon_windows *comm_windows;
-  /* Sums under way: one that is begun and hidden, and a whole one within it. */
+  /* Sums under way: one that is split, and a whole one within it. */
   struct {
     MPI_Request request;
     double *values;
     int n, room;
-    double *all; /* [rank][n], room for so many of each */
+    double *all; /* [rank][n], capacity: `room` values of each rank */
   } sum[SUMS_DEEP];
   int begun;
   enum { WAITING, PREPARING, ASYNC_OPEN } mode;
   int round, rounds;
   kaon_message_lags *lags;
-  struct async *loosened; /* exchanges that have memory for it */
+  struct async *loosened; /* exchanges with memory for asynchronous rounds */
   kaon_status prepared;
-  int gave_up; /* a sum: what it works on stays */
+  int gave_up; /* 1: a sum timed out; its memory must not be freed */
 } mpi_self;
 
 struct kaon_exchange {
   kaon_comm *comm;
-  struct async *async; /* NULL: not prepared for that */
-  int count;           /* messages */
+  struct async *async; /* NULL: not prepared for asynchronous rounds */
+  int count;           /* number of messages */
   kaon_message *messages;
   int gave_up;
-  int n; /* requests: receives, then sends */
+  int n; /* number of requests: receives, then sends */
   MPI_Request requests[];
 };
 
-static int began; /* MPI was initialised here: MPI itself is one a process */
+static int began; /* 1: MPI was initialized here; MPI is initialized once a process */
 
 static mpi_self *self_of(const kaon_comm *comm) {
   return comm->self;
@@ -79,9 +79,10 @@ void *kaon_mpi_of(const kaon_comm *comm, kaon_windows ***comm_windows) {
   return &self->comm;
 }
 
-/* Until all are done, or COMM: another rank was waited for so long that it has failed. */
+/* Waits until all requests are done. Returns COMM if another rank did not answer for so long that
+ * it must have failed. */
 static kaon_status await(const kaon_comm *comm, int n, MPI_Request *requests, const char *what) {
-  enum { POLLS = 64 }; /* between two at the clock */
+  enum { POLLS = 64 }; /* polls between two reads of the clock */
   if (!(comm->patience > 0))
     return check(comm, MPI_Waitall(n, requests, MPI_STATUSES_IGNORE), what);
   const double begin = MPI_Wtime();
@@ -150,7 +151,7 @@ static kaon_status gather(kaon_comm *comm, const double *mine, int n, double *al
                "gathering numbers");
 }
 
-/* ---- bytes, in pieces that an int counts ---- */
+/* ---- bytes, in pieces that an int can count ---- */
 
 static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root) {
   for (size_t done = 0; done < bytes;) {
@@ -165,13 +166,13 @@ static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root
 
 /* ---- exchanges ---- */
 
-/* Pieces that a message goes in: an int counts its bytes. */
+/* Pieces of a message: an int counts the bytes of each. */
 static int pieces_of(const kaon_comm *comm, const kaon_message *m) {
   return m->bytes > 0 ? (int)((m->bytes - 1) / comm->piece) + 1 : 1;
 }
 
-/* One piece of message m: requests i and, of n, n + i. A tag for each direction and piece, for
- * persistent requests start in any order. */
+/* Declares one piece of message m: requests i and, of n, n + i. Each direction and piece has its
+ * own tag, since persistent requests start in any order. */
 static kaon_status declare(kaon_exchange *exchange, const kaon_message *m, int piece, int i,
                            int n) {
   const kaon_comm *comm = exchange->comm;
@@ -189,21 +190,21 @@ static kaon_status declare(kaon_exchange *exchange, const kaon_message *m, int p
                "declaring a send");
 }
 
-/* ---- exchanges that wait for nothing ----
- * A message of a round has buffers of its own, so that it may be under way while later ones are
- * made; a receive of each is posted when the message to the same neighbour is sent. */
+/* ---- asynchronous exchanges ----
+ * Each message of a round has its own buffers, so that it may be under way while later ones are
+ * made. Its receive is posted when the message to the same neighbour is sent. */
 
 enum { ASYNC_TAG = 1 << 14, ORDINALS = 64 };
 
 typedef struct async_slot {
-  char *out, *in; /* one piece of memory, out first */
+  char *out, *in; /* one allocation, `out` first */
   MPI_Request send, receive;
 } async_slot;
 
 typedef struct async {
   struct async *next;
-  int rounds, ordinals; /* that there is room for */
-  int count;            /* messages */
+  int rounds, ordinals; /* capacity */
+  int count;            /* number of messages */
   int at;               /* how many times it was started in this round */
   async_slot *slots;    /* [ordinal][round][message] */
 } async;
@@ -225,7 +226,7 @@ static void async_free(kaon_exchange *e) {
   e->async = NULL;
 }
 
-/* Room for one more ordinal. */
+/* Allocates memory for one more ordinal. */
 static kaon_status async_grow(kaon_exchange *e) {
   async *l = e->async;
   const int64_t each = (int64_t)l->rounds * e->count, before = l->ordinals * each;
@@ -293,7 +294,7 @@ static kaon_status async_finish(kaon_exchange *e) {
   const int round = self_of(comm)->round, ordinal = e->async->at - 1;
   for (int i = 0; i < e->count; i++) {
     int newest = round - comm->late, come = 0;
-    for (; newest >= 0; newest--) { /* a message that has come tests as such again and again */
+    for (; newest >= 0; newest--) { /* MPI_Test succeeds again for a completed message */
       KAON_TRY(check(comm,
                      MPI_Test(&slot_of(e, ordinal, newest, i)->receive, &come, MPI_STATUS_IGNORE),
                      "a look for a message"));
@@ -328,7 +329,7 @@ static void async_round(kaon_comm *comm, int round, kaon_message_lags *lags) {
   for (async *l = self->loosened; l != NULL; l = l->next) l->at = 0;
 }
 
-/* Requests that were done or never begun are null ones, which are waited for in no time. */
+/* Requests that are done or were never begun are null, and waiting for them returns at once. */
 static kaon_status async_wait(const kaon_comm *comm, async_slot *s) {
   KAON_TRY(check(comm, MPI_Wait(&s->receive, MPI_STATUS_IGNORE), "waiting for a message"));
   return check(comm, MPI_Wait(&s->send, MPI_STATUS_IGNORE), "waiting for a message to leave");
@@ -346,7 +347,7 @@ static kaon_status async_end(kaon_comm *comm) {
   return first;
 }
 
-/* Of an exchange that was given up: nothing is to arrive where its messages were. */
+/* Cancels an exchange that timed out, so that nothing arrives in its messages' memory later. */
 static void cancel(kaon_exchange *exchange) {
   for (int i = 0; i < exchange->n / 2; i++) {
     int done = 1;
@@ -360,7 +361,7 @@ static void exchange_destroy(kaon_exchange **exchange) {
   kaon_exchange *gone = *exchange;
   *exchange = NULL;
   if (gone == NULL) return;
-  int finalised = 0; /* then they are gone */
+  int finalised = 0; /* 1: MPI has freed them already */
   MPI_Finalized(&finalised);
   if (gone->gave_up && !finalised) cancel(gone);
   for (int i = 0; i < gone->n && !finalised; i++)
@@ -474,7 +475,7 @@ static kaon_status initialise(kaon_context *ctx) {
   return KAON_OK;
 }
 
-/* Which of its node's ranks this one is. */
+/* Finds this rank's index among the ranks of its node. */
 static kaon_status find_node(kaon_comm *comm) {
   MPI_Comm node = MPI_COMM_NULL;
   KAON_TRY(check(comm,
@@ -487,8 +488,8 @@ static kaon_status find_node(kaon_comm *comm) {
   return KAON_OK;
 }
 
-/* Open MPI and MPICH say whether they were built for CUDA and have it at work. The library that is
- * loaded is asked, not the header: an application may run with another build of the same MPI. */
+/* Open MPI and MPICH report whether CUDA support is built and active. The question goes to the
+ * loaded library, since an application may run with another build than its headers are from. */
 static int takes_device_memory(void) {
 #if defined(MPIX_CUDA_AWARE_SUPPORT)
   return MPIX_Query_cuda_support();
@@ -548,7 +549,8 @@ void kaon_comm_ranks_end(void) {
   if (began && !finalised) MPI_Finalize();
 }
 
-/* The largest of rank 0's number and zeros: it comes when all ranks have handed theirs in. */
+/* Broadcasts the maximum of rank 0's value and zeros; it completes only when all ranks have
+ * called. */
 int kaon_comm_ranks_finish(double seconds, int *first) {
   const struct timespec pause = {0, 1000000};
   MPI_Request request;

@@ -1,7 +1,10 @@
 /* comm_qmp.c - the communicator over QMP (USQCD's message passing), on an allocated communicator of
- * the application or the default one. What QMP lacks is put together from what it has: numbers of
- * all ranks are gathered by a sum of arrays that are 0 but for a rank's own place, which no order
- * of adding changes; bytes of another rank than 0 go there first. Sums over ranks are not split. */
+ * the application or the default one.
+ * What QMP lacks is built from what it has:
+ * - Values of all ranks are gathered by summing arrays that are 0 except for a rank's own
+ *   entries. The order of adding does not change such a sum.
+ * - A broadcast from a rank other than 0 first sends the bytes to rank 0.
+ * - Sums over ranks are not split. */
 #include <limits.h>
 #include <qmp.h>
 #include <stdlib.h>
@@ -14,13 +17,13 @@
 enum { SUMS_DEEP = 2 };
 typedef struct qmp_self {
   QMP_comm_t comm;
-  /* Sums under way: one that is begun and hidden, and a whole one within it. */
+  /* Sums under way: one that is split, and a whole one within it. */
   struct {
     double *values;
     int n;
   } sum[SUMS_DEEP];
   int begun;
-  double *all; /* [rank][n], room for comm->room of each */
+  double *all; /* [rank][n], capacity: comm->room values of each rank */
 } qmp_self;
 
 struct kaon_exchange {
@@ -42,7 +45,7 @@ static kaon_status check(const kaon_comm *comm, QMP_status_t code, const char *w
                    comm->rank, comm->ranks, QMP_error_string(code));
 }
 
-/* ---- numbers ---- */
+/* ---- values ---- */
 
 static kaon_status reserve(kaon_comm *comm, int n) {
   qmp_self *self = self_of(comm);
@@ -84,7 +87,7 @@ static kaon_status sum_finish(kaon_comm *comm) {
 
 /* ---- bytes ---- */
 
-/* From one rank to another; the others have nothing to do. */
+/* Sends bytes from one rank to another; other ranks do nothing. */
 static kaon_status pass(kaon_comm *comm, void *data, size_t bytes, int from, int to) {
   QMP_comm_t qmp = self_of(comm)->comm;
   if (from == to || (comm->rank != from && comm->rank != to)) return KAON_OK;
@@ -114,9 +117,9 @@ static int receive_order(const kaon_message *m) {
   return (m->dir + KAON_DIRS / 2) % KAON_DIRS;
 }
 
-/* QMP tells messages between two ranks apart by their order alone: all are sent in the order of
- * their directions, and received in that of the directions in which they were sent. handles: room
- * for 2 n. */
+/* QMP distinguishes messages between two ranks only by their order. All are sent in the order of
+ * their directions and received in the order in which the senders sent them. handles: capacity 2
+ * n. */
 static void declare(kaon_exchange *exchange, const kaon_message *messages, int n,
                     QMP_msghandle_t *handles) {
   QMP_comm_t qmp = self_of(exchange->comm)->comm;
@@ -222,7 +225,7 @@ static kaon_status initialise(kaon_context *ctx) {
   return KAON_OK;
 }
 
-/* QMP does not say which ranks share a node: their names do, compared as numbers. */
+/* QMP does not report which ranks share a node. Their host names do, compared as numbers. */
 static kaon_status find_node(kaon_comm *comm) {
   double mine = 0;
   char host[256] = "";

@@ -1,5 +1,5 @@
-/* comm_single.c - the communicator of one rank: sums are what they are, and a rank's neighbour is
- * itself. */
+/* comm_single.c - the communicator of one rank: sums are unchanged, and the rank is its own
+ * neighbour. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,8 +64,8 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
   return KAON_OK;
 }
 
-/* What is sent forward arrives as what the forward neighbour, which is this rank, receives from
- * behind. */
+/* A message sent forward is received as the message from the backward neighbour, which is this
+ * rank. */
 static kaon_status exchange_start(kaon_exchange *exchange) {
   for (int i = 0; i < exchange->n; i++)
     for (int j = 0; j < exchange->n; j++)

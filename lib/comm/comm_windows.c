@@ -1,12 +1,12 @@
-/* comm_windows.c - boards as windows of MPI 3. Mapped ones are shared memory, on which processors'
- * own atomic accesses work (of 4 and 8 bytes they need no lock, so it makes no difference that
- * processes differ): puts and gets are such accesses there, with a fence that keeps them in their
- * order, which Open MPI's emulation of atomic sums took milliseconds for among four ranks. The
- * others are written by MPI_Accumulate with MPI_REPLACE and read, also by their owner, by
- * MPI_Get_accumulate with MPI_NO_OP, which are atomic number by number whatever else is under way
- * (MPI 3.1, section 11.7.1); each put is flushed, so that the next one comes later. To free a
- * window is collective, but a rank that failed may come to it alone: so it is done when all are
- * known to be there. */
+/* comm_windows.c - windows of MPI 3.
+ * - Mapped windows are shared memory. Puts and gets are atomic accesses of the processor with a
+ *   fence that keeps their order. Accesses of 4 and 8 bytes need no lock, so they work between
+ *   processes.
+ * - Other windows are written by MPI_Accumulate with MPI_REPLACE, and read, also by their owner,
+ *   by MPI_Get_accumulate with MPI_NO_OP. These are atomic for each value (MPI 3.1, section
+ *   11.7.1). Each put is flushed, so that the next one comes later.
+ * Freeing a window is collective, but a rank that failed may want to free it alone. So windows are
+ * freed when all ranks are known to be there. */
 #include "lib/comm/comm_windows.h"
 
 #include <limits.h>
@@ -17,17 +17,17 @@
 
 #include "lib/core/error.h"
 
-/* A board's window, from its beginning on among the communicator's. */
+/* The MPI window of a kaon_window, in the communicator's list from its creation on. */
 typedef struct mpi_window {
   struct mpi_window *next;
   MPI_Win win;
-  int number; /* in the order of creation, the same on all ranks */
-  int gone;   /* its board is destroyed */
+  int number; /* in the order of creation, equal on all ranks */
+  int gone;   /* 1: its kaon_window is destroyed */
 } mpi_window;
 
 struct kaon_windows {
   mpi_window *windows; /* oldest first */
-  int made;            /* so far */
+  int made;            /* number created so far */
 };
 
 static MPI_Comm mpi_of(const kaon_comm *comm) {
@@ -41,7 +41,7 @@ static kaon_windows *windows_of(const kaon_comm *comm) {
   return *comm_windows;
 }
 
-/* The windows whose boards are gone on all ranks, all of which are here. */
+/* Frees the windows that all ranks have destroyed. All ranks are here. */
 static kaon_status free_windows(kaon_comm *comm) {
   kaon_windows *comm_windows = windows_of(comm);
   double *all = malloc((size_t)comm->ranks * sizeof *all);
@@ -86,7 +86,7 @@ static kaon_status open_window(kaon_window *comm_window, int mapped) {
   MPI_Info_create(&info);
   int code;
   if (mapped) {
-    MPI_Info_set(info, "alloc_shared_noncontig", "true"); /* each on pages of its own */
+    MPI_Info_set(info, "alloc_shared_noncontig", "true"); /* separate pages for each rank */
     code = MPI_Win_allocate_shared(bytes, 1, info, mpi, &comm_window->mine, &window->win);
   } else {
     code = MPI_Win_allocate(bytes, 1, info, mpi, &comm_window->mine, &window->win);
@@ -133,7 +133,7 @@ kaon_status kaon_window_create(kaon_comm *comm, size_t bytes, int mapped, kaon_w
   *window = (mpi_window){.win = MPI_WIN_NULL, .number = (*own)->made++};
   status = kaon_agree(comm->ctx, open_window(made, mapped));
   if (window->win == MPI_WIN_NULL) {
-    free(window); /* MPI makes a window on all ranks or on none */
+    free(window); /* MPI creates a window on all ranks or on none */
     free(there);
     free(made);
     return status;
@@ -152,7 +152,7 @@ kaon_status kaon_window_create(kaon_comm *comm, size_t bytes, int mapped, kaon_w
   return status;
 }
 
-/* n numbers from one place to another that are mapped, each of them whole. */
+/* Copies n values between mapped memory; each access is atomic. */
 static void move_numbers(void *to, const void *from, int width, int64_t n) {
   if (width == 8) {
     for (int64_t i = 0; i < n; i++)
@@ -177,7 +177,7 @@ kaon_status kaon_window_put(kaon_window *comm_window, int peer, size_t at, const
   const char *what = "writing into the memory of another rank";
   const MPI_Datatype type = number_of(width);
   if (comm_window->there != NULL) {
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* behind what was put before */
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* after all earlier puts */
     move_numbers((char *)comm_window->there[peer] + at, numbers, width, n);
     return KAON_OK;
   }
@@ -201,7 +201,7 @@ kaon_status kaon_window_get(kaon_window *comm_window, size_t at, void *numbers, 
   const int rank = comm_window->comm->rank;
   if (comm_window->there != NULL) {
     move_numbers(numbers, (const char *)comm_window->mine + at, width, n);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* before what is read next */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* before all later reads */
     return KAON_OK;
   }
   for (int64_t done = 0; done < n;) {
@@ -218,7 +218,7 @@ kaon_status kaon_window_get(kaon_window *comm_window, size_t at, void *numbers, 
   return kaon_mpi_check(comm_window->comm, MPI_Win_flush(rank, win), what);
 }
 
-/* At the end: 1: all ranks are here, within two seconds. */
+/* At the end: returns 1 if all ranks arrive within two seconds. */
 static int all_here(const kaon_comm *comm) {
   const struct timespec pause = {0, 1000000};
   MPI_Request request;
@@ -232,7 +232,7 @@ static int all_here(const kaon_comm *comm) {
   return 0;
 }
 
-/* Windows of ranks that did not come are left to the process's end. */
+/* Windows of ranks that did not arrive stay until the process ends. */
 void kaon_windows_end(kaon_comm *comm) {
   kaon_windows *comm_windows = windows_of(comm), **own;
   if (comm_windows == NULL) return;

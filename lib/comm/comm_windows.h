@@ -1,24 +1,24 @@
-/* comm_windows.h - boards (kaon_window in lib/comm/comm.h) as windows of MPI 3, for communicators over it.
- */
+/* comm_windows.h - windows (kaon_window in lib/comm/comm.h) by MPI 3, for communicators over
+ * MPI. */
 #ifndef KAON_LIB_COMM_WINDOWS_H
 #define KAON_LIB_COMM_WINDOWS_H
 
 #include "lib/comm/comm.h"
 
-/* The windows of a communicator; NULL: none so far. */
+/* All windows of a communicator; NULL: none so far. */
 typedef struct kaon_windows kaon_windows;
 
-/* As kaon_comm_ops. */
+/* As in kaon_comm_ops. */
 kaon_status kaon_window_create(kaon_comm *comm, size_t bytes, int mapped, kaon_window **comm_window);
 kaon_status kaon_window_put(kaon_window *comm_window, int peer, size_t at, const void *numbers, int width,
                            int64_t n);
 kaon_status kaon_window_get(kaon_window *comm_window, size_t at, void *numbers, int width, int64_t n);
 void kaon_window_destroy(kaon_window **comm_window);
-/* When the communicator ends, before its MPI_Comm. */
+/* Frees all windows; called when the communicator ends, before its MPI_Comm is freed. */
 void kaon_windows_end(kaon_comm *comm);
 
-/* comm_mpi.c: the address of the communicator's MPI_Comm, and of its boards; what an MPI function
- * returned, as a status. */
+/* In comm_mpi.c: the address of the communicator's MPI_Comm and of its windows; the status for the
+ * return code of an MPI function. */
 void *kaon_mpi_of(const kaon_comm *comm, kaon_windows ***comm_windows);
 kaon_status kaon_mpi_check(const kaon_comm *comm, int code, const char *what);
 

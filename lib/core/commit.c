@@ -1,5 +1,4 @@
-/* commit.c - the commit this was built from: the only file that is compiled anew for another one.
- */
+/* commit.c - the commit of this build. Only this file is recompiled when the commit changes. */
 #include <kaon/context.h>
 
 #include "lib/commit.h" /* written by cmake/KaonCommit.cmake */

@@ -1,5 +1,5 @@
-/* config.c - environment variables: KAON_BACKEND, KAON_ISA, OMP_NUM_THREADS. Nothing else below
- * interfaces/ reads any, or sets one (NCCL_NVLS_ENABLE). */
+/* config.c - environment variables: KAON_BACKEND, KAON_ISA, OMP_NUM_THREADS. No other code outside
+ * interfaces/ reads the environment. The library sets one variable, NCCL_NVLS_ENABLE. */
 #include "lib/core/config.h"
 
 #include <omp.h>
@@ -58,7 +58,7 @@ int kaon_config_threads(void) {
     long n = strtol(text, &end, 10);
     if (end != text && n >= 1 && n <= 4096) return (int)n;
   }
-  return omp_get_num_procs(); /* of the process: OMP_PROC_BIND leaves this thread only one */
+  return omp_get_num_procs(); /* of the process: OMP_PROC_BIND may bind this thread to one */
 }
 
 void kaon_config_no_multicast(void) {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <kaon/options.h>
-#include <kaon/ranks.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include "lib/core/config.h"
 #include "lib/cpu/backend.h"
@@ -19,9 +19,10 @@
 #include "lib/core/threads.h"
 #include "lib/core/tuning_internal.h"
 #include "lib/version.h"
+#include "lib/core/output.h"
 
 const char *kaon_version(void) {
-  return KAON_VERSION;
+  return KAON_VERSION_TEXT;
 }
 
 static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
@@ -32,9 +33,9 @@ static kaon_status choose_cpu(kaon_context *ctx, kaon_isa isa) {
 
 static kaon_status choose_cuda(kaon_context *ctx) {
 #ifdef KAON_BUILD_CUDA
-  const kaon_comm *comm = ctx->comm; /* several ranks of a node: a device each */
+  const kaon_comm *comm = ctx->comm; /* several ranks on a node use one device each */
   KAON_TRY(kaon_cuda_backend(comm->local_ranks > 1 ? comm->local_rank : -1, &ctx->backend));
-  if (ctx->options.issue == KAON_ISSUE_LIBRARY) ctx->backend = &kaon_cuda_library_table;
+  if (ctx->lab.issue == KAON_ISSUE_LIBRARY) ctx->backend = &kaon_cuda_library_table;
   return KAON_OK;
 #else
   (void)ctx;
@@ -43,8 +44,8 @@ static kaon_status choose_cuda(kaon_context *ctx) {
 #endif
 }
 
-/* Chosen by rule: a device, if there is one whose tables are whole; but an instruction set that is
- * asked for means the CPU. */
+/* Automatic choice: a device with complete tables if there is one. If the caller asks for an
+ * instruction set, the CPU. */
 static kaon_status choose_any(kaon_context *ctx, kaon_isa isa) {
   if (isa == KAON_ISA_AUTO && choose_cuda(ctx) == KAON_OK) {
     if (ctx->backend->gauge[KAON_DOUBLE] != NULL && ctx->backend->dslash[KAON_DOUBLE] != NULL)
@@ -53,21 +54,21 @@ static kaon_status choose_any(kaon_context *ctx, kaon_isa isa) {
   return choose_cpu(ctx, isa);
 }
 
-/* Scalars that are on the host are known to this rank's host alone. */
+/* With issue=library, scalars are in host memory, so other ranks and delays cannot reach them. */
 static kaon_status check_library(kaon_context *ctx) {
-  if (ctx->options.issue != KAON_ISSUE_LIBRARY) return KAON_OK;
+  if (ctx->lab.issue != KAON_ISSUE_LIBRARY) return KAON_OK;
   if (!ctx->backend->host_scalars)
     return kaon_fail(NULL, KAON_ERR_UNSUPPORTED,
                      "context: issue=library (--regime cublas) is cuBLAS's, but the backend is %s; "
                      "choose backend "
                      "cuda, or issue=separate (--regime kernels)",
                      ctx->backend->name);
-  if (ctx->comm->ranks > 1 || ctx->options.reduce_delay > 0)
+  if (ctx->comm->ranks > 1 || ctx->lab.reduce_delay > 0)
     return kaon_fail(
         NULL, KAON_ERR_UNSUPPORTED,
         "context: issue=library (--regime cublas) is for one rank without reduce_delay "
         "(--reduce-delay), but there are %d and %g s; choose issue=separate (--regime kernels)",
-        ctx->comm->ranks, ctx->options.reduce_delay);
+        ctx->comm->ranks, ctx->lab.reduce_delay);
   return KAON_OK;
 }
 
@@ -91,40 +92,42 @@ static kaon_status choose_backend(kaon_context *ctx) {
   return ctx->backend->open != NULL ? ctx->backend->open(ctx) : KAON_OK;
 }
 
-/* The communicator stands before the machine is opened: a device is chosen by its local_rank. */
+/* Needs ctx->comm: the device is chosen by its local_rank. */
 static kaon_status build(kaon_context *ctx) {
   KAON_TRY(choose_backend(ctx));
   KAON_TRY(kaon_pool_create(ctx, &ctx->pool));
-  if (ctx->options.reduce_delay > 0)
-    KAON_TRY(kaon_comm_delay(ctx->comm, ctx->options.reduce_delay));
+  if (ctx->lab.reduce_delay > 0) KAON_TRY(kaon_comm_delay(ctx->comm, ctx->lab.reduce_delay));
   kaon_log(ctx, KAON_LOG_DEBUG, "context: backend %s %s on %s, %d threads", ctx->backend->name,
            ctx->backend->isa, ctx->device, ctx->threads);
   return KAON_OK;
 }
 
-/* How the machine talks with those of the other ranks; one rank may be divided against itself. */
+/* Opens the backend's exchanges between ranks; one rank may be divided against itself. */
 static kaon_status open_ranks(kaon_context *ctx) {
   const kaon_ranks_ops *ranks = ctx->backend->ranks;
   return ranks != NULL ? ranks->open(ctx) : KAON_OK;
 }
 
 static kaon_status begin(const kaon_context_options *options, kaon_context **ctx) {
-  static const kaon_context_options defaults = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_context_options own;
+  kaon_lab_options lab;
   if (ctx == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context: the address for the new context is NULL");
   *ctx = NULL;
-  if (options == NULL) options = &defaults;
-  KAON_TRY(kaon_options_check(KAON_OPTIONS_CONTEXT, options));
+  KAON_TRY(kaon_options_take(KAON_OPTIONS_CONTEXT, options, &own));
+  KAON_TRY(kaon_options_take(KAON_OPTIONS_LAB, own.lab, &lab));
   kaon_context *made = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(NULL, KAON_ERR_MEMORY, "context: no host memory");
   kaon_error_clear(made);
   made->references = 1;
-  made->options = *options;
+  made->options = own;
+  made->options.lab = NULL;
+  made->lab = lab;
   *ctx = made;
   return KAON_OK;
 }
 
-/* A context that failed is let go of; its sentence is one without a context. */
+/* On failure, releases the context and moves its message to the NULL context. */
 static kaon_status end(kaon_status status, kaon_context **ctx) {
   if (status == KAON_OK) return KAON_OK;
   if (kaon_last_error(*ctx)[0] != '\0') kaon_fail(NULL, status, "%s", kaon_last_error(*ctx));
@@ -163,8 +166,8 @@ static kaon_status take_grid(kaon_context *ctx, const int grid[4]) {
   return KAON_OK;
 }
 
-/* Messages are in the machine's own order of sites, which is the same on all ranks only where
- * blocks are equally wide. */
+/* Messages are in the backend's site order, which is equal on all ranks only if block widths
+ * are. */
 static kaon_status same_machine(kaon_context *ctx) {
   const kaon_backend *backend = ctx->backend;
   double first[2] = {backend->width, backend->access};
@@ -179,8 +182,8 @@ static kaon_status same_machine(kaon_context *ctx) {
   return kaon_agree(ctx, status);
 }
 
-static int *choice_at(kaon_context_options *options, const kaon_field *field) {
-  return (int *)(void *)((char *)options + field->offset);
+static int choice_of(const void *options, const kaon_field *field) {
+  return *(const int *)(const void *)((const char *)options + field->offset);
 }
 
 static const char *choice_name(const kaon_field *field, int value) {
@@ -189,36 +192,45 @@ static const char *choice_name(const kaon_field *field, int value) {
   return "unknown";
 }
 
-/* What would have ranks do different things. */
+/* Fails if field `name` of `mine`, which must be equal on all ranks, differs from rank 0's
+ * options. */
+static kaon_status same_choice(kaon_context *ctx, kaon_options_kind kind, const char *name,
+                               const void *mine, const void *first) {
+  const kaon_field *f = kaon_options_table_of(kind)->fields;
+  while (strcmp(f->name, name) != 0) f++;
+  const int here = choice_of(mine, f), there = choice_of(first, f);
+  if (here == there) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                   "ranks: option %s is %s here, but %s on rank 0; give all ranks the same", name,
+                   choice_name(f, here), choice_name(f, there));
+}
+
+/* Checks options that must be equal on all ranks, since they decide what ranks do. */
 static kaon_status same_options(kaon_context *ctx) {
-  static const char *const shared[] = {"transport", "overlap", "issue"};
-  kaon_context_options first = ctx->options;
+  struct {
+    kaon_context_options options;
+    kaon_lab_options lab;
+  } first = {ctx->options, ctx->lab};
   kaon_status status = ctx->comm->ops->broadcast(ctx->comm, &first, sizeof first, 0);
-  const kaon_field *f = kaon_options_table_of(KAON_OPTIONS_CONTEXT)->fields;
-  for (; f->name != NULL && status == KAON_OK; f++) {
-    const int mine = f->names != NULL ? *choice_at(&ctx->options, f) : 0;
-    const int theirs = f->names != NULL ? *choice_at(&first, f) : 0;
-    int counts = 0;
-    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
-      counts |= strcmp(f->name, shared[i]) == 0;
-    if (counts && mine != theirs)
-      status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                         "ranks: option %s is %s here, but %s on rank 0; give all ranks the same",
-                         f->name, choice_name(f, mine), choice_name(f, theirs));
-  }
+  if (status == KAON_OK)
+    status = same_choice(ctx, KAON_OPTIONS_CONTEXT, "transport", &ctx->options, &first.options);
+  if (status == KAON_OK)
+    status = same_choice(ctx, KAON_OPTIONS_CONTEXT, "overlap", &ctx->options, &first.options);
+  if (status == KAON_OK)
+    status = same_choice(ctx, KAON_OPTIONS_LAB, "issue", &ctx->lab, &first.lab);
   return kaon_agree(ctx, status);
 }
 
-/* wrong: what this rank's options were refused for, or OK. */
+/* wrong: the status of this rank's options, OK if they are valid. */
 static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *communicator,
                         const int grid[4]) {
   KAON_TRY(kaon_comm_ranks_create(ctx, communicator, &ctx->comm));
   kaon_status status = wrong == KAON_OK ? take_grid(ctx, grid) : wrong;
-  kaon_launch unused; /* the buffer for sums, before any rank waits for another */
+  kaon_launch unused; /* allocates the reduction buffer before any rank waits for another */
   if (status == KAON_OK) status = build(ctx);
   if (status == KAON_OK) status = kaon_launch_prepare(ctx, 1, 0, &unused);
   if (status != KAON_OK && kaon_last_error(ctx)[0] == '\0')
-    kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* said before there was a context */
+    kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* stored before there was a context */
   KAON_TRY(kaon_agree(ctx, status));
   KAON_TRY(same_machine(ctx));
   KAON_TRY(same_options(ctx));
@@ -228,7 +240,8 @@ static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *commun
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
                                       const int grid[4], kaon_context **ctx) {
   const kaon_status status = begin(options, ctx);
-  if (status != KAON_OK) { /* the others wait to hear of it, over a context by the defaults */
+  /* The other ranks wait for this status: report it through a context with default options. */
+  if (status != KAON_OK) {
     char sentence[512];
     snprintf(sentence, sizeof sentence, "%s", kaon_last_error(NULL));
     if (begin(NULL, ctx) != KAON_OK) return status;
@@ -239,7 +252,7 @@ kaon_status kaon_context_create_ranks(const kaon_context_options *options, const
 
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
   if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "ranks: the context is NULL");
-  kaon_error_mark_agreed(ctx, 0); /* whatever was agreed on before: this is a question of its own */
+  kaon_error_mark_agreed(ctx, 0); /* each agreement is independent of earlier ones */
   return kaon_agree(ctx, mine);
 }
 
@@ -320,23 +333,26 @@ kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic)
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {
   if (ctx == NULL || info == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");
-  *info = (kaon_context_info){.backend = ctx->backend->name,
-                              .device = ctx->device,
-                              .isa = ctx->backend->isa,
-                              .details = ctx->details,
-                              .threads = ctx->threads,
-                              .ranks = ctx->comm->ranks,
-                              .communicator = ctx->comm->ops->name,
-                              .rank = ctx->comm->rank,
-                              .local_rank = ctx->comm->local_rank,
-                              .transport = ""};
+  KAON_TRY(kaon_output_check(ctx, "kaon_context_info", info));
+  const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* may query the
+                                                                                device */
+  kaon_context_info made = {.backend = ctx->backend->name,
+                            .device = ctx->device,
+                            .isa = ctx->backend->isa,
+                            .details = ctx->details,
+                            .threads = ctx->threads,
+                            .ranks = ctx->comm->ranks,
+                            .communicator = ctx->comm->ops->name,
+                            .rank = ctx->comm->rank,
+                            .local_rank = ctx->comm->local_rank,
+                            .transport = "",
+                            .memory_now = use.now,
+                            .memory_peak = use.peak,
+                            .memory_held = use.held,
+                            .memory_free = use.free};
   if (ctx->backend->ranks != NULL && ctx->comm->ranks > 1)
-    info->transport = ctx->backend->ranks->transport(ctx);
-  const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* asks the device */
-  info->memory_now = use.now;
-  info->memory_peak = use.peak;
-  info->memory_held = use.held;
-  info->memory_free = use.free;
+    made.transport = ctx->backend->ranks->transport(ctx);
+  kaon_output_fill(info, &made, sizeof made);
   return KAON_OK;
 }
 
@@ -359,8 +375,8 @@ kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t b
                    what, (double)bytes * 1e-9, ctx->backend->name, (double)most * 1e-9);
 }
 
-/* Marked sums, parts that are left and tickets stand behind the partials; all begin at zero, and
- * kernels leave tickets there. */
+/* Tickets, sequence-tagged sums and deferred partial sums are stored after the partials. All begin
+ * at zero, and kernels leave tickets at zero. */
 static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
   const int here = ctx->backend->host_accessible;
   const size_t marked = here ? 0 : KAON_MARKED * sizeof *ctx->marked;
@@ -381,7 +397,7 @@ static kaon_status grow_partials(kaon_context *ctx, int nrhs, size_t bytes) {
   return KAON_OK;
 }
 
-/* Parts of sums that were never completed are not to be taken for those of the next. */
+/* Partial sums of a pass that was never completed must not be added to those of the next. */
 static kaon_status reset_incomplete_pass(kaon_context *ctx) {
   if (ctx->partials != NULL) {
     char *behind = (char *)ctx->partials + ctx->partials_bytes;
@@ -391,7 +407,7 @@ static kaon_status reset_incomplete_pass(kaon_context *ctx) {
   return KAON_OK;
 }
 
-/* Passes that the cores' caches hold lose by requests. */
+/* Prefetching slows down passes whose data fit into the cores' caches. */
 static int prefetch_rule(const kaon_context *ctx, size_t pass_bytes) {
   return pass_bytes > 4 * (size_t)ctx->threads * ctx->core_cache_bytes ? ctx->prefetch_level : 0;
 }

@@ -1,9 +1,10 @@
-/* context_internal.h - the inside of kaon_context, and the services that every object uses: pool, log,
- * launch, references. */
+/* context_internal.h - the inside of kaon_context, and the services that every object uses: pool,
+ * log, launch, references. */
 #ifndef KAON_LIB_CONTEXT_H
 #define KAON_LIB_CONTEXT_H
 
 #include <kaon/context.h>
+#include <kaon/lab.h>
 #include <kaon/vector.h>
 
 #include "lib/core/backend.h"
@@ -19,78 +20,87 @@ struct kaon_context {
   kaon_comm *comm;
   kaon_pool *pool;
   kaon_context_options options;
+  kaon_lab_options lab; /* experiments */
   int threads;
-  double *partials;                     /* the launches' reduction buffer */
-  size_t partials_bytes, besides_bytes; /* of the partials, and of what stands behind them */
-  uint32_t *tickets;                    /* behind the partials */
-  uint64_t *marked;                     /* behind those, on a device */
-  double *left;                         /* there too */
-  void *states;                         /* open ones, for sums of single calls (blas/vector_arithmetic.c); */
-  int states_columns;                   /* of so many columns; 0: there are none */
-  unsigned blocks_allocated;            /* by the backend's memory, to stagger their addresses */
-  size_t cache_bytes;      /* a call through more stores past the caches (kaon_cpu_stream_bytes) */
-  size_t core_cache_bytes; /* second-level cache of one core: far beyond it kernels ask ahead */
-  int prefetch_level;      /* into this level of cache (kaon_cpu_prefetch_level) */
-  struct kaon_tuning_entry *tuning; /* lib/core/tuning_internal.h; NULL: all by rule */
+  double *partials;                     /* reduction buffer of the launches */
+  size_t partials_bytes, besides_bytes; /* of the partials, and of all that follows them */
+  uint32_t *tickets;                    /* stored after the partials */
+  uint64_t *marked;                     /* sequence-tagged sums, stored after the tickets; devices
+                                           only */
+  double *left;                         /* deferred partial sums, stored there too; devices only */
+  void *states;                         /* open states for sums of single calls
+                                           (blas/vector_arithmetic.c) */
+  int states_columns;                   /* columns of these states; 0: there are none */
+  unsigned blocks_allocated;            /* by the backend's memory, to stagger block addresses */
+  /* A call that touches more bytes stores past the caches (kaon_cpu_stream_bytes). */
+  size_t cache_bytes;
+  /* Second-level cache of one core. Kernels prefetch if they touch far more bytes. */
+  size_t core_cache_bytes;
+  int prefetch_level;      /* cache level to prefetch into (kaon_cpu_prefetch_level) */
+  struct kaon_tuning_entry *tuning; /* lib/core/tuning_internal.h; NULL: all automatic */
   int tuning_count;
-  uint64_t tunings; /* how often the table was set: recorded launches hold for one of them */
+  uint64_t tunings; /* how often the table was set: recorded launches are valid for one value */
   char device[128];
   char details[160]; /* of a device: memory, compute capability, driver */
-  void *machine;     /* the backend's own (open, close) */
-  void *queue;       /* CUDA: the context's one stream */
-  int dependent; /* CUDA: launches may overlap the end of the one before (lib/cuda/queue/dependent.h) */
-  int no_flush_needed;      /* the last kernel submitted writes vectors or scalars alone (kaon_launch.early) */
-  struct kaon_timeline *timeline; /* for kaon_launch; whoever measures sets it */
-  void *library;                  /* CUDA: vector work by another library (blas/cuda/library.h) */
-  const void *peer_reduction; /* CUDA: kernels may sum over ranks by themselves (lib/cuda/ranks/peer_sums.h), and no
-                          sum is under way; NULL: they may not */
-  int recording; /* steps are recorded instead of done (lib/cuda/queue/graph.c): no answers, no fresh
-                    memory */
-  struct kaon_launch_list *list; /* CUDA: for kaon_launch; set while steps are listed */
-  int pass_incomplete; /* a pass ended between two of its kernels: tickets and marks tell of it */
+  void *machine;     /* private to the backend (open, close) */
+  void *queue;       /* CUDA: the only stream of the context */
+  /* CUDA: a launch may overlap the end of the previous one (lib/cuda/queue/dependent.h). */
+  int dependent;
+  /* The last submitted kernel writes only vectors or scalars (kaon_launch.early). */
+  int no_flush_needed;
+  struct kaon_timeline *timeline; /* for kaon_launch; set by measurements */
+  void *library;                  /* CUDA: another library for vector work (blas/cuda/library.h) */
+  /* CUDA: for kernels that sum over ranks themselves (lib/cuda/ranks/peer_sums.h). NULL: they may
+   * not; else no sum is under way. */
+  const void *peer_reduction;
+  /* 1: steps are recorded instead of run (lib/cuda/queue/graph.c). Then no result may be read and
+   * no memory allocated. */
+  int recording;
+  struct kaon_launch_list *list; /* CUDA: for kaon_launch; set while a list is recorded */
+  /* 1: a pass failed between two of its kernels. Tickets and sequence tags must be reset. */
+  int pass_incomplete;
 };
 
 void kaon_context_retain(kaon_context *ctx);
 void kaon_context_release(kaon_context *ctx);
 
-/* 1: nothing is fused, updates and sums are passes of their own (kaon_issue). */
+/* 1: nothing is fused; updates and sums are separate passes (kaon_issue). */
 static inline int kaon_separate(const kaon_context *ctx) {
-  return ctx->options.issue >= KAON_ISSUE_SEPARATE;
+  return ctx->lab.issue >= KAON_ISSUE_SEPARATE;
 }
 
-/* One line to the user's log callback, if the level is wanted. */
+/* Passes one line to the user's log callback if it wants that level. */
 void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format, ...)
     KAON_PRINTF(3, 4);
 
-/* Device memory from the context's caching pool, 64-byte aligned at least; contents unspecified
- * (check mode: poisoned). `what` names the object in the out-of-memory sentence. */
+/* Device memory from the context's caching pool, aligned to 64 bytes at least. Its contents are
+ * unspecified (check mode: poisoned). `what` names the object in an out-of-memory message. */
 kaon_status kaon_pool_allocate(kaon_context *ctx, size_t bytes, const char *what, void **pointer);
 void kaon_pool_release(kaon_context *ctx, void *pointer); /* NULL allowed */
-/* Counts device memory that was taken past the pool (bytes > 0) or given back (< 0): it is in use
- * like the pool's own. Refuses what is beyond the limit. */
+/* Counts device memory that was allocated (bytes > 0) or released (< 0) without the pool, as if it
+ * were the pool's. Fails with MEMORY beyond the limit. */
 kaon_status kaon_pool_account(kaon_context *ctx, int64_t bytes, const char *what);
 kaon_status kaon_pool_create(kaon_context *ctx, kaon_pool **pool);
 void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool);
 typedef struct kaon_pool_use {
-  int64_t now, peak; /* bytes handed out, and the most there were */
-  int64_t held;      /* taken from the system, idle blocks too */
-  int64_t free;      /* that could still be had; -1: not known */
+  int64_t now, peak; /* bytes allocated by objects, and their maximum */
+  int64_t held;      /* allocated from the system, idle blocks included */
+  int64_t free;      /* still available; -1: not known */
 } kaon_pool_use;
 kaon_pool_use kaon_pool_usage(kaon_context *ctx);
-/* MEMORY, with a sentence that names both numbers, where `bytes` are known not to be there: said
- * before a job is begun, not in the middle of it. Takes nothing. */
+/* Fails with MEMORY if `bytes` are known not to be available; the message names both values.
+ * Callers ask before a job begins, so that it does not fail half-way. Allocates nothing. */
 kaon_status kaon_pool_require(kaon_context *ctx, size_t bytes, const char *what);
-/* How many blocks were given back so far: while it stays, addresses taken before are still theirs.
- */
+/* Number of blocks released so far. While it is unchanged, addresses obtained before stay valid. */
 uint64_t kaon_pool_release_count(const kaon_pool *pool);
 
-/* UNSUPPORTED, with a sentence, where the backend's kernels cannot number a lattice field (a
- * vector, a parity's clover blocks) of so many bytes. */
+/* Fails with UNSUPPORTED if the backend's kernels cannot index a lattice field of this size (a
+ * vector, the clover blocks of a parity). */
 kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t bytes);
 
-/* A launch for kernels with `nrhs` columns that touch `pass_bytes`. Grows the partials
- * buffer if need be (never inside a solve: kaon_solver_create sizes it). Who submits a kernel that
- * writes vectors or scalars alone sets ctx->no_flush_needed afterwards. */
+/* Fills a launch for kernels with `nrhs` columns that touch `pass_bytes`. Grows the partials buffer
+ * if needed; never inside a solve, as kaon_solver_create sizes it. Code that submits a kernel which
+ * writes only vectors or scalars sets ctx->no_flush_needed afterwards. */
 kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                                 kaon_launch *launch);
 

@@ -1,6 +1,6 @@
-/* error.c - status names and the per-thread error sentence.
- * A thread keeps the sentences of the few contexts that failed last on it; ctx is a key here and
- * never dereferenced. */
+/* error.c - status names and the error message of each thread.
+ * A thread stores the messages of the few contexts that failed last on it. ctx is only a key here
+ * and is never dereferenced. */
 #include "lib/core/error.h"
 
 #include <stdarg.h>
@@ -13,7 +13,7 @@ enum { CONTEXTS_REMEMBERED = 8 };
 typedef struct sentence {
   const kaon_context *ctx;
   uint64_t when; /* 0: free */
-  int agreed;    /* all ranks know */
+  int agreed;    /* all ranks know of it */
   char text[KAON_SENTENCE];
 } sentence;
 
@@ -33,7 +33,7 @@ static sentence *find(const kaon_context *ctx, int create) {
 }
 
 kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *format, ...) {
-  char text[KAON_SENTENCE]; /* the arguments may point into the old sentence */
+  char text[KAON_SENTENCE]; /* the arguments may point into the stored message */
   va_list args;
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);

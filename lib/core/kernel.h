@@ -1,11 +1,11 @@
 /* kernel.h - what a kernel file sees: its precision, its instruction set, and the names it exports.
- * A CPU file is compiled once for every (instruction set, precision), a CUDA file for every
- * precision; CMake defines
- *   KAON_ISA_SCALAR | KAON_ISA_X86_64 | KAON_ISA_AVX2 | KAON_ISA_AVX512     the instruction set
- * (one of them) KAON_PREC_DOUBLE | KAON_PREC_SINGLE | KAON_PREC_HALF                    the storage
- * precision (one of them) and the file exports one constant table, named by
- * KAON_EXPORT(kaon_dslash_ops) etc. Arithmetic is in `real` (half: float). W lanes make a block, VL
- * of them one `vreal`; a kernel runs over the W / VL parts of a block (2 in double, else 1). */
+ * A CPU file is compiled once for every (instruction set, precision), a CUDA file once for every
+ * precision. CMake defines one of each:
+ *   instruction set    KAON_ISA_SCALAR, KAON_ISA_X86_64, KAON_ISA_AVX2, KAON_ISA_AVX512
+ *   storage precision  KAON_PREC_DOUBLE, KAON_PREC_SINGLE, KAON_PREC_HALF
+ * The file exports one constant table, named by KAON_EXPORT(kaon_dslash_ops) etc. Arithmetic is in
+ * `real` (half: float). A block has W lanes; a `vreal` holds VL of them. A kernel loops over the W
+ * / VL parts of a block (2 in double, else 1). */
 #ifndef KAON_LIB_KERNEL_H
 #define KAON_LIB_KERNEL_H
 
@@ -15,7 +15,7 @@
 #include "lib/vector/layout.h"
 #include "lib/core/launch.h"
 
-#if defined(__CUDACC__) /* a thread a site: lib/math sees blocks of one lane */
+#if defined(__CUDACC__) /* one thread a site: lib/math sees blocks of one lane */
 #define KAON_W 1
 #define KAON_ISA_NAME cuda
 #elif defined(KAON_ISA_AVX512)
@@ -52,7 +52,7 @@ typedef int16_t stored;
 #define KAON_PREC_NAME h
 #define KAON_HALF 1
 #define KAON_VL KAON_W
-#elif !defined(KAON_PREC_ALL) /* the conversion file, which sees every precision, has no `real` */
+#elif !defined(KAON_PREC_ALL) /* the conversion file sees every precision and has no `real` */
 #error "kernel.h: define one of KAON_PREC_DOUBLE, KAON_PREC_SINGLE, KAON_PREC_HALF, KAON_PREC_ALL"
 #endif
 
@@ -67,8 +67,7 @@ typedef int16_t stored;
 #define KAON_EXPORT(name) KAON_PASTE3(name, KAON_ISA_NAME, KAON_PREC_NAME)
 
 #define KAON_INLINE static inline __attribute__((always_inline))
-/* Once in the program, however it is called: compilers like to make copies for constant arguments.
- */
+/* Keeps a single copy of the function: compilers like to make copies for constant arguments. */
 #if defined(__clang__)
 #define KAON_ONCE static __attribute__((noinline))
 #else

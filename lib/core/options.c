@@ -1,5 +1,5 @@
-/* options.c - defaults, range checks, printing and key=value parsing of every options struct, from
- * its table. */
+/* options.c - defaults, range checks, printing and key=value parsing of every options struct, all
+ * from its table. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,11 +12,19 @@
 
 enum { STRUCT_MAX = 512, TOKEN_MAX = 128 };
 
-/* Every options struct starts with these two. */
+/* Every options struct starts with these members. */
 typedef struct options_head {
   size_t size;
   int version;
 } options_head;
+
+/* Large enough for every options struct. */
+typedef union options_struct {
+  options_head head;
+  double number;
+  void *pointer;
+  char bytes[STRUCT_MAX];
+} options_struct;
 
 static kaon_status table_for(kaon_options_kind kind, const void *options,
                              const kaon_options_table **table) {
@@ -60,7 +68,7 @@ static void put(const kaon_field *field, void *options, double value) {
   }
 }
 
-/* "a, b or c" of an enumeration, "low to high" of a number. */
+/* Writes "a, b or c" for an enumeration, "low to high" for a number. */
 static void describe_range(const kaon_field *field, char *text, size_t room) {
   if (field->type != KAON_FIELD_ENUM) {
     snprintf(text, room, "%.10g to %.10g", field->low, field->high);
@@ -78,7 +86,8 @@ static void describe_range(const kaon_field *field, char *text, size_t room) {
 
 static int in_range(const kaon_field *field, double value) {
   if (field->type != KAON_FIELD_ENUM)
-    return isgreaterequal(value, field->low) && islessequal(value, field->high); /* NaN: no trap */
+    return isgreaterequal(value, field->low) && islessequal(value, field->high); /* no trap on
+                                                                                    NaN */
   for (const kaon_field_name *n = field->names; n->name != NULL; n++)
     if (n->value == (int)value) return 1;
   return 0;
@@ -93,33 +102,72 @@ static kaon_status check_field(const kaon_options_table *table, const kaon_field
                    field->name, value, allowed);
 }
 
-kaon_status kaon_options_init(kaon_options_kind kind, void *options) {
-  const kaon_options_table *table;
-  KAON_TRY(table_for(kind, options, &table));
+/* Sets the defaults in a struct of the table's size. */
+static void fill(const kaon_options_table *table, void *options) {
   memset(options, 0, table->size);
   *(options_head *)options = (options_head){table->size, table->version};
   for (const kaon_field *field = table->fields; field->name != NULL; field++)
     put(field, options, field->standard);
+}
+
+kaon_status kaon_options_init(kaon_options_kind kind, void *options, size_t size) {
+  const kaon_options_table *table;
+  options_struct all;
+  KAON_TRY(table_for(kind, options, &table));
+  if (size < sizeof(options_head))
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                     "%s options: %zu bytes do not hold size and version; give the sizeof of the "
+                     "struct",
+                     table->name, size);
+  fill(table, &all);
+  memset(options, 0, size);
+  memcpy(options, &all, size < table->size ? size : table->size);
+  ((options_head *)options)->size = size;
+  return KAON_OK;
+}
+
+/* Computes how many bytes of `options`, which has the caller's size, this library knows. */
+static kaon_status known_bytes(const kaon_options_table *table, const void *options,
+                               size_t *known) {
+  const options_head *head = options;
+  if (head->size < sizeof *head || head->version != table->version)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                     "%s options: the struct has size %zu, version %d, but this library has size "
+                     "%zu, version %d; start from its _INIT macro",
+                     table->name, head->size, head->version, table->size, table->version);
+  *known = head->size < table->size ? head->size : table->size;
+  int beyond = head->size > STRUCT_MAX;
+  for (size_t i = *known; i < head->size && !beyond; i++) beyond = ((const char *)options)[i] != 0;
+  if (!beyond) return KAON_OK;
+  return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                   "%s options: the struct has size %zu, and what stands beyond the %zu bytes that "
+                   "this library knows is not 0: the application sets an option of a newer kaon; "
+                   "link that one, or leave the option at 0",
+                   table->name, head->size, table->size);
+}
+
+kaon_status kaon_options_take(kaon_options_kind kind, const void *given, void *taken) {
+  const kaon_options_table *table = kaon_options_table_of(kind);
+  size_t known;
+  fill(table, taken);
+  if (given == NULL) return KAON_OK;
+  KAON_TRY(known_bytes(table, given, &known));
+  memcpy(taken, given, known);
+  ((options_head *)taken)->size = table->size;
+  for (const kaon_field *field = table->fields; field->name != NULL; field++)
+    KAON_TRY(check_field(table, field, get(field, taken)));
   return KAON_OK;
 }
 
 kaon_status kaon_options_check(kaon_options_kind kind, const void *options) {
   const kaon_options_table *table;
+  options_struct all;
   KAON_TRY(table_for(kind, options, &table));
-  const options_head *head = options;
-  if (head->size != table->size || head->version != table->version)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
-                     "%s options: the struct has size %zu, version %d, but this library has size "
-                     "%zu, version %d; start "
-                     "from its _INIT macro",
-                     table->name, head->size, head->version, table->size, table->version);
-  for (const kaon_field *field = table->fields; field->name != NULL; field++)
-    KAON_TRY(check_field(table, field, get(field, options)));
-  return KAON_OK;
+  return kaon_options_take(kind, options, &all);
 }
 
-/* Whole numbers beyond 2^53, of which a double does not hold all. 0: not written in digits alone,
- * or beyond 64 bits. */
+/* Parses integers beyond 2^53, which a double cannot represent. Returns 0 if the text is not digits
+ * only or exceeds 64 bits. */
 static int parse_digits(const kaon_field *field, const char *text, void *options) {
   char *end = NULL, *at = (char *)options + field->offset;
   if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0') return 0;
@@ -165,14 +213,21 @@ static kaon_status parse_name(const kaon_options_table *table, const kaon_field 
                    field->name, text, allowed);
 }
 
-static kaon_status parse_pair(const kaon_options_table *table, char *pair, void *options) {
+/* 1: the field is within the first `known` bytes. */
+static int has(const kaon_field *field, size_t known) {
+  const int narrow = field->type == KAON_FIELD_INT || field->type == KAON_FIELD_ENUM;
+  return field->offset + (narrow ? sizeof(int) : sizeof(double)) <= known;
+}
+
+static kaon_status parse_pair(const kaon_options_table *table, char *pair, size_t room,
+                              void *options) {
   char *value = strchr(pair, '=');
   if (value == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: \"%s\" is not of the form key=value",
                      table->name, pair);
   *value++ = '\0';
   for (const kaon_field *field = table->fields; field->name != NULL; field++)
-    if (strcmp(field->name, pair) == 0)
+    if (strcmp(field->name, pair) == 0 && has(field, room))
       return field->type == KAON_FIELD_ENUM ? parse_name(table, field, value, options)
                                             : parse_number(table, field, value, options);
   char known[256] = "";
@@ -189,8 +244,10 @@ kaon_status kaon_options_parse(kaon_options_kind kind, void *options, const char
   KAON_TRY(table_for(kind, options, &table));
   if (text == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: the text is NULL", table->name);
-  char copy[STRUCT_MAX];
-  memcpy(copy, options, table->size);
+  options_struct copy;
+  size_t room;
+  KAON_TRY(known_bytes(table, options, &room));
+  memcpy(&copy, options, room);
   while (*text != '\0') {
     size_t skip = strspn(text, ", \t\n");
     size_t length = strcspn(text += skip, ", \t\n");
@@ -201,10 +258,10 @@ kaon_status kaon_options_parse(kaon_options_kind kind, void *options, const char
     char pair[TOKEN_MAX];
     memcpy(pair, text, length);
     pair[length] = '\0';
-    KAON_TRY(parse_pair(table, pair, copy));
+    KAON_TRY(parse_pair(table, pair, room, &copy));
     text += length;
   }
-  memcpy(options, copy, table->size);
+  memcpy(options, &copy, room);
   return KAON_OK;
 }
 
@@ -219,7 +276,7 @@ static void format_value(const kaon_field *field, double value, char *text, size
     kaon_decimal_printf(text, room, "%.17g", value);
     double back = NAN;
     for (int digits = 1; digits <= 17 && back != value;
-         digits++) { /* the shortest text that reads back equal */
+         digits++) { /* finds the shortest text that reads back equal */
       kaon_decimal_printf(text, room, "%.*g", digits, value);
       back = kaon_decimal_strtod(text, NULL);
     }
@@ -230,13 +287,15 @@ kaon_status kaon_options_print(kaon_options_kind kind, const void *options, char
                                size_t *length) {
   const kaon_options_table *table;
   KAON_TRY(table_for(kind, options, &table));
-  size_t used = 0;
+  size_t used = 0, known;
+  KAON_TRY(known_bytes(table, options, &known));
   if (room > 0 && text == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "options print: room for %zu letters, but no text",
                      room);
   if (room > 0) text[0] = '\0';
   for (const kaon_field *field = table->fields; field->name != NULL; field++) {
     char value[64];
+    if (!has(field, known)) continue;
     format_value(field, get(field, options), value, sizeof value);
     if (field->type == KAON_FIELD_UINT64)
       snprintf(value, sizeof value, "%llu",

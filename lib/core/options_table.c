@@ -1,10 +1,11 @@
-/* options_table.c - the rows. Fields that are pointers (callbacks, preconditioners) have no row:
- * they have no text form. */
+/* options_table.c - the rows. Pointer fields (callbacks, preconditioners) have no row, as they have
+ * no text form. */
 #include "lib/core/options_table.h"
 
 #include <stdint.h>
 
-#include <kaon/relax.h>
+#include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #include "lib/operator/shifts.h"
 
@@ -131,8 +132,8 @@ static const kaon_field_name sweep_orders[] = {
     {"groups", KAON_SWEEP_GROUPS},     {"strides", KAON_SWEEP_STRIDES},
     {"sections", KAON_SWEEP_SECTIONS}, {NULL, 0}};
 
-/* One row: F(struct, field, type, default, low, high, help); enumerations E(struct, field, default,
- * names, help). */
+/* One row. F(struct, field, type, default, low, high, help); for an enumeration E(struct, field,
+ * default, names, help). */
 #define F(s, field, type, standard, low, high, help) \
   { #field, type, offsetof(s, field), standard, low, high, NULL, help }
 #define E(s, field, standard, names, help) \
@@ -149,15 +150,20 @@ static const kaon_field context_fields[] = {
     F(S, check, KAON_FIELD_INT, 0, 0, 1, "1: guard pages, poisoned memory, slow"),
     E(S, log_level, KAON_LOG_WARNING, levels, "most detailed level that reaches the log callback"),
     F(S, memory_limit, KAON_FIELD_INT64, 0, 0, 1e18, "bytes that the pool may hold; 0: no limit"),
-    E(S, issue, KAON_ISSUE_AUTO, issues, "how solvers issue steps on a device"),
-    F(S, reduce_delay, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
-      "seconds that a sum over ranks takes at least"),
     E(S, transport, KAON_TRANSPORT_AUTO, transports,
       "how devices of several ranks exchange messages"),
     E(S, overlap, KAON_OVERLAP_AUTO, overlaps, "how messages between ranks are hidden"),
     F(S, patience, KAON_FIELD_DOUBLE, 120.0, 0.01, 1e6,
       "seconds that a device waits for another rank's"),
     E(S, sync, KAON_SYNC_AUTO, syncs, "how the host waits for its device"),
+    END};
+#undef S
+
+#define S kaon_lab_options
+static const kaon_field lab_fields[] = {
+    E(S, issue, KAON_ISSUE_AUTO, issues, "how solvers issue steps on a device"),
+    F(S, reduce_delay, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
+      "seconds that a sum over ranks takes at least"),
     END};
 #undef S
 
@@ -316,6 +322,11 @@ static const kaon_field relax_fields[] = {
       "CPU: blocks that read before one of them writes; 0: one"),
     F(S, seed, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19,
       "CPU: of the order of blocks; 0: as they stand"),
+    END};
+#undef S
+
+#define S kaon_lab_relax_options
+static const kaon_field lab_relax_fields[] = {
     E(S, exchange, KAON_EXCHANGE_AUTO, relax_exchanges, "how other ranks' rows arrive"),
     F(S, rank_lag, KAON_FIELD_INT, -1, -1, 1000000,
       "iterations that a block may be ahead of other ranks'; -1: no bound"),
@@ -380,6 +391,78 @@ static const kaon_field fatten_fields[] = {
     END};
 #undef S
 
+static const kaon_field_name file_formats[] = {{"auto", KAON_FORMAT_AUTO},
+                                               {"nersc", KAON_FORMAT_NERSC},
+                                               {"ildg", KAON_FORMAT_ILDG},
+                                               {"scidac", KAON_FORMAT_SCIDAC},
+                                               {"milc", KAON_FORMAT_MILC},
+                                               {"openqcd", KAON_FORMAT_OPENQCD},
+                                               {"ddalphaamg", KAON_FORMAT_DDALPHAAMG},
+                                               {NULL, 0}};
+static const kaon_field_name byte_orders[] = {{"native", KAON_BYTES_NATIVE},
+                                              {"big", KAON_BYTES_BIG},
+                                              {"little", KAON_BYTES_LITTLE},
+                                              {NULL, 0}};
+static const kaon_field_name propagator_kinds[] = {{"twelve", KAON_PROPAGATOR_TWELVE},
+                                                   {"pairs", KAON_PROPAGATOR_PAIRS},
+                                                   {"scalar-pairs", KAON_PROPAGATOR_SCALAR_PAIRS},
+                                                   {NULL, 0}};
+static const kaon_field_name propagator_bases[] = {
+    {"ukqcd", KAON_PROPAGATOR_UKQCD}, {"degrand-rossi", KAON_PROPAGATOR_DEGRAND_ROSSI}, {NULL, 0}};
+/* Extents are checked against the file or the field. */
+#define EXTENT(mu, letter)                                                                       \
+  {                                                                                              \
+    "extent_" #letter, KAON_FIELD_INT, offsetof(S, extents[mu]), 0, -2147483648.0, 2147483647.0, \
+        NULL, "sites in " #letter "; 0: as the file says"                                        \
+  }
+
+#define S kaon_gauge_read_options
+static const kaon_field gauge_read_fields[] = {
+    E(S, format, KAON_FORMAT_AUTO, file_formats, "of the file; auto: by its content"),
+    EXTENT(0, x),
+    EXTENT(1, y),
+    EXTENT(2, z),
+    EXTENT(3, t),
+    F(S, ignore_checksum, KAON_FIELD_INT, 0, 0, 1, "1: failed checks are warnings"),
+    END};
+#undef S
+
+#define S kaon_gauge_write_options
+static const kaon_field gauge_write_fields[] = {
+    E(S, format, KAON_FORMAT_AUTO, file_formats, "of the file; auto: ildg"),
+    F(S, precision, KAON_FIELD_INT, 0, -2147483648.0, 2147483647.0,
+      "bits of a real, 32 or 64; 0: milc 32, others 64"),
+    F(S, rows, KAON_FIELD_INT, 0, -2147483648.0, 2147483647.0,
+      "rows of a matrix; nersc: 3 or 2, others 3; 0: 3"),
+    E(S, byte_order, KAON_BYTES_NATIVE, byte_orders, "nersc and milc; the others fix it"),
+    F(S, sequence, KAON_FIELD_INT, 0, -2147483648.0, 2147483647.0, "nersc: SEQUENCE_NUMBER"),
+    END};
+#undef S
+
+#define S kaon_propagator_read_options
+static const kaon_field propagator_read_fields[] = {
+    EXTENT(0, x),
+    EXTENT(1, y),
+    EXTENT(2, z),
+    EXTENT(3, t),
+    E(S, basis, KAON_PROPAGATOR_UKQCD, propagator_bases, "spin basis of what is handed over"),
+    F(S, ignore_checksum, KAON_FIELD_INT, 0, 0, 1, "1: wrong checksums are warnings"),
+    END};
+#undef S
+
+#define S kaon_propagator_write_options
+static const kaon_field propagator_write_fields[] = {
+    EXTENT(0, x),
+    EXTENT(1, y),
+    EXTENT(2, z),
+    EXTENT(3, t),
+    E(S, kind, KAON_PROPAGATOR_TWELVE, propagator_kinds, "what the file holds"),
+    F(S, columns, KAON_FIELD_INT, 12, -2147483648.0, 2147483647.0, "solutions; twelve: 12"),
+    F(S, precision, KAON_FIELD_INT, 64, -2147483648.0, 2147483647.0, "bits of a real, 32 or 64"),
+    E(S, basis, KAON_PROPAGATOR_UKQCD, propagator_bases, "spin basis of what is handed over"),
+    END};
+#undef S
+
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
@@ -401,6 +484,17 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
       [KAON_OPTIONS_KACZMARZ] = {"kaczmarz", sizeof(kaon_kaczmarz_options), 1, kaczmarz_fields},
       [KAON_OPTIONS_STAGGERED] = {"staggered", sizeof(kaon_staggered_options), 1, staggered_fields},
       [KAON_OPTIONS_FATTEN] = {"fatten", sizeof(kaon_fatten_options), 1, fatten_fields},
+      [KAON_OPTIONS_LAB] = {"lab", sizeof(kaon_lab_options), 1, lab_fields},
+      [KAON_OPTIONS_LAB_RELAX] = {"relaxation lab", sizeof(kaon_lab_relax_options), 1,
+                                  lab_relax_fields},
+      [KAON_OPTIONS_GAUGE_READ] = {"gauge read", sizeof(kaon_gauge_read_options), 1,
+                                   gauge_read_fields},
+      [KAON_OPTIONS_GAUGE_WRITE] = {"gauge write", sizeof(kaon_gauge_write_options), 1,
+                                    gauge_write_fields},
+      [KAON_OPTIONS_PROPAGATOR_READ] = {"propagator read", sizeof(kaon_propagator_read_options), 1,
+                                        propagator_read_fields},
+      [KAON_OPTIONS_PROPAGATOR_WRITE] = {"propagator write", sizeof(kaon_propagator_write_options),
+                                         1, propagator_write_fields},
   };
   if ((unsigned)kind >= sizeof tables / sizeof *tables) return NULL;
   return &tables[kind];

@@ -1,16 +1,16 @@
-/* options_table.h - one row a field: the only place that knows an options struct's defaults, ranges
- * and meaning. */
+/* options_table.h - one row a field: the only place that has the defaults, ranges and meanings of
+ * an options struct. */
 #ifndef KAON_LIB_OPTIONS_TABLE_H
 #define KAON_LIB_OPTIONS_TABLE_H
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 typedef enum kaon_field_type {
   KAON_FIELD_INT,
   KAON_FIELD_UINT64,
   KAON_FIELD_INT64,
   KAON_FIELD_DOUBLE,
-  KAON_FIELD_ENUM /* stored as an enum (int); `names` lists value names from `value` pairs */
+  KAON_FIELD_ENUM /* stored as an enum (int); `names` lists its values */
 } kaon_field_type;
 
 typedef struct kaon_field_name {
@@ -33,6 +33,15 @@ typedef struct kaon_options_table {
   int version;
   const kaon_field *fields; /* ends with name = NULL */
 } kaon_options_table;
+
+/* Converts options from a caller to this library's struct. New versions of the library add members
+ * at the end of an options struct. `size` says how many the caller knows:
+ *   smaller than here  the fields beyond it take their defaults
+ *   larger than here   accepted if the bytes beyond are 0, else refused (ARGUMENT)
+ * `taken`, a struct of this library's size, receives the result; given NULL: the defaults. Then all
+ * ranges are checked. Every function with options calls this first. The message of an error is
+ * stored for no context. */
+kaon_status kaon_options_take(kaon_options_kind kind, const void *given, void *taken);
 
 /* NULL for an unknown kind. */
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind);

@@ -1,7 +1,7 @@
-/* pool.c - the caching pool of a context: exact-fit reuse of released blocks, one list.
- * Nothing is returned to the system while the context lives unless a request cannot be met
- * otherwise; so a solve, which takes all it needs when its solver is made, never allocates. Check
- * mode caches nothing: a use after release traps. */
+/* pool.c - the caching pool of a context: one list of blocks, released ones are reused.
+ * The pool returns blocks to the system only if a request cannot be met otherwise, or when the
+ * context ends. A solver allocates all it needs when it is created, so a solve never allocates.
+ * Check mode caches nothing, so that a use after release traps. */
 #include <stdlib.h>
 
 #include "lib/core/context_internal.h"
@@ -16,7 +16,7 @@ struct kaon_pool {
   pool_block *blocks;
   int count, room;
   int64_t now, held, peak;
-  uint64_t given; /* blocks given back so far */
+  uint64_t given; /* blocks released so far */
 };
 
 enum { GRANULE = 4096 };
@@ -46,9 +46,9 @@ void kaon_pool_destroy(kaon_context *ctx, kaon_pool **pool) {
   *pool = NULL;
 }
 
-/* What the device has beside, and idle blocks, which are given back when something else is asked
- * for; at most what the limit leaves. What a host tells of itself counts where no limit is named:
- * it knows neither of swapping nor of memory that grows. */
+/* Free memory of the device plus idle blocks, which are returned to the system on demand, but at
+ * most what the limit leaves. On a CPU the host's own figure counts only without a limit: it
+ * ignores swap and memory that grows. */
 static int64_t free_bytes(kaon_context *ctx, const kaon_pool *pool) {
   const kaon_memory_ops *memory = ctx->backend->memory;
   const int64_t limit = ctx->options.memory_limit, left = limit - pool->now;
@@ -84,7 +84,7 @@ uint64_t kaon_pool_release_count(const kaon_pool *pool) {
   return pool->given;
 }
 
-/* A cached block is reused if it wastes at most an eighth. */
+/* Finds an idle block that wastes at most an eighth of its size. */
 static int find_cached(const kaon_pool *pool, size_t bytes) {
   int best = -1;
   for (int i = 0; i < pool->count; i++) {

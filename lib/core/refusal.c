@@ -5,7 +5,7 @@
 
 #include "lib/core/error.h"
 
-/* Of a device that was asked for its code. */
+/* The device was found, but loading code on it failed. */
 static kaon_status of_code(const kaon_cuda_status_facts *f) {
   if (f->error == KAON_CUDA_NO_IMAGE || f->error == KAON_CUDA_NO_FUNCTION ||
       f->error == KAON_CUDA_NEW_PTX)

@@ -1,11 +1,11 @@
-/* refusal.h - why a device cannot be used, in a sentence: chosen from what was found out, so that a
- * machine without one can go through all of them. */
+/* refusal.h - explains why a device cannot be used. The message is chosen from facts that the
+ * caller collected, so that tests reach all of them on a machine without a device. */
 #ifndef KAON_LIB_REFUSAL_H
 #define KAON_LIB_REFUSAL_H
 
 #include <kaon/status.h>
 
-/* Values of cudaError_t that have a sentence of their own (lib/cuda/device.c compares them with
+/* Values of cudaError_t with a message of their own (lib/cuda/device.c compares them with
  * CUDA's). */
 enum {
   KAON_CUDA_SUCCESS = 0,
@@ -18,15 +18,15 @@ enum {
 
 /* Versions are 1000 major + 10 minor. */
 typedef struct kaon_cuda_status_facts {
-  const char *compiled; /* compute capabilities that there is code for; NULL: built without CUDA */
-  int error;            /* of the last thing that was tried; its text and name */
+  const char *compiled; /* compute capabilities with compiled code; NULL: built without CUDA */
+  int error;            /* of the last call that was tried, with its text and name */
   const char *text, *name;
   int devices, driver, runtime; /* driver 0: none is loaded */
-  const char *device;           /* that was asked for its code; NULL: they were counted only */
+  const char *device;           /* the device asked for its code; NULL: devices were only counted */
   int major, minor;             /* its compute capability */
 } kaon_cuda_status_facts;
 
-/* KAON_OK, NOT_BUILT, NO_DEVICE or DEVICE, these with a sentence (of no context). */
+/* Returns KAON_OK, or NOT_BUILT, NO_DEVICE or DEVICE with a message for no context. */
 kaon_status kaon_cuda_usable(const kaon_cuda_status_facts *facts);
 
 #endif

@@ -1,5 +1,5 @@
-/* threads.c - threads that begin, wait for one another and end; their traps. Contract: threads.h.
- */
+/* threads.c - starts threads to test whether the system grants them, and holds floating-point
+ * traps. Contract: threads.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* fegetexcept */
 #endif
@@ -12,16 +12,17 @@
 #include "lib/core/context_internal.h"
 
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
-static int had = 1; /* threads of this process that there were room for */
+static int had = 1; /* threads that this process is known to be able to start */
 
-/* All are there at once: each waits until the lock is free. */
+/* Keeps the thread alive until the lock is released, so that all threads exist at once. */
 static void *wait_for(void *lock) {
   pthread_mutex_lock(lock);
   pthread_mutex_unlock(lock);
   return NULL;
 }
 
-/* Threads beside this one that could be started, up to `wanted`; what refused the next, in *why. */
+/* Returns how many additional threads could be started, up to `wanted`; *why: the error of the
+ * first that could not. */
 static int start(pthread_t *threads, int wanted, int *why) {
   pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   int started = 0;
@@ -41,7 +42,7 @@ kaon_status kaon_threads_check(int threads) {
   kaon_status status = KAON_OK;
   pthread_mutex_lock(&asking);
   pthread_t *ids = threads > had ? malloc((size_t)threads * sizeof *ids) : NULL;
-  if (threads > had) { /* those that it has had the runtime keeps */
+  if (threads > had) { /* the runtime keeps threads that it has started */
     int why = 0;
     const int there = had + (ids != NULL ? start(ids, threads - had, &why) : 0);
     if (there == threads)
@@ -69,7 +70,7 @@ static void trap(int exceptions) {
 }
 #else
 static int traps_now(void) {
-  return 0; /* not told */
+  return 0; /* not available */
 }
 
 static void trap(int exceptions) {

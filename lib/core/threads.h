@@ -1,4 +1,5 @@
-/* threads.h - whether as many threads can be at work as a context asks for. */
+/* threads.h - checks that the threads which a context asks for can run; holds floating-point
+ * traps. */
 #ifndef KAON_LIB_THREADS_H
 #define KAON_LIB_THREADS_H
 
@@ -6,14 +7,15 @@
 
 #include <kaon/status.h>
 
-/* KAON_ERR_MEMORY where the system refuses some of them: the OpenMP runtime would end the whole
- * process at its first parallel loop. Asks the system once for each larger number, by as many
- * threads more that begin and end; the runtime keeps those that the process has had. */
+/* Fails with KAON_ERR_MEMORY if the system cannot start so many threads. Without the check, the
+ * OpenMP runtime would end the process at its first parallel loop. Each larger number is tested
+ * once, by starting and joining the additional threads; the runtime keeps those that it has already
+ * started. */
 kaon_status kaon_threads_check(int threads);
 
-/* Floating-point exceptions are not trapped between the two, in this thread and in the `threads` of
- * its OpenMP team, which have inherited the traps of whoever started them. Costs the team nothing
- * where the caller traps none. */
+/* Between hold and restore, floating-point exceptions are not trapped, neither in this thread nor
+ * in the `threads` of its OpenMP team, which inherit the traps of the thread that started them.
+ * Costs the team nothing if the caller traps none. */
 typedef struct kaon_traps {
   fenv_t caller;
   int trapped, threads;
@@ -21,8 +23,8 @@ typedef struct kaon_traps {
 void kaon_traps_hold(kaon_traps *traps, int threads);
 void kaon_traps_restore(const kaon_traps *traps);
 
-/* Returns the status of `call`, during which they are not trapped in this thread and in the team of
- * the context. */
+/* Returns the status of `call`, which runs without traps in this thread and in the context's
+ * team. */
 #define KAON_RETURN_UNTRAPPED(ctx, call)       \
   do {                                         \
     kaon_traps held;                           \

@@ -8,11 +8,11 @@
 static const char *const kernels[] = {"hop", "vector"};
 enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 
-/* What a choice may be, and of which kernel on which backend. */
+/* A choice: its range, and the kernels and the backend that have it. */
 typedef struct choice_row {
   const char *name;
   size_t offset;
-  unsigned kernels; /* bit i: of kernel i */
+  unsigned kernels; /* bit i: kernel i has it */
   const char *backend;
   int max, power_of_two;
 } choice_row;
@@ -121,7 +121,7 @@ kaon_status kaon_context_set_tuning(kaon_context *ctx, const kaon_tuning *tuning
   return KAON_OK;
 }
 
-/* How many times larger one is than the other: at least 1. */
+/* Ratio of the larger to the smaller value, at least 1. */
 static double ratio(int64_t a, int64_t b) {
   return a > b ? (double)a / (double)b : (double)b / (double)a;
 }

@@ -1,4 +1,4 @@
-/* backend.c - the CPU tables and how one is picked. */
+/* backend.c - the tables of the CPU backend and their selection. */
 #include "lib/cpu/backend.h"
 
 #include <stdio.h>
@@ -130,13 +130,14 @@ void kaon_cpu_describe(char *text, size_t room) {
 }
 
 size_t kaon_cpu_stream_bytes(size_t last, int threads) {
-  const size_t least = (size_t)64 << 20, part = (size_t)threads << 22; /* a core's of a socket's */
+  /* a core's part of a socket's cache */
+  const size_t least = (size_t)64 << 20, part = (size_t)threads << 22;
   const size_t most = part > least ? part : least;
   return last < most ? last : most;
 }
 
-/* Zen 4, AMD's family 25 with AVX-512: requests into the first level wait there for the few lines
- * that a core may miss at a time, and hops take up to twice as long. */
+/* Zen 4 (AMD family 25 with AVX-512): prefetches into the first level compete for the few misses
+ * that a core may have outstanding, and hops take up to twice as long. */
 int kaon_cpu_prefetch_level(void) {
 #ifdef KAON_BUILD_X86
   unsigned a, b, c, d;
@@ -148,10 +149,10 @@ int kaon_cpu_prefetch_level(void) {
   return 1;
 }
 
-/* By what Linux says of the caches: sysconf gives ten times as much on some AMD machines. */
+/* Read from Linux sysfs, since sysconf reports ten times as much on some AMD machines. */
 size_t kaon_cpu_cache_bytes(int level) {
   const size_t usual = level == 2 ? (size_t)1 << 20 : (size_t)32 << 20;
-  for (int index = level; index >= 2; index--) { /* no third level: the second is the last */
+  for (int index = level; index >= 2; index--) { /* without a third level the second is the last */
     char path[80], unit = 0;
     size_t size = 0;
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);

@@ -1,15 +1,15 @@
-/* chunks.h - runs a body over the fixed chunks of lib/cpu/reduce.h on all threads, and adds up what
- * the chunks leave. A chunk belongs to one thread and depends on the number of blocks alone, so
+/* chunks.h - runs a function over the fixed chunks of lib/cpu/reduce.h on all threads, and adds up
+ * their results. A chunk is worked on by one thread and depends only on the number of blocks. So
  * sums are the same for any number of threads. */
 #ifndef KAON_LIB_CPU_CHUNKS_H
 #define KAON_LIB_CPU_CHUNKS_H
 
 #include "lib/cpu/reduce.h"
 
-/* Works on blocks [begin, end); `partial`: the chunk's own results, zero at first. */
+/* Works on blocks [begin, end). `partial`: the results of this chunk, initially zero. */
 typedef void chunk_body(const void *args, int64_t begin, int64_t end, double *partial);
 
-/* `results` doubles a chunk, at most KAON_REDUCE_MAX. */
+/* results: number of doubles in each chunk's result, at most KAON_REDUCE_MAX. */
 static inline void chunks_run(const kaon_launch *launch, int64_t nblocks, int results,
                               chunk_body *body, const void *args) {
   const int count = kaon_chunk_count(nblocks);

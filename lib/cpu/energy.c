@@ -1,12 +1,12 @@
-/* energy.c - the energy counters of the processor's packages, as Linux shows them (powercap, of
- * Intel and AMD processors alike; since 5.10 usually for root alone). */
+/* energy.c - the energy counters of the processor packages, from Linux powercap. It serves Intel
+ * and AMD processors. Since Linux 5.10 usually only root may read it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/cpu/backend.h"
 
-/* 1: read; 0: no such file, or it may not be read. */
+/* Returns 1 if the value was read, 0 if the file does not exist or may not be read. */
 static int read_word(int zone, const char *file, const char *format, void *value) {
   char path[80];
   snprintf(path, sizeof path, "/sys/class/powercap/intel-rapl:%d/%s", zone, file);
@@ -25,7 +25,8 @@ double kaon_cpu_energy(kaon_context *ctx) {
   int packages = 0;
   (void)ctx;
   for (int zone = 0; zone < ZONES && read_word(zone, "name", "%31s", name); zone++) {
-    if (strncmp(name, "package", 7) != 0) continue; /* "psys": packages and all around them */
+    if (strncmp(name, "package", 7) != 0) continue; /* other zones, such as "psys", would count
+                                                     * packages twice */
     if (!read_word(zone, "energy_uj", "%llu", &microjoules)) return NAN;
     sum += 1e-6 * (double)microjoules;
     packages++;

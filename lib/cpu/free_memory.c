@@ -1,8 +1,8 @@
-/* free_memory.c - free memory as Linux tells it. Contract: free_memory.h.
- * A control group counts the pages of files that its processes have read, and the kernel's notes
- * about files, which it takes back when memory is wanted: those are free. A limit of a parent holds
- * for all its groups together, so the way up is followed to the root; in a container the group's
- * own name may lead nowhere, and the root is the container's. */
+/* free_memory.c - free memory as reported by Linux. Contract: free_memory.h.
+ * A control group also counts cached pages of files and the kernel's caches of file metadata
+ * (reclaimable slab). Both are reclaimed on demand, so they count as free. A limit of a parent
+ * applies to all its groups together, so every group up to the root is read. In a container the
+ * group's path may not exist; then the root is that of the container. */
 #include "lib/cpu/free_memory.h"
 
 #include <inttypes.h>
@@ -12,9 +12,9 @@
 
 enum { PATH = 4096, TEXT = 16384 };
 
-/* The files of a kind of control group. */
+/* The files of one version of control groups. */
 typedef struct group_files {
-  const char *mount, *limit, *used, *inactive, *active; /* the last two: lines of memory.stat */
+  const char *mount, *limit, *used, *inactive, *active; /* the last two are lines of memory.stat */
 } group_files;
 
 static const group_files version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current",
@@ -23,7 +23,7 @@ static const group_files version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_
                                       "memory.usage_in_bytes", "total_inactive_file",
                                       "total_active_file"};
 
-/* A small file as a string. 1, or 0 where it cannot be read. */
+/* Reads a small file as a string. Returns 1, or 0 if it cannot be read. */
 static int read_text(const char *path, char text[TEXT]) {
   FILE *file = fopen(path, "r");
   if (file == NULL) return 0;
@@ -34,7 +34,8 @@ static int read_text(const char *path, char text[TEXT]) {
   return good && n > 0;
 }
 
-/* A number that `after` follows. 1, or 0 where there is none, or one out of range. */
+/* Reads a number that is followed by `after`. Returns 1, or 0 if there is none or it is out of
+ * range. */
 static int read_number(const char *text, const char *after, int64_t *number) {
   char *end;
   text += strspn(text, " \t");
@@ -45,7 +46,7 @@ static int read_number(const char *text, const char *after, int64_t *number) {
   return 1;
 }
 
-/* The number behind `name` at the beginning of a line. */
+/* Reads the number after `name` at the start of a line. */
 static int find_number(const char *text, const char *name, const char *after, int64_t *number) {
   const size_t length = strlen(name);
   for (const char *line = text; line != NULL && *line != '\0';) {
@@ -67,7 +68,8 @@ static int read_group_file(const char *folder, const char *name, char text[TEXT]
   return n < (int)sizeof path && read_text(path, text);
 }
 
-/* What the limit of one group leaves; a group without one, or that is not there, bounds nothing. */
+/* Bounds *bytes by what the limit of one group leaves. A group without a limit, or one that does
+ * not exist, imposes no bound. */
 static void bound_by_group(const char *folder, const group_files *files, int64_t *bytes) {
   char text[TEXT];
   int64_t limit = 0, used = 0, inactive = 0, active = 0, slab = 0;
@@ -77,15 +79,15 @@ static void bound_by_group(const char *folder, const group_files *files, int64_t
       !find_number(text, files->inactive, "\n", &inactive) ||
       !find_number(text, files->active, "\n", &active))
     return;
-  find_number(text, "slab_reclaimable", "\n", &slab); /* version 2 alone tells */
-  int64_t taken = used; /* step by step: the sum of three numbers of a file may overflow */
+  find_number(text, "slab_reclaimable", "\n", &slab); /* only version 2 reports it */
+  int64_t taken = used; /* step by step, since the sum of three numbers from a file may overflow */
   taken -= inactive < taken ? inactive : taken;
   taken -= active < taken ? active : taken;
   taken -= slab < taken ? slab : taken;
   bound(bytes, taken < limit ? limit - taken : 0);
 }
 
-/* The group and those above it. */
+/* Applies the limits of the group and of all its parents. */
 static void bound_by_groups(const char *root, const char *group, const group_files *files,
                             int64_t *bytes) {
   char folder[PATH];
@@ -95,7 +97,7 @@ static void bound_by_groups(const char *root, const char *group, const group_fil
     return;
   for (;;) {
     char *slash = strrchr(folder + top, '/');
-    if (slash != NULL && slash[1] == '\0') { /* "/", the root's own name */
+    if (slash != NULL && slash[1] == '\0') { /* "/": the name of the root */
       *slash = '\0';
       continue;
     }
@@ -105,7 +107,7 @@ static void bound_by_groups(const char *root, const char *group, const group_fil
   }
 }
 
-/* 1: the comma-separated `list` of controllers has the memory's. */
+/* 1: the comma-separated `list` of controllers contains "memory". */
 static int has_memory(const char *list, size_t length) {
   static const char name[] = "memory";
   const size_t n = sizeof name - 1;
@@ -116,7 +118,7 @@ static int has_memory(const char *list, size_t length) {
   return 0;
 }
 
-/* Lines of /proc/self/cgroup: number:controllers:group, none of version 2. */
+/* Parses /proc/self/cgroup: lines of number:controllers:group, with no controllers in version 2. */
 static void bound_by_limits(const char *root, int64_t *bytes) {
   char path[PATH], text[TEXT];
   if (snprintf(path, sizeof path, "%s/proc/self/cgroup", root) >= (int)sizeof path) return;

@@ -1,13 +1,13 @@
-/* free_memory.h - bytes that this process could still have of the machine's memory. */
+/* free_memory.h - bytes of main memory that this process could still allocate. */
 #ifndef KAON_LIB_CPU_FREE_MEMORY_H
 #define KAON_LIB_CPU_FREE_MEMORY_H
 
 #include <stdint.h>
 
-/* What the machine has beside (MemAvailable of /proc/meminfo), or what the limits of the control
- * groups that this process is in leave, whichever is less. Ranks of one machine share it: each is
- * told all of it. What is not there, or cannot be understood, bounds nothing; -1: not known at all.
- * `root`: stands before /proc and /sys; "" but for tests. */
+/* The machine's available memory (MemAvailable of /proc/meminfo), or what the limits of this
+ * process's control groups leave, whichever is less. Ranks on one machine share it: each gets the
+ * total. A source that is missing or cannot be parsed imposes no bound. Returns -1 if nothing is
+ * known. `root` is prepended to /proc and /sys; it is "" except in tests. */
 int64_t kaon_cpu_free_memory(const char *root);
 
 #endif

@@ -1,7 +1,7 @@
-/* memory.c - memory of the CPU backend: huge pages where they help, and the check mode's guarded
- * blocks. Check mode: a block ends at an inaccessible page and starts after one, is filled with
- * 0xff (NaN in double and single) when taken, and is unmapped when released, so overruns,
- * uninitialised reads and late uses show at once. */
+/* memory.c - memory of the CPU backend, with huge pages for large blocks, and the guarded blocks of
+ * check mode. In check mode a block lies between two inaccessible pages and ends directly before
+ * the second. It is filled with 0xff (NaN in double and single) when allocated, and unmapped when
+ * released. So overruns, uninitialised reads and uses after release fail at once. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
   size_t alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : PAGE;
   if (posix_memalign(pointer, alignment, bytes) != 0) return KAON_ERR_MEMORY;
   if (alignment == HUGE_PAGE)
-    madvise(*pointer, bytes, MADV_HUGEPAGE); /* a hint: refusal does not matter */
+    madvise(*pointer, bytes, MADV_HUGEPAGE); /* only a hint: failure is harmless */
   return KAON_OK;
 }
 
@@ -54,7 +54,7 @@ static kaon_status synchronise(kaon_context *ctx) {
 static kaon_status available(kaon_context *ctx, size_t *bytes) {
   const int64_t there = kaon_cpu_free_memory("");
   (void)ctx;
-  if (there < 0) return KAON_ERR_UNSUPPORTED; /* not known, and nobody is told */
+  if (there < 0) return KAON_ERR_UNSUPPORTED; /* unknown; no error message */
   *bytes = (size_t)there;
   return KAON_OK;
 }

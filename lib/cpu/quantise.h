@@ -1,12 +1,12 @@
-/* quantise.h - a unit's one rounding to half on the CPU: lib/math/half.h for W sites side by side.
- * Include after lib/math/vreal.h where a vreal is W floats. */
+/* quantise.h - rounds a unit to half on the CPU: lib/math/half.h for W adjacent sites. Include it
+ * after lib/math/vreal.h, where a vreal is W floats. */
 #ifndef KAON_LIB_CPU_QUANTISE_H
 #define KAON_LIB_CPU_QUANTISE_H
 
 #include "lib/math/half.h"
 
-/* The larger of `largest` and |x|, compared as integers: they order like the numbers, with infinity
- * and then NaN on top, so neither is lost. Start from zeros. */
+/* The larger of `largest` and |x|. They are compared as integers: these are ordered like the
+ * values, with infinity and then NaN on top, so neither is lost. Start from zeros. */
 KAON_INLINE vreal quantise_largest(vreal largest, vreal x) {
 #if KAON_W == 1
   uint32_t a, b;
@@ -26,7 +26,7 @@ KAON_INLINE vreal quantise_largest(vreal largest, vreal x) {
 #endif
 }
 
-/* What values are multiplied with before rounding, from their `largest`. */
+/* The factor from values to integers before rounding, given their `largest`. */
 KAON_INLINE vreal quantise_factor(vreal largest) {
   float lanes[KAON_W] __attribute__((aligned(64)));
   v_store_real(lanes, largest);
@@ -34,7 +34,7 @@ KAON_INLINE vreal quantise_factor(vreal largest) {
   return v_load_real(lanes);
 }
 
-/* ncomp rows of W values, with their `largest`, to integers and scales. */
+/* Converts ncomp rows of W values, with their `largest`, to integers and scales. */
 KAON_INLINE void quantise_store(int16_t *data, float *scale, const float *values, int ncomp,
                                 vreal largest) {
   v_store_real(scale, largest);

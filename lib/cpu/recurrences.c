@@ -1,5 +1,5 @@
-/* recurrences.c - the recurrences that follow a kernel's sums, one copy for each instruction set:
- * in every file with sums they are a third of a second of the compiler's work. */
+/* recurrences.c - the recurrences that follow a kernel's sums. There is one copy for each
+ * instruction set, which saves compile time: otherwise every file with sums would contain one. */
 #include "lib/cpu/reduce.h"
 #include "lib/math/steps/recurrences.h"
 

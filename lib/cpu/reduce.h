@@ -1,7 +1,7 @@
-/* reduce.h - how CPU kernels split their blocks among threads and add up sums, the same in every
- * kernel. Blocks are cut into fixed chunks (a function of their number alone); a chunk is worked on
- * by one thread, in block order; its sums stand in `partials` and are added in chunk order at the
- * end. So sums do not depend on the number of threads, nor on which of them finishes first. */
+/* reduce.h - how all CPU kernels distribute their blocks to threads and add up sums. Blocks are
+ * divided into fixed chunks, which depend only on their number. One thread works on a chunk, in
+ * block order. Its sums are stored in `partials` and added in chunk order at the end. So sums
+ * depend neither on the number of threads nor on their timing. */
 #ifndef KAON_LIB_CPU_REDUCE_H
 #define KAON_LIB_CPU_REDUCE_H
 
@@ -15,8 +15,8 @@
 /* Runs recurrence `id` on a column (recurrences.c). */
 void KAON_EXPORT_ISA(kaon_run_recurrence)(int id, kaon_column_state *state);
 
-/* Number of chunks of `nblocks` blocks, and the first block of a chunk (chunk == count: the end).
- */
+/* The number of chunks of `nblocks` blocks, and the first block of a chunk (chunk == count: the
+ * end). */
 static inline int kaon_chunk_count(int64_t nblocks) {
   return nblocks < KAON_REDUCE_CHUNKS ? (int)nblocks : KAON_REDUCE_CHUNKS;
 }
@@ -25,8 +25,8 @@ static inline int64_t kaon_chunk_begin(int64_t nblocks, int chunk) {
   return nblocks * chunk / (kaon_chunk_count(nblocks) > 0 ? kaon_chunk_count(nblocks) : 1);
 }
 
-/* First chunk of a thread (thread == threads: the end): contiguous, so that a thread touches the
- * same memory in every kernel. */
+/* The first chunk of a thread (thread == threads: the end). The chunks of a thread are contiguous,
+ * so it touches the same memory in every kernel. */
 static inline int kaon_chunk_of_thread(int64_t nblocks, int thread, int threads) {
   return (int)((int64_t)kaon_chunk_count(nblocks) * thread / threads);
 }
@@ -35,7 +35,7 @@ static inline int kaon_gate_open(const kaon_gate *gate, int column) {
   return gate->state == NULL || (gate->state[column].gate & gate->mask) != 0;
 }
 
-/* The sums of a chunk: 2 doubles (re, im) for each of `nslots` slots of each column. */
+/* The partial sums of a chunk: 2 doubles (re, im) for each of `nslots` slots of each column. */
 static inline double *kaon_partial(double *partials, int chunk, int column, int nrhs, int nslots) {
   return partials + ((size_t)chunk * (size_t)nrhs + (size_t)column) * (size_t)(2 * nslots);
 }
@@ -45,8 +45,8 @@ static inline void kaon_partial_clear(double *partials, int chunk, int nrhs, int
   for (int i = 0; i < 2 * nslots * nrhs; i++) p[i] = 0;
 }
 
-/* Adds the chunks in order, writes the wanted slots of every open column and runs the recurrence
- * there. One thread calls it, after all chunks are done. */
+/* Adds the chunks in order, writes the wanted slots of every open column and runs its recurrence.
+ * One thread calls it after all chunks are done. */
 static inline void kaon_reduce_finish_chunks(const double *partials, int count, int nrhs,
                                              const kaon_gate *gate, const kaon_sum *sum,
                                              int nslots) {

@@ -1,16 +1,16 @@
-/* simd.h - `vreal` on the CPU: VL sites side by side in a GCC/Clang vector type; the few operations
- * that plain C operators do not give. One section for each instruction set; everything else in
- * lib/math is written over these names and over + - * /. Included by lib/math/vreal.h only. */
+/* simd.h - `vreal` on the CPU: VL sites in a GCC or Clang vector type, and the operations that C
+ * operators do not provide. There is one section for each instruction set. Everything else in
+ * lib/math uses these functions and + - * /. Included only by lib/math/vreal.h. */
 #ifndef KAON_LIB_CPU_SIMD_H
 #define KAON_LIB_CPU_SIMD_H
 
 #if defined(KAON_ISA_X86_64)
-#include <emmintrin.h> /* SSE2 alone: the rest takes the compiler 0.2 s a file */
+#include <emmintrin.h> /* only SSE2, to save compile time */
 #elif !defined(KAON_ISA_SCALAR)
 #include <immintrin.h>
 #endif
 
-#if KAON_W == 1 /* ---- scalar: a vreal is a number ---- */
+#if KAON_W == 1 /* ---- scalar: a vreal is a single value ---- */
 
 #include <math.h>
 
@@ -54,7 +54,7 @@ KAON_INLINE vreal v_exchange(vreal a, vperm index) {
 KAON_INLINE double v_sum(vreal a) {
   return (double)a;
 }
-/* a where the lowest bit of the stored number is 1, else b. */
+/* a if the lowest bit of the stored value is 1, else b. */
 KAON_INLINE vreal v_select_odd(const stored *p, vreal a, vreal b) {
   uint64_t word = 0;
   __builtin_memcpy(&word, p, sizeof *p);
@@ -123,15 +123,15 @@ KAON_INLINE vreal v_load_float(const float *p) {
   typedef float vfloat __attribute__((vector_size(4 * KAON_VL), aligned(4)));
   return __builtin_convertvector(*(const vfloat *)p, vreal);
 }
-/* Sums of a vreal are taken in double, lane by lane in order. */
+/* Sums of a vreal are computed in double, lane by lane in order. */
 KAON_INLINE double v_sum(vreal a) {
   double sum = 0;
   for (int l = 0; l < KAON_VL; l++) sum += (double)a[l];
   return sum;
 }
 
-/* AVX2 and AVX-512: v_lanes_index(lanes): for v_exchange, which then brings lane lanes[l] to lane
- * l; v_mask: a bit a lane, of lanes that are all ones or 0. */
+/* AVX2 and AVX-512. v_lanes_index(lanes): the index with which v_exchange moves lane lanes[l] to
+ * lane l. v_mask: one bit for each lane, from lanes that are all ones or 0. */
 #if defined(KAON_ISA_AVX512)
 #if defined(KAON_PREC_DOUBLE)
 #define KAON_MM(op) _mm512_##op##_pd
@@ -197,7 +197,7 @@ KAON_INLINE void v_store_int16(int16_t *p, vreal a) {
   _mm_storeu_si128((__m128i *)p, v_pack_int16(a));
 }
 #endif
-typedef __m256i vperm; /* 32-bit pieces: a lane of double is two of them */
+typedef __m256i vperm; /* indices of 32-bit pieces: a lane of double is two of them */
 KAON_INLINE vperm v_exchange_index(int bit) {
   const int step = (int)(sizeof(real) / 4) << bit;
   return _mm256_xor_si256(_mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0), _mm256_set1_epi32(step));
@@ -276,7 +276,7 @@ KAON_INLINE void v_store_raw(int16_t *p, vraw a) {
   *(vint16 *)p = __builtin_convertvector(a, vint16);
 }
 #endif
-/* Copies the VL numbers of a vreal past the cache. */
+/* Copies the VL values of a vreal, bypassing the cache. */
 KAON_INLINE void v_stream_copy(stored *to, const stored *from) {
 #if !KAON_HALF
   v_stream_real(to, v_load_real(from));
@@ -285,18 +285,19 @@ KAON_INLINE void v_stream_copy(stored *to, const stored *from) {
 #elif KAON_VL == 8
   _mm_stream_si128((__m128i *)to, *(const __m128i *)from);
 #else
-  long long four; /* of 16 bits */
+  long long four; /* four values of 16 bits */
   __builtin_memcpy(&four, from, sizeof four);
   _mm_stream_si64((long long *)to, four);
 #endif
 }
-/* Streamed stores are visible to other threads after this. */
+/* Makes streamed stores visible to other threads. */
 KAON_INLINE void v_stream_fence(void) {
   _mm_sfence();
 }
 
 #endif
-/* a (s + rest) with one rounding of consequence: rest is what rounding took from the factor s. */
+/* a (s + rest) with a single significant rounding; rest is the remainder of the rounded factor s.
+ */
 KAON_INLINE vreal v_scale_split(vreal a, vreal s, vreal rest) {
 #if defined(KAON_PREC_DOUBLE)
   (void)rest;
@@ -305,7 +306,7 @@ KAON_INLINE vreal v_scale_split(vreal a, vreal s, vreal rest) {
   return v_fma(a, s, a * rest);
 #elif KAON_W == 1
   return (real)((double)a * ((double)s + (double)rest));
-#else /* no fused multiply-add: two roundings would swallow rest */
+#else /* without fused multiply-add two roundings would lose `rest` */
   typedef double vtwice __attribute__((vector_size(sizeof(double) * KAON_VL)));
   const vtwice factor = __builtin_convertvector(s, vtwice) + __builtin_convertvector(rest, vtwice);
   return __builtin_convertvector(__builtin_convertvector(a, vtwice) * factor, vreal);

@@ -1,7 +1,7 @@
-/* sites.h - VL sites of a CPU kernel and the way to their neighbours, for kernels that walk paths
- * of links. In the split order all lanes move to one block, with lanes exchanged at the cuts; in
- * the plain order, and where paths may leave the rank, each lane has its own site. Periodic: the
- * fermions' boundary sign is ignored. */
+/* sites.h - VL sites of a CPU kernel and their neighbours, for kernels that follow paths of links.
+ * In the split order all lanes move to one block, with lanes exchanged at the block boundaries. In
+ * the plain order, and where paths may leave the rank, each lane has its own site. Boundaries are
+ * periodic: the sign of the fermion boundary is ignored. */
 #ifndef KAON_LIB_CPU_SITES_H
 #define KAON_LIB_CPU_SITES_H
 
@@ -12,9 +12,9 @@ typedef struct vsites {
   int parity;
   int64_t block;
   int part;
-  int exchange;                /* split order: bit i set: lanes l and l ^ (1 << i) are exchanged */
-  const int32_t *const *table; /* where each lane has its own site: their neighbours; else NULL */
-  int64_t at[KAON_VL];         /* there: block * W + lane */
+  int exchange;                /* split order; bit i set: lanes l and l ^ (1 << i) are exchanged */
+  const int32_t *const *table; /* neighbours, if each lane has its own site; else NULL */
+  int64_t at[KAON_VL];         /* in that case: block * W + lane */
 } vsites;
 
 KAON_INLINE vsites sites_local(const kaon_stencil *st, int parity, int64_t block, int part) {
@@ -46,7 +46,7 @@ KAON_INLINE vsites sites_step(const kaon_stencil *st, const vsites *from, int di
   s.block = entry >> KAON_NB_SHIFT;
   if (entry & KAON_NB_EXCHANGE) {
     const int bit = 1 << st->exchange_bit[dir % 4];
-    if (bit >= KAON_VL) /* the lane bit that says which part of the block */
+    if (bit >= KAON_VL) /* this lane bit selects the part of the block */
       s.part = 1 - from->part;
     else
       s.exchange = from->exchange ^ bit;
@@ -89,7 +89,7 @@ KAON_INLINE void sites_matrix(const kaon_stencil *st, const void *const field[2]
   sites_load((const real *)field[s->parity], s, 18, (vreal *)g);
 }
 
-/* Stores at home: the sites of one part of a block. */
+/* Stores a matrix at the local sites of one part of a block. */
 KAON_INLINE void sites_store(real *block_component, const vsu3 *u) {
   const vreal *values = (const vreal *)u;
   for (int i = 0; i < 18; i++) v_store_real(block_component + i * KAON_W, values[i]);

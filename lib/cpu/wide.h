@@ -1,6 +1,6 @@
-/* wide.h - sums in double of a vreal's lanes, on the CPU. A vwide holds one double a lane, in as
- * many registers as that takes, so a product of two floats is added exactly; its lanes meet once,
- * in a fixed tree. Include after lib/math/vreal.h. */
+/* wide.h - sums in double of the lanes of a vreal, on the CPU. A vwide holds one double for each
+ * lane, in as many registers as needed. So a product of two floats is added exactly. The lanes are
+ * added once at the end, in a fixed tree. Include it after lib/math/vreal.h. */
 #ifndef KAON_LIB_CPU_WIDE_H
 #define KAON_LIB_CPU_WIDE_H
 
@@ -80,7 +80,7 @@ KAON_INLINE vreal w_to_real(vwide a) {
 #endif
 }
 
-/* W doubles, half of them in each piece of a float's vwide. */
+/* W doubles; for float each piece of the vwide holds half of them. */
 KAON_INLINE vwide w_load(const double *p) {
   vwide a;
   for (int i = 0; i < KAON_WIDE_PIECES; i++)
@@ -97,7 +97,7 @@ KAON_INLINE vwide w_zero(void) {
   return w_from(v_set(0));
 }
 
-/* c + a b, c - a b. -ffp-contract=fast makes each one FMA where there is one. */
+/* c + a b, c - a b. -ffp-contract=fast turns each into one FMA if the processor has it. */
 KAON_INLINE vwide w_fma(vwide a, vwide b, vwide c) {
   for (int i = 0; i < KAON_WIDE_PIECES; i++) c.piece[i] = a.piece[i] * b.piece[i] + c.piece[i];
   return c;

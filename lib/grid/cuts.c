@@ -1,16 +1,17 @@
-/* cuts.c - which lanes' hops leave a block of the lattice (kaon_cuts in lib/vector/layout.h). */
+/* cuts.c - finds the lanes whose hops leave a block of the lattice (kaon_cuts in
+ * lib/vector/layout.h). */
 #include "lib/grid/cuts.h"
 
 #include <stdlib.h>
 
-/* 1 where the hop from `site` in direction dir leaves its block. */
+/* 1 if the hop from `site` in direction dir leaves its block. */
 static int leaves(const int cut[4], const int site[4], int dir) {
   const int mu = dir % 4;
   return cut[mu] > 0 && site[mu] % cut[mu] == (dir < 4 ? cut[mu] - 1 : 0);
 }
 
-/* Masked lanes of a block in which all others' hops are left out count as left out too: so the
- * whole vector is. */
+/* If the hops of all valid lanes are dropped, those of masked lanes count as dropped too, so that
+ * the whole vector is. */
 static uint32_t lanes_of(const kaon_lattice *lattice, const int cut[4], int parity, int64_t block,
                          int dir) {
   uint32_t lanes = 0, there = 0;

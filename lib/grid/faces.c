@@ -1,16 +1,16 @@
 /* faces.c - the tables of hops across the faces of a partitioned lattice (kaon_faces in
- * lib/vector/layout.h). All ranks have parts of the same shape, so the rank that sends works out the order
- * in which its neighbour's sites meet what it sends from its own. */
+ * lib/vector/layout.h). All ranks have parts of the same shape. So the sending rank derives from
+ * its own sites the order in which the neighbour's sites use the ghosts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/vector/space.h"
 
-/* Host memory for the tables of one parity, as large as they can become. */
+/* Host memory for the tables of one parity, of maximum size. */
 typedef struct host_tables {
   int32_t *interior, *boundary, *first; /* [nblocks], [nblocks], [nblocks * 8] */
   uint32_t *lanes;                      /* [nblocks * 8] */
-  int32_t *slot;                        /* [nblocks]: place among the senders, -1 */
+  int32_t *slot;                        /* [nblocks]: index among the senders, or -1 */
   int32_t *sender, *target;             /* [nblocks], [nblocks * W] */
 } host_tables;
 
@@ -40,20 +40,20 @@ static kaon_status host_tables_open(const kaon_lattice *lattice, host_tables *w)
                    "lattice: no host memory for the tables of its faces");
 }
 
-/* 1 where a hop of `steps` sites from `site` in direction dir leaves the rank. */
+/* 1 if a hop of `steps` sites from `site` in direction dir leaves the rank. */
 static int leaves(const kaon_lattice *lattice, const int site[4], int dir, int steps) {
   const int mu = dir % 4;
   if (!lattice->partitioned[mu]) return 0;
   return dir < 4 ? site[mu] + steps >= lattice->extents[mu] : site[mu] < steps;
 }
 
-/* Sites of the hops, and of the longest hops of the same operator: blocks that meet ghosts of those
- * are all boundary blocks. */
+/* Length of the hops, and of the longest hops of the same operator. Blocks that use ghosts of the
+ * longest hops are all boundary blocks. */
 typedef struct hop_length {
   int steps, reach;
 } hop_length;
 
-/* Which lanes of which blocks meet which ghosts. */
+/* Lists which lanes of which blocks use which ghosts. */
 static void list_blocks(const kaon_lattice *lattice, int parity, hop_length length,
                         kaon_faces *faces, host_tables *w) {
   const kaon_stencil *st = &lattice->stencil;
@@ -81,9 +81,9 @@ static void list_blocks(const kaon_lattice *lattice, int parity, hop_length leng
   }
 }
 
-/* Where what the ghosts of direction dir are made of stands here. The neighbour that meets them is
- * the one in the opposite direction: where the extent is odd, its sites of a parity are where the
- * other parity's are here. */
+/* Lists the local sites from which the ghosts of direction dir are made. The neighbour in the
+ * opposite direction uses these ghosts. If the extent is odd, its sites of a parity are at the
+ * local positions of the other parity. */
 static void list_senders(const kaon_lattice *lattice, int parity, int dir, int steps,
                          kaon_faces *faces, host_tables *w) {
   const kaon_stencil *st = &lattice->stencil;
@@ -110,7 +110,7 @@ static void list_senders(const kaon_lattice *lattice, int parity, int dir, int s
   if (ghost > faces->ghosts[mu]) faces->ghosts[mu] = ghost; /* the other parity may have more */
 }
 
-/* Tables on their way to device memory; after a failure nothing more is done. */
+/* Copies tables to device memory; does nothing more after a failure. */
 typedef struct device_tables {
   kaon_context *ctx;
   kaon_status status;
@@ -144,11 +144,11 @@ static kaon_status fill(kaon_lattice *lattice, int parity, hop_length length, ka
   return to.status;
 }
 
-/* Where kernels work neighbours out they work ghosts out too (lib/cuda/ranks/boxes.h: kaon_face). */
+/* Kernels that compute neighbours compute ghosts too (lib/cuda/ranks/boxes.h: kaon_face). */
 static void count_ghosts(const kaon_lattice *lattice, int steps, kaon_faces *faces) {
   const int *n = lattice->extents;
   for (int mu = 0; mu < 4; mu++) {
-    const int row = mu == 0 ? 1 : 0; /* whose pairs are counted: of y or of x */
+    const int row = mu == 0 ? 1 : 0; /* direction whose pairs are counted: y or x */
     int64_t slice = (n[row] + 1) / 2;
     for (int nu = 0; nu < 4; nu++)
       if (nu != mu && nu != row) slice *= n[nu];
@@ -165,7 +165,7 @@ static kaon_status fill_tables(kaon_lattice *lattice, hop_length length, kaon_fa
   return status;
 }
 
-/* *faces is to be released after any outcome. */
+/* The caller releases *faces after success and after failure. */
 static kaon_status make(kaon_lattice *lattice, hop_length length, kaon_faces **faces) {
   kaon_faces *made = *faces = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "lattice: no host memory");
@@ -173,8 +173,8 @@ static kaon_status make(kaon_lattice *lattice, hop_length length, kaon_faces **f
     made->partitioned[mu] = lattice->partitioned[mu];
     made->group[mu] = lattice->stencil.width / lattice->cut[mu];
   }
-  /* both signs are put in where the last slice is: forward by who receives, backward by who sends
-   */
+  /* Both signs belong to the last slice: the receiver applies the forward one, the sender the
+   * backward one. */
   const int last = lattice->origin[3] + lattice->extents[3] == lattice->global[3];
   for (int dir = 0; dir < KAON_DIRS; dir++)
     made->sign[dir] = dir % 4 == 3 && last && lattice->boundary_t == KAON_ANTIPERIODIC ? -1 : 1;

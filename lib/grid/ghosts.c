@@ -8,14 +8,14 @@
 
 enum { MATRIX = 18 };
 
-/* The exchange across the two faces of one direction, of one matrix on each site of one parity: the
- * first half of what is sent and received is the forward neighbour's, the second the backward
- * one's. Sites are block * W + lane. */
+/* The exchange across the two faces of one direction, with one matrix for each site of one parity.
+ * The first half of each buffer is for the forward neighbour, the second for the backward one. Site
+ * indices are block * W + lane. */
 typedef struct stage {
-  int64_t count;           /* sites of a parity, on both faces, at most */
-  int32_t *from[2];        /* [parity]: what is sent; -1: nothing */
-  int32_t *to[2];          /* and the ghosts for what arrives; tables in device memory */
-  double *send, *receive;  /* on the host */
+  int64_t count;           /* upper bound of the sites of a parity on both faces */
+  int32_t *from[2];        /* [parity]: sites to send; -1: none */
+  int32_t *to[2];          /* [parity]: ghosts to receive into; both tables are in device memory */
+  double *send, *receive;  /* host memory */
   kaon_exchange *exchange; /* NULL: not partitioned */
 } stage;
 
@@ -23,11 +23,11 @@ struct kaon_ghosts {
   stage stages[4];
   int32_t *walk[2];
   uint8_t *edge[2];
-  void *room; /* a stage's matrices in device memory; NULL where the host reaches all of it */
+  void *room; /* matrices of a stage in device memory; NULL if the host reaches all of it */
 };
 
-/* The part with a margin of one site in every partitioned direction: site[...] is the number of the
- * site there, on its parity, or -1 beyond an edge of three faces. */
+/* The local lattice with a margin of one site in every partitioned direction. site[...] is the
+ * index of the site within its parity, or -1 beyond an edge of three faces. */
 typedef struct box {
   int begin[4], end[4]; /* coordinates */
   int32_t *site;
@@ -81,7 +81,7 @@ static kaon_status box_open(const kaon_lattice *lattice, box *b) {
   return KAON_OK;
 }
 
-/* The number of the neighbour of x in direction dir, or x's own where no path goes on. */
+/* Index of the neighbour of x in direction dir, or of x itself if no path continues there. */
 static int32_t neighbour(const kaon_lattice *lattice, const box *b, const int x[4], int dir) {
   const int mu = dir % 4, extent = lattice->extents[mu];
   int to[4];
@@ -112,9 +112,8 @@ static kaon_status too_many(const kaon_lattice *lattice, int64_t sites) {
       (long long)sites, INT32_MAX / KAON_DIRS);
 }
 
-/* The walk from the sites of one parity, and which of its blocks are at a face. From masked lanes
- * it leads to the last place of all, which no site has (build_walk): a field's matrix there is
- * zero. */
+/* Fills the walk table from the sites of one parity, and marks the blocks at a face. Masked lanes
+ * lead to the last index, which no site has (build_walk); a field's matrix there is zero. */
 static void fill_walk(const kaon_lattice *lattice, const box *b, int parity, int32_t *walk,
                       uint8_t *edge) {
   const kaon_stencil *st = &lattice->stencil;
@@ -151,7 +150,7 @@ static kaon_status upload_walk(kaon_lattice *lattice, int parity, const int32_t 
 static kaon_status build_walk(kaon_lattice *lattice, const box *b) {
   kaon_stencil *st = &lattice->stencil;
   const int64_t most = b->ghosts[0] > b->ghosts[1] ? b->ghosts[0] : b->ghosts[1];
-  st->ghost_blocks = most / st->width + 1; /* the last place is nobody's */
+  st->ghost_blocks = most / st->width + 1; /* no site has the last index */
   const int64_t sites = kaon_matrix_blocks(st) * st->width;
   if (sites > INT32_MAX / KAON_DIRS) return too_many(lattice, sites);
   int32_t *walk = malloc((size_t)sites * KAON_DIRS * sizeof *walk);
@@ -166,8 +165,8 @@ static kaon_status build_walk(kaon_lattice *lattice, const box *b) {
   return status;
 }
 
-/* Lists the sites with coordinate x_mu = at in the order that both sides of a face share: the own
- * ones, and the ghosts of the directions before mu. */
+/* Lists the sites with coordinate x_mu = at in the order that both sides of a face share: local
+ * sites, and ghosts of the directions before mu. */
 static void list_face(const kaon_lattice *lattice, const box *b, int mu, int at, int32_t *sites[2],
                       int64_t count[2]) {
   int begin[4], end[4], x[4];
@@ -186,15 +185,16 @@ static void list_face(const kaon_lattice *lattice, const box *b, int mu, int at,
   }
 }
 
-/* Sites that list_face may list of a parity: all of a slice with its margins. */
+/* Upper bound of the sites of a parity that list_face lists: a whole slice with its margins. */
 static int64_t face_capacity(const box *b, int mu) {
   int64_t most = 1;
   for (int nu = 0; nu < 4; nu++) most *= nu == mu ? 1 : b->end[nu] - b->begin[nu];
   return most;
 }
 
-/* Both faces, the second one's sites behind the first one's; how many there are, room for which the
- * faces and parities have alike: where the other extents are odd one has a site less, and -1. */
+/* Lists both faces, the sites of the second after those of the first. Returns the capacity, which
+ * is equal for all faces and parities. If the other extents are odd, one of them has a site less,
+ * and -1 instead. */
 static int64_t list_both(const kaon_lattice *lattice, const box *b, int mu, const int at[2],
                          int32_t *sites[2], int64_t most) {
   int64_t count[2][2], half = 0;
@@ -212,7 +212,8 @@ static int64_t list_both(const kaon_lattice *lattice, const box *b, int mu, cons
   return 2 * half;
 }
 
-/* Tables of the sites that are sent across mu (at[]: forward, backward), or of the ghosts. */
+/* Makes the tables of the sites that are sent across mu (at[]: forward, backward), or of the
+ * ghosts. */
 static kaon_status list_faces(kaon_lattice *lattice, const box *b, int mu, const int at[2],
                               int32_t *tables[2], int64_t *count) {
   const int64_t most = face_capacity(b, mu);
@@ -237,12 +238,12 @@ static kaon_status build_stage(kaon_lattice *lattice, const box *b, int mu) {
   KAON_TRY(list_faces(lattice, b, mu, (int[2]){extent - 1, 0}, s->from, &s->count));
   KAON_TRY(list_faces(lattice, b, mu, (int[2]){extent, -1}, s->to, &s->count));
   const size_t reals = (size_t)s->count * MATRIX;
-  s->send = calloc(reals, sizeof *s->send); /* what is nobody's is 0 */
+  s->send = calloc(reals, sizeof *s->send); /* entries without a site are 0 */
   s->receive = malloc(reals * sizeof *s->receive);
   return s->send != NULL && s->receive != NULL ? KAON_OK : no_memory(lattice);
 }
 
-/* The largest stage's matrices in memory that the host does not reach. */
+/* Allocates device memory for the matrices of the largest stage, if the host does not reach it. */
 static kaon_status allocate_workspace(kaon_lattice *lattice) {
   const kaon_backend *backend = lattice->ctx->backend;
   int64_t most = 0;
@@ -329,8 +330,8 @@ static void copy_matrices_on_host(const kaon_lattice *lattice, const kaon_matrix
   }
 }
 
-/* Matrices between the field and a message: `take`: what arrived, to the ghosts; else what is sent.
- */
+/* Copies matrices between the field and a message: if import_values, received ones to the ghosts,
+ * else those to send. */
 static kaon_status copy_matrices(const kaon_lattice *lattice, const stage *s, int parity, double *field,
                          int import_values) {
   kaon_context *ctx = lattice->ctx;

@@ -1,10 +1,10 @@
-/* halo.c - the exchange of faces (lib/grid/halo.h): buffers, and the one persistent exchange on them; on
- * a device both are the backend's. */
+/* halo.c - the exchange of faces (lib/grid/halo.h): buffers and the one persistent exchange that
+ * uses them. On a device both belong to the backend. */
 #include "lib/grid/halo.h"
 
 #include <stdlib.h>
 
-/* Bytes of a face's message, and where its scales begin. */
+/* Size of a face's message, and the offset of its scales. */
 static size_t message_bytes(const kaon_halo *halo, int mu, size_t *scales_at) {
   const kaon_faces *faces = halo->faces;
   const size_t group = (size_t)faces->group[mu];
@@ -21,13 +21,14 @@ static kaon_view view_of(const kaon_halo *halo, void *memory, size_t scales_at) 
                      .scale = scaled ? (float *)((char *)memory + scales_at) : NULL};
 }
 
-/* Buffers for messages that the communicator carries itself. */
+/* Allocates buffers for messages that the communicator sends itself. */
 static kaon_status take(kaon_halo *halo, size_t bytes, void **memory) {
   KAON_TRY(kaon_pool_allocate(halo->ctx, bytes, "the faces of a spinor field", memory));
-  return halo->ctx->backend->memory->clear(halo->ctx, *memory, bytes); /* the last group's rest */
+  return halo->ctx->backend->memory->clear(halo->ctx, *memory, bytes); /* clears the unused rest of
+                                                                          the last group too */
 }
 
-/* The messages by direction; n of them, without their buffers. */
+/* Lists the messages by direction, without their buffers; returns their number. */
 static int list(const kaon_halo *halo, const kaon_lattice *lattice, kaon_message *messages,
                 size_t *scales_at) {
   int n = 0;
@@ -55,7 +56,8 @@ static kaon_status declare(kaon_halo *halo, const kaon_lattice *lattice) {
     if (host) status = take(halo, messages[i].bytes, &messages[i].receive);
     halo->receive[dir] = view_of(halo, messages[i].receive, scales_at[i]);
     if (host && status == KAON_OK) status = take(halo, messages[i].bytes, &messages[i].send);
-    /* hops in dir need what the neighbour in dir has; it hops in the opposite one to us */
+    /* Hops in dir read the sites of the neighbour in dir, which reads ours by hops in the opposite
+     * direction. */
     halo->send[back] = view_of(halo, messages[i].send, scales_at[i]);
   }
   if (!host || status != KAON_OK) return status;

@@ -9,7 +9,7 @@ static int ranks_of(const kaon_context *ctx) {
   return ctx != NULL ? ctx->comm->ranks : 1;
 }
 
-/* A rank's sites have to be numbered with 31 bits. */
+/* The sites of a rank must have 31-bit indices. */
 static kaon_status too_large(const kaon_context *ctx, const int extents[4]) {
   return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                    "lattice: %d x %d x %d x %d has %lld sites, but at most %d fit one rank",

@@ -1,5 +1,5 @@
-/* overlap.c - the one pipeline (lib/grid/overlap.h). A site is written once, interior or boundary, with
- * all its directions: corners and edges need no order, and half precision rounds once. */
+/* overlap.c - the pipeline (lib/grid/overlap.h). A site is written once, interior or boundary, with
+ * all its directions. So corners and edges need no order, and half precision rounds once. */
 #include "lib/grid/overlap.h"
 
 kaon_overlap kaon_overlap_wanted(const kaon_context *ctx) {
@@ -28,7 +28,7 @@ static kaon_status start_all(kaon_halo *const *halos, int n) {
   return KAON_OK;
 }
 
-/* Each is waited for, whatever became of the others. */
+/* Waits for each halo, even after a failure. */
 static kaon_status finish_all(kaon_halo *const *halos, int n) {
   kaon_status first = KAON_OK;
   for (int i = 0; i < n; i++) {
@@ -47,7 +47,8 @@ static kaon_status run(kaon_halo *const *halos, int n, kaon_overlap how,
   }
   if (how == KAON_OVERLAP_STAGED) stages->interior(stages->user, 0);
   const kaon_status status = finish_all(halos, n);
-  ctx->pass_incomplete = status != KAON_OK && how == KAON_OVERLAP_STAGED; /* the boundary's sums are missing */
+  /* On failure the boundary's sums are missing. */
+  ctx->pass_incomplete = status != KAON_OK && how == KAON_OVERLAP_STAGED;
   KAON_TRY(status);
   if (how == KAON_OVERLAP_NONE) stages->interior(stages->user, 1);
   stages->boundary(stages->user);

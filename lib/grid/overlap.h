@@ -1,39 +1,40 @@
 /* overlap.h - the pipeline of an operation that reads beyond the faces, and how it hides messages
- * (kaon_overlap in kaon/context.h): gather what the neighbours need; start the messages; work on
- * what needs none; finish; work on the rest. */
+ * (kaon_overlap in kaon/context.h): gather what the neighbours need; start the messages; do the
+ * work that needs none; finish the messages; do the rest. */
 #ifndef KAON_LIB_OVERLAP_H
 #define KAON_LIB_OVERLAP_H
 
 #include "lib/grid/halo.h"
 
-/* The stages, each handed `user`. boundary completes the sums that interior began. */
+/* The stages; each receives `user`. boundary completes the sums that interior began. */
 typedef struct kaon_stages {
   void (*gather)(void *user);
-  void (*interior)(void *user, int after_messages); /* 1: it must not begin before they are there */
+  /* after_messages: 1: interior must not begin before the messages have arrived. */
+  void (*interior)(void *user, int after_messages);
   void (*boundary)(void *user);
-  void (*fused)(void *user); /* all at once, where the halo's messages are the kernels' own affair
+  void (*fused)(void *user); /* all stages in one kernel, if kernels send the messages themselves
                                 (halo->peer); NULL: not built */
   void *user;
-  int lenient; /* where FUSED is asked for, STAGED will do */
-  int sent;    /* messages are under way (kaon_overlap_send): the first stage is over */
+  int lenient; /* 1: use STAGED if FUSED is requested but not possible */
+  int sent;    /* 1: kaon_overlap_send has started the messages, so the first stage is done */
 } kaon_stages;
 
-/* What the context's option comes to with this halo: FUSED, STAGED or NONE. fused: it is built.
- * Errors: UNSUPPORTED (FUSED is asked for and not possible; the same on all ranks). */
+/* Chooses FUSED, STAGED or NONE from the context's option for this halo. fused: 1: the kernel is
+ * built. Errors: UNSUPPORTED (FUSED is requested and not possible; the same on all ranks). */
 kaon_status kaon_overlap_choose(const kaon_halo *halo, int fused, kaon_overlap *how);
 
-/* What the option asks of an operation that is not told to send ahead: UPDATES is as AUTO. */
+/* The option's value for an operation that does not send early: UPDATES counts as AUTO. */
 kaon_overlap kaon_overlap_wanted(const kaon_context *ctx);
-/* 1: methods that can are to have messages sent before they update vectors that the operation does
- * not ask for. The same on all ranks. */
+/* 1: methods that can should send messages before they update vectors that the operation does not
+ * read. The same on all ranks. */
 int kaon_overlap_ahead(const kaon_context *ctx);
-/* The first stage by itself, messages started; work that leaves x alone may follow, and then
+/* Runs only the first stage and starts the messages. Work that does not change x may follow, then
  * kaon_overlap_run with stages->sent, or kaon_halo_abandon. Collective. Errors: COMM. */
 kaon_status kaon_overlap_send(kaon_halo *halo, const kaon_stages *stages);
 
-/* Collective. Errors: COMM; those of kaon_overlap_choose. */
+/* Runs all stages. Collective. Errors: COMM; those of kaon_overlap_choose. */
 kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages);
-/* With the messages of several halos, all under way together; not fused. */
+/* The same with several halos, whose messages are all sent together; not fused. */
 kaon_status kaon_overlap_run_all(kaon_halo *const *halos, int n, const kaon_stages *stages);
 
 #endif

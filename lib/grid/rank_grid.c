@@ -1,14 +1,14 @@
-/* rank_grid.c - which part of a lattice is this rank's, and who its neighbours are. */
+/* rank_grid.c - computes which part of a lattice this rank has, and its neighbours. */
 #include <string.h>
 
-#include <kaon/ranks.h>
+#include <kaon/context.h>
 
 #include "lib/vector/space.h"
 
-/* How good the parts are that a grid makes of a lattice: 0 where it does not divide it into equal
- * ones. Thin parts, too thin for hops of three sites (lib/grid/faces.c), are worse than any others. Of
- * those that are as thick, even ones are best, and ones of an odd number of sites worst: CPUs cut
- * even extents into halves for their vectors, and y, z or t sooner than x (lib/grid/site_order.c). */
+/* Rates the parts that a grid makes of a lattice; 0 if they are not equal.
+ * - Parts too thin for hops of three sites (lib/grid/faces.c) are the worst.
+ * - Among equally thick parts, even extents are best, an odd number of sites is worst. CPUs cut
+ *   even extents into halves for their vectors, y, z or t sooner than x (lib/grid/site_order.c). */
 static int quality(const int global[4], const int grid[4]) {
   int odd[4], thick = 1;
   for (int mu = 0; mu < 4; mu++) {
@@ -21,7 +21,7 @@ static int quality(const int global[4], const int grid[4]) {
   return 4 * thick + evenness;
 }
 
-/* Sites that a rank sends: those on the faces across the directions that are divided. */
+/* Sites that a rank sends: those on the faces across the partitioned directions. */
 static int64_t surface(const int global[4], const int grid[4]) {
   int64_t volume = 1, sum = 0;
   for (int mu = 0; mu < 4; mu++) volume *= global[mu] / grid[mu];
@@ -34,8 +34,8 @@ static int least_of(int a, int b) {
   return a < b ? a : b;
 }
 
-/* Of the best grids the one with the smallest faces. Of equal ones the one that divides t more,
- * then z, then y: their faces are the longest pieces of memory. */
+/* Chooses the grid with the smallest faces among the best ones. Among equal ones it prefers to
+ * divide t, then z, then y, whose faces are the longest contiguous memory. */
 static int choose(const int global[4], int ranks, int best[4]) {
   int64_t least = -1;
   int found = 0, grid[4];

@@ -1,25 +1,27 @@
-/* site_order.c - where a site lives: the split and the plain order of lib/grid/README.md, and
- * their neighbour tables. Split: up to four directions are cut into halves, one lane bit each; a
- * block is one site of the sub-lattice, whose sites are numbered tile by tile. Plain: lanes are
- * consecutive checkerboard sites; every lane looks its neighbours up. */
+/* site_order.c - the positions of sites: the split and the plain order of lib/grid/README.md, and
+ * their neighbour tables.
+ * Split: up to four directions are cut into halves, with one lane bit each. A block is one site of
+ * the sub-lattice, whose sites are numbered tile by tile.
+ * Plain: lanes are consecutive sites of a parity; every lane looks up its neighbours. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/vector/space.h"
 
-/* Cuts t, z, y, x in this order until the lanes are used up; a cut direction keeps an even
+/* Cuts t, z, y, x in this order until the lanes are used up. A cut direction keeps an even
  * sub-extent. */
 static void choose_cuts(kaon_lattice *lattice, int width) {
   kaon_stencil *st = &lattice->stencil;
   int bits = 0, wanted = 0;
   while ((1 << wanted) < width) wanted++;
-  if (lattice->ctx->backend->computed_neighbours) wanted = 5; /* plain: more than four directions */
+  if (lattice->ctx->backend->computed_neighbours) wanted = 5; /* forces plain order: more than four
+                                                                 directions */
   for (int mu = 3; mu >= 0; mu--) {
     int cut = bits < wanted && lattice->extents[mu] % 4 == 0;
     lattice->cut[mu] = cut ? 2 : 1;
     st->exchange_bit[mu] = cut ? bits++ : -1;
   }
-  /* one lane wants no bits; but of an odd number of sites one lane is masked */
+  /* One lane needs no bits, but with an odd number of sites it needs the plain order's mask. */
   lattice->split = bits == wanted && lattice->volume % 2 == 0;
   if (lattice->split) return;
   for (int mu = 0; mu < 4; mu++) {
@@ -28,10 +30,10 @@ static void choose_cuts(kaon_lattice *lattice, int width) {
   }
 }
 
-/* Blocks are numbered tile by tile of y and z, and within a tile t slowest, so that a hop walking
- * them meets a spinor again while a core still holds it: three slices of the tile in t, and its
- * neighbours in y and z, in double precision. Of the tiles that fit, the one whose neighbours cost
- * least. A function of the shape and the lanes alone. */
+/* Chooses the tile of y and z. Blocks are numbered tile by tile, and within a tile with t slowest.
+ * A hop then reads a spinor again while a core's cache still holds it: the cache must hold three
+ * slices of the tile in t with the neighbours in y and z, in double precision. Among the tiles that
+ * fit, the one with the fewest reads beyond its edges wins. Depends only on the shape and lanes. */
 static void choose_tile(kaon_lattice *lattice) {
   const double room = 2 << 20;
   double least = 0;
@@ -74,7 +76,7 @@ kaon_place kaon_lattice_place(const kaon_lattice *lattice, const int site[4]) {
   return place;
 }
 
-/* Coordinates in the sub-lattice of `extent` of its site `number`, tile by tile. */
+/* Coordinates of site `number` in the sub-lattice of `extent`, tile by tile. */
 static void site_of_index(const kaon_lattice *lattice, const int extent[4], int64_t number,
                            int local[4]) {
   const int *tile = lattice->tile;
@@ -89,9 +91,9 @@ static void site_of_index(const kaon_lattice *lattice, const int extent[4], int6
   local[2] += tile[2] * (int)number;
 }
 
-/* Of sites 2 n and 2 n + 1 one is even: where they do not stand side by side, all counts that begin
- * anew between them are odd, and their coordinates change by an odd number in all. The last site of
- * an odd number of them is alone. */
+/* One of the sites 2 n and 2 n + 1 is even. If they are not adjacent, all counters that wrap
+ * between them are odd, so their coordinates change by an odd number in total. The last site of an
+ * odd volume has no partner. */
 int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, int lane,
                       int site[4]) {
   int extent[4], local[4];
@@ -110,14 +112,14 @@ int kaon_lattice_site(const kaon_lattice *lattice, int parity, int64_t block, in
   return 1;
 }
 
-/* Antiperiodic signs of hops that stay on the rank; those of ghosts: kaon_faces. */
+/* 1 if hops within the rank have antiperiodic signs; those of ghosts are in kaon_faces. */
 static int has_signs(const kaon_lattice *lattice) {
   return lattice->boundary_t == KAON_ANTIPERIODIC && !lattice->partitioned[3];
 }
 
-/* The neighbour of `site` in direction dir; 1 if the step leaves the lattice in t. Across a face
- * the one on the opposite face: where that is another rank's site it stands for the ghost, and
- * where the extent is odd it has the parity of `site` itself. */
+/* Finds the neighbour of `site` in direction dir; returns 1 if the step leaves the lattice in t.
+ * Across a face it is the site on the opposite face. If that site is on another rank, it represents
+ * the ghost. If the extent is odd, it has the parity of `site` itself. */
 static int step(const kaon_lattice *lattice, const int site[4], int dir, int to[4]) {
   int mu = dir % 4, extent = lattice->extents[mu];
   memcpy(to, site, 4 * sizeof to[0]);
@@ -138,7 +140,7 @@ static uint32_t split_entry(kaon_lattice *lattice, int parity, int64_t block, in
   return (uint32_t)there.block << KAON_NB_SHIFT | flags;
 }
 
-/* Lanes whose t is in the half that touches the edge change sign. */
+/* Lanes whose t is in the half at the boundary change sign. */
 static void split_signs(kaon_lattice *lattice) {
   kaon_stencil *st = &lattice->stencil;
   for (int dir = 0; dir < KAON_DIRS; dir++)
@@ -156,7 +158,7 @@ static void plain_entries(kaon_lattice *lattice, int parity, int64_t block, uint
     for (int lane = 0; lane < width; lane++) {
       int site[4], to[4];
       int32_t *entry = &gather[(block * KAON_DIRS + dir) * width + lane];
-      *entry = (int32_t)(block * width + lane); /* what a masked lane meets does not matter */
+      *entry = (int32_t)(block * width + lane); /* entries of masked lanes do not matter */
       if (!kaon_lattice_site(lattice, parity, block, lane, site)) continue;
       int crosses = step(lattice, site, dir, to);
       kaon_place there = kaon_lattice_place(lattice, to);
@@ -227,7 +229,8 @@ kaon_status kaon_site_order_build(kaon_lattice *lattice) {
   choose_tile(lattice);
   st->nsites = (lattice->volume + 1) / 2;
   st->nblocks = (st->nsites + width - 1) / width;
-  for (int p = 0; p < 2; p++) { /* of an odd number all extents are odd, so its last site even */
+  /* If the volume is odd, all extents are odd, so the last site has the parity of the first. */
+  for (int p = 0; p < 2; p++) {
     st->sites[p] = (lattice->volume + ((p ^ st->odd_origin) == 0)) / 2;
     st->tail_lanes[p] = (int)(st->sites[p] - (st->nblocks - 1) * width);
   }

@@ -1,4 +1,4 @@
-/* site_table.c - lexicographic site numbers in device memory. */
+/* site_table.c - lexicographic site indices in device memory. */
 #include "lib/grid/site_table.h"
 
 #include <stdlib.h>

@@ -23,7 +23,7 @@ kaon_status kaon_slices_open(const kaon_lattice *lattice, int reals, kaon_site_v
   return kaon_agree(lattice->ctx, status);
 }
 
-/* This rank's part of slice t. */
+/* Fills `piece` with this rank's part of slice t. */
 static void fill_piece(kaon_slices *s, int t) {
   const int *n = s->lattice->extents;
   int x[4] = {0, 0, 0, t - s->lattice->origin[3]};
@@ -33,7 +33,7 @@ static void fill_piece(kaon_slices *s, int t) {
       for (x[0] = 0; x[0] < n[0]; x[0]++, to += s->reals) s->values(s->user, x, to);
 }
 
-/* The part of the rank at `at` in the grid into a slice. */
+/* Copies the part of the rank at `at` in the grid into a slice. */
 static void place_piece(const kaon_slices *s, const int at[4], double *slice) {
   const int *n = s->lattice->extents, *g = s->lattice->global;
   const size_t row = (size_t)n[0] * (size_t)s->reals;
@@ -83,7 +83,7 @@ void kaon_slices_close(kaon_slices *s) {
   free(s->piece);
 }
 
-/* ---- of an array of this rank's sites ---- */
+/* ---- for an array of this rank's sites ---- */
 
 typedef struct local_part_sites {
   const int *extents;

@@ -1,6 +1,6 @@
-/* atomic_file.c - write aside, flush, rename. Contract: atomic_file.h.
- * rename(2) replaces the target atomically; fsync of the file before and of the folder after it
- * makes the order hold across a power failure. */
+/* atomic_file.c - writes a temporary file, flushes, renames. Contract: atomic_file.h.
+ * rename(2) replaces the target atomically. fsync of the file before it and of the directory after
+ * it keep the order even in a power failure. */
 #include "lib/io/atomic_file.h"
 
 #include <errno.h>
@@ -18,12 +18,12 @@
 
 enum { BUFFER = 1 << 18, NAME_TRIES = 100 };
 
-/* With several ranks all of them write the same, but only rank 0 has a file: the others count bytes
- * and hear at each flush how it went. */
+/* With several ranks all ranks write the same data, but only rank 0 has a file. The others count
+ * bytes and receive the status at each flush. */
 
 struct kaon_atomic_file {
   const kaon_context *ctx;
-  char *path;   /* the target, links resolved */
+  char *path;   /* the target, with symbolic links resolved */
   char *folder; /* its directory */
   char *aside;  /* temporary name; "" while the file has none */
   int fd;
@@ -45,7 +45,7 @@ static kaon_status fail_errno(const kaon_atomic_file *f, const char *what, const
                    strerror(errno), advice);
 }
 
-/* A name beside the target that nobody has yet. `number` differs between tries. */
+/* Makes a name beside the target that is not yet in use. `number` differs between attempts. */
 static void name_aside(kaon_atomic_file *f, int number) {
   snprintf(f->aside, strlen(f->path) + 40, "%s.%ld-%d.part", f->path, (long)getpid(), number);
 }
@@ -64,8 +64,7 @@ static kaon_status open_named(kaon_atomic_file *f, mode_t mode) {
 
 static kaon_status open_aside(kaon_atomic_file *f, mode_t mode) {
 #ifdef O_TMPFILE
-  /* Giving the nameless file its name later goes through /proc; without that, use a name from the
-   * start. */
+  /* The unnamed file gets its name through /proc. Without that, a name is used from the start. */
   if (access("/proc/self/fd", X_OK) == 0) {
     f->fd = open(f->folder, O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
     if (f->fd >= 0) return KAON_OK;
@@ -74,7 +73,7 @@ static kaon_status open_aside(kaon_atomic_file *f, mode_t mode) {
   return open_named(f, mode);
 }
 
-/* Fills path, folder and an empty aside name; resolves a symbolic link, whose target is to be
+/* Sets path, folder and an empty aside name. Resolves a symbolic link, whose target is to be
  * replaced. */
 static kaon_status set_names(kaon_atomic_file *f, const char *path) {
   f->path = realpath(path, NULL);
@@ -90,12 +89,12 @@ static kaon_status set_names(kaon_atomic_file *f, const char *path) {
   if (!slash) {
     strcpy(f->folder, ".");
   } else {
-    slash[slash == f->folder] = '\0'; /* "/name" lies in "/" */
+    slash[slash == f->folder] = '\0'; /* "/name" is in "/" */
   }
   return KAON_OK;
 }
 
-/* 1 if the link itself would be replaced, since what it leads to is not there. */
+/* 1 if path is a dangling symbolic link, which the rename would replace. */
 static int leads_nowhere(const char *path) {
   struct stat st;
   return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0;
@@ -128,7 +127,7 @@ kaon_status kaon_atomic_open(const kaon_context *ctx, const char *path, kaon_ato
   }
   if (status == KAON_OK && kaon_is_first(ctx)) status = open_aside(f, 0666);
   if (status == KAON_OK && exists && f->fd >= 0)
-    (void)!fchmod(f->fd, st.st_mode & 0777); /* a courtesy; may be refused */
+    (void)!fchmod(f->fd, st.st_mode & 0777); /* optional; may fail */
   status = kaon_agree(ctx, status);
   if (status != KAON_OK) {
     kaon_atomic_abandon(&f);
@@ -215,7 +214,7 @@ const char *kaon_atomic_name(const kaon_atomic_file *f) {
   return kaon_short_path(f->path);
 }
 
-/* A nameless file gets a name beside the target, since linkat cannot replace what exists. */
+/* Names the unnamed file beside the target, since linkat cannot replace an existing file. */
 static kaon_status give_name(kaon_atomic_file *f) {
   char link_path[64];
   snprintf(link_path, sizeof link_path, "/proc/self/fd/%d", f->fd);
@@ -230,12 +229,12 @@ static kaon_status give_name(kaon_atomic_file *f) {
 
 static void sync_folder(const kaon_atomic_file *f) {
   int fd = open(f->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return; /* the file itself is safe; some file systems do not sync folders */
+  if (fd < 0) return; /* the file is safe; some file systems do not sync directories */
   (void)!fsync(fd);
   close(fd);
 }
 
-/* To the disk and under its name. */
+/* Flushes the file to disk and renames it. */
 static kaon_status commit_file(kaon_atomic_file *f) {
   kaon_status status = KAON_OK;
   if (f->fd < 0) return KAON_OK;

@@ -1,7 +1,7 @@
 /* bytes.h - random-access input for the parsers: a file, or memory (fuzzing, tests).
- * Parsers ask for byte ranges; every range is checked against the size, so that no header number
- * can make a parser read outside. Also: the conversion of stored words to doubles, and text for
- * sentences. */
+ * Parsers read byte ranges. Every range is checked against the size, so no value in a header can
+ * make a parser read outside. The file also converts stored words to doubles and prepares text for
+ * messages. */
 #ifndef KAON_LIB_IO_BYTES_H
 #define KAON_LIB_IO_BYTES_H
 
@@ -10,17 +10,17 @@
 
 #include "lib/core/error.h"
 
-/* Of a context with several ranks a file is rank 0's: it opens and reads, and all ranks get the
- * bytes and the outcome. So every rank parses the same bytes and comes to the same verdict. */
+/* With several ranks, rank 0 opens and reads the file, and all ranks receive the bytes and the
+ * outcome. So every rank parses the same bytes with the same result. */
 typedef struct kaon_bytes {
-  const char *name;            /* for sentences: the path, its end if it is long; not owned */
+  const char *name;            /* for messages: the path, or the end of a long one; not owned */
   const unsigned char *memory; /* NULL: a file */
   int64_t size;
   int fd; /* -1: memory, or rank 0's file */
 } kaon_bytes;
 
-/* Opens a regular file. `path` must outlive *bytes. Collective over ctx' ranks (NULL: none), as is
- * kaon_bytes_read of it with the same ctx. Errors: IO, ARGUMENT. */
+/* Opens a regular file. `path` must outlive *bytes. Collective over ctx's ranks (NULL: none), as is
+ * kaon_bytes_read with the same ctx. Errors: IO, ARGUMENT. */
 kaon_status kaon_bytes_open(const kaon_context *ctx, const char *path, kaon_bytes *bytes);
 void kaon_bytes_from_memory(const char *name, const void *data, size_t size, kaon_bytes *bytes);
 void kaon_bytes_close(kaon_bytes *bytes);
@@ -29,10 +29,10 @@ void kaon_bytes_close(kaon_bytes *bytes);
 kaon_status kaon_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes, int64_t offset,
                             size_t n, void *to);
 
-/* The path's last 200 characters at most: sentences have limited room. */
+/* The last 200 characters of the path at most, as messages have limited length. */
 const char *kaon_short_path(const char *path);
 
-/* Words of 32 or 64 bits in the given byte order to and from doubles. Aliasing is not allowed. */
+/* Convert words of 32 or 64 bits in the given byte order to and from doubles. No aliasing. */
 void kaon_words_to_doubles(const unsigned char *words, size_t n, int bits, int big_endian,
                            double *values);
 void kaon_doubles_to_words(const double *values, size_t n, int bits, int big_endian,
@@ -46,8 +46,8 @@ void kaon_u64_put(unsigned char *p, uint64_t value, int big_endian);
 /* 1 on a big-endian machine. */
 int kaon_host_big_endian(void);
 
-/* Copies text from a file into a sentence-safe string: at most to_size - 1 characters, '?' for
- * those that do not print, stopped by NUL. Returns `to`. */
+/* Copies text from a file into a string that is safe in messages: at most to_size - 1 characters,
+ * '?' for unprintable ones, up to the first NUL. Returns `to`. */
 const char *kaon_printable(const char *text, size_t length, char *to, size_t to_size);
 
 #endif

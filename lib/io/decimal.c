@@ -1,7 +1,7 @@
 /* decimal.c - decimal numbers in text. Contract: decimal.h.
- * A number is m * 10^e with a whole m. Where m < 2^64 and |e| <= 27, 5^|e| is below 2^63, so the
- * product is exact in 128 bits and the quotient has 62 bits and an exact remainder: one rounding
- * gives the nearest double. Everything else (rare in files) is strtod's in the C locale. */
+ * A number is m * 10^e with an integer m. For m < 2^64 and |e| <= 27, 5^|e| is below 2^63. So the
+ * product is exact in 128 bits, and the quotient has 62 bits and an exact remainder: one rounding
+ * gives the nearest double. All other numbers (rare in files) go to strtod in the C locale. */
 #include "lib/io/decimal.h"
 
 #include <fenv.h>
@@ -45,8 +45,8 @@ static const uint64_t power_of_5[EXACT_POWER + 1] = {1u,
                                                      1490116119384765625u,
                                                      7450580596923828125u};
 
-/* (bits + sticky) * 2^exponent to the nearest double, ties to even; the result is a normal number.
- */
+/* Rounds (bits + sticky) * 2^exponent to the nearest double, ties to even. The result must be a
+ * normal number. */
 static double rounded(uint64_t bits, int sticky, int exponent) {
   const int excess = 11 - __builtin_clzll(bits); /* bits beyond 53 */
   if (excess > 0) {
@@ -75,7 +75,7 @@ static double quotient(uint64_t m, int e) {
   return rounded((uint64_t)(n / d), n % d != 0, d_shift - m_shift - 63 - e);
 }
 
-/* m * 10^e where that can be done exactly; else 0 is returned and strtod has to. */
+/* Computes m * 10^e if that can be done exactly; else returns 0, and the caller uses strtod. */
 static int nearest(uint64_t m, int e, double *value) {
   if (m == 0)
     *value = 0.0;
@@ -94,7 +94,7 @@ static int nearest(uint64_t m, int e, double *value) {
   return 1;
 }
 
-/* This thread's locale from enter to leave is C's; its fields are 0 where there is no memory. */
+/* Sets this thread's locale to C from enter to leave. The fields are 0 if memory is missing. */
 typedef struct c_locale {
   locale_t c, before;
 } c_locale;
@@ -113,7 +113,7 @@ static void leave_c_locale(c_locale l) {
 
 double kaon_decimal_strtod(const char *text, char **end) {
   const c_locale l = enter_c_locale();
-  fenv_t traps; /* a number that is too large is the caller's to refuse */
+  fenv_t traps; /* the caller refuses numbers that are too large */
   feholdexcept(&traps);
   const double value = strtod(text, end);
   fesetenv(&traps);
@@ -131,9 +131,8 @@ int kaon_decimal_printf(char *to, size_t room, const char *format, ...) {
   return n;
 }
 
-/* The number [p, end) * 10^e, whose digits stand there without an exponent. What is half way
- * between two doubles has 767 digits at most, so of those beyond 800 it matters alone whether all
- * are 0. */
+/* Reads [p, end) * 10^e, digits without an exponent. A midpoint between two doubles has at most 767
+ * digits, so beyond 800 digits only a digit other than 0 matters. */
 static double by_strtod(const char *p, const char *end, int e) {
   char text[DECIDING_DIGITS + 32];
   int n = 0, digits = 0, behind = 0, rest = 0;
@@ -160,7 +159,7 @@ static int begins_with(const char *at, const char *end, const char *word) {
   return 1;
 }
 
-/* "nan", "inf", "infinity" behind a sign. */
+/* Reads "nan", "inf", "infinity" after a sign. */
 static kaon_decimal word(const char **at, const char *p, const char *end) {
   static const char *const words[] = {"infinity", "inf", "nan"};
   for (int i = 0; i < 3; i++)
@@ -171,11 +170,11 @@ static kaon_decimal word(const char **at, const char *p, const char *end) {
   return KAON_DECIMAL_NONE;
 }
 
-/* Digits as they are met: m and how often it would have to be multiplied by 10. */
+/* Digits read so far: m, and the power of 10 to multiply it by. */
 typedef struct met_digits {
   uint64_t m;
-  int count, significant; /* digits, and those from the first that is not 0 */
-  int behind;             /* of those taken into m, behind the point */
+  int count, significant; /* all digits, and those from the first that is not 0 */
+  int behind;             /* digits of m behind the point */
 } met_digits;
 
 static const char *take_digits(const char *p, const char *end, int behind, met_digits *d) {
@@ -190,7 +189,7 @@ static const char *take_digits(const char *p, const char *end, int behind, met_d
   return p;
 }
 
-/* An exponent, where one stands at p whole: *e and the place behind it; else p. */
+/* Reads a complete exponent at p into *e and returns the position behind it, else p. */
 static const char *take_exponent(const char *p, const char *end, int *e) {
   if (p >= end) return p;
   const char letter = (char)(*p | 0x20);
@@ -243,7 +242,7 @@ int kaon_decimal_write_count(int64_t value, char to[KAON_DECIMAL_CAPACITY]) {
   return n;
 }
 
-/* %.*g, whatever the locale's point is. */
+/* Formats as %.*g in any locale. */
 static int printed(double value, int precision, char to[KAON_DECIMAL_CAPACITY]) {
   char text[2 * KAON_DECIMAL_CAPACITY];
   const int n = snprintf(text, sizeof text, "%.*g", precision, value);
@@ -252,19 +251,19 @@ static int printed(double value, int precision, char to[KAON_DECIMAL_CAPACITY]) 
     const char c = text[i];
     if ((c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e')
       to[length++] = c;
-    else if (!point) /* a point of several bytes becomes one */
+    else if (!point) /* a decimal point of several bytes becomes one */
       to[length++] = '.', point = 1;
   }
   return length;
 }
 
-/* The 17 digits of a, rounded: a = *digits * 10^(*exponent - 16). a in [1e-5, 1e15), where
- * a = m 2^e and m 5^k are whole numbers of 128 bits. */
+/* Computes the 17 rounded digits of a = *digits * 10^(*exponent - 16). Needs a in [1e-5, 1e15), so
+ * that m and m 5^k of a = m 2^e fit 128 bits. */
 static void seventeen(double a, uint64_t *digits, int *exponent) {
   int e;
   const uint64_t m = (uint64_t)ldexp(frexp(a, &e), 53);
   *exponent = (int)floor(log10(a));
-  for (;;) { /* the logarithm may be one too small or too large beside a power of 10 */
+  for (;;) { /* near a power of 10 the logarithm may be off by one */
     const int k = 16 - *exponent, shift = 53 - e - k;
     const wide p = (wide)m * power_of_5[k];
     wide q = shift <= 0 ? p << -shift : p >> shift;
@@ -283,7 +282,7 @@ static void seventeen(double a, uint64_t *digits, int *exponent) {
   }
 }
 
-/* digits * 10^(exponent - count + 1) of `count` digits, without zeros at its end, in the plain
+/* Writes digits * 10^(exponent - count + 1) with `count` digits, without trailing zeros, in plain
  * form: 0.00012, 12, 1200, 1.2. */
 static int plain(uint64_t digits, int count, int exponent, char to[KAON_DECIMAL_CAPACITY]) {
   char text[KAON_DECIMAL_CAPACITY];
@@ -303,7 +302,7 @@ static int plain(uint64_t digits, int count, int exponent, char to[KAON_DECIMAL_
   return n;
 }
 
-/* Of a number that is not whole, in the range of `seventeen`. */
+/* Writes a number that is not an integer, in the range of `seventeen`. */
 static int write_fraction(double a, char to[KAON_DECIMAL_CAPACITY]) {
   uint64_t all;
   int exponent;

@@ -1,5 +1,5 @@
-/* gzip.c - plain or gzip, from front to back. Contract: gzip.h. Inflation streams through one
- * buffer, so memory does not grow with what a file expands to. */
+/* gzip.c - sequential plain or gzip files. Contract: gzip.h. Inflation streams through one buffer,
+ * so memory does not grow with the size of the inflated data. */
 #include "lib/io/gzip.h"
 
 #include <stdlib.h>
@@ -13,11 +13,11 @@ enum { PIECE = 1 << 18, GZIP_WINDOW = 15 + 16, GZIP_HEADER = 2 };
 struct kaon_reader {
   const kaon_context *ctx;
   const kaon_bytes *bytes;
-  int64_t offset; /* of what was not read yet */
+  int64_t offset; /* of the next unread byte */
   int compressed;
-  int inside; /* a member has begun and not ended */
+  int inside; /* 1: inside a gzip member */
   z_stream z;
-  unsigned char piece[]; /* [PIECE] where it is compressed */
+  unsigned char piece[]; /* [PIECE] if compressed */
 };
 
 kaon_status kaon_reader_open(const kaon_context *ctx, const kaon_bytes *bytes,
@@ -59,7 +59,7 @@ static size_t rest_of(const kaon_reader *r, size_t room) {
   return rest < (int64_t)room ? (size_t)rest : room;
 }
 
-/* More of the compressed file, once all of the last piece is used. */
+/* Reads more of the compressed file when the buffer is used up. */
 static kaon_status refill(kaon_reader *r) {
   if (r->z.avail_in > 0) return KAON_OK;
   const size_t n = rest_of(r, PIECE);
@@ -77,7 +77,7 @@ static kaon_status damaged(const kaon_reader *r) {
                    (long long)r->bytes->size, r->z.msg != NULL ? r->z.msg : "zlib cannot say how");
 }
 
-/* At a member's end: 1 where another one follows. */
+/* Called at the end of a member; *follows = 1 if another one follows. */
 static kaon_status next_member(kaon_reader *r, int *follows) {
   for (;;) { /* zeros between members are ignored, as gzip does: tapes pad with them */
     KAON_TRY(refill(r));
@@ -156,7 +156,7 @@ kaon_status kaon_writer_open(const kaon_context *ctx, const char *path, kaon_wri
   return KAON_OK;
 }
 
-/* What is ready goes to the file; with Z_FINISH all of it. */
+/* Writes the available output to the file; with Z_FINISH all of it. */
 static kaon_status deflate_to_file(kaon_writer *w, int flush) {
   int code;
   do {

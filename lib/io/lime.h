@@ -1,6 +1,6 @@
 /* lime.h - LIME container: records of a 144-byte big-endian header, data, padding to 8 bytes.
  * Header: u32 magic 456789ab, u16 version 1, u16 flags (8000 message begins, 4000 message ends),
- * u64 length, 128 characters of type. Source: the format's description with c-lime (USQCD). */
+ * u64 length, 128 characters of type. Source: the format description of c-lime (USQCD). */
 #ifndef KAON_LIB_IO_LIME_H
 #define KAON_LIB_IO_LIME_H
 
@@ -13,19 +13,20 @@ enum { KAON_LIME_HEADER = 144, KAON_LIME_BEGIN = 0x8000, KAON_LIME_END = 0x4000 
 typedef struct kaon_lime_record {
   char type[129]; /* as in the file */
   int flags;
-  int64_t data, length; /* where the data are */
+  int64_t data, length; /* position of the data */
   int64_t next;         /* offset of the next header */
 } kaon_lime_record;
 
-/* The record whose header is at `at`. *end = 1 at the end of the file (then no record). Lengths are
- * checked against the file's size; the last record's padding may be missing. Errors: FORMAT, IO. */
+/* Reads the record whose header is at `at`. *end = 1 at the end of the file (then no record).
+ * Lengths are checked against the file's size; the last record's padding may be missing. Errors:
+ * FORMAT, IO. */
 kaon_status kaon_lime_next(const kaon_context *ctx, const kaon_bytes *bytes, int64_t at,
                            kaon_lime_record *record, int *end);
 
 /* Appends a header; the caller writes exactly `length` bytes, then calls kaon_lime_pad. */
 kaon_status kaon_lime_begin(kaon_atomic_file *file, const char *type, int flags, int64_t length);
 kaon_status kaon_lime_pad(kaon_atomic_file *file, int64_t length);
-/* A whole record of text, stored with its NUL as QIO does. */
+/* Writes a whole text record with its NUL, as QIO does. */
 kaon_status kaon_lime_text(kaon_atomic_file *file, const char *type, int flags, const char *text);
 
 #endif

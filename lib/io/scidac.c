@@ -8,7 +8,7 @@
 #include "lib/io/checksum.h"
 #include "lib/io/formats/gauge_job.h"
 
-enum { XML_MAX = 1 << 15 }; /* QIO's own limit for a value */
+enum { XML_MAX = 1 << 15 }; /* QIO's limit for a value */
 
 void kaon_scidac_open(const kaon_context *ctx, const kaon_bytes *bytes, kaon_scidac_scan *scan) {
   memset(scan, 0, sizeof *scan);
@@ -67,7 +67,7 @@ static kaon_status parse_private(const kaon_scidac_scan *scan, const kaon_lime_r
   if (strcmp(letter, "F") == 0) record->precision = 32;
   if (strcmp(letter, "D") == 0) record->precision = 64;
   if (kaon_xml_integer(xml, "recordtype", &record->recordtype) ==
-      0) { /* version 1.0 said globaldata */
+      0) { /* version 1.0 has globaldata */
     kaon_xml_integer(xml, "globaldata", &record->recordtype);
   }
   kaon_xml_integer(xml, "colors", &record->colors);
@@ -123,7 +123,7 @@ static int is(const kaon_lime_record *lime, const char *type) {
   return strcmp(lime->type, type) == 0;
 }
 
-/* A record whose XML matters; its text is read into a buffer of XML_MAX. */
+/* Parses the XML of a record that matters; its text is read into a buffer of XML_MAX. */
 static kaon_status parse_xml(kaon_scidac_scan *scan, const kaon_lime_record *lime,
                              kaon_scidac_record *record) {
   int file = is(lime, "scidac-private-file-xml"),
@@ -143,8 +143,8 @@ static kaon_status parse_xml(kaon_scidac_scan *scan, const kaon_lime_record *lim
   return status;
 }
 
-/* A message that its last record does not close was cut between records: its checksum is what is
- * missing. */
+/* If the last record does not close its message, the file was cut between records and the checksum
+ * is missing. */
 static kaon_status end_of_file(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
                                int open) {
   if (!open || record->has_checksum) return KAON_OK;
@@ -182,7 +182,7 @@ kaon_status kaon_scidac_next(kaon_scidac_scan *scan, kaon_scidac_record *record,
     } else if (is(&lime, "scidac-file-xml")) {
       scan->file_xml = lime.data;
       scan->file_xml_length = lime.length;
-    } else if (*found || !is(&lime, "scidac-checksum")) { /* a checksum of nothing is passed over */
+    } else if (*found || !is(&lime, "scidac-checksum")) { /* a checksum without data is skipped */
       KAON_TRY(parse_xml(scan, &lime, record));
     }
     scan->at = lime.next;
@@ -193,7 +193,8 @@ kaon_status kaon_scidac_layout(const kaon_scidac_scan *scan, const kaon_scidac_r
                                int64_t sites, int reals, kaon_site_layout *layout) {
   int64_t per_bit = sites * reals / 8; /* at most 2^40 * 300 */
   int bits = record->precision;
-  if (bits == 0 && record->typesize) { /* not said in words: typesize * datacount is bytes a site */
+  if (bits == 0 && record->typesize) { /* not given directly: typesize * datacount is the bytes a
+                                          site */
     if (record->typesize <= 1 << 20 && record->datacount <= 1 << 20) {
       int64_t site = record->typesize * record->datacount;
       bits = site == reals * 8 ? 64 : site == reals * 4 ? 32 : 0;
@@ -224,7 +225,7 @@ typedef struct field_reader {
   kaon_scidac_field *field;
   size_t bytes_a_site;
   int reals;
-  int64_t not_finite; /* site, -1: none */
+  int64_t not_finite; /* first such site; -1: none */
   kaon_site_put *put;
   void *sink;
 } field_reader;
@@ -260,7 +261,7 @@ static kaon_status field_final_checks(const kaon_scidac_scan *scan, const kaon_s
   return KAON_OK;
 }
 
-/* The file's next full-lattice record; *found = 0: there is none. */
+/* Finds the file's next full-lattice record; *found = 0 if there is none. */
 static kaon_status next_field(kaon_scidac_scan *scan, kaon_scidac_record *record, int *found) {
   do {
     KAON_TRY(kaon_scidac_next(scan, record, found));
@@ -268,7 +269,7 @@ static kaon_status next_field(kaon_scidac_scan *scan, kaon_scidac_record *record
   return KAON_OK;
 }
 
-/* What the headers say of it. */
+/* Fills layout and description from the headers. */
 static kaon_status describe_field(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
                                   int reals, kaon_site_layout *layout, kaon_scidac_field *field) {
   const int64_t *extents = scan->has_extents ? scan->extents : record->ildg_extents;

@@ -1,9 +1,12 @@
-/* scidac.h - SciDAC/QIO and ILDG fields inside a LIME file, whatever they hold: links, fat links,
- * colour vectors, spinors, complex numbers. Reading is by content: private-file-xml gives extents,
- * private-record-xml datatype, precision, typesize and datacount, ildg-format extents and
- * precision; then ildg- or scidac-binary-data; then scidac-checksum. Records of other types are
- * passed over. Data are big endian, sites lexicographic with x fastest. Source: QIO 2.3 manual
- * (DeTar), sec. 2 and app. A; ILDG binary file format 1.1. */
+/* scidac.h - SciDAC/QIO and ILDG fields in a LIME file, of any kind: links, fat links, colour
+ * vectors, spinors, complex numbers.
+ * Reading follows the content:
+ * - private-file-xml gives the extents;
+ * - private-record-xml gives datatype, precision, typesize and datacount;
+ * - ildg-format gives extents and precision;
+ * - then follow ildg- or scidac-binary-data and scidac-checksum.
+ * Other record types are skipped. Data are big endian, sites lexicographic with x fastest. Source:
+ * QIO 2.3 manual (DeTar), sec. 2 and app. A; ILDG binary file format 1.1. */
 #ifndef KAON_LIB_IO_SCIDAC_H
 #define KAON_LIB_IO_SCIDAC_H
 
@@ -11,48 +14,47 @@
 #include "lib/io/sites.h"
 #include "lib/io/xml.h"
 
-/* One field of the file; what the file does not say is 0 or "". */
+/* One field of the file; values that the file does not give are 0 or "". */
 typedef struct kaon_scidac_record {
   int64_t data, length;    /* of the binary data */
   int ildg;                /* 1: ildg-binary-data */
-  int64_t xml, xml_length; /* user's record XML */
+  int64_t xml, xml_length; /* the user's record XML */
   char datatype[64];       /* "USQCD_D3_ColorMatrix" */
-  int64_t recordtype;      /* 0: all sites; 1: global numbers; 2: a hypercube */
+  int64_t recordtype;      /* 0: all sites; 1: global values; 2: a hypercube */
   int64_t colors, spins, typesize, datacount;
-  int precision;        /* 32 or 64, from ildg-format, else precision F/D; 0: not said */
+  int precision;        /* 32 or 64, from ildg-format, else precision F/D; 0: not given */
   int has_ildg_extents; /* from ildg-format */
   int64_t ildg_extents[4];
   int has_checksum;
   uint32_t checksum[2];
 } kaon_scidac_record;
 
-/* A pass over a file. */
+/* State of a pass over a file. */
 typedef struct kaon_scidac_scan {
   const kaon_context *ctx;
   const kaon_bytes *bytes;
   int64_t at;      /* next LIME header */
   int has_extents; /* from private-file-xml */
   int64_t extents[4];
-  int64_t file_xml, file_xml_length; /* user's file XML */
+  int64_t file_xml, file_xml_length; /* the user's file XML */
 } kaon_scidac_scan;
 
 void kaon_scidac_open(const kaon_context *ctx, const kaon_bytes *bytes, kaon_scidac_scan *scan);
-/* The next record with binary data; *found = 0 at the end. Errors: FORMAT, UNSUPPORTED (split
+/* Finds the next record with binary data; *found = 0 at the end. Errors: FORMAT, UNSUPPORTED (split
  * files), IO. */
 kaon_status kaon_scidac_next(kaon_scidac_scan *scan, kaon_scidac_record *record, int *found);
 
-/* At most limit - 1 bytes of a text record; buffer gets a NUL. */
+/* Reads at most limit - 1 bytes of a text record and adds a NUL. */
 kaon_status kaon_scidac_text(const kaon_scidac_scan *scan, int64_t at, int64_t length, char *buffer,
                              size_t limit, kaon_text *text);
 
-/* Layout of a record's data: `reals` a site, over `sites` sites. bits from the record and its
- * length, which must agree. Errors: FORMAT. */
+/* Finds the layout of a record's data: `reals` a site, over `sites` sites. The bits come from the
+ * record and its length, which must agree. Errors: FORMAT. */
 kaon_status kaon_scidac_layout(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
                                int64_t sites, int reals, kaon_site_layout *layout);
 
-/* One field read on its own (fat and long links, colour vectors): the file's first full-lattice
- * record of `reals` numbers a site. Verifies length, checksum and finiteness; any value is allowed.
- */
+/* Reads one field (fat and long links, colour vectors): the file's first full-lattice record of
+ * `reals` values a site. Verifies length, checksum and finiteness; any value is allowed. */
 typedef struct kaon_scidac_field {
   int extents[4];
   int precision;
@@ -70,8 +72,8 @@ kaon_status kaon_scidac_field_bytes_read(const kaon_context *ctx, const kaon_byt
                                          int reals, int ignore_checksum, kaon_scidac_field *field,
                                          kaon_site_put *put, void *sink);
 
-/* All such fields of a file, one after the other (columns of vectors). `done` follows each, with
- * its number from 0; an error of its own ends the reading. put NULL: the headers alone. Errors:
+/* Reads all such fields of a file, one after the other (columns of vectors). `done` is called after
+ * each, with its index from 0; its error ends the reading. put NULL: only the headers. Errors:
  * those of one field. */
 enum { KAON_SCIDAC_TITLE = 1024 };
 typedef struct kaon_scidac_fields {
@@ -90,22 +92,22 @@ kaon_status kaon_scidac_fields_bytes_read(const kaon_context *ctx, const kaon_by
 
 /* ---- writing ---- */
 
-/* What private-record-xml says. spins = 0: left out. */
+/* Content of private-record-xml. spins = 0: omitted. */
 typedef struct kaon_scidac_type {
   const char *datatype;
   int precision; /* 32 or 64 */
   int colors, spins;
-  int reals; /* of one of `datacount` items a site */
+  int reals; /* of one of the `datacount` items of a site */
   int datacount;
 } kaon_scidac_type;
 
-/* The file's first message: extents and the user's file XML. */
+/* Writes the file's first message: extents and the user's file XML. */
 kaon_status kaon_scidac_write_file(kaon_atomic_file *file, const int extents[4],
                                    const char *file_xml);
 
-/* One field: QIO's four records, with ildg-format and (lfn not NULL) ildg-data-lfn if `ildg`. `get`
- * fills reals * datacount numbers a site in order; NaN and what 32 bits cannot hold are refused.
- * Errors: IO, NOT_FINITE, MEMORY. */
+/* Writes one field: QIO's four records. If `ildg`, adds ildg-format and (lfn not NULL)
+ * ildg-data-lfn. `get` fills reals * datacount values a site, in order. NaN and values that
+ * overflow 32 bits are refused. Errors: IO, NOT_FINITE, MEMORY. */
 typedef struct kaon_scidac_output {
   const kaon_context *ctx;
   kaon_atomic_file *file;

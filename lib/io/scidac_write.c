@@ -1,5 +1,5 @@
-/* scidac_write.c - writing SciDAC and ILDG fields as QIO lays them out. Contract: scidac.h.
- * File version 1.1, record version 1.1, checksum version 1.0, ILDG format 1.0; texts end in NUL as
+/* scidac_write.c - writes SciDAC and ILDG fields in QIO's layout. Contract: scidac.h.
+ * File version 1.1, record version 1.1, checksum version 1.0, ILDG format 1.0. Texts end in NUL, as
  * QIO's do. */
 #include <float.h>
 #include <math.h>

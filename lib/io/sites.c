@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { CHUNK = 1 << 18 }; /* bytes read at once: stays in the second-level cache */
+enum { CHUNK = 1 << 18 }; /* bytes read at once: fits the second-level cache */
 
 kaon_status kaon_sites_read(const kaon_context *ctx, const kaon_bytes *bytes,
                             const kaon_site_layout *layout, kaon_site_fn *fn, void *user) {

@@ -4,8 +4,7 @@
 
 #include "lib/io/bytes.h"
 
-/* How a field lies in a file: `sites` times `reals` words of `bits`, without gaps from `offset` on.
- */
+/* Layout of a field in a file: `sites` times `reals` words of `bits`, contiguous from `offset`. */
 typedef struct kaon_site_layout {
   int64_t offset, sites;
   int reals;
@@ -13,7 +12,7 @@ typedef struct kaon_site_layout {
   int big_endian;
 } kaon_site_layout;
 
-/* One site: as stored, and as doubles. `site` counts from 0 in file order. */
+/* Receives one site, as stored and as doubles. `site` counts from 0 in file order. */
 typedef kaon_status kaon_site_fn(void *user, int64_t site, const unsigned char *raw,
                                  const double *values);
 

@@ -24,8 +24,7 @@ int kaon_text_is(kaon_text t, const char *word) {
   return t.length == strlen(word) && strncasecmp(t.at, word, t.length) == 0;
 }
 
-/* Where "<tag" or "</tag" followed by a blank, '/' or '>' starts in [from, end); NULL if nowhere.
- */
+/* Finds "<tag" or "</tag" followed by a blank, '/' or '>' in [from, end); NULL if there is none. */
 static const char *find_tag(const char *from, const char *end, const char *tag, int closing) {
   size_t n = strlen(tag);
   while (from < end && (from = memchr(from, '<', (size_t)(end - from)))) {
@@ -58,7 +57,7 @@ int kaon_xml_find(kaon_text xml, const char *tag, kaon_text *content) {
   return 1;
 }
 
-/* Copies a short token for strtod and friends; 0 if it is empty or too long to be a number. */
+/* Copies a short token for strtod and others; 0 if it is empty or too long for a number. */
 static int token(kaon_text t, char buffer[64]) {
   if (t.length == 0 || t.length > 63) return 0;
   memcpy(buffer, t.at, t.length);
@@ -114,7 +113,7 @@ int kaon_xml_hex32(kaon_text xml, const char *tag, uint32_t *value) {
 int kaon_text_decimal(kaon_text t, double *value, double *last_digit) {
   char s[64], *end;
   if (!token(kaon_text_trim(t), s)) return 0;
-  if (s[strspn(s, "+-.0123456789eE")] != '\0') return 0; /* strtod would take "inf", "nan", hex */
+  if (s[strspn(s, "+-.0123456789eE")] != '\0') return 0; /* strtod would accept "inf", "nan", hex */
   *value = kaon_decimal_strtod(s, &end);
   if (end == s || *end != '\0' || !isfinite(*value)) return 0;
   const char *point = strchr(s, '.'), *exponent = strpbrk(s, "eE");

@@ -1,9 +1,10 @@
-/* basis.h - spin bases of host arrays: psi_inside = scale * sign * psi_host on the spin index,
- * where inside is the UKQCD basis (docs/conventions.md). Each matrix S is real and orthogonal,
- * gamma_mu inside = S gamma_mu(host) S^T, so S^T leads back; its overall sign is a convention: the
- * first non-zero element is positive. Conventions of the hosts: DeGrand-Rossi (Comput. Phys.
- * Commun. 60 (1990) 211; Chroma, QDP++, MILC) and DDalphaAMG's BASIS0, as tables in
- * tests/reference, where S is also found anew from the gamma matrices. */
+/* basis.h - spin bases of host arrays. psi_inside = scale * sign * psi_host on the spin index;
+ * inside is the UKQCD basis (docs/conventions.md).
+ * Each matrix S = scale * sign is real and orthogonal, and gamma_mu inside = S gamma_mu(host) S^T,
+ * so S^T converts back. Its overall sign is a convention: the first non-zero element is positive.
+ * Host bases: DeGrand-Rossi (Comput. Phys. Commun. 60 (1990) 211; used by Chroma, QDP++, MILC) and
+ * BASIS0 of DDalphaAMG. tests/reference has the same tables and also derives S from the gamma
+ * matrices. */
 #ifndef KAON_LIB_MATH_BASIS_H
 #define KAON_LIB_MATH_BASIS_H
 
@@ -15,7 +16,7 @@ typedef struct kaon_basis_change {
   signed char sign[4][4];
 } kaon_basis_change;
 
-/* NULL: not a basis. */
+/* Returns NULL if `basis` is not a basis. */
 static inline const kaon_basis_change *kaon_basis_find(kaon_basis basis) {
   static const kaon_basis_change ukqcd = {
       "ukqcd", 1, {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}};
@@ -36,7 +37,7 @@ static inline const kaon_basis_change *kaon_basis_find(kaon_basis basis) {
   return NULL;
 }
 
-/* One site, psi[spin][colour][2]; to and from must differ. */
+/* Converts one site, psi[spin][colour][2]. from and to must differ. */
 static inline void kaon_basis_enter(const kaon_basis_change *b, const double *from, double *to) {
   for (int i = 0; i < 4; i++)
     for (int c = 0; c < 6; c++) {

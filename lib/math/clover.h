@@ -1,9 +1,10 @@
-/* clover.h - the clover term's chiral blocks on a spinor.
- * A site has 72 reals: chirality + (36), then - (36). A block is Hermitian 6x6, row and column
- * index spin * 3 + colour in the chiral basis (upper_s +- lower_s) / sqrt(2); its reals are the 6
- * diagonals, then the 15 elements below the diagonal, row by row, re and im: element (i, j), j < i,
- * starts at 6 + 2 (i (i - 1) / 2 + j). Half: integers with one scale for each site and chirality.
- */
+/* clover.h - applies the chiral blocks of the clover term to a spinor.
+ * A site has 72 reals: 36 for chirality +, then 36 for chirality -. A block is a Hermitian 6x6
+ * matrix. Its row and column index is spin * 3 + colour in the chiral basis (upper_s +-
+ * lower_s) / sqrt(2).
+ * Packing of a block: the 6 diagonal elements, then the 15 elements below the diagonal, row by row,
+ * re and im. Element (i, j), j < i, starts at 6 + 2 (i (i - 1) / 2 + j). In half these are integers
+ * with one scale for each site and chirality. */
 #ifndef KAON_LIB_MATH_CLOVER_H
 #define KAON_LIB_MATH_CLOVER_H
 
@@ -16,7 +17,7 @@ typedef struct vchiral {
   vcomplex c[6];
 } vchiral;
 
-/* out_i and out_j from element (i, j) below the diagonal and its conjugate above. */
+/* Adds element (i, j), below the diagonal, to out_i and its conjugate, above it, to out_j. */
 KAON_MATH void clover_element(const stored *block, const int i, const int j, const vchiral *in,
                               vchiral *out) {
   const vcomplex z = c_load(block + (6 + 2 * (i * (i - 1) / 2 + j)) * KAON_W);
@@ -33,7 +34,7 @@ KAON_MATH void clover_row(const stored *block, const int i, const vchiral *in, v
   if (i > 4) clover_element(block, i, 4, in, out);
 }
 
-/* out = block times in */
+/* out = block in */
 KAON_MATH void clover_block(const stored *block, const vchiral *in, vchiral *out) {
   clover_row(block, 0, in, out);
   clover_row(block, 1, in, out);
@@ -50,13 +51,13 @@ KAON_MATH vchiral clover_chiral(const vspinor *d, const int s) {
   return in;
 }
 
-/* out = block times (upper + s lower), s = +1 or -1. */
+/* out = block (upper + s lower), s = +1 or -1 */
 KAON_MATH void clover_chirality(const stored *block, const int s, const vspinor *d, vchiral *out) {
   const vchiral in = clover_chiral(d, s);
   clover_block(block, &in, out);
 }
 
-/* d = p + m, p - m: from chiralities back to upper and lower. */
+/* Upper and lower halves from the chiralities: d = (p + m, p - m). */
 KAON_MATH void clover_join(const vchiral *p, const vchiral *m, vspinor *d) {
   for (int i = 0; i < 6; i++) {
     d->s[i / 3][i % 3] = c_add(p->c[i], m->c[i]);
@@ -64,8 +65,8 @@ KAON_MATH void clover_join(const vchiral *p, const vchiral *m, vspinor *d) {
   }
 }
 
-/* d = 2 C d: the caller's own coefficient takes the factor. Half: plus, minus = what the two
- * blocks' integers stand for. */
+/* d = 2 C d; the caller's coefficient absorbs the factor 2. Half: plus and minus are the factors
+ * from the integers of the two blocks to values. */
 KAON_MATH void clover_apply_twice(const stored *blocks, vreal plus, vreal minus, vspinor *d) {
   vchiral p, m;
   clover_chirality(blocks, 1, d, &p);

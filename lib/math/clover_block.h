@@ -1,7 +1,7 @@
-/* clover_block.h - a Hermitian 6x6 clover block: packing, inverse, determinant, in the common
- * subset of C and CUDA C. Packed: 6 real diagonals, then the 15 elements below the diagonal, row by
- * row, re and im (lib/math/clover.h). Set-up work in plain double, one block at a time, with
- * pivoting, since a strong field can make a block indefinite. */
+/* clover_block.h - packing, inverse and determinant of a Hermitian 6x6 clover block. Common subset
+ * of C and CUDA C. Packing as in clover.h.
+ * This is set-up work: plain double precision, one block at a time. It pivots, because a strong
+ * field can make a block indefinite. */
 #ifndef KAON_LIB_MATH_CLOVER_BLOCK_H
 #define KAON_LIB_MATH_CLOVER_BLOCK_H
 
@@ -16,7 +16,7 @@ static inline KAON_HD int kaon_block_index(int row, int column) {
   return KAON_BLOCK_ROWS + 2 * (row * (row - 1) / 2 + column);
 }
 
-/* a: [row][column][re, im], augmented by the unit matrix on the right. */
+/* Unpacks into a[row][column][re, im], with the unit matrix appended on the right. */
 static inline KAON_HD void kaon_block_unpack(const double packed[36], double a[6][12][2]) {
   for (int i = 0; i < 6; i++) {
     for (int j = 0; j < 12; j++) a[i][j][0] = a[i][j][1] = 0.0;
@@ -35,7 +35,7 @@ static inline KAON_HD void kaon_block_unpack(const double packed[36], double a[6
     }
 }
 
-/* row[to] -= factor row[from] from column `first` on */
+/* to -= factor * from, for columns from `first` on; the factor is to[first]. */
 static inline KAON_HD void kaon_block_eliminate(double to[12][2], double from[12][2], int first) {
   const double re = to[first][0], im = to[first][1];
   for (int j = first; j < 12; j++) {
@@ -44,9 +44,9 @@ static inline KAON_HD void kaon_block_eliminate(double to[12][2], double from[12
   }
 }
 
-/* Moves the largest element of column c, rows c and below, to the diagonal and divides its row by
- * it. Returns its modulus (0: singular, nothing divided); phase *= what the determinant has of it.
- */
+/* Moves the largest element of column c, rows c and below, to the diagonal, and divides its row by
+ * it. Returns its modulus. If that is 0 the matrix is singular and nothing is divided. Multiplies
+ * `phase` by the phase that this pivot contributes to the determinant. */
 static inline KAON_HD double kaon_block_pivot(double a[6][12][2], int c, double phase[2]) {
   int best = c;
   double largest = 0.0;
@@ -77,9 +77,9 @@ static inline KAON_HD double kaon_block_pivot(double a[6][12][2], int c, double 
   return size;
 }
 
-/* inverse = packed^-1 (may be the same array). Returns the smallest |pivot| over the largest
- * element, 0 if the block is singular (inverse is then meaningless); *log_det = log |det|,
- * *negative = 1 where det < 0. */
+/* inverse = packed^-1; both may be the same array. Returns the smallest |pivot| over the largest
+ * element, or 0 if the block is singular (inverse is then meaningless). *log_det = log |det|;
+ * *negative = 1 if det < 0. */
 static inline KAON_HD double kaon_block_invert(const double packed[36], double inverse[36],
                                                double *log_det, int *negative) {
   double a[6][12][2], scale = 0.0, smallest = HUGE_VAL, phase[2] = {1.0, 0.0};
@@ -95,10 +95,10 @@ static inline KAON_HD double kaon_block_invert(const double packed[36], double i
     for (int i = 0; i < 6; i++)
       if (i != c) kaon_block_eliminate(a[i], a[c], c);
   }
-  *negative = phase[0] < 0.0; /* real but for rounding, as the block is Hermitian */
+  *negative = phase[0] < 0.0; /* det is real except for rounding, since the block is Hermitian */
   for (int i = 0; i < 6; i++) {
     inverse[i] = a[i][6 + i][0];
-    for (int j = 0; j < i; j++) { /* the Hermitian part */
+    for (int j = 0; j < i; j++) { /* the Hermitian part of the result */
       double *p = inverse + kaon_block_index(i, j);
       p[0] = 0.5 * (a[i][6 + j][0] + a[j][6 + i][0]);
       p[1] = 0.5 * (a[i][6 + j][1] - a[j][6 + i][1]);

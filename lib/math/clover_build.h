@@ -1,8 +1,9 @@
-/* clover_build.h - a site's clover blocks from its links. Written over the backend's sites, like
- * link_paths.h; packing: lib/math/clover.h.
+/* clover_build.h - computes the clover blocks of a site from its links. Written in terms of the
+ * backend's sites, like link_paths.h. Packing as in clover.h.
  * In the chiral basis of docs/conventions.md sigma_{ij} = -eps_{ijk} sigma_k and sigma_{k4} = +-
- * sigma_k, so a block is 1 - c sum_k sigma_k G_k, G = B +- E, B = (-F_yz, F_xz, -F_xy), E = (F_xt,
- * F_yt, F_zt): [[1 - c G_3, h.c.], [-c (G_1 + i G_2), 1 + c G_3]]. */
+ * sigma_k. So a block is 1 - c sum_k sigma_k G_k with
+ *   G = B +- E,   B = (-F_yz, F_xz, -F_xy),   E = (F_xt, F_yt, F_zt):
+ *   [[1 - c G_3, h.c.], [-c (G_1 + i G_2), 1 + c G_3]]. */
 #ifndef KAON_LIB_MATH_CLOVER_BUILD_H
 #define KAON_LIB_MATH_CLOVER_BUILD_H
 
@@ -22,7 +23,7 @@ KAON_MATH void clover_fields(const kaon_stencil *st, const void *const links[2],
   }
 }
 
-/* One chirality (sign = +1, -1) into 36 reals, KAON_W apart. */
+/* Writes the block of one chirality (sign = +1, -1) as 36 reals, KAON_W apart. */
 KAON_MATH void clover_store_chirality(const vsu3 b[3], const vsu3 e[3], int sign,
                                       double coefficient, double *to) {
   const vreal one = v_set(1), c = v_set(coefficient), s = v_set(sign);

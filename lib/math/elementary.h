@@ -1,6 +1,6 @@
-/* elementary.h - log, cos and sin without branches or library calls, in the common subset of C and
- * CUDA C: loops over lanes vectorise, and random fields have the same bits whatever the C library.
- * Error of kaon_ln: below 3 2^-53, relative; of cos and sin: below 2 2^-53, absolute. */
+/* elementary.h - log, cos and sin without branches or library calls. Common subset of C and CUDA C.
+ * Loops over lanes vectorise, and random fields have the same bits with any C library.
+ * Errors: kaon_ln below 3 2^-53, relative; cos and sin below 2 2^-53, absolute. */
 #ifndef KAON_LIB_MATH_ELEMENTARY_H
 #define KAON_LIB_MATH_ELEMENTARY_H
 
@@ -21,11 +21,11 @@ static inline KAON_HD double kaon_double_of(uint64_t bits) {
   return x;
 }
 
-/* log x for positive, normal x: x = 2^k m with m in [1/sqrt 2, sqrt 2), log m = 2 artanh s with
- * s = (m - 1) / (m + 1), |s| < 0.172; the series ends where s^21 / 21 < 2^-54 s. */
+/* log x for positive, normal x. x = 2^k m with m in [1/sqrt 2, sqrt 2), and log m = 2 artanh s with
+ * s = (m - 1) / (m + 1), |s| < 0.172. The series ends where s^21 / 21 < 2^-54 s. */
 static inline KAON_HD double kaon_ln(double x) {
   const uint64_t bits = kaon_bits_of(x);
-  /* the exponent as a double: put into the last bits of 2^52 */
+  /* the exponent as a double: its bits are the last bits of 2^52 */
   const double biased =
       kaon_double_of(UINT64_C(0x4330000000000000) | bits >> 52) - 4503599627370496.0;
   const double mantissa =
@@ -43,13 +43,13 @@ static inline KAON_HD double kaon_ln(double x) {
   sum = sum * s2 + 1.0 / 7;
   sum = sum * s2 + 1.0 / 5;
   sum = sum * s2 + 1.0 / 3;
-  /* log 2 in two parts, the first exact when multiplied by k */
+  /* log 2 in two parts; k times the first is exact */
   return k * 0.693147180559890330187 +
          (2.0 * s + (2.0 * s * s2 * sum + k * 5.497923018708371155e-14));
 }
 
-/* cos and sin of 2 pi u, 0 <= u <= 1: r = u - q / 4 with |r| <= 1/8 is exact; Taylor series at
- * |2 pi r| <= pi / 4 to the power 17, next term below 2^-60. */
+/* cos and sin of 2 pi u, 0 <= u <= 1. r = u - q / 4 with |r| <= 1/8 is exact. Taylor series up to
+ * power 17 at |2 pi r| <= pi / 4; the next term is below 2^-60. */
 static inline KAON_HD void kaon_cos_sin_2pi(double u, double *cosine, double *sine) {
   const double shift = 6755399441055744.0; /* 1.5 2^52: adding it rounds to an integer */
   const double shifted = 4.0 * u + shift;

@@ -1,29 +1,31 @@
-/* link_fatten.h - fat and long links: staples of staples, and products along a line. Written over
- * vsites, sites_step and sites_link of the backend, like link_paths.h.
+/* link_fatten.h - fat and long links: staples of staples, and products along a line. Written in
+ * terms of vsites, sites_step and sites_link of the backend, like link_paths.h.
  *
- * The staples of V in direction nu, V(x) being a sum of paths from x to x + mu:
+ * V(x) is a sum of paths from x to x + mu. Its staples in direction nu are
  *   (T_nu V)(x) = U_nu(x) V(x+nu) U_nu(x+mu)^dag + U_nu(x-nu)^dag V(x-nu) U_nu(x-nu+mu).
- * It is linear in V, so sums are taken before it. With {b, c, d} the directions other than mu,
- *   S_b = T_b U_mu                                                                        (STAPLES)
- *   X_b = three U_mu + lepage S_b + five (S_c + S_d) + seven (T_c S_d + T_d S_c)             (SECOND_STAPLES)
- *   fat = (one - 6 lepage) U_mu + sum_b T_b X_b                                              (LINK)
- * has every path of three, five and seven links once and of Lepage's with twice the same direction
- * too: 12 staples instead of 18. T_b S_b also has the paths that go out and come back, U_mu twice
- * for links of U(3), which the 6 takes out again. */
+ * T_nu is linear in V, so sums are taken first. Let {b, c, d} be the directions other than mu.
+ *   S_b = T_b U_mu                                                            (STAPLES)
+ *   X_b = three U_mu + lepage S_b + five (S_c + S_d)
+ *         + seven (T_c S_d + T_d S_c)                                         (SECOND_STAPLES)
+ *   fat = (one - 6 lepage) U_mu + sum_b T_b X_b                               (LINK)
+ * The result has every path of three, five and seven links once, and the Lepage paths, which use
+ * one direction twice. This takes 12 staples instead of 18. T_b S_b also contains the paths that go
+ * out and return. For links in U(3) these are U_mu, twice for each b; the term 6 lepage subtracts
+ * them. */
 #ifndef KAON_LIB_MATH_FATTEN_H
 #define KAON_LIB_MATH_FATTEN_H
 
 #include "lib/math/fatten_factors.h"
 #include "lib/math/su3_matrix.h"
 
-/* A GPU has one copy of the text of a turn: registers and code are what is short. */
+/* A GPU has one copy of the loop body, to save registers and code. */
 #ifdef __CUDACC__
 #define FATTEN_LOOP _Pragma("unroll 1")
 #else
 #define FATTEN_LOOP
 #endif
 
-/* sum += factor T_nu V; V: slot `slot` of `field`. */
+/* sum += factor T_nu V; V is in slot `slot` of `field`. */
 KAON_MATH void fat_add_staples(const kaon_stencil *st, const void *const links[2],
                                const void *const field[2], int slot, const vsites *x, int mu,
                                int nu, vreal factor, vsu3 *sum) {
@@ -59,7 +61,7 @@ KAON_MATH void fat_staples(const kaon_stencil *st, const void *const links[2], c
   fat_add_staples(st, links, links, mu, x, mu, b, v_set(1), sum);
 }
 
-/* X_b from S in the slots of its directions. */
+/* X_b, from the S stored in the slots of their directions. */
 KAON_MATH void fat_second_staples(const kaon_stencil *st, const void *const links[2],
                         const void *const staples[2], const kaon_fat_factors *f, const vsites *x,
                         int mu, int b, vsu3 *sum) {
@@ -74,7 +76,7 @@ KAON_MATH void fat_second_staples(const kaon_stencil *st, const void *const link
   }
 }
 
-/* The fat link from X in the slots of its directions. */
+/* The fat link, from the X stored in the slots of their directions. */
 KAON_MATH void fat_link(const kaon_stencil *st, const void *const links[2],
                         const void *const bent[2], const kaon_fat_factors *f, const vsites *x,
                         int mu, vsu3 *sum) {

@@ -1,13 +1,14 @@
-/* link_fill.h - random and weak links: rows 1 and 2 from random numbers, orthonormalised, completed
- * to SU(3). A link depends on seed, site and mu alone. */
+/* link_fill.h - random and weak links. Rows 1 and 2 are drawn, orthonormalised and completed to
+ * SU(3). A link depends only on seed, site and mu. */
 #ifndef KAON_LIB_MATH_LINK_FILL_H
 #define KAON_LIB_MATH_LINK_FILL_H
 
 #include "lib/math/philox.h"
 #include "lib/math/su3_matrix.h"
 
-/* Rows 1 and 2 of one link before orthonormalisation, component (row - 1) * 6 + col * 2 + reim:
- * Gaussian (weak = 0: the link becomes Haar distributed), or within eps of the unit matrix. */
+/* Draws rows 1 and 2 of one link, before orthonormalisation; component (row - 1) * 6 + col * 2 +
+ * reim. weak = 0: Gaussian, so that the link becomes Haar distributed. weak = 1: within eps of the
+ * unit matrix. */
 static inline KAON_HD void kaon_draw_rows(int weak, double eps, uint64_t seed, int64_t site, int mu,
                                           double rows[12]) {
   for (uint32_t pair = 0; pair < 6; pair++) {
@@ -21,18 +22,19 @@ static inline KAON_HD void kaon_draw_rows(int weak, double eps, uint64_t seed, i
     rows[2 * pair + 1] = eps * (2 * kaon_uniform(r.v[2], r.v[3]) - 1);
   }
   if (weak) {
-    rows[2] += 1;  /* (1, 1) */
-    rows[10] += 1; /* (2, 2) */
+    rows[2] += 1;  /* element (1, 1) */
+    rows[10] += 1; /* element (2, 2) */
   }
 }
 
-/* The link of such rows. */
+/* u = the link that these rows yield. */
 KAON_MATH void link_from_rows(const vreal rows[12], vsu3 *u) {
   su3_zero(u);
   for (int i = 0; i < 12; i++) ((vreal *)u)[6 + i] = rows[i];
   su3_project(u, 1);
   su3_project(u,
-              1); /* rows that were nearly parallel are orthogonal only to 1 / sin of the angle */
+              1); /* again: after one pass, nearly parallel rows are orthogonal only to 1 / sin of
+                   * their angle */
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* link_observe.h - what sites give to plaquette and topological charge, and how far a link is from
- * SU(3). Written over the backend's sites, like link_paths.h. */
+/* link_observe.h - contributions of sites to plaquette and topological charge, and the deviation of
+ * a link from SU(3). Written in terms of the backend's sites, like link_paths.h. */
 #ifndef KAON_LIB_MATH_LINK_OBSERVE_H
 #define KAON_LIB_MATH_LINK_OBSERVE_H
 
@@ -7,7 +7,7 @@
 
 #include "lib/math/link_paths.h"
 
-/* sum[] += Re tr of the space plaquettes, of the time plaquettes, of the links at x. */
+/* Adds Re tr at x to sum[]: of the spatial plaquettes, the temporal plaquettes, and the links. */
 KAON_MATH void path_add_plaquettes(const kaon_stencil *st, const void *const links[2],
                                    const vsites *x, vreal sum[3]) {
   for (int mu = 0; mu < 4; mu++) {
@@ -19,8 +19,8 @@ KAON_MATH void path_add_plaquettes(const kaon_stencil *st, const void *const lin
   }
 }
 
-/* q = KAON_CHARGE_FACTOR tr (F_xy F_zt - F_xz F_yt + F_yz F_xt): the traces of its three products
- * of field strengths, and their signs. */
+/* The charge density is q = KAON_CHARGE_FACTOR tr (F_xy F_zt - F_xz F_yt + F_yz F_xt). The
+ * functions give the signs and the traces of its three products. */
 #define KAON_CHARGE_FACTOR (1.0 / 39.47841760435743447534) /* 4 pi^2 */
 
 static inline KAON_HD double kaon_charge_sign(int product) {
@@ -37,8 +37,9 @@ KAON_MATH vreal path_charge_product(const kaon_stencil *st, const void *const li
   return su3_trace_of_product(&f, &g).re;
 }
 
-/* worst[0]: the largest |U U^dag - 1|^2; [1]: the largest deviation, [2]: where. At first 0, -1, 0.
- * Of equal deviations the first link. */
+/* Tracks the worst link. worst[0]: the largest |U U^dag - 1|^2; worst[1]: the largest deviation;
+ * worst[2]: its position. Initial values are 0, -1, 0. Of equal deviations the first position wins.
+ */
 static inline KAON_HD void kaon_track_worst(double deviation, double where, double worst[3]) {
   if (!(deviation < 1e300)) deviation = HUGE_VAL; /* NaN and overflow */
   if (deviation > worst[1] || (deviation == worst[1] && where < worst[2])) {
@@ -47,11 +48,11 @@ static inline KAON_HD void kaon_track_worst(double deviation, double where, doub
   }
 }
 
-/* One link: su3_unitarity2, su3_det_deviation2, and the sum of its squares. */
+/* Adds one link: its su3_unitarity2 and su3_det_deviation2, and the sum of its squared elements. */
 static inline KAON_HD void kaon_inspect_link(double unitary, double det, double size, double where,
                                              double worst[3]) {
   if (unitary > worst[0]) worst[0] = unitary;
-  /* max() loses a NaN, the sum of squares does not */
+  /* max() drops a NaN; the sum of squares keeps it */
   const double larger = unitary > det ? unitary : det;
   kaon_track_worst(larger + 0 * size, where, worst);
 }

@@ -1,7 +1,6 @@
-/* link_orders.h - which link is matrix number m of a host array: the orders of kaon_gauge_order.
+/* link_orders.h - the site and direction of matrix m in a host array, for each kaon_gauge_order.
  * Sites and directions as in docs/conventions.md. Common subset of C and CUDA C.
- * Sources: the layouts that QDP++, MILC, CPS and openQCD (export order) document for their links.
- */
+ * Sources: the link layouts documented by QDP++, MILC, CPS and openQCD (export order). */
 #ifndef KAON_LIB_MATH_LINK_ORDERS_H
 #define KAON_LIB_MATH_LINK_ORDERS_H
 
@@ -9,7 +8,7 @@
 
 #include "lib/vector/layout.h"
 
-/* Arrays that an order has, and whether their matrices are [col][row]. */
+/* The number of arrays of an order, and whether its matrices are stored [col][row]. */
 static inline KAON_HD int kaon_order_arrays(int order) {
   return order == KAON_ORDER_QDP ? 4 : 1;
 }
@@ -18,7 +17,7 @@ static inline KAON_HD int kaon_order_transposed(int order) {
   return order == KAON_ORDER_CPS;
 }
 
-/* Component c = (row * 3 + col) * 2 + reim of a link in a matrix of the order. */
+/* Position in a matrix of the order of link component c = (row * 3 + col) * 2 + reim. */
 static inline KAON_HD int kaon_order_element(int transposed, int c) {
   return transposed ? (c / 2 % 3 * 3 + c / 6) * 2 + c % 2 : c;
 }
@@ -31,7 +30,7 @@ static inline KAON_HD void kaon_order_natural(const int n[4], int64_t number, in
   site[3] = (int)(plane / n[2]);
 }
 
-/* Site `rank` of a parity, in lexicographic order, x fastest: of sites 2 rank and 2 rank + 1 one is
+/* Site `rank` of a parity in lexicographic order, x fastest. Of sites 2 rank and 2 rank + 1 one is
  * even (lib/grid/site_order.c). */
 static inline KAON_HD void kaon_order_site(const int n[4], int parity, int64_t rank, int site[4]) {
   kaon_order_natural(n, 2 * rank, site);
@@ -42,17 +41,18 @@ static inline KAON_HD void kaon_order_site(const int n[4], int parity, int64_t r
     site[0]++;
 }
 
-/* Even sites first, then odd. `odd`: 1 where the sites whose coordinates here are odd are the even
- * ones of the whole lattice (kaon_stencil.odd_origin). */
+/* Even sites first, then odd. odd: 1 if sites with odd local coordinates are even in the whole
+ * lattice (kaon_stencil.odd_origin). */
 static inline KAON_HD void kaon_order_even_odd(const int n[4], int odd, int64_t number,
                                                int site[4]) {
-  const int64_t even = ((int64_t)n[0] * n[1] * n[2] * n[3] + !odd) / 2; /* an odd number's last */
+  /* odd volumes have one more even site */
+  const int64_t even = ((int64_t)n[0] * n[1] * n[2] * n[3] + !odd) / 2;
   const int parity = number >= even;
   kaon_order_site(n, parity ^ odd, number - parity * even, site);
 }
 
-/* Odd sites alone, t slowest, then x, y, z fastest; 8 links each: U_mu(x), U_mu(x - mu) for mu = t,
- * x, y, z. A link belongs to its odd end. Extents are even. */
+/* Only odd sites, t slowest, then x, y, z fastest. Each has 8 links: U_mu(x) and U_mu(x - mu) for
+ * mu = t, x, y, z. A link belongs to its odd end. Extents are even. */
 static inline KAON_HD int kaon_order_openqcd(const int n[4], int64_t matrix, int site[4]) {
   const int which = (int)(matrix % 8), mu = (which / 2 + 3) % 4, half = n[2] / 2;
   const int64_t pair = matrix / 8, row = pair / half, plane = row / n[1];
@@ -60,12 +60,12 @@ static inline KAON_HD int kaon_order_openqcd(const int n[4], int64_t matrix, int
   site[0] = (int)(plane % n[0]);
   site[3] = (int)(plane / n[0]);
   site[2] = 2 * (int)(pair % half) + ((site[0] + site[1] + site[3] + 1) & 1);
-  for (int nu = 0; nu < 4; nu++) /* a constant index: coordinates stay in registers */
+  for (int nu = 0; nu < 4; nu++) /* a constant index keeps the coordinates in registers */
     if (which % 2 && nu == mu) site[nu] = site[nu] > 0 ? site[nu] - 1 : n[nu] - 1;
   return mu;
 }
 
-/* The direction; site[] <- the link's site. odd: kaon_order_even_odd's. */
+/* Returns the direction of a link and writes its site. odd: as for kaon_order_even_odd. */
 static inline KAON_HD int kaon_order_link(int order, const int n[4], int odd, int array,
                                           int64_t matrix, int site[4]) {
   if (order == KAON_ORDER_OPENQCD) return kaon_order_openqcd(n, matrix, site);

@@ -1,6 +1,6 @@
 /* link_paths.h - products of links along short paths: plaquettes, staples, the clover-leaf field
- * strength. Written over vsites, sites_step and sites_link of the backend, whose header stands
- * before this one (lib/cpu/sites.h, lib/cuda/memory/sites.h). Leaves and normalisation:
+ * strength. Written in terms of vsites, sites_step and sites_link of the backend, whose header must
+ * be included first (lib/cpu/sites.h, lib/cuda/memory/sites.h). Leaves and normalisation:
  * docs/conventions.md. */
 #ifndef KAON_LIB_MATH_LINK_PATHS_H
 #define KAON_LIB_MATH_LINK_PATHS_H
@@ -22,7 +22,7 @@ KAON_MATH vreal path_plaquette(const kaon_stencil *st, const void *const links[2
 }
 
 /* staple += the two paths that close U_mu(x) to a plaquette in the (mu, nu) plane:
- * U_nu(x+mu) U_mu(x+nu)^dag U_nu(x)^dag + U_nu(x+mu-nu)^dag U_mu(x-nu)^dag U_nu(x-nu). */
+ *   U_nu(x+mu) U_mu(x+nu)^dag U_nu(x)^dag + U_nu(x+mu-nu)^dag U_mu(x-nu)^dag U_nu(x-nu). */
 KAON_MATH void path_add_staple(const kaon_stencil *st, const void *const links[2], const vsites *x,
                                int mu, int nu, vsu3 *staple) {
   vsu3 a, b, ab, abc;
@@ -42,7 +42,7 @@ KAON_MATH void path_add_staple(const kaon_stencil *st, const void *const links[2
   su3_add(staple, &abc);
 }
 
-/* q += the product of four links along a closed path from x; steps are directions 0..7. */
+/* q += the product of four links along a closed path from x. Steps are directions 0..7. */
 KAON_MATH void path_add_loop(const kaon_stencil *st, const void *const links[2], const vsites *x,
                              const int dirs[4], vsu3 *q) {
   vsites at = *x;
@@ -71,7 +71,7 @@ KAON_MATH void path_add_loop(const kaon_stencil *st, const void *const links[2],
   su3_add(q, &product);
 }
 
-/* f = F_{mu nu}(x) = (Q - Q^dag) / 8i, Hermitian; its trace is kept. */
+/* f = F_{mu nu}(x) = (Q - Q^dag) / 8i, Hermitian. The trace is not removed. */
 KAON_MATH void path_field_strength(const kaon_stencil *st, const void *const links[2],
                                    const vsites *x, int mu, int nu, vsu3 *f) {
   const int leaves[4][4] = {{mu, nu, mu + 4, nu + 4},
@@ -84,7 +84,7 @@ KAON_MATH void path_field_strength(const kaon_stencil *st, const void *const lin
   const vreal eighth = v_set(0.125);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
-      /* (q - conj(q^T)) / 8i, and 1/i turns (re, im) into (im, -re) */
+      /* (q - conj(q^T)) / 8i; 1/i maps (re, im) to (im, -re) */
       f->e[i][j].re = (q.e[i][j].im + q.e[j][i].im) * eighth;
       f->e[i][j].im = (q.e[j][i].re - q.e[i][j].re) * eighth;
     }

@@ -1,7 +1,7 @@
-/* link_update.h - Cabibbo-Marinari heatbath and over-relaxation of one link against its staple.
- * Heatbath: N. Cabibbo, E. Marinari, Phys. Lett. B 119 (1982) 387; over-relaxation: S. Adler, Phys.
+/* link_update.h - Cabibbo-Marinari heatbath and over-relaxation of one link, given its staple.
+ * Heatbath: N. Cabibbo, E. Marinari, Phys. Lett. B 119 (1982) 387. Over-relaxation: S. Adler, Phys.
  * Rev. D 23 (1981) 2901; F. Brown, T. Woch, Phys. Rev. Lett. 58 (1987) 2394.
- * Random numbers: lib/math/su2_heatbath.h, whose KAON_DRAW_LANES is KAON_VL. */
+ * Random numbers come from su2_heatbath.h, compiled here for KAON_VL lanes. */
 #ifndef KAON_LIB_MATH_LINK_UPDATE_H
 #define KAON_LIB_MATH_LINK_UPDATE_H
 
@@ -15,10 +15,10 @@
 typedef struct link_update {
   int overrelax; /* 1: over-relaxation, 0: heatbath */
   double beta;
-  kaon_draw draw; /* its subgroup is filled here */
+  kaon_draw draw; /* its subgroup is set here */
 } link_update;
 
-/* A function of its own: it is large, and needed three times. */
+/* A separate function, since it is large and used three times. */
 #ifdef __CUDACC__
 static __device__ __noinline__
 #else
@@ -37,8 +37,8 @@ __attribute__((noinline)) static
   return result;
 }
 
-/* g = X v^dag for the SU(2) direction v of w = U staple: X random (heatbath) or v^dag, which keeps
- * tr (over-relaxation). Where the staple vanishes v = 1. */
+/* Returns g = X v^dag for the SU(2) direction v of w = U staple. Heatbath: X is random.
+ * Over-relaxation: X = v^dag, which preserves the trace. If the staple vanishes, v = 1. */
 KAON_MATH vsu2 link_subgroup_step(const link_update *how, const vsu3 *w, const int subgroup,
                                   const int i, const int j) {
   vsu2 v = su2_part(w, i, j);
@@ -62,14 +62,14 @@ KAON_MATH void link_subgroup(const link_update *how, const int subgroup, const i
   su2_left_multiply(&g, i, j, w);
 }
 
-/* u = the next link, from its staple. */
+/* Replaces u by its next value, given its staple. */
 KAON_MATH void link_next(const link_update *how, const vsu3 *staple, vsu3 *u) {
   vsu3 w;
   su3_mul(&w, u, staple);
   link_subgroup(how, 0, 0, 1, u, &w);
   link_subgroup(how, 1, 1, 2, u, &w);
   link_subgroup(how, 2, 0, 2, u, &w);
-  su3_project(u, 0); /* rounding does not add up over sweeps */
+  su3_project(u, 0); /* keeps rounding errors from accumulating over sweeps */
 }
 
 #endif

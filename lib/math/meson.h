@@ -1,10 +1,13 @@
 /* meson.h - contractions of a 12-column propagator S(x, 0) at one site x.
- * By S(0, x) = gamma_5 S(x, 0)^dag gamma_5 the pion is sum |S|^2, and the vector meson with its
- * physical sign (positive at large times) is tr[Sigma_k S Sigma_k S^dag], Sigma_k = i gamma_5
+ * By S(0, x) = gamma_5 S(x, 0)^dag gamma_5 the pion is sum |S|^2. The vector meson, with its
+ * physical sign (positive at large times), is tr[Sigma_k S Sigma_k S^dag]. Here Sigma_k = i gamma_5
  * gamma_k = diag(sigma_k, -sigma_k) in the UKQCD basis (docs/conventions.md).
- * Spin elements: sigma_3 pairs S_{s s0} with itself, sign (-1)^(s + s0); sigma_1 and sigma_2 pair
- * it with S_{s^1, s0^1}, with signs that add up (2) where s and s0 are both even or both odd and
- * cancel otherwise; the lower half of Sigma changes the sign once for s and once for s0. */
+ *
+ * Spin elements:
+ * - sigma_3 pairs S_{s s0} with itself, with sign (-1)^(s + s0).
+ * - sigma_1 and sigma_2 pair it with S_{s^1, s0^1}. Their signs add up to 2 if s and s0 are both
+ *   even or both odd, and cancel otherwise.
+ * - The lower half of Sigma changes the sign once for s and once for s0. */
 #ifndef KAON_LIB_MATH_MESON_H
 #define KAON_LIB_MATH_MESON_H
 
@@ -17,14 +20,14 @@ KAON_MATH vreal meson_re_dot(const vcomplex a[3], const vcomplex b[3]) {
   return sum;
 }
 
-/* The terms of one column of S. */
+/* The contribution of one column of S. */
 KAON_MATH vreal meson_pion(const vcomplex s[4][3]) {
   vreal sum = v_set(0);
   for (int i = 0; i < 4; i++) sum = sum + meson_re_dot(s[i], s[i]);
   return sum;
 }
 
-/* Sum over k of the terms of column a = (s0, c0); b is column (s0 ^ 1, c0). */
+/* The contributions of column a = (s0, c0), summed over k. b is column (s0 ^ 1, c0). */
 KAON_MATH vreal meson_rho(const vcomplex a[4][3], const vcomplex b[4][3], int s0) {
   vreal sum = v_set(0);
   for (int s = 0; s < 4; s++) {

@@ -1,6 +1,6 @@
-/* philox.h - counter-based random numbers, Philox4x32-10, in the common subset of C and CUDA C.
- * A number is a function of (seed, site, stream, ...) alone: no state, so results do not depend on
- * threads, ranks or site order.
+/* philox.h - counter-based random numbers, Philox4x32-10. Common subset of C and CUDA C.
+ * A number is a function of (seed, site, stream, ...). There is no state, so results do not depend
+ * on threads, ranks or site order.
  * Source: Salmon, Moraes, Dror, Shaw, SC'11, "Parallel random numbers: as easy as 1, 2, 3". */
 #ifndef KAON_LIB_MATH_PHILOX_H
 #define KAON_LIB_MATH_PHILOX_H
@@ -14,7 +14,7 @@ typedef struct kaon_philox {
   uint32_t v[4];
 } kaon_philox;
 
-/* Ten rounds on a 128-bit counter under a 64-bit key. */
+/* Ten rounds on a 128-bit counter with a 64-bit key. */
 static inline KAON_HD kaon_philox kaon_philox4x32(kaon_philox counter, uint64_t key) {
   uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
   for (int round = 0; round < 10; round++) {
@@ -32,18 +32,18 @@ static inline KAON_HD kaon_philox kaon_philox4x32(kaon_philox counter, uint64_t 
   return counter;
 }
 
-/* What a stream is for: streams of one seed never meet. */
+/* Purposes of streams. Streams of one seed never overlap. */
 enum {
   KAON_STREAM_HEATBATH = 1, /* which = mu; major = sweep; minor = subgroup, trial, half */
   KAON_STREAM_RANDOM = 2,   /* Haar links: which = mu; minor = pair number */
-  KAON_STREAM_WEAK = 3,     /* weak links: which = mu; minor = pair number */
+  KAON_STREAM_WEAK = 3,     /* weak links: as RANDOM */
   KAON_STREAM_Z4 = 4,       /* noise: major = column */
   KAON_STREAM_GAUSS = 5,    /* noise: major = column; minor = component */
   KAON_STREAM_BANDED = 6    /* band matrices: which = 0: entries, major = column; 1: rhs */
 };
 
-/* The 128 random bits number (major, minor) of stream (purpose, which) at a lexicographic site,
- * which is below 2^48. */
+/* Block (major, minor) of 128 random bits in stream (purpose, which) of a site. site is the
+ * lexicographic index, below 2^48. */
 static inline KAON_HD kaon_philox kaon_random_bits(uint64_t seed, int64_t site, int purpose,
                                                    int which, uint32_t major, uint32_t minor) {
   kaon_philox counter;
@@ -61,7 +61,7 @@ static inline KAON_HD double kaon_uniform(uint32_t high, uint32_t low) {
   return kaon_double_of(UINT64_C(0x3ff0000000000000) | bits) - (1.0 - 0x1p-53);
 }
 
-/* The same from one word: steps of 2^-32. */
+/* The same from one word, in steps of 2^-32. */
 static inline KAON_HD double kaon_uniform32(uint32_t word) {
   return (kaon_double_of(UINT64_C(0x4330000000000000) | word) - 4503599627370495.5) *
          (1.0 / 4294967296.0);

@@ -1,26 +1,36 @@
-/* recon.h - SU(3) links in 18, 12 or 8 reals. 18: all rows. 12: rows 0 and 1, row 2 = conj(row 0 x
- * row 1). 8: below; safe for every link, unit links included, and without trigonometric functions.
+/* recon.h - SU(3) links stored as 18, 12 or 8 reals.
+ * - 18: all rows.
+ * - 12: rows 0 and 1; row 2 = conj(row 0 x row 1).
+ * - 8: as described here. It is accurate for every link, unit links included, and needs no
+ *   trigonometric functions.
  *
- * 8 reals. V = the link with its columns turned by one, V_j = U_{j+1 mod 3}, or not turned:
- * whichever makes |V_00| smaller, so n^2 = |V_01|^2 + |V_02|^2 >= 1/2. Its row a is a point of the
- * sphere S^5. Rows b, c are fixed by (alpha, beta) = (b_0, conj(c_0)) / n on S^3: b = alpha (n,
- * -conj(a_0) a_1 / n, -conj(a_0) a_2 / n) + beta (0, -conj(a_2), conj(a_1)) / n and c = conj(a x
- * b). (The splitting of Bunk and Sommer, Comput. Phys. Commun. 40 (1986) 229, which stores two
- * phases instead.) A point x of a sphere is stored by stereographic projection from the pole away
- * from it: y = sign x / (1 + |x_0|) of the other components, sign = the sign of x_0; back: x = sign
- * 2 y / (1 + y^2),   x_0 = sign (1 - y^2) / (1 + y^2). All |y| <= 1, and an error e of y moves x by
- * at most 2 e: there is no cancellation anywhere, unlike forms that take a modulus as sqrt(1 -
- * ...). x_0 is Re a_2 and Re alpha. The unit link is all zeros. Reals 0..4: a_0, a_1 (re, im), Im
- * a_2; 5..7: Im alpha, beta. The lowest bits of reals 0, 1, 2 in memory carry sign a, sign alpha
- * (1: negative) and 1: not turned.
+ * 8 reals. V is the link with its columns rotated by one, V_j = U_{j+1 mod 3}, or not rotated,
+ * whichever makes |V_00| smaller. So n^2 = |V_01|^2 + |V_02|^2 >= 1/2. Its row a is a point on the
+ * sphere S^5. Rows b and c follow from a point on S^3, (alpha, beta) = (b_0, conj(c_0)) / n:
+ *   b = alpha (n, -conj(a_0) a_1 / n, -conj(a_0) a_2 / n) + beta (0, -conj(a_2), conj(a_1)) / n,
+ *   c = conj(a x b).
+ * This is the splitting of Bunk and Sommer, Comput. Phys. Commun. 40 (1986) 229, who store two
+ * phases instead.
  *
- * Error of a decoded element, if a stored real is off by at most e (eps, or 1/32767 in half): row
- * a: 2 sqrt(5) e; (alpha, beta): 2 sqrt(3) e; the frame of b and c moves by at most sqrt(2) |da|;
- * so b: 2 (sqrt(3) + sqrt(10)) e < 10 e, c < 15 e, and a few roundings: below KAON_RECON8_BOUND e.
- * A GPU's reciprocals (lib/cuda/simt.h) are off by an ulp or two where the CPU's are by half of
- * one: some eps more in b and c. There is room: a floating-point real below 1 is off by eps / 2 at
- * most, its lowest bit included, which leaves 12 eps for roundings; in half they are 250 times as
- * small as e. */
+ * A point x on a sphere is stored by stereographic projection from the pole farther from it. With
+ * sign = the sign of x_0, the stored y consists of the other components:
+ *   y = sign x / (1 + |x_0|);   x = sign 2 y / (1 + y^2),   x_0 = sign (1 - y^2) / (1 + y^2).
+ * All |y| <= 1, and an error e of y moves x by at most 2 e. Unlike forms that compute a modulus as
+ * sqrt(1 - ...), nothing cancels.
+ *
+ * Layout: x_0 is Re a_2 for row a, and Re alpha for (alpha, beta). Reals 0..4 are a_0, a_1 (re,
+ * im), Im a_2. Reals 5..7 are Im alpha, beta. The lowest bits of reals 0, 1, 2 in memory hold the
+ * sign of row a and of alpha (1: negative), and 1 if the columns are not rotated. The unit link is
+ * all zeros.
+ *
+ * Error of a decoded element, if a stored real is off by at most e (eps, or 1/32767 in half):
+ * - row a: 2 sqrt(5) e; (alpha, beta): 2 sqrt(3) e;
+ * - the frame of b and c moves by at most sqrt(2) |da|;
+ * - so b: 2 (sqrt(3) + sqrt(10)) e < 10 e, and c < 15 e.
+ * With a few roundings this stays below KAON_RECON8_BOUND e. The reciprocals of a GPU
+ * (lib/cuda/simt.h) are off by one or two ulp, those of a CPU by half of one, which adds some eps
+ * to b and c. A stored floating-point real below 1 is off by at most eps / 2, its lowest bit
+ * included, so 12 eps remain for roundings. In half, roundings are 250 times smaller than e. */
 #ifndef KAON_LIB_MATH_RECON_H
 #define KAON_LIB_MATH_RECON_H
 
@@ -31,14 +41,14 @@
 
 enum { KAON_RECON8_BOUND = 20 };
 
-/* Factor from a stored integer to a component: links in half have the fixed scale 1. */
+/* Factor from a stored integer to a component. Links in half have the fixed scale 1. */
 #if KAON_HALF
 #define KAON_LINK_UNIT (1.0 / 32767)
 #else
 #define KAON_LINK_UNIT 1.0
 #endif
 
-/* row 2 of a decoded link u[9] (row * 3 + col). */
+/* Computes row 2 of a decoded link u[9] (row * 3 + col). */
 KAON_MATH void recon_row2(vcomplex *u) {
   for (int i = 0; i < 3; i++) {
     const vcomplex a = u[(i + 1) % 3], b = u[(i + 2) % 3], c = u[3 + (i + 1) % 3],
@@ -48,8 +58,8 @@ KAON_MATH void recon_row2(vcomplex *u) {
   }
 }
 
-/* Rows a and b of V from 8 reals, loaded from p as z[4] (half: integers, whose unit is in the
- * factors that follow). */
+/* Rows a and b of V, from 8 reals loaded from p as z[4]. Half: z holds integers; the factors
+ * contain their unit. */
 KAON_MATH void recon_rows8(const stored *p, const vcomplex *z, vcomplex *v) {
   const vreal one = v_set(1 / (KAON_LINK_UNIT * KAON_LINK_UNIT)), two = v_set(2 / KAON_LINK_UNIT);
   const vreal y[8] = {z[0].re, z[0].im, z[1].re, z[1].im, z[2].re, z[2].im, z[3].re, z[3].im};
@@ -65,7 +75,7 @@ KAON_MATH void recon_rows8(const stored *p, const vcomplex *z, vcomplex *v) {
   r = v_inverse_root(one + s, n2);
   r = v_flip_odd(p + KAON_W, r);
   twice = two * r;
-  const vcomplex alpha = c_make((one - s) * r, y[5] * twice); /* over n, as is beta */
+  const vcomplex alpha = c_make((one - s) * r, y[5] * twice); /* divided by n, as is beta */
   const vcomplex beta = c_make(y[6] * twice, y[7] * twice);
   const vcomplex t = c_conj_mul(a0, alpha);
   const vcomplex b1 = c_fma(t, a1, c_conj_mul(a2, beta));
@@ -77,13 +87,13 @@ KAON_MATH void recon_rows8(const stored *p, const vcomplex *z, vcomplex *v) {
   v[5] = c_fnma(t, a2, c_conj_mul(a1, beta));
 }
 
-/* `turned` where V's columns are the link's turned by one, else `plain`. */
+/* Returns `turned` if the columns of V are those of the link rotated by one, else `plain`. */
 KAON_MATH vcomplex recon_choose8(const stored *p, vcomplex plain, vcomplex turned) {
   return c_make(v_select_odd(p + 2 * KAON_W, plain.re, turned.re),
                 v_select_odd(p + 2 * KAON_W, plain.im, turned.im));
 }
 
-/* u[9] from 8 reals, KAON_W apart, loaded as z[4]. */
+/* Decodes u[9] from 8 reals, KAON_W apart, already loaded as z[4]. */
 KAON_MATH void recon_finish8(const stored *p, const vcomplex *z, vcomplex *u) {
   vcomplex v[6];
   recon_rows8(p, z, v);
@@ -97,7 +107,7 @@ KAON_MATH void recon_decode8(const stored *p, vcomplex *u) {
   recon_finish8(p, z, u);
 }
 
-/* u[9] of a link stored in `recon` reals, KAON_W apart. */
+/* Decodes u[9] of a link stored as `recon` reals, KAON_W apart. */
 KAON_MATH void recon_decode(const stored *p, const int recon, vcomplex *u) {
   if (recon == 8) {
     recon_decode8(p, u);
@@ -108,9 +118,9 @@ KAON_MATH void recon_decode(const stored *p, const int recon, vcomplex *u) {
   if (recon == 12) recon_row2(u);
 }
 
-/* ---- the other way: set-up work, one link at a time, in double ---- */
+/* ---- encoding: set-up work, one link at a time, in double ---- */
 
-/* A component without a bit. */
+/* Stores a component that carries no bit. */
 static inline KAON_HD stored recon_plain(double x) {
 #if KAON_HALF
   const double n = rint(x * 32767);
@@ -120,7 +130,7 @@ static inline KAON_HD stored recon_plain(double x) {
 #endif
 }
 
-/* The stored number nearest to y, |y| <= 1, whose lowest bit is `bit`. */
+/* The stored value nearest to y, |y| <= 1, whose lowest bit is `bit`. */
 static inline KAON_HD stored recon_store(double y, int bit) {
 #if KAON_HALF
   const stored n = recon_plain(y);
@@ -131,7 +141,7 @@ static inline KAON_HD stored recon_store(double y, int bit) {
 #else
   uint32_t word;
 #endif
-  /* a number that carries a 1 is never subnormal, and too small to be felt */
+  /* a value with bit 1 is never subnormal, and `tiny` is too small to matter */
   const stored tiny = (stored)8.67e-19;
   stored f = (stored)y, below, above;
   if (bit && fabs(y) < (double)tiny) f = tiny;
@@ -145,7 +155,7 @@ static inline KAON_HD stored recon_store(double y, int bit) {
 #endif
 }
 
-/* The 8 stored reals, `stride` apart, of the SU(3) matrix u[(row * 3 + col) * 2 + reim]. */
+/* Encodes the SU(3) matrix u[(row * 3 + col) * 2 + reim] as 8 stored reals, `stride` apart. */
 static inline KAON_HD void recon_encode8(const double *u, stored *p, int stride) {
   const int turned = !(u[0] * u[0] + u[1] * u[1] < u[2] * u[2] + u[3] * u[3]);
   const double *b0 = u + 6 + 2 * turned, *c0 = u + 12 + 2 * turned;

@@ -1,32 +1,37 @@
-/* recon8.h - SU(3) links of 8 reals (recon.h) as they are applied: V chi and V^dagger chi without
- * V's elements, in 44 multiplications and additions (50 with those that add V^dagger chi to a sum)
- * beside 23 of the link (31 with Newton's steps, in single), where decoding takes 75 (83) and
- * adding a product of nine elements 36. So for a link that meets one vector; where several do,
- * elements are cheaper, since here the choice between turned and plain columns falls on each.
+/* recon8.h - applies SU(3) links of 8 reals (recon.h) without computing the elements of V: V chi
+ * and V^dagger chi. Applying one takes 44 multiplications and additions, or 50 when V^dagger chi is
+ * added to a sum. Preparing the link takes 23 more (31 in single, with Newton steps). Decoding the
+ * elements takes 75 (83), and a product of nine elements 36. So this form suits a link that meets
+ * one vector. With several vectors elements are cheaper, because here the choice between rotated
+ * and plain columns is made for each vector.
  *
- * Row a of V is t A: A is what projection leaves beside its factor t = 1 / h, h = (1 + y^2) / 2.
- * With s = A_1 chi_1 + A_2 chi_2, nu = t h^2 n^2 and the numbers alpha and beta below
+ * Row a of V is t A. A is what the projection yields before the factor t = 1 / h, h = (1 +
+ * y^2) / 2. With s = A_1 chi_1 + A_2 chi_2, nu = t h^2 n^2 and alpha, beta as below:
  *   p = nu chi_0 - conj(t A_0) s,   q = conj(A_1) chi_2 - conj(A_2) chi_1:
  *   V chi = (t A_0 chi_0 + t s,   alpha p + beta q,   conj(beta) p - conj(alpha) q);
  *   r_1 = conj(alpha) chi_1 + beta chi_2,   r_2 = conj(beta) chi_1 - alpha chi_2,
  *   w = t chi_0 - t A_0 r_1:
- *   V^dagger chi = (conj(t A_0) chi_0 + nu r_1,   conj(A_1) w - A_2 r_2,   conj(A_2) w + A_1 r_2).
- * For p and q are n / t times the components of chi along the frame (n, -conj(a_0) a_1 / n,
- * -conj(a_0) a_2 / n) and (0, -conj(a_2), conj(a_1)) / n, and c = conj(beta) times the one -
- * conj(alpha) times the other. The alpha and beta here are those of recon.h, each in the same form
- * without its factor, times g = 1 / (h' h n): h' is their own (1 + y^2) / 2, and h n the root of
- * h^2 - |A_0|^2. Half: y, A, h and h' in units of 1 / 32767, which meet in t and g and are gone.
+ *   V^dagger chi = (conj(t A_0) chi_0 + nu r_1,  conj(A_1) w - A_2 r_2,  conj(A_2) w + A_1 r_2).
+ * Reason: p and q are n / t times the components of chi along the frame (n, -conj(a_0) a_1 / n,
+ * -conj(a_0) a_2 / n) and (0, -conj(a_2), conj(a_1)) / n. And c is conj(beta) times the first
+ * component minus conj(alpha) times the second.
+ * alpha and beta are those of recon.h without their stereographic factor, times g = 1 / (h' h n).
+ * h' is their own (1 + y^2) / 2, and h n is the root of h^2 - |A_0|^2. Half: y, A, h and h' are in
+ * units of 1 / 32767, which cancel in t and g.
  *
- * Errors of a component, |chi| = 1. In exact arithmetic this is recon.h's matrix, so stored reals
- * off by e move V chi by at most 10 e a component, row c too, and V^dagger chi, which a column
- * moves, by sqrt(20 + 2 (2 (sqrt(3) + sqrt(10)))^2) = 14.6 e. Roundings, in eps / 2: y^2 is off by
- * 5 of itself, so h by 5 y^2 / (1 + y^2) + 1 = 3.5 and A_2 by 4 h; h^2 - |A_0|^2 by 10 h^2, at most
- * twice itself since n^2 >= 1 / 2, so its root by 10 of itself; t 4.5, p and q together 7, alpha
- * and beta 10, sums 12 sqrt(2), as |alpha| + |beta| <= sqrt(2): 49, with a GPU's reciprocals (off
- * by an ulp or two) 57, and with row a beside them for V^dagger chi 60 if all conspire: 30 eps.
- * With e = eps / 2 that is at most 37.3 eps, where elements within KAON_RECON8_BOUND eps are
- * allowed 20 sqrt(3) + 3 = 37.6: applied links need no bound of their own. In half roundings are
- * single precision's, 250 times as small as e. */
+ * Errors of a component, |chi| = 1. In exact arithmetic this is the matrix of recon.h. Stored reals
+ * off by e move V chi by at most 10 e a component, row c included. They move V^dagger chi, through
+ * a column, by at most sqrt(20 + 2 (2 (sqrt(3) + sqrt(10)))^2) = 14.6 e. Roundings, in units of
+ * eps / 2:
+ * - y^2: 5 relative; so h: 5 y^2 / (1 + y^2) + 1 = 3.5, and A_2: 4 h;
+ * - h^2 - |A_0|^2: 10 h^2, at most twice itself since n^2 >= 1 / 2; so its root: 10 relative;
+ * - t: 4.5; p and q together: 7; alpha and beta: 10;
+ * - sums: 12 sqrt(2), as |alpha| + |beta| <= sqrt(2).
+ * The total is 49, or 57 with the reciprocals of a GPU (off by one or two ulp). With row a added
+ * for V^dagger chi it is 60 in the worst case: 30 eps. With e = eps / 2 that is at most 37.3 eps.
+ * Elements within KAON_RECON8_BOUND eps are allowed 20 sqrt(3) + 3 = 37.6, so applied links need no
+ * bound of their own. In half, roundings are those of single precision, 250 times smaller than e.
+ */
 #ifndef KAON_LIB_MATH_RECON8_H
 #define KAON_LIB_MATH_RECON8_H
 
@@ -39,7 +44,7 @@ typedef struct vlink8 {
   vreal t, nu;
 } vlink8;
 
-/* Of 8 reals at p, loaded as z[4] (half: integers). */
+/* Prepares a link from 8 reals at p, loaded as z[4] (half: integers). */
 KAON_MATH vlink8 link8_of(const stored *p, const vcomplex *z) {
   const vreal one = v_set(1 / KAON_LINK_UNIT), half = v_set(0.5 / KAON_LINK_UNIT);
   const vreal half_of = v_set(0.5 * KAON_LINK_UNIT);
@@ -83,7 +88,7 @@ KAON_MATH void link8_adjoint(const vlink8 *u, const vcomplex *chi, vcomplex *x) 
   x[2] = c_fma(u->a1, r2, c_conj_mul(u->a2, w));
 }
 
-/* d += U^dagger chi, U the link whose columns V has turned or not. */
+/* d += U^dagger chi. U is the link; V is U with its columns rotated or not. */
 KAON_MATH void link8_add_adjoint(const stored *p, const vlink8 *u, const vcomplex *chi,
                                  vcomplex *d) {
   vcomplex x[3];
@@ -91,7 +96,7 @@ KAON_MATH void link8_add_adjoint(const stored *p, const vlink8 *u, const vcomple
   for (int i = 0; i < 3; i++) d[i] = c_add(d[i], recon_choose8(p, x[i], x[(i + 2) % 3]));
 }
 
-/* chi as V meets it: U chi = V link8_swapped(chi). */
+/* chi in the column order of V: U chi = V link8_swapped(chi). */
 KAON_MATH void link8_swapped(const stored *p, const vcomplex *chi, vcomplex *turned) {
   for (int i = 0; i < 3; i++) turned[i] = recon_choose8(p, chi[i], chi[(i + 1) % 3]);
 }

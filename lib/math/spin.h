@@ -1,10 +1,10 @@
 /* spin.h - spin projection and reconstruction in the UKQCD basis (docs/conventions.md):
- *   h = upper part of (1 - s gamma_mu) psi,   lower part = s (i sigma_k) h   for mu = k < 3;
- * in t the projector keeps one half of psi (times 2) and drops the other.
- * s = +1: forward hop of D, s = -1: backward. D^dagger needs nothing new: gamma_5 = [[0,1],[1,0]]
- * and D^dagger = gamma_5 D gamma_5, so callers exchange the two halves of every spinor on load and
- * store. i sigma_1 (a, b) = (i b, i a), i sigma_2 (a, b) = (b, -a), i sigma_3 (a, b) = (i a, -i b).
- */
+ *   h = upper part of (1 - s gamma_mu) psi,   lower part = s (i sigma_k) h   for mu = k < 3.
+ * In t the projector keeps one half of psi (times 2) and drops the other. s = +1: forward hop of D,
+ * s = -1: backward.
+ * D^dagger needs no code of its own. gamma_5 = [[0,1],[1,0]] and D^dagger = gamma_5 D gamma_5, so
+ * callers exchange the two halves of every spinor on load and store.
+ *   i sigma_1 (a, b) = (i b, i a), i sigma_2 (a, b) = (b, -a), i sigma_3 (a, b) = (i a, -i b). */
 #ifndef KAON_LIB_MATH_SPIN_H
 #define KAON_LIB_MATH_SPIN_H
 
@@ -53,7 +53,7 @@ KAON_MATH void spin_project(const int mu, const int s, const stored *up, const s
   spin_project_colour(mu, s, up, low, 2, h);
 }
 
-/* a + f s b, a + f s i b; s = +1 or -1; f counts only where `scaled`. */
+/* a + f s b and a + f s i b, s = +1 or -1. f is used only if `scaled`. */
 KAON_MATH vcomplex c_fma_signed(vcomplex a, const int scaled, vreal f, vcomplex b, const int s) {
   if (!scaled) return c_add_signed(a, b, s);
   return s > 0 ? c_make(v_fma(f, b.re, a.re), v_fma(f, b.im, a.im))
@@ -66,8 +66,8 @@ KAON_MATH vcomplex c_fma_i_signed(vcomplex a, const int scaled, vreal f, vcomple
                : c_make(v_fma(f, b.im, a.re), v_fnma(f, b.re, a.im));
 }
 
-/* Adds colour c of the four-spinor that belongs to the half spinor g, or to f g. The two t hops
- * come first and set the halves that they fill. */
+/* Adds colour c of the four-spinor that belongs to the half spinor g, or to f g if `scaled`. The
+ * two t hops come first: they set the halves that they fill. */
 KAON_MATH void spin_add_colour(const int mu, const int s, const int scaled, vreal f, vpair g,
                                const int c, vspinor *d) {
   if (mu == 3) {
@@ -99,7 +99,7 @@ KAON_MATH void spin_accumulate_scaled(const int mu, const int s, vreal f, vpair 
   spin_add_colour(mu, s, 1, f, g, c, d);
 }
 
-/* d = b d. A factor that `real` does not hold is not rounded alike everywhere (c_scale_split). */
+/* d = b d. A factor that `real` cannot hold is applied in two parts (c_scale_split). */
 KAON_MATH void spinor_scale(vspinor *d, double b) {
   const vreal rounded = v_set((real)b), rest = v_set((real)(b - (double)(real)b));
   if (b == 1) return;

@@ -1,15 +1,16 @@
-/* staggered_hop.h - the site arithmetic of staggered hops, the one text of C and CUDA C: three colours,
- * a link times them, the U(3) phase of a long link, and how a site's sums become its result.
+/* staggered_hop.h - the site arithmetic of staggered hops, shared by C and CUDA C: links times
+ * three colours, the U(3) phase of a long link, and the result of a site from its sums.
  *
- * A hop adds up U chi over the forward directions and -U^dag chi over the backward ones; eta_mu(x)
- * and the antiperiodic boundary are a sign of the neighbour's chi, half's units a factor of it. Fat
- * and long links are added up apart and meet once, each with one factor of the whole field
- * (colour_join): rounding the two in different ways would be another operator at every site alike.
+ * A hop sums U chi over the forward directions and -U^dag chi over the backward ones. eta_mu(x) and
+ * the antiperiodic boundary are a sign of the neighbour's chi; in half its unit is a factor of it.
+ * Fat and long links are summed separately and joined once, each with one factor for the whole
+ * field (colour_join). Rounding the two factors differently would change the operator at every site
+ * in the same way.
  *
- * A long link is c e^{i theta} V with V in SU(3), c a number of the whole field: V is stored in 12
- * or 8 reals and theta, in [-pi/3, pi/3], as y = tan(theta / 2), |y| <= 1 / sqrt 3, one real more:
- * 13 or 9. e^{i theta} = (1 - y^2 + 2 i y) / (1 + y^2); an error e of y turns the phase by at most
- * 2 e. */
+ * A long link is c e^{i theta} V with V in SU(3) and c constant over the field. V is stored as 12
+ * or 8 reals. theta, in [-pi/3, pi/3], is stored as one more real, y = tan(theta / 2), |y| <=
+ * 1 / sqrt 3, which makes 13 or 9. e^{i theta} = (1 - y^2 + 2 i y) / (1 + y^2). An error e of y
+ * rotates the phase by at most 2 e. */
 #ifndef KAON_LIB_MATH_STAGGERED_H
 #define KAON_LIB_MATH_STAGGERED_H
 
@@ -32,7 +33,7 @@ KAON_MATH vcolour colour_scale(const vcolour *a, vreal f) {
   return d;
 }
 
-/* d += U chi, or U^dag chi. The link as link_element (su3.h) reads it. */
+/* d += U chi, or U^dag chi. `kind` is that of link_element (su3.h). */
 KAON_MATH void colour_add_link(const void *u, const int kind, const int dagger, const vcolour *chi,
                                vcolour *d) {
   for (int i = 0; i < 3; i++)
@@ -41,13 +42,13 @@ KAON_MATH void colour_add_link(const void *u, const int kind, const int dagger, 
                        : c_fma(link_element(u, kind, i, j), chi->c[j], d->c[i]);
 }
 
-/* e^{i theta} of a stored y. By v_fma alone, as v_add_factor. */
+/* e^{i theta} from a stored y. Uses only v_fma, for the reason given at v_add_factor. */
 KAON_MATH vcomplex phase_of(vreal y) {
   const vreal one = v_set(1), r = v_inverse(v_fma(y, y, one));
   return c_make(v_fnma(y, y, one) * r, (y + y) * r);
 }
 
-/* chi times that, or times its conjugate. */
+/* chi times e^{i theta}, or times its conjugate. */
 KAON_MATH vcolour colour_times_i(vreal y, const int conjugate, const vcolour *chi) {
   const vcomplex phase = phase_of(y);
   vcolour d;
@@ -56,7 +57,7 @@ KAON_MATH vcolour colour_times_i(vreal y, const int conjugate, const vcolour *ch
   return d;
 }
 
-/* A factor of a whole field as it is applied: rounded, and what rounding took (c_scale_split). */
+/* A factor of a whole field: its rounded value and the remainder (c_scale_split). */
 typedef struct kaon_factor {
   real rounded, rest;
 } kaon_factor;
@@ -70,8 +71,8 @@ KAON_MATH vreal v_scale_factor(vreal a, kaon_factor f) {
   return f.rest == 0 ? a * v_set(f.rounded) : v_scale_split(a, v_set(f.rounded), v_set(f.rest));
 }
 
-/* sum + a f. By v_fma alone: a product and a sum that a compiler may join, in one kernel and not in
- * the next, would be other bits. */
+/* sum + a f. Uses only v_fma: a compiler may contract a separate product and sum in one kernel and
+ * not in another, which would change bits. */
 KAON_MATH vreal v_add_factor(vreal sum, vreal a, kaon_factor f) {
   return v_fma(a, v_set(f.rounded), f.rest == 0 ? sum : v_fma(a, v_set(f.rest), sum));
 }

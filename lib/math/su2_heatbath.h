@@ -1,11 +1,11 @@
-/* su2_heatbath.h - random SU(2) elements with weight exp(alpha x_0) for the Cabibbo-Marinari
- * heatbath, in the common subset of C and CUDA C.
- * P(x_0) ~ sqrt(1 - x_0^2) exp(alpha x_0): Kennedy, Pendleton, Phys. Lett. B 156 (1985) 393, for
- * alpha >= 1.7; below, where its acceptance falls, Creutz, Phys. Rev. D 21 (1980) 2308. Subgroups:
+/* su2_heatbath.h - random SU(2) elements with weight exp(alpha x_0), for the Cabibbo-Marinari
+ * heatbath. Common subset of C and CUDA C.
+ * P(x_0) ~ sqrt(1 - x_0^2) exp(alpha x_0). For alpha >= 1.7: Kennedy, Pendleton, Phys. Lett. B 156
+ * (1985) 393. Below, where its acceptance drops: Creutz, Phys. Rev. D 21 (1980) 2308. Subgroups:
  * Cabibbo, Marinari, Phys. Lett. B 119 (1982) 387.
- * KAON_DRAW_LANES sites (a GPU thread: 1) are drawn together, so that the arithmetic vectorises; a
- * lane that is refused tries again with the next numbers of its own stream, the others keep theirs:
- * a lane's result does not depend on its company. */
+ * KAON_DRAW_LANES sites (one for a GPU thread) are drawn together, so that the arithmetic
+ * vectorises. A rejected lane tries again with the next numbers of its own stream, while the others
+ * keep their results. So the result of a lane does not depend on the other lanes. */
 #ifndef KAON_LIB_MATH_SU2_HEATBATH_H
 #define KAON_LIB_MATH_SU2_HEATBATH_H
 
@@ -18,7 +18,7 @@
 #define KAON_EACH_LANE _Pragma("omp simd") for (int l = 0; l < KAON_DRAW_LANES; l++)
 #endif
 
-/* Where the random bits come from; site < 0: a lane without a site. */
+/* Selects the random bits. site < 0: the lane has no site. */
 typedef struct kaon_draw {
   uint64_t seed;
   uint32_t sweep;
@@ -26,7 +26,7 @@ typedef struct kaon_draw {
   const int64_t *site;
 } kaon_draw;
 
-/* A trial is refused with probability below 0.5, so this many refusals do not happen. */
+/* A trial is rejected with probability below 0.5, so this many rejections never occur. */
 enum { KAON_HEATBATH_TRIALS = 200 };
 #define KAON_KENNEDY_PENDLETON 1.7
 
@@ -44,14 +44,14 @@ static inline KAON_HD void kaon_draw_bits(const kaon_draw *draw, uint32_t trial,
     }
 }
 
-/* Creutz: x_0 from the exponential alone, then the square root by rejection. */
+/* Creutz: draws x_0 from the exponential, then corrects for the square root by rejection. */
 static inline KAON_HD int kaon_draw_creutz(double alpha, double u, double v, double *delta) {
   const double x0 = alpha < 1e-9 ? 2.0 * u - 1.0 : 1.0 + log1p(u * expm1(-2.0 * alpha)) / alpha;
   *delta = 1.0 - x0;
   return v * v <= 1.0 - x0 * x0;
 }
 
-/* x[i][lane]: SU(2) elements with weight exp(alpha x_0) times Haar; alpha >= 0. */
+/* x[i][lane]: SU(2) elements with weight exp(alpha x_0) times Haar measure. alpha >= 0. */
 static inline KAON_HD void kaon_heatbath_su2(const kaon_draw *draw, const double *alpha,
                                              double x[4][KAON_DRAW_LANES]) {
   double delta[KAON_DRAW_LANES], z[KAON_DRAW_LANES], turn[KAON_DRAW_LANES];

@@ -1,13 +1,13 @@
-/* su3.h - SU(3) links times half spinors, element by element as they stand in memory.
- * A link is read where it is used, so that no kernel holds all its 18 reals in registers. */
+/* su3.h - SU(3) links times half spinors, element by element in memory order. A link element is
+ * read where it is used, so that no kernel holds all 18 reals in registers. */
 #ifndef KAON_LIB_MATH_SU3_H
 #define KAON_LIB_MATH_SU3_H
 
 #include "lib/math/vreal.h"
 
-/* How a link is read; known when compiled. */
+/* How a link is read; known at compile time. */
 enum {
-  KAON_LINK_18 = 18,   /* stored, row * 3 + col, re and im, KAON_W apart */
+  KAON_LINK_18 = 18,   /* stored, row * 3 + col, re and im KAON_W apart */
   KAON_LINK_12 = 12,   /* stored, rows 0 and 1; row 2 = conj(row 0 x row 1) */
   KAON_LINK_BUFFER = 1 /* decoded: 18 vreal, KAON_VL apart */
 };
@@ -31,7 +31,7 @@ KAON_MATH vcomplex link_load(const void *u, const int kind, const int i, const i
   return c_load((const stored *)u + c * KAON_W);
 }
 
-/* Element (i, j) of the link. Half: in units of 1/32767 (but BUFFER: of 1). */
+/* Element (i, j) of the link. Half: in units of 1/32767, except that BUFFER is in units of 1. */
 KAON_MATH vcomplex link_element(const void *u, const int kind, const int i, const int j) {
   if (kind != KAON_LINK_12 || i < 2) return link_load(u, kind, i, j);
   const int k = (j + 1) % 3, l = (j + 2) % 3;

@@ -1,6 +1,6 @@
-/* su3_matrix.h - whole 3x3 complex matrices, one a lane: products, traces, projection to SU(3),
- * left multiplication by SU(2) subgroups. For the link physics of gauge/, where a matrix is used
- * many times; the hop kernels read links element by element instead (su3.h). */
+/* su3_matrix.h - whole 3x3 complex matrices, one in each lane: products, traces, projection to
+ * SU(3), left multiplication by SU(2) subgroups. Used by the link physics of gauge/, where a matrix
+ * is used many times. The hop kernels read links element by element instead (su3.h). */
 #ifndef KAON_LIB_MATH_SU3_MATRIX_H
 #define KAON_LIB_MATH_SU3_MATRIX_H
 
@@ -20,7 +20,7 @@ KAON_MATH void su3_unit(vsu3 *a) {
   for (int i = 0; i < 3; i++) a->e[i][i].re = v_set(1);
 }
 
-/* c = a b; c must not be a or b, here and below. */
+/* c = a b. Here and below, c must not be a or b. */
 KAON_MATH void su3_mul(vsu3 *c, const vsu3 *a, const vsu3 *b) {
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {
@@ -84,8 +84,8 @@ KAON_MATH vcomplex su3_trace_of_product(const vsu3 *a, const vsu3 *b) {
   return sum;
 }
 
-/* to = conj(a x b): the row that completes an SU(3) matrix whose rows before it, in cyclic order,
- * are a and b. */
+/* to = conj(a x b): the row that completes an SU(3) matrix. a and b are the two rows before it in
+ * cyclic order. */
 KAON_MATH void su3_cross(vcomplex to[3], const vcomplex a[3], const vcomplex b[3]) {
   for (int i = 0; i < 3; i++) {
     const int j = (i + 1) % 3, k = (i + 2) % 3;
@@ -95,7 +95,7 @@ KAON_MATH void su3_cross(vcomplex to[3], const vcomplex a[3], const vcomplex b[3
 }
 
 KAON_MATH vreal su3_row_norm2(const vcomplex a[3]) {
-  /* written out: gcc 12.2 vectorises re * re + (im * im + sum) wrongly (GCC PR 110381) */
+  /* explicit order: gcc 12.2 vectorises re * re + (im * im + sum) wrongly (GCC PR 110381) */
   return v_fma(a[0].re, a[0].re, a[0].im * a[0].im) + v_fma(a[1].re, a[1].re, a[1].im * a[1].im) +
          v_fma(a[2].re, a[2].re, a[2].im * a[2].im);
 }
@@ -107,7 +107,7 @@ KAON_MATH void su3_row_normalise(vcomplex a[3]) {
   for (int i = 0; i < 3; i++) a[i] = c_scale(a[i], inverse);
 }
 
-/* Gram-Schmidt: rows first and first + 1 are orthonormalised, the remaining one completes SU(3). */
+/* Gram-Schmidt: orthonormalises rows first and first + 1; the remaining row completes SU(3). */
 KAON_MATH void su3_project(vsu3 *u, const int first) {
   vcomplex *a = u->e[first], *b = u->e[(first + 1) % 3];
   su3_row_normalise(a);
@@ -135,12 +135,12 @@ KAON_MATH vreal su3_unitarity2(const vsu3 *u) {
 /* |det U - 1|^2 */
 KAON_MATH vreal su3_det_deviation2(const vsu3 *u) {
   vcomplex row[3], det = c_make(v_set(-1), v_set(0));
-  su3_cross(row, u->e[0], u->e[1]); /* conj of the cofactors of row 2 */
+  su3_cross(row, u->e[0], u->e[1]); /* conjugates of the cofactors of row 2 */
   for (int i = 0; i < 3; i++) det = c_conj_fma(row[i], u->e[2][i], det);
   return v_fma(det.re, det.re, det.im * det.im);
 }
 
-/* v = g v or g^dag v; dagger is known when compiled. */
+/* v = g v, or g^dag v if `dagger`, which is known at compile time. */
 KAON_MATH void su3_rotate(const vsu3 *g, const int dagger, vcomplex v[3]) {
   vcomplex r[3];
   for (int i = 0; i < 3; i++) {
@@ -173,8 +173,8 @@ KAON_MATH vsu2 su2_mul_dagger(const vsu2 *a, const vsu2 *b) {
   return c;
 }
 
-/* Twice the part of rows and columns (i, j) of w that is a real multiple of SU(2): Re tr(g w) of
- * the block is a . (g's conjugate) for every g in SU(2). */
+/* Twice the part of block (i, j) of w that is a real multiple of an SU(2) matrix. For every g in
+ * SU(2), Re tr(g w) of the block is the scalar product of its components with those of g^dag. */
 KAON_MATH vsu2 su2_part(const vsu3 *w, const int i, const int j) {
   vsu2 p;
   p.a[0] = w->e[i][i].re + w->e[j][j].re;
@@ -184,7 +184,7 @@ KAON_MATH vsu2 su2_part(const vsu3 *w, const int i, const int j) {
   return p;
 }
 
-/* u = g u, g acting on rows i and j. */
+/* u = g u, with g acting on rows i and j. */
 KAON_MATH void su2_left_multiply(const vsu2 *g, const int i, const int j, vsu3 *u) {
   const vcomplex g00 = c_make(g->a[0], g->a[3]), g01 = c_make(g->a[2], g->a[1]);
   const vcomplex g10 = c_make(-g->a[2], g->a[1]), g11 = c_make(g->a[0], -g->a[3]);

@@ -1,14 +1,15 @@
-/* unitary.h - the unitary matrix W = V (V^dag V)^(-1/2) nearest to a 3x3 matrix V, one at a time,
- * in double whatever the links' storage: what a matrix of fat links needs is lost in float. Common
- * subset of C and CUDA C.
+/* unitary.h - the unitary matrix W = V (V^dag V)^(-1/2) nearest to a 3x3 matrix V. One matrix at a
+ * time, always in double, since single precision does not suffice for fat links. Common subset of C
+ * and CUDA C.
  *
- * Q = V^dag V has the eigenvalues g = q + 2 sqrt(p) cos((theta + 2 pi k) / 3), where B = Q - q has
- * trace 0, p = tr B^2 / 6 and cos theta = det B / (2 p^(3/2)). By Cayley and Hamilton Q^(-1/2) =
- * f0 + f1 Q + f2 Q^2, and f is symmetric in the roots of g, without differences in denominators:
- * Hasenfratz, Hoffmann, Schaefer, JHEP 05 (2007) 029, hep-lat/0702028; for HISQ: Bazavov et al.,
- * Phys. Rev. D 82 (2010) 074501, arXiv:1004.0342, appendix. W's error then commutes with Q: one
- * step W (3 - W^dag W) / 2 squares it. Where g cannot be trusted, singular values are taken by
- * rotations of columns (Hestenes), which find small ones as exactly as large ones. */
+ * Q = V^dag V has the eigenvalues g = q + 2 sqrt(p) cos((theta + 2 pi k) / 3). Here q = tr Q / 3, B
+ * = Q - q has trace 0, p = tr B^2 / 6 and cos theta = det B / (2 p^(3/2)). By Cayley and Hamilton
+ * Q^(-1/2) = f0 + f1 Q + f2 Q^2. The f are symmetric functions of the roots of g, without
+ * differences in denominators: Hasenfratz, Hoffmann, Schaefer, JHEP 05 (2007) 029, hep-lat/0702028;
+ * for HISQ: Bazavov et al., Phys. Rev. D 82 (2010) 074501, arXiv:1004.0342, appendix.
+ * The error of W then commutes with Q, so one step W (3 - W^dag W) / 2 squares it. If g is not
+ * reliable, singular values are computed by column rotations (Hestenes), which find small ones with
+ * the same relative accuracy as large ones. */
 #ifndef KAON_LIB_MATH_UNITARY_H
 #define KAON_LIB_MATH_UNITARY_H
 
@@ -23,9 +24,9 @@
 #define UNITARY_UNROLL
 #endif
 
-/* A matrix is 18 numbers, (row * 3 + column) * 2 + re/im. */
+/* A matrix is 18 doubles, (row * 3 + column) * 2 + re/im. */
 
-/* c = a b, or a^dag b; c is neither of them. */
+/* c = a b, or a^dag b. c must not be a or b. */
 static inline KAON_HD void unitary_mul(double *c, const double *a, const int dagger,
                                        const double *b) {
   UNITARY_UNROLL
@@ -58,7 +59,7 @@ static inline KAON_HD void unitary_det(const double *a, double det[2]) {
   }
 }
 
-/* The roots of the eigenvalues of Q = V^dag V. */
+/* The square roots of the eigenvalues of Q = V^dag V. */
 static inline KAON_HD void unitary_roots(const double *q, double root[3]) {
   const double mean = (q[0] + q[8] + q[16]) / 3;
   double b[18], det[2], p = 0;
@@ -81,7 +82,7 @@ static inline KAON_HD void unitary_roots(const double *q, double root[3]) {
   }
 }
 
-/* w = (f0 + f1 q + f2 q^2) */
+/* h = q^(-1/2) = f0 + f1 q + f2 q^2, from the square roots s of the eigenvalues of q. */
 static inline KAON_HD void unitary_inverse_root(const double *q, const double s[3], double *h) {
   const double u = s[0] + s[1] + s[2], v = s[0] * s[1] + s[1] * s[2] + s[2] * s[0],
                w = s[0] * s[1] * s[2], d = 1 / (w * (u * v - w));
@@ -117,7 +118,7 @@ static inline KAON_HD void unitary_rotate(double *a, int p, int q, double c, dou
   }
 }
 
-/* Makes columns p and q of a orthogonal; 0: they were. */
+/* Makes columns p and q of a orthogonal. Returns 0 if they were already. */
 static inline KAON_HD int unitary_orthogonalise(double *a, double *rotations, int p, int q) {
   double dot[2] = {0, 0};
   for (int i = 0; i < 3; i++) {
@@ -148,7 +149,8 @@ static inline KAON_HD void unitary_cross(double *a, int j) {
   }
 }
 
-/* Column j = a unit vector orthogonal to column k: made of the axis where k is smallest. */
+/* Column j = a unit vector orthogonal to column k, made from the axis along which column k is
+ * smallest. */
 static inline KAON_HD void unitary_beside(double *a, int j, int k) {
   int axis = 0;
   double smallest = HUGE_VAL;
@@ -165,7 +167,8 @@ static inline KAON_HD void unitary_beside(double *a, int j, int k) {
   }
 }
 
-/* The columns of a, orthogonal, to length 1; what V does not say is completed. */
+/* Normalises the orthogonal columns of a. Columns that vanish are replaced so that the matrix
+ * becomes unitary. */
 static inline KAON_HD void unitary_complete(double *a) {
   double size[3];
   int order[3] = {0, 1, 2};
@@ -192,7 +195,7 @@ static inline KAON_HD void unitary_complete(double *a) {
   }
 }
 
-/* w = the unitary factor of v: V = U S J^dag, W = U J^dag. Not unique where V is singular. */
+/* w = the unitary factor of v: V = U S J^dag, W = U J^dag. It is not unique if V is singular. */
 static inline KAON_HD_CALLED void unitary_by_singular_values(const double *v, double *w) {
   double a[18], rotations[18], adjoint[18];
   int turning = 1;
@@ -211,10 +214,10 @@ static inline KAON_HD_CALLED void unitary_by_singular_values(const double *v, do
   unitary_mul(w, a, 0, adjoint);
 }
 
-/* ---- either way ---- */
+/* ---- both methods ---- */
 
-/* v becomes unitary; returns |det V|, which is NaN or infinite where V is not finite. *fallback: 1
- * where singular values were taken. */
+/* Replaces v by its unitary factor. Returns |det V|, which is NaN or infinite if V is not finite.
+ * *fallback: 1 if singular values were used. */
 static inline KAON_HD double unitary_project(const kaon_unitary_limits *limits, double *v,
                                              int *fallback) {
   double q[18], h[18], w[18], det[2], root[3];

@@ -1,8 +1,8 @@
-/* vreal.h - the number that all physics text in lib/math is written over: on a GPU a plain `real`
- * (a thread a site), on a CPU a vector of KAON_VL sites. The includer has defined `real` (float or
- * double), `stored` (its memory form: the same, or int16_t) and, on the CPU, lib/core/kernel.h's macros.
- * Pointers handed to loads and stores point at the first of the KAON_VL lanes (a GPU: at the
- * thread's own lane). */
+/* vreal.h - the scalar type that all physics code in lib/math uses. On a GPU it is a plain `real`
+ * (one site for each thread), on a CPU a vector of KAON_VL sites.
+ * The including file has defined `real` (float or double), `stored` (the type in memory: the same,
+ * or int16_t) and, on the CPU, the macros of lib/core/kernel.h. Pointers passed to loads and stores
+ * point at the first of the KAON_VL lanes; on a GPU at the thread's own lane. */
 #ifndef KAON_LIB_MATH_VREAL_H
 #define KAON_LIB_MATH_VREAL_H
 
@@ -11,22 +11,22 @@
 #else
 #include "lib/cpu/simd.h"
 #define KAON_MATH KAON_INLINE
-/* 1 / a and 1 / (a sqrt(b)) of positive numbers that are neither tiny nor huge: a GPU does without
- * the care for those. */
+/* 1 / a and 1 / (a sqrt(b)) of positive values that are neither tiny nor huge. A GPU omits the
+ * special handling of those. */
 KAON_MATH vreal v_inverse(vreal a) {
   return v_set(1) / a;
 }
 KAON_MATH vreal v_inverse_root(vreal a, vreal b) {
   return v_set(1) / (a * v_sqrt(b));
 }
-/* -a where the lowest bit of the stored number is 1, else a. */
+/* -a if the lowest bit of the stored value is 1, else a. */
 KAON_MATH vreal v_flip_odd(const stored *p, vreal a) {
   return v_select_odd(p, -a, a);
 }
 #endif
 
-/* A value as it stands in memory: half gives the integer -32767 .. 32767, unscaled, as an integer
- * (a `vraw`, where + and - are exact) and as a number. Elsewhere a vraw is a vreal. */
+/* A value in its memory form (a `vraw`), and converted to a vreal. In half a vraw is the unscaled
+ * integer -32767 .. 32767, whose sums and differences are exact. Otherwise a vraw is a vreal. */
 #if KAON_HALF
 KAON_MATH vraw v_load_raw(const stored *p) {
   return v_load_int16(p);
@@ -47,12 +47,12 @@ KAON_MATH vreal v_load(const stored *p) {
   return v_from_raw(v_load_raw(p));
 }
 
-/* a + s b and a - s b with s = +1 or -1 known when compiled. */
+/* a + s b and a - s b, with s = +1 or -1 known at compile time. */
 KAON_MATH vreal v_add_signed(vreal a, vreal b, const int s) {
   return s > 0 ? a + b : a - b;
 }
 
-/* Complex numbers, one a lane. */
+/* Complex numbers, one in each lane. */
 typedef struct vcomplex {
   vreal re, im;
 } vcomplex;
@@ -76,9 +76,9 @@ KAON_MATH vcomplex c_scale(vcomplex a, vreal s) {
   return c_make(a.re * s, a.im * s);
 }
 
-/* a (s + rest), a factor kept as its rounded value and what rounding took from it. Rounding a
- * factor of the whole operator, unlike rounding its fields, is the same error at every site: it
- * acts like another kappa, and a near-critical solve sees it. */
+/* a (s + rest): a factor given as its rounded value and the remainder. Rounding a factor of the
+ * whole operator makes the same error at every site, unlike rounding a field. It acts like a
+ * different kappa, which a near-critical solve notices. */
 KAON_MATH vcomplex c_scale_split(vcomplex a, vreal s, vreal rest) {
   return c_make(v_scale_split(a.re, s, rest), v_scale_split(a.im, s, rest));
 }
@@ -121,9 +121,9 @@ KAON_MATH vcomplex c_conj_fnma(vcomplex a, vcomplex b, vcomplex c) {
                 v_fma(a.im, b.re, v_fnma(a.re, b.im, c.im)));
 }
 
-/* A complex number as it stands in memory: integers in half, whose sums and differences are exact,
- * so that a projection converts half as many. re and im stand KAON_W apart; on a GPU they are
- * neighbours, and in half one word. */
+/* A complex number in its memory form. In half it consists of integers, whose sums and differences
+ * are exact, so a projection converts only half as many values. re and im are KAON_W apart. On a
+ * GPU they are adjacent, and in half they share one word. */
 #if KAON_HALF && defined(__CUDACC__)
 #include "lib/cuda/memory/packed.h"
 #else
@@ -154,7 +154,7 @@ KAON_MATH vcomplex raw_add_i_signed(craw a, craw b, const int s) {
 }
 #endif
 
-/* The same as numbers; half: in units of the integers. */
+/* Loads a complex number and converts it; in half it stays in units of the integers. */
 KAON_MATH vcomplex c_load(const stored *p) {
   return c_from_raw(c_load_raw(p));
 }

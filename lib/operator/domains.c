@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* The sites by domain, each domain's in the order of `order`. first: count + 1 entries. */
+/* Lists the sites of each domain in the order of `order`. first: count + 1 entries. */
 static void list_sites(const kaon_space *space, int count, const int32_t *domain,
                        const int32_t *order, int64_t *first, int32_t *list) {
   for (int64_t i = 0; i < space->nsites; i++) first[domain[order[i]] + 1]++;

@@ -1,7 +1,7 @@
-/* domains.h - the sites of a space divided into domains: the blocks of an operator whose couplings
- * between blocks are left out (local_part in lib/operator/operator_internal.h). Domains take turns: those of one turn
- * are not coupled and are worked on at once; on a lattice, in red-black order, there are two.
- * Tables are in the context's memory. */
+/* domains.h - the sites of a space divided into domains: the blocks of an operator without
+ * couplings between blocks (local_part in lib/operator/operator_internal.h). Domains are updated in
+ * turns. Those of one turn are not coupled and are updated concurrently. On a lattice in red-black
+ * order there are two turns. Tables are in the context's memory. */
 #ifndef KAON_LIB_DOMAINS_H
 #define KAON_LIB_DOMAINS_H
 
@@ -10,14 +10,14 @@
 
 typedef struct kaon_domains {
   kaon_context *ctx;
-  int turns; /* that all ranks' domains take */
-  int turn;  /* of the only domain, where there is one */
+  int turns; /* turns of all ranks' domains */
+  int turn;  /* of the only domain, if there is one */
   kaon_domain_view view;
 } kaon_domains;
 
-/* From tables of the host: domain as above; order: the nsites site numbers in the order in which
- * sums over a domain take them; turn[count]. Of a single domain there are no tables: domain and
- * order are not looked at. Errors: MEMORY. */
+/* Makes the tables from host tables. domain: as in kaon_domain_view. order: the nsites site indices
+ * in the order in which sums over a domain add them. turn: count entries. A single domain has no
+ * tables; domain and order are then ignored. Errors: MEMORY. */
 kaon_status kaon_domains_create(const kaon_space *space, int count, const int32_t *domain,
                                 const int32_t *order, const int32_t *turn, int turns,
                                 kaon_domains **domains);

@@ -1,7 +1,7 @@
-/* free_blocks.h - an operator's blocks as asynchronous Schwarz works on them: threads take them by
- * tickets, and nobody waits but for the bound on how far one may be ahead (`free_blocks` of
- * kaon_operator_ops). What is taken up together is a part: the blocks that share vector lanes, so
- * that two parts never write the same memory. */
+/* free_blocks.h - the blocks of an operator for asynchronous Schwarz (`free_blocks` of
+ * kaon_operator_ops). Threads take blocks by tickets and do not wait, except for the bound on how
+ * far one may be ahead. Blocks that share vector lanes form a part and are updated together, so two
+ * parts never write the same memory. */
 #ifndef KAON_LIB_FREE_BLOCKS_H
 #define KAON_LIB_FREE_BLOCKS_H
 
@@ -12,14 +12,15 @@
 struct kaon_pass;
 typedef struct kaon_free_blocks kaon_free_blocks;
 
-/* z ~ A^-1 b from 0, of the gate's columns; the others stay. r, q: room, vectors like b; work: what
- * kaon_domains_work says. None twice. With one thread the result is always the same; with several
- * it is another one each time. Errors: those of the operators' applications. */
+/* z ~ A^-1 b, starting from 0, for the columns of the gate; other columns are unchanged. r, q:
+ * workspace, vectors like b. work: its size is kaon_domains_work. No two arguments may alias. With
+ * one thread the result is reproducible; with several it is not. Errors: those of applying the
+ * operators. */
 typedef struct kaon_free_ops {
   kaon_status (*run)(kaon_free_blocks *self, const kaon_free_how *how, const kaon_vector *b,
                      kaon_vector *z, kaon_vector *r, kaon_vector *q, double *work,
                      const struct kaon_pass *gate);
-  /* Takes what calls of so many columns work in. Errors: MEMORY. */
+  /* Allocates the workspace for calls with the given number of columns. Errors: MEMORY. */
   kaon_status (*reserve)(kaon_free_blocks *self, int columns);
   void (*destroy)(kaon_free_blocks *self);
 } kaon_free_ops;

@@ -1,24 +1,25 @@
-/* free_view.h - what kernels see of blocks that go on by themselves (lib/operator/free_blocks.h). */
+/* free_view.h - parameters and statistics of asynchronous blocks (lib/operator/free_blocks.h), as
+ * kernels see them. */
 #ifndef KAON_LIB_FREE_VIEW_H
 #define KAON_LIB_FREE_VIEW_H
 
 #include <stdint.h>
 
-/* One call of `run`: `cycles` times each part takes its residual of what the others have written by
- * then, `steps` of minimal residuals in each of its blocks (factor `relaxation` of their lengths),
- * and writes. None begins a cycle more than `lag` ahead of a part that it reads. seed: of the order
- * in which parts begin, another one each cycle. */
+/* One call of kaon_free_ops.run. Each part does `cycles` cycles: it computes its residual from what
+ * the others have written so far, does `steps` minimal residual steps in each of its blocks (step
+ * lengths times `relaxation`), and writes. No part begins a cycle more than `lag` ahead of a part
+ * that it reads. seed: of the order in which parts begin, which differs in each cycle. */
 typedef struct kaon_free_how {
   int steps, cycles, lag;
   double relaxation;
   uint64_t seed;
 } kaon_free_how;
 
-/* What parts found, added up over calls. */
+/* Statistics of the parts, added up over calls. */
 typedef struct kaon_free_lags {
-  int64_t reads; /* of another part */
-  int64_t late;  /* of them those of one that had not ended as many cycles as the reader */
-  int oldest;    /* by how many it was behind at most */
+  int64_t reads; /* reads of another part */
+  int64_t late;  /* reads of a part that had completed fewer cycles than the reader */
+  int oldest;    /* largest such difference */
 } kaon_free_lags;
 
 #endif

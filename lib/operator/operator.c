@@ -1,5 +1,5 @@
-/* operator.c - what every operator shares: references, checks before an application, the public
- * functions that need no knowledge of what the operator is. */
+/* operator.c - what all operators share: references, checks before an application, and the public
+ * functions that do not depend on the kind of operator. */
 #include "lib/operator/operator_internal.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ kaon_status kaon_operator_cost(const kaon_operator *A, int columns, kaon_cost *c
   return KAON_OK;
 }
 
-/* v must be of `space` and in A's precision. */
+/* Checks that v is of `space` and in A's precision. */
 static kaon_status check_vector(const kaon_operator *A, const kaon_space *space,
                                 const kaon_vector *v, const char *name) {
   if (v == NULL)

@@ -1,8 +1,8 @@
-/* workspace.h - vectors that an operator needs while it is applied: a set for each count of columns
- * that it has been asked for, kept as long as the operator. So solvers of different counts that
- * share a preconditioner take no memory at their turns, and what a device has recorded for one of
- * them stays good. (Not one set of the largest count: lanes behind the last row are 0 in a vector
- * of its own shape alone.) */
+/* workspace.h - vectors that an operator needs while it is applied: one set for each number of
+ * columns that occurs, retained as long as the operator. So solvers with different numbers of
+ * columns can share a preconditioner without allocating in turns, and recorded launches stay valid.
+ * One set of the largest number would not do: masked lanes are 0 only in a vector of the right
+ * shape. */
 #ifndef KAON_LIB_WORKSPACE_H
 #define KAON_LIB_WORKSPACE_H
 
@@ -16,8 +16,8 @@ typedef struct kaon_workspace {
   kaon_vector *vector[KAON_WORKSPACE_VECTORS];
 } kaon_workspace;
 
-/* *set: `vectors` vectors of `columns` columns of op's space and precision, in the list *all, made
- * where it has none. Collective where there are none. Errors: MEMORY. */
+/* *set: `vectors` vectors of `columns` columns of op's space and precision, from the list *all,
+ * made on first use. Collective if they must be made. Errors: MEMORY. */
 kaon_status kaon_workspace_get(const kaon_operator *op, int vectors, int columns,
                                kaon_workspace **all, kaon_workspace **set);
 void kaon_workspace_free(kaon_workspace **all);

@@ -1,5 +1,5 @@
-/* vector.c - storage of vectors: creation, the two parities as views, destruction. Their arithmetic
- * is blas/vector_arithmetic.c, their way in and out lib/vector/vector_import.c. */
+/* vector.c - storage of vectors: creation, views of the two parities, destruction. Their arithmetic
+ * is in blas/vector_arithmetic.c, import and export in lib/vector/vector_import.c. */
 #include <stdlib.h>
 
 #include "lib/math/half.h"
@@ -13,7 +13,8 @@ void kaon_space_retain(const kaon_space *space) {
 void kaon_space_release(const kaon_space *space) {
   kaon_lattice *lattice = space->lattice;
   if (space->rows.owner != NULL)
-    space->rows.release(space->rows.owner); /* the space may be gone with it */
+    /* The owner may free the space here. */
+    space->rows.release(space->rows.owner);
   else if (lattice != NULL)
     kaon_lattice_destroy(&lattice);
 }
@@ -66,7 +67,7 @@ static kaon_status take(kaon_vector *v) {
   return ctx->backend->memory->clear(ctx, scale, sites * sizeof *v->scale);
 }
 
-/* *made is to be destroyed after any outcome. */
+/* The caller destroys *made after success and after failure. */
 static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
                         int nrhs, kaon_vector **made) {
   kaon_vector *v = *made = calloc(1, sizeof *v);

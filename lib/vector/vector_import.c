@@ -1,7 +1,7 @@
-/* vector_import.c - vectors from and to arrays in the host's order: site order, spin basis and
- * precision change here, in vector_import_device.c and nowhere else. Where the host reaches the
- * vector, the loop runs over its blocks and lanes, so threads write apart and masked lanes become
- * zero. */
+/* vector_import.c - import and export: vectors from and to arrays in the caller's order. Site
+ * order, spin basis and precision change only here and in vector_import_device.c. If the host
+ * reaches the vector, the loop runs over its blocks and lanes. So threads write different blocks,
+ * and masked lanes become zero. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void
   return KAON_OK;
 }
 
-/* Half of the largest number: a change of basis may add up components (by at most sqrt 2). */
+/* Half of the largest value: a change of basis may add components (by at most sqrt 2). */
 static double largest(kaon_precision precision) {
   return (precision == KAON_DOUBLE ? DBL_MAX : (double)FLT_MAX) / 2;
 }
@@ -68,7 +68,7 @@ static kaon_status transfer_make(const kaon_vector *v, int column, const void *p
   return KAON_OK;
 }
 
-/* The host's number of a site: lexicographic, or the row; -1 for a masked lane. */
+/* Index of a site in the caller's array: lexicographic, or the row; -1 for a masked lane. */
 static int64_t host_site(const kaon_space *space, int64_t block, int lane) {
   const kaon_lattice *lattice = space->lattice;
   if (lattice == NULL) {
@@ -132,7 +132,7 @@ static void site_load(const kaon_vector_transfer *d, int64_t block, int lane, do
   }
 }
 
-/* `value`: the site's numbers. */
+/* `value`: the site's components. */
 static kaon_status bad_number(const kaon_vector_transfer *d, int64_t site, const double *value) {
   const int ncomp = d->space->ncomp;
   char place[96];
@@ -153,8 +153,8 @@ static kaon_status bad_number(const kaon_vector_transfer *d, int64_t site, const
                    value[c], place, d->limit);
 }
 
-/* The lowest site with a component that cannot be stored, or INT64_MAX. In rows of x, where every
- * second site may be another parity's; a matrix' row is a row of one. */
+/* Returns the lowest site with a component that cannot be stored, or INT64_MAX. Walks rows of x, in
+ * which every second site may have another parity. A matrix row counts as a row of one site. */
 static int64_t find_bad(const kaon_vector_transfer *d, const double *psi, int64_t matrix_rows) {
   const kaon_space *space = d->space;
   const int *n = space->lattice != NULL ? space->lattice->extents : (const int[4]){1, 1, 1, 1};
@@ -233,7 +233,7 @@ kaon_status kaon_vector_export_here(const kaon_vector *vector, int column, doubl
   return KAON_OK;
 }
 
-/* ---- rows that are on other ranks than the caller's ---- */
+/* ---- redistributed rows ---- */
 
 static int moved(const kaon_vector *vector) {
   return vector != NULL && vector->space->rows.enter != NULL;
@@ -279,7 +279,7 @@ kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *ps
   return status;
 }
 
-/* Of an array in a device's memory, through the host. */
+/* Imports an array in device memory through host memory. */
 static kaon_status import_through_host(kaon_vector *vector, int column, const double *psi,
                                        kaon_basis basis) {
   const int64_t rows = vector->space->rows.given;

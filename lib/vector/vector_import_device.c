@@ -1,7 +1,7 @@
-/* vector_import_device.c - columns of vectors that the host cannot reach. Numbers travel in the
- * order and the precision of the host's array, a piece at a time; the device puts them in place
- * (lib/vector/import_ops.h), with the same rounding as vector_import.c. Of a one-parity vector its own sites
- * travel alone. */
+/* vector_import_device.c - import and export if the host cannot reach the vector. Data move in the
+ * order and the precision of the host's array, a chunk at a time. The device reorders and rounds
+ * (lib/vector/import_ops.h), with the same rounding as vector_import.c. For a one-parity vector,
+ * only its own sites move. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static kaon_status begin(const kaon_vector_transfer *d, kaon_launch *launch, con
   return kaon_launch_prepare(ctx, d->vector->nrhs, 0, launch);
 }
 
-/* All of the column, between it and an array of the whole lattice in device memory. */
+/* Arguments for the whole column and an array of the whole lattice in device memory. */
 static kaon_import_args args_of(const kaon_vector_transfer *d, double *psi) {
   const kaon_space *s = d->space;
   const kaon_stencil *st = s->lattice != NULL ? &s->lattice->stencil : NULL;
@@ -44,7 +44,7 @@ kaon_status kaon_import_from_device(const kaon_vector_transfer *d, const double 
   const kaon_import_ops *ops;
   kaon_launch launch;
   KAON_TRY(begin(d, &launch, &ops));
-  const kaon_import_args args = args_of(d, (double *)(uintptr_t)psi); /* read alone */
+  const kaon_import_args args = args_of(d, (double *)(uintptr_t)psi); /* read only */
   ops->import_values(&launch, &args);
   return d->vector->ctx->backend->memory->synchronise(d->vector->ctx);
 }
@@ -65,7 +65,7 @@ kaon_status kaon_import_find_unstorable(const kaon_vector_transfer *d, const dou
   uint64_t found = 0;
   KAON_TRY(begin(d, &launch, &ops));
   kaon_import_args args = args_of(d, (double *)(uintptr_t)psi);
-  args.found = (uint64_t *)launch.partials; /* room that no sum is using */
+  args.found = (uint64_t *)launch.partials; /* no sum is using this buffer */
   KAON_TRY(ctx->backend->memory->clear(ctx, args.found, sizeof found));
   ops->find(&launch, &args);
   KAON_TRY(ctx->backend->memory->to_host(ctx, &found, args.found, sizeof found));
@@ -73,14 +73,14 @@ kaon_status kaon_import_find_unstorable(const kaon_vector_transfer *d, const dou
   return KAON_OK;
 }
 
-/* Host and device memory for the pieces of one column. */
+/* Host and device buffers for the chunks of one column. */
 typedef struct transfer_buffers {
   kaon_import_args args;
-  int64_t sites, piece; /* all, and those of a piece: of a parity */
+  int64_t sites, piece; /* of a parity: all, and those of a chunk */
   int64_t numbers;      /* all records of psi */
-  size_t site_bytes;    /* of one */
-  int records;          /* of psi a site: 2 where it has both parities' */
-  double *host;         /* one parity: its sites of a piece; else NULL */
+  size_t site_bytes;    /* of one record */
+  int records;          /* records of psi for each site: 2 if it has both parities */
+  double *host;         /* one parity: the sites of a chunk; else NULL */
 } transfer_buffers;
 
 static kaon_status transfer_buffers_open(const kaon_vector_transfer *d, transfer_buffers *p) {
@@ -96,7 +96,7 @@ static kaon_status transfer_buffers_open(const kaon_vector_transfer *d, transfer
   if (p->records == 2) p->numbers = p->args.numbers;
   const int64_t width = d->space->width, whole = (p->sites + width - 1) / width * width;
   p->piece = (int64_t)(KAON_TRANSFER_BYTES / site) / p->records / width * width;
-  if (p->piece > whole || p->args.order != NULL) p->piece = whole; /* rows are all over psi */
+  if (p->piece > whole || p->args.order != NULL) p->piece = whole; /* rows may be anywhere in psi */
   const size_t bytes = (size_t)p->piece * (size_t)p->records * site;
   KAON_TRY(kaon_pool_allocate(ctx, bytes, "room for a transfer", &room));
   p->args.psi = room;
@@ -115,16 +115,16 @@ static void transfer_buffers_close(const kaon_vector_transfer *d, transfer_buffe
 static void aim(transfer_buffers *p, int64_t first) {
   p->args.first = first;
   p->args.count = p->sites - first < p->piece ? p->sites - first : p->piece;
-  const int64_t end = p->records * (first + p->args.count); /* the last site may be alone */
+  const int64_t end = p->records * (first + p->args.count); /* the last site may have no partner */
   p->args.numbers = (end < p->numbers ? end : p->numbers) - p->records * first;
 }
 
-/* Where its records begin in psi. */
+/* Offset in psi of the chunk's records. */
 static size_t begin_of(const transfer_buffers *p, int64_t first) {
   return (size_t)(p->records * first) * p->site_bytes;
 }
 
-/* The piece's sites between psi, of the whole lattice, and p->host. */
+/* Copies the chunk's sites between psi, of the whole lattice, and p->host. */
 static void exchange_piece(const kaon_vector_transfer *d, const transfer_buffers *p, double *psi, int gather) {
   const kaon_lattice *lattice = d->space->lattice;
   const int *n = lattice->extents, width = d->space->width;

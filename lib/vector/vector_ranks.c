@@ -1,11 +1,11 @@
-/* vector_ranks.c - columns of the whole lattice on every rank, for files and for programs that look
- * at all of it. */
+/* vector_ranks.c - columns of the whole lattice on every rank, for files and for programs that need
+ * the whole lattice. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/vector/space.h"
 
-/* Whole columns are for spinors on all sites; on one rank they are what import and export take. */
+/* Checks arguments: only full-lattice spinors have whole columns. */
 static kaon_status check(const kaon_vector *v, const void *psi, const char *what) {
   if (v == NULL || psi == NULL)
     return kaon_fail(v != NULL ? v->ctx : NULL, KAON_ERR_ARGUMENT,
@@ -19,7 +19,7 @@ static kaon_status check(const kaon_vector *v, const void *psi, const char *what
   return KAON_OK;
 }
 
-/* Copies between the whole and the part of the rank at `at` in the grid, in rows of x. */
+/* Copies between the whole array and the part of the rank at `at` in the grid, in rows of x. */
 static void move_part(const kaon_space *space, const int at[4], double *whole, double *part,
                       int take) {
   const int *n = space->lattice->extents, *g = space->lattice->global;
@@ -80,7 +80,7 @@ kaon_status kaon_vector_scatter(kaon_vector *vector, int column, const double *p
   for (int mu = 0; mu < 4; mu++) at[mu] = l->origin[mu] / l->extents[mu];
   kaon_status status = take_part(vector, "scatter", &part);
   if (status == KAON_OK) {
-    move_part(vector->space, at, (double *)(uintptr_t)psi, part, 1); /* read alone */
+    move_part(vector->space, at, (double *)(uintptr_t)psi, part, 1); /* read only */
     status = kaon_agree(vector->ctx, kaon_vector_import(vector, column, part, basis));
   }
   free(part);

@@ -1,7 +1,7 @@
-/* as_operator.c - a solver as an operator: y ~ A^-1 x, for nesting and preconditioning.
- * The inner process has scalars of its own and knows nothing of the outer ones: columns that the
- * outer gate closes go in as 0, which ends them at once, so what a frozen column holds, NaN even,
- * costs and harms nobody. Storage: two vectors. */
+/* as_operator.c - a solver as an operator: y ~ A^-1 x, for nesting and preconditioning. The inner
+ * process has its own scalars and does not see the outer ones. Columns that the outer gate closes
+ * are passed as 0, which ends them at once. So a frozen column costs nothing, and NaN in it does no
+ * harm. Storage: two vectors. */
 #include <stdlib.h>
 
 #include "lib/core/threads.h"
@@ -12,7 +12,7 @@ typedef struct inverse {
   kaon_vector *source, *result;
 } inverse;
 
-/* 1: the host can see, without asking a device, that every column is open. */
+/* 1: every column is open, as far as the host can see without reading from a device. */
 static int all_open(const kaon_context *ctx, const kaon_pass *pass) {
   if (pass->scalars == NULL) return 1;
   if (!ctx->backend->host_accessible) return 0;
@@ -32,7 +32,7 @@ static kaon_status open_columns(const inverse *self, const kaon_vector *x, const
   return kaon_blas_copy(x, self->source, &gate);
 }
 
-/* An application of its own is no solve, which would see to traps. */
+/* Disables floating-point traps, as a solve does. */
 static kaon_status invert(kaon_solver *solver, const kaon_vector *b, kaon_vector *x) {
   kaon_traps traps;
   kaon_traps_hold(&traps, solver->ctx->threads);
@@ -74,7 +74,7 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
                    "inverse: a solver has no twin in another precision; make a second solver");
 }
 
-/* Of a fixed-step solver; otherwise the most that it may take. */
+/* Cost of a fixed-step solver; otherwise an upper bound. */
 static kaon_cost cost(const kaon_operator *A, int columns) {
   const kaon_solver *s = ((const inverse *)A->self)->solver;
   kaon_cost c = s->inner->ops->cost(s->inner, columns);

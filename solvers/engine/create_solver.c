@@ -1,13 +1,17 @@
-/* create_solver.c - makes a solver: which operator serves which precision, and all its workspace. */
-#include <kaon/options.h>
+/* create_solver.c - makes a solver: chooses the operator for each precision and allocates all
+ * workspace. */
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include <stdlib.h>
 
 #include "solvers/spectra/deflate.h"
 #include "solvers/relax/relax_internal.h"
+#include "lib/core/options_table.h"
 
-/* Rounding of x_inner within n steps from 0 is about eps n^(3/2) / sqrt(3) of a step's size, and
- * what it leaves in a small singular vector has to be found again. */
+/* Steps between flushes of x_inner. Within n steps from 0 its rounding error grows to about eps
+ * n^(3/2) / sqrt(3) of a step's size. The part of it along a small singular vector has to be solved
+ * for again. */
 enum { FLUSH_STEPS = 8 };
 
 static const kaon_method_ops *const methods[] = {
@@ -44,8 +48,6 @@ static kaon_status check_options(const kaon_operator *A, int columns,
   if (columns < 1)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "solver: %d columns asked for, at least 1 is needed", columns);
-  if (kaon_options_check(KAON_OPTIONS_SOLVER, options) != KAON_OK)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (methods[options->method]->block && columns > KAON_BLOCK_MAX)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "solver: %s joins at most %d columns, but %d were asked for; split them into "
@@ -71,14 +73,14 @@ static kaon_status check_options(const kaon_operator *A, int columns,
   return KAON_OK;
 }
 
-/* system: residuals are recomputed in double wherever A can be had in it; without verification
- * (tol = 0) A serves as it is. inner: A at the lower of its own and the sloppy precision. */
+/* system: A in double, if A has such a twin, so that residuals are recomputed in double. Without
+ * verification (tol = 0) it is A. inner: A at the lower of its own and the sloppy precision. */
 static kaon_status choose_operators(kaon_solver *s) {
   kaon_operator *A = s->A;
   const kaon_solver_options *o = &s->options;
   const kaon_precision inner = o->sloppy > A->precision ? o->sloppy : A->precision;
   s->system = A;
-  /* what gathers A K y has nothing that bounds its rounding in half between two services */
+  /* an accumulated A K y has no bound on its rounding in half between two services */
   const int gathers = o->preconditioner != NULL && s->method->precond_calls_at_finish > 0;
   if (inner == KAON_HALF && (s->method->no_half || gathers))
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
@@ -103,8 +105,8 @@ static kaon_status choose_operators(kaon_solver *s) {
   return KAON_OK;
 }
 
-/* K as the process applies it: in a coarser precision of its own it is cheaper, in a finer one a
- * twin is. GCR takes it as it is. */
+/* Chooses K as the process applies it. A K of coarser precision is used as it is, since that is
+ * cheaper; one of finer precision gets a twin. GCR uses K as it is. */
 static kaon_status choose_preconditioner(kaon_solver *s) {
   kaon_operator *K = s->options.preconditioner;
   s->K = K;
@@ -172,7 +174,7 @@ static kaon_status create_inner_vectors(kaon_solver *s) {
   return new_vector(s, s->inner, &s->r);
 }
 
-/* All or nothing: a solver that does not fit is refused before its first vector is taken. */
+/* Counts first: a solver that does not fit is refused before any vector is allocated. */
 static kaon_status create_vectors(kaon_solver *s) {
   int pairs;
   s->counting = 1;
@@ -204,8 +206,9 @@ static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
   return dagger && A->ops->reserve_dagger != NULL ? A->ops->reserve_dagger(A, s->columns) : KAON_OK;
 }
 
-/* A sum over ranks within the solve takes no memory: at most all products of a cycle's directions,
- * of the deflated ones, or of a block's columns, and two norms. */
+/* Reserves buffers for sums over ranks, so that a solve allocates none. The largest sum has all
+ * products of a cycle's directions, of the deflated ones, or of a block's columns, and two
+ * norms. */
 static kaon_status reserve_sums(kaon_solver *s) {
   const int deflated = s->deflation != NULL ? KAON_RITZ_MAX : 0;
   const int cycle = s->cycle > deflated ? s->cycle : deflated;
@@ -218,7 +221,7 @@ static double flops_of(const kaon_solver *s, const kaon_operator *A) {
   return A != NULL ? A->ops->cost(A, s->columns).flops : 0;
 }
 
-/* And unknowns. Once: no solve needs another message for its report. */
+/* Also counts the unknowns. This happens once, so that a report needs no message. */
 static kaon_status count_flops(kaon_solver *s) {
   const kaon_space *space = s->system->space;
   double flops[] = {flops_of(s, s->inner), flops_of(s, s->system), flops_of(s, s->K),
@@ -232,14 +235,15 @@ static kaon_status count_flops(kaon_solver *s) {
   return KAON_OK;
 }
 
-/* Steps of solvers of a fixed number are part of an outer solver's block. */
+/* 1: this solver records steps. A solver with fixed steps does not: its steps are part of the outer
+ * solver's block. */
 static int records(const kaon_solver *s) {
-  return s->ctx->backend->record != NULL && s->ctx->options.issue != KAON_ISSUE_PLAIN &&
+  return s->ctx->backend->record != NULL && s->ctx->lab.issue != KAON_ISSUE_PLAIN &&
          !kaon_separate(s->ctx) && s->options.tol > 0 && !kaon_relax_is_host_led(s);
 }
 
-/* Operators, and what the host keeps: all that can fail on one rank alone before ranks agree on the
- * rest of the memory. */
+/* Operators and host memory: everything that can fail on a single rank, before the ranks agree on
+ * the other memory. */
 static kaon_status prepare(kaon_solver *s) {
   const kaon_method_ops *m = s->method;
   const kaon_solver_options *o = &s->options;
@@ -249,7 +253,7 @@ static kaon_status prepare(kaon_solver *s) {
   s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : m->delta_alone;
   const int gathers =
       m->per_direction > 0 || m->relaxes || (s->K != NULL && m->precond_calls_at_finish > 0);
-  s->flush = s->mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes in services alone */
+  s->flush = s->mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes only in services */
   KAON_TRY(allocate_host_memory(s));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
   return kaon_scalars_create(s->ctx, s->columns, &s->sums);
@@ -283,19 +287,20 @@ static kaon_status build(kaon_solver *s) {
 
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
                                kaon_solver **solver) {
-  const kaon_solver_options defaults = KAON_SOLVER_OPTIONS_INIT;
+  kaon_solver_options own;
   if (solver != NULL) *solver = NULL;
   if (A == NULL || solver == NULL)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "solver: the operator or the address of the result is NULL");
-  if (options == NULL) options = &defaults;
-  KAON_TRY(check_options(A, columns, options));
+  if (kaon_options_take(KAON_OPTIONS_SOLVER, options, &own) != KAON_OK)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(check_options(A, columns, &own));
   kaon_solver *s = calloc(1, sizeof *s);
   if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "solver: no host memory");
   s->ctx = A->ctx;
   s->A = A;
-  s->options = *options;
-  s->method = methods[options->method];
+  s->options = own;
+  s->method = methods[own.method];
   s->columns = columns;
   kaon_context_retain(s->ctx);
   kaon_status status = kaon_agree(s->ctx, build(s));

@@ -1,5 +1,5 @@
 /* history.c - residuals by iteration: from the ring on the device to the host's record and the
- * user's monitor. The ring holds KAON_HISTORY entries, so the runner looks at least that often. */
+ * user's monitor. The ring holds KAON_HISTORY entries, so the runner polls at least that often. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -36,8 +36,8 @@ static kaon_status append(kaon_solver *s, kaon_column_history *h, double residua
   return KAON_OK;
 }
 
-/* The monitor hears of all columns' iteration i before iteration i + 1, as far as this look brings
- * them: a column that waited may follow later with lower ones. */
+/* Within one poll the monitor gets iteration i of all columns before iteration i + 1. A column that
+ * waited may follow later with lower iterations. */
 kaon_status kaon_history_drain(kaon_solver *s, int *cancel) {
   for (int more = 1; more;) {
     int next = INT32_MAX;

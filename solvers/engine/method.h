@@ -1,15 +1,18 @@
-/* method.h - the inside of a solver, and what a method must bring.
+/* method.h - the private structure of a solver, and the table that a method fills in.
  *
- * A method is a table of four short sequences of gated vector operations and operator applications.
- * None of them asks for a number: coefficients come from the scalars, sums go back into them, and
- * lib/math/steps/recurrences.h turns one into the other. The runner (runner.c) decides when a step is
- * issued, the service (service.c) what happens to columns that wait.
+ * A method is a table of short sequences of gated vector operations and operator applications. A
+ * method never reads a value on the host: coefficients come from the device's scalars and sums go
+ * back into them. lib/math/steps/recurrences.h computes one from the other. The runner (runner.c)
+ * decides when a step is issued. The service (service.c) treats the columns that wait.
  *
- * Two precisions: the outer one (system, b, x, outer_r) and the inner one (inner, x_inner, r,
- * work). Where both are the same there is one x and one r: x_inner == x, r == outer_r. */
+ * A solve has two precisions:
+ * - outer: system, b, x, outer_r;
+ * - inner: inner, x_inner, r, work.
+ * Where both are the same there is one x and one r: x_inner == x, r == outer_r. */
 #ifndef KAON_SOLVERS_METHOD_H
 #define KAON_SOLVERS_METHOD_H
 
+#include <kaon/lab.h>
 #include <kaon/solver.h>
 
 #include "blas/blas.h"
@@ -18,56 +21,59 @@
 
 enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
 
-/* Whose error deflation makes least (deflate.h): in the norm of A, or the residual. */
+/* What deflation minimises (deflate.h): the error in the norm of A, or the residual. */
 enum { KAON_DEFLATES_NOT, KAON_DEFLATES_ERROR, KAON_DEFLATES_RESIDUAL };
 
 typedef struct kaon_method_ops {
   const char *name;
   int vectors;             /* inner vectors beside x and r */
-  int preconditioned;      /* 1: takes a preconditioner K, with these vectors more: */
-  int extra, extra_scaled; /* where K is any operator, and where it multiplies by a vector */
-  int per_direction;       /* and so many for each direction of the subspace */
-  int scratch;      /* work[scratch] holds a service's chosen residual where both precisions are
-                       one: what it held before is needed neither after `finish` nor later */
-  int applications; /* of the operator in a step */
-  int applications_at_start;     /* of the operator in start */
-  int applications_at_continue;    /* and in inject */
-  int saved;        /* not made in a step that freezes its column (unless A^dag r is watched) */
-  int hidden;       /* made between the two halves of a step's last sum: on one rank, where the sum
-                       ends first, not in a step that freezes its column */
+  int preconditioned;      /* 1: takes a preconditioner K, and needs more vectors: */
+  int extra, extra_scaled; /* for a general K; for a diagonal K */
+  int per_direction;       /* more vectors for each direction of the subspace */
+  /* work[scratch] holds the chosen residual during a service, if both precisions are the same. Its
+   * old content must not be needed after `finish`. */
+  int scratch;
+  int applications; /* applications of the operator in a step */
+  int applications_at_start;     /* applications of the operator in `start` */
+  int applications_at_continue;    /* the same in `continue_process` */
+  int saved;        /* applications skipped in the step that freezes its column (unless A^dag r
+                       is monitored) */
+  int hidden;       /* applications between the two halves of a step's last sum; on one rank,
+                       where the sum ends first, a step that freezes its column skips them */
   int precond_calls, precond_calls_at_start,
-      precond_calls_at_continue; /* applications of K, likewise; precond_calls_at_finish: and */
-  int precond_calls_at_finish; /* once a service */
-  int no_half;         /* its recurrences do not bear a process in half precision */
-  int late_norm;       /* where A^dag r is watched, finish sums |r|^2, which is not needed before */
+      precond_calls_at_continue; /* applications of K: in a step, in `start`, in
+                                    `continue_process` */
+  int precond_calls_at_finish; /* applications of K in a service */
+  int no_half;         /* its recurrences do not work in half precision */
+  int late_norm;       /* where A^dag r is monitored, |r|^2 is needed and summed only in `finish` */
   int keeps_norm;      /* renew sends |r|^2 of a replaced residual with its first sum */
-  int takes_dagger;    /* renew takes A^dag r from chosen_r where knows_dagger says so */
-  int fused;           /* its updates are entries of their own, composed of nothing else */
-  int dagger;          /* applies A^dagger, and K^dagger */
-  int relaxes;  /* a relaxation: s->relax is made; r is recomputed from x_inner in each step */
+  int takes_dagger;    /* renew reads A^dag r from chosen_r if knows_dagger is set */
+  int fused;           /* its updates are fused kernels, not composed of other operations */
+  int dagger;          /* applies A^dagger and K^dagger */
+  int relaxes;  /* a relaxation: s->relax exists; each step recomputes r from x_inner */
   int deflates; /* KAON_DEFLATES_ */
-  int block;    /* columns are joined: they step, wait and go on as one */
-  double delta[KAON_PRECISIONS];         /* by rule: reliable updates with this inner precision */
-  double delta_restart[KAON_PRECISIONS]; /* by rule: restarted refinement */
-  int period[KAON_PRECISIONS]; /* by inner precision: steps after which the residual is replaced
-                                  anyway, as what follows recurrences drifts while r does not drop
-                                */
-  double delta_alone; /* by rule: where both precisions are one; 0: no replacement, r does not drift
-                         enough to matter */
+  int block;    /* columns are coupled: they step, wait and continue together */
+  double delta[KAON_PRECISIONS];         /* default delta for reliable updates, by inner
+                                            precision */
+  double delta_restart[KAON_PRECISIONS]; /* default delta for restarted refinement */
+  int period[KAON_PRECISIONS]; /* By inner precision: steps after which the residual is replaced
+                                  in any case, since recurrences drift while r does not drop. */
+  double delta_alone; /* Default delta where both precisions are the same. 0: no replacement, r
+                         does not drift enough to matter. */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
   kaon_status (*step)(kaon_solver *s, int position);
-  /* r is new: a fresh process. Gate START. */
+  /* r is new: restart the Krylov process. Gate START. */
   kaon_status (*start)(kaon_solver *s);
-  /* r was replaced: the process goes on. Gate INJECT. */
+  /* r was replaced: continue the process. Gate CONTINUE. */
   kaon_status (*continue_process)(kaon_solver *s);
-  /* Both in one sequence of gate KAON_GATE_RENEW, which ends with KAON_REC_RESUME in its last kernel;
-   * NULL: start, then inject. */
+  /* Both in one sequence of gate KAON_GATE_RENEW. Its last kernel must run KAON_REC_RESUME. NULL:
+   * start, then continue_process. */
   kaon_status (*renew)(kaon_solver *s);
-  /* Updates of x that the method defers, for the columns of `gate`. */
+  /* Adds the updates of x that the method defers, for the columns of `gate`. */
   kaon_status (*finish)(kaon_solver *s, int gate);
 } kaon_method_ops;
 
-/* For methods that keep nothing between steps and defer no update. */
+/* For methods that retain nothing between steps and defer no update. */
 kaon_status kaon_start_nothing(kaon_solver *s);
 kaon_status kaon_finish_nothing(kaon_solver *s, int gate);
 
@@ -78,19 +84,19 @@ extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
     kaon_method_jacobi, kaon_method_gs, kaon_method_sor, kaon_method_two_stage, kaon_method_async,
     kaon_method_richardson;
 
-/* One column's residuals by iteration, and how much of the device's ring has been taken. */
+/* One column's residuals by iteration. count: entries read from the device's ring so far. */
 typedef struct kaon_column_history {
   double *residual;
   int count, room;
 } kaon_column_history;
 
-/* What a recording holds for. */
+/* The state that a recording is valid for. */
 typedef struct kaon_recorded {
   kaon_view b, x;
-  uint64_t given;   /* blocks given back to the pool by then */
-  uint64_t tunings; /* and tables of launch choices set: a recorded launch keeps its shape */
+  uint64_t given;   /* blocks released to the pool until then */
+  uint64_t tunings; /* tables of launch choices set until then: a recorded launch is not re-tuned */
   int reduces, block;
-  kaon_issue form; /* AUTO: there is none */
+  kaon_issue form; /* AUTO: there is no recording */
 } kaon_recorded;
 
 struct kaon_solver {
@@ -98,98 +104,110 @@ struct kaon_solver {
   kaon_solver_options options;
   const kaon_method_ops *method;
   int columns;
-  /* of an application to one column, of all ranks together, whose parts may be unequal */
+  /* of one application to one column, over all ranks (whose parts may differ) */
   struct {
-    double inner, outer, preconditioner, sweep; /* sweep: of a relaxation's step, beside these */
+    double inner, outer, preconditioner, sweep; /* sweep: of a relaxation's step, in addition to
+                                                   these */
   } flops;
   int unknowns; /* kaon_column_state */
-  int cycle;    /* steps of a cycle in which columns stay in lockstep; 0: none */
+  int cycle;    /* steps of a cycle, in which columns stay in lockstep; 0: none */
   int flush;    /* steps between additions of x_inner to x; 0: only in services */
   double delta;
 
   kaon_operator *A;      /* the user's; not owned */
-  kaon_operator *system; /* A, or its twin in double: residuals and the outer solution */
-  kaon_operator *inner;  /* system, A, or a sloppy twin: the Krylov process */
-  int mixed;             /* inner precision differs from the outer */
+  kaon_operator *system; /* A, or its twin in double: for residuals and the outer solution */
+  kaon_operator *inner;  /* system, A, or a sloppy twin: for the Krylov process */
+  int mixed;             /* the inner precision differs from the outer */
   kaon_operator *K;      /* the preconditioner: the user's, or its twin in the inner precision */
-  const kaon_vector *scaling; /* K x = d x component by component, in the inner precision: d */
-  int reduces;                /* this solve's b and x are of the space that A is a reduction of */
+  const kaon_vector *scaling; /* d, in the inner precision, if K x = d x component by component */
+  int reduces;                /* this solve's b and x are of the parent's space (A is a
+                                 reduction) */
   int from_zero;              /* x = 0 at the start in every column */
-  int zero_guess;             /* the same until the first residual is taken */
-  int knows_dagger;           /* chosen_r is A^dag r of the residual that has just been taken */
+  int zero_guess;             /* the same, until the first residual is computed */
+  int knows_dagger;           /* chosen_r holds A^dag r of the residual just computed */
 
   kaon_scalars *scalars;
-  kaon_column_state *host; /* copies, for looks and services */
+  kaon_column_state *host; /* host copies, for polls and services */
   kaon_scalars *sums;      /* norms before and after the run, every column open */
   kaon_column_state *sums_host;
-  double *norm2, *norm2_full; /* of the sources: of the system's, of the user's */
+  double *norm2, *norm2_full; /* |b|^2 of the system, of the user */
 
-  const kaon_vector *b; /* outer; set by a solve */
+  const kaon_vector *b; /* outer precision; set by a solve */
   kaon_vector *x;
-  kaon_vector *outer_r, *chosen_r; /* chosen_r: A^dag r or the parent's residual, squared and, but
-                                      at the first service from 0, forgotten */
+  /* chosen_r: A^dag r or the parent's residual. Valid only until its norm is computed, except in
+   * the first service from x = 0. */
+  kaon_vector *outer_r, *chosen_r;
   kaon_vector *x_inner, *r;
   kaon_vector *work[KAON_SOLVER_WORK];
   int nwork;
-  kaon_vector *precond_input, *precond_output; /* what goes into a preconditioner of another precision, and comes out
-                                of it; else NULL */
+  kaon_vector *precond_input, *precond_output; /* input and output of a preconditioner in another
+                                                  precision; else NULL */
 
-  /* owned storage behind the pointers above; NULL where another vector serves */
-  kaon_vector *own_b, *own_x;   /* reduced source and solution */
-  kaon_vector *user_b, *user_x; /* b and x in the outer precision where A is not */
+  /* Storage behind the pointers above, owned; NULL where another vector serves. */
+  kaon_vector *own_b, *own_x;   /* source and solution of the reduced system */
+  kaon_vector *user_b, *user_x; /* b and x in the outer precision, if A has another one */
   kaon_vector *full_r;          /* the parent's residual */
   kaon_vector *own_chosen_r, *own_x_inner;
 
   struct kaon_deflation *deflation; /* deflate.h; NULL: none */
-  struct kaon_relaxation *relax;    /* of relaxation methods (relax.h); else NULL */
+  struct kaon_relaxation *relax;    /* relaxation methods only (relax_internal.h); else NULL */
 
-  int counting; /* vectors are counted, not made */
-  size_t bytes; /* that they will take */
+  int counting; /* dry run: vectors are counted, not allocated */
+  size_t bytes; /* counted bytes */
 
   kaon_column_history *history;
-  int monitored; /* history is drained (and the monitor called) */
+  int monitored; /* the ring is read at each poll (and the monitor called) */
 
-  const kaon_vector *end_b; /* the user's, for the end of the solve; b may be scaled, then x is */
+  const kaon_vector *end_b; /* the user's vectors for the end of the solve; scaled copies if b
+                               was scaled */
   kaon_vector *end_x;
   kaon_scaling units;
-  int ended_early;                     /* the end was queued behind the last step */
-  kaon_recorder *before_after, *first; /* of begin and end, of the first service; or NULL */
-  kaon_recorder *whole;                /* of all of a solve (all in solve_launch.c) */
-  kaon_scalars *prepared;              /* states that a solve in one go begins with; or NULL */
-  kaon_recorded seen, ends;            /* the last solve's vectors; what the recordings hold for */
-  int replays_begin_end;                    /* in this solve */
-  int single_launch;                        /* it is issued in one go (solve_launch.c) */
-  int has_whole;                       /* whole is recorded; -1: tried in vain */
+  int ended_early;                     /* the end was enqueued after the last step, before the
+                                          poll */
+  kaon_recorder *before_after, *first; /* recorded begin and end; recorded first service; or NULL */
+  kaon_recorder *whole;                /* recording of the whole solve (solve_launch.c) */
+  kaon_scalars *prepared;              /* initial states of a single-launch solve; or NULL */
+  kaon_recorded seen, ends;            /* the last solve's vectors; what the recordings are valid
+                                          for */
+  int replays_begin_end;                    /* this solve replays the recorded begin and end */
+  int single_launch;                        /* begin, loop and end are one launch
+                                               (solve_launch.c) */
+  int has_whole;                       /* `whole` is recorded; -1: recording it failed */
   int begin_end_unrecordable;
 
-  kaon_recorder *recorder; /* of steps and services; NULL: the machine offers none */
+  kaon_recorder *recorder; /* records steps and services; NULL: the backend has no recorder */
   kaon_recorded recorded;
   int block;                         /* steps of a recorded block */
-  kaon_traffic of_block, of_service; /* what a recorded block and service ask of the network */
-  kaon_traffic of_begin_end;              /* and recorded begin, first service and end (solve_launch.c) */
-  kaon_traffic repeated;             /* and what the device has asked in this solve, see replay.c */
-  int recording;                     /* a service is: numbers cannot be asked for */
-  int unrecordable;                  /* tried in vain */
-  int unlisted;                      /* so were the forms that go through lists of kernels */
-  double rate;                       /* seconds a step, as the last looks saw it; 0: not known */
-  int ended_at_first_poll;                         /* the last solve was over at the first look */
-  kaon_issue issued;                 /* how this solve's steps are */
+  kaon_traffic of_block, of_service; /* network traffic of a recorded block and service */
+  kaon_traffic of_begin_end;              /* and of the recorded begin, first service and end
+                                             (solve_launch.c) */
+  kaon_traffic repeated;             /* traffic of this solve's replays (replay.c) */
+  int recording;                     /* a service is being recorded: no value can be read on the
+                                        host */
+  int unrecordable;                  /* recording failed */
+  int unlisted;                      /* recording failed in the forms that use kernel lists */
+  double rate;                       /* seconds a step, measured at the last polls; 0: not known */
+  int ended_at_first_poll;                         /* the last solve had ended at its first poll */
+  kaon_issue issued;                 /* how this solve's steps are issued */
 };
 
-/* Slots of sums: squares of the user's b and x, of what residuals are relative to, where that is
- * not b, of the residual at the end, and of the chosen one, where that is another. */
+/* Slots of the sums before and after the run:
+ * - OF_B, OF_X: |b|^2 and |x|^2 of the user's vectors;
+ * - OF_SOURCE: the square that residuals are relative to, if that is not |b|^2;
+ * - OF_RESIDUAL: |r|^2 at the end;
+ * - OF_CHOSEN: that of the chosen residual, if it is another one. */
 enum {
   KAON_OF_B = KAON_S_R2,
   KAON_OF_X = KAON_S_S2,
   KAON_OF_SOURCE = KAON_S_TRUE,
   KAON_OF_RESIDUAL = KAON_S_OUTER,
-  KAON_OF_CHOSEN = KAON_OF_X /* of which nobody asks behind the beginning */
+  KAON_OF_CHOSEN = KAON_OF_X /* |x|^2 is read only at the beginning */
 };
 
-/* Columns that a service has verified and that go on. */
+/* Columns that a service has verified and that continue. */
 enum { KAON_GATE_RENEW = KAON_GATE_START | KAON_GATE_CONTINUE };
 
-/* For a pass that leaves its result's norm there as it goes. */
+/* A pass that stores its result's norm in `slot` of s->sums. */
 static inline kaon_pass kaon_solver_norm_pass(const kaon_solver *s, int slot) {
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = s->sums;
@@ -197,7 +215,7 @@ static inline kaon_pass kaon_solver_norm_pass(const kaon_solver *s, int slot) {
   return pass;
 }
 
-/* norm2[k] = what was asked for; the host waits in kaon_scalars_read. */
+/* norm2[k] = slot of column k. Needs s->sums_host, read by kaon_scalars_read. */
 static inline void kaon_solver_take_norms(const kaon_solver *s, int slot, double *norm2) {
   for (int k = 0; k < s->columns; k++) norm2[k] = s->sums_host[k].slot[slot][0];
 }
@@ -217,7 +235,7 @@ static inline kaon_pass kaon_gated_norm(const kaon_solver *s, int gate, int norm
   return pass;
 }
 
-/* sum conj(w) y beside sum |y|^2 */
+/* Sum conj(w) y in addition to sum |y|^2. */
 static inline kaon_pass kaon_gated_dot(const kaon_solver *s, int gate, int norm,
                                        const kaon_vector *w, int dot, int then) {
   kaon_pass pass = kaon_gated_norm(s, gate, norm, then);
@@ -226,10 +244,10 @@ static inline kaon_pass kaon_gated_dot(const kaon_solver *s, int gate, int norm,
   return pass;
 }
 
-/* runner.c: 1: the host sees that no column is open to `gate`, so that nothing need be issued; 0
- * where to ask a device would cost more than it saves. */
+/* runner.c: returns 1 if the host sees that no column is open to `gate`, so that nothing need be
+ * issued. Returns 0 where reading the states from a device would cost more than it saves. */
 int kaon_gate_closed(const kaon_solver *s, int gate);
-/* The same of any states; host: room for a copy of theirs. */
+/* The same for any states. host: buffer for a copy of them. */
 int kaon_states_closed(const kaon_scalars *scalars, kaon_column_state *host, int gate);
 
 static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
@@ -237,30 +255,31 @@ static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
   return kaon_blas_recur(s->ctx, &pass);
 }
 
-/* precondition.c: z = K r, or K^dag r; without a preconditioner a copy. Sums as by an operator. */
+/* precondition.c: z = K r, or K^dag r; a copy without a preconditioner. Sums as in an operator
+ * application. */
 kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector *r, kaon_vector *z,
                               const kaon_pass *pass);
 
-/* 1: the residual that the tolerance is for is the parent's, and does not follow from the system's
- * (kaon_reduction.residual). */
+/* 1: the tolerance is for the parent's residual, and that one does not follow from the system's
+ * residual (kaon_reduction.residual). */
 static inline int kaon_solver_monitors_residual(const kaon_solver *s) {
   return s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->residual != NULL;
 }
 
-/* 1: a solve from 0 begins with A^dag b as it was worked out for |A^dag b|, once rounded, and
- * applies nothing to b again. */
+/* 1: a solve from x = 0 reuses A^dag b, computed for |A^dag b| and rounded once. It does not apply
+ * the operator to b again. */
 static inline int kaon_solver_takes_dagger(const kaon_solver *s) {
   return s->mixed && s->method->takes_dagger && s->options.stop == KAON_STOP_NORMAL;
 }
 
-/* runner.c: everything between the first residual and the last column's end. */
+/* runner.c: everything between the first residual and the end of the last column. */
 kaon_status kaon_runner_run(kaon_solver *s);
-/* runner.c: `steps` steps from the source s->b (and s->x unless zero_guess), unverified.
- * *cancelled becomes 1 where the monitor asked for the end. */
+/* runner.c: `steps` steps from the source s->b (and s->x unless zero_guess), without verification.
+ * *cancelled becomes 1 if the monitor stopped the solve. */
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
-/* Steps of a solver with tol = 0. */
+/* Number of steps of a solver with tol = 0. */
 int kaon_solver_fixed_steps(const kaon_solver *s);
-/* runner.c: seconds of a clock that never goes back. */
+/* runner.c: seconds of a monotonic clock. */
 double kaon_solver_clock(void);
 
 static inline kaon_traffic kaon_traffic_since(const kaon_context *ctx, const kaon_traffic *before) {
@@ -272,55 +291,63 @@ static inline kaon_traffic kaon_traffic_since(const kaon_context *ctx, const kao
                         .ahead = now->ahead - before->ahead};
 }
 
-/* replay.c: steps of a recorded block: a cycle, or from flush to flush. */
+/* replay.c: steps of a recorded block: one cycle, or the steps between two flushes. */
 int kaon_solver_block(const kaon_solver *s);
 
-/* solve.c: the host's copies of all states to their idle values. */
+/* solve.c: sets the host's copies of all states to idle. */
 void kaon_solver_idle(kaon_solver *s);
-/* solve_begin.c: what is refused; s->b and s->x from end_b and end_x; everything before the run, with the
- * squares of the user's b in norm2_full and of the system's source in norm2. */
+/* solve_begin.c.
+ * check_vectors: refuses unsuitable vectors.
+ * bind: sets s->b and s->x from end_b and end_x.
+ * begin: everything before the run. norm2_full = |b|^2 of the user's b, norm2 = that of the
+ * system's source. */
 kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b,
                                       const kaon_vector *x);
 void kaon_solver_bind(kaon_solver *s);
 kaon_status kaon_solver_begin(kaon_solver *s);
-/* What a solve issues before its first wait (solve_begin.c), and after its last step (solve.c). */
+/* Enqueues what a solve does before its first wait (solve_begin.c) and after its last step
+ * (solve.c). */
 kaon_status kaon_solver_issue_begin(kaon_solver *s);
 kaon_status kaon_solver_issue_end(kaon_solver *s);
-/* solve_begin.c: the system's guess; in which slot of sums the sources' squares are; |b|^2 below which b
- * is too small, and those that are solved for as they are. */
+/* solve_begin.c.
+ * issue_guess: computes the system's initial guess.
+ * source_slot: the slot of sums with the square of the source.
+ * least_norm2: the |b|^2 below which b is refused as too small.
+ * norm_range: the |b|^2 of columns that are solved without scaling. */
 kaon_status kaon_solver_issue_guess(kaon_solver *s);
 int kaon_solver_source_slot(const kaon_solver *s);
 double kaon_least_norm2(double tol);
 kaon_norm_range kaon_solver_norm_range(const kaon_solver *s);
-/* solve.c: the host's copies of states for sources whose squares are in norm2. */
+/* solve.c: fills the host's copies of the states, for sources with the squares in norm2. */
 void kaon_solver_prepare_states(kaon_solver *s);
-/* solve_launch.c: finds out whether this solve (end_b, end_x, bound) has recordings of these, or makes them
- * (replays_begin_end), and whether it can be issued in one go (straight). */
+/* solve_launch.c: checks whether recordings exist for this solve (end_b, end_x, bound), or makes
+ * them (replays_begin_end). Also decides whether it can be a single launch (single_launch). */
 kaon_status kaon_solve_launch_prepare(kaon_solver *s);
-/* solve_launch.c: issues a solve that is straight, with up to so many blocks of steps, and a look behind
- * it; and, once that has come, takes norms from it: *refused where the solve has to be begun as
- * others are. */
+/* solve_launch.c.
+ * issue: enqueues a single-launch solve with up to `blocks` blocks of steps and a poll after it.
+ * poll: takes the norms from the poll's result. *refused = 1: the solve must begin again in the
+ * ordinary way. */
 kaon_status kaon_solve_launch_issue(kaon_solver *s, int blocks);
 void kaon_solve_launch_poll(kaon_solver *s, int *refused);
-/* solve.c: where a recorded loop is expected to be over soon, the end of the solve may be queued
- * behind it before the host looks. If the loop goes on, it is queued again later. */
+/* solve.c: where a recorded loop is expected to end soon, the end of the solve may be enqueued
+ * before the host polls. If the loop continues, the end is enqueued again later. */
 int kaon_solver_can_end_early(const kaon_solver *s);
 kaon_status kaon_solver_end_early(kaon_solver *s);
-/* solve.c: a solve in one go has an end of its own behind the loop, once no column is open. */
+/* solve.c: 1 if a single-launch solve has its end after the loop, run once no column is open. */
 int kaon_solver_ends_behind(const kaon_solver *s);
-/* 1: vectors of A's space are those of the operator that A is a reduction of. */
+/* 1: vectors of A's space are also those of the operator that A is a reduction of. */
 static inline int kaon_reduces_within(const kaon_operator *A) {
   return A->reduction != NULL && A->reduction->parent->space == A->space;
 }
-/* 1: K is a solver on such a reduction, so an inverse of what is reduced. */
+/* 1: K is a solver on such a reduction, that is, an inverse of the parent. */
 int kaon_inverts_within(const kaon_operator *K);
-/* solve.c: x = approximately A^-1 b from zero; what the solver does as an operator. */
+/* solve.c: x = approximately A^-1 b from zero. Used by a solver that is an operator. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x);
 
-/* service.c: verifies, replaces residuals, restarts; for all columns that wait. */
+/* service.c: verifies, replaces residuals and restarts, for all columns that wait. */
 kaon_status kaon_service_run(kaon_solver *s);
 
-/* history.c: takes new entries of the rings in s->host; *cancel is set when the monitor says so. */
+/* history.c: reads new entries of the rings in s->host. *cancel is set when the monitor says so. */
 kaon_status kaon_history_drain(kaon_solver *s, int *cancel);
 void kaon_history_clear(kaon_solver *s);
 kaon_status kaon_history_create(kaon_solver *s);

@@ -1,5 +1,5 @@
-/* precondition.c - the preconditioner in a step. Its vectors may be of another precision than the
- * process: then they are converted on the way in and out. */
+/* precondition.c - applies the preconditioner in a step. If its precision differs from that of the
+ * process, vectors are converted before and after. */
 #include "solvers/engine/method.h"
 
 kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector *r, kaon_vector *z,

@@ -1,18 +1,18 @@
-/* replay.c - steps in recorded blocks, where the machine offers it (lib/core/backend.h): the host issues
- * one launch for many steps, asks for a look behind it, queues the next launch, and sleeps until
- * the look arrives. Beside a sleeping host the device is never without work, and steps that follow
- * the end find every gate closed.
+/* replay.c - steps in recorded blocks, where the backend offers them (lib/core/backend.h).
  *
- * A block is a cycle, or the steps that lie between two flushes, of several columns half of them: a
- * column that waits idles to the end of its block, which costs a launch or two where it is alone,
- * and steps where others go on. Half of them where kernels are listed, too, whose number is limited
- * (lib/core/backend.h). Columns are served between blocks alone, and count the steps to
- * their next flush from there, so it is due at the end of a block for all of them, and no step pays
- * for asking.
+ * The host issues one launch for many steps and requests a poll after it. Then it enqueues the next
+ * launch and sleeps until the poll arrives. The device always has work, and steps after the end
+ * find every gate closed.
  *
- * Recorded addresses are good as long as the same vectors are bound and no block of memory has been
- * given back, recorded launches as long as the context's tuning stays. Operators are asked once a
- * solve whether they are stale: while they are recorded, else by their `check`, or by an
+ * A block is a cycle, or the steps between two flushes. It is half of those steps in two cases:
+ * - several columns: a column that waits idles to the end of its block;
+ * - kernel lists, whose length is limited (lib/core/backend.h).
+ * Columns are served only between blocks and count the steps to their next flush from there. So all
+ * flushes are due at the end of a block, and no step has to check for them.
+ *
+ * Recorded addresses are valid while the same vectors are bound and no block of memory has been
+ * released. Recorded launches are valid while the context's tuning stays. Once a solve, operators
+ * are asked whether they are stale: while they are recorded, else by their `check`, or by an
  * application to no column. */
 #include <math.h>
 
@@ -20,17 +20,17 @@
 
 enum { BLOCK_STEPS = 8 };
 
-/* The host sleeps this long between looks, or for check_interval steps if that is longer; but no
- * longer than a user waits for an answer. */
+/* The host sleeps this long between polls, or for check_interval steps if that is longer, but never
+ * longer than the second value. */
 static const double poll_seconds = 0.01, longest_poll_seconds = 0.2;
 
-/* Forms that go through a list of a step's kernels, which not every step has: then AUTO. */
+/* Forms that use a list of a step's kernels. Not every step has one; then the form is AUTO. */
 static int is_listed(kaon_issue form) {
   return form == KAON_ISSUE_CDP || form == KAON_ISSUE_PERSISTENT;
 }
 
 int kaon_solver_block(const kaon_solver *s) {
-  const int half = s->columns > 1 || is_listed(s->ctx->options.issue) ? 2 : 1;
+  const int half = s->columns > 1 || is_listed(s->ctx->lab.issue) ? 2 : 1;
   return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush / half : BLOCK_STEPS;
 }
 
@@ -56,8 +56,8 @@ static kaon_status service(void *user) {
   return status;
 }
 
-/* Of the steps and services of the column that took most of them; those behind its end, which find
- * every gate closed, are left out. */
+/* Traffic of the steps and services of the column that took most of them. Steps after its end find
+ * every gate closed and are not counted. */
 static void count_traffic(kaon_solver *s) {
   int64_t most = 0, served = 0;
   for (int k = 0; k < s->columns; k++) {
@@ -74,8 +74,8 @@ static void count_traffic(kaon_solver *s) {
 
 /* ---- the recording ---- */
 
-/* What is recorded reads b of the system that ends it where that is watched (service.c), else its
- * own. */
+/* Where the parent's residual is monitored, recorded services read the user's b (service.c), else
+ * the system's. */
 static kaon_recorded now(const kaon_solver *s) {
   const int ends = kaon_solver_monitors_residual(s) && s->end_b != NULL;
   return (kaon_recorded){.b = kaon_view_of(ends ? s->end_b : s->b),
@@ -106,7 +106,7 @@ int kaon_replay_possible(const kaon_solver *s) {
   return s->recorder != NULL && !s->unrecordable && kaon_replay_most(s->ctx) > KAON_ISSUE_PLAIN;
 }
 
-/* Whether columns that wait are served when the host sees it. */
+/* 1: columns that wait are served when the host sees them. */
 static int host_services(const kaon_solver *s) {
   return s->recorded.form == KAON_ISSUE_REPLAY || s->recorded.form == KAON_ISSUE_CDP;
 }
@@ -116,9 +116,9 @@ int kaon_replay_loops(const kaon_solver *s) {
   return recording_valid(s) && (form == KAON_ISSUE_WHILE || form == KAON_ISSUE_PERSISTENT);
 }
 
-/* The form that is asked for, or does in its place. */
+/* The requested form, or AUTO if that form cannot list the steps. */
 static kaon_issue wanted_form(const kaon_solver *s) {
-  const kaon_issue wanted = s->ctx->options.issue;
+  const kaon_issue wanted = s->ctx->lab.issue;
   return is_listed(wanted) && s->unlisted ? KAON_ISSUE_AUTO : wanted;
 }
 
@@ -137,7 +137,7 @@ kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void 
   return status;
 }
 
-/* In the most independent of the forms that are allowed and possible. */
+/* Records in the most independent of the forms that are allowed and possible. */
 static kaon_status record(kaon_solver *s) {
   const kaon_record_ops *ops = s->ctx->backend->record;
   const kaon_issue wanted = wanted_form(s);
@@ -151,7 +151,8 @@ static kaon_status record(kaon_solver *s) {
   const kaon_issue first = most == KAON_ISSUE_WHILE && beyond ? wanted : most;
   for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
-    if (s->deflation != NULL && form != KAON_ISSUE_REPLAY) continue; /* the host serves */
+    /* the host serves */
+    if (s->deflation != NULL && form != KAON_ISSUE_REPLAY) continue;
     status = kaon_agree(s->ctx, ops->record(s->recorder, &loop, (kaon_issue)form));
     if (status != KAON_OK) continue;
     s->recorded = now(s);
@@ -165,10 +166,10 @@ static kaon_status record(kaon_solver *s) {
   return status;
 }
 
-/* Where a form that is asked for cannot list the steps, another one does. */
+/* If a requested form cannot list the steps, another one is used. */
 static kaon_status record_any(kaon_solver *s) {
   kaon_status status = record(s);
-  kaon_scalars_drop_deferred(s->scalars); /* where it failed within a step */
+  kaon_scalars_drop_deferred(s->scalars); /* in case it failed within a step */
   if (status != KAON_OK && is_listed(wanted_form(s))) {
     const char *const form = wanted_form(s) == KAON_ISSUE_CDP ? "cdp" : "persistent";
     kaon_log(s->ctx, KAON_LOG_WARNING,
@@ -187,8 +188,8 @@ static kaon_status record_any(kaon_solver *s) {
 
 /* ---- the loop ---- */
 
-/* Steps that the slowest column has still to take, if it goes on as in the later half of its way;
- * 0: nothing is known yet. */
+/* Steps that the slowest column still needs, extrapolated from the second half of its history. 0:
+ * nothing is known yet. */
 static double steps_left(const kaon_solver *s) {
   double most = 0;
   for (int k = 0; k < s->columns; k++) {
@@ -202,9 +203,9 @@ static double steps_left(const kaon_solver *s) {
   return most;
 }
 
-/* Blocks until the next look. A loop ends by itself. Replayed blocks behind a column's end find it
- * closed, and two launches are under way at a time: each half of what seems to be left; and where
- * columns are going to wait, one block. */
+/* Blocks until the next poll. A loop on the device ends by itself. Replayed blocks after a column's
+ * end find its gate closed. Two launches are enqueued at a time, so each gets half of the steps
+ * that seem to be left. Where columns are going to wait, a launch is one block. */
 static int blocks_until_poll(const kaon_solver *s, const kaon_step_rate *p) {
   const int most = (KAON_HISTORY - 1) / s->block;
   double steps = s->options.check_interval;
@@ -219,8 +220,8 @@ static int blocks_until_poll(const kaon_solver *s, const kaon_step_rate *p) {
   return blocks >= most ? most : blocks > 1 ? (int)blocks : 1;
 }
 
-/* Another launch, and a look behind it; the solve's end and its norms between the two where all is
- * expected to be over by then. */
+/* Enqueues another launch and a poll after it. If `ends`, it also enqueues the solve's end and its
+ * norms between the two, since all columns are expected to have ended by then. */
 static kaon_status issue(kaon_solver *s, const kaon_step_rate *p, int number, int ends) {
   const kaon_record_ops *ops = s->ctx->backend->record;
   KAON_TRY(ops->run(s->recorder, blocks_until_poll(s, p)));
@@ -232,14 +233,13 @@ static kaon_status issue(kaon_solver *s, const kaon_step_rate *p, int number, in
   return KAON_OK;
 }
 
-/* The first launch, and a look behind it; the solve's end and its norms between the two where all
- * is expected to be over by then. */
+/* The first launch and a poll after it, with the same end between them. */
 static kaon_status issue_first(kaon_solver *s, const kaon_step_rate *p, int ended_at_first_poll) {
   if (s->single_launch) return kaon_solve_launch_issue(s, blocks_until_poll(s, p));
   return issue(s, p, 0, ended_at_first_poll && kaon_solver_can_end_early(s));
 }
 
-/* Steps of the column that took most of them since the last look. */
+/* Steps since the last poll, of the column that took most of them. */
 static int new_steps(const kaon_solver *s) {
   int most = 0;
   for (int k = 0; k < s->columns; k++) {
@@ -249,13 +249,13 @@ static int new_steps(const kaon_solver *s) {
   return most;
 }
 
-/* status: of what was issued since the last look; ranks fail together. refused: of the first look,
+/* status: of what was issued since the last poll; ranks fail together. refused: for the first poll,
  * else NULL. */
 static kaon_status poll_states(kaon_solver *s, kaon_status status, kaon_step_rate *p, int number, int *cancel,
                         int *refused) {
   kaon_recorder *posted = refused != NULL && s->single_launch ? s->whole : s->recorder;
   if (status == KAON_OK) status = s->ctx->backend->record->wait(posted, number, s->host);
-  if (status == KAON_OK && refused != NULL && s->single_launch) { /* of one rank alone */
+  if (status == KAON_OK && refused != NULL && s->single_launch) { /* only on one rank */
     kaon_solve_launch_poll(s, refused);
     if (*refused) return KAON_OK;
   }
@@ -264,14 +264,15 @@ static kaon_status poll_states(kaon_solver *s, kaon_status status, kaon_step_rat
   return kaon_runner_agree(s, status, p, cancel);
 }
 
-/* Deflation asks for numbers, so its services are not recorded ones. */
+/* Deflation reads values on the host, so its services are not recorded. */
 static kaon_status service_waiting(kaon_solver *s) {
   return s->deflation != NULL ? kaon_service_run(s) : s->ctx->backend->record->service_waiting(s->recorder);
 }
 
-/* A look tells of the time before the next launch was queued: what a service behind that launch has
- * mended, the look after it still calls waiting. Where the last solve was over at the first look,
- * no second launch is queued before it, but the end of the solve where that is launched at all. */
+/* Launches and polls in turn. A poll shows the time before the next launch was enqueued: it can
+ * still show columns as waiting that a service has treated meanwhile. If the last solve had ended
+ * at its first poll, no second launch is enqueued before that poll. The end of the solve is, if
+ * there is one. */
 static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
   const int serves = host_services(s);
   const int ended_at_first_poll = s->ended_at_first_poll && !serves && s->ctx->comm->ranks == 1;
@@ -300,7 +301,7 @@ static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
   }
 }
 
-/* Nothing is written: no column is open. */
+/* Writes nothing: no column is open. */
 static kaon_status ask(const kaon_solver *s, kaon_operator *A, const kaon_vector *in,
                        kaon_vector *out) {
   const kaon_pass nobody = kaon_gated(s, 0);
@@ -316,7 +317,7 @@ static kaon_status check_operators(const kaon_solver *s) {
   return s->precond_input != NULL ? ask(s, K, s->precond_input, s->precond_output) : ask(s, K, s->r, s->work[0]);
 }
 
-/* Addresses differ from rank to rank, but all go the same way. */
+/* Addresses differ from rank to rank, but all ranks must decide alike. */
 static kaon_status recording_valid_everywhere(const kaon_solver *s, int *good) {
   double count = recording_valid(s);
   KAON_TRY(kaon_comm_sum(s->ctx, &count, 1));
@@ -332,7 +333,7 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
   } else {
     const kaon_status status = record_any(s);
     if (status != KAON_OK) {
-      kaon_error_clear(s->ctx); /* the plain way will say what is wrong, if anything is */
+      kaon_error_clear(s->ctx); /* plain issue reports the error, if there is one */
       s->unrecordable = status == KAON_ERR_UNSUPPORTED;
       return KAON_OK;
     }

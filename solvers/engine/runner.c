@@ -1,16 +1,16 @@
-/* runner.c - the one loop: issues steps in blocks, looks at the columns' state between blocks,
- * serves those that wait, ends when none is left.
- * A step never asks for a number, so how steps are issued is decided here alone: one operation
- * after another, or recorded blocks (replay.c) where machine and communicator allow it.
- * When the host looks changes nothing but time: a column that needs the host is frozen until then.
- */
+/* runner.c - the main loop: it issues steps in blocks, polls the columns' states between blocks,
+ * serves columns that wait, and ends when no column is open.
+ *
+ * A step never reads a value on the host, so only this file decides how steps are issued: one
+ * operation after another, or in recorded blocks (replay.c) if backend and communicator allow it.
+ * When the host polls affects only the time: a column that needs the host is frozen until then. */
 #include <time.h>
 
 #include "solvers/relax/relax_internal.h"
 #include "solvers/engine/runner.h"
 
-/* Where the host shares memory with the kernels a look costs nothing: look at least so often, so
- * that a monitor can end a solve with slow steps in good time. */
+/* Where the host shares memory with the kernels a poll is free. Poll at least this often, so that a
+ * monitor can soon end a solve with slow steps. */
 static const double poll_seconds = 0.2;
 
 double kaon_solver_clock(void) {
@@ -23,16 +23,16 @@ kaon_step_rate kaon_step_rate_begin(void) {
   return (kaon_step_rate){.begin = kaon_solver_clock(), .limit = 1};
 }
 
-/* One rank asks the clock after every step. Several have to issue the same steps: at each look they
- * agree how many the next one is away. */
+/* One rank reads the clock after every step. Several ranks must issue the same steps, so at each
+ * poll they agree on the number of steps to the next one. */
 static int late(const kaon_solver *s, const kaon_step_rate *p) {
   if (!s->ctx->backend->host_accessible) return 0;
   if (s->ctx->comm->ranks > 1) return p->steps >= p->limit;
   return kaon_solver_clock() - p->begin > poll_seconds;
 }
 
-/* Where hosts carry the messages of devices, each of them costs more than to ask. The states are
- * the same on all ranks, but a device that fails is found at the next look. */
+/* Where hosts carry the messages of devices, a message costs more than reading the states. The
+ * states are the same on all ranks. A read that fails is found at the next poll. */
 int kaon_states_closed(const kaon_scalars *scalars, kaon_column_state *host, int gate) {
   const kaon_context *ctx = scalars->ctx;
   const kaon_column_state *state = scalars->state;
@@ -59,7 +59,7 @@ kaon_columns_now kaon_columns_count(const kaon_solver *s) {
   return n;
 }
 
-/* Steps before the next look: to the end of a cycle at most, and never more than the rings hold. */
+/* Steps before the next poll: at most to the end of a cycle, and never more than the rings hold. */
 static int block_length(const kaon_solver *s, int position) {
   int n = s->options.check_interval;
   if (n > KAON_HISTORY - 1) n = KAON_HISTORY - 1;
@@ -67,10 +67,10 @@ static int block_length(const kaon_solver *s, int position) {
   return n > 0 ? n : 1;
 }
 
-/* Every step rounds all of x_inner again, which soon outweighs the updates: every few steps it goes
- * to the outer solution and begins at 0. The residual does not change, so nothing waits for it. The
- * end of the next step closes the gate: this is issued behind each step that can have opened it
- * (replay.c), so that no column's turn is missed. */
+/* Adds x_inner to the outer solution every few steps. Each step rounds all of x_inner again, so
+ * x_inner must stay small. The residual does not change, so nothing waits for the flush.
+ * A step opens the gate and the end of the next step closes it. Therefore the flush is issued after
+ * each step that can have opened the gate (replay.c). */
 kaon_status kaon_runner_flush(kaon_solver *s) {
   const kaon_pass due = kaon_gated(s, KAON_GATE_FLUSH);
   if (s->flush == 0) return KAON_OK;
@@ -78,9 +78,9 @@ kaon_status kaon_runner_flush(kaon_solver *s) {
   return kaon_blas_add_and_zero(s->x_inner, s->x, &due);
 }
 
-/* Issues up to n steps, none behind the last one that a column takes as far as that can be seen:
- * they would compute nothing, but send messages. *position: of the first, then of the next one in
- * its cycle. */
+/* Issues up to n steps. It stops early when no column is seen to be open: further steps would
+ * compute nothing but send messages. *position: of the first step in its cycle, then of the next
+ * one. */
 static kaon_status issue_block(kaon_solver *s, int n, kaon_step_rate *p, int *position) {
   for (int i = 0; i < n; i++) {
     KAON_TRY(s->method->step(s, *position));
@@ -121,7 +121,7 @@ static kaon_status poll_states(kaon_solver *s, kaon_step_rate *p, int *cancel) {
   return kaon_runner_agree(s, status, p, cancel);
 }
 
-/* Columns of a method with cycles are served between those alone. */
+/* Columns of a method with cycles are served only between cycles. */
 int kaon_runner_service_due(const kaon_solver *s, kaon_columns_now n, int begins, int *patience) {
   if (s->cycle > 0 && n.stepping > 0) return n.waiting > 0 && begins;
   return kaon_service_due(n.stepping, n.waiting, patience);
@@ -130,7 +130,7 @@ int kaon_runner_service_due(const kaon_solver *s, kaon_columns_now n, int begins
 kaon_status kaon_runner_run(kaon_solver *s) {
   int cancel = 0, position = 0, patience = 0;
   if (s->single_launch) {
-    /* issued with the beginning */
+    /* already issued with the beginning */
   } else if (s->replays_begin_end && s->zero_guess) {
     s->zero_guess = 0;
     KAON_TRY(s->ctx->backend->record->run(s->first, 1));

@@ -1,4 +1,4 @@
-/* scaling.c - right-hand sides far from 1, by powers of 2. Contract: scaling.h. */
+/* scaling.c - scales right-hand sides far from 1 by powers of 2. Contract: scaling.h. */
 #include "solvers/engine/scaling.h"
 
 #include <float.h>
@@ -8,9 +8,9 @@
 #include "blas/blas.h"
 #include "lib/math/steps/stopping.h"
 
-/* Residuals of tol |b| and the squares' products of them are to stay full numbers: single
- * precision's own with 2^26 to spare; of double's BiCGStab squares (t, s), of the size of |r|^2
- * |A|, and compares with 1e-28 |s|^2 |t|^2. */
+/* Residuals of size tol |b|, and products of their squares, must stay normal numbers. The range for
+ * single precision leaves a margin of 2^26. In double, BiCGStab squares (t, s), of size |r|^2 |A|,
+ * and compares it with 1e-28 |s|^2 |t|^2. */
 kaon_norm_range kaon_norm_range_of(double tol, int coarse) {
   const double part = fmin(fmax(tol, DBL_EPSILON), 1);
   const double least = (coarse ? 0x1p-100 : 0x1p-180) / part, most = coarse ? 0x1p80 : 0x1p180;
@@ -29,7 +29,7 @@ int kaon_norm_range_exceeded(kaon_norm_range norm_range, const double *norm2, in
 
 enum { FACTOR = KAON_S_METHOD };
 
-/* For v's columns, all open. */
+/* A pass over v's columns, all open. */
 static kaon_pass over(const kaon_vector *v, kaon_scalars *view) {
   kaon_pass pass = KAON_PASS_INIT;
   view->columns = v->nrhs;
@@ -88,8 +88,9 @@ static kaon_status norms(const kaon_scaling *g, const kaon_vector *y) {
   return kaon_agree(y->ctx, kaon_scalars_read(&view, g->host));
 }
 
-/* Columns of y whose squares are lost or overflow, times 2^512 or 2^-512, which loses nothing of
- * the largest numbers; `shift` takes it back. The slots hold the squares of what y is then. */
+/* Multiplies columns of y whose squares underflow or overflow by 2^512 or 2^-512. That does not
+ * round the largest values, and `shift` undoes it. The slots then hold the squares of the scaled
+ * y. */
 static kaon_status rescale_columns(const kaon_scaling *g, kaon_vector *y) {
   enum { FAR = 512 };
   int some = 0;
@@ -106,8 +107,8 @@ static kaon_status rescale_columns(const kaon_scaling *g, kaon_vector *y) {
   return norms(g, y);
 }
 
-/* Refuses a solution 2^e y that has infinities, or is so small that it loses more than the
- * tolerance asks for. Of NaN the reports tell. */
+/* Refuses a solution 2^e y that overflows, or that is so small that it loses more than the
+ * tolerance allows. NaN is left to the reports. */
 static kaon_status check_range(const kaon_scaling *g, const kaon_vector *y, double tol,
                                const char *what) {
   const int lowest = DBL_MIN_EXP - (tol > 0 ? ilogb(tol) : 0);

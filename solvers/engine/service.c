@@ -1,17 +1,18 @@
 /* service.c - what happens to columns that wait: verification, residual replacement, restart, end.
- * One sequence of gated operations for all of them; columns that iterate are not touched, and, but
- * for deflation, no number is asked for, so the whole sequence could be recorded like a step.
+ * One sequence of gated operations serves all of them, and columns that iterate are not touched.
+ * Except for deflation, the host reads no value, so the sequence can be recorded like a step.
  *
  *   x += x_inner; x_inner = 0;  outer_r = b - A x  in the outer precision
- *   the chosen residual's norm -> kaon_stop_verify: finished, or START or INJECT
- *   r = outer_r;  method: start or inject;  kaon_stop_resume
+ *   the chosen residual's norm -> kaon_stop_verify: finished, or START or CONTINUE
+ *   r = outer_r;  method: start or continue_process;  kaon_stop_resume
  *
- * Replacing r by the true residual bounds what the inner precision can lose between two services:
+ * Replacing r by the true residual bounds the error of the inner precision between two services:
  * van der Vorst, Ye, SIAM J. Sci. Comput. 22 (2000) 835; in lattice QCD Clark, Babich, Barros,
  * Brower, Rebbi, Comput. Phys. Commun. 181 (2010) 1517. */
 #include "solvers/spectra/deflate.h"
 
-/* outer_r = b - A x, its norm into `slot`. A zero guess needs no A; b - A 0 gives the same bits. */
+/* outer_r = b - A x, its norm into `slot`. A zero guess needs no A, and gives the same bits as b -
+ * A 0. */
 static kaon_status recompute_residual(kaon_solver *s, int gate, int slot, int then) {
   const kaon_pass plain = kaon_gated(s, gate);
   const kaon_pass sums = kaon_gated_norm(s, gate, slot, then);
@@ -23,7 +24,8 @@ static kaon_status recompute_residual(kaon_solver *s, int gate, int slot, int th
   return kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &sums);
 }
 
-/* The same where the parent's residual is taken as well: ours follows from it, more exactly. */
+/* The same after the parent's residual was computed. The system's residual follows from it, and is
+ * more accurate that way. */
 static kaon_status reduce_residual(kaon_solver *s, int gate) {
   const kaon_reduction *reduction = s->system->reduction;
   if (reduction->reduce == NULL || s->zero_guess)
@@ -32,11 +34,11 @@ static kaon_status reduce_residual(kaon_solver *s, int gate) {
   return reduction->reduce(s->system, s->full_r, s->outer_r, &sums);
 }
 
-/* The residual that the tolerance is for, then kaon_stop_verify. */
+/* Computes the residual that the tolerance is for, then runs kaon_stop_verify. */
 static kaon_status verify(kaon_solver *s) {
   kaon_pass chosen = kaon_gated_norm(s, KAON_GATE_SERVICE, KAON_S_TRUE, KAON_REC_VERIFY);
   if (s->options.stop == KAON_STOP_NORMAL) {
-    const int first = s->zero_guess; /* r = b, and |A^dag b| is what residuals are relative to */
+    const int first = s->zero_guess; /* r = b, and residuals are relative to |A^dag b| */
     chosen.gate = KAON_GATE_VERIFY;
     KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER,
                                 first ? KAON_REC_VERIFY_ZERO : KAON_REC_OUTER));
@@ -47,7 +49,7 @@ static kaon_status verify(kaon_solver *s) {
   if (kaon_solver_monitors_residual(s)) {
     const kaon_vector *b = s->A->precision != s->system->precision ? s->user_b : s->end_b;
     const int gate = s->mixed ? KAON_GATE_SERVICE : KAON_GATE_VERIFY;
-    chosen.then = KAON_REC_NONE; /* after both */
+    chosen.then = KAON_REC_NONE; /* runs after both */
     KAON_TRY(s->system->reduction->residual(s->system, s->x, b, s->full_r, &chosen));
     if (!kaon_gate_closed(s, gate)) KAON_TRY(reduce_residual(s, gate));
     return kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_VERIFY);
@@ -59,7 +61,7 @@ static kaon_status verify(kaon_solver *s) {
   return recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_VERIFY_OUTER);
 }
 
-/* An inner solution that was not fit to be added is in the way of a fresh process alone. */
+/* An inner solution that was not fit to be added disturbs only a restarted process. */
 static kaon_status replace_residual(kaon_solver *s) {
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
   const int late = s->method->late_norm && s->options.stop == KAON_STOP_NORMAL;

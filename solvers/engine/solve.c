@@ -1,6 +1,9 @@
 /* solve.c - one solve: from the user's b and x to the system's, the run, and back, with the final
- * residuals. Where b and x are of the space that A is a reduction of, the source is prepared, the
- * reduced system solved, the solution reconstructed, and the parent's residual reported. */
+ * residuals. If A is a reduction and b and x are of its parent's space, four things are done:
+ * - prepare the reduced source;
+ * - solve the reduced system;
+ * - reconstruct the parent's solution;
+ * - report the parent's residual. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -8,6 +11,7 @@
 #include "solvers/spectra/deflate.h"
 #include "solvers/relax/relax_internal.h"
 #include "lib/core/threads.h"
+#include "lib/core/output.h"
 
 _Static_assert((int)KAON_CONVERGED == KAON_END_CONVERGED &&
                    (int)KAON_MAX_ITERATIONS == KAON_END_MAX_ITERATIONS &&
@@ -50,7 +54,7 @@ const char *kaon_breakdown_text(kaon_breakdown breakdown) {
   return i < sizeof texts / sizeof *texts ? texts[i] : "";
 }
 
-/* State of columns that no solve works on, open to a run of fixed steps. */
+/* Sets the states to those of columns outside a solve, open to a run of fixed steps. */
 void kaon_solver_idle(kaon_solver *s) {
   static const double epsilon[KAON_PRECISIONS] = {0x1p-53, 0x1p-24, 0x1p-16};
   for (int k = 0; k < s->columns; k++) {
@@ -76,10 +80,10 @@ void kaon_solver_prepare_states(kaon_solver *s) {
   int flags = (o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0) |
               (o->as_printed ? KAON_FLAG_PRINTED : 0);
   const int normal = o->method == KAON_CGNR || o->method == KAON_BLOCKCGNR ||
-                     o->method == KAON_PIPECGNR; /* methods that see A^dag r */
+                     o->method == KAON_PIPECGNR; /* methods that compute A^dag r */
   if (o->delta == 0 && s->delta > 0 && s->mixed && s->cycle == 0 && !flags)
     flags |= KAON_FLAG_ADAPT;
-  /* classic CG alone: with others a solve in single stagnated (test_preconditioned) */
+  /* only classic CG: other methods can stagnate in single precision (test_preconditioned) */
   if ((flags & KAON_FLAG_ADAPT) && (o->method == KAON_CG || o->method == KAON_CGNR))
     flags |= KAON_FLAG_SPACED;
   if (s->K != NULL && o->sloppy == KAON_HALF) flags |= KAON_FLAG_SPACED_CLOSER;
@@ -129,11 +133,11 @@ static kaon_status run(kaon_solver *s) {
   return kaon_runner_run(s);
 }
 
-/* All of it in one go, where the solve before was over at the first look. */
+/* A single-launch solve; needs that the solve before had ended at its first poll. */
 static kaon_status run_single_launch(kaon_solver *s) {
   kaon_history_clear(s);
   s->monitored = s->from_zero = 1;
-  s->zero_guess = 0; /* the first residual is taken with the beginning */
+  s->zero_guess = 0; /* the first residual is computed with the beginning */
   return kaon_runner_run(s);
 }
 
@@ -160,14 +164,14 @@ static kaon_status run_fixed(kaon_solver *s) {
   return KAON_OK;
 }
 
-/* 1: the chosen residual is another than the user's system's, and of another x than the run's,
- * which is rounded for the user. */
+/* 1: the chosen residual must be recomputed at the end. This holds if it is not that of the user's
+ * system, and the run's x was rounded to the user's precision. */
 static int retakes_chosen(const kaon_solver *s) {
   return s->A->precision != s->system->precision && kaon_solver_source_slot(s) != KAON_OF_B &&
          (!s->reduces || s->system->reduction->guess != NULL);
 }
 
-/* Its square into KAON_OF_CHOSEN of s->sums. */
+/* Puts its square into KAON_OF_CHOSEN of s->sums. */
 static kaon_status retake_chosen(kaon_solver *s) {
   const kaon_pass norm = kaon_solver_norm_pass(s, KAON_OF_CHOSEN);
   const int normal = s->options.stop == KAON_STOP_NORMAL;
@@ -180,8 +184,8 @@ static kaon_status retake_chosen(kaon_solver *s) {
   return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &norm);
 }
 
-/* Solution to the user; |b - A x|^2 of the system as the user posed it into KAON_OF_RESIDUAL of
- * s->sums, where the run has not left it. */
+/* Gives the solution to the user. Puts |b - A x|^2 of the user's system into KAON_OF_RESIDUAL of
+ * s->sums, unless the run has left it there. */
 kaon_status kaon_solver_issue_end(kaon_solver *s) {
   const kaon_pass norm = kaon_solver_norm_pass(s, KAON_OF_RESIDUAL);
   const int other_precision = s->A->precision != s->system->precision;
@@ -212,13 +216,15 @@ static kaon_status queue_end(kaon_solver *s) {
                          : kaon_solver_issue_end(s);
 }
 
-/* Where the system is reduced, its solution is not the user's, and no harm is done if the run goes
- * on behind it, but where the end works with the system's vectors. */
+/* 1: the end may be enqueued before the host knows that the loop has ended. A reduced system has a
+ * solution of its own, so the user's x is not disturbed if the run continues. The end must not use
+ * the system's vectors. */
 int kaon_solver_can_end_early(const kaon_solver *s) {
   return s->reduces && s->options.tol > 0 && !retakes_chosen(s);
 }
 
-/* Rounding the solution to the user's precision does harm, so this waits until the run is over. */
+/* 1: a single launch has an end after its loop, which runs once no column is open. It must wait for
+ * that, because rounding x to the user's precision changes x. */
 int kaon_solver_ends_behind(const kaon_solver *s) {
   return s->options.tol > 0 && (s->reduces || s->A->precision != s->system->precision);
 }
@@ -231,7 +237,7 @@ kaon_status kaon_solver_end_early(kaon_solver *s) {
 /* norm2_r[k] = |b - A x|^2 */
 static kaon_status end(kaon_solver *s, double *norm2_r) {
   if (s->reduces || s->A->precision != s->system->precision) {
-    if (s->ended_early) { /* and the norms have come with the last look */
+    if (s->ended_early) { /* the norms came with the last poll */
       kaon_recorder *posted = s->single_launch ? s->whole : s->recorder;
       KAON_TRY(s->ctx->backend->record->wait(posted, 1, s->sums_host));
     } else {
@@ -252,7 +258,7 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
                           .updates = state->updates,
                           .reason = (kaon_stop_reason)state->reason,
                           .residual = b2 > 0 ? sqrt(norm2_r / b2) : 0};
-  /* A^dag b = 0: x = 0 at once, and nobody has taken b - A x */
+  /* A^dag b = 0: the solve ends with x = 0 and b - A x was not computed */
   if (state->reference == 0 && b2 > 0 && !s->reduces && s->A->precision == s->system->precision)
     c.residual = 1;
   const int same =
@@ -261,7 +267,7 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
   if (retakes_chosen(s) && state->reference > 0)
     c.stop_residual = sqrt(s->sums_host[k].slot[KAON_OF_CHOSEN][0] / state->reference);
   if (c.reason == KAON_BREAKDOWN) c.breakdown = (kaon_breakdown)state->cause;
-  /* what is not positive of a block's A^dag A is so by rounding alone */
+  /* a block's A^dag A is positive semidefinite: any other value is due to rounding */
   if (c.breakdown == KAON_BREAKDOWN_OPERATOR && s->method == &kaon_method_blockcgnr)
     c.breakdown = KAON_BREAKDOWN_ZERO;
   if (c.reason == KAON_CONVERGED && !(c.stop_residual <= 1.1 * s->options.tol) &&
@@ -285,17 +291,18 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
          state->deflated * kaon_deflation_applications(s);
 }
 
-/* And of the outer one: residuals, the first one free where the guess is 0; where A^dag r is chosen
- * its verifications, the first one free likewise, and |A^dag b|. */
+/* Applications of the outer operator:
+ * - residuals, the first one free if the guess is 0;
+ * - for A^dag r: its verifications (the first one free likewise) and |A^dag b|. */
 static int outer_applications(const kaon_solver *s, const kaon_column_state *state) {
   const int normal = s->options.stop == KAON_STOP_NORMAL;
   const int residuals = state->updates + 1 - s->from_zero;
-  if (s->options.tol == 0) return residuals + 1 + 2 * normal; /* at the end alone, all of it */
+  if (s->options.tol == 0) return residuals + 1 + 2 * normal; /* only at the end, and all of them */
   return residuals + (normal ? residuals - state->trusted + 1 : 0);
 }
 
-/* The column whose count of steps is a column's work: its own, so that it does not depend on its
- * company, but in a block the last one's. */
+/* The column whose count of steps defines the work of column k. It is column k itself, so that the
+ * work does not depend on other columns. In a block method it is the block's last column. */
 static const kaon_column_state *worker(const kaon_solver *s, int k) {
   int last = k;
   for (int j = 0; j < s->columns && s->method->block; j++)
@@ -313,7 +320,7 @@ static int precond_calls(const kaon_solver *s, const kaon_column_state *state) {
          state->updates * m->precond_calls_at_finish;
 }
 
-/* Work by the operators' cost. */
+/* Counts the work from the operators' costs. */
 static void count_work(const kaon_solver *s, kaon_solve_report *report) {
   report->flops = 0;
   report->applications = 0;
@@ -337,7 +344,7 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   s->end_x = x;
   s->ended_early = 0;
   kaon_scalars_drop_deferred(s->scalars);
-  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
+  s->issued = kaon_separate(s->ctx) ? s->ctx->lab.issue : KAON_ISSUE_PLAIN;
   KAON_TRY(kaon_relax_begin(s));
   kaon_solver_bind(s);
   KAON_TRY(kaon_solve_launch_prepare(s));
@@ -352,39 +359,42 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   for (int k = 0; columns_out != NULL && k < s->columns; k++)
     columns_out[k] = column_report(s, k, norm2_r[k]);
   if (report != NULL) {
-    count_work(s, report);
-    report->seconds = kaon_solver_clock() - start;
-    report->traffic = kaon_traffic_since(s->ctx, &before);
-    report->traffic.sums += s->repeated.sums;
-    report->traffic.exchanges += s->repeated.exchanges;
-    report->traffic.bytes += s->repeated.bytes;
-    report->traffic.hidden += s->repeated.hidden;
-    report->traffic.ahead += s->repeated.ahead;
-    report->issue = s->issued;
-    report->fused = s->issued < KAON_ISSUE_SEPARATE || s->method->fused;
+    kaon_solve_report made = {.seconds = kaon_solver_clock() - start,
+                              .traffic = kaon_traffic_since(s->ctx, &before),
+                              .issue = (int)s->issued,
+                              .fused = s->issued < KAON_ISSUE_SEPARATE || s->method->fused};
+    count_work(s, &made);
+    made.traffic.sums += s->repeated.sums;
+    made.traffic.exchanges += s->repeated.exchanges;
+    made.traffic.bytes += s->repeated.bytes;
+    made.traffic.hidden += s->repeated.hidden;
+    made.traffic.ahead += s->repeated.ahead;
+    kaon_output_fill(report, &made, sizeof made);
   }
   if (s->options.tol > 0) return KAON_OK;
   kaon_solver_idle(s);
   return kaon_scalars_write(s->scalars, s->host);
 }
 
-/* solve_begin.c scales what is far from 1. */
+/* solve_begin.c scales a source that is far from 1; this scales the solution back. */
 static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                                 kaon_column_report *columns_out, kaon_solve_report *report) {
   const kaon_status status = solve(s, b, x, columns_out, report);
   return kaon_scaling_end(&s->units, x, s->options.tol, "solve", status);
 }
 
-/* Recurrences look at quotients before they know whether there is something to divide by, which
- * applications that trap exceptions need not see. */
+/* Recurrences divide before they know whether the divisor is 0. Floating-point traps of the
+ * application are therefore disabled during the solve. */
 kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                               kaon_column_report *columns_out, kaon_solve_report *report) {
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
+  KAON_TRY(kaon_output_check(s->ctx, "kaon_solve_report", report));
   KAON_RETURN_UNTRAPPED(s->ctx, solve_scaled(s, b, x, columns_out, report));
 }
 
-/* x = approximately A^-1 b from zero, of A's space; no report, and no look where tol = 0. Where A
- * is a reduction of an operator of its own space, b and x are that one's, as in a solve. */
+/* x = approximately A^-1 b from zero, in A's space, without a report. With tol = 0 the host does
+ * not poll. If A is a reduction of an operator of the same space, b and x belong to that operator,
+ * as in a solve. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   const kaon_reduction *within = kaon_reduces_within(s->A) ? s->A->reduction : NULL;
   if (s->options.tol > 0) {
@@ -398,7 +408,7 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
   s->x = within ? s->own_x : x;
   if (!s->mixed) s->x_inner = s->x;
   if (within) KAON_TRY(within->prepare(s->A, b, s->own_b));
-  int cancelled = 0; /* nobody asks */
+  int cancelled = 0; /* its value is not used */
   KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled));
   return within ? within->reconstruct(s->A, s->own_x, b, x) : KAON_OK;
 }

@@ -1,5 +1,5 @@
-/* solve_begin.c - what a solve does before its run: b and x are looked at, and scaled where they are far
- * from 1, the source is prepared, the guess taken. */
+/* solve_begin.c - what a solve does before its run: it checks b and x, scales them if they are far
+ * from 1, prepares the source and computes the initial guess. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -32,7 +32,7 @@ kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b
   return KAON_OK;
 }
 
-/* |u|^2 and |v|^2 into slots, by scalars that the solver keeps: a solve takes no memory. u may be
+/* Sums |u|^2 and |v|^2 into slots of the solver's scalars, so a solve allocates no memory. u may be
  * v. */
 static kaon_status compute_norms(const kaon_solver *s, const kaon_vector *u, int slot_u,
                              const kaon_vector *v, int slot_v) {
@@ -42,7 +42,7 @@ static kaon_status compute_norms(const kaon_solver *s, const kaon_vector *u, int
   return kaon_blas_dot(u, v, slots, &pass);
 }
 
-/* Refuses what is not finite. */
+/* Refuses norms that are not finite. */
 static kaon_status check_finite(const kaon_solver *s, const char *name, const double *norm2) {
   for (int k = 0; k < s->columns; k++)
     if (!isfinite(norm2[k]))
@@ -64,14 +64,14 @@ static int any_zero(const kaon_solver *s, const double *norm2) {
   return 0;
 }
 
-/* Squares of what the tolerance asks for, below which sums of squares lose bits: far above the
- * least number of full length, of which there may be one a component. */
+/* The least |b|^2 for which squares of residuals within the tolerance keep all bits. It is far
+ * above the least normal number, since each component may contribute one such rounding. */
 double kaon_least_norm2(double tol) {
   const double smallest = 1e10 * DBL_MIN;
   return tol > 0 ? smallest / (tol * tol) : smallest;
 }
 
-/* 1 in *lost: columns whose |b|^2 is 0 though b is not. */
+/* *lost: the first column whose |b|^2 underflows to 0 although b is not 0; -1: none. */
 static kaon_status find_underflow(const kaon_solver *s, const kaon_vector *b, int *lost) {
   kaon_vector *scaled = s->reduces ? s->full_r : s->outer_r;
   KAON_TRY(kaon_blas_copy(b, scaled, NULL));
@@ -84,8 +84,8 @@ static kaon_status find_underflow(const kaon_solver *s, const kaon_vector *b, in
   return KAON_OK;
 }
 
-/* Refuses what is so small that a residual's square would be 0 before it is within the tolerance.
- * Numbers of single and half precision are not. */
+/* Refuses a b so small that a residual's square would underflow before the tolerance is reached.
+ * Vectors in single and half precision cannot be that small. */
 static kaon_status check_small(const kaon_solver *s, const kaon_vector *b) {
   int lost = -1;
   if (b->precision != KAON_DOUBLE) return KAON_OK;
@@ -100,7 +100,7 @@ static kaon_status check_small(const kaon_solver *s, const kaon_vector *b) {
       lost, s->norm2_full[lost], s->options.tol, 1e10 * DBL_MIN);
 }
 
-/* s->b and s->x: the user's vectors, or the system's of them. */
+/* Sets s->b and s->x to the user's vectors, or to the system's copies. */
 void kaon_solver_bind(kaon_solver *s) {
   const kaon_vector *b = s->end_b;
   kaon_vector *x = s->end_x;
@@ -112,8 +112,8 @@ void kaon_solver_bind(kaon_solver *s) {
   if (!s->mixed) s->x_inner = s->x;
 }
 
-/* The system's source, and the square of what the chosen residual is relative to into
- * KAON_OF_SOURCE, where that is not |b|. */
+/* Computes the system's source. Puts the square that the chosen residual is relative to into
+ * KAON_OF_SOURCE, unless that is |b|^2. */
 static kaon_status prepare_source(kaon_solver *s) {
   const int other_precision = s->A->precision != s->system->precision;
   const kaon_vector *b = s->end_b;
@@ -145,7 +145,7 @@ kaon_status kaon_solver_issue_begin(kaon_solver *s) {
 /* norm2: of the source that the chosen residual is relative to. */
 static kaon_status source_norms(kaon_solver *s) {
   const int normal = s->options.stop == KAON_STOP_NORMAL;
-  if (kaon_solver_source_slot(s) == KAON_OF_B) { /* where a scaled b may have left its own since */
+  if (kaon_solver_source_slot(s) == KAON_OF_B) { /* the slot may hold the square of a scaled b */
     memcpy(s->norm2, s->norm2_full, (size_t)s->columns * sizeof *s->norm2);
     return KAON_OK;
   }
@@ -160,7 +160,7 @@ static kaon_status source_norms(kaon_solver *s) {
   return check_finite(s, normal ? "A^dag b" : "reduced b", s->norm2);
 }
 
-/* The system's guess from the user's x. */
+/* Computes the system's guess from the user's x. */
 kaon_status kaon_solver_issue_guess(kaon_solver *s) {
   kaon_vector *x = s->end_x;
   const int other_precision = s->A->precision != s->system->precision;
@@ -170,8 +170,8 @@ kaon_status kaon_solver_issue_guess(kaon_solver *s) {
   return s->system->reduction->guess(s->system, other_precision ? s->user_x : x, s->own_x);
 }
 
-/* The beginning as it was recorded, and its norms, for which the host sleeps as long as it took the
- * last time: a solve that is used again knows it, and to poll costs more than all launches. */
+/* Replays the recorded beginning and reads its norms. The host sleeps for as long as the beginning
+ * took the last time, since polling would cost more than all launches. */
 static kaon_status replay_begin(kaon_solver *s) {
   const kaon_record_ops *ops = s->ctx->backend->record;
   KAON_TRY(ops->run(s->before_after, 1));
@@ -179,7 +179,7 @@ static kaon_status replay_begin(kaon_solver *s) {
   return ops->wait(s->before_after, 0, s->sums_host);
 }
 
-/* The norms of end_x and end_b, which come in one wait, that the source does not need. */
+/* Reads and checks the norms of end_x and end_b in one wait. */
 static kaon_status inspect_end_norms(kaon_solver *s) {
   KAON_TRY(s->replays_begin_end ? replay_begin(s) : kaon_solver_issue_begin(s));
   if (!s->replays_begin_end) KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
@@ -194,8 +194,7 @@ kaon_norm_range kaon_solver_norm_range(const kaon_solver *s) {
   return kaon_norm_range_of(s->options.tol, s->mixed || s->K != NULL);
 }
 
-/* What is beyond reach is solved for in the place of the user's, without what was recorded of that.
- */
+/* Replaces an out-of-range b by a scaled copy, and gives up recordings of the user's b. */
 static kaon_status scale(kaon_solver *s) {
   KAON_TRY(kaon_scaling_begin(&s->units, s->end_b, kaon_solver_norm_range(s), s->norm2_full, s->sums,
                               s->sums_host));

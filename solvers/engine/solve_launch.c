@@ -1,15 +1,16 @@
-/* solve_launch.c - what a solve does before and after its loop, recorded: a solver that is used again with
- * the same vectors issues its beginning, its first service (from x = 0) and its end as one launch
- * each. A short solve is full of such launches: they cost the processor more than all of its steps.
+/* solve_launch.c - records what a solve does before and after its loop.
  *
- * Where such a solve's last one began from x = 0 and was over at the first look, the next is issued
- * in one go (straight), and the host waits once, for the end: what it would do between (states,
- * from the norms) is done where the norms are, from states prepared beforehand (lib/math/steps/start.h).
- * Where the norms are not what was expected nothing is done, x included, and the solve begins as
- * others.
+ * A solver that is used again with the same vectors issues its beginning, its first service (from x
+ * = 0) and its end as one launch each. In a short solve these launches cost the processor more than
+ * all steps.
  *
- * Recordings hold for the same vectors, memory and launch choices (replay.c), and are made when
- * these are met for the second time. Whether operators are stale is asked at each solve. */
+ * If the last solve began from x = 0 and had ended at its first poll, the next one is a single
+ * launch (single_launch). The host waits once, for the end. The device computes the states from the
+ * norms, starting from states prepared beforehand (lib/math/steps/start.h). If the norms are not as
+ * expected, nothing is done, x is untouched, and the solve begins in the ordinary way.
+ *
+ * Recordings are valid for the same vectors, memory and launch choices (replay.c). They are made
+ * when these are met for the second time. Each solve checks whether operators are stale. */
 #include <float.h>
 #include <math.h>
 
@@ -28,12 +29,12 @@ static int can_check(const kaon_operator *A) {
   return A->ops->check != NULL;
 }
 
-/* K, where the first service applies it. */
+/* K, if the first service applies it. */
 static kaon_operator *cook(const kaon_solver *s) {
   return s->method->precond_calls_at_start > 0 ? s->K : NULL;
 }
 
-/* Operators whose state can be asked for without an application, on one rank. */
+/* Needs one rank, and operators whose state can be checked without an application. */
 static int possible(const kaon_solver *s) {
   return s->before_after != NULL && kaon_replay_possible(s) && s->ctx->comm->ranks == 1 &&
          s->options.tol > 0 && !s->begin_end_unrecordable && can_check(s->system) &&
@@ -104,7 +105,7 @@ static kaon_status record(kaon_solver *s) {
   return status;
 }
 
-/* Norms are put into the prepared states by whoever has them. */
+/* The device puts the norms into the prepared states. */
 static kaon_status record_whole(kaon_solver *s) {
   for (int k = 0; k < s->columns; k++) s->norm2[k] = 1;
   kaon_solver_prepare_states(s);
@@ -112,7 +113,7 @@ static kaon_status record_whole(kaon_solver *s) {
   return kaon_replay_record_whole(s, all_before_the_steps, kaon_solver_ends_behind(s) ? end : NULL);
 }
 
-/* 1: this solve can be issued in one go, if it is as the one before. */
+/* 1: this solve can be a single launch, if it goes as the one before. */
 static int can_single_launch(kaon_solver *s) {
   if (!s->ended_at_first_poll || !s->from_zero || s->deflation != NULL || !kaon_replay_loops(s)) return 0;
   if (s->has_whole == 0) {

@@ -1,19 +1,19 @@
 /* bicg.c - biconjugate gradients for general A with its adjoint, and with K and K^dag.
  * Source: Fletcher, Lecture Notes in Mathematics 506 (1976) 73; preconditioned Saad, Iterative
- * Methods for Sparse Linear Systems, 2nd edition, section 7.3. A dash marks the shadow system's.
+ * Methods for Sparse Linear Systems, 2nd edition, section 7.3. A dash marks the shadow system.
  *   x += alpha p (of the step before);  p = z + beta p;  p' = z' + conj(beta) p'
  *   q = A p;                 (p', q) is started;          q' = A^dag p' meanwhile
  *   alpha = (r', z) / (p', q)
  *   r -= alpha q;  r' -= conj(alpha) q'
  *   z = K r;                 (r', z), (r, r) are started; z' = K^dag r' meanwhile
  *   beta = (r', z) / (r', z)_before
- * Without a preconditioner z = r, z' = r'. x lags one update behind as in cg.c. On Hermitian
- * positive definite A it is CG with all done twice. Half precision is refused: on a convection
- * equation of 3072 points the shadow, which no replacement renews, loses its way there.
- * Storage: p, p', q, q', r'. A step: 1 A with its dot in the same pass, or apart as in cg.c, and 1
- * A^dag; vectors read 10 (apart 12), written 5 by kernels 4 (apart 5), besides p' read in A's pass
- * where its dot is not apart. With a preconditioner z, z' besides, and 1 K, 1 K^dag; vectors
- * besides K's: read 9 (apart 11), written 5. */
+ * Without a preconditioner z = r, z' = r'. x is updated one step late, as in cg.c. On Hermitian
+ * positive definite A the method is CG with all work done twice. Half precision is refused: no
+ * replacement renews the shadow residual, so its rounding errors accumulate.
+ * Storage: p, p', q, q', r'. A step: 1 A with its dot in the same pass, or separately as in cg.c,
+ * and 1 A^dag. Vectors read 10 (separately 12), written 5 by kernels 4 (separately 5); also p' in
+ * A's pass unless its dot is separate. With a preconditioner: storage z, z' more; a step 1 K and 1
+ * K^dag more. Vectors besides K's: read 9 (separately 11), written 5. */
 #include "solvers/engine/method.h"
 
 enum { P, P_, Q, Q_, R_, Z, Z_, VECTORS = Z };
@@ -26,7 +26,7 @@ static const kaon_vector *preconditioned_shadow(const kaon_solver *s) {
   return s->work[s->K != NULL ? Z_ : R_];
 }
 
-/* z = K r and z' = K^dag r', and what `then` does with (r', z). */
+/* z = K r and z' = K^dag r', then the recurrence `then` on (r', z). */
 static kaon_status precondition_step(kaon_solver *s, int gate, int then) {
   kaon_vector **v = s->work;
   const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_NO_SLOT};
@@ -44,7 +44,7 @@ static kaon_status precondition_step(kaon_solver *s, int gate, int then) {
   return kaon_blas_finish(s->ctx, &rho);
 }
 
-/* r and r', then beta. Without K the second update has (r, r') in its pass. */
+/* Updates r and r', then beta. Without K the second update has (r, r') in its pass. */
 static kaon_status residuals(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);

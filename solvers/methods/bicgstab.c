@@ -5,19 +5,19 @@
  *   r -= alpha v                   (the paper's s)
  *   t = A r;                       omega = (t, r) / (t, t)
  *   x += alpha p + omega r;  r -= omega t;  beta = (r0, r') / (r0, r) alpha / omega
- * Storage: r0, p, v, t. A step: 2 A with their sums in the same pass, or apart as in cg.c; vectors
- * read 10 (apart 14), written 4 by kernels 3 (apart 5), besides r0 read in A's pass where its dot
- * is not apart. Each alpha, omega, beta is needed before the next kernel, so no two of them can be
- * one.
+ * Storage: r0, p, v, t. A step: 2 A with their sums in the same pass, or separately as in cg.c.
+ * Vectors read 10 (separately 14), written 4 by kernels 3 (separately 5); also r0 in A's pass
+ * unless its dot is separate. Each of alpha, omega and beta is needed before the next kernel, so no
+ * two kernels can be merged.
  *
- * With a preconditioner K, on the right: v = A (K p), t = A (K r), x += alpha K p + omega K r; r
- * stays b - A x, whatever K does. Storage: K p, K r besides. A step: 2 A and 2 K; vectors besides
- * K's: read 11 (apart 15), written 4. */
+ * With a preconditioner K, on the right: v = A (K p), t = A (K r), x += alpha K p + omega K r. r
+ * stays b - A x whatever K does. Storage: K p, K r more. A step: 2 A and 2 K; vectors besides K's:
+ * read 11 (separately 15), written 4. */
 #include "solvers/engine/method.h"
 
 enum { R0, P, V, T, KP, KR, VECTORS = KP };
 
-/* x += alpha p + omega r, r -= omega t with K p and K r in x; (r, r) and (r0, r) */
+/* x += alpha p + omega r, r -= omega t, with K p and K r in x; then (r, r) and (r0, r). */
 static kaon_status solution(kaon_solver *s) {
   kaon_vector *r = s->r, **v = s->work, *both[2] = {v[KP], v[KR]};
   const kaon_coefficient c[2] = {KAON_PLUS(KAON_S_ALPHA), KAON_PLUS(KAON_S_OMEGA)};

@@ -1,31 +1,33 @@
-/* blockcg.c - block conjugate gradients: all columns search one Krylov space, that of all of them
- * together. For Hermitian positive definite A ("blockcg"), and on the normal equations A^dag A x =
- * A^dag b with the norms of A's own residuals beside ("blockcgnr").
- * Sources: O'Leary, Linear Algebra Appl. 29 (1980) 293; in the form that keeps an orthonormal basis
- * of the residuals ("BCGrQ") Dubrulle, Electron. Trans. Numer. Anal. 12 (2001) 216; in lattice QCD
- * Clark, Strelchenko, Vaquero, Wagner, Weinberg, Comput. Phys. Commun. 233 (2018) 29. With R = Q C
- * and n x n matrices C, S, Z:
+/* blockcg.c - block conjugate gradients: all columns search the Krylov space of all of them
+ * together. "blockcg" is for Hermitian positive definite A. "blockcgnr" solves the normal equations
+ * A^dag A x = A^dag b, and also computes the norms of A's own residuals.
+ * Sources: O'Leary, Linear Algebra Appl. 29 (1980) 293; with an orthonormal basis of the residuals
+ * ("BCGrQ") Dubrulle, Electron. Trans. Numer. Anal. 12 (2001) 216; in lattice QCD Clark,
+ * Strelchenko, Vaquero, Wagner, Weinberg, Comput. Phys. Commun. 233 (2018) 29. With R = Q C and n x
+ * n matrices C, S, Z:
  *   X += P Z C (of the step before);  P = Q + P S^H
  *   W = A P;        Z = (P^H W)^-1
  *   Q' = Q - W Z;   Q' = Q S, Q^H Q = 1;   C = S C
- * The thin QR is Cholesky's of the Gram matrix, S^H S = Q'^H Q', once in a step and twice where
- * residuals are new; the multiplication by S^-1 waits for the next step's pass over Q, P and X, as
- * the update of X does. Columns that depend on others are dropped from the basis, not from the
- * block, and come back with the next replacement of the residuals (lib/math/steps/block_recurrences.h).
+ * The thin QR is a Cholesky factorisation of the Gram matrix, S^H S = Q'^H Q'. It is done once a
+ * step, and twice where residuals are new. The multiplication by S^-1 is part of the next step's
+ * pass over Q, P and X, as is the update of X. Columns that depend on others leave the basis, but
+ * not the block. They return with the next replacement of the residuals
+ * (lib/math/steps/block_recurrences.h).
  *
- * In mixed precision blockcgnr knows |r|^2 from these matrices alone (kaon_block_alpha_nr) and does
- * not keep r: between two replacements it falls by a few digits. In one precision, where nothing is
- * replaced until the end, it is kept, R -= W Y, unless the normal equations' residual stops.
+ * In mixed precision blockcgnr gets |r|^2 from these matrices (kaon_block_alpha_nr) and does not
+ * store r: between two replacements |r| falls by only a few digits. In one precision r is not
+ * replaced until the end, so it is stored, R -= W Y, unless the normal equations' residual stops
+ * the solve.
  *
- * Columns stop as one: each one's count of iterations is that at which its own residual had
- * converged; it stays in the space until all are done. Residuals are replaced for the block at
- * once, as soon as one column asks; then the directions go on:
+ * Columns stop together. Each one's count of iterations is that at which its own residual had
+ * converged; it stays in the space until all are done. As soon as one column asks for it, the
+ * residuals of the whole block are replaced. Then the directions continue:
  *   P -= Q Q^H P;  P = Q - P (P^H A P)^-1 (A P)^H Q
- * with A P anew (blockcg), or as the last step left it (blockcgnr: A^dag A P).
- * Storage: blockcg P, W, with Q in the place of r; blockcgnr P, Q, W, V = A^dag W. A step, of
- * blockcg: 1 A, 2 Gram matrices; vectors read 8, written 4 by kernels 4; of blockcgnr: 1 A, 1
- * A^dag, 2 Gram matrices; vectors read 7, written 4 by kernels 4; with r: read 9, written 5 by
- * kernels 5. */
+ * A P is recomputed (blockcg) or taken from the last step (blockcgnr: A^dag A P).
+ * Storage: blockcg P, W, with Q in place of r; blockcgnr P, Q, W, V = A^dag W.
+ * A step of blockcg: 1 A, 2 Gram matrices; vectors read 8, written 4 by kernels 4.
+ * A step of blockcgnr: 1 A, 1 A^dag, 2 Gram matrices; vectors read 7, written 4 by kernels 4; with
+ * r: read 9, written 5 by kernels 5. */
 #include "solvers/engine/method.h"
 
 enum { P, W, Q, V, VECTORS_NR, VECTORS = 2 };
@@ -34,7 +36,7 @@ static int normal(const kaon_solver *s) {
   return s->method == &kaon_method_blockcgnr;
 }
 
-/* r is carried along; else its norm is (or nobody asks). */
+/* 1: r is stored and updated. Otherwise only its norm is, or nothing if it is not needed. */
 static int keeps_residual(const kaon_solver *s) {
   return !s->mixed && !(s->options.stop == KAON_STOP_NORMAL && s->options.tol > 0);
 }
@@ -43,14 +45,14 @@ static kaon_vector *basis(const kaon_solver *s) {
   return normal(s) ? s->work[Q] : s->r;
 }
 
-/* What lib/math/steps/block_recurrences.h is to do with a Gram matrix. */
+/* Computes a Gram matrix. `then` says what lib/math/steps/block_recurrences.h does with it. */
 static kaon_status gram(const kaon_solver *s, int gate, const kaon_vector *x, const kaon_vector *y,
                         int hermitian, int then) {
   const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
   return kaon_blas_gram(x, y, hermitian, KAON_S_GRAM, &sums);
 }
 
-/* W = A P (and V = A^dag W), then Z, in a step, of the columns' directions. */
+/* W = A P (and V = A^dag W), then Z, for the columns' directions. */
 static kaon_status images(kaon_solver *s, int gate, int then) {
   const kaon_pass plain = kaon_gated(s, gate);
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->work[P], s->work[W], &plain));
@@ -79,7 +81,7 @@ static kaon_status step(kaon_solver *s, int position) {
   return gram(s, KAON_GATE_STEP, q, q, 1, KAON_REC_BLOCK_STEP_NR);
 }
 
-/* An orthonormal basis of new residuals, but for the last T; P as it is. */
+/* Computes an orthonormal basis of new residuals, except for the last factor T. P is unchanged. */
 static kaon_status begin(kaon_solver *s, int gate) {
   const kaon_pass plain = kaon_gated(s, gate);
   const kaon_coefficient unused = KAON_NUMBER(0);

@@ -3,23 +3,25 @@
  *   x += alpha p (of the step before);  p = r + beta p
  *   q = A p;        alpha = (r, r) / (p, A p)
  *   r -= alpha q;   beta = (r', r') / (r, r)
- * x lags one update behind, so that it shares a pass with p and a column can freeze after its
- * residual. Storage: p, q. A step: 1 A with its dot in the same pass, or apart, by a kernel of its
- * own, where A finds that faster (bench/notes/design-step-costs.md); vectors read 5 (apart 7),
- * written 3 by kernels 2 (apart 3), which but for the dot's is the least: each of x, p, r goes
- * through once between two sums, with A p.
+ * x is updated one step late. So it shares a pass with p, and a column can freeze after its
+ * residual.
+ * Storage: p, q. A step: 1 A with its dot in the same pass, or separately in a kernel of its own,
+ * where that is faster for A (bench/notes/design-step-costs.md). Vectors read 5 (separately 7),
+ * written 3 by kernels 2 (separately 3). This is the least: between two sums each of x, p, r is
+ * read once, with A p.
  *
  * With a Hermitian positive definite preconditioner K (Concus, Golub, O'Leary, in Sparse Matrix
- * Computations, Academic Press (1976) 309): z = K r in r's place in p, (r, z) in (r, r)'s in alpha
- * and beta; (r, r) still stops the column, and both are one message. Storage: z besides. A step: 1
- * A and 1 K with its dot; vectors besides K's: read 5 (apart 7), written 3. Where K multiplies by a
- * vector d (Jacobi), r, z and both sums are one pass; with d: read 6 (apart 8), written 4. */
+ * Computations, Academic Press (1976) 309) z = K r replaces r in p, and (r, z) replaces (r, r) in
+ * alpha and beta. (r, r) still stops the column, and both sums are one message. Storage: z more. A
+ * step: 1 A and 1 K with its dot; vectors besides K's: read 5 (separately 7), written 3. If K
+ * multiplies by a vector d (Jacobi), r, z and both sums are one pass; with d: read 6 (separately
+ * 8), written 4. */
 #include "blas/precond_updates.h"
 #include "solvers/spectra/deflate.h"
 
 enum { P, Q, Z, VECTORS = Z };
 
-/* r -= alpha q, z = K r, (r, r) and (r, z) */
+/* r -= alpha q, z = K r, (r, r) and (r, z). */
 static kaon_status residual(kaon_solver *s) {
   static const int slots[2] = {KAON_S_R2, KAON_S_RZ};
   kaon_vector *q = s->work[Q], *z = s->work[Z];

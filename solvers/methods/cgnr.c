@@ -1,19 +1,19 @@
-/* cgnr.c - conjugate gradients on the normal equations A^dag A x = A^dag b, residual of A kept.
+/* cgnr.c - conjugate gradients on the normal equations A^dag A x = A^dag b, with the residual of A.
  * Source: Hestenes, Stiefel, J. Res. Natl. Bur. Stand. 49 (1952) 409, section 10 ("CGLS"); its
  * stability: Bjorck, Elfving, Strakos, SIAM J. Matrix Anal. Appl. 19 (1998) 720.
  *   x += alpha p (of the step before);  p = s + beta p
  *   q = A p;        alpha = (s, s) / (q, q)
  *   r -= alpha q
  *   s = A^dag r;    beta = (s', s') / (s, s)
- * r is known on the way, so either residual can stop the column; where r does, the column freezes
- * before A^dag; where s does, |r| is not summed before it is asked for. Storage: p, w (q, then s).
- * A step: 1 A and 1 A^dag, each with its norm in the same pass; vectors read 5, written 3 by
- * kernels 2, the least as in cg.c. */
+ * Both r and s are known, so either can stop the column. If r does, the column freezes before
+ * A^dag. If s does, |r| is summed only when it is needed.
+ * Storage: p, w (q, then s). A step: 1 A and 1 A^dag, each with its norm in the same pass; vectors
+ * read 5, written 3 by kernels 2, the least as in cg.c. */
 #include "solvers/spectra/deflate.h"
 
 enum { P, W, VECTORS };
 
-/* The process stops by |A^dag r| (KAON_FLAG_NORMAL). */
+/* 1: |A^dag r| stops the process (KAON_FLAG_NORMAL). */
 static int monitors_normal(const kaon_solver *s) {
   return s->options.stop == KAON_STOP_NORMAL && s->options.tol > 0;
 }
@@ -48,7 +48,7 @@ static kaon_status renew(kaon_solver *s) {
   const kaon_pass sums =
       kaon_gated_dot(s, KAON_GATE_RENEW, KAON_S_S2, s->work[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
   if (!kaon_gate_closed(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
-  if (s->knows_dagger) { /* p = 0, and (p, s), which nothing has written yet */
+  if (s->knows_dagger) { /* p = 0, so is (p, s), which nothing has written yet */
     const kaon_pass known = kaon_gated_norm(s, KAON_GATE_RENEW, KAON_S_S2, KAON_REC_CGNR_RENEW);
     KAON_TRY(kaon_blas_convert(s->chosen_r, s->work[W], 0, &known));
     return kaon_recur(s, KAON_GATE_RENEW, KAON_REC_RESUME);

@@ -7,17 +7,19 @@
  *   x += alpha p;  r -= alpha s                                 (r, r), (u, s), (p, s), (r, u)
  *   u = K r;  w = A u                                           (u, w), one message for all five
  *   beta = (r, u) / (r, u)_before;  alpha = (r, u) / ((u, w) + beta (2 (u, s) + beta (p, s)))
- * Both of cg.c's sums are one here, and with one kernel less between them a step waits once. The
- * price is s, which follows a recurrence as r does: it is made anew at a residual replacement, in
- * double too, where replacements come by a rule of their own (method.h). (p, A p) is put together
- * from products with the old p and s, which cost no traffic (but (u, s) where K has to be asked),
- * and not from (u, w) - beta (r, u) / alpha, which takes orthogonality for granted and loses where
- * |r| grows (pipecgnr.c). Half precision is refused, as for pipecg.c.
- * Storage: p, s, w. A step: 1 A with its dot in the same pass, or apart as in cg.c; without K u =
- * r, and vectors read 5 (apart 7), written 4 by kernels 1 (apart 2), the least: each of the five
- * takes part between two sums. With K u besides; a step: 1 A, 1 K; vectors besides K's: read 8
- * (apart 10), written 4. Where K multiplies by a vector d (Jacobi), u is made in the same pass, and
- * that of before from r; with d: read 6 (apart 8), written 5. */
+ * Both sums of cg.c are one here, with one kernel less between them, so a step waits once. In
+ * return s follows a recurrence as r does. It is recomputed at a residual replacement. Replacements
+ * occur in double too, with their own default (method.h).
+ *
+ * (p, A p) is composed of products with the old p and s. They cost no traffic, except (u, s) with a
+ * general K. The shorter (u, w) - beta (r, u) / alpha assumes orthogonality, and loses accuracy
+ * where |r| grows (pipecgnr.c). Half precision is refused, as in pipecg.c.
+ * Storage: p, s, w. A step: 1 A with its dot in the same pass, or separately as in cg.c. Without K,
+ * u = r; vectors read 5 (separately 7), written 4 by kernels 1 (separately 2). This is the least:
+ * each of the five is used between two sums.
+ * With K: storage u more; a step 1 A, 1 K; vectors besides K's: read 8 (separately 10), written 4.
+ * If K multiplies by a vector d (Jacobi), u and its previous value are computed from r in the same
+ * pass; with d: read 6 (separately 8), written 5. */
 #include "blas/precond_updates.h"
 #include "solvers/engine/method.h"
 
@@ -27,7 +29,7 @@ static kaon_vector *precond_vector(const kaon_solver *s) {
   return s->K == NULL ? s->r : s->work[U];
 }
 
-/* w = A u ends the step: what the update has summed waits for this. */
+/* w = A u ends the step. The sums of the update are completed together with its sum. */
 static kaon_status image(kaon_solver *s) {
   const int then = s->K != NULL ? KAON_REC_PCHRONGEAR_STEP : KAON_REC_CHRONGEAR_STEP;
   kaon_vector *u = precond_vector(s);
@@ -36,7 +38,7 @@ static kaon_status image(kaon_solver *s) {
   return kaon_operator_run(s->inner, KAON_PLAIN, u, s->work[W], &all);
 }
 
-/* u = K r with (r, u), then (u, s), where K has to be asked. */
+/* u = K r with (r, u), then (u, s), for a general K. */
 static kaon_status precondition_vector(kaon_solver *s) {
   static const int us[3] = {KAON_S_RS, KAON_NO_SLOT, KAON_NO_SLOT};
   kaon_pass ru = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
@@ -81,7 +83,7 @@ static kaon_status start(kaon_solver *s) {
   return kaon_operator_run(s->inner, KAON_PLAIN, u, v[W], &uw);
 }
 
-/* p is made orthogonal to the new r, and all that is made of the two, anew. */
+/* Makes p orthogonal to the new r and recomputes what depends on the two. */
 static kaon_status continue_process(kaon_solver *s) {
   static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
   kaon_vector **v = s->work, *u = precond_vector(s);

@@ -1,14 +1,18 @@
 /* groppcg.c - asynchronous conjugate gradients for Hermitian positive definite A: two sums over
- * ranks a step, one hidden behind the preconditioner K, one behind the operator. Source: Gropp,
- * Update on libraries for Blue Waters (2010), as described by Ghysels, Vanroose, Parallel Comput.
- * 40 (2014) 224, section 2; PETSc has it by the same name. p = z + beta p;  s = w + beta s; (p, s)
- * is started    (z = K r, w = A z, s = A p) q = K s meanwhile alpha = (r, z) / (p, s) x += alpha p;
- * r -= alpha s;  z -= alpha q;      (r, z), (r, r) are started w = A z meanwhile beta = (r, z) /
- * (r, z)_before s and z follow recurrences: they are made anew at a residual replacement, in double
- * too, where replacements come by a rule of their own. Less is kept by recurrences than in
- * pipecg.c, so it loses less. Without a preconditioner q = s and z = r, and the first sum is
- * exposed. Storage: p, s, w, and with K z, q. A step: 1 A; vectors read 8, written 4 by kernels 3;
- * with 1 K, vectors besides K's: read 10, written 5. */
+ * ranks a step, one hidden behind the preconditioner K, one behind the operator.
+ * Source: Gropp, Update on libraries for Blue Waters (2010), as described by Ghysels, Vanroose,
+ * Parallel Comput. 40 (2014) 224, section 2; PETSc has it by the same name.
+ *   p = z + beta p;  s = w + beta s;   (p, s) is started    (z = K r, w = A z, s = A p)
+ *   q = K s                            meanwhile
+ *   alpha = (r, z) / (p, s)
+ *   x += alpha p;  r -= alpha s;  z -= alpha q;      (r, z), (r, r) are started
+ *   w = A z                            meanwhile
+ *   beta = (r, z) / (r, z)_before
+ * s and z follow recurrences and are recomputed at a residual replacement. Replacements occur in
+ * double too, with their own default. Fewer vectors follow recurrences than in pipecg.c, so it is
+ * more accurate. Without a preconditioner q = s and z = r, and the first sum is not hidden.
+ * Storage: p, s, w, and with K z, q. A step: 1 A; vectors read 8, written 4 by kernels 3; with 1 K,
+ * vectors besides K's: read 10, written 5. */
 #include "blas/precond_updates.h"
 #include "solvers/engine/method.h"
 
@@ -29,7 +33,7 @@ static kaon_groppcg_vectors vectors(const kaon_solver *s) {
                                 .r = s->r};
 }
 
-/* x, r, z; their sums are started. Returns the pass that finishes them. */
+/* Updates x, r and z and starts their sums. *beta: the pass that completes them. */
 static kaon_status residual(kaon_solver *s, const kaon_groppcg_vectors *all, kaon_pass *beta) {
   static const int slots[2] = {KAON_S_R2, KAON_S_RZ};
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
@@ -71,7 +75,7 @@ static kaon_status start(kaon_solver *s) {
   return kaon_recur(s, KAON_GATE_START, then);
 }
 
-/* p is made orthogonal to the new r, and all that is made of the two, anew. */
+/* Makes p orthogonal to the new r and recomputes what depends on the two. */
 static kaon_status continue_process(kaon_solver *s) {
   static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
   kaon_vector **v = s->work;

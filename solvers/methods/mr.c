@@ -2,8 +2,8 @@
  * Source: Eisenstat, Elman, Schultz, SIAM J. Numer. Anal. 20 (1983) 345 (GCR with k = 0).
  *   q = A r;   alpha = relaxation (q, r) / (q, q)
  *   x += alpha r;  r -= alpha q
- * Storage: q. A step: 1 A with its sums in the same pass, or apart as in cg.c; vectors read 3
- * (apart 5), written 2 by kernels 1 (apart 2). */
+ * Storage: q. A step: 1 A with its sums in the same pass, or separately as in cg.c; vectors read 3
+ * (separately 5), written 2 by kernels 1 (separately 2). */
 #include "solvers/engine/method.h"
 
 enum { Q, VECTORS };
@@ -15,7 +15,7 @@ static kaon_status step(kaon_solver *s, int position) {
   const kaon_pass residual = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R2, KAON_REC_MR_RESIDUAL);
   (void)position;
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, r, q, &alpha));
-  /* the first term is 0 q, which is in cache for the last one */
+  /* the first term is 0 q; q is in cache for the last term */
   return kaon_blas_bicgstab_solution(KAON_NUMBER(0), q, KAON_PLUS(KAON_S_ALPHA), r,
                                      KAON_MINUS(KAON_S_ALPHA), q, s->x_inner, &residual);
 }

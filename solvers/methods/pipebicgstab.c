@@ -10,18 +10,17 @@
  *   t = A w                                                      meanwhile
  *   beta = (r0, r) / (r0, r)_before alpha / omega
  *   alpha = (r0, r) / ((r0, w) + beta ((r0, s) - omega (r0, z)))
- * with s = A p, w = A r, z = A s, t = A w, which follow recurrences and are made anew at a residual
- * replacement; in double too, by a rule of its own (method.h). (r0, s) and (r0, z) are taken where
- * s and z pass by, not with the second sum as in the paper.
+ * s = A p, w = A r, z = A s, t = A w follow recurrences and are recomputed at a residual
+ * replacement. Replacements occur in double too, with their own default (method.h). (r0, s) and
+ * (r0, z) are summed in the pass that updates s and z, not with the second sum as in the paper.
  * Storage: r0, p, s, z, v, w, t. A step: 2 A; vectors read 15, written 8 by kernels 2: all updates
  * between two sums are one pass.
  *
- * With a preconditioner K, on the right, this is the method for A K y = b, whose residual is that
- * of A x = b: A K in A's place, and y gathers the steps until x is asked for, x += K y once a
- * service. So K has to be linear and the same in each step, which the recurrences of s, w and z
- * want anyway. (Algorithm 11 there carries K p, K s, K w and K r by recurrences instead: 9 vectors
- * more to read and write.) Storage: y and K's result besides. A step: 2 A, 2 K; vectors besides
- * K's: read 15, written 8. */
+ * With a preconditioner K, on the right, the method solves A K y = b, which has the residual of A x
+ * = b. A K replaces A, y accumulates the steps, and x += K y is done once a service. So K must be
+ * linear and the same in each step, which the recurrences of s, w and z also need. (Algorithm 11 in
+ * the paper has recurrences for K p, K s, K w and K r instead: 9 more vectors to read and write.)
+ * Storage: y and K's result more. A step: 2 A, 2 K; vectors besides K's: read 15, written 8. */
 #include "solvers/engine/method.h"
 
 enum { R0, P, S, Z, V, W, T, Y, PRECONDITIONED, VECTORS = Y };

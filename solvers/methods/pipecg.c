@@ -6,31 +6,31 @@
  *   q = A w                                                      meanwhile
  *   beta = (r, r) / (r, r)_before;  alpha = (r, r) / ((r, w) - beta (r, r) / alpha_before)
  * All vectors but q follow recurrences, whose rounding errors are amplified: Cools, Yetkin, Agullo,
- * Giraud, Vanroose, SIAM J. Matrix Anal. Appl. 39 (2018) 426. So each of them is made anew at a
- * residual replacement, in double too, where replacements come by a rule of their own (method.h).
- * Half precision is refused: within some steps w is rounding alone where r is smooth.
- * Storage: p, s, z, w, q. A step: 1 A; vectors read 7, written 6 by kernels 1, the least: each of
- * the seven takes part between two sums.
+ * Giraud, Vanroose, SIAM J. Matrix Anal. Appl. 39 (2018) 426. So each of them is recomputed at a
+ * residual replacement. Replacements occur in double too, with their own default (method.h). Half
+ * precision is refused: where r is smooth, w consists of rounding errors after a few steps.
+ * Storage: p, s, z, w, q. A step: 1 A; vectors read 7, written 6 by kernels 1. This is the least:
+ * each of the seven is used between two sums.
  *
- * With a Hermitian positive definite preconditioner K (algorithm 4 there; here u is p's and w's
- * partner, and q is called n):
+ * With a Hermitian positive definite preconditioner K (algorithm 4 there; here u is the partner of
+ * p and w, and q is called n):
  *   z = n + beta z;  q = m + beta q;  s = w + beta s;  p = u + beta p   (q = K s, u = K r, w = A u)
  *   x += alpha p;  r -= alpha s;  u -= alpha q;  w -= alpha z;   (r, u), (w, u), (r, r) are started
  *   m = K w;  n = A m                                            meanwhile
- * Storage: m, q, u besides. A step: 1 A, 1 K; vectors besides K's: read 10, written 8. Where K
- * multiplies by a real vector d (Jacobi), u = d r and q = d s need not be kept, and m = d w is made
- * in the same pass. Storage: m besides; with d: read 8, written 7.
+ * Storage: m, q, u more. A step: 1 A, 1 K; vectors besides K's: read 10, written 8. If K multiplies
+ * by a real vector d (Jacobi), u = d r and q = d s are not stored, and m = d w is computed in the
+ * same pass. Storage: m more; with d: read 8, written 7.
  *
- * Where A sends ahead (kaon_overlap UPDATES) z, q, s and w come first, then m, whose messages are
- * under way beside the updates of the rest and the sums, as Platonov and Monakov have it (Trudy ISP
- * RAN 28 (2016) 81), who name z and w: but s needs w, and q m, as they were before. The same bits;
- * s, w (m) and q, or d, are read once more, and sums are hidden behind A alone. */
+ * If A can start its exchange early (kaon_overlap UPDATES), z, q, s and w are updated first, then
+ * m. The messages of m are then under way during the other updates and the sums (Platonov, Monakov,
+ * Trudy ISP RAN 28 (2016) 81, who name z and w; but s needs the old w, and q the old m). The bits
+ * are the same. s, w (m) and q, or d, are read once more, and sums are hidden only behind A. */
 #include "blas/precond_updates.h"
 #include "solvers/engine/method.h"
 
 enum { P, S, Z, W, N, M, Q, U, VECTORS = M };
 
-/* What the updates are of; d, m, q and u where there are such. */
+/* The vectors of the updates; d, m, q and u only where they exist. */
 static kaon_pipepcg_vectors vectors_of(const kaon_solver *s) {
   kaon_vector *const *v = s->work;
   const int scaled = s->scaling != NULL, kept = s->K != NULL && !scaled;
@@ -47,7 +47,7 @@ static kaon_pipepcg_vectors vectors_of(const kaon_solver *s) {
                                 .x = s->x_inner};
 }
 
-/* For the sums of a step, which A hides. */
+/* The pass for the sums of a step, which A hides. */
 static kaon_pass step_sums(const kaon_solver *s) {
   kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT,
                                    s->K != NULL ? KAON_REC_PIPEPCG_STEP : KAON_REC_PIPECG_STEP);
@@ -100,12 +100,12 @@ static kaon_status step(kaon_solver *s, int position) {
   return kaon_blas_finish(s->ctx, &sums);
 }
 
-/* u, or where it is not kept n, which is free until its own product is taken. */
+/* u; if u is not stored, n, which is free until its own product is computed. */
 static kaon_vector *precond_vector(const kaon_solver *s) {
   return s->K == NULL ? s->r : s->work[s->scaling != NULL ? N : U];
 }
 
-/* n = A K w, by way of m */
+/* n = A K w, through m */
 static kaon_status second_image(kaon_solver *s, const kaon_pass *pass) {
   kaon_vector **v = s->work;
   if (s->K == NULL) return kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[N], pass);
@@ -130,7 +130,7 @@ static kaon_status start(kaon_solver *s) {
   return kaon_recur(s, KAON_GATE_START, then);
 }
 
-/* z = A K s, by way of q, or where that is not kept m */
+/* z = A K s, through q, or through m if q is not stored */
 static kaon_status direction_image(kaon_solver *s, const kaon_pass *pass) {
   kaon_vector **v = s->work, *q = v[s->scaling != NULL ? M : Q];
   if (s->K == NULL) return kaon_operator_run(s->inner, KAON_PLAIN, v[S], v[Z], pass);
@@ -138,7 +138,7 @@ static kaon_status direction_image(kaon_solver *s, const kaon_pass *pass) {
   return kaon_operator_run(s->inner, KAON_PLAIN, q, v[Z], pass);
 }
 
-/* p is made orthogonal to the new r, and all that is made of the two, anew. */
+/* Makes p orthogonal to the new r and recomputes what depends on the two. */
 static kaon_status continue_process(kaon_solver *s) {
   static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
   static const int ps[3] = {KAON_S_DENOMINATOR, KAON_NO_SLOT, KAON_NO_SLOT};

@@ -1,23 +1,24 @@
 /* pipecgnr.c - pipelined conjugate gradients on the normal equations A^dag A x = A^dag b: one sum
  * over ranks a step, hidden behind A^dag.
- * Source: Chronopoulos, Gear, J. Comput. Appl. Math. 25 (1989) 153, which takes both products of CG
- * in one sum, behind which there is nothing to hide it. But N = A^dag A has two halves, and as
- * (r, N r) = |A r|^2 the sum needs the first one alone (r is A^dag times A's residual here):
+ * Source: Chronopoulos, Gear, J. Comput. Appl. Math. 25 (1989) 153. They put both products of CG
+ * into one sum, with nothing to hide it behind. But N = A^dag A has two halves, and since (r, N r)
+ * = |A r|^2 the sum needs only the first one. (Here r is A^dag times A's residual.)
  *   s = u + beta s;  p = r + beta p                              (s = N p)
  *   x += alpha p;  r -= alpha s
  *   t = A r;                 (t, t), (r, r), (r, s), (p, s), (p, r) are started
  *   u = A^dag t              meanwhile
  *   beta = (r, r) / (r, r)_before;  alpha = (r, r) / ((t, t) + beta (2 (r, s) + beta (p, s)))
- * Nothing but s and r follows a recurrence, and s is what CG knows by A p: where pipelined CG by
- * Ghysels and Vanroose (pipecg.c), on N, hides its sum behind both halves, it keeps N r and N s by
- * recurrences as well, which single precision does not bear near a singular matrix. (p, N p) is
- * worked out by products with the old p and s, which cost no traffic, and not by (t, t) - beta
- * (r, r) / alpha, whose errors grow with (r, r)^2 where that grows. |b - A x|^2 falls by
- * 2 alpha (p, r) + alpha^2 (p, s) a step, r as it is after it (lib/math/steps/recurrences.h), so either
- * residual can stop a column; replacements, in double too, renew that difference and with it s.
- * Storage: p, s, r, u; t stands in the place of the solver's r. A step: 1 A, with its norm in the
- * same pass, and 1 A^dag; vectors read 5, written 4 by kernels 1, the least: each of the five takes
- * part between two sums. */
+ * Only s and r follow recurrences; CG has s as A p. Pipelined CG (pipecg.c) on N hides its sum
+ * behind both halves, but also has recurrences for N r and N s. In single precision these fail near
+ * a singular matrix.
+ *
+ * (p, N p) is composed of products with the old p and s, which cost no traffic. The errors of the
+ * shorter (t, t) - beta (r, r) / alpha grow with (r, r)^2. |b - A x|^2 falls by 2 alpha (p, r) +
+ * alpha^2 (p, s) a step, with r after the step (lib/math/steps/recurrences.h), so either residual
+ * can stop a column. Replacements renew that difference and with it s, in double too.
+ * Storage: p, s, r, u; t takes the place of the solver's r. A step: 1 A, with its norm in the same
+ * pass, and 1 A^dag; vectors read 5, written 4 by kernels 1. This is the least: each of the five is
+ * used between two sums. */
 #include "solvers/engine/method.h"
 
 enum { P, S, R, U, VECTORS };
@@ -38,7 +39,8 @@ static kaon_status step(kaon_solver *s, int position) {
   return kaon_blas_finish(s->ctx, &sums);
 }
 
-/* u = A^dag A r, |A r|^2, `then`: sums are started as in a step, those kept before with them. */
+/* u = A^dag A r, |A r|^2, then `then`. The sums are started as in a step, with those deferred
+ * before. */
 static kaon_status apply_normal(kaon_solver *s, int gate, int then) {
   const kaon_pass plain = kaon_gated(s, gate);
   kaon_pass sums = kaon_gated_norm(s, gate, KAON_S_RW, then);
@@ -59,9 +61,9 @@ static kaon_status start(kaon_solver *s) {
   return apply_normal(s, KAON_GATE_START, KAON_REC_PIPECGNR_RENEWED);
 }
 
-/* p is made orthogonal to the new r, and s, u are made anew; a process that begins has p = s = 0.
- * The norm of the replaced residual goes with (p, r), (r, r), the sums of s and u with each other.
- */
+/* Makes p orthogonal to the new r and recomputes s and u. A restarted process has p = s = 0. The
+ * norm of the replaced residual is summed with (p, r) and (r, r); the sums of s and u are one
+ * message. */
 static kaon_status renew(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START), old = kaon_gated(s, KAON_GATE_CONTINUE);

@@ -1,7 +1,7 @@
 /* rbicgstab.c - reordered BiCGStab for general A with a preconditioner K on the right: both sums
  * over ranks of a step hidden behind K.
- * Source: Krasnopolsky, Procedia Comput. Sci. 1 (2010) 213. Each product with A is taken before the
- * sums that it is part of, and K of it while they are under way:
+ * Source: Krasnopolsky, Procedia Comput. Sci. 1 (2010) 213. Each product with A is computed before
+ * the sums that use it, and K times it during these sums:
  *   z -= alpha s;  r -= alpha v                            (z = K r, s = K v)
  *   t = A z;       (t, t), (r, t), (r0, t), (r0, r) are started
  *   m = K t        meanwhile
@@ -11,14 +11,14 @@
  *   v = A y;       (r0, v), (r, r) are started             (y = K p of BiCGStab)
  *   s = K v        meanwhile
  *   alpha = rho / (r0, v)
- * The paper's rho' is -omega (r0, t), as (r0, r) = 0 at that place before rounding; but what
- * rounding leaves of it is of the size of rho' after some steps, and the process loses its way.
- * (r0, r) is one number more in the same message; options.as_printed leaves it out. z and s follow
- * recurrences and are made anew at a residual replacement; in double too, by a rule of its own.
- * Without K there is nothing to hide sums behind: K's places are taken by copies.
- * Storage: r0, y, v, t, z, s, m. A step: 2 A, and r0 read in the second's pass, or apart as in
- * cg.c; vectors read 17 (apart 19), written 8 by kernels 5 (apart 6), copies and all; with 2 K,
- * vectors besides K's: read 15 (apart 17), written 6. */
+ * The paper has rho' = -omega (r0, t), since (r0, r) = 0 there in exact arithmetic. After some
+ * steps the rounding error of (r0, r) is as large as rho', and the process fails. (r0, r) is one
+ * more value in the same message; options.as_printed leaves it out. z and s follow recurrences and
+ * are recomputed at a residual replacement. Replacements occur in double too, with their own
+ * default. Without K copies take the place of K, and nothing hides the sums.
+ * Storage: r0, y, v, t, z, s, m. A step: 2 A, and r0 read in the second's pass, or separately as in
+ * cg.c; vectors read 17 (separately 19), written 8 by kernels 5 (separately 6), including copies.
+ * With 2 K, vectors besides K's: read 15 (separately 17), written 6. */
 #include "blas/precond_updates.h"
 #include "solvers/engine/method.h"
 
@@ -37,7 +37,7 @@ static kaon_rbicgstab_vectors vectors(const kaon_solver *s) {
                                   .x = s->x_inner};
 }
 
-/* v = A y with (r0, v), s = K v while the sum is under way, then the recurrence. */
+/* v = A y with (r0, v), s = K v during the sum, then the recurrence. */
 static kaon_status image(kaon_solver *s, int gate, int then) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, gate);
@@ -78,7 +78,7 @@ static kaon_status start(kaon_solver *s) {
   return image(s, KAON_GATE_START, KAON_REC_RBICGSTAB_START);
 }
 
-/* y has the old z in it: K of the new residual takes its place. */
+/* y contains the old z: K times the new residual replaces it. */
 static kaon_status continue_process(kaon_solver *s) {
   const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_NO_SLOT};
   kaon_vector **v = s->work;

@@ -1,6 +1,7 @@
-/* richardson.c - the stationary iteration x += omega (b - A x), for A whose 1 - omega A contracts:
- * reductions by sweeps (1 - Q) x = R b, where it is the sweep's own iteration (omega = 1:
- * x' = Q x + R b). Source: Richardson, Phil. Trans. R. Soc. A 210 (1911) 307.
+/* richardson.c - the stationary iteration x += omega (b - A x), for A whose 1 - omega A contracts.
+ * For the reduced systems of sweeps, (1 - Q) x = R b, it is the sweep's own iteration (omega = 1:
+ * x' = Q x + R b).
+ * Source: Richardson, Phil. Trans. R. Soc. A 210 (1911) 307.
  *   x += omega r;  q = A r;  r -= omega q
  * Storage: q. A step: 1 A; vectors read 4, written 2 by kernels 2. */
 #include "solvers/engine/method.h"

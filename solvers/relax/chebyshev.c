@@ -1,14 +1,17 @@
 /* chebyshev.c - polynomial preconditioner y = p(D^-1 A) D^-1 x, D the diagonal of A or 1.
  * Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 12.3.2, algorithm
- * 12.1: Chebyshev's iteration from 0 for D^-1 A y = D^-1 x, whose residual polynomial is the
- * smallest on [low, high]. theta = (high + low) / 2;  delta = (high - low) / 2;  sigma = theta /
- * delta;  rho = 1 / sigma p = D^-1 x / theta;  y = p `degree` times:  t = x - A y;  rho' = 1 / (2
- * sigma - rho) p = rho' rho p + (2 rho' / delta) D^-1 t;  y += p;  rho = rho' The interval is
- * estimated by Lanczos' process with D (lanczos.h); of a singular A its 0 is left out, for null
- * vectors are in no residual of a system that has solutions. No number is asked
- * for in an application, no sum taken. Storage: p, t, and with D z. An application: `degree` A;
- * besides each vectors read 6, written 3; with D: read 8, written 4. */
-#include <kaon/options.h>
+ * 12.1: Chebyshev iteration from 0 for D^-1 A y = D^-1 x. Its residual polynomial is the smallest
+ * on [low, high].
+ *   theta = (high + low) / 2;  delta = (high - low) / 2;  sigma = theta / delta;  rho = 1 / sigma
+ *   p = D^-1 x / theta;  y = p
+ *   `degree` times:
+ *     t = x - A y;  rho' = 1 / (2 sigma - rho)
+ *     p = rho' rho p + (2 rho' / delta) D^-1 t;  y += p;  rho = rho'
+ * Lanczos (lanczos.h), in D's inner product, estimates the interval. For a singular A the
+ * eigenvalue 0 is left out: a system that has solutions has no null vectors in its residuals.
+ * An application reads nothing on the host and needs no sum. Storage: p, t, and with D z. An
+ * application: `degree` A; for each of them vectors read 6, written 3; with D read 8, written 4. */
+#include <kaon/context.h>
 #include <kaon/precond.h>
 
 #include <stdlib.h>
@@ -16,10 +19,11 @@
 #include "blas/precond_updates.h"
 #include "lib/vector/space.h"
 #include "lib/operator/workspace.h"
+#include "lib/core/options_table.h"
 #include "solvers/spectra/lanczos.h"
 
 typedef struct chebyshev {
-  kaon_operator *A;      /* kept alive */
+  kaon_operator *A;      /* retained */
   kaon_operator *jacobi; /* NULL: D = 1 */
   int degree;
   double low, high;
@@ -28,7 +32,7 @@ typedef struct chebyshev {
 
 /* ---- workspace ---- */
 
-enum { P, T, Z }; /* z: with D alone */
+enum { P, T, Z }; /* z: only with D */
 
 static kaon_status work_of(kaon_operator *K, int columns, kaon_workspace **set) {
   chebyshev *self = K->self;
@@ -50,7 +54,7 @@ static kaon_status reserve_dagger(kaon_operator *K, int columns) {
 
 /* ---- an application ---- */
 
-/* out = D^-1 in; without D in itself stands for it. */
+/* out = D^-1 in; a copy if there is no D. */
 static kaon_status scale_back(const chebyshev *self, kaon_mode mode, const kaon_vector *in,
                               kaon_vector *out, const kaon_pass *gate) {
   if (self->jacobi == NULL) return kaon_blas_copy(in, out, gate);
@@ -124,7 +128,7 @@ static const kaon_operator_ops chebyshev_ops = {
     .destroy = destroy,
 };
 
-/* Takes over A and jacobi, also where it fails. */
+/* Takes over A and jacobi, also on failure. */
 static kaon_status make(kaon_operator *A, kaon_operator *jacobi, kaon_operator **made) {
   kaon_operator *K = calloc(1, sizeof *K);
   chebyshev *self = calloc(1, sizeof *self);
@@ -178,12 +182,13 @@ static kaon_status estimate(chebyshev *self, const kaon_chebyshev_options *o) {
   KAON_TRY(kaon_lanczos(self->A, self->jacobi, o->steps, 0, "chebyshev", &e));
   self->high = o->safety * e.high;
   self->low = self->high / o->ratio > e.least ? self->high / o->ratio : e.least;
-  if (self->low > 0.9 * self->high) self->low = 0.9 * self->high; /* one eigenvalue */
+  if (self->low > 0.9 * self->high) self->low = 0.9 * self->high; /* there is one eigenvalue */
   return KAON_OK;
 }
 
-static kaon_status check_options(const kaon_operator *A, const kaon_chebyshev_options *o) {
-  if (kaon_options_check(KAON_OPTIONS_CHEBYSHEV, o) != KAON_OK)
+static kaon_status take_options(const kaon_operator *A, const kaon_chebyshev_options *options,
+                                kaon_chebyshev_options *o) {
+  if (kaon_options_take(KAON_OPTIONS_CHEBYSHEV, options, o) != KAON_OK)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (o->high > 0 && !(o->low > 0 && o->low < o->high))
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
@@ -195,14 +200,14 @@ static kaon_status check_options(const kaon_operator *A, const kaon_chebyshev_op
 
 kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_options *options,
                                    kaon_operator **K) {
-  const kaon_chebyshev_options defaults = KAON_CHEBYSHEV_OPTIONS_INIT;
-  const kaon_chebyshev_options *o = options != NULL ? options : &defaults;
+  kaon_chebyshev_options own;
+  const kaon_chebyshev_options *o = &own;
   kaon_operator *jacobi = NULL;
   if (K != NULL) *K = NULL;
   if (A == NULL || K == NULL)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "chebyshev: the operator or the address of the result is NULL");
-  KAON_TRY(check_options(A, o));
+  KAON_TRY(take_options(A, options, &own));
   if (o->scaled && A->ops->diagonal != NULL) KAON_TRY(kaon_precond_jacobi(A, &jacobi));
   kaon_operator_retain(A);
   KAON_TRY(kaon_agree(A->ctx, make(A, jacobi, K)));

@@ -1,23 +1,25 @@
-/* faults.c - faults of relaxation, for experiments, and what a monitor makes of them that sees
- * residuals alone (kaon_fault_options). A fault is put into x or into the rows that are updated
- * between two iterations; nothing else is told of it.
- *   Alarm: |r|^2 grows by more than GROWN, or over WINDOW iterations falls by less than half as
- * much, in the logarithm, as it did before anything was found, or not at all.
- *   Repair: x goes back to the last copy where |r|^2 has grown or is no number; frozen rows are
- * given back where it no longer falls. */
+/* faults.c - injects faults into relaxations, for experiments, with a monitor that sees only
+ * residuals (kaon_fault_options). A fault changes x, or the rows that are updated, between two
+ * iterations. No other part is informed of it.
+ * - Alarm: |r|^2 grows by more than GROWN; or over WINDOW iterations log |r|^2 falls by less than
+ *   half as much as before the first alarm, or not at all.
+ * - Repair: if |r|^2 has grown or is not finite, x is restored from the last copy. If it no longer
+ *   falls, the frozen rows are released. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include "lib/vector/space.h"
+#include "lib/core/options_table.h"
 #include "solvers/relax/relax_internal.h"
 
 enum { WINDOW = 6, COPY_EVERY = 10, SETTLED = 4, STRETCH = 4 };
-static const double GROWN = 4;      /* of |r|^2 in one iteration */
-static const double FLOOR2 = 1e-28; /* of |r|^2 / |b|^2: below it is rounding alone */
-static const double STILL = 1e-6;   /* of log |r|^2 an iteration: it stands still to roundings */
+static const double GROWN = 4;      /* growth of |r|^2 in one iteration */
+static const double FLOOR2 = 1e-28; /* |r|^2 / |b|^2 below which there is only rounding */
+static const double STILL = 1e-6;   /* change of log |r|^2 an iteration below which it stagnates */
 
 static uint64_t next_random(uint64_t *state) { /* splitmix64 */
   uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -32,7 +34,7 @@ static double uniform(uint64_t *state) {
 
 /* ---- which rows ---- */
 
-/* A random share of this rank's rows: the first ones of a random order. */
+/* Chooses a random share of this rank's rows, by one pass over them. */
 static void choose_rows(kaon_faults *f, int64_t rows, int64_t wanted) {
   for (int64_t i = 0; i < rows && wanted > 0; i++) {
     const double left = (double)(rows - i);
@@ -75,7 +77,7 @@ static kaon_status choose(kaon_solver *s) {
 
 /* ---- bits ---- */
 
-/* One bit of one number of x, on this rank. */
+/* Flips one bit of one value of x on this rank. */
 static kaon_status flip(kaon_solver *s) {
   kaon_faults *f = s->relax->faults;
   const kaon_vector *x = s->x_inner;
@@ -90,7 +92,7 @@ static kaon_status flip(kaon_solver *s) {
                                        x->nrhs, space->ncomp, space->width,
                                        kaon_pack_of(s->ctx, space->ncomp, x->precision));
   unsigned char *place = (unsigned char *)x->data + at * bytes, number[8];
-  if (!(s->host[column].gate & KAON_GATE_STEP)) return KAON_OK; /* it is done */
+  if (!(s->host[column].gate & KAON_GATE_STEP)) return KAON_OK; /* the column has ended */
   KAON_TRY(memory->to_host(s->ctx, number, place, (size_t)bytes));
   number[bit / 8] ^= (unsigned char)(1u << bit % 8);
   f->noted.flips++;
@@ -102,7 +104,7 @@ static kaon_status flip_some(kaon_solver *s) {
   const kaon_fault_options *o = &f->options;
   if (o->flip_rate == 0 || f->at < o->flip_begin || (o->flip_end > 0 && f->at >= o->flip_end))
     return KAON_OK;
-  /* as many as of so many rows: the mean, and one more by chance */
+  /* the integer part of the mean, and one more with the remaining probability */
   const double mean = o->flip_rate * (double)s->inner->space->nsites;
   const int64_t flips = (int64_t)mean + (uniform(&f->random) < mean - floor(mean));
   for (int64_t i = 0; i < flips; i++) KAON_TRY(flip(s));
@@ -133,8 +135,8 @@ kaon_status kaon_faults_before(kaon_solver *s) {
   return flip_some(s);
 }
 
-/* Where one look follows several iterations they are few, and none before it is known how |r|
- * falls. */
+/* Iterations until the next poll: 1 while bits are flipped or the decrease of |r| is not known;
+ * otherwise at most STRETCH, and not beyond the next fault. */
 int kaon_faults_steps_until(const kaon_solver *s) {
   const kaon_faults *f = s->relax->faults;
   const kaon_fault_options *o = &f->options;
@@ -148,14 +150,14 @@ int kaon_faults_steps_until(const kaon_solver *s) {
   return room;
 }
 
-/* |r|^2 over its source's of the column that is farthest behind. */
+/* |r|^2 / |b|^2 of the slowest column. */
 static double worst(const kaon_solver *s) {
   double most = 0;
   for (int k = 0; k < s->columns; k++) {
     const kaon_column_state *state = &s->host[k];
     if (!(state->gate & KAON_GATE_STEP)) continue;
     const double relative = state->slot[KAON_S_R2][0] * state->scale;
-    if (!(relative <= most)) most = relative; /* NaN stays */
+    if (!(relative <= most)) most = relative; /* NaN is retained */
   }
   return most;
 }
@@ -184,10 +186,10 @@ static kaon_status keep_copy(kaon_solver *s, double now) {
   return kaon_blas_copy(s->x_inner, f->safe, &open);
 }
 
-/* Residuals newest first; 1: over the window the decrease is less than half of what it was, or
- * there is none. What it was is learned from the first few looks, and until it is known, though
- * they may follow a fault: so it is held against the look before as well, and a standstill is never
- * what a residual was like. */
+/* Records the residual, newest first. Returns 1 if the decrease over the window is less than half
+ * of the known rate, or if there is none. The rate is learned from the first few polls. These may
+ * already follow a fault, so meanwhile each is compared with the rate of the poll before. A
+ * residual that stagnates never sets the rate. */
 static int slowed(kaon_faults *f, double now) {
   for (int i = WINDOW; i > 0; i--) {
     f->best[i] = f->best[i - 1];
@@ -228,11 +230,11 @@ kaon_status kaon_faults_create(kaon_solver *s, const kaon_fault_options *options
   kaon_faults *f = calloc(1, sizeof *f);
   if (f == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: no host memory");
   s->relax->faults = f;
-  f->options = *options;
   f->frozen = calloc((size_t)s->inner->space->nsites + 1, 1);
   if (f->frozen == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: no host memory");
-  if (kaon_options_check(KAON_OPTIONS_FAULTS, options) != KAON_OK)
+  if (kaon_options_take(KAON_OPTIONS_FAULTS, options, &f->options) != KAON_OK)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  options = &f->options;
   const int ranks = s->ctx->comm->ranks;
   if (options->kind == KAON_FAULT_RANK && options->rank >= ranks)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,

@@ -1,7 +1,6 @@
-/* jacobi.c - Jacobi's preconditioner: x / d with d the diagonal of an operator.
- * 1 / d is one column of numbers, worked out on the host once; an application reads it and a vector
- * and writes one. Solvers that ask (`scaling` of kaon_operator_ops) multiply by it in passes of
- * their own. */
+/* jacobi.c - Jacobi preconditioner: x / d with d the diagonal of an operator. 1 / d is one column,
+ * computed once on the host. An application reads it and a vector, and writes one vector. Solvers
+ * that ask for `scaling` (kaon_operator_ops) multiply by it in their own passes. */
 #include <kaon/precond.h>
 
 #include <float.h>
@@ -13,7 +12,7 @@
 
 typedef struct jacobi {
   kaon_vector *inverse;
-  double largest; /* of the numbers in it, on this rank */
+  double largest; /* largest value in it, on this rank */
 } jacobi;
 
 static const kaon_vector *scaling(const kaon_operator *K) {
@@ -107,7 +106,7 @@ static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
   return status;
 }
 
-/* d = 1 / d on the host, `count` numbers of `reals` each, of which *most is the largest part. */
+/* d = 1 / d on the host, for `count` values of `reals` reals each. *most: the largest part. */
 static kaon_status invert(const kaon_operator *K, double *d, int64_t count, int reals,
                           double *most) {
   const kaon_context *ctx = K->ctx;
@@ -140,8 +139,8 @@ static kaon_status invert(const kaon_operator *K, double *d, int64_t count, int 
   return KAON_OK;
 }
 
-/* The diagonal goes through the host, in the caller's order, so that a row can be named. Sites of a
- * lattice that are not of the space have no row: they stay 1. */
+/* Reads the diagonal in the caller's order, so that messages can name a row. Lattice sites that are
+ * not in the space have no row: their value is 1. */
 static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
   jacobi *self = K->self;
   kaon_vector *inverse = self->inverse;

@@ -1,16 +1,19 @@
-/* relax.c - relaxation methods: x += K r, r = b - A x, with K ~ A^-1 one splitting or another.
+/* relax.c - relaxation methods: x += K r, r = b - A x, with K ~ A^-1 a splitting:
  *   jacobi     K = tau D^-1
  *   gs, sor    K = (D / omega + L)^-1, L before the diagonal in the order of the rows or by colours
  *   two-stage  K = `local_sweeps` Jacobi sweeps from 0 within blocks of rows
  *   async      x is changed in place: blocks read what the others have written so far
- * In exact arithmetic x + K (b - A x) is the sweep as it is usually written. r is recomputed from x
- * after each sweep, so what is watched is the residual of one x. Couplings between ranks are in r
- * alone: there a sweep of any kind is one of the rank's own rows; but not in asynchronous solves
- * that have an exchange (relax_run.c), whose x changes in place on all ranks. With two precisions
- * x_inner is a correction from 0 with the residual for its source. Sources: include/kaon/relax.h;
- * Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section 4.1. Storage: z, and with
- * two precisions the source. A step: 1 A, 1 K; besides, vectors read 4, written 2; async on one
- * rank: read 2, written 1. */
+ * In exact arithmetic x + K (b - A x) is the usual sweep. r is recomputed from x after each sweep,
+ * so the monitored residual belongs to one x.
+ *
+ * Couplings between ranks are only in r, so a sweep covers the rank's own rows. Asynchronous solves
+ * with an exchange are different (relax_run.c): there x changes in place on all ranks.
+ *
+ * With two precisions x_inner is a correction from 0, with the residual as its source. Sources:
+ * include/kaon/relax.h; Saad, Iterative Methods for Sparse Linear Systems, 2nd edition, section
+ * 4.1.
+ * Storage: z, and with two precisions the source. A step: 1 A, 1 K; besides, vectors read 4,
+ * written 2; async on one rank: read 2, written 1. */
 #include "solvers/relax/relax_internal.h"
 
 #include <math.h>
@@ -18,10 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 #include <kaon/precond.h>
 
 #include "lib/vector/space.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 #include "solvers/spectra/lanczos.h"
 
 enum { Z, SOURCE, VECTORS };
@@ -56,7 +62,7 @@ static kaon_row_sweep sweep_of(const kaon_solver *s) {
   return how;
 }
 
-/* Blocks read each other's x in place where this rank has all of them. */
+/* 1: blocks read each other's x in place, since this rank has all of them. */
 static int in_place(const kaon_solver *s) {
   return s->options.method == KAON_ASYNC && s->ctx->comm->ranks == 1;
 }
@@ -78,7 +84,7 @@ kaon_status kaon_relax_advance(kaon_solver *s) {
   return kaon_blas_axpy(KAON_NUMBER(1), z, s->x_inner, &gate);
 }
 
-/* Of fixed steps that nobody watches the residual is taken where it is needed. */
+/* With fixed steps and no monitor, the residual is computed only where it is needed. */
 static kaon_status step(kaon_solver *s, int position) {
   (void)position;
   if (s->relax->residual_stale && !in_place(s)) KAON_TRY(kaon_relax_residual(s, KAON_REC_NONE));
@@ -87,7 +93,7 @@ static kaon_status step(kaon_solver *s, int position) {
   return s->relax->residual_stale ? KAON_OK : kaon_relax_residual(s, KAON_REC_MR_RESIDUAL);
 }
 
-/* The residual is the source of what x_inner, which is 0, will be. */
+/* The residual becomes the source of x_inner, which is 0. */
 static kaon_status take_source(kaon_solver *s, int gate) {
   const kaon_pass pass = kaon_gated(s, gate);
   s->relax->residual_stale = 0;
@@ -117,15 +123,14 @@ const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("jacobi"),
 
 /* ---- creation ---- */
 
-static kaon_status check(const kaon_solver *s, const kaon_relax_options *o) {
+static kaon_status check(const kaon_solver *s, const kaon_relax_options *o,
+                         const kaon_lab_relax_options *lab) {
   const char *name = s->method->name;
   const int blocks = uses_blocks(s->options.method);
-  if (kaon_options_check(KAON_OPTIONS_RELAX, o) != KAON_OK)
-    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (o->driver == KAON_RELAX_FREE && s->options.method != KAON_ASYNC)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,
                      "%s: blocks that go on by themselves are method async's", name);
-  if (o->faults != NULL && (!blocks || !(s->options.tol > 0)))
+  if (lab->faults != NULL && (!blocks || !(s->options.tol > 0)))
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
                      "%s: faults are for solves by two-stage and async with a tolerance", name);
   if (s->options.method != KAON_JACOBI && s->inner->ops->rows == NULL)
@@ -136,7 +141,7 @@ static kaon_status check(const kaon_solver *s, const kaon_relax_options *o) {
   return KAON_OK;
 }
 
-/* tau = 0: by the eigenvalues. */
+/* tau = 0: chosen from the eigenvalues. */
 static kaon_status choose_tau(kaon_solver *s) {
   kaon_relaxation *relax = s->relax;
   kaon_operator *jacobi = NULL;
@@ -147,16 +152,17 @@ static kaon_status choose_tau(kaon_solver *s) {
   const kaon_status status = kaon_lanczos(s->inner, jacobi, LANCZOS_STEPS, 0, s->method->name, &e);
   kaon_operator_destroy(&jacobi);
   KAON_TRY(status);
-  relax->tau = 2 / (e.least + e.high); /* a singular A's null vectors stay whatever the step is */
+  relax->tau = 2 / (e.least + e.high); /* a singular A's null vectors stay for any tau */
   return KAON_OK;
 }
 
-/* What blocks are to know of other ranks while they iterate. */
+/* How blocks see the rows of other ranks while they iterate. */
 static kaon_relax_exchange exchange_of(const kaon_solver *s) {
   const kaon_relax_options *o = &s->relax->options;
-  const int plain = o->exchange == KAON_EXCHANGE_AUTO && o->driver == KAON_RELAX_LAUNCH;
+  const kaon_relax_exchange asked = s->relax->lab.exchange;
+  const int plain = asked == KAON_EXCHANGE_AUTO && o->driver == KAON_RELAX_LAUNCH;
   if (s->options.method != KAON_ASYNC || plain || !(s->options.tol > 0)) return KAON_EXCHANGE_SYNC;
-  return o->exchange;
+  return asked;
 }
 
 static void note_exchange(kaon_solver *s, const kaon_row_info *info) {
@@ -191,11 +197,14 @@ static kaon_status take_rows(kaon_solver *s) {
 }
 
 kaon_status kaon_relax_create(kaon_solver *s) {
-  const kaon_relax_options defaults = KAON_RELAX_OPTIONS_INIT;
-  const kaon_relax_options *o = s->options.relax != NULL ? s->options.relax : &defaults;
+  kaon_relax_options own;
+  kaon_lab_relax_options lab;
   const size_t columns = (size_t)s->columns;
   if (!s->method->relaxes) return KAON_OK;
-  KAON_TRY(check(s, o));
+  if (kaon_options_take(KAON_OPTIONS_RELAX, s->options.relax, &own) != KAON_OK ||
+      kaon_options_take(KAON_OPTIONS_LAB_RELAX, own.lab, &lab) != KAON_OK)
+    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(check(s, &own, &lab));
   kaon_relaxation *relax = s->relax = calloc(1, sizeof *relax);
   if (relax != NULL) {
     relax->done = calloc(columns, sizeof *relax->done);
@@ -207,12 +216,14 @@ kaon_status kaon_relax_create(kaon_solver *s) {
   if (relax == NULL || relax->done == NULL || relax->goal == NULL || relax->limit == NULL ||
       relax->open == NULL || relax->before == NULL)
     return kaon_fail(s->ctx, KAON_ERR_MEMORY, "relaxation: no host memory");
-  relax->options = *o;
-  relax->options.faults = NULL;
+  relax->options = own;
+  relax->options.lab = NULL;
+  relax->lab = lab;
+  relax->lab.faults = NULL;
   KAON_TRY(choose_tau(s));
   relax->report.tau = relax->tau;
   KAON_TRY(take_rows(s));
-  return o->faults != NULL ? kaon_faults_create(s, o->faults) : KAON_OK;
+  return lab.faults != NULL ? kaon_faults_create(s, lab.faults) : KAON_OK;
 }
 
 void kaon_relax_destroy(kaon_solver *s) {
@@ -256,7 +267,7 @@ static void summarise(const int64_t *shifts, int *newest, int *oldest, double *a
   *asynchronous = reads > 0 ? 1 - (double)shifts[KAON_SHIFTS] / (double)reads : 0;
 }
 
-/* Of all ranks; collective. */
+/* Adds the shifts of all ranks. Collective. */
 static kaon_status add_rank_shifts(kaon_solver *s, const kaon_row_record *record) {
   kaon_relax_report *r = &s->relax->report;
   double sums[KAON_SHIFT_BINS];
@@ -310,6 +321,7 @@ kaon_status kaon_solver_relaxation(const kaon_solver *solver, kaon_relax_report 
     return kaon_fail(solver ? solver->ctx : NULL, KAON_ERR_ARGUMENT,
                      "relaxation: a solver of method jacobi, gs, sor, two-stage or async and room "
                      "for the report are needed");
-  *report = solver->relax->report;
+  KAON_TRY(kaon_output_check(solver->ctx, "kaon_relax_report", report));
+  kaon_output_fill(report, &solver->relax->report, sizeof *report);
   return KAON_OK;
 }

@@ -1,12 +1,11 @@
-/* relax_run.c - the loop of relaxations that the host leads: asynchronous iteration without
- * barriers, which takes a different number of sweeps each time, and solves with faults, which come
- * at a given iteration and are judged after each. Columns' states are kept as by the runner: a
- * stretch of n iterations ends like a step (kaon_step_end), and its first n - 1 entries of the
- * history hold the residual that was known while they went on.
+/* relax_run.c - the loop of relaxations that the host leads. It is for
+ * - asynchronous iteration without barriers, where the number of sweeps differs each time;
+ * - solves with faults, which come at a given iteration and are checked after each.
+ * The columns' states are maintained as by the runner. A run of n iterations ends like a step
+ * (kaon_step_end). Its first n - 1 entries of the history hold the residual before the run.
  *
- * On several ranks nobody sees how small the residual has become, unless all meet. So a stretch
- * there is as long as the one before it foretells that the tolerance is away, by the decrease of
- * |r| an iteration, and the first one is short. */
+ * On several ranks no rank knows the residual unless all communicate. So the length of a run is
+ * predicted from the decrease of |r| an iteration in the run before. The first run is short. */
 #include <math.h>
 
 #include "solvers/relax/relax_internal.h"
@@ -18,10 +17,10 @@ int kaon_relax_is_host_led(const kaon_solver *s) {
          (relax->faults != NULL || relax->ranks || relax->options.driver == KAON_RELAX_FREE);
 }
 
-/* ---- a stretch of iterations without barriers ---- */
+/* ---- a run of iterations without barriers ---- */
 
-/* Residuals squared, as blocks see them in passing, at which they end: what asks for verification;
- * growth beyond what counts as diverging. Of several ranks nobody sees all. */
+/* Sets the squared residuals at which blocks end a run: the one that asks for verification, and the
+ * one that counts as diverging. Only on one rank, since blocks see only its rows. */
 static void set_ends(kaon_solver *s) {
   kaon_relaxation *relax = s->relax;
   for (int k = 0; k < s->columns; k++) {
@@ -32,7 +31,7 @@ static void set_ends(kaon_solver *s) {
   }
 }
 
-/* Iterations until a column is at its goal, if it goes on as in the last stretch. */
+/* Iterations until a column reaches its goal, predicted from the last run. */
 static double predicted_solve(const kaon_solver *s, int k) {
   enum { FIRST = 16 };
   const kaon_relaxation *relax = s->relax;
@@ -61,7 +60,7 @@ static int most_rounds(const kaon_solver *s) {
   return s->relax->ranks && wanted < rounds ? (int)wanted : rounds;
 }
 
-/* For the forecast of the next stretch. */
+/* For the prediction of the next run. */
 static void note_residuals(kaon_solver *s) {
   for (int k = 0; k < s->columns; k++) {
     const int open = (s->host[k].gate & KAON_GATE_STEP) != 0;
@@ -70,12 +69,12 @@ static void note_residuals(kaon_solver *s) {
   }
 }
 
-/* Iterations that each column did become the same on all ranks: the mean, rounded up. */
+/* Makes each column's number of iterations equal on all ranks: the mean, rounded up. */
 static kaon_status agree_on_rounds(kaon_solver *s, kaon_status mine) {
-  double *sum = s->relax->limit; /* it is set anew before each stretch */
+  double *sum = s->relax->limit; /* set anew before each run */
   KAON_TRY(kaon_agree(s->ctx, mine));
   for (int k = 0; k < s->columns; k++) sum[k] = s->relax->done[k];
-  sum[s->columns] = s->relax->report.blocks > 0; /* ranks that have rows */
+  sum[s->columns] = s->relax->report.blocks > 0; /* number of ranks with rows */
   KAON_TRY(kaon_comm_sum(s->ctx, sum, s->columns + 1));
   for (int k = 0; k < s->columns; k++)
     s->relax->done[k] = (int)fmax(1, ceil(sum[k] / fmax(1, sum[s->columns])));
@@ -96,7 +95,7 @@ static kaon_status run_free(kaon_solver *s) {
                         .together = o->together,
                         .exchange = relax->ranks,
                         .free = o->driver == KAON_RELAX_FREE,
-                        .rank_lag = o->rank_lag,
+                        .rank_lag = relax->lab.rank_lag,
                         .open = relax->open};
   kaon_vector *x = apart ? s->work[0] : s->x_inner;
   relax->turn++;
@@ -114,7 +113,7 @@ static kaon_status run_free(kaon_solver *s) {
   return apart ? kaon_blas_axpy(KAON_NUMBER(1), x, s->x_inner, &gate) : KAON_OK;
 }
 
-/* ---- what the runner does after a step, for `done` of them ---- */
+/* ---- the end of a step, for `done` of them ---- */
 
 static void end_run(kaon_solver *s) {
   for (int k = 0; k < s->columns; k++) {

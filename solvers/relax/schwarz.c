@@ -2,19 +2,22 @@
  * part.
  *   additive         z = sum over blocks of (A_b)^-1 b, on later cycles of b - A z
  *   multiplicative   for each turn: z += sum over blocks of that turn of (A_b)^-1 (b - A z)
- *   asynchronous     the same with turns drawn by lot for each cycle, and with A z of what has come
- *                    of other ranks' faces (loose exchanges, lib/comm/comm.h): one that does not wait is
- *                    as fast as its own processor, and its neighbours have its latest faces. On the
- *                    threads of one rank blocks go on by themselves (lib/operator/free_blocks.h)
- * (A_b)^-1: a fixed number of minimal-residual steps from 0, with a step length for each block, so
- * that a block's solution depends on nothing outside it, and neither on how blocks are shared out
- * among ranks (Luscher, Comput. Phys. Commun. 156 (2004) 209, has the same; Babich et al.,
- * arXiv:1109.2935, a block a GPU). A rank that is one block is served by ordinary vector updates,
+ *   asynchronous     the same, but the turns of each cycle are drawn at random, and A z uses the
+ *                    faces received so far (asynchronous exchanges, lib/comm/comm.h)
+ * In the asynchronous kind a rank does not wait for its neighbours. On the threads of one rank,
+ * blocks iterate without barriers (lib/operator/free_blocks.h).
+ *
+ * (A_b)^-1 is a fixed number of minimal-residual steps from 0, with a step length for each block.
+ * So a block's solution depends on nothing outside it, nor on the distribution of blocks over
+ * ranks. Luscher, Comput. Phys. Commun. 156 (2004) 209, has the same; Babich et al.,
+ * arXiv:1109.2935, use one block a GPU. A rank that is one block uses ordinary vector updates,
  * whose sums stay on the rank.
- * Columns that the outer gate closes are closed in here, too. No step reads a number on the host.
- * Storage: 2 vectors, and a rank of several blocks 3 doubles a site. A
- * stage: `steps` applications of the local part and as many updates; later ones 1 A before that. */
-#include <kaon/options.h>
+ *
+ * Columns that the outer gate closes are closed here, too. No step reads a value on the host.
+ * Storage: 2 vectors, and with several blocks on a rank 3 doubles a site. A stage: `steps`
+ * applications of the local part and as many updates; later stages 1 A before that. */
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include <stdlib.h>
 
@@ -22,30 +25,34 @@
 #include "blas/domain.h"
 #include "lib/math/philox.h"
 #include "lib/math/steps/recurrences.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 
-enum { ORDERS = 8 }; /* drawn; cycles take them in turn */
+enum { ORDERS = 8 }; /* random orders; cycles use them in turn */
 
-/* What an application to so many columns works in; kept, as lib/operator/workspace.h says why. */
+/* Workspace for an application to a given number of columns. It is retained;
+ * lib/operator/workspace.h says why. */
 typedef struct room {
   struct room *next;
   int columns;
-  kaon_scalars *scalars; /* local */
+  kaon_scalars *scalars; /* sums stay on the rank */
   kaon_vector *r, *q;
-  double *work; /* of steps domain by domain */
+  double *work; /* of steps by domain */
 } room;
 
 typedef struct schwarz {
-  kaon_schwarz_options options; /* steps and cycles by rule filled in */
-  kaon_operator *A;             /* kept alive */
-  kaon_operator *whole;         /* A in our precision, for residuals; NULL: none is taken */
-  kaon_operator *local;         /* and cut */
+  kaon_schwarz_options options; /* with the defaults of steps and cycles filled in */
+  kaon_operator *A;             /* retained */
+  kaon_operator *whole;         /* A in this preconditioner's precision, for residuals; NULL: no
+                                   residual is needed */
+  kaon_operator *local;         /* the same, with couplings between blocks dropped */
   kaon_domains *domains;
-  kaon_free_blocks *free; /* asynchronous: they go on by themselves; NULL: in turns */
-  int stages;             /* local solves of an application */
-  int loose;              /* residuals are taken without waiting for other ranks */
+  kaon_free_blocks *free; /* asynchronous iteration without barriers; NULL: in turns */
+  int stages;             /* local solves in an application */
+  int loose;              /* residuals do not wait for other ranks */
   kaon_message_lags lags;
   const int32_t *orders[ORDERS]; /* asynchronous: turns of the domains */
-  room *rooms;                   /* the first: of the application under way */
+  room *rooms;                   /* the first is that of the current application */
 } schwarz;
 
 static int by_domains(const schwarz *self) {
@@ -83,7 +90,7 @@ static kaon_status make_scalars(const schwarz *self, room *made) {
   return status;
 }
 
-/* An application that sends nothing finds the exchanges that need memory. */
+/* Allocates what the asynchronous exchanges need, by an application that sends nothing. */
 static kaon_status prepare_async(const schwarz *self, const room *made) {
   kaon_comm *comm = self->local->ctx->comm;
   kaon_pass gate = KAON_PASS_INIT;
@@ -115,7 +122,7 @@ static kaon_status take(const schwarz *self, room *made) {
   return self->loose ? prepare_async(self, made) : KAON_OK;
 }
 
-/* The room of so many columns comes first. */
+/* Moves the workspace for this number of columns to the front. */
 static kaon_status reserve(kaon_operator *K, int columns) {
   schwarz *self = K->self;
   room **at = &self->rooms;
@@ -148,8 +155,7 @@ static kaon_pass plain(const schwarz *self) {
   return pass;
 }
 
-/* Steps of minimal residuals on A_b z = r, from the z that there is (fresh: from 0); r is used up.
- */
+/* Minimal-residual steps on A_b z = r, from the current z (fresh: from 0). Overwrites r. */
 static kaon_status solve_blocks(schwarz *self, kaon_vector *r, kaon_vector *q, kaon_vector *z,
                                 int fresh) {
   const kaon_pass gate = plain(self);
@@ -182,7 +188,7 @@ static kaon_domains turned(const schwarz *self, int number) {
   return domains;
 }
 
-/* One stage: its blocks' part of the residual, and their solves. The first residual is b. */
+/* One stage: the residual of its blocks, and their solves. The first residual is b. */
 static kaon_status stage(schwarz *self, int number, const kaon_vector *b, kaon_vector *z) {
   const kaon_pass gate = plain(self);
   const room *in = self->rooms;
@@ -197,7 +203,7 @@ static kaon_status stage(schwarz *self, int number, const kaon_vector *b, kaon_v
   }
   const kaon_domains domains = turned(self, number);
   if (!every && !by_domains(self) && domains.turn != turn)
-    return number == 0 ? kaon_blas_zero(z, &gate) : KAON_OK; /* the other ranks' turn */
+    return number == 0 ? kaon_blas_zero(z, &gate) : KAON_OK; /* it is the turn of other ranks */
   if (every || !by_domains(self))
     KAON_TRY(kaon_blas_copy(residual, in->r, &gate));
   else
@@ -324,7 +330,7 @@ kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_
   return cut(A, &how, local, NULL);
 }
 
-/* By a shuffle of the rank's own, equal shares of the domains for each turn. */
+/* Shuffles the rank's domains and gives each turn an equal share of them. */
 static kaon_status draw_order(schwarz *self, int number) {
   kaon_context *ctx = self->local->ctx;
   const int count = self->domains->view.count, groups = self->options.groups;
@@ -345,20 +351,21 @@ static kaon_status draw_order(schwarz *self, int number) {
   return status;
 }
 
-/* Whether this rank's exchanges need not be waited for. */
+/* 1: this rank's exchanges need not be waited for. */
 static int is_async(const kaon_context *ctx) {
   const kaon_backend *backend = ctx->backend;
   if (ctx->comm->ops->async_round == NULL) return 0;
   return backend->host_accessible || (backend->ranks != NULL && backend->ranks->by_host(ctx));
 }
 
-/* What the asynchronous kind needs besides: as many turns on all ranks, their order, and a
- * communicator that goes on without waiting. */
+/* Prepares the asynchronous kind. It needs the same number of turns on all ranks, their order, and
+ * a communicator with asynchronous exchanges. */
 static kaon_status build_asynchronous(schwarz *self) {
   kaon_context *ctx = self->local->ctx;
   const kaon_comm *comm = ctx->comm;
   double divided = by_domains(self);
-  kaon_status status = kaon_agree(ctx, KAON_OK); /* a rank whose part was not cut is not here */
+  kaon_status status = kaon_agree(ctx, KAON_OK); /* a rank whose part was not divided has already
+                                                    failed */
   KAON_TRY(status);
   KAON_TRY(kaon_comm_sum(ctx, &divided, 1));
   if (self->options.groups == 0) self->options.groups = 2;
@@ -376,7 +383,7 @@ static kaon_status build_asynchronous(schwarz *self) {
   return status;
 }
 
-/* A in our precision. */
+/* A in this preconditioner's precision. */
 static kaon_status take_whole(schwarz *self) {
   kaon_operator *A = self->A;
   if (A->precision != self->local->precision)
@@ -387,7 +394,8 @@ static kaon_status take_whole(schwarz *self) {
   return KAON_OK;
 }
 
-/* Blocks of one rank that go on by themselves, where no turns are asked for and they can. */
+/* Prepares iteration without barriers, where no turns are requested and the operator supports
+ * it. */
 static kaon_status set_free(schwarz *self) {
   const kaon_schwarz_options *o = &self->options;
   const kaon_operator *A = self->A;
@@ -426,14 +434,14 @@ static kaon_status build(schwarz *self) {
 
 kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *options,
                                 kaon_operator **K) {
-  static const kaon_schwarz_options defaults = KAON_SCHWARZ_OPTIONS_INIT;
+  kaon_schwarz_options own;
   if (K != NULL) *K = NULL;
   if (A == NULL || K == NULL)
     return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "schwarz: the operator and the address of the result are needed");
-  if (options == NULL) options = &defaults;
-  if (kaon_options_check(KAON_OPTIONS_SCHWARZ, options) != KAON_OK)
+  if (kaon_options_take(KAON_OPTIONS_SCHWARZ, options, &own) != KAON_OK)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  options = &own;
   kaon_operator *made = calloc(1, sizeof *made);
   schwarz *self = calloc(1, sizeof *self);
   if (made == NULL || self == NULL) {
@@ -468,7 +476,8 @@ kaon_status kaon_schwarz_describe(const kaon_operator *K, kaon_schwarz_options *
   if (K == NULL || options == NULL || K->ops != &schwarz_ops)
     return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
                      "schwarz: describe wants a Schwarz preconditioner and room for its options");
-  *options = ((const schwarz *)K->self)->options;
+  KAON_TRY(kaon_output_check(K->ctx, "kaon_schwarz_options", options));
+  kaon_output_fill(options, &((const schwarz *)K->self)->options, sizeof *options);
   return KAON_OK;
 }
 
@@ -478,10 +487,13 @@ kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags
                      "schwarz: lags are asked for of something that is no Schwarz preconditioner");
   const schwarz *self = K->self;
   const kaon_message_lags *seen = &self->lags;
-  *lags = (kaon_schwarz_lags){seen->reads, seen->late, seen->oldest, 0};
+  KAON_TRY(kaon_output_check(K->ctx, "kaon_schwarz_lags", lags));
+  kaon_schwarz_lags made = {.reads = seen->reads, .late = seen->late, .oldest = seen->oldest};
   if (self->free != NULL) {
     const kaon_free_lags *own = &self->free->lags;
-    *lags = (kaon_schwarz_lags){own->reads, own->late, own->oldest, self->free->parts};
+    made = (kaon_schwarz_lags){
+        .reads = own->reads, .late = own->late, .oldest = own->oldest, .parts = self->free->parts};
   }
+  kaon_output_fill(lags, &made, sizeof made);
   return KAON_OK;
 }

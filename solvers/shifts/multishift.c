@@ -1,38 +1,38 @@
 /* multishift.c - CG on (A + sigma_i) x_i = b for all shifts at once (kaon/multishift.h).
- * Residuals of shifted systems are multiples of one another, r_i = zeta_i r, where all begin at
- * x = 0. So one process, of the smallest shift, makes r, and each shift has a direction and a
+ *
+ * Residuals of the shifted systems are multiples of each other, r_i = zeta_i r, if all start at x =
+ * 0. So one process, that of the smallest shift, computes r. Each shift has a direction and a
  * solution of its own (lib/math/steps/recurrences_shifts.h):
  *   q = A p;   alpha = (r, r) / ((p, A p) + sigma_0 (p, p));   r -= alpha (q + sigma_0 p)
  *   x_i += a_i p_i, p_i = r + b_i p_i   for all i, columns of two vectors, in one pass
  *   p = r + beta p
- * A column whose own residual has come down is closed. The process itself ends last.
- * Several right-hand sides are as many processes side by side, which share applications and end
- * each by itself.
+ * A column is closed when its own residual has reached the tolerance. The process itself ends last.
+ * Several right-hand sides are as many processes side by side. They share applications, and each
+ * ends by itself.
  *
- * Several precisions. Shifted residuals cannot be replaced: what is computed anew of b - (A +
- * sigma_i) x_i is a multiple of r no more. But an error of an application counts by the size of the
- * direction that it is made of, which falls with the residual: so the process runs in A's precision
- * until what a coarser one would do is below the tolerance, then goes on in that, and from single
- * to half likewise. Shifts that miss the tolerance nevertheless are refined one by one
- * (multishift_refine.c). */
+ * Several precisions. Shifted residuals cannot be replaced: a recomputed b - (A + sigma_i) x_i is
+ * no multiple of r. But the error of an application is proportional to the size of its direction,
+ * which falls with the residual. So the process runs in A's precision until the error of a coarser
+ * one is below the tolerance. Then it continues in single, and later in half precision. Shifts that
+ * miss the tolerance nevertheless are refined one by one (multishift_refine.c). */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/core/threads.h"
+#include "lib/core/output.h"
 #include "blas/precond_updates.h"
 #include "solvers/shifts/multishift_internal.h"
 
-/* A process in a coarser precision may begin where what its roundings add up to (`spread`) times so
- * much is the tolerance, and never where that is assumed to be less than so many roundings of the
- * residual. Measured on operators of condition 1e2 to 1e4 (tests/test_multishift,
- * tests/ranks/test_multishift), they come to 0.4 to 3 times `spread`. */
+/* A process may begin in a coarser precision at the residual tol / (roundoff max(sloppy_least,
+ * sloppy_margin spread)). `spread` estimates the accumulated rounding in units of roundoff times
+ * residual (find_spread). tests/test_multishift and tests/ranks/test_multishift check it. */
 static const double sloppy_margin = 8, sloppy_least = 128;
 
 /* ---- the run ---- */
 
-/* The residual that process j is to come down to at this level. */
+/* The residual that process j has to reach at this level. */
 static double aim(const kaon_multishift *s, int j) {
   return fmax(s->source[j].between, s->options.tol);
 }
@@ -47,7 +47,7 @@ static void begin_process(kaon_multishift *s, int j) {
   kaon_set(base, KAON_S_R2, b2, 0);
 }
 
-/* All states at the beginning: r = p = p_i = b, x_i = 0. Right-hand sides of 0 stay closed. */
+/* Sets all states for the start: r = p = p_i = b, x_i = 0. Right-hand sides of 0 stay closed. */
 static void begin_states(kaon_multishift *s) {
   const int c = s->columns;
   memset(s->host, 0, (size_t)(c + kaon_shift_all(s)) * sizeof *s->host);
@@ -83,8 +83,8 @@ static void resume_process(kaon_multishift *s, int j) {
   kaon_set(base, KAON_S_RHO, base->slot[KAON_S_R2][0], 0);
 }
 
-/* Processes that run, which have ended, are to go on to another residual. The others' columns stay
- * closed, and keep why they ended. */
+/* Processes that run have ended and continue to a smaller residual. The columns of the others stay
+ * closed, and retain the reason for which they ended. */
 static void resume_states(kaon_multishift *s) {
   const int c = s->columns;
   for (int k = 0; k < c + kaon_shift_all(s); k++) {
@@ -100,7 +100,8 @@ static void resume_states(kaon_multishift *s) {
   }
 }
 
-/* What runs goes on with the precision of `to`, the step that ended it before made whole. */
+/* Continues the running processes in the precision of `to`, after completing the step that ended
+ * them. */
 static kaon_status go_on(kaon_multishift *s, const kaon_shift_level *from, kaon_shift_level *to) {
   resume_states(s);
   KAON_TRY(kaon_scalars_write(s->scalars, s->host));
@@ -115,10 +116,12 @@ static kaon_status go_on(kaon_multishift *s, const kaon_shift_level *from, kaon_
   return kaon_shift_process(s, to);
 }
 
-/* What roundings of one unit in all applications from here on leave in the residual, over the
- * residual: |A| times what x has still to go. The first by the diagonal of Lanczos' matrix; of the
- * second a step goes alpha |p|, and the residual falls by e in so many steps as it did so far, on
- * the average. Larger shifts have shorter ways. Of processes that have further to go. */
+/* Estimates `spread`: the residual caused by one unit of rounding in all remaining applications,
+ * over the residual. It is |A| times the remaining change of x.
+ * - |A|: from the diagonal of the Lanczos matrix.
+ * - remaining change: a step moves x by alpha |p|, and the residual is assumed to fall at its
+ *   average rate so far.
+ * Larger shifts need smaller changes. Only for processes that continue. */
 static kaon_status find_spread(kaon_multishift *s, const kaon_shift_level *w) {
   KAON_TRY(kaon_shift_norms(s, w->v->p, s->norm2));
   for (int j = 0; j < s->columns; j++) {
@@ -143,8 +146,8 @@ static kaon_status begin(kaon_multishift *s) {
   return kaon_shift_process(s, &s->level[0]);
 }
 
-/* Processes that came down to where they leave this level, and have further to go, are those that
- * run from here on. Returns their number. */
+/* Selects the processes that continue: those that reached the residual of this level, but not yet
+ * the tolerance. Returns their number. */
 static int choose_next(kaon_multishift *s) {
   int count = 0;
   for (int j = 0; j < s->columns; j++) {
@@ -155,14 +158,14 @@ static int choose_next(kaon_multishift *s) {
   return count;
 }
 
-/* The residual at which a process at this level may begin. */
+/* The residual at which a process may begin at this level. */
 static double begins_at(const kaon_multishift *s, const kaon_shift_level *w, double spread) {
   const double bound = s->options.tol / w->unit;
   return fmin(1, bound / fmax(sloppy_least, sloppy_margin * spread));
 }
 
-/* By what the process has shown some have to come down further before they leave level w: these
- * alone run then. Returns their number. */
+/* Selects the processes that must reach a smaller residual before they leave level w, by what they
+ * have shown. Only these run then. Returns their number. */
 static int choose_again(kaon_multishift *s, const kaon_shift_level *next) {
   int count = 0;
   for (int j = 0; j < s->columns; j++) {
@@ -193,7 +196,7 @@ static kaon_status run(kaon_multishift *s) {
   return KAON_OK;
 }
 
-/* ---- what came of it ---- */
+/* ---- residuals and reports ---- */
 
 kaon_status kaon_shift_residuals(kaon_multishift *s) {
   const kaon_shift_vectors *v = &s->outer;
@@ -218,7 +221,7 @@ kaon_status kaon_shift_residuals(kaon_multishift *s) {
 static kaon_stop_reason reason_of(const kaon_column_state *base) {
   switch (base->reason) {
     case KAON_WAIT_STOP:
-      return KAON_STAGNATED; /* by the recurrence it is done */
+      return KAON_STAGNATED; /* the recurrence has converged, the residual has not */
     case KAON_WAIT_LIMIT:
       return KAON_MAX_ITERATIONS;
     case KAON_WAIT_GROWTH:
@@ -230,9 +233,9 @@ static kaon_stop_reason reason_of(const kaon_column_state *base) {
   }
 }
 
-/* Takes the residuals of s->norm2 into the reports. missed[m]: beyond 1.1 times the tolerance,
- * which counts as in the other solvers, although its process came down. Returns how many those are.
- */
+/* Takes the residuals in s->norm2 into the reports. missed[m]: the residual exceeds 1.1 times the
+ * tolerance although the process converged; 1.1 as in the other solvers. Returns the number of
+ * missed columns. */
 static int take_residuals(kaon_multishift *s) {
   int count = 0;
   for (int m = 0; m < kaon_shift_all(s); m++) {
@@ -248,7 +251,7 @@ static int take_residuals(kaon_multishift *s) {
   return count;
 }
 
-/* b = 0 in all columns, and x too. */
+/* b = 0 in all columns: x = 0. */
 static kaon_status solve_nothing(kaon_multishift *s, kaon_vector *x) {
   for (int m = 0; m < kaon_shift_all(s); m++) s->reports[m].reason = KAON_CONVERGED;
   return kaon_vector_zero(x);
@@ -298,7 +301,7 @@ static kaon_status check_vectors(const kaon_multishift *s, const kaon_vector *b,
   return KAON_OK;
 }
 
-/* The first column of which |b|^2 is 0 though b is not, or -1. */
+/* The first column whose |b|^2 underflows to 0 although b is not 0, or -1. */
 static kaon_status find_underflow(kaon_multishift *s, const kaon_vector *b, int *lost) {
   kaon_vector *scaled = NULL;
   double *norm2 = malloc((size_t)b->nrhs * sizeof *norm2);
@@ -319,8 +322,8 @@ static kaon_status find_underflow(kaon_multishift *s, const kaon_vector *b, int 
   return status;
 }
 
-/* Refuses what is so small that a residual's square would be lost before it is within the
- * tolerance (check_small in solve.c). */
+/* Refuses a b so small that a residual's square would underflow before the tolerance is reached (as
+ * check_small in solve_begin.c). */
 static kaon_status check_small(kaon_multishift *s, const kaon_vector *b) {
   const double tol = s->options.tol, least = kaon_least_norm2(tol);
   int lost = -1, zeros = 0;
@@ -348,7 +351,7 @@ static kaon_status take_norms(kaon_multishift *s) {
   return check_small(s, s->b);
 }
 
-/* b and its norms, of a scaled b where the user's is beyond reach. */
+/* Sets b and its norms; scales b if it is out of range. */
 static kaon_status take_sources(kaon_multishift *s, const kaon_vector *b) {
   const kaon_norm_range norm_range = kaon_norm_range_of(s->options.tol, s->levels > 1);
   s->b = b;
@@ -365,7 +368,7 @@ static kaon_status solve_columns(kaon_multishift *s, const kaon_vector *b, kaon_
   s->applications = 0;
   s->work = 0;
   s->repeated = (kaon_traffic){0};
-  s->issued = kaon_separate(s->ctx) ? s->ctx->options.issue : KAON_ISSUE_PLAIN;
+  s->issued = kaon_separate(s->ctx) ? s->ctx->lab.issue : KAON_ISSUE_PLAIN;
   kaon_status status = take_sources(s, b);
   if (status == KAON_OK) status = solve(s, x);
   s->outer.X = NULL;
@@ -382,21 +385,23 @@ static kaon_status solve_all(kaon_multishift *s, const kaon_vector *b, kaon_vect
   KAON_TRY(kaon_agree(s->ctx, check_vectors(s, b, x)));
   KAON_TRY(solve_columns(s, b, x, reports));
   if (report == NULL) return KAON_OK;
-  *report = (kaon_solve_report){.seconds = kaon_solver_clock() - begin_time,
-                                .applications = s->applications,
-                                .flops = s->work,
-                                .traffic = kaon_traffic_since(s->ctx, &before),
-                                .issue = s->issued,
-                                .fused = s->issued < KAON_ISSUE_SEPARATE};
-  report->traffic.sums += s->repeated.sums;
-  report->traffic.exchanges += s->repeated.exchanges;
-  report->traffic.bytes += s->repeated.bytes;
+  kaon_solve_report made = {.seconds = kaon_solver_clock() - begin_time,
+                            .applications = s->applications,
+                            .flops = s->work,
+                            .traffic = kaon_traffic_since(s->ctx, &before),
+                            .issue = (int)s->issued,
+                            .fused = s->issued < KAON_ISSUE_SEPARATE};
+  made.traffic.sums += s->repeated.sums;
+  made.traffic.exchanges += s->repeated.exchanges;
+  made.traffic.bytes += s->repeated.bytes;
+  kaon_output_fill(report, &made, sizeof made);
   return KAON_OK;
 }
 
-/* Traps: as in kaon_solver_solve. */
+/* Floating-point traps: as in kaon_solver_solve. */
 kaon_status kaon_multishift_solve(kaon_multishift *s, const kaon_vector *b, kaon_vector *x,
                                   kaon_column_report *reports, kaon_solve_report *report) {
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "multishift: the solver is NULL");
+  KAON_TRY(kaon_output_check(s->ctx, "kaon_solve_report", report));
   KAON_RETURN_UNTRAPPED(s->ctx, solve_all(s, b, x, reports, report));
 }

@@ -1,13 +1,16 @@
-/* multishift_make.c - creation of CG for several shifts: what is asked for, twins, workspace. */
+/* multishift_make.c - creation of CG for several shifts: options, twins, workspace. */
 #include <math.h>
 #include <stdlib.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include "solvers/shifts/multishift_internal.h"
+#include "lib/core/options_table.h"
 
-static kaon_status check_options(const kaon_operator *A, int n, const double *sigma,
-                                 const kaon_multishift_options *o) {
+static kaon_status take_options(const kaon_operator *A, int n, const double *sigma,
+                                const kaon_multishift_options *options,
+                                kaon_multishift_options *own) {
   if (sigma == NULL) return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: the shifts are NULL");
   if (n < 1 || n > KAON_MULTISHIFT_MAX)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
@@ -17,7 +20,7 @@ static kaon_status check_options(const kaon_operator *A, int n, const double *si
     if (!isfinite(sigma[i]))
       return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: shift %d is %g, no number", i,
                        sigma[i]);
-  if (kaon_options_check(KAON_OPTIONS_MULTISHIFT, o) != KAON_OK)
+  if (kaon_options_take(KAON_OPTIONS_MULTISHIFT, options, own) != KAON_OK)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (A->precision == KAON_HALF)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
@@ -36,12 +39,12 @@ static kaon_status create_vectors(kaon_multishift *s, const kaon_space *space,
   return own_solution ? kaon_vector_create(s->ctx, space, precision, all, &v->X) : KAON_OK;
 }
 
-/* Unit roundoffs; half: half a step of a site's largest number. */
+/* Unit roundoffs; half: half a unit of a site's largest value. */
 static double roundoff(kaon_precision precision) {
   return precision == KAON_DOUBLE ? 0x1p-53 : precision == KAON_SINGLE ? 0x1p-24 : 0x1p-16;
 }
 
-/* The next level, on vectors v: A's twin. */
+/* Adds a level on vectors v, with a twin of A. */
 static kaon_status add_level(kaon_multishift *s, kaon_precision precision, kaon_shift_vectors *v) {
   kaon_operator *A = s->level[0].A;
   kaon_shift_level *w = &s->level[s->levels++];
@@ -61,7 +64,7 @@ static kaon_status add_levels(kaon_multishift *s, kaon_operator *A) {
   return sloppy == KAON_HALF ? add_level(s, KAON_HALF, v) : KAON_OK;
 }
 
-/* What a level needs beside its vectors. */
+/* Workspace of a level, in addition to its vectors. */
 static kaon_status create_copies(kaon_multishift *s, kaon_shift_level *w) {
   const kaon_space *space = w->A->space;
   const kaon_precision precision = w->A->precision;
@@ -90,7 +93,7 @@ static kaon_status take_shifts(kaon_multishift *s, const double *sigma) {
   return KAON_OK;
 }
 
-/* ---- room for right-hand sides ---- */
+/* ---- memory for right-hand sides ---- */
 
 static kaon_status allocate_host_memory(kaon_multishift *s) {
   const size_t c = (size_t)s->columns, all = (size_t)kaon_shift_all(s);
@@ -112,8 +115,9 @@ static kaon_status create_recorders(kaon_multishift *s) {
   const int states = s->columns + kaon_shift_all(s);
   kaon_launch unused;
   KAON_TRY(kaon_launch_prepare(s->ctx, states, 0,
-                               &unused)); /* room for sums, so that none is taken later */
-  if (record == NULL || s->ctx->options.issue == KAON_ISSUE_PLAIN || kaon_separate(s->ctx))
+                               &unused)); /* reserves buffers for sums, so that none is allocated
+                                             later */
+  if (record == NULL || s->ctx->lab.issue == KAON_ISSUE_PLAIN || kaon_separate(s->ctx))
     return KAON_OK;
   for (int l = 0; l < s->levels; l++)
     KAON_TRY(record->create(s->ctx, states, &s->level[l].recorder));
@@ -183,7 +187,7 @@ static void free_workspace(kaon_multishift *s) {
     kaon_vector_destroy(&w->in);
     kaon_vector_destroy(&w->out);
   }
-  s->outer.X = NULL; /* the user's */
+  s->outer.X = NULL; /* owned by the user */
   destroy_vectors(&s->outer);
   destroy_vectors(&s->inner);
   kaon_vector_destroy(&s->several);
@@ -215,13 +219,12 @@ static kaon_status build(kaon_multishift *s, kaon_operator *A, const double *sig
 kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *sigma,
                                    const kaon_multishift_options *options,
                                    kaon_multishift **solver) {
-  static const kaon_multishift_options defaults = KAON_MULTISHIFT_OPTIONS_INIT;
+  kaon_multishift_options own;
   if (solver != NULL) *solver = NULL;
   if (A == NULL || solver == NULL)
     return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "multishift: the operator or the address of the result is NULL");
-  if (options == NULL) options = &defaults;
-  KAON_TRY(kaon_agree(A->ctx, check_options(A, shifts, sigma, options)));
+  KAON_TRY(kaon_agree(A->ctx, take_options(A, shifts, sigma, options, &own)));
   kaon_multishift *s = calloc(1, sizeof *s);
   kaon_status status = KAON_OK;
   if (s == NULL) status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: no host memory");
@@ -231,7 +234,7 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
     return status;
   }
   s->ctx = A->ctx;
-  s->options = *options;
+  s->options = own;
   s->n = shifts;
   kaon_context_retain(s->ctx);
   status = kaon_agree(s->ctx, build(s, A, sigma));

@@ -1,6 +1,6 @@
-/* multishift_refine.c - what is left of the shifts that missed the tolerance: (A + sigma_i) d = b -
- * (A + sigma_i) x_i, x_i += d, one shift after another by CG in mixed precision, whose residual is
- * replaced on the way (cg.c), so that it comes down whatever the process lost. */
+/* multishift_refine.c - refines the shifts that missed the tolerance: (A + sigma_i) d = b - (A +
+ * sigma_i) x_i, x_i += d. It treats one shift after another by CG in mixed precision, which
+ * replaces its residual (cg.c). So the residual converges whatever the process lost. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ typedef struct shifted {
   kaon_operator *A;
   double sigma;
   int normal;
-  kaon_vector *t; /* normal: of one column */
+  kaon_vector *t; /* normal: workspace of one column */
 } shifted;
 
 static kaon_status shifted_create(kaon_operator *A, double sigma, int normal,
@@ -23,7 +23,7 @@ static kaon_status apply(kaon_operator *S, kaon_mode mode, const kaon_vector *x,
   const shifted *self = S->self;
   const kaon_pass gate = pass != NULL ? kaon_pass_gate_only(pass) : (kaon_pass)KAON_PASS_INIT;
   const kaon_pass *plain = pass != NULL ? &gate : NULL;
-  (void)mode; /* it is its own adjoint */
+  (void)mode; /* it is self-adjoint */
   if (self->normal) {
     KAON_TRY(kaon_operator_run(self->A, KAON_PLAIN, x, self->t, plain));
     KAON_TRY(kaon_operator_run(self->A, KAON_DAGGER, self->t, y, plain));
@@ -41,7 +41,7 @@ static kaon_status at_precision(kaon_operator *S, kaon_precision precision,
   *twin = NULL;
   KAON_TRY(self->A->ops->at_precision(self->A, precision, reconstruct, &A));
   const kaon_status status = shifted_create(A, self->sigma, self->normal, twin);
-  kaon_operator_destroy(&A); /* the twin keeps it */
+  kaon_operator_destroy(&A); /* the twin retains it */
   return status;
 }
 
@@ -117,7 +117,7 @@ size_t kaon_shift_buffer_length(const kaon_space *space) {
   return (size_t)sites * (size_t)space->ncomp;
 }
 
-/* By an array in memory of the machine: every bit comes through it. */
+/* Copies through an array in the backend's memory, without rounding. */
 kaon_status kaon_shift_copy_column(const kaon_vector *from, int i, kaon_vector *to, int j, double *room) {
   KAON_TRY(kaon_vector_export_device(from, i, room, KAON_BASIS_UKQCD));
   return kaon_vector_import_device(to, j, room, KAON_BASIS_UKQCD);
@@ -141,7 +141,8 @@ static kaon_status take(kaon_multishift *s, refinement *f) {
   return KAON_OK;
 }
 
-/* Column m of P, its residual, becomes d. Half of the tolerance is left to what adding d costs. */
+/* Column m of P, the residual, becomes d. The solve leaves half of the tolerance for the rounding
+ * of x + d. */
 static kaon_status correct(kaon_multishift *s, int m, refinement *f) {
   kaon_column_report *report = &s->reports[m];
   const double sigma = s->sigma[m / s->columns];
@@ -150,7 +151,7 @@ static kaon_status correct(kaon_multishift *s, int m, refinement *f) {
   kaon_operator *S = NULL;
   kaon_solver *solver = NULL;
   kaon_column_report column = {0};
-  kaon_solve_report solve = {0};
+  kaon_solve_report solve = KAON_SOLVE_REPORT_INIT;
   o.method = KAON_CG;
   o.stop = KAON_STOP_REDUCED;
   o.tol = fmin(1, 0.5 * s->options.tol / report->residual);
@@ -161,7 +162,7 @@ static kaon_status correct(kaon_multishift *s, int m, refinement *f) {
   kaon_status status = kaon_shift_copy_column(s->outer.P, m, f->r, 0, f->room);
   if (status == KAON_OK) status = kaon_vector_zero(f->d);
   if (status == KAON_OK) status = shifted_create(s->level[0].A, sigma, s->options.normal, &S);
-  status = kaon_agree(s->ctx, status); /* the solver is all ranks' */
+  status = kaon_agree(s->ctx, status); /* the solver is collective */
   if (status == KAON_OK) status = kaon_solver_create(S, 1, &o, &solver);
   if (status == KAON_OK) status = kaon_solver_solve(solver, f->r, f->d, &column, &solve);
   kaon_solver_destroy(&solver);

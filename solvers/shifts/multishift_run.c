@@ -1,18 +1,19 @@
-/* multishift_run.c - a step of CG for several shifts (multishift.c), and the processes: step after
- * step, or in recorded blocks as other solvers (replay.c) where the machine offers it. A block is
- * the steps from one addition of x to the next. A recorded loop ends when no column has anything
- * left: columns that wait are closed by the block's service, and the host reads from their reasons
- * what they waited for. */
+/* multishift_run.c - a step of CG for several shifts (multishift.c), and the processes. Steps are
+ * issued one by one, or in recorded blocks (as in replay.c) where the backend offers them.
+ *
+ * A block is the steps from one flush of x to the next. A recorded loop ends when no column is
+ * open: the block's service closes columns that wait, and the host reads the reason from their
+ * states. */
 #include "blas/precond_updates.h"
 #include "lib/core/error.h"
 #include "solvers/shifts/multishift_internal.h"
 #include "solvers/engine/runner.h"
 
-/* A step rounds all of x in a coarser precision: so often it is added to the user's and set to 0.
- */
+/* A step rounds all of x in a coarser precision. So x is added to the user's and zeroed every
+ * FLUSH_INTERVAL steps. */
 enum { FLUSH_INTERVAL = 16 };
-/* Blocks of a launch: a loop ends by itself, replayed ones find every gate closed behind the end.
- */
+/* Blocks of a launch. A loop ends by itself. Replayed blocks after the end find every gate
+ * closed. */
 enum { LOOP_BLOCKS = 256, REPLAY_BLOCKS = 4 };
 
 /* ---- a step ---- */
@@ -44,7 +45,7 @@ static kaon_status update_residual(kaon_multishift *s, const kaon_shift_vectors 
   return kaon_blas_axpy(KAON_MINUS(KAON_S_SIGMA_ALPHA), v->p, v->r, &beta);
 }
 
-/* p = r + beta p, with (p, p) where the smallest shift asks for it. */
+/* p = r + beta p, with (p, p) if the smallest shift is not 0. */
 kaon_status kaon_shift_next_direction(kaon_multishift *s, const kaon_shift_vectors *v) {
   const int norm = s->sigma0 != 0 ? KAON_S_DIRECTION2 : KAON_NO_SLOT;
   const kaon_pass pass = kaon_shift_pass(&s->base, norm, KAON_REC_NONE);
@@ -85,7 +86,7 @@ kaon_status kaon_shift_norms(kaon_multishift *s, const kaon_vector *v, double *n
   return KAON_OK;
 }
 
-/* Step number `number`, from 1. */
+/* Step `number`, counted from 1. */
 static kaon_status counted_step(kaon_multishift *s, const kaon_shift_level *w, int number) {
   const kaon_pass going = kaon_shift_pass(&s->shifts, KAON_NO_SLOT, KAON_REC_NONE);
   KAON_TRY(step(s, w));
@@ -98,12 +99,12 @@ static int some_process_runs(const kaon_multishift *s) {
   return gates & KAON_GATE_STEP;
 }
 
-/* Steps of process j since kaon_shift_process found it. */
+/* Steps of process j since kaon_shift_process began. */
 static int steps_of(const kaon_multishift *s, int j) {
   return s->host[j].iterations - s->source[j].begun;
 }
 
-/* Of the longest one. */
+/* Steps of the longest process. */
 static int steps_taken(const kaon_multishift *s) {
   int most = 0;
   for (int j = 0; j < s->columns; j++)
@@ -148,12 +149,12 @@ static kaon_recorded now(const kaon_multishift *s, kaon_issue form) {
                          .form = form};
 }
 
-/* As replay.c's; forms that go through lists of kernels are not for these steps. */
+/* As in replay.c. These steps cannot use the forms with kernel lists. */
 static kaon_status record(kaon_multishift *s, kaon_shift_level *w) {
   const kaon_loop loop = {
       .steps = block, .service = close_waiting, .user = w, .state = s->scalars->state};
   const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
-  const kaon_issue most = kaon_replay_most(s->ctx), wanted = s->ctx->options.issue;
+  const kaon_issue most = kaon_replay_most(s->ctx), wanted = s->ctx->lab.issue;
   const int any =
       wanted != KAON_ISSUE_REPLAY && wanted != KAON_ISSUE_WHILE && wanted != KAON_ISSUE_TAIL;
   const int first = wanted == KAON_ISSUE_TAIL && most == KAON_ISSUE_WHILE ? wanted : most;
@@ -169,7 +170,7 @@ static kaon_status record(kaon_multishift *s, kaon_shift_level *w) {
   return status;
 }
 
-/* An old recording asks no operator whether it is stale. */
+/* Checks whether the operator is stale, since a replay does not. */
 static kaon_status check_one_operator(kaon_multishift *s, const kaon_shift_level *w) {
   kaon_pass nobody = kaon_shift_pass(&s->base, KAON_NO_SLOT, KAON_REC_NONE);
   nobody.gate = 0;
@@ -178,7 +179,7 @@ static kaon_status check_one_operator(kaon_multishift *s, const kaon_shift_level
                            w->out != NULL ? w->out : w->v->q, &nobody);
 }
 
-/* *ready: there is a recording that holds for this solve, on all ranks. */
+/* *ready: a valid recording for this solve exists on all ranks. */
 static kaon_status prepare(kaon_multishift *s, kaon_shift_level *w, int *ready) {
   *ready = 0;
   if (w->recorder == NULL || w->unrecordable || kaon_replay_most(s->ctx) <= KAON_ISSUE_PLAIN)
@@ -193,7 +194,7 @@ static kaon_status prepare(kaon_multishift *s, kaon_shift_level *w, int *ready) 
   const kaon_status status = record(s, w);
   *ready = status == KAON_OK;
   w->unrecordable = status == KAON_ERR_UNSUPPORTED;
-  if (!*ready) kaon_error_clear(s->ctx); /* the plain way will say what is wrong, if anything is */
+  if (!*ready) kaon_error_clear(s->ctx); /* plain issue reports the error, if there is one */
   return KAON_OK;
 }
 

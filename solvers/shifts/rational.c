@@ -1,17 +1,18 @@
-/* rational.c - rational functions of an operator (kaon/rational.h): y = constant b + sum_i
+/* rational.c - rational functions of an operator (kaon/multishift.h): y = constant b + sum_i
  * residue_i (A + pole_i)^-1 b by CG of several shifts; Zolotarev's coefficients. */
-#include <kaon/rational.h>
+#include <kaon/multishift.h>
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "solvers/shifts/multishift_internal.h"
+#include "lib/core/output.h"
 
 /* ---- Zolotarev ---- */
 
-/* sn^2 / cn^2 of u = part K for the complementary modulus k', 0 < part <= 1/2: amplitudes by the
- * arithmetic-geometric mean (Abramowitz, Stegun 16.4), which a quarter period K = pi / (2 agm)
- * ends. */
+/* sn^2 / cn^2 of u = part K for the complementary modulus k', 0 < part <= 1/2. Amplitudes come from
+ * the arithmetic-geometric mean (Abramowitz, Stegun 16.4), with the quarter period K = pi / (2
+ * agm). */
 static long double tangent2(long double part, long double complement) {
   enum { MOST = 40 };
   long double a[MOST + 1], c[MOST + 1], b = complement;
@@ -30,8 +31,8 @@ static long double tangent2(long double part, long double complement) {
   return tanl(phi) * tanl(phi);
 }
 
-/* c_l of l K / (2 n), l = 1 to 2 n - 1, with x in units of lo; the far half by its mirror image,
- * c(K - u) = 1 / (k'^2 c(u)), as cn is near 0 there. */
+/* c_l at l K / (2 n), l = 1 to 2 n - 1, with x in units of lo. The upper half uses the mirror image
+ * c(K - u) = 1 / (k'^2 c(u)), since cn is near 0 there. */
 static long double node(int l, int n, long double complement) {
   if (l <= n) return tangent2((long double)l / (2 * n), complement);
   const long double mirror = tangent2((long double)(2 * n - l) / (2 * n), complement);
@@ -60,7 +61,7 @@ kaon_status kaon_rational_inverse_root(int terms, double lo, double hi, kaon_rat
   const int n = terms;
   const long double complement = sqrtl((long double)lo / hi);
   for (int l = 1; l < 2 * n; l++) c[l] = node(l, n, complement);
-  /* the extrema are at y = 1 + k^2 sn^2 / dn^2 = (1 + c) / (1 + k'^2 c): the first two */
+  /* the extrema are at y = 1 + k^2 sn^2 / dn^2 = (1 + c) / (1 + k'^2 c); these are the first two */
   const long double k2 = complement * complement;
   const long double g0 = product(n, c, 1), g1 = product(n, c, (1 + c[1]) / (1 + k2 * c[1]));
   const long double scale = 2 / (g0 + g1);
@@ -70,7 +71,7 @@ kaon_status kaon_rational_inverse_root(int terms, double lo, double hi, kaon_rat
     const long double pole = c[2 * i + 1];
     long double residue = scale * sqrtl(lo);
     for (int l = 1; l < n; l++) {
-      const int other = 2 * (l <= i ? l - 1 : l) + 1; /* all odd ones but its own */
+      const int other = 2 * (l <= i ? l - 1 : l) + 1; /* all odd ones except its own */
       residue *= (c[2 * l] - pole) / (c[other] - pole);
     }
     r->residue[i] = (double)residue;
@@ -79,18 +80,18 @@ kaon_status kaon_rational_inverse_root(int terms, double lo, double hi, kaon_rat
   return KAON_OK;
 }
 
-/* ---- of an operator ---- */
+/* ---- application to an operator ---- */
 
 struct kaon_rational_function {
   kaon_context *ctx;
   kaon_rational r;
   kaon_multishift *solver;
   kaon_operator *A;
-  kaon_vector *x;          /* as of kaon_multishift_solve; NULL before the first of its columns */
-  kaon_vector *term, *sum; /* a solution, and what they add up to */
+  kaon_vector *x;          /* as in kaon_multishift_solve; NULL before the first application */
+  kaon_vector *term, *sum; /* one solution, and the sum of the terms */
 };
 
-/* Poles are kaon_multishift_create's to look at. */
+/* Checks the coefficients; kaon_multishift_create checks the poles. */
 static kaon_status check_coefficients(const kaon_operator *A, const kaon_rational *r) {
   if (r->terms < 1 || r->terms > KAON_MULTISHIFT_MAX)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "rational: %d terms; give 1 to %d", r->terms,
@@ -153,7 +154,7 @@ void kaon_rational_destroy(kaon_rational_function **function) {
   kaon_context_release(ctx);
 }
 
-/* Column j of y, of the solutions in x. */
+/* Column j of y, from the solutions in x. */
 static kaon_status add_up(kaon_rational_function *f, const kaon_vector *b, int j, kaon_vector *y,
                           double *room) {
   KAON_TRY(kaon_shift_copy_column(b, j, f->sum, 0, room));
@@ -165,7 +166,7 @@ static kaon_status add_up(kaon_rational_function *f, const kaon_vector *b, int j
   return kaon_shift_copy_column(f->sum, 0, y, j, room);
 }
 
-/* x for as many right-hand sides, and room for a column on its way. */
+/* Allocates x for the right-hand sides, and workspace to copy a column. */
 static kaon_status allocate_workspace(kaon_rational_function *f, int columns, double **room) {
   const kaon_operator *A = f->A;
   const int all = f->r.terms * columns;
@@ -200,12 +201,15 @@ kaon_status kaon_rational_apply(kaon_rational_function *f, const kaon_vector *b,
                                 kaon_column_report *reports, kaon_solve_report *report) {
   double *room = NULL;
   if (f == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: the function is NULL");
+  KAON_TRY(kaon_output_check(f->ctx, "kaon_solve_report", report));
+  kaon_solve_report made = KAON_SOLVE_REPORT_INIT;
   const double begin = kaon_solver_clock();
   KAON_TRY(kaon_agree(f->ctx, check_vectors(f, b, y)));
   kaon_status status = kaon_agree(f->ctx, allocate_workspace(f, b->nrhs, &room));
-  if (status == KAON_OK) status = kaon_multishift_solve(f->solver, b, f->x, reports, report);
+  if (status == KAON_OK) status = kaon_multishift_solve(f->solver, b, f->x, reports, &made);
   for (int j = 0; j < b->nrhs && status == KAON_OK; j++) status = add_up(f, b, j, y, room);
   kaon_pool_release(f->ctx, room);
-  if (report != NULL && status == KAON_OK) report->seconds = kaon_solver_clock() - begin;
+  made.seconds = kaon_solver_clock() - begin;
+  if (status == KAON_OK) kaon_output_fill(report, &made, sizeof made);
   return status;
 }

@@ -1,4 +1,4 @@
-/* rational_file.c - coefficients of rational approximations from text (kaon/rational.h). */
+/* rational_file.c - coefficients of rational approximations from text (kaon/multishift.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void skip(reader *r) {
   }
 }
 
-/* The next word as a sentence may have it. */
+/* The next word in printable form, for messages. */
 static const char *next_word(const reader *r, char text[WORD]) {
   const char *e = r->at;
   while (!word_ends(r, e)) e++;
@@ -60,7 +60,7 @@ static kaon_status expect(reader *r, const char *word) {
                    word_ends(r, r->at + length);
   if (!here)
     return kaon_fail(r->ctx, KAON_ERR_FORMAT,
-                     "%s, line %d: \"%s\" is expected, found %s; see kaon/rational.h for the form",
+                     "%s, line %d: \"%s\" is expected, found %s; see kaon/multishift.h for the form",
                      r->name, r->line, word, next_word(r, found));
   r->at += length;
   return KAON_OK;
@@ -112,7 +112,7 @@ static kaon_status parse(reader *r, kaon_rational *q) {
   return KAON_OK;
 }
 
-/* What a wrong digit or sign leaves is seen: r(x) against x^power, evenly in log x. */
+/* Compares r(x) with x^power, evenly in log x, to find wrong digits or signs. */
 static kaon_status check(const reader *r, const kaon_rational *q) {
   enum { POINTS = 2000 };
   double worst = 0, at = q->lo;

@@ -1,8 +1,8 @@
-/* rational_file.h - the reader of coefficients over bytes: a file's, or memory's (fuzzing). */
+/* rational_file.h - reads coefficients from bytes, of a file or of memory (for fuzzing). */
 #ifndef KAON_SOLVERS_RATIONAL_FILE_H
 #define KAON_SOLVERS_RATIONAL_FILE_H
 
-#include <kaon/rational.h>
+#include <kaon/multishift.h>
 
 #include "lib/io/bytes.h"
 

@@ -1,34 +1,35 @@
 /* deflate.c - deflation in mixed-precision conjugate gradients.
  *
- * Once CG has found an eigenvector of a small eigenvalue, its residuals are orthogonal to it as
- * long as arithmetic is exact. Rounding brings it back, and it has to be found again, in as many
- * steps as before (Parlett, Scott, Math. Comput. 33 (1979) 217, who orthogonalise Lanczos vectors
- * against the Ritz vectors that have converged). Here Ritz vectors are made of x's own way: between
- * two services x moves by d and the residual by -e, e = A d, both known in the outer precision for
- * nothing. At each service, which is due KAON_DEFLATION_STEPS steps after the last one, a pair is
- * gathered; from KAON_DEFLATION_FIRST on x also takes the step within the span of the d that makes
- * the error least in the sense of the method, and r follows.
+ * Once CG has found an eigenvector of a small eigenvalue, its residuals stay orthogonal to it in
+ * exact arithmetic. Rounding brings that component back, and CG has to find it again in as many
+ * steps. Parlett and Scott (Math. Comput. 33 (1979) 217) orthogonalise Lanczos vectors against
+ * converged Ritz vectors.
+ *
+ * Here the Ritz vectors come from the changes of x. Between two services x changes by d and the
+ * residual by -e, with e = A d. Both are known in the outer precision without extra work. A service
+ * is due KAON_DEFLATION_STEPS steps after the last one, and each gathers one pair (d, e). From
+ * KAON_DEFLATION_FIRST on, x also takes the step within the span of the d that minimises the
+ * method's error, and r follows:
  *
  *   CG:   (d_i, r) = 0, G_ij = (d_i, e_j)
  *
  *   CGNR: (e_i, r) = 0, G_ij = (e_i, e_j)
  *
- * A preconditioner of CG changes the way of x, which the pairs are made of, and none of this.
+ * A preconditioner of CG changes the path of x, and with it the pairs, but none of these equations.
  *
- * When all places are taken, the space of the smallest Ritz values of G v = theta (d, d) v stays,
- * of three quarters as many vectors (a thick restart: Wu, Simon, SIAM J. Matrix Anal. Appl. 22
- * (2000) 602; eigCG, which sees every step's residual: Stathopoulos, Orginos, SIAM J. Sci. Comput.
- * 32 (2010) 439). Any basis of it does: those that stay take the others in, in place (ritz.h).
+ * When all pairs are in use, the basis is restarted with three quarters as many vectors. They span
+ * the smallest Ritz values of G v = theta (d, d) v (a thick restart: Wu, Simon, SIAM J. Matrix
+ * Anal. Appl. 22 (2000) 602; eigCG, which sees every step's residual: Stathopoulos, Orginos, SIAM
+ * J. Sci. Comput. 32 (2010) 439). Any basis of that space serves: the retained vectors absorb the
+ * others in place (ritz.h).
  *
- * A direction that follows a recurrence is conjugate to the one before only for the r that the
- * recurrence knew. Where r is replaced this often that costs steps by itself, so beta is worked out
- * from the images of p and of the new r (CGNR: A^dag r): a solve of 48 values from 1e-3 to 0.05
- * beside a bulk, in single, took 5219 steps with the recurrence's beta, 1554 with this, 1709
- * without deflation, 886 in double (an experiment; tests/test_deflation.c has such spectra).
+ * A direction from a recurrence is conjugate to the one before only for the recurrence's r.
+ * Replacing r this often would therefore cost steps. So beta is computed from the images of p and
+ * of the new r (CGNR: A^dag r). tests/test_deflation.c has spectra where this matters.
  *
- * Pairs are in the inner precision, and a column's are its own: which places are taken differs from
- * column to column, coefficients of the others are 0. Small problems are solved on the host, by all
- * ranks alike. */
+ * Pairs are stored in the inner precision. Each column has its own pairs: the pairs in use differ
+ * from column to column, and coefficients of the others are 0. All ranks solve the small problems
+ * on the host, with equal results. */
 #include "solvers/spectra/deflate.h"
 
 #include <math.h>
@@ -36,15 +37,15 @@
 #include <string.h>
 
 enum { MAX = KAON_RITZ_MAX };
-/* Of n places, so many stay at a restart. */
+/* Vectors that a restart retains, of n. */
 #define KEPT(n) (3 * (n) / 4)
 
-/* Slots: products with d, with the vectors that test, of these with r; coefficients. Combinations
- * of pairs take all of them. */
+/* Slots: products with d; products with the test vectors; products of these with r; coefficients.
+ * Combinations of pairs use all of them. */
 enum { OF_D = 0, OF_TEST = MAX, OF_R = 2 * MAX, COEFFICIENT = 3 * MAX, NORM = 4 * MAX };
 _Static_assert(MAX *MAX <= KAON_SLOTS, "every vector's part of every other fits a state");
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static double bytes_of(const kaon_solver *s, int pairs) {
   return 2.0 * (pairs + 1) *
@@ -68,14 +69,14 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
     *pairs = asked;
     return KAON_OK;
   }
-  /* with a preconditioner single loses nothing that pairs would win back */
+  /* with a preconditioner, single precision loses nothing that pairs would recover */
   if (s->K != NULL && s->options.sloppy != KAON_HALF) return KAON_OK;
-  if (s->ctx->backend->record != NULL) return KAON_OK; /* recorded steps wait for nobody */
+  if (s->ctx->backend->record != NULL) return KAON_OK; /* recorded steps cannot wait for the host */
   const kaon_pool_use use = kaon_pool_usage(s->ctx);
   const double limit = s->options.deflation_limit;
   const double left = use.free >= 0 ? (double)use.free - (double)s->bytes : limit;
   const double most = left < limit ? left : limit;
-  double beyond[KAON_DEFLATION_RULE + 1] = {0}; /* ranks on which so many pairs are too many */
+  double beyond[KAON_DEFLATION_RULE + 1] = {0}; /* number of ranks on which n pairs do not fit */
   for (int n = KAON_DEFLATION_LEAST; n <= KAON_DEFLATION_RULE; n++)
     beyond[n] = bytes_of(s, n) > most;
   KAON_TRY(kaon_comm_sum(s->ctx, beyond, KAON_DEFLATION_RULE + 1));
@@ -150,11 +151,12 @@ void kaon_deflation_reset(kaon_solver *s) {
   }
 }
 
-/* ---- who takes part ---- */
+/* ---- which columns take part ---- */
 
 typedef int who(const struct kaon_deflation *f, int k);
 
-/* Opens the columns that `takes` names, with the slots as the host has them; how many they are. */
+/* Opens the columns that `takes` selects, with the slots as the host has them. *open: their
+ * number. */
 static kaon_status open_columns(struct kaon_deflation *f, who *takes, int *open) {
   *open = 0;
   for (int k = 0; k < f->columns; k++) {
@@ -172,7 +174,7 @@ static int makes_pair(const struct kaon_deflation *f, int k) {
   return goes_on(f, k) && f->column[k].place >= 0;
 }
 
-/* Pairs are used, not only gathered. */
+/* 1: pairs are used, not only gathered. */
 static int uses(const struct kaon_deflation *f, int k) {
   return goes_on(f, k) && f->now[k].iterations >= f->first;
 }
@@ -194,7 +196,7 @@ static kaon_pass pass_of(const struct kaon_deflation *f, int norm) {
 
 /* ---- pairs ---- */
 
-/* v into the place of each column that makes a pair, one place after another. */
+/* Copies v into the free position of each column that makes a pair, one position after another. */
 static kaon_status put(struct kaon_deflation *f, const kaon_vector *v, kaon_vector *const *places) {
   const kaon_pass plain = pass_of(f, KAON_NO_SLOT);
   for (int place = 0; place < f->pairs; place++) {
@@ -211,7 +213,8 @@ static kaon_status put(struct kaon_deflation *f, const kaon_vector *v, kaon_vect
   return KAON_OK;
 }
 
-/* The products of `places` with v, |v|^2 in NORM where asked for, into the host's slots. */
+/* Reads the products of `places` with v into the host's slots, and |v|^2 into NORM if `norm` says
+ * so. */
 static kaon_status multiply(struct kaon_deflation *f, kaon_vector *const *places,
                             const kaon_vector *v, int slot, int norm) {
   const kaon_pass pass = pass_of(f, norm);
@@ -223,7 +226,7 @@ static kaon_z slot_of(const kaon_column_state *state, int slot) {
   return state->slot[slot][0] + I * state->slot[slot][1];
 }
 
-/* Row and column `place` of m, from the products of all others with it, and its own. */
+/* Fills row and column `place` of m, from the products of all others with it, and its own. */
 static void enter(kaon_z *m, int n, int place, const kaon_column_state *state, int slot,
                   double own) {
   for (int i = 0; i < n; i++) {
@@ -244,8 +247,8 @@ static int begins(const struct kaon_deflation *f, int k) {
   return goes_on(f, k) && !f->column[k].marked;
 }
 
-/* x = 0, of which the residual is b, is known of a solve that began there: its first pair is of all
- * steps so far. */
+/* If the solve began from x = 0, where the residual is b, the first pair covers all steps so
+ * far. */
 static kaon_status mark_zero(kaon_solver *s) {
   struct kaon_deflation *f = s->deflation;
   const kaon_pass plain = pass_of(f, KAON_NO_SLOT);
@@ -259,7 +262,7 @@ static kaon_status mark_zero(kaon_solver *s) {
   return KAON_OK;
 }
 
-/* d = x - mark_x and e = mark_r - r, whose own images they are, into a free place. `room`: a vector
+/* Stores d = x - mark_x and e = mark_r - r, with e = A d, in a free position. `room`: a work vector
  * of the inner precision. */
 static kaon_status make_pairs(kaon_solver *s, kaon_vector *room) {
   struct kaon_deflation *f = s->deflation;
@@ -275,7 +278,8 @@ static kaon_status make_pairs(kaon_solver *s, kaon_vector *room) {
   KAON_TRY(kaon_blas_xpay(s->x, KAON_NUMBER(-1), f->mark_x, &plain));
   KAON_TRY(kaon_blas_convert(f->mark_x, room, 0, &norm));
   KAON_TRY(multiply(f, f->d, room, OF_D, KAON_NO_SLOT));
-  for (int k = 0; k < f->columns; k++) /* what is not finite here would be in every combination */
+  for (int k = 0; k < f->columns; k++) /* a value that is not finite would spoil every
+                                          combination */
     if (makes_pair(f, k) && !isfinite(f->host[k].slot[NORM][0])) f->column[k].place = -1;
   for (int k = 0; k < f->columns; k++)
     if (makes_pair(f, k))
@@ -303,7 +307,7 @@ static kaon_status make_pairs(kaon_solver *s, kaon_vector *room) {
 
 /* ---- projection ---- */
 
-/* m without the rows and columns of places that are free. */
+/* taken: m without the rows and columns of unused positions. */
 static void taken_only(int n, int used, const kaon_z *m, kaon_z *taken) {
   for (int i = 0; i < n * n; i++) taken[i] = (used >> i / n & 1) && (used >> i % n & 1) ? m[i] : 0;
 }
@@ -340,16 +344,15 @@ static kaon_status project(kaon_solver *s) {
   return kaon_blas_multi_axpy(n, minus, f->e, s->r, &plain);
 }
 
-/* ---- restart ----
- * g and b follow what becomes of the vectors; to multiply anew would be as much work as the restart
- * itself. They then are those of vectors that were not rounded: a restart adds 2 eps of both
- * vectors' lengths to a product, and what was off before is restricted like the product, so it is
- * no larger a part of any vector's square. 2e-5 behind 12 restarts in half, and 2 eps a restart is
- * what tests/test_deflation_uses.c allows. x and r move alike whatever the coefficients are: that
- * part of what a projection takes out is left for the next one. With products made anew, 16^4 takes
- * as many steps in single and in half. */
+/* ---- restart ---- The matrices g and b are transformed with the vectors. Recomputing their
+ * products would cost as much as the restart itself. They are then the products of unrounded
+ * vectors: a restart adds an error of 2 eps of both vectors' lengths to a product. Older errors are
+ * restricted with the product, so their share of a vector's square does not grow.
+ * tests/test_deflation_uses.c allows 2 eps a restart.
+ * x and r move alike whatever the coefficients are. What a projection leaves because of these
+ * errors is left to the next one. */
 
-/* Column k's coefficients: of vector i for the one in place p in slot p n + i. */
+/* Column k's coefficients: that of vector i for the one in position p is in slot p n + i. */
 static void choose(const kaon_solver *s, int k) {
   struct kaon_deflation *f = s->deflation;
   kaon_deflated_column *c = &f->column[k];

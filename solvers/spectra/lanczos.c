@@ -7,26 +7,27 @@
 #include "blas/blas.h"
 #include "lib/vector/space.h"
 
-/* Of the largest eigenvalue: less than so many roundings of it cannot be told from 0. */
+/* An eigenvalue below this many roundings of the largest one cannot be told from 0. */
 static const double ROUNDINGS = 64;
 
-/* The matrix that the process gives: n of d, n - 1 of s, in `unit`s of the eigenvalues. */
+/* The tridiagonal matrix of the process: n diagonal entries d and n - 1 squares s of the
+ * off-diagonal ones, in multiples of `unit`. */
 typedef struct job {
   kaon_operator *A, *jacobi;
   const char *name;
   double *d, *s, unit;
-  double least; /* of singular: the smallest eigenvalue seen but 0 */
+  double least; /* if singular: the smallest eigenvalue seen besides 0 */
   int n, products, singular, indefinite, skewed;
 } job;
 
-/* out = D^-1 in; without D in itself stands for it. */
+/* out = D^-1 in; a copy if there is no D. */
 static kaon_status scale_back(const job *self, const kaon_vector *in, kaon_vector *out) {
   if (self->jacobi == NULL) return kaon_blas_copy(in, out, NULL);
   return kaon_operator_run(self->jacobi, KAON_PLAIN, in, out, NULL);
 }
 
-/* Eigenvalues below x of the symmetric tridiagonal matrix with diagonal d and squares s of what
- * stands beside it: negative pivots of its factors (Sturm). */
+/* Number of eigenvalues below x of the symmetric tridiagonal matrix with diagonal d and squared
+ * off-diagonal entries s. It counts the negative pivots (Sturm). */
 static int below(int n, const double *d, const double *s, double x) {
   int count = 0;
   double pivot = 1;
@@ -38,7 +39,7 @@ static int below(int n, const double *d, const double *s, double x) {
   return count;
 }
 
-/* Its eigenvalue number k from below. */
+/* The k-th smallest eigenvalue of that matrix. */
 static double eigenvalue(int n, const double *d, const double *s, int k) {
   double low = 0, high = 0;
   for (int i = 0; i < n; i++) { /* Gershgorin */
@@ -56,7 +57,7 @@ static double eigenvalue(int n, const double *d, const double *s, int k) {
   return (low + high) / 2;
 }
 
-/* Numbers in [-1, 1) that differ from rank to rank (splitmix64). */
+/* Fills v with values in [-1, 1) that differ from rank to rank (splitmix64). */
 kaon_status kaon_noise_fill(kaon_vector *v) {
   const kaon_space *space = v->space;
   const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
@@ -87,7 +88,7 @@ static kaon_status product(const kaon_vector *x, const kaon_vector *y, double *r
   return KAON_OK;
 }
 
-/* What eigenvalues cannot be told from 0 by, so far. */
+/* The size below which an eigenvalue cannot be told from 0, so far. */
 static double rounding(const job *self) {
   static const double epsilon[KAON_PRECISIONS] = {0x1p-53, 0x1p-24, 0x1p-16};
   double largest = 0;
@@ -95,9 +96,9 @@ static double rounding(const job *self) {
   return ROUNDINGS * epsilon[self->A->precision] * largest;
 }
 
-/* After a step. An eigenvalue that is negative, but for rounding, ends the process. One that is 0
- * to rounding is A's own; the next is read here, before rounding brings more copies of the 0, which
- * would be on their way to it. */
+/* Updates the estimates after a step. An eigenvalue that is negative beyond rounding ends the
+ * process. One that is 0 up to rounding belongs to A. The next one is read in this step, before
+ * rounding brings further copies of the 0, which would pass near it. */
 static kaon_status update_interval(job *self, double alpha) {
   const double zero = rounding(self);
   if (!isfinite(alpha) || !(zero > 0)) {
@@ -124,8 +125,8 @@ static kaon_status multiply(job *self, const kaon_vector *in, kaon_vector *out) 
   return kaon_operator_run(self->A, KAON_PLAIN, in, out, NULL);
 }
 
-/* Q = A P - beta OLD, *alpha = (P, Q), in units of the first such number's power of two where the
- * squares of eigenvalues might leave the range of double. */
+/* Q = A P - beta OLD, *alpha = (P, Q). If squares of eigenvalues might overflow or underflow,
+ * values are in units of the power of two nearest to the first alpha. */
 static kaon_status image(job *self, kaon_vector *const *v, double beta, double *alpha) {
   KAON_TRY(multiply(self, v[P], v[Q]));
   if (self->n == 0) {
@@ -138,7 +139,7 @@ static kaon_status image(job *self, kaon_vector *const *v, double beta, double *
   return product(v[P], v[Q], alpha);
 }
 
-/* An operator of no numbers: it is the identity, too. */
+/* An operator without unknowns counts as the identity. */
 static kaon_status check_empty(job *self, const kaon_vector *noise, int *empty) {
   double all;
   KAON_TRY(product(noise, noise, &all));
@@ -147,9 +148,9 @@ static kaon_status check_empty(job *self, const kaon_vector *noise, int *empty) 
   return KAON_OK;
 }
 
-/* Up to `steps` steps, one product each, or till a negative eigenvalue is seen. Unlike the
- * coefficients of conjugate gradients, which are the factors of the same matrix, these stay what
- * they are where it is singular. */
+/* Runs up to `steps` steps with one product each, or until a negative eigenvalue shows. Conjugate
+ * gradients give factors of the same matrix, but these coefficients stay accurate if it is
+ * singular. */
 static kaon_status process(job *self, kaon_vector **v, int steps) {
   int empty;
   KAON_TRY(kaon_noise_fill(v[R]));
@@ -165,7 +166,7 @@ static kaon_status process(job *self, kaon_vector **v, int steps) {
           "for Hermitian positive definite operators",
           self->name, beta2, self->n);
     const double beta = sqrt(beta2);
-    if (self->n > 0 && beta <= rounding(self)) return KAON_OK; /* the space is spent */
+    if (self->n > 0 && beta <= rounding(self)) return KAON_OK; /* the Krylov space is exhausted */
     KAON_TRY(kaon_blas_scale(KAON_NUMBER(1 / beta), v[R], NULL));
     KAON_TRY(kaon_blas_scale(KAON_NUMBER(1 / beta), v[P], NULL));
     KAON_TRY(image(self, v, beta, &alpha));
@@ -183,7 +184,8 @@ static kaon_status process(job *self, kaon_vector **v, int steps) {
   return KAON_OK;
 }
 
-/* (A x, A x) = (x, A A x) for noise x? Else what looked like an eigenvalue is none. */
+/* Checks (A x, A x) = (x, A A x) for noise x. If it fails, what looked like an eigenvalue is
+ * none. */
 static kaon_status check_hermitian(job *self, kaon_vector *const *v) {
   double left, right[1][2], size;
   const double scale = self->A->precision == KAON_DOUBLE ? 1e-10 : 1e-4;
@@ -205,9 +207,9 @@ static kaon_status refuse(const job *self) {
                    eigenvalue(self->n, self->d, self->s, 0) * self->unit, self->n);
 }
 
-/* An operator that is not Hermitian, but whose Hermitian part is positive, has no such matrix; that
- * of the coefficients of conjugate gradients is positive definite all the same, and Chebyshev's
- * polynomial on what it says has served GCR. */
+/* For an operator that is not Hermitian but has a positive Hermitian part, which has no Lanczos
+ * matrix. The matrix of the coefficients of conjugate gradients is positive definite all the same.
+ * Its extreme values suit a Chebyshev polynomial as a preconditioner of GCR. */
 static kaon_status conjugate(job *self, kaon_vector *const *v, int steps) {
   double rho = 1, alpha_old = 1, first = 0, next, pq;
   KAON_TRY(kaon_noise_fill(v[R]));
@@ -218,7 +220,7 @@ static kaon_status conjugate(job *self, kaon_vector *const *v, int steps) {
     KAON_TRY(scale_back(self, v[R], v[OLD]));
     KAON_TRY(product(v[R], v[OLD], &next));
     if (self->n == 0) first = next;
-    if (self->n > 0 && next <= 1e-60 * first) return KAON_OK; /* the space is spent */
+    if (self->n > 0 && next <= 1e-60 * first) return KAON_OK; /* the Krylov space is exhausted */
     const double beta = self->n > 0 ? next / rho : 0;
     KAON_TRY(kaon_blas_xpay(v[OLD], KAON_NUMBER(beta), v[P], NULL));
     KAON_TRY(multiply(self, v[P], v[Q]));

@@ -1,7 +1,7 @@
-/* ritz.c - dense problems of a few rows: Cholesky's factor, Jacobi's rotations for Hermitian
- * eigenvalues, Gauss' elimination with complete pivoting (Golub, Van Loan, Matrix Computations, 4th
- * edition, 4.2, 8.5, 3.4). Own texts of some lines each: LAPACK would be the library's only use of
- * it, and its bits are another on every machine. */
+/* ritz.c - dense problems of a few rows: Cholesky factors, Jacobi rotations for Hermitian
+ * eigenvalues, Gaussian elimination with complete pivoting (Golub, Van Loan, Matrix Computations,
+ * 4th edition, 4.2, 8.5, 3.4). They are a few lines each. LAPACK would be a dependency for this
+ * alone, and its bits differ between machines. */
 #include "solvers/spectra/ritz.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 enum { MAX = KAON_RITZ_MAX };
 
-/* l: the lower factor of g, of the rows that `rows` then lists; their number. */
+/* l: the lower factor of g, for the independent rows, which `rows` lists. Returns their number. */
 static int factor(int n, const kaon_z *g, double dependent, kaon_z *l, int *rows) {
   int m = 0;
   for (int i = 0; i < n; i++) {
@@ -29,7 +29,7 @@ static int factor(int n, const kaon_z *g, double dependent, kaon_z *l, int *rows
   return m;
 }
 
-/* x = l^-1 x, x = l^-dagger x; steps of `stride` from entry to entry */
+/* x = l^-1 x, x = l^-dagger x; `stride` from entry to entry. */
 static void forward(int m, const kaon_z *l, kaon_z *x, int stride) {
   for (int i = 0; i < m; i++) {
     for (int k = 0; k < i; k++) x[i * stride] -= l[i * MAX + k] * x[k * stride];
@@ -55,7 +55,7 @@ void kaon_ritz_solve(int n, const kaon_z *g, double dependent, kaon_z *c) {
   for (int i = 0; i < m; i++) c[rows[i]] = x[i];
 }
 
-/* The rotation of columns p and q, and of rows where a is Hermitian, that makes a_pq 0. */
+/* Rotates columns p and q, and rows since a is Hermitian, so that a_pq = 0. */
 static void rotate(int m, kaon_z *a, kaon_z *u, int p, int q) {
   const double size = cabs(a[p * MAX + q]);
   if (size == 0) return;
@@ -78,7 +78,7 @@ static void rotate(int m, kaon_z *a, kaon_z *u, int p, int q) {
   }
 }
 
-/* a becomes diagonal, u its eigenvectors by columns. */
+/* Makes a diagonal; the columns of u are its eigenvectors. */
 static void diagonalise(int m, kaon_z *a, kaon_z *u) {
   memset(u, 0, MAX * MAX * sizeof *u);
   for (int i = 0; i < m; i++) u[i * MAX + i] = 1;
@@ -96,8 +96,8 @@ static void diagonalise(int m, kaon_z *a, kaon_z *u) {
   }
 }
 
-/* v, n rows and `keep` columns, becomes another basis of its columns' space, in which rows kept[0],
- * kept[1], ... are the identity's. */
+/* v has n rows and `keep` columns. It becomes another basis of the same space, in which the rows
+ * kept[0], kept[1], ... are those of the identity. */
 static void eliminate(int n, int keep, kaon_z *v, int *kept) {
   int column[MAX];
   for (int k = 0; k < keep; k++) {
@@ -128,7 +128,7 @@ static void eliminate(int n, int keep, kaon_z *v, int *kept) {
   }
 }
 
-/* b's vectors are first scaled to length 1. */
+/* The vectors are first scaled to length 1 in b. */
 int kaon_ritz_choose(int n, const kaon_z *g, const kaon_z *b, double dependent, int keep, int *kept,
                      kaon_z *w, double *least) {
   kaon_z scaled[MAX * MAX], l[MAX * MAX], a[MAX * MAX], u[MAX * MAX];
@@ -143,7 +143,7 @@ int kaon_ritz_choose(int n, const kaon_z *g, const kaon_z *b, double dependent, 
   for (int i = 0; i < m; i++)
     for (int j = 0; j < m; j++)
       a[i * MAX + j] = g[rows[i] * n + rows[j]] * scale[rows[i]] * scale[rows[j]];
-  for (int j = 0; j < m; j++) forward(m, l, a + j, MAX); /* l^-1 a, then its dagger's */
+  for (int j = 0; j < m; j++) forward(m, l, a + j, MAX); /* l^-1 a, then the same for its adjoint */
   for (int i = 0; i < m; i++) {
     for (int j = 0; j < m; j++) a[i * MAX + j] = conj(a[i * MAX + j]);
     forward(m, l, a + i * MAX, 1);
@@ -162,7 +162,7 @@ int kaon_ritz_choose(int n, const kaon_z *g, const kaon_z *b, double dependent, 
     backward(m, l, u + order[k], MAX);
     for (int i = 0; i < m; i++) w[rows[i] * keep + k] = u[i * MAX + order[k]];
   }
-  eliminate(n, keep, w, kept); /* among vectors of length 1 */
+  eliminate(n, keep, w, kept); /* for vectors of length 1 */
   for (int i = 0; i < n; i++)
     for (int k = 0; k < keep; k++) w[i * keep + k] *= scale[i] / scale[kept[k]];
   for (int k = 0; k < keep; k++)
@@ -170,7 +170,7 @@ int kaon_ritz_choose(int n, const kaon_z *g, const kaon_z *b, double dependent, 
   return keep;
 }
 
-/* w^dagger m w with w's kept rows the identity's. */
+/* w^dagger m w, where the kept rows of w are those of the identity. */
 void kaon_ritz_restrict(int n, int keep, const int *kept, const kaon_z *w, kaon_z *m) {
   kaon_z full[MAX * MAX], half[MAX * MAX];
   memcpy(full, w, (size_t)(n * keep) * sizeof *w);

@@ -1,15 +1,19 @@
-/* spectrum.c - whether relaxation converges: extreme eigenvalues of D^-1 A by Lanczos where A is
- * Hermitian positive definite or semi-definite, spectral radii by the power method elsewhere.
- *   |B|, B = 1 - D^-1 A: powers of 1 + |B| = D^-1 |A| on ones, which have a part of its Perron
- * vector; the shift lets no second eigenvalue be as large. The Rayleigh quotient in the product
- * that makes it self-adjoint (|D|) errs by the square of the vector's error. It can stay for long
- * at the radius of most of a matrix whose largest one is a few rows' alone, so the largest growth
- * of a row is found as well, which is no less than the radius (Collatz, Wielandt).
- *   B of a matrix that is not Hermitian: growth of |B^k x|, by the mean of the last half. For a
- * while such a B may let vectors grow beyond its radius, so the bound on that of |B| bounds it too.
- *   A = A^H with a positive diagonal that is not positive definite has an eigenvalue of D^-1 A that
- * is 0 or less, and B one of 1 or more, however slowly powers of B come to show it.
- * Source: Saad, Numerical Methods for Large Eigenvalue Problems, 2nd edition, section 4.1. */
+/* spectrum.c - estimates whether relaxation converges. With B = 1 - D^-1 A it computes:
+ * - extreme eigenvalues of D^-1 A by Lanczos, if A is Hermitian positive definite or semi-definite;
+ * - otherwise spectral radii by the power method.
+ * Source: Saad, Numerical Methods for Large Eigenvalue Problems, 2nd edition, section 4.1.
+ *
+ * Radius of |B|: powers of 1 + |B| = D^-1 |A| on a vector of ones, which has a component along the
+ * Perron vector. The shift makes the largest eigenvalue unique. The Rayleigh quotient in the inner
+ * product of |D|, which makes the operator self-adjoint, has the square of the vector's error. It
+ * can stay long at the radius of most of a matrix, if only a few rows have the largest one. So the
+ * largest growth of a row is found as well: it bounds the radius from above (Collatz, Wielandt).
+ *
+ * Radius of B, A not Hermitian: growth of |B^k x|, averaged over the last half of the steps.
+ * Vectors can grow beyond the radius for a while, so the bound for |B| bounds this estimate too.
+ *
+ * If A = A^H has a positive diagonal but is not positive definite, D^-1 A has an eigenvalue <= 0,
+ * and B one >= 1. Powers of B may show this only slowly. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,10 +22,11 @@
 
 #include "blas/blas.h"
 #include "lib/vector/space.h"
+#include "lib/core/output.h"
 #include "solvers/spectra/lanczos.h"
 
 enum { DEFAULT_STEPS = 300, DEFAULT_POWERS = 2400 };
-static const double SETTLED = 1e-7; /* change of an estimate in ten steps */
+static const double SETTLED = 1e-7; /* relative change of an estimate in ten steps */
 static const double ROUNDING = 1e-10;
 
 enum { X, Y, Z, WORK };
@@ -34,7 +39,7 @@ static kaon_status product(const kaon_vector *x, const kaon_vector *y, double *r
   return KAON_OK;
 }
 
-/* (A x, y) = (x, A y) for noise x, y, and (x, A x) > 0. */
+/* Checks (A x, y) = (x, A y) for noise x, y, and (x, A x) > 0. */
 static kaon_status look_hermitian(kaon_operator *A, kaon_vector *const *v, int *hermitian) {
   double left[1][2], right[1][2], xx, ax;
   const double scale = A->precision == KAON_DOUBLE ? ROUNDING : 1e-4;
@@ -74,7 +79,7 @@ static kaon_status fill_ones(kaon_vector *v) {
   return status;
 }
 
-/* This rank's largest z_i / x_i of two vectors without negative components. */
+/* The largest z_i / x_i on this rank; both vectors have no negative components. */
 static kaon_status largest_ratio(const kaon_vector *x, const kaon_vector *z, double *ratio) {
   const kaon_space *space = x->space;
   const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
@@ -92,7 +97,7 @@ static kaon_status largest_ratio(const kaon_vector *x, const kaon_vector *z, dou
   return status;
 }
 
-/* *most = max (|B| x)_i / x_i over all rows, x = v[X]. */
+/* *most = max (|B| x)_i / x_i over all rows, with x = v[X]. */
 static kaon_status largest_growth(kaon_operator *absolute, kaon_operator *jacobi,
                                   kaon_vector *const *v, double *most) {
   const kaon_comm *comm = absolute->ctx->comm;
@@ -111,8 +116,8 @@ static kaon_status largest_growth(kaon_operator *absolute, kaon_operator *jacobi
   return status;
 }
 
-/* *rho: of |B|, from below; *most: from above. With y = |A| x and z = |D|^-1 y = (1 + |B|) x the
- * quotient (z, |D| z) / (x, |D| z) = (z, y) / (x, y) needs no |D| x. */
+/* *rho: the radius of |B| from below; *most: from above. With y = |A| x and z = |D|^-1 y = (1 +
+ * |B|) x, the quotient (z, |D| z) / (x, |D| z) = (z, y) / (x, y) needs no |D| x. */
 static kaon_status power_absolute(kaon_operator *A, kaon_vector *const *v, int steps, double *rho,
                                   double *most, int *taken) {
   kaon_operator *absolute = NULL, *jacobi = NULL;
@@ -141,8 +146,9 @@ static kaon_status power_absolute(kaon_operator *A, kaon_vector *const *v, int s
   return status;
 }
 
-/* *rho: of B, by the growth of powers on noise in the last half of the steps; *error: what it was
- * in the quarter before that less it, which is what is left where growth closes in as 1 / steps. */
+/* *rho: the radius of B, from the growth of powers on noise in the last half of the steps. *error:
+ * the growth in the quarter before that, minus *rho. This is the remaining error if growth
+ * converges as 1 / steps. */
 static kaon_status power_general(kaon_operator *A, kaon_operator *jacobi, kaon_vector *const *v,
                                  int steps, double *rho, double *error, int *taken) {
   double size, sum[2] = {0};
@@ -167,7 +173,7 @@ static kaon_status power_general(kaon_operator *A, kaon_operator *jacobi, kaon_v
   return KAON_OK;
 }
 
-/* *positive: D is, whose inverse then is |D|'s, number by number. */
+/* *positive: D is positive. Then the inverse of D equals that of |D|, value by value. */
 static kaon_status inspect_diagonal(kaon_operator *A, kaon_operator *jacobi, kaon_vector *const *v,
                                     int *positive) {
   kaon_operator *absolute = NULL, *other = NULL;
@@ -187,8 +193,8 @@ static kaon_status inspect_diagonal(kaon_operator *A, kaon_operator *jacobi, kao
   return status;
 }
 
-/* Of D^-1 A by Lanczos' process. Where that finds A not positive definite after all, hermitian is 0
- * and nothing else said. */
+/* Extreme eigenvalues of D^-1 A by Lanczos. If that finds A not positive definite, it only sets
+ * hermitian = 0. */
 static kaon_status extremes(kaon_operator *A, kaon_operator *jacobi, int steps,
                             kaon_vector *const *v, kaon_spectrum *to) {
   kaon_extremes e;
@@ -204,12 +210,12 @@ static kaon_status extremes(kaon_operator *A, kaon_operator *jacobi, int steps,
   to->high = e.high;
   to->tau = 2 / (e.least + e.high);
   to->rho = fmax(fabs(1 - e.low), fabs(e.high - 1));
-  /* of a singular A that of `high`: B's radius is 1 whether it has -1 as an eigenvalue or not */
+  /* for a singular A: the error of `high`, since B's radius is at least 1 */
   to->rho_error = fmax(1 - e.low + e.low_error, e.high + e.high_error - 1) - to->rho;
   return KAON_OK;
 }
 
-/* steps: of each process; 0: their own. */
+/* steps: of each process; 0: the defaults. */
 static kaon_status estimate(kaon_operator *A, kaon_operator *jacobi, int steps,
                             kaon_vector *const *v, kaon_spectrum *to) {
   const int most = steps > 0 ? steps : DEFAULT_STEPS;
@@ -240,15 +246,17 @@ kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *s
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "spectrum: an operator, room for the answer and a number of steps from 0 on "
                      "are needed");
-  *spectrum = (kaon_spectrum){
+  KAON_TRY(kaon_output_check(A->ctx, "kaon_spectrum", spectrum));
+  kaon_spectrum made = {
       .low = NAN, .high = NAN, .rho_absolute = NAN, .most_absolute = NAN, .tau = NAN};
   KAON_TRY(kaon_precond_jacobi(A, &jacobi));
   kaon_status status = KAON_OK;
   for (int i = 0; i < WORK && status == KAON_OK; i++)
     status = kaon_vector_create(A->ctx, A->space, A->precision, 1, &v[i]);
   status = kaon_agree(A->ctx, status);
-  if (status == KAON_OK) status = estimate(A, jacobi, steps, v, spectrum);
+  if (status == KAON_OK) status = estimate(A, jacobi, steps, v, &made);
   for (int i = 0; i < WORK; i++) kaon_vector_destroy(&v[i]);
   kaon_operator_destroy(&jacobi);
+  kaon_output_fill(spectrum, &made, sizeof made);
   return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/core/context_internal.h"
+#include "lib/core/output.h"
 #include "sparse/generate/generate_matrix.h"
 #include "sparse/files/market.h"
 #include "sparse/storage/matrix.h"
@@ -49,6 +50,7 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "matrix file: a path, room for the answer and at least 1 rank of 1 thread are "
                      "needed");
+  KAON_TRY(kaon_output_check(NULL, "kaon_matrix_file_info", info));
   kaon_market_options reading = KAON_MARKET_OPTIONS_INIT;
   kaon_market_header h;
   kaon_bytes bytes;
@@ -61,7 +63,7 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
   kaon_bytes_close(&bytes);
   if (status != KAON_OK) return status;
   const int halves = h.symmetry != KAON_MARKET_GENERAL;
-  *info = (kaon_matrix_file_info){
+  kaon_matrix_file_info made = {
       .rows = h.rows,
       .stored = h.stored,
       .entries = halves ? 2 * h.stored - (h.symmetry == KAON_MARKET_SKEW ? 0 : h.rows) : h.stored,
@@ -71,7 +73,8 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
       .skew = h.symmetry == KAON_MARKET_SKEW,
       .bytes_reading = collecting + keep,
       .bytes_rows = keep};
-  if (info->entries < h.stored) info->entries = h.stored; /* a diagonal that is not all there */
+  if (made.entries < h.stored) made.entries = h.stored; /* a diagonal that is not all there */
+  kaon_output_fill(info, &made, sizeof made);
   return KAON_OK;
 }
 

@@ -4,7 +4,7 @@
 #ifndef KAON_SPARSE_SWEEP_ORDER_H
 #define KAON_SPARSE_SWEEP_ORDER_H
 
-#include <kaon/kaczmarz.h>
+#include <kaon/relax.h>
 
 #include "sparse/storage/matrix.h"
 #include "sparse/sparse_ops.h"

@@ -1,7 +1,7 @@
 /* sweep_sections.c - a sweep's classes of sections of space, by coordinates that the rows have. In each
  * dimension the reach is the largest distance between two rows that overlap; sections are wider
  * than that, so that rows of two sections of one class, which have another one between them, never
- * overlap. Source: kaon/kaczmarz.h, SECTIONS. */
+ * overlap. Source: kaon/relax.h, SECTIONS. */
 #include <math.h>
 #include <stdlib.h>
 

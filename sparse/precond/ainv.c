@@ -1,9 +1,9 @@
 /* ainv.c - stabilised approximate inverses by right-looking conjugation (sparse/precond/factors.h).
  *
- * With A scaled, directions begin as z_i = w_i = e_i. Step i takes u = w_i^H A and d_i = u z_i;
- * every later z_j loses (u z_j / d_i) z_i, so that w_i^H A z_j = 0; the w_j lose theirs with
- * v = A z_i in u's place. Of a Hermitian matrix w = z, and that half is left out. A direction's own
- * entry, 1, is not stored. */
+ * With A scaled, directions begin as z_i = w_i = e_i. Step i computes u = w_i^H A and d_i = u z_i.
+ * Then every later z_j becomes z_j - (u z_j / d_i) z_i, so that w_i^H A z_j = 0. The w_j are
+ * treated likewise, with v = A z_i instead of u. For a Hermitian matrix w = z, and that half is
+ * left out. A direction's own entry, 1, is not stored. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,21 +20,22 @@ typedef struct strip {
 /* One family of directions. */
 typedef struct family {
   strip *direction; /* [row]: entries of z_j */
-  strip *list;      /* [row]: later directions that have an entry there, perhaps some that had */
+  strip *list;      /* [row]: later directions with an entry there; may contain some that had one
+                       before */
 } family;
 
 typedef struct work {
   int64_t rows;
   int reals;
   const kaon_ainv_how *how;
-  const kaon_csr *A, *columns; /* scaled A, and its transpose (not Hermitian) */
+  const kaon_csr *A, *columns; /* scaled A, and its transpose (if not Hermitian) */
   family z, w;
   double *sum;      /* [rows] u or v, 0 outside touched */
   int32_t *touched; /* rows where it is not 0 */
-  int32_t *at;      /* [rows] 0, or 1 + an entry of the direction that is being changed */
-  int32_t *seen;    /* [rows] the last collection that a direction was in, from 1 */
-  int32_t *later;   /* directions that may meet sum */
-  double *sizes;    /* [rows] of a direction's entries, to find the largest */
+  int32_t *at;      /* [rows] 0, or 1 + the entry of the direction being changed */
+  int32_t *seen;    /* [rows] the last collection that contained the direction, from 1 */
+  int32_t *later;   /* directions that may overlap with sum */
+  double *sizes;    /* [rows] sizes of a direction's entries, to find the largest */
   double *pivot;    /* d */
   int64_t touched_count;
   int32_t stamp;
@@ -82,7 +83,7 @@ static inline void add_row(work *s, const kaon_csr *A, int64_t row, kaon_number 
   }
 }
 
-/* sum = rows of A added up with the entries of direction i, these conjugated where asked for. */
+/* sum = the sum of A's rows weighted with the entries of direction i, conjugated if `conjugate`. */
 static inline void multiply(work *s, const kaon_csr *A, const family *f, int64_t i, int conjugate,
                             int reals) {
   const strip *d = &f->direction[i];
@@ -109,7 +110,7 @@ static void clear(work *s) {
     for (int c = 0; c < s->reals; c++) s->sum[(int64_t)s->touched[n] * s->reals + c] = 0;
 }
 
-/* ---- a later direction loses a multiple of direction i ---- */
+/* ---- subtraction from a later direction ---- */
 
 static double nth_largest(double *sizes, int32_t count, int32_t n) {
   int32_t low = 0, high = count - 1;
@@ -134,8 +135,8 @@ static double nth_largest(double *sizes, int32_t count, int32_t n) {
   return sizes[n];
 }
 
-/* Leaves out what is below drop; then of more than `fill` entries the smallest ones, of equals the
- * later ones. */
+/* Drops entries below `drop`. If more than `fill` are left, it drops the smallest, and among equal
+ * ones the later. */
 static inline void thin(work *s, strip *d, int reals) {
   const int32_t fill = s->how->fill > 0 ? s->how->fill : INT32_MAX;
   double bound = s->how->drop;
@@ -177,7 +178,7 @@ static inline int enter(work *s, family *f, int64_t j, int32_t row, kaon_number 
   return 1;
 }
 
-/* z_j -= factor z_i; 0: no memory. */
+/* z_j -= factor z_i. Returns 0 without memory. */
 static inline int subtract(work *s, family *f, int64_t i, int64_t j, kaon_number factor,
                            int reals) {
   const strip *from = &f->direction[i];
@@ -195,8 +196,8 @@ static inline int subtract(work *s, family *f, int64_t i, int64_t j, kaon_number
   return good;
 }
 
-/* The directions after i that may meet `sum`, into s->later; lists forget those that are done. How
- * many. */
+/* Collects the directions after i that may overlap with `sum` in s->later. Removes finished ones
+ * from the lists. Returns their number. */
 static int64_t collect(work *s, family *f, int64_t i) {
   const int32_t stamp = ++s->stamp;
   int64_t count = 0;
@@ -217,7 +218,7 @@ static int64_t collect(work *s, family *f, int64_t i) {
   return count;
 }
 
-/* They lose their shares of direction i; 0: no memory. */
+/* Subtracts direction i from them. Returns 0 without memory. */
 static inline int conjugate_later(work *s, family *f, int64_t i, kaon_number pivot, int reals) {
   const kaon_number inverse = kaon_number_inverse(pivot, reals);
   const int64_t count = collect(s, f, i);
@@ -260,8 +261,8 @@ static inline int conjugate(work *s, kaon_bad_pivot *where, int reals) {
   return DONE;
 }
 
-/* The matrix whose row i is the conjugate of direction i, with A's scale undone: D^-1 or, of a
- * Hermitian matrix, D^-1/2 times the adjoint of the directions. divide = 0: without D. */
+/* The matrix whose row i is the conjugate of direction i, with A's scaling undone. It is D^-1, or
+ * for a Hermitian matrix D^-1/2, times the adjoint of the directions. divide = 0: without D. */
 static kaon_status adjoint(const kaon_context *ctx, const work *s, const family *f, int divide,
                            const double *scale, kaon_csr **result) {
   const int reals = s->reals;
@@ -339,7 +340,7 @@ static void close_work(work *s) {
   free(s->sizes);
 }
 
-/* With the scaled matrix in s->A. */
+/* Runs the process; the scaled matrix is in s->A. */
 static kaon_status run(const kaon_context *ctx, work *s, const double *scale,
                        kaon_inverse_factors *factors, kaon_bad_pivot *where) {
   kaon_csr *columns = NULL;

@@ -5,7 +5,7 @@
 #include "sparse/precond/factors.h"
 #include "sparse/storage/number.h"
 
-/* A's rows first ... first + n - 1 within their own columns, dense. */
+/* Gathers A's rows first ... first + n - 1, restricted to the same columns, as a dense matrix. */
 static void gather(const kaon_csr *A, int64_t first, int n, double shift, double *block) {
   const int reals = A->reals;
   for (int c = 0; c < n * n * reals; c++) block[c] = 0;
@@ -19,7 +19,7 @@ static void gather(const kaon_csr *A, int64_t first, int n, double shift, double
     }
 }
 
-/* The inverse of a Hermitian block is one up to rounding; this makes it one. */
+/* Symmetrises the inverse of a Hermitian block, which is Hermitian only up to rounding. */
 static void make_hermitian(int n, int reals, double *a) {
   for (int i = 0; i < n; i++)
     for (int j = 0; j <= i; j++) {

@@ -1,4 +1,4 @@
-/* factors.c - incomplete factors M = (E + L) E^-1 (E + U) of kinds that keep A's pattern. */
+/* factors.c - incomplete factors M = (E + L) E^-1 (E + U), of the kinds without fill-in. */
 #include "sparse/precond/factors.h"
 
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static kaon_status triangle(const kaon_context *ctx, const kaon_csr *A, int uppe
   return KAON_OK;
 }
 
-/* What a pivot of row i is measured by. */
+/* The size that a pivot of row i is compared with. */
 static double measure(const kaon_csr *A, int64_t i, int hermitian) {
   double largest = 0;
   for (int64_t n = A->start[i]; n < A->start[i + 1]; n++) {
@@ -49,7 +49,7 @@ static double measure(const kaon_csr *A, int64_t i, int hermitian) {
   return largest;
 }
 
-/* Whether the pivot of row i will do; if so, it is kept. */
+/* Checks the pivot of row i. Stores it and returns 1 if it is large enough. */
 static int accept(const kaon_csr *A, kaon_factors *f, int64_t i, kaon_number pivot, int hermitian,
                   kaon_bad_pivot *where) {
   const double bound = KAON_SMALLEST_PIVOT * measure(A, i, hermitian);
@@ -72,10 +72,10 @@ static kaon_number diagonal_of(const kaon_csr *A, int64_t i, double shift) {
   return a;
 }
 
-/* ---- kinds; each returns 0 where a pivot broke down ---- */
+/* ---- kinds; each returns 0 if a pivot broke down ---- */
 
-/* Row i's entries left of the diagonal by column: at[j] - 1 is the entry, of L for j < i, of U for
- * j > i; 0: none. */
+/* Marks row i's entries by column. at[j] - 1 is the entry, of L for j < i, of U for j > i; 0:
+ * none. */
 static void mark(const kaon_factors *f, int64_t i, int64_t *at, int on) {
   for (int64_t n = f->lower->start[i]; n < f->lower->start[i + 1]; n++)
     at[f->lower->column[n]] = on ? n + 1 : 0;
@@ -83,9 +83,9 @@ static void mark(const kaon_factors *f, int64_t i, int64_t *at, int on) {
     at[f->upper->column[n]] = on ? n + 1 : 0;
 }
 
-/* Row i loses the multiple of row k that clears entry n of L in column k: L_ik is final, and
- * a_ij -= L_ik U_kj / E_k where A has an entry. Of a Hermitian matrix U_kj is known for j < i, up
- * to entry `end` of U. */
+/* Subtracts the multiple of row k from row i that clears entry n of L in column k. L_ik is final,
+ * and a_ij -= L_ik U_kj / E_k where A has an entry. For a Hermitian matrix U_kj is known for j < i,
+ * up to entry `end` of U. */
 static inline void eliminate(kaon_factors *f, int64_t n, int64_t k, int64_t end, const int64_t *at,
                              int64_t i, kaon_number *pivot, int reals) {
   double *l = f->lower->value, *u = f->upper->value;
@@ -156,7 +156,7 @@ static int ssor(const kaon_csr *A, kaon_factors *f, const kaon_factor_how *how,
   return 1;
 }
 
-/* One call a kind and number of reals, so that each is compiled for its own. */
+/* One call for each kind and number of reals, so that each is compiled separately. */
 static int factorise(const kaon_csr *A, kaon_factors *f, const kaon_factor_how *how, int64_t *at,
                      int64_t *filled, kaon_bad_pivot *where) {
   switch (how->kind) {

@@ -1,21 +1,20 @@
 /* factors.h - incomplete factors and approximate inverses of the rows of a square matrix, in host
- * memory. Columns beyond the rows (ghosts) are left out. All of it is done in the order of the rows
- * by one thread, but kaon_fsai_create, whose rows do not need each other. Not collective. */
+ * memory. Columns beyond the rows (ghosts) are left out. One thread works in the order of the rows,
+ * except in kaon_fsai_create, whose rows are independent. Not collective. */
 #ifndef KAON_SPARSE_FACTORS_H
 #define KAON_SPARSE_FACTORS_H
 
 #include "sparse/storage/csr.h"
 
-/* Where a factorisation ended: the row, in the numbers of the matrix handed in, and its pivot (re,
- * im). Filled where a function returns SINGULAR. */
+/* Where a factorisation broke down: the row, by its index in the given matrix, and its pivot (re,
+ * im). Set if a function returns SINGULAR. */
 typedef struct kaon_bad_pivot {
   int64_t row;
   double pivot[2];
 } kaon_bad_pivot;
 
-/* The pivots that all of them refuse: of Hermitian matrices those that are not above PIVOT times
- * the row's diagonal entry in size, of others those not above PIVOT times the row's largest entry
- * in size; and what is not a number. */
+/* The bound for pivots. A pivot is refused if its size is not above this multiple of the row's
+ * diagonal entry (Hermitian) or largest entry (others), or if it is NaN. */
 #define KAON_SMALLEST_PIVOT 1e-14
 
 /* M = (E + L) E^-1 (E + U) / scale: L and U strict triangles below and above the diagonal E. */
@@ -26,12 +25,13 @@ typedef struct kaon_factors {
 } kaon_factors;
 void kaon_factors_destroy(kaon_factors **factors); /* NULL allowed */
 
-/*   LU0       M has A's entries where A has any: IC(0) of a Hermitian A, U = L^H exactly; else
+/* Kinds of factors.
+ *   LU0       M equals A in A's pattern: IC(0) for a Hermitian A, with U = L^H exactly; else
  *             ILU(0). Meijerink, van der Vorst, Math. Comp. 31 (1977) 148
- *   DIAGONAL  L and U are A's own, E such that diag(M) = diag(A): DIC of a Hermitian A, else DILU
- *             (D-ILU in: Barrett et al., Templates, SIAM 1994, 3.4.2; OpenFOAM's simplified
+ *   DIAGONAL  L and U are those of A, E such that diag(M) = diag(A): DIC for a Hermitian A, else
+ *             DILU (D-ILU in: Barrett et al., Templates, SIAM 1994, 3.4.2; OpenFOAM's simplified
  *             factors)
- *   SSOR      L and U are A's own, E = diag(A) / omega, scale = 2 - omega: symmetric successive
+ *   SSOR      L and U are those of A, E = diag(A) / omega, scale = 2 - omega: symmetric successive
  *             over-relaxation; omega = 1: symmetric Gauss-Seidel */
 typedef enum kaon_factor_kind {
   KAON_FACTOR_LU0,
@@ -39,10 +39,11 @@ typedef enum kaon_factor_kind {
   KAON_FACTOR_SSOR
 } kaon_factor_kind;
 
-/* hermitian: A = A^H, so E is real and must be positive. shift: the diagonal counts 1 + shift times
- * (Manteuffel, Math. Comp. 34 (1980) 473). omega: of SSOR, in (0, 2). Errors: ARGUMENT (fewer
- * columns than rows), SINGULAR (a pivot, *where filled; a row without diagonal entry has pivot 0),
- * MEMORY. */
+/* - hermitian: A = A^H, so E is real and must be positive.
+ * - shift: the diagonal is multiplied by 1 + shift (Manteuffel, Math. Comp. 34 (1980) 473).
+ * - omega: of SSOR, in (0, 2).
+ * Errors: ARGUMENT (fewer columns than rows), SINGULAR (a pivot, *where is set; a row without
+ * diagonal entry has pivot 0), MEMORY. */
 typedef struct kaon_factor_how {
   kaon_factor_kind kind;
   int hermitian;
@@ -52,26 +53,28 @@ kaon_status kaon_factors_create(const kaon_context *ctx, const kaon_csr *A,
                                 const kaon_factor_how *how, kaon_factors **factors,
                                 kaon_bad_pivot *where);
 
-/* S A S of A's own columns, the diagonal 1 + shift times, with scale[i] of S (room for A->rows
- * numbers) 1 / sqrt|a_ii|, so that the diagonal is 1 + shift in size; 1 of a row without a diagonal
- * entry, or with 0 there. Errors: MEMORY. */
+/* *scaled = S A S for A's own columns, after multiplying the diagonal by 1 + shift. S is scale[i] =
+ * 1 / sqrt|a_ii|, so the diagonal has size 1 + shift. scale is 1 for a row without a diagonal entry
+ * or with 0 there; it needs A->rows values. Errors: MEMORY. */
 kaon_status kaon_unit_diagonal(const kaon_context *ctx, const kaon_csr *A, double shift,
                                double *scale, kaon_csr **scaled);
 
-/* A^-1 ~ second first, two sparse matrices. */
+/* A^-1 ~ second first, a product of two sparse matrices. */
 typedef struct kaon_inverse_factors {
   kaon_csr *first, *second;
 } kaon_inverse_factors;
 void kaon_inverse_factors_destroy(kaon_inverse_factors *factors);
 
-/* Stabilised approximate inverse: directions z_i, and w_i where A is not Hermitian, are made
- * conjugate to each other, W^H A Z = D, by the right-looking process in which d_i = w_i^H A z_i
- * itself; entries below `drop` are left out as they arise, and of a direction's entries beside its
- * own the `fill` largest are kept (0: all). A is scaled for it so that its diagonal is 1 in size.
- * Hermitian: second = Z D^-1/2 = first^H. Else first = D^-1 W^H, second = Z. drop = 0, fill = 0:
- * the inverse itself. For a positive definite A no d_i <= 0 can arise but by rounding. shift as
- * above. Sources: Benzi, Meyer, Tuma, SIAM J. Sci. Comput. 17 (1996) 1135; Benzi, Tuma, 19 (1998)
- * 968; Benzi, Cullum, Tuma, 22 (2000) 1318. Errors: as kaon_factors_create. */
+/* Stabilised approximate inverse. Directions z_i, and w_i if A is not Hermitian, are made conjugate
+ * to each other, W^H A Z = D. The process is right-looking, with d_i = w_i^H A z_i itself. A is
+ * first scaled to a diagonal of size 1.
+ * - drop: entries below it are dropped as they arise.
+ * - fill: the number of largest entries that a direction retains beside its own; 0: all.
+ * - shift: as above.
+ * Hermitian: second = Z D^-1/2 = first^H. Otherwise first = D^-1 W^H, second = Z. drop = 0, fill =
+ * 0 give the exact inverse. For a positive definite A, d_i <= 0 can only arise by rounding.
+ * Sources: Benzi, Meyer, Tuma, SIAM J. Sci. Comput. 17 (1996) 1135; Benzi, Tuma, 19 (1998) 968;
+ * Benzi, Cullum, Tuma, 22 (2000) 1318. Errors: as kaon_factors_create. */
 typedef struct kaon_ainv_how {
   int hermitian;
   double shift, drop;
@@ -80,16 +83,17 @@ typedef struct kaon_ainv_how {
 kaon_status kaon_ainv_create(const kaon_context *ctx, const kaon_csr *A, const kaon_ainv_how *how,
                              kaon_inverse_factors *factors, kaon_bad_pivot *where);
 
-/* Factorised sparse approximate inverse of a Hermitian positive definite A (values
- * of its lower triangle alone count): K = G^H G, first = G = second^H, G on the lower triangle of
- * the pattern of A^power, power >= 1, the diagonal included, where (G A)_ij = 0 but for i = j and
- * (G A G^H)_ii = 1. Such a G has the smallest |1 - G L|_F there, A = L L^H, but for the rows'
- * scale; every row has a small dense system of its own. By `threads` threads (>= 1), on which no
- * bit depends. Of a positive definite A no system breaks down but by rounding. shift as above.
- * Sources: Kolotilina, Yeremin, SIAM J. Matrix Anal. Appl. 14 (1993) 45. Errors: ARGUMENT (fewer
- * columns than rows, power, threads), SINGULAR (the first row whose system is not positive
- * definite, and the pivot met in it, A scaled to a diagonal of 1), MEMORY (also where dense systems
- * cannot fit). */
+/* Factorised sparse approximate inverse of a Hermitian positive definite A, of which only the lower
+ * triangle's values are read: K = G^H G, first = G = second^H. G lives on the lower triangle,
+ * including the diagonal, of the pattern of A^power, power >= 1. There (G A)_ij = 0 except for i =
+ * j, and (G A G^H)_ii = 1. Up to the rows' scale, such a G minimises |1 - G L|_F with A = L L^H.
+ *
+ * Each row solves a small dense system of its own. `threads` threads (>= 1) share the rows; no bit
+ * depends on their number. For a positive definite A a system can only break down by rounding.
+ * shift as above. Source: Kolotilina, Yeremin, SIAM J. Matrix Anal. Appl. 14 (1993) 45. Errors:
+ * ARGUMENT (fewer columns than rows, power, threads), SINGULAR (the first row whose system is not
+ * positive definite, and its pivot, with A scaled to a diagonal of 1), MEMORY (also if dense
+ * systems cannot fit). */
 typedef struct kaon_fsai_how {
   double shift;
   int power, threads;
@@ -98,7 +102,7 @@ kaon_status kaon_fsai_create(const kaon_context *ctx, const kaon_csr *A, const k
                              kaon_inverse_factors *factors, kaon_bad_pivot *where);
 
 /* The inverses of A's diagonal blocks of `block` consecutive rows (the last one may be shorter), as
- * rows; 1 <= block <= KAON_DENSE_MAX (blas/dense.h). hermitian, shift as above; Hermitian blocks
+ * rows; 1 <= block <= KAON_DENSE_MAX (blas/dense.h). hermitian, shift: as above; Hermitian blocks
  * need not be positive definite. *where: the block's first row, and the pivot that vanished. */
 kaon_status kaon_block_inverses(const kaon_context *ctx, const kaon_csr *A, int block,
                                 int hermitian, double shift, kaon_csr **inverses,

@@ -1,8 +1,9 @@
 /* fsai.c - factorised sparse approximate inverses (sparse/precond/factors.h).
  *
- * Row i of G lives on a pattern J, i its last column. With A_JJ = L L^H it is the last row of L^-1:
- * g A_JJ = e^T L^H then vanishes but in column i, and g A_JJ g^H = 1. No row needs another one, so
- * threads share them as they come, and bits do not depend on who had which. */
+ * Row i of G has a pattern J with i as its last column. With A_JJ = L L^H, the row is the last row
+ * of L^-1. Then g A_JJ = e^T L^H vanishes except in column i, and g A_JJ g^H = 1. Rows are
+ * independent, so threads share them dynamically, and bits do not depend on which thread had which
+ * row. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,9 @@ typedef struct work {
   int power, threads;
 } work;
 
-/* What a thread works with. */
+/* Workspace of a thread. */
 typedef struct room {
-  int32_t *seen; /* [rows] 1 + the last row whose pattern was here */
+  int32_t *seen; /* [rows] 1 + the last row whose pattern contained it */
   int32_t *list; /* [rows] */
   double *dense; /* A_JJ, then its factor */
 } room;
@@ -46,8 +47,8 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Row i's columns into r->list: what `power` steps along A's entries reach, up to i, in no order.
- * How many. */
+/* Lists row i's columns in r->list: those that `power` steps along A's entries reach, up to i,
+ * unordered. Returns their number. */
 static int32_t find_columns(const work *w, int64_t i, room *r) {
   const kaon_csr *A = w->A;
   const int32_t stamp = (int32_t)i + 1;
@@ -69,7 +70,7 @@ static int32_t find_columns(const work *w, int64_t i, room *r) {
   return kept;
 }
 
-/* length[i] of each row of the pattern. 0: no memory. */
+/* length[i]: columns of row i of the pattern. Returns 0 without memory. */
 static int count_columns(const work *w, int64_t *length) {
   int failed = 0;
 #pragma omp parallel num_threads(w->threads) reduction(| : failed)
@@ -86,8 +87,8 @@ static int count_columns(const work *w, int64_t *length) {
 
 /* ---- rows ---- */
 
-/* The upper triangle of A_JJ, from A's entries below the diagonal: a row that is dense then costs
- * its length once, not once for each row that meets it. */
+/* Gathers the upper triangle of A_JJ from A's entries below the diagonal. A dense row then costs
+ * its length once, not once for each row that contains it. */
 static inline void gather(const kaon_csr *A, const int32_t *J, int n, double *dense, int reals) {
   memset(dense, 0, (size_t)n * (size_t)n * (size_t)reals * sizeof *dense);
   for (int m = 0; m < n; m++) {
@@ -101,8 +102,8 @@ static inline void gather(const kaon_csr *A, const int32_t *J, int n, double *de
   }
 }
 
-/* Row i of G, whose columns are there. 0, or 1 + the place in its pattern of the pivot that broke
- * down. */
+/* Computes row i of G, whose columns are set. Returns 0, or 1 + the position in its pattern of the
+ * pivot that broke down. */
 static inline int solve_row(const work *w, kaon_csr *G, int64_t i, double *U, double *pivot,
                             int reals) {
   const int32_t *J = G->column + G->start[i];
@@ -125,15 +126,15 @@ static inline int solve_row(const work *w, kaon_csr *G, int64_t i, double *U, do
   return 0;
 }
 
-/* Columns and values of all rows. 0: no memory. *where: the first row that broke down, with its
- * pivot; rows behind it need not be there. */
+/* Fills in columns and values of all rows. Returns 0 without memory. *where: the first row that
+ * broke down, with its pivot; rows after it may be missing. */
 static int fill_rows(const work *w, int64_t longest, kaon_csr *G, kaon_bad_pivot *where) {
   int failed = 0;
   *where = (kaon_bad_pivot){INT64_MAX, {0, 0}};
 #pragma omp parallel num_threads(w->threads) reduction(| : failed)
   {
     room r;
-    int64_t broken = INT64_MAX; /* by this thread */
+    int64_t broken = INT64_MAX; /* the first row that broke down in this thread */
     failed = !allocate_workspace(w, longest, &r);
 #pragma omp for schedule(dynamic, 64)
     for (int64_t i = 0; i < G->rows; i++) {
@@ -158,7 +159,7 @@ static kaon_status no_memory(const kaon_context *ctx, int64_t rows) {
   return kaon_fail(ctx, KAON_ERR_MEMORY, "fsai: %lld rows find no host memory", (long long)rows);
 }
 
-/* Dense systems that cannot fit are not begun. */
+/* Refuses dense systems that cannot fit into memory. */
 static kaon_status require_memory(const kaon_context *ctx, const work *w, int64_t longest) {
   const double need = 8.0 * w->A->reals * (double)longest * (double)longest;
   const double have = (double)kaon_host_memory();
@@ -172,7 +173,7 @@ static kaon_status require_memory(const kaon_context *ctx, const work *w, int64_
       w->power > 1 ? "a smaller power, or " : "", w->threads > 1 ? "fewer threads, or " : "");
 }
 
-/* G of what w has. */
+/* Makes G from what w has. */
 static kaon_status make_rows(const kaon_context *ctx, const work *w, kaon_csr **G,
                              kaon_bad_pivot *where) {
   const int64_t rows = w->A->rows;

@@ -1,16 +1,20 @@
-/* matrix_precond.c - preconditioners made of a matrix' entries, as operators of its space.
- *
- * Exact triangles: forward from x into y, backward in place, so no vector is needed. Sweeps:
- * w_0 = g = D x, w_{n+1} = g - (E^-1 L) w_n, then z_0 = w, z_{n+1} = w - (E^-1 U) z_n: a polynomial
- * in each triangle (exact after as many sweeps as there are levels), whose K is Hermitian for
- * Hermitian factors. Products: one or two. On several ranks nothing is sent. */
+/* matrix_precond.c - preconditioners made from a matrix' entries, as operators on its space. There
+ * are three ways to apply them:
+ * - exact triangles: forward from x into y, backward in place, without another vector;
+ * - sweeps: w_0 = g = D x, w_{n+1} = g - (E^-1 L) w_n, then z_0 = w, z_{n+1} = w - (E^-1 U) z_n.
+ *   This is a polynomial in each triangle, exact after as many sweeps as there are levels.
+ *   Hermitian factors give a Hermitian K;
+ * - one or two products.
+ * On several ranks nothing is sent. */
 #include <stdlib.h>
 #include <time.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "blas/blas.h"
 #include "lib/comm/comm.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 #include "sparse/precond/matrix_precond.h"
 
 static kaon_precond *self_of(const kaon_operator *K) {
@@ -48,8 +52,8 @@ static kaon_status reserve_dagger(kaon_operator *K, int columns) {
 
 /* ---- an application ---- */
 
-/* Sums of sweeps whose last product is in `w + sign product`: y = base - T y', alternating between
- * two vectors so that the last one is `y`. */
+/* Runs sweeps y = base - T y', alternating between two vectors so that the last result is in
+ * `y`. */
 static kaon_status sweep(kaon_operator *T, kaon_mode mode, int sweeps, const kaon_vector *base,
                          kaon_vector *other, kaon_vector *y, const kaon_pass *gate) {
   const kaon_vector *from = base;
@@ -65,7 +69,7 @@ static kaon_status sweep(kaon_operator *T, kaon_mode mode, int sweeps, const kao
 static kaon_status by_sweeps(const kaon_precond *self, kaon_vector *const *work, kaon_mode mode,
                              const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
   const kaon_pass gate = kaon_pass_gate_only(pass);
-  const int n = self->info.options.sweeps;
+  const int n = self->options.sweeps;
   if (mode == KAON_PLAIN || self->hermitian) {
     KAON_TRY(kaon_operator_run(self->diagonal, KAON_PLAIN, x, work[0], &gate));
     KAON_TRY(sweep(self->lower, KAON_PLAIN, n, work[0], work[1], work[2], &gate));
@@ -99,9 +103,9 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   return kaon_pass_sum_separately(y, pass);
 }
 
-/* ---- the rest ---- */
+/* ---- operator methods ---- */
 
-/* Parts come and go with K, and so does all that they are made of. */
+/* Nothing to check: K owns all its parts. */
 static kaon_status check(const kaon_operator *K) {
   (void)K;
   return KAON_OK;
@@ -116,7 +120,7 @@ static void add_cost(kaon_cost *sum, const kaon_operator *op, int columns, doubl
 
 static kaon_cost cost(const kaon_operator *K, int columns) {
   const kaon_precond *self = self_of(K);
-  const double rows = (double)K->space->nsites, sweeps = self->info.options.sweeps;
+  const double rows = (double)K->space->nsites, sweeps = self->options.sweeps;
   const double vector = rows * K->space->ncomp * (double)kaon_precision_bytes(K->precision);
   kaon_cost c = {0, 0};
   add_cost(&c, self->first, columns, 1);
@@ -124,7 +128,7 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
   add_cost(&c, self->diagonal, columns, 1);
   add_cost(&c, self->lower, columns, sweeps);
   add_cost(&c, self->upper, columns, sweeps);
-  if (self->lower != NULL) { /* the differences */
+  if (self->lower != NULL) { /* the vector differences */
     c.flops += 2 * sweeps * rows * K->space->ncomp;
     c.bytes += 2 * sweeps * 3 * vector;
   }
@@ -141,7 +145,7 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
 static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
                                 kaon_reconstruct reconstruct, kaon_operator **twin) {
   kaon_precond *self = self_of(K);
-  kaon_precond_options options = self->info.options;
+  kaon_precond_options options = self->options;
   (void)reconstruct;
   options.precision = precision;
   return kaon_precond_create(self->matrix, &options, twin);
@@ -183,7 +187,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Kinds that are for Hermitian matrices, and those that do for others what they do. */
+/* Kinds for Hermitian matrices only, and their counterparts for others. */
 static const struct {
   kaon_precond_kind kind;
   const char *name, *other;
@@ -191,10 +195,11 @@ static const struct {
                  {KAON_PRECOND_IC0, "ic0", "ilu0"},
                  {KAON_PRECOND_FSAI, "fsai", "ainv"}};
 
-static kaon_status check_options(const kaon_matrix *matrix, const kaon_precond_options *o) {
-  const kaon_precision vectors = o->precision == KAON_HALF ? KAON_SINGLE : o->precision;
-  if (kaon_options_check(KAON_OPTIONS_PRECOND, o) != KAON_OK)
+static kaon_status take_options(const kaon_matrix *matrix, const kaon_precond_options *options,
+                                kaon_precond_options *o) {
+  if (kaon_options_take(KAON_OPTIONS_PRECOND, options, o) != KAON_OK)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  const kaon_precision vectors = o->precision == KAON_HALF ? KAON_SINGLE : o->precision;
   for (size_t i = 0; i < sizeof hermitian / sizeof *hermitian && !matrix->hermitian; i++)
     if (o->kind == hermitian[i].kind)
       return kaon_fail(
@@ -209,9 +214,10 @@ static kaon_status check_options(const kaon_matrix *matrix, const kaon_precond_o
   return KAON_OK;
 }
 
-static kaon_status make(kaon_matrix *matrix, const kaon_precond_options *options,
-                        kaon_operator **K) {
-  KAON_TRY(check_options(matrix, options));
+static kaon_status make(kaon_matrix *matrix, const kaon_precond_options *given, kaon_operator **K) {
+  kaon_precond_options own;
+  const kaon_precond_options *options = &own;
+  KAON_TRY(take_options(matrix, given, &own));
   kaon_operator *made = calloc(1, sizeof *made);
   kaon_precond *self = calloc(1, sizeof *self);
   if (made == NULL || self == NULL) {
@@ -222,7 +228,7 @@ static kaon_status make(kaon_matrix *matrix, const kaon_precond_options *options
   self->matrix = matrix;
   self->hermitian =
       matrix->hermitian && options->kind != KAON_PRECOND_DILU && options->kind != KAON_PRECOND_ILU0;
-  self->info.options = *options;
+  self->options = *options;
   *made = (kaon_operator){
       .ops = &precond_ops,
       .ctx = matrix->ctx,
@@ -238,13 +244,12 @@ static kaon_status make(kaon_matrix *matrix, const kaon_precond_options *options
 
 kaon_status kaon_precond_create(kaon_matrix *matrix, const kaon_precond_options *options,
                                 kaon_operator **K) {
-  static const kaon_precond_options defaults = KAON_PRECOND_OPTIONS_INIT;
   if (K != NULL) *K = NULL;
   if (matrix == NULL || K == NULL)
     return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
                      "preconditioner: the matrix and the address of the result are needed");
   const double begun = now();
-  KAON_TRY(kaon_agree(matrix->ctx, make(matrix, options != NULL ? options : &defaults, K)));
+  KAON_TRY(kaon_agree(matrix->ctx, make(matrix, options, K)));
   kaon_precond *self = self_of(*K);
   const kaon_status status = kaon_precond_build(self, 0);
   self->info.seconds = now() - begun;
@@ -257,6 +262,9 @@ kaon_status kaon_precond_describe(const kaon_operator *K, kaon_precond_info *inf
     return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
                      "preconditioner: describe wants an operator made by kaon_precond_create and "
                      "room for the answer");
-  *info = self_of(K)->info;
+  KAON_TRY(kaon_output_check(K->ctx, "kaon_precond_info", info));
+  kaon_precond_info made = self_of(K)->info;
+  made.options = &self_of(K)->options;
+  kaon_output_fill(info, &made, sizeof made);
   return KAON_OK;
 }

@@ -12,7 +12,7 @@ static kaon_status no_memory(const kaon_matrix *matrix) {
                    (long long)matrix->rows->rows->rows);
 }
 
-/* The rows as order and where say, own columns alone. */
+/* Permutes the rows to `order`, without ghosts, and sets `where`. */
 static kaon_status arrange(const kaon_matrix *matrix, kaon_ordered_rows *a) {
   const kaon_csr *from = matrix->rows->rows;
   int64_t at = 0;
@@ -43,7 +43,7 @@ static kaon_status natural_order(const kaon_matrix *matrix, kaon_ordered_rows *a
   return arrange(matrix, a);
 }
 
-/* by_colour: room for the order of the rows that there are. */
+/* by_colour: workspace for an order of all rows. */
 static kaon_status colours_of(const kaon_matrix *matrix, kaon_ordered_rows *a, int distance,
                               int32_t *colour, int32_t *by_colour) {
   KAON_TRY(kaon_colour(matrix->ctx, a->rows, distance, colour, &a->colours));

@@ -1,7 +1,6 @@
-/* precond_build.c - what a preconditioner is applied with: the rows put in the order that the
- * factorisation wants, factorised, and the factors put back into the space's order. Whatever the
- * order, the numbers of rows in stored triangles are the space's; the order lives on in the levels.
- */
+/* precond_build.c - makes the parts of a preconditioner. It puts the rows into the order of the
+ * factorisation, factorises them, and puts the factors back into the space's order. Row indices in
+ * stored triangles are always the space's; the factorisation's order is retained in the levels. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,7 +9,7 @@
 #include "sparse/storage/number.h"
 #include "sparse/precond/matrix_precond.h"
 
-/* First shift after a breakdown without one. */
+/* The first shift after a breakdown without a shift. */
 static const double FIRST_SHIFT = 1e-3;
 
 typedef struct host_tables {
@@ -28,7 +27,7 @@ static const char *const names[] = {"block jacobi", "dic",  "dilu", "ssor", "gau
 
 /* ---- order ---- */
 
-/* Rows back into the space's order, in place. */
+/* Puts rows back into the space's order, in place. */
 static kaon_status put_back(const host_tables *w, kaon_csr **rows) {
   kaon_csr *back = NULL;
   KAON_TRY(kaon_csr_permute(w->ctx, *rows, w->way.where, &back));
@@ -40,7 +39,7 @@ static kaon_status put_back(const host_tables *w, kaon_csr **rows) {
 /* ---- factors ---- */
 
 static kaon_status factorise(host_tables *w, double shift, kaon_bad_pivot *bad) {
-  const kaon_precond_options *o = &w->self->info.options;
+  const kaon_precond_options *o = &w->self->options;
   const int hermitian = w->self->hermitian;
   kaon_factor_how how = {KAON_FACTOR_LU0, hermitian, shift, o->omega};
   const kaon_ainv_how ainv = {hermitian, shift, o->drop, o->fill};
@@ -69,7 +68,7 @@ static kaon_status factorise(host_tables *w, double shift, kaon_bad_pivot *bad) 
   return kaon_factors_create(w->ctx, w->way.rows, &how, &w->factors, bad);
 }
 
-/* The number, from 1, that a row of the factorisation's order was given with. */
+/* The caller's row index, from 1, of a row in the factorisation's order. */
 static long long given_row(const host_tables *w, int64_t i) {
   const kaon_matrix *matrix = w->self->matrix;
   const int64_t mine = w->way.order[i];
@@ -78,10 +77,10 @@ static long long given_row(const host_tables *w, int64_t i) {
          1;
 }
 
-/* Of the rows that broke down, the first with 0 or nothing on the diagonal; -1: none has. *there:
- * whether an entry stands there. A block of block Jacobi breaks down as a whole. */
+/* The first of the rows that broke down with 0 or no entry on the diagonal; -1: none. *there: 1 if
+ * there is an entry. A block of block Jacobi breaks down as a whole. */
 static int64_t zero_diagonal(const host_tables *w, const kaon_bad_pivot *bad, int *there) {
-  const kaon_precond_options *o = &w->self->info.options;
+  const kaon_precond_options *o = &w->self->options;
   const kaon_csr *A = w->way.rows;
   const int rows = o->kind == KAON_PRECOND_BLOCK_JACOBI ? o->block : 1;
   for (int64_t i = bad->row; i < A->rows && i < bad->row + rows; i++) {
@@ -106,31 +105,32 @@ static kaon_status broken(const host_tables *w, const kaon_bad_pivot *bad) {
         "%s on the diagonal, which 'shift' only multiplies; take no preconditioner "
         "(--precond none), with gcr or cgnr for the method, or exchange rows so that no "
         "0 is there",
-        names[info->options.kind], bad->pivot[0], given_row(w, zero), there ? "0" : "no entry");
+        names[w->self->options.kind], bad->pivot[0], given_row(w, zero), there ? "0" : "no entry");
   if (w->from->reals == 2) snprintf(imaginary, sizeof imaginary, " %+.3g i", bad->pivot[1]);
   return kaon_fail(
       w->ctx, KAON_ERR_SINGULAR,
       "%s: breakdown in row %lld (counted from 1, as it was given) with pivot %.3g%s and the "
       "diagonal times %.4g, where it must be %s; give a larger 'shift', or choose another "
       "kind",
-      names[info->options.kind], given_row(w, bad->row), bad->pivot[0], imaginary, 1 + info->shift,
-      w->self->hermitian ? "positive" : "nonzero");
+      names[w->self->options.kind], given_row(w, bad->row), bad->pivot[0], imaginary,
+      1 + info->shift, w->self->hermitian ? "positive" : "nonzero");
 }
 
-/* Tries shifts as the options say. */
+/* Factorises, with shifts according to the options. */
 static kaon_status factorise_somehow(host_tables *w) {
   kaon_precond_info *info = &w->self->info;
   kaon_bad_pivot bad = {0, {0, 0}};
-  info->shift = info->options.shift;
+  info->shift = w->self->options.shift;
   for (int n = 0;; n++) {
     const kaon_status status = factorise(w, info->shift, &bad);
     if (status != KAON_ERR_SINGULAR) return status;
-    if (n >= info->options.tries) return broken(w, &bad);
+    if (n >= w->self->options.tries) return broken(w, &bad);
     info->shift = info->shift > 0 ? 2 * info->shift : FIRST_SHIFT;
   }
 }
 
-/* The factors of M^H: (E + L) E^-1 (E + U) becomes (E^H + U^H) E^-H (E^H + L^H). */
+/* Replaces the factors by those of M^H: (E + L) E^-1 (E + U) becomes (E^H + U^H) E^-H (E^H +
+ * L^H). */
 static kaon_status take_adjoint(host_tables *w) {
   kaon_factors *f = w->factors;
   kaon_csr *lower = NULL, *upper = NULL;
@@ -149,7 +149,7 @@ static kaon_status take_adjoint(host_tables *w) {
   return KAON_OK;
 }
 
-/* Rows of T times factor / E. */
+/* Multiplies the rows of T by factor / E. */
 static void divide(kaon_csr *T, const double *pivot, double factor) {
   for (int64_t i = 0; i < T->rows; i++) {
     kaon_number e = kaon_number_inverse(kaon_number_at(pivot, i, T->reals), T->reals);
@@ -161,7 +161,7 @@ static void divide(kaon_csr *T, const double *pivot, double factor) {
   }
 }
 
-/* scale / E, or 1 alone times scale, by rows of the space. */
+/* scale / E, or just scale, by row of the space. */
 static double *diagonal_numbers(const host_tables *w, int inverse, double scale) {
   const int reals = w->from->reals;
   double *d = malloc(((size_t)w->from->rows + 1) * (size_t)reals * sizeof *d);
@@ -174,10 +174,10 @@ static double *diagonal_numbers(const host_tables *w, int inverse, double scale)
 }
 
 static kaon_precision vectors_of(const kaon_precond *self) {
-  return self->info.options.precision == KAON_HALF ? KAON_SINGLE : self->info.options.precision;
+  return self->options.precision == KAON_HALF ? KAON_SINGLE : self->options.precision;
 }
 
-/* One triangle in the factorisation's order becomes one that is solved level by level. */
+/* Makes a triangle that is solved level by level from one in the factorisation's order. */
 static kaon_status make_triangle(host_tables *w, kaon_csr **T, int upper, const double *diagonal,
                                  kaon_triangle **triangle) {
   kaon_level_sets *sets = NULL;
@@ -189,10 +189,10 @@ static kaon_status make_triangle(host_tables *w, kaon_csr **T, int upper, const 
     return status;
   }
   return kaon_triangle_create(w->ctx, *T, &sets, diagonal, vectors_of(self),
-                              self->info.options.precision == KAON_HALF, triangle);
+                              self->options.precision == KAON_HALF, triangle);
 }
 
-/* Forward y = E^-1 (x - L y), backward y = scale x - E^-1 U y. */
+/* Makes the triangles: forward y = E^-1 (x - L y), backward y = scale x - E^-1 U y. */
 static kaon_status make_triangles(host_tables *w, int dagger) {
   kaon_precond *self = w->self;
   kaon_factors *f = w->factors;
@@ -219,11 +219,11 @@ static kaon_status make_triangles(host_tables *w, int dagger) {
 
 /* ---- products ---- */
 
-/* An operator of rows in the factorisation's order. Collective. */
+/* Makes an operator from rows in the factorisation's order. Collective. */
 static kaon_status make_product(host_tables *w, kaon_csr **rows, kaon_status status,
                                 kaon_operator **op) {
   kaon_precond *self = w->self;
-  const kaon_precond_options *o = &self->info.options;
+  const kaon_precond_options *o = &self->options;
   if (status == KAON_OK) status = put_back(w, rows);
   KAON_TRY(kaon_agree(w->ctx, status));
   self->info.entries += (*rows)->start[w->from->rows];
@@ -265,12 +265,12 @@ static kaon_status make_parts(host_tables *w, int dagger) {
     KAON_TRY(make_product(w, &w->inverse.first, KAON_OK, &self->first));
     return make_product(w, &w->inverse.second, KAON_OK, &self->second);
   }
-  if (self->info.options.sweeps > 0) return make_sweeps(w);
+  if (self->options.sweeps > 0) return make_sweeps(w);
   return kaon_agree(w->ctx, make_triangles(w, dagger));
 }
 
 kaon_status kaon_precond_build(kaon_precond *self, int dagger) {
-  const kaon_precond_options *o = &self->info.options;
+  const kaon_precond_options *o = &self->options;
   host_tables w = {.self = self, .ctx = self->matrix->ctx, .from = self->matrix->rows->rows};
   const int coloured = o->order == KAON_PRECOND_COLOUR || o->kind == KAON_PRECOND_GS;
   kaon_status status = kaon_order_rows(self->matrix, coloured, &w.way);

@@ -1,5 +1,5 @@
-/* unit_diagonal.c - rows scaled to a diagonal of 1: what approximate inverses drop or refuse does
- * then not depend on units (sparse/precond/factors.h). */
+/* unit_diagonal.c - scales rows to a diagonal of size 1, so that what approximate inverses drop or
+ * refuse does not depend on units (sparse/precond/factors.h). */
 #include "sparse/precond/factors.h"
 #include "sparse/storage/number.h"
 

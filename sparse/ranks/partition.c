@@ -1,4 +1,4 @@
-/* partition.c - rows shared out among parts: in blocks, or by METIS where it was compiled in
+/* partition.c - divides rows among parts: in consecutive blocks, or by METIS if it was compiled in
  * (KAON_BUILD_METIS). */
 #include <limits.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ int kaon_partition_by_graph(void) {
 #endif
 }
 
-/* A row belongs to the part in which the middle of its entries falls. An empty row counts as one
- * entry, so that rows are shared out where there are no entries. */
+/* A row belongs to the part that the middle of its entries falls into. An empty row counts as one
+ * entry, so that rows without entries are divided too. */
 static void blocks(const kaon_csr *csr, int parts, int32_t *part) {
   const double whole = (double)(csr->start[csr->rows] - csr->start[0] + csr->rows);
   for (int64_t i = 0; i < csr->rows; i++) {
@@ -30,10 +30,11 @@ static void blocks(const kaon_csr *csr, int parts, int32_t *part) {
 }
 
 #ifdef KAON_BUILD_METIS
-/* Below so many rows a part there is nothing to gain, and METIS complains on standard output. */
+/* Fewest rows in a part for METIS. With fewer there is nothing to gain, and METIS prints
+ * warnings. */
 enum { GRAPH_ROWS = 32 };
 
-/* METIS' numbers are as wide as it was compiled: Debian's 32 bits. */
+/* METIS' integers are as wide as it was compiled for, often 32 bits. */
 static kaon_status by_metis(const kaon_context *ctx, const kaon_csr *csr, const kaon_graph *graph,
                             int parts, int32_t *part) {
   const int64_t joined = graph->start[graph->vertices];

@@ -1,17 +1,17 @@
-/* rank_rows.c - see ranks.h. Everything here is done once a matrix, in host memory. */
+/* rank_rows.c - see rank_rows.h. Everything here runs once for a matrix, in host memory. */
 #include "sparse/ranks/rank_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranks stand in a ring: up to half of the way round is forward. */
+/* Ranks form a ring: up to half-way round is forward. */
 int kaon_ranks_direction(const kaon_comm *comm, int peer) {
   const int there = (peer - comm->rank + comm->ranks) % comm->ranks, back = comm->ranks - there;
   const int forward = there < back || (there == back && comm->rank < peer);
   return forward ? (there - 1) % 4 : 4 + (back - 1) % 4;
 }
 
-/* ---- items to other ranks ---- */
+/* ---- items sent to other ranks ---- */
 
 typedef struct trade {
   kaon_context *ctx;
@@ -21,11 +21,11 @@ typedef struct trade {
   const char *items;
   char *received;
   kaon_message *messages;
-  char *buffers; /* of all messages: what is sent, then what comes */
+  char *buffers; /* of all messages: send buffers, then receive buffers */
   int n;
 } trade;
 
-/* Both counts of each pair are known to both, so messages are of the larger one. */
+/* Sizes the messages. Both ranks of a pair know both counts, so messages have the larger size. */
 static kaon_status prepare(trade *t) {
   const kaon_comm *comm = t->ctx->comm;
   size_t all = 0, total = 0;
@@ -113,10 +113,10 @@ kaon_status kaon_ranks_trade(kaon_context *ctx, size_t bytes, const int64_t *cou
   return status;
 }
 
-/* ---- entries of the adjoint, to the ranks that have their rows ---- */
+/* ---- entries of the adjoint, sent to the ranks with their rows ---- */
 
 typedef struct adjoint_entry {
-  int32_t row, column; /* of the whole matrix */
+  int32_t row, column; /* indices in the whole matrix */
   double value[2];
 } adjoint_entry;
 
@@ -126,7 +126,7 @@ static adjoint_entry entry_of(int64_t row, int64_t column, const double *value, 
   return e;
 }
 
-/* What an entry list is made from: entry n of row i, in global numbers. */
+/* The source of a list of entries: entry n of row i, by index in the whole matrix. */
 typedef struct entry_source {
   const kaon_matrix *matrix;
   const kaon_csr *rows;
@@ -144,7 +144,8 @@ static int64_t column_of(const entry_source *s, int64_t n) {
   return column < s->rows->rows ? row_of(s, column) : s->set->ghost_row[column - s->rows->rows];
 }
 
-/* The adjoint's entries by the rank that has their row; others_only: without this rank's own. */
+/* Exchanges the adjoint's entries by the rank with their row. others_only: without those of this
+ * rank. */
 static kaon_status trade_entries(const entry_source *s, int others_only, int64_t *total,
                                  adjoint_entry **entries) {
   const kaon_csr *a = s->rows;

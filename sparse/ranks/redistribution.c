@@ -1,6 +1,7 @@
-/* redistribution.c - see redistribution.h. Rank 0 collects the pattern, has it shared out, and tells all ranks the new
- * number of every row: 4 bytes an entry and about 12 bytes a coupling on rank 0, 4 bytes a row of
- * the whole matrix on each rank, while the matrix is made. */
+/* redistribution.c - see redistribution.h. Rank 0 collects the pattern, partitions it, and sends
+ * all ranks the new index of every row. Memory while the matrix is made:
+ * - rank 0: 4 bytes an entry and about 12 bytes a coupling;
+ * - each rank: 4 bytes a row of the whole matrix. */
 #include "sparse/ranks/redistribution.h"
 
 #include <stdio.h>
@@ -10,17 +11,17 @@
 #include "sparse/order/orderings.h"
 #include "sparse/ranks/rank_rows.h"
 
-/* AUTO: METIS where it spares so many of the entries between ranks, of a matrix that one rank can
- * look at in a reasonable time. */
+/* AUTO uses METIS if it leaves at most WORTH of the entries between ranks. Rank 0 processes the
+ * whole pattern, so AUTO refrains from it above AUTO_ENTRIES entries. */
 static const double WORTH = 0.8;
 static const int64_t AUTO_ENTRIES = INT64_C(1) << 28;
 
-/* What rank 0 has decided, and all are told. */
+/* The decision of rank 0, sent to all. */
 typedef struct plan {
   int64_t moved, cut_given, cut;
   int64_t *first;  /* [ranks + 1] */
-  int32_t *number; /* [row of the whole matrix] its new one */
-  int32_t *part;   /* [the same] */
+  int32_t *number; /* [row of the whole matrix] its new index */
+  int32_t *part;   /* [row of the whole matrix] */
 } plan;
 
 static void plan_drop(plan *p) {
@@ -45,7 +46,7 @@ static kaon_status no_memory(const kaon_context *ctx, const char *what, int64_t 
                    (long long)rows);
 }
 
-/* ---- rank 0's part ---- */
+/* ---- on rank 0 ---- */
 
 static kaon_status lengths_of(const kaon_context *ctx, const kaon_csr *rows, int32_t **length) {
   *length = malloc(((size_t)rows->rows + 1) * sizeof **length);
@@ -55,7 +56,7 @@ static kaon_status lengths_of(const kaon_context *ctx, const kaon_csr *rows, int
   return KAON_OK;
 }
 
-/* The whole pattern, without values, on rank 0; an empty one elsewhere. */
+/* Collects the whole pattern, without values, on rank 0; an empty one elsewhere. */
 static kaon_status collect(const kaon_matrix *matrix, const kaon_csr *given, kaon_csr *whole) {
   kaon_context *ctx = matrix->ctx;
   const size_t ranks = (size_t)ctx->comm->ranks;
@@ -91,7 +92,7 @@ static kaon_status collect(const kaon_matrix *matrix, const kaon_csr *given, kao
   return kaon_agree(ctx, status);
 }
 
-/* Entries between different parts; part NULL: between the ranks as rows were given. */
+/* Entries between different parts; part NULL: between the ranks, with rows as they were given. */
 static int64_t entries_between(const kaon_matrix *matrix, const kaon_csr *whole,
                                const int32_t *part) {
   int64_t cut = 0;
@@ -106,7 +107,7 @@ static int64_t entries_between(const kaon_matrix *matrix, const kaon_csr *whole,
   return cut;
 }
 
-/* New numbers, by part and within a part as given. */
+/* Assigns the new indices: by part, and within a part in the given order. */
 static void renumber_rows(int64_t rows, int parts, plan *p) {
   for (int r = 0; r <= parts; r++) p->first[r] = 0;
   for (int64_t i = 0; i < rows; i++) p->first[p->part[i] + 1]++;
@@ -127,7 +128,7 @@ static kaon_status decide(const kaon_matrix *matrix, const kaon_csr *whole,
   return KAON_OK;
 }
 
-/* All ranks learn the plan. */
+/* Makes the plan and sends it to all ranks. */
 static kaon_status make_plan(const kaon_matrix *matrix, const kaon_csr *given,
                              kaon_matrix_partition partition, plan *p) {
   kaon_context *ctx = matrix->ctx;
@@ -155,9 +156,9 @@ static kaon_status make_plan(const kaon_matrix *matrix, const kaon_csr *given,
   return ctx->comm->ops->broadcast(ctx->comm, p->number, rows * sizeof *p->number, 0);
 }
 
-/* ---- rows from rank to rank ---- */
+/* ---- sending rows ---- */
 
-/* Items of `bytes` each, item i at list[i] (NULL: i), to `count` of them by rank. */
+/* Sends items of `bytes` each, item i at list[i] (NULL: i), count[rank] of them to each rank. */
 static kaon_status send_items(kaon_context *ctx, size_t bytes, const void *items,
                               const int32_t *list, int64_t n, const int64_t *count, int64_t *came,
                               void **received) {
@@ -173,7 +174,7 @@ static kaon_status send_items(kaon_context *ctx, size_t bytes, const void *items
   return status;
 }
 
-/* Sums of lengths by rank: how many entries of `count` rows by rank. */
+/* entries[rank]: sum of the lengths of count[rank] rows, by rank. */
 static void entries_by_rank(const int32_t *length, const int64_t *count, int ranks,
                             int64_t *entries) {
   for (int r = 0; r < ranks; r++) {
@@ -182,7 +183,7 @@ static void entries_by_rank(const int32_t *length, const int64_t *count, int ran
   }
 }
 
-/* Columns or values of rows list[0], list[1], ... side by side. */
+/* Copies columns or values of rows list[0], list[1], ... side by side. */
 static char *entries_in_order(const kaon_csr *rows, const int32_t *list, const void *items,
                               size_t bytes) {
   char *sorted = malloc((size_t)rows->start[rows->rows] * bytes + 1), *to = sorted;
@@ -195,7 +196,7 @@ static char *entries_in_order(const kaon_csr *rows, const int32_t *list, const v
   return sorted;
 }
 
-/* Columns (part 0) or values (1) to their ranks. */
+/* Sends columns (part 0) or values (1) to their ranks. */
 static kaon_status send_entries(kaon_context *ctx, const kaon_csr *rows, const int32_t *list,
                                 int part, const int64_t *count, int64_t *came, void **received) {
   const size_t bytes = part == 0 ? sizeof *rows->column : (size_t)rows->reals * sizeof(double);
@@ -209,8 +210,8 @@ static kaon_status send_entries(kaon_context *ctx, const kaon_csr *rows, const i
   return status;
 }
 
-/* Rows list[0], list[1], ... (NULL: as they stand), count[rank] of them to each rank; *rows becomes
- * those that come, in the order of the ranks, with the columns that they had, unsorted. */
+/* Sends rows list[0], list[1], ... (NULL: as they are), count[rank] of them to each rank. *rows
+ * becomes the received rows, by rank, with their old columns, unsorted. */
 static kaon_status send_rows(kaon_context *ctx, kaon_csr **rows, const int32_t *list,
                              const int64_t *count, int64_t *came) {
   const int ranks = ctx->comm->ranks;
@@ -258,7 +259,7 @@ static kaon_status send_rows(kaon_context *ctx, kaon_csr **rows, const int32_t *
   return status;
 }
 
-/* ---- moving ---- */
+/* ---- redistribution ---- */
 
 static kaon_status list_redistribution(const kaon_matrix *matrix, const kaon_csr *given, const plan *p,
                               kaon_row_redistribution *m) {
@@ -359,7 +360,7 @@ kaon_status kaon_rows_redistribute(kaon_matrix *matrix, kaon_csr **given, kaon_m
   return status;
 }
 
-/* ---- the doors ---- */
+/* ---- import and export ---- */
 
 kaon_status kaon_rows_from_caller(const kaon_row_redistribution *m, int reals, const double *given, double *here) {
   const size_t bytes = (size_t)reals * sizeof *given;
@@ -383,7 +384,7 @@ kaon_status kaon_rows_to_caller(const kaon_row_redistribution *m, int reals, con
   return KAON_OK;
 }
 
-/* The caller's number of every row of the moved numbering. */
+/* The caller's index of every row in the new numbering. */
 static kaon_status all_numbers(const kaon_matrix *matrix, int32_t **number) {
   kaon_context *ctx = matrix->ctx;
   const int64_t *first = matrix->first_rows;
@@ -400,7 +401,8 @@ static kaon_status all_numbers(const kaon_matrix *matrix, int32_t **number) {
   return status;
 }
 
-/* Rows that came from one rank are in its order, and by_rank says where they were. */
+/* Restores the caller's order. Rows received from one rank are in its order, and by_rank gives
+ * their indices. */
 static kaon_status put_back(const kaon_row_redistribution *m, kaon_csr **rows) {
   kaon_csr *from = *rows, *made = NULL;
   int64_t *at = malloc(((size_t)m->rows + 1) * sizeof *at);

@@ -1,5 +1,5 @@
-/* remote_values.c - which numbers blocks of rows read of other ranks' blocks, and which they give them:
- * the lists, made once a matrix and block length. See remote_values.h. */
+/* remote_values.c - makes the lists of the values that blocks of rows read from other ranks'
+ * blocks, and of those they send. Once for a matrix and block length. See remote_values.h. */
 #include "sparse/ranks/remote_values_internal.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ int kaon_remote_values_by_kernels(const kaon_remote_values *a) {
          (a->exchange_kind == KAON_EXCHANGE_AMC && a->ctx->backend->host_accessible);
 }
 
-/* ---- which way ---- */
+/* ---- the kind of exchange ---- */
 
 const char *kaon_exchange_name(kaon_relax_exchange exchange_kind) {
   static const char *const names[] = {"auto", "amc", "dc", "dk", "push", "sync"};
@@ -56,7 +56,7 @@ static int one_node(const kaon_context *ctx) {
   return ctx->comm->local_ranks == ctx->comm->ranks;
 }
 
-/* Why a way is not there; NULL: it is. */
+/* Why an exchange is not available; NULL: it is. */
 static const char *lacks(const kaon_context *ctx, kaon_relax_exchange exchange_kind) {
   const int device = !ctx->backend->host_accessible;
   const int boards = ctx->comm->ops->window_create != NULL;
@@ -67,7 +67,7 @@ static const char *lacks(const kaon_context *ctx, kaon_relax_exchange exchange_k
   return boards ? NULL : "the communicator shares no memory";
 }
 
-/* The first way from the one asked for on that is there. */
+/* Chooses the first available exchange, beginning with the requested one. */
 static void choose(kaon_remote_values *a, kaon_relax_exchange wanted) {
   const kaon_relax_exchange order[] = {wanted == KAON_EXCHANGE_AUTO ? KAON_EXCHANGE_PUSH : wanted,
                                        KAON_EXCHANGE_AMC, KAON_EXCHANGE_SYNC};
@@ -85,7 +85,7 @@ static void choose(kaon_remote_values *a, kaon_relax_exchange wanted) {
              kaon_exchange_name(wanted), why != NULL ? why : "", kaon_exchange_name(a->exchange_kind));
 }
 
-/* ---- partners ---- */
+/* ---- remote ranks ---- */
 
 static kaon_status no_memory(const kaon_remote_values *a) {
   return kaon_fail(a->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %lld elements",
@@ -96,9 +96,9 @@ typedef struct work {
   const kaon_matrix *matrix;
   const kaon_row_blocks *blocks;
   kaon_row_lists lists;
-  int32_t *block;                 /* [element] the block here that sends it */
-  int32_t *sent_slot, *incoming_slot; /* [element] the counter that goes, comes with it */
-  int64_t *count, *incoming;          /* [rank] items of a trade */
+  int32_t *block;                 /* [element] the local block that sends it */
+  int32_t *sent_slot, *incoming_slot; /* [element] the counter sent, received with it */
+  int64_t *count, *incoming;          /* [rank] items sent and received */
 } work;
 
 static int64_t number_of(const work *w, int64_t row) {
@@ -129,7 +129,7 @@ static kaon_status create_partners(kaon_remote_values *a, work *w) {
   return KAON_OK;
 }
 
-/* How many elements of each message the other rank reads. */
+/* Exchanges how many elements of each message the other rank reads. */
 static kaon_status trade_lengths(kaon_remote_values *a, work *w) {
   int32_t *mine = malloc(((size_t)a->peers + 1) * sizeof *mine);
   void *received = NULL;
@@ -147,7 +147,8 @@ static kaon_status trade_lengths(kaon_remote_values *a, work *w) {
   return status;
 }
 
-/* The counter of each element of a message: its block's number among the blocks of the message. */
+/* Numbers the counter of each element of a message: the index of its block among the message's
+ * blocks. */
 static kaon_status number_counters(const kaon_remote_values *a, const work *w, kaon_remote_rank *p) {
   int32_t *at = malloc(((size_t)a->blocks + 1) * sizeof *at);
   if (at == NULL) return no_memory(a);
@@ -180,7 +181,8 @@ static int32_t *items_for_others(kaon_remote_values *a, work *w) {
   return items;
 }
 
-/* Where the others have our messages, and which counter counts what comes. */
+/* Exchanges the positions of our messages on the other ranks, and the counters of what is
+ * received. */
 static kaon_status trade_places(kaon_remote_values *a, work *w) {
   kaon_status status = KAON_OK;
   void *received = NULL;
@@ -219,7 +221,8 @@ static int is_ghost(const kaon_csr *csr, int64_t n) {
   return csr->column[n] >= csr->rows;
 }
 
-/* The entries by slices, as row_blocks.c has those of one rank; lanes without one are padding. */
+/* Lists the entries by slices, as row_blocks.c does for one rank. Lanes without an entry are
+ * padding. */
 static kaon_status list_entries(kaon_remote_values *a, const work *w) {
   const kaon_row_blocks *m = w->blocks;
   const kaon_csr *csr = w->matrix->rows->rows;
@@ -252,7 +255,7 @@ static kaon_status list_entries(kaon_remote_values *a, const work *w) {
   }
   kaon_status status = a->ghost != NULL && value != NULL ? KAON_OK : no_memory(a);
   const int64_t numbers = a->entries * a->reals;
-  if (status == KAON_OK && a->precision == KAON_SINGLE) /* in place: a single is no longer */
+  if (status == KAON_OK && a->precision == KAON_SINGLE) /* in place: a single is not longer */
     for (int64_t i = 0; i < numbers; i++) {
       const float rounded = (float)value[i];
       memcpy((char *)value + (size_t)i * sizeof rounded, &rounded, sizeof rounded);
@@ -267,7 +270,7 @@ static kaon_status list_entries(kaon_remote_values *a, const work *w) {
   return status;
 }
 
-/* The counters that each block reads, each once. */
+/* Lists the counters that each block reads, without duplicates. */
 static kaon_status list_reads(kaon_remote_values *a, const work *w, const int32_t *order) {
   const kaon_row_blocks *m = w->blocks;
   const kaon_csr *csr = w->matrix->rows->rows;
@@ -303,7 +306,7 @@ static kaon_status list_reads(kaon_remote_values *a, const work *w, const int32_
   return status;
 }
 
-/* What each block gives: by block, message by message. */
+/* Lists what each block sends: by block, message by message. */
 static kaon_status list_sends(kaon_remote_values *a, const work *w) {
   const kaon_row_blocks *m = w->blocks;
   int64_t *start = calloc((size_t)m->blocks + 2, sizeof *start);
@@ -338,7 +341,7 @@ static kaon_status list_sends(kaon_remote_values *a, const work *w) {
   return status;
 }
 
-/* The counters that each block raises. */
+/* Lists the counters that each block raises. */
 static kaon_status list_notifications(kaon_remote_values *a, const work *w) {
   const kaon_row_blocks *m = w->blocks;
   int64_t *start = calloc((size_t)m->blocks + 2, sizeof *start);
@@ -383,7 +386,7 @@ static kaon_status make_lists(kaon_remote_values *a, const work *w) {
 
 /* ---- creation ---- */
 
-/* Of all ranks the same. *any: one has rows of others. */
+/* Checks that options are equal on all ranks. *any: some rank has rows of others. */
 static kaon_status same_options(const kaon_context *ctx, kaon_relax_exchange wanted, int64_t elements,
                              int *any) {
   const int ranks = ctx->comm->ranks;

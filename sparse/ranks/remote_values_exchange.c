@@ -1,13 +1,13 @@
-/* remote_values_exchange.c - the memory that numbers of other ranks arrive in, and how they come to it. See
+/* remote_values_exchange.c - the memory for values of other ranks, and their transfer. See
  * remote_values.h.
  *
- * What orders a value before the counter that counts it:
- *   kernels   as kaon_block_ghosts says: stores, then a counter by release; a counter by acquire,
- *             then loads, all at the scope of the system
- *   DC        the queue: a launch has ended before what it sent is copied, values before counters
- *   AMC       counters are read (acquire) before the values that they are sent with, and put on the
- *             board behind them; the other side gets them from there before the values
- * So whichever way, what a block reads is at least as new as the counter that it read. */
+ * How a value is ordered before the counter that counts it:
+ *   kernels   as kaon_block_ghosts says: stores, then a counter with release; a counter with
+ *             acquire, then loads, all at system scope
+ *   DC        the queue: a launch has ended before its results are copied, values before counters
+ *   AMC       counters are read (acquire) before the values sent with them, and put into the window
+ *             after them; the receiver gets the counters before the values
+ * So in every kind, what a block reads is at least as new as the counter that it read. */
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,8 +44,8 @@ void kaon_remote_values_clear(kaon_remote_values *a) {
   a->columns = 0;
 }
 
-/* A board that both kinds of machine put on, in shared memory where ranks have that, and boxes of
- * each rank's own. */
+/* Creates a window that both CPUs and devices put into, in shared memory if all ranks share a node,
+ * and local buffers on each rank. */
 static kaon_status create_window(kaon_remote_values *a) {
   kaon_context *ctx = a->ctx;
   const int mapped = ctx->comm->local_ranks == ctx->comm->ranks;
@@ -62,7 +62,7 @@ static kaon_status create_window(kaon_remote_values *a) {
   return status;
 }
 
-/* Boxes that all ranks reach. */
+/* Creates buffers that all ranks reach. */
 static kaon_status create_shared(kaon_remote_values *a) {
   kaon_context *ctx = a->ctx;
   const int ranks = ctx->comm->ranks;
@@ -96,8 +96,9 @@ static kaon_status allocate_memory(kaon_remote_values *a) {
 
 typedef enum side { HERE, THERE } side;
 
-/* Where an element, or a slot, that came or is sent stands: in this rank's box, or in the box of
- * the message's other end, in which what is sent here is what came and the other way round. */
+/* The address of an element, or a counter slot, received or sent. It is in this rank's buffer, or
+ * in that of the message's remote rank, where what is sent here is what is received, and vice
+ * versa. */
 static uint64_t address_of(const kaon_remote_values *a, int32_t number, int counter, int sent, side s) {
   const kaon_remote_rank *p = kaon_remote_rank_of(a, number);
   const kaon_box theirs = kaon_box_of(a, p->elements, a->columns);
@@ -144,10 +145,10 @@ kaon_status kaon_remote_values_reserve(kaon_remote_values *a, int columns) {
   return status;
 }
 
-/* ---- over the board ---- */
+/* ---- through the window ---- */
 
-/* n numbers of `bytes` bytes each from one place to another, while others may write the first or
- * read the second. */
+/* Copies n values of `bytes` bytes each, while others may write the source or read the
+ * destination. */
 static void copy_atomic(void *to, const void *from, int bytes, int64_t n, int order_from, int order_to) {
   for (int64_t i = 0; i < n; i++) {
     if (bytes == 8) {
@@ -165,12 +166,13 @@ static void copy_atomic(void *to, const void *from, int bytes, int64_t n, int or
   }
 }
 
-/* What a message brings in elements, in numbers, and in counters. */
+/* The number of values in a number of elements. */
 static int64_t numbers_of(const kaon_remote_values *a, int64_t elements) {
   return elements * a->reals * a->columns;
 }
 
-/* One message out, if a counter of it has changed since it was last sent (`always`: anyway). */
+/* Sends one message, if one of its counters has changed since it was last sent (`always`: in any
+ * case). */
 static kaon_status put(kaon_remote_values *a, const kaon_remote_rank *p, int always) {
   const kaon_box theirs = kaon_box_of(a, p->elements, a->columns);
   const int width = (int)kaon_precision_bytes(a->precision);
@@ -197,7 +199,7 @@ static kaon_status put(kaon_remote_values *a, const kaon_remote_rank *p, int alw
                                       a->stage + counts, sizeof(int32_t), counters);
 }
 
-/* One message in. */
+/* Receives one message. */
 static kaon_status get(kaon_remote_values *a, const kaon_remote_rank *p) {
   const int width = (int)kaon_precision_bytes(a->precision);
   const size_t values = a->box.incoming + (size_t)p->first * a->box.element;
@@ -217,7 +219,7 @@ static kaon_status get(kaon_remote_values *a, const kaon_remote_rank *p) {
 static kaon_status put_all(kaon_remote_values *a, int always) {
   const kaon_memory_ops *memory = a->ctx->backend->memory;
   const size_t sent = a->box.bytes - a->box.sent;
-  if (!on_host(a)) /* the launch has ended then: values and counters are of one time */
+  if (!on_host(a)) /* the launch has ended, so values and counters belong together */
     KAON_TRY(memory->to_host(a->ctx, a->stage + a->box.sent, a->mine + a->box.sent, sent));
   for (int i = 0; i < a->peers; i++) KAON_TRY(put(a, &a->remote_rank[i], always));
   return KAON_OK;
@@ -273,7 +275,7 @@ kaon_status kaon_remote_values_synchronise(kaon_remote_values *a, kaon_status mi
   if (mine == KAON_OK && a->exchange_kind == KAON_EXCHANGE_AMC) mine = put_all(a, 1);
   if (mine == KAON_OK) mine = ctx->backend->memory->synchronise(ctx);
   KAON_TRY(kaon_agree(ctx, mine));
-  /* What comes may be newer than what others began with. A failure is this rank's alone. */
+  /* What is received may be newer than the initial values. A failure is this rank's only. */
   if (a->exchange_kind == KAON_EXCHANGE_AMC) a->failure = get_all(a);
   return KAON_OK;
 }
@@ -284,7 +286,7 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* On the host's copy of what came. */
+/* Checks the host's copy of what was received. */
 static int all_reached(const kaon_remote_values *a, int column, int32_t least) {
   for (int i = 0; i < a->peers; i++) {
     const kaon_remote_rank *p = &a->remote_rank[i];
@@ -311,8 +313,8 @@ kaon_status kaon_remote_values_await(kaon_remote_values *a, int column, int32_t 
   return KAON_OK;
 }
 
-/* On a device: all counters of what is sent are marked there, behind the launches that there were,
- * and copied to where others look for them. */
+/* On a device: marks all sent counters as finished after the launches so far, and copies them to
+ * where other ranks read them. */
 static kaon_status mark_there(kaon_remote_values *a) {
   const kaon_ranks_ops *ranks = a->ctx->backend->ranks;
   const size_t counters = (size_t)a->elements * (size_t)a->columns;
@@ -334,7 +336,7 @@ static kaon_status mark_there(kaon_remote_values *a) {
   return status == KAON_OK ? a->ctx->backend->memory->synchronise(a->ctx) : status;
 }
 
-/* AMC on a device: on the board. */
+/* AMC on a device: marks them in the window. */
 static kaon_status mark_in_window(kaon_remote_values *a) {
   for (int i = 0; i < a->peers; i++) {
     const kaon_remote_rank *p = &a->remote_rank[i];

@@ -1,13 +1,16 @@
-/* row_distribution.c - how the rows of a matrix are shared among ranks, and what that costs in messages. */
+/* row_distribution.c - describes the distribution of a matrix' rows over ranks, and its
+ * messages. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "sparse/storage/matrix.h"
+#include "lib/core/output.h"
 
 kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix, kaon_matrix_distribution *shares) {
   if (matrix == NULL || shares == NULL)
     return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
                      "matrix shares: the matrix or the result is NULL");
+  KAON_TRY(kaon_output_check(matrix->ctx, "kaon_matrix_distribution", shares));
   enum { ROWS, ENTRIES, GHOSTS, CUT, NUMBERS };
   kaon_context *ctx = matrix->ctx;
   const kaon_row_set *set = matrix->rows;
@@ -22,21 +25,20 @@ kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix, kaon_ma
                        ctx->comm->ranks);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
-  if (status == KAON_OK) {
-    *shares = (kaon_matrix_distribution){.moved = matrix->redistribution != NULL,
-                                   .rows = a->rows,
-                                   .entries = a->start[a->rows],
-                                   .ghosts = (int64_t)mine[GHOSTS]};
-    snprintf(shares->how, sizeof shares->how, "%s", matrix->shared);
-  }
+  kaon_matrix_distribution made = {.moved = matrix->redistribution != NULL,
+                             .rows = a->rows,
+                             .entries = a->start[a->rows],
+                             .ghosts = (int64_t)mine[GHOSTS]};
+  snprintf(made.how, sizeof made.how, "%s", matrix->shared);
   for (int r = 0; r < ctx->comm->ranks && status == KAON_OK; r++) {
     const double *n = all + (size_t)r * NUMBERS;
-    if ((int64_t)n[ROWS] > shares->most_rows) shares->most_rows = (int64_t)n[ROWS];
-    if ((int64_t)n[ENTRIES] > shares->most_entries) shares->most_entries = (int64_t)n[ENTRIES];
-    if ((int64_t)n[GHOSTS] > shares->most_ghosts) shares->most_ghosts = (int64_t)n[GHOSTS];
-    shares->all_ghosts += (int64_t)n[GHOSTS];
-    shares->cut += (int64_t)n[CUT];
+    if ((int64_t)n[ROWS] > made.most_rows) made.most_rows = (int64_t)n[ROWS];
+    if ((int64_t)n[ENTRIES] > made.most_entries) made.most_entries = (int64_t)n[ENTRIES];
+    if ((int64_t)n[GHOSTS] > made.most_ghosts) made.most_ghosts = (int64_t)n[GHOSTS];
+    made.all_ghosts += (int64_t)n[GHOSTS];
+    made.cut += (int64_t)n[CUT];
   }
+  if (status == KAON_OK) kaon_output_fill(shares, &made, sizeof made);
   free(all);
   return status;
 }

@@ -1,4 +1,5 @@
-/* row_ghosts.c - rows in the space's order, and the columns that other ranks have (ghosts.h). */
+/* row_ghosts.c - rows in the space's order, and the columns that are on other ranks
+ * (row_ghosts.h). */
 #include "sparse/ranks/row_ghosts.h"
 
 #include <stdlib.h>
@@ -12,9 +13,9 @@ struct kaon_row_halo {
   int reals;
   int peers;
   int *peer;
-  int64_t *first; /* [peers + 1] elements of the messages, one after another */
+  int64_t *first; /* [peers + 1] first element of each message */
   int32_t *row;   /* [element] row that is sent */
-  int32_t *there; /* where kernels read it */
+  int32_t *there; /* the same list where kernels read it */
   kaon_row_messages *messages;
 };
 
@@ -58,14 +59,14 @@ void kaon_row_set_destroy(kaon_row_set **set) {
   free(gone);
 }
 
-/* ---- which rows of other ranks ---- */
+/* ---- rows needed from other ranks ---- */
 
 typedef struct wanted {
-  int32_t *row; /* of the whole matrix, ascending, so by rank */
+  int32_t *row; /* index in the whole matrix, ascending, so by rank */
   int64_t total;
   int64_t *count, *came; /* by rank */
-  int32_t *for_others;   /* rows that other ranks want of this one */
-  int64_t *ghost;        /* [rank] where its rows begin in `row` and among the ghosts */
+  int32_t *for_others;   /* rows of this rank that other ranks need */
+  int64_t *ghost;        /* [rank] first of its rows in `row`; then [rank] its first ghost */
 } wanted;
 
 static void drop(wanted *w) {
@@ -104,15 +105,15 @@ static kaon_status find_wanted(const kaon_matrix *matrix, const kaon_csr *given,
   return KAON_OK;
 }
 
-/* Rows of a message: a multiple of this makes it whole blocks, and on a device whole lines of its
- * buffers (lib/cuda), which then follow one another. */
+/* Rounds up the rows of a message. A multiple of `unit` fills whole blocks; on a device it also
+ * fills whole lines of the buffers (lib/cuda), which are then contiguous. */
 static int64_t whole(const kaon_matrix *matrix, int64_t rows) {
   const int width = matrix->space.width;
   const int64_t unit = matrix->ctx->backend->host_accessible ? width : 2 * width;
   return (rows + unit - 1) / unit * unit;
 }
 
-/* The halo's lists, and the set's ghosts. w: traded. */
+/* Makes the halo's lists and the set's ghosts. w: already exchanged. */
 static kaon_status list(const kaon_matrix *matrix, wanted *w, kaon_row_set *set) {
   kaon_row_halo *halo = set->halo;
   kaon_context *ctx = matrix->ctx;
@@ -151,7 +152,7 @@ static kaon_status list(const kaon_matrix *matrix, wanted *w, kaon_row_set *set)
   return KAON_OK;
 }
 
-/* The ghosts of a matrix on several ranks; halo stays NULL where no rank has any. */
+/* Finds the ghosts of a matrix on several ranks. halo stays NULL if no rank has any. */
 static kaon_status find_ghosts(const kaon_matrix *matrix, const kaon_csr *given, wanted *w,
                                kaon_row_set *set) {
   kaon_context *ctx = matrix->ctx;
@@ -176,14 +177,14 @@ static kaon_status find_ghosts(const kaon_matrix *matrix, const kaon_csr *given,
 
 /* ---- rows ---- */
 
-/* Where a column of another rank stands. */
+/* The ghost index of a column on another rank. */
 static int64_t ghost_of(const kaon_matrix *matrix, const wanted *w, int32_t column) {
   const int ranks = matrix->ctx->comm->ranks, r = kaon_rank_of_row(matrix, column);
   const int32_t *found = bsearch(&column, w->row, (size_t)w->total, sizeof column, ascending);
   return w->ghost[ranks + 1 + r] + (found - w->row) - w->ghost[r];
 }
 
-/* Rows in the space's order with columns of this rank. */
+/* Puts rows into the space's order, with columns of this rank. */
 static kaon_status renumber(const kaon_matrix *matrix, const kaon_csr *given, const wanted *w,
                             kaon_row_set *set) {
   const int32_t *order = matrix->order, *place = matrix->place;
@@ -271,7 +272,7 @@ kaon_status kaon_row_set_like(const kaon_row_set *like, const kaon_csr *rows, ka
 
 /* ---- messages ---- */
 
-/* The messages without their buffers; *n of them. */
+/* Describes the messages, one for each peer, without their buffers. */
 static void describe(const kaon_row_halo *halo, size_t bytes, kaon_message *messages) {
   for (int i = 0; i < halo->peers; i++)
     messages[i] = (kaon_message){.dir = kaon_ranks_direction(halo->ctx->comm, halo->peer[i]),
@@ -279,7 +280,7 @@ static void describe(const kaon_row_halo *halo, size_t bytes, kaon_message *mess
                                  .bytes = (size_t)(halo->first[i + 1] - halo->first[i]) * bytes};
 }
 
-/* The communicator carries them from and to two arrays of ours. */
+/* Declares them to the communicator, which uses two arrays of ours. */
 static kaon_status declare(const kaon_row_halo *halo, kaon_message *messages, size_t bytes,
                            kaon_row_messages *m) {
   kaon_context *ctx = halo->ctx;
@@ -305,7 +306,8 @@ static int dir_taken(const kaon_message *messages, int n) {
   return 0;
 }
 
-/* The device's exchange has buffers of its own, which follow one another as our arrays would. */
+/* Declares them to the device's exchange. It has buffers of its own, contiguous as our arrays would
+ * be. */
 static kaon_status declare_there(const kaon_row_halo *halo, kaon_message *messages, size_t bytes,
                                  kaon_row_messages *m) {
   kaon_context *ctx = halo->ctx;
@@ -385,9 +387,10 @@ kaon_row_lists kaon_row_set_lists(const kaon_row_set *set) {
       .peers = halo->peers, .peer = halo->peer, .first = halo->first, .row = halo->row};
 }
 
-/* ---- turns ---- */
+/* ---- schedule of coupled ranks ---- */
 
-/* The greedy colour of this rank among all, in their order; all[rank][rank]: whether coupled. */
+/* Colours the ranks greedily in their order. Returns the colour of `rank`. all[rank][rank]: 1 if
+ * coupled. */
 static int colour_of_rank(const double *all, int ranks, int rank, int *colours) {
   int *colour = calloc((size_t)ranks, sizeof *colour);
   *colours = 1;

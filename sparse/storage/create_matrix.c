@@ -1,5 +1,5 @@
-/* create_matrix.c - matrices from the caller's arrays: everything is looked at before it is used, and what
- * is wrong is named with its place. */
+/* create_matrix.c - matrices from the caller's arrays. Everything is checked before it is used, and
+ * messages name the position of what is wrong. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -38,7 +38,8 @@ static kaon_csr_duplicates duplicates_of(const kaon_matrix_options *options) {
   return options != NULL && options->refuse_duplicates ? KAON_CSR_REFUSE : KAON_CSR_ADD;
 }
 
-/* The rows that a rank could make, or its failure, become the matrix; all ranks learn of it. */
+/* Makes the matrix from this rank's rows, or passes on its failure; all ranks get the same
+ * status. */
 static kaon_status finish(kaon_context *ctx, kaon_status status, kaon_csr **rows, int64_t first_row,
                           const kaon_matrix_options *options, kaon_matrix **matrix) {
   status = kaon_agree(ctx, status);
@@ -60,7 +61,7 @@ static int64_t column_of(const kaon_csr_arrays *a, int64_t n) {
   return (a->column64 != NULL ? a->column64[n] : a->column32[n]) - a->base;
 }
 
-/* Two arrays of which one is to be set, or none of something that is empty. */
+/* 1: exactly one of the two arrays is set, or none and `empty`. */
 static int one_of(const void *narrow, const void *wide, int empty) {
   return (narrow == NULL) != (wide == NULL) || (narrow == NULL && empty);
 }
@@ -266,13 +267,13 @@ static kaon_status check_ldu(kaon_context *ctx, const kaon_ldu_arrays *a) {
   return KAON_OK;
 }
 
-/* A face of an interface, as its other side is told of it. */
+/* A face of an interface, as it is sent to the other side. */
 typedef struct ldu_face {
-  int32_t tag, face, cell; /* cell: of the whole matrix */
+  int32_t tag, face, cell; /* cell: index in the whole matrix */
 } ldu_face;
 
-/* What each rank has: its first cell among all, and beyond the interfaces' faces, one interface
- * after another, the other side's cells. */
+/* Per rank: its first cell in the whole matrix, and `beyond`: the cells on the other side of the
+ * interfaces' faces, one interface after another. */
 typedef struct ldu_ranks {
   int64_t first, all, joints; /* joints: faces of all interfaces */
   int32_t *beyond;
@@ -299,7 +300,7 @@ static kaon_status count_cells(kaon_context *ctx, const kaon_ldu_arrays *a, ldu_
   return status;
 }
 
-/* The faces of one interface from what its rank has sent. */
+/* Finds the cells beyond one interface in what its rank has sent. */
 static kaon_status meet(kaon_context *ctx, const kaon_ldu_interface *i, const ldu_face *sent,
                         int64_t count, int32_t *beyond) {
   int64_t met = 0;
@@ -316,7 +317,7 @@ static kaon_status meet(kaon_context *ctx, const kaon_ldu_interface *i, const ld
                    ctx->comm->rank, i->rank, i->tag, (long long)i->faces, (long long)met);
 }
 
-/* Faces that another rank sends but no interface here has. */
+/* Refuses faces that another rank sends but no interface here has. */
 static kaon_status check_met(kaon_context *ctx, const kaon_ldu_arrays *a, const int64_t *came) {
   for (int r = 0; r < ctx->comm->ranks; r++) {
     int64_t mine = 0;
@@ -331,7 +332,7 @@ static kaon_status check_met(kaon_context *ctx, const kaon_ldu_arrays *a, const 
   return KAON_OK;
 }
 
-/* Both sides of all interfaces tell each other their cells. */
+/* Exchanges the cells between both sides of all interfaces. */
 static kaon_status join_interfaces(kaon_context *ctx, const kaon_ldu_arrays *a, ldu_ranks *l) {
   const int ranks = ctx->comm->ranks;
   int64_t *count = calloc(2 * (size_t)ranks, sizeof *count), at = 0, from = 0;

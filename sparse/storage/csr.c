@@ -1,6 +1,6 @@
-/* csr.c - rows in host memory: made from triplets, put in order, transposed, permuted. All in time
- * proportional to the number of entries; entries in one place are added in the order in which they
- * were given, so results do not depend on anything else. */
+/* csr.c - rows in host memory: made from triplets, sorted, transposed, permuted. The time is
+ * proportional to the number of entries. Entries at the same position are added in the order in
+ * which they were given, so results depend on nothing else. */
 #include "sparse/storage/csr.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 /* Rows up to this length are sorted by insertion, longer ones by the digits of their columns. */
 enum { SHORT_ROW = 48, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
-/* Host memory for count elements (at least one), for `what`. */
+/* Allocates host memory for count elements (at least one). what: begins the message. */
 static kaon_status room(const kaon_context *ctx, int64_t count, size_t size, const char *what,
                         void **memory) {
   if (count < 1) count = 1;
@@ -66,7 +66,7 @@ void kaon_csr_destroy(kaon_csr **csr) {
   *csr = NULL;
 }
 
-/* Where an entry moves, its value does. */
+/* Stores an entry with its value. */
 static inline void put(kaon_csr *to, int64_t at, int32_t column, const double *value) {
   to->column[at] = column;
   for (int c = 0; c < to->reals; c++) to->value[at * to->reals + c] = value[c];
@@ -91,8 +91,8 @@ static kaon_status check_triplets(const kaon_context *ctx, const kaon_csr *shape
   return KAON_OK;
 }
 
-/* start[i + 1] counts row i's entries; makes start[i] its first, in front of which `put` counts on:
- * afterwards start is one row ahead and step_back sets it right. */
+/* On entry start[i + 1] is the number of row i's entries. On return start[i] is its first entry.
+ * Filling a row advances start[i]; step_back then restores it. */
 static void starts_from_counts(kaon_csr *csr) {
   for (int64_t i = 0; i < csr->rows; i++) csr->start[i + 1] += csr->start[i];
 }
@@ -137,7 +137,7 @@ kaon_status kaon_csr_from_named_triplets(const kaon_context *ctx, kaon_csr_names
   return status;
 }
 
-/* A row, as sorting sees it. */
+/* A row, as the sorting functions see it. */
 typedef struct row_entries {
   int32_t *column;
   double *value;
@@ -166,7 +166,7 @@ static void sort_by_insertion(const row_entries *e) {
   }
 }
 
-/* One digit after another from the lowest, back and forth between the row and `other`. */
+/* Radix sort, lowest digit first, alternating between the row and `other`. */
 static void sort_by_digits(const row_entries *e, row_entries other, int64_t columns,
                            int64_t *count) {
   row_entries from = *e, to = other;
@@ -188,7 +188,7 @@ static void sort_by_digits(const row_entries *e, row_entries other, int64_t colu
   memcpy(e->value, from.value, (size_t)(e->count * e->reals) * sizeof *e->value);
 }
 
-/* Sorts every row; the longest is `longest`. */
+/* Sorts every row. longest: the length of the longest one. */
 static kaon_status sort_rows(const kaon_context *ctx, kaon_csr *csr, int64_t longest) {
   int64_t *count = NULL;
   void *column = NULL, *value = NULL;
@@ -232,7 +232,7 @@ static int has_duplicates(const kaon_csr *csr, int64_t *row, int64_t *entry) {
   return 0;
 }
 
-/* Of sorted rows. */
+/* Adds duplicates in sorted rows. */
 static void add_duplicates(kaon_csr *csr) {
   int64_t at = 0, first = csr->start[0];
   for (int64_t i = 0; i < csr->rows; i++) {
@@ -310,7 +310,7 @@ kaon_status kaon_csr_transpose(const kaon_context *ctx, const kaon_csr *csr, int
   return KAON_OK;
 }
 
-/* where[order[i]] = i, or where order is not a permutation of 0 ... rows - 1, ARGUMENT. */
+/* where[order[i]] = i. Errors: ARGUMENT (order is not a permutation of 0 ... rows - 1). */
 static kaon_status invert(const kaon_context *ctx, const int32_t *order, int64_t rows,
                           int32_t *where) {
   for (int64_t i = 0; i < rows; i++) where[i] = -1;

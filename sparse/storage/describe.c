@@ -1,7 +1,6 @@
-/* describe.c - what can be asked of a matrix: its rows' lengths, its structural rank, and which
- * rows and columns say at once that it is singular, having no entry other than 0. A column's
- * entries are other ranks' too, so these send the numbers of those that they meet to the rank that
- * has the row of that number. */
+/* describe.c - kaon_matrix_describe: lengths of rows, structural rank, and rows and columns without
+ * nonzero entries, which make the matrix singular. Other ranks have entries of a column too. So
+ * each rank sends the indices of the columns it has entries in to the rank with that row. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "sparse/order/matching.h"
 #include "sparse/ranks/redistribution.h"
 #include "sparse/ranks/rank_rows.h"
+#include "lib/core/output.h"
 
 /* ---- rows and columns of zeros ---- */
 
@@ -22,7 +22,7 @@ static int row_vanishes(const kaon_csr *a, int64_t i) {
   return 1;
 }
 
-/* [rows + ghosts] which columns this rank meets. */
+/* [rows + ghosts] 1: this rank has a nonzero entry in the column. */
 static char *columns_met(const kaon_csr *a) {
   char *met = calloc((size_t)a->columns + 1, 1);
   for (int64_t n = 0; met != NULL && n < a->start[a->rows]; n++)
@@ -30,7 +30,7 @@ static char *columns_met(const kaon_csr *a) {
   return met;
 }
 
-/* Ghosts that are met, by the rank that has them: their numbers in the whole matrix. */
+/* Lists these ghosts by the rank that has them, by index in the whole matrix. */
 static kaon_status list_ghosts(const kaon_matrix *matrix, const char *met, int64_t *count,
                                int32_t **rows) {
   const kaon_row_set *set = matrix->rows;
@@ -54,7 +54,7 @@ static kaon_status list_ghosts(const kaon_matrix *matrix, const char *met, int64
   return KAON_OK;
 }
 
-/* met of this rank's own columns becomes that of all ranks' entries. */
+/* Merges `met` of this rank's own columns with the entries of all ranks. */
 static kaon_status merge_over_ranks(const kaon_matrix *matrix, char *met) {
   kaon_context *ctx = matrix->ctx;
   const int ranks = ctx->comm->ranks;
@@ -79,7 +79,7 @@ static kaon_status merge_over_ranks(const kaon_matrix *matrix, char *met) {
   return status;
 }
 
-/* [rows + ghosts] of this rank; the caller's. Collective. */
+/* met: [rows + ghosts] of this rank, owned by the caller. Collective. */
 static kaon_status find_columns_met(const kaon_matrix *matrix, char **met) {
   *met = columns_met(matrix->rows->rows);
   if (*met != NULL && matrix->ctx->comm->ranks == 1) return KAON_OK;
@@ -93,7 +93,7 @@ static kaon_status find_columns_met(const kaon_matrix *matrix, char **met) {
 
 /* ---- description ---- */
 
-/* A row of the space without a diagonal entry, or with a zero there. */
+/* 1: a row of the space without a diagonal entry, or with a zero there. */
 static int lacks_diagonal(const kaon_csr *a, int64_t i) {
   const int64_t n = kaon_csr_find(a, i, (int32_t)i);
   return n < 0 || vanishes(a, n);
@@ -105,7 +105,7 @@ enum {
   EMPTY_ROWS,
   EMPTY_COLUMNS,
   NO_DIAGONAL,
-  SUMS, /* what follows are least and largest numbers */
+  SUMS, /* smallest and largest values follow */
   SHORTEST = SUMS,
   FIRST_ROW,
   FIRST_COLUMN,
@@ -115,13 +115,13 @@ enum {
   NUMBERS
 };
 
-/* Counts one of a kind and keeps the least number there is, of the whole matrix. */
+/* Counts one of a kind, and records the smallest index in the whole matrix. */
 static void count(double *mine, int kind, int first, int64_t number) {
   mine[kind]++;
   mine[first] = fmin(mine[first], (double)number);
 }
 
-/* met: NULL where columns have what rows have. */
+/* met: NULL if columns are nonzero where rows are. */
 static void inspect_rows(const kaon_matrix *matrix, const char *met, double *mine, int64_t *bandwidth) {
   const kaon_csr *a = matrix->rows->rows;
   for (int i = SUMS; i < LEAST; i++) mine[i] = INFINITY;
@@ -143,7 +143,7 @@ static void inspect_rows(const kaon_matrix *matrix, const char *met, double *min
   }
 }
 
-/* Numbers of all ranks together. */
+/* Combines the values of all ranks. */
 static kaon_status join(kaon_context *ctx, const double *mine, double *all_of_them) {
   const int ranks = ctx->comm->ranks;
   double *all = malloc((size_t)ranks * NUMBERS * sizeof *all);
@@ -163,9 +163,9 @@ static kaon_status join(kaon_context *ctx, const double *mine, double *all_of_th
   return status;
 }
 
-/* ---- the structural rank, where some rows lack a diagonal entry ---- */
+/* ---- the structural rank, if some rows lack a diagonal entry ---- */
 
-/* Of a matrix that one rank has. */
+/* For a matrix on one rank. */
 static kaon_status find_structural_rank(const kaon_matrix *matrix, kaon_matrix_info *info) {
   const kaon_csr *a = matrix->rows->rows;
   char *taken = malloc((size_t)a->rows + 1);
@@ -183,13 +183,14 @@ static kaon_status find_structural_rank(const kaon_matrix *matrix, kaon_matrix_i
   return status;
 }
 
-/* An entry other than 0, in the numbers of the whole matrix as it is shared out, and its row's in
- * the caller's order. */
+/* A nonzero entry by its indices in the whole matrix as distributed, and its row in the caller's
+ * order. */
 typedef struct entry_place {
   int32_t row, column, given;
 } entry_place;
 
-/* Returns how many this rank has; of all of them where `entries` is not NULL. */
+/* Lists the nonzero entries of this rank (`entries` NULL: none are stored). Returns their
+ * number. */
 static int64_t list_entries(const kaon_matrix *matrix, entry_place *entries) {
   const kaon_csr *a = matrix->rows->rows;
   int64_t found = 0;
@@ -217,7 +218,7 @@ static kaon_status pattern_of(const kaon_context *ctx, int64_t rows, int64_t cou
   KAON_TRY(kaon_csr_create(ctx, rows, rows, 1, count, &csr));
   memset(csr->start, 0, ((size_t)rows + 1) * sizeof *csr->start);
   for (int64_t n = 0; n < count; n++) csr->start[entries[n].row]++;
-  for (int64_t i = 0, sum = 0; i <= rows; i++) { /* where rows end, then begin */
+  for (int64_t i = 0, sum = 0; i <= rows; i++) { /* first the ends of rows, then their starts */
     sum += csr->start[i];
     csr->start[i] = sum;
   }
@@ -232,7 +233,7 @@ static kaon_status pattern_of(const kaon_context *ctx, int64_t rows, int64_t cou
   return status;
 }
 
-/* On the rank that has all entries. info->first_unmatched: rows without any are known. */
+/* Runs on the rank with all entries. info->first_unmatched: empty rows are already known. */
 static kaon_status match_entries(const kaon_matrix *matrix, int64_t count,
                                  const entry_place *entries, kaon_matrix_info *info) {
   char *taken = calloc((size_t)matrix->global_rows + 1, 1);
@@ -256,10 +257,10 @@ static kaon_status match_entries(const kaon_matrix *matrix, int64_t count,
   return status;
 }
 
-/* Entries of a matrix that are gathered on one rank, some 30 bytes each there. */
+/* Largest number of entries gathered on one rank, which needs about 30 bytes for each. */
 enum { GATHERED_MOST = 1 << 22 };
 
-/* Of a matrix that several ranks have: the first one is told where entries are. */
+/* For a matrix on several ranks: rank 0 gathers the positions of all entries. */
 static kaon_status gather_structural_rank(const kaon_matrix *matrix, kaon_matrix_info *info) {
   kaon_context *ctx = matrix->ctx;
   const size_t ranks = (size_t)ctx->comm->ranks;
@@ -294,7 +295,7 @@ static kaon_status gather_structural_rank(const kaon_matrix *matrix, kaon_matrix
   return status;
 }
 
-/* A row's number, or -1 where there is none. */
+/* A row index, or -1 if there is none. */
 static int64_t number_of(double least) {
   return isfinite(least) ? (int64_t)least : -1;
 }
@@ -303,6 +304,7 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
   if (matrix == NULL || info == NULL)
     return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
                      "matrix describe: the matrix or the result is NULL");
+  KAON_TRY(kaon_output_check(matrix->ctx, "kaon_matrix_info", info));
   const kaon_csr *a = matrix->rows->rows;
   double mine[NUMBERS] = {0}, sum[NUMBERS] = {0};
   int64_t bandwidth = 0;
@@ -313,7 +315,7 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
   KAON_TRY(join(matrix->ctx, mine, sum));
   const double rows = matrix->global_rows > 0 ? (double)matrix->global_rows : 1;
   const double mean = sum[ENTRIES] / rows;
-  *info = (kaon_matrix_info){
+  kaon_matrix_info made = {
       .global_rows = matrix->global_rows,
       .rows = matrix->redistribution != NULL ? matrix->redistribution->rows : a->rows,
       .first_row = matrix->redistribution != NULL ? matrix->redistribution->first : matrix->first_row,
@@ -335,8 +337,12 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
       .first_no_diagonal = number_of(sum[FIRST_DIAGONAL]),
       .structural_rank = -1,
       .first_unmatched = -1};
-  if (info->no_diagonal == 0) info->structural_rank = info->global_rows;
-  if (info->no_diagonal == 0) return KAON_OK;
-  if (matrix->ctx->comm->ranks == 1) return find_structural_rank(matrix, info);
-  return info->global_entries <= GATHERED_MOST ? gather_structural_rank(matrix, info) : KAON_OK;
+  if (made.no_diagonal == 0)
+    made.structural_rank = made.global_rows;
+  else if (matrix->ctx->comm->ranks == 1)
+    KAON_TRY(find_structural_rank(matrix, &made));
+  else if (made.global_entries <= GATHERED_MOST)
+    KAON_TRY(gather_structural_rank(matrix, &made));
+  kaon_output_fill(info, &made, sizeof made);
+  return KAON_OK;
 }

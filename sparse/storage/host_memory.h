@@ -1,11 +1,11 @@
-/* host_memory.h - what the machine has, for refusing what cannot fit before it is begun. */
+/* host_memory.h - the size of host memory, to refuse work that cannot fit before it begins. */
 #ifndef KAON_SPARSE_HOST_MEMORY_H
 #define KAON_SPARSE_HOST_MEMORY_H
 
 #include <stdint.h>
 #include <unistd.h>
 
-/* Bytes of memory that the machine is equipped with; INT64_MAX where it does not say. */
+/* Bytes of host memory; INT64_MAX if unknown. */
 static inline int64_t kaon_host_memory(void) {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   return pages > 0 && size > 0 ? (int64_t)pages * size : INT64_MAX;

@@ -8,15 +8,15 @@
 #include "lib/vector/space.h"
 #include "sparse/storage/stored_value.h"
 
-/* Places of a unit, about: enough for its x to be read once for many, few enough for units to come
- * out even on a device. Numbers of a stretch for each of its entries up to which its x is copied.
- */
+/* UNIT: target number of entry positions in a work unit. It is large enough for its x to be reused,
+ * and small enough to give a device enough units. SPARSE: x of a range is copied if the range has
+ * at most SPARSE values for each entry. */
 enum { LANES = 32, UNIT = 16384, SPARSE = 4, LONGEST = 32 };
 
 typedef struct piece {
-  int64_t entry; /* the first */
+  int64_t entry; /* first entry */
   int32_t row, length;
-  int32_t place; /* of its sum */
+  int32_t place; /* position of its sum */
 } piece;
 
 enum { UNITS, STARTS, COLUMNS, VALUES, PLACES, ROWS, FIRSTS, SCALES, ARRAYS };
@@ -24,12 +24,12 @@ enum { UNITS, STARTS, COLUMNS, VALUES, PLACES, ROWS, FIRSTS, SCALES, ARRAYS };
 typedef struct work {
   kaon_context *ctx;
   const kaon_csr *a;
-  int64_t own; /* columns that are no ghosts */
+  int64_t own; /* number of columns that are not ghosts */
   int stretch;
-  kaon_precision stored; /* of values */
+  kaon_precision stored; /* precision of values */
   int64_t near, stretches;
   piece *piece;
-  int64_t *stretch_first; /* [stretches + 1] in `piece` */
+  int64_t *stretch_first; /* [stretches + 1] first index in `piece` */
   int64_t *slice_first;   /* [stretches + 1] */
   int64_t slices, units;
   void *host[ARRAYS];
@@ -48,7 +48,7 @@ static kaon_status take(work *w, int array, int64_t count, size_t size) {
   return room(w, w->bytes[array], &w->host[array]);
 }
 
-/* Stretches of own columns come first; none has both. */
+/* The range of a column. Ranges of local columns come first; no range has both kinds. */
 static int64_t span_of(const work *w, int64_t column) {
   return column < w->own ? column / w->stretch : w->near + (column - w->own) / w->stretch;
 }
@@ -62,9 +62,9 @@ static int64_t columns_of(const work *w, int64_t stretch) {
   return end - first < w->stretch ? end - first : w->stretch;
 }
 
-/* ---- pieces ---- */
+/* ---- chunks ---- */
 
-/* The end of the piece that begins with entry n of a row which ends at `end`. */
+/* The end of the chunk that begins with entry n, in a row that ends at `end`. */
 static int64_t piece_end(const work *w, int64_t n, int64_t end) {
   const int64_t stretch = span_of(w, w->a->column[n]);
   const int64_t most = end - n < LONGEST ? end : n + LONGEST;
@@ -72,7 +72,7 @@ static int64_t piece_end(const work *w, int64_t n, int64_t end) {
   return n;
 }
 
-/* How many each row and each stretch have; firsts of rows, and of stretches. */
+/* Counts the chunks of each row and each range; sets the firsts of rows and of ranges. */
 static kaon_status count_pieces(work *w) {
   const kaon_csr *a = w->a;
   void *memory = NULL;
@@ -93,7 +93,7 @@ static kaon_status count_pieces(work *w) {
   return KAON_OK;
 }
 
-/* The longest first; those of one length by their rows. */
+/* By length, the longest first, then by row. */
 static int longer_first(const void *a, const void *b) {
   const piece *x = a, *y = b;
   if (x->length != y->length) return x->length < y->length ? 1 : -1;
@@ -127,7 +127,7 @@ static kaon_status find_pieces(work *w) {
 
 /* ---- slices and units ---- */
 
-/* The piece of a lane of slice n of a stretch; NULL: padding. */
+/* The chunk in a lane of slice n of a range; NULL: padding. */
 static const piece *piece_of(const work *w, int64_t stretch, int64_t n, int lane) {
   const int64_t at = w->stretch_first[stretch] + n * LANES + lane;
   return at < w->stretch_first[stretch + 1] ? &w->piece[at] : NULL;
@@ -152,7 +152,7 @@ static kaon_status place_slices(work *w) {
   return KAON_OK;
 }
 
-/* The units of a stretch, from `unit` on (NULL: none are written); how many. */
+/* Writes the units of a range from `unit` on (NULL: writes none). Returns their number. */
 static int64_t cut(const work *w, int64_t stretch, kaon_long_unit *unit) {
   const int64_t *start = w->host[STARTS];
   const int64_t first = w->slice_first[stretch], last = w->slice_first[stretch + 1];
@@ -178,10 +178,10 @@ static kaon_status cut_units(work *w) {
   return KAON_OK;
 }
 
-/* ---- numbers ---- */
+/* ---- values ---- */
 
-/* A piece in its lane, padded to `places` with 0 and the column of its last entry. from: the
- * stretch's first column; at: the slice's first place. */
+/* Stores a chunk in its lane, padded to `places` entries with 0 and the column of its last entry.
+ * from: the range's first column; at: the slice's first position. */
 static void put_entries(const work *w, const piece *p, int64_t from, int64_t at, int64_t places,
                         int lane) {
   const kaon_csr *a = w->a;

@@ -1,4 +1,4 @@
-/* long_entries.h - long rows as a device has them (kaon_long_entries). */
+/* long_entries.h - long rows in the form that a device reads (kaon_long_entries). */
 #ifndef KAON_SPARSE_LONG_ENTRIES_H
 #define KAON_SPARSE_LONG_ENTRIES_H
 
@@ -6,9 +6,9 @@
 #include "sparse/storage/matrix.h"
 #include "sparse/sparse_ops.h"
 
-/* Of parts->beyond, whose columns from `own` on are ghosts. half: 16 bits and a scale a row, where
- * precision is single. *bytes: all of it in the context's memory; *index_bytes: of these what a
- * product reads to know where entries are. Errors: MEMORY. */
+/* Makes it from parts->long_part. Columns from `own` on are ghosts. half: 16 bits and a scale for
+ * each row; needs precision single. *bytes: all its memory in the context; *index_bytes: the part
+ * of it that a product reads to find entries. Errors: MEMORY. */
 kaon_status kaon_long_entries_create(kaon_context *ctx, const kaon_long_rows *parts, int64_t own,
                                      kaon_precision precision, int half, kaon_long_entries **made,
                                      int64_t *bytes, int64_t *index_bytes);

@@ -1,11 +1,13 @@
 /* long_rows.c - see long_rows.h.
  *
- * A row that its block has no places for goes with all its entries, so that what a block reads of x
- * stays together. How many places a block gets is what costs least: a place costs 1 for each of
- * the block's rows, an entry of a row that goes BEYOND, since its sum goes
- * through memory, and the row itself ROW. Rows longer than LONG, and than twice the
- * mean, are several threads' work anyway. (After Bell and Garland's hybrid form, SC 2009: blocks of
- * rows in the place of all rows, rows in the place of triplets.) */
+ * A row that does not fit its block is moved with all its entries. So the columns of a block stay
+ * close together. The number of positions of a block minimises a cost:
+ * - a position costs 1 for each of the block's rows;
+ * - an entry of a moved row costs BEYOND, since its sum passes through memory;
+ * - a moved row costs ROW.
+ * Rows longer than LONG and than twice the mean are always moved, since several threads work on
+ * them. (After the hybrid form of Bell and Garland, SC 2009, with blocks of rows instead of all
+ * rows, and rows instead of triplets.) */
 #include "sparse/storage/long_rows.h"
 
 #include <stdlib.h>
@@ -43,13 +45,13 @@ static int longer_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* Places of the block whose first row is `first`. */
+/* Entry positions in each row of the block whose first row is `first`. */
 static int64_t places_of(const kaon_csr *a, int64_t first, int width, int64_t most) {
   int64_t length[KAON_MAX_WIDTH];
   int count = 0;
   for (int64_t i = first; i < first + width && i < a->rows; i++) length[count++] = length_of(a, i);
   qsort(length, (size_t)count, sizeof *length, longer_first);
-  int64_t long_part = 0, best = -1, places = 0; /* beyond: entries of the n longest rows */
+  int64_t long_part = 0, best = -1, places = 0; /* entries of the n longest rows */
   for (int n = 0; n <= count; n++) {
     const int64_t tried = n < count ? length[n] : 0;
     const int64_t cost = width * tried + BEYOND * long_part + ROW * n;
@@ -64,7 +66,7 @@ static int64_t places_of(const kaon_csr *a, int64_t first, int width, int64_t mo
 
 typedef struct division {
   int32_t *places;             /* [block] */
-  int64_t short_part, entries, rows; /* kept: entries; the others: of what goes */
+  int64_t short_part, entries, rows; /* short_part: entries that stay; the others: what moves */
 } division;
 
 static int goes(const kaon_csr *a, int width, const division *d, int64_t i) {
@@ -82,7 +84,7 @@ static void count(const kaon_csr *a, int width, int64_t limit, division *d) {
   d->short_part = entries - d->entries;
 }
 
-/* Row i becomes the next one of `to`, which has `rows` so far. */
+/* Appends row i to `to`, which has `rows` rows so far. */
 static void copy(const kaon_csr *from, int64_t i, kaon_csr *to, int64_t rows) {
   const int64_t entry = from->start[i], number = length_of(from, i), at = to->start[rows];
   memcpy(to->column + at, from->column + entry, (size_t)number * sizeof *to->column);

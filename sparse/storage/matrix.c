@@ -1,4 +1,4 @@
-/* matrix.c - kaon_matrix: made from rows that every rank hands over, kept in an order of its own
+/* matrix.c - kaon_matrix: made from the rows that every rank passes, stored in an order of its own
  * (sparse/order/order.h). */
 #include "sparse/storage/matrix.h"
 
@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "sparse/ranks/redistribution.h"
 #include "sparse/order/order.h"
 #include "sparse/ranks/rank_rows.h"
+#include "lib/core/options_table.h"
 
 void kaon_matrix_retain(kaon_matrix *matrix) {
   matrix->references++;
@@ -48,8 +49,8 @@ const kaon_space *kaon_matrix_space(const kaon_matrix *matrix) {
 
 /* ---- A = A^H, -A^H, A^T, -A^T ---- */
 
-/* Rows ascend, so the entries of column j are met in the order in which row j has theirs. A bit
- * each of KAON_MIRRORED. */
+/* Compares A with its adjoint, a bit for each of KAON_MIRRORED. Rows ascend, so the entries of
+ * column j come in the order of row j's entries. */
 static int same_as_adjoint(const kaon_csr *a, int64_t first, int64_t *cursor) {
   int same = KAON_MIRRORED;
   for (int64_t i = 0; i < a->rows; i++) {
@@ -59,7 +60,7 @@ static int same_as_adjoint(const kaon_csr *a, int64_t first, int64_t *cursor) {
   for (int64_t i = 0; i < a->rows; i++)
     for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
       const int64_t j = a->column[n] - first;
-      if (j < 0 || j >= a->rows) continue; /* another rank's */
+      if (j < 0 || j >= a->rows) continue; /* on another rank */
       const int64_t m = cursor[j]++;
       if (m >= a->start[j + 1] || a->column[m] - first != i) return 0;
       const double adjoint[2] = {a->value[n * a->reals],
@@ -90,7 +91,8 @@ static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
 
 /* ---- creation ---- */
 
-/* Ranks' rows follow each other without gaps and are all of the matrix; first_rows. */
+/* Checks that the ranks' rows follow each other without gaps and are all of the matrix. Sets
+ * first_rows. */
 static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
   enum { FIRST, ROWS, GLOBAL, REALS, NUMBERS };
   kaon_context *ctx = matrix->ctx;
@@ -185,11 +187,10 @@ static kaon_status build(kaon_matrix *matrix, kaon_csr **handed,
 
 kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t first_row,
                                   const kaon_matrix_options *options, kaon_matrix **matrix) {
-  const kaon_matrix_options defaults = KAON_MATRIX_OPTIONS_INIT;
+  kaon_matrix_options own;
   kaon_matrix *made = calloc(1, sizeof *made);
   *matrix = NULL;
-  if (options == NULL) options = &defaults;
-  kaon_status status = kaon_options_check(KAON_OPTIONS_MATRIX, options);
+  kaon_status status = kaon_options_take(KAON_OPTIONS_MATRIX, options, &own);
   if (status != KAON_OK) status = kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
   if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
   if (made != NULL) {
@@ -198,7 +199,7 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
     kaon_context_retain(ctx);
   }
   status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = build(made, given, options);
+  if (status == KAON_OK) status = build(made, given, &own);
   kaon_csr_destroy(given);
   if (status != KAON_OK)
     kaon_matrix_destroy(&made);

@@ -1,8 +1,8 @@
-/* matrix_rows.c - a matrix' rows as they were given. Contract: kaon/sparse.h. */
+/* matrix_rows.c - returns a matrix' rows as the caller passed them. Contract: kaon/sparse.h. */
 #include "lib/core/context_internal.h"
 #include "sparse/storage/matrix.h"
 
-/* One entry more, put in its place among those of its row so far. */
+/* Inserts an entry into a row that is sorted by column. */
 static void insert(int64_t first, int64_t end, int reals, int32_t column, const double *value,
                    int32_t *columns, double *values) {
   int64_t at = end;

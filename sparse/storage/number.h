@@ -1,6 +1,6 @@
-/* number.h - values of host rows, real or complex, for algorithms that are one text for both:
- * `reals` (1 or 2) is a constant where they are called, so a real matrix costs no complex products.
- */
+/* number.h - arithmetic on values of host rows, real or complex, for algorithms written once for
+ * both. `reals` (1 or 2) is a constant where the functions are called, so a real matrix needs no
+ * complex products. */
 #ifndef KAON_SPARSE_NUMBER_H
 #define KAON_SPARSE_NUMBER_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 typedef struct kaon_number {
-  double re, im; /* im = 0 where reals = 1 */
+  double re, im; /* im = 0 if reals = 1 */
 } kaon_number;
 
 static inline kaon_number kaon_number_at(const double *value, int64_t n, int reals) {

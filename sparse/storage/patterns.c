@@ -1,5 +1,5 @@
-/* patterns.c - see patterns.h. Blocks are found by a hash of what is compared, and all that were
- * found are compared: where two that differ have one hash, the later one counts as its own. */
+/* patterns.c - see patterns.h. Blocks are found by a hash, and blocks with equal hashes are
+ * compared. If two different blocks have the same hash, the later one counts as unique. */
 #include "sparse/storage/patterns.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@ typedef struct search {
   const kaon_csr *rows;
   int width;
   uint64_t *hash;  /* [block] */
-  int32_t *bucket; /* block + 1, 0: free; a power of two of them */
+  int32_t *bucket; /* [hash] block + 1; 0: free; the size is a power of two */
   uint64_t mask;
 } search;
 

@@ -1,4 +1,4 @@
-/* patterns.h - blocks of rows whose columns are the same as seen from their first rows: on grids,
+/* patterns.h - finds blocks of rows with the same columns relative to their first rows. On grids,
  * and wherever a stencil or an element repeats, a few patterns serve nearly all blocks. */
 #ifndef KAON_SPARSE_PATTERNS_H
 #define KAON_SPARSE_PATTERNS_H
@@ -6,10 +6,10 @@
 #include "lib/core/context_internal.h"
 #include "sparse/storage/csr.h"
 
-/* like[b], b < blocks of `width` rows: the first block whose rows have as many entries as those of
- * b each, in the same places relative to the first row of the block, own columns and ghosts (from
- * rows->rows on) alike; b itself where there is none before, and for a block that is not whole.
- * Errors: MEMORY. */
+/* like[b], b < blocks of `width` rows: the first block with the same pattern as b. The same pattern
+ * means equal lengths of rows and equal columns relative to the block's first row, for local
+ * columns and ghosts (from rows->rows on). like[b] = b if there is none before, and for an
+ * incomplete block. Errors: MEMORY. */
 kaon_status kaon_patterns_find(kaon_context *ctx, const kaon_csr *rows, int width, int64_t blocks,
                                int32_t *like);
 

@@ -1,21 +1,22 @@
-/* sparse_operator.c - products with sparse rows as kaon_operator: those of a matrix, of what is made of
- * its rows (approximate inverses), and of the blocks on its diagonal.
+/* sparse_operator.c - products with sparse rows as kaon_operator: those of a matrix, those made
+ * from its rows (approximate inverses), and the blocks on its diagonal.
  *
- * Operators of one matrix in several precisions share a family: its rows, and those of the adjoint,
- * which are made and stored when A^dagger is first asked for: by reserve_dagger, so never inside a
- * solve. Where a matrix is its own adjoint nothing is stored twice. */
+ * Operators of one matrix in several precisions share a family: the rows, and the rows of the
+ * adjoint. The latter are made when A^dagger is first needed: by reserve_dagger, so never inside a
+ * solve. A matrix that is its own adjoint stores nothing twice. */
 #include "sparse/storage/sparse_operator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "blas/blas.h"
 #include "blas/submit.h"
 #include "lib/core/tuning_internal.h"
 #include "lib/vector/vector_transfer.h"
+#include "lib/core/options_table.h"
 #include "sparse/ranks/row_ghosts.h"
 #include "sparse/storage/single_range.h"
 #include "sparse/storage/number.h"
@@ -25,19 +26,19 @@
 
 typedef struct family {
   int references;
-  kaon_matrix *matrix; /* whose space it is */
-  int whole;           /* the rows are the matrix' own */
+  kaon_matrix *matrix; /* the matrix whose space it is */
+  int whole;           /* the rows are those of the matrix */
   kaon_row_set *rows, *dagger;
   char name[48];
 } family;
 
 typedef struct product {
-  kaon_operator_ops ops; /* under the family's name */
+  kaon_operator_ops ops; /* a copy with the family's name */
   family *family;
   kaon_stored *plain, *dagger;
   int values_half;
   kaon_matrix_format format;
-  int ends_deferred; /* on every rank: `takes` */
+  int ends_deferred; /* 1: on every rank kernels can complete deferred sums */
 } product;
 
 static const kaon_operator_ops product_ops;
@@ -63,7 +64,7 @@ typedef struct stages {
   kaon_launch launch;
   kaon_spmv_args spmv;
   kaon_pick_args pick;
-  int sent; /* what is picked is on its way, or there */
+  int sent; /* the picked values are under way, or already received */
 } stages;
 
 static void pick(void *user) {
@@ -84,7 +85,7 @@ static void at_boundary(void *user) {
   s->ops->spmv(&s->launch, &s->spmv);
 }
 
-/* Rows and messages in one launch, where the device can (KAON_OVERLAP_FUSED, also by AUTO). */
+/* Runs rows and messages in one launch, if the device can (KAON_OVERLAP_FUSED, also by AUTO). */
 static int run_with_exchange(kaon_row_messages *messages, stages *s) {
   const kaon_context *ctx = messages->halo.ctx;
   const kaon_overlap wanted = kaon_overlap_wanted(ctx);
@@ -135,7 +136,7 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
   return kaon_overlap_run(&messages->halo, &all);
 }
 
-/* ---- messages ahead ---- */
+/* ---- early messages ---- */
 
 static int sends(const kaon_operator *A) {
   return self_of(A)->family->rows->halo != NULL && kaon_overlap_ahead(A->ctx);
@@ -167,7 +168,7 @@ static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass 
 static void cancel_send(kaon_operator *A, int columns) {
   const kaon_row_set *set = self_of(A)->family->rows;
   kaon_row_messages *messages = NULL;
-  kaon_saved_error first; /* why it is called */
+  kaon_saved_error first; /* the error that led to the call */
   if (set->halo == NULL) return;
   kaon_error_save(A->ctx, &first);
   if (kaon_row_messages_get(set, A->precision, columns, &messages) == KAON_OK)
@@ -177,7 +178,7 @@ static void cancel_send(kaon_operator *A, int columns) {
 
 static kaon_status take_dagger(kaon_operator *A);
 
-/* y = A x, or b + a A x where there is a b. */
+/* y = A x, or b + a A x if b is not NULL. */
 static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, const kaon_vector *b,
                                 const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
   product *self = self_of(A);
@@ -215,7 +216,7 @@ kaon_status kaon_rows_affine(kaon_operator *A, kaon_mode mode, double a, const k
   return apply_affine(A, mode, a, b, x, y, pass);
 }
 
-/* ---- what is stored ---- */
+/* ---- stored rows ---- */
 
 static kaon_status take_dagger(kaon_operator *A) {
   product *self = self_of(A);
@@ -251,7 +252,7 @@ static kaon_status reserve_dagger(kaon_operator *A, int columns) {
   return kaon_row_messages_get(set, A->precision, columns, &messages);
 }
 
-/* Rows are copied, and nothing changes them. */
+/* Rows are copied and never change. */
 static kaon_status check(const kaon_operator *A) {
   (void)A;
   return KAON_OK;
@@ -332,7 +333,7 @@ static void destroy(kaon_operator *A) {
   kaon_context_release(ctx);
 }
 
-/* Takes a reference of the family over, also after a failure. */
+/* Takes over a reference to the family, also on failure. */
 static kaon_status make(family *f, kaon_precision precision, int values_half,
                         kaon_matrix_format format, kaon_operator **op) {
   kaon_context *ctx = f->matrix->ctx;
@@ -372,11 +373,11 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
   return status;
 }
 
-/* What all ranks have come to, and what they can do alike; *A is NULL on failure. */
+/* Combines the ranks' status and what all of them can do. *A is NULL on failure. */
 static kaon_status agree(const kaon_context *ctx, kaon_status status, kaon_operator **A) {
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
-    /* kernels end sums that are kept with their own */
+    /* kernels complete deferred sums with their own */
     double lacking = kaon_sums_separate(&self_of(*A)->plain->matrix, 1);
     status = kaon_comm_sum(ctx, &lacking, 1);
     self_of(*A)->ends_deferred = lacking == 0;
@@ -395,7 +396,7 @@ static kaon_status family_create(kaon_matrix *matrix, const char *name, family *
   return KAON_OK;
 }
 
-/* KAON_HALF is of the values alone: vectors are in single. */
+/* KAON_HALF is only for the values: vectors are in single. */
 static kaon_precision vectors_of(kaon_precision asked) {
   return asked == KAON_HALF ? KAON_SINGLE : asked;
 }
@@ -410,7 +411,7 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
       twin);
 }
 
-/* The rows' entries within blocks of `block` rows by number; 0: all that are this rank's. */
+/* The entries within blocks of `block` rows by index; 0: all that are on this rank. */
 static kaon_status cut_rows(const kaon_matrix *matrix, const kaon_csr *rows, int64_t block,
                             kaon_csr **cut) {
   const int32_t *number = matrix->number;
@@ -481,13 +482,12 @@ static const kaon_operator_ops product_ops = {.name = "matrix",
 
 kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator_options *options,
                                  kaon_operator **A) {
-  static const kaon_matrix_operator_options defaults = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
+  kaon_matrix_operator_options own;
   if (A != NULL) *A = NULL;
   if (matrix == NULL || A == NULL)
     return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
                      "matrix operator: the matrix or the address of the result is NULL");
-  if (options == NULL) options = &defaults;
-  if (kaon_options_check(KAON_OPTIONS_MATRIX_OPERATOR, options) != KAON_OK)
+  if (kaon_options_take(KAON_OPTIONS_MATRIX_OPERATOR, options, &own) != KAON_OK)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   family *f = NULL;
   kaon_status status = family_create(matrix, "matrix", &f);
@@ -495,8 +495,7 @@ kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator
     f->whole = 1;
     f->rows = matrix->rows;
     f->rows->references++;
-    status = make(f, vectors_of(options->precision), options->precision == KAON_HALF,
-                  options->format, A);
+    status = make(f, vectors_of(own.precision), own.precision == KAON_HALF, own.format, A);
   }
   return agree(matrix->ctx, status, A);
 }

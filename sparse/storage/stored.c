@@ -1,9 +1,11 @@
 /* stored.c - see stored.h.
  *
- * Which form AUTO takes: blocks of rows (SELL) where their padding is small, since a register or a
- * warp then works on as many rows as it has lanes and reads them side by side; rows one by one
- * (CSR) where it is not. ELL where nothing is gained by starts of blocks. A device has few long
- * rows among short ones in a form of their own. */
+ * How AUTO chooses the form:
+ * - blocks of rows (SELL) if their padding is small. A register or a warp then works on as many
+ *   rows as it has lanes, and reads them side by side;
+ * - ELL if the starts of blocks are not needed;
+ * - single rows (CSR) otherwise.
+ * A device stores a few long rows among short ones in a separate form (long_entries.h). */
 #include "sparse/storage/stored_work.h"
 
 #include <stdio.h>
@@ -14,9 +16,8 @@
 #include "sparse/order/order.h"
 #include "sparse/storage/stored_value.h"
 
-/* Places an entry up to which SELL is taken. Rows longer than LONG, where there are too few of them
- * to keep a GPU busy by a thread each, are worked on by several threads each, which CSR does (with
- * 3e6 rows of 79 entries it takes 1.3 to 1.6 times as long as SELL: spmv_times). */
+/* SELL_MOST: most entry positions for each entry. Rows longer than LONG, if there are too few of
+ * them to give each a GPU thread, are better shared by several threads, as in CSR. */
 static const double SELL_MOST = 1.5;
 enum { LONG = 64, FEW = 1 << 15 };
 
@@ -35,7 +36,7 @@ kaon_status kaon_stored_allocate(work *w, int array, int64_t count, size_t size)
   return room(w, count, size, &w->host[array]);
 }
 
-/* ---- numbers ---- */
+/* ---- values ---- */
 
 void kaon_stored_value(const work *w, int64_t at, double value, float factor) {
   const kaon_precision stored = w->stored->matrix.half ? KAON_HALF : w->stored->precision;
@@ -49,7 +50,7 @@ float kaon_stored_scale(const work *w, int64_t i) {
   return kaon_half_factor(largest);
 }
 
-/* ---- rows one by one ---- */
+/* ---- single rows ---- */
 
 static kaon_status fill_csr(work *w) {
   const kaon_csr *a = w->rows;
@@ -95,7 +96,7 @@ static kaon_status fill_blocks(work *w, int columns) {
 /* ---- the form ---- */
 
 typedef struct statistics {
-  int64_t rows, entries, longest, sell, ell; /* sell, ell: places */
+  int64_t rows, entries, longest, sell, ell; /* sell, ell: entry positions including padding */
 } statistics;
 
 static statistics row_statistics(const work *w) {
@@ -107,8 +108,8 @@ static statistics row_statistics(const work *w) {
   return s;
 }
 
-/* Threads of a GPU that share a row: about as many as it has entries; 0, by entries, where a few
- * rows hold up all others. */
+/* GPU threads that share a row: about as many as it has entries. 0: divided by entries, if a few
+ * rows would delay all others. */
 static int lanes_of(const statistics *s) {
   const double mean = s->rows > 0 ? (double)s->entries / (double)s->rows : 0;
   int lanes = 1;
@@ -183,7 +184,7 @@ static kaon_status upload(work *w) {
     if (w->host[i] == NULL) continue;
     status = kaon_table_upload(w->ctx, w->host[i], w->bytes[i], "a matrix", &device[i]);
     w->stored->bytes += (int64_t)w->bytes[i];
-    free(w->host[i]); /* the next one needs the room */
+    free(w->host[i]); /* the next upload needs the memory */
     w->host[i] = NULL;
   }
   kaon_stored_matrix *to = &w->stored->matrix;
@@ -200,8 +201,8 @@ static kaon_status upload(work *w) {
   return status;
 }
 
-/* Padding that does not fit is refused before it is filled in: by its values alone, which a CPU has
- * twice for a moment. */
+/* Refuses padding that does not fit before it is filled in. It counts only the values, which a CPU
+ * holds twice for a moment. */
 static kaon_status expect(const work *w, const statistics *s) {
   static const char *const whose[] = {
       "a matrix in csr",
@@ -271,14 +272,14 @@ static kaon_status create(kaon_context *ctx, const kaon_csr *rows, int64_t inter
   return status;
 }
 
-/* Long rows join the others, and what is said of those. */
+/* Adds the long rows, and extends the description. */
 static kaon_status attach(kaon_stored *to, const kaon_long_rows *parts) {
   kaon_stored_matrix *m = &to->matrix;
   KAON_TRY(kaon_long_entries_create(to->ctx, parts, m->rows, to->precision, m->half, &to->long_part,
                                     &to->bytes, &to->index_bytes));
   const double entries = (double)to->long_part->entries;
   m->long_part = to->long_part;
-  char text[KAON_STORED_TEXT]; /* of the others */
+  char text[KAON_STORED_TEXT]; /* the description so far */
   memcpy(text, to->text, sizeof text);
   snprintf(
       to->text, sizeof to->text,
@@ -300,7 +301,7 @@ kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64
     return create(ctx, rows, interior, precision, values_half, format, columns, stored);
   kaon_status status =
       create(ctx, parts.short_part, interior, precision, values_half, KAON_STORE_SELL, columns, stored);
-  kaon_csr_destroy(&parts.short_part); /* the others need the room */
+  kaon_csr_destroy(&parts.short_part); /* the long rows need the memory */
   if (status == KAON_OK) status = attach(*stored, &parts);
   if (status != KAON_OK) kaon_stored_destroy(stored);
   kaon_long_rows_clear(&parts);

@@ -1,8 +1,8 @@
-/* stored_blocks.c - SELL and ELL: which entries stand side by side, and how their columns are kept.
+/* stored_blocks.c - SELL and ELL: arranges entries, and chooses the kind of column indices.
  *
- * A block's entries are arranged the same way whatever the kind of columns, so results have the
- * same bits in all. Which kind AUTO takes is what a product reads of it: lists shared by blocks
- * (once, since a cache holds those that come again and again), else 16 bits, else whole columns. */
+ * A block's entries are arranged the same way for all kinds of columns, so results have the same
+ * bits. AUTO chooses the kind of which a product reads least: lists shared by blocks (counted once,
+ * since a cache holds them), else 16 bits, else 32 bits. */
 #include "sparse/storage/stored_work.h"
 
 #include <stdlib.h>
@@ -12,29 +12,30 @@
 
 typedef kaon_stored_work work;
 
-/* A run: the column of lane 0, and the lanes that have an entry in it, a bit each. */
+/* A run: the column of lane 0, and a bit for each lane that has an entry in it. */
 typedef struct run {
   int32_t column;
   uint32_t lanes;
 } run;
 
-/* A block's lines before they are stored; the first `runs` are runs, by column, then those of
- * padding alone. */
+/* A block's lines before they are stored. The first `runs` are runs, by column; then come those of
+ * padding only. */
 typedef struct block_lines {
   int32_t *column; /* [line][lane] */
   run *run;        /* [line] */
   int64_t runs;
 } block_lines;
 
-/* What the lines of all blocks ask for. */
+/* Properties of the lines of all blocks. */
 typedef struct survey {
-  int64_t in_runs; /* entries */
-  int wide;        /* columns of a line are more than 16 bits apart somewhere */
+  int64_t in_runs; /* entries in runs */
+  int wide;        /* columns of some line are more than 16 bits apart */
 } survey;
 
 /* ---- arrangement ---- */
 
-/* The lanes whose rows have the columns that follow `column`, which is lane 0's; cursors go on. */
+/* The lanes whose rows have the columns consecutive to `column`, which is lane 0's. Advances the
+ * cursors. */
 static uint32_t lanes_at(const kaon_csr *a, int64_t first, int width, int64_t column,
                          int64_t *cursor) {
   uint32_t lanes = 0;
@@ -46,8 +47,8 @@ static uint32_t lanes_at(const kaon_csr *a, int64_t first, int width, int64_t co
   return lanes;
 }
 
-/* Columns that follow one another in the lanes of a block of whole rows, where the first and the
- * last lane have them: so all are this rank's, wherever the block is. */
+/* Finds consecutive columns in the lanes of a complete block, where the first and the last lane
+ * have them. So all these columns are on this rank, for any block. */
 static int find_candidates(const work *w, int64_t first, run *found) {
   const kaon_csr *a = w->rows;
   const uint32_t outer = UINT32_C(1) | UINT32_C(1) << (w->width - 1);
@@ -67,7 +68,8 @@ static int number_of(uint32_t lanes) {
   return __builtin_popcount(lanes);
 }
 
-/* Takes a place of padding of each lane that has no entry in the run; 0: one has none left. */
+/* Uses a padding position of each lane that has no entry in the run. Returns 0 if one has none
+ * left. */
 static int give_padding(int width, uint32_t lanes, int64_t *padding) {
   for (int l = 0; l < width; l++)
     if ((lanes >> l & 1) == 0 && padding[l] == 0) return 0;
@@ -75,8 +77,8 @@ static int give_padding(int width, uint32_t lanes, int64_t *padding) {
   return 1;
 }
 
-/* Runs of a block: those of all lanes, those of fewer for which the block has padding, the fullest
- * first, and lines of padding alone. */
+/* Finds the runs of a block: those of all lanes; then, the fullest first, those of fewer lanes for
+ * which the block has padding; then lines of padding only. */
 static int64_t find_runs(const work *w, int64_t first, int64_t places, run *runs) {
   const kaon_csr *a = w->rows;
   int64_t padding[KAON_MAX_WIDTH], taken = 0;
@@ -94,7 +96,7 @@ static int64_t find_runs(const work *w, int64_t first, int64_t places, run *runs
   return taken;
 }
 
-/* The column of padding: that of the row's last entry, its own where it has none. */
+/* The column of padding: that of the row's last entry, or the row itself if it has none. */
 static int32_t padding_of(const kaon_csr *a, int64_t row) {
   if (row >= a->rows) return 0;
   const int64_t last = a->start[row + 1] - 1;
@@ -108,8 +110,8 @@ static void put_values(const work *w, int64_t line, int lane, const double *valu
                        value != NULL ? value[c] : 0, factor);
 }
 
-/* One row: its entries of runs in their lines, the others behind all runs in their order, padding
- * wherever it has none. */
+/* Arranges one row: its entries of runs in their lines, the others after all runs in their order,
+ * and padding elsewhere. */
 static void arrange_row(const work *w, int64_t begin, int64_t places, int64_t row, int with_values,
                         block_lines *lines) {
   const kaon_csr *a = w->rows;
@@ -136,7 +138,7 @@ static void arrange_row(const work *w, int64_t begin, int64_t places, int64_t ro
   }
 }
 
-/* A block's entries. Values are stored where they are wanted, columns in `lines`. */
+/* Arranges a block's entries. Stores values if with_values; puts columns into `lines`. */
 static void arrange(const work *w, int64_t block, int with_values, block_lines *lines) {
   const int64_t begin = w->start[block], places = w->start[block + 1] - begin;
   const int64_t first = block * w->width;
@@ -185,7 +187,7 @@ static void put_columns(const work *w, int64_t block, const block_lines *lines) 
     return;
   }
   if (m->columns == KAON_COLUMNS_SHARED) {
-    if (w->like[block] != block) return; /* it is there */
+    if (w->like[block] != block) return; /* already stored */
     at = ((int32_t *)w->host[PATTERN])[block];
     from = (int32_t)(block * w->width);
   }
@@ -217,7 +219,7 @@ static void survey_block(const work *w, int64_t places, const block_lines *lines
   }
 }
 
-/* Arranges all blocks, and stores them where `store` says so. */
+/* Arranges all blocks, and stores them if `store`. */
 static kaon_status all_blocks(work *w, int store, survey *of_all) {
   const int64_t room = longest_block(w);
   int64_t in_runs = 0;
@@ -248,9 +250,9 @@ static kaon_status all_blocks(work *w, int store, survey *of_all) {
                    (long long)room * w->width);
 }
 
-/* ---- the kind of columns ---- */
+/* ---- the kind of column indices ---- */
 
-/* Lists of columns: which block begins one, how many there are. */
+/* Finds the lists of columns: which block begins one, and how many there are. */
 static kaon_status find_lists(work *w) {
   const int64_t blocks = w->stored->matrix.blocks;
   w->like = malloc(((size_t)blocks + 1) * sizeof *w->like);
@@ -266,18 +268,18 @@ static kaon_status find_lists(work *w) {
   return KAON_OK;
 }
 
-/* Bytes of columns that a product reads: padding is not counted but where it is part of a list. */
+/* Bytes of column indices that a product reads. Padding counts only where it is part of a list. */
 static int64_t bytes_of(const work *w, int kind, int64_t in_runs) {
   const int64_t lines = w->start[w->stored->matrix.blocks];
   const int64_t entries = w->rows->start[w->rows->rows] - in_runs;
-  const int64_t of_runs = w->with_runs ? 8 : 0; /* a line */
+  const int64_t of_runs = w->with_runs ? 8 : 0; /* for each line */
   if (kind == KAON_COLUMNS_SHARED)
     return w->list_lines * (w->width * 4 + of_runs) + w->stored->matrix.blocks * 4;
   if (kind == KAON_COLUMNS_16BIT) return entries * 2 + lines * (w->with_runs ? of_runs : 4);
   return entries * 4 + lines * of_runs;
 }
 
-/* Kernels count a list's columns in 31 bits. */
+/* Kernels address a list's columns with 31 bits. */
 static int lists_fit(const work *w) {
   return w->list_lines <= INT32_MAX / w->width;
 }
@@ -290,7 +292,7 @@ static kaon_status choose(work *w, int asked) {
   if (asked == KAON_COLUMNS_32BIT) return KAON_OK;
   if (asked != KAON_COLUMNS_16BIT) {
     KAON_TRY(find_lists(w));
-    const int clear = w->list_lines <= lines / 8; /* the others need not be looked at */
+    const int clear = w->list_lines <= lines / 8; /* the other kinds need not be checked */
     if (lists_fit(w) && (asked == KAON_COLUMNS_SHARED || clear)) {
       m->columns = KAON_COLUMNS_SHARED;
       return KAON_OK;
@@ -301,14 +303,14 @@ static kaon_status choose(work *w, int asked) {
   if (!s.wide) m->columns = KAON_COLUMNS_16BIT;
   if (asked == KAON_COLUMNS_16BIT) return KAON_OK;
   if (bytes_of(w, KAON_COLUMNS_32BIT, s.in_runs) <= bytes_of(w, m->columns, s.in_runs))
-    m->columns = KAON_COLUMNS_32BIT; /* nearly all are runs */
+    m->columns = KAON_COLUMNS_32BIT; /* nearly all lines are runs */
   if (lists_fit(w) &&
       bytes_of(w, KAON_COLUMNS_SHARED, s.in_runs) < bytes_of(w, m->columns, s.in_runs))
     m->columns = KAON_COLUMNS_SHARED;
   return KAON_OK;
 }
 
-/* Where each block's list begins. */
+/* Sets the beginning of each block's list. */
 static void place_lists(const work *w) {
   int32_t *pattern = w->host[PATTERN], next = 0;
   for (int64_t b = 0; b < w->stored->matrix.blocks; b++) {

@@ -1,4 +1,4 @@
-/* stored_value.h - values of rows as they are stored: double, single, or 16 bits and a scale a
+/* stored_value.h - stores values of rows in double, single, or 16 bits with a scale for each
  * row. */
 #ifndef KAON_SPARSE_STORED_VALUE_H
 #define KAON_SPARSE_STORED_VALUE_H
@@ -8,7 +8,7 @@
 #include "lib/math/half.h"
 #include "sparse/storage/matrix.h"
 
-/* The largest |component| of row i: its scale. */
+/* The scale of row i: its largest |component|. */
 static inline float kaon_row_scale(const kaon_csr *rows, int64_t i) {
   float largest = 0;
   for (int64_t n = rows->start[i] * rows->reals; n < rows->start[i + 1] * rows->reals; n++)
@@ -16,7 +16,7 @@ static inline float kaon_row_scale(const kaon_csr *rows, int64_t i) {
   return largest;
 }
 
-/* A component in place `at` of `values`; factor: kaon_half_factor of the row's scale, for HALF. */
+/* Stores a component at index `at`. factor: kaon_half_factor of the row's scale, for HALF. */
 static inline void kaon_store_value(void *values, kaon_precision stored, int64_t at, double value,
                                     float factor) {
   if (stored == KAON_HALF)

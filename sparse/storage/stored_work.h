@@ -1,11 +1,11 @@
-/* stored_work.h - what stored.c and stored_blocks.c share while rows are put into their stored form
- * in host memory. */
+/* stored_work.h - state shared by stored.c and stored_blocks.c while rows are put into their stored
+ * form in host memory. */
 #ifndef KAON_SPARSE_STORED_WORK_H
 #define KAON_SPARSE_STORED_WORK_H
 
 #include "sparse/storage/stored.h"
 
-/* The arrays of a stored form; NARROW's 16-bit columns stand in the place of `column`. */
+/* The arrays of a stored form. 16-bit columns are in COLUMN. */
 enum { START, COLUMN, VALUE, SCALE, LINE, LANES, PATTERN, ARRAYS };
 
 typedef struct kaon_stored_work {
@@ -13,29 +13,29 @@ typedef struct kaon_stored_work {
   const kaon_csr *rows;
   kaon_stored *stored;
   int width, pack;
-  size_t size; /* of a stored component */
+  size_t size; /* bytes of a stored component */
   int32_t *length;
-  int64_t *start;            /* of blocks, in lines: entries of W */
-  int with_runs;             /* runs are looked for */
-  int32_t *like;             /* SHARED: the block whose columns a block has */
-  int64_t in_runs;           /* entries */
+  int64_t *start;            /* of blocks, in lines of W entries */
+  int with_runs;             /* 1: search for runs */
+  int32_t *like;             /* SHARED: the block with the same columns */
+  int64_t in_runs;           /* entries in runs */
   int64_t lists, list_lines; /* SHARED: lists of columns, and their lines */
   void *host[ARRAYS];
   size_t bytes[ARRAYS];
 } kaon_stored_work;
 
-/* Room for an array, whose bytes are noted. Errors: MEMORY. */
+/* Allocates an array and records its bytes. Errors: MEMORY. */
 kaon_status kaon_stored_allocate(kaon_stored_work *w, int array, int64_t count, size_t size);
 
-/* Row i's scale is kept (16-bit values); what its numbers are multiplied with. */
+/* Stores row i's scale (16-bit values). Returns the factor for its values. */
 float kaon_stored_scale(const kaon_stored_work *w, int64_t i);
 
-/* A component in place `at` of the values. */
+/* Stores a component at index `at` of the values. */
 void kaon_stored_value(const kaon_stored_work *w, int64_t at, double value, float factor);
 
-/* Columns and values of blocks of rows, which begin at w->start; columns: KAON_COLUMNS_... where
- * they can be had, -1: those of which a product reads least. Sets the matrix' columns and its
- * bytes of them (index_bytes but for starts). Errors: MEMORY. */
+/* Stores columns and values of the blocks of rows, which begin at w->start. columns:
+ * KAON_COLUMNS_... if possible, -1: the kind of which a product reads least. Sets the kind of
+ * columns, and their bytes in index_bytes (without starts). Errors: MEMORY. */
 kaon_status kaon_stored_blocks(kaon_stored_work *w, int columns);
 
 #endif

@@ -6,19 +6,22 @@
 #include <string.h>
 #include <time.h>
 
-#include <kaon/options.h>
+#include <kaon/context.h>
 
 #include "blas/blas.h"
 #include "blas/precond_updates.h"
 #include "lib/comm/comm.h"
 #include "lib/vector/vector_transfer.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 
 enum { WORK = 2, BLOCK_ROWS = 128, POWER_STEPS = 30 };
 static const double LAMBDA_SHARE = 1.8; /* of the 2 below which it converges */
 
 typedef struct kaczmarz {
-  kaon_matrix *matrix; /* kept alive */
-  kaon_operator *A;    /* of the matrix, likewise: a reference */
+  kaon_matrix *matrix;           /* kept alive */
+  kaon_operator *A;              /* of the matrix, likewise: a reference */
+  kaon_kaczmarz_options options; /* as chosen */
   kaon_kaczmarz_info info;
   kaon_kaczmarz_kind kind;
   int32_t *permutation; /* copies of the caller's, for twins */
@@ -255,8 +258,8 @@ static kaon_status at_precision(kaon_operator *R, kaon_precision precision,
                      "kaczmarz: sweeps are not done in half precision; choose sloppy single");
   KAON_TRY(self->A->ops->at_precision(self->A, precision, reconstruct, &A));
   const kaon_status status =
-      self->sweeps > 0 ? kaon_kaczmarz_preconditioner(A, &self->info.options, self->sweeps, twin)
-                       : kaon_kaczmarz_reduce(A, &self->info.options, twin);
+      self->sweeps > 0 ? kaon_kaczmarz_preconditioner(A, &self->options, self->sweeps, twin)
+                       : kaon_kaczmarz_reduce(A, &self->options, twin);
   kaon_operator_destroy(&A);
   return status;
 }
@@ -280,7 +283,10 @@ kaon_status kaon_kaczmarz_describe(const kaon_operator *reduced, kaon_kaczmarz_i
     return kaon_fail(reduced != NULL ? reduced->ctx : NULL, KAON_ERR_ARGUMENT,
                      "kaczmarz: describe wants an operator made by kaon_kaczmarz_reduce or "
                      "kaon_kaczmarz_preconditioner, and room for the answer");
-  *info = self_of(reduced)->info;
+  KAON_TRY(kaon_output_check(reduced->ctx, "kaon_kaczmarz_info", info));
+  kaon_kaczmarz_info made = self_of(reduced)->info;
+  made.options = &self_of(reduced)->options;
+  kaon_output_fill(info, &made, sizeof made);
   return KAON_OK;
 }
 
@@ -301,8 +307,6 @@ static int rows_alone(const kaon_kaczmarz_options *o, const kaon_matrix *matrix)
 static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
                          const kaon_kaczmarz_options *o) {
   kaon_context *ctx = A->ctx;
-  if (kaon_options_check(KAON_OPTIONS_KACZMARZ, o) != KAON_OK)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (matrix == NULL)
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                      "kaczmarz: operator '%s' has no rows to project onto; pass one made by "
@@ -371,7 +375,7 @@ static kaon_status weights_of(const kaon_operator *R, const double *number, int 
 
 static kaon_status build_cimmino(kaon_operator *R) {
   kaczmarz *self = self_of(R);
-  kaon_kaczmarz_options *o = &self->info.options;
+  kaon_kaczmarz_options *o = &self->options;
   kaon_csr *rows = NULL;
   double *factor = NULL;
   kaon_status status = KAON_OK;
@@ -404,7 +408,7 @@ static kaon_status build_copies(kaon_operator *R, kaon_csr **rows, kaon_sweep_ro
 
 static kaon_status build_sweeps(kaon_operator *R) {
   kaczmarz *self = self_of(R);
-  kaon_kaczmarz_options *o = &self->info.options;
+  kaon_kaczmarz_options *o = &self->options;
   const int64_t n = self->matrix->rows->rows->rows;
   kaon_csr *rows = NULL;
   kaon_sweep_rows *order = NULL;
@@ -436,7 +440,7 @@ static kaon_status build_sweeps(kaon_operator *R) {
 
 /* The caller's arrays may be gone when a twin is made. */
 static kaon_status copy_arrays(const kaon_operator *A, kaczmarz *self) {
-  kaon_kaczmarz_options *o = &self->info.options;
+  kaon_kaczmarz_options *o = &self->options;
   const size_t n = (size_t)kaon_space_caller_rows(A->space),
                numbers = n * (size_t)(o->dimensions > 0 ? o->dimensions : 0);
   if (o->permutation != NULL) {
@@ -456,9 +460,13 @@ static kaon_status copy_arrays(const kaon_operator *A, kaczmarz *self) {
   return KAON_OK;
 }
 
-static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *options, int sweeps,
+static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *given, int sweeps,
                         kaon_operator **made) {
   kaon_matrix *matrix = kaon_operator_matrix(A);
+  kaon_kaczmarz_options own;
+  const kaon_kaczmarz_options *options = &own;
+  if (kaon_options_take(KAON_OPTIONS_KACZMARZ, given, &own) != KAON_OK)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   KAON_TRY(check(A, matrix, options));
   kaon_operator *R = calloc(1, sizeof *R);
   kaczmarz *self = calloc(1, sizeof *self);
@@ -471,7 +479,7 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *options, 
   self->A = A;
   self->kind = options->kind;
   self->sweeps = sweeps;
-  self->info.options = *options;
+  self->options = *options;
   self->reduction = (kaon_reduction){.parent = A,
                                      .prepare = prepare,
                                      .reconstruct = reconstruct,
@@ -494,14 +502,12 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *options, 
 
 static kaon_status create(kaon_operator *A, const kaon_kaczmarz_options *options, int sweeps,
                           kaon_operator **made) {
-  static const kaon_kaczmarz_options defaults = KAON_KACZMARZ_OPTIONS_INIT;
   const double begun = now();
   if (made != NULL) *made = NULL;
   if (A == NULL || made == NULL)
     return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "kaczmarz: the operator and the address of the result are needed");
-  kaon_status status =
-      kaon_agree(A->ctx, make(A, options != NULL ? options : &defaults, sweeps, made));
+  kaon_status status = kaon_agree(A->ctx, make(A, options, sweeps, made));
   if (status == KAON_OK)
     status =
         kaon_agree(A->ctx, self_of(*made)->kind == KAON_KACZMARZ_CIMMINO ? build_cimmino(*made)

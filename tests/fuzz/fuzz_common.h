@@ -40,7 +40,7 @@ static inline void fuzz_check_sentence(kaon_status status) {
 /* One input through one gauge parser: probe, strict read, forgiving read with extents given. */
 static inline void fuzz_gauge(const uint8_t *data, size_t size, kaon_file_format format) {
   kaon_bytes bytes;
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   kaon_gauge_read_options options = KAON_GAUGE_READ_OPTIONS_INIT;
   kaon_bytes_from_memory(FUZZ_NAME, data, size, &bytes);
   options.format = format;

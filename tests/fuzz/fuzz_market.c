@@ -1,7 +1,6 @@
 /* fuzz_market.c - libFuzzer harness: Matrix Market files, plain and gzip, as rows and as columns.
- * What must hold besides: rows are sorted and finite whatever was read, parts of the rows are those
- * of the whole, and neither blocks nor duplicates' treatment lead to another verdict than FORMAT.
- */
+ * Beyond the common checks, rows are sorted and finite, parts of the rows join to the whole, and
+ * neither blocks nor the treatment of duplicates change a verdict other than FORMAT. */
 #include <math.h>
 #include <stdlib.h>
 

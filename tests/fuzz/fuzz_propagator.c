@@ -29,7 +29,7 @@ static void put_source(void *sink, int column, int64_t site, const double *value
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   kaon_bytes bytes;
-  kaon_propagator_file_info info;
+  kaon_propagator_file_info info = KAON_PROPAGATOR_FILE_INFO_INIT;
   kaon_propagator_read_options options = KAON_PROPAGATOR_READ_OPTIONS_INIT;
   kaon_bytes_from_memory(FUZZ_NAME, data, size, &bytes);
   for (int forgiving = 0; forgiving < 2; forgiving++) {

@@ -1,5 +1,5 @@
-/* fuzz_rational.c - libFuzzer harness: coefficients of rational approximations. What was read has
- * poles off its interval and is within its error at both ends. */
+/* fuzz_rational.c - libFuzzer harness: coefficients of rational approximations. An accepted file
+ * has its poles outside its interval and is within its error at both ends. */
 #include <math.h>
 
 #include "fuzz_common.h"

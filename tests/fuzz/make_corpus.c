@@ -1,5 +1,5 @@
-/* make_corpus.c - seeds for the fuzz harnesses: small files of our own making.
- * usage: make_corpus FOLDER   (writes FOLDER/<harness>/<seed>; the folders must exist) */
+/* make_corpus.c - seeds for the fuzz harnesses: small valid files. Usage: make_corpus FOLDER. It
+ * writes FOLDER/<harness>/<seed>; the folders must exist. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* replay_main.c - runs a harness on the files named on the command line: for compilers without
- * libFuzzer, and to repeat a finding under a debugger. */
+/* replay_main.c - runs a harness on the files named on the command line, for compilers without
+ * libFuzzer and for debuggers. */
 #include <stdio.h>
 #include <stdlib.h>
 

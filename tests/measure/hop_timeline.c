@@ -1,10 +1,13 @@
-/* hop_timeline.c - when a hop of a lattice divided among GPUs gathers, works inside, has its
- * messages and works at its faces; and what a hop takes. A program to run by hand on several
- * devices of one node:
- *   cmake --build <build> --target hop_timeline; mpirun -n 4 <build>/tests/hop_timeline [T...]
- * Lattices of 32^3 x T a device (64 and 16 unless told otherwise), split in t; 12-real links, every
- * precision and way of hiding messages. Prints JSON: medians over hops of microseconds since the
- * first block of a hop began on that device, of every rank; null where a kind of block has none. */
+/* hop_timeline.c - when a hop of a lattice divided among GPUs gathers, computes inside, has its
+ * messages and computes at its faces, and how long a hop takes. A program to run by hand on
+ * several devices of one node:
+ *
+ *  cmake --build <build> --target hop_timeline; mpirun -n 4 <build>/tests/hop_timeline [T...]
+ *
+ * Lattices of 32^3 x T a device (default: 64 and 16), split in t; links of 12 reals, every
+ * precision and way of hiding messages. Prints JSON: for every rank, medians over hops of
+ * microseconds since the first block of a hop began on that device; null where a kind of block has
+ * none. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -165,7 +168,7 @@ static void measure(int t, kaon_precision precision, kaon_overlap overlap, int f
   }
   take_timeline(&w, median);
   if (rank == 0) {
-    kaon_context_info info;
+    kaon_context_info info = KAON_CONTEXT_INFO_INIT;
     must(w.ctx, kaon_context_query(w.ctx, &info));
     printf(
         "%s\n  {\"device\": \"%s\", \"transport\": \"%s\", \"ranks\": %d, \"local\": [32, 32, 32, "

@@ -1,8 +1,9 @@
-/* issue_times.c - what a step of a solve takes on a CUDA device, issued in every way and in blocks
- * of several lengths; what the kernels of a step take by themselves; what a launch and a wait cost
- * the processor. CGNR on the even-odd clover operator, kappa 0.13, csw 1, weak links, one column,
- * to 1e-10. A program to run by hand: cmake --build <build> --target issue_times;
- * <build>/tests/issue_times. */
+/* issue_times.c - how long a step of a solve takes on a CUDA device, issued in every way and in
+ * blocks of several lengths; how long the kernels of a step take by themselves; what a launch and
+ * a wait cost the processor. CGNR on the even-odd clover operator, kappa 0.13, csw 1, weak links,
+ * one column, to 1e-10. A program to run by hand:
+ *
+ *  cmake --build <build> --target issue_times; <build>/tests/issue_times */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <kaon/tuning.h>
+#include <kaon/context.h>
+#include <kaon/lab.h>
 
 #include "lib/core/tuning_internal.h"
 #include "tests/measure/world.h"
@@ -42,7 +44,7 @@ static timing time_one(world *w, kaon_precision sloppy, kaon_issue issue, int bl
   kaon_solver *s = NULL;
   timing best = {.seconds = 1e30};
   if (limit > 0) o.max_iterations = limit;
-  w->c.ctx->options.issue = issue;
+  w->c.ctx->lab.issue = issue;
   must(w->c.ctx, kaon_solver_create(w->R, 1, &o, &s));
   if (block > 0) s->block = block;
   for (int i = 0; i < REPEATS; i++) {
@@ -115,7 +117,7 @@ typedef enum {
   APPLY,
   APPLY_NORM,
   APPLY_DAGGER,
-  POUR,
+  ADD_INNER,
   PARTS
 } part_kind;
 static const char *const part_names[] = {
@@ -146,7 +148,7 @@ static kaon_status issue_copy(parts *p) {
       return kaon_operator_run(p->A, KAON_PLAIN, p->v[0], p->v[1], &pass);
     case APPLY_DAGGER:
       return kaon_operator_run(p->A, KAON_DAGGER, p->v[0], p->v[1], &pass);
-    case POUR:
+    case ADD_INNER:
       return kaon_blas_add_and_zero(p->v[0], p->outer, &pass);
     default:
       return kaon_blas_axpy(a, p->v[0], p->v[1], &pass);
@@ -229,7 +231,7 @@ static void times_of_parts(void) {
         const double seconds = time_part(&w, &p);
         printf("  %2d^4 %-6s %-24s %5.2f us\n", sizes[i], precision_names[precision],
                part_names[p.kind], 1e6 * seconds);
-        if (p.kind == POUR && i == 0) time_waits(&w, &p, seconds);
+        if (p.kind == ADD_INNER && i == 0) time_waits(&w, &p, seconds);
       }
       for (int k = 0; k < 3; k++) kaon_vector_destroy(&p.v[k]);
       kaon_vector_destroy(&p.outer);

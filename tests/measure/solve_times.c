@@ -1,9 +1,9 @@
-/* solve_times.c - where a short solve's time goes on a CUDA device: whole solves in blocks of
- * several lengths and with several deltas, what a step and a service take by themselves, and what
- * is left for the beginning and the end; the processor's time beside it. CGNR on the even-odd
- * clover operator, kappa 0.13, csw 1, weak links, one column, to 1e-10. A program to run by hand:
- * cmake --build <build>
- * --target solve_times; <build>/tests/solve_times. */
+/* solve_times.c - where the time of a short solve goes on a CUDA device: whole solves in blocks of
+ * several lengths and with several deltas, the time of a step and of a service by themselves, and
+ * the remainder for beginning and end; the processor's time beside it. CGNR on the even-odd clover
+ * operator, kappa 0.13, csw 1, weak links, one column, to 1e-10. A program to run by hand:
+ *
+ *  cmake --build <build> --target solve_times; <build>/tests/solve_times */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -249,6 +249,7 @@ static void open_fixture(fixture *b, const char *path) {
   kaon_context_options options = defaults;
   options.backend = KAON_BACKEND_CUDA;
   fixture_ok(kaon_context_create(&options, &b->ctx));
+  b->info = (kaon_context_info)KAON_CONTEXT_INFO_INIT;
   fixture_ok(kaon_context_query(b->ctx, &b->info));
   const char *missing = machine_open("cuda", 1, 1, &b->machine);
   if (missing != NULL) {

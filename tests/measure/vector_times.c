@@ -1,8 +1,9 @@
-/* vector_times.c - what vector kernels reach that kaon bench vector cannot call, since they leave
- * their results on the device: norm and dot product into slots, as solvers use them, and the
- * kernels of block methods (Gram matrix, block_axpy, block_rotate). Rows as kaon bench writes them.
- * A program to run by hand: cmake --build <build> --target vector_times;
- * <build>/tests/vector_times FILE.json. */
+/* vector_times.c - bandwidth of vector kernels that leave their results on the device, which the
+ * benchmark of vectors cannot call: norm and dot product into slots, as solvers use them, and the
+ * kernels of block methods (Gram matrix, block_axpy, block_rotate). Rows have the benchmark's
+ * form. A program to run by hand:
+ *
+ *  cmake --build <build> --target vector_times; <build>/tests/vector_times FILE.json */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +235,7 @@ int main(int argc, char **argv) {
   fixture b = {0};
   options.backend = KAON_BACKEND_CUDA;
   ok(kaon_context_create(&options, &b.ctx));
+  b.info = (kaon_context_info)KAON_CONTEXT_INFO_INIT;
   ok(kaon_context_query(b.ctx, &b.info));
   const char *missing = machine_open("cuda", 1, 1, &b.machine);
   if (missing != NULL) {

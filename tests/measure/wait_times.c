@@ -14,6 +14,7 @@
 #include <cuda_runtime_api.h>
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 enum { SOLVES = 1000, WARM = 200 };
 
@@ -127,17 +128,19 @@ static int is(int argc, char **argv, int i, const char *word) {
 
 int main(int argc, char **argv) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_matrix_operator_options stored = KAON_MATRIX_OPERATOR_OPTIONS_INIT;
   kaon_solver_options cg = KAON_SOLVER_OPTIONS_INIT;
   kaon_matrix *matrix;
-  kaon_matrix_info info;
+  kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
   kaon_operator *A;
   kaon_solver *solver;
   kaon_vector *b, *x;
   kaon_column_report done;
   if (argc < 2) return fprintf(stderr, "wait_times MATRIX [precision [issue [sync]]]\n"), 2;
   options.backend = KAON_BACKEND_CUDA;
-  options.issue = is(argc, argv, 3, "persistent") ? KAON_ISSUE_PERSISTENT : KAON_ISSUE_WHILE;
+  options.lab = &lab;
+  lab.issue = is(argc, argv, 3, "persistent") ? KAON_ISSUE_PERSISTENT : KAON_ISSUE_WHILE;
   options.sync = is(argc, argv, 4, "polling") ? KAON_SYNC_POLLING : KAON_SYNC_BLOCKING;
   stored.precision = is(argc, argv, 2, "single") ? KAON_SINGLE : KAON_DOUBLE;
   must(kaon_context_create(&options, &ctx));

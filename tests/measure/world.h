@@ -1,6 +1,6 @@
 /* world.h - what programs that time solves by hand share: CGNR's system on a device, the even-odd
- * clover operator at kappa 0.13, csw 1, on weak links, one column; clocks. Needs the cmocka
- * preamble included before. */
+ * clover operator at kappa 0.13, csw 1, on weak links, one column; clocks. Include the cmocka
+ * preamble before. */
 #ifndef WORLD_H
 #define WORLD_H
 

@@ -1,5 +1,5 @@
-/* pair.h - an undivided lattice on every rank beside the same one divided among them, with weak
- * links, for tests that compare solves. */
+/* pair.h - the same lattice twice, undivided on every rank and divided among the ranks, with weak
+ * links: for tests that compare solves. */
 #ifndef TESTS_RANKS_PAIR_H
 #define TESTS_RANKS_PAIR_H
 

@@ -1,5 +1,5 @@
-/* ranks.h - what tests on several ranks share: contexts on all processes, grids, one voice.
- * Needs the cmocka preamble included before. */
+/* ranks.h - what tests on several ranks share: contexts on all processes, rank grids, and a main()
+ * in which only rank 0 prints. Include the cmocka preamble before. */
 #ifndef RANKS_H
 #define RANKS_H
 
@@ -38,7 +38,8 @@ static inline kaon_context_options ranks_options(int isa) {
   options.backend = cuda ? KAON_BACKEND_CUDA : KAON_BACKEND_CPU;
   options.isa = cuda ? KAON_ISA_AUTO : (kaon_isa)isa;
   options.threads = 1;
-  /* AUTO goes by the host where ranks share a device; tests may want the other ways there, too */
+  /* AUTO exchanges through the host if ranks share a device; tests may want other transports there
+   */
   const char *transport = getenv("KAON_TEST_TRANSPORT");
   char text[64];
   snprintf(text, sizeof text, "transport=%s", transport != NULL ? transport : "auto");
@@ -55,21 +56,23 @@ static inline kaon_context *ranks_open(int isa, const int grid[4]) {
   return ctx;
 }
 
-/* Equal shares; with `skewed` those of the later ranks are larger, the first one's may be empty. */
+/* Equal parts. With `skewed` later ranks have more rows, and the first may have none. */
 static inline int64_t ranks_first_row(int64_t rows, int rank, int ranks, int skewed) {
   const int64_t r = rank, n = ranks;
   return skewed && n > 1 ? rows * r * (r - 1) / (n * (n - 1)) : rows * r / n;
 }
 
-/* The tests of `group` between MPI's beginning and end; only rank 0 is heard. */
-#define RANKS_MAIN_WITH(group, setup, teardown)                                     \
-  int main(int argc, char **argv) {                                                 \
-    MPI_Init(&argc, &argv);                                                         \
-    if (world_rank() != 0 && freopen("/dev/null", "w", stdout) == NULL) return 2;   \
-    const int failed = cmocka_run_group_tests_name(#group, group, setup, teardown); \
-    if (failed != 0) MPI_Abort(MPI_COMM_WORLD, 1);                                  \
-    MPI_Finalize();                                                                 \
-    return 0;                                                                       \
+/* The tests of `group` between MPI's beginning and end; only rank 0 is heard. The job's status is
+ * that of test_end(): it was skipped if no rank ran a case. */
+#define RANKS_MAIN_WITH(group, setup, teardown)                                   \
+  int main(int argc, char **argv) {                                               \
+    MPI_Init(&argc, &argv);                                                       \
+    if (world_rank() != 0 && freopen("/dev/null", "w", stdout) == NULL) return 2; \
+    int here = test_main(group, setup, teardown), all = 0;                        \
+    if (here != 0 && here != TEST_SKIPPED) MPI_Abort(MPI_COMM_WORLD, 1);          \
+    MPI_Allreduce(&here, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);              \
+    MPI_Finalize();                                                               \
+    return all;                                                                   \
   }
 #define RANKS_MAIN(group) RANKS_MAIN_WITH(group, NULL, NULL)
 

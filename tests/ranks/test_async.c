@@ -1,7 +1,7 @@
 /* test_async.c - asynchronous relaxation on several ranks, whose blocks read each other's rows as
- * they arrive: whatever the way, it ends at a true residual of the whole system, with one verdict
- * on all ranks; the shifts of what is read across ranks are seen and bounded; a rank that is slow,
- * fails or is frozen holds up nobody. On one rank: the same solves without exchange. */
+ * they arrive. In any order of arrival it ends at a true residual of the whole system, with one
+ * verdict on all ranks. The age of remote values is recorded and bounded. A rank that is slow,
+ * fails or is frozen delays nobody. One rank does the same solves without exchange. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -111,6 +111,7 @@ static ending solve(const part *p, const kaon_relax_options *relax, kaon_precisi
   e.created = kaon_solver_create(p->A, p->columns, &o, &solver);
   if (e.created == KAON_OK) {
     e.solved = kaon_solver_solve(solver, p->right, p->x, e.column, NULL);
+    e.relax = (kaon_relax_report)KAON_RELAX_REPORT_INIT;
     if (e.solved == KAON_OK) must(p->ctx, kaon_solver_relaxation(solver, &e.relax));
   }
   kaon_solver_destroy(&solver);
@@ -119,15 +120,19 @@ static ending solve(const part *p, const kaon_relax_options *relax, kaon_precisi
 
 static const char *const names[] = {"auto", "amc", "dc", "dk", "push", "sync"};
 
-/* Blocks are small, so that there are many; one rank is not to be far ahead of the others just
- * because they share a core, unless a test wants that. */
+static kaon_lab_relax_options lab; /* of the options that were made last */
+
+/* Blocks are small, so that there are many. A rank must not run far ahead of others merely because
+ * they share a core, unless a test wants that. */
 static kaon_relax_options options_of(kaon_relax_exchange exchange, kaon_relax_driver driver) {
   kaon_relax_options o = KAON_RELAX_OPTIONS_INIT;
   o.block = 24;
   o.local_sweeps = 2;
-  o.exchange = exchange;
+  lab = (kaon_lab_relax_options)KAON_LAB_RELAX_OPTIONS_INIT;
+  lab.exchange = exchange;
+  lab.rank_lag = 3;
   o.driver = driver;
-  o.rank_lag = 3;
+  o.lab = &lab;
   return o;
 }
 
@@ -158,7 +163,7 @@ static void check_case(const part *p, kaon_relax_exchange exchange, kaon_relax_d
   }
   if (!alone && exchange == KAON_EXCHANGE_AUTO)
     assert_int_equal(e.relax.exchange == KAON_EXCHANGE_SYNC, driver == KAON_RELAX_LAUNCH);
-  if (!alone) assert_true(e.relax.rank_oldest <= o.rank_lag);
+  if (!alone) assert_true(e.relax.rank_oldest <= lab.rank_lag);
 }
 
 static void every_way_ends_at_a_true_residual(void **state) {
@@ -198,23 +203,22 @@ static const kaon_relax_exchange ways[] = {KAON_EXCHANGE_PUSH, KAON_EXCHANGE_DK,
                                            KAON_EXCHANGE_AMC};
 enum { WAYS = sizeof ways / sizeof *ways };
 
-/* The last rank rests before each iteration, for longer than the others need for all of theirs: to
- * them it is behind by many iterations, unless they may be ahead by `lag` alone. Rows are coupled
- * both ways, so nobody sees another more than lag + 1 ahead: one iteration more may have been done
- * since it asked. */
+/* The last rank sleeps before each iteration, longer than the others need for all of theirs. So it
+ * is behind by many iterations, unless `lag` limits the others. Rows are coupled both ways, so
+ * nobody sees another more than lag + 1 ahead: one more iteration may have ended since it asked. */
 static void a_slow_rank_is_seen_to_lag_and_no_more_than_it_may(void **state) {
   (void)state;
   part p = open_part(row_case_random(601, 5, 1, 1, 9), 0, 1, 1);
   const int here = p.ctx->comm->local_ranks;
   if (world_rank() == world_size() - 1) p.ctx->comm->pause = 1000000;
   for (int i = 0; i <= WAYS && world_size() > 1; i++) {
-    /* the last time, as of ranks on two nodes: over windows that are not mapped */
+    /* the last time as for ranks on two nodes: through windows that are not mapped */
     p.ctx->comm->local_ranks = i < WAYS ? here : 1;
     for (int driver = KAON_RELAX_LAUNCH; driver <= KAON_RELAX_FREE; driver++)
       for (int lag = -1; lag <= 3; lag += lag < 0 ? 1 : 3) {
         kaon_relax_options o =
             options_of(i < WAYS ? ways[i] : KAON_EXCHANGE_AMC, (kaon_relax_driver)driver);
-        o.rank_lag = lag;
+        lab.rank_lag = lag;
         o.stride = 20;
         const ending e = solve(&p, &o, KAON_DOUBLE, 1e-5, 1000);
         printf("  %s, %s, lag %d: %d iterations, shifts %d to %d, %.0f %% not synchronous\n",
@@ -245,7 +249,7 @@ static void ranks_that_disagree_are_told(void **state) {
     assert_int_equal(e.created, KAON_ERR_ARGUMENT);
     assert_non_null(strstr(kaon_last_error(p.ctx), "asks for"));
   }
-  o.exchange = (kaon_relax_exchange)17;
+  lab.exchange = (kaon_relax_exchange)17;
   const ending e = solve(&p, &o, KAON_DOUBLE, 1e-6, 100);
   assert_int_equal(e.created, KAON_ERR_ARGUMENT);
   close_part(&p);
@@ -261,13 +265,13 @@ static kaon_status failing_put(kaon_window *board, int peer, size_t at, const vo
   return true_ops->window_put(board, peer, at, numbers, width, n);
 }
 
-/* One rank's messages fail at some point of the solve, when the others may already be waiting for
- * its iterations: all end with its sentence, and the next solve is as good as ever. */
+/* One rank's messages fail during the solve, when the others may already wait for its iterations.
+ * All end with its sentence, and the next solve works. */
 static void a_failing_rank_holds_up_nobody(void **state) {
   (void)state;
   part p = open_part(row_case_laplace(16, 16, 1), 0, 1, 1);
   kaon_relax_options o = options_of(KAON_EXCHANGE_AMC, KAON_RELAX_FREE);
-  o.rank_lag = 0;
+  lab.rank_lag = 0;
   true_ops = p.ctx->comm->ops;
   failing_ops = *true_ops;
   failing_ops.window_put = failing_put;
@@ -287,7 +291,7 @@ static void a_failing_rank_holds_up_nobody(void **state) {
   close_part(&p);
 }
 
-/* What is no number on one rank ends the solve on all, for none waits for what has ended. */
+/* A NaN on one rank ends the solve on all, because nobody waits for a rank that has ended. */
 static void what_diverges_ends_everywhere(void **state) {
   (void)state;
   kaon_csr *csr = row_case_laplace(12, 12, 1);
@@ -299,7 +303,7 @@ static void what_diverges_ends_everywhere(void **state) {
   for (int i = 0; i < WAYS; i++)
     for (int driver = KAON_RELAX_LAUNCH; driver <= KAON_RELAX_FREE; driver++) {
       kaon_relax_options o = options_of(ways[i], (kaon_relax_driver)driver);
-      o.rank_lag = 1;
+      lab.rank_lag = 1;
       const ending e = solve(&p, &o, KAON_DOUBLE, 1e-8, 3000);
       assert_int_equal(e.solved, KAON_OK);
       assert_true(e.column[0].reason != KAON_CONVERGED);
@@ -311,9 +315,9 @@ static void what_diverges_ends_everywhere(void **state) {
 
 /* ---- faults ---- */
 
-/* A rank's part is frozen and given back, by time or by the monitor, while the others go on with
- * what it had: the report says how many rows that were, when it was noticed and when they came
- * back, on every rank alike, and the residual is reached all the same. */
+/* A rank's part is frozen and released, by time or by the monitor, while the others continue with
+ * its old values. Every rank's report has the same number of rows and the same iterations of
+ * detection and return, and the residual is reached nevertheless. */
 static void a_frozen_rank_comes_back(void **state) {
   (void)state;
   part p = open_part(row_case_random(301, 5, 1, 1, 3), 0, 1, 1);
@@ -331,8 +335,8 @@ static void a_frozen_rank_comes_back(void **state) {
     faults.rank = last;
     faults.begin = 12;
     faults.recovery = recovery;
-    o.rank_lag = 0;
-    o.faults = &faults;
+    lab.rank_lag = 0;
+    lab.faults = &faults;
     const ending e = solve(&p, &o, KAON_DOUBLE, 1e-10, 2000);
     printf("  %s: frozen at %d, noticed at %d, back at %d%s, %d alarms; %d iterations\n",
            names[e.relax.exchange], e.relax.frozen_at, e.relax.first_alarm, e.relax.restored_at,

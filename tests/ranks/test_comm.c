@@ -1,6 +1,6 @@
-/* test_comm.c - the communicator's contract, whatever it is made of: sums in the order of the
- * ranks, gathers, persistent exchanges with neighbours that may be the same rank or oneself,
- * agreement on the first failure, contexts on an application's own communicator and grid. */
+/* test_comm.c - the communicator's contract, for every implementation: sums in the order of ranks,
+ * gathers, persistent exchanges with neighbours that may be equal or the rank itself, agreement on
+ * the first failure, and contexts on an application's own communicator and grid. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ static void sums_are_added_in_the_order_of_ranks(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* More numbers than the communicator has room for at first; NaN and infinity come through. */
+/* More numbers than the communicator has room for at first; NaN and infinity are transmitted. */
 static void long_sums_and_not_finite_ones(void **state) {
   (void)state;
   enum { N = 50000 };
@@ -129,7 +129,7 @@ static void exchanges_tell_directions_apart(void **state) {
   tell_directions_apart(0);
 }
 
-/* Messages that are longer than what one may be: in four or so pieces, the last one shorter. */
+/* Messages longer than the limit of one: about four pieces, the last one shorter. */
 static void long_messages_go_in_pieces(void **state) {
   (void)state;
   tell_directions_apart(6400);
@@ -146,14 +146,15 @@ static void an_empty_exchange_does_nothing(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Every rank puts numbers whose two halves are equal, then says how far it is, into everybody's
- * board, while all of them read: no number is torn, and none is older than what was said of it. */
+/* Every rank writes numbers with two equal halves, then its progress, to everybody's board while
+ * all of them read. No read is incomplete, and none is older than the progress that was announced.
+ */
 static void put_and_read(kaon_comm *comm, int mapped) {
   enum { N = 500, TURNS = 200, ROOM = (N + 1) * 8 };
   kaon_context *ctx = comm->ctx;
   kaon_window *board = NULL;
   uint64_t *numbers = calloc(2 * N, sizeof *numbers), *there = numbers + N;
-  int64_t torn = 0, early = 0;
+  int64_t incomplete = 0, early = 0;
   const size_t room = (size_t)comm->ranks * ROOM;
   must(ctx, comm->ops->window_create(comm, room, mapped, &board));
   for (uint64_t turn = 1; turn <= TURNS; turn++) {
@@ -168,7 +169,7 @@ static void put_and_read(kaon_comm *comm, int mapped) {
       uint32_t said = 0;
       must(ctx, comm->ops->window_get(board, (size_t)r * ROOM + N * 8, &said, 4, 1));
       must(ctx, comm->ops->window_get(board, (size_t)r * ROOM, there, 8, N));
-      for (int i = 0; i < N; i++) torn += there[i] >> 32 != (uint32_t)there[i];
+      for (int i = 0; i < N; i++) incomplete += there[i] >> 32 != (uint32_t)there[i];
       for (int i = 0; i < N; i++) early += (uint32_t)there[i] < said;
       assert_true(r != comm->rank || said == turn);
     }
@@ -179,7 +180,7 @@ static void put_and_read(kaon_comm *comm, int mapped) {
     assert_true(there[0] == ((uint64_t)TURNS << 32 | TURNS) && there[N - 1] == there[0]);
   }
   comm->ops->window_destroy(&board);
-  assert_int_equal(torn, 0);
+  assert_int_equal(incomplete, 0);
   assert_int_equal(early, 0);
   free(numbers);
 }
@@ -194,7 +195,8 @@ static void what_is_put_on_a_board_is_whole_and_in_order(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Mapped ones are the same memory; boards may go in any order, and ranks need not be in step. */
+/* Mapped boards are the same memory. Boards may be destroyed in any order, and ranks need not be
+ * in step. */
 static void boards_come_and_go(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
@@ -217,8 +219,8 @@ static void boards_come_and_go(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Whoever fails first, all ranks return its status with its sentence; a second agreement on the
- * same failure on the way out sends nothing, on whichever rank. */
+/* Whichever rank fails first, all ranks return its status with its sentence. A second agreement on
+ * the same failure sends nothing, on any rank. */
 static void all_ranks_return_the_first_failure(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
@@ -249,7 +251,8 @@ static void all_ranks_return_the_first_failure(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Who waited in vain for a rank that failed says less than that rank does, wherever it stands. */
+/* The sentence of the rank that failed takes precedence over that of a rank that waited for it, at
+ * any position. */
 static void the_reason_comes_before_those_who_waited(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
@@ -271,8 +274,8 @@ static void the_reason_comes_before_those_who_waited(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* The last rank, as if it had failed, neither sends nor adds: with patience the others' failure is
- * then agreed on, and without they would wait for ever. */
+/* The last rank neither sends nor sums, as if it had failed. With patience the others agree on a
+ * failure; without it they would wait for ever. */
 static void who_is_waited_for_in_vain_is_given_up(void **state) {
   (void)state;
   double number = 1, arrived = 0, begin = MPI_Wtime();
@@ -311,7 +314,7 @@ static void who_is_waited_for_in_vain_is_given_up(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* A failure that the application lives with says nothing of what it asks next. */
+/* A failure that the application ignores does not affect its next calls. */
 static void a_tolerated_failure_is_not_the_next_one(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
@@ -326,7 +329,7 @@ static void a_tolerated_failure_is_not_the_next_one(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* An array that one rank alone could not allocate: all are told, and stay in step. */
+/* An array that one rank could not allocate: all ranks learn of it and stay in step. */
 static void one_rank_without_an_array_fails_all(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
@@ -429,7 +432,7 @@ static void an_application_hands_in_its_communicator(void **state) {
   const int grid[4] = {members, 1, 1, 1};
   kaon_context *ctx = NULL;
   must(NULL, kaon_context_create_ranks(&options, &theirs, grid, &ctx));
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   must(ctx, kaon_context_query(ctx, &info));
   assert_int_equal(info.ranks, members);
   assert_int_equal(info.rank, (ranks - 1 - rank) / (ranks > 1 ? 2 : 1));

@@ -1,6 +1,6 @@
-/* test_deflation.c - deflation on several ranks: the steps of one rank within what rounding allows,
- * the bits of a solve when it is done again, by the same solver and by another, and the rule's
- * choice, which is all ranks' together. */
+/* test_deflation.c - deflation on several ranks: the steps of one rank as far as rounding allows,
+ * equal bits when a solve is repeated, by the same solver and by another, and one common choice of
+ * pairs on all ranks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,7 +82,8 @@ static void run(const partition_side *side, const fixture *v, kaon_solver *s, ka
   }
 }
 
-/* Solves once, or three times, twice by the same solver: the same bits. steps[k]: of column k. */
+/* Solves once, or three times, two of them with the same solver: the bits are equal. steps[k]: of
+ * column k. */
 static void solve(const partition_side *side, kaon_method method, kaon_precision sloppy,
                   int repeats, int *steps) {
   fixture v = open_fixture(side, method);
@@ -108,8 +109,8 @@ static void solve(const partition_side *side, kaon_method method, kaon_precision
   close_fixture(&v);
 }
 
-/* Sums over ranks are taken in another order, which in a process that deflation keeps beside the
- * one in double costs a few steps; the bounds beside double are those of tests/test_deflation.c. */
+/* Sums over ranks have another order, which costs a few steps when deflation supports an inner
+ * process; the bounds relative to double are those of tests/test_deflation.c. */
 static void steps_are_those_of_one_rank(void **state) {
   static const kaon_method methods[] = {KAON_CG, KAON_CGNR};
   static const double bounds[] = {1, 1.05, 1.15};
@@ -134,7 +135,7 @@ static void steps_are_those_of_one_rank(void **state) {
   partition_close(&pair);
 }
 
-/* The rule looks at the largest share, so that all ranks take the same services. */
+/* The default considers the largest part, so that all ranks retain the same pairs. */
 static void the_rule_is_the_same_on_all_ranks(void **state) {
   partition_pair pair = ranks_pair(extents, 1, 2);
   kaon_solver_options o = options_of(KAON_CGNR, KAON_HALF);

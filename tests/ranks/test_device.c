@@ -1,6 +1,6 @@
 /* test_device.c - devices of several ranks (kaon_ranks_ops): exchanges and sums over every
- * transport that works here, against what the host works out. Without a device: skipped, and said.
- * Several ranks may share a device; then it takes turns among them. */
+ * transport available here, against values computed on the host. Several ranks may share a device,
+ * which then runs them in turn. Skipped without a device. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,13 +28,15 @@ static int absent; /* no device, or no CUDA: known since the first try */
 static kaon_context *device_open(int i, double delay) {
   const char *only = getenv("KAON_TEST_MACHINE");
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_context *ctx = NULL;
   absent = absent || (only != NULL && strcmp(only, "cuda") != 0);
   if (absent) return NULL;
   options.backend = KAON_BACKEND_CUDA;
   options.threads = 1;
   options.transport = transports[i].kind;
-  options.reduce_delay = delay;
+  options.lab = &lab;
+  lab.reduce_delay = delay;
   const kaon_status status = kaon_context_create_ranks(&options, NULL, NULL, &ctx);
   if (status == KAON_OK) return ctx;
   absent = strstr(kaon_last_error(NULL), "backend: ") != NULL;
@@ -195,7 +197,7 @@ static void check_many_sums(kaon_context *ctx) {
   fixture_close(&b);
 }
 
-/* By a pass, whose recurrence runs on what was summed, at once or behind other work. */
+/* By a pass, whose recurrence uses the sums, at once or after other work. */
 static void check_passes(kaon_context *ctx) {
   const int slots[2] = {KAON_S_RHO, KAON_S_DENOMINATOR};
   fixture b;
@@ -244,7 +246,7 @@ static kaon_status no_service(void *user) {
   return KAON_OK;
 }
 
-/* As solvers' steps are issued: in graphs, in a loop that the device repeats. */
+/* Issued like solvers' steps: in graphs, and in a loop that the device repeats. */
 static void check_recorded_sums(kaon_context *ctx) {
   enum { BLOCKS = 40, SLOT = 3 };
   const kaon_record_ops *ops = ctx->backend->record;
@@ -292,7 +294,7 @@ static void over_each_transport(double delay, void (*check)(kaon_context *ctx)) 
   for (int i = 0; i < TRANSPORTS; i++) {
     kaon_context *ctx = device_open(i, delay);
     if (ctx == NULL) continue;
-    kaon_context_info info;
+    kaon_context_info info = KAON_CONTEXT_INFO_INIT;
     must(ctx, kaon_context_query(ctx, &info));
     printf("  %s\n", info.transport);
     check(ctx);
@@ -460,7 +462,7 @@ static void messages_reach_whom_they_are_for(void **state) {
       }
       ring_close(some);
       ring_open(again, ctx, 8);
-      for (int turn = 0; turn < 100; turn++) { /* nobody looks in between */
+      for (int turn = 0; turn < 100; turn++) { /* no check in between */
         ring_fill(again, turn);
         ring_turn(again);
       }
@@ -475,7 +477,7 @@ static void messages_reach_whom_they_are_for(void **state) {
   if (absent) skip();
 }
 
-/* Two contexts of a process, each with mail and messages of its own. */
+/* Two contexts of a process, each with its own reduction results and messages. */
 static void two_contexts_do_not_meet(void **state) {
   (void)state;
   kaon_context *one = device_open(0, 0);
@@ -508,9 +510,9 @@ static void two_contexts_do_not_meet(void **state) {
   for (int i = 0; i < 3; i++) kaon_context_destroy(&all[i]);
 }
 
-/* Each node's ranks have the devices in turn, and AUTO finds a way: where KAON_TEST_DEVICES says
- * that they are fewer than ranks, none of those whose kernels wait for one another; where they are
- * not, one of these. */
+/* Each node's ranks use the devices in turn, and AUTO finds a transport. If KAON_TEST_DEVICES is
+ * smaller than the number of ranks, it is not one whose kernels wait for each other; otherwise it
+ * is one of these. */
 static void ranks_have_devices_in_turn(void **state) {
   (void)state;
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
@@ -519,7 +521,7 @@ static void ranks_have_devices_in_turn(void **state) {
   kaon_context_destroy(&ctx);
   options.backend = KAON_BACKEND_CUDA;
   must(NULL, kaon_context_create_ranks(&options, NULL, NULL, &ctx));
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   must(ctx, kaon_context_query(ctx, &info));
   printf("  %d ranks, %s, by %s\n", info.ranks, info.device,
          info.ranks > 1 ? info.transport : "nothing");

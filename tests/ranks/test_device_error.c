@@ -1,7 +1,7 @@
-/* test_device_error.c - the last rank's device fails in the middle of a solve: the solve ends on
- * all ranks with that rank's status and sentence, although the others' devices wait for its
- * messages and sums meanwhile. It costs the processes their devices, so nothing follows. Without a
- * device: skipped, and said. */
+/* test_device_error.c - the last rank's device fails in the middle of a solve. The solve ends on
+ * all ranks with that rank's status and sentence, although the other devices wait for its messages
+ * and sums. The processes lose their devices, so this is the only test here. Skipped without a
+ * device. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ static int monitor(void *user, int iteration, int column, double residual) {
   return 0;
 }
 
-/* A solve of hundreds of steps, tens of milliseconds, at which hosts look every ten. */
+/* A solve of hundreds of steps, tens of milliseconds; hosts check every ten steps. */
 static void solve_until_the_fault(kaon_context *ctx) {
   const int extents[4] = {16, 16, 16, 16 * world_size()}, last = world_size() - 1;
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
@@ -84,7 +84,7 @@ static void a_device_that_fails_ends_the_solve_on_all_ranks(void **state) {
   options.patience = patience;
   if (options.backend != KAON_BACKEND_CUDA) {
     printf("  on a device (KAON_TEST_MACHINE=cuda): skipped\n");
-    return;
+    skip();
   }
   must(NULL, kaon_context_create_ranks(&options, NULL, row, &ctx));
   solve_until_the_fault(ctx);

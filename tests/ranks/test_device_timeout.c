@@ -1,7 +1,7 @@
-/* test_device_timeout.c - a device that waits in vain for another rank ends its work with COMM within the
- * option `patience`, and says for whom it waited. Without a device, or on one rank: skipped, and
- * said. What a kernel gives up costs the process its device, so that is the last test; NCCL's
- * queue is given up by the host. */
+/* test_device_timeout.c - a device that waits in vain for another rank ends its work with status COMM
+ * within the option `patience`, and names the missing rank. A kernel that gives up costs the
+ * process its device, so that case comes last; with NCCL the host gives the queue up. Skipped
+ * without a device or on one rank. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +32,8 @@ static kaon_context *open_by(kaon_transport transport) {
   return NULL;
 }
 
-/* Of all ranks but the last, which did nothing: the device's work ended in time, by this error. */
+/* On all ranks except the last, which did nothing: the device's work ended in time, with this
+ * error. */
 static void check_end(kaon_context *ctx, const char *text) {
   const double begin = test_now();
   assert_int_equal(kaon_context_synchronise(ctx), KAON_ERR_COMM);
@@ -47,7 +48,7 @@ static void a_queue_is_given_up(void **state) {
   static const int slots[] = {3};
   kaon_context *ctx = open_by(KAON_TRANSPORT_NCCL);
   kaon_scalars *scalars = NULL;
-  if (ctx == NULL) return;
+  if (ctx == NULL) skip();
   const kaon_ranks_ops *ranks = ctx->backend->ranks;
   must(ctx, kaon_scalars_create(ctx, 1, &scalars));
   must(ctx, ranks->sum(ctx, scalars->state, 1, KAON_GATE_STEP, slots, 1, 0));
@@ -63,8 +64,8 @@ static void a_queue_is_given_up(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* The grid is a row of ranks in t: a hop of rank r needs messages of its neighbours, and all but
- * those of the last rank come where they hop too. */
+/* The grid is a row of ranks in t: a hop of rank r needs its neighbours' messages, and all of
+ * these arrive except the last rank's. */
 static void a_kernel_names_the_neighbour(void **state) {
   (void)state;
   kaon_context *ctx = open_by(KAON_TRANSPORT_PEER);
@@ -74,7 +75,7 @@ static void a_kernel_names_the_neighbour(void **state) {
   kaon_operator *M = NULL;
   kaon_vector *x = NULL, *y = NULL;
   char expected[64];
-  if (ctx == NULL) return;
+  if (ctx == NULL) skip();
   kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
   must(ctx, kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice));
   must(ctx, kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &gauge));

@@ -1,6 +1,7 @@
-/* test_early_sends.c - pipelined CG whose product sends ahead of the updates (KAON_OVERLAP_UPDATES): the
- * bits of one pass, with every kind of preconditioner, precision and share of the rows; in what
- * order messages and sums begin and end; what a step that failed between the two leaves. */
+/* test_early_sends.c - pipelined CG whose matrix product sends before the updates (KAON_OVERLAP_UPDATES)
+ * has the bits of the usual order, with every kind of preconditioner, precision and distribution
+ * of rows. Messages and sums begin and end in the expected order, and a step that fails between
+ * the two leaves a usable solver. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +39,7 @@ typedef struct how {
   kaon_transport transport;
 } how;
 
-/* 1: devices talk that way here; hosts have but one. The same on all ranks. */
+/* 1: devices have this transport here; hosts have only one. The same on all ranks. */
 static int possible(kaon_transport transport) {
   kaon_context_options options = ranks_options(KAON_ISA_AUTO);
   kaon_context *ctx = NULL;
@@ -64,11 +65,13 @@ static void make_preconditioner(part *p, int kind) {
 static part open_part(const ref_sparse *a, const how *h) {
   part p = {.columns = h->columns};
   kaon_context_options options = ranks_options(KAON_ISA_AUTO);
+  kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   options.overlap = h->overlap;
-  options.reduce_delay = h->delay;
+  options.lab = &lab;
+  lab.reduce_delay = h->delay;
   if (h->transport != KAON_TRANSPORT_AUTO) options.transport = h->transport;
-  options.issue = h->issue;
+  lab.issue = h->issue;
   must(NULL, kaon_context_create_ranks(&options, NULL, any_grid, &p.ctx));
   const int rank = world_rank(), ranks = world_size();
   const int64_t all = (int64_t)a->rows;
@@ -116,6 +119,7 @@ typedef struct outcome {
 static void solve(part *p, outcome *o) {
   o->columns = p->columns;
   must(p->ctx, kaon_vector_zero(p->x));
+  o->report = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
   must(p->ctx, kaon_solver_solve(p->solver, p->b, p->x, o->column, &o->report));
   for (int k = 0; k < p->columns; k++) {
     o->x[k] = calloc(p->rows + 1, sizeof *o->x[k]);
@@ -171,8 +175,8 @@ static void check_bits(const ref_sparse *a, how h) {
                 cut->report.traffic.ahead < cut->report.traffic.exchanges);
   else
     assert_int_equal(cut->report.traffic.ahead, 0);
-  /* How long a column waits for a look, beside others, hangs on time; and so does how many steps
-   * are issued behind the end, which exchange but sum nothing. */
+  /* How long a column waits for a check, beside others, depends on time. So does the number of
+   * steps issued after the end, which exchange but sum nothing. */
   if (h.columns == 1) {
     assert_int_equal(whole->report.traffic.sums, cut->report.traffic.sums);
     assert_int_equal(whole->report.traffic.hidden, cut->report.traffic.hidden);
@@ -181,8 +185,9 @@ static void check_bits(const ref_sparse *a, how h) {
   release(cut);
 }
 
-/* Of one column a device sends and works on rows by kernels of their own; steps are issued one by
- * one there, or recorded. NCCL, which takes its time for each context, has a part of the cases. */
+/* With one column a device packs messages and updates rows by separate kernels; steps are issued
+ * singly or recorded. NCCL, which needs time to start for each context, runs a part of the cases.
+ */
 static void check_matrix(const ref_sparse *a, int n, kaon_transport transport, kaon_issue issue) {
   for (int i = 0; i < KINDS * 2 * 2 * 2; i++) {
     if (transport == KAON_TRANSPORT_NCCL && i % 8 != 1 + 4 * n) continue;
@@ -237,7 +242,7 @@ static void a_delay_changes_no_bit(void **state) {
 
 /* ---- order ---- */
 
-/* What the communicator was asked for: S, s a sum's two halves, X, x an exchange's. */
+/* Calls to the communicator: S and s are the two halves of a sum, X and x those of an exchange. */
 static struct {
   const kaon_comm_ops *own;
   char text[LOG + 1];
@@ -304,7 +309,7 @@ static void log_steps(const ref_sparse *a, kaon_overlap overlap, int kind) {
   close_part(&p);
 }
 
-/* A step's messages begin before its sums, which begin behind the updates that are left. */
+/* A step's messages begin before its sums, which begin after the remaining updates. */
 static void messages_begin_before_sums(void **state) {
   (void)state;
   ref_sparse a = ref_sparse_laplace(24, 2, 0.1, 0);
@@ -341,7 +346,8 @@ static void fail_and_solve(part *p, int calls, outcome *found) {
   assert_int_equal(seen.started, seen.finished);
 }
 
-/* What a step sent whose product failed is taken in there: nothing else meets it. */
+/* Messages of a step whose product failed are received within that step, so nothing later meets
+ * them. */
 static void a_failed_step_leaves_nothing_behind(void **state) {
   const int devices = ranks_options(KAON_ISA_AUTO).backend == KAON_BACKEND_CUDA;
   (void)state;

@@ -1,5 +1,5 @@
 /* test_files.c - files and whole columns on several ranks: the bytes that one rank writes, the
- * links that one rank reads, and failures that only the rank with the file can see. */
+ * links that one rank reads, and failures that only the rank with the file notices. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -79,8 +79,8 @@ static long bytes_that_differ(const char *a, const char *b) {
   return differ;
 }
 
-/* The means that headers store are sums over ranks too, of which openQCD keeps the last bit. The
- * date, which some headers have, is given. */
+/* The means in headers are sums over ranks, too; openQCD stores them to the last bit. The date
+ * that some headers have is given. */
 static void files_have_the_bytes_of_one_rank(void **state) {
   (void)state;
   side many, one;
@@ -118,7 +118,7 @@ static void links_come_back(void **state) {
   must(many.ctx, kaon_gauge_export(many.gauge, KAON_ORDER_NATURAL, KAON_DOUBLE, (void *[]){links}));
   for (int i = 0; i < FILES; i++) {
     char path[128];
-    kaon_gauge_file_info info;
+    kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
     double worst = 0;
     path_of(path, files[i].name, "many");
     must(many.ctx, kaon_gauge_unit(many.gauge));
@@ -138,7 +138,7 @@ static void links_come_back(void **state) {
   close_side(&one);
 }
 
-/* What only the first rank sees: all ranks return it, and the next call works. */
+/* A failure that only the first rank sees: all ranks return it, and the next call works. */
 static void failures_reach_all_ranks(void **state) {
   (void)state;
   side many, one;
@@ -209,7 +209,7 @@ static void whole_columns(void **state) {
   close_side(&one);
 }
 
-/* What a propagator's file is written from: each rank has its part, and a slice at a time. */
+/* Source of a propagator's file: each rank has its part, one slice at a time. */
 static void slices_are_those_of_the_whole_column(void **state) {
   (void)state;
   side many, one;

@@ -1,5 +1,6 @@
-/* test_ldu.c - OpenFOAM's addressing on several ranks: a mesh divided by hand, cell by cell, into
- * local faces and processor interfaces, against the undivided one, which every process has too. */
+/* test_ldu.c - OpenFOAM's addressing (LDU) on several ranks: a mesh divided by hand, cell by cell,
+ * into local faces and processor interfaces, against the undivided mesh, which every process holds
+ * too. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,7 +51,7 @@ static mesh make_mesh(void) {
   return m;
 }
 
-/* Thirds of a cell's neighbours are mostly the same rank's, and every pair of ranks meets. */
+/* Most neighbours of a cell belong to the same rank, and every pair of ranks shares a face. */
 static int rank_of_cell(int cell, int ranks) {
   return (cell % NX + 2 * (cell / NX % NY) + 3 * (cell / NX / NY) / 2) / 3 % ranks;
 }
@@ -113,7 +114,7 @@ static void divide(const mesh *m, int rank, int ranks, part *p) {
   p->arrays.interface = p->interface;
 }
 
-/* x of A x = b and y = A b, of the rows that `cell` names (NULL: all), by the matrix. */
+/* x of A x = b and y = A b by the matrix, for the rows that `cell` names (NULL: all). */
 static void use(kaon_matrix *matrix, int rows, const int *cell, double *x, double *y) {
   kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO);
   kaon_context *ctx = A->ctx;
@@ -145,7 +146,7 @@ static void divided_meshes_are_the_undivided_one(void **state) {
   kaon_context *alone = NULL, *ctx = ranks_open(KAON_ISA_AUTO, any_grid);
   double x[CELLS + 1], y[CELLS + 1], worst = 0, apart = 0;
   kaon_matrix *matrix = NULL;
-  kaon_matrix_info whole, info;
+  kaon_matrix_info whole = KAON_MATRIX_INFO_INIT, info = KAON_MATRIX_INFO_INIT;
   part p;
   const kaon_ldu_arrays all = {.cells = CELLS,
                                .faces = m.faces,

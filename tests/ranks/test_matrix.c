@@ -1,6 +1,6 @@
-/* test_matrix.c - sparse matrices whose rows are shared out among ranks, equally and not, some of
- * them without any: products, adjoints, sums and solves are the reference's and those of one rank,
- * which every process has too, to compare. With all ways of hiding messages. */
+/* test_matrix.c - sparse matrices with rows distributed over ranks, equally or not, some ranks
+ * empty. Products, adjoints, sums and solves equal the reference's and those of one rank, which
+ * every process computes too. With every way of hiding messages. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -130,7 +130,7 @@ static void products_are_those_of_one_rank(void **state) {
     ref_sparse a = make_case(number, reals);
     side s = open_side(&a, reals, ranks, share, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
     side whole = open_side(&a, reals, 1, 0, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
-    kaon_matrix_info info, same;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT, same = KAON_MATRIX_INFO_INIT;
     must(s.ctx, kaon_matrix_describe(s.matrix, &info));
     must(whole.ctx, kaon_matrix_describe(whole.matrix, &same));
     assert_int_equal(info.global_entries, same.entries);
@@ -167,8 +167,8 @@ static void product_sums(const side *s, kaon_operator *A, const kaon_vector *x, 
   kaon_scalars_destroy(&scalars);
 }
 
-/* The same bits whatever is done while messages are under way, and on every run; of the sums those
- * of one way. */
+/* The same bits whatever is computed while messages travel, and on every run; for sums the same
+ * bits in one mode. */
 static void check_overlap(int number, kaon_precision precision) {
   const int ranks = world_size();
   const kaon_overlap ways[] = {KAON_OVERLAP_AUTO, KAON_OVERLAP_STAGED, KAON_OVERLAP_NONE,
@@ -306,7 +306,7 @@ static void flops_are_those_of_all_rows(void **state) {
     kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
     kaon_solver *solver = NULL;
     kaon_column_report column;
-    kaon_solve_report report;
+    kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
     sparse_import(b, 0, s.rows, numbers + s.first);
     o.method = KAON_CG;
     o.max_iterations = 5;
@@ -327,7 +327,7 @@ static void flops_are_those_of_all_rows(void **state) {
   ref_sparse_free(&a);
 }
 
-/* A column's entries are those of all ranks, so its owner alone cannot tell. */
+/* A column has entries on all ranks, so its owner alone cannot decide. */
 static void columns_of_zeros_are_named_as_on_one_rank(void **state) {
   (void)state;
   ref_sparse a = ref_sparse_new(300);
@@ -338,7 +338,7 @@ static void columns_of_zeros_are_named_as_on_one_rank(void **state) {
     }
   ref_sparse_add(&a, 111, 222, 0);
   side whole = open_side(&a, 1, 1, 0, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
-  kaon_matrix_info one, part;
+  kaon_matrix_info one = KAON_MATRIX_INFO_INIT, part = KAON_MATRIX_INFO_INIT;
   must(whole.ctx, kaon_matrix_describe(whole.matrix, &one));
   assert_int_equal(one.empty_columns, 2);
   assert_int_equal(one.first_empty_column, 40);
@@ -361,8 +361,8 @@ static void columns_of_zeros_are_named_as_on_one_rank(void **state) {
   ref_sparse_free(&a);
 }
 
-/* A circle of entries, each row's two to the right, so that no row has its diagonal; `crowded`:
- * rows 207 to 209 have columns 3 and 4 alone, one of them left over. */
+/* A circle of entries, two to the right in each row, so no row has its diagonal. `crowded`: rows
+ * 207 to 209 have only columns 3 and 4, so one row is left without. */
 static ref_sparse circle(int crowded) {
   ref_sparse a = ref_sparse_new(300);
   for (size_t i = 0; i < a.rows; i++) {
@@ -374,7 +374,7 @@ static ref_sparse circle(int crowded) {
   return a;
 }
 
-/* Wherever rows and columns are, and in whatever order they are kept. */
+/* For every distribution of rows and columns, and every stored order. */
 static void the_structural_rank_is_the_matrix_own(void **state) {
   (void)state;
   for (int crowded = 0; crowded < 2; crowded++)
@@ -383,7 +383,7 @@ static void the_structural_rank_is_the_matrix_own(void **state) {
         ref_sparse a = circle(crowded);
         side s = open_side(&a, 1, world_size(), share, KAON_OVERLAP_AUTO, KAON_ISA_AUTO);
         kaon_matrix_options options = KAON_MATRIX_OPTIONS_INIT;
-        kaon_matrix_info info;
+        kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
         options.ordering = KAON_ORDERING_RCM;
         options.partition = KAON_PARTITION_METIS;
         if (moved) kaon_matrix_destroy(&s.matrix);

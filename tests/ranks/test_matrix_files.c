@@ -1,5 +1,6 @@
-/* test_matrix_files.c - Matrix Market files and generated matrices on several ranks: shares that
- * join to what one rank has, the bytes that one rank writes, and failures that all ranks return. */
+/* test_matrix_files.c - Matrix Market files and generated matrices on several ranks: the parts
+ * join to the matrix of one rank, files have the bytes that one rank writes, and all ranks return
+ * a failure. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -75,7 +76,7 @@ static void must_be_rows_of(const kaon_csr *part, int64_t first, const kaon_csr 
   }
 }
 
-/* More entries than go round at a time, rows longer than that, fewer rows than ranks. */
+/* More entries than are exchanged at a time, rows longer than that, fewer rows than ranks. */
 static void rows_are_written_and_read_as_by_one_rank(void **state) {
   (void)state;
   static const char *const names[] = {"laplace3d:20", "banded:600,500", "laplace2d:2", "fem:1,1,2"};
@@ -229,9 +230,9 @@ static void say(text *t, const char *format, ...) {
   assert_true(t->size < t->room);
 }
 
-/* A file of `entries` entries in no order, some of one place, among comments and empty lines; the
- * first entry from line `wrong` on is none (0: all are right), and `more` entries follow that the
- * sizes do not promise. */
+/* A file of `entries` unordered entries, some at the same place, among comments and empty lines.
+ * The first entry from line `wrong` on is invalid (0: all are valid), and `more` entries follow
+ * beyond the announced number. */
 static text make_text(const char *field, const char *symmetry, int rows, int entries, int wrong,
                       int more) {
   text t = {malloc(1 << 18), 0, 1 << 18};
@@ -291,7 +292,7 @@ static void must_be_same(const kaon_csr *a, const kaon_csr *b) {
 
 static const size_t blocks[] = {512, 4096, 0};
 
-/* Ranks whose machines have unequal numbers of threads, which b tells apart. */
+/* Ranks with unequal numbers of threads, which b distinguishes. */
 static int threads_here(int b) {
   return 1 + (b + world_rank()) % 3;
 }

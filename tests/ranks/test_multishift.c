@@ -1,14 +1,14 @@
-/* test_multishift.c - CG of several shifts on several ranks: naive and improved staggered operators
- * and the normal equations of Wilson-clover, in all sloppy precisions. The same steps as on one
- * rank within a few, every shift within the tolerance, the same solutions as far as that says, and
- * the same status on all ranks where something is refused. */
+/* test_multishift.c - CG of several shifts on several ranks: naive and improved staggered
+ * operators and the normal equations of Wilson-clover, in all sloppy precisions. It takes the
+ * steps of one rank within a few, every shift reaches the tolerance, solutions agree as far as
+ * that implies, and a refusal has the same status on all ranks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <kaon/rational.h>
+#include <kaon/multishift.h>
 #include <math.h>
 
 #include "pair.h"
@@ -20,8 +20,8 @@ enum { SHIFTS = 12, COLUMNS = 2 };
 typedef enum { NAIVE, IMPROVED, CLOVER, SYSTEMS } which;
 static const char *const names[] = {"staggered", "improved staggered", "clover, normal equations"};
 
-/* The even-odd operator on one side. Long links: the thin ones, which are SU(3), count -1 / 24
- * times. */
+/* The even-odd operator on one side. Long links are the thin ones, which are SU(3), times -1 / 24.
+ */
 static kaon_operator *make(const partition_side *side, which system, double mass) {
   kaon_operator *M = NULL, *A = NULL;
   if (system == CLOVER) {
@@ -58,7 +58,7 @@ static void solve(const partition_side *side, which system, double mass, kaon_pr
   kaon_vector *source = NULL, *b = NULL, *x = NULL, view;
   kaon_multishift *m = NULL;
   kaon_multishift_options o = KAON_MULTISHIFT_OPTIONS_INIT;
-  kaon_solve_report report;
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   must(side->ctx, kaon_vector_create(side->ctx, full, KAON_DOUBLE, COLUMNS, &source));
   must(side->ctx, kaon_vector_create(side->ctx, even, KAON_DOUBLE, COLUMNS, &b));
   must(side->ctx, kaon_vector_create(side->ctx, even, KAON_DOUBLE, SHIFTS * COLUMNS, &x));
@@ -80,7 +80,7 @@ static void solve(const partition_side *side, which system, double mass, kaon_pr
   kaon_operator_destroy(&A);
 }
 
-/* |x - x'| <= (|r| + |r'|) / least, least a bound of the operator's smallest eigenvalue. */
+/* |x - x'| <= (|r| + |r'|) / least, where least is a lower bound of the operator's eigenvalues. */
 static void compare(const outcome *one, const outcome *ranks, const double *sigma, double least) {
   double residual = 0, difference = 0;
   int steps = 0;

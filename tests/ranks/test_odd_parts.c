@@ -1,7 +1,7 @@
-/* test_odd_parts.c - lattices divided into parts of odd extents, where neighbouring
- * ranks have the two parities of the whole lattice in each other's places: what one rank computes
- * on the whole lattice, on grids of several forms; those that cannot be taken; arrays in the orders
- * of applications. */
+/* test_odd_parts.c - lattices divided into parts of odd extents, where neighbouring ranks exchange
+ * the roles of the two parities. Results equal those of one rank with the whole lattice, on rank
+ * grids of several shapes. Impossible grids are refused. Arrays in the orders of applications go
+ * in and out. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,8 +15,8 @@
 #include "ranks.h"
 #include "tests/util/partition.h"
 
-/* Parts with one, two and three odd extents, of one site and more; with even extents in halves for
- * the lanes of CPUs (8 8 4 6: t is whole) and without. */
+/* Parts with one, two and three odd extents, of one site and more; with even extents split in
+ * halves for the lanes of CPUs (8 8 4 6: t is whole) and without. */
 typedef struct {
   int extents[4], grid[4];
 } shape;
@@ -34,7 +34,7 @@ static const shape shapes[] = {
     {{6, 6, 6, 6}, {2, 2, 2, 2}},  {{10, 6, 2, 6}, {2, 2, 2, 2}},  {{6, 6, 6, 2}, {2, 2, 2, 2}}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* mask: directions that go through messages to oneself too. 0: not for so many ranks. */
+/* mask: directions that also use messages to the rank itself. 0: not for this number of ranks. */
 static int open_pair(partition_pair *pair, int which, int mask, kaon_overlap overlap) {
   const shape *s = &shapes[which];
   static const int isas[3] = {KAON_ISA_AUTO, KAON_ISA_X86_64,
@@ -151,8 +151,8 @@ static void solvers(void **state) {
 
 /* ---- arrays ---- */
 
-/* Links in the order of `order` of this rank's part, whose even sites are the whole lattice's: what
- * the order without parities says of each. */
+/* Links of this rank's part in the order `order`, whose even sites are the whole lattice's,
+ * derived from the order without parities. */
 static void check_even_odd(const partition_side *s, kaon_gauge_order order) {
   const kaon_lattice *l = s->lattice;
   const int *n = l->extents, *o = l->origin;
@@ -196,7 +196,8 @@ static void check_openqcd(const partition_side *s) {
   free(u);
 }
 
-/* A vector of one parity takes and gives the whole lattice's sites of it, and no other's. */
+/* A vector of one parity imports and exports the whole lattice's sites of that parity, and no
+ * others. */
 static void check_one_parity(const partition_side *s, kaon_parity parity) {
   const kaon_lattice *l = s->lattice;
   const int *n = l->extents, *o = l->origin;
@@ -269,8 +270,8 @@ static void check_choice(const int extents[4], const int expected[4]) {
   kaon_context_destroy(&ctx);
 }
 
-/* Parts of three sites or more in divided directions, which hops of three need; of these even ones
- * where there are some; else odd ones, in x only where no others are as thick. */
+/* Parts of three sites or more in divided directions, as hops of three need: even ones if
+ * possible, else odd ones, in x only if no other direction is as thick. */
 static void a_grid_is_chosen(void **state) {
   (void)state;
   if (world_size() == 2) {

@@ -1,7 +1,7 @@
-/* test_partition.c - a lattice divided among ranks: all that one rank computes on the whole
- * lattice, in each of the 16 subsets of directions (those that the grid does not divide go through
- * messages to oneself), on grids of several forms. Every process has the whole lattice too, to
- * compare. */
+/* test_partition.c - a lattice divided among ranks computes what one rank computes on the whole
+ * lattice, which every process holds too. In each of the 16 subsets of directions (a direction
+ * that the grid does not divide uses messages to the rank itself), on rank grids of several
+ * shapes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +13,8 @@
 
 static const int extents[4] = {8, 4, 8, 8};
 
-/* Gives factors of 2 to the directions of `mask`, beginning at `first`, while extents stay even. */
+/* Distributes factors of 2 over the directions of `mask`, from `first` on, while extents stay
+ * even. */
 static int grid_of(int mask, int first, int grid[4]) {
   int left = world_size();
   for (int mu = 0; mu < 4; mu++) grid[mu] = 1;
@@ -26,7 +27,7 @@ static int grid_of(int mask, int first, int grid[4]) {
   return left == 1;
 }
 
-/* How messages go and are hidden. */
+/* Transports and ways of hiding messages. */
 typedef struct {
   kaon_transport transport;
   kaon_overlap overlap;
@@ -103,7 +104,7 @@ static void links_across_faces(void **state) {
   }
 }
 
-/* Another first direction than the hops have, so that other grids of the same faces come. */
+/* Another first direction than for hops, so that other grids with the same faces occur. */
 static void operators_across_every_subset_of_faces(void **state) {
   (void)state;
   for (int mask = 0; mask < 16; mask++) {
@@ -135,8 +136,8 @@ static kaon_status measured_sum(kaon_comm *comm, double *values, int n) {
   return real_ops->sum_start(comm, values, n);
 }
 
-/* What a solver's sums need is there when it has been made: a rank that had no memory for one would
- * leave the others waiting. */
+/* Creating a solver allocates everything its sums need: a rank without memory for one would leave
+ * the others waiting. */
 static void sums_of_a_solve_take_no_memory(void **state) {
   (void)state;
   static const kaon_method methods[] = {KAON_BLOCKCGNR, KAON_GCR, KAON_PIPEBICGSTAB, KAON_CGNR};
@@ -183,7 +184,7 @@ static void sums_of_a_solve_take_no_memory(void **state) {
   partition_close(&pair);
 }
 
-/* Without a grid the ranks stand so that faces are small, and all sites are somebody's. */
+/* Without a given grid the ranks are arranged for small faces, and every site belongs to a rank. */
 static void a_grid_is_chosen(void **state) {
   (void)state;
   kaon_context *ctx = ranks_open(KAON_ISA_AUTO, NULL);
@@ -212,7 +213,7 @@ static void a_lattice_that_the_grid_does_not_divide_is_refused(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* A field that one rank alone has no memory for is made on none; the context goes on. */
+/* A field for which one rank lacks memory is created on none; the context remains usable. */
 static void memory_that_one_rank_lacks(void **state) {
   (void)state;
   kaon_context_options options = ranks_options(KAON_ISA_AUTO);
@@ -258,7 +259,7 @@ typedef struct {
 
 static int links_of_all_kinds(kaon_context *ctx, objects *o) {
   kaon_heatbath_options heatbath = KAON_HEATBATH_OPTIONS_INIT;
-  kaon_observables observables;
+  kaon_observables observables = KAON_OBSERVABLES_INIT;
   return all_well(kaon_lattice_create(ctx, extents, KAON_ANTIPERIODIC, &o->lattice)) &&
          all_well(kaon_gauge_create(o->lattice, KAON_SINGLE, KAON_RECONSTRUCT_12, &o->gauge)) &&
          all_well(kaon_gauge_random(o->gauge, 3)) &&
@@ -284,7 +285,7 @@ static int operators_and_vectors(kaon_context *ctx, objects *o) {
          all_well(kaon_source_gauss(o->v, 1)) && all_well(kaon_correlator_pion(o->v, 0, pion));
 }
 
-/* Whatever it is that the last rank has no memory for, no rank waits for another. */
+/* Whatever the last rank lacks memory for, no rank waits for another. */
 static void nobody_waits_for_a_rank_without_memory(void **state) {
   (void)state;
   const int last = world_size() - 1;
@@ -309,9 +310,9 @@ static void nobody_waits_for_a_rank_without_memory(void **state) {
   assert_true(tries > 10);
 }
 
-/* Clover blocks that cannot be inverted on the last rank alone: all links are 1 but one there,
- * diag(z, conj z, 1), which is in one leaf of the sites beside it. So F = +- Im z / 4 there, and A
- * has the eigenvalues 1 +- kappa csw F. */
+/* Clover blocks that are singular on the last rank only: all links are 1 except one there, diag(z,
+ * conj z, 1), which is in one leaf of the adjacent sites. So F = +- Im z / 4 there, and A has the
+ * eigenvalues 1 +- kappa csw F. */
 static void a_block_that_is_singular_on_one_rank(void **state) {
   (void)state;
   const int last = world_size() - 1;

@@ -1,5 +1,5 @@
-/* test_polling.c - when the host looks changes neither a solve's bits nor what it sends: no messages
- * of steps behind the end, on processors and on devices whose messages hosts carry. */
+/* test_polling.c - how often the host checks a solve changes neither its bits nor what it sends. No
+ * step after the end sends messages, on CPUs and on devices whose messages the hosts carry. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,7 +64,7 @@ static kaon_traffic solve(const fixture *v, const way *w, int interval, int *ste
   kaon_operator *K = NULL;
   kaon_solver *s = NULL;
   kaon_column_report r;
-  kaon_solve_report whole;
+  kaon_solve_report whole = KAON_SOLVE_REPORT_INIT;
   o.method = w->method;
   o.sloppy = w->sloppy;
   o.tol = 1e-9;

@@ -1,6 +1,6 @@
-/* test_precond.c - preconditioners made of a matrix' entries on several ranks: each rank's part is
- * what the host makes of its own rows and columns, nothing is sent, and solves with them reach the
- * true residual of the whole system. */
+/* test_precond.c - preconditioners made of a matrix's entries on several ranks. Each rank's part
+ * is made of its own rows and columns as on the host, nothing is sent, and solves with them reach
+ * the true residual of the whole system. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -164,7 +164,7 @@ static void test_ranks(void **state) {
   kaon_csr_destroy(&complex_rows);
 }
 
-/* One rank's breakdown is told to all, by the row's number in the whole matrix. */
+/* All ranks report one rank's breakdown, with the row's number in the whole matrix. */
 static void test_breakdown(void **state) {
   (void)state;
   kaon_csr *rows = row_case_laplace(40, 1, 1);

@@ -1,6 +1,6 @@
-/* test_row_distribution.c - rows that the library moves among ranks (kaon_matrix_options.partition): a grid
- * whose rows are numbered at random needs fewer ghosts by METIS, and products, adjoints, solutions,
- * diagonals and files are the caller's, in the caller's order and on the caller's ranks. */
+/* test_row_distribution.c - rows that the library moves among ranks (kaon_matrix_options.partition). A
+ * randomly numbered grid needs fewer ghosts with METIS. Products, adjoints, solutions, diagonals
+ * and files stay in the caller's order and on the caller's ranks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,7 +69,11 @@ static int by_graph(const part *p) {
 static void scattered_rows_need_fewer_ghosts(void **state) {
   (void)state;
   ref_sparse grid = ref_sparse_laplace(32, 2, 0.1, 0), a = scatter(&grid);
-  kaon_matrix_distribution given, metis, automatic, again, left;
+  kaon_matrix_distribution given = KAON_MATRIX_DISTRIBUTION_INIT,
+                           metis = KAON_MATRIX_DISTRIBUTION_INIT,
+                           automatic = KAON_MATRIX_DISTRIBUTION_INIT,
+                           again = KAON_MATRIX_DISTRIBUTION_INIT,
+                           left = KAON_MATRIX_DISTRIBUTION_INIT;
   const struct {
     const ref_sparse *a;
     kaon_matrix_partition partition;
@@ -81,14 +85,14 @@ static void scattered_rows_need_fewer_ghosts(void **state) {
              {&grid, KAON_PARTITION_AUTO, &left}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     part p = open_part(all[i].a, 1, all[i].partition, KAON_ORDERING_NONE);
-    kaon_matrix_info info;
+    kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
     must(p.ctx, kaon_matrix_describe_distribution(p.matrix, all[i].shares));
     must(p.ctx, kaon_matrix_describe(p.matrix, &info));
     assert_int_equal(info.rows, p.rows); /* the caller's, whoever keeps them */
     assert_int_equal(info.first_row, p.first);
     assert_int_equal(info.global_entries, a.entries);
     assert_true(info.hermitian);
-    /* two strips of a grid are as good as what METIS finds; of more it may find better ones */
+    /* two strips of a grid are as good as METIS's result; with more parts METIS may be better */
     if (i < 4 || p.ctx->comm->ranks <= 2)
       assert_int_equal(all[i].shares->moved, i > 0 && i < 4 && by_graph(&p));
     if (i == 0 && p.ctx->comm->rank == 0) printf("  as given: cut %lld\n", (long long)given.cut);
@@ -96,7 +100,7 @@ static void scattered_rows_need_fewer_ghosts(void **state) {
     if (by_graph(&p) && i == 1) {
       assert_true(5 * metis.cut < given.cut);
       assert_true(2 * metis.most_ghosts < given.most_ghosts);
-      /* METIS keeps 3 %, of rows and entries together; shares as given are far off that */
+      /* METIS balances rows and entries to 3 %; the given parts are far from that */
       const double mean = (double)a.entries / p.ctx->comm->ranks;
       assert_true((double)metis.most_entries < 1.1 * mean);
     }
@@ -157,7 +161,7 @@ static void products_are_in_the_callers_order(void **state) {
   test_below("products and adjoints of moved rows: roundings", worst, 40);
 }
 
-/* This rank's part of the solution, by Jacobi-preconditioned CG, to be freed. */
+/* This rank's part of the solution by Jacobi-preconditioned CG; free it. */
 static ref_complex *solve(const part *p, const ref_sparse *a, int *steps) {
   kaon_operator *A = sparse_operator(p->matrix, KAON_DOUBLE, KAON_STORE_AUTO), *K = NULL;
   kaon_vector *b = sparse_vector(A, 1), *x = sparse_vector(A, 1);
@@ -216,8 +220,8 @@ static void solutions_are_those_of_unmoved_rows(void **state) {
   ref_sparse_free(&grid);
 }
 
-/* CG on averaged projections (Cimmino) to 1e-10, lambda 0.35: this rank's part of x, to be freed;
- * *norm: |b|, of all ranks. */
+/* CG on averaged projections (Cimmino) to 1e-10, lambda 0.35: this rank's part of x; free it.
+ * *norm: |b| over all ranks. */
 static ref_complex *averaged(const part *p, const ref_sparse *a, int *steps, double *norm) {
   kaon_operator *A = sparse_operator(p->matrix, KAON_DOUBLE, KAON_STORE_AUTO), *R = NULL;
   kaon_vector *b = sparse_vector(A, 1), *x = sparse_vector(A, 1);
@@ -251,10 +255,10 @@ static ref_complex *averaged(const part *p, const ref_sparse *a, int *steps, dou
   return out;
 }
 
-/* The projections of rows that moved are those of the rows where they were: the same method, in
- * sums of another order, which looks at residuals to 0.2 % of its steps, so 1 % of them apart at
- * most. Both residuals are at most 1.1e-10 |b| and the smallest eigenvalue is above 0.1, so no
- * number is farther off than 2.2e-9 |b|. */
+/* Moved rows have the same projections: the same method, with sums in another order. It checks
+ * residuals to 0.2 % of its steps, so counts differ by 1 % at most. Both residuals are at most
+ * 1.1e-10 |b| and the smallest eigenvalue is above 0.1, so no number differs by more than 2.2e-9
+ * |b|. */
 static void averaged_projections_of_moved_rows(void **state) {
   (void)state;
   ref_sparse grid = ref_sparse_laplace(24, 2, 0.1, 0), a = scatter(&grid);
@@ -316,7 +320,7 @@ static void files_are_in_the_callers_order(void **state) {
   ref_sparse_free(&grid);
 }
 
-/* A number that is none is named by the caller's row, and all ranks hear of it. */
+/* A NaN is reported with the caller's row, on all ranks. */
 static void bad_numbers_are_named_by_the_callers_row(void **state) {
   (void)state;
   ref_sparse grid = ref_sparse_laplace(16, 2, 0.1, 0), a = scatter(&grid);

@@ -1,6 +1,6 @@
-/* test_schwarz.c - Schwarz preconditioners on several ranks: what additive ones do sends nothing;
- * blocks of equal shape have equal bits wherever they lie; GCR with them goes the same way to the
- * same solution as on one rank, which every process has too, to compare. */
+/* test_schwarz.c - Schwarz preconditioners on several ranks. Additive ones send nothing. Blocks of
+ * equal shape have equal bits wherever they lie. GCR takes the same path to the same solution as
+ * on one rank, which every process computes too. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -179,10 +179,10 @@ static kaon_vector *preconditioned(const partition_side *s, int kind, kaon_preci
   return y;
 }
 
-/* In half a divided lattice's hops have one rounding more: of ghosts, h = P psi, whose numbers are
- * at most 2 |psi| (P's two terms), so its errors' variance is up to 4 times that of psi's own.
- * kappa^2 times that for each of at most 3 ghosts of a site here: 0.13^2 * 4 * 3 = 0.2 of what
- * rounding the hop's result brings anyhow. With all of it taken twice over, the distance to the
+/* In half the hops of a divided lattice have one rounding more: of ghosts, h = P psi, whose
+ * numbers are at most 2 |psi| (P has two terms), so the variance of their errors is up to 4 times
+ * that of psi's own. A site has at most 3 ghosts here, each with kappa^2 times that: 0.13^2 * 4 *
+ * 3 = 0.2 of the rounding of the hop's result. Allowing twice all of that, the distance to the
  * result in double is at most sqrt(2) times that of one rank. */
 static const double half_growth = 1.4142;
 
@@ -238,9 +238,9 @@ static kaon_column_report solve(const partition_side *s, const kaon_solver_optio
   return column;
 }
 
-/* |M (x - x')| / |b| in double, x of the whole lattice and x' of this rank's. Since M x = b - r, it
- * is |r - r'| / |b|, at most the sum of both residuals, whatever M's condition is; 1e-12 for
- * roundings of M, of norm below 3, on solutions that are not larger than 1e3 |b|. */
+/* |M (x - x')| / |b| in double, with x from the whole lattice and x' from this rank's. Since M x =
+ * b - r, it is |r - r'| / |b|, at most the sum of both residuals for any condition of M; 1e-12 for
+ * roundings of M, of norm below 3, on solutions of at most 1e3 |b|. */
 static double residuals_apart(const partition_pair *pair, const kaon_vector *whole,
                               const kaon_vector *part) {
   const partition_side *s = &pair->part;
@@ -273,7 +273,7 @@ static void gcr_goes_the_same_way(void **state) {
   for (int row = 0; row < 4; row++) {
     kaon_solver_options so = KAON_SOLVER_OPTIONS_INIT;
     kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
-    kaon_solve_report report[2];
+    kaon_solve_report report[2] = {KAON_SOLVE_REPORT_INIT, KAON_SOLVE_REPORT_INIT};
     kaon_column_report column[2];
     so.method = KAON_GCR;
     so.sloppy = KAON_SINGLE;

@@ -1,6 +1,6 @@
-/* test_schwarz_async.c - the asynchronous Schwarz preconditioner on several ranks: where nothing
- * ever comes it is that of the ranks' own parts; whatever comes, and however late, GCR with it
- * converges; and what it leaves behind is an exchange like any other. */
+/* test_schwarz_async.c - the asynchronous Schwarz preconditioner on several ranks. If no remote
+ * value ever arrives, it is the one of the ranks' own parts. However late values arrive, GCR with
+ * it converges. Exchanges after it work as usual. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,8 +55,8 @@ static void close_part(part *p) {
   kaon_context_destroy(&p->ctx);
 }
 
-/* 1: this communicator and backend have it, or nothing is sent; else it must be refused in words.
- */
+/* 1: this communicator and backend support it, or nothing is sent; otherwise it must be refused
+ * with a sentence. */
 static int offered(part *p) {
   kaon_operator *K = NULL;
   kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
@@ -98,8 +98,8 @@ static double apart(const part *p, kaon_vector *x, const kaon_vector *y) {
   return off / all;
 }
 
-/* Ghosts that never come are 0, so A z is that of the operator cut between ranks, and so is the
- * whole preconditioner: the additive one of that. To the bit but for the sign of zeros. */
+/* Ghosts that never arrive are 0, so A z is that of the operator cut between ranks, and the
+ * preconditioner is the additive one of that operator, to the bit except for the sign of zeros. */
 static void without_messages_it_is_that_of_each_part(void **state) {
   (void)state;
   for (int reduced = 0; reduced < 2; reduced++) {
@@ -107,7 +107,7 @@ static void without_messages_it_is_that_of_each_part(void **state) {
     if (p.ctx->comm->ranks > 1 && offered(&p)) {
       static const int whole[4] = {0, 0, 0, 0};
       kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
-      kaon_schwarz_lags lags;
+      kaon_schwarz_lags lags = KAON_SCHWARZ_LAGS_INIT;
       kaon_operator *K[2] = {NULL, NULL}, *cut = NULL;
       o.precision = KAON_DOUBLE;
       o.steps = 3;
@@ -182,8 +182,8 @@ static kaon_column_report solve(const part *p, const kaon_schwarz_options *o,
   return column;
 }
 
-/* Wilson on all sites and clover on the even ones; a rank's part in one block and in several; as
- * messages come, and with those of the last two residuals always held back. */
+/* Wilson on all sites and clover on the even ones; a rank's part in one block and in several; with
+ * messages as they arrive, and with those of the last two residuals always held back. */
 static void gcr_converges_whatever_comes(void **state) {
   (void)state;
   for (int clover = 0; clover < 2; clover++) {
@@ -191,7 +191,7 @@ static void gcr_converges_whatever_comes(void **state) {
     if (offered(&p))
       for (int several = 0; several < 2; several++) {
         kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
-        kaon_schwarz_lags lags;
+        kaon_schwarz_lags lags = KAON_SCHWARZ_LAGS_INIT;
         for (int mu = 0; mu < 4 && several; mu++) o.block[mu] = 2;
         o.steps = 4;
         o.cycles = 5;
@@ -217,8 +217,8 @@ static void gcr_converges_whatever_comes(void **state) {
   }
 }
 
-/* Made one after the other, of more rounds and fewer, on one lattice's exchanges, in use in turns;
- * and gone before their operator is used again. */
+/* Created one after the other, with more rounds and fewer, on one lattice's exchanges, used in
+ * turn, and destroyed before their operator is used again. */
 static void several_share_their_exchanges(void **state) {
   (void)state;
   part p = open_part(1, 1);

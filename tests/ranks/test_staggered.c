@@ -1,9 +1,8 @@
-/* test_staggered.c - staggered operators on a lattice divided among ranks: hops of one and of three
- * sites, of one column and of several, in every subset of directions (those that the grid does not
- * divide go through messages to oneself) and every way of hiding messages, and solves, against one
- * rank with the whole lattice, which every process has too. Double and single: the same bits; so
- * half on devices, whose ghosts are what is stored. Half on a CPU: test_staggered_partition.c's
- * bound. */
+/* test_staggered.c - staggered operators on a lattice divided among ranks, against one rank with
+ * the whole lattice, which every process holds too: hops of one and of three sites, of one column
+ * and of several, in every subset of directions and every way of hiding messages, and solves. In
+ * double and single the bits are equal, and in half on devices, whose ghosts are the stored
+ * numbers. Half on a CPU has the bound of test_staggered_partition.c. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -102,7 +101,8 @@ static void make_links(pair *p) {
 
 /* ---- both sides ---- */
 
-/* Gives factors of 2 to the directions of `mask`, beginning at `first`, while 4 sites are left. */
+/* Distributes factors of 2 over the directions of `mask`, from `first` on, while 4 sites are left.
+ */
 static int grid_of(int mask, int first, int grid[4]) {
   int left = world_size();
   for (int mu = 0; mu < 4; mu++) grid[mu] = 1;
@@ -178,7 +178,7 @@ static kaon_operator *operator_of(side *s, int improved, kaon_precision precisio
   return M;
 }
 
-/* Columns of the same numbers on both sides; `all`: those of the whole lattice, one column after
+/* Columns with the same numbers on both sides; `all`: those of the whole lattice, one column after
  * another. */
 static kaon_vector *vector_of(const pair *p, side *s, kaon_parity parity, kaon_precision precision,
                               int columns, const double *all) {
@@ -277,8 +277,8 @@ static void every_way_of_hiding_messages(void **state) {
     for (int mask = 7; mask < 16; mask += 4) check_all_hops(mask, 3 - i, &ways[i]);
 }
 
-/* Parts of odd extents, three sites and more: where neighbours' signs and parities are the other
- * way round. */
+/* Parts of odd extents, three sites and more, where neighbours have the opposite signs and
+ * parities. */
 static const struct {
   int extents[4], grid[4], mask;
 } odd_parts[] = {{{8, 8, 8, 6}, {1, 1, 1, 2}, 0},  {{4, 6, 6, 10}, {1, 1, 2, 1}, 15},

@@ -1,6 +1,7 @@
-/* test_wrap.c - what is numbered on a device comes round after 2^32: the marks of a device's own
- * sums (lib/cuda/reduction/reduce.h) and those of sums over ranks by mail (lib/cuda/ranks/rank_sums.cu). Both begin
- * a little before that here. Without a device: skipped, and said; on one rank there is no mail. */
+/* test_wrap.c - counters on a device wrap around after 2^32: the marks of a device's own sums
+ * (lib/cuda/reduction/reduce.h) and those of sums over ranks (lib/cuda/ranks/rank_sums.cu). Both
+ * start shortly before the wrap here. Skipped without a device; sums over ranks need more than
+ * one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,9 +55,8 @@ static void sum_once(kaon_context *ctx, kaon_scalars *scalars, kaon_column_state
     }
 }
 
-/* Narrow sums and wide ones, whose mail lies where older mail does: first in cleared mailboxes,
- * then where the same marks have been before, as long ago as it takes to clear what sums do not
- * use. */
+/* Narrow and wide sums, whose results overlap older ones in memory: first in cleared slots, then
+ * where the same marks were used before, as long ago as it takes to clear unused slots. */
 static void sums_over_ranks_go_on(void **state) {
   (void)state;
   static const int columns[] = {1, 12, 3};
@@ -76,7 +76,7 @@ static void sums_over_ranks_go_on(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* Each rank by itself: norms of vectors of one column, of many blocks and of few. */
+/* Each rank alone: norms of vectors of one column, with many thread blocks and with few. */
 static void sums_of_a_device_go_on(void **state) {
   (void)state;
   static const int sizes[][4] = {{16, 16, 16, 16}, {4, 4, 4, 4}};

@@ -1,16 +1,17 @@
-/* cgn_count.c - how many CG steps on the normal equations a MILC v5 configuration takes: the figure
- * that DDalphaAMG printed for the same field (MANIFEST of the test data). Not a test: 16^4 at kappa
- * .1345 takes minutes. cc -std=c99 -O3 -march=native -ffast-math cgn_count.c ref_*.c milc_files.c
- * -lm
+/* cgn_count.c - how many CG steps on the normal equations a MILC v5 configuration takes, a figure
+ * that DDalphaAMG printed for the same field (MANIFEST of the test data). A program to run by
+ * hand: 16^4 at kappa .1345 takes minutes.
  *
- *   cgn_count FILE KAPPA CSW [TOL [MAX_STEPS [SEED]]]
+ *  cc -std=c99 -O3 -march=native -ffast-math -I. cgn_count.c ref_*.c milc_files.c -lm
+ *  cgn_count FILE KAPPA CSW [TOL [MAX_STEPS [SEED]]]
  *
- * antiperiodic t, source uniform in [-1/2, 1/2] for every real component (DDalphaAMG's random one).
- * Prints the step at which the residual of the normal equations, |M^dag r| / |M^dag b|, and the one
- * at which that of the system, |r| / |b|, first is at most TOL, and both true residuals at the end.
- * DDalphaAMG stops its first loop on the former and goes on until the latter holds too, so its
- * count is the larger of the two. The operator here is ref_apply with a neighbour table and the
- * gammas' zeros left out, compared with ref_apply before the solve. */
+ * Boundary antiperiodic in t; each real component of the source is uniform in [-1/2, 1/2],
+ * DDalphaAMG's random source. It prints the step at which the residual of the normal equations,
+ * |M^dag r| / |M^dag b|, is first at most TOL, the step at which that of the system, |r| / |b|,
+ * is, and both true residuals at the end. DDalphaAMG's count is the larger of the two steps: its
+ * first loop stops on the former and continues until the latter holds too. The operator is
+ * ref_apply with a neighbour table and without the zeros of the gamma matrices; it is compared
+ * with ref_apply before the solve. */
 #include "milc_files.h"
 
 #include <math.h>

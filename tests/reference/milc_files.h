@@ -1,8 +1,8 @@
 /* milc_files.h - readers, for tests only, of two MILC binary files: v5 gauge field and "FM" Wilson
- * propagator. Facts of the formats: MILC's documentation and file headers (milc-qcd/milc_qcd,
- * include/file_types.h, io_lat.h, io_wprop.h); data in the writer's byte order, found from the
- * magic number. Both return NULL on success, else a sentence; the arrays are allocated, caller
- * frees. */
+ * propagator. The formats follow MILC's documentation and file headers (milc-qcd/milc_qcd,
+ * include/file_types.h, io_lat.h, io_wprop.h). Data are in the writer's byte order, known from the
+ * magic number. Both return NULL on success, else a sentence. They allocate the arrays; the caller
+ * frees them. */
 #ifndef MILC_FILES_H
 #define MILC_FILES_H
 

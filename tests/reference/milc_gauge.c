@@ -1,9 +1,10 @@
-/* milc_gauge.c - Coulomb gauge the way MILC fixes it (milc-qcd/milc_qcd, generic/gaugefix.c), step
- * by step: walls of its logs stand in links that it stopped fixing after so many steps, and these
- * are others than those of a maximum. A step: odd sites, then even ones; rows (0, 1), (1, 2) and
- * (2, 0) in turn, each on all sites of the parity; the locally best SU(2) element a0 + i a.sigma
- * with a stretched by (boost a0^2 + |a|^2) / (a0^2 + |a|^2). The functional is the mean of those
- * after either parity. */
+/* milc_gauge.c - Coulomb gauge fixed as MILC does it (milc-qcd/milc_qcd, generic/gaugefix.c), step
+ * by step. Walls in MILC's logs use links that it stopped fixing after a number of steps, which
+ * differ from those at a maximum.
+ *
+ * A step: odd sites, then even ones; rows (0, 1), (1, 2) and (2, 0) in turn, each on all sites of
+ * the parity; the locally best SU(2) element a0 + i a.sigma with a stretched by (boost a0^2 +
+ * |a|^2) / (a0^2 + |a|^2). The functional is the mean of those after either parity. */
 #include <math.h>
 
 #include "reference.h"

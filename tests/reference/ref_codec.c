@@ -1,7 +1,7 @@
-/* ref_codec.c - what 12 and 8 reals mean: enough to give an SU(3) matrix back (test oracle).
- * 12: the first two rows. 8: the minimal form of Bunk, Sommer, Comput. Phys. Commun. 40 (1986) 229,
- * after a cyclic rotation of the columns that makes |u_01|^2 + |u_02|^2 at least 2/3. The square
- * roots cost up to half of the digits: 1e-7 in double. A library may pack differently. */
+/* ref_codec.c - reconstruction of an SU(3) matrix from 12 and from 8 reals. 12: the first two
+ * rows. 8: the minimal form of Bunk, Sommer, Comput. Phys. Commun. 40 (1986) 229, after a cyclic
+ * rotation of the columns that makes |u_01|^2 + |u_02|^2 at least 2/3. The square roots lose up to
+ * half of the digits: 1e-7 in double. A library may pack the reals differently. */
 #include "reference.h"
 
 #include <math.h>

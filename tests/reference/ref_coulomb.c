@@ -1,8 +1,10 @@
-/* ref_coulomb.c - Coulomb gauge by relaxation in SU(2) subgroups (test oracle).
- * Maximises sum_x sum_{i = x, y, z} Re tr U_i(x) slice by slice: at every site the SU(2) element,
- * in the three subgroups in turn, that maximises its own terms (Cabibbo, Marinari, Phys. Lett. B
- * 119 (1982) 387; over-relaxed as in Mandula, Ogilvie, Phys. Lett. B 248 (1990) 156). The gauge
- * leaves one colour rotation a slice free, and other local maxima (Gribov copies) exist. */
+/* ref_coulomb.c - Coulomb gauge by relaxation in SU(2) subgroups.
+ *
+ * It maximises sum_x sum_{i = x, y, z} Re tr U_i(x) slice by slice. At every site, in the three
+ * subgroups in turn, it applies the SU(2) element that maximises the site's own terms (Cabibbo,
+ * Marinari, Phys. Lett. B 119 (1982) 387; over-relaxed as in Mandula, Ogilvie, Phys. Lett. B 248
+ * (1990) 156). The gauge leaves one colour rotation a slice free, and other local maxima (Gribov
+ * copies) exist. */
 #include "reference.h"
 
 #include <math.h>

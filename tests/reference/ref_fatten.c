@@ -1,5 +1,5 @@
 /* ref_fatten.c - fat and long links, every path written out and multiplied link by link, and the
- * unitary factor of a matrix by Newton's iteration (test oracle). */
+ * unitary factor of a matrix by Newton's iteration. */
 #include <math.h>
 #include <string.h>
 

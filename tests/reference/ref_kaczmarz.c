@@ -1,8 +1,9 @@
 /* ref_kaczmarz.c - row projections, CGMNC, CARP-CG and Cimmino-CG as the papers write them, on
- * triplets sorted by row (test oracle): whole vectors, no copies but those of blocks, the weighted
- * product of CARP-CG as it is, the true residual after each step.
- * Sources: Kaczmarz, Bull. Int. Acad. Pol. Sci. Lett. 35 (1937) 355; Bjorck, Elfving, BIT 19 (1979)
- * 145; Gordon, Gordon, Parallel Computing 36 (2010) 495. */
+ * triplets sorted by row. Whole vectors, no copies except those of blocks, the weighted product of
+ * CARP-CG as it is, and the true residual after each step.
+ *
+ * Sources: Kaczmarz, Bull. Int. Acad. Pol. Sci. Lett. 35 (1937) 355; Bjorck, Elfving, BIT 19
+ * (1979) 145; Gordon, Gordon, Parallel Computing 36 (2010) 495. */
 #include "reference.h"
 
 #include <math.h>

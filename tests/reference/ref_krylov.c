@@ -1,4 +1,5 @@
-/* ref_krylov.c - preconditioned Krylov methods, each line of its paper a line here (test oracle).
+/* ref_krylov.c - preconditioned Krylov methods, one line of code for each line of the paper.
+ *
  * PCG: Saad, Iterative Methods for Sparse Linear Systems, algorithm 9.1. BiCGStab, preconditioned
  * on the right: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992) 631. Reordered BiCGStab:
  * Krasnopolsky, Procedia Comput. Sci. 1 (2010) 213. BiCG: Saad, algorithm 7.3, with K. Pipelined
@@ -12,7 +13,7 @@
 typedef ref_complex cplx;
 
 /* out = K in; without K a copy. */
-static void cook(const ref_system *s, int dagger, const cplx *in, cplx *out) {
+static void precondition(const ref_system *s, int dagger, const cplx *in, cplx *out) {
   if (s->k != NULL)
     s->k(s->k_user, dagger, s->n, in, out);
   else
@@ -61,7 +62,7 @@ int ref_pcg(const ref_system *s, const cplx *b, cplx *x, double tol, int most, r
   take(s, v, N);
   memset(x, 0, n * sizeof *x);
   memcpy(v[R], b, n * sizeof *b);
-  cook(s, 0, v[R], v[Z]);
+  precondition(s, 0, v[R], v[Z]);
   memcpy(v[P], v[Z], n * sizeof *b);
   double rz = creal(ref_dot(v[R], v[Z], n));
   h->count = 0;
@@ -70,7 +71,7 @@ int ref_pcg(const ref_system *s, const cplx *b, cplx *x, double tol, int most, r
     const double alpha = rz / creal(ref_dot(v[P], v[AP], n));
     ref_axpy(alpha, v[P], x, n);
     ref_axpy(-alpha, v[AP], v[R], n);
-    cook(s, 0, v[R], v[Z]);
+    precondition(s, 0, v[R], v[Z]);
     const double next = creal(ref_dot(v[R], v[Z], n)), beta = next / rz;
     for (size_t i = 0; i < n; i++) v[P][i] = v[Z][i] + beta * v[P][i];
     rz = next;
@@ -88,11 +89,11 @@ int ref_pipecg(const ref_system *s, const cplx *b, cplx *x, double tol, int most
   take(s, v, N);
   memset(x, 0, n * sizeof *x);
   memcpy(v[R], b, n * sizeof *b);
-  cook(s, 0, v[R], v[U]);
+  precondition(s, 0, v[R], v[U]);
   apply(s, 0, v[U], v[W]);
   for (h->count = 0; !ends(h, v[R], n, b2, tol, most);) {
     const double gamma = creal(ref_dot(v[R], v[U], n)), delta = creal(ref_dot(v[W], v[U], n));
-    cook(s, 0, v[W], v[M]);
+    precondition(s, 0, v[W], v[M]);
     apply(s, 0, v[M], v[NN]);
     const double beta = h->count > 1 ? gamma / gamma_old : 0;
     alpha = h->count > 1 ? gamma / (delta - beta * gamma / alpha) : gamma / delta;
@@ -125,11 +126,11 @@ int ref_pbicgstab(const ref_system *s, const cplx *b, cplx *x, double tol, int m
   for (h->count = 0; !ends(h, v[R], n, b2, tol, most);) {
     const cplx next = ref_dot(v[R0], v[R], n), beta = next / rho * (alpha / omega);
     for (size_t i = 0; i < n; i++) v[P][i] = v[R][i] + beta * (v[P][i] - omega * v[V][i]);
-    cook(s, 0, v[P], v[KP]);
+    precondition(s, 0, v[P], v[KP]);
     apply(s, 0, v[KP], v[V]);
     alpha = next / ref_dot(v[R0], v[V], n);
     ref_axpy(-alpha, v[V], v[R], n);
-    cook(s, 0, v[R], v[KS]);
+    precondition(s, 0, v[R], v[KS]);
     apply(s, 0, v[KS], v[T]);
     omega = ref_dot(v[T], v[R], n) / ref_norm2(v[T], n);
     ref_axpy(alpha, v[KP], x, n);
@@ -151,12 +152,12 @@ int ref_rbicgstab(const ref_system *s, int printed, const cplx *b, cplx *x, doub
   memset(x, 0, n * sizeof *x);
   memcpy(v[R], b, n * sizeof *b);
   memcpy(v[RW], b, n * sizeof *b);
-  cook(s, 0, v[R], v[Z]);
+  precondition(s, 0, v[R], v[Z]);
   memcpy(v[VH], v[Z], n * sizeof *b);
   cplx rho = ref_dot(v[RW], v[R], n);
   for (h->count = 0; !ends(h, v[R], n, b2, tol, most);) {
     apply(s, 0, v[VH], v[V]);
-    cook(s, 0, v[V], v[S]);
+    precondition(s, 0, v[V], v[S]);
     const cplx alpha = rho / ref_dot(v[RW], v[V], n);
     for (size_t i = 0; i < n; i++) v[TH][i] = v[Z][i] - alpha * v[S][i];
     apply(s, 0, v[TH], v[T]);
@@ -165,7 +166,7 @@ int ref_rbicgstab(const ref_system *s, int printed, const cplx *b, cplx *x, doub
     const cplx omega = ref_dot(v[T], v[R], n) / ref_norm2(v[T], n);
     const cplx chi = printed ? 0 : ref_dot(v[RW], v[R], n);
     const cplx next = chi - omega * ref_dot(v[RW], v[T], n), beta = alpha / omega * (next / rho);
-    cook(s, 0, v[T], v[Z]);
+    precondition(s, 0, v[T], v[Z]);
     ref_axpy(omega, v[TH], x, n);
     ref_axpy(-omega, v[T], v[R], n);
     for (size_t i = 0; i < n; i++) {
@@ -188,8 +189,8 @@ int ref_pbicg(const ref_system *s, const cplx *b, cplx *x, double tol, int most,
   memcpy(v[R], b, n * sizeof *b);
   memcpy(v[RS], b, n * sizeof *b);
   for (h->count = 0; !ends(h, v[R], n, b2, tol, most);) {
-    cook(s, 0, v[R], v[Z]);
-    cook(s, 1, v[RS], v[ZS]);
+    precondition(s, 0, v[R], v[Z]);
+    precondition(s, 1, v[RS], v[ZS]);
     const cplx next = ref_dot(v[RS], v[Z], n), beta = next / rho;
     for (size_t i = 0; i < n; i++) {
       v[P][i] = v[Z][i] + beta * v[P][i];

@@ -1,4 +1,4 @@
-/* ref_relax.c - relaxation as textbooks write it, a row after another, on rows given by arrays. */
+/* ref_relax.c - relaxation as in textbooks, one row after another, on rows given by arrays. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

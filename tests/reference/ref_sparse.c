@@ -1,5 +1,4 @@
-/* ref_sparse.c - sparse matrices as lists of triplets, and the matrices that tests are about (test
- * oracle). */
+/* ref_sparse.c - sparse matrices as lists of triplets, and the matrices that tests use. */
 #include "reference.h"
 
 #include <stdio.h>

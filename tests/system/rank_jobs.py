@@ -1,4 +1,4 @@
-"""rank_jobs.py - what tests of the program on several ranks share: how jobs are started, and what is in their files."""
+"""rank_jobs.py - what tests of the program on several ranks share: starting jobs, and reading their files."""
 import os
 import struct
 import subprocess

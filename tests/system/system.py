@@ -1,20 +1,21 @@
 """system.py - what the tests of the program share: where things are, how the program is run.
 
-Python's standard library only. Environment (set by CMake): KAON_PROGRAM, KAON_BUILD, KAON_SOURCE; KAON_TEST_DATA_DEFAULT,
-the folder of CMake's KAON_TEST_DATA, and before it KAON_TEST_DATA hold other people's files, without which their tests are skipped.
+Python's standard library only. CMake sets KAON_PROGRAM, KAON_BUILD and KAON_SOURCE. Data files of other codes are below KAON_TEST_DATA, else
+below KAON_TEST_DATA_DEFAULT (CMake's KAON_TEST_DATA); tests that lack them are skipped.
 """
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
 SOURCE = os.environ.get("KAON_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 BUILD = os.environ.get("KAON_BUILD", os.path.join(SOURCE, "build"))
 PROGRAM = os.environ.get("KAON_PROGRAM", os.path.join(BUILD, "kaon"))
-# Sanitizers watch the program, which takes several times as long: tests of figures, whose ways others take as well, are left out.
+# Sanitizers make the program several times slower: tests of figures are left out where other tests run the same code.
 SLOWED = os.environ.get("KAON_TEST_SLOWED") == "ON"
 DATA = os.environ.get("KAON_TEST_DATA") or os.environ.get("KAON_TEST_DATA_DEFAULT", "")
 
@@ -23,12 +24,12 @@ SMALL = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--kappa", "0.1
 
 
 def default_signals():
-    """A shell that starts a job in the background lets it ignore SIGINT; Ctrl-C must reach the program under test."""
+    """Background jobs of a shell ignore SIGINT; here Ctrl-C must reach the program under test."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def environment():
-    """Threads sleep at barriers: tests share their processors, and some ask for more threads than there are."""
+    """Threads sleep at barriers: tests share the processors, and some use more threads than there are."""
     return dict(os.environ, OMP_WAIT_POLICY="passive",
                 ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=1")
 
@@ -65,8 +66,8 @@ class Case(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def on_a_disk(self, size, *words):
-        """What a command in a new folder, on a disk of so many bytes, ends with and says, and the files it leaves there. The disk is a tmpfs in a
-        namespace of its own, which takes no privileges where the system lets users have one; elsewhere the test is skipped."""
+        """Runs a command in a new folder on a disk of `size` bytes; returns its status, its output, and the files it leaves. The disk is a
+        tmpfs in a namespace of its own. The test is skipped where the system does not let users have one."""
         mount = 'mount -t tmpfs -o size="$0" tmpfs disk || exit 77; cd disk; "$@"; code=$?; echo "left:" $(ls -A); exit $code'
         os.makedirs(self.path("disk"), exist_ok=True)
         try:
@@ -108,7 +109,7 @@ class Case(unittest.TestCase):
 
 
 class PartLoader(unittest.TestLoader):
-    """Of each class every N-th test, from the K-th on, by KAON_TEST_PART=K/N: parts of a long file can run beside one another."""
+    """KAON_TEST_PART=K/N takes every N-th test of each class, from the K-th on, so that parts of a long file run side by side."""
 
     def getTestCaseNames(self, testCaseClass):
         part, parts = map(int, os.environ.get("KAON_TEST_PART", "1/1").split("/"))
@@ -116,4 +117,13 @@ class PartLoader(unittest.TestLoader):
 
 
 def main():
-    unittest.main(verbosity=2, testLoader=PartLoader())
+    """Runs the cases of the file, says how many passed, failed and were skipped, and ends with 0, 1, or 77 (ctest's "skipped") if none ran."""
+    result = unittest.main(verbosity=2, testLoader=PartLoader(), exit=False).result
+    name = lambda case: getattr(case, "test_case", case).id()  # of a subTest: its test's
+    failed = {name(case) for case, _ in result.failures + result.errors}
+    skipped = {name(case): reason for case, reason in result.skipped if name(case) not in failed}
+    passed = max(result.testsRun - len(failed) - len(skipped), 0)
+    without_data = sum("KAON_TEST_DATA" in reason for reason in skipped.values())
+    sys.stderr.flush()
+    print(f"cases: {passed} passed, {len(failed)} failed, {len(skipped)} skipped, {without_data} of them without data", flush=True)
+    sys.exit(1 if not result.wasSuccessful() else 77 if passed == 0 else 0)

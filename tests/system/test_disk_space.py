@@ -1,4 +1,4 @@
-"""Room on the disk is looked at before the work."""
+"""A job checks the free space on the disk before it starts to compute."""
 import os
 import re
 import resource
@@ -81,7 +81,7 @@ class Room(system.Case):
         self.assertRegex(said, rf"kaon: --output x takes at least .*\({2 * numbers} bytes\)")
         self.assertNotIn("column   steps", said)
         code, said, left = self.on_a_disk(numbers * 8, system.PROGRAM, *solve, "--output", "x")
-        self.assertEqual((code, left), (3, []), said)  # as the note foretold
+        self.assertEqual((code, left), (3, []), said)  # as the note predicted
         self.assertRegex(said, rf"kaon: note: --output x takes about .*\({18 * numbers} bytes\)")
         self.assertIn("column   steps", said)
         code, said, left = self.on_a_disk(numbers * 20, system.PROGRAM, *solve, "--output", "x")

@@ -1,5 +1,5 @@
-"""--guess and OUTPUT.unconverged of kaon solve and kaon invert: a run that fell short is gone on with, what cannot be begun from is
-refused, and nothing stays half-written."""
+"""--guess and OUTPUT.unconverged of kaon solve and kaon invert: an unfinished run can be continued, unsuitable guesses are refused, and
+no file is left half-written."""
 import os
 import resource
 import signal

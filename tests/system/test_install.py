@@ -1,5 +1,6 @@
-"""Installed into an empty prefix, kaon is found by find_package from a C and from a C++17 program, out of tree; the examples
-run and say the right things."""
+"""An installation into an empty prefix: what it holds and exports, and that applications in C, C++, Fortran and Python find it, by
+CMake and by pkg-config. The examples run and print the right results."""
+import ctypes
 import os
 import re
 import shutil
@@ -9,32 +10,144 @@ import unittest
 import system
 
 
-def run(*command, cwd=None):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd)
+def run(*command, cwd=None, env=None):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd, env=env)
     return done.returncode, done.stdout
 
 
+def cache(name):
+    """a variable of the build's CMake"""
+    with open(os.path.join(system.BUILD, "CMakeCache.txt"), encoding="utf-8") as file:
+        found = re.search(rf"^{name}:\w+=(.*)$", file.read(), re.M)
+    return found.group(1) if found else ""
+
+
+CONSUMER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "consumer")
+LIBDIR = cache("CMAKE_INSTALL_LIBDIR")
+SHARED = cache("BUILD_SHARED_LIBS") == "ON"
+
+
+def public_functions():
+    """the functions that include/kaon declares"""
+    names = set()
+    include = os.path.join(system.SOURCE, "include", "kaon")
+    for header in os.listdir(include):
+        if header.endswith(".h"):
+            with open(os.path.join(include, header), encoding="utf-8") as file:
+                text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+            names.update(re.findall(r"^(?!typedef|static|#)(?:KAON_API\s+)?[a-z][\w ]*[\s*]+(kaon_\w+)\s*\(", text, re.M))
+    return names
+
+
 class Install(system.Case):
-    def command(self, *command):
-        code, out = run(*command, cwd=self.folder)
+    def setUp(self):
+        super().setUp()
+        self.prefix = self.path("prefix")
+        programs = [name for name in ("kaon", "kaon-bench") if os.path.exists(os.path.join(system.BUILD, name))]
+        self.programs = programs
+        self.command("cmake", "--build", system.BUILD, "--target", "kaon_installed", "kaon_static")
+        self.command("cmake", "--install", system.BUILD, "--prefix", self.prefix)
+        self.library = os.path.join(self.prefix, LIBDIR, "libkaon.so")
+
+    def command(self, *command, env=None):
+        code, out = run(*command, cwd=self.folder, env=env)
         self.assertEqual(code, 0, " ".join(command) + "\n" + out)
         return out
 
-    def test_find_package_from_c_and_cxx(self):
-        if not shutil.which("c++"):
-            raise unittest.SkipTest("no C++ compiler here")
-        prefix, build = self.path("prefix"), self.path("build")
-        self.command("cmake", "--install", system.BUILD, "--prefix", prefix)
-        self.assertTrue(os.path.exists(os.path.join(prefix, "bin", "kaon")))
-        consumer = os.path.join(os.path.dirname(os.path.abspath(__file__)), "consumer")
-        self.command("cmake", "-S", consumer, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", "-DEXAMPLES=" + os.path.join(system.SOURCE, "examples"))
+    def needs(self, program):
+        if not shutil.which(program):
+            raise unittest.SkipTest(f"no {program} here")
+
+    def test_the_prefix_has_what_it_should_and_nothing_else(self):
+        found = set()
+        for folder, _, files in os.walk(self.prefix):
+            found.update(os.path.relpath(os.path.join(folder, name), self.prefix) for name in files)
+        headers = [name for name in os.listdir(os.path.join(system.SOURCE, "include", "kaon")) if name.endswith(".h")]
+        expected = {f"include/kaon/{name}" for name in headers} | {f"bin/{name}" for name in self.programs}
+        expected |= {f"share/bash-completion/completions/{name}" for name in self.programs}
+        expected |= {"share/doc/kaon/LICENSE", "share/doc/kaon/README.md", "share/doc/kaon/CHANGELOG.md", f"{LIBDIR}/pkgconfig/kaon.pc", f"{LIBDIR}/libkaon.a"}
+        targets = ["kaonTargets"]
+        if SHARED:
+            expected |= {f"{LIBDIR}/{name}" for name in ("libkaon.so", "libkaon.so.0.1", "libkaon.so.0.1.0")}
+            targets.append("kaonStaticTargets")
+        kind = "-" + cache("CMAKE_BUILD_TYPE").lower()
+        names = ["kaonConfig", "kaonConfigVersion"] + targets + [target + kind for target in targets]
+        expected |= {f"{LIBDIR}/cmake/kaon/{name}.cmake" for name in names}
+        if shutil.which("help2man"):
+            expected |= {f"share/man/man1/{name}.1" for name in self.programs}
+        self.assertEqual(found, expected)
+
+    def test_the_library_exports_the_public_functions_alone(self):
+        if not SHARED:
+            raise unittest.SkipTest("kaon was built as a static library")
+        self.needs("nm"), self.needs("readelf")
+        self.assertIn("soname: [libkaon.so.0.1]", self.command("readelf", "-d", self.library))
+        listed = self.command("nm", "-D", "--defined-only", self.library)
+        exported = {line.split()[-1] for line in listed.splitlines()}
+        self.assertEqual(exported, public_functions())
+        print(f"  {len(exported)} functions")
+
+    def test_programs_run_wherever_the_prefix_is(self):
+        moved = self.path("moved")
+        os.rename(self.prefix, moved)
+        for name in self.programs:
+            self.assertTrue(self.command(os.path.join(moved, "bin", name), "--version").startswith(name + " "))
+
+    def test_completion_offers_commands_options_and_values(self):
+        self.needs("bash")
+        script = os.path.join(self.prefix, "share/bash-completion/completions/kaon")
+        ask = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kaon; echo "${COMPREPLY[@]}"'
+        program = os.path.join(self.prefix, "bin", "kaon")
+        for words, answer in ((["in"], "info invert"), (["invert", "--act"], "--action"), (["invert", "--action", "wils"], "wilson"),
+                              (["invert", "--action", "=", "hi"], "hisq"), (["solve", "--precision", ""], "double single")):
+            self.assertEqual(self.command("bash", "-c", ask, script, program, *words).strip(), answer)
+
+    def test_cmake_finds_it_from_c_cxx_and_fortran(self):
+        self.needs("c++")
+        for target, component in [("kaon::kaon", "")] + [("kaon::kaon_static", "static")] * SHARED:
+            with self.subTest(target=target):
+                build = self.path(target.replace("::", "-"))
+                self.command("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+                             f"-DKAON_TARGET={target}", f"-DKAON_COMPONENTS={component}")
+                self.command("cmake", "--build", build)
+                for name, words in (("consumer_c", "plaquette 1"), ("consumer_cxx", "plaquette 1"), ("consumer_fortran", "512 sites")):
+                    program = os.path.join(build, name)
+                    if name != "consumer_fortran" or os.path.exists(program):
+                        self.assertIn(words, self.command(program))
+
+    def test_pkg_config_finds_it_from_c_cxx_and_fortran(self):
+        self.needs("pkg-config")
+        folder = os.path.join(self.prefix, LIBDIR)
+        env = dict(os.environ, PKG_CONFIG_PATH=os.path.join(folder, "pkgconfig"), LD_LIBRARY_PATH=folder)
+        self.assertEqual(self.command("pkg-config", "--modversion", "kaon", env=env), "0.1.0\n")
+        for kind in ["--shared"] * SHARED + ["--static"]:
+            words = self.command("pkg-config", "--cflags", "--libs", *[kind] * (kind == "--static"), "kaon", env=env).split()
+            if kind == "--static":  # a linker takes the shared one where both are
+                words = [os.path.join(folder, "libkaon.a") if word == "-lkaon" else word for word in words]
+            for compiler, source, out in (("cc", "consumer.c", "plaquette 1"), ("c++", "consumer.cpp", "plaquette 1"),
+                                          ("gfortran", "consumer.f90", "512 sites")):
+                if shutil.which(compiler):
+                    with self.subTest(compiler=compiler, kind=kind):
+                        self.command(compiler, "-o", self.path("client"), os.path.join(CONSUMER, source), *words, env=env)
+                        self.assertIn(out, self.command(self.path("client"), env=env))
+
+    def test_python_loads_it(self):
+        if not SHARED:
+            raise unittest.SkipTest("kaon was built as a static library")
+        library = ctypes.CDLL(self.library)
+        library.kaon_version.restype = ctypes.c_char_p
+        self.assertEqual(library.kaon_version(), b"0.1.0")
+        context = ctypes.c_void_p()
+        self.assertEqual(library.kaon_context_create(None, ctypes.byref(context)), 0)
+        library.kaon_context_destroy(ctypes.byref(context))
+        self.assertIsNone(context.value)
+
+    def test_examples_build_out_of_tree_and_print_the_same(self):
+        build = self.path("build")
+        examples = os.path.join(system.SOURCE, "examples")
+        self.needs("c++")
+        self.command("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DEXAMPLES={examples}")
         self.command("cmake", "--build", build)
-        for name in ("consumer_c", "consumer_cxx"):
-            out = self.command(os.path.join(build, name))
-            print(f"  {name}: {out.strip()}")
-            self.assertIn("plaquette 1", out)
-        out = self.command(os.path.join(prefix, "bin", "kaon"), "--version")
-        self.assertTrue(out.startswith("kaon "))
         self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--sweeps", "5", "--output", "c.lime")
         for name, arguments in (("propagator", ["c.lime", "0.12", "1"]), ("callback", []), ("csr", []), ("ldu", [])):
             with self.subTest(example=name):
@@ -42,9 +155,15 @@ class Install(system.Case):
                 self.assertEqual(self.command(os.path.join(system.BUILD, "examples", name), *arguments), installed)
                 self.assertNotEqual(installed.strip(), "")
 
+
+class Headers(system.Case):
+    def command(self, *command):
+        code, out = run(*command, cwd=self.folder)
+        self.assertEqual(code, 0, " ".join(command) + "\n" + out)
+
     def test_every_header_stands_alone_in_c11_and_cxx17(self):
         include = os.path.join(system.SOURCE, "include")
-        for name in sorted(os.listdir(os.path.join(include, "kaon"))):
+        for name in sorted(name for name in os.listdir(os.path.join(include, "kaon")) if name.endswith(".h")):
             for compiler, language in (("cc", ["-x", "c", "-std=c11"]), ("c++", ["-x", "c++", "-std=c++17"])):
                 if shutil.which(compiler):
                     self.command(compiler, *language, "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-I",

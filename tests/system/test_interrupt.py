@@ -1,4 +1,4 @@
-"""Ctrl-C: the program ends within a second with status 130, says what was lost, leaves nothing half-written."""
+"""Ctrl-C: the program ends within a second with status 130, says what was lost, and leaves nothing half-written."""
 import fcntl
 import os
 import signal

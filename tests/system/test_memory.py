@@ -1,4 +1,4 @@
-"""--dry-run predicts the peak memory of the run within 10 %; a job that does not fit is refused before it is begun."""
+"""--dry-run predicts the peak memory of the run within 10 %; a job that does not fit is refused before it starts."""
 import os
 import re
 import unittest
@@ -47,7 +47,7 @@ class Memory(system.Case):
                 self.assertLess(abs(off), 0.10)
 
     @unittest.skipIf(ON_DEVICE, WHY)
-    def test_a_guess_is_foretold(self):
+    def test_a_guess_is_predicted(self):
         """a propagator's columns come out of its file all at once, and beside a small batch that is the peak"""
         job = ["invert", "--gauge", "weak:0.3", "--lattice", "12x12x12x12", "--kappa", "0.1", "--csw", "1", "--tol", "1e-5"]
         self.succeeds(*job, "--output", "p.lime")

@@ -1,4 +1,4 @@
-"""What must not get lost, be overwritten or be called right: links off SU(3), trial runs, files that cannot be written, odd names."""
+"""What must not be lost, overwritten or called right by mistake: links off SU(3), trial runs, files that cannot be written, odd names."""
 import math
 import os
 import shutil

@@ -1,5 +1,5 @@
-"""test_rank_results.py - what several ranks leave in files: the propagators and correlators of one rank, to what the residuals
-allow or to the byte; columns that other numbers of ranks left; nothing half-written after Ctrl-C."""
+"""Files that several ranks write: the propagators and correlators of one rank, as far as the residuals allow or to the byte; columns
+continued by another number of ranks; nothing half-written after Ctrl-C."""
 import math
 import os
 import shutil

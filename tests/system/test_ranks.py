@@ -1,4 +1,4 @@
-"""test_ranks.py - the program on several ranks: the results of one, one voice, and an end for every failure."""
+"""The program on several ranks: the results of one rank, one set of messages, and an end for every failure."""
 import json
 import os
 import signal
@@ -385,7 +385,7 @@ class Ranks(rank_jobs.Case):
         plan, run = self.report("plan.json"), self.report("run.json")
         self.assertEqual(plan["local_lattice"], [8, 8, 8, 9])
         ratio = plan["predicted_fields"] / run["peak_fields"]
-        print(f"  foretold {ratio:.3f} of what fields took")
+        print(f"  predicted {ratio:.3f} of what fields took")
         self.assertTrue(0.95 < ratio < 1.15, ratio)
         self.succeeds(*common[:3], "--lattice", "6", "6", "6", "6", "--kappa", "0.12", "--csw", "1", "--grid", "2", "2", "2", "2", "--dry-run", "--report", "odd.json")
         self.assertEqual(self.report("odd.json")["local_lattice"], [3, 3, 3, 3])
@@ -412,7 +412,7 @@ class Ranks(rank_jobs.Case):
                 self.succeeds(*common, *more, "--grid", *grid, "--dry-run", "--report", "plan.json")
                 self.ranks(ranks, *common, *more, "--grid", *grid, "--max-iter", "20", "--tol", "1e-2", "--report", "run.json")
                 ratio = self.report("plan.json")["predicted_fields"] / self.report("run.json")["peak_fields"]
-                print(f"  {ranks} ranks: foretold {ratio:.3f} of what fields took")
+                print(f"  {ranks} ranks: predicted {ratio:.3f} of what fields took")
                 self.assertTrue(0.95 < ratio < 1.05, ratio)
 
     def begun(self, ranks, word, *arguments):

@@ -6,8 +6,6 @@ import unittest
 
 import system
 
-DATA = os.path.join(system.DATA, "sparse")
-
 
 class RelaxBench(system.Case):
     def check_spread(self, row, samples):
@@ -74,9 +72,7 @@ class RelaxBench(system.Case):
     @unittest.skipIf(system.SLOWED, "sanitizers watch")
     def test_condition_numbers_are_the_papers(self):
         for matrix, plain, scaled in (("fv1", 12.761, 12.761), ("fv3", 4420.5, 4420.5), ("Trefethen_2000", 22525, 6.1579)):
-            path = os.path.join(DATA, matrix + ".mtx")
-            if not os.path.exists(path):
-                self.skipTest(f"no {path}")
+            path = system.data("sparse", matrix + ".mtx")
             self.succeeds("bench", "async", "--table", "props", "--matrix", path, "--json", "rows.json")
             with open(self.path("rows.json"), encoding="utf-8") as file:
                 row = json.load(file)[0]

@@ -6,7 +6,6 @@ import unittest
 
 import system
 
-DATA = os.path.join(system.DATA, "sparse")
 # (matrix, arguments) -> iterations to 1e-8 (b = 1, x = 0)
 COUNTS = {
     ("fv1.mtx", "--method", "jacobi"): 116,
@@ -33,9 +32,7 @@ class Relax(system.Case):
 
     def test_counts(self):
         for (matrix, *arguments), expected in COUNTS.items():
-            path = os.path.join(DATA, matrix)
-            if not os.path.exists(path):
-                self.skipTest(f"no {path}")
+            path = system.data("sparse", matrix)
             report = self.solve("--matrix", path, *arguments)
             self.assertEqual(report["solves"][0]["iterations"], expected, (matrix, arguments))
             self.assertEqual(report["method"], arguments[1])

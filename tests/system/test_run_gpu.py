@@ -1,5 +1,5 @@
-"""tests/run_gpu.sh handles programs as it says: several at a time, longest first, alone where need be, all of them killed in the
-end. Programs are shell scripts here, in the folder that KAON_BUILD names; no device is needed."""
+"""tests/run_gpu.sh runs programs as it promises: several at a time, longest first, alone where needed, and all killed at the end.
+The programs are shell scripts here, in the folder that KAON_BUILD names; no device is needed."""
 import os
 import signal
 import subprocess
@@ -53,12 +53,13 @@ class RunGpu(system.Case):
         self.program("test_hangs", FOREVER % self.path("pids"))
         self.program("test_dies", "kill -SEGV $$")
         self.program("test_blind", "echo 'cuda: skipped: no device'")
+        self.program("test_empty", "echo 'cases: 0 passed, 0 failed, 2 skipped'; exit 77")
         status, out, summary = self.run_script("tests", KAON_TEST_LIMIT=4)
         self.assertEqual(status, 1, out)
         for line in ("PASSED   test_good, ", "FAILED   test_bad (status 3): [  FAILED  ] b;", "FAILED   test_lots (status 1)", "FAILED   test_dies (status 139)",
-                     "FAILED   test_hangs: did not end in 4 s", "SKIPPED  test_blind: passed, but cuda: skipped: no device"):
+                     "FAILED   test_hangs: did not end in 4 s", "SKIPPED  test_blind: passed, but cuda: skipped: no device", "SKIPPED  test_empty: cases: 0 passed"):
             self.assertIn(line, summary)
-        self.assertRegex(summary, r"(?m)^TOTAL +\d+ s, 4 failed, 0 out of time, 0 not run, 2 skipped, 1 passed$")
+        self.assertRegex(summary, r"(?m)^TOTAL +\d+ s, 4 failed, 0 out of time, 0 not run, 3 skipped, 1 passed$")
         self.assertRegex(summary, r"(?m)^FAILED: .*\btest_lots\b")
         self.assertIn("first\n[  FAILED  ] b\nlast\n", out)
         self.assertIn("\n99999\n100000\n", out)

@@ -1,4 +1,4 @@
-"""test_scaling.py - kaon bench scaling --model finds the parameters that rows were made with, and foretells by them."""
+"""test_scaling.py - kaon bench scaling --model finds the parameters that rows were made with, and predicts by them."""
 import json
 import math
 import re
@@ -106,7 +106,7 @@ class Scaling(system.Case):
         self.assertIn("off by 0.0 % in the mean, 0.0 % at most", out)
         self.assertEqual((model["network_latency"], model["network_bandwidth"], model["node"]), (4e-6, 40e9, 4))
 
-    def test_what_is_foretold_follows_from_them(self):
+    def test_predictions_follow_from_them(self):
         out = self.succeeds("bench", "scaling", *self.files(), "--json", "model.json", "--lattice", "32", "32", "32", "256",
                             "--latency", "4us", "--bandwidth", "40", "--node", "4")
         rows = json.loads(self.read("model.json"))
@@ -155,7 +155,7 @@ class Scaling(system.Case):
                      ["--lattice", "8", "8", "8", "8", "--lattice", "8", "8", "8", "16"]):
             self.refused("bench", "scaling", "--model", "1.json", "--model", "2.json", *idle, words=[idle[0], "out"])
         self.refused("bench", "scaling", "--latency", "5us", words=["--model"])
-        self.refused("bench", "dslash", "--model", "1.json", words=["bench scaling"])
+        self.refused("bench", "dslash", "--model", "1.json", words=["--model", "bench dslash"])
 
     def changed(self, name, change, made=None):
         """A file of two ranks' rows after change(row); returns the words that name it and that of one rank."""

@@ -445,7 +445,7 @@ class Solve(system.Case):
 
     # --- other ways to ask ---
 
-    def test_a_dry_run_foretells_the_memory(self):
+    def test_a_dry_run_predicts_the_memory(self):
         for matrix in ("laplace3d:60", "trefethen:100000"):
             with self.subTest(matrix=matrix):
                 out = self.succeeds("solve", "--matrix", matrix, "--columns", "2", "--precond", "jacobi", "--dry-run", "--report",
@@ -454,7 +454,7 @@ class Solve(system.Case):
                 plan = self.report("plan.json")
                 real = self.solve("--matrix", matrix, "--columns", "2", "--precond", "jacobi", "--threads", "2")
                 ratio = plan["predicted_peak"] / real["peak_resident"]
-                print(f"  {matrix}: foretold {plan['predicted_peak'] / 2 ** 20:.0f} MiB, ratio {ratio:.2f}")
+                print(f"  {matrix}: predicted {plan['predicted_peak'] / 2 ** 20:.0f} MiB, ratio {ratio:.2f}")
                 self.assertTrue(0.8 < ratio < 1.25, ratio)
                 self.assertEqual((plan["matrix"]["name"], plan["matrix"]["rows"], plan["matrix"]["field"]),
                                  (matrix, real["matrix"]["rows"], real["matrix"]["field"]))
@@ -488,7 +488,7 @@ class Solve(system.Case):
                 plan = self.report("plan.json")
                 real = self.solve("--matrix", name, "--threads", "2")
                 ratio = plan["predicted_peak"] / real["peak_resident"]
-                print(f"  {name}: foretold {plan['predicted_peak'] / 2 ** 20:.0f} MiB, ratio {ratio:.2f}")
+                print(f"  {name}: predicted {plan['predicted_peak'] / 2 ** 20:.0f} MiB, ratio {ratio:.2f}")
                 # samples are symmetric, and the forms that are tried on the way to a stored one are other ones
                 self.assertTrue(0.8 < ratio < 1.25, ratio)
                 self.assertAlmostEqual(plan["predicted_matrix"] / (12 * entries + 8 * rows), 1, delta=0.2)

@@ -1,4 +1,4 @@
-"""kaon tune: the file that it leaves, what --tuning makes of it, and what is refused."""
+"""kaon tune: the file that it writes, its use by --tuning, and refusals."""
 import json
 
 import system

@@ -1,6 +1,6 @@
-/* applied_link.h - a link of 8 reals applied as lib/math/recon8.h does and by decoded elements, in
- * one lane: the text of applied_link_d.c, _s.c and _h.c, which name a precision, and what
- * test_applied_link calls. */
+/* applied_link.h - a link of 8 reals applied as in lib/math/recon8.h and by decoded elements, for
+ * one lane. Contains the text of applied_link_d.c, _s.c and _h.c, each for one precision, and the
+ * functions that test_applied_link calls. */
 #ifndef APPLIED_LINK_H
 #define APPLIED_LINK_H
 

@@ -1,5 +1,5 @@
-/* deflation_case.h - what tests of deflation solve: a clover operator close to a singular one, and
- * spectra of a few small values. Needs the cmocka preamble included before. */
+/* deflation_case.h - problems for tests of deflation: a clover operator close to a singular one,
+ * and spectra with a few small values. Include the cmocka preamble before. */
 #ifndef DEFLATION_CASE_H
 #define DEFLATION_CASE_H
 

@@ -1,6 +1,6 @@
-/* dirac_case.h - one lattice with links, on both sides: the library's gauge field and the
- * reference's array; host-to-vector helpers; CG by the library's public vector functions.
- * Needs the cmocka preamble included before. */
+/* dirac_case.h - one lattice with links on both sides: the library's gauge field and the
+ * reference's array. Also copies between host arrays and vectors, and CG by the library's public
+ * vector functions. Include the cmocka preamble before. */
 #ifndef DIRAC_CASE_H
 #define DIRAC_CASE_H
 
@@ -25,7 +25,7 @@ typedef struct {
 extern const char *const isa_names[];       /* by machine */
 extern const char *const precision_names[]; /* by kaon_precision */
 
-/* 0 when this processor or build lacks the machine, or its link kernels. case_open_checked: in
+/* 0: this processor or build lacks the machine or its link kernels. case_open_checked opens in
  * check mode, where fresh memory is poisoned. */
 int case_open_checked(dirac_case *c, int isa, const int extents[4], int antiperiodic,
                       links_kind kind, uint64_t seed);

@@ -1,5 +1,5 @@
-/* failing_apply.h - an operator's application that fails after some calls: tests put failing_apply
- * in the place of the one that they keep in true_apply. */
+/* failing_apply.h - an operator's application that fails after some calls. A test puts
+ * failing_apply in the place of the true one, which it keeps in true_apply. */
 #ifndef FAILING_APPLY_H
 #define FAILING_APPLY_H
 

@@ -1,6 +1,6 @@
-/* fake_recorder.h - a recorder for the CPU, which does work when it is asked: calls what a loop
- * has where a device would repeat it, and counts. Needs <string.h> and <stdlib.h> included before.
- */
+/* fake_recorder.h - a substitute recorder for the CPU, which executes at once: it calls the
+ * operations of a loop where a device would repeat them, and counts. Include <string.h> and
+ * <stdlib.h> before. */
 #ifndef FAKE_RECORDER_H
 #define FAKE_RECORDER_H
 

@@ -8,8 +8,8 @@
 
 typedef void case_check(dirac_case *c);
 
-/* Calls check(c) with links of `kind` on 4x6x2x10 (plain order), 8x8x8x8 and 4x4x4x8 (split where
- * the lanes allow it), for every instruction set that this processor has. */
+/* Calls check(c) with links of `kind` on 4x6x2x10 (plain order), 8x8x8x8 and 4x4x4x8 (split if the
+ * lanes allow it), for every instruction set of this processor. */
 static inline void for_all_cases(links_kind kind, case_check *check) {
   static const int shapes[][4] = {{4, 6, 2, 10}, {8, 8, 8, 8}, {4, 4, 4, 8}};
   for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++)

@@ -1,7 +1,7 @@
-/* machine.h - what tests loop over: the CPU's instruction sets, then the CUDA device as one more. A
- * machine that is not here is skipped with a message. KAON_ISA_AUTO stands for the default: what
- * KAON_BACKEND and KAON_ISA say, else the best. Device memory is read and written through
- * machine_read and machine_write alone. */
+/* machine.h - what tests loop over: the CPU's instruction sets, then the CUDA device. A machine
+ * that is not present is left out with a message. KAON_ISA_AUTO stands for the default:
+ * KAON_BACKEND and KAON_ISA, else the best. Device memory is accessed through machine_read and
+ * machine_write only. */
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -13,7 +13,7 @@
 #include "lib/cpu/backend.h"
 
 enum { MACHINE_CUDA = KAON_ISA_AVX512 + 1, MACHINE_LAST = MACHINE_CUDA };
-/* The CPU's best, for tests that look into memory themselves or play several ranks. */
+/* The CPU's best, for tests that read memory directly or play several ranks. */
 enum { MACHINE_CPU = -1 };
 
 static inline const char *machine_name(int machine) {
@@ -32,8 +32,8 @@ static inline kaon_status machine_open(int machine, kaon_context_options options
   return kaon_context_create(&options, ctx);
 }
 
-/* 1, and says why, where it cannot be used. The environment's KAON_TEST_MACHINE names the only one
- * that is wanted; MACHINE_CPU stands for any but the device. */
+/* 1, with a message, if the machine cannot be used. KAON_TEST_MACHINE names the only one wanted;
+ * MACHINE_CPU stands for any but the device. */
 static inline int machine_lacks(int machine) {
   static int lacks_device = -1;
   static char why[512];
@@ -73,8 +73,8 @@ static inline void machine_write(kaon_context *ctx, void *device, const void *ho
   }
 }
 
-/* An array of the user's in the machine's memory with the host's contents, and its end; a call
- * takes it by the functions that end in _device. */
+/* A user's array in the machine's memory with the host's contents, and its release; functions
+ * whose names end in _device take it. */
 static inline void *machine_array(kaon_context *ctx, const void *host, size_t bytes) {
   void *device = NULL;
   if (kaon_pool_allocate(ctx, bytes, "a test's array", &device) != KAON_OK) {

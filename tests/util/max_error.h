@@ -1,5 +1,5 @@
-/* max_error.h - the largest of many errors. fmax would pass a NaN over, and with it the error that
- * matters most. */
+/* max_error.h - the larger of two errors. Unlike fmax it returns a NaN, the error that matters most.
+ */
 #ifndef TESTS_UTIL_MAX_ERROR_H
 #define TESTS_UTIL_MAX_ERROR_H
 

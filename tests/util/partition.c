@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/tuning.h>
+#include <kaon/context.h>
 
 #include "dslash/operator/dirac_internal.h"
 #include "lib/math/steps/recurrence.h"
@@ -197,7 +197,7 @@ enum { STORAGES = sizeof storages / sizeof *storages };
 int partition_same_order(const partition_side *whole) {
   enum { MOST = 3, ENTRIES = 3 * 3 * MOST };
   static const int links[3] = {18, 12, 8};
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   kaon_tuning_entry entries[ENTRIES];
   if (whole->ctx->backend->host_accessible) return 0;
   must(whole->ctx, kaon_context_query(whole->ctx, &info));
@@ -395,7 +395,7 @@ static void check_close(const partition_pair *pair, const char *what, double a, 
 }
 
 static void check_observables(partition_pair *pair, const char *what) {
-  kaon_observables a, b;
+  kaon_observables a = KAON_OBSERVABLES_INIT, b = KAON_OBSERVABLES_INIT;
   char text[100];
   must(pair->whole.ctx, kaon_gauge_measure(pair->whole.gauge, &a));
   must(pair->part.ctx, kaon_gauge_measure(pair->part.gauge, &b));

@@ -1,7 +1,7 @@
-/* partition.h - the same physics twice: on one rank that has the whole lattice, and on a lattice
- * that is divided, among ranks or against itself (its faces go through messages to itself). Links
- * and spinors are functions of seed and global site, so nothing has to be sent to compare. Needs
- * the cmocka preamble included before. */
+/* partition.h - the same physics twice: on one rank with the whole lattice, and on a lattice
+ * divided among ranks or against itself (its faces send messages to itself). Links and spinors are
+ * functions of seed and global site, so comparisons need no messages. Include the cmocka preamble
+ * before. */
 #ifndef PARTITION_H
 #define PARTITION_H
 
@@ -24,17 +24,17 @@ typedef struct {
   char name[64]; /* for what is printed */
 } partition_pair;
 
-/* Both contexts are taken over. mask: bit mu: direction mu of `part` goes through messages whatever
- * its grid. */
+/* Takes over both contexts. Bit mu of mask: direction mu of `part` uses messages whatever its
+ * grid. */
 void partition_open(partition_pair *pair, kaon_context *whole, kaon_context *part,
                     const int extents[4], int mask, kaon_boundary boundary);
 void partition_close(partition_pair *pair);
 void partition_dirac(partition_pair *pair, const kaon_dirac_options *options);
 
-/* A device adds the directions of an undivided lattice of few sites in another order than those of
- * a divided one (dslash/cuda/hop_pair.cu), unless a tuning asks for a thread a site. Sets one on
- * `whole`, for 1 to 3 columns; 1: it did, and bits are to be the same. 0 on the CPU, which needs
- * none. */
+/* On an undivided lattice of few sites a device adds the directions in another order than on a
+ * divided one (dslash/cuda/hop_pair.cu), unless a tuning requests one thread a site. Sets such a
+ * tuning on `whole` for 1 to 3 columns and returns 1: bits must be equal. Returns 0 on the CPU,
+ * which needs none. */
 int partition_same_order(const partition_side *whole);
 
 /* Each prints what it measured and fails beyond its bound. Hops: every precision and link storage,
@@ -53,8 +53,8 @@ void partition_compare_links(const partition_pair *pair, const char *what, const
                              const kaon_gauge *part);
 /* Sources, bit by bit; correlators of a noise propagator. */
 void partition_check_measurements(partition_pair *pair);
-/* Every method and inner precision: same steps within a few, same solution within the tolerance;
- * the same bits when it is done again. */
+/* Every method and inner precision: equal steps within a few, equal solutions within the
+ * tolerance, and equal bits when repeated. */
 void partition_check_solvers(partition_pair *pair);
 
 #endif

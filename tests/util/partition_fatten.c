@@ -1,4 +1,5 @@
-/* partition_fatten.c - fat and long links, whose paths go up to three sites far (partition.h). */
+/* partition_fatten.c - fat and long links, whose paths reach up to three sites. Contract:
+ * partition.h. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,6 +43,7 @@ void partition_check_fatten(partition_pair *pair) {
     kaon_lattice *lattice = sides[i]->lattice;
     must(sides[i]->ctx, kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &fat[i]));
     must(sides[i]->ctx, kaon_gauge_create(lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &naik[i]));
+    reports[i] = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
     must(sides[i]->ctx, kaon_fatten(sides[i]->gauge, &options, fat[i], naik[i], &reports[i]));
   }
   partition_compare_links(pair, "fat links", fat[0], fat[1]);

@@ -1,5 +1,6 @@
-/* precond_case.h - what preconditioners of a matrix must do, by plain loops on the host with the
- * host's factors; matrices and columns between both. Needs the cmocka preamble included before. */
+/* precond_case.h - what preconditioners of a matrix must compute, by plain loops on the host with
+ * the host's factors; matrices and columns copied between both. Include the cmocka preamble
+ * before. */
 #ifndef PRECOND_CASE_H
 #define PRECOND_CASE_H
 

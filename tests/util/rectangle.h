@@ -1,5 +1,5 @@
-/* rectangle.h - systems on the points of a rectangle, and preconditioners of them, as maps of plain
- * arrays (shell_operator.h): for tests/test_preconditioned.c. */
+/* rectangle.h - systems on the points of a rectangle, and preconditioners for them, as maps of
+ * plain arrays (shell_operator.h). For tests/test_preconditioned.c. */
 #ifndef RECTANGLE_H
 #define RECTANGLE_H
 

@@ -1,9 +1,10 @@
-/* relax_case.h - a matrix in host memory, the same in a context, and solves by relaxation of it.
- * Failures end the program. Needs the cmocka preamble included before. */
+/* relax_case.h - a matrix in host memory and in a context, and its solves by relaxation. A failure
+ * ends the program. Include the cmocka preamble before. */
 #ifndef RELAX_CASE_H
 #define RELAX_CASE_H
 
 #include <kaon/kaon.h>
+#include <kaon/lab.h>
 
 #include "tests/reference/reference.h"
 #include "tests/util/machine.h"
@@ -21,8 +22,8 @@ typedef struct relax_case {
   kaon_vector *right, *solution;
 } relax_case;
 
-/* Takes csr over. b = 1 in every row of column 0, noise in the others; machine as in machine.h.
- * 0: the machine has no such kernels. */
+/* Takes over csr. b = 1 in every row of column 0, noise in the others; machine as in machine.h. 0:
+ * the machine has no such kernels. */
 int relax_case_open(relax_case *c, int machine, int threads, kaon_csr *csr,
                     kaon_precision precision, int columns);
 void relax_case_close(relax_case *c);
@@ -36,10 +37,9 @@ double *relax_case_history(relax_case *c, kaon_method method, const kaon_relax_o
                            double tol, int steps, int *count, kaon_relax_report *relaxation);
 /* |b - A x| / |b| of a column, on the host. */
 double relax_case_residual(const relax_case *c, int column);
-/* What it errs by where it is worked out in the case's precision: a row's sum of k products and b
- * by at most k + 3 roundings (complex numbers: twice as many) of the sum of its terms' magnitudes,
- * values and b having been rounded themselves. The norm, taken in double, adds nothing to speak of.
- */
+/* Its error when computed in the case's precision: a row's sum of k products and b has at most k +
+ * 3 roundings (complex numbers: twice as many) of the sum of its terms' magnitudes, with values
+ * and b rounded already. The norm is taken in double and adds nothing noticeable. */
 double relax_case_rounding(const relax_case *c, int column);
 
 #endif

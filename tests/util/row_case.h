@@ -1,6 +1,5 @@
-/* row_case.h - sparse matrices in host memory for tests: files by a reader of the tests' own,
- * generated ones, and plain arithmetic on them. Failures end the program.
- * Needs the cmocka preamble included before. */
+/* row_case.h - sparse matrices in host memory: files through a reader of the tests' own, generated
+ * ones, and plain arithmetic. A failure ends the program. Include the cmocka preamble before. */
 #ifndef ROW_CASE_H
 #define ROW_CASE_H
 
@@ -9,9 +8,9 @@
 #include "sparse/storage/csr.h"
 #include "tests/util/test_util.h"
 
-/* "sparse/fv1.mtx" (real or integer, general or symmetric) or "sparse/kaczmarz/problem...txt"
- * (triplets, then a right-hand side, which is passed over) of the data folder; NULL, and says so:
- * not there. */
+/* A file of the data folder: "sparse/fv1.mtx" (real or integer, general or symmetric) or
+ * "sparse/kaczmarz/problem...txt" (triplets; the right-hand side after them is ignored). NULL,
+ * with a message: it is absent. */
 kaon_csr *row_case_file(const char *name);
 
 /* 5 or 7 points, 2 * (directions with more than one point) on the diagonal, -1 beside it. */
@@ -22,7 +21,7 @@ kaon_csr *row_case_tridiagonal(int n, int reals, int hermitian);
 /* About `each` entries a row in random places beside a diagonal that makes it diagonally dominant
  * by 10 % (and positive where hermitian). hermitian 0: the pattern is not symmetric either. */
 kaon_csr *row_case_random(int n, int each, int reals, int hermitian, uint64_t seed);
-/* Real rows of A with an entry of 100 more each, row i in column rows + i % ghosts. */
+/* Real rows of A with one more entry of 100 each, row i in column rows + i % ghosts. */
 kaon_csr *row_case_ghosts(const kaon_csr *A, int ghosts);
 /* Rows and columns i and j given the same new places: order[i] becomes i; random. */
 void row_case_shuffle(int n, uint64_t seed, int32_t *order);

@@ -1,9 +1,10 @@
-/* shell_operator.h - operators that are not Dirac operators: any linear map on host arrays, as a
- * kaon_operator in any precision, so that solvers are tested without physics.
- * A shell acts on the numbers of a spinor space in lexicographic order; its twins in lower
- * precision round what they read and write, exactly as stored vectors do. It works on the host,
- * whither each application exports its columns. Its local parts are of blocks of block[0] sites in
- * that order, in two colours by turns. Needs the cmocka preamble included before. */
+/* shell_operator.h - any linear map on host arrays as a kaon_operator in any precision, so that
+ * solvers are tested without physics.
+ *
+ * A shell acts on the numbers of a spinor space in lexicographic order. Its twins in lower
+ * precision round what they read and write, exactly as stored vectors do. It works on the host:
+ * each application exports its columns. Its local parts are blocks of block[0] sites in that
+ * order, in two alternating colours. Include the cmocka preamble before. */
 #ifndef SHELL_OPERATOR_H
 #define SHELL_OPERATOR_H
 
@@ -18,8 +19,8 @@ typedef double complex shell_complex;
 typedef void shell_map(const void *user, int dagger, size_t n, const shell_complex *x,
                        shell_complex *y);
 
-/* A lattice whose full spinor space is the shells' vector space; n = 12 sites. space: of the
- * vectors that are made below, which a test sets where its operator is no shell. */
+/* A lattice whose full spinor space is the shells' vector space; n = 12 sites. space: of vectors
+ * made below; a test sets it if its operator is not a shell. */
 typedef struct {
   kaon_context *ctx;
   kaon_lattice *lattice;
@@ -35,10 +36,10 @@ void shell_close(shell_case *c);
 /* `user` must outlive the operator and its twins. */
 kaon_operator *shell_operator(shell_case *c, kaon_precision precision, shell_map *map,
                               const void *user);
-/* The same map as a matrix of the library's, which asks it for its entries here: applications stay
- * where vectors are, so a device repeats steps by itself. Vectors are of its kaon_operator_space.
- * The library's matrices have none in half: twins in half round what a single one reads and writes.
- */
+/* The same map as a matrix of the library, whose entries are obtained from the map. Applications
+ * stay where the vectors are, so a device repeats steps by itself. Vectors belong to its
+ * kaon_operator_space. The library's matrices have none in half: twins in half round what a single
+ * one reads and writes. */
 kaon_operator *shell_matrix(shell_case *c, kaon_precision precision, shell_map *map,
                             const void *user);
 /* A matrix where shell_machine is a device, else a shell, in double; c->space becomes its space. */

@@ -1,5 +1,5 @@
-/* sparse_case.h - a reference's triplets as a matrix of the library's, and host columns of its
- * space. Needs the cmocka preamble included before. */
+/* sparse_case.h - the reference's triplets as a matrix of the library, and host columns of its
+ * space. Include the cmocka preamble before. */
 #ifndef SPARSE_CASE_H
 #define SPARSE_CASE_H
 

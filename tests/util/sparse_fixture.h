@@ -1,8 +1,9 @@
 /* sparse_fixture.h - products of a stored matrix by the kernel table of a machine, against plain C in
- * long double, for tests. Bounds: a product of a row of n entries errs by at most (n + 6) roundings
- * (complex: twice as many) of the sum of its terms' magnitudes, whatever the order; one more for b.
- * Sums are held to those of the exported result: (rows + 64) roundings of double. Functions are
- * static; a failure ends the program. */
+ * long double. Functions are static; a failure ends the program.
+ *
+ * Bounds: the product of a row of n entries has an error of at most (n + 6) roundings (complex:
+ * twice as many) of the sum of its terms' magnitudes, in any order; one more for b. Sums are
+ * compared with those of the exported result: (rows + 64) roundings of double. */
 #ifndef SPARSE_FIXTURE_H
 #define SPARSE_FIXTURE_H
 
@@ -287,7 +288,7 @@ static inline void check_bits(fixture *b, call c) {
   c.parts = !c.parts;
   product(b, &c);
   export_vector(b, Y);
-  /* rows shared out by entries are added up otherwise where the parts end elsewhere */
+  /* rows distributed by entries are summed in another order if the parts end elsewhere */
   const int ordered =
       b->ctx->backend->host_accessible || (b->shape.form == KAON_STORED_CSR && b->shape.lanes > 0);
   if (b->shape.form != KAON_STORED_CSR || ordered)

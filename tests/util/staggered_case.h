@@ -1,6 +1,6 @@
-/* staggered_case.h - staggered operators on both sides: links of every kind, the library's operator
- * and the reference's. A dirac_case brings machine, lattice and thin links. Needs the cmocka
- * preamble included before. */
+/* staggered_case.h - staggered operators on both sides: links of every kind, the library's
+ * operator and the reference's. A dirac_case provides machine, lattice and thin links. Include the
+ * cmocka preamble before. */
 #ifndef STAGGERED_CASE_H
 #define STAGGERED_CASE_H
 

@@ -1,6 +1,6 @@
-/* stored_rows.h - rows in host memory as the kernels of sparse_ops.h want them, for tests and
- * measurements that call the kernel tables themselves. Functions are static; a failure ends the
- * program. */
+/* stored_rows.h - rows in host memory in the layout that the kernels of sparse_ops.h expect, for
+ * tests and measurements that call kernel tables directly. Functions are static; a failure ends
+ * the program. */
 #ifndef STORED_ROWS_H
 #define STORED_ROWS_H
 
@@ -141,8 +141,8 @@ static inline void stored_narrow(stored_rows *s, int width, int64_t lines, const
   s->index_bytes += 2 * s->matrix.entries + 4 * lines;
 }
 
-/* Lists of columns from a block's first row on, found by looking through those there are. column is
- * overwritten. */
+/* Lists of columns relative to a block's first row, found by searching the existing ones.
+ * Overwrites column. */
 static inline void stored_share(stored_rows *s, int width, const int64_t *start, int64_t blocks,
                                 int32_t *column) {
   int32_t *pattern = stored_room((size_t)blocks * sizeof *pattern);

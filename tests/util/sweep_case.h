@@ -1,9 +1,9 @@
-/* sweep_case.h - systems and options for tests of row projections. Needs the cmocka preamble
- * included before. */
+/* sweep_case.h - systems and options for tests of row projections. Include the cmocka preamble
+ * before. */
 #ifndef SWEEP_CASE_H
 #define SWEEP_CASE_H
 
-#include <kaon/kaczmarz.h>
+#include <kaon/relax.h>
 
 #include "tests/util/sparse_case.h"
 

@@ -44,10 +44,36 @@ void test_close_at(const char *what, double measured, double expected, double bo
   if (!ok) _fail(file, line);
 }
 
+/* A file that was not there counts for the next skip(). */
+static int cases_run, cases_failed, cases_skipped, cases_without_data, file_missing;
+
+void test_group_of(const char *name, const struct CMUnitTest *cases, size_t count,
+                   CMFixtureFunction setup, CMFixtureFunction teardown) {
+  cases_run += (int)count;
+  cases_failed += _cmocka_run_group_tests(name, cases, count, setup, teardown);
+}
+
+int test_end(void) {
+  printf("cases: %d passed, %d failed, %d skipped, %d of them without data\n",
+         cases_run - cases_failed - cases_skipped, cases_failed, cases_skipped, cases_without_data);
+  fflush(stdout);
+  if (cases_failed != 0) return 1;
+  return cases_skipped == cases_run ? TEST_SKIPPED : 0;
+}
+
+void test_skip_at(const char *file, int line) {
+  cases_skipped++;
+  cases_without_data += file_missing;
+  file_missing = 0;
+  _skip(file, line);
+}
+
 int test_data_path(const char *name, char *path, size_t size) {
   const char *root = getenv("KAON_TEST_DATA");
   snprintf(path, size, "%s/%s", root && *root ? root : KAON_TEST_DATA_DEFAULT, name);
-  return access(path, R_OK) == 0;
+  if (access(path, R_OK) == 0) return 1;
+  file_missing = 1;
+  return 0;
 }
 
 const char *test_data(const char *name, char buffer[1024]) {

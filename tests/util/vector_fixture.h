@@ -1,5 +1,6 @@
-/* vector_fixture.h - one context, one space and eight random vectors with a host image each; what the
- * tests of vector functions work on. Include after the cmocka preamble; functions are static. */
+/* vector_fixture.h - operands for tests of vector functions: one context, one space and eight random
+ * vectors, each with an image on the host. Functions are static. Include the cmocka preamble
+ * before. */
 #ifndef VECTOR_FIXTURE_H
 #define VECTOR_FIXTURE_H
 

@@ -167,7 +167,7 @@ static int run(void *arguments) {
   const gauge_args *a = arguments;
   const field_spec spec = field_file(a->common.operand, "FILE", "a configuration file");
   kaon_context *ctx = NULL;
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   field f = {0};
   int code = check(a);
   if (code == EXIT_DONE) code = ranks_context(&a->common, (const int[4]){0, 0, 0, 0}, &ctx);

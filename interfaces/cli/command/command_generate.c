@@ -69,7 +69,7 @@ static int start_field(kaon_context *ctx, const generate_args *a, field *f) {
 }
 
 static kaon_status observe(const generate_args *a, const field *f, int sweep, json_t *history) {
-  kaon_observables o;
+  kaon_observables o = KAON_OBSERVABLES_INIT;
   kaon_status status = kaon_gauge_measure(f->gauge, &o);
   if (status != KAON_OK) return status;
   cli_print(&a->common, "%8d   %.10f   %.10f   %.10f\n", sweep, o.plaquette, o.plaquette_space,

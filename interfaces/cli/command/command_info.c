@@ -35,7 +35,7 @@ static const cli_option table[] = {
 /* "yes", or why not: tried, not guessed. `why`: the sentence, or what the device is. */
 static const char *backend_state(kaon_backend_kind kind, char *why, size_t room) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   kaon_context *ctx = NULL;
   if (!ranks_first()) return why[0] = '\0', ""; /* who says nothing need not try */
   options.backend = kind;
@@ -54,7 +54,7 @@ static json_t *instruction_sets(void) {
   json_t *list = json_array();
   for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
     kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-    kaon_context_info info;
+    kaon_context_info info = KAON_CONTEXT_INFO_INIT;
     kaon_context *ctx = NULL;
     options.backend = KAON_BACKEND_CPU;
     options.isa = isas[i];
@@ -110,7 +110,7 @@ static kaon_status divide(const info_args *a, kaon_context *ctx, json_t *report)
 }
 
 static int describe_ranks(const info_args *a, kaon_context *ctx, json_t *report) {
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   char overlap[32];
   json_t *list = json_array();
   kaon_status status = kaon_context_query(ctx, &info);
@@ -216,6 +216,7 @@ static int describe_matrix(info_args *args, kaon_context *ctx) {
       code = cli_wrong("--spectrum: --matrix %s has no rows, and so no spectrum; leave it out",
                        args->linear.matrix);
     } else if (args->linear.spectrum) {
+      l.spectrum = (kaon_spectrum)KAON_SPECTRUM_INIT;
       code = cli_status(ctx, kaon_spectrum_estimate(l.A, 0, &l.spectrum), "--spectrum");
       if (code == EXIT_DONE) spectrum_print(&args->common, &l.spectrum);
       if (code == EXIT_DONE)

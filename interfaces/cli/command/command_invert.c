@@ -113,7 +113,7 @@ kaon_status invert_transfer(const invert_job *job, const kaon_vector *from, int 
 }
 
 static int solve(invert_job *job, int first, int count, const kaon_vector *b, kaon_vector *x) {
-  kaon_solve_report report = {0};
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   char loss[256], part[160] = "";
   const int kept = job->kept;
   const int keeps = checkpoint_keeps(job);
@@ -290,7 +290,7 @@ json_t *invert_describe(const invert_job *job) {
   json_decref(method);
   schwarz_add(a, &job->p, report);
   json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
-  kaon_context_info info;
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
   if (kaon_context_query(job->ctx, &info) == KAON_OK) /* a rank's */
     json_object_set_new(report, "peak_fields", report_real((double)info.memory_peak));
   if (job->shifts.count) shifts_describe(job, report);
@@ -447,6 +447,7 @@ static int prepare(invert_job *job, const field_spec *spec) {
   const problem_args *a = &job->args->problem;
   int code = problem_links(job->ctx, a, spec, &job->p);
   if (code != EXIT_DONE) return code;
+  job->links = (kaon_observables)KAON_OBSERVABLES_INIT;
   code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), NULL);
   if (code == EXIT_DONE) code = guess_fits(job, job->ctx, job->p.field.extents);
   if (code == EXIT_DONE) code = invert_allocate(job);

@@ -152,7 +152,7 @@ static int judge(solve_job *job) {
 }
 
 int solve_columns(solve_job *job) {
-  kaon_solve_report report = {0};
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   progress p = {0};
   const int shown = progress_start(&job->args->common, 0, job->columns, job->l.options.tol, &p);
   if (ranks_agree(shown ? EXIT_DONE : EXIT_DEVICE) != EXIT_DONE) return EXIT_DEVICE;
@@ -315,7 +315,7 @@ static int check_idle(const solve_job *job) {
     return cli_wrong(
         "--seed is of the columns behind the first one, and of --sweep-order random, but there is "
         "one column alone; leave it out, or raise --columns");
-  if (cli_option_given(common, "fault-seed") && !l->relax.faults)
+  if (cli_option_given(common, "fault-seed") && !l->lab.faults)
     return cli_wrong(
         "--fault-seed has no effect without --fault-share, --fault-rank or --flip-rate; give one, "
         "or leave it out");

@@ -1,4 +1,4 @@
-/* command_tune.c - kaon tune: measures the launch choices of kaon/tuning.h for the cases that are
+/* command_tune.c - kaon tune: measures the launch choices of kaon/context.h for the cases that are
  * asked for and writes those that are faster than the rule. A choice must leave every bit of the
  * result as the rule has it, and be faster by more than the measurement's noise. Nothing is tuned
  * unasked: the file counts where --tuning names it. */
@@ -340,6 +340,7 @@ static int run(void *arguments) {
   code = ranks_context(&a->common, a->grid, &t.ctx);
   if (code == EXIT_DONE) code = ranks_check(&a->common, t.ctx);
   if (code != EXIT_DONE) return code;
+  t.info = (kaon_context_info)KAON_CONTEXT_INFO_INIT;
   code = cli_status(t.ctx, kaon_context_query(t.ctx, &t.info), NULL);
   t.file = tuning_new(t.ctx);
   cli_print(&a->common, "kaon %s (%s), %s, %s, %d threads\n", kaon_version(), kaon_commit(),

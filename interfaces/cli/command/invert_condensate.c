@@ -10,7 +10,7 @@ int condensate_measured(const invert_job *job) {
 
 int condensate_conclude(const invert_job *job, json_t *report) {
   const cli_common *common = &job->args->common;
-  kaon_condensate c;
+  kaon_condensate c = KAON_CONDENSATE_INIT;
   const int code =
       cli_status(job->ctx, kaon_condensate_measure(job->b, job->x, &c, NULL), "condensate");
   if (code != EXIT_DONE) return code;

@@ -20,8 +20,8 @@ static const char staggered_source[] = ", source ", staggered_shift[] = ", shift
 
 static kaon_status probe(const invert_job *job, const kaon_context *ctx, guess_file *file) {
   const char *path = job->args->guess;
-  kaon_propagator_file_info dirac;
-  kaon_staggered_file_info staggered;
+  kaon_propagator_file_info dirac = KAON_PROPAGATOR_FILE_INFO_INIT;
+  kaon_staggered_file_info staggered = KAON_STAGGERED_FILE_INFO_INIT;
   kaon_status status;
   memset(file, 0, sizeof *file);
   if (job->p.staggered) {
@@ -44,8 +44,8 @@ static kaon_status probe(const invert_job *job, const kaon_context *ctx, guess_f
 /* Told from what its headers say, for each reader takes the other's file for a damaged one. */
 static int wrong_action(const invert_job *job, const kaon_context *ctx) {
   const char *path = job->args->guess;
-  kaon_propagator_file_info dirac;
-  kaon_staggered_file_info staggered;
+  kaon_propagator_file_info dirac = KAON_PROPAGATOR_FILE_INFO_INIT;
+  kaon_staggered_file_info staggered = KAON_STAGGERED_FILE_INFO_INIT;
   if (job->p.staggered && kaon_propagator_file_probe(ctx, path, &dirac) == KAON_OK)
     return cli_wrong(
         "--guess %s holds spinors, of --action wilson or clover, but this run's action is a "

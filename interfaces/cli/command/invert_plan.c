@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <kaon/ranks.h>
+#include <kaon/context.h>
 
 #include "interfaces/cli/command/invert.h"
 #include "interfaces/common/report.h"
@@ -61,6 +61,7 @@ static int take_shifts(invert_job *job, sample *s) {
 /* All that the job holds when it solves. */
 static int take_everything(invert_job *job, sample *s) {
   double before = sample_in_use(job->ctx);
+  job->links = (kaon_observables)KAON_OBSERVABLES_INIT;
   int code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), NULL);
   if (code == EXIT_DONE) code = invert_allocate(job);
   s->vectors = sample_in_use(job->ctx) - before;

@@ -198,7 +198,7 @@ static int take_sources(invert_job *job, int first, int count) {
 
 static int solve_batch(invert_job *job, int first, int count) {
   shifts *s = &job->shifts;
-  kaon_solve_report report = {0};
+  kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   char loss[96];
   snprintf(loss, sizeof loss, "no shift of column %d and the columns behind it was written", first);
   if (!job->memory_trial) signals_stage("solving", loss);

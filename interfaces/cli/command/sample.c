@@ -18,7 +18,8 @@
 #include "interfaces/common/signals.h"
 
 kaon_context_info sample_info(const kaon_context *ctx) {
-  kaon_context_info info = {.memory_free = -1};
+  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
+  info.memory_free = -1;
   (void)kaon_context_query(ctx, &info);
   return info;
 }

@@ -134,7 +134,7 @@ static int predict_file(const solve_args *args, int inside, sample *all, double 
   const char *folder = getenv("TMPDIR");
   sample s[4] = {{0}};
   double rows[4], entries[4], at[2];
-  kaon_matrix_file_info file;
+  kaon_matrix_file_info file = KAON_MATRIX_FILE_INFO_INIT;
   const char *path = args->linear.matrix;
   const int threads = threads_of(args);
   int code =
@@ -220,7 +220,7 @@ static int64_t rows_by_name(const char *name) {
 /* *rows of the matrix; 0: not known without making a large one, or not its name. Exit status. */
 static int count_rows(const solve_args *args, int64_t *rows) {
   const char *name = args->linear.matrix, *after = "";
-  kaon_matrix_file_info file;
+  kaon_matrix_file_info file = KAON_MATRIX_FILE_INFO_INIT;
   sample s = {0};
   int before = 0, code = EXIT_DONE;
   long n = 0;
@@ -304,7 +304,7 @@ static void print_plan(const solve_args *args, const sample *s, double reading,
 /* The report's "matrix" as far as it is known without reading or making it; else null. */
 static json_t *describe_matrix(const solve_args *args) {
   const char *name = args->linear.matrix;
-  kaon_matrix_file_info file = {0};
+  kaon_matrix_file_info file = KAON_MATRIX_FILE_INFO_INIT;
   int64_t rows = 0;
   if (linear_is_file(name) && kaon_matrix_file_query(name, 1, threads_of(args), &file) == KAON_OK)
     rows = file.rows;
@@ -439,7 +439,7 @@ static double rows_claimed(const char *path) {
 static double rough_size(const solve_args *args, double there) {
   const char *name = args->linear.matrix, *after = "";
   const double vectors = 10 * sizeof(double) * fmax(args->linear.columns, 1), entry = 20;
-  kaon_matrix_file_info file;
+  kaon_matrix_file_info file = KAON_MATRIX_FILE_INFO_INIT;
   int before = 0;
   long n = 0;
   if (linear_is_file(name)) {

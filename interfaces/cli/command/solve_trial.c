@@ -114,7 +114,9 @@ static double bytes_of_rows(const kaon_matrix_info *i) {
 static int scattered_matrix(const trial *t, linear *l, kaon_context *ctx) {
   l->ctx = ctx;
   kaon_status status = scattered(ctx, t, &l->matrix);
+  l->info = (kaon_matrix_info)KAON_MATRIX_INFO_INIT;
   if (status == KAON_OK) status = kaon_matrix_describe(l->matrix, &l->info);
+  l->shares = (kaon_matrix_distribution)KAON_MATRIX_DISTRIBUTION_INIT;
   if (status == KAON_OK) status = kaon_matrix_describe_distribution(l->matrix, &l->shares);
   return cli_status(ctx, status, NULL);
 }

@@ -353,7 +353,7 @@ kaon_status results_take(invert_job *job, const char *path, const int *columns, 
                          int twelve) {
   kaon_propagator_read_options options = KAON_PROPAGATOR_READ_OPTIONS_INIT;
   incoming in = {.job = job, .columns = columns, .twelve = twelve, .column = -1};
-  kaon_propagator_file_info info = {0};
+  kaon_propagator_file_info info = KAON_PROPAGATOR_FILE_INFO_INIT;
   kaon_lattice_part(job->p.field.lattice, in.part, in.origin, NULL);
   memcpy(options.extents, job->p.field.extents, sizeof options.extents);
   options.ignore_checksum = job->args->problem.ignore_checksum; /* residuals are made anew */
@@ -373,7 +373,7 @@ kaon_status results_take(invert_job *job, const char *path, const int *columns, 
 }
 
 int results_read(invert_job *job, const char *path) {
-  kaon_propagator_file_info info;
+  kaon_propagator_file_info info = KAON_PROPAGATOR_FILE_INFO_INIT;
   char why[256];
   size_t columns = (size_t)job->columns;
   int count = 0, *lists = calloc(2 * columns, sizeof *lists);

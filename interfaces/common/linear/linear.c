@@ -202,6 +202,8 @@ int linear_matrix(kaon_context *ctx, linear *l) {
       file ? kaon_matrix_read(ctx, a->matrix, &options, &l->matrix)
            : kaon_matrix_generate(ctx, a->matrix, &options, &l->matrix, &l->own);
   code = cli_status(ctx, status, file ? NULL : "--matrix");
+  l->info = (kaon_matrix_info)KAON_MATRIX_INFO_INIT;
+  l->shares = (kaon_matrix_distribution)KAON_MATRIX_DISTRIBUTION_INIT;
   if (code == EXIT_DONE) code = cli_status(ctx, kaon_matrix_describe(l->matrix, &l->info), NULL);
   if (code == EXIT_DONE)
     code = cli_status(ctx, kaon_matrix_describe_distribution(l->matrix, &l->shares), NULL);
@@ -310,6 +312,7 @@ int linear_solver(linear *l, int columns) {
   if (l->K) code = precond_suits(l);
   if (code == EXIT_DONE) code = precond_status(l, precond_columns(l, columns));
   l->options.preconditioner = l->K;
+  l->relax.lab = &l->lab;
   l->options.relax = &l->relax;
   if (code == EXIT_DONE && l->projections >= 0 && !l->R) code = make_projections(l);
   if (code != EXIT_DONE) return code;

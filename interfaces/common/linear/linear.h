@@ -3,11 +3,9 @@
 #ifndef KAON_COMMON_LINEAR_H
 #define KAON_COMMON_LINEAR_H
 
-#include <kaon/kaczmarz.h>
-#include <kaon/precond.h>
 #include <kaon/relax.h>
-#include <kaon/schwarz.h>
-#include <kaon/sparse_precond.h>
+#include <kaon/lab.h>
+#include <kaon/precond.h>
 
 #include "interfaces/common/solving.h"
 
@@ -120,7 +118,9 @@ typedef struct linear {
   kaon_precision precision;
   double made[2];           /* seconds that operator and preconditioner took, and the last solver */
   kaon_relax_options relax; /* of the method or of the preconditioner */
+  kaon_lab_relax_options lab;
   kaon_relax_options smoother_relax; /* of the preconditioner, without faults */
+  kaon_lab_relax_options smoother_lab;
   kaon_fault_options faults;
   int64_t flips;          /* of the last solve, all ranks */
   kaon_spectrum spectrum; /* where --spectrum asked for it */
@@ -208,7 +208,7 @@ const char *relax_exchange_name(kaon_relax_exchange exchange);
 /* --- faults.c: rows that are lost and bits that flip (kaon_fault_options) --- */
 /* As LINEAR_OPTIONS_FAULTS say; refuses what has no effect. Exit status. */
 int faults_options(const linear_args *args, kaon_fault_options *options);
-/* The same into l->faults, and l->relax.faults where there are some, of a method that has them.
+/* The same into l->faults, and l->lab.faults where there are some, of a method that has them.
  * Exit status. */
 int faults_check(const linear_args *args, linear *l);
 /* After a solve; collective. */
@@ -219,7 +219,7 @@ json_t *faults_describe(const linear *l, const kaon_relax_report *report);
 /* What keeps a solve from ending, "" where they do not. */
 const char *faults_advice(const linear *l);
 
-/* --- projections.c: methods and preconditioners of row projections (kaon/kaczmarz.h) --- */
+/* --- projections.c: methods and preconditioners of row projections (kaon/relax.h) --- */
 /* What projects: the method or the preconditioner, as a kaon_kaczmarz_kind; -1: neither. */
 int projections_used(const linear *l);
 /* Of options that neither looks at. Exit status. */

@@ -65,7 +65,7 @@ int faults_options(const linear_args *a, kaon_fault_options *o) {
 
 int faults_check(const linear_args *a, linear *l) {
   const kaon_method method = l->options.method;
-  l->relax.faults = NULL;
+  l->lab.faults = NULL;
   if (a->relax_absent) return EXIT_DONE;
   const int asked = frozen_asked(a) || flips_asked(a);
   const int solves = a->method >= 0 && (method == KAON_TWO_STAGE || method == KAON_ASYNC);
@@ -78,13 +78,13 @@ int faults_check(const linear_args *a, linear *l) {
                              : "fault-share",
         a->method >= 0 ? linear_method_name(l) : "not given");
   if (faults_options(a, &l->faults) != EXIT_DONE) return EXIT_USAGE;
-  if (asked) l->relax.faults = &l->faults;
+  if (asked) l->lab.faults = &l->faults;
   return EXIT_DONE;
 }
 
 kaon_status faults_count(linear *l) {
-  kaon_relax_report r;
-  if (!l->relax.faults || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return KAON_OK;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
+  if (!l->lab.faults || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return KAON_OK;
   double flips = (double)r.flips;
   const kaon_status status = ranks_sum(&flips, 1);
   l->flips = (int64_t)flips;
@@ -92,7 +92,7 @@ kaon_status faults_count(linear *l) {
 }
 
 void faults_print(const cli_common *common, const linear *l, const kaon_relax_report *r) {
-  const kaon_fault_options *o = l->relax.faults;
+  const kaon_fault_options *o = l->lab.faults;
   if (!o) return;
   if (o->share > 0 && r->frozen_at < 0)
     cli_print(common, "lost: no row, since iteration %d was not reached\n", o->begin);
@@ -116,7 +116,7 @@ void faults_print(const cli_common *common, const linear *l, const kaon_relax_re
 
 json_t *faults_describe(const linear *l, const kaon_relax_report *r) {
   static const char *const kinds[] = {"rows", "block", "rank"};
-  const kaon_fault_options *o = l->relax.faults;
+  const kaon_fault_options *o = l->lab.faults;
   if (!o) return json_null();
   return json_pack("{s:s s:o s:i s:i s:i s:o s:i s:i s:b s:o s:I s:i s:i s:b s:I s:i s:i s:i}",
                    "kind", kinds[o->kind], "share", report_real(o->share), "rank", o->rank, "begin",
@@ -129,8 +129,8 @@ json_t *faults_describe(const linear *l, const kaon_relax_report *r) {
 }
 
 const char *faults_advice(const linear *l) {
-  kaon_relax_report r;
-  if (!l->relax.faults || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return "";
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
+  if (!l->lab.faults || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return "";
   if (r.frozen_at >= 0 && r.restored_at < 0)
     return l->faults.repair
                ? "rows that were lost kept it from converging and were not given back; give "

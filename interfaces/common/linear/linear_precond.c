@@ -265,7 +265,7 @@ const char *precond_text(const linear *l, char text[96]) {
 
 void precond_print(const cli_common *common, const linear *l) {
   const char *title = kinds[l->args->precond].title;
-  kaon_precond_info info;
+  kaon_precond_info info = KAON_PRECOND_INFO_INIT;
   double low, high;
   if (kinds[l->args->precond].of_rows && kaon_precond_describe(l->K, &info) == KAON_OK) {
     cli_print(common, "%s: %lld entries", title, (long long)info.entries);
@@ -283,9 +283,9 @@ void precond_print(const cli_common *common, const linear *l) {
 
 static void describe_rows(const linear *l, json_t *d) {
   static const char *const orders[] = {"natural", "colour"};
-  kaon_precond_info info;
+  kaon_precond_info info = KAON_PRECOND_INFO_INIT;
   if (kaon_precond_describe(l->K, &info) != KAON_OK) return;
-  const kaon_precond_options *o = &info.options;
+  const kaon_precond_options *o = info.options;
   json_t *more = json_pack("{s:s s:s s:I s:i s:i s:o s:o s:i s:o s:i s:o s:i s:i}", "precision",
                            precision_name(o->precision), "order", orders[o->order], "entries",
                            (json_int_t)info.entries, "levels", info.levels, "colours", info.colours,
@@ -298,7 +298,7 @@ static void describe_rows(const linear *l, json_t *d) {
 
 /* A block of 0 rows is all that a rank has. */
 static void describe_schwarz(const linear *l, json_t *d) {
-  kaon_schwarz_options o;
+  kaon_schwarz_options o = KAON_SCHWARZ_OPTIONS_INIT;
   if (kaon_schwarz_describe(l->K, &o) != KAON_OK) return;
   json_t *more =
       json_pack("{s:i s:i s:i s:o s:s}", "block", o.block[0], "steps", o.steps, "cycles", o.cycles,

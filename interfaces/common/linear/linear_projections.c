@@ -134,29 +134,30 @@ static kaon_status options_of(const linear *l, int kind, kaon_kaczmarz_options *
 /* All rows at once converge below 2 over an eigenvalue, of which the rule takes RULE and estimates
  * it from below, so that what is beyond its limit is beyond the true one. Somewhat beyond CG still
  * gets on, by many more steps. Looked at where --lambda was given: it takes a second set-up. */
-static const double RULE = 1.8; /* kaon/kaczmarz.h */
+static const double RULE = 1.8; /* kaon/relax.h */
 static kaon_status check_lambda(linear *l, const kaon_kaczmarz_options *given) {
   const linear_args *a = l->args;
   const int at_once = given->kind == KAON_KACZMARZ_CIMMINO ||
                       (given->kind == KAON_KACZMARZ_CARP && given->blocks == l->info.global_rows);
   kaon_kaczmarz_options ruled = *given;
-  kaon_kaczmarz_info info;
+  kaon_kaczmarz_info info = KAON_KACZMARZ_INFO_INIT;
   kaon_operator *R = NULL;
   char name[32];
   if (!at_once || !(a->lambda > 0) || ranks_count() > 1) return KAON_OK;
   ruled.lambda = 0;
   kaon_status status = kaon_kaczmarz_reduce(l->A, &ruled, &R);
   if (status == KAON_OK) status = kaon_kaczmarz_describe(R, &info);
+  const double chosen = status == KAON_OK ? info.options->lambda : NAN;
   kaon_operator_destroy(&R);
   if (status != KAON_OK) return status;
-  const double most = 2 / RULE * info.options.lambda;
+  const double most = 2 / RULE * chosen;
   if (a->lambda <= most) return KAON_OK;
   l->lambda_most = most;
   cli_error(
       "warning: %s may take many more steps or not converge: --lambda is %g, but for this matrix "
       "it converges below %.4g; give --lambda 0, which is %.4g here, or another smaller one",
       l->projections >= 0 ? linear_method_name(l) : cli_choice(LINEAR_PRECONDS, a->precond, name),
-      a->lambda, most, info.options.lambda);
+      a->lambda, most, chosen);
   return KAON_OK;
 }
 
@@ -181,38 +182,38 @@ kaon_status projections_precondition(linear *l, kaon_operator *A, int sweeps) {
 }
 
 void projections_print(const cli_common *common, const kaon_operator *made) {
-  kaon_kaczmarz_info info;
+  kaon_kaczmarz_info info = KAON_KACZMARZ_INFO_INIT;
   if (!made || kaon_kaczmarz_describe(made, &info) != KAON_OK) return;
-  cli_print(common, "lambda %.4g", info.options.lambda);
-  if (info.options.kind == KAON_KACZMARZ_CARP)
-    cli_print(common, ", %d blocks%s, %.2f copies of an unknown", info.options.blocks,
-            info.options.block_rows == KAON_CARP_CONSECUTIVE ? " of consecutive rows" : "",
+  cli_print(common, "lambda %.4g", info.options->lambda);
+  if (info.options->kind == KAON_KACZMARZ_CARP)
+    cli_print(common, ", %d blocks%s, %.2f copies of an unknown", info.options->blocks,
+            info.options->block_rows == KAON_CARP_CONSECUTIVE ? " of consecutive rows" : "",
             info.copies);
-  else if (info.options.kind != KAON_KACZMARZ_CIMMINO && info.classes > 1)
+  else if (info.options->kind != KAON_KACZMARZ_CIMMINO && info.classes > 1)
     cli_print(common, ", %d classes of rows at once, %lld groups", info.classes,
             (long long)info.groups);
-  if (info.options.order == KAON_SWEEP_PERMUTATION) cli_print(common, ", rows by --permutation");
+  if (info.options->order == KAON_SWEEP_PERMUTATION) cli_print(common, ", rows by --permutation");
   cli_print(common, ", made in %.3g s\n", info.seconds);
 }
 
 json_t *projections_describe(const linear *l, const kaon_operator *made) {
-  kaon_kaczmarz_info info;
+  kaon_kaczmarz_info info = KAON_KACZMARZ_INFO_INIT;
   if (!made || kaon_kaczmarz_describe(made, &info) != KAON_OK) return json_null();
   static const char *const names[] = {"rows",   "permutation", "random",  "colours",
                                       "groups", "strides",     "sections"};
   static const char *const carp_rows[] = {"near", "consecutive"};
-  const int carp = info.options.kind == KAON_KACZMARZ_CARP,
-            permuted = info.options.order == KAON_SWEEP_PERMUTATION;
-  const int ordered = !carp && info.options.kind != KAON_KACZMARZ_CIMMINO;
+  const int carp = info.options->kind == KAON_KACZMARZ_CARP,
+            permuted = info.options->order == KAON_SWEEP_PERMUTATION;
+  const int ordered = !carp && info.options->kind != KAON_KACZMARZ_CIMMINO;
   return json_pack(
       "{s:o s:s? s:o s:o s:i s:I s:i s:s? s:o s:b s:o s:o}", "lambda",
-      report_real(info.options.lambda), "order",
-      ordered || permuted ? names[info.options.order] : NULL, "permutation",
+      report_real(info.options->lambda), "order",
+      ordered || permuted ? names[info.options->order] : NULL, "permutation",
       permuted ? report_string(cli_name(l->args->permutation)) : json_null(), "seed",
-      ordered && info.options.order == KAON_SWEEP_RANDOM ? report_seed(info.options.seed)
+      ordered && info.options->order == KAON_SWEEP_RANDOM ? report_seed(info.options->seed)
                                                          : json_null(),
-      "classes", info.classes, "groups", (json_int_t)info.groups, "blocks", info.options.blocks,
-      "block_rows", carp && !permuted ? carp_rows[info.options.block_rows] : NULL, "copies",
-      report_real(carp ? info.copies : NAN), "colour", info.options.colour, "sweep_bytes",
+      "classes", info.classes, "groups", (json_int_t)info.groups, "blocks", info.options->blocks,
+      "block_rows", carp && !permuted ? carp_rows[info.options->block_rows] : NULL, "copies",
+      report_real(carp ? info.copies : NAN), "colour", info.options->colour, "sweep_bytes",
       report_real(info.bytes), "seconds", report_real(info.seconds));
 }

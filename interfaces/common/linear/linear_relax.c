@@ -99,12 +99,13 @@ int relax_check(const linear_args *a, linear *l) {
   if (a->relax_sweeps) o.local_sweeps = a->relax_sweeps;
   if (a->relax_driver >= 0) o.driver = (kaon_relax_driver)a->relax_driver;
   if (a->relax_lag >= 0) o.lag = a->relax_lag;
-  if (a->relax_exchange >= 0) o.exchange = (kaon_relax_exchange)a->relax_exchange;
-  if (a->relax_rank_lag >= 0) o.rank_lag = a->relax_rank_lag;
   if (a->relax_stride) o.stride = a->relax_stride;
   if (a->relax_together) o.together = a->relax_together;
   if (a->relax_seed) o.seed = a->relax_seed;
   l->relax = o;
+  l->lab = (kaon_lab_relax_options)KAON_LAB_RELAX_OPTIONS_INIT;
+  if (a->relax_exchange >= 0) l->lab.exchange = (kaon_relax_exchange)a->relax_exchange;
+  if (a->relax_rank_lag >= 0) l->lab.rank_lag = a->relax_rank_lag;
   return faults_check(a, l);
 }
 
@@ -252,7 +253,7 @@ static void warn(linear *l, const kaon_spectrum *s) {
  * a diagonal, the solver refuses in its own words. */
 static void look_ahead(linear *l) {
   const kaon_method method = l->options.method;
-  kaon_spectrum s;
+  kaon_spectrum s = KAON_SPECTRUM_INIT;
   if (method != KAON_JACOBI && method != KAON_TWO_STAGE && method != KAON_ASYNC) return;
   if (kaon_spectrum_estimate(l->A, SHORT_STEPS, &s) == KAON_OK) warn(l, &s);
 }
@@ -263,6 +264,7 @@ int relax_spectrum(linear *l) {
     look_ahead(l);
     return EXIT_DONE;
   }
+  l->spectrum = (kaon_spectrum)KAON_SPECTRUM_INIT;
   const int code = cli_status(l->ctx, kaon_spectrum_estimate(l->A, 0, &l->spectrum), "--spectrum");
   if (code == EXIT_DONE && relax_is(l->options.method)) warn(l, &l->spectrum);
   return code;
@@ -271,7 +273,7 @@ int relax_spectrum(linear *l) {
 /* ---- afterwards ---- */
 
 void relax_print(const cli_common *common, const linear *l) {
-  kaon_relax_report r;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   if (l->args->spectrum) spectrum_print(common, &l->spectrum);
   if (!relax_is(l->options.method) || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return;
   if (r.levels) cli_print(common, "rows in %d levels%s\n", r.levels, r.colours ? ", by colours" : "");
@@ -318,13 +320,13 @@ json_t *relax_options_describe(const kaon_relax_options *o, const kaon_relax_rep
 json_t *relax_describe(const linear *l) {
   static const char *const drivers[] = {"launch", "free"};
   const kaon_relax_options *o = &l->relax;
-  kaon_relax_report r;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   if (!relax_is(l->options.method) || kaon_solver_relaxation(l->solver, &r) != KAON_OK)
     return json_null();
   json_t *all = relax_options_describe(o, &r);
   json_t *figures =
       json_pack("{s:s s:s s:i s:o s:i s:i s:o}", "exchange", relax_exchange_name(r.exchange),
-                "exchange_note", r.exchange_note, "rank_lag", o->rank_lag, "rank_shifts",
+                "exchange_note", r.exchange_note, "rank_lag", l->lab.rank_lag, "rank_shifts",
                 relax_shifts_describe(r.rank_shifts), "rank_newest", r.rank_newest, "rank_oldest",
                 r.rank_oldest, "rank_asynchronous", report_real(r.rank_asynchronous));
   json_object_update(all, figures);

@@ -1,5 +1,5 @@
 /* linear_sweeps.c - preconditioners of a few sweeps: relaxation (a solver of fixed steps as an
- * operator, kaon/relax.h) and row projections (kaon/kaczmarz.h). Contract: linear.h. */
+ * operator, kaon/relax.h) and row projections (kaon/relax.h). Contract: linear.h. */
 #include <stdio.h>
 
 #include "interfaces/common/linear/linear.h"
@@ -59,7 +59,9 @@ static kaon_status make_relaxation(linear *l, kaon_operator *A, int columns) {
   o.max_iterations = sweeps_count(l->args);
   o.sloppy = precond_precision(l);
   l->smoother_relax = l->relax;
-  l->smoother_relax.faults = NULL; /* of solves alone */
+  l->smoother_lab = l->lab;
+  l->smoother_lab.faults = NULL; /* of solves alone */
+  l->smoother_relax.lab = &l->smoother_lab;
   o.relax = &l->smoother_relax;
   l->smoothed = columns;
   const kaon_status status = kaon_solver_create(A, columns, &o, &l->smoother);
@@ -81,7 +83,7 @@ kaon_status sweeps_make(linear *l, int columns) {
 }
 
 json_t *sweeps_describe(const linear *l) {
-  kaon_relax_report r;
+  kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   json_t *d = json_pack("{s:i s:s}", "sweeps", sweeps_count(l->args), "precision",
                         precision_name(precond_precision(l)));
   json_t *more = NULL;

@@ -55,7 +55,7 @@ int field_extents(const kaon_context *ctx, const field_spec *spec, const int giv
   struct stat st;
   if (!ranks_launched() && stat(spec->text, &st) != 0) /* else it is the first rank's file */
     return cli_wrong("%s %s: %s; give %s", spec->option, spec->text, strerror(errno), spec->takes);
-  kaon_gauge_file_info info;
+  kaon_gauge_file_info info = KAON_GAUGE_FILE_INFO_INIT;
   kaon_gauge_read_options options = read_options(given, ignore_checksum);
   int code = cli_status(ctx, kaon_gauge_file_probe(ctx, spec->text, &options, &info), NULL);
   if (code != EXIT_DONE || given[0]) return code;
@@ -78,6 +78,7 @@ static kaon_status fill(const field_spec *spec, const int given[4], int ignore_c
     case FIELD_FILE:
       break;
   }
+  f->file = (kaon_gauge_file_info)KAON_GAUGE_FILE_INFO_INIT;
   return kaon_gauge_read(f->gauge, spec->text, &options, &f->file);
 }
 

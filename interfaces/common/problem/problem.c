@@ -157,7 +157,7 @@ int problem_links(kaon_context *ctx, const problem_args *a, const field_spec *sp
 /* A rotation by links that are off SU(3) is not unitary by as much, so the rotated system is
  * another one: its solution leaves a residual of that size, however well it is solved. */
 static kaon_status check_unitarity(const problem_args *a, problem *p) {
-  kaon_observables seen;
+  kaon_observables seen = KAON_OBSERVABLES_INIT;
   if (!a->temporal_gauge) return KAON_OK;
   const kaon_status status = kaon_gauge_measure(p->field.gauge, &seen);
   if (status != KAON_OK) return status;
@@ -174,7 +174,7 @@ static kaon_status check_unitarity(const problem_args *a, problem *p) {
 kaon_status problem_outer_links(problem *p) {
   /* what products of rounded links leave: some hundred roundings in double, ten in single */
   const double rounding = p->precision == KAON_DOUBLE ? 1e-13 : 1e-6;
-  kaon_observables seen;
+  kaon_observables seen = KAON_OBSERVABLES_INIT;
   if (p->options.sloppy != p->precision || p->options.reconstruct == KAON_RECONSTRUCT_18)
     return KAON_OK;
   const kaon_status status = kaon_gauge_measure(p->field.gauge, &seen);

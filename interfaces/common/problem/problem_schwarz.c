@@ -110,7 +110,7 @@ void schwarz_add(const problem_args *a, const problem *p, json_t *to) {
                 report_ints(block, 4), "cut", cut, "steps", o.steps, "cycles", o.cycles,
                 "relaxation", report_real(o.relaxation), "precision", precisions[o.precision],
                 "links", (int)o.reconstruct));
-  kaon_schwarz_lags lags = {0, 0, 0, 0};
+  kaon_schwarz_lags lags = KAON_SCHWARZ_LAGS_INIT;
   if (p->K == NULL || schwarz_asked(a) != ASYNC) return;
   (void)kaon_schwarz_describe_lags(p->K, &lags);
   json_object_update_new(json_object_get(to, "preconditioner"),

@@ -122,6 +122,7 @@ static kaon_status fatten(const problem_args *a, problem *p) {
   kaon_status status = kaon_gauge_create(lattice, p->precision, KAON_RECONSTRUCT_18, &p->fat);
   if (status == KAON_OK)
     status = kaon_gauge_create(lattice, p->precision, KAON_RECONSTRUCT_18, &p->naik);
+  p->fattening = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
   if (status == KAON_OK) status = kaon_fatten(p->field.gauge, &o, p->fat, p->naik, &p->fattening);
   if (status == KAON_OK && a->action == ASQTAD) p->u0 = p->fattening.u0;
   return status;

@@ -7,7 +7,7 @@
 kaon_status kaon_cuda_delay_open(kaon_context *ctx) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   int least = 0, greatest = 0;
-  if (!(ctx->options.reduce_delay > 0)) return KAON_OK;
+  if (!(ctx->lab.reduce_delay > 0)) return KAON_OK;
   KAON_TRY(kaon_cuda_check(ctx, cudaDeviceGetStreamPriorityRange(&least, &greatest),
                            "asking for priorities"));
   KAON_TRY(kaon_cuda_check(ctx,

@@ -328,7 +328,7 @@ static kaon_status build(kaon_recorder *r) {
   KAON_TRY(kaon_pool_allocate(r->ctx, sizeof *r->control, "a recorded loop's control", &control));
   r->control = control;
   KAON_TRY(r->ctx->backend->memory->clear(r->ctx, control, sizeof *r->control));
-  const kaon_issue wanted = r->ctx->options.issue;
+  const kaon_issue wanted = r->ctx->lab.issue;
   if (wanted == KAON_ISSUE_CDP || wanted == KAON_ISSUE_PERSISTENT)
     KAON_TRY(kaon_list_recorder_create(r->ctx, wanted, control, &r->lister));
   for (int i = 0; i < COPIES; i++) {

@@ -3,7 +3,7 @@
  * A launch has `chunks` blocks (of KAON_THREADS threads, or fewer) for every column, each with a
  * part of it: vector kernels one column after another, the hop and the clover blocks all columns'
  * first parts first, so that links and blocks are read once. How many chunks there are depends on
- * the shape alone (and, in the hop, on the threads that a tuning asks for: kaon/tuning.h), and so
+ * the shape alone (and, in the hop, on the threads that a tuning asks for: kaon/context.h), and so
  * do the sums' bits:
  *   each thread adds up what it meets, in double;
  *   sums_leave adds a block's threads in a fixed tree and writes the result to `partials`;

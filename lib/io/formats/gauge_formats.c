@@ -1,6 +1,6 @@
-/* gauge_formats.c - finds the format of a gauge file and hands it to its parser; writes through the
- * same table. Contract: include/kaon/io.h. To add a format: a kaon_gauge_format row (gauge_job.h)
- * in the table below. */
+/* gauge_formats.c - finds the format of a gauge file and calls its parser; writes through the same
+ * table. Contract: include/kaon/io.h. To add a format, add a kaon_gauge_format row (gauge_job.h) to
+ * the table below. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "lib/io/formats/gauge_job.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 
 enum { HEAD = 64 };
 
@@ -59,8 +61,8 @@ static const kaon_gauge_format *format_row(kaon_file_format format) {
   return NULL;
 }
 
-/* What a file begins with: characters as far as they are a line of text, else bytes in hexadecimal.
- */
+/* The beginning of a file for messages: text up to the end of the line, else bytes in
+ * hexadecimal. */
 static const char *beginning(const unsigned char *head, size_t n, char *to, size_t to_size) {
   size_t line = 0;
   if (n > 16) n = 16;
@@ -122,22 +124,12 @@ kaon_status kaon_gauge_bytes_read(const kaon_context *ctx, const kaon_bytes *byt
                                   const kaon_gauge_read_options *options,
                                   kaon_gauge_file_info *info, kaon_link_put *put, void *sink) {
   kaon_gauge_file_info own;
-  const kaon_gauge_read_options defaults = KAON_GAUGE_READ_OPTIONS_INIT;
   kaon_gauge_job job = {.ctx = ctx, .bytes = bytes, .put = put, .sink = sink};
   const kaon_gauge_format *row;
-  job.options = options ? *options : defaults;
   job.info = info ? info : &own;
   memset(job.info, 0, sizeof *job.info);
-  if (job.options.size != sizeof job.options || job.options.version != defaults.version) {
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "%s: read options of size %zu, version %d, expected %zu, %d; start from "
-                     "KAON_GAUGE_READ_OPTIONS_INIT",
-                     bytes->name, job.options.size, job.options.version, sizeof job.options,
-                     defaults.version);
-  }
-  if (job.options.format != KAON_FORMAT_AUTO && format_row(job.options.format) == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: there is no format %d; give one of io.h",
-                     bytes->name, (int)job.options.format);
+  if (kaon_options_take(KAON_OPTIONS_GAUGE_READ, options, &job.options) != KAON_OK)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", bytes->name, kaon_last_error(NULL));
   KAON_TRY(find_format(&job, &row));
   job.info->format = row->format;
   KAON_TRY(row->probe(&job));
@@ -148,10 +140,14 @@ static kaon_status open_and_read(const kaon_context *ctx, const char *path,
                                  const kaon_gauge_read_options *options, kaon_gauge_file_info *info,
                                  kaon_link_put *put, void *sink) {
   kaon_bytes bytes;
-  if (info) memset(info, 0, sizeof *info);
-  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
-  kaon_status status = kaon_gauge_bytes_read(ctx, &bytes, options, info, put, sink);
-  kaon_bytes_close(&bytes);
+  kaon_gauge_file_info made = {0};
+  KAON_TRY(kaon_output_check(ctx, "kaon_gauge_file_info", info));
+  kaon_status status = kaon_bytes_open(ctx, path, &bytes);
+  if (status == KAON_OK) {
+    status = kaon_gauge_bytes_read(ctx, &bytes, options, &made, put, sink);
+    kaon_bytes_close(&bytes);
+  }
+  kaon_output_fill(info, &made, sizeof made);
   return status;
 }
 
@@ -168,20 +164,10 @@ kaon_status kaon_gauge_file_read(const kaon_context *ctx, const char *path,
   return open_and_read(ctx, path, options, info, put, sink);
 }
 
-/* Replaces zeros by defaults and refuses what the format cannot hold. */
+/* Replaces zeros by defaults and refuses what the format cannot store. */
 static kaon_status resolve(kaon_gauge_output *out, const char *name, char now[64]) {
   kaon_gauge_write_options *o = &out->options;
-  if (o->size != sizeof *o || o->version != 1) {
-    return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
-                     "%s: write options of size %zu, version %d, expected %zu, 1; start from "
-                     "KAON_GAUGE_WRITE_OPTIONS_INIT",
-                     name, o->size, o->version, sizeof *o);
-  }
   if (o->format == KAON_FORMAT_AUTO) o->format = KAON_FORMAT_ILDG;
-  if (format_row(o->format) == NULL || (unsigned)o->byte_order > KAON_BYTES_LITTLE)
-    return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
-                     "%s: format %d, byte order %d; give what io.h names", name, (int)o->format,
-                     (int)o->byte_order);
   const int only32 = o->format == KAON_FORMAT_MILC, only64 = o->format == KAON_FORMAT_OPENQCD;
   if (o->precision == 0) o->precision = only32 ? 32 : 64;
   if (o->rows == 0) o->rows = 3;
@@ -216,7 +202,6 @@ kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
                                   const kaon_gauge_write_options *options,
                                   const kaon_gauge_content *content, kaon_link_get *get,
                                   void *source) {
-  const kaon_gauge_write_options defaults = KAON_GAUGE_WRITE_OPTIONS_INIT;
   kaon_gauge_output out = {.ctx = ctx, .content = content, .get = get, .source = source};
   char now[64], date[64];
   int64_t extents[4];
@@ -224,7 +209,9 @@ kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "writing a gauge file needs a path, a content and a get function");
   }
-  out.options = options ? *options : defaults;
+  if (kaon_options_take(KAON_OPTIONS_GAUGE_WRITE, options, &out.options) != KAON_OK)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", kaon_short_path(path),
+                     kaon_last_error(NULL));
   KAON_TRY(resolve(&out, kaon_short_path(path), now));
   out.options.date = kaon_printable(out.options.date, strlen(out.options.date), date, sizeof date);
   if (!isfinite(content->plaquette) || !isfinite(content->link_trace))

@@ -1,7 +1,10 @@
 /* gauge_job.c - checks common to all gauge-file formats. Contract: gauge_job.h.
- * Tolerance of a stored mean: one unit of its last printed digit, plus N eps, the worst case of a
- * naive sum of N terms in double (Higham, Accuracy and Stability, sec. 4.2), plus 1e-5 where the
- * links are in single precision: codes that write those commonly sum in single precision too. */
+ * The tolerance of a stored mean is the sum of
+ * - one unit of its last printed digit;
+ * - N eps, the worst case of a naive sum of N terms in double (Higham, Accuracy and Stability,
+ *   sec. 4.2);
+ * - 1e-5 if the links are in single precision, since codes that write those commonly sum in
+ *   single precision too. */
 #include "lib/io/formats/gauge_job.h"
 
 #include <float.h>
@@ -41,7 +44,7 @@ double kaon_su3_distance(const double u[18]) {
       double sum[2] = {i == j ? -1.0 : 0.0, 0.0};
       for (int k = 0; k < 3; k++) multiply_conj(u + 6 * i + 2 * k, u + 6 * j + 2 * k, sum);
       double size = sum[0] * sum[0] + sum[1] * sum[1];
-      if (!(size <= worst)) worst = size; /* lets NaN through */
+      if (!(size <= worst)) worst = size; /* keeps NaN */
     }
   }
   double c[6], det[2] = {-1.0, 0.0};
@@ -70,7 +73,7 @@ const char *kaon_extents_text(const int extents[4], char text[64]) {
 }
 
 static kaon_status refuse_extents(const kaon_gauge_job *job, const int64_t e[4], int from_file) {
-  int sane = 1; /* a lattice, if not one of ours */
+  int sane = 1; /* 1: a possible lattice, though not one that kaon supports */
   for (int d = 0; d < 4; d++) sane &= e[d] >= 1 && e[d] <= EXTENT_MAX;
   kaon_status status = sane || !from_file ? KAON_ERR_SHAPE : KAON_ERR_FORMAT;
   return kaon_fail(
@@ -92,7 +95,7 @@ kaon_status kaon_gauge_set_extents(kaon_gauge_job *job, const int64_t extents[4]
   }
   if (given && !kaon_extents_volume(wanted, &volume)) return refuse_extents(job, wanted, 0);
   if (!extents && !given) {
-    if (!job->put) return KAON_OK; /* a probe reports it */
+    if (!job->put) return KAON_OK; /* a probe reports missing extents */
     return kaon_fail(job->ctx, KAON_ERR_SHAPE,
                      "%s: the file does not say its extents; pass them (--lattice X Y Z T)",
                      job->bytes->name);
@@ -157,7 +160,7 @@ void kaon_gauge_set_link_trace(kaon_gauge_job *job, double trace, double digit) 
 void kaon_gauge_deliver(kaon_gauge_job *job, int64_t site, int mu, const double u[18]) {
   double sum = 0;
   for (int i = 0; i < 18; i++) sum += fabs(u[i]);
-  if (!(sum <= DBL_MAX)) { /* NaN and infinity, and what overflows a sum of 18 */
+  if (!(sum <= DBL_MAX)) { /* NaN, infinity, and a sum of 18 that overflows */
     if (job->not_finite++ == 0) job->not_finite_site = site, job->not_finite_mu = mu;
   } else {
     double distance = kaon_su3_distance(u);
@@ -179,7 +182,7 @@ void kaon_gauge_warn(kaon_gauge_file_info *info, const char *text) {
   info->warnings++;
 }
 
-/* A failed check that ignore_checksum turns into a warning. */
+/* Reports a failed check, which ignore_checksum turns into a warning. */
 static kaon_status doubt(kaon_gauge_job *job, kaon_status status, const char *format, ...)
     KAON_PRINTF(3, 4);
 static kaon_status doubt(kaon_gauge_job *job, kaon_status status, const char *format, ...) {

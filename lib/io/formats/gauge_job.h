@@ -1,6 +1,7 @@
 /* gauge_job.h - what the gauge-file parsers share: one read or write in progress, and the checks
- * that hold for every format (extents, length, NaN, SU(3), checksum, link trace). A format is a row
- * of function pointers; to add one, write its probe/read/write and add the row in gauge_file.c. */
+ * for every format (extents, length, NaN, SU(3), checksum, link trace).
+ * A format is a row of function pointers. To add one, write its probe, read and write and add the
+ * row in gauge_formats.c. */
 #ifndef KAON_LIB_IO_GAUGE_JOB_H
 #define KAON_LIB_IO_GAUGE_JOB_H
 
@@ -9,7 +10,7 @@
 #include "lib/io/atomic_file.h"
 #include "lib/io/bytes.h"
 
-/* One gauge file being read. A probe fills info and `data`; a read runs after it. */
+/* One gauge file being read. probe fills info and `data`; read runs after it. */
 typedef struct kaon_gauge_job {
   const kaon_context *ctx;
   const kaon_bytes *bytes;
@@ -19,10 +20,10 @@ typedef struct kaon_gauge_job {
   kaon_link_put *put;
   void *sink;
   double trace_sum;                      /* of Re tr U */
-  int64_t not_finite, off_su3;           /* how many links */
-  int64_t not_finite_site, off_su3_site; /* the first ones */
+  int64_t not_finite, off_su3;           /* number of such links */
+  int64_t not_finite_site, off_su3_site; /* the first such site */
   int not_finite_mu, off_su3_mu;
-  double off_su3_size; /* of the first one */
+  double off_su3_size; /* deviation of the first one */
 } kaon_gauge_job;
 
 /* One gauge file being written. */
@@ -30,7 +31,8 @@ typedef struct kaon_gauge_output {
   const kaon_context *ctx;
   kaon_atomic_file *file;
   kaon_gauge_write_options
-      options; /* format, precision, rows, byte_order, date: defaults resolved */
+      /* Format, precision, rows, byte_order, date; defaults are resolved. */
+      options;
   const kaon_gauge_content *content;
   int64_t volume;
   kaon_link_get *get;
@@ -45,12 +47,12 @@ typedef struct kaon_gauge_format {
   kaon_status (*write)(kaon_gauge_output *out);
 } kaon_gauge_format;
 
-/* The parsers. A reader of LIME serves ILDG and SciDAC. */
+/* The parsers. One LIME reader serves ILDG and SciDAC. */
 extern const kaon_gauge_format kaon_gauge_nersc, kaon_gauge_ildg, kaon_gauge_scidac,
     kaon_gauge_milc, kaon_gauge_openqcd, kaon_gauge_ddalphaamg;
 
-/* The same as kaon_gauge_file_probe and _read on opened input (memory, in the fuzz harnesses). put
- * = NULL: probe. */
+/* As kaon_gauge_file_probe and _read, on opened input (memory in the fuzz harnesses). put = NULL:
+ * probe. */
 kaon_status kaon_gauge_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,
                                   const kaon_gauge_read_options *options,
                                   kaon_gauge_file_info *info, kaon_link_put *put, void *sink);
@@ -60,36 +62,36 @@ double kaon_su3_distance(const double u[18]);
 /* Third row = conj(first x second). */
 void kaon_su3_third_row(double u[18]);
 
-/* 1 and the number of sites if extents are even, in 2 ... 2^15, at most 2^40 sites in all; else 0.
- */
+/* 1 and the number of sites if the extents are even, within 2 ... 2^15, with at most 2^40 sites;
+ * else 0. */
 int kaon_extents_volume(const int64_t extents[4], int64_t *volume);
 /* "8x8x8x16" */
 const char *kaon_extents_text(const int extents[4], char text[64]);
 
-/* Takes the file's extents after range checks and comparison with options.extents; extents = NULL:
- * the file has none, the options must. Sets info->extents. A probe without any extents succeeds
- * with has_extents = 0. Errors: FORMAT (absurd), SHAPE (odd, missing, not those wanted). */
+/* Checks the file's extents for range and against options.extents, and sets info->extents. extents
+ * = NULL: the file has none, and options must give them. A probe without any extents succeeds with
+ * has_extents = 0. Errors: FORMAT (absurd), SHAPE (odd, missing, not those requested). */
 kaon_status kaon_gauge_set_extents(kaon_gauge_job *job, const int64_t extents[4]);
 int64_t kaon_gauge_volume(const kaon_gauge_job *job);
-/* The data must fill the file from job->data to its end. Errors: FORMAT. */
+/* Checks that the data fill the file from job->data to its end. Errors: FORMAT. */
 kaon_status kaon_gauge_expect_size(const kaon_gauge_job *job, int64_t data_bytes);
-/* Tolerances of stored means: `digit` = one unit of the last printed digit, 0 for binary numbers.
- */
+/* Set stored means and their tolerances. `digit`: one unit of the last printed digit, 0 for binary
+ * values. */
 void kaon_gauge_set_plaquette(kaon_gauge_job *job, double plaquette, double digit);
 void kaon_gauge_set_link_trace(kaon_gauge_job *job, double trace, double digit);
 
-/* Hands one link on, checked and counted; never fails: the verdict tells, so that a wrong checksum
- * (the file is damaged) is reported before its consequences. */
+/* Checks, counts and passes on one link. Never fails: kaon_gauge_final_checks reports problems, so
+ * that a wrong checksum (a damaged file) comes before its consequences. */
 void kaon_gauge_deliver(kaon_gauge_job *job, int64_t site, int mu, const double u[18]);
-/* Counts a failed check and keeps its sentence, cut where it is too long. */
+/* Counts a failed check and stores its message, cut if it is too long. */
 void kaon_gauge_warn(kaon_gauge_file_info *info, const char *text);
-/* After the last link: checksums, then NaN, SU(3), link trace. */
+/* Checks after the last link: checksums, then NaN, SU(3), link trace. */
 kaon_status kaon_gauge_final_checks(kaon_gauge_job *job);
 
-/* Asks the caller for one link, refusing what cannot be stored. Errors: NOT_FINITE, UNITARITY (two
- * rows). */
+/* Gets one link from the caller and refuses what cannot be stored. Errors: NOT_FINITE, UNITARITY
+ * (two rows). */
 kaon_status kaon_gauge_get_link(kaon_gauge_output *out, int64_t site, int mu, double u[18]);
-/* All four links of a site, x, y, z, t, `rows` rows each, as words; n of them are written to
+/* Gets the four links of a site, x, y, z, t, `rows` rows each, as words; *n bytes are written to
  * `words`. */
 kaon_status kaon_gauge_get_site_links(kaon_gauge_output *out, int64_t site, int big_endian,
                                   unsigned char words[4 * 18 * 8], size_t *n);

@@ -1,7 +1,6 @@
-/* gauge_lime.c - gauge fields in LIME: ILDG, SciDAC (QIO), and files with nothing but
- * ildg-binary-data. The first record that is a field of four 3x3 matrices a site is read; plaquette
- * and link trace are taken from a usqcdInfo record XML, where their meaning is fixed. Format:
- * scidac.h. */
+/* gauge_lime.c - gauge fields in LIME: ILDG, SciDAC (QIO), and files with only ildg-binary-data.
+ * Reads the first record that is a field of four 3x3 matrices a site. Plaquette and link trace come
+ * from a usqcdInfo record XML, where their meaning is defined. Format: scidac.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static int is_gauge(const kaon_scidac_record *record) {
   return record->datacount == 4 && (record->typesize == 72 || record->typesize == 144);
 }
 
-/* The gauge field's record. */
+/* Finds the gauge field's record. */
 static kaon_status find_links(kaon_gauge_job *job, kaon_scidac_scan *scan,
                               kaon_scidac_record *record) {
   int found;
@@ -42,7 +41,7 @@ static kaon_status find_links(kaon_gauge_job *job, kaon_scidac_scan *scan,
                    job->bytes->name, (long long)others);
 }
 
-/* Figures from <usqcdInfo>; other user XML says what it likes and is not used. */
+/* Reads values from <usqcdInfo>. Other user XML has no defined meaning and is not used. */
 static kaon_status parse_figures(kaon_gauge_job *job, const kaon_scidac_scan *scan,
                                  const kaon_scidac_record *record) {
   double number, digit;
@@ -79,7 +78,7 @@ static kaon_status probe(kaon_gauge_job *job) {
                            : scan.has_extents      ? scan.extents
                                                    : NULL;
   KAON_TRY(kaon_gauge_set_extents(job, extents));
-  if (info->extents[0] == 0) return KAON_OK; /* a probe of a file that does not say */
+  if (info->extents[0] == 0) return KAON_OK; /* a probe of a file without extents */
   KAON_TRY(kaon_scidac_layout(&scan, &record, kaon_gauge_volume(job), REALS, &layout));
   info->precision = layout.bits;
   job->data = layout.offset;
@@ -147,7 +146,7 @@ const kaon_gauge_format kaon_gauge_ildg = {.format = KAON_FORMAT_ILDG,
                                            .read = read_links,
                                            .write = write_ildg};
 const kaon_gauge_format kaon_gauge_scidac = {.format = KAON_FORMAT_SCIDAC,
-                                             .matches = NULL, /* found by ILDG's */
+                                             .matches = NULL, /* found by ILDG's probe */
                                              .probe = probe,
                                              .read = read_links,
                                              .write = write_scidac};

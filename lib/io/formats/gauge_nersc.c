@@ -1,10 +1,10 @@
 /* gauge_nersc.c - the NERSC archive format.
- * ASCII lines KEY = VALUE between BEGIN_HEADER and END_HEADER, then the links: site lexicographic,
- * x fastest, mu = x, y, z, t, 2 rows (DATATYPE 4D_SU3_GAUGE) or 3 (4D_SU3_GAUGE_3x3), IEEE32 or
- * IEEE64 in BIG or LITTLE order. Bare IEEE32/IEEE64 leave the order open: the one whose CHECKSUM
- * fits is taken, else the one in which the first link looks like SU(3). Keys come in any order and
- * number. Source: the format's page at the Gauge Connection (qcd.nersc.gov), archive file format.
- */
+ * ASCII lines KEY = VALUE between BEGIN_HEADER and END_HEADER, in any order and number; then the
+ * links. Sites are lexicographic, x fastest, mu = x, y, z, t, with 2 rows (DATATYPE
+ * 4D_SU3_GAUGE) or 3 (4D_SU3_GAUGE_3x3), IEEE32 or IEEE64 in BIG or LITTLE order. If only IEEE32
+ * or IEEE64 is given, the byte order is the one whose CHECKSUM matches, else the one in which
+ * the first link looks like SU(3). Source: the archive file format page of the Gauge Connection
+ * (qcd.nersc.gov). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int matches(const unsigned char *head, size_t n, int64_t file_size) {
   return n >= sizeof begin_mark - 1 && memcmp(head, begin_mark, sizeof begin_mark - 1) == 0;
 }
 
-/* The line at *at without its end, *at moved past it; 0 if no complete line is left. */
+/* Returns the line at *at without its end and moves *at past it; 0 if no complete line is left. */
 static int next_line(kaon_text header, size_t *at, kaon_text *line) {
   const char *start = header.at + *at, *end = memchr(start, '\n', header.length - *at);
   if (!end) return 0;
@@ -34,7 +34,7 @@ static int next_line(kaon_text header, size_t *at, kaon_text *line) {
   return 1;
 }
 
-/* Value of `key` (any case): the last line that has it counts. 1 if found. */
+/* Finds the value of `key` (any case); the last such line counts. 1 if found. */
 static int lookup(kaon_text header, const char *key, kaon_text *value) {
   size_t at = 0;
   int found = 0;
@@ -136,7 +136,7 @@ static kaon_status sum_both(void *user, int64_t site, const unsigned char *raw,
   return KAON_OK;
 }
 
-/* The byte order of a file that does not name it. */
+/* Finds the byte order of a file that does not give it. */
 static kaon_status find_order(kaon_gauge_job *job) {
   kaon_gauge_file_info *info = job->info;
   kaon_site_layout layout = layout_of(job);
@@ -242,12 +242,12 @@ static kaon_status read_links(kaon_gauge_job *job) {
   return kaon_gauge_final_checks(job);
 }
 
-/* Header lines are one line each, whatever the caller's text holds. */
+/* Makes one header line of any text from the caller. */
 static void one_line(const char *text, char *to, size_t to_size) {
   kaon_printable(text, strlen(text), to, to_size);
 }
 
-/* Writes the header; *checksum_at is where its eight digits go. */
+/* Writes the header; *checksum_at is the offset of its eight digits. */
 static kaon_status write_header(kaon_gauge_output *out, int big, int64_t *checksum_at) {
   const kaon_gauge_write_options *o = &out->options;
   const kaon_gauge_content *c = out->content;

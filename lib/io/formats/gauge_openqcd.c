@@ -1,12 +1,15 @@
-/* gauge_openqcd.c - openQCD exports, and DDalphaAMG's files, which look the same from outside.
+/* gauge_openqcd.c - openQCD exports and DDalphaAMG files, which have the same header.
  * Both: little endian; four i32 extents, t slowest; f64 plaquette, the mean of Re tr P in [0, 3];
- * then V * 4 matrices in f64. openQCD (N0 = t, N1 = x, N2 = y, N3 = z): sites with odd t+x+y+z
- * only, t slowest, z fastest; eight matrices each: U(x,t), U(x-t,t), U(x,x), U(x-x,x), ... y, z.
- * Source: openQCD doc, "export_cnfg". DDalphaAMG (T, Z, Y, X): every site, t slowest, x fastest; mu
- * in the order T, Z, Y, X. Source: its reader. Extents, length and header cannot tell them apart.
- * What can: in the right reading a sample of plaquettes has the header's mean. Fields without
- * correlations between links (weak random ones) leave it open: then info->ambiguous is set, openQCD
- * assumed, and the caller's exact plaquette decides. */
+ * then V * 4 matrices in f64.
+ * - openQCD (N0 = t, N1 = x, N2 = y, N3 = z): only sites with odd t+x+y+z, t slowest, z fastest;
+ *   eight matrices each: U(x,t), U(x-t,t), U(x,x), U(x-x,x), ... y, z. Source: openQCD doc,
+ *   "export_cnfg".
+ * - DDalphaAMG (T, Z, Y, X): every site, t slowest, x fastest; mu in the order T, Z, Y, X.
+ *   Source: its reader.
+ * Extents, length and header cannot distinguish them. In the right reading, the mean of a sample of
+ * plaquettes agrees with the header. Fields without correlations between links (weak random ones)
+ * remain undecided: then info->ambiguous is set, openQCD is assumed, and the caller's exact
+ * plaquette decides. */
 #include <math.h>
 #include <string.h>
 
@@ -23,8 +26,8 @@ static void header_extents(const unsigned char *h, int64_t n[4]) {
   for (int d = 0; d < 4; d++) n[d] = (int32_t)kaon_u32_at(h + 4 * d, 0);
 }
 
-/* Links that were stored in 32 bits, each number off by 2^-24 of it, are off SU(3) by sqrt(3) 2^-24
- * at most, and products of four by 4.2e-7. */
+/* Links stored in 32 bits have values off by a factor 1 + 2^-24. They deviate from SU(3) by at most
+ * sqrt(3) 2^-24, products of four by 4.2e-7. */
 #define PLAQUETTE_MOST (1.0 + 5e-7)
 
 static double header_plaquette(const unsigned char *h) {
@@ -54,7 +57,7 @@ static int64_t lexicographic(const int e[4], const int x[4]) {
 
 static const int openqcd_mu[4] = {3, 0, 1, 2}; /* file's direction -> x, y, z, t = 0..3 */
 
-/* Matrix number of U_mu(x) in an openQCD file: it stands with its odd end. */
+/* Index of the matrix U_mu(x) in an openQCD file: it is stored with its odd end. */
 static int64_t openqcd_index(const int e[4], const int x[4], int mu) {
   int odd[4] = {x[0], x[1], x[2], x[3]};
   int backward = (x[0] + x[1] + x[2] + x[3]) % 2 == 0;
@@ -78,7 +81,7 @@ static kaon_status load(const kaon_gauge_job *job, index_fn *index, const int x[
   return KAON_OK;
 }
 
-/* c = a b, each factor conjugate-transposed where asked. */
+/* c = a b, with either factor conjugate-transposed on request. */
 static void product(const double a[18], int a_dag, const double b[18], int b_dag, double c[18]) {
   for (int i = 0; i < 3; i++) {
     for (int j = 0; j < 3; j++) {
@@ -116,7 +119,7 @@ static kaon_status one_plaquette(const kaon_gauge_job *job, index_fn *index, con
   return KAON_OK;
 }
 
-/* Mean over a sample of plaquettes and its statistical error. */
+/* Computes the mean over a sample of plaquettes and its statistical error. */
 static kaon_status sample(const kaon_gauge_job *job, index_fn *index, double *mean, double *error) {
   int64_t volume = kaon_gauge_volume(job);
   double sum = 0, squares = 0;
@@ -134,7 +137,7 @@ static kaon_status sample(const kaon_gauge_job *job, index_fn *index, double *me
   return KAON_OK;
 }
 
-/* 1: fits the header within 5 standard errors (and rounding). NaN does not fit. */
+/* 1 if the mean agrees with the header within 5 standard errors (and rounding); 0 for NaN. */
 static int fits(double mean, double error, double header) {
   return fabs(mean - header) <= 5 * error + 1e-9;
 }
@@ -174,7 +177,7 @@ static kaon_status probe_ddalphaamg(kaon_gauge_job *job) {
   return probe_header(job, direction);
 }
 
-/* Which of the two readings the sample speaks for; ambiguous if both or neither. */
+/* Decides which of the two readings fits the sample; ambiguous if both or neither do. */
 static kaon_status detect_format(kaon_gauge_job *job) {
   static kaon_status (*const probes[2])(kaon_gauge_job *) = {probe_plain_openqcd, probe_ddalphaamg};
   static index_fn *const index[2] = {openqcd_index, ddalphaamg_index};
@@ -196,7 +199,7 @@ static kaon_status probe_openqcd(kaon_gauge_job *job) {
   int wanted[4];
   memcpy(wanted, job->options.extents, sizeof wanted);
   memset(job->options.extents, 0,
-         sizeof wanted); /* compared once the order of the extents is known */
+         sizeof wanted); /* compared later, when the order of the extents is known */
   kaon_status status = detect_format(job);
   memcpy(job->options.extents, wanted, sizeof wanted);
   KAON_TRY(status);
@@ -212,7 +215,7 @@ static kaon_status take_ddalphaamg(void *user, int64_t site, const unsigned char
   return KAON_OK;
 }
 
-/* Coordinates of openQCD's odd site number n. */
+/* Coordinates of the n-th odd site of openQCD. */
 static void odd_site(const int e[4], int64_t n, int x[4]) {
   int64_t half = e[2] / 2, row = n / half;
   x[1] = (int)(row % e[1]);
@@ -221,7 +224,8 @@ static void odd_site(const int e[4], int64_t n, int x[4]) {
   x[2] = (int)(2 * (n % half) + (x[0] + x[1] + x[3] + 1) % 2);
 }
 
-/* The site whose link in direction mu stands at place `backward` of the odd site x. */
+/* The site whose link in direction mu is matrix `backward` (0 or 1) of direction mu at the odd site
+ * x. */
 static int64_t link_site(const int e[4], const int x[4], int mu, int backward) {
   int y[4] = {x[0], x[1], x[2], x[3]};
   if (backward) y[mu] = (y[mu] + e[mu] - 1) % e[mu];
@@ -257,7 +261,8 @@ static kaon_status write_openqcd(kaon_gauge_output *out) {
   unsigned char h[HEADER];
   for (int d = 0; d < 4; d++) kaon_u32_put(h + 4 * d, (uint32_t)e[openqcd_mu[d]], 0);
   double p = 3.0 * out->content->plaquette;
-  if (!(fabs(out->content->plaquette) <= PLAQUETTE_MOST)) /* by which the format is recognised */
+  if (!(fabs(out->content->plaquette) <= PLAQUETTE_MOST)) /* the format is recognised by this
+                                                             bound */
     return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
                      "openqcd: the mean plaquette is %g, but this format holds 1 at most; write "
                      "ildg, scidac, milc or nersc",
@@ -286,7 +291,7 @@ const kaon_gauge_format kaon_gauge_openqcd = {.format = KAON_FORMAT_OPENQCD,
                                               .write = write_openqcd};
 const kaon_gauge_format kaon_gauge_ddalphaamg = {
     .format = KAON_FORMAT_DDALPHAAMG,
-    .matches = NULL, /* told apart by openQCD's probe */
+    .matches = NULL, /* found by openQCD's probe */
     .probe = probe_ddalphaamg,
     .read = read_links,
     .write = NULL};

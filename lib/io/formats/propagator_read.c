@@ -1,7 +1,8 @@
 /* propagator_read.c - reads USQCD Dirac propagator files. Contract: include/kaon/io.h,
- * propagator_file.h. First all headers, then the data: the twelve solutions of a propagator side by
- * side, a few sites at a time, since turning the source spin mixes columns; pairs one after the
- * other. */
+ * propagator_file.h.
+ * All headers are read first, then the data. The twelve solutions of a propagator are read
+ * together, a few sites at a time, since rotating the source spin mixes columns. Pairs are read one
+ * after another. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include "lib/io/formats/propagator_file.h"
 #include "lib/io/scidac.h"
 #include "lib/io/spin_basis.h"
+#include "lib/core/options_table.h"
+#include "lib/core/output.h"
 
 enum { COLUMNS_MAX = 1 << 16, XML_MAX = 1 << 15, SITES = 64, REALS = 24, GROUP = 12 };
 
@@ -18,7 +21,7 @@ typedef struct column {
   kaon_scidac_record record;
   kaon_site_layout layout;
   uint32_t computed[2];
-  int64_t not_finite; /* first such site, -1: none */
+  int64_t not_finite; /* first such site; -1: none */
 } column;
 
 typedef struct input {
@@ -60,7 +63,7 @@ static kaon_status check_extents(input *in) {
   return KAON_OK;
 }
 
-/* The file XML: which type, and the text for the caller. */
+/* Parses the file XML: the type, and the text for the caller. */
 static kaon_status parse_file_xml(input *in) {
   kaon_text xml, file, info = {"", 0};
   char type[64], shown[64];
@@ -112,7 +115,7 @@ static kaon_status wrong_place(const input *in, const char *what, int64_t at) {
       in->bytes->name, what, (long long)at, in->type->name);
 }
 
-/* For TWELVE the column that <spin> and <color> name; without them, the next. */
+/* For TWELVE, the column that <spin> and <color> give; without them, the next one. */
 static kaon_status place_solution(input *in, kaon_text info, column *c) {
   int64_t spin, colour;
   int at = in->n_solutions;
@@ -141,7 +144,7 @@ static kaon_status place_source(input *in, const column *c) {
   int wanted = in->type->kind == KAON_PROPAGATOR_TWELVE ? 0 : in->n_solutions;
   if (in->n_sources != wanted) return wrong_place(in, "a source", c->record.data);
   in->sources[in->n_sources++] = *c;
-  if (c->record.recordtype != 0) in->info->has_source = 0; /* a time slice */
+  if (c->record.recordtype != 0) in->info->has_source = 0; /* other types are time slices */
   return KAON_OK;
 }
 
@@ -153,7 +156,7 @@ static kaon_status take_record(input *in, const kaon_scidac_record *record) {
   int is_source = kaon_xml_find(xml, "usqcdSourceInfo", &info);
   int is_solution =
       kaon_xml_find(xml, "usqcdPropInfo", &info) || kaon_xml_find(xml, "usqcdInfo", &info);
-  if (is_source == is_solution) return KAON_OK; /* somebody's extra record */
+  if (is_source == is_solution) return KAON_OK; /* an additional record */
   if (!record->has_checksum) in->info->checksums_missing++;
   if (is_source && record->recordtype != 0) return place_source(in, &c);
   KAON_TRY(kaon_scidac_layout(&in->scan, record, in->volume,
@@ -191,7 +194,8 @@ static kaon_status scan_records(input *in) {
   return KAON_OK;
 }
 
-/* Sites [site, site + n) of one record into values[n][reals]; checksum and finiteness noted. */
+/* Reads sites [site, site + n) of one record into values[n][reals], and updates checksum and
+ * finiteness. */
 static kaon_status load(const input *in, column *c, int64_t site, int n, unsigned char *raw,
                         double *values) {
   size_t size = kaon_site_bytes(&c->layout);
@@ -208,7 +212,7 @@ static kaon_status load(const input *in, column *c, int64_t site, int n, unsigne
   return KAON_OK;
 }
 
-/* Hands over one site of all twelve columns: G_UKQCD = S^T G_DR S. */
+/* Passes on one site of all twelve columns: G_UKQCD = S^T G_DR S. */
 static void deliver_twelve(const input *in, int64_t site, const double *columns[GROUP]) {
   const kaon_spin_row *rows = kaon_degrand_rossi_to_ukqcd;
   for (int k = 0; k < GROUP; k++) {
@@ -303,19 +307,11 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
                                        const kaon_propagator_read_options *options,
                                        kaon_propagator_file_info *info, kaon_spinor_put *put,
                                        kaon_source_put *put_source, void *sink) {
-  const kaon_propagator_read_options defaults = KAON_PROPAGATOR_READ_OPTIONS_INIT;
   input in = {.ctx = ctx, .bytes = bytes, .put = put, .put_source = put_source, .sink = sink};
-  in.options = options ? *options : defaults;
-  if (in.options.size != sizeof in.options || in.options.version != 1) {
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "%s: read options of size %zu, version %d, expected %zu, 1; start from "
-                     "KAON_PROPAGATOR_READ_OPTIONS_INIT",
-                     bytes->name, in.options.size, in.options.version, sizeof in.options);
-  }
-  if ((unsigned)in.options.basis > KAON_PROPAGATOR_DEGRAND_ROSSI)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: there is no basis %d; give one of io.h",
-                     bytes->name, (int)in.options.basis);
-  kaon_propagator_file_info *own = malloc(sizeof *own); /* 32 KiB of text: not on the stack */
+  if (kaon_options_take(KAON_OPTIONS_PROPAGATOR_READ, options, &in.options) != KAON_OK)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", bytes->name, kaon_last_error(NULL));
+  kaon_propagator_file_info *own = malloc(sizeof *own); /* 32 KiB of text are too much for the
+                                                           stack */
   double *values = malloc(sizeof *values * GROUP * SITES * REALS);
   unsigned char *raw = malloc(sizeof *values * SITES * REALS);
   in.text = malloc(XML_MAX);
@@ -343,11 +339,17 @@ static kaon_status open_and_read(const kaon_context *ctx, const char *path,
                                  kaon_propagator_file_info *info, kaon_spinor_put *put,
                                  kaon_source_put *put_source, void *sink) {
   kaon_bytes bytes;
-  if (info) memset(info, 0, sizeof *info);
-  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
-  kaon_status status =
-      kaon_propagator_bytes_read(ctx, &bytes, options, info, put, put_source, sink);
-  kaon_bytes_close(&bytes);
+  KAON_TRY(kaon_output_check(ctx, "kaon_propagator_file_info", info));
+  kaon_propagator_file_info *made = calloc(1, sizeof *made); /* long: not on the stack */
+  if (made == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of memory", kaon_short_path(path));
+  kaon_status status = kaon_bytes_open(ctx, path, &bytes);
+  if (status == KAON_OK) {
+    status = kaon_propagator_bytes_read(ctx, &bytes, options, made, put, put_source, sink);
+    kaon_bytes_close(&bytes);
+  }
+  kaon_output_fill(info, made, sizeof *made);
+  free(made);
   return status;
 }
 

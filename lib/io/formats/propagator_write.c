@@ -9,6 +9,7 @@
 #include "lib/io/formats/propagator_file.h"
 #include "lib/io/scidac.h"
 #include "lib/io/spin_basis.h"
+#include "lib/core/options_table.h"
 
 const kaon_propagator_type kaon_propagator_types[KAON_PROPAGATOR_TYPES] = {
     {KAON_PROPAGATOR_TWELVE, "USQCD_DiracFermion_ScalarSource_TwelveSink", 2},
@@ -39,7 +40,7 @@ static void get_solution(void *user, int64_t site, double *values) {
   } else if (o->options.kind != KAON_PROPAGATOR_TWELVE) {
     o->get(o->source, o->column, site, a);
     kaon_spin_rotate(rows, KAON_SQRT_HALF, a, values);
-  } else { /* S G S^T: the file's source spin is a sum of two of ours */
+  } else { /* S G S^T: a source spin of the file is a sum of two of kaon's */
     const kaon_spin_row *row = &rows[o->column / 3];
     o->get(o->source, 3 * row->from[0] + o->column % 3, site, a);
     o->get(o->source, 3 * row->from[1] + o->column % 3, site, b);
@@ -64,7 +65,7 @@ static void get_scalar_source(void *user, int64_t site, double *values) {
   o->get_source(o->source, o->column, site, values);
 }
 
-/* PROLOGUE before text-escaped after; *xml is the caller's to free. */
+/* Makes PROLOGUE, before, escaped text, after; the caller frees *xml. */
 static kaon_status make_xml(const output *o, const char *before, const char *text,
                             const char *after, char **xml) {
   size_t escaped = kaon_xml_escape(text, NULL, 0), head = strlen(PROLOGUE) + strlen(before);
@@ -136,12 +137,6 @@ static kaon_status write_records(output *o) {
 static kaon_status check_options(output *o) {
   const kaon_propagator_write_options *w = &o->options;
   int64_t extents[4], volume;
-  if (w->size != sizeof *w || w->version != 1) {
-    return kaon_fail(o->ctx, KAON_ERR_ARGUMENT,
-                     "%s: write options of size %zu, version %d, expected %zu, 1; start from "
-                     "KAON_PROPAGATOR_WRITE_OPTIONS_INIT",
-                     o->name, w->size, w->version, sizeof *w);
-  }
   for (int d = 0; d < 4; d++) extents[d] = w->extents[d];
   if (!kaon_extents_volume(extents, &volume)) {
     char text[64];
@@ -175,15 +170,17 @@ kaon_status kaon_propagator_file_write(const kaon_context *ctx, const char *path
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "writing a propagator needs a path, options and both get functions");
   }
-  output o = {.ctx = ctx, .name = kaon_short_path(path), .options = *options, .get = get};
+  output o = {.ctx = ctx, .name = kaon_short_path(path), .get = get};
   o.get_source = get_source;
   o.source = source;
+  if (kaon_options_take(KAON_OPTIONS_PROPAGATOR_WRITE, options, &o.options) != KAON_OK)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", o.name, kaon_last_error(NULL));
   KAON_TRY(check_options(&o));
   char now[64] = "", date[64];
   time_t seconds = time(NULL);
   struct tm utc;
   if (gmtime_r(&seconds, &utc)) strftime(now, sizeof now, "%a %b %d %H:%M:%S %Y UTC", &utc);
-  const char *stamp = options->date ? options->date : now;
+  const char *stamp = o.options.date ? o.options.date : now;
   o.options.date = kaon_printable(stamp, strlen(stamp), date, sizeof date);
   KAON_TRY(kaon_atomic_open(ctx, path, &o.file));
   kaon_status status = write_records(&o);

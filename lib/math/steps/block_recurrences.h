@@ -1,15 +1,17 @@
-/* block_recurrences.h - the small dense recurrences of block methods: n x n complex matrices of a batch of n
- * columns, solvers/methods/blockcg.c's lines.
- * Common subset of C and CUDA C. Column k of a matrix stands in column k's state, entry (i, k) in
- * slot base + i; columns whose gate is closed have neither rows nor columns (they read as 0 and are
- * not written). The reduction that completes their inputs runs them: on the CPU one thread, on a
- * GPU all threads of its last block (kaon_block_team).
+/* block_recurrences.h - the small dense recurrences of block methods (solvers/methods/blockcg.c):
+ * complex n x n matrices for a batch of n columns.
+ * Common subset of C and CUDA C.
+ * Storage: column k of a matrix is stored in the state of column k, entry (i, k) in slot base + i.
+ * A column whose gate is closed has neither a row nor a column in these matrices: its entries read
+ * as 0 and are not written.
+ * The reduction that completes their inputs runs these functions. On the CPU that is one thread, on
+ * a GPU all threads of the last block (kaon_block_team).
  *
- * Orthonormalisation is by Cholesky's factor of the Gram matrix, G = S^H S, Q S^-1: of a column
- * whose part orthogonal to the columns before it is within rounding of them, nothing is known; it
- * is dropped: its row of S, its column of S^-1, and so its basis vector, are 0. What of a residual
- * is lost by that is added up (KAON_S_LOST), and a column that has come down to it asks for a
- * replacement of the residuals, which brings the lost part back. */
+ * Orthonormalisation uses the Cholesky factor of the Gram matrix: G = S^H S, and Q S^-1 has
+ * orthonormal columns. A column is dropped if its part orthogonal to the columns before it is
+ * within rounding. Its row of S, its column of S^-1 and so its basis vector are then 0. The lost
+ * part of its residual is accumulated in KAON_S_LOST. A column whose residual has fallen to that
+ * level requests a replacement of the residuals, which restores the lost part. */
 #ifndef KAON_LIB_MATH_BLOCK_H
 #define KAON_LIB_MATH_BLOCK_H
 
@@ -17,16 +19,16 @@
 
 #include "lib/math/steps/recurrences.h"
 
-/* Columns of a block, and the doubles of `room` that n columns take. */
+/* Largest number of columns in a block, and the doubles of workspace that n columns need. */
 enum { KAON_BLOCK_MAX = 64 };
 static inline KAON_HD int kaon_block_workspace(int n) {
   return 6 * n * n + 2 * n;
 }
 
-/* Slots: one residual part and matrices of KAON_BLOCK_MAX rows.
- *   GRAM  where a Gram matrix lands         C  residuals in the basis: R = Q C
- *   T     Q becomes Q T                     M  P becomes Q + P M
- *   Z     the inverse of P^H A P            Y  X grows by P Y */
+/* Slots: one residual part, then matrices of KAON_BLOCK_MAX rows.
+ *   GRAM  the Gram matrix, written by a reduction    C  residuals in the basis: R = Q C
+ *   T     Q becomes Q T                              M  P becomes Q + P M
+ *   Z     the inverse of P^H A P                     Y  X grows by P Y */
 enum {
   KAON_S_LOST = KAON_S_METHOD,
   KAON_S_GRAM = 32,
@@ -40,7 +42,7 @@ enum {
 _Static_assert((int)KAON_S_Y + (int)KAON_BLOCK_MAX <= (int)KAON_SLOTS, "the matrices fit a state");
 #endif
 
-/* X(id, function): sequel to the lists of lib/math/steps/recurrence_ids.h, run once for all columns. */
+/* X(id, function): continues the lists of recurrence_ids.h. Each runs once for all columns. */
 #define KAON_BLOCK_RECURRENCES(X)                 \
   X(KAON_REC_BLOCK_VERIFIED, kaon_block_verified) \
   X(KAON_REC_BLOCK_START, kaon_block_start)       \
@@ -55,17 +57,19 @@ _Static_assert((int)KAON_S_Y + (int)KAON_BLOCK_MAX <= (int)KAON_SLOTS, "the matr
   X(KAON_REC_BLOCK_CONJUGATE, kaon_block_conjugate)
 
 enum {
-  KAON_REC_BLOCK = 1000, /* ids above are of whole blocks */
+  KAON_REC_BLOCK = 1000, /* larger ids act on whole blocks */
 #define KAON_X(id, function) id,
   KAON_BLOCK_RECURRENCES(KAON_X)
 #undef KAON_X
 };
 
-/* Dependence below which a column is dropped: its orthogonal part squared over its own square, the
- * rounding of Gram sums in double; and the same of the vectors in KAON_BLOCK_NOISE roundings. */
+/* A column is dropped if its orthogonal part squared is below this fraction of its square. The
+ * first bound is the rounding of Gram sums in double. The second is the rounding of the vectors,
+ * KAON_BLOCK_NOISE times their epsilon2. */
 #define KAON_BLOCK_DEPENDENT 1e-12
 #define KAON_BLOCK_NOISE 256.0
-/* P^H A P: a smaller share of a direction's own (p, A p) is rounding. So is one of |r|^2. */
+/* In P^H A P, a pivot below this fraction of the direction's own (p, A p) is rounding. The same
+ * fraction bounds what can be known of |r|^2. */
 #define KAON_BLOCK_ROUNDING 1e-14
 
 #ifdef __CUDA_ARCH__
@@ -74,8 +78,9 @@ enum {
 #define KAON_BLOCK_SYNC() ((void)0)
 #endif
 
-/* A thread's view: the open columns, a bit each, as they were at the beginning; matrices a, b, c in
- * `room`, entry (i, j) at 2 (i n + j); n pivots, 0 where dropped, and what they were before. */
+/* A thread's view of the team. `open` has one bit for each column that was open when the recurrence
+ * began. a, b and c are matrices in the workspace, entry (i, j) at 2 (i n + j). pivot[] holds n
+ * pivots, 0 for a dropped column; rest[] holds them before that decision. */
 typedef struct kaon_block_team {
   kaon_column_state *state;
   uint64_t open;
@@ -105,7 +110,8 @@ static inline KAON_HD int kaon_block_open(const kaon_block_team *t, int k) {
   return (int)(t->open >> k & 1);
 }
 
-/* to = the matrix at `base`. Each of these leaves its result visible to the whole team. */
+/* to = the matrix at `base`. Like all functions below that write matrices, it ends with a barrier,
+ * so the whole team sees the result. */
 static inline KAON_HD_CALLED void kaon_block_load(const kaon_block_team *t, int base, double *to) {
   const int n = t->n;
   for (int e = t->rank; e < n * n; e += t->size) {
@@ -123,7 +129,7 @@ static inline KAON_HD void kaon_block_put(const kaon_block_team *t, int base, in
   if (kaon_block_open(t, j)) kaon_set(&t->state[j], base + i, re, im);
 }
 
-/* The matrix at `base` = from, its adjoint, or 0 (from NULL). */
+/* The matrix at `base` = from, or its adjoint, or 0 if from is NULL. */
 static inline KAON_HD_CALLED void kaon_block_store(const kaon_block_team *t, const double *from,
                                                    int adjoint, int base) {
   const int n = t->n;
@@ -154,7 +160,7 @@ static inline KAON_HD void kaon_block_entry(const kaon_block_team *t, const doub
   z[1] = im;
 }
 
-/* z = x y or x^H y; none may be the same. */
+/* z = x y or x^H y. No two of x, y and z may be the same array. */
 static inline KAON_HD_CALLED void kaon_block_multiply(const kaon_block_team *t, const double *x,
                                                       int adjoint, const double *y, double *z) {
   for (int e = t->rank; e < t->n * t->n; e += t->size)
@@ -162,8 +168,8 @@ static inline KAON_HD_CALLED void kaon_block_multiply(const kaon_block_team *t, 
   KAON_BLOCK_SYNC();
 }
 
-/* Row i of the Hermitian matrix a loses pivot row k's share, and so does b, where the same steps
- * turn 1 into the inverse of a's lower factor. */
+/* Eliminates with pivot row k: subtracts its multiple from each later row of the Hermitian matrix
+ * a. The same steps on b turn the unit matrix into the inverse of the lower factor of a. */
 static inline KAON_HD void kaon_block_eliminate(const kaon_block_team *t, int k, double pivot) {
   const int n = t->n;
   const double inverse = 1 / pivot;
@@ -179,8 +185,9 @@ static inline KAON_HD void kaon_block_eliminate(const kaon_block_team *t, int k,
   }
 }
 
-/* a (Hermitian, its upper triangle) = S^H S: a becomes S, b the inverse of S^H, without what is
- * dropped: pivots up to `absolute` or `relative` times the diagonal that they began as. */
+/* Factors the Hermitian matrix a, given by its upper triangle, as S^H S. Afterwards a holds S and b
+ * the inverse of S^H. A column is dropped if its pivot is at most `absolute`, or at most `relative`
+ * times its initial diagonal element. */
 static inline KAON_HD_CALLED void kaon_block_factor(const kaon_block_team *t, double relative,
                                                     double absolute) {
   const int n = t->n;
@@ -219,7 +226,7 @@ static inline KAON_HD double kaon_block_dependent(const kaon_block_team *t) {
   return noise > KAON_BLOCK_DEPENDENT ? noise : KAON_BLOCK_DEPENDENT;
 }
 
-/* |C_j|^2 of this column. */
+/* |C_j|^2: the part of residual j that the basis holds. */
 static inline KAON_HD double kaon_block_moving(const kaon_block_team *t, int j) {
   double sum = 0;
   for (int i = 0; i < t->n; i++) {
@@ -229,7 +236,7 @@ static inline KAON_HD double kaon_block_moving(const kaon_block_team *t, int j) 
   return sum;
 }
 
-/* Each column's residual squared by the recurrence into `norm`. */
+/* Writes the recurrence's squared residual of each column to slot `norm`. */
 static inline KAON_HD_CALLED void kaon_block_norms(const kaon_block_team *t, int norm) {
   for (int j = t->rank; j < t->n; j += t->size)
     if (kaon_block_open(t, j))
@@ -237,7 +244,7 @@ static inline KAON_HD_CALLED void kaon_block_norms(const kaon_block_team *t, int
   KAON_BLOCK_SYNC();
 }
 
-/* ---- the beginning: Q holds residuals, whose Gram matrix has been summed ---- */
+/* ---- start: Q holds the residuals, and their Gram matrix has been summed ---- */
 
 static inline KAON_HD_CALLED void kaon_block_start(const kaon_block_team *t) {
   kaon_block_load(t, KAON_S_GRAM, t->a);
@@ -252,14 +259,14 @@ static inline KAON_HD_CALLED void kaon_block_start(const kaon_block_team *t) {
   KAON_BLOCK_SYNC();
 }
 
-/* The same where they are those of the normal equations. */
+/* The same for residuals of the normal equations. */
 static inline KAON_HD void kaon_block_start_nr(const kaon_block_team *t) {
   kaon_block_start(t);
   kaon_block_norms(t, KAON_S_S2);
 }
 
-/* G of a Q that has been multiplied by the basis change so far: T for the next one, C = S C, and
- * what the dropped directions held. Leaves S in a. */
+/* Second orthonormalisation: GRAM belongs to a Q that was already multiplied by T. Computes the T
+ * of the next change of basis, C = S C, and what the dropped directions held. Leaves S in a. */
 static inline KAON_HD_CALLED void kaon_block_again(const kaon_block_team *t) {
   const int n = t->n;
   kaon_block_load(t, KAON_S_GRAM, t->a);
@@ -280,29 +287,29 @@ static inline KAON_HD_CALLED void kaon_block_again(const kaon_block_team *t) {
 
 /* ---- a step ---- */
 
-/* All columns wait for the same reason. */
+/* Makes all open columns wait for the same reason. */
 static inline KAON_HD_CALLED void kaon_block_wait(const kaon_block_team *t, int reason, int keep) {
   KAON_BLOCK_SYNC();
   for (int j = t->rank; j < t->n; j += t->size)
     if (kaon_block_open(t, j)) kaon_wait(&t->state[j], reason, keep);
 }
 
-/* The same where the recurrence cannot go on. */
+/* Makes all open columns wait because the recurrence cannot continue. */
 static inline KAON_HD_CALLED void kaon_block_broken(const kaon_block_team *t, int cause, int keep) {
   KAON_BLOCK_SYNC();
   for (int j = t->rank; j < t->n; j += t->size)
     if (kaon_block_open(t, j)) kaon_broken(&t->state[j], cause, keep);
 }
 
-/* What a P^H A P that cannot be inverted says, as kaon_cause_of of one (p, A p). */
+/* The cause of a P^H A P that cannot be inverted; compare kaon_cause_of for a single (p, A p). */
 static inline KAON_HD_CALLED int kaon_block_cause(const kaon_block_team *t, int negative) {
   for (int k = 0; k < t->n; k++)
     if (!kaon_finite(t->rest[k])) return KAON_CAUSE_NOT_FINITE;
   return negative ? KAON_CAUSE_OPERATOR : KAON_CAUSE_ZERO;
 }
 
-/* c = the inverse of the Hermitian matrix at GRAM on the directions that are there. Returns a cause
- * where it is not positive: a direction with (p, A p) < 0, or none left. */
+/* c = the inverse of the Hermitian matrix at GRAM, restricted to directions that were not dropped.
+ * Returns a cause if the matrix is not positive: some (p, A p) < 0, or no direction is left. */
 static inline KAON_HD_CALLED int kaon_block_inverse(const kaon_block_team *t) {
   int kept = 0, negative = 0;
   kaon_block_load(t, KAON_S_GRAM, t->a);
@@ -318,8 +325,8 @@ static inline KAON_HD_CALLED int kaon_block_inverse(const kaon_block_team *t) {
   return negative || kept == 0 ? kaon_block_cause(t, negative) : KAON_CAUSE_NONE;
 }
 
-/* Z = (P^H A P)^-1, Y = Z C; leaves C in a, Y in b. A breakdown, which is answered by 0, leaves x
- * as it is. */
+/* Z = (P^H A P)^-1, Y = Z C; leaves C in a and Y in b. Returns 0 after a breakdown, which leaves x
+ * unchanged. */
 static inline KAON_HD_CALLED int kaon_block_solution(const kaon_block_team *t) {
   const int cause = kaon_block_inverse(t);
   if (cause != KAON_CAUSE_NONE) {
@@ -338,9 +345,10 @@ static inline KAON_HD void kaon_block_alpha(const kaon_block_team *t) {
   kaon_block_solution(t);
 }
 
-/* On the normal equations, |r|^2 besides: with W = A P the new r - W Y is orthogonal to W, and
- * P^H A^dag r = P^H Q C = C, so each |r|^2 falls by its column's (C^H Y), Y = (W^H W)^-1 C. Below
- * the rounding of that difference nothing is known. */
+/* The same on the normal equations, where |r|^2 is also updated. With W = A P, the new residual r -
+ * W Y is orthogonal to W, and P^H A^dag r = P^H Q C = C. So |r|^2 of each column falls by its
+ * diagonal element of C^H Y, with Y = (W^H W)^-1 C. The result is bounded below by the rounding of
+ * that difference. */
 static inline KAON_HD void kaon_block_alpha_nr(const kaon_block_team *t) {
   const int n = t->n;
   if (!kaon_block_solution(t)) return;
@@ -356,23 +364,24 @@ static inline KAON_HD void kaon_block_alpha_nr(const kaon_block_team *t) {
   KAON_BLOCK_SYNC();
 }
 
-/* What one column's residual asks of the block. */
+/* Requests that one column's residual makes to the block. */
 enum {
   KAON_BLOCK_BROKEN = 1,
   KAON_BLOCK_AT_WORK = 2, /* not yet converged */
   KAON_BLOCK_LIMIT = 4,
   KAON_BLOCK_GROWTH = 8,
   KAON_BLOCK_UPDATE = 16,
-  KAON_BLOCK_ALIVE = 32, /* at work, with a new minimum not long ago */
+  KAON_BLOCK_ALIVE = 32, /* not converged, with a recent new minimum */
   KAON_BLOCK_FLUSH = 64
 };
 
-/* kaon_step_end of one column that does not stop alone. Once its residual has been below the
- * threshold its own count of iterations and its history rest. */
+/* Ends a step for one column of a block; compare kaon_step_end. The column does not stop by itself.
+ * Once its residual has been below the threshold, its iteration count and history no longer change.
+ */
 static inline KAON_HD int kaon_block_column_end(kaon_column_state *s, double watched,
                                                 double moving) {
   int asks = KAON_BLOCK_AT_WORK;
-  s->gate &= ~KAON_GATE_FLUSH; /* what was due has been done */
+  s->gate &= ~KAON_GATE_FLUSH; /* the flush that was due has been done */
   if (!kaon_finite(watched)) return KAON_BLOCK_BROKEN;
   if (s->lowest <= s->threshold) return 0;
   s->iterations++;
@@ -392,9 +401,10 @@ static inline KAON_HD int kaon_block_column_end(kaon_column_state *s, double wat
   return asks;
 }
 
-/* New residuals for all, since some asked, as t->pivot says. A column that did not may be on a
- * plateau while an easy one goes through all its updates: that it has won nothing since the last is
- * no sign that its precision is spent. */
+/* Makes all columns wait for new residuals because some requested them (t->pivot). The columns that
+ * did not ask wait with KAON_WAIT_BLOCK. Such a column may be on a plateau while an easier column
+ * needs many updates. Its lack of progress between them does not mean that its precision is
+ * exhausted. */
 static inline KAON_HD void kaon_block_update(const kaon_block_team *t) {
   KAON_BLOCK_SYNC();
   for (int j = t->rank; j < t->n; j += t->size) {
@@ -404,7 +414,7 @@ static inline KAON_HD void kaon_block_update(const kaon_block_team *t) {
   }
 }
 
-/* The block stops, waits and goes on as one. */
+/* Ends a step for the block: all its columns stop, wait or continue together. */
 static inline KAON_HD_CALLED void kaon_block_end(const kaon_block_team *t, int norm) {
   int asks = 0, fixed = 0;
   for (int j = t->rank; j < t->n; j += t->size)
@@ -438,8 +448,8 @@ static inline KAON_HD_CALLED void kaon_block_end(const kaon_block_team *t, int n
   }
 }
 
-/* Q - A P Z has been made orthonormal: M = S^H, C = S C. `watched`: slot of the residual that stops
- * a column, `norm`: of the one that C holds. */
+/* Q - A P Z has been made orthonormal: M = S^H, C = S C. `watched` is the slot of the residual that
+ * stops a column, `norm` the slot of the residual that C holds. */
 static inline KAON_HD_CALLED void kaon_block_advance(const kaon_block_team *t, int norm,
                                                      int watched) {
   kaon_block_again(t);
@@ -452,16 +462,16 @@ static inline KAON_HD void kaon_block_step(const kaon_block_team *t) {
   kaon_block_advance(t, KAON_S_R2, KAON_S_R2);
 }
 
-/* On the normal equations, with the residual itself known beside. */
+/* On the normal equations, where |r|^2 of the system itself is also known. */
 static inline KAON_HD void kaon_block_step_nr(const kaon_block_team *t) {
   const int normal = t->state[0].flags & KAON_FLAG_NORMAL;
   kaon_block_advance(t, KAON_S_S2, normal ? KAON_S_S2 : KAON_S_R2);
 }
 
-/* ---- the residuals were replaced and the directions go on ---- */
+/* ---- continue with the old directions after a residual replacement ---- */
 
-/* GRAM = Q^H P before the last change of basis T. Y = T T^H Q^H P: P - Q Y is orthogonal to the new
- * residuals, as exact arithmetic guarantees. */
+/* Needs GRAM = Q^H P from before the last change of basis T. Sets Y = T T^H Q^H P. Then P - Q Y is
+ * orthogonal to the new residuals, as it would be in exact arithmetic. */
 static inline KAON_HD void kaon_block_project(const kaon_block_team *t) {
   kaon_block_load(t, KAON_S_GRAM, t->a);
   kaon_block_load(t, KAON_S_T, t->b);
@@ -470,13 +480,13 @@ static inline KAON_HD void kaon_block_project(const kaon_block_team *t) {
   kaon_block_store(t, t->a, 0, KAON_S_Y);
 }
 
-/* Z alone; 0 where there is none, which forgets the directions. */
+/* Computes only Z. Z = 0 if there is no inverse, which discards the directions. */
 static inline KAON_HD void kaon_block_invert(const kaon_block_team *t) {
   const int broken = kaon_block_inverse(t);
   kaon_block_store(t, broken ? NULL : t->c, 0, KAON_S_Z);
 }
 
-/* GRAM = (A P)^H Q before T: M = -Z (A P)^H Q T makes Q T + P M conjugate to P. */
+/* Needs GRAM = (A P)^H Q from before T. M = -Z (A P)^H Q T makes Q T + P M conjugate to P. */
 static inline KAON_HD void kaon_block_conjugate(const kaon_block_team *t) {
   kaon_block_load(t, KAON_S_GRAM, t->a);
   kaon_block_load(t, KAON_S_T, t->b);
@@ -489,8 +499,9 @@ static inline KAON_HD void kaon_block_conjugate(const kaon_block_team *t) {
   kaon_block_store(t, NULL, 0, KAON_S_Y);
 }
 
-/* Every column has been verified by itself: while one goes on, those that have converged stay in
- * the block, for the directions they bring; when one is at the end of its steps, all are. */
+/* Runs after each column has been verified. While one column continues, the converged ones stay in
+ * the block, since their directions help. If one column has reached its iteration limit, or was
+ * cancelled, all end. */
 static inline KAON_HD void kaon_block_verified(const kaon_block_team *t) {
   int on = 0, fresh = 0, end = 0;
   if (t->rank != 0) return;
@@ -515,8 +526,8 @@ static inline KAON_HD void kaon_block_verified(const kaon_block_team *t) {
   }
 }
 
-/* Every thread of the team calls it with its own rank; what was written before is visible to all.
- */
+/* Every thread of the team calls it with its own rank. What was written before must be visible to
+ * all. */
 static inline KAON_HD void kaon_block_run(int id, const kaon_block_team *t) {
   switch (id) {
 #define KAON_X(id_, function) \

@@ -1,5 +1,6 @@
-/* domain_step.h - a step of minimal residuals in a domain of a Schwarz preconditioner, on every machine
- * (blas/domain_ops.h): r -= alpha q, x += alpha r with alpha = relaxation (q, r) / (q, q). */
+/* domain_step.h - one step of minimal residual in a domain of a Schwarz preconditioner
+ * (blas/domain_ops.h), for all backends:
+ *   r -= alpha q,   x += alpha r,   alpha = relaxation (q, r) / (q, q). */
 #ifndef KAON_LIB_MATH_DOMAIN_H
 #define KAON_LIB_MATH_DOMAIN_H
 
@@ -8,7 +9,8 @@
 #include "lib/vector/layout.h"
 #include "lib/math/su3.h"
 
-/* The step's length from |q|^2 and conj(q) r; a step that cannot be taken is none. */
+/* The step length from |q|^2 and conj(q) r. If it is not finite, the step is skipped (alpha = 0).
+ */
 static inline KAON_HD void kaon_domain_length(double relaxation, double norm, double re, double im,
                                               double alpha[2]) {
   const double f = norm != 0 ? relaxation / norm : 0; /* r = 0: nothing to add */

@@ -1,11 +1,12 @@
-/* precond_step.h - the arithmetic of preconditioned methods' updates, each formula once, in the words of
- * blas/precond_ops.h; conventions as in update.h. d x: `kind` says of what numbers. */
+/* precond_step.h - the arithmetic of the updates of preconditioned methods, each formula once.
+ * Operand numbers are those of blas/precond_ops.h; conventions are those of update.h. `kind`
+ * selects the product d x of a diagonal with a vector. */
 #ifndef KAON_LIB_MATH_PRECOND_H
 #define KAON_LIB_MATH_PRECOND_H
 
 #include "lib/math/vreal.h"
 
-/* Products d x: of two reals in the places of re and im, of complex numbers, of conj(d) with x. */
+/* The product d x: real entries (re and im hold two of them), complex entries, or conj(d) x. */
 enum { KAON_SCALED_REAL, KAON_SCALED_COMPLEX, KAON_SCALED_CONJ };
 
 KAON_MATH vcomplex kaon_times(vcomplex d, vcomplex x, const int kind) {
@@ -58,8 +59,9 @@ KAON_MATH void kaon_precond_pipecg_scaled(vcomplex *v, const vcomplex *c, const 
   v[8] = kaon_times(v[0], v[2], kind);
 }
 
-/* The two in halves: what a product asks for, and the rest; the same bits. First v1' = v0 + c0 v1,
- * v3' = v2 + c0 v3, v5' = v4 + c0 v5, then v2' = v2 + c1 v1' */
+/* The two updates above in two parts with the same bits: first the part that the next product
+ * reads, then the rest. This is the first part of pipepcg: v1' = v0 + c0 v1, v3' = v2 + c0 v3, v5'
+ * = v4 + c0 v5, then v2' = v2 + c1 v1' */
 KAON_MATH void kaon_precond_pipepcg_ahead(vcomplex *v, const vcomplex *c, const int kind) {
   (void)kind;
   v[1] = c_fma(c[0], v[1], v[0]);

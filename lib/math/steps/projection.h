@@ -1,6 +1,7 @@
-/* projection.h - what a row's equation asks of x, on every machine: with rows scaled by
- * sqrt(lambda) / |a_i|, c = b_i - a_i x, then x += c a_i^H. A number is REALS reals, its parts
- * `apart` from each other in a vector and side by side in a row. */
+/* projection.h - the projection of x on the equation of one row, for all backends. With rows scaled
+ * by sqrt(lambda) / |a_i|: c = b_i - a_i x, then x += c a_i^H.
+ * A scalar has `reals` real parts. In a vector they are `apart` reals from each other; in a row
+ * they are adjacent. */
 #ifndef KAON_LIB_MATH_PROJECTION_H
 #define KAON_LIB_MATH_PROJECTION_H
 

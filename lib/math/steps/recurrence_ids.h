@@ -1,14 +1,14 @@
-/* recurrence_ids.h - the recurrences' numbers, and which of them kernels of lattice products run.
- * What they do: lib/math/steps/recurrences.h. */
+/* recurrence_ids.h - the ids of the recurrences, and which of them the kernels of lattice products
+ * run. The recurrences themselves are in recurrences.h. */
 #ifndef KAON_LIB_MATH_RECURRENCE_IDS_H
 #define KAON_LIB_MATH_RECURRENCE_IDS_H
 
 #include "lib/vector/layout.h"
 
-/* X(id, function). Kernels of lattice products, of which there are many, have a copy of those alone
- * that methods run behind products (of which a device's compiler makes one a kernel: half of its
- * time); what else is asked for there follows as a launch of its own (kaon_pass_complete_product).
- */
+/* X(id, function): the recurrences that methods run after a lattice product. There are many such
+ * kernels, and each contains a copy of every recurrence in this list, so the list is short to limit
+ * compile time. Any other recurrence after a product runs in a launch of its own
+ * (kaon_pass_complete_product). */
 #define KAON_RECURRENCES_OF_PRODUCTS(X)           \
   X(KAON_REC_VERIFY, kaon_rec_verify)             \
   X(KAON_REC_CG_ALPHA, kaon_cg_alpha)             \
@@ -77,12 +77,13 @@
 enum {
   KAON_REC_NONE,
 #define KAON_X(id, function) id,
-  KAON_RECURRENCES_OF_PRODUCTS(KAON_X) KAON_REC_OTHERS, /* none: ids above are of the other list */
+  /* no recurrence: larger ids are in the other list */
+  KAON_RECURRENCES_OF_PRODUCTS(KAON_X) KAON_REC_OTHERS,
   KAON_OTHER_RECURRENCES(KAON_X)
 #undef KAON_X
 };
 
-/* 1: kernels of products run it, or there is none to run. */
+/* 1: kernels of products can run it, or there is nothing to run. */
 static inline KAON_HD int kaon_recurrence_of_product(int id) {
   return id < KAON_REC_OTHERS;
 }

@@ -1,19 +1,20 @@
-/* recurrences.h - the scalar recurrences of every method, one function a line of its paper.
- * Common subset of C and CUDA C; run by the reduction that completes their inputs. Sources are
- * named in the methods' files under solvers/. In all of them (x, y) = sum conj(x) y.
+/* recurrences.h - the scalar recurrences of all methods, one function for each line of the paper.
+ * Common subset of C and CUDA C.
+ * The reduction that completes their inputs runs them. Sources are named in the files of the
+ * methods (solvers/methods). Everywhere (x, y) = sum conj(x) y.
  *
- * A recurrence that cannot go on freezes its column (kaon_wait) and leaves scalars such that the
- * inner solution x is right after the method's `finish`. */
+ * A recurrence that cannot continue freezes its column (kaon_wait). It leaves scalars with which
+ * the method's `finish` still yields a correct inner solution x. */
 #ifndef KAON_LIB_MATH_RECURRENCES_H
 #define KAON_LIB_MATH_RECURRENCES_H
 
 #include "lib/math/steps/recurrence_ids.h"
 #include "lib/math/steps/stopping.h"
 
-/* Slots of the methods (lib/math/steps/stopping.h names the common ones). */
+/* Slots of the methods. stopping.h names those that all methods share. */
 enum {
-  /* CG, CGNR, CGNE: rho = the squared norm that beta is the ratio of; denominator of alpha;
-   * overlap: with the old direction, at a residual replacement */
+  /* CG, CGNR, CGNE. RHO: the squared norm whose ratio is beta. DENOMINATOR: that of alpha. OVERLAP:
+   * product with the old direction at a residual replacement. */
   KAON_S_ALPHA = KAON_S_METHOD,
   KAON_S_BETA,
   KAON_S_RHO,
@@ -27,19 +28,22 @@ enum {
   KAON_S_T2,      /* (t, t) */
   KAON_S_R02,     /* (r0, r0) */
   KAON_S_FACTOR,  /* alpha / (omega rho) */
-  KAON_S_Q2,      /* (s, s); MR: (q, q); GCR: the same before it is orthogonalised */
+  KAON_S_Q2,      /* (s, s); MR: (q, q); GCR: (q, q) before orthogonalisation */
   /* MR */
   KAON_S_RQ, /* (r, q) */
   KAON_S_RELAXATION,
   /* pipelined CG: products of the residual with A r and, at a replacement, with the old s */
   KAON_S_RW,
   KAON_S_RS,
-  KAON_S_ANCHOR, /* |b - A x|^2 where the process last began or went on (CGNR), or a cycle (GCR) */
-  /* pipelined BiCGStab, beside BiCGStab's; T2: |w|^2, and |r|^2 in the imaginary part's place */
+  KAON_S_ANCHOR, /* |b - A x|^2 at the last restart or continuation (CGNR), or at the start of the
+                  * cycle (GCR) */
+  /* pipelined BiCGStab, besides those of BiCGStab. T2 holds |w|^2, and |r|^2 as its imaginary part.
+   */
   KAON_S_R0W, /* (r0, w) */
   KAON_S_R0Z, /* (r0, z) */
-  /* preconditioned: (r, K r); reordered BiCGStab: products with t, the second right behind the
-   * first, and (r0, r) before omega; BiCG: conjugates, and the shadow's overlap */
+  /* RZ: (r, K r) of preconditioned methods. RT, R0T, CHI: reordered BiCGStab, products with t in
+   * adjacent slots, and (r0, r) before omega. The last three: BiCG, conjugated coefficients and the
+   * overlap of the shadow residual. */
   KAON_S_RZ,
   KAON_S_RT,  /* (r, t) */
   KAON_S_R0T, /* (r0, t) */
@@ -47,8 +51,9 @@ enum {
   KAON_S_ALPHA_CONJ,
   KAON_S_BETA_CONJ,
   KAON_S_OVERLAP_SHADOW,
-  /* CG of several shifts. State 0: sigma_0, A's size, sigma_0 alpha, (p, p). The others: sigma_i -
-   * sigma_0, sigma_i, zeta and its growth in the last step, alpha and beta of the step before */
+  /* CG with several shifts. State 0: sigma_0, the size of A, sigma_0 alpha, (p, p). Other states:
+   * sigma_i - sigma_0, sigma_i, zeta and its growth in the last step, alpha and beta of the step
+   * before. */
   KAON_S_SIGMA,
   KAON_S_SIGMA_WHOLE,
   KAON_S_SIGMA_ALPHA,
@@ -63,7 +68,7 @@ enum {
   KAON_GCR_MAX = 32
 };
 
-/* Row j: (q_i, q_j) for i < j, then (r, q_j). */
+/* First slot of row j, which holds (q_i, q_j) for i < j, then (r, q_j). */
 static inline KAON_HD int kaon_gcr_row(int j) {
   return KAON_S_GCR_ROW + j * (j + 1) / 2;
 }
@@ -73,9 +78,9 @@ static inline KAON_HD void kaon_set(kaon_column_state *s, int slot, double re, d
   s->slot[slot][1] = im;
 }
 
-/* slot to = a / b. Squares of small and large numbers leave the range of double long before their
- * quotients do, so both are scaled then by the power of two that brings b to 1, which rounds
- * nothing. */
+/* slot to = a / b. The squares of very small and very large numbers leave the range of double
+ * although the quotient does not. Then a and b are scaled by the power of two that brings b close
+ * to 1, which is exact. */
 static inline KAON_HD_CALLED void kaon_divide(kaon_column_state *s, int to, const double *a,
                                               const double *b) {
   const double largest = fabs(b[0]) > fabs(b[1]) ? fabs(b[0]) : fabs(b[1]);
@@ -101,32 +106,33 @@ static inline KAON_HD int kaon_slot_finite(const kaon_column_state *s, int slot)
   return kaon_finite(s->slot[slot][0]) && kaon_finite(s->slot[slot][1]);
 }
 
-/* The inner residual of a method that keeps it in the outer precision is the outer one. */
+/* Verification if the method keeps its residual in the outer precision: the outer residual becomes
+ * the inner one. */
 static inline KAON_HD_CALLED void kaon_rec_verify(kaon_column_state *s) {
   s->drift = s->slot[KAON_S_OUTER][0] / s->slot[KAON_S_R2][0] - 1;
   kaon_set(s, KAON_S_R2, s->slot[KAON_S_OUTER][0], 0);
   kaon_stop_verify(s);
 }
 
-/* The same where the outer residual is the chosen one. */
+/* The same if the outer residual is also the chosen one. */
 static inline KAON_HD void kaon_rec_verify_outer(kaon_column_state *s) {
   kaon_set(s, KAON_S_TRUE, s->slot[KAON_S_OUTER][0], 0);
   kaon_rec_verify(s);
 }
 
-/* The same before anything is done to x = 0. */
+/* The same at the start with x = 0. */
 static inline KAON_HD void kaon_rec_verify_zero(kaon_column_state *s) {
   kaon_set(s, KAON_S_TRUE, s->reference, 0);
   kaon_rec_verify(s);
 }
 
-/* What a denominator (p, A p) that is not positive says. */
+/* The cause of a denominator (p, A p) that is not positive. */
 static inline KAON_HD int kaon_cause_of(double denominator) {
   if (!kaon_finite(denominator)) return KAON_CAUSE_NOT_FINITE;
   return denominator < 0 ? KAON_CAUSE_OPERATOR : KAON_CAUSE_ZERO;
 }
 
-/* ---- CG; CGNE shares its lines with p = A^dag (CG's p) ---- */
+/* ---- CG; CGNE shares these functions, with p = A^dag (the p of CG) ---- */
 
 static inline KAON_HD void kaon_cg_begin(kaon_column_state *s, int norm) {
   kaon_set(s, KAON_S_RHO, s->slot[norm][0], 0);
@@ -134,9 +140,10 @@ static inline KAON_HD void kaon_cg_begin(kaon_column_state *s, int norm) {
   kaon_set(s, KAON_S_BETA, 0, 0);
 }
 
-/* alpha = rho / (p, A p); the step before has added its alpha p to x, so a broken alpha is 0. Where
- * the residual that counts is another one (WATCH), a direction of negative curvature is a step like
- * others: averaged projections with a lambda somewhat too large have a few, and converge. */
+/* alpha = rho / (p, A p). The previous step has already added its alpha p to x, so a broken alpha
+ * is set to 0. If another residual decides (MONITOR), a direction of negative curvature counts as
+ * an ordinary step: averaged projections with a lambda slightly too large have a few such
+ * directions and still converge. */
 static inline KAON_HD void kaon_cg_alpha(kaon_column_state *s) {
   const double rho = s->slot[KAON_S_RHO][0], denominator = s->slot[KAON_S_DENOMINATOR][0];
   const double alpha = rho / denominator;
@@ -156,9 +163,10 @@ static inline KAON_HD void kaon_cg_advance(kaon_column_state *s, int norm) {
   kaon_set(s, KAON_S_RHO, s->slot[norm][0], 0);
 }
 
-/* The old direction p goes on under a replaced residual r: p -= (r, p) / (r, r) r restores what
- * exact arithmetic guarantees, then p = r + beta p with beta = |r|^2 / rho. In: (p, r). Of r = 0
- * nothing is to be taken: p stays finite, as 0 times it is still added to x. */
+/* Continues with the old direction p after r was replaced. Needs OVERLAP = (p, r). p -= (r,
+ * p) / (r, r) r restores the orthogonality that exact arithmetic guarantees. Then p = r + beta p
+ * with beta = |r|^2 / rho. If r = 0, nothing is subtracted: p must stay finite because 0 p is still
+ * added to x. */
 static inline KAON_HD_CALLED void kaon_cg_conjugate(kaon_column_state *s, int norm) {
   const double r2 = s->slot[norm][0], *overlap = s->slot[KAON_S_OVERLAP];
   kaon_set(s, KAON_S_OVERLAP, r2 != 0 ? overlap[0] / r2 : 0, r2 != 0 ? -overlap[1] / r2 : 0);
@@ -176,7 +184,7 @@ static inline KAON_HD void kaon_cg_beta(kaon_column_state *s) {
   kaon_cg_advance(s, KAON_S_R2);
 }
 
-/* A process that begins has p = 0, from which nothing is to be taken. */
+/* At a restart p = 0, so there is nothing to subtract. */
 static inline KAON_HD void kaon_cg_continue(kaon_column_state *s, int norm) {
   if (s->gate & KAON_GATE_CONTINUE) {
     kaon_cg_conjugate(s, norm);
@@ -190,10 +198,11 @@ static inline KAON_HD void kaon_cg_renew(kaon_column_state *s) {
   kaon_cg_continue(s, KAON_S_R2);
 }
 
-/* ---- the same with a preconditioner: (r, K r) in slot RZ is the norm that beta is the ratio of,
- * and z = K r stands in r's place in the direction ---- */
+/* ---- preconditioned CG: (r, K r) in slot RZ replaces |r|^2 in beta, and z = K r replaces r in the
+ * direction ---- */
 
-/* 1: (r, K r) > 0. Else the column waits; alpha = 0, since x has all that it is to have. */
+/* Returns 1 if (r, K r) > 0. Otherwise the column waits with alpha = 0, since x is already
+ * complete. */
 static inline KAON_HD int kaon_pcg_positive(kaon_column_state *s) {
   const double rz = s->slot[KAON_S_RZ][0];
   if (rz > 0 && kaon_finite(rz)) return 1;
@@ -207,7 +216,8 @@ static inline KAON_HD void kaon_pcg_start(kaon_column_state *s) {
   kaon_pcg_positive(s);
 }
 
-/* x may lag one update behind: a step that ends here leaves its alpha to `finish`. */
+/* x may be one update behind: if the column ends here, `finish` applies the alpha that it leaves.
+ */
 static inline KAON_HD void kaon_pcg_beta(kaon_column_state *s) {
   const double rz = s->slot[KAON_S_RZ][0];
   kaon_step_end(s, s->slot[KAON_S_R2][0]);
@@ -216,20 +226,20 @@ static inline KAON_HD void kaon_pcg_beta(kaon_column_state *s) {
     kaon_broken(s, kaon_finite(rz) ? KAON_CAUSE_PRECONDITIONER : KAON_CAUSE_NOT_FINITE, 1);
 }
 
-/* A projection that left no residual says nothing of the preconditioner (kaon_deflated_resume). */
+/* A projection that left no residual says nothing about the preconditioner (kaon_deflated_resume).
+ */
 static inline KAON_HD void kaon_pcg_renew(kaon_column_state *s) {
   kaon_cg_continue(s, KAON_S_RZ);
   if (!(s->flags & KAON_FLAG_DEFLATED) || s->slot[KAON_S_R2][0] != 0) kaon_pcg_positive(s);
 }
 
-/* The iteration from which on pairs are used; till then they are gathered, which disturbs nothing.
- * Used from the first service on they cost solves of 200 steps 10 to 15 % more of them in half, and
- * 16^4 at kappa 0.1350 gains nothing by it. */
+/* First iteration whose services use the deflation pairs. Before it they are only collected, since
+ * short solves gain nothing from them. */
 enum { KAON_DEFLATION_FIRST = 192 };
 
-/* Deflated CG, CGNR (solvers/spectra/deflate.c): the next direction is made conjugate to p by what the
- * operator makes of both. In: DENOMINATOR = (p, A p), OVERLAP = (A p, r), or (A p, K r); of CGNR |A
- * p|^2 and (A p, A s). Of its imaginary part, which exact arithmetic has not, nothing is taken. */
+/* Deflated CG and CGNR (solvers/spectra/deflate.c): makes the next direction conjugate to p. Needs
+ * DENOMINATOR = (p, A p) and OVERLAP = (A p, r) or (A p, K r); for CGNR |A p|^2 and (A p, A s). The
+ * imaginary part of OVERLAP is 0 in exact arithmetic and is ignored. */
 static inline KAON_HD void kaon_cg_deflated(kaon_column_state *s) {
   const double beta = -s->slot[KAON_S_OVERLAP][0] / s->slot[KAON_S_DENOMINATOR][0];
   if (!(s->gate & KAON_GATE_CONTINUE) || s->iterations < KAON_DEFLATION_FIRST) return;
@@ -237,16 +247,17 @@ static inline KAON_HD void kaon_cg_deflated(kaon_column_state *s) {
   s->deflated++;
 }
 
-/* Between a replacement and a projection, after which `relative` is of another residual than what
- * is watched. A^dag r is not known here, but where it is watched it is what the tolerance is for,
- * and the operator's rounding, which adds to it, makes a column ask late rather than early. */
+/* Sets `scale` between a replacement and a projection. After the projection `relative` no longer
+ * belongs to the watched residual. In case NORMAL the watched A^dag r is itself the chosen
+ * residual, so the scale is known. The rounding of the operator adds to it, so a column asks late
+ * rather than early. */
 static inline KAON_HD void kaon_deflated_scale(kaon_column_state *s) {
   s->scale = s->flags & KAON_FLAG_NORMAL ? 1 / s->reference : s->relative / s->slot[KAON_S_R2][0];
 }
 
-/* The end of a service with a projection, by that scale. A projection that left nothing (CGNR: of
- * A^dag r, as |r|^2 is that of before) has put all into the inner solution: the column asks at once
- * whether that is the end. A begin has no projection. */
+/* Ends a service with a projection, using that scale. The projection may leave no residual (CGNR:
+ * no A^dag r, since |r|^2 is from before). The inner solution is then complete, and the column
+ * requests verification at once. The first service of a solve has no projection. */
 static inline KAON_HD void kaon_deflated_resume(kaon_column_state *s) {
   const double watched = kaon_watched(s);
   const int nothing = watched == 0 || s->slot[KAON_S_RHO][0] == 0;
@@ -259,8 +270,7 @@ static inline KAON_HD void kaon_deflated_resume(kaon_column_state *s) {
   kaon_stop_resume(s);
 }
 
-/* ---- CGNR: the same with s = A^dag r in the place of r; the residual is watched on the way ----
- */
+/* ---- CGNR: s = A^dag r takes the place of r; |r|^2 is watched on the way ---- */
 
 static inline KAON_HD void kaon_cgnr_start(kaon_column_state *s) {
   kaon_cg_begin(s, KAON_S_S2);
@@ -308,10 +318,11 @@ static inline KAON_HD void kaon_bicgstab_alpha(kaon_column_state *s) {
   if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_broken(s, kaon_cause_of_slot(s, KAON_S_R0V), 1);
 }
 
-/* omega = (t, s) / (t, t); s = 0 is the solution. (t, s) = 0 to rounding: the stabilising step
- * cannot move. Either A has no positive part, and x stays the last iterate; or s is all rounding,
- * since the half step has met the solution: then it is the whole step (omega = 0), whose end finds
- * out whether that is enough. */
+/* omega = (t, s) / (t, t). s = 0 means that x is the solution. If (t, s) = 0 to rounding, the
+ * stabilising step cannot move. There are two cases:
+ * - A has no positive part: x stays the last iterate.
+ * - s is only rounding, since the half step has reached the solution: omega = 0, and the end of the
+ *   step decides whether that is enough. */
 static inline KAON_HD_CALLED void kaon_bicgstab_omega(kaon_column_state *s) {
   const double *st = s->slot[KAON_S_ST], t2 = s->slot[KAON_S_T2][0], s2 = s->slot[KAON_S_Q2][0];
   const int still = s2 > 0 && st[0] * st[0] + st[1] * st[1] <= 1e-28 * s2 * t2;
@@ -338,7 +349,7 @@ static inline KAON_HD_CALLED void kaon_bicgstab_beta(kaon_column_state *s) {
     kaon_broken(s, kaon_cause_of_slot(s, KAON_S_RHO_NEW), 1);
 }
 
-/* r0, p and v go on; rho is taken again with the replaced residual. */
+/* r0, p and v continue. rho is computed again with the replaced residual. */
 static inline KAON_HD_CALLED void kaon_bicgstab_continue(kaon_column_state *s) {
   const double *rho = s->slot[KAON_S_RHO_NEW];
   kaon_multiply(s, KAON_S_BETA, s->slot[KAON_S_FACTOR], rho);
@@ -346,8 +357,8 @@ static inline KAON_HD_CALLED void kaon_bicgstab_continue(kaon_column_state *s) {
   if (!kaon_slot_finite(s, KAON_S_BETA)) kaon_set(s, KAON_S_BETA, 0, 0);
 }
 
-/* ---- reordered BiCGStab: rho and beta are known with omega, alpha with the next step's v = A K p;
- * x has the whole step before either is asked for ---- */
+/* ---- reordered BiCGStab: rho and beta are known with omega, alpha with v = A K p of the next
+ * step. x already has the whole step before a verification is requested ---- */
 
 /* alpha = rho / (r0, v) */
 static inline KAON_HD void kaon_rbicgstab_start(kaon_column_state *s) {
@@ -355,8 +366,9 @@ static inline KAON_HD void kaon_rbicgstab_start(kaon_column_state *s) {
   kaon_bicgstab_alpha(s);
 }
 
-/* omega = (t, r) / (t, t);  rho' = (r0, r) - omega (r0, t), as printed without (r0, r), which is 0
- * before rounding;  beta = (rho' / rho) (alpha / omega). r = 0 is the solution. */
+/* omega = (t, r) / (t, t);  rho' = (r0, r) - omega (r0, t);  beta = (rho' / rho) (alpha / omega).
+ * With PRINTED rho' omits (r0, r), as in the paper, because it is 0 in exact arithmetic. r = 0 is
+ * the solution. */
 static inline KAON_HD void kaon_rbicgstab_omega(kaon_column_state *s) {
   const double *chi = s->slot[KAON_S_CHI];
   const int printed = (s->flags & KAON_FLAG_PRINTED) != 0;
@@ -379,20 +391,20 @@ static inline KAON_HD void kaon_rbicgstab_step(kaon_column_state *s) {
   if (!(s->gate & KAON_GATE_STEP)) return;
   kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
   const double *omega = s->slot[KAON_S_OMEGA];
-  const int still = omega[0] == 0 && omega[1] == 0; /* the step was half a one */
+  const int still = omega[0] == 0 && omega[1] == 0; /* only a half step was made */
   if (still || rho[0] * rho[0] + rho[1] * rho[1] <= 1e-30 * s->slot[KAON_S_R02][0] * r2)
     kaon_broken(s, kaon_cause_of_slot(s, KAON_S_RHO_NEW), 1);
   else
     kaon_bicgstab_alpha(s);
 }
 
-/* r0 and the direction go on; rho is taken again with the replaced residual. */
+/* r0 and the direction continue. rho is computed again with the replaced residual. */
 static inline KAON_HD void kaon_rbicgstab_continue(kaon_column_state *s) {
   kaon_set(s, KAON_S_RHO, s->slot[KAON_S_RHO_NEW][0], s->slot[KAON_S_RHO_NEW][1]);
   kaon_bicgstab_alpha(s);
 }
 
-/* ---- BiCG: rho = (r', K r), r' the shadow of r; coefficients of the shadows are conjugates ----
+/* ---- BiCG: rho = (r', K r) with the shadow residual r'; shadow coefficients are conjugated ----
  */
 
 static inline KAON_HD void kaon_bicg_conjugates(kaon_column_state *s) {
@@ -417,7 +429,8 @@ static inline KAON_HD void kaon_bicg_start(kaon_column_state *s) {
   kaon_bicg_usable(s);
 }
 
-/* alpha = rho / (p', A p); the step before has added its alpha p to x, so a broken alpha is 0. */
+/* alpha = rho / (p', A p). The previous step has already added its alpha p to x, so a broken alpha
+ * is set to 0. */
 static inline KAON_HD void kaon_bicg_alpha(kaon_column_state *s) {
   kaon_divide(s, KAON_S_ALPHA, s->slot[KAON_S_RHO], s->slot[KAON_S_DENOMINATOR]);
   if (!kaon_slot_finite(s, KAON_S_ALPHA)) {
@@ -437,14 +450,14 @@ static inline KAON_HD void kaon_bicg_beta(kaon_column_state *s) {
   kaon_bicg_conjugates(s);
 }
 
-/* The same with (r, r') in CHI, the conjugate of rho where K = 1. */
+/* The same with (r, r') in CHI, which is the conjugate of rho if K = 1. */
 static inline KAON_HD void kaon_bicg_shadow(kaon_column_state *s) {
   kaon_set(s, KAON_S_RHO_NEW, s->slot[KAON_S_CHI][0], -s->slot[KAON_S_CHI][1]);
   kaon_bicg_beta(s);
 }
 
-/* The old directions go on under a replaced residual r: p -= c z, p' -= c' z' restore (r', p) =
- * (p', r) = 0, which exact arithmetic guarantees: c = (r', p) / rho, conj(c') = (p', r) / rho. */
+/* Continues with the old directions after r was replaced. p -= c z and p' -= c' z' restore (r', p)
+ * = (p', r) = 0, which holds in exact arithmetic: c = (r', p) / rho, conj(c') = (p', r) / rho. */
 static inline KAON_HD void kaon_bicg_continue(kaon_column_state *s) {
   const double *rho = s->slot[KAON_S_RHO_NEW];
   kaon_divide(s, KAON_S_BETA, rho, s->slot[KAON_S_RHO]);
@@ -475,7 +488,7 @@ static inline KAON_HD void kaon_mr_residual(kaon_column_state *s) {
   kaon_step_end(s, s->slot[KAON_S_R2][0]);
 }
 
-/* The same where the column goes on whatever comes: a step that cannot be taken is none. */
+/* The same for a column that always continues: a step that cannot be computed is skipped. */
 static inline KAON_HD void kaon_local_alpha(kaon_column_state *s) {
   const double *rq = s->slot[KAON_S_RQ];
   const double f = s->slot[KAON_S_RELAXATION][0] / s->slot[KAON_S_Q2][0];
@@ -483,7 +496,7 @@ static inline KAON_HD void kaon_local_alpha(kaon_column_state *s) {
   if (!kaon_slot_finite(s, KAON_S_ALPHA)) kaon_set(s, KAON_S_ALPHA, 0, 0);
 }
 
-/* A column of an operator's own scalars takes part, or does not. */
+/* Opens or closes a column of an operator's private scalars. */
 static inline KAON_HD void kaon_local_open(kaon_column_state *s) {
   s->gate = KAON_GATE_STEP;
 }
@@ -492,7 +505,7 @@ static inline KAON_HD void kaon_local_close(kaon_column_state *s) {
   s->gate = 0;
 }
 
-/* ---- GCR; j = aux, the column's position in its cycle ---- */
+/* ---- GCR; j = aux is the position in the cycle ---- */
 
 /* Row j becomes the coefficients of q_j -= sum_i c_i q_i: c_i = (q_i, q_j) / (q_i, q_i). */
 static inline KAON_HD void kaon_gcr_ortho(kaon_column_state *s) {
@@ -503,9 +516,9 @@ static inline KAON_HD void kaon_gcr_ortho(kaon_column_state *s) {
   }
 }
 
-/* alpha = (q_j, r) / (q_j, q_j). (r, q_j) was taken before q_j was orthogonalised, which is the
- * same as r is orthogonal to the older q_i. An image within 30 roundings of the older ones' span,
- * or orthogonal to r, ends the cycle. */
+/* alpha = (q_j, r) / (q_j, q_j). (r, q_j) was summed before q_j was orthogonalised; that is
+ * equivalent because r is orthogonal to the older q_i. The cycle ends if q_j is within 30 roundings
+ * of the span of the older q_i, or orthogonal to r. */
 static inline KAON_HD void kaon_gcr_alpha(kaon_column_state *s) {
   const int j = s->aux, spent = j > 0 && s->slot[KAON_S_GCR_NORM + j][0] <=
                                              900 * s->epsilon2 * s->slot[KAON_S_Q2][0];
@@ -517,11 +530,10 @@ static inline KAON_HD void kaon_gcr_alpha(kaon_column_state *s) {
     kaon_broken(s, kaon_finite(norm) ? KAON_CAUSE_ZERO : KAON_CAUSE_NOT_FINITE, kaon_finite(norm));
 }
 
-/* |r - alpha q|^2 = |r|^2 - |(q, r)|^2 / (q, q), which saves a sum. Nothing is known below some
- * roundings squared of what |r|^2 was when the cycle began: then it is taken anew, as at a cycle's
- * end. Where few sites make up the sums (a point source) their roundings do not average out, and
- * what is left below some roundings may be theirs: a step that wins little there asks for it too.
- */
+/* |r - alpha q|^2 = |r|^2 - |(q, r)|^2 / (q, q), which saves a reduction. The value is unreliable
+ * below a few squared roundings of |r|^2 at the start of the cycle. The column then requests a
+ * replacement, as at the end of a cycle. It also does so if a step near that level wins little:
+ * with few non-zero sites (a point source) roundings do not average out. */
 static inline KAON_HD void kaon_gcr_residual(kaon_column_state *s) {
   const double *alpha = s->slot[KAON_S_ALPHA], norm = s->slot[KAON_S_GCR_NORM + s->aux][0];
   if (s->aux == 0) kaon_set(s, KAON_S_ANCHOR, s->slot[KAON_S_R2][0], 0);
@@ -537,7 +549,7 @@ static inline KAON_HD void kaon_gcr_residual(kaon_column_state *s) {
   if ((r2 < floor || doubtful) && goes_on) kaon_wait(s, KAON_WAIT_UPDATE, 1);
 }
 
-/* Coefficients of the z_j in x: q_j = A z_j - sum_i c_ij q_i turned round, last first. */
+/* Coefficients of the z_j in x: back substitution of q_j = A z_j - sum_i c_ij q_i. */
 static inline KAON_HD void kaon_gcr_solve(kaon_column_state *s) {
   for (int j = KAON_GCR_MAX - 1; j >= s->aux; j--) kaon_set(s, KAON_S_GCR_Y + j, 0, 0);
   for (int j = s->aux - 1; j > 0; j--) {
@@ -551,7 +563,7 @@ static inline KAON_HD void kaon_gcr_solve(kaon_column_state *s) {
   s->aux = 0;
 }
 
-/* Of products' own alone. */
+/* Runs a recurrence of the products' list. */
 static inline KAON_HD void kaon_recurrence_run_product(int id, kaon_column_state *s) {
   switch (id) {
 #define KAON_X(id, function) \

@@ -1,12 +1,13 @@
-/* recurrences_pipelined.h - the part of recurrences.h, which includes it, for pipelined methods. */
+/* recurrences_pipelined.h - the recurrences of pipelined methods; included by recurrences.h. */
 #ifndef KAON_LIB_MATH_RECURRENCES_PIPELINED_H
 #define KAON_LIB_MATH_RECURRENCES_PIPELINED_H
 
-/* ---- pipelined CG on N = A, or N = A^dag A where r is A^dag times A's residual; gamma = |r|^2 in
- * slot `norm`, (r, N r) in RW ---- */
+/* ---- pipelined CG on N = A, or on N = A^dag A with r = A^dag times the residual of A; gamma =
+ * |r|^2 in slot `norm`, (r, N r) in RW ---- */
 
-/* The coming alpha = gamma / (p, N p). A denominator that was not taken but worked out may be wrong
- * by what the recurrences have lost: they are made anew before A is blamed. */
+/* The next alpha = gamma / (p, N p). A denominator from a recurrence, not from a sum, may be wrong
+ * through accumulated rounding. Then `reason` requests that the vectors be recomputed before A is
+ * blamed. */
 static inline KAON_HD_CALLED void kaon_pipecg_alpha(kaon_column_state *s, double gamma,
                                                     double denominator, int reason) {
   const double alpha = gamma / denominator;
@@ -24,8 +25,9 @@ static inline KAON_HD void kaon_pipecg_begin(kaon_column_state *s, int norm) {
   kaon_pipecg_alpha(s, gamma, s->slot[KAON_S_RW][0], KAON_WAIT_BROKEN);
 }
 
-/* beta = gamma / rho; (p, N p) = (r, N r) - beta gamma / alpha, as (r, r of before) = 0. A frozen
- * column keeps the old rho for kaon_cg_conjugate, one whose denominator fails too. */
+/* beta = gamma / rho; (p, N p) = (r, N r) - beta gamma / alpha, since r is orthogonal to the r
+ * before. A frozen column keeps the old rho for kaon_cg_conjugate, also if its denominator fails.
+ */
 static inline KAON_HD void kaon_pipecg_advance(kaon_column_state *s, int norm) {
   const double gamma = s->slot[norm][0], beta = gamma / s->slot[KAON_S_RHO][0];
   if (!(s->gate & KAON_GATE_STEP)) return;
@@ -35,14 +37,14 @@ static inline KAON_HD void kaon_pipecg_advance(kaon_column_state *s, int norm) {
   if (s->gate & KAON_GATE_STEP) kaon_set(s, KAON_S_RHO, gamma, 0);
 }
 
-/* (p', N p') for p' = r + beta p, by (r, N r), (r, s) and (p, s) with s = N p. */
+/* (p', N p') for p' = r + beta p, from (r, N r), (r, s) and (p, s) with s = N p. */
 static inline KAON_HD double kaon_pipecg_denominator(const kaon_column_state *s) {
   const double beta = s->slot[KAON_S_BETA][0];
   return s->slot[KAON_S_RW][0] +
          beta * (2 * s->slot[KAON_S_RS][0] + beta * s->slot[KAON_S_DENOMINATOR][0]);
 }
 
-/* After kaon_cg_conjugate, with the vectors made anew. */
+/* After kaon_cg_conjugate, with recomputed vectors. */
 static inline KAON_HD void kaon_pipecg_next_step(kaon_column_state *s, int norm) {
   kaon_set(s, KAON_S_ANCHOR, s->slot[KAON_S_R2][0], 0);
   kaon_pipecg_alpha(s, s->slot[norm][0], kaon_pipecg_denominator(s), KAON_WAIT_BROKEN);
@@ -61,7 +63,8 @@ static inline KAON_HD void kaon_pipecg_continue(kaon_column_state *s) {
   kaon_pipecg_next_step(s, KAON_S_R2);
 }
 
-/* With a preconditioner: r K-orthogonal to the older ones, gamma = (r, K r), (K r, A K r) in RW. */
+/* With a preconditioner: r is K-orthogonal to the older ones, gamma = (r, K r), and RW holds (K r,
+ * A K r). */
 static inline KAON_HD void kaon_pipepcg_start(kaon_column_state *s) {
   kaon_pipecg_begin(s, KAON_S_RZ);
   kaon_pcg_positive(s);
@@ -76,11 +79,11 @@ static inline KAON_HD void kaon_pipepcg_continue(kaon_column_state *s) {
   kaon_pipecg_next_step(s, KAON_S_RZ);
 }
 
-/* After x += alpha p, r -= alpha s with s = N p: |b - A x|^2 has changed by -2 alpha (p, r) -
- * alpha^2 (p, s), r as it is now, and the coming (p, N p) follows from products with the old p and
- * s: neither takes orthogonality for granted, whose loss feeds on itself where |r| grows. The
- * difference is known to a rounding of what it was at the last replacement, which comes before that
- * matters. */
+/* Runs after x += alpha p, r -= alpha s with s = N p. |b - A x|^2 has changed by -2 alpha (p, r) -
+ * alpha^2 (p, s), with the present r. The next (p, N p) follows from products with the old p and s.
+ * Neither assumes orthogonality, since its loss would amplify itself where |r| grows. The
+ * difference is accurate to a rounding of its value at the last replacement, and the next
+ * replacement comes before that matters. */
 static inline KAON_HD void kaon_pipecgnr_step(kaon_column_state *s) {
   const double floor = 0x1p-52 * s->slot[KAON_S_ANCHOR][0], alpha = s->slot[KAON_S_ALPHA][0];
   const double change = 2 * s->slot[KAON_S_OVERLAP][0] + alpha * s->slot[KAON_S_DENOMINATOR][0];
@@ -88,7 +91,7 @@ static inline KAON_HD void kaon_pipecgnr_step(kaon_column_state *s) {
   const double gamma = s->slot[KAON_S_S2][0], beta = gamma / s->slot[KAON_S_RHO][0];
   kaon_set(s, KAON_S_R2, r2 < floor ? floor : r2, 0);
   kaon_step_end(s, s->slot[s->flags & KAON_FLAG_NORMAL ? KAON_S_S2 : KAON_S_R2][0]);
-  if (!(s->gate & KAON_GATE_STEP)) return; /* the old rho is for kaon_cg_conjugate */
+  if (!(s->gate & KAON_GATE_STEP)) return; /* the old rho stays for kaon_cg_conjugate */
   kaon_set(s, KAON_S_BETA, beta, 0);
   kaon_pipecg_alpha(s, gamma, kaon_pipecg_denominator(s), KAON_WAIT_UPDATE);
   if (s->gate & KAON_GATE_STEP) kaon_set(s, KAON_S_RHO, gamma, 0);
@@ -101,7 +104,7 @@ static inline KAON_HD void kaon_pipecgnr_renewed(kaon_column_state *s) {
     kaon_pipecg_begin(s, KAON_S_S2);
 }
 
-/* ---- CG with one sum a step (solvers/methods/chrongear.c) ---- */
+/* ---- CG with one reduction a step (solvers/methods/chrongear.c) ---- */
 
 static inline KAON_HD void kaon_chrongear_advance(kaon_column_state *s, int norm) {
   const double gamma = s->slot[norm][0], beta = gamma / s->slot[KAON_S_RHO][0];
@@ -110,7 +113,7 @@ static inline KAON_HD void kaon_chrongear_advance(kaon_column_state *s, int norm
   if (s->gate & KAON_GATE_STEP) kaon_set(s, KAON_S_RHO, gamma, 0);
 }
 
-/* A frozen column keeps the old rho for kaon_cg_conjugate, one whose denominator fails too. */
+/* A frozen column keeps the old rho for kaon_cg_conjugate, also if its denominator fails. */
 static inline KAON_HD void kaon_chrongear_step(kaon_column_state *s) {
   kaon_step_end(s, s->slot[KAON_S_R2][0]);
   if (s->gate & KAON_GATE_STEP) kaon_chrongear_advance(s, KAON_S_R2);
@@ -123,7 +126,7 @@ static inline KAON_HD void kaon_pchrongear_step(kaon_column_state *s) {
 
 /* ---- pipelined BiCGStab ---- */
 
-/* alpha = rho / (r0, s) for the coming s = w + beta (s - omega z). */
+/* alpha = rho / (r0, s) for the next s = w + beta (s - omega z). */
 static inline KAON_HD_CALLED void kaon_pipebi_alpha(kaon_column_state *s) {
   const double *beta = s->slot[KAON_S_BETA], *omega = s->slot[KAON_S_OMEGA],
                *r0z = s->slot[KAON_S_R0Z], *r0s = s->slot[KAON_S_R0V], *r0w = s->slot[KAON_S_R0W];
@@ -145,7 +148,7 @@ static inline KAON_HD void kaon_pipebi_start(kaon_column_state *s) {
   kaon_pipebi_alpha(s); /* rho / (r0, w) */
 }
 
-/* omega = (w, r) / (w, w), the paper's y and q. */
+/* omega = (w, r) / (w, w); the paper calls them y and q. */
 static inline KAON_HD void kaon_pipebi_omega(kaon_column_state *s) {
   kaon_set(s, KAON_S_Q2, s->slot[KAON_S_T2][1], 0);
   kaon_bicgstab_omega(s);

@@ -1,13 +1,14 @@
-/* recurrences_shifts.h - the part of recurrences.h, which includes it, for CG on all of (A +
- * sigma_i) x_i = b at once (solvers/shifts/multishift.c). State 0 of a batch is the process of the
- * smallest shift, sigma_0; state 1 + i is of shift i, which finds state 0 by its own number
- * (`aux`). Source: Jegerlehner, hep-lat/9612014, with p_i = zeta_i p~_i, so that all directions are
- * made from the one residual: x_i += a p~_i, p~_i = r + b p~_i. */
+/* recurrences_shifts.h - the recurrences of CG on all systems (A + sigma_i) x_i = b at once
+ * (solvers/shifts/multishift.c); included by recurrences.h.
+ * State 0 of a batch is the process of the smallest shift sigma_0. State 1 + i belongs to shift i;
+ * it finds state 0 by its own index in `aux`.
+ * Source: Jegerlehner, hep-lat/9612014, with p_i = zeta_i p~_i, so that all directions use the one
+ * residual: x_i += a p~_i, p~_i = r + b p~_i. */
 #ifndef KAON_LIB_MATH_RECURRENCES_SHIFTS_H
 #define KAON_LIB_MATH_RECURRENCES_SHIFTS_H
 
-/* alpha = rho / ((p, A p) + sigma_0 (p, p)), and sigma_0 alpha; the largest number on the diagonal
- * of Lanczos' matrix, 1 / alpha + beta / alpha of the step before. */
+/* alpha = rho / ((p, A p) + sigma_0 (p, p)), and sigma_0 alpha. Also tracks the largest diagonal
+ * element of the Lanczos matrix, 1 / alpha + beta / alpha of the step before. */
 static inline KAON_HD_CALLED void kaon_shift_alpha(kaon_column_state *s) {
   const double sigma = s->slot[KAON_S_SIGMA][0], before = s->slot[KAON_S_ALPHA][0];
   s->slot[KAON_S_DENOMINATOR][0] += sigma * s->slot[KAON_S_DIRECTION2][0];
@@ -18,8 +19,8 @@ static inline KAON_HD_CALLED void kaon_shift_alpha(kaon_column_state *s) {
   kaon_set(s, KAON_S_SIGMA_ALPHA, sigma * alpha, 0);
 }
 
-/* Of shift i behind the residual's update. A column whose residual has come down is closed in the
- * step after the one that found it so, which still adds its a p~. */
+/* The step of shift i, after the update of the residual. A shift that has converged is closed one
+ * step later, because that step still adds its a p~. */
 static inline KAON_HD_CALLED void kaon_shift_step(kaon_column_state *s) {
   const kaon_column_state *base = s - s->aux;
   const double alpha = base->slot[KAON_S_ALPHA][0], r2 = base->slot[KAON_S_R2][0];
@@ -30,11 +31,11 @@ static inline KAON_HD_CALLED void kaon_shift_step(kaon_column_state *s) {
     kaon_finish(s, KAON_END_CONVERGED);
     return;
   }
-  if (s->iterations == base->iterations) { /* the process has ended, or broken down */
+  if (s->iterations == base->iterations) { /* the process has ended or broken down */
     s->gate = KAON_GATE_SERVICE;
     return;
   }
-  /* zeta_{k+1} / zeta_k, from zeta_k / zeta_{k-1}, alpha and beta of the step before */
+  /* zeta_{k+1} / zeta_k, from zeta_k / zeta_{k-1} and from alpha and beta of the step before */
   const double ratio =
       old[0] / (alpha * old[1] * (1 - zeta[1]) + old[0] * (1 + s->slot[KAON_S_SIGMA][0] * alpha));
   const double next = zeta[0] * ratio;

@@ -1,11 +1,11 @@
-/* relaxed_row.h - the arithmetic of a relaxed row, once for both machines, number by number: a row is
- * worked on by one thread, and neighbouring rows may be at work elsewhere. reals: 1 real, 2 complex
- * (re, im), known where it is compiled. Included where `real` is defined (lib/core/kernel.h).
+/* relaxed_row.h - the arithmetic of relaxing one row, for all backends. One thread works on a row
+ * while other threads may work on neighbouring rows. `reals` is 1 (real) or 2 (complex: re, im) and
+ * known at compile time. Included where `real` is defined (lib/core/kernel.h).
  *
- * Memory that other threads write while it is read goes through kaon_race_load and kaon_race_store:
- * relaxed atomic accesses of one real each. What is read may be old, never torn within a real; of a
- * complex number the parts may be of two updates. kaon_far_load and kaon_far_store: likewise, where
- * the other side is another rank (the scope is the system, not the device). */
+ * Memory that other threads write meanwhile is accessed by kaon_race_load and kaon_race_store:
+ * relaxed atomic accesses of one real. A value read may be old, but a real is never read
+ * incompletely. The two parts of a complex value may come from different updates. kaon_far_load and
+ * kaon_far_store do the same between ranks: their scope is the system, not the device. */
 #ifndef KAON_LIB_MATH_RELAX_H
 #define KAON_LIB_MATH_RELAX_H
 
@@ -71,8 +71,8 @@ KAON_RELAX void kaon_relax_subtract(real *t, const real *a, const real *x, const
   t[1] -= a[0] * x[1] + a[1] * x[0];
 }
 
-/* t = b - sum over all j but i of a_ij x_j: x becomes x + factor (t / a_ii - x); inverse: 1 / a_ii.
- */
+/* t = b - sum over all j other than i of a_ij x_j. x becomes x + factor (t / a_ii - x); inverse:
+ * 1 / a_ii. */
 KAON_RELAX void kaon_relax_row(real *x, const real *t, const real *inverse, real factor,
                                const int reals) {
   if (reals == 1) {
@@ -85,7 +85,7 @@ KAON_RELAX void kaon_relax_row(real *x, const real *t, const real *inverse, real
   x[1] += factor * (im - x[1]);
 }
 
-/* |t - a_ii x|^2: the row's residual before it is relaxed. */
+/* |t - a_ii x|^2: the residual of the row before it is relaxed. */
 KAON_RELAX double kaon_relax_residual2(const real *t, const real *diagonal, const real *x,
                                        const int reals) {
   real r[2] = {t[0], reals == 2 ? t[reals - 1] : 0};
@@ -93,8 +93,9 @@ KAON_RELAX double kaon_relax_residual2(const real *t, const real *diagonal, cons
   return (double)r[0] * (double)r[0] + (reals == 2 ? (double)r[1] * (double)r[1] : 0.0);
 }
 
-/* In which order blocks begin: n -> a permutation of 0 .. count - 1 by a seed, without a table:
- * odd multiplications and shifts on the next power of two, again until it falls below count. */
+/* The order in which blocks begin: maps n to a permutation of 0 .. count - 1 that depends on the
+ * seed, without a table. It applies odd multiplications and shifts modulo the next power of two,
+ * and repeats until the result is below count. */
 #ifdef __CUDACC__
 static __host__ __device__ __forceinline__
 #else

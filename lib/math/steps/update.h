@@ -1,7 +1,8 @@
-/* update.h - the arithmetic of vector updates, each formula once, in the words of blas_ops.h: v[i]
- * is one complex component of operand i, c[i] coefficient i. Entries of KAON_MATH type: a GPU
- * thread's site or a CPU vector of sites. A real space hands in two components as (re, im) with
- * coefficients whose imaginary part is 0, which gives real arithmetic. */
+/* update.h - the arithmetic of vector updates, each formula once. Operand numbers are those of
+ * blas/blas_ops.h: v[i] is one complex component of operand i, c[i] is coefficient i. Entries have
+ * KAON_MATH type: one site of a GPU thread, or a CPU vector of sites.
+ * For a real space the caller passes two components as (re, im) and coefficients whose imaginary
+ * part is 0. That gives real arithmetic. */
 #ifndef KAON_LIB_MATH_UPDATE_H
 #define KAON_LIB_MATH_UPDATE_H
 
@@ -80,7 +81,7 @@ KAON_MATH void kaon_update_pipebicgstab_solution(vcomplex *v, const vcomplex *c)
   v[2] = c_fma(c[2], c_fma(c[3], v[4], v[3]), v[2]);
 }
 
-/* v4' = v4 + c0 v0 + c1 v1 + c2 v2 + c3 v3: a group of multi_axpy's */
+/* v4' = v4 + c0 v0 + c1 v1 + c2 v2 + c3 v3: one group of multi_axpy */
 KAON_MATH void kaon_update_axpy4(vcomplex *v, const vcomplex *c) {
   v[4] = c_fma(c[0], v[0], v[4]);
   v[4] = c_fma(c[1], v[1], v[4]);

@@ -1,5 +1,5 @@
-/* peer_turn.h - one turn of an exchange by kernels (kaon_peer_exchange in lib/core/launch.h), as the
- * contract says it: what hops do between their arithmetic, without the arithmetic. */
+/* peer_turn.h - one turn of an exchange by kernels, as its contract says (kaon_peer_exchange in
+ * lib/core/launch.h): what hops do between their arithmetic, without the arithmetic. */
 #ifndef PEER_TURN_H
 #define PEER_TURN_H
 

@@ -1,4 +1,4 @@
-/* trap.h - a kernel that ends by an error: from then on the process's device answers every call
+/* trap.h - a kernel that ends with an error. From then on the process's device answers every call
  * with that error. */
 #ifndef TRAP_H
 #define TRAP_H

@@ -8,7 +8,7 @@ int main(void) {
   kaon_context *ctx = NULL;
   kaon_lattice *lattice = NULL;
   kaon_gauge *links = NULL;
-  kaon_observables seen = {0};
+  kaon_observables seen = KAON_OBSERVABLES_INIT;
   kaon_status status = kaon_context_create(NULL, &ctx);
   if (status == KAON_OK) status = kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice);
   if (status == KAON_OK)

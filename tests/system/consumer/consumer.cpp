@@ -26,7 +26,7 @@ int main() {
   kaon_context *ctx = nullptr;
   kaon_lattice *lattice = nullptr;
   kaon_gauge *links = nullptr;
-  kaon_observables seen{};
+  kaon_observables seen = KAON_OBSERVABLES_INIT;
   if (kaon_context_create(&options, &ctx) != KAON_OK) return 1;
   owned<kaon_context> own_ctx(ctx);
   if (kaon_lattice_create(ctx, extents, KAON_PERIODIC, &lattice) != KAON_OK) return 1;

@@ -1,25 +1,27 @@
-/* bench_own_context.c - rows measured in contexts of their own, beside the run's; rows of earlier runs.
- * Contract: bench.h. */
+/* bench_own_context.c - rows that are measured in contexts of their own. Contract: bench_matrix.h.
+ */
 #include <string.h>
 
-#include "bench/bench.h"
+#include "bench/bench_matrix.h"
 
 static kaon_status create(const cli_common *common, kaon_context **ctx) {
-  const kaon_context_options options = cli_context_options(common);
+  kaon_lab_options lab;
+  const kaon_context_options options = cli_context_options(common, &lab);
   return ranks_launched() ? kaon_context_create_ranks(&options, NULL, NULL, ctx)
                           : kaon_context_create(&options, ctx);
 }
 
 int bench_own_context_open(bench *b, const cli_common *common, bench_own_context *own) {
-  *own = (bench_own_context){.bench = *b, .args = *b->args};
+  *own = (bench_own_context){.bench = *b, .args = *matrix_of(b)};
   bench *o = &own->bench;
-  own->args.common = *common;
-  o->args = &own->args;
+  own->args.bench.common = *common;
+  o->args = &own->args.bench;
   o->ctx = NULL;
   o->numbers = NULL;
   o->numbers_count = 0;
   o->processor = NULL;
   int code = cli_status(NULL, create(common, &o->ctx), NULL);
+  o->info = (kaon_context_info)KAON_CONTEXT_INFO_INIT;
   if (code == EXIT_DONE) code = cli_status(o->ctx, kaon_context_query(o->ctx, &o->info), NULL);
   if (code != EXIT_DONE) return code;
   if (strcmp(o->info.backend, b->info.backend) == 0 && o->info.threads == b->info.threads) {
@@ -37,22 +39,4 @@ void bench_own_context_close(bench *b, bench_own_context *own) {
   if (o->unconverged) b->unconverged = 1;
   if (own->machine_is_own) machine_close(&o->machine);
   kaon_context_destroy(&o->ctx);
-}
-
-int bench_merge_rows(bench *b, const char *name) {
-  const cli_texts *files = &b->args->joined;
-  for (int i = 0; i < files->count; i++) {
-    json_error_t error = {.text = ""};
-    json_t *rows = json_load_file(files->text[i], 0, &error), *row;
-    size_t k, before = json_array_size(b->rows);
-    json_array_foreach(rows, k, row) {
-      const char *of = json_string_value(json_object_get(row, "bench"));
-      if (of && strcmp(of, name) == 0) json_array_append(b->rows, row);
-    }
-    json_decref(rows);
-    if (json_array_size(b->rows) == before)
-      return cli_wrong("--join %s: %s%sit is no file of kaon bench %s --json", files->text[i],
-                       error.text, *error.text ? "; " : "", name);
-  }
-  return EXIT_DONE;
 }

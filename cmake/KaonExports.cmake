@@ -1,0 +1,16 @@
+# Writes KAON_EXPORTS, a version script for the linker: every function that a header in KAON_INCLUDE/kaon declares with KAON_API.
+file(GLOB headers ${KAON_INCLUDE}/kaon/*.h)
+set(names "")
+foreach(header ${headers})
+  file(READ ${header} text)
+  string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" text "${text}")
+  string(REGEX MATCHALL "\nKAON_API[ \n][A-Za-z0-9_ *\n]+\\(" found "\n${text}") # a declaration begins a line
+  foreach(declaration ${found})
+    string(REGEX REPLACE ".*(kaon_[a-z0-9_]+)\\($" "\\1" name "${declaration}")
+    list(APPEND names ${name})
+  endforeach()
+endforeach()
+list(SORT names)
+list(REMOVE_DUPLICATES names)
+list(JOIN names ";\n  " names)
+file(WRITE ${KAON_EXPORTS} "{\nglobal:\n  ${names};\nlocal:\n  *;\n};\n")
