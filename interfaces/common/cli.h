@@ -109,45 +109,22 @@ typedef struct cli_command {
 } cli_command;
 
 #define CLI_GRID_TEXT \
-  "ranks in x, y, z, t, as many as mpirun starts (default: so that their faces are small)"
+  "ranks in x, y, z, t; their product is the number of ranks (default: small faces)"
 
-/* Rows of option tables: how several ranks talk. */
+/* Values of options, in the order of kaon_transport, kaon_overlap, kaon_sync; the regimes in that
+ * of a table in surroundings.c. */
 #define CLI_TRANSPORTS "auto|peer|direct|nccl|host"
 #define CLI_OVERLAPS "auto|fused|staged|none|updates"
-#define CLI_RANKS_OPTIONS                                                                      \
-  {CLI_CHOICE,                                                                                 \
-   "transport",                                                                                \
-   CLI_TRANSPORTS,                                                                             \
-   "auto",                                                                                     \
-   offsetof(cli_common, transport),                                                            \
-   0,                                                                                          \
-   0,                                                                                          \
-   "messages of devices: stores into peers' memory, MPI on device memory, NCCL, or by hosts"}, \
-  {                                                                                            \
-    CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", offsetof(cli_common, overlap), 0, 0,          \
-        "how messages are hidden: in one kernel, beside several, not; updates: also beside "   \
-        "those of vectors, of --method pipecg on a matrix (else as auto)"                      \
-  }
-
-/* How steps are issued, in the words of papers on the matter; regime_issue[] in common.c. */
 #define CLI_REGIMES \
   "auto|cublas|kernels|merged|replay|dynamic|dynamic-tail|dynamic-cdp|dynamic-persistent"
-#define CLI_REGIME_OPTION                                                                         \
-  {                                                                                               \
-    CLI_CHOICE, "regime", CLI_REGIMES, "auto", offsetof(cli_common, regime), 0, 0,                \
-        "how steps are issued: by cuBLAS with scalars on the host, a kernel for each update and " \
-        "sum, fused kernels, recorded blocks of them, or by the device itself (a loop, graphs, "  \
-        "kernels that launch kernels, one that stays); auto: a loop on a device"                  \
-  }
-
-/* How the host waits for a device: kaon_sync, in this order. */
 #define CLI_SYNCS "auto|polling|blocking"
-#define CLI_SYNC_OPTION                                                                        \
-  {                                                                                            \
-    CLI_CHOICE, "sync", CLI_SYNCS, "auto", offsetof(cli_common, sync), 0, 0,                   \
-        "how the host waits for the device: polling takes a core and wakes soonest, blocking " \
-        "sleeps; auto polls for short waits; the CPU has no device to wait for"                \
-  }
+
+/* Rows of option tables that fill cli_common: how ranks exchange data, how kernels are issued, how
+ * the host waits for a device. */
+extern const cli_option cli_ranks_rows[], cli_regime_rows[], cli_sync_rows[];
+#define CLI_RANKS_OPTIONS CLI_TABLE_ROW(cli_ranks_rows, 0)
+#define CLI_REGIME_OPTION CLI_TABLE_ROW(cli_regime_rows, 0)
+#define CLI_SYNC_OPTION CLI_TABLE_ROW(cli_sync_rows, 0)
 
 /* Fills `arguments` from the presets and the command line (argv[0] is "kaon NAME"). Wrong usage is
  * reported in one sentence and ends the program with status 2. --help and --help-all end it with
@@ -158,12 +135,8 @@ void cli_parse(const cli_command *command, int argc, char **argv, void *argument
 int cli_option_given(const cli_common *common, const char *option);
 /* A decimal integer from 0 to 2^64 - 1 and nothing else; 1 if it is that. */
 int cli_read_seed(const char *word, uint64_t *seed);
-/* Four extents from one word (8x8x8x16); 1 if it is that. */
-int cli_read_extents(const char *word, int extents[4]);
-/* The word of the list "a|b|c" that `word` was probably meant to be, into `name`; NULL: none is
- * near enough. */
-const char *cli_nearest(const char *word, const char *list, char name[32]);
-/* "; did you mean --kappa?", or `otherwise` where no word of the list is near. */
+/* "; did you mean --kappa?" with the nearest word of the list "a|b|c" and `before` in front of it,
+ * or `otherwise` where none is near. */
 const char *cli_did_you_mean(const char *word, const char *list, const char *before,
                              const char *otherwise, char text[160]);
 /* The name of entry `index` of "a|b|c" into `name`. */

@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -28,23 +25,13 @@ static struct {
   uint64_t command;              /* a hash of the command and its options as given */
   kaon_context *ctx;             /* of all ranks, while there is one; not ours */
   int several;
-  int ended;           /* nothing is left to be waited for, or said */
-  int count, on_node;  /* ranks by the library; 0: no context yet */
-  double *room;        /* [count][ROOM] */
-  int waited;          /* the others had their time to come to the end */
-  int saved_stderr;    /* of a silent rank: stderr as it was */
-  int captured_stderr; /* a file in memory of what went to its stderr instead */
-  char held[1024];     /* what it would have said there */
+  int ended;          /* nothing is left to be waited for, or said */
+  int count, on_node; /* ranks by the library; 0: no context yet */
+  double *room;       /* [count][ROOM] */
+  int waited;         /* the others had their time to come to the end */
+  int saved_stderr;   /* of a silent rank: stderr as it was */
+  char held[1024];    /* what it would have said there */
 } world;
-
-/* What others than cli_error have said: the parser of options. */
-static void recall(void) {
-  const int used = snprintf(world.held, sizeof world.held, "rank %d: ", world.rank);
-  fflush(stderr);
-  const ssize_t got =
-      pread(world.captured_stderr, world.held + used, sizeof world.held - 1 - (size_t)used, 0);
-  world.held[got > 0 ? used + got : 0] = '\0';
-}
 
 /* The launcher ends all ranks when one fails: a silent one that fails waits until the first, which
  * mostly fails alike, has said why. If it has not been told to end by then, or the first ended
@@ -54,7 +41,6 @@ static void let_first_speak(void) {
   if (world.ended) return;
   for (int i = 0; i < 100 * PATIENCE && !world.waited && !signals_interrupted(); i++)
     nanosleep(&moment, NULL);
-  if (world.held[0] == '\0' && world.captured_stderr > 0) recall();
   if (world.saved_stderr > 0 && world.held[0] && !signals_interrupted())
     (void)!write(world.saved_stderr, world.held, strlen(world.held));
 }
@@ -110,10 +96,6 @@ void ranks_start(void) {
   world.saved_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   if (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL)
     world.rank = world.saved_stderr = -1; /* and is heard */
-#ifdef MFD_CLOEXEC
-  else if ((world.captured_stderr = memfd_create("kaon", MFD_CLOEXEC)) >= 0)
-    dup2(world.captured_stderr, STDERR_FILENO);
-#endif
 }
 
 int ranks_launched(void) {

@@ -23,9 +23,9 @@ typedef struct gauge_args {
 static const cli_option options[] = {
     {CLI_GROUP, "Reading:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
-     "extents, each even; needed where the file does not say them"},
+     "extents, each even. Needed where the file does not contain them."},
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
-     "go on, with warnings, where checksum, stored plaquette or unitarity fail"},
+     "continue, with a warning, where checksum, stored plaquette or unitarity are wrong"},
     {CLI_GROUP, "Converting:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "convert", "OUT", NULL, AT(convert), 0, 0, "write the same links to OUT"},
     {CLI_CHOICE, "format", "nersc|ildg|scidac|milc|openqcd", NULL, AT(format), 0, 0,
@@ -33,7 +33,7 @@ static const cli_option options[] = {
     {CLI_CHOICE, "bits", "auto|32|64", NULL, AT(bits), 0, 0,
      "bits of a real number in OUT (default auto: 32 for milc, else 64)"},
     {CLI_CHOICE, "rows", "auto|2|3", NULL, AT(rows), 0, 0,
-     "rows stored of each matrix in OUT; 2 for nersc alone (default auto: 3)"},
+     "rows stored of each matrix in OUT (default auto: 3). 2: nersc only."},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 static void print_file(const cli_common *common, const kaon_gauge_file_info *f) {
@@ -91,6 +91,7 @@ static json_t *describe(const kaon_context *ctx, const field *f, const kaon_obse
   json_decref(more);
   if (i->has_plaquette) json_object_set_new(r, "plaquette_stored", report_real(i->plaquette));
   if (i->has_link_trace) json_object_set_new(r, "link_trace_stored", report_real(i->link_trace));
+  json_object_set_new(r, "gauge_checksum", field_checksum(f));
   json_object_set_new(r, "warnings", json_integer(i->warnings));
   return r;
 }

@@ -22,14 +22,13 @@ static const cli_option table[] = {
     {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT},
     {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
-     "say how ranks would divide a lattice of these extents"},
+     "show how ranks divide a lattice of these extents"},
     CLI_RANKS_OPTIONS,
     {CLI_GROUP, "A sparse matrix, instead of the machine:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_MATRIX(LIN),
     {CLI_FLAG, "spectrum", NULL, NULL, LIN(spectrum), 0, 0,
-     "estimate eigenvalues of D^-1 A and the spectral radii of B = 1 - D^-1 A and |B|, which "
-     "decide "
-     "whether relaxation converges"},
+     "estimate the eigenvalues of D^-1 A and the spectral radii that decide whether relaxation "
+     "converges. The radii are those of B = 1 - D^-1 A and |B|."},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 /* "yes", or why not: tried, not guessed. `why`: the sentence, or what the device is. */

@@ -21,25 +21,25 @@ static const cli_option options[] = {
     PROBLEM_OPTIONS_PROBLEM(AT),
     {CLI_INT, "columns", "N", "12", AT(columns), 1, 4096,
      "right-hand sides: spin-colour components of the source in order (staggered: colours, default "
-     "3), "
-     "or N noise fields"},
+     "3), or N noise fields"},
     PROBLEM_OPTIONS_SOLVER(AT),
     PROBLEM_OPTIONS_SCHWARZ(AT),
     {CLI_TEXT, "shifts", "S1,S2,...", NULL, OWN(shifts), 0, 0, SHIFTS_TEXT},
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
-     "columns solved at a time (default: all of them together, which is fastest); with --output, "
-     "finished batches are kept in OUTPUT.partial, but for staggered actions"},
+     "columns solved at a time (default: all together, which is fastest). With --output, finished "
+     "batches are kept in OUTPUT.partial, except those of staggered actions."},
     {CLI_TEXT, "guess", "FILE", NULL, OWN(guess), 0, 0,
-     "begin at these solutions instead of 0: an earlier --output of the same lattice, source and "
-     "columns, of this mass or another one, or the OUTPUT.unconverged of a run that fell short; "
-     "columns that --resume takes over stay as they are"},
-    {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
+     "start from these solutions instead of 0. FILE: an earlier --output of the same lattice, "
+     "source and columns, of this mass or another, or the OUTPUT.unconverged of an earlier run. "
+     "Columns that --resume takes over stay as they are."},
+    CLI_GROUP_ROW("Results:"),
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
-     "write the solutions, as SciDAC/LIME (USQCD propagator; staggered: a field a column), once "
-     "all columns converged; where some did not, the last iterates of all go to FILE.unconverged, "
-     "from which --guess goes on"},
+     "write the solutions as SciDAC/LIME, once all columns converged. Wilson-like: a USQCD "
+     "propagator; staggered: a field a column. Where some columns did not converge, the last "
+     "iterates of all go to FILE.unconverged; continue from it with --guess."},
     {CLI_FILE, "correlators", "FILE", NULL, OWN(correlators), 0, 0,
-     "write pion and rho at zero momentum, as text; needs 12 columns of a point or wall source"},
+     "write pion and rho at zero momentum, as text. Needs the 12 columns of a point or wall "
+     "source."},
     {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
      "write the residuals of all columns by iteration, as CSV"},
     {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
@@ -52,9 +52,8 @@ static const cli_option options[] = {
      "print how much memory the run would take, and stop. Status 3 where there is less, or "
      "--memory-limit is smaller."},
     {CLI_FLAG, "resume", NULL, NULL, OWN(resume), 0, 0,
-     "take over the columns that an earlier run with this --output left in OUTPUT.partial or "
-     "OUTPUT"},
-    {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+     "take over the columns that an earlier run left in OUTPUT.partial or OUTPUT"},
+    CLI_END_ROW};
 
 int64_t invert_sites(const invert_job *job) {
   int n[4];
@@ -287,6 +286,7 @@ json_t *invert_describe(const invert_job *job) {
   json_object_set_new(report, "stop", json_string(cli_choice("full|schur|normal", a->stop, name)));
   json_t *method = describe_method(job);
   json_object_update(report, method);
+  json_object_set_new(report, "method", json_string(method_name(job->p.options.method)));
   json_decref(method);
   schwarz_add(a, &job->p, report);
   json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));

@@ -23,32 +23,31 @@ static const cli_option options[] = {
     {CLI_GROUP, "The system:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_MATRIX(AT),
     {CLI_TEXT, "rhs", "ones|A*ones|own|FILE", NULL, AT(rhs), 0, 0,
-     "right-hand side; own: what a generator (fem, elasticity, banded) brings; FILE: a Matrix "
-     "Market array (default: "
-     "own where there is one, else A*ones, whose solution is 1 in every row)"},
+     "right-hand side (default: own where there is one, else A*ones). A*ones: the solution is 1 in "
+     "every row. own: that of the generator (fem, elasticity, banded). FILE: a Matrix Market "
+     "array."},
     {CLI_INT, "columns", "N", "1", AT(columns), 1, 4096,
-     "right-hand sides, solved together: column 0 as --rhs says (all that a FILE has), the others "
-     "uniform in [-1, 1] by --seed"},
+     "right-hand sides, solved together. --rhs gives column 0 (of a FILE, all that it has); the "
+     "others are uniform in [-1, 1] by --seed."},
     {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0,
      "seed of the other columns, and of --sweep-order random"},
     {CLI_TEXT, "guess", "FILE", NULL, OWN(guess), 0, 0,
-     "begin at these x instead of 0: a Matrix Market array with a column for each of --columns, "
-     "such as an earlier --output or the OUTPUT.unconverged of a run that fell short"},
+     "start from these x instead of 0. FILE: a Matrix Market array with a column for each of "
+     "--columns, such as an earlier --output or the OUTPUT.unconverged of an earlier run."},
     {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_SOLVER(AT),
     {CLI_GROUP, "Relaxation:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_RELAX(AT),
     LINEAR_OPTIONS_PROJECTIONS(AT),
-    {CLI_GROUP, "Faults of --method two-stage and async, for experiments:", NULL, NULL, 0, 0, 0,
-     NULL},
+    {CLI_GROUP, "Faults of two-stage and async, for experiments:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_FAULTS(AT),
     {CLI_GROUP, "The preconditioner:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_PRECOND(AT),
     {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
-     "write the solutions as a Matrix Market array (by gzip where it ends in .gz), once all "
-     "columns converged; where some did not, the last iterates of all go to FILE.unconverged, from "
-     "which --guess goes on"},
+     "write the solutions as a Matrix Market array, once all columns converged. FILE.gz is "
+     "compressed. Where some columns did not converge, the last iterates of all go to "
+     "FILE.unconverged; continue from it with --guess."},
     {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
      "write the residuals of all columns by iteration, as CSV"},
     {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
@@ -62,8 +61,8 @@ static const cli_option options[] = {
     CLI_REGIME_OPTION,
     CLI_SYNC_OPTION,
     {CLI_TEXT, "reduce-delay", "TIME", NULL, OWN(reduce_delay), 0, 0,
-     "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
-     "what a method waits for, and what it hides"},
+     "every sum over ranks takes at least this time, such as 100us or 0.1ms, also on one rank. It "
+     "shows what a method waits for and what it hides."},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 int solve_allocate(solve_job *job) {

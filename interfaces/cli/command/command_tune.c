@@ -26,17 +26,19 @@ typedef struct tune_args {
 static const cli_option options[] = {
     {CLI_GROUP, "What is measured:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_LATTICES, "lattice", "X Y Z T", NULL, OWN(lattices), 0, 0,
-     "needed, repeatable; a choice serves lattices up to twice as large or small"},
+     "lattice to measure, repeatable. Needed. A choice is used for lattices up to twice as large "
+     "or "
+     "small."},
     {CLI_SET, "precision", "double|single|half", "double,single,half", OWN(precision), 0, 0,
-     "a list with commas"},
+     "precisions to measure"},
     {CLI_SET, "reconstruct", "18|12|8", "18,12,8", OWN(reconstruct), 0, 0,
-     "a list with commas: reals kept a link"},
+     "reals stored of each link, to measure"},
     {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256,
-     "a list with commas: right-hand sides at once"},
+     "right-hand sides at once, to measure"},
     {CLI_INT, "samples", "N", "8", OWN(samples), 1, 1000,
      "samples of each choice, whose median counts"},
     {CLI_FILE, "output", "FILE.json", NULL, OWN(output), 0, 0,
-     "needed: what --tuning takes afterwards"},
+     "the file to write, for --tuning. Needed."},
     {CLI_EXTENTS, "grid", "a b c d", NULL, OWN(grid), 0, 0, CLI_GRID_TEXT},
     CLI_RANKS_OPTIONS,
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};

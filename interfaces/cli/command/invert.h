@@ -25,12 +25,12 @@ typedef struct invert_job {
   kaon_observables links;
   kaon_vector *b, *x; /* all columns */
   kaon_column_report *solves;
-  char *done;     /* column k is converged, x holds it */
-  char *taken;    /* and was so before this run (--resume) */
-  int kept;       /* columns that OUTPUT.partial has, or what --resume read: */
+  char *done;          /* column k is converged, x holds it */
+  char *taken;         /* and was so before this run (--resume) */
+  int kept;            /* columns that OUTPUT.partial has, or what --resume read: */
   int output_complete; /* 1: OUTPUT itself */
-  int begun;      /* x of columns that are not done is where they begin; 0: they begin at 0 */
-  int memory_trial;  /* of memory, on a field of its own: nothing is written */
+  int begun;           /* x of columns that are not done is where they begin; 0: they begin at 0 */
+  int memory_trial;    /* of memory, on a field of its own: nothing is written */
   column_history *histories;
   double *host;          /* one column of this rank's sites, for transfers */
   double setup;          /* seconds that operator and solvers took to make */

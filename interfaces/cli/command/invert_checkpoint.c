@@ -36,7 +36,7 @@ int checkpoint_save(invert_job *job) {
   if (code == EXIT_DONE) job->kept = count, job->output_complete = 0;
   if (code == EXIT_DONE)
     cli_print(&job->args->common, "%d of %d columns are kept in %s; --resume goes on from there\n",
-            count, job->columns, name);
+              count, job->columns, name);
   if (code == EXIT_DONE && signals_interrupted()) {
     char loss[256];
     snprintf(loss, sizeof loss,
@@ -122,7 +122,8 @@ static int verify(invert_job *job, const char *name) {
   free(norms);
   job->kept = kept;
   if (status == KAON_OK)
-    cli_print(&job->args->common, "%d of %d columns taken over from %s\n", kept, job->columns, name);
+    cli_print(&job->args->common, "%d of %d columns taken over from %s\n", kept, job->columns,
+              name);
   return cli_status(job->ctx, status, "--resume");
 }
 

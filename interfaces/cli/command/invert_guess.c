@@ -154,7 +154,7 @@ static void announce(const invert_job *job, const guess_file *file) {
     same = results_same(job, file->text, why);
   }
   cli_print(common, "begun at %s%s%s\n", job->args->guess,
-          same ? "" : ", which solves another equation: ", same ? "" : why);
+            same ? "" : ", which solves another equation: ", same ? "" : why);
 }
 
 int guess_read(invert_job *job) {
