@@ -184,7 +184,7 @@ int invert_solve(invert_job *job) {
     code = solve_batch(job, k, count);
     k += count;
     if (code == EXIT_DONE && k < job->columns && count < job->columns)
-      (void)checkpoint_save(job); /* says so where it fails, and the columns are in memory still */
+      (void)checkpoint_save(job); /* it reports a failure; the columns are still in memory */
   }
   return code;
 }
@@ -318,14 +318,14 @@ static void print_correlators(const invert_job *job, const double *pion, const d
       cli_print(&job->args->common, "%4d   %.8e   % .8e\n", t, pion[t], rho[t]);
 }
 
-/* Noise fields are no spin-colour components: nothing can be contracted from them. */
+/* 1 if the columns are spin-colour components, which can be contracted; noise fields are not. */
 static int makes_propagator(const invert_job *job) {
   source_kind kind = job->p.source.kind;
   return job->columns == problem_components(&job->p) && kind <= SOURCE_CORNER;
 }
 
-/* What is left behind when all columns converged: propagator, correlators. One that cannot be
- * written does not take the others along. */
+/* Writes propagator and correlators once all columns converged. If one cannot be written, the
+ * others still are. */
 static int finish(invert_job *job, json_t *report) {
   const invert_args *a = job->args;
   size_t slices = (size_t)job->p.field.extents[3];
@@ -413,7 +413,7 @@ static const char *advice(const void *user, kaon_stop_reason reason,
 
 static int conclude(invert_job *job) {
   const invert_args *a = job->args;
-  int converged = 0, cancelled = 0; /* which ranks agree on, where a signal may be one's alone */
+  int converged = 0, cancelled = 0; /* the same on all ranks, even if one alone got a signal */
   for (int k = 0; k < job->columns; k++) {
     converged += job->done[k];
     cancelled += job->solves[k].reason == KAON_CANCELLED;
@@ -461,7 +461,7 @@ static int prepare(invert_job *job, const field_spec *spec) {
   return code;
 }
 
-/* Everything that is read or written, each under a name of its own. */
+/* Refuses one file under two options. */
 static int check_paths(const invert_job *job, const field_spec *spec) {
   const invert_args *a = job->args;
   char *partial = NULL, *csv = plot_csv(a->plot, a->history);
@@ -525,7 +525,7 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   return check_paths(job, spec);
 }
 
-/* And nothing was taken over: earlier reports and histories stay as they are. */
+/* 1 if nothing was solved or taken over: earlier reports and histories stay then. */
 static int nothing_solved(const invert_job *job) {
   for (int k = 0; k < job->columns; k++)
     if (job->done[k]) return 0;

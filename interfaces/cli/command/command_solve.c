@@ -122,8 +122,8 @@ static kaon_status subtract(const linear *l, kaon_vector *whole, kaon_vector *po
   return status;
 }
 
-/* What is reported is the residual of b as it was posed, of which the solver has seen what single
- * precision holds. `posed` is overwritten. */
+/* Reports the residual of b as it was given; the solver saw it rounded to single precision.
+ * `posed` is overwritten. */
 static int judge(solve_job *job) {
   const size_t columns = (size_t)job->columns;
   const kaon_stop stop = job->l.options.stop;
@@ -283,7 +283,7 @@ static json_t *describe(const solve_job *job, double error) {
 
 static int conclude(solve_job *job) {
   const solve_args *a = job->args;
-  int converged = 0, cancelled = 0; /* which ranks agree on, where a signal may be one's alone */
+  int converged = 0, cancelled = 0; /* the same on all ranks, even if one alone got a signal */
   for (int k = 0; k < job->columns; k++) {
     converged += job->solves[k].reason == KAON_CONVERGED;
     cancelled += job->solves[k].reason == KAON_CANCELLED;
@@ -306,7 +306,7 @@ static int conclude(solve_job *job) {
   return all ? EXIT_DONE : EXIT_NOT_CONVERGED;
 }
 
-/* Options that nothing looks at, now that the method is known. */
+/* Refuses options without effect, now that the method is known. */
 static int check_idle(const solve_job *job) {
   const cli_common *common = &job->args->common;
   const linear *l = &job->l;
@@ -346,7 +346,7 @@ static int prepare(solve_job *job) {
   return code;
 }
 
-/* Everything that is read or written, each under a name of its own. */
+/* Refuses one file under two options. */
 static int check_paths(const solve_args *a, const linear *l) {
   char *csv = plot_csv(a->plot, a->history), *unconverged = unconverged_name(a->output);
   enum { OUTPUTS = 5 };

@@ -1,7 +1,6 @@
-/* command_tune.c - kaon tune: measures the launch choices of kaon/context.h for the cases that are
- * asked for and writes those that are faster than the rule. A choice must leave every bit of the
- * result as the rule has it, and be faster by more than the measurement's noise. Nothing is tuned
- * unasked: the file counts where --tuning names it. */
+/* command_tune.c - kaon tune: measures launch choices (kaon/context.h) and writes those that are
+ * faster than the built-in rule. A choice must keep every bit of the result and be faster by more
+ * than the noise. A file is used only where --tuning names it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -110,7 +110,7 @@ static void draw_pion(FILE *to, const void *user) {
     if (p->pion[t] > 0) fprintf(to, "%d %.10e\n", t, p->pion[t]);
   fputs(
       "e\nunset title\nunset logscale y\nset format y '%g'\n"
-      "set ylabel 'effective mass  a m_{eff}(t)'\nset yrange [0:*]\n"
+      "set key top center\nset ylabel 'effective mass  a m_{eff}(t)'\nset yrange [0:*]\n"
       "plot '-' using 1:2 with points pointtype 7 linecolor rgb '#d1495b' title "
       "'cosh(a m_{eff}) = [C(t-1) + C(t+1)] / 2 C(t)'\n",
       to);
