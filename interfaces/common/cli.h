@@ -91,8 +91,7 @@ typedef struct cli_common {
   int quiet;
   const char *operand;                /* the one non-option argument, or NULL */
   const char *given[CLI_OPTIONS_MAX]; /* names of the options on the command line, NULL between */
-  char line
-      [CLI_LINE_MAX]; /* the command line for rows of benchmarks: files without folders, without output options */
+  char line[CLI_LINE_MAX]; /* the command line for rows of benchmarks, without output options */
 } cli_common;
 
 typedef struct cli_command {

@@ -67,7 +67,7 @@ typedef struct linear_args {
   int format, ordering, partition;
   int window; /* 0: by rule */
   const char *set;
-  int precond; /* linear_precond; while options are read: 0 auto, k + 1 entry k of LINEAR_PRECONDS */
+  int precond; /* linear_precond; on the command line of solve: 0 auto, else 1 more */
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
   int precond_degree, precond_block, precond_sweeps, precond_fill, precond_power; /* 0: not given */
   int precond_order, precond_precision;             /* -1: not given */
@@ -109,10 +109,9 @@ typedef struct linear {
   kaon_operator *S;      /* A in the precision of the sweeps, where that is another one; NULL: A */
   kaon_solver *smoother; /* the solver inside K, by relaxation, for `smoothed` columns; or NULL */
   int smoothed;
-  kaon_operator *R; /* the operator that a method of projections solves in place of A, or NULL */
-  int projections;  /* kaon_kaczmarz_kind of the method, -1: it is none of these */
-  double
-      lambda_most; /* the limit below which projections converge, where --lambda exceeds it; else 0 */
+  kaon_operator *R;   /* the operator that a method of projections solves in place of A, or NULL */
+  int projections;    /* kaon_kaczmarz_kind of the method, -1: it is none of these */
+  double lambda_most; /* where --lambda exceeds it: the limit of convergence; else 0 */
   int32_t *permutation; /* of --permutation, or NULL */
   kaon_solver_options options;
   kaon_solver *solver;
@@ -125,7 +124,7 @@ typedef struct linear {
   kaon_fault_options faults;
   int64_t flips;          /* of the last solve, all ranks */
   kaon_spectrum spectrum; /* where --spectrum asked for it */
-  int diverges;           /* relaxation was foretold to */
+  int diverges;           /* relaxation is predicted to diverge */
   int indefinite;         /* and no damping helps, for A is not positive definite */
 } linear;
 
