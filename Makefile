@@ -51,7 +51,8 @@ run: setup
 	$(KAON) gauge run/config.lime
 	$(KAON) invert --gauge run/config.lime --action clover --kappa $(RUN_KAPPA) --csw $(RUN_CSW) \
 	  --sloppy half --output run/propagator.lime --correlators run/correlators.txt \
-	  --history run/history.csv --plot run/convergence.png --report run/report.json
+	  --history run/history.csv --plot run/convergence.png --plot-pion run/pion.png \
+	  --report run/report.json
 	@echo "left in run/:" && ls run
 
 check: setup

@@ -1,5 +1,5 @@
-/* cli.h - what the files of the kaon program share: option tables, the run's surroundings, exit
- * statuses. The program sees the library through include/kaon alone. */
+/* cli.h - what all files of the programs share: option tables, exit statuses, messages, contexts,
+ * ranks, names of files. The programs include the library's public headers only. */
 #ifndef KAON_COMMON_CLI_H
 #define KAON_COMMON_CLI_H
 
@@ -24,11 +24,11 @@ typedef enum cli_kind {
   CLI_SEED,     /* uint64_t */
   CLI_REAL,     /* double in [min, max]; NaN: not given */
   CLI_TEXT,     /* const char * */
-  CLI_FILE,     /* const char *, to be written: its folder must exist, before any work is done */
+  CLI_FILE,     /* const char *: a file to write; its folder must exist */
   CLI_CHOICE,   /* int: index into "a|b|c"; -1: not given */
   CLI_SET,      /* unsigned: bit i for entry i of "a|b|c"; "a,c" on the command line */
   CLI_COUNTS,   /* cli_counts: "1,12" */
-  CLI_EXTENTS,  /* int[4]: four arguments, or one such as 8x8x8x16; max > 0: each from min on */
+  CLI_EXTENTS,  /* int[4]: four words, or one such as 8x8x8x16; with max > 0 each is at least min */
   CLI_LATTICES, /* cli_lattices: the same, repeatable */
   CLI_TEXTS,    /* cli_texts: a text, repeatable */
   CLI_ALIAS,    /* an older name of the option `value`; no help shows it */
@@ -91,8 +91,7 @@ typedef struct cli_common {
   int quiet;
   const char *operand;                /* the one non-option argument, or NULL */
   const char *given[CLI_OPTIONS_MAX]; /* names of the options on the command line, NULL between */
-  char line[CLI_LINE_MAX]; /* the command line as benchmarks quote it: files without their folders,
-                              nothing of what is to be written */
+  char line[CLI_LINE_MAX]; /* the command line for rows of benchmarks, without output options */
 } cli_common;
 
 typedef struct cli_command {
@@ -109,139 +108,107 @@ typedef struct cli_command {
 } cli_command;
 
 #define CLI_GRID_TEXT \
-  "ranks in x, y, z, t, as many as mpirun starts (default: so that their faces are small)"
+  "ranks in x, y, z, t; their product is the number of ranks (default: small faces)"
 
-/* Rows of option tables: how several ranks talk. */
+/* Values of options, in the order of kaon_transport, kaon_overlap, kaon_sync; the regimes in that
+ * of a table in surroundings.c. */
 #define CLI_TRANSPORTS "auto|peer|direct|nccl|host"
 #define CLI_OVERLAPS "auto|fused|staged|none|updates"
-#define CLI_RANKS_OPTIONS                                                                      \
-  {CLI_CHOICE,                                                                                 \
-   "transport",                                                                                \
-   CLI_TRANSPORTS,                                                                             \
-   "auto",                                                                                     \
-   offsetof(cli_common, transport),                                                            \
-   0,                                                                                          \
-   0,                                                                                          \
-   "messages of devices: stores into peers' memory, MPI on device memory, NCCL, or by hosts"}, \
-  {                                                                                            \
-    CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", offsetof(cli_common, overlap), 0, 0,          \
-        "how messages are hidden: in one kernel, beside several, not; updates: also beside "   \
-        "those of vectors, of --method pipecg on a matrix (else as auto)"                      \
-  }
-
-/* How steps are issued, in the words of papers on the matter; regime_issue[] in common.c. */
 #define CLI_REGIMES \
   "auto|cublas|kernels|merged|replay|dynamic|dynamic-tail|dynamic-cdp|dynamic-persistent"
-#define CLI_REGIME_OPTION                                                                         \
-  {                                                                                               \
-    CLI_CHOICE, "regime", CLI_REGIMES, "auto", offsetof(cli_common, regime), 0, 0,                \
-        "how steps are issued: by cuBLAS with scalars on the host, a kernel for each update and " \
-        "sum, fused kernels, recorded blocks of them, or by the device itself (a loop, graphs, "  \
-        "kernels that launch kernels, one that stays); auto: a loop on a device"                  \
-  }
-
-/* How the host waits for a device: kaon_sync, in this order. */
 #define CLI_SYNCS "auto|polling|blocking"
-#define CLI_SYNC_OPTION                                                                        \
-  {                                                                                            \
-    CLI_CHOICE, "sync", CLI_SYNCS, "auto", offsetof(cli_common, sync), 0, 0,                   \
-        "how the host waits for the device: polling takes a core and wakes soonest, blocking " \
-        "sleeps; auto polls for short waits; the CPU has no device to wait for"                \
-  }
+
+/* Rows of option tables that fill cli_common: how ranks exchange data, how kernels are issued, how
+ * the host waits for a device. */
+extern const cli_option cli_ranks_rows[], cli_regime_rows[], cli_sync_rows[];
+#define CLI_RANKS_OPTIONS CLI_TABLE_ROW(cli_ranks_rows, 0)
+#define CLI_REGIME_OPTION CLI_TABLE_ROW(cli_regime_rows, 0)
+#define CLI_SYNC_OPTION CLI_TABLE_ROW(cli_sync_rows, 0)
 
 /* Fills `arguments` from the presets and the command line (argv[0] is "kaon NAME"). Wrong usage is
  * reported in one sentence and ends the program with status 2. --help and --help-all end it with
  * status 0. */
 void cli_parse(const cli_command *command, int argc, char **argv, void *arguments);
-/* 1 if the option, named without --, was on the command line: its value may be the preset all the
- * same. */
+/* 1 if the option (named without --) was on the command line, with whatever value. */
 int cli_option_given(const cli_common *common, const char *option);
-/* A decimal integer from 0 to 2^64 - 1 and nothing else; 1 if it is that. */
+/* Reads a decimal integer from 0 to 2^64 - 1. Returns 0 if `word` is anything else. */
 int cli_read_seed(const char *word, uint64_t *seed);
-/* Four extents from one word (8x8x8x16); 1 if it is that. */
-int cli_read_extents(const char *word, int extents[4]);
-/* The word of the list "a|b|c" that `word` was probably meant to be, into `name`; NULL: none is
- * near enough. */
-const char *cli_nearest(const char *word, const char *list, char name[32]);
-/* "; did you mean --kappa?", or `otherwise` where no word of the list is near. */
+/* "; did you mean --kappa?" with the nearest word of the list "a|b|c" and `before` in front of it,
+ * or `otherwise` where none is near. */
 const char *cli_did_you_mean(const char *word, const char *list, const char *before,
                              const char *otherwise, char text[160]);
 /* The name of entry `index` of "a|b|c" into `name`. */
 const char *cli_choice(const char *choices, int index, char name[32]);
 
-/* To stdout unless --quiet; errors and warnings to stderr, one sentence a line, "kaon: " before. */
+/* cli_print prints to stdout unless --quiet. cli_error prints one sentence to stderr, after "kaon:
+ * ". */
 void cli_print(const cli_common *common, const char *format, ...) CLI_PRINTF(2, 3);
 void cli_error(const char *format, ...) CLI_PRINTF(1, 2);
 
-/* Begins the program once more with threads that spin but shortly at barriers, unless the
- * environment says how long (threads.c). First in main; returns where nothing has to change. */
+/* Executes the program again with threads that spin only briefly at barriers, unless the
+ * environment sets that already. Call it first in main. It returns where nothing has to change. */
 void cli_spin_shortly(char **argv);
 
-/* Flushes stdout. `code`, or EXIT_DEVICE after a sentence where that is EXIT_DONE but what was
- * printed did not arrive: a full disk or a closed pipe is an error like any other. */
+/* Flushes stdout. Returns `code`, or EXIT_DEVICE (after a message) where `code` is EXIT_DONE but
+ * the output was lost, as on a full disk or a closed pipe. */
 int cli_printed(int code);
 /* Prints an error sentence, returns EXIT_USAGE. */
 int cli_wrong(const char *format, ...) CLI_PRINTF(1, 2);
-/* Prints the library's sentence for a failed call (after `what`, an option, unless NULL) and
- * returns the exit status that belongs to it; EXIT_DONE for KAON_OK. */
+/* Prints the library's message for a failed call, after `what` (an option) unless that is NULL.
+ * Returns the matching exit status; EXIT_DONE for KAON_OK. */
 int cli_status(const kaon_context *ctx, kaon_status status, const char *what);
-/* The same for a failed write: a full disk is a matter of resources. */
+/* The same for a failed write: a full disk gives EXIT_DEVICE. */
 int cli_write_status(const kaon_context *ctx, kaon_status status, const char *what);
 
 /* The name, in CLI_REGIMES, of a way of issuing steps. */
 const char *cli_regime(kaon_issue issue, char name[32]);
-/* Seconds of processor time of this process so far, all threads together. */
+/* Processor time of this process so far, of all threads, in seconds. */
 double cli_cpu_seconds(void);
 
 /* What contexts are made with. */
 kaon_context_options cli_context_options(const cli_common *common, kaon_lab_options *lab);
-/* The context that --backend, --threads, --memory-limit and --tuning ask for; none where the exit
- * status is not EXIT_DONE. */
+/* Creates the context of --backend, --threads, --memory-limit and --tuning. Exit status; *ctx is
+ * NULL unless it is EXIT_DONE. */
 int cli_context(const cli_common *common, kaon_context **ctx);
 
 /* --- several ranks (ranks.c) --- */
-/* Looks whether a launcher (mpirun, srun) started this process as one of several; all but the first
- * fall silent. */
+/* Finds out whether a launcher (mpirun, srun) started this process as one of several. All ranks
+ * but the first print nothing from here on. */
 void ranks_start(void);
-/* A word of the command line that all ranks need alike, in its order: ranks_context refuses ranks
- * that were told different ones. */
+/* Notes a word of the command line that must be the same on all ranks, in its order. ranks_context
+ * refuses ranks that differ. */
 void ranks_note_option(const char *word);
 /* 1 if so. */
 int ranks_launched(void);
-/* The context of all ranks with the grid of --grid (zeros: chosen); of this process alone where no
- * launcher started it. Exit status. */
+/* Creates the context of all ranks with the grid of --grid (zeros: automatic), or of this process
+ * where no launcher started it. Exit status. */
 int ranks_context(const cli_common *common, const int grid[4], kaon_context **ctx);
-/* Refuses --transport and --overlap where the backend that was found does not know them. Exit
- * status. */
+/* Refuses values of --transport and --overlap that the backend does not support. Exit status. */
 int ranks_check(const cli_common *common, const kaon_context *ctx);
 /* 1 on the rank that writes text files. */
 int ranks_first(void);
-/* How many processes the launcher started, by what it says; 1 without a launcher, 0: it does not
- * say. */
+/* Number of processes as the launcher reports it. 1: no launcher; 0: it does not say. */
 int ranks_started(void);
-/* How many ranks there are, and how many of them on this node; both 1 without a launcher. */
+/* Number of ranks, and of those on this node. Both 1 without a launcher. */
 int ranks_count(void);
 int ranks_on_node(void);
-/* x[i] becomes the largest, or the sum, of all ranks' x[i], i < n <= RANKS_NUMBERS; numbers that
- * are not finite stay so. Barriers, too. Nothing to do on one rank. */
+/* x[i] becomes the maximum, or the sum, over all ranks, i < n <= RANKS_NUMBERS. Values that are
+ * not finite stay so. Collective; nothing to do on one rank. */
 enum { RANKS_NUMBERS = 8 };
 kaon_status ranks_most(double *x, int n);
 kaon_status ranks_sum(double *x, int n);
-/* *any: whether the user asked any rank to stop, the same on all ranks, each of which was asked
- * from then on. The exit status, said where it is not EXIT_DONE. Collective: between steps that
- * ranks take together. */
+/* *any: 1 on all ranks if the user asked any rank to stop. Collective. Exit status. */
 int ranks_interrupted(int *any);
-/* Each rank's text, cut to RANKS_TEXT - 1 characters, into all[rank]; `all` has ranks_count()
- * places. */
+/* Gathers each rank's text, cut to RANKS_TEXT - 1 characters, into all[rank]. `all` has
+ * ranks_count() entries. */
 enum { RANKS_TEXT = 256 };
 kaon_status ranks_texts(const char *mine, char (*all)[RANKS_TEXT]);
-/* On a silent rank: keeps the sentence for its end, should it fail alone; 1. Elsewhere 0. */
+/* On a silent rank: stores the message in case this rank alone fails, and returns 1. Elsewhere 0. */
 int ranks_hold_back(const char *format, va_list args);
-/* A step's exit status that may differ from rank to rank: all get that of the first which failed.
- */
+/* Makes the exit status of a step the same on all ranks: that of the first rank that failed. */
 int ranks_agree(int code);
-/* The end of the program with exit status `code`: together with the other ranks if they come to it,
- * for which a rank that failed waits three seconds. */
+/* Ends the program with exit status `code`, together with the other ranks. A rank that failed
+ * waits three seconds for them. */
 void ranks_end(int code);
 
 /* Seconds of "100us", given to --option; NULL: 0. Exit status. */
@@ -253,30 +220,31 @@ double cli_now(void); /* seconds of a monotonic clock */
 const char *cli_bytes(double bytes, char text[32]);
 /* Peak resident set of this process, bytes. */
 double cli_peak_resident(void);
-/* Bytes of the last part of a path; with what is put behind it for a file that is written aside
- * (".PID-N.part", ".partial") a file system's 255 hold. */
+/* Longest file name in bytes. A temporary file's suffix (".PID-N.part", ".partial") must fit in
+ * the 255 bytes of file systems too. */
 enum { CLI_NAME_MAX = 220 };
-/* What keeps a file from being written, of the name and of what it leads to: "NAME: its folder does
- * not exist ...", the caller's. NULL: nothing. */
+/* Why a file cannot be written, as a sentence: "NAME: the folder DIR does not exist". NULL: it can
+ * be. The caller frees it. */
 char *cli_file_trouble(const char *path);
-/* The same as a sentence about an option; path NULL: not given. Exit status. */
+/* Reports the same about an option; path NULL: not given. Exit status. */
 int cli_writable(const char *option, const char *path);
-/* The file that a symbolic link leads to, or the path itself: the caller's, NULL without memory. */
+/* The file that a symbolic link leads to, or a copy of the path. The caller frees it. NULL: no
+ * memory. */
 char *cli_target(const char *path);
 
-/* Refuses a file, before the work, that would be larger than what is free where it goes, by what
- * the first rank sees; one that is there already stays until the new one is whole, so its bytes do
- * not count as free. `least`: bytes that it has in any case; where the `likely` ones are too many,
- * a note. Collective. Exit status, of all ranks alike. */
+/* Refuses a file that is larger than the free disk space, before any work. A file of this name
+ * stays until the new one is complete, so its bytes are not free. `least`: bytes that it has in
+ * any case; where only the `likely` bytes exceed the space, a note. The first rank checks.
+ * Collective. Exit status, the same on all ranks. */
 int cli_check_disk_space(const char *option, const char *path, double least, double likely);
 
 /* A file that a command reads or writes, and the option that names it. */
 typedef struct cli_path {
   const char *option, *path; /* path NULL: not given */
 } cli_path;
-/* Refuses two options that name one file, whatever way it is spelled. Exit status. */
+/* Refuses two options that name the same file, however it is spelled. Exit status. */
 int cli_distinct(const cli_path *paths, int count);
-/* The same of a file that is read and each of those that are written. */
+/* The same of one input file and all output files. */
 int cli_check_overwrite(const char *option, const char *input, const cli_path *outputs, int count);
 
 #endif

@@ -1,15 +1,11 @@
 /* cli_ranks.c - the program as one of several processes. Contract: cli.h. Every rank runs the same
- * command; the first one prints and writes text files, and what only it can know the others hear
- * from it. */
+ * command. The first one prints and writes text files, and sends the others what only it knows. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -28,33 +24,22 @@ static struct {
   uint64_t command;              /* a hash of the command and its options as given */
   kaon_context *ctx;             /* of all ranks, while there is one; not ours */
   int several;
-  int ended;           /* nothing is left to be waited for, or said */
-  int count, on_node;  /* ranks by the library; 0: no context yet */
-  double *room;        /* [count][ROOM] */
-  int waited;          /* the others had their time to come to the end */
-  int saved_stderr;    /* of a silent rank: stderr as it was */
-  int captured_stderr; /* a file in memory of what went to its stderr instead */
-  char held[1024];     /* what it would have said there */
+  int ended;          /* nothing is left to be waited for, or said */
+  int count, on_node; /* ranks by the library; 0: no context yet */
+  double *room;       /* [count][ROOM] */
+  int waited;         /* the others had their time to come to the end */
+  int saved_stderr;   /* of a silent rank: stderr as it was */
+  char held[1024];    /* what it would have said there */
 } world;
 
-/* What others than cli_error have said: the parser of options. */
-static void recall(void) {
-  const int used = snprintf(world.held, sizeof world.held, "rank %d: ", world.rank);
-  fflush(stderr);
-  const ssize_t got =
-      pread(world.captured_stderr, world.held + used, sizeof world.held - 1 - (size_t)used, 0);
-  world.held[got > 0 ? used + got : 0] = '\0';
-}
-
-/* The launcher ends all ranks when one fails: a silent one that fails waits until the first, which
- * mostly fails alike, has said why. If it has not been told to end by then, or the first ended
- * well, it failed alone, and speaks. */
+/* The launcher ends all ranks when one fails. A silent rank that fails waits until the first rank,
+ * which mostly fails alike, has reported why. If it still runs by then, or the first rank ended
+ * well, it failed alone and reports its own message. */
 static void let_first_speak(void) {
   const struct timespec moment = {0, 10000000};
   if (world.ended) return;
   for (int i = 0; i < 100 * PATIENCE && !world.waited && !signals_interrupted(); i++)
     nanosleep(&moment, NULL);
-  if (world.held[0] == '\0' && world.captured_stderr > 0) recall();
   if (world.saved_stderr > 0 && world.held[0] && !signals_interrupted())
     (void)!write(world.saved_stderr, world.held, strlen(world.held));
 }
@@ -85,9 +70,8 @@ void ranks_note_option(const char *word) {
   while (*word++ != '\0');
 }
 
-/* The first launcher that started several processes, else the first that does not say how many. One
- * process of a launcher's is a process by itself, whatever was started within it: a shell that srun
- * began may call mpiexec. */
+/* Takes the first launcher that started several processes, else the first that does not say how
+ * many. A single process of a launcher counts as started alone. */
 static void find_launcher(void) {
   int alone = 0; /* one said that this is all there is */
   for (size_t i = 0; i < sizeof variables / sizeof *variables && world.launchers == 0; i++) {
@@ -110,10 +94,6 @@ void ranks_start(void) {
   world.saved_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   if (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL)
     world.rank = world.saved_stderr = -1; /* and is heard */
-#ifdef MFD_CLOEXEC
-  else if ((world.captured_stderr = memfd_create("kaon", MFD_CLOEXEC)) >= 0)
-    dup2(world.captured_stderr, STDERR_FILENO);
-#endif
 }
 
 int ranks_launched(void) {
@@ -136,7 +116,7 @@ int ranks_on_node(void) {
   return world.several ? world.on_node : 1;
 }
 
-/* Numbers that are not finite travel as a mark beside a zero: a transport may add. */
+/* Values that are not finite are sent as a flag beside a zero, since a transport may add them. */
 static kaon_status join(double *x, int n, int sum) {
   double mine[2 * RANKS_NUMBERS] = {0};
   if (!world.several) return KAON_OK;
@@ -205,8 +185,8 @@ static kaon_status find_node_ranks(void) {
   return status;
 }
 
-/* Ranks that were told different things would go separate ways: to a wrong result, or to a wait for
- * ever. All ranks come to the same verdict. */
+/* Refuses ranks with different options, which would compute different things or wait for ever. The
+ * same result on all ranks. */
 static int options_agree(void) {
   const double told = (double)(world.command >> 12); /* exact */
   const int code =
@@ -248,8 +228,8 @@ static int started_for(const int grid[4]) {
       grid[0], grid[1], grid[2], grid[3], places, world.launchers, places);
 }
 
-/* Processes that do not know of each other would all do the whole job, into the same files. Where a
- * launcher does not say how many there are, a rank's number may still be too large. */
+/* Refuses processes that do not know of each other: each would do the whole job and write the same
+ * files. Where the launcher does not give their number, a rank's own number may exceed it. */
 static int same_launcher(const kaon_context_info *info) {
   const int least = world.launchers > 0 ? world.launchers : world.rank + 1;
   if (world.launchers > 0 ? least == info->ranks : least <= info->ranks) return EXIT_DONE;
@@ -311,8 +291,7 @@ int ranks_agree(int code) {
   return all == KAON_ERR_ARGUMENT ? EXIT_USAGE : EXIT_DEVICE;
 }
 
-/* A rank that failed may be the only one: it does not wait for the others for ever, and the
- * launcher ends them. */
+/* A rank that failed alone waits for the others for a limited time; the launcher ends them. */
 void ranks_end(int code) {
   const int failed = code != EXIT_DONE && code != EXIT_NOT_CONVERGED;
   int first = code;

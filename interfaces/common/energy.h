@@ -10,11 +10,10 @@ typedef struct energy_meter {
 } energy_meter;
 
 energy_meter energy_start(kaon_context *ctx);
-/* Seconds since the start where there is a counter; without one infinity: no span is long enough to
- * be worth waiting for. */
+/* Seconds since the start. Infinity without a counter, so that no one waits for a longer span. */
 double energy_span(const energy_meter *meter);
-/* Joules since the start. NaN: no counter; the span was too short for it to move; or, on the CPU,
- * so long that it may have begun again (docs/conventions.md). */
+/* Joules since the start. NaN: no counter, a span too short for its resolution, or on the CPU so
+ * long that it may have wrapped (docs/conventions.md). */
 double energy_since(const energy_meter *meter);
 
 #endif

@@ -1,43 +1,43 @@
-/* signals.h - Ctrl-C: ends the program within a second, says what was lost, leaves nothing
- * half-written.
- * A thread waits for SIGINT, SIGTERM and SIGHUP. It raises a flag that solver monitors and loops
- * look at; when the program has not ended by itself after GRACE (it was inside one long call), the
- * thread removes unfinished files, writes the report that was made for this case, and ends it. */
+/* signals.h - Ctrl-C: ends the program within a second, reports what was lost, leaves no
+ * incomplete file. A thread waits for SIGINT, SIGTERM and SIGHUP and sets a flag that solver
+ * monitors and loops test. If the program has not ended by itself after a grace time, because it
+ * is inside one long call, the thread removes unfinished files, writes the prepared report and
+ * ends the program (a hard end). */
 #ifndef KAON_COMMON_SIGNALS_H
 #define KAON_COMMON_SIGNALS_H
 
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Before any other thread exists. 0: the thread could not be started. */
+/* Starts the thread. Call it before any other thread exists. 0: it could not be started. */
 int signals_start(void);
-/* 1 once the user asked to stop: this process, which on several ranks may be the only one as yet
- * (ranks_interrupted). */
+/* 1 once this process was asked to stop. On several ranks it may be the only one so far:
+ * ranks_interrupted. */
 int signals_interrupted(void);
-/* Another rank was asked to. */
+/* Sets the flag because another rank was asked to stop. */
 void signals_raise(void);
-/* What is being done and what is lost if it stops here: "reading the configuration", "nothing was
- * written". An empty `doing`: `loss` says it all. Copied. */
+/* Says what is being done and what is lost if it stops here: "reading the configuration", "nothing
+ * was written". An empty `doing`: only `loss` is printed. Both are copied. */
 void signals_stage(const char *doing, const char *loss);
-/* A stage within the stage, and its end: the earlier stage holds again. `written`: a file that is
- * now complete and what the sentence is about from here on, or NULL. Not nested. */
+/* Begins and ends a stage inside a stage; then the earlier one holds again. `written`: a file that
+ * is complete from here on and is named in the message, or NULL. Not nested. */
 void signals_enter(const char *doing, const char *loss);
 void signals_leave(const char *written);
-/* Files of this name may be under way: their unfinished forms (NAME.PID-N.part, the library's
- * naming) are removed at a hard end. Copied. */
+/* Names an output file. Its unfinished forms (NAME.PID-N.part, as the library names them) are
+ * removed at a hard end. Copied. */
 void signals_output(const char *path);
-/* A file that is of use to this process alone: it goes at a hard end, and so does what the child is
- * writing of it. NULL: none any more. Copied. */
+/* Names a file that only this process needs. It is removed at a hard end, with what the child
+ * writes of it. NULL: none. Copied. */
 void signals_scratch(const char *path);
-/* What a hard end leaves at `path`: `length` bytes of `text`, made beforehand, since by then the
- * main thread may hold the allocator's locks for good; NULL: nothing. Taken over; free() is its
- * end. */
+/* Prepares the report of a hard end: `length` bytes of `text` for `path`. It must exist
+ * beforehand, since the main thread may hold the allocator's lock then. NULL: none. Takes over
+ * both; they are freed by free(). */
 void signals_report(char *path, char *text, size_t length);
-/* A process of ours that writes one of them is ended before they are removed. 0: it is over, and is
- * said to be before it is waited for, so that its number is nobody else's. */
+/* Names a child process that writes such a file; a hard end stops it first. Set 0 before waiting
+ * for the child, so that its number is not another process's by then. */
 void signals_child(pid_t child);
-/* The program's exit status: 130, and the sentence said once, if the user asked to stop, else
- * `code`. Called last. */
+/* Returns the exit status: 130, after the message, if the user asked to stop, else `code`. Call it
+ * last. */
 int signals_finish(int code);
 
 #endif

@@ -1,16 +1,11 @@
-/* spin_shortly.c - how long the program's threads spin at barriers before they sleep.
- *
- * GNU's OpenMP spins 300000 turns at a barrier unless told otherwise (libgomp's manual,
- * GOMP_SPINCOUNT): with another program on the same processors the thread that is waited for is
- * kept off them by the one that waits, and a solve of 0.02 s took seconds (README.md, The program,
- * has the command). 1000 turns, some microseconds, cover the barriers of a solve that has its
- * processors to itself and give them away soon where it has not. The runtime reads its environment
- * while the program is being loaded, before main: so the program begins once more, with the count
- * set. What a user has set stays.
- *
- * Where threads are bound to places (OMP_PROC_BIND, OMP_PLACES) the runtime has bound this first
- * one by then, and what begins once more would take its place for the whole machine and put all
- * threads there: the processors of all places are given back to it first. */
+/* spin_shortly.c - how long threads spin at barriers before they sleep. GNU's OpenMP spins 300000
+ * times by default. Where another program shares the processors, spinning threads keep the awaited
+ * one from running, and small solves become slow. 1000 spins take some microseconds, enough for an
+ * undisturbed solve. The runtime reads GOMP_SPINCOUNT while the program is loaded, before main, so
+ * the program executes itself again with it set. A value that the user set stays. With bound
+ * threads (OMP_PROC_BIND, OMP_PLACES) the runtime has already bound the first thread; the
+ * processors of all places are given back to it first, else the new process would have only one
+ * place. */
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>

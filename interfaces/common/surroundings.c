@@ -196,19 +196,18 @@ static int name_length(const char *path) {
   return (int)strlen(slash ? slash + 1 : path);
 }
 
-/* 1 if the folder of `path` can be written to. */
-static int can_write(const char *path) {
-  const char *slash = strrchr(path, '/');
-  size_t length = strlen(path);
-  if (length == 0 || path[length - 1] == '/') return 0;
-  if (!slash) return access(".", W_OK) == 0;
-  if (slash == path) return access("/", W_OK) == 0;
-  char *folder = strndup(path, (size_t)(slash - path));
+/* What is wrong with the folder of `path`; NULL: nothing. */
+static const char *folder_trouble(const char *folder) {
   struct stat st;
-  int writable =
-      folder && stat(folder, &st) == 0 && S_ISDIR(st.st_mode) && access(folder, W_OK) == 0;
-  free(folder);
-  return writable;
+  if (stat(folder, &st) != 0) return "does not exist";
+  if (!S_ISDIR(st.st_mode)) return "is not a folder";
+  return access(folder, W_OK) == 0 ? NULL : "is not writable";
+}
+
+/* The folder of a path, the caller's. NULL: no memory. */
+static char *folder_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return !slash ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
 /* What is printed may go to the same file, by /dev/stdout or by its name, and would be lost. */
@@ -239,6 +238,8 @@ static int leads_nowhere(const char *path) {
 char *cli_file_trouble(const char *path) {
   char *target = cli_target(path), *text = NULL;
   const char *file = target ? target : path;
+  char *folder = folder_of(file);
+  const char *trouble = folder ? folder_trouble(folder) : "cannot be examined";
   const size_t length = strlen(path), shown = 40;
   int n = 0;
   if (leads_nowhere(path))
@@ -252,13 +253,14 @@ char *cli_file_trouble(const char *path) {
                  "shorter one",
                  length > shown ? "..." : "", length > shown ? path + length - shown : path,
                  name_length(file), CLI_NAME_MAX);
-  else if (!can_write(file))
-    n = asprintf(&text, "%s: its folder does not exist, is none, or cannot be written to", path);
+  else if (trouble)
+    n = asprintf(&text, "%s: its folder %s %s", path, folder ? folder : "", trouble);
   else if (!can_replace(file))
     n = asprintf(&text,
                  "%s: it exists and is not an ordinary file, or is where this is printed; give "
                  "another name",
                  path);
+  free(folder);
   free(target);
   return n < 0 ? NULL : text;
 }

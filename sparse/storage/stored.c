@@ -120,48 +120,37 @@ static int lanes_of(const statistics *s) {
 
 static int choose(const work *w, kaon_matrix_format asked, const statistics *s, const char **why) {
   const double mean = s->rows > 0 ? (double)s->entries / (double)s->rows : 0;
-  *why = "as asked for";
+  *why = "it was asked for";
   if (asked == KAON_STORE_CSR) return KAON_STORED_CSR;
   if (asked == KAON_STORE_SELL) return KAON_STORED_SELL;
   if (asked == KAON_STORE_ELL) return KAON_STORED_ELL;
-  *why = "rows of a block are of unlike length";
+  *why = "rows of a block differ in length";
   if ((double)s->sell > SELL_MOST * (double)s->entries) return KAON_STORED_CSR;
   *why = "rows are long enough for several threads each";
   if (!w->ctx->backend->host_accessible && mean > LONG && w->rows->rows < FEW)
     return KAON_STORED_CSR;
-  *why = "rows are all of about one length";
+  *why = "all rows have about the same length";
   if (s->ell <= s->sell + s->sell / 100) return KAON_STORED_ELL;
-  *why = "rows of a block are of about one length";
+  *why = "rows of a block have about the same length";
   return KAON_STORED_SELL;
 }
 
-/* How columns are stored. */
-static void describe_columns(const work *w, char *text, size_t size) {
-  const kaon_stored_matrix *m = &w->stored->matrix;
-  if (m->columns == KAON_COLUMNS_SHARED)
-    snprintf(text, size, "%lld lists of columns serve %lld blocks of rows", (long long)w->lists,
-             (long long)m->blocks);
-  else
-    snprintf(text, size, "columns of %s",
-             m->columns == KAON_COLUMNS_16BIT ? "2 bytes, from the least of a line" : "4 bytes");
-}
-
 static void describe(const work *w, const statistics *s, const char *why) {
-  static const char *const names[] = {"csr", "sell", "ell"};
+  static const char *const names[] = {"CSR", "SELL", "ELL"};
+  static const char *const indices[] = {[KAON_COLUMNS_SHARED] = "shared by equal blocks",
+                                        [KAON_COLUMNS_16BIT] = "in 2 bytes"};
   kaon_stored *to = w->stored;
   const kaon_stored_matrix *m = &to->matrix;
+  const int narrow = m->columns == KAON_COLUMNS_SHARED || m->columns == KAON_COLUMNS_16BIT;
   const double entries = s->entries > 0 ? (double)s->entries : 1;
+  const double places = m->form == KAON_STORED_ELL ? (double)s->ell : (double)s->sell;
   const char *numbers = m->half ? "16-bit" : to->precision == KAON_DOUBLE ? "double" : "single";
-  char runs[64] = "", columns[80];
-  if (w->with_runs)
-    snprintf(runs, sizeof runs, ", %.0f %% of the entries in runs",
-             100.0 * (double)w->in_runs / entries);
-  describe_columns(w, columns, sizeof columns);
-  snprintf(to->text, sizeof to->text,
-           "%s, %s values: %s (places an entry: %.2f in blocks of %d rows, %.2f with all rows "
-           "padded%s; %s)",
-           names[m->form], numbers, why, (double)s->sell / entries, w->width,
-           (double)s->ell / entries, runs, columns);
+  char form[64] = "CSR";
+  if (m->form != KAON_STORED_CSR)
+    snprintf(form, sizeof form, "%s-%d (padding %.0f %%)", names[m->form],
+             w->width, 100 * (places / entries - 1));
+  snprintf(to->text, sizeof to->text, "%s, %s values, column indices %s; chosen since %s", form,
+           numbers, narrow ? indices[m->columns] : "in 4 bytes", why);
 }
 
 static kaon_status measure(work *w) {

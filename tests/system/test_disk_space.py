@@ -79,11 +79,11 @@ class Room(system.Case):
         code, said, left = self.on_a_disk(numbers * 2 - 2048, system.PROGRAM, *solve, "--output", "x")
         self.assertEqual((code, left), (3, []), said)
         self.assertRegex(said, rf"kaon: --output x takes at least .*\({2 * numbers} bytes\)")
-        self.assertNotIn("column   steps", said)
+        self.assertNotIn("column  iterations", said)
         code, said, left = self.on_a_disk(numbers * 8, system.PROGRAM, *solve, "--output", "x")
         self.assertEqual((code, left), (3, []), said)  # as the note predicted
         self.assertRegex(said, rf"kaon: note: --output x takes about .*\({18 * numbers} bytes\)")
-        self.assertIn("column   steps", said)
+        self.assertIn("column  iterations", said)
         code, said, left = self.on_a_disk(numbers * 20, system.PROGRAM, *solve, "--output", "x")
         self.assertEqual((code, left), (0, ["x"]), said)
         self.assertNotIn("note:", said)

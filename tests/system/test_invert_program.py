@@ -12,7 +12,7 @@ SMALL = system.SMALL
 class Invert(system.Case):
     def test_a_propagator_leaves_all_it_promises(self):
         self.succeeds("invert", *SMALL, "--sloppy", "half", "--output", "p.lime", "--correlators", "c.txt", "--history",
-                      "h.csv", "--report", "report.json", "--plot", "h.png")
+                      "h.csv", "--report", "report.json", "--plot", "h.png", "--plot-pion", "pion.png")
         report = self.report()
         for key in "kaon commit backend device threads ranks seconds gflops joules solves plaquette lattice pion".split():
             self.assertIn(key, report)
@@ -33,7 +33,8 @@ class Invert(system.Case):
         self.assertEqual(float(lines[0].split(",")[1]), 1.0)
         self.assertGreaterEqual(len(lines), report["solves"][0]["iterations"])
         if shutil.which("gnuplot"):
-            self.assertEqual(self.read("h.png")[:8], b"\x89PNG\r\n\x1a\n")
+            for name in ("h.png", "pion.png"):
+                self.assertEqual(self.read(name)[:8], b"\x89PNG\r\n\x1a\n")
         self.assertGreater(os.path.getsize(self.path("p.lime")), 12 * 512 * 24 * 8)
 
     def test_every_solver_and_form_finds_the_same_pion(self):
@@ -153,19 +154,19 @@ class Invert(system.Case):
                       f"{alone['sums']}")
                 self.assertLess(2 * report["solves"][0]["iterations"], alone["solves"][0]["iterations"])
                 self.assertLess(report["sums"], alone["sums"])
-        for wrong, why in ((["--preconditioner", "sap", "--solver", "cg"], "--preconditioner sap needs --solver gcr; --solver is cg"),
-                           (["--schwarz-steps", "3"], "--schwarz-steps is for --preconditioner schwarz, sap and async-schwarz"),
+        for wrong, why in ((["--preconditioner", "sap", "--solver", "cg"], "--precond sap needs --method gcr; --method is cg"),
+                           (["--schwarz-steps", "3"], "--schwarz-steps is for --precond schwarz, sap and async-schwarz"),
                            (["--preconditioner", "schwarz", "--schwarz-block", "3", "4", "4", "4"], "an even divisor"),
-                           (["--preconditioner", "sap", "--schwarz-groups", "3"], "--schwarz-groups is for --preconditioner async-schwarz, but it is sap"),
-                           (["--solver", "async-schwarz", "--preconditioner", "sap"], "but --preconditioner is sap; leave it out, or give --solver gcr"),
-                           (["--solver", "async-schwarz", "--preconditioner", "none"], "but --preconditioner is none")):
+                           (["--preconditioner", "sap", "--schwarz-groups", "3"], "--schwarz-groups is for --precond async-schwarz, but it is sap"),
+                           (["--solver", "async-schwarz", "--preconditioner", "sap"], "but --precond is sap; leave it out, or give --method gcr"),
+                           (["--solver", "async-schwarz", "--preconditioner", "none"], "but --precond is none")):
             code, _, err = system.kaon("invert", *small, *wrong)
             self.assertEqual(code, 2)
             self.assertIn(why, err)
 
     def test_staggered_actions_refuse_schwarz_by_its_name(self):
         self.refused("invert", "--gauge", "weak:0.3", "--lattice", "4", "4", "4", "4", "--action", "staggered", "--mass", "0.1", "--solver", "async-schwarz",
-                     words=("--solver async-schwarz is not for --action staggered",))
+                     words=("--method async-schwarz is not for --action staggered",))
 
     def test_the_temporal_gauge_of_links_that_are_off_the_group(self):
         """MILC's links are in single precision: what is off SU(3) by 5e-7 has no solution to 1e-10 there, and that is said"""

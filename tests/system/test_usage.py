@@ -47,9 +47,9 @@ WRONG = (
     (["--grid", "found two"], ["invert", "--grid", "1", "1", *system.SMALL]),
     (["--schwarz-block", "non-negative"], ["invert", *system.SMALL, "--solver", "gcr", "--preconditioner", "sap",
                                            "--schwarz-block", "-2", "0", "0", "0"]),
-    (["--schwarz-block", "for --preconditioner"], ["invert", *system.SMALL, "--schwarz-block", "0", "0", "0", "4"]),
-    (["--schwarz-block", "for --preconditioner"], ["invert", *system.SMALL, "--schwarz-block", "0", "0", "0", "0"]),
-    (["--schwarz-steps", "for --preconditioner"], ["bench", "solve", "--lattice", "4x4x4x4", "--schwarz-steps", "3"]),
+    (["--schwarz-block", "for --precond"], ["invert", *system.SMALL, "--schwarz-block", "0", "0", "0", "4"]),
+    (["--schwarz-block", "for --precond"], ["invert", *system.SMALL, "--schwarz-block", "0", "0", "0", "0"]),
+    (["--schwarz-steps", "for --precond"], ["bench", "solve", "--lattice", "4x4x4x4", "--schwarz-steps", "3"]),
     (["extent 3 in X", "even divisor of the rank's 4"],
      ["invert", *system.SMALL, "--solver", "gcr", "--preconditioner", "schwarz", "--schwarz-block", "3", "4", "4", "4", "--dry-run"]),
     (["extent 8 in T", "even divisor of the rank's 4"],
@@ -62,8 +62,7 @@ WRONG = (
                                         "--schwarz-relaxation", "2"]),
     (["12 / 4 = 3 blocks in X"], ["invert", "--gauge", "unit", "--lattice", "12x4x4x4", "--kappa", "0.1", "--csw", "1",
                                   "--solver", "gcr", "--preconditioner", "sap", "--schwarz-block", "4x0x0x0"]),
-    (["--preconditioner schwarz", "--solver is bicgstab"], ["invert", *system.SMALL, "--solver", "bicgstab",
-                                                            "--preconditioner", "schwarz"]),
+    (["--precond schwarz", "--method is bicgstab"], ["invert", *system.SMALL, "--solver", "bicgstab", "--preconditioner", "schwarz"]),
     (["--transport peer", "backend is cpu"], ["invert", "--backend", "cpu", *system.SMALL, "--transport", "peer"]),
     (["--overlap fused", "backend is cpu"], ["bench", "dslash", "--backend", "cpu", "--overlap", "fused"]),
     (["--local-lattice", "Y", "is 5"], ["bench", "dslash", "--local-lattice", "4", "5", "4", "4"]),
@@ -118,7 +117,7 @@ class Usage(system.Case):
 
     def test_help_of_every_command_has_options_and_an_example(self):
         for command in ("info", "gauge", "generate", "invert", "solve", "bench", "tune"):
-            code, out, err = system.kaon(command, "--help")
+            code, out, err = system.kaon(command, "--help-all")
             self.assertEqual(code, 0, err)
             self.assertIn(f"kaon {command}", out)
             self.assertIn("Example", out)
@@ -130,20 +129,20 @@ class Usage(system.Case):
             self.assertEqual(system.kaon("tune", word), system.kaon("tune", "--help"))
 
     def test_every_option_of_the_contract_is_there(self):
-        out = system.kaon("invert", "--help")[1]
-        for option in ("gauge lattice ignore-checksum action kappa mass csw boundary-t source columns solver tol "
+        out = system.kaon("invert", "--help-all")[1]
+        for option in ("gauge lattice ignore-checksum action kappa mass csw boundary-t source columns method precond tol "
                        "max-iter precision sloppy reconstruct refinement even-odd stop grid output correlators history "
                        "dry-run resume guess").split():
             self.assertIn("--" + option, out)
 
-        out = system.kaon("solve", "--help")[1]
+        out = system.kaon("solve", "--help-all")[1]
         for option in ("matrix rhs method precond ordering tol max-iter precision sloppy format columns output history dry-run "
                        "reduce-delay plot guess").split():
             self.assertIn("--" + option, out)
 
     def test_patience_is_an_option_of_every_command(self):
         for command in ("info", "gauge", "generate", "invert", "solve", "bench", "tune"):
-            self.assertIn("--patience", system.kaon(command, "--help")[1])
+            self.assertIn("--patience", system.kaon(command, "--help-all")[1])
         self.succeeds("info", "--patience", "5")
         self.refused("info", "--patience", "0", words=["--patience", "between"])
 
@@ -168,7 +167,7 @@ class Usage(system.Case):
     def test_help_fits_80_columns(self):
         """and argp, which miscounts some long texts, has every option at its place"""
         for command in ([], ["invert"], ["generate"], ["gauge"], ["solve"], ["bench"], ["info"], ["tune"]):
-            for line in system.kaon(*command, "--help")[1].splitlines():
+            for line in (system.kaon(*command, "--help")[1] + system.kaon(*command, "--help-all")[1]).splitlines():
                 self.assertLessEqual(len(line), 80, line)
                 self.assertEqual(line, line.rstrip())
                 self.assertNotRegex(line, r"^ {7,}--[a-z-]+=", "not where options begin")
@@ -273,7 +272,7 @@ class Usage(system.Case):
             file.write(text[:-1] + bytes([text[-1] ^ 1]))
         for word, arguments in (("--gauge absent", ["--gauge", "absent", "--kappa", "0.1"]),
                                 ("joins at most 64", [*small, "--columns", "1,65", "--solver", "blockcg"]),
-                                ("--preconditioner", [*small, "--preconditioner", "sap"]),
+                                ("--precond", [*small, "--preconditioner", "sap"]),
                                 ("--set", [*small, "--set", "nothing=1"]),
                                 ("checksum", ["--gauge", "damaged", "--kappa", "0.1"]),
                                 ("damaged", ["--gauge", "damaged", "--kappa", "0.1", "--lattice", "4x4x4x8"]),
@@ -301,7 +300,71 @@ class Usage(system.Case):
     def test_version(self):
         code, out, err = system.kaon("--version")
         self.assertEqual(code, 0)
-        self.assertRegex(out, r"^kaon \d+\.\d+\.\d+ \(")
+        first, *facts = out.splitlines()
+        self.assertRegex(first, r"^kaon \d+\.\d+\.\d+$")
+        names = ["commit", "compiler", "CUDA", "ranks", "NCCL", "METIS", "instruction sets"]
+        self.assertEqual([re.split(r"  +", line)[0] for line in facts], names)
+
+    def test_help_fits_a_screen_and_a_half(self):
+        for command in ([], ["info"], ["gauge"], ["generate"], ["invert"], ["solve"], ["tune"]):
+            code, out, err = system.kaon(*command, "--help")
+            self.assertEqual((code, err), (0, ""))
+            print(f"  kaon {' '.join(command)} --help: {len(out.splitlines())} lines")
+            self.assertLessEqual(len(out.splitlines()), 45, command)
+            if command:
+                self.assertIn("--help-all", out)
+                self.assertGreater(len(system.kaon(*command, "--help-all")[1]), len(out))
+
+    def test_the_nearest_name_is_offered(self):
+        for said, words in (("--kapa is not an option of kaon invert; did you mean --kappa?", ["invert", "--kapa", "0.1"]),
+                            ("--tolerance=1e-8 is not", ["invert", "--tolerance=1e-8"]),
+                            ("inver is not a command of kaon; did you mean invert?", ["inver"]),
+                            ("did you mean clover?", ["invert", "--action", "clovr"]),
+                            ("did you mean ilu0?", ["solve", "--matrix", "laplace2d:5", "--precond", "iluo"]),
+                            ("kaon invert --help-all lists them", ["invert", "--zzzzzz"]),
+                            ("kaon --help lists them", ["zzzzzz"]),
+                            ("beginning of several options", ["invert", "--schwarz", "3"]),
+                            ("--quiet takes no value", ["info", "--quiet=1"]),
+                            ("--tol needs a value", ["invert", "--tol"]),
+                            ("--output needs a value (FILE), but --report follows", ["invert", "--output", "--report", "x"])):
+            with self.subTest(words=words):
+                self.refused(*words, words=[said.replace("--tolerance=1e-8", "--tolerance")])
+
+    def test_an_option_given_twice_is_refused(self):
+        for said, words in (("--gauge is given twice, as a and as b; give it once", ["invert", "--gauge", "a", "--gauge", "b"]),
+                            ("as 4 4 4 4 and as 8x8x8x8", ["invert", "--lattice", "4", "4", "4", "4", "--lattice", "8x8x8x8"]),
+                            ("--method is given twice, as cg and as gcr", ["invert", "--solver", "cg", "--method", "gcr"]),
+                            ("--precond is given twice", ["solve", "--precond=jacobi", "--preconditioner", "ilu0"]),
+                            ("--quiet is given twice; give it once", ["info", "--quiet", "--quiet"])):
+            code, out, err = system.kaon_as_is(*words)
+            self.assertEqual((code, out), (2, ""), err)
+            self.assertIn(said, err)
+
+    def test_older_names_of_options_are_accepted(self):
+        self.succeeds("solve", "--matrix", "laplace2d:9", "--solver", "cg", "--preconditioner", "jacobi", "--report", "report.json")
+        self.assertEqual((self.report()["method"], self.report()["preconditioner"]["kind"]), ("cg", "jacobi"))
+        self.succeeds("invert", *system.SMALL, "--columns", "1", "--solver", "gcr", "--preconditioner", "none", "--report", "report.json")
+        self.assertEqual(self.report()["solver"], "gcr")
+        for name in ("--solver", "--preconditioner"):
+            self.assertNotIn(name, system.kaon("invert", "--help-all")[1])
+
+    def test_every_report_says_what_ran_when_and_where(self):
+        self.succeeds("generate", "--lattice", 4, 4, 4, 4, "--sweeps", 1, "--output", "c.lime", "--report", "generate.json")
+        jobs = {"gauge": ["gauge", "c.lime"], "info": ["info"], "solve": ["solve", "--matrix", "laplace2d:9", "--columns", "2", "--seed", "5"],
+                "invert": ["invert", "--gauge", "c.lime", "--kappa", "0.1", "--csw", "1", "--source", "z4:7", "--columns", "1"]}
+        for name, words in jobs.items():
+            self.succeeds(*words, "--report", name + ".json")
+        for name in ["generate", *jobs]:
+            report = self.report(name + ".json")
+            self.assertEqual(report["argv"][1], name)
+            self.assertEqual(report["argv"][-1], name + ".json")
+            self.assertRegex(report["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+            self.assertEqual(report["host"], os.uname().nodename)
+            for key in "kaon commit backend device threads ranks seconds gflops joules solves seed".split():
+                self.assertIn(key, report, name)
+        seeds = [self.report(name + ".json")["seed"] for name in ("generate", "gauge", "solve", "invert")]
+        self.assertEqual(seeds, [1, None, 5, 7])
+        self.assertEqual(self.report("invert.json")["gauge_checksum"], " ".join(self.report("gauge.json")["checksum_stored"]))
 
     def test_wrong_command_lines(self):
         for words, arguments in WRONG:

@@ -23,9 +23,9 @@ typedef struct gauge_args {
 static const cli_option options[] = {
     {CLI_GROUP, "Reading:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
-     "extents, each even; needed where the file does not say them"},
+     "extents, each even. Needed where the file does not contain them."},
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
-     "go on, with warnings, where checksum, stored plaquette or unitarity fail"},
+     "continue, with a warning, where checksum, stored plaquette or unitarity are wrong"},
     {CLI_GROUP, "Converting:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "convert", "OUT", NULL, AT(convert), 0, 0, "write the same links to OUT"},
     {CLI_CHOICE, "format", "nersc|ildg|scidac|milc|openqcd", NULL, AT(format), 0, 0,
@@ -33,7 +33,7 @@ static const cli_option options[] = {
     {CLI_CHOICE, "bits", "auto|32|64", NULL, AT(bits), 0, 0,
      "bits of a real number in OUT (default auto: 32 for milc, else 64)"},
     {CLI_CHOICE, "rows", "auto|2|3", NULL, AT(rows), 0, 0,
-     "rows stored of each matrix in OUT; 2 for nersc alone (default auto: 3)"},
+     "rows stored of each matrix in OUT (default auto: 3). 2: nersc only."},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 static void print_file(const cli_common *common, const kaon_gauge_file_info *f) {
@@ -41,11 +41,14 @@ static void print_file(const cli_common *common, const kaon_gauge_file_info *f) 
             kaon_file_format_name(f->format), f->precision, f->big_endian ? "big" : "little",
             f->rows);
   for (int i = 0; i < f->checksums; i++)
-    cli_print(common, "checksum      stored %08x, computed %08x\n", f->checksum_stored[i],
-              f->checksum_computed[i]);
-  if (!f->checksums) cli_print(common, "checksum      the file has none\n");
-  if (f->has_plaquette) cli_print(common, "plaquette     stored %.12g\n", f->plaquette);
-  if (f->has_link_trace) cli_print(common, "link trace    stored %.12g\n", f->link_trace);
+    cli_print(common, "checksum      stored %08x, computed %08x: %s\n", f->checksum_stored[i],
+              f->checksum_computed[i],
+              f->checksum_stored[i] == f->checksum_computed[i] ? "correct" : "WRONG");
+  if (!f->checksums) cli_print(common, "checksum      none in this file\n");
+  if (f->has_plaquette)
+    cli_print(common, "plaquette     %.12g, stored in the file\n", f->plaquette);
+  if (f->has_link_trace)
+    cli_print(common, "link trace    %.12g, stored in the file\n", f->link_trace);
 }
 
 static void print(const cli_common *common, const field *f, const kaon_observables *o) {
@@ -55,12 +58,13 @@ static void print(const cli_common *common, const field *f, const kaon_observabl
   print_file(common, &f->file);
   const int usual = fabs(o->plaquette_space) < 10 && fabs(o->plaquette_time) < 10;
   cli_print(common,
-            usual ? "plaquette     %.12f  (space %.12f, time %.12f)\n"
-                  : "plaquette     %.6g  (space %.6g, time %.6g)\n",
+            usual ? "plaquette     %.12f, measured  (space %.12f, time %.12f)\n"
+                  : "plaquette     %.6g, measured  (space %.6g, time %.6g)\n",
             o->plaquette, o->plaquette_space, o->plaquette_time);
-  cli_print(common, "link trace    %.12g\n", o->link_trace);
-  cli_print(common, "Polyakov      %.12g %+.12g i\n", o->polyakov[0], o->polyakov[1]);
-  cli_print(common, "charge        %.8g  (clover leaf, not cooled)\n", o->charge);
+  cli_print(common, "link trace    %.12g, measured  (mean of Re tr U / 3)\n", o->link_trace);
+  cli_print(common, "Polyakov loop %.12g %+.12g i\n", o->polyakov[0], o->polyakov[1]);
+  cli_print(common, "charge        %.8g  (topological, from clover leaves, without cooling)\n",
+            o->charge);
   cli_print(common, "unitarity     %.2e  (largest entry of |U U^dag - 1|)\n", o->unitarity);
 }
 
@@ -87,6 +91,7 @@ static json_t *describe(const kaon_context *ctx, const field *f, const kaon_obse
   json_decref(more);
   if (i->has_plaquette) json_object_set_new(r, "plaquette_stored", report_real(i->plaquette));
   if (i->has_link_trace) json_object_set_new(r, "link_trace_stored", report_real(i->link_trace));
+  json_object_set_new(r, "gauge_checksum", field_checksum(f));
   json_object_set_new(r, "warnings", json_integer(i->warnings));
   return r;
 }

@@ -25,27 +25,27 @@ typedef struct generate_args {
 static const cli_option options[] = {
     {CLI_GROUP, "The field:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
-     "extents, each even; needed unless --start is a file"},
+     "extents, each even. Needed unless --start is a file."},
     {CLI_REAL, "beta", "B", "6.0", AT(beta), 0, 1000, "coupling of the Wilson gauge action"},
     {CLI_GROUP, "The run:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0,
-     "random numbers; the links depend on it, not on --threads"},
+     "seed of the random numbers. The links depend on it, not on --threads."},
     {CLI_INT, "sweeps", "N", "200", AT(sweeps), 0, 1e9, "heatbath sweeps"},
     {CLI_INT, "overrelax", "N", "4", AT(overrelax), 0, 1000,
      "over-relaxation sweeps before each heatbath sweep"},
     {CLI_TEXT, "start", "cold|hot|FILE", "cold", AT(start), 0, 0,
-     "unit links, random links, or a configuration to go on from"},
+     "start from unit links, random links, or a configuration"},
     {CLI_INT, "first-sweep", "N", "0", AT(first_sweep), 0, 1e9,
-     "number of the first sweep: a run that goes on from sweep N with the same seed gives the "
-     "links of an uninterrupted one, if --start has them in 64 bits (milc has 32)"},
+     "number of the first sweep. A run that continues from sweep N with the same seed gives the "
+     "links of an uninterrupted one, if --start has them in 64 bits (milc has 32)."},
     {CLI_INT, "every", "N", "10", AT(every), 1, 1e9, "print the plaquette every N sweeps"},
     {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT},
     CLI_RANKS_OPTIONS,
     {CLI_FLAG, "ignore-checksum", NULL, NULL, AT(ignore_checksum), 0, 0,
-     "go on, with warnings, where checksum, stored plaquette or unitarity of the --start file "
-     "fail"},
+     "continue, with a warning, where checksum, stored plaquette or unitarity of the --start file "
+     "are wrong"},
     {CLI_GROUP, "The result:", NULL, NULL, 0, 0, 0, NULL},
-    {CLI_FILE, "output", "FILE", NULL, AT(output), 0, 0, "the file to write; needed"},
+    {CLI_FILE, "output", "FILE", NULL, AT(output), 0, 0, "the file to write. Needed."},
     {CLI_CHOICE, "format", "nersc|ildg|scidac|milc|openqcd", "ildg", AT(format), 0, 0,
      "format of --output"},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
@@ -135,11 +135,13 @@ static int save(const kaon_context *ctx, const generate_args *a, const field *f,
   signals_leave(code == EXIT_DONE ? a->output : NULL);
   if (code == EXIT_DONE) cli_print(&a->common, "written: %s\n", a->output);
   if (code == EXIT_DONE && write.format == KAON_FORMAT_MILC)
-    cli_print(&a->common,
-              "in 32 bits, from which a run cannot go on as it would have; another --format can\n");
+    cli_print(
+        &a->common,
+        "note: milc has 32 bits, so a continued run differs from an uninterrupted one; the other "
+        "formats have 64\n");
   else if (code == EXIT_DONE)
     cli_print(&a->common,
-              "to go on: kaon generate --start %s%s --first-sweep %d --beta %.15g "
+              "continue with: kaon generate --start %s%s --first-sweep %d --beta %.15g "
               "--overrelax %d --seed %llu --output NEXT\n",
               strcmp(a->output, "cold") == 0 || strcmp(a->output, "hot") == 0 ? "./" : "",
               a->output, reached, a->beta, a->overrelax, (unsigned long long)a->seed);

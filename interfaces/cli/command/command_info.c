@@ -22,14 +22,13 @@ static const cli_option table[] = {
     {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_EXTENTS, "grid", "a b c d", NULL, AT(grid), 0, 0, CLI_GRID_TEXT},
     {CLI_EXTENTS, "lattice", "X Y Z T", NULL, AT(lattice), 0, 0,
-     "say how ranks would divide a lattice of these extents"},
+     "show how ranks divide a lattice of these extents"},
     CLI_RANKS_OPTIONS,
     {CLI_GROUP, "A sparse matrix, instead of the machine:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_MATRIX(LIN),
     {CLI_FLAG, "spectrum", NULL, NULL, LIN(spectrum), 0, 0,
-     "estimate eigenvalues of D^-1 A and the spectral radii of B = 1 - D^-1 A and |B|, which "
-     "decide "
-     "whether relaxation converges"},
+     "estimate the eigenvalues of D^-1 A and the spectral radii that decide whether relaxation "
+     "converges. The radii are those of B = 1 - D^-1 A and |B|."},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 /* "yes", or why not: tried, not guessed. `why`: the sentence, or what the device is. */
@@ -146,13 +145,13 @@ static void print_ranks(const cli_common *common, const json_t *r) {
   json_t *device;
   size_t i;
   if (ranks == 1 && library[0])
-    cli_print(common, "ranks      one; several under mpirun, by %s\n", library);
+    cli_print(common, "ranks      one; start several with mpirun (%s)\n", library);
   else if (ranks == 1)
     cli_print(common, "ranks      one: no MPI in this build\n");
   else
     cli_print(common, "ranks      %d, by %s\n", ranks, library);
   if (json_is_null(grid))
-    cli_print(common, "grid       chosen for each lattice so that faces are small\n");
+    cli_print(common, "grid       chosen for each lattice, with small faces\n");
   else
     print_extents(common, "grid       ", grid);
   if (part) print_extents(common, ", each rank with ", part);
@@ -178,7 +177,7 @@ static void print(const cli_common *common, const json_t *r) {
     cli_print(common, "cuda       %s\n", json_string_value(json_object_get(r, "cuda")));
   cli_print(common, "device     %s (%s backend)\n", json_string_value(json_object_get(r, "device")),
             json_string_value(json_object_get(r, "backend")));
-  cli_print(common, "sets       ");
+  cli_print(common, "CPU sets   ");
   json_array_foreach(json_object_get(r, "isas"), i, isa) {
     cli_print(common, "%s%s", separator, json_string_value(isa));
     separator = ", ";
@@ -191,7 +190,7 @@ static void print(const cli_common *common, const json_t *r) {
             cli_bytes((double)cache_bytes(), text[2]));
   print_ranks(common, r);
   cli_print(common, "files      NERSC, ILDG, SciDAC, MILC v5, openQCD; DDalphaAMG (read only)\n");
-  cli_print(common, "plots      gnuplot %s\n", has_gnuplot() ? "found" : "not found");
+  cli_print(common, "plots      by gnuplot, which was %s\n", has_gnuplot() ? "found" : "not found");
 }
 
 /* Its rows, and how they would be stored. */

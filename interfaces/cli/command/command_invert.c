@@ -21,37 +21,39 @@ static const cli_option options[] = {
     PROBLEM_OPTIONS_PROBLEM(AT),
     {CLI_INT, "columns", "N", "12", AT(columns), 1, 4096,
      "right-hand sides: spin-colour components of the source in order (staggered: colours, default "
-     "3), "
-     "or N noise fields"},
+     "3), or N noise fields"},
     PROBLEM_OPTIONS_SOLVER(AT),
     PROBLEM_OPTIONS_SCHWARZ(AT),
     {CLI_TEXT, "shifts", "S1,S2,...", NULL, OWN(shifts), 0, 0, SHIFTS_TEXT},
     {CLI_INT, "batch", "N", NULL, OWN(batch), 1, 4096,
-     "columns solved at a time (default: all of them together, which is fastest); with --output, "
-     "finished batches are kept in OUTPUT.partial, but for staggered actions"},
+     "columns solved at a time (default: all together, which is fastest). With --output, finished "
+     "batches are kept in OUTPUT.partial, except those of staggered actions."},
     {CLI_TEXT, "guess", "FILE", NULL, OWN(guess), 0, 0,
-     "begin at these solutions instead of 0: an earlier --output of the same lattice, source and "
-     "columns, of this mass or another one, or the OUTPUT.unconverged of a run that fell short; "
-     "columns that --resume takes over stay as they are"},
-    {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
+     "start from these solutions instead of 0. FILE: an earlier --output of the same lattice, "
+     "source and columns, of this mass or another, or the OUTPUT.unconverged of an earlier run. "
+     "Columns that --resume takes over stay as they are."},
+    CLI_GROUP_ROW("Results:"),
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
-     "write the solutions, as SciDAC/LIME (USQCD propagator; staggered: a field a column), once "
-     "all columns converged; where some did not, the last iterates of all go to FILE.unconverged, "
-     "from which --guess goes on"},
+     "write the solutions as SciDAC/LIME, once all columns converged. Wilson-like: a USQCD "
+     "propagator; staggered: a field a column. Where some columns did not converge, the last "
+     "iterates of all go to FILE.unconverged; continue from it with --guess."},
     {CLI_FILE, "correlators", "FILE", NULL, OWN(correlators), 0, 0,
-     "write pion and rho at zero momentum, as text; needs 12 columns of a point or wall source"},
+     "write pion and rho at zero momentum, as text. Needs the 12 columns of a point or wall "
+     "source."},
     {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
-     "write every residual of every column"},
+     "write the residuals of all columns by iteration, as CSV"},
     {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
-     "draw every residual of every column, by gnuplot; without gnuplot the numbers are kept as CSV "
-     "beside it"},
+     "draw the residuals of all columns against the iteration, by gnuplot. Without gnuplot the "
+     "numbers are written as CSV beside it."},
+    {CLI_FILE, "plot-pion", "FILE.png", NULL, OWN(plot_pion), 0, 0,
+     "draw the pion correlator and its effective mass, by gnuplot. Needs the columns that "
+     "--correlators needs."},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
-     "say how much memory it would take, and stop; nothing is solved; status 3 where there is not "
-     "so much, or --memory-limit is less"},
+     "print how much memory the run would take, and stop. Status 3 where there is less, or "
+     "--memory-limit is smaller."},
     {CLI_FLAG, "resume", NULL, NULL, OWN(resume), 0, 0,
-     "take over the columns that an earlier run with this --output left in OUTPUT.partial or "
-     "OUTPUT"},
-    {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
+     "take over the columns that an earlier run left in OUTPUT.partial or OUTPUT"},
+    CLI_END_ROW};
 
 int64_t invert_sites(const invert_job *job) {
   int n[4];
@@ -182,7 +184,7 @@ int invert_solve(invert_job *job) {
     code = solve_batch(job, k, count);
     k += count;
     if (code == EXIT_DONE && k < job->columns && count < job->columns)
-      (void)checkpoint_save(job); /* says so where it fails, and the columns are in memory still */
+      (void)checkpoint_save(job); /* it reports a failure; the columns are still in memory */
   }
   return code;
 }
@@ -191,19 +193,21 @@ static void announce(const invert_job *job) {
   const problem_args *a = &job->args->problem;
   const int *e = job->p.field.extents;
   char form[32];
-  cli_print(&job->args->common, "%s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0], e[1], e[2],
-            e[3], job->links.plaquette);
+  cli_print(&job->args->common, "gauge field %s: %dx%dx%dx%d, plaquette %.10f\n", a->gauge, e[0],
+            e[1], e[2], e[3], job->links.plaquette);
   char what[96];
-  cli_print(&job->args->common, "%s, %s in t, source %s\n", results_action(job, what),
+  cli_print(&job->args->common, "action %s, %s in t; source %s\n", results_action(job, what),
             a->boundary_t ? "periodic" : "antiperiodic", a->source);
   staggered_print(&job->args->common, &job->p, 0);
   char preconditioner[96];
-  cli_print(&job->args->common, "%s%s to %g, %s/%s, links %d, even-odd %s, %d column%s\n",
-            method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
-            job->p.options.tol, precision_name(job->p.precision),
-            precision_name(job->p.options.sloppy), (int)job->p.options.reconstruct,
-            cli_choice("symmetric|asymmetric|none", a->even_odd, form), job->columns,
-            job->columns == 1 ? "" : "s");
+  cli_print(
+      &job->args->common,
+      "%s%s to %g for %d column%s: solution in %s, inner iteration in %s with %d reals a link, "
+      "even-odd %s\n",
+      method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
+      job->p.options.tol, job->columns, job->columns == 1 ? "" : "s",
+      precision_name(job->p.precision), precision_name(job->p.options.sloppy),
+      (int)job->p.options.reconstruct, cli_choice("symmetric|asymmetric|none", a->even_odd, form));
   solving_warn(&job->args->common, job->p.precision, job->p.options.tol);
 }
 
@@ -212,22 +216,23 @@ static void print_columns(const invert_job *job) {
   const source_kind kind = job->p.source.kind;
   const int noise = kind == SOURCE_Z4 || kind == SOURCE_GAUSS, spins = !job->p.staggered && !noise;
   char traffic[96] = "";
-  cli_print(common, "column%s%s   steps   residual   status\n", spins ? "  spin" : "",
+  cli_print(common, "column%s%s  iterations   residual   status\n", spins ? "  spin" : "",
             noise ? "" : " colour");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
     char spin[16] = "", colour[16] = "";
     if (spins) snprintf(spin, sizeof spin, "  %4d", k / 3 % 4);
     if (!noise) snprintf(colour, sizeof colour, " %6d", k % 3);
-    cli_print(common, "%6d%s%s  %6d   %.2e   %s\n", k, spin, colour, s->iterations, s->residual,
+    cli_print(common, "%6d%s%s  %10d   %.2e   %s\n", k, spin, colour, s->iterations, s->residual,
               kaon_stop_reason_name(s->reason));
   }
   if (ranks_started() > 1)
-    snprintf(traffic, sizeof traffic, "; %lld sums over ranks, %lld exchanges, %.3g MB sent",
+    snprintf(traffic, sizeof traffic,
+             "; %lld sums over ranks, %lld exchanges, %.3g MB sent by a rank",
              (long long)job->traffic.sums, (long long)job->traffic.exchanges,
              1e-6 * (double)job->traffic.bytes);
   if (job->seconds > 0)
-    cli_print(common, "%.3f s of set-up, %.3f s, %.2f GFLOPS%s\n", job->setup, job->seconds,
+    cli_print(common, "set-up %.3f s; solve %.3f s at %.2f GFLOPS%s\n", job->setup, job->seconds,
               1e-9 * job->flops / job->seconds, traffic);
   if (job->seconds > 0) staggered_print(common, &job->p, job->seconds);
 }
@@ -281,6 +286,7 @@ json_t *invert_describe(const invert_job *job) {
   json_object_set_new(report, "stop", json_string(cli_choice("full|schur|normal", a->stop, name)));
   json_t *method = describe_method(job);
   json_object_update(report, method);
+  json_object_set_new(report, "method", json_string(method_name(job->p.options.method)));
   json_decref(method);
   schwarz_add(a, &job->p, report);
   json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
@@ -312,14 +318,14 @@ static void print_correlators(const invert_job *job, const double *pion, const d
       cli_print(&job->args->common, "%4d   %.8e   % .8e\n", t, pion[t], rho[t]);
 }
 
-/* Noise fields are no spin-colour components: nothing can be contracted from them. */
+/* 1 if the columns are spin-colour components, which can be contracted; noise fields are not. */
 static int makes_propagator(const invert_job *job) {
   source_kind kind = job->p.source.kind;
   return job->columns == problem_components(&job->p) && kind <= SOURCE_CORNER;
 }
 
-/* What is left behind when all columns converged: propagator, correlators. One that cannot be
- * written does not take the others along. */
+/* Writes propagator and correlators once all columns converged. If one cannot be written, the
+ * others still are. */
 static int finish(invert_job *job, json_t *report) {
   const invert_args *a = job->args;
   size_t slices = (size_t)job->p.field.extents[3];
@@ -342,6 +348,8 @@ static int finish(invert_job *job, json_t *report) {
   }
   if (code == EXIT_DONE && a->correlators)
     code = results_correlators(job, pion, pion + slices, a->correlators);
+  if (code == EXIT_DONE && a->plot_pion)
+    code = plot_pion(a->plot_pion, a->problem.gauge, pion, (int)slices);
   free(pion);
   return written != EXIT_DONE ? written : code;
 }
@@ -405,7 +413,7 @@ static const char *advice(const void *user, kaon_stop_reason reason,
 
 static int conclude(invert_job *job) {
   const invert_args *a = job->args;
-  int converged = 0, cancelled = 0; /* which ranks agree on, where a signal may be one's alone */
+  int converged = 0, cancelled = 0; /* the same on all ranks, even if one alone got a signal */
   for (int k = 0; k < job->columns; k++) {
     converged += job->done[k];
     cancelled += job->solves[k].reason == KAON_CANCELLED;
@@ -453,7 +461,7 @@ static int prepare(invert_job *job, const field_spec *spec) {
   return code;
 }
 
-/* Everything that is read or written, each under a name of its own. */
+/* Refuses one file under two options. */
 static int check_paths(const invert_job *job, const field_spec *spec) {
   const invert_args *a = job->args;
   char *partial = NULL, *csv = plot_csv(a->plot, a->history);
@@ -468,6 +476,7 @@ static int check_paths(const invert_job *job, const field_spec *spec) {
                             {"--correlators", a->correlators},
                             {"--history", a->history},
                             {"--plot", a->plot},
+                            {"--plot-pion", a->plot_pion},
                             {"--report", a->common.report},
                             {"the numbers of --plot", a->history ? NULL : csv}};
   const int count = (int)(sizeof paths / sizeof *paths);
@@ -482,7 +491,8 @@ static int check_paths(const invert_job *job, const field_spec *spec) {
     code = cli_check_overwrite("--fat-links", a->problem.fat_links, paths + READ, count - READ);
   if (code == EXIT_DONE)
     code = cli_check_overwrite("--long-links", a->problem.long_links, paths + READ, count - READ);
-  if (code == EXIT_DONE) code = plot_check(a->plot);
+  if (code == EXIT_DONE) code = plot_check("--plot", a->plot);
+  if (code == EXIT_DONE) code = plot_check("--plot-pion", a->plot_pion);
   free(partial);
   free(last);
   free(csv);
@@ -506,15 +516,16 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   if (code == EXIT_DONE) code = problem_check_together(&job->p, job->batch);
   if (code == EXIT_DONE) code = solving_idle(a->problem.set, "method", job->p.options.method);
   if (code != EXIT_DONE) return code;
-  if (a->correlators && !makes_propagator(job))
+  if ((a->correlators || a->plot_pion) && !makes_propagator(job))
     return cli_wrong(
-        "--correlators needs the %d columns of a point or wall source; --source is %s, --columns "
+        "%s needs the %d columns of a point or wall source; --source is %s, --columns "
         "%d",
-        problem_components(&job->p), a->problem.source, job->columns);
+        a->correlators ? "--correlators" : "--plot-pion", problem_components(&job->p),
+        a->problem.source, job->columns);
   return check_paths(job, spec);
 }
 
-/* And nothing was taken over: earlier reports and histories stay as they are. */
+/* 1 if nothing was solved or taken over: earlier reports and histories stay then. */
 static int nothing_solved(const invert_job *job) {
   for (int k = 0; k < job->columns; k++)
     if (job->done[k]) return 0;
@@ -568,4 +579,4 @@ const cli_command command_invert = {
     .run = run,
     .daily =
         "gauge lattice action kappa mass csw source method precond tol sloppy output correlators "
-        "plot report dry-run backend"};
+        "plot-pion plot report dry-run backend"};

@@ -23,47 +23,46 @@ static const cli_option options[] = {
     {CLI_GROUP, "The system:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_MATRIX(AT),
     {CLI_TEXT, "rhs", "ones|A*ones|own|FILE", NULL, AT(rhs), 0, 0,
-     "right-hand side; own: what a generator (fem, elasticity, banded) brings; FILE: a Matrix "
-     "Market array (default: "
-     "own where there is one, else A*ones, whose solution is 1 in every row)"},
+     "right-hand side (default: own where there is one, else A*ones). A*ones: the solution is 1 in "
+     "every row. own: that of the generator (fem, elasticity, banded). FILE: a Matrix Market "
+     "array."},
     {CLI_INT, "columns", "N", "1", AT(columns), 1, 4096,
-     "right-hand sides, solved together: column 0 as --rhs says (all that a FILE has), the others "
-     "uniform in [-1, 1] by --seed"},
+     "right-hand sides, solved together. --rhs gives column 0 (of a FILE, all that it has); the "
+     "others are uniform in [-1, 1] by --seed."},
     {CLI_SEED, "seed", "N", "1", AT(seed), 0, 0,
      "seed of the other columns, and of --sweep-order random"},
     {CLI_TEXT, "guess", "FILE", NULL, OWN(guess), 0, 0,
-     "begin at these x instead of 0: a Matrix Market array with a column for each of --columns, "
-     "such as an earlier --output or the OUTPUT.unconverged of a run that fell short"},
+     "start from these x instead of 0. FILE: a Matrix Market array with a column for each of "
+     "--columns, such as an earlier --output or the OUTPUT.unconverged of an earlier run."},
     {CLI_GROUP, "The solver:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_SOLVER(AT),
     {CLI_GROUP, "Relaxation:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_RELAX(AT),
     LINEAR_OPTIONS_PROJECTIONS(AT),
-    {CLI_GROUP, "Faults of --method two-stage and async, for experiments:", NULL, NULL, 0, 0, 0,
-     NULL},
+    {CLI_GROUP, "Faults of two-stage and async, for experiments:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_FAULTS(AT),
     {CLI_GROUP, "The preconditioner:", NULL, NULL, 0, 0, 0, NULL},
     LINEAR_OPTIONS_PRECOND(AT),
     {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
-     "write the solutions as a Matrix Market array (by gzip where it ends in .gz), once all "
-     "columns converged; where some did not, the last iterates of all go to FILE.unconverged, from "
-     "which --guess goes on"},
+     "write the solutions as a Matrix Market array, once all columns converged. FILE.gz is "
+     "compressed. Where some columns did not converge, the last iterates of all go to "
+     "FILE.unconverged; continue from it with --guess."},
     {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
-     "write every residual of every column"},
+     "write the residuals of all columns by iteration, as CSV"},
     {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
-     "draw every residual of every column, by gnuplot; without gnuplot the numbers are kept as CSV "
-     "beside it"},
+     "draw the residuals of all columns against the iteration, by gnuplot. Without gnuplot the "
+     "numbers are written as CSV beside it."},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
-     "say how much memory it would take, and stop; nothing is solved; status 3 where there is not "
-     "so much, or --memory-limit is less"},
+     "print how much memory the run would take, and stop. Status 3 where there is less, or "
+     "--memory-limit is smaller."},
     {CLI_GROUP, "Several ranks, under mpirun:", NULL, NULL, 0, 0, 0, NULL},
     CLI_RANKS_OPTIONS,
     CLI_REGIME_OPTION,
     CLI_SYNC_OPTION,
     {CLI_TEXT, "reduce-delay", "TIME", NULL, OWN(reduce_delay), 0, 0,
-     "every sum over ranks takes at least so long, as in 100us or 0.1ms, of a single rank too: "
-     "what a method waits for, and what it hides"},
+     "every sum over ranks takes at least this time, such as 100us or 0.1ms, also on one rank. It "
+     "shows what a method waits for and what it hides."},
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 int solve_allocate(solve_job *job) {
@@ -123,8 +122,8 @@ static kaon_status subtract(const linear *l, kaon_vector *whole, kaon_vector *po
   return status;
 }
 
-/* What is reported is the residual of b as it was posed, of which the solver has seen what single
- * precision holds. `posed` is overwritten. */
+/* Reports the residual of b as it was given; the solver saw it rounded to single precision.
+ * `posed` is overwritten. */
 static int judge(solve_job *job) {
   const size_t columns = (size_t)job->columns;
   const kaon_stop stop = job->l.options.stop;
@@ -186,13 +185,14 @@ static void announce(const solve_job *job) {
   char preconditioner[96], others[64] = "";
   const linear *l = &job->l;
   if (job->columns > 1)
-    snprintf(others, sizeof others, ", columns beyond %s noise by seed %llu",
-             l->rhs == RHS_FILE ? "its own" : "it", (unsigned long long)l->args->seed);
-  cli_print(common, "%s%s to %g, %s/%s, %d column%s, b = %s%s%s%s\n", linear_method_title(l),
-            precond_text(l, preconditioner), l->options.tol, precision_name(l->precision),
-            precision_name(l->options.sloppy), job->columns, job->columns == 1 ? "" : "s",
-            linear_rhs_text(l), others, job->args->guess ? ", begun at x = " : "",
-            job->args->guess ? cli_name(job->args->guess) : "");
+    snprintf(others, sizeof others, ", further columns noise by seed %llu",
+             (unsigned long long)l->args->seed);
+  cli_print(
+      common, "%s%s to %g for %d column%s: solution in %s, inner iteration in %s; b = %s%s%s%s\n",
+      linear_method_title(l), precond_text(l, preconditioner), l->options.tol, job->columns,
+      job->columns == 1 ? "" : "s", precision_name(l->precision), precision_name(l->options.sloppy),
+      linear_rhs_text(l), others, job->args->guess ? ", starting from x = " : "",
+      job->args->guess ? cli_name(job->args->guess) : "");
   precond_print(common, l);
   solving_warn(common, l->precision, l->options.tol);
   projections_print(common, l->R);
@@ -200,24 +200,26 @@ static void announce(const solve_job *job) {
 
 static void print_columns(const solve_job *job, double error) {
   const cli_common *common = &job->args->common;
-  cli_print(common, "column   steps   residual   status\n");
+  cli_print(common, "column  iterations   residual   status\n");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
-    cli_print(common, "%6d  %6d   %.2e   %s\n", k, s->iterations, s->residual,
+    cli_print(common, "%6d  %10d   %.2e   %s\n", k, s->iterations, s->residual,
               kaon_stop_reason_name(s->reason));
   }
-  if (!isnan(error)) cli_print(common, "column 0 is off 1 by at most %.2e\n", error);
+  if (!isnan(error)) cli_print(common, "largest error of the solution of column 0: %.2e\n", error);
   char traffic[96] = "";
   if (ranks_started() > 1)
-    snprintf(traffic, sizeof traffic, "; %lld sums over ranks, %lld exchanges, %.3g MB sent",
+    snprintf(traffic, sizeof traffic,
+             "; %lld sums over ranks, %lld exchanges, %.3g MB sent by a rank",
              (long long)job->traffic.sums, (long long)job->traffic.exchanges,
              1e-6 * (double)job->traffic.bytes);
-  cli_print(common,
-            "%.3g s of set-up, %.3g s, %.2f GFLOPS, %.3g s of processor time%s; regime %s%s\n",
-            job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0,
-            job->cpu, traffic, regime_name(job->issue),
-            job->issue >= KAON_ISSUE_SEPARATE && job->fused ? ", but the method's updates are fused"
-                                                            : "");
+  cli_print(
+      common,
+      "set-up %.3g s; solve %.3g s at %.2f GFLOPS, %.3g s of processor time%s; kernels issued as "
+      "%s%s\n",
+      job->setup, job->seconds, job->seconds > 0 ? 1e-9 * job->flops / job->seconds : 0, job->cpu,
+      traffic, regime_name(job->issue),
+      job->issue >= KAON_ISSUE_SEPARATE && job->fused ? " (this method fuses its updates)" : "");
 }
 
 /* max |x - 1| over the rows of column 0 where b = A * ones; else NaN, as where memory is short. */
@@ -281,7 +283,7 @@ static json_t *describe(const solve_job *job, double error) {
 
 static int conclude(solve_job *job) {
   const solve_args *a = job->args;
-  int converged = 0, cancelled = 0; /* which ranks agree on, where a signal may be one's alone */
+  int converged = 0, cancelled = 0; /* the same on all ranks, even if one alone got a signal */
   for (int k = 0; k < job->columns; k++) {
     converged += job->solves[k].reason == KAON_CONVERGED;
     cancelled += job->solves[k].reason == KAON_CANCELLED;
@@ -304,7 +306,7 @@ static int conclude(solve_job *job) {
   return all ? EXIT_DONE : EXIT_NOT_CONVERGED;
 }
 
-/* Options that nothing looks at, now that the method is known. */
+/* Refuses options without effect, now that the method is known. */
 static int check_idle(const solve_job *job) {
   const cli_common *common = &job->args->common;
   const linear *l = &job->l;
@@ -344,7 +346,7 @@ static int prepare(solve_job *job) {
   return code;
 }
 
-/* Everything that is read or written, each under a name of its own. */
+/* Refuses one file under two options. */
 static int check_paths(const solve_args *a, const linear *l) {
   char *csv = plot_csv(a->plot, a->history), *unconverged = unconverged_name(a->output);
   enum { OUTPUTS = 5 };
@@ -364,7 +366,7 @@ static int check_paths(const solve_args *a, const linear *l) {
   if (code == EXIT_DONE)
     code = cli_check_overwrite("--guess", a->guess, paths + OUTPUTS, count - OUTPUTS);
   if (code == EXIT_DONE) code = cli_writable("the last iterates of --output", unconverged);
-  if (code == EXIT_DONE) code = plot_check(a->plot);
+  if (code == EXIT_DONE) code = plot_check("--plot", a->plot);
   if (code == EXIT_DONE) code = cli_writable("the numbers of --plot", csv);
   free(csv);
   free(unconverged);

@@ -1,7 +1,6 @@
-/* command_tune.c - kaon tune: measures the launch choices of kaon/context.h for the cases that are
- * asked for and writes those that are faster than the rule. A choice must leave every bit of the
- * result as the rule has it, and be faster by more than the measurement's noise. Nothing is tuned
- * unasked: the file counts where --tuning names it. */
+/* command_tune.c - kaon tune: measures launch choices (kaon/context.h) and writes those that are
+ * faster than the built-in rule. A choice must keep every bit of the result and be faster by more
+ * than the noise. A file is used only where --tuning names it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,17 +25,19 @@ typedef struct tune_args {
 static const cli_option options[] = {
     {CLI_GROUP, "What is measured:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_LATTICES, "lattice", "X Y Z T", NULL, OWN(lattices), 0, 0,
-     "needed, repeatable; a choice serves lattices up to twice as large or small"},
+     "lattice to measure, repeatable. Needed. A choice is used for lattices up to twice as large "
+     "or "
+     "small."},
     {CLI_SET, "precision", "double|single|half", "double,single,half", OWN(precision), 0, 0,
-     "a list with commas"},
+     "precisions to measure"},
     {CLI_SET, "reconstruct", "18|12|8", "18,12,8", OWN(reconstruct), 0, 0,
-     "a list with commas: reals kept a link"},
+     "reals stored of each link, to measure"},
     {CLI_COUNTS, "columns", "N,...", "1,12", OWN(columns), 1, 256,
-     "a list with commas: right-hand sides at once"},
+     "right-hand sides at once, to measure"},
     {CLI_INT, "samples", "N", "8", OWN(samples), 1, 1000,
      "samples of each choice, whose median counts"},
     {CLI_FILE, "output", "FILE.json", NULL, OWN(output), 0, 0,
-     "needed: what --tuning takes afterwards"},
+     "the file to write, for --tuning. Needed."},
     {CLI_EXTENTS, "grid", "a b c d", NULL, OWN(grid), 0, 0, CLI_GRID_TEXT},
     CLI_RANKS_OPTIONS,
     {CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
@@ -349,8 +350,8 @@ static int run(void *arguments) {
     code = tune_lattice(&t, a->lattices.extents[i]);
   if (code == EXIT_DONE) code = report_write(a->output, t.file);
   if (code == EXIT_DONE)
-    cli_print(&a->common, "%s: %d cases, %d with a choice that beats the rule\n", a->output,
-              (int)json_array_size(json_object_get(t.file, "entries")), t.kept);
+    cli_print(&a->common, "%s: %d cases, %d with a choice faster than the built-in rule\n",
+              a->output, (int)json_array_size(json_object_get(t.file, "entries")), t.kept);
   if (code == EXIT_DONE && a->common.report) {
     json_t *report = report_new(t.ctx, "tune");
     json_object_set(report, "tuning", t.file);

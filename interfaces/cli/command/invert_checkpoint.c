@@ -1,8 +1,8 @@
-/* invert_checkpoint.c - --resume: finished columns survive in OUTPUT.partial, a SciDAC file like
- * OUTPUT with a description of the equation in its <info>. It is written when a batch is done or a
- * run ends early with some columns converged, and removed when OUTPUT is complete. Columns are
- * taken over if the file's checksums hold, the equation is the same, and the residual that --stop
- * chooses, recomputed here, is within the tolerance asked for now. */
+/* invert_checkpoint.c - --resume: finished columns stay in OUTPUT.partial, a SciDAC file like
+ * OUTPUT with the equation in its <info>. It is written after each batch, or when a run ends with
+ * some columns converged, and removed once OUTPUT is complete. A column is taken over if checksums
+ * and equation are right and its residual, recomputed in the sense of --stop, is within the
+ * present tolerance. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ int checkpoint_save(invert_job *job) {
   if (code == EXIT_DONE) job->kept = count, job->output_complete = 0;
   if (code == EXIT_DONE)
     cli_print(&job->args->common, "%d of %d columns are kept in %s; --resume goes on from there\n",
-            count, job->columns, name);
+              count, job->columns, name);
   if (code == EXIT_DONE && signals_interrupted()) {
     char loss[256];
     snprintf(loss, sizeof loss,
@@ -122,7 +122,8 @@ static int verify(invert_job *job, const char *name) {
   free(norms);
   job->kept = kept;
   if (status == KAON_OK)
-    cli_print(&job->args->common, "%d of %d columns taken over from %s\n", kept, job->columns, name);
+    cli_print(&job->args->common, "%d of %d columns taken over from %s\n", kept, job->columns,
+              name);
   return cli_status(job->ctx, status, "--resume");
 }
 

@@ -16,11 +16,11 @@ int condensate_conclude(const invert_job *job, json_t *report) {
   if (code != EXIT_DONE) return code;
   cli_print(common, "condensate (tr M^-1 / V, %d sources): %.8f", c.sources, c.whole);
   if (c.sources > 1)
-    cli_print(common, " +- %.8f; even sites %.8f +- %.8f, odd %.8f +- %.8f\n", c.whole_error, c.even,
-            c.even_error, c.odd, c.odd_error);
+    cli_print(common, " +- %.8f; even sites %.8f +- %.8f, odd %.8f +- %.8f\n", c.whole_error,
+              c.even, c.even_error, c.odd, c.odd_error);
   else
     cli_print(common, "; even sites %.8f, odd %.8f (an error needs --columns 2 or more)\n", c.even,
-            c.odd);
+              c.odd);
   json_object_set_new(
       report, "condensate",
       json_pack("{s:o s:o s:o s:o s:o s:o s:i}", "whole", report_real(c.whole), "whole_error",

@@ -1,6 +1,6 @@
-/* invert_guess.c - where columns begin that are not at 0: --guess FILE, a file that an earlier run
- * wrote; and OUTPUT.unconverged, which the next one can begin from. A guess may be of another mass
- * or other links, which is said; its lattice, source and number of columns are this run's. */
+/* invert_guess.c - --guess FILE: start from the solutions of an earlier run; and
+ * OUTPUT.unconverged, the last iterates. A guess may be of another mass or other links, which is
+ * reported; lattice, source and number of columns must be this run's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +154,7 @@ static void announce(const invert_job *job, const guess_file *file) {
     same = results_same(job, file->text, why);
   }
   cli_print(common, "begun at %s%s%s\n", job->args->guess,
-          same ? "" : ", which solves another equation: ", same ? "" : why);
+            same ? "" : ", which solves another equation: ", same ? "" : why);
 }
 
 int guess_read(invert_job *job) {

@@ -275,7 +275,7 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
 /* Of several ranks: the part of one, as if it were alone, and the slices of the whole lattice that
  * every rank holds on their way into a file. */
 static void report_ranks(const invert_args *args, const problem *p, const int grid[4],
-                      const int part[4], int on_gpu, sample *s) {
+                         const int part[4], int on_gpu, sample *s) {
   char text[3][32];
   const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
   if (ranks == 1) return;
@@ -285,11 +285,11 @@ static void report_ranks(const invert_args *args, const problem *p, const int gr
   s->peak += whole + faces;
   s->most += faces;
   cli_print(&args->common,
-          "%d ranks, grid %dx%dx%dx%d: %s each, %s in total, their faces %s of it; the rest "
-          "is that of %dx%dx%dx%d:\n",
-          ranks, grid[0], grid[1], grid[2], grid[3], cli_bytes(s->peak, text[0]),
-          cli_bytes(ranks * s->peak, text[1]), cli_bytes(ranks * faces, text[2]), part[0], part[1],
-          part[2], part[3]);
+            "%d ranks, grid %dx%dx%dx%d: %s each, %s in total, their faces %s of it; the rest "
+            "is that of %dx%dx%dx%d:\n",
+            ranks, grid[0], grid[1], grid[2], grid[3], cli_bytes(s->peak, text[0]),
+            cli_bytes(ranks * s->peak, text[1]), cli_bytes(ranks * faces, text[2]), part[0],
+            part[1], part[2], part[3]);
 }
 
 /* The sentence of a job that is not begun, on e or a rank's part of that. Exit status. */
@@ -314,14 +314,15 @@ static void print_plan(const invert_job *job, const field_spec *spec, const int 
   const cli_common *common = &job->args->common;
   char text[5][32];
   cli_print(common,
-          "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
-          "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
-          spec->text, part[0], part[1], part[2], part[3], job->columns, cli_bytes(s->peak, text[0]),
-          cli_bytes(s->input, text[1]), cli_bytes(s->operator, text[2]),
-          cli_bytes(s->solver, text[3]), cli_bytes(s->vectors, text[4]));
+            "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
+            "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
+            spec->text, part[0], part[1], part[2], part[3], job->columns,
+            cli_bytes(s->peak, text[0]), cli_bytes(s->input, text[1]),
+            cli_bytes(s->operator, text[2]), cli_bytes(s->solver, text[3]),
+            cli_bytes(s->vectors, text[4]));
   if (info->memory_free >= 0)
     cli_print(common, "  on %s: fields %s, where %s are free\n", info->device,
-            cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
+              cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
 }
 
 int plan_invert(const invert_job *job, const field_spec *spec) {

@@ -33,9 +33,9 @@ int shifts_parse(const char *text, shifts *s) {
 /* ---- what is refused ---- */
 
 static int check_options(const invert_job *job) {
-  static const char *const others[] = {"stop",          "precond", "correlators", "history",
-                                       "plot",          "resume",         "refinement",  "set",
-                                       "temporal-gauge"};
+  static const char *const others[] = {"stop", "precond",       "correlators", "history",
+                                       "plot", "plot-pion",     "resume",      "refinement",
+                                       "set",  "temporal-gauge"};
   const invert_args *a = job->args;
   if (a->guess)
     return cli_wrong(
@@ -255,17 +255,17 @@ void shifts_describe(const invert_job *job, json_t *report) {
 static void print(const invert_job *job) {
   const shifts *s = &job->shifts;
   const cli_common *common = &job->args->common;
-  cli_print(common, "       shift  column   steps   residual   status\n");
+  cli_print(common, "       shift  column  iterations   residual   status\n");
   for (int i = 0; i < s->count; i++)
     for (int k = 0; k < job->columns; k++) {
       const kaon_column_report *r = &s->solves[i * job->columns + k];
-      cli_print(common, "%12.6g  %6d  %6d   %.2e   %s\n", s->sigma[i], k, r->iterations, r->residual,
-              kaon_stop_reason_name(r->reason));
+      cli_print(common, "%12.6g  %6d  %10d   %.2e   %s\n", s->sigma[i], k, r->iterations,
+                r->residual, kaon_stop_reason_name(r->reason));
     }
   if (job->seconds > 0)
-    cli_print(common, "%.3f s of set-up, %.3f s, %.2f GFLOPS, %d applications of %s\n", job->setup,
-            job->seconds, 1e-9 * job->flops / job->seconds, s->applications,
-            job->p.R ? "the even-odd operator" : "the operator");
+    cli_print(common, "set-up %.3f s; solve %.3f s at %.2f GFLOPS, %d applications of %s\n",
+              job->setup, job->seconds, 1e-9 * job->flops / job->seconds, s->applications,
+              job->p.R ? "the even-odd operator" : "the operator");
 }
 
 /* A file a shift; results.c writes job->x and says which shift it is. */

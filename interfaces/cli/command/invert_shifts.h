@@ -38,12 +38,10 @@ void shifts_close(struct invert_job *job);
 /* "shifts", "applications" and "solves" of a report. */
 void shifts_describe(const struct invert_job *job, json_t *report);
 
-#define SHIFTS_TEXT                                                                             \
-  "solve (A + S) x = b for each of these, in one Krylov space: staggered A = 4 mass^2 - D_eo "  \
-  "D_oe, "                                                                                      \
-  "else A^dagger A; on the even sites, with the source's part there, or by --even-odd none on " \
-  "all "                                                                                        \
-  "(A^dagger A). --output FILE writes FILE.0, FILE.1, ..., one for each shift in this order, "  \
-  "and no FILE.unconverged: it takes no --guess"
+#define SHIFTS_TEXT                                                                               \
+  "solve (A + S) x = b for each of these, in one Krylov space. Staggered: A = 4 mass^2 - D_eo "   \
+  "D_oe; else A^dagger A. It is solved on the even sites, with the source's part there; with "    \
+  "--even-odd none on all sites (A^dagger A). --output FILE writes FILE.0, FILE.1, ..., one for " \
+  "each shift in this order, and no FILE.unconverged. It takes no --guess."
 
 #endif

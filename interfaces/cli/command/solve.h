@@ -1,5 +1,5 @@
-/* solve.h - one run of kaon solve, shared by solve.c (the flow), solve_files.c (what it begins
- * at and what it writes) and solve_plan.c (--dry-run). */
+/* solve.h - one run of kaon solve, shared by its files: command_solve.c (the flow), solve_files.c
+ * (--guess and output), solve_plan.c (--dry-run). */
 #ifndef KAON_CLI_SOLVE_H
 #define KAON_CLI_SOLVE_H
 
@@ -30,9 +30,9 @@ typedef struct solve_job {
   double cpu;            /* seconds of this process' threads in it */
 } solve_job;
 
-/* Vectors and arrays for all columns; matrix, operator and solver are the system's. Exit status. */
+/* Allocates vectors and arrays for all columns. Exit status. */
 int solve_allocate(solve_job *job);
-/* b; in single precision what that holds of it. Exit status. */
+/* Fills b, rounded in single precision. Exit status. */
 int solve_source(solve_job *job);
 /* From the x that is there. Exit status. */
 int solve_columns(solve_job *job);
@@ -45,8 +45,8 @@ int solve_guess(solve_job *job);
 int solve_guess_memory_trial(const solve_job *job);
 /* --output, once all columns converged. */
 int solve_write(const solve_job *job);
-/* Some did not: writes the last iterates beside --output, says what can be done, and puts the
- * file's name into the report. */
+/* After some column did not converge: writes the last iterates beside --output, prints advice, and
+ * adds the file's name to the report. */
 int solve_unconverged(solve_job *job, json_t *report);
 
 /* --- solve_plan.c --- */
@@ -55,8 +55,8 @@ int plan_solve(const solve_job *job);
 /* Refuses a job whose fields will not fit where it runs, before any work. On one rank. Exit status.
  */
 int solve_fits(const solve_job *job);
-/* Refuses an --output that the disk has no room for, by the numbers that it will have at least; a
- * compressed one, whose size nobody knows, is let pass. Collective. Exit status. */
+/* Refuses an --output whose smallest size exceeds the free disk space. A compressed file is not
+ * checked. Collective. Exit status. */
 int solve_check_disk_space(const solve_args *args, const kaon_matrix_info *info);
 
 #endif

@@ -283,12 +283,12 @@ static void print_plan(const solve_args *args, const sample *s, double reading,
   const cli_common *common = &args->common;
   char text[5][32];
   cli_print(common,
-          "%s, %d columns, would take about %s of memory at its peak on one rank:\n"
-          "  matrix %s, operator and preconditioner %s, solver %s, sources and solutions %s, the "
-          "rest the program and what reads the matrix\n",
-          cli_name(args->linear.matrix), args->linear.columns, cli_bytes(s->peak, text[0]),
-          cli_bytes(s->input, text[1]), cli_bytes(s->operator, text[2]),
-          cli_bytes(s->solver, text[3]), cli_bytes(s->vectors, text[4]));
+            "%s, %d columns, would take about %s of memory at its peak on one rank:\n"
+            "  matrix %s, operator and preconditioner %s, solver %s, sources and solutions %s, the "
+            "rest the program and what reads the matrix\n",
+            cli_name(args->linear.matrix), args->linear.columns, cli_bytes(s->peak, text[0]),
+            cli_bytes(s->input, text[1]), cli_bytes(s->operator, text[2]),
+            cli_bytes(s->solver, text[3]), cli_bytes(s->vectors, text[4]));
   if (ranks_started() > 1)
     cli_print(
         common,
@@ -298,7 +298,7 @@ static void print_plan(const solve_args *args, const sample *s, double reading,
     cli_print(common, "  while the file is read each takes %s\n", cli_bytes(reading, text[0]));
   if (info->memory_free >= 0)
     cli_print(common, "  on %s: fields %s, where %s are free\n", info->device,
-            cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
+              cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
 }
 
 /* The report's "matrix" as far as it is known without reading or making it; else null. */
@@ -377,11 +377,12 @@ int plan_solve(const solve_job *job) {
   const kaon_context_info info = sample_info(ctx);
   print_plan(args, &s, reading, &info);
   if (s.late)
-    cli_print(&args->common,
-            "  without the preconditioner, which a small trial run did not make within a minute or "
-            "the machine's memory; %s takes less\n",
-            args->linear.precond == PRECOND_AINV ? "a larger --drop, or a --fill,"
-                                                 : "a smaller --power");
+    cli_print(
+        &args->common,
+        "  without the preconditioner, which a small trial run did not make within a minute or "
+        "the machine's memory; %s takes less\n",
+        args->linear.precond == PRECOND_AINV ? "a larger --drop, or a --fill,"
+                                             : "a smaller --power");
   json_t *report = report_new(ctx, "solve");
   json_object_set_new(report, "dry_run", json_true());
   json_object_set_new(report, "matrix", describe_matrix(args));

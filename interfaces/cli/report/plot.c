@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -24,38 +25,100 @@ static void quoted(FILE *to, const char *text) {
   fputc('\'', to);
 }
 
-/* Twelve columns are told apart by colour, more by dashes. */
-static void line(FILE *to, int column, int points) {
-  static const char *const colours[12] = {"1f5fa8", "d1495b", "2e8b57", "e3a008",
-                                          "7b3fa0", "00a5a5", "8b5a2b", "f06ebc",
-                                          "6b7280", "84b817", "0b2545", "ff7f0e"};
-  fprintf(to, ", '-' using 1:2 title 'column %d' with %s dashtype %d linecolor rgb '#%s'", column,
-          points > 1 ? "lines" : "linespoints pointtype 7", 1 + column / 12 % 5,
-          colours[column % 12]);
-}
-
 /* A name that begins with | or ~ is another thing to gnuplot. */
-static void script(FILE *to, const plot *p, const char *part) {
+static void begin(FILE *to, const char *part, const char *title) {
   char name[4200];
   snprintf(name, sizeof name, "%s%s", part[0] == '/' ? "" : "./", part);
-  fputs("set terminal pngcairo size 900,600 font ',11'\nset output ", to);
+  fputs("set terminal pngcairo size 900,600 font ',12'\nset output ", to);
   quoted(to, name);
-  fputs("\nset title ", to);
-  quoted(to, p->title);
-  fprintf(to,
-          " noenhanced\nset xlabel 'step'\nset ylabel '|r| / |b|'\nset logscale y\n"
-          "set format y '10^{%%L}'\nset grid\nset key outside right\nplot %.17g title 'tolerance' "
-          "with lines dashtype 2 linecolor 'black'",
-          p->tol);
-  for (int k = 0; k < p->columns; k++)
-    if (p->histories[k].count) line(to, k, p->histories[k].count);
-  fputc('\n', to);
-  for (int k = 0; k < p->columns; k++) {
-    const column_history *h = &p->histories[k];
-    for (int i = 0; i < h->count; i++)
-      if (h->residual[i] > 0) fprintf(to, "%d %.6e\n", i, h->residual[i]);
-    if (h->count) fputs("e\n", to);
+  fputs("\nset grid linecolor rgb '#d0d0d0'\nset title ", to);
+  quoted(to, title);
+  fputs(" noenhanced\n", to);
+}
+
+/* The residual of a column after iteration i; behind its last one it stays as it is. */
+static double residual(const column_history *h, int i) {
+  return h->residual[i < h->count ? i : h->count - 1];
+}
+
+static int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* "iteration smallest median largest" of all columns, a line an iteration. */
+static void spread(FILE *to, const plot *p, int iterations, double *sorted) {
+  for (int i = 0; i < iterations; i++) {
+    int n = 0;
+    for (int k = 0; k < p->columns; k++)
+      if (p->histories[k].count && residual(&p->histories[k], i) > 0)
+        sorted[n++] = residual(&p->histories[k], i);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    if (n > 0) fprintf(to, "%d %.6e %.6e %.6e\n", i, sorted[0], sorted[n / 2], sorted[n - 1]);
   }
+  fputs("e\n", to);
+}
+
+static void draw_convergence(FILE *to, const void *user) {
+  const plot *p = user;
+  int iterations = 0;
+  double *sorted = calloc((size_t)p->columns + 1, sizeof *sorted);
+  for (int k = 0; k < p->columns; k++)
+    if (p->histories[k].count > iterations) iterations = p->histories[k].count;
+  fputs(
+      "set xlabel 'iteration'\nset ylabel 'relative residual  |b - A x| / |b|'\nset logscale y\n"
+      "set format y '10^{%L}'\nset key top right\nset style fill solid 0.3 noborder\nplot ",
+      to);
+  if (p->columns > 1)
+    fprintf(to,
+            "'-' using 1:2:4 with filledcurves linecolor rgb '#1f5fa8' title '%d columns, smallest "
+            "to largest', ",
+            p->columns);
+  fprintf(to, "'-' using 1:3 with %s linecolor rgb '#1f5fa8' linewidth 2 title '%s', ",
+          iterations > 1 ? "lines" : "linespoints pointtype 7",
+          p->columns > 1 ? "median" : "residual");
+  fprintf(to, "%.17g with lines dashtype 2 linewidth 2 linecolor 'black' title 'tolerance'\n",
+          p->tol);
+  for (int pass = 0; sorted && pass < 1 + (p->columns > 1); pass++)
+    spread(to, p, iterations, sorted);
+  free(sorted);
+}
+
+typedef struct pion_plot {
+  const double *pion;
+  int slices;
+} pion_plot;
+
+/* m with C(t - 1) + C(t + 1) = 2 cosh(m) C(t), which holds for one state on a periodic lattice; NaN:
+ * there is none. */
+static double effective_mass(const pion_plot *p, int t) {
+  const double before = p->pion[(t + p->slices - 1) % p->slices], here = p->pion[t];
+  const double after = p->pion[(t + 1) % p->slices];
+  return here > 0 ? acosh((before + after) / (2 * here)) : NAN;
+}
+
+/* The correlator above, the effective mass below. Around the source other states contribute, and
+ * the mass of slice 0 is not one of this formula. */
+static void draw_pion(FILE *to, const void *user) {
+  const pion_plot *p = user;
+  fprintf(to,
+          "set multiplot layout 2,1\nset lmargin 12\nset xrange [-0.5:%d.5]\nset logscale y\n"
+          "set format y '10^{%%L}'\nset ylabel 'pion correlator  C(t)'\nset xlabel 't / a'\n"
+          "plot '-' using 1:2 with linespoints pointtype 7 linecolor rgb '#1f5fa8' notitle\n",
+          p->slices - 1);
+  for (int t = 0; t < p->slices; t++)
+    if (p->pion[t] > 0) fprintf(to, "%d %.10e\n", t, p->pion[t]);
+  fputs(
+      "e\nunset title\nunset logscale y\nset format y '%g'\n"
+      "set key top center\nset ylabel 'effective mass  a m_{eff}(t)'\nset yrange [0:*]\n"
+      "plot '-' using 1:2 with points pointtype 7 linecolor rgb '#d1495b' title "
+      "'cosh(a m_{eff}) = [C(t-1) + C(t+1)] / 2 C(t)'\n",
+      to);
+  int drawn = 0;
+  for (int t = 1; t < p->slices; t++)
+    if (isfinite(effective_mass(p, t)) && ++drawn)
+      fprintf(to, "%d %.10e\n", t, effective_mass(p, t));
+  fprintf(to, "%se\nunset multiplot\n", drawn ? "" : "0 NaN\n");
 }
 
 /* Its own words about a missing terminal are of no use to the user; ours are. 0: not begun. */
@@ -82,13 +145,16 @@ static pid_t start_gnuplot(FILE **to) {
   return 0;
 }
 
-static int draw(const plot *p, const char *part) {
+typedef void drawer(FILE *to, const void *user);
+
+static int draw(drawer *lines, const void *user, const char *title, const char *part) {
   FILE *to = NULL;
   int status = 0;
   const pid_t child = start_gnuplot(&to);
   if (child == 0) return 0;
   signals_child(child);
-  script(to, p, part);
+  begin(to, part, title);
+  lines(to, user);
   const int sent = fclose(to) == 0;
   siginfo_t how;
   while (waitid(P_PID, (id_t)child, &how, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
@@ -106,13 +172,13 @@ static int is_png(const char *path) {
   return length > 4 && strcmp(path + length - 4, ".png") == 0;
 }
 
-int plot_check(const char *path) {
+int plot_check(const char *option, const char *path) {
   for (const char *c = path; c && *c; c++)
     if ((unsigned char)*c < ' ')
-      return cli_wrong("--plot %s: the name has a control character; give one without",
+      return cli_wrong("%s %s: the name has a control character; give one without", option,
                        cli_name(path));
   if (!path || is_png(path)) return EXIT_DONE;
-  return cli_wrong("--plot %s: the picture is a PNG; give a name that ends in .png",
+  return cli_wrong("%s %s: the picture is a PNG; give a name that ends in .png", option,
                    cli_name(path));
 }
 
@@ -159,27 +225,46 @@ static int not_drawn(const plot *p, const char *why) {
   return code;
 }
 
-int plot_convergence(const plot *p) {
-  int stopped, code = ranks_interrupted(&stopped);
-  if (code != EXIT_DONE) return code;
-  if (stopped) return not_drawn(p, "the run was interrupted; plot");
-  char part[4096], *target = cli_target(p->path); /* a symbolic link stays */
-  const char *path = target ? target : p->path;
-  int n = snprintf(part, sizeof part, "%s.%ld-0.part", path, (long)getpid());
+/* Draws aside and renames; *drawn: it is there, on all ranks. Exit status. */
+static int draw_file(const char *name, const char *title, drawer *lines, const void *user,
+                     int *drawn) {
+  char part[4096], *target = cli_target(name); /* a symbolic link stays */
+  const char *path = target ? target : name;
+  const int n = snprintf(part, sizeof part, "%s.%ld-0.part", path, (long)getpid());
   if (n >= (int)sizeof part) {
     free(target);
-    return cli_wrong("%s: the path is too long", p->path);
+    return cli_wrong("%s: the path is too long", name);
   }
   signals_output(path);
   void (*before)(int) = signal(SIGPIPE, SIG_IGN); /* gnuplot may be missing or give up */
-  int drawn = ranks_first() ? draw(p, part) : 1;
+  int done = ranks_first() ? draw(lines, user, title, part) : 1;
   signal(SIGPIPE, before);
-  if (drawn && ranks_first()) drawn = rename(part, path) == 0;
-  if (!drawn) unlink(part);
+  if (done && ranks_first()) done = rename(part, path) == 0;
+  if (!done) unlink(part);
   free(target);
-  if (ranks_agree(drawn ? EXIT_DONE : EXIT_DEVICE) == EXIT_DONE) return EXIT_DONE;
-  return not_drawn(
-      p,
-      "gnuplot is missing, or failed, or the disk is full; install gnuplot-nox or make "
-      "room, or plot");
+  *drawn = ranks_agree(done ? EXIT_DONE : EXIT_DEVICE) == EXIT_DONE;
+  return EXIT_DONE;
+}
+
+int plot_convergence(const plot *p) {
+  int stopped, drawn = 0, code = ranks_interrupted(&stopped);
+  if (code != EXIT_DONE) return code;
+  if (stopped) return not_drawn(p, "the run was interrupted; plot");
+  code = draw_file(p->path, p->title, draw_convergence, p, &drawn);
+  if (code != EXIT_DONE || drawn) return code;
+  return not_drawn(p,
+                   "gnuplot is missing, or failed, or the disk is full; install gnuplot-nox or "
+                   "free disk space, or plot");
+}
+
+int plot_pion(const char *path, const char *title, const double *pion, int slices) {
+  const pion_plot p = {pion, slices};
+  int drawn = 0;
+  const int code = draw_file(path, title, draw_pion, &p, &drawn);
+  if (code == EXIT_DONE && !drawn)
+    cli_error(
+        "%s was not drawn: gnuplot is missing, or failed, or the disk is full; install "
+        "gnuplot-nox or free disk space. --correlators writes the numbers",
+        path);
+  return code;
 }

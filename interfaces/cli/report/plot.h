@@ -1,4 +1,4 @@
-/* plot.h - the convergence plot, drawn by gnuplot through a pipe. */
+/* plot.h - pictures of residuals and correlators, drawn by gnuplot through a pipe. */
 #ifndef KAON_CLI_PLOT_H
 #define KAON_CLI_PLOT_H
 
@@ -12,12 +12,15 @@ typedef struct plot {
   int columns;
 } plot;
 
-/* residual against iteration, a line a column, the tolerance dashed, as PNG. Where gnuplot is
- * absent, or the user asked to stop, the CSV takes its place, and it says so; that is no failure.
- * Collective. Exit status. */
+/* Draws residual against iteration as PNG: a band from the smallest to the largest of all columns,
+ * their median, and the tolerance as a dashed line. Where gnuplot is absent, or the user asked to
+ * stop, it writes the CSV instead and reports so; that is no failure. Collective. Exit status. */
 int plot_convergence(const plot *p);
+/* Draws a correlator pion[slices] on a logarithmic scale, and its effective mass, in lattice units.
+ * A picture that cannot be drawn is reported and is no failure. Collective. Exit status. */
+int plot_pion(const char *path, const char *title, const double *pion, int slices);
 /* Refuses a name that does not end in .png; NULL is allowed. Exit status. */
-int plot_check(const char *path);
+int plot_check(const char *option, const char *path);
 /* The CSV of the same numbers: --history, else beside the plot, NAME.csv of NAME.png, or where that
  * is a file of something else NAME.png.csv. NULL: no plot, or no memory. The caller frees it. */
 char *plot_csv(const char *path, const char *history);

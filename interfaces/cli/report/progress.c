@@ -48,13 +48,14 @@ static void draw(progress *p, double worst, int finished) {
   bar[BAR] = '\0';
   time_left(p, worst, left);
   if (p->terminal) {
-    fprintf(stderr, "\r  [%s] step %d, residual %.1e, columns %d/%d, left %s \033[K", bar,
+    fprintf(stderr,
+            "\r  [%s] iteration %d, residual %.1e, %d of %d columns done, time left %s \033[K", bar,
             p->iteration, worst, finished, p->columns, left);
   } else {
     if (log10(worst) > p->decade - 1) return;
     p->decade = ceil(log10(worst));
-    fprintf(stderr, "  step %6d, residual %.1e, columns %d/%d, left %s\n", p->iteration, worst,
-            finished, p->columns, left);
+    fprintf(stderr, "  iteration %6d, residual %.1e, %d of %d columns done, time left %s\n",
+            p->iteration, worst, finished, p->columns, left);
   }
   fflush(stderr);
 }

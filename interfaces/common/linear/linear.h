@@ -67,7 +67,7 @@ typedef struct linear_args {
   int format, ordering, partition;
   int window; /* 0: by rule */
   const char *set;
-  int precond; /* linear_precond; while options are read: 0 auto, k + 1 entry k of LINEAR_PRECONDS */
+  int precond; /* linear_precond; on the command line of solve: 0 auto, else 1 more */
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
   int precond_degree, precond_block, precond_sweeps, precond_fill, precond_power; /* 0: not given */
   int precond_order, precond_precision;             /* -1: not given */
@@ -85,10 +85,10 @@ typedef struct linear_args {
   int carp_blocks;  /* 0: not given */
   int carp_rows;    /* of LINEAR_CARP_ROWS; -1: not given */
   const char *permutation;
-  int shuffled; /* rows in some order in the place of --permutation's: memory is all that counts */
-  double fault_share, flip_rate;            /* NaN: not given */
-  int fault_kind;                           /* of LINEAR_FAULTS; -1: not given */
-  int fault_rank, fault_begin;              /* -1: not given */
+  int shuffled;                  /* for memory estimates: any order in place of --permutation's */
+  double fault_share, flip_rate; /* NaN: not given */
+  int fault_kind;                /* of LINEAR_FAULTS; -1: not given */
+  int fault_rank, fault_begin;   /* -1: not given */
   int fault_recovery, flip_begin, flip_end; /* 0: not given */
   int no_repair;
   uint64_t fault_seed;
@@ -103,15 +103,15 @@ typedef struct linear {
   kaon_matrix_info info;
   kaon_matrix_distribution shares;
   linear_rhs rhs;
-  double *own;      /* what a generator brought, or NULL */
-  kaon_operator *A; /* in the precision of the solution */
-  kaon_operator *K; /* the preconditioner, or NULL */
-  kaon_operator *S; /* A as sweeps of the preconditioner take it, in another precision; NULL: A */
-  kaon_solver *smoother; /* that K is, by relaxation, for `smoothed` columns; or NULL */
+  double *own;           /* what a generator brought, or NULL */
+  kaon_operator *A;      /* in the precision of the solution */
+  kaon_operator *K;      /* the preconditioner, or NULL */
+  kaon_operator *S;      /* A in the precision of the sweeps, where that is another one; NULL: A */
+  kaon_solver *smoother; /* the solver inside K, by relaxation, for `smoothed` columns; or NULL */
   int smoothed;
-  kaon_operator *R;     /* what is solved in A's place by a method of projections, or NULL */
-  int projections;      /* kaon_kaczmarz_kind of the method, -1: it is none of these */
-  double lambda_most;   /* where --lambda is beyond it: what projections converge below; else 0 */
+  kaon_operator *R;   /* the operator that a method of projections solves in place of A, or NULL */
+  int projections;    /* kaon_kaczmarz_kind of the method, -1: it is none of these */
+  double lambda_most; /* where --lambda exceeds it: the limit of convergence; else 0 */
   int32_t *permutation; /* of --permutation, or NULL */
   kaon_solver_options options;
   kaon_solver *solver;
@@ -124,59 +124,59 @@ typedef struct linear {
   kaon_fault_options faults;
   int64_t flips;          /* of the last solve, all ranks */
   kaon_spectrum spectrum; /* where --spectrum asked for it */
-  int diverges;           /* relaxation was foretold to */
+  int diverges;           /* relaxation is predicted to diverge */
   int indefinite;         /* and no damping helps, for A is not positive definite */
 } linear;
 
-/* All that can be refused without the matrix. Fills the plain members of *l. Exit status. */
+/* Checks all that can be refused without the matrix. Fills the plain members of *l. Exit status. */
 int linear_check(const linear_args *args, linear *l);
-/* Matrix and its statistics; then what the matrix decides (method, right-hand side), and refusals
- * that go with it; then operator and preconditioner; then a solver for `columns` (one stage each).
- * Exit status; linear_close in any case. */
+/* The stages of a system: linear_matrix reads the matrix and its statistics. linear_decide takes
+ * what the matrix decides (method, right-hand side) and refuses what does not fit. linear_operator
+ * makes operator and preconditioner, linear_solver a solver for `columns`. Exit statuses; call
+ * linear_close in any case. */
 int linear_matrix(kaon_context *ctx, linear *l);
 int linear_decide(linear *l);
 int linear_operator(linear *l);
 int linear_solver(linear *l, int columns);
 /* 1: the method needs A = A^H > 0. */
 int linear_needs_hermitian(kaon_method method);
-/* Takes entry `index` of LINEAR_METHODS; its name and title; and whether the matrix is one for it.
- */
+/* Chooses entry `index` of LINEAR_METHODS. Below: its name, its title, and whether the matrix
+ * suits it. */
 void linear_choose(linear *l, int index);
 int linear_index(kaon_method method); /* of a method by itself */
 const char *linear_method_name(const linear *l);
 const char *linear_method_title(const linear *l);
 int linear_fits(const linear *l);
-/* Solver, preconditioner and operator alone: the matrix stays. */
+/* Destroys solver, preconditioner and operator; the matrix stays. */
 void linear_clear(linear *l);
-/* Every column of b: column 0 as --rhs says (a file's columns as far as they go), the others
- * uniform in [-1, 1] by seed, column and row, whatever the ranks. Exit status. */
+/* Fills b: column 0 as --rhs says (of a file all its columns), the others uniform in [-1, 1] by
+ * seed, column and row, whatever the number of ranks. Exit status. */
 int linear_source(const linear *l, kaon_vector *b);
-/* Columns of numbers in a Matrix Market file that an option names. The first four are the caller's:
- * the option, its file, what it is ("a b"), and what to do where it is complex and the matrix is
- * real. */
+/* Columns of values from a Matrix Market file. The caller sets the first four: the option, its
+ * file, what it is ("a b"), and advice for a complex file with a real matrix. */
 typedef struct linear_file {
   const char *option, *path, *is, *real;
   int64_t rows, columns; /* of the file */
   int parts;             /* of its numbers: 1 real, 2 complex */
   double *numbers;       /* all of them, on every rank; to be released by free() */
 } linear_file;
-/* Refuses other rows than the matrix', complex numbers for a real one, and more columns than
- * --columns. Exit status. */
+/* Refuses a number of rows that differs from the matrix', complex values for a real matrix, and
+ * more columns than --columns. Exit status. */
 int linear_file_read(const linear *l, linear_file *file);
 /* This rank's rows of a column, as vectors take them. */
 void linear_file_column(const linear *l, const linear_file *file, int column, double *numbers);
-/* Refuses a file that is not there, of an option that takes `takes`. Exit status. */
+/* Refuses a missing file. `takes`: what the option takes. Exit status. */
 int linear_readable(const char *path, const char *option, const char *takes);
 void linear_close(linear *l);
 
 /* 1 if `text` names a file rather than a generator. */
 int linear_is_file(const char *text);
-/* "ones", ... of the rule that was followed; a file's name. */
+/* The right-hand side in a word ("ones"), or the file's name. */
 const char *linear_rhs_text(const linear *l);
-/* The statistics in lines of text; as JSON (the caller's). */
+/* Prints the statistics; returns them as JSON, which the caller owns. */
 void linear_print(const cli_common *common, const linear *l);
 json_t *linear_describe(const linear *l);
-/* What another run needs to repeat it: method, preconditioner, precisions, storage. */
+/* Adds what another run needs to repeat it: method, preconditioner, precisions, storage. */
 void linear_add(const linear *l, json_t *report);
 /* For solving_explain; user: a linear. */
 advice_fn linear_advice;
@@ -185,14 +185,15 @@ advice_fn linear_advice;
 int relax_is(kaon_method method);
 /* Of commands that have no options of relaxation. */
 void relax_defaults(linear_args *args);
-/* What relaxes: the method or the preconditioner, as a kaon_method; -1: neither. */
+/* The relaxation method in use, as method or as preconditioner. -1: none. */
 int relax_used(const linear *l);
-/* Of options that neither looks at; fills l->relax and l->faults. Exit status. */
+/* Refuses options that neither method nor preconditioner uses. Fills l->relax and l->faults. Exit
+ * status. */
 int relax_check(const linear_args *args, linear *l);
 /* What was chosen, for reports. */
 json_t *relax_options_describe(const kaon_relax_options *options, const kaon_relax_report *report);
-/* --spectrum: estimates it, and warns of methods that will not converge; without it a short look
- * that warns alone. Exit status. */
+/* Estimates the spectrum (--spectrum) and warns of methods that will not converge. Without the
+ * option a short estimate only warns. Exit status. */
 int relax_spectrum(linear *l);
 json_t *spectrum_describe(const kaon_spectrum *spectrum);
 /* "at least" where radii are from below, else "about". */
@@ -205,28 +206,28 @@ json_t *relax_describe(const linear *l);
 json_t *relax_shifts_describe(const int64_t count[2 * KAON_RELAX_SHIFTS + 1]);
 const char *relax_exchange_name(kaon_relax_exchange exchange);
 
-/* --- faults.c: rows that are lost and bits that flip (kaon_fault_options) --- */
-/* As LINEAR_OPTIONS_FAULTS say; refuses what has no effect. Exit status. */
+/* --- linear_faults.c: lost rows and bit flips (kaon_fault_options) --- */
+/* Fills `options` from the fault options; refuses what has no effect. Exit status. */
 int faults_options(const linear_args *args, kaon_fault_options *options);
-/* The same into l->faults, and l->lab.faults where there are some, of a method that has them.
+/* The same for l->faults, and l->lab.faults where there are faults and the method supports them.
  * Exit status. */
 int faults_check(const linear_args *args, linear *l);
 /* After a solve; collective. */
 kaon_status faults_count(linear *l);
-/* What was lost, found and repaired, in lines; as JSON, null where nothing was asked for. */
+/* Prints which faults were injected, found and repaired; the same as JSON, null without faults. */
 void faults_print(const cli_common *common, const linear *l, const kaon_relax_report *report);
 json_t *faults_describe(const linear *l, const kaon_relax_report *report);
 /* What keeps a solve from ending, "" where they do not. */
 const char *faults_advice(const linear *l);
 
-/* --- projections.c: methods and preconditioners of row projections (kaon/relax.h) --- */
-/* What projects: the method or the preconditioner, as a kaon_kaczmarz_kind; -1: neither. */
+/* --- linear_projections.c: methods and preconditioners of row projections (kaon/relax.h) --- */
+/* The kind of projections in use, as method or as preconditioner (kaon_kaczmarz_kind). -1: none. */
 int projections_used(const linear *l);
 /* Of options that neither looks at. Exit status. */
 int projections_check(const linear_args *args, const linear *l);
 /* Refuses two orders of rows at once. Exit status. */
 int projections_orders(const linear_args *a, int kind);
-/* Reads --permutation, once the rows are known. Exit status. */
+/* Reads --permutation; the number of rows must be known. Exit status. */
 int projections_order(linear *l);
 /* l->R from l->A; l->K from A. */
 kaon_status projections_make(linear *l);
@@ -236,42 +237,41 @@ void projections_print(const cli_common *common, const kaon_operator *made);
 json_t *projections_describe(const linear *l, const kaon_operator *made);
 
 /* --- permutation.c --- */
-/* order[n]: row, from 0, that comes n-th; the caller's. A sentence says what is wrong with a file,
- * by its line. Exit status. */
+/* Reads order[n]: the row, from 0, that comes n-th. The caller frees it. A message names the line
+ * that is wrong. Exit status. */
 int permutation_read(const char *path, const char *matrix, int64_t rows, int32_t **order);
 /* Some order. */
 int permutation_draw(int64_t rows, int32_t **order);
 
 /* --- precond.c --- */
-/* Of options that the chosen preconditioner does not look at, and of a method that was asked for
- * and cannot take it. Exit status. */
+/* Refuses options that the chosen preconditioner does not use, and a method that cannot take it.
+ * Exit status. */
 int precond_check(const linear *l);
-/* Of options that none of `preconds` looks at, a bit each, and no method of the command by another
- * name. Exit status. */
+/* Refuses options that none of `preconds` (a bit each) uses. Exit status. */
 int precond_idle(const linear_args *args, unsigned preconds);
-/* 1: its applications are not one linear operator, and gcr alone takes it. */
+/* 1: it changes from application to application, so only gcr takes it. */
 int precond_varies(const linear_args *args);
 /* 1: it is not Hermitian whatever A is. */
 int precond_skews(const linear_args *args);
-/* Refuses it under a method that it is none for. Exit status. */
+/* Refuses a preconditioner that the method cannot use. Exit status. */
 int precond_suits(const linear *l);
 /* The same without a word: 1, or 0. */
 int precond_takes(const linear *l);
-/* Refuses a diagonal without entries, or with 0, under what divides by it: by row. */
+/* Refuses a missing or zero diagonal entry, by its row, for preconditioners that divide by it. */
 int precond_fits(const linear *l);
-/* l->K for l->args->columns columns; precond_columns: for others, where they matter. */
+/* Makes l->K for l->args->columns columns. precond_columns: for another number, where it matters. */
 kaon_status precond_make(linear *l);
 kaon_status precond_columns(linear *l, int columns);
 kaon_precision precond_precision(const linear *l);
 /* ", preconditioned by ..." or "". */
 const char *precond_text(const linear *l, char text[96]);
-/* What making it gave: entries, levels, colours; nothing for those without. */
+/* Prints entries, levels and colours of the preconditioner, where it has them. */
 void precond_print(const cli_common *common, const linear *l);
 /* What was used, or null. */
 json_t *precond_describe(const linear *l);
 
-/* --- precond_sweeps.c: preconditioners of some sweeps, by relaxation and by projections --- */
-/* The kaon_method and the kaon_kaczmarz_kind of such a preconditioner; -1: it is none. */
+/* --- linear_sweeps.c: preconditioners of a few sweeps, by relaxation or projections --- */
+/* The kaon_method or the kaon_kaczmarz_kind of such a preconditioner. -1: it is another one. */
 int sweeps_method(int precond);
 int sweeps_kind(int precond);
 int sweeps_count(const linear_args *args);

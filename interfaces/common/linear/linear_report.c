@@ -27,11 +27,11 @@ static const char *kind_of(const kaon_matrix_info *i) {
 }
 
 /* Rows or columns are named as files have them, from 1. */
-static void report_missing(const cli_common *common, const char *what, const char *one, int64_t count,
-                        int64_t first) {
+static void report_missing(const cli_common *common, const char *what, const char *one,
+                           int64_t count, int64_t first) {
   if (count > 0)
     cli_print(common, "%lld %s, the first being %s %lld\n", (long long)count, what, one,
-            (long long)first + 1);
+              (long long)first + 1);
 }
 
 /* Of several ranks. */
@@ -42,34 +42,32 @@ static void linear_print_shares(const cli_common *common, const linear *l) {
   const double rows = (double)l->info.global_rows / ranks;
   const double entries = (double)l->info.global_entries / ranks;
   cli_print(common,
-          "rows on %d ranks %s; the largest share is %.3f times the mean in rows, %.3f in entries; "
-          "ghosts a rank: %.0f in the mean, at most %lld; entries between ranks: %lld\n",
-          ranks, s->how, rows > 0 ? (double)s->most_rows / rows : 1,
-          entries > 0 ? (double)s->most_entries / entries : 1, (double)s->all_ghosts / ranks,
-          (long long)s->most_ghosts, (long long)s->cut);
+            "rows on %d ranks %s; the largest rank has %.3f times the mean number of rows, %.3f of "
+            "entries; ghost values a rank: mean %.0f, at most %lld; entries between ranks: %lld\n",
+            ranks, s->how, rows > 0 ? (double)s->most_rows / rows : 1,
+            entries > 0 ? (double)s->most_entries / entries : 1, (double)s->all_ghosts / ranks,
+            (long long)s->most_ghosts, (long long)s->cut);
 }
 
 void linear_print(const cli_common *common, const linear *l) {
   const kaon_matrix_info *i = &l->info;
-  char name[32];
   cli_print(common, "%s: %lld rows, %lld entries, %s\n", cli_name(l->args->matrix),
-          (long long)i->global_rows, (long long)i->global_entries, kind_of(i));
-  cli_print(common, "entries a row: %lld to %lld, mean %.2f, deviation %.2f; bandwidth %lld%s\n",
-          (long long)i->shortest, (long long)i->longest, i->mean, i->deviation,
-          (long long)i->bandwidth, l->args->ordering ? " in reverse Cuthill-McKee order" : "");
-  report_missing(common, "rows have no entry other than 0", "row", i->empty_rows, i->first_empty_row);
+            (long long)i->global_rows, (long long)i->global_entries, kind_of(i));
+  cli_print(common,
+            "entries a row: %lld to %lld, mean %.2f, standard deviation %.2f; bandwidth %lld%s\n",
+            (long long)i->shortest, (long long)i->longest, i->mean, i->deviation,
+            (long long)i->bandwidth, l->args->ordering ? " in reverse Cuthill-McKee order" : "");
+  report_missing(common, "rows have no entry other than 0", "row", i->empty_rows,
+                 i->first_empty_row);
   report_missing(common, "columns have no entry other than 0", "column", i->empty_columns,
-              i->first_empty_column);
+                 i->first_empty_column);
   report_missing(common, "rows have no diagonal entry or 0 there", "row", i->no_diagonal,
-              i->first_no_diagonal);
+                 i->first_no_diagonal);
   if (i->first_unmatched >= 0)
-    cli_print(common,
-            "structurally singular: at most %lld rows can each be given a column of its own\n",
-            (long long)i->structural_rank);
+    cli_print(common, "structurally singular: its structural rank is %lld\n",
+              (long long)i->structural_rank);
   linear_print_shares(common, l);
-  if (l->A)
-    cli_print(common, "--format %s: %s\n", cli_choice(LINEAR_FORMATS, l->args->format, name),
-            kaon_matrix_operator_format(l->A));
+  if (l->A) cli_print(common, "storage: %s\n", kaon_matrix_operator_format(l->A));
 }
 
 json_t *linear_describe(const linear *l) {

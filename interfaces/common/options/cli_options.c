@@ -27,6 +27,31 @@ static const cli_option common_options[] = {
     {CLI_FLAG, "quiet", NULL, NULL, offsetof(cli_common, quiet), 0, 0, "print errors only"},
     CLI_END_ROW};
 
+#define COMMON(member) offsetof(cli_common, member)
+
+const cli_option cli_ranks_rows[] = {
+    {CLI_CHOICE, "transport", CLI_TRANSPORTS, "auto", COMMON(transport), 0, 0,
+     "how devices exchange messages: peer, stores into peers' memory; direct, MPI on device "
+     "memory; nccl; host, through the hosts' memory"},
+    {CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", COMMON(overlap), 0, 0,
+     "how messages overlap with work: fused, inside one kernel; staged, beside several kernels; "
+     "none. updates: also beside vector updates, with --method pipecg on a matrix."},
+    CLI_END_ROW};
+
+const cli_option cli_regime_rows[] = {
+    {CLI_CHOICE, "regime", CLI_REGIMES, "auto", COMMON(regime), 0, 0,
+     "how kernels of an iteration are issued. cublas: by cuBLAS, scalars on the host; kernels: one "
+     "for each update and sum; merged: fused kernels; replay: recorded blocks of iterations; "
+     "dynamic...: by the device itself (a loop, graphs, kernels that launch kernels, one "
+     "persistent kernel). auto: a loop on a device."},
+    CLI_END_ROW};
+
+const cli_option cli_sync_rows[] = {
+    {CLI_CHOICE, "sync", CLI_SYNCS, "auto", COMMON(sync), 0, 0,
+     "how the host waits for a device. polling: occupies a core, lowest latency; blocking: sleeps; "
+     "auto: polls for short waits."},
+    CLI_END_ROW};
+
 /* Keys of getopt_long; those of a row count from FIRST_KEY. */
 enum { HELP_KEY = 512, HELP_ALL_KEY, FIRST_KEY = 1024 };
 

@@ -13,8 +13,6 @@ typedef struct option_list {
 
 /* Index of the option of this name, of an alias that of its target; -1: there is none. */
 int options_find(const option_list *list, const char *name);
-/* Index of `word` in the list "a|b|c"; -1: it is not there. */
-int choice_index(const char *choices, const char *word);
 /* Reads the words from argv[*next] on, as many as the option takes, into `to`, and moves *next
  * behind them. Exit status; a wrong word is reported. */
 int option_read(const cli_option *o, char **argv, int argc, int *next, void *to);

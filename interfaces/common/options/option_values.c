@@ -19,7 +19,7 @@ const char *cli_choice(const char *choices, int index, char name[32]) {
   return name;
 }
 
-int choice_index(const char *choices, const char *word) {
+static int choice_index(const char *choices, const char *word) {
   char name[32];
   for (int i = 0; cli_choice(choices, i, name)[0] != '?'; i++)
     if (strcmp(name, word) == 0) return i;
@@ -53,10 +53,6 @@ static int read_extents(const char *word, long least, int extents[4]) {
     word = end + 1;
   }
   return 1;
-}
-
-int cli_read_extents(const char *word, int extents[4]) {
-  return read_extents(word, 1, extents);
 }
 
 /* "8x8x8x16" in one word, or this word and the next three. */

@@ -29,7 +29,7 @@ static int distance(const char *a, const char *b) {
   return cost[m][n];
 }
 
-const char *cli_nearest(const char *word, const char *list, char name[32]) {
+static const char *nearest(const char *word, const char *list, char name[32]) {
   char entry[32];
   int best = ((int)strlen(word) + 2) / 3 + 1; /* a third of the letters may be wrong */
   name[0] = '\0';
@@ -45,7 +45,7 @@ const char *cli_nearest(const char *word, const char *list, char name[32]) {
 const char *cli_did_you_mean(const char *word, const char *list, const char *before,
                              const char *otherwise, char text[160]) {
   char name[32];
-  if (cli_nearest(word, list, name))
+  if (nearest(word, list, name))
     snprintf(text, 160, "; did you mean %s%s?", before, name);
   else
     snprintf(text, 160, "%s", otherwise);

@@ -134,7 +134,6 @@ json_t *field_checksum(const field *f) {
   char text[32] = "";
   if (f->spec.kind != FIELD_FILE || i->checksums == 0) return json_null();
   snprintf(text, sizeof text, "%08x", i->checksum_computed[0]);
-  if (i->checksums > 1)
-    snprintf(text + 8, sizeof text - 8, " %08x", i->checksum_computed[1]);
+  if (i->checksums > 1) snprintf(text + 8, sizeof text - 8, " %08x", i->checksum_computed[1]);
   return json_string(text);
 }

@@ -69,19 +69,19 @@ typedef struct problem {
   double off_group; /* with --temporal-gauge: largest entry of |U U^dag - 1|; else 0 */
 } problem;
 
-/* All that can be refused without reading the links: notation, ranges, what is not built yet. Fills
- * the plain members of *p. Exit status. */
+/* Checks all that can be refused without reading the links: notation and ranges. Fills the plain
+ * members of *p. Exit status. */
 int problem_check(const problem_args *args, problem *p, field_spec *spec);
-/* Of the columns that are solved together: what the method can take. Exit status. */
+/* Refuses more columns at a time than the method supports. Exit status. */
 int problem_check_together(const problem *p, int columns);
 /* The source's place on the lattice of these extents. Exit status. */
 int problem_check_source(const problem_args *args, const problem *p, const int extents[4]);
 /* Links, then operator and reduction, then a solver for `columns` (one stage each). Exit status;
  * problem_close in any case. */
 int problem_links(kaon_context *ctx, const problem_args *args, const field_spec *spec, problem *p);
-/* The outer operator is the system as the user posed it, on the links as they are. Without an inner
- * one of its own it carries --reconstruct, but only where that keeps the links to within rounding;
- * else sets 18 reals and says why. */
+/* Sets the links of the outer operator: the system as the user posed it. Without an inner operator
+ * it uses --reconstruct where that keeps the links to within rounding; else it takes 18 reals and
+ * reports why. */
 kaon_status problem_outer_links(problem *p);
 int problem_operator(kaon_context *ctx, const problem_args *args, problem *p);
 int problem_solver(kaon_context *ctx, int columns, problem *p);
@@ -98,14 +98,14 @@ int problem_columns(const cli_common *common, const problem_args *args);
 int staggered_action(const problem_args *args);
 /* What staggered actions need and refuse. Exit status. */
 int staggered_check(const problem_args *args, problem *p);
-/* Links that cost what those of asqtad or hisq (with phases) do: fat ones are the field's, long
- * ones -1/24 times them. */
+/* Makes fat and long links for benchmarks of asqtad and hisq: fat links are the field's, long
+ * links -1/24 times them, with phases. */
 kaon_status staggered_synthetic(const field *f, int action, kaon_gauge **fat, kaon_gauge **naik);
 /* Of ready-made links that are not what a few reals of each need. */
 void staggered_hint(const problem *p);
 kaon_status staggered_make(const problem_args *args, problem *p);
-/* How the links were fattened, or what that took beside `seconds` of solving; nothing where they
- * were not. */
+/* Prints how the links were fattened, or which share of `seconds` of solving that took. Nothing
+ * for other actions. */
 void staggered_print(const cli_common *common, const problem *p, double seconds);
 void staggered_describe(const problem_args *args, const problem *p, json_t *report);
 /* The method on the reduction, which is Hermitian positive definite. */
@@ -113,16 +113,16 @@ kaon_method staggered_method(const problem_args *args, kaon_method method);
 /* --- schwarz.c --- */
 /* Which of PROBLEM_PRECONDITIONERS --precond or --method asks for. */
 int schwarz_asked(const problem_args *args);
-/* Refuses --schwarz-... on the command line without a preconditioner. Exit status. */
+/* Refuses --schwarz-... without a preconditioner. Exit status. */
 int schwarz_idle(const cli_common *common, const problem_args *args);
-/* Refuses, before there is an operator that would, blocks that do not fit a rank's part of a
- * lattice of `extents`. Exit status. */
+/* Refuses blocks that do not fit a rank's part of a lattice of `extents`, before an operator
+ * exists. Exit status. */
 int schwarz_fits(const problem_args *args, const int part[4], const int extents[4]);
 /* Of the solver that the other options have chosen. Exit status. */
 int schwarz_check(const problem_args *args, problem *p);
 kaon_status schwarz_make(const problem_args *args, problem *p);
-/* What was used, all numbers by rule filled in, and the directions whose hops are cut; null without
- * a preconditioner. Once the links are there. */
+/* Adds the preconditioner with all its parameters and the directions whose hops are cut; null
+ * without one. Needs the links. */
 void schwarz_add(const problem_args *args, const problem *p, json_t *to);
 /* "sums", "exchanges", "bytes_sent" of this rank. */
 void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to);

@@ -68,8 +68,8 @@ int schwarz_check(const problem_args *a, problem *p) {
   *o = (kaon_schwarz_options)KAON_SCHWARZ_OPTIONS_INIT;
   if (schwarz_asked(a) == 0) return EXIT_DONE;
   if (p->options.method != KAON_GCR)
-    return cli_wrong("--precond %s needs --method gcr; --method is %s",
-                     kinds[schwarz_asked(a)], cli_choice(PROBLEM_SOLVERS, a->solver, solver));
+    return cli_wrong("--precond %s needs --method gcr; --method is %s", kinds[schwarz_asked(a)],
+                     cli_choice(PROBLEM_SOLVERS, a->solver, solver));
   o->kind = schwarz_kind[schwarz_asked(a)];
   for (int mu = 0; mu < 4; mu++) o->block[mu] = a->schwarz_block[mu];
   o->steps = a->schwarz_steps;

@@ -35,8 +35,7 @@ int staggered_check(const problem_args *a, problem *p) {
     return cli_wrong("--csw, --anisotropy and --temporal-gauge are not for --action %s", name);
   if (a->mass == 0 && a->even_odd != KAON_EVEN_ODD_NONE)
     return cli_wrong("--mass 0 leaves the odd sites undetermined; give a mass, or --even-odd none");
-  if (a->preconditioner)
-    return cli_wrong("--precond is not for --action %s; leave it out", name);
+  if (a->preconditioner) return cli_wrong("--precond is not for --action %s; leave it out", name);
   if (schwarz_asked(a))
     return cli_wrong("--method async-schwarz is not for --action %s; give --method cg", name);
   if (a->action == STAGGERED && (a->fat_links || a->long_links))
@@ -172,15 +171,16 @@ void staggered_print(const cli_common *common, const problem *p, double seconds)
   if (f->levels == 0) return;
   if (seconds > 0)
     cli_print(common, "%.4f s of fattening before it, %.1f %% of the solve's time\n", f->seconds,
-            100 * f->seconds / seconds);
+              100 * f->seconds / seconds);
   else if (f->levels == 1)
     cli_print(common, "links fattened in %.4f s (u0 %.6f)\n", f->seconds, f->u0);
   else
-    cli_print(common,
-            "links fattened in %.4f s (levels %.4f and %.4f, U(3) %.4f); %lld by singular values, "
-            "smallest |det| %.2e\n",
-            f->seconds, f->level_seconds[0], f->level_seconds[1], f->unitarise_seconds,
-            (long long)f->svd_links, f->smallest_det);
+    cli_print(
+        common,
+        "links fattened in %.4f s (levels %.4f and %.4f, U(3) %.4f); %lld by singular values, "
+        "smallest |det| %.2e\n",
+        f->seconds, f->level_seconds[0], f->level_seconds[1], f->unitarise_seconds,
+        (long long)f->svd_links, f->smallest_det);
 }
 
 void staggered_describe(const problem_args *a, const problem *p, json_t *report) {
