@@ -20,7 +20,7 @@ awk '
   END {
     printf "%d passed, %d failed, %d skipped", passed, failed, skipped
     if (cases) printf "; %d cases skipped in programs that passed", cases
-    if (missing) printf "; %d cases lack their data: set KAON_TEST_DATA to its folder (README.md, Test data)", missing
+    if (missing) printf "; %d cases lack their data: set KAON_TEST_DATA to its folder (see DEVELOPERS.md)", missing
     print ""
   }' "$said" "$build/Testing/Temporary/LastTest.log"
 exit "$status"
