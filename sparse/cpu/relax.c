@@ -9,7 +9,7 @@
  * bounds, except for iterations that complete later.
  *
  * Asynchronous blocks: threads take blocks by tickets, round after round. So a thread that the
- * system suspends delays only one block (bench/notes/design-async.md).
+ * system suspends delays only one block (bench/notes/papers-relaxation-variation.md).
  *
  * Blocks of other ranks are read and notified in the same way, through the addresses in
  * kaon_block_ghosts. If the host must act for values to arrive (`move`), the first thread does so:
