@@ -12,6 +12,15 @@
 #include "interfaces/common/report.h"
 #include "interfaces/common/signals.h"
 
+const cli_option bench_sample_rows[] = {
+    {CLI_INT, "samples", "N", "7", BENCH_AT(samples), 1, 1000, "samples; their median counts"},
+    {CLI_INT, "calls", "N", NULL, BENCH_AT(calls), 1, 1000000,
+     "calls a sample (default: 100, or 20 ms of them, at most half a second)"},
+    CLI_END_ROW};
+
+const cli_option bench_rank_rows[] = {CLI_GROUP_ROW("Several ranks, under mpirun:"),
+                                      CLI_RANKS_OPTIONS, CLI_SYNC_OPTION, CLI_END_ROW};
+
 double bench_size(kaon_precision precision) {
   static const double sizes[] = {8, 4, 2};
   return sizes[precision];
@@ -37,7 +46,7 @@ kaon_status bench_bandwidth(bench *b) {
 
 void bench_stage(const bench *b) {
   char kept[256];
-  snprintf(kept, sizeof kept, "the %d row%s measured till then %s in %.180s",
+  snprintf(kept, sizeof kept, "the %d row%s measured so far %s in %.180s",
            (int)json_array_size(b->rows), json_array_size(b->rows) == 1 ? "" : "s",
            json_array_size(b->rows) == 1 ? "is" : "are", b->args->json ? b->args->json : "");
   const int some = b->args->json && json_array_size(b->rows) > 0;
@@ -201,24 +210,41 @@ static int check_input(const cli_option *o, const char *at, const cli_path *outp
   return code;
 }
 
+/* Appends the files that are written; names: of their options. */
+static int find_outputs(const cli_option *o, const char *args, cli_path outputs[OUTPUTS_MAX],
+                        char names[OUTPUTS_MAX][32], int count) {
+  for (; o->name; o++) {
+    const char *at = args + o->offset;
+    if (o->kind == CLI_TABLE)
+      count = find_outputs((const cli_option *)(const void *)o->value, at, outputs, names, count);
+    if (o->kind != CLI_FILE) continue;
+    snprintf(names[count], sizeof *names, "--%s", o->name);
+    outputs[count] = (cli_path){names[count], *(const char *const *)at};
+    count++;
+  }
+  return count;
+}
+
+static int check_inputs(const cli_option *o, const char *args, const cli_path *outputs, int count) {
+  int code = EXIT_DONE;
+  for (; o->name && code == EXIT_DONE; o++) {
+    const char *at = args + o->offset;
+    if (o->kind == CLI_TABLE)
+      code = check_inputs((const cli_option *)(const void *)o->value, at, outputs, count);
+    if ((o->kind == CLI_TEXT || o->kind == CLI_TEXTS) && is_input(o->name))
+      code = check_input(o, at, outputs, count);
+  }
+  return code;
+}
+
 int bench_check_files(const cli_option *options, const void *args) {
   const cli_common *common = args;
   cli_path outputs[OUTPUTS_MAX] = {{"--report", common->report}};
   char names[OUTPUTS_MAX][32];
-  int count = 1;
-  for (const cli_option *o = options; o->name; o++) {
-    if (o->kind != CLI_FILE) continue;
-    snprintf(names[count], sizeof *names, "--%s", o->name);
-    outputs[count] =
-        (cli_path){names[count], *(const char *const *)((const char *)args + o->offset)};
-    count++;
-  }
+  const int count = find_outputs(options, args, outputs, names, 1);
   int code = cli_distinct(outputs, count);
   if (code == EXIT_DONE) code = cli_check_overwrite("--tuning", common->tuning, outputs, count);
-  for (const cli_option *o = options; o->name && code == EXIT_DONE; o++)
-    if ((o->kind == CLI_TEXT || o->kind == CLI_TEXTS) && is_input(o->name))
-      code = check_input(o, (const char *)args + o->offset, outputs, count);
-  return code;
+  return code == EXIT_DONE ? check_inputs(options, args, outputs, count) : code;
 }
 
 void bench_complete_rows(json_t *rows) {

@@ -24,15 +24,11 @@ typedef struct bench_args {
   int calls, samples, in_turn; /* 0: by rule, or not an option of this benchmark */
 } bench_args;
 
-/* Rows of option tables. */
+/* Rows of option tables: samples and calls; those of ranks that benchmarks without a grid have. */
+extern const cli_option bench_sample_rows[], bench_rank_rows[];
 #define BENCH_AT(member) offsetof(bench_args, member)
 #define BENCH_OPTION_JSON \
   { CLI_FILE, "json", "FILE", NULL, BENCH_AT(json), 0, 0, "write the rows as a JSON list" }
-#define BENCH_OPTIONS_SAMPLES                                                                   \
-  {CLI_INT, "samples", "N", "7", BENCH_AT(samples), 1, 1000, "samples; their median counts"}, { \
-    CLI_INT, "calls", "N", NULL, BENCH_AT(calls), 1, 1000000,                                   \
-        "calls a sample (default: 100, or 20 ms of them, at most half a second)"                \
-  }
 #define BENCH_OPTION_PRECISION(AT, presets) \
   { CLI_SET, "precision", "double|single|half", presets, AT(precision), 0, 0, "a list with commas" }
 #define BENCH_OPTION_DELAY(AT)                                                             \
@@ -42,10 +38,6 @@ typedef struct bench_args {
   }
 #define BENCH_OPTION_OUTER(AT) \
   { CLI_CHOICE, "outer", "double|single", "double", AT(outer), 0, 0, "precision of the solution" }
-#define BENCH_OPTIONS_END \
-  { CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL }
-#define BENCH_GROUP(heading) \
-  { CLI_GROUP, heading, NULL, NULL, 0, 0, 0, NULL }
 
 /* Number of entries of kaon_precision and of LINEAR_FORMATS; bits of a CLI_SET option. */
 enum { BENCH_PRECISIONS = 3, BENCH_FORMATS = 4, BENCH_BITS = 32 };
@@ -85,7 +77,7 @@ int bench_open_machine(bench *b);
 int bench_finish(bench *b, int code);
 /* The exit status of a benchmark: of what went well, that some solves did not converge. Says so. */
 int bench_end(const bench *b, int code);
-/* For Ctrl-C: what is being done, and what is kept of it. */
+/* For Ctrl-C: what is being done, and which rows were saved. */
 void bench_stage(const bench *b);
 /* 1 on all ranks if any rank was interrupted. A barrier. */
 int bench_stopped(void);

@@ -10,10 +10,10 @@ static const cli_option option_rows[] = {
     LATTICE_OPTIONS_EXTENTS("16x16x16x16, on a device 32x32x32x64"),
     {CLI_SET, "precision", "double|single", "double,single", LATTICE_AT(precision), 0, 0,
      "a list with commas"},
-    BENCH_OPTIONS_SAMPLES,
+    CLI_TABLE_ROW(bench_sample_rows, 0),
     BENCH_OPTION_JSON,
-    LATTICE_OPTIONS_RANKS,
-    BENCH_OPTIONS_END};
+    CLI_TABLE_ROW(lattice_rank_rows, 0),
+    CLI_END_ROW};
 
 typedef struct fatten_case {
   bench *b;
@@ -134,4 +134,5 @@ const cli_command bench_fatten = {
     .examples = "Example:\n  kaon bench fatten --lattice 16 16 16 16 --precision single",
     .options = option_rows,
     .arguments = sizeof(lattice_args),
-    .run = run};
+    .run = run,
+    .daily = "lattice precision samples calls json backend threads"};

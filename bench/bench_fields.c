@@ -22,19 +22,19 @@ static const cli_option dslash_options[] = {
     {CLI_FLAG, "in-turn", NULL, NULL, BENCH_AT(in_turn), 0, 0,
      "take samples of a lattice's rows in turn, so that their ratios saw the same moments; holds "
      "all operators in memory at once"},
-    BENCH_OPTIONS_SAMPLES,
+    CLI_TABLE_ROW(bench_sample_rows, 0),
     BENCH_OPTION_JSON,
-    LATTICE_OPTIONS_RANKS,
-    BENCH_OPTIONS_END};
+    CLI_TABLE_ROW(lattice_rank_rows, 0),
+    CLI_END_ROW};
 
 static const cli_option vector_options[] = {
     LATTICE_OPTIONS_EXTENTS("8x8x8x8, 16x16x16x32, 24x24x24x24"),
     BENCH_OPTION_PRECISION(LATTICE_AT, "double,single,half"),
     LATTICE_OPTION_COLUMNS("1,12"),
-    BENCH_OPTIONS_SAMPLES,
+    CLI_TABLE_ROW(bench_sample_rows, 0),
     BENCH_OPTION_JSON,
-    LATTICE_OPTIONS_RANKS,
-    BENCH_OPTIONS_END};
+    CLI_TABLE_ROW(lattice_rank_rows, 0),
+    CLI_END_ROW};
 
 enum { ROWS_OF_A_CASE = 3 };
 
@@ -394,11 +394,14 @@ const cli_command bench_dslash = {
         "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
         "  mpirun -np 4 kaon bench dslash --grid 1 1 1 4 --local-lattice 32 32 32 64\n\n"
         "A hop computes one parity from the other. Ideal GB/s count every link, spinor and "
-        "clover block once; lattices that fit the cache are held against the multiply-add "
+        "clover block once; lattices that fit the cache are compared with the multiply-add "
         "peak.",
     .options = dslash_options,
     .arguments = sizeof(lattice_args),
-    .run = run_dslash};
+    .run = run_dslash,
+    .daily =
+        "lattice action precision reconstruct columns samples calls json local-lattice grid "
+        "backend threads"};
 
 const cli_command bench_vector = {
     .name = "vector",
@@ -406,4 +409,5 @@ const cli_command bench_vector = {
     .examples = "Example:\n  kaon bench vector --lattice 16 16 16 32 --precision single",
     .options = vector_options,
     .arguments = sizeof(lattice_args),
-    .run = run_vector};
+    .run = run_vector,
+    .daily = "lattice precision columns samples calls json local-lattice grid backend threads"};

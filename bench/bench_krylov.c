@@ -6,10 +6,11 @@
 #include "bench/bench_matrix.h"
 
 static const cli_option option_rows[] = {
-    MATRIX_OPTION_MATRIX(MATRIX_AT, "laplace3d:64"),
+    MATRIX_OPTION_MATRIX("laplace3d:64"),
     MATRIX_OPTION_METHOD,
     MATRIX_OPTION_PRECOND("none,jacobi", "a list with commas"),
-    MATRIX_OPTIONS_SOLVES("1e-8", "stop at this |b - A x| / |b|"),
+    CLI_TABLE_ROW(matrix_solve_rows, offsetof(matrix_args, linear)),
+    MATRIX_OPTION_TOL("1e-8", "stop at this |b - A x| / |b|"),
     BENCH_OPTION_OUTER(MATRIX_AT),
     {CLI_SET, "precision", "double|single|half", NULL, MATRIX_AT(precision), 0, 0,
      "a list with commas: of the inner iteration (default: as --outer)"},
@@ -17,17 +18,17 @@ static const cli_option option_rows[] = {
     MATRIX_OPTION_COLUMNS,
     BENCH_OPTION_JSON,
     CLI_REGIME_OPTION,
-    BENCH_GROUP("The matrix:"),
-    MATRIX_OPTIONS_ROWS(MATRIX_LINEAR),
-    BENCH_GROUP("Preconditioners:"),
+    CLI_GROUP_ROW("The matrix:"),
+    CLI_TABLE_ROW(matrix_storage_rows, offsetof(matrix_args, linear)),
+    CLI_GROUP_ROW("Preconditioners:"),
     LINEAR_OPTIONS_PRECOND_FIGURES(MATRIX_LINEAR),
-    BENCH_GROUP("Row projections:"),
+    CLI_GROUP_ROW("Row projections:"),
     LINEAR_OPTIONS_PROJECTIONS(MATRIX_LINEAR),
-    BENCH_GROUP("Several ranks, under mpirun:"),
+    CLI_GROUP_ROW("Several ranks, under mpirun:"),
     CLI_RANKS_OPTIONS,
     BENCH_OPTION_DELAY(MATRIX_AT),
     CLI_SYNC_OPTION,
-    BENCH_OPTIONS_END};
+    CLI_END_ROW};
 
 static int add_row(bench *b, const linear *l, int columns, const bench_figures *f) {
   char name[64];
@@ -126,7 +127,9 @@ static int check_projections(const matrix_args *a) {
 }
 
 static int measure(bench *b) {
-  return bench_end(b, matrix_each(b, matrix));
+  static const char *const usual[] = {"laplace3d:64", NULL};
+  bench_header(b, "matrix");
+  return bench_end(b, matrix_each(b, usual, matrix));
 }
 
 static int run(void *arguments) {
@@ -150,4 +153,7 @@ const cli_command bench_krylov = {
         "joules are counted. Lists measure every combination that fits together.",
     .options = option_rows,
     .arguments = sizeof(matrix_args),
-    .run = run};
+    .run = run,
+    .daily =
+        "matrix method precond tol outer precision columns format regime reduce-delay json backend "
+        "threads"};

@@ -4,6 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AT LATTICE_PROBLEM
+
+const cli_option lattice_rank_rows[] = {
+    CLI_GROUP_ROW("Several ranks, under mpirun:"),
+    {CLI_EXTENTS, "grid", "a b c d", NULL, LATTICE_AT(grid), 0, 0, CLI_GRID_TEXT},
+    {CLI_LATTICES, "local-lattice", "X Y Z T", NULL, LATTICE_AT(local), 0, 0,
+     "extents of one rank's part, in place of --lattice (default grid: ranks in t)"},
+    CLI_RANKS_OPTIONS,
+    CLI_SYNC_OPTION,
+    CLI_END_ROW};
+
+const cli_option lattice_solve_rows[] = {
+    {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter (default 0.125)"},
+    {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass, instead of --kappa"},
+    {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover coefficient (default 1 with clover)"},
+    {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "stop at this relative residual"},
+    {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "iterations allowed"},
+    CLI_END_ROW};
+
+const cli_option lattice_detail_rows[] = {
+    BENCH_OPTION_OUTER(LATTICE_AT),
+    {CLI_CHOICE, "refinement", "reliable|restart", "reliable", AT(refinement), 0, 0,
+     PROBLEM_REFINEMENT_TEXT},
+    {CLI_CHOICE, "even-odd", "symmetric|asymmetric|none", "symmetric", AT(even_odd), 0, 0,
+     PROBLEM_EVEN_ODD_TEXT},
+    {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0, PROBLEM_SET_TEXT},
+    CLI_REGIME_OPTION,
+    CLI_END_ROW};
+
 kaon_status lattice_fill(bench *b, kaon_vector *v, const kaon_lattice *lattice) {
   size_t n = 24u * (size_t)kaon_lattice_volume(lattice) / (size_t)b->info.ranks;
   kaon_status status = KAON_OK;

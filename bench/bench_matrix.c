@@ -6,6 +6,25 @@
 
 #include "interfaces/common/report.h"
 
+#define AT(member) offsetof(linear_args, member)
+
+const cli_option matrix_storage_rows[] = {
+    {CLI_CHOICE, "ordering", LINEAR_ORDERINGS, "none", AT(ordering), 0, 0,
+     "order in which rows are stored"},
+    {CLI_CHOICE, "partition", LINEAR_PARTITIONS, "blocks", AT(partition), 0, 0,
+     "which rank has which rows"},
+    {CLI_INT, "window", "N", NULL, AT(window), 1, 1e9,
+     "rows that may change places for sell (default: by rule; 1: none)"},
+    CLI_END_ROW};
+
+const cli_option matrix_solve_rows[] = {
+    {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "iterations allowed"},
+    {CLI_CHOICE, "refinement", "reliable|restart", "reliable", AT(refinement), 0, 0,
+     "how a coarser inner iteration is corrected"},
+    {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,
+     "further solver options, as of kaon solve"},
+    CLI_END_ROW};
+
 void linear_without_preconds(linear_args *args) {
   args->precond_drop = args->precond_omega = args->precond_low = args->precond_high =
       args->precond_shift = args->schwarz_relaxation = NAN;
@@ -43,17 +62,22 @@ kaon_status matrix_fill(const linear *l, kaon_vector *v) {
   return status;
 }
 
-int matrix_each(bench *b, int (*work)(bench *b, const char *name)) {
-  const cli_texts *list = &matrix_of(b)->matrices;
+int matrix_each(bench *b, const char *const *usual, int (*work)(bench *b, const char *name)) {
+  const matrix_args *a = matrix_of(b);
   int code = EXIT_DONE;
-  bench_header(b, "matrix");
-  if (list->count == 0) return work(b, "laplace3d:64");
-  for (int i = 0; i < list->count && code == EXIT_DONE; i++) code = work(b, list->text[i]);
+  for (int i = 0; i < a->matrices.count && code == EXIT_DONE; i++)
+    code = work(b, a->matrices.text[i]);
+  if (a->matrices.count || a->joined.count) return code;
+  for (; *usual && code == EXIT_DONE; usual++) code = work(b, *usual);
   return code;
 }
 
+int table_measures(const matrix_args *a) {
+  return a->matrices.count > 0 || a->joined.count == 0;
+}
+
 int table_check(const matrix_args *a) {
-  if (a->joined.count && !a->matrices.count && cli_option_given(&a->bench.common, "seconds"))
+  if (!table_measures(a) && cli_option_given(&a->bench.common, "seconds"))
     return cli_wrong(
         "--seconds has no effect on --join without --matrix, which measures nothing; leave it out");
   return EXIT_DONE;

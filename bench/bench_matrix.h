@@ -20,39 +20,21 @@ typedef struct matrix_args {
   cli_texts joined; /* files of earlier runs */
 } matrix_args;
 
+/* Rows of option tables, with offsets in a linear_args: how rows are stored; how solves go on. */
+extern const cli_option matrix_storage_rows[], matrix_solve_rows[];
 #define MATRIX_AT(member) offsetof(matrix_args, member)
 #define MATRIX_LINEAR(member) (offsetof(matrix_args, linear) + offsetof(linear_args, member))
-#define MATRIX_OPTION_MATRIX(AT, usual)                                                         \
+#define MATRIX_OPTION_MATRIX(usual)                                                             \
   {                                                                                             \
-    CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, AT(matrices), 0, 0,                             \
+    CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, MATRIX_AT(matrices), 0, 0,                      \
         "a Matrix Market file or a name that kaon solve takes; repeatable (default: " usual ")" \
   }
+#define MATRIX_OPTION_TOL(preset, meaning) \
+  { CLI_REAL, "tol", "EPS", preset, MATRIX_LINEAR(tol), 1e-16, 1, meaning }
 #define MATRIX_OPTION_FORMAT                                             \
   {                                                                      \
     CLI_SET, "format", LINEAR_FORMATS, "auto", MATRIX_AT(formats), 0, 0, \
         "a list with commas: how rows are stored"                        \
-  }
-/* How the rows are kept. LIN(member): offset of a member of linear_args. */
-#define MATRIX_OPTIONS_ROWS(LIN)                                           \
-  {CLI_CHOICE,                                                             \
-   "ordering",                                                             \
-   LINEAR_ORDERINGS,                                                       \
-   "none",                                                                 \
-   LIN(ordering),                                                          \
-   0,                                                                      \
-   0,                                                                      \
-   "order in which rows are kept"},                                        \
-      {CLI_CHOICE,                                                         \
-       "partition",                                                        \
-       LINEAR_PARTITIONS,                                                  \
-       "blocks",                                                           \
-       LIN(partition),                                                     \
-       0,                                                                  \
-       0,                                                                  \
-       "which rank keeps which rows"},                                     \
-  {                                                                        \
-    CLI_INT, "window", "N", NULL, LIN(window), 1, 1e9,                     \
-        "rows that may change places for sell (default: by rule; 1: none)" \
   }
 #define MATRIX_OPTION_COLUMNS                                        \
   {                                                                  \
@@ -65,31 +47,8 @@ typedef struct matrix_args {
   { CLI_SET, "precond", LINEAR_PRECONDS, usual, MATRIX_AT(preconds), 0, 0, meaning }
 #define MATRIX_OPTION_SECONDS(meaning) \
   { CLI_REAL, "seconds", "S", "5", MATRIX_AT(seconds), 1e-3, 3600, meaning }
-#define MATRIX_OPTION_JOIN(AT, meaning) \
-  { CLI_TEXTS, "join", "FILE.json", NULL, AT(joined), 0, 0, meaning }
-/* How solves go on and end. tolerance: the preset, or NULL. */
-#define MATRIX_OPTIONS_SOLVES(tolerance, meaning)                             \
-  {CLI_REAL, "tol", "EPS", tolerance, MATRIX_LINEAR(tol), 1e-16, 1, meaning}, \
-      {CLI_INT,                                                               \
-       "max-iter",                                                            \
-       "N",                                                                   \
-       "10000",                                                               \
-       MATRIX_LINEAR(max_iter),                                               \
-       1,                                                                     \
-       1e9,                                                                   \
-       "steps allowed a column"},                                             \
-      {CLI_CHOICE,                                                            \
-       "refinement",                                                          \
-       "reliable|restart",                                                    \
-       "reliable",                                                            \
-       MATRIX_LINEAR(refinement),                                             \
-       0,                                                                     \
-       0,                                                                     \
-       "how a coarser inner iteration is corrected"},                         \
-  {                                                                           \
-    CLI_TEXT, "set", "KEY=VALUE,...", NULL, MATRIX_LINEAR(set), 0, 0,         \
-        "further solver options, as of kaon solve"                            \
-  }
+#define MATRIX_OPTION_JOIN(meaning) \
+  { CLI_TEXTS, "join", "FILE.json", NULL, MATRIX_AT(joined), 0, 0, meaning }
 
 /* The arguments of a benchmark on matrices. */
 static inline const matrix_args *matrix_of(const bench *b) {
@@ -104,9 +63,12 @@ void linear_without_projections(linear_args *args);
 kaon_status matrix_fill(const linear *l, kaon_vector *v);
 /* Adds the members that every row about a matrix has. */
 void matrix_describe(const linear *l, const char *words, json_t *row);
-/* Prints the head, then calls `work` for every --matrix; laplace3d:64 where there is none. */
-int matrix_each(bench *b, int (*work)(bench *b, const char *name));
+/* Calls `work` for every --matrix. Without one: for the names in `usual` (NULL ends them), or for none
+ * where there are files of --join. Exit status. */
+int matrix_each(bench *b, const char *const *usual, int (*work)(bench *b, const char *name));
 
+/* 1: something is measured: --join without --matrix only makes tables. */
+int table_measures(const matrix_args *args);
 /* Refuses --seconds where --join without --matrix measures nothing. Exit status. */
 int table_check(const matrix_args *args);
 

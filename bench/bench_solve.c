@@ -14,9 +14,10 @@ static const cli_option option_rows[] = {
      0, 0, "links: a configuration file, or a synthetic field"},
     LATTICE_OPTIONS_EXTENTS("8x8x8x16"),
     LATTICE_OPTION_ACTION("the Dirac operator"),
-    LATTICE_OPTIONS_SOLVES,
-    {CLI_CHOICE, "solver", PROBLEM_SOLVERS, "cg", LATTICE_PROBLEM(solver), 0, 0,
-     "method; cg means cgnr on these operators"},
+    CLI_TABLE_ROW(lattice_solve_rows, 0),
+    {CLI_CHOICE, "method", PROBLEM_SOLVERS, "cg", LATTICE_PROBLEM(solver), 0, 0,
+     PROBLEM_SOLVER_TEXT},
+    CLI_ALIAS_ROW("solver", "method"),
     {CLI_CHOICE, "stop", "full|schur|normal", "full", LATTICE_PROBLEM(stop), 0, 0,
      PROBLEM_STOP_TEXT},
     {CLI_SET, "precision", "double|single|half", "double,single,half", LATTICE_AT(precision), 0, 0,
@@ -24,17 +25,17 @@ static const cli_option option_rows[] = {
     LATTICE_OPTION_RECONSTRUCT("18"),
     LATTICE_OPTION_COLUMNS("1,12"),
     BENCH_OPTION_JSON,
-    BENCH_GROUP("Details of the solves:"),
-    LATTICE_OPTIONS_INNER,
+    CLI_GROUP_ROW("Details of the solves:"),
+    CLI_TABLE_ROW(lattice_detail_rows, 0),
     LATTICE_OPTION_TEMPORAL("solve in the temporal gauge"),
     {CLI_FLAG, "ignore-checksum", NULL, NULL, LATTICE_PROBLEM(ignore_checksum), 0, 0,
      "go on, with warnings, where checksum, stored plaquette or unitarity fail"},
     {CLI_FLAG, "effective", NULL, NULL, LATTICE_AT(effective), 0, 0,
      "say which GFLOPS BiCGStab in single precision would need to be as fast"},
     PROBLEM_OPTIONS_SCHWARZ(LATTICE_PROBLEM),
-    LATTICE_OPTIONS_RANKS,
+    CLI_TABLE_ROW(lattice_rank_rows, 0),
     BENCH_OPTION_DELAY(LATTICE_AT),
-    BENCH_OPTIONS_END};
+    CLI_END_ROW};
 
 static const double usual_kappa = 0.125;
 enum { CLOVER = 1 }; /* its place in PROBLEM_ACTIONS */
@@ -264,4 +265,7 @@ const cli_command bench_solve = {
         "The median of 3 solves, or of 2 seconds of them where joules are counted.",
     .options = option_rows,
     .arguments = sizeof(lattice_args),
-    .run = run};
+    .run = run,
+    .daily =
+        "gauge lattice action kappa csw method precond tol stop precision reconstruct columns json "
+        "backend threads"};

@@ -6,17 +6,16 @@
 #include "bench/bench_matrix.h"
 #include "interfaces/common/report.h"
 
-static const cli_option option_rows[] = {MATRIX_OPTION_MATRIX(MATRIX_AT, "laplace3d:64"),
-                                         MATRIX_OPTION_FORMAT,
-                                         BENCH_OPTION_PRECISION(MATRIX_AT, "double,single,half"),
-                                         MATRIX_OPTION_COLUMNS,
-                                         MATRIX_OPTIONS_ROWS(MATRIX_LINEAR),
-                                         BENCH_OPTIONS_SAMPLES,
-                                         BENCH_OPTION_JSON,
-                                         BENCH_GROUP("Several ranks, under mpirun:"),
-                                         CLI_RANKS_OPTIONS,
-                                         CLI_SYNC_OPTION,
-                                         BENCH_OPTIONS_END};
+static const cli_option option_rows[] = {
+    MATRIX_OPTION_MATRIX("laplace3d:64"),
+    MATRIX_OPTION_FORMAT,
+    BENCH_OPTION_PRECISION(MATRIX_AT, "double,single,half"),
+    MATRIX_OPTION_COLUMNS,
+    CLI_TABLE_ROW(matrix_storage_rows, offsetof(matrix_args, linear)),
+    CLI_TABLE_ROW(bench_sample_rows, 0),
+    BENCH_OPTION_JSON,
+    CLI_TABLE_ROW(bench_rank_rows, 0),
+    CLI_END_ROW};
 
 typedef struct spmv_case {
   bench *b;
@@ -104,7 +103,9 @@ static int matrix(bench *b, const char *name) {
 }
 
 static int measure_all(bench *b) {
-  return matrix_each(b, matrix);
+  static const char *const usual[] = {"laplace3d:64", NULL};
+  bench_header(b, "matrix");
+  return matrix_each(b, usual, matrix);
 }
 
 static int run(void *arguments) {
@@ -122,4 +123,5 @@ const cli_command bench_spmv = {
         "Example:\n  kaon bench spmv --matrix laplace3d:128 --matrix A.mtx --format csr,sell",
     .options = option_rows,
     .arguments = sizeof(matrix_args),
-    .run = run};
+    .run = run,
+    .daily = "matrix format precision columns ordering samples calls json backend threads"};

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef struct machine {
-  double read_gbs; /* the limit that figures are held against */
+  double read_gbs; /* the limit that figures are compared with */
   double triad_gbs,
       copy_gbs;         /* triad: CPU; copy: device, bytes read and written; NaN on the other */
   double fma_gflops[2]; /* double, single; all threads */

@@ -37,5 +37,5 @@ kaon_status kaon_blas_convert(const kaon_vector *from, kaon_vector *to, int add,
 }
 
 kaon_status kaon_blas_add_and_zero(kaon_vector *from, kaon_vector *to, const kaon_pass *pass) {
-  return run("pour", from, to, 1, 1, pass);
+  return run("add_and_zero", from, to, 1, 1, pass);
 }

@@ -215,8 +215,8 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
   for (int i = 0; i < u->count; i++)
     if (u->operand[i] != NULL) bytes += kaon_vector_bytes(u->operand[i]);
   KAON_TRY(kaon_launch_prepare(u->ctx, u->shape->nrhs, bytes, launch));
-  u->ctx->no_flush_needed = u->written != 0 || u->args.sum.state != NULL; /* else nothing is
-                                                                             launched */
+  /* Without written operands and sums nothing is launched. */
+  u->ctx->no_flush_needed = u->written != 0 || u->args.sum.state != NULL;
   const kaon_space *space = u->shape->space;
   kaon_tuning_apply(u->ctx, KAON_TUNED_VECTOR, u->shape->precision, 0, u->shape->nrhs,
                     space->lattice != NULL ? space->lattice->volume : space->nsites, launch);

@@ -34,12 +34,12 @@ static kaon_status sums(const kaon_vector *x, const kaon_vector *y, int dot, int
                         kaon_column_state *host) {
   kaon_pass pass = KAON_PASS_INIT;
   const int slot[3] = {dot, KAON_NO_SLOT, norm};
-  kaon_scalars lent;
+  kaon_scalars borrowed;
   if (!y->ctx->backend->host_scalars) {
-    KAON_TRY(kaon_scalars_borrow(y->ctx, y->nrhs, &lent));
-    pass.scalars = &lent;
+    KAON_TRY(kaon_scalars_borrow(y->ctx, y->nrhs, &borrowed));
+    pass.scalars = &borrowed;
     KAON_TRY(kaon_blas_dot(x, y, slot, &pass));
-    return read_slots(&lent, host);
+    return read_slots(&borrowed, host);
   }
   KAON_TRY(kaon_scalars_create(y->ctx, y->nrhs, &pass.scalars));
   kaon_status status = kaon_blas_dot(x, y, slot, &pass);

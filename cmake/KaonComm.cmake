@@ -1,5 +1,5 @@
-# KAON_COMM=auto|single|MPI|QMP: how several ranks talk. Sets KAON_WITH_RANKS, and for them KAON_COMM_SOURCE and
-# KAON_COMM_TARGETS. MPI 3.0 is the least; QMP (USQCD's, built over MPI) is found below CMAKE_PREFIX_PATH.
+# KAON_COMM=auto|single|MPI|QMP chooses the communicator. This file sets KAON_WITH_RANKS and, if it is on, KAON_COMM_SOURCE and
+# KAON_COMM_TARGETS. MPI must be 3.0 or newer. QMP (of USQCD, built over MPI) is looked for in CMAKE_PREFIX_PATH.
 set(KAON_WITH_RANKS OFF)
 if(NOT KAON_COMM MATCHES "^(auto|single|MPI|QMP)$")
   message(FATAL_ERROR "KAON_COMM is \"${KAON_COMM}\" but must be auto, single, MPI or QMP")
@@ -25,8 +25,8 @@ if(KAON_COMM STREQUAL QMP)
   message(STATUS "communicator: QMP over it")
 endif()
 
-# How tests start ranks: more than the machine has cores if need be. The variables are Open MPI's: root may start them, and
-# ranks that wait leave the cores to those that work.
+# How tests start ranks, which may be more than the machine has cores. The variables of Open MPI let root start ranks, and let
+# waiting ranks yield their core.
 if(KAON_WITH_RANKS)
   set(KAON_MPI_FLAGS "")
   execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE KAON_MPIEXEC_VERSION ERROR_QUIET)

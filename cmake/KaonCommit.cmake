@@ -1,7 +1,6 @@
-# Writes the header with the commit that reports carry, when something is built: cmake -DKAON_SOURCE=... -DKAON_GIT=...
-# -DKAON_HEADER=... -P KaonCommit.cmake. "unknown" outside a checkout; "-dirty" behind it where what is built differs from
-# it: documents and results of benchmarks do not count, nor files that git does not know. The header is touched only if
-# it changes.
+# Writes a header with the commit that reports name: cmake -DKAON_SOURCE=... -DKAON_GIT=... -DKAON_HEADER=... -P KaonCommit.cmake
+# The commit is "unknown" outside a checkout. "-dirty" follows it if sources differ from the commit; documents, results of benchmarks
+# and untracked files do not count. The header is written only if it changes.
 set(commit unknown)
 if(KAON_GIT AND EXISTS ${KAON_SOURCE}/.git)
   execute_process(COMMAND ${KAON_GIT} rev-parse --short=12 HEAD WORKING_DIRECTORY ${KAON_SOURCE}

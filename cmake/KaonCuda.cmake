@@ -1,9 +1,9 @@
-# CUDA: whether it is built, for which devices, and how its kernels are compiled.
-#   KAON_NCCL        AUTO (default): NCCL is loaded at run time where it is found, by the loader or where it is now (below
-#                    NCCL_ROOT first); ON: it has to be there now; OFF: never
-#   KAON_CUDA        AUTO (default): ON where a CUDA compiler is found; DEVICE: ON where there is a device, too; ON, OFF
-#   KAON_CUDA_ARCHS  compute capabilities without the dot; default: those of the devices present, else 80 and 90. PTX
-#                    goes along, so that newer devices run too (compiled by the driver at the first start).
+# The CUDA backend: whether it is built, for which devices, and how its kernels are compiled.
+#   KAON_CUDA        AUTO (default): ON if there is a CUDA compiler; DEVICE: ON if there is a device, too; ON; OFF
+#   KAON_CUDA_ARCHS  compute capabilities without the dot. Default: those of the devices present, else 80 and 90. PTX is
+#                    included, which the driver compiles for newer devices at the first start
+#   KAON_NCCL        AUTO (default): NCCL is loaded at run time, by the loader's path or from where it is now (NCCL_ROOT
+#                    first); ON: it must be present when configuring; OFF: it is not used
 include(CheckLanguage)
 check_language(CUDA)
 set(KAON_CUDA_FOUND OFF)
@@ -58,7 +58,7 @@ set(KAON_CUDA_ARCHS "${KAON_CUDA_ARCHS}" CACHE STRING "compute capabilities to c
 set(CMAKE_CUDA_ARCHITECTURES ${KAON_CUDA_ARCHS})
 set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-set(CMAKE_CUDA_FLAGS_RELEASE "-O1 -DNDEBUG") # of launchers on the host alone: device code is optimised without being asked
+set(CMAKE_CUDA_FLAGS_RELEASE "-O1 -DNDEBUG") # for host code that launches kernels; device code is always optimised
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)
 
@@ -80,8 +80,8 @@ else()
 endif()
 
 # kaon_cuda_object(name file precision): an object library of the file in one precision.
-# 177: functions of the shared headers that a file does not use. _GLIBCXX_BITS_SPECFUN_H is the guard of the header by which <cmath>,
-# that nvcc includes everywhere, brings C++17's special functions: 0.24 of the 0.65 s that an empty file takes.
+# Warning 177 is about functions of shared headers that a file does not use. nvcc includes <cmath> everywhere; defining the guard
+# _GLIBCXX_BITS_SPECFUN_H leaves out its special functions, a third of the compile time of an empty file.
 function(kaon_cuda_object name file prec)
   get_filename_component(file ${file} ABSOLUTE BASE_DIR ${PROJECT_SOURCE_DIR})
   add_library(${name} OBJECT ${file})
@@ -90,9 +90,9 @@ function(kaon_cuda_object name file prec)
   target_compile_definitions(${name} PRIVATE KAON_PREC_${KAON_PREC_NAME_${prec}} _GLIBCXX_BITS_SPECFUN_H=1)
 endfunction()
 
-# kaon_add_cuda_kernels(target [JOINED name] PRECISIONS <d|s|h|all>... FILES file.cu...): each file once for every precision, and only
-# where the target is built. JOINED: all of them as one file, in the order they are named in, since what every file includes takes longer
-# than short kernels do; what is static in them needs a name of its own in all of them.
+# kaon_add_cuda_kernels(target [JOINED name] PRECISIONS <d|s|h|all>... FILES file.cu...): compiles each file once for every precision,
+# if the target is built. JOINED compiles them as one file, in the given order, because included headers take longer than short
+# kernels. Their static names must then differ.
 function(kaon_add_cuda_kernels target)
   cmake_parse_arguments(ARG "" "JOINED" "PRECISIONS;FILES" ${ARGN})
   kaon_source_scope(scope ${target})
@@ -119,7 +119,7 @@ function(kaon_add_cuda_kernels target)
   endforeach()
 endfunction()
 
-# kaon_device_codes(result): nvcc's options for machine code of every device that is compiled for.
+# kaon_device_codes(result): options of nvcc for machine code of every device in KAON_CUDA_ARCHS.
 function(kaon_device_codes result)
   set(codes "")
   foreach(arch ${KAON_CUDA_ARCHS})
@@ -128,9 +128,9 @@ function(kaon_device_codes result)
   set(${result} ${codes} PARENT_SCOPE)
 endfunction()
 
-# kaon_add_cuda_image(target DEFINITION file.c PRECISIONS ... FILES file.cu...): files that launch kernels from kernels, compiled
-# as relocatable code and linked on the device, with its part of the runtime, into one image. file.c takes it in by the path that
-# DEFINITION is there, and loads it; the host links nothing of it.
+# kaon_add_cuda_image(target DEFINITION file.c PRECISIONS ... FILES file.cu...): for kernels that launch kernels. They are compiled as
+# relocatable code and device-linked with the device runtime into one image. In file.c, DEFINITION is the path of the image; the file
+# includes and loads it. The host links nothing of it.
 function(kaon_add_cuda_image target definition user)
   cmake_parse_arguments(ARG "" "" "PRECISIONS;FILES" ${ARGN})
   set(objects "")
@@ -152,8 +152,8 @@ function(kaon_add_cuda_image target definition user)
                                                                        OBJECT_DEPENDS ${image})
 endfunction()
 
-# kaon_add_cuda_linked(target file.cu): a file that needs the device's part of the runtime (graphs launched by a device), compiled as
-# relocatable code and linked on the device by itself.
+# kaon_add_cuda_linked(target file.cu): for a file that needs the device runtime (graphs launched by a device). It is compiled as
+# relocatable code and device-linked by itself.
 function(kaon_add_cuda_linked target file)
   kaon_add_cuda_kernels(${target} PRECISIONS all FILES ${file})
   string(REGEX REPLACE "[/.]" "_" stem ${file})

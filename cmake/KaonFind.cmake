@@ -1,10 +1,10 @@
-# kaon_find(name header library): the imported target KaonFound::<name> where both are found (below CMAKE_PREFIX_PATH first),
-# by pkg-config otherwise; KAON_FOUND_<name> says whether.
+# kaon_find(name header library): makes the imported target KaonFound::<name> if header and library are found, in CMAKE_PREFIX_PATH
+# first, else by pkg-config. KAON_FOUND_<name> says whether.
 function(kaon_find name header library)
   string(TOUPPER ${name} upper)
   set(roots ${${upper}_ROOT} $ENV{${upper}_ROOT})
   find_path(KAON_${name}_INCLUDE ${header} HINTS ${roots} PATH_SUFFIXES include ${name} openblas)
-  # a library without its development link, as Python's wheels bring it, has a version behind its name
+  # A Python wheel has the library without its development link: its name ends with a version.
   find_library(KAON_${name}_LIBRARY NAMES ${library} lib${library}.so.0 HINTS ${roots} PATH_SUFFIXES lib lib64)
   mark_as_advanced(KAON_${name}_INCLUDE KAON_${name}_LIBRARY)
   set(KAON_FOUND_${name} OFF PARENT_SCOPE)

@@ -1,6 +1,6 @@
 # kaon_add_kernels(target [JOINED name] PRECISIONS <d|s|h|all>... FILES file.c...): compiles each file once for every CPU instruction
-# set and precision (`all`: once for every instruction set) and adds the objects to the target. JOINED: all of them as one file, since
-# the headers they share take the compiler as long as most of them; what is static in them needs a name of its own in all of them.
+# set and precision (`all`: once for every instruction set) and adds the objects to the target. JOINED compiles them as one file,
+# because the shared headers take as long as most of them. Their static names must then differ.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(KAON_ISAS scalar x86_64 avx2 avx512)
   set(KAON_BUILD_X86 ON)
@@ -9,21 +9,19 @@ else()
   set(KAON_BUILD_X86 OFF)
 endif()
 if(KAON_BUILD_X86)
-  set(KAON_ISA_FLAGS_scalar -O1) # it is there to be compared with, and for the oldest machines
+  set(KAON_ISA_FLAGS_scalar -O1) # for comparison, and for the oldest machines
 else()
   set(KAON_ISA_FLAGS_scalar -O2)
 endif()
-set(KAON_ISA_FLAGS_x86_64 -O2) # for machines without AVX2: a quarter of the compiler's time less than -O3
+set(KAON_ISA_FLAGS_x86_64 -O2) # for machines without AVX2; compiles faster than -O3
 set(KAON_ISA_FLAGS_avx2 -O3 -mavx2 -mfma)
 set(KAON_ISA_FLAGS_avx512 -O3 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512)
-# Of the compiler's time for hops a quarter went into what it finds out about stores between loads, and some into what explicit vectors
-# leave nothing to find for. Measured with AVX2 (bench/notes/design-cpu-compile.md).
+# Hops need none of these optimisations, which take a quarter of their compile time (bench/notes/design-cpu-compile.md).
 set(KAON_HOP_FLAGS $<$<C_COMPILER_ID:GNU>:--param=sccvn-max-alias-queries-per-access=60> $<$<C_COMPILER_ID:GNU>:-fno-gcse>
                    $<$<C_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
-add_library(kaon_kernel_flags INTERFACE) # behind kaon_flags' own
-# Kernels are all loads and stores: what AddressSanitizer sees of these UndefinedBehaviorSanitizer need not check again; and the compiler
-# would spend most of its time on the registers of instrumented ones. (Checks by calls compile in a third of the time and run five
-# times as long.)
+add_library(kaon_kernel_flags INTERFACE) # follow those of kaon_flags
+# AddressSanitizer checks the loads and stores of kernels, so that UndefinedBehaviorSanitizer need not. The simple register allocation
+# saves most of the compile time of instrumented kernels.
 if(KAON_SANITIZE)
   foreach(isa ${KAON_ISAS})
     list(TRANSFORM KAON_ISA_FLAGS_${isa} REPLACE "-O[23]" "-O1")
@@ -52,7 +50,7 @@ function(kaon_kernel_objects target stem)
   foreach(isa ${KAON_ISAS})
     string(TOUPPER ${isa} isa_upper)
     set(flags ${KAON_ISA_FLAGS_${isa}})
-    if(stem STREQUAL gauge_cpu) # no solve waits for it: 0.57 of -O3's time
+    if(stem STREQUAL gauge_cpu) # no solve waits for it, and it compiles in half the time
       list(TRANSFORM flags REPLACE "-O3" "-O2")
     elseif(stem STREQUAL dslash_cpu_hop_c AND NOT isa STREQUAL scalar)
       list(APPEND flags ${KAON_HOP_FLAGS})

@@ -10,60 +10,63 @@
 /* Where the clover blocks act in the fused hop. */
 enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
 
-/* Of a partitioned lattice (stencil->faces): the blocks that meet no ghost, or those that do. The
- * sums of BOUNDARY are over both; a pass is INTERIOR, then BOUNDARY, with nothing else in between.
+/* Of a partitioned lattice (stencil->faces): the blocks that need no ghost, or those that do. The
+ * sums after BOUNDARY cover both parts. A pass is INTERIOR, then BOUNDARY, with nothing in between.
  * FUSED: gather, INTERIOR and BOUNDARY in one launch (hop_fused). */
 enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY, KAON_PART_FUSED };
 
-/* out = a [C] x + b [C] D in, on the sites of `parity`; D is the hop of docs/conventions.md
- * (dagger: s = -1). C on x (KAON_CLOVER_ON_X) or on the hop's result (KAON_CLOVER_ON_HOP) or
- * nowhere; C = the blocks handed in (the clover term or its inverse). x.data == NULL: a is taken as
- * 0. in is of the other parity; x and out may be the same vector; in must not alias out. links[p]:
- * the link array of parity p in `recon` reals; direction mu's hops carry coefficient[mu]. sum:
- * slot[0] <- sum |out|^2, slot[1] <- sum conj(w) out (w: a vector of out's parity); half: of out
- * as it is before it is rounded. */
+/* out = a [C] x + b [C] D in, on the sites of `parity`. D is the hop of docs/conventions.md
+ * (dagger: s = -1). C is the clover block array passed here: the term or its inverse. It multiplies
+ * x (KAON_CLOVER_ON_X), the hop's result (KAON_CLOVER_ON_HOP) or nothing.
+ * - x.data == NULL means a = 0.
+ * - in has the other parity and must not alias out; x and out may be the same vector.
+ * - links[p] is the link array of parity p in `recon` reals. Hops in direction mu have the factor
+ *   coefficient[mu].
+ * - sum: slot[0] <- sum |out|^2, slot[1] <- sum conj(w) out, with w on out's parity. In half both
+ *   are taken from out before it is rounded. */
 typedef struct kaon_hop_args {
   const kaon_stencil *stencil;
   int parity;
   int dagger;
   int nrhs;
   int recon;    /* 18, 12 or 8 */
-  int backward; /* CPU: from the last block to the first; the same result */
+  int backward; /* CPU: from the last block to the first, with the same result */
   int clover_on;
   double a, b;
-  double coefficient[4]; /* of the hops in x, y, z, which are equal and not 0, and t */
+  double coefficient[4]; /* of the hops; equal in x, y and z; none of them 0 */
   const void *links[2];
   const void *clover;        /* 72 reals a site: [block][72][W], see lib/math/clover.h */
   const float *clover_scale; /* half: [block][chirality 2][W] */
   int part;
   kaon_view in, x, w, out;
-  kaon_view ghosts[KAON_DIRS];    /* BOUNDARY: what came for hops in each direction */
-  const kaon_peer_exchange *peer; /* BOUNDARY waits for it, and INTERIOR where it has one; NULL: it
-                                     is there already */
+  kaon_view ghosts[KAON_DIRS];    /* BOUNDARY: the values received for the hops in each direction */
+  const kaon_peer_exchange *peer; /* BOUNDARY waits for it, as does INTERIOR when it is given one;
+                                     NULL: the ghosts are there already */
   kaon_gate gate;
   kaon_sum sum;
-  const int32_t *list; /* CPU, no sums, no faces: these blocks alone, `listed`; NULL: all */
+  const int32_t *list; /* CPU, without sums and faces: only these `listed` blocks; NULL: all */
   int64_t listed;
 } kaon_hop_args;
 
-/* What the neighbours' hops to the sites of `parity` meet here, into messages (kaon_faces): of
- * `in`, which is of the other parity, with every factor of the hop for the backward ones, projected
- * alone for the forward ones. to: by direction of the hop. */
+/* Packs what the neighbours' hops to the sites of `parity` read on this rank into messages
+ * (kaon_faces). in has the other parity. A message for forward hops holds projected spinors only;
+ * one for backward hops also has every factor of the hop. to: by direction of the hop. */
 typedef struct kaon_gather_args {
   const kaon_stencil *stencil;
   int parity;
   int dagger;
   int nrhs;
   int recon;
-  double coefficient[4]; /* as kaon_hop_args has them */
+  double coefficient[4]; /* as in kaon_hop_args */
   const void *links[2];
   kaon_view in;
   kaon_view to[KAON_DIRS];
-  const kaon_peer_exchange *peer; /* `to` is the neighbours' memory and they are told; else NULL */
+  const kaon_peer_exchange *peer; /* `to` is in the neighbours' memory, and they are notified; else
+                                     NULL */
   kaon_gate gate;
 } kaon_gather_args;
 
-/* out = C in, site by site (C: clover term or inverse). in and out may be the same. */
+/* out = C in, site by site (C: the clover term or its inverse). in and out may be the same. */
 typedef struct kaon_clover_args {
   const kaon_stencil *stencil;
   int parity, nrhs;
@@ -72,30 +75,31 @@ typedef struct kaon_clover_args {
   kaon_view in, out;
   kaon_gate gate;
   kaon_sum sum; /* slot[0] <- |out|^2 */
-  kaon_view w;  /* updated_clover: in += sign * slot[column] w first; w and out may be the same */
+  kaon_view w;  /* updated_clover: first in += sign * slot[column] w; w and out may be the same */
   const kaon_column_state *state;
   int slot;
   double sign;
 } kaon_clover_args;
 
-/* Lists of parts: that of part i is list[first[i]] to list[first[i + 1]]. */
+/* One list for each part: that of part i is list[first[i]] to list[first[i + 1]]. */
 typedef struct kaon_part_lists {
   int64_t *first;
   int32_t *list;
 } kaon_part_lists;
 
-/* Blocks that go on by themselves (lib/operator/free_blocks.h). Blocks of lanes are numbered as the vectors
- * have them, in lists of hops as their parity has them. All memory is the host's. */
+/* Tables for asynchronous blocks (lib/operator/free_blocks.h). A block here is a block of vector
+ * lanes. Its index is the vectors', except in the lists of hops, where it counts within one parity.
+ * All memory is host memory. */
 typedef struct kaon_free_tables {
   int parts;
-  kaon_part_lists own, domains;       /* blocks that it writes; its domains */
-  kaon_part_lists others;             /* parts that it reads, itself among them */
-  kaon_part_lists copied;             /* by place in others.list: which blocks of these */
-  kaon_part_lists whole[2], local[2]; /* that a hop works out for it */
+  kaon_part_lists own, domains;       /* blocks that the part writes; its domains */
+  kaon_part_lists others;             /* parts that it reads, itself included */
+  kaon_part_lists copied;             /* by index in others.list: which of their blocks */
+  kaon_part_lists whole[2], local[2]; /* blocks that a hop computes for the part */
 } kaon_free_tables;
 
-/* whole: z -> r, by way of `between` where that is given; local: r -> q. copies, betweens: a vector
- * like z and one like `between` for each thread. */
+/* whole: z -> r, through `between` where that is given. local: r -> q. copies and betweens hold one
+ * vector like z, and one like `between`, for each thread. */
 typedef struct kaon_free_args {
   const kaon_free_tables *tables;
   kaon_hop_args whole[2], local[2];
@@ -106,27 +110,27 @@ typedef struct kaon_free_args {
   kaon_view b, z, r, q, between;
   const kaon_view *copies, *betweens;
   double *work;
-  int32_t *count;   /* [part]: cycles that it has ended; 0 before */
-  int32_t *version; /* [part]: odd while it writes; any even number before */
+  int32_t *count;   /* [part]: cycles completed; 0 on entry */
+  int32_t *version; /* [part]: odd while the part writes; any even value on entry */
   kaon_free_how how;
-  kaon_free_lags *lags; /* added to */
+  kaon_free_lags *lags; /* the statistics are added to these */
   kaon_gate gate;
 } kaon_free_args;
 
 typedef struct kaon_dslash_ops {
-  /* From so many sites on, a hop of one column takes longer with (w, out) than both apart do; 0:
-   * never. */
+  /* Number of sites from which (w, out) is faster as a separate kernel than inside a hop of one
+   * column; 0: never. */
   int64_t separate_dot_sites;
-  /* sum: of hops that are cut (stencil->cut) not where neighbours are computed: NULL there */
+  /* args->sum must be NULL for a cut hop (stencil->cut) where neighbours are computed */
   void (*hop)(const kaon_launch *launch, const kaon_hop_args *args);
   void (*clover)(const kaon_launch *launch, const kaon_clover_args *args);
   void (*gather)(const kaon_launch *launch, const kaon_gather_args *args);
-  /* gather and both parts of hop at once, the messages by args->peer; NULL: not built */
+  /* gather and both parts of the hop in one launch, with messages by args->peer; NULL: not built */
   void (*hop_fused)(const kaon_launch *launch, const kaon_gather_args *gather,
                     const kaon_hop_args *args);
-  /* 0, and nothing done: not for this call. NULL: for none. */
+  /* Returns 0 and does nothing when it does not support this call. NULL: supports none. */
   int (*updated_clover)(const kaon_launch *launch, const kaon_clover_args *args);
-  /* NULL: blocks do not go on by themselves here */
+  /* NULL: this backend has no asynchronous blocks */
   void (*free_blocks)(const kaon_launch *launch, const kaon_free_args *args);
 } kaon_dslash_ops;
 

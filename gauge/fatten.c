@@ -70,8 +70,8 @@ static void release(work *w) {
 
 static kaon_status ghosts(const work *w, const pair *field, int but) {
   if (!kaon_lattice_partitioned(w->lattice)) return KAON_OK;
-  const kaon_wide_links wide = wide_of(w, field); /* double: kaon_fatten requires it on several
-                                                     ranks */
+  /* The links are in double: kaon_fatten requires it on several ranks. */
+  const kaon_wide_links wide = wide_of(w, field);
   for (int parity = 0; parity < 2; parity++)
     for (int mu = 0; mu < 4; mu++)
       if (mu != but) KAON_TRY(kaon_wide_ghosts_of(&wide, parity, mu));

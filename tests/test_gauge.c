@@ -101,14 +101,12 @@ static void observables_do_not_depend_on_threads(void **state) {
   (void)state;
   static const int shape[4] = {4, 6, 4, 10};
   kaon_observables first = KAON_OBSERVABLES_INIT;
-  memset(&first, 0, sizeof first);
   for (int threads = 1; threads <= 5; threads++) {
     kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
     kaon_context *ctx = NULL;
     kaon_lattice *lattice = NULL;
     kaon_gauge *gauge = NULL;
     kaon_observables o = KAON_OBSERVABLES_INIT;
-    memset(&o, 0, sizeof o);
     options.threads = threads;
     must(NULL, kaon_context_create(&options, &ctx));
     must(ctx, kaon_lattice_create(ctx, shape, KAON_PERIODIC, &lattice));

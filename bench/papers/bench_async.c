@@ -70,7 +70,7 @@ static relax_run stat_run(const relax_bench *r, int steps, int every, int number
                           kaon_relax_driver driver) {
   const double never = 1e-30;
   const relax_args *a = relax_of(r->b);
-  relax_run run = relax_run_of(r, KAON_ASYNC, driver == KAON_RELAX_FREE ? never : 0, steps);
+  relax_run run = relax_run_of_tables(r, KAON_ASYNC, driver == KAON_RELAX_FREE ? never : 0, steps);
   const int64_t blocks = (r->l.info.rows + run.options.block - 1) / run.options.block;
   run.options.driver = driver;
   run.options.stride = every;
@@ -229,7 +229,7 @@ static void add_run(statistics *s, const relax_run *run, int number) {
 /* Runs the synchronous iteration: the same blocks and sweeps, and all blocks read before one
  * writes. */
 static int synchronous_of(relax_bench *r, statistics *s, int steps) {
-  relax_run run = relax_run_of(r, KAON_TWO_STAGE, 0, steps);
+  relax_run run = relax_run_of_tables(r, KAON_TWO_STAGE, 0, steps);
   const int code = relax_run_solve(r, &run);
   for (int i = 0; i < s->points && code == EXIT_DONE; i++)
     s->synchronous[i] = residual_at(&run, s->at[i]);
@@ -290,8 +290,6 @@ static int rate(relax_bench *r) {
             relax_bench_name(r, name));
   for (int i = 0; i < KINDS && code == EXIT_DONE; i++) {
     relax_run run = relax_run_of(r, methods[i], 1e-12, 100000);
-    if (!relax_of(r->b)->block) run.options.block = 448;
-    if (!relax_of(r->b)->sweeps) run.options.local_sweeps = 5;
     if (i == 3) run.options.local_sweeps = 1;
     if (i == 5) run.options.driver = KAON_RELAX_FREE;
     run.options.stride = 4; /* iterations between two residuals */
@@ -362,7 +360,6 @@ static int overhead(relax_bench *r) {
             relax_bench_name(r, name));
   for (int k = 1; k <= SWEEPS && code == EXIT_DONE; k++) {
     relax_run run = relax_run_of(r, KAON_ASYNC, 0, 0);
-    run.options.block = relax_of(r->b)->block ? relax_of(r->b)->block : 448;
     run.options.local_sweeps = k;
     cli_print(common, "  async-(%d)", k);
     for (int n = 0; n < LENGTHS && code == EXIT_DONE; n++) {
@@ -397,8 +394,6 @@ static int time_one(relax_bench *r, const contender *c, double tol, column_histo
   enum { SWEEPS = 100 };
   relax_run run = relax_run_of(r, c->method, tol, 200000);
   bench_spread times, sweeps = {.median = NAN};
-  if (!relax_of(r->b)->block) run.options.block = 448;
-  if (!relax_of(r->b)->sweeps) run.options.local_sweeps = 5;
   run.options.driver = c->driver;
   int code = relax_run_repeat(r, &run, r->b->args->samples, &times);
   *history = run.history;
@@ -456,14 +451,13 @@ static int times(relax_bench *r) {
       {"async, launches", "async-(k)", KAON_ASYNC, KAON_RELAX_LAUNCH},
       {"async, free", "async-(k) free", KAON_ASYNC, KAON_RELAX_FREE},
       {"cg", "cg", KAON_CG, KAON_RELAX_LAUNCH}};
-  const relax_args *a = relax_of(r->b);
-  const double tol = isnan(a->tol) ? 1e-8 : a->tol;
+  const double tol = relax_tolerance(r, 1e-8);
   const int kinds = r->l.info.hermitian ? KINDS : KINDS - 1; /* CG, the last one, needs A = A^H */
   column_history histories[KINDS] = {{NULL, 0}};
   const char *names[KINDS];
   char name[64];
   int code = EXIT_DONE;
-  cli_print(&a->bench.common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
+  cli_print(&r->b->args->common, "\n%s: to %g\n", relax_bench_name(r, name), tol);
   for (int i = 0; i < kinds && code == EXIT_DONE; i++) {
     names[i] = all[i].curve;
     code = time_one(r, &all[i], tol, &histories[i]);
@@ -494,48 +488,41 @@ static int matrix(bench *b, const char *name) {
 static int measure(bench *b) {
   enum { FIGURE11 = 1 << 5 };
   const relax_args *a = relax_of(b);
-  const int joined = a->joined.count > 0;
-  int code = bench_merge_rows(b, &a->joined, "async-figure11");
-  if (a->matrices.count == 0 && !joined && code == EXIT_DONE)
-    code = matrix(b, a->tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000");
-  for (int i = 0; i < a->matrices.count && code == EXIT_DONE; i++)
-    code = matrix(b, a->matrices.text[i]);
+  const int joined = a->matrix.joined.count > 0;
+  const char *usual[] = {a->tables == FIGURE11 ? "trefethen:20000" : "trefethen:2000", NULL};
+  int code = bench_merge_rows(b, &a->matrix.joined, "async-figure11");
+  if (code == EXIT_DONE) code = matrix_each(b, usual, matrix);
   if (code == EXIT_DONE && (a->tables & FIGURE11 || joined)) relax_bench_print_figure11(b);
   if (code == EXIT_DONE && joined && bench_save(b) != KAON_OK) code = EXIT_DEVICE;
   return bench_end(b, code);
 }
 
 static const cli_option option_rows[] = {
-    MATRIX_OPTION_MATRIX(RELAX_AT, "trefethen:2000; figure11: trefethen:20000"),
+    MATRIX_OPTION_MATRIX("trefethen:2000; figure11: trefethen:20000"),
     {CLI_SET, "table", "props|stat|rate|overhead|time|figure11", "props,stat,rate,overhead,time",
      RELAX_AT(tables), 0, 0, "a list with commas"},
     {CLI_INT, "runs", "N", "100", RELAX_AT(runs), 1, 1000000, "runs of table stat"},
-    RELAX_OPTIONS_BLOCKS("table stat"),
-    {CLI_REAL, "tol", "EPS", NULL, RELAX_AT(tol), 1e-16, 1,
-     "tables time and figure11: stop at this relative residual (default 1e-8)"},
+    CLI_TABLE_ROW(relax_block_rows, 0),
+    MATRIX_OPTION_TOL(NULL,
+                      "tables time and figure11: stop at this relative residual (default 1e-8)"),
     {CLI_INT, "samples", "N", "7", BENCH_AT(samples), 1, 1000,
-     "samples, whose median counts; no more after 10 seconds"},
+     "samples, whose median counts. No more after 10 seconds."},
     {CLI_INT, "lag", "N", "-1", RELAX_AT(lag), -1, 1000000,
      "driver free: iterations that a block may be ahead of those it reads (default 2)"},
-    RELAX_OPTIONS_FILES,
-    BENCH_GROUP("Details:"),
+    CLI_TABLE_ROW(relax_file_rows, 0),
+    CLI_GROUP_ROW("Table stat, driver launch:"),
     {CLI_INT, "together", "N", NULL, RELAX_AT(together), 1, 1000000,
-     "table stat, launches: blocks at work at once (default: all but one, on a GPU but a "
-     "sixteenth)"},
+     "blocks at work at once (default: all but one; on a GPU all but a sixteenth)"},
     {CLI_INT, "order-seed", "N", "-1", RELAX_AT(seed), -1, 1000000,
-     "table stat, launches: draws the order in which a run's blocks begin; 0: as they stand "
-     "(default, -1: on a GPU as they stand, on a CPU 1)"},
-    BENCH_OPTION_OUTER(RELAX_AT),
-    MATRIX_OPTIONS_ROWS(RELAX_LINEAR),
-    BENCH_GROUP("Table figure11, on several ranks:"),
+     "draws the order in which a run's blocks begin (default 1, on a GPU 0). 0: in their order."},
+    CLI_GROUP_ROW("Table figure11, on several ranks:"),
     {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", RELAX_AT(exchanges), 0, 0,
-     "a list with commas: how rows of other ranks come; auto: all"},
+     "a list with commas: how remote values come; auto: all"},
     {CLI_INT, "rank-lag", "N", "-1", RELAX_AT(rank_lag), -1, 1000000,
      "iterations that a block may be ahead of other ranks' (-1: no bound)"},
-    MATRIX_OPTION_JOIN(RELAX_AT, "rows of earlier runs for the figure; repeatable"),
-    CLI_RANKS_OPTIONS,
-    CLI_SYNC_OPTION,
-    BENCH_OPTIONS_END};
+    MATRIX_OPTION_JOIN("rows of earlier runs for the figure; repeatable"),
+    CLI_TABLE_ROW(relax_detail_rows, 0),
+    CLI_END_ROW};
 
 static int run(void *arguments) {
   return relax_bench_run(arguments, option_rows, measure);
@@ -547,4 +534,6 @@ const cli_command bench_async = {
     .examples = "Example:\n  kaon bench async --matrix trefethen:2000 --table stat --runs 20",
     .options = option_rows,
     .arguments = sizeof(relax_args),
-    .run = run};
+    .run = run,
+    .daily =
+        "matrix table runs block local-sweeps tol samples lag json csv histories backend threads"};

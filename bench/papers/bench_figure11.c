@@ -34,15 +34,13 @@ static void keep_row(relax_bench *r, const relax_run *run, const bench_spread *t
 static int measure(relax_bench *r, kaon_relax_exchange exchange, kaon_relax_driver driver,
                    double tol, int *there) {
   const relax_args *a = relax_of(r->b);
-  const cli_common *common = &a->bench.common;
+  const cli_common *common = &r->b->args->common;
   relax_run run = relax_run_of(r, KAON_ASYNC, tol, 100000);
   bench_spread times;
-  if (!a->block) run.options.block = 448;
-  if (!a->sweeps) run.options.local_sweeps = 5;
   run.lab.exchange = exchange;
   run.options.driver = driver;
   run.lab.rank_lag = a->rank_lag;
-  const int code = relax_run_repeat(r, &run, a->bench.samples, &times);
+  const int code = relax_run_repeat(r, &run, r->b->args->samples, &times);
   relax_run_clear(&run);
   if (code != EXIT_DONE) return code;
   *there = r->b->info.ranks == 1 || run.relaxation.exchange == exchange;
@@ -65,11 +63,11 @@ static int measure(relax_bench *r, kaon_relax_exchange exchange, kaon_relax_driv
 
 int relax_bench_figure11(relax_bench *r) {
   const relax_args *a = relax_of(r->b);
-  const double tol = isnan(a->tol) ? 1e-8 : a->tol;
+  const double tol = relax_tolerance(r, 1e-8);
   const int several = r->b->info.ranks > 1;
   char name[64];
   int code = EXIT_DONE;
-  cli_print(&a->bench.common, "\n%s: to %g on %d rank%s\n", relax_bench_name(r, name), tol,
+  cli_print(&r->b->args->common, "\n%s: to %g on %d rank%s\n", relax_bench_name(r, name), tol,
             r->b->info.ranks, several ? "s" : "");
   for (int i = KAON_EXCHANGE_AMC; i <= KAON_EXCHANGE_SYNC && code == EXIT_DONE; i++) {
     int there = 1;

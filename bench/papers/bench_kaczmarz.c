@@ -429,7 +429,7 @@ static const cli_option option_rows[] = {
     BENCH_OPTION_JSON,
     {CLI_FILE, "csv", "FILE", NULL, AT(csv), 0, 0, "write rows as CSV"},
     CLI_SYNC_OPTION,
-    BENCH_OPTIONS_END};
+    CLI_END_ROW};
 
 static int run(void *arguments) {
   const kaczmarz_args *a = arguments;
@@ -442,4 +442,7 @@ const cli_command bench_kaczmarz = {
     .examples = "Example:\n  kaon bench kaczmarz --tables fig7 --kaczmarz-level 3 --csv fig7.csv",
     .options = option_rows,
     .arguments = sizeof(kaczmarz_args),
-    .run = run};
+    .run = run,
+    .daily =
+        "tables kaczmarz-sweeps kaczmarz-level kaczmarz-problem kaczmarz-degree seconds samples "
+        "json csv backend threads"};

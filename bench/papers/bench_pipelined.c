@@ -41,23 +41,24 @@ static const struct {
 enum { DELAYED = sizeof delayed / sizeof *delayed };
 
 static const cli_option option_rows[] = {
-    MATRIX_OPTION_MATRIX(MATRIX_AT, "cavity3d:126 and cavity3d:159; with --join none"),
+    MATRIX_OPTION_MATRIX("cavity3d:126 and cavity3d:159; with --join none"),
     MATRIX_OPTION_PRECOND("jacobi", "on the device"),
     {CLI_TEXT, "reduce-delay", "TIME,...", NULL, MATRIX_AT(reduce_delay), 0, 0,
      "a list with commas: sums over ranks take at least so long (default 0,10us,100us)"},
     MATRIX_OPTION_SECONDS("the solves of a row go on for so long; their mean counts"),
-    MATRIX_OPTION_JOIN(MATRIX_AT, "rows of earlier runs for the tables; repeatable"),
+    MATRIX_OPTION_JOIN("rows of earlier runs for the tables; repeatable"),
     BENCH_OPTION_JSON,
     CLI_REGIME_OPTION,
     CLI_SYNC_OPTION,
     CLI_RANKS_OPTIONS,
-    BENCH_GROUP("The solves:"),
-    MATRIX_OPTIONS_SOLVES("1e-8", "stop at this |b - A x| / |b|"),
+    CLI_GROUP_ROW("The solves:"),
+    CLI_TABLE_ROW(matrix_solve_rows, offsetof(matrix_args, linear)),
+    MATRIX_OPTION_TOL("1e-8", "stop at this |b - A x| / |b|"),
     BENCH_OPTION_OUTER(MATRIX_AT),
-    MATRIX_OPTIONS_ROWS(MATRIX_LINEAR),
-    BENCH_GROUP("Preconditioners:"),
+    CLI_TABLE_ROW(matrix_storage_rows, offsetof(matrix_args, linear)),
+    CLI_GROUP_ROW("Preconditioners:"),
     LINEAR_OPTIONS_PRECOND_FIGURES(MATRIX_LINEAR),
-    BENCH_OPTIONS_END};
+    CLI_END_ROW};
 
 typedef struct delays {
   int count;
@@ -155,17 +156,19 @@ static int threads_of_rank(const cli_common *common) {
   return all > ranks ? (int)(all / ranks) : 1;
 }
 
-static int matrix(bench *b, const delays *d, const char *name) {
+static int matrix(bench *b, const char *name) {
+  delays d = {0};
   const cli_common run = b->args->common;
   cli_common common = run;
   common.backend = KAON_BACKEND_CPU;
   common.regime = 0;
   common.threads = threads_of_rank(&run);
-  int code = in_context(b, &common, name, on_processors);
+  int code = read_delays(matrix_of(b)->reduce_delay, &d);
+  if (code == EXIT_DONE) code = in_context(b, &common, name, on_processors);
   if (code == EXIT_DONE) code = in_context(b, &run, name, on_device);
-  for (int i = 0; i < d->count && code == EXIT_DONE; i++) {
+  for (int i = 0; i < d.count && code == EXIT_DONE; i++) {
     common = run;
-    common.reduce_delay = d->seconds[i];
+    common.reduce_delay = d.seconds[i];
     cli_print(&run, "sums take at least %g us:\n", 1e6 * common.reduce_delay);
     code = in_context(b, &common, name, measure_delayed);
   }
@@ -334,18 +337,12 @@ static int print_tables(const bench *b) {
 }
 
 static int measure_all(bench *b) {
-  static const char *const usual[] = {"cavity3d:126", "cavity3d:159"};
+  static const char *const usual[] = {"cavity3d:126", "cavity3d:159", NULL};
   const matrix_args *a = matrix_of(b);
-  const int given = a->matrices.count > 0, wanted = given             ? a->matrices.count
-                                                    : a->joined.count ? 0
-                                                                      : 2;
-  delays d = {0};
   int code = bench_merge_rows(b, &a->joined, "pipelined");
-  if (code == EXIT_DONE) code = read_delays(a->reduce_delay, &d);
   b->least_seconds = a->seconds;
-  if (code == EXIT_DONE && wanted) bench_header(b, "matrix");
-  for (int i = 0; i < wanted && code == EXIT_DONE; i++)
-    code = matrix(b, &d, given ? a->matrices.text[i] : usual[i]);
+  if (code == EXIT_DONE && table_measures(a)) bench_header(b, "matrix");
+  if (code == EXIT_DONE) code = matrix_each(b, usual, matrix);
   note_ratios(b->rows);
   if (code == EXIT_DONE) code = print_tables(b);
   if (code == EXIT_DONE && bench_save(b) != KAON_OK)
@@ -357,7 +354,9 @@ static int run(void *arguments) {
   matrix_args *a = arguments;
   relax_defaults(&a->linear);
   linear_without_projections(&a->linear);
-  const int code = table_check(a);
+  delays d = {0};
+  int code = table_check(a);
+  if (code == EXIT_DONE) code = read_delays(a->reduce_delay, &d);
   return code == EXIT_DONE ? bench_run(&a->bench, option_rows, measure_all) : code;
 }
 
@@ -370,4 +369,5 @@ const cli_command bench_pipelined = {
         "A run measures the ranks that it has.",
     .options = option_rows,
     .arguments = sizeof(matrix_args),
-    .run = run};
+    .run = run,
+    .daily = "matrix precond reduce-delay seconds join json backend threads"};

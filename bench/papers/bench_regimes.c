@@ -20,7 +20,7 @@ enum { LOOKS = 1 };
 static const double tolerance_in_single = 1e-5;
 
 static const cli_option option_rows[] = {
-    MATRIX_OPTION_MATRIX(MATRIX_AT, "laplace3d:252 and elasticity:100; with --join none"),
+    MATRIX_OPTION_MATRIX("laplace3d:252 and elasticity:100; with --join none"),
     {CLI_SET, "regimes", CLI_REGIMES, NULL, MATRIX_AT(regimes), 0, 0,
      "a list with commas: how steps are issued (default: all but auto)"},
     MATRIX_OPTION_METHOD,
@@ -28,18 +28,19 @@ static const cli_option option_rows[] = {
     {CLI_SET, "precision", "double|single", "double,single", MATRIX_AT(precision), 0, 0,
      "a list with commas"},
     MATRIX_OPTION_SECONDS("the solves of a row go on for so long; their mean counts"),
-    MATRIX_OPTION_JOIN(MATRIX_AT, "rows of earlier runs for the tables; repeatable"),
+    MATRIX_OPTION_JOIN("rows of earlier runs for the tables; repeatable"),
     BENCH_OPTION_JSON,
     {CLI_FILE, "csv", "FILE", NULL, MATRIX_AT(csv), 0, 0, "write rows and variations as CSV"},
     CLI_SYNC_OPTION,
-    BENCH_GROUP("The solves:"),
-    MATRIX_OPTIONS_SOLVES(NULL, "stop at this |b - A x| / |b| (default 1e-8, in single 1e-5)"),
+    CLI_GROUP_ROW("The solves:"),
+    CLI_TABLE_ROW(matrix_solve_rows, offsetof(matrix_args, linear)),
+    MATRIX_OPTION_TOL(NULL, "stop at this |b - A x| / |b| (default 1e-8, in single 1e-5)"),
     MATRIX_OPTION_FORMAT,
-    MATRIX_OPTIONS_ROWS(MATRIX_LINEAR),
+    CLI_TABLE_ROW(matrix_storage_rows, offsetof(matrix_args, linear)),
     CLI_RANKS_OPTIONS,
-    BENCH_GROUP("Preconditioners:"),
+    CLI_GROUP_ROW("Preconditioners:"),
     LINEAR_OPTIONS_PRECOND_FIGURES(MATRIX_LINEAR),
-    BENCH_OPTIONS_END};
+    CLI_END_ROW};
 
 typedef struct table {
   regime_row *row; /* the rows of the list, in its order */
@@ -445,17 +446,13 @@ static int open_processor(bench *b) {
 }
 
 static int measure(bench *b) {
-  static const char *const usual[] = {"laplace3d:252", "elasticity:100"};
+  static const char *const usual[] = {"laplace3d:252", "elasticity:100", NULL};
   const matrix_args *a = matrix_of(b);
-  const int given = a->matrices.count > 0, wanted = given             ? a->matrices.count
-                                                    : a->joined.count ? 0
-                                                                      : 2;
   int code = bench_merge_rows(b, &a->joined, "regimes");
   if (code == EXIT_DONE) code = open_processor(b);
   b->least_seconds = a->seconds;
-  if (code == EXIT_DONE && wanted) bench_header(b, "matrix");
-  for (int i = 0; i < wanted && code == EXIT_DONE; i++)
-    code = matrix(b, given ? a->matrices.text[i] : usual[i]);
+  if (code == EXIT_DONE && table_measures(a)) bench_header(b, "matrix");
+  if (code == EXIT_DONE) code = matrix_each(b, usual, matrix);
   if (code == EXIT_DONE) code = conclude(b);
   kaon_context_destroy(&b->processor);
   return bench_end(b, code);
@@ -479,4 +476,5 @@ const cli_command bench_regimes = {
         "The table compares with cublas and polling, or with the first row of a case.",
     .options = option_rows,
     .arguments = sizeof(matrix_args),
-    .run = run};
+    .run = run,
+    .daily = "matrix regimes method precond precision seconds join json csv sync backend threads"};

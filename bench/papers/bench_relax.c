@@ -8,9 +8,28 @@
 
 #include "interfaces/common/report.h"
 
+const cli_option relax_block_rows[] = {
+    {CLI_INT, "block", "B", NULL, RELAX_AT(block), 1, 1024,
+     "rows of a block (default: 448; table stat and faults: 112, Trefethen's 128)"},
+    {CLI_INT, "local-sweeps", "K", NULL, RELAX_AT(sweeps), 1, 1000,
+     "Jacobi sweeps in a block an iteration (default: 5; table stat and faults: 6)"},
+    CLI_END_ROW};
+
+const cli_option relax_file_rows[] = {
+    BENCH_OPTION_JSON,
+    {CLI_FILE, "csv", "FILE", NULL, MATRIX_AT(csv), 0, 0, "write rows as CSV"},
+    {CLI_FILE, "histories", "FILE.csv", NULL, RELAX_AT(histories), 0, 0,
+     "residuals by iteration, a file a matrix, its name before the end of this one"},
+    CLI_END_ROW};
+
+const cli_option relax_detail_rows[] = {
+    CLI_GROUP_ROW("Details:"), BENCH_OPTION_OUTER(MATRIX_AT),
+    CLI_TABLE_ROW(matrix_storage_rows, offsetof(matrix_args, linear)),
+    CLI_TABLE_ROW(bench_rank_rows, 0), CLI_END_ROW};
+
 static linear_args args_of(const bench *b, const char *name) {
   static char ones[] = "ones";
-  const relax_args *a = relax_of(b);
+  const matrix_args *a = matrix_of(b);
   linear_args args = a->linear;
   args.matrix = name;
   args.rhs = ones;
@@ -64,19 +83,34 @@ void relax_bench_points(const relax_bench *r, int *every, int *last) {
   *last = is_trefethen(r) ? 50 : 150;
 }
 
-relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int steps) {
+static relax_run run_of(const relax_bench *r, kaon_method method, double tol, int steps, int block,
+                        int sweeps) {
   const relax_args *a = relax_of(r->b);
   relax_run run = {.method = method, .tol = tol, .steps = steps};
   run.options = (kaon_relax_options)KAON_RELAX_OPTIONS_INIT;
   run.lab = (kaon_lab_relax_options)KAON_LAB_RELAX_OPTIONS_INIT;
-  run.options.block = a->block ? a->block : is_trefethen(r) ? 128 : 112;
-  run.options.local_sweeps = a->sweeps ? a->sweeps : 6;
+  run.options.block = a->block ? a->block : block;
+  run.options.local_sweeps = a->sweeps ? a->sweeps : sweeps;
   if (a->lag >= 0) run.options.lag = a->lag;
   return run;
 }
 
+relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int steps) {
+  return run_of(r, method, tol, steps, 448, 5);
+}
+
+relax_run relax_run_of_tables(const relax_bench *r, kaon_method method, double tol, int steps) {
+  return run_of(r, method, tol, steps, is_trefethen(r) ? 128 : 112, 6);
+}
+
+double relax_tolerance(const relax_bench *r, double usual) {
+  const double tol = relax_of(r->b)->matrix.linear.tol;
+  return isnan(tol) ? usual : tol;
+}
+
 /* Reads the report of a solve, with the flips of all ranks. */
 static kaon_status count_flips(kaon_solver *solver, kaon_relax_report *report) {
+  *report = (kaon_relax_report)KAON_RELAX_REPORT_INIT;
   kaon_status status = kaon_solver_relaxation(solver, report);
   if (status != KAON_OK) return status;
   double flips = (double)report->flips;
@@ -100,6 +134,7 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
   if (status == KAON_OK) status = kaon_solver_create(r->l.A, 1, &options, &solver);
   if (status == KAON_OK) status = kaon_context_synchronise(ctx);
   run->solve = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
+  run->relaxation = (kaon_relax_report)KAON_RELAX_REPORT_INIT;
   if (status == KAON_OK)
     status = kaon_solver_solve(solver, r->right, r->x, &run->report, &run->solve);
   if (status == KAON_OK && bench_stopped()) status = KAON_ERR_CANCELLED;
@@ -245,15 +280,16 @@ int relax_bench_histories(relax_bench *r, const char *what, const column_history
 
 int relax_bench_run(relax_args *a, const cli_option *options, bench_function *measure) {
   static const int chosen[4] = {0};
+  linear_args *own = &a->matrix.linear;
   bench b;
-  relax_defaults(&a->linear);
-  linear_without_preconds(&a->linear);
-  linear_without_projections(&a->linear);
+  relax_defaults(own);
+  linear_without_preconds(own);
+  linear_without_projections(own);
   int code = bench_check_files(options, a);
   if (code != EXIT_DONE) return code;
-  code = bench_begin(&b, &a->bench, chosen);
+  code = bench_begin(&b, &a->matrix.bench, chosen);
   if (code == EXIT_DONE) code = bench_open_machine(&b);
   if (code == EXIT_DONE) code = measure(&b);
-  if (code == EXIT_DONE && a->csv) code = bench_csv(&b, a->csv);
+  if (code == EXIT_DONE && a->matrix.csv) code = bench_csv(&b, a->matrix.csv);
   return bench_finish(&b, code);
 }

@@ -4,43 +4,21 @@
 
 #include "bench/bench_matrix.h"
 
-/* What the arguments of async and faults begin with. */
+/* What the arguments of async and faults begin with. Of matrix_args: linear.tol NaN is by rule. */
 typedef struct relax_args {
-  bench_args bench;
-  cli_texts matrices;
-  linear_args linear;
-  int outer;         /* double, single */
-  double tol;        /* NaN: by rule */
+  matrix_args matrix;
   int block, sweeps; /* 0: by rule */
-  const char *csv, *histories;
+  const char *histories;
   /* async alone */
-  cli_texts joined;
   unsigned tables;               /* bits: props, stat, rate, overhead, time, figure11 */
   unsigned exchanges;            /* bits: kaon_relax_exchange */
   int runs, lag, together, seed; /* together 0, lag and seed -1: by rule */
   int rank_lag;                  /* -1: no bound */
 } relax_args;
 
+/* Rows of option tables: blocks; files that are written; storage of the matrix and ranks. */
+extern const cli_option relax_block_rows[], relax_file_rows[], relax_detail_rows[];
 #define RELAX_AT(member) offsetof(relax_args, member)
-#define RELAX_LINEAR(member) (offsetof(relax_args, linear) + offsetof(linear_args, member))
-#define RELAX_OPTIONS_BLOCKS(sweeps_and_blocks)                                        \
-  {CLI_INT,                                                                            \
-   "block",                                                                            \
-   "B",                                                                                \
-   NULL,                                                                               \
-   RELAX_AT(block),                                                                    \
-   1,                                                                                  \
-   1024,                                                                               \
-   "rows of a block (default: 448; " sweeps_and_blocks ": 112, Trefethen's 128)"},     \
-  {                                                                                    \
-    CLI_INT, "local-sweeps", "K", NULL, RELAX_AT(sweeps), 1, 1000,                     \
-        "Jacobi sweeps in a block an iteration (default: 5; " sweeps_and_blocks ": 6)" \
-  }
-#define RELAX_OPTIONS_FILES                                                                       \
-  BENCH_OPTION_JSON, {CLI_FILE, "csv", "FILE", NULL, RELAX_AT(csv), 0, 0, "write rows as CSV"}, { \
-    CLI_FILE, "histories", "FILE.csv", NULL, RELAX_AT(histories), 0, 0,                           \
-        "residuals by iteration, a file a matrix, its name before the end of this one"            \
-  }
 
 static inline const relax_args *relax_of(const bench *b) {
   return (const relax_args *)b->args;
@@ -71,8 +49,12 @@ typedef struct relax_run {
 /* Makes matrix, operator and vectors. Exit status; relax_bench_close in any case. */
 int relax_bench_open(relax_bench *r, bench *b, kaon_context *ctx, const char *name);
 void relax_bench_close(relax_bench *r);
-/* Options of the command line, else block and local sweeps of the tables of the paper. */
+/* Options of the command line, else blocks of 448 rows and 5 local sweeps. */
 relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int steps);
+/* The same, else block and local sweeps of the tables of the paper. */
+relax_run relax_run_of_tables(const relax_bench *r, kaon_method method, double tol, int steps);
+/* --tol, or the value by rule. */
+double relax_tolerance(const relax_bench *r, double usual);
 int relax_run_solve(relax_bench *r, relax_run *run);
 /* Repeats a run: `samples` times, at most about 10 s, and once where values of other ranks came by
  * another exchange than asked for. *run: the run with the median time, with its history. One run

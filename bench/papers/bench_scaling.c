@@ -29,23 +29,22 @@ static const cli_option option_rows[] = {
     LATTICE_OPTION_RECONSTRUCT("12"),
     LATTICE_OPTION_COLUMNS("1"),
     LATTICE_OPTION_ACTION("the Dirac operator"),
-    LATTICE_OPTIONS_SOLVES,
-    BENCH_OPTIONS_SAMPLES,
+    CLI_TABLE_ROW(lattice_solve_rows, 0),
+    CLI_TABLE_ROW(bench_sample_rows, 0),
     BENCH_OPTION_JSON,
-    BENCH_GROUP("A model of strong scaling; nothing is measured:"),
+    CLI_GROUP_ROW("A model of strong scaling; nothing is measured:"),
     {CLI_TEXTS, "model", "FILE.json", NULL, AT(models), 0, 0,
-     "fit the model to these rows and foretell by it; repeatable"},
+     "fit the model to these rows and predict by it; repeatable"},
     {CLI_TEXT, "latency", "TIME", "5us", AT(latency), 0, 0,
      "of a message, and of a sum, between nodes"},
     {CLI_REAL, "bandwidth", "GBS", "45", AT(bandwidth), 1e-3, 1e6, "GB/s between nodes a rank"},
     {CLI_INT, "node", "N", "8", AT(node), 1, 4096, "ranks of a node"},
-    BENCH_GROUP("Details:"),
+    CLI_GROUP_ROW("Details:"),
     {CLI_EXTENTS, "grid", "a b c d", NULL, LATTICE_AT(grid), 0, 0, CLI_GRID_TEXT},
-    LATTICE_OPTIONS_INNER,
+    CLI_TABLE_ROW(lattice_detail_rows, 0),
     LATTICE_OPTION_TEMPORAL("in the temporal gauge"),
-    CLI_RANKS_OPTIONS,
-    CLI_SYNC_OPTION,
-    BENCH_OPTIONS_END};
+    CLI_TABLE_ROW(bench_rank_rows, 0),
+    CLI_END_ROW};
 
 /* ---- measuring ---- */
 
@@ -303,7 +302,7 @@ static void predict_solves(const scaling_args *a, const model *m, const rows *r,
   json_decref(about);
 }
 
-static int foretell_all(const scaling_args *a) {
+static int predict_all(const scaling_args *a) {
   const cli_common *common = &a->lattice.bench.common;
   model *m = calloc(1, sizeof *m);
   rows *r = calloc(1, sizeof *r);
@@ -358,7 +357,7 @@ static int check_model(const scaling_args *a) {
   }
   if (a->lattice.lattices.count > 1)
     return cli_wrong(
-        "--model foretells one lattice, but --lattice is given %d times; leave all but one out",
+        "--model predicts one lattice, but --lattice is given %d times; leave all but one out",
         a->lattice.lattices.count);
   return EXIT_DONE;
 }
@@ -376,7 +375,7 @@ static int run(void *arguments) {
   if (code == EXIT_DONE) code = lattice_check(l, 1);
   if (code == EXIT_DONE) code = cli_read_time("latency", a->latency, &a->network_latency);
   if (code != EXIT_DONE) return code;
-  if (a->models.count) return ranks_first() ? foretell_all(a) : EXIT_DONE;
+  if (a->models.count) return ranks_first() ? predict_all(a) : EXIT_DONE;
   code = bench_begin(&b, &l->bench, l->grid);
   if (code == EXIT_DONE) code = lattice_check_extents(b.ctx, l);
   if (code == EXIT_DONE) code = bench_open_machine(&b);
@@ -385,7 +384,7 @@ static int run(void *arguments) {
 
 const cli_command bench_scaling = {
     .name = "scaling",
-    .summary = "Weak and strong scaling over ranks, and a model that foretells it.",
+    .summary = "Weak and strong scaling over ranks, and a model that predicts it.",
     .examples =
         "Examples:\n"
         "  kaon bench scaling --lattice 8 8 8 16 --json one.json\n"
@@ -393,4 +392,7 @@ const cli_command bench_scaling = {
         "  kaon bench scaling --model one.json --model four.json --bandwidth 45",
     .options = option_rows,
     .arguments = sizeof(scaling_args),
-    .run = run};
+    .run = run,
+    .daily =
+        "lattice local-lattice precision kappa csw json model latency bandwidth node backend "
+        "threads"};

@@ -272,7 +272,7 @@ int rows_read(const cli_texts *files, model *m, rows *r) {
       "scaling --json two.json, and give that file as well");
 }
 
-/* ---- the problem that is foretold, and its steps ---- */
+/* ---- the problem to predict, and its steps ---- */
 
 static int methods_of(const rows *r, const char *name) {
   unsigned seen = 0;

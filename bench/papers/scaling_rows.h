@@ -13,7 +13,7 @@ typedef struct row_kind {
   char device[128], backend[16];
   /* of solves alone */
   char links[64], stop[16], even_odd[16], preconditioner[16];
-  double kappa, csw, tol, reals, steps, cycles; /* reals: kept a link */
+  double kappa, csw, tol, reals, steps, cycles; /* reals: stored of each link */
 } row_kind;
 
 typedef struct rows {

@@ -4,8 +4,8 @@
  * read before any is written, so updates work in place.
  * Half: the largest new value of a site must be known before any is rounded. The new values are
  * computed twice, which needs no buffer.
- * Sums are as in update.c, over at most GRAM_CHUNKS chunks. Fewer chunks of more blocks have the
- * same order of summation and error within a Gram matrix. */
+ * Sums are as in update.c, but over at most GRAM_CHUNKS chunks of more blocks each. Order and error
+ * bound are the same. */
 #include "lib/math/steps/block_recurrences.h"
 
 #include "blas/cpu/block.h"

@@ -17,8 +17,8 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
     kaon_precond_##entry(v, c, KAON_SCALED_COMPLEX);                 \
   }
 
-/* Defines the chunks of an entry: formula <entry>_<kind>, then its `nslots` sums by <entry>_sums.
- */
+/* Defines the chunks of an entry: formula <entry>_<kind>, then its `nslots` sums by
+ * <entry>_sums. */
 #define KIND_CHUNK(entry, kind, shared, reads, writes, ncoefficients, nslots)                 \
   static void entry##_##kind##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
                                      int64_t begin, int64_t end, double *partial) {           \

@@ -1,20 +1,22 @@
 /* block.cu - vector updates that join columns, on the GPU (blas_ops.h): products of tall matrices
- * by small ones on the tensor units (lib/cuda/reduction/mma.h), sums in double (half: in float, each number
- * in two parts of 11 bits).
- * A warp takes a tile: some places of all columns. Lane 4 g + t has columns 4 k + t at place g, of
- * operands and results alike, so no number passes through other memory, an update is in place, and
- * half rounds a site where it is. The matrices, as the units take them, are in shared memory. */
+ * by small ones on the tensor units (lib/cuda/reduction/mma.h). Sums are in double; in half they
+ * are in float, with each value in two parts of 11 bits.
+ * A warp works on a tile: some positions of all columns. Lane 4 g + t has columns 4 k + t at
+ * position g, of operands and results alike. So no value moves between lanes, updates work in
+ * place, and half rounds a site where it is. The small matrices are in shared memory, in the layout
+ * of the tensor units. */
 #include "blas/cuda/items.h"
 #include "lib/cuda/reduction/mma.h"
 #include "lib/math/steps/block_recurrences.h"
 
 enum op { AXPY, ROTATE };
 
-/* Blocks of a launch at most, matrices, and shared memory for all of their panels. */
+/* Largest number of blocks in a launch; largest number of matrices; shared memory for all of their
+ * panels. */
 enum { MOST_BLOCKS = 2048, MATRICES = 3, PANEL_BYTES = 72 << 10 };
-/* Quads of four columns that a panel of results has. */
+/* Quads of four columns in a panel of results. */
 enum { PANEL = 3 };
-/* Places of a tile, the items of a column that a lane has there, rows of 16 in them. */
+/* Positions in a tile; the items of a column that a lane has there; the rows of 16 in them. */
 enum {
   PLACES = NUMBERS == 2 ? 16 : 8,
   ITEMS = NUMBERS == 2 ? 2 : 1,
@@ -22,7 +24,7 @@ enum {
   SPINOR_GROUPS = 3
 };
 
-/* Blocks that a multiprocessor is to hold, where registers suffice. */
+/* Blocks that a multiprocessor should hold, as far as registers allow. */
 enum { THREADS = 128 };
 template <int QUADS, int GROUPS>
 static __host__ __device__ constexpr int blocks_wanted() {
@@ -37,8 +39,8 @@ static __host__ __device__ constexpr int matrices() {
 typedef struct block_call {
   items w;
   int vectors, complex_space;
-  int quads;  /* of four columns, filled with zeros; at least PANEL */
-  int panels; /* of the matrices in shared memory: all, or 1 */
+  int quads;  /* quads of four columns, padded with zeros; at least PANEL */
+  int panels; /* panels of the matrices in shared memory: all, or 1 */
   int64_t tiles;
   kaon_view v[MATRICES];
   const kaon_column_state *state;
@@ -49,15 +51,16 @@ typedef struct block_call {
 
 #if !KAON_HALF
 typedef double sum_real;
-typedef double2 entry; /* a lane's two numbers of a matrix */
+typedef double2 entry; /* a lane's two values of a matrix */
 #else
 typedef float sum_real;
-typedef float4 entry; /* their high parts, their low parts */
+typedef float4 entry; /* their high parts, then their low parts */
 #endif
 
 /* ---- the matrices ---- */
 
-/* A lane's numbers of rows 4 k .. and columns 4 j .. of matrix m, (re, im) -> (re, im). */
+/* A lane's values of rows 4 k .. and columns 4 j .. of matrix m, as the map (re, im) -> (re,
+ * im). */
 static __device__ __forceinline__ entry matrix_entry(const block_call &a, int m, int k, int j,
                                                      uint64_t open) {
   const int lane = threadIdx.x % 32, row = 4 * k + lane % 4, column = 4 * j + lane / 8;
@@ -78,8 +81,8 @@ static __device__ __forceinline__ entry matrix_entry(const block_call &a, int m,
 #endif
 }
 
-/* Panels from `first` on: entry of matrix m, rows k, columns j of panel p at
- * (((p matrices + m) quads + k) PANEL + j) 32 + lane. */
+/* Loads the panels from `first` on. The entry of matrix m, rows k, columns j of panel p is at (((p
+ * matrices + m) quads + k) PANEL + j) 32 + lane. */
 template <int OP>
 static __device__ __forceinline__ void load_panels(const block_call &a, int first, uint64_t open,
                                                    entry *panel) {
@@ -92,7 +95,7 @@ static __device__ __forceinline__ void load_panels(const block_call &a, int firs
   }
 }
 
-/* Matrix m of panel p is there on return. All threads of the block call it. */
+/* Returns matrix m of panel p, loading it if necessary. Called by all threads of the block. */
 template <int OP>
 static __device__ __forceinline__ const entry *panel_at(const block_call &a, int p, uint64_t open,
                                                         entry *panel) {
@@ -105,11 +108,11 @@ static __device__ __forceinline__ const entry *panel_at(const block_call &a, int
 
 /* ---- a tile ---- */
 
-/* Where a lane works, for all columns, and which of them are open. */
+/* The position of a lane, for all columns, and which of them are open. */
 typedef struct place {
-  int64_t at;    /* its first item of quad 0 */
-  int64_t site;  /* half: its site's scale there */
-  uint64_t open; /* bit 4 k: of quad k */
+  int64_t at;    /* index of its first item of quad 0 */
+  int64_t site;  /* half: index of its site's scale there */
+  uint64_t open; /* bit 4 k: its column of quad k is open */
 } place;
 
 static __device__ __forceinline__ place place_of(const block_call &a, int64_t tile, uint64_t open) {
@@ -127,7 +130,7 @@ static __device__ __forceinline__ place place_of(const block_call &a, int64_t ti
   return p;
 }
 
-/* Item i of group `group` of quad k. */
+/* The index of item i of group `group` of quad k. */
 static __device__ __forceinline__ int64_t at_of(const block_call &a, const place &p, int k,
                                                 int group, int i) {
   return p.at + (int64_t)(4 * k) * a.w.unit + group * KAON_LANES + 8 * i;
@@ -137,13 +140,13 @@ static __device__ __forceinline__ bool is_open(const place &p, int k) {
   return (p.open >> 4 * k & 1) != 0;
 }
 
-/* What the site's integers of quad k are worth; 1 but in half. */
+/* The factor from the integers of quad k to values; 1 except in half. */
 static __device__ __forceinline__ float step_of(const kaon_view &v, const place &p, int k) {
   if (!KAON_HALF) return 1;
   return is_open(p, k) ? kaon_half_unit(v.scale[p.site + 4 * k * KAON_LANES]) : 0;
 }
 
-/* What a lane has of an operand: QUADS quads, GROUPS groups of a site (half). */
+/* A lane's part of an operand: QUADS quads, and in half GROUPS groups of a site. */
 template <int QUADS, int GROUPS>
 struct operand {
   item x[QUADS][GROUPS][ITEMS];
@@ -168,7 +171,7 @@ static __device__ __forceinline__ void operand_read(const block_call &a, const k
   }
 }
 
-/* Real r of a lane's numbers at a place: those of its items in a row. */
+/* Real r of a lane's values at a position, counted through its items. */
 static __device__ __forceinline__ sum_real number_of(const item *x, float step, int r) {
 #if !KAON_HALF
   (void)step;
@@ -178,7 +181,8 @@ static __device__ __forceinline__ sum_real number_of(const item *x, float step, 
 #endif
 }
 
-/* Half: what is made of an item is made anew for each matrix: registers are dearer. */
+/* Half: forces recomputation from an item for each matrix, since registers are scarcer than
+ * instructions. */
 static __device__ __forceinline__ item item_once(const item &x) {
   item y = x;
 #if KAON_HALF
@@ -187,7 +191,7 @@ static __device__ __forceinline__ item item_once(const item &x) {
   return y;
 }
 
-/* sum += x m, where numbers 0 .. 3 of x and sum are (re, im) of two rows. */
+/* sum += x m. Values 0 .. 3 of x and sum are (re, im) of two rows. */
 static __device__ __forceinline__ void add_rows(sum_real *sum, const sum_real *x, const entry &m) {
 #if !KAON_HALF
   const double left[4] = {x[0], x[2], x[1], x[3]}, right[2] = {m.x, m.y};
@@ -211,7 +215,7 @@ struct sums {
   sum_real s[PANEL][GROUPS * ROWS][4];
 };
 
-/* sum += x M, where M is the panel's matrix m. */
+/* sum += x M with matrix m of the panel. */
 template <int QUADS, int GROUPS>
 static __device__ __forceinline__ void add_products(const block_call &a, const entry *panel, int m,
                                                     const operand<QUADS, GROUPS> &x,
@@ -240,7 +244,7 @@ static __device__ __forceinline__ void add_products(const block_call &a, const e
   }
 }
 
-/* sum = what is there, or 0. */
+/* sum = the present values, or 0. */
 template <int GROUPS>
 static __device__ __forceinline__ void sums_begin(const block_call &a, const kaon_view *v,
                                                   const place &p, int first, int group,
@@ -263,8 +267,9 @@ static __device__ __forceinline__ void sums_begin(const block_call &a, const kao
   }
 }
 
-/* How results leave. Half: where a lane has all of a site at once (ALL) they are rounded; else they
- * are all looked through (LOOK) and worked out once more (ROUND). */
+/* How results are written. Half: if a lane has all of a site at once (ALL), it rounds them.
+ * Otherwise one pass finds the largest value (LOOK), and a second computes them again and rounds
+ * (ROUND). */
 enum way { ALL, LOOK, ROUND };
 
 #if !KAON_HALF
@@ -290,7 +295,7 @@ static __device__ __forceinline__ void sums_write(const block_call &a, const kao
 
 #else
 
-/* largest: of quad `first` and the next ones, of this result. */
+/* largest: that of quad `first` and the following ones, for this result. */
 template <int GROUPS>
 static __device__ __forceinline__ void sums_write(const block_call &a, const kaon_view &v,
                                                   const place &p, int first, int group, way how,
@@ -316,21 +321,21 @@ static __device__ __forceinline__ void sums_write(const block_call &a, const kao
 
 #endif
 
-/* Half with one panel reads an operand where it needs it, v1 twice (the second time from a cache),
- * rather than keep it: registers are dearer. */
+/* Half with one panel reads an operand where it is needed, and v1 twice (the second time from a
+ * cache). That saves registers. */
 template <int QUADS>
 static __host__ __device__ constexpr bool reads_late() {
   return KAON_HALF && QUADS <= PANEL;
 }
 
-/* A panel of results from quad `first` on, of the groups from `group` on. `largest`: as sums_write
- * wants it, result after result `stride` apart. */
+/* Computes a panel of results from quad `first` on, for the groups from `group` on. largest: as in
+ * sums_write; the results are `stride` apart. */
 template <int OP, int QUADS, int GROUPS>
 static __device__ __forceinline__ void update_panel(const block_call &a, const entry *panel,
                                                     const place &p, int first, int group, way how,
                                                     operand<QUADS, GROUPS> *x, float *largest,
                                                     int stride) {
-  constexpr int grows = OP == AXPY ? 1 : 2; /* the result that adds to what is there */
+  constexpr int grows = OP == AXPY ? 1 : 2; /* the result that is added to */
   constexpr int times = OP == AXPY ? 0 : 1; /* the operand that it adds */
   constexpr bool late = OP == ROTATE && reads_late<QUADS>();
   sums<GROUPS> sum;
@@ -360,7 +365,8 @@ static __device__ __forceinline__ void read_operands(const block_call &a, const 
     operand_read<QUADS, GROUPS>(a, a.v[1], p, group, &x[OP == ROTATE ? 1 : 0]);
 }
 
-/* All groups of a site, GROUPS at a time; old scales are read until all new numbers are there. */
+/* Updates all groups of a site, GROUPS at a time. The old scales are read until all new values are
+ * known. */
 template <int OP, int QUADS, int GROUPS>
 static __device__ __forceinline__ void update_in_turns(const block_call &a, const place &p,
                                                        uint64_t open, entry *panel) {
@@ -454,7 +460,7 @@ extern "C" void KAON_EXPORT(kaon_block_rotate)(const kaon_launch *launch,
   launch_block<ROTATE>(launch, args);
 }
 
-/* The norms, where they are wanted, in a sweep of their own. */
+/* The norms, if wanted, are computed in a separate sweep. */
 extern "C" void KAON_EXPORT(kaon_block_axpy)(const kaon_launch *launch,
                                              const kaon_update_args *args) {
   launch_block<AXPY>(launch, args);

@@ -1,10 +1,12 @@
-/* convert.cu - vectors from one precision to another on the GPU: the only kernels that see two. A
- * thread takes a site: groups of components differ with the precision, so each side is read or
- * written in its own. Where that leaves most of the device idle, and one side is in half, warps of
- * a block share 32 sites, each with as many components as half has in one access. A value is
- * widened to double, added if asked for, and rounded once; what it came from may be set to zero.
- * The norm is of the stored values. */
-#define KAON_PREC_SINGLE /* unit.h's `real`, which is not used here */
+/* convert.cu - converts vectors between precisions on the GPU. These are the only kernels that use
+ * two precisions.
+ * A thread handles a site. The groups of components differ between precisions, so each side is
+ * accessed in its own layout. If that leaves most of the device idle and one side is in half, the
+ * warps of a block share 32 sites. Each warp then takes as many components as half has in one
+ * access.
+ * A value is widened to double, added to the target if requested, and rounded once. The source may
+ * be set to zero. The norm is that of the stored values. */
+#define KAON_PREC_SINGLE /* unit.h needs a `real`, which is not used here */
 #undef KAON_PREC_ALL
 #include "blas/cuda/convert.h"
 #include "lib/cuda/queue/launch_list.h"
@@ -15,8 +17,8 @@ enum {
   PART_THREADS = PARTS * KAON_LANES
 };
 
-/* The largest of what the warps of a block found at their parts of a site; what they read has been
- * read when they have it. All threads call it. */
+/* The largest of the values that the warps of a block found in their parts of a site. On return all
+ * warps have read their parts. Called by all threads. */
 static __device__ __forceinline__ float largest_of_parts(int lane, float own) {
   __shared__ quantise_room<PARTS> room;
   room[threadIdx.x / KAON_LANES][lane] = own;
@@ -24,8 +26,8 @@ static __device__ __forceinline__ float largest_of_parts(int lane, float own) {
   return quantise_over_parts<PARTS>(room, lane);
 }
 
-/* A site of NCOMP reals, in registers; PARTED: PART of a spinor's, and the block's other warps have
- * the others. All threads of the block call it then. */
+/* Converts a site of NCOMP reals, in registers. PARTED: only PART components of a spinor, while
+ * other warps of the block have the rest; then all threads of the block call it. */
 template <int FROM, int TO, int NCOMP, bool PARTED = false>
 static __device__ __forceinline__ void convert_held(const convert_call &a, int64_t unit, int lane,
                                                     double *sum) {

@@ -1,5 +1,5 @@
-/* convert.h - a site of a vector from one precision to another on the GPU (convert.cu, and the
- * listed steps of sparse/cuda/listed.h). */
+/* convert.h - converts a site of a vector between precisions on the GPU (convert.cu, and the listed
+ * steps of sparse/cuda/listed.h). */
 #ifndef KAON_BLAS_CUDA_CONVERT_H
 #define KAON_BLAS_CUDA_CONVERT_H
 
@@ -7,14 +7,14 @@
 #include "lib/cuda/precisions.h"
 
 typedef struct convert_call {
-  int64_t sites; /* masked ones too */
+  int64_t sites; /* including masked ones */
   int ncomp, nrhs, add, clear;
-  int parted; /* a block has 32 sites of a column */
+  int parted; /* a block handles 32 sites of a column */
   kaon_view v[2];
   kaon_cuda_sums sums;
 } convert_call;
 
-/* What integers of a site are worth. */
+/* The factor from a site's integers to values. */
 template <int PRECISION>
 static __device__ __forceinline__ float step_of(const kaon_view &v, int64_t unit, int lane) {
   return PRECISION == HALF ? kaon_half_unit(v.scale[unit * KAON_LANES + lane]) : 1.0f;
@@ -26,7 +26,7 @@ static __device__ __forceinline__ double value_of(typename number_of<PRECISION>:
   return PRECISION == HALF ? (double)((float)x * step) : (double)x;
 }
 
-/* A site of any size: component by component, twice where the largest must be known first. */
+/* Converts a site of any size, component by component; twice if the largest must be known first. */
 template <int FROM, int TO>
 static __device__ __forceinline__ void convert_site(const convert_call &a, int64_t unit, int lane,
                                                     double *sum) {

@@ -1,7 +1,8 @@
-/* domain.cu - work by domains on the GPU (blas/domain_ops.h). As on the CPU a step of minimal
- * residuals is three passes: each site's products into `work`, the domains' sums and step lengths
- * (a block of threads a domain), the update with each site's own length. A thread a site; spinors
- * are held in registers, sites of other sizes are gone through component by component. */
+/* domain.cu - work by Schwarz domains on the GPU (blas/domain_ops.h). As on the CPU a step of
+ * minimal residual has three passes: the products of each site, written to `work`; the sums and
+ * step lengths of the domains (one block of threads for each); the update, with the step length of
+ * each site's domain. A thread handles a site. Spinors are held in registers; sites of other sizes
+ * are processed component by component. */
 #include "blas/cuda/unit.h"
 #include "lib/math/steps/domain_step.h"
 
@@ -30,7 +31,7 @@ static __device__ __forceinline__ stored *base_of(const domain_call &c, const ka
   return (stored *)v.data + p.unit * c.a.shape.ncomp * KAON_LANES;
 }
 
-/* What integers of half stand for. */
+/* The factor from the integers of half to values. */
 static __device__ __forceinline__ real unit_of_site(const kaon_view &v, const place &p) {
 #if KAON_HALF
   return kaon_half_unit(v.scale[p.unit * KAON_LANES + p.lane]);
@@ -40,7 +41,7 @@ static __device__ __forceinline__ real unit_of_site(const kaon_view &v, const pl
 #endif
 }
 
-/* NCOMP = 0: of any number of components, from memory each. */
+/* The values of a site. NCOMP = 0: any number of components, each read from memory. */
 template <int NCOMP>
 struct site_values {
   stored value[NCOMP > 0 ? NCOMP : 1];
@@ -108,7 +109,7 @@ static __global__ void __launch_bounds__(KAON_THREADS) steps_kernel(domain_call 
                      c.alpha + ((int64_t)domain * nrhs + column) * 2);
 }
 
-/* Components i and i + 1 of x + a r and r - a q; in a real space a is real. */
+/* Components i and i + 1 of x + a r and r - a q. In a real space a is real. */
 template <int NCOMP>
 static __device__ __forceinline__ void updated(const site_values<NCOMP> &x,
                                                const site_values<NCOMP> &r,
@@ -129,7 +130,7 @@ static __device__ __forceinline__ vcomplex step_of(const domain_call &c, const p
   return c_make((real)alpha[0], (real)alpha[1]);
 }
 
-/* A spinor, once all of it is known. */
+/* Writes a spinor whose values are all known. */
 static __device__ __forceinline__ void write_spinor(const domain_call &c, const kaon_view &v,
                                                     const place &p, const real *value) {
 #if KAON_HALF
@@ -174,7 +175,7 @@ static __device__ __forceinline__ stored rounded(real value, real factor) {
 #endif
 }
 
-/* Any number of components: in half once to find the largest, and once more to store. */
+/* For any number of components. Half makes two passes: to find the largest value, and to store. */
 static __global__ void __launch_bounds__(KAON_THREADS) update_sites_kernel(domain_call c) {
   place p;
   if (!place_of(c, &p)) return;

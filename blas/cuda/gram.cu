@@ -1,34 +1,34 @@
-/* gram.cu - sums that join columns on the GPU (blas_ops.h): all products of two vectors' columns,
- * and the block recurrences after them. The tensor units multiply and add in double
- * (lib/cuda/reduction/mma.h), places being the inner index: a warp goes through places of SIDE columns of
- * either vector and keeps all their products. How many blocks there are depends on the shape alone,
- * and every sum is taken in a fixed order. */
+/* gram.cu - sums that join columns on the GPU (blas_ops.h): all products of the columns of two
+ * vectors, and the block recurrences after them. The tensor units compute in double
+ * (lib/cuda/reduction/mma.h), with positions as the inner index. A warp goes through positions of
+ * SIDE columns of either vector and holds all their products. The number of blocks depends only on
+ * the shape, and every sum has a fixed order. */
 #include "blas/cuda/items.h"
 #include "lib/cuda/reduction/mma.h"
 #include "lib/math/steps/block_recurrences.h"
 
-/* Columns of either side of a piece of the matrix, in tiles of four: eight reals, (re, im) in turn.
- */
+/* Columns on either side of a piece of the matrix, in tiles of four. A tile has eight reals, (re,
+ * im) alternating. */
 enum { TILES = 3, SIDE = 4 * TILES };
-/* Items of a column that a lane has of a step, pairs of complex numbers in them, places of a step.
- */
+/* Items of a column that a lane has in a step; pairs of complex values in them; positions in a
+ * step. */
 enum { ITEMS = NUMBERS == 2 ? 2 : 1, PAIRS_OF_STEP = ITEMS * NUMBERS / 4, PLACES = 4 * ITEMS };
 enum { GRAM_CHUNKS = 264, GROUPS = 16 };
-/* Products of tiles at a time: rows are two tiles (-1: none), columns one. Those of a Hermitian
- * piece on the diagonal cover each pair of tiles in one order. */
+/* Products of tiles at a time. The rows are two tiles (-1: none), the columns one. Products of a
+ * Hermitian piece on the diagonal cover each pair of tiles in one order only. */
 enum { FEW_PRODUCTS = 3, ALL_PRODUCTS = 6, TILE_ENTRIES = 16 };
 
 typedef struct gram_call {
   items w;
   int hermitian, complex_space;
-  int sides; /* pieces side by side */
+  int sides; /* pieces along one side of the matrix */
   int64_t turns;
   int shared_room;
   kaon_view v[2];
   kaon_cuda_sums sums;
 } gram_call;
 
-/* One copy a file; all threads of the block. */
+/* Not inlined, so a file has one copy. Called by all threads of the block. */
 static __device__ __noinline__ void block_run(int id, kaon_column_state *state, int n, int mask,
                                               double *room) {
   const kaon_block_team team =
@@ -36,12 +36,12 @@ static __device__ __noinline__ void block_run(int id, kaon_column_state *state, 
   kaon_block_run(id, &team);
 }
 
-/* ---- operands: lane 8 c + 4 h + t has column c of each tile, its real (h = 0) or its imaginary
- * parts, at places t ---- */
+/* ---- operands: lane 8 c + 4 h + t has column c of each tile at positions t, its real (h = 0) or
+ * imaginary (h = 1) parts ---- */
 
 typedef struct side {
-  int column;    /* of tile 0 */
-  uint64_t open; /* bit 4 i: of tile i */
+  int column;    /* its column in tile 0 */
+  uint64_t open; /* bit 4 i: its column in tile i is open */
 } side;
 
 static __device__ __forceinline__ side side_of(int number, uint64_t open) {
@@ -55,12 +55,12 @@ static __device__ __forceinline__ bool is_open(const side &s, int tile) {
   return (s.open >> 4 * tile & 1) != 0;
 }
 
-/* A lane's items at a step, and what a site's integers are worth. */
+/* A lane's items in a step. */
 typedef struct lane_items {
   item x[TILES][ITEMS];
 } lane_items;
 
-/* at: where the lane's first item of tile 0 stands. */
+/* at: index of the lane's first item of tile 0. */
 static __device__ __forceinline__ void read_items(const gram_call &a, const kaon_view &v,
                                                   const side &s, int64_t at, bool whole,
                                                   lane_items *x) {
@@ -79,15 +79,15 @@ typedef struct tile_scale {
   char none;
 } tile_scale;
 
-/* The lane's part of complex number c of its items of a tile. */
+/* The lane's part of complex value c of its items of a tile. */
 static __device__ __forceinline__ double part_of(const item *x, int c, const tile_scale &scale) {
   (void)scale;
   const real *pair = x[2 * c / NUMBERS].v + 2 * c % NUMBERS;
   return (double)(threadIdx.x & 4 ? pair[1] : pair[0]);
 }
 #else
-/* An integer q, exactly: 2^20 + 2^15 + q stands in the upper half of a double, and a multiply-add
- * takes the rest off with the scale's factor. */
+/* Converts an integer q exactly: the upper half of a double holds 2^20 + 2^15 + q, and one fused
+ * multiply-add subtracts the offset and applies the scale's factor. */
 typedef struct tile_scale {
   double unit, rest;
 } tile_scale;
@@ -130,7 +130,7 @@ static __host__ __device__ constexpr int tile_of_columns(int m) {
   return ALL ? m % 3 : m == 0 ? 1 : m == 1 ? 0 : 2;
 }
 
-/* sum += what the lanes' items give. */
+/* Adds the products of the lanes' items to sum. */
 template <bool ALL>
 static __device__ __forceinline__ void add_items(double sum[][4], const lane_items &x,
                                                  const tile_scale *x_scale, const lane_items &y,
@@ -155,7 +155,7 @@ static __device__ __forceinline__ void add_items(double sum[][4], const lane_ite
   }
 }
 
-/* A turn. Double and single: steps in a row; half: four sites, all their groups. */
+/* One iteration. Double and single: consecutive steps; half: four sites with all their groups. */
 #if !KAON_HALF
 template <bool ALL, bool SAME>
 static __host__ __device__ constexpr int steps_of_turn() {
@@ -226,8 +226,9 @@ static __device__ __forceinline__ void add_turn(const gram_call &a, int64_t turn
 }
 #endif
 
-/* Sums of a piece over this block's turns, a warp's after the other's, to room[warp][entry]: number
- * c of the rows and t of the columns of product m, second tile r, at ((2 m + r) 4 + c) 4 + t. */
+/* Adds a piece over this block's iterations, separately for each warp, and writes
+ * room[warp][entry]. For value c of the rows and t of the columns of product m, with second tile r,
+ * the entry is ((2 m + r) 4 + c) 4 + t. */
 template <bool ALL, bool SAME>
 static __device__ __forceinline__ void add_turns(const gram_call &a, const side &sx, const side &sy,
                                                  double2 *room) {
@@ -242,7 +243,8 @@ static __device__ __forceinline__ void add_turns(const gram_call &a, const side 
   for (int m = 0; m < products<ALL>(); m++)
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-      /* (re, re), (re, im) here, (im, re), (im, im) in the lane of the imaginary part */
+      /* this lane has (re, re) and (re, im), the lane of the imaginary part (im, re) and (im,
+       * im) */
       const double im_re = __shfl_xor_sync(0xffffffffu, sum[m][2 * r], 4);
       const double im_im = __shfl_xor_sync(0xffffffffu, sum[m][2 * r + 1], 4);
       if ((lane & 4) == 0)
@@ -252,7 +254,7 @@ static __device__ __forceinline__ void add_turns(const gram_call &a, const side 
   __syncthreads();
 }
 
-/* This block's sums to partials[chunk n^2 + j n + i]; Hermitian: i <= j alone. */
+/* Writes this block's sums to partials[chunk n^2 + j n + i]; Hermitian: only i <= j. */
 template <bool ALL>
 static __device__ __forceinline__ void gram_leave(const gram_call &a, int piece_i, int piece_j,
                                                   const double2 *room) {
@@ -264,7 +266,7 @@ static __device__ __forceinline__ void gram_leave(const gram_call &a, int piece_
     const int i = piece_i * SIDE + rows * 4 + e / 4 % 4;
     const int j = piece_j * SIDE + tile_of_columns<ALL>(m) * 4 + e % 4;
     if (rows < 0 || i >= n || j >= n) continue;
-    /* (i, j) and (j, i) mirror each other only when all chunks are added: always the same one */
+    /* (i, j) and (j, i) agree only after all chunks are added, so always the same one is used */
     if (a.hermitian && i > j && (ALL || i / 4 == j / 4)) continue;
     double2 z = room[e];
     for (int w = 1; w < KAON_WARPS; w++) {
@@ -277,9 +279,9 @@ static __device__ __forceinline__ void gram_leave(const gram_call &a, int piece_
   __threadfence();
 }
 
-/* ---- the end ---- */
+/* ---- completion ---- */
 
-/* Sum of parts first, first + step, ... below end of an entry. */
+/* Adds the partial sums first, first + step, ... below end of an entry. */
 static __device__ __forceinline__ double2 gram_add(const gram_call &a, int entry, int first,
                                                    int step, int end) {
   const double2 *parts = (const double2 *)a.sums.partials;
@@ -297,15 +299,16 @@ static __device__ __forceinline__ bool gram_has(const gram_call &a, int entry) {
   return !a.hermitian || entry % a.w.nrhs <= entry / a.w.nrhs;
 }
 
-/* Many chunks are added in groups, each by its last block, and the groups by the last of those:
- * chunk c is of group c % groups, and what a group's chunks add up to takes the place of chunk
- * `group`. A group has a ticket of its own, and there is one for each column. 0: no groups. */
+/* If there are many chunks, they are added in groups, each by its last block; the last of these
+ * blocks adds the groups. Chunk c belongs to group c % groups. The sum of a group replaces the
+ * partial sum of chunk `group`. Each group needs a ticket, and there are as many as columns. 0: no
+ * groups. */
 static __device__ __forceinline__ int gram_groups(const gram_call &a) {
   const int n = a.w.nrhs;
   return n < 4 || a.sums.chunks <= 2 * GROUPS ? 0 : n <= GROUPS ? n - 1 : GROUPS;
 }
 
-/* The block that is last has all sums. */
+/* Returns true in the last block, once all sums are available. */
 static __device__ __forceinline__ bool gram_last(const gram_call &a, int chunk, int blocks_y) {
   const int chunks = a.sums.chunks, groups = gram_groups(a), n = a.w.nrhs;
   if (groups == 0) return sums_last(a.sums, 0, chunks * blocks_y);
@@ -319,7 +322,7 @@ static __device__ __forceinline__ bool gram_last(const gram_call &a, int chunk, 
   return sums_last(a.sums, 0, groups);
 }
 
-/* Entry (i, j) into column j's slot, and its mirror image. */
+/* Writes entry (i, j) to the slot of column j, and its mirror image. */
 static __device__ __forceinline__ void gram_slots(const gram_call &a, uint64_t open) {
   const int n = a.w.nrhs, parts = gram_groups(a) > 0 ? gram_groups(a) : a.sums.chunks;
   kaon_column_state *state = a.sums.sum.state;
@@ -334,7 +337,7 @@ static __device__ __forceinline__ void gram_slots(const gram_call &a, uint64_t o
   __syncthreads();
 }
 
-/* blockIdx.y: the piece; the upper triangle's are numbered column by column. */
+/* The piece of blockIdx.y. Pieces of the upper triangle are numbered column by column. */
 static __device__ __forceinline__ void piece_place(const gram_call &a, int number, int *i, int *j) {
   *i = number;
   *j = 0;
@@ -344,7 +347,7 @@ static __device__ __forceinline__ void piece_place(const gram_call &a, int numbe
     *j = number / a.sides, *i = number % a.sides;
 }
 
-/* ALL: not a Hermitian matrix of one piece. */
+/* ALL: all products of tiles, for any matrix except a Hermitian one of a single piece. */
 template <bool ALL, bool SAME>
 static __global__ void __launch_bounds__(KAON_THREADS, 2)
     gram_kernel(const __grid_constant__ gram_call a) {
@@ -365,8 +368,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
               a.shared_room ? (double *)shared : a.sums.partials);
 }
 
-/* Shape of the sums: turns (of `places` places but in half), chunks. Returns the pieces of the
- * matrix. */
+/* Determines the shape of the sums: iterations (of `places` positions, except in half) and chunks.
+ * Returns the number of pieces of the matrix. */
 static int gram_shape(const kaon_update_args *args, int places, gram_call *a, int64_t *chunks) {
   const int n = args->shape.nrhs;
   const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / (2 * n);

@@ -1,7 +1,7 @@
-/* items.h - items of columns, for the CUDA kernels that join columns (block.cu, gram.cu): an item
- * is a lane's access of a column, 16 bytes, neighbours being (re, im); half: a lane's group of
- * components, under its site's scale. The items of all columns at one place meet in a thread or a
- * block, so each vector crosses the memory once. */
+/* items.h - items of columns, for the CUDA kernels that join columns (block.cu, gram.cu). An item
+ * is one access of a lane to a column: 16 bytes, neighbouring values being (re, im). In half it is
+ * a lane's group of components, under the scale of its site. The items of all columns at one
+ * position meet in a thread or a block, so each vector is read from memory once. */
 #ifndef KAON_BLAS_CUDA_ITEMS_H
 #define KAON_BLAS_CUDA_ITEMS_H
 
@@ -12,13 +12,14 @@ enum { NUMBERS = WORD };
 typedef word item;
 #else
 enum { NUMBERS = KAON_ACCESS / (int)sizeof(stored) };
-typedef kaon_packet<uint32_t, NUMBERS / 2> item; /* pairs of integers, the first one below */
+typedef kaon_packet<uint32_t, NUMBERS / 2> item; /* pairs of integers, the first in the lower
+                                                  * half */
 #endif
 
 typedef struct items {
-  int64_t count;    /* of a column */
-  int unit, nrhs;   /* in a unit, and units of a block */
-  int pack, groups; /* reals of an item; half: items of a site */
+  int64_t count;    /* items of a column */
+  int unit, nrhs;   /* items in a unit; units of a block */
+  int pack, groups; /* reals in an item; half: items of a site */
 } items;
 
 static items items_of(const kaon_shape *shape) {
@@ -35,7 +36,7 @@ static items items_of(const kaon_shape *shape) {
   return w;
 }
 
-/* Which columns take part, a bit each; all lanes of a warp call it. */
+/* The columns that take part, one bit each. Called by all lanes of a warp. */
 static __device__ __forceinline__ uint64_t open_columns(const kaon_gate &gate, int nrhs) {
   const int lane = threadIdx.x % 32;
   const bool low = lane < nrhs && gate_open(gate, lane);
@@ -43,7 +44,7 @@ static __device__ __forceinline__ uint64_t open_columns(const kaon_gate &gate, i
   return __ballot_sync(0xffffffffu, low) | (uint64_t)__ballot_sync(0xffffffffu, high) << 32;
 }
 
-/* The block of item i of a column, and where it stands among all items. */
+/* The block of item i of a column, and the item's index among all items. */
 static __device__ __forceinline__ int64_t item_block(const items &w, int64_t i) {
   return i >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)w.unit) : i / w.unit;
 }
@@ -71,14 +72,15 @@ static __device__ __forceinline__ item item_read(const kaon_view &v, const items
   return x;
 }
 
-/* Integer r as a float, by the bits of one that begins at 2^23 + 2^15: conversions are slow. */
+/* Integer r as a float: places its bits in the mantissa of 2^23 and subtracts the offset, since
+ * conversion instructions are slow. */
 static __device__ __forceinline__ float item_integer(const item &x, int r) {
   return __uint_as_float(
              __byte_perm(x.v[r / 2] ^ 0x80008000u, 0x4b000000u, r % 2 ? 0x7632 : 0x7610)) -
          8421376.0f;
 }
 
-/* Rounds and stores; factor: of the site's largest number (kaon_half_factor). */
+/* Rounds and stores. factor: kaon_half_factor of the site's largest value. */
 static __device__ __forceinline__ void item_round(const kaon_view &v, const items &w, int64_t at,
                                                   bool whole, const real *value, float factor) {
   item x;

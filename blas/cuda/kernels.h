@@ -1,4 +1,5 @@
-/* kernels.h - the CUDA launchers of blas_ops.h: KAON_EXPORT(kaon_<entry>) of one precision each. */
+/* kernels.h - the CUDA launchers of blas_ops.h: KAON_EXPORT(kaon_<entry>), one for each
+ * precision. */
 #ifndef KAON_BLAS_CUDA_KERNELS_H
 #define KAON_BLAS_CUDA_KERNELS_H
 

@@ -1,13 +1,13 @@
-/* library.c - vectors by cuBLAS and scalars on the host: how a solver is put together of a
- * library's calls (KAON_ISSUE_LIBRARY), to be compared with. A call an operation; a dot product
- * comes back to the host, where the recurrence runs and the coefficients of the next calls are
- * read. The library writes it into pinned memory and the host waits for it by the context's option
- * `sync`, as it would in the library's own copy and wait. Entries that fuse are left out, so blas.c
- * composes them. Several columns, which are not contiguous, go by our own kernels; scalars are then
- * complete once the queue is. The library is loaded when it is first asked for: nothing is linked,
- * and its few functions are declared here as of its second interface (cuBLAS user guide, "cuBLAS
- * Level-1 Function Reference"). Source: the baseline CUBLASL of Anzt and others' "dynamic
- * parallelism" paper on CG. */
+/* library.c - vectors by cuBLAS and scalars on the host, as a solver composed of library calls
+ * works (KAON_ISSUE_LIBRARY); for comparison.
+ * Each operation is one call. A dot product returns to the host, which runs the recurrence and
+ * reads the coefficients of the next calls. The library writes the result into pinned memory. The
+ * host waits for it by the context's option `sync`, as with the library's own copy and wait.
+ * Fused entries are omitted, so blas.c composes them. Several columns are not contiguous and use
+ * kaon's kernels; scalars are then complete once the queue is.
+ * The library is loaded at first use, so nothing is linked. The few functions needed are declared
+ * here as in its second interface (cuBLAS user guide, "cuBLAS Level-1 Function Reference"). Source:
+ * the baseline CUBLASL of Anzt and others' "dynamic parallelism" paper on CG. */
 #include "blas/cuda/library.h"
 
 #include <dlfcn.h>
@@ -20,10 +20,10 @@
 
 enum { REAL_D, REAL_S, COMPLEX_D, COMPLEX_S, KINDS };
 enum { BLAS_OK = 0, BLAS_WAIT_FAILED = -1 };
-/* Where the numbers of a call are (cublasPointerMode_t). */
+/* Where the scalars of a call are (cublasPointerMode_t). */
 enum { BLAS_AT_HOST = 0, BLAS_AT_DEVICE = 1 };
 
-/* Numbers by their addresses, real or complex, double or single as the function is. */
+/* Scalars are passed by address: real or complex, double or single, as the function is. */
 typedef int blas_make(void **handle);
 typedef int blas_destroy(void *handle);
 typedef int blas_set_stream(void *handle, cudaStream_t stream);
@@ -37,9 +37,9 @@ typedef int blas_dot(void *handle, int64_t n, const void *x, int64_t step_x, con
 typedef struct library {
   kaon_context *ctx;
   void *code, *handle;
-  void *result; /* pinned: of a dot product */
+  void *result; /* pinned: result of a dot product */
   cudaEvent_t arrived;
-  int failed; /* the first error of a call: from then on sums are NaN, by which columns end */
+  int failed; /* first error of a call; later sums are then NaN, which ends the columns */
   blas_destroy *destroy;
   blas_set_mode *set_mode;
   blas_axpy *axpy[KINDS];
@@ -49,7 +49,8 @@ typedef struct library {
 
 /* ---- the library ---- */
 
-/* A function by name; C gives no cast from a data pointer. */
+/* Looks up a function by name. The indirection avoids a cast from a data pointer, which C does not
+ * allow. */
 static int find(void *code, const char *name, void *function) {
   void *symbol = dlsym(code, name);
   if (symbol == NULL) return 0;
@@ -113,7 +114,7 @@ void kaon_cuda_library_close(kaon_context *ctx) {
   kaon_cuda_close(ctx);
 }
 
-/* ---- the entries ---- */
+/* ---- entries of the table ---- */
 
 typedef struct number {
   double d[2];
@@ -124,10 +125,10 @@ typedef struct call {
   library *with;
   const kaon_update_args *args;
   int kind, single;
-  int64_t n; /* numbers of a vector */
+  int64_t n; /* values in a vector */
 } call;
 
-/* 0: the column is closed. */
+/* Returns 0 if the column is closed. */
 static int begin(call *c, const kaon_launch *launch, const kaon_update_args *args, int single) {
   const kaon_shape *s = &args->shape;
   const int64_t reals = s->nblocks * s->width * s->ncomp;
@@ -167,7 +168,7 @@ static void run_scale(const call *c, number a, int x) {
   note(c, c->with->scale[c->kind](c->with->handle, c->n, at(c, &a), c->args->v[x].data, 1));
 }
 
-/* Behind the dot product on the stream; its result is in the pinned memory then. */
+/* Waits for the dot product; its result is then in pinned memory. */
 static void await(const call *c) {
   const kaon_context *ctx = c->with->ctx;
   const cudaError_t error = cudaEventRecord(c->with->arrived, kaon_cuda_machine_of(ctx)->stream);
@@ -179,7 +180,7 @@ static void await(const call *c) {
 static void run_dot(const call *c, int x, int y, double *slot) {
   const kaon_view *v = c->args->v;
   library *l = c->with;
-  memset(l->result, 0, 2 * sizeof(double)); /* a real one has no imaginary part */
+  memset(l->result, 0, 2 * sizeof(double)); /* a real result has no imaginary part */
   note(c, l->set_mode(l->handle, BLAS_AT_DEVICE));
   note(c, l->dot[c->kind](l->handle, c->n, v[x].data, 1, v[y].data, 1, l->result));
   note(c, l->set_mode(l->handle, BLAS_AT_HOST));
@@ -253,7 +254,7 @@ static void recur(const kaon_launch *launch, const kaon_update_args *args, int s
   if (begin(&c, launch, args, single)) run_recur(args);
 }
 
-/* Entry of one precision: one column here, several by our own kernel. */
+/* Defines an entry for one precision. One column uses cuBLAS, several use kaon's kernel. */
 #define ENTRY(entry, precision, single)                                                      \
   static void entry##_##precision(const kaon_launch *launch, const kaon_update_args *args) { \
     if (args->shape.nrhs == 1)                                                               \

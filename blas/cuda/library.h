@@ -1,4 +1,5 @@
-/* library.h - vector work by cuBLAS, and a context's part of it (KAON_ISSUE_LIBRARY). */
+/* library.h - vector work by cuBLAS (KAON_ISSUE_LIBRARY): its tables, and opening a context with
+ * it. */
 #ifndef KAON_BLAS_CUDA_LIBRARY_H
 #define KAON_BLAS_CUDA_LIBRARY_H
 
@@ -7,8 +8,8 @@
 
 extern const kaon_blas_ops kaon_blas_ops_library_d, kaon_blas_ops_library_s;
 
-/* A context's machine as ever, and cuBLAS. Errors besides: UNSUPPORTED (the library is not there).
- */
+/* Opens the context's device as usual, and cuBLAS. Additional error: UNSUPPORTED (the library is
+ * missing). */
 kaon_status kaon_cuda_library_open(kaon_context *ctx);
 void kaon_cuda_library_close(kaon_context *ctx);
 

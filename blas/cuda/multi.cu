@@ -1,8 +1,8 @@
-/* multi.cu - sums of products without an update, and the entries of any number of operands, on the
- * GPU (blas_ops.h). */
+/* multi.cu - sums of products without an update, and the entries with any number of operands, on
+ * the GPU (blas_ops.h). */
 #include "blas/cuda/words.h"
 
-/* Operands that multi_dot takes in one block: y is read once for them. */
+/* Operands that multi_dot handles in one block; y is read once for all of them. */
 enum { DOT_GROUP = 8 };
 
 /* ---- dot: (v0, v1), |v0|^2, |v1|^2 ---- */
@@ -10,28 +10,29 @@ enum { DOT_GROUP = 8 };
 typedef struct dot_call {
   walk w;
   int complex_space;
-  int ahead; /* of a product: its first batch is asked for while the kernel before ends */
+  int ahead; /* after a product: prefetches its first batch while the previous kernel ends */
   kaon_view v[2];
   kaon_cuda_sums sums;
 } dot_call;
 
-/* What a thread has on its way at once, all of it before the first is used; what lies beyond the
- * column is 0. A block has few turns, so one that is not full is not done item by item. */
+/* Loads that a thread has in flight at once; all are issued before the first is used. Items
+ * beyond the column read as 0. A block has few iterations, so incomplete ones are not done item
+ * by item. */
 template <int WANTS>
 static __host__ __device__ constexpr int dot_batch() {
   constexpr bool one_operand = WANTS == 2 || WANTS == 4;
   return (one_operand ? 8 : 4) / (KAON_HALF ? 4 : 1);
 }
 
-/* Blocks that a multiprocessor holds at least where one sum is left: four, but products of half
- * spill registers then. */
+/* Blocks that a multiprocessor must hold if one sum is computed. Four, except for dot products in
+ * half, which would spill registers. */
 template <int WANTS>
 static __host__ __device__ constexpr int dot_blocks() {
   return WANTS == 7 ? 1 : KAON_HALF && WANTS == 1 ? 3 : 4;
 }
 
 #if !KAON_HALF
-/* WANTS: slots as bits. */
+/* WANTS: bit mask of the sums. */
 template <int WANTS>
 static __device__ __forceinline__ void dot_items(const dot_call &a, int64_t i, int64_t step,
                                                  int column, double *sum) {
@@ -53,7 +54,7 @@ static __device__ __forceinline__ void dot_items(const dot_call &a, int64_t i, i
   }
 }
 #else
-/* Sites of a spinor; WANTS: slots as bits. */
+/* Spinor sites. WANTS: bit mask of the sums. */
 template <int WANTS>
 static __device__ __forceinline__ void dot_items(const dot_call &a, int64_t i, int64_t step,
                                                  int column, double *sum) {
@@ -111,8 +112,8 @@ static __device__ __forceinline__ void dot_column(const dot_call &a, share mine,
     dot_items<WANTS>(a, i, step, mine.column, sum);
 }
 
-/* Bytes [at, at + bytes) on their way to the second-level cache. What the kernel before still
- * writes of them is there as well, so this needs no wait. */
+/* Prefetches bytes [at, at + bytes) into the second-level cache. Writes of the previous kernel also
+ * go there, so this need not wait for it. */
 static __device__ __forceinline__ void prefetch_row(const void *at, uint32_t bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(at), "r"(bytes) : "memory");
@@ -121,7 +122,7 @@ static __device__ __forceinline__ void prefetch_row(const void *at, uint32_t byt
 #endif
 }
 
-/* A block's first batch, of a column that stands alone: rows of KAON_THREADS items. */
+/* Prefetches a block's first batch of a single column: rows of KAON_THREADS items. */
 static __device__ __forceinline__ void dot_prefetch(const dot_call &a, share mine) {
   const int64_t row = (int64_t)(mine.chunk + (int)threadIdx.x * a.sums.chunks) * KAON_THREADS;
   if ((int)threadIdx.x >= dot_batch<1>() || row + KAON_THREADS > a.w.count) return;
@@ -137,7 +138,7 @@ static __device__ __forceinline__ void dot_prefetch(const dot_call &a, share min
   }
 }
 
-/* Bits of the values that a block leaves; norms are real. */
+/* Bit mask of the values that a block writes. Norms are real. */
 template <int WANTS>
 static __device__ __forceinline__ uint32_t dot_wanted(const kaon_cuda_sums &s) {
   if (WANTS != 7) return WANTS == 1 ? 3 : 1;
@@ -145,19 +146,19 @@ static __device__ __forceinline__ uint32_t dot_wanted(const kaon_cuda_sums &s) {
          (sums_want(s, 2) ? 16u : 0u);
 }
 
-/* The sums of WANTS alone are left: one of them has a kernel of its own, which keeps more on its
- * way, and whose last block has less to add up. */
+/* Only the sums in WANTS are computed. Each single sum has a specialised kernel: it has more loads
+ * in flight, and its last block has less to add. */
 template <int WANTS>
 static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
     dot_kernel(const __grid_constant__ dot_call a) {
   enum { FIRST = WANTS == 7 || WANTS == 1 ? 0 : WANTS == 2 ? 2 : 4 };
   enum { VALUES = WANTS == 7 ? 6 : WANTS == 1 ? 2 : 1 };
-  __shared__ double total[6]; /* of all of it other ranks are told */
+  __shared__ double total[6]; /* all of it is sent to other ranks */
   const share mine = share_of(a.sums);
   if (threadIdx.x < 6) total[threadIdx.x] = 0;
   if (WANTS == 1 && a.ahead) dot_prefetch(a, mine);
   kaon_wait_for_previous();
-  kaon_let_next_start(); /* its blocks take the places that these leave */
+  kaon_let_next_start(); /* blocks of the next kernel may take freed places */
   if (!gate_open(a.sums.gate, mine.column)) return;
   double sum[6] = {0, 0, 0, 0, 0, 0};
   dot_column<WANTS>(a, mine, sum);
@@ -179,9 +180,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   if (a.sums.marked != NULL) marked_end(a.sums, mark);
 }
 
-/* For one sum: whole turns of what 132 multiprocessors hold (dot_blocks), one of a norm, two of a
- * product, so that few blocks end while others read; where the work is little no fewer than they
- * hold. */
+/* Chunks for one sum. It is a multiple of the blocks that 132 multiprocessors hold (dot_blocks):
+ * one for a norm, two for a dot product. So few blocks end while others still read. If the work is
+ * small, at least as many as they hold. */
 static int dot_chunks(int64_t work, int wants) {
   enum { HELD = KAON_FEW_CHUNKS / 2, TURNS = 2 * dot_batch<2>() };
   const int64_t most = wants != 1 ? HELD : KAON_HALF ? 2 * (HELD / 4 * 3) : 2 * HELD;
@@ -219,7 +220,7 @@ typedef struct multi_call {
   walk w;
   int complex_space;
   int n;
-  int groups; /* multi_dot: of DOT_GROUP operands; blockIdx.y */
+  int groups; /* multi_dot: groups of DOT_GROUP operands; blockIdx.y */
   kaon_view v[KAON_MAX_OPERANDS];
   kaon_coefficients c;
   kaon_cuda_sums sums;
@@ -293,7 +294,7 @@ static __device__ __forceinline__ vcomplex multi_axpy_pair(const multi_call &a, 
   return v[1];
 }
 
-/* A site of any size: once to find the largest, once more to round. */
+/* A site of any size. Two passes: to find the largest value, and to round. */
 static __device__ __forceinline__ void multi_axpy_site(const multi_call &a, const vcomplex *c,
                                                        int64_t unit, int lane, double *sum) {
   float scale = 0;
@@ -352,7 +353,7 @@ static multi_call multi_call_of(const kaon_launch *launch, const kaon_update_arg
   return a;
 }
 
-/* Lists know it of two vectors, as an update. */
+/* Lists know multi_axpy of two vectors as an update. */
 static void multi_axpy_listed(const kaon_launch *launch, const kaon_update_args *args) {
   typedef words_call<UPDATE_OPERANDS> update_call;
   const update_call a = words_call_of<UPDATE_OPERANDS>(launch, args, AXPY_AXPY, 1);
@@ -373,7 +374,7 @@ extern "C" void KAON_EXPORT(kaon_multi_axpy)(const kaon_launch *launch,
 
 /* ---- multi_dot: (v_i, v[n]) for i < n, and |v[n]|^2 ---- */
 
-/* Operands first .. first + DOT_GROUP - 1, those of them that exist. */
+/* Handles operands first .. first + DOT_GROUP - 1, as far as they exist. */
 #if !KAON_HALF
 static __device__ __forceinline__ void multi_dot_item(const multi_call &a, int first, bool norm,
                                                       int64_t i, int column, double *sum) {
@@ -411,7 +412,8 @@ static __device__ __forceinline__ void multi_dot_item(const multi_call &a, int f
 }
 #endif
 
-/* Value pairs: i < n the products, n the norm, which the last group's blocks leave. */
+/* Pairs of values: i < n are the products; n is the norm, which the blocks of the last group
+ * compute. */
 static __device__ __forceinline__ void multi_dot_conclude(const multi_call &a, int column,
                                                           const double *total) {
   kaon_column_state *state = &a.sums.sum.state[column];
@@ -443,7 +445,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     if (first + o >= a.n) continue;
     if (!a.complex_space) sum[2 * o + 1] = 0;
     sums_leave<2>(a.sums, mine.column, mine.chunk, values, 2 * (first + o), sum + 2 * o);
-    __syncthreads(); /* the next one uses the same shared memory */
+    __syncthreads(); /* the next iteration uses the same shared memory */
   }
   sum[2 * DOT_GROUP + 1] = 0;
   if (last_group)
@@ -462,7 +464,7 @@ extern "C" void KAON_EXPORT(kaon_multi_dot)(const kaon_launch *launch,
   multi_dot_kernel<<<grid, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
 
-/* ---- recur: no vector ---- */
+/* ---- recur: runs a recurrence without vectors ---- */
 
 static __global__ void recur_kernel(kaon_gate gate, kaon_sum sum, int columns) {
   const int column = (int)(blockIdx.x * blockDim.x + threadIdx.x);

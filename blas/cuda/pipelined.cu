@@ -1,7 +1,7 @@
 /* pipelined.cu - the updates of pipelined methods on the GPU (blas_ops.h): all vectors between two
- * sums in one pass, with the sums. One kernel a precision: which update it is, is the same for a
- * whole launch, and what registers the largest one takes leaves room for enough blocks, as each
- * thread has up to sixteen accesses on their way. */
+ * sums in one pass, together with the sums. There is one kernel for each precision. The choice of
+ * the update is uniform over a launch. The registers of the largest update still allow enough
+ * blocks, because each thread has up to sixteen accesses in flight. */
 #include "blas/cuda/words.h"
 
 enum { OPERANDS = PIPE_OPERANDS };
@@ -9,12 +9,12 @@ typedef words_call<OPERANDS> pipe_call;
 
 #if KAON_HALF
 
-/* |x|^2 of a site into to[0] alone: its neighbour may be another sum. */
+/* Adds |x|^2 of a site to to[0] only, since to[1] may be another sum. */
 static __device__ __forceinline__ void add_norm(double *to, const double *product) {
   to[0] += product[0];
 }
 
-/* A spinor stays in registers as integers: once through it to find the largest, once to round. */
+/* A spinor stays in registers as integers. Two passes: to find the largest value, and to round. */
 template <int OP>
 static __device__ __forceinline__ void update_spinor(const pipe_call &a, const vcomplex *c,
                                                      int64_t unit, int lane, double *sum) {

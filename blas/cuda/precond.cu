@@ -1,6 +1,7 @@
 /* precond.cu - updates of preconditioned methods on the GPU (blas/precond_ops.h), in double and
- * single: all vectors between two sums in one pass, with the sums. Two kernels a precision. An
- * operand that columns share is read by their blocks and found in the cache. */
+ * single: all vectors between two sums in one pass, together with the sums. There are two kernels
+ * for each precision. An operand shared by columns is read by the blocks of each; the cache serves
+ * the repetitions. */
 #include "blas/cuda/words.h"
 #include "blas/precond_ops.h"
 
@@ -24,8 +25,8 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
   sums_finish<t.sums, 8, false>(a.sums, mine.column, mine.chunk, sum);
 }
 
-/* A block's column. Those that share a column of operand 0 follow one another, so that it is found
- * in the cache. */
+/* The column of a block. Columns that share a column of operand 0 follow one another, so that it
+ * stays in the cache. */
 static __device__ __forceinline__ share cyclic_columns(const precond_call &a) {
   share mine = share_of(a.sums);
   if (a.shared <= 1) return mine;
@@ -34,8 +35,8 @@ static __device__ __forceinline__ share cyclic_columns(const precond_call &a) {
   return mine;
 }
 
-/* Updates of preconditioned CG have few operands: of their own kernel, half as many warps again fit
- * a multiprocessor as of one that has to hold the registers of the others too. */
+/* Updates of preconditioned CG have few operands and a kernel of their own. It needs fewer
+ * registers, so a multiprocessor holds half as many warps again. */
 template <int FEW>
 static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
     precond_kernel(const __grid_constant__ precond_call a) {
@@ -68,10 +69,11 @@ static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
 #undef UPDATE
 }
 
-/* Blocks of a column, where sums are taken: as many as a device of 132 multiprocessors holds at
- * once, or twice as many of the kernel that has much on its way, whatever the device, so that sums
- * have the same bits. Each begins by reading gate and coefficients, and leaves sums to be added.
- * PIPECG_BEHIND has as many as PIPECG (pipelined.cu), whose sums it takes. */
+/* Blocks for a column if there are sums: as many as a device of 132 multiprocessors holds at once,
+ * or twice as many for the kernel with more loads in flight. The number does not depend on the
+ * device, so that sums have the same bits. Each block first reads gate and coefficients, and writes
+ * partial sums. PIPECG_BEHIND has as many as PIPECG (pipelined.cu), because it computes the same
+ * sums. */
 enum { FEW_CHUNKS = 3 * 132, MANY_CHUNKS = 2 * 2 * 132 };
 
 static void launch_precond(const kaon_launch *launch, const kaon_update_args *args, int op,

@@ -1,8 +1,9 @@
-/* unit.h - how CUDA vector kernels walk a column, and what they know of an operand.
+/* unit.h - how CUDA vector kernels go through a column, and how they access an operand.
  *
- * Double and single: a column of a block is ncomp * 32 numbers in a row, whose order does not
- * matter to an update: they are taken 16 bytes at a time, neighbours being (re, im). Half: a thread
- * takes a site with its scale, for it must find the largest component before it can round. */
+ * Double and single: a column of a block has ncomp * 32 consecutive values, whose order does not
+ * matter to an update. They are accessed 16 bytes at a time, neighbouring values being (re, im).
+ * Half: a thread handles a site with its scale, because it must find the largest component before
+ * it can round. */
 #ifndef KAON_BLAS_CUDA_UNIT_H
 #define KAON_BLAS_CUDA_UNIT_H
 
@@ -14,11 +15,11 @@
 #include "lib/cuda/reduction/reduce.h"
 #include "lib/math/steps/update.h"
 
-/* Reals of the sites that half kernels hold in registers; others they go through twice. COLOURS:
- * updates and conversions alone. */
+/* Reals of sites that half kernels hold in registers; other sizes take two passes. COLOURS: only
+ * updates and conversions. */
 enum { SPINOR = 24, COLOURS = 6 };
 
-/* The column that a block works on, and which part of it. */
+/* The column and the chunk of a block. */
 typedef struct share {
   int column, chunk;
 } share;
@@ -30,13 +31,12 @@ static __device__ __forceinline__ share share_of(const kaon_cuda_sums &s) {
   return mine;
 }
 
-/* Of a list's updates that leave no sums: what a block begins with is read from memory there, and
- * takes longer than its work where there are many (A252, a step of CDP in single: 1644 us by 16384
- * blocks, 1377 by these). */
+/* Most chunks of listed updates without sums. In a list each block starts by reading its arguments
+ * from memory, so many short blocks would be slow. */
 enum { LISTED_CHUNKS = 1056 };
 
-/* Chunks of a column for an update that leaves `values` sums a block. Without sums their number
- * does not touch the bits, and a tuning may choose it. */
+/* Chunks of a column for an update whose blocks write `values` sums. Without sums the number does
+ * not affect the bits, and tuning may choose it. */
 static inline int chunks_of(const kaon_launch *launch, int64_t work, int values) {
   const int64_t most = (work + KAON_THREADS - 1) / KAON_THREADS;
   int chunks = kaon_cuda_chunks(work, values);
@@ -66,11 +66,11 @@ static __device__ __forceinline__ void add_product(double *sum, double xr, doubl
 enum { WORD = KAON_ACCESS / (int)sizeof(real), PAIRS = WORD / 2 };
 typedef kaon_packet<real, WORD> word;
 
-/* Words of a column: `count` in all, `unit` of them in a row in every block. */
+/* The words of a column: `count` in all, `unit` consecutive ones in every block. */
 typedef struct walk {
   int64_t count;
   int unit;
-  int gap; /* words from the end of a unit to the column's next one */
+  int gap; /* words from the end of a unit to the next unit of the column */
 } walk;
 
 static inline walk walk_of(const kaon_shape *shape) {
@@ -81,7 +81,7 @@ static inline walk walk_of(const kaon_shape *shape) {
   return w;
 }
 
-/* Where word i of a column stands among all words. */
+/* The index of word i of a column among all words. */
 static __device__ __forceinline__ int64_t word_at(const walk &w, int64_t i, int column) {
   if (w.gap == 0) return i;
   const int64_t block = i >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)w.unit) : i / w.unit;
@@ -92,8 +92,8 @@ static __device__ __forceinline__ word word_read(const kaon_view &v, int64_t at)
   return ((const word *)v.data)[at];
 }
 
-/* Of a vector that is not met again before the second-level cache has turned over: its lines are
- * the first to leave. */
+/* For a vector that is not used again soon: its lines are the first to be evicted from the
+ * second-level cache. */
 static __device__ __forceinline__ word word_read_once(const kaon_view &v, int64_t at) {
   const ulonglong2 x = __ldcs((const ulonglong2 *)((const word *)v.data + at));
   word w;
@@ -124,7 +124,7 @@ static __device__ __forceinline__ void add_square(double *sum, const word &x) {
 #else
 
 typedef struct walk {
-  int64_t count; /* sites, masked ones too */
+  int64_t count; /* sites, including masked ones */
   int ncomp, pack, nrhs;
 } walk;
 
@@ -151,7 +151,7 @@ static __device__ __forceinline__ stored *integers_of(const kaon_view &v, const 
   return (stored *)v.data + unit * w.ncomp * KAON_LANES;
 }
 
-/* A site's component in a space of any size. */
+/* A component of a site, for any number of components. */
 static __device__ __forceinline__ stored *integer_at(const kaon_view &v, const walk &w,
                                                      int64_t unit, int lane, int c) {
   return integers_of(v, w, unit) + site_offset(c, lane, w.pack);
@@ -161,7 +161,7 @@ static __device__ __forceinline__ float *scale_at(const kaon_view &v, int64_t un
   return v.scale + unit * KAON_LANES + lane;
 }
 
-/* conj(x) y over a site: products of integers are added in float, then scaled, as on the CPU. */
+/* conj(x) y over a site. As on the CPU, products of integers are added in float, then scaled. */
 typedef struct site_product {
   float re, im;
 } site_product;
@@ -188,7 +188,7 @@ static __device__ __forceinline__ void add_spinors(double *sum, const stored *x,
   product_end(p, x_scale, y_scale, sum);
 }
 
-/* The same for a site of any size, from memory; a == b: the norm. */
+/* The same for a site of any size, from memory. a == b: the norm. */
 static __device__ __forceinline__ void add_sites(double *sum, const kaon_view &a,
                                                  const kaon_view &b, const walk &w, int64_t unit,
                                                  int lane) {

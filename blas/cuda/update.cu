@@ -1,5 +1,6 @@
-/* update.cu - vector updates of a fixed number of operands on the GPU (blas_ops.h): one kernel,
- * made for each formula. Sums are over what is stored, in the same pass. */
+/* update.cu - vector updates with a fixed number of operands, on the GPU (blas_ops.h): one kernel
+ * template, instantiated for each formula. Sums describe the stored values and are computed in the
+ * same pass. */
 #include "blas/cuda/words.h"
 
 enum { OPERANDS = UPDATE_OPERANDS, FEW_BLOCKS = 264 };
@@ -19,7 +20,7 @@ static __device__ __forceinline__ void sum_site(const update_call &a, int64_t un
 
 enum { PACKET = KAON_ACCESS / (int)sizeof(stored), PACKETS = SPINOR / PACKET };
 
-/* NCOMP components of a site: all of them, or, PARTS, the packet that this warp takes. */
+/* Accesses NCOMP components of a site: all of them or, with PARTS, the packet of this warp. */
 template <int NCOMP, bool PARTS>
 static __device__ __forceinline__ void part_read(stored *integers, int lane, stored *q) {
   if constexpr (PARTS)
@@ -36,7 +37,7 @@ static __device__ __forceinline__ void part_write(stored *integers, int lane, co
     site_write<stored, NCOMP>(integers, lane, q);
 }
 
-/* The largest of the parts of each operand that is written. All threads call it. */
+/* The largest over the parts, for each operand that is written. Called by all threads. */
 template <int OP>
 static __device__ __forceinline__ void largest_of_parts(int lane, float *scale) {
   constexpr traits t = traits_of<OP>();
@@ -50,8 +51,8 @@ static __device__ __forceinline__ void largest_of_parts(int lane, float *scale) 
     if (t.writes >> o & 1) scale[o] = quantise_over_parts<PACKETS>(room[o], lane);
 }
 
-/* A site of NCOMP reals, in registers; PARTS: one of its packets of so many, all threads of the
- * block call it then. */
+/* Updates a site of NCOMP reals, in registers. PARTS: only a packet of that many; then all threads
+ * of the block call it. */
 template <int OP, int NCOMP, bool PARTS = false>
 static __device__ __forceinline__ void update_held(const update_call &a, const vcomplex *c,
                                                    int64_t unit, int lane, double *sum) {
@@ -95,12 +96,12 @@ static __device__ __forceinline__ void update_held(const update_call &a, const v
   if (OP == ZERO || a.sums.sum.state == NULL) return;
   if (sums_want(a.sums, 0))
     add_spinors<NCOMP>(sum, q[t.norm], scale[t.norm], q[t.norm], scale[t.norm]);
-  if (t.dot >= 0 && sums_want(a.sums, 1)) { /* after the store: it may be an operand */
+  if (t.dot >= 0 && sums_want(a.sums, 1)) { /* after the store, since it may be an operand */
     const kaon_view &w = a.v[t.dot >= 0 ? t.dot : 0];
     stored late[NCOMP];
     part_read<NCOMP, PARTS>(integers_of(w, a.w, unit), lane, late);
     float late_scale = *scale_at(w, unit, lane);
-    if constexpr (PARTS) /* which another warp may be about to write */
+    if constexpr (PARTS) /* another warp may be about to write the scale */
       for (int o = 0; o < OPERANDS; o++)
         if ((t.writes >> o & 1) && a.v[o].data == w.data) late_scale = scale[o];
     add_spinors<NCOMP>(sum + 2, late, late_scale, q[t.norm], scale[t.norm]);
@@ -122,7 +123,7 @@ static __device__ __forceinline__ void update_pair(const update_call &a, const v
   formula<OP>(v, c, 0);
 }
 
-/* Once to find the largest, once more to round: nothing is kept in between but the scales. */
+/* Two passes: to find the largest value, and to round. Only the scales are stored between them. */
 template <int OP>
 static __device__ __forceinline__ void update_site(const update_call &a, const vcomplex *c,
                                                    int64_t unit, int lane, double *sum) {
@@ -161,7 +162,7 @@ static __device__ __forceinline__ void update_site(const update_call &a, const v
   if (OP != ZERO) sum_site<OP>(a, unit, lane, sum);
 }
 
-/* Bit by bit: a site is not rounded again. */
+/* Copies bits, so a site is not rounded again. */
 static __device__ __forceinline__ void copy_site(const update_call &a, int64_t unit, int lane,
                                                  double *sum) {
   if (a.w.ncomp == SPINOR) {
@@ -181,7 +182,7 @@ template <int OP>
 static __device__ __forceinline__ void update_column(const update_call &a, const vcomplex *c,
                                                      share mine, double *sum) {
   if constexpr (OP != ZERO && OP != COPY) {
-    if (a.packets) { /* a block has 32 sites, each of its warps a packet of them */
+    if (a.packets) { /* a block has 32 sites, and each of its warps one packet of them */
       const int64_t i = (int64_t)mine.chunk * KAON_LANES + threadIdx.x % KAON_LANES;
       update_held<OP, PACKET, true>(a, c, unit_of(a.w, i, mine.column), lane_of(i), sum);
       return;
@@ -209,8 +210,8 @@ static __device__ __forceinline__ double read_now(const double *p) {
   return x;
 }
 
-/* Blocks that a multiprocessor has room for, where the compiler would not see to it by itself (0:
- * it does, or has no need to): the end of the sums takes more registers than the update. */
+/* Blocks that a multiprocessor must hold, where the compiler needs the hint (0: it does not). The
+ * completion of the sums takes more registers than the update. */
 template <int OP>
 static __host__ __device__ constexpr int update_blocks() {
   constexpr bool wide = sizeof(real) == 8;
@@ -231,7 +232,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
   kaon_wait_for_previous();
   if (a.few) kaon_let_next_start();
 #pragma unroll
-  for (int i = 0; i < t.coefficients; i++) /* on their way together with the gate */
+  for (int i = 0; i < t.coefficients; i++) /* loaded together with the gate */
     for (int k = 0; k < 2; k++)
       slot[i][k] =
           a.slot[i] == KAON_NO_SLOT ? 1 - k : read_now(&a.state[mine.column].slot[a.slot[i]][k]);
@@ -249,11 +250,11 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
 }
 
 #if KAON_HALF
-/* Where a thread a site leaves most of the device idle; with sums, whose parts grow in number, not
- * as far. */
+/* 1: use packets, because one thread for each site would leave most of the device idle. With sums
+ * the limit is lower, since there are more partial sums. */
 static bool takes_packets(const kaon_launch *launch, const kaon_update_args *args, int op) {
   const kaon_shape *s = &args->shape;
-  const bool sums = args->sum.state != NULL; /* whose bits a tuning does not change */
+  const bool sums = args->sum.state != NULL; /* tuning must not change their bits */
   return op != ZERO && op != COPY && s->ncomp == SPINOR && (sums || launch->tuned.blocks == 0) &&
          s->nblocks * s->nrhs <= (sums ? QUANTISE_BLOCKS / 2 : QUANTISE_BLOCKS);
 }

@@ -1,7 +1,7 @@
-/* words.h - the formulas of vector updates as CUDA kernels see them (update.cu, pipelined.cu,
- * precond.cu, and the listed steps of sparse/cuda/listed.h), and, in double and single, how a
- * thread goes through a column's words with one of them. Sums are over what is stored, in the same
- * pass. */
+/* words.h - the formulas of vector updates in CUDA kernels (update.cu, pipelined.cu, precond.cu,
+ * and the listed steps of sparse/cuda/listed.h). For double and single also how a thread goes
+ * through the words of a column with a formula. Sums describe the stored values and are computed in
+ * the same pass. */
 #ifndef KAON_BLAS_CUDA_WORDS_H
 #define KAON_BLAS_CUDA_WORDS_H
 
@@ -10,7 +10,7 @@
 #include "lib/math/steps/precond_step.h"
 
 enum word_op {
-  /* update.cu; their sums are chosen by the caller */
+  /* update.cu; the caller chooses their sums */
   ZERO,
   COPY,
   SCALE,
@@ -20,7 +20,7 @@ enum word_op {
   AXPY_XPAY,
   BICGSTAB_DIRECTION,
   BICGSTAB_SOLUTION,
-  AXPY_AXPY, /* of two vectors of multi_axpy, in lists alone */
+  AXPY_AXPY, /* multi_axpy of two vectors, only in lists */
   /* pipelined.cu */
   PIPECG,
   PIPECGNR,
@@ -47,9 +47,10 @@ enum word_op {
 };
 enum { COEFFICIENTS = 4, UPDATE_OPERANDS = 5, PIPE_OPERANDS = 8, PRECOND_OPERANDS = 10 };
 
-/* What a formula reads (for its sums too) and writes (bit masks of operands), how many coefficients
- * and sums it has, whether columns share operand 0. Of those in update.cu: which operand's norm
- * goes to slot 0, and which operand's product with that to slot 1 (-1: none). */
+/* The properties of a formula: bit masks of the operands that it reads (for its sums too) and
+ * writes; numbers of coefficients and sums; whether columns share operand 0. For update.cu also:
+ * norm, the operand whose norm goes to slot 0; dot, the operand whose product with that one goes to
+ * slot 1 (-1: none). */
 typedef struct traits {
   int reads, writes, coefficients, sums, shared, norm, dot;
 } traits;
@@ -89,11 +90,10 @@ static __host__ __device__ constexpr traits traits_of() {
                                         : traits{0x7f, 0x17, 4, 1, 0, 0, 0};
 }
 
-/* Operands that no other kernel of a step meets: the solution, a preconditioner's diagonal, and
- * directions of pipelined CG (in two passes d and s are met twice); of chrongear all but what the
- * product reads and writes. They leave the second-level cache to those that products and the next
- * update ask for. On one H200, vectors of 8 MB: 62 us a step of CG in the place of 64; of
- * chrongear, two devices, 59 for 64. */
+/* Operands that no other kernel of a step uses: the solution, a preconditioner's diagonal,
+ * directions of pipelined CG (except d and s in two passes), and for chrongear all but those of the
+ * product. They are accessed with a hint that leaves the second-level cache to vectors that the
+ * product and the next update need. */
 static __host__ __device__ constexpr int once_of(int op) {
   return op == AXPY_XPAY          ? 0x4
          : op == RESIDUAL_SCALED  ? 0x1
@@ -104,17 +104,17 @@ static __host__ __device__ constexpr int once_of(int op) {
                                   : 0;
 }
 
-/* Whose sums the caller chooses; then slot 0 is a norm. */
+/* 1: the caller chooses the sums; slot 0 is then a norm. */
 static __host__ __device__ constexpr bool chosen_sums(int op) {
   return op <= AXPY_AXPY;
 }
 
-/* Operands of the family that the formula is of. */
+/* The number of operands of the formula's family. */
 static __host__ __device__ constexpr int operands_of(int op) {
   return op <= AXPY_AXPY ? UPDATE_OPERANDS : op < SCALED ? PIPE_OPERANDS : PRECOND_OPERANDS;
 }
 
-/* The number by which lists know it (sparse/cuda/listed.h has those that they do). */
+/* The number of the formula in launch lists (sparse/cuda/listed.h), or NONE. */
 static inline int listed_of(int op) {
 #if KAON_HALF
   (void)op;
@@ -138,8 +138,7 @@ static inline int listed_of(int op) {
 #endif
 }
 
-/* Words that a thread has on their way at once, of every operand: two, where registers hold them.
- */
+/* Words of every operand that a thread has in flight at once: two, if registers suffice. */
 static __host__ __device__ constexpr int batch_of(int op) {
   return op == PIPEPCG || op == PIPECG_SCALED ? 1 : 2;
 }
@@ -156,7 +155,7 @@ static __device__ __forceinline__ void formula(vcomplex *v, const vcomplex *c, i
   if constexpr (OP == AXPY_XPAY) kaon_update_axpy_xpay(v, c);
   if constexpr (OP == BICGSTAB_DIRECTION) kaon_update_bicgstab_direction(v, c);
   if constexpr (OP == BICGSTAB_SOLUTION) kaon_update_bicgstab_solution(v, c);
-  if constexpr (OP == AXPY_AXPY) { /* one after the other, as multi_axpy does */
+  if constexpr (OP == AXPY_AXPY) { /* one after the other, as in multi_axpy */
     vcomplex first[2] = {v[0], v[2]};
     kaon_update_axpy(first, c);
     v[2] = first[1];
@@ -185,16 +184,16 @@ static __device__ __forceinline__ void formula(vcomplex *v, const vcomplex *c, i
   if constexpr (OP == RBI_END) kaon_precond_rbicgstab_end(v, c, kind);
 }
 
-/* The arguments of a kernel with N operands: a part of kaon_update_args. */
+/* The arguments of a kernel with N operands: part of kaon_update_args. */
 template <int N>
 struct words_call {
   walk w;
   int complex_space;
-  int op;      /* pipelined.cu, precond.cu: which update it is */
-  int kind;    /* precond.cu: of products d x */
-  int shared;  /* precond.cu: columns of operand 0 where columns share it */
-  int packets; /* half, update.cu: a thread a packet */
-  int few; /* blocks that the device holds all at once: the next kernel may come in beside them */
+  int op;      /* pipelined.cu, precond.cu: the update */
+  int kind;    /* precond.cu: the kind of products d x */
+  int shared;  /* precond.cu: columns of operand 0 if columns share it */
+  int packets; /* half, update.cu: a thread handles a packet */
+  int few;     /* all blocks fit the device at once: the next kernel may start beside them */
   kaon_view v[N];
   const kaon_column_state *state;
   int slot[COEFFICIENTS];
@@ -202,7 +201,7 @@ struct words_call {
   kaon_cuda_sums sums;
 };
 
-/* All but few and kind; op: one of the family. */
+/* Sets everything but few and kind. op: one of the family. */
 template <int N>
 static words_call<N> words_call_of(const kaon_launch *launch, const kaon_update_args *args, int op,
                                    int sums) {
@@ -222,7 +221,7 @@ static words_call<N> words_call_of(const kaon_launch *launch, const kaon_update_
   return a;
 }
 
-/* What a chunk begins with: its coefficients, and sums of nothing. */
+/* Initialises a chunk: its coefficients, and zero sums. */
 template <int OP, int N>
 static __device__ __forceinline__ void update_begin(const words_call<N> &a,
                                                     const kaon_column_state *state, int column,
@@ -235,16 +234,16 @@ static __device__ __forceinline__ void update_begin(const words_call<N> &a,
   for (int i = 0; i < 2 * t.sums; i++) sum[i] = 0;
 }
 
-/* Imaginary parts of a real space's sums, which its pairs are not. */
+/* Clears the imaginary parts of a real space's sums, since its pairs of values are not complex. */
 template <int OP>
 static __device__ __forceinline__ void sums_real(int complex_space, double *sum) {
 #pragma unroll
-  for (int j = 1; j < 2 * traits_of<OP>().sums; j += 2) /* two norms are one sum there */
+  for (int j = 1; j < 2 * traits_of<OP>().sums; j += 2) /* here two norms share one sum */
     if (!complex_space && !(OP == PIPEBICGSTAB_DIRECTION && j == 3)) sum[j] = 0;
 }
 
-/* The sums of a pipelined update over what PRODUCT(to, x, y) adds to to[0], to[1] and NORM(to, x)
- * to to[0], x and y numbers of operands. */
+/* The sums of a pipelined update. PRODUCT(to, x, y) adds to to[0] and to[1], NORM(to, x) to to[0].
+ * x and y are operand numbers. */
 #define PIPE_SUMS(OP, sum, NORM, PRODUCT)                  \
   do {                                                     \
     if constexpr ((OP) == PIPECG) {                        \
@@ -290,7 +289,7 @@ static __device__ __forceinline__ void update_word(const vcomplex *c, int kind, 
   }
 }
 
-/* Adds d |x|^2 with d real: of a complex space the real parts. */
+/* Adds d |x|^2 with real d; of a complex d only the real part counts. */
 static __device__ __forceinline__ void add_weighted(double *sum, const word &d, const word &x,
                                                     int complex_space) {
 #pragma unroll
@@ -300,7 +299,8 @@ static __device__ __forceinline__ void add_weighted(double *sum, const word &d, 
   }
 }
 
-/* What a word adds to its column's sums, after the store: what is read anew may be an operand. */
+/* Adds a word's contribution to the sums of its column. Runs after the store, since operands read
+ * again may have been written. */
 template <int OP, int N>
 static __device__ __forceinline__ void add_sums(const words_call<N> &a, const word *x, int64_t at,
                                                 double *sum) {
@@ -365,7 +365,7 @@ static __device__ __forceinline__ void add_sums(const words_call<N> &a, const wo
   }
 }
 
-/* Where word i of the column of operand 0 stands that `column` shares. */
+/* The index of word i in the column of operand 0 that `column` uses. */
 template <int OP, int N>
 static __device__ __forceinline__ int64_t shared_at(const words_call<N> &a, int64_t i, int column) {
   if (OP != SHIFTED || a.shared <= 1) return i;
@@ -374,7 +374,7 @@ static __device__ __forceinline__ int64_t shared_at(const words_call<N> &a, int6
   return word_at(w, i, column % a.shared);
 }
 
-/* BATCH words, `step` apart: all are read before the first is written. */
+/* Updates BATCH words, `step` apart. All are read before the first is written. */
 template <int OP, int BATCH, int N>
 static __device__ __forceinline__ void update_words(const words_call<N> &a, const vcomplex *c,
                                                     int64_t i, int64_t step, int column,
@@ -420,7 +420,7 @@ static __device__ __forceinline__ void update_column(const words_call<N> &a, con
   for (; i < a.w.count; i += step) update_words<OP, 1>(a, c, i, step, mine.column, sum);
 }
 
-/* A chunk of a column, its sums into sum[2 * traits.sums]. */
+/* Updates a chunk of a column. Its sums go to sum[2 * traits.sums]. */
 template <int OP, int N>
 static __device__ __forceinline__ void update_chunk(const words_call<N> &a,
                                                     const kaon_column_state *state, share mine,

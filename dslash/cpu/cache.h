@@ -1,13 +1,13 @@
-/* cache.h - how the CPU's kernels of spinors and of colours deal with caches: asking for what comes
- * next, storing past them. */
+/* cache.h - cache control in the CPU's spinor and colour kernels: prefetches, and stores that
+ * bypass the cache. */
 #ifndef KAON_DSLASH_CPU_CACHE_H
 #define KAON_DSLASH_CPU_CACHE_H
 
 #include "lib/core/kernel.h"
 #include "lib/core/launch.h"
 
-/* Asks for numbers begin .. end - 1 of VL sites: near into the first level of cache, else into the
- * second. In a loop of few bytes: kernels of a hop fill the cache of decoded instructions. */
+/* Prefetches reals begin .. end - 1 of VL sites: near into the first-level cache, else into the
+ * second. It is a compact loop, because hop kernels fill the cache of decoded instructions. */
 KAON_INLINE void cache_fetch(const stored *p, const int begin, const int end, const int near) {
   enum { step = KAON_W * sizeof(stored) < 64 ? 64 / (KAON_W * sizeof(stored)) : 1 };
 #pragma GCC unroll 1
@@ -19,8 +19,8 @@ KAON_INLINE void cache_fetch(const stored *p, const int begin, const int end, co
   }
 }
 
-/* Streaming pays only where one store of lanes after another fills whole cache lines; reals: that a
- * column has. */
+/* Streaming pays off only where consecutive lane stores fill whole cache lines. reals: the reals of
+ * a column. */
 static inline int may_stream(const kaon_launch *launch, int reals) {
   const size_t bytes = KAON_VL * sizeof(stored);
   return launch->stream_stores && (KAON_PARTS == 1 ? reals * bytes % 64 == 0 : bytes >= 64);

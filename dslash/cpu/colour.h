@@ -1,5 +1,5 @@
-/* colour.h - what the CPU's staggered kernels do at a site besides hopping: three colours of VL
- * sites between memory and registers, sums, rounding to half. site.h's for spinors. */
+/* colour.h - what the CPU's staggered kernels do at a site besides hopping: load and store three
+ * colours of VL sites, sum, and round to half. It corresponds to site.h for spinors. */
 #ifndef KAON_DSLASH_CPU_COLOUR_H
 #define KAON_DSLASH_CPU_COLOUR_H
 
@@ -15,7 +15,7 @@
 #include "lib/math/half.h"
 #endif
 
-/* Of a column of VL sites: the first real, and in half the scale. */
+/* Index of the first real of VL sites in a column; in half also of the scale. */
 KAON_INLINE int64_t colour_at(int nrhs, int64_t block, int part, int column) {
   return (block * nrhs + column) * KAON_STAGGERED_REALS * KAON_W + part * KAON_VL;
 }
@@ -24,7 +24,7 @@ KAON_INLINE int64_t colour_scale_at(int nrhs, int64_t block, int part, int colum
   return (block * nrhs + column) * KAON_W + part * KAON_VL;
 }
 
-/* As it stands in memory: half in integers. */
+/* The values as stored; half: the integers. */
 KAON_INLINE vcolour colour_raw(const stored *p) {
   vcolour d;
   for (int i = 0; i < 3; i++) d.c[i] = c_load(p + 2 * i * KAON_W);
@@ -50,7 +50,7 @@ KAON_INLINE void colour_sums(const kaon_sum *sum, const vcolour *w, const vcolou
   sums[3] += w_sum(w_from(dot.im));
 }
 
-/* stream: past the cache. */
+/* stream: bypass the cache. */
 KAON_INLINE void colour_store(kaon_view v, int nrhs, int64_t block, int part, int column,
                               const vcolour *d, const int stream) {
   stored *p = (stored *)v.data + colour_at(nrhs, block, part, column);
@@ -74,7 +74,7 @@ KAON_INLINE void colour_store(kaon_view v, int nrhs, int64_t block, int part, in
 #endif
 }
 
-/* staggered_gather.c */
+/* defined in staggered_gather.c */
 void KAON_EXPORT(kaon_staggered_gather)(const kaon_launch *launch,
                                         const kaon_staggered_gather_args *args);
 

@@ -1,15 +1,17 @@
-/* free_blocks.c - on the CPU: Schwarz blocks that go on by themselves (lib/operator/free_blocks.h,
+/* free_blocks.c - asynchronous Schwarz blocks on the CPU (lib/operator/free_blocks.h,
  * kaon_free_args in dslash_ops.h).
  *
- * Threads take parts by tickets, cycle after cycle, as relaxation without barriers does
- * (sparse/cpu/relax.c). z alone is read while others write it. A part takes a copy of all that its
- * residual needs of z, real by real in relaxed atomic accesses, works on the copy with the ordinary
- * kernels, and writes its own blocks back in the same way. What else it writes is its own.
+ * Threads take parts by tickets, cycle after cycle, as asynchronous relaxation does
+ * (sparse/cpu/relax.c). Only z is read while others write it. A part copies all of z that its
+ * residual needs, real by real with relaxed atomic accesses. It works on the copy with the ordinary
+ * kernels, and writes its own blocks back in the same way. All else that it writes is private to
+ * it.
  *
- * A count of cycles a part is raised behind what it counts (release) and read before (acquire):
- * what is read is at least as new as its count says. In half precision numbers mean nothing without
- * their scales, so a copy that was written meanwhile is taken again (a number that is odd while its
- * part writes); a part writes once a cycle, so that ends. */
+ * Each part has a count of completed cycles. A writer raises it after its data (release), and a
+ * reader reads it before the data (acquire). So the data are at least as new as the count says. In
+ * half precision integers mean nothing without their scales. Therefore each part has a version
+ * number that is odd while the part writes, and a reader repeats its copy if the version was odd or
+ * changed. A part writes once in a cycle, so the repetitions end. */
 #include <sched.h>
 #include <string.h>
 
@@ -18,13 +20,13 @@
 #include "dslash/cpu/kernels.h"
 #include "lib/math/steps/relaxed_row.h"
 
-typedef uint64_t __attribute__((may_alias)) wide_word; /* numbers that lie side by side */
+typedef uint64_t __attribute__((may_alias)) wide_word; /* adjacent values as one word */
 typedef uint32_t __attribute__((may_alias)) half_word;
 
 typedef struct job {
   const kaon_free_args *a;
-  kaon_launch launch;   /* of one thread */
-  kaon_view z, between; /* of this thread */
+  kaon_launch launch;   /* for one thread */
+  kaon_view z, between; /* private to this thread */
   kaon_hop_args whole[2], local[2];
   kaon_free_lags lags;
 } job;
@@ -41,8 +43,8 @@ static kaon_view block_of(const kaon_free_args *a, kaon_view v, int64_t block) {
   return v;
 }
 
-/* A block's numbers, of which one side is memory that others read or write meanwhile: whole words,
- * for a number's own access is never torn by them. */
+/* Copies a block whose source or target other threads access concurrently. Each access is a whole
+ * word, so it never sees part of a value. */
 static void copy_block(const kaon_free_args *a, kaon_view from, kaon_view to) {
   const size_t bytes = (size_t)reals_of(a) * sizeof(stored);
   const wide_word *source = from.data;
@@ -56,7 +58,7 @@ static void copy_block(const kaon_free_args *a, kaon_view from, kaon_view to) {
                      __ATOMIC_RELAXED);
 }
 
-/* ---- a part's turn ---- */
+/* ---- one cycle of a part ---- */
 
 static int32_t count_of(const job *j, int part) {
   return __atomic_load_n(&j->a->count[part], __ATOMIC_ACQUIRE);
@@ -88,7 +90,7 @@ static void read_part(job *j, int part) {
       const int32_t version = __atomic_load_n(&a->version[other], __ATOMIC_ACQUIRE);
       if (!KAON_HALF || version % 2 == 0) copy_from(j, n);
       if (!KAON_HALF) break;
-      /* adds 0, so that what was read before is read before */
+      /* adds 0, so that the reads above are ordered before this one */
       const int32_t after = __atomic_fetch_add(&a->version[other], 0, __ATOMIC_ACQ_REL);
       if (version % 2 == 0 && after == version) break;
       sched_yield();
@@ -112,7 +114,7 @@ static void run_hop(const job *j, kaon_hop_args *hop, const kaon_part_lists *lis
   if (hop->listed > 0) KAON_EXPORT(kaon_dslash_hop)(&j->launch, hop);
 }
 
-/* r = b - r, on a block. */
+/* r = b - r on a block. */
 static void take_residual(const job *j, int64_t block) {
   const kaon_free_args *a = j->a;
   kaon_update_args update = {.shape = a->shape, .gate = a->gate};
@@ -148,8 +150,8 @@ static void work_part(job *j, int part) {
   }
 }
 
-/* Until the part has ended the cycles before, and none that it reads is more than `lag` behind. The
- * one with the lowest ticket never waits, so some part always goes on. */
+/* Waits until the part has completed its previous cycles, and no part that it reads is more than
+ * `lag` behind. The part with the lowest ticket never waits, so there is always progress. */
 static void await_turn(const job *j, int part, int32_t cycle) {
   const kaon_part_lists *others = &j->a->tables->others;
   while (count_of(j, part) < cycle) sched_yield();
@@ -174,7 +176,7 @@ static void take_turns(job *j, int64_t *ticket) {
 
 /* ---- threads ---- */
 
-/* What lies in `there` now lies in `here`, at the same place. */
+/* Moves a view from the memory of `there` to the same offset in `here`. */
 static void move_view(const kaon_free_args *a, kaon_view *v, kaon_view there, kaon_view here,
                       int64_t blocks) {
   const stored *at = v->data, *first = there.data;

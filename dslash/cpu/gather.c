@@ -1,6 +1,6 @@
-/* gather.c - what the neighbours' hops meet on this rank, into messages, on the CPU (dslash_ops.h).
- * A block of the face at a time; its lanes go where the neighbour's sites meet them. Half: a ghost
- * is quantised like a site, with its own scale. */
+/* gather.c - packs what the neighbours' hops read on this rank into messages, on the CPU
+ * (dslash_ops.h). It works through the blocks of the face and stores each lane where the
+ * neighbour's site expects it. Half: a ghost is quantised like a site, with its own scale. */
 #include "dslash/cpu/kernels.h"
 #include "dslash/cpu/site.h"
 #include "lib/math/recon.h"
@@ -11,7 +11,7 @@ typedef struct gather_plan {
   site_plan site;
   const kaon_faces *faces;
   int dir;
-  real factor, rest; /* of backward hops in t, else 1; what rounding took from it */
+  real factor, rest; /* of backward hops in t, else 1; its relative rounding error */
 } gather_plan;
 
 KAON_INLINE void gather_scale(const gather_plan *plan, vreal f, vhalf *h) {
@@ -21,7 +21,7 @@ KAON_INLINE void gather_scale(const gather_plan *plan, vreal f, vhalf *h) {
       h->s[i][c] = plan->rest == 0 ? c_scale(h->s[i][c], f) : c_scale_split(h->s[i][c], f, rest);
 }
 
-/* A link as a whole matrix. */
+/* Decodes a link to a whole matrix. */
 KAON_INLINE void gather_decode(const stored *link, const int recon, real *decoded) {
   vcomplex u[9];
   recon_decode(link, recon, u);
@@ -52,7 +52,7 @@ static void gather_multiply(const gather_plan *plan, int64_t block, int part, vh
   }
 }
 
-/* The lanes of a part of a block to their places in the message. */
+/* Stores the lanes of a part of a block at their positions in the message. */
 static void gather_store(const gather_plan *plan, const int32_t *target, int column,
                          const vhalf *h) {
   const kaon_gather_args *a = plan->args;
@@ -85,8 +85,8 @@ static void gather_store(const gather_plan *plan, const int32_t *target, int col
   }
 }
 
-/* Of the direction's projector, which is known when compiled; all else is the same code for all
- * directions. */
+/* Projects with the direction's projector, which is known at compile time. All other code is shared
+ * by all directions. */
 static void gather_project(const gather_plan *plan, const stored *psi, vhalf *h) {
   const stored *upper = psi + plan->site.upper, *lower = psi + plan->site.lower;
 #define PROJECT(dir) spin_project((dir)&3, (dir) < 4 ? 1 : -1, upper, lower, h)

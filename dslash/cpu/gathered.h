@@ -1,7 +1,7 @@
-/* gathered.h - plain order on the CPU: numbers of the sites that the lanes of a part of a block
- * meet, lane by lane, put side by side. Lanes are consecutive sites, and so are most of their
- * neighbours: a few registers as they stand in memory hold them all, and the instruction that
- * exchanges lanes brings each to its place, several times as fast as a load a lane. */
+/* gathered.h - loads from neighbouring sites in the plain order on the CPU. It collects the values
+ * of the sites that the lanes of a part of a block read. Lanes are consecutive sites, and so are
+ * most of their neighbours. So a few registers hold all of them, and a permute instruction moves
+ * each value to its lane. This is several times as fast as one load for each lane. */
 #ifndef KAON_DSLASH_CPU_GATHERED_H
 #define KAON_DSLASH_CPU_GATHERED_H
 
@@ -9,8 +9,8 @@
 #include "lib/math/vreal.h"
 
 #if defined(KAON_ISA_AVX512) || defined(KAON_ISA_AVX2)
-/* Numbers as they stand in memory: a register's in other lanes; into memory, some with the other
- * sign. */
+/* gathered_pick loads a register and permutes its lanes. gathered_put stores one, with some signs
+ * changed. */
 KAON_INLINE vint gathered_pick(const stored *p, vperm index) {
   return (vint)v_exchange((vreal)v_load_raw(p), index);
 }
@@ -23,9 +23,9 @@ KAON_INLINE void gathered_put(stored *p, vint a, vint negative) {
 #endif
 }
 
-/* `count` numbers a site of `field`, from the sites at[] (~at[] where that is negative), to KAON_W
- * apart. first: of the column or direction; stride: of a block; with_sign: times -1 where at[] is
- * negative. */
+/* Gathers `count` values of each site of `field` and stores them KAON_W apart. The sites are at[],
+ * or ~at[] where that is negative. first: the column or direction; stride: that of a block;
+ * with_sign: multiplies by -1 where at[] is negative. */
 static __attribute__((noinline)) void gathered(const int32_t *at, const stored *field,
                                                int64_t stride, int64_t first, int count,
                                                int with_sign, stored *to) {
@@ -35,7 +35,7 @@ static __attribute__((noinline)) void gathered(const int32_t *at, const stored *
   const vint site = __builtin_convertvector(*(const vint32 *)at, vint) ^ signs;
   const vint negative = with_sign ? signs : signs & 0, there = site >> shift;
   const vperm index = v_lanes_index(site & (KAON_VL - 1));
-  const stored *from[KAON_VL]; /* which registers, and whose lanes they hold */
+  const stored *from[KAON_VL]; /* the registers to load, and the lanes that each provides */
   vint lanes[KAON_VL];
   int n = 0;
   for (uint32_t left = (UINT32_C(1) << KAON_VL) - 1; left != 0; left &= ~v_mask(lanes[n++])) {

@@ -1,21 +1,24 @@
-/* hop.c - the Wilson hop on the CPU, fused with x-pay, clover blocks and sums (dslash_ops.h).
- * A block at a time; of a block a part (VL lanes) at a time. The eight directions are added up in
- * registers and first-level cache, t first, since its two hops fill one half of the result each. A
- * backward hop multiplies in the neighbour's lanes and exchanges lanes afterwards, so links are
- * never moved. With many columns each of the four pairs of directions goes through all of them
- * before the next pair does (hop_columns), and links that must be decoded are decoded once. What
- * comes next is asked for, a direction at a time, while this is computed: the pieces are too short
- * and too many for the processor to guess. Plain hops, whose neighbours are the rank's own and at
- * most exchange lanes, call nothing and hardly branch; all others go another way (`_any`), since
- * what they need costs registers wherever it stands. */
+/* hop.c - the Wilson hop on the CPU, fused with x-pay, clover blocks and sums (dslash_ops.h). The
+ * kernel takes one block at a time, and of a block one part (VL lanes) at a time.
+ * - The eight directions are summed in registers and first-level cache. t comes first, since each
+ *   of its two hops fills one half of the result.
+ * - A backward hop multiplies in the neighbour's lanes and permutes afterwards. So links are never
+ *   permuted.
+ * - With many columns each pair of directions goes through all columns before the next pair does
+ *   (hop_columns). Links that must be decoded are decoded once.
+ * - Software prefetches load the next data, one direction at a time, during the computation. The
+ *   pieces are too short and too many for the hardware prefetcher.
+ * - Plain hops have all neighbours on this rank and at most exchange lanes. Their code makes no
+ *   calls and has few branches. All other hops use separate functions (`_any`), since their code
+ *   would need registers in the plain kernel. */
 #include <string.h>
 
 #include "dslash/cpu/hop_direction.h"
 #include "dslash/cpu/kernels.h"
 #include "lib/cpu/team.h"
 
-/* out = a [C] x + b [C] d, and what every kernel ends with. Not inlined into every kind of hop: the
- * code would be several times as long. */
+/* out = a [C] x + b [C] d: the end of every kernel. It is not inlined into each kind of hop, since
+ * the code would be several times as long. */
 KAON_ONCE void hop_end(const hop_plan *plan, int64_t block, int part, int column, vspinor *d,
                        double *sums, site_late *late) {
   const kaon_hop_args *args = plan->args;
@@ -31,7 +34,7 @@ KAON_ONCE void hop_end(const hop_plan *plan, int64_t block, int part, int column
   site_finish(&plan->site, block, part, column, d, sums, late);
 }
 
-/* What all kinds of sites end with. */
+/* The end of all kinds of sites. */
 KAON_INLINE void hop_leave(const hop_plan *plan, int64_t block, int part, int column, vspinor *d,
                            double *sums, site_late *late) {
   if (plan->bare) {
@@ -40,16 +43,16 @@ KAON_INLINE void hop_leave(const hop_plan *plan, int64_t block, int part, int co
 #endif
     site_store(&plan->site, block, part, column, d, late);
   } else {
-    vspinor result = *d; /* so that d itself can live in registers */
+    vspinor result = *d; /* a copy, so that d itself can stay in registers */
     hop_end(plan, block, part, column, &result, sums, late);
   }
 }
 
-/* step(direction, its number): t first, since its two hops fill one half of the result each. */
+/* step(direction, index): t first, since each of its two hops fills one half of the result. */
 #define HOP_ALL(step) \
   step(3, 0) step(7, 1) step(2, 2) step(6, 3) step(1, 4) step(5, 5) step(0, 6) step(4, 7)
 
-/* Asks for what direction dir of the only column will read at the next place. */
+/* Prefetches what direction dir of the only column reads at the next place. */
 KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_place *there, const int dir,
                            const int kind) {
   if (!plan->prefetch) return;
@@ -58,10 +61,10 @@ KAON_INLINE void hop_fetch(const hop_plan *plan, const hop_place *there, const i
   hop_fetch_spinor(plan, &from, dir, 0);
 }
 
-/* One column; there: the place after this one. */
+/* A site of one column; there: the place after this one. */
 KAON_INLINE void hop_site(const hop_plan *plan, const hop_place *here, const hop_place *there,
                           const int kind, const real *decoded, double *sums, site_late *late) {
-  enum { whole = KAON_PARTS > 1 }; /* hop_fetch_rest */
+  enum { whole = KAON_PARTS > 1 }; /* see hop_fetch_rest */
   const int ahead = plan->prefetch | plan->site.stream;
   vspinor d;
 #define HOP_DIRECTION(dir, piece)                                    \
@@ -77,8 +80,8 @@ KAON_INLINE void hop_site(const hop_plan *plan, const hop_place *here, const hop
   hop_leave(plan, here->block, here->part, 0, &d, sums, late);
 }
 
-/* Links of all directions as whole matrices. Once in the program for each kind of storage: a hop of
- * many columns, or one that has much else to do, does not notice the call. */
+/* Decodes the links of all directions to whole matrices. There is one function for each kind of
+ * storage. The call costs little in a hop of many columns, or in one that is not plain. */
 KAON_ONCE void hop_decode(const hop_plan *plan, int64_t block, int part, real *decoded) {
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     real *to = decoded + dir * 18 * KAON_VL;
@@ -92,7 +95,7 @@ KAON_ONCE void hop_decode(const hop_plan *plan, int64_t block, int part, real *d
   }
 }
 
-/* A site of a block whose hops are not plain. */
+/* A part of a block whose hops are not plain. */
 KAON_INLINE void hop_site_any(const hop_plan *plan, const hop_part_of *here, int column,
                               const int kind, const real *decoded, double *sums, site_late *late) {
   vspinor d;
@@ -103,15 +106,15 @@ KAON_INLINE void hop_site_any(const hop_plan *plan, const hop_part_of *here, int
   hop_leave(plan, here->block, here->part, column, &d, sums, late);
 }
 
-/* Blocks of the part, `count` from the one at `place` on, a step of 1 or -1 apart; slot: where
- * their sums stand in `partials`. */
+/* `count` blocks of the part, from index `place` on in steps of 1 or -1. slot: index of their sums
+ * in `partials`. */
 typedef struct hop_walk {
   int slot;
   int64_t place, count;
   int step;
 } hop_walk;
 
-/* A column's sums; NULL: none are wanted. */
+/* The sums of a column; NULL: none requested. */
 KAON_INLINE double *hop_sums(const hop_plan *plan, double *partials, int slot, int column) {
   if (plan->args->sum.state == NULL) return NULL;
   return kaon_partial(partials, slot, column, plan->args->nrhs, 2);
@@ -119,19 +122,19 @@ KAON_INLINE double *hop_sums(const hop_plan *plan, double *partials, int slot, i
 
 /* ---- many columns ---- */
 
-/* Columns whose sums stay in first-level cache together, and how many of them ahead what is read is
- * asked for, into that cache or into the second one, which has more room. */
+/* HOP_GROUP: columns whose sums fit in the first-level cache together. The others: how many columns
+ * ahead to prefetch, into the first-level cache or into the larger second-level one. */
 enum { HOP_FITS = 18432 / sizeof(vspinor), HOP_GROUP = HOP_FITS < 16 ? HOP_FITS : 16 };
 enum { HOP_LEAD = 3, HOP_LEAD_SECOND = 6, HOP_LINE = 64 };
 
-/* Columns that are worked on at once: open ones side by side, so that addresses are counted up. */
+/* A group of adjacent columns that all take part, so that addresses are increments. */
 typedef struct hop_group {
   int begin, count;
-  int before; /* open columns before them */
-  int last;   /* none is open behind them */
+  int before; /* number of participating columns before them */
+  int last;   /* no participating column follows */
 } hop_group;
 
-/* Those that come after a group; after the last one, or NULL, the first. */
+/* The group after a group; the first group after the last one, or after NULL. */
 KAON_ONCE hop_group hop_group_after(const hop_plan *plan, const hop_group *group) {
   const kaon_gate *gate = &plan->args->gate;
   const int anew = group == NULL || group->last, n = plan->args->nrhs;
@@ -148,17 +151,17 @@ KAON_ONCE hop_group hop_group_after(const hop_plan *plan, const hop_group *group
   return next;
 }
 
-/* A group at a place, and what comes after it: the next one here, or the first one there. */
+/* A group at a place, and what follows: the next group here, or the first one at the next place. */
 typedef struct hop_turn {
   const hop_place *here, *there, *next_place;
   hop_group group, next_group;
   int lead;
 } hop_turn;
 
-/* While column i goes in direction dir: asks for what the column `lead` ahead will read, behind the
- * last one for what is read in direction `after`. */
-KAON_INLINE void hop_prefetch(const hop_plan *plan, const hop_turn *turn, const int dir, const int after,
-                         int i) {
+/* While column i computes direction dir, prefetches what the column `lead` ahead reads. Past the
+ * last column it prefetches for direction `after`. */
+KAON_INLINE void hop_prefetch(const hop_plan *plan, const hop_turn *turn, const int dir,
+                              const int after, int i) {
   const int ahead = i + turn->lead, beyond = ahead - turn->group.count;
   if (beyond < 0) {
     hop_fetch_spinor(plan, &turn->here->from[dir], dir, turn->group.begin + ahead);
@@ -171,9 +174,10 @@ KAON_INLINE void hop_prefetch(const hop_plan *plan, const hop_turn *turn, const 
     hop_fetch_spinor(plan, &place->from[then], then, group->begin + beyond);
 }
 
-/* The same for what the next block's hops in directions mu and mu + 4 read of links: a piece with
- * each column, of lines that follow each other, since processors bring a line's neighbour along. */
-KAON_INLINE void hop_prefetch_links(const hop_plan *plan, const hop_turn *turn, const int mu, int i) {
+/* Prefetches the links of the next block's hops in directions mu and mu + 4, one piece with each
+ * column. The pieces are consecutive lines, since processors also load the adjacent line. */
+KAON_INLINE void hop_prefetch_links(const hop_plan *plan, const hop_turn *turn, const int mu,
+                                    int i) {
   const hop_from *forward = &turn->there->from[mu], *backward = &turn->there->from[mu + 4];
   if (KAON_PARTS > 1 && turn->there->block == turn->here->block) return;
   const int begin = (turn->group.before + i) * plan->link_piece, end = begin + plan->link_piece;
@@ -185,10 +189,10 @@ KAON_INLINE void hop_prefetch_links(const hop_plan *plan, const hop_turn *turn, 
   }
 }
 
-/* The same for what the column's end reads besides, while the three pairs of directions before the
- * last one are gone over; double precision: for the next place's. */
+/* Prefetches what else the column's end reads, during the three pairs of directions before the
+ * last. In double precision it prefetches that of the next place. */
 KAON_ONCE void hop_prefetch_rest(const hop_plan *plan, const hop_turn *turn, int pass, int i) {
-  __asm__ volatile(""); /* or the call, which only asks, is taken for one without effect */
+  __asm__ volatile(""); /* keeps the compiler from removing the call, which only prefetches */
   const int column = turn->group.begin + i, with_clover = turn->group.before + i == 0;
   if (KAON_PARTS > 1 && pass == 3)
     hop_fetch_rest(plan, turn->there, column, with_clover, 0, SITE_PIECES);
@@ -197,8 +201,7 @@ KAON_ONCE void hop_prefetch_rest(const hop_plan *plan, const hop_turn *turn, int
                    pass == 2 ? SITE_PIECES : pass * 3 + 3);
 }
 
-/* Column i of the group goes over the directions mu, forward and backward, of which those of
- * `after` come next. */
+/* Column i of the group computes both hops in mu. The directions of `after` come next. */
 KAON_INLINE void hop_pair(const hop_plan *plan, const hop_turn *turn, const int mu, const int after,
                           int i, const int kind, const real *decoded, vspinor *d) {
   const int column = turn->group.begin + i;
@@ -212,9 +215,9 @@ KAON_INLINE void hop_pair(const hop_plan *plan, const hop_turn *turn, const int 
   hop_direction(plan, mu + 4, turn->here, column, kind, 1, decoded, d);
 }
 
-/* A pair of directions goes through all columns of a group before the next pair does: what it reads
- * stands side by side, two links alone are read over and over, and the loop is short. A column's
- * numbers are added in the order that hop_site has. */
+/* A pair of directions goes through all columns of a group before the next pair does. So its data
+ * are adjacent, only two links are read repeatedly, and the loop is short. A column is summed in
+ * the order of hop_site. */
 KAON_INLINE void hop_columns(const hop_plan *plan, const hop_turn *turn, const int kind,
                              const real *decoded, double *partials, int slot, site_late *late) {
   vspinor d[HOP_GROUP];
@@ -234,7 +237,7 @@ KAON_INLINE void hop_columns(const hop_plan *plan, const hop_turn *turn, const i
   }
 }
 
-/* All groups at a place, of which `group` is the first one. */
+/* All groups at a place, beginning with `group`. */
 KAON_INLINE void hop_place_columns(const hop_plan *plan, const hop_place *here,
                                    const hop_place *there, const hop_group *group, const int kind,
                                    const real *decoded, double *partials, int slot,
@@ -250,10 +253,10 @@ KAON_INLINE void hop_place_columns(const hop_plan *plan, const hop_place *here,
   }
 }
 
-/* ---- walks ---- */
+/* ---- loops over blocks ---- */
 
-/* A block whose hops are not plain. kind: how its links are read, decoded once for all columns or
- * by the column. */
+/* A block whose hops are not plain. kind: how its links are read. They are decoded once for all
+ * columns, or again for each column. */
 KAON_INLINE void hop_block_any(const hop_plan *plan, int64_t block, int64_t place, int slot,
                                const int kind, double *partials, site_late *late) {
   real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
@@ -268,13 +271,13 @@ KAON_INLINE void hop_block_any(const hop_plan *plan, int64_t block, int64_t plac
   }
 }
 
-/* The same with decoded links, whatever there is to it: one among others that are plain, too. */
+/* A block with decoded links that may need any kind of hop, among others that are plain. */
 KAON_ONCE void hop_block_decoded(const hop_plan *plan, int64_t block, int64_t place, int slot,
                                  double *partials, site_late *late) {
   hop_block_any(plan, block, place, slot, KAON_LINK_BUFFER, partials, late);
 }
 
-/* Chunks of a part of a partitioned lattice, of which there are two. */
+/* Chunks of one of the two parts of a partitioned lattice. */
 static inline int hop_part_chunks(int64_t blocks) {
   return blocks < KAON_REDUCE_CHUNKS / 2 ? (int)blocks : KAON_REDUCE_CHUNKS / 2;
 }
@@ -288,14 +291,14 @@ static inline int64_t hop_chunk_begin(const hop_plan *plan, int chunk) {
   return plan->count * chunk / (chunks > 0 ? chunks : 1);
 }
 
-/* The part's block at `place`, and the last one on that side beyond. */
+/* The part's block at `place`; outside the range, the block at that end. */
 KAON_INLINE int64_t hop_block(const hop_plan *plan, int64_t place) {
   if (place >= plan->count) place = plan->count - 1;
   if (place < 0) place = 0;
   return plan->blocks != NULL ? plan->blocks[place] : place;
 }
 
-/* kind: how the hops read their links. */
+/* Plain hops; kind: how they read their links. */
 KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *partials,
                          const int kind, const int many) {
   real decoded[kind == KAON_LINK_BUFFER ? KAON_DIRS * 18 * KAON_VL : 1]
@@ -328,7 +331,7 @@ KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *par
   site_drain_all(&late);
 }
 
-/* The same where hops are not plain. */
+/* Hops that are not plain. */
 KAON_INLINE void hop_run_any(const hop_plan *plan, const hop_walk *walk, double *partials,
                              const int kind) {
   site_late late;
@@ -344,8 +347,8 @@ KAON_INLINE void hop_run_any(const hop_plan *plan, const hop_walk *walk, double 
   site_drain_all(&late);
 }
 
-/* Of one column and of many, whose links are decoded but for those that are stored as they are
- * used. */
+/* Variants for one column and for many. With many columns links are decoded, except those that are
+ * stored in the form in which they are used. */
 #define HOP_RUN(name, kind, many)                                                            \
   static void hop_run_##name(const hop_plan *plan, const hop_walk *walk, double *partials) { \
     hop_run(plan, walk, partials, kind, many);                                               \
@@ -367,9 +370,8 @@ HOP_RUN_ANY(18, KAON_LINK_18)
 
 typedef void hop_work(const hop_plan *plan, const hop_walk *walk, double *partials);
 
-/* Hops are plain but where lanes must be gathered or meet ghosts. Where they are gathered alone,
- * one column on whole links has a way of its own, since decoded ones take 1.08 to 1.37 times as
- * long; on 12 reals it is 0.90 to 1.12. */
+/* Hops are plain unless lanes must be gathered or read ghosts. Where gathering is the only
+ * exception, one column with whole links has a variant without decoding. */
 static hop_work *hop_choose(const hop_plan *plan) {
   const int many = plan->args->nrhs > 1;
   if (plan->gather != NULL && !plan->faced && !many && plan->recon == 18) return hop_run_any_18;
@@ -381,8 +383,8 @@ static hop_work *hop_choose(const hop_plan *plan) {
   return plan->recon == 18 ? hop_run_18 : plan->recon == 12 ? hop_run_12 : hop_run_decoded;
 }
 
-/* Factors of the hops. Space's is left for the end; t has its own over that, the 2 that its
- * projector is left without, and boundary signs. */
+/* Factors of the hops. The factor of the spatial hops is applied at the end. t has its own factor
+ * divided by that one, the factor 2 of its projector, and the boundary signs. */
 static void hop_factors(hop_plan *plan) {
   const kaon_stencil *st = plan->args->stencil;
   const double space = plan->args->coefficient[0], f = 2 * plan->args->coefficient[3] / space;
@@ -404,8 +406,8 @@ static void hop_factors(hop_plan *plan) {
     }
 }
 
-/* The part's blocks. Interior and boundary leave their sums side by side, each in half the chunks.
- */
+/* The part's blocks. Interior and boundary store their sums side by side, in half the chunks
+ * each. */
 static void hop_part(hop_plan *plan) {
   const kaon_hop_args *args = plan->args;
   const kaon_faces *faces = args->stencil->faces;
@@ -438,8 +440,9 @@ typedef struct hop_job {
   double *partials;
 } hop_job;
 
-/* A thread's share: without sums of blocks, which follow each other to its end, backward where the
- * call goes so; else of chunks, whose sums are kept apart, each forward, the last chunk first. */
+/* A thread's share. Without sums it is a contiguous range of blocks, walked backward if the call
+ * says so. With sums it is chunks with separate sums: each chunk is walked forward, the last chunk
+ * first. */
 static void hop_share(const void *job_, int t, int threads) {
   const hop_job *j = job_;
   const hop_plan *plan = j->plan;
@@ -461,7 +464,7 @@ static void hop_share(const void *job_, int t, int threads) {
   v_stream_fence();
 }
 
-/* Columns that take part, in groups that differ little. */
+/* Counts the columns that take part, and chooses groups of nearly equal size. */
 static void hop_count_columns(hop_plan *plan) {
   plan->open = 0;
   for (int k = 0; k < plan->args->nrhs; k++) plan->open += kaon_gate_open(&plan->args->gate, k);

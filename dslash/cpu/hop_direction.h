@@ -1,6 +1,6 @@
-/* hop_direction.h - one direction of the Wilson hop on the CPU: where the neighbours and the link
- * are, projection, factors, product with the link; lanes that meet ghosts, lanes whose hop is left
- * out. Included by hop.c. */
+/* hop_direction.h - one direction of the Wilson hop on the CPU: addresses of neighbours and links,
+ * projection, factors, product with the link. It also handles lanes that read ghosts and lanes
+ * whose hop is omitted. Included by hop.c. */
 #ifndef KAON_DSLASH_CPU_HOP_DIRECTION_H
 #define KAON_DSLASH_CPU_HOP_DIRECTION_H
 
@@ -16,34 +16,35 @@ typedef struct hop_plan {
   const int32_t *gather;
   const stored *link[KAON_DIRS]; /* of block 0: of the result's parity, of the other one */
   const stored *in;
-  int64_t spinors, reals; /* from block to block: of `in`, of links of one direction */
+  int64_t spinors, reals; /* stride between blocks: of `in`, of the links of one direction */
   int recon;
   int bare;                   /* out = D in and nothing else */
-  int faced;                  /* the blocks are those that meet ghosts */
-  int prefetch;               /* spinors into this level of cache; 0: nothing is asked for */
-  const uint8_t *cut_dirs;    /* where hops are left out (kaon_cuts); NULL: nowhere */
-  const uint32_t *cut_lanes;  /* and in which lanes */
-  const int32_t *blocks;      /* a part of a partitioned lattice: which ones; NULL: all */
-  int64_t count;              /* of blocks */
-  int chunk_first;            /* of the part, in the partial sums */
+  int faced;                  /* these are the blocks that read ghosts */
+  int prefetch;               /* cache level for prefetched spinors; 0: no prefetch */
+  const uint8_t *cut_dirs;    /* directions of omitted hops (kaon_cuts); NULL: none are omitted */
+  const uint32_t *cut_lanes;  /* the lanes of omitted hops */
+  const int32_t *blocks;      /* the blocks of a part of a partitioned lattice; NULL: all */
+  int64_t count;              /* number of blocks */
+  int chunk_first;            /* index of the part's first chunk among the partial sums */
   int open;                   /* columns that take part */
-  int group;                  /* how many of them are worked on at once (hop_columns) */
-  int lead;                   /* and how many of them ahead spinors are asked for */
-  int link_bytes, link_piece; /* of a block's links of one direction; asked for with a column */
-  int top[4];                 /* mu is cut by the lane bit that tells the parts of a block apart */
+  int group;                  /* how many of them are computed together (hop_columns) */
+  int lead;                   /* how many columns ahead spinors are prefetched */
+  int link_bytes, link_piece; /* bytes of a block's links of one direction; those prefetched with a
+                                 column */
+  int top[4];                 /* mu is divided by the lane bit that selects the part of a block */
   uint32_t exchanges[4]; /* KAON_NB_EXCHANGE where such hops exchange lanes of a vreal, else 0 */
   vperm exchange[4];
-  double b; /* of d, space's factor with it; left to the hops are those of t: */
-  /* forward and backward, whether the block touches the boundary, and lane */
+  double b; /* factor of d, with that of the spatial hops; the rest of the factor of t: */
+  /* [forward, backward][whether the block touches the boundary][lane] */
   real factor[2][2][KAON_W] __attribute__((aligned(64)));
-  real ghost_factor; /* of forward hops that meet ghosts */
-  real rest;         /* what rounding took from the factor, relative to it */
+  real ghost_factor; /* of forward hops that read ghosts */
+  real rest;         /* relative rounding error of the factor */
 } hop_plan;
 
-/* Where a direction's neighbours are, the same for all columns. */
+/* Addresses of a direction's neighbours, the same for all columns. */
 typedef struct hop_from {
   const stored *psi;  /* the neighbour's spinor, column 0 */
-  const stored *link; /* as it stands in memory; not where lanes are gathered */
+  const stored *link; /* as stored; unused where lanes are gathered */
 #if KAON_HALF
   const float *scale; /* column 0 */
 #endif
@@ -51,15 +52,15 @@ typedef struct hop_from {
   int permute; /* exchange lanes inside a vreal */
 } hop_from;
 
-/* What is worked on: a part of a block, with its neighbours. */
+/* A part of a block, with its neighbours. */
 typedef struct hop_place {
   int64_t block;
   int part;
   hop_from from[KAON_DIRS];
 } hop_place;
 
-/* From block to block; with one column, and where links are read as they stand, the compiler knows
- * them. */
+/* Stride between blocks. The compiler knows it for one column, and for links that are read as
+ * stored. */
 KAON_INLINE int64_t hop_spinors(const hop_plan *plan, const int many) {
   return many ? plan->spinors : 24 * KAON_W;
 }
@@ -68,7 +69,7 @@ KAON_INLINE int64_t hop_reals(const hop_plan *plan, const int kind) {
   return kind == KAON_LINK_BUFFER ? plan->reals : kind * KAON_W;
 }
 
-/* kind, many: as far as known when compiled; KAON_LINK_BUFFER and 1 do for all. */
+/* kind, many: known at compile time where possible; KAON_LINK_BUFFER and 1 are always valid. */
 _Static_assert(KAON_NB_EXCHANGE == 1, "entry & top is 0 or 1");
 KAON_INLINE hop_from hop_neighbour(const hop_plan *plan, int64_t block, int part, const int dir,
                                    const int kind, const int many) {
@@ -94,9 +95,10 @@ KAON_ONCE void hop_lookup_all(const hop_plan *plan, hop_place *place) {
     place->from[dir] = hop_neighbour(plan, place->block, place->part, dir, KAON_LINK_BUFFER, 1);
 }
 
-/* many: columns, for all of which neighbours are looked up once; else where they are needed. */
+/* many: with many columns neighbours are looked up here, once for all; else where they are
+ * needed. */
 KAON_INLINE void hop_lookup(const hop_plan *plan, int64_t block, int part, const int many,
-                          hop_place *place) {
+                            hop_place *place) {
   place->block = block;
   place->part = part;
   if (many) hop_lookup_all(plan, place);
@@ -107,7 +109,8 @@ KAON_INLINE hop_from hop_from_place(const hop_plan *plan, const hop_place *place
   return many ? place->from[dir] : hop_neighbour(plan, place->block, place->part, dir, kind, many);
 }
 
-/* Plain order: of the sites that the lanes of (block, part) meet in direction dir (gathered.h). */
+/* Plain order: gathers from the sites that the lanes of (block, part) read in direction dir
+ * (gathered.h). */
 KAON_INLINE void hop_gather(const hop_plan *plan, int64_t block, int part, int dir,
                             const stored *field, int64_t stride, int64_t first, int count,
                             int with_sign, stored *to) {
@@ -127,8 +130,8 @@ static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int
 }
 #endif
 
-/* The link of a hop as it stands in memory; `room` is used where lanes must be gathered. One that
- * is 1 is not looked at. */
+/* The address of a hop's link as stored. `room` is a buffer for gathered lanes. A link that is the
+ * identity is not read. */
 KAON_INLINE const stored *hop_link(const hop_plan *plan, const hop_from *from, int64_t block,
                                    int part, const int dir, stored *room) {
   if (dir < 4 || (from->entry & (KAON_NB_GATHER | KAON_NB_UNIT)) != KAON_NB_GATHER)
@@ -137,7 +140,7 @@ KAON_INLINE const stored *hop_link(const hop_plan *plan, const hop_from *from, i
   return room;
 }
 
-/* to: 18 vreal, KAON_VL apart. */
+/* Decodes to `to`: 18 vreal, KAON_VL apart. */
 KAON_INLINE void hop_decode_direction(const hop_plan *plan, int64_t block, int part, const int dir,
                                       const int recon, real *to) {
   const hop_from from = hop_neighbour(plan, block, part, dir, KAON_LINK_BUFFER, 1);
@@ -151,7 +154,7 @@ KAON_INLINE void hop_decode_direction(const hop_plan *plan, int64_t block, int p
   }
 }
 
-/* Asks for the spinor that a hop will read; in t its projector keeps one half of it. */
+/* Prefetches the spinor of a hop; in t only the half that the projector keeps. */
 KAON_INLINE void hop_fetch_spinor(const hop_plan *plan, const hop_from *from, const int dir,
                                   int column) {
   const stored *psi = from->psi + column * 24 * KAON_W;
@@ -163,10 +166,10 @@ KAON_INLINE void hop_fetch_spinor(const hop_plan *plan, const hop_from *from, co
 #endif
 }
 
-/* The same for what is read besides, pieces begin .. end - 1 of SITE_PIECES. Processors drop
- * requests where too many come at once, so they are spread; but double precision, which takes every
- * other line of a block at a time, has no room left for them in the first level of cache until its
- * hops are done. with_clover: once for all columns. */
+/* Prefetches what else is read: pieces begin .. end - 1 of SITE_PIECES. Processors drop requests
+ * when too many come at once, so the pieces are spread over the hop. Double precision takes every
+ * other line of a block at a time, and its first-level cache has no space for them until the hops
+ * are done. with_clover: once for all columns. */
 KAON_INLINE void hop_fetch_rest(const hop_plan *plan, const hop_place *place, int column,
                                 const int with_clover, const int begin, const int end) {
   const kaon_hop_args *args = plan->args;
@@ -186,7 +189,7 @@ KAON_INLINE void hop_exchange(vcomplex *a, vperm index) {
   a->im = v_exchange(a->im, index);
 }
 
-/* What a half spinor's integers stand for; 1 in other precisions. */
+/* The value of one unit of a half spinor's integers; 1 in other precisions. */
 KAON_INLINE vreal hop_unit(const hop_from *from, int column) {
 #if KAON_HALF
   return v_load_float(from->scale + column * KAON_W) * v_set(KAON_HALF_STEP);
@@ -196,8 +199,8 @@ KAON_INLINE vreal hop_unit(const hop_from *from, int column) {
 #endif
 }
 
-/* Brings in every factor of a hop. Only t has any: of the projector, of another anisotropy than 1,
- * signs; half: units of spinors, and of links where kind has them. */
+/* Applies the factors of a hop. Only t has any: the projector's, an anisotropy other than 1, signs.
+ * In half there are also the units of spinors, and of links where kind has them. */
 KAON_INLINE void hop_scale(const hop_plan *plan, uint32_t entry, int part, const int dir,
                            const int kind, vreal unit, vhalf *h) {
   const int t = (dir & 3) == 3;
@@ -220,7 +223,7 @@ KAON_INLINE void hop_scale(const hop_plan *plan, uint32_t entry, int part, const
       h->s[i][c] = split ? c_scale_split(h->s[i][c], f, rest) : c_scale(h->s[i][c], f);
 }
 
-/* Projects the neighbour's spinor, wherever its lanes are. */
+/* Projects the neighbour's spinor, in whichever lanes it is stored. */
 KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t block, int part,
                              int column, const int dir, const int kind, vhalf *h) {
   const stored *psi = from->psi + column * 24 * KAON_W;
@@ -243,8 +246,8 @@ KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t
 
 /* ---- hops across the faces of a partitioned lattice ---- */
 
-/* The ghosts that the lanes of `lanes` meet, the numbers of `first` on, into their lanes of h; a
- * lane that meets none keeps what it has. */
+/* Loads ghosts into the given `lanes` of h, from ghost index `first` on. The other lanes of h are
+ * unchanged. */
 KAON_ONCE void hop_ghosts(const hop_plan *plan, int64_t place, int part, int column, int dir,
                           vhalf *h) {
   const kaon_faces *faces = plan->args->stencil->faces;
@@ -270,7 +273,7 @@ KAON_ONCE void hop_ghosts(const hop_plan *plan, int64_t place, int part, int col
         from->scale[kaon_ghost_index(n, column, 0, plan->site.nrhs, 1, group)] * KAON_HALF_STEP;
 #endif
   }
-  if (dir == 3) f = v_set(plan->ghost_factor); /* who sends for backward hops puts it in */
+  if (dir == 3) f = v_set(plan->ghost_factor); /* the sender of backward hops has applied it */
 #if KAON_HALF
   f = f * v_load_real(unit);
 #endif
@@ -287,17 +290,17 @@ KAON_ONCE void hop_ghosts(const hop_plan *plan, int64_t place, int part, int col
   }
 }
 
-/* ---- hops that are left out (kaon_stencil.cut) ---- */
+/* ---- omitted hops (kaon_stencil.cut) ---- */
 
 enum { HOP_ALL_LANES = (1 << KAON_VL) - 1 };
 
-/* The lanes of `part` whose hop in direction dir is left out, a bit each. */
+/* The lanes of `part` whose hop in direction dir is omitted, one bit for each. */
 KAON_INLINE uint32_t hop_left_out(const hop_plan *plan, int64_t block, int part, const int dir) {
   if (plan->cut_lanes == NULL) return 0;
   return plan->cut_lanes[block * KAON_DIRS + dir] >> part * KAON_VL & HOP_ALL_LANES;
 }
 
-/* 0 in `lanes`, whatever is there. */
+/* Sets the given lanes to 0, whatever they hold. */
 KAON_ONCE void hop_clear_lanes(uint32_t lanes, vpair *g) {
   vreal *values = (vreal *)g;
   for (int i = 0; i < 4; i++) {
@@ -309,17 +312,17 @@ KAON_ONCE void hop_clear_lanes(uint32_t lanes, vpair *g) {
   }
 }
 
-/* ---- any hop, and the plain ones ---- */
+/* ---- general hops and plain hops ---- */
 
-/* A part of a block; place: the block's, in the list of those that meet ghosts. */
+/* A part of a block; place: the block's index in the list of those that read ghosts. */
 typedef struct hop_part_of {
   int64_t block, place;
   int part;
 } hop_part_of;
 
-/* Adds the hop from direction dir, whatever there is to it: lanes that must be gathered, meet
- * ghosts (those with decoded links alone), or whose hop is left out; where all are, neither spinor
- * nor link is read. kind KAON_LINK_BUFFER: decoded, of all directions. */
+/* Adds the hop from direction dir in the general case. Lanes may be gathered, read ghosts (with
+ * decoded links only), or have their hop omitted. If all lanes are omitted, neither spinor nor link
+ * is read. kind KAON_LINK_BUFFER: decoded links of all directions. */
 KAON_INLINE void hop_direction_any(const hop_plan *plan, const int dir, const hop_part_of *here,
                                    int column, const int kind, const real *decoded, vspinor *d) {
   const int mu = dir & 3, s = dir < 4 ? 1 : -1, part = here->part;
@@ -359,10 +362,10 @@ KAON_INLINE void hop_direction_any(const hop_plan *plan, const int dir, const ho
   }
 }
 
-/* Adds a plain hop from direction dir; kind KAON_LINK_BUFFER: of decoded links. Nothing is called,
- * and ways part but to exchange lanes and, in t, for links that are 1 and factors that `real` does
- * not hold: where ways join, numbers move between registers, and a call, however seldom, has all of
- * them stored. */
+/* Adds a plain hop from direction dir. kind KAON_LINK_BUFFER: decoded links. The function makes no
+ * calls. It branches only for the exchange of lanes and, in t, for unit links and for factors that
+ * `real` does not hold exactly. The reason is that registers are moved where branches join, and
+ * stored around every call. */
 KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, const hop_place *place,
                                int column, const int kind, const int many, const real *decoded,
                                vspinor *d) {

@@ -1,4 +1,4 @@
-/* kernels.h - the kernels that hop.c's table points to. */
+/* kernels.h - the kernels in hop.c's table. */
 #ifndef KAON_DSLASH_CPU_KERNELS_H
 #define KAON_DSLASH_CPU_KERNELS_H
 

@@ -5,9 +5,9 @@
 #include "lib/math/half.h"
 #include "lib/math/meson.h"
 
-/* ---- sources: one site and column at a time ---- */
+/* ---- sources: one site and one column at a time ---- */
 
-/* psi into its lane, components KAON_W apart; scale: half alone. */
+/* Stores psi into its lane, components KAON_W apart; scale: half only. */
 static void store_site(const double psi[24], stored *to, float *scale) {
 #if KAON_HALF
   float largest = 0;

@@ -1,5 +1,5 @@
 /* site.h - what the CPU's Dirac kernels do at a site besides hopping: load a spinor, apply clover
- * blocks, sum, store or quantise. Part of the block `site` works on = KAON_VL lanes. */
+ * blocks, sum, store or quantise. The functions work on a part of a block: KAON_VL lanes. */
 #ifndef KAON_DSLASH_CPU_SITE_H
 #define KAON_DSLASH_CPU_SITE_H
 
@@ -14,33 +14,33 @@
 #include "lib/math/half.h"
 #endif
 
-/* A result on its way past the cache. Processors have few buffers for such stores, and a burst of
- * them stops the core until memory has taken them; so a result waits in first-level cache and
- * leaves in pieces while the next one is computed. */
+/* A result waiting to be stored past the cache. Processors have few buffers for such stores, and a
+ * burst stalls the core. So a result waits in first-level cache and is stored in pieces while the
+ * next one is computed. */
 typedef struct site_late {
   stored *to; /* NULL: nothing waits */
   stored value[24 * KAON_VL] __attribute__((aligned(64)));
 } site_late;
 
-/* What a call's result goes through; the same for all its sites. */
+/* Parameters for finishing a result, the same for all sites of a call. */
 typedef struct site_plan {
   const kaon_stencil *stencil;
   int nrhs;
-  int tail;         /* true lanes of the last block */
-  int upper, lower; /* offsets of a spinor's halves: exchanged for the dagger */
+  int tail;         /* valid lanes of the last block */
+  int upper, lower; /* offsets of a spinor's halves; exchanged for the dagger */
   int stream;       /* store past the cache */
   const stored *clover;
   const float *clover_scale;
   kaon_view out, w;
   kaon_sum sum;
-  int norm, dot; /* the sums that are wanted */
+  int norm, dot; /* the requested sums */
 } site_plan;
 
 KAON_INLINE int64_t site_spinor(const site_plan *plan, int64_t block, int part, int column) {
   return (block * plan->nrhs + column) * 24 * KAON_W + part * KAON_VL;
 }
 
-/* What the integers of a half spinor stand for; 1 in other precisions. */
+/* The value of one unit of a half spinor's integers; 1 in other precisions. */
 KAON_INLINE vreal site_unit(const site_plan *plan, const float *scale, int64_t block, int part,
                             int column) {
 #if KAON_HALF
@@ -65,7 +65,7 @@ KAON_INLINE void site_load(const site_plan *plan, kaon_view view, int64_t block,
 #endif
 }
 
-/* Pieces begin .. end - 1 of eight of a spinor, or of a block of the clover term. */
+/* Prefetches pieces begin .. end - 1 of eight: of a spinor, or of a clover block. */
 KAON_INLINE void site_fetch_spinor(const site_plan *plan, kaon_view view, int64_t block, int part,
                                    int column, const int begin, const int end, const int near) {
   const stored *p = (const stored *)view.data + site_spinor(plan, block, part, column);
@@ -135,7 +135,7 @@ KAON_INLINE void site_write_all(const site_plan *plan, stored *p, const int stri
     }
 }
 
-/* Lets a piece (0 .. 7) of the waiting result go; pieces end where cache lines do. */
+/* Stores one piece (0 .. 7) of the waiting result. Pieces end at cache line boundaries. */
 enum { SITE_PIECES = 8 };
 
 KAON_INLINE int site_piece(const int piece) {
@@ -150,7 +150,7 @@ KAON_INLINE void site_drain(const site_late *late, const int piece) {
     v_stream_copy(late->to + c * KAON_W, late->value + c * KAON_VL);
 }
 
-/* All that still waits. */
+/* Stores all that still waits. */
 KAON_INLINE void site_drain_all(site_late *late) {
   for (int piece = 0; piece < SITE_PIECES; piece++) site_drain(late, piece);
   late->to = NULL;
@@ -168,11 +168,11 @@ KAON_INLINE void site_store(const site_plan *plan, int64_t block, int part, int 
 }
 
 #if KAON_HALF
-/* Scales d so that its largest component is 32767 and stores the scale; a NaN or an infinity
+/* Scales d so that its largest component is 32767, and stores the scale. A NaN or an infinity
  * becomes the scale. */
 KAON_INLINE void site_quantise(const site_plan *plan, int64_t block, int part, int column,
                                vspinor *d) {
-  vreal most[4]; /* four chains: the search is not to wait for itself */
+  vreal most[4]; /* four independent chains, to hide the latency of the maximum */
   for (int s = 0; s < 4; s++) {
     most[s] = v_set(0);
     for (int c = 0; c < 3; c++)
@@ -188,7 +188,8 @@ KAON_INLINE void site_quantise(const site_plan *plan, int64_t block, int part, i
 }
 #endif
 
-/* The end of every kernel: masked lanes to zero, sums, store. late: what waited before is gone. */
+/* The end of every kernel: sets masked lanes to 0, sums, and stores. late: must have no waiting
+ * result. */
 KAON_INLINE void site_finish(const site_plan *plan, int64_t block, int part, int column, vspinor *d,
                              double *sums, site_late *late) {
   if (block == plan->stencil->nblocks - 1 && plan->tail < KAON_W)
@@ -204,7 +205,7 @@ KAON_INLINE void site_finish(const site_plan *plan, int64_t block, int part, int
   site_store(plan, block, part, column, d, late);
 }
 
-/* For results on the sites of `parity`. */
+/* The plan for results on the sites of `parity`. */
 static inline site_plan site_plan_make(const kaon_launch *launch, const kaon_stencil *stencil,
                                        int parity, int nrhs, kaon_view out, const kaon_sum *sum) {
   site_plan plan = {.stencil = stencil, .nrhs = nrhs, .out = out, .sum = *sum};

@@ -1,10 +1,14 @@
-/* staggered.c - the staggered hop on the CPU, with thin links or with fat and long ones, fused with
- * x-pay and sums (staggered_ops.h). A block at a time, of a block a part (VL lanes), of that a
- * column. Links that must be rebuilt, or that several columns share, are decoded once a part into
- * first-level cache. A backward hop multiplies in the neighbour's lanes and exchanges lanes
- * afterwards, so links are never moved; signs go with the neighbour's colours on a forward hop,
- * with the product on a backward one. What the next part will read is asked for, a direction and a
- * column at a time, while this one is computed. */
+/* staggered.c - the staggered hop on the CPU, with thin links or with fat and long links, fused
+ * with x-pay and sums (staggered_ops.h). The kernel takes one block at a time, of a block one part
+ * (VL lanes), and of that one column.
+ * - Links that must be rebuilt, or that several columns share, are decoded into first-level cache
+ *   once for each part.
+ * - A backward hop multiplies in the neighbour's lanes and permutes afterwards. So links are never
+ *   permuted.
+ * - Signs are applied to the neighbour's colours in a forward hop, and to the product in a backward
+ *   one.
+ * - Data of the next part are prefetched, one direction and column at a time, during the
+ *   computation. */
 #include "dslash/cpu/colour.h"
 #include "dslash/dslash_ops.h"
 #include "lib/cpu/team.h"
@@ -15,11 +19,11 @@ typedef struct hop_table_plan {
   const kaon_hop_table *reach;
   const uint32_t *table, *negative;
   const int32_t *gather;
-  const stored *links[2], *phase[2]; /* of the result's parity, of the other */
+  const stored *links[2], *phase[2]; /* of the result's parity, of the other one */
   int recon, decode;
-  int64_t stride; /* blocks from one direction's links to the next one's */
+  int64_t stride; /* number of blocks between the links of consecutive directions */
   kaon_factor factor;
-  const kaon_faces *faces; /* of blocks that meet ghosts; else NULL */
+  const kaon_faces *faces; /* faces of blocks that read ghosts; else NULL */
   const kaon_view *ghosts;
 } hop_table_plan;
 
@@ -27,30 +31,30 @@ typedef struct staggered_plan {
   const kaon_staggered_args *args;
   hop_table_plan fat, naik;
   int improved, dot;
-  int prefetch; /* into this level of cache; 0: nothing is asked for */
+  int prefetch; /* cache level for prefetched data; 0: no prefetch */
   int first;    /* the first column that takes part */
-  int stream;   /* results past the cache */
-  int top[4];   /* mu is cut by the lane bit that tells the parts of a block apart */
+  int stream;   /* results bypass the cache */
+  int top[4];   /* mu is divided by the lane bit that selects the part of a block */
   vperm exchange[4];
-  const int32_t *blocks; /* a part of a divided lattice: which ones; NULL: all */
-  int64_t count;         /* of blocks */
-  int chunk_first;       /* of the part, in the partial sums */
+  const int32_t *blocks; /* the blocks of a part of a partitioned lattice; NULL: all */
+  int64_t count;         /* number of blocks */
+  int chunk_first;       /* index of the part's first chunk among the partial sums */
 } staggered_plan;
 
-/* The block at `place` of those that are worked on. */
+/* The block at index `place` of those to update. */
 KAON_INLINE int64_t block_at(const staggered_plan *plan, int64_t place) {
   return plan->blocks != NULL ? plan->blocks[place] : place;
 }
 
-/* A decoded link: 18 numbers a lane. */
+/* A decoded link: 18 values for each lane. */
 enum { LINK = 18 * KAON_VL };
 
-/* Where a direction's neighbours are. */
+/* Addresses of a direction's neighbours. */
 typedef struct hop_from {
   int64_t block;
   int part;
   int permute, gather;
-  const int32_t *lanes; /* gather: their places */
+  const int32_t *lanes; /* gather: their sites */
 } hop_from;
 
 KAON_INLINE hop_from from_of(const staggered_plan *plan, const hop_table_plan *r, int64_t block,
@@ -66,8 +70,8 @@ KAON_INLINE hop_from from_of(const staggered_plan *plan, const hop_table_plan *r
   return from;
 }
 
-/* Plain order: `count` numbers of each lane's own site of `field`, to KAON_W apart. stride: of a
- * block; first: of the column or direction. */
+/* Plain order: loads `count` values of each lane's site of `field`, and stores them KAON_W apart.
+ * stride: that of a block; first: the column or direction. */
 static __attribute__((noinline)) void gather_lanes(const int32_t *lanes, const stored *field,
                                                    int64_t stride, int64_t first, int count,
                                                    stored *to) {
@@ -77,8 +81,8 @@ static __attribute__((noinline)) void gather_lanes(const int32_t *lanes, const s
   }
 }
 
-/* `count` numbers of direction dir of a link field at the hop's link; `room` where lanes are
- * gathered. */
+/* The address of `count` values of a hop's link, in direction dir of a link field. `room` is a
+ * buffer for gathered lanes. */
 KAON_INLINE const stored *field_at(const hop_table_plan *r, const stored *const field[2],
                                    const hop_from *from, int64_t block, int part, const int dir,
                                    int count, stored *room) {
@@ -91,13 +95,13 @@ KAON_INLINE const stored *field_at(const hop_table_plan *r, const stored *const 
   return field[1] + first + from->block * stride + from->part * KAON_VL;
 }
 
-/* A part of a block: of those that are worked on the one at `place`. */
+/* A part of a block; place: its index among the blocks to update. */
 typedef struct site_part {
   int64_t place;
   int part;
 } site_part;
 
-/* Asks for what a column will read there in direction dir: the neighbour's colours, and with the
+/* Prefetches what a column reads in direction dir at `there`: the neighbour's colours, and with the
  * first column the link. */
 static __attribute__((noinline)) void fetch_hop(const staggered_plan *plan, const hop_table_plan *r,
                                                 const site_part *there, int column, int dir) {
@@ -105,7 +109,7 @@ static __attribute__((noinline)) void fetch_hop(const staggered_plan *plan, cons
   const int64_t block = block_at(plan, there->place);
   const int near = plan->prefetch == 1;
   const hop_from from = from_of(plan, r, block, there->part, dir);
-  __asm__ volatile(""); /* or the call, which only asks, is taken for one without effect */
+  __asm__ volatile(""); /* keeps the compiler from removing the call, which only prefetches */
   if (from.gather) return;
   cache_fetch((const stored *)a->in.data + colour_at(a->nrhs, from.block, from.part, column), 0,
               KAON_STAGGERED_REALS, near);
@@ -119,7 +123,7 @@ static __attribute__((noinline)) void fetch_hop(const staggered_plan *plan, cons
     cache_fetch(field_at(r, r->phase, &from, block, there->part, dir, 1, NULL), 0, 1, 0);
 }
 
-/* The same for what is read besides. */
+/* Prefetches what else is read. */
 static __attribute__((noinline)) void fetch_rest(const staggered_plan *plan, const site_part *there,
                                                  int column) {
   const kaon_staggered_args *a = plan->args;
@@ -136,7 +140,7 @@ static __attribute__((noinline)) void fetch_rest(const staggered_plan *plan, con
     cache_fetch((const stored *)a->w.data + at, 0, KAON_STAGGERED_REALS, plan->prefetch == 1);
 }
 
-/* -1 in the lanes whose hop has that sign, 1 in the others. */
+/* -1 in the lanes whose hop has the sign -1, 1 in the others. */
 KAON_INLINE vreal signs_of(const hop_table_plan *r, int64_t block, int part, const int dir) {
   const uint32_t lanes = r->negative[block * KAON_DIRS + dir] >> part * KAON_VL;
   const uint32_t all = (UINT32_C(1) << KAON_VL) - 1;
@@ -154,7 +158,7 @@ KAON_INLINE void exchange(const staggered_plan *plan, const int mu, vcolour *d) 
   }
 }
 
-/* The neighbour's colours, in their own lanes; half: times its unit. */
+/* The neighbour's colours, in the neighbour's lanes; half: times the unit. */
 KAON_INLINE vcolour neighbour_of(const staggered_plan *plan, const hop_from *from, int column) {
   const kaon_staggered_args *a = plan->args;
   const stored *field = a->in.data;
@@ -173,11 +177,11 @@ KAON_INLINE vcolour neighbour_of(const staggered_plan *plan, const hop_from *fro
   return chi;
 }
 
-/* The ghosts that lanes of the boundary's block at `place` meet in direction dir, in their lanes of
- * d; the others keep what they have. */
-static __attribute__((noinline)) void take_ghosts(const staggered_plan *plan, const hop_table_plan *r,
-                                                  int64_t place, int part, int column, int dir,
-                                                  vcolour *d) {
+/* Loads the ghosts that lanes of the boundary block at `place` read in direction dir into these
+ * lanes of d. The other lanes are unchanged. */
+static __attribute__((noinline)) void take_ghosts(const staggered_plan *plan,
+                                                  const hop_table_plan *r, int64_t place, int part,
+                                                  int column, int dir, vcolour *d) {
   const int parity = plan->args->parity, nrhs = plan->args->nrhs, group = r->faces->group[dir & 3];
   const int32_t first = r->faces->first[parity][place * KAON_DIRS + dir];
   const uint32_t lanes = r->faces->lanes[parity][place * KAON_DIRS + dir];
@@ -206,8 +210,8 @@ KAON_INLINE vreal phase_at(const stored *p) {
   return v_load(p) * v_set(KAON_LINK_UNIT);
 }
 
-/* d += the hop from direction dir. u: the link as `kind` says. place: of the block, where there may
- * be ghosts. */
+/* d += the hop from direction dir. u: the link in the form `kind`. place: index of the block, where
+ * there may be ghosts. */
 KAON_INLINE void add_hop(const staggered_plan *plan, const hop_table_plan *r, const hop_from *from,
                          int64_t place, int part, int column, const int dir, const void *u,
                          const int kind, vcolour *d) {
@@ -246,8 +250,9 @@ KAON_INLINE void decode(const stored *from, const int recon, real *to) {
   }
 }
 
-static __attribute__((noinline)) void decode_all(const staggered_plan *plan, const hop_table_plan *r,
-                                                 int64_t block, int part, real *to) {
+static __attribute__((noinline)) void decode_all(const staggered_plan *plan,
+                                                 const hop_table_plan *r, int64_t block, int part,
+                                                 real *to) {
   stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
   for (int dir = 0; dir < KAON_DIRS; dir++, to += LINK) {
     const hop_from from = from_of(plan, r, block, part, dir);
@@ -261,10 +266,10 @@ static __attribute__((noinline)) void decode_all(const staggered_plan *plan, con
   }
 }
 
-/* All hops of one length. there: what comes next, where that is asked for. */
-KAON_INLINE vcolour add_all(const staggered_plan *plan, const hop_table_plan *r, const site_part *here,
-                            const site_part *there, int column, const int kind,
-                            const real *decoded) {
+/* All hops of one length. there: the next part, if its data are to be prefetched. */
+KAON_INLINE vcolour add_all(const staggered_plan *plan, const hop_table_plan *r,
+                            const site_part *here, const site_part *there, int column,
+                            const int kind, const real *decoded) {
   const int64_t block = block_at(plan, here->place);
   const int part = here->part;
   vcolour d = colour_zero();
@@ -307,7 +312,7 @@ static void hop_site(const staggered_plan *plan, const site_part *here, const si
   colour_store(a->out, a->nrhs, block, part, column, &d, plan->stream);
 }
 
-/* Of a part half as many at most: interior and boundary leave their sums side by side. */
+/* A part has at most half as many chunks: interior and boundary store their sums side by side. */
 static int part_chunks(int64_t blocks) {
   return blocks < KAON_REDUCE_CHUNKS / 2 ? (int)blocks : KAON_REDUCE_CHUNKS / 2;
 }
@@ -339,21 +344,22 @@ static void hop_chunk(const staggered_plan *plan, int chunk, double *partials) {
     }
 }
 
-/* Integers of links that are not decoded are worth a step more. */
-static hop_table_plan hop_table_plan_of(const kaon_staggered_args *a, const kaon_hop_links *l, int number) {
+/* The integers of links that are not decoded have a further unit. */
+static hop_table_plan hop_table_plan_of(const kaon_staggered_args *a, const kaon_hop_links *l,
+                                        int number) {
   const int p = a->parity, boundary = a->part == KAON_PART_BOUNDARY;
   const kaon_hop_table *reach = a->reach[number];
   hop_table_plan r = {.reach = reach,
-                  .table = reach->neighbour[p],
-                  .negative = reach->negative[p],
-                  .gather = reach->gather[p],
-                  .links = {l->links[p], l->links[1 - p]},
-                  .phase = {l->phase[p], l->phase[1 - p]},
-                  .recon = l->recon,
-                  .decode = l->recon != 18 || a->nrhs > 1 || boundary,
-                  .faces = boundary ? a->faces[number] : NULL,
-                  .ghosts = a->ghosts[number],
-                  .stride = kaon_link_blocks(kaon_matrix_blocks(a->stencil))};
+                      .table = reach->neighbour[p],
+                      .negative = reach->negative[p],
+                      .gather = reach->gather[p],
+                      .links = {l->links[p], l->links[1 - p]},
+                      .phase = {l->phase[p], l->phase[1 - p]},
+                      .recon = l->recon,
+                      .decode = l->recon != 18 || a->nrhs > 1 || boundary,
+                      .faces = boundary ? a->faces[number] : NULL,
+                      .ghosts = a->ghosts[number],
+                      .stride = kaon_link_blocks(kaon_matrix_blocks(a->stencil))};
   r.factor = kaon_factor_of(a->b * l->factor * (r.decode ? 1 : KAON_LINK_UNIT));
   return r;
 }

@@ -1,7 +1,7 @@
-/* staggered_gather.c - what the neighbours' staggered hops meet on this rank, into messages, on the
- * CPU (staggered_ops.h). A block of the face at a time; its lanes go where the neighbour's sites
- * meet them. Half: a forward ghost has the site's own integers and scale, a backward one is rounded
- * like a site. */
+/* staggered_gather.c - packs what the neighbours' staggered hops read on this rank into messages,
+ * on the CPU (staggered_ops.h). It works through the blocks of the face and stores each lane where
+ * the neighbour's site expects it. Half: a forward ghost has the site's integers and scale, a
+ * backward one is rounded like a site. */
 #include "dslash/cpu/colour.h"
 #include "lib/math/recon.h"
 
@@ -12,7 +12,7 @@ typedef struct colour_plan {
   int dir;
 } colour_plan;
 
-/* chi = U^dag chi, as a backward hop has it (staggered.c). */
+/* chi = U^dag chi, as in a backward hop (staggered.c). */
 KAON_INLINE vcolour multiply(const colour_plan *plan, int64_t block, int part, const int recon,
                              vcolour chi) {
   real decoded[18 * KAON_VL] __attribute__((aligned(64)));
@@ -31,7 +31,7 @@ KAON_INLINE vcolour multiply(const colour_plan *plan, int64_t block, int part, c
   return product;
 }
 
-/* The lanes of a part of a block to their places in the message. */
+/* Stores the lanes of a part of a block at their positions in the message. */
 KAON_INLINE void store_lanes(const colour_plan *plan, const int32_t *target, int column,
                              const vcolour *d) {
   const kaon_staggered_gather_args *a = plan->args;

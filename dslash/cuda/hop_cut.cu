@@ -1,16 +1,17 @@
-/* hop_cut.cu - the hop without those from one block of the lattice to the next (kaon_stencil.cut):
- * hop_kernel.h's, of one column a thread. A hop that is left out has the factor 0, its link is not
- * read, and its spinor is one that the site reads anyway: no branches, so that loads run far ahead.
- * Sums are the caller's: without them no loop over tiles is needed, which costs registers. */
+/* hop_cut.cu - the hop without the hops between blocks of the lattice (kaon_stencil.cut). It is the
+ * hop of hop_kernel.h with one column for each thread. An omitted hop has the factor 0, its link is
+ * not read, and its spinor is one that the site reads anyway. So there are no branches, and loads
+ * are issued early. The caller computes sums separately: then no loop over tiles is needed, which
+ * saves registers. */
 #include "dslash/cuda/hop_kernel.h"
 
 typedef struct cut_call {
   hop_call h;
-  kaon_divisor block[4]; /* by its extents */
+  kaon_divisor block[4]; /* divides by the block's extents */
   int cut[4];
 } cut_call;
 
-/* A bit for each direction whose hop is left out. */
+/* One bit for each direction whose hop is omitted. */
 static __device__ __forceinline__ uint32_t cut_directions(const cut_call &a,
                                                           const kaon_here &here) {
   const int site[4] = {here.x, here.y, here.z, here.t};
@@ -86,7 +87,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, false
     cut_all<RECON, 1, false>(a.h, here, out, in, &d);
   }
   if (a.h.overlaps) kaon_let_next_start();
-  __shared__ site_room room; /* of no sums */
+  __shared__ site_room room; /* for no sums */
   hop_end<true, SUMS_NONE>(a.h, site, column, 0, &d, room, NULL);
 }
 

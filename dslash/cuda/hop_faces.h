@@ -1,15 +1,15 @@
-/* hop_faces.h - the hop on a lattice that is divided among ranks: hop_kernel.h's, of one column a
- * thread, in blocks of three kinds by their numbers.
- *   GATHER    writes the ghosts of the neighbours' hops into messages;
- *   INTERIOR  hops of sites that meet no ghost (lib/cuda/ranks/boxes.h), by hop_kernel.h's text;
- *   BOUNDARY  the others, all eight directions of a site at once: corners need no order, and half
- *             precision rounds once.
- * Where the messages are stores into the neighbours' memory (lib/cuda/ranks/peer.h) one launch has all
- * three, and messages travel while the interior is worked on; else there are three launches.
+/* hop_faces.h - the hop on a lattice that is partitioned among ranks. It is the hop of hop_kernel.h
+ * with one column for each thread. Its thread blocks have one of three roles, chosen by index.
+ *   GATHER    packs the ghosts of the neighbours' hops into messages;
+ *   INTERIOR  updates sites that need no ghost (lib/cuda/ranks/boxes.h), with hop_kernel.h's code;
+ *   BOUNDARY  updates the other sites, all eight directions at once. So corners need no order, and
+ *             half precision rounds once.
+ * If messages are stores into the neighbours' memory (lib/cuda/ranks/peer.h), one launch has all
+ * three roles, and messages travel while the interior is computed. Else there are three launches.
  *
- * In double and single a site has the bits of the undivided lattice: the directions come in the
- * same order, and factors are put in where hop_kernel.h does, by who receives; who sends for hops
- * backward multiplies by U^dag and by the antiperiodic sign alone. */
+ * In double and single a site has the same bits as on the undivided lattice. The directions are
+ * summed in the same order, and the receiver applies the factors where hop_kernel.h does. The
+ * sender of backward hops only multiplies by U^dag and by the antiperiodic sign. */
 #ifndef KAON_DSLASH_CUDA_HOP_FACES_H
 #define KAON_DSLASH_CUDA_HOP_FACES_H
 
@@ -18,30 +18,31 @@
 #include "lib/cuda/ranks/boxes.h"
 #include "lib/cuda/ranks/peer.h"
 
-/* Chunks of the boundary at most where the sums find no room for all. Blocks that gather for one
- * direction at most: they wait for the links between devices, and keep the place of blocks that
- * would work meanwhile. */
+/* FACES_CHUNKS: maximum chunks of the boundary where the sums have no space for all. GATHER_BLOCKS:
+ * maximum gathering blocks for a direction. They are limited by the links between devices, and
+ * occupy slots that other blocks could use. */
 enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
 
 typedef struct faces_call {
-  hop_call h; /* of h.sums.chunks the interior's come first */
+  hop_call h; /* of h.sums.chunks, the interior's come first */
   kaon_boxes boxes;
-  uint32_t first[KAON_SLABS];    /* the boundary's tile at which a slab begins */
-  uint32_t sends[KAON_DIRS + 1]; /* the gathering block at which a direction begins; their end */
+  uint32_t first[KAON_SLABS];    /* index of the boundary tile at which each slab begins */
+  uint32_t sends[KAON_DIRS + 1]; /* index of the gathering block at which each direction begins, and
+                                    the end */
   kaon_face face[4];
-  uint32_t partitioned;           /* a bit a direction */
-  int gather, interior, boundary; /* blocks of this launch, of a column */
-  int before;                     /* blocks of the interior that come before the boundary's */
-  uint32_t turned;                /* the interior's tile that comes first */
-  int interior_chunks;            /* of the sums */
+  uint32_t partitioned;           /* one bit for each direction */
+  int gather, interior, boundary; /* blocks of this launch for a column */
+  int before;                     /* interior blocks that precede the boundary's */
+  uint32_t turned;                /* index of the first interior tile */
+  int interior_chunks;            /* interior chunks of the sums */
   uint32_t interior_tiles, boundary_tiles;
-  int forward_sign, backward_sign; /* of ghosts across t */
-  real ghost_factor[4];            /* of ghosts of backward hops: no link's integers are in it */
+  int forward_sign, backward_sign; /* for ghosts across t */
+  real ghost_factor[4];            /* for ghosts of backward hops, which contain no link integers */
   kaon_view ghosts[KAON_DIRS], to[KAON_DIRS];
   kaon_peer_exchange peer;
-  int peered;      /* messages are the kernel's own affair */
-  int hold;        /* the interior waits for them too */
-  uint64_t *times; /* timeline.h; NULL: not wanted */
+  int peered;      /* the kernel itself sends and waits for messages */
+  int hold;        /* the interior waits for the messages too */
+  uint64_t *times; /* timeline.h; NULL: not recorded */
 } faces_call;
 
 static __device__ __forceinline__ void faces_time(const faces_call &a, int event, bool first) {
@@ -55,7 +56,7 @@ static __device__ __forceinline__ void faces_time(const faces_call &a, int event
 
 /* ---- ghosts in messages ---- */
 
-/* Of the first packet of ghost n of a column, `half` bytes on. */
+/* Address of the first packet of ghost n of a column, plus `half` bytes. */
 static __device__ __forceinline__ char *ghost_address(const kaon_view &v, int64_t half, int column,
                                                       int units, uint32_t n) {
   const uint32_t packet = packet_at<KAON_GHOST_REALS>(n, units);
@@ -68,7 +69,7 @@ static __device__ __forceinline__ float *ghost_scale(const kaon_view &v, int64_t
   return (float *)((char *)v.scale + half) + column * KAON_LANES + scale_at(n, units);
 }
 
-/* Values h * unit (single and double: unit = 1). */
+/* Writes the values h * unit (single and double: unit = 1). */
 static __device__ __forceinline__ void ghost_write(const faces_call &a, const kaon_view &v,
                                                    int64_t half, int column, uint32_t n, vhalf *h,
                                                    real unit) {
@@ -90,8 +91,8 @@ static __device__ __forceinline__ void ghost_write(const faces_call &a, const ka
   }
 }
 
-/* COUNT packets past the first-level cache where wanted; else *value stays. Volatile: behind the
- * wait for messages. */
+/* Reads COUNT packets past the first-level cache if wanted; else *value is unchanged. Volatile, so
+ * that it stays after the wait for messages. */
 static __device__ __forceinline__ void ghost_read_if(bool wanted, const char *from, stored *value) {
   typedef packets<KAON_GHOST_REALS> p;
 #pragma unroll
@@ -119,7 +120,7 @@ static __device__ __forceinline__ void ghost_read_if(bool wanted, const char *fr
 
 /* ---- GATHER ---- */
 
-/* The projected spinor, as numbers or integers of *unit. */
+/* The projected spinor, as values or as integers in units of *unit. */
 template <int MU, int SIGN>
 static __device__ __forceinline__ void gather_project(const kaon_view &in, uint32_t at, int units,
                                                       int exchange, vhalf *h, real *unit) {
@@ -129,7 +130,8 @@ static __device__ __forceinline__ void gather_project(const kaon_view &in, uint3
   *unit = psi.unit;
 }
 
-/* projector: 2 mu, and 1 more for a hop backward or of a dagger's projectors, but not for both. */
+/* projector: 2 mu, plus 1 if exactly one of these holds: the hop is backward; the projectors are
+ * the dagger's. */
 static __device__ __forceinline__ void gather_project_any(int projector, const kaon_view &in,
                                                           uint32_t at, int units, int exchange,
                                                           vhalf *h, real *unit) {
@@ -153,7 +155,7 @@ static __device__ __forceinline__ void gather_project_any(int projector, const k
   }
 }
 
-/* h = sign U^dag h, U as stored in raw; *unit takes what its integers are worth. */
+/* h = sign U^dag h, with U as stored in raw; *unit is multiplied by the unit of its integers. */
 template <int RECON>
 static __device__ __forceinline__ void gather_link(const stored *raw, int sign, vhalf *h,
                                                    real *unit) {
@@ -217,8 +219,9 @@ static __device__ __forceinline__ void gather_block(const faces_call &a, int col
 
 /* ---- BOUNDARY ---- */
 
-/* hop_direction, where some sites meet ghosts: all load a spinor and a link (of a hop that leaves,
- * some that are near), and those that meet a ghost that too, and choose. No branches. */
+/* hop_direction for tiles in which some sites read ghosts. Every site loads a spinor and a link
+ * from this rank (where the hop leaves it, a nearby one). A site whose hop leaves loads the ghost
+ * too and selects it. There are no branches. */
 template <int RECON, int DIR, int SIGN, bool SPLIT>
 static __device__ __forceinline__ void face_direction(const faces_call &a, const kaon_here &here,
                                                       const kaon_view &in, int column, int64_t half,
@@ -281,7 +284,7 @@ static __device__ __forceinline__ void face_all(const faces_call &a, const kaon_
   face_direction<RECON, 4, SIGN, SPLIT>(a, here, in, column, half, d);
 }
 
-/* The thread's site of a tile of the boundary, if there is one. */
+/* The thread's site in a tile of the boundary, if it has one. */
 static __device__ __forceinline__ bool face_here(const faces_call &a, uint32_t tile,
                                                  kaon_here *here) {
   int slab = 0;
@@ -293,13 +296,13 @@ static __device__ __forceinline__ bool face_here(const faces_call &a, uint32_t t
   return kaon_here_exists(&a.h.sites, here);
 }
 
-/* Whether a kernel's factors may have a rest. */
+/* Whether the factors of a kernel may have a remainder. */
 template <int SUMS>
 static __device__ __forceinline__ constexpr bool may_split() {
   return SUMS == SUMS_ALL && sizeof(real) < 8;
 }
 
-/* ALL: sums may be wanted, a block may have several tiles, and a factor a rest. */
+/* ALL: sums may be requested, a block may have several tiles, and a factor may have a remainder. */
 template <int RECON, int SUMS>
 static __device__ __forceinline__ void boundary_block(const faces_call &a, int column, int chunk,
                                                       site_room &room, real *norm) {
@@ -350,7 +353,7 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
     const uint32_t n =
         (there < a.interior_tiles ? there : there - a.interior_tiles) * blockDim.x + threadIdx.x;
     if (n >= a.boxes.box[0].sites) {
-      if (SUMS == SUMS_ALL) continue; /* the last tile need not come last */
+      if (SUMS == SUMS_ALL) continue; /* the last tile is not necessarily processed last */
       break;
     }
     const kaon_here here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);
@@ -372,8 +375,8 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
     site_sums_finish(a.h.sums, column, chunk, room);
 }
 
-/* NORM: leaves |out|^2 of the one column. The gate is what it was: a recurrence runs
- * when all blocks have left their parts. */
+/* NORM: stores |out|^2 of the only column. The gate is still the original one, since a recurrence
+ * runs only when all blocks have stored their parts. */
 static __device__ __forceinline__ void faces_norm_finish(const faces_call &a, real norm) {
   const int work = block_index_of() - a.gather, behind = work - a.before;
   if (!gate_open(a.h.sums.gate, 0)) return;
@@ -383,9 +386,9 @@ static __device__ __forceinline__ void faces_norm_finish(const faces_call &a, re
   site_norm_finish(a.h.sums, 0, chunk, norm);
 }
 
-/* What each column's blocks do is in the order GATHER, INTERIOR, BOUNDARY, INTERIOR: the interior
- * begins in its middle, so that the slices of t next to the boundary's are worked on before and
- * behind it, when caches have what they share, and no block waits at the end. */
+/* The blocks of each column have the order GATHER, INTERIOR, BOUNDARY, INTERIOR. The interior
+ * begins in its middle. So the slices of t next to the boundary are processed just before and after
+ * it, while caches hold what they share, and no block waits at the end. */
 template <int RECON, int SUMS>
 static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>())
     hop_faces(const __grid_constant__ faces_call a) {
@@ -413,7 +416,7 @@ static uint32_t faces_tiles(uint32_t sites, int threads) {
   return (sites + (uint32_t)threads - 1) / (uint32_t)threads;
 }
 
-/* Boxes, messages and how blocks share them: the same in all launches of a hop. */
+/* Boxes, messages and their distribution over blocks: the same in all launches of a hop. */
 static void faces_share(faces_call *a, const kaon_stencil *st, int threads) {
   const kaon_faces *faces = st->faces;
   const kaon_sites *sites = &a->h.sites;
@@ -432,11 +435,11 @@ static void faces_share(faces_call *a, const kaon_stencil *st, int threads) {
   }
   a->forward_sign = faces->sign[3] < 0 ? -1 : 1;
   a->backward_sign = faces->sign[7] < 0 ? -1 : 1;
-  if (faces->partitioned[3]) a->h.sites.antiperiodic = 0; /* the signs of ghosts are those two */
+  if (faces->partitioned[3]) a->h.sites.antiperiodic = 0; /* the two ghost signs cover it */
 }
 
-/* Parts of the sums: a block of sites each, unless there is no room for so many; then the parts of
- * the interior take equally many. */
+/* Chunks of the sums: one for each block of sites, unless the space is too small. Then the
+ * interior's chunks have equal sizes. */
 template <int RECON>
 static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_hop_args *args) {
   const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
@@ -470,7 +473,7 @@ static uint64_t *faces_row(const kaon_launch *launch, bool last) {
   return row;
 }
 
-/* gather: messages are to be written; part: KAON_PART_ALL for no other work. */
+/* gather: also write messages; part: KAON_PART_ALL for no other work. */
 template <int RECON>
 static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
                       const kaon_hop_args *args, int part) {
@@ -506,7 +509,7 @@ static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
   if (blocks > 0) kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a);
 }
 
-/* Messages alone: a hop of which nothing else is done. */
+/* Messages only, for a hop of which nothing else is done. */
 template <int RECON>
 static void run_gather(const kaon_launch *launch, const kaon_gather_args *gather) {
   kaon_hop_args args = {};
@@ -523,7 +526,7 @@ static void run_gather(const kaon_launch *launch, const kaon_gather_args *gather
   run_faces<RECON>(launch, gather, &args, KAON_PART_ALL);
 }
 
-/* args NULL: gather alone; gather NULL: a part of the hop; else all at once. */
+/* args NULL: only gather; gather NULL: a part of the hop; else all in one launch. */
 template <int RECON>
 static void run_divided(const kaon_launch *launch, const kaon_gather_args *gather,
                         const kaon_hop_args *args) {

@@ -1,4 +1,4 @@
-/* hop_faces_8.cu - the hop of a divided lattice on links stored in 8 reals. */
+/* hop_faces_8.cu - the hop of a partitioned lattice on links stored in 8 reals. */
 #include "dslash/cuda/hop_faces.h"
 
 extern "C" void KAON_EXPORT(kaon_hop_faces_8)(const kaon_launch *launch,

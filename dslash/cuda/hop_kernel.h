@@ -1,15 +1,18 @@
 /* hop_kernel.h - the Wilson hop on the GPU, fused with x-pay, clover blocks and sums
- * (dslash_ops.h). A thread a site; COLUMNS columns of it side by side, for which a link is loaded
- * and rebuilt once. The eight directions add up in registers, t first, since its two hops fill one
- * half of the result each. The dagger exchanges the halves of spinors on their way in and out
- * (site.h), or in half the projectors (lib/math/spin.h): SIGN = -1.
- * Included by one file for each link storage, which the compiler can take side by side.
+ * (dslash_ops.h).
+ * - A thread updates one site, COLUMNS columns of it together. A link is loaded and rebuilt once
+ *   for these columns.
+ * - The eight directions are summed in registers. t comes first, since each of its two hops fills
+ *   one half of the result.
+ * - The dagger exchanges the halves of spinors when they are loaded and stored (site.h). In half it
+ *   exchanges the projectors instead (lib/math/spin.h): SIGN = -1.
+ * - One file for each link storage includes this header, so that they compile in parallel.
  *
- * What bounds it (H200, docs/performance.md): one column is read from memory at the ideal count of
- * bytes, so consecutive sites, whose accesses are the longest, are best. With several columns the
- * links weigh little, and the way from the second-level cache to the multiprocessors is the limit:
- * there blocks walk tiles, which meet more of their neighbours in the first-level cache, and many
- * columns are left to hop_staged.h. */
+ * Performance limits (docs/performance.md): one column reads the ideal bytes from memory, so
+ * consecutive sites are best, since their accesses are the longest. With several columns links
+ * weigh little, and the limit is the bandwidth from the second-level cache to the multiprocessors.
+ * There blocks process tiles, which share more neighbours in the first-level cache. Many columns
+ * are left to hop_staged.h. */
 #ifndef KAON_DSLASH_CUDA_HOP_KERNEL_H
 #define KAON_DSLASH_CUDA_HOP_KERNEL_H
 
@@ -17,17 +20,16 @@
 #include "dslash/cuda/site.h"
 #include "lib/math/recon.h"
 
-/* How many columns a thread takes where there are enough. */
+/* Columns of a thread where there are enough. */
 enum { COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3 };
 
-/* What a kernel sums. NONE and NORM have a tile a block; NORM leaves |out|^2 of one column by
- * marks. A kernel of either is faster than one of ALL, whose loop takes registers, and NONE faster
- * than NORM by 3 to 6 % in half (48^3x64: 14568 and 13638 GFLOPS of 12-real links in two runs on
- * one H200). */
+/* What a kernel sums. In NONE and NORM each block has one tile. NORM stores |out|^2 of one column
+ * with sequence tags. Both are faster than ALL, whose loop needs registers, and NONE is a few per
+ * cent faster than NORM in half (bench/notes/design-cuda-hop.md). */
 enum { SUMS_NONE, SUMS_NORM, SUMS_ALL };
 
-/* The blocks that a multiprocessor must have room for: a cap on registers, which the compiler would
- * spend on loads far ahead. */
+/* Minimum of resident blocks on a multiprocessor. It caps the registers, which the compiler would
+ * otherwise spend on early loads. */
 template <int RECON, int SUMS>
 static __device__ __forceinline__ constexpr int least_blocks() {
   if (sizeof(real) == 8) return 2;
@@ -35,7 +37,7 @@ static __device__ __forceinline__ constexpr int least_blocks() {
   return SUMS != SUMS_ALL && RECON == 8 ? 4 : 3;
 }
 
-/* Whether there is a kernel of NONE, and one of NORM: where it is faster. */
+/* Whether a NONE kernel, and a NORM kernel, exists: where it is faster. */
 template <int RECON, int COLUMNS, bool SPLIT>
 static constexpr bool has_plain() {
   return COLUMNS == 1 && !SPLIT && !(sizeof(real) == 8 && RECON == 12);
@@ -48,21 +50,21 @@ static constexpr bool has_norm() {
 
 typedef struct hop_call {
   kaon_sites sites;
-  int parity;                                    /* by the coordinates on the rank (kaon_here) */
-  int dagger, nrhs, column, temporal, clover_on; /* column: the first one of this launch */
+  int parity;                                    /* parity in coordinates on the rank (kaon_here) */
+  int dagger, nrhs, column, temporal, clover_on; /* column: the first column of this launch */
   int last_t;   /* temporal gauge: the slice whose forward links are not the identity */
-  int split;    /* a rest is not 0 */
-  real first;   /* the same as a number (split_scale) */
-  int groups;   /* of columns: COLUMNS times as many are worked on */
-  int each;     /* columns of a group (hop_staged.h) */
-  int tiles;    /* blocks of a column that its sites make */
-  int norm;     /* NORM: |out|^2 is wanted */
-  int exchange; /* the dagger, where spinors are exchanged (site.h) */
+  int split;    /* a remainder is not 0 */
+  real first;   /* the same as a real (split_scale) */
+  int groups;   /* groups of columns: there are COLUMNS times as many columns */
+  int each;     /* columns in a group (hop_staged.h) */
+  int tiles;    /* blocks that the sites of a column make */
+  int norm;     /* NORM: |out|^2 is requested */
+  int exchange; /* a dagger by exchange of spinor halves (site.h) */
   int overlaps; /* the next kernel may start before the results are written (site_overlaps) */
   double a, b;
-  real factor[4]; /* of a direction's hops: its coefficient, and in t the projector's 2; half: and
-                     what a product of integers is worth */
-  real rest[4];   /* what rounding took from it, relative to it */
+  real factor[4]; /* of the hops in a direction: the coefficient, in t times the projector's 2;
+                     half: also the unit of a product of integers */
+  real rest[4];   /* relative rounding error of the factor */
   const stored *links[8]; /* by direction */
   const void *clover;
   const float *clover_scale;
@@ -70,17 +72,17 @@ typedef struct hop_call {
   kaon_cuda_sums sums;
 } hop_call;
 
-/* Row 2 of a link in 12 half-precision reals comes out as a product of two integers, and the step
- * from integers to values is owed once more: by colour 2 of the result, or of what the adjoint link
+/* Row 2 of a link in 12 half-precision reals is a product of two integers. Its step from integers
+ * to values is applied later: to colour 2 of the result, or of the vector that the adjoint link
  * multiplies. */
 template <int RECON>
 static __device__ __forceinline__ constexpr bool row2_owes() {
   return KAON_HALF && RECON == 12;
 }
 
-/* The link in 18 numbers; half: integers, but of 8 reals values. BESIDE (number_load): on 12 reals
- * in half, where instructions count, one H200 gained 2 to 3 % at 48^3x64 (with clover blocks 15126
- * GFLOPS for 14668), hop_pair.cu 6 to 12 % at 16^4; on 18 reals large lattices lost 1 to 3 %. */
+/* The link as 18 reals; half: as integers, except from 8 reals, which give values. BESIDE
+ * (number_load) is faster for 12 reals in half, where instruction throughput is the limit, and
+ * slower for 18 reals on large lattices (bench/notes/speed-half-conversion.md). */
 template <int RECON, bool BESIDE = RECON == 12>
 static __device__ __forceinline__ void link_numbers(const stored *raw, real *numbers) {
   vcomplex u[9];
@@ -106,8 +108,9 @@ static __device__ __forceinline__ void link_unit(stored *raw) {
     raw[i] = (stored)(RECON != 8 && i % 8 == 0 ? (KAON_HALF ? 32767 : 1) : 0);
 }
 
-/* Where factors have a rest, hops are multiplied by both before they are added, else as they are
- * added. Numbers that do either, so that no kernel has both ways in full: `first` is 1 or 0. */
+/* If factors have a remainder, a hop is multiplied by both before it is added; else it is scaled as
+ * it is added. `first` is 1 or 0 and selects between them by arithmetic, so that a kernel does not
+ * contain both code paths. */
 static __device__ __forceinline__ vcomplex split_scale(const hop_call &a, int mu, vcomplex z,
                                                        real f) {
   return c_scale_split(z, v_fma(a.first, f, 1 - a.first), f * a.rest[mu]);
@@ -117,7 +120,8 @@ static __device__ __forceinline__ real split_factor(const hop_call &a, real f) {
   return v_fma(1 - a.first, f, a.first);
 }
 
-/* Adds the hop of spinor psi from direction DIR, over link u. SPLIT: factors may have a rest. */
+/* Adds the hop of spinor psi from direction DIR, over link u. SPLIT: factors may have a
+ * remainder. */
 template <int RECON, int DIR, int SIGN, bool SPLIT>
 static __device__ __forceinline__ void hop_add(const hop_call &a, const raw_spinor &psi,
                                                const real *u, real factor, vspinor *d) {
@@ -138,14 +142,13 @@ static __device__ __forceinline__ void hop_add(const hop_call &a, const raw_spin
   }
 }
 
-/* The link of the hop from direction DIR, from site `from`, as it is stored. */
+/* The link, as stored, of the hop from direction DIR at site `from`. */
 template <int RECON, int DIR>
 static __device__ __forceinline__ void hop_link(const hop_call &a, const kaon_here &here,
                                                 uint32_t from, stored *raw) {
   const uint32_t packet = packet_at<RECON>(DIR < 4 ? (uint32_t)here.at : from, 1);
   const char *first = packet_address<RECON>(a.links[DIR], packet);
-  if constexpr (DIR % 4 ==
-                3) { /* in the temporal gauge all but the last slice's are the identity */
+  if constexpr (DIR % 4 == 3) { /* temporal gauge: all but the last slice's are the identity */
     const bool edge = here.t == (DIR < 4 ? a.last_t : 0);
     link_unit<RECON>(raw);
     packets_read_if<RECON>(!a.temporal || edge, first, raw);
@@ -154,22 +157,20 @@ static __device__ __forceinline__ void hop_link(const hop_call &a, const kaon_he
   }
 }
 
-/* The coefficient of that hop; `sign` as kaon_neighbour_of says. */
+/* The coefficient of that hop; `sign` as in kaon_neighbour_of. */
 template <int DIR>
 static __device__ __forceinline__ real hop_factor(const hop_call &a, int sign) {
   return DIR % 4 == 3 && sign < 0 ? -a.factor[DIR % 4] : a.factor[DIR % 4];
 }
 
-/* Which way to a neighbour's place was faster: 48^3x64 on two H200, by the number (99d1dfa) and
- * from the place (54638f1): half, 12 reals 14179 and 12471 GFLOPS, 8 reals 13183 and 12676; single,
- * 8 reals 10548 and 10319, 12 reals 8664 and 9652. Those rows did not rest (bench_time.c), which
- * makes as much of a difference: by the number, half on 12 reals has 14600 with rest. */
+/* Whether neighbours are found by index (kaon_neighbour_by_index) instead of from coordinates. The
+ * faster way was measured for each link storage and precision. */
 template <int RECON>
 static __device__ __forceinline__ constexpr bool by_number() {
   return KAON_HALF || (sizeof(real) == 4 && RECON == 8);
 }
 
-/* No branches on the way from here to the last direction: loads run far ahead of their use. */
+/* There are no branches from here to the last direction, so that loads are issued early. */
 template <int RECON, int COLUMNS, int DIR, int SIGN, bool SPLIT>
 static __device__ __forceinline__ void hop_direction(const hop_call &a, const kaon_here &here,
                                                      const kaon_view *in, vspinor *d) {
@@ -203,8 +204,8 @@ static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_her
   hop_direction<RECON, COLUMNS, 4, SIGN, SPLIT>(a, here, in, d);
 }
 
-/* out = a [C] x + b [C] d in column first + k, with its sums; NORM: *norm for the caller.
- * EXCHANGED: d as the directions leave it where spinors are exchanged. */
+/* out = a [C] x + b [C] d in column first + k, with its sums. NORM: the norm is returned in *norm.
+ * EXCHANGED: d is as the directions leave it when spinor halves are exchanged. */
 template <bool CLOVER, int SUMS, bool EXCHANGED = EXCHANGES>
 static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site, int first, int k,
                                                vspinor *d, site_room &room, real *norm) {
@@ -219,16 +220,16 @@ static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site,
     if (on_x) site_clover(a.clover, a.clover_scale, site, &x);
     spinor_add(d, (real)(on_x ? 0.5 * a.a : a.a), &x);
   }
-  if (SUMS == SUMS_NORM) *norm = spinor_norm2(d); /* here, for it takes no registers yet */
+  if (SUMS == SUMS_NORM) *norm = spinor_norm2(d); /* here, where it needs no registers yet */
   spinor_store(column_view(a.out, column), site, a.nrhs, d, exchange);
   if (SUMS == SUMS_ALL)
     site_sums(a.sums, a.w.data == NULL ? a.w : column_view(a.w, column), site, a.nrhs, d, room,
               exchange);
 }
 
-/* COLUMNS = 1 with SPLIT: a factor of a direction that `real` does not hold. ALL: sums may be
- * wanted, and a block may have several tiles. Otherwise, since a loop keeps the call's pointers and
- * extents in registers, some 40, a multiprocessor has room for more blocks. */
+/* COLUMNS = 1 with SPLIT: a factor of a direction is not exact in `real`. ALL: sums may be
+ * requested, and a block may have several tiles. The loop over tiles holds the call's pointers and
+ * extents in some 40 registers. Without it more blocks fit on a multiprocessor. */
 template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT, int SUMS>
 static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>())
     hop_kernel(const __grid_constant__ hop_call a) {
@@ -279,22 +280,22 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
   }
 }
 
-/* By rule, or as kaon tune found. */
+/* Threads of a block: the default, or the result of kaon tune. */
 static int hop_threads(const kaon_launch *launch, const hop_call *a) {
   const int wanted = launch->tuned.threads;
   const bool possible = wanted == SITE_THREADS || wanted == SITE_THREADS / 2;
   return possible ? wanted : site_threads((uint32_t)a->sites.nsites);
 }
 
-/* 1 where a kernel of NORM does for what is asked: one column's |out|^2 at most. A block whose part
- * is marked waits for nothing (lib/cuda/reduction/reduce.h). */
+/* 1 if a NORM kernel suffices: at most |out|^2 of one column. A block that has stored its tagged
+ * part waits for nothing (lib/cuda/reduction/reduce.h). */
 static int norm_alone(const kaon_launch *launch, const kaon_hop_args *args, int64_t blocks) {
   const int dot = args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
   return args->sum.state != NULL && launch->marked != NULL && !dot &&
          blocks <= KAON_MARKED_SUMS / 2;
 }
 
-/* Columns from a->column on, `groups` times COLUMNS of them. */
+/* `groups` times COLUMNS columns, from a->column on. */
 template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
 static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args, int groups) {
   const int threads = hop_threads(launch, a);
@@ -306,7 +307,7 @@ static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *arg
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
   a->tiles = tiles;
   a->groups = groups;
-  /* sums without clover blocks are left to the kernels that can do both, where there are others */
+  /* sums without clover blocks use the general kernel, if there are others */
   auto kernel = hop_kernel < RECON, COLUMNS, CLOVER || has_norm<COLUMNS, SPLIT>(), SPLIT,
        SUMS_ALL > ;
   if constexpr (has_norm<COLUMNS, SPLIT>())
@@ -317,8 +318,8 @@ static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *arg
   a->column += groups * COLUMNS;
 }
 
-/* Without clover blocks there is a kernel of its own where one takes most hops; else the other does
- * without them. */
+/* Most hops have no clover blocks. Where one kernel takes most of them, it is compiled without
+ * clover blocks; else the general kernel skips them. */
 template <int RECON, int COLUMNS, bool SPLIT>
 static void run_clover(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args,
                        int groups) {
@@ -352,7 +353,7 @@ static hop_call call_of(const kaon_hop_args *args) {
     a.factor[mu] = (real)f;
     a.rest[mu] = (real)((f - (double)(real)f) / f);
     a.split |= a.rest[mu] != 0;
-    if (KAON_HALF && args->recon != 8) a.factor[mu] *= KAON_HALF_STEP; /* of the link's integers */
+    if (KAON_HALF && args->recon != 8) a.factor[mu] *= KAON_HALF_STEP; /* unit of the links */
   }
   a.first = (real)a.split;
   const int64_t stride = kaon_link_blocks(kaon_matrix_blocks(st)) * args->recon * KAON_LANES;
@@ -368,7 +369,8 @@ static hop_call call_of(const kaon_hop_args *args) {
   return a;
 }
 
-/* A warp takes 8 x 2 x 1 x 2 sites (x / 2, y, z, t), a block of four of them 8 x 4 x 2 x 2. */
+/* A warp has a tile of 8 x 2 x 1 x 2 sites (x / 2, y, z, t), a block of four warps 8 x 4 x 2 x
+ * 2. */
 static void tile(kaon_sites *sites, int threads) {
   static const uint8_t warp[4] = {3, 1, 0, 1}, block[4] = {0, 1, 1, 0}, small[4] = {0, 1, 0, 0};
   kaon_sites_tile(sites, warp, threads == SITE_THREADS ? block : small);

@@ -1,20 +1,20 @@
-/* hop_pair.cu - hop and clover blocks on lattices of so few sites that a thread a site leaves most
- * of the device idle. Here two warps share 32 sites: one takes the forward directions, the other
- * the backward ones; they exchange halves of their sums through shared memory, so that each has one
- * chirality, or one half of the spinor where there are no clover blocks, and apply a block each;
- * they exchange once more, and each finishes and writes one half of the spinor.
+/* hop_pair.cu - hop and clover blocks on lattices with so few sites that one thread for each site
+ * leaves most of the device idle. Two warps share 32 sites: one computes the forward directions,
+ * the other the backward ones. They exchange halves of their sums through shared memory, so that
+ * each has one chirality (without clover blocks: one half of the spinor), and each applies a clover
+ * block. They exchange once more, and each finishes and writes one half of the spinor.
  *
- * A launch of this size takes as long as its way through memory. So links and clover blocks, which
- * no kernel before changes (kaon_launch.early), are read before the wait for the previous kernel
- * where registers hold them, or clover blocks are on their way to the second-level cache then, and
- * spinors to the first while the gate is asked. The next kernel is let in at once where this one
- * leaves no sums, else behind the stores (pair_lets). Against hop_kernel.h the sum over directions
- * is taken in another order. */
+ * A launch of this size is limited by memory latency. So data that no earlier kernel changes are
+ * requested before the wait for the previous kernel (kaon_launch.early): links and clover blocks
+ * are loaded if registers suffice, or clover blocks are prefetched into the second-level cache.
+ * Spinors are prefetched into the first-level cache while the gate is read. The next kernel may
+ * start at once if this one computes no sums, else after the stores (pair_lets). Compared with
+ * hop_kernel.h, the sum over directions has another order. */
 #include "dslash/cuda/hop_kernel.h"
 
 enum {
   PAIR_THREADS = 2 * KAON_LANES,
-  PAIR_CHOICE = KAON_LANES, /* what a tuning calls it: sites of a block */
+  PAIR_CHOICE = KAON_LANES, /* its name in tuning: sites of a block */
   PAIR_BLOCKS = sizeof(real) == 8 ? 6 : 8,
   HALF_REALS = 12,
   PIECE = KAON_HALF ? 4 : packets<24>::group, /* reals of half a spinor in one access */
@@ -31,7 +31,7 @@ typedef struct pair_call {
   double sign;
 } pair_call;
 
-/* What the two warps leave for each other. */
+/* What the two warps exchange. */
 typedef real pair_room[2][HALF_REALS][KAON_LANES];
 
 /* Half a spinor: two spins. */
@@ -41,7 +41,7 @@ typedef struct half_spinor {
 
 typedef struct pair_site {
   int column, chunk, warp, lane;
-  uint32_t at; /* the site, or the last one where there is none; 0 where none is at all */
+  uint32_t at; /* the site; the last one if this thread has none; 0 if there are no sites */
   bool is_site;
 } pair_site;
 
@@ -65,7 +65,7 @@ static __device__ __forceinline__ int read_gate(const kaon_gate &gate, int colum
   return x & gate.mask;
 }
 
-/* Has the line come to the first-level cache; nobody waits. */
+/* Prefetches the line into the first-level cache without waiting. */
 static __device__ __forceinline__ void touch(const void *p) {
   [[maybe_unused]] uint32_t x;
   asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(x) : "l"(p));
@@ -81,27 +81,24 @@ static __device__ __forceinline__ void spinor_touch(const kaon_view &v, uint32_t
 /* Half at 16^4 fits with much to spare, single just so. */
 enum { PAIR_OVERLAPS = 1 << 16, PAIR_MANY = 512 }; /* sites times bytes of a real; blocks */
 
-/* Clover blocks in half on more sites than these (16^4): there a kernel whose next one came in
- * beside it took 9.3 us, by itself 6.8 (matrices 13.2 and 17.9 us on 18 reals, BiCGStab 89.2 and
- * 94.5 us a step, CG 54.3 both; one H200). Then blocks are read behind the hops, too, which costs
- * smaller lattices 1 to 3 %. */
+/* Number of sites above which clover blocks in half do not overlap with the next kernel: the
+ * overlap makes the kernel slower there. Then clover blocks are also read after the hops, which is
+ * slower on smaller lattices (bench/notes/speed-clover-small.md). */
 enum { PAIR_SEPARATE_DOT = 1 << 14 };
 
 static __device__ __forceinline__ bool pair_separate_dot(const hop_call &a) {
   return KAON_HALF && a.clover_on != KAON_CLOVER_NONE && a.sites.nsites > PAIR_SEPARATE_DOT;
 }
 
-/* Whether clover blocks are read before the wait: registers hold them beside links in half alone.
- */
+/* Whether clover blocks are read before the wait. Only in half do registers hold them beside
+ * links. */
 static __device__ __forceinline__ bool block_early(const hop_call &a) {
   return KAON_HALF && !pair_separate_dot(a);
 }
 
-/* Has the second-level cache begin with the blocks of 32 sites, which lie side by side, half of
- * them a warp: asked for behind the links, they are there when the hops are done. One H200,
- * matrices at 16^4 in single on 18, 12, 8 reals 17.9, 16.6, 14.9 us without, 17.1, 14.7, 13.4 with;
- * asked for before the links 17.3, 15.5, 13.5, behind the wait 18.0, 15.2, 13.7; into the first
- * level, or shared memory, nothing. */
+/* Prefetches the clover blocks of 32 sites, which are adjacent, into the second-level cache; each
+ * warp requests half of them. The request follows the links, so that the blocks are there when the
+ * hops are done. */
 static __device__ __forceinline__ void block_prefetch(const hop_call &a, const pair_site &e) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   constexpr int bytes = KAON_LANES * KAON_CLOVER_BLOCK * (int)sizeof(stored);
@@ -116,13 +113,14 @@ static __device__ __forceinline__ void block_prefetch(const hop_call &a, const p
 #endif
 }
 
-/* Whether the next kernel is let in at once, else behind the stores: what comes in delays a kernel,
- * and while a sum is completed there is time enough; but where this one's blocks fill the device it
- * comes in by and by (half at 16^4: 0.3 us of a step). Nor where links, clover blocks and vectors
- * just fit the second-level cache: kernels that come in by and by have their sites on other
- * multiprocessors each time, and the cache's two halves then hold much of it twice. */
+/* Whether the next kernel may start at once, else after the stores. A kernel that starts early
+ * delays this one, and there is time enough while a sum is completed. If this kernel's blocks fill
+ * the device, the next one starts gradually. Early starts are also avoided where links, clover
+ * blocks and vectors just fit the second-level cache: each kernel would have its sites on other
+ * multiprocessors, and the cache's two halves would hold much of it twice. */
 static __device__ __forceinline__ bool pair_lets(const hop_call &a) {
-  return a.overlaps && !pair_separate_dot(a) && (a.sums.sum.state == NULL || a.sums.chunks > PAIR_MANY);
+  return a.overlaps && !pair_separate_dot(a) &&
+         (a.sums.sum.state == NULL || a.sums.chunks > PAIR_MANY);
 }
 
 /* ---- the exchange ---- */
@@ -166,7 +164,7 @@ static __device__ __forceinline__ half_spinor chiral_of(const vspinor *d, int s)
 
 /* ---- the directions ---- */
 
-/* A link on its way, and where it leads. */
+/* A link as loaded, and its neighbour. */
 template <int RECON>
 struct pair_link {
   stored raw[RECON];
@@ -174,7 +172,7 @@ struct pair_link {
   real factor;
 };
 
-/* Whether a warp's four links are read before the wait, all at once. */
+/* Whether all four links of a warp are read before the wait. */
 template <int RECON>
 static __device__ __forceinline__ constexpr bool links_fit() {
   return RECON * sizeof(stored) <= 48;
@@ -182,7 +180,7 @@ static __device__ __forceinline__ constexpr bool links_fit() {
 
 template <int RECON, int DIR>
 static __device__ __forceinline__ void pair_link_site(const hop_call &a, const kaon_here &here,
-                                                pair_link<RECON> *link) {
+                                                      pair_link<RECON> *link) {
   int sign;
   link->from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
   link->factor = hop_factor<DIR>(a, sign);
@@ -200,7 +198,7 @@ static __device__ __forceinline__ void pair_direction(const hop_call &a, const k
   hop_add<RECON, DIR, SIGN, false>(a, psi, u, link->factor, d);
 }
 
-/* The sum over directions BACK + 0..3, BACK = 0 or 4; false where the column is closed. */
+/* The sum over directions BACK + 0..3, BACK = 0 or 4; false if the column's gate is closed. */
 template <int RECON, int BACK, int SIGN>
 static __device__ __forceinline__ bool pair_directions(const hop_call &a, const pair_site &e,
                                                        vspinor *d) {
@@ -243,7 +241,7 @@ static __device__ __forceinline__ bool pair_hop(const hop_call &a, const pair_si
 
 /* ---- the clover blocks ---- */
 
-/* The warp's chirality's block of a site. */
+/* The block of the warp's chirality at a site. */
 typedef struct pair_block {
   stored c[KAON_CLOVER_BLOCK];
   real unit;
@@ -272,7 +270,7 @@ static __device__ __forceinline__ void block_read(const hop_call &a, const pair_
   block->unit = KAON_HALF ? (real)kaon_half_unit(a.clover_scale[(uint64_t)e.at * 2 + e.warp]) : 1;
 }
 
-/* own = the warp's half of 2 C d, from its chirality of d. All threads call it. */
+/* own = the warp's half of 2 C d, from the warp's chirality of d. All threads must call it. */
 static __device__ __forceinline__ void pair_clover(const pair_site &e, const pair_block &block,
                                                    pair_room &room, half_spinor *own) {
   vchiral in, out;
@@ -294,12 +292,12 @@ static __device__ __forceinline__ void pair_clover(const pair_site &e, const pai
 
 static __device__ __forceinline__ char *piece_address(const kaon_view &v, const pair_site &e,
                                                       int units, int piece) {
-  const int bytes = (e.warp * PIECES + piece) * PIECE_BYTES; /* from the spinor's begin */
+  const int bytes = (e.warp * PIECES + piece) * PIECE_BYTES; /* from the start of the spinor */
   char *first = (char *)packet_address<24>(v.data, packet_at<24>(e.at, units));
   return first + bytes / 16 * (KAON_LANES * 16) + bytes % 16;
 }
 
-/* The warp's half of a site's spinor. */
+/* Reads the warp's half of a site's spinor. */
 static __device__ __forceinline__ void half_read(const kaon_view &v, const pair_site &e, int units,
                                                  half_spinor *h) {
   stored q[HALF_REALS];
@@ -316,7 +314,7 @@ static __device__ __forceinline__ void half_read(const kaon_view &v, const pair_
   }
 }
 
-/* Writes both halves; half: with one scale. All threads call it. */
+/* Writes both halves; half: with one scale. All threads must call it. */
 static __device__ __forceinline__ void half_write(const kaon_view &v, const pair_site &e, int units,
                                                   const half_spinor &h) {
   const real *value = (const real *)h.c;
@@ -347,7 +345,7 @@ static __device__ __forceinline__ void half_write(const kaon_view &v, const pair
   }
 }
 
-/* out = a x + b own, b the factor that is left to it, and its sums. All threads call it. */
+/* out = a x + b own, with b the remaining factor, and its sums. All threads must call it. */
 static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair_site &e, double b,
                                                    half_spinor *own) {
   const real rounded = (real)b, rest = (real)(b - (double)rounded), factor_x = (real)a.a;
@@ -415,7 +413,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
 
 static_assert(sizeof(kaon_column_state) % 16 == 0, "a slot is read in one access");
 
-/* A slot of the column, read behind the wait. */
+/* A slot of the column, read after the wait. */
 static __device__ __forceinline__ vcomplex read_coefficient(const pair_call &call, int column) {
   double re, im;
   asm volatile("ld.global.v2.f64 {%0,%1}, [%2];"
@@ -424,8 +422,8 @@ static __device__ __forceinline__ vcomplex read_coefficient(const pair_call &cal
   return c_make((real)(call.sign * re), (real)(call.sign * im));
 }
 
-/* in += c w, as blas/cuda/update.cu does it, and *d as it is then stored. Both warps work out the
- * whole spinor; each stores its half. All threads call it. */
+/* in += c w as in blas/cuda/update.cu, and *d = the stored result. Both warps compute the whole
+ * spinor, and each stores its half. All threads must call it. */
 static __device__ __forceinline__ void pair_update(const pair_call &call, const pair_site &e,
                                                    const vcomplex c, vspinor *d) {
   const int units = call.h.nrhs;
@@ -463,14 +461,14 @@ static __device__ __forceinline__ void pair_update(const pair_call &call, const 
     d->s[i / 3][i % 3] = x;
 #endif
   }
-  __syncthreads(); /* the other warp has read what is written now */
+  __syncthreads(); /* the other warp has read the values that are overwritten next */
   if (!e.is_site) return;
 #if KAON_HALF
   if (e.warp == 0) in.scale[scale_at(e.at, units)] = scale;
 #endif
 #pragma unroll
   for (int i = 0; i < PIECES; i++) {
-    words<PIECE_BYTES> x, upper, lower; /* selected word by word: q stays in registers */
+    words<PIECE_BYTES> x, upper, lower; /* selected word by word, so that q stays in registers */
     memcpy(&upper, q + i * PIECE, PIECE_BYTES);
     memcpy(&lower, q + HALF_REALS + i * PIECE, PIECE_BYTES);
 #pragma unroll
@@ -506,7 +504,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   pair_finish(a, e, 0.5, &own);
 }
 
-/* By rule, or as kaon tune found. */
+/* Whether two warps share sites: by default, or by the result of kaon tune. */
 static bool shares_sites(const kaon_launch *launch, int64_t nsites, int columns) {
   const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4 * KAON_LANES;
   if (launch->tuned.threads != 0) return launch->tuned.threads == PAIR_CHOICE && nsites <= room;

@@ -1,18 +1,17 @@
-/* hop_staged.h - the Wilson hop of many columns: a block holds the links of a tile of sites in
- * registers and takes one column after another. While it works on one, the next one's spinors, the
- * tile's own and those around it, are on their way to shared memory, past the registers. So links
- * come from the second-level cache, and are rebuilt, once for all columns, and the tile's own
- * spinors once for up to eight uses. The physics is that of hop_kernel.h.
+/* hop_staged.h - the Wilson hop of many columns. A block holds the links of a tile of sites in
+ * registers and processes one column after another. During one column, asynchronous copies bring
+ * the next column's spinors, those of the tile and those around it, to shared memory. So links are
+ * read from the second-level cache, and rebuilt, once for all columns. The tile's own spinors are
+ * read once for up to eight uses. The physics is that of hop_kernel.h.
  *
- * What bounds it: the second-level cache still, and memory not far from it: 478 bytes a site and
- * column in single with 12 columns, where hop_kernel.h needs 660
+ * The limit is still the second-level cache, with memory close to its limit too
  * (bench/notes/design-cuda-hop-columns.md).
  *
- * A cell is a place in x / 2, y, z, t: a site of each parity. Spinors are read in one parity, sites
- * updated in the other: a thread updates its cell's site, and brings its cell's spinor and those of
- * its site's neighbours that are outside the tile, at most one in a direction. In double a site has
- * two threads, one for the four hops from ahead, one for those from behind, since the links of
- * eight do not fit a thread's registers; they stay as they are stored and are rebuilt for each
+ * A cell is a position in x / 2, y, z, t and has one site of each parity. Spinors are read in one
+ * parity and sites updated in the other. A thread updates its cell's site. It copies its cell's
+ * spinor and those neighbours of its site that are outside the tile, at most one in each direction.
+ * In double a site has two threads, one for the four forward hops, one for the backward ones, since
+ * eight links do not fit a thread's registers. There links stay as stored and are rebuilt for each
  * column. */
 #ifndef KAON_DSLASH_CUDA_HOP_STAGED_H
 #define KAON_DSLASH_CUDA_HOP_STAGED_H
@@ -23,49 +22,50 @@
 
 enum {
   STAGE_CELLS = 128,
-  STAGE_SIDES = sizeof(real) == 8 ? 2 : 1, /* threads of a site */
+  STAGE_SIDES = sizeof(real) == 8 ? 2 : 1, /* threads for a site */
   STAGE_DIRS = 8 / STAGE_SIDES,            /* hops of a thread */
   STAGE_THREADS = STAGE_CELLS * STAGE_SIDES,
-  STAGE_BLOCKS = sizeof(real) == 8 ? 1 : 2, /* that a multiprocessor has room for */
-  STAGE_COLUMNS = 16,                       /* of a block at most */
-  STAGE_LEAST = sizeof(real) == 8 ? 8 : 4,  /* columns for which all this is worth it */
-  STAGE_ASKED = 4,                          /* for which a tuning may ask for it */
-  STAGE_TILES = 256,                        /* and tiles, to fill a device */
-  STAGE_SUM_CHUNKS = 528                    /* blocks of the columns' sums at most */
+  STAGE_BLOCKS = sizeof(real) == 8 ? 1 : 2, /* minimum of resident blocks on a multiprocessor */
+  STAGE_COLUMNS = 16,                       /* maximum columns of a block */
+  STAGE_LEAST = sizeof(real) == 8 ? 8 : 4,  /* minimum columns for which this kernel pays off */
+  STAGE_ASKED = 4,                          /* minimum columns for which tuning may select it */
+  STAGE_TILES = 256,                        /* minimum tiles, to fill a device */
+  STAGE_SUM_CHUNKS = 528                    /* maximum blocks for the sums of the columns */
 };
 
-/* The tile has 2^bits cells in x / 2, y, z, t, numbered in this order; at least 2 in y, z, t, or a
- * site would have two neighbours outside in one direction. */
+/* A tile has 2^bits cells in x / 2, y, z, t, indexed in this order. It needs at least 2 in y, z and
+ * t, or a site would have two neighbours outside in one direction. */
 static constexpr uint8_t stage_bits[4] = {3, 2, 1, 1};
 
 static __host__ __device__ constexpr int stage_shift(int mu) {
   return mu == 0 ? 0 : stage_shift(mu - 1) + stage_bits[mu - 1];
 }
 
-/* Where the spinors outside the tile in direction mu begin: behind its own, t first. In x every row
- * of cells has one outside, before its first cell or behind its last by turns; two rows share eight
- * positions, of which they use the ends, so that a row's reads meet all banks. */
+/* Position at which the spinors outside the tile in direction mu begin: after the tile's own, t
+ * first. In x every row of cells has one outside, alternately before its first cell or after its
+ * last. Two rows share eight positions and use the ends of them, so that reads of a row cover all
+ * banks. */
 static __host__ __device__ constexpr int stage_begin(int mu) {
   return mu == 3 ? STAGE_CELLS : stage_begin(mu + 1) + (2 * STAGE_CELLS >> stage_bits[mu + 1]);
 }
 
 enum {
   STAGE_POSITIONS = stage_begin(0) + (STAGE_CELLS >> stage_bits[0]) / 2 * 8,
-  STAGE_SCALES = STAGE_POSITIONS * 24 * (int)sizeof(stored), /* half: behind the packets */
+  STAGE_SCALES = STAGE_POSITIONS * 24 * (int)sizeof(stored), /* half: after the packets */
   STAGE_BYTES = STAGE_SCALES + (KAON_HALF ? STAGE_POSITIONS * (int)sizeof(float) : 0),
-  STAGE_LINE = 128, /* a row of cells begins with one: a copy that straddled two would load twice */
+  STAGE_LINE = 128, /* a row of cells begins a line: a copy that straddled two would load twice */
   STAGE_CAPACITY =
       STAGE_LINE + 2 * STAGE_BYTES + (STAGE_SIDES > 1 ? STAGE_CELLS * 24 * (int)sizeof(real) : 0),
-  STAGE_STATIC = 8 << 10 /* more than a block's other shared memory */
+  STAGE_STATIC = 8 << 10 /* more than the block's other shared memory */
 };
 static_assert(STAGE_BYTES % STAGE_LINE == 0, "the second stage begins with a line, too");
 
-/* A thread's site, where the spinors of its neighbours stand, and what it brings from outside. */
+/* A thread's site, the positions of its neighbours' spinors, and what it copies from outside. */
 typedef struct stage_place {
   kaon_here here;
   int cell, side;
   int at[8];
-  int to[4]; /* where; -1: no neighbour outside in this direction */
+  int to[4]; /* position; -1: no neighbour outside in this direction */
   uint32_t from[4];
 } stage_place;
 
@@ -100,11 +100,10 @@ static __device__ __forceinline__ void stage_find(const hop_call &a, int tile, s
   stage_direction<3>(a, p);
 }
 
-/* ---- spinors by way of shared memory: packet g of position i is number g * STAGE_POSITIONS + i
- * ---- */
+/* ---- spinors in shared memory: packet g of position i has index g * STAGE_POSITIONS + i ---- */
 
 static __device__ __forceinline__ void stage_copy_in(char *stage, int to, const kaon_view &v,
-                                                   uint32_t site, int units) {
+                                                     uint32_t site, int units) {
   const char *from = packet_address<24>(v.data, packet_at<24>(site, units));
 #pragma unroll
   for (int g = 0; g < packets<24>::count; g++)
@@ -115,7 +114,7 @@ static __device__ __forceinline__ void stage_copy_in(char *stage, int to, const 
 #endif
 }
 
-/* Sets a column's spinors on their way. */
+/* Starts the copies of a column's spinors. */
 static __device__ __forceinline__ void stage_column(const hop_call &a, int column,
                                                     const stage_place &p, char *stage) {
   const kaon_view v = column_view(a.in, column);
@@ -140,7 +139,7 @@ static __device__ __forceinline__ void stage_load(const char *stage, int at, raw
 #endif
 }
 
-/* ---- links and hops; direction DIR is a thread's number DIR % STAGE_DIRS ---- */
+/* ---- links and hops; direction DIR has index DIR % STAGE_DIRS in a thread ---- */
 
 /* Rebuilt, or in double as stored. */
 template <int RECON>
@@ -202,7 +201,8 @@ static __device__ __forceinline__ void stage_all_links(const hop_call &a, const 
   }
 }
 
-/* In the order of hop_kernel.h, or of one side; there one half of d is not set by the hop in t. */
+/* In the order of hop_kernel.h, or in that of one side. With one side the hop in t leaves one half
+ * of d unset. */
 template <int RECON, int SIGN>
 static __device__ __forceinline__ void stage_all(const hop_call &a, const stage_links<RECON> &links,
                                                  const stage_place &p, const char *stage,
@@ -233,7 +233,7 @@ static __device__ __forceinline__ void stage_all(const hop_call &a, const stage_
   }
 }
 
-/* Adds the second side's sum to the first's. All threads. */
+/* Adds the second side's sum to the first's. All threads must call it. */
 static __device__ __forceinline__ void stage_join(const stage_place &p, char *room, vspinor *d) {
   constexpr int group = 16 / (int)sizeof(real);
   real *value = (real *)d;
@@ -256,8 +256,8 @@ static __device__ __forceinline__ void stage_join(const stage_place &p, char *ro
     }
 }
 
-/* In double: has the compiler take stored links for new, or it would keep them rebuilt, for which
- * there are no registers. */
+/* In double: hides from the compiler that stored links are unchanged. Else it would hold rebuilt
+ * links, for which there are no registers. */
 template <int RECON>
 static __device__ __forceinline__ void stage_invalidate(stage_links<RECON> *links) {
 #if defined(KAON_PREC_DOUBLE)
@@ -270,11 +270,11 @@ static __device__ __forceinline__ void stage_invalidate(stage_links<RECON> *link
 #endif
 }
 
-/* A block's sums, by column, number and warp. */
+/* A block's sums, by column, index of the sum, and warp. */
 typedef double stage_sums[STAGE_COLUMNS][SITE_SUMS][STAGE_CELLS / 32];
 
-/* sums_finish for all open columns (bits, from column `first` on): their parts and tickets go one
- * way to memory and back together. All threads. */
+/* sums_finish for all open columns (bits, from column `first` on). The memory round trips of their
+ * partial sums and tickets overlap. All threads must call it. */
 static __device__ __forceinline__ void stage_finish(const kaon_cuda_sums &s, int first,
                                                     unsigned open, int chunk,
                                                     const stage_sums &sums) {
@@ -332,7 +332,7 @@ static __global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS)
   for (int tile = chunk; tile < a.tiles; tile += a.sums.chunks) {
     stage_place p;
     stage_links<RECON> links;
-    int number = 0; /* of the stage */
+    int number = 0; /* index of the stage */
     stage_find(a, tile, &p);
     stage_column(a, first + __ffs((int)open) - 1, p, stages);
     stage_all_links<RECON>(a, p, &links);
@@ -342,7 +342,7 @@ static __global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS)
       const char *stage = stages + number * STAGE_BYTES;
       left &= left - 1;
       __pipeline_wait_prior(0);
-      __syncthreads(); /* this column is there, and the other stage no longer read */
+      __syncthreads(); /* this column has arrived, and the other stage is no longer read */
       if (left != 0)
         stage_column(a, first + __ffs((int)left) - 1, p, stages + (number ^ 1) * STAGE_BYTES);
       else if (a.overlaps)
@@ -370,7 +370,7 @@ static __global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS)
   if (summed) stage_finish(a.sums, first, open, chunk, sums);
 }
 
-/* A multiprocessor has room for as many blocks as registers are counted for. */
+/* Whether a multiprocessor has space for the blocks for which registers are limited. */
 static bool stage_fits(void) {
   int device, most = 0;
   return cudaGetDevice(&device) == cudaSuccess &&
@@ -379,11 +379,15 @@ static bool stage_fits(void) {
          most >= STAGE_BLOCKS * (STAGE_CAPACITY + STAGE_STATIC);
 }
 
-/* The hop by this kernel; false, and nothing done, where the other one is to be taken: clover
- * blocks (their 72 reals a site have no room here, and reading them for every column takes what is
- * won), few columns or sites, a lattice that tiles do not fill, a device with little shared memory,
- * a factor that `real` does not hold, links that are too long, or as a tuning says: its group, if
- * it is large enough, is the number of columns of a block. */
+/* Runs the hop by this kernel. Returns false and does nothing if the other kernel must be used:
+ * - there are clover blocks: their 72 reals a site have no space here, and reading them for each
+ *   column takes more time than is saved;
+ * - there are few columns or few sites;
+ * - tiles do not fill the lattice;
+ * - the device has little shared memory;
+ * - `real` does not hold a factor exactly, or links are too long;
+ * - a tuning result says so. If its group is large enough, it is the number of columns of a
+ * block. */
 template <int RECON>
 static bool run_staged(const kaon_launch *launch, const kaon_hop_args *args) {
   static const uint8_t warp[4] = {stage_bits[0], stage_bits[1], 0, 0};

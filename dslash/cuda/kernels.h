@@ -1,8 +1,8 @@
-/* kernels.h - the CUDA launchers of dslash_ops.h and measure_ops.h, of one precision each; the
- * hop by link storage, chosen in table.c; that of a divided lattice (hop_faces.h, and
- * staggered_faces.h) as gather alone
- * (args NULL), a part of the hop (gather NULL) or all at once. Those of few sites a device
- * (hop_pair.cu) answer 0, and do nothing, where the call is not for them. */
+/* kernels.h - the CUDA launchers of dslash_ops.h and measure_ops.h, for one precision each. table.c
+ * chooses the hop by link storage. The hop of a partitioned lattice (hop_faces.h,
+ * staggered_faces.h) does only the gather (args NULL), a part of the hop (gather NULL), or all in
+ * one launch. The kernels for few sites (hop_pair.cu) return 0 and do nothing if they do not
+ * support the call. */
 #ifndef KAON_DSLASH_CUDA_KERNELS_H
 #define KAON_DSLASH_CUDA_KERNELS_H
 

@@ -1,12 +1,12 @@
-/* measure.cu - sources and meson contractions on the GPU (measure_ops.h): a thread a site. */
+/* measure.cu - sources and meson contractions on the GPU (measure_ops.h), with one thread for each
+ * site. */
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
 #include "dslash/measure/source.h"
 #include "lib/cuda/memory/site_steps.h"
 #include "lib/math/meson.h"
 
-/* The number, in the whole lattice, of site i of the even sites, then the odd; -1 where it is
- * masked. */
+/* The index in the whole lattice of site i, with even sites before odd ones; -1 if it is masked. */
 static __device__ __forceinline__ int64_t number_of_site(const kaon_stencil &st, int64_t i) {
   const int parity = i >= st.nblocks * KAON_LANES;
   const int64_t at = i - parity * (st.nblocks * KAON_LANES);

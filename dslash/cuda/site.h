@@ -1,8 +1,8 @@
-/* site.h - what the GPU's Dirac kernels share: a site's spinor, link and clover block between
- * memory and registers, and its sums. A thread works on one site of the updated parity; lanes are
- * consecutive checkerboard sites (lib/vector/layout.h), so neighbours are computed, not looked up
- * (lib/cuda/memory/neighbours.h). Links pass the first-level cache by and results are streamed, so that
- * what caches hold is spinors. */
+/* site.h - what the GPU's Dirac kernels share: moving a site's spinor, link and clover block
+ * between memory and registers, and its sums. A thread updates one site. Lanes are consecutive
+ * checkerboard sites (lib/vector/layout.h), so neighbours are computed instead of looked up
+ * (lib/cuda/memory/neighbours.h). Links bypass the first-level cache and results are streamed, so
+ * that caches hold spinors. */
 #ifndef KAON_DSLASH_CUDA_SITE_H
 #define KAON_DSLASH_CUDA_SITE_H
 
@@ -19,8 +19,8 @@
 #include "lib/cuda/reduction/reduce.h"
 #include "lib/math/clover.h"
 
-/* A complex number of a link as it is stored. BESIDE, in half: by the conversion unit, in place of
- * two instructions in those that also multiply and add; it makes 16 a clock. */
+/* A complex number of a link as stored. BESIDE, in half: the conversion unit converts it, at 16
+ * values a clock. Else two instructions of the floating-point pipeline do. */
 template <bool BESIDE>
 static __device__ __forceinline__ vcomplex number_load(const stored *p) {
 #if KAON_HALF
@@ -29,14 +29,14 @@ static __device__ __forceinline__ vcomplex number_load(const stored *p) {
   return c_load(p);
 }
 
-/* Of a block at most: smaller ones than KAON_THREADS balance better, as these kernels hold many
- * registers. */
+/* Maximum threads of a block. Blocks smaller than KAON_THREADS balance better, since these kernels
+ * use many registers. */
 enum { SITE_THREADS = 128 };
 
-/* Objects of a site come in packets, COUNT of them, of a lane's GROUP components; a block's packet
- * g of lane l is number g * KAON_LANES + l of its unit (a column, a matrix). Numbers of packets are
- * cheaper than addresses. They stay below 2^32: larger fields are refused when they are made
- * (kaon_field_check), and links of one direction cannot be so large (lib/grid/lattice.c). */
+/* A site's object is COUNT packets, each GROUP components of one lane. Within its unit (a column, a
+ * matrix) of a block, packet g of lane l has index g * KAON_LANES + l. Packet indices are cheaper
+ * than addresses. They stay below 2^32: larger fields are refused when they are created
+ * (kaon_field_check), and the links of one direction cannot be so large (lib/grid/lattice.c). */
 template <int NCOMP>
 struct packets {
   static constexpr int group = kaon_group<stored, NCOMP>();
@@ -44,7 +44,7 @@ struct packets {
   static constexpr int bytes = group * (int)sizeof(stored);
 };
 
-/* Of a site's first packet, in a field of `units` columns, counted from the first column. */
+/* Index of a site's first packet in a field of `units` columns, counted from the first column. */
 template <int NCOMP>
 static __device__ __forceinline__ uint32_t packet_at(uint32_t site, int units) {
   return site + site / KAON_LANES * (uint32_t)(KAON_LANES * (packets<NCOMP>::count * units - 1));
@@ -55,8 +55,7 @@ static __device__ __forceinline__ const char *packet_address(const void *base, u
   return (const char *)base + (uint64_t)packet * packets<NCOMP>::bytes;
 }
 
-/* The view of one column of a spinor field: what its first column's packets and scales count from.
- */
+/* View of one column of a spinor field, from which packets and scales are indexed. */
 static __device__ __forceinline__ kaon_view column_view(const kaon_view &v, int column) {
   kaon_view c;
   c.data = (stored *)v.data + (int64_t)column * (24 * KAON_LANES);
@@ -64,20 +63,20 @@ static __device__ __forceinline__ kaon_view column_view(const kaon_view &v, int 
   return c;
 }
 
-/* A site's scale: as a packet of one number. */
+/* Index of a site's scale: like a packet of one value. */
 static __device__ __forceinline__ uint32_t scale_at(uint32_t site, int units) {
   return site + site / KAON_LANES * (uint32_t)(KAON_LANES * (units - 1));
 }
 
-/* ---- packets past the caches ---- */
+/* ---- packets that bypass the caches ---- */
 
 template <int BYTES>
 struct __align__(BYTES) words {
   uint32_t w[BYTES / 4];
 };
 
-/* What one thread alone reads, once: not kept in the first-level cache. Volatile, so that it stays
- * behind kaon_wait_for_previous. */
+/* For data that only one thread reads, once: not stored in the first-level cache. Volatile, so that
+ * it stays after kaon_wait_for_previous. */
 template <int BYTES>
 static __device__ __forceinline__ words<BYTES> read_once(const void *p) {
   words<BYTES> x;
@@ -94,7 +93,8 @@ static __device__ __forceinline__ words<BYTES> read_once(const void *p) {
   return x;
 }
 
-/* What other warps of the block read, too, and nothing writes. Volatile likewise. */
+/* For data that other warps of the block read too, and that no kernel part writes. Also
+ * volatile. */
 template <int BYTES>
 static __device__ __forceinline__ words<BYTES> read_shared(const void *p) {
   words<BYTES> x;
@@ -109,7 +109,8 @@ static __device__ __forceinline__ words<BYTES> read_shared(const void *p) {
   return x;
 }
 
-/* The same where `wanted`; else *x stays: no branch, so that the loads after it need not wait. */
+/* The same if `wanted`; else *x is unchanged. It has no branch, so that later loads need not
+ * wait. */
 template <int BYTES>
 static __device__ __forceinline__ void read_once_if(bool wanted, const void *p, words<BYTES> *x) {
   if constexpr (BYTES == 16)
@@ -132,14 +133,14 @@ static __device__ __forceinline__ void read_once_if(bool wanted, const void *p, 
         : "l"(p), "r"((int)wanted));
 }
 
-/* Spinors: neighbours read them too. A plain load, since x may be what the kernel writes. */
+/* For spinors, which neighbours read too. It is a plain load, since the kernel may write to x. */
 template <int BYTES>
 static __device__ __forceinline__ words<BYTES> read_cached(const void *p) {
   return *(const words<BYTES> *)p;
 }
 
-/* COUNT packets of a site's object of NCOMP components, from packet BEGIN on, to value[BEGIN *
- * group] and after; ONCE for what is used once, links and clover blocks. */
+/* Loads COUNT packets of a site's object of NCOMP components, from packet BEGIN on, to value[BEGIN
+ * * group] and after. ONCE: for data used once, links and clover blocks. */
 template <int NCOMP, bool ONCE, int BEGIN, int COUNT>
 static __device__ __forceinline__ void packets_read_some(const char *first, stored *value) {
   typedef packets<NCOMP> p;
@@ -156,7 +157,7 @@ static __device__ __forceinline__ void packets_read(const char *first, stored *v
   packets_read_some<NCOMP, ONCE, 0, packets<NCOMP>::count>(first, value);
 }
 
-/* An object of which `value` holds what it is where not wanted. */
+/* Loads an object if wanted; else `value` is unchanged. */
 template <int NCOMP>
 static __device__ __forceinline__ void packets_read_if(bool wanted, const char *first,
                                                        stored *value) {
@@ -184,23 +185,24 @@ static __device__ __forceinline__ void packets_stream(char *first, const stored 
 
 /* ---- a site's objects; views are those of a column, `units` columns apart ---- */
 
-/* A spinor as it stands in memory, and what its integers are worth (half). */
+/* A spinor as stored, and the unit of its integers (half). */
 typedef struct raw_spinor {
   stored c[24];
   real unit;
 } raw_spinor;
 
-/* Whether a spinor can be read and written with its halves exchanged, gamma_5 times it, by
- * addresses alone: in half they meet in the middle of a packet. Then D^dagger = gamma_5 D gamma_5
- * needs no code of its own (lib/math/spin.h), and clover blocks go with gamma_5. */
+/* Whether a spinor can be read and written with its halves exchanged, which is a multiplication by
+ * gamma_5, by addresses alone. In half the two halves share a packet. With exchange D^dagger =
+ * gamma_5 D gamma_5 needs no code of its own (lib/math/spin.h), and clover blocks commute with
+ * gamma_5. */
 enum { EXCHANGES = !KAON_HALF, SPINOR_HALF = packets<24>::count / 2 };
 
-/* `exchange` of what follows. */
+/* The argument `exchange` of the functions below. */
 static int exchange_of(int dagger) {
   return EXCHANGES && dagger ? SPINOR_HALF * KAON_LANES * packets<24>::bytes : 0;
 }
 
-/* exchange: 0, or how far apart the halves are that are to change places. */
+/* exchange: 0, or the distance between the halves to exchange. */
 static __device__ __forceinline__ void raw_load(const kaon_view &v, uint32_t site, int units,
                                                 raw_spinor *psi, int exchange = 0) {
   const uint32_t packet = packet_at<24>(site, units);
@@ -247,8 +249,8 @@ static __device__ __forceinline__ void spinor_store(const kaon_view &v, uint32_t
 #endif
 }
 
-/* d = 2 C d, a chirality at a time: no more than 40 reals of the blocks in registers. (In half the
- * blocks meet in the middle of a packet.) */
+/* d = 2 C d, one chirality at a time, so that at most 40 reals of the blocks are in registers. (In
+ * half the two blocks share a packet.) */
 static __device__ __forceinline__ void site_clover(const void *blocks, const float *scales,
                                                    uint32_t site, vspinor *d) {
   constexpr int count = packets<KAON_CLOVER_REALS>::count, before = (count + 1) / 2;
@@ -276,8 +278,8 @@ static __device__ __forceinline__ void site_clover(const void *blocks, const flo
 
 /* ---- sums ---- */
 
-/* A thread's |out|^2 and (w, out) of a column. They wait in shared memory: in registers they would
- * be in the way of the hop. */
+/* A thread's |out|^2 and (w, out) of a column. They are held in shared memory, since the hop needs
+ * the registers. */
 enum { SITE_SUMS = 3 };
 typedef double site_room[SITE_SUMS][SITE_THREADS];
 
@@ -307,33 +309,34 @@ static __device__ __forceinline__ void site_sums_finish(const kaon_cuda_sums &s,
   sums_finish<2, 8, true, false>(s, column, chunk, sum);
 }
 
-/* The block's number, read anew: what is worked out from it need not be kept meanwhile. */
+/* The block index, read anew, so that values computed from it need not stay in registers. */
 static __device__ __forceinline__ int block_index_of(void) {
   int n;
   asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(n));
   return n;
 }
 
-/* |out|^2 alone, of threads that have a site at most (norm: 0 where there is none), by marks. */
+/* Only |out|^2, by sequence tags, for threads with at most one site (norm: 0 for a thread without
+ * one). */
 static __device__ __forceinline__ void site_norm_finish(const kaon_cuda_sums &s, int column,
                                                         int chunk, real norm) {
   const double sum[2] = {(double)norm, 0};
   sums_finish_marked<1, 8, true, false>(s, column, chunk, sum);
 }
 
-/* Threads of a block: smaller ones where the lattice has too few sites to fill the device twice. */
+/* Threads of a block: fewer if the lattice has too few sites to fill the device twice. */
 static inline int site_threads(uint32_t nsites) {
   return nsites >= (1u << 17) ? SITE_THREADS : SITE_THREADS / 2;
 }
 
-/* Whether the next kernel's blocks may come in while the last ones of this one are at work: worth
- * it where those are a part of all that counts. */
+/* Whether the next kernel's blocks may start while the last ones of this kernel run. This pays off
+ * if those are a considerable part of all blocks. */
 static inline int site_overlaps(uint32_t nsites) {
   return nsites <= (1u << 20);
 }
 
-/* Blocks of a column: every site its own thread, unless the sums would not find room. One where
- * there is no site: who waits for sums waits for it. */
+/* Blocks of a column: one thread for each site, unless the sums do not have the space. One block if
+ * there are no sites, since the completion of the sums waits for it. */
 static inline int site_chunks(uint32_t nsites, int threads, int wants_sum) {
   const int64_t all = nsites > 0 ? ((int64_t)nsites + threads - 1) / threads : 1;
   const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;

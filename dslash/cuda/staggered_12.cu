@@ -1,4 +1,4 @@
-/* staggered_12.cu - the staggered hop whose thin links, or long ones, are stored in 12 reals. */
+/* staggered_12.cu - the staggered hop whose thin or long links are stored in 12 reals. */
 #include "dslash/cuda/staggered_kernel.h"
 
 extern "C" void KAON_EXPORT(kaon_staggered_12)(const kaon_launch *launch,

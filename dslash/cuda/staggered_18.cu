@@ -1,4 +1,4 @@
-/* staggered_18.cu - the staggered hop whose thin links, or long ones, are stored in 18 reals. */
+/* staggered_18.cu - the staggered hop whose thin or long links are stored in 18 reals. */
 #include "dslash/cuda/staggered_kernel.h"
 
 extern "C" void KAON_EXPORT(kaon_staggered_18)(const kaon_launch *launch,

@@ -1,5 +1,5 @@
-/* staggered_face_links.cu - the links that the neighbour's hops backward come over, into a message
- * (staggered_ops.h): a thread a link, number by number. Set-up. */
+/* staggered_face_links.cu - packs the links of the neighbour's backward hops into a message
+ * (staggered_ops.h), one thread for each link, value by value. Set-up. */
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
 #include "lib/cuda/ranks/boxes.h"
@@ -7,7 +7,7 @@
 typedef struct face_links_call {
   kaon_sites sites;
   kaon_face face;
-  int parity; /* by the coordinates on the rank (kaon_here) */
+  int parity; /* parity in coordinates on the rank (kaon_here) */
   int dir, recon, pack;
   uint32_t ghosts;
   const stored *links, *phase; /* of the direction; phase NULL: none */

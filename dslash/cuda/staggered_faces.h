@@ -1,15 +1,17 @@
-/* staggered_faces.h - the staggered hop on a lattice that is divided among ranks, in blocks of
- * three kinds by their numbers, as hop_faces.h has them: GATHER    copies what the neighbours' hops
- * read into messages; INTERIOR  hops of sites none of whose hops leaves (lib/cuda/ranks/boxes.h);
- *   BOUNDARY  the others, all directions and both lengths at once.
- * Where the messages are stores into the neighbours' memory (lib/cuda/ranks/peer.h) one launch has all
- * three, else there are three launches.
+/* staggered_faces.h - the staggered hop on a lattice that is partitioned among ranks. As in
+ * hop_faces.h, thread blocks have one of three roles, chosen by index.
+ *   GATHER    copies what the neighbours' hops read into messages;
+ *   INTERIOR  updates sites with no hop that leaves the rank (lib/cuda/ranks/boxes.h);
+ *   BOUNDARY  updates the other sites, all directions and both lengths at once.
+ * If messages are stores into the neighbours' memory (lib/cuda/ranks/peer.h), one launch has all
+ * three roles; else there are three launches.
  *
- * Ghosts are chi as it is stored, for hops both ways and of both lengths: three layers of a face,
- * or one where there are no long links; the links of hops that come in backward stand here too
- * (kaon_hop_links.ghosts). So a hop that leaves is the hop of staggered_kernel.h from other
- * addresses, its bits are the undivided lattice's in all three precisions, and neither messages nor
- * gathering know how links are stored. Signs are the receiver's. */
+ * Ghosts are chi as stored, for forward and backward hops and for both lengths: three layers of a
+ * face, or one if there are no long links. The links of backward hops across the face are stored on
+ * this rank too (kaon_hop_links.ghosts). So a hop that leaves the rank is the hop of
+ * staggered_kernel.h with other addresses. Its bits are those of the undivided lattice in all three
+ * precisions, and messages do not depend on the storage of links. The receiver applies the
+ * signs. */
 #ifndef KAON_DSLASH_CUDA_STAGGERED_FACES_H
 #define KAON_DSLASH_CUDA_STAGGERED_FACES_H
 
@@ -18,36 +20,38 @@
 #include "lib/cuda/ranks/boxes.h"
 #include "lib/cuda/ranks/peer.h"
 
-/* Chunks of the boundary at most where the sums find no room for all; blocks that gather for one
- * direction at most (hop_faces.h). */
+/* FACES_CHUNKS: maximum chunks of the boundary where the sums have no space for all. GATHER_BLOCKS:
+ * maximum gathering blocks for a direction (hop_faces.h). */
 enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
 
-/* Columns that a thread takes at most: fewer than on an undivided lattice, since a kernel has both
- * the interior's text and the boundary's, and takes as long to compile. */
+/* Maximum columns of a thread. It is smaller than on an undivided lattice: a kernel contains the
+ * code of interior and boundary, and its compile time grows accordingly. */
 enum { FACES_MANY = sizeof(real) == 8 ? 3 : 4 };
 
 typedef struct divided_call {
-  staggered_call h; /* of h.sums.chunks the interior's come first */
+  staggered_call h; /* of h.sums.chunks, the interior's come first */
   kaon_boxes boxes;
-  uint32_t first[KAON_SLABS];    /* the boundary's tile at which a slab begins */
-  uint32_t sends[KAON_DIRS + 1]; /* the gathering block at which a direction begins; their end */
+  uint32_t first[KAON_SLABS];    /* index of the boundary tile at which each slab begins */
+  uint32_t sends[KAON_DIRS + 1]; /* index of the gathering block at which each direction begins, and
+                                    the end */
   kaon_face face[4];
   uint32_t layers;
-  uint32_t partitioned;           /* a bit for each of x, y, z, t */
-  int gather, interior, boundary; /* blocks of this launch, of a group of columns */
-  int before;                     /* blocks of the interior that come before the boundary's */
-  uint32_t turned;                /* the interior's tile that comes first */
-  int interior_chunks;            /* of the sums */
+  uint32_t partitioned;           /* one bit for each of x, y, z, t */
+  int gather, interior, boundary; /* blocks of this launch for a group of columns */
+  int before;                     /* interior blocks that precede the boundary's */
+  uint32_t turned;                /* index of the first interior tile */
+  int interior_chunks;            /* interior chunks of the sums */
   uint32_t interior_tiles, boundary_tiles;
-  int changes_sign[2]; /* hops across t from ghosts, forward and backward */
-  const stored *fat_ghosts[4], *naik_ghosts[4], *phase_ghosts[4]; /* links of hops backward */
+  int changes_sign[2]; /* for hops across t from ghosts, forward and backward */
+  const stored *fat_ghosts[4], *naik_ghosts[4], *phase_ghosts[4]; /* links of backward hops */
   kaon_view ghosts[KAON_DIRS], to[KAON_DIRS];
   kaon_peer_exchange peer;
-  int peered; /* messages are the kernel's own affair */
-  int hold;   /* the interior waits for them too */
+  int peered; /* the kernel itself sends and waits for messages */
+  int hold;   /* the interior waits for the messages too */
 } divided_call;
 
-/* A cap on registers (staggered_blocks): with sums those of half do not fit into six blocks'. */
+/* A cap on registers (staggered_blocks). With sums, half needs too many registers for six
+ * blocks. */
 template <bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr int divided_blocks() {
   return COLUMNS > 1         ? (sizeof(real) == 8 ? 2 : 3)
@@ -55,12 +59,12 @@ static __device__ __forceinline__ constexpr int divided_blocks() {
                              : staggered_blocks<COLUMNS>();
 }
 
-/* Whether one column has a kernel without sums: where that with them takes more registers. */
+/* Whether one column has a kernel without sums: where the kernel with sums needs more registers. */
 static constexpr bool divided_plain() {
   return KAON_HALF;
 }
 
-/* A column of a message, `half` bytes on. */
+/* View of a column of a message, plus `half` bytes. */
 static __device__ __forceinline__ kaon_view ghost_view(const kaon_view &v, int64_t half,
                                                        int column) {
   kaon_view moved;
@@ -71,7 +75,7 @@ static __device__ __forceinline__ kaon_view ghost_view(const kaon_view &v, int64
 
 /* ---- GATHER ---- */
 
-/* A site's colours as they are stored. */
+/* Copies a site's colours as stored. */
 static __device__ __forceinline__ void colour_copy(const kaon_view &from, uint32_t site,
                                                    const kaon_view &to, uint32_t n, int units) {
   typedef packets<COLOURS> p;
@@ -116,9 +120,9 @@ static __device__ __forceinline__ void gather_block(const divided_call &a, const
   }
 }
 
-/* ---- hops of sites that meet ghosts ---- */
+/* ---- hops of sites that read ghosts ---- */
 
-/* add_hop of staggered_kernel.h; where the hop leaves, the same from the ghosts. No branches. */
+/* add_hop of staggered_kernel.h. If the hop leaves the rank, it reads the ghosts. No branches. */
 template <int RECON, int DIR, bool FAR, int COLUMNS>
 static __device__ __forceinline__ void face_hop(const divided_call &a, const staggered_site &s,
                                                 const kaon_view &in, const column_group &c,
@@ -161,7 +165,7 @@ static __device__ __forceinline__ void face_all(const divided_call &a, const sta
   face_hop<RECON, 4, FAR, COLUMNS>(a, s, in, c, half, d);
 }
 
-/* site_hops of staggered_kernel.h, some of them from ghosts. */
+/* site_hops of staggered_kernel.h, with some hops from ghosts. */
 template <int RECON, bool IMPROVED, int COLUMNS>
 static __device__ __forceinline__ void face_hops(const divided_call &a, const kaon_here &here,
                                                  const kaon_view &in, const column_group &c,
@@ -179,7 +183,7 @@ static __device__ __forceinline__ void face_hops(const divided_call &a, const ka
 
 /* ---- INTERIOR and BOUNDARY ---- */
 
-/* A site's hops and what follows them. FACE: some may meet ghosts. */
+/* A site's hops and the end of its update. FACE: some hops may read ghosts. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS, bool FACE>
 static __device__ __forceinline__ void divided_site(const divided_call &a, const kaon_here &here,
                                                     const kaon_view &in, const column_group &c,
@@ -193,7 +197,7 @@ static __device__ __forceinline__ void divided_site(const divided_call &a, const
   columns_end<IMPROVED, COLUMNS, SUMS>(a.h, (uint32_t)here.at, c, d, far);
 }
 
-/* The thread's site of a tile of the boundary, if there is one. */
+/* The thread's site in a tile of the boundary, if it has one. */
 static __device__ __forceinline__ bool face_here(const divided_call &a, uint32_t tile,
                                                  kaon_here *here) {
   int slab = 0;
@@ -233,7 +237,7 @@ static __device__ __forceinline__ void interior_block(const divided_call &a, int
     const uint32_t there = tile + a.turned;
     const uint32_t n =
         (there < a.interior_tiles ? there : there - a.interior_tiles) * blockDim.x + threadIdx.x;
-    if (n < a.boxes.box[0].sites) { /* the last tile need not come last */
+    if (n < a.boxes.box[0].sites) { /* the last tile is not necessarily processed last */
       const kaon_here here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);
       if (kaon_here_exists(&a.h.sites, &here))
         divided_site<RECON, IMPROVED, COLUMNS, SUMS, false>(a, here, in, c, 0);
@@ -242,8 +246,8 @@ static __device__ __forceinline__ void interior_block(const divided_call &a, int
   }
 }
 
-/* Blocks of each group of columns are in the order GATHER, INTERIOR, BOUNDARY, INTERIOR, for
- * hop_faces.h's reasons. */
+/* The blocks of each group of columns have the order GATHER, INTERIOR, BOUNDARY, INTERIOR, for the
+ * reasons given in hop_faces.h. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __global__ void __launch_bounds__(SITE_THREADS, (divided_blocks<IMPROVED, COLUMNS, SUMS>()))
     staggered_faces(const __grid_constant__ divided_call a) {
@@ -275,7 +279,7 @@ static uint32_t faces_tiles(uint32_t sites, int threads) {
   return (sites + (uint32_t)threads - 1) / (uint32_t)threads;
 }
 
-/* Boxes, messages and how blocks share them: the same in all launches of a hop. */
+/* Boxes, messages and their distribution over blocks: the same in all launches of a hop. */
 static void divided_share(divided_call *a, const kaon_stencil *st, const kaon_faces *faces,
                           int steps, int threads) {
   const kaon_sites *sites = &a->h.sites;
@@ -301,8 +305,8 @@ static void divided_share(divided_call *a, const kaon_stencil *st, const kaon_fa
   a->h.sites.antiperiodic = 0;
 }
 
-/* Parts of the sums: a block of sites each, unless there is no room for so many; then the parts of
- * the interior take equally many. */
+/* Chunks of the sums: one for each block of sites, unless the space is too small. Then the
+ * interior's chunks have equal sizes. */
 static void divided_chunks(divided_call *a, const kaon_launch *launch,
                            const kaon_staggered_args *args) {
   const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
@@ -332,7 +336,7 @@ static void divided_peer(divided_call *a, const kaon_peer_exchange *peer) {
   a->peer = *peer;
 }
 
-/* gather: messages are to be written; part: KAON_PART_ALL for no other work. */
+/* gather: also write messages; part: KAON_PART_ALL for no other work. */
 template <int RECON, bool IMPROVED, int COLUMNS>
 static void run_faces(const kaon_launch *launch, const kaon_staggered_gather_args *gather,
                       const kaon_staggered_args *args, int part) {
@@ -376,8 +380,8 @@ static void run_columns(const kaon_launch *launch, const kaon_staggered_gather_a
     run_faces<RECON, IMPROVED, 1>(launch, gather, args, part);
 }
 
-/* args NULL: gather alone, as a hop of which nothing else is done; gather NULL: a part of the hop;
- * else all at once. */
+/* args NULL: only gather, for a hop of which nothing else is done; gather NULL: a part of the hop;
+ * else all in one launch. */
 template <int RECON>
 static void run_divided(const kaon_launch *launch, const kaon_staggered_gather_args *gather,
                         const kaon_staggered_args *args) {

@@ -1,5 +1,5 @@
-/* staggered_faces_18.cu - the staggered hop of a divided lattice whose thin links, or long ones,
- * are stored in 18 reals. */
+/* staggered_faces_18.cu - the staggered hop of a partitioned lattice whose thin or long links are
+ * stored in 18 reals. */
 #include "dslash/cuda/staggered_faces.h"
 
 extern "C" void KAON_EXPORT(kaon_staggered_faces_18)(const kaon_launch *launch,

@@ -1,4 +1,4 @@
-/* staggered_faces_8.cu - the staggered hop of a divided lattice whose thin links, or long ones, are
+/* staggered_faces_8.cu - the staggered hop of a partitioned lattice whose thin or long links are
  * stored in 8 reals. */
 #include "dslash/cuda/staggered_faces.h"
 

@@ -1,22 +1,25 @@
-/* staggered_kernel.h - the staggered hop on the GPU, with thin links or with fat and long ones in
- * one kernel, fused with x-pay and sums (staggered_ops.h). A thread a site; COLUMNS columns of it
- * at most side by side, for which a link is loaded and rebuilt once; one column applies links of 8
- * reals without their elements (lib/math/recon8.h). Neighbours and signs are
- * worked out from the site's coordinates. Fat links' and long links' hops add up apart (6 registers
- * each) and meet once. Included by one file for each link storage.
+/* staggered_kernel.h - the staggered hop on the GPU, with thin links or with fat and long links in
+ * one kernel, fused with x-pay and sums (staggered_ops.h).
+ * - A thread updates one site, at most COLUMNS columns of it together. A link is loaded and rebuilt
+ *   once for these columns. One column applies links of 8 reals without forming their elements
+ *   (lib/math/recon8.h).
+ * - Neighbours and signs are computed from the site's coordinates.
+ * - The hops over fat links and over long links are summed separately (6 registers each) and added
+ *   at the end.
+ * - One file for each link storage includes this header.
  *
- * Traffic bounds it: in single an improved site with 18-real links takes 1152 bytes of links and 48
- * of vectors from memory, of which the hops read 16 vectors, so what has to be in flight are links:
- * they pass the first-level cache by (site.h). */
+ * Memory traffic is the limit. In single an improved site with 18-real links needs 1152 bytes of
+ * links and 48 of vectors from memory, and its hops read 16 vectors. So enough link loads must be
+ * in flight, and links bypass the first-level cache (site.h). */
 #ifndef KAON_DSLASH_CUDA_STAGGERED_KERNEL_H
 #define KAON_DSLASH_CUDA_STAGGERED_KERNEL_H
 
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/staggered_site.h"
 
-/* How many columns a thread takes at most. In half a block has two groups of them side by side, a
- * warp each, which find links in the first-level cache: there links are most of what passes from
- * the second-level one. */
+/* Maximum columns of a thread. In half a block has two groups of columns, one warp each, which
+ * share links in the first-level cache. There links are most of the traffic from the second-level
+ * cache. */
 enum {
   STAGGERED_MANY = 4,
   MANY_THREADS = KAON_HALF ? 2 * SITE_THREADS : SITE_THREADS,
@@ -26,14 +29,14 @@ enum {
 typedef struct staggered_call {
   kaon_sites sites;
   kaon_far far;
-  int parity; /* by the coordinates on the rank (kaon_here) */
+  int parity; /* parity in coordinates on the rank (kaon_here) */
   int nrhs;
-  int columns;      /* nrhs, */
-  int groups;       /* in so many groups */
-  int beside;       /* of which a block has so many */
-  int each;         /* of so many, the last one of what is left */
-  int full;         /* all of as many as a thread takes */
-  int tiles;        /* blocks of a column that its sites make */
+  int columns;      /* nrhs, divided into */
+  int groups;       /* this many groups, */
+  int beside;       /* of which a block has this many, */
+  int each;         /* of this many columns; the last group has the rest */
+  int full;         /* all groups have the maximum columns of a thread */
+  int tiles;        /* blocks that the sites of a column make */
   int overlaps;     /* the next kernel may start before the results are written (site_overlaps) */
   int phased;       /* long links have phases */
   uint8_t masks[4]; /* mask_of */
@@ -49,17 +52,15 @@ static __host__ __device__ constexpr int staggered_threads() {
   return COLUMNS > 1 ? (int)MANY_THREADS : (int)SITE_THREADS;
 }
 
-/* A cap on registers: blocks of staggered_threads that a multiprocessor must have room for. */
+/* A cap on registers: minimum blocks of staggered_threads that fit on a multiprocessor. */
 template <int COLUMNS>
 static __device__ __forceinline__ constexpr int staggered_blocks() {
   if (COLUMNS > 1) return sizeof(real) == 8 || KAON_HALF ? 2 : 4;
   return sizeof(real) == 8 ? 3 : KAON_HALF ? 6 : 5;
 }
 
-/* Kernels of undivided lattices that have more, since it measured faster, and find neighbours by
- * their numbers (hop_from). 48^3x64 on an H200, half, 12 reals, 6, 7, 8
- * blocks: 10140, 10440, 10080 GFLOPS; 8 reals have 10970 with 6 and 8800 with 7. Nothing is spilled
- * by any. */
+/* Kernels of undivided lattices that fit more blocks, and find neighbours by index (hop_from),
+ * since this is faster (bench/notes/design-staggered.md). None of them spills registers. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr bool crowded() {
   return KAON_HALF && RECON == 12 && !IMPROVED && COLUMNS == 1 && !SUMS;
@@ -69,8 +70,8 @@ static __device__ __forceinline__ constexpr int whole_blocks() {
   return crowded<RECON, IMPROVED, COLUMNS, SUMS>() ? 7 : staggered_blocks<COLUMNS>();
 }
 
-/* Columns that fields have: a kernel of one column is for fields of one (run_recon), and knows it
- * when compiled, which saves a thread some 60 instructions of addresses. */
+/* Columns of the fields. A kernel of one column is used only for fields of one column (run_recon).
+ * The constant saves a thread some 60 instructions for addresses. */
 template <int COLUMNS>
 static __device__ __forceinline__ int columns_of(const staggered_call &a) {
   return COLUMNS == 1 ? 1 : a.nrhs;
@@ -95,9 +96,10 @@ static __device__ __forceinline__ staggered_site site_of(const staggered_call &a
   return s;
 }
 
-/* d += a hop over the link of site `at` in `links`, of phase `phases`, from site `from` of `count`
- * columns, in the first one's view; eta: the hop's sign. No branches: what is behind the last
- * column is that column once more. SHARED: other warps of the block read the link too. */
+/* d += a hop over the link of site `at` in `links`, with the phase `phases`, from site `from`.
+ * `count` columns are present, starting at the first one's view; eta: the hop's sign. There are no
+ * branches: beyond the last column the last one is read again. SHARED: other warps of the block
+ * read the link too. */
 template <int RECON, int DIR, bool FAR, int COLUMNS, bool SHARED>
 static __device__ __forceinline__ void hop_add(const staggered_call &a, const stored *links,
                                                const stored *phases, uint32_t at,
@@ -120,7 +122,7 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
   else
     link_numbers<RECON, beside, owes>(raw, u);
   if constexpr (phased && COLUMNS > 1) link_times_i(y, u);
-  real unit[COLUMNS]; /* ahead of the columns, or registers do not last */
+  real unit[COLUMNS]; /* before the columns, to save registers */
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++)
     unit[k] =
@@ -144,9 +146,9 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
   }
 }
 
-/* The neighbour one site (FAR: three) away in direction DIR; *boundary as kaon_neighbour_of says.
- * NUMBERED: by its number (kaon_neighbour_by_index): 10500 GFLOPS for 10430 with seven blocks of
- * 12 reals, 8850 for 10970 with 8 reals (48^3x64, half, an H200 each). */
+/* The neighbour one site (FAR: three) away in direction DIR; *boundary as in kaon_neighbour_of.
+ * NUMBERED: found by index (kaon_neighbour_by_index), which is faster with seven blocks of 12 reals
+ * and slower with 8 reals. */
 template <int DIR, bool FAR, bool NUMBERED>
 static __device__ __forceinline__ uint32_t hop_from(const staggered_call &a, const kaon_here &here,
                                                     int *boundary) {
@@ -155,7 +157,7 @@ static __device__ __forceinline__ uint32_t hop_from(const staggered_call &a, con
                              : kaon_neighbour_of(&a.sites, &here, DIR, boundary));
 }
 
-/* d += the hop of one site (FAR: of three) from direction DIR, `count` columns of it. */
+/* d += the hop of one site (FAR: of three) from direction DIR, for `count` columns. */
 template <int RECON, int DIR, bool FAR, int COLUMNS, bool SHARED, bool NUMBERED>
 static __device__ __forceinline__ void add_hop(const staggered_call &a, const staggered_site &s,
                                                const kaon_view &in, int count, vcolour *d) {
@@ -167,7 +169,7 @@ static __device__ __forceinline__ void add_hop(const staggered_call &a, const st
                                             count, d);
 }
 
-/* Both hops in mu, t first: its neighbours are the farthest in memory. */
+/* Both hops in mu. t comes first, since its neighbours are the farthest in memory. */
 template <int RECON, bool FAR, int COLUMNS, bool SHARED, bool NUMBERED>
 static __device__ __forceinline__ void add_all(const staggered_call &a, const staggered_site &s,
                                                const kaon_view &in, int count, vcolour *d) {
@@ -181,14 +183,14 @@ static __device__ __forceinline__ void add_all(const staggered_call &a, const st
   add_hop<RECON, 4, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
 }
 
-/* Sum `i` of a thread's column k, in shared memory as site_room: taken with the launch where sums
- * are wanted, since the cache has what it leaves. */
+/* Sum `i` of a thread's column k, in shared memory like site_room. The launch allocates it if sums
+ * are requested; the first-level cache has the rest of that memory. */
 static __device__ __forceinline__ double *sum_at(int k, int i) {
   extern __shared__ double staggered_room[];
   return staggered_room + (k * SITE_SUMS + i) * (int)blockDim.x + (int)threadIdx.x;
 }
 
-/* out = a x + d in a column, with its sums as the thread's of number k. */
+/* out = a x + d in a column, and adds to the sums of the thread's column k. */
 template <int COLUMNS, bool SUMS>
 static __device__ __forceinline__ void hop_end(const staggered_call &a, uint32_t site, int column,
                                                int k, vcolour *d) {
@@ -210,10 +212,10 @@ static __device__ __forceinline__ void hop_end(const staggered_call &a, uint32_t
 /* A thread's columns. */
 typedef struct column_group {
   int first, count;
-  unsigned open; /* a bit for each that is */
+  unsigned open; /* one bit for each open column */
 } column_group;
 
-/* Group number `group` of the launch's columns; the thread's sums are cleared. */
+/* The launch's group with index `group`; clears the thread's sums. */
 template <int COLUMNS, bool SUMS>
 static __device__ __forceinline__ column_group group_begin(const staggered_call &a, int group) {
   column_group c;
@@ -230,7 +232,7 @@ static __device__ __forceinline__ column_group group_begin(const staggered_call 
   return c;
 }
 
-/* The ends of the open ones; far: what long links brought. */
+/* Finishes the open columns; far: the sum over long links. */
 template <bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ void columns_end(const staggered_call &a, uint32_t site,
                                                    const column_group &c, vcolour *d,
@@ -243,8 +245,8 @@ static __device__ __forceinline__ void columns_end(const staggered_call &a, uint
   }
 }
 
-/* The sums of a block's columns, of which c are this thread's, from the groups from number `group`
- * on; of the block's part `chunk`. All threads of a block. */
+/* The sums of a block's columns, for its chunk `chunk`. The block's groups begin with index
+ * `group`, and c are this thread's columns. All threads of a block must call it. */
 static __device__ __forceinline__ void columns_finish(const staggered_call &a, int group,
                                                       const column_group &c, int chunk) {
   if (a.sums.sum.state == NULL) return;
@@ -265,7 +267,7 @@ static __device__ __forceinline__ void columns_finish(const staggered_call &a, i
   }
 }
 
-/* d and far: the hops to a site. */
+/* Computes d and far: the hops to a site. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SHARED, bool NUMBERED>
 static __device__ __forceinline__ void site_hops(const staggered_call &a, const kaon_here &here,
                                                  const kaon_view &in, int count, vcolour *d,
@@ -281,8 +283,8 @@ static __device__ __forceinline__ void site_hops(const staggered_call &a, const 
   }
 }
 
-/* SUMS: sums may be wanted, and a block may have several tiles. RECON: of long links where there
- * are some, else of thin ones. Warps of one site follow one another in a block. */
+/* SUMS: sums may be requested, and a block may have several tiles. RECON: storage of the long links
+ * if there are any, else of the thin links. Warps of one site are consecutive in a block. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __global__ void __launch_bounds__(staggered_threads<COLUMNS>(),
                                          (whole_blocks<RECON, IMPROVED, COLUMNS, SUMS>()))
@@ -306,7 +308,7 @@ static __global__ void __launch_bounds__(staggered_threads<COLUMNS>(),
     const uint32_t at = (uint32_t)tile * sites + thread, last = (uint32_t)a.sites.nsites - 1;
     const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)min(at, last));
     vcolour d[COLUMNS], far[IMPROVED ? COLUMNS : 1];
-    if (!many || a.full) /* where columns are is known when compiled */
+    if (!many || a.full) /* the columns' positions are known at compile time */
       site_hops<RECON, IMPROVED, COLUMNS, grouped, numbered>(a, here, in, COLUMNS, d, far);
     else
       site_hops<RECON, IMPROVED, COLUMNS, grouped, numbered>(a, here, in, c.count, d, far);
@@ -324,7 +326,7 @@ static unsigned sums_room(int wants, int columns, int threads) {
   return wants ? (unsigned)(columns * SITE_SUMS * threads) * (unsigned)sizeof(double) : 0;
 }
 
-/* Shares columns out: groups, and how many of them a block has. */
+/* Distributes the columns: groups, and groups of a block. */
 template <int COLUMNS>
 static void share_columns(staggered_call *a) {
   a->groups = (a->columns + COLUMNS - 1) / COLUMNS;
@@ -342,7 +344,7 @@ static int block_sites(const staggered_call *a) {
   return KAON_LANES * (small ? (warps + 1) / 2 : warps);
 }
 
-/* All columns; COLUMNS = 1: there is one. */
+/* All columns; COLUMNS = 1: there is only one. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static void run(const kaon_launch *launch, staggered_call *a, const kaon_staggered_args *args) {
   const int wants = SUMS && args->sum.state != NULL;
@@ -367,8 +369,8 @@ static kaon_factor links_of(const kaon_staggered_args *args, const kaon_hop_link
   return kaon_factor_of(args->b * l->factor * (l->recon == 8 ? 1 : KAON_LINK_UNIT));
 }
 
-/* The coordinates whose sum is a sign's exponent; and a bit for 1, as they are the whole lattice's
- * and a kernel has those on the rank. */
+/* The coordinates whose sum is a sign's exponent. A further bit, for 1, corrects for coordinates:
+ * signs use those of the whole lattice, a kernel those on the rank. */
 static uint8_t mask_of(const kaon_stencil *st, uint8_t phases) {
   int odd = 0;
   for (int nu = 0; nu < 4; nu++) odd ^= phases >> nu & st->origin[nu] & 1;

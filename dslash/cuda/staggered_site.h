@@ -1,5 +1,5 @@
-/* staggered_site.h - what the GPU's staggered kernels do at a site: its colours between memory and
- * registers, and links as they are loaded, rebuilt or applied (lib/math/recon8.h). */
+/* staggered_site.h - what the GPU's staggered kernels do at a site: load and store its colours, and
+ * load, rebuild or apply links (lib/math/recon8.h). */
 #ifndef KAON_DSLASH_CUDA_STAGGERED_SITE_H
 #define KAON_DSLASH_CUDA_STAGGERED_SITE_H
 
@@ -18,19 +18,19 @@ static __device__ __forceinline__ kaon_view colour_view(const kaon_view &v, int 
   return c;
 }
 
-/* Where the conversion unit has room. Hops of one column with 18-real links wait for memory; of
- * several it converts the links, which are converted once for all. */
+/* Where the conversion unit has spare capacity. Hops of one column with 18-real links wait for
+ * memory. Hops of several columns convert each link once for all of them. */
 template <int RECON, int COLUMNS>
 static __device__ __forceinline__ constexpr bool separate_link() {
   return COLUMNS > 1 || RECON != 18;
 }
 
-/* A column's site as it is stored. */
+/* A column's site as stored. */
 typedef struct raw_colour {
   craw c[3];
 } raw_colour;
 
-/* Behind its first packet. */
+/* Loads the site given the address of its first packet. */
 static __device__ __forceinline__ raw_colour colour_load(const char *first) {
   stored raw[COLOURS];
   raw_colour d;
@@ -40,7 +40,7 @@ static __device__ __forceinline__ raw_colour colour_load(const char *first) {
   return d;
 }
 
-/* Times `factor`; half: that of integers. */
+/* Multiplies by `factor`; half: converts the integers. */
 static __device__ __forceinline__ vcolour colour_scaled(const raw_colour &raw, real factor) {
   vcolour d;
 #if KAON_HALF
@@ -56,7 +56,7 @@ static __device__ __forceinline__ vcolour colour_scaled(const raw_colour &raw, r
   return d;
 }
 
-/* What integers are worth beside their scale. */
+/* The unit of the integers apart from their scale. */
 static __device__ __forceinline__ real colour_unit(real sign) {
   return KAON_HALF ? sign * KAON_HALF_STEP : sign;
 }
@@ -96,7 +96,7 @@ static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t
 
 /* ---- links ---- */
 
-/* Packets of a link: past the first-level cache where one warp alone reads them. */
+/* Loads the packets of a link; bypasses the first-level cache if only one warp reads them. */
 template <int RECON, bool SHARED>
 static __device__ __forceinline__ void link_packets(const stored *links, uint32_t at, stored *raw) {
   typedef packets<RECON> p;
@@ -109,8 +109,8 @@ static __device__ __forceinline__ void link_packets(const stored *links, uint32_
   }
 }
 
-/* A link's numbers times its phase: for several columns, of which each would take a third of that.
- */
+/* Multiplies a link by its phase. It is used for several columns; multiplying one column costs a
+ * third of it. */
 static __device__ __forceinline__ void link_times_i(real y, real *numbers) {
   const vcomplex phase = phase_of(y);
 #pragma unroll
@@ -121,15 +121,15 @@ static __device__ __forceinline__ void link_times_i(real y, real *numbers) {
   }
 }
 
-/* Row 2 of a link in 12 half-precision reals comes out as a product of two integers. One column
- * owes the step once more, four multiplications fewer (link_add_owing). */
+/* Row 2 of a link in 12 half-precision reals is a product of two integers. With one column the unit
+ * is applied once more to the result, which saves four multiplications (link_add_owing). */
 template <int RECON, int COLUMNS>
 static __device__ __forceinline__ constexpr bool row2_owes() {
   return KAON_HALF && RECON == 12 && COLUMNS == 1;
 }
 
-/* The link of site `at` in 18 numbers; half: in units of 1 / 32767, but of 8 reals values. OWES:
- * row 2 in their squares. */
+/* The link of site `at` as 18 reals. Half: in units of 1 / 32767, except from 8 reals, which give
+ * values. OWES: row 2 is in units of 1 / 32767^2. */
 template <int RECON, bool BESIDE, bool OWES>
 static __device__ __forceinline__ void link_numbers(const stored *raw, real *numbers) {
   vcomplex u[9];
@@ -154,7 +154,7 @@ static __device__ __forceinline__ void link_numbers(const stored *raw, real *num
   }
 }
 
-/* d += U chi, or U^dagger chi, of a link whose row 2 owes a step. */
+/* d += U chi, or U^dagger chi, for a link whose row 2 has the squared unit. */
 template <bool BACKWARD>
 static __device__ __forceinline__ void link_add_owing(const real *u, vcolour *chi, vcolour *d) {
   vcolour owing = *d;
@@ -170,7 +170,7 @@ static __device__ __forceinline__ void link_add_owing(const real *u, vcolour *ch
   *d = owing;
 }
 
-/* The link in 8 reals as lib/math/recon8.h applies it. */
+/* The link in 8 reals, in the form that lib/math/recon8.h applies. */
 template <bool BESIDE>
 static __device__ __forceinline__ vlink8 link_applied(const stored *raw) {
   vcomplex z[4];
@@ -179,9 +179,9 @@ static __device__ __forceinline__ vlink8 link_applied(const stored *raw) {
   return link8_of(raw, z);
 }
 
-/* link8_swapped of what is stored; half: a complex number is chosen as one word. */
+/* link8_swapped of the stored link; half: a complex number is selected as one word. */
 static __device__ __forceinline__ raw_colour colour_times_i_of(const stored *link,
-                                                           const raw_colour &chi) {
+                                                               const raw_colour &chi) {
   raw_colour d;
 #if KAON_HALF
 #pragma unroll
@@ -200,7 +200,7 @@ static __device__ __forceinline__ raw_colour colour_times_i_of(const stored *lin
   return d;
 }
 
-/* What a long link's phase is stored as; 0, the phase 1, where there are none: no branch. */
+/* A long link's phase as stored; 0, which is the phase 1, if there are none. There is no branch. */
 static __device__ __forceinline__ real phase_read(int phased, const stored *phases, uint32_t at) {
 #if defined(KAON_PREC_DOUBLE)
   double y = 0;

@@ -8,8 +8,8 @@ static int is_cut(const kaon_stencil *st) {
   return st->cut[0] != 0 || st->cut[1] != 0 || st->cut[2] != 0 || st->cut[3] != 0;
 }
 
-/* Sums of a hop without (w, out) are left by a kernel that has room for half as many sites again at
- * a time; in double there is no such kernel of 12 reals a link. */
+/* Sites from which a hop leaves (w, out) to a separate kernel: a hop without (w, out) fits half as
+ * many sites again on the device at a time. In double there is no such kernel for 12-real links. */
 enum { SEPARATE_DOT_d = 0, SEPARATE_DOT_s = 1 << 17, SEPARATE_DOT_h = 1 << 17 };
 
 #define KAON_DSLASH(prec)                                                                          \
@@ -47,7 +47,7 @@ enum { SEPARATE_DOT_d = 0, SEPARATE_DOT_s = 1 << 17, SEPARATE_DOT_h = 1 << 17 };
     if (!kaon_clover_pair_cuda_##prec(launch, args)) kaon_dslash_clover_cuda_##prec(launch, args); \
   }                                                                                                \
   const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {                                            \
-      .separate_dot_sites = SEPARATE_DOT_##prec,                                                                  \
+      .separate_dot_sites = SEPARATE_DOT_##prec,                                                   \
       .hop = hop_##prec,                                                                           \
       .clover = clover_##prec,                                                                     \
       .updated_clover = kaon_updated_clover_pair_cuda_##prec,                                      \
@@ -59,7 +59,7 @@ KAON_DSLASH(d)
 KAON_DSLASH(s)
 KAON_DSLASH(h)
 
-/* Of the links that a kernel is compiled for. */
+/* The storage of the links for which a kernel is compiled. */
 static int storage_of(const kaon_staggered_args *args) {
   return args->naik.links[0] != NULL ? args->naik.recon : args->fat.recon;
 }

@@ -1,6 +1,7 @@
-/* timeline.h - when the parts of a divided lattice's hops begin and end, for measurements
- * (tests/measure/hop_timeline.c). A launch of a hop leaves a row of the device's nanoseconds;
- * minima (BEGIN, FIRST) begin at UINT64_MAX, maxima at 0. Nothing is left where nobody asks. */
+/* timeline.h - records when the parts of a partitioned lattice's hops begin and end, for
+ * measurements (tests/measure/hop_timeline.c). Each launch of a hop writes a row of device times in
+ * nanoseconds. Minima (BEGIN, FIRST) must be UINT64_MAX initially, maxima 0. Nothing is recorded
+ * unless requested. */
 #ifndef KAON_DSLASH_CUDA_TIMELINE_H
 #define KAON_DSLASH_CUDA_TIMELINE_H
 
@@ -12,14 +13,15 @@ enum {
   TIMELINE_INTERIOR_BEGIN,
   TIMELINE_INTERIOR_END,
   TIMELINE_BOUNDARY_BEGIN, /* of the wait for messages */
-  TIMELINE_ARRIVED_FIRST,  /* the first block that has all messages, and the last */
+  TIMELINE_ARRIVED_FIRST,  /* the first block that has all its messages, and the last */
   TIMELINE_ARRIVED_LAST,
   TIMELINE_BOUNDARY_END,
   TIMELINE_EVENTS
 };
 
-/* Where the next launch leaves its row, in device memory, and how many rows are free: a context's
- * (lib/core/context_internal.h), set by who measures, not while steps are recorded. */
+/* Where the next launch writes its row, in device memory, and how many rows are free. It belongs to
+ * a context (lib/core/context_internal.h). The measuring program sets it, but not while steps are
+ * recorded. */
 typedef struct kaon_timeline {
   uint64_t *rows;
   int left;

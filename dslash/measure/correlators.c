@@ -1,6 +1,7 @@
-/* correlators.c - pion and rho at zero momentum from 12 columns (kaon/measure.h). The kernel leaves
- * one number a site; slices are added up here in lexicographic order, then over ranks in theirs, so
- * neither threads nor the instruction set's site order matter. */
+/* correlators.c - pion and rho at zero momentum from 12 columns (kaon/measure.h). The kernel
+ * returns one value for each site. Slices are summed here in lexicographic order, then over ranks
+ * in rank order. So the result depends neither on threads nor on the instruction set's site
+ * order. */
 #include <stdlib.h>
 
 #include <kaon/measure.h>

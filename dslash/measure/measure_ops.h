@@ -1,6 +1,6 @@
 /* measure_ops.h - kernel table of sources and contractions: one per backend and precision. Vectors
- * are full-lattice spinors; sites: the lexicographic site of every lane, -1 where masked
- * (lib/grid/site_table.h; NULL where kernels work the numbers out). */
+ * are full-lattice spinors. sites: the lexicographic index of the site in every lane, -1 where
+ * masked (lib/grid/site_table.h); NULL where kernels compute it. */
 #ifndef KAON_DSLASH_MEASURE_OPS_H
 #define KAON_DSLASH_MEASURE_OPS_H
 
@@ -8,7 +8,7 @@
 #include "lib/vector/layout.h"
 
 enum {
-  KAON_FILL_ONE,  /* column k: 1 in component k mod 12 of sites first <= number < end, else 0 */
+  KAON_FILL_ONE,  /* column k: 1 in component k mod 12 of sites first <= index < end, else 0 */
   KAON_FILL_Z4,   /* (+-1 +- i) / sqrt 2 in every component */
   KAON_FILL_GAUSS /* complex Gaussian of unit variance in every component */
 };

@@ -1,6 +1,6 @@
-/* source.h - a source's components at one site, the one text of C and CUDA C (measure_ops.h).
- * Random numbers are counted from the lexicographic site, so a source does not depend on how sites
- * are stored, nor on threads. */
+/* source.h - a source's components at one site, shared by C and CUDA C (measure_ops.h). Random
+ * numbers are derived from the lexicographic site index. So a source depends neither on the storage
+ * order of sites nor on threads. */
 #ifndef KAON_DSLASH_SOURCE_H
 #define KAON_DSLASH_SOURCE_H
 
@@ -9,7 +9,7 @@
 
 #define KAON_SQRT_HALF 0.70710678118654752440
 
-/* psi[(spin * 3 + colour) * 2 + reim] of `column` at `site` (-1: masked, zeros). */
+/* psi[(spin * 3 + colour) * 2 + reim] of `column` at `site`; zeros for site -1 (masked). */
 static inline KAON_HD void kaon_source_site(const kaon_source_args *a, int64_t site, int column,
                                             double psi[24]) {
   for (int i = 0; i < 24; i++) psi[i] = 0;

@@ -1,5 +1,5 @@
-/* sources.c - point, wall and noise sources (kaon/measure.h). Noise depends on seed, column and
- * site alone. */
+/* sources.c - point, wall and noise sources (kaon/measure.h). Noise depends only on seed, column
+ * and site. */
 #include <kaon/measure.h>
 
 #include "dslash/measure/measure_ops.h"
@@ -32,7 +32,7 @@ static kaon_status fill(kaon_vector *source, kaon_source_args args) {
     args.nblocks = source->space->nblocks;
     args.nrhs = source->nrhs;
     args.stencil = &source->space->lattice->stencil;
-    args.sites = table.sites[0]; /* odd right after even, as the vector */
+    args.sites = table.sites[0]; /* odd sites follow the even ones, as in the vector */
     args.out = kaon_view_of(source);
     source->ctx->backend->measure[source->precision]->source(&launch, &args);
   }

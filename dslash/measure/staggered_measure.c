@@ -1,6 +1,7 @@
 /* staggered_measure.c - sources and the Goldstone pion of staggered vectors (kaon/measure.h,
- * kaon/staggered.h). Columns pass through the host: done once a solve. Noise depends on seed,
- * column and site alone, by the numbers of dslash/measure/source.h. */
+ * kaon/staggered.h). Columns pass through host memory, since this is done once for each solve.
+ * Noise depends only on seed, column and site; its random numbers are those of
+ * dslash/measure/source.h. */
 #include <stdlib.h>
 
 #include "dslash/measure/source.h"
@@ -12,7 +13,8 @@ int kaon_is_staggered(const kaon_vector *v) {
   return lattice != NULL && v->space == &lattice->staggered[KAON_FULL];
 }
 
-/* A spinor's first spin has a staggered site's numbers; of columns one in three. */
+/* A staggered site takes the values of a spinor's first spin. Column k of a unit source has colour
+ * k mod 3. */
 static void source_site(const kaon_source_args *a, int corners, const int x[4], int64_t number,
                         int column, double chi[6]) {
   double psi[24];

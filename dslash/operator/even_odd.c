@@ -1,6 +1,7 @@
 /* even_odd.c - even-odd reductions of M = A - kappa D, and the temporal gauge.
  *
- * p: the kept sites, q: the others, where x_q = A_qq^-1 (b_q + kappa D_qp x_p). S x_p = b' with
+ * With p the sites of the reduced system and q the others, x_q = A_qq^-1 (b_q + kappa D_qp x_p) and
+ * S x_p = b', where
  *
  *   symmetric    S  = 1 - kappa^2 A_pp^-1 D_pq A_qq^-1 D_qp
  *                b' = A_pp^-1 (b_p + kappa D_pq A_qq^-1 b_q)
@@ -8,15 +9,15 @@
  *                b' = b_p + kappa D_pq A_qq^-1 b_q
  *
  * Source: DeGrand, Comput. Phys. Commun. 52 (1988) 161; with the clover term Jansen, Liu, Comput.
- * Phys. Commun. 99 (1997) 221. An application is two fused hops; the symmetric dagger takes one
- * more multiplication with A_pp^-1, kept in y. The parent's residual vanishes on q and is A_pp r'
- * (symmetric) or r' (asymmetric) on p.
+ * Phys. Commun. 99 (1997) 221. An application is two fused hops. The symmetric dagger has one more
+ * multiplication with A_pp^-1, whose result is held in y. The parent's residual vanishes on q; on p
+ * it is A_pp r' (symmetric) or r' (asymmetric).
  *
- * Temporal gauge: the operator works on U'_mu(x) = g(x) U_mu(x) g(x+mu)^dag, so prepare turns b
- * into g b and reconstruct x' into g^dag x'; A' = g A g^dag.
+ * Temporal gauge: the operator works on U'_mu(x) = g(x) U_mu(x) g(x+mu)^dag. So prepare turns b
+ * into g b, and reconstruct turns x' into g^dag x'; A' = g A g^dag.
  *
- * Storage: one single-parity vector besides the fields. A^-1 on both parities (symmetric), or A on
- * p and A^-1 on q (asymmetric). */
+ * Storage: one single-parity vector besides the fields. Clover blocks are A^-1 on both parities
+ * (symmetric), or A on p and A^-1 on q (asymmetric). */
 #include <kaon/context.h>
 
 #include "blas/blas.h"
@@ -28,7 +29,7 @@ static int is_symmetric(const kaon_dirac *dirac) {
   return dirac->form.form == KAON_EVEN_ODD_SYMMETRIC;
 }
 
-/* One vector of q's sites is kept for the largest count of columns seen. */
+/* Retains one vector on the sites of q, with the largest column count so far. */
 static kaon_status reserve(kaon_operator *A, int columns) {
   kaon_dirac *dirac = kaon_dirac_of(A);
   KAON_TRY(kaon_dirac_reserve(A, columns));
@@ -39,7 +40,7 @@ static kaon_status reserve(kaon_operator *A, int columns) {
   return kaon_vector_create(A->ctx, space, A->precision, columns, &dirac->scratch);
 }
 
-/* A view into it. */
+/* A view into that vector. */
 static kaon_status get_scratch(kaon_operator *A, int columns, kaon_vector *view) {
   const kaon_dirac *dirac = kaon_dirac_of(A);
   KAON_TRY(reserve(A, columns));
@@ -53,7 +54,7 @@ static int begins_with_blocks(const kaon_dirac *dirac, kaon_mode mode) {
   return is_symmetric(dirac) && mode == KAON_DAGGER && dirac->fields->family->csw != 0;
 }
 
-/* y = S x, of which a dagger with clover blocks finds A_pp^-1 x in y already. */
+/* y = S x. For a dagger with clover blocks, y holds A_pp^-1 x on entry. */
 static kaon_status apply_hops(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass) {
   const kaon_dirac *dirac = kaon_dirac_of(A);
@@ -87,7 +88,7 @@ static kaon_status apply_schur(kaon_operator *A, kaon_mode mode, const kaon_vect
   return apply_hops(A, mode, x, y, pass);
 }
 
-/* The update and the blocks are one pass where the backend has it so. */
+/* The update and the clover blocks are one kernel where the backend has one. */
 static kaon_status apply_schur_updated(kaon_operator *A, kaon_mode mode, int slot, double sign,
                                        const kaon_vector *w, kaon_vector *x, kaon_vector *y,
                                        const kaon_pass *pass) {
@@ -109,8 +110,8 @@ static kaon_status apply_full(kaon_operator *A, kaon_mode mode, const kaon_vecto
   return kaon_dirac_full(kaon_dirac_of(A), mode, x, y, pass);
 }
 
-/* PLAIN: out = g in, DAGGER: out = g^dag in, on `parity`; without the temporal gauge a copy.
- * pass: only its gate counts; NULL: all columns. */
+/* PLAIN: out = g in; DAGGER: out = g^dag in, on `parity`. Without the temporal gauge it copies.
+ * Only the gate of `pass` is used; NULL: all columns. */
 static kaon_status rotate_gated(const kaon_dirac *dirac, int parity, kaon_mode mode,
                                 const kaon_vector *in, kaon_vector *out, const kaon_pass *pass) {
   const kaon_pass gate_only = kaon_pass_gate_only(pass);
@@ -177,7 +178,7 @@ static kaon_status reconstruct_schur(kaon_operator *R, const kaon_vector *reduce
   return rotate(dirac, p, KAON_DAGGER, reduced_x, &x_p);
 }
 
-/* The parent's own A_pp serves (its links are not rotated): no blocks are kept for this. */
+/* Uses the parent's A_pp, whose links are not rotated, so no extra blocks are stored. */
 static kaon_status lift_schur(kaon_operator *R, const kaon_vector *reduced_r, kaon_vector *r,
                               const kaon_pass *pass) {
   const kaon_dirac *dirac = kaon_dirac_of(R);
@@ -193,7 +194,7 @@ static kaon_status lift_schur(kaon_operator *R, const kaon_vector *reduced_r, ka
   return kaon_pass_sum_separately(r, pass);
 }
 
-/* ---- form NONE: rotations alone ---- */
+/* ---- form NONE: only the rotations ---- */
 
 static kaon_status prepare_full(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b) {
   KAON_TRY(kaon_dirac_fields_check(kaon_dirac_of(R)->fields));
@@ -273,7 +274,7 @@ static unsigned blocks_of(const kaon_even_odd_options *form) {
   return kaon_blocks_bit(KAON_BLOCKS_TERM, p) | kaon_blocks_bit(KAON_BLOCKS_INVERSE, 1 - p);
 }
 
-/* The reduction with all but its parent, which the caller sets. */
+/* The reduction without its parent, which the caller sets. */
 static kaon_status make(kaon_dirac_family *family, const kaon_even_odd_options *form,
                         kaon_precision precision, kaon_reconstruct reconstruct,
                         kaon_operator **reduced) {
@@ -306,9 +307,9 @@ static kaon_status set_parent(kaon_operator *R, kaon_operator *parent) {
   return kaon_dirac_fields_need_rotation(dirac->fields);
 }
 
-/* A more precise twin is a reduction too, of M's twin. A less precise one serves as the inner
- * operator of a solver, which prepares and lifts in the outer precision: no parent, so that M's
- * blocks are not kept a second time. */
+/* A more precise twin is a reduction too, of M's twin. A less precise one is the inner operator of
+ * a solver, which prepares and lifts in the outer precision. It has no parent, so that M's blocks
+ * are not stored a second time. */
 static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
                                 kaon_reconstruct reconstruct, kaon_operator **twin) {
   const kaon_dirac *dirac = kaon_dirac_of(A);
@@ -327,8 +328,8 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
   return status;
 }
 
-/* The Schur complement of the cut M. Blocks of sites are also blocks of the kept ones; it has no
- * parent, as sources are prepared by the whole operator. */
+/* The Schur complement of the cut M. Blocks of sites are also blocks of p. It has no parent, since
+ * sources are prepared by the whole operator. */
 static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                               kaon_domains **domains) {
   const kaon_dirac *dirac = kaon_dirac_of(A);

@@ -1,9 +1,9 @@
-/* fields.c - the links and clover blocks that the operators of a family share, in every precision
- * and link storage that is in use; filling them from the gauge field, and noticing that they are
- * old.
+/* fields.c - the links and clover blocks that the operators of a family share: one set for each
+ * precision and link storage in use. This file fills them from the gauge field and detects when
+ * they are stale.
  *
- * In the temporal gauge the links and blocks are those of the rotated field, and the neighbour
- * tables mark the hops whose link is the identity in every lane, so that kernels neither read nor
+ * In the temporal gauge the links and blocks are those of the rotated field. The neighbour tables
+ * then mark the hops whose link is the identity in every lane, so that kernels neither read nor
  * multiply it. */
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +40,8 @@ void kaon_dirac_family_release(kaon_dirac_family **family) {
 
 /* ---- neighbour tables of the temporal gauge ---- */
 
-/* 1 when the hop's t link is the identity in every true lane of the block: forward from any slice
- * but the last, backward to any slice but the first. */
+/* Returns 1 when the hop's t link is the identity in every valid lane of the block: forward from
+ * any slice except the last, backward to any slice except the first. */
 static int unit_everywhere(const kaon_lattice *lattice, int parity, int64_t block, int dir) {
   const int edge = (dir == 3 ? lattice->global[3] - 1 : 0) - lattice->origin[3];
   for (int lane = 0; lane < lattice->stencil.width; lane++) {
@@ -96,7 +96,7 @@ static kaon_status fill(kaon_dirac_fields *fields) {
 
 kaon_status kaon_dirac_family_update(kaon_dirac_family *family) {
   kaon_status worst = KAON_OK;
-  for (int doubles = 1; doubles >= 0; doubles--) /* the others round their blocks */
+  for (int doubles = 1; doubles >= 0; doubles--) /* the other precisions round the double blocks */
     for (kaon_dirac_fields *f = family->first; f != NULL; f = f->next) {
       if ((f->precision == KAON_DOUBLE) != doubles) continue;
       kaon_status status = fill(f);
@@ -170,7 +170,7 @@ void kaon_dirac_fields_release(kaon_dirac_fields **fields) {
   free(gone);
 }
 
-/* A set that serves already gains the blocks that it lacks. */
+/* Adds the blocks that an existing set lacks. */
 static kaon_status extend(kaon_dirac_fields *fields, unsigned blocks) {
   KAON_TRY(kaon_dirac_fields_check(fields));
   KAON_TRY(kaon_dirac_fill_blocks(fields, blocks & ~fields->blocks_wanted));

@@ -1,6 +1,7 @@
-/* free_blocks.c - Wilson-like operators' blocks that go on by themselves (lib/operator/free_blocks.h): which
- * of them share lanes, what each reads, and what its hops are. The hops are those that the
- * operators' applications would launch, taken down (kaon_recorded_hops) and given lists of blocks. */
+/* free_blocks.c - asynchronous blocks of the Wilson-like operators (lib/operator/free_blocks.h). It
+ * finds which blocks share lanes, what each of them reads, and which hops it needs. The hops are
+ * recorded from the operators' applications (kaon_recorded_hops) and restricted to lists of
+ * blocks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,22 +12,22 @@
 typedef struct free_blocks {
   kaon_free_blocks base;
   kaon_context *ctx;
-  kaon_operator *A, *local; /* outlive this */
+  kaon_operator *A, *local; /* the operators must outlive this object */
   const kaon_domains *domains;
   kaon_free_tables tables;
   int32_t *count, *version; /* [parts] */
   int columns;
-  kaon_vector **z, **between; /* [threads], for so many columns */
-  kaon_view *views;           /* [2 * threads]: of these */
+  kaon_vector **z, **between; /* [threads], with the column count that was reserved */
+  kaon_view *views;           /* [2 * threads]: views of these */
 } free_blocks;
 
 static kaon_status no_memory(kaon_context *ctx) {
   return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: no host memory for blocks' tables");
 }
 
-/* ---- who is neighbour to whom ---- */
+/* ---- neighbours ---- */
 
-/* Nodes: blocks of lanes, parity 0 and then 1, and domains behind them. */
+/* Nodes: blocks of lanes of parity 0, of parity 1, then the domains. */
 typedef struct map {
   const kaon_stencil *whole, *cut;
   const kaon_space *space;
@@ -34,15 +35,15 @@ typedef struct map {
   int64_t blocks;      /* of one parity */
   int first, parities; /* of the vectors' sites */
   int64_t nodes;
-  int32_t *owner;    /* [node]: a node of the same part; in the end the part */
+  int32_t *owner;    /* [node]: a node of the same part; finally the part */
   int64_t *begin;    /* [parts + 1]: a part's nodes in `order` */
   int32_t *order;    /* [node] */
-  uint8_t *mark;     /* [node], of the part in hand */
-  uint64_t *touched; /* [node]: those with a mark, owner << 32 | node */
+  uint8_t *mark;     /* [node], for the current part */
+  uint64_t *touched; /* [node]: the marked ones, owner << 32 | node */
   int64_t touches;
 } map;
 
-/* A lane's neighbour, as a node; -1: a masked lane, or the hop is left out. */
+/* The node of a lane's neighbour; -1 for a masked lane or an omitted hop. */
 static int64_t neighbour(const map *m, const kaon_stencil *st, int parity, int64_t block, int dir,
                          int lane) {
   const int64_t at = block * KAON_DIRS + dir;
@@ -68,7 +69,7 @@ static void join(map *m, int64_t a, int64_t b) {
   m->owner[x > y ? x : y] = x > y ? y : x;
 }
 
-/* The vectors' block -> its node, and back (-1: not the vectors'). */
+/* Converts a block index of the vectors to a node, and back (-1: not a block of the vectors). */
 static int64_t node_of(const map *m, int64_t block) {
   return m->parities == 2 ? block : m->first * m->blocks + block;
 }
@@ -78,8 +79,8 @@ static int64_t block_of(const map *m, int64_t node) {
   return node / m->blocks == m->first ? node % m->blocks : -1;
 }
 
-/* Domains and blocks that are written together. The number of parts. A root is the first of what it
- * owns, so where a node is renamed its owner has been already. */
+/* Joins domains and blocks that are written together, and returns the number of parts. A root is
+ * the first node that it owns, so a node's owner is always renumbered before the node. */
 static int find_parts(map *m) {
   const int width = m->whole->width;
   int parts = 0;
@@ -163,8 +164,9 @@ static int in_order(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* What a part's residual is worked out on, and what of z that needs. Vectors of one parity: hops to
- * the other sites beside its own, which read those beside them. */
+/* Marks the nodes on which a part's residual is computed, and the nodes of z that this reads. With
+ * vectors of one parity the residual takes two hops: to the neighbouring sites of the other parity,
+ * which in turn read the neighbours of those. */
 static void mark_part(map *m, int part) {
   for (int64_t i = 0; i < m->touches; i++) m->mark[m->touched[i] & UINT32_MAX] = 0;
   m->touches = 0;
@@ -188,8 +190,8 @@ typedef struct lists {
   int64_t places[8], reads;
 } lists;
 
-/* A node of the part in hand, or of its surroundings. Hops in the order of their launches: parity 0
- * and 1, or first to the sites that the vectors do not have. */
+/* Lists a node of the current part or of its surroundings. Hops are in launch order: parity 0 and
+ * 1, or first to the parity that the vectors do not have. */
 static int list_node(const map *m, lists *l, int64_t n) {
   const int mark = m->mark[n];
   if (n >= 2 * m->blocks) return append(&l->domains, (int32_t)(n - 2 * m->blocks));
@@ -201,7 +203,7 @@ static int list_node(const map *m, lists *l, int64_t n) {
          (!(mark & COPIED) || append(&l->copied, at));
 }
 
-/* What is copied stands owner by owner. */
+/* The copied nodes are sorted by owner. */
 static int list_part(const map *m, lists *l, int part) {
   int fine = 1;
   for (int64_t i = 0; i < m->touches && fine; i++) {
@@ -297,9 +299,9 @@ static kaon_status reserve(kaon_free_blocks *self, int columns) {
   return KAON_OK;
 }
 
-/* The hops of y = A x. */
+/* Records the hops of y = A x. */
 static kaon_status record_hops(kaon_operator *A, const kaon_vector *x, kaon_vector *y,
-                             const kaon_pass *gate, kaon_hop_args hop[2]) {
+                               const kaon_pass *gate, kaon_hop_args hop[2]) {
   kaon_dirac_family *family = kaon_dirac_of(A)->fields->family;
   kaon_recorded_hops recorded_hops = {0};
   family->recorded_hops = &recorded_hops;
@@ -362,7 +364,7 @@ static kaon_status run(kaon_free_blocks *self, const kaon_free_how *how, const k
 
 static const kaon_free_ops free_ops = {run, reserve, destroy};
 
-/* 1 where the backend and the lattice are such that blocks can. */
+/* 1 if the backend and the lattice support asynchronous blocks. */
 static int can_be_free(const kaon_operator *A, const kaon_domains *domains) {
   const kaon_backend *backend = A->ctx->backend;
   const kaon_dslash_ops *ops = backend->dslash[A->precision];

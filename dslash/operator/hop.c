@@ -1,7 +1,7 @@
-/* hop.c - from vectors and passes to kernel arguments: the fused hop and the clover multiply, the
- * two kernels that every Wilson-like operator is written with; and the bare hop for users.
+/* hop.c - converts vectors and passes to kernel arguments. Every Wilson-like operator consists of
+ * two kernels: the fused hop and the clover multiplication. The plain hop for users is here too.
  *
- * kaon_dslash_hop is the only function that reads a neighbouring site of a spinor: on a partitioned
+ * kaon_dslash_hop is the only function that reads a neighbouring site of a spinor. On a partitioned
  * lattice it goes through the stages of lib/grid/overlap.h. */
 #include <string.h>
 
@@ -98,10 +98,10 @@ kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns) {
 
 /* ---- */
 
-/* 1 where the kernel leaves its sums to others: those of a cut hop (kaon_dslash_ops.hop), and where
+/* 1 if the sums are computed by a separate kernel: for a cut hop (kaon_dslash_ops.hop), and where
  * that is faster (separate_dot_sites). */
 static int sums_separate(const kaon_dirac_fields *fields, const kaon_stencil *stencil, int columns,
-                      const kaon_pass *pass) {
+                         const kaon_pass *pass) {
   const int64_t least = table(fields)->separate_dot_sites;
   const int *cut = stencil->cut;
   const int any = cut[0] != 0 || cut[1] != 0 || cut[2] != 0 || cut[3] != 0;
@@ -120,7 +120,8 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
   const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
-  const int apart = kaon_pass_sums_separate(ctx, pass) || sums_separate(fields, stencil, out->nrhs, pass);
+  const int apart =
+      kaon_pass_sums_separate(ctx, pass) || sums_separate(fields, stencil, out->nrhs, pass);
   kaon_hop_args args = {.stencil = stencil,
                         .parity = parity,
                         .dagger = mode == KAON_DAGGER,
@@ -176,7 +177,7 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   const kaon_dslash_ops *ops = table(fields);
   if (ops == NULL || ops->clover == NULL) return not_built(fields, "clover");
   const int apart =
-      (pass != NULL && pass->dot != KAON_NO_SLOT) || /* the kernel sums the norm alone */
+      (pass != NULL && pass->dot != KAON_NO_SLOT) || /* the kernel sums only the norm */
       kaon_pass_sums_separate(ctx, pass);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_pass *sums = apart ? &gate : pass;

@@ -1,5 +1,5 @@
-/* local.c - Wilson-like operators cut into blocks: hops between blocks, and between ranks, are left
- * out; links and clover blocks are those of the whole operator. */
+/* local.c - Wilson-like operators cut into blocks. Hops between blocks, and between ranks, are left
+ * out. Links and clover blocks are those of the whole operator. */
 #include <stdlib.h>
 
 #include "dslash/operator/dirac_internal.h"
@@ -18,7 +18,8 @@ kaon_status kaon_dirac_cut_check(const kaon_operator *A, const kaon_local *how) 
                        "local part: a block has extent %d in %c, but an even divisor of the rank's "
                        "%d is needed (0: all of it)",
                        n, names[mu], extents[mu]);
-    /* Round a torus of an odd number the first and the last one would have the same colour. */
+    /* With an odd number of blocks around the torus, the first and the last would have one
+     * colour. */
     const int extent = n != 0 ? n : extents[mu], number = lattice->global[mu] / extent;
     if (how->alternating && number > 1 && number % 2 != 0)
       return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
@@ -35,10 +36,10 @@ void kaon_dirac_cut_destroy(kaon_context *ctx, kaon_dirac_cut **cut) {
   *cut = NULL;
 }
 
-/* The blocks of a rank, and where its first one stands among all ranks'. */
+/* The blocks of a rank, and the position of its first block among those of all ranks. */
 typedef struct blocks {
   int extent[4], number[4], origin[4];
-  int turns; /* colours: 2, red and black, where there are several */
+  int turns; /* colours: 2 (red and black) if there are several blocks */
 } blocks;
 
 static blocks blocks_of(const kaon_lattice *lattice, const int asked[4]) {
@@ -52,7 +53,7 @@ static blocks blocks_of(const kaon_lattice *lattice, const int asked[4]) {
   return b;
 }
 
-/* Sites in their natural order: of a block always the same one. */
+/* Sites in their natural order; all sites of a vector block belong to one block. */
 static void divide(const kaon_space *space, const blocks *b, int32_t *domain, int32_t *order,
                    int32_t *colour) {
   const kaon_lattice *lattice = space->lattice;
@@ -108,7 +109,7 @@ kaon_status kaon_dirac_cut_make(kaon_operator *A, const int block[4], kaon_domai
   const kaon_lattice *lattice = dirac->fields->family->lattice;
   kaon_dirac_cut *cut = calloc(1, sizeof *cut);
   if (cut == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "local part: no host memory");
-  dirac->cut = cut; /* goes with the operator */
+  dirac->cut = cut; /* owned by the operator */
   cut->stencil = dirac->fields->stencil;
   cut->stencil.faces = NULL;
   for (int mu = 0; mu < 4; mu++) {

@@ -1,7 +1,7 @@
-/* hop_table.c - tables of staggered hops on the CPU: where the neighbour of one or three steps is, and
- * which lanes' hops have the sign -1 (kaon_hop_table in staggered_ops.h). In the split order all lanes
- * of a block move to one block, lanes exchanged or not: a step of three in halves of two sites goes
- * round the lattice, which its places tell. */
+/* hop_table.c - tables of staggered hops on the CPU: the neighbour one or three steps away, and the
+ * lanes whose hop has the sign -1 (kaon_hop_table in staggered_ops.h). In the split order all lanes
+ * of a block lead to one block, with lanes exchanged or not. A step of three in a half of two sites
+ * goes around the lattice; the site positions account for it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,17 +22,17 @@ int kaon_staggered_sign(const kaon_lattice *lattice, const uint8_t masks[4], int
   return odd % 2 ? -1 : 1;
 }
 
-/* What stands in the tables of one parity. */
+/* The table entries of one parity. */
 typedef struct tables {
   uint32_t *neighbour, *negative;
   int32_t *gather; /* plain order */
 } tables;
 
-/* The hop from `site` in direction dir: where it leads, and its sign. */
+/* The hop from `site` in direction dir: its target and its sign. */
 static int hop_of(const kaon_lattice *lattice, const uint8_t masks[4], int steps, int dir,
                   const int site[4], int to[4]) {
   const int mu = dir % 4, n = lattice->extents[mu], whole = lattice->global[mu];
-  int first[4]; /* where the link is, on another rank perhaps */
+  int first[4]; /* the site that has the link, perhaps on another rank */
   memcpy(to, site, 4 * sizeof *to);
   to[mu] = (site[mu] + (dir < 4 ? steps : 2 * n - steps % n)) % n;
   for (int nu = 0; nu < 4; nu++) first[nu] = site[nu] + lattice->origin[nu];
@@ -50,7 +50,8 @@ static void fill_block(const kaon_lattice *lattice, const uint8_t masks[4], int 
     for (int lane = 0; lane < width; lane++) {
       int site[4], to[4];
       if (t->gather != NULL)
-        t->gather[at * width + lane] = (int32_t)(block * width + lane); /* masked: no matter */
+        t->gather[at * width + lane] = (int32_t)(block * width + lane); /* masked lane: any value
+                                                                           will do */
       if (!kaon_lattice_site(lattice, parity, block, lane, site)) continue;
       const int sign = hop_of(lattice, masks, steps, dir, site, to);
       if (sign < 0) t->negative[at] |= UINT32_C(1) << lane;
@@ -64,7 +65,8 @@ static void fill_block(const kaon_lattice *lattice, const uint8_t masks[4], int 
   }
 }
 
-static kaon_status upload(kaon_lattice *lattice, const tables *t, int parity, kaon_hop_table *reach) {
+static kaon_status upload(kaon_lattice *lattice, const tables *t, int parity,
+                          kaon_hop_table *reach) {
   kaon_context *ctx = lattice->ctx;
   const size_t entries = (size_t)lattice->stencil.nblocks * KAON_DIRS;
   void *there[3] = {NULL, NULL, NULL};
@@ -84,7 +86,7 @@ static kaon_status upload(kaon_lattice *lattice, const tables *t, int parity, ka
 }
 
 kaon_status kaon_hop_table_create(kaon_lattice *lattice, int steps, const uint8_t masks[4],
-                              kaon_hop_table *reach) {
+                                  kaon_hop_table *reach) {
   const kaon_stencil *st = &lattice->stencil;
   const size_t entries = (size_t)st->nblocks * KAON_DIRS;
   *reach = (kaon_hop_table){.steps = steps};

@@ -1,5 +1,5 @@
-/* staggered.c - M = 2 m + D on full-lattice staggered vectors, and what its reduction shares with
- * it: the fused hop, operator objects, costs. D is anti-Hermitian, so M^dagger = 2 m - D. */
+/* staggered.c - M = 2 m + D on full-lattice staggered vectors, and what it shares with its
+ * reduction: the fused hop, operator objects, costs. D is anti-Hermitian, so M^dagger = 2 m - D. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 
 /* ---- the hop ---- */
 
-/* Reals of all links of a site's hops. */
+/* Reals of all links in the hops to a site. */
 static double link_reals(const kaon_staggered_fields *fields) {
   const int phase = fields->naik.phase[0] != NULL;
   if (fields->naik.links == NULL) return 8.0 * (int)fields->reconstruct;
@@ -25,13 +25,13 @@ static double traffic(const kaon_staggered_fields *fields, int columns, int vect
   return columns * vectors * (KAON_STAGGERED_REALS * size + scale) + link_reals(fields) * size;
 }
 
-/* ---- a divided lattice ---- */
+/* ---- a partitioned lattice ---- */
 
 static const kaon_staggered_ops *table(const kaon_staggered_fields *fields) {
   return fields->family->ctx->backend->staggered[fields->precision];
 }
 
-/* The halos of an operator: of hops of one site, and of three; or one for both. */
+/* The halos of an operator: one for hops of one site and one for three, or one for both. */
 static kaon_status halos_of(const kaon_staggered_fields *fields, int columns, kaon_halo *halos[2],
                             int *count) {
   kaon_lattice *lattice = fields->family->lattice;
@@ -131,8 +131,8 @@ kaon_status kaon_staggered_reserve(kaon_operator *A, int columns) {
 
 /* ---- */
 
-/* A device numbers a vector's accesses with 32 bits, three a site and column whatever the precision
- * (lib/vector/layout.h). */
+/* Fails if a vector has too many packets: a device indexes them with 32 bits. There are three for
+ * each site and column, in every precision (lib/vector/layout.h). */
 static kaon_status check_numbers(const kaon_context *ctx, const kaon_lattice *lattice,
                                  int columns) {
   const int64_t accesses = lattice->stencil.nblocks * lattice->stencil.width * 3 * columns;
@@ -181,7 +181,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
   return apart ? kaon_pass_sum_separately(out, pass) : kaon_pass_complete_product(ctx, pass);
 }
 
-/* docs/conventions.md, "Cost": 570 or 1146 flops a site hopped to, 12 for the x-pay. */
+/* docs/conventions.md, "Cost": 570 or 1146 flops for each updated site, 12 for the x-pay. */
 kaon_cost kaon_staggered_cost(const kaon_staggered_fields *fields, int64_t sites, int hops,
                               int columns) {
   const double hop = fields->naik.links != NULL ? 1146 : 570;
@@ -204,7 +204,8 @@ static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x,
   }
   for (int p = 0; p < 2; p++)
     KAON_TRY(kaon_staggered_fused(fields, p, diagonal, &xs[p], sign, &xs[1 - p], &ys[p], &gate));
-  return kaon_pass_sum_separately(y, pass); /* a kernel sees one parity, the sums are over both */
+  return kaon_pass_sum_separately(y, pass); /* a kernel covers one parity, but the sums are over
+                                               both */
 }
 
 static kaon_cost cost(const kaon_operator *M, int columns) {
@@ -341,7 +342,7 @@ kaon_status kaon_staggered_create(kaon_gauge *links, kaon_gauge *naik,
   return kaon_agree(ctx, status);
 }
 
-/* ---- what is asked of M and of its reductions ---- */
+/* ---- public queries of M and of its reductions ---- */
 
 int kaon_staggered_is(const kaon_operator *A) {
   return A->ops->destroy == kaon_staggered_operator_destroy;

@@ -2,14 +2,15 @@
  *
  *   A = 4 m^2 - D_pq D_qp,   b' = 2 m b_p - D_pq b_q,   x_q = (b_q - D_qp x_p) / (2 m).
  *
- * D_qp = -D_pq^dagger, so A is Hermitian and at least 4 m^2; it is p's block of M^dagger M = 4 m^2
- * - D^2, and b' that of M^dagger b. An application is two fused hops; the parent's residual b - M x
- * vanishes on q and is (b' - A x_p) / (2 m) on p. Storage: one vector of q's sites. */
+ * D_qp = -D_pq^dagger, so A is Hermitian and at least 4 m^2. A is the p block of M^dagger M = 4 m^2
+ * - D^2, and b' is the p part of M^dagger b. An application is two fused hops. The parent's
+ * residual b - M x vanishes on q; on p it is (b' - A x_p) / (2 m). Storage: one vector on the sites
+ * of q. */
 #include <kaon/context.h>
 
 #include "dslash/staggered/staggered_internal.h"
 
-/* One vector of q's sites is kept for the largest count of columns seen. */
+/* Retains one vector on the sites of q, with the largest column count so far. */
 static kaon_status reserve(kaon_operator *A, int columns) {
   kaon_staggered *self = kaon_staggered_of(A);
   KAON_TRY(kaon_staggered_reserve(A, columns));
@@ -20,7 +21,7 @@ static kaon_status reserve(kaon_operator *A, int columns) {
                             columns, &self->scratch);
 }
 
-/* A view into it. */
+/* A view into that vector. */
 static kaon_status get_scratch(kaon_operator *A, int columns, kaon_vector *view) {
   KAON_TRY(reserve(A, columns));
   *view = *kaon_staggered_of(A)->scratch;
@@ -104,7 +105,7 @@ static const kaon_operator_ops reduced_ops = {.name = "staggered even-odd",
                                               .cost = cost,
                                               .destroy = kaon_staggered_operator_destroy};
 
-/* The reduction with all but its parent. */
+/* The reduction without its parent. */
 static kaon_status make(kaon_staggered_family *family, kaon_parity parity, kaon_precision precision,
                         kaon_reconstruct storage, kaon_operator **reduced) {
   kaon_staggered_fields *fields = NULL;
@@ -126,8 +127,8 @@ static void set_parent(kaon_operator *R, kaon_operator *parent) {
   R->reduction = &self->reduction;
 }
 
-/* A more precise twin is a reduction too; a less precise one serves inside a solver, which prepares
- * and lifts in the outer precision. */
+/* A more precise twin is a reduction too. A less precise one is the inner operator of a solver,
+ * which prepares and lifts in the outer precision. */
 static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
                                 kaon_reconstruct storage, kaon_operator **twin) {
   const kaon_staggered *self = kaon_staggered_of(A);

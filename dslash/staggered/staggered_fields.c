@@ -1,5 +1,5 @@
-/* staggered_fields.c - the links that the operators of a staggered family share, in every precision
- * and storage in use; filling them, and noticing that they are old.
+/* staggered_fields.c - the links that the operators of a staggered family share: one set for each
+ * precision and storage in use. This file fills them and detects when they are stale.
  *
  *   naive     fat: SU(3) in 18, 12 or 8 reals
  *   improved  fat: 18 reals; in half divided by the largest component of the whole field
@@ -16,7 +16,7 @@
 
 /* ---- filling ---- */
 
-/* 18 reals of any matrices. */
+/* Links of 18 reals: any matrices. */
 static kaon_status fill_any(kaon_gauge *from, kaon_staggered_links *to) {
   double largest, row;
   to->factor = 1;
@@ -45,7 +45,7 @@ static kaon_status fill_naik(const kaon_staggered_family *family, kaon_staggered
   return KAON_OK;
 }
 
-/* Without what stands beyond the faces. */
+/* Fills the set without the ghost links. */
 static kaon_status fill_local(kaon_staggered_fields *fields) {
   const kaon_staggered_family *family = fields->family;
   if (family->naik == NULL) {
@@ -107,7 +107,7 @@ kaon_status kaon_staggered_fields_check(const kaon_staggered_fields *fields) {
 
 /* ---- sets of fields ---- */
 
-/* The family's own field where it is stored so; a scale or a coefficient needs a copy. */
+/* The family's own field if it has this storage; a scale or a coefficient requires a copy. */
 static kaon_status place(kaon_gauge *from, kaon_precision precision, kaon_reconstruct reconstruct,
                          int shared, kaon_staggered_links *to) {
   if (shared && from->precision == precision && from->reconstruct == reconstruct) {

@@ -1,5 +1,5 @@
-/* staggered_files.c - fat and long links, and staggered vectors, from and to SciDAC files. All
- * ranks read the same bytes and keep their own sites (lib/io). */
+/* staggered_files.c - reads and writes fat and long links, and staggered vectors, as SciDAC files.
+ * All ranks read the same bytes and retain their own sites (lib/io). */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@ kaon_status kaon_staggered_import_links(kaon_gauge *links, kaon_gauge_order orde
   return kaon_gauge_import_any(links, order, host_precision, arrays);
 }
 
-/* Numbers of all sites on their way in: those of this rank's part are kept. */
+/* Receives the values of all sites and retains those of this rank. */
 typedef struct incoming {
   const kaon_lattice *lattice;
-  const kaon_scidac_field *field; /* its extents are known before its numbers come */
+  const kaon_scidac_field *field; /* its extents are known before its values arrive */
   int reals;
   double *part;
 } incoming;
@@ -39,7 +39,7 @@ static void put_site(void *sink, int64_t number, const double *values) {
   memcpy(in->part + at * in->reals, values, (size_t)in->reals * sizeof *values);
 }
 
-/* A wrong one that was ignored. */
+/* Warns of a wrong checksum that was ignored. */
 static void warn_of_checksum(const kaon_context *ctx, const char *path,
                              const kaon_scidac_field *f) {
   if (f->has_checksum &&
@@ -52,7 +52,7 @@ static void warn_of_checksum(const kaon_context *ctx, const char *path,
         f->checksum_stored[0], f->checksum_stored[1]);
 }
 
-/* The file's first field of `reals` numbers a site: this rank's part of it, allocated. */
+/* Reads this rank's part of the file's first field, `reals` values for each site; allocates it. */
 static kaon_status read_field(const kaon_lattice *lattice, const char *path, int reals,
                               int ignore_checksum, double **part) {
   kaon_scidac_field field;
@@ -127,7 +127,7 @@ kaon_status kaon_staggered_read_vector(kaon_vector *vector, int column, const ch
   return kaon_agree(vector->ctx, status);
 }
 
-/* Columns on their way in: each is imported once its sites are there. */
+/* Receives columns and imports each when its sites are complete. */
 typedef struct columns {
   incoming in;
   kaon_vector *vector;
@@ -154,7 +154,7 @@ static kaon_status check_vectors_file(const kaon_scidac_fields *file, const kaon
 }
 
 static kaon_status import_column(void *sink, int number) {
-  columns *c = sink; /* all ranks go on to the next one, or none */
+  columns *c = sink; /* all ranks go on to the next column, or none does */
   warn_of_checksum(c->vector->ctx, c->path, c->in.field);
   return kaon_agree(c->vector->ctx,
                     kaon_vector_import(c->vector, number, c->in.part, KAON_BASIS_UKQCD));
@@ -205,7 +205,7 @@ static void get_site(void *source, int64_t site, double *values) {
          KAON_STAGGERED_REALS * sizeof *values);
 }
 
-/* All columns, each brought into `whole`, its sites of all ranks. */
+/* Writes all columns. Each is first gathered in `whole`, which has the sites of all ranks. */
 static kaon_status write_fields(const kaon_vector *v, double *whole, kaon_atomic_file *file,
                                 int bits, const char *record_xml) {
   const kaon_scidac_type type = {bits == 64 ? "USQCD_D3_ColorVector" : "USQCD_F3_ColorVector",

@@ -1,16 +1,16 @@
-/* staggered_ghosts.c - the links beyond the faces, where kernels multiply by the links of all of
- * their hops (kaon_staggered_ops.face_links): those that hops backward come over, U_mu(x - n mu) of
- * the neighbour in -mu, as it stores them. They change with the links, not with every hop, so
- * messages of hops carry nothing but colours. Set-up: one direction after another, from host to
- * host (lib/grid/ghosts.c). */
+/* staggered_ghosts.c - ghost links, for kernels that multiply by the links of all their hops
+ * (kaon_staggered_ops.face_links). They are the links of backward hops across a face: U_mu(x - n
+ * mu) of the neighbour in -mu, as it stores them. They change with the links only, so the messages
+ * of hops contain colours only. This is set-up: one direction after another, through host memory
+ * (lib/grid/ghosts.c). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "dslash/staggered/staggered_internal.h"
 
-/* What is brought across one face: even links, odd ones, and likewise phases. */
+/* What is sent across one face: even links, odd links, then the phases in the same order. */
 typedef struct parcel {
-  size_t links, phases, bytes; /* of one parity's; of all */
+  size_t links, phases, bytes; /* of one parity; of all */
 } parcel;
 
 static parcel parcel_of(const kaon_staggered_links *l, size_t sites) {
@@ -37,11 +37,11 @@ static char *phases_at(void *room, const parcel *p, int parity) {
 
 /* ---- the messages ---- */
 
-/* Of one direction; host: what is sent, what comes from behind, and what the neighbour ahead sends
- * since messages go both ways. */
+/* The exchange of one direction. Host buffers: what is sent, what comes from behind, and what the
+ * neighbour ahead sends, since messages go both ways. */
 typedef struct link_exchange {
   parcel p;
-  void *room; /* device memory for what is sent */
+  void *room; /* device memory for the message */
   char *host;
   kaon_exchange *exchange;
 } link_exchange;
@@ -52,7 +52,7 @@ static void link_exchange_close(kaon_context *ctx, link_exchange *c) {
   free(c->host);
 }
 
-/* Memory of this rank, and the exchange: no messages yet. */
+/* Allocates this rank's memory and creates the exchange; sends nothing. */
 static kaon_status link_exchange_open(kaon_staggered_links *l, int mu, link_exchange *c) {
   const kaon_lattice *lattice = l->links->lattice;
   kaon_context *ctx = lattice->ctx;
@@ -81,7 +81,7 @@ static kaon_status link_exchange_open(kaon_staggered_links *l, int mu, link_exch
   return ctx->comm->ops->exchange_create(ctx->comm, messages, 2, &c->exchange);
 }
 
-/* This rank's links at its face, to the host. */
+/* Copies this rank's links at its face to the host. */
 static kaon_status pack(const kaon_staggered_links *l, int mu, int steps, const link_exchange *c) {
   kaon_context *ctx = l->links->ctx;
   const kaon_memory_ops *memory = ctx->backend->memory;
@@ -90,7 +90,7 @@ static kaon_status pack(const kaon_staggered_links *l, int mu, int steps, const 
                                .steps = steps,
                                .links = kaon_staggered_links_of(l)};
   kaon_launch launch;
-  KAON_TRY(memory->clear(ctx, c->room, c->p.bytes)); /* the last block's rest */
+  KAON_TRY(memory->clear(ctx, c->room, c->p.bytes)); /* the unused lanes of the last block */
   KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
   for (args.parity = 0; args.parity < 2; args.parity++) {
     args.to = links_at(c->room, &c->p, args.parity);

@@ -1,13 +1,13 @@
-/* staggered_links.c - fat and long links on their way into an operator: the figures of a whole
- * field, its scale, the phases of U(3) links apart from SU(3), signs folded in or out. Done on the
- * host, in double: set-up. */
+/* staggered_links.c - prepares fat and long links for an operator: statistics of a whole field, its
+ * scale, splitting U(3) links into phases and SU(3), folding signs in or out. This is set-up, done
+ * on the host in double. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "dslash/staggered/staggered_internal.h"
 
-/* A pass over all links of a field; `u` in 18 reals, may be changed. at: the number of (block, mu,
- * lane) in a field of one real a link. */
+/* A function applied to every link of a field. `u` has 18 reals and may be changed. at: the index
+ * of (block, mu, lane) in a field of one real for each link. */
 typedef struct visit {
   const kaon_lattice *lattice;
   int parity, mu;
@@ -16,7 +16,8 @@ typedef struct visit {
 } visit;
 typedef void visitor(void *user, const visit *v, double u[18]);
 
-/* Over threads where `user` is not written to (shared = 0); write: links go back. */
+/* Visits all links; with threads if `user` is not written to (shared = 0). write: stores the
+ * links. */
 static void visit_all(const kaon_host_links *host, int write, int threads, visitor *act,
                       void *user) {
   const kaon_lattice *lattice = host->wide->lattice;
@@ -45,17 +46,17 @@ static int threads_of(const kaon_lattice *lattice) {
   return lattice->ctx->threads > 1 ? lattice->ctx->threads : 1;
 }
 
-/* ---- figures ---- */
+/* ---- statistics ---- */
 
-/* The sum is sum + low, good to twice a double's digits: the coefficient of a whole field is made
- * of it, whose error would be one of all links alike, and whose bits are not to depend on how many
- * ranks share the field. */
+/* The sum is sum + low, with twice the digits of a double. A coefficient of the whole field is made
+ * from it, so its error would affect all links alike. Its bits must not depend on how many ranks
+ * share the field. */
 typedef struct figures {
   double largest, sum, low;
   int bad;
 } figures;
 
-/* Knuth's sum of two numbers with its error; `term` has been rounded, no part of a fused one. */
+/* Knuth's sum of two numbers with its error. `term` is already rounded, not part of an fma. */
 static void add_exactly(figures *f, double term) {
   const volatile double given = term;
   const double sum = f->sum + given, other = sum - f->sum;
@@ -73,7 +74,7 @@ static void note(void *user, const visit *v, double u[18]) {
   }
 }
 
-/* The largest of all ranks, the sum over them; whether anything is bad, on all of them. */
+/* Combines the ranks: the largest value, the sum, and whether any rank found a bad value. */
 static kaon_status reduce_over_ranks(kaon_context *ctx, figures *f) {
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;
@@ -102,7 +103,9 @@ kaon_status kaon_staggered_measure(const kaon_gauge *from, double *largest, doub
   kaon_host_links host = {0};
   KAON_TRY(kaon_wide_open(from, 0, &wide));
   kaon_status status = kaon_agree(from->ctx, kaon_host_open(&wide, 1, &host));
-  if (status == KAON_OK) visit_all(&host, 0, 1, note, &f); /* one thread: sums in one order */
+  if (status == KAON_OK)
+    visit_all(&host, 0, 1, note, &f); /* one thread, so that the order of the
+                                                              sum is fixed */
   kaon_host_close(&host);
   kaon_wide_close(&wide);
   if (status == KAON_OK) status = reduce_over_ranks(from->ctx, &f);
@@ -117,8 +120,8 @@ kaon_status kaon_staggered_measure(const kaon_gauge *from, double *largest, doub
 
 /* ---- new links from old ones ---- */
 
-/* `wide` = the field's links in host memory of their own, each through `act`; the caller closes it.
- */
+/* Copies the field's links to host memory `wide` and applies `act` to each. The caller closes
+ * it. */
 static kaon_status made_of(const kaon_gauge *from, visitor *act, void *user,
                            kaon_wide_links *wide) {
   kaon_host_links host = {0};
@@ -191,7 +194,7 @@ static double largest_of(const double *values, size_t count) {
   return largest;
 }
 
-/* tan(theta / 2) in the precision of `to`, into device memory. */
+/* Stores tan(theta / 2) in the precision of `to` in device memory. */
 static kaon_status store_phases(const double *theta, size_t count, kaon_staggered_links *to) {
   kaon_context *ctx = to->links->ctx;
   const kaon_precision precision = to->links->precision;
@@ -206,7 +209,8 @@ static kaon_status store_phases(const double *theta, size_t count, kaon_staggere
     if (precision == KAON_HALF) ((int16_t *)host)[i] = (int16_t)lrint(y * 32767);
   }
   kaon_status status = KAON_OK;
-  if (to->phase[0] == NULL) status = kaon_pool_allocate(ctx, bytes, "phases of long links", &device);
+  if (to->phase[0] == NULL)
+    status = kaon_pool_allocate(ctx, bytes, "phases of long links", &device);
   if (to->phase[0] == NULL) to->phase[0] = device;
   if (status == KAON_OK) status = ctx->backend->memory->to_device(ctx, to->phase[0], host, bytes);
   to->phase[1] = (char *)to->phase[0] + bytes / 2;
@@ -214,7 +218,7 @@ static kaon_status store_phases(const double *theta, size_t count, kaon_staggere
   return status;
 }
 
-/* Phases that are nothing but rounding of 32 bits are none. */
+/* Phases below this are rounding errors of 32-bit files and are treated as 0. */
 #define PHASE_TOLERANCE 2e-6
 
 kaon_status kaon_staggered_split(const kaon_gauge *from, double factor, kaon_staggered_links *to) {

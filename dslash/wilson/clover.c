@@ -1,12 +1,13 @@
-/* clover.c - the clover blocks of a set of fields: filled, and asked for determinant and diagonal.
- * Blocks are built, inverted and logged in double from the best links there are, one parity at a
- * time, then rounded: the transient is one parity's blocks (and, for single or half in the temporal
- * gauge, the rotated links in double). */
+/* clover.c - the clover blocks of a set of fields: fills them, and computes determinant and
+ * diagonal. Blocks are built, inverted and their determinants taken in double, from the most
+ * precise links there are. This is done one parity at a time, then the blocks are rounded.
+ * Temporary memory is one parity's blocks and, for single or half in the temporal gauge, the
+ * rotated links in double. */
 #include <stdlib.h>
 
 #include "dslash/operator/dirac_internal.h"
 
-/* The rotated links in a precision fit for building blocks; *owned says that the caller destroys
+/* The rotated links in a precision fit for building blocks. *owned: the caller must destroy
  * them. */
 static kaon_status links_for_blocks(kaon_dirac_fields *fields, kaon_gauge **links, int *owned) {
   kaon_dirac_family *family = fields->family;
@@ -35,7 +36,7 @@ static kaon_status take_blocks(kaon_dirac_fields *fields, kaon_blocks *blocks) {
   return KAON_OK;
 }
 
-/* The family's present blocks of this kind in double, if some set (this one too) has them. */
+/* The family's current blocks of this kind in double, if a set (this one included) has them. */
 static const double *blocks_in_double(const kaon_dirac_fields *fields, kaon_blocks_kind kind,
                                       int parity) {
   const kaon_dirac_family *family = fields->family;
@@ -54,7 +55,7 @@ static kaon_status store(kaon_dirac_fields *fields, kaon_blocks_kind kind, int p
                                 to->scale);
 }
 
-/* A in `work`: copied from another set, else built. */
+/* Puts A into `work`: copied from another set, or built. */
 static kaon_status term_into(const kaon_dirac_fields *fields, int parity, const kaon_gauge *links,
                              double *work) {
   const kaon_dirac_family *family = fields->family;
@@ -83,8 +84,8 @@ static kaon_status get_work(kaon_dirac_family *family, double **work) {
   const kaon_stencil *stencil = &family->lattice->stencil;
   void *pointer = NULL;
   KAON_TRY(kaon_pool_allocate(family->ctx,
-                          (size_t)(stencil->nblocks * stencil->width) * 72 * sizeof(double),
-                          "clover blocks in double", &pointer));
+                              (size_t)(stencil->nblocks * stencil->width) * 72 * sizeof(double),
+                              "clover blocks in double", &pointer));
   *work = pointer;
   return KAON_OK;
 }
@@ -127,7 +128,7 @@ kaon_status kaon_dirac_family_det(kaon_dirac_family *family, kaon_parity parity,
   return KAON_OK;
 }
 
-/* One parity's blocks, on the host, into psi[site][spin][colour][2]. */
+/* Copies one parity's host blocks into psi[site][spin][colour][2]. */
 static void scatter_diagonal(const kaon_lattice *lattice, int parity, const double *blocks,
                              double *psi) {
   const int width = lattice->stencil.width, *n = lattice->extents;

@@ -1,7 +1,6 @@
-/* dirac.c - the Wilson and clover operator M = A - kappa D on full-lattice spinors, and what its
- * reductions share with it: operator objects, costs, log-determinant.
- * Each parity is one fused kernel: y_p = A_pp x_p - kappa D_pq x_q. M^dagger has the hop's dagger;
- * A is Hermitian. */
+/* dirac.c - the Wilson and clover operator M = A - kappa D on full-lattice spinors, and what it
+ * shares with its reductions: operator objects, costs, log-determinant. Each parity is one fused
+ * kernel: y_p = A_pp x_p - kappa D_pq x_q. M^dagger uses the hop's dagger, since A is Hermitian. */
 #include <stdlib.h>
 
 #include <kaon/context.h>
@@ -28,7 +27,8 @@ kaon_status kaon_dirac_full(const kaon_dirac *dirac, kaon_mode mode, const kaon_
                             kaon_dirac_stencil(dirac)};
     KAON_TRY(kaon_dslash_hop(fields, p, mode, &hop, &xs[1 - p], &ys[p], &gate));
   }
-  return kaon_pass_sum_separately(y, pass); /* a kernel sees one parity, the sums are over both */
+  return kaon_pass_sum_separately(y, pass); /* a kernel covers one parity, but the sums are over
+                                               both */
 }
 
 static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
@@ -48,17 +48,17 @@ double kaon_dirac_traffic(const kaon_dirac_fields *fields, int clover, int colum
   return columns * spinors * (24 * size + scale) + 8 * (int)fields->reconstruct * size + block;
 }
 
-/* docs/conventions.md, "Cost": of one parity site hopped to: 1320, 48 for the x-pay and 504 for a
- * clover block; the links are read once for all columns. */
+/* docs/conventions.md, "Cost". Flops of one updated site: 1320 for the hop, 48 for the x-pay, 504
+ * for a clover block. Links are read once for all columns. */
 static kaon_cost hop_cost(const kaon_dirac_fields *fields, int columns) {
   const int clover = fields->family->csw != 0;
   return (kaon_cost){.flops = 1320 + (clover ? 504 : 0),
                      .bytes = kaon_dirac_traffic(fields, clover, columns, 2) / columns};
 }
 
-/* Sites: those that M or the Schur complement acts on; hops: 1 or 2 for each. Flops besides the
- * hops: one x-pay (48), and with clover blocks in a Schur complement 144: 1368, 1872, 2688, 3792.
- */
+/* Sites: those that M or the Schur complement acts on; hops: 1 or 2 for each. Besides the hops
+ * there is one x-pay (48 flops) and, for a Schur complement with clover blocks, 144 flops. Totals:
+ * 1368, 1872, 2688, 3792. */
 kaon_cost kaon_dirac_cost(const kaon_dirac_fields *fields, int64_t sites, int hops, int columns) {
   const kaon_cost hop = hop_cost(fields, columns);
   const double rest = hops == 2 && fields->family->csw != 0 ? 144 : 48;
@@ -105,8 +105,8 @@ void kaon_dirac_operator_destroy(kaon_operator *A) {
   free(A);
 }
 
-/* The diagonal of A = 1 (Wilson) or of the clover blocks, whose spins are rotated to chirality:
- * both spins s, s + 2 have the mean of the two blocks' element. */
+/* The diagonal of A: 1 (Wilson), or that of the clover blocks. The blocks are in the chiral basis,
+ * so both spins s and s + 2 have the mean of the two blocks' elements. */
 static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
   const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
   KAON_TRY(kaon_dirac_fields_check(fields));
@@ -128,7 +128,7 @@ static kaon_status operator_of(kaon_dirac_family *family, kaon_precision precisi
   return kaon_dirac_operator_new(&kaon_dirac_ops, fields, &family->lattice->spinors[KAON_FULL], M);
 }
 
-/* Cut as M is. */
+/* The twin is cut like M. */
 static kaon_status at_precision(kaon_operator *M, kaon_precision precision,
                                 kaon_reconstruct reconstruct, kaon_operator **twin) {
   const kaon_dirac *dirac = kaon_dirac_of(M);

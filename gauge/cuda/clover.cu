@@ -1,5 +1,5 @@
-/* clover.cu - clover blocks from links, and their inverse, on the GPU (gauge_ops.h): a thread a
- * site. Masked lanes get the unit block. */
+/* clover.cu - clover blocks from links, and their inverse, on the GPU (gauge_ops.h). A thread
+ * handles a site. Masked lanes get the unit block. */
 #include "gauge/cuda/links.h"
 #include "gauge/cuda/results.h"
 #include "lib/math/clover_build.h"

@@ -1,9 +1,10 @@
-/* fatten.cu - fat and long links and their unitarisation on the GPU (gauge_ops.h): a thread a site,
- * blocks of the two parities in turn, so that what they read of each other is in the cache.
+/* fatten.cu - fat and long links and their unitarisation on the GPU (gauge_ops.h). A thread handles
+ * a site. Blocks of the two parities alternate, so that what they read of each other is in the
+ * cache.
  *
- * Matrices that a level moves at least, a site: for each mu 4 in, 3 out (STAPLES); 7 in, 3 out
- * (SECOND_STAPLES); 7 in, 1 out (LINK); two lines 3 in, 2 out for all; 120 of 72 bytes in single with long
- * links. */
+ * Memory traffic of the levels, in matrices a site: for each mu STAPLES reads 4 and writes 3,
+ * SECOND_STAPLES reads 7 and writes 3, LINK reads 7 and writes 1. Two lines read 3 and write 2 in
+ * all. With long links that is 120 matrices, of 72 bytes in single. */
 #include "gauge/cuda/links.h"
 #include "gauge/cuda/results.h"
 #include "lib/math/link_fatten.h"
@@ -17,7 +18,7 @@ typedef struct stage_call {
   void *to[2];
 } stage_call;
 
-/* Threads of both parities. */
+/* Blocks of threads for both parities. */
 static inline unsigned pair_blocks(const kaon_stencil *st) {
   return 2 * link_blocks(st->nsites);
 }
@@ -116,12 +117,12 @@ typedef struct unitarise_call {
   kaon_stencil stencil;
   kaon_unitary_limits limits;
   void *links[2];
-  int64_t lanes; /* of a parity and direction, masked ones too: a warp is a block */
+  int64_t lanes; /* of one parity and direction, including masked ones: a warp is a block */
   double *result;
   kaon_cuda_sums sums;
 } unitarise_call;
 
-/* The link of the parity's lane i. */
+/* Unitarises the link of lane i of the parity. */
 static __device__ __forceinline__ void unitarise_link(const unitarise_call &a, int parity, int mu,
                                                       int64_t i, double *value) {
   const kaon_stencil *st = &a.stencil;

@@ -1,5 +1,5 @@
 /* fill.cu - unit, random and weak links, and the projection to SU(3), on the GPU (gauge_ops.h). A
- * thread a site and direction. */
+ * thread handles a site and direction. */
 #include "gauge/cuda/links.h"
 #include "lib/math/link_fill.h"
 

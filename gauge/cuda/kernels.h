@@ -1,4 +1,4 @@
-/* kernels.h - the CUDA launchers of gauge_ops.h, gathered by table.c. */
+/* kernels.h - the CUDA launchers of gauge_ops.h, collected in table.c. */
 #ifndef KAON_GAUGE_CUDA_KERNELS_H
 #define KAON_GAUGE_CUDA_KERNELS_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* recode.cu, rotate.cu: every precision */
+/* recode.cu, rotate.cu: all precisions */
 #define KAON_X(prec)                                                                     \
   void kaon_encode_cuda_##prec(const kaon_launch *launch, const kaon_recode_args *args); \
   void kaon_decode_cuda_##prec(const kaon_launch *launch, const kaon_recode_args *args); \
@@ -19,7 +19,7 @@ KAON_X(s)
 KAON_X(h)
 #undef KAON_X
 
-/* reorder.cu, fill.cu, observe.cu, update.cu, transform.cu, clover.cu: double alone */
+/* reorder.cu, fill.cu, observe.cu, update.cu, transform.cu, clover.cu: only double */
 void kaon_reorder_cuda_d(const kaon_launch *launch, const kaon_reorder_args *args);
 void kaon_fill_links_cuda_d(const kaon_launch *launch, const kaon_fill_links_args *args);
 void kaon_project_cuda_d(const kaon_launch *launch, const kaon_links_args *args);

@@ -1,13 +1,13 @@
-/* links.h - what kernels on wide links share on the GPU: their arguments with the stencil copied
- * in, and a thread a site of the parity that they work on. Masked lanes are left alone: they are
- * zero in every field that a kernel writes (gauge_ops.h). */
+/* links.h - shared parts of the kernels on links in double, on the GPU: their arguments, which
+ * contain a copy of the stencil, and one thread for each site of a parity. Masked lanes are not
+ * touched: they are zero in every field that a kernel writes (gauge_ops.h). */
 #ifndef KAON_GAUGE_CUDA_LINKS_H
 #define KAON_GAUGE_CUDA_LINKS_H
 
 #include "gauge/cuda/kernels.h"
 #include "lib/cuda/memory/sites.h"
 
-/* Threads of a block where nothing is summed: registers, not threads, are what is short. */
+/* Threads of a block without sums. Few, because registers are the limit. */
 enum { KAON_LINK_THREADS = 128 };
 
 typedef struct links_call {
@@ -26,7 +26,7 @@ static inline links_call links_call_of(const kaon_links_args *args) {
   return a;
 }
 
-/* Blocks for `count` threads. */
+/* The number of blocks for `count` threads. */
 static inline unsigned link_blocks(int64_t count) {
   return (unsigned)((count + KAON_LINK_THREADS - 1) / KAON_LINK_THREADS);
 }

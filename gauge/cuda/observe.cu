@@ -1,12 +1,12 @@
 /* observe.cu - plaquette, topological charge, Polyakov loop and the check for SU(3) on the GPU
- * (gauge_ops.h): a thread a site, merged as results.h says. */
+ * (gauge_ops.h). A thread handles a site; results are merged as described in results.h. */
 #include "gauge/cuda/links.h"
 #include "gauge/cuda/results.h"
 
 typedef struct observe_call {
   links_call on;
   void *g[2];             /* polyakov */
-  int64_t first, count;   /* the sites that take part */
+  int64_t first, count;   /* range of sites that take part */
   kaon_exact_scale scale; /* plaquette */
   kaon_cuda_sums sums;
 } observe_call;
@@ -68,8 +68,8 @@ extern "C" void KAON_EXPORT(kaon_charge)(const kaon_launch *launch, const kaon_l
   charge_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
 
-/* tr g(x) U_t(x) at the ends of the lines: sites from slice t on, none where it is another rank's.
- */
+/* tr g(x) U_t(x) at the ends of the lines: the sites from slice t on; none if that slice is on
+ * another rank. */
 static __global__ void __launch_bounds__(KAON_THREADS)
     polyakov_kernel(const __grid_constant__ observe_call a) {
   double value[RESULTS];

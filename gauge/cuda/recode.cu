@@ -1,6 +1,6 @@
-/* recode.cu - links and clover blocks between wide doubles and the storages of the other tables, on
- * the GPU (gauge_ops.h): a thread a matrix, masked lanes and idle blocks too.
- * Storage of links: lib/math/recon.h; of clover blocks in half: lib/math/half.h. */
+/* recode.cu - converts links and clover blocks from double to the storage of the other tables and
+ * back, on the GPU (gauge_ops.h). A thread handles a matrix, including masked lanes and unused
+ * blocks. Storage of links: lib/math/recon.h; of clover blocks in half: lib/math/half.h. */
 #include "gauge/cuda/kernels.h"
 #include "lib/core/kernel.h"
 #include "lib/cuda/memory/access.h"
@@ -13,7 +13,7 @@ static inline unsigned blocks_of(int64_t count) {
   return (unsigned)((count + THREADS - 1) / THREADS);
 }
 
-/* Whether the lane of a block of matrices holds a site. */
+/* 1: the lane of a block of matrices holds a site. */
 static __device__ __forceinline__ bool holds_site(const kaon_recode_args &a, int64_t block,
                                                   int lane) {
   const int64_t at = block % a.stride;
@@ -21,7 +21,7 @@ static __device__ __forceinline__ bool holds_site(const kaon_recode_args &a, int
   return at < a.nblocks - 1 || (at == a.nblocks - 1 && lane < tail);
 }
 
-/* Masked lanes: zeros, which any kernel decodes to finite numbers. */
+/* Masked lanes get zeros, which every kernel decodes to finite values. */
 template <int RECON>
 static __global__ void __launch_bounds__(THREADS)
     encode_kernel(const __grid_constant__ kaon_recode_args a) {
@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(THREADS)
   site_write<stored, RECON>((stored *)a.narrow + block * RECON * KAON_LANES, lane, v);
 }
 
-/* Masked lanes become zeros again: sums over links count on that. */
+/* Masked lanes become zeros again, because sums over links rely on that. */
 template <int RECON>
 static __global__ void __launch_bounds__(THREADS)
     decode_kernel(const __grid_constant__ kaon_recode_args a) {

@@ -1,11 +1,11 @@
-/* results.h - sums and extremes of link kernels on the GPU. Threads leave up to four numbers each;
- * they are merged in a fixed tree over a block, then, by the last block to finish, in the order of
- * the blocks, whose number depends on the shape alone: the same bits in every run
- * (lib/cuda/reduction/reduce.h). Of SUM there may be N of them. A kernel:
+/* results.h - sums and extremes of link kernels on the GPU. Each thread has up to four values (for
+ * SUM, N of them). They are merged in a fixed tree over a block, and then by the last block to
+ * finish, in block order. The number of blocks depends only on the shape, so the bits are the same
+ * in every run (lib/cuda/reduction/reduce.h). Use in a kernel:
  *     double value[RESULTS];
  *     results_begin<HOW>(value);
  *     for (each i of results_first ... step) merge into value;
- *     if (results_finish<HOW>(a.sums, value)) write value: one thread of all has them. */
+ *     if (results_finish<HOW>(a.sums, value)) write value: only one thread of all has it. */
 #ifndef KAON_GAUGE_CUDA_RESULTS_H
 #define KAON_GAUGE_CUDA_RESULTS_H
 
@@ -14,8 +14,8 @@
 
 enum { RESULTS = 4 };
 
-/* SUM: all are sums. WORST: kaon_track_worst's three. PIVOT: a sum; the smallest ratio, its site (of
- * equal ones the lowest); a sum. */
+/* SUM: all are sums. WORST: the three values of kaon_track_worst. PIVOT: a sum; the smallest ratio
+ * and its site (of equal ones the lowest); a sum. */
 enum merge { SUM, WORST, PIVOT };
 
 static inline kaon_cuda_sums results_of(const kaon_launch *launch, int64_t work,
@@ -63,7 +63,7 @@ static __device__ __forceinline__ void results_merge(double *value, const double
   }
 }
 
-/* Thread 0 has what all threads of the block gave. */
+/* Merges the values of all threads of the block into thread 0. */
 template <int HOW, int N = RESULTS>
 static __device__ __forceinline__ void results_of_block(double *value) {
   __shared__ double warps[KAON_WARPS][N];
@@ -73,7 +73,7 @@ static __device__ __forceinline__ void results_of_block(double *value) {
     for (int i = 0; i < N; i++) other[i] = __shfl_down_sync(0xffffffffu, value[i], step);
     results_merge<HOW, N>(value, other);
   }
-  __syncthreads(); /* the turn before has been read */
+  __syncthreads(); /* the previous call has read the shared memory */
 #pragma unroll
   for (int i = 0; i < N; i++)
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32][i] = value[i];
@@ -82,7 +82,7 @@ static __device__ __forceinline__ void results_of_block(double *value) {
   for (int w = 1; w < KAON_WARPS; w++) results_merge<HOW, N>(value, warps[w]);
 }
 
-/* All threads call it; true in one thread of all, which then has the result. */
+/* Called by all threads. Returns true in one thread of the launch, which then has the result. */
 template <int HOW, int N = RESULTS>
 static __device__ __forceinline__ bool results_finish(const kaon_cuda_sums &s, double *value) {
   results_of_block<HOW, N>(value);

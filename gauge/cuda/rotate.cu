@@ -1,5 +1,5 @@
-/* rotate.cu - a gauge transformation applied to spinors on the GPU (gauge_ops.h): a thread a site,
- * whose matrix serves all columns. Masked lanes too: their matrices are zero. */
+/* rotate.cu - applies a gauge transformation to spinors on the GPU (gauge_ops.h). A thread handles
+ * a site and uses its matrix for all columns. Masked lanes take part; their matrices are zero. */
 #include "gauge/cuda/kernels.h"
 #include "lib/core/kernel.h"
 #include "lib/cuda/memory/access.h"

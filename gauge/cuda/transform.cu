@@ -1,12 +1,12 @@
 /* transform.cu - transport along t and gauge transformations of links on the GPU (gauge_ops.h). */
 #include "gauge/cuda/links.h"
 
-/* Transport and Polyakov loop: a slice's sites of a parity stand in a row. */
+/* Transport and Polyakov loop. The sites of a slice, of one parity, are contiguous. */
 typedef struct transport_call {
   links_call on;
   void *g[2];
   int64_t first, count;
-  int start; /* the first slice: g = 1 */
+  int start; /* 1: the first slice, where g = 1 */
 } transport_call;
 
 /* g(x) = g(x - t) U_t(x - t) */
@@ -36,7 +36,7 @@ extern "C" void KAON_EXPORT(kaon_transport)(const kaon_launch *launch,
   a.first = sites_of_slice(args->on.stencil, args->on.parity, args->t);
   a.count = sites_of_slice(args->on.stencil, args->on.parity, args->t + 1) - a.first;
   a.start = args->t == 0;
-  if (a.count == 0) return; /* a slice of one site has one parity */
+  if (a.count == 0) return; /* a slice of one site has only one parity */
   transport_kernel<<<link_blocks(a.count), KAON_LINK_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
 
@@ -47,7 +47,7 @@ typedef struct transform_call {
   int64_t unit_below;
 } transform_call;
 
-/* A thread a site and direction. */
+/* A thread handles a site and direction. */
 static __global__ void __launch_bounds__(KAON_LINK_THREADS)
     transform_kernel(const __grid_constant__ transform_call a) {
   const int64_t i = link_thread();

@@ -1,6 +1,6 @@
-/* update.cu - heatbath and over-relaxation of one direction's links on one parity on the GPU
- * (gauge_ops.h, lib/math/link_update.h). Those links do not enter each other's staples, so a thread
- * a link works in place. */
+/* update.cu - heatbath and over-relaxation of the links of one direction and parity, on the GPU
+ * (gauge_ops.h, lib/math/link_update.h). These links do not occur in each other's staples, so one
+ * thread for each link works in place. */
 #include "gauge/cuda/links.h"
 #include "lib/math/link_paths.h"
 #include "lib/math/link_update.h"

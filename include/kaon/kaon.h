@@ -14,7 +14,8 @@
  *   the same status. "Local": a rank may call alone.
  * - A function that creates an object writes `NULL` to its address when it fails.
  * - A function that destroys an object sets the caller's pointer to `NULL`, and accepts `NULL`.
- *   Objects that were made from this one keep it alive.
+ * - An object keeps alive what it was made from. Exceptions are named where they occur: "must
+ *   outlive".
  * - An object is used by one thread at a time. Different contexts may be used at the same time.
  * - Host arrays are in memory of the host, unless a function's name ends in `_device`.
  * - Asynchronous functions return before the device is done. `kaon_context_synchronise()` waits.
@@ -24,7 +25,8 @@
  * their defaults. A larger struct is accepted if all that this library does not know is 0.
  *
  * Output structs begin with `size`, which their `_INIT` macro sets. The library writes no further
- * than `size` bytes, and sets what it does not know to 0. Structs without `size` never change. / */
+ * than `size` bytes, and sets what it does not know to 0. Structs without `size` never
+ * change. */
 #ifndef KAON_KAON_H
 #define KAON_KAON_H
 

@@ -334,8 +334,8 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
   if (ctx == NULL || info == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");
   KAON_TRY(kaon_output_check(ctx, "kaon_context_info", info));
-  const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx); /* may query the
-                                                                                device */
+  /* This may query the device. */
+  const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx);
   kaon_context_info made = {.backend = ctx->backend->name,
                             .device = ctx->device,
                             .isa = ctx->backend->isa,

@@ -1,5 +1,5 @@
-/* backend.h - the CPU backend: one table for each instruction set, compiled from the same sources.
- */
+/* backend.h - the CPU backend: one table for each instruction set, compiled from the same
+ * sources. */
 #ifndef KAON_LIB_CPU_BACKEND_H
 #define KAON_LIB_CPU_BACKEND_H
 

@@ -25,8 +25,7 @@ double kaon_cpu_energy(kaon_context *ctx) {
   int packages = 0;
   (void)ctx;
   for (int zone = 0; zone < ZONES && read_word(zone, "name", "%31s", name); zone++) {
-    if (strncmp(name, "package", 7) != 0) continue; /* other zones, such as "psys", would count
-                                                     * packages twice */
+    if (strncmp(name, "package", 7) != 0) continue; /* "psys" includes the packages */
     if (!read_word(zone, "energy_uj", "%llu", &microjoules)) return NAN;
     sum += 1e-6 * (double)microjoules;
     packages++;

@@ -296,8 +296,8 @@ KAON_INLINE void v_stream_fence(void) {
 }
 
 #endif
-/* a (s + rest) with a single significant rounding; rest is the remainder of the rounded factor s.
- */
+/* a (s + rest) with a single significant rounding; rest is the remainder of the rounded factor
+ * s. */
 KAON_INLINE vreal v_scale_split(vreal a, vreal s, vreal rest) {
 #if defined(KAON_PREC_DOUBLE)
   (void)rest;

@@ -1,4 +1,4 @@
-/* backend.c - the CUDA table. Folders without kernels yet have NULL entries. */
+/* backend.c - the CUDA tables. A folder without kernels has NULL entries. */
 #include "lib/cuda/backend.h"
 
 #include "blas/cuda/kernels.h"
@@ -11,7 +11,7 @@
 #include "lib/cuda/ranks/ranks.h"
 #include "sparse/cuda/kernels.h"
 
-/* .entry = kaon_<entry>_cuda_<precision>: a row of blas_ops.h each. */
+/* Defines .entry = kaon_<entry>_cuda_<precision>, one for each row of blas_ops.h. */
 #define KAON_D(entry_, formula) .entry_ = kaon_##entry_##_cuda_d,
 #define KAON_S(entry_, formula) .entry_ = kaon_##entry_##_cuda_s,
 #define KAON_H(entry_, formula) .entry_ = kaon_##entry_##_cuda_h,
@@ -25,7 +25,7 @@ static const kaon_domain_ops domain_h = {kaon_domain_mr_cuda_h, kaon_domain_mask
 #define KAON_PRECOND_S(entry_, formula) .entry_ = kaon_precond_##entry_##_cuda_s,
 static const kaon_precond_ops precond_d = {KAON_PRECOND_OPS(KAON_PRECOND_D)};
 static const kaon_precond_ops precond_s = {KAON_PRECOND_OPS(KAON_PRECOND_S)};
-/* Of the library's table, which takes no sums in other kernels. */
+/* For the library's table, whose kernels do not add sums. */
 static const kaon_precond_ops scaled_d = {.scaled = kaon_precond_scaled_cuda_d};
 static const kaon_precond_ops scaled_s = {.scaled = kaon_precond_scaled_cuda_s};
 static const kaon_import_ops import_ops = {.import_values = kaon_vector_import_values_cuda,
@@ -34,8 +34,8 @@ static const kaon_import_ops import_ops = {.import_values = kaon_vector_import_v
                                    .copy_matrices = kaon_matrix_copy_cuda};
 static const kaon_convert_ops convert = {.convert = kaon_convert_cuda};
 
-/* cuBLAS in the place of our vector kernels: no recordings, no ranks, no kernels that leave sums in
- * the scalars. */
+/* cuBLAS instead of kaon's vector kernels. It supports neither recordings nor ranks, nor kernels
+ * that write sums to the scalars. */
 const kaon_backend kaon_cuda_library_table = {
     .name = "cuda",
     .isa = "",

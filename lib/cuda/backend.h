@@ -1,13 +1,13 @@
-/* backend.h - the CUDA backend as the rest of the library sees it: one table, once a usable device
- * is there. No CUDA header here. */
+/* backend.h - the interface of the CUDA backend to the rest of the library: one table, available
+ * once a usable device is found. This header includes no CUDA header. */
 #ifndef KAON_LIB_CUDA_BACKEND_H
 #define KAON_LIB_CUDA_BACKEND_H
 
 #include "lib/core/backend.h"
 
-/* The table; `number`, counted round the devices there are, becomes the current device (below 0:
- * the current one stays). Errors, with a sentence each: NO_DEVICE (no driver, a driver too old, no
- * device, a device that this build has no code for), DEVICE (the driver failed). */
+/* Returns the table. `number`, modulo the number of devices, becomes the current device; if it is
+ * below 0 the current device stays. Errors, each with a message: NO_DEVICE (no driver, a driver too
+ * old, no device, or a device that this build has no code for), DEVICE (the driver failed). */
 kaon_status kaon_cuda_backend(int number, const kaon_backend **backend);
 
 extern const kaon_backend kaon_cuda_table;

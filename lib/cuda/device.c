@@ -1,4 +1,4 @@
-/* device.c - finding a usable device, and what a context needs of it. */
+/* device.c - finds a usable device and sets up what a context needs on it. */
 #include "lib/cuda/device.h"
 
 #include <stdio.h>
@@ -9,7 +9,8 @@
 #include "lib/cuda/queue/launch_list.h"
 #include "lib/core/refusal.h"
 
-/* A kernel that waited for another rank has ended this one (lib/core/launch.h). */
+/* The timeout report, if a kernel that waited for another rank has ended this one
+ * (lib/core/launch.h). */
 static const volatile uint32_t *timeout_report_of(const kaon_context *ctx) {
   if (ctx == NULL || ctx->machine == NULL) return NULL;
   const volatile uint32_t *timeout_report = kaon_cuda_machine_of(ctx)->timeout_report;
@@ -35,7 +36,7 @@ static kaon_status complain(const kaon_context *ctx, const volatile uint32_t *ti
 
 kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const char *what) {
   if (error == cudaSuccess) return KAON_OK;
-  cudaGetLastError(); /* a refused call must not be blamed on the next one */
+  cudaGetLastError(); /* clears the error, so that the next call does not report it */
   const volatile uint32_t *timeout_report = timeout_report_of(ctx);
   if (timeout_report != NULL) return complain(ctx, timeout_report, what);
   if (error == cudaErrorMemoryAllocation)
@@ -53,7 +54,7 @@ kaon_status kaon_cuda_refuse_recorded(const kaon_context *ctx, const char *what)
   return kaon_fail(ctx, KAON_ERR_UNSUPPORTED, "cuda: %s cannot be part of a recording", what);
 }
 
-/* ---- is there a device? ---- */
+/* ---- finding a device ---- */
 
 _Static_assert((int)cudaSuccess == KAON_CUDA_SUCCESS &&
                    (int)cudaErrorInsufficientDriver == KAON_CUDA_OLD_DRIVER &&
@@ -97,7 +98,8 @@ static kaon_status check_code(int devices) {
   return kaon_cuda_usable(&facts);
 }
 
-/* The first thing that touches a device: one that was looked at keeps a context of this process. */
+/* This must be the first call that touches a device: every device touched keeps a context of this
+ * process. */
 static kaon_status choose_device(int number, int devices) {
   if (number < 0) return KAON_OK;
   return kaon_cuda_check(NULL, cudaSetDevice(number % devices), "choosing a device");
@@ -113,7 +115,7 @@ kaon_status kaon_cuda_backend(int number, const kaon_backend **backend) {
   return KAON_OK;
 }
 
-/* ---- a context's part of it ---- */
+/* ---- the device of a context ---- */
 
 void kaon_cuda_enter(const kaon_context *ctx) {
   const int wanted = kaon_cuda_machine_of(ctx)->device;

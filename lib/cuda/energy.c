@@ -1,8 +1,8 @@
-/* energy.c - the device's energy counter by NVML (NVML API reference: millijoules since the driver
- * was loaded, Volta and later; on an H200 it moves every 100 ms). The library comes with the driver
- * and is loaded when it is first asked for: nothing is linked, and a machine without it has no
- * counter. The device is found by its PCI address, since NVML numbers devices in an order of its
- * own. */
+/* energy.c - the device's energy counter, read through NVML (NVML API reference: millijoules since
+ * the driver was loaded, Volta and later). The counter is updated only every 100 ms or so.
+ * The library comes with the driver and is loaded at the first query. Nothing is linked, and a
+ * machine without NVML has no counter. The device is found by its PCI address, because NVML numbers
+ * devices in its own order. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ struct kaon_cuda_meter {
   int usable;
 };
 
-/* A function by name; C gives no cast from a data pointer. */
+/* Looks up a function by name. The indirection avoids a cast from a data pointer, which C does not
+ * allow. */
 static int find(void *library, const char *name, void *function) {
   void *symbol = dlsym(library, name);
   if (symbol == NULL) return 0;
@@ -40,7 +41,7 @@ static int open_meter(struct kaon_cuda_meter *meter) {
     return 0;
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetPCIBusId(pci, sizeof pci, device) != cudaSuccess) {
-    cudaGetLastError(); /* no error of the library's work */
+    cudaGetLastError(); /* not an error of the library's own work */
     return 0;
   }
   if (init() != 0) return 0;

@@ -1,10 +1,10 @@
-/* precisions.h - the number types of vectors, for kernels that see more than one precision. */
+/* precisions.h - the number types of vectors, for kernels that use more than one precision. */
 #ifndef KAON_LIB_CUDA_PRECISIONS_H
 #define KAON_LIB_CUDA_PRECISIONS_H
 
 #include <stdint.h>
 
-enum { DOUBLE, SINGLE, HALF }; /* kaon_precision */
+enum { DOUBLE, SINGLE, HALF }; /* values of kaon_precision */
 
 template <int PRECISION>
 struct number_of;

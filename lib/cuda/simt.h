@@ -1,7 +1,7 @@
-/* simt.h - `vreal` on a GPU: a thread works on one site, so a vreal is a number, and lib/math sees
- * blocks of one lane (KAON_W = 1, lib/core/kernel.h). Kernels load a site's object into an array of
- * `stored` or `real` (lib/cuda/memory/access.h) and hand that to the physics text: its loads are then
- * moves between registers. Included by lib/math/vreal.h alone. */
+/* simt.h - `vreal` on a GPU. A thread works on one site, so a vreal is a single value, and lib/math
+ * sees blocks of one lane (KAON_W = 1, lib/core/kernel.h). Kernels load the object of a site into
+ * an array of `stored` or `real` (lib/cuda/memory/access.h) and pass that to the physics code,
+ * whose loads are then register moves. Included only by lib/math/vreal.h. */
 #ifndef KAON_LIB_CUDA_SIMT_H
 #define KAON_LIB_CUDA_SIMT_H
 
@@ -50,8 +50,8 @@ KAON_MATH vreal v_scale_split(vreal a, vreal s, vreal rest) {
   (void)rest;
   return a * s;
 }
-/* Newton's steps from the device's 20 bits: e = 1 - a r, r (1 + e + e^2), once more to the last
- * place or two. */
+/* Newton steps from the device's approximation of 20 bits: e = 1 - a r, r (1 + e + e^2). A second
+ * step leaves an error of one or two ulp. */
 KAON_MATH vreal v_inverse(vreal a) {
   double r;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));
@@ -82,11 +82,11 @@ KAON_MATH vreal v_abs(vreal a) {
 KAON_MATH vreal v_sqrt(vreal a) {
   return sqrtf(a);
 }
-/* a (s + rest): rest is what rounding took from the factor s. */
+/* a (s + rest); rest is the remainder of the rounded factor s. */
 KAON_MATH vreal v_scale_split(vreal a, vreal s, vreal rest) {
   return fmaf(a, s, a * rest);
 }
-/* The device's approximations, good to an ulp or two; single takes Newton's step after them. */
+/* The device's approximations, accurate to one or two ulp. Single adds a Newton step. */
 KAON_MATH vreal v_inverse(vreal a) {
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
@@ -99,7 +99,7 @@ KAON_MATH vreal v_inverse_root(vreal a, vreal b) {
 }
 #endif
 
-/* a where the lowest bit of the stored number is 1, else b. */
+/* a if the lowest bit of the stored value is 1, else b. */
 KAON_MATH vreal v_select_odd(const stored *p, vreal a, vreal b) {
 #if defined(KAON_PREC_DOUBLE)
   return __double_as_longlong(*p) & 1 ? a : b;
@@ -110,7 +110,7 @@ KAON_MATH vreal v_select_odd(const stored *p, vreal a, vreal b) {
 #endif
 }
 
-/* -a where that bit is 1, else a: the bit moves to the sign's place. */
+/* -a if that bit is 1, else a: moves the bit to the position of the sign. */
 KAON_MATH vreal v_flip_odd(const stored *p, vreal a) {
 #if defined(KAON_PREC_DOUBLE)
   const int sign = (int)((unsigned)__double2loint(*p) << 31);

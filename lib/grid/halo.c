@@ -24,8 +24,8 @@ static kaon_view view_of(const kaon_halo *halo, void *memory, size_t scales_at) 
 /* Allocates buffers for messages that the communicator sends itself. */
 static kaon_status take(kaon_halo *halo, size_t bytes, void **memory) {
   KAON_TRY(kaon_pool_allocate(halo->ctx, bytes, "the faces of a spinor field", memory));
-  return halo->ctx->backend->memory->clear(halo->ctx, *memory, bytes); /* clears the unused rest of
-                                                                          the last group too */
+  /* Clears the unused rest of the last group too. */
+  return halo->ctx->backend->memory->clear(halo->ctx, *memory, bytes);
 }
 
 /* Lists the messages by direction, without their buffers; returns their number. */

@@ -14,8 +14,8 @@ static void choose_cuts(kaon_lattice *lattice, int width) {
   kaon_stencil *st = &lattice->stencil;
   int bits = 0, wanted = 0;
   while ((1 << wanted) < width) wanted++;
-  if (lattice->ctx->backend->computed_neighbours) wanted = 5; /* forces plain order: more than four
-                                                                 directions */
+  /* More than four directions: this forces the plain order. */
+  if (lattice->ctx->backend->computed_neighbours) wanted = 5;
   for (int mu = 3; mu >= 0; mu--) {
     int cut = bits < wanted && lattice->extents[mu] % 4 == 0;
     lattice->cut[mu] = cut ? 2 : 1;

@@ -18,8 +18,8 @@ const char *kaon_short_path(const char *path) {
 
 static kaon_status open_here(const kaon_context *ctx, const char *path, kaon_bytes *bytes) {
   const char *name = kaon_short_path(path);
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* NONBLOCK: opening a pipe must not
-                                                             block */
+  /* O_NONBLOCK: opening a pipe must not block. */
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
     return kaon_fail(ctx, KAON_ERR_IO, "%s: cannot be opened for reading: %s; check the path", name,
                      strerror(errno));

@@ -38,8 +38,8 @@ KAON_MATH vreal path_charge_product(const kaon_stencil *st, const void *const li
 }
 
 /* Tracks the worst link. worst[0]: the largest |U U^dag - 1|^2; worst[1]: the largest deviation;
- * worst[2]: its position. Initial values are 0, -1, 0. Of equal deviations the first position wins.
- */
+ * worst[2]: its position. Initial values are 0, -1, 0. Of equal deviations the first position
+ * wins. */
 static inline KAON_HD void kaon_track_worst(double deviation, double where, double worst[3]) {
   if (!(deviation < 1e300)) deviation = HUGE_VAL; /* NaN and overflow */
   if (deviation > worst[1] || (deviation == worst[1] && where < worst[2])) {

@@ -28,10 +28,10 @@
  * - t: 4.5; p and q together: 7; alpha and beta: 10;
  * - sums: 12 sqrt(2), as |alpha| + |beta| <= sqrt(2).
  * The total is 49, or 57 with the reciprocals of a GPU (off by one or two ulp). With row a added
- * for V^dagger chi it is 60 in the worst case: 30 eps. With e = eps / 2 that is at most 37.3 eps.
- * Elements within KAON_RECON8_BOUND eps are allowed 20 sqrt(3) + 3 = 37.6, so applied links need no
- * bound of their own. In half, roundings are those of single precision, 250 times smaller than e.
- */
+ * for V^dagger chi it is 60 in the worst case: 30 eps. With e = eps / 2 that is at most 37.3
+ * eps. Elements within KAON_RECON8_BOUND eps are allowed 20 sqrt(3) + 3 = 37.6, so applied links
+ * need no bound of their own. In half, roundings are those of single precision, 250 times
+ * smaller than e. */
 #ifndef KAON_LIB_MATH_RECON8_H
 #define KAON_LIB_MATH_RECON8_H
 

@@ -41,10 +41,10 @@ typedef struct kaon_matrix_copy_args {
 } kaon_matrix_copy_args;
 
 typedef struct kaon_import_ops {
-  void (*import_values)(const kaon_launch *launch, const kaon_import_args *args); /* psi to the
-                                                                                     column */
-  void (*export_values)(const kaon_launch *launch, const kaon_import_args *args); /* the column to
-                                                                                     psi */
+  /* Copies psi to the column. */
+  void (*import_values)(const kaon_launch *launch, const kaon_import_args *args);
+  /* Copies the column to psi. */
+  void (*export_values)(const kaon_launch *launch, const kaon_import_args *args);
   void (*find)(const kaon_launch *launch, const kaon_import_args *args);
   void (*copy_matrices)(const kaon_launch *launch, const kaon_matrix_copy_args *args);
 } kaon_import_ops;

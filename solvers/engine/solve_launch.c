@@ -29,8 +29,8 @@ static int can_check(const kaon_operator *A) {
   return A->ops->check != NULL;
 }
 
-/* K, if the first service applies it. */
-static kaon_operator *cook(const kaon_solver *s) {
+/* The preconditioner if the first service applies it, else NULL. */
+static kaon_operator *first_preconditioner(const kaon_solver *s) {
   return s->method->precond_calls_at_start > 0 ? s->K : NULL;
 }
 
@@ -38,14 +38,14 @@ static kaon_operator *cook(const kaon_solver *s) {
 static int possible(const kaon_solver *s) {
   return s->before_after != NULL && kaon_replay_possible(s) && s->ctx->comm->ranks == 1 &&
          s->options.tol > 0 && !s->begin_end_unrecordable && can_check(s->system) &&
-         can_check(s->inner) && (cook(s) == NULL || can_check(s->K)) &&
+         can_check(s->inner) && (first_preconditioner(s) == NULL || can_check(s->K)) &&
          (!s->reduces || can_check(s->system->reduction->parent));
 }
 
 static kaon_status check(const kaon_solver *s) {
   KAON_TRY(s->system->ops->check(s->system));
   KAON_TRY(s->inner->ops->check(s->inner));
-  if (cook(s) != NULL) KAON_TRY(s->K->ops->check(s->K));
+  if (first_preconditioner(s) != NULL) KAON_TRY(s->K->ops->check(s->K));
   if (!s->reduces) return KAON_OK;
   return s->system->reduction->parent->ops->check(s->system->reduction->parent);
 }

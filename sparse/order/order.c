@@ -1,5 +1,5 @@
-/* order.c - see order.h. One permutation does it all, and no kernel knows of it: vectors are put in
- * order at their doors (kaon_rows in lib/vector/space.h). */
+/* order.c - see order.h. One permutation serves everything. Kernels do not know of it: vectors are
+ * put in order when they are imported and exported (kaon_rows in lib/vector/space.h). */
 #include "sparse/order/order.h"
 
 #include <stdlib.h>

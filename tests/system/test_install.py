@@ -28,14 +28,14 @@ SHARED = cache("BUILD_SHARED_LIBS") == "ON"
 
 
 def public_functions():
-    """the functions that include/kaon declares"""
+    """the functions that include/kaon declares with KAON_API"""
     names = set()
     include = os.path.join(system.SOURCE, "include", "kaon")
     for header in os.listdir(include):
         if header.endswith(".h"):
             with open(os.path.join(include, header), encoding="utf-8") as file:
                 text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-            names.update(re.findall(r"^(?!typedef|static|#)(?:KAON_API\s+)?[a-z][\w ]*[\s*]+(kaon_\w+)\s*\(", text, re.M))
+            names.update(re.findall(r"^KAON_API\s[\w\s*]*\b(kaon_\w+)\(", text, re.M))
     return names
 
 
@@ -154,20 +154,6 @@ class Install(system.Case):
                 installed = self.command(os.path.join(build, name), *arguments)
                 self.assertEqual(self.command(os.path.join(system.BUILD, "examples", name), *arguments), installed)
                 self.assertNotEqual(installed.strip(), "")
-
-
-class Headers(system.Case):
-    def command(self, *command):
-        code, out = run(*command, cwd=self.folder)
-        self.assertEqual(code, 0, " ".join(command) + "\n" + out)
-
-    def test_every_header_stands_alone_in_c11_and_cxx17(self):
-        include = os.path.join(system.SOURCE, "include")
-        for name in sorted(name for name in os.listdir(os.path.join(include, "kaon")) if name.endswith(".h")):
-            for compiler, language in (("cc", ["-x", "c", "-std=c11"]), ("c++", ["-x", "c++", "-std=c++17"])):
-                if shutil.which(compiler):
-                    self.command(compiler, *language, "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only", "-I",
-                                 include, os.path.join(include, "kaon", name))
 
 
 class Commit(system.Case):

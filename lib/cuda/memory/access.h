@@ -1,12 +1,13 @@
-/* access.h - how CUDA kernels read and write fields (lib/vector/layout.h): a warp's 32 lanes are the lanes
- * of a block, and a lane's group of components is one access of up to 16 bytes.
+/* access.h - how CUDA kernels read and write fields (lib/vector/layout.h). The 32 lanes of a warp
+ * are the lanes of a block. A lane's group of components is one access of up to 16 bytes.
  *
  *   kaon_group<T, NCOMP>()     components in a group of a field of NCOMP reals of type T
- *   site_read<T, NCOMP>(...)   a lane's NCOMP components into registers, group by group
- *   site_write<T, NCOMP>(...)  and back
+ *   site_read<T, NCOMP>(...)   loads the NCOMP components of a lane, group by group
+ *   site_write<T, NCOMP>(...)  stores them
  *
- * `base` points at the unit: component 0 of lane 0 of a block's column. NCOMP = 0: the number is
- * known at run time alone; then component by component, by site_offset. */
+ * `base` points at the unit: component 0 of lane 0 of a column of a block. NCOMP = 0: the number
+ * of components is known only at run time; then components are accessed one by one, with
+ * site_offset. */
 #ifndef KAON_LIB_CUDA_ACCESS_H
 #define KAON_LIB_CUDA_ACCESS_H
 
@@ -55,7 +56,7 @@ static __device__ __forceinline__ void site_write(T *base, int lane, const T *va
   }
 }
 
-/* Where component c of a lane stands, for fields of any number of components. */
+/* The offset of component c of a lane, for fields with any number of components. */
 static __device__ __forceinline__ int site_offset(int c, int lane, int pack) {
   return lane * pack + kaon_component_offset(c, KAON_LANES, pack);
 }

@@ -1,6 +1,6 @@
-/* import.cu - a vector's column from and to arrays in the host's order on the GPU (lib/vector/import_ops.h): a
- * thread a site, a warp a block of the field. Every number is rounded as lib/vector/vector_import.c rounds
- * it, so host and device give the same bits. */
+/* import.cu - import and export of a column of a vector from and to arrays in the host's order, on
+ * the GPU (lib/vector/import_ops.h). A thread handles a site, a warp a block of the field. Every
+ * value is rounded as in lib/vector/vector_import.c, so host and device give the same bits. */
 #include "lib/cuda/memory/import.h"
 
 #include "lib/cuda/memory/access.h"
@@ -13,23 +13,23 @@ enum { THREADS = 128, SPINOR = 24, FIND_BLOCKS = 4096 };
 
 typedef struct import_call {
   kaon_sites sites;
-  int lattice;    /* 0: rows */
-  int pairs;      /* psi has the other parity's sites between ours */
-  int odd_origin; /* a stencil's */
+  int lattice;    /* 0: rows of a sparse system */
+  int pairs;      /* in psi, sites of the other parity are interleaved with these */
+  int odd_origin; /* kaon_stencil.odd_origin */
   int parity, ncomp, nrhs, column;
-  int64_t nblocks, own[2], first, end; /* own: sites of each parity */
-  int64_t numbers;                     /* records of psi */
+  int64_t nblocks, own[2], first, end; /* own: local sites of each parity */
+  int64_t numbers;                     /* number of records in psi */
   kaon_view vector;
   double *psi;
   const int32_t *order;
   int changes;
   double scale;
-  signed char sign[4][4]; /* inside = scale * sign * psi, or the other way round */
+  signed char sign[4][4]; /* inside = scale * sign * psi; for export its inverse */
   double limit;
   unsigned long long *found;
 } import_call;
 
-/* A thread's site. unit: its block and column among all; record: its numbers in psi, NULL where the
+/* A thread's site. unit: index of its block and column; record: its values in psi, or NULL if the
  * lane is masked. */
 typedef struct here {
   int lane;
@@ -37,7 +37,7 @@ typedef struct here {
   double *record;
 } here;
 
-/* False for whole warps alone. */
+/* Returns false only for whole warps. */
 static __device__ __forceinline__ bool find_here(const import_call &a, here *h) {
   const int64_t at = a.first + (int64_t)blockIdx.x * THREADS + threadIdx.x;
   const int parity = a.lattice && a.parity > 1 ? (int)blockIdx.y : a.parity;
@@ -162,28 +162,28 @@ static __global__ void __launch_bounds__(THREADS)
   }
 }
 
-/* Number by number, as they stand in memory: where a site is matters for bad ones alone. */
+/* Searches the values in memory order. The position of a site matters only for bad values. */
 static __global__ void __launch_bounds__(THREADS) find_kernel(const __grid_constant__ import_call a) {
   const int64_t numbers = a.numbers * a.ncomp;
   const int64_t step = (int64_t)gridDim.x * THREADS;
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < numbers; i += step) {
     if (fabs(a.psi[i]) <= a.limit) continue;
     const int64_t site = i / a.ncomp;
-    if (a.pairs && a.parity < 2) { /* the other parity's are nobody's business */
+    if (a.pairs && a.parity < 2) { /* skip sites of the other parity */
       const kaon_here h =
           kaon_here_of(&a.sites, a.parity ^ a.odd_origin, (int32_t)(a.first + site / 2));
-      if (h.number != 2 * a.first + site) continue; /* nobody's, of a parity with one less */
+      if (h.number != 2 * a.first + site) continue; /* a gap, where one parity has one site less */
     }
     atomicMax(a.found, ~(unsigned long long)site);
   }
 }
 
-/* back: the change of basis from inside to psi, S^T. */
+/* back: use the change of basis from inside to psi, S^T. */
 static import_call call_of(const kaon_import_args *args, bool back) {
   import_call a = {};
   a.lattice = args->stencil != NULL;
   if (a.lattice) {
-    a.sites = kaon_sites_of(args->stencil, args->parity & 1); /* of both, where they are */
+    a.sites = kaon_sites_of(args->stencil, args->parity & 1); /* valid for both parities */
     a.odd_origin = args->stencil->odd_origin;
   }
   a.pairs = a.lattice && !args->alone;

@@ -1,5 +1,6 @@
-/* matrix_copy.cu - matrices on listed sites from and to an array on the GPU (lib/vector/import_ops.h): a thread a
- * site, whose numbers a warp reads and writes in rows (lib/cuda/memory/records.h). */
+/* matrix_copy.cu - copies matrices on listed sites from and to an array, on the GPU
+ * (lib/vector/import_ops.h). A thread handles a site; a warp reads and writes the values in whole
+ * rows (lib/cuda/memory/records.h). */
 #include "lib/cuda/memory/import.h"
 
 #include "lib/cuda/memory/access.h"

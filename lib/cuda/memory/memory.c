@@ -1,5 +1,6 @@
-/* memory.c - device memory and its traffic with the host. Check mode fills what is taken with 0xff
- * (NaN in double and single), so uninitialised reads show; overruns are compute-sanitizer's. */
+/* memory.c - device memory and transfers to and from the host. Check mode fills allocated memory
+ * with 0xff (NaN in double and single), so uninitialised reads become visible. Overruns are left to
+ * compute-sanitizer. */
 #include <string.h>
 
 #include "lib/cuda/queue/short_copy.h"
@@ -11,7 +12,7 @@ static kaon_status allocate(kaon_context *ctx, size_t bytes, void **pointer) {
   const cudaError_t error = cudaMalloc(pointer, bytes);
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    return KAON_ERR_MEMORY; /* the pool says what was wanted */
+    return KAON_ERR_MEMORY; /* the pool reports what was requested */
   }
   KAON_TRY(kaon_cuda_check(ctx, error, "taking device memory"));
   if (!ctx->options.check) return KAON_OK;
@@ -32,7 +33,7 @@ static kaon_status shared(kaon_context *ctx, size_t bytes, void **pointer) {
 
 static void unshare(kaon_context *ctx, void *pointer) {
   kaon_cuda_enter(ctx);
-  cudaStreamSynchronize((cudaStream_t)ctx->queue); /* what still reads it */
+  cudaStreamSynchronize((cudaStream_t)ctx->queue); /* work may still read it */
   cudaFreeHost(pointer);
 }
 
@@ -59,7 +60,7 @@ static kaon_status stages(kaon_context *ctx) {
   return KAON_OK;
 }
 
-/* One core copies slower than the bus. */
+/* Copies with several threads, because one core is slower than the bus. */
 static void copy_on_host(const kaon_context *ctx, char *to, const char *from, size_t bytes) {
   enum { PIECE = 1 << 18 };
   const long pieces = (long)((bytes + PIECE - 1) / PIECE);
@@ -74,13 +75,13 @@ static size_t stage_length(size_t bytes, size_t begin) {
   return bytes - begin < KAON_CUDA_STAGE_BYTES ? bytes - begin : KAON_CUDA_STAGE_BYTES;
 }
 
-/* Returns when the host's memory has been read; the rest is in the stream. */
+/* Returns when the host's memory has been read. The rest of the transfer is in the stream. */
 static kaon_status to_device(kaon_context *ctx, void *device, const void *host, size_t bytes) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   int i = 0;
   KAON_TRY(kaon_cuda_refuse_recorded(ctx, "a transfer"));
   kaon_cuda_enter(ctx);
-  KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch")); /* a wait would forget it */
+  KAON_TRY(kaon_cuda_pending(ctx, "a kernel launch")); /* waiting would clear this error */
   KAON_TRY(stages(ctx));
   for (size_t begin = 0; begin < bytes; begin += KAON_CUDA_STAGE_BYTES) {
     const size_t length = stage_length(bytes, begin);
@@ -106,7 +107,7 @@ static kaon_status fetch(kaon_context *ctx, int i, const char *device, size_t le
   return kaon_cuda_check(ctx, cudaEventRecord(machine->passed[i], machine->stream), "a transfer");
 }
 
-/* Numbers that a kernel brings (short_copy.h). */
+/* Copies a few values with a kernel (short_copy.h). */
 static kaon_status short_copy_to_host(kaon_context *ctx, void *host, const void *device,
                                    size_t bytes) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
@@ -135,7 +136,7 @@ static int is_short_copy(const void *device, size_t bytes) {
          (bytes | (size_t)(uintptr_t)device) % sizeof(double) == 0;
 }
 
-/* A piece is copied out while the next one comes. */
+/* Each piece is copied to the host's memory while the next one is transferred. */
 static kaon_status to_host(kaon_context *ctx, void *host, const void *device, size_t bytes) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   const char *from = device;
@@ -163,7 +164,7 @@ static kaon_status clear(kaon_context *ctx, void *device, size_t bytes) {
                          "clearing device memory");
 }
 
-/* Pinned host memory counts as the host's: kernels would read it over the bus. */
+/* Pinned host memory counts as host memory, since kernels would read it over the bus. */
 static int place(kaon_context *ctx, const void *pointer) {
   struct cudaPointerAttributes found;
   int device = -1;

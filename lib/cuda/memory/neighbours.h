@@ -1,17 +1,18 @@
-/* neighbours.h - where a site is and who its neighbours are, on a GPU: no tables, a few
- * multiplications. Site `at` = block * KAON_LANES + lane of one parity is the at-th of its parity
- * in the order of numbers x + X (y + Y (z + Z t)) (lib/vector/layout.h, kaon_stencil.extents). Of numbers
- * 2 n and 2 n + 1 one is even and one is odd (lib/grid/site_order.c), so a site's place is half its
- * number, whatever the extents are. Make a kaon_sites on the host, hand it to the kernel by value.
- */
+/* neighbours.h - coordinates of a site and indices of its neighbours on a GPU, by a few
+ * multiplications instead of tables.
+ * Site `at` = block * KAON_LANES + lane is the at-th site of its parity in the order of the
+ * lexicographic index x + X (y + Y (z + Z t)) (lib/vector/layout.h, kaon_stencil.extents). Of the
+ * indices 2 n and 2 n + 1 one is even and one is odd (lib/grid/site_order.c). So `at` is half the
+ * lexicographic index for all extents. `number` below is the lexicographic index.
+ * Create a kaon_sites on the host and pass it to the kernel by value. */
 #ifndef KAON_LIB_CUDA_NEIGHBOURS_H
 #define KAON_LIB_CUDA_NEIGHBOURS_H
 
 #include "lib/vector/layout.h"
 
-/* Division by a number known to the host: n / d = (n * multiplier) >> shift for 0 <= n < 2^31. With
- * 2^s >= d > 2^(s-1), shift = 31 + s, multiplier = ceil(2^shift / d) < 2^32: its error, below d,
- * times n stays below 2^shift. */
+/* Division by a number known on the host: n / d = (n * multiplier) >> shift for 0 <= n < 2^31. With
+ * 2^s >= d > 2^(s-1), shift = 31 + s and multiplier = ceil(2^shift / d) < 2^32. The error of the
+ * multiplier, below d, times n stays below 2^shift. */
 typedef struct kaon_divisor {
   uint32_t d, multiplier;
   int shift;
@@ -32,24 +33,25 @@ static inline KAON_HD uint32_t kaon_divide_by(uint32_t n, const kaon_divisor *by
 }
 
 typedef struct kaon_sites {
-  int32_t nsites; /* of the parity; lanes beyond are masked */
+  int32_t nsites; /* of the parity; lanes from here on are masked */
   int extents[4];
-  int half_x; /* pairs of sites in a row of x; the last one of an odd extent has one site */
+  int half_x; /* pairs of sites in a row of x; if the extent is odd, the last pair has one site */
   int antiperiodic;
-  int stride[4];           /* of numbers, from a neighbour to the next */
-  int round[4];            /* and back round the lattice */
-  int step[8], wrap[8];    /* by direction: half of what is added to a number, rounded down, on the
-                              way to a neighbour and on that round the lattice */
-  int odd[4];              /* 1: that is an odd number */
-  kaon_divisor divisor[3]; /* by extents[0], extents[1], extents[2]; of tiles: by what counts them
-                              in x and boxes of them in y and z */
-  int tiled;               /* threads walk tiles */
-  uint8_t warp_bits[4];    /* bits of the lane number that count x / 2, y, z, t of a warp's tile */
-  uint8_t block_bits[4];   /* bits of the warp's number that count warps' tiles of a block */
-  uint8_t near_bits[4];    /* bits of the tile's number, above x, that count tiles of a box */
+  int stride[4];           /* of `number`, from a site to its neighbour */
+  int round[4];            /* the same across the periodic boundary */
+  int step[8], wrap[8];    /* by direction: half of the change of `number`, rounded down, to a
+                            * neighbour and across the periodic boundary */
+  int odd[4];              /* 1: that change is odd */
+  kaon_divisor divisor[3]; /* by extents[0], extents[1], extents[2]; if tiled, by the number of
+                            * tiles in x and of boxes of tiles in y and z */
+  int tiled;               /* threads are assigned to tiles */
+  uint8_t warp_bits[4];    /* bits of the lane that count x / 2, y, z, t within the tile of a
+                            * warp */
+  uint8_t block_bits[4];   /* bits of the warp that count the tiles of warps within a block */
+  uint8_t near_bits[4];    /* bits of the tile, above those of x, that count tiles within a box */
 } kaon_sites;
 
-/* parity: the whole lattice's, of the sites that are numbered. */
+/* parity: the global parity of the sites. */
 static inline kaon_sites kaon_sites_of(const kaon_stencil *stencil, int parity) {
   kaon_sites s = {0};
   s.nsites = (int32_t)stencil->sites[parity];
@@ -70,12 +72,11 @@ static inline kaon_sites kaon_sites_of(const kaon_stencil *stencil, int parity) 
   return s;
 }
 
-/* Has blocks of 2^(sum of block_bits) warps walk tiles instead of consecutive sites, where the
- * extents allow it. A warp's sites are then 2^warp_bits[mu] in each direction. What is nearest in
- * all four directions is met by one multiprocessor at one time; and tiles follow each other in
- * boxes, all of x and up to 4 x 4 x 8 tiles in y, z, t where these divide the lattice, so that what
- * the device works on at one time is near, too: it then finds in the second-level cache what its
- * tiles share. */
+/* Assigns blocks of 2^(sum of block_bits) warps to tiles instead of consecutive sites, if the
+ * extents allow it. The sites of a warp are then 2^warp_bits[mu] in each direction, so a
+ * multiprocessor works on sites that are close in all four directions. Tiles follow each other in
+ * boxes: all of x, and up to 4 x 4 x 8 tiles in y, z, t if these divide the lattice. So the sites
+ * that the device works on at one time are also close, and share data in the second-level cache. */
 static inline void kaon_sites_tile(kaon_sites *s, const uint8_t warp_bits[4],
                                    const uint8_t block_bits[4]) {
   static const uint8_t box_bits[4] = {0, 2, 2, 3};
@@ -97,16 +98,16 @@ static inline void kaon_sites_tile(kaon_sites *s, const uint8_t warp_bits[4],
   }
 }
 
-/* A site: its place among those of its parity, its number, and its coordinates on the rank.
- * `parity` here and below is that of those coordinates: the whole lattice's is parity ^
- * kaon_stencil.odd_origin, which the host puts in where it calls a kernel. */
+/* A site: its index among those of its parity, its lexicographic index, and its coordinates on the
+ * rank. `parity` here and below is that of the local coordinates. The global parity is parity ^
+ * kaon_stencil.odd_origin; the host applies this when it launches a kernel. */
 typedef struct kaon_here {
   int32_t at, number;
   int parity;
   int x, y, z, t;
 } kaon_here;
 
-/* row = (c[3] * d2 + c[2]) * d1 + c[1] taken apart by the divisors. */
+/* Decomposes row = (c[3] * d2 + c[2]) * d1 + c[1] with the divisors. */
 static inline KAON_HD void kaon_rows_split(const kaon_sites *s, uint32_t row, int c[4]) {
   const uint32_t plane = kaon_divide_by(row, &s->divisor[1]);
   const uint32_t slice = kaon_divide_by(plane, &s->divisor[2]);
@@ -115,7 +116,7 @@ static inline KAON_HD void kaon_rows_split(const kaon_sites *s, uint32_t row, in
   c[3] = (int)slice;
 }
 
-/* Where the coordinates may be one site beyond the end of a row of x: that is the first one of the
+/* Normalises coordinates that may be one site beyond the end of a row of x: the first site of the
  * next row. */
 static inline KAON_HD void kaon_here_wrap_row(const kaon_sites *s, kaon_here *h) {
   if (h->x < s->extents[0]) return;
@@ -127,14 +128,14 @@ static inline KAON_HD void kaon_here_wrap_row(const kaon_sites *s, kaon_here *h)
   h->t++;
 }
 
-/* The site with number `at` of its parity. Only for sites that are not tiled. */
+/* The site with index `at` of its parity. Only for sites that are not tiled. */
 static inline KAON_HD kaon_here kaon_here_of(const kaon_sites *s, int parity, int32_t at) {
   kaon_here h;
   int c[4];
   const uint32_t first = 2 * (uint32_t)at, row = kaon_divide_by(first, &s->divisor[0]);
   kaon_rows_split(s, row, c);
   c[0] = (int)(first - row * s->divisor[0].d);
-  const int second = (c[0] + c[1] + c[2] + c[3] + parity) & 1; /* of the pair */
+  const int second = (c[0] + c[1] + c[2] + c[3] + parity) & 1; /* 1: the second site of the pair */
   h.at = at;
   h.number = (int32_t)first + second;
   h.parity = parity;
@@ -146,7 +147,7 @@ static inline KAON_HD kaon_here kaon_here_of(const kaon_sites *s, int parity, in
   return h;
 }
 
-/* The lowest bits of *number, which loses them. */
+/* Returns the lowest bits of *number and shifts them out. */
 static inline KAON_HD int kaon_pop_bits(uint32_t *number, int bits) {
   const uint32_t value = *number & ((1u << bits) - 1);
   *number >>= bits;
@@ -182,10 +183,10 @@ static inline KAON_HD int kaon_here_coordinate(const kaon_here *h, const int mu)
   return mu == 0 ? h->x : mu == 1 ? h->y : mu == 2 ? h->z : h->t;
 }
 
-/* The place, in the other parity, of the neighbour in direction dir (0..3 forward x, y, z, t; 4..7
- * backward); round a lattice of an odd extent, which is divided, no place that may be looked at.
- * *sign: -1 where the hop crosses the antiperiodic boundary, else 1. dir is best known
- * when compiled: then it costs a comparison, a choice and an addition. */
+/* The index, in the other parity, of the neighbour in direction dir (0..3 forward x, y, z, t; 4..7
+ * backward). Across the boundary of a partitioned direction with odd extent the index is invalid
+ * and must not be used. *sign: -1 if the hop crosses the antiperiodic boundary, else 1. If dir is a
+ * compile-time constant, this costs a comparison, a select and an addition. */
 static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_here *h,
                                                 const int dir, int *sign) {
   const int mu = dir % 4, forward = dir < 4;
@@ -195,8 +196,8 @@ static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_
   return h->at + (c == edge ? s->wrap[dir] : s->step[dir]) + (h->number & s->odd[mu]);
 }
 
-/* The same, worked out from the site's number: an instruction more, after which compilers place
- * loads otherwise. Kernels take the one that measures faster (dslash/cuda/hop_kernel.h). */
+/* The same, computed from `number`. It takes one more instruction, and compilers then place loads
+ * differently. Each kernel uses the faster one (dslash/cuda/hop_kernel.h). */
 static inline KAON_HD int32_t kaon_neighbour_by_index(const kaon_sites *s, const kaon_here *h,
                                                        const int dir, int *sign) {
   const int mu = dir % 4, forward = dir < 4;
@@ -208,8 +209,8 @@ static inline KAON_HD int32_t kaon_neighbour_by_index(const kaon_sites *s, const
   return (h->number + step) >> 1;
 }
 
-/* Hops of three sites. step: reduced to less than the extent; round: how often a hop in t goes
- * round a lattice of two slices before it is reduced. */
+/* Hops of three sites. step: 3 modulo the extent. round: how many times a hop in t wraps around a
+ * lattice with few slices before that reduction. */
 typedef struct kaon_far {
   int step[4], round;
 } kaon_far;

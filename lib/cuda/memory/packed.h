@@ -1,14 +1,14 @@
-/* packed.h - a half-precision complex number on a GPU: two 16-bit integers in one word, re below.
- * The two-way dot product picks one of them, with either sign, extends it and adds it to a 32-bit
- * integer, in one instruction. That integer starts as the bits of KAON_HALF_BIAS: the sum's bits
- * then are the float bias + n, |n| < 2^22, and a subtraction leaves n. Included by lib/math/vreal.h
- * alone.
+/* packed.h - a half-precision complex number on a GPU: two 16-bit integers in one word, re in the
+ * lower half. Included only by lib/math/vreal.h.
+ * The two-way dot product instruction selects one of them, with either sign, extends it and adds it
+ * to a 32-bit integer. That integer starts as the bits of KAON_HALF_BIAS. The bits of the sum are
+ * then the float bias + n, |n| < 2^22, and one subtraction yields n.
  *
- * Numbers that are multiplied by a factor anyway need no subtraction: the weight -128 on the bits
- * of PACKED_OFFSET = 1.5 * 2^16, whose last place is 2^-7, makes the float PACKED_OFFSET - n of any
- * 16 bits, and n f is one multiplication and addition of it with -f and PACKED_OFFSET f. That
- * product is rounded, once for all numbers of a factor, besides the sum: n f is off by 2^-24
- * PACKED_OFFSET f < 0.006 f more, where half rounded n itself by 0.5 (lib/math/half.h). */
+ * Values that are multiplied by a factor in any case need no subtraction. The weight -128 on the
+ * bits of PACKED_OFFSET = 1.5 * 2^16, whose last bit is worth 2^-7, gives the float PACKED_OFFSET -
+ * n for any 16 bits. Then n f is one fused multiply-add with -f and PACKED_OFFSET f. The rounding
+ * of PACKED_OFFSET f is the same for all values of a factor. It makes n f wrong by at most another
+ * 2^-24 PACKED_OFFSET f < 0.006 f, while half itself rounded n by 0.5 (lib/math/half.h). */
 #ifndef KAON_LIB_CUDA_PACKED_H
 #define KAON_LIB_CUDA_PACKED_H
 
@@ -18,9 +18,9 @@
 
 typedef int32_t craw;
 
-/* Which integer the dot product takes: a byte for each, 1 or -1. */
+/* Selects the integer for the dot product: one byte for each, 1 or -1. */
 enum { PACKED_RE = 0x0001, PACKED_IM = 0x0100, PACKED_MINUS_RE = 0x00ff, PACKED_MINUS_IM = 0xff00 };
-enum { PACKED_BIAS_BITS = 0x4b400000 }; /* of KAON_HALF_BIAS */
+enum { PACKED_BIAS_BITS = 0x4b400000 }; /* the bits of KAON_HALF_BIAS */
 
 KAON_MATH craw c_load_raw(const stored *p) {
   craw z;
@@ -41,11 +41,11 @@ KAON_MATH vcomplex c_from_raw(craw a) {
   return c_make(packed_pick(a, PACKED_RE), packed_pick(a, PACKED_IM));
 }
 
-enum { PACKED_SCALED_RE = 0x0080, PACKED_SCALED_IM = 0x8000 }; /* -128 */
+enum { PACKED_SCALED_RE = 0x0080, PACKED_SCALED_IM = 0x8000 }; /* weight -128 */
 #define PACKED_OFFSET 98304.0f
 enum { PACKED_OFFSET_BITS = 0x47c00000 };
 
-/* n f; offset = PACKED_OFFSET f. */
+/* n f, with offset = PACKED_OFFSET f. */
 KAON_MATH vreal packed_scaled(craw a, const int which, vreal f, vreal offset) {
   const vreal x = __int_as_float(__dp2a_lo(a, which, (int)PACKED_OFFSET_BITS));
   return fmaf(x, -f, offset);
@@ -56,8 +56,8 @@ KAON_MATH vcomplex c_from_raw_scaled(craw a, vreal f, vreal offset) {
                 packed_scaled(a, PACKED_SCALED_IM, f, offset));
 }
 
-/* The numbers at p by conversions, which a multiprocessor makes beside its other work but few at a
- * time. */
+/* The values at p by conversion instructions. A multiprocessor runs few of them at a time, but in
+ * parallel with its other work. */
 KAON_MATH vcomplex c_load_beside(const stored *p) {
   return c_make((float)p[0], (float)p[1]);
 }

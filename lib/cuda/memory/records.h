@@ -1,8 +1,9 @@
-/* records.h - arrays in a host's order read and written by a warp: each lane has a record of N
- * numbers of type T somewhere, neighbouring lanes mostly side by side. The lanes go through the
- * warp's records together, so memory sees whole rows, and exchange them in shared memory: a room of
- * RECORDS_SHARED_BYTES(N) numbers of a warp, whose rows of N + 1 keep the lanes out of each other's banks
- * (N is even). All 32 lanes call; `mine` NULL: a lane without a record, which reads zeros. */
+/* records.h - a warp reads and writes arrays in the host's order. Each lane has a record of N
+ * values of type T; records of neighbouring lanes are mostly adjacent.
+ * The lanes go through the records of the warp together, so memory accesses cover whole rows. They
+ * exchange the values in shared memory: RECORDS_SHARED_BYTES(N) values for each warp, in rows of N
+ * + 1 to avoid bank conflicts (N is even). All 32 lanes call these functions. A lane with `mine`
+ * NULL has no record and reads zeros. */
 #ifndef KAON_LIB_CUDA_RECORDS_H
 #define KAON_LIB_CUDA_RECORDS_H
 

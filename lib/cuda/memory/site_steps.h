@@ -1,10 +1,9 @@
-/* site_steps.h - a thread's site on the GPU and the way to its neighbours along paths of links. Plain
- * order (lib/vector/layout.h): site i of a parity is lane i % 32 of block i / 32, and has number 2 i or 2
- * i
- * + 1 of x + X (y + Y (z + Z t)), of which one is even. So an undivided lattice needs no tables; on
- * a divided one a step may lead to a ghost, and goes by the table that all of its steps are in
- * (kaon_stencil.walk). Periodic: the fermions' boundary sign is ignored. Common subset of C and
- * CUDA C. */
+/* site_steps.h - the site of a GPU thread and its neighbours along paths of links.
+ * Plain order (lib/vector/layout.h): site i of a parity is lane i % 32 of block i / 32. Its
+ * lexicographic index is whichever of 2 i and 2 i + 1 has that parity. So a lattice that is not
+ * partitioned needs no tables. On a partitioned lattice a step may lead to a ghost; then all steps
+ * use a table (kaon_stencil.walk). Boundaries are periodic: the sign of the fermion boundary is
+ * ignored. Common subset of C and CUDA C. */
 #ifndef KAON_LIB_CUDA_SITE_STEPS_H
 #define KAON_LIB_CUDA_SITE_STEPS_H
 
@@ -19,20 +18,19 @@
 #define KAON_UNROLL
 #endif
 
-/* x: coordinates on the rank; on a divided lattice x[0] is the site's number instead, block *
- * KAON_LANES + lane, and the others mean nothing. */
+/* x: local coordinates. On a partitioned lattice x[0] is instead the site's index block *
+ * KAON_LANES + lane, and the others are unused. */
 typedef struct vsites {
   int parity;
   int x[4];
 } vsites;
 
-/* 1: steps go by the table. The same for all sites. */
+/* 1: steps use the table. The same for all sites. */
 static inline KAON_HD int sites_walked(const kaon_stencil *st) {
   return st->walk[0] != NULL;
 }
 
-/* The coordinates of the rank's own site i, `parity` being theirs: on an undivided lattice its own.
- */
+/* Coordinates of local site i. `parity` is that of the local coordinates. */
 static inline KAON_HD void sites_coordinates(const kaon_stencil *st, int parity, int64_t i,
                                              int x[4]) {
   unsigned rank = 2 * (unsigned)i;
@@ -42,14 +40,14 @@ static inline KAON_HD void sites_coordinates(const kaon_stencil *st, int parity,
   }
   x[3] = (int)rank;
   x[0] += (x[0] + x[1] + x[2] + x[3] + parity) & 1;
-  for (int mu = 0; mu < 3; mu++) { /* the second of a pair may begin a row */
+  for (int mu = 0; mu < 3; mu++) { /* the second site of a pair may start the next row */
     if (x[mu] < st->extents[mu]) break;
     x[mu] = 0;
     x[mu + 1]++;
   }
 }
 
-/* Which site of its parity it is. */
+/* The index of a site among those of its parity. */
 static inline KAON_HD unsigned sites_rank_at(const kaon_stencil *st, const int x[4]) {
   const int *n = st->extents;
   return (unsigned)(x[0] + n[0] * (x[1] + n[1] * (x[2] + n[2] * x[3]))) / 2;
@@ -84,13 +82,13 @@ static inline KAON_HD vsites sites_step(const kaon_stencil *st, const vsites *fr
   const int mu = dir & 3, last = st->extents[mu] - 1;
   const int edge = dir < 4 ? last : 0, beyond = dir < 4 ? 0 : last, step = dir < 4 ? 1 : -1;
   KAON_UNROLL
-  for (int nu = 0; nu < 4; nu++) /* a constant index: coordinates stay in registers */
+  for (int nu = 0; nu < 4; nu++) /* a constant index keeps the coordinates in registers */
     if (nu == mu) s.x[nu] = s.x[nu] == edge ? beyond : s.x[nu] + step;
   return s;
 }
 
-/* x + X (y + Y (z + Z t)) in the whole lattice: the number that random streams know the rank's own
- * site i by (lib/grid/site_table.h). */
+/* x + X (y + Y (z + Z t)) in the whole lattice, of local site i: the index that random streams use
+ * (lib/grid/site_table.h). */
 static inline KAON_HD int64_t sites_index(const kaon_stencil *st, int parity, int64_t i) {
   const int *o = st->origin, *g = st->global;
   int x[4];
@@ -99,10 +97,10 @@ static inline KAON_HD int64_t sites_index(const kaon_stencil *st, int parity, in
   return x[0] + o[0] + g[0] * (x[1] + o[1] + g[1] * row);
 }
 
-/* The first site of a parity on slice t of the whole lattice: a slice's sites stand in a row, up to
- * the first one of the next slice. A slice that is not the rank's: one before or after all. Where a
- * slice has an odd number of sites, those at even t on the rank have one more of the parity of
- * their first and their last site. */
+/* The first site of a parity on slice t of the whole lattice. The sites of a slice are contiguous,
+ * up to the first one of the next slice. For a slice of another rank the result is before or after
+ * all local sites. If a slice has an odd number of sites, those at even local t have one more site
+ * of the parity of their first and last site. */
 static inline KAON_HD int64_t sites_of_slice(const kaon_stencil *st, int parity, int t) {
   const int64_t slice = (int64_t)st->extents[0] * st->extents[1] * st->extents[2];
   const int local = t - st->origin[3];

@@ -1,6 +1,6 @@
-/* sites.h - links and matrices at a thread's site and at those that its paths come by, on the GPU:
- * with the way itself (lib/cuda/memory/site_steps.h) what lib/math/link_paths.h is written over. The stencil is a
- * copy in the kernel's arguments. */
+/* sites.h - links and matrices at a thread's site and along its paths, on the GPU. With
+ * lib/cuda/memory/site_steps.h it provides what lib/math/link_paths.h needs. The stencil is a copy
+ * in the kernel's arguments. */
 #ifndef KAON_LIB_CUDA_SITES_H
 #define KAON_LIB_CUDA_SITES_H
 
@@ -9,7 +9,7 @@
 #include "lib/cuda/memory/site_steps.h"
 #include "lib/math/su3_matrix.h"
 
-/* The block of U_mu that a site is in, and the block of a field of `ncomp` reals. */
+/* The block of U_mu that contains a site; the block of a field of `ncomp` reals. */
 KAON_MATH real *sites_link_block(const kaon_stencil *st, void *links, unsigned rank, int mu) {
   const int64_t block = mu * kaon_link_blocks(kaon_matrix_blocks(st)) + rank / KAON_LANES;
   return (real *)links + block * 18 * KAON_LANES;
@@ -35,7 +35,7 @@ KAON_MATH void sites_matrix(const kaon_stencil *st, const void *const field[2], 
   site_read<real, 18>(sites_block(of_parity, rank, 18), rank % KAON_LANES, (real *)g);
 }
 
-/* Stores U_mu at home: the site's own number i. */
+/* Stores U_mu at local site i. */
 KAON_MATH void sites_store_link(const kaon_stencil *st, void *links, int64_t i, int mu,
                                 const vsu3 *u) {
   const unsigned rank = (unsigned)i;

@@ -1,5 +1,5 @@
-/* cdp_image.c - the image of kernels that launch kernels (sparse/cuda/cdp.cu, linked on the device by
- * KaonCuda.cmake), loaded where the form CDP is asked for. */
+/* cdp_image.c - loads the image of kernels that launch kernels (sparse/cuda/cdp.cu, device-linked
+ * by KaonCuda.cmake). Used for the form CDP. */
 #include "lib/cuda/queue/launch_list.h"
 
 #include <stdlib.h>

@@ -1,23 +1,26 @@
-/* completion.c - waiting for the look that a whole solve ends in. A kernel writes it into the host's
- * memory and says when it is there, so the driver is not asked but now and then, in case of an
- * error; and it says how long the solve took on the device, from the loop's entry on. The next one,
- * if it is like those before and takes less than 3 ms, is slept through in one nap as long as they
- * took and a lead, which is what goes before the loop, launches and waking take, learnt from when
- * naps end: a nap costs the processor some 5 to 10 us, more than all else but the launch. */
+/* completion.c - the wait for the snapshot that ends a whole solve.
+ * A kernel writes the snapshot into host memory and then sets a flag. So the driver is queried only
+ * now and then, in case of an error. The kernel also reports how long the solve took on the device,
+ * from the entry of the loop.
+ * If solves usually take less than 3 ms, the host sleeps once, for the usual time plus a lead. The
+ * lead covers what happens before the loop, launch latency and wake-up, and is learned from when
+ * sleeps end. One sleep costs 5 to 10 us of processor time, so fewer sleeps are cheaper. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
 
 #include "lib/cuda/queue/completion.h"
 
-/* Nanoseconds. Naps; waits so long before their end are halved, since they may be shorter this
- * time; behind a nap the look is seldom far: it is looked for so long before there is another nap;
- * and the driver is asked so often. */
+/* Nanoseconds. SHORTEST, LONGEST: bounds of a sleep. MUCH: if more is left, the sleep is half of
+ * it, since this wait may be shorter. SPIN_NANOSECONDS: polling after a sleep before the next one,
+ * since the snapshot is then usually close. OFTEN: interval of driver queries. */
 enum { SHORTEST = 10000, LONGEST = 5000000, MUCH = 3000000, SPIN_NANOSECONDS = 8000, OFTEN = 1000000 };
-/* The lead at first, at most either way; what it becomes less by where a nap was long enough, a
- * fraction of what an early end costs, so that most naps end just behind the look, and twice as
- * much with each so many of them in a row; and, after the first waits, more by at most, since one
- * wait may be disturbed. */
+/* Nanoseconds of the lead. FIRST_LEAD: initial value; MOST_LEAD: its largest magnitude.
+ * - LESS: decrease after a sleep that was long enough. It is small compared to the cost of waking
+ *   early, so that most sleeps end just after the snapshot. It doubles after each IN_A_ROW such
+ *   sleeps in a row, at most TIMES times.
+ * - MORE: largest increase after the first FIRST_WAITS waits, since a single wait may be
+ *   disturbed. */
 enum { FIRST_LEAD = -10000, MOST_LEAD = 5000000, LESS = 250, IN_A_ROW = 8, TIMES = 4 };
 enum { FIRST_WAITS = 16, MORE = 2000 };
 
@@ -39,14 +42,14 @@ static int is_there(const kaon_completion *completion) {
 }
 
 typedef struct wait_clock {
-  int64_t begin, aim, passed, asked; /* aim: when it is expected; the others: since the begin */
-  int64_t woke;                      /* from the nap that was to end then; 0: not yet */
-  int late;                          /* it was there by then */
+  int64_t begin, aim, passed, asked; /* aim: expected time; all but begin: relative to begin */
+  int64_t woke;                      /* end of the sleep that was to last until aim; 0: none yet */
+  int late;                          /* the snapshot was there by then */
   unsigned long slack;
   int slept;
 } wait_clock;
 
-/* Until it is there, for `most` nanoseconds at most. */
+/* Polls until the snapshot is there, for at most `most` nanoseconds. */
 static int poll_for(const kaon_completion *completion, wait_clock *w, int64_t most) {
   const int64_t until = w->passed + most;
   while (!is_there(completion)) {
@@ -57,13 +60,13 @@ static int poll_for(const kaon_completion *completion, wait_clock *w, int64_t mo
   return 1;
 }
 
-/* Nearly always there is nothing to tell. */
+/* Queries the driver for errors, at intervals. */
 static kaon_status ask(const kaon_context *ctx, const kaon_completion *completion, wait_clock *w) {
   if (w->passed - w->asked < OFTEN) return KAON_OK;
   w->asked = w->passed;
   const cudaError_t answer = cudaStreamQuery(kaon_cuda_machine_of(ctx)->stream);
   if (answer == cudaErrorNotReady) {
-    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
+    if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* not an error */
     return kaon_cuda_check_ranks(ctx, 1e-9 * (double)w->passed);
   }
   KAON_TRY(kaon_cuda_check(ctx, answer, "work on the device"));
@@ -85,9 +88,10 @@ static void sleep_for_ns(const kaon_completion *completion, wait_clock *w) {
   w->late = is_there(completion);
 }
 
-/* What the device took longer than usual explains as much of a nap that was too short, and a nap
- * that was too long where it took less says nothing. What is usual falls at once and rises by a
- * quarter: where solves differ, sleeping too long costs more than another nap. */
+/* Adapts lead and usual time. If the device took longer than usual, a sleep that was too short is
+ * explained by that amount. If it took less, a sleep that was too long says nothing. The usual time
+ * falls at once and rises by a quarter of the difference, because sleeping too long costs more than
+ * another sleep. */
 static void update_estimate(kaon_completion *completion, const wait_clock *w) {
   const int64_t elapsed = *(volatile uint32_t *)&completion->loop_done->elapsed;
   const int64_t longer = elapsed - completion->lasted, early = w->passed - w->woke - longer;
@@ -106,7 +110,8 @@ static void update_estimate(kaon_completion *completion, const wait_clock *w) {
   if (completion->lasted == 0) completion->lasted = 1;
 }
 
-/* When it is expected; never so soon that no nap ends then, from which alone is learnt. */
+/* The expected time. It is bounded below so that a sleep ends then: the lead is learned only from
+ * such sleeps. */
 static int64_t expected(const kaon_completion *completion) {
   const int64_t at = completion->lasted > 0 ? completion->lasted + completion->lead : 0;
   return completion->lasted > 2 * SHORTEST && at < 2 * SHORTEST ? 2 * SHORTEST : at;
@@ -116,7 +121,7 @@ kaon_status kaon_completion_await(const kaon_context *ctx, kaon_completion *comp
   const int polls = ctx->options.sync == KAON_SYNC_POLLING;
   wait_clock w = {.begin = nanoseconds(), .aim = expected(completion)};
   kaon_status status = KAON_OK;
-  if (is_there(completion)) return KAON_OK; /* and was taken once */
+  if (is_there(completion)) return KAON_OK; /* already there, and counted before */
   while (status == KAON_OK && !is_there(completion)) {
     const int near = w.passed + SHORTEST > w.aim;
     if ((polls || near) && poll_for(completion, &w, polls ? OFTEN : SPIN_NANOSECONDS)) break;

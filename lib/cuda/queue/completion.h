@@ -1,22 +1,23 @@
-/* completion.h - the look that a whole solve ends in (lib/cuda/queue/graph.c): how it is waited for. */
+/* completion.h - the wait for the snapshot that ends a whole solve (lib/cuda/queue/graph.c). */
 #ifndef KAON_LIB_CUDA_COMPLETION_H
 #define KAON_LIB_CUDA_COMPLETION_H
 
 #include "lib/cuda/device.h"
 #include "lib/cuda/queue/loop.h"
 
-/* Nanoseconds. */
+/* Times are in nanoseconds. */
 typedef struct kaon_completion {
   kaon_loop_done *loop_done; /* pinned */
-  int64_t lasted;             /* what they usually take on the device; 0: there was none */
-  int64_t lead;               /* how much longer a nap should be than that */
-  int late;                   /* naps in a row by whose end it was there */
-  int waits;                  /* up to those by which the lead is found */
+  int64_t lasted;             /* usual time of a solve on the device; 0: none yet */
+  int64_t lead;               /* added to that for the length of a sleep */
+  int late;                   /* sleeps in a row that ended after the snapshot */
+  int waits;                  /* waits so far, counted while the lead settles */
 } kaon_completion;
 
-/* Before it is issued: no other is on its way then, or it would be taken for this one. */
+/* Call it before the solve is launched. No other solve may be in flight, or its snapshot would be
+ * taken for this one. */
 void kaon_completion_expect(kaon_completion *completion);
-/* Sleeps, or polls where the context's option says so, until it is there. */
+/* Sleeps, or polls if the context's option says so, until the snapshot is there. */
 kaon_status kaon_completion_await(const kaon_context *ctx, kaon_completion *completion);
 
 #endif

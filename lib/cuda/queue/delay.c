@@ -1,5 +1,5 @@
-/* delay.c - delays that the queue's work may hide: a stream forks off the context's, lets the time
- * pass, and is joined again. Events alone, so the two can be recorded as they are. */
+/* delay.c - delays that the queue's work can hide. A stream forks off that of the context, waits,
+ * and is joined again. Only events connect them, so both can be recorded. */
 #include "lib/cuda/queue/delay.h"
 
 #include "lib/cuda/device.h"
@@ -12,7 +12,8 @@ kaon_status kaon_cuda_delay_open(kaon_context *ctx) {
                            "asking for priorities"));
   KAON_TRY(kaon_cuda_check(ctx,
                            cudaStreamCreateWithPriority(&machine->aside, cudaStreamNonBlocking,
-                                                        greatest), /* its block goes first */
+                                                        /* its block is scheduled first */
+                                                        greatest),
                            "a stream for delays"));
   KAON_TRY(kaon_cuda_check(ctx, cudaEventCreateWithFlags(&machine->fork, cudaEventDisableTiming),
                            "an event"));

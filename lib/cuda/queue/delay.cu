@@ -1,5 +1,5 @@
-/* delay.cu - time that passes on the device beside the queue's work (lib/core/backend.h): one thread
- * looks at the device's clock. */
+/* delay.cu - a delay on the device, in parallel with the queue's work (lib/core/backend.h): one
+ * thread polls the device's clock. */
 #include "lib/cuda/queue/delay.h"
 
 static __global__ void delay_kernel(unsigned long long nanoseconds) {

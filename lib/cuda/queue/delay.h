@@ -1,4 +1,4 @@
-/* delay.h - the one kernel of delay.cu. */
+/* delay.h - launches the kernel of delay.cu. */
 #ifndef KAON_LIB_CUDA_DELAY_H
 #define KAON_LIB_CUDA_DELAY_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* One thread that ends `seconds` after it began. */
+/* Launches one thread that ends `seconds` after it began. */
 cudaError_t kaon_delay_launch(cudaStream_t stream, double seconds);
 
 #ifdef __cplusplus

@@ -1,14 +1,20 @@
-/* dependent.h - launches that begin before the one before has ended. Its last blocks leave
- * multiprocessors idle, and a launch costs a microsecond or two: the next kernel's blocks come in
- * meanwhile, work out who they are and wait until all that was written before is visible.
- * A kernel launched by kaon_cuda_launch calls kaon_wait_for_previous before it reads or writes
- * anything that another kernel writes (gates and states are such; links and clover blocks are not
- * where kaon_launch.early says so), and kaon_let_next_start where
- * the rest of its work is short: the next one's blocks take the places that its own leave. Kernels
- * that are launched otherwise wait for all of the one before and need neither. All threads call
- * kaon_wait_for_previous first, those too that have nothing to do: a block that returned without it
- * would let the kernel after this one start before the one before it has ended.
- * From compute capability 9.0, in code made for it; elsewhere these are plain launches. */
+/* dependent.h - launches that begin before the previous kernel has ended (programmatic dependent
+ * launch). The last blocks of a kernel leave multiprocessors idle, and a launch takes a microsecond
+ * or two. Meanwhile the blocks of the next kernel start, compute their indices and wait until all
+ * earlier writes are visible.
+ *
+ * Rules for a kernel launched by kaon_cuda_launch:
+ * - It calls kaon_wait_for_previous before it reads or writes anything that another kernel writes.
+ *   This includes gates and states. It excludes links and clover blocks if kaon_launch.early is
+ *   set.
+ * - All threads call it, also those without work. A block that returned without it would let the
+ *   kernel after this one start before the kernel before this one has ended.
+ * - It calls kaon_let_next_start when the rest of its work is short. The blocks of the next kernel
+ *   then take over the freed places.
+ *
+ * Kernels launched otherwise wait for the whole previous kernel and need neither call. Dependent
+ * launches need compute capability 9.0 and code compiled for it; elsewhere these are plain
+ * launches. */
 #ifndef KAON_LIB_CUDA_DEPENDENT_H
 #define KAON_LIB_CUDA_DEPENDENT_H
 
@@ -26,8 +32,8 @@ static __device__ __forceinline__ void kaon_let_next_start(void) {
 #endif
 }
 
-/* kernel<<<blocks, threads, shared>>>(call) on the launch's stream. While launches are listed it
- * has no place there (kaon_cuda_launch_listed). */
+/* Launches kernel<<<blocks, threads, shared>>>(call) on the stream of the launch. While launches
+ * are recorded in a list, this refuses the list (use kaon_cuda_launch_listed). */
 template <typename CALL>
 static void kaon_cuda_launch(const kaon_launch *launch, void (*kernel)(CALL), unsigned blocks,
                              unsigned threads, const CALL &call, unsigned shared = 0) {
@@ -49,8 +55,9 @@ static void kaon_cuda_launch(const kaon_launch *launch, void (*kernel)(CALL), un
   cudaLaunchKernelEx(&config, kernel, call);
 }
 
-/* The same for a kernel that lists know by `number` (lib/cuda/queue/launch_list.h; NONE: not as it is called
- * here), with call.sums; state: that its coefficients are read from. */
+/* The same for a kernel that launch lists know as `number` (lib/cuda/queue/launch_list.h). NONE: it
+ * cannot be listed with these arguments. The sums are in call.sums; state: the state that its
+ * coefficients are read from. */
 template <typename CALL>
 static void kaon_cuda_launch_listed(const kaon_launch *launch, int number, void (*kernel)(CALL),
                                     unsigned blocks, unsigned threads, const CALL &call,

@@ -1,18 +1,19 @@
 /* graph.c - recorded blocks of steps (kaon_record_ops) as CUDA graphs.
  *
  *   REPLAY  two graphs: the steps of a block, the service
- *   WHILE   one graph, whose body the device repeats:
+ *   WHILE   one graph, whose body the device repeats, using conditional nodes (CUDA 12.4; the
+ *           decisions are in loop.cu):
  *             decide; while (again) { steps; decide; if (serve) { service; decide } }
- *           by conditional nodes (CUDA 12.4; the decisions are in loop.cu); of a whole solve
- *             before; decide; while ...; if (begun and over) { after }; look
- *   TAIL    the two graphs of REPLAY, each of which launches what follows it (tail.cu)
- *   CDP     a list of the block's launches, which the device goes through (launch_list.c, cdp_image.c), and
- *           the service's graph
- *   PERSISTENT  the graph of WHILE, in which one kernel goes through such a list
+ *           for a whole solve:
+ *             before; decide; while ...; if (begun and over) { after }; snapshot
+ *   TAIL    the two graphs of REPLAY, each of which launches its successor (tail.cu)
+ *   CDP     a list of the block's launches, which the device executes (launch_list.c,
+ *           cdp_image.c), and the service's graph
+ *   PERSISTENT  the graph of WHILE, in which one kernel executes such a list
  *
- * A block is what the stream captures while kaon_loop.steps runs. A function that needs the
- * device's answer or fresh memory sees kaon_context.recording and refuses, so such steps are
- * found out without being harmed: nothing is done while it is recorded. */
+ * A block is what the stream captures while kaon_loop.steps runs. Nothing is executed during
+ * capture. A function that needs an answer from the device or new memory checks
+ * kaon_context.recording and fails. So steps that cannot be recorded are detected without harm. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -30,12 +31,12 @@ struct kaon_recorder {
   kaon_loop_control *control;
   cudaGraphExec_t steps, service; /* WHILE: steps is the whole loop */
   kaon_list_recorder *lister;            /* CDP, PERSISTENT */
-  int cooperative;                /* PERSISTENT: launched as such */
+  int cooperative;                /* PERSISTENT: uses a cooperative launch */
   char *copy[COPIES];             /* pinned */
   cudaEvent_t arrived[COPIES];
-  int64_t usual; /* nanoseconds that waits take */
-  int limit;     /* of blocks, as the device knows it; 0: it does not */
-  int reports_completion;     /* a run ends in a look by itself (kaon_loop.before): */
+  int64_t usual; /* nanoseconds that waits usually take */
+  int limit;     /* limit of blocks that is set on the device; 0: not set */
+  int reports_completion;     /* a run ends by reporting a snapshot (kaon_loop.before) */
   kaon_completion completion;
 };
 
@@ -99,7 +100,7 @@ static cudaError_t instantiate(const kaon_recorder *r, cudaGraphExec_t *exec, cu
 #endif
 }
 
-/* *exec from `graph`, which goes. */
+/* *exec from `graph`, which is destroyed. */
 static kaon_status finish(const kaon_recorder *r, cudaGraph_t graph, kaon_status status,
                           cudaGraphExec_t *exec) {
   if (status == KAON_OK)
@@ -111,7 +112,7 @@ static kaon_status finish(const kaon_recorder *r, cudaGraph_t graph, kaon_status
   return status;
 }
 
-/* A graph of its own from what the part issues. */
+/* Records what the part issues as a separate graph. */
 static kaon_status record_part(const part *p, cudaGraphExec_t *exec) {
   const kaon_recorder *r = p->recorder;
   kaon_cuda_machine *machine = kaon_cuda_machine_of(r->ctx);
@@ -140,7 +141,7 @@ static kaon_status record_replay(kaon_recorder *r, const kaon_loop *loop) {
 
 #if CUDART_VERSION >= 12040
 
-/* Graphs that a device launches take no launches that overlap. */
+/* Graphs that a device launches must not contain dependent launches. */
 static kaon_status record_tail(kaon_recorder *r, const kaon_loop *loop) {
   const int dependent = r->ctx->dependent;
   r->ctx->dependent = 0;
@@ -156,7 +157,7 @@ static cudaError_t last_captured(cudaStream_t stream, cudaGraphNode_t *last) {
   const cudaGraphNode_t *nodes = NULL;
   size_t count = 0;
 #if CUDART_VERSION >= 13000
-  const cudaGraphEdgeData *edges = NULL; /* the conditional node waits for the node as a whole */
+  const cudaGraphEdgeData *edges = NULL; /* the conditional node waits for the whole node */
   const cudaError_t error =
       cudaStreamGetCaptureInfo(stream, &capturing, NULL, NULL, &nodes, &edges, &count);
 #else
@@ -170,8 +171,8 @@ static cudaError_t last_captured(cudaStream_t stream, cudaGraphNode_t *last) {
   return cudaSuccess;
 }
 
-/* Appends what the part issues to a graph, behind `after`, or NULL where that is empty; *last: its
- * last node. */
+/* Appends what the part issues to a graph, after node `after`, or at the start if that is NULL.
+ * *last: its last node. */
 static kaon_status record_into(const part *p, cudaGraph_t graph, const cudaGraphNode_t *after,
                                cudaGraphNode_t *last) {
   const kaon_recorder *r = p->recorder;
@@ -192,7 +193,7 @@ static kaon_status record_into(const part *p, cudaGraph_t graph, const cudaGraph
   return status;
 }
 
-/* A conditional node behind *last, which it becomes; *body: the graph that it runs. */
+/* Appends a conditional node after *last and updates *last. *body: the graph that it runs. */
 static kaon_status add_condition(const kaon_recorder *r, cudaGraph_t graph, cudaGraphNode_t *last,
                                  unsigned long long handle, enum cudaGraphConditionalNodeType type,
                                  cudaGraph_t *body) {
@@ -220,7 +221,7 @@ static kaon_status condition(const kaon_recorder *r, cudaGraph_t graph,
   return KAON_OK;
 }
 
-/* What goes behind the loop, or not, and the look; *last: the loop's node. */
+/* Appends the conditional part after the loop, and the snapshot. *last: the node of the loop. */
 static kaon_status build_end(kaon_recorder *r, const kaon_loop *loop, cudaGraph_t graph,
                              cudaGraphNode_t *last) {
   part p = {.recorder = r, .loop = loop, .stage = KAON_LOOP_SNAPSHOT};
@@ -288,8 +289,9 @@ static kaon_status record_cdp(kaon_recorder *r, const kaon_loop *loop) {
   return record_service(r, loop);
 }
 
-/* A driver may refuse a cooperative kernel in a loop. All of the kernel's blocks fit the device,
- * and all that is on the way before them ends by itself, so they come together in any case. */
+/* A driver may refuse a cooperative kernel inside a loop. An ordinary launch is correct too: all
+ * blocks of the kernel fit the device at once, and all earlier work ends without it, so all blocks
+ * become resident. */
 static kaon_status record_resident(kaon_recorder *r, const kaon_loop *loop) {
   KAON_TRY(list(r, loop));
   r->cooperative = 1;
@@ -302,7 +304,7 @@ static kaon_status record_resident(kaon_recorder *r, const kaon_loop *loop) {
   return record_while(r, loop);
 }
 
-/* ---- the entries ---- */
+/* ---- entries of the table ---- */
 
 static void destroy(kaon_recorder **recorder) {
   if (recorder == NULL || *recorder == NULL) return;
@@ -384,7 +386,7 @@ static kaon_status launch(const kaon_recorder *r, cudaGraphExec_t exec) {
   return kaon_cuda_check(r->ctx, cudaGraphLaunch(exec, stream_of(r)), "launching a graph");
 }
 
-/* The last number of a copy while it is on its way: no state has it. */
+/* Marks a copy that has not arrived, in its last field. No state has this value. */
 enum { NOT_YET = -1 };
 
 static volatile int32_t *last_number(const kaon_recorder *r, int number) {
@@ -421,20 +423,20 @@ static int64_t nanoseconds(void) {
   return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* How long to sleep before asking again, `passed` nanoseconds into a wait: nearly all of what is
- * left if it is like the ones before, or half where that would be much if it is shorter; a quarter
- * of what it is longer by. Then few naps do: each costs the processor some 5 us. What is usual
- * falls at once and rises slowly: no wait is shorter than its naps, so one that a sleep of ours
- * made long would make the next ones long as well. */
+/* The length of the next sleep, `passed` nanoseconds into a wait. Normally it is nearly all that is
+ * left of the usual time. If much is left it is half of that, since this wait may be shorter.
+ * Beyond the usual time it is a quarter of the excess. So there are few sleeps; each costs some 5
+ * us of processor time. The usual time falls at once and rises slowly: a wait is never shorter than
+ * its sleeps, so a long sleep would otherwise lengthen the next ones. */
 static int64_t sleep_for_ns(int64_t passed, int64_t usual) {
   const int64_t shortest = 10000, longest = 5000000, much = 3000000, left = usual - passed;
   const int64_t wanted = left <= 0 ? -left / 4 : left > much ? left / 2 : left / 32 * 31 - shortest;
   return wanted < shortest ? shortest : wanted < longest ? wanted : longest;
 }
 
-/* 1 once, or as soon as, the event has come or cannot come any more. Where the copy's last number
- * has not arrived the event has not either, so the driver is asked only now and then, in case of an
- * error. */
+/* Returns 1 once the event has occurred or cannot occur any more. While the last field of the copy
+ * is missing, the event cannot have occurred either. So the driver is queried only now and then, in
+ * case of an error. */
 static int has_arrived(const kaon_recorder *r, int number, int64_t passed, int64_t *asked,
                 cudaError_t *answer) {
   static const int64_t often_enough = 1000000; /* nanoseconds */
@@ -446,8 +448,8 @@ static int has_arrived(const kaon_recorder *r, int number, int64_t passed, int64
   return *answer != cudaErrorNotReady;
 }
 
-/* The driver's own blocking wait costs the processor some 100 us however long it is, and wakes up
- * no sooner. */
+/* Sleeps in short intervals. The driver's blocking wait costs some 100 us of processor time and
+ * wakes no earlier. */
 static kaon_status sleep_until(kaon_recorder *r, int number) {
   if (r->ctx->options.sync == KAON_SYNC_POLLING)
     return kaon_cuda_await(r->ctx, r->arrived[number], "work on the device");
@@ -457,7 +459,7 @@ static kaon_status sleep_until(kaon_recorder *r, int number) {
   kaon_status watched = KAON_OK;
   unsigned long slack = 0;
   while (!has_arrived(r, number, passed, &asked, &error)) {
-    if (passed == asked && passed > 0) /* the driver was asked */
+    if (passed == asked && passed > 0) /* the driver was queried */
       watched = kaon_cuda_check_ranks(r->ctx, 1e-9 * (double)passed);
     if (watched != KAON_OK) break;
     const struct timespec pause = {0, sleep_for_ns(passed, r->usual)};
@@ -469,13 +471,13 @@ static kaon_status sleep_until(kaon_recorder *r, int number) {
     kaon_cuda_timer_slack_back(slack);
     r->usual += r->usual > 0 && passed > r->usual ? (passed - r->usual) / 4 : passed - r->usual;
   }
-  if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
+  if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* not an error */
   return watched != KAON_OK ? watched : kaon_cuda_check(r->ctx, error, "work on the device");
 }
 
 static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {
   KAON_TRY(kaon_cuda_pending(r->ctx, "a kernel launch"));
-  if (r->reports_completion) { /* states and norms come together */
+  if (r->reports_completion) { /* states and norms arrive together */
     KAON_TRY(kaon_completion_await(r->ctx, &r->completion));
     for (int k = 0; k < r->columns; k++) kaon_snapshot_read(&host[k], &copy_of(r, number)[k], number);
     return KAON_OK;

@@ -1,4 +1,5 @@
-/* launch_list.c - lists of launches (launch_list.h) as launchers append to them, and as recorders keep them. */
+/* launch_list.c - lists of launches (launch_list.h): how launchers append to them and how recorders
+ * store them. */
 #include "lib/cuda/queue/launch_list.h"
 
 #include <stdlib.h>
@@ -38,7 +39,7 @@ void kaon_launch_list_append(kaon_launch_list *list, const kaon_launch_list_item
   memcpy(e->call, launch->call, launch->bytes);
 }
 
-/* Leaves one of the repetitions that the list consists of, and returns how many there were. */
+/* Reduces a list that consists of repetitions to one of them. Returns how many there were. */
 static int fold(kaon_launch_list *list) {
   for (int n = 1; 2 * n <= list->count; n++) {
     if (list->count % n != 0) continue;
@@ -51,7 +52,7 @@ static int fold(kaon_launch_list *list) {
   return 1;
 }
 
-/* Vector updates with equally many chunks share a column's words out alike. */
+/* Vector updates with the same number of chunks distribute a column's words in the same way. */
 static void join(kaon_launch_list *list) {
   for (int i = 0; i + 1 < list->count; i++) {
     kaon_launch_list_entry *e = &list->entry[i];
@@ -62,7 +63,7 @@ static void join(kaon_launch_list *list) {
   }
 }
 
-/* ---- a recorder's list ---- */
+/* ---- the list of a recorder ---- */
 
 struct kaon_list_recorder {
   kaon_context *ctx;
@@ -71,7 +72,7 @@ struct kaon_list_recorder {
   kaon_listed listed;
   kaon_launch_list_entry *entry; /* device memory */
   int precision;
-  cudaError_t usable; /* CDP: whether such kernels are */
+  cudaError_t usable; /* CDP: whether such kernels can be launched */
 };
 
 void kaon_list_recorder_destroy(kaon_list_recorder **lister) {
@@ -83,8 +84,8 @@ void kaon_list_recorder_destroy(kaon_list_recorder **lister) {
   free(l);
 }
 
-/* Whether kernels that launch kernels can be launched here, which a driver refuses under the
- * Multi-Process Service: by one that has nothing to do, since its column's state is all 0. */
+/* Tests whether kernels that launch kernels work here; under the Multi-Process Service a driver
+ * refuses them. The test kernel has nothing to do, because the state of its column is all 0. */
 static cudaError_t try_cdp(kaon_list_recorder *l) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(l->ctx);
   kaon_listed idle = l->listed;
@@ -104,7 +105,7 @@ static kaon_status build(kaon_list_recorder *l) {
   KAON_TRY(kaon_pool_allocate(l->ctx, KAON_LIST_ENTRIES * sizeof *l->entry, "a list of steps", &taken));
   l->entry = taken;
   l->listed.entry = taken;
-  if (l->form == KAON_ISSUE_CDP) { /* without the image another form does as well */
+  if (l->form == KAON_ISSUE_CDP) { /* without the image another form serves as well */
     l->usable = try_cdp(l);
     cudaGetLastError();
     return KAON_OK;
@@ -126,8 +127,8 @@ kaon_status kaon_list_recorder_create(kaon_context *ctx, kaon_issue form, kaon_l
   return status;
 }
 
-/* Issues the steps into the list. What launchers do not put there the stream captures: then
- * *besides is how many nodes that is. */
+/* Issues the steps into the list. Launches that bypass the list are captured from the stream;
+ * *besides is their number of nodes. */
 static kaon_status record_launches(kaon_list_recorder *l, const kaon_loop *loop, size_t *besides) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(l->ctx);
   cudaGraph_t graph = NULL;
@@ -155,7 +156,8 @@ static kaon_status refused(const kaon_list_recorder *l, const char *why) {
   return kaon_fail(l->ctx, KAON_ERR_UNSUPPORTED, "cuda: steps cannot be listed: %s", why);
 }
 
-/* The grid: no more blocks than the longest entry has work for, nor than the device holds. */
+/* Chooses the grid: at most as many blocks as the longest entry has work for, and as the device
+ * holds at once. */
 static kaon_status choose_blocks(kaon_list_recorder *l) {
   int most = 0, wanted = 1;
   KAON_TRY(kaon_cuda_check(l->ctx, kaon_cuda_resident[l->precision]->blocks(l->listed.count, &most),

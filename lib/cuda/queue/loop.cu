@@ -1,6 +1,6 @@
-/* loop.cu - a recorded loop's decisions: whether another block of steps follows, and whether
- * columns that wait are served now (lib/math/steps/stopping.h); the states that a solve begins with
- * (lib/math/steps/start.h), and the look that it ends in. */
+/* loop.cu - the decisions of a recorded loop: whether another block of steps follows, and whether
+ * waiting columns are served now (lib/math/steps/stopping.h). Also the start of the states of a
+ * solve (lib/math/steps/start.h) and the snapshot that ends it. */
 #include "lib/cuda/queue/loop.h"
 
 enum { WARP = 32, STARTERS = 256 };
@@ -23,7 +23,7 @@ static __device__ __forceinline__ int warp_count(int x) {
 }
 
 #if CUDART_VERSION >= 12040
-/* One warp. */
+/* Runs as one warp. */
 static __global__ void decide_kernel(kaon_loop_control *control, const kaon_column_state *state,
                                      int columns, kaon_loop_stage stage,
                                      kaon_loop_handles handles) {
@@ -54,7 +54,7 @@ static __global__ void decide_kernel(kaon_loop_control *control, const kaon_colu
 }
 #endif
 
-/* One block. */
+/* Runs as one block. */
 static __global__ void begin_kernel(const kaon_start start) {
   const int words = start.columns * (int)(sizeof(kaon_column_state) / sizeof(int4));
   const int4 *from = (const int4 *)start.prepared;
@@ -63,7 +63,7 @@ static __global__ void begin_kernel(const kaon_start start) {
   for (int i = threadIdx.x; i < words; i += STARTERS) to[i] = from[i];
   for (int k = threadIdx.x; k < start.columns; k += STARTERS)
     odd |= !kaon_start_ordinary(&start, k);
-  odd = __syncthreads_or(odd); /* and all words are there */
+  odd = __syncthreads_or(odd); /* and all words are copied */
   for (int k = threadIdx.x; k < start.columns; k += STARTERS) kaon_start_column(&start, k, !odd);
 }
 
@@ -75,14 +75,14 @@ typedef struct snapshot_call {
   kaon_loop_done *loop_done;
 } snapshot_call;
 
-/* Numbers of eight bytes. */
+/* Copies words of eight bytes. */
 static __device__ __forceinline__ void snapshot_copy(void *to, const void *from, size_t bytes) {
   for (size_t i = threadIdx.x; i < bytes / sizeof(double); i += STARTERS)
     ((volatile double *)to)[i] = ((const double *)from)[i];
 }
 
-/* One block. What its threads wrote is there before who waits sees that it is: behind the barrier
- * one thread's fence covers the others' stores. */
+/* Runs as one block. The host must see all data before it sees the flag. After the barrier the
+ * fence of one thread covers the stores of the others. */
 static __global__ void snapshot_kernel(const snapshot_call c) {
   const size_t slots = KAON_SNAPSHOT_SLOTS * sizeof c.state->slot[0];
   const size_t behind = sizeof *c.state - KAON_SNAPSHOT_TAIL;

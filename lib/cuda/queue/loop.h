@@ -1,4 +1,5 @@
-/* loop.h - what a recorded loop decides by, on the device (loop.cu), for lib/cuda/queue/graph.c. */
+/* loop.h - the data and kernels by which a recorded loop decides on the device (loop.cu), for
+ * lib/cuda/queue/graph.c. */
 #ifndef KAON_LIB_CUDA_LOOP_H
 #define KAON_LIB_CUDA_LOOP_H
 
@@ -6,32 +7,32 @@
 
 #include "lib/math/steps/start.h"
 
-/* A recorder's own words in device memory. */
+/* Control words of a recorder, in device memory. */
 typedef struct kaon_loop_control {
-  int blocks, limit; /* done since the start, and how many may be */
-  int patience;      /* blocks that waiting columns have waited for company */
+  int blocks, limit; /* blocks done since the start, and their limit */
+  int patience;      /* blocks that waiting columns have waited to be served together */
   int spare;
-  cudaGraphExec_t steps, service; /* TAIL: what launch each other */
-  uint64_t begun;                 /* the device's clock at the loop's entry, nanoseconds */
+  cudaGraphExec_t steps, service; /* TAIL: the graphs that launch each other */
+  uint64_t begun;                 /* the device's clock at the loop's entry, in nanoseconds */
 } kaon_loop_control;
 
-/* Beside the copies of a look that a kernel writes into the host's memory, behind them. */
+/* The flag of a snapshot that a kernel writes into host memory, stored after the copies. */
 typedef struct kaon_loop_done {
-  uint32_t there;   /* 0 until they are */
-  uint32_t elapsed; /* nanoseconds since the loop's entry, or the most there is */
+  uint32_t there;   /* 0 until the copies are complete */
+  uint32_t elapsed; /* nanoseconds since the loop's entry, saturated */
 } kaon_loop_done;
 
-/* Where in the loop a decision stands. */
+/* The position of a decision in the loop. */
 typedef enum kaon_loop_stage {
   KAON_LOOP_ENTRY,
   KAON_LOOP_STEPPED,
   KAON_LOOP_SERVICED,
-  KAON_LOOP_GUARD, /* whether what goes behind the loop is done (kaon_loop.after) */
+  KAON_LOOP_GUARD, /* decides whether the part after the loop runs (kaon_loop.after) */
   KAON_LOOP_END,
-  KAON_LOOP_SNAPSHOT /* copies of states and norms */
+  KAON_LOOP_SNAPSHOT /* copies states and norms */
 } kaon_loop_stage;
 
-/* Handles of the loop's two conditions, as the runtime numbers them. */
+/* Handles of the two conditions of the loop, as the runtime defines them. */
 typedef struct kaon_loop_handles {
   unsigned long long again, service_waiting;
 } kaon_loop_handles;
@@ -40,23 +41,23 @@ typedef struct kaon_loop_handles {
 extern "C" {
 #endif
 
-/* The next runs of the loop may take `limit` blocks. */
+/* Allows the next runs of the loop `limit` blocks. */
 void kaon_cuda_loop_start(kaon_loop_control *control, int limit, cudaStream_t stream);
 /* Sets the conditions from the gates of `columns` states. */
 void kaon_cuda_loop_decide(kaon_loop_control *control, const kaon_column_state *state, int columns,
                            kaon_loop_stage stage, kaon_loop_handles handles, cudaStream_t stream);
 
-/* A look at states and norms (lib/math/steps/start.h), without a copy's launch: into copies of them and
- * their arrival, all of it pinned memory. */
+/* Copies states and norms (lib/math/steps/start.h) and then sets the flag, by a kernel instead of a
+ * copy. All targets are pinned memory. */
 void kaon_cuda_loop_snapshot(const kaon_loop_control *control, const kaon_column_state *state,
                          const kaon_column_state *norms, int columns, kaon_column_state *copy,
                          kaon_column_state *copy_norms, kaon_loop_done *loop_done,
                          cudaStream_t stream);
 
-/* States from prepared ones (kaon_record_ops.start). */
+/* Initialises states from prepared ones (kaon_record_ops.start). */
 void kaon_cuda_loop_begin(const kaon_start *start, cudaStream_t stream);
 
-/* TAIL (tail.cu): the last kernel of a block or a service, which launches what comes next. */
+/* TAIL (tail.cu): the last kernel of a block or a service, which launches the next graph. */
 void kaon_cuda_loop_tail(kaon_loop_control *control, const kaon_column_state *state, int columns,
                          kaon_loop_stage stage, cudaStream_t stream);
 

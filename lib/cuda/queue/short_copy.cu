@@ -1,5 +1,6 @@
-/* short_copy.cu - see short_copy.h: one block. What its threads wrote is there before who waits sees the
- * turn: behind the barrier one thread's fence covers the others' stores. */
+/* short_copy.cu - see short_copy.h. Runs as one block. The host must see all data before it sees
+ * the sequence number. After the barrier the fence of one thread covers the stores of the
+ * others. */
 #include "lib/cuda/queue/short_copy.h"
 
 #include "lib/cuda/queue/dependent.h"

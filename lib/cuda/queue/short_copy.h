@@ -1,25 +1,25 @@
-/* short_copy.h - a few bytes from the device to the host: a kernel stores them into the host's memory
- * and then a word that says so, for which the host looks. A copy and an event take some
- * microseconds more: the copy engine is another queue, and has to be told that the kernels before
+/* short_copy.h - copies a few bytes from the device to the host. A kernel stores them into host
+ * memory and then a sequence number, which the host polls. A copy and an event would take some
+ * microseconds more: the copy engine is another queue, and must be told that the previous kernels
  * have ended. */
 #ifndef KAON_LIB_CUDA_SHORT_COPY_H
 #define KAON_LIB_CUDA_SHORT_COPY_H
 
 #include "lib/core/launch.h"
 
-/* The states of two columns go in one. */
+/* Enough for the states of two columns. */
 enum { KAON_SHORT_COPY_BYTES = 32 << 10 };
 
-/* Pinned memory. */
+/* In pinned memory. */
 typedef struct kaon_short_copy {
-  uint32_t turn; /* whose bytes are there: of the last call that has ended */
+  uint32_t turn; /* sequence number of the last call that has ended */
   uint32_t spare[3];
   double bytes[KAON_SHORT_COPY_BYTES / sizeof(double)];
 } kaon_short_copy;
 
 typedef struct kaon_short_copy_call {
   const double *from; /* device memory */
-  int count;          /* doubles */
+  int count;          /* number of doubles */
   uint32_t turn;
   kaon_short_copy *to;
 } kaon_short_copy_call;
@@ -28,7 +28,7 @@ typedef struct kaon_short_copy_call {
 extern "C" {
 #endif
 
-/* Behind all that is in the stream. */
+/* Runs after all that is in the stream. */
 void kaon_short_copy_send(const kaon_launch *launch, const kaon_short_copy_call *call);
 
 #ifdef __cplusplus

@@ -1,7 +1,6 @@
-/* tail.cu - what follows a recorded block of steps, or a service, where each launches the next one
- * itself (KAON_ISSUE_TAIL): the last kernel of either graph queues one of the two behind its own.
- * Compiled as relocatable device code and linked by itself (CMakeLists.txt), for the device's part
- * of the runtime. */
+/* tail.cu - the form KAON_ISSUE_TAIL: the last kernel of a block of steps, or of a service,
+ * launches the graph that follows. Compiled as relocatable device code and linked separately
+ * (CMakeLists.txt), because it needs the device runtime. */
 #include "lib/cuda/queue/loop.h"
 #include "lib/math/steps/stopping.h"
 
@@ -14,7 +13,7 @@ static __device__ __forceinline__ int warp_count(int x) {
 }
 
 #if CUDART_VERSION >= 12040
-/* One warp. */
+/* Runs as one warp. */
 static __global__ void tail_kernel(kaon_loop_control *control, const kaon_column_state *state,
                                    int columns, kaon_loop_stage stage) {
   int stepping = 0, waiting = 0;

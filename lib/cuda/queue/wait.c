@@ -1,15 +1,13 @@
 /* wait.c - how the host waits for its device (the option `sync`).
- *   POLLING   asks without pause
- *   BLOCKING  in naps, and if that takes long asleep in the driver until an interrupt comes
- *             (events made with cudaEventBlockingSync); for a word in a nap nearly as long as such
- *             waits usually are, then in short ones: a step that the host looks behind is as long
- *             as the one before, and would have to wait for a late wake each time
- *   AUTO      for an event or a word that a kernel writes, short waits as POLLING, long ones as
- *             BLOCKING, since a sleeping thread takes some 50 us to wake; for a stream as the
- *             driver does, which polls unless the application has set the device's flags
- *             (cudaSetDeviceFlags) otherwise
- * Those flags are the application's and stay as they are. A recorded loop that is not polled for is
- * waited for in naps (graph.c, completion.c). */
+ *   POLLING   Polls continuously.
+ *   BLOCKING  Sleeps in short intervals, then in the driver until an interrupt (events created
+ *             with cudaEventBlockingSync). For a word it first sleeps for nearly the usual wait,
+ *             then in short intervals: consecutive waits are similar, and the driver wakes late.
+ *   AUTO      For an event or a word: polls at first, then as BLOCKING, since waking takes some
+ *             50 us. For a stream: as the driver does, which polls unless the application has set
+ *             the device's flags (cudaSetDeviceFlags).
+ * The device's flags belong to the application and stay unchanged. A recorded loop that is not
+ * polled sleeps in intervals (graph.c, completion.c). */
 #include <math.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -20,14 +18,16 @@
 
 #include "lib/cuda/ranks/ranks.h"
 
-/* AUTO polls for so long, and for a word so long: waking then costs 5 % of it at most, and dot
- * products of 1.4 GB take 300 us. */
+/* How long AUTO polls for an event, and for a word. After that time waking adds only a small
+ * fraction. */
 static const double spin_seconds = 300e-6, word_seconds = 1e-3;
-/* A host that polls looks after its transport so often, one that sleeps after each of its naps. */
+/* Interval at which a polling host checks the transport of ranks. A sleeping host checks after each
+ * sleep. */
 static const double rank_check_seconds = 1e-3;
 
-/* BLOCKING asks (for an event, or behind the naps for a word) between naps for so long before it
- * sleeps in the driver, which costs the processor some 100 us however soon the end comes. */
+/* BLOCKING sleeps in intervals for long_sleep_seconds (for an event, or for a word after its usual
+ * time) before it waits in the driver. The driver's wait costs some 100 us of processor time
+ * however short it is. The other two bound an interval. */
 static const double long_sleep_seconds = 100e-6, shortest_sleep = 20e-6, longest_sleep = 1e-3;
 
 unsigned long kaon_cuda_timer_slack(unsigned long wanted) {
@@ -49,9 +49,9 @@ void kaon_cuda_timer_slack_back(unsigned long before) {
 #endif
 }
 
-/* A word is looked for so long before it is usually there, in naps so long or a part of what has
- * passed; no longer than so much, or twice what is usual; not at all where it usually takes half
- * of the last. */
+/* Sleeping until a word arrives. The first sleep ends word_lead before the usual time. Further
+ * sleeps take word_sleep, or word_part of the time passed. This ends after word_most or twice the
+ * usual time, and is skipped if the usual time exceeds half of word_longest. */
 static const double word_lead = 25e-6, word_sleep = 10e-6, word_part = 1. / 32, word_most = 1e-3;
 static const double word_longest = 20e-3;
 
@@ -72,7 +72,8 @@ static int has_rank_check(const kaon_context *ctx) {
   return r != NULL && r->transport != NULL && r->transport->check_ranks != NULL;
 }
 
-/* What waits are for: an event, a word that a kernel in the stream writes, or all that is there. */
+/* What is waited for: an event, a word that a kernel in the stream writes, or all work in the
+ * stream. */
 typedef struct aim {
   cudaStream_t stream;
   cudaEvent_t event;
@@ -86,7 +87,8 @@ static int is_written(aim at) {
   return 1;
 }
 
-/* Of a word the driver knows errors alone, and that nothing is left in the stream to write it. */
+/* Queries the driver. For a word the driver reports only errors, or that no work is left which
+ * could write it. */
 static cudaError_t ask(aim at) {
   if (is_written(at)) return cudaSuccess;
   return at.event != NULL ? cudaEventQuery(at.event) : cudaStreamQuery(at.stream);
@@ -97,7 +99,7 @@ static cudaError_t query(aim at) {
   return is_written(at) ? cudaSuccess : cudaErrorNotReady;
 }
 
-/* Asks without pause for `seconds` at most; cudaErrorNotReady: it has not come. */
+/* Polls for at most `seconds`. Afterwards *answer is cudaErrorNotReady if it has not occurred. */
 static kaon_status spin(const kaon_context *ctx, aim at, double seconds, cudaError_t *answer) {
   const double begin = seconds_now();
   double next = rank_check_seconds;
@@ -113,7 +115,8 @@ static kaon_status spin(const kaon_context *ctx, aim at, double seconds, cudaErr
   return KAON_OK;
 }
 
-/* An event's own wait sleeps, so a stream is waited for by one where that is wanted. */
+/* Waits in the driver. Waiting for an event sleeps, so a wait for a stream uses an event if it is
+ * to sleep. */
 static cudaError_t driver_wait(const kaon_context *ctx, aim at) {
   const cudaEvent_t here = kaon_cuda_machine_of(ctx)->here;
   if (at.event != NULL) return cudaEventSynchronize(at.event);
@@ -123,8 +126,8 @@ static cudaError_t driver_wait(const kaon_context *ctx, aim at) {
   return error == cudaSuccess ? cudaEventSynchronize(here) : error;
 }
 
-/* In naps, a quarter as long as what has passed, while somebody has to look meanwhile, and for
- * long_sleep_seconds where the host is to sleep; then in the driver. */
+/* Sleeps in intervals, each a quarter of the time passed, then waits in the driver. The intervals
+ * continue while ranks must be checked; otherwise, for BLOCKING, for long_sleep_seconds. */
 static kaon_status sleep_until_done(const kaon_context *ctx, aim at, cudaError_t *answer) {
   const int watches_ranks = has_rank_check(ctx), naps = ctx->options.sync == KAON_SYNC_BLOCKING;
   const double begin = seconds_now();
@@ -147,13 +150,14 @@ static kaon_status sleep_until_done(const kaon_context *ctx, aim at, cudaError_t
   return status;
 }
 
-/* What is usual falls to a quarter where a nap that was to end just before was too long, else
- * follows by a quarter: sleeping too long costs more than another nap. */
+/* The usual wait falls to a quarter if a sleep that was to end just before the word was too long.
+ * Otherwise it moves by a quarter of the difference. Sleeping too long costs more than another
+ * sleep. */
 static void update_typical_wait(double *usual, double waited, int early) {
   *usual += early ? -*usual * 3 / 4 : (fmin(waited, word_longest) - *usual) / 4;
 }
 
-/* Waits that are usually longer than naps are good for are left to `doze`. */
+/* Waits that are usually too long for this are left to sleep_until_done. */
 static void sleep_until_word(const kaon_context *ctx, aim at, cudaError_t *answer) {
   double *usual = &kaon_cuda_machine_of(ctx)->typical_wait, waited = 0;
   const double begin = seconds_now(), most = fmax(word_most, 2 * *usual);
@@ -187,7 +191,7 @@ static kaon_status wait_for(const kaon_context *ctx, aim at, double spin_for, co
     status = sleep_until_done(ctx, at, &answer);
     if (naps) update_typical_wait(&kaon_cuda_machine_of(ctx)->typical_wait, seconds_now() - begin, 0);
   }
-  if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* no error */
+  if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* not an error */
   if (status == KAON_OK) status = kaon_cuda_check(ctx, answer, what);
   if (status == KAON_OK && at.word != NULL && !is_written(at))
     return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: it ended without its answer", what);

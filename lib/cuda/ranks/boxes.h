@@ -1,13 +1,14 @@
-/* boxes.h - the sites of a lattice whose faces are other ranks' (lib/grid/faces.c), as boxes: the
- * interior, whose hops stay here, then slabs along the faces; and the numbers of the ghosts that
- * sites at a face meet. No tables; for the host and for kernels.
+/* boxes.h - the sites of a lattice whose faces belong to other ranks (lib/grid/faces.c), as boxes:
+ * the interior, whose hops stay on this rank, then slabs along the faces. Also the indices of the
+ * ghosts that sites at a face need. No tables; for the host and for kernels.
  *
- * Boxes are disjoint. In x they count pairs of sites, of which one is of either parity: a pair at a
- * face is in a slab though one of its two sites has its neighbour here. The last pair of an odd
- * extent has one site: a place of a box may have none. A slab at a face across mu
- * is the whole lattice in the directions after mu and their interior in those before. With an
- * extent of 1 or 2 (x: a pair, or two) there is no interior; with hops of three sites slabs are
- * three sites thick (x: two pairs), or what is left of them. */
+ * Boxes are disjoint. In x they count pairs of sites, one of each parity. A pair at a face is in a
+ * slab even though one of its two sites has its neighbour on this rank. If an extent is odd, the
+ * last pair has one site, so a position in a box may have none.
+ * A slab at a face across mu covers the whole lattice in the directions after mu, and their
+ * interior in the directions before. With an extent of 1 or 2 (x: one pair, or two) there is no
+ * interior. For hops of three sites slabs are three sites thick (x: two pairs), or as thick as the
+ * lattice allows. */
 #ifndef KAON_LIB_CUDA_BOXES_H
 #define KAON_LIB_CUDA_BOXES_H
 
@@ -21,13 +22,13 @@ typedef struct kaon_box {
   kaon_divisor divisor[3]; /* by the extents in x / 2, y, z */
 } kaon_box;
 
-/* box[0] is the interior, which may be empty; none of the `slabs` behind it is. */
+/* box[0] is the interior, which may be empty. The `slabs` boxes after it are not empty. */
 typedef struct kaon_boxes {
   kaon_box box[1 + KAON_SLABS];
   int slabs;
 } kaon_boxes;
 
-/* Sites low <= c < high. */
+/* The box of sites low <= c < high. */
 static inline kaon_box kaon_box_of(const int low[4], const int high[4]) {
   kaon_box b = {0};
   b.sites = 1;
@@ -40,7 +41,7 @@ static inline kaon_box kaon_box_of(const int low[4], const int high[4]) {
   return b;
 }
 
-/* Those with begin <= c_mu < end. */
+/* Adds the box of sites with begin <= c_mu < end. */
 static inline void kaon_boxes_add(kaon_boxes *boxes, const int low[4], const int high[4], int mu,
                                   int begin, int end) {
   int from[4], to[4];
@@ -52,7 +53,7 @@ static inline void kaon_boxes_add(kaon_boxes *boxes, const int low[4], const int
   if (b.sites > 0) boxes->box[1 + boxes->slabs++] = b;
 }
 
-/* Of hops of at most `steps` sites, an odd number. */
+/* The boxes for hops of at most `steps` sites, an odd number. */
 static inline kaon_boxes kaon_boxes_deep(const kaon_sites *s, const int partitioned[4], int steps) {
   kaon_boxes boxes = {0};
   int low[4] = {0, 0, 0, 0}, high[4];
@@ -75,7 +76,7 @@ static inline kaon_boxes kaon_boxes_of(const kaon_sites *s, const int partitione
   return kaon_boxes_deep(s, partitioned, 1);
 }
 
-/* The site of a pair in x; beyond the end of an odd row (kaon_here_exists), none. */
+/* The site of a pair in x. At the end of an odd row there may be none (kaon_here_exists). */
 static inline KAON_HD kaon_here kaon_here_at(const kaon_sites *s, int parity, int half, int y,
                                              int z, int t) {
   kaon_here h;
@@ -93,7 +94,7 @@ static inline KAON_HD int kaon_here_exists(const kaon_sites *s, const kaon_here 
   return h->x < s->extents[0];
 }
 
-/* The site of the n-th place of a box, if one exists. */
+/* The site at the n-th position of a box, if one exists. */
 static inline KAON_HD kaon_here kaon_here_in_box(const kaon_sites *s, const kaon_box *b, int parity,
                                                  uint32_t n) {
   const uint32_t row = kaon_divide_by(n, &b->divisor[0]);
@@ -104,16 +105,16 @@ static inline KAON_HD kaon_here kaon_here_in_box(const kaon_sites *s, const kaon
                       b->low[2] + (int)(plane - slice * b->divisor[2].d), b->low[3] + (int)slice);
 }
 
-/* 1 where the hop in direction dir (best known when compiled) leaves the lattice. */
+/* 1 if the hop in direction dir leaves the local lattice. dir should be a compile-time constant. */
 static inline KAON_HD int kaon_leaves(const kaon_sites *s, const kaon_here *h, const int dir) {
   const int mu = dir % 4, forward = dir < 4;
   return kaon_here_coordinate(h, mu) == (forward ? s->extents[mu] - 1 : 0);
 }
 
-/* Ghosts of a face across mu, of one parity: as many as sites of a slice. Who receives and who
- * sends have the other three coordinates in common, which make the number: those sites in the order
- * x / 2, y, z, t without mu; across x in the order y / 2, z, t. A row of an odd extent, in x or in
- * y, ends with a ghost that sites of one parity have and those of the other do not. */
+/* The ghosts of a face across mu, of one parity: as many as a slice has sites. Sender and receiver
+ * share the other three coordinates, which determine the index: the order is x / 2, y, z, t without
+ * mu, or y / 2, z, t across x. A row of odd extent, in x or in y, ends with a ghost that exists for
+ * one parity only. */
 typedef struct kaon_face {
   uint32_t ghosts;
   kaon_divisor divisor[2]; /* by the first two extents of that order */
@@ -130,8 +131,8 @@ static inline kaon_face kaon_face_of(const kaon_sites *s, int mu) {
   return f;
 }
 
-/* The ghost that site h meets across mu. A row of y is counted from the extents: the face's divisor
- * costs the kernels of double precision spills. */
+/* The ghost that site h needs across mu. The extents are used directly instead of the face's
+ * divisor, which would make kernels in double precision spill registers. */
 static inline KAON_HD uint32_t kaon_ghost_of(const kaon_sites *s, const kaon_here *h,
                                              const int mu) {
   const int half = h->x / 2, y = s->extents[1], z = s->extents[2];
@@ -141,8 +142,8 @@ static inline KAON_HD uint32_t kaon_ghost_of(const kaon_sites *s, const kaon_her
   return (uint32_t)(half + s->half_x * (h->y + y * h->z));
 }
 
-/* The n-th site of `parity` of a slice across mu, in the order of the ghosts; for one that no site
- * of the parity has, some site of the other one beside it. */
+/* The n-th site of `parity` of a slice across mu, in the order of the ghosts. If that ghost does
+ * not exist for the parity, a neighbouring site of the other parity. */
 static inline KAON_HD kaon_here kaon_here_in_slice(const kaon_sites *s, const kaon_face *f,
                                                    int parity, int mu, int slice, uint32_t n) {
   const uint32_t row = kaon_divide_by(n, &f->divisor[0]);
@@ -169,18 +170,18 @@ static inline KAON_HD kaon_here kaon_here_in_slice(const kaon_sites *s, const ka
   return h;
 }
 
-/* The site of `parity` here that the n-th ghost of hops in direction dir is made of, at the
- * neighbour in the opposite direction. */
+/* The local site of `parity` that becomes the n-th ghost of hops in direction dir, on the neighbour
+ * in the opposite direction. */
 static inline KAON_HD kaon_here kaon_sender_of(const kaon_sites *s, const kaon_face *f, int parity,
                                                int dir, uint32_t n) {
   const int mu = dir % 4;
   return kaon_here_in_slice(s, f, parity, mu, dir < 4 ? 0 : s->extents[mu] - 1, n);
 }
 
-/* Hops of up to three sites: a face of a direction has layers, slices of the neighbour, counted
- * from the face on, and ghost n of a slice is number layer * ghosts + n of them all. The layer in
- * which the hop of `steps` sites from h in direction dir (both best known when compiled) ends;
- * negative: it stays here. Extents are at least as many as layers. */
+/* For hops of up to three sites a face has layers: slices of the neighbour, counted from the face.
+ * Ghost n of a slice has index layer * ghosts + n. This returns the layer in which the hop of
+ * `steps` sites from h in direction dir ends, or a negative value if it stays on this rank. dir and
+ * steps should be compile-time constants. Extents are at least the number of layers. */
 static inline KAON_HD int kaon_layer_of(const kaon_sites *s, const kaon_here *h, const int dir,
                                         const int steps) {
   const int mu = dir % 4;
@@ -188,7 +189,7 @@ static inline KAON_HD int kaon_layer_of(const kaon_sites *s, const kaon_here *h,
   return dir < 4 ? c + steps - s->extents[mu] : steps - 1 - c;
 }
 
-/* kaon_sender_of, of three layers or fewer. */
+/* As kaon_sender_of, for up to three layers. */
 static inline KAON_HD kaon_here kaon_far_sender_of(const kaon_sites *s, const kaon_face *f,
                                                    int parity, int dir, uint32_t n) {
   const int mu = dir % 4, layer = (n >= f->ghosts) + (n >= 2 * f->ghosts);

@@ -1,17 +1,17 @@
-/* peer.h - a kernel's part in an exchange of messages by stores into the neighbours' memory
- * (kaon_peer_exchange in lib/core/launch.h).
+/* peer.h - the device functions by which a kernel exchanges messages through stores into the
+ * neighbours' memory (kaon_peer_exchange in lib/core/launch.h).
  *
- * What orders a message before its flag: each block that sends fences what its threads wrote
- * (a barrier, then one thread's fence to the system) and takes a ticket; the last one fences once
- * more and writes the flag. Who waits reads the flag by a load that acquires, then comes the
- * block's barrier. Ghosts are read past the first-level cache.
+ * Ordering of a message before its flag: each sending block fences what its threads wrote (a
+ * barrier, then a system fence by one thread) and takes a ticket. The last block fences again and
+ * writes the flag. The receiver reads the flag with an acquire load, followed by a block barrier.
+ * Ghosts are read bypassing the first-level cache.
  *
- * Why nothing waits for ever: blocks that send wait for nothing but the kernel before, and they
- * have the lowest numbers of their launch, so the device starts them first. Blocks that wait need
- * the neighbours' messages of the same turn, which hang on the neighbours' blocks that send alone.
- * So if all ranks have come to the end of one turn, they all come to the end of the next. That the
- * blocks of a launch start in the order of their numbers is not promised; were it otherwise, blocks
- * that wait might keep those that send from a multiprocessor, and a limit of time ends that. */
+ * Absence of deadlock: sending blocks wait only for the previous kernel. They have the lowest
+ * indices of their launch, so the device starts them first. Waiting blocks need the neighbours'
+ * messages of the same sequence number, which depend only on the neighbours' sending blocks. So if
+ * all ranks finish one exchange, they all finish the next. The start order of blocks is not
+ * guaranteed. If waiting blocks ever kept sending blocks from running, the time limit would end the
+ * wait. */
 #ifndef KAON_LIB_CUDA_PEER_H
 #define KAON_LIB_CUDA_PEER_H
 
@@ -21,7 +21,7 @@ static __device__ __forceinline__ uint32_t peer_turn(const kaon_peer_exchange &p
   return *(const volatile uint32_t *)p.turn;
 }
 
-/* From the beginning of a buffer to its half of this turn's messages. */
+/* The offset, in each buffer, of the half for the messages of this sequence number. */
 static __device__ __forceinline__ int64_t peer_half(const kaon_peer_exchange &p, uint32_t turn) {
   return (turn + 1) % 2 != 0 ? p.flip : 0;
 }
@@ -42,14 +42,15 @@ static __device__ __forceinline__ uint32_t peer_flag(const uint32_t *at) {
   return x;
 }
 
-/* Acquires nothing: that would empty the first-level cache, which other blocks use, each time. */
+/* Without acquire, which would invalidate the first-level cache for other blocks at each poll. */
 static __device__ __forceinline__ uint32_t peer_peek(const uint32_t *at) {
   uint32_t x;
   asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(x) : "l"(at) : "memory");
   return x;
 }
 
-/* The neighbour has ended, or is at work elsewhere: this rank ends, and says for whom it waited. */
+/* The neighbour has ended or is busy elsewhere: reports which rank was awaited and ends this
+ * rank. */
 static __device__ __forceinline__ void peer_timeout(const kaon_peer_exchange &p, uint32_t dir,
                                                      uint32_t turn) {
   volatile uint32_t *timeout_report = p.timeout_report;
@@ -62,7 +63,7 @@ static __device__ __forceinline__ void peer_timeout(const kaon_peer_exchange &p,
   __trap();
 }
 
-/* Has this thread wait until the message for hops in `dir` is there. */
+/* This thread waits until the message for hops in `dir` has arrived. */
 static __device__ __forceinline__ void peer_await(const kaon_peer_exchange &p, uint32_t dir,
                                                   uint32_t turn) {
   const uint32_t *at = p.arrived + dir;
@@ -73,7 +74,8 @@ static __device__ __forceinline__ void peer_await(const kaon_peer_exchange &p, u
   peer_flag(at);
 }
 
-/* All threads of a block: returns this turn's half when all messages are there. */
+/* Called by all threads of a block. Returns the offset of this exchange's half once all messages
+ * have arrived. */
 static __device__ __forceinline__ int64_t peer_receive(const kaon_peer_exchange &p) {
   __shared__ uint32_t shared_turn;
   if (threadIdx.x < 8) {
@@ -85,8 +87,8 @@ static __device__ __forceinline__ int64_t peer_receive(const kaon_peer_exchange 
   return peer_half(p, shared_turn);
 }
 
-/* One thread, of `parts` parts in all, says that `mine` of them need `turn` no more; the last one
- * moves it on. */
+/* Called by one thread: `mine` of `parts` parts no longer need sequence number `turn`. The last
+ * part increments it. */
 static __device__ __forceinline__ void peer_leave(const kaon_peer_exchange &p, uint32_t turn,
                                                   uint32_t mine, uint32_t parts) {
   if (atomicAdd(&p.tickets[8], mine) + mine != parts) return;
@@ -94,12 +96,12 @@ static __device__ __forceinline__ void peer_leave(const kaon_peer_exchange &p, u
   *(volatile uint32_t *)p.turn = turn + 1;
 }
 
-/* One thread, behind a barrier after the block's stores for hops in `dir`, of which there are
- * `blocks` blocks. */
+/* Called by one thread, after a barrier that follows the block's stores. `blocks` blocks send for
+ * hops in `dir`. */
 static __device__ __forceinline__ void peer_sent(const kaon_peer_exchange &p, int dir,
                                                  uint32_t turn, uint32_t blocks) {
   peer_fence();
-  if (atomicInc(&p.tickets[dir], blocks - 1) != blocks - 1) return; /* and begins again at 0 */
+  if (atomicInc(&p.tickets[dir], blocks - 1) != blocks - 1) return; /* the ticket is 0 again */
   peer_fence();
   asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p.raise[dir]), "r"(turn + 1) : "memory");
 }

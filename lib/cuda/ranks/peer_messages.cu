@@ -1,13 +1,14 @@
-/* peer_messages.cu - see peer_messages.h. What kaon_peer_exchange (lib/core/launch.h) asks of those who send and of those
- * who receive, in two launches: nothing waits in the first, so however few blocks a device runs at
- * once, all messages leave; the second one waits for messages alone that hang on the others' first.
- * lib/cuda/ranks/peer.h says what orders a message before its flag. */
+/* peer_messages.cu - see peer_messages.h. Sender and receiver of kaon_peer_exchange
+ * (lib/core/launch.h), in two launches. Nothing waits in the first, so all messages are sent
+ * however few blocks a device runs at once. The second waits only for messages from the first
+ * launch of other ranks. lib/cuda/ranks/peer.h explains how a message is ordered before its
+ * flag. */
 #include "lib/cuda/ranks/peer_messages.h"
 
 #include "lib/cuda/queue/dependent.h"
 #include "lib/cuda/ranks/peer.h"
 
-enum { THREADS = 128, BLOCKS = 32 /* a message */, WORDS = 256 / 16 /* of a line */ };
+enum { THREADS = 128, BLOCKS = 32 /* for each message */, WORDS = 256 / 16 /* in a line */ };
 
 static __global__ void __launch_bounds__(THREADS)
     send_kernel(const __grid_constant__ kaon_peer_messages a) {
@@ -33,7 +34,7 @@ static __global__ void __launch_bounds__(THREADS)
   uint4 *to = (uint4 *)m.to;
   const int64_t step = (int64_t)BLOCKS * THREADS;
   if (threadIdx.x == 0) peer_await(a.peer, (uint32_t)m.dir, turn);
-  __syncthreads(); /* all threads have read the turn */
+  __syncthreads(); /* all threads have read the sequence number */
   for (int64_t i = (int64_t)(blockIdx.x % BLOCKS) * THREADS + threadIdx.x; i < m.lines * WORDS;
        i += step)
     to[i] = __ldcg(from + i);

@@ -1,12 +1,14 @@
-/* peer_sums.h - numbers with marks, and sums over ranks by mail (kaon_peer_reduction in lib/cuda/ranks/rank_sums.h):
- * for kernels that do nothing else (rank_sums.cu), and for the block of any other kernel that has
- * completed this rank's sum (lib/cuda/reduction/reduce.h), which then needs no launch. */
+/* peer_sums.h - tagged values, and sums over ranks by stores into peers' memory
+ * (kaon_peer_reduction in lib/cuda/ranks/rank_sums.h). Two users: kernels that do nothing else
+ * (rank_sums.cu), and the block of any kernel that has completed the local sum
+ * (lib/cuda/reduction/reduce.h), which saves a launch. */
 #ifndef KAON_LIB_CUDA_PEER_SUMS_H
 #define KAON_LIB_CUDA_PEER_SUMS_H
 
 #include "lib/cuda/ranks/rank_sums.h"
 
-/* A double in two words, a half of it in each below the mark that says which sum it is of. */
+/* A double in two words. Each holds half of it in the lower part and the sequence tag of the sum
+ * above. */
 typedef struct marked_sum {
   uint64_t low, high;
 } marked_sum;
@@ -19,7 +21,7 @@ static __device__ __forceinline__ double marked_number(const marked_sum &x) {
   return __longlong_as_double((long long)(x.high << 32 | (uint32_t)x.low));
 }
 
-/* Where `sender`'s number stands in the mail of the rank that has `words`. */
+/* The position of `sender`'s value in the reduction buffer of the rank that owns `words`. */
 static __device__ __forceinline__ uint64_t *peer_sum_at(uint64_t *words, int ranks, uint32_t mark,
                                                     int sender, int number) {
   return words + ((int64_t)(mark & 1) * ranks + sender) * KAON_PEER_REDUCTION_WORDS + 2 * (int64_t)number;
@@ -41,16 +43,16 @@ static __device__ __forceinline__ marked_sum peer_sum_read(const uint64_t *at) {
   return x;
 }
 
-/* The number of the sum after `turn` sums, by which it is known. 0 is left out, for cleared memory
- * bears it, and 1 with it, so that halves alternate. */
+/* The tag of the sum after `turn` sums. 0 is skipped because cleared memory contains it. 1 is
+ * skipped with it, so that the halves of the buffer alternate. */
 static __device__ __forceinline__ uint32_t peer_sum_mark(uint32_t turn) {
   return turn + 1 != 0 ? turn + 1 : 2;
 }
 
-/* Marks come again after 2^32 sums. So each sum clears a number of its half, from every sender,
- * that it does not use: one after another, so that no mark lies about for longer than it takes to
- * clear them all. Nobody writes there now: the next sum is the other half's, and the one after that
- * comes from ranks that have had our part of the next. */
+/* Tags repeat after 2^32 sums, so old tags must be cleared. Each sum clears one value position of
+ * its half, for every sender, that it does not use itself. Positions take turns, so every old tag
+ * is cleared in time. No rank writes there now: the next sum uses the other half, and the sum after
+ * it comes from ranks that already have this rank's part of the next. */
 static __device__ __forceinline__ void peer_sum_clear_old(const kaon_peer_reduction &box, uint32_t mark,
                                                   int used) {
   const int number = (int)(mark / 2 % (KAON_PEER_REDUCTION_WORDS / 2)), sender = (int)threadIdx.x;
@@ -66,7 +68,8 @@ static __device__ __forceinline__ uint64_t nanoseconds(void) {
   return now;
 }
 
-/* A rank that does not come has ended: so does this one, and says of whom it waited for what. */
+/* A rank that does not arrive has ended. Reports which rank and which sum were awaited, and ends
+ * this rank. */
 static __device__ __noinline__ void peer_sum_timeout(const kaon_peer_reduction &box, int sender,
                                                   uint32_t mark) {
   volatile uint32_t *timeout_report = box.timeout_report;
@@ -93,7 +96,8 @@ static __device__ __forceinline__ double peer_sum_wait(const kaon_peer_reduction
   }
 }
 
-/* Brings what peer_sum_all reads first into the first-level cache: the box itself never changes. */
+/* Prefetches what peer_sum_all reads first into the first-level cache. The structure itself never
+ * changes. */
 static __device__ __forceinline__ void peer_sum_prefetch(const kaon_peer_reduction *box) {
   enum { LINE = 128 };
   const char *at = (const char *)box + threadIdx.x * LINE;
@@ -102,17 +106,17 @@ static __device__ __forceinline__ void peer_sum_prefetch(const kaon_peer_reducti
     asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(unused) : "l"(at));
 }
 
-/* The mail's number of slot i among those of a sum, whose order is that of the slots: kernels that
- * take the same sums in other orders understand each other. slot < 0: not wanted. */
+/* The position of slot i among the wanted slots of a sum, sorted by slot. So kernels that compute
+ * the same sums in different orders agree. slot < 0: not wanted. */
 static __device__ __forceinline__ int peer_sum_index(const int *slot, int nslots, int i) {
   int number = 0;
   for (int j = 0; j < nslots; j++) number += slot[j] >= 0 && slot[j] < slot[i];
   return number;
 }
 
-/* total[2 i], total[2 i + 1] of each wanted slot[i] += over ranks, in their order. All threads of
- * one block, which are whole warps; total is complete for all of them before it, for thread 0
- * after it. All ranks do the same for the same slots. */
+/* Sums over ranks, in rank order: total[2 i], total[2 i + 1] for each wanted slot[i]. Called by all
+ * threads of one block, which consists of whole warps. On entry total is complete for all threads,
+ * on return for thread 0. All ranks must do the same for the same slots. */
 static __device__ __noinline__ void peer_sum_all(const kaon_peer_reduction *from, const int *slot, int nslots,
                                              double *total) {
   const kaon_peer_reduction &box = *from;
@@ -140,7 +144,7 @@ static __device__ __noinline__ void peer_sum_all(const kaon_peer_reduction *from
     if (lane == 0) total[v] = sum;
   }
   peer_sum_clear_old(box, mark, 2 * wanted);
-  __syncthreads(); /* all have read the turn */
+  __syncthreads(); /* all have read the sequence number */
   if (threadIdx.x == 0) *(volatile uint32_t *)box.turn = mark;
 }
 

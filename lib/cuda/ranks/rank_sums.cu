@@ -1,6 +1,6 @@
-/* rank_sums.cu - sums over ranks of scalars that stand in column states: by mail, where kernels
- * store into the other ranks' memory, or packed into a message that something else carries. A block
- * a column; sums are added in the order of the ranks, so all ranks have the same bits. */
+/* rank_sums.cu - sums over ranks of scalars in column states. Either kernels store into the other
+ * ranks' memory, or the scalars are packed into a message that another transport sends. One block
+ * works on each column. Sums are added in rank order, so all ranks have the same bits. */
 #include "lib/cuda/ranks/rank_sums.h"
 
 #include "lib/cuda/queue/dependent.h"
@@ -21,23 +21,23 @@ typedef struct unpack_call {
   int ranks;
 } unpack_call;
 
-/* ---- what both ways share ---- */
+/* ---- shared by both ways ---- */
 
-/* Adds part[rank][2 n] of a column in the order of the ranks, into its slots; then the recurrence.
- * All threads of the block; part is complete for all of them. */
+/* Adds part[rank][2 n] of a column in rank order, writes its slots and runs the recurrence. Called
+ * by all threads of the block; part is complete for all of them. */
 static __device__ __forceinline__ void conclude(const kaon_sum_call &c, int column,
                                                 const double *part, int ranks, int64_t stride) {
   const int values = 2 * c.n;
   if (c.state == NULL) return;
   kaon_column_state *state = &c.state[column];
-  if ((state->gate & c.gate) == 0) return; /* one word: the same in all threads */
+  if ((state->gate & c.gate) == 0) return; /* a single word: the same in all threads */
   for (int v = threadIdx.x; v < values; v += THREADS) {
     double x = part[v];
     for (int r = 1; r < ranks; r++) x += part[r * stride + v];
     state->slot[c.slot[v / 2]][v % 2] = x;
   }
   if (c.then == 0) return;
-  __syncthreads(); /* the gate, too, has been read by all */
+  __syncthreads(); /* all have also read the gate */
   if (threadIdx.x == 0) recurrence_run(c.then, state);
 }
 
@@ -62,7 +62,7 @@ static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_const
   }
   __syncthreads();
   if (blockIdx.x == 0) peer_sum_clear_old(a.box, mark, (int)gridDim.x * values);
-  /* every block has read the turn before its ticket */
+  /* every block has read the sequence number before its ticket */
   if (threadIdx.x == 0 &&
       (gridDim.x == 1 || atomicInc(a.box.ticket, gridDim.x - 1) == gridDim.x - 1))
     *(volatile uint32_t *)a.box.turn = mark;

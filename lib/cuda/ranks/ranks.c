@@ -1,4 +1,4 @@
-/* ranks.c - devices of several ranks: which transport, and what is the same over all of them. */
+/* ranks.c - devices of several ranks: choice of the transport, and what all transports share. */
 #include "lib/cuda/ranks/ranks.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ static const kaon_cuda_transport *const transports[] = {&kaon_cuda_peer, &kaon_c
                                                         &kaon_cuda_direct, &kaon_cuda_host};
 enum { TRANSPORTS = sizeof transports / sizeof *transports };
 
-/* ---- for the transports ---- */
+/* ---- helpers of the transports ---- */
 
 const kaon_message *kaon_cuda_opposite_message(const kaon_message *messages, int n, int i) {
   for (int j = 0; j < n; j++)
@@ -18,7 +18,7 @@ const kaon_message *kaon_cuda_opposite_message(const kaon_message *messages, int
   return NULL;
 }
 
-/* A communicator may add zeros to a double, but none loses a whole number of 32 bits. */
+/* Words travel as doubles: adding zeros to one keeps every 32-bit integer exact. */
 kaon_status kaon_cuda_gather_words(kaon_context *ctx, const uint32_t *mine, int n, uint32_t *all) {
   enum { MOST = 64 };
   kaon_comm *comm = ctx->comm;
@@ -95,9 +95,9 @@ void kaon_cuda_destroy_messages(kaon_context *ctx) {
   r->message = r->messages = r->pinned = NULL;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing a transport ---- */
 
-/* *pair: two ranks with one device, the first such; pair[0] = -1: each has its own. Collective. */
+/* *pair: the first two ranks that share a device, or pair[0] = -1 if none do. Collective. */
 static kaon_status find_sharing(kaon_context *ctx, int pair[2]) {
   const uint32_t *mine = kaon_cuda_machine_of(ctx)->identity;
   enum { WORDS = sizeof kaon_cuda_machine_of(ctx)->identity / sizeof *mine };
@@ -115,7 +115,7 @@ static kaon_status find_sharing(kaon_context *ctx, int pair[2]) {
   return status;
 }
 
-/* Said by the first rank alone. */
+/* Only the first rank logs it. */
 static void warn_of_sharing(kaon_context *ctx, const int pair[2]) {
   if (ctx->comm->rank == 0)
     kaon_log(ctx, KAON_LOG_WARNING,
@@ -125,7 +125,7 @@ static void warn_of_sharing(kaon_context *ctx, const int pair[2]) {
              ctx->comm->ranks, pair[0], pair[1], kaon_cuda_ranks_of(ctx)->transport->name);
 }
 
-/* On all ranks or on none. */
+/* Opens a transport on all ranks or on none. */
 static kaon_status try(kaon_context *ctx, const kaon_cuda_transport *t) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const kaon_status status = kaon_agree(ctx, t->open(ctx));
@@ -195,7 +195,7 @@ static kaon_issue recordable(const kaon_context *ctx) {
 
 /* ---- exchanges ---- */
 
-/* paired: each has its counterpart among this rank's own, as the faces of a lattice have. */
+/* paired: each message has its counterpart on this rank, as the faces of a lattice have. */
 static kaon_status check_messages(kaon_context *ctx, const kaon_message *messages, int n,
                                   int paired) {
   if (n > KAON_DIRS)
@@ -238,7 +238,8 @@ static kaon_status exchange_create(kaon_context *ctx, kaon_message *messages, in
     status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
   if (status == KAON_OK) status = check_messages(ctx, messages, n, peer != NULL);
   status = kaon_agree(ctx, status);
-  if (status == KAON_OK && r->transport == NULL) status = choose(ctx); /* one rank, divided */
+  /* one rank with a partitioned lattice */
+  if (status == KAON_OK && r->transport == NULL) status = choose(ctx);
   if (status != KAON_OK) {
     free(made);
     return status;
@@ -278,8 +279,8 @@ static const kaon_peer_messages *exchange_in_kernel(const kaon_device_exchange *
 
 /* ---- sums ---- */
 
-/* The second half of a sum whose step failed: the other ranks had theirs. One that was recorded has
- * not begun. */
+/* Finishes a sum whose step failed, since the other ranks wait for its second half. A recorded sum
+ * has not started. */
 static kaon_status drop_sum(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const int begun = r->under_way && !r->recorded;
@@ -291,8 +292,7 @@ static kaon_status drop_sum(kaon_context *ctx) {
   return begun ? r->transport->sum_finish(ctx, &r->sum) : KAON_OK;
 }
 
-/* Slots first.. of the wanted ones, as many as a call takes; returns how many of the list that
- * were. */
+/* Takes as many wanted slots as fit a call. Returns how many entries of the list were consumed. */
 static int fill(kaon_sum_call *call, const int *slots, int nslots) {
   int i = 0;
   for (call->n = 0; i < nslots && call->n < KAON_SUM_SLOTS; i++)
@@ -350,7 +350,7 @@ static kaon_status sum_start(kaon_context *ctx, kaon_column_state *state, int co
 static kaon_status sum_finish(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
                               const int *slots, int nslots, int then) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
-  (void)state, (void)columns, (void)slots, (void)nslots; /* as at its start */
+  (void)state, (void)columns, (void)slots, (void)nslots; /* the same as at its start */
   if (!r->under_way || r->recorded != ctx->recording)
     return kaon_fail(ctx, KAON_ERR_INTERNAL, "sums over ranks: none is under way");
   kaon_cuda_enter(ctx);
@@ -365,13 +365,13 @@ static kaon_status sum_finish(kaon_context *ctx, kaon_column_state *state, int c
 static kaon_status count_from(kaon_context *ctx, uint32_t sums) {
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   kaon_status status = ctx->backend->memory->synchronise(ctx);
-  KAON_TRY(kaon_agree(ctx, status)); /* no rank's last sum is still wanted */
+  KAON_TRY(kaon_agree(ctx, status)); /* no rank still needs the last sum */
   if (r != NULL && r->box.turn != NULL)
     status = ctx->backend->memory->to_device(ctx, r->box.turn, &sums, sizeof sums);
   return kaon_agree(ctx, status);
 }
 
-/* ---- memory that kernels of all ranks reach ---- */
+/* ---- memory that kernels of all ranks access ---- */
 
 static void unshare(kaon_context *ctx, kaon_shared **shared) {
   if (shared == NULL || *shared == NULL) return;

@@ -1,6 +1,6 @@
-/* ranks_host.c - transports that are the communicator's: DIRECT hands it device memory (CUDA-aware
- * MPI), HOST passes through pinned host memory. Neither can be recorded: the host waits for the
- * queue before it sends. Sums are few numbers, which go through the host in both. */
+/* ranks_host.c - transports that use the communicator. DIRECT passes it device memory (CUDA-aware
+ * MPI); HOST copies through pinned host memory. Neither can be recorded, because the host waits for
+ * the queue before it sends. Sums are few values, which go through the host in both. */
 #include "lib/cuda/ranks/ranks.h"
 
 static kaon_status open_host(kaon_context *ctx) {
@@ -67,7 +67,8 @@ static kaon_status finish_direct(kaon_device_exchange *e) {
   return e->ctx->comm->ops->exchange_finish(e->comm_exchange);
 }
 
-/* Behind the last exchange's way to the device, so its pinned memory is free again. */
+/* Stream order puts this after the last exchange's copy to the device, so its pinned memory is free
+ * again. */
 static kaon_status start_host(kaon_device_exchange *e) {
   KAON_TRY(kaon_cuda_refuse_recorded(e->ctx, "messages through the host"));
   KAON_TRY(kaon_cuda_check(e->ctx,

@@ -1,8 +1,8 @@
-/* ranks_nccl.c - NCCL: messages and sums by NVIDIA's library, in a stream beside the queue that
- * forks off it and is joined again by events, so that both can be recorded (in replayed blocks: a
- * loop on the device takes kernels and copies alone, and NCCL may record more). Sums are gathered
- * and added in the order of the ranks, as everywhere. The library is loaded when it is first asked
- * for: nothing is linked, and its few functions are declared here as of its version 2 (NCCL user
+/* ranks_nccl.c - NCCL: messages and sums by NVIDIA's library, in a second stream. It forks off the
+ * queue and is joined again by events, so both can be recorded. That holds for replayed blocks
+ * only: a loop on the device accepts only kernels and copies, and NCCL may record other nodes.
+ * Sums are gathered and added in rank order, as everywhere. The library is loaded at first use,
+ * so nothing is linked. The few functions needed are declared here as in version 2 (NCCL user
  * guide, "Group Calls", "Point To Point Communication Functions", "Collective Communication
  * Functions"). */
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 
 enum { NCCL_BYTES = 0 /* ncclInt8 */, NCCL_DOUBLE = 8 /* ncclFloat64 */ };
 enum { NCCL_OK = 0, NCCL_IN_PROGRESS = 7 };
-enum { OLDEST = 20700 }; /* messages from rank to rank came with 2.7 */
+enum { OLDEST = 20700 }; /* point-to-point messages came with 2.7 */
 
 typedef struct nccl_id {
   char internal[128];
@@ -58,7 +58,8 @@ static kaon_status check(const kaon_context *ctx, int error, const char *what) {
 
 /* ---- the library ---- */
 
-/* A function by name; C gives no cast from a data pointer. */
+/* Looks up a function by name. The indirection avoids a cast from a data pointer, which C does not
+ * allow. */
 static int find(void *library, const char *name, void *function) {
   void *symbol = dlsym(library, name);
   if (symbol == NULL) return 0;
@@ -105,7 +106,7 @@ static kaon_status load_library(kaon_context *ctx, struct kaon_nccl *n) {
   return KAON_OK;
 }
 
-/* ---- beginning and end ---- */
+/* ---- open and close ---- */
 
 static kaon_status open_streams(kaon_context *ctx, struct kaon_nccl *n) {
   int least = 0, greatest = 0;
@@ -132,15 +133,15 @@ static kaon_status join_ranks(kaon_context *ctx, struct kaon_nccl *n) {
                "joining the ranks (each needs a device of its own)");
 }
 
-/* ---- other ranks that are gone ---- */
+/* ---- ranks that have ended ---- */
 
-/* The library's kernels wait for ever, unless they are told to end: then the queue moves on, and
- * what is in it is worth nothing. */
+/* The library's kernels wait for ever unless they are aborted. After that the queue continues, but
+ * its results are invalid. */
 static kaon_status give_up(kaon_context *ctx, const char *why) {
   struct kaon_nccl *n = kaon_cuda_ranks_of(ctx)->nccl;
   n->break_off(n->comm);
   n->comm = NULL;
-  ctx->tunings++; /* what was recorded names it */
+  ctx->tunings++; /* recordings refer to the communicator */
   return kaon_fail(ctx, KAON_ERR_COMM,
                    "NCCL: rank %d of %d gave up its messages and sums: %s; has another rank ended?",
                    ctx->comm->rank, ctx->comm->ranks, why);
@@ -174,7 +175,8 @@ static kaon_status gather_sums(kaon_context *ctx, size_t doubles) {
                "gathering a sum");
 }
 
-/* The library takes memory when ranks first talk, which it could not while steps are recorded. */
+/* The library allocates memory at the first communication, which is not possible while steps are
+ * recorded. */
 static kaon_status warm_up(kaon_context *ctx) {
   KAON_TRY(gather_sums(ctx, 1));
   return kaon_cuda_wait_stream(ctx, kaon_cuda_ranks_of(ctx)->nccl->aside, "NCCL's first sum");
@@ -188,12 +190,12 @@ static kaon_status open_nccl(kaon_context *ctx) {
   if (status == KAON_OK) status = load_library(ctx, n);
   if (status == KAON_OK) status = open_streams(ctx, n);
   if (status == KAON_OK) status = kaon_cuda_create_messages(ctx, ctx->comm->ranks);
-  KAON_TRY(kaon_agree(ctx, status)); /* who joins waits for the others */
+  KAON_TRY(kaon_agree(ctx, status)); /* joining waits for the other ranks */
   KAON_TRY(kaon_agree(ctx, join_ranks(ctx, n)));
   return kaon_agree(ctx, warm_up(ctx));
 }
 
-/* The library stays loaded: it has threads of its own. */
+/* The library stays loaded, because it has its own threads. */
 static void close_nccl(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   struct kaon_nccl *n = r->nccl;
@@ -209,7 +211,7 @@ static void close_nccl(kaon_context *ctx) {
   free(n);
 }
 
-/* ---- the stream beside the queue ---- */
+/* ---- the second stream ---- */
 
 static kaon_status fork_off(kaon_context *ctx) {
   const struct kaon_nccl *n = kaon_cuda_ranks_of(ctx)->nccl;
@@ -226,8 +228,8 @@ static kaon_status wait_for_event(kaon_context *ctx, cudaEvent_t event) {
 
 /* ---- exchanges ---- */
 
-/* Messages between two ranks are told apart by their order alone: sent in that of directions,
- * received in that of the directions in which they were sent. */
+/* Messages between two ranks are matched only by order. They are sent in the order of directions,
+ * and received in the order of the directions in which they were sent. */
 static kaon_status post(kaon_device_exchange *e) {
   const struct kaon_nccl *n = kaon_cuda_ranks_of(e->ctx)->nccl;
   for (int dir = 0; dir < KAON_DIRS; dir++)
@@ -267,7 +269,7 @@ static kaon_status create(kaon_device_exchange *e) {
   return KAON_OK;
 }
 
-/* As for sums: once, before it can be recorded. */
+/* Runs one exchange before any is recorded, for the same reason as warm_up. */
 static kaon_status create_and_try(kaon_device_exchange *e) {
   KAON_TRY(kaon_agree(e->ctx, create(e)));
   if (e->n == 0) return KAON_OK;

@@ -1,21 +1,22 @@
-/* ranks_peer.c - PEER: the ranks of one node write into each other's device memory. A rank hands
- * out its memory as an IPC handle, which the others map (CUDA Programming Guide, "Interprocess
- * Communication"; handles name whole allocations, of 2 MB at least, so each is one of its own).
- * Which device a rank has does not matter, and several may have the same one.
+/* ranks_peer.c - PEER: the ranks of one node write into each other's device memory. A rank exports
+ * its memory as an IPC handle, which the others map (CUDA Programming Guide, "Interprocess
+ * Communication"). Handles refer to whole allocations of at least 2 MB, so each shared block is a
+ * separate allocation. Any assignment of devices to ranks works; several ranks may share one.
  *
- * An exchange's memory, by rank alike:
+ * Memory of an exchange, with the same layout on all ranks (offsets in bytes):
  *   0     turn        128   tickets        256   arrived        512   messages, two halves
- * A context's mailbox (lib/cuda/ranks/rank_sums.h):
- *   0     turn        128   ticket         256   trial and farewell, a word a rank
- *   512   a kaon_peer_reduction, for kernels                                                  1024  mail
+ * The reduction buffer of a context (lib/cuda/ranks/rank_sums.h):
+ *   0     turn        128   ticket         256   words for the open test and the shutdown
+ *   512   a kaon_peer_reduction, for kernels                  1024  reduction values
  *
- * Nobody writes into an exchange's memory once this rank has received the last message; but others
- * may still have it mapped when this rank is done with it. So it is kept until the next time that
- * all ranks share memory, before which they have let go of it, or until the context ends: then a
- * rank waits for the others' farewell, though not for long: one that failed sends none, and what it
- * may have mapped is left to the process's end. The mailbox, into which farewells are written, is
- * mapped by others until after their own; so it is never freed, but kept for a later context of
- * this process, which all ranks make when they have ended this one. */
+ * Release of memory. No rank writes into an exchange's memory once this rank has received the last
+ * message, but others may still have it mapped. So it is retained until all ranks next share
+ * memory: by then they have unmapped it. Otherwise it is retained until the context ends. There a
+ * rank waits briefly for the shutdown words of the others. A failed rank sends none; what it may
+ * have mapped is released by the end of the process.
+ * The reduction buffer receives the shutdown words, so others keep it mapped until they have sent
+ * theirs. It is never freed, but retained for a later context of this process. All ranks create
+ * that only after they have ended this one. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,10 +46,10 @@ struct kaon_retired_memory {
   int device;
 };
 
-/* Mailboxes of contexts that have ended. */
+/* Reduction buffers of contexts that have ended. */
 static _Atomic(kaon_retired_memory *) retained_peer_memory;
 
-/* ---- memory that ranks share ---- */
+/* ---- shared memory ---- */
 
 static void *reuse_retired_memory(kaon_cuda_ranks *r, size_t bytes) {
   for (kaon_retired_memory **at = &r->retired; *at != NULL; at = &(*at)->next) {
@@ -90,7 +91,8 @@ static void return_peer_memory(kaon_retired_memory *kept) {
   }
 }
 
-/* Of this device and size; NULL: there is none, or another thread is looking through them. */
+/* Returns a retained buffer of this device and size, or NULL if there is none or another thread is
+ * searching the list. */
 static void *reuse_peer_memory(int device, size_t bytes) {
   kaon_retired_memory *all = atomic_exchange(&retained_peer_memory, NULL);
   void *memory = NULL;
@@ -151,10 +153,10 @@ kaon_status kaon_cuda_share(kaon_context *ctx, size_t bytes, const unsigned char
   if (status == KAON_OK)
     status =
         kaon_cuda_check(ctx, cudaIpcGetMemHandle(&mine, s->mine), "a handle of memory for others");
-  KAON_TRY(kaon_agree(ctx, status)); /* it is 0 everywhere */
+  KAON_TRY(kaon_agree(ctx, status)); /* the memory is zeroed everywhere */
   KAON_TRY(kaon_cuda_gather_words(ctx, (const uint32_t *)(const void *)&mine, WORDS_OF_HANDLE,
                                   (uint32_t *)(void *)handles));
-  free_retired_memory(ctx); /* all ranks are here */
+  free_retired_memory(ctx); /* all ranks have arrived here */
   return kaon_agree(ctx, map(ctx, wanted, handles, s));
 }
 
@@ -171,9 +173,9 @@ void kaon_cuda_unshare(kaon_context *ctx, kaon_shared *s) {
   s->mine = NULL;
 }
 
-/* ---- beginning and end ---- */
+/* ---- open and close ---- */
 
-/* A word of ours into every other rank's mailbox. */
+/* Writes a word into the buffer of every other rank. */
 static kaon_status write_to_peers(kaon_context *ctx, uint32_t word) {
   const kaon_comm *comm = ctx->comm;
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
@@ -187,7 +189,7 @@ static kaon_status write_to_peers(kaon_context *ctx, uint32_t word) {
   return kaon_cuda_check(ctx, cudaStreamSynchronize(NULL), "writing to another rank's device");
 }
 
-/* How many of the others have told theirs; *missing: the first one that has not. */
+/* Counts the other ranks that have written theirs. *missing: the first one that has not. */
 static kaon_status peer_words(kaon_context *ctx, uint32_t word, int *count, int *missing) {
   const kaon_comm *comm = ctx->comm;
   uint32_t words[KAON_PEERS];
@@ -207,7 +209,7 @@ static kaon_status peer_words(kaon_context *ctx, uint32_t word, int *count, int 
   return KAON_OK;
 }
 
-/* That what others write is here. */
+/* Tests that what other ranks write arrives here. */
 static kaon_status prove(kaon_context *ctx) {
   const kaon_comm *comm = ctx->comm;
   int count = 0, missing = -1;
@@ -220,8 +222,8 @@ static kaon_status prove(kaon_context *ctx) {
   return kaon_agree(ctx, status);
 }
 
-/* Where a kernel says for whom it waited in vain: the host's, for the device's memory is lost then.
- */
+/* Allocates the timeout report, where a kernel says which rank it waited for. It is in host memory,
+ * because device memory is lost after such an error. */
 static kaon_status create_timeout_report(kaon_context *ctx) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   void *words = NULL;
@@ -234,7 +236,7 @@ static kaon_status create_timeout_report(kaon_context *ctx) {
   return KAON_OK;
 }
 
-/* The box where kernels read it, unless `overlap` asks for launches of their own. */
+/* Copies the box to where kernels read it, unless `overlap` requests separate launches. */
 static kaon_status post_box(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const kaon_overlap how = kaon_overlap_wanted(ctx);
@@ -280,7 +282,7 @@ static kaon_status open_peer(kaon_context *ctx) {
   return post_box(ctx);
 }
 
-/* 1: all have said theirs, and write no more. */
+/* 1: all ranks have sent their shutdown word, and write no more. */
 static int all_ranks_closed(kaon_context *ctx) {
   const struct timespec pause = {0, 200000};
   int count = 0, missing = 0;
@@ -319,8 +321,8 @@ static void close_peer(kaon_context *ctx) {
 
 /* ---- exchanges ---- */
 
-/* Where each rank's messages begin, by direction, and how long its half is: of plain exchanges,
- * whose messages differ from rank to rank. Halves become equal, the longest one. */
+/* For plain exchanges, whose messages differ between ranks: gathers the offsets of each rank's
+ * messages, by direction, and the size of its half. All halves get the largest size. */
 static kaon_status exchange_offsets(kaon_context *ctx, const size_t *at, size_t *half,
                                uint32_t (*all)[2 * (KAON_DIRS + 1)]) {
   uint32_t mine[2 * (KAON_DIRS + 1)];
@@ -337,7 +339,7 @@ static kaon_status exchange_offsets(kaon_context *ctx, const size_t *at, size_t 
   return KAON_OK;
 }
 
-/* Send and receive are this rank's own; kernels take them to and from what ranks share. */
+/* Send and receive buffers are local. Kernels copy between them and the shared memory. */
 static kaon_status create_plain_buffers(kaon_device_exchange *e, const size_t *at) {
   kaon_peer_messages *post = &e->post;
   post->peer = e->peer;
@@ -380,7 +382,7 @@ static kaon_status create(kaon_device_exchange *e) {
                                  .timeout_report = kaon_cuda_machine_of(e->ctx)->timeout_report};
   for (int i = 0; i < e->n; i++) {
     kaon_message *m = &e->messages[i];
-    /* what goes to the neighbour in dir is for its hops in the opposite direction */
+    /* what is sent to the neighbour in dir serves its hops in the opposite direction */
     const int back = (m->dir + KAON_DIRS / 2) % KAON_DIRS;
     const uint32_t *place = e->plain ? places[m->peer] + 2 * back : NULL;
     char *theirs = e->shared.theirs[m->peer];

@@ -1,22 +1,22 @@
-/* mma.h - products of small matrices by a warp's tensor units: D (16 x 8) += A (16 x 8) B (8 x 8).
- * Lane 4 g + t holds
+/* mma.h - products of small matrices on the tensor units of a warp: D (16 x 8) += A (16 x 8) B (8 x
+ * 8). Lane 4 g + t holds
  *   a[0] A(g, t)    a[1] A(g + 8, t)    a[2] A(g, t + 4)    a[3] A(g + 8, t + 4)
  *   b[0] B(t, g)    b[1] B(t + 4, g)
  *   d[0], d[1] D(g, 2 t), D(g, 2 t + 1)    d[2], d[3] the same of row g + 8.
- * Columns of vectors as complex numbers: inner indices t and t + 4 are real and imaginary part of
- * one number, 2 t and 2 t + 1 those of a result, so a lane has the same places of operands and
- * results. Source of the layout: NVIDIA's PTX ISA, "Matrix fragments for mma.m16n8k8".
- *   mma_double   numbers and sums in double, each product and sum rounded as by fma
- *   mma_tf32     numbers of 11 bits (what follows is cut off), sums in float, whose last bits are
- *                cut off; see tf32_split
- * All lanes of a warp call them together. */
+ * Complex columns of vectors: inner indices t and t + 4 are real and imaginary part of an operand,
+ * 2 t and 2 t + 1 those of a result. So a lane holds the same positions of operands and results.
+ * Source of the layout: NVIDIA's PTX ISA, "Matrix fragments for mma.m16n8k8".
+ *   mma_double   values and sums in double; each product and sum is rounded as by fma
+ *   mma_tf32     values of 11 bits (further bits are truncated); sums in float, whose last bits
+ *                are truncated; see tf32_split
+ * All lanes of a warp must call them together. */
 #ifndef KAON_LIB_CUDA_MMA_H
 #define KAON_LIB_CUDA_MMA_H
 
 #include <stdint.h>
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-/* By shuffles, where there are no such units. */
+/* By shuffles, for devices without such units. */
 template <typename T>
 static __device__ __forceinline__ void mma_shuffled(T *d, const T *a, const T *b) {
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
@@ -67,8 +67,8 @@ static __device__ __forceinline__ void mma_tf32(float *d, const float *a, const 
 #endif
 }
 
-/* x = high + low to 2^-21 |x|: high has x rounded to 11 bits, low what is left, of which the units
- * take 11 bits. */
+/* x = high + low to 2^-21 |x|. high is x rounded to 11 bits, low the remainder, of which the units
+ * use 11 bits. */
 static __device__ __forceinline__ void tf32_split(float x, float *high, float *low) {
   *high = __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u);
   *low = x - *high;

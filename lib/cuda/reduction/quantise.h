@@ -1,4 +1,4 @@
-/* quantise.h - a site's one rounding to half on the GPU (lib/math/half.h): a thread a site. */
+/* quantise.h - rounds a site to half on the GPU (lib/math/half.h), one thread for each site. */
 #ifndef KAON_LIB_CUDA_QUANTISE_H
 #define KAON_LIB_CUDA_QUANTISE_H
 
@@ -7,15 +7,15 @@
 #include "lib/cuda/lanes.h"
 #include "lib/math/half.h"
 
-/* The larger of `largest` and |x|, compared as integers: they order like the numbers, with infinity
- * and then NaN on top, so neither is lost. */
+/* The larger of `largest` and |x|. They are compared as integers: these are ordered like the
+ * values, with infinity and then NaN on top, so neither is lost. */
 static __device__ __forceinline__ float quantise_largest(float largest, float x) {
   return __uint_as_float(max(__float_as_uint(largest), __float_as_uint(x) & 0x7fffffffu));
 }
 
-/* Two numbers x * factor of at most 32767 rounded to integers by KAON_HALF_BIAS, the first one
- * below. FUSED: product and rounding are one, so a number
- * halfway between integers may go the other way than on a CPU. */
+/* Rounds two values x * factor of at most 32767 to integers with KAON_HALF_BIAS, the first in the
+ * lower half. FUSED: product and rounding are one operation, so a value halfway between integers
+ * may be rounded differently than on a CPU. */
 template <bool FUSED>
 static __device__ __forceinline__ uint32_t quantise_pair(float x, float y, float factor) {
   const float bias = KAON_HALF_BIAS;
@@ -33,14 +33,15 @@ static __device__ __forceinline__ float quantise_most(const float *value) {
   return largest;
 }
 
-/* Where a thread a site leaves most of a device idle, warps of a block share 32 sites, each with as
- * many of a spinor's components as one access has integers. So up to so many such blocks, and half
- * of them where each leaves a part of a sum. */
+/* If one thread for each site would leave most of a device idle, the warps of a block share 32
+ * sites. Each warp takes as many of a spinor's components as one access has integers. Used for up
+ * to this many blocks, or half of it if each block also computes partial sums. */
 enum { QUANTISE_BLOCKS = 1056 };
 template <int PARTS>
 using quantise_room = float[PARTS][KAON_LANES];
 
-/* The largest of a site's parts, once each warp has left its own behind a barrier of the block. */
+/* The largest value of a site's parts, after each warp has stored its own and the block has passed
+ * a barrier. */
 template <int PARTS>
 static __device__ __forceinline__ float quantise_over_parts(const quantise_room<PARTS> &room,
                                                             int lane) {
@@ -50,8 +51,8 @@ static __device__ __forceinline__ float quantise_over_parts(const quantise_room<
   return largest;
 }
 
-/* N values, N even, to integers, of a site whose largest is known; returns the site's scale: NaN
- * where one is not finite. */
+/* Rounds N values (N even) of a site to integers, given the site's largest value. Returns the scale
+ * of the site, NaN if a value is not finite. */
 template <int N, bool FUSED = false>
 static __device__ __forceinline__ float quantise_by(const float *value, float largest, int16_t *q) {
   const float factor = kaon_half_factor(largest);
@@ -63,7 +64,7 @@ static __device__ __forceinline__ float quantise_by(const float *value, float la
   return fmaf(largest, 0.0f, largest);
 }
 
-/* The same with all values of a site. */
+/* The same for all values of a site. */
 template <int N, bool FUSED = false>
 static __device__ __forceinline__ float quantise_site(const float *value, int16_t *q) {
   return quantise_by<N, FUSED>(value, quantise_most<N>(value), q);

@@ -1,23 +1,25 @@
 /* reduce.h - gates, chunks and sums of CUDA kernels.
  *
- * A launch has `chunks` blocks (of KAON_THREADS threads, or fewer) for every column, each with a
- * part of it: vector kernels one column after another, the hop and the clover blocks all columns'
- * first parts first, so that links and blocks are read once. How many chunks there are depends on
- * the shape alone (and, in the hop, on the threads that a tuning asks for: kaon/context.h), and so
- * do the sums' bits:
- *   each thread adds up what it meets, in double;
- *   sums_leave adds a block's threads in a fixed tree and writes the result to `partials`;
- *   the last block of a column to take a ticket (sums_last) adds the parts in a fixed order
- *   (sums_collect), writes the slots, runs the recurrence and puts the ticket back to 0.
- * No second kernel, no host. A closed column's blocks return at once and take no ticket.
+ * A launch has `chunks` blocks (of KAON_THREADS threads or fewer) for every column, each for a part
+ * of it. Vector kernels handle one column after another. The hop and the clover blocks handle the
+ * first parts of all columns first, so that links and clover blocks are read once. The number of
+ * chunks depends only on the shape (and for the hop on the threads chosen by tuning:
+ * kaon/context.h). So the bits of the sums do too:
+ * - Each thread adds up its values in double.
+ * - sums_leave adds the threads of a block in a fixed tree and writes the result to `partials`.
+ * - The last block of a column to take a ticket (sums_last) adds the partial sums in a fixed order
+ *   (sums_collect), writes the slots, runs the recurrence and resets the ticket to 0.
+ * This needs neither a second kernel nor the host. The blocks of a closed column return at once and
+ * take no ticket.
  *
- * A ticket costs a fence and a way to memory and back, and the fences of a multiprocessor's blocks
- * follow one another. Of a single column each part is therefore written together with a mark, a
- * number that grows from sum to sum, and the block of the last chunk, which alone waits, reads the
- * parts until they bear it (sums_finish_marked; what calls sums_last itself takes tickets).
+ * A ticket costs a fence and a memory round trip, and the fences of a multiprocessor's blocks are
+ * serialised. With a single column each partial sum is therefore written together with a sequence
+ * tag that grows from sum to sum. The block of the last chunk, the only one that waits, reads the
+ * partial sums until they have the tag (sums_finish_marked). Callers of sums_last use tickets.
  *
- * Where kaon_sum.ranks says so, the block that has this rank's sum of the one column also adds up
- * the ranks' by mail (lib/cuda/ranks/peer_sums.h) before it writes the slots and runs the recurrence. */
+ * If kaon_sum.ranks is set, the block that has the local sum of the one column also adds the
+ * sums of other ranks (lib/cuda/ranks/peer_sums.h), before it writes the slots and runs the
+ * recurrence. */
 #ifndef KAON_LIB_CUDA_REDUCE_H
 #define KAON_LIB_CUDA_REDUCE_H
 
@@ -26,33 +28,36 @@
 #include "lib/math/steps/recurrences.h"
 
 enum { KAON_THREADS = 256, KAON_WARPS = KAON_THREADS / 32 };
-/* Chunks at most, without and with sums. A device runs some hundred blocks at a time and is idle in
- * part while the last ones run, so there should be many times that; but the last block adds up the
- * others' sums, so where the work is little they are rather few. */
+/* Largest numbers of chunks, without and with sums. A device runs some hundred blocks at a time,
+ * and is partly idle while the last ones run. So there should be many times that number. But the
+ * last block adds up the sums of all, so there are fewer if the work is small. */
 enum { KAON_CHUNKS = 16384, KAON_SUM_CHUNKS = 4224, KAON_FEW_CHUNKS = 1056, KAON_SUM_TURNS = 16 };
 
-/* What of kaon_deferred_sums (lib/core/launch.h) stands in parts; left = 0: nothing. */
+/* The part of kaon_deferred_sums (lib/core/launch.h) that exists as partial sums. left = 0:
+ * none. */
 enum { DEFERRED_MOST = 4 };
 typedef struct deferred_sums {
   int chunks, left, real;
   int16_t slot[DEFERRED_MOST];
 } deferred_sums;
 
-/* What a kernel needs to leave its sums; made by the launcher. */
+/* What a kernel needs for its sums; filled by the launcher. */
 typedef struct kaon_cuda_sums {
   double *partials; /* [column][value][chunk] */
   uint32_t *tickets;
-  uint64_t *marked;         /* NULL: by tickets */
-  const kaon_peer_reduction *peer_reduction; /* one column: who ends the sum adds it up over ranks; NULL: not */
-  double *left;             /* of sums that stay parts, and of those that `kept` names */
+  uint64_t *marked;         /* NULL: use tickets */
+  const kaon_peer_reduction *peer_reduction; /* one column: the block that completes the sum adds it
+                                              * over ranks; NULL: it does not */
+  double *left;             /* workspace for partial sums that stay unadded, and for those that
+                             * `deferred` names */
   deferred_sums deferred;
-  int chunks; /* of a column */
+  int chunks; /* for each column */
   kaon_gate gate;
   kaon_sum sum;
 } kaon_cuda_sums;
 
-/* Chunks for `work` items a column, one a thread and turn, when each block leaves `values` sums (0:
- * none), as fit the partials. */
+/* The number of chunks for `work` items of a column, one for each thread and iteration. Each block
+ * writes `values` sums (0: none), and all must fit `partials`. */
 static inline int kaon_cuda_chunks(int64_t work, int values) {
   const int64_t blocks = (work + KAON_THREADS - 1) / KAON_THREADS;
   int64_t chunks = blocks < KAON_CHUNKS ? blocks : KAON_CHUNKS;
@@ -100,15 +105,15 @@ static __device__ __forceinline__ bool sums_want(const kaon_cuda_sums &s, int nu
   return s.sum.state != NULL && s.sum.slot[number] != KAON_NO_SLOT;
 }
 
-/* The sum over a warp, in every lane's view the same tree; lane 0 has it. */
+/* The sum over a warp, in a fixed tree. Lane 0 has the result. */
 static __device__ __forceinline__ double warp_sum(double x) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) x += __shfl_down_sync(0xffffffffu, x, step);
   return x;
 }
 
-/* Values first .. first + N - 1 of this block's part of a column, of whose parts `parts` has
- * [value][chunk]. All threads of the block call it. */
+/* Writes values first .. first + N - 1 of this block's partial sums of a column to parts,
+ * [value][chunk]. Called by all threads of the block. */
 template <int N>
 static __device__ __forceinline__ void parts_write(double *parts, int chunks, int chunk, int first,
                                                    const double *value) {
@@ -127,16 +132,16 @@ static __device__ __forceinline__ void parts_write(double *parts, int chunks, in
   }
 }
 
-/* The same of `column`, of `values` a column. */
+/* The same for `column`, with `values` values for each column. */
 template <int N>
 static __device__ __forceinline__ void sums_leave(const kaon_cuda_sums &s, int column, int chunk,
                                                   int values, int first, const double *value) {
   parts_write<N>(s.partials + (int64_t)column * values * s.chunks, s.chunks, chunk, first, value);
 }
 
-/* Brings what a recurrence reads of its column into the first-level cache: the first slots, and all
- * behind the history. Loads whose results nobody waits for; the recurrence, whose own loads follow
- * one another, then finds them near. */
+/* Prefetches what a recurrence reads of its column into the first-level cache: the first slots, and
+ * everything after the history. No thread waits for these loads. The recurrence, whose own loads
+ * depend on each other, then hits the cache. */
 static __device__ __forceinline__ void state_prefetch(const kaon_column_state *state) {
   enum { LINE = 128, SLOT_LINES = 3, LINES = 6 };
   const int line = (int)threadIdx.x;
@@ -147,16 +152,16 @@ static __device__ __forceinline__ void state_prefetch(const kaon_column_state *s
     asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(unused) : "l"(at));
 }
 
-/* True in all threads of the last of `blocks` blocks of the column to come here; its ticket is 0
- * again. Behind the barrier one thread's fence covers what the block's others wrote; each fence is
- * a way to memory and back. */
+/* Returns true in all threads of the last of `blocks` blocks of the column to arrive; its ticket is
+ * then 0 again. After the barrier the fence of one thread covers what the whole block wrote. Each
+ * fence costs a memory round trip. */
 static __device__ __forceinline__ bool sums_last(const kaon_cuda_sums &s, int column, int blocks) {
   __shared__ bool last;
   __syncthreads();
   if (threadIdx.x == 0) {
     const uint32_t end = (uint32_t)blocks - 1;
     __threadfence();
-    last = atomicInc(&s.tickets[column], end) == end; /* and begins again at 0 */
+    last = atomicInc(&s.tickets[column], end) == end; /* the ticket is 0 again */
     __threadfence();
   }
   __syncthreads();
@@ -164,13 +169,14 @@ static __device__ __forceinline__ bool sums_last(const kaon_cuda_sums &s, int co
   return last;
 }
 
-/* total[v] = the sum of all parts of value v = 0, every, 2 every, ..., of `n` of them; complete in
- * all threads on return. A warp a value, or several where there are more warps than values. */
+/* total[v] = the sum of all partial sums of value v = 0, every, 2 every, ..., for `n` values. On
+ * return it is complete in all threads. Each value is added by one warp, or by several if there are
+ * more warps than values. */
 static __device__ __forceinline__ void parts_add(const double *parts, int chunks, int n, int every,
                                                  double *total) {
   __shared__ double shares[KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
-  const int each = n < warps ? warps / n : 1; /* warps a value */
+  const int each = n < warps ? warps / n : 1; /* warps for each value */
   for (int v = warp / each; v < n; v += warps / each) {
     const double *part = parts + (int64_t)v * every * chunks;
     double x = 0;
@@ -194,9 +200,9 @@ static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int
   parts_add(s.partials + (int64_t)column * values * s.chunks, s.chunks, values, 1, total);
 }
 
-/* Called, since a single thread runs it, and inlined it would cost every kernel its registers; in
- * machine code each kernel has its copy. KAON_PRODUCT_KERNELS, defined by who includes this: the
- * file's launches run recurrences of products alone. */
+/* Not inlined: only one thread runs it, and inlining would cost every kernel its registers. Each
+ * kernel still has its copy in machine code. Files that define KAON_PRODUCT_KERNELS before
+ * including this run only the recurrences of products. */
 static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *state) {
 #if defined(KAON_PRODUCT_KERNELS)
   kaon_recurrence_run_product(id, state);
@@ -205,37 +211,38 @@ static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *st
 #endif
 }
 
-/* Over ranks, where that is this kernel's affair. All threads of the block that has `total`. */
+/* Sums over ranks if this kernel does so. Called by all threads of the block that has `total`. */
 static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, int nslots,
                                                        double *total) {
   if (s.peer_reduction != NULL) peer_sum_all(s.peer_reduction, s.sum.slot, nslots, total);
 }
 
-/* ---- sums that stay parts until a later kernel's end (kaon_deferred_sums in lib/core/launch.h) ---- */
+/* ---- deferred sums: partial sums until the end of a later kernel (kaon_deferred_sums in
+ * lib/core/launch.h) ---- */
 
-/* This block's parts of NSLOTS sums: plain numbers, since who adds them waits for all of this
- * kernel (kaon_wait_for_previous) before it reads what it wrote. */
+/* Writes this block's partial sums of NSLOTS sums, without tags. The kernel that adds them waits
+ * for all of this kernel (kaon_wait_for_previous) before it reads them. */
 template <int NSLOTS>
 static __device__ __forceinline__ void deferred_leave(const kaon_cuda_sums &s, int chunk,
                                                   const double *value) {
   parts_write<2 * NSLOTS>(s.left, s.chunks, chunk, 0, value);
 }
 
-/* total[2 i], total[2 i + 1]: sum i. All threads. */
+/* total[2 i], total[2 i + 1] = sum i. Called by all threads. */
 static __device__ __noinline__ void deferred_add(const double *parts, int chunks, int left, int real,
                                              double *total) {
   if (real && (int)threadIdx.x < left) total[2 * threadIdx.x + 1] = 0;
   parts_add(parts, chunks, real ? left : 2 * left, real ? 2 : 1, total);
 }
 
-/* Into their slots. One thread. */
+/* Writes them to their slots. Called by one thread. */
 static __device__ __forceinline__ void deferred_conclude(const kaon_cuda_sums &s, const double *total) {
   for (int i = 0; i < s.deferred.left; i++)
     for (int c = 0; c < 2; c++) s.sum.state->slot[s.deferred.slot[i]][c] = total[2 * i + c];
 }
 
-/* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then the
- * recurrence. One thread. */
+/* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then
+ * runs the recurrence. Called by one thread. */
 static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, int column,
                                                      int nslots, const double *total) {
   kaon_column_state *state = &s.sum.state[column];
@@ -247,15 +254,15 @@ static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, in
   if (s.sum.then != 0) recurrence_run(s.sum.then, state);
 }
 
-/* ---- marked sums ---- */
+/* ---- sums with sequence tags ---- */
 
 static __device__ __forceinline__ uint64_t *marked_at(uint64_t *marked, int chunks, int value,
                                                       int chunk) {
   return marked + KAON_MARK_WORDS + 2 * ((int64_t)value * chunks + chunk);
 }
 
-/* Each word carries the mark above half of the number, so it does not matter in which order they
- * arrive, and nothing has to be fenced. */
+/* Each word contains the tag above half of the value. So the order in which words arrive does not
+ * matter, and no fence is needed. */
 static __device__ __forceinline__ void marked_write(uint64_t *at, uint32_t mark, double x) {
   const uint64_t bits = (uint64_t)__double_as_longlong(x), above = (uint64_t)mark << 32;
   asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1,%2};" ::"l"(at), "l"(above | (uint32_t)bits),
@@ -272,14 +279,15 @@ static __device__ __forceinline__ marked_sum marked_read(const uint64_t *at) {
   return x;
 }
 
-/* 0 is left out: cleared memory bears it. */
+/* 0 is skipped because cleared memory contains it. */
 static __device__ __forceinline__ uint32_t marked_next(const kaon_cuda_sums &s) {
   const uint32_t mark = (uint32_t) * (volatile uint64_t *)s.marked + 1;
   return mark != 0 ? mark : 1;
 }
 
-/* Bits of the values of NSLOTS slots that are left. Value 0 always is: it also says that the block
- * has read gate and coefficients, which the recurrence may change. NORM: slot 0 is real. */
+/* One bit for each value of NSLOTS slots that is to be written. Value 0 always is. It also tells
+ * that the block has read gate and coefficients, which the recurrence may change. NORM: slot 0 is
+ * real. */
 template <int NSLOTS, bool NORM>
 static __device__ __forceinline__ uint32_t marked_wanted(const kaon_cuda_sums &s) {
   uint32_t wanted = 1;
@@ -289,27 +297,29 @@ static __device__ __forceinline__ uint32_t marked_wanted(const kaon_cuda_sums &s
   return wanted;
 }
 
-/* A part that never comes is an error of the device's or the program's: the kernel is then ended,
- * which the next transfer reports, after so many reads of half a microsecond. */
+/* Limit of reads, of half a microsecond each, while waiting for a partial sum. One that never
+ * arrives is an error of the device or the program. The kernel is then aborted, which the next
+ * transfer reports. */
 enum { MARKED_TIMEOUT = 1 << 25 };
 
-/* What this thread wrote, or saw written, is there for who sees what it writes next; and what it
- * reads next is no older than what was there for who wrote what it read before. */
+/* An acquire-release fence on the device. What this thread wrote, or saw written, is visible to a
+ * thread that sees its next write. Its next reads are no older than what the writer of its previous
+ * reads saw. */
 static __device__ __forceinline__ void marked_fence(void) {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
-/* total[v] = the sum of all parts of value v, 0 of those that are not wanted; complete in all
- * threads on return. All warps share the wanted values: several a value where there are enough.
- * AHEAD: reads that a thread has on their way. FENCED: behind a barrier of the block its threads
- * see what the parts' blocks wrote before them (marked_leave). */
+/* total[v] = the sum of all partial sums of value v, or 0 for values not wanted. On return it is
+ * complete in all threads. All warps share the wanted values; each is added by several warps if
+ * there are enough. AHEAD: reads that a thread has in flight. FENCED: after a barrier of the block,
+ * its threads see what the writing blocks wrote before their partial sums (marked_leave). */
 template <int VALUES, int AHEAD, bool FENCED = false>
 static __device__ __noinline__ void marked_collect(uint64_t *marked, int chunks, uint32_t wanted,
                                                    uint32_t mark, double *total) {
   __shared__ double shares[KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   const int n = __popc(wanted), each = n < warps ? warps / n : 1, step = 32 * each;
-  const int own = (int)threadIdx.x; /* the value that this thread looks after */
+  const int own = (int)threadIdx.x; /* the value that this thread is responsible for */
   const bool is_wanted = own < VALUES && (wanted >> own & 1) != 0;
   int patience = MARKED_TIMEOUT;
   if (own < VALUES && !is_wanted) total[own] = 0;
@@ -350,7 +360,8 @@ static __device__ __noinline__ void marked_collect(uint64_t *marked, int chunks,
   __syncthreads();
 }
 
-/* Leaves this block's part. FENCED: with all that the block's threads wrote before. */
+/* Writes this block's partial sums. FENCED: after everything that the block's threads wrote
+ * before. */
 template <int VALUES, bool FENCED = false>
 static __device__ __forceinline__ void marked_leave(uint64_t *marked, int chunks, int chunk,
                                                     uint32_t wanted, uint32_t mark,
@@ -373,9 +384,9 @@ static __device__ __forceinline__ void marked_leave(uint64_t *marked, int chunks
   }
 }
 
-/* Leaves this block's part; true in all threads of the block of the last chunk, where total is then
- * complete, and kept, if DEFERRED, with what stood in parts. That block calls marked_end when it is
- * done. */
+/* Writes this block's partial sums. Returns true in all threads of the block of the last chunk,
+ * where total is complete. DEFERRED: there `deferred` has the sums of an earlier kernel's partial
+ * sums. That block must call marked_end when it is done. */
 template <int VALUES, int AHEAD, bool DEFERRED = false>
 static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int column, int chunk,
                                                    uint32_t wanted, const double *value,
@@ -410,10 +421,11 @@ static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &
   marked_end(s, mark);
 }
 
-/* All of it for a kernel whose blocks have NSLOTS complex sums each, NORM: the first of them real;
- * PEERS_SUM: it offers to sum over ranks (kaon_sum.ranks); DEFERRED: to end sums that stand in parts
- * (kaon_sum.deferred), of one column. All threads call it, unless sum.state is NULL: then nothing is to
- * be done. */
+/* Completes the sums of a kernel whose blocks have NSLOTS complex sums each. Called by all threads,
+ * unless sum.state is NULL; then there is nothing to do.
+ * - NORM: the first sum is real.
+ * - PEERS_SUM: the kernel can sum over ranks (kaon_sum.ranks).
+ * - DEFERRED: the kernel can complete deferred sums (kaon_sum.deferred), for one column. */
 template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool PEERS_SUM = true, bool DEFERRED = false>
 static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
                                                    const double *value) {

@@ -261,8 +261,8 @@ static kaon_status write_openqcd(kaon_gauge_output *out) {
   unsigned char h[HEADER];
   for (int d = 0; d < 4; d++) kaon_u32_put(h + 4 * d, (uint32_t)e[openqcd_mu[d]], 0);
   double p = 3.0 * out->content->plaquette;
-  if (!(fabs(out->content->plaquette) <= PLAQUETTE_MOST)) /* the format is recognised by this
-                                                             bound */
+  /* The format is recognised by this bound. */
+  if (!(fabs(out->content->plaquette) <= PLAQUETTE_MOST))
     return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
                      "openqcd: the mean plaquette is %g, but this format holds 1 at most; write "
                      "ildg, scidac, milc or nersc",

@@ -310,8 +310,8 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
   input in = {.ctx = ctx, .bytes = bytes, .put = put, .put_source = put_source, .sink = sink};
   if (kaon_options_take(KAON_OPTIONS_PROPAGATOR_READ, options, &in.options) != KAON_OK)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", bytes->name, kaon_last_error(NULL));
-  kaon_propagator_file_info *own = malloc(sizeof *own); /* 32 KiB of text are too much for the
-                                                           stack */
+  /* 32 KiB of text are too much for the stack. */
+  kaon_propagator_file_info *own = malloc(sizeof *own);
   double *values = malloc(sizeof *values * GROUP * SITES * REALS);
   unsigned char *raw = malloc(sizeof *values * SITES * REALS);
   in.text = malloc(XML_MAX);

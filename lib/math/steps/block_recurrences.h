@@ -375,9 +375,9 @@ enum {
   KAON_BLOCK_FLUSH = 64
 };
 
-/* Ends a step for one column of a block; compare kaon_step_end. The column does not stop by itself.
- * Once its residual has been below the threshold, its iteration count and history no longer change.
- */
+/* Ends a step for one column of a block; compare kaon_step_end. The column does not stop by
+ * itself. Once its residual has been below the threshold, its iteration count and history no
+ * longer change. */
 static inline KAON_HD int kaon_block_column_end(kaon_column_state *s, double watched,
                                                 double moving) {
   int asks = KAON_BLOCK_AT_WORK;

@@ -9,8 +9,8 @@
 #include "lib/vector/layout.h"
 #include "lib/math/su3.h"
 
-/* The step length from |q|^2 and conj(q) r. If it is not finite, the step is skipped (alpha = 0).
- */
+/* The step length from |q|^2 and conj(q) r. If it is not finite, the step is skipped (alpha =
+ * 0). */
 static inline KAON_HD void kaon_domain_length(double relaxation, double norm, double re, double im,
                                               double alpha[2]) {
   const double f = norm != 0 ? relaxation / norm : 0; /* r = 0: nothing to add */

@@ -37,8 +37,8 @@ enum {
   KAON_S_RS,
   KAON_S_ANCHOR, /* |b - A x|^2 at the last restart or continuation (CGNR), or at the start of the
                   * cycle (GCR) */
-  /* pipelined BiCGStab, besides those of BiCGStab. T2 holds |w|^2, and |r|^2 as its imaginary part.
-   */
+  /* pipelined BiCGStab, besides those of BiCGStab. T2 holds |w|^2, and |r|^2 as its imaginary
+   * part. */
   KAON_S_R0W, /* (r0, w) */
   KAON_S_R0Z, /* (r0, z) */
   /* RZ: (r, K r) of preconditioned methods. RT, R0T, CHI: reordered BiCGStab, products with t in
@@ -216,8 +216,8 @@ static inline KAON_HD void kaon_pcg_start(kaon_column_state *s) {
   kaon_pcg_positive(s);
 }
 
-/* x may be one update behind: if the column ends here, `finish` applies the alpha that it leaves.
- */
+/* x may be one update behind: if the column ends here, `finish` applies the alpha that it
+ * leaves. */
 static inline KAON_HD void kaon_pcg_beta(kaon_column_state *s) {
   const double rz = s->slot[KAON_S_RZ][0];
   kaon_step_end(s, s->slot[KAON_S_R2][0]);
@@ -226,8 +226,8 @@ static inline KAON_HD void kaon_pcg_beta(kaon_column_state *s) {
     kaon_broken(s, kaon_finite(rz) ? KAON_CAUSE_PRECONDITIONER : KAON_CAUSE_NOT_FINITE, 1);
 }
 
-/* A projection that left no residual says nothing about the preconditioner (kaon_deflated_resume).
- */
+/* A projection that left no residual says nothing about the preconditioner
+ * (kaon_deflated_resume). */
 static inline KAON_HD void kaon_pcg_renew(kaon_column_state *s) {
   kaon_cg_continue(s, KAON_S_RZ);
   if (!(s->flags & KAON_FLAG_DEFLATED) || s->slot[KAON_S_R2][0] != 0) kaon_pcg_positive(s);
@@ -404,8 +404,8 @@ static inline KAON_HD void kaon_rbicgstab_continue(kaon_column_state *s) {
   kaon_bicgstab_alpha(s);
 }
 
-/* ---- BiCG: rho = (r', K r) with the shadow residual r'; shadow coefficients are conjugated ----
- */
+/* ---- BiCG: rho = (r', K r) with the shadow residual r'; shadow coefficients are conjugated
+ * ---- */
 
 static inline KAON_HD void kaon_bicg_conjugates(kaon_column_state *s) {
   kaon_set(s, KAON_S_ALPHA_CONJ, s->slot[KAON_S_ALPHA][0], -s->slot[KAON_S_ALPHA][1]);

@@ -26,8 +26,8 @@ static inline KAON_HD void kaon_pipecg_begin(kaon_column_state *s, int norm) {
 }
 
 /* beta = gamma / rho; (p, N p) = (r, N r) - beta gamma / alpha, since r is orthogonal to the r
- * before. A frozen column keeps the old rho for kaon_cg_conjugate, also if its denominator fails.
- */
+ * before. A frozen column keeps the old rho for kaon_cg_conjugate, also if its denominator
+ * fails. */
 static inline KAON_HD void kaon_pipecg_advance(kaon_column_state *s, int norm) {
   const double gamma = s->slot[norm][0], beta = gamma / s->slot[KAON_S_RHO][0];
   if (!(s->gate & KAON_GATE_STEP)) return;

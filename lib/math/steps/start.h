@@ -9,8 +9,8 @@
 
 #include "lib/math/steps/stopping.h"
 
-/* Inputs and output of the start: states and norms of `columns` columns, in the backend's memory.
- */
+/* Inputs and output of the start: states and norms of `columns` columns, in the backend's
+ * memory. */
 typedef struct kaon_start {
   const kaon_column_state *prepared; /* ready for their first service, except for `reference` */
   const kaon_column_state *norms;    /* squared norms, in the slots that follow */

@@ -13,9 +13,9 @@
 
 #include "lib/math/steps/recurrence.h"
 
-/* kaon_column_state.reason: why a column finished, or why it waits. The first values equal those of
- * kaon_stop_reason; solvers/engine/solve.c asserts this, because kernels include no public header.
- */
+/* kaon_column_state.reason: why a column finished, or why it waits. The first values equal those
+ * of kaon_stop_reason; solvers/engine/solve.c asserts this, because kernels include no public
+ * header. */
 enum {
   KAON_END_NONE,
   KAON_END_CONVERGED,
