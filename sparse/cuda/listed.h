@@ -51,7 +51,7 @@ static __device__ __noinline__ void listed_rows(const kaon_launch_list_entry &e,
   run.template end<3, true>(deferred.sums);
 }
 
-/* Adds the inner solution to the outer one. */
+/* Adds the inner solution to the outer one and sets it to 0. */
 template <class RUN>
 static __device__ __noinline__ void listed_add_and_zero(const kaon_launch_list_entry &e, RUN &run) {
   static_assert(sizeof(convert_call) <= KAON_CALL_BYTES, "an entry holds the arguments");

@@ -182,7 +182,8 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- launches ---- */
 
-/* Launches all thread blocks together if the device holds them; else reports failure. */
+/* A cooperative launch of as many thread blocks as the device holds. They share the blocks of
+ * rows. */
 template <int REALS, int THREADS>
 static void launch_free(const kaon_launch *launch, const relax_call &a, unsigned threads,
                         unsigned shared) {
