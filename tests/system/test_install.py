@@ -149,7 +149,7 @@ class Install(system.Case):
         self.command("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DEXAMPLES={examples}")
         self.command("cmake", "--build", build)
         self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--sweeps", "5", "--output", "c.lime")
-        for name, arguments in (("propagator", ["c.lime", "0.12", "1"]), ("callback", []), ("csr", []), ("ldu", [])):
+        for name, arguments in (("propagator", ["c.lime", "0.12", "1"]), ("own_links", []), ("callback", []), ("csr", []), ("ldu", [])):
             with self.subTest(example=name):
                 installed = self.command(os.path.join(build, name), *arguments)
                 self.assertEqual(self.command(os.path.join(system.BUILD, "examples", name), *arguments), installed)
@@ -222,6 +222,19 @@ class Examples(system.Case):
         code, out = self.example("propagator", "hot.lime", "10", "0")
         self.assertEqual(code, 1, out)
         self.assertIn("column", out)
+
+    def test_links_in_memory_are_those_of_the_program(self):
+        self.succeeds("invert", "--gauge", "weak:0.3:1", "--lattice", "4", "4", "4", "8", "--action", "wilson", "--kappa", "0.12", "--columns", "1",
+                      "--report", "report.json")
+        code, out = self.example("own_links")
+        self.assertEqual(code, 0, out)
+        plaquette, steps, residual = re.search(r"plaquette (\S+)\nconverged after (\d+) steps, residual (\S+), psi", out).groups()
+        self.assertEqual(plaquette, f"{self.report()['plaquette']:.10f}")
+        self.assertLessEqual(abs(int(steps) - self.report()["solves"][0]["iterations"]), 2)
+        self.assertLessEqual(float(residual), 1.1e-10)
+        code, out = self.example("own_links", "1e-6")  # M = 1 - kappa H is 1
+        self.assertEqual(code, 0, out)
+        self.assertIn("psi(0) = 1.000000000\n", out)
 
     def test_callback_converges_and_stops_when_told(self):
         code, out = self.example("callback")
