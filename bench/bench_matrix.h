@@ -24,10 +24,10 @@ typedef struct matrix_args {
 extern const cli_option matrix_storage_rows[], matrix_solve_rows[];
 #define MATRIX_AT(member) offsetof(matrix_args, member)
 #define MATRIX_LINEAR(member) (offsetof(matrix_args, linear) + offsetof(linear_args, member))
-#define MATRIX_OPTION_MATRIX(usual)                                                             \
-  {                                                                                             \
-    CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, MATRIX_AT(matrices), 0, 0,                      \
-        "a Matrix Market file or a name that kaon solve takes; repeatable (default: " usual ")" \
+#define MATRIX_OPTION_MATRIX(usual)                                                              \
+  {                                                                                              \
+    CLI_TEXTS, "matrix", "FILE.mtx|NAME", NULL, MATRIX_AT(matrices), 0, 0,                       \
+        "a Matrix Market file or a name that kaon solve takes (default: " usual "). Repeatable." \
   }
 #define MATRIX_OPTION_TOL(preset, meaning) \
   { CLI_REAL, "tol", "EPS", preset, MATRIX_LINEAR(tol), 1e-16, 1, meaning }

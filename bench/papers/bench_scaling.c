@@ -32,7 +32,7 @@ static const cli_option option_rows[] = {
     CLI_TABLE_ROW(lattice_solve_rows, 0),
     CLI_TABLE_ROW(bench_sample_rows, 0),
     BENCH_OPTION_JSON,
-    CLI_GROUP_ROW("A model of strong scaling; nothing is measured:"),
+    CLI_GROUP_ROW("A model of strong scaling, without measurement:"),
     {CLI_TEXTS, "model", "FILE.json", NULL, AT(models), 0, 0,
      "fit the model to these rows and predict by it; repeatable"},
     {CLI_TEXT, "latency", "TIME", "5us", AT(latency), 0, 0,
