@@ -189,7 +189,8 @@ static int run(void *arguments) {
   relax_args *a = arguments;
   if (a->matrix.linear.no_repair)
     return cli_wrong(
-        "--no-repair has no effect on bench faults, which measures with and without; leave it out");
+        "--no-repair has no effect on bench faults, which measures with and without; leave it out, "
+        "or run kaon solve");
   a->lag = -1;
   return relax_bench_run(a, option_rows, measure);
 }

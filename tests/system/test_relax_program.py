@@ -263,7 +263,7 @@ class Relax(system.Case):
                 self.assertNotEqual(code, 0)
                 for word in words:
                     self.assertIn(word, err)
-        self.refused("bench", "async", "--fault-share", "0.1", words=["--fault-share", "bench faults"])
+        self.refused("bench", "async", "--fault-share", "0.1", words=["--fault-share", "bench async"])
 
     # --- rows in an order of one's own ---
 
