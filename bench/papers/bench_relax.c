@@ -166,6 +166,7 @@ static void take_middle(relax_run *run, relax_run *runs, int count, double *seco
     if (i != (count - 1) / 2) relax_run_clear(&runs[i]);
   }
   *run = runs[(count - 1) / 2];
+  run->options.lab = &run->lab; /* no longer in `runs` */
   run->report.reason = reason;
 }
 
