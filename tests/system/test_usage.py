@@ -165,7 +165,7 @@ class Usage(system.Case):
             self.assertFalse(lines[-1].endswith("\\"))
 
     def test_help_fits_80_columns(self):
-        """and argp, which miscounts some long texts, has every option at its place"""
+        """with every option at its place"""
         for command in ([], ["invert"], ["generate"], ["gauge"], ["solve"], ["bench"], ["info"], ["tune"]):
             for line in (system.kaon(*command, "--help")[1] + system.kaon(*command, "--help-all")[1]).splitlines():
                 self.assertLessEqual(len(line), 80, line)
