@@ -23,8 +23,8 @@ static void print_overview(FILE *to) {
   }
   fputs(
       "\nkaon bench BENCHMARK --help shows its options, their defaults and examples.\n"
-      "Everywhere: --backend, --threads, --memory-limit, --patience, --tuning, --report, "
-      "--quiet.\n\n"
+      "Everywhere: --backend, --threads, --memory-limit, --patience, --tuning,\n"
+      "--report, --quiet.\n\n"
       "Examples:\n"
       "  kaon bench dslash --lattice 16 16 16 32 --precision single --columns 1\n"
       "  kaon bench spmv --matrix laplace3d:64 --json rows.json\n"

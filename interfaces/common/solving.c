@@ -44,6 +44,15 @@ const char *precision_name(kaon_precision precision) {
   return names[precision];
 }
 
+const char *precisions_text(kaon_precision outer, kaon_precision inner, char text[64]) {
+  if (outer == inner)
+    snprintf(text, 64, "in %s", precision_name(outer));
+  else
+    snprintf(text, 64, "in %s, inner iteration in %s", precision_name(outer),
+             precision_name(inner));
+  return text;
+}
+
 const char *regime_name(kaon_issue issue) {
   static char name[32];
   return cli_regime(issue, name);

@@ -9,6 +9,8 @@
 const char *method_name(kaon_method method);
 const char *method_title(kaon_method method);
 const char *precision_name(kaon_precision precision);
+/* "in double", or "in double, inner iteration in half". */
+const char *precisions_text(kaon_precision outer, kaon_precision inner, char text[64]);
 /* The word of CLI_REGIMES for how kernels were issued. Valid until the next call. */
 const char *regime_name(kaon_issue issue);
 

@@ -256,7 +256,7 @@ class Relax(system.Case):
         back = [(row["share"], row["begin"], row["recovery"], row["repair"]) for row in rows if row["bench"] == "faults-recovery"]
         self.assertEqual(back, [(0, 5, 0, 0), (0.1, 5, 4, 0), (0.1, 5, 0, 1), (0.1, 5, 0, 0)])
         self.assertEqual([(row["flip_rate"], row["repair"]) for row in rows if row["bench"] == "faults-flips"], [(1e-4, 0), (1e-4, 1)])
-        for words, arguments in ((["--no-repair", "kaon solve"], ["--no-repair"]), (["--fault-rank is 1", "0 to 0"], ["--fault-rank", "1"]),
+        for words, arguments in ((["--no-repair", "with and without"], ["--no-repair"]), (["--fault-rank is 1", "0 to 0"], ["--fault-rank", "1"]),
                                  (["--flip-end 3", "--flip-begin 3"], ["--flip-begin", "3", "--flip-end", "3"])):
             with self.subTest(arguments=arguments):
                 code, _, err = system.kaon("bench", "faults", "--matrix", "laplace2d:5", *arguments)
@@ -415,8 +415,8 @@ class Relax(system.Case):
             self.assertIn("--max-iter allows more steps", err)
         report = self.solve("--matrix", "fem:1,1,3", "--method", "carpcg", "--carp-blocks", "381")
         self.assertAlmostEqual(report["projections"]["lambda"], 1.8, places=6)
-        out = " ".join(self.succeeds("solve", "--help").split())
-        self.assertIn("0, and carpcg with as many --carp-blocks as rows: by a rule of the matrix", out)
+        out = " ".join(self.succeeds("solve", "--help-all").split())
+        self.assertIn("0, and the default of carpcg with a block a row: computed from the matrix", out)
 
     def test_a_matrix_of_no_rows_is_solved_by_whatever_is_asked_for(self):
         with open(self.path("none.mtx"), "w", encoding="ascii") as file:

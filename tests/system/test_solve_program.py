@@ -569,7 +569,7 @@ class Solve(system.Case):
     def test_a_column_that_is_watched_is_not_done(self):
         for more, columns in (["--columns", "1"], 1), (["--columns", "3"], 3):
             out = self.succeeds("solve", "--matrix", "laplace3d:6", "--tol", "1e-8", "--reduce-delay", "50ms", "--sloppy", "single", *more)
-            done = [tuple(map(int, found)) for found in re.findall(r"step +\d+, .* columns (\d+)/(\d+),", out)]
+            done = [tuple(map(int, found)) for found in re.findall(r"iteration +\d+, .* (\d+) of (\d+) columns done,", out)]
             print(f"  {done}")
             self.assertGreater(len(done), 1 if os.environ.get("KAON_BACKEND") == "cuda" else 2)  # a device is looked at less often
             self.assertTrue(all(k < columns and of == columns for k, of in done))

@@ -199,15 +199,15 @@ static void announce(const invert_job *job) {
   cli_print(&job->args->common, "action %s, %s in t; source %s\n", results_action(job, what),
             a->boundary_t ? "periodic" : "antiperiodic", a->source);
   staggered_print(&job->args->common, &job->p, 0);
-  char preconditioner[96];
-  cli_print(
-      &job->args->common,
-      "%s%s to %g for %d column%s: solution in %s, inner iteration in %s with %d reals a link, "
-      "even-odd %s\n",
-      method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
-      job->p.options.tol, job->columns, job->columns == 1 ? "" : "s",
-      precision_name(job->p.precision), precision_name(job->p.options.sloppy),
-      (int)job->p.options.reconstruct, cli_choice("symmetric|asymmetric|none", a->even_odd, form));
+  char preconditioner[96], precisions[64];
+  cli_print(&job->args->common,
+            "%s%s to %g for %d column%s: solution %s with %d reals a link, "
+            "even-odd %s\n",
+            method_title(job->p.options.method), schwarz_text(a, &job->p, preconditioner),
+            job->p.options.tol, job->columns, job->columns == 1 ? "" : "s",
+            precisions_text(job->p.precision, job->p.options.sloppy, precisions),
+            (int)job->p.options.reconstruct,
+            cli_choice("symmetric|asymmetric|none", a->even_odd, form));
   solving_warn(&job->args->common, job->p.precision, job->p.options.tol);
 }
 

@@ -182,17 +182,17 @@ int solve_columns(solve_job *job) {
 
 static void announce(const solve_job *job) {
   const cli_common *common = &job->args->common;
-  char preconditioner[96], others[64] = "";
+  char preconditioner[96], precisions[64], others[64] = "";
   const linear *l = &job->l;
   if (job->columns > 1)
     snprintf(others, sizeof others, ", further columns noise by seed %llu",
              (unsigned long long)l->args->seed);
-  cli_print(
-      common, "%s%s to %g for %d column%s: solution in %s, inner iteration in %s; b = %s%s%s%s\n",
-      linear_method_title(l), precond_text(l, preconditioner), l->options.tol, job->columns,
-      job->columns == 1 ? "" : "s", precision_name(l->precision), precision_name(l->options.sloppy),
-      linear_rhs_text(l), others, job->args->guess ? ", starting from x = " : "",
-      job->args->guess ? cli_name(job->args->guess) : "");
+  cli_print(common, "%s%s to %g for %d column%s: solution %s; b = %s%s%s%s\n",
+            linear_method_title(l), precond_text(l, preconditioner), l->options.tol, job->columns,
+            job->columns == 1 ? "" : "s",
+            precisions_text(l->precision, l->options.sloppy, precisions), linear_rhs_text(l),
+            others, job->args->guess ? ", starting from x = " : "",
+            job->args->guess ? cli_name(job->args->guess) : "");
   precond_print(common, l);
   solving_warn(common, l->precision, l->options.tol);
   projections_print(common, l->R);

@@ -1,19 +1,11 @@
-/* option_help.c - --help and --help-all. argp of the C library lays them out; it wraps lines and
- * prints options in groups. */
-#include <argp.h>
+/* option_help.c - --help and --help-all: lays out the rows of a command's options. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interfaces/common/options/option_list.h"
 
-enum { SHORT_LIST = 48, FIRST_KEY = 1024 };
-
-typedef struct help {
-  struct argp_option row[CLI_OPTIONS_MAX + 3];
-  char *owned[CLI_OPTIONS_MAX];
-  int count;
-} help;
+enum { SHORT_LIST = 48, WIDTH = 79, MARGIN = 29 };
 
 /* "a, b, c" of "a|b|c" */
 static char *listed(const char *choices) {
@@ -52,62 +44,95 @@ static char *help_text(const cli_option *o, int all, const char **placeholder) {
   return text;
 }
 
-static void add(help *h, const cli_option *o, int group, int all) {
-  struct argp_option *a = &h->row[h->count];
-  a->group = group;
-  if (o->kind == CLI_GROUP) {
-    a->doc = o->name;
-  } else {
-    a->name = o->name;
-    a->key = FIRST_KEY + h->count;
-    a->doc = h->owned[h->count] = help_text(o, all, &a->arg);
+/* Prints the words of one line of text, broken before WIDTH; the cursor is at `column`, further
+ * lines begin at `margin`. */
+static void print_words(const char *text, int column, int margin) {
+  for (int first = 1; *text && *text != '\n'; first = 0) {
+    const int length = (int)strcspn(text, " \n");
+    if (!first && column + 1 + length > WIDTH) {
+      printf("\n%*s", margin, "");
+      column = margin;
+    } else if (!first) {
+      putchar(' ');
+      column++;
+    }
+    printf("%.*s", length, text);
+    column += length;
+    text += length + (int)strspn(text + length, " ");
   }
-  h->count++;
+  putchar('\n');
 }
 
-/* Each in a group without a heading, which keeps the order. */
-static void add_daily(help *h, const option_list *list) {
+/* Paragraphs; lines that begin with spaces, which are examples, stay as they are. */
+static void print_text(const char *text) {
+  while (text && *text) {
+    const int length = (int)strcspn(text, "\n");
+    if (*text == ' ')
+      printf("%.*s\n", length, text);
+    else if (length == 0)
+      putchar('\n');
+    else
+      print_words(text, 0, 0);
+    text += length + (text[length] == '\n');
+  }
+}
+
+static void print_row(const char *name, const char *value, const char *text) {
+  const int used = printf("      --%s%s%s", name, value ? "=" : "", value ? value : "");
+  if (used >= MARGIN)
+    printf("\n%*s", MARGIN, "");
+  else
+    printf("%*s", MARGIN - used, "");
+  print_words(text, MARGIN, MARGIN);
+}
+
+static void print_option(const cli_option *o, int all) {
+  const char *value = NULL;
+  char *text = help_text(o, all, &value);
+  print_row(o->name, value, text ? text : "");
+  free(text);
+}
+
+static void print_daily(const option_list *list) {
   char name[32];
-  const char *names = list->command->daily;
-  for (int group = 1; *names; group++) {
+  for (const char *names = list->command->daily; *names;) {
     const int length = (int)strcspn(names, " ");
     snprintf(name, sizeof name, "%.*s", length, names);
     const int i = options_find(list, name);
     if (i < 0) cli_error("a defect in %s: --%s of its help is no option", list->program, name);
-    if (i >= 0) add(h, &list->row[i], group, 0);
+    if (i >= 0) print_option(&list->row[i], 0);
     names += length + (int)strspn(names + length, " ");
   }
 }
 
-static void add_all(help *h, const option_list *list) {
-  int group = 0;
+static void print_all(const option_list *list) {
   for (int i = 0; i < list->count; i++) {
-    if (list->row[i].kind == CLI_GROUP) group++;
-    if (list->row[i].kind != CLI_ALIAS) add(h, &list->row[i], group, 1);
+    const cli_option *o = &list->row[i];
+    if (o->kind == CLI_GROUP)
+      printf("%s %s\n", i > 0 ? "\n" : "", o->name);
+    else if (o->kind != CLI_ALIAS)
+      print_option(o, 1);
   }
+  putchar('\n');
 }
 
 void options_help(const option_list *list, int all) {
   const cli_command *c = list->command;
-  help h = {.count = 0};
-  char *doc = NULL, *program = strdup(list->program);
-  const char *text = strstr(c->examples, "\n\n");
-  const int examples = text ? (int)(text - c->examples) : (int)strlen(c->examples);
-  if (!c->daily) all = 1;
+  const char *more = strstr(c->examples, "\n\n");
+  const int examples = more ? (int)(more - c->examples) : (int)strlen(c->examples);
+  printf("Usage: %s [OPTION...]%s%s\n", list->program, c->operand ? " " : "",
+         c->operand ? c->operand : "");
+  print_words(c->summary, 0, 0);
+  printf("\n%.*s\n\n", examples, c->examples);
+  all = all || !c->daily;
   if (all)
-    add_all(&h, list);
+    print_all(list);
   else
-    add_daily(&h, list);
-  h.row[h.count] = (struct argp_option){"help", '?', NULL, 0, "show the options of daily use", -1};
-  h.row[h.count + 1] =
-      (struct argp_option){"help-all", FIRST_KEY - 1, NULL, 0, "show all options", -1};
-  if (asprintf(&doc, "%s\n\n%.*s\v%s", c->summary, examples, c->examples,
-               all && text ? text + 2 : "") < 0 ||
-      !program)
-    exit(EXIT_DEVICE);
-  const struct argp argp = {h.row, NULL, c->operand, doc, NULL, NULL, NULL};
-  argp_help(&argp, stdout, ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, program);
-  for (int i = 0; i < h.count; i++) free(h.owned[i]);
-  free(doc);
-  free(program);
+    print_daily(list);
+  print_row("help", NULL, "show the options of daily use");
+  print_row("help-all", NULL, "show all options");
+  if (all && more) {
+    putchar('\n');
+    print_text(more + 2);
+  }
 }
