@@ -2,8 +2,9 @@
  *
  * The links are in MILC order: u[site][mu][row][col][re, im], sites even first, then odd, x fastest
  * within each. Single precision is as good: pass KAON_SINGLE. The spinors are psi[site][spin][colour]
- * [re, im], sites x fastest, in the DeGrand-Rossi basis of MILC and Chroma. Here the links are those
- * of a weak field, so that there is something to solve. */
+ * [re, im], sites x fastest, in the DeGrand-Rossi basis of Chroma. MILC's spinors have the other
+ * sign in spins 2 and 3 (docs/conventions.md). Here the links are those of a weak field, so that
+ * there is something to solve. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <kaon/kaon.h>
