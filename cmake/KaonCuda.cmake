@@ -11,7 +11,7 @@ if(CMAKE_CUDA_COMPILER)
   set(KAON_CUDA_FOUND ON)
 endif()
 
-# The compute capabilities of the devices present, or none.
+# The compute capabilities of the devices present; empty if there are none.
 function(kaon_cuda_devices result)
   set(archs "")
   find_program(KAON_NVIDIA_SMI nvidia-smi)

@@ -1,4 +1,4 @@
-# Target docs: the reference of include/kaon by Doxygen, in docs/html of the build folder. A warning is an error.
+# Target docs: the Doxygen reference of include/kaon, in docs/html of the build folder. Warnings are errors.
 find_program(KAON_DOXYGEN doxygen)
 mark_as_advanced(KAON_DOXYGEN)
 if(KAON_DOXYGEN)

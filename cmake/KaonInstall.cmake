@@ -1,5 +1,5 @@
 # What is installed: library, headers, CMake package, pkg-config file, programs, man pages, completion, documents.
-# The target kaon_installed builds it all and nothing else; `cmake --install` then copies what was built.
+# The target kaon_installed builds exactly this; `cmake --install` then copies it.
 include(CMakePackageConfigHelpers)
 set(KAON_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/kaon)
 add_custom_target(kaon_installed DEPENDS kaon)
@@ -7,7 +7,7 @@ add_custom_target(kaon_installed DEPENDS kaon)
 install(TARGETS kaon EXPORT kaonTargets)
 install(DIRECTORY include/kaon TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(EXPORT kaonTargets NAMESPACE kaon:: DESTINATION ${KAON_CMAKE_DIR})
-if(BUILD_SHARED_LIBS) # libkaon.a beside it, where it was built: the component static
+if(BUILD_SHARED_LIBS) # also libkaon.a, if it was built: the component static
   install(TARGETS kaon_static EXPORT kaonStaticTargets ARCHIVE OPTIONAL)
   install(EXPORT kaonStaticTargets NAMESPACE kaon:: DESTINATION ${KAON_CMAKE_DIR})
 endif()
@@ -21,7 +21,7 @@ install(FILES ${PROJECT_BINARY_DIR}/kaonConfig.cmake ${PROJECT_BINARY_DIR}/kaonC
 # kaon.pc names the folders relative to itself, so that the prefix can be moved.
 file(RELATIVE_PATH KAON_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" KAON_PC_PREFIX "${KAON_PC_PREFIX}")
-set(KAON_PC_PRIVATE ${OpenMP_C_FLAGS} -lz -lm) # what a static kaon needs besides
+set(KAON_PC_PRIVATE ${OpenMP_C_FLAGS} -lz -lm) # further needs of a static kaon
 if(KAON_WITH_RANKS)
   list(APPEND KAON_PC_PRIVATE ${MPI_C_LINK_FLAGS} ${MPI_C_LIBRARIES})
   if(KAON_COMM STREQUAL QMP)
@@ -39,7 +39,7 @@ configure_file(cmake/kaon.pc.in kaon.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/kaon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES LICENSE CHANGELOG.md README.md TYPE DOC)
 
-# Programs. Their man pages are what they say by --help, laid out by help2man.
+# Programs. help2man makes their man pages from the output of --help.
 find_program(KAON_HELP2MAN help2man)
 mark_as_advanced(KAON_HELP2MAN)
 if(NOT KAON_HELP2MAN OR CMAKE_CROSSCOMPILING)

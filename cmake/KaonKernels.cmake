@@ -34,7 +34,7 @@ set(KAON_PREC_NAME_s SINGLE)
 set(KAON_PREC_NAME_h HALF)
 set(KAON_PREC_NAME_all ALL)
 
-# kaon_source_scope(result target): how a target takes sources; an INTERFACE library hands them to what links with it.
+# kaon_source_scope(result target): the scope of a target's sources: an INTERFACE library passes them to targets that link it.
 function(kaon_source_scope result target)
   get_target_property(type ${target} TYPE)
   set(${result} PRIVATE PARENT_SCOPE)
@@ -43,7 +43,7 @@ function(kaon_source_scope result target)
   endif()
 endfunction()
 
-# kaon_kernel_objects(target stem PRECISIONS ... FILES ...): the objects of one unit, which several files make together.
+# kaon_kernel_objects(target stem PRECISIONS ... FILES ...): the objects of one unit, which may consist of several files.
 function(kaon_kernel_objects target stem)
   cmake_parse_arguments(ARG "" "" "PRECISIONS;FILES" ${ARGN})
   kaon_source_scope(scope ${target})

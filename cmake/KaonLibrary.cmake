@@ -1,7 +1,7 @@
 # The libraries, all made of the objects in kaon_objects:
-#   kaon         what is installed: shared, and exports the public functions alone; static with -DBUILD_SHARED_LIBS=OFF
-#   kaon_static  libkaon.a, built where it is asked for: `cmake --build build --target kaon_static`
-#   kaon_tested  for the tests: shared, and shows every function
+#   kaon         the installed library: shared, and exports only the public functions; static with -DBUILD_SHARED_LIBS=OFF
+#   kaon_static  libkaon.a, built only on request: `cmake --build build --target kaon_static`
+#   kaon_tested  for the tests: shared, and exports every function
 set(KAON_SHARED_DEFAULT ON)
 if(KAON_COMM STREQUAL QMP) # usually a static library without -fPIC
   set(KAON_SHARED_DEFAULT OFF)
@@ -18,7 +18,7 @@ endfunction()
 
 kaon_library(kaon)
 add_library(kaon::kaon ALIAS kaon)
-# Until 1.0 each minor version has an interface of its own.
+# Until 1.0 each minor version may change the interface.
 set_target_properties(kaon PROPERTIES VERSION ${PROJECT_VERSION}
                                       SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
@@ -28,8 +28,8 @@ if(BUILD_SHARED_LIBS)
   kaon_library(kaon_tested SHARED EXCLUDE_FROM_ALL)
   target_link_options(kaon_tested PRIVATE -Wl,-Bsymbolic)
 
-  # The exported symbols are the functions that the public headers declare. A version script says so to the linker: flags that
-  # hide symbols while compiling would hide them from the tests, too.
+  # The exported symbols are the functions that the public headers declare. They are given to the linker as a version
+  # script, since compiler flags that hide symbols would hide them from the tests, too.
   file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/kaon/*.h)
   set(exports ${PROJECT_BINARY_DIR}/kaon.exports)
   add_custom_command(OUTPUT ${exports} DEPENDS ${headers} ${PROJECT_SOURCE_DIR}/cmake/KaonExports.cmake VERBATIM

@@ -1,4 +1,4 @@
-# The version stands twice: in project() and, for applications, in include/kaon/status.h. They must agree.
+# The version is in project() and, for applications, in include/kaon/status.h. Both must agree.
 file(STRINGS ${PROJECT_SOURCE_DIR}/include/kaon/status.h lines REGEX "^#define KAON_VERSION_(MAJOR|MINOR|PATCH) [0-9]+$")
 list(TRANSFORM lines REPLACE "^.* ([0-9]+)$" "\\1")
 list(JOIN lines "." KAON_HEADER_VERSION)

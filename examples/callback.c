@@ -1,7 +1,7 @@
-/* callback.c - kaon inside an application: the links come from the application's own arrays, the
- * solve reports to the application's own monitor, which may end it.
- * Usage: callback [MAX_STEPS]. The field is constant and Abelian: each link is
- * diag(e^{ia}, e^{ib}, e^{-i(a+b)}) with angles that depend on its direction. */
+/* callback.c - kaon inside an application. The links come from the application's arrays. The solve
+ * reports to the application's monitor, which may end it. Usage: callback [MAX_STEPS]. The field is
+ * constant and Abelian: each link is diag(e^{ia}, e^{ib}, e^{-i(a+b)}) with angles that depend on
+ * its direction. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 
 enum { X = 4, Y = 4, Z = 4, T = 8, VOLUME = X * Y * Z * T, COLUMNS = 2 };
 
-/* The application's links, here as QDP keeps them: an array a direction, even sites before odd,
- * then u[row][col][re, im]. */
+/* The application's links, here in QDP order: one array for each direction, even sites before odd
+ * ones, then u[row][col][re, im]. */
 typedef double link_array[VOLUME][3][3][2];
 
 static void fill(link_array *u[4]) {
@@ -25,7 +25,7 @@ static void fill(link_array *u[4]) {
     }
 }
 
-/* What the application wants to know while the solver runs. */
+/* What the application records while the solver runs. */
 typedef struct watch {
   int calls, steps_allowed;
   double last;
@@ -36,7 +36,7 @@ static int monitor(void *user, int iteration, int column, double residual) {
   w->calls++;
   w->last = residual;
   if (column == 0) printf("step %3d: residual %.2e\n", iteration, residual);
-  return iteration >= w->steps_allowed; /* not 0: the solver stops, x is the last iterate */
+  return iteration >= w->steps_allowed; /* not 0: the solver stops, and x is the last iterate */
 }
 
 typedef struct application {

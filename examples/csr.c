@@ -1,5 +1,6 @@
-/* csr.c [N] - an application's system in CSR arrays, by conjugate gradients with its diagonal as
- * preconditioner: heat on N x N cells, 1 on the right, 0 outside. ldu.c gives memory back. */
+/* csr.c [N] - solves an application's system in CSR arrays by conjugate gradients with a diagonal
+ * preconditioner. The problem is heat conduction on N x N cells, with the right-hand side 1 and the
+ * value 0 outside. ldu.c shows how to release memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <kaon/kaon.h>

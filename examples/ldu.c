@@ -1,14 +1,15 @@
-/* ldu.c - a system in OpenFOAM's addressing (lower, diagonal, upper; owner and neighbour of each
- * face), solved as its PCG with DIC does: a pressure equation on a cavity of N x N x N cells.
- * Usage: ldu [N [STEPS]]. Walls all round, so one cell's pressure is held, as setReference does.
- * Exit status: 0; 1 where it did not converge within STEPS (default: the library's); 2. */
+/* ldu.c - solves a system in OpenFOAM's addressing (lower, diagonal, upper; owner and neighbour of
+ * each face) as its PCG with DIC does: a pressure equation on a cavity of N x N x N cells. Usage:
+ * ldu [N [STEPS]]. There are walls all around, so the pressure of one cell is fixed, as
+ * setReference does. Exit status: 0; 1 if it did not converge within STEPS (default: the
+ * library's); 2. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include <kaon/kaon.h>
 
-/* The mesh: faces inside, each with the cells on its two sides, owner < neighbour. */
+/* The mesh: internal faces, each with the cells on its two sides, owner < neighbour. */
 typedef struct mesh {
   int n, cells, faces;
   int32_t *owner, *neighbour;
@@ -41,8 +42,8 @@ static void assemble(mesh *m) {
       m->diagonal[c + step[mu]]++;
     }
   m->diagonal[0] *= 2;          /* the reference: pressure 0 in cell 0 */
-  m->source[1] = 1;             /* in here, ... */
-  m->source[m->cells - 1] = -1; /* out there */
+  m->source[1] = 1;             /* inflow */
+  m->source[m->cells - 1] = -1; /* outflow */
 }
 
 static kaon_status solve(kaon_context *ctx, const mesh *m, int steps, double *pressure,
@@ -88,7 +89,7 @@ static kaon_status solve(kaon_context *ctx, const mesh *m, int steps, double *pr
   return status;
 }
 
-/* The largest imbalance of a cell, by the faces: what the application itself would look at. */
+/* The largest imbalance of a cell, computed by faces, as the application itself would. */
 static double imbalance(const mesh *m, const double *pressure) {
   double worst = 0;
   double *sum = malloc((size_t)m->cells * sizeof *sum);

@@ -1,10 +1,11 @@
-/* own_links.c [KAPPA] - a propagator column from links and a source that an application has in memory.
+/* own_links.c [KAPPA] - computes a propagator column from links and a source in the application's
+ * memory.
  *
- * The links are in MILC order: u[site][mu][row][col][re, im], sites even first, then odd, x fastest
- * within each. Single precision is as good: pass KAON_SINGLE. The spinors are psi[site][spin][colour]
- * [re, im], sites x fastest, in the DeGrand-Rossi basis of Chroma. MILC's spinors have the other
- * sign in spins 2 and 3 (docs/conventions.md). Here the links are those of a weak field, so that
- * there is something to solve. */
+ * The links are in MILC order: u[site][mu][row][col][re, im], even sites before odd ones, x fastest
+ * within each. For single precision pass KAON_SINGLE. The spinors are psi[site][spin][colour][re,
+ * im], x fastest, in the DeGrand-Rossi basis of Chroma. MILC's spinors have the other sign in spins
+ * 2 and 3 (docs/conventions.md). Here the links are those of a weak field, to have a system to
+ * solve. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <kaon/kaon.h>
@@ -13,7 +14,7 @@
 
 enum { X = 4, Y = 4, Z = 4, T = 8, VOLUME = X * Y * Z * T };
 
-/* Stands for the application: fills u in MILC order. */
+/* Replaces the application: fills u in MILC order. */
 static kaon_status application_links(kaon_lattice *lattice, double *u) {
   void *arrays[1] = {u};
   kaon_gauge *weak = NULL;

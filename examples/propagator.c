@@ -1,5 +1,5 @@
-/* propagator.c CONFIGURATION KAPPA CSW - prints the pion of a clover propagator. Memory is left to
- * the end of the process; callback.c shows how to give it back. */
+/* propagator.c CONFIGURATION KAPPA CSW - prints the pion of a clover propagator. It leaves memory
+ * to the end of the process; callback.c shows how to release it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <kaon/kaon.h>
@@ -17,10 +17,10 @@ int main(int argc, char **argv) {
   kaon_dirac_options clover = KAON_DIRAC_OPTIONS_INIT;
   kaon_solver_options cg = KAON_SOLVER_OPTIONS_INIT;
   kaon_column_report done[12];
-  static double pion[4096]; /* no lattice is longer */
+  static double pion[4096]; /* longer than any lattice */
   clover.kappa = argc > 2 ? atof(argv[2]) : 0.125;
   clover.csw = argc > 3 ? atof(argv[3]) : 1.0;
-  cg.sloppy = KAON_HALF; /* fast inside; the residual is still held to 1e-10 in double */
+  cg.sloppy = KAON_HALF; /* fast inner iterations; the residual still reaches 1e-10 in double */
   CHECK(kaon_context_create(NULL, &ctx));
   CHECK(kaon_gauge_file_probe(ctx, argv[1], NULL, &file));
   CHECK(kaon_lattice_create(ctx, file.extents, KAON_ANTIPERIODIC, &lattice));

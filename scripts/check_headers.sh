@@ -1,6 +1,7 @@
 #!/bin/sh
-# check_headers.sh [CC [CXX]] - every public header compiles alone, as C11 and as C++17, without a warning, and so do
-# all _INIT macros. Also: every public function is declared with KAON_API. Exit status 77: no C++ compiler was found.
+# check_headers.sh [CC [CXX]] - checks that every public header compiles on its own, as C11 and as C++17, without a
+# warning, that all _INIT macros do, and that every public function is declared with KAON_API. Exit status 77: no C++
+# compiler was found.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 cc=${1:-cc} cxx=${2:-c++} bad=0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Includes must point downward (docs/architecture.md, "Layers"). Prints every arrow that does not; status 1 if there is one.
+# Checks that includes point downward (docs/architecture.md, "Layers"). Prints each include that does not; exit status 1 if there is one.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 bad=0

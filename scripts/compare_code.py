@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """compare_code.py OLD_BUILD NEW_BUILD [--cpu | --cuda] - are the kernels of two builds the same machine code?
 
-Reads the objects of both builds; nothing is compiled and no device is needed. Kernels are compared function by function, by what
-they do: names of functions and files, places of objects, and distances between functions do not count. So a moved file and a
-renamed function leave a kernel equal. Functions are matched within one instruction set and precision.
+Reads the objects of both builds; it compiles nothing and needs no device. Kernels are compared function by function. Names of
+functions and files, locations of objects, and distances between functions are ignored. So a kernel stays equal if its file is moved
+or its function renamed. Functions are matched within one instruction set and precision.
 
-Host kernels (objects of every */cpu/*.c) are disassembled by objdump. A jump is written as the number of the instruction that it
-goes to, padding is dropped, and floating-point constants are written with their values; texts and tables are not compared.
-Device kernels are the code sections of the device images inside the objects, byte by byte, relocations without names.
+Host kernels (objects of every */cpu/*.c) are disassembled by objdump. A jump is represented by the index of
+its target instruction, a floating-point constant by its value. Padding, strings and tables are not compared. Device kernels are the
+code sections of the device images inside the objects. They are compared byte by byte, with relocations without names.
 
 Prints compared, equal, different, missing and new functions, and the names of those that are not equal. Exit status: 0 if every
 function of the old build is in the new one; 1 otherwise; 2 if there is nothing to compare.
@@ -52,7 +52,7 @@ class Elf:
         return self.data[section["offset"]:section["offset"] + section["size"]]
 
     def constants(self):
-        """symbol: (size, bytes from there on) of what stands in sections of constants"""
+        """symbol: (size, bytes from there on) for symbols in sections of constants"""
         found = {}
         for section in self.sections:
             size = CONSTANTS.match(section["name"])

@@ -3,9 +3,9 @@
 
 Runs small solves of every action, method, precision and preconditioner with both programs, on the CPU with two threads, and
 compares exit status and reports: iterations, residuals, statuses, plaquettes, correlators, sizes of matrices and
-preconditioners. Numbers must be equal in every bit. Times, texts and keys that only the new program writes are not compared.
-Options are written by the names that both generations of the program accept. Asynchronous methods, which no two runs repeat, run
-with one thread.
+preconditioners. Values must be equal in every bit. Times, texts and keys that only the new program writes are ignored.
+Options have names that both generations of the program accept. Asynchronous methods are not reproducible with several threads, so
+they run with one.
 
 Prints every run that differs and a summary. Exit status: 0 if all are equal, 1 otherwise, 2 if a program does not start.
 """
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-# What a report says of a result. Keys in an object that stands here are compared but for those of VOLATILE.
+# The results in a report. Objects listed here are compared key by key, except for those of VOLATILE.
 KEYS = ("solves", "plaquette", "pion", "rho", "condensate", "condensates", "shifts", "history", "lattice", "matrix", "preconditioner",
         "updates", "error", "sums", "exchanges", "bytes_sent", "spectrum", "relaxation", "next_sweep", "gauges")
 VOLATILE = ("seconds", "setup_seconds", "cpu_seconds", "joules", "gflops", "bytes", "name")
@@ -136,7 +136,7 @@ def run(program, words, report, alone):
 
 
 def differences(old, new, path=""):
-    """places where new has not what old has"""
+    """the places where new differs from old"""
     if isinstance(old, dict) and isinstance(new, dict):
         for key, value in old.items():
             if key not in VOLATILE:

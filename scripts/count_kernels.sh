@@ -1,16 +1,16 @@
 #!/bin/sh
-# count_kernels.sh BUILD - the CUDA kernels of a build by family, against their budgets: a kernel costs compile time, and one that
-# differs by a run-time choice alone is one too many. Status 1 where a budget is exceeded; nothing to do without CUDA.
+# count_kernels.sh BUILD - counts the CUDA kernels of a build by family and compares them with their budgets. Each kernel takes compile
+# time, and one that differs only by a run-time choice is unnecessary. Exit status 1 if a budget is exceeded. Does nothing without CUDA.
 set -eu # a kernel leaves one guarded static of its launch stub in its object
 [ -e "${1:?usage: count_kernels.sh BUILD}/build.ninja" ] || [ -e "$1/Makefile" ] || { echo "count_kernels.sh: $1 is no build" >&2; exit 2; }
-# objects by their folders: files of one name stand in several
+# objects are found by folder, since several folders have files of one name
 kernels=$(find "$1/CMakeFiles" -path '*/kaon_objects_*_cuda_*' -name '*.cu.o' -exec nm -A {} + 2>/dev/null | grep ' _ZGV.*__device_stub__' || true)
 if [ -z "$kernels" ]; then
   echo "built without CUDA"
   exit 0
 fi
 bad=0
-# family, budget, pattern of its objects' paths
+# family, budget, pattern of the paths of its objects
 count() {
   n=$(printf '%s\n' "$kernels" | grep -c "$3" || true)
   printf '%-32s %3d of %3d\n' "$1" "$n" "$2"

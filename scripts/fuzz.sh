@@ -1,9 +1,9 @@
 #!/bin/sh
 # fuzz.sh SECONDS [FOLDER [HARNESS]] - builds the libFuzzer harnesses of the file parsers with clang and runs each for
 # SECONDS under the address and undefined-behaviour sanitizers, as many at a time as there are processors. Corpora stay
-# in FOLDER (default: build-fuzz) and grow from run to run. With HARNESS, only that one runs, as it was built last.
-# Exit status 1 if anything was found; the path of the input is printed. CI gives each 30 s; a change of a parser
-# deserves 1800.
+# in FOLDER (default: build-fuzz) and grow from run to run. With HARNESS, only that one runs, as last built.
+# If it finds a fault, it prints the path of the input and exits with status 1. CI uses 30 seconds; use 1800 after a
+# change of a parser.
 set -eu
 seconds=${1:?usage: fuzz.sh SECONDS [FOLDER [HARNESS]]}
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -11,11 +11,12 @@ folder=${2:-$source/build-fuzz}
 harnesses="nersc lime milc openqcd detect scidac propagator market rational"
 compiler=${CLANG:-clang}
 flags="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -I$source -I$source/include"
-sources="$(ls "$source"/lib/io/*.c "$source"/lib/io/formats/*.c) $source/lib/comm/comm.c $source/lib/core/error.c"
+sources="$(ls "$source"/lib/io/*.c "$source"/lib/io/formats/*.c) $source/lib/comm/comm.c"
+for file in error options options_table output; do sources="$sources $source/lib/core/$file.c"; done
 matrices="$(ls "$source"/sparse/files/market_*.c) $source/sparse/storage/csr.c $source/sparse/ranks/rank_rows.c"
 rational=$source/solvers/shifts/rational_file.c
 
-# fuzz HARNESS: one run; what it did, or its last lines.
+# fuzz HARNESS: one run; prints a summary, or the last lines of a failure.
 fuzz() {
   "$folder/fuzz_$1" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
     -dict="$source/tests/fuzz/io.dict" -artifact_prefix="$folder/findings/$1-" "$folder/corpus/$1" \
@@ -32,10 +33,10 @@ fi
 command -v "$compiler" >/dev/null || { echo "fuzz.sh: no $compiler; install clang and libclang-rt-dev" >&2; exit 3; }
 mkdir -p "$folder/findings" "$folder/objects"
 
-# at_once COMMAND...: the command with each line of the input, as many at a time as there are processors.
+# at_once COMMAND...: runs the command with each line of the input, as many at a time as there are processors.
 at_once() { xargs -P "$(nproc)" -I {} "$@"; }
 
-# objects FILE...: where the objects of these sources are.
+# objects FILE...: the paths of these sources' objects.
 objects() { for file in "$@"; do echo "$folder/objects/$(basename "$file" .c).o"; done; }
 
 # Each source is compiled once, with the instrumentation that all harnesses need.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""hop_timeline.py - a plot of what tests/measure/hop_timeline.c printed.
+"""hop_timeline.py - plots the output of tests/measure/hop_timeline.c.
 
   hop_timeline.py FILE.json [--precision single] > hop.svg       (by gnuplot)
 
-A bar a kind of block, for each lattice and way of hiding messages: from its first block's beginning to its last one's end on
-rank 0, in microseconds since the hop began there. "messages": from the boundary's first look for them until its last block has
-them all. Python's standard library alone.
+There is one bar for each kind of block, lattice and way of hiding messages. It extends from the begin of the first block to the end
+of the last one on rank 0, in microseconds since the hop began there. "messages": from the boundary's first poll until its last block
+has all messages. Needs only Python's standard library.
 """
 import argparse
 import json

@@ -2,7 +2,7 @@
 """performance.py - docs/performance.md and its plots, drawn from bench/results and bench/peers.
 
   performance.py                     write the page and docs/plots/*.svg (needs gnuplot)
-  performance.py --check             status 1, and which file, where the page or a plot is not what the results give
+  performance.py --check             names each file that differs from the results; status 1 if there is one
   performance.py --keep DEVICE FILE...   store files of kaon-bench as bench/results/DEVICE/DATE-COMMIT-TOPIC.json, shortened,
                                      and remove the file of the same topic that each one replaces
 
@@ -28,7 +28,7 @@ LEFT_OUT = ("command", "argv", "host", "measured", "stored")
 
 
 class Wrong(Exception):
-    """What the user can mend, in a sentence."""
+    """An error that the user can correct, as a sentence."""
 
 
 # ---- result files ----
@@ -62,7 +62,7 @@ def rounded(value):
 
 
 def shortened(rows):
-    """Rows without what the first row of their benchmark says, and without what made them."""
+    """Rows without values that the first row of their benchmark has, and without what made them."""
     first, short = {}, []
     for row in rows:
         seed = re.search(r"--order-seed[ =](\d+)", row.get("command") or "")

@@ -1,8 +1,8 @@
 #!/bin/sh
-# qmp.sh SOURCE [FOLDER] - kaon's rank tests through the real QMP, on the CPU. SOURCE: a folder with QMP's public source
+# qmp.sh SOURCE [FOLDER] - runs kaon's rank tests with QMP on the CPU. SOURCE: a folder with QMP's public source
 # (github.com/usqcd-software/qmp); nothing is downloaded. QMP and kaon are built below FOLDER (default: build-qmp), and the
-# tests run on 1, 2 and 4 ranks. Needs MPI and what kaon needs. KAON_QMP_TESTS: a pattern of ctest's names (default: all
-# tests of ranks); KAON_JOBS: compilers at a time (default: the processors). Exit status: 0 all passed, 1 otherwise.
+# tests run on 1, 2 and 4 ranks. Needs MPI and kaon's requirements. KAON_QMP_TESTS: a pattern of ctest names (default: all
+# rank tests). KAON_JOBS: concurrent compilers (default: the number of processors). Exit status: 0 all passed, 1 otherwise.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 jobs=${KAON_JOBS:-$(nproc)}

@@ -4,10 +4,10 @@
     scripts/rational_approximation.py --power=-1/4 --interval 1e-4 10 --terms 10 [--output FILE]
     scripts/rational_approximation.py --power 1/8 --interval 1e-4 10 --error 1e-8
 
-r(x) = constant + sum_i residue_i / (x + pole_i), N terms, with the smallest largest relative error |r(x) / x^p - 1| on
-[LO, HI], by Remez' exchange: at 2 N + 2 points the errors are to be of equal size and alternate in sign, a system for
-the coefficients and that size which Newton's method solves; the points then move to the extrema of the error. It begins
-with Zolotarev's points, which are close to those of all powers. Needs mpmath (python3-mpmath). -1 < p < 1, p not 0.
+r(x) = constant + sum_i residue_i / (x + pole_i) has N terms and minimises the maximum of |r(x) / x^p - 1| on [LO, HI], for
+-1 < p < 1, p not 0. The method is Remez' exchange. At 2 N + 2 points the errors must have equal size and alternating sign;
+Newton's method solves this system for the coefficients and the size. The points then move to the extrema of the error.
+The first points are Zolotarev's, which are close to those of all powers. Needs mpmath (python3-mpmath).
 """
 import argparse
 import fractions
@@ -59,7 +59,7 @@ class Approximation:
         self.P, self.Q = list(solution[:n + 1]), list(solution[n + 1:]) + [mp.mpf(1)]
 
     def equalise(self, points):
-        """P - (1 + s E) f Q = 0 at 2 n + 2 points, s = 1, -1, ..., by Newton's method from the present P, Q, E."""
+        """P - (1 + s E) f Q = 0 at 2 n + 2 points, s = 1, -1, ..., by Newton's method from the current P, Q, E."""
         n = self.n
         for _ in range(40):
             rows, right = [], []

@@ -1,6 +1,6 @@
 #!/bin/sh
-# setup.sh - installs what building and running kaon needs and this machine lacks (Debian, Ubuntu).
-# Says what and why first. sudo only if not root. KAON_NO_INSTALL=1: only prints the list.
+# setup.sh - installs the packages that kaon needs and this machine lacks (Debian, Ubuntu).
+# It first prints them with the reasons. It uses sudo unless run as root. KAON_NO_INSTALL=1: only prints the list.
 set -eu
 
 usage() {
@@ -39,7 +39,7 @@ LIST
 
 installed() {
   dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed' && return 0
-  # other packages may bring the same tool
+  # other packages may provide the same tool
   case $1 in
     gnuplot-nox) command -v gnuplot >/dev/null 2>&1 ;;
     build-essential) command -v cc >/dev/null 2>&1 && command -v make >/dev/null 2>&1 &&

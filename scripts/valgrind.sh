@@ -1,8 +1,8 @@
 #!/bin/sh
-# valgrind.sh [SECONDS] [TEST...] - the test programs under Valgrind's memcheck: invalid accesses, uninitialised values,
-# lost memory. A program that does not end within SECONDS (default 900) is reported as not finished, never as passed.
-# Needs valgrind (Debian: valgrind) and a build in $KAON_BUILD (default: build). Valgrind knows no AVX-512, so the kernels
-# that run are those of AVX2 and below. Exit status: 0 all passed, 1 otherwise.
+# valgrind.sh [SECONDS] [TEST...] - runs the test programs under Valgrind's memcheck, which finds invalid accesses,
+# uninitialised values and leaks. A program that does not end within SECONDS (default 900) is reported as not finished.
+# Needs valgrind (Debian: valgrind) and a build in $KAON_BUILD (default: build). Valgrind does not support AVX-512, so
+# the kernels for AVX2 and below run. Exit status: 0 all passed, 1 otherwise.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 build=${KAON_BUILD:-build}

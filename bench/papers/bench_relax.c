@@ -126,8 +126,9 @@ int relax_run_solve(relax_bench *r, relax_run *run) {
   options.method = run->method;
   options.tol = run->tol;
   options.max_iterations = run->steps;
-  run->options.lab = &run->lab;
-  options.relax = &run->options;
+  kaon_relax_options relax = run->options;
+  relax.lab = &run->lab; /* not in run->options: runs are copied */
+  options.relax = &relax;
   options.monitor = bench_monitor;
   relax_run_clear(run);
   kaon_status status = kaon_vector_zero(r->x);

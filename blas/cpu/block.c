@@ -177,7 +177,7 @@ typedef void numbers_formula(const matrices *m, numbers v[MATRICES]);
 /* The units of all columns and operands in one block; in half also the factors for rounding. */
 typedef struct block_units {
   unit u[MATRICES][KAON_BLOCK_MAX];
-#if KAON_HALF
+#if KAON_IS_HALF
   vreal factor[MATRICES][KAON_BLOCK_MAX];
 #endif
 } block_units;
@@ -185,7 +185,7 @@ typedef struct block_units {
 /* Stores a new value. Half: the first pass only updates the largest value, the second rounds. */
 KAON_INLINE void put(block_units *b, int o, int j, int64_t i, vreal a, const int check_finite) {
   unit *u = &b->u[o][j];
-#if KAON_HALF
+#if KAON_IS_HALF
   if (check_finite)
     u->largest = quantise_largest(u->largest, a);
   else
@@ -225,13 +225,13 @@ static void update_block(const matrices *m, const kaon_update_args *args, int64_
   block_units b;
   for (int o = 0; o < m->vectors; o++)
     for (int j = 0; j < m->c.n; j++) b.u[o][j] = unit_at(args, o, block, m->c.at[j]);
-#if KAON_HALF
+#if KAON_IS_HALF
   update_places(m, &b, args->shape.ncomp, first_written, f, 1);
   for (int o = first_written; o < m->vectors; o++)
     for (int j = 0; j < m->c.n; j++) b.factor[o][j] = quantise_factor(b.u[o][j].largest);
 #endif
   update_places(m, &b, args->shape.ncomp, first_written, f, 0);
-#if KAON_HALF
+#if KAON_IS_HALF
   for (int o = first_written; o < m->vectors; o++)
     for (int j = 0; j < m->c.n; j++) v_store_real(b.u[o][j].scale, b.u[o][j].largest);
 #endif

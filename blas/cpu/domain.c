@@ -38,7 +38,7 @@ KAON_INLINE double *products_at(const domain_plan *plan, int64_t block, int colu
 
 /* Writes the sums of a part, lane by lane, in double. u and v are the factors of the products. */
 static void leave_lanes(double *to, accumulator a, const unit *u, const unit *v) {
-#if KAON_HALF
+#if KAON_IS_HALF
   const vwide lanes = w_mul(w_from(a), w_mul(w_from(u->step), w_from(v->step)));
 #else
   const vwide lanes = a;
@@ -121,7 +121,7 @@ static void domain_update(const domain_plan *plan, int64_t block, int column) {
   unit x = unit_at(&plan->views, X, block, column), r = unit_at(&plan->views, R, block, column);
   const unit q = unit_at(&plan->views, Q, block, column);
   const int ncomp = plan->args->shape.ncomp;
-#if KAON_HALF
+#if KAON_IS_HALF
   scratch results[2];
   x.target = results[0];
   r.target = results[1];
@@ -133,7 +133,7 @@ static void domain_update(const domain_plan *plan, int64_t block, int column) {
     else
       update_part(&x, &r, &q, a, part, ncomp, 0);
   }
-#if KAON_HALF
+#if KAON_IS_HALF
   quantise_store(x.data, x.scale, x.target, ncomp, x.largest);
   quantise_store(r.data, r.scale, r.target, ncomp, r.largest);
 #endif
@@ -148,7 +148,7 @@ static void mask(const domain_plan *plan, int64_t block, int column) {
   for (int l = 0; l < KAON_W; l++) {
     const int32_t domain = d->domain[block * KAON_W + l];
     keep[l] = domain >= 0 && d->turn[domain] == plan->args->turn;
-#if KAON_HALF
+#if KAON_IS_HALF
     x.scale[l] = keep[l] ? r.scale[l] : 0;
 #endif
   }

@@ -57,7 +57,7 @@ KAON_INLINE void update_unit(const kaon_update_args *args, span at, const int sh
       u[i] = i == shared ? unit_shared(args, i, at.block, at.column)
                          : unit_at(args, i, at.block, at.column);
   for (int i = 0; i < ncoefficients; i++) c[i] = coefficient(args, i, at.column);
-#if KAON_HALF
+#if KAON_IS_HALF
   scratch results[WRITTEN];
   int count = 0;
   for (int i = 0; i < OPERANDS; i++)
@@ -70,7 +70,7 @@ KAON_INLINE void update_unit(const kaon_update_args *args, span at, const int sh
       if ((reads | writes) >> i & 1)
         unit_step(&u[i], shape, i != shared ? shape->nrhs : args->shared > 1 ? args->shared : 1);
   }
-#if KAON_HALF
+#if KAON_IS_HALF
   for (int i = 0; i < OPERANDS; i++)
     if (writes >> i & 1)
       quantise_store(u[i].data, u[i].scale, u[i].target, shape->ncomp, u[i].largest);

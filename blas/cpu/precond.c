@@ -6,7 +6,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
 #include "blas/precond_ops.h"
 #include "lib/math/steps/precond_step.h"
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 
 /* Defines the formulas for each kind of product. */
 #define KINDS(entry)                                                 \

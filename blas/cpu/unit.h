@@ -9,7 +9,7 @@
 #include "lib/core/kernel.h"
 #include "lib/math/vreal.h"
 #include "lib/cpu/wide.h"
-#if KAON_HALF
+#if KAON_IS_HALF
 #include "lib/cpu/quantise.h"
 #else
 #include "lib/math/half.h"
@@ -27,7 +27,7 @@ typedef struct span {
 typedef struct unit {
   stored *data;
   real *target;
-#if KAON_HALF
+#if KAON_IS_HALF
   float *scale;
   vreal step;
   vreal largest; /* largest value that update kernels wrote to target */
@@ -55,7 +55,7 @@ static inline int unit_team(const kaon_launch *launch, const kaon_shape *s) {
  * columns, which is slow beyond the cache. There the sums of a column differ in bits from those of
  * a single column. */
 static inline int span_most(const kaon_shape *s) {
-  return KAON_HALF || s->nrhs > 2 || s->ncomp > 2 || s->ncomp < 1 ? 1 : 16 / s->ncomp;
+  return KAON_IS_HALF || s->nrhs > 2 || s->ncomp > 2 || s->ncomp < 1 ? 1 : 16 / s->ncomp;
 }
 
 static inline span span_of(const kaon_shape *s, int64_t block, int64_t end, int column) {
@@ -65,7 +65,7 @@ static inline span span_of(const kaon_shape *s, int64_t block, int64_t end, int 
 
 /* 1: block j is the last of a span. A constant in half. */
 static inline int span_end(span at, int j) {
-  return KAON_HALF || j + 1 == at.blocks;
+  return KAON_IS_HALF || j + 1 == at.blocks;
 }
 
 /* The unit with index `at` of an operand; indices count columns of blocks. */
@@ -73,7 +73,7 @@ KAON_INLINE unit unit_number(const kaon_update_args *args, int operand, int64_t 
   const kaon_shape *s = &args->shape;
   unit u;
   u.data = (stored *)args->v[operand].data + at * s->ncomp * KAON_W;
-#if KAON_HALF
+#if KAON_IS_HALF
   u.scale = args->v[operand].scale + at * KAON_W;
   u.step = v_load_real(u.scale) * v_set(KAON_HALF_STEP);
   u.target = NULL;
@@ -103,7 +103,7 @@ KAON_INLINE void unit_step(unit *u, const kaon_shape *s, int columns) {
 }
 
 KAON_INLINE vreal unit_load(const unit *u, int64_t i) {
-#if KAON_HALF
+#if KAON_IS_HALF
   return v_load(u->data + i) * u->step;
 #else
   return v_load(u->data + i);
@@ -112,7 +112,7 @@ KAON_INLINE vreal unit_load(const unit *u, int64_t i) {
 
 KAON_INLINE void unit_store(unit *u, int64_t i, vreal a) {
   v_store_real(u->target + i, a);
-#if KAON_HALF
+#if KAON_IS_HALF
   u->largest = quantise_largest(u->largest, a);
 #endif
 }
@@ -125,7 +125,7 @@ KAON_INLINE vcomplex unit_pair(const unit *u, int64_t i, const int pair) {
 /* Sums of products over a unit. Double and single: products (exact for single) are added in double.
  * Half: products of integers are added in float over the components of a lane, then scaled and
  * added in double. Adding in float keeps half as fast as memory. */
-#if KAON_HALF
+#if KAON_IS_HALF
 typedef vreal factor;
 typedef vreal accumulator;
 KAON_INLINE factor sum_load(const unit *u, int64_t i) {

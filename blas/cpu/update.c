@@ -102,7 +102,7 @@ KAON_INLINE void fill_units(const kaon_launch *launch, const kaon_update_args *a
     const unit from = unit_at(args, 0, at.block + j, at.column);
     const unit to = unit_at(args, copied, at.block + j, at.column);
     fill(to.data, copied ? from.data : NULL, args->shape.ncomp, launch->stream_stores);
-#if KAON_HALF
+#if KAON_IS_HALF
     v_store_real(to.scale, copied ? v_load_real(from.scale) : v_set(0));
 #endif
     if (span_end(at, j)) return;
@@ -169,7 +169,7 @@ KAON_INLINE void accumulate(const kaon_update_args *args, int first, span at, re
 /* y stays in the cache (half: in float) while the x_i are read, four at a time. */
 static void multi_axpy_unit(const kaon_update_args *args, span at) {
   unit y = unit_at(args, args->n, at.block, at.column);
-#if KAON_HALF
+#if KAON_IS_HALF
   scratch sum;
   y.target = sum;
   for (int c = 0; c < args->shape.ncomp; c++)
@@ -178,7 +178,7 @@ static void multi_axpy_unit(const kaon_update_args *args, span at) {
   int i = 0;
   for (; i + 3 < args->n; i += 4) accumulate(args, i, at, y.target, 4);
   for (; i < args->n; i++) accumulate(args, i, at, y.target, 1);
-#if KAON_HALF
+#if KAON_IS_HALF
   for (int c = 0; c < args->shape.ncomp; c++)
     y.largest = quantise_largest(y.largest, v_load_real(sum + c * KAON_W));
   quantise_store(y.data, y.scale, sum, args->shape.ncomp, y.largest);

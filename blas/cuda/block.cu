@@ -49,7 +49,7 @@ typedef struct block_call {
   kaon_gate gate;
 } block_call;
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 typedef double sum_real;
 typedef double2 entry; /* a lane's two values of a matrix */
 #else
@@ -71,7 +71,7 @@ static __device__ __forceinline__ entry matrix_entry(const block_call &a, int m,
     im = a.complex_space ? a.sign[m] * z[1] : 0;
   }
   const double first = lane & 4 ? im : re, second = lane & 4 ? re : -im;
-#if !KAON_HALF
+#if !KAON_IS_HALF
   return make_double2(first, second);
 #else
   entry e;
@@ -118,7 +118,7 @@ typedef struct place {
 static __device__ __forceinline__ place place_of(const block_call &a, int64_t tile, uint64_t open) {
   const int lane = threadIdx.x % 32, column = lane % 4;
   place p;
-#if !KAON_HALF
+#if !KAON_IS_HALF
   p.at = item_at(a.w, tile * PLACES + lane / 4, column);
   p.site = 0;
 #else
@@ -142,7 +142,7 @@ static __device__ __forceinline__ bool is_open(const place &p, int k) {
 
 /* The factor from the integers of quad k to values; 1 except in half. */
 static __device__ __forceinline__ float step_of(const kaon_view &v, const place &p, int k) {
-  if (!KAON_HALF) return 1;
+  if (!KAON_IS_HALF) return 1;
   return is_open(p, k) ? kaon_half_unit(v.scale[p.site + 4 * k * KAON_LANES]) : 0;
 }
 
@@ -173,7 +173,7 @@ static __device__ __forceinline__ void operand_read(const block_call &a, const k
 
 /* Real r of a lane's values at a position, counted through its items. */
 static __device__ __forceinline__ sum_real number_of(const item *x, float step, int r) {
-#if !KAON_HALF
+#if !KAON_IS_HALF
   (void)step;
   return (sum_real)x[r / NUMBERS].v[r % NUMBERS];
 #else
@@ -185,7 +185,7 @@ static __device__ __forceinline__ sum_real number_of(const item *x, float step, 
  * instructions. */
 static __device__ __forceinline__ item item_once(const item &x) {
   item y = x;
-#if KAON_HALF
+#if KAON_IS_HALF
   asm volatile("" : "+r"(y.v[0]), "+r"(y.v[1]), "+r"(y.v[2]), "+r"(y.v[3]));
 #endif
   return y;
@@ -193,7 +193,7 @@ static __device__ __forceinline__ item item_once(const item &x) {
 
 /* sum += x m. Values 0 .. 3 of x and sum are (re, im) of two rows. */
 static __device__ __forceinline__ void add_rows(sum_real *sum, const sum_real *x, const entry &m) {
-#if !KAON_HALF
+#if !KAON_IS_HALF
   const double left[4] = {x[0], x[2], x[1], x[3]}, right[2] = {m.x, m.y};
   mma_double(sum, left, right);
 #else
@@ -272,7 +272,7 @@ static __device__ __forceinline__ void sums_begin(const block_call &a, const kao
  * (ROUND). */
 enum way { ALL, LOOK, ROUND };
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 
 template <int GROUPS>
 static __device__ __forceinline__ void sums_write(const block_call &a, const kaon_view &v,
@@ -325,7 +325,7 @@ static __device__ __forceinline__ void sums_write(const block_call &a, const kao
  * cache). That saves registers. */
 template <int QUADS>
 static __host__ __device__ constexpr bool reads_late() {
-  return KAON_HALF && QUADS <= PANEL;
+  return KAON_IS_HALF && QUADS <= PANEL;
 }
 
 /* Computes a panel of results from quad `first` on, for the groups from `group` on. largest: as in
@@ -370,7 +370,7 @@ static __device__ __forceinline__ void read_operands(const block_call &a, const 
 template <int OP, int QUADS, int GROUPS>
 static __device__ __forceinline__ void update_in_turns(const block_call &a, const place &p,
                                                        uint64_t open, entry *panel) {
-#if KAON_HALF
+#if KAON_IS_HALF
   enum { STRIDE = (QUADS + PANEL - 1) / PANEL * PANEL };
   float largest[MATRICES * STRIDE];
   for (int e = 0; e < MATRICES * STRIDE; e++) largest[e] = 0;
@@ -402,7 +402,7 @@ static __global__ void __launch_bounds__(THREADS, (blocks_wanted<QUADS, GROUPS>(
   const int64_t warps = blockDim.x / 32, step = gridDim.x * warps;
   for (int64_t first = blockIdx.x * warps; first < a.tiles; first += step) {
     const place p = place_of(a, first + threadIdx.x / 32, open);
-    if (KAON_HALF && GROUPS == 1) {
+    if (KAON_IS_HALF && GROUPS == 1) {
       update_in_turns<OP, QUADS, GROUPS>(a, p, open, panel);
       continue;
     }
@@ -436,7 +436,7 @@ static void launch_block(const kaon_launch *launch, const kaon_update_args *args
   a.vectors = OP == AXPY ? 2 : args->v[1].data == NULL ? 1 : args->v[2].data == NULL ? 2 : 3;
   a.complex_space = args->shape.complex_space;
   a.quads = args->shape.nrhs <= 4 * PANEL ? PANEL : (args->shape.nrhs + 3) / 4;
-  a.tiles = KAON_HALF ? args->shape.nblocks * (KAON_LANES / PLACES) : a.w.count / PLACES;
+  a.tiles = KAON_IS_HALF ? args->shape.nblocks * (KAON_LANES / PLACES) : a.w.count / PLACES;
   for (int i = 0; i < MATRICES; i++) {
     a.v[i] = args->v[i];
     a.slot[i] = args->c.slot[i];
@@ -445,8 +445,8 @@ static void launch_block(const kaon_launch *launch, const kaon_update_args *args
   a.state = args->c.state;
   a.gate = args->gate;
   enum { FEW = PANEL, SOME = 2 * PANEL, ALL_QUADS = KAON_BLOCK_MAX / 4 };
-  if (KAON_HALF && a.quads <= FEW && a.w.groups == SPINOR_GROUPS && a.w.pack == NUMBERS)
-    launch_kernel<OP, FEW, KAON_HALF ? SPINOR_GROUPS : 1>(launch, a);
+  if (KAON_IS_HALF && a.quads <= FEW && a.w.groups == SPINOR_GROUPS && a.w.pack == NUMBERS)
+    launch_kernel<OP, FEW, KAON_IS_HALF ? SPINOR_GROUPS : 1>(launch, a);
   else if (a.quads <= FEW)
     launch_kernel<OP, FEW, 1>(launch, a);
   else if (a.quads <= SOME)

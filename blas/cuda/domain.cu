@@ -33,7 +33,7 @@ static __device__ __forceinline__ stored *base_of(const domain_call &c, const ka
 
 /* The factor from the integers of half to values. */
 static __device__ __forceinline__ real unit_of_site(const kaon_view &v, const place &p) {
-#if KAON_HALF
+#if KAON_IS_HALF
   return kaon_half_unit(v.scale[p.unit * KAON_LANES + p.lane]);
 #else
   (void)v, (void)p;
@@ -133,7 +133,7 @@ static __device__ __forceinline__ vcomplex step_of(const domain_call &c, const p
 /* Writes a spinor whose values are all known. */
 static __device__ __forceinline__ void write_spinor(const domain_call &c, const kaon_view &v,
                                                     const place &p, const real *value) {
-#if KAON_HALF
+#if KAON_IS_HALF
   stored integers[SPINOR];
   v.scale[p.unit * KAON_LANES + p.lane] = quantise_site<SPINOR>(value, integers);
   site_write<stored, SPINOR>(base_of(c, v, p), p.lane, integers);
@@ -167,7 +167,7 @@ static __global__ void __launch_bounds__(KAON_THREADS) update_spinors_kernel(dom
 }
 
 static __device__ __forceinline__ stored rounded(real value, real factor) {
-#if KAON_HALF
+#if KAON_IS_HALF
   return (stored)(quantise_pair<false>(value, 0.0f, factor) & 0xffff);
 #else
   (void)factor;
@@ -188,7 +188,7 @@ static __global__ void __launch_bounds__(KAON_THREADS) update_sites_kernel(domai
   const real unit[3] = {c.a.fresh ? 0 : unit_of_site(c.a.x, p), unit_of_site(c.a.r, p),
                         unit_of_site(c.a.q, p)};
   real factor[2] = {1, 1};
-#if KAON_HALF
+#if KAON_IS_HALF
   float largest[2] = {0, 0};
   for (int i = 0; i < ncomp; i += 2) {
     vcomplex sum, rest;
@@ -209,7 +209,7 @@ static __global__ void __launch_bounds__(KAON_THREADS) update_sites_kernel(domai
     xs[site_offset(i + 1, p.lane, c.pack)] = rounded(sum.im, factor[0]);
     rs[site_offset(i + 1, p.lane, c.pack)] = rounded(rest.im, factor[1]);
   }
-#if KAON_HALF
+#if KAON_IS_HALF
   c.a.x.scale[p.unit * KAON_LANES + p.lane] = fmaf(largest[0], 0.0f, largest[0]);
   c.a.r.scale[p.unit * KAON_LANES + p.lane] = fmaf(largest[1], 0.0f, largest[1]);
 #endif
@@ -226,7 +226,7 @@ static __global__ void __launch_bounds__(KAON_THREADS) mask_kernel(domain_call c
     const int at = site_offset(i, p.lane, c.pack);
     to[at] = keep ? from[at] : (stored)0;
   }
-#if KAON_HALF
+#if KAON_IS_HALF
   const int64_t at = p.unit * KAON_LANES + p.lane;
   c.a.x.scale[at] = keep ? c.a.r.scale[at] : 0.0f;
 #endif

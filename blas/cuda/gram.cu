@@ -74,7 +74,7 @@ static __device__ __forceinline__ void read_items(const gram_call &a, const kaon
     }
 }
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 typedef struct tile_scale {
   char none;
 } tile_scale;
@@ -156,7 +156,7 @@ static __device__ __forceinline__ void add_items(double sum[][4], const lane_ite
 }
 
 /* One iteration. Double and single: consecutive steps; half: four sites with all their groups. */
-#if !KAON_HALF
+#if !KAON_IS_HALF
 template <bool ALL, bool SAME>
 static __host__ __device__ constexpr int steps_of_turn() {
   return ALL ? 1 : (SAME ? 4 : 2) / ITEMS;
@@ -376,7 +376,7 @@ static int gram_shape(const kaon_update_args *args, int places, gram_call *a, in
   a->w = items_of(&args->shape);
   a->sides = (n + SIDE - 1) / SIDE;
   a->turns =
-      KAON_HALF ? args->shape.nblocks * (KAON_LANES / 4) : (a->w.count + places - 1) / places;
+      KAON_IS_HALF ? args->shape.nblocks * (KAON_LANES / 4) : (a->w.count + places - 1) / places;
   *chunks = (a->turns + KAON_WARPS - 1) / KAON_WARPS;
   if (*chunks > GRAM_CHUNKS) *chunks = GRAM_CHUNKS;
   if (*chunks > room) *chunks = room;

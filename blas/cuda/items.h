@@ -7,7 +7,7 @@
 
 #include "blas/cuda/unit.h"
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 enum { NUMBERS = WORD };
 typedef word item;
 #else
@@ -24,7 +24,7 @@ typedef struct items {
 
 static items items_of(const kaon_shape *shape) {
   items w;
-#if !KAON_HALF
+#if !KAON_IS_HALF
   w.pack = WORD;
 #else
   w.pack = kaon_pack(KAON_ACCESS, shape->ncomp, (int)sizeof(stored));
@@ -53,7 +53,7 @@ static __device__ __forceinline__ int64_t item_at(const items &w, int64_t i, int
   return i + (item_block(w, i) * (w.nrhs - 1) + column) * w.unit;
 }
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 static __device__ __forceinline__ item item_read(const kaon_view &v, const items &w, int64_t at,
                                                  bool whole) {
   (void)w, (void)whole;

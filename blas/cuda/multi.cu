@@ -21,17 +21,17 @@ typedef struct dot_call {
 template <int WANTS>
 static __host__ __device__ constexpr int dot_batch() {
   constexpr bool one_operand = WANTS == 2 || WANTS == 4;
-  return (one_operand ? 8 : 4) / (KAON_HALF ? 4 : 1);
+  return (one_operand ? 8 : 4) / (KAON_IS_HALF ? 4 : 1);
 }
 
 /* Blocks that a multiprocessor must hold if one sum is computed. Four, except for dot products in
  * half, which would spill registers. */
 template <int WANTS>
 static __host__ __device__ constexpr int dot_blocks() {
-  return WANTS == 7 ? 1 : KAON_HALF && WANTS == 1 ? 3 : 4;
+  return WANTS == 7 ? 1 : KAON_IS_HALF && WANTS == 1 ? 3 : 4;
 }
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 /* WANTS: bit mask of the sums. */
 template <int WANTS>
 static __device__ __forceinline__ void dot_items(const dot_call &a, int64_t i, int64_t step,
@@ -102,7 +102,7 @@ template <int WANTS>
 static __device__ __forceinline__ void dot_column(const dot_call &a, share mine, double *sum) {
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
   int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
-#if KAON_HALF
+#if KAON_IS_HALF
   if (a.w.ncomp != SPINOR) {
     for (; i < a.w.count; i += step) dot_site<WANTS>(a, i, mine.column, sum);
     return;
@@ -128,7 +128,7 @@ static __device__ __forceinline__ void dot_prefetch(const dot_call &a, share min
   if ((int)threadIdx.x >= dot_batch<1>() || row + KAON_THREADS > a.w.count) return;
 #pragma unroll
   for (int o = 0; o < 2; o++) {
-#if !KAON_HALF
+#if !KAON_IS_HALF
     prefetch_row((const word *)a.v[o].data + row, KAON_THREADS * sizeof(word));
 #else
     prefetch_row((const stored *)a.v[o].data + row * SPINOR,
@@ -185,7 +185,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
  * small, at least as many as they hold. */
 static int dot_chunks(int64_t work, int wants) {
   enum { HELD = KAON_FEW_CHUNKS / 2, TURNS = 2 * dot_batch<2>() };
-  const int64_t most = wants != 1 ? HELD : KAON_HALF ? 2 * (HELD / 4 * 3) : 2 * HELD;
+  const int64_t most = wants != 1 ? HELD : KAON_IS_HALF ? 2 * (HELD / 4 * 3) : 2 * HELD;
   const int64_t blocks = (work + KAON_THREADS - 1) / KAON_THREADS;
   int64_t chunks = blocks / TURNS;
   if (chunks < HELD) chunks = blocks < HELD ? blocks : HELD;
@@ -231,7 +231,7 @@ static __device__ __forceinline__ vcomplex multi_coefficient(const multi_call &a
   return coefficient_of(a.c.state, a.c.slot[i], a.c.sign[i], column, a.complex_space);
 }
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 static __device__ __forceinline__ void multi_axpy_item(const multi_call &a, const vcomplex *c,
                                                        int64_t i, int column, double *sum) {
   const int64_t at = word_at(a.w, i, column);
@@ -375,7 +375,7 @@ extern "C" void KAON_EXPORT(kaon_multi_axpy)(const kaon_launch *launch,
 /* ---- multi_dot: (v_i, v[n]) for i < n, and |v[n]|^2 ---- */
 
 /* Handles operands first .. first + DOT_GROUP - 1, as far as they exist. */
-#if !KAON_HALF
+#if !KAON_IS_HALF
 static __device__ __forceinline__ void multi_dot_item(const multi_call &a, int first, bool norm,
                                                       int64_t i, int column, double *sum) {
   const int64_t at = word_at(a.w, i, column);

@@ -7,7 +7,7 @@
 enum { OPERANDS = PIPE_OPERANDS };
 typedef words_call<OPERANDS> pipe_call;
 
-#if KAON_HALF
+#if KAON_IS_HALF
 
 /* Adds |x|^2 of a site to to[0] only, since to[1] may be another sum. */
 static __device__ __forceinline__ void add_norm(double *to, const double *product) {

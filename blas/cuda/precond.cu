@@ -5,7 +5,7 @@
 #include "blas/cuda/words.h"
 #include "blas/precond_ops.h"
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 
 typedef words_call<PRECOND_OPERANDS> precond_call;
 

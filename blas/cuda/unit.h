@@ -61,7 +61,7 @@ static __device__ __forceinline__ void add_product(double *sum, double xr, doubl
   sum[1] = fma(xr, yi, fma(-xi, yr, sum[1]));
 }
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 
 enum { WORD = KAON_ACCESS / (int)sizeof(real), PAIRS = WORD / 2 };
 typedef kaon_packet<real, WORD> word;

@@ -6,7 +6,7 @@
 enum { OPERANDS = UPDATE_OPERANDS, FEW_BLOCKS = 264 };
 typedef words_call<OPERANDS> update_call;
 
-#if KAON_HALF
+#if KAON_IS_HALF
 
 template <int OP>
 static __device__ __forceinline__ void sum_site(const update_call &a, int64_t unit, int lane,
@@ -215,10 +215,10 @@ static __device__ __forceinline__ double read_now(const double *p) {
 template <int OP>
 static __host__ __device__ constexpr int update_blocks() {
   constexpr bool wide = sizeof(real) == 8;
-  return OP == SCALE || OP == AXPY || OP == XPAY || (KAON_HALF && (OP == COPY || OP == AXPBY)) ||
-                 (OP == AXPY_XPAY && wide) || (OP == BICGSTAB_DIRECTION && (wide || KAON_HALF))
+  return OP == SCALE || OP == AXPY || OP == XPAY || (KAON_IS_HALF && (OP == COPY || OP == AXPBY)) ||
+                 (OP == AXPY_XPAY && wide) || (OP == BICGSTAB_DIRECTION && (wide || KAON_IS_HALF))
              ? 4
-         : (OP == BICGSTAB_SOLUTION && wide) || (OP == AXPY_XPAY && KAON_HALF) ? 3
+         : (OP == BICGSTAB_SOLUTION && wide) || (OP == AXPY_XPAY && KAON_IS_HALF) ? 3
                                                                                : 0;
 }
 
@@ -249,7 +249,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, update_blocks<OP>())
   sums_finish<2>(a.sums, mine.column, mine.chunk, sum);
 }
 
-#if KAON_HALF
+#if KAON_IS_HALF
 /* 1: use packets, because one thread for each site would leave most of the device idle. With sums
  * the limit is lower, since there are more partial sums. */
 static bool takes_packets(const kaon_launch *launch, const kaon_update_args *args, int op) {
@@ -266,7 +266,7 @@ static void launch_update(const kaon_launch *launch, const kaon_update_args *arg
   update_call a = words_call_of<OPERANDS>(launch, args, OP, t.sums);
   if (t.dot > 0 && args->v[t.dot > 0 ? t.dot : 0].data == NULL) a.sums.sum.slot[1] = KAON_NO_SLOT;
   unsigned threads = KAON_THREADS;
-#if KAON_HALF
+#if KAON_IS_HALF
   if (takes_packets(launch, args, OP)) {
     a.packets = 1;
     a.sums.chunks = (int)args->shape.nblocks;

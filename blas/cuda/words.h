@@ -116,7 +116,7 @@ static __host__ __device__ constexpr int operands_of(int op) {
 
 /* The number of the formula in launch lists (sparse/cuda/listed.h), or NONE. */
 static inline int listed_of(int op) {
-#if KAON_HALF
+#if KAON_IS_HALF
   (void)op;
   return KAON_LISTED_NONE;
 #else
@@ -267,7 +267,7 @@ static __device__ __forceinline__ void sums_real(int complex_space, double *sum)
     }                                                      \
   } while (0)
 
-#if !KAON_HALF
+#if !KAON_IS_HALF
 
 template <int OP>
 static __device__ __forceinline__ void update_word(const vcomplex *c, int kind, word *x) {

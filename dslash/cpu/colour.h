@@ -9,7 +9,7 @@
 #include "lib/cpu/reduce.h"
 #include "lib/math/staggered_hop.h"
 #include "lib/cpu/wide.h"
-#if KAON_HALF
+#if KAON_IS_HALF
 #include "lib/cpu/quantise.h"
 #else
 #include "lib/math/half.h"
@@ -33,7 +33,7 @@ KAON_INLINE vcolour colour_raw(const stored *p) {
 
 KAON_INLINE vcolour colour_load(kaon_view v, int nrhs, int64_t block, int part, int column) {
   vcolour d = colour_raw((const stored *)v.data + colour_at(nrhs, block, part, column));
-#if KAON_HALF
+#if KAON_IS_HALF
   const vreal unit = v_load_float(v.scale + colour_scale_at(nrhs, block, part, column));
   d = colour_scale(&d, unit * v_set(KAON_HALF_STEP));
 #endif
@@ -55,7 +55,7 @@ KAON_INLINE void colour_store(kaon_view v, int nrhs, int64_t block, int part, in
                               const vcolour *d, const int stream) {
   stored *p = (stored *)v.data + colour_at(nrhs, block, part, column);
   const vreal *value = (const vreal *)d;
-#if KAON_HALF
+#if KAON_IS_HALF
   vreal largest = v_set(0);
   for (int i = 0; i < KAON_STAGGERED_REALS; i++) largest = quantise_largest(largest, value[i]);
   v_store_real(v.scale + colour_scale_at(nrhs, block, part, column), largest);

@@ -88,8 +88,8 @@ static void read_part(job *j, int part) {
     note_lag(j, part, other);
     for (;;) {
       const int32_t version = __atomic_load_n(&a->version[other], __ATOMIC_ACQUIRE);
-      if (!KAON_HALF || version % 2 == 0) copy_from(j, n);
-      if (!KAON_HALF) break;
+      if (!KAON_IS_HALF || version % 2 == 0) copy_from(j, n);
+      if (!KAON_IS_HALF) break;
       /* adds 0, so that the reads above are ordered before this one */
       const int32_t after = __atomic_fetch_add(&a->version[other], 0, __ATOMIC_ACQ_REL);
       if (version % 2 == 0 && after == version) break;

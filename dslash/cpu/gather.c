@@ -60,7 +60,7 @@ static void gather_store(const gather_plan *plan, const int32_t *target, int col
   const kaon_view to = a->to[plan->dir];
   const vreal *values = (const vreal *)h;
   real room[KAON_GHOST_REALS][KAON_VL] __attribute__((aligned(64)));
-#if KAON_HALF
+#if KAON_IS_HALF
   real scale[KAON_VL] __attribute__((aligned(64)));
   vreal largest = v_set(0);
   for (int i = 0; i < KAON_GHOST_REALS; i++) largest = quantise_largest(largest, values[i]);
@@ -79,7 +79,7 @@ static void gather_store(const gather_plan *plan, const int32_t *target, int col
     stored *p = (stored *)to.data +
                 kaon_ghost_index(target[l], column, 0, a->nrhs, KAON_GHOST_REALS, group);
     for (int i = 0; i < KAON_GHOST_REALS; i++) p[i * group] = (stored)room[i][l];
-#if KAON_HALF
+#if KAON_IS_HALF
     to.scale[kaon_ghost_index(target[l], column, 0, a->nrhs, 1, group)] = scale[l];
 #endif
   }
@@ -131,10 +131,10 @@ static void gather_block(const gather_plan *plan, int64_t place) {
       vreal f = v_set(plan->factor);
       vhalf h;
       gather_project(plan, psi, &h);
-#if KAON_HALF
+#if KAON_IS_HALF
       f = f * site_unit(&plan->site, a->in.scale, block, part, k);
 #endif
-      if (KAON_HALF || dir == 7) gather_scale(plan, f, &h);
+      if (KAON_IS_HALF || dir == 7) gather_scale(plan, f, &h);
       if (dir >= 4) gather_multiply(plan, block, part, &h); /* forward hops need no link */
       gather_store(plan, target + part * KAON_VL, k, &h);
     }

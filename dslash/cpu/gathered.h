@@ -16,7 +16,7 @@ KAON_INLINE vint gathered_pick(const stored *p, vperm index) {
 }
 
 KAON_INLINE void gathered_put(stored *p, vint a, vint negative) {
-#if KAON_HALF
+#if KAON_IS_HALF
   v_store_raw(p, (a ^ negative) - negative);
 #else
   v_store_real(p, (vreal)(a ^ ((vint)v_set(-0.0) & negative)));

@@ -38,7 +38,7 @@ KAON_ONCE void hop_end(const hop_plan *plan, int64_t block, int part, int column
 KAON_INLINE void hop_leave(const hop_plan *plan, int64_t block, int part, int column, vspinor *d,
                            double *sums, site_late *late) {
   if (plan->bare) {
-#if KAON_HALF
+#if KAON_IS_HALF
     site_quantise(&plan->site, block, part, column, d);
 #endif
     site_store(&plan->site, block, part, column, d, late);
@@ -356,7 +356,7 @@ KAON_INLINE void hop_run_any(const hop_plan *plan, const hop_walk *walk, double 
 HOP_RUN(18, KAON_LINK_18, 0)
 HOP_RUN(12, KAON_LINK_12, 0)
 HOP_RUN(decoded, KAON_LINK_BUFFER, 0)
-#if !KAON_HALF
+#if !KAON_IS_HALF
 HOP_RUN(18_many, KAON_LINK_18, 1)
 #endif
 HOP_RUN(decoded_many, KAON_LINK_BUFFER, 1)
@@ -376,7 +376,7 @@ static hop_work *hop_choose(const hop_plan *plan) {
   const int many = plan->args->nrhs > 1;
   if (plan->gather != NULL && !plan->faced && !many && plan->recon == 18) return hop_run_any_18;
   if (plan->faced || plan->gather != NULL) return hop_run_any_decoded;
-#if !KAON_HALF
+#if !KAON_IS_HALF
   if (many && plan->recon == 18) return hop_run_18_many;
 #endif
   if (many) return hop_run_decoded_many;

@@ -45,7 +45,7 @@ typedef struct hop_plan {
 typedef struct hop_from {
   const stored *psi;  /* the neighbour's spinor, column 0 */
   const stored *link; /* as stored; unused where lanes are gathered */
-#if KAON_HALF
+#if KAON_IS_HALF
   const float *scale; /* column 0 */
 #endif
   uint32_t entry;
@@ -83,7 +83,7 @@ KAON_INLINE hop_from hop_neighbour(const hop_plan *plan, int64_t block, int part
   from.psi = plan->in + there * hop_spinors(plan, many) + lane_there;
   from.link = plan->link[dir] + (dir < 4 ? block : there) * hop_reals(plan, kind) +
               (dir < 4 ? lane : lane_there);
-#if KAON_HALF
+#if KAON_IS_HALF
   from.scale = plan->args->in.scale + there * (many ? plan->site.nrhs : 1) * KAON_W + lane_there;
 #endif
   return from;
@@ -118,7 +118,7 @@ KAON_INLINE void hop_gather(const hop_plan *plan, int64_t block, int part, int d
            count, with_sign, to);
 }
 
-#if KAON_HALF
+#if KAON_IS_HALF
 static __attribute__((noinline)) void hop_gather_scale(const hop_plan *plan, int64_t block, int dir,
                                                        int column, float *to) {
   const int32_t *at = plan->gather + (block * KAON_DIRS + dir) * KAON_W;
@@ -161,7 +161,7 @@ KAON_INLINE void hop_fetch_spinor(const hop_plan *plan, const hop_from *from, co
   const int t = (dir & 3) == 3;
   if (t) psi += dir < 4 ? plan->site.lower : plan->site.upper;
   cache_fetch(psi, 0, t ? 12 : 24, plan->prefetch == 1);
-#if KAON_HALF
+#if KAON_IS_HALF
   __builtin_prefetch(from->scale + column * KAON_W);
 #endif
 }
@@ -174,7 +174,7 @@ KAON_INLINE void hop_fetch_rest(const hop_plan *plan, const hop_place *place, in
                                 const int with_clover, const int begin, const int end) {
   const kaon_hop_args *args = plan->args;
   const int64_t block = place->block;
-  const int part = place->part, near = !KAON_HALF && KAON_PARTS == 1 && plan->prefetch == 1;
+  const int part = place->part, near = !KAON_IS_HALF && KAON_PARTS == 1 && plan->prefetch == 1;
   if (!plan->prefetch || plan->bare) return;
   if (args->x.data != NULL)
     site_fetch_spinor(&plan->site, args->x, block, part, column, begin, end, near);
@@ -191,7 +191,7 @@ KAON_INLINE void hop_exchange(vcomplex *a, vperm index) {
 
 /* The value of one unit of a half spinor's integers; 1 in other precisions. */
 KAON_INLINE vreal hop_unit(const hop_from *from, int column) {
-#if KAON_HALF
+#if KAON_IS_HALF
   return v_load_float(from->scale + column * KAON_W) * v_set(KAON_HALF_STEP);
 #else
   (void)from, (void)column;
@@ -205,12 +205,12 @@ KAON_INLINE void hop_scale(const hop_plan *plan, uint32_t entry, int part, const
                            const int kind, vreal unit, vhalf *h) {
   const int t = (dir & 3) == 3;
   vreal f = unit;
-  if (!KAON_HALF && !t) return;
+  if (!KAON_IS_HALF && !t) return;
   if (t) {
     const int boundary = (entry & KAON_NB_BOUNDARY) != 0;
     f = v_load_real(plan->factor[dir / 4][boundary] + part * KAON_VL) * f;
   }
-#if KAON_HALF
+#if KAON_IS_HALF
   const int whole = kind == KAON_LINK_BUFFER || (t && (entry & KAON_NB_UNIT) != 0);
   f = f * v_set(whole ? 1 : KAON_HALF_STEP);
 #else
@@ -232,7 +232,7 @@ KAON_INLINE void hop_project(const hop_plan *plan, const hop_from *from, int64_t
   if (from->entry & KAON_NB_GATHER) {
     hop_gather(plan, block, part, dir, plan->in, plan->spinors, column * 24 * KAON_W, 24, 1, room);
     psi = room;
-#if KAON_HALF
+#if KAON_IS_HALF
     float scale[KAON_W] __attribute__((aligned(64)));
     hop_gather_scale(plan, block, dir, column, scale);
     unit = v_load_float(scale) * v_set(KAON_HALF_STEP);
@@ -258,7 +258,7 @@ KAON_ONCE void hop_ghosts(const hop_plan *plan, int64_t place, int part, int col
   real room[KAON_GHOST_REALS][KAON_VL] __attribute__((aligned(64)));
   vreal *values = (vreal *)h, f = v_set(1);
   for (int i = 0; i < KAON_GHOST_REALS; i++) v_store_real(room[i], v_set(0));
-#if KAON_HALF
+#if KAON_IS_HALF
   real unit[KAON_VL] __attribute__((aligned(64))) = {0};
 #endif
   for (int l = 0; l < KAON_VL; l++) {
@@ -268,20 +268,20 @@ KAON_ONCE void hop_ghosts(const hop_plan *plan, int64_t place, int part, int col
     const stored *p = (const stored *)from->data +
                       kaon_ghost_index(n, column, 0, plan->site.nrhs, KAON_GHOST_REALS, group);
     for (int i = 0; i < KAON_GHOST_REALS; i++) room[i][l] = (real)p[i * group];
-#if KAON_HALF
+#if KAON_IS_HALF
     unit[l] =
         from->scale[kaon_ghost_index(n, column, 0, plan->site.nrhs, 1, group)] * KAON_HALF_STEP;
 #endif
   }
   if (dir == 3) f = v_set(plan->ghost_factor); /* the sender of backward hops has applied it */
-#if KAON_HALF
+#if KAON_IS_HALF
   f = f * v_load_real(unit);
 #endif
   const vreal rest = f * v_set(plan->rest);
   for (int i = 0; i < KAON_GHOST_REALS; i++) {
     real mine[KAON_VL] __attribute__((aligned(64)));
     vreal x = v_load_real(room[i]);
-    if (KAON_HALF || dir == 3) x = dir != 3 || plan->rest == 0 ? x * f : v_scale_split(x, f, rest);
+    if (KAON_IS_HALF || dir == 3) x = dir != 3 || plan->rest == 0 ? x * f : v_scale_split(x, f, rest);
     v_store_real(room[i], x);
     v_store_real(mine, values[i]);
     for (int l = 0; l < KAON_VL; l++)

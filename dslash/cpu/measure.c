@@ -9,7 +9,7 @@
 
 /* Stores psi into its lane, components KAON_W apart; scale: half only. */
 static void store_site(const double psi[24], stored *to, float *scale) {
-#if KAON_HALF
+#if KAON_IS_HALF
   float largest = 0;
   for (int i = 0; i < 24; i++) largest = fmaxf(largest, fabsf((float)psi[i]));
   *scale = largest;
@@ -31,7 +31,7 @@ static void source_chunk(const void *args, int64_t begin, int64_t end, double *p
         kaon_source_site(a, a->sites[block * KAON_W + lane], k, psi);
         store_site(
             psi, (stored *)a->out.data + kaon_field_index(block, k, 0, lane, a->nrhs, 24, KAON_W),
-            KAON_HALF ? a->out.scale + kaon_field_index(block, k, 0, lane, a->nrhs, 1, KAON_W)
+            KAON_IS_HALF ? a->out.scale + kaon_field_index(block, k, 0, lane, a->nrhs, 1, KAON_W)
                       : NULL);
       }
 }
@@ -49,7 +49,7 @@ KAON_INLINE void load_column(const kaon_meson_args *a, int64_t block, int part, 
       (const stored *)a->propagator.data + kaon_field_index(block, column, 0, lane, 12, 24, KAON_W);
   vreal *v = (vreal *)s;
   for (int i = 0; i < 24; i++) v[i] = v_load(p + i * KAON_W);
-#if KAON_HALF
+#if KAON_IS_HALF
   const vreal unit =
       v_load_real(a->propagator.scale + kaon_field_index(block, column, 0, lane, 12, 1, KAON_W)) *
       v_set(KAON_HALF_STEP);

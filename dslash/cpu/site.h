@@ -8,7 +8,7 @@
 #include "lib/cpu/reduce.h"
 #include "lib/math/clover.h"
 #include "lib/cpu/wide.h"
-#if KAON_HALF
+#if KAON_IS_HALF
 #include "lib/cpu/quantise.h"
 #else
 #include "lib/math/half.h"
@@ -43,7 +43,7 @@ KAON_INLINE int64_t site_spinor(const site_plan *plan, int64_t block, int part, 
 /* The value of one unit of a half spinor's integers; 1 in other precisions. */
 KAON_INLINE vreal site_unit(const site_plan *plan, const float *scale, int64_t block, int part,
                             int column) {
-#if KAON_HALF
+#if KAON_IS_HALF
   const float *p = scale + (block * plan->nrhs + column) * KAON_W + part * KAON_VL;
   return v_load_float(p) * v_set(KAON_HALF_STEP);
 #else
@@ -58,7 +58,7 @@ KAON_INLINE void site_load(const site_plan *plan, kaon_view view, int64_t block,
   for (int s = 0; s < 4; s++)
     for (int c = 0; c < 3; c++)
       d->s[s][c] = half_load(p + (s < 2 ? plan->upper : plan->lower), s % 2, c);
-#if KAON_HALF
+#if KAON_IS_HALF
   const vreal unit = site_unit(plan, view.scale, block, part, column);
   for (int s = 0; s < 4; s++)
     for (int c = 0; c < 3; c++) d->s[s][c] = c_scale(d->s[s][c], unit);
@@ -70,7 +70,7 @@ KAON_INLINE void site_fetch_spinor(const site_plan *plan, kaon_view view, int64_
                                    int column, const int begin, const int end, const int near) {
   const stored *p = (const stored *)view.data + site_spinor(plan, block, part, column);
   cache_fetch(p, 3 * begin, 3 * end, near);
-#if KAON_HALF
+#if KAON_IS_HALF
   if (begin == 0) __builtin_prefetch(view.scale + (block * plan->nrhs + column) * KAON_W);
 #endif
 }
@@ -82,7 +82,7 @@ KAON_INLINE const stored *site_clover_block(const site_plan *plan, int64_t block
 KAON_INLINE void site_fetch_clover(const site_plan *plan, int64_t block, int part, const int begin,
                                    const int end, const int near) {
   cache_fetch(site_clover_block(plan, block, part), 9 * begin, 9 * end, near);
-#if KAON_HALF
+#if KAON_IS_HALF
   if (begin < 2) __builtin_prefetch(plan->clover_scale + (block * 2 + begin) * KAON_W);
 #endif
 }
@@ -91,7 +91,7 @@ KAON_INLINE void site_fetch_clover(const site_plan *plan, int64_t block, int par
 KAON_INLINE void site_clover(const site_plan *plan, int64_t block, int part, vspinor *d) {
   const stored *p = site_clover_block(plan, block, part);
   vreal plus = v_set(1), minus = plus;
-#if KAON_HALF
+#if KAON_IS_HALF
   const float *scale = plan->clover_scale + block * 2 * KAON_W + part * KAON_VL;
   plus = v_load_float(scale) * v_set(KAON_HALF_STEP);
   minus = v_load_float(scale + KAON_W) * v_set(KAON_HALF_STEP);
@@ -117,7 +117,7 @@ KAON_INLINE void site_sums(const site_plan *plan, int64_t block, int part, int c
 }
 
 KAON_INLINE void site_write(stored *p, vreal a) {
-#if KAON_HALF
+#if KAON_IS_HALF
   v_store_int16(p, a);
 #else
   v_store_real(p, a);
@@ -167,7 +167,7 @@ KAON_INLINE void site_store(const site_plan *plan, int64_t block, int part, int 
   }
 }
 
-#if KAON_HALF
+#if KAON_IS_HALF
 /* Scales d so that its largest component is 32767, and stores the scale. A NaN or an infinity
  * becomes the scale. */
 KAON_INLINE void site_quantise(const site_plan *plan, int64_t block, int part, int column,
@@ -199,7 +199,7 @@ KAON_INLINE void site_finish(const site_plan *plan, int64_t block, int part, int
         d->s[s][c].im = v_mask_tail(d->s[s][c].im, plan->tail - part * KAON_VL);
       }
   if (sums) site_sums(plan, block, part, column, d, sums);
-#if KAON_HALF
+#if KAON_IS_HALF
   site_quantise(plan, block, part, column, d);
 #endif
   site_store(plan, block, part, column, d, late);

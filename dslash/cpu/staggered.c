@@ -113,7 +113,7 @@ static __attribute__((noinline)) void fetch_hop(const staggered_plan *plan, cons
   if (from.gather) return;
   cache_fetch((const stored *)a->in.data + colour_at(a->nrhs, from.block, from.part, column), 0,
               KAON_STAGGERED_REALS, near);
-#if KAON_HALF
+#if KAON_IS_HALF
   __builtin_prefetch(a->in.scale + colour_scale_at(a->nrhs, from.block, from.part, column));
 #endif
   if (column != plan->first) return;
@@ -129,7 +129,7 @@ static __attribute__((noinline)) void fetch_rest(const staggered_plan *plan, con
   const kaon_staggered_args *a = plan->args;
   const int64_t at = colour_at(a->nrhs, block_at(plan, there->place), there->part, column);
   __asm__ volatile("");
-#if KAON_HALF
+#if KAON_IS_HALF
   const int64_t scale = colour_scale_at(a->nrhs, block_at(plan, there->place), there->part, column);
   if (a->x.data != NULL) __builtin_prefetch(a->x.scale + scale);
   if (plan->dot) __builtin_prefetch(a->w.scale + scale);
@@ -167,7 +167,7 @@ KAON_INLINE vcolour neighbour_of(const staggered_plan *plan, const hop_from *fro
   gather_lanes(from->lanes, field, (int64_t)a->nrhs * KAON_STAGGERED_REALS * KAON_W,
                (int64_t)column * KAON_STAGGERED_REALS * KAON_W, KAON_STAGGERED_REALS, room);
   vcolour chi = colour_raw(room);
-#if KAON_HALF
+#if KAON_IS_HALF
   float unit[KAON_W] __attribute__((aligned(64)));
   for (int l = 0; l < KAON_VL; l++)
     unit[l] = a->in.scale[((int64_t)(from->lanes[l] / KAON_W) * a->nrhs + column) * KAON_W +
@@ -197,7 +197,7 @@ static __attribute__((noinline)) void take_ghosts(const staggered_plan *plan,
     const int64_t n = first + __builtin_popcount(lanes & ((UINT32_C(1) << lane) - 1));
     const stored *p = (const stored *)from->data +
                       kaon_ghost_index(n, column, 0, nrhs, KAON_STAGGERED_REALS, group);
-#if KAON_HALF
+#if KAON_IS_HALF
     unit = from->scale[kaon_ghost_index(n, column, 0, nrhs, 1, group)] * KAON_HALF_STEP;
 #endif
     for (int i = 0; i < KAON_STAGGERED_REALS; i++) room[i][l] = (real)p[i * group] * unit;

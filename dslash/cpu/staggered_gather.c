@@ -38,7 +38,7 @@ KAON_INLINE void store_lanes(const colour_plan *plan, const int32_t *target, int
   const int group = a->faces->group[plan->dir & 3];
   const kaon_view to = a->to[plan->dir];
   stored room[KAON_STAGGERED_REALS * KAON_W] __attribute__((aligned(64)));
-#if KAON_HALF
+#if KAON_IS_HALF
   float scale[KAON_W] __attribute__((aligned(64)));
   colour_store((kaon_view){room, scale}, 1, 0, 0, 0, d, 0);
 #else
@@ -49,7 +49,7 @@ KAON_INLINE void store_lanes(const colour_plan *plan, const int32_t *target, int
     stored *p = (stored *)to.data +
                 kaon_ghost_index(target[l], column, 0, a->nrhs, KAON_STAGGERED_REALS, group);
     for (int i = 0; i < KAON_STAGGERED_REALS; i++) p[i * group] = room[i * KAON_W + l];
-#if KAON_HALF
+#if KAON_IS_HALF
     to.scale[kaon_ghost_index(target[l], column, 0, a->nrhs, 1, group)] = scale[l];
 #endif
   }

@@ -76,7 +76,7 @@ static __device__ __forceinline__ void ghost_write(const faces_call &a, const ka
   typedef packets<KAON_GHOST_REALS> p;
   char *to = ghost_address(v, half, column, a.h.nrhs, n);
   stored value[KAON_GHOST_REALS];
-#if KAON_HALF
+#if KAON_IS_HALF
   const float largest = quantise_site<KAON_GHOST_REALS, true>((const real *)h, value);
   *ghost_scale(v, half, column, a.h.nrhs, n) = largest * unit;
 #else
@@ -172,7 +172,7 @@ static __device__ __forceinline__ void gather_link(const stored *raw, int sign, 
       h->s[i][c].im = sign < 0 ? -g.s[i].im : g.s[i].im;
     }
   }
-  if (KAON_HALF && RECON != 8) *unit *= KAON_HALF_STEP;
+  if (KAON_IS_HALF && RECON != 8) *unit *= KAON_HALF_STEP;
 }
 
 template <int RECON>
@@ -241,7 +241,7 @@ static __device__ __forceinline__ void face_direction(const faces_call &a, const
   link_numbers<RECON>(raw, u);
   if (DIR >= 4) f = leaves ? a.ghost_factor[mu] : f;
   if (DIR == 3) f = leaves && a.forward_sign < 0 ? -f : f;
-#if KAON_HALF
+#if KAON_IS_HALF
   float scale = 0;
   if (leaves) scale = __ldcg(ghost_scale(a.ghosts[DIR], half, column, a.h.nrhs, n));
   f *= leaves ? kaon_half_unit(scale) : psi.unit;

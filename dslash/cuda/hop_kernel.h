@@ -21,7 +21,7 @@
 #include "lib/math/recon.h"
 
 /* Columns of a thread where there are enough. */
-enum { COLUMNS_MANY = KAON_HALF || sizeof(real) == 8 ? 2 : 3 };
+enum { COLUMNS_MANY = KAON_IS_HALF || sizeof(real) == 8 ? 2 : 3 };
 
 /* What a kernel sums. In NONE and NORM each block has one tile. NORM stores |out|^2 of one column
  * with sequence tags. Both are faster than ALL, whose loop needs registers, and NONE is a few per
@@ -33,7 +33,7 @@ enum { SUMS_NONE, SUMS_NORM, SUMS_ALL };
 template <int RECON, int SUMS>
 static __device__ __forceinline__ constexpr int least_blocks() {
   if (sizeof(real) == 8) return 2;
-  if (KAON_HALF) return SUMS == SUMS_ALL ? 4 : RECON == 12 ? 6 : 5;
+  if (KAON_IS_HALF) return SUMS == SUMS_ALL ? 4 : RECON == 12 ? 6 : 5;
   return SUMS != SUMS_ALL && RECON == 8 ? 4 : 3;
 }
 
@@ -77,7 +77,7 @@ typedef struct hop_call {
  * multiplies. */
 template <int RECON>
 static __device__ __forceinline__ constexpr bool row2_owes() {
-  return KAON_HALF && RECON == 12;
+  return KAON_IS_HALF && RECON == 12;
 }
 
 /* The link as 18 reals; half: as integers, except from 8 reals, which give values. BESIDE
@@ -105,7 +105,7 @@ template <int RECON>
 static __device__ __forceinline__ void link_unit(stored *raw) {
 #pragma unroll
   for (int i = 0; i < RECON; i++)
-    raw[i] = (stored)(RECON != 8 && i % 8 == 0 ? (KAON_HALF ? 32767 : 1) : 0);
+    raw[i] = (stored)(RECON != 8 && i % 8 == 0 ? (KAON_IS_HALF ? 32767 : 1) : 0);
 }
 
 /* If factors have a remainder, a hop is multiplied by both before it is added; else it is scaled as
@@ -128,7 +128,7 @@ static __device__ __forceinline__ void hop_add(const hop_call &a, const raw_spin
   constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
   vhalf h;
   spin_project(mu, s, psi.c, psi.c + 12, &h);
-  const real f = KAON_HALF ? factor * psi.unit : factor;
+  const real f = KAON_IS_HALF ? factor * psi.unit : factor;
   const real f2 = row2_owes<RECON>() && DIR < 4 ? f * KAON_HALF_STEP : f;
   if constexpr (row2_owes<RECON>() && DIR >= 4)
     for (int i = 0; i < 2; i++) h.s[i][2] = c_scale(h.s[i][2], KAON_HALF_STEP);
@@ -167,7 +167,7 @@ static __device__ __forceinline__ real hop_factor(const hop_call &a, int sign) {
  * faster way was measured for each link storage and precision. */
 template <int RECON>
 static __device__ __forceinline__ constexpr bool by_number() {
-  return KAON_HALF || (sizeof(real) == 4 && RECON == 8);
+  return KAON_IS_HALF || (sizeof(real) == 4 && RECON == 8);
 }
 
 /* There are no branches from here to the last direction, so that loads are issued early. */
@@ -353,7 +353,7 @@ static hop_call call_of(const kaon_hop_args *args) {
     a.factor[mu] = (real)f;
     a.rest[mu] = (real)((f - (double)(real)f) / f);
     a.split |= a.rest[mu] != 0;
-    if (KAON_HALF && args->recon != 8) a.factor[mu] *= KAON_HALF_STEP; /* unit of the links */
+    if (KAON_IS_HALF && args->recon != 8) a.factor[mu] *= KAON_HALF_STEP; /* unit of the links */
   }
   a.first = (real)a.split;
   const int64_t stride = kaon_link_blocks(kaon_matrix_blocks(st)) * args->recon * KAON_LANES;
@@ -388,7 +388,7 @@ static void run_recon(const kaon_launch *launch, const kaon_hop_args *args) {
   const int groups = launch->tuned.group == 1 ? 0 : args->nrhs / COLUMNS_MANY;
   if (groups > 0) {
     hop_call many = a;
-    if (!KAON_HALF) tile(&many.sites, hop_threads(launch, &a));
+    if (!KAON_IS_HALF) tile(&many.sites, hop_threads(launch, &a));
     run_clover<RECON, COLUMNS_MANY, false>(launch, &many, args, groups);
     a.column = many.column;
   }

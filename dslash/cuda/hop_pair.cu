@@ -17,7 +17,7 @@ enum {
   PAIR_CHOICE = KAON_LANES, /* its name in tuning: sites of a block */
   PAIR_BLOCKS = sizeof(real) == 8 ? 6 : 8,
   HALF_REALS = 12,
-  PIECE = KAON_HALF ? 4 : packets<24>::group, /* reals of half a spinor in one access */
+  PIECE = KAON_IS_HALF ? 4 : packets<24>::group, /* reals of half a spinor in one access */
   PIECES = HALF_REALS / PIECE,
   PIECE_BYTES = PIECE * (int)sizeof(stored)
 };
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void spinor_touch(const kaon_view &v, uint32_t
   const char *first = packet_address<24>(v.data, packet_at<24>(site, units));
 #pragma unroll
   for (int g = 0; g < packets<24>::count; g++) touch(first + g * (KAON_LANES * 16));
-  if (KAON_HALF) touch(v.scale + scale_at(site, units));
+  if (KAON_IS_HALF) touch(v.scale + scale_at(site, units));
 }
 
 /* Half at 16^4 fits with much to spare, single just so. */
@@ -87,13 +87,13 @@ enum { PAIR_OVERLAPS = 1 << 16, PAIR_MANY = 512 }; /* sites times bytes of a rea
 enum { PAIR_SEPARATE_DOT = 1 << 14 };
 
 static __device__ __forceinline__ bool pair_separate_dot(const hop_call &a) {
-  return KAON_HALF && a.clover_on != KAON_CLOVER_NONE && a.sites.nsites > PAIR_SEPARATE_DOT;
+  return KAON_IS_HALF && a.clover_on != KAON_CLOVER_NONE && a.sites.nsites > PAIR_SEPARATE_DOT;
 }
 
 /* Whether clover blocks are read before the wait. Only in half do registers hold them beside
  * links. */
 static __device__ __forceinline__ bool block_early(const hop_call &a) {
-  return KAON_HALF && !pair_separate_dot(a);
+  return KAON_IS_HALF && !pair_separate_dot(a);
 }
 
 /* Prefetches the clover blocks of 32 sites, which are adjacent, into the second-level cache; each
@@ -267,7 +267,7 @@ static __device__ __forceinline__ void block_read(const hop_call &a, const pair_
     block_read_of<0>(a, e.at, block);
   else
     block_read_of<1>(a, e.at, block);
-  block->unit = KAON_HALF ? (real)kaon_half_unit(a.clover_scale[(uint64_t)e.at * 2 + e.warp]) : 1;
+  block->unit = KAON_IS_HALF ? (real)kaon_half_unit(a.clover_scale[(uint64_t)e.at * 2 + e.warp]) : 1;
 }
 
 /* own = the warp's half of 2 C d, from the warp's chirality of d. All threads must call it. */
@@ -279,7 +279,7 @@ static __device__ __forceinline__ void pair_clover(const pair_site &e, const pai
   for (int i = 0; i < 6; i++) in.c[i] = own->c[i];
   clover_block(block.c, &in, &out);
 #pragma unroll
-  for (int i = 0; i < 6; i++) own->c[i] = KAON_HALF ? c_scale(out.c[i], block.unit) : out.c[i];
+  for (int i = 0; i < 6; i++) own->c[i] = KAON_IS_HALF ? c_scale(out.c[i], block.unit) : out.c[i];
   half_leave(e, *own, room);
   __syncthreads();
   half_take(e, room, &other);
@@ -306,11 +306,11 @@ static __device__ __forceinline__ void half_read(const kaon_view &v, const pair_
     const words<PIECE_BYTES> x = read_cached<PIECE_BYTES>(piece_address(v, e, units, i));
     memcpy(q + i * PIECE, &x, PIECE_BYTES);
   }
-  const real unit = KAON_HALF ? (real)kaon_half_unit(v.scale[scale_at(e.at, units)]) : (real)1;
+  const real unit = KAON_IS_HALF ? (real)kaon_half_unit(v.scale[scale_at(e.at, units)]) : (real)1;
 #pragma unroll
   for (int i = 0; i < 6; i++) {
     h->c[i] = c_load(q + 2 * i);
-    if (KAON_HALF) h->c[i] = c_scale(h->c[i], unit);
+    if (KAON_IS_HALF) h->c[i] = c_scale(h->c[i], unit);
   }
 }
 
@@ -318,7 +318,7 @@ static __device__ __forceinline__ void half_read(const kaon_view &v, const pair_
 static __device__ __forceinline__ void half_write(const kaon_view &v, const pair_site &e, int units,
                                                   const half_spinor &h) {
   const real *value = (const real *)h.c;
-#if KAON_HALF
+#if KAON_IS_HALF
   __shared__ float largest[2][KAON_LANES];
   float most = 0;
 #pragma unroll
@@ -333,7 +333,7 @@ static __device__ __forceinline__ void half_write(const kaon_view &v, const pair
 #pragma unroll
   for (int i = 0; i < PIECES; i++) {
     words<PIECE_BYTES> x;
-#if KAON_HALF
+#if KAON_IS_HALF
     for (int k = 0; k < PIECE / 2; k++) {
       const vcomplex z = h.c[i * (PIECE / 2) + k];
       x.w[k] = quantise_pair<true>(z.re, z.im, factor);
@@ -434,7 +434,7 @@ static __device__ __forceinline__ void pair_update(const pair_call &call, const 
   packets_read<24, false>(packet_address<24>(in.data, packet), q);
   packets_read<24, false>(packet_address<24>(w.data, packet), z);
   real value[24], in_unit = 1, w_unit = 1;
-  if (KAON_HALF) {
+  if (KAON_IS_HALF) {
     in_unit = (real)kaon_half_unit(in.scale[scale_at(e.at, units)]);
     w_unit = (real)kaon_half_unit(w.scale[scale_at(e.at, units)]);
   }
@@ -442,11 +442,11 @@ static __device__ __forceinline__ void pair_update(const pair_call &call, const 
   for (int i = 0; i < 24; i += 2) {
     const vcomplex x = c_load(q + i), y = c_load(z + i);
     const vcomplex sum =
-        c_fma(c, KAON_HALF ? c_scale(y, w_unit) : y, KAON_HALF ? c_scale(x, in_unit) : x);
+        c_fma(c, KAON_IS_HALF ? c_scale(y, w_unit) : y, KAON_IS_HALF ? c_scale(x, in_unit) : x);
     value[i] = sum.re;
     value[i + 1] = sum.im;
   }
-#if KAON_HALF
+#if KAON_IS_HALF
   const float scale = quantise_site<24>(value, q);
   const real unit = (real)kaon_half_unit(scale);
 #else
@@ -455,7 +455,7 @@ static __device__ __forceinline__ void pair_update(const pair_call &call, const 
 #pragma unroll
   for (int i = 0; i < 12; i++) {
     const vcomplex x = c_load(q + 2 * i);
-#if KAON_HALF
+#if KAON_IS_HALF
     d->s[i / 3][i % 3] = c_scale(x, unit);
 #else
     d->s[i / 3][i % 3] = x;
@@ -463,7 +463,7 @@ static __device__ __forceinline__ void pair_update(const pair_call &call, const 
   }
   __syncthreads(); /* the other warp has read the values that are overwritten next */
   if (!e.is_site) return;
-#if KAON_HALF
+#if KAON_IS_HALF
   if (e.warp == 0) in.scale[scale_at(e.at, units)] = scale;
 #endif
 #pragma unroll

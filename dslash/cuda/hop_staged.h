@@ -52,7 +52,7 @@ static __host__ __device__ constexpr int stage_begin(int mu) {
 enum {
   STAGE_POSITIONS = stage_begin(0) + (STAGE_CELLS >> stage_bits[0]) / 2 * 8,
   STAGE_SCALES = STAGE_POSITIONS * 24 * (int)sizeof(stored), /* half: after the packets */
-  STAGE_BYTES = STAGE_SCALES + (KAON_HALF ? STAGE_POSITIONS * (int)sizeof(float) : 0),
+  STAGE_BYTES = STAGE_SCALES + (KAON_IS_HALF ? STAGE_POSITIONS * (int)sizeof(float) : 0),
   STAGE_LINE = 128, /* a row of cells begins a line: a copy that straddled two would load twice */
   STAGE_CAPACITY =
       STAGE_LINE + 2 * STAGE_BYTES + (STAGE_SIDES > 1 ? STAGE_CELLS * 24 * (int)sizeof(real) : 0),
@@ -109,7 +109,7 @@ static __device__ __forceinline__ void stage_copy_in(char *stage, int to, const 
   for (int g = 0; g < packets<24>::count; g++)
     __pipeline_memcpy_async(stage + (g * STAGE_POSITIONS + to) * 16, from + g * (KAON_LANES * 16),
                             16);
-#if KAON_HALF
+#if KAON_IS_HALF
   __pipeline_memcpy_async(stage + STAGE_SCALES + to * 4, v.scale + scale_at(site, units), 4);
 #endif
 }
@@ -132,7 +132,7 @@ static __device__ __forceinline__ void stage_load(const char *stage, int at, raw
     const words<16> x = *(const words<16> *)(stage + (g * STAGE_POSITIONS + at) * 16);
     memcpy((char *)psi->c + g * 16, &x, 16);
   }
-#if KAON_HALF
+#if KAON_IS_HALF
   psi->unit = kaon_half_unit(*(const float *)(stage + STAGE_SCALES + at * 4));
 #else
   psi->unit = 1;

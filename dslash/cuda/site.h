@@ -23,7 +23,7 @@
  * values a clock. Else two instructions of the floating-point pipeline do. */
 template <bool BESIDE>
 static __device__ __forceinline__ vcomplex number_load(const stored *p) {
-#if KAON_HALF
+#if KAON_IS_HALF
   if constexpr (BESIDE) return c_load_beside(p);
 #endif
   return c_load(p);
@@ -59,7 +59,7 @@ static __device__ __forceinline__ const char *packet_address(const void *base, u
 static __device__ __forceinline__ kaon_view column_view(const kaon_view &v, int column) {
   kaon_view c;
   c.data = (stored *)v.data + (int64_t)column * (24 * KAON_LANES);
-  c.scale = KAON_HALF ? v.scale + column * KAON_LANES : NULL;
+  c.scale = KAON_IS_HALF ? v.scale + column * KAON_LANES : NULL;
   return c;
 }
 
@@ -195,7 +195,7 @@ typedef struct raw_spinor {
  * gamma_5, by addresses alone. In half the two halves share a packet. With exchange D^dagger =
  * gamma_5 D gamma_5 needs no code of its own (lib/math/spin.h), and clover blocks commute with
  * gamma_5. */
-enum { EXCHANGES = !KAON_HALF, SPINOR_HALF = packets<24>::count / 2 };
+enum { EXCHANGES = !KAON_IS_HALF, SPINOR_HALF = packets<24>::count / 2 };
 
 /* The argument `exchange` of the functions below. */
 static int exchange_of(int dagger) {
@@ -206,7 +206,7 @@ static int exchange_of(int dagger) {
 static __device__ __forceinline__ void raw_load(const kaon_view &v, uint32_t site, int units,
                                                 raw_spinor *psi, int exchange = 0) {
   const uint32_t packet = packet_at<24>(site, units);
-#if KAON_HALF
+#if KAON_IS_HALF
   (void)exchange;
   packets_read<24, false>(packet_address<24>(v.data, packet), psi->c);
 #else
@@ -215,7 +215,7 @@ static __device__ __forceinline__ void raw_load(const kaon_view &v, uint32_t sit
   packets_read_some<24, false, SPINOR_HALF, SPINOR_HALF>(
       packet_address<24>(base - exchange, packet), psi->c);
 #endif
-#if KAON_HALF
+#if KAON_IS_HALF
   psi->unit = kaon_half_unit(v.scale[scale_at(site, units)]);
 #else
   psi->unit = 1;
@@ -229,7 +229,7 @@ static __device__ __forceinline__ void spinor_load(const kaon_view &v, uint32_t 
 #pragma unroll
   for (int i = 0; i < 12; i++) {
     const vcomplex z = half_load(psi.c + i / 6 * 12, i / 3 % 2, i % 3);
-    d->s[i / 3][i % 3] = KAON_HALF ? c_scale(z, psi.unit) : z;
+    d->s[i / 3][i % 3] = KAON_IS_HALF ? c_scale(z, psi.unit) : z;
   }
 }
 
@@ -238,7 +238,7 @@ static __device__ __forceinline__ void spinor_store(const kaon_view &v, uint32_t
                                                     vspinor *d, int exchange = 0) {
   real *value = (real *)d;
   char *to = (char *)packet_address<24>(v.data, packet_at<24>(site, units));
-#if KAON_HALF
+#if KAON_IS_HALF
   (void)exchange;
   stored q[24];
   v.scale[scale_at(site, units)] = quantise_site<24, true>(value, q);
@@ -262,7 +262,7 @@ static __device__ __forceinline__ void site_clover(const void *blocks, const flo
   clover_chirality(both, 1, d, &plus);
   packets_read_some<KAON_CLOVER_REALS, true, before, count - before>(first, both);
   clover_chirality(both + KAON_CLOVER_BLOCK, -1, d, &minus);
-#if KAON_HALF
+#if KAON_IS_HALF
   const float *scale = scales + (uint64_t)site * 2;
   const vreal unit[2] = {kaon_half_unit(scale[0]), kaon_half_unit(scale[1])};
 #pragma unroll

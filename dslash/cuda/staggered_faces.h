@@ -55,13 +55,13 @@ typedef struct divided_call {
 template <bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr int divided_blocks() {
   return COLUMNS > 1         ? (sizeof(real) == 8 ? 2 : 3)
-         : KAON_HALF && SUMS ? 5
+         : KAON_IS_HALF && SUMS ? 5
                              : staggered_blocks<COLUMNS>();
 }
 
 /* Whether one column has a kernel without sums: where the kernel with sums needs more registers. */
 static constexpr bool divided_plain() {
-  return KAON_HALF;
+  return KAON_IS_HALF;
 }
 
 /* View of a column of a message, plus `half` bytes. */
@@ -69,7 +69,7 @@ static __device__ __forceinline__ kaon_view ghost_view(const kaon_view &v, int64
                                                        int column) {
   kaon_view moved;
   moved.data = (char *)v.data + half;
-  moved.scale = KAON_HALF ? (float *)((char *)v.scale + half) : NULL;
+  moved.scale = KAON_IS_HALF ? (float *)((char *)v.scale + half) : NULL;
   return colour_view(moved, column);
 }
 
@@ -88,7 +88,7 @@ static __device__ __forceinline__ void colour_copy(const kaon_view &from, uint32
 #pragma unroll
   for (int g = 0; g < p::count; g++)
     *(words<p::bytes> *)(target + g * (KAON_LANES * p::bytes)) = x[g];
-#if KAON_HALF
+#if KAON_IS_HALF
   to.scale[scale_at(n, units)] = from.scale[scale_at(site, units)];
 #endif
 }

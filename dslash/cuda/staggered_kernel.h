@@ -22,8 +22,8 @@
  * cache. */
 enum {
   STAGGERED_MANY = 4,
-  MANY_THREADS = KAON_HALF ? 2 * SITE_THREADS : SITE_THREADS,
-  GROUPED = KAON_HALF
+  MANY_THREADS = KAON_IS_HALF ? 2 * SITE_THREADS : SITE_THREADS,
+  GROUPED = KAON_IS_HALF
 };
 
 typedef struct staggered_call {
@@ -55,15 +55,15 @@ static __host__ __device__ constexpr int staggered_threads() {
 /* A cap on registers: minimum blocks of staggered_threads that fit on a multiprocessor. */
 template <int COLUMNS>
 static __device__ __forceinline__ constexpr int staggered_blocks() {
-  if (COLUMNS > 1) return sizeof(real) == 8 || KAON_HALF ? 2 : 4;
-  return sizeof(real) == 8 ? 3 : KAON_HALF ? 6 : 5;
+  if (COLUMNS > 1) return sizeof(real) == 8 || KAON_IS_HALF ? 2 : 4;
+  return sizeof(real) == 8 ? 3 : KAON_IS_HALF ? 6 : 5;
 }
 
 /* Kernels of undivided lattices that fit more blocks, and find neighbours by index (hop_from),
  * since this is faster (bench/notes/design-staggered.md). None of them spills registers. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr bool crowded() {
-  return KAON_HALF && RECON == 12 && !IMPROVED && COLUMNS == 1 && !SUMS;
+  return KAON_IS_HALF && RECON == 12 && !IMPROVED && COLUMNS == 1 && !SUMS;
 }
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr int whole_blocks() {
@@ -111,7 +111,7 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
   const real factor = colour_unit(backward ? -eta : eta);
   const int units = columns_of<COLUMNS>(a);
   const char *first = packet_address<COLOURS>(in.data, packet_at<COLOURS>(from, units));
-  const float *scale = KAON_HALF ? in.scale + scale_at(from, units) : NULL;
+  const float *scale = KAON_IS_HALF ? in.scale + scale_at(from, units) : NULL;
   stored raw[RECON];
   real u[18], y = 0;
   vlink8 v;
@@ -126,7 +126,7 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++)
     unit[k] =
-        KAON_HALF ? factor * scale[(COLUMNS == 1 ? 0 : min(k, count - 1)) * KAON_LANES] : factor;
+        KAON_IS_HALF ? factor * scale[(COLUMNS == 1 ? 0 : min(k, count - 1)) * KAON_LANES] : factor;
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
     const int column = COLUMNS == 1 ? 0 : min(k, count - 1);

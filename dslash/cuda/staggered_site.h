@@ -14,7 +14,7 @@ enum { COLOURS = KAON_STAGGERED_REALS };
 static __device__ __forceinline__ kaon_view colour_view(const kaon_view &v, int column) {
   kaon_view c;
   c.data = (stored *)v.data + (int64_t)column * (COLOURS * KAON_LANES);
-  c.scale = KAON_HALF ? v.scale + column * KAON_LANES : NULL;
+  c.scale = KAON_IS_HALF ? v.scale + column * KAON_LANES : NULL;
   return c;
 }
 
@@ -43,12 +43,12 @@ static __device__ __forceinline__ raw_colour colour_load(const char *first) {
 /* Multiplies by `factor`; half: converts the integers. */
 static __device__ __forceinline__ vcolour colour_scaled(const raw_colour &raw, real factor) {
   vcolour d;
-#if KAON_HALF
+#if KAON_IS_HALF
   const real offset = PACKED_OFFSET * factor;
 #endif
 #pragma unroll
   for (int i = 0; i < 3; i++)
-#if KAON_HALF
+#if KAON_IS_HALF
     d.c[i] = c_from_raw_scaled(raw.c[i], factor, offset);
 #else
     d.c[i] = c_scale(c_from_raw(raw.c[i]), factor);
@@ -58,13 +58,13 @@ static __device__ __forceinline__ vcolour colour_scaled(const raw_colour &raw, r
 
 /* The unit of the integers apart from their scale. */
 static __device__ __forceinline__ real colour_unit(real sign) {
-  return KAON_HALF ? sign * KAON_HALF_STEP : sign;
+  return KAON_IS_HALF ? sign * KAON_HALF_STEP : sign;
 }
 
 static __device__ __forceinline__ vcolour colour_read(const kaon_view &v, uint32_t site,
                                                       int units) {
   real factor = colour_unit(1);
-  if (KAON_HALF) factor *= v.scale[scale_at(site, units)];
+  if (KAON_IS_HALF) factor *= v.scale[scale_at(site, units)];
   return colour_scaled(
       colour_load(packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units))), factor);
 }
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t
   char *to = (char *)packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units));
   const real *value = (const real *)d;
   stored q[COLOURS];
-#if KAON_HALF
+#if KAON_IS_HALF
   v.scale[scale_at(site, units)] = quantise_site<COLOURS, true>(value, q);
 #else
 #pragma unroll
@@ -125,7 +125,7 @@ static __device__ __forceinline__ void link_times_i(real y, real *numbers) {
  * is applied once more to the result, which saves four multiplications (link_add_owing). */
 template <int RECON, int COLUMNS>
 static __device__ __forceinline__ constexpr bool row2_owes() {
-  return KAON_HALF && RECON == 12 && COLUMNS == 1;
+  return KAON_IS_HALF && RECON == 12 && COLUMNS == 1;
 }
 
 /* The link of site `at` as 18 reals. Half: in units of 1 / 32767, except from 8 reals, which give
@@ -144,7 +144,7 @@ static __device__ __forceinline__ void link_numbers(const stored *raw, real *num
     if constexpr (RECON == 12) {
       recon_row2(u);
 #pragma unroll
-      for (int i = 6; i < 9 && KAON_HALF && !OWES; i++) u[i] = c_scale(u[i], KAON_HALF_STEP);
+      for (int i = 6; i < 9 && KAON_IS_HALF && !OWES; i++) u[i] = c_scale(u[i], KAON_HALF_STEP);
     }
   }
 #pragma unroll
@@ -183,7 +183,7 @@ static __device__ __forceinline__ vlink8 link_applied(const stored *raw) {
 static __device__ __forceinline__ raw_colour colour_times_i_of(const stored *link,
                                                                const raw_colour &chi) {
   raw_colour d;
-#if KAON_HALF
+#if KAON_IS_HALF
 #pragma unroll
   for (int i = 0; i < 3; i++) d.c[i] = link[2] & 1 ? chi.c[i] : chi.c[(i + 1) % 3];
 #else

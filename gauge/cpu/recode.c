@@ -81,7 +81,7 @@ void KAON_EXPORT(kaon_copy_links)(const kaon_launch *launch, void *to, const voi
   memcpy(to, from, bytes);
 }
 
-#if KAON_HALF
+#if KAON_IS_HALF
 static void store_scaled(const double *from, stored *to, float *scale) {
   for (int l = 0; l < KAON_W; l++) {
     float largest = 0;
@@ -100,7 +100,7 @@ static void clover_chunk(const void *args, int64_t begin, int64_t end, double *p
   for (int64_t block = begin; block < end; block++) {
     const double *from = a->wide + block * 72 * KAON_W;
     stored *to = (stored *)a->narrow + block * 72 * KAON_W;
-#if KAON_HALF
+#if KAON_IS_HALF
     float *scale = a->scale + block * 2 * KAON_W;
     for (int c = 0; c < 2; c++)
       store_scaled(from + c * 36 * KAON_W, to + c * 36 * KAON_W, scale + c * KAON_W);

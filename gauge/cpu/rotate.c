@@ -7,7 +7,7 @@
 /* Loads and stores the 24 components of a column in a part of a block; in half with its scale. */
 KAON_INLINE void load_spinor(const stored *data, const float *scale, vreal v[24]) {
   for (int i = 0; i < 24; i++) v[i] = v_load(data + i * KAON_W);
-#if KAON_HALF
+#if KAON_IS_HALF
   const vreal unit = v_load_real(scale) * v_set(KAON_HALF_STEP);
   for (int i = 0; i < 24; i++) v[i] = v[i] * unit;
 #else
@@ -16,7 +16,7 @@ KAON_INLINE void load_spinor(const stored *data, const float *scale, vreal v[24]
 }
 
 KAON_INLINE void store_spinor(stored *data, float *scale, const vreal v[24]) {
-#if KAON_HALF
+#if KAON_IS_HALF
   vreal largest = v_set(0), poison = v_set(0);
   for (int i = 0; i < 24; i++) {
     largest = v_max(largest, v_abs(v[i]));
@@ -45,7 +45,7 @@ static void rotate_chunk(const void *args, int64_t begin, int64_t end, double *p
         const int64_t at = kaon_field_index(block, k, 0, lane, a->nrhs, 24, KAON_W);
         const int64_t at_scale = kaon_field_index(block, k, 0, lane, a->nrhs, 1, KAON_W);
         vcomplex v[4][3];
-        load_spinor((const stored *)a->in.data + at, KAON_HALF ? a->in.scale + at_scale : NULL,
+        load_spinor((const stored *)a->in.data + at, KAON_IS_HALF ? a->in.scale + at_scale : NULL,
                     (vreal *)v);
         for (int s = 0; s < 4; s++) {
           if (a->dagger)
@@ -53,7 +53,7 @@ static void rotate_chunk(const void *args, int64_t begin, int64_t end, double *p
           else
             su3_rotate(&g, 0, v[s]);
         }
-        store_spinor((stored *)a->out.data + at, KAON_HALF ? a->out.scale + at_scale : NULL,
+        store_spinor((stored *)a->out.data + at, KAON_IS_HALF ? a->out.scale + at_scale : NULL,
                      (const vreal *)v);
       }
     }

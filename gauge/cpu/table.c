@@ -20,7 +20,7 @@ const kaon_gauge_ops KAON_EXPORT(kaon_gauge_ops) = {
     .clover_term = KAON_EXPORT(kaon_clover_term),
     .clover_invert = KAON_EXPORT(kaon_clover_invert),
 #endif
-#if !KAON_HALF
+#if !KAON_IS_HALF
     .fatten = KAON_EXPORT(kaon_fatten_stage),
     .line = KAON_EXPORT(kaon_line),
     .unitarise = KAON_EXPORT(kaon_unitarise),

@@ -87,7 +87,7 @@ static __global__ void __launch_bounds__(THREADS)
 #pragma unroll
   for (int c = 0; c < CLOVER; c++) value[c] = (real)wide[c];
   stored *to = (stored *)a.narrow + block * CLOVER * KAON_LANES;
-#if KAON_HALF
+#if KAON_IS_HALF
   stored q[CLOVER];
   float scale[2];
 #pragma unroll

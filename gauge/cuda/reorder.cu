@@ -1,7 +1,7 @@
 /* reorder.cu - imports and exports links in the orders of other codes, on the GPU (gauge_ops.h). A
  * thread handles a matrix of the array; a warp reads and writes the matrices in whole rows
  * (lib/cuda/memory/records.h). */
-#include "lib/math/link_orders.h" /* before lib/core/kernel.h defines KAON_HALF as a macro */
+#include "lib/math/link_orders.h"
 
 #include "gauge/cuda/links.h"
 #include "lib/cuda/memory/records.h"

@@ -15,13 +15,13 @@ static __device__ __forceinline__ void rotate_column(const kaon_rotate_args &a, 
   vcomplex v[4][3];
   real *value = (real *)v;
   site_read<stored, SPINOR>((const stored *)a.in.data + unit * SPINOR * KAON_LANES, lane, q);
-#if KAON_HALF
+#if KAON_IS_HALF
   const float step = kaon_half_unit(a.in.scale[unit * KAON_LANES + lane]);
 #else
   const real step = 1;
 #endif
 #pragma unroll
-  for (int c = 0; c < SPINOR; c++) value[c] = KAON_HALF ? q[c] * step : (real)q[c];
+  for (int c = 0; c < SPINOR; c++) value[c] = KAON_IS_HALF ? q[c] * step : (real)q[c];
 #pragma unroll
   for (int s = 0; s < 4; s++) {
     if (a.dagger)
@@ -30,7 +30,7 @@ static __device__ __forceinline__ void rotate_column(const kaon_rotate_args &a, 
       su3_rotate(g, 0, v[s]);
   }
   stored *to = (stored *)a.out.data + unit * SPINOR * KAON_LANES;
-#if KAON_HALF
+#if KAON_IS_HALF
   a.out.scale[unit * KAON_LANES + lane] = quantise_site<SPINOR>(value, q);
   site_write<stored, SPINOR>(to, lane, q);
 #else

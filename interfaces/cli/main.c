@@ -18,8 +18,8 @@ static void print_overview(FILE *to) {
   for (int i = 0; i < COMMANDS; i++)
     fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
   fputs(
-      "\nkaon COMMAND --help shows an example and the options of daily use, --help-all every "
-      "option.\n\n"
+      "\nkaon COMMAND --help shows an example and the options of daily use,\n"
+      "kaon COMMAND --help-all every option; kaon --version the facts of this build.\n\n"
       "A first session:\n"
       "  kaon generate --lattice 8 8 8 16 --sweeps 200 --output config.lime\n"
       "  kaon gauge config.lime\n"

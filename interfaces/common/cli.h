@@ -134,8 +134,8 @@ int cli_option_given(const cli_common *common, const char *option);
 /* Reads a decimal integer from 0 to 2^64 - 1. Returns 0 if `word` is anything else. */
 int cli_read_seed(const char *word, uint64_t *seed);
 /* "; did you mean --kappa?" with the nearest word of the list "a|b|c" and `before` in front of it,
- * or `otherwise` where none is near. */
-const char *cli_did_you_mean(const char *word, const char *list, const char *before,
+ * or `otherwise` where none is near. Of "laplace2d:9" the part before the colon counts. */
+const char *cli_did_you_mean(const char *words, const char *list, const char *before,
                              const char *otherwise, char text[160]);
 /* The name of entry `index` of "a|b|c" into `name`. */
 const char *cli_choice(const char *choices, int index, char name[32]);

@@ -38,19 +38,19 @@
 typedef double real;   /* arithmetic */
 typedef double stored; /* memory */
 #define KAON_PREC_NAME d
-#define KAON_HALF 0
+#define KAON_IS_HALF 0
 #define KAON_VL (KAON_W > 1 ? KAON_W / 2 : 1)
 #elif defined(KAON_PREC_SINGLE)
 typedef float real;
 typedef float stored;
 #define KAON_PREC_NAME s
-#define KAON_HALF 0
+#define KAON_IS_HALF 0
 #define KAON_VL KAON_W
 #elif defined(KAON_PREC_HALF)
 typedef float real;
 typedef int16_t stored;
 #define KAON_PREC_NAME h
-#define KAON_HALF 1
+#define KAON_IS_HALF 1
 #define KAON_VL KAON_W
 #elif !defined(KAON_PREC_ALL) /* the conversion file sees every precision and has no `real` */
 #error "kernel.h: define one of KAON_PREC_DOUBLE, KAON_PREC_SINGLE, KAON_PREC_HALF, KAON_PREC_ALL"

@@ -67,7 +67,7 @@ KAON_INLINE vreal v_mask_tail(vreal a, int lanes) {
 KAON_INLINE vreal v_load_float(const float *p) {
   return (real)*p;
 }
-#if KAON_HALF
+#if KAON_IS_HALF
 typedef int32_t vraw;
 KAON_INLINE vraw v_load_int16(const int16_t *p) {
   return *p;
@@ -92,7 +92,7 @@ typedef int64_t vint __attribute__((vector_size(8 * KAON_VL)));
 #else
 typedef int32_t vint __attribute__((vector_size(4 * KAON_VL)));
 #endif
-#if KAON_HALF
+#if KAON_IS_HALF
 typedef vint vraw;
 #endif
 
@@ -106,7 +106,7 @@ KAON_INLINE vreal v_set(double a) {
   return (real)a - (vreal){0};
 }
 KAON_INLINE vreal v_select_odd(const stored *p, vreal a, vreal b) {
-#if KAON_HALF
+#if KAON_IS_HALF
   typedef int16_t vint16 __attribute__((vector_size(2 * KAON_VL), aligned(2)));
   const vint odd = -(__builtin_convertvector(*(const vint16 *)p, vint) & 1);
 #else
@@ -270,7 +270,7 @@ KAON_INLINE vreal v_sqrt(vreal a) {
 KAON_INLINE void v_stream_real(real *p, vreal a) {
   KAON_MM(stream)(p, a);
 }
-#if KAON_HALF
+#if KAON_IS_HALF
 KAON_INLINE void v_store_raw(int16_t *p, vraw a) {
   typedef int16_t vint16 __attribute__((vector_size(2 * KAON_VL), aligned(2)));
   *(vint16 *)p = __builtin_convertvector(a, vint16);
@@ -278,7 +278,7 @@ KAON_INLINE void v_store_raw(int16_t *p, vraw a) {
 #endif
 /* Copies the VL values of a vreal, bypassing the cache. */
 KAON_INLINE void v_stream_copy(stored *to, const stored *from) {
-#if !KAON_HALF
+#if !KAON_IS_HALF
   v_stream_real(to, v_load_real(from));
 #elif KAON_VL == 16
   _mm256_stream_si256((__m256i *)to, *(const __m256i *)from);

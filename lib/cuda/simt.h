@@ -90,12 +90,12 @@ KAON_MATH vreal v_scale_split(vreal a, vreal s, vreal rest) {
 KAON_MATH vreal v_inverse(vreal a) {
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(a));
-  return KAON_HALF ? r : fmaf(r, fmaf(-a, r, 1.0f), r);
+  return KAON_IS_HALF ? r : fmaf(r, fmaf(-a, r, 1.0f), r);
 }
 KAON_MATH vreal v_inverse_root(vreal a, vreal b) {
   float r;
   asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
-  return v_inverse(a) * (KAON_HALF ? r : fmaf(0.5f * r, fmaf(-b * r, r, 1.0f), r));
+  return v_inverse(a) * (KAON_IS_HALF ? r : fmaf(0.5f * r, fmaf(-b * r, r, 1.0f), r));
 }
 #endif
 
@@ -122,7 +122,7 @@ KAON_MATH vreal v_flip_odd(const stored *p, vreal a) {
 #endif
 }
 
-#if KAON_HALF
+#if KAON_IS_HALF
 typedef int32_t vraw;
 KAON_MATH vraw v_load_int16(const int16_t *p) {
   return *p;

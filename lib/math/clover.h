@@ -72,7 +72,7 @@ KAON_MATH void clover_apply_twice(const stored *blocks, vreal plus, vreal minus,
   clover_chirality(blocks, 1, d, &p);
   clover_chirality(blocks + KAON_CLOVER_BLOCK * KAON_W, -1, d, &m);
   for (int i = 0; i < 6; i++) {
-#if KAON_HALF
+#if KAON_IS_HALF
     p.c[i] = c_scale(p.c[i], plus);
     m.c[i] = c_scale(m.c[i], minus);
 #else

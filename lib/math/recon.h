@@ -42,7 +42,7 @@
 enum { KAON_RECON8_BOUND = 20 };
 
 /* Factor from a stored integer to a component. Links in half have the fixed scale 1. */
-#if KAON_HALF
+#if KAON_IS_HALF
 #define KAON_LINK_UNIT (1.0 / 32767)
 #else
 #define KAON_LINK_UNIT 1.0
@@ -122,7 +122,7 @@ KAON_MATH void recon_decode(const stored *p, const int recon, vcomplex *u) {
 
 /* Stores a component that carries no bit. */
 static inline KAON_HD stored recon_plain(double x) {
-#if KAON_HALF
+#if KAON_IS_HALF
   const double n = rint(x * 32767);
   return (stored)(n > 32767 ? 32767 : n < -32767 ? -32767 : n);
 #else
@@ -132,7 +132,7 @@ static inline KAON_HD stored recon_plain(double x) {
 
 /* The stored value nearest to y, |y| <= 1, whose lowest bit is `bit`. */
 static inline KAON_HD stored recon_store(double y, int bit) {
-#if KAON_HALF
+#if KAON_IS_HALF
   const stored n = recon_plain(y);
   return (stored)((n & 1) == bit ? n : n < 32767 && y * 32767 > n ? n + 1 : n - 1);
 #else

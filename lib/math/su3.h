@@ -38,7 +38,7 @@ KAON_MATH vcomplex link_element(const void *u, const int kind, const int i, cons
   const vcomplex a = link_load(u, kind, 0, k), b = link_load(u, kind, 1, l);
   const vcomplex c = link_load(u, kind, 0, l), d = link_load(u, kind, 1, k);
   const vcomplex e = c_fnma(c, d, c_mul(a, b));
-#if KAON_HALF
+#if KAON_IS_HALF
   return c_make(e.re * v_set(1.0 / 32767), e.im * v_set(-1.0 / 32767));
 #else
   return c_make(e.re, -e.im);

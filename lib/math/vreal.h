@@ -27,7 +27,7 @@ KAON_MATH vreal v_flip_odd(const stored *p, vreal a) {
 
 /* A value in its memory form (a `vraw`), and converted to a vreal. In half a vraw is the unscaled
  * integer -32767 .. 32767, whose sums and differences are exact. Otherwise a vraw is a vreal. */
-#if KAON_HALF
+#if KAON_IS_HALF
 KAON_MATH vraw v_load_raw(const stored *p) {
   return v_load_int16(p);
 }
@@ -124,7 +124,7 @@ KAON_MATH vcomplex c_conj_fnma(vcomplex a, vcomplex b, vcomplex c) {
 /* A complex number in its memory form. In half it consists of integers, whose sums and differences
  * are exact, so a projection converts only half as many values. re and im are KAON_W apart. On a
  * GPU they are adjacent, and in half they share one word. */
-#if KAON_HALF && defined(__CUDACC__)
+#if KAON_IS_HALF && defined(__CUDACC__)
 #include "lib/cuda/memory/packed.h"
 #else
 typedef struct craw {

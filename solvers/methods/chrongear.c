@@ -50,7 +50,7 @@ static kaon_status precondition_vector(kaon_solver *s) {
 
 static kaon_status step(kaon_solver *s, int position) {
   static const int slots[4] = {KAON_S_R2, KAON_S_RS, KAON_S_DENOMINATOR, KAON_S_RZ};
-  static const int uncooked[4] = {KAON_S_R2, KAON_NO_SLOT, KAON_S_DENOMINATOR, KAON_NO_SLOT};
+  static const int plain_slots[4] = {KAON_S_R2, KAON_NO_SLOT, KAON_S_DENOMINATOR, KAON_NO_SLOT};
   kaon_vector **v = s->work;
   const int asked = s->K != NULL && s->scaling == NULL;
   const kaon_chrongear_vectors all = {.d = s->scaling,
@@ -64,7 +64,7 @@ static kaon_status step(kaon_solver *s, int position) {
   products.split = asked ? KAON_SUM_DEFER : kaon_operator_split(s->inner, s->columns);
   (void)position;
   KAON_TRY(
-      kaon_blas_chrongear(KAON_S_ALPHA, KAON_S_BETA, &all, asked ? uncooked : slots, &products));
+      kaon_blas_chrongear(KAON_S_ALPHA, KAON_S_BETA, &all, asked ? plain_slots : slots, &products));
   if (asked) KAON_TRY(precondition_vector(s));
   return image(s);
 }

@@ -1,20 +1,21 @@
-/* kaczmarz.c - sweeps of row projections on the CPU. A group's rows are one thread's, so a sweep in
- * row order is one thread's altogether; threads share the groups of a launch, of which a result
- * does not depend, as they touch nothing in common. */
+/* kaczmarz.c - sweeps of row projections on the CPU. One thread processes the rows of a group, so a
+ * sweep in row order is sequential. Threads share the groups of a launch. The result does not
+ * depend on how, since groups of a launch touch no common elements. */
 #include "lib/cpu/reduce.h"
 #include "lib/cpu/team.h"
 #include "sparse/cpu/kernels.h"
 #include "sparse/cpu/lanes.h"
 #include "lib/math/steps/projection.h"
 
-enum { SHARED_ROWS = 1024 }; /* of a launch, from which on threads share them */
+enum { SHARED_ROWS = 1024 }; /* rows of a launch from which threads share it */
 
 typedef struct projections {
   const kaon_project_args *args;
-  source from; /* where numbers of vectors stand */
+  source from; /* addresses of vector elements */
 } projections;
 
-/* One row and column; plain: one column of one real, where a number stands at its own index. */
+/* Projects onto one row, for one column. plain: one column of reals, whose elements are at their
+ * index. */
 KAON_INLINE void project_row(const projections *p, int64_t row, int64_t skip, const int reals,
                              const int wide, const int plain) {
   const kaon_project_args *a = p->args;
@@ -39,7 +40,7 @@ KAON_INLINE void project_row(const projections *p, int64_t row, int64_t skip, co
                    value + n * reals, c, KAON_W, reals);
 }
 
-/* Rows [first, last) of the order. */
+/* Projects onto rows [first, last) of the order. */
 KAON_INLINE void project_rows(const projections *p, int64_t first, int64_t last, const int reals,
                               const int wide, const int plain) {
   const kaon_project_args *a = p->args;

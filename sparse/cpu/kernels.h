@@ -1,4 +1,4 @@
-/* kernels.h - the functions of the folder's files, under the names of the table (table.c). */
+/* kernels.h - the functions of this folder, by the names in the table (table.c). */
 #ifndef KAON_SPARSE_CPU_KERNELS_H
 #define KAON_SPARSE_CPU_KERNELS_H
 

@@ -1,6 +1,6 @@
-/* lanes.h - how the sparse kernels of a CPU read a vector at the columns of VL entries, and values
- * in any storage. Element c of a column of a vector stands at (c / W) * stride + c % W from its
- * first one, stride = nrhs * reals * W. */
+/* lanes.h - how the CPU's sparse kernels read vector elements for the columns of VL entries, and
+ * matrix values in any storage. Element c of a vector column is at (c / W) * stride + c % W from
+ * its first one, with stride = nrhs * reals * W. */
 #ifndef KAON_SPARSE_CPU_LANES_H
 #define KAON_SPARSE_CPU_LANES_H
 
@@ -48,7 +48,7 @@ KAON_INLINE vreal v_load_loose(const real *p) {
   typedef real loose __attribute__((vector_size(sizeof(real) * KAON_VL), aligned(sizeof(real))));
   return *(const loose *)p;
 }
-/* a in those lanes whose bits are set, else 0. */
+/* a in the lanes whose bits are set, else 0. */
 KAON_INLINE vreal v_only(vreal a, uint32_t lanes) {
 #if defined(KAON_ISA_AVX512) && defined(KAON_PREC_DOUBLE)
   return _mm512_maskz_mov_pd((__mmask8)lanes, a);
@@ -90,7 +90,7 @@ KAON_INLINE void v_store_columns(int32_t *p, vindex c) {
 KAON_INLINE vreal v_load_int(const int16_t *p) {
   return v_from_int(v_load_int16(p));
 }
-#else /* 16-bit values go with vectors in single */
+#else /* 16-bit values are used with vectors in single */
 KAON_INLINE vreal v_load_int(const int16_t *p) {
   vreal v;
   for (int l = 0; l < KAON_VL; l++) v[l] = (real)p[l];
@@ -99,7 +99,7 @@ KAON_INLINE vreal v_load_int(const int16_t *p) {
 #endif
 #endif
 
-/* A vector's memory as products see it: columns below `rows` are x's, the others ghosts'. */
+/* A vector as products read it: columns below `rows` are in x, the others in the ghosts. */
 typedef struct source {
   const real *x, *ghosts;
   int64_t rows, stride;
@@ -110,12 +110,12 @@ KAON_INLINE int64_t source_offset(const source *s, int64_t column) {
   return (column >> LOG_W) * s->stride + (column & (KAON_W - 1));
 }
 
-/* Offsets of VL columns; `plain`: one column of one real, where they are the columns. */
+/* Offsets of VL columns. plain: one column of reals, whose offsets are the columns. */
 KAON_INLINE vindex source_offsets(const source *s, vindex c, const int plain) {
   return plain ? c : (c >> LOG_W) * (int32_t)s->stride + (c & (KAON_W - 1));
 }
 
-/* The elements at VL columns, `skip` numbers behind those of the first component and column. */
+/* The elements at VL columns, `skip` reals after those of the first component and column. */
 KAON_INLINE vreal source_fetch(const source *s, vindex columns, vindex offsets, int64_t skip,
                                const int beyond) {
   if (!beyond && !s->far) return v_gather(s->x + skip, offsets);
@@ -130,7 +130,7 @@ KAON_INLINE vreal source_fetch(const source *s, vindex columns, vindex offsets, 
   return v_load_real(lanes);
 }
 
-/* The same for columns that follow one another from `column` on, all of them x's. */
+/* The same for consecutive columns from `column` on, all of them in x. */
 KAON_INLINE vreal source_run(const source *s, int64_t column, int64_t skip, const int plain) {
   if (plain) return v_load_loose(s->x + skip + column);
   const int lane = (int)(column & (KAON_W - 1));
@@ -138,7 +138,7 @@ KAON_INLINE vreal source_run(const source *s, int64_t column, int64_t skip, cons
   if (lane + KAON_VL <= KAON_W) return v_load_loose(p);
 #if KAON_W == 1
   return v_load_loose(p);
-#else /* from the end of a block into the next one, whose element stands `stride` after */
+#else /* from the end of a block into the next one, which is `stride` away */
   const vreal low = v_load_loose(p), high = v_load_loose(p + s->stride - KAON_W);
   vint number;
   for (int l = 0; l < KAON_VL; l++) number[l] = l;

@@ -1,21 +1,20 @@
-/* relax.c - on the CPU: Jacobi sweeps within blocks of rows, blocks one global iteration each or
- * going on by themselves (kaon_relax_args in sparse_ops.h; formulas: lib/math/steps/relaxed_row.h).
+/* relax.c - Jacobi sweeps within blocks of rows on the CPU. Blocks do one global iteration each, or
+ * iterate asynchronously (kaon_relax_args in sparse_ops.h; formulas: lib/math/steps/relaxed_row.h).
  *
- * A block's right-hand side and its iterate stand in `work` between its reading and its writing, so
- * a thread may have read for many blocks before it writes for the first: what a GPU does with the
- * blocks that it holds at once. Counts of global iterations are raised after what they count was
- * written (release), and read before what they are about (acquire): what is read is at least as
- * new as its count says, so the lag is bounded in truth, and the shifts noted before a block reads
- * are upper bounds; those noted behind its reads are lower ones, but for iterations that end later.
+ * A block's right-hand side and iterate are held in `work` between its read and its write. So a
+ * thread may read for many blocks before it writes the first, as a GPU does with its resident
+ * blocks. The count of global iterations is raised after the data are written (release), and read
+ * before the data are read (acquire). So data are at least as new as their count, and the bound on
+ * the lag holds. Shifts noted before a block reads are upper bounds. Those noted after it are lower
+ * bounds, except for iterations that complete later.
  *
- * Without barriers threads take blocks by tickets, round after round, so a thread that the machine
- * puts off for a while holds back one block. (Where each had blocks of its own, it held back all
- * of these, and the others went on with what they had had from it up to the bound: fv1 by four
- * threads on two cores 115 iterations to 1e-12 at lag 2, 77 at 1, 46 at 0; now 40 at each.)
+ * Asynchronous blocks: threads take blocks by tickets, round after round. So a thread that the
+ * system suspends delays only one block (bench/notes/papers-relaxation-variation.md).
  *
- * Blocks of other ranks are read and told in the same way, by the addresses of kaon_block_ghosts.
- * Where numbers arrive by what the host does (`move`), the first thread does it, between its
- * iterations, while it waits, and until the others have ended: none waits for it in vain. */
+ * Blocks of other ranks are read and notified in the same way, through the addresses in
+ * kaon_block_ghosts. If the host must act for values to arrive (`move`), the first thread does so:
+ * between its iterations, while it waits, and until the other threads have ended. So no thread
+ * waits forever. */
 #include <sched.h>
 #include <time.h>
 
@@ -32,13 +31,13 @@ typedef struct job {
   const kaon_relax_args *a;
   const kaon_row_blocks *m;
   const real *b;
-  real *x, *t, *y; /* t, y: by place */
-  source from;     /* how x lies */
+  real *x, *t, *y; /* t, y: by position in the block */
+  source from;     /* how x is stored */
   int64_t skip;    /* of the column */
   int32_t *count;
   double *seen;
   int32_t *stop;
-  int column, first; /* first: this thread is the one that moves */
+  int column, first; /* first: this thread calls `move` */
   /* of this thread */
   int64_t shifts[KAON_SHIFT_BINS], shifts_after[KAON_SHIFT_BINS], rank_shifts[KAON_SHIFT_BINS];
 } job;
@@ -62,7 +61,7 @@ KAON_INLINE int64_t rows_of(const kaon_row_blocks *m, int64_t block) {
   return left < m->block ? left : m->block;
 }
 
-/* Where component 0 of a row of the space stands. */
+/* Offset of component 0 of a row of the space. */
 KAON_INLINE int64_t place_of(const job *j, int64_t row) {
   return j->skip + source_offset(&j->from, row);
 }
@@ -74,7 +73,7 @@ KAON_INLINE int bin_of(int32_t shift) {
   return bin < 0 ? 0 : bin >= KAON_SHIFT_BINS ? KAON_SHIFT_BINS - 1 : bin;
 }
 
-/* The counter of another rank's block, in this column. */
+/* The counter of another rank's block for this column. */
 KAON_INLINE int32_t count_there(const job *j, uint64_t address) {
   const int32_t *counter = (const int32_t *)(uintptr_t)address;
   return __atomic_load_n(counter + j->column, __ATOMIC_ACQUIRE);
@@ -91,16 +90,16 @@ static void note_shifts(job *j, int64_t block) {
     j->rank_shifts[bin_of(own - (count_there(j, g->there[n]) & ~KAON_BLOCK_FINISHED))]++;
 }
 
-/* Behind its reads: what others have done by now may have been read. */
+/* After the reads: iterations that others have completed by now may have been read. */
 static void note_shifts_after(job *j, int64_t block) {
   const kaon_row_blocks *m = j->m;
   const int32_t own = j->count[block];
-  __atomic_thread_fence(__ATOMIC_ACQUIRE); /* the counters come after the values */
+  __atomic_thread_fence(__ATOMIC_ACQUIRE); /* the counters are read after the values */
   for (int64_t n = m->reads[block]; n < m->reads[block + 1]; n++)
     j->shifts_after[bin_of(own - __atomic_load_n(&j->count[m->other[n]], __ATOMIC_RELAXED))]++;
 }
 
-/* t -= what row i of the block has of other ranks'. */
+/* t -= the entries of row i of the block in other ranks' columns. */
 KAON_INLINE void read_ghosts(const job *j, int64_t slice, real *t, const int reals) {
   const kaon_block_ghosts *g = j->a->ghosts;
   const real *value = g->value;
@@ -112,7 +111,7 @@ KAON_INLINE void read_ghosts(const job *j, int64_t slice, real *t, const int rea
   }
 }
 
-/* The block's rows that other ranks read, and then its counter. y: its numbers by place. */
+/* Sends the block's rows that other ranks read, then its counter. y: its values by position. */
 KAON_INLINE void give_rows(const job *j, int64_t block, const real *y, const int reals) {
   const kaon_block_ghosts *g = j->a->ghosts;
   for (int64_t n = g->sends[block]; n < g->sends[block + 1]; n++) {
@@ -137,7 +136,7 @@ KAON_INLINE void read_rows(job *j, int64_t block, const int reals) {
     real *t = j->t + p * reals, *y = j->y + p * reals;
     for (int c = 0; c < reals; c++) {
       t[c] = j->b[at + c * KAON_W];
-      y[c] = j->a->cut ? 0 : j->x[at + c * KAON_W]; /* nobody else writes it */
+      y[c] = j->a->cut ? 0 : j->x[at + c * KAON_W]; /* only this thread writes it */
     }
     if (j->a->cut) continue;
     for (int64_t n = e->start[slice]; n < e->start[slice + 1]; n++) {
@@ -150,7 +149,7 @@ KAON_INLINE void read_rows(job *j, int64_t block, const int reals) {
   }
 }
 
-/* One local sweep, from y into next; the sum of |b - A x|^2 before it. */
+/* One local sweep from y into next. Returns the sum of |b - A x|^2 before it. */
 KAON_INLINE double relax_rows(const job *j, int64_t block, real *next, int from_zero,
                               const int reals) {
   const kaon_row_blocks *m = j->m;
@@ -206,11 +205,10 @@ static void work_block(const job *j, int64_t block) {
   if (j->a->cut) return;
   const int32_t count = j->count[block] + 1;
   if (j->a->ghosts != NULL) notify(j, block, count);
-  __atomic_store_n(&j->count[block], count,
-                   __ATOMIC_RELEASE); /* whose the block is next may tell */
+  __atomic_store_n(&j->count[block], count, __ATOMIC_RELEASE); /* for the block's next thread */
 }
 
-/* What a block begins with, to those who read it. */
+/* Sends a block's initial values to the ranks that read them. */
 static void give_block(job *j, int64_t block) {
   const kaon_row_blocks *m = j->m;
   const int64_t first = block * m->block, rows = rows_of(m, block);
@@ -242,8 +240,8 @@ static uint64_t nanoseconds(void) {
   return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-/* Until no block of another rank that this one reads is more than rank_lag behind it; 0: all is
- * over. A rank that is farthest behind never waits. */
+/* Waits until no remote block that this one reads is more than rank_lag behind it. Returns 0 if all
+ * has ended. A rank that is farthest behind never waits. */
 static int await_ranks(const job *j, int64_t block) {
   const kaon_block_ghosts *g = j->a->ghosts;
   const int32_t own = j->count[block];
@@ -261,7 +259,7 @@ static int await_ranks(const job *j, int64_t block) {
   return 1;
 }
 
-/* Blocks that ended early have nobody wait for them. */
+/* Marks blocks that ended early, so that no block waits for them. */
 static void leave(const kaon_relax_args *a, int column) {
   const job j = job_of(a, column);
   if (a->ghosts == NULL || !over(&j)) return;
@@ -311,10 +309,11 @@ static void iterate(const kaon_launch *launch, const kaon_relax_args *a, int col
   leave(a, column);
 }
 
-/* ---- without barriers ---- */
+/* ---- asynchronous blocks ---- */
 
-/* Until the block has done `round` iterations and none that it reads is more than `lag` behind; 0:
- * all is over. The one with the lowest ticket never waits, so some block always goes on. */
+/* Waits until the block has done `round` iterations, and none that it reads is more than `lag`
+ * behind. Returns 0 if all has ended. The block with the lowest ticket never waits, so there is
+ * progress. */
 static int wait_for_neighbours(const job *j, int64_t block, int32_t round) {
   const kaon_row_blocks *m = j->m;
   while (__atomic_load_n(&j->count[block], __ATOMIC_ACQUIRE) < round) {
@@ -332,7 +331,7 @@ static int wait_for_neighbours(const job *j, int64_t block, int32_t round) {
   return !over(j);
 }
 
-/* One thread adds up what all blocks saw of their residuals. */
+/* One thread adds up the residuals that all blocks saw. */
 static void monitor(const job *j) {
   double sum = 0;
   for (int64_t n = 0; n < j->m->blocks; n++) {
@@ -344,7 +343,7 @@ static void monitor(const job *j) {
   if (sum <= j->a->goal || !(sum <= j->a->limit)) end_all(j);
 }
 
-/* The first thread moves until all have ended. */
+/* The first thread calls `move` until all have ended. */
 static void end_turns(const job *j, int *left) {
   __atomic_fetch_sub(left, 1, __ATOMIC_RELEASE);
   if (!j->first || j->a->move == NULL) return;
@@ -354,7 +353,7 @@ static void end_turns(const job *j, int *left) {
   }
 }
 
-/* Blocks by tickets until `rounds` of each have been handed out. */
+/* Takes blocks by tickets until `rounds` of each were handed out. */
 static void take_turns(job *j, int64_t *ticket) {
   const kaon_relax_args *a = j->a;
   const int64_t blocks = a->rows->blocks;
@@ -393,7 +392,7 @@ static void run_free(const kaon_launch *launch, const kaon_relax_args *a) {
     leave_shifts(&j);
   }
   leave(a, a->column);
-  if (a->move != NULL) a->move(a->user); /* the last numbers */
+  if (a->move != NULL) a->move(a->user); /* the last values */
 }
 
 static void give(const kaon_relax_args *a, int column) {

@@ -1,10 +1,10 @@
-/* spmv.c - products with stored rows on the CPU: a register of rows at a time (SELL, ELL), or rows
- * one by one (CSR).
+/* spmv.c - products with stored rows on the CPU: a register of rows at a time (SELL, ELL), or row
+ * by row (CSR).
  *
- * Columns are taken in groups, so that a block's entries are read from memory once and from the
- * first-level cache for each group. Sums are over what is stored: lane by lane in double over TILE
- * blocks, then added up in the order of the blocks within a chunk (lib/cpu/reduce.h), so they
- * depend neither on the number of threads nor on the columns beside them. */
+ * Columns are processed in groups, so that a block's entries are read from memory once, and from
+ * the first-level cache for each further group. Sums use the stored results: lane by lane in double
+ * over TILE blocks, then in block order within a chunk (lib/cpu/reduce.h). So they depend neither
+ * on the number of threads nor on the other columns. */
 #include "sparse/cpu/kernels.h"
 
 #include "lib/cpu/reduce.h"
@@ -12,7 +12,7 @@
 #include "sparse/cpu/lanes.h"
 
 enum { TILE = 16, GROUP = 4, SLOTS = 3 };
-enum { LONG = 1 << 19 }; /* entries, which take longer than a thread is asleep */
+enum { LONG = 1 << 19 }; /* entries from which waking a thread pays off */
 
 typedef struct call {
   const kaon_stored_matrix *m;
@@ -21,7 +21,7 @@ typedef struct call {
   real *y;
   real a;
   int nrhs, stream;
-  int dots; /* a sum of w is wanted */
+  int dots; /* a sum with w is requested */
 } call;
 
 /* Sums of one column over a tile. */
@@ -48,8 +48,8 @@ KAON_INLINE void add_product(vreal *sum, vreal re, vreal im, vreal xr, vreal xi,
   sum[1] = v_fma(re, xi, v_fma(im, xr, sum[1]));
 }
 
-/* Where a block's lines stand: line e of the values is line e + apart of the columns, which are
- * seen from column `from`. */
+/* Addresses of a block's lines: line e of the values is line e + apart of the columns, which are
+ * addressed from column `from`. */
 typedef struct lines {
   int64_t begin, end, apart;
   int32_t from;
@@ -65,7 +65,7 @@ KAON_INLINE lines lines_of(const kaon_stored_matrix *m, int64_t block) {
   return l;
 }
 
-/* The columns of VL lanes from `lane` on in a line that is not a run. */
+/* The columns of VL lanes from `lane` on, in a line that is not a run. */
 KAON_INLINE vindex line_columns(const kaon_stored_matrix *m, const lines *l, int64_t e, int lane,
                                 const int kind) {
   const int64_t at = (e + l->apart) * KAON_W + lane;
@@ -95,7 +95,7 @@ KAON_INLINE void add_line(const call *c, const lines *l, int64_t e, const int64_
   }
 }
 
-/* The lines from e on, none of which is a run. */
+/* Adds the lines from e on, none of which is a run. */
 KAON_INLINE void add_rest(const call *c, const lines *l, int64_t e, const int64_t *skip,
                           const int group, const int reals, const int half, const int plain,
                           const int beyond, products sum) {
@@ -111,7 +111,7 @@ KAON_INLINE void add_rest(const call *c, const lines *l, int64_t e, const int64_
 #undef REST
 }
 
-/* sum += a run, line e, times x; cut: only the lanes `in` have an entry. */
+/* sum += line e, a run, times x; cut: only the lanes `in` have an entry. */
 KAON_INLINE void add_run(const source *x_of, const void *values, int64_t e, int64_t column,
                          uint32_t in, const int64_t *skip, const int group, const int reals,
                          const int half, const int plain, const int cut, products sum) {
@@ -130,7 +130,7 @@ KAON_INLINE void add_run(const source *x_of, const void *values, int64_t e, int6
   }
 }
 
-/* All lanes; and whether a load may mask some at no cost. */
+/* All lanes; and whether a load may mask lanes at no extra time. */
 #define WHOLE (UINT32_MAX >> (32 - KAON_W))
 #if defined(KAON_ISA_AVX512)
 enum { MASKS_ARE_FREE = 1 };
@@ -138,8 +138,8 @@ enum { MASKS_ARE_FREE = 1 };
 enum { MASKS_ARE_FREE = 0 };
 #endif
 
-/* The runs, which come first; the line behind them. All pointers are read before the loop: in cache
- * a product is bound by how many loads a line takes. */
+/* Adds the runs, which come first, and returns the line after them. All pointers are read before
+ * the loop: with data in cache the limit is the number of loads for a line. */
 KAON_INLINE int64_t add_runs(const call *c, const lines *l, const int64_t *skip, const int group,
                              const int reals, const int half, const int plain, products sum) {
   const kaon_stored_matrix *m = c->m;
@@ -161,7 +161,7 @@ KAON_INLINE int64_t add_runs(const call *c, const lines *l, const int64_t *skip,
   return e;
 }
 
-/* ---- rows one by one ---- */
+/* ---- row by row ---- */
 
 KAON_INLINE real number_at(const kaon_stored_matrix *m, int64_t at, const int half) {
   return half ? (real)((const int16_t *)m->value)[at] : ((const real *)m->value)[at];
@@ -172,7 +172,7 @@ KAON_INLINE real element_at(const source *s, int64_t column, int64_t skip) {
                           : s->ghosts[skip + source_offset(s, column - s->rows)];
 }
 
-/* Real rows that are long enough go VL entries at a time. */
+/* Real rows that are long enough are processed VL entries at a time. */
 KAON_INLINE int64_t row_vectors(const call *c, int64_t n, int64_t end, int64_t skip, const int half,
                                 const int plain, const int beyond, real *sum) {
   vreal v = v_set(0);
@@ -237,7 +237,7 @@ KAON_INLINE void add_sums(tile_sums *s, const vreal *y, const vreal *w, const in
   s->im = w_fnma(w_from(w[1]), w_from(y[0]), s->im);
 }
 
-/* y = sum, or b + a sum, of a block; rows behind the last one stay 0. */
+/* y = sum, or b + a sum, for a block; rows after the last one stay 0. */
 KAON_INLINE void finish_block(const call *c, int64_t block, const int64_t *skip, const int group,
                               const int reals, const int half, products sum, int with_sums,
                               tile_sums *sums) {
@@ -271,13 +271,13 @@ KAON_INLINE void copy_sums(products to, products from, const int group, const in
       for (int i = 0; i < reals; i++) to[p][g][i] = from[p][g][i];
 }
 
-/* What runs are not: a tile's function for the rest of a block, apart, so that the loop over runs
- * does not share registers with it. */
+/* The function for a block's lines that are not runs. It is separate, so that the loop over runs
+ * has all registers. */
 typedef void rest_function(const call *c, const lines *l, int64_t e, const int64_t *skip,
                            products sum);
 
-/* Blocks [begin, end) of at most TILE, of `group` columns that begin at skip[]; sum[g]: where the
- * column's sums go, NULL: not wanted. */
+/* Blocks [begin, end), at most TILE of them, for `group` columns that begin at skip[]. sum[g]:
+ * receives the column's sums; NULL: not requested. */
 KAON_INLINE void tile(const call *c, int64_t begin, int64_t end, const int64_t *skip,
                       double *const *sum, const int group, const int reals, const int half,
                       const int beyond, const int csr, rest_function *rest) {
@@ -313,7 +313,7 @@ KAON_INLINE void tile(const call *c, int64_t begin, int64_t end, const int64_t *
   }
 }
 
-/* One compiled text for each kind of matrix and size of group. */
+/* A function is compiled for each kind of matrix and size of group. */
 typedef void tile_function(const call *c, int64_t begin, int64_t end, const int64_t *skip,
                            double *const *sum);
 #define TILE_FUNCTION(name, group, reals, half, beyond, csr)                                   \
@@ -383,7 +383,7 @@ static void tile_columns(const product_job *j, int64_t begin, int64_t end, int c
   }
 }
 
-/* What chunks are shared out by: entries, and something for the vectors. */
+/* The weight by which chunks are distributed: entries, and a share for the vectors. */
 static int64_t weight_before(const kaon_stored_matrix *m, int64_t block) {
   if (m->form == KAON_STORED_ELL) return block * (m->length + 3);
   if (m->form == KAON_STORED_SELL) return start_at(m, block) + 3 * block;
@@ -391,7 +391,7 @@ static int64_t weight_before(const kaon_stored_matrix *m, int64_t block) {
   return start_at(m, row < m->rows ? row : m->rows) / KAON_W + 3 * block;
 }
 
-/* Chunks are of whole tiles. */
+/* Chunks consist of whole tiles. */
 static int64_t tiles_in(const kaon_stored_matrix *m) {
   return (m->blocks + TILE - 1) / TILE;
 }
@@ -431,8 +431,8 @@ static void run_share(const product_job *j, int64_t first, int64_t last, int cle
   if (j->c.stream) v_stream_fence();
 }
 
-/* By all threads, or by this one alone as the updates of such vectors are (lib/cpu/team.h), unless
- * the rows are so long that the others are worth waking. */
+/* Uses all threads, or only this one as updates of such vectors do (lib/cpu/team.h), unless rows
+ * are so long that waking the others pays off. */
 static void run_part(const product_job *j, int64_t first, int64_t last, int clear) {
   const kaon_stored_matrix *m = j->c.m;
   const int64_t reals = m->rows * m->reals * j->c.nrhs, entries = m->entries * j->c.nrhs;

@@ -1,11 +1,13 @@
-/* sweep.c - on the CPU: elements for messages, and triangular sweeps by level. Rows of a level do
- * not depend on each other, so they are shared out; a level that is too short for that is left to
- * one thread, and so is a sweep of such levels. But rows of a level are far from each other in
- * memory: where their numbers are an order that works too (kaon_levels_args.in_order), one thread
- * that follows them is faster than a few that do not, and several go one behind the other where
- * there is a plan for that (kaon_pipeline). There a row waits for the one before it alone, so what
- * is multiplied with that row's result is added last: else a sweep downwards waits for all of a
- * row's additions. A row's bits do not hang on when it is done. */
+/* sweep.c - elements for messages, and triangular sweeps, on the CPU.
+ * - By level: rows of a level do not depend on each other, so threads share them. A level that is
+ *   too short stays with one thread, and so does a sweep of such levels.
+ * - By index: rows of a level are far apart in memory. If row indices are a valid order
+ *   (kaon_levels_args.in_order), one thread in index order is faster than a few threads by level.
+ * - Pipelined: if there is a plan (kaon_pipeline), several threads follow one another in index
+ *   order.
+ * By index a row may wait only for the one before it. Therefore the product with that row's result
+ * is added last; else a downward sweep would wait for all additions of a row. A row's bits do not
+ * depend on when it is computed. */
 #include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -16,7 +18,7 @@
 #include "sparse/cpu/lanes.h"
 
 enum { PICKED_ALONE = 8192 };
-enum { LEVEL_ROWS = 256 }; /* of a level on average, from which on threads share them */
+enum { LEVEL_ROWS = 256 }; /* average rows of a level from which threads share levels */
 
 static void pick_some(const kaon_pick_args *args, int column, int64_t first, int64_t last) {
   const source from = {.stride = (int64_t)args->nrhs * args->reals * KAON_W};
@@ -48,7 +50,7 @@ typedef struct sweep {
   const real *x;
   real *y;
   int64_t stride;
-  int in_row_order; /* rows are counted by number, not through levels */
+  int in_row_order; /* rows are processed by index, not by level */
 } sweep;
 
 /* y_i = (x_i - sum_j t_ij y_j) d_i of one row and column. */
@@ -91,14 +93,14 @@ KAON_INLINE void solve_row(const sweep *s, int64_t row, int64_t skip, const int 
   s->y[at + KAON_W] = re * di + im * dr;
 }
 
-/* The same, real and with 4-byte starts, of one column, whose numbers are where their rows say. */
+/* The same for one column of reals with 4-byte starts, whose elements are at their row index. */
 KAON_INLINE void solve_plain(const sweep *s, int64_t first, int64_t last, const int down) {
   const kaon_levels_args *a = s->args;
   const kaon_stored_matrix *m = a->matrix;
   const int32_t *start = m->start, *column = m->column;
   const real *value = m->value, *d = a->diagonal, *x = s->x;
   real *y = s->y, before = 0;
-  int64_t near = -1; /* the row whose result `before` is */
+  int64_t near = -1; /* the row whose result is `before` */
   for (int64_t n = first; n < last; n++) {
     const int64_t row = !s->in_row_order ? a->row[n] : down ? m->rows - 1 - n : n;
     const int64_t begin = start[row], count = start[row + 1] - begin;
@@ -121,7 +123,9 @@ KAON_INLINE void solve_rows(const sweep *s, int64_t first, int64_t last, const i
                             const int half, const int wide) {
   const kaon_levels_args *a = s->args;
   for (int64_t n = first; n < last; n++) {
-    const int64_t row = !s->in_row_order ? a->row[n] : a->in_order > 0 ? n : a->matrix->rows - 1 - n;
+    const int64_t row = !s->in_row_order  ? a->row[n]
+                        : a->in_order > 0 ? n
+                                          : a->matrix->rows - 1 - n;
     for (int k = 0; k < a->nrhs; k++)
       if (kaon_gate_open(&a->gate, k))
         solve_row(s, row, (int64_t)k * reals * KAON_W, reals, half, wide);
@@ -144,16 +148,17 @@ static void solve_any(const sweep *s, int64_t first, int64_t last) {
     solve_rows(s, first, last, 2, m->half, m->wide);
 }
 
-/* ---- several threads, each by number (sparse/sweeps/pipeline.h) ---- */
+/* ---- several threads, each by index (sparse/sweeps/pipeline.h) ---- */
 
-enum { LINE = 64, POLLS = 4096 }; /* looks without pause: who is waited for may have no core */
+/* POLLS: polls before the thread yields, since the awaited thread may have no core. */
+enum { LINE = 64, POLLS = 4096 };
 
-/* Rows that a thread has passed, counted in the order of the sweep, on a line of its own. */
+/* Rows that a thread has completed, counted in sweep order, in a cache line of its own. */
 typedef struct passed {
   _Alignas(LINE) _Atomic int32_t rows;
 } passed;
 
-/* A core's other thread goes on meanwhile. */
+/* Lets the core's other hardware thread run. */
 static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -179,7 +184,7 @@ static void solve_strips(const sweep *s, const kaon_pipeline *p, passed *threads
     }
 }
 
-/* A team that is smaller than was asked for would wait for nobody. */
+/* A team smaller than requested would wait for threads that do not exist. */
 static void solve_ahead(const sweep *s, const kaon_pipeline *p) {
   passed threads[KAON_PIPELINE_THREADS];
   for (int t = 0; t < p->threads; t++) atomic_init(&threads[t].rows, 0);
@@ -202,11 +207,12 @@ void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args 
   for (int k = 0; k < args->nrhs; k++) open |= kaon_gate_open(&args->gate, k);
   if (!open) return;
   if (ahead != NULL && ahead->threads != launch->threads) ahead = NULL;
-  const sweep s = {.args = args,
-                   .in_row_order = ahead != NULL || (args->in_order != 0 && team < KAON_LEVEL_THREADS),
-                   .x = args->x.data,
-                   .y = args->y.data,
-                   .stride = (int64_t)args->nrhs * m->reals * KAON_W};
+  const sweep s = {
+      .args = args,
+      .in_row_order = ahead != NULL || (args->in_order != 0 && team < KAON_LEVEL_THREADS),
+      .x = args->x.data,
+      .y = args->y.data,
+      .stride = (int64_t)args->nrhs * m->reals * KAON_W};
   const int threads = s.in_row_order ? 1 : team;
   if (ahead != NULL) {
     solve_ahead(&s, ahead);
@@ -216,7 +222,7 @@ void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args 
     solve_any(&s, 0, m->rows);
     return;
   }
-  for (int i = 0; i < args->levels && threads == 1; i++) { /* a level may be one row */
+  for (int i = 0; i < args->levels && threads == 1; i++) { /* a level may be a single row */
     const int level = args->backward ? args->levels - 1 - i : i;
     solve_any(&s, args->level_host[level], args->level_host[level + 1]);
   }

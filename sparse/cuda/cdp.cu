@@ -1,13 +1,13 @@
-/* cdp.cu - steps that the device launches by dynamic parallelism (KAON_ISSUE_CDP): a control
- * kernel of one thread puts the entries of a list (listed.h) into its tail stream, whose kernels
- * run one after the other when it has ended, and itself behind them, as long as the column iterates
- * and the host is not due to look. A column that waits is the host's to serve.
+/* cdp.cu - steps launched on the device by dynamic parallelism (KAON_ISSUE_CDP). A control kernel
+ * of one thread launches the entries of a list (listed.h) into its tail stream. They run one after
+ * the other when the kernel has ended. It also launches itself after them, as long as the column
+ * iterates and no host poll is due. Columns that wait for service are left to the host.
  *
- * The conjugate gradients by dynamic parallelism of the literature had kernels wait for those that
- * they launched, which CUDA 12 no longer allows; hence the tail. Compiled as relocatable device
- * code and linked on the device into an image of its own, which lib/cuda/queue/cdp_image.c loads where this
- * form is asked for: nothing else of the library has to be such code, or needs the device's part of
- * the runtime. */
+ * In the published conjugate gradients by dynamic parallelism, kernels wait for those that they
+ * launched. CUDA 12 no longer allows that; hence the tail stream. The file is compiled as
+ * relocatable device code and linked on the device into a separate image, which
+ * lib/cuda/queue/cdp_image.c loads when this form is selected. So no other code of the library must
+ * be relocatable or needs the device runtime. */
 #include "sparse/cuda/listed.h"
 
 struct chain_run {
@@ -29,9 +29,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
   listed_run(*entry, run);
 }
 
-/* One thread; `done` blocks of steps have ended since it was last here. A launch that the device
- * has no room for would leave a step without one of its parts: that ends the kernel with an error,
- * which the next transfer reports. */
+/* One thread. done: blocks of steps completed since its last run. If the device has no space for a
+ * launch, a step would lack a part. Then the kernel ends with an error, which the next transfer
+ * reports. */
 extern "C" __global__ void KAON_EXPORT(kaon_chain)(kaon_listed list, int done) {
   kaon_loop_control *control = list.control;
   control->blocks += done;

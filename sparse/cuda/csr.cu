@@ -1,8 +1,8 @@
-/* csr.cu - products of matrices in CSR on the GPU: 1 to 32 neighbouring threads a row, which take
- * its entries in turns and add their sums by shuffles. */
+/* csr.cu - products of matrices in CSR on the GPU. 1 to 32 adjacent threads share a row: they take
+ * its entries alternately and add their sums by shuffles. */
 #include "sparse/cuda/csr.h"
 
-/* Blocks of threads of one column that a multiprocessor holds; they stay for the whole product. */
+/* Thread blocks of one column that fit on a multiprocessor. They run for the whole product. */
 enum { RESIDENT = 4, MULTIPROCESSORS = 132 };
 
 template <int REALS, int COLS>
@@ -34,7 +34,7 @@ static void launch_csr(const kaon_launch *launch, const rows_call &a) {
     kaon_cuda_launch(launch, csr_kernel<REALS, ROW_COLUMNS>, blocks, KAON_THREADS, a);
 }
 
-/* More threads a row than the matrix asks for where its rows do not fill a device. */
+/* Uses more threads for a row than the matrix suggests if its rows do not fill a device. */
 static int threads_shift(const kaon_stored_matrix *m) {
   const int64_t mean = m->rows > 0 ? m->entries / m->rows : 0;
   int shift = 0;

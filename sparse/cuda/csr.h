@@ -1,5 +1,5 @@
-/* csr.h - how a block of threads goes through rows in CSR (csr.cu): 1 to 32 neighbouring threads a
- * row, which take its entries in turns and add their sums by shuffles. */
+/* csr.h - how a thread block processes rows in CSR (csr.cu). 1 to 32 adjacent threads share a row:
+ * they take its entries alternately and add their sums by shuffles. */
 #ifndef KAON_SPARSE_CUDA_CSR_H
 #define KAON_SPARSE_CUDA_CSR_H
 
@@ -56,8 +56,8 @@ static __device__ __forceinline__ void row_batch(const rows_call &a, const colum
     }
 }
 
-/* The rows of a chunk, for the open ones of cols; sum: of this thread, where there is one column.
- * All threads. */
+/* The rows of a chunk, for the open columns of cols. sum: this thread's, if there is one column.
+ * All threads must call it. */
 template <int REALS, int COLS>
 static __device__ __forceinline__ void csr_chunk(const rows_call &a, const columns &cols, int chunk,
                                                  uint64_t policy, double *sum) {
@@ -65,7 +65,7 @@ static __device__ __forceinline__ void csr_chunk(const rows_call &a, const colum
   typedef kaon_packet<real, REALS> number;
   const int lane = threadIdx.x & (a.lanes - 1);
   const unsigned end = (unsigned)a.last * KAON_LANES, tile = KAON_THREADS >> a.shift;
-  unsigned base = (unsigned)a.first * KAON_LANES + chunk * tile; /* up to 2^32 with a step */
+  unsigned base = (unsigned)a.first * KAON_LANES + chunk * tile; /* up to 2^32 including a step */
   for (; base < end; base += a.chunks * tile) {
     const unsigned row = base + (threadIdx.x >> a.shift);
     const row_range mine = row_read(a, row < end ? row : (unsigned)a.rows); /* none */

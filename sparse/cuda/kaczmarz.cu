@@ -1,21 +1,22 @@
-/* kaczmarz.cu - sweeps of row projections on the GPU. `lanes` threads of a warp share a row: each
- * keeps what it read of the row and of y from the product to the correction, so that both go
- * through once. What follows of the matrix is read while a row waits for the ones before it, and by
- * the first one before the launch before has ended.
+/* kaczmarz.cu - sweeps of row projections on the GPU. `lanes` threads of a warp share a row. Each
+ * holds what it read of the row and of y from the product to the correction, so both are read once.
+ * The next matrix data are read while a row waits for the previous ones; the first row reads them
+ * before the previous launch has ended.
  *
- * Two ways to share an order out. By launches: groups of a launch are shared out among all blocks,
- * a group's rows follow one another in its lanes; launches of few groups are one block's, which
- * waits for its own threads between them. Owned: a block has a group, whose steps follow one
- * another with all of its threads at a step's rows, and a copy of the group's part of y in shared
- * memory, where it fits (CARP's blocks). */
+ * There are two ways to distribute an order.
+ * - By launches: all blocks share the groups of a launch, and lanes process the rows of a group in
+ *   order. Several launches of few groups are one block's, with barriers between them.
+ * - Owned: a block has one group. Its steps follow one another, and all threads share the rows of a
+ *   step. The group's part of y is copied to shared memory if it fits (CARP's blocks). */
 #include "sparse/cuda/rows.h"
 
 #include "lib/math/steps/projection.h"
 
-/* Threads of a block: by launches, and of an owner; a launch is small where that many turns of one
- * block do it; entries of a row that a thread keeps. */
+/* PROJECT_THREADS, OWNER_THREADS: threads of a block by launches, and of an owner. PROJECT_TURNS: a
+ * launch is small if one block completes it in so many turns. KEPT: entries of a row that a
+ * thread holds. */
 enum { PROJECT_THREADS = 256, OWNER_THREADS = 128, PROJECT_TURNS = 4, KEPT = 4 };
-enum { PROJECT_SHARED = 48 << 10 }; /* bytes that need no asking for */
+enum { PROJECT_SHARED = 48 << 10 }; /* bytes of shared memory without opt-in */
 
 typedef struct project_call {
   const void *start;
@@ -25,8 +26,8 @@ typedef struct project_call {
   uint64_t policy; /* as in rows_call */
   int64_t gap;     /* as in rows_call */
   int backward, owned, shared;
-  int from, count; /* launches of this one: from, from + 1 (backward: from - 1), ... */
-  int chunks;      /* blocks of a column */
+  int from, count; /* launches in this kernel launch: from, from + 1 (backward: from - 1), ... */
+  int chunks;      /* blocks for a column */
   int longest;     /* rows of the longest group; owned: 1 */
   const int64_t *launch, *group, *step, *part;
   const int32_t *row;
@@ -36,8 +37,9 @@ typedef struct project_call {
   kaon_gate gate;
 } project_call;
 
-/* What a block goes through: turns n of bounds[first +- n], bounds of groups, or of an owner's
- * rows; position i in a turn, row r of the groups there. The same for all of its threads. */
+/* The iteration space of a block: turns n over bounds[first +- n], the bounds of groups or of an
+ * owner's rows; in a turn position i and row r of its groups. The same for all threads of the
+ * block. */
 typedef struct project_walk {
   const int64_t *bounds;
   int64_t first;
@@ -63,7 +65,7 @@ static __device__ __forceinline__ void walk_on(const project_call &a, project_wa
   walk_turn(a, w);
 }
 
-/* A thread's share of a row: its first KEPT entries, and where the rest is. */
+/* A thread's share of a row: its first KEPT entries, and the position of the rest. */
 template <int REALS>
 struct row_share {
   int row; /* -1: none */
@@ -102,7 +104,7 @@ static __device__ __forceinline__ void share_read(const project_call &a, const p
   }
 }
 
-/* Where y has number c of this block's column: in shared memory from `part` on. */
+/* Address of element c of y for this block's column: in shared memory from `part` on. */
 template <int REALS>
 static __device__ __forceinline__ kaon_packet<real, REALS> *number_of(
     const project_call &a, kaon_packet<real, REALS> *copy, int64_t part, int column, int64_t c) {
@@ -111,7 +113,7 @@ static __device__ __forceinline__ kaon_packet<real, REALS> *number_of(
   return (number *)a.y + c + (c >> 5) * a.gap + column * KAON_LANES;
 }
 
-/* All threads of the warp. */
+/* All threads of the warp must call it. */
 template <int REALS>
 static __device__ __forceinline__ void share_project(const project_call &a,
                                                      const row_share<REALS> &s,
@@ -163,7 +165,7 @@ static __device__ __forceinline__ void share_project(const project_call &a,
   }
 }
 
-/* An owner's part of y, from global memory or back to it. */
+/* Copies an owner's part of y from global memory, or back to it. */
 template <int REALS>
 static __device__ __forceinline__ void part_copy(const project_call &a,
                                                  kaon_packet<real, REALS> *copy, int64_t part,
@@ -241,7 +243,7 @@ static bool project_small(const kaon_sweep_order_view *o, int launch, int lanes)
   return groups * lanes * o->longest <= PROJECT_THREADS * PROJECT_TURNS;
 }
 
-/* Few groups are spread over the multiprocessors: two blocks each, of fewer threads. */
+/* Few groups are distributed over the multiprocessors: two blocks each, of fewer threads. */
 static unsigned project_threads(int64_t groups, int lanes) {
   unsigned threads = PROJECT_THREADS;
   while (threads > 32 && groups * lanes < (int64_t)threads * 264) threads /= 2;
@@ -257,7 +259,7 @@ static void project_launch(const kaon_launch *launch, const project_call &a, int
     kaon_cuda_launch(launch, project_kernel<2>, blocks, threads, a, shared);
 }
 
-/* Every launch of an owned order is one. */
+/* All launches of an owned order are one kernel launch. */
 static void project_owned(const kaon_launch *launch, const kaon_project_args *args,
                           project_call a) {
   const kaon_sweep_order_view *o = args->order;
@@ -314,6 +316,6 @@ extern "C" void KAON_EXPORT(kaon_row_project)(const kaon_launch *launch,
       a.chunks = (int)((groups * a.lanes + threads - 1) / threads);
     }
     project_launch(launch, a, m->reals, threads, 0);
-    a.early = launch->dependent; /* the launch before is one of these, which write y alone */
+    a.early = launch->dependent; /* the previous kernel is one of these, which write only y */
   }
 }

@@ -1,23 +1,24 @@
-/* levels.cu - triangular sweeps level by level, and what messages take from a vector, on the GPU. A
- * level of many rows is a launch; small ones that follow each other are one block's, which waits
- * for its own threads between them. */
+/* levels.cu - triangular sweeps level by level, and packing of messages, on the GPU. A level of
+ * many rows is one launch. One block processes consecutive small levels, with barriers between
+ * them. */
 #include "sparse/cuda/rows.h"
 
-/* Threads of a block; a level is small where that many turns of one block do it. */
+/* LEVEL_THREADS: threads of a block. LEVEL_TURNS: a level is small if one block completes it in so
+ * many turns. */
 enum { LEVEL_THREADS = 512, LEVEL_TURNS = 4 };
 
 typedef struct levels_call {
-  rows_call rows; /* lanes: threads a row; x, y */
+  rows_call rows; /* lanes: threads of a row; x, y */
   int half, backward;
   int from, count; /* levels of this launch: from, from + 1 (backward: from - 1), ... */
-  int chunks;      /* blocks of a column; 1 where count > 1 */
+  int chunks;      /* blocks for a column; 1 where count > 1 */
   const int64_t *level;
   const int32_t *row;
   const real *diagonal; /* [row * REALS + part]; NULL: 1 */
 } levels_call;
 
-/* sum_j t_ij y_j over a thread's share of row i; y_j of earlier levels, not through the read-only
- * path: this block may have written them. */
+/* sum_j t_ij y_j over a thread's share of row i, with y_j of earlier levels. It does not use the
+ * read-only path, since this block may have written them. */
 template <int REALS>
 static __device__ __forceinline__ kaon_packet<real, REALS> level_sum(const levels_call &a, int row,
                                                                      int lane, int column,
@@ -147,7 +148,7 @@ extern "C" void KAON_EXPORT(kaon_sparse_levels)(const kaon_launch *launch,
   }
 }
 
-/* ---- what messages take ---- */
+/* ---- packing of messages ---- */
 
 typedef struct pick_call {
   int nrhs, reals;
@@ -158,7 +159,7 @@ typedef struct pick_call {
   kaon_gate gate;
 } pick_call;
 
-/* Component c of number n of a column. */
+/* Component c of index n of a column. */
 static __device__ __forceinline__ int64_t component_at(const pick_call &a, int64_t n, int column,
                                                        int c) {
   return (((n >> 5) * a.nrhs + column) * KAON_LANES + (n & 31)) * a.reals + c;

@@ -1,13 +1,15 @@
-/* listed.h - what the entries of a list of launches do (lib/cuda/queue/launch_list.h), for the forms that read
- * it on the device: cdp.cu and resident.cu. An entry is what its kernel would do, chunk by chunk,
- * with the same bits.
+/* listed.h - executes the entries of a launch list (lib/cuda/queue/launch_list.h), for the forms
+ * that read it on the device: cdp.cu and resident.cu. An entry does what its kernel does, chunk by
+ * chunk, with the same bits.
  *
- * RUN: who reads the list. Blocks take chunks blockIdx.x, blockIdx.x + gridDim.x, ...
- *   run.state(theirs)    where coefficients are read, in the place of `theirs`
- *   run.template leave<SLOTS, NORM>(sums, chunk, value)  a block's part of an entry's sums, as
- *                                                        sums_finish (lib/cuda/reduction/reduce.h) has it
+ * RUN: the reader of the list. Blocks take chunks blockIdx.x, blockIdx.x + gridDim.x, ...
+ *   run.state(theirs)    the state from which coefficients are read, instead of `theirs`
+ *   run.template leave<SLOTS, NORM>(sums, chunk, value)  stores a block's part of an entry's sums,
+ *   as
+ *                                                     sums_finish (lib/cuda/reduction/reduce.h)
+ *                                                     does
  *   run.template end<SLOTS, NORM>(sums)                  this block has no more chunks
- * Functions are not inlined: registers of one would be every other one's. */
+ * Functions are not inlined: else the registers of one would be those of all. */
 #ifndef KAON_SPARSE_CUDA_LISTED_H
 #define KAON_SPARSE_CUDA_LISTED_H
 
@@ -23,7 +25,7 @@ static __device__ __noinline__ void listed_update(const kaon_launch_list_entry &
   constexpr bool norm = chosen_sums(OP);
   static_assert(sizeof(call) <= KAON_CALL_BYTES, "an entry holds the arguments");
   const call &deferred = *(const call *)e.call;
-  const call a = deferred; /* in registers: no store can change it */
+  const call a = deferred; /* in registers, since no store can change it */
   for (int chunk = (int)blockIdx.x; chunk < e.chunks; chunk += (int)gridDim.x) {
     double sum[2 * slots];
     update_chunk<OP>(a, run.state(a.state), share{0, chunk}, sum);
@@ -49,7 +51,7 @@ static __device__ __noinline__ void listed_rows(const kaon_launch_list_entry &e,
   run.template end<3, true>(deferred.sums);
 }
 
-/* What the inner process has found goes to the outer solution. */
+/* Adds the inner solution to the outer one and sets it to 0. */
 template <class RUN>
 static __device__ __noinline__ void listed_add_and_zero(const kaon_launch_list_entry &e, RUN &run) {
   static_assert(sizeof(convert_call) <= KAON_CALL_BYTES, "an entry holds the arguments");
@@ -65,7 +67,7 @@ static __device__ __noinline__ void listed_add_and_zero(const kaon_launch_list_e
   run.template end<1, true>(deferred.sums);
 }
 
-/* An entry whose gate is open. All threads of all blocks. */
+/* Executes an entry whose gate is open. All threads of all blocks must call it. */
 template <class RUN>
 static __device__ __forceinline__ void listed_run(const kaon_launch_list_entry &e, RUN &run) {
 #define UPDATE(op)              \

@@ -1,11 +1,13 @@
-/* long_rows.cu - what long rows add to a product whose other rows are in SELL, on the GPU
- * (kaon_long_entries). A block of threads has a unit: the x of its stretch of columns in shared
- * memory, from where numbers all over it come in a few cycles, and slices of 32 pieces of rows, a
- * warp a slice, a thread a piece. What comes from memory is then the matrix alone, side by side:
- * rows taken one by one read a sector of 32 bytes of the second-level cache for each x, which is
- * what bounded them. Each piece leaves its sum, and a second kernel adds those of a row, a warp or
- * a block a row, always in one order. A column of the vectors at a time, since sums have room for
- * one. */
+/* long_rows.cu - adds the long rows to a product whose other rows are in SELL, on the GPU
+ * (kaon_long_entries).
+ * - A thread block has a unit: a range of columns, whose x it copies to shared memory, where random
+ *   access takes a few cycles, and slices of 32 row segments. A warp has a slice, a thread a
+ *   segment.
+ * - So only the matrix is read from memory, in adjacent accesses. By contrast, a row-by-row product
+ *   reads a 32-byte sector of the second-level cache for each x, which limits it.
+ * - Each segment stores its sum. A second kernel adds the sums of a row, with a warp or a block for
+ *   each row, always in the same order.
+ * Columns of the vectors are processed one at a time, since the space for sums suffices for one. */
 #include "sparse/cuda/rows.h"
 
 enum { LONG_THREADS = 512, LONG_RESIDENT = 2 };
@@ -16,13 +18,13 @@ typedef struct long_call {
   int reals, half, column;
 } long_call;
 
-/* Entries of a thread on their way. */
+/* Loaded entries of a thread. */
 template <int REALS>
 static __host__ __device__ constexpr int long_batch() {
   return REALS * (int)sizeof(real) > 8 ? 3 : 6;
 }
 
-/* Where the x of a unit begin, and of which array: those of other units' ranks are ghosts. */
+/* The x of a unit: first element and array. Units of other ranks' columns use the ghosts. */
 typedef struct unit_source {
   const void *x;
   int first;
@@ -116,10 +118,10 @@ static __global__ void __launch_bounds__(LONG_THREADS, LONG_RESIDENT)
   kaon_let_next_start();
 }
 
-/* Rows of more pieces are added by a whole block. */
+/* Rows with more segments are added by a whole block. */
 enum { MANY_PIECES = 512 };
 
-/* The pieces of row n that one of so many threads adds, over its warp. */
+/* Adds the segments of row n that belong to one of the given number of threads, over its warp. */
 template <int REALS>
 static __device__ __forceinline__ kaon_packet<real, REALS> pieces_sum(const long_call &a, int n,
                                                                       int thread, int threads) {
@@ -139,7 +141,7 @@ static __device__ __forceinline__ kaon_packet<real, REALS> pieces_sum(const long
   return s;
 }
 
-/* y of row n is added to. One thread. */
+/* Adds to y of row n. One thread must call it. */
 template <int REALS>
 static __device__ __forceinline__ void long_row_end(const long_call &a, int n,
                                                     const kaon_packet<real, REALS> &s) {
@@ -152,14 +154,14 @@ static __device__ __forceinline__ void long_row_end(const long_call &a, int n,
   *y = sum;
 }
 
-/* By all threads of a block, in an order that hangs on nothing else. */
+/* All threads of a block must call it. The order is fixed. */
 template <int REALS>
 static __device__ __forceinline__ void many_pieces_add(const long_call &a, int n) {
   typedef kaon_packet<real, REALS> number;
   __shared__ number part[KAON_WARPS];
   const int thread = (int)threadIdx.x;
   number s = pieces_sum<REALS>(a, n, thread, KAON_THREADS);
-  __syncthreads(); /* the row before has been read */
+  __syncthreads(); /* the previous row has been read */
   if (thread % 32 == 0) part[thread / 32] = s;
   __syncthreads();
   if (thread != 0) return;
@@ -194,7 +196,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
     pieces_add<2>(a);
 }
 
-/* Behind the other rows of the last part: where long rows meet ghosts is not asked. */
+/* Runs after the other rows of the last part, since long rows are not divided by their ghosts. */
 extern "C" void KAON_EXPORT(kaon_spmv_long)(const kaon_launch *launch, const kaon_spmv_args *args) {
   const kaon_stored_matrix *m = args->matrix;
   if (args->part == KAON_ROWS_INTERIOR) return;
@@ -207,7 +209,8 @@ extern "C" void KAON_EXPORT(kaon_spmv_long)(const kaon_launch *launch, const kao
   a.half = m->half;
   const unsigned room = (unsigned)(a.of.stretch * m->reals * (int)sizeof(real));
   const unsigned rows = (unsigned)((a.of.rows + KAON_WARPS - 1) / KAON_WARPS);
-  cudaFuncSetAttribute(long_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, KAON_LONG_SHARED_BYTES);
+  cudaFuncSetAttribute(long_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       KAON_LONG_SHARED_BYTES);
   for (a.column = 0; a.column < args->nrhs; a.column++) {
     kaon_cuda_launch(launch, long_kernel, (unsigned)a.of.units, LONG_THREADS, a, room);
     kaon_cuda_launch(launch, pieces_kernel, rows, KAON_THREADS, a);

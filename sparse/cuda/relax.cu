@@ -1,35 +1,35 @@
-/* relax.cu - on the GPU: Jacobi sweeps within blocks of rows, blocks one global iteration each or
- * going on by themselves (kaon_relax_args in sparse_ops.h; formulas: lib/math/steps/relaxed_row.h).
+/* relax.cu - Jacobi sweeps within blocks of rows on the GPU. Blocks do one global iteration each,
+ * or iterate asynchronously (kaon_relax_args in sparse_ops.h; formulas:
+ * lib/math/steps/relaxed_row.h).
  *
- * A block of threads is a block of rows, a thread a row. It reads what other blocks have of x by
- * relaxed loads, which the second-level cache answers, keeps its own part in shared memory through
- * the local sweeps, twice, so that one barrier a sweep is enough, and writes it back by relaxed
- * stores. Couplings within the block stay in registers from sweep to sweep, 16 of them in 128
- * registers and where the device holds all blocks so; more come from the first-level cache. A sweep
- * is then what shared memory takes for its numbers: 0.20 us for fv3 in blocks of 448 rows (0.39
- * with 6 of 8 couplings in 64 registers). What nobody writes of a row (`prepared`) is read while
- * the kernel before still runs, and once where a block goes on by itself.
+ * A thread block has a block of rows, a thread one row. It reads x of other blocks by relaxed loads
+ * from the second-level cache, and writes its own part back by relaxed stores. During the local
+ * sweeps its own part is in shared memory, twice, so that one barrier for a sweep is enough.
+ * Couplings within the block stay in registers over all sweeps: 16 of them with 128 registers, if
+ * the device then holds all blocks. Further couplings are read from the first-level cache. A sweep
+ * is then limited by shared memory. Data of a row that no thread writes (`prepared`) are read
+ * before the previous kernel has ended; an asynchronous block reads them only once.
  *
- * rounds > 1: one cooperative launch, so that all blocks are resident: none waits for one that has
- * not begun. A block that finds itself ahead of one that it reads by more than `lag` waits. Counts
- * are stored by release and loaded by acquire, so what is read is at least as new as its count
- * says. The first block, after each of its rounds, adds up what all saw of their residuals.
+ * rounds > 1: one cooperative launch, so that all blocks are resident, and none waits for a block
+ * that has not begun. A block waits while it is ahead of a block that it reads by more than `lag`.
+ * Counts are stored by release and loaded by acquire, so data are at least as new as their count.
+ * After each of its rounds the first block adds up the residuals that all blocks saw.
  *
  * Other ranks (kaon_block_ghosts): after a block's last local sweep its threads store what others
- * read, wherever that is, by relaxed stores at the scope of the system. Then comes the block's
- * barrier, and each thread that raises a counter fences to the system before it stores it
- * (relaxed): the barrier puts the other threads' stores before the fence, and the fence before the
- * counter (PTX ISA, memory consistency model: causality order over barriers, fence.acq_rel.sys).
- * Who reads loads the counter by ld.acquire.sys, then comes its block's barrier, then the values by
- * ld.relaxed.sys, which no first-level cache answers.
- * Why nothing waits for ever: only blocks ahead by more than rank_lag wait for another rank, so
- * those of the rank that is farthest behind never do, resident or not; who ends early marks its
- * counters; and patience ends a wait for a rank that has failed. */
+ * read by relaxed stores at system scope. The block's barrier follows. Then each thread that raises
+ * a counter executes a system fence and stores the counter (relaxed). The barrier orders the other
+ * threads' stores before the fence, and the fence orders them before the counter (PTX ISA, memory
+ * consistency model: causality order over barriers, fence.acq_rel.sys). A reader loads the counter
+ * by ld.acquire.sys, passes its block's barrier, and loads the values by ld.relaxed.sys, which
+ * bypasses first-level caches. There is no deadlock. Only blocks that are ahead by more than
+ * rank_lag wait for another rank, so blocks of the rank that is farthest behind never wait,
+ * resident or not. A rank that ends early marks its counters. A timeout ends a wait for a rank that
+ * has failed. */
 #include "sparse/cuda/relax_block.h"
 
-/* ---- who reads whom ---- */
+/* ---- waiting for other blocks ---- */
 
-/* The same of other ranks' blocks: true: all is over. */
+/* The same for blocks of other ranks. Returns true if all has ended. */
 static __device__ __forceinline__ bool await_ranks(const relax_call &a, int64_t block, int column,
                                                    int32_t own, int *shifts) {
   const kaon_block_ghosts &g = a.ghosts;
@@ -55,7 +55,7 @@ static __device__ __forceinline__ bool await_ranks(const relax_call &a, int64_t 
   return over;
 }
 
-/* For tests: this rank is slow. */
+/* For tests: delays this rank. */
 static __device__ __forceinline__ void take_pause(const relax_call &a) {
   const uint64_t begin = nanoseconds();
   if (threadIdx.x == 0)
@@ -63,13 +63,14 @@ static __device__ __forceinline__ void take_pause(const relax_call &a) {
   __syncthreads();
 }
 
-/* Waits until no block that this one reads is more than `lag` behind, notes the shifts; false in
- * all threads: all is over. The slowest block of all never waits, so some block always goes on. */
+/* Waits until no block that this one reads is more than `lag` behind, and notes the shifts. Returns
+ * false in all threads if all has ended. The slowest block never waits, so there is always
+ * progress. */
 static __device__ __forceinline__ bool may_begin(const relax_call &a, int64_t block, int column,
                                                  int round, int *shifts, counter_check *w) {
   const kaon_row_blocks &m = a.rows;
   const int32_t *count = a.count + (int64_t)column * m.blocks;
-  /* of rounds counts begin at 0; the first thread may not have stored this one yet */
+  /* with rounds, counts begin at 0; the first thread may not have stored this one yet */
   const int32_t own = a.rounds > 1 ? round : load_relaxed(count + block);
   const int64_t end = __ldg(m.reads + block + 1);
   bool over = a.rounds > 1 && load_relaxed(a.stop + column) != 0;
@@ -90,7 +91,7 @@ static __device__ __forceinline__ bool may_begin(const relax_call &a, int64_t bl
   return __syncthreads_or(over) == 0;
 }
 
-/* The block that sees whether all is over. */
+/* One block checks whether all has ended. */
 static __device__ __forceinline__ void monitor(const relax_call &a, int column) {
   const int64_t blocks = a.rows.blocks, first = (int64_t)column * blocks;
   double sum = 0;
@@ -105,9 +106,9 @@ static __device__ __forceinline__ void monitor(const relax_call &a, int column) 
     store_relaxed(a.stop + column, 1);
 }
 
-/* The next block of rows of this launch, -1: there is none. All threads. A launch hands out a
- * ticket a block and one more to each thread block that asks in vain, so tickets alone tell which
- * launch it is, and with it the order. */
+/* The next block of rows of this launch; -1: none is left. All threads must call it. A launch uses
+ * one ticket for each block, and one for each thread block that finds none left. So a ticket alone
+ * determines its launch, and with it the order. */
 static __device__ __forceinline__ int64_t next_block(const relax_call &a, int column) {
   __shared__ unsigned long long ticket;
   const uint64_t blocks = (uint64_t)a.rows.blocks, each = blocks + (uint64_t)a.together;
@@ -123,9 +124,9 @@ static __device__ __forceinline__ int64_t next_block(const relax_call &a, int co
 template <int REALS, int THREADS>
 static __global__ void __launch_bounds__(THREADS)
     relax_kernel(const __grid_constant__ relax_call a) {
-  enum { WIDE = held<REALS, THREADS>::WIDE }; /* else it would be too much to keep */
+  enum { WIDE = held<REALS, THREADS>::WIDE }; /* otherwise there would be too much to hold */
   extern __shared__ double2 room[];
-  /* of this rank's blocks, of others', of this rank's when they have been read */
+  /* of this rank's blocks, of others', of this rank's after the reads */
   __shared__ int shifts[3 * KAON_SHIFT_BINS];
   const int column = a.column >= 0 ? a.column : (int)(blockIdx.x % (unsigned)a.columns);
   const int64_t mine = a.column >= 0 ? blockIdx.x : blockIdx.x / (unsigned)a.columns;
@@ -161,7 +162,7 @@ static __global__ void __launch_bounds__(THREADS)
     if (a.rounds > 1 && on && mine == 0) monitor(a, column);
   }
   __syncthreads();
-  if (a.ghosts.start != NULL && !on) /* nobody waits for what ended early */
+  if (a.ghosts.start != NULL && !on) /* no block waits for what ended early */
     for (int64_t n = mine; n < a.rows.blocks; n += step) {
       const int64_t block = kaon_relax_turn(n, a.rows.blocks, a.shuffle);
       const int32_t *count = a.count + (int64_t)column * a.rows.blocks + block;
@@ -181,7 +182,8 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- launches ---- */
 
-/* All blocks of threads at once on the device, or none. */
+/* A cooperative launch of as many thread blocks as the device holds. They share the blocks of
+ * rows. */
 template <int REALS, int THREADS>
 static void launch_free(const kaon_launch *launch, const relax_call &a, unsigned threads,
                         unsigned shared) {
@@ -204,8 +206,8 @@ static void launch_free(const kaon_launch *launch, const relax_call &a, unsigned
   cudaLaunchKernelEx(&config, relax_kernel<REALS, THREADS>, a);
 }
 
-/* Whether the device has 128 registers for each thread of all blocks at once: of more blocks twice
- * as many are at work with 64. */
+/* Whether the device has 128 registers for each thread of all blocks at once. With more blocks, 64
+ * registers let twice as many run. */
 static bool holds_wide(const relax_call &a) {
   int device = 0, places = 0;
   if (a.rows.block > 512) return false;

@@ -1,5 +1,5 @@
 /* relax_block.h - a block of rows on the GPU: what its threads read of it and of other blocks, its
- * local sweeps, and what it gives to other ranks (relax.cu: who waits for whom). */
+ * local sweeps, and what it sends to other ranks. relax.cu describes who waits for whom. */
 #ifndef KAON_SPARSE_CUDA_RELAX_BLOCK_H
 #define KAON_SPARSE_CUDA_RELAX_BLOCK_H
 
@@ -10,7 +10,7 @@ typedef struct relax_call {
   kaon_row_blocks rows;
   int nrhs, columns, column; /* columns: of this launch; column: the only one, or -1 */
   int inner, cut, rounds, lag;
-  int together; /* rounds = 1: thread blocks that take blocks by tickets; 0: each has its own */
+  int together; /* rounds = 1: thread blocks that take blocks by tickets; 0: one for each block */
   real factor;
   uint64_t shuffle;
   double goal, limit;
@@ -30,7 +30,7 @@ typedef struct relax_call {
   int64_t *rank_shifts;
 } relax_call;
 
-/* ---- numbers that other blocks write meanwhile ---- */
+/* ---- values that other blocks write concurrently ---- */
 
 static __device__ __forceinline__ int32_t load_acquire(const int32_t *p) {
   int32_t v;
@@ -68,7 +68,7 @@ static __device__ __forceinline__ int32_t load_far(const int32_t *p) {
   return v;
 }
 
-/* Acquires nothing: that would empty the first-level cache, which other blocks use, each time. */
+/* Not an acquire load, which would each time empty the first-level cache that other blocks use. */
 static __device__ __forceinline__ int32_t peek_far(const int32_t *p) {
   int32_t v;
   asm volatile("ld.relaxed.sys.global.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
@@ -82,10 +82,10 @@ static __device__ __forceinline__ void store_far(int32_t *p, int32_t v) {
 
 /* ---- a block of rows ---- */
 
-/* Where this thread works: the row's place and slice, and its numbers in a vector. */
+/* This thread's row: position, slice, and offset in a vector. */
 typedef struct seat {
   int64_t place, slice, at; /* at: reals from the column's first one */
-  int row, lane, mine;      /* mine: there is a row */
+  int row, lane, mine;      /* mine: this thread has a row */
 } seat;
 
 template <int REALS>
@@ -113,7 +113,8 @@ static __device__ __forceinline__ void value_of(const void *values, int64_t n, r
   for (int c = 0; c < REALS; c++) v[c] = p.v[c];
 }
 
-/* t -= what other blocks have. Some at a time, so that their ways to memory overlap. */
+/* t -= the entries in columns of other blocks. Several at a time, so that their memory latencies
+ * overlap. */
 template <int REALS>
 static __device__ __forceinline__ void read_outside(const relax_call &a, const seat &s, int column,
                                                     real *t) {
@@ -141,8 +142,8 @@ static __device__ __forceinline__ void read_outside(const relax_call &a, const s
   }
 }
 
-/* t -= what other ranks have. Some at a time here as well: the ways may be links between devices.
- */
+/* t -= the entries in columns of other ranks. Several at a time too, since they may cross links
+ * between devices. */
 template <int REALS>
 static __device__ __forceinline__ void read_ghosts(const relax_call &a, const seat &s, int column,
                                                    real *t) {
@@ -172,7 +173,7 @@ static __device__ __forceinline__ void read_ghosts(const relax_call &a, const se
   }
 }
 
-/* The block's rows, in shared memory, to the ranks that read them. */
+/* Sends the block's rows, which are in shared memory, to the ranks that read them. */
 template <int REALS>
 static __device__ __forceinline__ void give_rows(const relax_call &a, int64_t block, int column,
                                                  const real *y) {
@@ -187,9 +188,9 @@ static __device__ __forceinline__ void give_rows(const relax_call &a, int64_t bl
   }
 }
 
-/* The block's counter, to the same. All threads, behind a barrier after give_rows. */
+/* Sends the block's counter to them. All threads must call it, after a barrier after give_rows. */
 static __device__ __forceinline__ void notify(const relax_call &a, int64_t block, int column,
-                                            int32_t count) {
+                                              int32_t count) {
   const kaon_block_ghosts &g = a.ghosts;
   const int64_t end = __ldg(g.notifications + block + 1);
 #pragma unroll 1
@@ -197,8 +198,8 @@ static __device__ __forceinline__ void notify(const relax_call &a, int64_t block
     store_far((int32_t *)__ldg((const unsigned long long *)g.notify + n) + column, count);
 }
 
-/* A number in shared memory, `far` bytes beyond an address there. By addresses of 32 bits, for the
- * compiler makes generic ones anew in each sweep, which asks who the block is. */
+/* A value in shared memory, `far` bytes beyond an address there. Addresses have 32 bits: for
+ * generic ones the compiler would recompute the shared memory window in each sweep. */
 template <int FAR>
 static __device__ __forceinline__ void shared_read(uint32_t at, double *v, const int reals) {
   if (reals == 1)
@@ -241,13 +242,13 @@ static __device__ __forceinline__ void shared_write(uint32_t at, const float *v,
                  : "memory");
 }
 
-/* Couplings within the block that stay in registers, as many as there is room for without spills:
- * GROUP of them always, and as many again where the slice has them. Columns are addresses of
- * numbers in shared memory. Registers without an entry hold 0 times the block's first one. */
+/* Couplings within the block that stay in registers, as many as fit without spills: GROUP of them
+ * always, and as many again if the slice has them. Columns are addresses of values in shared
+ * memory. Registers without an entry hold 0 times the block's first value. */
 template <int REALS, int THREADS>
 struct held {
   enum {
-    WIDE = THREADS <= 512, /* 128 registers a thread, else 64 */
+    WIDE = THREADS <= 512, /* 128 registers for a thread, else 64 */
     GROUP = REALS * sizeof(real) == 4   ? (WIDE ? 8 : 6)
             : REALS * sizeof(real) == 8 ? (WIDE         ? 8
                                            : REALS == 1 ? 4
@@ -258,7 +259,7 @@ struct held {
   real value[MOST][REALS];
   uint32_t at[MOST];
   int entries;
-  int64_t first; /* of those that are not here */
+  int64_t first; /* of the couplings that are not held here */
 };
 
 template <int REALS, int THREADS>
@@ -293,7 +294,7 @@ static __device__ __forceinline__ void read_group(const held<REALS, THREADS> &h,
   for (int k = 0; k < GROUP; k++) kaon_relax_subtract(t, h.value[first + k], x[k], REALS);
 }
 
-/* t -= what the block itself has, in shared memory FAR bytes beyond `room`. */
+/* t -= the block's own entries, with x in shared memory FAR bytes beyond `room`. */
 template <int REALS, int THREADS, int FAR>
 static __device__ __forceinline__ void read_inside(const relax_call &a,
                                                    const held<REALS, THREADS> &h, uint32_t room,
@@ -314,8 +315,8 @@ static __device__ __forceinline__ void read_inside(const relax_call &a,
   }
 }
 
-/* A local sweep of this thread's row, at `own`: x from the numbers FROM bytes beyond `room`, to
- * those TO bytes beyond it. */
+/* A local sweep of this thread's row, at `own`. Reads x FROM bytes beyond `room` and writes it TO
+ * bytes beyond. */
 template <int REALS, int THREADS, int FROM, int TO>
 static __device__ __forceinline__ void sweep_row(const relax_call &a, const held<REALS, THREADS> &h,
                                                  uint32_t room, uint32_t own, bool mine, bool moves,
@@ -331,24 +332,24 @@ static __device__ __forceinline__ void sweep_row(const relax_call &a, const held
   __syncthreads();
 }
 
-/* The sum over the block's threads, in thread 0. All threads. */
+/* The sum over the block's threads, in thread 0. All threads must call it. */
 static __device__ __forceinline__ double block_sum(double x) {
   __shared__ double warps[32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
   x = warp_sum(x);
-  __syncthreads(); /* the one before has been read */
+  __syncthreads(); /* the previous one has been read */
   if (lane == 0) warps[warp] = x;
   __syncthreads();
   x = lane < (int)(blockDim.x / 32) ? warps[lane] : 0;
   return warp == 0 ? warp_sum(x) : 0;
 }
 
-/* What a thread knows of its row whatever x is. Nobody writes it, so it is read before the kernel
- * before has ended. */
+/* What a thread knows of its row independently of x. No kernel writes it, so it is read before the
+ * previous kernel has ended. */
 template <int REALS, int THREADS>
 struct prepared {
   int64_t block;      /* -1: none yet */
-  uint32_t room, own; /* addresses in shared memory: of the block's first number, of its own */
+  uint32_t room, own; /* addresses in shared memory: of the block's first value, of this thread's */
   seat s;
   real inverse[REALS];
   held<REALS, THREADS> h;
@@ -368,10 +369,10 @@ static __device__ __forceinline__ void prepare(const relax_call &a, int64_t bloc
   value_of<REALS>(a.rows.inverse, p.s.place, p.inverse);
 }
 
-/* A block that this one reads, for this thread to look at its counter again. */
+/* A block that this one reads, whose counter this thread checks again. */
 typedef struct counter_check {
   const int32_t *other; /* NULL: none */
-  int32_t own;          /* iterations of the block itself */
+  int32_t own;          /* iterations of this block */
 } counter_check;
 
 static __device__ __forceinline__ void note_shift(int *shifts, int32_t shift) {
@@ -379,9 +380,9 @@ static __device__ __forceinline__ void note_shift(int *shifts, int32_t shift) {
   atomicAdd(&shifts[bin < 0 ? 0 : bin >= KAON_SHIFT_BINS ? KAON_SHIFT_BINS - 1 : bin], 1);
 }
 
-/* Of the blocks that are read those that have no thread of their own, behind the reads. */
+/* Checks again, after the reads, those of the read blocks that have no thread of their own. */
 static __device__ __forceinline__ void recheck(const relax_call &a, int64_t block, int column,
-                                                  int32_t own, int *after) {
+                                               int32_t own, int *after) {
   const int32_t *count = a.count + (int64_t)column * a.rows.blocks;
   const int64_t end = __ldg(a.rows.reads + block + 1);
 #pragma unroll 1
@@ -389,10 +390,9 @@ static __device__ __forceinline__ void recheck(const relax_call &a, int64_t bloc
     note_shift(after, own - load_relaxed(count + __ldg(a.rows.other + n)));
 }
 
-/* One global iteration of a block, from its reading to its writing. after: the shifts when it has
- * read what others have; a counter is asked for there and looked at in the end, since who waits for
- * it is late. room: the block's numbers, twice, at a distance that is known here, for a sweep reads
- * the one and writes the other. */
+/* One global iteration of a block, from its read to its write. after: the shifts after the reads. A
+ * counter is loaded there and examined at the end, to hide its latency. room: the block's values,
+ * twice, at a fixed distance, since a sweep reads one copy and writes the other. */
 template <int REALS, int THREADS>
 static __device__ __forceinline__ void relax_block(const relax_call &a,
                                                    const prepared<REALS, THREADS> &p, int column,
@@ -425,7 +425,7 @@ static __device__ __forceinline__ void relax_block(const relax_call &a,
     there = load_relaxed(w.other);
     recheck(a, block, column, w.own, after);
   }
-  if (s.mine) { /* the first sweep, which sees the residual */
+  if (s.mine) { /* the first sweep, which computes the residual */
     real u[REALS];
 #pragma unroll
     for (int c = 0; c < REALS; c++) u[c] = t[c];
@@ -455,7 +455,7 @@ static __device__ __forceinline__ void relax_block(const relax_call &a,
   const int64_t at = (int64_t)column * m.blocks + block;
   if (a.ghosts.start != NULL) give_rows<REALS>(a, block, column, y);
   if (a.rounds > 1) residual2 = block_sum(residual2);
-  int32_t count = 0; /* before the barrier, behind which it is raised */
+  int32_t count = 0; /* loaded before the barrier, after which it is raised */
   if (a.ghosts.start != NULL || threadIdx.x == 0) count = load_relaxed(a.count + at) + 1;
   __syncthreads();
   if (a.ghosts.start != NULL) notify(a, block, column, count);
@@ -465,7 +465,7 @@ static __device__ __forceinline__ void relax_block(const relax_call &a,
   }
 }
 
-/* What a block begins with, to those who read it. */
+/* Sends a block's initial values to the ranks that read them. */
 template <int REALS>
 static __device__ __forceinline__ void give_block(const relax_call &a, int64_t block, int column,
                                                   real *y) {

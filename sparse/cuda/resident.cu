@@ -1,22 +1,23 @@
-/* resident.cu - steps by one kernel that stays on the device (KAON_ISSUE_PERSISTENT): all its
- * blocks are there at once, go through the entries of a list (listed.h) together, and wait for each
- * other between them, as long as the column iterates and the host is not due to look.
+/* resident.cu - steps by one persistent kernel (KAON_ISSUE_PERSISTENT). All its blocks are
+ * resident. They process the entries of a list (listed.h) together and wait for each other in
+ * between, as long as the column iterates and no host poll is due.
  *
- * An entry's end is where all blocks have seen all blocks' marks (lib/cuda/reduction/reduce.h): parts of its
- * sums, or flags of blocks that leave none. Every block adds the parts by itself, in the order of
- * the other forms, and runs the recurrence on a copy of the column's state in its shared memory. So
- * a sum costs one way to memory and back, and its end no more than that; bits are those of the
- * other forms. Marks alternate between two halves of the room: who writes into one again has seen
- * all marks in the other, so all have read this one. */
+ * An entry ends when all blocks have seen the sequence tags of all blocks
+ * (lib/cuda/reduction/reduce.h): on parts of its sums, or on flags of blocks without sums. Every
+ * block adds the parts itself, in the order of the other forms, and runs the recurrence on a copy
+ * of the column's state in its shared memory. So a sum costs one memory round trip, which is also
+ * the end of the entry. Bits are those of the other forms. Tags alternate between two halves of the
+ * space. A block that writes to a half again has seen all tags in the other half, so all blocks
+ * have read the former one. */
 #include "sparse/cuda/listed.h"
 
-/* A block's part of it, in shared memory. */
+/* A block's part of the run, in shared memory. */
 struct resident_run {
-  kaon_column_state *own; /* shared memory too */
+  kaon_column_state *own; /* also in shared memory */
   uint64_t *room;
-  uint32_t mark; /* of the entry that is gone through */
+  uint32_t mark; /* of the current entry */
   int half;
-  int worked; /* entries were gone through */
+  int worked; /* whether entries were processed */
 
   __device__ __forceinline__ const kaon_column_state *state(const kaon_column_state *) const {
     return own;
@@ -33,7 +34,7 @@ struct resident_run {
 
   template <int SLOTS, bool NORM>
   __device__ __forceinline__ void leave(const kaon_cuda_sums &s, int chunk, const double *value) {
-    if (chunk != (int)blockIdx.x) __syncthreads(); /* the part before has been read */
+    if (chunk != (int)blockIdx.x) __syncthreads(); /* the previous part has been read */
     marked_leave<2 * SLOTS, true>(marked(), s.chunks, chunk, marked_wanted<SLOTS, NORM>(s), mark,
                                   value);
   }
@@ -43,11 +44,11 @@ struct resident_run {
     finish(s, s.sum.state != NULL ? marked_wanted<SLOTS, NORM>(s) : 0, SLOTS);
   }
 
-  /* wanted 0: no sums. All threads. */
+  /* wanted 0: no sums. All threads must call it. */
   __device__ __noinline__ void finish(const kaon_cuda_sums &s, uint32_t wanted, int slots) {
     __shared__ double total[KAON_LIST_VALUES];
-    const int chunks = wanted != 0 ? s.chunks : 0; /* blocks that leave parts */
-    __syncthreads();                               /* all threads' results are written */
+    const int chunks = wanted != 0 ? s.chunks : 0; /* blocks that store parts */
+    __syncthreads();                               /* the results of all threads are written */
     if (threadIdx.x == 0 && (int)blockIdx.x >= chunks) {
       marked_fence();
       asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(flag((int)blockIdx.x)), "r"(mark)
@@ -59,14 +60,14 @@ struct resident_run {
     __syncthreads();
     if (threadIdx.x == 0) {
       if (wanted != 0) sums_conclude(s, 0, slots, total);
-      mark = mark + 1 != 0 ? mark + 1 : 1; /* 0 is what cleared memory bears */
+      mark = mark + 1 != 0 ? mark + 1 : 1; /* 0 is the value of cleared memory */
       half ^= 1;
       worked = 1;
     }
     __syncthreads();
   }
 
-  /* Of blocks first, first + 1, ... */
+  /* Waits for blocks first, first + 1, ... */
   __device__ __forceinline__ void wait_for_flags(int first) const {
     int patience = MARKED_TIMEOUT;
     bool waited = false;
@@ -82,17 +83,20 @@ struct resident_run {
   }
 };
 
-/* n pieces of 16 bytes, by all threads of the block. */
+/* Copies n pieces of 16 bytes; all threads of the block must call it. */
 static __device__ __forceinline__ void copy_pieces(void *to, const void *from, int n) {
   for (int i = threadIdx.x; i < n; i += KAON_THREADS) ((uint4 *)to)[i] = ((const uint4 *)from)[i];
 }
 
-enum { STATE_PIECES = sizeof(kaon_column_state) / 16, ENTRY_PIECES = sizeof(kaon_launch_list_entry) / 16 };
+enum {
+  STATE_PIECES = sizeof(kaon_column_state) / 16,
+  ENTRY_PIECES = sizeof(kaon_launch_list_entry) / 16
+};
 static_assert(sizeof(kaon_column_state) % 16 == 0 && sizeof(kaon_launch_list_entry) % 16 == 0,
               "whole pieces");
 
-/* What the blocks read at first, block 0 writes at the end: behind an entry's end, where all have
- * read it. */
+/* Block 0 writes at the end what all blocks read at the beginning. It does so after the end of an
+ * entry, when all have read it. */
 static __global__ void __launch_bounds__(KAON_THREADS, 2)
     resident_kernel(const __grid_constant__ kaon_listed list) {
   extern __shared__ uint4 memory[];
@@ -128,9 +132,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, 2)
   if (blockIdx.x != 0 || !run.worked) return;
   copy_pieces(list.state, own, STATE_PIECES);
   if (threadIdx.x != 0) return;
-  *list.room = run.mark - 1; /* the last one that was used; or 0, and the next one is 1 again */
+  *list.room = run.mark - 1; /* the last tag that was used; or 0, after which the next one is 1 */
   if (turn > 0) done++;
-  list.control->blocks += done - 1; /* the decision behind counts one */
+  list.control->blocks += done - 1; /* the decision after the loop counts one */
 }
 
 static size_t shared_bytes(int entries) {

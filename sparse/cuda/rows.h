@@ -1,10 +1,10 @@
-/* rows.h - what the CUDA kernels of sparse matrices share: how entries and numbers are read, which
- * rows a block has, and what is done with the sum of a row.
+/* rows.h - what the CUDA kernels of sparse matrices share: how entries and vector elements are
+ * read, which rows a block has, and what is done with the sum of a row.
  *
- * REALS: of a number (1 real, 2 complex); HALF: values are 16-bit integers. Matrix data pass the
- * first-level cache by, which is for x; of a matrix that the second-level cache cannot hold they
- * are also the first to leave it. They are the only thing read before kaon_wait_for_previous, where
- * kaon_launch.early allows it. */
+ * REALS: of a value (1 real, 2 complex); HALF: values are 16-bit integers. Matrix data bypass the
+ * first-level cache, which is reserved for x. If the second-level cache cannot hold the matrix,
+ * they are also the first to be evicted from it. Only matrix data are read before
+ * kaon_wait_for_previous, if kaon_launch.early allows it. */
 #ifndef KAON_SPARSE_CUDA_ROWS_H
 #define KAON_SPARSE_CUDA_ROWS_H
 
@@ -16,11 +16,11 @@
 #include "lib/cuda/reduction/reduce.h"
 #include "sparse/cuda/kernels.h"
 
-/* Sums of a thread: |y|^2, conj(w) y, |w|^2; values that a chunk leaves: three slots. Columns that
- * a thread takes at most, and groups of them that a block of threads does. Threads that fill a
- * device: below so many, more of them share a row. */
+/* ROW_SUMS: sums of a thread: |y|^2, conj(w) y, |w|^2. ROW_VALUES: values that a chunk stores:
+ * three slots. ROW_COLUMNS: maximum columns of a thread. ROW_CONCURRENT: maximum groups of them in
+ * a thread block. ROW_DEVICE: threads that fill a device; with fewer, more threads share a row. */
 enum { ROW_SUMS = 4, ROW_VALUES = 6, ROW_COLUMNS = 4, ROW_CONCURRENT = 4, ROW_DEVICE = 1 << 18 };
-static const int64_t row_cache = 40 << 20; /* bytes of a matrix that stays in a cache of 50 MB */
+static const int64_t row_cache = 40 << 20; /* bytes of a matrix that remains in a cache of 50 MB */
 
 typedef struct rows_call {
   const void *start;
@@ -29,35 +29,34 @@ typedef struct rows_call {
   const int32_t *line, *pattern;
   const void *value;
   const float *scale;
-  int wide, length; /* of start; ELL */
-  int columns;      /* KAON_COLUMNS_... */
-  int half;         /* CSR: values are 16-bit integers */
-  int rows;         /* true ones */
-  int first, last;  /* blocks of the part */
-  int nrhs, groups; /* groups: of columns */
-  int concurrent_groups; /* groups that a block of threads has, a warp each; the others are fast in blockIdx.x
-                */
-  int64_t gap; /* numbers between a block of one column and the column's next one, less 32 */
-  real a;      /* y = b + a A x */
+  int wide, length;      /* of start; ELL */
+  int columns;           /* KAON_COLUMNS_... */
+  int half;              /* CSR: values are 16-bit integers */
+  int rows;              /* valid rows */
+  int first, last;       /* blocks of the part */
+  int nrhs, groups;      /* groups: of columns */
+  int concurrent_groups; /* groups in a thread block, a warp each; the rest: blockIdx.x, fast */
+  int64_t gap;           /* reals between a block of one column and the next column's, less 32 */
+  real a;                /* y = b + a A x */
   const void *x, *ghosts, *b, *w;
   void *y;
   int w_is_y;
-  uint64_t policy; /* whether matrix data may stay in the second-level cache: row_evict_... */
-  int early;       /* matrix data may be read before the wait */
-  int lanes; /* CSR: threads a row; SELL: warps a block of rows; a power of two, and its exponent */
+  uint64_t policy; /* the cache policy of matrix data: row_evict_... */
+  int early;       /* matrix data may be read before the wait for the previous kernel */
+  int lanes;       /* CSR: threads of a row; SELL: warps of a block of rows; 2^exponent */
   int shift;
-  int each;  /* SELL, several columns: blocks of rows that a block of threads has at a time */
-  int turns; /* blocks' worth of rows that a block takes one after another */
-  int most;  /* blocks a launch may have; 0: any number */
-  int chunks, before;  /* blocks of this launch a group; chunks of the sums that come before */
-  kaon_cuda_sums sums; /* of which sums.chunks in all */
+  int each;  /* SELL, several columns: blocks of rows that a thread block has concurrently */
+  int turns; /* such sets of rows that a thread block processes in sequence */
+  int most;  /* maximum thread blocks of a launch; 0: no limit */
+  int chunks, before;  /* blocks of this launch for a group; chunks of the sums before */
+  kaon_cuda_sums sums; /* sums.chunks is the total */
 } rows_call;
 
 /* ---- the matrix ---- */
 
-/* What createpolicy.fractional makes of evict_first and evict_normal for all of the data (from 9.0
- * on, where CUTLASS passes them the same way: CacheHintSm90). As an argument of a kernel a policy
- * takes no registers, and no instruction at each load to move it out of them. */
+/* The results of createpolicy.fractional for evict_first and evict_normal on all data (from 9.0 on;
+ * CUTLASS passes them in the same way: CacheHintSm90). As a kernel argument a policy needs no
+ * registers, and no instruction at each load. */
 static const uint64_t row_evict_first = UINT64_C(0x12f0000000000000);
 static const uint64_t row_evict_normal = UINT64_C(0x16f0000000000000);
 
@@ -94,14 +93,14 @@ static __device__ __forceinline__ int32_t narrow_read(const uint16_t *p, uint64_
   return x;
 }
 
-/* What blocks of rows share, or the threads of a warp: both caches keep it. */
+/* For data shared by blocks of rows, or by the threads of a warp: both caches retain it. */
 static __device__ __forceinline__ int32_t shared_read(const int32_t *p) {
   int32_t x;
   asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(p));
   return x;
 }
 
-/* A value as it is stored. */
+/* A value as stored. */
 template <int REALS, int HALF>
 struct entry {
   uint32_t w[HALF ? 1 : REALS * (int)sizeof(real) / 4];
@@ -135,7 +134,7 @@ static __device__ __forceinline__ entry<REALS, HALF> entry_read(const void *valu
   return x;
 }
 
-/* In integers where HALF: the row's scale comes in at its end. */
+/* In integers if HALF: the row's scale is applied at its end. */
 template <int REALS, int HALF>
 static __device__ __forceinline__ kaon_packet<real, REALS> entry_number(
     const entry<REALS, HALF> &x) {
@@ -160,13 +159,13 @@ static __device__ __forceinline__ real row_scale(const rows_call &a, int row) {
 
 /* ---- vectors ---- */
 
-/* Where number n of column 0 stands. */
+/* Offset of index n of column 0. */
 static __device__ __forceinline__ int64_t number_at(const rows_call &a, int n) {
   return n + (n >> 5) * a.gap;
 }
 
-/* The number of column 0 that column c of the matrix is multiplied by; those of the others follow
- * 32 numbers apart. ONE: there is one column. GHOSTS: it may be one. */
+/* The element of column 0 that column c of the matrix multiplies. Those of the other columns are 32
+ * reals apart. ONE: there is one column. GHOSTS: the element may be a ghost. */
 template <int REALS, bool ONE, bool GHOSTS>
 static __device__ __forceinline__ const kaon_packet<real, REALS> *source_of(const rows_call &a,
                                                                             int c) {
@@ -191,13 +190,13 @@ static __device__ __forceinline__ void number_add(kaon_packet<real, REALS> *s,
 
 /* ---- ends of rows ---- */
 
-/* What a row's end takes besides its sum. */
+/* Inputs of a row's end besides its sum. */
 template <int REALS>
 struct row_others {
   kaon_packet<real, REALS> b, w;
 };
 
-/* at: number of a row in the vectors. */
+/* at: offset of a row in the vectors. */
 template <int REALS>
 static __device__ __forceinline__ row_others<REALS> row_prefetch(const rows_call &a, int64_t at) {
   typedef kaon_packet<real, REALS> number;
@@ -207,7 +206,7 @@ static __device__ __forceinline__ row_others<REALS> row_prefetch(const rows_call
   return o;
 }
 
-/* y of a row is stored, and what it is. s: the row's sum. */
+/* Stores y of a row and returns it. s: the row's sum. */
 template <int REALS>
 static __device__ __forceinline__ kaon_packet<real, REALS> row_store(
     const rows_call &a, int64_t at, real scale, kaon_packet<real, REALS> s,
@@ -219,7 +218,7 @@ static __device__ __forceinline__ kaon_packet<real, REALS> row_store(
   return s;
 }
 
-/* The same, and what it adds to the sums. APART: numbers between those of a thread. */
+/* The same, and adds to the sums. APART: distance of the values of a thread. */
 template <int REALS, int APART = 1>
 static __device__ __forceinline__ void row_put(const rows_call &a, int64_t at, real scale,
                                                kaon_packet<real, REALS> s,
@@ -259,16 +258,17 @@ static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, r
 
 /* ---- columns ---- */
 
-/* The columns of a thread: the first, how many, and which of them are open, a bit each. */
+/* The columns of a thread: the first, their number, and one bit for each open one. */
 typedef struct columns {
   int first, count;
   unsigned open;
 } columns;
 
-/* Groups of columns from the first one of this block of threads on: where group i of them begins.
- * Of the a.concurrent_groups groups of a block neighbouring warps have one each. */
+/* Column at which group i begins, from the first group of this thread block on. Of a block's
+ * a.concurrent_groups groups adjacent warps have one each. */
 static __device__ __forceinline__ int group_first(const rows_call &a, int i) {
-  const int first = (int)(blockIdx.x % (unsigned)(a.groups / a.concurrent_groups)) * a.concurrent_groups;
+  const int first =
+      (int)(blockIdx.x % (unsigned)(a.groups / a.concurrent_groups)) * a.concurrent_groups;
   return (first + i) * a.nrhs / a.groups;
 }
 
@@ -284,10 +284,11 @@ static __device__ __forceinline__ columns columns_of(const rows_call &a) {
 
 template <int COLS>
 static __device__ __forceinline__ int chunk_of(const rows_call &a) {
-  return COLS == 1 ? (int)blockIdx.x : (int)(blockIdx.x / (unsigned)(a.groups / a.concurrent_groups));
+  return COLS == 1 ? (int)blockIdx.x
+                   : (int)(blockIdx.x / (unsigned)(a.groups / a.concurrent_groups));
 }
 
-/* All lanes of a warp: each asks for a column. */
+/* All lanes of a warp must call it: each reads the gate of one column. */
 template <int COLS>
 static __device__ __forceinline__ void columns_prefetch(const rows_call &a, columns *c) {
   if (COLS == 1) {
@@ -299,8 +300,8 @@ static __device__ __forceinline__ void columns_prefetch(const rows_call &a, colu
   c->open = __ballot_sync(0xffffffffu, lane < c->count && gate_open(a.sums.gate, c->first + lane));
 }
 
-/* sum: this thread's, of the one column there is. All threads of the block; chunk: of this launch.
- */
+/* sum: this thread's, for the only column. chunk: of this launch. All threads of the block must
+ * call it. */
 static __device__ __forceinline__ void column_finish(const rows_call &a, const columns &c,
                                                      int chunk, const double *sum) {
   kaon_let_next_start();
@@ -311,7 +312,7 @@ static __device__ __forceinline__ void column_finish(const rows_call &a, const c
 
 /* ---- launchers ---- */
 
-/* Blocks of threads for `tiles` of rows, of one group of columns; values: of the sums, 0: none. */
+/* Thread blocks for `tiles` of rows and one group of columns; values: of the sums, 0: none. */
 static inline int rows_chunks(int64_t tiles, int values, int most) {
   int64_t chunks = tiles > 0 ? tiles : 1;
   if (values > 0) chunks = kaon_cuda_chunks(tiles * KAON_THREADS, values);
@@ -319,13 +320,13 @@ static inline int rows_chunks(int64_t tiles, int values, int most) {
   return chunks < INT_MAX / 64 ? (int)chunks : INT_MAX / 64;
 }
 
-/* Of a matrix; lists of columns that blocks share are not counted. */
+/* Bytes of a matrix, without column lists that blocks share. */
 static inline int64_t rows_bytes(const kaon_stored_matrix *m) {
   static const int column[] = {4, 2, 0};
   return m->entries * (column[m->columns] + m->reals * (m->half ? 2 : (int)sizeof(real)));
 }
 
-/* All but lanes, turns and chunks. */
+/* All fields except lanes, turns and chunks. */
 static inline rows_call rows_of(const kaon_launch *launch, const kaon_spmv_args *args) {
   const kaon_stored_matrix *m = args->matrix;
   rows_call a = {};
@@ -367,16 +368,16 @@ static inline int64_t rows_tiles(int64_t first, int64_t last, int64_t each) {
   return ((last - first) * KAON_LANES + each - 1) / each;
 }
 
-/* The number by which lists know a product (sparse/cuda/listed.h): of real numbers as they are, on
- * one rank, whose sums take none along. */
+/* The index of a product in lists (sparse/cuda/listed.h): for real values in the vectors'
+ * precision, on one rank, with sums that merge no others. */
 template <int REALS, int HALF>
 static inline int rows_listed(const rows_call &a, int number) {
   const bool plain = a.ghosts == NULL && a.sums.deferred.left == 0;
   return REALS == 1 && !HALF && !a.half && plain ? number : KAON_LISTED_NONE;
 }
 
-/* Chunks of the launch and of the sums: parts of the interior come first, and who ends the pass has
- * a block even where it has no rows. */
+/* Chunks of the launch and of the sums. Parts of the interior come first. The part that ends the
+ * pass has a block even if it has no rows. */
 static inline void rows_partition(const kaon_launch *launch, const kaon_spmv_args *args,
                                   int64_t each, rows_call *a) {
   const kaon_stored_matrix *m = args->matrix;
@@ -384,7 +385,7 @@ static inline void rows_partition(const kaon_launch *launch, const kaon_spmv_arg
   int64_t tiles = rows_tiles(a->first, a->last, each);
   a->chunks = rows_chunks(tiles, values, a->most);
   int all = a->chunks;
-  if (args->part != KAON_ROWS_ALL && values > 0) { /* half of the room each */
+  if (args->part != KAON_ROWS_ALL && values > 0) { /* half of the space each */
     const int inner = rows_chunks(rows_tiles(0, m->interior, each), 2 * values, a->most);
     const int outer = rows_chunks(rows_tiles(m->interior, m->blocks, each), 2 * values, a->most);
     a->chunks = args->part == KAON_ROWS_INTERIOR ? inner : outer;

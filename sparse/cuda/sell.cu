@@ -1,21 +1,19 @@
-/* sell.cu - products of matrices in SELL and ELL by one column on the GPU: a warp a block of 32
- * rows, a thread a row, so that columns and values are read in whole lines. A thread has a batch of
- * entries on their way before the first of their x is asked for.
+/* sell.cu - products of matrices in SELL and ELL with one column on the GPU. A warp has a block of
+ * 32 rows, a thread a row, so that columns and values are read in whole lines. A thread loads a
+ * batch of entries before it requests the first of their x.
  *
- * What counts is how much is on its way: a kernel has 40 to 64 registers, so that there are many
- * warps or long batches, and none of them may be spilled around the memory's answers. So ghosts,
- * and warps that share a block of rows, are another kernel's, and sums wait in shared memory. Where
- * columns come from a cache in lists that blocks share, only values are on their way, and the batch
- * is longer.
- */
+ * Performance depends on the loads in flight. A kernel has 40 to 64 registers, so that there are
+ * many warps or long batches, and loads must not be spilled. Therefore separate kernels handle
+ * ghosts, and warps that share a block of rows, and sums are held in shared memory. If columns come
+ * from cached lists that blocks share, only values are in flight, and batches are longer. */
 #include "sparse/cuda/sell_one.h"
 
 enum { LONG_ROWS = 32 };
 
-/* Entries on their way of rows of real numbers in single whose columns are in shared lists. */
+/* Entries in a batch, for real rows in single whose columns are in shared lists. */
 enum { SHARED_BATCH = 8 };
 
-/* Where rows meet ghosts, or a.lanes warps share a block of rows. */
+/* For rows with ghosts, or a.lanes warps that share a block of rows. */
 template <int REALS, int HALF>
 static __global__ void __launch_bounds__(KAON_THREADS, SELL_SHARED_RESIDENT)
     sell_shared_kernel(const __grid_constant__ rows_call a) {
@@ -28,10 +26,9 @@ static __global__ void __launch_bounds__(KAON_THREADS, SELL_SHARED_RESIDENT)
   column_finish(a, cols, (int)blockIdx.x, sum);
 }
 
-/* In double: blocks that a multiprocessor holds where each thread has much on its way, and entries
- * of that. So it is where columns are in shared lists; and of short rows whose sums are wanted,
- * since each block leaves sums to be added. 2e6 rows of 7 entries on one H200, us: 33.7 for 36.5 by
- * six blocks with four entries, with a sum 41.7 for 50.5, and for 54.5 by four. */
+/* In double: resident thread blocks of a multiprocessor where each thread has many loads in flight,
+ * and the entries in its batch. This is faster for columns in shared lists, and for short rows with
+ * sums, since each block stores sums to be added (bench/notes/design-spmv-cuda.md). */
 enum { MUCH_RESIDENT = 4, MUCH_BATCH = 7 };
 
 template <int REALS, int HALF>

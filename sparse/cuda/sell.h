@@ -5,7 +5,7 @@
 
 #include "sparse/cuda/rows.h"
 
-/* Where a block of rows begins, in units of 32 entries, and how long it is; behind the last: 0. */
+/* The start of a block of rows in units of 32 entries, and its length; after the last block: 0. */
 typedef struct slice {
   int64_t at;
   int length;
@@ -24,8 +24,9 @@ static __device__ __forceinline__ slice slice_read(const rows_call &a, int block
   return s;
 }
 
-/* Asks the second-level cache for what is a block's own of the first COUNT entries of each row,
- * before it is known that the kernel before has ended: nobody's result (kaon_launch.early). */
+/* Prefetches the first COUNT entries of each row into the second-level cache, except what blocks
+ * share. It does so before the previous kernel has ended, since no kernel writes them
+ * (kaon_launch.early). */
 template <int REALS, int HALF, int COUNT>
 static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int block) {
   constexpr int bytes = REALS * (HALF ? 2 : (int)sizeof(real));
@@ -41,27 +42,26 @@ static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int bl
   }
 }
 
-/* Which kinds of columns a kernel is for: those that each block has of its own (whole or narrow),
- * those that blocks share, or any. */
+/* The column storage that a kernel supports: separate for each block (32 or 16 bits), shared by
+ * blocks, or any. */
 enum { SELL_OWN, SELL_SHARED, SELL_ANY };
 
-/* Whether blocks share lists of columns: known when the kernel is made, but for SELL_ANY. */
+/* Whether blocks share lists of columns; known at compile time except for SELL_ANY. */
 template <int KIND>
 static __device__ __forceinline__ bool sell_shares(const rows_call &a) {
   return KIND == SELL_SHARED || (KIND == SELL_ANY && a.columns == KAON_COLUMNS_SHARED);
 }
 
-/* Where a block's columns are in the lists that blocks share: this thread's of the first entry. */
+/* The position of a block's columns in the shared lists: this thread's, for the first entry. */
 template <int KIND>
 static __device__ __forceinline__ int sell_list(const rows_call &a, int block) {
   if (!sell_shares<KIND>(a) || block >= a.last) return 0;
   return shared_read(a.pattern + block) * KAON_LANES + (int)(threadIdx.x % 32);
 }
 
-/* Adds the next COUNT entries of a row to its sum; at, list: of the first in values and own
- * columns, and in shared lists. All of them are asked for before anything is waited for: values
- * first, which come from furthest away. The lanes behind the last row read what blocks are padded
- * with. */
+/* Adds the next COUNT entries of a row to its sum. at, list: position of the first one in values
+ * and separate columns, and in shared lists. All loads are issued before any is used, values first,
+ * since they come from furthest away. Lanes after the last row read the blocks' padding. */
 template <int REALS, int HALF, int COUNT, int KIND, bool GHOSTS>
 static __device__ __forceinline__ void entries_add(const rows_call &a, int block, int64_t at,
                                                    int list, kaon_packet<real, REALS> *s) {
@@ -96,7 +96,7 @@ static __device__ __forceinline__ void entries_add(const rows_call &a, int block
   for (int u = 0; u < COUNT; u++) number_add<REALS>(s, entry_number<REALS, HALF>(v[u]), x[u]);
 }
 
-/* The last `left` entries of a row, at most COUNT: as many as a warp has, at once. */
+/* Adds the last `left` entries of a row, at most COUNT, together. */
 template <int REALS, int HALF, int COUNT, int KIND, bool GHOSTS>
 static __device__ __forceinline__ void rest_add(const rows_call &a, int block, int64_t at, int list,
                                                 int left, kaon_packet<real, REALS> *s) {
@@ -106,7 +106,8 @@ static __device__ __forceinline__ void rest_add(const rows_call &a, int block, i
     rest_add<REALS, HALF, COUNT - 1, KIND, GHOSTS>(a, block, at, list, left, s);
 }
 
-/* The `left` entries of a row from `at` and `list` on: BATCH at a time, then `skip` left out. */
+/* Adds the `left` entries of a row from `at` and `list` on, BATCH at a time. After each batch,
+ * `skip` entries are left out. */
 template <int REALS, int HALF, int BATCH, int KIND, bool GHOSTS>
 static __device__ __forceinline__ void row_add(const rows_call &a, int block, int64_t at, int list,
                                                int left, int skip, kaon_packet<real, REALS> *s) {
@@ -124,22 +125,22 @@ typedef struct sell_share {
   int block, end, step;
 } sell_share;
 
-/* Those of a chunk. Where columns are each block's own they follow one another, so that x which
- * neighbours share is in the first-level cache still; blocks that share lists are those of grids,
- * whose planes come from the second level, and there all chunks go through the rows together. */
+/* The blocks of rows of a chunk. With separate columns they are consecutive, so that x of
+ * neighbours is still in the first-level cache. Shared lists belong to grids, whose planes come
+ * from the second-level cache. There all chunks advance through the rows together. */
 template <int KIND>
 static __device__ __forceinline__ sell_share sell_share_of(const rows_call &a, int chunk) {
   const int warp = (int)threadIdx.x / 32, step = a.chunks * KAON_WARPS;
   if (sell_shares<KIND>(a)) return {a.first + chunk * KAON_WARPS + warp, a.last, step};
   const int turns = (a.last - a.first + KAON_WARPS - 1) / KAON_WARPS; /* of all chunks */
-  const int each = turns / a.chunks, more = turns % a.chunks; /* one more have the first ones */
+  const int each = turns / a.chunks, more = turns % a.chunks; /* the first ones have one more */
   const int begin = a.first + (chunk * each + (chunk < more ? chunk : more)) * KAON_WARPS;
   const int end = begin + (each + (chunk < more)) * KAON_WARPS;
   return {begin + warp, end < a.last ? end : a.last, KAON_WARPS};
 }
 
-/* Rows of a part that meets no ghost, a warp a block: y and the sums of a thread, which stand
- * APART. Which list a block has is asked for a turn ahead. */
+/* The rows of a part without ghosts, a warp for each block: y, and the sums of a thread, which are
+ * APART from each other. The list of a block is loaded one turn ahead. */
 template <int REALS, int HALF, int BATCH, int KIND, int APART>
 static __device__ __forceinline__ void sell_rows(const rows_call &a, const sell_share &share,
                                                  double *sum) {
@@ -158,15 +159,15 @@ static __device__ __forceinline__ void sell_rows(const rows_call &a, const sell_
   }
 }
 
-/* Adds the sums of the a.lanes warps that share a block of rows; those of the first have them. All
- * threads. */
+/* Adds the sums of the a.lanes warps that share a block of rows; the first warp receives them. All
+ * threads must call it. */
 template <int REALS, int COLS>
 static __device__ __forceinline__ void warps_join(const rows_call &a, kaon_packet<real, REALS> *s) {
   __shared__ kaon_packet<real, REALS> part[KAON_THREADS];
   const bool first = (threadIdx.x / 32 & (a.lanes - 1)) == 0;
 #pragma unroll
   for (int k = 0; k < COLS; k++) {
-    __syncthreads(); /* the one before has been read */
+    __syncthreads(); /* the previous one has been read */
     part[threadIdx.x] = s[k];
     __syncthreads();
     for (int i = 1; first && i < a.lanes; i++)
@@ -175,20 +176,20 @@ static __device__ __forceinline__ void warps_join(const rows_call &a, kaon_packe
   }
 }
 
-/* Entries of a row on their way. */
+/* Loaded entries of a row. */
 template <int REALS>
 static __host__ __device__ constexpr int sell_batch() {
   return REALS * (int)sizeof(real) > 8 ? 2 : 4;
 }
 
-/* The blocks of rows of a chunk, a warp each. All threads. */
+/* The blocks of rows of a chunk, a warp each. All threads must call it. */
 template <int REALS, int HALF>
 static __device__ __forceinline__ void sell_chunk(const rows_call &a, int chunk, double *sum) {
   sell_rows<REALS, HALF, sell_batch<REALS>(), SELL_ANY, 1>(a, sell_share_of<SELL_ANY>(a, chunk),
                                                            sum);
 }
 
-/* The same where rows meet ghosts, or a.lanes warps share a block of rows. */
+/* The same for rows with ghosts, or a.lanes warps that share a block of rows. */
 template <int REALS, int HALF>
 static __device__ __forceinline__ void sell_shared_chunk(const rows_call &a, int chunk,
                                                          double *sum) {
@@ -214,8 +215,8 @@ static __device__ __forceinline__ void sell_shared_chunk(const rows_call &a, int
   }
 }
 
-/* Warps that share a block of rows: as many as its rows, or the longest of all, have entries for,
- * where blocks alone do not fill a device; each then takes every so many batches. */
+/* Warps that share a block of rows, if blocks alone do not fill a device: as many as the longest
+ * rows have entries for. Each warp takes its share of the batches. */
 static inline void sell_warps(const kaon_stored_matrix *m, rows_call *a) {
   const int64_t mean = m->rows > 0 ? m->entries / m->rows : 0;
   int shift = 0;

@@ -1,19 +1,19 @@
-/* sell_columns.cu - products of matrices in SELL and ELL by several columns on the GPU: a warp a
- * block of 32 rows, a thread a row of up to ROW_COLUMNS columns; other columns' warps stand beside
- * it, so that the matrix comes from the first-level cache for all but one of them.
+/* sell_columns.cu - products of matrices in SELL and ELL with several columns on the GPU. A warp
+ * has a block of 32 rows, a thread a row of up to ROW_COLUMNS columns. The warps of further columns
+ * are in the same thread block, so that all but one of them read the matrix from the first-level
+ * cache.
  *
- * Entries come in batches, columns and values in whole lines, by asynchronous copies to shared
- * memory: each warp has STAGES - 1 batches on their way while it works on one, whichever rows they
- * are of, so registers are free for the numbers of x. A warp waits for its own copies alone. What
- * counts are warps that wait at the same time. Where blocks of rows are few, several warps share
- * one (sell.h). Sums are taken behind it (kaon_sums_separate).
- */
+ * Batches of entries are copied asynchronously to shared memory, columns and values in whole lines.
+ * Each warp has STAGES - 1 batches in flight while it processes one, whichever rows they belong to.
+ * So registers are free for x. A warp waits only for its own copies. Performance depends on the
+ * number of warps in flight. With few blocks of rows, several warps share one (sell.h). Sums are
+ * computed afterwards (kaon_sums_separate). */
 #include "sparse/cuda/sell.h"
 
-/* Stages of a warp, and bytes of x that a thread has on its way. */
+/* Stages of a warp, and bytes of x that a thread has in flight. */
 enum { STAGES = 2, AHEAD_BYTES = 64 };
-/* Blocks of threads that a multiprocessor has room for at least, and their warps on a device of
- * 132. */
+/* Minimum of resident thread blocks on a multiprocessor, and their warps on a device of 132
+ * multiprocessors. */
 template <int REALS, int COLS>
 static __host__ __device__ constexpr int resident() {
   if (COLS == 2 && sizeof(real) == 4) return 4;
@@ -23,8 +23,8 @@ template <int REALS>
 static __host__ __device__ constexpr int warps_at_once() {
   return 132 * resident<REALS, ROW_COLUMNS>() * KAON_WARPS;
 }
-/* Entries of a row in a batch: fewer where x are long, for which the first-level cache then has
- * more room (elasticity:100 by 4 columns in double 750 us for 1069 with 8; by 2 578 for 547). */
+/* Entries of a row in a batch: fewer if x are long, so that the first-level cache has more space
+ * for them (bench/notes/design-spmv-columns.md). */
 template <int REALS, int HALF, int COLS>
 static __host__ __device__ constexpr int batch_of() {
   const bool few = REALS * (HALF ? 2 : (int)sizeof(real)) > 8 || (sizeof(real) == 8 && COLS > 2);
@@ -42,20 +42,21 @@ static __host__ __device__ constexpr int stage_bytes() {
   return batch_of<REALS, HALF, COLS>() * KAON_LANES * (4 + value_bytes<REALS, HALF>());
 }
 
-/* A batch: a block of rows, -1: there is none; entries from its first to the rows' last. */
+/* A batch: a block of rows (-1: none), and the entries from its first one to the end of the
+ * rows. */
 typedef struct batch {
   int block, left;
 } batch;
 
-/* Which batch a warp brings next: of which block of rows below `end`, and from which entry on. */
+/* The batch that a warp copies next: its block of rows below `end`, and its first entry. */
 typedef struct feed {
   int block, end, j, length;
-  int at;   /* of the block of rows, in units of 32 entries: for 2^31 of them there is no memory */
+  int at;   /* start of the block of rows in units of 32 entries; 2^31 of them exceed any memory */
   int list; /* the same in the lists of columns that blocks share */
 } feed;
 
-/* Which part of its block of rows a warp has; where several share one, there is one group of
- * columns in a block of threads. */
+/* The part of its block of rows that a warp has. If several warps share a block, a thread block has
+ * only one group of columns. */
 static __device__ __forceinline__ int warp_part(const rows_call &a) {
   return (int)(threadIdx.x / 32) & (a.lanes - 1);
 }
@@ -70,19 +71,19 @@ static __device__ __forceinline__ void feed_block(const rows_call &a, feed *f) {
     f->list = shared_read(a.pattern + f->block);
 }
 
-/* A block of threads has a.turns * a.each blocks of rows side by side. Its warps have as many turns
- * each, since where several share a block of rows they wait for each other. */
+/* A thread block has a.turns * a.each adjacent blocks of rows. All its warps have the same number
+ * of turns, since warps that share a block of rows wait for each other. */
 template <int BATCH>
 static __device__ __forceinline__ void feed_begin(const rows_call &a, int chunk, feed *f) {
   f->list = 0;
   const int own = (int)(threadIdx.x / 32) / a.concurrent_groups >> a.shift;
   const int begin = a.first + chunk * (a.turns * a.each), end = begin + a.turns * a.each;
   f->block = begin + own;
-  f->end = (end < a.last ? end : a.last) + own; /* all warps turn alike */
+  f->end = (end < a.last ? end : a.last) + own; /* all warps have the same number of turns */
   feed_block<BATCH>(a, f);
 }
 
-/* kept: by the first-level cache, for the warps beside. */
+/* kept: retained in the first-level cache for the other warps. */
 static __device__ __forceinline__ void copy_line(uint32_t to, const char *from, uint64_t policy,
                                                  bool kept) {
   if (kept)
@@ -95,15 +96,15 @@ static __device__ __forceinline__ void copy_line(uint32_t to, const char *from, 
                  : "memory");
 }
 
-/* The same for what the first-level cache is to keep, `bytes` of it: 4 or 16. */
+/* The same for `bytes` that the first-level cache retains: 4 or 16. */
 template <int BYTES>
 static __device__ __forceinline__ void copy_kept(uint32_t to, const void *from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(BYTES)
                : "memory");
 }
 
-/* Starts the copies of a batch's columns, of `entries` of each row, which begin at entry `first` of
- * 32 rows: as they are stored, NARROW's least ones behind its 16-bit ones. */
+/* Starts the copies of a batch's columns, `entries` of each row, which begin at entry `first` of 32
+ * rows. They are copied as stored; for 16-bit columns the blocks' least columns follow. */
 template <int BATCH>
 static __device__ __forceinline__ void feed_columns(const rows_call &a, const feed *f, uint32_t to,
                                                     int64_t first, int entries, uint64_t policy) {
@@ -118,17 +119,19 @@ static __device__ __forceinline__ void feed_columns(const rows_call &a, const fe
     const char *column = (const char *)a.columns16 + first * NARROW + at;
 #pragma unroll
     for (int n = 0; n < BATCH * NARROW; n += 512)
-      if (n + at < entries * NARROW) copy_line(to + n + at, column + n, policy, a.concurrent_groups > 1);
+      if (n + at < entries * NARROW)
+        copy_line(to + n + at, column + n, policy, a.concurrent_groups > 1);
     if (lane < entries) copy_kept<4>(to + BATCH * NARROW + 4 * lane, a.line + first + lane);
   } else {
     const char *column = (const char *)a.column + first * WHOLE + at;
 #pragma unroll
     for (int n = 0; n < BATCH * WHOLE; n += 512)
-      if (n + at < entries * WHOLE) copy_line(to + n + at, column + n, policy, a.concurrent_groups > 1);
+      if (n + at < entries * WHOLE)
+        copy_line(to + n + at, column + n, policy, a.concurrent_groups > 1);
   }
 }
 
-/* Starts the copies of the next batch, if there is one; a group of copies in any case. */
+/* Starts the copies of the next batch, if any; always commits a group of copies. */
 template <int REALS, int HALF, int COLS>
 static __device__ __forceinline__ batch feed_next(const rows_call &a, feed *f, uint32_t stage,
                                                   uint64_t policy) {
@@ -174,8 +177,8 @@ static __device__ __forceinline__ void staged_columns(const rows_call &a, int bl
   for (int u = 0; u < COUNT; u++) c[u] = column[u * KAON_LANES] + from;
 }
 
-/* Adds a batch's entries to the sums of a row, so many entries at once that a thread has
- * AHEAD_BYTES of x on their way. */
+/* Adds a batch's entries to the sums of a row, as many at a time as give a thread AHEAD_BYTES of x
+ * in flight. */
 template <int REALS, int HALF, int COLS>
 static __device__ __forceinline__ void batch_add(const rows_call &a, const columns &cols, int block,
                                                  const char *stage, int left,
@@ -215,7 +218,7 @@ static __device__ __forceinline__ void batch_add(const rows_call &a, const colum
   }
 }
 
-/* y of a row. */
+/* Finishes y of a row. */
 template <int REALS, int HALF, int COLS>
 static __device__ __forceinline__ void rows_put(const rows_call &a, const columns &cols, int row,
                                                 const kaon_packet<real, REALS> *s) {
@@ -249,7 +252,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, resident<REALS, COLS>())
     queue[i] = feed_next<REALS, HALF, COLS>(a, &f, room + i * STAGE, policy);
   kaon_wait_for_previous();
   columns_prefetch<COLS>(a, &cols);
-  int now = 0; /* the stage that is worked on; the other one is filled */
+  int now = 0; /* the stage being processed; the other one is being filled */
   while (cols.open != 0 && queue[0].block >= 0) {
     queue[STAGES - 1] = feed_next<REALS, HALF, COLS>(a, &f, room + (STAGE - now), policy);
     asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 1) : "memory");
@@ -277,9 +280,10 @@ static void launch_columns(const kaon_launch *launch, const rows_call &a, unsign
   const unsigned stages = STAGES * stage_bytes<REALS, HALF, COLS>(), room = threads / 32 * stages;
   cudaFuncSetAttribute(sell_columns_kernel<REALS, HALF, COLS>,
                        cudaFuncAttributeMaxDynamicSharedMemorySize,
-                       (int)(KAON_WARPS * stages)); /* the most, since host threads share it */
+                       (int)(KAON_WARPS * stages)); /* the maximum: threads share it */
   kaon_cuda_launch(launch, sell_columns_kernel<REALS, HALF, COLS>,
-                   (unsigned)a.chunks * (unsigned)(a.groups / a.concurrent_groups), threads, a, room);
+                   (unsigned)a.chunks * (unsigned)(a.groups / a.concurrent_groups), threads, a,
+                   room);
 }
 
 template <int REALS>
@@ -299,8 +303,8 @@ static void launch_sell(const kaon_launch *launch, const rows_call &a, unsigned 
   launch_columns<REALS, 0, ROW_COLUMNS>(launch, a, threads);
 }
 
-/* Warps that share a block of rows: as many as its rows have eight entries for, where all find room
- * on a device at once. */
+/* Warps that share a block of rows: as many as its rows have eight entries for, if all fit on a
+ * device at once. */
 static void warps_share(const kaon_stored_matrix *m, int64_t at_once, rows_call *a) {
   enum { EACH = 8 };
   const int64_t mean = m->rows > 0 ? m->entries / m->rows : 0;
@@ -311,16 +315,15 @@ static void warps_share(const kaon_stored_matrix *m, int64_t at_once, rows_call 
   a->lanes = 1 << a->shift;
 }
 
-/* Groups of columns that a block of threads has: all, or what divides them. In double one, since
- * more of them leave the first-level cache less of x (8 columns of laplace3d:252 1084 us, by two
- * 1119; 12 by three 2037 for 1628). */
+/* Groups of columns in a thread block: all, or a divisor of their number. In double only one, since
+ * more groups leave less of the first-level cache for x (bench/notes/design-spmv-columns.md). */
 static int groups_concurrent(int groups) {
   int concurrent_groups = sizeof(real) == 4 ? ROW_CONCURRENT : 1;
   while (groups % concurrent_groups != 0) concurrent_groups--;
   return concurrent_groups;
 }
 
-/* Blocks of rows of a block of threads, where there are many. */
+/* Blocks of rows of a thread block, if there are many. */
 enum { MANY = 32 };
 
 extern "C" void KAON_EXPORT(kaon_spmv_sell_columns)(const kaon_launch *launch,

@@ -1,7 +1,7 @@
-/* sell_one.h - the CUDA kernel of products by one column in SELL and ELL where rows meet no ghost
- * and each block of rows has a warp, and its launcher. Blocks of threads stay for the whole
- * product: as many as a device of 132 multiprocessors holds at once, whatever the device, so that
- * sums have the same bits. */
+/* sell_one.h - the CUDA kernel, and its launcher, for products with one column in SELL and ELL, for
+ * rows without ghosts and one warp for each block of rows. Thread blocks stay for the whole
+ * product. Their number fills a device of 132 multiprocessors, whatever the device, so that sums
+ * have the same bits. */
 #ifndef KAON_SPARSE_CUDA_SELL_ONE_H
 #define KAON_SPARSE_CUDA_SELL_ONE_H
 
@@ -9,8 +9,8 @@
 
 enum { SELL_MULTIPROCESSORS = 132, SELL_SHARED_RESIDENT = 4 };
 
-/* RESIDENT: blocks of threads that a multiprocessor holds. Sums wait in shared memory, where there
- * is room for them if they are wanted: registers are for what is on its way. */
+/* RESIDENT: thread blocks that a multiprocessor holds. Requested sums are held in shared memory if
+ * it has the space, since registers are needed for loads in flight. */
 template <int REALS, int HALF, int RESIDENT, int BATCH, int KIND>
 static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
     sell_kernel(const __grid_constant__ rows_call a) {
@@ -32,12 +32,12 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
   column_finish(a, cols, (int)blockIdx.x, sum);
 }
 
-/* resident: as many blocks of threads a multiprocessor are launched; at most RESIDENT. */
+/* resident: as many thread blocks for each multiprocessor are launched; at most RESIDENT. */
 template <int REALS, int HALF, int RESIDENT, int BATCH, int KIND>
 static void sell_launch(const kaon_launch *launch, const kaon_spmv_args *args, int resident,
                         rows_call *a) {
   const unsigned room = args->sum.state != NULL ? ROW_SUMS * KAON_THREADS * sizeof(double) : 0;
-  /* parts of one pass, which other kernels may do, count their chunks alike */
+  /* other kernels may do other parts of the pass, and all count chunks alike */
   a->most = (args->part == KAON_ROWS_ALL ? resident : SELL_SHARED_RESIDENT) * SELL_MULTIPROCESSORS;
   rows_partition(launch, args, KAON_THREADS, a);
   kaon_cuda_launch_listed(launch, rows_listed<REALS, HALF>(*a, KAON_LISTED_SELL),

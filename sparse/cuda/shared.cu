@@ -1,20 +1,20 @@
-/* shared.cu - products of matrices in CSR whose rows are of very different lengths, on the GPU.
+/* shared.cu - products of matrices in CSR with rows of very different lengths, on the GPU.
  *
- * Ends of rows and entries, merged in the order in which they come, are items; every block has as
- * many of them as the next one and takes them in tiles (Merrill and Garland's merge-based product,
- * Supercomputing 2016). In which rows tiles end is found by search, a warp a tile, for several
- * tiles at once. A tile's columns, values and ends of rows are all asked for before anything is
- * waited for; its products go through shared memory, from where groups of threads add up its rows,
- * and warps those that are much longer than the others. A tile in which no row ends goes no such
- * way. What a block has of a row that ends in a later one is a carry, which a second kernel adds,
- * carries of one row in their order; so bits do not depend on who comes first. Sums are then those
- * of the vector kernels.
- */
+ * Row ends and entries, merged in their order, are items. Every block has equally many items and
+ * takes them in tiles (Merrill and Garland's merge-based product, Supercomputing 2016).
+ * - A search by a warp for each tile, for several tiles at once, finds the rows in which tiles end.
+ * - All loads of a tile (columns, values, row ends) are issued before any is used.
+ * - Products go through shared memory. Groups of threads add up the rows, and warps those that are
+ *   much longer than the others. A tile in which no row ends skips this.
+ * - A block's part of a row that ends in a later block is a carry. A second kernel adds the carries
+ *   of each row in order. So bits do not depend on which block comes first.
+ * Sums are then computed by the vector kernels. */
 #include "sparse/cuda/rows.h"
 
-/* Items of a tile, and of a thread; doubles that a carry takes (re, im, row); entries a thread of a
- * group, from which on a row is long, and how many of these a tile can have; multiprocessors for
- * whose blocks the items are shared out, whatever the device, so that sums have the same bits. */
+/* In this order: items of a tile, and of a thread; doubles of a carry (re, im, row); entries for a
+ * thread of a group; entries from which a row is long, and how many such rows a tile can have;
+ * multiprocessors by whose number items are distributed, whatever the device, so that sums have the
+ * same bits. */
 enum {
   TILE = 2048,
   ITEMS = TILE / KAON_THREADS,
@@ -30,15 +30,16 @@ typedef struct shared_call {
   int half, reals, chunks;
 } shared_call;
 
-/* How many of the rows first, first + 1, ... below `last` end before item d: row r ends behind item
- * start[r + 1] - base + r - origin. All lanes of a warp; 32 places at a time. */
+/* How many of the rows first, first + 1, ... below `last` end before item d: row r ends after item
+ * start[r + 1] - base + r - origin. All lanes of a warp must call it; they test 32 positions at a
+ * time. */
 static __device__ __forceinline__ int rows_before(const rows_call &a, int first, int last,
                                                   int origin, int64_t base, int64_t d) {
   const int lane = threadIdx.x % 32;
-  int low = first, high = last; /* the answer's row is in [low, high] */
+  int low = first, high = last; /* the resulting row is in [low, high] */
   while (low < high) {
     const int step = (high - low + 31) / 32;
-    const int64_t r = low + (int64_t)step * (lane + 1) - 1; /* the last of a lane's share */
+    const int64_t r = low + (int64_t)step * (lane + 1) - 1; /* the last one of a lane's share */
     const bool before = r < high && start_read(a, (int64_t)r + 1) - base + (r - origin) < d;
     const int count = __popc(__ballot_sync(0xffffffffu, before));
     const int64_t end = (int64_t)low + (int64_t)step * (count + 1) - 1;
@@ -48,7 +49,7 @@ static __device__ __forceinline__ int rows_before(const rows_call &a, int first,
   return low;
 }
 
-/* Blocks of threads that a multiprocessor holds, and entries of a thread that are on their way. */
+/* Thread blocks that a multiprocessor holds, and entries of a thread in flight. */
 template <int REALS>
 static __host__ __device__ constexpr int shared_resident() {
   return REALS * (int)sizeof(real) > 4 ? 3 : 4;
@@ -58,7 +59,7 @@ static __host__ __device__ constexpr int shared_batch() {
   return REALS * (int)sizeof(real) > 8 ? ITEMS / 2 : ITEMS;
 }
 
-/* A thread's entries first, first + KAON_THREADS, ... below `end` of the matrix. */
+/* Loads a thread's entries first, first + KAON_THREADS, ... below `end` of the matrix. */
 template <int REALS, int COUNT>
 struct entries {
   int32_t column[COUNT];
@@ -66,8 +67,9 @@ struct entries {
 };
 
 template <int REALS, int COUNT>
-static __device__ __forceinline__ void entries_prefetch(const shared_call &a, int64_t first, int64_t end,
-                                                   uint64_t policy, entries<REALS, COUNT> *e) {
+static __device__ __forceinline__ void entries_prefetch(const shared_call &a, int64_t first,
+                                                        int64_t end, uint64_t policy,
+                                                        entries<REALS, COUNT> *e) {
 #pragma unroll
   for (int u = 0; u < COUNT; u++)
     if (first + u * KAON_THREADS < end)
@@ -103,7 +105,7 @@ static __device__ __forceinline__ kaon_packet<real, REALS> value_of(const shared
   return entry_number<REALS, 0>(v);
 }
 
-/* Their products; of those behind the end 0. */
+/* Their products; 0 for those after the end. */
 template <int REALS, int COUNT>
 static __device__ __forceinline__ void entries_multiply(const shared_call &a, int column,
                                                         int64_t first, int64_t end,
@@ -140,14 +142,14 @@ static __device__ __forceinline__ void shared_store(const shared_call &a, int ro
   ((number *)a.rows.y)[at] = s;
 }
 
-/* Threads of a group that adds up a row, where a tile has so many rows. */
+/* Threads of a group that adds up a row, for a tile with the given number of rows. */
 static __device__ __forceinline__ int group_of(int rows) {
   int group = 32;
   while (group > 1 && rows * group > KAON_THREADS) group /= 2;
   return group;
 }
 
-/* The sum over `group` neighbouring threads, which all have it. */
+/* The sum over `group` adjacent threads, in all of them. */
 template <int REALS>
 static __device__ __forceinline__ kaon_packet<real, REALS> group_sum(kaon_packet<real, REALS> s,
                                                                      int group) {
@@ -157,15 +159,15 @@ static __device__ __forceinline__ kaon_packet<real, REALS> group_sum(kaon_packet
   return s;
 }
 
-/* What a block has in shared memory. */
+/* The shared memory of a block. */
 template <int REALS>
 struct shared_tile {
   kaon_packet<real, REALS> products[TILE], carry[2], warps[KAON_WARPS];
-  int32_t ends[TILE + 1]; /* of the rows that end in the tile, from its first entry on */
+  int32_t ends[TILE + 1]; /* of the rows that end in the tile, counted from its first entry */
   int32_t found[KAON_WARPS], rows_long[LONG_ROWS], longs;
 };
 
-/* Entries begin, begin + step, ... below `stop` of a tile. */
+/* Adds entries begin, begin + step, ... below `stop` of a tile. */
 template <int REALS>
 static __device__ __forceinline__ kaon_packet<real, REALS> tile_add(const shared_tile<REALS> &t,
                                                                     int begin, int stop, int step) {
@@ -177,7 +179,7 @@ static __device__ __forceinline__ kaon_packet<real, REALS> tile_add(const shared
   return s;
 }
 
-/* What becomes of the sum of row `mine` of a tile: `rows` end in it. One thread. */
+/* Stores the sum of row `mine` of a tile in which `rows` rows end. One thread must call it. */
 template <int REALS>
 static __device__ __forceinline__ void tile_row(const shared_call &a, shared_tile<REALS> *t,
                                                 int row, int mine, int rows, int turn, int column,
@@ -191,15 +193,15 @@ static __device__ __forceinline__ void tile_row(const shared_call &a, shared_til
     shared_store<REALS>(a, row + mine, column, s);
 }
 
-/* The rows from `row` on of a tile of `count` entries in which `rows` of them end; the next one has
- * begun, or may have. All threads. */
+/* The rows from `row` on of a tile of `count` entries in which `rows` of them end. The next row has
+ * begun, or may have. All threads must call it. */
 template <int REALS>
 static __device__ __forceinline__ void tile_rows(const shared_call &a, shared_tile<REALS> *t,
                                                  int row, int rows, int count, int turn,
                                                  int column) {
   const int group = group_of(rows + 1), lane = threadIdx.x & (group - 1);
   const int groups = KAON_THREADS / group, warp = threadIdx.x / 32;
-  for (int n = 0; n <= rows; n += groups) { /* all threads turn alike: they shuffle */
+  for (int n = 0; n <= rows; n += groups) { /* all threads loop alike: they shuffle */
     const int mine = n + (int)threadIdx.x / group;
     const int begin = mine > 0 && mine <= rows ? t->ends[mine - 1] : 0;
     const int stop = mine < rows ? t->ends[mine] : mine == rows ? count : begin;
@@ -210,7 +212,7 @@ static __device__ __forceinline__ void tile_rows(const shared_call &a, shared_ti
     if (mine <= rows && !is_long && lane == 0) tile_row(a, t, row, mine, rows, turn, column, s);
   }
   __syncthreads();
-  for (int n = warp; n < t->longs; n += KAON_WARPS) { /* in any order: each has its own sum */
+  for (int n = warp; n < t->longs; n += KAON_WARPS) { /* in any order, since each has its own sum */
     const int mine = t->rows_long[n], begin = mine > 0 ? t->ends[mine - 1] : 0;
     const int stop = mine < rows ? t->ends[mine] : count, own = (int)threadIdx.x % 32;
     const kaon_packet<real, REALS> s = group_sum(tile_add(*t, begin + own, stop, 32), 32);
@@ -218,7 +220,7 @@ static __device__ __forceinline__ void tile_rows(const shared_call &a, shared_ti
   }
 }
 
-/* A tile that lies in one row: `s` of each thread goes to what is carried on. All threads. */
+/* A tile within one row: adds `s` of each thread to the carry. All threads must call it. */
 template <int REALS>
 static __device__ __forceinline__ void tile_within(shared_tile<REALS> *t, int turn,
                                                    kaon_packet<real, REALS> s) {
@@ -233,8 +235,8 @@ static __device__ __forceinline__ void tile_within(shared_tile<REALS> *t, int tu
   t->carry[turn ^ 1] = s;
 }
 
-/* The products of `count` entries from `entry` on and the ends of `rows` rows from `row` on, to
- * where they belong. All threads. */
+/* Processes a tile: the products of `count` entries from `entry` on, and the ends of `rows` rows
+ * from `row` on. All threads must call it. */
 template <int REALS>
 static __device__ __forceinline__ void tile_fill(const shared_call &a, shared_tile<REALS> *t,
                                                  int row, int rows, int64_t entry, int count,
@@ -266,7 +268,7 @@ static __device__ __forceinline__ void tile_fill(const shared_call &a, shared_ti
 }
 
 /* How many rows end before item d, or before `end` if that comes first: at least `from`, at most
- * `most`. All lanes of a warp. */
+ * `most`. All lanes of a warp must call it. */
 static __device__ __forceinline__ void tiles_find(const shared_call &a, int32_t *found, int from,
                                                   int64_t most, int64_t base, int64_t d,
                                                   int64_t end) {
@@ -294,7 +296,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, shared_resident<REALS>())
   kaon_wait_for_previous();
   if (!gate_open(a.rows.sums.gate, column)) return;
   __syncthreads();
-  int row = t.found[0], turn = 0, next = 1; /* next: the one of `found` at which this tile ends */
+  int row = t.found[0], turn = 0, next = 1; /* next: the index in `found` at which this tile ends */
   int64_t entry = d - (row - origin) + base;
   while (d < end) {
     const int64_t to = d + TILE < end ? d + TILE : end;
@@ -315,7 +317,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, shared_resident<REALS>())
     row = long_part;
     entry = ending;
     d = to;
-    __syncthreads(); /* the carry is there; products and ends have been read */
+    __syncthreads(); /* the carry is written; products and ends have been read */
   }
   kaon_let_next_start();
   if (threadIdx.x != 0) return;
@@ -325,7 +327,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, shared_resident<REALS>())
   out[2] = row < last ? (double)row : -1;
 }
 
-/* y += the carries of a row, a warp for the first of them. The lanes behind the last row stay 0. */
+/* y += the carries of a row, by the warp of the first one. The lanes after the last row stay 0. */
 static __global__ void __launch_bounds__(KAON_THREADS)
     carries_kernel(const __grid_constant__ shared_call a) {
   const int column = (int)(blockIdx.x % (unsigned)a.rows.nrhs);
@@ -341,7 +343,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   const double row = in[chunk * CARRY_DOUBLES + 2];
   if (row < 0 || (chunk > 0 && in[(chunk - 1) * CARRY_DOUBLES + 2] == row)) return;
   double s[2] = {0, 0};
-  for (int i = chunk;; i += 32) { /* a row's carries stand side by side */
+  for (int i = chunk;; i += 32) { /* a row's carries are adjacent */
     const bool mine = i + lane < a.chunks && in[(i + lane) * CARRY_DOUBLES + 2] == row;
     if (mine) {
       s[0] += in[(i + lane) * CARRY_DOUBLES];

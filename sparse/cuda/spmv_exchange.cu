@@ -1,33 +1,33 @@
-/* spmv_exchange.cu - products of real matrices in SELL and ELL by one column on several GPUs that store
- * into each other's memory, in one launch: the first blocks pick what the neighbours need and store
- * it there, all blocks work on rows that meet no ghost, and the last ones then on the boundary,
- * when the neighbours' messages are there. Rows are added as in sell.cu, ghosts are read where they
- * arrive. What was sent ahead (peer_messages.cu) is waited for alone. lib/cuda/ranks/peer.h says what orders
- * messages and flags, and why nobody waits for ever.
+/* spmv_exchange.cu - products of real matrices in SELL and ELL with one column, on several GPUs
+ * that store into each other's memory, in one launch. The first blocks pack what the neighbours
+ * need and store it there. All blocks process rows without ghosts. The last blocks then process the
+ * boundary, when the neighbours' messages have arrived. Rows are added as in sell.cu, and ghosts
+ * are read where they arrive. After an early send (peer_messages.cu) the kernel only waits.
+ * lib/cuda/ranks/peer.h describes the order of messages and flags, and why there is no deadlock.
  *
- * In three launches and two of the exchange's own (STAGED) the same takes some 10 us more, which is
- * a sixth of a step of 1e6 rows. */
+ * One launch avoids the overhead of three launches and of two for the exchange (STAGED). */
 #include "sparse/cuda/sell.h"
 
 #include "lib/cuda/ranks/peer.h"
 #include "lib/cuda/ranks/peer_messages.h"
 
-/* Entries of a row on their way; blocks that pick for one message at most (they wait for the links
- * between devices); bytes of a line of messages; blocks of threads that a multiprocessor holds. */
+/* BATCH: loaded entries of a row. PICK_BLOCKS: maximum blocks that pack one message, which are
+ * limited by the links between devices. PICK_LINE: bytes of a line of messages. RESIDENT: thread
+ * blocks that a multiprocessor holds. */
 enum { BATCH = 4, PICK_BLOCKS = 32, PICK_LINE = 256, RESIDENT = 5, MULTIPROCESSORS = 132 };
 
 typedef struct spmv_exchange_call {
-  rows_call rows; /* ghosts: the first half of what arrives */
+  rows_call rows; /* ghosts: the first half of the received values */
   kaon_peer_messages post;
-  int64_t first[KAON_DIRS]; /* a message's first number among those picked */
-  const int32_t *picked;    /* [number] row */
-  int interior;             /* blocks of rows that meet no ghost; the boundary's come behind */
-  int each, picks;          /* blocks' shares of a message, and of all */
-  int waiting;              /* blocks that work on the boundary: the last ones */
-  int parts;                /* blocks that need the exchange's turn */
+  int64_t first[KAON_DIRS]; /* index of a message's first value among the packed ones */
+  const int32_t *picked;    /* [index] row */
+  int interior;             /* blocks of rows without ghosts; the boundary's follow */
+  int each, picks;          /* block shares of a message, and of all messages */
+  int waiting;              /* blocks that process the boundary: the last ones */
+  int parts;                /* blocks that need the exchange's sequence number */
 } spmv_exchange_call;
 
-/* A share of a message, into the neighbour's memory. All threads. */
+/* Stores a share of a message in the neighbour's memory. All threads must call it. */
 static __device__ __forceinline__ void message_pick(const spmv_exchange_call &p, int share) {
   const uint32_t turn = peer_turn(p.post.peer);
   const int n = share / p.each, part = share % p.each;
@@ -43,7 +43,7 @@ static __device__ __forceinline__ void message_pick(const spmv_exchange_call &p,
     peer_sent(p.post.peer, (m.dir + KAON_DIRS / 2) % KAON_DIRS, turn, (uint32_t)p.each);
 }
 
-/* Blocks of rows `block`, block + step, ... below `last`, a warp each. */
+/* Processes blocks of rows `block`, block + step, ... below `last`, a warp each. */
 template <int HALF, bool GHOSTS>
 static __device__ __forceinline__ void rows_add(const rows_call &a, int block, int last,
                                                 double *sum) {
@@ -59,8 +59,8 @@ static __device__ __forceinline__ void rows_add(const rows_call &a, int block, i
   }
 }
 
-/* The first blocks pick before they do their share of the interior, the last ones do theirs of the
- * boundary behind it. The exchange takes place whatever the gate says. */
+/* The first blocks pack before their share of the interior; the last ones process their share of
+ * the boundary after it. The exchange runs whatever the gate says. */
 template <int HALF>
 static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
     sell_posted_kernel(const __grid_constant__ spmv_exchange_call p) {
@@ -80,7 +80,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, RESIDENT)
     if (cols.open != 0)
       rows_add<HALF, true>(b, p.interior + behind * KAON_WARPS + warp, a.last, sum);
   }
-  /* barriers lie between this and all threads' look at the turn, which does not move before it */
+  /* barriers separate this from all threads' read of the sequence number, which does not change
+   * before */
   if (threadIdx.x == 0 && (own < p.picks || behind < p.waiting))
     peer_leave(p.post.peer, peer_turn(p.post.peer), 1, (uint32_t)p.parts);
   if (cols.open != 0) column_finish(a, cols, own, sum);
@@ -95,9 +96,10 @@ static int least(int a, int b) {
   return a < b ? a : b;
 }
 
-extern "C" int KAON_EXPORT(kaon_spmv_with_exchange)(const kaon_launch *launch, const kaon_spmv_args *args,
-                                             const kaon_pick_args *pick,
-                                             const kaon_peer_messages *post) {
+extern "C" int KAON_EXPORT(kaon_spmv_with_exchange)(const kaon_launch *launch,
+                                                    const kaon_spmv_args *args,
+                                                    const kaon_pick_args *pick,
+                                                    const kaon_peer_messages *post) {
   const kaon_stored_matrix *m = args->matrix;
   spmv_exchange_call p = {};
   p.rows = rows_of(launch, args);
@@ -123,7 +125,7 @@ extern "C" int KAON_EXPORT(kaon_spmv_with_exchange)(const kaon_launch *launch, c
   if (p.each < 1) p.each = 1;
   p.picks = pick != NULL ? p.each * post->n : 0;
   p.waiting = ((int)m->blocks - p.interior + KAON_WARPS - 1) / KAON_WARPS;
-  if (p.waiting < 1) p.waiting = 1; /* turns may not run ahead of what comes */
+  if (p.waiting < 1) p.waiting = 1; /* sequence numbers must not get ahead of received messages */
   p.waiting = least(p.waiting, p.rows.chunks);
   p.parts = least(least(p.picks, p.rows.chunks) + p.waiting, p.rows.chunks);
 #if defined(KAON_PREC_SINGLE)

@@ -1,7 +1,7 @@
-/* market_entries.c - entries of a Matrix Market file collected in its order. Contract:
- * market_job.h. Text is read in blocks of whole lines, a part a thread and, in coordinate files, a
- * rank (market_shared.c); parts are collected in the file's order, so nothing depends on how many
- * there are. */
+/* market_entries.c - collects the entries of a Matrix Market file in file order. Contract:
+ * market_job.h. Text is read in blocks of whole lines. Each thread parses a part of a block; in
+ * coordinate files each rank parses a share too (market_shared.c). Parts are collected in file
+ * order, so the result does not depend on their number. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ void kaon_market_release(kaon_market_entries *e) {
   *e = (entries){0};
 }
 
-/* Room for `room` entries, those that are there kept. */
+/* Provides capacity for `room` entries and retains the existing ones. */
 static kaon_status free_workspace(const kaon_market_job *job, entries *e, int64_t room) {
   int failed = 0;
   void *moved;
@@ -86,11 +86,11 @@ static void release_parts(kaon_market_part *parts, int n) {
   }
 }
 
-/* A part ends with the line that its share of the text ends in; longer lines are refused. Shares
+/* A part ends with the line in which its share of the text ends; longer lines are refused. Shares
  * are rounded (divide_block). */
 static kaon_status make_parts(const kaon_market_job *job, kaon_market_part *parts, int n) {
-  const size_t text =
-      job->room / (size_t)job->parsing_ranks / (size_t)n + job->longest_line + KAON_MARKET_PARTS + 4;
+  const size_t text = job->room / (size_t)job->parsing_ranks / (size_t)n + job->longest_line +
+                      KAON_MARKET_PARTS + 4;
   const size_t most = text / (size_t)kaon_market_shortest(&job->header) + 1;
   int failed = 0;
   memset(parts, 0, (size_t)n * sizeof *parts);
@@ -111,19 +111,21 @@ static kaon_status make_parts(const kaon_market_job *job, kaon_market_part *part
                    job->bytes->name, most);
 }
 
-/* The end of the line that the first `each` bytes of [at, end) end in. */
+/* The end of the line in which the first `each` bytes of [at, end) end. */
 static const char *cut(const char *at, const char *end, size_t each) {
   const char *stop = (size_t)(end - at) > each ? at + each : end;
   while (stop < end && stop[-1] != '\n') stop++;
   return stop;
 }
 
-/* This rank's share of a block, in parts: ranks may have unequal numbers of these. */
+/* Divides this rank's share of a block into parts. Ranks may have different numbers of parts. */
 static void divide_block(const kaon_market_job *job, kaon_market_part *parts, int n, int64_t room) {
   const char *at = job->buffer + job->at, *end = job->buffer + job->cut;
-  const size_t share = (size_t)(end - at) / (size_t)job->parsing_ranks + 1, each = share / (size_t)n + 1;
+  const size_t share = (size_t)(end - at) / (size_t)job->parsing_ranks + 1,
+               each = share / (size_t)n + 1;
   for (int r = 0; r < job->options->rank && job->parsing_ranks > 1; r++) at = cut(at, end, share);
-  if (job->parsing_ranks > 1 && job->options->rank < job->parsing_ranks - 1) end = cut(at, end, share);
+  if (job->parsing_ranks > 1 && job->options->rank < job->parsing_ranks - 1)
+    end = cut(at, end, share);
   for (int i = 0; i < n; i++) {
     kaon_market_part *part = &parts[i];
     part->text = at;
@@ -133,7 +135,7 @@ static void divide_block(const kaon_market_job *job, kaon_market_part *parts, in
   }
 }
 
-/* One part's entries to those before it; a failure in words. */
+/* Appends one part's entries to those before it, or reports its failure. */
 static kaon_status collect(kaon_market_job *job, kaon_market_part *part, int64_t *seen,
                            entries *e) {
   const int64_t rest = job->header.stored - *seen;
@@ -149,7 +151,7 @@ static kaon_status collect(kaon_market_job *job, kaon_market_part *part, int64_t
   return append(job, part, e);
 }
 
-/* Of all sharers. */
+/* Collects the parts of all ranks that share a block. */
 static kaon_status collect_shares(kaon_market_job *job, const kaon_market_part *parts, int n,
                                   int64_t *seen, entries *e) {
   const int64_t rest = job->header.stored - *seen;
@@ -161,7 +163,7 @@ static kaon_status collect_shares(kaon_market_job *job, const kaon_market_part *
   return kaon_market_send(job, parts, n, e);
 }
 
-/* All ranks see the same text, but memory may lack on one. */
+/* All ranks see the same text, but one of them may run out of memory. */
 static kaon_status read_block(kaon_market_job *job, kaon_market_part *parts, int n, int64_t *seen,
                               entries *e) {
   divide_block(job, parts, n, job->header.stored - *seen);
@@ -191,8 +193,8 @@ static kaon_status read_parts(kaon_market_job *job, kaon_market_part *parts, int
   return KAON_OK;
 }
 
-/* Of a file of coordinates that the ranks of a job read for their own rows: what a rank parses is
- * all kept until it is sent. */
+/* For a coordinate file that the ranks of a job read for their own rows. A rank retains all that it
+ * parses until it is sent. */
 static void share_lines(kaon_market_job *job) {
   const kaon_comm *comm = job->ctx != NULL ? job->ctx->comm : NULL;
   if (comm == NULL || comm->ranks == 1 || !kaon_market_is_indexed(job) ||
@@ -208,7 +210,7 @@ kaon_status kaon_market_collect(kaon_market_job *job, kaon_market_entries *e) {
   const int n = job->parts;
   const int64_t first = job->first, last = job->last;
   int64_t room = kaon_market_expected(job) + 1;
-  if (kaon_reader_is_compressed(job->reader)) { /* a bold promise is believed bit by bit */
+  if (kaon_reader_is_compressed(job->reader)) { /* the size line is not trusted: start small */
     const int64_t likely = job->bytes->size;
     if (room > likely) room = likely;
   }

@@ -1,5 +1,5 @@
-/* market_header.c - text of a Matrix Market file in blocks of whole lines; the banner and the size
- * line. Contract: market_job.h. */
+/* market_header.c - reads the text of a Matrix Market file in blocks of whole lines, and parses the
+ * banner and the size line. Contract: market_job.h. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 
 enum {
   BLOCK = 4 << 20,
-  HEAD_TEXT = 16 << 20, /* comments and blank lines of a compressed file */
-  ENTRY_TEXT = 128,     /* and what an entry of one may take */
-  DEFLATE_FACTOR = 1032 /* deflate cannot do better (zlib's technical details) */
+  HEAD_TEXT = 16 << 20, /* maximum comments and blank lines of a compressed file */
+  ENTRY_TEXT = 128,     /* maximum text of an entry in it */
+  DEFLATE_FACTOR = 1032 /* the largest factor of deflate (zlib's technical details) */
 };
 static const int64_t most_entries = INT64_C(1) << 56;
 
@@ -70,7 +70,7 @@ kaon_status kaon_market_fill(kaon_market_job *job) {
                            job->longest_line);
 }
 
-/* The next line without its end and the blanks in front of it; *text is NULL behind the last. */
+/* The next line without its end and its leading blanks; *text is NULL after the last line. */
 static kaon_status next_line(kaon_market_job *job, const char **text, const char **end) {
   *text = *end = NULL;
   KAON_TRY(kaon_market_fill(job));
@@ -95,7 +95,7 @@ static kaon_status next_line(kaon_market_job *job, const char **text, const char
 
 enum { BANNER_WORDS = 5, WORD = 24 };
 
-/* The next word in small letters, cut to what a sentence can show; "" where there is none. */
+/* The next word in lower case, truncated to what a message can show; "" if there is none. */
 static const char *take_word(const char *p, const char *end, char word[WORD]) {
   int n = 0;
   while (p < end && isspace((unsigned char)*p)) p++;
@@ -190,7 +190,7 @@ static kaon_status read_banner(kaon_market_job *job) {
 
 /* ---- sizes ---- */
 
-/* One number of the size line, `name`. */
+/* Reads one value of the size line, called `name`. */
 static kaon_status take_size(const kaon_market_job *job, const char **p, const char *end,
                              const char *name, int64_t *size) {
   char word[WORD];
@@ -270,8 +270,8 @@ static kaon_status read_sizes(kaon_market_job *job) {
   return check_sizes(job);
 }
 
-/* A block for each of the first rank's threads, whose reads all ranks share, but no more than a
- * plain file holds. */
+/* A block for each of the first rank's threads, since all ranks share its reads, but no more than a
+ * plain file contains. */
 static kaon_status choose_room(kaon_market_job *job) {
   const size_t block = job->options->block > 0 ? job->options->block : BLOCK;
   job->parts =

@@ -1,6 +1,6 @@
-/* market_parse.c - entries of a Matrix Market file, line by line. Contract: market_job.h.
- * Threads parse without words; who finds a failure says so, and the lines are parsed once more,
- * one thread, with the right number of the line. */
+/* market_parse.c - parses the entries of a Matrix Market file, line by line. Contract:
+ * market_job.h. Threads parse without making messages. After a failure one thread parses the lines
+ * again, with the correct line number, and makes the message. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static inline const char *skip(const char *p, const char *end) {
   return p;
 }
 
-/* A line's place, for failures. */
+/* The position of a line, for failures. */
 typedef struct place {
   const kaon_market_job *job;
   const kaon_market_part *part;
@@ -29,7 +29,7 @@ typedef struct place {
 
 enum { SHOWN = 25 };
 
-/* The word at p as a sentence shows it. */
+/* The word at p, as shown in a message. */
 static const char *shown(const char *p, const char *end, char text[SHOWN]) {
   const char *stop = p;
   while (stop < end && !blank(*stop)) stop++;
@@ -58,7 +58,7 @@ static kaon_status bad_index(const place *at, const char *what, const char *p, c
       what, shown(p, end, text), (long long)at->job->header.line, (long long)limit);
 }
 
-/* A whole number from 1 to limit, followed by a blank or the line's end. */
+/* A whole number from 1 to limit, followed by a blank or the end of the line. */
 static inline kaon_status take_index(const place *at, const char *what, const char **p,
                                      const char *end, int64_t limit, int64_t *index) {
   const char *q = *p;
@@ -90,7 +90,7 @@ static inline kaon_status take_value(const place *at, const char **p, const char
                                      double *value) {
   const char *q = *p;
   kaon_decimal kind = kaon_decimal_read(&q, end, value);
-  if (q < end && !blank(*q)) kind = KAON_DECIMAL_NONE; /* something is glued to it */
+  if (q < end && !blank(*q)) kind = KAON_DECIMAL_NONE; /* other characters follow directly */
   if (kind > KAON_DECIMAL_FRACTION ||
       (kind == KAON_DECIMAL_FRACTION && at->job->header.field == KAON_MARKET_INTEGER))
     return bad_value(at, kind, *p, end);
@@ -122,7 +122,7 @@ static kaon_status check_triangle(const place *at, int64_t i, int64_t j, const d
   return KAON_OK;
 }
 
-/* Nothing may follow, and the entry must be one of those promised. */
+/* Nothing may follow, and the entry must be within the number given by the size line. */
 static inline kaon_status finish(const place *at, const char *p, const char *end) {
   char text[SHOWN];
   if (p < end)
@@ -220,7 +220,7 @@ static int is_target(const kaon_market_job *job, const search *s, const kaon_mar
          (job->header.symmetry != KAON_MARKET_GENERAL && i == t->column && j == t->row);
 }
 
-/* Looks through what the buffer holds. */
+/* Searches the lines in the buffer. */
 static kaon_status look_for(kaon_market_job *job, search *s) {
   int32_t i = 0, j = 0;
   double value[2];

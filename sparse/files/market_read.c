@@ -1,9 +1,10 @@
-/* market_read.c - collected entries of a Matrix Market file put into rows or columns. Contract:
- * market.h.
- * Memory at most (s entries in the file, f in the matrix, of r reals): s (8 + 8 r) to collect, of
- * an array 8 s r, of which nothing is touched before there is something to keep, and f (4 + 8 r) +
- * 8 rows of the result. On ranks, with equal rows: a share of it; but of an array all is collected,
- * and of one triangle what meets a rank's rows or columns, up to two shares. */
+/* market_read.c - puts collected entries of a Matrix Market file into rows or columns. Contract:
+ * market.h. Maximum memory, for s entries in the file and f in the matrix, with r reals each:
+ * - s (8 + 8 r) to collect; for an array 8 s r, of which nothing is touched before there is
+ *   something to retain;
+ * - f (4 + 8 r) + 8 rows for the result.
+ * On ranks, with equal rows, it is a share of this. But an array is collected whole, and of one
+ * triangle a rank collects what touches its rows or columns: up to two shares. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,9 @@
 
 typedef kaon_market_entries entries;
 
-/* ---- memory, before it is taken ---- */
+/* ---- memory, checked before it is allocated ---- */
 
-/* `collecting` bytes while the file is read, of them and `keep` bytes of the result at the end. */
+/* Fails unless there are `collecting` bytes for reading the file and `keep` bytes for the result. */
 static kaon_status require_memory(const kaon_market_job *job, double collecting, double keep) {
   const int64_t limit = job->options->memory > 0 ? job->options->memory : kaon_host_memory();
   if (collecting + keep <= (double)limit) return KAON_OK;
@@ -36,8 +37,7 @@ static double entries_kept(const kaon_market_job *job) {
 
 /* ---- rows ---- */
 
-/* Calls put(user, i, j, value) with all entries, in the file's order, each followed by its mirror
- * image. */
+/* Calls put(user, i, j, value) for all entries in file order, each followed by its mirror image. */
 typedef void put_entry(void *user, int64_t i, int64_t j, const double *value);
 
 static void put_both(const kaon_market_job *job, int64_t i, int64_t j, const double *value,
@@ -64,7 +64,8 @@ static void each_entry(const kaon_market_job *job, const entries *e, put_entry *
   }
   const kaon_market_header *h = &job->header;
   const double *value = e->value;
-  for (int64_t j = 0; j < h->columns && h->rows > 0; j++) { /* 2^31 columns of no rows are none */
+  for (int64_t j = 0; j < h->columns && h->rows > 0; j++) { /* 2^31 columns without rows have no
+                                                               values */
     const int64_t first =
         h->symmetry == KAON_MARKET_GENERAL ? 0 : j + (h->symmetry == KAON_MARKET_SKEW);
     for (int64_t i = first; i < h->rows; i++, value += job->reals)
@@ -75,7 +76,7 @@ static void each_entry(const kaon_market_job *job, const entries *e, put_entry *
 typedef struct rows_made {
   const kaon_market_job *job;
   kaon_csr *csr;
-  int64_t *at; /* [row]: counted, or the place of its next entry */
+  int64_t *at; /* [row]: a count, or the index of its next entry */
 } rows_made;
 
 static int is_kept(const kaon_market_job *job, int64_t i, const double *value) {
@@ -117,9 +118,9 @@ static kaon_status make_rows(const kaon_market_job *job, const entries *e, kaon_
   return status;
 }
 
-/* ---- what is wrong with all of them together ---- */
+/* ---- checks of the whole matrix ---- */
 
-/* The target of the first rank that has one (row >= 0), on all. */
+/* The target of the first rank that has one (row >= 0), on all ranks. */
 static kaon_status share_target(const kaon_context *ctx, kaon_market_target *target) {
   if (ctx == NULL || ctx->comm->ranks == 1) return KAON_OK;
   const int ranks = ctx->comm->ranks;
@@ -139,7 +140,7 @@ static kaon_status share_target(const kaon_context *ctx, kaon_market_target *tar
   return status;
 }
 
-/* Sorts; entries of one place are added, or refused with their lines. */
+/* Sorts rows. Duplicate entries are added, or refused with their lines. */
 static kaon_status sort_and_merge_rows(const kaon_market_job *job, kaon_csr *csr) {
   const kaon_csr_duplicates duplicates = job->options->duplicates;
   kaon_status status = kaon_csr_sort(job->ctx, csr, duplicates);
@@ -164,7 +165,7 @@ static kaon_status sort_and_merge_rows(const kaon_market_job *job, kaon_csr *csr
       (long long)target.row + 1, (long long)target.column + 1, (long long)lines[0]);
 }
 
-/* Diagonals of an array are told by counting alone, so they are looked at here. */
+/* The diagonal entries of an array are known only by counting, so they are checked here. */
 static kaon_status check_array(const kaon_market_job *job, const entries *e) {
   if (job->header.symmetry != KAON_MARKET_HERMITIAN || kaon_market_is_indexed(job)) return KAON_OK;
   int64_t at = 0, line = 0;
@@ -180,7 +181,7 @@ static kaon_status check_array(const kaon_market_job *job, const entries *e) {
   return KAON_OK;
 }
 
-/* Bytes that a rank takes to collect entries, and of its rows. */
+/* Bytes that a rank needs to collect entries, and for its rows. */
 static void count_bytes(const kaon_market_job *job, double *collecting, double *keep) {
   const double ranks = job->options->ranks, full = entries_kept(job) / ranks;
   *collecting = (double)kaon_market_expected(job) * (double)kaon_market_bytes_each(job);
@@ -188,13 +189,14 @@ static void count_bytes(const kaon_market_job *job, double *collecting, double *
 }
 
 kaon_status kaon_market_inspect(const kaon_bytes *bytes, const kaon_market_options *options,
-                             kaon_market_header *header, double *collecting, double *keep) {
+                                kaon_market_header *header, double *collecting, double *keep) {
   kaon_market_job job;
   const kaon_status status = kaon_market_begin(NULL, bytes, options, &job);
   *header = job.header;
   if (status == KAON_OK) {
-    /* a block of text and its entries besides, at the file's mean length of a line; of a rank its
-     * share of them, and what is sent and comes four times over, of a triangle to two ranks */
+    /* Also a block of text and its entries, at the file's mean line length. A rank has its share of
+     * them, and what it sends and receives, in four copies; entries of a triangle go to two
+     * ranks. */
     const double text = (double)job.room,
                  entries_a_byte = (double)header->stored / ((double)bytes->size + 1);
     const int sent = options->ranks == 1 || header->array      ? 0
@@ -249,11 +251,11 @@ static void put_in_column(void *user, int64_t i, int64_t j, const double *value)
     made->value[(j * made->rows + i) * made->reals + c] += value[c];
 }
 
-/* A place that two entries share, by way of rows. */
+/* Refuses entries with the same row and column, found by way of rows. */
 static kaon_status refuse_duplicates(const kaon_market_job *job, const entries *e) {
   kaon_csr *csr = NULL;
   if (job->options->duplicates == KAON_CSR_ADD || !kaon_market_is_indexed(job)) return KAON_OK;
-  if (job->header.columns == 0) return KAON_OK; /* of rows without a place there may be 2^31 */
+  if (job->header.columns == 0) return KAON_OK; /* there may be 2^31 rows without values */
   kaon_status status = kaon_agree(job->ctx, make_rows(job, e, &csr));
   if (status == KAON_OK) status = sort_and_merge_rows(job, csr);
   kaon_csr_destroy(&csr);
@@ -263,7 +265,7 @@ static kaon_status refuse_duplicates(const kaon_market_job *job, const entries *
 static kaon_status make_columns(const kaon_market_job *job, entries *e, double **values) {
   const kaon_market_header *h = &job->header;
   const size_t count = (size_t)h->rows * (size_t)h->columns * (size_t)job->reals;
-  if (h->array && h->symmetry == KAON_MARKET_GENERAL) { /* they are it already */
+  if (h->array && h->symmetry == KAON_MARKET_GENERAL) { /* the values are already in this form */
     *values = e->value;
     e->value = NULL;
     return KAON_OK;

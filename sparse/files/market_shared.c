@@ -1,21 +1,22 @@
-/* market_shared.c - blocks of text that the ranks of a job parse together: each a share of the
- * lines, whose entries then go to the ranks that have their rows or, in one triangle, their
- * columns. A rank gets them in the order of the file, since shares follow one another, so rows have
- * the bits that one rank would give them. Contract: market_job.h. */
+/* market_shared.c - blocks of text that the ranks of a job parse together. Each rank parses a share
+ * of the lines. The entries then go to the ranks that own their rows or, in one triangle, their
+ * columns. A rank receives them in file order, since shares follow one another. So rows have the
+ * bits that one rank would give them. Contract: market_job.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sparse/files/market_job.h"
 #include "sparse/ranks/rank_rows.h"
 
-/* An entry on its way: row and column, then the value unless the file is a pattern. */
+/* Bytes of an entry in a message: row and column, then the value unless the file is a pattern. */
 static size_t item_bytes(const kaon_market_job *job) {
   return 2 * sizeof(int32_t) +
          (kaon_market_is_pattern(job) ? 0 : (size_t)job->reals * sizeof(double));
 }
 
 static int owner_of(const kaon_market_job *job, int64_t row) {
-  const int64_t each = job->header.rows / job->parsing_ranks, more = job->header.rows % job->parsing_ranks;
+  const int64_t each = job->header.rows / job->parsing_ranks,
+                more = job->header.rows % job->parsing_ranks;
   const int64_t longer = more * (each + 1);
   return (int)(row < longer ? row / (each + 1) : more + (row - longer) / each);
 }
@@ -38,7 +39,7 @@ static void count_items(const kaon_market_job *job, const kaon_market_part *part
     }
 }
 
-/* next[rank]: where its items go in `items`. */
+/* next[rank]: index of its next item in `items`. */
 static void pack(const kaon_market_job *job, const kaon_market_part *parts, int n, int64_t *next,
                  char *items) {
   const size_t bytes = item_bytes(job), value = bytes - 2 * sizeof(int32_t);
@@ -106,7 +107,7 @@ kaon_status kaon_market_send(const kaon_market_job *job, const kaon_market_part 
 }
 
 kaon_status kaon_market_block_sum(const kaon_market_job *job, const kaon_market_part *parts, int n,
-                              int64_t rest, kaon_market_block_totals *verdict) {
+                                  int64_t rest, kaon_market_block_totals *verdict) {
   enum { LINES, SEEN, BAD, NUMBERS };
   double mine[NUMBERS] = {0}, *all = malloc((size_t)job->parsing_ranks * sizeof mine);
   for (int p = 0; p < n; p++) {
@@ -132,7 +133,7 @@ kaon_status kaon_market_block_sum(const kaon_market_job *job, const kaon_market_
 }
 
 kaon_status kaon_market_explain(const kaon_market_job *job, int64_t rest) {
-  kaon_market_job nothing = *job; /* no entry is kept */
+  kaon_market_job nothing = *job; /* no entry is retained */
   nothing.first = nothing.last = 0;
   kaon_market_part all = {.text = job->buffer + job->at,
                           .end = job->buffer + job->cut,

@@ -1,6 +1,6 @@
-/* market_write.c - rows and columns of numbers to Matrix Market files. Contract: market.h.
- * All ranks print the same text, of which the first one's goes to the file (lib/io/atomic_file.h),
- * so entries go round in pieces. */
+/* market_write.c - writes rows and dense columns to Matrix Market files. Contract: market.h. All
+ * ranks print the same text, and the first one writes it (lib/io/atomic_file.h). So entries are
+ * broadcast in pieces. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct printer {
   char text[TEXT];
 } printer;
 
-/* Entries of one rank on their way round. */
+/* Entries of one rank, as broadcast. */
 typedef struct piece {
   int64_t count;
   int64_t row[PIECE], column[PIECE]; /* from 0 */
@@ -42,13 +42,13 @@ static void print_count(printer *p, int64_t n) {
   p->text[p->used++] = ' ';
 }
 
-/* Whole, below 2^53. */
+/* A whole number below 2^53. */
 static void print_integer(printer *p, double value) {
   if (value < 0) p->text[p->used++] = '-';
   print_count(p, (int64_t)fabs(value));
 }
 
-/* One or two numbers and the line's end. */
+/* One or two reals and the end of the line. */
 static void print_value(printer *p, const double *value, int reals) {
   for (int c = 0; c < reals; c++) {
     p->used += (size_t)kaon_decimal_write(value[c], p->text + p->used);
@@ -106,11 +106,11 @@ static kaon_status share(const kaon_context *ctx, int root, void *data, size_t b
 
 /* ---- rows ---- */
 
-/* Where a rank is among its entries. */
+/* A rank's position among its entries. */
 typedef struct cursor {
   const kaon_csr *rows;
   int64_t first_row, row, entry;
-  int lower; /* the lower triangle alone */
+  int lower; /* only the lower triangle */
 } cursor;
 
 static void next_piece(cursor *at, piece *to) {
@@ -144,7 +144,7 @@ static void print_entry(printer *to, const double *value, int reals, kaon_market
     return;
   }
   if (field == KAON_MARKET_INTEGER) print_integer(to, *value);
-  to->text[to->used - 1] = '\n'; /* for the blank behind the last number */
+  to->text[to->used - 1] = '\n'; /* replaces the blank after the last value */
 }
 
 static kaon_status print_rows(printer *to, const cursor *start, kaon_market_field field, piece *p) {
@@ -165,7 +165,7 @@ static kaon_status print_rows(printer *to, const cursor *start, kaon_market_fiel
   return KAON_OK;
 }
 
-/* Of this rank. */
+/* The number of this rank's entries. */
 static double entries_of(const cursor *start) {
   const kaon_csr *a = start->rows;
   if (!start->lower) return (double)a->start[a->rows];
@@ -202,7 +202,7 @@ kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const k
 
 /* ---- columns ---- */
 
-/* Numbers [0, count) of one column on this rank. */
+/* Values [0, count) of one column on this rank. */
 static kaon_status print_column(printer *to, const double *values, int64_t rows, int reals,
                                 double *moving) {
   const int64_t each = PIECE / reals;

@@ -1,5 +1,5 @@
-/* matrix_file.c - matrices from files, to files and by name; columns of numbers from and to files.
- */
+/* matrix_file.c - reads matrices from files or by name, writes them, and reads and writes
+ * columns. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
       .skew = h.symmetry == KAON_MARKET_SKEW,
       .bytes_reading = collecting + keep,
       .bytes_rows = keep};
-  if (made.entries < h.stored) made.entries = h.stored; /* a diagonal that is not all there */
+  if (made.entries < h.stored) made.entries = h.stored; /* some diagonal entries may be missing */
   kaon_output_fill(info, &made, sizeof made);
   return KAON_OK;
 }
@@ -107,14 +107,14 @@ kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
   return status;
 }
 
-/* The whole matrix' number of a column of a row set. */
+/* The column of the whole matrix for a column of a row set. */
 static int64_t column_given(const kaon_matrix *matrix, int64_t column) {
   const int64_t own = matrix->rows->rows->rows;
   if (column >= own) return matrix->rows->ghost_row[column - own];
   return matrix->first_row + (matrix->order != NULL ? matrix->order[column] : column);
 }
 
-/* This rank's rows as they were given: the caller's order, columns of the whole matrix. */
+/* This rank's rows as given: in the caller's order, with columns of the whole matrix. */
 static kaon_status rows_given(const kaon_matrix *matrix, kaon_csr **given) {
   const kaon_csr *a = matrix->rows->rows;
   const size_t value = (size_t)a->reals * sizeof *a->value;
@@ -133,7 +133,7 @@ static kaon_status rows_given(const kaon_matrix *matrix, kaon_csr **given) {
   return kaon_csr_sort(matrix->ctx, to, KAON_CSR_REFUSE);
 }
 
-/* Skew-symmetric files have no diagonal, not even one of zeros. */
+/* Skew-symmetric files have no diagonal, not even zeros. */
 static kaon_status symmetry_of(const kaon_matrix *matrix, const kaon_csr *given, int64_t first,
                                kaon_market_symmetry *symmetry) {
   const int kinds = matrix->mirrored;
@@ -148,7 +148,7 @@ static kaon_status symmetry_of(const kaon_matrix *matrix, const kaon_csr *given,
   return KAON_OK;
 }
 
-/* Numbers that an integer file can hold. */
+/* Checks that an integer file can hold the values. */
 static kaon_status check_whole(const kaon_matrix *matrix, const kaon_csr *given, int64_t first) {
   if (given->reals != 1)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
@@ -167,11 +167,12 @@ static kaon_status check_whole(const kaon_matrix *matrix, const kaon_csr *given,
 
 static kaon_status write_rows(const kaon_matrix *matrix, const kaon_csr *given,
                               kaon_matrix_field as, const char *path) {
-  const int64_t first = matrix->redistribution != NULL ? matrix->redistribution->first : matrix->first_row;
+  const int64_t first =
+      matrix->redistribution != NULL ? matrix->redistribution->first : matrix->first_row;
   kaon_market_field field = given->reals == 2 ? KAON_MARKET_COMPLEX : KAON_MARKET_REAL;
   kaon_market_symmetry symmetry = KAON_MARKET_GENERAL;
   KAON_TRY(symmetry_of(matrix, given, first, &symmetry));
-  if (as == KAON_FIELD_PATTERN) { /* of which there is no other symmetry */
+  if (as == KAON_FIELD_PATTERN) { /* the only symmetry of a pattern */
     field = KAON_MARKET_PATTERN;
     symmetry = matrix->mirrored ? KAON_MARKET_SYMMETRIC : KAON_MARKET_GENERAL;
   }
@@ -191,7 +192,8 @@ kaon_status kaon_matrix_write_as(const kaon_matrix *matrix, kaon_matrix_field fi
                      (int)field);
   kaon_csr *given = NULL;
   kaon_status status = kaon_agree(matrix->ctx, rows_given(matrix, &given));
-  if (status == KAON_OK && matrix->redistribution != NULL) status = kaon_rows_to_caller_order(matrix, &given);
+  if (status == KAON_OK && matrix->redistribution != NULL)
+    status = kaon_rows_to_caller_order(matrix, &given);
   if (status == KAON_OK) status = write_rows(matrix, given, field, path);
   kaon_csr_destroy(&given);
   return status;
@@ -201,7 +203,7 @@ kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path) {
   return kaon_matrix_write_as(matrix, KAON_FIELD_FULL, path);
 }
 
-/* ---- columns of numbers ---- */
+/* ---- columns ---- */
 
 kaon_status kaon_array_read(kaon_context *ctx, const char *path, int64_t *rows, int64_t *columns,
                             int *reals, double **values) {

@@ -1,5 +1,6 @@
-/* fem_mesh.c - Contract: fem_mesh.h. A refinement keeps the vertices, adds the middles of edges and
- * then of quadrilaterals; edge e becomes 2 e and 2 e + 1, inner edges of cells follow. */
+/* fem_mesh.c - Contract: fem_mesh.h. A refinement keeps the vertices, then adds the midpoints of
+ * edges and those of quadrilaterals. Edge e becomes 2 e and 2 e + 1; inner edges of cells
+ * follow. */
 #include "sparse/generate/fem_mesh.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ void kaon_fem_mesh_release(kaon_fem_mesh *mesh) {
 }
 
 static kaon_status free_workspace(const kaon_context *ctx, int64_t vertices, int64_t edges,
-                             int64_t cells, kaon_fem_mesh *mesh) {
+                                  int64_t cells, kaon_fem_mesh *mesh) {
   mesh->vertices = vertices;
   mesh->edges = edges;
   mesh->cells = cells;
@@ -51,8 +52,8 @@ static int find_edge(const kaon_fem_mesh *mesh, int count, int32_t a, int32_t b)
   return -1;
 }
 
-/* Edges run as in the first cell that has them, and are numbered by their lower, then their higher
- * vertex. */
+/* An edge has the direction of the first cell that contains it. Edges are ordered by their lower,
+ * then their higher vertex. */
 static void make_base(kaon_fem_mesh *mesh) {
   int count = 0;
   memcpy(mesh->at, base_at, sizeof base_at);
@@ -79,12 +80,12 @@ static void make_base(kaon_fem_mesh *mesh) {
 typedef struct refining {
   const kaon_fem_mesh *from;
   kaon_fem_mesh *to;
-  int64_t middle; /* next vertex in the middle of a quadrilateral */
+  int64_t middle; /* next vertex at the centre of a quadrilateral */
   int64_t edge;   /* next inner edge */
   int64_t cell;   /* next cell */
 } refining;
 
-/* The half of edge e that has its vertex v. */
+/* The half of edge e that contains its vertex v. */
 static int32_t half(const kaon_fem_mesh *from, int32_t e, int32_t v) {
   return 2 * e + (from->edge[e][0] != v);
 }
@@ -116,7 +117,8 @@ static void refine_triangle(refining *r, const kaon_fem_cell *c) {
   add_triangle(r, m, (int32_t[]){i01, i21, i02});
 }
 
-/* Corner v between the edges with middles at `next` and `last` (places in the cell). */
+/* Adds the quadrilateral at corner v between the edges whose midpoints are `next` and `last`
+ * (indices in the cell). */
 static void add_quad(refining *r, const kaon_fem_cell *c, int v, int next, int last,
                      const int32_t m[5], const int32_t inner[4]) {
   r->to->cell[r->cell++] =
@@ -162,7 +164,7 @@ static kaon_status refine(const kaon_context *ctx, kaon_fem_mesh *mesh) {
     inner += mesh->cell[c].corners;
   }
   KAON_TRY(free_workspace(ctx, mesh->vertices + mesh->edges + quads, 2 * mesh->edges + inner,
-                     4 * mesh->cells, &finer));
+                          4 * mesh->cells, &finer));
   refining r = {mesh, &finer, mesh->vertices + mesh->edges, 0, 0};
   memcpy(finer.at, mesh->at, (size_t)mesh->vertices * sizeof *mesh->at);
   split_edges(&r);

@@ -1,7 +1,7 @@
-/* fem_mesh.h - the mesh of the finite-element matrices: nine triangles and quadrilaterals on
- * [0, 3]^2, refined regularly. Numbers of vertices, edges and cells are those of LehrFEM++ (its
- * hybrid test mesh 0 and its regular refinement), with which the systems of the Kaczmarz paper were
- * made, so that they agree entry by entry. */
+/* fem_mesh.h - the mesh of the finite-element matrices: nine triangles and quadrilaterals on [0,
+ * 3]^2, refined regularly. Vertices, edges and cells are numbered as in LehrFEM++ (its hybrid test
+ * mesh 0 and its regular refinement). The systems of the Kaczmarz paper were made with it, and so
+ * agree entry by entry. */
 #ifndef KAON_SPARSE_FEM_MESH_H
 #define KAON_SPARSE_FEM_MESH_H
 
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* Edge k joins the corners k and k + 1 (the last and 0), in either direction. */
+/* Edge k joins corners k and k + 1 (the last one: that and corner 0), in either direction. */
 typedef struct kaon_fem_cell {
   int corners; /* 3 or 4 */
   int32_t vertex[4], edge[4];
@@ -22,7 +22,11 @@ typedef struct kaon_fem_mesh {
   kaon_fem_cell *cell;
 } kaon_fem_mesh;
 
-enum { KAON_FEM_TRIANGLES = 7, KAON_FEM_QUADS = 2 }; /* of level 0; four times as many each level */
+enum {
+  KAON_FEM_TRIANGLES = 7,
+  KAON_FEM_QUADS = 2
+}; /* on level 0; four times as many on each
+                                                        further level */
 
 /* Refined `level` times. Errors: MEMORY. */
 kaon_status kaon_fem_mesh_create(const kaon_context *ctx, int level, kaon_fem_mesh *mesh);

@@ -1,8 +1,8 @@
-/* generate_elasticity.c - linear elasticity of a cube of n^3 nodes: trilinear hexahedra with
- * Young's modulus 1, Poisson's ratio 0.3 and edges of length 1, clamped at x = 0, whose nodes are
- * left out; gravity along -z. Node (x, y, z), x > 0, has rows 3 (x - 1 + (n - 1) (y + n z)) + c.
- * Element matrix: K = sum over 2 x 2 x 2 Gauss points of B^T D B (exact for a box), e.g. Hughes,
- * "The Finite Element Method" (1987), chapter 2.7. */
+/* generate_elasticity.c - linear elasticity of a cube of n^3 nodes. The elements are trilinear
+ * hexahedra with Young's modulus 1, Poisson's ratio 0.3 and edges of length 1. The cube is clamped
+ * at x = 0, and the nodes there are left out. Gravity acts along -z. Node (x, y, z), x > 0, has the
+ * rows 3 (x - 1 + (n - 1) (y + n z)) + c. Element matrix: K = sum over 2 x 2 x 2 Gauss points of
+ * B^T D B (exact for a box), e.g. Hughes, "The Finite Element Method" (1987), chapter 2.7. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ typedef struct element {
   double k[UNKNOWNS][UNKNOWNS]; /* [3 a + c][3 b + d], nodes a and b */
 } element;
 
-/* Node a = ax + 2 ay + 4 az of the unit cube. Derivatives of its function at `at`. */
+/* The gradient at `at` of the shape function of node a = ax + 2 ay + 4 az of the unit cube. */
 static void gradient(int a, const double at[3], double g[3]) {
   double f[3], d[3];
   for (int c = 0; c < 3; c++) {
@@ -63,15 +63,15 @@ static void make_element(element *e) {
     }
 }
 
-/* First and one past the last element along an axis that has both nodes p and q. */
+/* The first and one past the last element along an axis that contain both nodes p and q. */
 static void shared(int64_t p, int64_t q, int64_t n, int64_t *first, int64_t *end) {
   const int64_t low = p < q ? p : q, high = p < q ? q : p;
   *first = high > 0 ? high - 1 : 0;
   *end = low < n - 1 ? low + 1 : n - 1;
 }
 
-/* The block's line c of nodes p and q: the elements in one order whichever comes first, so that the
- * matrix is symmetric to the last bit. */
+/* Adds row c of the block of nodes p and q. The order of the elements is the same for (p, q) and
+ * (q, p), so the matrix is symmetric to the last bit. */
 static void add_block(const element *e, int64_t n, const int64_t p[3], const int64_t q[3], int c,
                       double block[3]) {
   int64_t first[3], end[3];
@@ -104,7 +104,7 @@ static int row_elasticity(const kaon_generator *g, int64_t i, int32_t *column, d
       }
     }
   }
-  int elements = 1; /* an eighth of the weight of each that has the node */
+  int elements = 1; /* an eighth of the weight of each element that contains the node */
   for (int a = 0; a < 3; a++) elements *= p[a] > 0 && p[a] < n - 1 ? 2 : 1;
   *rhs = i % 3 == 2 ? -0.125 * elements : 0;
   return count;

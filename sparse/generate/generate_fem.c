@@ -1,7 +1,7 @@
-/* generate_fem.c - the three boundary value problems of the Kaczmarz paper by finite elements of
+/* generate_fem.c - the three boundary value problems of the Kaczmarz paper, by finite elements of
  * degree 1 to 3 on the mesh of fem_mesh.h: integral alpha grad u . grad v + gamma u v = f v, u = 0
- * on the boundary. Formulas: docs/conventions.md, "Generated matrices".
- * Numbers of unknowns: vertices, then inner nodes of edges, then those of cells. */
+ * on the boundary. Formulas: docs/conventions.md, "Generated matrices". Unknowns are numbered:
+ * vertices, then inner nodes of edges, then those of cells. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 
 enum { MOST_NODES = 16, MOST_POINTS = 16, MOST_DEGREE = 3 };
 
-/* Functions of one kind of cell at the points of its quadrature. */
+/* Shape functions of one kind of cell at the quadrature points. */
 typedef struct element {
-  int corners, nodes, inner; /* nodes inside of the cell: the last ones */
+  int corners, nodes, inner; /* inner: nodes inside the cell, which come last */
   int points;
-  int node[MOST_NODES][2]; /* where, in units of 1 / degree */
+  int node[MOST_NODES][2]; /* position in units of 1 / degree */
   double at[MOST_POINTS][2], weight[MOST_POINTS];
   double value[MOST_POINTS][MOST_NODES], slope[MOST_POINTS][MOST_NODES][2];
 } element;
@@ -24,11 +24,12 @@ typedef struct element {
 /* ---- quadrature of order 2 * degree ---- */
 
 typedef struct orbit {
-  double a, b, weight; /* (a, a), (1 - 2 a, a), ... three points; with b > 0: (a, b), ... six */
+  double a, b, weight; /* (a, a), (1 - 2 a, a), ... 3 points; b > 0: (a, b), ... 6 points */
 } orbit;
 
 /* Degree 2: Strang and Fix (1973); degree 4: Dunavant, Int. J. Numer. Meth. Eng. 21 (1985) 1129;
- * degree 6: the 12 points of LehrFEM++ (lf/quad). Weights add up to the triangle's 1/2. */
+ * degree 6: the 12 points of LehrFEM++ (lf/quad). The sum of the weights is the triangle's area
+ * 1/2. */
 static const orbit orbits[MOST_DEGREE][3] = {
     {{1.0 / 6, 0, 1.0 / 6}},
     {{0.4459484909159649, 0, 0.11169079483900575}, {0.09157621350977074, 0, 0.054975871827660935}},
@@ -56,7 +57,7 @@ static void triangle_points(element *e, int degree) {
   }
 }
 
-/* Gauss-Legendre, degree + 1 points a direction. */
+/* Gauss-Legendre, degree + 1 points in each direction. */
 static void quad_points(element *e, int degree) {
   const double s = sqrt(1.2);
   const double x2 = 1 / sqrt(3.0), x3 = sqrt(0.6);
@@ -96,7 +97,7 @@ static void make_nodes(element *e, int p) {
   e->inner = e->nodes - before;
 }
 
-/* prod_{m in [0, last], m != skip} (p t - m) / (i - m) and its derivative by t. */
+/* prod_{m in [0, last], m != skip} (p t - m) / (i - m) and its derivative with respect to t. */
 static void factor(double t, int p, int i, int last, int skip, double *value, double *slope) {
   *value = 1;
   *slope = 0;
@@ -171,7 +172,7 @@ static void place(const kaon_fem_mesh *mesh, const kaon_fem_cell *c, const eleme
   }
 }
 
-/* A cell's part of the matrix (its lower triangle) and of the right-hand side. */
+/* A cell's contribution to the matrix (lower triangle) and to the right-hand side. */
 static void integrate(const kaon_fem_mesh *mesh, const kaon_fem_cell *c, const element *e,
                       int problem, double matrix[MOST_NODES][MOST_NODES], double load[MOST_NODES]) {
   memset(matrix, 0, sizeof(double[MOST_NODES][MOST_NODES]));
@@ -213,7 +214,7 @@ static int64_t unknowns(const fem_system *s) {
   return s->mesh.vertices + s->mesh.edges * (s->degree - 1) + inner;
 }
 
-/* Unknowns of a cell's nodes; its inner ones begin at *inner, which moves on. */
+/* The unknowns of a cell's nodes. Its inner ones begin at *inner, which is advanced. */
 static const element *unknowns_of(const fem_system *s, int64_t cell, int64_t *inner,
                                   int32_t number[MOST_NODES]) {
   const kaon_fem_cell *c = &s->mesh.cell[cell];
@@ -235,7 +236,7 @@ static int64_t first_inner(const fem_system *s) {
   return s->mesh.vertices + s->mesh.edges * (s->degree - 1);
 }
 
-/* Edges of one cell alone, their ends and inner nodes. */
+/* The boundary: edges that belong to one cell only, with their ends and inner nodes. */
 static kaon_status find_boundary(const kaon_context *ctx, fem_system *s) {
   const kaon_fem_mesh *m = &s->mesh;
   unsigned char *cells = calloc((size_t)m->edges, 1);
@@ -256,8 +257,8 @@ static kaon_status find_boundary(const kaon_context *ctx, fem_system *s) {
   return KAON_OK;
 }
 
-/* Calls for the pairs of unknowns of all cells that stand in the matrix: none with a fixed one but
- * its diagonal. */
+/* Called for the pairs of unknowns of all cells that are entries of the matrix. A fixed unknown has
+ * only its diagonal. */
 typedef void take_pair(fem_system *s, int64_t i, int32_t j, double value);
 
 static int stands(const fem_system *s, int32_t i, int32_t j) {
@@ -295,7 +296,7 @@ static void add_pair(fem_system *s, int64_t i, int32_t j, double value) {
   s->csr->value[kaon_csr_find(s->csr, i, j)] += value;
 }
 
-/* Pairs as they are met, sorted and made one: the pattern, with zeros. */
+/* The pattern with zeros: collects the pairs, sorts them and removes duplicates. */
 static kaon_status make_pattern(const kaon_context *ctx, fem_system *s, int64_t rows) {
   const int64_t each[2] = {s->kind[0].nodes, s->kind[1].nodes};
   int64_t most = 0;

@@ -1,5 +1,5 @@
-/* generate_grid.c - differences on regular grids, x fastest: point (x, y, z) is row
- * x + n (y + n z). Formulas: docs/conventions.md, "Generated matrices". */
+/* generate_grid.c - finite differences on regular grids, x fastest: point (x, y, z) is row x + n (y
+ * + n z). Formulas: docs/conventions.md, "Generated matrices". */
 #include "sparse/generate/generate_matrix.h"
 
 typedef struct point {
@@ -10,7 +10,7 @@ static inline point point_of(const kaon_generator *g, int64_t i) {
   return (point){i % g->n, i / g->n % g->n, i / (g->n * g->n)};
 }
 
-/* One more entry of a row. */
+/* Appends an entry to a row. */
 static inline void put(int32_t *column, double *value, int *count, int64_t j, double a) {
   column[*count] = (int32_t)j;
   value[*count] = a;
@@ -30,8 +30,8 @@ static int row_laplace2d(const kaon_generator *g, int64_t i, int32_t *column, do
   return count;
 }
 
-/* 7 points: `below` on neighbours of smaller coordinates, `above` on the others. *diagonal: where
- * that entry is. */
+/* 7-point stencil: `below` for neighbours with smaller coordinates, `above` for the others.
+ * *diagonal: index of the diagonal entry. */
 static int row_of_seven(const kaon_generator *g, int64_t i, double below, double centre,
                         double above, int32_t *column, double *value, int *diagonal) {
   const int64_t n = g->n, plane = n * n;
@@ -55,7 +55,8 @@ static int row_laplace3d(const kaon_generator *g, int64_t i, int32_t *column, do
   return row_of_seven(g, i, -1, 6, -1, column, value, &diagonal);
 }
 
-/* Upwind: the wind blows towards larger coordinates, so it brings the values of smaller ones. */
+/* Upwind: the wind blows towards larger coordinates, so it transports the values of smaller
+ * ones. */
 static int row_convdiff3d(const kaon_generator *g, int64_t i, int32_t *column, double *value,
                           double *rhs) {
   int diagonal;
@@ -63,7 +64,7 @@ static int row_convdiff3d(const kaon_generator *g, int64_t i, int32_t *column, d
   return row_of_seven(g, i, -(1 + g->strength), 6 + 3 * g->strength, -1, column, value, &diagonal);
 }
 
-/* As many on the diagonal as there are neighbours; twice that in cell 0, whose value is held. */
+/* The diagonal is the number of neighbours; twice that in cell 0, whose value is fixed. */
 static int row_cavity3d(const kaon_generator *g, int64_t i, int32_t *column, double *value,
                         double *rhs) {
   int diagonal;

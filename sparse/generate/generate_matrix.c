@@ -1,4 +1,5 @@
-/* generate_matrix.c - names of generated matrices, and rows from their makers. Contract: generate.h. */
+/* generate_matrix.c - names of generated matrices, and rows from their generators. Contract:
+ * generate_matrix.h. */
 #include "sparse/generate/generate_matrix.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 enum { MOST_NUMBERS = 3 };
 
-/* Numbers behind the colon: their names and limits; `least` of them must be there. */
+/* Parameters after the colon: their names and limits; the first `least` are required. */
 typedef struct maker {
   const char *name;
   int least, most;
@@ -97,7 +98,7 @@ static kaon_status parse(const kaon_context *ctx, const char *name, const maker 
   const char *at = name + strlen(m->name);
   *count = 0;
   while (*at != '\0' && *count < m->most) {
-    at++; /* the colon, a comma */
+    at++; /* skips the colon or a comma */
     KAON_TRY(take_number(ctx, m, name, &at, *count, &numbers[*count]));
     (*count)++;
   }
@@ -146,7 +147,7 @@ void kaon_generator_destroy(kaon_generator **generator) {
 
 /* ---- rows ---- */
 
-/* What a thread writes a row to while it is counted. */
+/* Where a thread writes a row that is only counted. */
 typedef struct scratch {
   int32_t *column;
   double *value;
@@ -163,7 +164,7 @@ static void free_scratch(scratch *s) {
   free(s->value);
 }
 
-/* length[i] = entries of row first + i. 0: no memory. */
+/* length[i] = entries of row first + i. Returns 0 if there is no memory. */
 static int count_rows(const kaon_generator *g, int64_t first, int64_t rows, int threads,
                       int64_t *length) {
   int failed = 0;
@@ -196,7 +197,7 @@ static double bytes_of(int64_t rows, int64_t entries, int has_rhs) {
 }
 
 static kaon_status require_memory(const kaon_context *ctx, int64_t rows, int64_t entries,
-                                 int has_rhs) {
+                                  int has_rhs) {
   const double need = bytes_of(rows, entries, has_rhs), have = (double)kaon_host_memory();
   if (need <= have) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
@@ -205,8 +206,8 @@ static kaon_status require_memory(const kaon_context *ctx, int64_t rows, int64_t
                    (long long)rows, (long long)entries, need * 1e-9, have * 1e-9);
 }
 
-/* Before rows are counted: all of them have the entries that are known, a part one a row at least.
- */
+/* Checks memory before rows are counted: all rows have the known number of entries; a part has at
+ * least one entry in each row. */
 static kaon_status expect_rows(const kaon_context *ctx, const kaon_generator *g, int64_t rows,
                                int has_rhs) {
   if (rows == g->rows) return require_memory(ctx, rows, g->entries, has_rhs);
@@ -218,7 +219,7 @@ static kaon_status expect_rows(const kaon_context *ctx, const kaon_generator *g,
                    (long long)rows, (long long)g->rows, need * 1e-9, have * 1e-9);
 }
 
-/* Starts from lengths, in place. */
+/* Converts lengths to starts, in place. */
 static int64_t sum_up(int64_t *start, int64_t rows) {
   int64_t entries = 0;
   for (int64_t i = 0; i <= rows; i++) {

@@ -29,12 +29,12 @@ static int row_trefethen(const kaon_generator *g, int64_t i, int32_t *column, do
   return count;
 }
 
-/* The first n primes by the sieve of the odd numbers; the n-th is below n (ln n + ln ln n), n > 5
- * (Rosser 1962). */
+/* The first n primes, by a sieve of the odd numbers. The n-th prime is below n (ln n + ln ln n) for
+ * n > 5 (Rosser 1962). */
 static int sieve(int64_t n, int32_t *primes) {
   const double m = n < 6 ? 6 : (double)n;
   const int64_t limit = (int64_t)(m * (log(m) + log(log(m)))) + 2;
-  unsigned char *composite = calloc((size_t)limit / 2 + 1, 1); /* [k]: 2 k + 1 */
+  unsigned char *composite = calloc((size_t)limit / 2 + 1, 1); /* [k]: for 2 k + 1 */
   int64_t found = 0;
   if (composite == NULL) return 0;
   primes[found++] = 2;
@@ -63,7 +63,7 @@ kaon_status kaon_generate_trefethen(const kaon_context *ctx, const double *numbe
   return KAON_OK;
 }
 
-/* ---- uniform on [-1, 1] where |i - j| <= band, and on the right-hand side ---- */
+/* ---- uniform on [-1, 1] where |i - j| <= band, and in the right-hand side ---- */
 
 static double uniform(const kaon_generator *g, int64_t i, int which, uint32_t major) {
   const kaon_philox bits = kaon_random_bits(g->seed, i, KAON_STREAM_BANDED, which, major, 0);

@@ -1,5 +1,5 @@
-/* generate_points.c - where the unknowns of generated matrices are, for orders by sections of
- * space. */
+/* generate_points.c - coordinates of the unknowns of generated matrices, for sweep orders by
+ * spatial sections. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 #include "lib/core/context_internal.h"
 #include "sparse/generate/fem_mesh.h"
 
-enum { MOST_LEVEL = 12, MOST_POINTS = 1 << 12 }; /* more than any matrix that can be made has */
+enum { MOST_LEVEL = 12, MOST_POINTS = 1 << 12 }; /* above the limits of all generated matrices */
 
 static kaon_status no_memory(const kaon_context *ctx, const char *name) {
   return kaon_fail(ctx, KAON_ERR_MEMORY, "points of %s: no host memory", name);
 }
 
-/* Of degree 1: the vertices, in their own order. */
+/* Degree 1: the vertices, in the mesh's order. */
 static kaon_status of_mesh(const kaon_context *ctx, const char *name, int level, double **points) {
   kaon_fem_mesh mesh;
   KAON_TRY(kaon_fem_mesh_create(ctx, level, &mesh));

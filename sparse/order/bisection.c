@@ -1,7 +1,7 @@
-/* bisection.c - blocks of neighbouring rows, by halving the pattern again and again: a part's rows
- * come in the order in which a breadth-first search meets them that begins at its rim, and the
- * first half parts from the second. Simon, Computing Systems in Engineering 2 (1991) 135 (recursive
- * graph bisection). */
+/* bisection.c - blocks of neighbouring rows by recursive bisection of the pattern. The rows of a
+ * part are ordered by a breadth-first search that begins at its boundary, and the first half is
+ * split from the second. Simon, Computing Systems in Engineering 2 (1991) 135 (recursive graph
+ * bisection). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,15 +10,15 @@
 typedef struct halving {
   const kaon_graph *graph;
   int64_t blocks;
-  int32_t *order; /* [vertices] what becomes of it */
+  int32_t *order; /* [vertices] the result */
   int32_t *queue; /* [vertices] */
-  int32_t *part;  /* [vertices] the first place of the part that a row belongs to */
-  uint32_t *seen; /* [vertices] the search that met a row last */
+  int32_t *part;  /* [vertices] the first position of the part that the row belongs to */
+  uint32_t *seen; /* [vertices] the last search that visited the row */
   uint32_t search;
 } halving;
 
-/* Rows of a part in the order in which a search from root meets them, from queue[met] on. Where it
- * ends. */
+/* Appends the rows of a part in breadth-first order from root to `queue`, starting at queue[met].
+ * Returns the end. */
 static int64_t spread(halving *h, int32_t root, uint32_t search, int64_t met) {
   const kaon_graph *g = h->graph;
   int64_t end = met;
@@ -36,8 +36,9 @@ static int64_t spread(halving *h, int32_t root, uint32_t search, int64_t met) {
   return end;
 }
 
-/* The rows of places [first, last), a part, in an order whose halves hang together: each connected
- * piece from the row that another search met last, which lies at its rim. */
+/* Orders the rows at positions [first, last), a part, so that each half is mostly connected. Each
+ * connected component begins at the row that another search visited last, which is at its
+ * boundary. */
 static void unroll(halving *h, int64_t first, int64_t last) {
   const uint32_t rim = ++h->search, final = ++h->search;
   int64_t met = 0;
@@ -58,7 +59,7 @@ static int64_t begin_of(const halving *h, int64_t block) {
   return h->graph->vertices * block / h->blocks;
 }
 
-/* Blocks [a, b), whose rows stand at their places in any order. */
+/* Halves blocks [a, b), whose rows are at their positions in any order. */
 static void halve(halving *h, int64_t a, int64_t b) {
   const int64_t first = begin_of(h, a), last = begin_of(h, b);
   if (b - a == 1) {

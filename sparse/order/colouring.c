@@ -1,4 +1,4 @@
-/* colouring.c - greedy colours of rows, and levels of triangular patterns. */
+/* colouring.c - greedy colouring of rows, and level sets of triangular patterns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@ static kaon_status no_memory(const kaon_context *ctx, const char *what, int64_t 
                    (long long)rows);
 }
 
-/* taken[c] == v: colour c is used near v. At most as many colours as rows, so taken has one place
- * more than those. */
+/* taken[c] == v: colour c is used near v. There are at most as many colours as rows, so taken has
+ * one element more than that. */
 static void forbid(const kaon_graph *g, int32_t v, int32_t by, const int32_t *colour,
                    int32_t *taken) {
   for (int64_t n = g->start[v]; n < g->start[v + 1]; n++) {
@@ -71,7 +71,7 @@ void kaon_level_sets_destroy(kaon_level_sets **sets) {
   *sets = NULL;
 }
 
-/* level[names[i]] of row i, and how many levels there are. */
+/* Sets level[names[i]] for each row i, and returns the number of levels. */
 static int number_levels(const kaon_csr *csr, int upper, const int32_t *names, int32_t *level) {
   int levels = 0;
   for (int64_t step = 0; step < csr->rows; step++) {

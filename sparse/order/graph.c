@@ -16,7 +16,7 @@ static int joins(const kaon_csr *csr, int64_t i, int64_t n) {
   return csr->column[n] != i && csr->column[n] < csr->rows;
 }
 
-/* Every entry counts in its own row and in its column's. The longest of these rows. */
+/* Counts every entry in its row and in its column's row. Returns the longest of these rows. */
 static int64_t count(const kaon_csr *csr, int64_t *start) {
   memset(start, 0, ((size_t)csr->rows + 1) * sizeof *start);
   for (int64_t i = 0; i < csr->rows; i++)
@@ -33,8 +33,8 @@ static int64_t count(const kaon_csr *csr, int64_t *start) {
   return longest;
 }
 
-/* Row i gets the rows whose columns name it, then its own columns: two ascending runs, of which
- * next[i] is the border. */
+/* Row i gets the rows whose columns name it, then its own columns. These are two ascending runs,
+ * and next[i] is the boundary between them. */
 static void fill(const kaon_csr *csr, kaon_graph *graph, int64_t *next) {
   memcpy(next, graph->start, (size_t)csr->rows * sizeof *next);
   for (int64_t i = 0; i < csr->rows; i++)
@@ -45,7 +45,7 @@ static void fill(const kaon_csr *csr, kaon_graph *graph, int64_t *next) {
       if (joins(csr, i, n)) graph->neighbour[at++] = csr->column[n];
 }
 
-/* Merges the runs of each row; rows move down over what fell away. */
+/* Merges the two runs of each row, and moves rows down into the space freed by duplicates. */
 static void merge(kaon_graph *graph, const int64_t *border, int32_t *row) {
   int64_t at = 0, first = 0;
   for (int64_t i = 0; i < graph->vertices; i++) {

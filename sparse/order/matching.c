@@ -1,8 +1,9 @@
-/* matching.c - the structural rank: a largest matching of rows and columns, by the phases of
- * Hopcroft and Karp (SIAM J. Comput. 2, 225, 1973). Each finds how far rows are from those without
- * a column, along entries to taken columns and on to the rows that have these, up to where a free
- * column is met; then it walks as many of these ways as do not touch, depth first, and along each
- * every row takes the next one's column. The diagonal, where it is there, is given first. */
+/* matching.c - the structural rank: a maximum matching of rows and columns, by the phases of
+ * Hopcroft and Karp (SIAM J. Comput. 2, 225, 1973). A phase computes distances from the rows
+ * without a column. A path goes along an entry to a taken column, then to the row that has it,
+ * until it reaches a free column. The phase then follows, depth first, as many disjoint paths as it
+ * finds. Along each of them every row takes the next row's column. The initial matching is the
+ * diagonal, where it has entries. */
 #include "sparse/order/matching.h"
 
 #include <stdlib.h>
@@ -15,9 +16,9 @@ enum { NONE = -1 };
 typedef struct matcher {
   const kaon_csr *a;
   int32_t *column_of, *row_of; /* NONE: free */
-  int32_t *distance;           /* of a row from those that are free; NONE: not on a way */
-  int32_t *queue;              /* [rows], and the way of a walk */
-  int64_t *next;               /* a row's entry that a walk looks at next */
+  int32_t *distance;           /* distance of a row from the free ones; NONE: on no path */
+  int32_t *queue;              /* [rows]; also the path of a walk */
+  int64_t *next;               /* a row's entry that a walk examines next */
 } matcher;
 
 static int is_zero(const kaon_csr *a, int64_t n) {
@@ -29,7 +30,7 @@ static void give(matcher *m, int64_t row, int64_t column) {
   m->row_of[column] = (int32_t)row;
 }
 
-/* The diagonal, then any free column. */
+/* Matches the diagonal, then any free column. */
 static void begin(matcher *m) {
   const kaon_csr *a = m->a;
   memset(m->column_of, 0xff, (size_t)a->rows * sizeof *m->column_of);
@@ -43,11 +44,11 @@ static void begin(matcher *m) {
       if (!is_zero(a, n) && m->row_of[a->column[n]] == NONE) give(m, i, a->column[n]);
 }
 
-/* Distances up to the first free column; 0: none is met. */
+/* Computes distances up to the first free column; 0: none is reached. */
 static int measure(matcher *m) {
   const kaon_csr *a = m->a;
   int64_t end = 0;
-  int32_t last = INT32_MAX; /* of the rows that a way may end at */
+  int32_t last = INT32_MAX; /* largest distance of a path's last row */
   for (int64_t i = 0; i < a->rows; i++) {
     m->distance[i] = m->column_of[i] == NONE ? 0 : NONE;
     if (m->distance[i] == 0) m->queue[end++] = (int32_t)i;
@@ -66,7 +67,7 @@ static int measure(matcher *m) {
   return last != INT32_MAX;
 }
 
-/* 1: a way from a free row to a free column was found, and every row on it has the next column. */
+/* Returns 1 if it found a path from a free row to a free column, and moved the columns along it. */
 static int walk(matcher *m, int32_t free_row) {
   const kaon_csr *a = m->a;
   int32_t *way = m->queue;
@@ -74,7 +75,7 @@ static int walk(matcher *m, int32_t free_row) {
   way[0] = free_row;
   while (depth >= 0) {
     const int32_t i = way[depth];
-    if (m->next[i] == a->start[i + 1]) { /* leads nowhere */
+    if (m->next[i] == a->start[i + 1]) { /* dead end */
       m->distance[i] = NONE;
       depth--;
       continue;

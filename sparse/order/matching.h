@@ -1,12 +1,13 @@
-/* matching.h - how many rows of a matrix can each be given a column of its own. */
+/* matching.h - the structural rank: how many rows can each have a column of their own. */
 #ifndef KAON_SPARSE_MATCHING_H
 #define KAON_SPARSE_MATCHING_H
 
 #include "sparse/storage/csr.h"
 
-/* *rank: the most rows that can each be given a column of its own in which it has an entry other
- * than 0. Fewer than all: no numbers in the place of the entries would make the matrix regular.
- * taken[rows], the caller's: 1 of the rows that one such choice gives a column. Errors: MEMORY. */
+/* *rank: the largest number of rows that can each be matched with a different column in which they
+ * have a nonzero entry. If it is smaller than the number of rows, no values of the entries make the
+ * matrix regular. taken[rows], owned by the caller: 1 for the rows of one such matching. Errors:
+ * MEMORY. */
 kaon_status kaon_csr_structural_rank(const kaon_context *ctx, const kaon_csr *a, int64_t *rank,
                                      char *taken);
 

@@ -14,8 +14,8 @@
 #endif
 #endif
 
-/* Sorting pays where it spares so much padding; a window keeps rows near their neighbours, whose
- * elements of x they share. */
+/* Sorting pays off if it reduces padding by this factor. A window keeps rows near their neighbours,
+ * whose elements of x they share. */
 static const double GOOD = 1.15;
 static const int windows[] = {8, 64, 512}; /* in blocks of rows */
 
@@ -37,7 +37,7 @@ int64_t kaon_padded_entries(const int32_t *length, int64_t rows, int width) {
 
 /* ---- the caller's ordering ---- */
 
-/* The entries between this rank's own rows. */
+/* The entries in columns of this rank. */
 static kaon_status own_part(const kaon_matrix *matrix, const kaon_csr *given, kaon_csr **own) {
   const int64_t first = matrix->first_row, rows = given->rows;
   KAON_TRY(kaon_csr_create(matrix->ctx, rows, rows, given->reals, given->start[rows], own));
@@ -80,10 +80,10 @@ static int meets_others(const kaon_matrix *matrix, const kaon_csr *given, int64_
   const int64_t first = matrix->first_row, end = first + given->rows;
   const int64_t begin_entry = given->start[row], last = given->start[row + 1] - 1;
   if (last < begin_entry) return 0;
-  return given->column[begin_entry] < first || given->column[last] >= end; /* they are sorted */
+  return given->column[begin_entry] < first || given->column[last] >= end; /* columns are sorted */
 }
 
-/* Rows that meet other ranks' columns go last; returns how many blocks' rows come first. */
+/* Moves rows with columns of other ranks to the end. Returns the number of blocks before them. */
 static int64_t boundary_last(const kaon_matrix *matrix, const kaon_csr *given, int32_t *order,
                              int32_t *other) {
   int64_t inside = 0, outside = 0;
@@ -96,7 +96,8 @@ static int64_t boundary_last(const kaon_matrix *matrix, const kaon_csr *given, i
   return outside == 0 ? inside : inside / matrix->space.width * matrix->space.width;
 }
 
-/* Longest first within windows of `window` rows, equal ones as they were: by counting. */
+/* Counting sort within windows of `window` rows, longest first; rows of equal length keep their
+ * order. */
 static void sort_window(int32_t *order, int64_t rows, const int32_t *length, int32_t longest,
                         int32_t *other, int64_t *count) {
   memset(count, 0, ((size_t)longest + 2) * sizeof *count);
@@ -106,7 +107,7 @@ static void sort_window(int32_t *order, int64_t rows, const int32_t *length, int
   memcpy(order, other, (size_t)rows * sizeof *order);
 }
 
-/* The padding of blocks after sorting, in entries; order NULL: as the rows stand. */
+/* The padding of the blocks after sorting, in entries; order NULL: the given order. */
 static int64_t padded(const int32_t *order, int64_t rows, const int32_t *length, int width,
                       int32_t *lengths) {
   for (int64_t i = 0; i < rows; i++) lengths[i] = length[order[i]];
@@ -122,14 +123,14 @@ typedef struct sorting {
 static void sort_part(int32_t *order, int64_t rows, int64_t window, const sorting *s) {
   for (int64_t first = 0; first < rows; first += window) {
     const int64_t n = rows - first < window ? rows - first : window;
-    int32_t longest = 0; /* counts are cleared up to it */
+    int32_t longest = 0; /* counts are cleared up to this length */
     for (int64_t i = first; i < first + n; i++)
       if (s->length[order[i]] > longest) longest = s->length[order[i]];
     sort_window(order + first, n, s->length, longest, s->other, s->count);
   }
 }
 
-/* Both parts for one window; the padding of all. */
+/* Sorts both parts with one window. Returns the padding of both. */
 static void sort_both(const int32_t *from, int32_t *to, int64_t inside, int64_t rows,
                       int64_t window, const sorting *s) {
   memcpy(to, from, (size_t)rows * sizeof *to);
@@ -151,7 +152,7 @@ static void choose_window(const kaon_matrix *matrix, int32_t *order, int64_t ins
   for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
     sort_both(order, s->trial, inside, rows, (int64_t)windows[i] * width, s);
     const int64_t now = padded(s->trial, rows, s->length, width, s->other);
-    if ((double)now > 0.9 * (double)least) continue; /* not worth the distance */
+    if ((double)now > 0.9 * (double)least) continue; /* too little gain for the larger distance */
     least = now;
     better = 1;
     memcpy(s->best, s->trial, (size_t)rows * sizeof *order);
@@ -160,7 +161,8 @@ static void choose_window(const kaon_matrix *matrix, int32_t *order, int64_t ins
   if (better) memcpy(order, s->best, (size_t)rows * sizeof *order);
 }
 
-/* What a row takes of a block. A device has long rows among short ones elsewhere. */
+/* The entries that a row takes in a block. A device stores a long row among short ones
+ * elsewhere. */
 static int32_t length_in_block(const kaon_csr *given, int64_t i, int64_t limit) {
   const int64_t length = given->start[i + 1] - given->start[i];
   return length > limit ? 0 : (int32_t)length;

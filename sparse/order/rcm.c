@@ -1,4 +1,4 @@
-/* rcm.c - reverse Cuthill-McKee, a connected part of the pattern after the other. */
+/* rcm.c - reverse Cuthill-McKee, one connected component of the pattern after the other. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,16 +6,17 @@
 
 typedef struct walk {
   const kaon_graph *graph;
-  int32_t *queue; /* [vertices] the part's rows in the order in which they are met */
-  int32_t *level; /* [vertices] -1: not met in this search */
-  int32_t *place; /* [vertices] within the part; -1: not yet ordered */
+  int32_t *queue; /* [vertices] the component's rows in the order of the search */
+  int32_t *level; /* [vertices] -1: not visited by this search */
+  int32_t *place; /* [vertices] within the component; -1: not ordered yet */
 } walk;
 
 static int64_t degree(const kaon_graph *g, int32_t v) {
   return g->start[v + 1] - g->start[v];
 }
 
-/* Breadth-first search from root; how many rows were met. The last one has the largest level. */
+/* Breadth-first search from root. Returns the number of visited rows; the last one has the largest
+ * level. */
 static int64_t search(walk *w, int32_t root) {
   const kaon_graph *g = w->graph;
   int64_t met = 1;
@@ -37,7 +38,8 @@ static void forget(walk *w, int64_t met) {
   for (int64_t i = 0; i < met; i++) w->level[w->queue[i]] = -1;
 }
 
-/* From `first`, to a row of least degree among the furthest ones, as long as that leads further. */
+/* From `first`, moves to a row of least degree among the furthest ones, while this increases the
+ * distance. */
 static int32_t pseudo_peripheral(walk *w, int32_t first) {
   int32_t root = first, depth = -1;
   for (;;) {
@@ -57,7 +59,7 @@ static int32_t pseudo_peripheral(walk *w, int32_t first) {
   }
 }
 
-/* The degrees stand beside the rows, so that sorting needs nothing else. */
+/* The degrees are stored with the rows, so that sorting needs no other data. */
 typedef struct by_degree {
   int64_t degree;
   int32_t row;
@@ -69,7 +71,8 @@ static int compare(const void *a, const void *b) {
   return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The part's rows in Cuthill-McKee order; level marks those that are in. How many. */
+/* Puts the component's rows into Cuthill-McKee order; `level` marks the ordered ones. Returns their
+ * number. */
 static int64_t cuthill_mckee(walk *w, int32_t root, by_degree *next) {
   const kaon_graph *g = w->graph;
   int64_t met = 1;
@@ -95,7 +98,7 @@ static int ascending(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* max |place - place| over the couplings of these rows. */
+/* max of the difference of positions over the couplings of these rows. */
 static int64_t part_bandwidth(const walk *w, const int32_t *rows, int64_t count) {
   const kaon_graph *g = w->graph;
   int64_t widest = 0;
@@ -111,7 +114,8 @@ static void number(walk *w, const int32_t *rows, int64_t count) {
   for (int64_t i = 0; i < count; i++) w->place[rows[i]] = (int32_t)i;
 }
 
-/* One connected part, from its first row; its rows to order. How many. */
+/* Orders one connected component, from its first row, into `order`. Returns the number of its
+ * rows. */
 static int64_t order_part(walk *w, int32_t first, by_degree *next, int32_t *order) {
   const int64_t count = cuthill_mckee(w, pseudo_peripheral(w, first), next);
   for (int64_t i = 0; i < count; i++) order[i] = w->queue[count - 1 - i];

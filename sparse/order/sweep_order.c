@@ -53,7 +53,7 @@ kaon_status kaon_sweep_by_index(const kaon_matrix *matrix, int32_t **row) {
   return KAON_OK;
 }
 
-/* ---- one after another ---- */
+/* ---- sequential rows ---- */
 
 static kaon_status by_permutation(const kaon_matrix *matrix, const int32_t *permutation,
                                   int32_t *row) {
@@ -63,7 +63,7 @@ static kaon_status by_permutation(const kaon_matrix *matrix, const int32_t *perm
                      "kaczmarz: order PERMUTATION, but options.permutation is NULL; give the rows "
                      "in their order");
   for (int64_t i = 0; i < n; i++) row[i] = -1;
-  for (int64_t i = 0; i < n; i++) { /* row[i]: where the caller's row i comes, for the moment */
+  for (int64_t i = 0; i < n; i++) { /* row[i]: temporarily the position of the caller's row i */
     const int64_t j = permutation[i];
     if (j < 0 || j >= n || row[j] >= 0)
       return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
@@ -78,7 +78,7 @@ static kaon_status by_permutation(const kaon_matrix *matrix, const int32_t *perm
   return KAON_OK;
 }
 
-/* Fisher and Yates, with Knuth's MMIX generator. */
+/* Fisher-Yates shuffle with Knuth's MMIX generator. */
 static void shuffle(int64_t n, uint64_t seed, int32_t *row) {
   uint64_t state = 2 * seed + 1;
   for (int64_t i = n - 1; i > 0; i--) {
@@ -106,7 +106,7 @@ static kaon_status sequence(const kaon_matrix *matrix, const kaon_kaczmarz_optio
 
 /* ---- classes ---- */
 
-/* Launches of rows at once from the class of each number. */
+/* Launches of concurrent rows, from the class of each row index. */
 static kaon_status classes(const kaon_matrix *matrix, const int32_t *numbered, const int32_t *class,
                            int count, kaon_sweep_rows **made) {
   const int64_t n = matrix->rows->rows->rows;
@@ -127,7 +127,7 @@ static kaon_status colours(const kaon_matrix *matrix, const int32_t *numbered, i
   return status == KAON_OK ? classes(matrix, numbered, class, count, made) : status;
 }
 
-/* Of the numbers. */
+/* The bandwidth in row indices. */
 static int64_t bandwidth(const kaon_matrix *matrix) {
   return kaon_bandwidth(matrix->rows->rows, matrix->number);
 }
@@ -151,7 +151,7 @@ static kaon_status groups(const kaon_matrix *matrix, kaon_kaczmarz_options *opti
                      "%lld of %lld rows there are at most %lld in a class",
                      options->groups, (long long)least, (long long)n, (long long)most);
   const int64_t half = most < 1 ? 0 : options->groups > 0 ? options->groups : most;
-  const int64_t count = half > 0 ? 2 * half : 1; /* too wide for two groups: one after another */
+  const int64_t count = half > 0 ? 2 * half : 1; /* sequential if the band is too wide */
   const int launches = half > 0 ? 2 : 1;
   options->groups = (int)half;
   KAON_TRY(kaon_sweep_rows_new(matrix->ctx, n, launches, count, 0, made));
@@ -200,7 +200,7 @@ kaon_status kaon_sweep_rows_create(const kaon_matrix *matrix, kaon_kaczmarz_opti
 
 /* ---- blocks ---- */
 
-/* Entries of numbers [first, first + rows) as rows of their own, with columns by number. */
+/* The entries of rows with indices [first, first + rows) as a matrix, with columns by index. */
 static kaon_status block_rows(const kaon_matrix *matrix, const int32_t *numbered, int64_t first,
                               int64_t rows, kaon_csr **block) {
   const kaon_csr *all = matrix->rows->rows;
@@ -218,9 +218,10 @@ static kaon_status block_rows(const kaon_matrix *matrix, const int32_t *numbered
   return KAON_OK;
 }
 
-/* Colours of a block's rows such that rows of a colour have no column in common: greedily, in
- * ascending order. column_mark: one a column, 0 at first, bits of the colours so far (64 at most:
- * beyond, rows get the colours in turn again from a fresh 64). */
+/* Colours a block's rows so that rows of a colour have no column in common: greedily, in ascending
+ * order. mark: one value for each column, initially 0, whose bits are the colours used so far.
+ * There are at most 64 colours at a time: beyond, the remaining rows start again with a fresh set
+ * of 64. */
 static int colour_block(const kaon_csr *block, uint64_t *mark, int32_t *colour) {
   int colours = 0, base = 0;
   int64_t left = block->rows;
@@ -231,7 +232,7 @@ static int colour_block(const kaon_csr *block, uint64_t *mark, int32_t *colour) 
       if (colour[i] >= 0) continue;
       for (int64_t n = block->start[i]; n < block->start[i + 1]; n++)
         taken |= mark[block->column[n]];
-      if (~taken == 0) continue; /* next time */
+      if (~taken == 0) continue; /* in the next set */
       const int c = __builtin_ctzll(~taken);
       for (int64_t n = block->start[i]; n < block->start[i + 1]; n++)
         mark[block->column[n]] |= (uint64_t)1 << c;
@@ -245,7 +246,7 @@ static int colour_block(const kaon_csr *block, uint64_t *mark, int32_t *colour) 
   return colours;
 }
 
-/* A block's rows by colour, and the beginnings of its steps. Returns how many steps there are. */
+/* Appends a block's rows by colour, and the beginnings of its steps. Sets the number of steps. */
 static kaon_status add_block(const kaon_matrix *matrix, const int32_t *numbered, int64_t first,
                              int64_t rows, uint64_t *mark, kaon_sweep_rows *m, int64_t *steps) {
   kaon_csr *block = NULL;
@@ -289,7 +290,7 @@ static kaon_status fill_blocks(const kaon_matrix *matrix, const int32_t *numbere
   return status;
 }
 
-/* Rows block by block, each block's by number: in place of rows by number. */
+/* Rows block by block, by index within a block, instead of rows by index. */
 static kaon_status near_rows(const kaon_matrix *matrix, int64_t blocks, int32_t *numbered) {
   const int64_t n = matrix->rows->rows->rows;
   kaon_csr *natural = NULL;

@@ -1,6 +1,6 @@
 /* sweep_order.h - orders of the rows of a sweep, on the host: which rows follow one another and
- * which are worked on at once (kaon_sweep_order_view says how that is written down). All of them
- * are functions of the rows' pattern and numbers: of no thread, no device. */
+ * which are processed concurrently (format: kaon_sweep_order_view). An order is a function of the
+ * rows' pattern and indices. It depends on no thread and no device. */
 #ifndef KAON_SPARSE_SWEEP_ORDER_H
 #define KAON_SPARSE_SWEEP_ORDER_H
 
@@ -12,30 +12,32 @@
 typedef struct kaon_sweep_rows {
   int64_t rows, groups, steps;
   int launches;
-  int64_t *launch, *group, *step, *part; /* as of the view; group, step, part NULL likewise */
+  int64_t *launch, *group, *step, *part; /* as in the view; group, step and part may be NULL as
+                                            there */
   int32_t *row;
 } kaon_sweep_rows;
 
-/* As options->order says (GROUPS: options->groups becomes what was chosen). Errors: ARGUMENT,
- * MEMORY. */
+/* Creates the order options->order (GROUPS: sets options->groups to the chosen number). Errors:
+ * ARGUMENT, MEMORY. */
 kaon_status kaon_sweep_rows_create(const kaon_matrix *matrix, kaon_kaczmarz_options *options,
                                    kaon_sweep_rows **made);
-/* CARP: one launch whose groups are options->blocks blocks of rows as options->block_rows says, or
- * of rows that follow one another in the caller's permutation (order PERMUTATION), block k from
- * place n k / blocks on; colour: a block's steps are the colours of its rows, else they are its
- * rows. Errors: the same. */
+/* CARP: one launch with options->blocks groups. Groups are blocks of rows as options->block_rows
+ * says, or consecutive rows of the caller's permutation (order PERMUTATION), where block k begins
+ * at position n k / blocks. colour: the steps of a block are the colours of its rows; else they are
+ * its rows. Errors: as above. */
 kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, const kaon_kaczmarz_options *options,
                                    kaon_sweep_rows **made);
 void kaon_sweep_rows_destroy(kaon_sweep_rows **gone); /* NULL allowed */
 
-/* rows: sizes and the launches alone are set; others NULL. groups, steps > 0: room for their
- * beginnings too. Errors: MEMORY. For sweep_order.c and sweep_sections.c. */
+/* Sets the sizes and allocates `launch` and `row`, zeroed. groups, steps > 0: allocates `group` and
+ * `step` too; else these are NULL, and every row is one. Errors: MEMORY. For sweep_order.c and
+ * sweep_sections.c. */
 kaon_status kaon_sweep_rows_new(const kaon_context *ctx, int64_t rows, int launches, int64_t groups,
                                 int64_t steps, kaon_sweep_rows **made);
 /* sweep_sections.c: classes of sections by coordinates. */
 kaon_status kaon_sweep_rows_sections(const kaon_matrix *matrix,
                                      const kaon_kaczmarz_options *options, kaon_sweep_rows **made);
-/* Row of the space by number (NULL: the same). The caller's, by free(). Errors: MEMORY. */
+/* Rows of the space by index (NULL: the same order). The caller frees the array. Errors: MEMORY. */
 kaon_status kaon_sweep_by_index(const kaon_matrix *matrix, int32_t **row);
 
 #endif

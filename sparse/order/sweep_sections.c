@@ -1,6 +1,6 @@
-/* sweep_sections.c - a sweep's classes of sections of space, by coordinates that the rows have. In each
- * dimension the reach is the largest distance between two rows that overlap; sections are wider
- * than that, so that rows of two sections of one class, which have another one between them, never
+/* sweep_sections.c - a sweep's classes of spatial sections, by the rows' coordinates. In each
+ * dimension the reach is the largest distance between two rows that overlap. Sections are wider
+ * than the reach, and two sections of one class have another one between them, so their rows never
  * overlap. Source: kaon/relax.h, SECTIONS. */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ enum { MOST_DIMENSIONS = 3 };
 
 typedef struct sections {
   const kaon_matrix *matrix;
-  const double *at; /* the caller's */
+  const double *at; /* owned by the caller */
   int dimensions;
   double low[MOST_DIMENSIONS], high[MOST_DIMENSIONS], reach[MOST_DIMENSIONS];
   int64_t count[MOST_DIMENSIONS]; /* sections; 1: not divided */
@@ -23,7 +23,8 @@ static const double *place(const sections *s, int64_t row) {
   return s->at + (order != NULL ? order[row] : row) * s->dimensions;
 }
 
-/* Rows that overlap share a column, so the widest pair of any column's rows is what is wanted. */
+/* Rows that overlap share a column, so the reach is the largest distance between rows of a
+ * column. */
 static kaon_status measure(sections *s) {
   kaon_csr *columns = NULL;
   const kaon_csr *rows = s->matrix->rows->rows;
@@ -51,7 +52,7 @@ static kaon_status measure(sections *s) {
   return KAON_OK;
 }
 
-/* Section of a row, and its class. */
+/* The section of a row, and its class. */
 static void section_of(const sections *s, int64_t row, int64_t *section, int *class) {
   *section = 0;
   *class = 0;
@@ -64,7 +65,7 @@ static void section_of(const sections *s, int64_t row, int64_t *section, int *cl
   }
 }
 
-/* Numbers 0 ... of the sections, class by class: by a counting sort of (class, section). */
+/* Numbers the sections from 0, class by class, by a counting sort of (class, section). */
 static kaon_status fill(const sections *s, int64_t all, const int32_t *numbered,
                         kaon_sweep_rows **made) {
   const int64_t n = s->matrix->rows->rows->rows;
@@ -105,7 +106,7 @@ static kaon_status fill(const sections *s, int64_t all, const int32_t *numbered,
 
 kaon_status kaon_sweep_rows_sections(const kaon_matrix *matrix,
                                      const kaon_kaczmarz_options *options, kaon_sweep_rows **made) {
-  const double most = 1 << 24; /* sections */
+  const double most = 1 << 24; /* maximum number of sections */
   sections s = {.matrix = matrix, .at = options->coordinates, .dimensions = options->dimensions};
   if (s.at == NULL || s.dimensions < 1 || s.dimensions > MOST_DIMENSIONS)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
@@ -119,7 +120,7 @@ kaon_status kaon_sweep_rows_sections(const kaon_matrix *matrix,
   }
   KAON_TRY(measure(&s));
   double all = 1;
-  for (int d = 0; d < s.dimensions; d++) { /* wider than the reach, by more than any rounding */
+  for (int d = 0; d < s.dimensions; d++) { /* wider than the reach by more than rounding errors */
     const double length = s.high[d] - s.low[d], wide = s.reach[d] * (1 + 1e-6) + 1e-9 * length;
     const double fit = length > 0 && wide > 0 ? floor(length / wide) : 1;
     s.count[d] = fit < 1 ? 1 : fit > most ? (int64_t)most : (int64_t)fit;

@@ -1,6 +1,6 @@
 /* block_sweeps.c - Jacobi sweeps within blocks of a matrix' rows: two-stage and asynchronous
- * relaxation (lib/operator/row_sweeps.h, BLOCKS). The kernels count a block's global iterations and the
- * shifts that it saw; what was counted is gathered here. */
+ * relaxation (lib/operator/row_sweeps.h, BLOCKS). The kernels count each block's global iterations
+ * and the shifts that it saw. This file collects the counts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,20 +15,20 @@
 typedef struct sweeps_blocks {
   kaon_blocked *rows;
   double omega;
-  int columns;      /* that there is room for */
-  int32_t *count;   /* device memory, as all of these: [column][block] */
+  int columns;      /* capacity in columns */
+  int32_t *count;   /* device memory, like all below: [column][block] */
   double *seen;     /* [column][block] */
   int32_t *stop;    /* [column] */
-  uint64_t *ticket; /* [column] never cleared while launches follow one another */
-  int64_t *shifts;  /* [3 * KAON_SHIFT_BINS]: of this rank's blocks, of other ranks', of this
-                     * rank's when they have been read */
+  uint64_t *ticket; /* [column]; never cleared between consecutive launches */
+  int64_t *shifts;  /* [3 * KAON_SHIFT_BINS]: local blocks, blocks of other ranks, local ones in
+                       reads */
   void *work;
-  kaon_remote_values *remote_values; /* NULL: no other rank's rows are read */
-  uint8_t *frozen;         /* [row of the space, of whole blocks] */
+  kaon_remote_values *remote_values; /* NULL: no rows of other ranks are read */
+  uint8_t *frozen;                   /* [row of the space, in whole blocks] */
   int freezes;
-  int fresh;      /* count is 0 everywhere, and the next sweep comes by `sweep` (not recorded) */
-  int32_t *host;  /* copy of count */
-  int64_t *total; /* [column][block] counted before count was last cleared */
+  int fresh;      /* count is 0 everywhere, and the next sweep uses `sweep` (not recorded) */
+  int32_t *host;  /* host copy of count */
+  int64_t *total; /* [column][block] sums from before count was last cleared */
 } sweeps_blocks;
 
 static sweeps_blocks *self_of(const kaon_row_sweeps *S) {
@@ -71,7 +71,8 @@ static kaon_status take(kaon_row_sweeps *S, int columns) {
   if (status == KAON_OK)
     status = kaon_pool_allocate(S->ctx, n * sizeof *self->seen + 8, "residuals of blocks", &p[1]);
   if (status == KAON_OK)
-    status = kaon_pool_allocate(S->ctx, (size_t)columns * sizeof *self->stop, "ends of columns", &p[2]);
+    status =
+        kaon_pool_allocate(S->ctx, (size_t)columns * sizeof *self->stop, "ends of columns", &p[2]);
   if (status == KAON_OK)
     status = kaon_pool_allocate(S->ctx, (size_t)columns * sizeof *self->ticket, "tickets", &p[3]);
   self->count = p[0];
@@ -102,7 +103,8 @@ static kaon_status reserve(kaon_row_sweeps *S, int columns) {
 
 /* ---- counts ---- */
 
-/* count into total, and from 0 again: blocks that wait for each other begin alike. */
+/* Adds count to total and clears it, so that blocks that wait for each other begin with equal
+ * counts. */
 static kaon_status harvest(kaon_row_sweeps *S) {
   sweeps_blocks *self = self_of(S);
   const size_t n = counters(self);
@@ -174,7 +176,7 @@ static kaon_status submit(kaon_row_sweeps *S, const kaon_relax_args *args) {
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(S->ctx, args->nrhs, bytes, &launch));
   S->ctx->backend->sparse[S->precision]->relax(&launch, args);
-  S->ctx->no_flush_needed = 0; /* it writes counts beside vectors */
+  S->ctx->no_flush_needed = 0; /* the kernel writes counts besides vectors */
   self_of(S)->fresh = 0;
   return KAON_OK;
 }
@@ -205,7 +207,7 @@ static kaon_relax_args args_of(const kaon_row_sweeps *S, const kaon_row_sweep *h
                            .gate = kaon_pass_gate(pass)};
 }
 
-/* Each column by itself. */
+/* Each column separately. */
 static kaon_status submit_free(kaon_row_sweeps *S, const kaon_row_sweep *how,
                                kaon_relax_args *args) {
   args->rounds = how->rounds;
@@ -218,8 +220,8 @@ static kaon_status submit_free(kaon_row_sweeps *S, const kaon_row_sweep *how,
   return KAON_OK;
 }
 
-/* Launch after launch, and between them what the host does for numbers to arrive; where that is all
- * that brings them, it also waits for ranks that are too far behind. */
+/* Launches rounds one after another. In between the host does what remote values need to arrive. If
+ * only the host brings them, it also waits for ranks that are too far behind. */
 static kaon_status launch_rounds(kaon_row_sweeps *S, const kaon_row_sweep *how,
                                  kaon_relax_args *args) {
   kaon_remote_values *remote_values = self_of(S)->remote_values;
@@ -248,9 +250,9 @@ static kaon_status run_ranks(kaon_row_sweeps *S, const kaon_row_sweep *how, kaon
   return kaon_remote_values_failure(remote_values);
 }
 
-/* All counts are 0 and all know each other's x before the first block begins; when the last one has
- * ended all ranks know how it went. A rank that fails in between says that it has left, for others
- * may be waiting for it. */
+/* Before the first block begins, all counts are 0 and all ranks have exchanged x. After the last
+ * one has ended, all ranks know the common status. A rank that fails in between announces that it
+ * has left, since others may be waiting for it. */
 static kaon_status sweep_ranks(kaon_row_sweeps *S, const kaon_row_sweep *how,
                                kaon_relax_args *args) {
   sweeps_blocks *self = self_of(S);
@@ -282,7 +284,7 @@ static kaon_status sweep(kaon_row_sweeps *S, const kaon_row_sweep *how, const ka
   return submit_free(S, how, &args);
 }
 
-/* ---- the rest ---- */
+/* ---- information and creation ---- */
 
 static void describe(const kaon_row_sweeps *S, kaon_row_info *info) {
   const sweeps_blocks *self = self_of(S);
@@ -338,7 +340,7 @@ kaon_status kaon_sweeps_blocks(kaon_matrix *matrix, const kaon_row_how *how,
   if (!ctx->backend->host_accessible) return KAON_OK;
   const size_t numbers = (size_t)(self->rows->rows.rows * self->rows->rows.reals);
   KAON_TRY(kaon_pool_allocate(ctx, 2 * numbers * kaon_precision_bytes(sweeps->precision) + 64,
-                          "iterates of blocks", &self->work));
+                              "iterates of blocks", &self->work));
   return KAON_OK;
 }
 

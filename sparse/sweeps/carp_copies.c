@@ -1,5 +1,5 @@
-/* carp_copies.c - the copies of unknowns that the blocks of CARP have, and their averages. Contract:
- * kaczmarz.h. */
+/* carp_copies.c - the copies of unknowns that the blocks of CARP have, and their averages.
+ * Contract: kaczmarz_internal.h. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,9 +15,9 @@ static int64_t block_begin(const kaon_sweep_rows *o, int64_t block) {
   return o->step != NULL ? o->step[o->group[block]] : o->group[block];
 }
 
-/* Numbers the copies block by block, each block's in the order in which its rows meet them, and
- * writes rows->column by copy. last[j], copy[j]: the block that met j last, and its copy. *of:
- * unknowns of the copies. Copies are numbered twice: of NULL counts. */
+/* Numbers the copies block by block, in the order in which the block's rows read them, and sets
+ * rows->column to copies. last[j], copy[j]: the last block that read j, and its copy. *of: the
+ * unknown of each copy. The function runs twice: with *of NULL it only counts. */
 static int64_t number_copies(const kaon_csr *rows, kaon_sweep_rows *o, int64_t *last, int32_t *copy,
                              int32_t *of, kaon_csr *local, double *times) {
   int64_t count = 0;
@@ -38,7 +38,7 @@ static int64_t number_copies(const kaon_csr *rows, kaon_sweep_rows *o, int64_t *
       }
   }
   o->part[o->groups] = count;
-  for (int64_t j = 0; j < rows->columns; j++) { /* met by none */
+  for (int64_t j = 0; j < rows->columns; j++) { /* unknowns that no block reads */
     if (last[j] >= 0) continue;
     if (of != NULL) of[count] = (int32_t)j;
     if (of != NULL) times[j] = 1;
@@ -47,7 +47,7 @@ static int64_t number_copies(const kaon_csr *rows, kaon_sweep_rows *o, int64_t *
   return count;
 }
 
-/* V as rows of the copies; V^H as its transpose, with columns behind the unknowns' own. */
+/* V as rows of the copies; V^H as its transpose, whose columns follow those of the unknowns. */
 static kaon_status store(kaon_context *ctx, const int32_t *of, int64_t unknowns, int reals,
                          kaon_precision precision, kaon_copies *c) {
   kaon_csr *V = NULL, *adjoint = NULL;
@@ -158,7 +158,7 @@ kaon_status kaon_copies_gather(const kaon_copies *c, const kaon_vector *x, kaon_
                          .nrhs = y->nrhs,
                          .part = KAON_ROWS_ALL,
                          .a = x != NULL ? -1 : 1,
-                         .x = z, /* of which padding alone is read */
+                         .x = z, /* read only for padding */
                          .ghosts = z,
                          .b = kaon_view_of(x),
                          .y = kaon_view_of(y),

@@ -1,4 +1,4 @@
-/* kaczmarz.c - reductions by row projections, and preconditioners. Contract: kaczmarz.h. */
+/* kaczmarz.c - reductions by row projections, and preconditioners. Contract: kaon/relax.h. */
 #include "sparse/sweeps/kaczmarz_internal.h"
 
 #include <math.h>
@@ -16,24 +16,24 @@
 #include "lib/core/output.h"
 
 enum { WORK = 2, BLOCK_ROWS = 128, POWER_STEPS = 30 };
-static const double LAMBDA_SHARE = 1.8; /* of the 2 below which it converges */
+static const double LAMBDA_SHARE = 1.8; /* fraction of 2, below which the method converges */
 
 typedef struct kaczmarz {
-  kaon_matrix *matrix;           /* kept alive */
-  kaon_operator *A;              /* of the matrix, likewise: a reference */
+  kaon_matrix *matrix;           /* retained */
+  kaon_operator *A;              /* the matrix' operator, also retained */
   kaon_kaczmarz_options options; /* as chosen */
   kaon_kaczmarz_info info;
   kaon_kaczmarz_kind kind;
   int32_t *permutation; /* copies of the caller's, for twins */
   double *coordinates;
-  kaon_projector *rows;   /* but CIMMINO */
+  kaon_projector *rows;   /* not for CIMMINO */
   kaon_copies *copies;    /* CARP */
   kaon_operator *B;       /* CIMMINO */
   kaon_vector *weights;   /* of one column: CIMMINO sqrt(lambda) / |a_i|, CARP s^-1/2 */
   kaon_vector *unweights; /* CARP: s^1/2 */
   kaon_vector *work[WORK];
   int columns;
-  void *z;    /* copies, for as many columns as the work vectors */
+  void *z;    /* the copies, for as many columns as the work vectors */
   int sweeps; /* > 0: a preconditioner */
   kaon_reduction reduction;
 } kaczmarz;
@@ -81,7 +81,7 @@ static kaon_status reserve(kaon_operator *R, int columns) {
 
 /* ---- sweeps ---- */
 
-/* What the sweeps make of y for the right-hand side b (NULL: 0), in place. */
+/* Applies the sweeps to y in place for the right-hand side b (NULL: 0). */
 static kaon_status sweep_rows(const kaczmarz *self, const kaon_vector *b, kaon_vector *y,
                               const kaon_pass *gate) {
   const kaon_view view = kaon_view_of(y);
@@ -90,7 +90,8 @@ static kaon_status sweep_rows(const kaczmarz *self, const kaon_vector *b, kaon_v
   return kaon_projector_sweep(self->rows, 1, b, view, y->nrhs, gate);
 }
 
-/* CARP, in the unknowns u: y = Q x + R b up to the last averages, which are left to the caller. */
+/* CARP, in the unknowns u: y = Q x + R b except for the last averages, which the caller
+ * computes. */
 static kaon_status sweep_copies(const kaczmarz *self, const kaon_vector *b, const kaon_vector *x,
                                 kaon_vector *y, const kaon_pass *gate) {
   const kaon_view z = {self->z, NULL};
@@ -132,8 +133,8 @@ static kaon_status apply(kaon_operator *R, kaon_mode mode, const kaon_vector *x,
   return kaon_pass_sum_separately(y, pass);
 }
 
-/* y = R b + Q y (CARP: in its unknowns u); `fresh`: y = 0 before; else the call before was for the
- * same b, which CIMMINO has scaled. */
+/* y = R b + Q y (CARP: in its unknowns u). fresh: y is 0 on entry. Otherwise the previous call had
+ * the same b, which CIMMINO has scaled. */
 static kaon_status sweeps_with(kaon_operator *R, const kaon_vector *b, kaon_vector *y, int fresh,
                                const kaon_pass *gate) {
   kaczmarz *self = self_of(R);
@@ -184,7 +185,7 @@ static kaon_status residual(kaon_operator *R, const kaon_vector *reduced_x, cons
   const kaon_vector *x = reduced_x;
   if (self->kind == KAON_KACZMARZ_CARP) {
     KAON_TRY(reserve(R, reduced_x->nrhs));
-    kaon_vector room = *r; /* the copies' memory is free, and as large as a vector */
+    kaon_vector room = *r; /* the memory of the copies is free and as large as a vector */
     room.data = self->z;
     room.owns = 0;
     KAON_TRY(kaon_blas_scaled(self->weights, 0, reduced_x, &room, &gate));
@@ -218,7 +219,7 @@ static kaon_status apply_sweeps(kaon_operator *K, kaon_mode mode, const kaon_vec
   return kaon_pass_sum_separately(y, pass);
 }
 
-/* ---- the rest ---- */
+/* ---- cost and twins ---- */
 
 static kaon_cost cost(const kaon_operator *R, int columns) {
   const kaczmarz *self = self_of(R);
@@ -298,8 +299,9 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Blocks of one row each project all rows at once, as Cimmino's method does, and average by the
- * copies of an unknown (Censor, Gordon, Gordon, Parallel Computing 27 (2001) 777). */
+/* Whether blocks have one row each. They then project all rows at once, as in Cimmino's method, and
+ * average by the copies of an unknown (Censor, Gordon, Gordon, Parallel Computing 27 (2001)
+ * 777). */
 static int rows_alone(const kaon_kaczmarz_options *o, const kaon_matrix *matrix) {
   return o->kind == KAON_KACZMARZ_CARP && o->blocks == matrix->rows->rows->rows;
 }
@@ -330,8 +332,8 @@ static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
   return KAON_OK;
 }
 
-/* LAMBDA_SHARE over the largest eigenvalue of A^H D^-1 A, by columns over their copies where
- * `average`: below 2 over it 1 - Q is positive. */
+/* LAMBDA_SHARE over the largest eigenvalue of A^H D^-1 A, whose columns are divided by their copies
+ * if `average`. 1 - Q is positive for lambda below 2 over that eigenvalue. */
 static kaon_status choose_lambda(const kaon_operator *R, int average, double *lambda) {
   const kaon_matrix *matrix = self_of(R)->matrix;
   kaon_csr *rows = NULL;
@@ -355,7 +357,7 @@ static kaon_status choose_lambda(const kaon_operator *R, int average, double *la
   return status;
 }
 
-/* A vector of one column from numbers in the space's order. */
+/* A vector of one column from values in the space's order. */
 static kaon_status weights_of(const kaon_operator *R, const double *number, int inverse,
                               kaon_vector **weights) {
   const kaon_matrix *matrix = self_of(R)->matrix;
@@ -438,7 +440,7 @@ static kaon_status build_sweeps(kaon_operator *R) {
   return status;
 }
 
-/* The caller's arrays may be gone when a twin is made. */
+/* Copies the caller's arrays, which may be gone when a twin is made. */
 static kaon_status copy_arrays(const kaon_operator *A, kaczmarz *self) {
   kaon_kaczmarz_options *o = &self->options;
   const size_t n = (size_t)kaon_space_caller_rows(A->space),

@@ -1,8 +1,8 @@
-/* pipeline.c - see pipeline.h. Where to cut is not known beforehand: the distance at which a row
- * counts as free is tried in powers of two, and what each would take is worked out piece by piece.
- * A piece takes its entries and rows, and a look at the others (two cores of a Zen 4: 4 ns a row of
- * four entries, 0.15 us a look). What loses is given up as soon as that shows: rows without a
- * pattern have many free ones and nothing to win by them. */
+/* pipeline.c - see pipeline.h. The best cut is not known beforehand. The distance at which a row
+ * counts as free is tried in powers of two, and the time of each is estimated chunk by chunk. The
+ * estimate adds the work of entries and rows, and the polls of other threads' progress. A distance
+ * is given up as soon as it cannot win: rows without a regular pattern have many free rows and gain
+ * nothing. */
 #include "sparse/sweeps/pipeline.h"
 
 #include <stdlib.h>
@@ -10,25 +10,25 @@
 
 enum { LEAST_ROWS = 4096, LEAST_STRIP = 64, TRIES = 4 };
 enum { MOST_PIECES = 4, LEAST_PIECE = 64, MOST_PIECE = 1024 }; /* of a strip and thread; rows */
-/* Work, half a nanosecond each. A look waits for another core's store; TEAM: to wake the others;
- * LEVEL: until all have met. Rows of a level that are not side by side take SCATTERED times as long
- * (laplace3d:100: 83.5 ms a step by levels, 20 by numbers). */
+/* Work in units of half a nanosecond. LOOK: a poll, which waits for another core's store; TEAM:
+ * waking the other threads; LEVEL: a barrier. Rows of a level that are not adjacent take SCATTERED
+ * times as long. */
 enum { ENTRY = 1, ROW = 4, LOOK = 300, TEAM = 8000, LEVEL = 4000, BESIDE = 8, SCATTERED = 3 };
-static const double GAIN = 1.25;   /* what is worth waking threads for */
-static const double ENOUGH = 0.75; /* of a thread: nothing else is tried */
+static const double GAIN = 1.25;   /* least gain for which threads are woken */
+static const double ENOUGH = 0.75; /* times the threads: beyond this gain the search ends */
 
 typedef struct triangle {
   const kaon_csr *T;
   int down, threads;
   int64_t work;  /* of all rows */
-  double wanted; /* gains below are of no use */
+  double wanted; /* smaller gains are of no use */
 } triangle;
 
 static int64_t row_at(const triangle *t, int64_t n) {
   return t->down ? t->T->rows - 1 - n : n;
 }
 
-/* The last row, as they are counted, that row n waits for; -1: none. T's rows are sorted. */
+/* The last row, in processing order, that row n waits for; -1: none. The rows of T are sorted. */
 static int64_t last_need(const triangle *t, int64_t n) {
   const int64_t row = row_at(t, n), begin = t->T->start[row], end = t->T->start[row + 1];
   if (begin == end) return -1;
@@ -45,7 +45,7 @@ static int64_t work_of(const triangle *t, int64_t first, int64_t last) {
   return ENTRY * entries + ROW * (last - first);
 }
 
-/* ---- strips and pieces ---- */
+/* ---- strips and chunks ---- */
 
 static int count_strips(const triangle *t, int64_t distance) {
   int strips = 0;
@@ -62,7 +62,7 @@ static int64_t piece_rows(const triangle *t, int strips, int pieces) {
   return rows < LEAST_PIECE ? LEAST_PIECE : rows > MOST_PIECE ? MOST_PIECE : rows;
 }
 
-/* The pieces of all strips, of which no one ends a strip and begins the next. */
+/* Cuts all strips into chunks. No chunk ends one strip and begins the next. */
 static kaon_status cut(const triangle *t, int64_t distance, int64_t length, kaon_pipeline *p) {
   const int64_t rows = t->T->rows;
   const size_t most = (size_t)(rows / length) + (size_t)p->strips + 2;
@@ -88,8 +88,8 @@ static int64_t first_row(const kaon_pipeline *p, int strip) {
   return p->piece[p->strip[strip]];
 }
 
-/* The strips of rows 0, LEAST_STRIP, 2 LEAST_STRIP, ...: as a strip has so many rows at least, that
- * of any other row is the same or the next one. */
+/* Stores the strips of rows 0, LEAST_STRIP, 2 LEAST_STRIP, .... A strip has at least that many
+ * rows, so any other row is in the stored strip or in the next one. */
 static void note_strips(const kaon_pipeline *p, int64_t rows, int32_t *strip_at) {
   int strip = 0;
   for (int64_t n = 0; n < rows; n += LEAST_STRIP) {
@@ -98,7 +98,7 @@ static void note_strips(const kaon_pipeline *p, int64_t rows, int32_t *strip_at)
   }
 }
 
-/* Of each other thread the last row that rows [first, last) of strip `own` wait for. */
+/* For each other thread, the last row that rows [first, last) of strip `own` wait for. */
 static void find_needs(const triangle *t, const kaon_pipeline *p, const int32_t *strip_at, int own,
                        int64_t first, int64_t last, int32_t *need) {
   const int64_t begin = first_row(p, own);
@@ -116,7 +116,7 @@ static void find_needs(const triangle *t, const kaon_pipeline *p, const int32_t 
   }
 }
 
-/* ---- what it takes ---- */
+/* ---- estimated time ---- */
 
 static int piece_of(const kaon_pipeline *p, int64_t n) {
   int low = 0, high = p->pieces;
@@ -130,8 +130,9 @@ static int piece_of(const kaon_pipeline *p, int64_t n) {
   return low;
 }
 
-/* Finds all needs, and what one thread takes over what all of them do; 0 once that is less than is
- * wanted. end: room for when each piece ends. Pieces only wait for pieces before them. */
+/* Finds all needs, and the ratio of the time of one thread to that of all of them; 0 as soon as
+ * that is less than wanted. end: workspace for the time at which each chunk ends. A chunk waits
+ * only for chunks before it. */
 static double gain_of(const triangle *t, kaon_pipeline *p, const int32_t *strip_at, int64_t *end) {
   const double most = (double)t->work / t->wanted - TEAM;
   int64_t ready[KAON_PIPELINE_THREADS] = {0}, longest = 0;
@@ -170,8 +171,8 @@ static kaon_status try_pieces(const triangle *t, int64_t distance, int strips, i
   return lacking ? KAON_ERR_MEMORY : KAON_OK;
 }
 
-/* Takes what strips cut at this distance make, in short or long pieces, if it is better than what
- * is there, and has that be wanted of all that follows. */
+/* Keeps the strips cut at this distance, in short or long chunks, if they are better than the
+ * present ones, and raises the wanted gain accordingly. */
 static kaon_status try_distance(triangle *t, int64_t distance, int strips, kaon_pipeline **best) {
   for (int pieces = 1; pieces <= MOST_PIECES; pieces *= MOST_PIECES) {
     kaon_pipeline *tried = NULL;
@@ -190,7 +191,7 @@ static kaon_status try_distance(triangle *t, int64_t distance, int strips, kaon_
 
 /* ---- levels ---- */
 
-/* What one thread by numbers takes over what all of them do by levels. */
+/* The ratio of the time of one thread by index to that of all threads by levels. */
 static double gain_by_levels(const triangle *t, const kaon_level_sets *sets) {
   const int64_t rows = t->T->rows;
   const double row = (double)t->work / (double)rows;

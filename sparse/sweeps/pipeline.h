@@ -1,9 +1,9 @@
-/* pipeline.h - how several threads go through the rows of a triangle at one time, each of them in
- * the order of numbers. Rows are cut into strips where one has nothing to wait for nearby (the
- * first of a plane, on grids); thread t has strips t, t + threads, ..., and goes through one piece
- * by piece behind the threads that have the strips before, which have to have passed what the piece
- * needs. So each works on rows that lie together, and a grid of n planes keeps up to n threads
- * busy. Rows of a level, which do not wait for each other, lie far apart. */
+/* pipeline.h - how several threads process the rows of a triangle concurrently, each in index
+ * order. Rows are cut into strips where a row depends on no nearby row (on grids, the first row of
+ * a plane). Thread t has strips t, t + threads, .... It processes a strip chunk by chunk. Before
+ * each chunk it waits until the threads of the previous strips have passed the rows that the chunk
+ * needs. So each thread works on adjacent rows, and a grid of n planes keeps up to n threads busy.
+ * By contrast, rows of a level, which do not depend on each other, are far apart. */
 #ifndef KAON_SPARSE_PIPELINE_H
 #define KAON_SPARSE_PIPELINE_H
 
@@ -13,8 +13,8 @@
 #include "sparse/sparse_ops.h"
 
 /* For the strict triangle T, whose entries are below the diagonal (order 1) or above it (-1), its
- * levels and the context's threads. *pipeline NULL: there are no strips that would gain, or levels
- * gain more. Takes at most some ten looks at T's entries. Errors: MEMORY. */
+ * level sets and the context's threads. *pipeline is NULL if no strips gain, or levels gain more.
+ * It reads T's entries some ten times at most. Errors: MEMORY. */
 kaon_status kaon_pipeline_create(const kaon_context *ctx, const kaon_csr *T, int order,
                                  const kaon_level_sets *sets, kaon_pipeline **pipeline);
 void kaon_pipeline_destroy(kaon_pipeline **pipeline); /* NULL allowed */

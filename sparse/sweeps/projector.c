@@ -7,7 +7,7 @@
 #include "blas/blas.h"
 #include "blas/submit.h"
 
-/* Numbers in the precision of vectors. */
+/* Uploads values in the precision of vectors. */
 static kaon_status upload_weights(kaon_context *ctx, const double *factor, int64_t rows,
                                   kaon_precision precision, void **device) {
   const size_t bytes = (size_t)rows * kaon_precision_bytes(precision);

@@ -13,7 +13,7 @@ int32_t *kaon_matrix_by_index(const kaon_matrix *matrix) {
   return order;
 }
 
-/* One of the two kinds of entries on its way. */
+/* One of the two kinds of entries under construction. */
 typedef struct part {
   int64_t *start;
   int32_t *column;
@@ -25,11 +25,11 @@ typedef struct work {
   const kaon_matrix *matrix;
   const kaon_csr *csr;
   kaon_blocked *to;
-  int32_t *order; /* [place] row of the space */
+  int32_t *order; /* [index] row of the space */
   part inside, outside;
   double *diagonal, *inverse;
   int64_t *reads;
-  int32_t *other, *mark; /* mark[block]: the last block that was found to read it */
+  int32_t *other, *mark; /* mark[block]: the last block that reads it */
   int count;             /* tables so far */
 } work;
 
@@ -46,7 +46,7 @@ static int64_t block_of(const work *w, int64_t row) {
   return number_of(w, row) / w->to->rows.block;
 }
 
-/* Lengths of slices into start[slice + 1], then their sums. */
+/* Stores the lengths of slices in start[slice + 1], then their sums. */
 static kaon_status measure(work *w) {
   kaon_row_blocks *m = &w->to->rows;
   const kaon_csr *a = w->csr;
@@ -85,7 +85,7 @@ static kaon_status take_part(work *w, part *p) {
   return p->column != NULL && p->value != NULL ? KAON_OK : no_memory(w);
 }
 
-/* Entries of one kind of the row at place `at` of a block; `pad`: the column of padding. */
+/* Stores the entries of one kind of the row at index `at` of a block; `pad`: the padding column. */
 static void fill_row(const work *w, part *p, int64_t row, int64_t block, int64_t at, int inside,
                      int32_t pad) {
   const kaon_row_blocks *m = &w->to->rows;
@@ -102,7 +102,7 @@ static void fill_row(const work *w, part *p, int64_t row, int64_t block, int64_t
   for (; j < p->start[slice + 1]; j++) p->column[j * m->width + lane] = pad;
 }
 
-/* Lanes of a slice that have no row read the block's first one. */
+/* Lanes of a slice without a row read the block's first row. */
 static void fill_nobody(const work *w, part *p, int64_t block, int64_t at, int32_t pad) {
   const kaon_row_blocks *m = &w->to->rows;
   const int64_t slice = block * m->slices + at / m->width, lane = at % m->width;
@@ -155,7 +155,7 @@ static kaon_status fill(work *w) {
   return KAON_OK;
 }
 
-/* Which blocks a block reads: counted, then written. */
+/* Which blocks a block reads: first counted, then stored. */
 static kaon_status couple(work *w) {
   const kaon_row_blocks *m = &w->to->rows;
   const kaon_csr *a = w->csr;
@@ -196,7 +196,8 @@ static kaon_status upload(work *w, const void *host, size_t bytes, const void **
   return KAON_OK;
 }
 
-/* Numbers in the precision of vectors; in place, since a single is no longer than a double. */
+/* Uploads values in the precision of vectors. The conversion is in place, since a single is shorter
+ * than a double. */
 static kaon_status upload_numbers(work *w, double *numbers, int64_t count, const void **device) {
   if (w->to->precision == KAON_SINGLE) {
     float *rounded = (float *)malloc(((size_t)count + 2) * sizeof *rounded);

@@ -1,6 +1,6 @@
-/* row_domains.c - a rank's rows in blocks, and the blocks' turns: a greedy colouring of the blocks that
- * entries couple, in their order. Ranks that are coupled take turns apart from each other's, by a
- * colouring of the ranks. */
+/* row_domains.c - divides a rank's rows into blocks, and assigns the blocks' turns by a greedy
+ * colouring of coupled blocks, in their order. Coupled ranks have different turns, by a colouring
+ * of the ranks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static int64_t block_of(const kaon_matrix *matrix, int64_t row, int64_t block) {
   return (matrix->number != NULL ? matrix->number[row] : row) / block;
 }
 
-/* The entries among blocks, both ways, each as many times as it may be. */
+/* The couplings of blocks, in both directions, with possible duplicates. */
 static kaon_status couplings(const kaon_matrix *matrix, const kaon_csr *a, int64_t block,
                              int64_t count, kaon_csr **graph) {
   int64_t entries = 0, at = 0;
@@ -34,7 +34,7 @@ static kaon_status couplings(const kaon_matrix *matrix, const kaon_csr *a, int64
     }
     for (int64_t i = 0; i < a->rows; i++) {
       const int64_t b = block_of(matrix, i, block);
-      int64_t last = b; /* most entries repeat the one before */
+      int64_t last = b; /* most entries repeat the previous one */
       for (int64_t n = a->start[i]; n < a->start[i + 1] && a->column[n] < a->rows; n++) {
         const int64_t other = block_of(matrix, a->column[n], block);
         if (other == b || other == last) continue;
@@ -59,7 +59,7 @@ static kaon_status couplings(const kaon_matrix *matrix, const kaon_csr *a, int64
   return KAON_OK;
 }
 
-/* turn[block]; how many there are, or -1: no memory. */
+/* Sets turn[block]. Returns the number of turns, or -1: no memory. */
 static int colour(const kaon_csr *graph, int32_t *turn) {
   const int64_t count = graph->rows;
   int64_t *taken = malloc(((size_t)count + 1) * sizeof *taken); /* by which block */
@@ -115,7 +115,7 @@ kaon_status kaon_matrix_domains(const kaon_matrix *matrix, const kaon_row_set *s
     for (int64_t b = 0; b < count; b++) turn[b] += first;
     for (int64_t i = 0; i < places; i++)
       domain[i] = i < rows->rows ? (int32_t)block_of(matrix, i, block) : -1;
-    for (int64_t i = 0; i < rows->rows; i++) /* a block's rows in the order of their numbers */
+    for (int64_t i = 0; i < rows->rows; i++) /* a block's rows in index order */
       order[matrix->number != NULL ? matrix->number[i] : i] = (int32_t)i;
     status = kaon_domains_create(space, (int)count, domain, order, turn, turns, domains);
   }

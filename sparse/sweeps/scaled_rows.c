@@ -1,4 +1,5 @@
-/* scaled_rows.c - rows scaled for projections (projector.h), and how large they are together. */
+/* scaled_rows.c - scales rows for projections (projector.h), and estimates the norm of all of
+ * them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -75,7 +76,7 @@ static void multiply(const kaon_csr *R, double *x, double *y) {
     }
 }
 
-/* x[column] of the column's number: Knuth's MMIX generator, in the order of the numbers. */
+/* Sets x[column] from the column's index, with Knuth's MMIX generator, in index order. */
 static void begin_by_index(const kaon_csr *R, const int32_t *number, double *room, double *x) {
   uint64_t state = 1;
   for (int64_t i = 0; i < R->columns * R->reals; i++) {
@@ -92,7 +93,7 @@ kaon_status kaon_power_estimate(const kaon_context *ctx, const kaon_csr *R, cons
   const int64_t n = R->columns * R->reals, m = R->rows * R->reals;
   double *x = malloc((size_t)(n + 1) * sizeof *x);
   double *y = malloc((size_t)((m > n ? m : n) + 1) * sizeof *y);
-  *largest = 1; /* of no rows */
+  *largest = 1; /* there are no rows */
   if (x == NULL || y == NULL) {
     free(x);
     free(y);

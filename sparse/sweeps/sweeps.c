@@ -1,6 +1,6 @@
-/* sweeps.c - a matrix by its rows: triangles for Gauss-Seidel and SOR, solved level by level, so
- * that rows of one level are worked on at once and the bits are those of a sweep row by row. Blocks
- * of rows: sparse/sweeps/block_sweeps.c. */
+/* sweeps.c - row-wise operations of a matrix: triangles for Gauss-Seidel and SOR, solved level by
+ * level. Rows of one level are processed concurrently, and the bits are those of a sweep row by
+ * row. Blocks of rows: sparse/sweeps/block_sweeps.c. */
 #include "sparse/sweeps/sweeps.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static const kaon_row_sweeps_ops triangle_ops = {.name = "triangle",
                                                  .cost = cost,
                                                  .destroy = destroy};
 
-/* The entries before (upper = 0) or behind the diagonal, in the space's order again. */
+/* The entries before (upper = 0) or after the diagonal, back in the space's order. */
 static kaon_status take_side(const kaon_ordered_rows *way, const kaon_context *ctx, int upper,
                              kaon_csr **side) {
   const kaon_csr *a = way->rows;
@@ -89,7 +89,7 @@ static kaon_status make_side(const kaon_row_sweeps *S, const kaon_ordered_rows *
   return status;
 }
 
-/* omega / a_ii by rows of the space. */
+/* omega / a_ii for the rows of the space. */
 static kaon_status diagonal_of(const kaon_matrix *matrix, double omega, double **diagonal) {
   const kaon_csr *a = matrix->rows->rows;
   double *d = *diagonal = malloc(((size_t)a->rows + 1) * (size_t)a->reals * sizeof *d);

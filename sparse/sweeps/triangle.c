@@ -7,7 +7,7 @@
 #include "blas/submit.h"
 #include "sparse/storage/single_range.h"
 
-/* Numbers in the precision of vectors. */
+/* Uploads values in the precision of vectors. */
 static kaon_status upload_numbers(kaon_context *ctx, const double *numbers, int64_t count,
                                   kaon_precision precision, void **device) {
   const size_t bytes = (size_t)count * kaon_precision_bytes(precision);
@@ -51,11 +51,11 @@ kaon_status kaon_triangle_create(kaon_context *ctx, const kaon_csr *T, kaon_leve
   kaon_context_retain(ctx);
   kaon_status status = KAON_OK;
   if (precision != KAON_DOUBLE)
-    status = kaon_single_range_check_values(ctx, "an entry of a triangle", T->start[T->rows] * T->reals,
-                                       T->value);
+    status = kaon_single_range_check_values(ctx, "an entry of a triangle",
+                                            T->start[T->rows] * T->reals, T->value);
   if (status == KAON_OK && precision != KAON_DOUBLE && diagonal != NULL)
-    status =
-        kaon_single_range_check_values(ctx, "the diagonal of a triangle", T->rows * T->reals, diagonal);
+    status = kaon_single_range_check_values(ctx, "the diagonal of a triangle", T->rows * T->reals,
+                                            diagonal);
   if (status == KAON_OK && ctx->backend->host_accessible)
     status = kaon_pipeline_create(ctx, T, made->in_order, made->sets, &made->pipeline);
   if (status == KAON_OK)

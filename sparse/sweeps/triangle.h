@@ -12,20 +12,21 @@ typedef struct kaon_triangle {
   kaon_stored *stored;
   kaon_level_sets *sets; /* first: host copy */
   void *level, *row;     /* in the context's memory */
-  int in_order;          /* kaon_levels_args, and: */
+  int in_order;          /* as in kaon_levels_args, and: */
   kaon_pipeline *pipeline;
   void *diagonal; /* NULL: 1 */
 } kaon_triangle;
 
-/* y = T^-1-like: y_i = (x_i - sum_j t_ij y_j) d_i, rows in the order of `sets`, which is taken over
- * (also after a failure): every t_ij has j in an earlier level than i. diagonal: d in double, one
- * value a row (NULL: 1). precision, values_half: as kaon_stored_create. Errors: MEMORY. */
+/* Triangular solve y_i = (x_i - sum_j t_ij y_j) d_i. Rows are processed in the order of `sets`,
+ * which this object takes over, also after a failure. Every t_ij must have j in an earlier level
+ * than i. diagonal: d in double, one value for each row (NULL: 1). precision, values_half: as in
+ * kaon_stored_create. Errors: MEMORY. */
 kaon_status kaon_triangle_create(kaon_context *ctx, const kaon_csr *T, kaon_level_sets **sets,
                                  const double *diagonal, kaon_precision precision, int values_half,
                                  kaon_triangle **triangle);
 void kaon_triangle_destroy(kaon_triangle **triangle); /* NULL allowed */
 
-/* On the gated columns of pass, without its sums; y may be x. */
+/* Solves for the columns of the pass' gate, without its sums; y may be x. */
 kaon_status kaon_triangle_solve(const kaon_triangle *triangle, const kaon_vector *x, kaon_vector *y,
                                 const kaon_pass *pass);
 /* Bytes of matrix and levels that a solve reads. */

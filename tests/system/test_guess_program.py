@@ -61,7 +61,7 @@ class Guess(system.Case):
             self.assertGreater(count, 0)
             # where the one ended the other begins: to single precision, which the recurrence may be in
             self.assertLess(abs(rest["first"][k] / short["solves"][k]["residual"] - 1), 1e-2)
-        self.assertIn("begun at", rest["said"])
+        self.assertIn("starting from", rest["said"])
         self.assertIn(f"{left}, of an earlier run, is not needed any more", rest["said"])
         again = self.run_for(*job, "--guess", output, "--output", "again")
         self.assertEqual(again["counts"], [0] * len(again["counts"]))
@@ -164,7 +164,7 @@ class Guess(system.Case):
         self.succeeds("invert", *SMALL, "--output", "p.lime")
         from_zero = self.run_for("invert", *lighter)["counts"]
         report = self.run_for("invert", *lighter, "--guess", "p.lime")
-        self.assertIn("begun at p.lime, which solves another equation: its kappa is 0.12, this run's 0.121", report["said"])
+        self.assertIn("starting from p.lime, which solves another equation: its kappa is 0.12, this run's 0.121", report["said"])
         self.assertLess(max(report["counts"]), min(from_zero))
         self.assertLess(max(report["first"]), 0.1)
         heavier = [a if a != "0.1" else "0.11" for a in STAGGERED]

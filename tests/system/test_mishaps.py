@@ -39,7 +39,7 @@ class Mishaps(system.Case):
         for gauge in (["--gauge", "whole"], ["--gauge", "weak:0.3", "--lattice", 4, 4, 4, 8]):
             said = self.succeeds("invert", *gauge, *SOLVE, "--columns", 1, "--sloppy", "double", "--reconstruct", 8)
             self.assertNotIn("is not used", said)
-            self.assertIn("links 8", said)
+            self.assertIn("8 reals a link", said)
 
     def test_a_dry_run_ignores_what_it_does_not_read(self):
         problem = self.rounded()

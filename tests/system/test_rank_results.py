@@ -144,7 +144,7 @@ class Results(rank_jobs.Case):
             for ranks, name in ((1, "two"), (2, "one"), (2, "two")):
                 job = [*words, "--guess", name + ".unconverged", "--output", "x", "--report", "r.json", "--history", "h.csv"]
                 out = self.succeeds(*job) if ranks == 1 else self.ranks(ranks, *job)[0]
-                self.assertIn("begun at", out)
+                self.assertIn("starting from", out)
                 counts = [s["iterations"] for s in self.report("r.json")["solves"]]
                 begun.append([float(x) for x in self.read("h.csv").decode().splitlines()[1].split(",")[1:]])
                 for fewer, more in zip(counts, whole):

@@ -1,4 +1,4 @@
-"""Scripts that show what a change leaves as it is: compare_code.py, compare_solves.py, check_house.sh."""
+"""Scripts that show what a change leaves as it is: check.sh, compare_code.py, compare_solves.py, check_house.sh."""
 import os
 import shutil
 import subprocess
@@ -93,6 +93,36 @@ class House(system.Case):
                      'docs.md:1: device name "H200"', 'docs.md:1: speed "3 TFLOPS"', 'docs.md:1: commit hash "edfd80732bd9"',
                      "73 letters in the subject, at most 72", "docs/tutorial.md: missing"):
             self.assertIn(line, out)
+
+
+TESTS = """
+cmake_minimum_required(VERSION 3.22)
+project(tests NONE)
+enable_testing()
+add_test(NAME whole COMMAND sh -c "echo 'cases: 3 passed, 0 failed, 0 skipped, 0 of them without data'")
+add_test(NAME partly COMMAND sh -c "echo 'cases: 3 passed, 0 failed, 2 skipped, 1 of them without data'")
+add_test(NAME skipped COMMAND sh -c "echo 'cases: 0 passed, 0 failed, 2 skipped, 2 of them without data'; exit 77")
+add_test(NAME fails COMMAND false)
+set_tests_properties(whole partly skipped fails PROPERTIES SKIP_RETURN_CODE 77)
+"""
+
+
+class Check(system.Case):
+    def last_line(self, *options):
+        code, out = run(os.path.join(SCRIPTS, "check.sh"), self.path("build"), *options)
+        return code, out.splitlines()[-1]
+
+    def test_the_last_line_counts_and_says_what_to_set(self):
+        with open(self.path("CMakeLists.txt"), "w", encoding="utf-8") as file:
+            file.write(TESTS)
+        self.assertEqual(run("cmake", "-S", self.folder, "-B", self.path("build"))[0], 0)
+        self.assertEqual(self.last_line("-R", "whole"), (0, "1 passed, 0 failed, 0 skipped"))
+        lacks = "cases lack their data: set KAON_TEST_DATA to its folder (see DEVELOPERS.md)"
+        self.assertEqual(self.last_line("-E", "fails", "-j", "2"),
+                         (0, "2 passed, 0 failed, 1 skipped; 2 cases skipped in programs that passed; 3 " + lacks))
+        code, line = self.last_line()
+        self.assertNotEqual(code, 0)
+        self.assertTrue(line.startswith("2 passed, 1 failed, 1 skipped; "), line)
 
 
 if __name__ == "__main__":

@@ -321,6 +321,8 @@ class Usage(system.Case):
                             ("inver is not a command of kaon; did you mean invert?", ["inver"]),
                             ("did you mean clover?", ["invert", "--action", "clovr"]),
                             ("did you mean ilu0?", ["solve", "--matrix", "laplace2d:5", "--precond", "iluo"]),
+                            ("did you mean laplace3d?", ["solve", "--matrix", "laplce3d:9"]),
+                            ("did you mean point?", ["invert", *system.SMALL, "--source", "piont:0,0,0,0"]),
                             ("kaon invert --help-all lists them", ["invert", "--zzzzzz"]),
                             ("kaon --help lists them", ["zzzzzz"]),
                             ("beginning of several options", ["invert", "--schwarz", "3"]),

@@ -153,7 +153,7 @@ static void announce(const invert_job *job, const guess_file *file) {
   } else {
     same = results_same(job, file->text, why);
   }
-  cli_print(common, "begun at %s%s%s\n", job->args->guess,
+  cli_print(common, "starting from %s%s%s\n", job->args->guess,
             same ? "" : ", which solves another equation: ", same ? "" : why);
 }
 

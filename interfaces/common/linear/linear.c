@@ -150,12 +150,16 @@ int linear_check(const linear_args *a, linear *l) {
 
 /* --- matrix --- */
 
-/* The library would say that it cannot open the file; here the other meaning is near. */
+/* Both meanings of the text are named: a file, and a word of the option. */
 int linear_readable(const char *path, const char *option, const char *takes) {
+  static const char generators[] =
+      "laplace2d|laplace3d|laplace3d27|convdiff3d|cavity3d|elasticity|trefethen|banded|fem";
   int code = EXIT_DONE;
+  char hint[160] = "";
+  if (strcmp(option, "--matrix") == 0) cli_did_you_mean(path, generators, "", "", hint);
   if (ranks_first() && access(path, R_OK) != 0)
-    code = cli_wrong("%s %s: there is no such file, or it cannot be read; it takes %s", option,
-                     path, takes);
+    code = cli_wrong("%s %s: there is no such file, or it cannot be read; it takes %s%s", option,
+                     path, takes, hint);
   return ranks_agree(code);
 }
 

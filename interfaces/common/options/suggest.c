@@ -42,10 +42,11 @@ static const char *nearest(const char *word, const char *list, char name[32]) {
   return name[0] ? name : NULL;
 }
 
-const char *cli_did_you_mean(const char *word, const char *list, const char *before,
+const char *cli_did_you_mean(const char *words, const char *list, const char *before,
                              const char *otherwise, char text[160]) {
-  char name[32];
-  if (nearest(word, list, name))
+  char name[32], word[WORD_MAX + 1];
+  snprintf(word, sizeof word, "%.*s", (int)strcspn(words, ":"), words);
+  if (nearest(word, list, name) && strcmp(word, name) != 0)
     snprintf(text, 160, "; did you mean %s%s?", before, name);
   else
     snprintf(text, 160, "%s", otherwise);

@@ -15,6 +15,7 @@ static int read_seeded(const char *text, source_spec *source) {
 
 static int read_source(const char *text, source_spec *source) {
   int used = 0, *s = source->site;
+  char hint[160];
   size_t length = strlen(text);
   *source = (source_spec){.kind = SOURCE_POINT};
   if (sscanf(text, "point:%9d,%9d,%9d,%9d%n", &s[0], &s[1], &s[2], &s[3], &used) == 4 &&
@@ -29,9 +30,8 @@ static int read_source(const char *text, source_spec *source) {
     return EXIT_DONE;
   return cli_wrong(
       "--source is %s; it must be point:x,y,z,t or wall:t or corner:t (staggered) or z4:SEED or "
-      "gauss:SEED with a SEED "
-      "from 0 to 2^64 - 1, as in point:0,0,0,0",
-      text);
+      "gauss:SEED with a SEED from 0 to 2^64 - 1, as in point:0,0,0,0%s",
+      text, cli_did_you_mean(text, "point|wall|corner|z4|gauss", "", "", hint));
 }
 
 static int read_action(const problem_args *a, problem *p) {

@@ -9,7 +9,7 @@
 enum { COPY_THREADS = 128, MATRIX = 18 };
 
 static __global__ void __launch_bounds__(COPY_THREADS)
-    carry_kernel(const __grid_constant__ kaon_matrix_copy_args a) {
+    matrix_copy_kernel(const __grid_constant__ kaon_matrix_copy_args a) {
   __shared__ double room[COPY_THREADS / 32][RECORDS_SHARED_BYTES(MATRIX)];
   const int64_t i = (int64_t)blockIdx.x * COPY_THREADS + threadIdx.x;
   const int listed = i < a.count ? a.sites[i] : -1, site = listed < 0 ? 0 : listed;
@@ -28,5 +28,5 @@ static __global__ void __launch_bounds__(COPY_THREADS)
 
 extern "C" void kaon_matrix_copy_cuda(const kaon_launch *launch, const kaon_matrix_copy_args *args) {
   const unsigned blocks = (unsigned)((args->count + COPY_THREADS - 1) / COPY_THREADS);
-  carry_kernel<<<blocks, COPY_THREADS, 0, (cudaStream_t)launch->queue>>>(*args);
+  matrix_copy_kernel<<<blocks, COPY_THREADS, 0, (cudaStream_t)launch->queue>>>(*args);
 }

@@ -8,7 +8,7 @@
 enum { SHORT_COPY_THREADS = 256 };
 
 static __global__ void __launch_bounds__(SHORT_COPY_THREADS)
-    brief_kernel(const __grid_constant__ kaon_short_copy_call c) {
+    short_copy_kernel(const __grid_constant__ kaon_short_copy_call c) {
   volatile double *to = c.to->bytes;
   kaon_wait_for_previous();
   for (int i = threadIdx.x; i < c.count; i += SHORT_COPY_THREADS) to[i] = __ldcg(c.from + i);
@@ -19,5 +19,5 @@ static __global__ void __launch_bounds__(SHORT_COPY_THREADS)
 }
 
 extern "C" void kaon_short_copy_send(const kaon_launch *launch, const kaon_short_copy_call *call) {
-  kaon_cuda_launch(launch, brief_kernel, 1u, SHORT_COPY_THREADS, *call);
+  kaon_cuda_launch(launch, short_copy_kernel, 1u, SHORT_COPY_THREADS, *call);
 }

@@ -129,15 +129,15 @@ static cudaError_t driver_wait(const kaon_context *ctx, aim at) {
 /* Sleeps in intervals, each a quarter of the time passed, then waits in the driver. The intervals
  * continue while ranks must be checked; otherwise, for BLOCKING, for long_sleep_seconds. */
 static kaon_status sleep_until_done(const kaon_context *ctx, aim at, cudaError_t *answer) {
-  const int watches_ranks = has_rank_check(ctx), naps = ctx->options.sync == KAON_SYNC_BLOCKING;
+  const int watches_ranks = has_rank_check(ctx), sleeps = ctx->options.sync == KAON_SYNC_BLOCKING;
   const double begin = seconds_now();
   kaon_status status = KAON_OK;
   double waited = 0;
   *answer = ask(at);
   if (*answer != cudaErrorNotReady) return KAON_OK;
-  const unsigned long slack = kaon_cuda_timer_slack(watches_ranks || naps ? 1 : 0);
+  const unsigned long slack = kaon_cuda_timer_slack(watches_ranks || sleeps ? 1 : 0);
   while (*answer == cudaErrorNotReady && status == KAON_OK &&
-         (watches_ranks || (naps && waited < long_sleep_seconds))) {
+         (watches_ranks || (sleeps && waited < long_sleep_seconds))) {
     const double wanted = fmin(fmax(waited / 4, shortest_sleep), longest_sleep);
     const struct timespec sleep_seconds_for = {0, (long)(1e9 * wanted)};
     if (watches_ranks) status = kaon_cuda_check_ranks(ctx, waited);
@@ -145,7 +145,7 @@ static kaon_status sleep_until_done(const kaon_context *ctx, aim at, cudaError_t
     *answer = ask(at);
     waited = seconds_now() - begin;
   }
-  if (watches_ranks || naps) kaon_cuda_timer_slack_back(slack);
+  if (watches_ranks || sleeps) kaon_cuda_timer_slack_back(slack);
   if (*answer == cudaErrorNotReady && status == KAON_OK) *answer = driver_wait(ctx, at);
   return status;
 }
@@ -162,7 +162,7 @@ static void sleep_until_word(const kaon_context *ctx, aim at, cudaError_t *answe
   double *usual = &kaon_cuda_machine_of(ctx)->typical_wait, waited = 0;
   const double begin = seconds_now(), most = fmax(word_most, 2 * *usual);
   const unsigned long slack = kaon_cuda_timer_slack(1);
-  int early = 0, naps = 0;
+  int early = 0, sleeps = 0;
   *answer = query(at);
   while (*answer == cudaErrorNotReady && waited < most && *usual < word_longest / 2) {
     const double left = *usual - word_lead - waited;
@@ -172,10 +172,10 @@ static void sleep_until_word(const kaon_context *ctx, aim at, cudaError_t *answe
     *answer = query(at);
     waited = seconds_now() - begin;
     early = left > word_sleep && *answer == cudaSuccess;
-    naps++;
+    sleeps++;
   }
   kaon_cuda_timer_slack_back(slack);
-  if (*answer != cudaErrorNotReady && naps > 0) update_typical_wait(usual, waited, early);
+  if (*answer != cudaErrorNotReady && sleeps > 0) update_typical_wait(usual, waited, early);
 }
 
 static kaon_status wait_for(const kaon_context *ctx, aim at, double spin_for, const char *what) {
@@ -184,12 +184,12 @@ static kaon_status wait_for(const kaon_context *ctx, aim at, double spin_for, co
   if (sync == KAON_SYNC_POLLING) spin_for = 1e300;
   if (sync == KAON_SYNC_BLOCKING) spin_for = 0;
   kaon_status status = spin_for > 0 ? spin(ctx, at, spin_for, &answer) : KAON_OK;
-  const int naps = sync == KAON_SYNC_BLOCKING && at.word != NULL && !has_rank_check(ctx);
-  const double begin = naps ? seconds_now() : 0;
-  if (naps) sleep_until_word(ctx, at, &answer);
+  const int sleeps = sync == KAON_SYNC_BLOCKING && at.word != NULL && !has_rank_check(ctx);
+  const double begin = sleeps ? seconds_now() : 0;
+  if (sleeps) sleep_until_word(ctx, at, &answer);
   if (status == KAON_OK && answer == cudaErrorNotReady) {
     status = sleep_until_done(ctx, at, &answer);
-    if (naps) update_typical_wait(&kaon_cuda_machine_of(ctx)->typical_wait, seconds_now() - begin, 0);
+    if (sleeps) update_typical_wait(&kaon_cuda_machine_of(ctx)->typical_wait, seconds_now() - begin, 0);
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* not an error */
   if (status == KAON_OK) status = kaon_cuda_check(ctx, answer, what);

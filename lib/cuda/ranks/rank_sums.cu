@@ -41,7 +41,7 @@ static __device__ __forceinline__ void conclude(const kaon_sum_call &c, int colu
   if (threadIdx.x == 0) recurrence_run(c.then, state);
 }
 
-static __global__ void __launch_bounds__(THREADS) mail_kernel(const __grid_constant__ peer_reduction_call a) {
+static __global__ void __launch_bounds__(THREADS) peer_sum_kernel(const __grid_constant__ peer_reduction_call a) {
   extern __shared__ double part[]; /* [rank][2 n] */
   kaon_wait_for_previous();
   const uint32_t mark = peer_sum_mark(*(volatile uint32_t *)a.box.turn);
@@ -75,7 +75,7 @@ extern "C" void kaon_rank_sums_by_peers(const kaon_launch *launch, const kaon_su
   a.sum = *call;
   a.box = *box;
   a.parts = parts;
-  kaon_cuda_launch(launch, mail_kernel, (unsigned)call->columns, THREADS, a,
+  kaon_cuda_launch(launch, peer_sum_kernel, (unsigned)call->columns, THREADS, a,
                    (unsigned)(sizeof(double) * 2 * (size_t)call->n * (size_t)box->ranks));
 }
 

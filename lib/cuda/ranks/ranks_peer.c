@@ -115,7 +115,7 @@ static kaon_status take(kaon_context *ctx, size_t bytes, kaon_shared *s) {
   s->mine = reuse_retired_memory(kaon_cuda_ranks_of(ctx), s->bytes);
   if (s->mine == NULL) {
     s->mine = reuse_peer_memory(kaon_cuda_machine_of(ctx)->device, s->bytes);
-    if (s->mine != NULL) KAON_TRY(kaon_pool_account(ctx, (int64_t)s->bytes, "a mailbox of sums"));
+    if (s->mine != NULL) KAON_TRY(kaon_pool_account(ctx, (int64_t)s->bytes, "memory for sums over ranks"));
   }
   if (s->mine == NULL) return kaon_cuda_zeroed(ctx, s->bytes, "memory that ranks share", &s->mine);
   KAON_TRY(kaon_cuda_check(ctx, cudaMemsetAsync(s->mine, 0, s->bytes, stream),
@@ -240,12 +240,12 @@ static kaon_status create_timeout_report(kaon_context *ctx) {
 static kaon_status post_box(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const kaon_overlap how = kaon_overlap_wanted(ctx);
-  _Static_assert(BOX + sizeof(kaon_peer_reduction) <= WORDS_AT, "the mail begins behind the box");
+  _Static_assert(BOX + sizeof(kaon_peer_reduction) <= WORDS_AT, "the words begin after the header");
   if (how != KAON_OVERLAP_AUTO && how != KAON_OVERLAP_FUSED) return KAON_OK;
   char *there = (char *)r->sum_memory.mine + BOX;
   KAON_TRY(kaon_cuda_check(ctx, cudaMemcpy(there, &r->box, sizeof r->box, cudaMemcpyHostToDevice),
-                           "writing a mailbox"));
-  KAON_TRY(kaon_cuda_check(ctx, cudaStreamSynchronize(NULL), "writing a mailbox"));
+                           "writing memory for sums over ranks"));
+  KAON_TRY(kaon_cuda_check(ctx, cudaStreamSynchronize(NULL), "writing memory for sums over ranks"));
   ctx->peer_reduction = r->sums_in_device = there;
   return KAON_OK;
 }
