@@ -3,8 +3,9 @@
  *
  * The links are in MILC order: u[site][mu][row][col][re, im], even sites before odd ones, x fastest
  * within each. For single precision pass KAON_SINGLE. The spinors are psi[site][spin][colour][re,
- * im], x fastest, in the DeGrand-Rossi basis of MILC and Chroma. Here the links are those of a weak
- * field, to have a system to solve. */
+ * im], x fastest, in the DeGrand-Rossi basis of Chroma. MILC's spinors have the other sign in spins
+ * 2 and 3 (docs/conventions.md). Here the links are those of a weak field, to have a system to
+ * solve. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <kaon/kaon.h>
