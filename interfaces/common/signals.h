@@ -26,18 +26,9 @@ void signals_leave(const char *written);
 /* Names an output file. Its unfinished forms (NAME.PID-N.part, as the library names them) are
  * removed at a hard end. Copied. */
 void signals_output(const char *path);
-<<<<<<< HEAD
-/* Names a file that only this process needs. It is removed at a hard end, with what the child
- * writes of it. NULL: none. Copied. */
-void signals_scratch(const char *path);
 /* Prepares the report of a hard end: `length` bytes of `text` for `path`. It must exist
  * beforehand, since the main thread may hold the allocator's lock then. NULL: none. Takes over
  * both; they are freed by free(). */
-=======
-/* What a hard end leaves at `path`: `length` bytes of `text`, made beforehand, since by then the
- * main thread may hold the allocator's locks for good; NULL: nothing. Taken over; free() is its
- * end. */
->>>>>>> db6f178 (Adapt tests and pages to forecasts without sample runs)
 void signals_report(char *path, char *text, size_t length);
 /* Names a child process that writes such a file; a hard end stops it first. Set 0 before waiting
  * for the child, so that its number is not another process's by then. */
