@@ -81,7 +81,7 @@ static int count_small(const invert_args *args, const int extents[4], double sit
   own.common.memory_limit = NAN;
   own.common.tuning = own.common.report = NULL;
   memcpy(own.problem.lattice, extents, sizeof own.problem.lattice);
-  for (int mu = 0; mu < 4; mu++) /* whatever divides the sample: sizes hardly depend on it */
+  for (int mu = 0; mu < 4; mu++) /* some divisor: sizes hardly depend on it */
     if (own.problem.schwarz_block[mu])
       own.problem.schwarz_block[mu] = extents[mu] % 4 == 0 ? 2 : extents[mu]; /* SAP: even or 1 */
   own.problem.columns = job.columns = problem_columns(&args->common, &own.problem);
@@ -141,14 +141,14 @@ static int divide(const invert_args *args, const int extents[4], int grid[4], in
   return EXIT_DONE;
 }
 
-/* Whether the extents can be a lattice's, and a rank holds its part. Exit status. */
+/* Refuses extents that are no lattice's, and parts that a rank cannot hold. Exit status. */
 static int check_part(const int extents[4], const int part[4]) {
   int e[4];
   for (int mu = 0; mu < 4; mu++) e[mu] = extents[mu] % 2 ? extents[mu] : part[mu] + part[mu] % 2;
   return cli_status(NULL, kaon_lattice_check(NULL, e), NULL);
 }
 
-/* Applications of an asynchronous preconditioner's operator whose messages may be under way at
+/* How many applications of an asynchronous preconditioner's operator may have messages under way at
  * once. */
 static int rounds_of(const invert_args *args, const problem *p) {
   const kaon_schwarz_options *o = &p->schwarz;
@@ -157,7 +157,7 @@ static int rounds_of(const invert_args *args, const problem *p) {
   return (o->cycles ? o->cycles : 5) * (!blocks ? 1 : o->groups ? o->groups : 2);
 }
 
-/* Ghosts of both parities on a face across mu: on a GPU rows of odd extents have room for one more
+/* Ghosts of both parities on a face across mu. On a GPU, rows of odd extents have room for one more
  * (lib/grid/faces.c). */
 static double ghosts_of(const int part[4], int mu, int on_gpu) {
   const int row = mu == 0 ? 1 : 0;
@@ -165,12 +165,13 @@ static double ghosts_of(const int part[4], int mu, int on_gpu) {
   return on_gpu ? all / part[row] * (part[row] + part[row] % 2) : all;
 }
 
-/* What a part has for its faces beside what it would have alone. Messages of hops: two a direction
- * that is divided, sent and received, for vectors of each precision that hops see; a ghost is 12
- * numbers of a spinor, 6 of a staggered vector, of which improved actions send one layer of a face
- * and three, in half a scale more, on one parity's sites. And links on the sites next to a face and
- * next to an edge of two: of the outer and the inner operator, or of improved actions in double
- * thin, fat and long ones and those that fat ones are made by way of. */
+/* What a rank's part takes for its faces, beside what it would take alone:
+ * - Messages of hops: two in each divided direction, sent and received, for vectors of each
+ *   precision that hops see. A ghost has 12 numbers of a spinor or 6 of a staggered vector. Improved
+ *   actions send one layer of a face and three; half precision adds a scale for each.
+ * - Links on the sites next to a face, and next to an edge of two. There are those of the outer and
+ *   the inner operator; improved actions have thin, fat and long ones in double, and those that fat
+ *   ones are made from. */
 static double faces_of(const invert_args *args, const problem *p, const int grid[4],
                        const int part[4], int on_gpu) {
   static const int real_bytes[] = {8, 4, 2};
