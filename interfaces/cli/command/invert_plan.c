@@ -63,9 +63,9 @@ static int create_all(invert_job *job, forecast *f) {
   f->operator= forecast_now(job->ctx) - before;
   if (code == EXIT_DONE) code = create_solvers(job, f);
   forecast_count(job->ctx, f);
-  /* a column on its way; the file writer has another one, a guess may come whole */
+  /* a column on its way, and another one of the file writer; a guess comes before the solver */
   const double column = f->size * problem_reals(&job->p) * sizeof(double);
-  f->host = column + fmax(job->args->output ? column : 0, guess_bytes(job));
+  f->host = column + fmax(job->args->output ? column : 0, guess_bytes(job) - f->solver);
   return code;
 }
 
