@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Code that the program has not run yet, stacks of its threads, text of reports. */
-static const double program_later = 0.5e6;
+static const double program_later = 0.8e6;
 
 kaon_context_info forecast_info(const kaon_context *ctx) {
   kaon_context_info info = KAON_CONTEXT_INFO_INIT;

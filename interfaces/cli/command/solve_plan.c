@@ -118,9 +118,10 @@ static int take_matrix(linear *l, kaon_context *ctx, int64_t rows, const shape *
 }
 
 /* 1: an order of rows, factors and blocks are made from a copy of the rows. */
-static int copies_rows(const linear_args *a) {
-  const int diagonal = a->precond <= PRECOND_JACOBI || a->precond == PRECOND_CHEBYSHEV;
-  return a->ordering != 0 || !diagonal;
+static int copies_rows(const solve_args *args) {
+  const int precond = args->linear.precond;
+  const int diagonal = precond <= PRECOND_JACOBI || precond == PRECOND_CHEBYSHEV;
+  return args->linear.ordering != 0 || (!diagonal && !takes_inverse(args));
 }
 
 /* Sets a small job up, of `rows` unless the job is small itself. Exit status. */
@@ -156,7 +157,7 @@ static int count_small(const solve_args *args, const shape *of, int64_t rows, fo
                     .operator= now[1] - now[0],
                     .vectors = now[2] - now[1],
                     .solver = now[3] - now[2],
-                    .host = matrix * (1 + copies_rows(&own.linear)) + column * files};
+                    .host = matrix * (1 + copies_rows(args)) + column * files};
     forecast_count(job.ctx, f);
   }
   solve_close(&job);
@@ -260,8 +261,8 @@ int plan_solve(const solve_job *job) {
   if (code == EXIT_DONE) {
     const kaon_context_info info = forecast_info(ctx);
     const double reading = of.file ? shared.info.bytes_reading : 0;
-    /* on its way into the operator the matrix is in host memory once more, without padding */
-    const double making = f.input + f.operator+ fmin(f.operator, f.input);
+    /* on their way into the operator the values, most of it, are in host memory once more */
+    const double making = f.input * (1 + copies_rows(args)) + 1.8 * f.operator;
     const double peak =
         fmax(forecast_peak(&f, program, &info), program + fmax(of.info.bytes_reading, making));
     const double share = program + (peak - program) / ranks, least = least_need(&f, &of) / ranks;
