@@ -298,6 +298,11 @@ KAON_API kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
 /** Checks a name and its numbers. Local, without a context; errors are read with
  * `kaon_last_error(NULL)`. Errors: ARGUMENT, UNSUPPORTED. */
 KAON_API kaon_status kaon_matrix_generate_check(const char *name);
+/** Says how large a matrix by name is, as kaon_matrix_file_query() does of a file. `halves`: 1 if A
+ * is symmetric. Beyond level 6 of fem, rows and entries are estimates, and `stored` is 0. Local,
+ * without a context; errors are read with `kaon_last_error(NULL)`. Errors: ARGUMENT, UNSUPPORTED,
+ * MEMORY. */
+KAON_API kaon_status kaon_matrix_generate_query(const char *name, kaon_matrix_file_info *info);
 /** Coordinates of the unknowns of laplace2d:N, laplace3d:N and fem:PROBLEM,1,LEVEL: points[row *
  * *dimensions + d], all rows of all ranks in the caller's order, in units of the grid or of the
  * domain [0, 3]^2. The caller frees `*points` by free(). Local. Errors: ARGUMENT, UNSUPPORTED

@@ -31,26 +31,22 @@ static struct {
   size_t report_length;
   char **outputs;
   int count;
-  char scratch[512];
   pid_t child; /* which may write one of them; 0: none */
   int wake[2]; /* a pipe: a byte for each signal */
   sem_t waits; /* the thread is past its beginning */
 } now = {.lock = PTHREAD_MUTEX_INITIALIZER, .doing = "starting", .loss = "nothing was written"};
 
-static void remove_parts_of(const char *path, pid_t writer) {
+static void remove_parts_of(const char *path) {
   char part[4096];
   for (int n = 0; n < PARTS_TRIED; n++) {
-    const int length = snprintf(part, sizeof part, "%s.%ld-%d.part", path, (long)writer, n);
+    const int length = snprintf(part, sizeof part, "%s.%ld-%d.part", path, (long)getpid(), n);
     if (length < (int)sizeof part) unlink(part);
   }
 }
 
 static void remove_parts(void) {
   if (now.child > 0 && kill(now.child, SIGKILL) == 0) waitpid(now.child, NULL, 0);
-  for (int i = 0; i < now.count; i++) remove_parts_of(now.outputs[i], getpid());
-  if (!now.scratch[0]) return;
-  if (now.child > 0) remove_parts_of(now.scratch, now.child);
-  unlink(now.scratch);
+  for (int i = 0; i < now.count; i++) remove_parts_of(now.outputs[i]);
 }
 
 /* write(2), not stdio: the main thread may hold stdio's locks for good. */
@@ -190,12 +186,6 @@ void signals_output(const char *path) {
   } else {
     free(copy);
   }
-  pthread_mutex_unlock(&now.lock);
-}
-
-void signals_scratch(const char *path) {
-  pthread_mutex_lock(&now.lock);
-  snprintf(now.scratch, sizeof now.scratch, "%s", path ? path : "");
   pthread_mutex_unlock(&now.lock);
 }
 

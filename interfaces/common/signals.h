@@ -26,9 +26,6 @@ void signals_leave(const char *written);
 /* Names an output file. Its unfinished forms (NAME.PID-N.part, as the library names them) are
  * removed at a hard end. Copied. */
 void signals_output(const char *path);
-/* Names a file that only this process needs. It is removed at a hard end, with what the child
- * writes of it. NULL: none. Copied. */
-void signals_scratch(const char *path);
 /* Prepares the report of a hard end: `length` bytes of `text` for `path`. It must exist
  * beforehand, since the main thread may hold the allocator's lock then. NULL: none. Takes over
  * both; they are freed by free(). */

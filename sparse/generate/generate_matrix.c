@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kaon/sparse.h"
+#include "lib/core/output.h"
 #include "lib/io/decimal.h"
 #include "sparse/storage/host_memory.h"
 
@@ -116,15 +117,8 @@ kaon_status kaon_matrix_generate_check(const char *name) {
                    : parse(NULL, name, m, numbers, &count);
 }
 
-kaon_status kaon_generator_create(const kaon_context *ctx, const char *name,
-                                  kaon_generator **generator) {
-  *generator = NULL;
-  if (name == NULL) name = "";
-  const maker *m = find(name);
-  if (m == NULL) return unknown(ctx, name);
-  double numbers[MOST_NUMBERS] = {0, 0, 0};
-  int count = 0;
-  KAON_TRY(parse(ctx, name, m, numbers, &count));
+static kaon_status make_generator(const kaon_context *ctx, const char *name, const maker *m,
+                                  const double *numbers, int count, kaon_generator **generator) {
   kaon_generator *g = calloc(1, sizeof *g);
   if (g == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix '%.60s': no host memory", name);
   g->release = free;
@@ -136,6 +130,18 @@ kaon_status kaon_generator_create(const kaon_context *ctx, const char *name,
   *generator = g;
   if (status != KAON_OK) kaon_generator_destroy(generator);
   return status;
+}
+
+kaon_status kaon_generator_create(const kaon_context *ctx, const char *name,
+                                  kaon_generator **generator) {
+  *generator = NULL;
+  if (name == NULL) name = "";
+  const maker *m = find(name);
+  if (m == NULL) return unknown(ctx, name);
+  double numbers[MOST_NUMBERS] = {0, 0, 0};
+  int count = 0;
+  KAON_TRY(parse(ctx, name, m, numbers, &count));
+  return make_generator(ctx, name, m, numbers, count, generator);
 }
 
 void kaon_generator_destroy(kaon_generator **generator) {
@@ -194,6 +200,35 @@ static void fill_rows(const kaon_generator *g, int64_t first, int threads, kaon_
 
 static double bytes_of(int64_t rows, int64_t entries, int has_rhs) {
   return 12.0 * (double)entries + (has_rhs ? 16.0 : 8.0) * (double)rows;
+}
+
+kaon_status kaon_matrix_generate_query(const char *name, kaon_matrix_file_info *info) {
+  enum { MOST_LEVEL = 6 }; /* of fem, whose cells are divided by four at every level */
+  double numbers[MOST_NUMBERS] = {0, 0, 0}, times = 1;
+  int count = 0;
+  kaon_generator *g = NULL;
+  KAON_TRY(kaon_matrix_generate_check(name));
+  if (info == NULL)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "matrix '%.60s': no room for the answer", name);
+  KAON_TRY(kaon_output_check(NULL, "kaon_matrix_file_info", info));
+  const maker *m = find(name);
+  KAON_TRY(parse(NULL, name, m, numbers, &count));
+  if (m->make == kaon_generate_fem && numbers[2] > MOST_LEVEL) {
+    times = pow(4, numbers[2] - MOST_LEVEL);
+    numbers[2] = MOST_LEVEL;
+  }
+  KAON_TRY(make_generator(NULL, name, m, numbers, count, &g));
+  kaon_matrix_file_info made = {
+      .rows = (int64_t)(times * (double)g->rows),
+      .entries = (int64_t)(times * (double)g->entries),
+      .stored = times > 1 ? 0 : g->entries,
+      .reals = 1,
+      .halves = m->make != kaon_generate_convdiff3d && m->make != kaon_generate_banded};
+  made.bytes_rows = bytes_of(made.rows, made.entries, g->has_rhs);
+  made.bytes_reading = made.bytes_rows;
+  kaon_generator_destroy(&g);
+  kaon_output_fill(info, &made, sizeof made);
+  return KAON_OK;
 }
 
 static kaon_status require_memory(const kaon_context *ctx, int64_t rows, int64_t entries,

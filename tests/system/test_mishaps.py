@@ -46,7 +46,7 @@ class Mishaps(system.Case):
         self.succeeds("invert", *problem, "--ignore-checksum", "--dry-run")
 
     def test_a_dry_run_leaves_unfinished_output_alone(self):
-        # A quark so heavy that the trial, two steps of it, converges, and batches, after which finished columns are kept.
+        # A quark so heavy that two steps converge, and batches, after which finished columns are kept.
         light = ["--kappa", "1e-6", "--csw", "1", "--batch", "6", "--output", "x", "--dry-run"]
         self.rounded()
         self.succeeds("invert", "--gauge", "rounded", *light)

@@ -30,7 +30,7 @@ typedef struct invert_job {
   int kept;            /* columns that OUTPUT.partial has, or what --resume read: */
   int output_complete; /* 1: OUTPUT itself */
   int begun;           /* x of unfinished columns holds their starting point; 0: they start at 0 */
-  int memory_trial;    /* of memory, on a field of its own: nothing is written */
+  int memory_trial;    /* a small job of a forecast: nothing is written */
   column_history *histories;
   double *host;          /* one column of this rank's sites, for transfers */
   double setup;          /* seconds that operator and solvers took to make */
@@ -92,8 +92,8 @@ int results_correlators(const invert_job *job, const double *pion, const double 
 int guess_fits(const invert_job *job, const kaon_context *ctx, const int extents[4]);
 /* Reads --guess into x for unfinished columns. Nothing to do without it. */
 int guess_read(invert_job *job);
-/* What reading it takes, taken and given back: for samples. */
-int guess_memory_trial(const invert_job *job);
+/* Host memory that reading it takes, beside x and job->host. */
+double guess_bytes(const invert_job *job);
 /* After some column did not converge: writes the last iterates of all beside --output, prints
  * advice, and adds the file's name to the report. */
 int guess_leave(invert_job *job, json_t *report, advice_fn *advice);
@@ -117,7 +117,7 @@ void checkpoint_remove(const invert_job *job);
 void checkpoint_warn(const invert_job *job);
 
 /* --- plan.c --- */
-/* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
+/* --dry-run: what the run would take. Called before any context exists. Exit status. */
 int plan_invert(const invert_job *job, const field_spec *spec);
 /* Refuses a job that needs more than job->ctx can still have, or writes more than the disk has room
  * for, before it is begun. Exit status. */

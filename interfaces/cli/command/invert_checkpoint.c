@@ -24,7 +24,7 @@ int checkpoint_keeps(const invert_job *job) {
 
 int checkpoint_save(invert_job *job) {
   int count = 0;
-  if (!checkpoint_keeps(job) || job->memory_trial) return EXIT_DONE;
+  if (!checkpoint_keeps(job)) return EXIT_DONE;
   for (int k = 0; k < job->columns; k++) count += job->done[k];
   char *name = partial_name(job);
   if (!name || count == 0) {

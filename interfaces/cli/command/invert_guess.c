@@ -174,21 +174,12 @@ int guess_read(invert_job *job) {
   return code;
 }
 
-int guess_memory_trial(const invert_job *job) {
-  if (!job->args->guess) return EXIT_DONE;
+double guess_bytes(const invert_job *job) {
   guess_file file;
+  if (!job->args->guess) return 0;
+  if (job->p.staggered) return (double)invert_sites(job) * 6 * sizeof(double); /* a column */
   const int known = probe(job, NULL, &file) == KAON_OK;
-  const size_t column = (size_t)invert_sites(job) * 6 * sizeof(double); /* staggered: one more */
-  const size_t bytes = job->p.staggered ? column
-                       : known          ? (size_t)results_take_bytes(job, job->columns, file.twelve)
-                                        : 0;
-  char *room = malloc(bytes + 1);
-  if (!room) return EXIT_DEVICE;
-  memset(room, 1, bytes + 1);
-  volatile char touched = room[bytes];
-  (void)touched;
-  free(room);
-  return EXIT_DONE;
+  return known ? results_take_bytes(job, job->columns, file.twelve) : 0;
 }
 
 int guess_leave(invert_job *job, json_t *report, advice_fn *advice) {

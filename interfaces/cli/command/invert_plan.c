@@ -1,98 +1,76 @@
-/* invert_plan.c - what a run of kaon invert will take, predicted without doing the work: for
- * --dry-run, and before every run on a machine that knows what it has. Every object's size is a
- * constant plus a multiple of the number of sites. So the same job is set up on two small lattices
- * of the same kind (extents alike modulo 4, which decides the site order), and the line through the
- * two is followed to the real extents. What a solver decides by the memory that it would take
- * (deflation) is decided in the samples as in the job. Nothing here has to be kept in step with the
- * library. A lattice smaller than those is set up itself. --dry-run wants the peak of the whole
- * process: each sample is then a child process that reports its own. */
+/* invert_plan.c - how much memory kaon invert takes, computed without doing the work: for --dry-run,
+ * and before every run. Every object's bytes are a constant plus a multiple of the sites. So the
+ * job's objects are created on two small lattices (forecast.h), whose extents are those of the job
+ * modulo 4, which decides the site order. A lattice that is no larger than these is set up itself.
+ */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <kaon/context.h>
 
+#include "interfaces/cli/command/forecast.h"
 #include "interfaces/cli/command/invert.h"
 #include "interfaces/common/report.h"
-#include "interfaces/cli/command/sample.h"
 #include "interfaces/common/signals.h"
 
-/* Bytes that the smaller lattice should take, so that what does not grow with it is a small part;
- * and what a site takes, roughly, for choosing it. */
-static const double sample_bytes = 48e6;
+/* A job of so many bytes, by what a site takes, roughly, is set up itself. */
+static const double small_bytes = 32e6;
 static const double site_bytes_links = 3000, site_bytes_column = 1500;
 
-/* Vectors of a batch's own, and its solver. */
-static int take_batch(invert_job *job, int columns, sample *s) {
+/* A batch's own vectors and its solver. */
+static int create_batch(invert_job *job, int columns, forecast *f) {
   const kaon_space *full = problem_space(&job->p);
   kaon_vector *own[2] = {NULL, NULL};
   int code = EXIT_DONE;
   for (int i = 0; i < 2 && code == EXIT_DONE && columns < job->columns; i++)
     code = cli_status(job->ctx,
                       kaon_vector_create(job->ctx, full, job->p.precision, columns, &own[i]), NULL);
-  const double before = sample_in_use(job->ctx);
+  const double before = forecast_now(job->ctx);
   if (code == EXIT_DONE) code = problem_solver(job->ctx, columns, &job->p);
-  s->solver = fmax(s->solver, sample_in_use(job->ctx) - before);
+  f->solver = fmax(f->solver, forecast_now(job->ctx) - before);
   kaon_solver_destroy(&job->p.solver);
   kaon_vector_destroy(&own[0]);
   kaon_vector_destroy(&own[1]);
   return code;
 }
 
-/* The last batch may be smaller and take more: its solver deflates where that of more columns does
- * not. */
-static int take_batches(invert_job *job, sample *s) {
+/* Multi-shift CG allocates in the solve, so two steps are made. Otherwise solvers are created, also
+ * that of a last, smaller batch, which may deflate where others do not. */
+static int create_solvers(invert_job *job, forecast *f) {
+  const double before = forecast_now(job->ctx);
   const int rest = job->columns % job->batch;
-  const int code = take_batch(job, job->batch, s);
-  return code == EXIT_DONE && rest ? take_batch(job, rest, s) : code;
-}
-
-/* Multi-shift CG takes its room for a batch in the solve. Refinement of shifts that miss the
- * tolerance is not foreseen. */
-static int take_shifts(invert_job *job, sample *s) {
-  const double before = sample_in_use(job->ctx);
+  if (!job->shifts.count) {
+    const int code = create_batch(job, job->batch, f);
+    return code == EXIT_DONE && rest ? create_batch(job, rest, f) : code;
+  }
   int code = shifts_take(job);
   if (code == EXIT_DONE) code = shifts_memory_trial(job);
-  s->solver = sample_in_use(job->ctx) - before;
+  f->solver = forecast_now(job->ctx) - before;
   return code;
 }
 
 /* All that the job holds when it solves. */
-static int take_everything(invert_job *job, sample *s) {
-  double before = sample_in_use(job->ctx);
+static int create_all(invert_job *job, forecast *f) {
+  double before = forecast_now(job->ctx);
   job->links = (kaon_observables)KAON_OBSERVABLES_INIT;
   int code = cli_status(job->ctx, kaon_gauge_measure(job->p.field.gauge, &job->links), NULL);
   if (code == EXIT_DONE) code = invert_allocate(job);
-  s->vectors = sample_in_use(job->ctx) - before;
+  f->vectors = forecast_now(job->ctx) - before;
   if (code == EXIT_DONE) code = cli_status(job->ctx, problem_source(&job->p, job->b), "--source");
-  before = sample_in_use(job->ctx);
+  before = forecast_now(job->ctx);
   if (code == EXIT_DONE) code = problem_operator(job->ctx, &job->args->problem, &job->p);
-  s->operator= sample_in_use(job->ctx) - before;
-  if (code == EXIT_DONE) code = guess_memory_trial(job);
-  if (code == EXIT_DONE) code = job->shifts.count ? take_shifts(job, s) : take_batches(job, s);
-  s->most = sample_most(job->ctx);
+  f->operator= forecast_now(job->ctx) - before;
+  if (code == EXIT_DONE) code = create_solvers(job, f);
+  forecast_count(job->ctx, f);
+  /* a column on its way, and another one of the file writer; a guess comes before the solver */
+  const double column = f->size * problem_reals(&job->p) * sizeof(double);
+  f->host = column + fmax(job->args->output ? column : 0, guess_bytes(job) - f->solver);
   return code;
 }
 
-/* A few steps, so that every page has been touched, and the files' buffers. */
-static int memory_trial_run(invert_job *job) {
-  int code = job->shifts.count ? shifts_solve(job) : invert_solve(job);
-  /* the file writer's second column */
-  size_t host = (size_t)kaon_lattice_volume(job->p.field.lattice) * sizeof(double) *
-                (size_t)problem_reals(&job->p);
-  double *second = code == EXIT_DONE && job->args->output ? malloc(host) : NULL;
-  if (second) memset(second, 1, host);
-  volatile double touched = second ? second[0] : 0;
-  (void)touched;
-  if (job->host) memset(job->host, 1, host);
-  free(second);
-  return code;
-}
-
-/* sites: of the job that it is a sample of. */
-static int set_up(const invert_args *args, const int extents[4], double sites, int solve,
-                  sample *s) {
+/* Sets a small job up on `extents`, for a job of `sites`. Exit status. */
+static int count_small(const invert_args *args, const int extents[4], double sites, forecast *f) {
   invert_args own = *args;
   field_spec spec;
   invert_job job = {.args = &own, .memory_trial = 1};
@@ -103,7 +81,7 @@ static int set_up(const invert_args *args, const int extents[4], double sites, i
   own.common.memory_limit = NAN;
   own.common.tuning = own.common.report = NULL;
   memcpy(own.problem.lattice, extents, sizeof own.problem.lattice);
-  for (int mu = 0; mu < 4; mu++) /* whatever divides the sample: sizes hardly depend on it */
+  for (int mu = 0; mu < 4; mu++) /* some divisor: sizes hardly depend on it */
     if (own.problem.schwarz_block[mu])
       own.problem.schwarz_block[mu] = extents[mu] % 4 == 0 ? 2 : extents[mu]; /* SAP: even or 1 */
   own.problem.columns = job.columns = problem_columns(&args->common, &own.problem);
@@ -116,88 +94,38 @@ static int set_up(const invert_args *args, const int extents[4], double sites, i
   if (code == EXIT_DONE) code = cli_context(&own.common, &job.ctx);
   if (code == EXIT_DONE) code = problem_links(job.ctx, &own.problem, &spec, &job.p);
   if (code == EXIT_DONE) {
-    s->input = sample_in_use(job.ctx);
-    s->size = (double)kaon_lattice_volume(job.p.field.lattice);
+    f->input = forecast_now(job.ctx);
+    f->size = (double)kaon_lattice_volume(job.p.field.lattice);
     job.p.options.max_iterations = 2;
-    job.p.options.deflation_limit *= s->size / sites; /* it deflates if the job will */
-    code = take_everything(&job, s);
+    job.p.options.deflation_limit *= f->size / sites; /* it deflates if the job will */
+    code = create_all(&job, f);
   }
-  if (code == EXIT_DONE && solve) code = memory_trial_run(&job);
   invert_close(&job);
-  return code;
+  return signals_interrupted() ? EXIT_STOPPED : code;
 }
-
-typedef struct trial {
-  const invert_args *args;
-  const int *extents;
-  double sites;
-} trial;
-
-static int set_up_and_solve(void *user, sample *s) {
-  const trial *t = user;
-  return set_up(t->args, t->extents, t->sites, 1, s);
-}
-
-static int measure_process(const invert_args *args, const int extents[4], double sites, sample *s) {
-  return sample_process(set_up_and_solve, &(trial){args, extents, sites}, 0, s);
-}
-
-/* What fields take, in this process. */
-static int measure_fields(const invert_args *args, const int extents[4], double sites, sample *s) {
-  return set_up(args, extents, sites, 0, s);
-}
-
-typedef int measure_fn(const invert_args *args, const int extents[4], double sites, sample *s);
 
 static double volume_of(const int e[4]) {
   return (double)e[0] * e[1] * e[2] * e[3];
-}
-
-/* Grows `e` towards `goal` by 4 at a time, so that each extent stays the same modulo 4, until it
- * has `sites`. 0: the goal is smaller than that, and e is it. */
-static int grow(int e[4], const int goal[4], double sites) {
-  while (volume_of(e) < sites) {
-    int best = -1;
-    for (int mu = 3; mu >= 0; mu--)
-      if (e[mu] + 4 <= goal[mu] && (best < 0 || e[mu] < e[best])) best = mu;
-    if (best < 0) return 0;
-    e[best] += 4;
-  }
-  return 1;
 }
 
 static double per_site(const invert_args *args) {
   return site_bytes_links + site_bytes_column * args->problem.columns;
 }
 
-/* What a part of fewer sites takes, by what fields take. */
-static void shrink(sample *s, double sites) {
-  const double left = sites / s->size, saved = s->most * (1 - left);
-  s->peak -= saved;
-  s->most -= saved;
-  s->input *= left;
-  s->operator*= left;
-  s->solver *= left;
-  s->vectors *= left;
-  s->size = sites;
-}
-
-/* Odd extents are a rank's: what is measured, alone, is the part with even ones above them. */
-static int predict(const invert_args *args, const int part[4], measure_fn *measure, sample *all) {
-  sample a = {0}, b = {0};
-  int e[4], extents[4];
-  for (int mu = 0; mu < 4; mu++) extents[mu] = part[mu] + part[mu] % 2;
-  for (int mu = 0; mu < 4; mu++) e[mu] = extents[mu] < 4 ? extents[mu] : 4 + extents[mu] % 4;
-  int two = grow(e, extents, sample_bytes / per_site(args));
+/* Odd extents are a rank's: a part with even ones above them is counted, and scaled. */
+static int predict(const invert_args *args, const int part[4], forecast *all) {
+  forecast a = {0}, b = {0}; /* a job that is set up itself: the line from nothing to it */
+  int even[4], less[4], more[4];
+  for (int mu = 0; mu < 4; mu++) {
+    even[mu] = part[mu] + part[mu] % 2;
+    less[mu] = even[mu] < 4 ? even[mu] : 4 + even[mu] % 4;
+    more[mu] = less[mu] < even[mu] ? less[mu] + 4 : less[mu];
+  }
   const double sites = volume_of(part);
-  int code = measure(args, e, sites, &a);
-  if (code == EXIT_DONE && two) two = grow(e, extents, 2 * a.size);
-  if (!two && code == EXIT_DONE) code = measure(args, extents, sites, &a);
-  if (!two && code == EXIT_DONE) shrink(&a, sites);
-  *all = a;
-  if (!two || code != EXIT_DONE) return code;
-  code = measure(args, e, sites, &b);
-  *all = sample_follow(&a, &b, sites);
+  const int itself = sites * per_site(args) < small_bytes || volume_of(more) == volume_of(less);
+  int code = itself ? EXIT_DONE : count_small(args, less, sites, &a);
+  if (code == EXIT_DONE) code = count_small(args, itself ? even : more, sites, &b);
+  if (code == EXIT_DONE) *all = forecast_follow(&a, &b, sites);
   return code;
 }
 
@@ -213,14 +141,14 @@ static int divide(const invert_args *args, const int extents[4], int grid[4], in
   return EXIT_DONE;
 }
 
-/* Whether the extents can be a lattice's, and a rank holds its part. Exit status. */
+/* Refuses extents that are no lattice's, and parts that a rank cannot hold. Exit status. */
 static int check_part(const int extents[4], const int part[4]) {
   int e[4];
   for (int mu = 0; mu < 4; mu++) e[mu] = extents[mu] % 2 ? extents[mu] : part[mu] + part[mu] % 2;
   return cli_status(NULL, kaon_lattice_check(NULL, e), NULL);
 }
 
-/* Applications of an asynchronous preconditioner's operator whose messages may be under way at
+/* How many applications of an asynchronous preconditioner's operator may have messages under way at
  * once. */
 static int rounds_of(const invert_args *args, const problem *p) {
   const kaon_schwarz_options *o = &p->schwarz;
@@ -229,7 +157,7 @@ static int rounds_of(const invert_args *args, const problem *p) {
   return (o->cycles ? o->cycles : 5) * (!blocks ? 1 : o->groups ? o->groups : 2);
 }
 
-/* Ghosts of both parities on a face across mu: on a GPU rows of odd extents have room for one more
+/* Ghosts of both parities on a face across mu. On a GPU, rows of odd extents have room for one more
  * (lib/grid/faces.c). */
 static double ghosts_of(const int part[4], int mu, int on_gpu) {
   const int row = mu == 0 ? 1 : 0;
@@ -237,12 +165,13 @@ static double ghosts_of(const int part[4], int mu, int on_gpu) {
   return on_gpu ? all / part[row] * (part[row] + part[row] % 2) : all;
 }
 
-/* What a part has for its faces beside what it would have alone. Messages of hops: two a direction
- * that is divided, sent and received, for vectors of each precision that hops see; a ghost is 12
- * numbers of a spinor, 6 of a staggered vector, of which improved actions send one layer of a face
- * and three, in half a scale more, on one parity's sites. And links on the sites next to a face and
- * next to an edge of two: of the outer and the inner operator, or of improved actions in double
- * thin, fat and long ones and those that fat ones are made by way of. */
+/* What a rank's part takes for its faces, beside what it would take alone:
+ * - Messages of hops: two in each divided direction, sent and received, for vectors of each
+ *   precision that hops see. A ghost has 12 numbers of a spinor or 6 of a staggered vector. Improved
+ *   actions send one layer of a face and three; half precision adds a scale for each.
+ * - Links on the sites next to a face, and next to an edge of two. There are those of the outer and
+ *   the inner operator; improved actions have thin, fat and long ones in double, and those that fat
+ *   ones are made from. */
 static double faces_of(const invert_args *args, const problem *p, const int grid[4],
                        const int part[4], int on_gpu) {
   static const int real_bytes[] = {8, 4, 2};
@@ -272,63 +201,62 @@ static double faces_of(const invert_args *args, const problem *p, const int grid
   return all + (faces + edges) * links;
 }
 
-/* Of several ranks: the part of one, as if it were alone, and the slices of the whole lattice that
- * every rank holds on their way into a file. */
-static void report_ranks(const invert_args *args, const problem *p, const int grid[4],
-                         const int part[4], int on_gpu, sample *s) {
-  char text[3][32];
-  const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
-  if (ranks == 1) return;
-  const double whole = (args->output ? 2 : 0) * 24 * sizeof(double) * volume_of(part) / part[3] *
-                       (grid[0] * grid[1] * grid[2]);
-  const double faces = faces_of(args, p, grid, part, on_gpu);
-  s->peak += whole + faces;
-  s->most += faces;
-  cli_print(&args->common,
-            "%d ranks, grid %dx%dx%dx%d: %s each, %s in total, their faces %s of it; the rest "
-            "is that of %dx%dx%dx%d:\n",
-            ranks, grid[0], grid[1], grid[2], grid[3], cli_bytes(s->peak, text[0]),
-            cli_bytes(ranks * s->peak, text[1]), cli_bytes(ranks * faces, text[2]), part[0],
-            part[1], part[2], part[3]);
-}
-
-/* The sentence of a job that is not begun, on e or a rank's part of that. Exit status. */
-static int refuse(const invert_job *job, const field_spec *spec, const int e[4], double most,
-                  const kaon_context_info *info) {
-  char need[32], there[32];
-  cli_error(
-      "%s on %dx%dx%dx%d with %d column%s, %d at a time, needs %s (%.0f bytes) on %s, where %s "
-      "(%lld bytes) are free%s; take %s%smore ranks (mpirun) or, on a CPU that has more, a larger "
-      "--memory-limit",
-      spec->text, e[0], e[1], e[2], e[3], job->columns, job->columns == 1 ? "" : "s", job->batch,
-      cli_bytes(most, need), most, info->device, cli_bytes((double)info->memory_free, there),
-      (long long)info->memory_free,
-      isnan(job->args->common.memory_limit) ? "" : " within --memory-limit",
-      job->batch > 1 ? "fewer columns at a time (--batch), " : "",
-      job->columns > 1 ? "fewer of them (--columns), " : "");
-  return EXIT_DEVICE;
-}
-
-static void print_plan(const invert_job *job, const field_spec *spec, const int part[4],
-                       const sample *s, const kaon_context_info *info) {
+/* Prints what one rank takes, and all of them. */
+static void print_plan(const invert_job *job, const field_spec *spec, const int grid[4],
+                       const int part[4], const forecast *f, double peak, double faces,
+                       const kaon_context_info *info) {
   const cli_common *common = &job->args->common;
+  const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
   char text[5][32];
+  if (ranks > 1)
+    cli_print(common,
+              "%d ranks, grid %dx%dx%dx%d: %s each, %s in total, their faces %s of it; the rest is "
+              "that of %dx%dx%dx%d:\n",
+              ranks, grid[0], grid[1], grid[2], grid[3], cli_bytes(peak, text[0]),
+              cli_bytes(ranks * peak, text[1]), cli_bytes(ranks * faces, text[2]), part[0], part[1],
+              part[2], part[3]);
   cli_print(common,
             "%s on %dx%dx%dx%d, %d columns would take %s of memory at its peak:\n"
             "  links %s, operator %s, solver %s, sources and solutions %s, the rest the program\n",
-            spec->text, part[0], part[1], part[2], part[3], job->columns,
-            cli_bytes(s->peak, text[0]), cli_bytes(s->input, text[1]),
-            cli_bytes(s->operator, text[2]), cli_bytes(s->solver, text[3]),
-            cli_bytes(s->vectors, text[4]));
-  if (info->memory_free >= 0)
-    cli_print(common, "  on %s: fields %s, where %s are free\n", info->device,
-              cli_bytes(s->most, text[0]), cli_bytes((double)info->memory_free, text[1]));
+            spec->text, part[0], part[1], part[2], part[3], job->columns, cli_bytes(peak, text[0]),
+            cli_bytes(f->input, text[1]), cli_bytes(f->operator, text[2]),
+            cli_bytes(f->solver, text[3]), cli_bytes(f->vectors, text[4]));
+  forecast_print_free(common, f, info);
+}
+
+/* The sentence of a job that does not fit: its part of the lattice, or e. Exit status. */
+static int refuse(const invert_job *job, const field_spec *spec, const int e[4], double need,
+                  const kaon_context_info *info) {
+  char job_text[512], advice[192];
+  snprintf(job_text, sizeof job_text, "%.400s on %dx%dx%dx%d with %d column%s, %d at a time, needs",
+           spec->text, e[0], e[1], e[2], e[3], job->columns, job->columns == 1 ? "" : "s",
+           job->batch);
+  snprintf(advice, sizeof advice,
+           "take %s%smore ranks (mpirun) or, on a CPU that has more, a larger --memory-limit",
+           job->batch > 1 ? "fewer columns at a time (--batch), " : "",
+           job->columns > 1 ? "fewer of them (--columns), " : "");
+  return forecast_refuse(&job->args->common, job_text, need, info, advice);
+}
+
+static int report_plan(const invert_args *args, const kaon_context *ctx, const int extents[4],
+                       const int grid[4], const int part[4], double peak, double fields) {
+  json_t *report = report_new(ctx, "invert");
+  json_object_set_new(report, "dry_run", json_true());
+  json_object_set_new(report, "lattice", report_ints(extents, 4));
+  json_object_set_new(report, "grid", report_ints(grid, 4));
+  json_object_set_new(report, "local_lattice", report_ints(part, 4));
+  json_object_set_new(report, "ranks", json_integer(grid[0] * grid[1] * grid[2] * grid[3]));
+  json_object_set_new(report, "predicted_peak", report_real(peak)); /* a rank's */
+  json_object_set_new(report, "predicted_fields", report_real(fields));
+  const int code = report_write(args->common.report, report);
+  json_decref(report);
+  return code;
 }
 
 int plan_invert(const invert_job *job, const field_spec *spec) {
   const invert_args *args = job->args;
   int extents[4], grid[4], part[4];
-  sample s = {0};
+  forecast f = {0};
   if (!ranks_first()) return EXIT_DONE; /* the first one says it for all */
   kaon_context *ctx = NULL;
   signals_stage("predicting the memory", "nothing was to be computed or written");
@@ -340,47 +268,39 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = problem_check_source(&args->problem, &job->p, extents);
   if (code == EXIT_DONE) code = schwarz_fits(&args->problem, part, extents);
   if (code == EXIT_DONE) code = guess_fits(job, NULL, extents);
-  if (code == EXIT_DONE) code = predict(args, part, measure_process, &s);
-  if (signals_interrupted()) code = EXIT_STOPPED; /* its samples may have ended early */
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
-  if (code != EXIT_DONE) {
-    kaon_context_destroy(&ctx);
-    return code;
+  const double program = forecast_program();
+  if (code == EXIT_DONE) code = predict(args, part, &f);
+  if (code == EXIT_DONE) {
+    const kaon_context_info info = forecast_info(ctx);
+    const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
+    const int on_gpu = strcmp(info.backend, "cuda") == 0;
+    const double faces = ranks > 1 ? faces_of(args, &job->p, grid, part, on_gpu) : 0;
+    /* slices of the whole lattice that every rank holds on their way into a file */
+    if (ranks > 1 && args->output)
+      f.host += 2 * 24 * sizeof(double) * volume_of(part) / part[3] * (ranks / grid[3]);
+    f.fields += faces;
+    f.held += faces;
+    const double peak = forecast_peak(&f, program, &info);
+    print_plan(job, spec, grid, part, &f, peak, faces, &info);
+    code = report_plan(args, ctx, extents, grid, part, peak, f.fields);
+    if (code == EXIT_DONE && forecast_exceeds(&args->common, &info, ranks, f.fields))
+      code = refuse(job, spec, part, f.fields, &info);
+    if (code == EXIT_DONE) code = results_fit(job, extents);
   }
-  const kaon_context_info info = sample_info(ctx);
-  report_ranks(args, &job->p, grid, part, strcmp(info.backend, "cuda") == 0, &s);
-  const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
-  print_plan(job, spec, part, &s, &info);
-  json_t *report = report_new(ctx, "invert");
-  json_object_set_new(report, "dry_run", json_true());
-  json_object_set_new(report, "lattice", report_ints(extents, 4));
-  json_object_set_new(report, "grid", report_ints(grid, 4));
-  json_object_set_new(report, "local_lattice", report_ints(part, 4));
-  json_object_set_new(report, "ranks", json_integer(ranks));
-  json_object_set_new(report, "predicted_peak", report_real(s.peak)); /* a rank's */
-  json_object_set_new(report, "predicted_fields", report_real(s.most));
-  code = report_write(args->common.report, report);
-  json_decref(report);
-  if (code == EXIT_DONE && sample_exceeds(&args->common, &info, ranks, s.most))
-    code = refuse(job, spec, part, s.most, &info);
-  if (code == EXIT_DONE) code = results_fit(job, extents);
   kaon_context_destroy(&ctx);
   return code;
 }
 
-/* The rough size of a job, many times over, spares small ones the samples. */
-enum { PLENTY = 16 };
-
 static int memory_fits(const invert_job *job, const field_spec *spec, const int extents[4]) {
-  const invert_args *args = job->args;
-  const kaon_context_info info = sample_info(job->ctx);
-  sample s = {0};
-  if (info.memory_free < 0 || info.ranks > 1) return EXIT_DONE; /* nobody knows; not foretold */
-  if (PLENTY * per_site(args) * volume_of(extents) < (double)info.memory_free) return EXIT_DONE;
+  const kaon_context_info info = forecast_info(job->ctx);
+  const double rough = per_site(job->args) * volume_of(extents);
+  forecast f = {0};
+  if (!forecast_needed(&info, rough)) return EXIT_DONE;
   signals_stage("predicting the memory", "nothing was computed or written");
-  const int code = predict(args, extents, measure_fields, &s);
-  if (code != EXIT_DONE || s.most <= (double)info.memory_free) return code;
-  return refuse(job, spec, extents, s.most, &info);
+  const int code = predict(job->args, extents, &f);
+  if (code != EXIT_DONE || !forecast_exceeds(&job->args->common, &info, 1, f.fields)) return code;
+  return refuse(job, spec, extents, f.fields, &info);
 }
 
 int plan_fits(const invert_job *job, const field_spec *spec) {

@@ -41,8 +41,9 @@ void solve_close(solve_job *job);
 /* --- solve_files.c: exit statuses --- */
 /* x = --guess, or 0 without it. */
 int solve_guess(solve_job *job);
-/* What reading it takes, taken and given back: for samples. */
-int solve_guess_memory_trial(const solve_job *job);
+/* Refuses an --output whose smallest size exceeds the free disk space. A compressed file is not
+ * checked. Collective. Exit status. */
+int solve_check_disk_space(const solve_args *args, const kaon_matrix_info *info);
 /* --output, once all columns converged. */
 int solve_write(const solve_job *job);
 /* After some column did not converge: writes the last iterates beside --output, prints advice, and
@@ -50,13 +51,10 @@ int solve_write(const solve_job *job);
 int solve_unconverged(solve_job *job, json_t *report);
 
 /* --- solve_plan.c --- */
-/* --dry-run: what the run would take. Called before any context exists: it forks. Exit status. */
+/* --dry-run: what the run would take. Called before any context exists. Exit status. */
 int plan_solve(const solve_job *job);
 /* Refuses a job whose fields will not fit where it runs, before any work. On one rank. Exit status.
  */
 int solve_fits(const solve_job *job);
-/* Refuses an --output whose smallest size exceeds the free disk space. A compressed file is not
- * checked. Collective. Exit status. */
-int solve_check_disk_space(const solve_args *args, const kaon_matrix_info *info);
 
 #endif

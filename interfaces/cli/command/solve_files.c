@@ -43,16 +43,14 @@ int solve_guess(solve_job *job) {
   return code;
 }
 
-int solve_guess_memory_trial(const solve_job *job) {
-  if (!job->args->guess) return EXIT_DONE;
-  const size_t bytes = numbers_of(job) * ((size_t)job->columns + 1) * sizeof(double);
-  char *room = malloc(bytes + 1);
-  if (!room) return EXIT_DEVICE;
-  memset(room, 1, bytes + 1);
-  volatile char touched = room[bytes];
-  (void)touched;
-  free(room);
-  return EXIT_DONE;
+int solve_check_disk_space(const solve_args *args, const kaon_matrix_info *i) {
+  /* the shortest number and its line's end; one of some 16 digits */
+  static const double shortest = 2, usual = 18;
+  const char *path = args->output;
+  const size_t length = path ? strlen(path) : 0;
+  if (!path || (length > 3 && strcmp(path + length - 3, ".gz") == 0)) return EXIT_DONE;
+  const double numbers = (double)i->global_rows * i->reals * args->linear.columns;
+  return cli_check_disk_space("--output", path, shortest * numbers, usual * numbers);
 }
 
 static int write_columns(const solve_job *job, const char *path, const char *what) {
