@@ -180,7 +180,7 @@ kaon_status kaon_pass_complete_product(kaon_context *ctx, const kaon_pass *pass)
  * left to do after that launch. */
 kaon_sum kaon_pass_sum_over_ranks(const kaon_context *ctx, const kaon_pass *pass);
 kaon_status kaon_pass_complete_over_ranks(kaon_context *ctx, const kaon_pass *pass,
-                                      const kaon_sum *sum);
+                                          const kaon_sum *sum);
 /* 1: `pass` wants sums, and the context requires a separate kernel for them: call
  * kaon_pass_sum_separately afterwards. */
 int kaon_pass_sums_separate(const kaon_context *ctx, const kaon_pass *pass);

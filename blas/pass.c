@@ -66,12 +66,13 @@ kaon_sum kaon_pass_sum_over_ranks(const kaon_context *ctx, const kaon_pass *pass
   if (sum.state == NULL || (pass->norm == KAON_NO_SLOT && pass->dot == KAON_NO_SLOT)) return sum;
   sum.ranks = (int16_t)kaon_blas_kernel_sums_ranks(ctx, pass);
   if (sum.ranks) sum.then = pass->then;
-  if (pass->split == KAON_SUM_MERGE && pass->scalars->deferred.left > 0) sum.deferred = &pass->scalars->deferred;
+  if (pass->split == KAON_SUM_MERGE && pass->scalars->deferred.left > 0)
+    sum.deferred = &pass->scalars->deferred;
   return sum;
 }
 
 kaon_status kaon_pass_complete_over_ranks(kaon_context *ctx, const kaon_pass *pass,
-                                      const kaon_sum *sum) {
+                                          const kaon_sum *sum) {
   if (sum->deferred != NULL) pass->scalars->deferred.left = 0; /* they are in their slots now */
   if (!sum->ranks) return kaon_pass_complete(ctx, pass);
   ctx->comm->traffic.sums++;

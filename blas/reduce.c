@@ -5,8 +5,8 @@
 
 /* Copies the slots of the open columns between the states and a dense array, which holds (re, im)
  * in the order column, slot. Returns the number of doubles. */
-static int merge_slots(kaon_column_state *state, int columns, int gate, const int *slots, int nslots,
-                      double *dense, int unpack) {
+static int merge_slots(kaon_column_state *state, int columns, int gate, const int *slots,
+                       int nslots, double *dense, int unpack) {
   int n = 0;
   for (int k = 0; k < columns; k++) {
     if ((state[k].gate & gate) == 0) continue;
@@ -79,8 +79,8 @@ static kaon_status device_finish(kaon_context *ctx, const kaon_pass *pass, int n
   const kaon_scalars *s = pass->scalars;
   const int then = device_then(ctx, pass);
   if (comm->ranks > 1)
-    KAON_TRY(ctx->backend->ranks->sum_finish(ctx, s->state, s->columns, pass->gate, s->deferred.slot,
-                                             nslots, then));
+    KAON_TRY(ctx->backend->ranks->sum_finish(ctx, s->state, s->columns, pass->gate,
+                                             s->deferred.slot, nslots, then));
   KAON_TRY(kaon_comm_delay_end(comm));
   return device_rest(ctx, pass, then);
 }
@@ -133,7 +133,7 @@ static kaon_status sum_over_ranks(kaon_context *ctx, const kaon_pass *pass, cons
 
 /* Adds slots to those of a split sum, deferred or started. */
 static kaon_status defer_slots(kaon_context *ctx, kaon_scalars *scalars, const int *slots,
-                              int nslots) {
+                               int nslots) {
   for (int i = 0; i < nslots; i++) {
     if (slots[i] == KAON_NO_SLOT) continue;
     if (scalars->deferred.n == KAON_SPLIT_SLOTS)

@@ -24,8 +24,9 @@ kaon_status kaon_scalars_borrow(kaon_context *ctx, int columns, kaon_scalars *sc
   *scalars = (kaon_scalars){.ctx = ctx, .columns = columns};
   if (ctx->states_columns < columns) {
     void *states = NULL;
-    KAON_TRY(kaon_pool_allocate(ctx, (size_t)columns * sizeof *scalars->state + message_bytes(columns),
-                            "scalars", &states));
+    KAON_TRY(kaon_pool_allocate(ctx,
+                                (size_t)columns * sizeof *scalars->state + message_bytes(columns),
+                                "scalars", &states));
     scalars->state = states;
     const kaon_status status = fill(scalars);
     kaon_pool_release(ctx, status == KAON_OK ? ctx->states : states);

@@ -204,8 +204,8 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
   if (has_scalars(u) && !u->separate && (u->nslots > 0 || u->pass->then != 0)) {
     u->args.sum.state = u->pass->scalars->state;
     u->args.sum.then = kaon_blas_then(u->ctx, u->pass);
-    u->args.sum.ranks =
-        !u->joined && u->summed > 0 && u->summed == u->nslots && kaon_blas_kernel_sums_ranks(u->ctx, u->pass);
+    u->args.sum.ranks = !u->joined && u->summed > 0 && u->summed == u->nslots &&
+                        kaon_blas_kernel_sums_ranks(u->ctx, u->pass);
     if (u->args.sum.ranks) u->args.sum.then = u->pass->then;
     u->args.sum.leave = u->leaves && first_sums(u) && kaon_blas_leaves_partials(u->ctx, u->pass);
     if (u->args.sum.leave) u->args.sum.deferred = &u->pass->scalars->deferred;

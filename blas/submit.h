@@ -22,9 +22,9 @@ typedef struct kaon_update {
   /* Bit masks of operands: written ones; those read after the update, which may overlap. */
   uint64_t written;
   uint64_t late;
-  int separate;  /* 1: the pass's sums are computed over `shape` by a separate kernel */
-  int summed; /* sums requested in sum.slot */
-  int joined; /* 1: the kernel's sums are not those of one column (blas/block.c) */
+  int separate; /* 1: the pass's sums are computed over `shape` by a separate kernel */
+  int summed;   /* sums requested in sum.slot */
+  int joined;   /* 1: the kernel's sums are not those of one column (blas/block.c) */
   /* 1: the kernel offers to leave partial sums (kaon_blas_leaves_partials). */
   int leaves;
   int nslots; /* slots that will be summed */

@@ -97,8 +97,8 @@ static kaon_status pass_on_host(const kaon_wide_links *wide, const caller_array 
 /* ---- if it does not ---- */
 
 /* Moves host arrays in chunks through device memory, and arrays in device memory at once. */
-static kaon_status pass_on_device(const kaon_wide_links *wide, const caller_array *p, kaon_side side,
-                                  int take) {
+static kaon_status pass_on_device(const kaon_wide_links *wide, const caller_array *p,
+                                  kaon_side side, int take) {
   kaon_context *ctx = wide->lattice->ctx;
   const kaon_memory_ops *memory = ctx->backend->memory;
   const kaon_gauge_ops *ops = NULL;
@@ -113,7 +113,8 @@ static kaon_status pass_on_device(const kaon_wide_links *wide, const caller_arra
                      ctx->backend->name);
   KAON_TRY(kaon_launch_prepare(ctx, 1, 0, &launch));
   if (side == KAON_SIDE_HOST)
-    KAON_TRY(kaon_pool_allocate(ctx, (size_t)piece * p->matrix_bytes, "room for a transfer", &room));
+    KAON_TRY(
+        kaon_pool_allocate(ctx, (size_t)piece * p->matrix_bytes, "room for a transfer", &room));
   kaon_reorder_args args = {.stencil = &wide->lattice->stencil,
                             .order = (int)p->order,
                             .array = p->array,
@@ -162,8 +163,7 @@ static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_
   kaon_wide_links wide = {0};
   kaon_status status = check(gauge, order, precision, arrays, side, "gauge import");
   /* On refusal, the field must stay unchanged. */
-  if (status == KAON_OK)
-    status = kaon_wide_create(gauge->lattice, &wide);
+  if (status == KAON_OK) status = kaon_wide_create(gauge->lattice, &wide);
   if (status == KAON_OK)
     status = pass(&wide, order, precision, (void *const *)(uintptr_t)arrays, side, 1);
   status = kaon_agree(gauge->ctx, status); /* may fail on one rank only */

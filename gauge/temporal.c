@@ -65,7 +65,7 @@ kaon_status kaon_transporter_create(const kaon_wide_links *wide, kaon_transporte
   kaon_status status = kaon_site_table_create(lattice, &transporter->table);
   if (status == KAON_OK)
     status = kaon_pool_allocate(lattice->ctx, 2 * parity_reals(lattice) * sizeof(double),
-                            "a gauge transformation", &transporter->g[0]);
+                                "a gauge transformation", &transporter->g[0]);
   KAON_TRY(kaon_agree(lattice->ctx, status));
   transporter->g[1] = (double *)transporter->g[0] + parity_reals(lattice);
   return transport(transporter, wide);
@@ -193,7 +193,7 @@ static kaon_status take_rotation(kaon_lattice *lattice, kaon_temporal **rotation
   const size_t reals = 2 * parity_reals(lattice);
   for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++)
     KAON_TRY(kaon_pool_allocate(lattice->ctx, reals * kaon_precision_bytes((kaon_precision)p),
-                            "a gauge transformation", &made->g[p]));
+                                "a gauge transformation", &made->g[p]));
   return KAON_OK;
 }
 

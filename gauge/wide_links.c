@@ -21,7 +21,7 @@ kaon_status kaon_gauge_kernels(kaon_context *ctx, const kaon_gauge_ops **ops) {
 kaon_status kaon_wide_create(kaon_lattice *lattice, kaon_wide_links *wide) {
   *wide = (kaon_wide_links){.lattice = lattice, .copy = 1};
   KAON_TRY(kaon_pool_allocate(lattice->ctx, 2 * parity_bytes(lattice), "a gauge field in double",
-                          &wide->links[0]));
+                              &wide->links[0]));
   KAON_TRY(lattice->ctx->backend->memory->clear(lattice->ctx, wide->links[0],
                                                 2 * parity_bytes(lattice))); /* idle blocks too */
   wide->links[1] = (char *)wide->links[0] + parity_bytes(lattice);

@@ -84,7 +84,7 @@ typedef struct kaon_stored_matrix {
   const uint32_t *lanes_in; /* bit masks of the lanes, as for `line` */
   const int32_t *pattern;   /* in units of W columns; W times the largest fits into 31 bits */
   const void *value;
-  const float *scale;                     /* half: one for each row, for whole blocks */
+  const float *scale;                        /* half: one for each row, for whole blocks */
   const struct kaon_long_entries *long_part; /* SELL on a device: rows that are empty here; or
                                                 NULL */
 } kaon_stored_matrix;
@@ -191,16 +191,16 @@ typedef struct kaon_row_blocks {
  * the counter is read before them. So the values read are at least as new as the counter says. */
 enum { KAON_BLOCK_FINISHED = 1 << 30 };
 typedef struct kaon_block_ghosts {
-  const int64_t *start;  /* [slice + 1] entries, as in kaon_block_entries */
-  const void *value;     /* [entry * reals + part] */
-  const uint64_t *from;  /* [entry] address; 0: padding */
-  const int64_t *reads;  /* [blocks + 1] into `there` */
-  const uint64_t *there; /* addresses of the counters of the blocks that a block reads */
-  const int64_t *sends;  /* [blocks + 1] into `place` and `to` */
-  const int32_t *place;  /* position of the row in its block */
-  const uint64_t *to;    /* address that the value is stored to */
-  const int64_t *notifications;  /* [blocks + 1] into `notify` */
-  const uint64_t *notify;  /* addresses of copies of a block's own counter, one for each rank
+  const int64_t *start;         /* [slice + 1] entries, as in kaon_block_entries */
+  const void *value;            /* [entry * reals + part] */
+  const uint64_t *from;         /* [entry] address; 0: padding */
+  const int64_t *reads;         /* [blocks + 1] into `there` */
+  const uint64_t *there;        /* addresses of the counters of the blocks that a block reads */
+  const int64_t *sends;         /* [blocks + 1] into `place` and `to` */
+  const int32_t *place;         /* position of the row in its block */
+  const uint64_t *to;           /* address that the value is stored to */
+  const int64_t *notifications; /* [blocks + 1] into `notify` */
+  const uint64_t *notify;       /* addresses of copies of a block's own counter, one for each rank
                               that reads it */
 } kaon_block_ghosts;
 
@@ -228,12 +228,12 @@ typedef struct kaon_relax_args {
   /* Several ranks, without barriers. rounds = 0: no iteration, but x and the counters are stored
    * for the ranks that read them. */
   const kaon_block_ghosts *ghosts; /* NULL: none, and the fields below are ignored */
-  int rank_lag;      /* most iterations that a block may be ahead of the other ranks' blocks that
+  int rank_lag;         /* most iterations that a block may be ahead of the other ranks' blocks that
                         it reads; < 0: no bound */
-  int64_t pause;     /* nanoseconds to sleep before each iteration (for tests) */
-  uint64_t patience; /* timeout in nanoseconds of waiting for another rank's block; then all
+  int64_t pause;        /* nanoseconds to sleep before each iteration (for tests) */
+  uint64_t patience;    /* timeout in nanoseconds of waiting for another rank's block; then all
                         blocks end */
-  int64_t *rank_shifts;    /* [KAON_SHIFT_BINS] for reads of other ranks' blocks */
+  int64_t *rank_shifts; /* [KAON_SHIFT_BINS] for reads of other ranks' blocks */
   /* CPU, rounds > 1: called by one thread repeatedly until all have ended, so that values arrive. A
    * result other than 0 ends all blocks. NULL: not called */
   int (*move)(void *user);
@@ -278,7 +278,7 @@ typedef struct kaon_sparse_ops {
    * values are already sent (exchange_start). Sums as for a single part. Returns 0 if not built for
    * these arguments; then nothing was done. NULL: not built at all. */
   int (*spmv_with_exchange)(const kaon_launch *launch, const kaon_spmv_args *args,
-                     const kaon_pick_args *pick, const struct kaon_peer_messages *post);
+                            const kaon_pick_args *pick, const struct kaon_peer_messages *post);
   void (*pick)(const kaon_launch *launch, const kaon_pick_args *args);
   void (*levels)(const kaon_launch *launch, const kaon_levels_args *args);
   void (*relax)(const kaon_launch *launch, const kaon_relax_args *args);

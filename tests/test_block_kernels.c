@@ -96,7 +96,8 @@ static void fill(fixture *b) {
   export_all(b, b->before);
 }
 
-static void open_fixture(fixture *b, int machine, int threads, const shape *s, kaon_precision precision) {
+static void open_fixture(fixture *b, int machine, int threads, const shape *s,
+                         kaon_precision precision) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
   options.threads = threads;
   *b = (fixture){.s = s, .precision = precision};
@@ -159,8 +160,8 @@ static void add(sum *s, number z) {
 }
 
 /* s += sum_i x_i m_ij of matrix k. */
-static void add_products(const fixture *b, sum *s, const double *x, int k, double sign, int j, int row,
-                         int c) {
+static void add_products(const fixture *b, sum *s, const double *x, int k, double sign, int j,
+                         int row, int c) {
   for (int i = 0; i < b->s->columns; i++)
     if (is_open(b, i)) {
       const number z = number_at(b, x, i, row, c), m = entry(b, k, sign, i, j);
@@ -222,7 +223,8 @@ static double check_update(fixture *b, int vectors) {
 }
 
 /* |(slot of column j) - (x_i, y_j)| / bound from the exported arrays. */
-static double check_sum(const fixture *b, int slot, const double *x, int i, const double *y, int j) {
+static double check_sum(const fixture *b, int slot, const double *x, int i, const double *y,
+                        int j) {
   const int numbers = b->s->complex_space ? b->s->ncomp / 2 : b->s->ncomp;
   long double re = 0, im = 0, magnitude = 0;
   for (int row = 0; row < b->s->rows; row++)

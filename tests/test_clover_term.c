@@ -19,7 +19,7 @@ static double *work_array(dirac_case *c) {
   void *work = NULL;
   const kaon_stencil *st = &c->lattice->stencil;
   must(c->ctx, kaon_pool_allocate(c->ctx, (size_t)(st->nblocks * st->width) * 72 * sizeof(double),
-                              "test blocks", &work));
+                                  "test blocks", &work));
   return work;
 }
 

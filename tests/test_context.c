@@ -543,7 +543,8 @@ static void too_much_device_memory_is_refused_with_both_numbers(void **state) {
   snprintf(number, sizeof number, "%zu bytes", bytes);
   assert_non_null(strstr(kaon_last_error(ctx), number));
   assert_non_null(strstr(kaon_last_error(ctx), "are free"));
-  assert_int_equal(kaon_pool_allocate(ctx, 1 << 20, "a field", &a), KAON_OK); /* nothing is broken */
+  assert_int_equal(kaon_pool_allocate(ctx, 1 << 20, "a field", &a),
+                   KAON_OK); /* nothing is broken */
   kaon_pool_release(ctx, a);
   kaon_context_destroy(&ctx);
 }

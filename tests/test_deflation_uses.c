@@ -94,7 +94,8 @@ typedef struct {
   int pairs, restarts;
 } quality;
 
-static void measure_images(const fixture *v, const struct kaon_deflation *f, double store, quality *q) {
+static void measure_images(const fixture *v, const struct kaon_deflation *f, double store,
+                           quality *q) {
   kaon_vector *d = new_vector(v), *e = new_vector(v), *image = new_vector(v);
   double of_d[COLUMNS], of_e[COLUMNS], of_b[COLUMNS], of_x[COLUMNS], off[COLUMNS];
   norms(v, v->b, of_b);
@@ -237,7 +238,8 @@ static void pairs_are_of_the_solve_at_hand(void **state) {
 /* ---- guesses and stops ---- */
 
 /* Steps of column 0 from x = factor b. */
-static int steps_from(const fixture *v, kaon_solver_options o, double factor, kaon_precision sloppy) {
+static int steps_from(const fixture *v, kaon_solver_options o, double factor,
+                      kaon_precision sloppy) {
   kaon_column_report r[COLUMNS];
   kaon_solver *s = NULL;
   o.sloppy = sloppy;

@@ -21,10 +21,11 @@ static void free_is_what_this_user_may_have(void **state) {
 
 static void figures_of_no_disk_are_none(void **state) {
   (void)state;
-  assert_true(disk_free_bytes(0, 0, 0, 4096, 0) < 0);              /* a tmpfs without limit, some FUSE */
-  assert_true(disk_free_bytes(1000, 100, 60, 0, 0) < 0);           /* no size of a block */
-  assert_true(disk_free_bytes(1000, 1001, 60, 4096, 0) < 0);       /* more than there are */
-  assert_true(disk_free_bytes(1000, 100, 0x1p64 - 8, 512, 0) < 0); /* a negative number, read unsigned */
+  assert_true(disk_free_bytes(0, 0, 0, 4096, 0) < 0);        /* a tmpfs without limit, some FUSE */
+  assert_true(disk_free_bytes(1000, 100, 60, 0, 0) < 0);     /* no size of a block */
+  assert_true(disk_free_bytes(1000, 1001, 60, 4096, 0) < 0); /* more than there are */
+  assert_true(disk_free_bytes(1000, 100, 0x1p64 - 8, 512, 0) <
+              0); /* a negative number, read unsigned */
 }
 
 static void what_is_not_known_refuses_nothing(void **state) {

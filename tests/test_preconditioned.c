@@ -26,7 +26,7 @@ static ref_map *const precond_maps[] = {NULL, map_jacobi, map_sweeps};
 
 /* Jacobi is the library's own. */
 static kaon_operator *make_precond(shell_case *c, kaon_operator *A, const equation *e, int precond,
-                                kaon_precision precision) {
+                                   kaon_precision precision) {
   kaon_operator *K = NULL;
   if (precond == JACOBI) must(c->ctx, kaon_precond_jacobi(A, &K));
   if (precond == SWEEPS) K = shell_operator(c, precision, map_sweeps, e);

@@ -337,7 +337,8 @@ static void fixed_steps_take_exactly_their_applications(void **state) {
       for (int repeat = 0; repeat < 2; repeat++) {
         const int before = shell_applications(t.A);
         must(t.c.ctx, kaon_operator_apply(inverse, KAON_PLAIN, t.b, t.x));
-        assert_int_equal(shell_applications(t.A) - before, 13 * per_step[m] + applications_at_start[m]);
+        assert_int_equal(shell_applications(t.A) - before,
+                         13 * per_step[m] + applications_at_start[m]);
         const double own = shell_residual(&t.c, map_chain, chain_of(m), t.b, t.x, 1);
         if (repeat == 0)
           printf("  %-8s double/%-6s 13 steps: residual %.3e\n", method_names[m],

@@ -583,8 +583,7 @@ int main(void) {
       cmocka_unit_test(the_recorder_was_used),
   };
   const char *only = getenv("KAON_TEST_MACHINE");
-  if (only == NULL || strcmp(only, "cuda") != 0)
-    test_group(tests, NULL, NULL);
+  if (only == NULL || strcmp(only, "cuda") != 0) test_group(tests, NULL, NULL);
   machine = MACHINE_CUDA;
   if (!machine_lacks(MACHINE_CUDA)) test_group(tests, NULL, NULL);
   return test_end();

@@ -39,7 +39,7 @@ static const chain *chain_of(int method) {
 
 static struct {
   const kaon_operator *A, *K; /* K: the preconditioner, or NULL */
-  int applications_at_start;               /* applications when the last sum was started */
+  int applications_at_start;  /* applications when the last sum was started */
   int sums, hidden, exposed;  /* with work in between, and without */
   int applications;           /* between the two halves, all together */
 } seen;

@@ -143,7 +143,8 @@ static void import_touches_its_column_and_true_sites_alone(void **state) {
 
 /* The contents of column 1 after an import and its export, through host memory (arrays NULL) or
  * the machine's. */
-static void through_door(const fixture *b, int device, kaon_basis in, kaon_basis out, number *back) {
+static void through_door(const fixture *b, int device, kaon_basis in, kaon_basis out,
+                         number *back) {
   const size_t bytes = b->count * sizeof(number);
   for (size_t n = 0; n < b->count; n++) back[n] = 1e9;
   must(b->ctx, kaon_vector_zero(b->v[0]));
@@ -297,7 +298,7 @@ static void parities_are_views_of_the_full_lattice(void **state) {
   for (int precision = KAON_DOUBLE; precision <= KAON_HALF; precision++) {
     fixture b;
     fixture_open(&b, KAON_ISA_AUTO, 1, &(shape_case){{4, 6, 2, 10}, KAON_FULL},
-             (kaon_precision)precision, 3);
+                 (kaon_precision)precision, 3);
     fill(&b);
     export_all(&b, b.before);
     for (int parity = 0; parity < 2; parity++) {

@@ -95,23 +95,23 @@ KAON_INLINE void unit_sum(const kaon_update_args *args, int s, int a, int b, spa
  * Spans of a column follow one another. If spans are single blocks, a separate copy of the
  * statements lets the compiler remove loops over blocks. */
 #define EACH_SPAN(args, begin, end, ...)                                   \
-  do {                                                                        \
-    const kaon_shape *const each = &(args)->shape;                            \
+  do {                                                                     \
+    const kaon_shape *const each = &(args)->shape;                         \
     if (span_most(each) == 1) {                                            \
-      for (int64_t block = begin; block < (end); block++)                     \
-        for (int k = 0; k < each->nrhs; k++) {                                \
+      for (int64_t block = begin; block < (end); block++)                  \
+        for (int k = 0; k < each->nrhs; k++) {                             \
           const span at = {block, k, 1};                                   \
-          if (!kaon_gate_open(&(args)->gate, k)) continue;                    \
-          __VA_ARGS__                                                         \
-        }                                                                     \
-    } else {                                                                  \
+          if (!kaon_gate_open(&(args)->gate, k)) continue;                 \
+          __VA_ARGS__                                                      \
+        }                                                                  \
+    } else {                                                               \
       for (int64_t block = begin; block < (end); block += span_most(each)) \
-        for (int k = 0; k < each->nrhs; k++) {                                \
-          const span at = span_of(each, block, end, k);                 \
-          if (!kaon_gate_open(&(args)->gate, k)) continue;                    \
-          __VA_ARGS__                                                         \
-        }                                                                     \
-    }                                                                         \
+        for (int k = 0; k < each->nrhs; k++) {                             \
+          const span at = span_of(each, block, end, k);                    \
+          if (!kaon_gate_open(&(args)->gate, k)) continue;                 \
+          __VA_ARGS__                                                      \
+        }                                                                  \
+    }                                                                      \
   } while (0)
 
 /* Chunks consist of whole runs of blocks. A run is one block if blocks have many components.

@@ -23,7 +23,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
   static void entry##_##kind##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
                                      int64_t begin, int64_t end, double *partial) {           \
     (void)launch;                                                                             \
-    EACH_SPAN(args, begin, end, {                                                          \
+    EACH_SPAN(args, begin, end, {                                                             \
       update_unit(args, at, shared, reads, writes, ncoefficients, entry##_##kind);            \
       if (partial != NULL) entry##_sums(args, at, partial + 2 * nslots * at.column);          \
     });                                                                                       \
@@ -97,9 +97,9 @@ KAON_INLINE void pipecg_scaled_sums(const kaon_update_args *args, span at, doubl
   unit_sum(args, 2, 8, 4, at, partial);
 }
 
-#define NO_SUMS(entry)                                                                       \
+#define NO_SUMS(entry)                                                                    \
   KAON_INLINE void entry##_sums(const kaon_update_args *args, span at, double *partial) { \
-    (void)args, (void)at, (void)partial;                                                     \
+    (void)args, (void)at, (void)partial;                                                  \
   }
 NO_SUMS(pipecg_ahead)
 NO_SUMS(pipepcg_ahead)
@@ -117,8 +117,7 @@ KAON_INLINE void pipepcg_behind_sums(const kaon_update_args *args, span at, doub
   unit_sum(args, 2, 2, 6, at, partial);
 }
 
-KAON_INLINE void pipecg_scaled_behind_sums(const kaon_update_args *args, span at,
-                                           double *partial) {
+KAON_INLINE void pipecg_scaled_behind_sums(const kaon_update_args *args, span at, double *partial) {
   unit_sum(args, 0, 1, 1, at, partial);
   if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 1, at);
   unit_sum(args, 2, 2, 1, at, partial);

@@ -244,8 +244,8 @@ KAON_INLINE void units_dots(const unit *ux, const int group, const unit *uy,
 }
 
 /* The same over a span, for the operands from index `first` on. */
-KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int group, int y,
-                           span at, double *sum) {
+KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int group, int y, span at,
+                           double *sum) {
   const kaon_shape *shape = &args->shape;
   unit ux[DOT_GROUP], uy = unit_at(args, y, at.block, at.column);
   dot_sums s[DOT_GROUP];

@@ -21,7 +21,7 @@ enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
   static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,          \
                             int64_t begin, int64_t end, double *partial) {                    \
     (void)launch;                                                                             \
-    EACH_SPAN(args, begin, end, {                                                          \
+    EACH_SPAN(args, begin, end, {                                                             \
       update_unit(args, at, -1, reads, writes, ncoefficients, kaon_update_##entry);           \
       if (partial == NULL) continue;                                                          \
       unit_sum(args, 0, norm, norm, at, partial + 4 * at.column);                             \
@@ -71,7 +71,7 @@ KAON_INLINE void pipebicgstab_solution_sums(const kaon_update_args *args, span a
   static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
                             int64_t begin, int64_t end, double *partial) {           \
     (void)launch;                                                                    \
-    EACH_SPAN(args, begin, end, {                                                 \
+    EACH_SPAN(args, begin, end, {                                                    \
       update_unit(args, at, -1, reads, writes, ncoefficients, kaon_update_##entry);  \
       if (partial != NULL) entry##_sums(args, at, partial + 2 * nslots * at.column); \
     });                                                                              \

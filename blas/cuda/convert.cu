@@ -134,8 +134,8 @@ extern "C" void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_
     kaon_cuda_launch(launch, convert_kernel<from_, to_>, blocks, threads, a); \
     break;
   if (launch->list != NULL && args->from == SINGLE && args->to == DOUBLE) {
-    kaon_cuda_launch_listed(launch, KAON_LISTED_ADD_AND_ZERO, convert_kernel<SINGLE, DOUBLE>, blocks,
-                            KAON_THREADS, a, NULL);
+    kaon_cuda_launch_listed(launch, KAON_LISTED_ADD_AND_ZERO, convert_kernel<SINGLE, DOUBLE>,
+                            blocks, KAON_THREADS, a, NULL);
     return;
   }
   switch (3 * args->from + args->to) {

@@ -165,7 +165,8 @@ static __global__ void __launch_bounds__(KAON_THREADS, dot_blocks<WANTS>())
   if (!a.complex_space) sum[1] = 0;
   uint32_t mark = 0;
   if (a.sums.marked != NULL) {
-    if (a.sums.peer_reduction != NULL && mine.chunk == a.sums.chunks - 1) peer_sum_prefetch(a.sums.peer_reduction);
+    if (a.sums.peer_reduction != NULL && mine.chunk == a.sums.chunks - 1)
+      peer_sum_prefetch(a.sums.peer_reduction);
     if (!sums_marked<VALUES, 8>(a.sums, mine.column, mine.chunk, dot_wanted<WANTS>(a.sums),
                                 sum + FIRST, total + FIRST, &mark))
       return;

@@ -219,7 +219,7 @@ static __host__ __device__ constexpr int update_blocks() {
                  (OP == AXPY_XPAY && wide) || (OP == BICGSTAB_DIRECTION && (wide || KAON_IS_HALF))
              ? 4
          : (OP == BICGSTAB_SOLUTION && wide) || (OP == AXPY_XPAY && KAON_IS_HALF) ? 3
-                                                                               : 0;
+                                                                                  : 0;
 }
 
 template <int OP>

@@ -281,7 +281,8 @@ KAON_ONCE void hop_ghosts(const hop_plan *plan, int64_t place, int part, int col
   for (int i = 0; i < KAON_GHOST_REALS; i++) {
     real mine[KAON_VL] __attribute__((aligned(64)));
     vreal x = v_load_real(room[i]);
-    if (KAON_IS_HALF || dir == 3) x = dir != 3 || plan->rest == 0 ? x * f : v_scale_split(x, f, rest);
+    if (KAON_IS_HALF || dir == 3)
+      x = dir != 3 || plan->rest == 0 ? x * f : v_scale_split(x, f, rest);
     v_store_real(room[i], x);
     v_store_real(mine, values[i]);
     for (int l = 0; l < KAON_VL; l++)

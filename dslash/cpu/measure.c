@@ -32,7 +32,7 @@ static void source_chunk(const void *args, int64_t begin, int64_t end, double *p
         store_site(
             psi, (stored *)a->out.data + kaon_field_index(block, k, 0, lane, a->nrhs, 24, KAON_W),
             KAON_IS_HALF ? a->out.scale + kaon_field_index(block, k, 0, lane, a->nrhs, 1, KAON_W)
-                      : NULL);
+                         : NULL);
       }
 }
 

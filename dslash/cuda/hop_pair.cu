@@ -267,7 +267,8 @@ static __device__ __forceinline__ void block_read(const hop_call &a, const pair_
     block_read_of<0>(a, e.at, block);
   else
     block_read_of<1>(a, e.at, block);
-  block->unit = KAON_IS_HALF ? (real)kaon_half_unit(a.clover_scale[(uint64_t)e.at * 2 + e.warp]) : 1;
+  block->unit =
+      KAON_IS_HALF ? (real)kaon_half_unit(a.clover_scale[(uint64_t)e.at * 2 + e.warp]) : 1;
 }
 
 /* own = the warp's half of 2 C d, from the warp's chirality of d. All threads must call it. */

@@ -54,9 +54,9 @@ typedef struct divided_call {
  * blocks. */
 template <bool IMPROVED, int COLUMNS, bool SUMS>
 static __device__ __forceinline__ constexpr int divided_blocks() {
-  return COLUMNS > 1         ? (sizeof(real) == 8 ? 2 : 3)
+  return COLUMNS > 1            ? (sizeof(real) == 8 ? 2 : 3)
          : KAON_IS_HALF && SUMS ? 5
-                             : staggered_blocks<COLUMNS>();
+                                : staggered_blocks<COLUMNS>();
 }
 
 /* Whether one column has a kernel without sums: where the kernel with sums needs more registers. */

@@ -175,7 +175,7 @@ typedef struct kaon_matrix_distribution {
 #define KAON_MATRIX_DISTRIBUTION_INIT KAON_SIZED(kaon_matrix_distribution)
 /** Describes the shares. Collective. Errors: ARGUMENT, MEMORY, COMM. */
 KAON_API kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix,
-                                                 kaon_matrix_distribution *shares);
+                                                       kaon_matrix_distribution *shares);
 
 /** Options of a matrix as operator. */
 typedef struct kaon_matrix_operator_options {

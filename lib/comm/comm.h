@@ -80,10 +80,12 @@ typedef struct kaon_comm_ops {
    * return. window_get: reads from this rank's own window.
    * window_destroy: not collective; the memory is freed when all ranks create the next window or
    * end. */
-  kaon_status (*window_create)(kaon_comm *comm, size_t bytes, int mapped, kaon_window **comm_window);
-  kaon_status (*window_put)(kaon_window *comm_window, int peer, size_t at, const void *numbers, int width,
-                           int64_t n);
-  kaon_status (*window_get)(kaon_window *comm_window, size_t at, void *numbers, int width, int64_t n);
+  kaon_status (*window_create)(kaon_comm *comm, size_t bytes, int mapped,
+                               kaon_window **comm_window);
+  kaon_status (*window_put)(kaon_window *comm_window, int peer, size_t at, const void *numbers,
+                            int width, int64_t n);
+  kaon_status (*window_get)(kaon_window *comm_window, size_t at, void *numbers, int width,
+                            int64_t n);
   void (*window_destroy)(kaon_window **comm_window); /* NULL allowed */
   /* Returns the status of the first rank that failed, and stores its message on every rank. Ranks
    * with COMM count after all others. */
@@ -103,12 +105,12 @@ struct kaon_comm {
   /* > 0: an exchange or a sum fails with COMM after this many seconds (MPI). Set for devices, where
    * one rank may fail alone between two messages. */
   double patience;
-  int room;        /* values of a sum for which memory is allocated */
-  int late;        /* asynchronous exchanges ignore messages of this many last rounds (for tests) */
-  size_t piece;    /* longer messages of exchanges are split into pieces (for tests: short) */
-  int64_t pause;   /* nanoseconds before each iteration of asynchronous blocks on this rank (for
+  int room;      /* values of a sum for which memory is allocated */
+  int late;      /* asynchronous exchanges ignore messages of this many last rounds (for tests) */
+  size_t piece;  /* longer messages of exchanges are split into pieces (for tests: short) */
+  int64_t pause; /* nanoseconds before each iteration of asynchronous blocks on this rank (for
                       tests) */
-  void *self;      /* private to the implementation */
+  void *self;    /* private to the implementation */
   struct kaon_comm_delay *delay; /* comm_delay.c; NULL: none */
   kaon_traffic traffic;          /* traffic so far, counting enqueued work but not what a device
                                     repeats */

@@ -98,15 +98,16 @@ static kaon_status open_window(kaon_window *comm_window, int mapped) {
   for (int r = 0; r < comm->ranks && mapped; r++) {
     MPI_Aint size;
     int unit;
-    KAON_TRY(kaon_mpi_check(comm,
-                            MPI_Win_shared_query(window->win, r, &size, &unit, &comm_window->there[r]),
-                            "finding the memory of another rank"));
+    KAON_TRY(kaon_mpi_check(
+        comm, MPI_Win_shared_query(window->win, r, &size, &unit, &comm_window->there[r]),
+        "finding the memory of another rank"));
   }
   memset(comm_window->mine, 0, comm_window->bytes);
   return kaon_mpi_check(comm, MPI_Win_sync(window->win), what);
 }
 
-kaon_status kaon_window_create(kaon_comm *comm, size_t bytes, int mapped, kaon_window **comm_window) {
+kaon_status kaon_window_create(kaon_comm *comm, size_t bytes, int mapped,
+                               kaon_window **comm_window) {
   kaon_windows **own;
   kaon_status status = KAON_OK;
   *comm_window = NULL;
@@ -171,8 +172,8 @@ static MPI_Datatype number_of(int width) {
   return width == 8 ? MPI_UINT64_T : MPI_UINT32_T;
 }
 
-kaon_status kaon_window_put(kaon_window *comm_window, int peer, size_t at, const void *numbers, int width,
-                           int64_t n) {
+kaon_status kaon_window_put(kaon_window *comm_window, int peer, size_t at, const void *numbers,
+                            int width, int64_t n) {
   const MPI_Win win = ((mpi_window *)comm_window->self)->win;
   const char *what = "writing into the memory of another rank";
   const MPI_Datatype type = number_of(width);
@@ -194,7 +195,8 @@ kaon_status kaon_window_put(kaon_window *comm_window, int peer, size_t at, const
   return kaon_mpi_check(comm_window->comm, MPI_Win_flush(peer, win), what);
 }
 
-kaon_status kaon_window_get(kaon_window *comm_window, size_t at, void *numbers, int width, int64_t n) {
+kaon_status kaon_window_get(kaon_window *comm_window, size_t at, void *numbers, int width,
+                            int64_t n) {
   const MPI_Win win = ((mpi_window *)comm_window->self)->win;
   const char *what = "reading memory that other ranks write";
   const MPI_Datatype type = number_of(width);

@@ -35,8 +35,7 @@ typedef struct kaon_memory_ops {
   kaon_status (*to_host)(kaon_context *ctx, void *host, const void *device, size_t bytes);
   kaon_status (*clear)(kaon_context *ctx, void *device, size_t bytes);
   /* Waits for the device and reports the first error of asynchronous work. */
-  kaon_status (*synchronise)(
-      kaon_context *ctx);
+  kaon_status (*synchronise)(kaon_context *ctx);
   /* Bytes that no process has allocated. NULL or a failure: not known. */
   kaon_status (*available)(kaon_context *ctx, size_t *bytes);
   int (*place)(kaon_context *ctx, const void *pointer); /* KAON_AT_...; NULL: always both */

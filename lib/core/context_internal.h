@@ -36,7 +36,7 @@ struct kaon_context {
   size_t cache_bytes;
   /* Second-level cache of one core. Kernels prefetch if they touch far more bytes. */
   size_t core_cache_bytes;
-  int prefetch_level;      /* cache level to prefetch into (kaon_cpu_prefetch_level) */
+  int prefetch_level;               /* cache level to prefetch into (kaon_cpu_prefetch_level) */
   struct kaon_tuning_entry *tuning; /* lib/core/tuning_internal.h; NULL: all automatic */
   int tuning_count;
   uint64_t tunings; /* how often the table was set: recorded launches are valid for one value */

@@ -21,12 +21,12 @@ typedef struct kaon_launch_shape {
 } kaon_launch_shape;
 
 typedef struct kaon_launch {
-  int threads;       /* CPU: OpenMP team size */
+  int threads; /* CPU: OpenMP team size */
   /* CPU: 1: store past the caches, since the call touches more than the last cache holds. */
   int stream_stores;
-  int prefetch;      /* CPU: cache level to prefetch into; 0: no prefetch */
-  void *queue;       /* CUDA: stream */
-  int dependent;     /* CUDA: see lib/cuda/queue/dependent.h */
+  int prefetch;  /* CPU: cache level to prefetch into; 0: no prefetch */
+  void *queue;   /* CUDA: stream */
+  int dependent; /* CUDA: see lib/cuda/queue/dependent.h */
   /* CUDA: 1: the previous kernel writes only vectors, scalars and partial sums. */
   int early;
   double *partials;  /* capacity: KAON_REDUCE_CHUNKS * nrhs * KAON_REDUCE_MAX doubles */
@@ -65,15 +65,15 @@ enum { KAON_TIMEOUT_SUM = 1, KAON_TIMEOUT_MESSAGE };
  * gates say. */
 typedef struct kaon_peer_exchange {
   uint32_t *turn;
-  uint32_t *tickets;       /* [KAON_DIRS + 1], 0 between exchanges: one a direction, one for
+  uint32_t *tickets;        /* [KAON_DIRS + 1], 0 between exchanges: one a direction, one for
                               `turn` */
-  const uint32_t *arrived; /* [KAON_DIRS], by direction of the hops that use the ghosts */
-  uint32_t *raise[8];      /* the neighbour's `arrived`, for messages to its hops in dir */
-  uint32_t partitioned;    /* one bit for each of 8 directions that has messages */
-  int64_t flip;            /* bytes */
-  uint64_t patience;       /* nanoseconds that a receiver waits before it ends the job */
-  uint32_t *timeout_report;     /* the reason then */
-  uint8_t neighbour[8];    /* the rank whose messages hops in dir need */
+  const uint32_t *arrived;  /* [KAON_DIRS], by direction of the hops that use the ghosts */
+  uint32_t *raise[8];       /* the neighbour's `arrived`, for messages to its hops in dir */
+  uint32_t partitioned;     /* one bit for each of 8 directions that has messages */
+  int64_t flip;             /* bytes */
+  uint64_t patience;        /* nanoseconds that a receiver waits before it ends the job */
+  uint32_t *timeout_report; /* the reason then */
+  uint8_t neighbour[8];     /* the rank whose messages hops in dir need */
 } kaon_peer_exchange;
 
 /* Columns to work on: those with (state[k].gate & mask) != 0; state == NULL: all. */

@@ -85,8 +85,7 @@ static void describe_range(const kaon_field *field, char *text, size_t room) {
 }
 
 static int in_range(const kaon_field *field, double value) {
-  if (field->type != KAON_FIELD_ENUM)
-    /* These comparisons do not trap on NaN. */
+  if (field->type != KAON_FIELD_ENUM) /* These comparisons do not trap on NaN. */
     return isgreaterequal(value, field->low) && islessequal(value, field->high);
   for (const kaon_field_name *n = field->names; n->name != NULL; n++)
     if (n->value == (int)value) return 1;

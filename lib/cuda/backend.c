@@ -29,9 +29,9 @@ static const kaon_precond_ops precond_s = {KAON_PRECOND_OPS(KAON_PRECOND_S)};
 static const kaon_precond_ops scaled_d = {.scaled = kaon_precond_scaled_cuda_d};
 static const kaon_precond_ops scaled_s = {.scaled = kaon_precond_scaled_cuda_s};
 static const kaon_import_ops import_ops = {.import_values = kaon_vector_import_values_cuda,
-                                   .export_values = kaon_vector_export_values_cuda,
-                                   .find = kaon_vector_find_unstorable_cuda,
-                                   .copy_matrices = kaon_matrix_copy_cuda};
+                                           .export_values = kaon_vector_export_values_cuda,
+                                           .find = kaon_vector_find_unstorable_cuda,
+                                           .copy_matrices = kaon_matrix_copy_cuda};
 static const kaon_convert_ops convert = {.convert = kaon_convert_cuda};
 
 /* cuBLAS instead of kaon's vector kernels. It supports neither recordings nor ranks, nor kernels

@@ -20,7 +20,8 @@ static const volatile uint32_t *timeout_report_of(const kaon_context *ctx) {
 static kaon_status complain(const kaon_context *ctx, const volatile uint32_t *timeout_report,
                             const char *what) {
   static const char *const directions[] = {"+x", "+y", "+z", "+t", "-x", "-y", "-z", "-t"};
-  const unsigned rank = timeout_report[KAON_TIMEOUT_RANK], number = timeout_report[KAON_TIMEOUT_SEQUENCE];
+  const unsigned rank = timeout_report[KAON_TIMEOUT_RANK],
+                 number = timeout_report[KAON_TIMEOUT_SEQUENCE];
   const double seconds = ctx->options.patience;
   if (timeout_report[KAON_TIMEOUT_KIND] == KAON_TIMEOUT_SUM)
     return kaon_fail(ctx, KAON_ERR_COMM,
@@ -31,7 +32,8 @@ static kaon_status complain(const kaon_context *ctx, const volatile uint32_t *ti
       ctx, KAON_ERR_COMM,
       "cuda: %s: rank %d waited %g s in vain for the message that hops in direction %s "
       "need of rank %u (number %u of that exchange); has that rank ended?",
-      what, ctx->comm->rank, seconds, directions[timeout_report[KAON_TIMEOUT_DIR] % 8], rank, number);
+      what, ctx->comm->rank, seconds, directions[timeout_report[KAON_TIMEOUT_DIR] % 8], rank,
+      number);
 }
 
 kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const char *what) {
@@ -66,10 +68,10 @@ _Static_assert((int)cudaSuccess == KAON_CUDA_SUCCESS &&
 
 static kaon_cuda_status_facts facts_of(cudaError_t error, int devices) {
   kaon_cuda_status_facts facts = {.compiled = KAON_CUDA_ARCHS,
-                           .error = (int)error,
-                           .text = cudaGetErrorString(error),
-                           .name = cudaGetErrorName(error),
-                           .devices = devices};
+                                  .error = (int)error,
+                                  .text = cudaGetErrorString(error),
+                                  .name = cudaGetErrorName(error),
+                                  .devices = devices};
   cudaDriverGetVersion(&facts.driver);
   cudaRuntimeGetVersion(&facts.runtime);
   return facts;

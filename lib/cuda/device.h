@@ -19,18 +19,18 @@ typedef struct kaon_cuda_machine {
   cudaStream_t stream;
   void *stage[KAON_CUDA_STAGES]; /* pinned; allocated at the first transfer */
   cudaEvent_t passed[KAON_CUDA_STAGES];
-  struct kaon_short_copy *short_copy;      /* short_copy.h; allocated at the first short transfer to
+  struct kaon_short_copy *short_copy; /* short_copy.h; allocated at the first short transfer to
                                             * the host */
-  uint32_t turn;                 /* sequence number of the last short copy */
-  struct kaon_cuda_meter *meter; /* energy.c; created at the first query */
-  cudaEvent_t here;              /* wait.c */
-  double typical_wait;             /* seconds that a wait for a word usually takes (wait.c) */
-  cudaStream_t aside;            /* stream for delays (delay.c); NULL if none are requested */
+  uint32_t turn;                      /* sequence number of the last short copy */
+  struct kaon_cuda_meter *meter;      /* energy.c; created at the first query */
+  cudaEvent_t here;                   /* wait.c */
+  double typical_wait;                /* seconds that a wait for a word usually takes (wait.c) */
+  cudaStream_t aside;                 /* stream for delays (delay.c); NULL if none are requested */
   cudaEvent_t fork, join;
-  struct kaon_cuda_ranks *ranks; /* ranks.c: communication with the devices of other ranks */
-  uint32_t *timeout_report;           /* pinned; written by a kernel that timed out; NULL: no kernel
+  struct kaon_cuda_ranks *ranks;    /* ranks.c: communication with the devices of other ranks */
+  uint32_t *timeout_report;         /* pinned; written by a kernel that timed out; NULL: no kernel
                                        * waits */
-  struct kaon_cdp_image *cdp_image;      /* launch_list.h; loaded at first use */
+  struct kaon_cdp_image *cdp_image; /* launch_list.h; loaded at first use */
 } kaon_cuda_machine;
 
 static inline kaon_cuda_machine *kaon_cuda_machine_of(const kaon_context *ctx) {

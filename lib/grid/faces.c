@@ -27,12 +27,12 @@ static void host_tables_close(host_tables *w) {
 static kaon_status host_tables_open(const kaon_lattice *lattice, host_tables *w) {
   const size_t n = (size_t)lattice->stencil.nblocks, width = (size_t)lattice->stencil.width;
   *w = (host_tables){.interior = malloc(n * sizeof *w->interior),
-                  .boundary = malloc(n * sizeof *w->boundary),
-                  .first = malloc(n * KAON_DIRS * sizeof *w->first),
-                  .lanes = malloc(n * KAON_DIRS * sizeof *w->lanes),
-                  .slot = malloc(n * sizeof *w->slot),
-                  .sender = malloc(n * sizeof *w->sender),
-                  .target = malloc(n * width * sizeof *w->target)};
+                     .boundary = malloc(n * sizeof *w->boundary),
+                     .first = malloc(n * KAON_DIRS * sizeof *w->first),
+                     .lanes = malloc(n * KAON_DIRS * sizeof *w->lanes),
+                     .slot = malloc(n * sizeof *w->slot),
+                     .sender = malloc(n * sizeof *w->sender),
+                     .target = malloc(n * width * sizeof *w->target)};
   if (w->interior && w->boundary && w->first && w->lanes && w->slot && w->sender && w->target)
     return KAON_OK;
   host_tables_close(w);

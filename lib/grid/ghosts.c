@@ -254,7 +254,7 @@ static kaon_status allocate_workspace(kaon_lattice *lattice) {
     return kaon_fail(lattice->ctx, KAON_ERR_NOT_BUILT,
                      "lattice: backend %s has no messages of links between ranks", backend->name);
   return kaon_pool_allocate(lattice->ctx, (size_t)most * MATRIX * sizeof(double),
-                        "room for links on their way between ranks", &lattice->ghosts->room);
+                            "room for links on their way between ranks", &lattice->ghosts->room);
 }
 
 static kaon_status declare(kaon_lattice *lattice, int mu) {
@@ -332,17 +332,17 @@ static void copy_matrices_on_host(const kaon_lattice *lattice, const kaon_matrix
 
 /* Copies matrices between the field and a message: if import_values, received ones to the ghosts,
  * else those to send. */
-static kaon_status copy_matrices(const kaon_lattice *lattice, const stage *s, int parity, double *field,
-                         int import_values) {
+static kaon_status copy_matrices(const kaon_lattice *lattice, const stage *s, int parity,
+                                 double *field, int import_values) {
   kaon_context *ctx = lattice->ctx;
   const kaon_backend *backend = ctx->backend;
   const size_t bytes = (size_t)s->count * MATRIX * sizeof(double);
   double *message = import_values ? s->receive : s->send, *room = lattice->ghosts->room;
   const kaon_matrix_copy_args args = {.sites = import_values ? s->to[parity] : s->from[parity],
-                                .count = s->count,
-                                .field = field,
-                                .memory = room != NULL ? room : message,
-                                .import_values = import_values};
+                                      .count = s->count,
+                                      .field = field,
+                                      .memory = room != NULL ? room : message,
+                                      .import_values = import_values};
   kaon_launch launch;
   if (room == NULL) {
     copy_matrices_on_host(lattice, &args);

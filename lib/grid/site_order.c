@@ -78,7 +78,7 @@ kaon_place kaon_lattice_place(const kaon_lattice *lattice, const int site[4]) {
 
 /* Coordinates of site `number` in the sub-lattice of `extent`, tile by tile. */
 static void site_of_index(const kaon_lattice *lattice, const int extent[4], int64_t number,
-                           int local[4]) {
+                          int local[4]) {
   const int *tile = lattice->tile;
   local[0] = (int)(number % extent[0]);
   number /= extent[0];

@@ -73,7 +73,8 @@ const double *kaon_slices_site(kaon_slices *s, int64_t number) {
     s->next = (slot + 1) % KAON_SLICES_CACHED;
     s->t[slot] = t;
     if (s->status == KAON_OK) s->status = fetch(s, t, s->cached[slot]);
-    if (s->status != KAON_OK) memset(s->cached[slot], 0, (size_t)(sites * s->reals) * sizeof(double));
+    if (s->status != KAON_OK)
+      memset(s->cached[slot], 0, (size_t)(sites * s->reals) * sizeof(double));
   }
   return s->cached[slot] + number % sites * s->reals;
 }

@@ -9,7 +9,9 @@
 /* Returns the `reals` values of a site of this rank, given by its local coordinates. */
 typedef void kaon_site_values(const void *user, const int site[4], double *values);
 
-enum { KAON_SLICES_CACHED = 3 }; /* a site's slice and its neighbours in t, for files that need
+enum {
+  KAON_SLICES_CACHED = 3
+}; /* a site's slice and its neighbours in t, for files that need
                                     those */
 
 typedef struct kaon_slices {

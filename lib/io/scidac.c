@@ -241,8 +241,9 @@ static kaon_status take_site(void *user, int64_t site, const unsigned char *raw,
   return KAON_OK;
 }
 
-static kaon_status field_final_checks(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
-                                 const field_reader *r, int ignore_checksum) {
+static kaon_status field_final_checks(const kaon_scidac_scan *scan,
+                                      const kaon_scidac_record *record, const field_reader *r,
+                                      int ignore_checksum) {
   const kaon_scidac_field *f = r->field;
   if (record->has_checksum && !ignore_checksum &&
       memcmp(f->checksum_computed, f->checksum_stored, sizeof f->checksum_stored) != 0) {

@@ -19,6 +19,6 @@ extern const kaon_spin_row kaon_ukqcd_to_degrand_rossi[4], kaon_degrand_rossi_to
 /* out[s] = factor * sum of the row's two spins of in. in, out: [spin][colour][re,im], no aliasing.
  * factor = 1/sqrt(2) gives S; 1/2 is for a spinor that already sums two source spins. */
 void kaon_spin_rotate(const kaon_spin_row rows[4], double factor, const double in[24],
-                    double out[24]);
+                      double out[24]);
 
 #endif

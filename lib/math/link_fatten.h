@@ -63,8 +63,8 @@ KAON_MATH void fat_staples(const kaon_stencil *st, const void *const links[2], c
 
 /* X_b, from the S stored in the slots of their directions. */
 KAON_MATH void fat_second_staples(const kaon_stencil *st, const void *const links[2],
-                        const void *const staples[2], const kaon_fat_factors *f, const vsites *x,
-                        int mu, int b, vsu3 *sum) {
+                                  const void *const staples[2], const kaon_fat_factors *f,
+                                  const vsites *x, int mu, int b, vsu3 *sum) {
   su3_zero(sum);
   fat_add_link(st, links, mu, x, v_set(f->three), sum);
   fat_add_link(st, staples, b, x, v_set(f->lepage), sum);

@@ -34,7 +34,7 @@ typedef struct kaon_row_how {
   int by_colour;
   int64_t block; /* BLOCKS: rows of a block, in that order; 1 to KAON_ROW_BLOCK */
   double omega;
-  int both;                     /* TRIANGLE: 1: backward sweeps too */
+  int both; /* TRIANGLE: 1: backward sweeps too */
   /* BLOCKS, several ranks: how remote values arrive during a sweep. AUTO: the best available; SYNC:
    * they do not. */
   kaon_relax_exchange exchange;
@@ -61,7 +61,7 @@ typedef struct kaon_row_sweep {
    * this is Jacobi between blocks. CUDA, with rounds = 1 and no exchange: blocks that run at once;
    * 0: all. */
   int together;
-  uint64_t shuffle; /* seed of the order in which blocks begin; 0: ascending */
+  uint64_t shuffle;           /* seed of the order in which blocks begin; 0: ascending */
   const double *goal, *limit; /* [column], rounds > 1 */
   /* Several ranks, which all make the call (collective; all return the same status): `rounds`
    * iterations of each block, with remote values as they arrive. x is the iterate itself, b its

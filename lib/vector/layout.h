@@ -89,7 +89,7 @@ enum { KAON_DIRS = 8 };
  * indexed by the parity of the sites that use the ghosts. */
 typedef struct kaon_faces {
   int partitioned[4];
-  int group[4];          /* ghosts side by side: W, or W / 2 if the split order cuts mu */
+  int group[4]; /* ghosts side by side: W, or W / 2 if the split order cuts mu */
   /* Upper bound of the ghosts of one parity on each of the two faces across mu; 0: not partitioned.
    * If the other three extents are odd, one face has one ghost more than the other. On CUDA it is a
    * capacity: (x + 1) / 2 for each row of x, and across x (y + 1) / 2 for each row of y. */
@@ -132,12 +132,12 @@ typedef struct kaon_cuts {
  * Entries of gather are signed: the neighbour's site index block * width + lane, or its complement
  * if the hop crosses the antiperiodic boundary. */
 typedef struct kaon_stencil {
-  int64_t nblocks;              /* blocks of one parity */
+  int64_t nblocks; /* blocks of one parity */
   /* Sites of the larger parity. It has one site more if the rank's volume is odd. */
   int64_t nsites;
-  int64_t sites[2];             /* of each parity */
-  int width;                    /* lanes of a block */
-  int access;                   /* bytes that a lane reads at once (kaon_pack) */
+  int64_t sites[2]; /* of each parity */
+  int width;        /* lanes of a block */
+  int access;       /* bytes that a lane reads at once (kaon_pack) */
   /* Lanes with a site in the last block of each parity; width if none is masked; may be 0. */
   int tail_lanes[2];
   int exchange_bit[4];          /* split order: lane bit of mu, -1 if mu is not cut */
@@ -154,13 +154,13 @@ typedef struct kaon_stencil {
   /* 1: the sum of origin's coordinates is odd. Parity is that of the whole lattice, so it is then
    * opposite to that of the local coordinates. */
   int odd_origin;
-  int antiperiodic; /* in t */
-  int temporal;     /* temporal gauge: which t links are the identity (KAON_TEMPORAL_*) */
-  int cut[4];       /* hops that leave a block of this extent in mu are dropped; 0: none */
+  int antiperiodic;      /* in t */
+  int temporal;          /* temporal gauge: which t links are the identity (KAON_TEMPORAL_*) */
+  int cut[4];            /* hops that leave a block of this extent in mu are dropped; 0: none */
   const kaon_cuts *cuts; /* the dropped hops; NULL: none, or kernels derive them from `cut` */
   /* Split order: signs by direction and lane of the centre. */
   float boundary_sign[KAON_DIRS][KAON_MAX_WIDTH];
-  const kaon_faces *faces;                        /* NULL: no direction is partitioned */
+  const kaon_faces *faces; /* NULL: no direction is partitioned */
   /* Links have the sites beyond the faces as ordinary blocks, numbered after nblocks
    * (lib/grid/ghosts.c). All tables are in device memory.
    *   walk  [parity][(block * 8 + dir) * width + lane], like gather, from and into every block

@@ -81,7 +81,7 @@ struct kaon_lattice {
   kaon_space spinors[3];   /* even, odd, full */
   kaon_space staggered[3]; /* the same, three colours a site */
   kaon_faces *faces;       /* NULL, as all below, if the lattice is not partitioned */
-  kaon_faces *far[2]; /* for hops of one and of three sites; NULL until kaon_faces_far */
+  kaon_faces *far[2];      /* for hops of one and of three sites; NULL until kaon_faces_far */
   kaon_ghosts *ghosts;
   struct kaon_halo *halos; /* list of the halos in use so far */
 };

@@ -12,8 +12,7 @@ void kaon_space_retain(const kaon_space *space) {
 
 void kaon_space_release(const kaon_space *space) {
   kaon_lattice *lattice = space->lattice;
-  if (space->rows.owner != NULL)
-    /* The owner may free the space here. */
+  if (space->rows.owner != NULL) /* The owner may free the space here. */
     space->rows.release(space->rows.owner);
   else if (lattice != NULL)
     kaon_lattice_destroy(&lattice);
@@ -61,8 +60,8 @@ static kaon_status take(kaon_vector *v) {
   KAON_TRY(ctx->backend->memory->clear(ctx, v->data, bytes));
   if (v->precision != KAON_HALF) return KAON_OK;
   void *scale = NULL;
-  KAON_TRY(
-      kaon_pool_allocate(ctx, sites * sizeof *v->scale, "scales of a half-precision vector", &scale));
+  KAON_TRY(kaon_pool_allocate(ctx, sites * sizeof *v->scale, "scales of a half-precision vector",
+                              &scale));
   v->scale = scale;
   return ctx->backend->memory->clear(ctx, scale, sites * sizeof *v->scale);
 }

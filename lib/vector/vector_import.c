@@ -14,7 +14,7 @@
 enum { SPINOR = 24, COMPONENTS = 128 };
 
 kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void *memory,
-                           const char *what) {
+                                   const char *what) {
   const kaon_memory_ops *ops = ctx->backend->memory;
   const int places = ops->place != NULL ? ops->place(ctx, memory) : KAON_AT_HOST | KAON_AT_DEVICE;
   if (side == KAON_SIDE_HOST && !(places & KAON_AT_HOST))
@@ -35,8 +35,9 @@ static double largest(kaon_precision precision) {
   return (precision == KAON_DOUBLE ? DBL_MAX : (double)FLT_MAX) / 2;
 }
 
-static kaon_status transfer_make(const kaon_vector *v, int column, const void *psi, kaon_basis basis,
-                             kaon_side side, const char *name, kaon_vector_transfer *d) {
+static kaon_status transfer_make(const kaon_vector *v, int column, const void *psi,
+                                 kaon_basis basis, kaon_side side, const char *name,
+                                 kaon_vector_transfer *d) {
   if (v == NULL || psi == NULL)
     return kaon_fail(v ? v->ctx : NULL, KAON_ERR_ARGUMENT, "vector %s: an argument is NULL", name);
   const kaon_basis_change *change = kaon_basis_find(basis);
@@ -95,7 +96,8 @@ static float *site_scale(const kaon_vector_transfer *d, int64_t block, int lane)
   return &d->vector->scale[(block * d->vector->nrhs + d->column) * d->space->width + lane];
 }
 
-static void site_store(const kaon_vector_transfer *d, int64_t block, int lane, const double *value) {
+static void site_store(const kaon_vector_transfer *d, int64_t block, int lane,
+                       const double *value) {
   const int width = d->space->width, ncomp = d->space->ncomp, pack = d->pack;
   const int64_t at = site_index(d, block, lane);
   if (d->vector->precision == KAON_DOUBLE) {

@@ -9,7 +9,8 @@
 #include "lib/grid/site_table.h"
 #include "lib/vector/vector_transfer.h"
 
-static kaon_status begin(const kaon_vector_transfer *d, kaon_launch *launch, const kaon_import_ops **ops) {
+static kaon_status begin(const kaon_vector_transfer *d, kaon_launch *launch,
+                         const kaon_import_ops **ops) {
   kaon_context *ctx = d->vector->ctx;
   *ops = ctx->backend->import_ops;
   if (*ops == NULL)
@@ -58,7 +59,8 @@ kaon_status kaon_export_to_device(const kaon_vector_transfer *d, double *psi) {
   return d->vector->ctx->backend->memory->synchronise(d->vector->ctx);
 }
 
-kaon_status kaon_import_find_unstorable(const kaon_vector_transfer *d, const double *psi, int64_t *site) {
+kaon_status kaon_import_find_unstorable(const kaon_vector_transfer *d, const double *psi,
+                                        int64_t *site) {
   kaon_context *ctx = d->vector->ctx;
   const kaon_import_ops *ops;
   kaon_launch launch;
@@ -125,7 +127,8 @@ static size_t begin_of(const transfer_buffers *p, int64_t first) {
 }
 
 /* Copies the chunk's sites between psi, of the whole lattice, and p->host. */
-static void exchange_piece(const kaon_vector_transfer *d, const transfer_buffers *p, double *psi, int gather) {
+static void exchange_piece(const kaon_vector_transfer *d, const transfer_buffers *p, double *psi,
+                           int gather) {
   const kaon_lattice *lattice = d->space->lattice;
   const int *n = lattice->extents, width = d->space->width;
   const size_t ncomp = (size_t)d->space->ncomp;

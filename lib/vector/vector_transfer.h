@@ -20,7 +20,8 @@ typedef enum kaon_side { KAON_SIDE_HOST, KAON_SIDE_DEVICE } kaon_side;
 
 /* Fails with ARGUMENT if memory is not on the side that a function works on. The message begins
  * with `what`. */
-kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void *memory, const char *what);
+kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void *memory,
+                                   const char *what);
 
 /* Bytes imported or exported at a time: enough for the full bus bandwidth, and small beside all
  * other memory. */
@@ -41,6 +42,7 @@ kaon_status kaon_export_to_host(const kaon_vector_transfer *import_ops, double *
  * stored, or -1. */
 kaon_status kaon_import_from_device(const kaon_vector_transfer *import_ops, const double *psi);
 kaon_status kaon_export_to_device(const kaon_vector_transfer *import_ops, double *psi);
-kaon_status kaon_import_find_unstorable(const kaon_vector_transfer *import_ops, const double *psi, int64_t *site);
+kaon_status kaon_import_find_unstorable(const kaon_vector_transfer *import_ops, const double *psi,
+                                        int64_t *site);
 
 #endif

@@ -33,26 +33,26 @@ typedef struct kaon_method_ops {
   /* work[scratch] holds the chosen residual during a service, if both precisions are the same. Its
    * old content must not be needed after `finish`. */
   int scratch;
-  int applications; /* applications of the operator in a step */
-  int applications_at_start;     /* applications of the operator in `start` */
-  int applications_at_continue;    /* the same in `continue_process` */
-  int saved;        /* applications skipped in the step that freezes its column (unless A^dag r
+  int applications;             /* applications of the operator in a step */
+  int applications_at_start;    /* applications of the operator in `start` */
+  int applications_at_continue; /* the same in `continue_process` */
+  int saved;  /* applications skipped in the step that freezes its column (unless A^dag r
                        is monitored) */
-  int hidden;       /* applications between the two halves of a step's last sum; on one rank,
+  int hidden; /* applications between the two halves of a step's last sum; on one rank,
                        where the sum ends first, a step that freezes its column skips them */
   int precond_calls, precond_calls_at_start,
       precond_calls_at_continue; /* applications of K: in a step, in `start`, in
                                     `continue_process` */
-  int precond_calls_at_finish; /* applications of K in a service */
-  int no_half;         /* its recurrences do not work in half precision */
-  int late_norm;       /* where A^dag r is monitored, |r|^2 is needed and summed only in `finish` */
-  int keeps_norm;      /* renew sends |r|^2 of a replaced residual with its first sum */
-  int takes_dagger;    /* renew reads A^dag r from chosen_r if knows_dagger is set */
-  int fused;           /* its updates are fused kernels, not composed of other operations */
-  int dagger;          /* applies A^dagger and K^dagger */
-  int relaxes;  /* a relaxation: s->relax exists; each step recomputes r from x_inner */
-  int deflates; /* KAON_DEFLATES_ */
-  int block;    /* columns are coupled: they step, wait and continue together */
+  int precond_calls_at_finish;   /* applications of K in a service */
+  int no_half;                   /* its recurrences do not work in half precision */
+  int late_norm;    /* where A^dag r is monitored, |r|^2 is needed and summed only in `finish` */
+  int keeps_norm;   /* renew sends |r|^2 of a replaced residual with its first sum */
+  int takes_dagger; /* renew reads A^dag r from chosen_r if knows_dagger is set */
+  int fused;        /* its updates are fused kernels, not composed of other operations */
+  int dagger;       /* applies A^dagger and K^dagger */
+  int relaxes;      /* a relaxation: s->relax exists; each step recomputes r from x_inner */
+  int deflates;     /* KAON_DEFLATES_ */
+  int block;        /* columns are coupled: they step, wait and continue together */
   double delta[KAON_PRECISIONS];         /* default delta for reliable updates, by inner
                                             precision */
   double delta_restart[KAON_PRECISIONS]; /* default delta for restarted refinement */
@@ -169,8 +169,8 @@ struct kaon_solver {
   kaon_scalars *prepared;              /* initial states of a single-launch solve; or NULL */
   kaon_recorded seen, ends;            /* the last solve's vectors; what the recordings are valid
                                           for */
-  int replays_begin_end;                    /* this solve replays the recorded begin and end */
-  int single_launch;                        /* begin, loop and end are one launch
+  int replays_begin_end;               /* this solve replays the recorded begin and end */
+  int single_launch;                   /* begin, loop and end are one launch
                                                (solve_launch.c) */
   int has_whole;                       /* `whole` is recorded; -1: recording it failed */
   int begin_end_unrecordable;
@@ -179,7 +179,7 @@ struct kaon_solver {
   kaon_recorded recorded;
   int block;                         /* steps of a recorded block */
   kaon_traffic of_block, of_service; /* network traffic of a recorded block and service */
-  kaon_traffic of_begin_end;              /* and of the recorded begin, first service and end
+  kaon_traffic of_begin_end;         /* and of the recorded begin, first service and end
                                              (solve_launch.c) */
   kaon_traffic repeated;             /* traffic of this solve's replays (replay.c) */
   int recording;                     /* a service is being recorded: no value can be read on the
@@ -187,7 +187,7 @@ struct kaon_solver {
   int unrecordable;                  /* recording failed */
   int unlisted;                      /* recording failed in the forms that use kernel lists */
   double rate;                       /* seconds a step, measured at the last polls; 0: not known */
-  int ended_at_first_poll;                         /* the last solve had ended at its first poll */
+  int ended_at_first_poll;           /* the last solve had ended at its first poll */
   kaon_issue issued;                 /* how this solve's steps are issued */
 };
 

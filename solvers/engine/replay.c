@@ -251,8 +251,8 @@ static int new_steps(const kaon_solver *s) {
 
 /* status: of what was issued since the last poll; ranks fail together. refused: for the first poll,
  * else NULL. */
-static kaon_status poll_states(kaon_solver *s, kaon_status status, kaon_step_rate *p, int number, int *cancel,
-                        int *refused) {
+static kaon_status poll_states(kaon_solver *s, kaon_status status, kaon_step_rate *p, int number,
+                               int *cancel, int *refused) {
   kaon_recorder *posted = refused != NULL && s->single_launch ? s->whole : s->recorder;
   if (status == KAON_OK) status = s->ctx->backend->record->wait(posted, number, s->host);
   if (status == KAON_OK && refused != NULL && s->single_launch) { /* only on one rank */
@@ -266,7 +266,8 @@ static kaon_status poll_states(kaon_solver *s, kaon_status status, kaon_step_rat
 
 /* Deflation reads values on the host, so its services are not recorded. */
 static kaon_status service_waiting(kaon_solver *s) {
-  return s->deflation != NULL ? kaon_service_run(s) : s->ctx->backend->record->service_waiting(s->recorder);
+  return s->deflation != NULL ? kaon_service_run(s)
+                              : s->ctx->backend->record->service_waiting(s->recorder);
 }
 
 /* Launches and polls in turn. A poll shows the time before the next launch was enqueued: it can
@@ -282,7 +283,8 @@ static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
   s->ended_at_first_poll = 0;
   kaon_status status = issue_first(s, &p, ended_at_first_poll);
   for (int number = 0;; number = 1 - number) {
-    if (status == KAON_OK && (issued > 1 || !ended_at_first_poll)) status = issue(s, &p, 1 - number, 0);
+    if (status == KAON_OK && (issued > 1 || !ended_at_first_poll))
+      status = issue(s, &p, 1 - number, 0);
     KAON_TRY(poll_states(s, status, &p, number, cancel, issued == 1 ? over : NULL));
     if (*over) return KAON_OK;
     s->rate = p.rate;
@@ -314,7 +316,8 @@ static kaon_status check_operators(const kaon_solver *s) {
   KAON_TRY(ask(s, s->system, s->x, s->outer_r));
   if (s->inner != s->system) KAON_TRY(ask(s, s->inner, s->r, s->work[0]));
   if (K == NULL) return KAON_OK;
-  return s->precond_input != NULL ? ask(s, K, s->precond_input, s->precond_output) : ask(s, K, s->r, s->work[0]);
+  return s->precond_input != NULL ? ask(s, K, s->precond_input, s->precond_output)
+                                  : ask(s, K, s->r, s->work[0]);
 }
 
 /* Addresses differ from rank to rank, but all ranks must decide alike. */

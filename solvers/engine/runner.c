@@ -92,7 +92,8 @@ static kaon_status issue_block(kaon_solver *s, int n, kaon_step_rate *p, int *po
   return KAON_OK;
 }
 
-kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_step_rate *p, int *cancel) {
+kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_step_rate *p,
+                              int *cancel) {
   kaon_comm *comm = s->ctx->comm;
   const int ranks = comm->ranks;
   const double now = kaon_solver_clock();

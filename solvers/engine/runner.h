@@ -24,7 +24,8 @@ kaon_columns_now kaon_columns_count(const kaon_solver *s);
 kaon_status kaon_runner_flush(kaon_solver *s);
 /* Makes the ranks agree after a poll. If one rank's monitor cancels, all cancel; if one rank fails,
  * all fail. Restarts the measurement of the rate. Collective. */
-kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_step_rate *p, int *cancel);
+kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_step_rate *p,
+                              int *cancel);
 /* 1: columns that wait are served now. begins: the method stands between two cycles. */
 int kaon_runner_service_due(const kaon_solver *s, kaon_columns_now n, int begins, int *patience);
 

@@ -28,8 +28,9 @@ typedef struct kaon_scaling {
 } kaon_scaling;
 
 /* norm2: |b|^2 by column. After an error nothing is left to release. Collective. Errors: MEMORY. */
-kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b, kaon_norm_range norm_range,
-                               const double *norm2, kaon_scalars *sums, kaon_column_state *host);
+kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b,
+                               kaon_norm_range norm_range, const double *norm2, kaon_scalars *sums,
+                               kaon_column_state *host);
 /* Scales a guess. Column m of x belongs to column m modulo b's. */
 kaon_status kaon_scaling_guess(const kaon_scaling *scaling, kaon_vector *x);
 /* Scales x back and releases everything. If the solve's `status` is an error, it only releases, and

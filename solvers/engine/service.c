@@ -65,7 +65,8 @@ static kaon_status verify(kaon_solver *s) {
 static kaon_status replace_residual(kaon_solver *s) {
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
   const int late = s->method->late_norm && s->options.stop == KAON_STOP_NORMAL;
-  kaon_pass sums = kaon_gated_norm(s, KAON_GATE_RENEW, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
+  kaon_pass sums =
+      kaon_gated_norm(s, KAON_GATE_RENEW, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
   if (s->method->keeps_norm) sums.split = KAON_SUM_DEFER;
   if (s->deflation != NULL) sums.then = KAON_REC_DEFLATED_SCALE;
   if (!s->mixed) return KAON_OK;

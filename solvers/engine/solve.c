@@ -213,7 +213,7 @@ kaon_status kaon_solver_issue_end(kaon_solver *s) {
 
 static kaon_status queue_end(kaon_solver *s) {
   return s->replays_begin_end ? s->ctx->backend->record->service_waiting(s->before_after)
-                         : kaon_solver_issue_end(s);
+                              : kaon_solver_issue_end(s);
 }
 
 /* 1: the end may be enqueued before the host knows that the loop has ended. A reduced system has a
@@ -287,8 +287,8 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
   const int saved = m->hidden > 0 ? m->hidden * !kaon_comm_sums(s->ctx->comm) : m->saved * !normal;
   const int known = s->options.tol > 0 && s->from_zero && kaon_solver_takes_dagger(s);
   return state->iterations * m->applications + m->applications_at_start - known +
-         renewed * (restart ? m->applications_at_start : m->applications_at_continue) - state->updates * saved +
-         state->deflated * kaon_deflation_applications(s);
+         renewed * (restart ? m->applications_at_start : m->applications_at_continue) -
+         state->updates * saved + state->deflated * kaon_deflation_applications(s);
 }
 
 /* Applications of the outer operator:
@@ -329,7 +329,8 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
     if (s->host[k].reference == 0) continue;
     const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
     report->flops += ours * s->flops.inner + theirs * s->flops.outer +
-                     precond_calls(s, state) * s->flops.preconditioner + state->iterations * s->flops.sweep;
+                     precond_calls(s, state) * s->flops.preconditioner +
+                     state->iterations * s->flops.sweep;
     if (ours + theirs > report->applications) report->applications = ours + theirs;
   }
 }

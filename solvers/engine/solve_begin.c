@@ -35,7 +35,7 @@ kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b
 /* Sums |u|^2 and |v|^2 into slots of the solver's scalars, so a solve allocates no memory. u may be
  * v. */
 static kaon_status compute_norms(const kaon_solver *s, const kaon_vector *u, int slot_u,
-                             const kaon_vector *v, int slot_v) {
+                                 const kaon_vector *v, int slot_v) {
   const int slots[3] = {KAON_NO_SLOT, u != v ? slot_u : KAON_NO_SLOT, slot_v};
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = s->sums;
@@ -196,8 +196,8 @@ kaon_norm_range kaon_solver_norm_range(const kaon_solver *s) {
 
 /* Replaces an out-of-range b by a scaled copy, and gives up recordings of the user's b. */
 static kaon_status scale(kaon_solver *s) {
-  KAON_TRY(kaon_scaling_begin(&s->units, s->end_b, kaon_solver_norm_range(s), s->norm2_full, s->sums,
-                              s->sums_host));
+  KAON_TRY(kaon_scaling_begin(&s->units, s->end_b, kaon_solver_norm_range(s), s->norm2_full,
+                              s->sums, s->sums_host));
   KAON_TRY(kaon_scaling_guess(&s->units, s->end_x));
   s->end_b = s->units.b;
   s->replays_begin_end = 0;

@@ -115,7 +115,8 @@ static kaon_status record_whole(kaon_solver *s) {
 
 /* 1: this solve can be a single launch, if it goes as the one before. */
 static int can_single_launch(kaon_solver *s) {
-  if (!s->ended_at_first_poll || !s->from_zero || s->deflation != NULL || !kaon_replay_loops(s)) return 0;
+  if (!s->ended_at_first_poll || !s->from_zero || s->deflation != NULL || !kaon_replay_loops(s))
+    return 0;
   if (s->has_whole == 0) {
     s->has_whole = record_whole(s) == KAON_OK ? 1 : -1;
     if (s->has_whole < 0) {

@@ -45,8 +45,8 @@ static kaon_status start(kaon_solver *s) {
 static kaon_status renew(kaon_solver *s) {
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
   kaon_pass last = kaon_gated_norm(s, KAON_GATE_RENEW, KAON_NO_SLOT, KAON_REC_RESUME);
-  const kaon_pass sums =
-      kaon_gated_dot(s, KAON_GATE_RENEW, KAON_S_S2, s->work[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
+  const kaon_pass sums = kaon_gated_dot(s, KAON_GATE_RENEW, KAON_S_S2, s->work[P], KAON_S_OVERLAP,
+                                        KAON_REC_CGNR_RENEW);
   if (!kaon_gate_closed(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
   if (s->knows_dagger) { /* p = 0, so is (p, s), which nothing has written yet */
     const kaon_pass known = kaon_gated_norm(s, KAON_GATE_RENEW, KAON_S_S2, KAON_REC_CGNR_RENEW);

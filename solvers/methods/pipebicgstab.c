@@ -89,7 +89,8 @@ static kaon_status continue_process(kaon_solver *s) {
   kaon_vector **v = s->work;
   const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_NO_SLOT};
   const kaon_pass plain = kaon_gated(s, KAON_GATE_CONTINUE);
-  const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_CONTINUE, KAON_NO_SLOT, KAON_REC_PIPEBI_CONTINUE);
+  const kaon_pass sums =
+      kaon_gated_norm(s, KAON_GATE_CONTINUE, KAON_NO_SLOT, KAON_REC_PIPEBI_CONTINUE);
   if (kaon_gate_closed(s, KAON_GATE_CONTINUE)) return KAON_OK;
   KAON_TRY(apply(s, KAON_GATE_CONTINUE, s->r, v[W], KAON_S_R0W));
   KAON_TRY(apply(s, KAON_GATE_CONTINUE, v[P], v[S], KAON_S_R0V));

@@ -70,7 +70,8 @@ static kaon_status renew(kaon_solver *s) {
   kaon_pass overlap =
       kaon_gated_dot(s, KAON_GATE_RENEW, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
   kaon_pass pnp = kaon_gated_norm(s, KAON_GATE_CONTINUE, KAON_S_DENOMINATOR, KAON_REC_NONE);
-  kaon_pass rs = kaon_gated_dot(s, KAON_GATE_CONTINUE, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
+  kaon_pass rs =
+      kaon_gated_dot(s, KAON_GATE_CONTINUE, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
   overlap.split = KAON_SUM_MERGE;
   pnp.split = rs.split = KAON_SUM_DEFER;
   if (!kaon_gate_closed(s, KAON_GATE_START)) {

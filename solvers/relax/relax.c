@@ -113,7 +113,7 @@ static kaon_status continue_process(kaon_solver *s) {
   {                                                                                     \
     .name = title, .vectors = VECTORS, .scratch = Z, .applications = 1, .no_half = 1,   \
     .relaxes = 1, .delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}, .step = step, \
-    .start = start, .continue_process = continue_process, .finish = kaon_finish_nothing                     \
+    .start = start, .continue_process = continue_process, .finish = kaon_finish_nothing \
   }
 const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("jacobi"),
                       kaon_method_gs = KAON_RELAX_METHOD("gs"),

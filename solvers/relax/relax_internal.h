@@ -33,7 +33,7 @@ typedef struct kaon_relaxation {
   kaon_operator *jacobi; /* NULL: all other methods */
   double tau;
   int ranks;            /* other ranks' rows are used as they arrive */
-  int residual_stale;            /* fixed steps: r does not belong to x */
+  int residual_stale;   /* fixed steps: r does not belong to x */
   uint64_t turn;        /* iterations begun: the seeds of their orders */
   int *done;            /* [column] iterations done in the last run */
   int *open;            /* [column] 1: the last run included it */

@@ -356,7 +356,8 @@ static kaon_status take_sources(kaon_multishift *s, const kaon_vector *b) {
   const kaon_norm_range norm_range = kaon_norm_range_of(s->options.tol, s->levels > 1);
   s->b = b;
   KAON_TRY(take_norms(s));
-  if (b->precision != KAON_DOUBLE || !kaon_norm_range_exceeded(norm_range, s->norm2, b->nrhs)) return KAON_OK;
+  if (b->precision != KAON_DOUBLE || !kaon_norm_range_exceeded(norm_range, s->norm2, b->nrhs))
+    return KAON_OK;
   KAON_TRY(kaon_scaling_begin(&s->units, b, norm_range, s->norm2, s->sums, s->sums_host));
   s->b = s->units.b;
   return take_norms(s);

@@ -118,7 +118,8 @@ kaon_status kaon_shift_residuals(kaon_multishift *s);
 kaon_status kaon_shift_refine(kaon_multishift *s);
 /* Copies column i of `from` to column j of `to`; both are of one space. room: workspace of
  * kaon_shift_buffer_length values in the backend's memory. */
-kaon_status kaon_shift_copy_column(const kaon_vector *from, int i, kaon_vector *to, int j, double *room);
+kaon_status kaon_shift_copy_column(const kaon_vector *from, int i, kaon_vector *to, int j,
+                                   double *room);
 size_t kaon_shift_buffer_length(const kaon_space *space);
 
 #endif

@@ -30,7 +30,8 @@ static kaon_status take_options(const kaon_operator *A, int n, const double *sig
 }
 
 static kaon_status create_vectors(kaon_multishift *s, const kaon_space *space,
-                                kaon_precision precision, kaon_shift_vectors *v, int own_solution) {
+                                  kaon_precision precision, kaon_shift_vectors *v,
+                                  int own_solution) {
   const int c = s->columns, all = kaon_shift_all(s);
   KAON_TRY(kaon_vector_create(s->ctx, space, precision, c, &v->r));
   KAON_TRY(kaon_vector_create(s->ctx, space, precision, c, &v->p));

@@ -113,12 +113,14 @@ static kaon_status shifted_create(kaon_operator *A, double sigma, int normal,
 /* ---- columns ---- */
 
 size_t kaon_shift_buffer_length(const kaon_space *space) {
-  const int64_t sites = space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
+  const int64_t sites =
+      space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
   return (size_t)sites * (size_t)space->ncomp;
 }
 
 /* Copies through an array in the backend's memory, without rounding. */
-kaon_status kaon_shift_copy_column(const kaon_vector *from, int i, kaon_vector *to, int j, double *room) {
+kaon_status kaon_shift_copy_column(const kaon_vector *from, int i, kaon_vector *to, int j,
+                                   double *room) {
   KAON_TRY(kaon_vector_export_device(from, i, room, KAON_BASIS_UKQCD));
   return kaon_vector_import_device(to, j, room, KAON_BASIS_UKQCD);
 }
@@ -136,7 +138,7 @@ static kaon_status take(kaon_multishift *s, refinement *f) {
   KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &f->r));
   KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &f->d));
   KAON_TRY(kaon_pool_allocate(s->ctx, kaon_shift_buffer_length(A->space) * sizeof *f->room,
-                          "a column on its way", &room));
+                              "a column on its way", &room));
   f->room = room;
   return KAON_OK;
 }

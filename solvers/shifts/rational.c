@@ -173,8 +173,8 @@ static kaon_status allocate_workspace(kaon_rational_function *f, int columns, do
   void *memory = NULL;
   if (f->x != NULL && f->x->nrhs != all) kaon_vector_destroy(&f->x);
   if (f->x == NULL) KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, all, &f->x));
-  KAON_TRY(kaon_pool_allocate(f->ctx, kaon_shift_buffer_length(A->space) * sizeof **room, "a column on its way",
-                          &memory));
+  KAON_TRY(kaon_pool_allocate(f->ctx, kaon_shift_buffer_length(A->space) * sizeof **room,
+                              "a column on its way", &memory));
   *room = memory;
   return KAON_OK;
 }

@@ -59,9 +59,10 @@ static kaon_status expect(reader *r, const char *word) {
   const int here = (size_t)(r->end - r->at) >= length && memcmp(r->at, word, length) == 0 &&
                    word_ends(r, r->at + length);
   if (!here)
-    return kaon_fail(r->ctx, KAON_ERR_FORMAT,
-                     "%s, line %d: \"%s\" is expected, found %s; see kaon/multishift.h for the form",
-                     r->name, r->line, word, next_word(r, found));
+    return kaon_fail(
+        r->ctx, KAON_ERR_FORMAT,
+        "%s, line %d: \"%s\" is expected, found %s; see kaon/multishift.h for the form", r->name,
+        r->line, word, next_word(r, found));
   r->at += length;
   return KAON_OK;
 }

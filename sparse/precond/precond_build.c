@@ -15,8 +15,8 @@ static const double FIRST_SHIFT = 1e-3;
 typedef struct host_tables {
   kaon_precond *self;
   kaon_context *ctx;
-  const kaon_csr *from; /* the matrix' rows, in the space's order */
-  kaon_ordered_rows way;    /* in the factorisation's order, without ghosts */
+  const kaon_csr *from;  /* the matrix' rows, in the space's order */
+  kaon_ordered_rows way; /* in the factorisation's order, without ghosts */
   kaon_factors *factors;
   kaon_inverse_factors inverse;
   kaon_csr *blocks;
@@ -73,7 +73,7 @@ static long long given_row(const host_tables *w, int64_t i) {
   const kaon_matrix *matrix = w->self->matrix;
   const int64_t mine = w->way.order[i];
   return (long long)kaon_matrix_caller_row(matrix,
-                                          matrix->order != NULL ? matrix->order[mine] : mine) +
+                                           matrix->order != NULL ? matrix->order[mine] : mine) +
          1;
 }
 

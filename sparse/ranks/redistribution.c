@@ -261,8 +261,8 @@ static kaon_status send_rows(kaon_context *ctx, kaon_csr **rows, const int32_t *
 
 /* ---- redistribution ---- */
 
-static kaon_status list_redistribution(const kaon_matrix *matrix, const kaon_csr *given, const plan *p,
-                              kaon_row_redistribution *m) {
+static kaon_status list_redistribution(const kaon_matrix *matrix, const kaon_csr *given,
+                                       const plan *p, kaon_row_redistribution *m) {
   kaon_context *ctx = matrix->ctx;
   const int ranks = ctx->comm->ranks;
   int64_t *next = calloc((size_t)ranks + 1, sizeof *next), *number = NULL;
@@ -330,7 +330,8 @@ static kaon_status same_options(kaon_context *ctx, kaon_matrix_partition partiti
   return kaon_agree(ctx, status);
 }
 
-kaon_status kaon_rows_redistribute(kaon_matrix *matrix, kaon_csr **given, kaon_matrix_partition partition) {
+kaon_status kaon_rows_redistribute(kaon_matrix *matrix, kaon_csr **given,
+                                   kaon_matrix_partition partition) {
   kaon_context *ctx = matrix->ctx;
   const size_t room = sizeof matrix->shared;
   plan p = {0};
@@ -362,7 +363,8 @@ kaon_status kaon_rows_redistribute(kaon_matrix *matrix, kaon_csr **given, kaon_m
 
 /* ---- import and export ---- */
 
-kaon_status kaon_rows_from_caller(const kaon_row_redistribution *m, int reals, const double *given, double *here) {
+kaon_status kaon_rows_from_caller(const kaon_row_redistribution *m, int reals, const double *given,
+                                  double *here) {
   const size_t bytes = (size_t)reals * sizeof *given;
   void *received = NULL;
   KAON_TRY(send_items(m->ctx, bytes, given, m->by_rank, m->rows, m->count, m->came, &received));
@@ -373,7 +375,8 @@ kaon_status kaon_rows_from_caller(const kaon_row_redistribution *m, int reals, c
   return KAON_OK;
 }
 
-kaon_status kaon_rows_to_caller(const kaon_row_redistribution *m, int reals, const double *here, double *given) {
+kaon_status kaon_rows_to_caller(const kaon_row_redistribution *m, int reals, const double *here,
+                                double *given) {
   const size_t bytes = (size_t)reals * sizeof *given;
   void *received = NULL;
   KAON_TRY(kaon_ranks_trade(m->ctx, bytes, m->came, here, m->count, &received));

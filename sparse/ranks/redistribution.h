@@ -22,15 +22,16 @@ struct kaon_row_redistribution {
  * *given, first_row and first_rows change to the new numbering; matrix->redistribution and ->shared
  * are set. Does nothing on one rank, or if rows stay. Collective. Errors: ARGUMENT (ranks request
  * different partitions), UNSUPPORTED (METIS cannot number the couplings), MEMORY. */
-kaon_status kaon_rows_redistribute(kaon_matrix *matrix, kaon_csr **given, kaon_matrix_partition partition);
+kaon_status kaon_rows_redistribute(kaon_matrix *matrix, kaon_csr **given,
+                                   kaon_matrix_partition partition);
 void kaon_row_redistribution_destroy(kaon_row_redistribution **redistribution); /* NULL allowed */
 
 /* Moves values of a vector, `reals` a row: here[row here] from given[row given], and back.
  * Collective. Errors: MEMORY, COMM. */
-kaon_status kaon_rows_from_caller(const kaon_row_redistribution *redistribution, int reals, const double *given,
-                            double *here);
-kaon_status kaon_rows_to_caller(const kaon_row_redistribution *redistribution, int reals, const double *here,
-                            double *given);
+kaon_status kaon_rows_from_caller(const kaon_row_redistribution *redistribution, int reals,
+                                  const double *given, double *here);
+kaon_status kaon_rows_to_caller(const kaon_row_redistribution *redistribution, int reals,
+                                const double *here, double *given);
 /* Returns rows to the caller's numbering, on the ranks that gave them. *rows: as they are here,
  * with columns in the new numbering; they are taken over. Collective. Errors: MEMORY, COMM. */
 kaon_status kaon_rows_to_caller_order(const kaon_matrix *matrix, kaon_csr **rows);

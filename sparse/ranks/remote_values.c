@@ -60,7 +60,8 @@ static int one_node(const kaon_context *ctx) {
 static const char *lacks(const kaon_context *ctx, kaon_relax_exchange exchange_kind) {
   const int device = !ctx->backend->host_accessible;
   const int boards = ctx->comm->ops->window_create != NULL;
-  if (exchange_kind == KAON_EXCHANGE_AMC) return boards ? NULL : "the communicator has no one-sided messages";
+  if (exchange_kind == KAON_EXCHANGE_AMC)
+    return boards ? NULL : "the communicator has no one-sided messages";
   if (!one_node(ctx)) return "ranks are on several nodes";
   if (device) return ctx->backend->ranks->share != NULL ? NULL : "devices share no memory";
   if (exchange_kind == KAON_EXCHANGE_DC) return "a CPU has no copy engines";
@@ -82,7 +83,8 @@ static void choose(kaon_remote_values *a, kaon_relax_exchange wanted) {
   a->note[0] = '\0';
   if (a->exchange_kind != wanted && wanted != KAON_EXCHANGE_AUTO)
     snprintf(a->note, sizeof a->note, "exchange %s is not there (%s); %s is used",
-             kaon_exchange_name(wanted), why != NULL ? why : "", kaon_exchange_name(a->exchange_kind));
+             kaon_exchange_name(wanted), why != NULL ? why : "",
+             kaon_exchange_name(a->exchange_kind));
 }
 
 /* ---- remote ranks ---- */
@@ -96,7 +98,7 @@ typedef struct work {
   const kaon_matrix *matrix;
   const kaon_row_blocks *blocks;
   kaon_row_lists lists;
-  int32_t *block;                 /* [element] the local block that sends it */
+  int32_t *block;                     /* [element] the local block that sends it */
   int32_t *sent_slot, *incoming_slot; /* [element] the counter sent, received with it */
   int64_t *count, *incoming;          /* [rank] items sent and received */
 } work;
@@ -113,8 +115,8 @@ static kaon_status create_partners(kaon_remote_values *a, work *w) {
   w->incoming_slot = malloc(elements * sizeof *w->incoming_slot);
   w->count = calloc(ranks, sizeof *w->count);
   w->incoming = calloc(ranks, sizeof *w->incoming);
-  if (a->remote_rank == NULL || w->block == NULL || w->sent_slot == NULL || w->incoming_slot == NULL ||
-      w->count == NULL || w->incoming == NULL)
+  if (a->remote_rank == NULL || w->block == NULL || w->sent_slot == NULL ||
+      w->incoming_slot == NULL || w->count == NULL || w->incoming == NULL)
     return no_memory(a);
   for (int i = 0; i < a->peers; i++) {
     kaon_remote_rank *p = &a->remote_rank[i];
@@ -149,7 +151,8 @@ static kaon_status trade_lengths(kaon_remote_values *a, work *w) {
 
 /* Numbers the counter of each element of a message: the index of its block among the message's
  * blocks. */
-static kaon_status number_counters(const kaon_remote_values *a, const work *w, kaon_remote_rank *p) {
+static kaon_status number_counters(const kaon_remote_values *a, const work *w,
+                                   kaon_remote_rank *p) {
   int32_t *at = malloc(((size_t)a->blocks + 1) * sizeof *at);
   if (at == NULL) return no_memory(a);
   for (int64_t b = 0; b < a->blocks; b++) at[b] = -1;
@@ -387,8 +390,8 @@ static kaon_status make_lists(kaon_remote_values *a, const work *w) {
 /* ---- creation ---- */
 
 /* Checks that options are equal on all ranks. *any: some rank has rows of others. */
-static kaon_status same_options(const kaon_context *ctx, kaon_relax_exchange wanted, int64_t elements,
-                             int *any) {
+static kaon_status same_options(const kaon_context *ctx, kaon_relax_exchange wanted,
+                                int64_t elements, int *any) {
   const int ranks = ctx->comm->ranks;
   const double mine[2] = {wanted, (double)elements};
   double *all = malloc(2 * (size_t)ranks * sizeof *all);
@@ -418,7 +421,8 @@ static kaon_status build(kaon_remote_values *a, work *w) {
 }
 
 kaon_status kaon_remote_values_create(const kaon_matrix *matrix, const kaon_blocked *blocked,
-                                 kaon_relax_exchange wanted, kaon_remote_values **remote_values) {
+                                      kaon_relax_exchange wanted,
+                                      kaon_remote_values **remote_values) {
   kaon_context *ctx = matrix->ctx;
   work w = {.matrix = matrix, .blocks = &blocked->rows, .lists = kaon_row_set_lists(matrix->rows)};
   int any = 0;
@@ -427,11 +431,11 @@ kaon_status kaon_remote_values_create(const kaon_matrix *matrix, const kaon_bloc
   if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: no host memory");
   KAON_TRY(kaon_agree(ctx, status));
   *made = (kaon_remote_values){.ctx = ctx,
-                          .precision = blocked->precision,
-                          .reals = blocked->rows.reals,
-                          .peers = w.lists.peers,
-                          .elements = matrix->rows->ghosts,
-                          .blocks = blocked->rows.blocks};
+                               .precision = blocked->precision,
+                               .reals = blocked->rows.reals,
+                               .peers = w.lists.peers,
+                               .elements = matrix->rows->ghosts,
+                               .blocks = blocked->rows.blocks};
   kaon_context_retain(ctx);
   KAON_TRY(same_options(ctx, wanted, made->elements, &any));
   choose(made, wanted);

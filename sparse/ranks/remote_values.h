@@ -28,7 +28,8 @@ typedef struct kaon_remote_values kaon_remote_values;
  * kaon_remote_values_exchange is SYNC and kaon_remote_values_note says why. Collective, agreed on.
  * Errors: ARGUMENT (ranks request different kinds), MEMORY, COMM. */
 kaon_status kaon_remote_values_create(const kaon_matrix *matrix, const kaon_blocked *blocked,
-                                 kaon_relax_exchange wanted, kaon_remote_values **remote_values);
+                                      kaon_relax_exchange wanted,
+                                      kaon_remote_values **remote_values);
 void kaon_remote_values_destroy(kaon_remote_values **remote_values); /* NULL allowed */
 kaon_relax_exchange kaon_remote_values_exchange(const kaon_remote_values *a);
 const char *kaon_remote_values_note(const kaon_remote_values *a);

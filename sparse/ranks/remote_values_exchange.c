@@ -99,19 +99,21 @@ typedef enum side { HERE, THERE } side;
 /* The address of an element, or a counter slot, received or sent. It is in this rank's buffer, or
  * in that of the message's remote rank, where what is sent here is what is received, and vice
  * versa. */
-static uint64_t address_of(const kaon_remote_values *a, int32_t number, int counter, int sent, side s) {
+static uint64_t address_of(const kaon_remote_values *a, int32_t number, int counter, int sent,
+                           side s) {
   const kaon_remote_rank *p = kaon_remote_rank_of(a, number);
   const kaon_box theirs = kaon_box_of(a, p->elements, a->columns);
   const kaon_box *box = s == HERE ? &a->box : &theirs;
   const char *base = s == HERE ? a->mine : a->there[p->rank];
   const int64_t at = s == HERE ? number : p->there + (number - p->first);
-  const size_t begin =
-      counter ? (sent ? box->sent_counts : box->incoming_counts) : (sent ? box->sent : box->incoming);
+  const size_t begin = counter ? (sent ? box->sent_counts : box->incoming_counts)
+                               : (sent ? box->sent : box->incoming);
   return (uint64_t)(uintptr_t)(base + begin + (size_t)at * (counter ? box->counter : box->element));
 }
 
-static kaon_status list_addresses(kaon_remote_values *a, int n, const int32_t *numbers, int64_t count,
-                                  int counter, int sent, side s, const uint64_t **device) {
+static kaon_status list_addresses(kaon_remote_values *a, int n, const int32_t *numbers,
+                                  int64_t count, int counter, int sent, side s,
+                                  const uint64_t **device) {
   uint64_t *list = malloc(((size_t)count + 1) * sizeof *list);
   if (list == NULL) return no_memory(a, (size_t)count);
   for (int64_t i = 0; i < count; i++)
@@ -125,7 +127,8 @@ static kaon_status list_addresses(kaon_remote_values *a, int n, const int32_t *n
 }
 
 static kaon_status find_addresses(kaon_remote_values *a) {
-  const int pull = a->exchange_kind == KAON_EXCHANGE_DK, push = a->exchange_kind == KAON_EXCHANGE_PUSH;
+  const int pull = a->exchange_kind == KAON_EXCHANGE_DK,
+            push = a->exchange_kind == KAON_EXCHANGE_PUSH;
   const side from = pull ? THERE : HERE, to = push ? THERE : HERE;
   kaon_block_ghosts *g = &a->ghosts;
   KAON_TRY(list_addresses(a, 0, a->ghost, a->entries, 0, pull, from, &g->from));
@@ -149,7 +152,8 @@ kaon_status kaon_remote_values_reserve(kaon_remote_values *a, int columns) {
 
 /* Copies n values of `bytes` bytes each, while others may write the source or read the
  * destination. */
-static void copy_atomic(void *to, const void *from, int bytes, int64_t n, int order_from, int order_to) {
+static void copy_atomic(void *to, const void *from, int bytes, int64_t n, int order_from,
+                        int order_to) {
   for (int64_t i = 0; i < n; i++) {
     if (bytes == 8) {
       const uint64_t x = __atomic_load_n((const uint64_t *)from + i, __ATOMIC_RELAXED);
@@ -188,15 +192,15 @@ static kaon_status put(kaon_remote_values *a, const kaon_remote_rank *p, int alw
       changed = __atomic_load_n(&now[i], __ATOMIC_RELAXED) != last[i];
     if (!changed) return KAON_OK;
     copy_atomic(last, now, sizeof *now, counters, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-    copy_atomic(a->stage + values, a->mine + values, width, numbers_of(a, p->send_count), __ATOMIC_RELAXED,
-          __ATOMIC_RELAXED);
+    copy_atomic(a->stage + values, a->mine + values, width, numbers_of(a, p->send_count),
+                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   }
   KAON_TRY(a->ctx->comm->ops->window_put(a->comm_window, p->rank,
-                                        theirs.incoming + (size_t)p->there * theirs.element,
-                                        a->stage + values, width, numbers_of(a, p->send_count)));
+                                         theirs.incoming + (size_t)p->there * theirs.element,
+                                         a->stage + values, width, numbers_of(a, p->send_count)));
   return a->ctx->comm->ops->window_put(a->comm_window, p->rank,
-                                      theirs.incoming_counts + (size_t)p->there * theirs.counter,
-                                      a->stage + counts, sizeof(int32_t), counters);
+                                       theirs.incoming_counts + (size_t)p->there * theirs.counter,
+                                       a->stage + counts, sizeof(int32_t), counters);
 }
 
 /* Receives one message. */
@@ -204,15 +208,18 @@ static kaon_status get(kaon_remote_values *a, const kaon_remote_rank *p) {
   const int width = (int)kaon_precision_bytes(a->precision);
   const size_t values = a->box.incoming + (size_t)p->first * a->box.element;
   const size_t counts = a->box.incoming_counts + (size_t)p->first * a->box.counter;
-  const int64_t counters = p->remote_counters * a->columns, numbers = numbers_of(a, p->receive_count);
+  const int64_t counters = p->remote_counters * a->columns,
+                numbers = numbers_of(a, p->receive_count);
   if (p->receive_count == 0) return KAON_OK;
+  KAON_TRY(a->ctx->comm->ops->window_get(a->comm_window, counts, a->stage + counts, sizeof(int32_t),
+                                         counters));
   KAON_TRY(
-      a->ctx->comm->ops->window_get(a->comm_window, counts, a->stage + counts, sizeof(int32_t), counters));
-  KAON_TRY(a->ctx->comm->ops->window_get(a->comm_window, values, a->stage + values, width, numbers));
+      a->ctx->comm->ops->window_get(a->comm_window, values, a->stage + values, width, numbers));
   if (!on_host(a)) return KAON_OK;
-  copy_atomic(a->mine + values, a->stage + values, width, numbers, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  copy_atomic(a->mine + values, a->stage + values, width, numbers, __ATOMIC_RELAXED,
+              __ATOMIC_RELAXED);
   copy_atomic(a->mine + counts, a->stage + counts, sizeof(int32_t), counters, __ATOMIC_RELAXED,
-        __ATOMIC_RELEASE);
+              __ATOMIC_RELEASE);
   return KAON_OK;
 }
 
@@ -252,7 +259,8 @@ static kaon_status copy_all(kaon_remote_values *a) {
       const kaon_box theirs = kaon_box_of(a, p->elements, a->columns);
       const size_t one = counters ? a->box.counter : a->box.element;
       const size_t from = (counters ? a->box.sent_counts : a->box.sent) + (size_t)p->first * one;
-      const size_t to = (counters ? theirs.incoming_counts : theirs.incoming) + (size_t)p->there * one;
+      const size_t to =
+          (counters ? theirs.incoming_counts : theirs.incoming) + (size_t)p->there * one;
       const size_t bytes = (size_t)(counters ? p->local_counters : p->send_count) * one;
       if (bytes > 0) KAON_TRY(ranks->copy(a->ctx, a->there[p->rank] + to, a->mine + from, bytes));
     }
@@ -329,9 +337,9 @@ static kaon_status mark_there(kaon_remote_values *a) {
     const kaon_box theirs = kaon_box_of(a, p->elements, a->columns);
     const size_t one = a->box.counter;
     if (p->local_counters > 0)
-      status =
-          ranks->copy(a->ctx, a->there[p->rank] + theirs.incoming_counts + (size_t)p->there * one,
-                      a->mine + a->box.sent_counts + (size_t)p->first * one, (size_t)p->local_counters * one);
+      status = ranks->copy(
+          a->ctx, a->there[p->rank] + theirs.incoming_counts + (size_t)p->there * one,
+          a->mine + a->box.sent_counts + (size_t)p->first * one, (size_t)p->local_counters * one);
   }
   return status == KAON_OK ? a->ctx->backend->memory->synchronise(a->ctx) : status;
 }

@@ -9,10 +9,10 @@
  * used. */
 typedef struct kaon_remote_rank {
   int rank;
-  int64_t first;         /* the message's first element here */
-  int64_t there;         /* the first element in the remote rank's numbering */
-  int64_t elements;      /* number of elements of the remote rank */
-  int64_t receive_count, send_count;   /* elements used in each direction; they come first */
+  int64_t first;                           /* the message's first element here */
+  int64_t there;                           /* the first element in the remote rank's numbering */
+  int64_t elements;                        /* number of elements of the remote rank */
+  int64_t receive_count, send_count;       /* elements used in each direction; they come first */
   int64_t remote_counters, local_counters; /* counters: one for each block of the remote rank, of
                                               this rank */
 } kaon_remote_rank;
@@ -52,7 +52,7 @@ struct kaon_remote_values {
   struct kaon_shared *shared;
   kaon_window *comm_window; /* DK, PUSH on a CPU: the memory that `there` maps; AMC: the window
                                between the buffers */
-  char *stage;       /* AMC: a copy of the buffer for transfers through the window */
+  char *stage;              /* AMC: a copy of the buffer for transfers through the window */
   kaon_status failure;
 };
 

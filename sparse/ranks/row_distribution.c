@@ -6,7 +6,8 @@
 #include "sparse/storage/matrix.h"
 #include "lib/core/output.h"
 
-kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix, kaon_matrix_distribution *shares) {
+kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix,
+                                              kaon_matrix_distribution *shares) {
   if (matrix == NULL || shares == NULL)
     return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
                      "matrix shares: the matrix or the result is NULL");
@@ -26,9 +27,9 @@ kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix, kaon_ma
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
   kaon_matrix_distribution made = {.moved = matrix->redistribution != NULL,
-                             .rows = a->rows,
-                             .entries = a->start[a->rows],
-                             .ghosts = (int64_t)mine[GHOSTS]};
+                                   .rows = a->rows,
+                                   .entries = a->start[a->rows],
+                                   .ghosts = (int64_t)mine[GHOSTS]};
   snprintf(made.how, sizeof made.how, "%s", matrix->shared);
   for (int r = 0; r < ctx->comm->ranks && status == KAON_OK; r++) {
     const double *n = all + (size_t)r * NUMBERS;

@@ -122,12 +122,14 @@ static void count(double *mine, int kind, int first, int64_t number) {
 }
 
 /* met: NULL if columns are nonzero where rows are. */
-static void inspect_rows(const kaon_matrix *matrix, const char *met, double *mine, int64_t *bandwidth) {
+static void inspect_rows(const kaon_matrix *matrix, const char *met, double *mine,
+                         int64_t *bandwidth) {
   const kaon_csr *a = matrix->rows->rows;
   for (int i = SUMS; i < LEAST; i++) mine[i] = INFINITY;
   for (int64_t i = 0; i < a->rows; i++) {
     const int64_t length = a->start[i + 1] - a->start[i];
-    const int64_t row = kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
+    const int64_t row =
+        kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
     const int vanishing = row_vanishes(a, i);
     mine[ENTRIES] += (double)length;
     mine[SQUARES] += (double)length * (double)length;
@@ -175,7 +177,8 @@ static kaon_status find_structural_rank(const kaon_matrix *matrix, kaon_matrix_i
           : kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld rows",
                       (long long)a->rows);
   for (int64_t i = 0; i < a->rows && status == KAON_OK; i++) {
-    const int64_t row = kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
+    const int64_t row =
+        kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
     if (!taken[i] && (info->first_unmatched < 0 || row < info->first_unmatched))
       info->first_unmatched = row;
   }
@@ -318,7 +321,8 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
   kaon_matrix_info made = {
       .global_rows = matrix->global_rows,
       .rows = matrix->redistribution != NULL ? matrix->redistribution->rows : a->rows,
-      .first_row = matrix->redistribution != NULL ? matrix->redistribution->first : matrix->first_row,
+      .first_row =
+          matrix->redistribution != NULL ? matrix->redistribution->first : matrix->first_row,
       .global_entries = (int64_t)sum[ENTRIES],
       .entries = a->start[a->rows],
       .reals = a->reals,

@@ -65,7 +65,7 @@ static int64_t places_of(const kaon_csr *a, int64_t first, int width, int64_t mo
 }
 
 typedef struct division {
-  int32_t *places;             /* [block] */
+  int32_t *places;                   /* [block] */
   int64_t short_part, entries, rows; /* short_part: entries that stay; the others: what moves */
 } division;
 

@@ -6,9 +6,9 @@
 #include "sparse/storage/csr.h"
 
 typedef struct kaon_long_rows {
-  kaon_csr *short_part;   /* all rows, the long ones empty; NULL: not divided */
-  kaon_csr *long_part; /* the long rows, one after another; column indices unchanged */
-  int32_t *row;     /* [long_part->rows] their row indices, ascending */
+  kaon_csr *short_part; /* all rows, the long ones empty; NULL: not divided */
+  kaon_csr *long_part;  /* the long rows, one after another; column indices unchanged */
+  int32_t *row;         /* [long_part->rows] their row indices, ascending */
 } kaon_long_rows;
 
 /* Divides the rows, or leaves all of *parts NULL. Rows are divided under three conditions: a few

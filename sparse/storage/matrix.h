@@ -34,9 +34,9 @@ struct kaon_matrix {
    * If rows were redistributed, both are in the new numbering, and so are "the caller's" rows
    * below. */
   int64_t global_rows, first_row, *first_rows;
-  kaon_row_redistribution *redistribution;                       /* NULL: rows are where the
+  kaon_row_redistribution *redistribution; /* NULL: rows are where the
                                                                     caller gave them */
-  char shared[120];                            /* their distribution, in words */
+  char shared[120];                        /* their distribution, in words */
   int32_t *order;  /* [row of the space] the caller's row, from 0 on this rank; NULL: the same */
   int32_t *place;  /* the inverse permutation; NULL: the same */
   int32_t *number; /* [row of the space] its index before rows were sorted by boundary and

@@ -30,8 +30,8 @@ static kaon_status refuse(const kaon_matrix *matrix, const kaon_row_set *set, co
       large ? "does not fit into" : "is too small for", (double)FLT_MIN, (double)FLT_MAX);
 }
 
-kaon_status kaon_single_range_check(const kaon_matrix *matrix, const kaon_row_set *set, const char *name,
-                              int whole) {
+kaon_status kaon_single_range_check(const kaon_matrix *matrix, const kaon_row_set *set,
+                                    const char *name, int whole) {
   const kaon_csr *a = set->rows;
   for (int64_t i = 0; i < a->rows; i++) {
     int64_t largest = a->start[i];
@@ -47,7 +47,7 @@ kaon_status kaon_single_range_check(const kaon_matrix *matrix, const kaon_row_se
 }
 
 kaon_status kaon_single_range_check_values(kaon_context *ctx, const char *name, int64_t count,
-                                      const double *numbers) {
+                                           const double *numbers) {
   for (int64_t i = 0; i < count; i++)
     if (!(fabs(numbers[i]) <= FLT_MAX))
       return kaon_fail(ctx, KAON_ERR_PRECISION,

@@ -92,9 +92,11 @@ static int run_with_exchange(kaon_row_messages *messages, stages *s) {
   if (s->ops->spmv_with_exchange == NULL || messages->halo.device == NULL ||
       (wanted != KAON_OVERLAP_AUTO && wanted != KAON_OVERLAP_FUSED))
     return 0;
-  const struct kaon_peer_messages *post = ctx->backend->ranks->exchange_in_kernel(messages->halo.device);
+  const struct kaon_peer_messages *post =
+      ctx->backend->ranks->exchange_in_kernel(messages->halo.device);
   s->spmv.part = KAON_ROWS_ALL;
-  if (post == NULL || !s->ops->spmv_with_exchange(&s->launch, &s->spmv, s->sent ? NULL : &s->pick, post))
+  if (post == NULL ||
+      !s->ops->spmv_with_exchange(&s->launch, &s->spmv, s->sent ? NULL : &s->pick, post))
     return 0;
   messages->halo.under_way = 0;
   return 1;
@@ -203,7 +205,8 @@ static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, cons
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, bytes, &s.launch));
   KAON_TRY(run(other ? self->family->dagger : self->family->rows, A->precision, &s));
   ctx->no_flush_needed = 1;
-  return apart ? kaon_pass_sum_separately(y, pass) : kaon_pass_complete_over_ranks(ctx, pass, &s.spmv.sum);
+  return apart ? kaon_pass_sum_separately(y, pass)
+               : kaon_pass_complete_over_ranks(ctx, pass, &s.spmv.sum);
 }
 
 static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,

@@ -137,8 +137,8 @@ static int choose(const work *w, kaon_matrix_format asked, const statistics *s, 
 
 static void describe(const work *w, const statistics *s, const char *why) {
   static const char *const names[] = {"CSR", "SELL", "ELL"};
-  static const char *const indices[] = {[KAON_COLUMNS_SHARED] = "shared by equal blocks",
-                                        [KAON_COLUMNS_16BIT] = "in 2 bytes"};
+  static const char *const indices[] = {
+      [KAON_COLUMNS_SHARED] = "shared by equal blocks", [KAON_COLUMNS_16BIT] = "in 2 bytes"};
   kaon_stored *to = w->stored;
   const kaon_stored_matrix *m = &to->matrix;
   const int narrow = m->columns == KAON_COLUMNS_SHARED || m->columns == KAON_COLUMNS_16BIT;
@@ -147,8 +147,8 @@ static void describe(const work *w, const statistics *s, const char *why) {
   const char *numbers = m->half ? "16-bit" : to->precision == KAON_DOUBLE ? "double" : "single";
   char form[64] = "CSR";
   if (m->form != KAON_STORED_CSR)
-    snprintf(form, sizeof form, "%s-%d (padding %.0f %%)", names[m->form],
-             w->width, 100 * (places / entries - 1));
+    snprintf(form, sizeof form, "%s-%d (padding %.0f %%)", names[m->form], w->width,
+             100 * (places / entries - 1));
   snprintf(to->text, sizeof to->text, "%s, %s values, column indices %s; chosen since %s", form,
            numbers, narrow ? indices[m->columns] : "in 4 bytes", why);
 }
@@ -214,7 +214,8 @@ static kaon_status expect(const work *w, const statistics *s) {
                                                     : s->ell;
   const int twice = w->ctx->backend->host_accessible && w->ctx->options.memory_limit == 0;
   const double bytes = (double)places * w->rows->reals * (double)w->size * (twice ? 2 : 1);
-  return kaon_pool_require(w->ctx, bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX, whose[form]);
+  return kaon_pool_require(w->ctx, bytes < (double)SIZE_MAX ? (size_t)bytes : SIZE_MAX,
+                           whose[form]);
 }
 
 static kaon_status build(work *w, kaon_matrix_format format, int columns) {
@@ -299,8 +300,8 @@ kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64
     KAON_TRY(kaon_long_rows_divide(ctx, rows, ctx->backend->width, &parts));
   if (parts.short_part == NULL)
     return create(ctx, rows, interior, precision, values_half, format, columns, stored);
-  kaon_status status =
-      create(ctx, parts.short_part, interior, precision, values_half, KAON_STORE_SELL, columns, stored);
+  kaon_status status = create(ctx, parts.short_part, interior, precision, values_half,
+                              KAON_STORE_SELL, columns, stored);
   kaon_csr_destroy(&parts.short_part); /* the long rows need the memory */
   if (status == KAON_OK) status = attach(*stored, &parts);
   if (status != KAON_OK) kaon_stored_destroy(stored);

@@ -15,8 +15,8 @@ typedef struct kaon_stored {
   int64_t bytes;
   int64_t index_bytes; /* bytes that a product reads to find entries: starts, column lists, and
                           columns except padding and runs */
-  char text[KAON_STORED_TEXT]; /* the form, and why it was chosen */
-  kaon_long_entries *long_part;   /* owns matrix.long_part */
+  char text[KAON_STORED_TEXT];  /* the form, and why it was chosen */
+  kaon_long_entries *long_part; /* owns matrix.long_part */
 } kaon_stored;
 
 /* rows: columns from rows->rows on are ghosts. interior: number of leading rows without ghosts, a

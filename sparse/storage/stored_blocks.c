@@ -107,7 +107,7 @@ static void put_values(const work *w, int64_t line, int lane, const double *valu
   const int reals = w->rows->reals;
   for (int c = 0; c < reals; c++)
     kaon_stored_value(w, kaon_packed_index(line, 0, c, lane, 1, reals, w->width, w->pack),
-                       value != NULL ? value[c] : 0, factor);
+                      value != NULL ? value[c] : 0, factor);
 }
 
 /* Arranges one row: its entries of runs in their lines, the others after all runs in their order,
@@ -163,7 +163,8 @@ static void put_lanes(const work *w, int64_t at, int64_t places, const block_lin
   for (int64_t j = 0; j < places; j++) lanes[j] = j < lines->runs ? lines->run[j].lanes : 0;
 }
 
-static void put_narrow_columns(const work *w, int64_t at, int64_t places, const block_lines *lines) {
+static void put_narrow_columns(const work *w, int64_t at, int64_t places,
+                               const block_lines *lines) {
   uint16_t *columns16 = (uint16_t *)w->host[COLUMN] + at * w->width;
   int32_t *line = (int32_t *)w->host[LINE] + at;
   for (int64_t j = 0; j < places; j++) {

@@ -46,8 +46,10 @@ void fixture_open_vectors(fixture *b, const kaon_space *space, int type) {
   for (int k = 0; k < MOST_COLUMNS; k++) state[k].gate = KAON_GATE_STEP;
   for (int n = 0; n < COUNTS; n++) {
     if (n > 0 && !fixture_counts(b, type, n, 0)) continue;
-    fixture_ok(kaon_vector_create(b->ctx, space, fixture_precision(type), column_counts[n], &b->x[n]));
-    fixture_ok(kaon_vector_create(b->ctx, space, fixture_precision(type), column_counts[n], &b->y[n]));
+    fixture_ok(
+        kaon_vector_create(b->ctx, space, fixture_precision(type), column_counts[n], &b->x[n]));
+    fixture_ok(
+        kaon_vector_create(b->ctx, space, fixture_precision(type), column_counts[n], &b->y[n]));
   }
   double *host = stored_room((size_t)rows * sizeof *host);
 #pragma omp parallel for schedule(static)
@@ -156,7 +158,7 @@ static void write_row(fixture *b, const product_row *r, const double s[3], doubl
 }
 
 void fixture_measure(fixture *b, const product_row *row, product_run *run, const void *way,
-                 const dense *y) {
+                     const dense *y) {
   const size_t bytes = (size_t)y->rows * (size_t)y->columns * (size_t)y->size;
   double seconds[3];
   fixture_cuda_ok(cudaMemsetAsync(y->data, 0, bytes, b->ctx->queue)); /* of the way before */

@@ -67,6 +67,7 @@ typedef struct product_row {
 
 /* Times a way, whose results are in y, and writes its row. */
 typedef void product_run(fixture *b, const void *way);
-void fixture_measure(fixture *b, const product_row *row, product_run *run, const void *way, const dense *y);
+void fixture_measure(fixture *b, const product_row *row, product_run *run, const void *way,
+                     const dense *y);
 
 #endif

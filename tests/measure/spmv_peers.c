@@ -140,7 +140,8 @@ static void csr_by_several(peer *p, int type, const stored_rows *csr, const dens
   const cusparseOrder_t order = by_rows ? CUSPARSE_ORDER_ROW : CUSPARSE_ORDER_COL;
   const int64_t leading = by_rows ? x->columns : x->rows;
   char form[40];
-  const product_row row = {.form = form, .type = type, .count = count, .index = csr_index(p->fixture)};
+  const product_row row = {
+      .form = form, .type = type, .count = count, .index = csr_index(p->fixture)};
   sparse_ok(cusparseCreateDnMat(&p->all_in, x->rows, x->columns, leading, x->data, p->type, order));
   sparse_ok(
       cusparseCreateDnMat(&p->all_out, y->rows, y->columns, leading, y->data, p->type, order));

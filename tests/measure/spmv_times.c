@@ -71,12 +71,12 @@ static void own_form(fixture *b, int type, const kaon_csr *rows) {
   char name[48];
   product_row row = {.form = name, .type = type};
   fixture_ok(kaon_stored_create(b->ctx, rows, rows->rows, fixture_precision(type), type == HALF,
-                            KAON_STORE_AUTO, &stored));
+                                KAON_STORE_AUTO, &stored));
   const kaon_stored_matrix *m = &stored->matrix;
   const int csr = m->form == KAON_STORED_CSR;
   printf("%s, %s: the library stores it as %s\n", b->name, type_names[type], stored->text);
   snprintf(name, sizeof name, "auto %s%s%s", forms[m->form], kinds[m->columns],
-           m->long_part != NULL      ? " and long rows"
+           m->long_part != NULL   ? " and long rows"
            : csr && m->lanes == 0 ? " shared out"
                                   : "");
   b->lanes = m->lanes;

@@ -73,7 +73,8 @@ static kaon_solver_options options_of(kaon_method method, kaon_precision sloppy)
   return o;
 }
 
-static void run(const partition_side *side, const fixture *v, kaon_solver *s, kaon_column_report *r) {
+static void run(const partition_side *side, const fixture *v, kaon_solver *s,
+                kaon_column_report *r) {
   must(side->ctx, kaon_vector_zero(v->x));
   must(side->ctx, kaon_solver_solve(s, v->b, v->x, r, NULL));
   for (int k = 0; k < COLUMNS; k++) {

@@ -117,7 +117,7 @@ static inline void fixture_fill(fixture *b, const stored_shape *shape, unsigned 
 
 /* closed: columns whose gate is, a bit each. */
 static inline void fixture_open(fixture *b, kaon_context *ctx, const kaon_csr *csr,
-                            const stored_shape *shape, int nrhs, unsigned closed) {
+                                const stored_shape *shape, int nrhs, unsigned closed) {
   *b = (fixture){.ctx = ctx, .csr = csr, .shape = *shape, .nrhs = nrhs};
   stored_open(ctx, csr, shape, &b->stored);
   fixture_fill(b, shape, closed);
@@ -125,7 +125,7 @@ static inline void fixture_open(fixture *b, kaon_context *ctx, const kaon_csr *c
 
 /* The same in the form that the library takes; of `shape` precision, half and interior count. */
 static inline void fixture_open_made(fixture *b, kaon_context *ctx, const kaon_csr *csr,
-                                 const stored_shape *shape, int nrhs, unsigned closed) {
+                                     const stored_shape *shape, int nrhs, unsigned closed) {
   *b = (fixture){.ctx = ctx, .csr = csr, .shape = *shape, .nrhs = nrhs};
   must(ctx, kaon_stored_create(ctx, csr, shape->interior * ctx->backend->width, shape->precision,
                                shape->half, KAON_STORE_AUTO, &b->made));
@@ -226,7 +226,8 @@ static inline double check_row(const fixture *b, const call *c, int64_t i, int k
   return worst;
 }
 
-static inline double check_slot(const fixture *b, int k, int slot, const double *x, const double *y) {
+static inline double check_slot(const fixture *b, int k, int slot, const double *x,
+                                const double *y) {
   const int reals = b->csr->reals;
   const size_t n = column_count(b), first = (size_t)k * n;
   long double re = 0, im = 0, size = 0;

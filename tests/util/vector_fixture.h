@@ -98,7 +98,7 @@ static inline void reset_scalars(fixture *b) {
 }
 
 static inline void fixture_open(fixture *b, int machine, int threads, const shape_case *shape,
-                            kaon_precision precision, int nrhs) {
+                                kaon_precision precision, int nrhs) {
   *b = (fixture){.precision = precision, .nrhs = nrhs};
   b->ctx = context_of(machine, threads);
   must(b->ctx, kaon_lattice_create(b->ctx, shape->extents, KAON_PERIODIC, &b->lattice));

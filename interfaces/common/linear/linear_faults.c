@@ -103,15 +103,15 @@ void faults_print(const cli_common *common, const linear *l, const kaon_relax_re
       cli_print(common, ", never given back\n");
     else
       cli_print(common, ", given back at %d by %s\n", r->restored_at,
-              r->restored_by_monitor ? "the monitor" : "--fault-recovery");
+                r->restored_by_monitor ? "the monitor" : "--fault-recovery");
   }
   if (o->flip_rate > 0)
     cli_print(common, "lost: %lld bit%s of x flipped\n", (long long)l->flips,
-            l->flips == 1 ? "" : "s");
+              l->flips == 1 ? "" : "s");
   cli_print(common, "found: %d alarm%s", r->alarms, r->alarms == 1 ? "" : "s");
   if (r->alarms) cli_print(common, ", the first at iteration %d", r->first_alarm);
   cli_print(common, "; repaired: %d cop%s of x put back%s\n", r->rollbacks,
-          r->rollbacks == 1 ? "y" : "ies", o->repair ? "" : " (--no-repair)");
+            r->rollbacks == 1 ? "y" : "ies", o->repair ? "" : " (--no-repair)");
 }
 
 json_t *faults_describe(const linear *l, const kaon_relax_report *r) {

@@ -187,11 +187,11 @@ void projections_print(const cli_common *common, const kaon_operator *made) {
   cli_print(common, "lambda %.4g", info.options->lambda);
   if (info.options->kind == KAON_KACZMARZ_CARP)
     cli_print(common, ", %d blocks%s, %.2f copies of an unknown", info.options->blocks,
-            info.options->block_rows == KAON_CARP_CONSECUTIVE ? " of consecutive rows" : "",
-            info.copies);
+              info.options->block_rows == KAON_CARP_CONSECUTIVE ? " of consecutive rows" : "",
+              info.copies);
   else if (info.options->kind != KAON_KACZMARZ_CIMMINO && info.classes > 1)
     cli_print(common, ", %d classes of rows at once, %lld groups", info.classes,
-            (long long)info.groups);
+              (long long)info.groups);
   if (info.options->order == KAON_SWEEP_PERMUTATION) cli_print(common, ", rows by --permutation");
   cli_print(common, ", made in %.3g s\n", info.seconds);
 }
@@ -211,7 +211,7 @@ json_t *projections_describe(const linear *l, const kaon_operator *made) {
       ordered || permuted ? names[info.options->order] : NULL, "permutation",
       permuted ? report_string(cli_name(l->args->permutation)) : json_null(), "seed",
       ordered && info.options->order == KAON_SWEEP_RANDOM ? report_seed(info.options->seed)
-                                                         : json_null(),
+                                                          : json_null(),
       "classes", info.classes, "groups", (json_int_t)info.groups, "blocks", info.options->blocks,
       "block_rows", carp && !permuted ? carp_rows[info.options->block_rows] : NULL, "copies",
       report_real(carp ? info.copies : NAN), "colour", info.options->colour, "sweep_bytes",

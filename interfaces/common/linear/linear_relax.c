@@ -141,14 +141,14 @@ static int is_open(const kaon_spectrum *s) {
 static void print_eigenvalues(const cli_common *common, const kaon_spectrum *s) {
   if (s->low == 0)
     cli_print(common,
-            "eigenvalues of D^-1 A: 0 to rounding, for A is singular, and from %.6g or less to "
-            "%.6g or more (condition of these at least %.5g); tau = %.6g\n",
-            least(s), s->high, s->high / least(s), s->tau);
+              "eigenvalues of D^-1 A: 0 to rounding, for A is singular, and from %.6g or less to "
+              "%.6g or more (condition of these at least %.5g); tau = %.6g\n",
+              least(s), s->high, s->high / least(s), s->tau);
   else
     cli_print(common,
-            "eigenvalues of D^-1 A from %.6g or less to %.6g or more (condition at least %.5g); "
-            "tau = %.6g\n",
-            s->low, s->high, s->high / s->low, s->tau);
+              "eigenvalues of D^-1 A from %.6g or less to %.6g or more (condition at least %.5g); "
+              "tau = %.6g\n",
+              s->low, s->high, s->high / s->low, s->tau);
 }
 
 /* What the radius says of Jacobi's iteration. A singular A's null vectors alone make it 1. */
@@ -166,17 +166,17 @@ static const char *verdict(const kaon_spectrum *s) {
 void spectrum_print(const cli_common *common, const kaon_spectrum *s) {
   if (s->hermitian) print_eigenvalues(common, s);
   cli_print(common, "spectral radius of B = 1 - D^-1 A: %s%s %.4f%s",
-          s->indefinite ? "1 or more, " : "", spectrum_how(s), s->rho, verdict(s));
+            s->indefinite ? "1 or more, " : "", spectrum_how(s), s->rho, verdict(s));
   if (is_open(s))
     cli_print(common, ", but the estimate's error is %.2g, so Jacobi's iteration may diverge",
-            s->rho_error);
+              s->rho_error);
   if (!isnan(s->rho_absolute))
     cli_print(common, "; of |B|: %s %.4f, at most %.4f%s", spectrum_how(s), s->rho_absolute,
-            s->most_absolute,
-            s->most_absolute < 1 ? ", so asynchronous iteration converges whatever the order"
-            : s->rho_absolute < 1 && s->rho < 1 && !is_open(s)
-                ? ": as far as this tells, asynchronous iteration converges"
-                : ": nothing says that asynchronous iteration converges");
+              s->most_absolute,
+              s->most_absolute < 1 ? ", so asynchronous iteration converges whatever the order"
+              : s->rho_absolute < 1 && s->rho < 1 && !is_open(s)
+                  ? ": as far as this tells, asynchronous iteration converges"
+                  : ": nothing says that asynchronous iteration converges");
   cli_print(common, "\n");
 }
 
@@ -276,21 +276,22 @@ void relax_print(const cli_common *common, const linear *l) {
   kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   if (l->args->spectrum) spectrum_print(common, &l->spectrum);
   if (!relax_is(l->options.method) || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return;
-  if (r.levels) cli_print(common, "rows in %d levels%s\n", r.levels, r.colours ? ", by colours" : "");
+  if (r.levels)
+    cli_print(common, "rows in %d levels%s\n", r.levels, r.colours ? ", by colours" : "");
   if (r.tau != 1) cli_print(common, "tau = %.6g\n", r.tau);
   if (r.blocks && l->options.method == KAON_ASYNC)
     cli_print(common,
-            "%lld blocks, %lld iterations of them (%d to %d each); shifts from %d to %d as they "
-            "begin, from %d when they have read, %.1f and %.1f %% of them not 0\n",
-            (long long)r.blocks, (long long)r.updates, r.least, r.most, r.newest, r.oldest,
-            r.newest_after, 100 * r.asynchronous, 100 * r.asynchronous_after);
+              "%lld blocks, %lld iterations of them (%d to %d each); shifts from %d to %d as they "
+              "begin, from %d when they have read, %.1f and %.1f %% of them not 0\n",
+              (long long)r.blocks, (long long)r.updates, r.least, r.most, r.newest, r.oldest,
+              r.newest_after, 100 * r.asynchronous, 100 * r.asynchronous_after);
   if (r.exchange_note[0]) cli_print(common, "%s\n", r.exchange_note);
   if (r.exchange != KAON_EXCHANGE_SYNC && l->options.method == KAON_ASYNC)
-    cli_print(common,
-            "exchange %s; shifts of other ranks' blocks from %d to %d, %.1f %% of these reads not "
-            "synchronous\n",
-            relax_exchange_name(r.exchange), r.rank_newest, r.rank_oldest,
-            100 * r.rank_asynchronous);
+    cli_print(
+        common,
+        "exchange %s; shifts of other ranks' blocks from %d to %d, %.1f %% of these reads not "
+        "synchronous\n",
+        relax_exchange_name(r.exchange), r.rank_newest, r.rank_oldest, 100 * r.rank_asynchronous);
   faults_print(common, l, &r);
 }
 

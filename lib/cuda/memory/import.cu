@@ -104,7 +104,8 @@ static __device__ __forceinline__ void load_spinor(const import_call &a, const h
 }
 
 template <int PRECISION>
-static __global__ void __launch_bounds__(THREADS) import_values_kernel(const __grid_constant__ import_call a) {
+static __global__ void __launch_bounds__(THREADS)
+    import_values_kernel(const __grid_constant__ import_call a) {
   __shared__ double room[THREADS / 32][RECORDS_SHARED_BYTES(SPINOR)];
   double value[SPINOR];
   here h;
@@ -115,7 +116,8 @@ static __global__ void __launch_bounds__(THREADS) import_values_kernel(const __g
 }
 
 template <int PRECISION>
-static __global__ void __launch_bounds__(THREADS) export_values_kernel(const __grid_constant__ import_call a) {
+static __global__ void __launch_bounds__(THREADS)
+    export_values_kernel(const __grid_constant__ import_call a) {
   __shared__ double room[THREADS / 32][RECORDS_SHARED_BYTES(SPINOR)];
   double value[SPINOR];
   here h;
@@ -163,7 +165,8 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /* Searches the values in memory order. The position of a site matters only for bad values. */
-static __global__ void __launch_bounds__(THREADS) find_kernel(const __grid_constant__ import_call a) {
+static __global__ void __launch_bounds__(THREADS)
+    find_kernel(const __grid_constant__ import_call a) {
   const int64_t numbers = a.numbers * a.ncomp;
   const int64_t step = (int64_t)gridDim.x * THREADS;
   for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < numbers; i += step) {
@@ -215,29 +218,30 @@ static dim3 grid_of(const import_call &a) {
   return dim3((unsigned)((count + THREADS - 1) / THREADS), a.lattice && a.parity > 1 ? 2 : 1);
 }
 
-#define ENTRY(entry, back)                                                  \
-  template <int PRECISION>                                                  \
-  static void entry##_in(const kaon_launch *launch, const import_call &a) {   \
-    const cudaStream_t stream = (cudaStream_t)launch->queue;                \
-    if (a.ncomp == SPINOR)                                                  \
-      entry##_kernel<PRECISION><<<grid_of(a), THREADS, 0, stream>>>(a);     \
-    else                                                                    \
-      entry##_any_kernel<PRECISION><<<grid_of(a), THREADS, 0, stream>>>(a); \
-  }                                                                         \
-  extern "C" void kaon_vector_##entry##_cuda(const kaon_launch *launch,       \
-                                           const kaon_import_args *args) {    \
-    const import_call a = call_of(args, back);                                \
-    if (args->precision == DOUBLE)                                          \
-      entry##_in<DOUBLE>(launch, a);                                        \
-    else if (args->precision == SINGLE)                                     \
-      entry##_in<SINGLE>(launch, a);                                        \
-    else                                                                    \
-      entry##_in<HALF>(launch, a);                                          \
+#define ENTRY(entry, back)                                                   \
+  template <int PRECISION>                                                   \
+  static void entry##_in(const kaon_launch *launch, const import_call &a) {  \
+    const cudaStream_t stream = (cudaStream_t)launch->queue;                 \
+    if (a.ncomp == SPINOR)                                                   \
+      entry##_kernel<PRECISION><<<grid_of(a), THREADS, 0, stream>>>(a);      \
+    else                                                                     \
+      entry##_any_kernel<PRECISION><<<grid_of(a), THREADS, 0, stream>>>(a);  \
+  }                                                                          \
+  extern "C" void kaon_vector_##entry##_cuda(const kaon_launch *launch,      \
+                                             const kaon_import_args *args) { \
+    const import_call a = call_of(args, back);                               \
+    if (args->precision == DOUBLE)                                           \
+      entry##_in<DOUBLE>(launch, a);                                         \
+    else if (args->precision == SINGLE)                                      \
+      entry##_in<SINGLE>(launch, a);                                         \
+    else                                                                     \
+      entry##_in<HALF>(launch, a);                                           \
   }
 ENTRY(import_values, false)
 ENTRY(export_values, true)
 
-extern "C" void kaon_vector_find_unstorable_cuda(const kaon_launch *launch, const kaon_import_args *args) {
+extern "C" void kaon_vector_find_unstorable_cuda(const kaon_launch *launch,
+                                                 const kaon_import_args *args) {
   const import_call a = call_of(args, false);
   find_kernel<<<FIND_BLOCKS, THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }

@@ -26,7 +26,8 @@ static __global__ void __launch_bounds__(COPY_THREADS)
   }
 }
 
-extern "C" void kaon_matrix_copy_cuda(const kaon_launch *launch, const kaon_matrix_copy_args *args) {
+extern "C" void kaon_matrix_copy_cuda(const kaon_launch *launch,
+                                      const kaon_matrix_copy_args *args) {
   const unsigned blocks = (unsigned)((args->count + COPY_THREADS - 1) / COPY_THREADS);
   matrix_copy_kernel<<<blocks, COPY_THREADS, 0, (cudaStream_t)launch->queue>>>(*args);
 }

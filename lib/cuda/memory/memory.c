@@ -109,24 +109,26 @@ static kaon_status fetch(kaon_context *ctx, int i, const char *device, size_t le
 
 /* Copies a few values with a kernel (short_copy.h). */
 static kaon_status short_copy_to_host(kaon_context *ctx, void *host, const void *device,
-                                   size_t bytes) {
+                                      size_t bytes) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   const kaon_launch launch = {.queue = ctx->queue, .dependent = ctx->dependent};
   if (machine->short_copy == NULL) {
     void *made;
-    KAON_TRY(kaon_cuda_check(ctx, cudaHostAlloc(&made, sizeof *machine->short_copy, cudaHostAllocMapped),
+    KAON_TRY(kaon_cuda_check(ctx,
+                             cudaHostAlloc(&made, sizeof *machine->short_copy, cudaHostAllocMapped),
                              "pinned memory for transfers"));
     machine->short_copy = made;
     machine->short_copy->turn = machine->turn;
   }
   machine->turn++;
   const kaon_short_copy_call call = {.from = device,
-                                .count = (int)(bytes / sizeof(double)),
-                                .turn = machine->turn,
-                                .to = machine->short_copy};
+                                     .count = (int)(bytes / sizeof(double)),
+                                     .turn = machine->turn,
+                                     .to = machine->short_copy};
   kaon_short_copy_send(&launch, &call);
   KAON_TRY(kaon_cuda_pending(ctx, "a transfer to the host"));
-  KAON_TRY(kaon_cuda_wait_word(ctx, &machine->short_copy->turn, machine->turn, "work on the device"));
+  KAON_TRY(
+      kaon_cuda_wait_word(ctx, &machine->short_copy->turn, machine->turn, "work on the device"));
   memcpy(host, machine->short_copy->bytes, bytes);
   return KAON_OK;
 }

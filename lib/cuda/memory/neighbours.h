@@ -199,7 +199,7 @@ static inline KAON_HD int32_t kaon_neighbour_of(const kaon_sites *s, const kaon_
 /* The same, computed from `number`. It takes one more instruction, and compilers then place loads
  * differently. Each kernel uses the faster one (dslash/cuda/hop_kernel.h). */
 static inline KAON_HD int32_t kaon_neighbour_by_index(const kaon_sites *s, const kaon_here *h,
-                                                       const int dir, int *sign) {
+                                                      const int dir, int *sign) {
   const int mu = dir % 4, forward = dir < 4;
   const int c = kaon_here_coordinate(h, mu), round = s->round[mu];
   const int edge = forward ? s->extents[mu] - 1 : 0;

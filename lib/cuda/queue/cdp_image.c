@@ -43,12 +43,13 @@ void kaon_cdp_destroy(kaon_cdp_image **cdp_image) {
 }
 
 cudaError_t kaon_cdp_launch(const kaon_cdp_image *cdp_image, int precision, const kaon_listed *list,
-                              cudaStream_t stream) {
+                            cudaStream_t stream) {
   kaon_listed argument = *list;
   int done = 0;
   void *arguments[2] = {&argument, &done};
   const dim3 one = {1, 1, 1};
-  return cudaLaunchKernel((const void *)cdp_image->kernel[precision], one, one, arguments, 0, stream);
+  return cudaLaunchKernel((const void *)cdp_image->kernel[precision], one, one, arguments, 0,
+                          stream);
 }
 
 #else
@@ -63,7 +64,7 @@ void kaon_cdp_destroy(kaon_cdp_image **cdp_image) {
 }
 
 cudaError_t kaon_cdp_launch(const kaon_cdp_image *cdp_image, int precision, const kaon_listed *list,
-                              cudaStream_t stream) {
+                            cudaStream_t stream) {
   (void)cdp_image, (void)precision, (void)list, (void)stream;
   return cudaErrorNotSupported;
 }

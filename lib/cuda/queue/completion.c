@@ -14,7 +14,13 @@
 /* Nanoseconds. SHORTEST, LONGEST: bounds of a sleep. MUCH: if more is left, the sleep is half of
  * it, since this wait may be shorter. SPIN_NANOSECONDS: polling after a sleep before the next one,
  * since the snapshot is then usually close. OFTEN: interval of driver queries. */
-enum { SHORTEST = 10000, LONGEST = 5000000, MUCH = 3000000, SPIN_NANOSECONDS = 8000, OFTEN = 1000000 };
+enum {
+  SHORTEST = 10000,
+  LONGEST = 5000000,
+  MUCH = 3000000,
+  SPIN_NANOSECONDS = 8000,
+  OFTEN = 1000000
+};
 /* Nanoseconds of the lead. FIRST_LEAD: initial value; MOST_LEAD: its largest magnitude.
  * - LESS: decrease after a sleep that was long enough. It is small compared to the cost of waking
  *   early, so that most sleeps end just after the snapshot. It doubles after each IN_A_ROW such
@@ -70,8 +76,9 @@ static kaon_status ask(const kaon_context *ctx, const kaon_completion *completio
     return kaon_cuda_check_ranks(ctx, 1e-9 * (double)w->passed);
   }
   KAON_TRY(kaon_cuda_check(ctx, answer, "work on the device"));
-  return is_there(completion) ? KAON_OK
-                        : kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: a solve ended without a look");
+  return is_there(completion)
+             ? KAON_OK
+             : kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: a solve ended without a look");
 }
 
 static void sleep_for_ns(const kaon_completion *completion, wait_clock *w) {
@@ -106,7 +113,8 @@ static void update_estimate(kaon_completion *completion, const wait_clock *w) {
     if (completion->lead > MOST_LEAD) completion->lead = MOST_LEAD;
   }
   completion->waits += completion->waits < FIRST_WAITS;
-  completion->lasted = longer < 0 || completion->lasted == 0 ? elapsed : completion->lasted + longer / 4;
+  completion->lasted =
+      longer < 0 || completion->lasted == 0 ? elapsed : completion->lasted + longer / 4;
   if (completion->lasted == 0) completion->lasted = 1;
 }
 

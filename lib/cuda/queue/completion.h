@@ -8,10 +8,10 @@
 /* Times are in nanoseconds. */
 typedef struct kaon_completion {
   kaon_loop_done *loop_done; /* pinned */
-  int64_t lasted;             /* usual time of a solve on the device; 0: none yet */
-  int64_t lead;               /* added to that for the length of a sleep */
-  int late;                   /* sleeps in a row that ended after the snapshot */
-  int waits;                  /* waits so far, counted while the lead settles */
+  int64_t lasted;            /* usual time of a solve on the device; 0: none yet */
+  int64_t lead;              /* added to that for the length of a sleep */
+  int late;                  /* sleeps in a row that ended after the snapshot */
+  int waits;                 /* waits so far, counted while the lead settles */
 } kaon_completion;
 
 /* Call it before the solve is launched. No other solve may be in flight, or its snapshot would be

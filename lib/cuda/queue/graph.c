@@ -30,13 +30,13 @@ struct kaon_recorder {
   kaon_issue form;
   kaon_loop_control *control;
   cudaGraphExec_t steps, service; /* WHILE: steps is the whole loop */
-  kaon_list_recorder *lister;            /* CDP, PERSISTENT */
+  kaon_list_recorder *lister;     /* CDP, PERSISTENT */
   int cooperative;                /* PERSISTENT: uses a cooperative launch */
   char *copy[COPIES];             /* pinned */
   cudaEvent_t arrived[COPIES];
-  int64_t usual; /* nanoseconds that waits usually take */
-  int limit;     /* limit of blocks that is set on the device; 0: not set */
-  int reports_completion;     /* a run ends by reporting a snapshot (kaon_loop.before) */
+  int64_t usual;          /* nanoseconds that waits usually take */
+  int limit;              /* limit of blocks that is set on the device; 0: not set */
+  int reports_completion; /* a run ends by reporting a snapshot (kaon_loop.before) */
   kaon_completion completion;
 };
 
@@ -68,15 +68,16 @@ static kaon_status copy_states(const kaon_recorder *r, const kaon_column_state *
 static kaon_status issue_part(const part *p) {
   kaon_recorder *r = p->recorder;
   if (p->stage == KAON_LOOP_STEPPED)
-    KAON_TRY(r->form == KAON_ISSUE_PERSISTENT ? kaon_list_recorder_launch_resident(r->lister, r->cooperative)
-                                              : p->loop->steps(p->loop->user));
+    KAON_TRY(r->form == KAON_ISSUE_PERSISTENT
+                 ? kaon_list_recorder_launch_resident(r->lister, r->cooperative)
+                 : p->loop->steps(p->loop->user));
   if (p->stage == KAON_LOOP_SERVICED) KAON_TRY(p->loop->service(p->loop->user));
   if (p->stage == KAON_LOOP_ENTRY && p->loop->before != NULL)
     KAON_TRY(p->loop->before(p->loop->user));
   if (p->stage == KAON_LOOP_END) KAON_TRY(p->loop->after(p->loop->user));
   if (p->stage == KAON_LOOP_SNAPSHOT)
     kaon_cuda_loop_snapshot(r->control, p->loop->state, p->loop->norms, r->columns, copy_of(r, 0),
-                        copy_of(r, 1), r->completion.loop_done, stream_of(r));
+                            copy_of(r, 1), r->completion.loop_done, stream_of(r));
   if (r->form == KAON_ISSUE_TAIL)
     kaon_cuda_loop_tail(r->control, p->loop->state, r->columns, p->stage, stream_of(r));
   if (p->decides)
@@ -232,7 +233,8 @@ static kaon_status build_end(kaon_recorder *r, const kaon_loop *loop, cudaGraph_
   if (loop->after != NULL) {
     KAON_TRY(condition(r, graph, &guard.handles.service_waiting));
     KAON_TRY(record_into(&guard, graph, last, last));
-    KAON_TRY(add_condition(r, graph, last, guard.handles.service_waiting, cudaGraphCondTypeIf, &body));
+    KAON_TRY(
+        add_condition(r, graph, last, guard.handles.service_waiting, cudaGraphCondTypeIf, &body));
     KAON_TRY(record_into(&end, body, NULL, &inner));
   }
   return record_into(&p, graph, last, last);
@@ -400,7 +402,8 @@ static kaon_status run(kaon_recorder *r, int blocks) {
     if (!counts || blocks != r->limit) kaon_cuda_loop_start(r->control, blocks, stream_of(r));
     r->limit = blocks;
     if (r->reports_completion) kaon_completion_expect(&r->completion);
-    return r->form == KAON_ISSUE_CDP ? kaon_list_recorder_launch_cdp(r->lister) : launch(r, r->steps);
+    return r->form == KAON_ISSUE_CDP ? kaon_list_recorder_launch_cdp(r->lister)
+                                     : launch(r, r->steps);
   }
   for (int i = 0; i < blocks; i++) KAON_TRY(launch(r, r->steps));
   return KAON_OK;
@@ -438,7 +441,7 @@ static int64_t sleep_for_ns(int64_t passed, int64_t usual) {
  * is missing, the event cannot have occurred either. So the driver is queried only now and then, in
  * case of an error. */
 static int has_arrived(const kaon_recorder *r, int number, int64_t passed, int64_t *asked,
-                cudaError_t *answer) {
+                       cudaError_t *answer) {
   static const int64_t often_enough = 1000000; /* nanoseconds */
   const int arrived = *last_number(r, number) != NOT_YET;
   if (!arrived && passed - *asked < often_enough) return 0;
@@ -479,7 +482,8 @@ static kaon_status wait(kaon_recorder *r, int number, kaon_column_state *host) {
   KAON_TRY(kaon_cuda_pending(r->ctx, "a kernel launch"));
   if (r->reports_completion) { /* states and norms arrive together */
     KAON_TRY(kaon_completion_await(r->ctx, &r->completion));
-    for (int k = 0; k < r->columns; k++) kaon_snapshot_read(&host[k], &copy_of(r, number)[k], number);
+    for (int k = 0; k < r->columns; k++)
+      kaon_snapshot_read(&host[k], &copy_of(r, number)[k], number);
     return KAON_OK;
   }
   KAON_TRY(sleep_until(r, number));

@@ -102,7 +102,8 @@ static cudaError_t try_cdp(kaon_list_recorder *l) {
 static kaon_status build(kaon_list_recorder *l) {
   const size_t room = KAON_RESIDENT_WORDS * sizeof *l->listed.room;
   void *taken = NULL;
-  KAON_TRY(kaon_pool_allocate(l->ctx, KAON_LIST_ENTRIES * sizeof *l->entry, "a list of steps", &taken));
+  KAON_TRY(
+      kaon_pool_allocate(l->ctx, KAON_LIST_ENTRIES * sizeof *l->entry, "a list of steps", &taken));
   l->entry = taken;
   l->listed.entry = taken;
   if (l->form == KAON_ISSUE_CDP) { /* without the image another form serves as well */
@@ -115,8 +116,8 @@ static kaon_status build(kaon_list_recorder *l) {
   return l->ctx->backend->memory->clear(l->ctx, taken, room);
 }
 
-kaon_status kaon_list_recorder_create(kaon_context *ctx, kaon_issue form, kaon_loop_control *control,
-                               kaon_list_recorder **lister) {
+kaon_status kaon_list_recorder_create(kaon_context *ctx, kaon_issue form,
+                                      kaon_loop_control *control, kaon_list_recorder **lister) {
   kaon_list_recorder *l = *lister = calloc(1, sizeof *l);
   if (l == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: no host memory for a list of steps");
   l->ctx = ctx;

@@ -27,7 +27,12 @@ enum {
 };
 /* Most launches in a block of steps, and most entries after repetitions are removed; bytes of a
  * call; sums of a launch. */
-enum { KAON_LIST_CAPACITY = 256, KAON_LIST_ENTRIES = 64, KAON_CALL_BYTES = 384, KAON_LIST_VALUES = 8 };
+enum {
+  KAON_LIST_CAPACITY = 256,
+  KAON_LIST_ENTRIES = 64,
+  KAON_CALL_BYTES = 384,
+  KAON_LIST_VALUES = 8
+};
 
 typedef struct kaon_launch_list_entry {
   int kind;
@@ -100,13 +105,13 @@ cudaError_t kaon_cdp_create(kaon_cdp_image **chain);
 void kaon_cdp_destroy(kaon_cdp_image **chain); /* NULL allowed */
 /* Queues blocks of steps, which then continue on the device without the host. */
 cudaError_t kaon_cdp_launch(const kaon_cdp_image *chain, int precision, const kaon_listed *list,
-                              cudaStream_t stream);
+                            cudaStream_t stream);
 
 /* The list of a recorder (launch_list.c) with its device memory from the pool, and the image.
  * Created before a solve, for one of the two forms. */
 typedef struct kaon_list_recorder kaon_list_recorder;
-kaon_status kaon_list_recorder_create(kaon_context *ctx, kaon_issue form, kaon_loop_control *control,
-                               kaon_list_recorder **lister);
+kaon_status kaon_list_recorder_create(kaon_context *ctx, kaon_issue form,
+                                      kaon_loop_control *control, kaon_list_recorder **lister);
 void kaon_list_recorder_destroy(kaon_list_recorder **lister); /* NULL allowed */
 /* Lists what loop->steps issues, without executing it. UNSUPPORTED if it cannot be listed. */
 kaon_status kaon_list_recorder_record(kaon_list_recorder *lister, const kaon_loop *loop);

@@ -105,10 +105,10 @@ static __global__ void snapshot_kernel(const snapshot_call c) {
 }
 
 extern "C" void kaon_cuda_loop_snapshot(const kaon_loop_control *control,
-                                    const kaon_column_state *state, const kaon_column_state *norms,
-                                    int columns, kaon_column_state *copy,
-                                    kaon_column_state *copy_norms, kaon_loop_done *loop_done,
-                                    cudaStream_t stream) {
+                                        const kaon_column_state *state,
+                                        const kaon_column_state *norms, int columns,
+                                        kaon_column_state *copy, kaon_column_state *copy_norms,
+                                        kaon_loop_done *loop_done, cudaStream_t stream) {
   const snapshot_call c = {control, state, norms, columns, copy, copy_norms, loop_done};
   snapshot_kernel<<<1, STARTERS, 0, stream>>>(c);
 }

@@ -50,9 +50,9 @@ void kaon_cuda_loop_decide(kaon_loop_control *control, const kaon_column_state *
 /* Copies states and norms (lib/math/steps/start.h) and then sets the flag, by a kernel instead of a
  * copy. All targets are pinned memory. */
 void kaon_cuda_loop_snapshot(const kaon_loop_control *control, const kaon_column_state *state,
-                         const kaon_column_state *norms, int columns, kaon_column_state *copy,
-                         kaon_column_state *copy_norms, kaon_loop_done *loop_done,
-                         cudaStream_t stream);
+                             const kaon_column_state *norms, int columns, kaon_column_state *copy,
+                             kaon_column_state *copy_norms, kaon_loop_done *loop_done,
+                             cudaStream_t stream);
 
 /* Initialises states from prepared ones (kaon_record_ops.start). */
 void kaon_cuda_loop_begin(const kaon_start *start, cudaStream_t stream);

@@ -189,7 +189,8 @@ static kaon_status wait_for(const kaon_context *ctx, aim at, double spin_for, co
   if (sleeps) sleep_until_word(ctx, at, &answer);
   if (status == KAON_OK && answer == cudaErrorNotReady) {
     status = sleep_until_done(ctx, at, &answer);
-    if (sleeps) update_typical_wait(&kaon_cuda_machine_of(ctx)->typical_wait, seconds_now() - begin, 0);
+    if (sleeps)
+      update_typical_wait(&kaon_cuda_machine_of(ctx)->typical_wait, seconds_now() - begin, 0);
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* not an error */
   if (status == KAON_OK) status = kaon_cuda_check(ctx, answer, what);

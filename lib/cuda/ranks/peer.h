@@ -52,7 +52,7 @@ static __device__ __forceinline__ uint32_t peer_peek(const uint32_t *at) {
 /* The neighbour has ended or is busy elsewhere: reports which rank was awaited and ends this
  * rank. */
 static __device__ __forceinline__ void peer_timeout(const kaon_peer_exchange &p, uint32_t dir,
-                                                     uint32_t turn) {
+                                                    uint32_t turn) {
   volatile uint32_t *timeout_report = p.timeout_report;
   timeout_report[KAON_TIMEOUT_RANK] = p.neighbour[dir];
   timeout_report[KAON_TIMEOUT_SEQUENCE] = turn + 1;

@@ -45,6 +45,7 @@ extern "C" void kaon_peer_messages_send(const kaon_launch *launch, const kaon_pe
   kaon_cuda_launch(launch, send_kernel, (unsigned)(BLOCKS * call->n), THREADS, *call);
 }
 
-extern "C" void kaon_peer_messages_receive(const kaon_launch *launch, const kaon_peer_messages *call) {
+extern "C" void kaon_peer_messages_receive(const kaon_launch *launch,
+                                           const kaon_peer_messages *call) {
   kaon_cuda_launch(launch, import_values_kernel, (unsigned)(BLOCKS * call->n), THREADS, *call);
 }

@@ -23,8 +23,9 @@ static __device__ __forceinline__ double marked_number(const marked_sum &x) {
 
 /* The position of `sender`'s value in the reduction buffer of the rank that owns `words`. */
 static __device__ __forceinline__ uint64_t *peer_sum_at(uint64_t *words, int ranks, uint32_t mark,
-                                                    int sender, int number) {
-  return words + ((int64_t)(mark & 1) * ranks + sender) * KAON_PEER_REDUCTION_WORDS + 2 * (int64_t)number;
+                                                        int sender, int number) {
+  return words + ((int64_t)(mark & 1) * ranks + sender) * KAON_PEER_REDUCTION_WORDS +
+         2 * (int64_t)number;
 }
 
 static __device__ __forceinline__ void peer_sum_write(uint64_t *at, uint32_t mark, double x) {
@@ -53,8 +54,8 @@ static __device__ __forceinline__ uint32_t peer_sum_mark(uint32_t turn) {
  * its half, for every sender, that it does not use itself. Positions take turns, so every old tag
  * is cleared in time. No rank writes there now: the next sum uses the other half, and the sum after
  * it comes from ranks that already have this rank's part of the next. */
-static __device__ __forceinline__ void peer_sum_clear_old(const kaon_peer_reduction &box, uint32_t mark,
-                                                  int used) {
+static __device__ __forceinline__ void peer_sum_clear_old(const kaon_peer_reduction &box,
+                                                          uint32_t mark, int used) {
   const int number = (int)(mark / 2 % (KAON_PEER_REDUCTION_WORDS / 2)), sender = (int)threadIdx.x;
   if (sender >= box.ranks || number < used) return;
   uint64_t *at = peer_sum_at(box.words[box.rank], box.ranks, mark, sender, number);
@@ -71,7 +72,7 @@ static __device__ __forceinline__ uint64_t nanoseconds(void) {
 /* A rank that does not arrive has ended. Reports which rank and which sum were awaited, and ends
  * this rank. */
 static __device__ __noinline__ void peer_sum_timeout(const kaon_peer_reduction &box, int sender,
-                                                  uint32_t mark) {
+                                                     uint32_t mark) {
   volatile uint32_t *timeout_report = box.timeout_report;
   timeout_report[KAON_TIMEOUT_RANK] = (uint32_t)sender;
   timeout_report[KAON_TIMEOUT_SEQUENCE] = mark;
@@ -81,8 +82,9 @@ static __device__ __noinline__ void peer_sum_timeout(const kaon_peer_reduction &
   __trap();
 }
 
-static __device__ __forceinline__ double peer_sum_wait(const kaon_peer_reduction &box, const uint64_t *at,
-                                                   int sender, uint32_t mark) {
+static __device__ __forceinline__ double peer_sum_wait(const kaon_peer_reduction &box,
+                                                       const uint64_t *at, int sender,
+                                                       uint32_t mark) {
   enum { POLLS = 4096 };
   uint64_t begin = 0;
   for (int polls = 0;; polls++) {
@@ -117,8 +119,8 @@ static __device__ __forceinline__ int peer_sum_index(const int *slot, int nslots
 /* Sums over ranks, in rank order: total[2 i], total[2 i + 1] for each wanted slot[i]. Called by all
  * threads of one block, which consists of whole warps. On entry total is complete for all threads,
  * on return for thread 0. All ranks must do the same for the same slots. */
-static __device__ __noinline__ void peer_sum_all(const kaon_peer_reduction *from, const int *slot, int nslots,
-                                             double *total) {
+static __device__ __noinline__ void peer_sum_all(const kaon_peer_reduction *from, const int *slot,
+                                                 int nslots, double *total) {
   const kaon_peer_reduction &box = *from;
   const int lane = (int)threadIdx.x % 32, warps = (int)blockDim.x / 32, ranks = box.ranks;
   const uint32_t mark = peer_sum_mark(*(volatile uint32_t *)box.turn);
@@ -128,16 +130,16 @@ static __device__ __noinline__ void peer_sum_all(const kaon_peer_reduction *from
   for (int v = (int)threadIdx.x / 32; v < 2 * nslots; v += warps)
     if (other && slot[v / 2] >= 0)
       peer_sum_write(peer_sum_at(box.words[lane], ranks, mark, box.rank,
-                         2 * peer_sum_index(slot, nslots, v / 2) + v % 2),
-                 mark, total[v]);
+                                 2 * peer_sum_index(slot, nslots, v / 2) + v % 2),
+                     mark, total[v]);
   for (int v = (int)threadIdx.x / 32; v < 2 * nslots; v += warps) {
     if (slot[v / 2] < 0) continue;
     double part = total[v];
     if (other)
       part = peer_sum_wait(box,
-                       peer_sum_at(box.words[box.rank], ranks, mark, lane,
-                               2 * peer_sum_index(slot, nslots, v / 2) + v % 2),
-                       lane, mark);
+                           peer_sum_at(box.words[box.rank], ranks, mark, lane,
+                                       2 * peer_sum_index(slot, nslots, v / 2) + v % 2),
+                           lane, mark);
     __syncwarp();
     double sum = __shfl_sync(0xffffffffu, part, 0);
     for (int r = 1; r < ranks; r++) sum += __shfl_sync(0xffffffffu, part, r);

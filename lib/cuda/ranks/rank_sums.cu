@@ -41,7 +41,8 @@ static __device__ __forceinline__ void conclude(const kaon_sum_call &c, int colu
   if (threadIdx.x == 0) recurrence_run(c.then, state);
 }
 
-static __global__ void __launch_bounds__(THREADS) peer_sum_kernel(const __grid_constant__ peer_reduction_call a) {
+static __global__ void __launch_bounds__(THREADS)
+    peer_sum_kernel(const __grid_constant__ peer_reduction_call a) {
   extern __shared__ double part[]; /* [rank][2 n] */
   kaon_wait_for_previous();
   const uint32_t mark = peer_sum_mark(*(volatile uint32_t *)a.box.turn);
@@ -49,16 +50,17 @@ static __global__ void __launch_bounds__(THREADS) peer_sum_kernel(const __grid_c
   if (a.parts & KAON_SUM_SEND)
     for (int i = threadIdx.x; i < items; i += THREADS) {
       const int to = i / values, v = i % values;
-      peer_sum_write(peer_sum_at(a.box.words[to], a.box.ranks, mark, a.box.rank, column * values + v), mark,
-                 a.sum.state[column].slot[a.sum.slot[v / 2]][v % 2]);
+      peer_sum_write(
+          peer_sum_at(a.box.words[to], a.box.ranks, mark, a.box.rank, column * values + v), mark,
+          a.sum.state[column].slot[a.sum.slot[v / 2]][v % 2]);
     }
   if (!(a.parts & KAON_SUM_RECEIVE)) return;
   if (a.sum.state != NULL) state_prefetch(&a.sum.state[column]);
   for (int i = threadIdx.x; i < items; i += THREADS) {
     const int from = i / values, v = i % values;
     part[i] = peer_sum_wait(
-        a.box, peer_sum_at(a.box.words[a.box.rank], a.box.ranks, mark, from, column * values + v), from,
-        mark);
+        a.box, peer_sum_at(a.box.words[a.box.rank], a.box.ranks, mark, from, column * values + v),
+        from, mark);
   }
   __syncthreads();
   if (blockIdx.x == 0) peer_sum_clear_old(a.box, mark, (int)gridDim.x * values);
@@ -70,7 +72,7 @@ static __global__ void __launch_bounds__(THREADS) peer_sum_kernel(const __grid_c
 }
 
 extern "C" void kaon_rank_sums_by_peers(const kaon_launch *launch, const kaon_sum_call *call,
-                                    const kaon_peer_reduction *box, int parts) {
+                                        const kaon_peer_reduction *box, int parts) {
   peer_reduction_call a;
   a.sum = *call;
   a.box = *box;
@@ -93,14 +95,15 @@ extern "C" void kaon_rank_sums_pack(const kaon_launch *launch, const kaon_sum_ca
   pack_kernel<<<(unsigned)call->columns, THREADS, 0, (cudaStream_t)launch->queue>>>(*call, message);
 }
 
-static __global__ void __launch_bounds__(THREADS) import_values_kernel(const __grid_constant__ unpack_call a) {
+static __global__ void __launch_bounds__(THREADS)
+    import_values_kernel(const __grid_constant__ unpack_call a) {
   const int column = (int)blockIdx.x, values = 2 * a.sum.n;
   conclude(a.sum, column, a.messages + (int64_t)column * values, a.ranks,
            (int64_t)a.sum.columns * values);
 }
 
 extern "C" void kaon_rank_sums_unpack(const kaon_launch *launch, const kaon_sum_call *call,
-                                    const double *messages, int ranks) {
+                                      const double *messages, int ranks) {
   unpack_call a;
   a.sum = *call;
   a.messages = messages;

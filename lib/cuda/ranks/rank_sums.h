@@ -28,8 +28,8 @@ typedef struct kaon_sum_call {
  * then no old one is left (peer_sum_clear_old in peer_sums.h). */
 enum { KAON_PEER_REDUCTION_WORDS = 4 * KAON_SUM_ENTRIES }; /* of one sender and sum */
 typedef struct kaon_peer_reduction {
-  uint32_t *turn;      /* local: number of sums so far */
-  uint32_t *ticket;    /* local: 0 between sums */
+  uint32_t *turn;           /* local: number of sums so far */
+  uint32_t *ticket;         /* local: 0 between sums */
   uint32_t *timeout_report; /* lib/core/launch.h */
   uint64_t patience; /* nanoseconds to wait for a sum before the other rank counts as ended */
   int rank, ranks;
@@ -45,12 +45,12 @@ extern "C" {
 
 /* By stores into peers' memory. */
 void kaon_rank_sums_by_peers(const kaon_launch *launch, const kaon_sum_call *call,
-                         const kaon_peer_reduction *box, int parts);
+                             const kaon_peer_reduction *box, int parts);
 /* Packs the values as a message, [column][slot][2], including closed columns. */
 void kaon_rank_sums_pack(const kaon_launch *launch, const kaon_sum_call *call, double *message);
 /* slots = the sum of `ranks` messages in rank order. Then runs the recurrence. */
 void kaon_rank_sums_unpack(const kaon_launch *launch, const kaon_sum_call *call,
-                         const double *messages, int ranks);
+                           const double *messages, int ranks);
 
 #ifdef __cplusplus
 }

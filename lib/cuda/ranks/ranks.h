@@ -27,8 +27,8 @@ struct kaon_device_exchange {
   void *buffers; /* for `plain`: send and receive buffers */
   kaon_peer_messages post;
   kaon_exchange *comm_exchange; /* DIRECT, HOST: the exchange of the communicator */
-  char *host;             /* HOST: pinned, laid out like `shared` */
-  cudaEvent_t arrived;    /* NCCL */
+  char *host;                   /* HOST: pinned, laid out like `shared` */
+  cudaEvent_t arrived;          /* NCCL */
 };
 
 typedef struct kaon_cuda_transport {

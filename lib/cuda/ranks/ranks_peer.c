@@ -34,7 +34,7 @@ enum {
   BOX = 512,
   WORDS_AT = 1024,
   LINE = 256,
-  TRIAL = 0x6b61,    /* + rank */
+  TRIAL = 0x6b61,   /* + rank */
   GOODBYE = 0x6f6e, /* + rank */
   GOODBYE_MILLISECONDS = 2000
 };
@@ -115,7 +115,8 @@ static kaon_status take(kaon_context *ctx, size_t bytes, kaon_shared *s) {
   s->mine = reuse_retired_memory(kaon_cuda_ranks_of(ctx), s->bytes);
   if (s->mine == NULL) {
     s->mine = reuse_peer_memory(kaon_cuda_machine_of(ctx)->device, s->bytes);
-    if (s->mine != NULL) KAON_TRY(kaon_pool_account(ctx, (int64_t)s->bytes, "memory for sums over ranks"));
+    if (s->mine != NULL)
+      KAON_TRY(kaon_pool_account(ctx, (int64_t)s->bytes, "memory for sums over ranks"));
   }
   if (s->mine == NULL) return kaon_cuda_zeroed(ctx, s->bytes, "memory that ranks share", &s->mine);
   KAON_TRY(kaon_cuda_check(ctx, cudaMemsetAsync(s->mine, 0, s->bytes, stream),
@@ -193,10 +194,11 @@ static kaon_status write_to_peers(kaon_context *ctx, uint32_t word) {
 static kaon_status peer_words(kaon_context *ctx, uint32_t word, int *count, int *missing) {
   const kaon_comm *comm = ctx->comm;
   uint32_t words[KAON_PEERS];
-  KAON_TRY(kaon_cuda_check(ctx,
-                           cudaMemcpy(words, (char *)kaon_cuda_ranks_of(ctx)->sum_memory.mine + WORDS,
-                                      sizeof words, cudaMemcpyDeviceToHost),
-                           "reading what other ranks wrote"));
+  KAON_TRY(
+      kaon_cuda_check(ctx,
+                      cudaMemcpy(words, (char *)kaon_cuda_ranks_of(ctx)->sum_memory.mine + WORDS,
+                                 sizeof words, cudaMemcpyDeviceToHost),
+                      "reading what other ranks wrote"));
   *count = 0;
   *missing = -1;
   for (int i = 0; i < comm->ranks; i++) {
@@ -272,11 +274,11 @@ static kaon_status open_peer(kaon_context *ctx) {
   KAON_TRY(create_timeout_report(ctx));
   char *mine = r->sum_memory.mine;
   r->box = (kaon_peer_reduction){.patience = kaon_cuda_patience(ctx),
-                          .turn = (uint32_t *)mine,
-                          .ticket = (uint32_t *)(mine + TICKETS),
-                          .timeout_report = kaon_cuda_machine_of(ctx)->timeout_report,
-                          .rank = comm->rank,
-                          .ranks = comm->ranks};
+                                 .turn = (uint32_t *)mine,
+                                 .ticket = (uint32_t *)(mine + TICKETS),
+                                 .timeout_report = kaon_cuda_machine_of(ctx)->timeout_report,
+                                 .rank = comm->rank,
+                                 .ranks = comm->ranks};
   for (int i = 0; i < comm->ranks; i++)
     r->box.words[i] = (uint64_t *)((char *)r->sum_memory.theirs[i] + WORDS_AT);
   return post_box(ctx);
@@ -324,7 +326,7 @@ static void close_peer(kaon_context *ctx) {
 /* For plain exchanges, whose messages differ between ranks: gathers the offsets of each rank's
  * messages, by direction, and the size of its half. All halves get the largest size. */
 static kaon_status exchange_offsets(kaon_context *ctx, const size_t *at, size_t *half,
-                               uint32_t (*all)[2 * (KAON_DIRS + 1)]) {
+                                    uint32_t (*all)[2 * (KAON_DIRS + 1)]) {
   uint32_t mine[2 * (KAON_DIRS + 1)];
   for (int i = 0; i <= KAON_DIRS; i++) {
     const uint64_t number = i < KAON_DIRS ? at[i] : *half;

@@ -45,10 +45,10 @@ typedef struct deferred_sums {
 typedef struct kaon_cuda_sums {
   double *partials; /* [column][value][chunk] */
   uint32_t *tickets;
-  uint64_t *marked;         /* NULL: use tickets */
+  uint64_t *marked;                          /* NULL: use tickets */
   const kaon_peer_reduction *peer_reduction; /* one column: the block that completes the sum adds it
                                               * over ranks; NULL: it does not */
-  double *left;             /* workspace for partial sums that stay unadded, and for those that
+  double *left; /* workspace for partial sums that stay unadded, and for those that
                              * `deferred` names */
   deferred_sums deferred;
   int chunks; /* for each column */
@@ -90,7 +90,8 @@ static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const 
   s.marked = launch->marked;
   s.peer_reduction = sum->ranks ? (const kaon_peer_reduction *)launch->peer_reduction : NULL;
   s.left = launch->left;
-  s.deferred = sum->deferred != NULL && !sum->leave ? deferred_sums_of(sum->deferred) : deferred_sums{};
+  s.deferred =
+      sum->deferred != NULL && !sum->leave ? deferred_sums_of(sum->deferred) : deferred_sums{};
   s.chunks = chunks;
   s.gate = *gate;
   s.sum = *sum;
@@ -224,19 +225,20 @@ static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, 
  * for all of this kernel (kaon_wait_for_previous) before it reads them. */
 template <int NSLOTS>
 static __device__ __forceinline__ void deferred_leave(const kaon_cuda_sums &s, int chunk,
-                                                  const double *value) {
+                                                      const double *value) {
   parts_write<2 * NSLOTS>(s.left, s.chunks, chunk, 0, value);
 }
 
 /* total[2 i], total[2 i + 1] = sum i. Called by all threads. */
-static __device__ __noinline__ void deferred_add(const double *parts, int chunks, int left, int real,
-                                             double *total) {
+static __device__ __noinline__ void deferred_add(const double *parts, int chunks, int left,
+                                                 int real, double *total) {
   if (real && (int)threadIdx.x < left) total[2 * threadIdx.x + 1] = 0;
   parts_add(parts, chunks, real ? left : 2 * left, real ? 2 : 1, total);
 }
 
 /* Writes them to their slots. Called by one thread. */
-static __device__ __forceinline__ void deferred_conclude(const kaon_cuda_sums &s, const double *total) {
+static __device__ __forceinline__ void deferred_conclude(const kaon_cuda_sums &s,
+                                                         const double *total) {
   for (int i = 0; i < s.deferred.left; i++)
     for (int c = 0; c < 2; c++) s.sum.state->slot[s.deferred.slot[i]][c] = total[2 * i + c];
 }
@@ -396,7 +398,8 @@ static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int 
   if (chunk == s.chunks - 1) state_prefetch(&s.sum.state[column]);
   marked_leave<VALUES>(s.marked, s.chunks, chunk, wanted, *mark, value);
   if (chunk != s.chunks - 1) return false;
-  if (DEFERRED && s.deferred.left > 0) deferred_add(s.left, s.deferred.chunks, s.deferred.left, s.deferred.real, deferred);
+  if (DEFERRED && s.deferred.left > 0)
+    deferred_add(s.left, s.deferred.chunks, s.deferred.left, s.deferred.real, deferred);
   marked_collect<VALUES, AHEAD>(s.marked, s.chunks, wanted, *mark, total);
   return true;
 }
@@ -411,8 +414,10 @@ static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &
   __shared__ double total[2 * NSLOTS], deferred[DEFERRED ? 2 * DEFERRED_MOST : 1];
   const uint32_t wanted = marked_wanted<NSLOTS, NORM>(s);
   uint32_t mark;
-  if (PEERS_SUM && s.peer_reduction != NULL && chunk == s.chunks - 1) peer_sum_prefetch(s.peer_reduction);
-  if (!sums_marked<2 * NSLOTS, AHEAD, DEFERRED>(s, column, chunk, wanted, value, total, &mark, deferred))
+  if (PEERS_SUM && s.peer_reduction != NULL && chunk == s.chunks - 1)
+    peer_sum_prefetch(s.peer_reduction);
+  if (!sums_marked<2 * NSLOTS, AHEAD, DEFERRED>(s, column, chunk, wanted, value, total, &mark,
+                                                deferred))
     return;
   if (PEERS_SUM) sums_over_ranks(s, NSLOTS, total);
   if (threadIdx.x != 0) return;

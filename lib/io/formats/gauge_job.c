@@ -285,7 +285,7 @@ kaon_status kaon_gauge_get_link(kaon_gauge_output *out, int64_t site, int mu, do
 }
 
 kaon_status kaon_gauge_get_site_links(kaon_gauge_output *out, int64_t site, int big_endian,
-                                  unsigned char words[4 * 18 * 8], size_t *n) {
+                                      unsigned char words[4 * 18 * 8], size_t *n) {
   size_t reals = (size_t)out->options.rows * 6,
          bytes = reals * (size_t)(out->options.precision / 8);
   for (int mu = 0; mu < 4; mu++) {

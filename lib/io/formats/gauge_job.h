@@ -94,6 +94,6 @@ kaon_status kaon_gauge_get_link(kaon_gauge_output *out, int64_t site, int mu, do
 /* Gets the four links of a site, x, y, z, t, `rows` rows each, as words; *n bytes are written to
  * `words`. */
 kaon_status kaon_gauge_get_site_links(kaon_gauge_output *out, int64_t site, int big_endian,
-                                  unsigned char words[4 * 18 * 8], size_t *n);
+                                      unsigned char words[4 * 18 * 8], size_t *n);
 
 #endif

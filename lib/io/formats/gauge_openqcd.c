@@ -289,9 +289,8 @@ const kaon_gauge_format kaon_gauge_openqcd = {.format = KAON_FORMAT_OPENQCD,
                                               .probe = probe_openqcd,
                                               .read = read_links,
                                               .write = write_openqcd};
-const kaon_gauge_format kaon_gauge_ddalphaamg = {
-    .format = KAON_FORMAT_DDALPHAAMG,
-    .matches = NULL, /* found by openQCD's probe */
-    .probe = probe_ddalphaamg,
-    .read = read_links,
-    .write = NULL};
+const kaon_gauge_format kaon_gauge_ddalphaamg = {.format = KAON_FORMAT_DDALPHAAMG,
+                                                 .matches = NULL, /* found by openQCD's probe */
+                                                 .probe = probe_ddalphaamg,
+                                                 .read = read_links,
+                                                 .write = NULL};

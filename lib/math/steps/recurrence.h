@@ -15,14 +15,14 @@ enum { KAON_SLOTS = 624, KAON_NO_SLOT = -1, KAON_HISTORY = 256 };
 /* Bits of kaon_column_state.gate. A kernel works on a column if (state.gate & mask) is not 0, where
  * mask is an argument of the kernel. A waiting column has SERVICE and some of the bits after it. */
 enum {
-  KAON_GATE_STEP = 1,    /* the column iterates */
-  KAON_GATE_SERVICE = 2, /* the column waits for the host: residual replacement, restart,
+  KAON_GATE_STEP = 1,      /* the column iterates */
+  KAON_GATE_SERVICE = 2,   /* the column waits for the host: residual replacement, restart,
                           * verification or end */
-  KAON_GATE_SOLUTION = 4,    /* its inner solution is finite and is to be added */
-  KAON_GATE_START = 8,   /* restarts the Krylov process */
+  KAON_GATE_SOLUTION = 4,  /* its inner solution is finite and is to be added */
+  KAON_GATE_START = 8,     /* restarts the Krylov process */
   KAON_GATE_CONTINUE = 16, /* continues the old process with the replaced residual */
-  KAON_GATE_FLUSH = 32,  /* with STEP: the inner solution is due to be added to the outer one */
-  KAON_GATE_VERIFY = 64, /* with SERVICE: the chosen residual is to be recomputed */
+  KAON_GATE_FLUSH = 32,    /* with STEP: the inner solution is due to be added to the outer one */
+  KAON_GATE_VERIFY = 64,   /* with SERVICE: the chosen residual is to be recomputed */
   KAON_GATE_ANY = 127
 };
 
@@ -34,8 +34,7 @@ enum {
 #endif
 
 typedef struct kaon_column_state {
-  KAON_SLOT_ALIGNED double slot[KAON_SLOTS]
-                               [2]; /* complex scalars, named in recurrences.h */
+  KAON_SLOT_ALIGNED double slot[KAON_SLOTS][2]; /* complex scalars, named in recurrences.h */
   double history[KAON_HISTORY]; /* relative squared residual of iteration i at [i % KAON_HISTORY] */
 
   /* Stopping. `watched` is the squared residual norm that the recurrence knows. `true` is the one

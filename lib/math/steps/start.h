@@ -43,7 +43,10 @@ static inline KAON_HD int kaon_start_refused(const kaon_column_state *state) {
 
 /* What the host poll of a whole solve copies from states (number 0) and norms (number 1): the first
  * slots. Of states it also copies the history so far and everything after it. */
-enum { KAON_SNAPSHOT_SLOTS = KAON_S_METHOD, KAON_SNAPSHOT_TAIL = offsetof(kaon_column_state, reference) };
+enum {
+  KAON_SNAPSHOT_SLOTS = KAON_S_METHOD,
+  KAON_SNAPSHOT_TAIL = offsetof(kaon_column_state, reference)
+};
 
 static inline KAON_HD int kaon_snapshot_history(const kaon_column_state *state) {
   return state->iterations < KAON_HISTORY ? state->iterations + 1 : KAON_HISTORY;
@@ -51,7 +54,7 @@ static inline KAON_HD int kaon_snapshot_history(const kaon_column_state *state) 
 
 /* The host's side of the copy. It leaves the rest of *to unchanged. */
 static inline void kaon_snapshot_read(kaon_column_state *to, const kaon_column_state *from,
-                                  int number) {
+                                      int number) {
   memcpy(to->slot, from->slot, KAON_SNAPSHOT_SLOTS * sizeof from->slot[0]);
   if (number != 0) return;
   memcpy(to->history, from->history, (size_t)kaon_snapshot_history(from) * sizeof from->history[0]);

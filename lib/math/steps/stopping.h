@@ -29,7 +29,7 @@ enum {
   KAON_WAIT_UPDATE,     /* reliable update due */
   KAON_WAIT_PERIOD,     /* periodic update due; says nothing about progress */
   KAON_WAIT_TRUSTED,    /* the same, without recomputing the chosen residual (kaon_stop_outer) */
-  KAON_WAIT_BLOCK,    /* requested by another column of the block; says nothing about progress of
+  KAON_WAIT_BLOCK,      /* requested by another column of the block; says nothing about progress of
                        * this one */
   KAON_WAIT_CYCLE,      /* the cycle is full */
   KAON_WAIT_LIMIT,      /* iteration limit reached */
@@ -56,10 +56,10 @@ enum {
   KAON_FLAG_TRUST = 16,   /* NORMAL: an update need not recompute A^dag r in the outer precision */
   KAON_FLAG_EITHER = 32,  /* |r|^2 is computed by a recurrence: drift counts with either sign */
   KAON_FLAG_PRINTED = 64, /* reordered BiCGStab: rho as in the paper */
-  KAON_FLAG_SPACED = 256,  /* replacements keep a minimum distance (kaon_update_due) */
+  KAON_FLAG_SPACED = 256, /* replacements keep a minimum distance (kaon_update_due) */
   KAON_FLAG_DEFLATED =
       512, /* periodic services are frequent and do not reset the search for a stall */
-  KAON_FLAG_AFRESH = 1024, /* restart after a replacement that finds no progress */
+  KAON_FLAG_AFRESH = 1024,        /* restart after a replacement that finds no progress */
   KAON_FLAG_SPACED_CLOSER = 2048, /* SPACED: they keep the smaller distance */
   KAON_FLAG_MONITOR = 128 /* the chosen residual does not follow from that of the recurrence. It is
                            * recomputed now and then (kaon_monitor_due), and only it ends the
@@ -153,7 +153,8 @@ static inline KAON_HD int kaon_monitor_stalled(kaon_column_state *s, double rela
 
 /* 1: the residual has dropped so far since its last replacement that the next one is due. */
 static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double watched) {
-  const int apart = s->flags & KAON_FLAG_SPACED_CLOSER ? KAON_UPDATE_STEPS_CLOSER : KAON_UPDATE_STEPS;
+  const int apart =
+      s->flags & KAON_FLAG_SPACED_CLOSER ? KAON_UPDATE_STEPS_CLOSER : KAON_UPDATE_STEPS;
   const int early = (s->flags & KAON_FLAG_SPACED) && s->iterations - s->renewed < apart;
   return watched < s->delta2 * s->peak && !(early && watched >= KAON_UPDATE_DROP2 * s->peak);
 }
@@ -211,7 +212,8 @@ static inline KAON_HD_CALLED void kaon_step_end(kaon_column_state *s, double wat
  * allows more verifications. */
 static inline KAON_HD int kaon_stalled(kaon_column_state *s, double relative) {
   const int cycle = s->reason == KAON_WAIT_CYCLE;
-  const int patient = cycle || (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_AFRESH | KAON_FLAG_MONITOR));
+  const int patient =
+      cycle || (s->flags & (KAON_FLAG_EITHER | KAON_FLAG_AFRESH | KAON_FLAG_MONITOR));
   const int progress = relative < s->best * (cycle ? 1 - 1e-4 : 0.98);
   const int plateau = (s->flags & KAON_FLAG_MONITOR) && s->best > KAON_PLATEAU2 * s->first &&
                       s->iterations < s->unknowns;
@@ -277,7 +279,8 @@ static inline KAON_HD_CALLED void kaon_stop_verify(kaon_column_state *s) {
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_MAX_ITERATIONS);
   else if (relative > KAON_GROWTH2 * s->first)
     kaon_finish(s, KAON_END_DIVERGING);
-  else if ((s->flags & KAON_FLAG_MONITOR) && why == KAON_WAIT_PERIOD && kaon_monitor_stalled(s, relative))
+  else if ((s->flags & KAON_FLAG_MONITOR) && why == KAON_WAIT_PERIOD &&
+           kaon_monitor_stalled(s, relative))
     kaon_wait(s, KAON_WAIT_STALL, 0); /* its inner solution has already been added */
   else if (why == KAON_WAIT_BROKEN && kaon_restarts_exhausted(s, relative))
     kaon_finish(s, close ? KAON_END_CONVERGED : KAON_END_BREAKDOWN);
