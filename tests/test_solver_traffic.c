@@ -298,10 +298,14 @@ static void close_world(world *w) {
 
 /* The head of the method's file, with blanks in place of line ends and stars. */
 static void read_head(kaon_method method, const char *name, char *head, size_t size) {
-  char path[1024];
-  snprintf(path, sizeof path, "%s/solvers/%s.c", KAON_SOURCE_DIR,
-           is_block(method) ? "blockcg" : name);
-  FILE *file = fopen(path, "r");
+  static const char *const folders[] = {"methods", "relax"};
+  FILE *file = NULL;
+  for (int i = 0; i < 2 && file == NULL; i++) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/solvers/%s/%s.c", KAON_SOURCE_DIR, folders[i],
+             is_block(method) ? "blockcg" : name);
+    file = fopen(path, "r");
+  }
   assert_non_null(file);
   const size_t length = fread(head, 1, size - 1, file);
   fclose(file);
@@ -320,7 +324,7 @@ static void read_head(kaon_method method, const char *name, char *head, size_t s
 static int said(const char *head, const char *words) {
   const char *at = strstr(head, words);
   int number[2] = {-1, -1};
-  const int n = at == NULL ? 0 : sscanf(at + strlen(words), "%d (apart %d)", number, number + 1);
+  const int n = at == NULL ? 0 : sscanf(at + strlen(words), "%d (separately %d)", number, number + 1);
   if (n < 1) printf("  the head does not say \"%s<number>\"\n", words);
   return number[apart && n == 2];
 }
@@ -328,7 +332,7 @@ static int said(const char *head, const char *words) {
 /* Where the head states the numbers of a step without preconditioner. blockcg.c describes two
  * methods; blockcgnr retains r in one precision. */
 static const char *place_of(const char *head, kaon_method method, kaon_precision sloppy) {
-  const char *words = "vectors read", *at = head;
+  const char *words = "ectors read", *at = head;
   if (is_block(method))
     at = strstr(head, method == KAON_BLOCKCG ? "blockcg: 1 A" : "blockcgnr: 1 A");
   if (method == KAON_BLOCKCGNR && sloppy == KAON_DOUBLE) words = "with r: read";

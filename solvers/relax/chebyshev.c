@@ -10,7 +10,7 @@
  * Lanczos (lanczos.h), in D's inner product, estimates the interval. For a singular A the
  * eigenvalue 0 is left out: a system that has solutions has no null vectors in its residuals.
  * An application reads nothing on the host and needs no sum. Storage: p, t, and with D z. An
- * application: `degree` A; for each of them vectors read 6, written 3; with D read 8, written 4. */
+ * application: `degree` A; for each of them vectors read 6, written 3; with D: read 8, written 4. */
 #include <kaon/context.h>
 #include <kaon/precond.h>
 
