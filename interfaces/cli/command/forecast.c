@@ -41,7 +41,8 @@ double forecast_program(void) {
 }
 
 double forecast_peak(const forecast *f, double program, const kaon_context_info *info) {
-  return program + f->host + (strcmp(info->backend, "cuda") == 0 ? 0 : f->held);
+  if (strcmp(info->backend, "cuda") != 0) return program + f->host + f->held;
+  return fmax(program, cli_peak_resident() + program_later) + f->host; /* kernels are loaded now */
 }
 
 int forecast_exceeds(const cli_common *common, const kaon_context_info *info, int ranks,

@@ -15,7 +15,7 @@
 #include "interfaces/common/signals.h"
 
 /* A job of so many bytes, by what a site takes, roughly, is set up itself. */
-static const double small_bytes = 32e6;
+static const double small_bytes = 100e6;
 static const double site_bytes_links = 3000, site_bytes_column = 1500;
 
 /* A batch's own vectors and its solver. */
