@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""compare_solves.py OLD_PROGRAM NEW_PROGRAM [-v] - do two builds of kaon compute the same bits?
+"""compare_solves.py OLD_PROGRAM NEW_PROGRAM [--backend cuda] [--only TEXT] [-v] - do two builds of kaon compute the same bits?
 
-Runs small solves of every action, method, precision and preconditioner with both programs, on the CPU with two threads, and
+Runs small solves of every action, method, precision and preconditioner with both programs, with two threads, and
 compares exit status and reports: iterations, residuals, statuses, plaquettes, correlators, sizes of matrices and
 preconditioners. Values must be equal in every bit. Times, texts and keys that only the new program writes are ignored.
 Options have names that both generations of the program accept. Asynchronous methods are not reproducible with several threads, so
@@ -120,11 +120,11 @@ def runs(folder):
         yield "solve " + name, ["solve", *words], "async" in name
 
 
-def run(program, words, report, alone):
+def run(program, words, report, alone, backend):
     if os.path.exists(report):
         os.remove(report)
     threads = "1" if alone else "2"
-    environment = dict(os.environ, OMP_NUM_THREADS=threads, KAON_BACKEND="cpu", OMP_WAIT_POLICY="passive")
+    environment = dict(os.environ, OMP_NUM_THREADS=threads, KAON_BACKEND=backend, OMP_WAIT_POLICY="passive")
     words = [program, *words, "--report", report, "--threads", threads, "--quiet"]
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, timeout=300)
     found = {"status": done.returncode}
@@ -157,6 +157,8 @@ def shown(value):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("old"), parser.add_argument("new")
+    parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--only", default="", metavar="TEXT", help="leave out runs whose names lack TEXT")
     parser.add_argument("-v", action="store_true", dest="verbose", help="name every run")
     given = parser.parse_args()
     for program in (given.old, given.new):
@@ -167,9 +169,11 @@ def main():
     bad, solves = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for name, words, alone in runs(folder):
+            if given.only not in name and name != "generate":
+                continue
             report = os.path.join(folder, "report.json")
-            old, said = run(os.path.abspath(given.old), words, report, alone)
-            new, now = run(os.path.abspath(given.new), words, report, alone)
+            old, said = run(os.path.abspath(given.old), words, report, alone, given.backend)
+            new, now = run(os.path.abspath(given.new), words, report, alone, given.backend)
             found = list(differences(old, new))
             refused += old["status"] > 1
             solves += len(old.get("solves", []))
