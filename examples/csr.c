@@ -1,6 +1,5 @@
-/* csr.c [N] - solves an application's system in CSR arrays by conjugate gradients with a diagonal
- * preconditioner. The problem is heat conduction on N x N cells, with the right-hand side 1 and the
- * value 0 outside. ldu.c shows how to release memory. */
+/* csr.c [N] - heat conduction on N x N cells: CSR arrays of an application, solved by conjugate
+ * gradients with the diagonal as preconditioner. ldu.c shows how to release memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <kaon/kaon.h>

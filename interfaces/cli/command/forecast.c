@@ -6,6 +6,8 @@
 
 /* Code that the program has not run yet, stacks of its threads, text of reports. */
 static const double program_later = 0.8e6;
+/* Kernels that a device's driver loads when they first run. */
+static const double kernels_later = 20e6;
 
 kaon_context_info forecast_info(const kaon_context *ctx) {
   kaon_context_info info = KAON_CONTEXT_INFO_INIT;
@@ -41,8 +43,7 @@ double forecast_program(void) {
 }
 
 double forecast_peak(const forecast *f, double program, const kaon_context_info *info) {
-  if (strcmp(info->backend, "cuda") != 0) return program + f->host + f->held;
-  return fmax(program, cli_peak_resident() + program_later) + f->host; /* kernels are loaded now */
+  return program + f->host + (strcmp(info->backend, "cuda") == 0 ? kernels_later : f->held);
 }
 
 int forecast_exceeds(const cli_common *common, const kaon_context_info *info, int ranks,

@@ -18,8 +18,7 @@ typedef struct forecast {
 /* The line through a and b, at `size`. */
 forecast forecast_follow(const forecast *a, const forecast *b, double size);
 /* Peak of the process. Call it before the small jobs, with the context of the forecast: the program
- * takes what it has now, plus a constant, plus the forecast. A device's pool is not host memory;
- * its kernels are, which the small jobs have loaded. */
+ * takes what it has now, plus a constant, plus the forecast. A device's pool is not host memory. */
 double forecast_program(void);
 double forecast_peak(const forecast *f, double program, const kaon_context_info *info);
 /* Adds what the pool has counted: fields and held. */
