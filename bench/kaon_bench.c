@@ -18,7 +18,8 @@ static void print_overview(FILE *to) {
       "Usage: kaon bench BENCHMARK [OPTION...]\n\nBenchmarks:\n",
       to);
   for (int i = 0; i < BENCHMARKS; i++) {
-    if (i == OF_PAPERS) fputs("Figures and tables of papers, and models:\n", to);
+    if (i == OF_PAPERS)
+      fputs("Figures and tables of papers (see docs/papers.md), and models:\n", to);
     fprintf(to, "  %-10s %s\n", benchmarks[i]->name, benchmarks[i]->summary);
   }
   fputs(

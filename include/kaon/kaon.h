@@ -6,6 +6,14 @@
  *
  * Start with kaon/context.h. A context owns a device; all other objects are created from it.
  *
+ * - Lattices: kaon/lattice.h, kaon/gauge.h (links), kaon/operator.h (Wilson, clover),
+ *   kaon/staggered.h, kaon/measure.h (sources, correlators)
+ * - Sparse matrices: kaon/sparse.h, kaon/precond.h, kaon/relax.h
+ * - Both: kaon/vector.h, kaon/solver.h, kaon/multishift.h
+ * - Files of links and propagators: kaon/io.h. Errors: kaon/status.h
+ *
+ * Lessons with complete programs are in docs/tutorial.md, signs and bases in docs/conventions.md.
+ *
  * What holds for all functions:
  * - A function that can fail returns a `kaon_status`. `kaon_last_error()` has a sentence about the
  *   last failure, with the values that did not fit and a remedy.

@@ -63,13 +63,13 @@ typedef enum kaon_refinement {
 
 /** Why a column ended. */
 typedef enum kaon_stop_reason {
-  KAON_RUNNING,
-  KAON_CONVERGED,
-  KAON_MAX_ITERATIONS,
-  KAON_STAGNATED,
-  KAON_BREAKDOWN,
-  KAON_DIVERGING, /**< the chosen residual is 1e8 times its first value */
-  KAON_CANCELLED
+  KAON_RUNNING,        /**< not yet ended; never in a report of a solve */
+  KAON_CONVERGED,      /**< the recomputed residual is at most 1.1 tol */
+  KAON_MAX_ITERATIONS, /**< max_iterations were made */
+  KAON_STAGNATED,      /**< the recomputed residual no longer falls, although tol is not reached */
+  KAON_BREAKDOWN,      /**< the recurrence cannot go on; see kaon_breakdown */
+  KAON_DIVERGING,      /**< the chosen residual is 1e8 times its first value */
+  KAON_CANCELLED       /**< by the monitor */
 } kaon_stop_reason;
 /** Name as in reports: "converged", "max-iterations", ... Local. */
 KAON_API const char *kaon_stop_reason_name(kaon_stop_reason reason);

@@ -52,7 +52,8 @@ static const cli_option options[] = {
      "print how much memory the run would take, and stop. Status 3 where there is less, or "
      "--memory-limit is smaller."},
     {CLI_FLAG, "resume", NULL, NULL, OWN(resume), 0, 0,
-     "take over the columns that an earlier run left in OUTPUT.partial or OUTPUT"},
+     "take over the columns that an earlier run left in OUTPUT.partial or OUTPUT. Not with "
+     "staggered actions."},
     CLI_END_ROW};
 
 int64_t invert_sites(const invert_job *job) {

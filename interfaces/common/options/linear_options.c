@@ -22,16 +22,13 @@ const cli_option linear_matrix_rows[] = {
 
 const cli_option linear_precond_rows[] = {
     {CLI_CHOICE, "precond", "auto|" LINEAR_PRECONDS, "auto", AT(precond), 0, 0,
-     "preconditioner. auto: none in this version. jacobi and block-jacobi scale; dic, dilu, ic0 "
-     "and "
-     "ilu0 factorise; ssor and gs sweep. ainv and (where A = A^H) fsai are approximate inverses, "
-     "chebyshev is a polynomial in A. jacobi-sweeps to cimmino are --sweeps of relaxation or of "
-     "row "
-     "projections, with their options. gs-sweeps, sor-sweeps and kaczmarz to cimmino are not "
-     "Hermitian: use them with gcr and the bicgstab methods. With --method gcr only: async, and "
-     "approximate solves in blocks of rows, all at once (schwarz, which sends nothing) or by "
-     "colours "
-     "(sap)."},
+     "preconditioner (default auto, which takes none). jacobi and block-jacobi scale; dic, dilu, "
+     "ic0 and ilu0 factorise; ssor and gs sweep. ainv and (where A = A^H) fsai are approximate "
+     "inverses, chebyshev is a polynomial in A. jacobi-sweeps to cimmino are --sweeps of "
+     "relaxation or of row projections, with their options. gs-sweeps, sor-sweeps and kaczmarz to "
+     "cimmino are not Hermitian: use them with gcr and the bicgstab methods. With --method gcr "
+     "only: async, and approximate solves in blocks of rows, all at once (schwarz, which sends "
+     "nothing) or by colours (sap)."},
     CLI_ALIAS_ROW("preconditioner", "precond"),
     CLI_END_ROW};
 

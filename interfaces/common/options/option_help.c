@@ -36,8 +36,9 @@ static char *help_text(const cli_option *o, int all, const char **placeholder) {
   char *list = choices && strlen(o->value) > SHORT_LIST ? listed(o->value) : NULL, *text = NULL;
   *placeholder = list ? (o->kind == CLI_SET ? "NAME,..." : "NAME") : o->value;
   const int length = all ? (int)strlen(o->meaning) : first_sentence(o->meaning);
+  const char *before = length && o->meaning[length - 1] == '.' ? " Values: " : ": ";
   const int told = o->preset != NULL && strstr(o->meaning, "(default") == NULL;
-  if (asprintf(&text, "%.*s%s%s%s%s%s", length, o->meaning, list ? ": " : "", list ? list : "",
+  if (asprintf(&text, "%.*s%s%s%s%s%s", length, o->meaning, list ? before : "", list ? list : "",
                told ? " (default " : "", told ? o->preset : "", told ? ")" : "") < 0)
     text = NULL;
   free(list);

@@ -139,10 +139,10 @@ int problem_slice(const problem *p);
 #define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg|pipebicgstab|async-schwarz"
 #define PROBLEM_ACTIONS "wilson|clover|staggered|asqtad|hisq"
 #define PROBLEM_PRECONDITIONERS "none|schwarz|sap|async-schwarz"
-#define PROBLEM_SOLVER_TEXT                                                                     \
-  "method; cg on a Wilson-like action means cgnr, on the normal equations. blockcg, whose "     \
-  "columns share one search space, and pipecg likewise. pipecg and pipebicgstab overlap their " \
-  "sums over ranks with the operator. async-schwarz is gcr with --precond async-schwarz."
+#define PROBLEM_SOLVER_TEXT                                                                    \
+  "method. With Wilson-like actions cg (then cgnr), blockcg and pipecg solve the normal "      \
+  "equations. The columns of blockcg share one Krylov space. pipecg and pipebicgstab overlap " \
+  "their sums over ranks with the operator. async-schwarz is gcr with --precond async-schwarz."
 #define PROBLEM_ACTION_TEXT \
   "the Dirac operator. Links of asqtad and hisq are made from --gauge, or read: --fat-links."
 #define PROBLEM_FAT_TEXT                                                                         \
