@@ -18,7 +18,7 @@ help:
 	@echo "make run      install what is missing, build the program, make a configuration, compute its propagator (run/)"
 	@echo "make check    build and pass every test"
 	@echo "make build    build library, program and tests in $(BUILD)/"
-	@echo "make bench    measure the kernels beside what the machine can do"
+	@echo "make bench    measure the kernels and compare them with the limits of the machine"
 	@echo "make performance  docs/performance.md and its plots, from bench/results"
 	@echo "make install  build library, programs and man pages, and install them below PREFIX ($(PREFIX))"
 	@echo "make docs     the reference of the C interface, in $(BUILD)/docs/html (needs doxygen)"

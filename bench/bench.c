@@ -96,7 +96,7 @@ void bench_header(const bench *b, const char *about) {
   cli_print(
       &b->args->common,
       "ideal GB/s: the least traffic over the time; %%%s; %%peak: of the multiply-add peak\n\n",
-      host ? "triad: of the triad measured beside the row" : "read: of the reads");
+      host ? "triad: of the triad measured with the row" : "read: of the reads");
   print_heads(b, about);
 }
 

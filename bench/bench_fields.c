@@ -20,8 +20,8 @@ static const cli_option dslash_options[] = {
     LATTICE_OPTION_COLUMNS("1,12"),
     LATTICE_OPTION_TEMPORAL("measure the even-odd matrix in the temporal gauge as well"),
     {CLI_FLAG, "in-turn", NULL, NULL, BENCH_AT(in_turn), 0, 0,
-     "take samples of a lattice's rows in turn, so that their ratios saw the same moments; holds "
-     "all operators in memory at once"},
+     "interleave the samples of a lattice's rows, so that drifts of the clock cancel in their "
+     "ratios; holds all operators in memory at once"},
     CLI_TABLE_ROW(bench_sample_rows, 0),
     BENCH_OPTION_JSON,
     CLI_TABLE_ROW(lattice_rank_rows, 0),

@@ -14,7 +14,7 @@ const cli_option matrix_storage_rows[] = {
     {CLI_CHOICE, "partition", LINEAR_PARTITIONS, "blocks", AT(partition), 0, 0,
      "which rank has which rows"},
     {CLI_INT, "window", "N", NULL, AT(window), 1, 1e9,
-     "rows that may change places for sell (default: by rule; 1: none)"},
+     "rows that sell may reorder (default: automatic; 1: none)"},
     CLI_END_ROW};
 
 const cli_option matrix_solve_rows[] = {

@@ -14,7 +14,7 @@ enum { BENCHMARKS = sizeof benchmarks / sizeof *benchmarks, OF_PAPERS = 6 };
 
 static void print_overview(FILE *to) {
   fputs(
-      "kaon-bench measures speed, beside what the machine can do at best.\n\n"
+      "kaon-bench measures speed, and compares it with the limits of the machine.\n\n"
       "Usage: kaon bench BENCHMARK [OPTION...]\n\nBenchmarks:\n",
       to);
   for (int i = 0; i < BENCHMARKS; i++) {
@@ -46,7 +46,7 @@ static int refuse(const char *name) {
     const size_t at = strlen(names);
     snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "", benchmarks[i]->name);
   }
-  return cli_wrong("bench %s is not there; it is one of %s", name, names);
+  return cli_wrong("bench %s is not known; it is one of %s", name, names);
 }
 
 static int dispatch(int argc, char **argv) {

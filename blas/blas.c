@@ -13,7 +13,7 @@ kaon_status kaon_blas_zero(kaon_vector *y, const kaon_pass *pass) {
   kaon_update_begin(&u, "zero", y, pass);
   kaon_update_write(&u, 0, "y", y);
   if (u.status == KAON_OK && pass != NULL && pass->norm != KAON_NO_SLOT)
-    return kaon_fail(u.ctx, KAON_ERR_UNSUPPORTED, "zero: the norm of zero is not summed");
+    return kaon_fail(u.ctx, KAON_ERR_UNSUPPORTED, "zero: it computes no norm");
   kaon_update_pass_sums(&u, -1);
   return kaon_update_launch(&u, ENTRY(&u, zero));
 }

@@ -64,7 +64,7 @@ kaon_status kaon_blas_block_rotate(kaon_coefficient t, kaon_vector *q, kaon_coef
   kaon_update u;
   KAON_TRY(begin(&u, "block_rotate", q, pass));
   if (pass != NULL && (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT))
-    return kaon_fail(u.ctx, KAON_ERR_UNSUPPORTED, "block_rotate: nothing is summed");
+    return kaon_fail(u.ctx, KAON_ERR_UNSUPPORTED, "block_rotate: it computes no sums");
   kaon_update_write(&u, 0, "q", q);
   matrix(&u, 0, t);
   if (p != NULL) {

@@ -30,8 +30,8 @@ static kaon_status prepare(const kaon_vector *like, size_t bytes, kaon_launch *l
   kaon_context *ctx = like->ctx;
   if (!kaon_domains_supported(ctx, like->precision))
     return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
-                     "domains: backend %s works on a rank's whole part alone in precision %d (0 "
-                     "double, 1 single, 2 half); leave the blocks' extents 0",
+                     "domains: backend %s has no blocks smaller than a rank's part in precision %d "
+                     "(0 double, 1 single, 2 half); leave the blocks' extents 0",
                      ctx->backend->name, (int)like->precision);
   KAON_TRY(kaon_launch_prepare(ctx, like->nrhs, bytes, launch));
   ctx->no_flush_needed = 1;

@@ -137,9 +137,10 @@ static kaon_status defer_slots(kaon_context *ctx, kaon_scalars *scalars, const i
   for (int i = 0; i < nslots; i++) {
     if (slots[i] == KAON_NO_SLOT) continue;
     if (scalars->deferred.n == KAON_SPLIT_SLOTS)
-      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "sums over ranks: more slots are split than the %d that a message holds",
-                       (int)KAON_SPLIT_SLOTS);
+      return kaon_fail(
+          ctx, KAON_ERR_ARGUMENT,
+          "sums over ranks: more slots hold partial sums than the %d that fit a message",
+          (int)KAON_SPLIT_SLOTS);
     scalars->deferred.slot[scalars->deferred.n++] = slots[i];
   }
   return KAON_OK;
@@ -184,10 +185,10 @@ int kaon_blas_leaves_partials(const kaon_context *ctx, const kaon_pass *pass) {
 /* Partial sums are only for a MERGE by an operator that accepts them. */
 static kaon_status check_left(kaon_context *ctx, const kaon_pass *pass) {
   if (pass->split == KAON_SUM_DEFER || pass->scalars->deferred.left == 0) return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_INTERNAL,
-                   "sums: %d of them were left in parts, and the pass that ends them does not take "
-                   "parts",
-                   pass->scalars->deferred.left);
+  return kaon_fail(
+      ctx, KAON_ERR_INTERNAL,
+      "sums: %d of them are still partial sums, which the pass that completes them does not accept",
+      pass->scalars->deferred.left);
 }
 
 kaon_status kaon_blas_complete(kaon_context *ctx, const kaon_pass *pass, const int *slots,

@@ -8,7 +8,7 @@
 static kaon_status fill(kaon_scalars *scalars) {
   kaon_column_state *host = calloc((size_t)scalars->columns, sizeof *host);
   if (host == NULL)
-    return kaon_fail(scalars->ctx, KAON_ERR_MEMORY, "scalars: no host memory for %d columns",
+    return kaon_fail(scalars->ctx, KAON_ERR_MEMORY, "scalars: out of host memory for %d columns",
                      scalars->columns);
   for (int k = 0; k < scalars->columns; k++) host[k].gate = KAON_GATE_STEP;
   const kaon_status status = kaon_scalars_write(scalars, host);
@@ -48,7 +48,7 @@ kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **s
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "scalars: %d columns asked for, at least 1 is needed",
                      columns);
   kaon_scalars *made = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "scalars: no host memory");
+  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "scalars: out of host memory");
   made->ctx = ctx;
   made->columns = columns;
   kaon_context_retain(ctx);

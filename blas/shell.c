@@ -29,7 +29,8 @@ static kaon_status get_states(kaon_operator *A, int columns) {
   if (self->columns >= columns) return KAON_OK;
   kaon_column_state *state = realloc(self->state, (size_t)columns * sizeof *state);
   if (state == NULL)
-    status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "shell: no host memory for %d columns", columns);
+    status =
+        kaon_fail(A->ctx, KAON_ERR_MEMORY, "shell: out of host memory for %d columns", columns);
   KAON_TRY(kaon_agree(A->ctx, status));
   self->state = state;
   self->columns = columns;
@@ -88,8 +89,8 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
   *twin = NULL;
   if (!self->options.any_precision && precision != A->precision)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "shell: precision %d (0 double, 1 single) is wanted, but the function takes "
-                     "%d alone; set any_precision where it takes both",
+                     "shell: precision %d (0 double, 1 single) was asked for, but the function "
+                     "accepts only %d; set any_precision if it accepts both",
                      (int)precision, (int)A->precision);
   like.options.precision = precision == KAON_HALF ? KAON_SINGLE : precision;
   return kaon_agree(A->ctx, make(A->space, &like, twin));
@@ -125,7 +126,7 @@ static kaon_status make(const kaon_space *space, const shell *like, kaon_operato
   if (made == NULL || self == NULL) {
     free(made);
     free(self);
-    return kaon_fail(space->ctx, KAON_ERR_MEMORY, "shell: no host memory");
+    return kaon_fail(space->ctx, KAON_ERR_MEMORY, "shell: out of host memory");
   }
   *self = (shell){.space = space, .apply = like->apply, .user = like->user};
   self->options = like->options;
@@ -153,7 +154,7 @@ kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply
     return kaon_fail(space->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (own.precision == KAON_HALF)
     return kaon_fail(space->ctx, KAON_ERR_UNSUPPORTED,
-                     "shell: vectors in half precision are not offered to functions; take single");
+                     "shell: functions cannot take vectors in half precision; use single");
   const shell like = {.apply = function, .user = user, .options = own};
   return kaon_agree(space->ctx, make(space, &like, A));
 }

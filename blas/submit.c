@@ -117,7 +117,7 @@ static void check_slot(kaon_update *u, int slot) {
                           KAON_SLOTS - 1);
   else if (!has_scalars(u))
     u->status = kaon_fail(u->ctx, KAON_ERR_ARGUMENT,
-                          "%s: slot %d is named but the pass brings no scalars; set pass.scalars",
+                          "%s: slot %d is named but the pass has no scalars; set pass.scalars",
                           u->name, slot);
 }
 

@@ -51,7 +51,7 @@ static kaon_status sums(const kaon_vector *x, const kaon_vector *y, int dot, int
 static kaon_status host_states(const kaon_vector *v, kaon_column_state **host) {
   *host = malloc((size_t)v->nrhs * sizeof **host);
   if (*host == NULL)
-    return kaon_fail(v->ctx, KAON_ERR_MEMORY, "vector sums: no host memory for %d columns",
+    return kaon_fail(v->ctx, KAON_ERR_MEMORY, "vector sums: out of host memory for %d columns",
                      v->nrhs);
   return KAON_OK;
 }

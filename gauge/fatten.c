@@ -53,7 +53,7 @@ static kaon_status allocate_workspace(work *w, int which) {
   const size_t parity = 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(st)) * 18 *
                         (size_t)st->width * kaon_precision_bytes(w->precision);
   pair *room = &w->room[which];
-  KAON_TRY(kaon_pool_allocate(w->ctx, 2 * parity, "links on their way to fat ones", &room->p[0]));
+  KAON_TRY(kaon_pool_allocate(w->ctx, 2 * parity, "workspace for fattened links", &room->p[0]));
   room->p[1] = (char *)room->p[0] + parity;
   if (which < FAT) return KAON_OK;
   return w->ctx->backend->memory->clear(w->ctx, room->p[0], 2 * parity); /* idle blocks too */
@@ -159,7 +159,7 @@ static kaon_status join_ranks(kaon_context *ctx, double found[KAON_UNITARISE_RES
   if (comm->ranks == 1) return KAON_OK;
   double *all = malloc((size_t)comm->ranks * N * sizeof *all);
   kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "fatten: no host memory");
+  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "fatten: out of host memory");
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = comm->ops->gather(comm, found, N, all);
   for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
@@ -209,20 +209,21 @@ static kaon_status check_result(const kaon_gauge *links, const kaon_gauge *resul
                                 const kaon_gauge *fat, const char *which) {
   if (result == links || (result == fat && which[0] == 'n'))
     return kaon_fail(links->ctx, KAON_ERR_ARGUMENT,
-                     "fatten: %s links into a field that is also another argument; create one of "
-                     "their own",
+                     "fatten: the field for the %s links is also another argument; create a "
+                     "separate field for them",
                      which);
   if (result->lattice != links->lattice)
-    return kaon_fail(links->ctx, KAON_ERR_SHAPE,
-                     "fatten: %s links on another lattice; create both fields on the same "
-                     "kaon_lattice",
-                     which);
+    return kaon_fail(
+        links->ctx, KAON_ERR_SHAPE,
+        "fatten: the %s links are on another lattice; create both fields on the same kaon_lattice",
+        which);
   if (result->reconstruct != KAON_RECONSTRUCT_18 || result->precision == KAON_HALF ||
       result->precision != fat->precision)
-    return kaon_fail(links->ctx, KAON_ERR_UNSUPPORTED,
-                     "fatten: %s links into %d reals in precision number %d; fat and long links "
-                     "take 18 reals, both in double (0) or both in single (1)",
-                     which, (int)result->reconstruct, (int)result->precision);
+    return kaon_fail(
+        links->ctx, KAON_ERR_UNSUPPORTED,
+        "fatten: the field for the %s links has %d reals a link in precision number %d; fat and "
+        "long links need 18 reals, both in double (0) or both in single (1)",
+        which, (int)result->reconstruct, (int)result->precision);
   return KAON_OK;
 }
 
@@ -324,8 +325,8 @@ kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *options, 
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "fatten: the address of the coefficients is NULL");
   if (level < 0 || level > hisq || (!hisq && o->u0 == 0))
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
-                     "fatten: coefficients of level %d with u0 = %g; an action's levels are 0 and, "
-                     "for HISQ, 1, and u0 is a number here",
+                     "fatten: there are no coefficients of level %d with u0 = %g; levels are 0 "
+                     "and, for HISQ, 1, and u0 = 0 (automatic) is not allowed here",
                      level, o->u0);
   const double e = o->naik_epsilon / 8, v = hisq ? 1 : 1 / (o->u0 * o->u0);
   const kaon_fatten_coefficients asqtad = {5.0 / 8 + e,     v / 16,      v * v / 64,
@@ -393,8 +394,8 @@ static kaon_status fatten_paths(const kaon_gauge *links,
   for (int i = 0; i < 6; i++)
     if (!isfinite(all[i]))
       return kaon_fail(links->ctx, KAON_ERR_ARGUMENT,
-                       "fatten: coefficients %g, %g, %g, %g, %g, %g; give finite numbers", all[0],
-                       all[1], all[2], all[3], all[4], all[5]);
+                       "fatten: the coefficients are %g, %g, %g, %g, %g, %g; give finite numbers",
+                       all[0], all[1], all[2], all[3], all[4], all[5]);
   KAON_RETURN_UNTRAPPED(links->ctx, run(links, 1, coefficients, &standard, fat, naik, report));
 }
 
@@ -430,8 +431,8 @@ static kaon_status unitarise_all(kaon_gauge *links, const kaon_fatten_options *o
   KAON_TRY(take_options(links->ctx, options, &own));
   if (links->reconstruct != KAON_RECONSTRUCT_18 || links->precision == KAON_HALF)
     return kaon_fail(links->ctx, KAON_ERR_UNSUPPORTED,
-                     "fatten: links in %d reals and precision number %d; those that go back to "
-                     "U(3) take 18 reals in double (0) or single (1)",
+                     "fatten: the links have %d reals and precision number %d; links to be "
+                     "projected onto U(3) need 18 reals in double (0) or single (1)",
                      (int)links->reconstruct, (int)links->precision);
   KAON_RETURN_UNTRAPPED(links->ctx, back_to_u3(links, o, report));
 }

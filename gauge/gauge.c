@@ -8,7 +8,7 @@ static kaon_status check_storage(kaon_context *ctx, kaon_precision precision,
                                  kaon_reconstruct reconstruct) {
   if (precision != KAON_DOUBLE && precision != KAON_SINGLE && precision != KAON_HALF)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "gauge: precision is %d, but 0 (double), 1 (single) or 2 (half) is meant",
+                     "gauge: precision is %d, but must be 0 (double), 1 (single) or 2 (half)",
                      (int)precision);
   if (reconstruct != KAON_RECONSTRUCT_18 && reconstruct != KAON_RECONSTRUCT_12 &&
       reconstruct != KAON_RECONSTRUCT_8)
@@ -27,7 +27,7 @@ static kaon_status make(kaon_lattice *lattice, kaon_precision precision,
                         kaon_reconstruct reconstruct, kaon_gauge **gauge) {
   kaon_context *ctx = lattice->ctx;
   kaon_gauge *made = *gauge = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: no host memory for a field");
+  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: out of host memory for a field");
   *made = (kaon_gauge){.references = 1,
                        .ctx = ctx,
                        .lattice = lattice,

@@ -37,11 +37,10 @@ static kaon_status check(const kaon_gauge *gauge, kaon_gauge_order order, kaon_p
                      "(1)",
                      what, (int)precision);
   if (order == KAON_ORDER_OPENQCD && kaon_lattice_partitioned(gauge->lattice))
-    return kaon_fail(
-        gauge->ctx, KAON_ERR_UNSUPPORTED,
-        "%s: order openQCD keeps backward links with a site, which on a lattice that is "
-        "divided are another rank's; use another order",
-        what);
+    return kaon_fail(gauge->ctx, KAON_ERR_UNSUPPORTED,
+                     "%s: order openQCD stores backward links with a site, and on a divided "
+                     "lattice some of them belong to another rank; use another order",
+                     what);
   for (int i = 0; i < kaon_order_arrays(order); i++) {
     if (arrays[i] == NULL)
       return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
@@ -208,8 +207,8 @@ kaon_status kaon_gauge_import_any(kaon_gauge *gauge, kaon_gauge_order order,
                                   kaon_precision host_precision, const void *const *arrays) {
   if (gauge != NULL && gauge->reconstruct != KAON_RECONSTRUCT_18)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
-                     "gauge import: the field keeps %d reals a link, but any matrix has 18; create "
-                     "it with KAON_RECONSTRUCT_18",
+                     "gauge import: the field stores %d reals a link, but general matrices need "
+                     "18; create it with KAON_RECONSTRUCT_18",
                      (int)gauge->reconstruct);
   return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, 1);
 }

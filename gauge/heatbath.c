@@ -15,7 +15,8 @@ static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *o
   const kaon_status status = kaon_options_take(KAON_OPTIONS_HEATBATH, options, own);
   if (status != KAON_OK) return kaon_fail(gauge->ctx, status, "%s", kaon_last_error(NULL));
   if (sweeps < 0)
-    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT, "heatbath: %d sweeps, but at least 0 are meant",
+    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
+                     "heatbath: %d sweeps were asked for, but the number must be at least 0",
                      sweeps);
   if (own->sweep > UINT32_MAX - (uint64_t)sweeps)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,

@@ -64,7 +64,7 @@ static kaon_status measure(const kaon_gauge *gauge, kaon_observables *observable
 kaon_status kaon_gauge_measure(const kaon_gauge *gauge, kaon_observables *observables) {
   if (gauge == NULL || observables == NULL)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: measure needs a field and a place for the observables");
+                     "gauge: measure needs a field and a pointer to the observables");
   KAON_TRY(kaon_output_check(gauge->ctx, "kaon_observables", observables));
   KAON_RETURN_UNTRAPPED(gauge->ctx, measure(gauge, observables));
 }

@@ -187,7 +187,7 @@ static kaon_status take_rotation(kaon_lattice *lattice, kaon_temporal **rotation
   kaon_temporal *made = *rotation = calloc(1, sizeof *made);
   if (made == NULL)
     return kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
-                     "temporal gauge: no host memory for a transformation");
+                     "temporal gauge: out of host memory for a transformation");
   made->lattice = lattice;
   kaon_lattice_retain(lattice);
   const size_t reals = 2 * parity_reals(lattice);

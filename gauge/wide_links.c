@@ -116,7 +116,7 @@ static kaon_status worst_of_ranks(kaon_context *ctx, double result[KAON_INSPECT_
   if (comm->ranks == 1) return KAON_OK;
   double *all = malloc((size_t)comm->ranks * KAON_INSPECT_RESULTS * sizeof *all);
   kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: no host memory");
+  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: out of host memory");
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = comm->ops->gather(comm, result, KAON_INSPECT_RESULTS, all);
   for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
@@ -198,7 +198,7 @@ kaon_status kaon_host_open(const kaon_wide_links *wide, int load, kaon_host_link
   const size_t bytes = parity_bytes(wide->lattice);
   host->links[0] = malloc(2 * bytes);
   if (host->links[0] == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: no host memory for %zu bytes of links",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: out of host memory for %zu bytes of links",
                      2 * bytes);
   host->copy = 1;
   host->links[1] = host->links[0] + bytes / sizeof(double);

@@ -207,7 +207,7 @@ static void what_hinders_cuda_is_said_with_the_way_out(void **state) {
        {"needs an NVIDIA driver and none is loaded"}},
       {{FOUND, .error = KAON_CUDA_OLD_DRIVER, .driver = 11080, .runtime = 12090},
        KAON_ERR_NO_DEVICE,
-       {"driver serves CUDA 11.8", "built with CUDA 12.9", "update the driver", "older toolkit"}},
+       {"driver supports CUDA 11.8", "built with CUDA 12.9", "update the driver", "older toolkit"}},
       {{FOUND, .error = KAON_CUDA_NO_DEVICE, .driver = 12080, .runtime = 12080},
        KAON_ERR_NO_DEVICE,
        {"shows no device", "CUDA_VISIBLE_DEVICES"}},

@@ -517,7 +517,7 @@ static const cli_option option_rows[] = {
      "draws the order in which a run's blocks begin (default 1, on a GPU 0). 0: in their order."},
     CLI_GROUP_ROW("Table figure11, on several ranks:"),
     {CLI_SET, "exchange", RELAX_EXCHANGES, "amc,dc,dk,push,sync", RELAX_AT(exchanges), 0, 0,
-     "a list with commas: how remote values come; auto: all"},
+     "a list with commas: how remote values arrive; auto: all"},
     {CLI_INT, "rank-lag", "N", "-1", RELAX_AT(rank_lag), -1, 1000000,
      "iterations that a block may be ahead of other ranks' (-1: no bound)"},
     MATRIX_OPTION_JOIN("rows of earlier runs for the figure; repeatable"),

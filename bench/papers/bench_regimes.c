@@ -27,7 +27,7 @@ static const cli_option option_rows[] = {
     MATRIX_OPTION_PRECOND("none", "a list with commas"),
     {CLI_SET, "precision", "double|single", "double,single", MATRIX_AT(precision), 0, 0,
      "a list with commas"},
-    MATRIX_OPTION_SECONDS("the solves of a row go on for so long; their mean counts"),
+    MATRIX_OPTION_SECONDS("solves of a row are repeated for this time; their mean counts"),
     MATRIX_OPTION_JOIN("rows of earlier runs for the tables; repeatable"),
     BENCH_OPTION_JSON,
     {CLI_FILE, "csv", "FILE", NULL, MATRIX_AT(csv), 0, 0, "write rows and variations as CSV"},
@@ -112,7 +112,7 @@ static int add_row(bench_own_context *own, const linear *l, const bench_figures 
   if (!isnan(f->joules)) snprintf(joules, sizeof joules, "%.4g", f->joules);
   if (!isnan(f->host_joules)) snprintf(host, sizeof host, "%.4g", f->host_joules);
   cli_print(common,
-            "    --regimes %s, %s: mean of %d solves %.4g s, %s J (processors beside it %s J), "
+            "    --regimes %s, %s: mean of %d solves %.4g s, %s J (processors in addition %s J), "
             "%.4g s of processor time\n",
             cli_choice(CLI_REGIMES, common->regime, asked),
             cli_choice(CLI_SYNCS, common->sync, sync), f->repeats, f->mean, joules, host,
@@ -318,8 +318,7 @@ static void print_cases(const cli_common *common, const table *t) {
               change.disagrees ? "!" : " ", figure(change.time, text[1]),
               figure(change.energy, text[2]));
   }
-  cli_print(common,
-            "a=b: regime a came to run as b; !: more than a step off the baseline's count\n");
+  cli_print(common, "a=b: regime a ran as b; !: more than a step off the baseline's count\n");
 }
 
 /* Prints a group: a line for each regime and kind of wait, polling first. */

@@ -166,8 +166,8 @@ static misfit print_model(const cli_common *common, const model *m, const rows *
               1e-9 / m->per_byte);
   else
     cli_print(common,
-              "message       no time of its own in these rows; those of --overlap none tell "
-              "most of it\n");
+              "message       not determined by these rows; rows of --overlap none show "
+              "it best\n");
   cli_print(common,
             "faces         %.2f, %.2f, %.2f us a hop (double, single, half) + %.4f us a kB\n",
             1e6 * m->fixed[0], 1e6 * m->fixed[1], 1e6 * m->fixed[2], 1e9 * m->face);

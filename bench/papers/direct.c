@@ -27,7 +27,7 @@ static const char *umfpack(const direct_system *s) {
   free(column);
   free(start);
   if (status == UMFPACK_OK) return NULL;
-  return status == UMFPACK_ERROR_out_of_memory       ? "it has no memory for the factors"
+  return status == UMFPACK_ERROR_out_of_memory       ? "it is out of memory for the factors"
          : status == UMFPACK_WARNING_singular_matrix ? "it finds the matrix singular"
                                                      : "it failed";
 }

@@ -96,7 +96,7 @@ static kaon_status load(kaon_context *ctx, library *l) {
 
 kaon_status kaon_cuda_library_open(kaon_context *ctx) {
   library *l = calloc(1, sizeof *l);
-  if (l == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: no host memory");
+  if (l == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: out of host memory");
   ctx->library = l;
   l->ctx = ctx;
   KAON_TRY(kaon_cuda_open(ctx));

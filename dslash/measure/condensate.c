@@ -10,7 +10,7 @@
 static kaon_status check(const kaon_vector *eta, const kaon_vector *x, const kaon_condensate *c) {
   if (eta == NULL || x == NULL || c == NULL)
     return kaon_fail(eta != NULL ? eta->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "condensate: sources, solutions and a place for the result are needed");
+                     "condensate: sources, solutions and a pointer to the result are needed");
   if (!kaon_is_staggered(eta) || x->space != eta->space || x->nrhs != eta->nrhs)
     return kaon_fail(
         eta->ctx, KAON_ERR_SHAPE,
@@ -53,10 +53,10 @@ kaon_status kaon_condensate_measure(const kaon_vector *eta, const kaon_vector *x
   KAON_TRY(kaon_output_check(eta->ctx, "kaon_condensate", condensate));
   const int n = eta->nrhs;
   double(*value)[2] = calloc((size_t)n, sizeof *value), (*dot)[2] = calloc((size_t)n, sizeof *dot);
-  kaon_status status =
-      value != NULL && dot != NULL
-          ? KAON_OK
-          : kaon_fail(eta->ctx, KAON_ERR_MEMORY, "condensate: no host memory for %d columns", n);
+  kaon_status status = value != NULL && dot != NULL
+                           ? KAON_OK
+                           : kaon_fail(eta->ctx, KAON_ERR_MEMORY,
+                                       "condensate: out of host memory for %d columns", n);
   status = kaon_agree(eta->ctx, status);
   if (status == KAON_OK) status = contract(eta, x, value, dot);
   if (status == KAON_OK) {

@@ -13,7 +13,7 @@
 static kaon_status check(const kaon_vector *propagator, int t0, const double *correlator) {
   if (propagator == NULL || correlator == NULL)
     return kaon_fail(propagator != NULL ? propagator->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "correlator: a propagator and a place for T numbers are needed");
+                     "correlator: a propagator and an array for T numbers are needed");
   const kaon_space *space = propagator->space;
   if (space->lattice == NULL || space != kaon_lattice_spinors(space->lattice, KAON_FULL) ||
       propagator->nrhs != 12)
@@ -55,7 +55,7 @@ static kaon_status correlate(const kaon_vector *propagator, int meson, int t0, d
   double *density = malloc(bytes);
   kaon_status status = kaon_launch_prepare(ctx, 1, 0, &launch);
   if (density == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "correlator: no host memory for %zu bytes", bytes);
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "correlator: out of host memory for %zu bytes", bytes);
   if (status == KAON_OK) status = kaon_pool_allocate(ctx, bytes, "correlator density", &device);
   if (status == KAON_OK) {
     const kaon_meson_args args = {.nblocks = space->nblocks,

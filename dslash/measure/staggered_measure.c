@@ -33,7 +33,7 @@ kaon_status kaon_staggered_fill(kaon_vector *source, const kaon_source_args *arg
   kaon_status status = KAON_OK;
   double *host = malloc((size_t)lattice->volume * 6 * sizeof *host);
   if (host == NULL)
-    status = kaon_fail(source->ctx, KAON_ERR_MEMORY, "source: no host memory for a column");
+    status = kaon_fail(source->ctx, KAON_ERR_MEMORY, "source: out of host memory for a column");
   for (int column = 0; column < source->nrhs && status == KAON_OK; column++) {
 #pragma omp parallel for num_threads(source->ctx->threads) schedule(static)
     for (int64_t i = 0; i < lattice->volume; i++) {
@@ -71,7 +71,8 @@ kaon_status kaon_staggered_pion(const kaon_vector *propagator, int t0, double *p
   kaon_status status = KAON_OK;
   double *host = malloc((size_t)lattice->volume * 6 * sizeof *host);
   if (host == NULL)
-    status = kaon_fail(propagator->ctx, KAON_ERR_MEMORY, "correlator: no host memory for a column");
+    status =
+        kaon_fail(propagator->ctx, KAON_ERR_MEMORY, "correlator: out of host memory for a column");
   for (int t = 0; t < nt; t++) pion[t] = 0;
   for (int column = 0; column < propagator->nrhs && status == KAON_OK; column++) {
     status = kaon_vector_export(propagator, column, host, KAON_BASIS_UKQCD);

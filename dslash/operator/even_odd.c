@@ -353,9 +353,10 @@ kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *o
   kaon_status status = kaon_options_take(KAON_OPTIONS_EVEN_ODD, options, &own);
   if (status != KAON_OK) return kaon_fail(M->ctx, status, "%s", kaon_last_error(NULL));
   if (M->ops != &kaon_dirac_ops)
-    return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
-                     "even-odd: operator '%s' is not M; pass one made by kaon_dirac_create",
-                     M->ops->name);
+    return kaon_fail(
+        M->ctx, KAON_ERR_UNSUPPORTED,
+        "even-odd: operator '%s' is not the full operator M; pass one made by kaon_dirac_create",
+        M->ops->name);
   const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
   status = make(fields->family, &own, fields->precision, fields->reconstruct, reduced);
   KAON_TRY(kaon_agree(M->ctx, status));

@@ -17,7 +17,8 @@ kaon_status kaon_dirac_family_create(kaon_gauge *gauge, const kaon_dirac_options
   kaon_lattice *lattice = kaon_gauge_lattice(gauge);
   kaon_context *ctx = lattice->ctx;
   kaon_dirac_family *made = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "dirac: no host memory for an operator");
+  if (made == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "dirac: out of host memory for an operator");
   *made = (kaon_dirac_family){.references = 1,
                               .ctx = ctx,
                               .lattice = lattice,
@@ -62,7 +63,7 @@ static kaon_status mark_unit_links(kaon_dirac_fields *fields, int parity) {
   fields->neighbour[parity] = device;
   uint32_t *host = malloc(bytes);
   if (host == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "dirac: no host memory for a neighbour table");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "dirac: out of host memory for a neighbour table");
   kaon_status status = memory->to_host(ctx, host, lattice->stencil.neighbour[parity], bytes);
   for (int64_t block = 0; block < nblocks && status == KAON_OK; block++)
     for (int dir = 3; dir < KAON_DIRS; dir += 4)
@@ -114,10 +115,9 @@ kaon_status kaon_dirac_fields_check(const kaon_dirac_fields *fields) {
   const uint64_t now = kaon_gauge_revision(fields->family->gauge);
   if (fields->filled && fields->revision == now) return KAON_OK;
   if (!fields->filled)
-    return kaon_fail(
-        fields->family->ctx, KAON_ERR_STALE,
-        "dirac: the last kaon_dirac_update of this operator failed; mend its cause and "
-        "call it again");
+    return kaon_fail(fields->family->ctx, KAON_ERR_STALE,
+                     "dirac: the last kaon_dirac_update of this operator failed; remove the cause "
+                     "and call it again");
   return kaon_fail(fields->family->ctx, KAON_ERR_STALE,
                    "dirac: the links are at revision %llu but this operator was made from revision "
                    "%llu; call kaon_dirac_update",
@@ -191,7 +191,7 @@ kaon_status kaon_dirac_fields_get(kaon_dirac_family *family, kaon_precision prec
   }
   kaon_dirac_fields *made = calloc(1, sizeof *made);
   if (made == NULL)
-    return kaon_fail(family->ctx, KAON_ERR_MEMORY, "dirac: no host memory for a set of fields");
+    return kaon_fail(family->ctx, KAON_ERR_MEMORY, "dirac: out of host memory for a set of fields");
   *made = (kaon_dirac_fields){.references = 1,
                               .family = family,
                               .next = family->first,

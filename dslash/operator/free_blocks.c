@@ -22,7 +22,7 @@ typedef struct free_blocks {
 } free_blocks;
 
 static kaon_status no_memory(kaon_context *ctx) {
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: no host memory for blocks' tables");
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: out of host memory for blocks' tables");
 }
 
 /* ---- neighbours ---- */
@@ -310,8 +310,8 @@ static kaon_status record_hops(kaon_operator *A, const kaon_vector *x, kaon_vect
   KAON_TRY(status);
   if (recorded_hops.count != KAON_RECORDED_HOPS)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "schwarz: an application of '%s' is %d hops, but blocks go on by themselves "
-                     "where it is %d; give the number of turns (groups)",
+                     "schwarz: an application of '%s' takes %d hops, but blocks run asynchronously "
+                     "only where it takes %d; set the option groups",
                      A->ops->name, recorded_hops.count, KAON_RECORDED_HOPS);
   memcpy(hop, recorded_hops.hop, sizeof recorded_hops.hop);
   return KAON_OK;

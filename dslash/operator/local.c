@@ -9,8 +9,9 @@ kaon_status kaon_dirac_cut_check(const kaon_operator *A, const kaon_local *how) 
   const kaon_lattice *lattice = kaon_dirac_of(A)->fields->family->lattice;
   const int *extents = lattice->extents;
   if (kaon_dirac_of(A)->cut != NULL)
-    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "local part: the operator is one already; cut the one that it was made of");
+    return kaon_fail(
+        A->ctx, KAON_ERR_UNSUPPORTED,
+        "local part: the operator is a local part already; pass the operator that it was made of");
   for (int mu = 0; mu < 4; mu++) {
     const int n = how->block[mu];
     if (n != 0 && (n < 2 || n % 2 != 0 || extents[mu] % n != 0))
@@ -93,7 +94,8 @@ static kaon_status make_domains(const kaon_space *space, const int block[4],
   int32_t *colour = malloc((size_t)count * sizeof *colour);
   kaon_status status = KAON_OK;
   if (domain == NULL || order == NULL || colour == NULL) {
-    status = kaon_fail(space->ctx, KAON_ERR_MEMORY, "local part: no host memory for its domains");
+    status =
+        kaon_fail(space->ctx, KAON_ERR_MEMORY, "local part: out of host memory for its domains");
   } else {
     divide(space, &b, domain, order, colour);
     status = kaon_domains_create(space, count, domain, order, colour, b.turns, domains);
@@ -108,7 +110,7 @@ kaon_status kaon_dirac_cut_make(kaon_operator *A, const int block[4], kaon_domai
   kaon_dirac *dirac = kaon_dirac_of(A);
   const kaon_lattice *lattice = dirac->fields->family->lattice;
   kaon_dirac_cut *cut = calloc(1, sizeof *cut);
-  if (cut == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "local part: no host memory");
+  if (cut == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "local part: out of host memory");
   dirac->cut = cut; /* owned by the operator */
   cut->stencil = dirac->fields->stencil;
   cut->stencil.faces = NULL;

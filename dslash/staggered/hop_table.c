@@ -96,9 +96,9 @@ kaon_status kaon_hop_table_create(kaon_lattice *lattice, int steps, const uint8_
   if (!lattice->split) t.gather = malloc(entries * (size_t)st->width * sizeof *t.gather);
   kaon_status status = KAON_OK;
   if (t.neighbour == NULL || t.negative == NULL || (t.gather == NULL && !lattice->split))
-    status =
-        kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
-                  "staggered: no host memory for tables of %lld sites", (long long)lattice->volume);
+    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
+                       "staggered: out of host memory for tables of %lld sites",
+                       (long long)lattice->volume);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
     for (int64_t block = 0; block < st->nblocks; block++)
       fill_block(lattice, masks, steps, parity, block, &t);

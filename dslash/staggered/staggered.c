@@ -139,7 +139,7 @@ static kaon_status check_numbers(const kaon_context *ctx, const kaon_lattice *la
   if (!ctx->backend->computed_neighbours || accesses <= (int64_t)UINT32_MAX) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                    "staggered hop: %d columns of %lld sites are more than a device's kernels can "
-                   "number (%lld); take fewer columns at once",
+                   "index (%lld); take fewer columns at once",
                    columns, (long long)lattice->stencil.nsites,
                    (long long)UINT32_MAX / 3 / lattice->stencil.nsites);
 }
@@ -218,7 +218,7 @@ static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
   const size_t count = (size_t)family->lattice->volume * KAON_STAGGERED_REALS;
   double *host = calloc(count, sizeof *host);
   if (host == NULL)
-    return kaon_fail(M->ctx, KAON_ERR_MEMORY, "staggered: no host memory for the diagonal");
+    return kaon_fail(M->ctx, KAON_ERR_MEMORY, "staggered: out of host memory for the diagonal");
   for (size_t i = 0; i < count; i += 2) host[i] = 2 * family->options.mass;
   kaon_status status = KAON_OK;
   for (int column = 0; column < d->nrhs && status == KAON_OK; column++)
@@ -236,7 +236,7 @@ kaon_status kaon_staggered_operator_new(const kaon_operator_ops *ops, kaon_stagg
     free(made);
     free(self);
     kaon_staggered_fields_release(&fields);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: no host memory for an operator");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: out of host memory for an operator");
   }
   self->fields = fields;
   self->parity = KAON_FULL;
@@ -288,8 +288,8 @@ static kaon_status refuse(kaon_gauge *links, kaon_gauge *naik,
   for (int i = 0; i < 2 && naik != NULL; i++)
     if (fields[i]->reconstruct != KAON_RECONSTRUCT_18 || fields[i]->precision == KAON_HALF)
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "staggered: %s links are kept in %d reals of precision number %d, but any "
-                       "matrix takes 18 in double or single",
+                       "staggered: %s links are stored in %d reals of precision number %d, but "
+                       "general matrices need 18 in double or single",
                        i == 0 ? "fat" : "long", (int)fields[i]->reconstruct,
                        (int)fields[i]->precision);
   const kaon_staggered_ops *ops = ctx->backend->staggered[options->precision];
@@ -307,7 +307,7 @@ static kaon_status family_create(kaon_gauge *links, kaon_gauge *naik,
                                  kaon_staggered_family **family) {
   kaon_staggered_family *made = calloc(1, sizeof *made);
   if (made == NULL)
-    return kaon_fail(links->ctx, KAON_ERR_MEMORY, "staggered: no host memory for an operator");
+    return kaon_fail(links->ctx, KAON_ERR_MEMORY, "staggered: out of host memory for an operator");
   *made = (kaon_staggered_family){.references = 1,
                                   .ctx = links->ctx,
                                   .lattice = links->lattice,
@@ -368,10 +368,10 @@ kaon_status kaon_staggered_hop(kaon_operator *M, kaon_parity parity, const kaon_
                                kaon_vector *out) {
   if (M == NULL || !kaon_staggered_is(M)) return not_staggered(M, "staggered hop");
   if (in == NULL || out == NULL || (parity != KAON_EVEN && parity != KAON_ODD))
-    return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
-                     "staggered hop: in and out are needed, and parity %d is to be 0 (even) or 1 "
-                     "(odd)",
-                     (int)parity);
+    return kaon_fail(
+        M->ctx, KAON_ERR_ARGUMENT,
+        "staggered hop: in and out are needed, and parity %d must be 0 (even) or 1 (odd)",
+        (int)parity);
   const kaon_staggered_fields *fields = kaon_staggered_of(M)->fields;
   const kaon_lattice *lattice = fields->family->lattice;
   if (out->space != &lattice->staggered[parity] || in->space != &lattice->staggered[1 - parity])

@@ -148,18 +148,18 @@ kaon_status kaon_staggered_even_odd(kaon_operator *M, kaon_parity parity, kaon_o
   if (M == NULL || reduced == NULL || (parity != KAON_EVEN && parity != KAON_ODD))
     return kaon_fail(M != NULL ? M->ctx : NULL, KAON_ERR_ARGUMENT,
                      "staggered even-odd: the operator and the address of the result are needed, "
-                     "and parity %d is to be 0 (even) or 1 (odd)",
+                     "and parity %d must be 0 (even) or 1 (odd)",
                      (int)parity);
   if (M->ops != &kaon_staggered_ops_full)
     return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
-                     "staggered even-odd: operator '%s' is not M; pass one made by "
-                     "kaon_staggered_create",
+                     "staggered even-odd: operator '%s' is not the full operator M; pass one made "
+                     "by kaon_staggered_create",
                      M->ops->name);
   const kaon_staggered_fields *fields = kaon_staggered_of(M)->fields;
   if (fields->family->options.mass == 0)
     return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
-                     "staggered even-odd: the mass is 0, so M's other sites do not follow from "
-                     "the kept ones; take a mass that is not 0");
+                     "staggered even-odd: the mass is 0, so the solution on the other parity "
+                     "cannot be reconstructed; take a mass that is not 0");
   KAON_TRY(kaon_agree(
       M->ctx, make(fields->family, parity, fields->precision, fields->reconstruct, reduced)));
   kaon_operator_retain(M);

@@ -91,8 +91,8 @@ kaon_status kaon_staggered_fields_check(const kaon_staggered_fields *fields) {
   const kaon_staggered_family *family = fields->family;
   if (!fields->filled)
     return kaon_fail(family->ctx, KAON_ERR_STALE,
-                     "staggered: the last kaon_staggered_update of this operator failed; mend its "
-                     "cause and call it again");
+                     "staggered: the last kaon_staggered_update of this operator failed; remove "
+                     "the cause and call it again");
   const kaon_gauge *const links[2] = {family->fat, family->naik};
   for (int i = 0; i < 2; i++) {
     if (links[i] == NULL || kaon_gauge_revision(links[i]) == fields->revision[i]) continue;
@@ -172,7 +172,8 @@ kaon_status kaon_staggered_fields_get(kaon_staggered_family *family, kaon_precis
   }
   kaon_staggered_fields *made = calloc(1, sizeof *made);
   if (made == NULL)
-    return kaon_fail(family->ctx, KAON_ERR_MEMORY, "staggered: no host memory for a set of links");
+    return kaon_fail(family->ctx, KAON_ERR_MEMORY,
+                     "staggered: out of host memory for a set of links");
   *made = (kaon_staggered_fields){.references = 1,
                                   .family = family,
                                   .next = family->first,

@@ -62,8 +62,7 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
   kaon_status status = KAON_OK;
   if (in.part == NULL)
     status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
-                       "staggered: no host memory for a file's "
-                       "field");
+                       "staggered: out of host memory for a file's field");
   status = kaon_agree(lattice->ctx, status);
   if (status == KAON_OK)
     status =
@@ -84,9 +83,9 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
   }
   if (!field.has_checksum)
     kaon_log(lattice->ctx, KAON_LOG_WARNING,
-             "%s: there is no checksum to verify (it has no scidac-checksum record), so no more "
-             "than its length was verified, and that its numbers are finite; compare it with its "
-             "origin, or get a copy that has one",
+             "%s: there is no checksum to verify (it has no scidac-checksum record), so only its "
+             "length was verified, and that its numbers are finite; compare it with its origin, or "
+             "get a copy that has one",
              kaon_short_path(path));
   warn_of_checksum(lattice->ctx, path, &field);
   *part = in.part;
@@ -165,8 +164,7 @@ kaon_status kaon_staggered_file_probe(const kaon_context *ctx, const char *path,
   kaon_scidac_fields file;
   if (path == NULL || info == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "staggered file: a path and room for what it says are "
-                     "needed");
+                     "staggered file: a path and a pointer to the result are needed");
   KAON_TRY(kaon_output_check(ctx, "kaon_staggered_file_info", info));
   kaon_staggered_file_info made = {0};
   kaon_output_fill(info, &made, sizeof made);
@@ -191,7 +189,7 @@ kaon_status kaon_staggered_read_vectors(kaon_vector *vector, const char *path,
   double *part = calloc((size_t)lattice->volume * KAON_STAGGERED_REALS, sizeof *part);
   columns c = {{lattice, &file.field, KAON_STAGGERED_REALS, part}, vector, path};
   if (part == NULL)
-    status = kaon_fail(vector->ctx, KAON_ERR_MEMORY, "staggered: no host memory for a column");
+    status = kaon_fail(vector->ctx, KAON_ERR_MEMORY, "staggered: out of host memory for a column");
   status = kaon_agree(vector->ctx, status);
   if (status == KAON_OK)
     status = kaon_scidac_fields_read(vector->ctx, path, KAON_STAGGERED_REALS, ignore_checksum,
@@ -252,12 +250,12 @@ kaon_status kaon_staggered_write_vectors(const kaon_vector *vector, const char *
   kaon_status status = KAON_OK;
   if (bits != 32 && bits != 64)
     return kaon_fail(vector->ctx, KAON_ERR_ARGUMENT,
-                     "staggered vector: %d bits a number asked for, but 32 or 64 are written",
+                     "staggered vector: %d bits a number were asked for, but must be 32 or 64",
                      bits);
   const size_t count = (size_t)vector->space->lattice->global_volume * KAON_STAGGERED_REALS;
   double *whole = malloc(count * sizeof *whole);
   if (whole == NULL)
-    status = kaon_fail(vector->ctx, KAON_ERR_MEMORY, "staggered: no host memory for a column");
+    status = kaon_fail(vector->ctx, KAON_ERR_MEMORY, "staggered: out of host memory for a column");
   status = kaon_agree(vector->ctx, status);
   if (status == KAON_OK) status = write_file(vector, whole, path, bits, text);
   free(whole);

@@ -62,12 +62,12 @@ static kaon_status link_exchange_open(kaon_staggered_links *l, int mu, link_exch
     l->ghosts[mu] = NULL;
   }
   if (l->ghosts[mu] == NULL)
-    KAON_TRY(kaon_pool_allocate(ctx, bytes, "links beyond the lattice's faces", &l->ghosts[mu]));
+    KAON_TRY(kaon_pool_allocate(ctx, bytes, "links received from other ranks", &l->ghosts[mu]));
   l->ghost_bytes[mu] = bytes;
-  KAON_TRY(kaon_pool_allocate(ctx, bytes, "links on their way to other ranks", &c->room));
+  KAON_TRY(kaon_pool_allocate(ctx, bytes, "links sent to other ranks", &c->room));
   c->host = calloc(3, bytes);
   if (c->host == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: no host memory for messages of links");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: out of host memory for messages of links");
   const kaon_message messages[2] = {{.dir = mu,
                                      .peer = lattice->peer[mu],
                                      .send = c->host,

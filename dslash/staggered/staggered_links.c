@@ -82,7 +82,7 @@ static kaon_status reduce_over_ranks(kaon_context *ctx, figures *f) {
   const double mine[NUMBERS] = {f->largest, f->sum, f->low, f->bad};
   double *all = malloc((size_t)comm->ranks * sizeof mine);
   kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: no host memory");
+  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: out of host memory");
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = comm->ops->gather(comm, mine, NUMBERS, all);
   *f = (figures){0};
@@ -201,7 +201,7 @@ static kaon_status store_phases(const double *theta, size_t count, kaon_staggere
   const size_t bytes = count * kaon_precision_bytes(precision);
   void *device = NULL, *host = malloc(bytes);
   if (host == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: no host memory for the links' phases");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: out of host memory for the links' phases");
   for (size_t i = 0; i < count; i++) {
     const double y = tan(theta[i] / 2);
     if (precision == KAON_DOUBLE) ((double *)host)[i] = y;
@@ -229,7 +229,7 @@ kaon_status kaon_staggered_split(const kaon_gauge *from, double factor, kaon_sta
   kaon_wide_links wide = {0};
   kaon_status status = KAON_OK;
   if (s.phase[0] == NULL)
-    status = kaon_fail(from->ctx, KAON_ERR_MEMORY, "staggered: no host memory for phases");
+    status = kaon_fail(from->ctx, KAON_ERR_MEMORY, "staggered: out of host memory for phases");
   KAON_TRY(kaon_agree(from->ctx, status));
   s.phase[1] = s.phase[0] + count;
   status = made_of(from, split_link, &s, &wide);
@@ -271,8 +271,8 @@ kaon_status kaon_staggered_fold(kaon_gauge *links, int steps, kaon_staggered_pha
   if (links == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "staggered fold: links are needed");
   if ((steps != 1 && steps != 3) || (phases != KAON_PHASES_MILC && phases != KAON_PHASES_CHROMA))
     return kaon_fail(links->ctx, KAON_ERR_ARGUMENT,
-                     "staggered fold: steps is %d and phases %d, but 1 (thin or fat) or 3 (long), "
-                     "and 0 (MILC) or 1 (Chroma) are meant",
+                     "staggered fold: steps is %d and phases %d, but must be 1 (thin or fat) or 3 "
+                     "(long), and 0 (MILC) or 1 (Chroma)",
                      steps, (int)phases);
   if (links->reconstruct != KAON_RECONSTRUCT_18 || links->precision != KAON_DOUBLE)
     return kaon_fail(links->ctx, KAON_ERR_UNSUPPORTED,

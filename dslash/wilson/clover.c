@@ -156,7 +156,7 @@ kaon_status kaon_dirac_family_diagonal(kaon_dirac_family *family, double **psi) 
   *psi = malloc((size_t)lattice->volume * 24 * sizeof(double));
   kaon_status status = KAON_OK;
   if (host == NULL || *psi == NULL)
-    status = kaon_fail(family->ctx, KAON_ERR_MEMORY, "dirac: no host memory for a diagonal");
+    status = kaon_fail(family->ctx, KAON_ERR_MEMORY, "dirac: out of host memory for a diagonal");
   if (status == KAON_OK) status = get_work(family, &work);
   status = kaon_agree(family->ctx, status);
   for (int p = 0; p < 2 && status == KAON_OK; p++) {

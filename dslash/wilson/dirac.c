@@ -79,7 +79,7 @@ kaon_status kaon_dirac_operator_new(const kaon_operator_ops *ops, kaon_dirac_fie
     free(made);
     free(self);
     kaon_dirac_fields_release(&fields);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "dirac: no host memory for an operator");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "dirac: out of host memory for an operator");
   }
   self->fields = fields;
   self->form = (kaon_even_odd_options)KAON_EVEN_ODD_OPTIONS_INIT;
@@ -189,8 +189,8 @@ kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, doubl
   if (M == NULL || !kaon_dirac_is(M)) return not_dirac(M, "clover logdet");
   if (logdet == NULL || (parity != KAON_EVEN && parity != KAON_ODD && parity != KAON_FULL))
     return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
-                     "clover logdet: parity is %d, but 0 (even), 1 (odd) or 2 (both) is meant, and "
-                     "a place for the result is needed",
+                     "clover logdet: parity is %d, but must be 0 (even), 1 (odd) or 2 (both), and "
+                     "a pointer to the result is needed",
                      (int)parity);
   const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
   if (fields->family->csw == 0)
@@ -200,11 +200,11 @@ kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, doubl
   kaon_clover_det det;
   KAON_TRY(kaon_dirac_family_det(fields->family, parity, &det));
   if (negative == NULL && det.negative % 2 != 0)
-    return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
-                     "clover logdet: det A is negative (%lld blocks are, at kappa = %g, csw = %g), "
-                     "so it has no real logarithm; ask for the count of negative blocks beside "
-                     "log |det A|",
-                     (long long)det.negative, fields->family->kappa, fields->family->csw);
+    return kaon_fail(
+        M->ctx, KAON_ERR_ARGUMENT,
+        "clover logdet: det A is negative (%lld blocks are, at kappa = %g, csw = %g), so it has no "
+        "real logarithm; ask for the number of negative blocks together with log |det A|",
+        (long long)det.negative, fields->family->kappa, fields->family->csw);
   *logdet = det.log_abs;
   if (negative != NULL) *negative = det.negative;
   return KAON_OK;

@@ -249,8 +249,8 @@ char *cli_file_trouble(const char *path) {
                  path);
   else if (name_length(file) > CLI_NAME_MAX)
     n = asprintf(&text,
-                 "%s%s: the file's name has %d bytes, but %d at most can be written aside; give a "
-                 "shorter one",
+                 "%s%s: the file's name has %d bytes, but at most %d leave room for the suffix of "
+                 "its temporary file; give a shorter one",
                  length > shown ? "..." : "", length > shown ? path + length - shown : path,
                  name_length(file), CLI_NAME_MAX);
   else if (trouble)

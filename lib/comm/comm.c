@@ -69,7 +69,7 @@ kaon_status kaon_comm_agree(kaon_comm *comm, kaon_status mine) {
   double *numbers = malloc((size_t)comm->ranks * sizeof *numbers);
   kaon_status status = KAON_OK;
   int first = -1, alike = 0;
-  if (numbers == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "ranks: no host memory");
+  if (numbers == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "ranks: out of host memory");
   const kaon_status sent = comm->ops->gather(comm, &number, 1, numbers);
   if (sent == KAON_OK) first = first_failed(numbers, comm->ranks, &status, &alike);
   free(numbers);

@@ -68,7 +68,7 @@ static void destroy(kaon_comm **comm) {
 
 kaon_status kaon_comm_delay(kaon_comm *comm, double seconds) {
   struct kaon_comm_delay *d = malloc(sizeof *d);
-  if (d == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "communicator: no host memory");
+  if (d == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "communicator: out of host memory");
   *d = (struct kaon_comm_delay){.own = comm->ops, .ops = *comm->ops, .seconds = seconds};
   d->ops.sum_start = sum_start;
   d->ops.sum_finish = sum_finish;

@@ -104,7 +104,8 @@ static kaon_status make_room(kaon_comm *comm, int deep, int n) {
   double *all = realloc(self->sum[deep].all, (size_t)n * (size_t)comm->ranks * sizeof *all);
   if (all == NULL)
     return kaon_fail(comm->ctx, KAON_ERR_MEMORY,
-                     "MPI: no host memory for sums of %d numbers over %d ranks", n, comm->ranks);
+                     "MPI: out of host memory for sums of %d numbers over %d ranks", n,
+                     comm->ranks);
   self->sum[deep].all = all;
   self->sum[deep].room = n;
   if (n > comm->room) comm->room = n;
@@ -247,7 +248,7 @@ static kaon_status async_grow(kaon_exchange *e) {
   }
   if (whole) return KAON_OK;
   return kaon_fail(e->comm->ctx, KAON_ERR_MEMORY,
-                   "exchange: no host memory for messages of %d rounds that nobody waits for",
+                   "exchange: out of host memory for asynchronous messages of %d rounds",
                    l->rounds);
 }
 
@@ -257,7 +258,7 @@ static kaon_status async_capacity(kaon_exchange *e, int rounds) {
   if (e->async == NULL) {
     e->async = calloc(1, sizeof *e->async);
     if (e->async == NULL)
-      return kaon_fail(e->comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory");
+      return kaon_fail(e->comm->ctx, KAON_ERR_MEMORY, "exchange: out of host memory");
     *e->async = (async){.next = self->loosened, .rounds = rounds, .count = e->count};
     self->loosened = e->async;
   }
@@ -269,7 +270,8 @@ static kaon_status async_start(kaon_exchange *e) {
   const mpi_self *self = self_of(comm);
   async *l = e->async;
   if (l == NULL || l->at == l->ordinals || self->round >= l->rounds)
-    return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "exchange: not prepared to go without waiting");
+    return kaon_fail(comm->ctx, KAON_ERR_INTERNAL,
+                     "exchange: it was not prepared for asynchronous messages");
   const int ordinal = l->at++;
   for (int i = 0; i < e->count; i++) {
     const kaon_message *m = &e->messages[i];
@@ -378,13 +380,14 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
   kaon_exchange *made = malloc(sizeof *made + 2 * (size_t)all * sizeof made->requests[0]);
   *exchange = NULL;
   if (made == NULL)
-    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
+    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %d messages", n);
   kaon_message *copy = malloc((size_t)(n > 0 ? n : 1) * sizeof *copy);
   *made = (struct kaon_exchange){.comm = comm, .count = n, .messages = copy, .n = 2 * all};
   for (int i = 0; i < 2 * all; i++) made->requests[i] = MPI_REQUEST_NULL;
   kaon_status status = KAON_OK;
   if (copy == NULL)
-    status = kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
+    status =
+        kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %d messages", n);
   for (int i = 0; i < n && copy != NULL; i++) copy[i] = messages[i];
   for (int i = 0; i < n; i++)
     for (int p = 0; p < pieces_of(comm, &messages[i]) && status == KAON_OK; p++)
@@ -460,18 +463,20 @@ static kaon_status initialise(kaon_context *ctx) {
   int initialised = 0, finalised = 0, level = 0;
   MPI_Finalized(&finalised);
   if (finalised)
-    return kaon_fail(ctx, KAON_ERR_COMM,
-                     "MPI: it was ended in this process already, and it begins only once");
+    return kaon_fail(
+        ctx, KAON_ERR_COMM,
+        "MPI: it was finalized in this process already and cannot be initialised again");
   MPI_Initialized(&initialised);
   if (initialised) return KAON_OK;
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
     return kaon_fail(ctx, KAON_ERR_COMM, "MPI: it does not start");
   began = 1;
   if (level < MPI_THREAD_FUNNELED)
-    return kaon_fail(ctx, KAON_ERR_COMM,
-                     "MPI: it allows no threads beside the one that calls it (level %d of "
-                     "MPI_Init_thread), but kaon computes with several; take an MPI that does",
-                     level);
+    return kaon_fail(
+        ctx, KAON_ERR_COMM,
+        "MPI: it allows no threads besides the one that calls it (level %d of MPI_Init_thread), "
+        "but kaon computes with several; use an MPI that allows them",
+        level);
   return KAON_OK;
 }
 
@@ -526,7 +531,7 @@ kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_c
   if (made == NULL || self == NULL) {
     free(made);
     free(self);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "MPI: no host memory");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "MPI: out of host memory");
   }
   *made = (kaon_comm){.ops = &mpi_ops,
                       .ctx = ctx,

@@ -53,7 +53,8 @@ static kaon_status reserve(kaon_comm *comm, int n) {
   double *all = realloc(self->all, (size_t)n * (size_t)comm->ranks * sizeof *all);
   if (all == NULL)
     return kaon_fail(comm->ctx, KAON_ERR_MEMORY,
-                     "QMP: no host memory for sums of %d numbers over %d ranks", n, comm->ranks);
+                     "QMP: out of host memory for sums of %d numbers over %d ranks", n,
+                     comm->ranks);
   self->all = all;
   comm->room = n;
   return KAON_OK;
@@ -154,18 +155,17 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
   *exchange = NULL;
   for (int i = 0; i < n; i++)
     if (messages[i].bytes > INT_MAX)
-      return kaon_fail(
-          comm->ctx, KAON_ERR_UNSUPPORTED,
-          "exchange: a message of %zu bytes, but over QMP at most %d go into one; take "
-          "fewer columns at once, more ranks, or MPI",
-          messages[i].bytes, INT_MAX);
+      return kaon_fail(comm->ctx, KAON_ERR_UNSUPPORTED,
+                       "exchange: a message has %zu bytes, but QMP sends at most %d at once; take "
+                       "fewer columns at once, more ranks, or MPI",
+                       messages[i].bytes, INT_MAX);
   const size_t count = 2 * (size_t)n;
   kaon_exchange *made = calloc(1, sizeof *made + count * sizeof made->memory[0]);
   QMP_msghandle_t *handles = calloc(count + 1, sizeof *handles);
   if (made == NULL || handles == NULL) {
     free(made);
     free(handles);
-    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
+    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %d messages", n);
   }
   made->comm = comm;
   made->n = n;
@@ -233,7 +233,7 @@ static kaon_status find_node(kaon_comm *comm) {
   for (const char *c = host; *c != '\0'; c++)
     mine = (double)((uint64_t)(mine * 131 + *c) % (1 << 26));
   double *all = malloc((size_t)comm->ranks * sizeof *all);
-  if (all == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "QMP: no host memory");
+  if (all == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "QMP: out of host memory");
   const kaon_status status = gather(comm, &mine, 1, all);
   comm->local_ranks = 0;
   for (int r = 0; r < comm->ranks; r++) {
@@ -257,7 +257,7 @@ kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_c
   if (made == NULL || self == NULL) {
     free(made);
     free(self);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "QMP: no host memory");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "QMP: out of host memory");
   }
   *made = (kaon_comm){.ops = &qmp_ops, .ctx = ctx, .self = self};
   self->comm = QMP_comm_get_default();

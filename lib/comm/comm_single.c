@@ -48,15 +48,15 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
         partner = j;
     if (partner < 0)
       return kaon_fail(comm->ctx, KAON_ERR_COMM,
-                       "exchange: message %d in direction %d has no partner of %zu bytes", i,
-                       messages[i].dir, messages[i].bytes);
+                       "exchange: message %d in direction %d has no matching message of %zu bytes",
+                       i, messages[i].dir, messages[i].bytes);
   }
   kaon_exchange *made = malloc(sizeof *made);
   kaon_message *copy = malloc((size_t)(n > 0 ? n : 1) * sizeof *copy);
   if (made == NULL || copy == NULL) {
     free(made);
     free(copy);
-    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
+    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %d messages", n);
   }
   memcpy(copy, messages, (size_t)n * sizeof *copy);
   *made = (kaon_exchange){copy, n};
@@ -113,7 +113,7 @@ static const kaon_comm_ops single_ops = {
 
 kaon_status kaon_comm_single_create(kaon_context *ctx, kaon_comm **comm) {
   kaon_comm *made = malloc(sizeof *made);
-  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "communicator: no host memory");
+  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "communicator: out of host memory");
   *made = (kaon_comm){
       .ops = &single_ops, .ctx = ctx, .ranks = 1, .grid = {1, 1, 1, 1}, .local_ranks = 1};
   *comm = made;

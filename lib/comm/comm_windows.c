@@ -46,7 +46,7 @@ static kaon_status free_windows(kaon_comm *comm) {
   kaon_windows *comm_windows = windows_of(comm);
   double *all = malloc((size_t)comm->ranks * sizeof *all);
   kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: no host memory");
+  if (all == NULL) status = kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: out of host memory");
   status = kaon_comm_agree(comm, status);
   for (mpi_window **at = &comm_windows->windows; status == KAON_OK;) {
     while (*at != NULL && !(*at)->gone) at = &(*at)->next;
@@ -113,15 +113,16 @@ kaon_status kaon_window_create(kaon_comm *comm, size_t bytes, int mapped,
   *comm_window = NULL;
   kaon_mpi_of(comm, &own);
   if (mapped && comm->local_ranks != comm->ranks)
-    status = kaon_fail(comm->ctx, KAON_ERR_UNSUPPORTED,
-                       "MPI: %d of %d ranks are on this node, but only those of one share memory",
-                       comm->local_ranks, comm->ranks);
+    status = kaon_fail(
+        comm->ctx, KAON_ERR_UNSUPPORTED,
+        "MPI: %d of %d ranks are on this node, but only the ranks of one node share memory",
+        comm->local_ranks, comm->ranks);
   kaon_window *made = calloc(1, sizeof *made);
   mpi_window *window = calloc(1, sizeof *window);
   void **there = calloc((size_t)comm->ranks, sizeof *there);
   if (*own == NULL) *own = calloc(1, sizeof **own);
   if (made == NULL || window == NULL || there == NULL || *own == NULL)
-    status = kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: no host memory");
+    status = kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: out of host memory");
   status = kaon_agree(comm->ctx, status);
   if (status == KAON_OK) status = free_windows(comm);
   if (status != KAON_OK) {

@@ -59,16 +59,15 @@ static kaon_status check_library(kaon_context *ctx) {
   if (ctx->lab.issue != KAON_ISSUE_LIBRARY) return KAON_OK;
   if (!ctx->backend->host_scalars)
     return kaon_fail(NULL, KAON_ERR_UNSUPPORTED,
-                     "context: issue=library (--regime cublas) is cuBLAS's, but the backend is %s; "
-                     "choose backend "
-                     "cuda, or issue=separate (--regime kernels)",
+                     "context: issue=library (--regime cublas) needs cuBLAS, but the backend is "
+                     "%s; choose backend cuda, or issue=separate (--regime kernels)",
                      ctx->backend->name);
   if (ctx->comm->ranks > 1 || ctx->lab.reduce_delay > 0)
-    return kaon_fail(
-        NULL, KAON_ERR_UNSUPPORTED,
-        "context: issue=library (--regime cublas) is for one rank without reduce_delay "
-        "(--reduce-delay), but there are %d and %g s; choose issue=separate (--regime kernels)",
-        ctx->comm->ranks, ctx->lab.reduce_delay);
+    return kaon_fail(NULL, KAON_ERR_UNSUPPORTED,
+                     "context: issue=library (--regime cublas) needs one rank and no reduce_delay "
+                     "(--reduce-delay), but there are %d ranks and a delay of %g s; choose "
+                     "issue=separate (--regime kernels)",
+                     ctx->comm->ranks, ctx->lab.reduce_delay);
   return KAON_OK;
 }
 
@@ -117,7 +116,7 @@ static kaon_status begin(const kaon_context_options *options, kaon_context **ctx
   KAON_TRY(kaon_options_take(KAON_OPTIONS_CONTEXT, options, &own));
   KAON_TRY(kaon_options_take(KAON_OPTIONS_LAB, own.lab, &lab));
   kaon_context *made = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(NULL, KAON_ERR_MEMORY, "context: no host memory");
+  if (made == NULL) return kaon_fail(NULL, KAON_ERR_MEMORY, "context: out of host memory");
   kaon_error_clear(made);
   made->references = 1;
   made->options = own;
@@ -160,7 +159,7 @@ static kaon_status take_grid(kaon_context *ctx, const int grid[4]) {
   if (product != comm->ranks)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "ranks: the grid %d x %d x %d x %d is made for %lld ranks, but there are %d; "
-                     "start as many as the grid has places",
+                     "start as many ranks as the grid needs",
                      grid[0], grid[1], grid[2], grid[3], (long long)product, comm->ranks);
   memcpy(comm->grid, grid, sizeof comm->grid);
   return KAON_OK;
@@ -258,8 +257,9 @@ kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
 
 kaon_status kaon_context_gather(kaon_context *ctx, const double *mine, int n, double *all) {
   if (ctx == NULL || mine == NULL || all == NULL || n < 1)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "ranks: gather needs a context, %d numbers (at least 1) and their places", n);
+    return kaon_fail(
+        ctx, KAON_ERR_ARGUMENT,
+        "ranks: gather needs a context, at least 1 number (here %d) and pointers to them", n);
   return ctx->comm->ops->gather(ctx->comm, mine, n, all);
 }
 
@@ -318,21 +318,24 @@ kaon_status kaon_context_set_sync(kaon_context *ctx, kaon_sync sync) {
 
 kaon_status kaon_context_energy(kaon_context *ctx, double *joules) {
   if (ctx == NULL || joules == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: energy needs a context and a place");
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "context: energy needs a context and a pointer to the result");
   *joules = ctx->backend->energy != NULL ? ctx->backend->energy(ctx) : NAN;
   return KAON_OK;
 }
 
 kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic) {
   if (ctx == NULL || traffic == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: traffic needs a context and a place");
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "context: traffic needs a context and a pointer to the result");
   *traffic = ctx->comm->traffic;
   return KAON_OK;
 }
 
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {
   if (ctx == NULL || info == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "context: query needs a context and a place");
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "context: query needs a context and a pointer to the result");
   KAON_TRY(kaon_output_check(ctx, "kaon_context_info", info));
   /* This may query the device. */
   const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx);
@@ -370,8 +373,8 @@ kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t b
   const size_t most = ctx->backend->field_bytes;
   if (most == 0 || bytes <= most) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                   "%s: %.1f GB, but the kernels of backend %s number fields of at most %.1f GB; "
-                   "take fewer columns or a smaller lattice",
+                   "%s: it needs %.1f GB, but the kernels of backend %s can index fields of at "
+                   "most %.1f GB; take fewer columns or a smaller lattice",
                    what, (double)bytes * 1e-9, ctx->backend->name, (double)most * 1e-9);
 }
 

@@ -139,9 +139,9 @@ static kaon_status known_bytes(const kaon_options_table *table, const void *opti
   for (size_t i = *known; i < head->size && !beyond; i++) beyond = ((const char *)options)[i] != 0;
   if (!beyond) return KAON_OK;
   return kaon_fail(NULL, KAON_ERR_ARGUMENT,
-                   "%s options: the struct has size %zu, and what stands beyond the %zu bytes that "
-                   "this library knows is not 0: the application sets an option of a newer kaon; "
-                   "link that one, or leave the option at 0",
+                   "%s options: the struct has size %zu, and a byte beyond the %zu bytes that this "
+                   "library knows is not 0: the application sets an option of a newer kaon; link "
+                   "that one, or leave the option at 0",
                    table->name, head->size, table->size);
 }
 
@@ -289,8 +289,9 @@ kaon_status kaon_options_print(kaon_options_kind kind, const void *options, char
   size_t used = 0, known;
   KAON_TRY(known_bytes(table, options, &known));
   if (room > 0 && text == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "options print: room for %zu letters, but no text",
-                     room);
+    return kaon_fail(
+        NULL, KAON_ERR_ARGUMENT,
+        "options print: a buffer of %zu characters is announced, but its address is NULL", room);
   if (room > 0) text[0] = '\0';
   for (const kaon_field *field = table->fields; field->name != NULL; field++) {
     char value[64];

@@ -152,9 +152,9 @@ static const kaon_field context_fields[] = {
     F(S, memory_limit, KAON_FIELD_INT64, 0, 0, 1e18, "bytes that the pool may hold; 0: no limit"),
     E(S, transport, KAON_TRANSPORT_AUTO, transports,
       "how devices of several ranks exchange messages"),
-    E(S, overlap, KAON_OVERLAP_AUTO, overlaps, "how messages between ranks are hidden"),
+    E(S, overlap, KAON_OVERLAP_AUTO, overlaps, "how messages between ranks overlap with work"),
     F(S, patience, KAON_FIELD_DOUBLE, 120.0, 0.01, 1e6,
-      "seconds that a device waits for another rank's"),
+      "seconds that a device waits for another rank"),
     E(S, sync, KAON_SYNC_AUTO, syncs, "how the host waits for its device"),
     END};
 #undef S
@@ -163,7 +163,7 @@ static const kaon_field context_fields[] = {
 static const kaon_field lab_fields[] = {
     E(S, issue, KAON_ISSUE_AUTO, issues, "how solvers issue steps on a device"),
     F(S, reduce_delay, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
-      "seconds that a sum over ranks takes at least"),
+      "least seconds that a sum over ranks takes"),
     END};
 #undef S
 
@@ -172,7 +172,7 @@ static const kaon_field dirac_fields[] = {
     F(S, kappa, KAON_FIELD_DOUBLE, 0.125, 1e-6, 10.0, "hopping parameter, 1 / (2 mass + 8)"),
     F(S, csw, KAON_FIELD_DOUBLE, 0.0, -100.0, 100.0, "clover coefficient; 0: Wilson"),
     F(S, anisotropy, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1e3, "factor nu / xi_0 on the spatial hops"),
-    E(S, precision, KAON_DOUBLE, precisions, "of vectors and links"),
+    E(S, precision, KAON_DOUBLE, precisions, "precision of vectors and links"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
     END};
 #undef S
@@ -180,7 +180,7 @@ static const kaon_field dirac_fields[] = {
 #define S kaon_even_odd_options
 static const kaon_field even_odd_fields[] = {
     E(S, form, KAON_EVEN_ODD_SYMMETRIC, forms, "form of the Schur complement"),
-    E(S, parity, KAON_EVEN, parities, "sites that are kept"),
+    E(S, parity, KAON_EVEN, parities, "sites of the reduced system"),
     F(S, temporal_gauge, KAON_FIELD_INT, 0, 0, 1,
       "1: t links are the identity on all slices but one"),
     END};
@@ -192,21 +192,21 @@ static const kaon_field solver_fields[] = {
     F(S, tol, KAON_FIELD_DOUBLE, 1e-10, 0.0, 1.0,
       "relative residual to reach; 0: run max_iterations steps unchecked"),
     F(S, max_iterations, KAON_FIELD_INT, 10000, 0, 2147483647.0, "steps a column"),
-    E(S, stop, KAON_STOP_FULL, stops, "which residual tol is for"),
-    E(S, sloppy, KAON_DOUBLE, precisions, "precision of the inner process"),
+    E(S, stop, KAON_STOP_FULL, stops, "which residual tol bounds"),
+    E(S, sloppy, KAON_DOUBLE, precisions, "precision of the inner iteration"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs,
-      "reals stored a link of the inner process"),
-    E(S, refinement, KAON_REFINE_RELIABLE, refinements, "how inner and outer precision are joined"),
+      "reals stored a link in the inner iteration"),
+    E(S, refinement, KAON_REFINE_RELIABLE, refinements, "how the inner iteration is corrected"),
     F(S, delta, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
-      "residual replacement after this drop; 0: by rule, then adaptive"),
-    F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+      "residual replacement after this drop; 0: automatic, then adaptive"),
+    F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between host polls"),
     F(S, subspace, KAON_FIELD_INT, 16, 1, 32, "GCR: directions kept"),
     F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "MR, RICHARDSON: step factor omega"),
     F(S, deflation, KAON_FIELD_INT, -1, -1, 24,
-      "CG, CGNR: pairs kept against rounding near criticality; -1: by rule, 0: none"),
+      "CG, CGNR: vector pairs against rounding near criticality; -1: automatic, 0: none"),
     F(S, as_printed, KAON_FIELD_INT, 0, 0, 1, "RBICGSTAB: 1: rho as the paper prints it"),
     F(S, deflation_limit, KAON_FIELD_DOUBLE, 2147483648.0, 0.0, 1e18,
-      "CG, CGNR: bytes that deflation by rule may take on any rank"),
+      "CG, CGNR: most bytes a rank of automatic deflation"),
     END};
 #undef S
 
@@ -234,12 +234,13 @@ static const kaon_field schwarz_fields[] = {
     BLOCK(2, z),
     BLOCK(3, t),
     F(S, steps, KAON_FIELD_INT, 0, 0, 1000, "MR steps in a block; 0: additive 10, others 4"),
-    F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "over all blocks; 0: additive 1, others 5"),
+    F(S, cycles, KAON_FIELD_INT, 0, 0, 1000, "cycles over all blocks; 0: additive 1, others 5"),
     F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.99, "factor of the MR step lengths"),
-    E(S, precision, KAON_HALF, precisions, "of all vectors in it"),
+    E(S, precision, KAON_HALF, precisions, "precision of all vectors in it"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
-    F(S, groups, KAON_FIELD_INT, 0, 0, 64, "asynchronous: turns of a rank's blocks; 0: by rule"),
-    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "and of their order"),
+    F(S, groups, KAON_FIELD_INT, 0, 0, 64,
+      "asynchronous: groups of a rank's blocks, in turn; 0: automatic"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "seed of their order"),
     F(S, lag, KAON_FIELD_INT, 2, 0, 1000, "cycles that a block may be ahead of its neighbours"),
     END};
 #undef BLOCK
@@ -247,63 +248,66 @@ static const kaon_field schwarz_fields[] = {
 
 #define S kaon_matrix_options
 static const kaon_field matrix_fields[] = {
-    E(S, ordering, KAON_ORDERING_NONE, orderings, "order in which rows are kept"),
+    E(S, ordering, KAON_ORDERING_NONE, orderings, "order in which rows are stored"),
     F(S, window, KAON_FIELD_INT, 0, 0, 2147483647.0,
-      "rows that may change places to be sorted by length; 0: by rule, 1: none"),
+      "rows that may be reordered by length; 0: automatic, 1: none"),
     F(S, refuse_duplicates, KAON_FIELD_INT, 0, 0, 1,
-      "1: entries that stand in one place are refused, else they are added"),
-    E(S, partition, KAON_PARTITION_GIVEN, partitions, "which rank keeps which rows"), END};
+      "1: duplicate entries are refused, 0: they are added"),
+    E(S, partition, KAON_PARTITION_GIVEN, partitions, "which rank stores which rows"), END};
 #undef S
 
 #define S kaon_matrix_operator_options
 static const kaon_field matrix_operator_fields[] = {
-    E(S, precision, KAON_DOUBLE, precisions, "of vectors and values; half: of the values alone"),
+    E(S, precision, KAON_DOUBLE, precisions,
+      "precision of vectors and values; half: of the values only"),
     E(S, format, KAON_STORE_AUTO, matrix_formats, "how rows are stored for products"), END};
 #undef S
 
 #define S kaon_precond_options
 static const kaon_field precond_fields[] = {
-    E(S, kind, KAON_PRECOND_IC0, precond_kinds, "what is made of the entries"),
-    E(S, order, KAON_PRECOND_NATURAL, precond_orders, "of the rows in a factorisation"),
-    E(S, precision, KAON_DOUBLE, precisions, "of vectors; half: of the values alone"),
+    E(S, kind, KAON_PRECOND_IC0, precond_kinds, "kind of preconditioner"),
+    E(S, order, KAON_PRECOND_NATURAL, precond_orders, "order of the rows in a factorisation"),
+    E(S, precision, KAON_DOUBLE, precisions,
+      "precision of vectors and values; half: of the values only"),
     F(S, sweeps, KAON_FIELD_INT, 0, 0, 100, "Jacobi sweeps a triangle; 0: solved level by level"),
     F(S, omega, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.999, "SSOR: relaxation factor"),
     F(S, block, KAON_FIELD_INT, 4, 1, 32, "block Jacobi: rows of a block"),
-    F(S, drop, KAON_FIELD_DOUBLE, 0.1, 0.0, 1e3, "AINV: smaller entries are left out"),
+    F(S, drop, KAON_FIELD_DOUBLE, 0.1, 0.0, 1e3, "AINV: drop smaller entries"),
     F(S, fill, KAON_FIELD_INT, 0, 0, 2147483647.0, "AINV: entries a direction; 0: no limit"),
-    F(S, shift, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e6, "the diagonal counts 1 + shift times"),
-    F(S, tries, KAON_FIELD_INT, 0, 0, 60, "doubled shifts after a breakdown"),
-    F(S, power, KAON_FIELD_INT, 1, 1, 8, "FSAI: of A, whose lower triangle's pattern is taken"),
+    F(S, shift, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e6, "the diagonal is multiplied by 1 + shift"),
+    F(S, tries, KAON_FIELD_INT, 0, 0, 60, "retries with a doubled shift after a breakdown"),
+    F(S, power, KAON_FIELD_INT, 1, 1, 8, "FSAI: the factor has the pattern of this power of A"),
     END};
 #undef S
 
 #define S kaon_shell_options
 static const kaon_field shell_fields[] = {
-    E(S, precision, KAON_DOUBLE, precisions, "of the vectors that the function is handed"),
-    F(S, any_precision, KAON_FIELD_INT, 0, 0, 1, "1: the function takes double and single"),
-    F(S, flops, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"),
-    F(S, bytes, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "of an application to one column"), END};
+    E(S, precision, KAON_DOUBLE, precisions, "precision of the vectors passed to the function"),
+    F(S, any_precision, KAON_FIELD_INT, 0, 0, 1, "1: the function accepts double and single"),
+    F(S, flops, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "operations of an application to one column"),
+    F(S, bytes, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "bytes moved by an application to one column"),
+    END};
 #undef S
 
 #define S kaon_chebyshev_options
 static const kaon_field chebyshev_fields[] = {
-    F(S, degree, KAON_FIELD_INT, 4, 1, 64, "products with A in an application"),
+    F(S, degree, KAON_FIELD_INT, 4, 1, 64, "products with A per application"),
     F(S, scaled, KAON_FIELD_INT, 1, 0, 1, "1: of D^-1 A, D the diagonal; 0: of A"),
     F(S, low, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "lower end of the interval of eigenvalues"),
     F(S, high, KAON_FIELD_DOUBLE, 0.0, 0.0, 1e300, "upper end; 0: both are estimated"),
-    F(S, steps, KAON_FIELD_INT, 16, 2, 64, "of the estimate"),
-    F(S, safety, KAON_FIELD_DOUBLE, 1.1, 1.0, 10.0, "high over the largest eigenvalue estimated"),
-    F(S, ratio, KAON_FIELD_DOUBLE, 30.0, 1.1, 1e6, "high over low, at most"),
+    F(S, steps, KAON_FIELD_INT, 16, 2, 64, "steps of the estimate"),
+    F(S, safety, KAON_FIELD_DOUBLE, 1.1, 1.0, 10.0, "high / largest eigenvalue estimated"),
+    F(S, ratio, KAON_FIELD_DOUBLE, 30.0, 1.1, 1e6, "largest high / low"),
     END};
 #undef S
 
 #define S kaon_multishift_options
 static const kaon_field multishift_fields[] = {
     F(S, tol, KAON_FIELD_DOUBLE, 1e-10, 1e-300, 1.0, "relative residual of every shift"),
-    F(S, max_iterations, KAON_FIELD_INT, 10000, 1, 2147483647.0, "of the one process"),
-    E(S, sloppy, KAON_DOUBLE, precisions, "once errors in it are below tol"),
-    F(S, normal, KAON_FIELD_INT, 0, 0, 1, "1: A^dag A in A's place"),
-    F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between looks of the host"),
+    F(S, max_iterations, KAON_FIELD_INT, 10000, 1, 2147483647.0, "steps of the iteration"),
+    E(S, sloppy, KAON_DOUBLE, precisions, "precision once its rounding keeps errors below tol"),
+    F(S, normal, KAON_FIELD_INT, 0, 0, 1, "1: solve with A^dag A instead of A"),
+    F(S, check_interval, KAON_FIELD_INT, 10, 1, 256, "steps between host polls"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals a link of the sloppy operators"),
     END};
 #undef S
@@ -311,54 +315,57 @@ static const kaon_field multishift_fields[] = {
 #define S kaon_relax_options
 static const kaon_field relax_fields[] = {
     F(S, omega, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1.999, "factor of updates: SOR, and within blocks"),
-    F(S, tau, KAON_FIELD_DOUBLE, 1.0, 0.0, 1e3, "damping; 0: by the eigenvalues of D^-1 A"),
+    F(S, tau, KAON_FIELD_DOUBLE, 1.0, 0.0, 1e3, "damping; 0: from the eigenvalues of D^-1 A"),
     F(S, by_colour, KAON_FIELD_INT, 0, 0, 1, "1: rows by colours"),
     F(S, block, KAON_FIELD_INT, 448, 1, KAON_ROW_BLOCK, "rows of a block"),
     F(S, local_sweeps, KAON_FIELD_INT, 5, 1, 1000, "Jacobi sweeps in a block an iteration"),
-    E(S, driver, KAON_RELAX_LAUNCH, relax_drivers, "how asynchronous blocks come to work"),
+    E(S, driver, KAON_RELAX_LAUNCH, relax_drivers, "how asynchronous blocks are scheduled"),
     F(S, lag, KAON_FIELD_INT, 2, 0, 1000000, "iterations that a free block may be ahead"),
-    F(S, stride, KAON_FIELD_INT, 128, 1, 255, "free iterations between two residuals at most"),
+    F(S, stride, KAON_FIELD_INT, 128, 1, 255, "most free iterations between two residuals"),
     F(S, together, KAON_FIELD_INT, 0, 0, 2147483647.0,
       "CPU: blocks that read before one of them writes; 0: one"),
     F(S, seed, KAON_FIELD_UINT64, 0, 0, 1.8446744073709551e19,
-      "CPU: of the order of blocks; 0: as they stand"),
+      "CPU: seed of the order of blocks; 0: in order"),
     END};
 #undef S
 
 #define S kaon_lab_relax_options
 static const kaon_field lab_relax_fields[] = {
-    E(S, exchange, KAON_EXCHANGE_AUTO, relax_exchanges, "how other ranks' rows arrive"),
+    E(S, exchange, KAON_EXCHANGE_AUTO, relax_exchanges, "how values of other ranks' rows arrive"),
     F(S, rank_lag, KAON_FIELD_INT, -1, -1, 1000000,
-      "iterations that a block may be ahead of other ranks'; -1: no bound"),
+      "iterations that a block may be ahead of other ranks' blocks; -1: no bound"),
     END};
 #undef S
 
 #define S kaon_fault_options
 static const kaon_field fault_fields[] = {
-    E(S, kind, KAON_FAULT_ROWS, fault_kinds, "which rows are frozen"),
-    F(S, share, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0, "of the rows"),
+    E(S, kind, KAON_FAULT_ROWS, fault_kinds, "which rows are lost"),
+    F(S, share, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0, "share of the rows that are lost"),
     F(S, rank, KAON_FIELD_INT, 0, 0, 2147483647.0, "kind rank: whose rows"),
-    F(S, begin, KAON_FIELD_INT, 10, 0, 2147483647.0, "iterations before they are frozen"),
+    F(S, begin, KAON_FIELD_INT, 10, 0, 2147483647.0, "iterations before they are lost"),
     F(S, recovery, KAON_FIELD_INT, 0, 0, 2147483647.0,
-      "iterations until they are given back; 0: never, but by repair"),
-    F(S, flip_rate, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0, "bits that flip, of a row in an iteration"),
-    F(S, flip_begin, KAON_FIELD_INT, 0, 0, 2147483647.0, "iteration from which on bits flip"),
-    F(S, flip_end, KAON_FIELD_INT, 0, 0, 2147483647.0, "and until which; 0: always"),
+      "iterations until they are updated again; 0: only by repair"),
+    F(S, flip_rate, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0, "bit flips per row and iteration"),
+    F(S, flip_begin, KAON_FIELD_INT, 0, 0, 2147483647.0, "first iteration with bit flips"),
+    F(S, flip_end, KAON_FIELD_INT, 0, 0, 2147483647.0,
+      "end of the bit flips; 0: the last iteration"),
     F(S, repair, KAON_FIELD_INT, 1, 0, 1, "1: what the monitor finds is repaired"),
-    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "of all of it"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "seed of rows and flips"),
     END};
 #undef S
 
 #define S kaon_kaczmarz_options
 static const kaon_field kaczmarz_fields[] = {
     E(S, kind, KAON_KACZMARZ_DOUBLE, kaczmarz_kinds, "what a sweep is"),
-    E(S, order, KAON_SWEEP_ROWS, sweep_orders, "of the rows in a sweep"),
-    F(S, lambda, KAON_FIELD_DOUBLE, 0.0, 0.0, 1000.0, "relaxation of the projections; 0: by rule"),
+    E(S, order, KAON_SWEEP_ROWS, sweep_orders, "order of the rows in a sweep"),
+    F(S, lambda, KAON_FIELD_DOUBLE, 0.0, 0.0, 1000.0,
+      "relaxation factor of the projections; 0: automatic"),
     F(S, blocks, KAON_FIELD_INT, 0, 0, 2147483647.0, "CARP: blocks of rows; 0: of 128 rows each"),
     F(S, colour, KAON_FIELD_INT, 0, 0, 1, "CARP: 1: rows of a block by colour"),
-    F(S, groups, KAON_FIELD_INT, 0, 0, 1073741823.0, "GROUPS: groups a class; 0: all there can be"),
-    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "RANDOM: of the permutation"),
-    F(S, dimensions, KAON_FIELD_INT, 0, 0, 3, "SECTIONS: of the coordinates"),
+    F(S, groups, KAON_FIELD_INT, 0, 0, 1073741823.0,
+      "GROUPS: groups a class; 0: as many as possible"),
+    F(S, seed, KAON_FIELD_UINT64, 1, 0, 1.8446744073709551e19, "RANDOM: seed of the permutation"),
+    F(S, dimensions, KAON_FIELD_INT, 0, 0, 3, "SECTIONS: dimensions of the coordinates"),
     E(S, block_rows, KAON_CARP_NEAR, carp_rows, "CARP: which rows a block has"),
     END};
 #undef S
@@ -368,9 +375,10 @@ static const kaon_field staggered_fields[] = {
     F(S, mass, KAON_FIELD_DOUBLE, 0.1, -1e3, 1e3, "quark mass: M = 2 mass + D"),
     E(S, phases, KAON_PHASES_MILC, phases, "convention of the signs eta_mu(x)"),
     F(S, naik, KAON_FIELD_DOUBLE, 0.0, -1e3, 1e3,
-      "coefficient of the long links; 0: as found, negative"),
-    F(S, naik_epsilon, KAON_FIELD_DOUBLE, 0.0, -10.0, 10.0, "long links count 1 + this times"),
-    E(S, precision, KAON_DOUBLE, precisions, "of vectors and links"),
+      "coefficient of the long links; 0: from the links, negative"),
+    F(S, naik_epsilon, KAON_FIELD_DOUBLE, 0.0, -10.0, 10.0,
+      "long links are multiplied by 1 + this"),
+    E(S, precision, KAON_DOUBLE, precisions, "precision of vectors and links"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a (long) link"),
     END};
 #undef S
@@ -379,11 +387,11 @@ static const kaon_field_name fatten_actions[] = {
     {"asqtad", KAON_FATTEN_ASQTAD}, {"hisq", KAON_FATTEN_HISQ}, {NULL, 0}};
 #define S kaon_fatten_options
 static const kaon_field fatten_fields[] = {
-    E(S, action, KAON_FATTEN_ASQTAD, fatten_actions, "whose fat and long links"),
+    E(S, action, KAON_FATTEN_ASQTAD, fatten_actions, "action of the fat and long links"),
     F(S, u0, KAON_FIELD_DOUBLE, 1.0, 0, 10.0,
       "asqtad: tadpole factor; 0: the fourth root of the mean plaquette"),
     F(S, naik_epsilon, KAON_FIELD_DOUBLE, 0.0, -10.0, 10.0,
-      "fat links count the link itself this / 8 more"),
+      "the coefficient of the link itself grows by this / 8"),
     F(S, svd_relative, KAON_FIELD_DOUBLE, 1e-8, 0, 1,
       "hisq: singular values where eigenvalues are off by more"),
     F(S, svd_absolute, KAON_FIELD_DOUBLE, 1e-8, 0, 1e3,
@@ -418,7 +426,8 @@ static const kaon_field_name propagator_bases[] = {
 
 #define S kaon_gauge_read_options
 static const kaon_field gauge_read_fields[] = {
-    E(S, format, KAON_FORMAT_AUTO, file_formats, "of the file; auto: by its content"),
+    E(S, format, KAON_FORMAT_AUTO, file_formats,
+      "format of the file; auto: detected from its content"),
     EXTENT(0, x),
     EXTENT(1, y),
     EXTENT(2, z),
@@ -429,12 +438,12 @@ static const kaon_field gauge_read_fields[] = {
 
 #define S kaon_gauge_write_options
 static const kaon_field gauge_write_fields[] = {
-    E(S, format, KAON_FORMAT_AUTO, file_formats, "of the file; auto: ildg"),
+    E(S, format, KAON_FORMAT_AUTO, file_formats, "format of the file; auto: ildg"),
     F(S, precision, KAON_FIELD_INT, 0, -2147483648.0, 2147483647.0,
       "bits of a real, 32 or 64; 0: milc 32, others 64"),
     F(S, rows, KAON_FIELD_INT, 0, -2147483648.0, 2147483647.0,
       "rows of a matrix; nersc: 3 or 2, others 3; 0: 3"),
-    E(S, byte_order, KAON_BYTES_NATIVE, byte_orders, "nersc and milc; the others fix it"),
+    E(S, byte_order, KAON_BYTES_NATIVE, byte_orders, "nersc and milc; fixed in other formats"),
     F(S, sequence, KAON_FIELD_INT, 0, -2147483648.0, 2147483647.0, "nersc: SEQUENCE_NUMBER"),
     END};
 #undef S
@@ -445,7 +454,7 @@ static const kaon_field propagator_read_fields[] = {
     EXTENT(1, y),
     EXTENT(2, z),
     EXTENT(3, t),
-    E(S, basis, KAON_PROPAGATOR_UKQCD, propagator_bases, "spin basis of what is handed over"),
+    E(S, basis, KAON_PROPAGATOR_UKQCD, propagator_bases, "spin basis of the caller's spinors"),
     F(S, ignore_checksum, KAON_FIELD_INT, 0, 0, 1, "1: wrong checksums are warnings"),
     END};
 #undef S
@@ -459,7 +468,7 @@ static const kaon_field propagator_write_fields[] = {
     E(S, kind, KAON_PROPAGATOR_TWELVE, propagator_kinds, "what the file holds"),
     F(S, columns, KAON_FIELD_INT, 12, -2147483648.0, 2147483647.0, "solutions; twelve: 12"),
     F(S, precision, KAON_FIELD_INT, 64, -2147483648.0, 2147483647.0, "bits of a real, 32 or 64"),
-    E(S, basis, KAON_PROPAGATOR_UKQCD, propagator_bases, "spin basis of what is handed over"),
+    E(S, basis, KAON_PROPAGATOR_UKQCD, propagator_bases, "spin basis of the caller's spinors"),
     END};
 #undef S
 

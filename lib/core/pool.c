@@ -23,7 +23,8 @@ enum { GRANULE = 4096 };
 
 kaon_status kaon_pool_create(kaon_context *ctx, kaon_pool **pool) {
   *pool = calloc(1, sizeof **pool);
-  if (*pool == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "pool: no host memory for its list");
+  if (*pool == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "pool: out of host memory for its list");
   return KAON_OK;
 }
 
@@ -70,13 +71,13 @@ kaon_status kaon_pool_require(kaon_context *ctx, size_t bytes, const char *what)
   const int64_t there = free_bytes(ctx, ctx->pool);
   if (there < 0 || bytes <= (size_t)there) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
-                   "memory: %s needs %zu bytes, but %lld are free on %s%s beside the %lld in use; "
+                   "memory: %s needs %zu bytes, but %lld are free on %s%s besides the %lld in use; "
                    "take a smaller problem, fewer columns at once, or a lower precision%s",
                    what, bytes, (long long)there, ctx->device,
                    ctx->options.memory_limit > 0 ? " within the limit" : "",
                    (long long)ctx->pool->now,
                    ctx->backend->host_accessible && ctx->options.memory_limit == 0
-                       ? ", or name a memory limit where there is more than that"
+                       ? ", or set a memory limit if there is more memory than that"
                        : "");
 }
 
@@ -100,7 +101,8 @@ static kaon_status grow_list(kaon_context *ctx, kaon_pool *pool) {
   int room = pool->room ? 2 * pool->room : 64;
   pool_block *blocks = realloc(pool->blocks, (size_t)room * sizeof *blocks);
   if (blocks == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "pool: no host memory for a list of %d blocks", room);
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "pool: out of host memory for a list of %d blocks",
+                     room);
   pool->blocks = blocks;
   pool->room = room;
   return KAON_OK;
@@ -112,11 +114,11 @@ static kaon_status refused(kaon_context *ctx, const kaon_pool *pool, size_t byte
   size_t available = 0;
   if (memory->available != NULL && memory->available(ctx, &available) == KAON_OK &&
       available < bytes)
-    return kaon_fail(ctx, KAON_ERR_MEMORY,
-                     "memory: %s needs %zu bytes, but %zu are free on %s beside the %lld that this "
-                     "context holds; take a smaller problem, fewer columns at once, or a "
-                     "lower precision",
-                     what, bytes, available, ctx->device, (long long)pool->held);
+    return kaon_fail(
+        ctx, KAON_ERR_MEMORY,
+        "memory: %s needs %zu bytes, but %zu are free on %s besides the %lld that this context "
+        "holds; take a smaller problem, fewer columns at once, or a lower precision",
+        what, bytes, available, ctx->device, (long long)pool->held);
   return kaon_fail(ctx, KAON_ERR_MEMORY,
                    "memory: %s needs %zu bytes beyond the %lld in use, and the system refuses; "
                    "take a smaller problem, fewer columns at once, or a lower precision",
@@ -149,7 +151,8 @@ kaon_status kaon_pool_allocate(kaon_context *ctx, size_t bytes, const char *what
   kaon_pool *pool = ctx->pool;
   *pointer = NULL;
   if (bytes > SIZE_MAX / 2)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "memory: %s needs more bytes than exist", what);
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "memory: %s needs more bytes than can be addressed",
+                     what);
   bytes = (bytes + GRANULE - 1) / GRANULE * GRANULE;
   if (bytes == 0) bytes = GRANULE;
   int i = ctx->options.check ? -1 : find_cached(pool, bytes);

@@ -28,12 +28,11 @@ kaon_status kaon_cuda_usable(const kaon_cuda_status_facts *f) {
     return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
                      "backend: cuda needs an NVIDIA driver and none is loaded; use --backend cpu");
   if (f->error == KAON_CUDA_OLD_DRIVER)
-    return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
-                     "backend: the NVIDIA driver serves CUDA %d.%d but this kaon was built with "
-                     "CUDA %d.%d; update the driver, build with an older toolkit, or use --backend "
-                     "cpu",
-                     f->driver / 1000, f->driver % 1000 / 10, f->runtime / 1000,
-                     f->runtime % 1000 / 10);
+    return kaon_fail(
+        NULL, KAON_ERR_NO_DEVICE,
+        "backend: the NVIDIA driver supports CUDA %d.%d but this kaon was built with CUDA %d.%d; "
+        "update the driver, build with an older toolkit, or use --backend cpu",
+        f->driver / 1000, f->driver % 1000 / 10, f->runtime / 1000, f->runtime % 1000 / 10);
   if (f->error == KAON_CUDA_NO_DEVICE || f->error == KAON_CUDA_SUCCESS)
     return kaon_fail(NULL, KAON_ERR_NO_DEVICE,
                      "backend: the NVIDIA driver shows no device (is CUDA_VISIBLE_DEVICES empty?); "

@@ -51,7 +51,7 @@ kaon_status kaon_threads_check(int threads) {
       status = kaon_fail(NULL, KAON_ERR_MEMORY,
                          "context: %d threads are asked for, but the system starts %d (%s); ask "
                          "for fewer, or raise the limits of processes and memory (ulimit -u, -v)",
-                         threads, there, why != 0 ? strerror(why) : "no host memory");
+                         threads, there, why != 0 ? strerror(why) : "out of host memory");
   }
   free(ids);
   pthread_mutex_unlock(&asking);

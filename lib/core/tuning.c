@@ -104,7 +104,8 @@ kaon_status kaon_context_set_tuning(kaon_context *ctx, const kaon_tuning *tuning
     return KAON_OK;
   }
   if (tuning->count < 0 || (tuning->count > 0 && tuning->entries == NULL))
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "tuning: %d entries, at NULL", tuning->count);
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "tuning: %d entries are announced, but their address is NULL", tuning->count);
   KAON_TRY(check_text(ctx, "kaon", tuning->version, kaon_version()));
   KAON_TRY(check_text(ctx, "the backend", tuning->backend, ctx->backend->name));
   KAON_TRY(check_text(ctx, "the device", tuning->device, ctx->device));
@@ -113,7 +114,8 @@ kaon_status kaon_context_set_tuning(kaon_context *ctx, const kaon_tuning *tuning
   const size_t bytes = (size_t)tuning->count * sizeof *tuning->entries;
   kaon_tuning_entry *copy = malloc(bytes + 1);
   if (copy == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "tuning: no host memory for %d entries", tuning->count);
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "tuning: out of host memory for %d entries",
+                     tuning->count);
   if (bytes > 0) memcpy(copy, tuning->entries, bytes);
   kaon_tuning_release(ctx);
   ctx->tuning = copy;

@@ -25,15 +25,14 @@ static kaon_status complain(const kaon_context *ctx, const volatile uint32_t *ti
   const double seconds = ctx->options.patience;
   if (timeout_report[KAON_TIMEOUT_KIND] == KAON_TIMEOUT_SUM)
     return kaon_fail(ctx, KAON_ERR_COMM,
-                     "cuda: %s: rank %d waited %g s in vain for what rank %u has for sum %u over "
-                     "ranks; has that rank ended?",
+                     "cuda: %s: rank %d waited %g s without success for the contribution of rank "
+                     "%u to sum %u over ranks; has that rank ended?",
                      what, ctx->comm->rank, seconds, rank, number);
-  return kaon_fail(
-      ctx, KAON_ERR_COMM,
-      "cuda: %s: rank %d waited %g s in vain for the message that hops in direction %s "
-      "need of rank %u (number %u of that exchange); has that rank ended?",
-      what, ctx->comm->rank, seconds, directions[timeout_report[KAON_TIMEOUT_DIR] % 8], rank,
-      number);
+  return kaon_fail(ctx, KAON_ERR_COMM,
+                   "cuda: %s: rank %d waited %g s without success for the message in direction %s "
+                   "from rank %u (number %u of that exchange); has that rank ended?",
+                   what, ctx->comm->rank, seconds, directions[timeout_report[KAON_TIMEOUT_DIR] % 8],
+                   rank, number);
 }
 
 kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const char *what) {
@@ -146,7 +145,7 @@ static kaon_status describe(kaon_context *ctx) {
 
 kaon_status kaon_cuda_open(kaon_context *ctx) {
   kaon_cuda_machine *machine = calloc(1, sizeof *machine);
-  if (machine == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: no host memory");
+  if (machine == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: out of host memory");
   ctx->machine = machine;
   KAON_TRY(describe(ctx));
   KAON_TRY(kaon_cuda_check(ctx, cudaStreamCreateWithFlags(&machine->stream, cudaStreamNonBlocking),

@@ -54,7 +54,8 @@ kaon_status kaon_cuts_create(const kaon_lattice *lattice, const int cut[4], kaon
   uint32_t *lanes = malloc(n * KAON_DIRS * sizeof *lanes);
   kaon_status status = KAON_OK;
   if (made == NULL || dirs == NULL || lanes == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: no host memory for tables of its blocks");
+    status =
+        kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: out of host memory for tables of its blocks");
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
     status = fill(lattice, cut, parity, dirs, lanes, made);
   free(dirs);

@@ -37,7 +37,7 @@ static kaon_status host_tables_open(const kaon_lattice *lattice, host_tables *w)
     return KAON_OK;
   host_tables_close(w);
   return kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
-                   "lattice: no host memory for the tables of its faces");
+                   "lattice: out of host memory for the tables of its faces");
 }
 
 /* 1 if a hop of `steps` sites from `site` in direction dir leaves the rank. */
@@ -168,7 +168,7 @@ static kaon_status fill_tables(kaon_lattice *lattice, hop_length length, kaon_fa
 /* The caller releases *faces after success and after failure. */
 static kaon_status make(kaon_lattice *lattice, hop_length length, kaon_faces **faces) {
   kaon_faces *made = *faces = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "lattice: no host memory");
+  if (made == NULL) return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "lattice: out of host memory");
   for (int mu = 0; mu < 4; mu++) {
     made->partitioned[mu] = lattice->partitioned[mu];
     made->group[mu] = lattice->stencil.width / lattice->cut[mu];

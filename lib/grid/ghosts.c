@@ -64,7 +64,7 @@ static kaon_status box_open(const kaon_lattice *lattice, box *b) {
   b->site = malloc((size_t)volume * sizeof *b->site);
   if (b->site == NULL)
     return kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
-                     "lattice: no host memory for the map of %lld sites and their neighbours",
+                     "lattice: out of host memory for the map of %lld sites and their neighbours",
                      (long long)volume);
   int x[4];
   FOR_BOX(x, b->begin, b->end) {
@@ -101,7 +101,7 @@ static int at_face(const kaon_lattice *lattice, const int x[4]) {
 
 static kaon_status no_memory(const kaon_lattice *lattice) {
   return kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
-                   "lattice: no host memory for the tables of sites beyond its faces");
+                   "lattice: out of host memory for the tables of sites received from other ranks");
 }
 
 static kaon_status too_many(const kaon_lattice *lattice, int64_t sites) {
@@ -252,9 +252,9 @@ static kaon_status allocate_workspace(kaon_lattice *lattice) {
   if (backend->host_accessible) return KAON_OK;
   if (backend->import_ops == NULL || backend->import_ops->copy_matrices == NULL)
     return kaon_fail(lattice->ctx, KAON_ERR_NOT_BUILT,
-                     "lattice: backend %s has no messages of links between ranks", backend->name);
+                     "lattice: backend %s cannot exchange links between ranks", backend->name);
   return kaon_pool_allocate(lattice->ctx, (size_t)most * MATRIX * sizeof(double),
-                            "room for links on their way between ranks", &lattice->ghosts->room);
+                            "workspace for links sent between ranks", &lattice->ghosts->room);
 }
 
 static kaon_status declare(kaon_lattice *lattice, int mu) {

@@ -76,7 +76,7 @@ static void halo_destroy(kaon_halo *halo) {
 
 static kaon_status make(kaon_lattice *lattice, const kaon_halo *what, kaon_halo **halo) {
   kaon_halo *made = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "halo: no host memory");
+  if (made == NULL) return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "halo: out of host memory");
   *made = *what;
   const kaon_status status = declare(made, lattice);
   if (status != KAON_OK)

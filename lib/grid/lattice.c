@@ -89,11 +89,11 @@ kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_bo
   KAON_TRY(kaon_lattice_check(ctx, extents));
   if (boundary_t != KAON_PERIODIC && boundary_t != KAON_ANTIPERIODIC)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "lattice: boundary_t is %d, but 0 (periodic) or 1 (antiperiodic) is meant",
+                     "lattice: boundary_t is %d, but must be 0 (periodic) or 1 (antiperiodic)",
                      (int)boundary_t);
   kaon_lattice *made = calloc(1, sizeof *made);
   kaon_status status = KAON_OK;
-  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: no host memory");
+  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: out of host memory");
   if (status == KAON_OK) status = build(ctx, extents, boundary_t, made);
   status = kaon_agree(ctx, status);
   if (status != KAON_OK) {

@@ -205,7 +205,7 @@ static kaon_status build_tables(kaon_lattice *lattice) {
   kaon_status status = KAON_OK;
   if (neighbour == NULL || (gather == NULL && !lattice->split))
     status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
-                       "lattice: no host memory for the neighbour table of %lld sites",
+                       "lattice: out of host memory for the neighbour table of %lld sites",
                        (long long)lattice->volume);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
     status = fill_tables(lattice, parity, neighbour, gather);

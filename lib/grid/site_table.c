@@ -33,7 +33,7 @@ kaon_status kaon_site_table_create(const kaon_lattice *lattice, kaon_site_table 
   }
   int64_t *host = malloc(bytes);
   if (host == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: no host memory for a table of %zu sites",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: out of host memory for a table of %zu sites",
                      2 * count);
   fill(lattice, host);
   const kaon_status status = ctx->backend->memory->to_device(ctx, device, host, bytes);

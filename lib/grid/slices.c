@@ -18,8 +18,9 @@ kaon_status kaon_slices_open(const kaon_lattice *lattice, int reals, kaon_site_v
     there &= slices->cached[i] != NULL;
   }
   if (!there)
-    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "no host memory for %d slices of %zu numbers",
-                       KAON_SLICES_CACHED, slice);
+    status =
+        kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "out of host memory for %d slices of %zu numbers",
+                  KAON_SLICES_CACHED, slice);
   return kaon_agree(lattice->ctx, status);
 }
 
@@ -117,8 +118,8 @@ kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int t, int re
   kaon_status status = KAON_OK;
   s.piece = malloc(piece * sizeof *s.piece);
   if (s.piece == NULL)
-    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "no host memory for a slice of %zu numbers",
-                       piece);
+    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
+                       "out of host memory for a slice of %zu numbers", piece);
   status = kaon_agree(lattice->ctx, status);
   if (status == KAON_OK) status = fetch(&s, t, slice);
   free(s.piece);

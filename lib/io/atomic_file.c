@@ -199,8 +199,8 @@ kaon_status kaon_atomic_printf(kaon_atomic_file *f, const char *format, ...) {
 kaon_status kaon_atomic_patch(kaon_atomic_file *f, int64_t offset, const void *data, size_t n) {
   if (offset < 0 || offset + (int64_t)n > f->position) {
     return kaon_fail(f->ctx, KAON_ERR_ARGUMENT,
-                     "%s: patch of %zu bytes at %lld beyond the %lld written", kaon_atomic_name(f),
-                     n, (long long)offset, (long long)f->position);
+                     "%s: a patch of %zu bytes at offset %lld ends beyond the %lld bytes written",
+                     kaon_atomic_name(f), n, (long long)offset, (long long)f->position);
   }
   KAON_TRY(flush_buffer(f));
   return write_at(f, offset, data, n);

@@ -31,7 +31,7 @@ static kaon_status bad_xml(const kaon_scidac_scan *scan, const kaon_lime_record 
   char type[64];
   return kaon_fail(
       scan->ctx, KAON_ERR_FORMAT,
-      "%s: the %s record at offset %lld has no sound %s: the file is damaged; copy it again",
+      "%s: the %s record at offset %lld has no valid %s: the file is damaged; copy it again",
       scan->bytes->name, kaon_printable(lime->type, 128, type, sizeof type), (long long)lime->data,
       what);
 }

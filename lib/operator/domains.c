@@ -40,7 +40,7 @@ kaon_status kaon_domains_create(const kaon_space *space, int count, const int32_
   if (made == NULL || first == NULL || list == NULL) {
     free(made);
     made = NULL;
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "domains: no host memory for their tables");
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "domains: out of host memory for their tables");
   }
   if (status == KAON_OK) {
     *made = (kaon_domains){.ctx = ctx, .turns = turns, .turn = turn[0]};

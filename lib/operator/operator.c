@@ -29,7 +29,8 @@ kaon_status kaon_operator_cost(const kaon_operator *A, int columns, kaon_cost *c
   if (A == NULL || cost == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "operator cost: the operator or the result is NULL");
   if (columns < 1)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s: cost of %d columns asked for; at least 1",
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "%s: the cost of %d columns was asked for, but at least 1 is needed",
                      A->ops->name, columns);
   *cost = A->ops->cost(A, columns);
   return KAON_OK;
@@ -70,7 +71,7 @@ kaon_status kaon_pass_check(const kaon_context *ctx, const char *name, const kao
     if (pass->norm != KAON_NO_SLOT || pass->dot != KAON_NO_SLOT || pass->then != 0)
       return kaon_fail(
           ctx, KAON_ERR_ARGUMENT,
-          "%s: the pass asks for sums but brings no scalars for them; set pass.scalars", name);
+          "%s: the pass asks for sums but has no scalars to hold them; set pass.scalars", name);
     return KAON_OK;
   }
   if (pass->scalars->columns != columns)

@@ -37,7 +37,7 @@ static kaon_status check(kaon_context *ctx, const kaon_space *space, kaon_precis
                      "lattice was created with");
   if (precision != KAON_DOUBLE && precision != KAON_SINGLE && precision != KAON_HALF)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "vector: precision is %d, but 0 (double), 1 (single) or 2 (half) is meant",
+                     "vector: precision is %d, but must be 0 (double), 1 (single) or 2 (half)",
                      (int)precision);
   if (precision == KAON_HALF && space->ncomp > KAON_HALF_COMPONENTS)
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
@@ -70,7 +70,7 @@ static kaon_status take(kaon_vector *v) {
 static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
                         int nrhs, kaon_vector **made) {
   kaon_vector *v = *made = calloc(1, sizeof *v);
-  if (v == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "vector: no host memory");
+  if (v == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "vector: out of host memory");
   *v = (kaon_vector){.ctx = ctx, .space = space, .precision = precision, .nrhs = nrhs, .owns = 1};
   kaon_context_retain(ctx);
   kaon_space_retain(space);
@@ -110,15 +110,16 @@ kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_v
   const kaon_space *space = full->space;
   if (space->lattice == NULL || space->parity != KAON_FULL || parity == KAON_FULL)
     return kaon_fail(full->ctx, KAON_ERR_SHAPE,
-                     "vector view: the even or odd part of a full-lattice vector is meant, but "
-                     "parity is %d and the vector's %d (0 even, 1 odd, 2 full)",
+                     "vector view: only the even or odd part of a full-lattice vector can be "
+                     "viewed, but parity is %d and the vector's %d (0 even, 1 odd, 2 full)",
                      (int)parity, (int)space->parity);
   const kaon_space *half = space == &space->lattice->staggered[KAON_FULL]
                                ? &space->lattice->staggered[parity]
                                : &space->lattice->spinors[parity];
   if (half->ncomp != space->ncomp)
     return kaon_fail(full->ctx, KAON_ERR_UNSUPPORTED,
-                     "vector view: vectors of %d reals a site have none", space->ncomp);
+                     "vector view: vectors of %d reals a site have no even or odd part",
+                     space->ncomp);
   const size_t sites = parity == KAON_ODD ? site_count(half, full->nrhs) : 0;
   *view = *full;
   view->space = half;

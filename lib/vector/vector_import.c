@@ -20,7 +20,7 @@ kaon_status kaon_check_memory_side(kaon_context *ctx, kaon_side side, const void
   if (side == KAON_SIDE_HOST && !(places & KAON_AT_HOST))
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "%s: the array is in a device's memory; call the function that ends in "
-                     "_device, or hand over host memory",
+                     "_device, or pass host memory",
                      what);
   if (side == KAON_SIDE_DEVICE && !(places & KAON_AT_DEVICE))
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
@@ -57,7 +57,7 @@ static kaon_status transfer_make(const kaon_vector *v, int column, const void *p
                      name, change->name, v->space->ncomp);
   if (v->space->ncomp > COMPONENTS)
     return kaon_fail(v->ctx, KAON_ERR_UNSUPPORTED,
-                     "vector %s: spaces of more than %d reals a site are not offered (here %d)",
+                     "vector %s: spaces of more than %d reals a site are not supported (here %d)",
                      name, COMPONENTS, v->space->ncomp);
   char what[32];
   snprintf(what, sizeof what, "vector %s", name);
@@ -245,8 +245,8 @@ static kaon_status allocate_workspace(const kaon_vector *vector, int64_t rows, d
   const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof **room;
   *room = malloc(bytes + 1);
   if (*room != NULL) return KAON_OK;
-  return kaon_fail(vector->ctx, KAON_ERR_MEMORY, "vector: no host memory for %zu bytes of its rows",
-                   bytes);
+  return kaon_fail(vector->ctx, KAON_ERR_MEMORY,
+                   "vector: out of host memory for %zu bytes of its rows", bytes);
 }
 
 kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,

@@ -105,7 +105,7 @@ static kaon_status transfer_buffers_open(const kaon_vector_transfer *d, transfer
   if (!one_parity) return KAON_OK;
   p->host = malloc(bytes + 1); /* a parity may have no site */
   if (p->host == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "vector: no host memory for %zu bytes", bytes);
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "vector: out of host memory for %zu bytes", bytes);
   return KAON_OK;
 }
 

@@ -13,8 +13,8 @@ static kaon_status check(const kaon_vector *v, const void *psi, const char *what
   const kaon_space *space = v->space;
   if (space->lattice == NULL || space->parity != KAON_FULL)
     return kaon_fail(v->ctx, KAON_ERR_SHAPE,
-                     "vector %s: a vector on all sites of a lattice is needed; of one parity or of "
-                     "matrix rows each rank has its own part alone",
+                     "vector %s: a vector on all sites of a lattice is needed; vectors of one "
+                     "parity or of matrix rows are available only as the local part of each rank",
                      what);
   return KAON_OK;
 }
@@ -41,7 +41,7 @@ static kaon_status take_part(const kaon_vector *v, const char *what, double **pa
   kaon_status status = KAON_OK;
   *part = malloc((size_t)(v->space->lattice->volume * v->space->ncomp) * sizeof **part);
   if (*part == NULL)
-    status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "vector %s: no host memory for a column", what);
+    status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "vector %s: out of host memory for a column", what);
   return kaon_agree(v->ctx, status);
 }
 

@@ -48,14 +48,13 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
   if (mode == KAON_DAGGER && kaon_reduces_within(self->solver->A))
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "inverse: the dagger of a solver on a reduction of an operator of the same "
-                     "space is not offered");
+                     "space is not supported");
   if (mode == KAON_DAGGER && method != KAON_CG && method != KAON_BLOCKCG && method != KAON_PIPECG &&
       method != KAON_CHRONGEAR)
-    return kaon_fail(
-        A->ctx, KAON_ERR_UNSUPPORTED,
-        "inverse: the dagger of a %s solver is not offered; use cg, chrongear, blockcg "
-        "or pipecg on a Hermitian operator",
-        self->solver->method->name);
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "inverse: the dagger of a %s solver is not supported; use cg, chrongear, "
+                     "blockcg or pipecg on a Hermitian operator",
+                     self->solver->method->name);
   if (pass == NULL) return invert(self->solver, x, y);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_vector *source = NULL;
@@ -71,7 +70,7 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
   (void)reconstruct;
   *twin = NULL;
   return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                   "inverse: a solver has no twin in another precision; make a second solver");
+                   "inverse: a solver cannot change its precision; create a second solver");
 }
 
 /* Cost of a fixed-step solver; otherwise an upper bound. */
@@ -118,7 +117,7 @@ kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **result)
   if (A == NULL || self == NULL) {
     free(A);
     free(self);
-    return kaon_fail(solver->ctx, KAON_ERR_MEMORY, "as operator: no host memory");
+    return kaon_fail(solver->ctx, KAON_ERR_MEMORY, "as operator: out of host memory");
   }
   self->solver = solver;
   *A = (kaon_operator){.ops = &inverse_ops,

@@ -67,9 +67,8 @@ static kaon_status check_options(const kaon_operator *A, int columns,
   if (kaon_reduces_within(A) && kaon_inverts_within(K))
     return kaon_fail(
         A->ctx, KAON_ERR_UNSUPPORTED,
-        "solver: the preconditioner is a solver on a reduction of its own space, so an "
-        "inverse of the operator that is reduced: precondition that one by it, not the "
-        "reduction");
+        "solver: the preconditioner solves the reduced system, so it approximates the inverse of "
+        "the operator before reduction; use it to precondition that operator, not the reduction");
   return KAON_OK;
 }
 
@@ -84,8 +83,8 @@ static kaon_status choose_operators(kaon_solver *s) {
   const int gathers = o->preconditioner != NULL && s->method->precond_calls_at_finish > 0;
   if (inner == KAON_HALF && (s->method->no_half || gathers))
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
-                     "solver: %s%s does not bear an inner process in half precision; choose sloppy "
-                     "single, or method cg or bicgstab",
+                     "solver: %s%s does not support an inner iteration in half precision; choose "
+                     "sloppy single, or method cg or bicgstab",
                      s->method->name, gathers ? " with a preconditioner" : "");
   if (A->precision != KAON_DOUBLE && o->tol > 0) {
     const kaon_status status =
@@ -196,7 +195,8 @@ static kaon_status allocate_host_memory(kaon_solver *s) {
   s->norm2 = calloc(n, sizeof *s->norm2);
   s->norm2_full = calloc(n, sizeof *s->norm2_full);
   if (s->host == NULL || s->sums_host == NULL || s->norm2 == NULL || s->norm2_full == NULL)
-    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory for %d columns", s->columns);
+    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: out of host memory for %d columns",
+                     s->columns);
   return kaon_history_create(s);
 }
 
@@ -296,7 +296,7 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   KAON_TRY(check_options(A, columns, &own));
   kaon_solver *s = calloc(1, sizeof *s);
-  if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "solver: no host memory");
+  if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "solver: out of host memory");
   s->ctx = A->ctx;
   s->A = A;
   s->options = own;

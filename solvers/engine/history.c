@@ -9,7 +9,7 @@ enum { FIRST_CAPACITY = 1024 };
 
 kaon_status kaon_history_create(kaon_solver *s) {
   s->history = calloc((size_t)s->columns, sizeof *s->history);
-  if (s->history == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory");
+  if (s->history == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: out of host memory");
   return KAON_OK;
 }
 
@@ -28,7 +28,8 @@ static kaon_status append(kaon_solver *s, kaon_column_history *h, double residua
     const int room = h->room > 0 ? 2 * h->room : FIRST_CAPACITY;
     double *grown = realloc(h->residual, (size_t)room * sizeof *grown);
     if (grown == NULL)
-      return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory for %d residuals", room);
+      return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: out of host memory for %d residuals",
+                       room);
     h->residual = grown;
     h->room = room;
   }
@@ -62,7 +63,7 @@ kaon_status kaon_solver_history(const kaon_solver *solver, int column, double *h
                                 int *count) {
   if (solver == NULL || count == NULL || (history == NULL && *count > 0))
     return kaon_fail(solver ? solver->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "history: the solver, the room or the count is NULL");
+                     "history: the solver, the buffer or the count is NULL");
   if (column < 0 || column >= solver->columns)
     return kaon_fail(solver->ctx, KAON_ERR_ARGUMENT, "history: column %d is not in 0 .. %d", column,
                      solver->columns - 1);

@@ -160,9 +160,10 @@ static kaon_status record(kaon_solver *s) {
   }
   s->ctx->comm->traffic = before;
   if (wanted != KAON_ISSUE_AUTO && (int)wanted > (int)first)
-    kaon_fail(s->ctx, status,
-              "solver: steps cannot be issued in the way that is asked for: sums and messages over "
-              "ranks take part in replayed blocks at most; choose issue auto or another transport");
+    kaon_fail(
+        s->ctx, status,
+        "solver: steps cannot be issued as asked for: with sums and messages over ranks, blocks of "
+        "steps can be replayed but not run by the device; choose issue auto or another transport");
   return status;
 }
 
@@ -173,7 +174,7 @@ static kaon_status record_any(kaon_solver *s) {
   if (status != KAON_OK && is_listed(wanted_form(s))) {
     const char *const form = wanted_form(s) == KAON_ISSUE_CDP ? "cdp" : "persistent";
     kaon_log(s->ctx, KAON_LOG_WARNING,
-             "solver: issue=%s is not for this solve, which goes on as auto: %s", form,
+             "solver: issue=%s does not apply to this solve, which continues with auto: %s", form,
              kaon_last_error(s->ctx));
     kaon_error_clear(s->ctx);
     s->unlisted = 1;
@@ -181,7 +182,7 @@ static kaon_status record_any(kaon_solver *s) {
     kaon_scalars_drop_deferred(s->scalars);
   }
   if (status != KAON_OK)
-    kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are issued plainly: %s",
+    kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are launched one by one, without replay: %s",
              kaon_last_error(s->ctx));
   return status;
 }

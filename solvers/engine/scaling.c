@@ -59,7 +59,7 @@ static void release_all(kaon_scaling *g) {
 static kaon_status take(kaon_scaling *g, const kaon_vector *b) {
   g->exponent = calloc((size_t)(b->nrhs + g->sums->columns), sizeof *g->exponent);
   if (g->exponent == NULL)
-    return kaon_fail(b->ctx, KAON_ERR_MEMORY, "solve: no host memory for %d columns", b->nrhs);
+    return kaon_fail(b->ctx, KAON_ERR_MEMORY, "solve: out of host memory for %d columns", b->nrhs);
   g->shift = g->exponent + b->nrhs;
   return kaon_vector_create(b->ctx, b->space, b->precision, b->nrhs, &g->b);
 }
@@ -118,11 +118,10 @@ static kaon_status check_range(const kaon_scaling *g, const kaon_vector *y, doub
     if (e == 0 || y2 == 0 || !isfinite(y2)) continue;
     const int size = ilogb(y2) / 2 + e + g->shift[m]; /* |x| = 2^size */
     if (size < DBL_MAX_EXP && size >= lowest) continue;
-    return kaon_fail(
-        y->ctx, KAON_ERR_NOT_FINITE,
-        "%s: |x| of column %d is 2^%d, but double holds 2^%d to 2^%d in full; solve for "
-        "2^%d b, and keep that factor beside x",
-        what, m, size, lowest, DBL_MAX_EXP - 1, -e);
+    return kaon_fail(y->ctx, KAON_ERR_NOT_FINITE,
+                     "%s: |x| of column %d is 2^%d, but double holds 2^%d to 2^%d in full; solve "
+                     "for 2^%d b, and multiply x by that factor where it is used",
+                     what, m, size, lowest, DBL_MAX_EXP - 1, -e);
   }
   return KAON_OK;
 }

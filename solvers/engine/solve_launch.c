@@ -120,7 +120,7 @@ static int can_single_launch(kaon_solver *s) {
   if (s->has_whole == 0) {
     s->has_whole = record_whole(s) == KAON_OK ? 1 : -1;
     if (s->has_whole < 0) {
-      kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: solves are not issued in one go: %s",
+      kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: a solve is not issued as a single launch: %s",
                kaon_last_error(s->ctx));
       kaon_error_clear(s->ctx);
     }
@@ -164,7 +164,7 @@ kaon_status kaon_solve_launch_prepare(kaon_solver *s) {
   if (!again) return KAON_OK;
   const kaon_status status = record(s);
   if (status != KAON_OK) {
-    kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: begin and end are issued plainly: %s",
+    kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: begin and end are launched without replay: %s",
              kaon_last_error(s->ctx));
     kaon_error_clear(s->ctx);
     s->begin_end_unrecordable = status == KAON_ERR_UNSUPPORTED;

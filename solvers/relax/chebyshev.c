@@ -134,7 +134,7 @@ static kaon_status make(kaon_operator *A, kaon_operator *jacobi, kaon_operator *
   chebyshev *self = calloc(1, sizeof *self);
   *made = NULL;
   if (K == NULL || self == NULL) {
-    const kaon_status status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "chebyshev: no host memory");
+    const kaon_status status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "chebyshev: out of host memory");
     free(K);
     free(self);
     kaon_operator_destroy(&A);
@@ -223,7 +223,8 @@ kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_option
 kaon_status kaon_precond_chebyshev_interval(const kaon_operator *K, double *low, double *high) {
   if (K == NULL || low == NULL || high == NULL || K->ops != &chebyshev_ops)
     return kaon_fail(K ? K->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "chebyshev interval: a polynomial preconditioner and two places are needed");
+                     "chebyshev interval: a polynomial preconditioner and two pointers to the "
+                     "results are needed");
   *low = ((const chebyshev *)K->self)->low;
   *high = ((const chebyshev *)K->self)->high;
   return KAON_OK;

@@ -228,19 +228,19 @@ kaon_status kaon_faults_after(kaon_solver *s, int done, int *again) {
 
 kaon_status kaon_faults_create(kaon_solver *s, const kaon_fault_options *options) {
   kaon_faults *f = calloc(1, sizeof *f);
-  if (f == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: no host memory");
+  if (f == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: out of host memory");
   s->relax->faults = f;
   f->frozen = calloc((size_t)s->inner->space->nsites + 1, 1);
-  if (f->frozen == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: no host memory");
+  if (f->frozen == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: out of host memory");
   if (kaon_options_take(KAON_OPTIONS_FAULTS, options, &f->options) != KAON_OK)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   options = &f->options;
   const int ranks = s->ctx->comm->ranks;
   if (options->kind == KAON_FAULT_RANK && options->rank >= ranks)
-    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,
-                     "faults: rank %d is to lose its rows, but there are %d ranks; give one from 0 "
-                     "to %d",
-                     options->rank, ranks, ranks - 1);
+    return kaon_fail(
+        s->ctx, KAON_ERR_ARGUMENT,
+        "faults: rank %d should lose its rows, but there are %d ranks; give one from 0 to %d",
+        options->rank, ranks, ranks - 1);
   return kaon_vector_create(s->ctx, s->inner->space, s->inner->precision, s->columns, &f->safe);
 }
 

@@ -70,7 +70,7 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
   if (K == NULL || self == NULL) {
     free(K);
     free(self);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "jacobi: no host memory");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "jacobi: out of host memory");
   }
   *K = (kaon_operator){.ops = &jacobi_ops,
                        .ctx = ctx,
@@ -153,7 +153,7 @@ static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
   kaon_status status = KAON_OK;
   if (d == NULL)
     status =
-        kaon_fail(A->ctx, KAON_ERR_MEMORY, "jacobi: no host memory for a diagonal of %lld rows",
+        kaon_fail(A->ctx, KAON_ERR_MEMORY, "jacobi: out of host memory for a diagonal of %lld rows",
                   (long long)(numbers / reals));
   KAON_TRY(kaon_agree(A->ctx, status)); /* exports are collective */
   for (int64_t i = 0; i < numbers; i++) d[i] = 1;

@@ -128,8 +128,7 @@ static kaon_status check(const kaon_solver *s, const kaon_relax_options *o,
   const char *name = s->method->name;
   const int blocks = uses_blocks(s->options.method);
   if (o->driver == KAON_RELAX_FREE && s->options.method != KAON_ASYNC)
-    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,
-                     "%s: blocks that go on by themselves are method async's", name);
+    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s: driver free is only for method async", name);
   if (lab->faults != NULL && (!blocks || !(s->options.tol > 0)))
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
                      "%s: faults are for solves by two-stage and async with a tolerance", name);
@@ -215,7 +214,7 @@ kaon_status kaon_relax_create(kaon_solver *s) {
   }
   if (relax == NULL || relax->done == NULL || relax->goal == NULL || relax->limit == NULL ||
       relax->open == NULL || relax->before == NULL)
-    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "relaxation: no host memory");
+    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "relaxation: out of host memory");
   relax->options = own;
   relax->options.lab = NULL;
   relax->lab = lab;
@@ -319,8 +318,8 @@ double kaon_relax_flops(const kaon_solver *s) {
 kaon_status kaon_solver_relaxation(const kaon_solver *solver, kaon_relax_report *report) {
   if (solver == NULL || report == NULL || solver->relax == NULL)
     return kaon_fail(solver ? solver->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "relaxation: a solver of method jacobi, gs, sor, two-stage or async and room "
-                     "for the report are needed");
+                     "relaxation: a solver of method jacobi, gs, sor, two-stage or async and a "
+                     "pointer to the report are needed");
   KAON_TRY(kaon_output_check(solver->ctx, "kaon_relax_report", report));
   kaon_output_fill(report, &solver->relax->report, sizeof *report);
   return KAON_OK;

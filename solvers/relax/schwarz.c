@@ -80,7 +80,7 @@ static kaon_status make_scalars(const schwarz *self, room *made) {
   KAON_TRY(kaon_scalars_create(ctx, columns, &made->scalars));
   made->scalars->local = 1;
   kaon_column_state *host = calloc((size_t)columns, sizeof *host);
-  if (host == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
+  if (host == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
   for (int k = 0; k < columns; k++) {
     host[k].gate = KAON_GATE_STEP;
     host[k].slot[KAON_S_RELAXATION][0] = self->options.relaxation;
@@ -133,7 +133,7 @@ static kaon_status reserve(kaon_operator *K, int columns) {
   } else {
     kaon_status status = KAON_OK;
     chosen = calloc(1, sizeof *chosen);
-    if (chosen == NULL) status = kaon_fail(K->ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
+    if (chosen == NULL) status = kaon_fail(K->ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
     KAON_TRY(kaon_agree(K->ctx, status));
     chosen->columns = columns;
     status = take(self, chosen);
@@ -224,7 +224,7 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   schwarz *self = K->self;
   if (mode == KAON_DAGGER)
     return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
-                     "schwarz: the dagger of a Schwarz preconditioner is not offered");
+                     "schwarz: the adjoint of a Schwarz preconditioner is not supported");
   KAON_TRY(reserve(K, x->nrhs));
   const room *in = self->rooms;
   KAON_TRY(kaon_blas_follow(pass, self->rooms->scalars));
@@ -252,7 +252,7 @@ static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
   (void)reconstruct;
   *twin = NULL;
   return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
-                   "schwarz: a preconditioner has no twin in another precision; make a second one");
+                   "schwarz: a preconditioner cannot change its precision; create a second one");
 }
 
 static kaon_status check(const kaon_operator *K) {
@@ -319,12 +319,12 @@ kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_
                      "result are needed");
   if ((int)precision < KAON_DOUBLE || (int)precision > KAON_HALF)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
-                     "local part: precision %d is none; 0 (double), 1 (single) and 2 (half) are",
+                     "local part: precision is %d, but must be 0 (double), 1 (single) or 2 (half)",
                      (int)precision);
   if (reconstruct != KAON_RECONSTRUCT_18 && reconstruct != KAON_RECONSTRUCT_12 &&
       reconstruct != KAON_RECONSTRUCT_8)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
-                     "local part: %d reals a link are not kept; give 18, 12 or 8",
+                     "local part: %d reals a link are not supported; give 18, 12 or 8",
                      (int)reconstruct);
   const kaon_local how = {{block[0], block[1], block[2], block[3]}, precision, reconstruct, 0};
   return cut(A, &how, local, NULL);
@@ -336,7 +336,7 @@ static kaon_status draw_order(schwarz *self, int number) {
   const int count = self->domains->view.count, groups = self->options.groups;
   int32_t *place = malloc((size_t)count * sizeof *place);
   void *table = NULL;
-  if (place == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
+  if (place == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
   for (int i = 0; i < count; i++) {
     const kaon_philox at = {{(uint32_t)i, (uint32_t)number, (uint32_t)ctx->comm->rank, 0}};
     const int other = (int)(kaon_philox4x32(at, self->options.seed).v[0] % (uint32_t)(i + 1));
@@ -374,8 +374,8 @@ static kaon_status build_asynchronous(schwarz *self) {
   self->loose = comm->ranks > 1 && self->stages > 1;
   if (self->loose && !is_async(ctx))
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "schwarz: between %d ranks on backend %s over %s no message is taken without "
-                     "waiting for it; take the additive kind, or on devices the transport host",
+                     "schwarz: %d ranks on backend %s with transport %s have no asynchronous "
+                     "messages; use the additive kind, or on devices the transport host",
                      comm->ranks, ctx->backend->name, comm->ops->name);
   const int orders = self->options.cycles < ORDERS ? self->options.cycles : ORDERS;
   for (int i = 0; i < orders && by_domains(self) && status == KAON_OK; i++)
@@ -425,10 +425,10 @@ static kaon_status build(schwarz *self) {
   if (o->kind == KAON_SCHWARZ_ASYNCHRONOUS) KAON_TRY(build_asynchronous(self));
   const kaon_precision vectors = self->local->precision; /* of rows: single where values are half */
   if (by_domains(self) && !kaon_domains_supported(A->ctx, vectors))
-    return kaon_fail(A->ctx, KAON_ERR_NOT_BUILT,
-                     "schwarz: backend %s works on a rank's whole part alone; leave the blocks' "
-                     "extents 0",
-                     A->ctx->backend->name);
+    return kaon_fail(
+        A->ctx, KAON_ERR_NOT_BUILT,
+        "schwarz: backend %s has no blocks smaller than a rank's part; leave the blocks' extents 0",
+        A->ctx->backend->name);
   return self->stages == 1 ? KAON_OK : take_whole(self);
 }
 
@@ -447,7 +447,7 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
   if (made == NULL || self == NULL) {
     free(made);
     free(self);
-    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "schwarz: no host memory");
+    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
   }
   const int additive = options->kind == KAON_SCHWARZ_ADDITIVE;
   self->options = *options;
@@ -474,8 +474,9 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
 
 kaon_status kaon_schwarz_describe(const kaon_operator *K, kaon_schwarz_options *options) {
   if (K == NULL || options == NULL || K->ops != &schwarz_ops)
-    return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "schwarz: describe wants a Schwarz preconditioner and room for its options");
+    return kaon_fail(
+        K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
+        "schwarz: describe needs a Schwarz preconditioner and a pointer to the options");
   KAON_TRY(kaon_output_check(K->ctx, "kaon_schwarz_options", options));
   kaon_output_fill(options, &((const schwarz *)K->self)->options, sizeof *options);
   return KAON_OK;
@@ -484,7 +485,7 @@ kaon_status kaon_schwarz_describe(const kaon_operator *K, kaon_schwarz_options *
 kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags *lags) {
   if (K == NULL || lags == NULL || K->ops != &schwarz_ops)
     return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "schwarz: lags are asked for of something that is no Schwarz preconditioner");
+                     "schwarz: lags are available only for a Schwarz preconditioner");
   const schwarz *self = K->self;
   const kaon_message_lags *seen = &self->lags;
   KAON_TRY(kaon_output_check(K->ctx, "kaon_schwarz_lags", lags));

@@ -286,8 +286,8 @@ static kaon_status check_vectors(const kaon_multishift *s, const kaon_vector *b,
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "multishift: b and x are needed");
   if (b->space != A->space || x->space != A->space)
     return kaon_fail(s->ctx, KAON_ERR_SHAPE,
-                     "multishift: b and x must be of the operator's space; a source of the system "
-                     "that it is a reduction of goes through kaon_operator_prepare");
+                     "multishift: b and x must be of the operator's space; convert a source of the "
+                     "unreduced system by kaon_operator_prepare");
   if (x->nrhs != s->n * b->nrhs)
     return kaon_fail(s->ctx, KAON_ERR_SHAPE,
                      "multishift: b has %d columns and x %d, but %d shifts need %d of x", b->nrhs,
@@ -305,9 +305,9 @@ static kaon_status check_vectors(const kaon_multishift *s, const kaon_vector *b,
 static kaon_status find_underflow(kaon_multishift *s, const kaon_vector *b, int *lost) {
   kaon_vector *scaled = NULL;
   double *norm2 = malloc((size_t)b->nrhs * sizeof *norm2);
-  kaon_status status =
-      norm2 != NULL ? KAON_OK
-                    : kaon_fail(s->ctx, KAON_ERR_MEMORY, "multishift: no host memory for norms");
+  kaon_status status = norm2 != NULL ? KAON_OK
+                                     : kaon_fail(s->ctx, KAON_ERR_MEMORY,
+                                                 "multishift: out of host memory for norms");
   *lost = -1;
   status = kaon_agree(s->ctx, status);
   if (status == KAON_OK)

@@ -14,7 +14,7 @@ static kaon_status take_options(const kaon_operator *A, int n, const double *sig
   if (sigma == NULL) return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: the shifts are NULL");
   if (n < 1 || n > KAON_MULTISHIFT_MAX)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
-                     "multishift: %d shifts asked for, 1 to %d are taken", n,
+                     "multishift: %d shifts were asked for, but 1 to %d are supported", n,
                      (int)KAON_MULTISHIFT_MAX);
   for (int i = 0; i < n; i++)
     if (!isfinite(sigma[i]))
@@ -24,8 +24,8 @@ static kaon_status take_options(const kaon_operator *A, int n, const double *sig
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (A->precision == KAON_HALF)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "multishift: an operator in half precision is not taken; make it in double or "
-                     "single, with sloppy=half");
+                     "multishift: an operator in half precision is not supported; make it in "
+                     "double or single, with sloppy=half");
   return KAON_OK;
 }
 
@@ -85,7 +85,7 @@ static kaon_status reserve(const kaon_multishift *s, kaon_operator *A, int colum
 static kaon_status take_shifts(kaon_multishift *s, const double *sigma) {
   s->sigma = calloc((size_t)s->n, sizeof *s->sigma);
   if (s->sigma == NULL)
-    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "multishift: no host memory for %d shifts", s->n);
+    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "multishift: out of host memory for %d shifts", s->n);
   s->sigma0 = sigma[0];
   for (int i = 0; i < s->n; i++) {
     s->sigma[i] = sigma[i];
@@ -107,7 +107,8 @@ static kaon_status allocate_host_memory(kaon_multishift *s) {
   if (s->norm2 == NULL || s->host == NULL || s->sums_host == NULL || s->reports == NULL ||
       s->missed == NULL || s->source == NULL)
     return kaon_fail(s->ctx, KAON_ERR_MEMORY,
-                     "multishift: no host memory for %d shifts of %d columns", s->n, s->columns);
+                     "multishift: out of host memory for %d shifts of %d columns", s->n,
+                     s->columns);
   return KAON_OK;
 }
 
@@ -228,7 +229,7 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
   KAON_TRY(kaon_agree(A->ctx, take_options(A, shifts, sigma, options, &own)));
   kaon_multishift *s = calloc(1, sizeof *s);
   kaon_status status = KAON_OK;
-  if (s == NULL) status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: no host memory");
+  if (s == NULL) status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: out of host memory");
   status = kaon_agree(A->ctx, status);
   if (status != KAON_OK) {
     free(s);

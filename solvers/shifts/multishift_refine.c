@@ -90,7 +90,7 @@ static kaon_status shifted_create(kaon_operator *A, double sigma, int normal,
   if (S == NULL || self == NULL) {
     free(S);
     free(self);
-    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: no host memory");
+    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: out of host memory");
   }
   *self = (shifted){.A = A, .sigma = sigma, .normal = normal};
   *S = (kaon_operator){.ops = &shifted_ops,
@@ -138,7 +138,7 @@ static kaon_status take(kaon_multishift *s, refinement *f) {
   KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &f->r));
   KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &f->d));
   KAON_TRY(kaon_pool_allocate(s->ctx, kaon_shift_buffer_length(A->space) * sizeof *f->room,
-                              "a column on its way", &room));
+                              "a temporary column", &room));
   f->room = room;
   return KAON_OK;
 }

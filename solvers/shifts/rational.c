@@ -123,7 +123,7 @@ kaon_status kaon_rational_create(kaon_operator *A, const kaon_rational *r,
   KAON_TRY(kaon_agree(A->ctx, check_coefficients(A, r)));
   kaon_rational_function *f = calloc(1, sizeof *f);
   kaon_status status =
-      f != NULL ? KAON_OK : kaon_fail(A->ctx, KAON_ERR_MEMORY, "rational: no host memory");
+      f != NULL ? KAON_OK : kaon_fail(A->ctx, KAON_ERR_MEMORY, "rational: out of host memory");
   status = kaon_agree(A->ctx, status);
   if (status != KAON_OK) {
     free(f);
@@ -174,7 +174,7 @@ static kaon_status allocate_workspace(kaon_rational_function *f, int columns, do
   if (f->x != NULL && f->x->nrhs != all) kaon_vector_destroy(&f->x);
   if (f->x == NULL) KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, all, &f->x));
   KAON_TRY(kaon_pool_allocate(f->ctx, kaon_shift_buffer_length(A->space) * sizeof **room,
-                              "a column on its way", &memory));
+                              "a temporary column", &memory));
   *room = memory;
   return KAON_OK;
 }

@@ -98,7 +98,7 @@ static kaon_status parse(reader *r, kaon_rational *q) {
   KAON_TRY(named(r, "constant", &q->constant));
   KAON_TRY(named(r, "terms", &terms));
   if (!(terms >= 1 && terms <= KAON_MULTISHIFT_MAX) || terms != floor(terms))
-    return kaon_fail(r->ctx, KAON_ERR_FORMAT, "%s, line %d: %g terms, but 1 to %d are taken",
+    return kaon_fail(r->ctx, KAON_ERR_FORMAT, "%s, line %d: %g terms, but 1 to %d are supported",
                      r->name, r->line, terms, (int)KAON_MULTISHIFT_MAX);
   q->terms = (int)terms;
   for (int i = 0; i < q->terms; i++) {
@@ -108,7 +108,7 @@ static kaon_status parse(reader *r, kaon_rational *q) {
   skip(r);
   char found[WORD];
   if (r->at < r->end)
-    return kaon_fail(r->ctx, KAON_ERR_FORMAT, "%s, line %d: %s behind the last of %d terms",
+    return kaon_fail(r->ctx, KAON_ERR_FORMAT, "%s, line %d: %s follows the last of %d terms",
                      r->name, r->line, next_word(r, found), q->terms);
   return KAON_OK;
 }
@@ -150,7 +150,7 @@ kaon_status kaon_rational_from_bytes(const kaon_context *ctx, const kaon_bytes *
                      bytes->name, (long long)bytes->size);
   char *text = malloc((size_t)bytes->size + 1);
   if (text == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: no host memory for it", bytes->name);
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of host memory for it", bytes->name);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = kaon_bytes_read(ctx, bytes, 0, (size_t)bytes->size, text);
   if (status == KAON_OK) {

@@ -104,7 +104,8 @@ kaon_status kaon_deflation_create(kaon_solver *s, int pairs) {
     return KAON_OK;
   }
   struct kaon_deflation *f = calloc(1, sizeof *f);
-  if (f == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory for deflation");
+  if (f == NULL)
+    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: out of host memory for deflation");
   s->deflation = f;
   f->pairs = pairs;
   f->columns = s->columns;
@@ -113,8 +114,8 @@ kaon_status kaon_deflation_create(kaon_solver *s, int pairs) {
   f->now = calloc((size_t)s->columns, sizeof *f->now);
   f->column = calloc((size_t)s->columns, sizeof *f->column);
   if (f->host == NULL || f->now == NULL || f->column == NULL)
-    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: no host memory for deflation of %d columns",
-                     s->columns);
+    return kaon_fail(s->ctx, KAON_ERR_MEMORY,
+                     "solver: out of host memory for deflation of %d columns", s->columns);
   for (int i = 0; i < pairs; i++) {
     KAON_TRY(take(s, s->inner, &f->d[i]));
     KAON_TRY(take(s, s->inner, &f->e[i]));

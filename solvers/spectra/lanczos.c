@@ -66,7 +66,7 @@ kaon_status kaon_noise_fill(kaon_vector *v) {
   double *host = malloc((size_t)(count > 0 ? count : 1) * sizeof *host);
   kaon_status status = KAON_OK;
   if (host == NULL)
-    status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "noise: no host memory for %lld numbers",
+    status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "noise: out of host memory for %lld numbers",
                        (long long)count);
   KAON_TRY(kaon_agree(v->ctx, status)); /* imports are collective */
   uint64_t seed = (uint64_t)v->ctx->comm->rank << 40;
@@ -202,7 +202,7 @@ static kaon_status check_hermitian(job *self, kaon_vector *const *v) {
 
 static kaon_status refuse(const job *self) {
   return kaon_fail(self->A->ctx, KAON_ERR_ARGUMENT,
-                   "%s: %s has an eigenvalue of %g or less, as %d steps of the estimate tell: the "
+                   "%s: %s has an eigenvalue of %g or less, as %d steps of the estimate show: the "
                    "operator is not Hermitian positive definite",
                    self->name, self->jacobi != NULL ? "D^-1 A" : "A",
                    eigenvalue(self->n, self->d, self->s, 0) * self->unit, self->n);
@@ -267,7 +267,7 @@ kaon_status kaon_lanczos(kaon_operator *A, kaon_operator *jacobi, int steps, int
   kaon_vector *v[WORK] = {NULL};
   kaon_status status = KAON_OK;
   if (d == NULL)
-    status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: no host memory for %d steps", name, steps);
+    status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: out of host memory for %d steps", name, steps);
   for (int i = 0; i < WORK && status == KAON_OK; i++)
     status = kaon_vector_create(A->ctx, A->space, A->precision, 1, &v[i]);
   status = kaon_agree(A->ctx, status);

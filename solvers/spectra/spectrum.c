@@ -72,7 +72,7 @@ static kaon_status fill_ones(kaon_vector *v) {
   const int64_t count = sites * space->ncomp, step = space->complex_space ? 2 : 1;
   double *host = calloc((size_t)count + 1, sizeof *host);
   kaon_status status = KAON_OK;
-  if (host == NULL) status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "spectrum: no host memory");
+  if (host == NULL) status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "spectrum: out of host memory");
   KAON_TRY(kaon_agree(v->ctx, status));
   for (int64_t i = 0; i < count; i += step) host[i] = 1;
   status = kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
@@ -89,7 +89,7 @@ static kaon_status largest_ratio(const kaon_vector *x, const kaon_vector *z, dou
   double *host = malloc((2 * (size_t)count + 1) * sizeof *host);
   *ratio = 0;
   kaon_status status = KAON_OK;
-  if (host == NULL) status = kaon_fail(x->ctx, KAON_ERR_MEMORY, "spectrum: no host memory");
+  if (host == NULL) status = kaon_fail(x->ctx, KAON_ERR_MEMORY, "spectrum: out of host memory");
   KAON_TRY(kaon_agree(x->ctx, status));
   status = kaon_vector_export(x, 0, host, KAON_BASIS_UKQCD);
   if (status == KAON_OK) status = kaon_vector_export(z, 0, host + count, KAON_BASIS_UKQCD);
@@ -109,7 +109,7 @@ static kaon_status largest_growth(kaon_operator *absolute, kaon_operator *jacobi
   kaon_status status = kaon_agree(absolute->ctx, largest_ratio(v[X], v[Z], &mine));
   double *all = malloc((size_t)comm->ranks * sizeof *all);
   if (status == KAON_OK && all == NULL)
-    status = kaon_fail(absolute->ctx, KAON_ERR_MEMORY, "spectrum: no host memory");
+    status = kaon_fail(absolute->ctx, KAON_ERR_MEMORY, "spectrum: out of host memory");
   status = kaon_agree(absolute->ctx, status);
   if (status == KAON_OK) status = comm->ops->gather(absolute->ctx->comm, &mine, 1, all);
   for (int r = 0; r < comm->ranks && status == KAON_OK; r++) mine = fmax(mine, all[r]);
@@ -246,8 +246,8 @@ kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *s
   kaon_vector *v[WORK] = {NULL};
   if (A == NULL || spectrum == NULL || steps < 0)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "spectrum: an operator, room for the answer and a number of steps from 0 on "
-                     "are needed");
+                     "spectrum: an operator, a pointer to the result and a number of steps of 0 or "
+                     "more are needed");
   KAON_TRY(kaon_output_check(A->ctx, "kaon_spectrum", spectrum));
   kaon_spectrum made = {
       .low = NAN, .high = NAN, .rho_absolute = NAN, .most_absolute = NAN, .tau = NAN};

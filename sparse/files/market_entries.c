@@ -48,7 +48,7 @@ static kaon_status free_workspace(const kaon_market_job *job, entries *e, int64_
   }
   if (failed)
     return kaon_fail(job->ctx, KAON_ERR_MEMORY,
-                     "%s: there is no host memory to collect %lld entries of %zu bytes in",
+                     "%s: out of host memory to collect %lld entries of %zu bytes in",
                      job->bytes->name, (long long)room, kaon_market_bytes_each(job));
   e->room = room;
   return KAON_OK;
@@ -107,7 +107,7 @@ static kaon_status make_parts(const kaon_market_job *job, kaon_market_part *part
   }
   if (!failed) return KAON_OK;
   release_parts(parts, n);
-  return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: no host memory for %zu entries of a block",
+  return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: out of host memory for %zu entries of a block",
                    job->bytes->name, most);
 }
 

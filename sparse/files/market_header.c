@@ -183,7 +183,7 @@ static kaon_status read_banner(kaon_market_job *job) {
   job->header.symmetry = (kaon_market_symmetry)value;
   if (rest[0] != '\0')
     return kaon_market_fault(job, KAON_ERR_FORMAT, job->line,
-                             "'%s' stands behind the five words of the banner; remove it", rest);
+                             "'%s' follows the five words of the banner; remove it", rest);
   job->reals = job->header.field == KAON_MARKET_COMPLEX ? 2 : 1;
   return check_banner(job);
 }
@@ -216,10 +216,9 @@ static kaon_status take_size(const kaon_market_job *job, const char **p, const c
 static kaon_status check_sizes(kaon_market_job *job) {
   const kaon_market_header *h = &job->header;
   if (h->rows > INT32_MAX || h->columns > INT32_MAX)
-    return kaon_market_fault(
-        job, KAON_ERR_UNSUPPORTED, h->line,
-        "%lld rows and %lld columns, but no more than %d of either can be kept", (long long)h->rows,
-        (long long)h->columns, INT32_MAX);
+    return kaon_market_fault(job, KAON_ERR_UNSUPPORTED, h->line,
+                             "%lld rows and %lld columns, but at most %d of either are supported",
+                             (long long)h->rows, (long long)h->columns, INT32_MAX);
   if (h->symmetry != KAON_MARKET_GENERAL && h->rows != h->columns)
     return kaon_market_fault(job, KAON_ERR_FORMAT, h->line,
                              "%lld rows and %lld columns cannot be '%s', as line 1 says; correct "
@@ -264,7 +263,7 @@ static kaon_status read_sizes(kaon_market_job *job) {
   take_word(p, end, rest);
   if (rest[0] != '\0')
     return kaon_market_fault(
-        job, KAON_ERR_FORMAT, job->line, "'%s' stands behind the sizes; %s files give %s", rest,
+        job, KAON_ERR_FORMAT, job->line, "'%s' follows the sizes; %s files give %s", rest,
         formats[h->array].word, h->array ? "rows and columns" : "rows, columns and entries");
   if (h->array && h->rows <= INT32_MAX && h->columns <= INT32_MAX) h->stored = array_entries(h);
   return check_sizes(job);
@@ -295,7 +294,7 @@ kaon_status kaon_market_begin(const kaon_context *ctx, const kaon_bytes *bytes,
   KAON_TRY(kaon_agree(
       ctx, job->buffer != NULL
                ? KAON_OK
-               : kaon_fail(ctx, KAON_ERR_MEMORY, "%s: no host memory for %zu bytes of text",
+               : kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of host memory for %zu bytes of text",
                            bytes->name, job->room)));
   KAON_TRY(read_banner(job));
   KAON_TRY(read_sizes(job));

@@ -126,7 +126,7 @@ static kaon_status check_triangle(const place *at, int64_t i, int64_t j, const d
 static inline kaon_status finish(const place *at, const char *p, const char *end) {
   char text[SHOWN];
   if (p < end)
-    return FAULT(at, KAON_ERR_FORMAT, "'%s' stands behind the entry: a line gives %s; remove it",
+    return FAULT(at, KAON_ERR_FORMAT, "'%s' follows the entry: a line gives %s; remove it",
                  shown(p, end, text), expected(&at->job->header));
   if (at->part->seen >= at->part->room)
     return FAULT(at, KAON_ERR_FORMAT,

@@ -21,13 +21,12 @@ typedef kaon_market_entries entries;
 static kaon_status require_memory(const kaon_market_job *job, double collecting, double keep) {
   const int64_t limit = job->options->memory > 0 ? job->options->memory : kaon_host_memory();
   if (collecting + keep <= (double)limit) return KAON_OK;
-  return kaon_market_fault(job, KAON_ERR_MEMORY, job->header.line,
-                           "%lld x %lld with %lld entries needs %.3f GB of host memory to be read, "
-                           "%.3f GB of them to be kept, but there are %.3f GB; read it on a larger "
-                           "machine or on more ranks",
-                           (long long)job->header.rows, (long long)job->header.columns,
-                           (long long)job->header.stored, (collecting + keep) * 1e-9, keep * 1e-9,
-                           (double)limit * 1e-9);
+  return kaon_market_fault(
+      job, KAON_ERR_MEMORY, job->header.line,
+      "%lld x %lld with %lld entries needs %.3f GB of host memory to be read, %.3f GB of it after "
+      "reading, but there are %.3f GB; read it on a larger machine or on more ranks",
+      (long long)job->header.rows, (long long)job->header.columns, (long long)job->header.stored,
+      (collecting + keep) * 1e-9, keep * 1e-9, (double)limit * 1e-9);
 }
 
 static double entries_kept(const kaon_market_job *job) {
@@ -102,7 +101,7 @@ static kaon_status make_rows(const kaon_market_job *job, const entries *e, kaon_
   const int64_t rows = job->last - job->first;
   int64_t *at = calloc((size_t)rows + 1, sizeof *at);
   if (at == NULL)
-    return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: there is no host memory for %lld rows",
+    return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: out of host memory for %lld rows",
                      job->bytes->name, (long long)rows);
   rows_made made = {job, NULL, at};
   each_entry(job, e, count_entry, &made);
@@ -126,9 +125,9 @@ static kaon_status share_target(const kaon_context *ctx, kaon_market_target *tar
   const int ranks = ctx->comm->ranks;
   const double mine[2] = {(double)target->row, (double)target->column};
   double *all = malloc((size_t)ranks * sizeof mine);
-  KAON_TRY(kaon_agree(
-      ctx, all != NULL ? KAON_OK
-                       : kaon_fail(ctx, KAON_ERR_MEMORY, "no host memory for %d ranks", ranks)));
+  KAON_TRY(kaon_agree(ctx, all != NULL ? KAON_OK
+                                       : kaon_fail(ctx, KAON_ERR_MEMORY,
+                                                   "out of host memory for %d ranks", ranks)));
   const kaon_status status = ctx->comm->ops->gather(ctx->comm, mine, 2, all);
   target->row = -1;
   for (int r = ranks - 1; r >= 0 && status == KAON_OK; r--)
@@ -272,7 +271,7 @@ static kaon_status make_columns(const kaon_market_job *job, entries *e, double *
   }
   *values = calloc(count > 0 ? count : 1, sizeof **values);
   if (*values == NULL)
-    return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: there is no host memory for %zu numbers",
+    return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: out of host memory for %zu numbers",
                      job->bytes->name, count);
   columns_made made = {h->rows, job->reals, *values};
   each_entry(job, e, put_in_column, &made);

@@ -88,7 +88,7 @@ kaon_status kaon_market_send(const kaon_market_job *job, const kaon_market_part 
   }
   kaon_status status = KAON_OK;
   if (items == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: no host memory for %lld entries of a block",
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of host memory for %lld entries of a block",
                        job->bytes->name, (long long)total);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
@@ -117,7 +117,7 @@ kaon_status kaon_market_block_sum(const kaon_market_job *job, const kaon_market_
   }
   kaon_status status = KAON_OK;
   if (all == NULL)
-    status = kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: no host memory for %d ranks",
+    status = kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: out of host memory for %d ranks",
                        job->bytes->name, job->parsing_ranks);
   status = kaon_agree(job->ctx, status);
   if (status == KAON_OK) status = job->ctx->comm->ops->gather(job->ctx->comm, mine, NUMBERS, all);

@@ -63,7 +63,8 @@ static kaon_status begin(const kaon_context *ctx, const char *path, const char *
   *made = NULL;
   if (path == NULL) path = "";
   if (p == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: no host memory to write", kaon_short_path(path));
+    status =
+        kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of host memory to write", kaon_short_path(path));
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
     p->ctx = ctx;
@@ -187,7 +188,8 @@ kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const k
   printer *p = NULL;
   piece *moving = malloc(sizeof *moving);
   kaon_status status = KAON_OK;
-  if (moving == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "no host memory to write a matrix");
+  if (moving == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "out of host memory to write a matrix");
   status = kaon_agree(ctx, status);
   if (status == KAON_OK && ranks_of(ctx) > 1) status = kaon_comm_sum(ctx, totals, 2);
   if (status == KAON_OK) {
@@ -230,7 +232,8 @@ kaon_status kaon_market_write_dense(const kaon_context *ctx, const char *path, i
   printer *p = NULL;
   double *moving = malloc(PIECE * sizeof *moving);
   kaon_status status = KAON_OK;
-  if (moving == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "no host memory to write columns");
+  if (moving == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "out of host memory to write columns");
   status = kaon_agree(ctx, status);
   if (status == KAON_OK && ranks_of(ctx) > 1) status = kaon_comm_sum(ctx, &total, 1);
   if (status == KAON_OK) {

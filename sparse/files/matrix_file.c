@@ -47,9 +47,9 @@ kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
 kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
                                    kaon_matrix_file_info *info) {
   if (path == NULL || info == NULL || ranks < 1 || threads < 1)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
-                     "matrix file: a path, room for the answer and at least 1 rank of 1 thread are "
-                     "needed");
+    return kaon_fail(
+        NULL, KAON_ERR_ARGUMENT,
+        "matrix file: a path, a pointer to the result and at least 1 rank of 1 thread are needed");
   KAON_TRY(kaon_output_check(NULL, "kaon_matrix_file_info", info));
   kaon_market_options reading = KAON_MARKET_OPTIONS_INIT;
   kaon_market_header h;
@@ -229,11 +229,10 @@ kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64_t rows, 
   if (ctx == NULL) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "array write: a context is needed");
   kaon_status status = KAON_OK;
   if (rows < 0 || columns < 0 || (reals != 1 && reals != 2))
-    status =
-        kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                  "array write: %lld rows and %lld columns of %d reals, but at least 0 of both "
-                  "of 1 (real) or 2 (complex) are meant",
-                  (long long)rows, (long long)columns, reals);
+    status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "array write: %lld rows and %lld columns of %d reals, but must be at least "
+                       "0 of both, of 1 (real) or 2 (complex)",
+                       (long long)rows, (long long)columns, reals);
   else if (values == NULL && rows * columns > 0)
     status =
         kaon_fail(ctx, KAON_ERR_ARGUMENT, "array write: %lld rows and %lld columns, but no values",

@@ -32,8 +32,8 @@ static kaon_status free_workspace(const kaon_context *ctx, int64_t vertices, int
   mesh->cell = malloc((size_t)cells * sizeof *mesh->cell);
   if (mesh->at != NULL && mesh->edge != NULL && mesh->cell != NULL) return KAON_OK;
   kaon_fem_mesh_release(mesh);
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'fem': a mesh of %lld cells finds no host memory",
-                   (long long)cells);
+  return kaon_fail(ctx, KAON_ERR_MEMORY,
+                   "matrix 'fem': out of host memory for a mesh of %lld cells", (long long)cells);
 }
 
 static int follows(const int32_t a[2], const int32_t b[2]) {

@@ -114,7 +114,7 @@ kaon_status kaon_generate_elasticity(const kaon_context *ctx, const double *numb
                                      kaon_generator *g) {
   (void)count;
   element *e = malloc(sizeof *e);
-  if (e == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'elasticity': no host memory");
+  if (e == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'elasticity': out of host memory");
   make_element(e);
   g->n = (int64_t)numbers[0];
   g->rows = 3 * g->n * g->n * (g->n - 1);

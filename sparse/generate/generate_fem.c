@@ -243,7 +243,7 @@ static kaon_status find_boundary(const kaon_context *ctx, fem_system *s) {
   s->fixed = calloc((size_t)unknowns(s), 1);
   if (cells == NULL || s->fixed == NULL) {
     free(cells);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'fem': no host memory for %lld edges",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'fem': out of host memory for %lld edges",
                      (long long)m->edges);
   }
   for (int64_t c = 0; c < m->cells; c++)
@@ -320,7 +320,7 @@ static kaon_status assemble(const kaon_context *ctx, fem_system *s) {
   KAON_TRY(make_pattern(ctx, s, rows));
   s->rhs = calloc((size_t)rows, sizeof *s->rhs);
   if (s->rhs == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'fem': no host memory for %lld unknowns",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'fem': out of host memory for %lld unknowns",
                      (long long)rows);
   each_pair(s, 1, add_pair);
   for (int64_t i = 0; i < rows; i++)
@@ -374,7 +374,7 @@ kaon_status kaon_generate_fem(const kaon_context *ctx, const double *numbers, in
                               kaon_generator *g) {
   (void)count;
   fem_system *s = calloc(1, sizeof *s);
-  if (s == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'fem': no host memory");
+  if (s == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'fem': out of host memory");
   g->table = s;
   g->release = release;
   s->problem = (int)numbers[0];

@@ -120,12 +120,12 @@ kaon_status kaon_matrix_generate_check(const char *name) {
 static kaon_status make_generator(const kaon_context *ctx, const char *name, const maker *m,
                                   const double *numbers, int count, kaon_generator **generator) {
   kaon_generator *g = calloc(1, sizeof *g);
-  if (g == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix '%.60s': no host memory", name);
+  if (g == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix '%.60s': out of host memory", name);
   g->release = free;
   kaon_status status = m->make(ctx, numbers, count, g);
   if (status == KAON_OK && g->rows > INT32_MAX)
     status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                       "matrix '%.60s' has %lld rows, but no more than %d can be kept", name,
+                       "matrix '%.60s' has %lld rows, but at most %d are supported", name,
                        (long long)g->rows, INT32_MAX);
   *generator = g;
   if (status != KAON_OK) kaon_generator_destroy(generator);
@@ -209,7 +209,8 @@ kaon_status kaon_matrix_generate_query(const char *name, kaon_matrix_file_info *
   kaon_generator *g = NULL;
   KAON_TRY(kaon_matrix_generate_check(name));
   if (info == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "matrix '%.60s': no room for the answer", name);
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "matrix '%.60s': the pointer to the result is NULL",
+                     name);
   KAON_TRY(kaon_output_check(NULL, "kaon_matrix_file_info", info));
   const maker *m = find(name);
   KAON_TRY(parse(NULL, name, m, numbers, &count));
@@ -269,7 +270,7 @@ static kaon_status make_rows(const kaon_context *ctx, const kaon_generator *g, i
                              int threads, int64_t *start, int64_t rows, kaon_csr **csr,
                              double *own) {
   if (!count_rows(g, first, rows, threads, start))
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "a generated matrix: no host memory for a row of %d",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "a generated matrix: out of host memory for a row of %d",
                      g->longest);
   const int64_t entries = sum_up(start, rows);
   KAON_TRY(require_memory(ctx, rows, entries, own != NULL));
@@ -290,7 +291,7 @@ kaon_status kaon_generate_rows(const kaon_context *ctx, const kaon_generator *g,
   double *values = rhs ? malloc(((size_t)rows + 1) * sizeof *values) : NULL;
   kaon_status status = KAON_OK;
   if (start == NULL || (rhs && values == NULL))
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "a generated matrix: no host memory for %lld rows",
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "a generated matrix: out of host memory for %lld rows",
                        (long long)rows);
   else
     status = make_rows(ctx, g, first, threads, start, rows, csr, values);

@@ -58,7 +58,7 @@ kaon_status kaon_generate_trefethen(const kaon_context *ctx, const double *numbe
   g->row = row_trefethen;
   g->table = malloc((size_t)g->rows * sizeof(int32_t));
   if (g->table == NULL || !sieve(g->rows, g->table))
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'trefethen': no host memory for %lld primes",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix 'trefethen': out of host memory for %lld primes",
                      (long long)g->rows);
   return KAON_OK;
 }

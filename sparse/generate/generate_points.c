@@ -12,7 +12,7 @@
 enum { MOST_LEVEL = 12, MOST_POINTS = 1 << 12 }; /* above the limits of all generated matrices */
 
 static kaon_status no_memory(const kaon_context *ctx, const char *name) {
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "points of %s: no host memory", name);
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "points of %s: out of host memory", name);
 }
 
 /* Degree 1: the vertices, in the mesh's order. */
@@ -45,7 +45,8 @@ kaon_status kaon_matrix_generate_points(kaon_context *ctx, const char *name, int
   int a = 0, b = 0, c = 0, used = 0;
   if (points != NULL) *points = NULL;
   if (ctx == NULL || name == NULL || dimensions == NULL || points == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "points: a name and room for the result are needed");
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "points: a name and a pointer to the result are needed");
   const size_t length = strlen(name);
   *dimensions = 2;
   if (sscanf(name, "fem:%d,%d,%d%n", &a, &b, &c, &used) == 3 && (size_t)used == length && b == 1 &&

@@ -93,6 +93,6 @@ kaon_status kaon_order_by_blocks(const kaon_context *ctx, const kaon_csr *csr, i
   free(h.seen);
   kaon_graph_destroy(&graph);
   if (complete) return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "orderings: blocks of %lld rows find no host memory",
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "orderings: out of host memory for blocks of %lld rows",
                    (long long)csr->rows);
 }

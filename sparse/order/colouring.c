@@ -5,7 +5,7 @@
 #include "sparse/order/orderings.h"
 
 static kaon_status no_memory(const kaon_context *ctx, const char *what, int64_t rows) {
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "orderings: %s of %lld rows find no host memory", what,
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "orderings: out of host memory for %s of %lld rows", what,
                    (long long)rows);
 }
 
@@ -38,7 +38,8 @@ kaon_status kaon_colour(const kaon_context *ctx, const kaon_csr *csr, int distan
                         int *colours) {
   *colours = 0;
   if (distance != 1 && distance != 2)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "colours: distance %d asked for; 1 or 2", distance);
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "colours: the distance is %d, but must be 1 or 2",
+                     distance);
   kaon_graph *graph = NULL;
   KAON_TRY(kaon_graph_create(ctx, csr, &graph));
   int32_t *taken = malloc(((size_t)csr->rows + 1) * sizeof *taken);

@@ -95,6 +95,6 @@ kaon_status kaon_graph_create(const kaon_context *ctx, const kaon_csr *csr, kaon
   free(row);
   if (complete) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
-                   "orderings: the symmetrised pattern of %lld rows finds no host memory",
+                   "orderings: out of host memory for the symmetrised pattern of %lld rows",
                    (long long)csr->rows);
 }

@@ -125,6 +125,6 @@ kaon_status kaon_csr_structural_rank(const kaon_context *ctx, const kaon_csr *a,
   free(numbers);
   free(next);
   if (there) return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "structural rank: no host memory for %lld rows",
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "structural rank: out of host memory for %lld rows",
                    (long long)a->rows);
 }

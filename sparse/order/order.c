@@ -21,7 +21,7 @@ static const int windows[] = {8, 64, 512}; /* in blocks of rows */
 
 static kaon_status no_memory(const kaon_matrix *matrix, int64_t rows) {
   return kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
-                   "matrix: no host memory for the order of its %lld rows", (long long)rows);
+                   "matrix: out of host memory for the order of its %lld rows", (long long)rows);
 }
 
 int64_t kaon_padded_entries(const int32_t *length, int64_t rows, int width) {
@@ -70,7 +70,7 @@ static kaon_status begin(const kaon_matrix *matrix, const kaon_csr *given, kaon_
 #else
   (void)own_part;
   return kaon_fail(matrix->ctx, KAON_ERR_UNSUPPORTED,
-                   "matrix: ordering %d is not offered; take KAON_ORDERING_NONE", (int)ordering);
+                   "matrix: ordering %d is not supported; take KAON_ORDERING_NONE", (int)ordering);
 #endif
 }
 

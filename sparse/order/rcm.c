@@ -159,7 +159,7 @@ kaon_status kaon_order_rcm(const kaon_context *ctx, const kaon_csr *csr, int32_t
   kaon_graph_destroy(&graph);
   if (complete) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
-                   "orderings: reverse Cuthill-McKee of %lld rows finds no host memory",
+                   "orderings: out of host memory for reverse Cuthill-McKee of %lld rows",
                    (long long)csr->rows);
 }
 

@@ -7,7 +7,7 @@
 #include "sparse/order/orderings.h"
 
 static kaon_status no_memory(const kaon_context *ctx, int64_t rows) {
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "sweeps: an order of %lld rows finds no host memory",
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "sweeps: out of host memory for an order of %lld rows",
                    (long long)rows);
 }
 

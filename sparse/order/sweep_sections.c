@@ -74,7 +74,7 @@ static kaon_status fill(const sections *s, int64_t all, const int32_t *numbered,
   kaon_status status =
       count != NULL ? KAON_OK
                     : kaon_fail(s->matrix->ctx, KAON_ERR_MEMORY,
-                                "kaczmarz: %lld sections find no host memory", (long long)all);
+                                "kaczmarz: out of host memory for %lld sections", (long long)all);
   int64_t used = 0, section;
   int class;
   for (int64_t i = 0; i < n && status == KAON_OK; i++) {
@@ -110,7 +110,7 @@ kaon_status kaon_sweep_rows_sections(const kaon_matrix *matrix,
   sections s = {.matrix = matrix, .at = options->coordinates, .dimensions = options->dimensions};
   if (s.at == NULL || s.dimensions < 1 || s.dimensions > MOST_DIMENSIONS)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
-                     "kaczmarz: order SECTIONS wants options.coordinates of 1 to %d dimensions, "
+                     "kaczmarz: order SECTIONS needs options.coordinates of 1 to %d dimensions, "
                      "but %s; give a point for each row",
                      (int)MOST_DIMENSIONS,
                      s.at == NULL ? "they are NULL" : "dimensions is another");

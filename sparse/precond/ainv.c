@@ -325,7 +325,8 @@ static kaon_status open_work(const kaon_context *ctx, work *s) {
     complete = complete && s->w.direction != NULL && s->w.list != NULL;
   }
   if (complete) return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "ainv: %lld rows find no host memory", (long long)s->rows);
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "ainv: out of host memory for %lld rows",
+                   (long long)s->rows);
 }
 
 static void close_work(work *s) {
@@ -352,8 +353,8 @@ static kaon_status run(const kaon_context *ctx, work *s, const double *scale,
                                     : conjugate(s, where, 2);
   if (end == NO_MEMORY)
     status = kaon_fail(ctx, KAON_ERR_MEMORY,
-                       "ainv: the entries of the inverse of %lld rows find no host memory; raise "
-                       "drop, or set a limit by fill",
+                       "ainv: out of host memory for the entries of the inverse of %lld rows; "
+                       "raise drop, or set a limit by fill",
                        (long long)s->rows);
   if (end == BROKEN)
     status = kaon_fail(ctx, KAON_ERR_SINGULAR,
@@ -375,7 +376,7 @@ kaon_status kaon_ainv_create(const kaon_context *ctx, const kaon_csr *A, const k
                      (long long)A->rows, (long long)A->columns);
   double *scale = malloc(((size_t)A->rows + 1) * sizeof *scale);
   if (scale == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "ainv: %lld rows find no host memory",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "ainv: out of host memory for %lld rows",
                      (long long)A->rows);
   kaon_csr *copy = NULL;
   kaon_status status = kaon_unit_diagonal(ctx, A, how->shift, scale, &copy);

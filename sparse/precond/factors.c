@@ -16,7 +16,8 @@ void kaon_factors_destroy(kaon_factors **factors) {
 }
 
 static kaon_status no_memory(const kaon_context *ctx, int64_t rows) {
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "factors: %lld rows find no host memory", (long long)rows);
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "factors: out of host memory for %lld rows",
+                   (long long)rows);
 }
 
 /* The strict triangle of A above (upper = 1) or below the diagonal. */

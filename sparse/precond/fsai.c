@@ -156,7 +156,7 @@ static int fill_rows(const work *w, int64_t longest, kaon_csr *G, kaon_bad_pivot
 }
 
 static kaon_status no_memory(const kaon_context *ctx, int64_t rows) {
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "fsai: %lld rows find no host memory", (long long)rows);
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "fsai: out of host memory for %lld rows", (long long)rows);
 }
 
 /* Refuses dense systems that cannot fit into memory. */

@@ -223,7 +223,7 @@ static kaon_status make(kaon_matrix *matrix, const kaon_precond_options *given, 
   if (made == NULL || self == NULL) {
     free(made);
     free(self);
-    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "preconditioner: no host memory");
+    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "preconditioner: out of host memory");
   }
   self->matrix = matrix;
   self->hermitian =
@@ -260,8 +260,8 @@ kaon_status kaon_precond_create(kaon_matrix *matrix, const kaon_precond_options 
 kaon_status kaon_precond_describe(const kaon_operator *K, kaon_precond_info *info) {
   if (K == NULL || info == NULL || K->ops != &precond_ops)
     return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "preconditioner: describe wants an operator made by kaon_precond_create and "
-                     "room for the answer");
+                     "preconditioner: describe needs an operator made by kaon_precond_create and a "
+                     "pointer to the result");
   KAON_TRY(kaon_output_check(K->ctx, "kaon_precond_info", info));
   kaon_precond_info made = self_of(K)->info;
   made.options = &self_of(K)->options;

@@ -8,7 +8,7 @@
 #include "sparse/order/orderings.h"
 
 static kaon_status no_memory(const kaon_matrix *matrix) {
-  return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "order of rows: %lld rows find no host memory",
+  return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "order of rows: out of host memory for %lld rows",
                    (long long)matrix->rows->rows->rows);
 }
 

@@ -201,7 +201,8 @@ static kaon_status make_triangles(host_tables *w, int dagger) {
   double *scale = f->scale != 1 ? diagonal_numbers(w, 0, f->scale) : NULL;
   kaon_status status = KAON_OK;
   if (inverse == NULL || (scale == NULL && f->scale != 1))
-    status = kaon_fail(w->ctx, KAON_ERR_MEMORY, "preconditioner: no host memory for a diagonal");
+    status =
+        kaon_fail(w->ctx, KAON_ERR_MEMORY, "preconditioner: out of host memory for a diagonal");
   if (status == KAON_OK) status = make_triangle(w, &f->lower, 0, inverse, &self->forward[dagger]);
   if (status == KAON_OK) {
     divide(f->upper, f->pivot, 1 / f->scale);

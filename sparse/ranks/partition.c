@@ -41,7 +41,7 @@ static kaon_status by_metis(const kaon_context *ctx, const kaon_csr *csr, const 
   if (joined > (IDXTYPEWIDTH == 32 ? INT32_MAX : INT64_MAX))
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                      "partition: %lld couplings are more than this METIS can number (%d bits); "
-                     "share the rows out in blocks",
+                     "distribute the rows in blocks",
                      (long long)joined, IDXTYPEWIDTH);
   const size_t rows = (size_t)graph->vertices;
   idx_t *start = malloc((rows + 1) * sizeof *start), *weight = malloc(rows * sizeof *weight);
@@ -68,9 +68,9 @@ static kaon_status by_metis(const kaon_context *ctx, const kaon_csr *csr, const 
   if (answer == METIS_OK) return KAON_OK;
   if (answer == METIS_ERROR_MEMORY)
     return kaon_fail(ctx, KAON_ERR_MEMORY,
-                     "partition: METIS finds no host memory for %zu rows with %lld couplings", rows,
-                     (long long)joined);
-  return kaon_fail(ctx, KAON_ERR_INTERNAL, "partition: METIS answers with status %d", answer);
+                     "partition: METIS is out of host memory for %zu rows with %lld couplings",
+                     rows, (long long)joined);
+  return kaon_fail(ctx, KAON_ERR_INTERNAL, "partition: METIS returned status %d", answer);
 }
 
 static kaon_status by_graph(const kaon_context *ctx, const kaon_csr *csr, int parts,
@@ -86,12 +86,13 @@ static kaon_status by_graph(const kaon_context *ctx, const kaon_csr *csr, int pa
 kaon_status kaon_partition_rows(const kaon_context *ctx, const kaon_csr *csr,
                                 kaon_partition_kind kind, int parts, int32_t *part) {
   if (parts < 1)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "partition: %d parts asked for; at least 1", parts);
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "partition: %d parts were asked for, but at least 1 is needed", parts);
   if (kind == KAON_PARTITION_GRAPH) {
     if (!kaon_partition_by_graph())
       return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
                        "partition: this kaon was built without METIS; install libmetis-dev and "
-                       "build it again, or share the rows out in blocks");
+                       "build it again, or distribute the rows in blocks");
 #ifdef KAON_BUILD_METIS
     if (parts > 1 && csr->rows >= (int64_t)GRAPH_ROWS * parts)
       return by_graph(ctx, csr, parts, part);

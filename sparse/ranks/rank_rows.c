@@ -39,7 +39,7 @@ static kaon_status prepare(trade *t) {
   t->received = malloc(total + 1);
   if (t->messages == NULL || t->buffers == NULL || t->received == NULL)
     return kaon_fail(t->ctx, KAON_ERR_MEMORY,
-                     "matrix: no host memory for %zu bytes of other ranks' rows", all + total);
+                     "matrix: out of host memory for %zu bytes of other ranks' rows", all + total);
   char *next = t->buffers;
   const char *from = t->items;
   for (int r = 0; r < comm->ranks; r++) {
@@ -92,7 +92,7 @@ kaon_status kaon_ranks_trade(kaon_context *ctx, size_t bytes, const int64_t *cou
   kaon_status status = KAON_OK;
   *received = NULL;
   if (mine == NULL || all == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %zu ranks", ranks);
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %zu ranks", ranks);
   status = kaon_agree(ctx, status);
   for (size_t r = 0; r < ranks && status == KAON_OK; r++) mine[r] = (double)count[r];
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, (int)ranks, all);
@@ -166,7 +166,7 @@ static kaon_status trade_entries(const entry_source *s, int others_only, int64_t
     items = malloc(((size_t)next[ranks] + 1) * sizeof *items);
   }
   if (items == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for the entries of A^H");
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for the entries of A^H");
   status = kaon_agree(ctx, status);
   for (int64_t i = 0; i < a->rows && status == KAON_OK; i++)
     for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
@@ -228,7 +228,7 @@ static kaon_status rows_of_entries(const kaon_matrix *matrix, const kaon_csr *li
   kaon_status status = KAON_OK;
   if (row == NULL || column == NULL || value == NULL)
     status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
-                       "matrix: no host memory for %lld entries of A^H", (long long)total);
+                       "matrix: out of host memory for %lld entries of A^H", (long long)total);
   for (int64_t n = 0; n < total && status == KAON_OK; n++) {
     row[n] = entries[n].row - matrix->first_row;
     column[n] = entries[n].column;

@@ -42,7 +42,7 @@ void kaon_row_redistribution_destroy(kaon_row_redistribution **redistribution) {
 }
 
 static kaon_status no_memory(const kaon_context *ctx, const char *what, int64_t rows) {
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %s of %lld rows", what,
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %s of %lld rows", what,
                    (long long)rows);
 }
 
@@ -312,9 +312,9 @@ static kaon_status move(kaon_matrix *matrix, kaon_csr **given, const plan *p) {
   memcpy(matrix->first_rows, p->first, ((size_t)ctx->comm->ranks + 1) * sizeof *p->first);
   matrix->first_row = p->first[ctx->comm->rank];
   if (came_rows != p->first[ctx->comm->rank + 1] - matrix->first_row)
-    status = kaon_fail(ctx, KAON_ERR_INTERNAL, "matrix: %lld rows came, but %lld were shared out",
-                       (long long)came_rows,
-                       (long long)(p->first[ctx->comm->rank + 1] - matrix->first_row));
+    status = kaon_fail(
+        ctx, KAON_ERR_INTERNAL, "matrix: %lld rows were received, but %lld were distributed",
+        (long long)came_rows, (long long)(p->first[ctx->comm->rank + 1] - matrix->first_row));
   if (status == KAON_OK) status = kaon_csr_sort(ctx, *given, KAON_CSR_REFUSE);
   return kaon_agree(ctx, status);
 }

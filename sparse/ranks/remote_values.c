@@ -82,7 +82,7 @@ static void choose(kaon_remote_values *a, kaon_relax_exchange wanted) {
   }
   a->note[0] = '\0';
   if (a->exchange_kind != wanted && wanted != KAON_EXCHANGE_AUTO)
-    snprintf(a->note, sizeof a->note, "exchange %s is not there (%s); %s is used",
+    snprintf(a->note, sizeof a->note, "exchange %s is not available (%s); %s is used",
              kaon_exchange_name(wanted), why != NULL ? why : "",
              kaon_exchange_name(a->exchange_kind));
 }
@@ -90,7 +90,7 @@ static void choose(kaon_remote_values *a, kaon_relax_exchange wanted) {
 /* ---- remote ranks ---- */
 
 static kaon_status no_memory(const kaon_remote_values *a) {
-  return kaon_fail(a->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %lld elements",
+  return kaon_fail(a->ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %lld elements",
                    (long long)a->elements);
 }
 
@@ -396,7 +396,7 @@ static kaon_status same_options(const kaon_context *ctx, kaon_relax_exchange wan
   const double mine[2] = {wanted, (double)elements};
   double *all = malloc(2 * (size_t)ranks * sizeof *all);
   kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: no host memory");
+  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory");
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, 2, all);
   *any = 0;
@@ -428,7 +428,7 @@ kaon_status kaon_remote_values_create(const kaon_matrix *matrix, const kaon_bloc
   int any = 0;
   kaon_remote_values *made = *remote_values = calloc(1, sizeof *made);
   kaon_status status = KAON_OK;
-  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: no host memory");
+  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory");
   KAON_TRY(kaon_agree(ctx, status));
   *made = (kaon_remote_values){.ctx = ctx,
                                .precision = blocked->precision,

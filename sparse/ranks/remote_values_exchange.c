@@ -17,7 +17,8 @@
 #include "sparse/ranks/remote_values_internal.h"
 
 static kaon_status no_memory(const kaon_remote_values *a, size_t numbers) {
-  return kaon_fail(a->ctx, KAON_ERR_MEMORY, "exchange: no host memory for %zu numbers", numbers);
+  return kaon_fail(a->ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %zu numbers",
+                   numbers);
 }
 
 static int on_host(const kaon_remote_values *a) {
@@ -55,7 +56,7 @@ static kaon_status create_window(kaon_remote_values *a) {
   a->stage = calloc(most, 1);
   kaon_status status = KAON_OK;
   if (a->stage == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: no host memory for %zu bytes", most);
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %zu bytes", most);
   if (status == KAON_OK) status = kaon_pool_allocate(ctx, most, "rows of other ranks", &box);
   a->mine = box;
   if (status == KAON_OK) status = ctx->backend->memory->clear(ctx, box, most);
@@ -80,12 +81,12 @@ static kaon_status allocate_memory(kaon_remote_values *a) {
   kaon_context *ctx = a->ctx;
   kaon_status status = KAON_OK;
   a->there = calloc((size_t)ctx->comm->ranks, sizeof *a->there);
-  if (a->there == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: no host memory");
+  if (a->there == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory");
   KAON_TRY(kaon_agree(ctx, status));
   if (a->exchange_kind == KAON_EXCHANGE_AMC) return kaon_agree(ctx, create_window(a));
   status = kaon_agree(ctx, create_shared(a));
   if (status != KAON_ERR_UNSUPPORTED || ctx->comm->ops->window_create == NULL) return status;
-  snprintf(a->note, sizeof a->note, "exchange %s is not there (%.90s); amc is used",
+  snprintf(a->note, sizeof a->note, "exchange %s is not available (%.90s); amc is used",
            kaon_exchange_name(a->exchange_kind), kaon_last_error(ctx));
   kaon_error_clear(ctx);
   a->exchange_kind = KAON_EXCHANGE_AMC;

@@ -22,7 +22,7 @@ kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix,
   double *all = malloc((size_t)ctx->comm->ranks * NUMBERS * sizeof *all);
   kaon_status status = KAON_OK;
   if (all == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix shares: no host memory for %d ranks",
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix shares: out of host memory for %d ranks",
                        ctx->comm->ranks);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);

@@ -93,7 +93,8 @@ static kaon_status find_wanted(const kaon_matrix *matrix, const kaon_csr *given,
   w->ghost = calloc(2 * (ranks + 1), sizeof *w->ghost);
   if (w->row == NULL || w->count == NULL || w->ghost == NULL)
     return kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
-                     "matrix: no host memory for %lld columns of other ranks", (long long)outside);
+                     "matrix: out of host memory for %lld columns of other ranks",
+                     (long long)outside);
   w->came = w->count + ranks;
   outside = 0;
   for (int64_t n = 0; n < entries; n++)
@@ -131,7 +132,7 @@ static kaon_status list(const kaon_matrix *matrix, wanted *w, kaon_row_set *set)
   halo->row = calloc((size_t)set->ghosts + 1, sizeof *halo->row);
   set->ghost_row = malloc(((size_t)set->ghosts + 1) * sizeof *set->ghost_row);
   if (halo->peer == NULL || halo->first == NULL || halo->row == NULL || set->ghost_row == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld ghosts",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %lld ghosts",
                      (long long)set->ghosts);
   for (int64_t n = 0; n < set->ghosts; n++) set->ghost_row[n] = -1;
   for (int r = 0, i = 0; r < ranks; r++) {
@@ -166,7 +167,7 @@ static kaon_status find_ghosts(const kaon_matrix *matrix, const kaon_csr *given,
   kaon_row_halo *halo = set->halo = calloc(1, sizeof *halo);
   kaon_status status = KAON_OK;
   if (halo == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
   else
     *halo = (kaon_row_halo){.references = 1, .ctx = ctx, .reals = given->reals};
   KAON_TRY(kaon_agree(ctx, status));
@@ -231,7 +232,7 @@ kaon_status kaon_row_set_create(kaon_matrix *matrix, const kaon_csr *given, kaon
   wanted w = {0};
   *set = NULL;
   kaon_status status = KAON_OK;
-  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = find_ghosts(matrix, given, &w, made);
   if (status == KAON_OK) status = kaon_agree(ctx, renumber(matrix, given, &w, made));
@@ -248,7 +249,7 @@ kaon_status kaon_row_set_create(kaon_matrix *matrix, const kaon_csr *given, kaon
 kaon_status kaon_row_set_like(const kaon_row_set *like, const kaon_csr *rows, kaon_row_set **set) {
   kaon_row_set *made = new_set(like->ctx);
   *set = NULL;
-  if (made == NULL) return kaon_fail(like->ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  if (made == NULL) return kaon_fail(like->ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
   kaon_status status = kaon_csr_copy(like->ctx, rows, &made->rows);
   if (status == KAON_OK && rows->columns > rows->rows && like->halo != NULL) {
     made->ghosts = like->ghosts;
@@ -256,7 +257,7 @@ kaon_status kaon_row_set_like(const kaon_row_set *like, const kaon_csr *rows, ka
     made->halo->references++;
     made->ghost_row = malloc(((size_t)like->ghosts + 1) * sizeof *made->ghost_row);
     if (made->ghost_row == NULL)
-      status = kaon_fail(like->ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld ghosts",
+      status = kaon_fail(like->ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %lld ghosts",
                          (long long)like->ghosts);
     else
       memcpy(made->ghost_row, like->ghost_row, (size_t)like->ghosts * sizeof *made->ghost_row);
@@ -313,10 +314,11 @@ static kaon_status declare_there(const kaon_row_halo *halo, kaon_message *messag
   kaon_context *ctx = halo->ctx;
   kaon_status status = KAON_OK;
   if (dir_taken(messages, halo->peers))
-    status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                       "matrix: rank %d has %d neighbours among %d ranks, more than a device's "
-                       "messages tell apart; use fewer ranks, or an order with fewer neighbours",
-                       ctx->comm->rank, halo->peers, ctx->comm->ranks);
+    status =
+        kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                  "matrix: rank %d has %d neighbours among %d ranks, more than a device's messages "
+                  "can distinguish; use fewer ranks, or an order with fewer neighbours",
+                  ctx->comm->rank, halo->peers, ctx->comm->ranks);
   KAON_TRY(kaon_agree(ctx, status));
   KAON_TRY(ctx->backend->ranks->exchange_create(ctx, messages, halo->peers, &m->halo.device, NULL));
   if (halo->peers == 0) return KAON_OK;
@@ -326,8 +328,8 @@ static kaon_status declare_there(const kaon_row_halo *halo, kaon_message *messag
     const size_t at = (size_t)halo->first[i] * bytes;
     if ((char *)messages[i].send != (char *)m->send.data + at ||
         (char *)messages[i].receive != (char *)m->receive.data + at)
-      return kaon_fail(ctx, KAON_ERR_INTERNAL,
-                       "matrix: messages of %zu bytes do not follow one another", bytes);
+      return kaon_fail(ctx, KAON_ERR_INTERNAL, "matrix: messages of %zu bytes are not contiguous",
+                       bytes);
   }
   return KAON_OK;
 }
@@ -339,7 +341,7 @@ static kaon_status make(const kaon_row_halo *halo, kaon_precision precision, int
   kaon_message *messages = calloc((size_t)halo->peers + 1, sizeof *messages);
   kaon_status status = KAON_OK;
   if (messages == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for messages");
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for messages");
   if (!ctx->backend->host_accessible) status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
     describe(halo, bytes, messages);
@@ -363,7 +365,7 @@ kaon_status kaon_row_messages_get(const kaon_row_set *set, kaon_precision precis
   kaon_row_messages *made = calloc(1, sizeof *made);
   kaon_status status = KAON_OK;
   *messages = NULL;
-  if (made == NULL) status = kaon_fail(set->ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  if (made == NULL) status = kaon_fail(set->ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
   status = kaon_agree(set->ctx, status);
   if (status == KAON_OK) {
     *made = (kaon_row_messages){.row = halo->there, .count = halo->first[halo->peers]};
@@ -421,7 +423,7 @@ kaon_status kaon_row_set_schedule(const kaon_row_set *set, int *turns, int *firs
   kaon_status status = KAON_OK;
   int most = 1, colours = 1, colour = 0;
   if (mine == NULL || all == NULL || coupled == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "local part: no host memory for %d ranks", ranks);
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "local part: out of host memory for %d ranks", ranks);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
     for (int i = 0; set->halo != NULL && i < set->halo->peers; i++) mine[set->halo->peer[i]] = 1;
@@ -436,7 +438,8 @@ kaon_status kaon_row_set_schedule(const kaon_row_set *set, int *turns, int *firs
     }
     colour = colour_of_rank(coupled, ranks, ctx->comm->rank, &colours);
     if (colour < 0)
-      status = kaon_fail(ctx, KAON_ERR_MEMORY, "local part: no host memory for %d ranks", ranks);
+      status =
+          kaon_fail(ctx, KAON_ERR_MEMORY, "local part: out of host memory for %d ranks", ranks);
   }
   free(mine);
   free(all);

@@ -17,19 +17,19 @@ typedef struct source {
 static kaon_status check_source(const source *s, const char *name) {
   if (s->global_rows < 0 || s->global_rows > INT32_MAX)
     return kaon_fail(s->ctx, s->global_rows < 0 ? KAON_ERR_ARGUMENT : KAON_ERR_UNSUPPORTED,
-                     "%s: a matrix of %lld rows, but 0 to %d are offered", name,
+                     "%s: the matrix has %lld rows, but 0 to %d are supported", name,
                      (long long)s->global_rows, INT32_MAX);
   if (s->first_row < 0 || s->rows < 0 || s->first_row > s->global_rows - s->rows)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,
-                     "%s: rows %lld to %lld are handed over, but the matrix has rows 0 to %lld",
-                     name, (long long)s->first_row, (long long)(s->first_row + s->rows) - 1,
+                     "%s: rows %lld to %lld were passed, but the matrix has rows 0 to %lld", name,
+                     (long long)s->first_row, (long long)(s->first_row + s->rows) - 1,
                      (long long)s->global_rows - 1);
   if (s->reals != 1 && s->reals != 2)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT,
-                     "%s: values of %d reals, but 1 (real) or 2 (complex) are meant", name,
+                     "%s: values have %d reals, but must have 1 (real) or 2 (complex)", name,
                      s->reals);
   if (s->base != 0 && s->base != 1)
-    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s: numbers begin at %d, but 0 or 1 is meant",
+    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s: indices begin at %d, but must begin at 0 or 1",
                      name, s->base);
   return KAON_OK;
 }
@@ -169,7 +169,7 @@ static kaon_status rows_from_triplets(kaon_context *ctx, const kaon_triplet_arra
   kaon_status status = KAON_OK;
   if (row == NULL || column == NULL)
     status = kaon_fail(ctx, KAON_ERR_MEMORY,
-                       "matrix triplets: no host memory for the places of %lld entries",
+                       "matrix triplets: out of host memory for the places of %lld entries",
                        (long long)a->entries);
   for (int64_t n = 0; n < a->entries && status == KAON_OK; n++) {
     row[n] = a->row[n] - a->base - a->first_row;
@@ -201,8 +201,8 @@ static kaon_status check_interface(kaon_context *ctx, const kaon_ldu_arrays *a, 
   const kaon_ldu_interface *i = &a->interface[n];
   if (i->rank < 0 || i->rank >= ctx->comm->ranks || i->rank == ctx->comm->rank)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "matrix ldu: interface %d is with rank %d, but rank %d of %d has others to "
-                     "meet alone; a cyclic pair on one rank is faces",
+                     "matrix ldu: interface %d is with rank %d, but an interface of rank %d of %d "
+                     "must be with another rank; give a cyclic pair on one rank as faces",
                      n, i->rank, ctx->comm->rank, ctx->comm->ranks);
   if (i->faces < 0 || i->faces > INT32_MAX ||
       (i->faces > 0 && (i->cells == NULL || i->coefficients == NULL)))
@@ -211,10 +211,10 @@ static kaon_status check_interface(kaon_context *ctx, const kaon_ldu_arrays *a, 
                      (long long)i->faces);
   for (int64_t f = 0; f < i->faces; f++)
     if (i->cells[f] < 0 || i->cells[f] >= a->cells)
-      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "matrix ldu: face %lld of interface %d is of cell %d, but cells are 0 to "
-                       "%lld",
-                       (long long)f, n, (int)i->cells[f], (long long)a->cells - 1);
+      return kaon_fail(
+          ctx, KAON_ERR_ARGUMENT,
+          "matrix ldu: face %lld of interface %d belongs to cell %d, but cells are 0 to %lld",
+          (long long)f, n, (int)i->cells[f], (long long)a->cells - 1);
   for (int m = 0; m < n; m++)
     if (a->interface[m].rank == i->rank && a->interface[m].tag == i->tag)
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
@@ -236,7 +236,7 @@ static kaon_status check_numbers(kaon_context *ctx, const char *name, const doub
 static kaon_status check_ldu(kaon_context *ctx, const kaon_ldu_arrays *a) {
   if (a->cells < 0 || a->cells > INT32_MAX)
     return kaon_fail(ctx, a->cells < 0 ? KAON_ERR_ARGUMENT : KAON_ERR_UNSUPPORTED,
-                     "matrix ldu: a matrix of %lld rows, but 0 to %d are offered",
+                     "matrix ldu: the matrix has %lld rows, but 0 to %d are supported",
                      (long long)a->cells, INT32_MAX);
   if (a->faces < 0 || (a->cells > 0 && a->diagonal == NULL) ||
       (a->faces > 0 && (a->owner == NULL || a->neighbour == NULL || a->upper == NULL)))
@@ -261,7 +261,8 @@ static kaon_status check_ldu(kaon_context *ctx, const kaon_ldu_arrays *a) {
   KAON_TRY(check_numbers(ctx, "upper", a->upper, a->faces));
   KAON_TRY(check_numbers(ctx, "lower", a->lower, a->faces));
   if (a->interfaces < 0 || (a->interfaces > 0 && a->interface == NULL))
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "matrix ldu: %d interfaces that are not handed over",
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "matrix ldu: %d interfaces are announced, but their address is NULL",
                      a->interfaces);
   for (int n = 0; n < a->interfaces; n++) KAON_TRY(check_interface(ctx, a, n));
   return KAON_OK;
@@ -285,7 +286,7 @@ static kaon_status count_cells(kaon_context *ctx, const kaon_ldu_arrays *a, ldu_
   double *all = malloc((size_t)ranks * sizeof *all);
   kaon_status status = KAON_OK;
   if (all == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: no host memory for %d ranks", ranks);
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: out of host memory for %d ranks", ranks);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, &mine, 1, all);
   for (int r = 0; r < ranks && status == KAON_OK; r++) {
@@ -295,7 +296,7 @@ static kaon_status count_cells(kaon_context *ctx, const kaon_ldu_arrays *a, ldu_
   free(all);
   if (status == KAON_OK && l->all > INT32_MAX)
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "matrix ldu: a matrix of %lld rows, but 0 to %d are offered",
+                     "matrix ldu: the matrix has %lld rows, but 0 to %d are supported",
                      (long long)l->all, INT32_MAX);
   return status;
 }
@@ -326,7 +327,7 @@ static kaon_status check_met(kaon_context *ctx, const kaon_ldu_arrays *a, const 
     if (mine != came[r])
       return kaon_fail(ctx, KAON_ERR_SHAPE,
                        "matrix ldu: rank %d has %lld faces of interfaces with rank %d, which has "
-                       "%lld with it",
+                       "%lld with it; both must be equal",
                        ctx->comm->rank, (long long)mine, r, (long long)came[r]);
   }
   return KAON_OK;
@@ -342,7 +343,7 @@ static kaon_status join_interfaces(kaon_context *ctx, const kaon_ldu_arrays *a, 
   l->beyond = malloc(((size_t)l->joints + 1) * sizeof *l->beyond);
   kaon_status status = KAON_OK;
   if (count == NULL || sent == NULL || l->beyond == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: no host memory for %lld faces",
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: out of host memory for %lld faces",
                        (long long)l->joints);
   status = kaon_agree(ctx, status);
   for (int r = 0; r < ranks && status == KAON_OK; r++)
@@ -401,7 +402,8 @@ static kaon_status rows_of_ldu(kaon_context *ctx, const kaon_ldu_arrays *a, cons
                    malloc(room * sizeof *e.value)};
   kaon_status status = KAON_OK;
   if (e.row == NULL || e.column == NULL || e.value == NULL) {
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: no host memory for %zu entries", room);
+    status =
+        kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: out of host memory for %zu entries", room);
   } else {
     fill_ldu(a, l, &e);
     status = kaon_csr_from_triplets(ctx, a->cells, l->all, 1, e.n, e.row, e.column, e.value,

@@ -18,7 +18,7 @@ static kaon_status room(const kaon_context *ctx, int64_t count, size_t size, con
   *memory = (uint64_t)count > PTRDIFF_MAX / size ? NULL : malloc((size_t)count * size);
   if (*memory != NULL) return KAON_OK;
   return kaon_fail(ctx, KAON_ERR_MEMORY,
-                   "sparse rows: %s of %lld elements of %zu bytes find no host memory", what,
+                   "sparse rows: out of host memory for %s of %lld elements of %zu bytes", what,
                    (long long)count, size);
 }
 
@@ -26,16 +26,17 @@ kaon_status kaon_csr_create(const kaon_context *ctx, int64_t rows, int64_t colum
                             int64_t entries, kaon_csr **csr) {
   *csr = NULL;
   if (rows < 0 || rows > INT32_MAX || columns < 0 || columns > INT32_MAX)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "sparse rows: %lld x %lld asked for, but 0 to %d rows and columns can be kept",
-                     (long long)rows, (long long)columns, INT32_MAX);
+    return kaon_fail(
+        ctx, KAON_ERR_ARGUMENT,
+        "sparse rows: %lld x %lld were asked for, but 0 to %d rows and columns are supported",
+        (long long)rows, (long long)columns, INT32_MAX);
   if (entries < 0 || (reals != 1 && reals != 2))
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "sparse rows: %lld entries of %d reals asked for, but at least 0 of 1 (real) "
-                     "or 2 (complex) are meant",
+                     "sparse rows: %lld entries of %d reals were asked for, but must be at least 0 "
+                     "entries of 1 (real) or 2 (complex)",
                      (long long)entries, reals);
   kaon_csr *made = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "sparse rows: no host memory");
+  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "sparse rows: out of host memory");
   made->rows = rows;
   made->columns = columns;
   made->reals = reals;
@@ -215,9 +216,10 @@ static kaon_status sort_rows(const kaon_context *ctx, kaon_csr *csr, int64_t lon
   free(value);
   free(count);
   if (lacking)
-    return kaon_fail(ctx, KAON_ERR_MEMORY,
-                     "sparse rows: %lld values of the longest row, to sort it, find no host memory",
-                     (long long)(longest * csr->reals));
+    return kaon_fail(
+        ctx, KAON_ERR_MEMORY,
+        "sparse rows: out of host memory for %lld values of the longest row, to sort it",
+        (long long)(longest * csr->reals));
   return KAON_OK;
 }
 
@@ -316,12 +318,13 @@ static kaon_status invert(const kaon_context *ctx, const int32_t *order, int64_t
   for (int64_t i = 0; i < rows; i++) where[i] = -1;
   for (int64_t i = 0; i < rows; i++) {
     if (order[i] < 0 || order[i] >= rows)
-      return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "sparse rows: place %lld of an order names row %d, but rows are 0 to %lld",
-                       (long long)i, (int)order[i], (long long)rows - 1);
+      return kaon_fail(
+          ctx, KAON_ERR_ARGUMENT,
+          "sparse rows: position %lld of an order names row %d, but rows are 0 to %lld",
+          (long long)i, (int)order[i], (long long)rows - 1);
     if (where[order[i]] >= 0)
       return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                       "sparse rows: places %d and %lld of an order both name row %d",
+                       "sparse rows: positions %d and %lld of an order both name row %d",
                        (int)where[order[i]], (long long)i, (int)order[i]);
     where[order[i]] = (int32_t)i;
   }

@@ -40,8 +40,8 @@ static kaon_status list_ghosts(const kaon_matrix *matrix, const char *met, int64
   *rows = malloc(((size_t)set->ghosts + 1) * sizeof **rows);
   if (next == NULL || *rows == NULL) {
     free(next);
-    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld rows",
-                     (long long)set->ghosts);
+    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
+                     "matrix describe: out of host memory for %lld rows", (long long)set->ghosts);
   }
   for (int64_t g = 0; g < set->ghosts; g++)
     if (set->ghost_row[g] >= 0 && ghost_met[g])
@@ -63,7 +63,7 @@ static kaon_status merge_over_ranks(const kaon_matrix *matrix, char *met) {
   void *received = NULL;
   kaon_status status =
       count == NULL || met == NULL
-          ? kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for its columns")
+          ? kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: out of host memory for its columns")
           : list_ghosts(matrix, met, count, &rows);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK)
@@ -151,7 +151,8 @@ static kaon_status join(kaon_context *ctx, const double *mine, double *all_of_th
   double *all = malloc((size_t)ranks * NUMBERS * sizeof *all);
   kaon_status status = KAON_OK;
   if (all == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %d ranks", ranks);
+    status =
+        kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: out of host memory for %d ranks", ranks);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
   for (int i = SUMS; i < LEAST; i++) all_of_them[i] = INFINITY;
@@ -174,8 +175,8 @@ static kaon_status find_structural_rank(const kaon_matrix *matrix, kaon_matrix_i
   kaon_status status =
       taken != NULL
           ? kaon_csr_structural_rank(matrix->ctx, a, &info->structural_rank, taken)
-          : kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld rows",
-                      (long long)a->rows);
+          : kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
+                      "matrix describe: out of host memory for %lld rows", (long long)a->rows);
   for (int64_t i = 0; i < a->rows && status == KAON_OK; i++) {
     const int64_t row =
         kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
@@ -244,7 +245,7 @@ static kaon_status match_entries(const kaon_matrix *matrix, int64_t count,
   kaon_status status = KAON_OK;
   if (taken == NULL)
     status =
-        kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld rows",
+        kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: out of host memory for %lld rows",
                   (long long)matrix->global_rows);
   if (status == KAON_OK)
     status = pattern_of(matrix->ctx, matrix->global_rows, count, entries, &pattern);
@@ -273,7 +274,7 @@ static kaon_status gather_structural_rank(const kaon_matrix *matrix, kaon_matrix
   void *received = NULL;
   kaon_status status = KAON_OK;
   if (count == NULL || entries == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: no host memory for %lld entries",
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: out of host memory for %lld entries",
                        (long long)mine);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) {

@@ -40,7 +40,7 @@ static kaon_status room(const work *w, size_t bytes, void **memory) {
   *memory = malloc(bytes > 0 ? bytes : 1);
   if (*memory != NULL) return KAON_OK;
   return kaon_fail(w->ctx, KAON_ERR_MEMORY,
-                   "matrix: %zu bytes of its long rows find no host memory", bytes);
+                   "matrix: out of host memory for %zu bytes of its long rows", bytes);
 }
 
 static kaon_status take(work *w, int array, int64_t count, size_t size) {
@@ -282,7 +282,7 @@ kaon_status kaon_long_entries_create(kaon_context *ctx, const kaon_long_rows *pa
             .stored = half ? KAON_HALF : precision,
             .stretch = KAON_LONG_SHARED_BYTES / (a->reals * (int)real)};
   *made = calloc(1, sizeof **made);
-  if (*made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  if (*made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
   const kaon_status status = build(&w, parts->row, precision, *made);
   for (int i = 0; i < ARRAYS; i++) {
     *bytes += (int64_t)w.bytes[i];

@@ -99,7 +99,7 @@ static kaon_status fill(const kaon_context *ctx, const kaon_csr *a, int width, c
   KAON_TRY(kaon_csr_create(ctx, d->rows, a->columns, a->reals, d->entries, &to->long_part));
   to->row = malloc(((size_t)d->rows + 1) * sizeof *to->row);
   if (to->row == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld long rows",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %lld long rows",
                      (long long)d->rows);
   for (int64_t i = 0, n = 0; i < a->rows; i++) {
     to->short_part->start[i + 1] = to->short_part->start[i];
@@ -122,7 +122,7 @@ kaon_status kaon_long_rows_divide(const kaon_context *ctx, const kaon_csr *rows,
   if (limit == INT64_MAX) return KAON_OK;
   d.places = malloc((size_t)blocks * sizeof *d.places);
   if (d.places == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld blocks of rows",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %lld blocks of rows",
                      (long long)blocks);
   count(rows, width, limit, &d);
   const kaon_status status = fill(ctx, rows, width, &d, parts);

@@ -76,7 +76,7 @@ static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
   kaon_status status = KAON_OK;
   int same = 0;
   if (cursor == NULL)
-    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld rows",
+    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %lld rows",
                        (long long)given->rows);
   else
     same = same_as_adjoint(given, matrix->first_row, cursor);
@@ -103,7 +103,7 @@ static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
   matrix->first_rows = malloc(((size_t)ranks + 1) * sizeof *matrix->first_rows);
   kaon_status status = KAON_OK;
   if (all == NULL || matrix->first_rows == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory for %d ranks", ranks);
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %d ranks", ranks);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
   int64_t next = 0;
@@ -112,7 +112,7 @@ static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
     matrix->first_rows[r] = next;
     if ((int64_t)n[FIRST] != next)
       status = kaon_fail(ctx, KAON_ERR_SHAPE,
-                         "matrix: rank %d hands over rows from %lld on, but those before it end at "
+                         "matrix: rank %d passes rows from %lld on, but the ranks before it end at "
                          "row %lld; each rank's rows must begin where the last one's end",
                          r, (long long)n[FIRST], (long long)next);
     else if ((int64_t)n[GLOBAL] != matrix->global_rows || (int)n[REALS] != given->reals)
@@ -126,7 +126,7 @@ static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
   if (status == KAON_OK) matrix->first_rows[ranks] = next;
   if (status == KAON_OK && next != matrix->global_rows)
     status = kaon_fail(ctx, KAON_ERR_SHAPE,
-                       "matrix: the ranks hand over %lld rows together, but the matrix has %lld",
+                       "matrix: the ranks pass %lld rows together, but the matrix has %lld",
                        (long long)next, (long long)matrix->global_rows);
   free(all);
   return kaon_agree(ctx, status);
@@ -192,7 +192,7 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
   *matrix = NULL;
   kaon_status status = kaon_options_take(KAON_OPTIONS_MATRIX, options, &own);
   if (status != KAON_OK) status = kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
-  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
   if (made != NULL) {
     *made = (kaon_matrix){
         .references = 1, .ctx = ctx, .global_rows = (*given)->columns, .first_row = first_row};

@@ -22,9 +22,10 @@ kaon_status kaon_matrix_rows(const kaon_matrix *matrix, int64_t *start, int32_t 
                      "matrix rows: the matrix and the addresses of starts, columns and values are "
                      "needed");
   if (ctx->comm->ranks > 1)
-    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "matrix rows: a matrix of %d ranks has its rows on all of them; take one rank",
-                     ctx->comm->ranks);
+    return kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "matrix rows: the rows of this matrix are distributed over %d ranks; use one rank",
+        ctx->comm->ranks);
   const kaon_csr *rows = matrix->rows->rows;
   const int32_t *order = matrix->order, *place = matrix->place;
   start[0] = 0;

@@ -74,7 +74,7 @@ kaon_status kaon_patterns_find(kaon_context *ctx, const kaon_csr *rows, int widt
   free(s.bucket);
   if (lacking)
     return kaon_fail(ctx, KAON_ERR_MEMORY,
-                     "matrix: no host memory to compare the columns of %lld blocks of rows",
+                     "matrix: out of host memory to compare the columns of %lld blocks of rows",
                      (long long)blocks);
   return KAON_OK;
 }

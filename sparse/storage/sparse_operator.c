@@ -125,8 +125,9 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
   s->spmv.ghosts = messages->receive;
   if (s->sent != messages->halo.under_way)
     return kaon_fail(set->ctx, KAON_ERR_INTERNAL,
-                     s->sent ? "matrix: a product was to find its messages under way, but none are"
-                             : "matrix: messages are under way that another product was to take");
+                     s->sent
+                         ? "matrix: a product expects its messages to be in flight, but none are"
+                         : "matrix: the messages in flight belong to another product");
   list_picked(messages, s);
   if (run_with_exchange(messages, s)) return KAON_OK;
   const kaon_stages all = {.gather = pick,
@@ -157,7 +158,7 @@ static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass 
                             .gate = kaon_pass_gate(pass)};
   KAON_TRY(kaon_row_messages_get(set, A->precision, x->nrhs, &messages));
   if (messages->halo.under_way)
-    return kaon_fail(ctx, KAON_ERR_INTERNAL, "matrix: messages are under way already");
+    return kaon_fail(ctx, KAON_ERR_INTERNAL, "matrix: messages are in flight already");
   KAON_TRY(kaon_launch_prepare(ctx, x->nrhs, kaon_vector_bytes(x), &s.launch));
   list_picked(messages, &s);
   const kaon_stages first = {.gather = pick, .user = &s};
@@ -282,7 +283,8 @@ static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
   double *host = calloc((size_t)(rows->rows * reals) + 1, sizeof *host);
   kaon_status status = KAON_OK;
   if (host == NULL)
-    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: no host memory for its diagonal", A->ops->name);
+    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: out of host memory for its diagonal",
+                     A->ops->name);
   for (int64_t i = 0; i < rows->rows; i++) {
     const int64_t n = kaon_csr_find(rows, i, (int32_t)i);
     const int64_t to = matrix->order != NULL ? matrix->order[i] : i;
@@ -301,7 +303,8 @@ static kaon_status rows(kaon_operator *A, const kaon_row_how *how, kaon_row_swee
   if (self->family->whole)
     return kaon_matrix_sweeps(self->family->matrix, how, A->precision, self->values_half, sweeps);
   *sweeps = NULL;
-  return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED, "%s: its rows are not offered, a matrix' own are",
+  return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                   "%s: its rows are not accessible; pass an operator made by kaon_matrix_operator",
                    A->ops->name);
 }
 
@@ -347,7 +350,7 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
     free(A);
     free(self);
     family_release(&f);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix operator: no host memory");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix operator: out of host memory");
   }
   *self = (product){.ops = product_ops, .family = f, .values_half = values_half, .format = format};
   self->ops.name = f->name;
@@ -392,7 +395,7 @@ static kaon_status agree(const kaon_context *ctx, kaon_status status, kaon_opera
 static kaon_status family_create(kaon_matrix *matrix, const char *name, family **f) {
   family *made = *f = calloc(1, sizeof *made);
   if (made == NULL)
-    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix operator: no host memory");
+    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix operator: out of host memory");
   *made = (family){.references = 1, .matrix = matrix};
   kaon_matrix_retain(matrix);
   snprintf(made->name, sizeof made->name, "%s", name);
@@ -445,10 +448,11 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
   *local = NULL;
   if (domains != NULL) *domains = NULL;
   if (how->block[0] < 0 || how->block[1] > 0 || how->block[2] > 0 || how->block[3] > 0)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
-                     "local part: blocks of %d x %d x %d x %d, but rows are cut into blocks of "
-                     "block[0] rows (0: all of the rank), and the other extents are 0",
-                     how->block[0], how->block[1], how->block[2], how->block[3]);
+    return kaon_fail(
+        A->ctx, KAON_ERR_ARGUMENT,
+        "local part: blocks of %d x %d x %d x %d were asked for, but a matrix has blocks of "
+        "block[0] rows (0: all rows of the rank), and the other extents must be 0",
+        how->block[0], how->block[1], how->block[2], how->block[3]);
   kaon_status status = cut_rows(f->matrix, f->rows->rows, how->block[0], &cut);
   status = kaon_agree(A->ctx, status);
   if (status == KAON_OK)
@@ -516,8 +520,8 @@ static kaon_status check_rows(const kaon_matrix *matrix, const kaon_csr *rows, c
                      own->reals);
   if (precision == KAON_HALF || (values_half && precision != KAON_SINGLE))
     return kaon_fail(matrix->ctx, KAON_ERR_PRECISION,
-                     "%s: vectors are in precision %d, but 0 (double) or 1 (single) is meant, and "
-                     "1 where values take 16 bits",
+                     "%s: vectors are in precision %d, but must be 0 (double) or 1 (single), and 1 "
+                     "where values have 16 bits",
                      name, (int)precision);
   return KAON_OK;
 }

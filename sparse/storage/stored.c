@@ -27,7 +27,7 @@ static kaon_status room(const work *w, int64_t count, size_t size, void **memory
   *memory = malloc((size_t)(count > 0 ? count : 1) * size);
   if (*memory != NULL) return KAON_OK;
   return kaon_fail(w->ctx, KAON_ERR_MEMORY,
-                   "matrix: %lld elements of %zu bytes of its stored form find no host memory",
+                   "matrix: out of host memory for %lld elements of %zu bytes of its stored form",
                    (long long)count, size);
 }
 
@@ -247,7 +247,7 @@ static kaon_status create(kaon_context *ctx, const kaon_csr *rows, int64_t inter
                           int columns, kaon_stored **stored) {
   kaon_stored *made = calloc(1, sizeof *made);
   *stored = NULL;
-  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: no host memory");
+  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
   const int width = ctx->backend->width;
   *made = (kaon_stored){.references = 1, .ctx = ctx, .precision = precision};
   made->matrix = (kaon_stored_matrix){.reals = rows->reals,

@@ -247,7 +247,7 @@ static kaon_status all_blocks(work *w, int store, survey *of_all) {
   *of_all = (survey){in_runs, wide};
   if (!lacking) return KAON_OK;
   return kaon_fail(w->ctx, KAON_ERR_MEMORY,
-                   "matrix: no host memory for %lld columns of a block of rows",
+                   "matrix: out of host memory for %lld columns of a block of rows",
                    (long long)room * w->width);
 }
 
@@ -258,7 +258,7 @@ static kaon_status find_lists(work *w) {
   const int64_t blocks = w->stored->matrix.blocks;
   w->like = malloc(((size_t)blocks + 1) * sizeof *w->like);
   if (w->like == NULL)
-    return kaon_fail(w->ctx, KAON_ERR_MEMORY, "matrix: no host memory for %lld blocks of rows",
+    return kaon_fail(w->ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %lld blocks of rows",
                      (long long)blocks);
   KAON_TRY(kaon_patterns_find(w->ctx, w->rows, w->width, blocks, w->like));
   for (int64_t b = 0; b < blocks; b++) {

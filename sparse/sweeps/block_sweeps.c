@@ -82,7 +82,8 @@ static kaon_status take(kaon_row_sweeps *S, int columns) {
   self->host = calloc(n + 1, sizeof *self->host);
   self->total = calloc(n + 1, sizeof *self->total);
   if (status == KAON_OK && (self->host == NULL || self->total == NULL))
-    status = kaon_fail(S->ctx, KAON_ERR_MEMORY, "blocks of rows: no host memory for %zu counts", n);
+    status =
+        kaon_fail(S->ctx, KAON_ERR_MEMORY, "blocks of rows: out of host memory for %zu counts", n);
   if (status == KAON_OK)
     status = S->ctx->backend->memory->clear(S->ctx, p[3], (size_t)columns * sizeof *self->ticket);
   return status == KAON_OK ? clear(S) : status;
@@ -329,7 +330,7 @@ kaon_status kaon_sweeps_blocks(kaon_matrix *matrix, const kaon_row_how *how,
   kaon_context *ctx = matrix->ctx;
   sweeps_blocks *self = calloc(1, sizeof *self);
   void *p = NULL;
-  if (self == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "relaxation: no host memory");
+  if (self == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "relaxation: out of host memory");
   sweeps->ops = &blocks_ops;
   sweeps->self = self;
   self->omega = how->omega;

@@ -8,7 +8,7 @@
 #include "sparse/sweeps/kaczmarz_internal.h"
 
 static kaon_status no_memory(const kaon_context *ctx) {
-  return kaon_fail(ctx, KAON_ERR_MEMORY, "carp: no host memory for copies of unknowns");
+  return kaon_fail(ctx, KAON_ERR_MEMORY, "carp: out of host memory for copies of unknowns");
 }
 
 static int64_t block_begin(const kaon_sweep_rows *o, int64_t block) {
@@ -86,9 +86,10 @@ static kaon_status number(const kaon_matrix *matrix, const kaon_csr *rows, kaon_
   if (status == KAON_OK) {
     c->count = number_copies(rows, order, last, copy, NULL, NULL, NULL);
     if (c->count + n >= INT32_MAX)
-      status = kaon_fail(matrix->ctx, KAON_ERR_UNSUPPORTED,
-                         "carp: %lld copies of %lld unknowns cannot be numbered; take fewer blocks",
-                         (long long)c->count, (long long)n);
+      status = kaon_fail(
+          matrix->ctx, KAON_ERR_UNSUPPORTED,
+          "carp: %lld copies of %lld unknowns are too many for 32-bit indices; take fewer blocks",
+          (long long)c->count, (long long)n);
   }
   if (status == KAON_OK) {
     of = malloc((size_t)(c->count + 1) * sizeof *of);

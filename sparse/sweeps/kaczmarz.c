@@ -118,9 +118,9 @@ static kaon_status apply(kaon_operator *R, kaon_mode mode, const kaon_vector *x,
   kaczmarz *self = self_of(R);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   if (mode == KAON_DAGGER && self->kind == KAON_KACZMARZ_SWEEP)
-    return kaon_fail(R->ctx, KAON_ERR_UNSUPPORTED,
-                     "kaczmarz: the adjoint of a single sweep is not offered; take kind DOUBLE, "
-                     "which is its own");
+    return kaon_fail(
+        R->ctx, KAON_ERR_UNSUPPORTED,
+        "kaczmarz: a single sweep has no adjoint; take kind DOUBLE, which is its own adjoint");
   KAON_TRY(reserve(R, x->nrhs));
   if (self->kind == KAON_KACZMARZ_CIMMINO) return cimmino(self, x, y, pass);
   if (self->kind == KAON_KACZMARZ_CARP) {
@@ -210,8 +210,8 @@ static kaon_status apply_sweeps(kaon_operator *K, kaon_mode mode, const kaon_vec
   const int carp = self->kind == KAON_KACZMARZ_CARP;
   if (mode == KAON_DAGGER)
     return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
-                     "kaczmarz: the adjoint of a preconditioner made of sweeps is not offered; use "
-                     "gcr or bicgstab");
+                     "kaczmarz: the adjoint of a preconditioner made of sweeps is not supported; "
+                     "use gcr or bicgstab");
   KAON_TRY(reserve(K, x->nrhs));
   kaon_vector *to = carp ? self->work[0] : y;
   for (int i = 0; i < self->sweeps; i++) KAON_TRY(sweeps_with(K, x, to, i == 0, &gate));
@@ -256,7 +256,7 @@ static kaon_status at_precision(kaon_operator *R, kaon_precision precision,
   *twin = NULL;
   if (precision == KAON_HALF)
     return kaon_fail(R->ctx, KAON_ERR_UNSUPPORTED,
-                     "kaczmarz: sweeps are not done in half precision; choose sloppy single");
+                     "kaczmarz: sweeps do not work in half precision; choose sloppy single");
   KAON_TRY(self->A->ops->at_precision(self->A, precision, reconstruct, &A));
   const kaon_status status =
       self->sweeps > 0 ? kaon_kaczmarz_preconditioner(A, &self->options, self->sweeps, twin)
@@ -282,8 +282,8 @@ kaon_status kaon_kaczmarz_describe(const kaon_operator *reduced, kaon_kaczmarz_i
   if (reduced == NULL || info == NULL ||
       (reduced->ops != &reduction_ops && reduced->ops != &sweeps_ops))
     return kaon_fail(reduced != NULL ? reduced->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "kaczmarz: describe wants an operator made by kaon_kaczmarz_reduce or "
-                     "kaon_kaczmarz_preconditioner, and room for the answer");
+                     "kaczmarz: describe needs an operator made by kaon_kaczmarz_reduce or "
+                     "kaon_kaczmarz_preconditioner, and a pointer to the result");
   KAON_TRY(kaon_output_check(reduced->ctx, "kaon_kaczmarz_info", info));
   kaon_kaczmarz_info made = self_of(reduced)->info;
   made.options = &self_of(reduced)->options;
@@ -322,13 +322,15 @@ static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
   if (ctx->comm->ranks > 1 && !(cimmino && o->lambda > 0))
     return kaon_fail(
         ctx, KAON_ERR_UNSUPPORTED,
-        "kaczmarz: rows are not swept, nor lambda chosen, across %d ranks; take cimmino "
-        "(the program's --method) with a lambda above 0, or one rank",
+        "kaczmarz: sweeps and the automatic choice of lambda work on one rank only, but there are "
+        "%d; take cimmino (the program's --method) with a lambda above 0, or one rank",
         ctx->comm->ranks);
   const int64_t rows = matrix->rows->rows->rows;
   if (o->kind == KAON_KACZMARZ_CARP && rows > 0 && o->blocks > rows)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "carp: %d blocks of %lld rows; at most one a row",
-                     o->blocks, (long long)rows);
+    return kaon_fail(
+        ctx, KAON_ERR_ARGUMENT,
+        "carp: %d blocks were asked for, but a matrix of %lld rows has at most one a row",
+        o->blocks, (long long)rows);
   return KAON_OK;
 }
 
@@ -343,7 +345,7 @@ static kaon_status choose_lambda(const kaon_operator *R, int average, double *la
   kaon_status status = KAON_OK;
   if (average) {
     copies = calloc((size_t)rows->columns + 1, sizeof *copies);
-    if (copies == NULL) status = kaon_fail(R->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
+    if (copies == NULL) status = kaon_fail(R->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
   }
   for (int64_t n = 0; n < entries && copies != NULL; n++) copies[rows->column[n]]++;
   for (int64_t n = 0; n < entries && copies != NULL; n++)
@@ -364,7 +366,7 @@ static kaon_status weights_of(const kaon_operator *R, const double *number, int 
   const int64_t rows = matrix->rows->rows->rows;
   const int reals = matrix->rows->rows->reals;
   double *given = calloc((size_t)(rows * reals) + 1, sizeof *given);
-  if (given == NULL) return kaon_fail(R->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
+  if (given == NULL) return kaon_fail(R->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
   for (int64_t i = 0; i < rows; i++) {
     const int64_t to = matrix->order != NULL ? matrix->order[i] : i;
     given[to * reals] = inverse ? 1 / number[i] : number[i];
@@ -448,14 +450,14 @@ static kaon_status copy_arrays(const kaon_operator *A, kaczmarz *self) {
   if (o->permutation != NULL) {
     self->permutation = malloc((n + 1) * sizeof *self->permutation);
     if (self->permutation == NULL)
-      return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
+      return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
     memcpy(self->permutation, o->permutation, n * sizeof *self->permutation);
     o->permutation = self->permutation;
   }
   if (o->coordinates != NULL) {
     self->coordinates = malloc((numbers + 1) * sizeof *self->coordinates);
     if (self->coordinates == NULL)
-      return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
+      return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
     memcpy(self->coordinates, o->coordinates, numbers * sizeof *self->coordinates);
     o->coordinates = self->coordinates;
   }
@@ -475,7 +477,7 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *given, in
   if (R == NULL || self == NULL) {
     free(R);
     free(self);
-    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
+    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
   }
   self->matrix = matrix;
   self->A = A;
@@ -531,7 +533,7 @@ kaon_status kaon_kaczmarz_preconditioner(kaon_operator *A, const kaon_kaczmarz_o
   if (sweeps < 1) {
     if (K != NULL) *K = NULL;
     return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "kaczmarz: %d sweeps asked for; at least 1", sweeps);
+                     "kaczmarz: %d sweeps were asked for, but at least 1 is needed", sweeps);
   }
   return create(A, options, sweeps, K);
 }

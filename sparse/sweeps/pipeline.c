@@ -234,7 +234,7 @@ kaon_status kaon_pipeline_create(const kaon_context *ctx, const kaon_csr *T, int
   }
   if (status == KAON_OK) return KAON_OK;
   kaon_pipeline_destroy(pipeline);
-  return kaon_fail(ctx, status, "triangle: no host memory for the pieces of %lld rows",
+  return kaon_fail(ctx, status, "triangle: out of host memory for the pieces of %lld rows",
                    (long long)T->rows);
 }
 

@@ -13,7 +13,7 @@ static kaon_status upload_weights(kaon_context *ctx, const double *factor, int64
   const size_t bytes = (size_t)rows * kaon_precision_bytes(precision);
   float *rounded = malloc(bytes + 1);
   if (rounded == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory for %lld weights",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory for %lld weights",
                      (long long)rows);
   for (int64_t i = 0; i < rows && precision != KAON_DOUBLE; i++) rounded[i] = (float)factor[i];
   const kaon_status status =
@@ -27,7 +27,7 @@ static kaon_status upload_order(kaon_projector *p, const kaon_sweep_rows *o) {
   const size_t size = sizeof(int64_t), launches = ((size_t)o->launches + 1) * size;
   p->launch = malloc(launches);
   if (p->launch == NULL)
-    return kaon_fail(p->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory for %d classes",
+    return kaon_fail(p->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory for %d classes",
                      o->launches);
   memcpy(p->launch, o->launch, launches);
   KAON_TRY(kaon_table_upload(p->ctx, o->launch, launches, "classes of a sweep", &p->launch_there));
@@ -66,7 +66,7 @@ kaon_status kaon_projector_create(kaon_context *ctx, const kaon_csr *rows, const
                                   kaon_projector **made) {
   kaon_projector *p = calloc(1, sizeof *p);
   *made = NULL;
-  if (p == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory");
+  if (p == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
   p->ctx = ctx;
   p->columns = rows->columns;
   kaon_context_retain(ctx);

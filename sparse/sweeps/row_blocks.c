@@ -34,7 +34,7 @@ typedef struct work {
 } work;
 
 static kaon_status no_memory(const work *w) {
-  return kaon_fail(w->to->ctx, KAON_ERR_MEMORY, "blocks of rows: no host memory for %lld rows",
+  return kaon_fail(w->to->ctx, KAON_ERR_MEMORY, "blocks of rows: out of host memory for %lld rows",
                    (long long)w->csr->rows);
 }
 
@@ -257,7 +257,7 @@ kaon_status kaon_blocked_create(const kaon_matrix *matrix, int64_t block, kaon_p
   const kaon_csr *csr = matrix->rows->rows;
   kaon_context *ctx = matrix->ctx;
   kaon_blocked *made = *blocked = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "blocks of rows: no host memory");
+  if (made == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "blocks of rows: out of host memory");
   const int width = ctx->backend->host_accessible ? 1 : ctx->backend->width;
   if (block > csr->rows) block = csr->rows > 0 ? csr->rows : 1;
   *made = (kaon_blocked){.ctx = ctx, .precision = precision};

@@ -28,7 +28,7 @@ static kaon_status couplings(const kaon_matrix *matrix, const kaon_csr *a, int64
         free(to);
         free(ones);
         return kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
-                         "local part: no host memory for the couplings of %lld blocks",
+                         "local part: out of host memory for the couplings of %lld blocks",
                          (long long)count);
       }
     }
@@ -88,7 +88,7 @@ static kaon_status colour_blocks(const kaon_matrix *matrix, const kaon_csr *rows
   *turns = colour(graph, turn);
   kaon_csr_destroy(&graph);
   if (*turns > 0) return KAON_OK;
-  return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "local part: no host memory for %lld blocks",
+  return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "local part: out of host memory for %lld blocks",
                    (long long)count);
 }
 
@@ -106,7 +106,7 @@ kaon_status kaon_matrix_domains(const kaon_matrix *matrix, const kaon_row_set *s
   kaon_status status = KAON_OK;
   int turns = 1, first = 0;
   if (turn == NULL || domain == NULL || order == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "local part: no host memory for %lld blocks",
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "local part: out of host memory for %lld blocks",
                        (long long)count);
   if (status == KAON_OK) status = colour_blocks(matrix, rows, block, count, turn, &turns);
   status = kaon_agree(ctx, status);

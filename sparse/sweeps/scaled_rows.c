@@ -23,7 +23,8 @@ kaon_status kaon_scaled_rows(const kaon_matrix *matrix, double lambda, kaon_csr 
   *scaled = NULL;
   if (factor != NULL) *factor = NULL;
   if (factors == NULL)
-    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory for norms of rows");
+    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
+                     "kaczmarz: out of host memory for norms of rows");
   for (int64_t i = 0; i < rows->rows && status == KAON_OK; i++) {
     const double norm = norm_of(rows, i);
     const long long name =
@@ -97,7 +98,7 @@ kaon_status kaon_power_estimate(const kaon_context *ctx, const kaon_csr *R, cons
   if (x == NULL || y == NULL) {
     free(x);
     free(y);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "kaczmarz: no host memory for the power method");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory for the power method");
   }
   begin_by_index(R, number, y, x);
   for (int step = 0; step < steps; step++) {

@@ -94,7 +94,7 @@ static kaon_status diagonal_of(const kaon_matrix *matrix, double omega, double *
   const kaon_csr *a = matrix->rows->rows;
   double *d = *diagonal = malloc(((size_t)a->rows + 1) * (size_t)a->reals * sizeof *d);
   if (d == NULL)
-    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "relaxation: no host memory for a diagonal");
+    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "relaxation: out of host memory for a diagonal");
   for (int64_t i = 0; i < a->rows; i++) {
     const int64_t n = kaon_csr_find(a, i, (int32_t)i);
     kaon_number e = {0, 0};
@@ -117,7 +117,8 @@ kaon_status kaon_sweeps_triangle(kaon_matrix *matrix, const kaon_row_how *how, i
   sweeps_triangle *self = calloc(1, sizeof *self);
   kaon_ordered_rows way = {.rows = NULL};
   double *diagonal = NULL;
-  if (self == NULL) return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "relaxation: no host memory");
+  if (self == NULL)
+    return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "relaxation: out of host memory");
   sweeps->ops = &triangle_ops;
   sweeps->self = self;
   KAON_TRY(kaon_order_rows(matrix, how->by_colour, &way));
@@ -152,7 +153,7 @@ static kaon_status make(kaon_matrix *matrix, const kaon_row_how *how, kaon_preci
                         int values_half, kaon_row_sweeps **sweeps) {
   KAON_TRY(check(matrix, how, precision));
   kaon_row_sweeps *made = *sweeps = calloc(1, sizeof *made);
-  if (made == NULL) return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "rows: no host memory");
+  if (made == NULL) return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "rows: out of host memory");
   *made = (kaon_row_sweeps){.ctx = matrix->ctx, .space = &matrix->space, .precision = precision};
   kaon_context_retain(matrix->ctx);
   kaon_space_retain(&matrix->space);
@@ -163,7 +164,7 @@ static kaon_status make(kaon_matrix *matrix, const kaon_row_how *how, kaon_preci
       return kaon_sweeps_blocks(matrix, how, made);
     default:
       return kaon_fail(matrix->ctx, KAON_ERR_UNSUPPORTED,
-                       "rows: sweeps of kind %d are not offered for matrices", (int)how->kind);
+                       "rows: sweeps of kind %d are not supported for matrices", (int)how->kind);
   }
 }
 

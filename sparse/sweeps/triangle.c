@@ -15,7 +15,7 @@ static kaon_status upload_numbers(kaon_context *ctx, const double *numbers, int6
     return kaon_table_upload(ctx, numbers, bytes, "the diagonal of a triangle", device);
   float *rounded = malloc(bytes + 1);
   if (rounded == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "triangle: no host memory for %lld numbers",
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "triangle: out of host memory for %lld numbers",
                      (long long)count);
   for (int64_t i = 0; i < count; i++) rounded[i] = (float)numbers[i];
   const kaon_status status =
@@ -42,7 +42,7 @@ kaon_status kaon_triangle_create(kaon_context *ctx, const kaon_csr *T, kaon_leve
   *triangle = NULL;
   if (made == NULL) {
     kaon_level_sets_destroy(sets);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "triangle: no host memory");
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "triangle: out of host memory");
   }
   made->ctx = ctx;
   made->sets = *sets;

@@ -90,7 +90,7 @@ static void a_kernel_names_the_neighbour(void **state) {
   MPI_Barrier(MPI_COMM_WORLD);
   const int beside = world_rank() == 0 || world_rank() == last - 1;
   if (world_rank() != last) must(ctx, kaon_dirac_hop(M, KAON_EVEN, KAON_PLAIN, x, y));
-  snprintf(expected, sizeof expected, "need of rank %d", last);
+  snprintf(expected, sizeof expected, "from rank %d", last);
   if (world_rank() != last && beside)
     check_end(ctx, expected);
   else

@@ -232,7 +232,7 @@ static void interfaces_that_do_not_meet_are_refused(void **state) {
     p.arrays.interface = &self;
     refused(ctx, &p, KAON_ERR_ARGUMENT, "cyclic", 1);
     p.arrays.interface = NULL;
-    refused(ctx, &p, KAON_ERR_ARGUMENT, "not handed over", 1);
+    refused(ctx, &p, KAON_ERR_ARGUMENT, "are announced", 1);
   }
   kaon_context_destroy(&ctx);
 }

@@ -203,7 +203,7 @@ class Relax(system.Case):
             self.assertGreaterEqual(f["alarms"], 1)
             if back:
                 self.assertEqual(f["restored_at"], back)
-            self.assertIn(f"lost: 150 rows from iteration {begin} on, given back at {f['restored_at']} by ", out)
+            self.assertIn(f"lost: 150 rows from iteration {begin} on, updated again from iteration {f['restored_at']}, by ", out)
             self.assertIn(f"found: {f['alarms']} alarm", out)
 
     def test_lost_rows_that_are_never_given_back_keep_it_from_converging(self):
@@ -211,7 +211,7 @@ class Relax(system.Case):
                             "--report", "report.json", status=1)
         f = self.report()["relaxation"]["faults"]
         self.assertEqual((f["restored_at"], f["rollbacks"], f["repair"]), (-1, 0, False))
-        self.assertIn("never given back", out)
+        self.assertIn("never updated again", out)
         self.assertIn("give --fault-recovery, or leave --no-repair out", out)
 
     def test_flipped_bits_are_counted_and_repaired(self):

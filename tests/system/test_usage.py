@@ -34,7 +34,7 @@ WRONG = (
     (["--tol", "zero"], ["invert", *system.SMALL, "--tol", "zero"]),
     (["--tol", "between"], ["invert", *system.SMALL, "--tol", "7"]),
     (["--stop schur", "--even-odd is none"], ["invert", *system.SMALL, "--even-odd", "none", "--stop", "schur"]),
-    (["--gauge is missing", "extents beside --fat-links f"],
+    (["--gauge is missing", "extents for --fat-links f"],
      ["invert", "--action", "asqtad", "--mass", "0.05", "--fat-links", "f", "--long-links", "l"]),
     (["--tuning . is a directory", "kaon tune --output"], ["info", "--tuning", "."]),
     (["--action", "overlap"], ["invert", *system.SMALL, "--action", "overlap"]),
@@ -416,7 +416,7 @@ class Usage(system.Case):
         self.addCleanup(lambda: os.environ.pop("LD_LIBRARY_PATH", None) if before is None else os.environ.update(LD_LIBRARY_PATH=before))
         os.environ["LD_LIBRARY_PATH"] = self.folder + (":" + before if before else "")
         for job in (["info"], ["invert", *system.SMALL]):
-            self.refused(*job, "--backend", "cuda", status=3, words=["driver serves CUDA 11.8", "built with CUDA", "--backend cpu"])
+            self.refused(*job, "--backend", "cuda", status=3, words=["driver supports CUDA 11.8", "built with CUDA", "--backend cpu"])
 
     @unittest.skipUnless(os.path.exists("/proc/self/environ"), "no /proc")
     def test_threads_spin_shortly_unless_told_otherwise(self):

@@ -37,7 +37,7 @@ static const cli_option none[] = {{CLI_GROUP, NULL, NULL, NULL, 0, 0, 0, NULL}};
 
 const cli_command command_bench = {
     .name = "bench",
-    .summary = "Measure speed, beside what the machine can do at best.",
+    .summary = "Measure speed, and compare it with the limits of the machine.",
     .operand = "BENCHMARK",
     .examples =
         "The benchmarks are a program of their own, kaon-bench, which is not installed "
@@ -45,6 +45,6 @@ const cli_command command_bench = {
     .options = none,
     .arguments = sizeof(cli_common),
     .absent =
-        "kaon bench is the program kaon-bench, which is neither beside kaon nor on PATH; in "
-        "the sources' build folder: cmake -DKAON_BUILD_BENCH=ON . && cmake --build . "
+        "kaon bench is the program kaon-bench, which is neither in the folder of kaon nor on PATH; "
+        "to build it, run in the build folder: cmake -DKAON_BUILD_BENCH=ON . && cmake --build . "
         "--target kaon_bench"};

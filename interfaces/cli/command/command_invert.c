@@ -408,7 +408,7 @@ static const char *advice(const void *user, kaon_stop_reason reason,
                    "--kappa or --mass"
                  : "the residual grows; try --method cg";
     default:
-      return "it was ended before its time";
+      return "it was ended early";
   }
 }
 
@@ -505,7 +505,8 @@ static int check(const invert_args *a, invert_job *job, field_spec *spec) {
   job->columns = problem_columns(&a->common, &a->problem);
   job->batch = a->batch && a->batch < job->columns ? a->batch : job->columns;
   if (a->resume && !a->output)
-    return cli_wrong("--resume looks for earlier columns beside --output; give that as well");
+    return cli_wrong(
+        "--resume looks for earlier columns in --output and OUTPUT.partial; give --output as well");
   int code = schwarz_idle(&a->common, &a->problem);
   problem_args own = a->problem;
   own.columns = job->columns;

@@ -312,7 +312,7 @@ static int check_idle(const solve_job *job) {
   const linear *l = &job->l;
   if (!uses_seed(job) && cli_option_given(common, "seed"))
     return cli_wrong(
-        "--seed is of the columns behind the first one, and of --sweep-order random, but there is "
+        "--seed is for the columns after the first one, and for --sweep-order random, but there is "
         "one column alone; leave it out, or raise --columns");
   if (cli_option_given(common, "fault-seed") && !l->lab.faults)
     return cli_wrong(

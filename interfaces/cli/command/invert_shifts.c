@@ -200,7 +200,8 @@ static int solve_batch(invert_job *job, int first, int count) {
   shifts *s = &job->shifts;
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   char loss[96];
-  snprintf(loss, sizeof loss, "no shift of column %d and the columns behind it was written", first);
+  snprintf(loss, sizeof loss, "no shift of column %d and of the columns after it was written",
+           first);
   if (!job->memory_trial) signals_stage("solving", loss);
   const int code = take_sources(job, first, count);
   if (code != EXIT_DONE) return code;
@@ -303,9 +304,10 @@ static const char *advice(const void *user, kaon_stop_reason reason,
              "double";
     case KAON_BREAKDOWN:
     case KAON_DIVERGING:
-      return "a shift so negative that the system is not positive definite any more does this";
+      return "a shift is so negative that the system is no longer positive definite; give larger "
+             "shifts";
     default:
-      return "it was ended before its time";
+      return "it was ended early";
   }
 }
 

@@ -177,8 +177,8 @@ static int check_singular(const linear *l) {
         (long long)i->first_unmatched + 1);
   if (!rows && i->empty_columns == 0 && i->structural_rank < 0)
     cli_error(
-        "note: --matrix %s has %lld rows without a diagonal entry; on several ranks it is not "
-        "looked whether its pattern alone makes it singular (one rank does)",
+        "note: --matrix %s has %lld rows without a diagonal entry; on several ranks kaon does not "
+        "check whether its pattern alone makes it singular (on one rank it does)",
         l->args->matrix, (long long)i->no_diagonal);
   if (!rows && i->empty_columns == 0) return EXIT_DONE;
   return cli_wrong(

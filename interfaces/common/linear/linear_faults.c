@@ -38,7 +38,7 @@ static int check_idle(const linear_args *a) {
         "out",
         a->fault_rank, a->fault_share);
   if (a->flip_end > 0 && a->flip_end <= a->flip_begin)
-    return cli_wrong("--flip-end %d is not behind --flip-begin %d; no bit would flip", a->flip_end,
+    return cli_wrong("--flip-end %d is not after --flip-begin %d; no bit would flip", a->flip_end,
                      a->flip_begin);
   return EXIT_DONE;
 }
@@ -100,9 +100,9 @@ void faults_print(const cli_common *common, const linear *l, const kaon_relax_re
     cli_print(common, "lost: %lld rows from iteration %d on", (long long)r->frozen, r->frozen_at);
   if (o->share > 0 && r->frozen_at >= 0) {
     if (r->restored_at < 0)
-      cli_print(common, ", never given back\n");
+      cli_print(common, ", never updated again\n");
     else
-      cli_print(common, ", given back at %d by %s\n", r->restored_at,
+      cli_print(common, ", updated again from iteration %d, by %s\n", r->restored_at,
                 r->restored_by_monitor ? "the monitor" : "--fault-recovery");
   }
   if (o->flip_rate > 0)
@@ -110,7 +110,7 @@ void faults_print(const cli_common *common, const linear *l, const kaon_relax_re
               l->flips == 1 ? "" : "s");
   cli_print(common, "found: %d alarm%s", r->alarms, r->alarms == 1 ? "" : "s");
   if (r->alarms) cli_print(common, ", the first at iteration %d", r->first_alarm);
-  cli_print(common, "; repaired: %d cop%s of x put back%s\n", r->rollbacks,
+  cli_print(common, "; repaired: %d cop%s of x restored%s\n", r->rollbacks,
             r->rollbacks == 1 ? "y" : "ies", o->repair ? "" : " (--no-repair)");
 }
 
@@ -132,11 +132,10 @@ const char *faults_advice(const linear *l) {
   kaon_relax_report r = KAON_RELAX_REPORT_INIT;
   if (!l->lab.faults || kaon_solver_relaxation(l->solver, &r) != KAON_OK) return "";
   if (r.frozen_at >= 0 && r.restored_at < 0)
-    return l->faults.repair
-               ? "rows that were lost kept it from converging and were not given back; give "
-                 "--fault-recovery"
-               : "rows that were lost kept it from converging; give --fault-recovery, or leave "
-                 "--no-repair out";
+    return l->faults.repair ? "rows that were lost prevented convergence and were never updated "
+                              "again; give --fault-recovery"
+                            : "rows that were lost prevented convergence; give --fault-recovery, "
+                              "or leave --no-repair out";
   if (l->flips > 0)
     return l->faults.repair
                ? "bits of x flipped faster than it converges; give a smaller --flip-rate"

@@ -36,11 +36,11 @@ static int check_relax_options(const linear_args *a) {
   if (a->relax_absent) return EXIT_DONE;
   if (a->relax_lag >= 0 && a->relax_driver != 1)
     return cli_wrong(
-        "--lag is for blocks that go on by themselves; give --async-driver free, or leave it out");
+        "--lag is for blocks that iterate on their own; give --async-driver free, or leave it out");
   if (a->relax_stride && a->relax_driver != 1 && ranks_started() <= 1)
     return cli_wrong(
-        "--stride is how often blocks that go on by themselves are looked at; give --async-driver "
-        "free, or leave it out");
+        "--stride is how often the residual of blocks that iterate on their own is checked; give "
+        "--async-driver free, or leave it out");
   if ((a->relax_exchange >= 0 || a->relax_rank_lag >= 0) && ranks_started() <= 1)
     return cli_wrong(
         "--%s is for rows of other ranks, but there is one rank; leave it out, or start several by "

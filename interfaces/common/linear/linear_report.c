@@ -205,6 +205,6 @@ const char *linear_advice(const void *user, kaon_stop_reason reason,
                "or cgnr, or another --precond";
       return "the residual grows; try --method gcr or cgnr, or another --precond";
     default:
-      return "it was ended before its time";
+      return "it was ended early";
   }
 }

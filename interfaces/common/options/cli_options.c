@@ -34,8 +34,8 @@ const cli_option cli_ranks_rows[] = {
      "how devices exchange messages: peer, stores into peers' memory; direct, MPI on device "
      "memory; nccl; host, through the hosts' memory"},
     {CLI_CHOICE, "overlap", CLI_OVERLAPS, "auto", COMMON(overlap), 0, 0,
-     "how messages overlap with work: fused, inside one kernel; staged, beside several kernels; "
-     "none. updates: also beside vector updates, with --method pipecg on a matrix."},
+     "how messages overlap with work: fused, inside one kernel; staged, during several kernels; "
+     "none. updates: also during vector updates, with --method pipecg on a matrix."},
     CLI_END_ROW};
 
 const cli_option cli_regime_rows[] = {

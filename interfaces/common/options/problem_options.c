@@ -28,7 +28,7 @@ const cli_option problem_rows[] = {
      "asqtad, hisq: the long links are multiplied by 1 + E, and the fat links change with them"},
     {CLI_TEXT, "fat-links", "FILE", NULL, AT(fat_links), 0, 0, PROBLEM_FAT_TEXT},
     {CLI_TEXT, "long-links", "FILE", NULL, AT(long_links), 0, 0,
-     "ready-made long links, beside --fat-links"},
+     "ready-made long links, needed with --fat-links"},
     {CLI_TEXT, "source", PROBLEM_SOURCES, "point:0,0,0,0", AT(source), 0, 0,
      "right-hand sides: 1 at one site, 1 on one time slice, or noise. corner: staggered, 1 on "
      "every second site of each direction of a slice. z4, gauss: noise on all sites."},

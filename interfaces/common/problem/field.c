@@ -94,7 +94,7 @@ static void note_no_checksum(const char *path, const kaon_gauge_file_info *file)
   const int lime = file->format == KAON_FORMAT_ILDG || file->format == KAON_FORMAT_SCIDAC;
   if (file->checksums > 0 || (!nersc && !lime)) return;
   cli_error(
-      "note: %s: there is no checksum to verify (%s), so no more than its length%s%s and SU(3) was "
+      "note: %s: there is no checksum to verify (%s), so only its length%s%s and SU(3) were "
       "verified; compare it with its origin, or get a copy that has one",
       path, nersc ? "its header has no CHECKSUM line" : "it has no scidac-checksum record",
       file->has_plaquette ? ", plaquette" : "", file->has_link_trace ? ", link trace" : "");

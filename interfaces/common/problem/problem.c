@@ -92,7 +92,7 @@ static int read_solver(const problem_args *a, problem *p) {
     return cli_wrong("--sloppy double is finer than --precision single; use --precision double");
   if (options.stop == KAON_STOP_REDUCED && a->even_odd == KAON_EVEN_ODD_NONE)
     return cli_wrong(
-        "--stop schur is of the even-odd system, but --even-odd is none; leave one of them out");
+        "--stop schur is for the even-odd system, but --even-odd is none; leave one of them out");
   p->options = options;
   const int code = schwarz_check(a, p);
   if (code != EXIT_DONE || !a->set) return code;
@@ -104,8 +104,7 @@ int problem_check(const problem_args *a, problem *p, field_spec *spec) {
   memset(p, 0, sizeof *p);
   if (!a->gauge && a->fat_links)
     return cli_wrong(
-        "--gauge is missing, which says the extents beside --fat-links %s: the thin links' file, "
-        "or "
+        "--gauge is missing, which gives the extents for --fat-links %s: the thin links' file, or "
         "unit with --lattice X Y Z T",
         a->fat_links);
   if (!a->gauge)
@@ -181,14 +180,15 @@ kaon_status problem_outer_links(problem *p) {
   if (status != KAON_OK || (!p->ready_made && seen.unitarity <= rounding)) return status;
   if (p->ready_made)
     cli_error(
-        "note: --reconstruct %d is not used: without an inner precision of its own the links that "
-        "were read are the system, whose rounding it would change; give --sloppy single or half",
+        "note: --reconstruct %d is not used: it is for an inner iteration in lower precision, and "
+        "would change the rounding of the links that define the system; give --sloppy single or "
+        "half",
         (int)p->options.reconstruct);
   else
     cli_error(
         "note: --reconstruct %d is not used: these links are off SU(3) by %.2g (largest entry of "
-        "|U U^dag - 1|), so %d reals a link would be another system than yours; give --sloppy "
-        "single or half, where it serves the inner iteration",
+        "|U U^dag - 1|), so storing %d reals a link would change the system; give --sloppy single "
+        "or half, where it serves the inner iteration",
         (int)p->options.reconstruct, seen.unitarity, (int)p->options.reconstruct);
   p->options.reconstruct = KAON_RECONSTRUCT_18;
   return KAON_OK;
@@ -218,7 +218,8 @@ int problem_status(const kaon_context *ctx, const problem *p, kaon_status status
   if (status == KAON_ERR_UNITARITY && !p->ready_made &&
       p->options.reconstruct != KAON_RECONSTRUCT_18)
     cli_error(
-        "--reconstruct %d keeps SU(3) matrices alone; give --reconstruct 18, which keeps any links",
+        "--reconstruct %d stores only SU(3) matrices; give --reconstruct 18, which stores any "
+        "links",
         (int)p->options.reconstruct);
   return code;
 }

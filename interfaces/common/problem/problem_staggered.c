@@ -55,8 +55,8 @@ int staggered_check(const problem_args *a, problem *p) {
   if (read_u0(a, p) != EXIT_DONE) return EXIT_USAGE;
   if (a->fat_links && a->reconstruct == 0 && a->u0 && strcmp(a->u0, "1") != 0)
     return cli_wrong(
-        "--u0 %s says how large ready-made long links are with --reconstruct 12 or 8 alone; here "
-        "it is 18, so there is no effect on those beside --fat-links %s; leave it out",
+        "--u0 %s says how large ready-made long links are, which matters only with --reconstruct "
+        "12 or 8; here it is 18, so there is no effect with --fat-links %s; leave it out",
         a->u0, a->fat_links);
   p->ready_made = a->fat_links ? a->action : 0;
   p->staggered = 1;

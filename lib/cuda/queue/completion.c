@@ -78,7 +78,7 @@ static kaon_status ask(const kaon_context *ctx, const kaon_completion *completio
   KAON_TRY(kaon_cuda_check(ctx, answer, "work on the device"));
   return is_there(completion)
              ? KAON_OK
-             : kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: a solve ended without a look");
+             : kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: a solve ended without a final host poll");
 }
 
 static void sleep_for_ns(const kaon_completion *completion, wait_clock *w) {

@@ -282,7 +282,7 @@ static kaon_status record_tail(kaon_recorder *r, const kaon_loop *loop) {
 static kaon_status list(kaon_recorder *r, const kaon_loop *loop) {
   if (r->lister == NULL)
     return kaon_fail(r->ctx, KAON_ERR_UNSUPPORTED,
-                     "cuda: the solver was made for another way of issuing steps");
+                     "cuda: the solver was created for another value of the option issue");
   return kaon_list_recorder_record(r->lister, loop);
 }
 
@@ -299,7 +299,8 @@ static kaon_status record_resident(kaon_recorder *r, const kaon_loop *loop) {
   r->cooperative = 1;
   const kaon_status status = record_while(r, loop);
   if (status == KAON_OK) return KAON_OK;
-  kaon_log(r->ctx, KAON_LOG_DEBUG, "cuda: the persistent kernel is launched as any other: %s",
+  kaon_log(r->ctx, KAON_LOG_DEBUG,
+           "cuda: the persistent kernel is launched without cooperative launch: %s",
            kaon_last_error(r->ctx));
   drop(&r->steps);
   r->cooperative = 0;
@@ -340,7 +341,7 @@ static kaon_status build(kaon_recorder *r) {
     const size_t bytes = (size_t)r->columns * sizeof(kaon_column_state);
     KAON_TRY(kaon_cuda_check(
         r->ctx, cudaHostAlloc(&copy, bytes + sizeof *r->completion.loop_done, cudaHostAllocDefault),
-        "pinned memory for looks"));
+        "pinned memory for host polls"));
     r->copy[i] = copy;
     if (i == 0) r->completion.loop_done = (kaon_loop_done *)(void *)(r->copy[i] + bytes);
     KAON_TRY(kaon_cuda_check(
@@ -352,7 +353,7 @@ static kaon_status build(kaon_recorder *r) {
 static kaon_status create(kaon_context *ctx, int columns, kaon_recorder **recorder) {
   kaon_recorder *r = calloc(1, sizeof *r);
   *recorder = NULL;
-  if (r == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: no host memory for a recorder");
+  if (r == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: out of host memory for a recorder");
   r->ctx = ctx;
   r->columns = columns;
   kaon_context_retain(ctx);

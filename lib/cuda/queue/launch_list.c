@@ -17,7 +17,7 @@ static int is_about(const kaon_launch_list *list, const kaon_column_state *state
 
 void kaon_launch_list_append(kaon_launch_list *list, const kaon_launch_list_item *launch) {
   if (launch->kind == KAON_LISTED_NONE) {
-    refuse(list, "a step has a kernel that has no listed form");
+    refuse(list, "a step has a kernel that the device cannot launch from a list");
     return;
   }
   if ((unsigned)launch->chunks != launch->blocks) refuse(list, "a step has several columns");
@@ -25,7 +25,7 @@ void kaon_launch_list_append(kaon_launch_list *list, const kaon_launch_list_item
       !is_about(list, launch->summed))
     refuse(list, "a step reads other scalars than its own");
   if (launch->summed != NULL && launch->chunks > KAON_RESIDENT_CHUNKS)
-    refuse(list, "a sum has too many parts");
+    refuse(list, "a sum has too many partial sums");
   if (launch->bytes > KAON_CALL_BYTES) refuse(list, "a kernel's arguments are too long");
   if (list->count >= KAON_LIST_CAPACITY) refuse(list, "a step has too many kernels");
   if (list->refused != NULL) return;
@@ -119,7 +119,8 @@ static kaon_status build(kaon_list_recorder *l) {
 kaon_status kaon_list_recorder_create(kaon_context *ctx, kaon_issue form,
                                       kaon_loop_control *control, kaon_list_recorder **lister) {
   kaon_list_recorder *l = *lister = calloc(1, sizeof *l);
-  if (l == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: no host memory for a list of steps");
+  if (l == NULL)
+    return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: out of host memory for a list of steps");
   l->ctx = ctx;
   l->form = form;
   l->listed.control = control;
@@ -165,7 +166,7 @@ static kaon_status choose_blocks(kaon_list_recorder *l) {
                            "a persistent kernel's room"));
   for (int i = 0; i < l->list.count; i++)
     if (l->list.entry[i].chunks > wanted) wanted = l->list.entry[i].chunks;
-  if (most < 1) return refused(l, "the device has no room for the persistent kernel");
+  if (most < 1) return refused(l, "the persistent kernel does not fit on the device");
   l->listed.blocks = wanted < most ? wanted : most;
   return KAON_OK;
 }
@@ -181,7 +182,8 @@ kaon_status kaon_list_recorder_record(kaon_list_recorder *l, const kaon_loop *lo
   l->list.state = loop->state;
   KAON_TRY(record_launches(l, loop, &besides));
   if (l->list.refused != NULL) return refused(l, l->list.refused);
-  if (besides > 0) return refused(l, "a step has a kernel that has no listed form");
+  if (besides > 0)
+    return refused(l, "a step has a kernel that the device cannot launch from a list");
   l->listed.turns = fold(&l->list);
   join(&l->list);
   l->listed.count = l->list.count;

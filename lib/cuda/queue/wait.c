@@ -195,7 +195,7 @@ static kaon_status wait_for(const kaon_context *ctx, aim at, double spin_for, co
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* not an error */
   if (status == KAON_OK) status = kaon_cuda_check(ctx, answer, what);
   if (status == KAON_OK && at.word != NULL && !is_written(at))
-    return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: it ended without its answer", what);
+    return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: it ended without writing its result", what);
   return status;
 }
 

@@ -26,7 +26,7 @@ kaon_status kaon_cuda_gather_words(kaon_context *ctx, const uint32_t *mine, int 
   double numbers[MOST], *others = malloc((size_t)total * sizeof *others);
   kaon_status status = KAON_OK;
   if (others == NULL || n > MOST)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: no host memory for %d words", total);
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: out of host memory for %d words", total);
   status = kaon_agree(ctx, status);
   for (int i = 0; i < n && status == KAON_OK; i++) numbers[i] = mine[i];
   if (status == KAON_OK) status = comm->ops->gather(comm, numbers, n, others);
@@ -105,7 +105,7 @@ static kaon_status find_sharing(kaon_context *ctx, int pair[2]) {
   uint32_t(*all)[WORDS] = malloc((size_t)ranks * sizeof *all);
   kaon_status status = KAON_OK;
   pair[0] = pair[1] = -1;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: no host memory");
+  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: out of host memory");
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = kaon_cuda_gather_words(ctx, mine, WORDS, all[0]);
   for (int b = 1; b < ranks && status == KAON_OK && pair[0] < 0; b++)
@@ -119,9 +119,9 @@ static kaon_status find_sharing(kaon_context *ctx, int pair[2]) {
 static void warn_of_sharing(kaon_context *ctx, const int pair[2]) {
   if (ctx->comm->rank == 0)
     kaon_log(ctx, KAON_LOG_WARNING,
-             "context: %d ranks, but ranks %d and %d share a device: they take turns on it, and "
-             "messages go by %s, since a kernel that waits for another rank's may keep that one "
-             "out; start a rank a device",
+             "context: %d ranks, but ranks %d and %d share a device: they run on it in turn and "
+             "exchange messages by %s, since a kernel that waits for another rank could block that "
+             "rank's kernels; start one rank per device",
              ctx->comm->ranks, pair[0], pair[1], kaon_cuda_ranks_of(ctx)->transport->name);
 }
 
@@ -147,8 +147,8 @@ static kaon_status choose(kaon_context *ctx) {
     if (sharing[0] >= 0 && t->own_device) continue;
     status = try(ctx, t);
     if (status == KAON_OK)
-      kaon_log(ctx, KAON_LOG_DEBUG, "context: %d ranks, devices talk by %s", ctx->comm->ranks,
-               t->name);
+      kaon_log(ctx, KAON_LOG_DEBUG, "context: %d ranks, devices exchange messages by %s",
+               ctx->comm->ranks, t->name);
     else
       kaon_log(ctx, KAON_LOG_DEBUG, "context: not by %s: %s", t->name, kaon_last_error(ctx));
     if (status != KAON_OK && wanted == KAON_TRANSPORT_AUTO && i < TRANSPORTS - 1)
@@ -162,7 +162,7 @@ static kaon_status open(kaon_context *ctx) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   machine->ranks = calloc(1, sizeof *machine->ranks);
   kaon_status status = KAON_OK;
-  if (machine->ranks == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: no host memory");
+  if (machine->ranks == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: out of host memory");
   KAON_TRY(kaon_agree(ctx, status));
   if (ctx->comm->ranks == 1) return KAON_OK;
   return choose(ctx);
@@ -199,16 +199,16 @@ static kaon_issue recordable(const kaon_context *ctx) {
 static kaon_status check_messages(kaon_context *ctx, const kaon_message *messages, int n,
                                   int paired) {
   if (n > KAON_DIRS)
-    return kaon_fail(ctx, KAON_ERR_INTERNAL, "exchange: %d messages, but at most %d are served", n,
-                     KAON_DIRS);
+    return kaon_fail(ctx, KAON_ERR_INTERNAL, "exchange: %d messages, but at most %d are supported",
+                     n, KAON_DIRS);
   for (int i = 0; i < n; i++) {
     if (messages[i].peer < 0 || messages[i].peer >= ctx->comm->ranks)
       return kaon_fail(ctx, KAON_ERR_INTERNAL, "exchange: message %d is for rank %d of %d", i,
                        messages[i].peer, ctx->comm->ranks);
     if (paired && kaon_cuda_opposite_message(messages, n, i) == NULL)
       return kaon_fail(ctx, KAON_ERR_INTERNAL,
-                       "exchange: message %d in direction %d has no partner of %zu bytes", i,
-                       messages[i].dir, messages[i].bytes);
+                       "exchange: message %d in direction %d has no matching message of %zu bytes",
+                       i, messages[i].dir, messages[i].bytes);
   }
   return KAON_OK;
 }
@@ -235,7 +235,7 @@ static kaon_status exchange_create(kaon_context *ctx, kaon_message *messages, in
   if (peer != NULL) *peer = NULL;
   kaon_cuda_enter(ctx);
   if (status == KAON_OK && made == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: no host memory for %d messages", n);
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %d messages", n);
   if (status == KAON_OK) status = check_messages(ctx, messages, n, peer != NULL);
   status = kaon_agree(ctx, status);
   /* one rank with a partitioned lattice */
@@ -391,11 +391,11 @@ static kaon_status share(kaon_context *ctx, size_t bytes, kaon_shared **shared, 
   *shared = NULL;
   kaon_cuda_enter(ctx);
   if (status == KAON_OK && made == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: no host memory");
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: out of host memory");
   if (status == KAON_OK && (comm->local_ranks != comm->ranks || comm->ranks > KAON_PEERS))
     status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                       "ranks: %d of %d are on this node, but only those of one, %d at most, share "
-                       "their devices' memory",
+                       "ranks: %d of %d are on this node, but only the ranks of one node, at most "
+                       "%d, share their devices' memory",
                        comm->local_ranks, comm->ranks, (int)KAON_PEERS);
   status = kaon_agree(ctx, status);
   if (status != KAON_OK) {

@@ -11,11 +11,10 @@ static kaon_status open_host(kaon_context *ctx) {
 
 static kaon_status open_direct(kaon_context *ctx) {
   if (!ctx->comm->device_memory)
-    return kaon_fail(
-        ctx, KAON_ERR_UNSUPPORTED,
-        "ranks: the communicator (%s) does not take device memory, as a CUDA-aware MPI "
-        "would; use transport host, or another MPI",
-        ctx->comm->ops->name);
+    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
+                     "ranks: the communicator (%s) does not accept device memory, as a CUDA-aware "
+                     "MPI does; use transport host, or another MPI",
+                     ctx->comm->ops->name);
   return open_host(ctx);
 }
 
@@ -101,8 +100,8 @@ static kaon_status sum_start(kaon_context *ctx, const kaon_sum_call *call) {
       kaon_cuda_check(ctx,
                       cudaMemcpyAsync(r->pinned, r->message, (size_t)numbers * sizeof *r->pinned,
                                       cudaMemcpyDeviceToHost, kaon_cuda_machine_of(ctx)->stream),
-                      "a sum's way to the host"));
-  KAON_TRY(waited(ctx, "a sum's way to the host"));
+                      "a copy of a sum to the host"));
+  KAON_TRY(waited(ctx, "a copy of a sum to the host"));
   return kaon_comm_undelayed(ctx->comm)->sum_start(ctx->comm, r->pinned, numbers);
 }
 
@@ -115,7 +114,7 @@ static kaon_status sum_finish(kaon_context *ctx, const kaon_sum_call *call) {
       kaon_cuda_check(ctx,
                       cudaMemcpyAsync(r->messages, r->pinned, (size_t)numbers * sizeof *r->pinned,
                                       cudaMemcpyHostToDevice, kaon_cuda_machine_of(ctx)->stream),
-                      "a sum's way to the device"));
+                      "a copy of a sum to the device"));
   kaon_rank_sums_unpack(&launch, call, r->messages, 1);
   return KAON_OK;
 }

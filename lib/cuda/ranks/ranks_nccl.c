@@ -101,7 +101,7 @@ static kaon_status load_library(kaon_context *ctx, struct kaon_nccl *n) {
       !find(n->library, "ncclAllGather", &n->all_gather) || n->version(&version) != NCCL_OK ||
       version < OLDEST)
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "NCCL: version 2.7 or later is needed, and the library found says %d",
+                     "NCCL: version 2.7 or later is needed, but the library found is version %d",
                      version);
   return KAON_OK;
 }
@@ -186,7 +186,7 @@ static kaon_status open_nccl(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   struct kaon_nccl *n = r->nccl = calloc(1, sizeof *n);
   kaon_status status = KAON_OK;
-  if (n == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "NCCL: no host memory");
+  if (n == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "NCCL: out of host memory");
   if (status == KAON_OK) status = load_library(ctx, n);
   if (status == KAON_OK) status = open_streams(ctx, n);
   if (status == KAON_OK) status = kaon_cuda_create_messages(ctx, ctx->comm->ranks);
@@ -216,14 +216,14 @@ static void close_nccl(kaon_context *ctx) {
 static kaon_status fork_off(kaon_context *ctx) {
   const struct kaon_nccl *n = kaon_cuda_ranks_of(ctx)->nccl;
   KAON_TRY(kaon_cuda_check(ctx, cudaEventRecord(n->fork, kaon_cuda_machine_of(ctx)->stream),
-                           "messages beside the queue"));
+                           "messages on a second stream"));
   return kaon_cuda_check(ctx, cudaStreamWaitEvent(n->aside, n->fork, 0),
-                         "messages beside the queue");
+                         "messages on a second stream");
 }
 
 static kaon_status wait_for_event(kaon_context *ctx, cudaEvent_t event) {
   return kaon_cuda_check(ctx, cudaStreamWaitEvent(kaon_cuda_machine_of(ctx)->stream, event, 0),
-                         "messages beside the queue");
+                         "messages on a second stream");
 }
 
 /* ---- exchanges ---- */

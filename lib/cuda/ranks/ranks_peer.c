@@ -152,8 +152,8 @@ kaon_status kaon_cuda_share(kaon_context *ctx, size_t bytes, const unsigned char
   if (comm->ranks == 1) return status;
   memset(&mine, 0, sizeof mine);
   if (status == KAON_OK)
-    status =
-        kaon_cuda_check(ctx, cudaIpcGetMemHandle(&mine, s->mine), "a handle of memory for others");
+    status = kaon_cuda_check(ctx, cudaIpcGetMemHandle(&mine, s->mine),
+                             "a handle of memory shared with other ranks");
   KAON_TRY(kaon_agree(ctx, status)); /* the memory is zeroed everywhere */
   KAON_TRY(kaon_cuda_gather_words(ctx, (const uint32_t *)(const void *)&mine, WORDS_OF_HANDLE,
                                   (uint32_t *)(void *)handles));
@@ -218,9 +218,10 @@ static kaon_status prove(kaon_context *ctx) {
   KAON_TRY(kaon_agree(ctx, write_to_peers(ctx, TRIAL + (uint32_t)comm->rank)));
   kaon_status status = peer_words(ctx, TRIAL, &count, &missing);
   if (status == KAON_OK && missing >= 0)
-    status = kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                       "ranks: what rank %d wrote into the device memory of rank %d is not there",
-                       missing, comm->rank);
+    status = kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "ranks: rank %d wrote into the device memory of rank %d, but the values did not arrive",
+        missing, comm->rank);
   return kaon_agree(ctx, status);
 }
 
@@ -232,7 +233,7 @@ static kaon_status create_timeout_report(kaon_context *ctx) {
   if (machine->timeout_report != NULL) return KAON_OK;
   KAON_TRY(kaon_cuda_check(ctx,
                            cudaHostAlloc(&words, LINE, cudaHostAllocMapped | cudaHostAllocPortable),
-                           "pinned memory for complaints"));
+                           "pinned memory for error records"));
   memset(words, 0, LINE);
   machine->timeout_report = words;
   return KAON_OK;
@@ -264,9 +265,10 @@ static kaon_status open_peer(kaon_context *ctx) {
                      "each other's device memory; use transport nccl, direct or host",
                      comm->local_ranks, comm->ranks);
   if (comm->ranks > KAON_PEERS)
-    return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
-                     "ranks: %d, but at most %d write into each other's device memory", comm->ranks,
-                     (int)KAON_PEERS);
+    return kaon_fail(
+        ctx, KAON_ERR_UNSUPPORTED,
+        "ranks: there are %d, but at most %d can write into each other's device memory",
+        comm->ranks, (int)KAON_PEERS);
   memset(all, 1, sizeof all);
   const size_t sum_memory = 2 * (size_t)comm->ranks * KAON_PEER_REDUCTION_WORDS * WORD;
   KAON_TRY(kaon_cuda_share(ctx, WORDS_AT + sum_memory, all, &r->sum_memory));

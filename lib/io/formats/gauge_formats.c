@@ -88,15 +88,15 @@ static kaon_status unknown_format(const kaon_context *ctx, const kaon_bytes *byt
     if (24 + volume * 576 == bytes->size)
       return kaon_fail(
           ctx, KAON_ERR_FORMAT,
-          "%s: has the length of an openQCD or DDalphaAMG file of %lld x %lld x %lld x "
-          "%lld, but the plaquette behind its extents is none: damaged",
+          "%s: has the length of an openQCD or DDalphaAMG file of %lld x %lld x %lld x %lld, but "
+          "the number after its extents is no plaquette: the file is damaged; copy it again",
           bytes->name, (long long)e[0], (long long)e[1], (long long)e[2], (long long)e[3]);
-    return kaon_fail(ctx, KAON_ERR_FORMAT,
-                     "%s: begins like an openQCD or DDalphaAMG file of %lld x %lld x %lld x %lld, "
-                     "which has %lld "
-                     "bytes, but has %lld: truncated, damaged or something else",
-                     bytes->name, (long long)e[0], (long long)e[1], (long long)e[2],
-                     (long long)e[3], (long long)(24 + volume * 576), (long long)bytes->size);
+    return kaon_fail(
+        ctx, KAON_ERR_FORMAT,
+        "%s: begins like an openQCD or DDalphaAMG file of %lld x %lld x %lld x %lld, which would "
+        "have %lld bytes, but it has %lld: truncated, damaged or of another format",
+        bytes->name, (long long)e[0], (long long)e[1], (long long)e[2], (long long)e[3],
+        (long long)(24 + volume * 576), (long long)bytes->size);
   }
   return kaon_fail(
       ctx, KAON_ERR_FORMAT,
@@ -177,16 +177,16 @@ static kaon_status resolve(kaon_gauge_output *out, const char *name, char now[64
   if ((o->precision != 32 && o->precision != 64) || (only32 && o->precision != 32) ||
       (only64 && o->precision != 64)) {
     return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
-                     "%s: precision %d for format %s, which stores %s bits", name, o->precision,
-                     kaon_file_format_name(o->format),
+                     "%s: precision %d was given for format %s, which stores %s bits", name,
+                     o->precision, kaon_file_format_name(o->format),
                      only32   ? "32"
                      : only64 ? "64"
                               : "32 or 64");
   }
   if (o->rows != 3 && (o->rows != 2 || o->format != KAON_FORMAT_NERSC)) {
-    return kaon_fail(out->ctx, KAON_ERR_ARGUMENT, "%s: %d rows for format %s, which stores %s",
-                     name, o->rows, kaon_file_format_name(o->format),
-                     o->format == KAON_FORMAT_NERSC ? "2 or 3" : "3");
+    return kaon_fail(
+        out->ctx, KAON_ERR_ARGUMENT, "%s: %d rows were given for format %s, which stores %s", name,
+        o->rows, kaon_file_format_name(o->format), o->format == KAON_FORMAT_NERSC ? "2 or 3" : "3");
   }
   if (!o->date) {
     time_t seconds = time(NULL);
@@ -215,13 +215,15 @@ kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
   KAON_TRY(resolve(&out, kaon_short_path(path), now));
   out.options.date = kaon_printable(out.options.date, strlen(out.options.date), date, sizeof date);
   if (!isfinite(content->plaquette) || !isfinite(content->link_trace))
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "%s: plaquette %g, link trace %g; give the means of Re tr / 3",
-                     kaon_short_path(path), content->plaquette, content->link_trace);
+    return kaon_fail(
+        ctx, KAON_ERR_ARGUMENT,
+        "%s: plaquette %g and link trace %g are no means of Re tr / 3; give these means",
+        kaon_short_path(path), content->plaquette, content->link_trace);
   for (int d = 0; d < 4; d++) extents[d] = content->extents[d];
   if (!kaon_extents_volume(extents, &out.volume)) {
     char text[64];
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: extents %s; give even numbers from 2 to 32768",
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "%s: extents %s are not supported; give even numbers from 2 to 32768",
                      kaon_short_path(path), kaon_extents_text(content->extents, text));
   }
   const kaon_gauge_format *row = format_row(out.options.format);

@@ -21,11 +21,10 @@ static kaon_status probe(kaon_gauge_job *job) {
   unsigned char h[HEADER];
   KAON_TRY(kaon_bytes_read(job->ctx, job->bytes, 0, HEADER, h));
   if (!matches(h, HEADER, job->bytes->size)) {
-    return kaon_fail(
-        job->ctx, KAON_ERR_FORMAT,
-        "%s: begins with %08x, a MILC version 5 file with %08x in either byte order; leave the "
-        "format open to have it found",
-        job->bytes->name, kaon_u32_at(h, 1), MAGIC);
+    return kaon_fail(job->ctx, KAON_ERR_FORMAT,
+                     "%s: begins with %08x, a MILC version 5 file with %08x in either byte order; "
+                     "use format auto to detect the format",
+                     job->bytes->name, kaon_u32_at(h, 1), MAGIC);
   }
   int big = kaon_u32_at(h, 1) == MAGIC;
   int64_t extents[4];
@@ -40,7 +39,7 @@ static kaon_status probe(kaon_gauge_job *job) {
   if (order != 0) {
     return kaon_fail(
         job->ctx, KAON_ERR_UNSUPPORTED,
-        "%s: its sites are in order %u (a MILC checkpoint, as the nodes dumped it), kaon reads "
+        "%s: its sites are in order %u (a MILC checkpoint, in the order of its nodes), kaon reads "
         "order 0 (lexicographic); load it with MILC and save it with save_serial",
         job->bytes->name, order);
   }

@@ -58,11 +58,10 @@ static kaon_status read_header(kaon_gauge_job *job, char *buffer, kaon_text *hea
   size_t n = bytes->size < HEADER_MAX ? (size_t)bytes->size : HEADER_MAX;
   KAON_TRY(kaon_bytes_read(job->ctx, bytes, 0, n, buffer));
   if (!matches((unsigned char *)buffer, n, bytes->size)) {
-    return kaon_fail(
-        job->ctx, KAON_ERR_FORMAT,
-        "%s: does not begin with BEGIN_HEADER, so it is no NERSC file; leave the format open to "
-        "have it found",
-        bytes->name);
+    return kaon_fail(job->ctx, KAON_ERR_FORMAT,
+                     "%s: does not begin with BEGIN_HEADER, so it is no NERSC file; use format "
+                     "auto to detect the format",
+                     bytes->name);
   }
   kaon_text all = {buffer, n}, line;
   size_t at = 0, before = 0;
@@ -84,7 +83,7 @@ static kaon_status read_header(kaon_gauge_job *job, char *buffer, kaon_text *hea
 static kaon_status bad_value(const kaon_gauge_job *job, const char *key, kaon_text value,
                              const char *wanted) {
   char text[48];
-  return kaon_fail(job->ctx, KAON_ERR_FORMAT, "%s: NERSC header says %s = '%s', needed is %s",
+  return kaon_fail(job->ctx, KAON_ERR_FORMAT, "%s: NERSC header says %s = '%s', but %s is needed",
                    job->bytes->name, key, kaon_printable(value.at, value.length, text, sizeof text),
                    wanted);
 }

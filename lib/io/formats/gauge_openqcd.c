@@ -156,11 +156,10 @@ static kaon_status probe_header(kaon_gauge_job *job, const int file_direction[4]
   KAON_TRY(kaon_gauge_expect_size(job, kaon_gauge_volume(job) * 4 * LINK));
   double plaquette = header_plaquette(h);
   if (!(fabs(plaquette) <= PLAQUETTE_MOST)) {
-    return kaon_fail(
-        job->ctx, KAON_ERR_FORMAT,
-        "%s: its header says that the mean of Re tr P is %g, which lies in [-3, 3]: the file is "
-        "damaged or of another format",
-        job->bytes->name, 3 * plaquette);
+    return kaon_fail(job->ctx, KAON_ERR_FORMAT,
+                     "%s: its header says that the mean of Re tr P is %g, but it must lie in [-3, "
+                     "3]: the file is damaged or of another format",
+                     job->bytes->name, 3 * plaquette);
   }
   kaon_gauge_set_plaquette(job, plaquette, 0.0);
   return KAON_OK;

@@ -101,7 +101,7 @@ static kaon_status make_room(input *in) {
   column *b = a ? realloc(in->sources, (size_t)room * sizeof *b) : NULL;
   if (b) in->sources = b;
   if (!b) {
-    return kaon_fail(in->ctx, KAON_ERR_MEMORY, "%s: no memory for a table of %d records",
+    return kaon_fail(in->ctx, KAON_ERR_MEMORY, "%s: out of memory for a table of %d records",
                      in->bytes->name, room);
   }
   in->room = room;

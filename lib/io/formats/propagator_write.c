@@ -140,24 +140,26 @@ static kaon_status check_options(output *o) {
   for (int d = 0; d < 4; d++) extents[d] = w->extents[d];
   if (!kaon_extents_volume(extents, &volume)) {
     char text[64];
-    return kaon_fail(o->ctx, KAON_ERR_ARGUMENT, "%s: extents %s; give even numbers from 2 to 32768",
-                     o->name, kaon_extents_text(w->extents, text));
+    return kaon_fail(o->ctx, KAON_ERR_ARGUMENT,
+                     "%s: extents %s are not supported; give even numbers from 2 to 32768", o->name,
+                     kaon_extents_text(w->extents, text));
   }
   for (int i = 0; i < KAON_PROPAGATOR_TYPES; i++) {
     if (kaon_propagator_types[i].kind == w->kind) o->type = &kaon_propagator_types[i];
   }
   int twelve = w->kind == KAON_PROPAGATOR_TWELVE;
   if (!o->type || w->columns < 1 || (twelve && w->columns != 12)) {
-    return kaon_fail(
-        o->ctx, KAON_ERR_ARGUMENT,
-        "%s: %d columns of kind %d; give 12 for a full propagator, at least 1 for pairs", o->name,
-        w->columns, (int)w->kind);
+    return kaon_fail(o->ctx, KAON_ERR_ARGUMENT,
+                     "%s: %d columns were given for kind %d; give 12 for a full propagator, at "
+                     "least 1 for pairs",
+                     o->name, w->columns, (int)w->kind);
   }
   if ((w->precision != 32 && w->precision != 64) ||
       (unsigned)w->basis > KAON_PROPAGATOR_DEGRAND_ROSSI) {
-    return kaon_fail(o->ctx, KAON_ERR_ARGUMENT,
-                     "%s: precision %d, basis %d; give 32 or 64, and a basis of io.h", o->name,
-                     w->precision, (int)w->basis);
+    return kaon_fail(
+        o->ctx, KAON_ERR_ARGUMENT,
+        "%s: precision %d with basis %d is not supported; give 32 or 64, and a basis of io.h",
+        o->name, w->precision, (int)w->basis);
   }
   return KAON_OK;
 }
