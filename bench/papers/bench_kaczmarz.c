@@ -422,7 +422,7 @@ static const cli_option option_rows[] = {
     {CLI_COUNTS, "kaczmarz-degree", "D,...", "1", AT(degrees), 1, 3,
      "fig7: a list with commas: degrees of the elements, each with each problem"},
     {CLI_REAL, "seconds", "S", "30", AT(seconds), 1e-3, 3600,
-     "time limit of a row: limits sweeps and repeats, and ends longer solves"},
+     "time limit of a row: fewer sweeps and repeats, longer solves ended"},
     {CLI_REAL, "cpu-seconds", "S", NULL, AT(cpu_seconds), 1e-3, 3600,
      "fig6, fig7, counts: time limit of a solve on the processor (default: --seconds)"},
     {CLI_INT, "samples", "N", "7", BENCH_AT(samples), 1, 1000, "runs a line, whose median counts"},
