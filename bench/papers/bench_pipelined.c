@@ -333,7 +333,7 @@ static int print_tables(const bench *b) {
     count++;
   }
   if (count) return EXIT_DONE;
-  return cli_wrong("there is no row for the tables: none was measured or is whole");
+  return cli_wrong("there is no row for the tables: none was measured completely");
 }
 
 static int measure_all(bench *b) {

@@ -424,7 +424,7 @@ static int conclude(bench *b) {
   table t = {0};
   int code = take_rows(&t, b->rows);
   if (code == EXIT_DONE && t.count == 0)
-    code = cli_wrong("there is no row to compare: none was measured or is whole");
+    code = cli_wrong("there is no row to compare: none was measured completely");
   if (code == EXIT_DONE) {
     note_changes(b, &t);
     print_cases(&b->args->common, &t);

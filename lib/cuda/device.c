@@ -127,8 +127,8 @@ void kaon_cuda_enter(const kaon_context *ctx) {
 static kaon_status describe(kaon_context *ctx) {
   int device = 0, driver = 0;
   struct cudaDeviceProp p;
-  KAON_TRY(kaon_cuda_check(ctx, cudaGetDevice(&device), "asking for the device"));
-  KAON_TRY(kaon_cuda_check(ctx, cudaGetDeviceProperties(&p, device), "asking what it is"));
+  KAON_TRY(kaon_cuda_check(ctx, cudaGetDevice(&device), "querying the device"));
+  KAON_TRY(kaon_cuda_check(ctx, cudaGetDeviceProperties(&p, device), "querying its properties"));
   cudaDriverGetVersion(&driver);
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   _Static_assert(sizeof machine->identity == sizeof p.uuid, "a UUID is four words");
@@ -152,7 +152,7 @@ kaon_status kaon_cuda_open(kaon_context *ctx) {
                            "a stream"));
   ctx->queue = machine->stream;
   int capability;
-  KAON_TRY(kaon_cuda_check(ctx, kaon_cuda_probe(&capability), "asking for its code"));
+  KAON_TRY(kaon_cuda_check(ctx, kaon_cuda_probe(&capability), "querying its code"));
   ctx->dependent = capability >= 90;
   KAON_TRY(kaon_cuda_delay_open(ctx));
   for (int i = 0; i < KAON_CUDA_STAGES; i++)

@@ -126,11 +126,11 @@ class Guess(system.Case):
         job = ["solve", "--matrix", "A.mtx", "--method", "jacobi", "--max-iter", "1000"]
         report = self.run_for(*job, "--rhs", "b", "--columns", "2", "--output", "x", status=1)
         self.assertEqual([s["status"] for s in report["solves"]], ["converged", "diverging"])
-        self.assertIn("are in x.unconverged (0 for the 1 that came no nearer); go on from there with --guess x.unconverged\n", report["said"])
+        self.assertIn("are in x.unconverged (0 for the 1 that did not improve); go on from there with --guess x.unconverged\n", report["said"])
         self.assertEqual(self.vector("x.unconverged"), [[5, 0, 0], [0, 0, 0]])
         os.remove(self.path("x.unconverged"))
         report = self.run_for(*job, "--rhs", "ones", "--output", "x", status=1)
-        self.assertIn("the solutions were not written, nor were the last iterates, for no column came nearer than 0", report["said"])
+        self.assertIn("the solutions were not written, nor were the last iterates, since no column improved on x = 0", report["said"])
         self.assertIsNone(report["unconverged"])
         self.assertFalse(os.path.exists(self.path("x.unconverged")))
 

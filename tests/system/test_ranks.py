@@ -396,7 +396,7 @@ class Ranks(rank_jobs.Case):
 
     def test_a_dry_run_of_a_matrix_says_what_a_rank_takes(self):
         out, _ = self.ranks(4, "solve", "--matrix", "laplace3d:300", "--dry-run", "--report", "four.json")
-        self.assertRegex(out, r"of 4 ranks each holds its share of the rows, about .*iB")
+        self.assertRegex(out, r"each of 4 ranks holds its share of the rows, about .*iB")
         self.succeeds("solve", "--matrix", "laplace3d:300", "--dry-run", "--report", "one.json")
         one, four = self.report("one.json"), self.report("four.json")
         self.assertIsNone(one["predicted_share"])

@@ -371,8 +371,8 @@ static const char *stuck(const problem *p, const kaon_column_report *worst) {
         "the method gets no further in this precision; give --method cg, which is the safest, or ",
         "");
   if (!solving_rounds(residual) && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
-    return "the method gets no further, and rounding is not why; another --method may, cg is the "
-           "safest";
+    return "the method gets no further, and rounding is not the reason; try another --method, cg "
+           "is the safest";
   if (!solving_rounds(residual))
     return fine ? "the method gets no further: the operator is singular or nearly so; give another "
                   "--kappa or --mass"
@@ -399,7 +399,7 @@ static const char *advice(const void *user, kaon_stop_reason reason,
     case KAON_STAGNATED:
       return stuck(&job->p, worst);
     case KAON_BREAKDOWN:
-      return "the method cannot go on here; another --method may, cg is the safest";
+      return "the method broke down; try another --method, cg is the safest";
     case KAON_DIVERGING:
       return job->p.options.sloppy != KAON_DOUBLE
                  ? solving_in_double(job->p.precision, "the residual grows; try ", "")

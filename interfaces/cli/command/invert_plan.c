@@ -232,7 +232,7 @@ static int refuse(const invert_job *job, const field_spec *spec, const int e[4],
            spec->text, e[0], e[1], e[2], e[3], job->columns, job->columns == 1 ? "" : "s",
            job->batch);
   snprintf(advice, sizeof advice,
-           "take %s%smore ranks (mpirun) or, on a CPU that has more, a larger --memory-limit",
+           "take %s%smore ranks (mpirun) or, on a CPU with more memory, a larger --memory-limit",
            job->batch > 1 ? "fewer columns at a time (--batch), " : "",
            job->columns > 1 ? "fewer of them (--columns), " : "");
   return forecast_refuse(&job->args->common, job_text, need, info, advice);

@@ -186,10 +186,10 @@ static int refuse(const solve_args *args, double least, const kaon_context_info 
   char job[512];
   snprintf(job, sizeof job, "%.400s with %d column%s needs at least", cli_name(args->linear.matrix),
            args->linear.columns, args->linear.columns == 1 ? "" : "s");
-  return forecast_refuse(&args->common, job, least, info,
-                         "solve fewer columns at a time (--columns), take --precision single, "
-                         "share the rows among ranks, or, on a CPU that has more, say so by "
-                         "--memory-limit");
+  return forecast_refuse(
+      &args->common, job, least, info,
+      "solve fewer columns at a time (--columns), take --precision single, distribute the rows "
+      "over ranks, or, on a CPU with more memory, set --memory-limit");
 }
 
 /* What is wrong with files is said now, not by the run. Exit status. */
@@ -226,10 +226,10 @@ static void print_plan(const solve_args *args, const forecast *f, double peak, d
   if (inverse)
     cli_print(common, "  without the preconditioner, whose fill-in depends on the matrix\n");
   if (ranks > 1)
-    cli_print(
-        common,
-        "  of %d ranks each holds its share of the rows, about %s, and what it needs of others'\n",
-        ranks, cli_bytes(share, text[0]));
+    cli_print(common,
+              "  each of %d ranks holds its share of the rows, about %s, and the ghost values that "
+              "it needs\n",
+              ranks, cli_bytes(share, text[0]));
   if (ranks > 1 && reading > 0)
     cli_print(common, "  while the file is read each takes %s\n", cli_bytes(reading, text[0]));
   forecast_print_free(common, f, info);

@@ -43,7 +43,7 @@ char *unconverged_text(const char *lost, const char *name, const kaon_column_rep
   char *text = NULL, zeros[64] = "", steps[48] = "";
   int too_few = 0, length;
   for (int k = 0; k < columns; k++) too_few += solves[k].reason == KAON_MAX_ITERATIONS;
-  if (cleared) snprintf(zeros, sizeof zeros, " (0 for the %d that came no nearer)", cleared);
+  if (cleared) snprintf(zeros, sizeof zeros, " (0 for the %d that did not improve)", cleared);
   if (too_few)
     snprintf(steps, sizeof steps, " --max-iter %d",
              max_iterations < most / 2 ? 2 * max_iterations : most);
@@ -54,7 +54,7 @@ char *unconverged_text(const char *lost, const char *name, const kaon_column_rep
                       lost, name, zeros, more, name, steps);
   else
     length =
-        asprintf(&text, "%s, nor were the last iterates, for no column came nearer than 0", lost);
+        asprintf(&text, "%s, nor were the last iterates, since no column improved on x = 0", lost);
   return length < 0 ? NULL : text;
 }
 

@@ -156,8 +156,8 @@ static const char *stuck(const linear *l, const kaon_column_report *worst) {
     return "rounding of b and x in single precision keeps it above --tol; give --precision double "
            "--sloppy single, or a larger --tol";
   if (!solving_rounds(residual) && l->options.sloppy == KAON_HALF)
-    return "16 bits a value may hold too little of rows whose entries differ widely; give --sloppy "
-           "single; else A may be singular";
+    return "16 bits a value may be too few for rows whose entries differ widely; give --sloppy "
+           "single; if that does not help, A may be singular";
   if (!solving_rounds(residual))
     return l->projections >= 0 || method == KAON_CGNR
                ? "the method gets no further: A is singular or nearly so; check the matrix"
@@ -183,8 +183,8 @@ const char *linear_advice(const void *user, kaon_stop_reason reason,
       return stuck(l, worst);
     case KAON_BREAKDOWN:
       if (worst->breakdown == KAON_BREAKDOWN_NOT_FINITE)
-        return "numbers near the largest or the least that there are do this: multiply A or b by "
-               "a power of 2, or give --precond jacobi; else A may be singular";
+        return "numbers near overflow or underflow cause this: multiply A or b by a power of 2, or "
+               "give --precond jacobi; else A may be singular";
       if (l->projections == KAON_KACZMARZ_CIMMINO)
         return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";
       if (l->options.method == KAON_CGNR)

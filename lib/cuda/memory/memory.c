@@ -40,7 +40,7 @@ static void unshare(kaon_context *ctx, void *pointer) {
 static kaon_status available(kaon_context *ctx, size_t *bytes) {
   size_t total;
   kaon_cuda_enter(ctx);
-  return kaon_cuda_check(ctx, cudaMemGetInfo(bytes, &total), "asking for free memory");
+  return kaon_cuda_check(ctx, cudaMemGetInfo(bytes, &total), "querying free memory");
 }
 
 static kaon_status synchronise(kaon_context *ctx) {

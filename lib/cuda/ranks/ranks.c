@@ -285,7 +285,7 @@ static kaon_status drop_sum(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   const int begun = r->under_way && !r->recorded;
   ctx->peer_reduction = r->sums_in_device;
-  if (begun) KAON_TRY(kaon_cuda_refuse_recorded(ctx, "what a failed step left"));
+  if (begun) KAON_TRY(kaon_cuda_refuse_recorded(ctx, "clearing what a failed step left"));
   r->under_way = 0;
   r->sum.state = NULL;
   r->sum.then = 0;
