@@ -1,7 +1,7 @@
 /* bench.h - the frame of every benchmark: arguments, the machine's figures, rows of the JSON list.
  *
  * A benchmark is one cli_command with an option table of its own. Its arguments begin with
- * bench_args, and its `run` calls bench_run (or lattice_run, matrix_run), which makes a context,
+ * bench_args, and its `run` calls bench_run (or lattice_run), which makes a context,
  * measures the machine, calls the benchmark's function and writes the rows. */
 #ifndef KAON_BENCH_H
 #define KAON_BENCH_H
@@ -21,7 +21,7 @@ extern const cli_command bench_scaling, bench_regimes, bench_pipelined, bench_as
 typedef struct bench_args {
   cli_common common;
   const char *json;
-  int calls, samples, in_turn; /* 0: by rule, or not an option of this benchmark */
+  int calls, samples, in_turn; /* 0: automatic, or not an option of this benchmark */
 } bench_args;
 
 /* Rows of option tables: samples and calls; those of ranks that benchmarks without a grid have. */
@@ -49,14 +49,15 @@ typedef struct bench {
   machine machine; /* of this rank */
   machine all;     /* bandwidths and peaks of all ranks together */
   json_t *rows;
-  double *numbers; /* of bench_fill: one column of this rank's part of the last lattice */
+  double *numbers; /* random: one column of this rank's part of the last lattice
+                      (bench_lattice.c) */
   size_t numbers_count;
   int headed;           /* the head of the printed table is out */
   int failed;           /* exit status of bench_save */
   int once;             /* a solve is not repeated */
   int unconverged;      /* some solves did not converge */
   double least_seconds; /* bench_median repeats for this long, after a first solve that counts only
-                           if it takes as long; 0: by rule */
+                           if it takes as long; 0: automatic */
   kaon_context *processor; /* whose energy counter is the processors' beside a device; or NULL */
   double reference_flops;  /* of BiCGStab for one column (solve --effective); 0: not known */
 } bench;
@@ -168,7 +169,7 @@ typedef struct bench_figures {
   kaon_issue issue;     /* how steps were issued */
   kaon_traffic traffic; /* of one solve, of this rank */
 } bench_figures;
-/* Solves from x = 0 a few times, or until the time is worth a median. */
+/* Repeats a solve from x = 0 a few times, or until the median is reliable. */
 kaon_status bench_median(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
                          bench_figures *figures);
 /* A monitor that ends a solve on Ctrl-C. */

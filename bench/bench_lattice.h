@@ -11,7 +11,7 @@ typedef struct lattice_args {
   cli_lattices local;    /* the part of one rank */
   int grid[4];           /* zeros: chosen */
   unsigned precision;    /* bits: double, single, half */
-  unsigned reconstruct;  /* bits: 18, 12, 8; 0: by rule */
+  unsigned reconstruct;  /* bits: 18, 12, 8; 0: automatic */
   cli_counts columns;
   problem_args problem;
   int outer;                /* double, single */

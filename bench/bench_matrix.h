@@ -8,13 +8,13 @@
 typedef struct matrix_args {
   bench_args bench;
   cli_texts matrices;
-  unsigned precision;                  /* bits: double, single, half; 0: by rule */
+  unsigned precision;                  /* bits: double, single, half; 0: automatic */
   unsigned formats, methods, preconds; /* bits: LINEAR_FORMATS, LINEAR_METHODS, LINEAR_PRECONDS */
   cli_counts columns;
   int outer;                /* double, single */
   linear_args linear;       /* what all rows share */
   const char *reduce_delay; /* or NULL */
-  unsigned regimes;         /* bits: CLI_REGIMES; 0: by rule */
+  unsigned regimes;         /* bits: CLI_REGIMES; 0: automatic */
   double seconds;           /* that the solves of a row take at least, all together */
   const char *csv;
   cli_texts joined; /* files of earlier runs */

@@ -50,8 +50,8 @@ typedef struct kaon_long_unit {
  * side. Finally the sums of each row are added. */
 enum { KAON_LONG_SHARED_BYTES = 96 << 10 }; /* bytes of x in a range */
 typedef struct kaon_long_entries {
-  int64_t rows, entries, pieces, units;
-  int stretch; /* most columns of a range */
+  int64_t rows, entries, pieces, units; /* pieces: the chunks */
+  int stretch;                          /* most columns of a range */
   const kaon_long_unit *unit;
   const int64_t *start;   /* [slices + 1] in units of 32 entries */
   const uint16_t *column; /* relative to the unit's first; padding: a chunk's last, with value 0 */

@@ -4,15 +4,15 @@
 
 #include "bench/bench_matrix.h"
 
-/* What the arguments of async and faults begin with. Of matrix_args: linear.tol NaN is by rule. */
+/* What the arguments of async and faults begin with. Of matrix_args: linear.tol NaN: automatic. */
 typedef struct relax_args {
   matrix_args matrix;
-  int block, sweeps; /* 0: by rule */
+  int block, sweeps; /* 0: automatic */
   const char *histories;
   /* async alone */
   unsigned tables;               /* bits: props, stat, rate, overhead, time, figure11 */
   unsigned exchanges;            /* bits: kaon_relax_exchange */
-  int runs, lag, together, seed; /* together 0, lag and seed -1: by rule */
+  int runs, lag, together, seed; /* together 0, lag and seed -1: automatic */
   int rank_lag;                  /* -1: no bound */
 } relax_args;
 
@@ -53,7 +53,7 @@ void relax_bench_close(relax_bench *r);
 relax_run relax_run_of(const relax_bench *r, kaon_method method, double tol, int steps);
 /* The same, else block and local sweeps of the tables of the paper. */
 relax_run relax_run_of_tables(const relax_bench *r, kaon_method method, double tol, int steps);
-/* --tol, or the value by rule. */
+/* --tol, or the default of the experiment. */
 double relax_tolerance(const relax_bench *r, double usual);
 int relax_run_solve(relax_bench *r, relax_run *run);
 /* Repeats a run: `samples` times, at most about 10 s, and once where values of other ranks came by

@@ -160,10 +160,10 @@ typedef struct kaon_kaczmarz_options {
   kaon_kaczmarz_kind kind;
   kaon_sweep_order order;
   double lambda; /**< relaxation, above 0 and below 2 (CIMMINO, CARP of one row a block: below 1e3).
-                      0: by rule. The rule is 1. For CIMMINO it is 1.8 over the largest eigenvalue
-                      of A^H D^-1 A, from 30 steps of the power method; it converges below 2 of
-                      these. For CARP of one row a block: the same of S^-1 A^H D^-1 A, with S the
-                      copies of each unknown */
+                      0: automatic. This is 1, except for two kinds. CIMMINO: 1.8 over the
+                      largest eigenvalue of A^H D^-1 A, from 30 steps of the power method; it
+                      converges below 2 over this eigenvalue. CARP of one row a block: the same of
+                      S^-1 A^H D^-1 A, with S the copies of each unknown */
   int blocks;    /**< CARP: equal in rows, within one. 0: of 128 rows each */
   int colour;    /**< CARP. 1: rows of a block by colour, so that a device projects many at once */
   int groups;    /**< GROUPS. 0: as many as possible */

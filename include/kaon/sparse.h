@@ -55,7 +55,7 @@ typedef struct kaon_matrix_options {
   size_t size;
   int version;
   kaon_ordering ordering; /**< of the rows that a rank keeps */
-  int window;             /**< SELL: rows that may change places (sigma). 0: by rule; 1: none */
+  int window;             /**< SELL: rows that may change places (sigma). 0: automatic; 1: none */
   int refuse_duplicates;  /**< 1: several entries in one place are refused. 0: they are added */
   kaon_matrix_partition partition; /**< several ranks; the same on all */
 } kaon_matrix_options;

@@ -133,8 +133,8 @@ int signals_start(void) {
     return 0;
   }
   pthread_detach(thread);
-  /* a thread that begins may hold the allocator's lock (AddressSanitizer's), which the child of a
-   * fork (sample.c) would find held for good */
+  /* Waits until the thread runs. A thread that begins may hold the allocator's lock
+   * (AddressSanitizer's), which a forked child would never see released. */
   while (sem_wait(&now.waits) != 0) {
   }
   return 1;

@@ -17,7 +17,7 @@ json_t *tuning_new(const kaon_context *ctx);
 /* `e->sites` is not written: the lattice says it. */
 void tuning_add(json_t *file, const kaon_tuning_entry *e, const int extents[4], double seconds,
                 double seconds_by_rule);
-/* "prefetch on, stream off", or "by rule". */
+/* "prefetch on, stream off", or "by rule" (the default choice). */
 const char *tuning_words(const kaon_tuning_entry *e, char text[128]);
 /* Reads `path` and sets the context by it. Exit status; what is wrong is said. */
 int tuning_use(kaon_context *ctx, const char *path);

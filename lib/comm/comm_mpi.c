@@ -299,7 +299,7 @@ static kaon_status async_finish(kaon_exchange *e) {
     for (; newest >= 0; newest--) { /* MPI_Test succeeds again for a completed message */
       KAON_TRY(check(comm,
                      MPI_Test(&slot_of(e, ordinal, newest, i)->receive, &come, MPI_STATUS_IGNORE),
-                     "a look for a message"));
+                     "a probe for a message"));
       if (come) break;
     }
     if (newest < 0) newest = -1;

@@ -1,8 +1,8 @@
 /* faults.c - injects faults into relaxations, for experiments, with a monitor that sees only
  * residuals (kaon_fault_options). A fault changes x, or the rows that are updated, between two
  * iterations. No other part is informed of it.
- * - Alarm: |r|^2 grows by more than GROWN; or over WINDOW iterations log |r|^2 falls by less than
- *   half as much as before the first alarm, or not at all.
+ * - Alarm: |r|^2 grows by more than GROWN; or over WINDOW polls log |r|^2 falls less than half as
+ *   fast as before the first alarm, or not at all.
  * - Repair: if |r|^2 has grown or is not finite, x is restored from the last copy. If it no longer
  *   falls, the frozen rows are released. */
 #include <math.h>

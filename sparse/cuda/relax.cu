@@ -29,7 +29,8 @@
 
 /* ---- waiting for other blocks ---- */
 
-/* The same for blocks of other ranks. Returns true if all has ended. */
+/* Waits until no block of another rank that this block reads is more than `rank_lag` behind, and
+ * notes the shifts (may_begin does so for blocks of this rank). Returns true if all has ended. */
 static __device__ __forceinline__ bool await_ranks(const relax_call &a, int64_t block, int column,
                                                    int32_t own, int *shifts) {
   const kaon_block_ghosts &g = a.ghosts;

@@ -36,7 +36,7 @@ typedef struct rows_call {
   int first, last;       /* blocks of the part */
   int nrhs, groups;      /* groups: of columns */
   int concurrent_groups; /* groups in a thread block, a warp each; the rest: blockIdx.x, fast */
-  int64_t gap;           /* reals between a block of one column and the next column's, less 32 */
+  int64_t gap;           /* values between two successive blocks of one column, less 32 */
   real a;                /* y = b + a A x */
   const void *x, *ghosts, *b, *w;
   void *y;

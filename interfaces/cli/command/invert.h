@@ -53,7 +53,7 @@ void invert_close(invert_job *job);
 /* The report, without what only finished columns make possible. The caller owns it. */
 json_t *invert_describe(const invert_job *job);
 
-/* --- results.c: exit statuses --- */
+/* --- invert_results.c (report/): exit statuses --- */
 /* Content of a propagator file: all columns, converged; the finished columns, for --resume; the
  * last iterates of all. */
 typedef enum results_kind { RESULTS_WHOLE, RESULTS_CHECKPOINT, RESULTS_ITERATES } results_kind;
@@ -86,7 +86,7 @@ int results_contract(const invert_job *job, double *pion, double *rho);
 int results_correlators(const invert_job *job, const double *pion, const double *rho,
                         const char *path);
 
-/* --- guess.c: exit statuses --- */
+/* --- invert_guess.c: exit statuses --- */
 /* Refuses a --guess of another lattice, source or number of columns. ctx NULL: on this process
  * only. */
 int guess_fits(const invert_job *job, const kaon_context *ctx, const int extents[4]);
@@ -98,14 +98,14 @@ double guess_bytes(const invert_job *job);
  * advice, and adds the file's name to the report. */
 int guess_leave(invert_job *job, json_t *report, advice_fn *advice);
 
-/* --- condensate.c --- */
+/* --- invert_condensate.c --- */
 /* 1: sources are noise of a staggered action. */
 int condensate_measured(const invert_job *job);
 /* Prints it, and adds "condensate" to the report. Exit status. */
 int condensate_conclude(const invert_job *job, json_t *report);
 
-/* --- checkpoint.c --- */
-/* 1: finished columns are kept in a file. That needs --output, and an action that is not
+/* --- invert_checkpoint.c --- */
+/* 1: finished columns are saved in a file. That needs --output, and an action that is not
  * staggered, since staggered files hold all columns. */
 int checkpoint_keeps(const invert_job *job);
 /* Writes the finished columns to OUTPUT.partial, where that is done. Exit status. */
@@ -116,7 +116,7 @@ void checkpoint_remove(const invert_job *job);
 /* Without --resume: warns that columns of an earlier run will be overwritten. */
 void checkpoint_warn(const invert_job *job);
 
-/* --- plan.c --- */
+/* --- invert_plan.c --- */
 /* --dry-run: what the run would take. Called before any context exists. Exit status. */
 int plan_invert(const invert_job *job, const field_spec *spec);
 /* Refuses a job that needs more than job->ctx can still have, or writes more than the disk has room

@@ -16,7 +16,8 @@ typedef struct guess_file {
   char text[32768]; /* the description, or a staggered file's title */
 } guess_file;
 
-static const char staggered_source[] = ", source ", staggered_shift[] = ", shift "; /* results.c */
+/* As invert_results.c writes them. */
+static const char staggered_source[] = ", source ", staggered_shift[] = ", shift ";
 
 static kaon_status probe(const invert_job *job, const kaon_context *ctx, guess_file *file) {
   const char *path = job->args->guess;

@@ -269,7 +269,7 @@ static void print(const invert_job *job) {
               job->p.R ? "the even-odd operator" : "the operator");
 }
 
-/* A file a shift; results.c writes job->x and says which shift it is. */
+/* Writes one file for each shift. invert_results.c writes job->x and names the shift in it. */
 static int write_files(invert_job *job) {
   shifts *s = &job->shifts;
   kaon_vector *own = job->x;

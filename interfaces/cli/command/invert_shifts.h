@@ -13,8 +13,8 @@ typedef struct shifts {
   int count; /* 0: --shifts was not given */
   double sigma[KAON_MULTISHIFT_MAX];
   kaon_multishift *solver;
-  kaon_vector *b, *x; /* of the solved space: a batch's columns, that times `count`; shifts.c */
-  kaon_column_report *batch;              /* of x */
+  kaon_vector *b, *x;        /* of the solved space: a batch's columns; `count` times as many */
+  kaon_column_report *batch; /* of x */
   kaon_vector *kept[KAON_MULTISHIFT_MAX]; /* --output: all columns of a shift, on all sites */
   kaon_column_report *solves;             /* [shift * columns + column] */
   const double *writing;                  /* the shift whose file is under way, or NULL */

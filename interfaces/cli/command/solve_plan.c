@@ -99,7 +99,7 @@ static solve_args small_arguments(const solve_args *args, const shape *of) {
     a->precond_fill = a->precond_power = 0;
     a->precond_precision = -1;
   }
-  /* the method by rule of A = -A^H, and where A and A^H differ, as in a file of both triangles */
+  /* the default method of A = -A^H, and where A and A^H differ, as in a file of both triangles */
   const int skew = of->info.skew && of->info.reals == 1 && a->precond == PRECOND_NONE;
   if (!of->small && a->method < 0 && !precond_varies(a) && (skew || !of->info.halves))
     a->method = linear_index(skew ? KAON_CGNR : KAON_BICGSTAB);

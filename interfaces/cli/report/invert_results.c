@@ -266,7 +266,7 @@ static const char *writing(results_kind kind) {
   return kind == RESULTS_ITERATES ? "writing the last iterates" : "writing the solutions";
 }
 
-/* All columns of a staggered solve, a record each. guess.c reads the title. */
+/* Writes all columns of a staggered solve, one record each. invert_guess.c reads the title. */
 static int staggered_solutions(invert_job *job, const char *path, results_kind kind) {
   char action[96], shift[40] = "", text[256];
   if (job->shifts.writing) snprintf(shift, sizeof shift, ", shift %g", *job->shifts.writing);

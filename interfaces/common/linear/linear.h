@@ -56,7 +56,7 @@ typedef enum linear_precond {
 /* What the options fill; their rows: linear_options.h */
 typedef struct linear_args {
   const char *matrix;
-  const char *rhs; /* NULL: by rule */
+  const char *rhs; /* NULL: chosen automatically */
   int columns;
   uint64_t seed;
   int method; /* index into LINEAR_METHODS; -1: by the matrix */
@@ -65,7 +65,7 @@ typedef struct linear_args {
   int precision, sloppy; /* kaon_precision; sloppy -1: as precision */
   int refinement;
   int format, ordering, partition;
-  int window; /* 0: by rule */
+  int window; /* 0: automatic */
   const char *set;
   int precond; /* linear_precond; on the command line of solve: 0 auto, else 1 more */
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
@@ -181,7 +181,7 @@ void linear_add(const linear *l, json_t *report);
 /* For solving_explain; user: a linear. */
 advice_fn linear_advice;
 
-/* --- relax.c --- */
+/* --- linear_relax.c --- */
 int relax_is(kaon_method method);
 /* Of commands that have no options of relaxation. */
 void relax_defaults(linear_args *args);
@@ -223,7 +223,7 @@ const char *faults_advice(const linear *l);
 /* --- linear_projections.c: methods and preconditioners of row projections (kaon/relax.h) --- */
 /* The kind of projections in use, as method or as preconditioner (kaon_kaczmarz_kind). -1: none. */
 int projections_used(const linear *l);
-/* Of options that neither looks at. Exit status. */
+/* Refuses options that neither method nor preconditioner uses. Exit status. */
 int projections_check(const linear_args *args, const linear *l);
 /* Refuses two orders of rows at once. Exit status. */
 int projections_orders(const linear_args *a, int kind);
@@ -236,14 +236,14 @@ kaon_status projections_precondition(linear *l, kaon_operator *A, int sweeps);
 void projections_print(const cli_common *common, const kaon_operator *made);
 json_t *projections_describe(const linear *l, const kaon_operator *made);
 
-/* --- permutation.c --- */
+/* --- linear_permutation.c --- */
 /* Reads order[n]: the row, from 0, that comes n-th. The caller frees it. A message names the line
  * that is wrong. Exit status. */
 int permutation_read(const char *path, const char *matrix, int64_t rows, int32_t **order);
 /* Some order. */
 int permutation_draw(int64_t rows, int32_t **order);
 
-/* --- precond.c --- */
+/* --- linear_precond.c --- */
 /* Refuses options that the chosen preconditioner does not use, and a method that cannot take it.
  * Exit status. */
 int precond_check(const linear *l);

@@ -26,7 +26,7 @@ static const struct {
              [PRECOND_CHEBYSHEV] = {"Chebyshev polynomials", 0, 0},
              [PRECOND_SCHWARZ] = {"additive Schwarz", 0, 0},
              [PRECOND_SAP] = {"SAP", 0, 0},
-             [PRECOND_CIMMINO] = {NULL, 0, 0}}; /* those of sweeps: precond_sweeps.c */
+             [PRECOND_CIMMINO] = {NULL, 0, 0}}; /* sweeps: linear_sweeps.c */
 
 #define BIT(kind) (1u << (kind))
 static const unsigned factors =

@@ -30,8 +30,8 @@ typedef struct figure {
   int given, solves;
 } figure;
 
-/* What others decide: blocks that wait for each other have no lag, one rank has nobody to exchange
- * rows with. LINEAR_DRIVERS: free is 1. */
+/* Refuses options that have no effect: blocks that wait for each other have no lag, and one rank
+ * has no other to exchange rows with. relax_driver 1: free. */
 static int check_relax_options(const linear_args *a) {
   if (a->relax_absent) return EXIT_DONE;
   if (a->relax_lag >= 0 && a->relax_driver != 1)

@@ -6,7 +6,7 @@
 #include "interfaces/common/cli.h"
 #include "interfaces/common/problem/field.h"
 
-/* What the options of a problem fill; tables refer to it by PROBLEM_OPTIONS. */
+/* What the options of a problem fill. Their rows: problem_rows and its neighbours below. */
 typedef struct problem_args {
   const char *gauge;
   int lattice[4];
@@ -94,7 +94,7 @@ int problem_reals(const problem *p);
 int problem_components(const problem *p);
 /* --columns, or all components where it was not given. */
 int problem_columns(const cli_common *common, const problem_args *args);
-/* --- staggered.c --- */
+/* --- problem_staggered.c --- */
 int staggered_action(const problem_args *args);
 /* What staggered actions need and refuse. Exit status. */
 int staggered_check(const problem_args *args, problem *p);
@@ -110,7 +110,7 @@ void staggered_print(const cli_common *common, const problem *p, double seconds)
 void staggered_describe(const problem_args *args, const problem *p, json_t *report);
 /* The method on the reduction, which is Hermitian positive definite. */
 kaon_method staggered_method(const problem_args *args, kaon_method method);
-/* --- schwarz.c --- */
+/* --- problem_schwarz.c --- */
 /* Which of PROBLEM_PRECONDITIONERS --precond or --method asks for. */
 int schwarz_asked(const problem_args *args);
 /* Refuses --schwarz-... without a preconditioner. Exit status. */
