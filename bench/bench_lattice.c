@@ -62,7 +62,7 @@ int lattice_check_extents(const kaon_context *ctx, const lattice_args *a) {
 }
 
 /* A part may have odd extents where the whole lattice has even ones. The library checks the rest.
- * Without a grid, ranks stand in t. */
+ * Without a grid, ranks divide t. */
 static int check_parts(const lattice_args *a) {
   const int started = ranks_started() > 0 ? ranks_started() : 1;
   for (int i = 0; i < a->local.count; i++)
@@ -95,7 +95,7 @@ static int place(lattice_args *a) {
   return EXIT_DONE;
 }
 
-/* A part with odd extents fits only where ranks stand in t. */
+/* A part with odd extents fits only where ranks divide t. */
 static void place_both(lattice_args *a) {
   for (int i = 0; i < a->local.count && !a->grid[0] && ranks_started() > 0; i++)
     for (int mu = 1; mu < 4; mu++)

@@ -107,7 +107,7 @@ static void take_means(const bench *b, totals *t, const energy_meter *meter,
   figures->repeats = t->done;
 }
 
-/* --samples has no influence: so many solves would take long and tell little. */
+/* Ignores --samples: that many solves would take long and tell little. */
 kaon_status bench_median(bench *b, kaon_solver *solver, const kaon_vector *source, kaon_vector *x,
                          bench_figures *figures) {
   const int columns = kaon_vector_columns(source);

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# join_parts.sh - sourced by the scripts that measure: benchmarks' parts in one file.
+# join_parts.sh - sourced by run_gpu.sh and run_gpu_ranks.sh: joins the JSON lists of several runs.
 
-# join_parts PREFIX FILE: the lists in PREFIX.*.json become one in FILE, if there are any. Each begins with a line [ and ends
-# with a line ].
+# join_parts PREFIX FILE: joins the lists in PREFIX.*.json, if there are any, into one in FILE. The first line of each is "[", the last
+# one "]".
 join_parts() {
   local part between=
   compgen -G "$1.*.json" >/dev/null || return 0

@@ -1,34 +1,40 @@
 #!/usr/bin/env bash
-# run_gpu.sh - builds kaon on a machine with a CUDA device and without network, and runs tests and benchmarks there.
+# run_gpu.sh - builds kaon on a machine with a CUDA device, without network, and runs tests and benchmarks there.
 #
-#   tests/run_gpu.sh [what...]      what: build tests ranks sanitizer races bench more profile; default: build tests sanitizer
-#                                   bench profile. ranks: tests of several ranks, which run_gpu_ranks.sh runs on devices of their
-#                                   own; races: sanitizers of programs that take long under them; more: a thermalised
-#                                   configuration, 12 columns of 48^3x64, small solves on links of 18 and 8 reals
+#   tests/run_gpu.sh [WHAT...]      default: build tests sanitizer bench profile
+#     build, tests, bench
+#     ranks      tests of several ranks. run_gpu_ranks.sh runs them on several devices
+#     sanitizer  compute-sanitizer on short programs
+#     races      compute-sanitizer on programs that take long under it
+#     profile    the bytes that a hop moves (run_profile.sh)
+#     more       a thermalised configuration, 12 columns of 48^3x64, small solves on links of 18 and 8 reals
 #
-# Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, cmocka and, for the kaon
-# program, jansson. Where these are not installed, KAON_DEPS names a folder to look in besides: unpacked Debian or Ubuntu
-# packages (zlib1g-dev libcmocka-dev libcmocka0 libjansson-dev libjansson4), or a folder of the .deb files themselves.
+# Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib and cmocka; for the program kaon also
+# jansson. Tests of the program (tests/system) need python3.
+#
+#   KAON_DEPS        a folder with missing packages, unpacked or as .deb files: zlib1g-dev libcmocka-dev libcmocka0 libjansson-dev
+#                    libjansson4 (Debian, Ubuntu)
 #   KAON_CUDA_ARCHS  compute capabilities; default: the device's
 #   KAON_BUILD       build folder; default build-gpu
-#   KAON_GPU_SECONDS    what all of it may take; default 530 where nothing is named, else no end. Each part gets what is left,
-#                    what is cut off by it is said to be out of time, and what has no turn not to have run.
-#   KAON_BENCH_SECONDS  what the benchmarks may take together; default 240
-#   KAON_TEST_SECONDS   what tests, ranks, sanitizer and races may take together, as far as they follow one another; default 320
-#   KAON_TEST_LIMIT  what one test may take; default 200. Tests of the program (tests/system) need python3
-#   KAON_TEST_JOBS   programs of tests, ranks and sanitizer at a time; default one for two cores, 8 at most. Those that look at the device's free
-#                    memory or at a clock have it alone
-#   KAON_TEST_MPS    0: tests share the device in turn; default: by CUDA's Multi-Process Service, where nvidia-cuda-mps-control is on the path
-#   KAON_TEST_TURNS  how many at a time may be of those that keep the device at work, where it is shared in turn; default 1
-#   KAON_TEST_MACHINE   default cuda: tests of the device; all: those of the processor's instruction sets as well
-#   KAON_TEST_TRANSPORT  how ranks talk where a test names no transport; default peer where they share a device, else auto
-#   KAON_MPIRUN      how ranks are started; default: mpirun with Open MPI's flags for more ranks than cores
-#   KAON_RANKS       numbers of ranks; default: 1 2 4, and 8 where there are as many devices
-#   OUT              where results go; default <build>/results. summary.txt is also printed; each program's output is in
-#                    OUT/tests; the benchmarks' files are in OUT/bench, by names that
-#                    scripts/performance.py --keep takes.
-# Status: 0 all passed, 1 something failed, 4 nothing failed but not everything had its time, 130 ended by a signal. What a
-# machine refuses (a sanitizer, say) is reported as skipped with its reason, never as passed.
+#   KAON_MPIRUN      command that starts ranks; default: mpirun, with Open MPI's flags for more ranks than cores
+#   KAON_RANKS       numbers of ranks; default: 1 2 4, and 8 if there are 8 devices
+#   OUT              folder of results; default <build>/results: summary.txt (also printed), tests/ with each program's output, bench/
+#                    with files for scripts/performance.py --keep
+# Time limits, in seconds:
+#   KAON_GPU_SECONDS    for everything; default 530 if no WHAT is given, else none. Each part gets the time that is left
+#   KAON_BENCH_SECONDS  for all benchmarks; default 240
+#   KAON_TEST_SECONDS   for tests, ranks, sanitizer and races together, if they run one after another; default 320
+#   KAON_TEST_LIMIT     for one test; default 200
+# How tests share the device:
+#   KAON_TEST_JOBS       concurrent programs; default: half the number of cores, at most 8. Programs that depend on free device
+#                        memory or on a clock run alone
+#   KAON_TEST_MPS        0: without CUDA's Multi-Process Service. Default: with it if nvidia-cuda-mps-control is on the path
+#   KAON_TEST_TURNS      without that service: concurrent programs that keep the device busy; default 1
+#   KAON_TEST_MACHINE    cuda (default): tests of the device; all: also of the processor's instruction sets
+#   KAON_TEST_TRANSPORT  transport of tests that name none; default: peer if ranks share a device, else auto
+#
+# Exit status: 0 all passed; 1 something failed; 4 nothing failed, but something was cut off or not started for lack of time; 130
+# ended by a signal. What the machine does not support is reported as skipped with the reason, never as passed.
 # shellcheck disable=SC2317 # functions that run_jobs.sh calls
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
@@ -48,9 +54,9 @@ build=$(cd "$build" && pwd)
 say() { printf '%s\n' "$*" | tee -a "$out/summary.txt"; }
 step() { printf '\n== %s (%ss)\n' "$*" "$SECONDS"; }
 
-# What the summary ends with: how many of each, and which.
+# The end of the summary: counts and names by outcome.
 declare -A count=([PASSED]=0 [FAILED]=0 [LATE]=0 ["NOT RUN"]=0 [SKIPPED]=0) which=()
-# verdict KIND WHAT TEXT: a line of the summary about WHAT.
+# verdict KIND WHAT TEXT: writes a line of the summary about WHAT.
 verdict() {
   count[$1]=$((${count[$1]} + 1))
   which[$1]+=" $2,"
@@ -62,11 +68,11 @@ late() { verdict LATE "$1" "${2:-}"; }
 not_run() { verdict "NOT RUN" "$1" "${2:-}"; }
 skipped() { verdict SKIPPED "$1" "${2:-}"; }
 
-# end_of SECONDS: when something ends that may take so long.
+# end_of SECONDS: the end of a step with this time limit.
 end_of() { echo $((SECONDS + $1 < deadline ? SECONDS + $1 : deadline)); }
 
-# run_one NAME END FOLDER words...: a command that has the machine alone, its output in FOLDER/NAME.log. Its status; 124: it was
-# ended, 125: there was no time to begin it.
+# run_one NAME END FOLDER words...: runs a command alone, with its output in FOLDER/NAME.log. Returns its status; 124: it was cut
+# off at END; 125: there was no time to start it.
 run_one() {
   local name=$1 end=$2 folder=$3
   shift 3
@@ -142,20 +148,20 @@ build_all() {
   return 0
 }
 
-# ---- tests, ranks, sanitizer: one queue, since a device that several share has seldom nothing to do ----
+# ---- tests, ranks, sanitizer: one queue, so that the shared device is seldom idle ----
 
-# Those that another program beside them could fail: test_context asks for more memory than is free, the others look at clocks.
+# Tests that a concurrent program could make fail: test_context requests more memory than is free, the others read clocks.
 alone=" test_context test_energy ranks_patience ranks_device_error "
-# Those that wait for the device all the time: processes that share one in turn wait for each other's slices of time. The others mostly
-# compute references on the host.
+# Tests that keep the device busy. Without MPS their processes would wait for each other's time slices. The other tests mostly compute
+# references on the host.
 turns=" test_blockcg test_kaczmarz test_kaczmarz_counts test_multishift_issue test_partition test_precond_counts test_preconditioned
   test_reference_solve test_relax test_relax_uses test_schwarz test_schwarz_async test_solver_begin_end test_solver_histories
   test_solver_issue test_solver_listed test_solver_regimes test_solver_runs test_solvers test_solvers_dirac test_sync "
 turns=${turns//$'\n'/}
-# What MPS refuses: kernels that launch kernels, where each of the forms has to be the one asked for.
+# Tests that MPS does not support: they need kernels that launch kernels.
 without_mps=" test_solver_listed test_solver_histories "
 
-# place NAME: with, how a program of tests shares the device, and sharing, what its environment says of that.
+# place NAME: sets $with, how a test program shares the device, and $sharing, the environment for that.
 place() {
   sharing=("${apart[@]}") with=beside
   case $alone in *" $1 "*) with=alone && return ;; esac
@@ -168,7 +174,7 @@ place() {
 
 turn_of() { case $alone in *" $1 "*) echo alone ;; *) echo turn ;; esac; }
 
-# How many there may be at a time, and threads of each. A device that takes one process takes one.
+# Number of concurrent programs and threads of each. One program if the device accepts one process only.
 share_out() {
   at_a_time=$(((cores + 1) / 2))
   at_a_time=${KAON_TEST_JOBS:-$((at_a_time < 8 ? at_a_time : 8))}
@@ -180,7 +186,7 @@ share_out() {
   threads=${OMP_NUM_THREADS:-$((cores > at_a_time ? cores / at_a_time : 1))}
 }
 
-# The longest first, by what was recorded last of each under its label; the unknown count as long ones.
+# The longest first, by the last recorded time of each label. Unknown ones count as long.
 queue_longest_first() {
   local files=() name
   mapfile -t files < <(find bench/results -name '*-tests.txt' -printf '%f %p\n' 2>/dev/null | sort | cut -d' ' -f2)
@@ -194,10 +200,10 @@ queue_longest_first() {
   ' "${files[@]}" names=1 - | sort -s -k1,1nr | cut -f2)
 }
 
-# What the summary calls a job.
+# The name of a job in the summary.
 declare -A label=()
 
-# test_job JOB LABEL: $name, as tests and place have it.
+# test_job JOB LABEL: queues the test program $name.
 test_job() {
   label[$1]=$2
   job_add "$1" "$limit" "$with" env "${machine[@]}" "${sharing[@]}" OMP_WAIT_POLICY=passive OMP_NUM_THREADS="$threads" "$build/tests/$name"
@@ -211,7 +217,7 @@ tests() {
   for name in $(find "$build/tests" -maxdepth 1 -type f -name 'test_*' -perm -u+x -printf '%f\n' 2>/dev/null | sort); do
     place "$name"
     test_job "$name" "$name"
-    if [ -n "$mps" ] && [ "$name" = test_solver_histories ]; then # asks for them, and has to be told that they are not there
+    if [ -n "$mps" ] && [ "$name" = test_solver_histories ]; then # it requests such kernels, and must know that they are missing
       sharing=(CUDA_MPS_PIPE_DIRECTORY="$mps") with=beside
       test_job "$name-mps" "$name under MPS"
     fi
@@ -219,11 +225,11 @@ tests() {
   system_tests
 }
 
-# Tests of the program that make sense on a device: tests/system/test_NAME.py. Of usage those of backends alone, which choose theirs.
+# Tests of the program that concern a device: tests/system/test_NAME.py. Of test_usage only those of backends, which choose their own.
 system_names=(tune invert_program memory solve_program usage)
 backend_tests=(Usage.test_a_backend_that_cannot_be_used_says_why_and_what_to_do Usage.test_a_driver_that_is_too_old_is_named)
 
-# What python3 lacks of what they import; fails where it does not even start.
+# Prints the modules that they import and python3 lacks. Fails if python3 does not start.
 python_lacks() {
   local modules files=("${system_names[@]/#/tests/system/test_}")
   mapfile -t modules < <(sed -n 's/^import \([a-z]*\)$/\1/p' tests/system/system.py "${files[@]/%/.py}" | sort -u | grep -vx system)
@@ -254,7 +260,7 @@ system_tests() {
   fi
 }
 
-# system_test NAME PART: of long files several parts run beside one another.
+# system_test NAME PART: long files run as several concurrent parts.
 system_test() {
   local what=system_$1 backend=(KAON_BACKEND=cuda) cases=()
   [ "$1" != usage ] || { backend=(-u KAON_BACKEND) && cases=("${backend_tests[@]}"); }
@@ -267,7 +273,7 @@ system_test() {
     python3 "$root/tests/system/test_$1.py" "${cases[@]}"
 }
 
-# Tests on several ranks, which take the devices in turn: more ranks than devices share them.
+# Tests on several ranks. Ranks use the devices in turn; if there are more ranks than devices, they share them.
 ranks() {
   local name number devices numbers=${KAON_RANKS:-} launcher=() shared
   read -r -a launcher <<<"${KAON_MPIRUN:-mpirun --allow-run-as-root --oversubscribe --bind-to none}"
@@ -289,7 +295,7 @@ ranks() {
   done
 }
 
-# sanitize TOOL LIMIT programs...: compute-sanitizer's TOOL on them, each for LIMIT seconds at most.
+# sanitize TOOL LIMIT programs...: runs compute-sanitizer's TOOL on each for at most LIMIT seconds.
 sanitize() {
   local tool=$1 limit=$2 program more=()
   shift 2
@@ -321,14 +327,14 @@ races() {
 complaints() { grep -E -m3 'FAILED|ERROR|error: |^FAIL: |^[A-Za-z.]+Error: ' "$1" | tr '\n' ';' | cut -c1-300; }
 cases_left_out() { grep -oE '\(.*skipped=[0-9]+\)$' "$1" | sed 's/.*skipped=\([0-9]*\).*/, \1 of its cases skipped/'; }
 
-# Its output as a whole, with a head.
+# Prints the whole output with a head.
 print_whole() {
   printf '\n#### %s: %s\n' "$1" "$2"
   cat "$2"
   printf '#### end of %s\n\n' "$1"
 }
 
-# A test program that says "cuda: skipped" has not seen the device.
+# A test program that prints "cuda: skipped" has not used the device.
 test_ended() {
   local what=${label[$1]} log=$out/tests/$1.log took=${job_took[$1]}
   case ${job_state[$1]} in
@@ -390,7 +396,7 @@ run_queue() {
 
 # ---- benchmarks, one at a time ----
 
-# bench_one TOPIC SECONDS what...: one benchmark, as a part of its topic's file, if about SECONDS are left for it.
+# bench_one TOPIC SECONDS what...: runs one benchmark for its topic's file, if about SECONDS are left.
 bench_one() {
   local topic=$1 needs=$2 left part status begin=$SECONDS
   shift 2
@@ -412,7 +418,7 @@ bench_one() {
   esac
 }
 
-# Sums into slots and the kernels of block methods, which the program cannot call: rows of the topic slots.
+# Rows of the topic slots: sums into slots and kernels of block methods, which the program cannot call.
 slots() {
   if [ $((bench_end - SECONDS)) -lt 20 ]; then
     not_run "vector_times" ": no time left"
@@ -489,7 +495,7 @@ benchmarks() {
   bench_end_all dslash columns vector slots solve-cg solve-bicgstab solve-columns small
 }
 
-# What takes long, and is measured when it is asked for.
+# Long measurements, on request only.
 more() {
   step "more"
   bench_begin || return
@@ -505,7 +511,7 @@ bench_end_all() {
   compgen -G "$out/bench/*.json" >/dev/null || not_run "the benchmarks' files" ": nothing was measured"
 }
 
-# How it all went, and the status.
+# The summary and the exit status.
 conclude() {
   local kind
   say "TOTAL    $SECONDS s, ${count[FAILED]} failed, ${count[LATE]} out of time, ${count["NOT RUN"]} not run, ${count[SKIPPED]} skipped, ${count[PASSED]} passed"
@@ -544,7 +550,7 @@ for what in "$@"; do
     continue
   fi
   case $what in
-    tests) tests ;; # these four: into the queue
+    tests) tests ;; # these four are queued
     ranks) ranks ;;
     sanitizer) sanitizer ;;
     races) races ;;

@@ -1,22 +1,21 @@
 #!/usr/bin/env bash
-# run_gpu_ranks.sh - kaon on several CUDA devices of one machine: builds it, then runs the tests of ranks and the
-# benchmarks of scaling under mpirun. What matters most comes first; every step has a time limit, and its results are
-# in OUT as soon as it has ended.
+# run_gpu_ranks.sh - builds kaon on a machine with several CUDA devices, then runs the tests of ranks and the benchmarks of scaling
+# under mpirun. The most important parts run first. Every step has a time limit and stores its results when it ends.
 #
-#   tests/run_gpu_ranks.sh [what...]   what: build tests dslash staggered solve critical volume pipelined model (default: all,
-#   in this order)
+#   tests/run_gpu_ranks.sh [WHAT...]   WHAT: build tests dslash staggered solve critical volume pipelined model (default: all, in this
+#                                      order)
 #
-# Needs what run_gpu.sh needs, and an MPI: on the path, in /usr/local/mpi or /opt/hpcx/ompi, or among the packages of
-# KAON_DEPS (Debian: libopenmpi-dev openmpi-bin and what they depend on).
-#   KAON_RANKS          devices to use; default: all there are, at most 8. Measured are 1, 2, 4, ... of them
-#   KAON_RANKS_SECONDS  what all of it but the build may take; default 450. What is left out for time is said.
-#   KAON_RANKS_LATTICE  the lattice of strong scaling, a rank's in weak scaling; default "32 32 32 64"
-#   KAON_RANKS_BACKEND  cuda; cpu tries the script out on a machine without devices
-#   KAON_RANKS_MORE     more options for hops, as "--samples 3"
+# Needs what run_gpu.sh needs, and an MPI: on the path, in /usr/local/mpi or /opt/hpcx/ompi, or among the packages of KAON_DEPS (Debian:
+# libopenmpi-dev openmpi-bin and their dependencies).
+#   KAON_RANKS          devices to use; default: all, at most 8. Benchmarks run on 1, 2, 4, ... of them
+#   KAON_RANKS_SECONDS  time limit of everything except the build; default 450. Steps left out for lack of time are reported
+#   KAON_RANKS_LATTICE  the whole lattice in strong scaling, the part of a rank in weak scaling; default "32 32 32 64"
+#   KAON_RANKS_BACKEND  cuda (default); cpu: a trial of this script on a machine without devices
+#   KAON_RANKS_MORE     more options for hops, for example "--samples 3"
 #   KAON_RANKS_DD       options of GCR-DD; default below
 #   KAON_DEPS, KAON_BUILD, KAON_CUDA_ARCHS, OUT (default <build>/ranks): as for run_gpu.sh
-# OUT gets DATE-COMMIT-ranks-TOPIC.json, as bench/results/DEVICE/ wants them, ranks.log with all that was printed, and
-# summary.txt. Status: 0 all passed. What cannot be done here (an overlap that the transport lacks) is said as SKIPPED.
+# OUT receives DATE-COMMIT-ranks-TOPIC.json for bench/results/DEVICE/, ranks.log with all output, and summary.txt. Exit status: 0 all
+# passed. What the machine does not support (an overlap that the transport lacks) is reported as SKIPPED.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 . tests/join_parts.sh
@@ -26,7 +25,7 @@ backend=${KAON_RANKS_BACKEND:-cuda}
 read -r -a base <<<"${KAON_RANKS_LATTICE:-32 32 32 64}"
 read -r -a more <<<"${KAON_RANKS_MORE:-}"
 read -r -a dd <<<"${KAON_RANKS_DD:---solver gcr --preconditioner schwarz}"
-small=(--lattice $((base[0] / 2)) $((base[1] / 2)) $((base[2] / 2)) $((base[3] / 4)) # of the size that a rank has of many
+small=(--lattice $((base[0] / 2)) $((base[1] / 2)) $((base[2] / 2)) $((base[3] / 4)) # parts of a rank among many
   --lattice $((base[0] / 2)) $((base[1] / 2)) $((base[2] / 2)) $((base[3] / 8)))
 failures=0
 mkdir -p "$out" "$build"
@@ -51,10 +50,10 @@ find_mpi() {
   if [ -n "${KAON_DEPS:-}" ] && compgen -G "$KAON_DEPS/*openmpi*.deb" >/dev/null; then
     for package in "$KAON_DEPS"/*.deb; do dpkg -x "$package" "$build/deps" || failed "unpacking $package"; done
     export OPAL_PREFIX=$build/deps/usr PMIX_INSTALL_PREFIX=$build/deps/usr PATH=$build/deps/usr/bin:$PATH
-    for name in mpirun mpiexec mpicc; do # what the packages leave to Debian's alternatives
+    for name in mpirun mpiexec mpicc; do # names that Debian's alternatives would provide
       [ -e "$build/deps/usr/bin/$name" ] || ln -s "$name.openmpi" "$build/deps/usr/bin/$name"
     done
-    export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader} # one machine: its memory, no network
+    export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader} # one machine: shared memory, no network
   fi
   if [ -d "$build/deps/usr/lib" ]; then
     folder=$build/deps/usr/lib/$(gcc -dumpmachine)
@@ -83,7 +82,7 @@ build_all() {
   fi
 }
 
-# ranks N SECONDS words...: a program on N ranks. 2 processors a rank at least, or Open MPI binds all threads to one.
+# ranks N SECONDS words...: runs a program on N ranks. With fewer than 2 processors a rank Open MPI binds all threads to one.
 ranks() {
   local n=$1 limit=$2
   shift 2
@@ -92,7 +91,7 @@ ranks() {
 
 left() { echo $((end - SECONDS)); }
 
-# step TOPIC N SECONDS what...: kaon bench WHAT on N ranks, its rows appended to the topic's file.
+# step TOPIC N SECONDS what...: runs kaon-bench WHAT on N ranks and appends its rows to the topic's file.
 step() {
   local topic=$1 n=$2 limit=$3 status begin=$SECONDS part
   shift 3
@@ -165,7 +164,7 @@ dslash() {
   done
 }
 
-# The same of staggered actions, with the storages that are fastest.
+# The same for staggered actions, with the fastest storage of links.
 staggered() {
   local x=${base[0]} y=${base[1]} z=${base[2]} t=${base[3]} n action overlap common
   for action in hisq staggered; do
@@ -182,12 +181,12 @@ staggered() {
 
 problem() { problem=(solve --lattice "$@" --gauge weak:0.3 --kappa 0.130 --csw 1 --reconstruct 12 --columns 1); }
 
-# Time to solution of one lattice on all, half, ... one of the devices.
+# Time to solution of one lattice on all devices, on half of them, ..., on one.
 solve() {
   local n
   problem "${base[@]}"
   for n in $(printf '%s\n' "${sizes[@]}" | sort -rn); do
-    [ "$n" -gt 1 ] || problem+=(--lattice "${base[@]:0:3}" $((base[3] / 4)) "${small[@]}") # what a rank has of many
+    [ "$n" -gt 1 ] || problem+=(--lattice "${base[@]:0:3}" $((base[3] / 4)) "${small[@]}") # parts of a rank among many
     step solve "$n" 30 "${problem[@]}" --tol 1e-10 --solver cg --stop normal --precision half --grid 1 1 1 "$n"
     step solve "$n" 30 "${problem[@]}" --tol 1e-10 --solver bicgstab --stop schur --precision half --grid 1 1 1 "$n"
     step solve "$n" 30 "${problem[@]}" --tol 1e-10 "${dd[@]}" --precision half --grid 1 1 1 "$n"
@@ -223,7 +222,7 @@ volume() {
   done
 }
 
-# What a sum over ranks costs a small solve, and what the pipelined method hides of it.
+# The cost of a sum over ranks in a small solve, and how much of it the pipelined method hides.
 pipelined() {
   local n=$((sizes[-1] < 2 ? sizes[-1] : 2)) method side=$((base[0] / 2))
   problem $side $side $side $side

@@ -1,14 +1,18 @@
-# shellcheck shell=bash disable=SC2034 # what is found out is for who sources it
-# run_jobs.sh - sourced by run_gpu.sh: several programs at a time, each in a process group of its own, its output in a file of
-# its own, with a limit of its own and one end for all.
+# shellcheck shell=bash disable=SC2034 # the script that sources this reads the results
+# run_jobs.sh - sourced by run_gpu.sh: runs several programs at a time. Each has its own process group, output file and time limit;
+# all have a common end.
 #
-# job_add NAME SECONDS WITH words...   puts a command into the queue; it may take so long. WITH: beside (others), turn (with job_turns of
-#                                      that kind at a time) or alone
-# jobs_run MOST END FOLDER FUNCTION    runs the queue, the first first that may begin, MOST at a time, until SECONDS is END. Each one's output is in
-#                                      FOLDER/NAME.log; FUNCTION NAME is called when it has ended, or had no turn
-# jobs_kill                            ends those that run, and what they started
-# job_state[NAME]: passed, failed (job_status[NAME] says how), over (it took longer than it may), cut (by the end of all),
-# unrun (it had no turn). job_took[NAME]: seconds. job_limit[NAME]: as given.
+# job_add NAME SECONDS WITH words...   queues a command with a limit of SECONDS. WITH: beside (runs beside others), turn (at most
+#                                      job_turns of this kind at a time) or alone
+# jobs_run MOST END FOLDER FUNCTION    runs the queue in order, at most MOST at a time, until the shell's SECONDS reach END. A job that
+#                                      may not start yet lets later ones pass. Output goes to FOLDER/NAME.log. FUNCTION NAME is
+#                                      called when a job has ended or was not started
+# jobs_kill                            ends running jobs and their children
+#
+# Results by name:
+#   job_state    passed; failed (job_status has the exit status); over (exceeded its limit); cut (ended by END); unrun (not started)
+#   job_took     seconds
+#   job_limit    as given
 declare -A job_words=() job_limit=() job_with=() job_pid=() job_begin=() job_killed=() job_state=() job_status=() job_took=()
 job_queue=() job_folder=. job_is_alone='' job_turns=1 job_turning=0
 
@@ -19,13 +23,13 @@ job_add() {
   job_words[$name]=$(printf '%q ' "$@")
 }
 
-# setsid's process group has the number of the process itself, since that leads none yet.
+# The process group made by setsid has the number of the process, which leads no group before.
 job_start() {
   (eval "exec setsid ${job_words[$1]}") >"$job_folder/$1.log" 2>&1 </dev/null {job_stderr}>&- &
   job_pid[$1]=$! job_begin[$1]=$SECONDS
 }
 
-# job_end NAME STATE: asks it to end, and makes it three seconds later.
+# job_end NAME STATE: sends TERM, and KILL three seconds later.
 job_end() {
   if [ -z "${job_killed[$1]:-}" ]; then
     job_state[$1]=$2 job_killed[$1]=$SECONDS
@@ -49,7 +53,7 @@ job_ended() {
   unset "job_pid[$1]" "job_killed[$1]"
 }
 
-# jobs_look END FUNCTION: which have ended, and which have to.
+# jobs_look END FUNCTION: handles jobs that have ended, and ends those whose time is over.
 jobs_look() {
   local name
   for name in "${!job_pid[@]}"; do
@@ -64,7 +68,7 @@ jobs_look() {
   done
 }
 
-# job_may NAME: whether it may begin beside those that run.
+# job_may NAME: true if it may start beside the running jobs.
 job_may() {
   case ${job_with[$1]} in
     alone) [ ${#job_pid[@]} -eq 0 ] ;;
@@ -72,7 +76,7 @@ job_may() {
   esac
 }
 
-# jobs_fill MOST END
+# jobs_fill MOST END: starts queued jobs while there is room.
 jobs_fill() {
   local i name
   while [ "$SECONDS" -lt "$2" ] && [ ${#job_pid[@]} -lt "$1" ] && [ -z "$job_is_alone" ]; do
@@ -94,7 +98,7 @@ jobs_fill() {
   done
 }
 
-# What bash says of a program that a signal ended is not shown.
+# Bash's own messages about programs that a signal ended are hidden.
 jobs_run() {
   local name
   job_folder=$3

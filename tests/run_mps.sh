@@ -1,15 +1,15 @@
-# shellcheck shell=bash disable=SC2034,SC2154 # what run_gpu.sh reads and sets
-# run_mps.sh - sourced by run_gpu.sh: CUDA's Multi-Process Service for programs that share a device. Without it the device gives
-# each process slices of its time, and a kernel of microseconds waits for the others' slices; with it kernels of several processes run
-# side by side. It is a process of the user's, with sockets in a folder of its own; the device's settings stay as they are.
+# shellcheck shell=bash disable=SC2034,SC2154 # shared with run_gpu.sh
+# run_mps.sh - sourced by run_gpu.sh: CUDA's Multi-Process Service for programs that share a device. Without it processes get the
+# device in time slices, and a kernel of microseconds waits for the slices of others. With it kernels of several processes run
+# concurrently. The service runs as the user, with sockets in a folder of its own. Settings of the device do not change.
 #
-# mps_begin   starts it, once; $mps is its folder then, or empty: it is not installed, did not start or serves nobody (which is said),
-#             was not wanted (KAON_TEST_MPS=0), or the caller has one of his own (CUDA_MPS_PIPE_DIRECTORY). apart: what the
-#             environment of a program says that is to be without it, without one at the default place as well
-# mps_end     ends it; its log is left in $out/mps.log
+# mps_begin   starts the service once. $mps is then its folder, or empty: the service is not installed, does not work (the summary
+#             says so), is not wanted (KAON_TEST_MPS=0), or the caller has one (CUDA_MPS_PIPE_DIRECTORY).
+#             $apart: environment of a program that must not use any service
+# mps_end     ends the service. Its log is in $out/mps.log
 mps='' mps_tried='' mps_was='' apart=()
 
-# Whether a program finds the device by it; where there is none to ask, it is believed.
+# True if a program finds the device through the service, or if there is no program to try.
 mps_serves() {
   [ ! -x "$build/kaon" ] || CUDA_MPS_PIPE_DIRECTORY=$mps timeout 60 "$build/kaon" info 2>/dev/null | grep -q 'compute capability'
 }
@@ -40,7 +40,7 @@ mps_end() {
   local pid=
   [ ! -e "$mps/nvidia-cuda-mps-control.pid" ] || pid=$(tr -cd 0-9 <"$mps/nvidia-cuda-mps-control.pid")
   echo 'quit -t 10' | CUDA_MPS_PIPE_DIRECTORY=$mps timeout 20 nvidia-cuda-mps-control >/dev/null 2>&1
-  [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null # has ended, unless it could not be told
+  [ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null # it has ended, unless it did not receive the request
   cat "$mps"/*.log >"$out/mps.log" 2>/dev/null
   rm -rf "$mps"
   mps=''

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# run_profile.sh - sourced by run_gpu.sh: bytes that a hop, and a hop with clover blocks, move between their multiprocessors, the
-# second-level cache and memory, by the device's counters, into OUT/profile.txt.
-# shellcheck disable=SC2154 # of run_gpu.sh
+# run_profile.sh - sourced by run_gpu.sh: measures with the device's counters how many bytes a hop moves between multiprocessors,
+# second-level cache and memory, with and without clover blocks. Writes OUT/profile.txt.
+# shellcheck disable=SC2154 # variables of run_gpu.sh
 
 profile_metrics=dram__bytes_read.sum,dram__bytes_write.sum,lts__t_sectors_srcunit_tex.sum,l1tex__t_sector_hit_rate.pct
 profile_metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,smsp__issue_active.avg.pct_of_peak_sustained_active
 profile_metrics+=,gpu__time_duration.sum
 
-# profile_one WHAT PRECISION COLUMNS LATTICE words...: the first kernel that ncu's words choose.
+# profile_one WHAT PRECISION COLUMNS LATTICE words...: profiles the first kernel that ncu's words select.
 profile_one() {
   local what="profile $1, $2, $4, $3 columns" precision=$2 columns=$3 lattice=$4 end one=$build/profile.log
   end=$(end_of 40)
@@ -30,7 +30,7 @@ profile_one() {
   fi
 }
 
-# hop_kernel's third argument is whether it has clover blocks: names as ncu writes them, with and without types.
+# The third argument of hop_kernel says whether it has clover blocks. ncu writes names with or without types.
 profile() {
   local case precision columns space time clover='hop_kernel<(\(int\))?12, (\(int\))?1, (\(bool\))?(1|true),'
   step "profile"

@@ -89,8 +89,8 @@ KAON_API kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic 
  * - SYNC: only the products that take residuals exchange rows. In between a rank works on its own
  *   rows: one iteration with LAUNCH, `stride` with FREE
  *
- * With faults a stretch ends where one begins or ends, and after at most four iterations, so that
- * the monitor can look. As an operator (tol = 0) it is SYNC. Source: Anzt and others
+ * With faults FREE pauses where one begins or ends, and at least every four iterations, so that
+ * the monitor sees a residual. As an operator (tol = 0) it is SYNC. Source: Anzt and others
  * (kaon/relax.h), section 3.4, where x as a whole is in one memory. */
 typedef enum kaon_relax_exchange {
   KAON_EXCHANGE_AUTO,
@@ -198,8 +198,8 @@ typedef struct kaon_schwarz_lags {
   int64_t late;  /**< of these: the newest message had not arrived, so an older one or 0 was used.
                       Running freely: the other part had ended fewer cycles than the reader */
   int oldest;    /**< how many residuals (running freely: cycles) old the oldest value was */
-  int parts;     /**< blocks run freely in so many parts; those that share vector lanes go together.
-                      Else 0 */
+  int parts;     /**< running freely: parts that iterate independently; blocks that share vector
+                      lanes are one part. Else 0 */
 } kaon_schwarz_lags;
 /** Initial value. */
 #define KAON_SCHWARZ_LAGS_INIT KAON_SIZED(kaon_schwarz_lags)

@@ -109,7 +109,7 @@ typedef struct kaon_even_odd_options {
 #define KAON_EVEN_ODD_OPTIONS_INIT \
   { sizeof(kaon_even_odd_options), 1, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0 }
 
-/** Creates the even-odd reduction of M, which comes from kaon_dirac_create() and is kept alive.
+/** Creates the even-odd reduction of M, which comes from kaon_dirac_create() and is retained.
  * `options` NULL: the defaults.
  *
  * A solver that was made on the reduction accepts right-hand sides of either space. For one of M's
@@ -179,8 +179,8 @@ typedef struct kaon_shell_options {
   { sizeof(kaon_shell_options), 1, KAON_DOUBLE, 0, 0.0, 0.0 }
 
 /** Creates an operator on vectors of `space` that calls `apply`. It can be used wherever kaon takes
- * an operator. `options` NULL: the defaults. `user` is passed on, and kept alive by the caller. The
- * space is kept alive. Collective. Errors: ARGUMENT, UNSUPPORTED (half precision), MEMORY. */
+ * an operator. `options` NULL: the defaults. `user` is passed on and stays owned by the caller.
+ * The space is retained. Collective. Errors: ARGUMENT, UNSUPPORTED (half precision), MEMORY. */
 KAON_API kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply *apply,
                                                 void *user, const kaon_shell_options *options,
                                                 kaon_operator **A);

@@ -100,16 +100,16 @@ typedef struct kaon_precond_options {
   kaon_precond_order order;
   kaon_precision precision; /**< of vectors: double or single. HALF: values have 16 bits and a scale
                                  a row, vectors are single; K is Hermitian to these 16 bits only */
-  int sweeps;   /**< DIC to ILU0. 0: triangles are solved exactly, level by level. Else by so many
-                     Jacobi sweeps each, which are products with sparse matrices (K is Hermitian if
-                     A is) */
+  int sweeps;   /**< DIC to ILU0. 0: triangles are solved exactly, level by level. Else each by
+                     this many Jacobi sweeps, which are products with sparse matrices (K is
+                     Hermitian if A is) */
   double omega; /**< SSOR, in (0, 2) */
   int block;    /**< rows of a block, 1 to 32 */
   double drop;  /**< AINV: smaller entries are dropped (A scaled to a diagonal of 1). 0: none */
   int fill;     /**< AINV: most entries of a direction beside its own. 0: no limit */
   double shift; /**< factorise A with its diagonal times 1 + shift */
-  int tries; /**< after a breakdown double the shift, from 1e-3 on, and start again, at most so many
-                  times. Manteuffel, Math. Comp. 34 (1980) 473 */
+  int tries;    /**< after a breakdown double the shift, from 1e-3 on, and start again, at most this
+                  often. Manteuffel, Math. Comp. 34 (1980) 473 */
   int power; /**< FSAI: 1 to 8. The work for a row grows with the third power of its entries; in two
                   dimensions power 2 has 2 to 3 times the entries of power 1 */
 } kaon_precond_options;

@@ -47,9 +47,9 @@ typedef struct kaon_relax_options {
   int lag;       /**< FREE: 0 to 1000000 */
   int stride;    /**< most iterations between two residuals, 1 to 255: with FREE, and where ranks
                       exchange rows in between (kaon/lab.h) */
-  int together;  /**< LAUNCH on one rank: blocks that run at once. CPU: a thread reads for so many
-                      blocks before it writes the first. CUDA: so many thread blocks take blocks of
-                      rows as they finish. 0: CPU one, CUDA all that the device holds */
+  int together;  /**< LAUNCH on one rank: blocks that run at once. CPU: a thread reads for this
+                      many blocks before it writes the first. CUDA: this many thread blocks take
+                      blocks of rows as they finish. 0: CPU one, CUDA all that the device holds */
   uint64_t seed; /**< order in which blocks begin, another in every iteration (CUDA: only if
                       `together` is set). 0: by number */
   const struct kaon_lab_relax_options *lab; /**< experiments (kaon/lab.h). NULL: none. Copied */
@@ -185,7 +185,7 @@ typedef struct kaon_kaczmarz_options {
  * that was made on it takes b and x of A's space, stops on |b - A x| / |b| and reports that.
  *
  * The reduction is Hermitian and positive semidefinite whatever A is (except for SWEEP), and
- * singular if A is. A comes from kaon_matrix_operator() and is kept alive. `options` NULL: the
+ * singular if A is. A comes from kaon_matrix_operator() and is retained. `options` NULL: the
  * defaults. Collective. Errors: ARGUMENT (an option; not a permutation), SINGULAR (a row of zeros,
  * with the caller's number), NOT_FINITE (the norm of a row overflows), UNSUPPORTED (A is no matrix;
  * several ranks, except for CIMMINO with a lambda), NOT_BUILT, MEMORY. */

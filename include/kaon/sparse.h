@@ -43,7 +43,7 @@ typedef enum kaon_ordering { KAON_ORDERING_NONE, KAON_ORDERING_RCM } kaon_orderi
  *   2^28 entries
  *
  * Vectors are always imported, exported and written as the caller's rows, on the rank that gave
- * them. Blocks of rows (kaon_operator_local_part()) count in the kept order. */
+ * them. Blocks of rows (kaon_operator_local_part()) count in the stored order. */
 typedef enum kaon_matrix_partition {
   KAON_PARTITION_GIVEN,
   KAON_PARTITION_METIS,
@@ -143,7 +143,7 @@ typedef struct kaon_matrix_info {
   int hermitian;             /**< 1: A = A^H exactly */
   int64_t shortest, longest; /**< row lengths in entries, of all ranks */
   double mean, deviation;    /**< of the row lengths */
-  int64_t bandwidth;         /**< max |i - j| of this rank's own entries, in the kept order */
+  int64_t bandwidth;         /**< max |i - j| of this rank's own entries, in the stored order */
   int64_t empty_rows;        /**< rows without an entry other than 0 */
   int64_t no_diagonal;       /**< rows whose diagonal entry is missing or 0 */
   int64_t empty_columns;     /**< columns without an entry other than 0 */

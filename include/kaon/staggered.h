@@ -72,7 +72,7 @@ KAON_API kaon_status kaon_staggered_hop(kaon_operator *M, kaon_parity parity, co
  *
  * A is p's block of M^dagger M: Hermitian and positive definite, for method cg. A solver that was
  * made on it accepts right-hand sides of either space. For one on p alone it solves (M^dagger M) x
- * = b there. M comes from kaon_staggered_create(), has a mass other than 0, and is kept alive.
+ * = b there. M comes from kaon_staggered_create(), has a mass other than 0, and is retained.
  * Collective. Errors: ARGUMENT, UNSUPPORTED, STALE, MEMORY, NOT_BUILT. */
 KAON_API kaon_status kaon_staggered_even_odd(kaon_operator *M, kaon_parity parity,
                                              kaon_operator **reduced);

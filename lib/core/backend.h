@@ -72,7 +72,7 @@ typedef struct kaon_loop {
   const kaon_column_state *norms;
 } kaon_loop;
 
-/* NULL: this machine runs work as soon as it is asked to. A recorder belongs to one batch of
+/* NULL: this machine runs work at once. A recorder belongs to one batch of
  * columns. */
 typedef struct kaon_record_ops {
   kaon_status (*create)(kaon_context *ctx, int columns, kaon_recorder **recorder);

@@ -4,10 +4,8 @@
  *
  * RUN: the reader of the list. Blocks take chunks blockIdx.x, blockIdx.x + gridDim.x, ...
  *   run.state(theirs)    the state from which coefficients are read, instead of `theirs`
- *   run.template leave<SLOTS, NORM>(sums, chunk, value)  stores a block's part of an entry's sums,
- *   as
- *                                                     sums_finish (lib/cuda/reduction/reduce.h)
- *                                                     does
+ *   run.template leave<SLOTS, NORM>(sums, chunk, value)  stores a block's part of an entry's sums
+ *                                                        as sums_finish (reduce.h) does
  *   run.template end<SLOTS, NORM>(sums)                  this block has no more chunks
  * Functions are not inlined: else the registers of one would be those of all. */
 #ifndef KAON_SPARSE_CUDA_LISTED_H

@@ -44,7 +44,7 @@ static const cli_option options[] = {
 
 enum { CANDIDATES_MAX = 32 };
 static const double sample_seconds = 0.02;
-/* What a choice must gain to be kept. */
+/* Least gain of a choice that is written. */
 static const double gain = 0.03;
 
 typedef struct tune {

@@ -29,7 +29,8 @@ double forecast_now(const kaon_context *ctx); /* bytes of the objects now */
  * several machines, so only --memory-limit counts for them. */
 int forecast_exceeds(const cli_common *common, const kaon_context_info *info, int ranks,
                      double need);
-/* 0: a job of so many bytes, roughly, fits many times over, or nobody knows what is free. */
+/* 0: no forecast is needed: there are several ranks, the free memory is not known, or it is much
+ * more than the roughly `rough` bytes of the job. */
 int forecast_needed(const kaon_context_info *info, double rough);
 /* "JOB NEED bytes on DEVICE, where ... are free; ADVICE". Returns the exit status. */
 int forecast_refuse(const cli_common *common, const char *job, double need,

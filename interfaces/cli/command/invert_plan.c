@@ -14,7 +14,8 @@
 #include "interfaces/common/report.h"
 #include "interfaces/common/signals.h"
 
-/* A job of so many bytes, by what a site takes, roughly, is set up itself. */
+/* A job of at most small_bytes, by a rough estimate from the bytes a site, is set up itself instead
+ * of smaller ones. */
 static const double small_bytes = 100e6;
 static const double site_bytes_links = 3000, site_bytes_column = 1500;
 

@@ -168,7 +168,7 @@ static kaon_status carry(invert_job *job, const kaon_vector *from, int i, kaon_v
   return status == KAON_OK ? kaon_vector_import(to, j, job->host, KAON_BASIS_UKQCD) : status;
 }
 
-/* Nothing on the even sites would be solved by 0, which nobody asks for. norm2: of a batch. */
+/* Refuses a source that is 0 on the even sites, whose solution would be 0. norm2: of a batch. */
 static int check_source(const invert_job *job, double *norm2) {
   const int columns = kaon_vector_columns(job->shifts.b);
   int code = cli_status(job->ctx, kaon_vector_norm2(job->shifts.b, norm2), NULL);
@@ -238,7 +238,7 @@ int shifts_solve(invert_job *job) {
   return code;
 }
 
-/* ---- what is left ---- */
+/* ---- report and files ---- */
 
 void shifts_describe(const invert_job *job, json_t *report) {
   const shifts *s = &job->shifts;

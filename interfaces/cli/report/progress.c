@@ -60,8 +60,8 @@ static void draw(progress *p, double worst, int finished) {
   fflush(stderr);
 }
 
-/* What is seen is the recurrence's residual. A column at the tolerance goes on where its true one
- * is not yet there, so it is finished once the others have gone on without it. */
+/* The residual shown is that of the recurrence. A column at the tolerance may continue, if its true
+ * residual is still larger. So it counts as finished once the others have continued without it. */
 static void refresh(progress *p) {
   double worst = 0;
   int finished = 0;

@@ -143,7 +143,7 @@ int linear_needs_hermitian(kaon_method method);
 /* Chooses entry `index` of LINEAR_METHODS. Below: its name, its title, and whether the matrix
  * suits it. */
 void linear_choose(linear *l, int index);
-int linear_index(kaon_method method); /* of a method by itself */
+int linear_index(kaon_method method); /* entry of a method without projections */
 const char *linear_method_name(const linear *l);
 const char *linear_method_title(const linear *l);
 int linear_fits(const linear *l);

@@ -1,5 +1,5 @@
-/* linear_relax.c - relaxation methods by name: their figures, what is known of them beforehand,
- * what they report afterwards. Contract: linear.h. */
+/* linear_relax.c - relaxation methods by name: their figures, what is predicted before a solve,
+ * what is reported after it. Contract: linear.h. */
 #include <math.h>
 #include <stdio.h>
 
@@ -109,7 +109,7 @@ int relax_check(const linear_args *a, linear *l) {
   return faults_check(a, l);
 }
 
-/* ---- beforehand ---- */
+/* ---- predictions ---- */
 
 json_t *spectrum_describe(const kaon_spectrum *s) {
   return json_pack("{s:b s:b s:o s:o s:o s:o s:o s:o s:o s:i}", "hermitian", s->hermitian,
@@ -126,13 +126,13 @@ const char *spectrum_how(const kaon_spectrum *s) {
 
 static const double ROUNDING = 1e-12; /* of numbers near 1 */
 
-/* The smallest eigenvalue of D^-1 A that a residual can have a part of, where the system has
- * solutions: beside a singular A's 0, tau's other one. */
+/* The smallest eigenvalue of D^-1 A to which a residual of a solvable system can belong. For a
+ * singular A this is not 0 but the next one, which follows from tau. */
 static double least(const kaon_spectrum *s) {
   return s->low > 0 ? s->low : 2 / s->tau - s->high;
 }
 
-/* Below 1 by an estimate that may be off by more than what is left to 1. */
+/* 1: undecided: the error of the estimate reaches across 1. */
 static int is_open(const kaon_spectrum *s) {
   if (s->low == 0) return s->high < 2 - ROUNDING && s->rho + s->rho_error > 1 + ROUNDING;
   return s->rho < 1 && s->rho + s->rho_error >= 1;

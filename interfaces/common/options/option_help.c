@@ -18,7 +18,7 @@ static char *listed(const char *choices) {
   return text;
 }
 
-/* Length of the first sentence, without its full stop; what stands in parentheses ends none. */
+/* Length of the first sentence, without its full stop; a full stop in parentheses ends none. */
 static int first_sentence(const char *text) {
   int depth = 0, i = 0;
   for (; text[i]; i++) {
@@ -29,7 +29,7 @@ static int first_sentence(const char *text) {
   return i;
 }
 
-/* The text of an option. A long list of choices stands in it, since the column of placeholders is
+/* The text of an option. It includes a long list of choices, since the column of placeholders is
  * narrow. */
 static char *help_text(const cli_option *o, int all, const char **placeholder) {
   const int choices = o->kind == CLI_CHOICE || o->kind == CLI_SET;

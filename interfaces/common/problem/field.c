@@ -82,7 +82,7 @@ static kaon_status fill(const field_spec *spec, const int given[4], int ignore_c
   return kaon_gauge_read(f->gauge, spec->text, &options, &f->file);
 }
 
-/* --ignore-checksum goes on, but not in silence. */
+/* Prints what --ignore-checksum ignores. */
 static void warn(const kaon_gauge_file_info *file) {
   for (int i = 0; i < file->warnings && i < KAON_GAUGE_FILE_WARNINGS; i++)
     cli_error("warning: %s", file->warning[i]);
