@@ -49,8 +49,9 @@ typedef struct kaon_hop_args {
 } kaon_hop_args;
 
 /* Packs what the neighbours' hops to the sites of `parity` read on this rank into messages
- * (kaon_faces). in has the other parity. A message for forward hops holds projected spinors only;
- * one for backward hops also has every factor of the hop. to: by direction of the hop. */
+ * (kaon_faces). in has the other parity. A message for forward hops holds projected spinors only.
+ * One for backward hops is also multiplied by U^dagger and the antiperiodic sign; on a CPU also by
+ * the factor of t relative to that of x. to: by direction of the hop. */
 typedef struct kaon_gather_args {
   const kaon_stencil *stencil;
   int parity;
@@ -121,7 +122,7 @@ typedef struct kaon_dslash_ops {
   /* Number of sites from which (w, out) is faster as a separate kernel than inside a hop of one
    * column; 0: never. */
   int64_t separate_dot_sites;
-  /* args->sum must be NULL for a cut hop (stencil->cut) where neighbours are computed */
+  /* args->sum.state must be NULL for a cut hop (stencil->cut) if kernels compute neighbours. */
   void (*hop)(const kaon_launch *launch, const kaon_hop_args *args);
   void (*clover)(const kaon_launch *launch, const kaon_clover_args *args);
   void (*gather)(const kaon_launch *launch, const kaon_gather_args *args);

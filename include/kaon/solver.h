@@ -191,8 +191,8 @@ typedef struct kaon_solve_report {
  * made anew in the inner precision where it offers that; otherwise, and always for GCR, vectors are
  * converted.
  *
- * *Deflation* takes, for each pair, 2 vectors in the sloppy precision, and besides 2 and 2 in the
- * outer one. From step 48 on the residual is replaced at least every 48 steps; from step 192 on the
+ * *Deflation* takes 2 vectors in the sloppy precision for each pair, and in addition 2 in the sloppy
+ * and 2 in the outer precision. From step 48 on the residual is replaced at least every 48 steps; from step 192 on the
  * vectors are used. -1 means 16 pairs where steps are not recorded (on processors), or as many from
  * 8 on as fit into deflation_limit and the free memory, else none. Bits then depend on the number
  * of columns that are solved together. With a preconditioner -1 deflates only in half precision. A

@@ -8,9 +8,9 @@
 #include <kaon/status.h>
 
 /* Fails with KAON_ERR_MEMORY if the system cannot start this number of threads. Without the
- * check, the OpenMP runtime would end the process at its first parallel loop. Each larger number is tested
- * once, by starting and joining the additional threads; the runtime keeps those that it has already
- * started. */
+ * check, the OpenMP runtime would end the process at its first parallel loop. Each larger number is
+ * tested once, by starting and joining the additional threads; the runtime keeps those that it has
+ * already started. */
 kaon_status kaon_threads_check(int threads);
 
 /* Between hold and restore, floating-point exceptions are not trapped, neither in this thread nor

@@ -68,7 +68,7 @@ struct kaon_lattice {
   int grid[4];         /* ranks in x, y, z, t */
   int origin[4];       /* global coordinates of this rank's first site */
   int peer[KAON_DIRS]; /* ranks of the neighbours */
-  int partitioned[4];  /* 1: neighbours across the faces in mu are on other ranks */
+  int partitioned[4];  /* 1: values beyond the faces in mu come by messages, even from itself */
   kaon_boundary boundary_t;
   int64_t volume; /* of this rank's part; `global_volume`: of the whole lattice */
   int64_t global_volume;

@@ -28,7 +28,7 @@ enum {
   KAON_WAIT_STOP,       /* the recurrence residual is below the threshold */
   KAON_WAIT_UPDATE,     /* reliable update due */
   KAON_WAIT_PERIOD,     /* periodic update due; says nothing about progress */
-  KAON_WAIT_TRUSTED,    /* the same, without recomputing the chosen residual (kaon_stop_outer) */
+  KAON_WAIT_TRUSTED,    /* reliable update that does not verify (kaon_stop_outer) */
   KAON_WAIT_BLOCK,      /* requested by another column of the block; says nothing about progress of
                        * this one */
   KAON_WAIT_CYCLE,      /* the cycle is full */
