@@ -109,6 +109,34 @@ WRONG = (
     (["--precision", "quarter"], ["bench", "vector", "--precision", "double,quarter"]))
 
 
+# Small jobs whose reports have most fields.
+CLOVER = ["--gauge", "weak:0.3", "--lattice", 4, 4, 4, 4, "--kappa", "0.12", "--csw", 1]
+HISQ = ["--action", "hisq", "--gauge", "weak:0.1", "--lattice", 4, 4, 4, 4, "--mass", "0.5", "--source", "z4:1"]
+LAPLACE = ["solve", "--matrix", "laplace2d:10"]
+REPORTING = (
+    ["invert", *CLOVER, "--columns", 2],
+    ["invert", *CLOVER, "--columns", 1, "--method", "gcr", "--precond", "async-schwarz"],
+    ["invert", *HISQ, "--columns", 2],
+    ["invert", *CLOVER, "--dry-run"],
+    [*LAPLACE, "--method", "cg", "--columns", 2],
+    [*LAPLACE, "--method", "cg", "--precond", "ic0", "--spectrum"],
+    [*LAPLACE, "--method", "cg", "--precond", "chebyshev"],
+    [*LAPLACE, "--method", "async", "--flip-rate", "1e-6"],
+    [*LAPLACE, "--method", "kaczmarz", "--tol", "1e-3"],
+    [*LAPLACE, "--dry-run"],
+    ["info"])
+HISTOGRAMS = ("shifts", "shifts_after", "rank_shifts")  # objects whose names are numbers
+
+
+def fields(value):
+    """The names of all fields of a report, of objects within it too."""
+    if isinstance(value, list):
+        return set().union(*map(fields, value))
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*(fields(part) for name, part in value.items() if name not in HISTOGRAMS))
+
+
 class Usage(system.Case):
     def test_no_command_teaches_and_fails(self):
         code, out, err = system.kaon()
@@ -367,6 +395,16 @@ class Usage(system.Case):
         seeds = [self.report(name + ".json")["seed"] for name in ("generate", "gauge", "solve", "invert")]
         self.assertEqual(seeds, [1, None, 5, 7])
         self.assertEqual(self.report("invert.json")["gauge_checksum"], " ".join(self.report("gauge.json")["checksum_stored"]))
+
+    def test_every_field_of_a_report_is_described(self):
+        """in docs/files.md, by its name in backticks"""
+        with open(os.path.join(system.SOURCE, "docs", "files.md"), encoding="utf-8") as file:
+            page = file.read()
+        described = set(re.findall(r"`([^`\n]+)`", page[page.index("\n## Reports\n"):page.index("\n## Adding a format\n")]))
+        for words in REPORTING:
+            with self.subTest(words=words):
+                self.succeeds(*words, "--report", "report.json")
+                self.assertEqual(fields(self.report()) - described, set())
 
     def test_wrong_command_lines(self):
         for words, arguments in WRONG:
