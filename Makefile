@@ -16,6 +16,7 @@ RUN_CSW ?= 1.769
 
 help:
 	@echo "make run      install what is missing, build the program, make a configuration, compute its propagator (run/)"
+	@echo "make setup    install what is missing, and build nothing"
 	@echo "make check    build and pass every test"
 	@echo "make build    build library, program and tests in $(BUILD)/"
 	@echo "make bench    measure the kernels and compare them with the limits of the machine"
