@@ -19,7 +19,7 @@ typedef struct kaon_faults {
   double best[8];        /* the last squared residuals of the slowest column, newest first */
   int when[8];           /* the iterations that they belong to */
   int known;             /* how many of them are set */
-  double rate;           /* decrease of |r|^2 an iteration before the first alarm */
+  double rate;           /* decrease of log |r|^2 an iteration, before an alarm */
   kaon_vector *safe;     /* the copy of x */
   double safe_residual2; /* its |r|^2; < 0: none yet */
   int quiet;             /* iterations since the last alarm or copy */

@@ -62,7 +62,7 @@ static kaon_status copy_states(const kaon_recorder *r, const kaon_column_state *
   return kaon_cuda_check(r->ctx,
                          cudaMemcpyAsync(r->copy[number], state, (size_t)r->columns * sizeof *state,
                                          cudaMemcpyDeviceToHost, stream_of(r)),
-                         "a look");
+                         "a host poll");
 }
 
 static kaon_status issue_part(const part *p) {
@@ -418,7 +418,7 @@ static kaon_status post(kaon_recorder *r, const kaon_column_state *state, int nu
   kaon_cuda_enter(r->ctx);
   *last_number(r, number) = NOT_YET;
   KAON_TRY(copy_states(r, state, number));
-  return kaon_cuda_check(r->ctx, cudaEventRecord(r->arrived[number], stream_of(r)), "a look");
+  return kaon_cuda_check(r->ctx, cudaEventRecord(r->arrived[number], stream_of(r)), "a host poll");
 }
 
 static int64_t nanoseconds(void) {
