@@ -95,11 +95,11 @@ static void check_permuted(const kaon_csr *csr, const triplets *t) {
   if (n > 1) {
     order[n - 1] = order[0];
     refused(kaon_csr_permute(NULL, csr, order, &permuted), KAON_ERR_ARGUMENT,
-            (const char *[3]){"places 0", "both name row", NULL});
+            (const char *[3]){"positions 0", "both name row", NULL});
     assert_null(permuted);
     order[0] = n;
     refused(kaon_csr_permute(NULL, csr, order, &permuted), KAON_ERR_ARGUMENT,
-            (const char *[3]){"place 0", "rows are 0 to", NULL});
+            (const char *[3]){"position 0", "rows are 0 to", NULL});
   }
   free(order);
 }

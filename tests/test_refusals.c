@@ -182,7 +182,7 @@ static void small_sources_are_not_zero(void **state) {
   must(ctx, kaon_matrix_generate(ctx, "laplace2d:7", NULL, &matrix, NULL));
   must(ctx, kaon_matrix_operator(matrix, NULL, &A));
   refused(kaon_operator_local_part(A, block, (kaon_precision)9, KAON_RECONSTRUCT_18, &local),
-          KAON_ERR_ARGUMENT, "precision 9");
+          KAON_ERR_ARGUMENT, "precision is 9");
   refused(kaon_operator_local_part(A, block, KAON_DOUBLE, (kaon_reconstruct)5, &local),
           KAON_ERR_ARGUMENT, "5 reals");
   must(ctx, kaon_multishift_create(A, 2, sigma, NULL, &shifts));

@@ -262,7 +262,7 @@ class Usage(system.Case):
                 self.refused("solve", "--matrix", "laplace2d:5", option, "into", words=[f"{option} into", "its folder"])
         for job in (["solve", "--matrix", "laplace2d:5"], ["invert", *system.SMALL]):
             self.refused(*job, "--plot", "plots.png", words=["the numbers of --plot plots.csv", "not an ordinary file"])
-            self.refused(*job, "--plot", "p" * 218 + ".png", words=["--plot ...ppp", "222 bytes", "220 at most"])
+            self.refused(*job, "--plot", "p" * 218 + ".png", words=["--plot ...ppp", "222 bytes", "at most 220"])
             for name in ("plot", "plot.pdf", "plot.PNG", ".png"):
                 self.refused(*job, "--plot", name, words=[f"--plot {name}:", "ends in .png"])
         done = subprocess.run(["sh", "-c", f"'{system.PROGRAM}' solve --matrix laplace2d:5 --report log > log"], cwd=self.folder, env=system.environment(),
