@@ -17,7 +17,7 @@
 /* A job of at most small_bytes, by a rough estimate from the bytes a site, is set up itself instead
  * of smaller ones. */
 static const double small_bytes = 100e6;
-static const double site_bytes_links = 3000, site_bytes_column = 1500;
+static const double site_bytes_links = 3000, site_bytes_real = 62.5; /* a real number of a column */
 
 /* A batch's own vectors and its solver. */
 static int create_batch(invert_job *job, int columns, forecast *f) {
@@ -109,12 +109,12 @@ static double volume_of(const int e[4]) {
   return (double)e[0] * e[1] * e[2] * e[3];
 }
 
-static double per_site(const invert_args *args) {
-  return site_bytes_links + site_bytes_column * args->problem.columns;
+static double per_site(const invert_args *args, const problem *p) {
+  return site_bytes_links + site_bytes_real * problem_reals(p) * args->problem.columns;
 }
 
 /* Odd extents are a rank's: a part with even ones above them is counted, and scaled. */
-static int predict(const invert_args *args, const int part[4], forecast *all) {
+static int predict(const invert_args *args, const problem *p, const int part[4], forecast *all) {
   forecast a = {0}, b = {0}; /* a job that is set up itself: the line from nothing to it */
   int even[4], less[4], more[4];
   for (int mu = 0; mu < 4; mu++) {
@@ -123,7 +123,7 @@ static int predict(const invert_args *args, const int part[4], forecast *all) {
     more[mu] = less[mu] < even[mu] ? less[mu] + 4 : less[mu];
   }
   const double sites = volume_of(part);
-  const int itself = sites * per_site(args) < small_bytes || volume_of(more) == volume_of(less);
+  const int itself = sites * per_site(args, p) < small_bytes || volume_of(more) == volume_of(less);
   int code = itself ? EXIT_DONE : count_small(args, less, sites, &a);
   if (code == EXIT_DONE) code = count_small(args, itself ? even : more, sites, &b);
   if (code == EXIT_DONE) *all = forecast_follow(&a, &b, sites);
@@ -271,7 +271,7 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
   if (code == EXIT_DONE) code = guess_fits(job, NULL, extents);
   if (code == EXIT_DONE) code = cli_context(&args->common, &ctx);
   const double program = forecast_program();
-  if (code == EXIT_DONE) code = predict(args, part, &f);
+  if (code == EXIT_DONE) code = predict(args, &job->p, part, &f);
   if (code == EXIT_DONE) {
     const kaon_context_info info = forecast_info(ctx);
     const int ranks = grid[0] * grid[1] * grid[2] * grid[3];
@@ -295,11 +295,11 @@ int plan_invert(const invert_job *job, const field_spec *spec) {
 
 static int memory_fits(const invert_job *job, const field_spec *spec, const int extents[4]) {
   const kaon_context_info info = forecast_info(job->ctx);
-  const double rough = per_site(job->args) * volume_of(extents);
+  const double rough = per_site(job->args, &job->p) * volume_of(extents);
   forecast f = {0};
   if (!forecast_needed(&info, rough)) return EXIT_DONE;
   signals_stage("predicting the memory", "nothing was computed or written");
-  const int code = predict(job->args, extents, &f);
+  const int code = predict(job->args, &job->p, extents, &f);
   if (code != EXIT_DONE || !forecast_exceeds(&job->args->common, &info, 1, f.fields)) return code;
   return refuse(job, spec, extents, f.fields, &info);
 }
