@@ -302,7 +302,7 @@ def sparse(results, plots):
                                 for i, m in enumerate(matrices[:3])], ["set xtics (1, 2, 4, 8, 12)", "set xrange [0.5:12.5]"])
     return section("## Sparse products on one H200", """Microseconds of a product in the form that the library chooses.
 In brackets: times faster than the best of cuSPARSE's forms in the same run.""", table(["matrix", "precision", "1 column", "4", "12"], cells),
-                   {"h200-spmv": "Sparse products beside cuSPARSE"}, ["cmake --build build --target spmv_times && build/tests/spmv_times FILE.json own"], results.sources(H200, "spmv-own"))
+                   {"h200-spmv": "Sparse products beside cuSPARSE"}, ["cmake --build build --target spmv_times && build/bench/measure/spmv_times FILE.json own"], results.sources(H200, "spmv-own"))
 
 
 def h100(results, _):

@@ -423,7 +423,7 @@ slots() {
   if [ $((bench_end - SECONDS)) -lt 20 ]; then
     not_run "vector_times" ": no time left"
   elif run_one build-vector_times "$bench_end" "$out" cmake --build "$build" --target vector_times &&
-    run_one vector_times "$(end_of 60)" "$parts" "$build/tests/vector_times" "$parts/slots.001.json"; then
+    run_one vector_times "$(end_of 60)" "$parts" "$build/bench/measure/vector_times" "$parts/slots.001.json"; then
     passed "vector_times"
   else
     failed "vector_times"

@@ -1,5 +1,5 @@
 /* spmv_matrices.c - see spmv_matrices.h. */
-#include "tests/measure/spmv_matrices.h"
+#include "bench/measure/spmv_matrices.h"
 
 #include <math.h>
 #include <stdlib.h>
