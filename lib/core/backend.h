@@ -18,7 +18,6 @@ struct kaon_staggered_ops;
 struct kaon_measure_ops;
 struct kaon_gauge_ops;
 struct kaon_sparse_ops;
-struct kaon_coarse_ops;
 
 enum { KAON_PRECISIONS = 3 };
 
@@ -187,7 +186,6 @@ typedef struct kaon_backend {
   const struct kaon_staggered_ops *staggered[KAON_PRECISIONS];
   const struct kaon_measure_ops *measure[KAON_PRECISIONS];
   const struct kaon_sparse_ops *sparse[KAON_PRECISIONS];
-  const struct kaon_coarse_ops *coarse[KAON_PRECISIONS];
 } kaon_backend;
 
 #endif
