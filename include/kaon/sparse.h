@@ -20,7 +20,7 @@ typedef struct kaon_matrix kaon_matrix;
  * - SELL: blocks of rows, each padded to its own longest, sorted by length within windows
  *
  * On a device, SELL and AUTO store the few rows of a large matrix that are much longer than the
- * others by stretches of columns. */
+ * others by ranges of columns. */
 typedef enum kaon_matrix_format {
   KAON_STORE_AUTO,
   KAON_STORE_CSR,
