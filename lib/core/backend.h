@@ -65,8 +65,9 @@ typedef struct kaon_loop {
    *   before  runs ahead of the first block, so that a run is a whole solve
    *   after   runs behind the last block if no column is open any more, unless none ever was
    *           (lib/math/steps/start.h)
-   *   norms   each run copies the states to the host as copy 0 and these as copy 1: of both the
-   *           slots up to KAON_S_METHOD, of the states also histories and all members behind */
+   *   norms   each run copies the states to the host as copy 0, and `norms` as copy 1. Both copies
+   *           have the slots up to KAON_S_METHOD; that of the states also has the histories and all
+   *           members after them */
   kaon_status (*before)(void *user), (*after)(void *user);
   const kaon_column_state *norms;
 } kaon_loop;
