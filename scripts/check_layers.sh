@@ -20,14 +20,15 @@ forbid "gauge" "(dslash|sparse|solvers|interfaces)/" "gauge/ includes a higher l
 forbid "dslash" "(sparse|solvers|interfaces)/" "dslash/ includes a higher layer"
 forbid "sparse" "(gauge|dslash|solvers|interfaces)/" "sparse/ includes another operator's folder or a higher layer"
 forbid "solvers" "(gauge|dslash|sparse|interfaces)/" "solvers/ includes an operator's folder"
-forbid "interfaces examples bench" "(lib|blas|gauge|dslash|sparse|solvers)/" "interfaces/, examples/ and bench/ use include/kaon alone"
-forbid "lib blas gauge dslash sparse solvers include interfaces examples" "bench/" "nothing outside includes from bench/"
+bench=$(find bench -name "*.[ch]" ! -path "bench/measure/*")
+forbid "interfaces examples $bench" "(lib|blas|gauge|dslash|sparse|solvers)/" "interfaces/, examples/ and bench/ (but bench/measure) use include/kaon alone"
+forbid "lib blas gauge dslash sparse solvers include interfaces examples tests" "bench/" "nothing outside includes from bench/"
 forbid "interfaces/common bench" "interfaces/cli/" "interfaces/common and bench/ know nothing of the kaon program"
 forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers)/" "the reference shares nothing with the library"
-no_comm=$(find lib blas gauge dslash sparse solvers include interfaces bench -name "*.[ch]" ! -path "lib/comm/comm_*.c" 2>/dev/null)
+no_comm=$(find lib blas gauge dslash sparse solvers include interfaces $bench -name "*.[ch]" ! -path "lib/comm/comm_*.c" 2>/dev/null)
 forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm/comm_*.c alone"
-forbid "lib blas gauge dslash sparse solvers include interfaces bench" "(lapacke|cblas)\.h" "LAPACKE and CBLAS belong to the tests alone"
-host_files=$(find lib blas gauge dslash sparse solvers include interfaces bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
+forbid "lib blas gauge dslash sparse solvers include interfaces $bench" "(lapacke|cblas)\.h" "LAPACKE and CBLAS belong to the tests alone"
+host_files=$(find lib blas gauge dslash sparse solvers include interfaces $bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
 forbid "$host_files" "(cuda[a-z_]*|cooperative_groups|mma|nvml)\\.h|cub/" "CUDA headers belong under */cuda/ alone"
 
 words=$(find solvers -name '*.[ch]' | xargs -r grep -nwiE "spin|colou?r|parity|csr|mpi|cuda|wilson|clover|staggered" /dev/null)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""hop_timeline.py - plots the output of tests/measure/hop_timeline.c.
+"""hop_timeline.py - plots the output of bench/measure/hop_timeline.c.
 
   hop_timeline.py FILE.json [--precision single] > hop.svg       (by gnuplot)
 

@@ -263,8 +263,8 @@ def solves(results, plots):
     return section("### Solves", """32x32x32x64 to 1e-10; in brackets times faster than QUDA. Weak: links `weak:0.3`, kappa 0.130 and csw 1, or mass 0.05 (HISQ).
 Thermalised: a configuration of beta 6.0 with kappa 0.1345 and csw 1.769.""",
                    table(["solve", "inner precision", "links", "columns", "steps", "seconds", "GFLOPS", "joules"], cells), {"h200-solves": "Time to solution beside QUDA"},
-                   ["kaon-bench solve --backend cuda --lattice 32 32 32 64 --gauge weak:0.3 --kappa 0.130 --csw 1 --reconstruct 12 --solver cg --stop normal --columns 1",
-                    "kaon-bench solve --backend cuda --lattice 32 32 32 64 --gauge weak:0.3 --kappa 0.130 --csw 1 --reconstruct 12 --solver bicgstab --stop schur --columns 1",
+                   ["kaon-bench solve --backend cuda --lattice 32 32 32 64 --gauge weak:0.3 --kappa 0.130 --csw 1 --reconstruct 12 --method cg --stop normal --columns 1",
+                    "kaon-bench solve --backend cuda --lattice 32 32 32 64 --gauge weak:0.3 --kappa 0.130 --csw 1 --reconstruct 12 --method bicgstab --stop schur --columns 1",
                     "kaon-bench solve --backend cuda --action hisq --mass 0.05 --lattice 32 32 32 64 --gauge weak:0.3 --precision half --columns 1"],
                    results.sources(H200, *topics))
 
@@ -302,7 +302,7 @@ def sparse(results, plots):
                                 for i, m in enumerate(matrices[:3])], ["set xtics (1, 2, 4, 8, 12)", "set xrange [0.5:12.5]"])
     return section("## Sparse products on one H200", """Microseconds of a product in the form that the library chooses.
 In brackets: times faster than the best of cuSPARSE's forms in the same run.""", table(["matrix", "precision", "1 column", "4", "12"], cells),
-                   {"h200-spmv": "Sparse products beside cuSPARSE"}, ["cmake --build build --target spmv_times && build/tests/spmv_times FILE.json own"], results.sources(H200, "spmv-own"))
+                   {"h200-spmv": "Sparse products beside cuSPARSE"}, ["cmake --build build --target spmv_times && build/bench/measure/spmv_times FILE.json own"], results.sources(H200, "spmv-own"))
 
 
 def h100(results, _):
@@ -333,7 +333,7 @@ def cpu(results, plots):
                    ["kaon-bench dslash --threads 2 --lattice 16 16 16 32 --precision double,single,half --reconstruct 18 --columns 1 --in-turn"],
                    results.sources(ZEN4, "hop-large") + "; " + results.sources(ZEN5, "dslash-in-turn")) + "\n" + \
         section("### Clover CG", "16x16x16x16, thermalised (beta 6.0), csw 1.769, to 1e-10, on a Zen 4: seconds (steps) by inner precision.", table(["kappa", *PRECISIONS], solved), {},
-                ["kaon-bench solve --threads 2 --gauge FILE --kappa 0.1345 --csw 1.769 --solver cg --columns 1"], results.sources(ZEN4, "solve-16", "solve-1350")) + "\n" + \
+                ["kaon-bench solve --threads 2 --gauge FILE --kappa 0.1345 --csw 1.769 --method cg --columns 1"], results.sources(ZEN4, "solve-16", "solve-1350")) + "\n" + \
         section(f"### Conjugate gradients beside PETSc {petsc[0]['petsc']}", "Times faster a step on a Zen 4, in turn and in as many steps. Two cores: two threads of kaon, two ranks of PETSc.",
                 table(["matrix", *(f"{k}, {n} core{'s' * (n > 1)}" for k, n in ways)], ratios), {},
                 ["bench/peers/petsc_compare.py --kaon build/kaon --matrix fv1.mtx --matrix laplace3d:64 --solve cg:none --solve cg:jacobi --solve cg:ic0 --threads 1,2"],

@@ -18,7 +18,7 @@ esac
 # package | why it is needed
 needs() {
   cat <<'LIST'
-build-essential|the C compiler (GCC), libc headers (argp, OpenMP) and make
+build-essential|the C compiler (GCC), libc headers, OpenMP and make
 cmake|configures the build
 ninja-build|builds in parallel with little overhead (make would do)
 pkg-config|finds the libraries below

@@ -50,14 +50,14 @@ typedef struct kaon_long_unit {
  * side. Finally the sums of each row are added. */
 enum { KAON_LONG_SHARED_BYTES = 96 << 10 }; /* bytes of x in a range */
 typedef struct kaon_long_entries {
-  int64_t rows, entries, pieces, units; /* pieces: the chunks */
-  int stretch;                          /* most columns of a range */
+  int64_t rows, entries, chunks, units;
+  int range_columns; /* most columns of a range */
   const kaon_long_unit *unit;
   const int64_t *start;   /* [slices + 1] in units of 32 entries */
   const uint16_t *column; /* relative to the unit's first; padding: a chunk's last, with value 0 */
   const void *value;      /* complex: (re, im) */
   const int32_t *place;   /* [slices * 32] position of a chunk's sum; -1: padding */
-  void *sum;              /* [pieces * reals] workspace of a product, in the table's precision */
+  void *sum;              /* [chunks * reals] workspace of a product, in the table's precision */
   const int32_t *row;     /* [rows] index of the row */
   const int64_t *first;   /* [rows + 1] first of a row's sums */
   const float *scale;     /* half: [rows] */
@@ -131,10 +131,10 @@ enum { KAON_LEVEL_THREADS = 8 };
  * counted in the order of the sweep: downwards row n is rows - 1 - n. */
 typedef struct kaon_pipeline {
   int threads;
-  int strips, pieces;
-  int32_t *strip; /* [strip], [strips]: first chunk, number of chunks */
-  int32_t *piece; /* [piece], [pieces]: first row, number of rows */
-  int32_t *need;  /* [piece * threads + t]: rows that thread t must have passed before; 0 for the
+  int strips, chunks;
+  int32_t *strip; /* first chunk of each strip; [strips]: number of chunks */
+  int32_t *chunk; /* first row of each chunk; [chunks]: number of rows */
+  int32_t *need;  /* [chunk * threads + t]: rows that thread t must have passed before; 0 for the
                      own thread */
   double gain;    /* predicted speed-up over one thread, if no thread waits for memory */
 } kaon_pipeline;

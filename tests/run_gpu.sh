@@ -423,7 +423,7 @@ slots() {
   if [ $((bench_end - SECONDS)) -lt 20 ]; then
     not_run "vector_times" ": no time left"
   elif run_one build-vector_times "$bench_end" "$out" cmake --build "$build" --target vector_times &&
-    run_one vector_times "$(end_of 60)" "$parts" "$build/tests/vector_times" "$parts/slots.001.json"; then
+    run_one vector_times "$(end_of 60)" "$parts" "$build/bench/measure/vector_times" "$parts/slots.001.json"; then
     passed "vector_times"
   else
     failed "vector_times"
@@ -456,10 +456,10 @@ critical() {
   say "heatbath and over-relaxation: $(sed -n 's/^ *"seconds": *\([0-9.e+-]*\),*$/\1/p' "$report" |
     awk -v n=$((32 * 32 * 32 * 64 * 4 * sweeps * (overrelax + 1))) '{printf "%.2f ns a link update in double, %.2f s", 1e9 * $1 / n, $1}')"
   local problem=(--gauge "$field" --kappa 0.1345 --csw 1.769 --tol 1e-10 --reconstruct 12)
-  bench_one critical 15 solve "${problem[@]}" --solver cg --stop normal --precision double,half --columns 1
-  bench_one critical 15 solve "${problem[@]}" --solver bicgstab --stop schur --precision half --columns 1
-  bench_one critical 30 solve "${problem[@]}" --solver cg --stop normal --precision half --columns 12
-  bench_one critical 30 solve "${problem[@]}" --solver blockcg --stop normal --precision single,half --columns 12
+  bench_one critical 15 solve "${problem[@]}" --method cg --stop normal --precision double,half --columns 1
+  bench_one critical 15 solve "${problem[@]}" --method bicgstab --stop schur --precision half --columns 1
+  bench_one critical 30 solve "${problem[@]}" --method cg --stop normal --precision half --columns 12
+  bench_one critical 30 solve "${problem[@]}" --method blockcg --stop normal --precision single,half --columns 12
   rm -f "$field"
 }
 
@@ -479,18 +479,18 @@ benchmarks() {
   step "bench"
   bench_begin || return
   local problem=(--lattice 32 32 32 64 --gauge weak:0.3 --kappa 0.130 --csw 1 --tol 1e-10 --reconstruct 12)
-  bench_one solve-cg 10 solve "${problem[@]}" --solver cg --stop normal --columns 1
+  bench_one solve-cg 10 solve "${problem[@]}" --method cg --stop normal --columns 1
   bench_one dslash 8 dslash --lattice 16 16 16 16 --columns 1
   bench_one dslash 10 dslash --lattice 32 32 32 32 --columns 1
   bench_one dslash 26 dslash --lattice 48 48 48 64 --columns 1
-  bench_one solve-bicgstab 10 solve "${problem[@]}" --solver bicgstab --stop schur --columns 1
+  bench_one solve-bicgstab 10 solve "${problem[@]}" --method bicgstab --stop schur --columns 1
   bench_one columns 30 dslash --lattice 32 32 32 32 --columns 12 --reconstruct 12
   bench_one vector 7 vector --lattice 48 48 48 64 --columns 1
   slots
-  bench_one small 14 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --solver cg --stop normal --reconstruct 12 --columns 1
-  bench_one solve-columns 20 solve "${problem[@]}" --solver cg --stop normal --precision half --columns 12
-  bench_one solve-columns 25 solve "${problem[@]}" --solver blockcg --stop normal --precision single,half --columns 12
-  bench_one solve-columns 15 solve "${problem[@]}" --solver bicgstab --stop schur --precision half --columns 12
+  bench_one small 14 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --method cg --stop normal --reconstruct 12 --columns 1
+  bench_one solve-columns 20 solve "${problem[@]}" --method cg --stop normal --precision half --columns 12
+  bench_one solve-columns 25 solve "${problem[@]}" --method blockcg --stop normal --precision single,half --columns 12
+  bench_one solve-columns 15 solve "${problem[@]}" --method bicgstab --stop schur --precision half --columns 12
   bench_one dslash 7 dslash --lattice 24 24 24 48 --columns 1
   bench_end_all dslash columns vector slots solve-cg solve-bicgstab solve-columns small
 }
@@ -499,7 +499,7 @@ benchmarks() {
 more() {
   step "more"
   bench_begin || return
-  bench_one small-links 25 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --solver cg --stop normal --reconstruct 18,8 --columns 1
+  bench_one small-links 25 solve --lattice 8 8 8 8 --lattice 16 16 16 16 --gauge weak:0.3 --kappa 0.130 --csw 1 --method cg --stop normal --reconstruct 18,8 --columns 1
   critical
   bench_one columns-large 30 dslash --lattice 48 48 48 64 --columns 12 --reconstruct 12
   bench_end_all small-links critical columns-large

@@ -24,7 +24,7 @@ out=${OUT:-$build/ranks}
 backend=${KAON_RANKS_BACKEND:-cuda}
 read -r -a base <<<"${KAON_RANKS_LATTICE:-32 32 32 64}"
 read -r -a more <<<"${KAON_RANKS_MORE:-}"
-read -r -a dd <<<"${KAON_RANKS_DD:---solver gcr --preconditioner schwarz}"
+read -r -a dd <<<"${KAON_RANKS_DD:---method gcr --precond schwarz}"
 small=(--lattice $((base[0] / 2)) $((base[1] / 2)) $((base[2] / 2)) $((base[3] / 4)) # parts of a rank among many
   --lattice $((base[0] / 2)) $((base[1] / 2)) $((base[2] / 2)) $((base[3] / 8)))
 failures=0
@@ -187,8 +187,8 @@ solve() {
   problem "${base[@]}"
   for n in $(printf '%s\n' "${sizes[@]}" | sort -rn); do
     [ "$n" -gt 1 ] || problem+=(--lattice "${base[@]:0:3}" $((base[3] / 4)) "${small[@]}") # parts of a rank among many
-    step solve "$n" 30 "${problem[@]}" --tol 1e-10 --solver cg --stop normal --precision half --grid 1 1 1 "$n"
-    step solve "$n" 30 "${problem[@]}" --tol 1e-10 --solver bicgstab --stop schur --precision half --grid 1 1 1 "$n"
+    step solve "$n" 30 "${problem[@]}" --tol 1e-10 --method cg --stop normal --precision half --grid 1 1 1 "$n"
+    step solve "$n" 30 "${problem[@]}" --tol 1e-10 --method bicgstab --stop schur --precision half --grid 1 1 1 "$n"
     step solve "$n" 30 "${problem[@]}" --tol 1e-10 "${dd[@]}" --precision half --grid 1 1 1 "$n"
   done
 }
@@ -205,8 +205,8 @@ critical() {
   near=(solve --gauge "$field" --kappa 0.1345 --csw 1.769 --tol 1e-10 --reconstruct 12 --columns 1 --precision half)
   for n in $(printf '%s\n' "${sizes[@]}" | sort -rn); do
     step critical "$n" 40 "${near[@]}" "${dd[@]}" --grid 1 1 1 "$n"
-    step critical "$n" 30 "${near[@]}" --solver bicgstab --grid 1 1 1 "$n"
-    step critical "$n" 30 "${near[@]}" --solver cg --grid 1 1 1 "$n"
+    step critical "$n" 30 "${near[@]}" --method bicgstab --grid 1 1 1 "$n"
+    step critical "$n" 30 "${near[@]}" --method cg --grid 1 1 1 "$n"
   done
 }
 
@@ -217,7 +217,7 @@ volume() {
   paper=("${problem[@]}" --outer single --tol 1e-6 --precision half --effective)
   for n in $(printf '%s\n' "${sizes[@]}" | sort -rn); do
     step volume "$n" 40 dslash --columns 1 --reconstruct 12 --lattice "${large[@]}" --grid 1 1 1 "$n"
-    step volume "$n" 40 "${paper[@]}" --solver bicgstab --grid 1 1 1 "$n"
+    step volume "$n" 40 "${paper[@]}" --method bicgstab --grid 1 1 1 "$n"
     step volume "$n" 40 "${paper[@]}" "${dd[@]}" --grid 1 1 1 "$n"
   done
 }
@@ -227,8 +227,8 @@ pipelined() {
   local n=$((sizes[-1] < 2 ? sizes[-1] : 2)) method side=$((base[0] / 2))
   problem $side $side $side $side
   for method in cg pipecg; do
-    step pipelined $n 25 "${problem[@]}" --tol 1e-10 --precision single --solver $method --grid 1 1 1 $n
-    step pipelined $n 25 "${problem[@]}" --tol 1e-10 --precision single --solver $method --grid 1 1 1 $n --reduce-delay 100us
+    step pipelined $n 25 "${problem[@]}" --tol 1e-10 --precision single --method $method --grid 1 1 1 $n
+    step pipelined $n 25 "${problem[@]}" --tol 1e-10 --precision single --method $method --grid 1 1 1 $n --reduce-delay 100us
   done
 }
 

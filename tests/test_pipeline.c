@@ -1,5 +1,5 @@
 /* test_pipeline.c - triangular solves by several threads at once (sparse/sweeps/pipeline.h). A
- * plan's pieces contain every row once. They wait for every row of another thread that they need,
+ * plan's chunks contain every row once. They wait for every row of another thread that they need,
  * and for no row that does not precede their strip. Grids have plans; chains and rows without a
  * pattern have none. Results have the bits of one thread, for one column and several, real and
  * complex, in all precisions. */
@@ -58,14 +58,14 @@ static kaon_pipeline *plan_of(const kaon_csr *T, int order, int threads) {
 
 /* ---- plans ---- */
 
-/* strip_of[piece], and that pieces and strips are whole. */
-static int *check_pieces(const kaon_pipeline *p, int64_t rows) {
-  int *strip_of = calloc((size_t)p->pieces, sizeof *strip_of);
+/* strip_of[chunk], and that chunks and strips are whole. */
+static int *check_chunks(const kaon_pipeline *p, int64_t rows) {
+  int *strip_of = calloc((size_t)p->chunks, sizeof *strip_of);
   assert_int_equal(p->strip[0], 0);
-  assert_int_equal(p->strip[p->strips], p->pieces);
-  assert_int_equal(p->piece[0], 0);
-  assert_int_equal(p->piece[p->pieces], rows);
-  for (int i = 0; i < p->pieces; i++) assert_true(p->piece[i] < p->piece[i + 1]);
+  assert_int_equal(p->strip[p->strips], p->chunks);
+  assert_int_equal(p->chunk[0], 0);
+  assert_int_equal(p->chunk[p->chunks], rows);
+  for (int i = 0; i < p->chunks; i++) assert_true(p->chunk[i] < p->chunk[i + 1]);
   for (int s = 0; s < p->strips; s++) {
     assert_true(p->strip[s] < p->strip[s + 1]);
     for (int i = p->strip[s]; i < p->strip[s + 1]; i++) strip_of[i] = s;
@@ -75,16 +75,16 @@ static int *check_pieces(const kaon_pipeline *p, int64_t rows) {
 
 static void check_plan(const kaon_csr *T, int order, const kaon_pipeline *p) {
   const int64_t rows = T->rows;
-  int *strip_of = check_pieces(p, rows);
+  int *strip_of = check_chunks(p, rows);
   int *owner = calloc((size_t)rows, sizeof *owner);
-  for (int i = 0; i < p->pieces; i++)
-    for (int64_t n = p->piece[i]; n < p->piece[i + 1]; n++) owner[n] = strip_of[i] % p->threads;
-  for (int i = 0; i < p->pieces; i++) {
+  for (int i = 0; i < p->chunks; i++)
+    for (int64_t n = p->chunk[i]; n < p->chunk[i + 1]; n++) owner[n] = strip_of[i] % p->threads;
+  for (int i = 0; i < p->chunks; i++) {
     const int32_t *need = p->need + i * p->threads;
-    const int64_t begin = p->piece[p->strip[strip_of[i]]];
+    const int64_t begin = p->chunk[p->strip[strip_of[i]]];
     assert_int_equal(need[strip_of[i] % p->threads], 0);
     for (int t = 0; t < p->threads; t++) assert_in_range(need[t], 0, begin);
-    for (int64_t n = p->piece[i]; n < p->piece[i + 1]; n++) {
+    for (int64_t n = p->chunk[i]; n < p->chunk[i + 1]; n++) {
       const int64_t row = order > 0 ? n : rows - 1 - n;
       for (int64_t k = T->start[row]; k < T->start[row + 1]; k++) {
         const int64_t other = order > 0 ? T->column[k] : rows - 1 - T->column[k];
@@ -138,8 +138,8 @@ static void plans_wait_for_all_they_need(void **state) {
         kaon_csr *T = triangle_of(A, above);
         kaon_pipeline *p = plan_of(T, above ? -1 : 1, teams[n]);
         if (p != NULL) {
-          printf("  %s, %s, %d threads: %d strips, %d pieces, %.2f times as fast\n", shapes[shape],
-                 above ? "downwards" : "upwards", teams[n], p->strips, p->pieces, p->gain);
+          printf("  %s, %s, %d threads: %d strips, %d chunks, %.2f times as fast\n", shapes[shape],
+                 above ? "downwards" : "upwards", teams[n], p->strips, p->chunks, p->gain);
           check_plan(T, above ? -1 : 1, p);
           assert_true(p->gain > 1 && p->gain <= teams[n]);
         }

@@ -162,7 +162,7 @@ static void rows_are_shared_out(kaon_context *ctx, const char *name) {
 }
 
 /* The library's own choice on a device: long rows are stored apart, in some cases one row in more
- * pieces than a warp adds. Parts, b, sums and closed columns as everywhere. */
+ * chunks than a warp adds. Parts, b, sums and closed columns as everywhere. */
 static void long_rows_apart(kaon_context *ctx, const char *name) {
   static const struct {
     int columns;
@@ -186,7 +186,7 @@ static void long_rows_apart(kaon_context *ctx, const char *name) {
     assert_true((long_part != NULL) == !ctx->backend->host_accessible);
     if (long_part != NULL) {
       assert_int_equal(long_part->rows, (cases[i].rows - 37 + 199) / 200);
-      assert_true(long_part->units > 1 && long_part->pieces > long_part->rows);
+      assert_true(long_part->units > 1 && long_part->chunks > long_part->rows);
       assert_true(strstr(b.made->text, "few rows are much longer") != NULL);
       assert_int_equal(b.stored.matrix.entries + long_part->entries, csr.start[csr.rows]);
     }
@@ -262,39 +262,39 @@ static void long_rows_are_found(void **state) {
  * a sum is written once. */
 static void walk(const kaon_long_entries *e, int reals, int64_t own, const double *x, double *sum,
                  double *size) {
-  char *written = stored_room((size_t)e->pieces);
-  double *pieces = stored_room((size_t)(e->pieces * reals) * sizeof *pieces);
-  double *sizes = stored_room((size_t)e->pieces * sizeof *sizes);
+  char *written = stored_room((size_t)e->chunks);
+  double *chunks = stored_room((size_t)(e->chunks * reals) * sizeof *chunks);
+  double *sizes = stored_room((size_t)e->chunks * sizeof *sizes);
   int64_t slice = 0;
   for (int64_t u = 0; u < e->units; u++) {
     const kaon_long_unit *unit = &e->unit[u];
     assert_int_equal(unit->slice, slice);
-    assert_true(unit->slices > 0 && unit->columns > 0 && unit->columns <= e->stretch);
+    assert_true(unit->slices > 0 && unit->columns > 0 && unit->columns <= e->range_columns);
     assert_true(unit->column >= own || unit->column + unit->columns <= own);
     for (slice = unit->slice; slice < unit->slice + unit->slices; slice++)
       for (int lane = 0; lane < 32; lane++) {
         const int64_t place = e->place[slice * 32 + lane];
         if (place < 0) continue;
-        assert_true(place < e->pieces && !written[place]);
+        assert_true(place < e->chunks && !written[place]);
         written[place] = 1;
         for (int64_t j = e->start[slice]; j < e->start[slice + 1]; j++) {
           const int64_t at = j * 32 + lane, column = unit->column + e->column[at];
           assert_true(e->column[at] < unit->columns);
           const double *v = (const double *)e->value + at * reals, *y = x + column * reals;
           for (int c = 0; c < reals; c++) sizes[place] += fabs(v[c]) * 2;
-          pieces[place * reals] += reals == 2 ? v[0] * y[0] - v[1] * y[1] : v[0] * y[0];
-          if (reals == 2) pieces[place * 2 + 1] += v[0] * y[1] + v[1] * y[0];
+          chunks[place * reals] += reals == 2 ? v[0] * y[0] - v[1] * y[1] : v[0] * y[0];
+          if (reals == 2) chunks[place * 2 + 1] += v[0] * y[1] + v[1] * y[0];
         }
       }
   }
   for (int64_t i = 0; i < e->rows; i++)
     for (int64_t n = e->first[i]; n < e->first[i + 1]; n++) {
       assert_true(written[n]);
-      for (int c = 0; c < reals; c++) sum[i * reals + c] += pieces[n * reals + c];
+      for (int c = 0; c < reals; c++) sum[i * reals + c] += chunks[n * reals + c];
       size[i] += sizes[n];
     }
-  assert_int_equal(e->first[e->rows], e->pieces);
-  free(written), free(pieces), free(sizes);
+  assert_int_equal(e->first[e->rows], e->chunks);
+  free(written), free(chunks), free(sizes);
 }
 
 static void check_entries(kaon_context *ctx, const kaon_csr *csr) {

@@ -1,5 +1,5 @@
 /* timeline.h - records when the parts of a partitioned lattice's hops begin and end, for
- * measurements (tests/measure/hop_timeline.c). Each launch of a hop writes a row of device times in
+ * measurements (bench/measure/hop_timeline.c). Each launch of a hop writes a row of device times in
  * nanoseconds. Minima (BEGIN, FIRST) must be UINT64_MAX initially, maxima 0. Nothing is recorded
  * unless requested. */
 #ifndef KAON_DSLASH_CUDA_TIMELINE_H

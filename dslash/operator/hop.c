@@ -120,7 +120,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
   const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
-  const int apart =
+  const int separate =
       kaon_pass_sums_separate(ctx, pass) || sums_separate(fields, stencil, out->nrhs, pass);
   kaon_hop_args args = {.stencil = stencil,
                         .parity = parity,
@@ -133,10 +133,10 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
                         .coefficient = {space, space, space, 1},
                         .in = kaon_view_of(in),
                         .x = kaon_view_of(fused->x),
-                        .w = kaon_view_of(pass != NULL && !apart ? pass->w : NULL),
+                        .w = kaon_view_of(pass != NULL && !separate ? pass->w : NULL),
                         .out = kaon_view_of(out),
                         .gate = kaon_pass_gate(pass),
-                        .sum = kaon_pass_sum_of_product(ctx, apart ? NULL : pass)};
+                        .sum = kaon_pass_sum_of_product(ctx, separate ? NULL : pass)};
   for (int p = 0; p < 2; p++) args.links[p] = kaon_gauge_links(fields->links, p);
   if (args.clover_on != KAON_CLOVER_NONE) {
     args.clover = fields->blocks[fused->kind][parity].data;
@@ -161,7 +161,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
     ops->hop(&launch, &args);
   }
   ctx->no_flush_needed = 1;
-  return apart ? kaon_pass_sum_separately(out, pass) : kaon_pass_complete_product(ctx, pass);
+  return separate ? kaon_pass_sum_separately(out, pass) : kaon_pass_complete_product(ctx, pass);
 }
 
 kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,
@@ -176,11 +176,11 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   }
   const kaon_dslash_ops *ops = table(fields);
   if (ops == NULL || ops->clover == NULL) return not_built(fields, "clover");
-  const int apart =
+  const int separate =
       (pass != NULL && pass->dot != KAON_NO_SLOT) || /* the kernel sums only the norm */
       kaon_pass_sums_separate(ctx, pass);
   const kaon_pass gate = kaon_pass_gate_only(pass);
-  const kaon_pass *sums = apart ? &gate : pass;
+  const kaon_pass *sums = separate ? &gate : pass;
   const kaon_blocks *blocks = &fields->blocks[kind][parity];
   kaon_clover_args args = {.stencil = &fields->stencil,
                            .parity = parity,
@@ -195,7 +195,7 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 2 * kaon_vector_bytes(out), &launch));
   ops->clover(&launch, &args);
   ctx->no_flush_needed = 1;
-  if (apart) return kaon_pass_sum_separately(out, pass);
+  if (separate) return kaon_pass_sum_separately(out, pass);
   return kaon_pass_complete_product(ctx, pass);
 }
 

@@ -42,9 +42,10 @@ typedef enum kaon_isa {
  * - AUTO: the first of PEER, NCCL, DIRECT, HOST that works on all ranks. If two ranks share a
  *   device, the first of DIRECT and HOST, with a warning.
  *
- * PEER on a shared device: a kernel that waits for another rank's kernel may keep it from running.
- * Time slices then cost some ms a message. Under CUDA's Multi-Process Service a large product may
- * leave no room for the other kernel; the job then ends after `patience` seconds. */
+ * PEER on a shared device: a kernel that waits for another rank's kernel may keep that kernel from
+ * running. A message then takes some milliseconds, until the device changes between processes.
+ * Under CUDA's Multi-Process Service a large product may leave no room for the other kernel; the
+ * job then ends after `patience` seconds. */
 typedef enum kaon_transport {
   KAON_TRANSPORT_AUTO,
   KAON_TRANSPORT_PEER,
@@ -56,15 +57,15 @@ typedef enum kaon_transport {
 /** How hops of a divided lattice, and products of a divided matrix, overlap with their messages.
  *
  * - FUSED: one kernel sends, works on the interior, then on the faces. Only with transport PEER.
- * - STAGED: kernels one after another; messages travel beside the one for the interior.
- * - NONE: nothing runs beside the messages.
+ * - STAGED: kernels one after another; messages overlap with the kernel of the interior.
+ * - NONE: nothing overlaps with the messages.
  * - AUTO: FUSED where possible, else STAGED.
- * - UPDATES: as AUTO. In addition, pipelined CG on a divided matrix updates first what its product
- *   needs, and sends that; messages then travel beside the other updates. This reads two more
- *   vectors a step, or three with a preconditioner. It pays with NCCL for parts of up to about 1e6
+ * - UPDATES: as AUTO. In addition, pipelined CG on a divided matrix first updates and sends what
+ *   its product needs; these messages overlap with the other updates. A step then reads two more
+ *   vectors, or three with a preconditioner. This gains with NCCL, for parts of up to about 1e6
  *   rows.
  *
- * Results do not depend on it, with one exception. FUSED products of divided matrices add up their
+ * Results do not depend on it, with one exception: FUSED products of divided matrices add up their
  * sums in another order, the same in every run. Storage formats without a fused kernel use
  * STAGED. */
 typedef enum kaon_overlap {
@@ -131,7 +132,9 @@ typedef struct kaon_context_options {
  * NO_DEVICE, NOT_BUILT, MEMORY. */
 KAON_API kaon_status kaon_context_create(const kaon_context_options *options, kaon_context **ctx);
 
-/** Destroys a context. Objects that were made from it keep it alive until they are destroyed. */
+/** Destroys a context. Objects that were made from it keep it alive until they are destroyed. The
+ * end of a context of several ranks is collective: MPI frees its communicator. Local for one
+ * rank. */
 KAON_API void kaon_context_destroy(kaon_context **ctx);
 
 /** Facts about a context. Strings live as long as the context. */
@@ -165,7 +168,7 @@ KAON_API kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_in
  * ARGUMENT; DEVICE (the first error of asynchronous work). */
 KAON_API kaon_status kaon_context_synchronise(kaon_context *ctx);
 
-/** `*joules` = energy that the whole device has used since some moment in the past; take
+/** `*joules` = energy that the whole device has used since an unknown moment in the past; take
  * differences. All other work on the device is included. NaN: there is no counter, or it may not be
  * read. A call takes some milliseconds and does not wait for the device. Local. Errors: ARGUMENT.
  *
@@ -177,8 +180,8 @@ KAON_API kaon_status kaon_context_energy(kaon_context *ctx, double *joules);
 /** Messages among ranks that iterations, operators and vector functions needed. Fixed size. */
 typedef struct kaon_traffic {
   int64_t sums;      /**< sums over all ranks; several numbers may share one. Also counted where a
-                          rank has nothing to add. Without those that end the last column, and those
-                          of the host's polls of a solve */
+                          rank has nothing to add. Not counted: sums that end the last column, and
+                          those of the host's polls of a solve */
   int64_t exchanges; /**< exchanges of faces with the neighbours */
   int64_t bytes;     /**< bytes that this rank sent in these exchanges */
   int64_t hidden;    /**< sums that had other work issued between their begin and their result */
@@ -250,9 +253,9 @@ KAON_API kaon_status kaon_context_gather(kaon_context *ctx, const double *mine, 
  * several ranks was destroyed. Collective. */
 KAON_API void kaon_ranks_end(void);
 
-/** The same, for a program that ends with `status`, perhaps because this rank alone failed. Waits
- * at most `seconds` (negative: without limit) until all ranks have called it. `status` is not
- * negative.
+/** kaon_ranks_end() for a program that ends with `status`, perhaps because this rank alone failed.
+ * Waits at most `seconds` (negative: without limit) until all ranks have called it. `status` is not
+ * negative. Collective, but it may be called where some ranks never come.
  *
  * Returns 1 if MPI was ended, or was not kaon's to end; `*first` is then the status of rank 0.
  * Returns 0 if other ranks did not come; `*first` is then this rank's status, and the program can
@@ -262,13 +265,13 @@ KAON_API int kaon_ranks_finish(int status, double seconds, int *first);
 /** @} */
 
 /** @name Tuning
- * How kernels are launched, where a measurement knows better than the built-in rule. `kaon tune`
- * measures and writes a file. `--tuning FILE` passes it back by kaon_context_set_tuning().
+ * Measured launch choices, in place of the built-in rules. `kaon tune` measures and writes a file.
+ * `--tuning FILE` passes it to kaon_context_set_tuning().
  *
- * Results never depend on timings. Without a tuning all choices follow rules and are the same in
- * every run. On the CPU no choice changes a bit of a field. On a GPU, `kaon tune` keeps the choices
- * that leave all bits of a field alone; sums may be taken over other chunks, so the same tuning
- * gives the same bits. */
+ * Nothing is timed during a solve. Without a tuning all choices follow rules and are the same in
+ * every run. On the CPU no choice changes a bit of a field. On a GPU `kaon tune` selects only
+ * choices that change no bit of a field. They may change the order of sums, so results have the
+ * same bits only under the same tuning. */
 /** @{ */
 
 /** Kernels that have choices. */
@@ -294,8 +297,8 @@ typedef struct kaon_tuning_entry {
   kaon_choice stream;   /**< CPU: store past the caches; for vectors: in zero and copy */
   int threads;          /**< CUDA, hop: sites of a block, a power of two from 32 to 1024. 32: two
                              threads share a site. Ignored if the kernel was not compiled for it */
-  int group;  /**< CUDA, hop: columns of a thread, 1 to 16; from 4 on one after another. Ignored
-                   likewise */
+  int group;  /**< CUDA, hop: columns of a thread, 1 to 16. Up to 3 are processed together, more one
+                   after another. Ignored if the kernel was not compiled for it */
   int blocks; /**< CUDA, vector updates without sums: most blocks of a column, up to 65535 */
 } kaon_tuning_entry;
 

@@ -79,7 +79,8 @@ KAON_API kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order
  * Collective. Errors: as for import; ARGUMENT also for memory of the host or of another device. */
 KAON_API kaon_status kaon_gauge_import_device(kaon_gauge *gauge, kaon_gauge_order order,
                                               kaon_precision precision, const void *const *arrays);
-/** kaon_gauge_export() to arrays on the context's device, likewise. Collective. */
+/** kaon_gauge_export() to arrays on the context's device, likewise. Collective. Errors: as for
+ * export; ARGUMENT also for memory of the host or of another device. */
 KAON_API kaon_status kaon_gauge_export_device(const kaon_gauge *gauge, kaon_gauge_order order,
                                               kaon_precision precision, void *const *arrays);
 /** `to = from`, in the precision and reconstruction of `to`. Both are of one lattice. Equal storage
@@ -197,7 +198,7 @@ typedef struct kaon_fatten_options {
   kaon_fatten_action action;
   double u0;           /**< asqtad: a path of n links has a factor `u0^(1 - n)`. 0: the fourth root
                             of the mean plaquette */
-  double naik_epsilon; /**< fat links count the link itself epsilon / 8 more */
+  double naik_epsilon; /**< the link itself has a coefficient larger by epsilon / 8 */
   double svd_relative; /**< HISQ: see kaon_fatten_unitarise() */
   double svd_absolute; /**< likewise */
 } kaon_fatten_options;
@@ -264,9 +265,9 @@ KAON_API kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *
 KAON_API kaon_status kaon_fatten(const kaon_gauge *thin, const kaon_fatten_options *options,
                                  kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report);
 
-/** Computes one level with coefficients of the caller's. As kaon_fatten(), but links may be in
- * U(3), then with 18 reals. For links off U(3) Lepage's term is inexact by as much. The report has
- * `levels = 1`. Collective. */
+/** Computes one level with the caller's coefficients. As kaon_fatten(), but links may be in U(3),
+ * then with 18 reals. Links that deviate from U(3) give Lepage's term an error of that size. The
+ * report has `levels = 1`. Collective. Errors: those of kaon_fatten(). */
 KAON_API kaon_status kaon_fatten_paths(const kaon_gauge *links,
                                        const kaon_fatten_coefficients *coefficients,
                                        kaon_gauge *fat, kaon_gauge *naik,
@@ -275,9 +276,9 @@ KAON_API kaon_status kaon_fatten_paths(const kaon_gauge *links,
 /** Replaces every link V by the nearest unitary matrix `V (V^dag V)^(-1/2)`, in place. The
  * arithmetic is in double precision.
  *
- * The eigenvalues of `V^dag V` are used unless they are inaccurate: then singular values are. That
- * is so where `|det V|^2` is below `svd_absolute`, or differs from the product of the eigenvalues
- * by more than `svd_relative` of it (0: for all links). For a singular V one of many nearest
+ * The eigenvalues of `V^dag V` are used where they are accurate, else singular values. Eigenvalues
+ * count as inaccurate where `|det V|^2` is below `svd_absolute`, or differs from their product by
+ * more than the fraction `svd_relative` (0: everywhere). For a singular V one of many nearest
  * matrices is taken, always the same.
  *
  * `links` has 18 reals, double or single. `options` NULL: the defaults. `report` may be NULL; it

@@ -21,7 +21,8 @@
  * - "Collective": all ranks of the context make the same call with the same arguments, and all get
  *   the same status. "Local": a rank may call alone.
  * - A function that creates an object writes `NULL` to its address when it fails.
- * - A function that destroys an object sets the caller's pointer to `NULL`, and accepts `NULL`.
+ * - A function that destroys an object sets the caller's pointer to `NULL`, and accepts `NULL`. It
+ *   is local, except as kaon_context_destroy() says.
  * - An object keeps alive what it was made from. Exceptions are named where they occur: "must
  *   outlive".
  * - An object is used by one thread at a time. Different contexts may be used at the same time.
@@ -29,12 +30,11 @@
  * - Asynchronous functions return before the device is done. `kaon_context_synchronise()` waits.
  *
  * Options structs begin with `size` and `version`, which their `_INIT` macro sets. A program that
- * was compiled with an older header hands over a smaller struct: the missing options then have
- * their defaults. A larger struct is accepted if all that this library does not know is 0.
+ * was compiled with an older header passes a smaller struct: the missing options then have their
+ * defaults. A larger struct is accepted if all fields that this library does not know are 0.
  *
- * Output structs begin with `size`, which their `_INIT` macro sets. The library writes no further
- * than `size` bytes, and sets what it does not know to 0. Structs without `size` never
- * change. */
+ * Output structs begin with `size`, which their `_INIT` macro sets. The library writes at most
+ * `size` bytes, and sets fields that it does not know to 0. Structs without `size` never change. */
 #ifndef KAON_KAON_H
 #define KAON_KAON_H
 

@@ -47,8 +47,9 @@ KAON_API void kaon_lattice_part(const kaon_lattice *lattice, int extents[4], int
                                 int grid[4]);
 
 /** Gathers slice t of the whole lattice on every rank, for output slice by slice.
- * `part[site][reals]` has the numbers of this rank's part. `slice[site][reals]` gets those of X * Y
- * * Z sites. In both x runs fastest. Collective. Errors: ARGUMENT, MEMORY, COMM. */
+ * `part[site][reals]` has the numbers of this rank's part. `slice[site][reals]` gets those of all
+ * sites (x, y, z) of slice t. In both x runs fastest. They do not overlap. Collective. Errors:
+ * ARGUMENT, MEMORY, COMM. */
 KAON_API kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int t, int reals,
                                                const double *part, double *slice);
 

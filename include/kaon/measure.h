@@ -31,16 +31,16 @@ KAON_API kaon_status kaon_source_gauss(kaon_vector *source, uint64_t seed);
 
 /** Pion correlator at zero momentum: `pion[t]` = sum over x of tr S^dag S, T numbers. Element 0 is
  * the source slice `t0`. `propagator` has 12 columns, normalised with kappa. 3 staggered columns
- * give the Goldstone pion, with the trace over colours. Collective. Errors: ARGUMENT, SHAPE (not as
- * many columns), NOT_BUILT, MEMORY. */
+ * give the Goldstone pion, with the trace over colours. All ranks get all numbers. Collective.
+ * Errors: ARGUMENT, SHAPE (another number of columns), NOT_BUILT, MEMORY. */
 KAON_API kaon_status kaon_correlator_pion(const kaon_vector *propagator, int t0, double *pion);
 /** Rho correlator, likewise: `rho[t]` = 1/3 of the sum over k of the vector channel gamma_k. 12
- * columns. Collective. */
+ * columns. Collective. Errors: those of kaon_correlator_pion(). */
 KAON_API kaon_status kaon_correlator_rho(const kaon_vector *propagator, int t0, double *rho);
 
-/** Quark condensate of staggered quarks by noise, tr M^-1 over colours a site, as MILC counts it
- * (PBP): on each parity (2 / V) Re of the sum over its sites of `eta^dagger M^-1 eta`, with M = 2
- * mass + D and V all sites. */
+/** Condensate of staggered quarks from noise: tr M^-1 over colours, for each site, with M = 2 mass
+ * + D. This is MILC's normalisation (PBP). On each parity it is (2 / V) times the real part of the
+ * sum of `eta^dagger M^-1 eta` over the sites of that parity; V is the number of all sites. */
 typedef struct kaon_condensate {
   size_t size;
   double even, odd;

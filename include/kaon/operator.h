@@ -148,7 +148,8 @@ KAON_API kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *
 /** Makes the solution x of M x = b from the solution of R's equation. The sites that R keeps are
  * taken from reduced_x, the others computed from it and from b. With form NONE all come from
  * reduced_x, and b is not read. b and x are of M's space, reduced_x of R's; x is overwritten and is
- * none of the others. Otherwise as kaon_operator_prepare(). Collective; asynchronous on CUDA. */
+ * none of the others. Otherwise as kaon_operator_prepare(), with the same errors. Collective;
+ * asynchronous on CUDA. */
 KAON_API kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduced_x,
                                                const kaon_vector *b, kaon_vector *x);
 

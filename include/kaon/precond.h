@@ -40,8 +40,8 @@ typedef struct kaon_chebyshev_options {
 #define KAON_CHEBYSHEV_OPTIONS_INIT \
   { sizeof(kaon_chebyshev_options), 1, 4, 1, 0.0, 0.0, 16, 1.1, 30.0 }
 
-/** Creates K = p(D^-1 A) D^-1 with p of degree `degree`, such that 1 - t p(t) is the smallest
- * polynomial on [low, high].
+/** Creates K = p(D^-1 A) D^-1 with p of degree `degree`, such that the largest |1 - t p(t)| on
+ * [low, high] is as small as possible.
  *
  * A is Hermitian positive definite, with positive D, and must outlive K. K is positive definite
  * too, as long as no eigenvalue exceeds `high` by much. It needs no sums over ranks. A singular A

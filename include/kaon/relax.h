@@ -58,11 +58,12 @@ typedef struct kaon_relax_options {
 #define KAON_RELAX_OPTIONS_INIT \
   { sizeof(kaon_relax_options), 1, 1.0, 1.0, 0, 448, 5, KAON_RELAX_LAUNCH, 2, 128, 0, 0, NULL }
 
-/** What decides whether relaxation converges: estimates for D^-1 A and B = 1 - D^-1 A, with D the
+/** Estimates that decide whether relaxation converges, for D^-1 A and B = 1 - D^-1 A. D is the
  * diagonal of A. */
 typedef struct kaon_spectrum {
   size_t size;
-  int hermitian; /**< 1: products with noise tell that A is Hermitian and positive (semi)definite */
+  int hermitian; /**< 1: A is Hermitian and positive (semi)definite, as products with random vectors
+                      show */
   double low, high; /**< eigenvalues of D^-1 A, by Lanczos. low = 0: A is singular within rounding.
                          NaN if not hermitian */
   double rho;       /**< spectral radius of B. Synchronous iteration converges below 1 */
@@ -71,11 +72,10 @@ typedef struct kaon_spectrum {
   double tau; /**< 2 / (low + high). For a singular A the smallest other eigenvalue seen takes the
                    place of low. NaN if not hermitian */
   int steps;  /**< products with A and |A| that were made */
-  double most_absolute; /**< upper bound: no class of rows that read each other has a larger radius
-                             of |B|, as far as its rows still count beside the largest. NaN as
-                             rho_absolute */
-  double rho_error; /**< rho may be larger by so much than it says, as the last steps tell. For a
-                         singular A: high - 1 may be */
+  double most_absolute; /**< upper bound of the spectral radius of |B|. It may miss groups of rows
+                             whose part of the vector has become negligible. NaN as rho_absolute */
+  double rho_error;     /**< the true value of rho may be larger by this much, judged from the last
+                         steps. For a singular A: the true value of high - 1 */
   int indefinite; /**< 1: A is Hermitian with a positive diagonal, but not positive definite. D^-1 A
                        has an eigenvalue <= 0, rho is at least 1, and no damping helps */
 } kaon_spectrum;
@@ -84,10 +84,10 @@ typedef struct kaon_spectrum {
 /** Estimates the spectrum. `steps`: most steps of each process; all in all at most 3 steps + 3
  * products. 0: 300 (2400 with |A|, which needs more).
  *
- * For Hermitian A, rho and rho_absolute approach the truth from below: a value below 1 alone
- * promises nothing. For indefinite A rho is at least 1. Elsewhere rho is the growth of vectors
- * under powers of B, which few steps can overestimate, but never beyond most_absolute. That bound
- * (Collatz, Wielandt: max (|B| x)_i / x_i) is certain when it is below 1. Collective. Errors:
+ * For Hermitian A, rho and rho_absolute approach the true values from below: a value below 1 proves
+ * nothing. For indefinite A rho is at least 1. Elsewhere rho is the growth of vectors under powers
+ * of B, which few steps can overestimate, but never beyond most_absolute. If that bound (Collatz,
+ * Wielandt: max (|B| x)_i / x_i) is below 1, relaxation converges. Collective. Errors:
  * ARGUMENT, UNSUPPORTED (A does not know its diagonal), SINGULAR, MEMORY, those of A. */
 KAON_API kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *spectrum);
 /** @} */

@@ -54,7 +54,7 @@ KAON_API int kaon_method_takes_preconditioner(kaon_method method);
  *   reduction */
 typedef enum kaon_stop { KAON_STOP_FULL, KAON_STOP_REDUCED, KAON_STOP_NORMAL } kaon_stop;
 
-/** How the inner precision and the outer one are joined. */
+/** How the error of the inner precision is corrected in the outer one. */
 typedef enum kaon_refinement {
   KAON_REFINE_RELIABLE, /**< reliable updates: the Krylov process goes on when the residual is
                              replaced by a recomputed one */
@@ -121,11 +121,10 @@ typedef struct kaon_solver_options {
   const struct kaon_relax_options *relax; /**< JACOBI to ASYNC (kaon/relax.h). NULL: the defaults.
                                                Copied */
   int deflation;  /**< CG and CGNR in two precisions with RELIABLE: pairs of vectors that are kept
-                       for each column, up to 24. Their smallest Ritz vectors stay deflated, which
-                       rounding would otherwise bring back: near criticality a process in half
-                       precision then needs about the steps of one in double. 0: none. -1: see
-                       kaon_solver_create() */
-  int as_printed; /**< RBICGSTAB. 1: rho as printed in the paper, by a product that rounding spoils.
+                       for each column, up to 24. Their smallest Ritz vectors stay deflated. Near
+                       criticality a process in half precision then needs about as many steps as
+                       one in double. 0: none. -1: see kaon_solver_create() */
+  int as_printed; /**< RBICGSTAB. 1: rho as printed in the paper, which loses accuracy by rounding.
                        0: from one more sum in the same message */
   double deflation_limit; /**< deflation = -1: most bytes that it may take on any rank */
 } kaon_solver_options;
@@ -150,16 +149,16 @@ KAON_API const char *kaon_breakdown_text(kaon_breakdown breakdown);
 
 /** Report of one column. Fixed size, because there is an array of them. */
 typedef struct kaon_column_report {
-  int iterations; /**< steps. BLOCKCG, BLOCKCGNR: until its own residual had converged; the column
-                       goes on with the others until all have */
+  int iterations; /**< steps. BLOCKCG, BLOCKCGNR: until the column's own residual had converged; it
+                       is updated until all columns have */
   int updates;    /**< residual replacements or restarts */
   kaon_stop_reason reason;
   double residual; /**< |b - A x| / |b| of the system as posed, recomputed in the outer precision. b
                         = 0: 0 */
   double stop_residual;     /**< the one that `stop` chose, likewise. CONVERGED: at most 1.1 tol */
   kaon_breakdown breakdown; /**< with reason BREAKDOWN */
-  int rounded;     /**< with reason STAGNATED. 1: the tolerance was met, but not by x in A's
-                        precision */
+  int rounded;     /**< with reason STAGNATED. 1: the solution met the tolerance before it was
+                        rounded to A's precision */
   double spare[4]; /**< 0 */
 } kaon_column_report;
 
@@ -191,12 +190,15 @@ typedef struct kaon_solve_report {
  * made anew in the inner precision where it offers that; otherwise, and always for GCR, vectors are
  * converted.
  *
- * *Deflation* takes 2 vectors in the sloppy precision for each pair, and in addition 2 in the sloppy
- * and 2 in the outer precision. From step 48 on the residual is replaced at least every 48 steps; from step 192 on the
- * vectors are used. -1 means 16 pairs where steps are not recorded (on processors), or as many from
- * 8 on as fit into deflation_limit and the free memory, else none. Bits then depend on the number
- * of columns that are solved together. With a preconditioner -1 deflates only in half precision. A
- * device with deflation repeats blocks of steps, and waits for the host between them.
+ * *Deflation* takes 2 vectors in the sloppy precision for each pair, and in addition 2 in the
+ * sloppy and 2 in the outer precision. From step 48 on the residual is replaced at least every 48
+ * steps; from step 192 on the vectors are used. A device with deflation repeats blocks of steps,
+ * and waits for the host between them.
+ *
+ * `deflation` = -1 means 16 pairs on the CPU and none on a GPU. If 16 do not fit into
+ * deflation_limit and the free memory, it means as many as fit, or none if that is fewer than 8.
+ * Bits then depend on the number of columns that are solved together. With a preconditioner -1
+ * deflates only in half precision.
  *
  * Collective. Errors: ARGUMENT (columns < 1, an option out of range); UNSUPPORTED (the method takes
  * no preconditioner; A does not offer the sloppy precision; a method that is not offered in half

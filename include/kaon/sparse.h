@@ -19,8 +19,8 @@ typedef struct kaon_matrix kaon_matrix;
  * - ELL: all rows padded to the longest
  * - SELL: blocks of rows, each padded to its own longest, sorted by length within windows
  *
- * On a device, SELL and AUTO store the few rows of a large matrix that are much longer than the
- * others by stretches of columns. */
+ * On a device, SELL and AUTO store rows of a large matrix separately, by ranges of columns, if they
+ * are few and much longer than the others. */
 typedef enum kaon_matrix_format {
   KAON_STORE_AUTO,
   KAON_STORE_CSR,
@@ -118,12 +118,12 @@ typedef struct kaon_ldu_arrays {
 KAON_API kaon_status kaon_matrix_create_csr(kaon_context *ctx, const kaon_csr_arrays *arrays,
                                             const kaon_matrix_options *options,
                                             kaon_matrix **matrix);
-/** The same from entries in any order. Collective. */
+/** kaon_matrix_create_csr() from entries in any order. Collective. Errors: likewise. */
 KAON_API kaon_status kaon_matrix_create_triplets(kaon_context *ctx,
                                                  const kaon_triplet_arrays *arrays,
                                                  const kaon_matrix_options *options,
                                                  kaon_matrix **matrix);
-/** The same from OpenFOAM's arrays. Collective. */
+/** kaon_matrix_create_csr() from OpenFOAM's arrays. Collective. Errors: likewise. */
 KAON_API kaon_status kaon_matrix_create_ldu(kaon_context *ctx, const kaon_ldu_arrays *arrays,
                                             const kaon_matrix_options *options,
                                             kaon_matrix **matrix);
@@ -250,16 +250,16 @@ typedef enum kaon_matrix_field {
   KAON_FIELD_INTEGER,
   KAON_FIELD_PATTERN
 } kaon_matrix_field;
-/** kaon_matrix_write() with a choice of numbers. Collective. ARGUMENT also: INTEGER, with the first
- * entry that is no such number. */
+/** kaon_matrix_write() with a choice of numbers. Collective. Errors: those of kaon_matrix_write();
+ * ARGUMENT also: INTEGER, with the first entry that is no such number. */
 KAON_API kaon_status kaon_matrix_write_as(const kaon_matrix *matrix, kaon_matrix_field field,
                                           const char *path);
 
 /** Copies the rows to host memory, in the order in which they were given, for other libraries such
  * as direct solvers. Row i has the entries start[i] to start[i + 1] - 1, with columns ascending
  * from 0. The caller's arrays start[rows + 1], column[entries] and value[entries * reals] have the
- * sizes of kaon_matrix_describe(); a complex value is two reals. One rank. Errors: ARGUMENT,
- * UNSUPPORTED (several ranks). */
+ * sizes of kaon_matrix_describe(); a complex value is two reals. For one rank. Local. Errors:
+ * ARGUMENT, UNSUPPORTED (several ranks). */
 KAON_API kaon_status kaon_matrix_rows(const kaon_matrix *matrix, int64_t *start, int32_t *column,
                                       double *value);
 

@@ -77,15 +77,16 @@ KAON_API const char *kaon_status_name(kaon_status status);
 /** Meaning of a code in general. "unknown status" for an unknown code. Local. */
 KAON_API const char *kaon_status_text(kaon_status status);
 
-/** Sentence about this thread's last failure on `ctx`. `NULL` asks for failures of calls that had
- * no context yet. Never `NULL`; "" if nothing failed. Valid until the thread's next failing call. A
- * thread keeps the sentences of the 8 contexts that failed last (`NULL` counts as one). Local. */
+/** Sentence about this thread's last failure on `ctx`. `ctx` NULL: about the last call that failed
+ * without a context. Never `NULL`; "" if nothing failed. Valid until the thread's next failing
+ * call. A thread keeps the sentences of the 8 contexts that failed last (`NULL` counts as one).
+ * Local. */
 KAON_API const char *kaon_last_error(const kaon_context *ctx);
 
-/** Version of the linked library, such as "0.1.0". */
+/** Version of the linked library, such as "0.1.0". Local. */
 KAON_API const char *kaon_version(void);
 /** Commit that the library was built from: 12 hexadecimal digits. "-dirty" follows if the sources
- * had changes. "unknown" if they were not in a git checkout. */
+ * had changes. "unknown" if they were not in a git checkout. Local. */
 KAON_API const char *kaon_commit(void);
 
 #ifdef __cplusplus

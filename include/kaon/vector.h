@@ -53,7 +53,8 @@ KAON_API kaon_status kaon_vector_export(const kaon_vector *vector, int column, d
  * host or of another device), SHAPE, NOT_FINITE, DEVICE. */
 KAON_API kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const double *psi,
                                                kaon_basis basis);
-/** kaon_vector_export() to an array on the device, likewise. Collective. */
+/** kaon_vector_export() to an array on the device, likewise. Collective. Errors: those of
+ * kaon_vector_import_device(), without NOT_FINITE. */
 KAON_API kaon_status kaon_vector_export_device(const kaon_vector *vector, int column, double *psi,
                                                kaon_basis basis);
 

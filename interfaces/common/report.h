@@ -4,14 +4,15 @@
 
 #include "interfaces/common/cli.h"
 
-/* Names of files need not be UTF-8, as JSON is: where one is not, bytes above 127 become question
- * marks. */
+/* A JSON string. JSON is UTF-8, but names of files need not be: in a text that is not UTF-8, bytes
+ * above 127 become question marks. */
 json_t *report_string(const char *text);
 /* A number, or null where it is not finite. */
 json_t *report_real(double x);
 json_t *report_reals(const double *x, int count);
 json_t *report_ints(const int *x, int count);
-/* An integer; beyond 2^63 - 1, which JSON's readers take for negative or round, a string. */
+/* An integer. Beyond 2^63 - 1 it is a string, because readers of JSON would round it or take it for
+ * negative. */
 json_t *report_seed(uint64_t seed);
 
 /* Remembers the words of the command line for the reports of this process. */
@@ -19,10 +20,10 @@ void report_command_line(int argc, char **argv);
 /* The fields that every report has. seconds, gflops, joules and seed are null, solves is empty. The
  * caller owns it (json_decref). */
 json_t *report_new(const kaon_context *ctx, const char *command);
-/* How ranks talk, in words, where there are several, else "": as devices do (kaon_context_info), or
- * by their hosts. */
+/* How several ranks exchange messages, in words: the transport of devices (kaon_context_info), or
+ * the communicator. "" for one rank. */
 const char *report_transport(const kaon_context_info *info, char text[64]);
-/* How ranks divide the lattice: "grid" and "local_lattice". */
+/* Adds how ranks divide the lattice: "grid" and "local_lattice". */
 void report_part(json_t *report, const kaon_lattice *lattice);
 /* Appends {column, iterations, residual, status} (and stop_residual if the stop was not on the full
  * system). */

@@ -5,7 +5,7 @@
 
 #include "interfaces/common/cli.h"
 
-/* "cg" as options and reports have it; "CG" as it is written. */
+/* Name of a method in options and reports ("cg"), and in text ("CG"). */
 const char *method_name(kaon_method method);
 const char *method_title(kaon_method method);
 const char *precision_name(kaon_precision precision);
@@ -14,8 +14,8 @@ const char *precisions_text(kaon_precision outer, kaon_precision inner, char tex
 /* The word of CLI_REGIMES for how kernels were issued. Valid until the next call. */
 const char *regime_name(kaon_issue issue);
 
-/* Refuses a key of --set that the method has no use for. `option`: the option that chose the
- * method. set NULL: nothing to do. Exit status. */
+/* Refuses a key of --set that the method does not use. `option`: the option that chose the method.
+ * set NULL: does nothing. Exit status. */
 int solving_idle(const char *set, const char *option, kaon_method method);
 
 /* Prints a note where the precision of x is likely to keep |b - A x| above the tolerance. */
@@ -40,7 +40,8 @@ int histories_write(const column_history *histories, int columns, const char *pa
 /* Advice about columns that ended for `reason`; `worst` is the one with the largest residual. */
 typedef const char *advice_fn(const void *user, kaon_stop_reason reason,
                               const kaon_column_report *worst);
-/* `before`, the options of a solve in double throughout, `after`. Valid until the next call. */
+/* Returns a text: `before`, the options for a solve entirely in double, `after`. Valid until the
+ * next call. */
 const char *solving_in_double(kaon_precision outer, const char *before, const char *after);
 /* 1 where rounding may be why the residual stays this large. x in single precision leaves 6e-8 |A|
  * |x| / |b|: a residual of 0.01 would need |x| > 1e5 |b| / |A|. */

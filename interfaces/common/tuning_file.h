@@ -5,8 +5,8 @@
  *                 "choice": {"prefetch": "on"|"off", "stream": "on"|"off",
  *                            "level": 1|2, "threads": N, "group": N, "blocks": N},
  *                 "seconds": a call, "seconds_by_rule": a call}]}
- * A choice has what differs from the rule. commit, threads and seconds are for the reader; anything
- * that is not of this list is an error. */
+ * "choice" has only values that differ from the rule. commit, threads and seconds are information
+ * for the reader. Any other key is an error. */
 #ifndef KAON_COMMON_TUNING_FILE_H
 #define KAON_COMMON_TUNING_FILE_H
 
@@ -14,12 +14,12 @@
 
 /* An empty file for this context. The caller owns it (json_decref). */
 json_t *tuning_new(const kaon_context *ctx);
-/* `e->sites` is not written: the lattice says it. */
+/* Adds an entry. `e->sites` is not written, since it follows from the extents. */
 void tuning_add(json_t *file, const kaon_tuning_entry *e, const int extents[4], double seconds,
                 double seconds_by_rule);
 /* "prefetch on, stream off", or "by rule" (the default choice). */
 const char *tuning_words(const kaon_tuning_entry *e, char text[128]);
-/* Reads `path` and sets the context by it. Exit status; what is wrong is said. */
+/* Reads `path` and sets the context's tuning. Exit status; an error is printed. */
 int tuning_use(kaon_context *ctx, const char *path);
 
 #endif

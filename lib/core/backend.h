@@ -18,7 +18,6 @@ struct kaon_staggered_ops;
 struct kaon_measure_ops;
 struct kaon_gauge_ops;
 struct kaon_sparse_ops;
-struct kaon_coarse_ops;
 
 enum { KAON_PRECISIONS = 3 };
 
@@ -66,8 +65,9 @@ typedef struct kaon_loop {
    *   before  runs ahead of the first block, so that a run is a whole solve
    *   after   runs behind the last block if no column is open any more, unless none ever was
    *           (lib/math/steps/start.h)
-   *   norms   each run copies the states to the host as copy 0 and these as copy 1: of both the
-   *           slots up to KAON_S_METHOD, of the states also histories and all members behind */
+   *   norms   each run copies the states to the host as copy 0, and `norms` as copy 1. Both copies
+   *           have the slots up to KAON_S_METHOD; that of the states also has the histories and all
+   *           members after them */
   kaon_status (*before)(void *user), (*after)(void *user);
   const kaon_column_state *norms;
 } kaon_loop;
@@ -187,7 +187,6 @@ typedef struct kaon_backend {
   const struct kaon_staggered_ops *staggered[KAON_PRECISIONS];
   const struct kaon_measure_ops *measure[KAON_PRECISIONS];
   const struct kaon_sparse_ops *sparse[KAON_PRECISIONS];
-  const struct kaon_coarse_ops *coarse[KAON_PRECISIONS];
 } kaon_backend;
 
 #endif

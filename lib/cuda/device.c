@@ -17,8 +17,8 @@ static const volatile uint32_t *timeout_report_of(const kaon_context *ctx) {
   return timeout_report != NULL && timeout_report[KAON_TIMEOUT_KIND] != 0 ? timeout_report : NULL;
 }
 
-static kaon_status complain(const kaon_context *ctx, const volatile uint32_t *timeout_report,
-                            const char *what) {
+static kaon_status report_timeout(const kaon_context *ctx, const volatile uint32_t *timeout_report,
+                                  const char *what) {
   static const char *const directions[] = {"+x", "+y", "+z", "+t", "-x", "-y", "-z", "-t"};
   const unsigned rank = timeout_report[KAON_TIMEOUT_RANK],
                  number = timeout_report[KAON_TIMEOUT_SEQUENCE];
@@ -39,7 +39,7 @@ kaon_status kaon_cuda_check(const kaon_context *ctx, cudaError_t error, const ch
   if (error == cudaSuccess) return KAON_OK;
   cudaGetLastError(); /* clears the error, so that the next call does not report it */
   const volatile uint32_t *timeout_report = timeout_report_of(ctx);
-  if (timeout_report != NULL) return complain(ctx, timeout_report, what);
+  if (timeout_report != NULL) return report_timeout(ctx, timeout_report, what);
   if (error == cudaErrorMemoryAllocation)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "cuda: %s: out of memory", what);
   return kaon_fail(ctx, KAON_ERR_DEVICE, "cuda: %s: %s (%s)", what, cudaGetErrorString(error),

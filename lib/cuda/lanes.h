@@ -1,4 +1,4 @@
-/* lanes.h - the shape of fields on the GPU: `width` and `access` of the backend's table. */
+/* lanes.h - the layout of fields on the GPU: `width` and `access` of the backend's table. */
 #ifndef KAON_LIB_CUDA_LANES_H
 #define KAON_LIB_CUDA_LANES_H
 

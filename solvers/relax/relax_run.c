@@ -126,7 +126,7 @@ static void end_run(kaon_solver *s) {
   }
 }
 
-static kaon_status stretch(kaon_solver *s) {
+static kaon_status advance_and_check(kaon_solver *s) {
   kaon_relaxation *relax = s->relax;
   const int alone = relax->options.driver == KAON_RELAX_FREE;
   int again = 0, done = 1;
@@ -160,7 +160,7 @@ kaon_status kaon_relax_run(kaon_solver *s) {
     const kaon_columns_now n = kaon_columns_count(s);
     if (n.stepping + n.waiting == 0) return KAON_OK;
     if (cancel) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_CANCEL));
-    KAON_TRY(cancel || n.waiting > 0 ? kaon_service_run(s) : stretch(s));
+    KAON_TRY(cancel || n.waiting > 0 ? kaon_service_run(s) : advance_and_check(s));
     p.steps++;
   }
 }

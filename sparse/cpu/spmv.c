@@ -48,10 +48,10 @@ KAON_INLINE void add_product(vreal *sum, vreal re, vreal im, vreal xr, vreal xi,
   sum[1] = v_fma(re, xi, v_fma(im, xr, sum[1]));
 }
 
-/* Addresses of a block's lines: line e of the values is line e + apart of the columns, which are
+/* Addresses of a block's lines: line e of the values is line e + offset of the columns, which are
  * addressed from column `from`. */
 typedef struct lines {
-  int64_t begin, end, apart;
+  int64_t begin, end, offset;
   int32_t from;
 } lines;
 
@@ -60,7 +60,7 @@ KAON_INLINE lines lines_of(const kaon_stored_matrix *m, int64_t block) {
   lines l = {.begin = ell ? block * m->length : start_at(m, block)};
   l.end = ell ? l.begin + m->length : start_at(m, block + 1);
   if (m->columns != KAON_COLUMNS_SHARED) return l;
-  l.apart = m->pattern[block] - l.begin;
+  l.offset = m->pattern[block] - l.begin;
   l.from = (int32_t)(block * KAON_W);
   return l;
 }
@@ -68,7 +68,7 @@ KAON_INLINE lines lines_of(const kaon_stored_matrix *m, int64_t block) {
 /* The columns of VL lanes from `lane` on, in a line that is not a run. */
 KAON_INLINE vindex line_columns(const kaon_stored_matrix *m, const lines *l, int64_t e, int lane,
                                 const int kind) {
-  const int64_t at = (e + l->apart) * KAON_W + lane;
+  const int64_t at = (e + l->offset) * KAON_W + lane;
   if (kind == KAON_COLUMNS_16BIT) return v_load_narrow(m->columns16 + at) + ~m->line[e];
   return kind == KAON_COLUMNS_SHARED ? v_load_columns(m->column + at) + l->from
                                      : v_load_columns(m->column + at);
@@ -146,8 +146,8 @@ KAON_INLINE int64_t add_runs(const call *c, const lines *l, const int64_t *skip,
   if (m->line == NULL) return l->begin;
   const source x_of = c->from;
   const void *values = m->value;
-  const int32_t *run = m->line + l->apart;
-  const uint32_t *in = m->lanes_in + l->apart;
+  const int32_t *run = m->line + l->offset;
+  const uint32_t *in = m->lanes_in + l->offset;
   const int64_t end = l->end, from = l->from;
   const int32_t none = m->columns == KAON_COLUMNS_SHARED ? KAON_NO_RUN + 1 : 0; /* below */
   int64_t e = l->begin;

@@ -165,8 +165,8 @@ static void pause_briefly(void) {
 #endif
 }
 
-static void wait_for_others(const kaon_pipeline *p, passed *threads, int piece) {
-  const int32_t *need = p->need + (size_t)piece * (size_t)p->threads;
+static void wait_for_others(const kaon_pipeline *p, passed *threads, int chunk) {
+  const int32_t *need = p->need + (size_t)chunk * (size_t)p->threads;
   for (int t = 0; t < p->threads; t++)
     for (int polls = 0; need[t] > atomic_load_explicit(&threads[t].rows, memory_order_acquire);)
       if (++polls > POLLS)
@@ -177,10 +177,10 @@ static void wait_for_others(const kaon_pipeline *p, passed *threads, int piece) 
 
 static void solve_strips(const sweep *s, const kaon_pipeline *p, passed *threads, int own) {
   for (int strip = own; strip < p->strips; strip += p->threads)
-    for (int piece = p->strip[strip]; piece < p->strip[strip + 1]; piece++) {
-      wait_for_others(p, threads, piece);
-      solve_any(s, p->piece[piece], p->piece[piece + 1]);
-      atomic_store_explicit(&threads[own].rows, p->piece[piece + 1], memory_order_release);
+    for (int chunk = p->strip[strip]; chunk < p->strip[strip + 1]; chunk++) {
+      wait_for_others(p, threads, chunk);
+      solve_any(s, p->chunk[chunk], p->chunk[chunk + 1]);
+      atomic_store_explicit(&threads[own].rows, p->chunk[chunk + 1], memory_order_release);
     }
 }
 

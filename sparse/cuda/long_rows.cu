@@ -1,11 +1,11 @@
 /* long_rows.cu - adds the long rows to a product whose other rows are in SELL, on the GPU
  * (kaon_long_entries).
  * - A thread block has a unit: a range of columns, whose x it copies to shared memory, where random
- *   access takes a few cycles, and slices of 32 row segments. A warp has a slice, a thread a
- *   segment.
+ *   access takes a few cycles, and slices of 32 row chunks. A warp has a slice, a thread a
+ *   chunk.
  * - So only the matrix is read from memory, in adjacent accesses. By contrast, a row-by-row product
  *   reads a 32-byte sector of the second-level cache for each x, which limits it.
- * - Each segment stores its sum. A second kernel adds the sums of a row, with a warp or a block for
+ * - Each chunk stores its sum. A second kernel adds the sums of a row, with a warp or a block for
  *   each row, always in the same order.
  * Columns of the vectors are processed one at a time, since the space for sums suffices for one. */
 #include "sparse/cuda/rows.h"
@@ -118,21 +118,21 @@ static __global__ void __launch_bounds__(LONG_THREADS, LONG_RESIDENT)
   kaon_let_next_start();
 }
 
-/* Rows with more segments are added by a whole block. */
-enum { MANY_PIECES = 512 };
+/* Rows with more chunks are added by a whole block. */
+enum { MANY_CHUNKS = 512 };
 
-/* Adds the segments of row n that belong to one of the given number of threads, over its warp. */
+/* Adds the chunks of row n that belong to one of the given number of threads, over its warp. */
 template <int REALS>
-static __device__ __forceinline__ kaon_packet<real, REALS> pieces_sum(const long_call &a, int n,
+static __device__ __forceinline__ kaon_packet<real, REALS> chunks_sum(const long_call &a, int n,
                                                                       int thread, int threads) {
   typedef kaon_packet<real, REALS> number;
   const int64_t end = a.of.first[n + 1];
   number s = {};
 #pragma unroll 16
   for (int64_t i = a.of.first[n] + thread; i < end; i += threads) {
-    const number piece = ((const number *)a.of.sum)[i];
+    const number chunk = ((const number *)a.of.sum)[i];
 #pragma unroll
-    for (int c = 0; c < REALS; c++) s.v[c] += piece.v[c];
+    for (int c = 0; c < REALS; c++) s.v[c] += chunk.v[c];
   }
 #pragma unroll
   for (int c = 0; c < REALS; c++)
@@ -156,11 +156,11 @@ static __device__ __forceinline__ void long_row_end(const long_call &a, int n,
 
 /* All threads of a block must call it. The order is fixed. */
 template <int REALS>
-static __device__ __forceinline__ void many_pieces_add(const long_call &a, int n) {
+static __device__ __forceinline__ void many_chunks_add(const long_call &a, int n) {
   typedef kaon_packet<real, REALS> number;
   __shared__ number part[KAON_WARPS];
   const int thread = (int)threadIdx.x;
-  number s = pieces_sum<REALS>(a, n, thread, KAON_THREADS);
+  number s = chunks_sum<REALS>(a, n, thread, KAON_THREADS);
   __syncthreads(); /* the previous row has been read */
   if (thread % 32 == 0) part[thread / 32] = s;
   __syncthreads();
@@ -172,28 +172,28 @@ static __device__ __forceinline__ void many_pieces_add(const long_call &a, int n
 }
 
 template <int REALS>
-static __device__ __forceinline__ void pieces_add(const long_call &a) {
+static __device__ __forceinline__ void chunks_add(const long_call &a) {
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
   for (int i = 0; i < KAON_WARPS; i++) {
     const int n = (int)blockIdx.x * KAON_WARPS + i;
     if (n >= a.of.rows) return;
-    if (a.of.first[n + 1] - a.of.first[n] > MANY_PIECES) {
-      many_pieces_add<REALS>(a, n);
+    if (a.of.first[n + 1] - a.of.first[n] > MANY_CHUNKS) {
+      many_chunks_add<REALS>(a, n);
     } else if (i == warp) {
-      const kaon_packet<real, REALS> s = pieces_sum<REALS>(a, n, lane, 32);
+      const kaon_packet<real, REALS> s = chunks_sum<REALS>(a, n, lane, 32);
       if (lane == 0) long_row_end<REALS>(a, n, s);
     }
   }
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)
-    pieces_kernel(const __grid_constant__ long_call a) {
+    chunks_kernel(const __grid_constant__ long_call a) {
   kaon_wait_for_previous();
   if (!gate_open(a.rows.sums.gate, a.column)) return;
   if (a.reals == 1)
-    pieces_add<1>(a);
+    chunks_add<1>(a);
   else
-    pieces_add<2>(a);
+    chunks_add<2>(a);
 }
 
 /* Runs after the other rows of the last part, since long rows are not divided by their ghosts. */
@@ -207,12 +207,12 @@ extern "C" void KAON_EXPORT(kaon_spmv_long)(const kaon_launch *launch, const kao
   a.of = *m->long_part;
   a.reals = m->reals;
   a.half = m->half;
-  const unsigned room = (unsigned)(a.of.stretch * m->reals * (int)sizeof(real));
+  const unsigned room = (unsigned)(a.of.range_columns * m->reals * (int)sizeof(real));
   const unsigned rows = (unsigned)((a.of.rows + KAON_WARPS - 1) / KAON_WARPS);
   cudaFuncSetAttribute(long_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        KAON_LONG_SHARED_BYTES);
   for (a.column = 0; a.column < args->nrhs; a.column++) {
     kaon_cuda_launch(launch, long_kernel, (unsigned)a.of.units, LONG_THREADS, a, room);
-    kaon_cuda_launch(launch, pieces_kernel, rows, KAON_THREADS, a);
+    kaon_cuda_launch(launch, chunks_kernel, rows, KAON_THREADS, a);
   }
 }

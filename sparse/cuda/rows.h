@@ -218,8 +218,8 @@ static __device__ __forceinline__ kaon_packet<real, REALS> row_store(
   return s;
 }
 
-/* The same, and adds to the sums. APART: distance of the values of a thread. */
-template <int REALS, int APART = 1>
+/* The same, and adds to the sums. STRIDE: distance of the values of a thread. */
+template <int REALS, int STRIDE = 1>
 static __device__ __forceinline__ void row_put(const rows_call &a, int64_t at, real scale,
                                                kaon_packet<real, REALS> s,
                                                const row_others<REALS> &others, double *sum) {
@@ -232,12 +232,12 @@ static __device__ __forceinline__ void row_put(const rows_call &a, int64_t at, r
   for (int i = 0; i < REALS; i++) {
     const double y = (double)s.v[i], v = (double)w.v[i];
     sum[0] = fma(y, y, sum[0]);
-    sum[APART] = fma(v, y, sum[APART]);
-    sum[3 * APART] = fma(v, v, sum[3 * APART]);
+    sum[STRIDE] = fma(v, y, sum[STRIDE]);
+    sum[3 * STRIDE] = fma(v, v, sum[3 * STRIDE]);
   }
   if constexpr (REALS == 2) {
-    sum[2 * APART] = fma((double)w.v[0], (double)s.v[1], sum[2 * APART]);
-    sum[2 * APART] = fma(-(double)w.v[1], (double)s.v[0], sum[2 * APART]);
+    sum[2 * STRIDE] = fma((double)w.v[0], (double)s.v[1], sum[2 * STRIDE]);
+    sum[2 * STRIDE] = fma(-(double)w.v[1], (double)s.v[0], sum[2 * STRIDE]);
   }
 }
 

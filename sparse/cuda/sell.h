@@ -140,8 +140,8 @@ static __device__ __forceinline__ sell_share sell_share_of(const rows_call &a, i
 }
 
 /* The rows of a part without ghosts, a warp for each block: y, and the sums of a thread, which are
- * APART from each other. The list of a block is loaded one turn ahead. */
-template <int REALS, int HALF, int BATCH, int KIND, int APART>
+ * STRIDE from each other. The list of a block is loaded one turn ahead. */
+template <int REALS, int HALF, int BATCH, int KIND, int STRIDE>
 static __device__ __forceinline__ void sell_rows(const rows_call &a, const sell_share &share,
                                                  double *sum) {
   const int lane = threadIdx.x % 32;
@@ -155,7 +155,7 @@ static __device__ __forceinline__ void sell_rows(const rows_call &a, const sell_
     row_add<REALS, HALF, BATCH, KIND, false>(a, block, mine.at * KAON_LANES + lane, list,
                                              mine.length, 0, &s);
     if (row >= a.rows) s = {};
-    row_put<REALS, APART>(a, row, row_scale<HALF>(a, row), s, others, sum);
+    row_put<REALS, STRIDE>(a, row, row_scale<HALF>(a, row), s, others, sum);
   }
 }
 

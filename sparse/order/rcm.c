@@ -104,8 +104,8 @@ static int64_t part_bandwidth(const walk *w, const int32_t *rows, int64_t count)
   int64_t widest = 0;
   for (int64_t i = 0; i < count; i++)
     for (int64_t n = g->start[rows[i]]; n < g->start[rows[i] + 1]; n++) {
-      const int64_t apart = llabs(w->place[g->neighbour[n]] - w->place[rows[i]]);
-      if (apart > widest) widest = apart;
+      const int64_t distance = llabs(w->place[g->neighbour[n]] - w->place[rows[i]]);
+      if (distance > widest) widest = distance;
     }
   return widest;
 }
@@ -169,8 +169,8 @@ int64_t kaon_bandwidth(const kaon_csr *csr, const int32_t *where) {
     for (int64_t n = csr->start[i]; n < csr->start[i + 1]; n++) {
       const int64_t j = csr->column[n];
       if (j >= csr->rows) continue;
-      const int64_t apart = where != NULL ? llabs((int64_t)where[i] - where[j]) : llabs(i - j);
-      if (apart > widest) widest = apart;
+      const int64_t distance = where != NULL ? llabs((int64_t)where[i] - where[j]) : llabs(i - j);
+      if (distance > widest) widest = distance;
     }
   return widest;
 }

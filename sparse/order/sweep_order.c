@@ -134,8 +134,8 @@ static int64_t bandwidth(const kaon_matrix *matrix) {
 
 static kaon_status strides(const kaon_matrix *matrix, const int32_t *numbered, int32_t *class,
                            kaon_sweep_rows **made) {
-  const int64_t n = matrix->rows->rows->rows, apart = 2 * bandwidth(matrix) + 1;
-  const int64_t count = apart < n ? apart : n;
+  const int64_t n = matrix->rows->rows->rows, stride = 2 * bandwidth(matrix) + 1;
+  const int64_t count = stride < n ? stride : n;
   for (int64_t i = 0; i < n; i++) class[i] = (int32_t)(i % (count > 0 ? count : 1));
   return classes(matrix, numbered, class, (int)count, made);
 }

@@ -33,12 +33,12 @@ static uint64_t hash_block(const search *s, int64_t block) {
 
 static int same(const search *s, int64_t b, int64_t c) {
   const kaon_csr *a = s->rows;
-  const int64_t first = b * s->width, apart = (c - b) * s->width;
+  const int64_t first = b * s->width, distance = (c - b) * s->width;
   for (int64_t row = first; row < first + s->width; row++) {
-    const int64_t n = a->start[row], m = a->start[row + apart], count = a->start[row + 1] - n;
-    if (a->start[row + apart + 1] - m != count) return 0;
+    const int64_t n = a->start[row], m = a->start[row + distance], count = a->start[row + 1] - n;
+    if (a->start[row + distance + 1] - m != count) return 0;
     for (int64_t i = 0; i < count; i++)
-      if (a->column[n + i] + apart != a->column[m + i] ||
+      if (a->column[n + i] + distance != a->column[m + i] ||
           (a->column[n + i] >= a->rows) != (a->column[m + i] >= a->rows))
         return 0;
   }

@@ -186,7 +186,7 @@ static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, cons
                                 const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
   product *self = self_of(A);
   kaon_context *ctx = A->ctx;
-  const int apart = kaon_pass_sums_separate(ctx, pass);
+  const int separate = kaon_pass_sums_separate(ctx, pass);
   const int other =
       mode == KAON_DAGGER && !(self->family->whole && self->family->matrix->hermitian);
   if (other && self->dagger == NULL) KAON_TRY(take_dagger(A));
@@ -199,15 +199,15 @@ static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, cons
                             .b = kaon_view_of(b),
                             .y = kaon_view_of(y),
                             .gate = kaon_pass_gate(pass),
-                            .sum = kaon_pass_sum_over_ranks(ctx, apart ? NULL : pass)};
+                            .sum = kaon_pass_sum_over_ranks(ctx, separate ? NULL : pass)};
   s.sent = pass != NULL && pass->sent;
-  if (pass != NULL && pass->dot != KAON_NO_SLOT && !apart) s.spmv.w = kaon_view_of(pass->w);
+  if (pass != NULL && pass->dot != KAON_NO_SLOT && !separate) s.spmv.w = kaon_view_of(pass->w);
   const size_t bytes = (size_t)stored->bytes + 2 * kaon_vector_bytes(y);
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, bytes, &s.launch));
   KAON_TRY(run(other ? self->family->dagger : self->family->rows, A->precision, &s));
   ctx->no_flush_needed = 1;
-  return apart ? kaon_pass_sum_separately(y, pass)
-               : kaon_pass_complete_over_ranks(ctx, pass, &s.spmv.sum);
+  return separate ? kaon_pass_sum_separately(y, pass)
+                  : kaon_pass_complete_over_ranks(ctx, pass, &s.spmv.sum);
 }
 
 static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,

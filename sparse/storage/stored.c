@@ -285,7 +285,7 @@ static kaon_status attach(kaon_stored *to, const kaon_long_rows *parts) {
   snprintf(
       to->text, sizeof to->text,
       "%.*s: few rows are much longer than the others, so %lld with %.0f %% of the entries are "
-      "stored by stretches of columns%s",
+      "stored by ranges of columns%s",
       (int)strcspn(text, ":"), text, (long long)parts->long_part->rows,
       100.0 * entries / (entries + (double)m->entries), strstr(text, " ("));
   return KAON_OK;

@@ -154,7 +154,7 @@ kaon_status kaon_copies_spread(const kaon_copies *c, const kaon_vector *x, kaon_
 kaon_status kaon_copies_gather(const kaon_copies *c, const kaon_vector *x, kaon_view z,
                                kaon_vector *y, const kaon_pass *pass) {
   kaon_context *ctx = y->ctx;
-  const int apart = kaon_pass_sums_separate(ctx, pass);
+  const int separate = kaon_pass_sums_separate(ctx, pass);
   kaon_spmv_args args = {.matrix = &c->gather->matrix,
                          .nrhs = y->nrhs,
                          .part = KAON_ROWS_ALL,
@@ -164,11 +164,11 @@ kaon_status kaon_copies_gather(const kaon_copies *c, const kaon_vector *x, kaon_
                          .b = kaon_view_of(x),
                          .y = kaon_view_of(y),
                          .gate = kaon_pass_gate(pass),
-                         .sum = kaon_pass_sum(ctx, apart ? NULL : pass)};
-  if (pass != NULL && pass->dot != KAON_NO_SLOT && !apart) args.w = kaon_view_of(pass->w);
+                         .sum = kaon_pass_sum(ctx, separate ? NULL : pass)};
+  if (pass != NULL && pass->dot != KAON_NO_SLOT && !separate) args.w = kaon_view_of(pass->w);
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, (size_t)c->gather->bytes, &launch));
   ctx->backend->sparse[y->precision]->spmv(&launch, &args);
   ctx->no_flush_needed = 1;
-  return apart ? kaon_pass_sum_separately(y, pass) : kaon_pass_complete(ctx, pass);
+  return separate ? kaon_pass_sum_separately(y, pass) : kaon_pass_complete(ctx, pass);
 }

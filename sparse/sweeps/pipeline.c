@@ -9,11 +9,11 @@
 #include <string.h>
 
 enum { LEAST_ROWS = 4096, LEAST_STRIP = 64, TRIES = 4 };
-enum { MOST_PIECES = 4, LEAST_PIECE = 64, MOST_PIECE = 1024 }; /* of a strip and thread; rows */
-/* Work in units of half a nanosecond. LOOK: a poll, which waits for another core's store; TEAM:
+enum { MOST_CHUNKS = 4, LEAST_CHUNK = 64, MOST_CHUNK = 1024 }; /* of a strip and thread; rows */
+/* Work in units of half a nanosecond. POLL: a poll, which waits for another core's store; TEAM:
  * waking the other threads; LEVEL: a barrier. Rows of a level that are not adjacent take SCATTERED
  * times as long. */
-enum { ENTRY = 1, ROW = 4, LOOK = 300, TEAM = 8000, LEVEL = 4000, BESIDE = 8, SCATTERED = 3 };
+enum { ENTRY = 1, ROW = 4, POLL = 300, TEAM = 8000, LEVEL = 4000, BESIDE = 8, SCATTERED = 3 };
 static const double GAIN = 1.25;   /* least gain for which threads are woken */
 static const double ENOUGH = 0.75; /* times the threads: beyond this gain the search ends */
 
@@ -57,9 +57,9 @@ static int count_strips(const triangle *t, int64_t distance) {
   return strips;
 }
 
-static int64_t piece_rows(const triangle *t, int strips, int pieces) {
-  const int64_t rows = t->T->rows / ((int64_t)strips * pieces * t->threads);
-  return rows < LEAST_PIECE ? LEAST_PIECE : rows > MOST_PIECE ? MOST_PIECE : rows;
+static int64_t chunk_rows(const triangle *t, int strips, int chunks) {
+  const int64_t rows = t->T->rows / ((int64_t)strips * chunks * t->threads);
+  return rows < LEAST_CHUNK ? LEAST_CHUNK : rows > MOST_CHUNK ? MOST_CHUNK : rows;
 }
 
 /* Cuts all strips into chunks. No chunk ends one strip and begins the next. */
@@ -67,25 +67,25 @@ static kaon_status cut(const triangle *t, int64_t distance, int64_t length, kaon
   const int64_t rows = t->T->rows;
   const size_t most = (size_t)(rows / length) + (size_t)p->strips + 2;
   p->strip = malloc(((size_t)p->strips + 1) * sizeof *p->strip);
-  p->piece = malloc(most * sizeof *p->piece);
-  if (p->strip == NULL || p->piece == NULL) return KAON_ERR_MEMORY;
+  p->chunk = malloc(most * sizeof *p->chunk);
+  if (p->strip == NULL || p->chunk == NULL) return KAON_ERR_MEMORY;
   int strips = 0;
-  int64_t strip = -LEAST_STRIP, piece = 0;
+  int64_t strip = -LEAST_STRIP, chunk = 0;
   for (int64_t n = 0; n < rows; n++) {
     const int begins = n - strip >= LEAST_STRIP && cuts(t, n, distance);
-    if (!begins && n - piece < length) continue;
-    if (begins) p->strip[strips++] = p->pieces;
+    if (!begins && n - chunk < length) continue;
+    if (begins) p->strip[strips++] = p->chunks;
     if (begins) strip = n;
-    p->piece[p->pieces++] = (int32_t)n;
-    piece = n;
+    p->chunk[p->chunks++] = (int32_t)n;
+    chunk = n;
   }
-  p->strip[strips] = p->pieces;
-  p->piece[p->pieces] = (int32_t)rows;
+  p->strip[strips] = p->chunks;
+  p->chunk[p->chunks] = (int32_t)rows;
   return KAON_OK;
 }
 
 static int64_t first_row(const kaon_pipeline *p, int strip) {
-  return p->piece[p->strip[strip]];
+  return p->chunk[p->strip[strip]];
 }
 
 /* Stores the strips of rows 0, LEAST_STRIP, 2 LEAST_STRIP, .... A strip has at least that many
@@ -118,11 +118,11 @@ static void find_needs(const triangle *t, const kaon_pipeline *p, const int32_t 
 
 /* ---- estimated time ---- */
 
-static int piece_of(const kaon_pipeline *p, int64_t n) {
-  int low = 0, high = p->pieces;
+static int chunk_of(const kaon_pipeline *p, int64_t n) {
+  int low = 0, high = p->chunks;
   while (high - low > 1) {
     const int middle = (low + high) / 2;
-    if (p->piece[middle] <= n)
+    if (p->chunk[middle] <= n)
       low = middle;
     else
       high = middle;
@@ -137,31 +137,31 @@ static double gain_of(const triangle *t, kaon_pipeline *p, const int32_t *strip_
   const double most = (double)t->work / t->wanted - TEAM;
   int64_t ready[KAON_PIPELINE_THREADS] = {0}, longest = 0;
   for (int strip = 0; strip < p->strips; strip++)
-    for (int piece = p->strip[strip]; piece < p->strip[strip + 1]; piece++) {
-      int32_t *need = p->need + (size_t)piece * (size_t)p->threads;
+    for (int chunk = p->strip[strip]; chunk < p->strip[strip + 1]; chunk++) {
+      int32_t *need = p->need + (size_t)chunk * (size_t)p->threads;
       const int own = strip % p->threads;
       int64_t begin = ready[own];
-      find_needs(t, p, strip_at, strip, p->piece[piece], p->piece[piece + 1], need);
+      find_needs(t, p, strip_at, strip, p->chunk[chunk], p->chunk[chunk + 1], need);
       for (int other = 0; other < p->threads; other++)
-        if (need[other] > 0 && end[piece_of(p, need[other] - 1)] > begin)
-          begin = end[piece_of(p, need[other] - 1)];
-      end[piece] = ready[own] = begin + work_of(t, p->piece[piece], p->piece[piece + 1]) + LOOK;
-      if (end[piece] > longest) longest = end[piece];
+        if (need[other] > 0 && end[chunk_of(p, need[other] - 1)] > begin)
+          begin = end[chunk_of(p, need[other] - 1)];
+      end[chunk] = ready[own] = begin + work_of(t, p->chunk[chunk], p->chunk[chunk + 1]) + POLL;
+      if (end[chunk] > longest) longest = end[chunk];
       if ((double)longest > most) return 0;
     }
   return (double)t->work / (double)(longest + TEAM);
 }
 
-static kaon_status try_pieces(const triangle *t, int64_t distance, int strips, int pieces,
+static kaon_status try_chunks(const triangle *t, int64_t distance, int strips, int chunks,
                               kaon_pipeline **tried) {
   kaon_pipeline *p = calloc(1, sizeof *p);
   *tried = p;
   if (p == NULL) return KAON_ERR_MEMORY;
   p->threads = t->threads;
   p->strips = strips;
-  KAON_TRY(cut(t, distance, piece_rows(t, strips, pieces), p));
-  p->need = malloc((size_t)p->pieces * (size_t)p->threads * sizeof *p->need);
-  int64_t *end = malloc((size_t)p->pieces * sizeof *end);
+  KAON_TRY(cut(t, distance, chunk_rows(t, strips, chunks), p));
+  p->need = malloc((size_t)p->chunks * (size_t)p->threads * sizeof *p->need);
+  int64_t *end = malloc((size_t)p->chunks * sizeof *end);
   int32_t *strip_at = malloc((size_t)(t->T->rows / LEAST_STRIP + 1) * sizeof *strip_at);
   const int lacking = p->need == NULL || end == NULL || strip_at == NULL;
   if (!lacking) note_strips(p, t->T->rows, strip_at);
@@ -174,9 +174,9 @@ static kaon_status try_pieces(const triangle *t, int64_t distance, int strips, i
 /* Keeps the strips cut at this distance, in short or long chunks, if they are better than the
  * present ones, and raises the wanted gain accordingly. */
 static kaon_status try_distance(triangle *t, int64_t distance, int strips, kaon_pipeline **best) {
-  for (int pieces = 1; pieces <= MOST_PIECES; pieces *= MOST_PIECES) {
+  for (int chunks = 1; chunks <= MOST_CHUNKS; chunks *= MOST_CHUNKS) {
     kaon_pipeline *tried = NULL;
-    const kaon_status status = try_pieces(t, distance, strips, pieces, &tried);
+    const kaon_status status = try_chunks(t, distance, strips, chunks, &tried);
     if (status == KAON_OK && tried->gain > t->wanted) {
       kaon_pipeline *worse = *best;
       t->wanted = tried->gain;
@@ -234,14 +234,14 @@ kaon_status kaon_pipeline_create(const kaon_context *ctx, const kaon_csr *T, int
   }
   if (status == KAON_OK) return KAON_OK;
   kaon_pipeline_destroy(pipeline);
-  return kaon_fail(ctx, status, "triangle: out of host memory for the pieces of %lld rows",
+  return kaon_fail(ctx, status, "triangle: out of host memory for the chunks of %lld rows",
                    (long long)T->rows);
 }
 
 void kaon_pipeline_destroy(kaon_pipeline **pipeline) {
   if (pipeline == NULL || *pipeline == NULL) return;
   free((*pipeline)->strip);
-  free((*pipeline)->piece);
+  free((*pipeline)->chunk);
   free((*pipeline)->need);
   free(*pipeline);
   *pipeline = NULL;

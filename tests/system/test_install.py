@@ -98,9 +98,19 @@ class Install(system.Case):
         script = os.path.join(self.prefix, "share/bash-completion/completions/kaon")
         ask = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _kaon; echo "${COMPREPLY[@]}"'
         program = os.path.join(self.prefix, "bin", "kaon")
-        for words, answer in ((["in"], "info invert"), (["invert", "--act"], "--action"), (["invert", "--action", "wils"], "wilson"),
-                              (["invert", "--action", "=", "hi"], "hisq"), (["solve", "--precision", ""], "double single")):
-            self.assertEqual(self.command("bash", "-c", ask, script, program, *words).strip(), answer)
+        for words, answer in ((["in"], "info invert"), (["bench", "kry"], "krylov"), (["invert", "--act"], "--action"),
+                              (["bench", "krylov", "--pow"], "--power"), (["invert", "--action", "wils"], "wilson"),
+                              (["invert", "--action", "=", "hi"], "hisq"), (["solve", "--precision", ""], "double single"),
+                              (["solve", "--method", "pipe"], "pipecg pipebicgstab"), (["solve", "--precond", "gs"], "gs gs-sweeps"),
+                              (["invert", "--sloppy", "h"], "half"), (["invert", "--reconstruct", "1"], "18 12"),
+                              (["invert", "--even-odd", "n"], "none"), (["gauge", "--format", "il"], "ildg"),
+                              (["invert", "--backend", "cu"], "cuda"), (["invert", "--gauge", "we"], "weak:"),
+                              (["solve", "--matrix", "laplace2"], "laplace2d:"), (["tune", "--precision", "double,s"], "double,single"),
+                              (["solve", "--output", "x"], "")):
+            if words[0] == "bench" and "kaon-bench" not in self.programs:
+                continue
+            with self.subTest(words=words):
+                self.assertEqual(self.command("bash", "-c", ask, script, program, *words).strip(), answer)
 
     def test_cmake_finds_it_from_c_cxx_and_fortran(self):
         self.needs("c++")

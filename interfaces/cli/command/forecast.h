@@ -1,12 +1,12 @@
-/* forecast.h - how much memory a job takes, computed from small jobs of the same kind. A small job
- * creates the objects of the real one in this process. The context's pool counts their bytes, and
- * the count is followed linearly to the real size. */
+/* forecast.h - how much memory a job takes, computed from two small jobs of the same kind. A small
+ * job creates the objects of the real one in this process, and the context's pool counts their
+ * bytes. These are extrapolated linearly to the real size. */
 #ifndef KAON_CLI_FORECAST_H
 #define KAON_CLI_FORECAST_H
 
 #include "interfaces/common/cli.h"
 
-/* Bytes, but for `size`. All members are followed linearly (forecast_follow). */
+/* All members but `size` are in bytes. forecast_follow extrapolates all of them. */
 typedef struct forecast {
   double size;                             /* what memory grows with: sites, rows */
   double input, operator, solver, vectors; /* the objects; input: links or matrix */
@@ -15,11 +15,13 @@ typedef struct forecast {
   double host;                             /* most that the program took beside the pool */
 } forecast;
 
-/* The line through a and b, at `size`. */
+/* Extrapolates linearly from a and b to `size`. */
 forecast forecast_follow(const forecast *a, const forecast *b, double size);
-/* Peak of the process. Call it before the small jobs, with the context of the forecast: the program
- * takes what it has now, plus a constant, plus the forecast. A device's pool is not host memory. */
+/* Host memory of the program without the job's objects: its peak so far plus a constant. Call it
+ * before the small jobs. */
 double forecast_program(void);
+/* Peak host memory of the process: `program` (from forecast_program) plus the forecast. A device's
+ * pool is not host memory. */
 double forecast_peak(const forecast *f, double program, const kaon_context_info *info);
 /* Adds what the pool has counted: fields and held. */
 void forecast_count(const kaon_context *ctx, forecast *f);
@@ -29,10 +31,11 @@ double forecast_now(const kaon_context *ctx); /* bytes of the objects now */
  * several machines, so only --memory-limit counts for them. */
 int forecast_exceeds(const cli_common *common, const kaon_context_info *info, int ranks,
                      double need);
-/* 0: no forecast is needed: there are several ranks, the free memory is not known, or it is much
- * more than the roughly `rough` bytes of the job. */
+/* 1: a forecast is needed. 0: there are several ranks, the free memory is not known, or it is much
+ * more than `rough`, an estimate of the job's bytes. */
 int forecast_needed(const kaon_context_info *info, double rough);
-/* "JOB NEED bytes on DEVICE, where ... are free; ADVICE". Returns the exit status. */
+/* Prints the error "JOB NEED bytes on DEVICE, where ... are free; ADVICE". Returns the exit
+ * status. */
 int forecast_refuse(const cli_common *common, const char *job, double need,
                     const kaon_context_info *info, const char *advice);
 void forecast_print_free(const cli_common *common, const forecast *f,

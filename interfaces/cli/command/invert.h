@@ -25,18 +25,18 @@ typedef struct invert_job {
   kaon_observables links;
   kaon_vector *b, *x; /* all columns */
   kaon_column_report *solves;
-  char *done;          /* column k is converged, x holds it */
-  char *taken;         /* and was so before this run (--resume) */
-  int kept;            /* columns that OUTPUT.partial has, or what --resume read: */
-  int output_complete; /* 1: OUTPUT itself */
-  int begun;           /* x of unfinished columns holds their starting point; 0: they start at 0 */
+  char *done;          /* [column] 1: converged, and x holds the solution */
+  char *taken;         /* [column] 1: it was converged before this run (--resume) */
+  int kept;            /* number of columns in OUTPUT.partial, or in the file that --resume read */
+  int output_complete; /* 1: --resume read OUTPUT itself */
+  int begun;           /* 1: x of unfinished columns holds their initial guess. 0: it is 0 */
   int memory_trial;    /* a small job of a forecast: nothing is written */
   column_history *histories;
   double *host;          /* one column of this rank's sites, for transfers */
   double setup;          /* seconds that operator and solvers took to make */
   double seconds, flops; /* of the solves */
   kaon_traffic traffic;  /* of the same, of this rank */
-  double joules;         /* of the same spans; NaN: not known of all of them */
+  double joules;         /* of the same; NaN: not known for all solves */
   shifts shifts;
 } invert_job;
 
@@ -50,7 +50,7 @@ kaon_status invert_transfer(const invert_job *job, const kaon_vector *from, int 
 /* Solves all unfinished columns, batch by batch. Exit status. */
 int invert_solve(invert_job *job);
 void invert_close(invert_job *job);
-/* The report, without what only finished columns make possible. The caller owns it. */
+/* The report, without results that need all columns. The caller owns it. */
 json_t *invert_describe(const invert_job *job);
 
 /* --- invert_results.c (report/): exit statuses --- */
@@ -66,13 +66,13 @@ int results_same(const invert_job *job, const char *text, char why[256]);
  * job->columns). Otherwise `why` says what differs. */
 int results_describes(const invert_job *job, const char *text, int *columns, int *iterations,
                       int *count, char why[256]);
-/* Columns as a SciDAC file. */
+/* Writes columns as a SciDAC file. */
 int results_propagator(invert_job *job, const char *path, results_kind kind);
 /* Reads `count` columns of a file into x: its column i is the job's column columns[i]. Finished
- * columns stay. twelve: the file is of that kind. */
+ * columns are not changed. twelve: the file is of kind KAON_PROPAGATOR_TWELVE. */
 kaon_status results_take(invert_job *job, const char *path, const int *columns, int count,
                          int twelve);
-/* Host memory in bytes that reading needs beside x and job->host. */
+/* Bytes of host memory that results_take needs besides x and job->host. */
 double results_take_bytes(const invert_job *job, int count, int twelve);
 /* Refuses an --output that is larger than the free disk space. Collective. Exit status. */
 int results_fit(const invert_job *job, const int extents[4]);
@@ -80,9 +80,10 @@ int results_fit(const invert_job *job, const int extents[4]);
 int results_read(invert_job *job, const char *path);
 /* "clover, kappa 0.13, csw 1" */
 const char *results_action(const invert_job *job, char text[96]);
-/* Contracts the pion and, for Wilson-like actions, the rho: one number a time slice. Exit status. */
+/* Contracts the pion and, for Wilson-like actions, the rho: one number for each time slice. Exit
+ * status. */
 int results_contract(const invert_job *job, double *pion, double *rho);
-/* Both as a text file. Exit status. */
+/* Writes both as a text file. Exit status. */
 int results_correlators(const invert_job *job, const double *pion, const double *rho,
                         const char *path);
 
@@ -90,9 +91,9 @@ int results_correlators(const invert_job *job, const double *pion, const double 
 /* Refuses a --guess of another lattice, source or number of columns. ctx NULL: on this process
  * only. */
 int guess_fits(const invert_job *job, const kaon_context *ctx, const int extents[4]);
-/* Reads --guess into x for unfinished columns. Nothing to do without it. */
+/* Reads --guess into x for unfinished columns. Without --guess it does nothing. */
 int guess_read(invert_job *job);
-/* Host memory that reading it takes, beside x and job->host. */
+/* Bytes of host memory that guess_read needs besides x and job->host. */
 double guess_bytes(const invert_job *job);
 /* After some column did not converge: writes the last iterates of all beside --output, prints
  * advice, and adds the file's name to the report. */
@@ -101,14 +102,14 @@ int guess_leave(invert_job *job, json_t *report, advice_fn *advice);
 /* --- invert_condensate.c --- */
 /* 1: sources are noise of a staggered action. */
 int condensate_measured(const invert_job *job);
-/* Prints it, and adds "condensate" to the report. Exit status. */
+/* Prints the condensate, and adds "condensate" to the report. Exit status. */
 int condensate_conclude(const invert_job *job, json_t *report);
 
 /* --- invert_checkpoint.c --- */
 /* 1: finished columns are saved in a file. That needs --output, and an action that is not
  * staggered, since staggered files hold all columns. */
 int checkpoint_keeps(const invert_job *job);
-/* Writes the finished columns to OUTPUT.partial, where that is done. Exit status. */
+/* Writes the finished columns to OUTPUT.partial if checkpoint_keeps says so. Exit status. */
 int checkpoint_save(invert_job *job);
 /* --resume: reads the columns of this problem from OUTPUT.partial or OUTPUT. Exit status. */
 int checkpoint_load(invert_job *job);
@@ -117,10 +118,11 @@ void checkpoint_remove(const invert_job *job);
 void checkpoint_warn(const invert_job *job);
 
 /* --- invert_plan.c --- */
-/* --dry-run: what the run would take. Called before any context exists. Exit status. */
+/* --dry-run: prints the memory that the run would take. Called before any context exists. Exit
+ * status. */
 int plan_invert(const invert_job *job, const field_spec *spec);
-/* Refuses a job that needs more than job->ctx can still have, or writes more than the disk has room
- * for, before it is begun. Exit status. */
+/* Before the job begins: refuses it if it needs more memory than job->ctx can allocate, or more
+ * disk space than there is. Exit status. */
 int plan_fits(const invert_job *job, const field_spec *spec);
 
 #endif

@@ -160,8 +160,10 @@ int shifts_take(invert_job *job) {
   return problem_status(job->ctx, &job->p, status);
 }
 
-/* A column between vectors that have different sites: the others' are 0 where they come in. */
-static kaon_status carry(invert_job *job, const kaon_vector *from, int i, kaon_vector *to, int j) {
+/* Copies column i of `from` to column j of `to`. Sites that only `to` has become 0; sites that only
+ * `from` has are left out. */
+static kaon_status copy_column(invert_job *job, const kaon_vector *from, int i, kaon_vector *to,
+                               int j) {
   const size_t numbers = (size_t)invert_sites(job) * (size_t)problem_reals(&job->p);
   memset(job->host, 0, numbers * sizeof *job->host);
   const kaon_status status = kaon_vector_export(from, i, job->host, KAON_BASIS_UKQCD);
@@ -187,7 +189,7 @@ static int take_sources(invert_job *job, int first, int count) {
   kaon_status status = KAON_OK;
   if (kaon_vector_columns(s->b) != count) status = take_batch(job, count);
   for (int j = 0; j < count && status == KAON_OK; j++)
-    status = carry(job, job->b, first + j, s->b, j);
+    status = copy_column(job, job->b, first + j, s->b, j);
   double *norm2 = calloc((size_t)count, sizeof *norm2);
   int code = cli_status(job->ctx, status, NULL);
   if (code == EXIT_DONE) code = ranks_agree(norm2 ? EXIT_DONE : EXIT_DEVICE);
@@ -212,7 +214,7 @@ static int solve_batch(invert_job *job, int first, int count) {
   for (int m = 0; m < s->count * count && status == KAON_OK; m++) {
     const int i = m / count, column = first + m % count;
     s->solves[i * job->columns + column] = s->batch[m];
-    if (s->kept[i]) status = carry(job, s->x, m, s->kept[i], column);
+    if (s->kept[i]) status = copy_column(job, s->x, m, s->kept[i], column);
   }
   job->seconds += report.seconds;
   job->flops += report.flops;

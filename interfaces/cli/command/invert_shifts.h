@@ -1,6 +1,7 @@
-/* invert_shifts.h - kaon invert --shifts: (A + sigma_i) x = b for several sigma at the cost of the
- * smallest one. A is what is solved otherwise, as a positive operator: of staggered actions the
- * even-odd A = 4 mass^2 - D_eo D_oe, else A^dagger A, even-odd or (--even-odd none) whole. */
+/* invert_shifts.h - kaon invert --shifts: solves (A + sigma_i) x = b for several sigma_i in one
+ * Krylov space. With staggered actions A is the even-odd operator 4 mass^2 - D_eo D_oe. With the
+ * others it is M^dagger M of the operator M that a solve without shifts uses: the even-odd one, or
+ * with --even-odd none the whole one. */
 #ifndef KAON_CLI_INVERT_SHIFTS_H
 #define KAON_CLI_INVERT_SHIFTS_H
 
@@ -13,29 +14,30 @@ typedef struct shifts {
   int count; /* 0: --shifts was not given */
   double sigma[KAON_MULTISHIFT_MAX];
   kaon_multishift *solver;
-  kaon_vector *b, *x;        /* of the solved space: a batch's columns; `count` times as many */
-  kaon_column_report *batch; /* of x */
+  kaon_vector *b, *x;        /* in the space of A: the columns of a batch; x has `count` times as
+                                many */
+  kaon_column_report *batch; /* one for each column of x */
   kaon_vector *kept[KAON_MULTISHIFT_MAX]; /* --output: all columns of a shift, on all sites */
   kaon_column_report *solves;             /* [shift * columns + column] */
-  const double *writing;                  /* the shift whose file is under way, or NULL */
+  const double *writing;                  /* the shift whose file is being written, or NULL */
   int applications;
 } shifts;
 
-/* "0.1,0.2" into *s. Exit status. */
+/* Reads "0.1,0.2" into *s. Exit status. */
 int shifts_parse(const char *text, shifts *s);
-/* Options that do not go together, shifts that cannot be solved; before any links are read. Exit
- * status. */
+/* Refuses options that exclude each other and shifts that cannot be solved. Call it before links
+ * are read. Exit status. */
 int shifts_check(struct invert_job *job);
-/* Solver and vectors; once the operator is there. Exit status. */
+/* Creates solver and vectors. The operator must exist. Exit status. */
 int shifts_take(struct invert_job *job);
-/* The first batch, the largest: what a solve takes is taken then. Exit status. */
+/* Solves the first batch, which is the largest, to measure the memory of a solve. Exit status. */
 int shifts_memory_trial(struct invert_job *job);
-/* All columns, batch after batch. Exit status. */
+/* Solves all columns, batch after batch. Exit status. */
 int shifts_solve(struct invert_job *job);
-/* What is printed, reported and written. Exit status. */
+/* Prints the results, and writes report and output files. Exit status. */
 int shifts_conclude(struct invert_job *job);
 void shifts_close(struct invert_job *job);
-/* "shifts", "applications" and "solves" of a report. */
+/* Adds "shifts", "applications" and "solves" to a report. */
 void shifts_describe(const struct invert_job *job, json_t *report);
 
 #define SHIFTS_TEXT                                                                               \

@@ -21,8 +21,9 @@ int plot_convergence(const plot *p);
 int plot_pion(const char *path, const char *title, const double *pion, int slices);
 /* Refuses a name that does not end in .png; NULL is allowed. Exit status. */
 int plot_check(const char *option, const char *path);
-/* The CSV of the same numbers: --history, else beside the plot, NAME.csv of NAME.png, or where that
- * is a file of something else NAME.png.csv. NULL: no plot, or no memory. The caller frees it. */
+/* Name of the CSV file with the same numbers: --history if given, else NAME.csv for NAME.png. If
+ * NAME.csv exists with other content, it is NAME.png.csv. NULL: no plot, or no memory. The caller
+ * frees it. */
 char *plot_csv(const char *path, const char *history);
 
 #endif

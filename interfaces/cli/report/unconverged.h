@@ -13,8 +13,8 @@ char *unconverged_name(const char *output);
 int unconverged_clear(kaon_context *ctx, const kaon_column_report *solves, size_t numbers,
                       kaon_vector *x, int *cleared);
 /* The text for solving_explain: `lost`, then where the last iterates are and how to continue from
- * them with `more` options. name NULL: they were not written, since all `cleared` columns are
- * useless. The caller frees it. NULL: no memory. */
+ * them with the options `more`. name NULL: no column was a useful starting point, so nothing was
+ * written. The caller frees it. NULL: no memory. */
 char *unconverged_text(const char *lost, const char *name, const kaon_column_report *solves,
                        int columns, int cleared, int max_iterations, const char *more);
 /* After OUTPUT was written: reports that an earlier run's last iterates are no longer needed. */

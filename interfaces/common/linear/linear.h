@@ -53,7 +53,7 @@ typedef enum linear_precond {
   PRECOND_CIMMINO
 } linear_precond;
 
-/* What the options fill; their rows: linear_options.h */
+/* Values of the options; their table rows are in linear_options.h. */
 typedef struct linear_args {
   const char *matrix;
   const char *rhs; /* NULL: chosen automatically */
@@ -67,7 +67,7 @@ typedef struct linear_args {
   int format, ordering, partition;
   int window; /* 0: automatic */
   const char *set;
-  int precond; /* linear_precond; on the command line of solve: 0 auto, else 1 more */
+  int precond; /* linear_precond. While solve parses options: 0 auto, else linear_precond + 1 */
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
   int precond_degree, precond_block, precond_sweeps, precond_fill, precond_power; /* 0: not given */
   int precond_order, precond_precision;             /* -1: not given */
@@ -79,13 +79,13 @@ typedef struct linear_args {
   int relax_exchange, relax_rank_lag;                                        /* -1: not given */
   uint64_t relax_seed;
   int spectrum;
-  int relax_absent; /* 1: the command has none of these */
+  int relax_absent; /* 1: the command has no options of relaxation */
   double lambda;    /* NaN: not given */
   int sweep_order;  /* of LINEAR_SWEEP_ORDERS; -1: not given */
   int carp_blocks;  /* 0: not given */
   int carp_rows;    /* of LINEAR_CARP_ROWS; -1: not given */
   const char *permutation;
-  int shuffled;                  /* for memory estimates: any order in place of --permutation's */
+  int shuffled;                  /* 1: memory estimate; any order stands in for --permutation */
   double fault_share, flip_rate; /* NaN: not given */
   int fault_kind;                /* of LINEAR_FAULTS; -1: not given */
   int fault_rank, fault_begin;   /* -1: not given */
@@ -103,45 +103,49 @@ typedef struct linear {
   kaon_matrix_info info;
   kaon_matrix_distribution shares;
   linear_rhs rhs;
-  double *own;           /* what a generator brought, or NULL */
+  double *own;           /* right-hand side of the generator, or NULL */
   kaon_operator *A;      /* in the precision of the solution */
   kaon_operator *K;      /* the preconditioner, or NULL */
-  kaon_operator *S;      /* A in the precision of the sweeps, where that is another one; NULL: A */
-  kaon_solver *smoother; /* the solver inside K, by relaxation, for `smoothed` columns; or NULL */
-  int smoothed;
-  kaon_operator *R;   /* the operator that a method of projections solves in place of A, or NULL */
-  int projections;    /* kaon_kaczmarz_kind of the method, -1: it is none of these */
-  double lambda_most; /* where --lambda exceeds it: the limit of convergence; else 0 */
-  int32_t *permutation; /* of --permutation, or NULL */
+  kaon_operator *S;      /* A in the precision of the sweeps. NULL: that is A's own */
+  kaon_solver *smoother; /* the relaxation solver inside K, or NULL */
+  int smoothed;          /* its number of columns */
+  kaon_operator *R;      /* the reduction that a method of row projections solves, or NULL */
+  int projections;       /* kaon_kaczmarz_kind of the method. -1: another method */
+  double lambda_most;    /* limit of convergence if --lambda exceeds it, else 0 */
+  int32_t *permutation;  /* of --permutation, or NULL */
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
-  double made[2];           /* seconds that operator and preconditioner took, and the last solver */
+  double made[2];           /* seconds of creation: operator and preconditioner; last solver */
   kaon_relax_options relax; /* of the method or of the preconditioner */
   kaon_lab_relax_options lab;
   kaon_relax_options smoother_relax; /* of the preconditioner, without faults */
   kaon_lab_relax_options smoother_lab;
   kaon_fault_options faults;
   int64_t flips;          /* of the last solve, all ranks */
-  kaon_spectrum spectrum; /* where --spectrum asked for it */
+  kaon_spectrum spectrum; /* with --spectrum */
   int diverges;           /* relaxation is predicted to diverge */
-  int indefinite;         /* and no damping helps, for A is not positive definite */
+  int indefinite;         /* 1: no damping helps, because A is not positive definite */
 } linear;
 
-/* Checks all that can be refused without the matrix. Fills the plain members of *l. Exit status. */
+/* Refuses what can be refused without the matrix. Fills the members of *l that are not pointers to
+ * objects. Exit status. */
 int linear_check(const linear_args *args, linear *l);
-/* The stages of a system: linear_matrix reads the matrix and its statistics. linear_decide takes
- * what the matrix decides (method, right-hand side) and refuses what does not fit. linear_operator
- * makes operator and preconditioner, linear_solver a solver for `columns`. Exit statuses; call
- * linear_close in any case. */
+/* The stages of a system:
+ *   linear_matrix    reads the matrix and its statistics
+ *   linear_decide    chooses method and right-hand side if they depend on the matrix, and refuses
+ *                    what does not suit it
+ *   linear_operator  creates operator and preconditioner
+ *   linear_solver    creates a solver for `columns`
+ * Exit statuses. Call linear_close after success and after failure. */
 int linear_matrix(kaon_context *ctx, linear *l);
 int linear_decide(linear *l);
 int linear_operator(linear *l);
 int linear_solver(linear *l, int columns);
 /* 1: the method needs A = A^H > 0. */
 int linear_needs_hermitian(kaon_method method);
-/* Chooses entry `index` of LINEAR_METHODS. Below: its name, its title, and whether the matrix
- * suits it. */
+/* Chooses entry `index` of LINEAR_METHODS. The functions below give its name and title, and whether
+ * the matrix suits it. */
 void linear_choose(linear *l, int index);
 int linear_index(kaon_method method); /* entry of a method without projections */
 const char *linear_method_name(const linear *l);
@@ -149,23 +153,24 @@ const char *linear_method_title(const linear *l);
 int linear_fits(const linear *l);
 /* Destroys solver, preconditioner and operator; the matrix stays. */
 void linear_clear(linear *l);
-/* Fills b: column 0 as --rhs says (of a file all its columns), the others uniform in [-1, 1] by
- * seed, column and row, whatever the number of ranks. Exit status. */
+/* Fills b. Column 0 is that of --rhs; a file gives as many columns as it has. The others are
+ * uniform in [-1, 1], and depend on seed, column and row alone. Exit status. */
 int linear_source(const linear *l, kaon_vector *b);
-/* Columns of values from a Matrix Market file. The caller sets the first four: the option, its
- * file, what it is ("a b"), and advice for a complex file with a real matrix. */
+/* Columns of values from a Matrix Market file. The caller sets the first four members. */
 typedef struct linear_file {
-  const char *option, *path, *is, *real;
-  int64_t rows, columns; /* of the file */
-  int parts;             /* of its numbers: 1 real, 2 complex */
-  double *numbers;       /* all of them, on every rank; to be released by free() */
+  const char *option, *path; /* the option and its file */
+  const char *is;            /* what the file holds, for messages: "a b" */
+  const char *real;          /* advice if the file is complex and the matrix real */
+  int64_t rows, columns;     /* of the file */
+  int parts;                 /* of its numbers: 1 real, 2 complex */
+  double *numbers;           /* all of them, on every rank; to be released by free() */
 } linear_file;
 /* Refuses a number of rows that differs from the matrix', complex values for a real matrix, and
  * more columns than --columns. Exit status. */
 int linear_file_read(const linear *l, linear_file *file);
-/* This rank's rows of a column, as vectors take them. */
+/* Copies this rank's rows of a column in the order that kaon_vector_import takes. */
 void linear_file_column(const linear *l, const linear_file *file, int column, double *numbers);
-/* Refuses a missing file. `takes`: what the option takes. Exit status. */
+/* Refuses a missing file. `takes`: what the option takes, for the message. Exit status. */
 int linear_readable(const char *path, const char *option, const char *takes);
 void linear_close(linear *l);
 
@@ -183,7 +188,7 @@ advice_fn linear_advice;
 
 /* --- linear_relax.c --- */
 int relax_is(kaon_method method);
-/* Of commands that have no options of relaxation. */
+/* Sets the defaults for commands without options of relaxation. */
 void relax_defaults(linear_args *args);
 /* The relaxation method in use, as method or as preconditioner. -1: none. */
 int relax_used(const linear *l);
@@ -196,10 +201,10 @@ json_t *relax_options_describe(const kaon_relax_options *options, const kaon_rel
  * option a short estimate only warns. Exit status. */
 int relax_spectrum(linear *l);
 json_t *spectrum_describe(const kaon_spectrum *spectrum);
-/* "at least" where radii are from below, else "about". */
+/* "at least" if the radii are lower bounds, else "about". */
 const char *spectrum_how(const kaon_spectrum *spectrum);
 void spectrum_print(const cli_common *common, const kaon_spectrum *spectrum);
-/* Of the last solve; null of other methods. */
+/* Print or describe the last solve. Other methods: nothing, or null. */
 void relax_print(const cli_common *common, const linear *l);
 json_t *relax_describe(const linear *l);
 /* {"shift": reads} of a histogram of kaon_relax_report. */
@@ -212,12 +217,12 @@ int faults_options(const linear_args *args, kaon_fault_options *options);
 /* The same for l->faults, and l->lab.faults where there are faults and the method supports them.
  * Exit status. */
 int faults_check(const linear_args *args, linear *l);
-/* After a solve; collective. */
+/* Adds up the flips of all ranks in l->flips. Call it after a solve. Collective. */
 kaon_status faults_count(linear *l);
 /* Prints which faults were injected, found and repaired; the same as JSON, null without faults. */
 void faults_print(const cli_common *common, const linear *l, const kaon_relax_report *report);
 json_t *faults_describe(const linear *l, const kaon_relax_report *report);
-/* What keeps a solve from ending, "" where they do not. */
+/* Explains how faults keep a solve from ending. "": they do not. */
 const char *faults_advice(const linear *l);
 
 /* --- linear_projections.c: methods and preconditioners of row projections (kaon/relax.h) --- */
@@ -229,10 +234,10 @@ int projections_check(const linear_args *args, const linear *l);
 int projections_orders(const linear_args *a, int kind);
 /* Reads --permutation; the number of rows must be known. Exit status. */
 int projections_order(linear *l);
-/* l->R from l->A; l->K from A. */
+/* Create l->R from l->A, and l->K from A. */
 kaon_status projections_make(linear *l);
 kaon_status projections_precondition(linear *l, kaon_operator *A, int sweeps);
-/* What making R or K gave, in a line; as JSON, or null. */
+/* Print R or K in one line, or describe it as JSON (null: another operator). */
 void projections_print(const cli_common *common, const kaon_operator *made);
 json_t *projections_describe(const linear *l, const kaon_operator *made);
 
@@ -240,7 +245,7 @@ json_t *projections_describe(const linear *l, const kaon_operator *made);
 /* Reads order[n]: the row, from 0, that comes n-th. The caller frees it. A message names the line
  * that is wrong. Exit status. */
 int permutation_read(const char *path, const char *matrix, int64_t rows, int32_t **order);
-/* Some order. */
+/* Draws an order that permutation_read could have given. Exit status. */
 int permutation_draw(int64_t rows, int32_t **order);
 
 /* --- linear_precond.c --- */
@@ -249,17 +254,17 @@ int permutation_draw(int64_t rows, int32_t **order);
 int precond_check(const linear *l);
 /* Refuses options that none of `preconds` (a bit each) uses. Exit status. */
 int precond_idle(const linear_args *args, unsigned preconds);
-/* 1: it changes from application to application, so only gcr takes it. */
+/* 1: the preconditioner changes from application to application, so only gcr takes it. */
 int precond_varies(const linear_args *args);
-/* 1: it is not Hermitian whatever A is. */
+/* 1: the preconditioner is not Hermitian even if A is. */
 int precond_skews(const linear_args *args);
 /* Refuses a preconditioner that the method cannot use. Exit status. */
 int precond_suits(const linear *l);
-/* The same without a word: 1, or 0. */
+/* 1 if the method can use it. Prints nothing. */
 int precond_takes(const linear *l);
 /* Refuses a missing or zero diagonal entry, by its row, for preconditioners that divide by it. */
 int precond_fits(const linear *l);
-/* Makes l->K for l->args->columns columns. precond_columns: for another number, where it matters. */
+/* Create l->K, for l->args->columns columns or for another number. */
 kaon_status precond_make(linear *l);
 kaon_status precond_columns(linear *l, int columns);
 kaon_precision precond_precision(const linear *l);

@@ -10,8 +10,8 @@ typedef enum field_kind { FIELD_FILE, FIELD_UNIT, FIELD_RANDOM, FIELD_WEAK } fie
 typedef struct field_spec {
   field_kind kind;
   const char *text;   /* as typed: a file's path */
-  const char *option; /* what it was given to: "--gauge", "--start", "FILE" */
-  const char *takes;  /* what that takes, for messages */
+  const char *option; /* the option or operand with this value: "--gauge", "--start", "FILE" */
+  const char *takes;  /* what that option takes, for messages */
   double eps;
   uint64_t seed;
 } field_spec;
@@ -26,7 +26,7 @@ typedef struct field {
 
 /* Reads the notation of --gauge; exit status. */
 int field_parse(const char *text, field_spec *spec);
-/* The configuration file `text`, given to `option`. */
+/* The spec of a configuration file `text` that was given to `option`. */
 field_spec field_file(const char *text, const char *option, const char *takes);
 /* The extents that a field will have: `given` (X = 0: not given), else the file's. Exit status. */
 int field_extents(const kaon_context *ctx, const field_spec *spec, const int given[4],

@@ -58,57 +58,58 @@ typedef struct problem {
   double u0;                    /* asqtad; 0: from the plaquette */
   int ready_made;               /* links were read: PROBLEM_ACTIONS' index; else 0 */
   kaon_gauge *fat, *naik;       /* staggered.c: links of improved actions */
-  kaon_fatten_report fattening; /* levels 0: they were not made here */
+  kaon_fatten_report fattening; /* levels = 0: the links were read from files */
   kaon_operator *M, *R;         /* R NULL: solved without reduction */
   kaon_schwarz_options schwarz;
   kaon_operator *K; /* the preconditioner, or NULL */
   kaon_solver_options options;
   kaon_solver *solver;
   kaon_precision precision;
-  double made[2];   /* seconds that operators and preconditioner took, and the last solver */
+  double made[2];   /* seconds of creation: operators and preconditioner; last solver */
   double off_group; /* with --temporal-gauge: largest entry of |U U^dag - 1|; else 0 */
 } problem;
 
-/* Checks all that can be refused without reading the links: notation and ranges. Fills the plain
- * members of *p. Exit status. */
+/* Refuses what can be refused without the links: notation and ranges. Fills the members of *p that
+ * are not pointers to objects. Exit status. */
 int problem_check(const problem_args *args, problem *p, field_spec *spec);
 /* Refuses more columns at a time than the method supports. Exit status. */
 int problem_check_together(const problem *p, int columns);
-/* The source's place on the lattice of these extents. Exit status. */
+/* Refuses a source outside the lattice of these extents. Exit status. */
 int problem_check_source(const problem_args *args, const problem *p, const int extents[4]);
-/* Links, then operator and reduction, then a solver for `columns` (one stage each). Exit status;
- * problem_close in any case. */
+/* The stages of a problem: problem_links creates the links, problem_operator the operator and its
+ * reduction, problem_solver a solver for `columns`. Exit statuses. Call problem_close after success
+ * and after failure. */
 int problem_links(kaon_context *ctx, const problem_args *args, const field_spec *spec, problem *p);
-/* Sets the links of the outer operator: the system as the user posed it. Without an inner operator
- * it uses --reconstruct where that keeps the links to within rounding; else it takes 18 reals and
- * reports why. */
+/* Chooses the link storage of the outer operator, which is the system as the user posed it: 18
+ * reals, unless there is no inner operator and --reconstruct keeps the links to within rounding. A
+ * message says why --reconstruct is not used. */
 kaon_status problem_outer_links(problem *p);
 int problem_operator(kaon_context *ctx, const problem_args *args, problem *p);
 int problem_solver(kaon_context *ctx, int columns, problem *p);
-/* cli_status of what was made of the links, and what may help. */
+/* cli_status for an object made from links, with advice. */
 int problem_status(const kaon_context *ctx, const problem *p, kaon_status status);
-/* What its vectors are, and how many reals a site they have. */
+/* Space of the problem's vectors, and their number of reals a site. */
 const kaon_space *problem_space(const problem *p);
 int problem_reals(const problem *p);
 /* Columns of a whole propagator: 12 spins and colours, or 3 colours. */
 int problem_components(const problem *p);
-/* --columns, or all components where it was not given. */
+/* The value of --columns. Not given: all components. */
 int problem_columns(const cli_common *common, const problem_args *args);
 /* --- problem_staggered.c --- */
 int staggered_action(const problem_args *args);
-/* What staggered actions need and refuse. Exit status. */
+/* Refuses options that staggered actions do not take, and missing ones. Exit status. */
 int staggered_check(const problem_args *args, problem *p);
 /* Makes fat and long links for benchmarks of asqtad and hisq: fat links are the field's, long
  * links -1/24 times them, with phases. */
 kaon_status staggered_synthetic(const field *f, int action, kaon_gauge **fat, kaon_gauge **naik);
-/* Of ready-made links that are not what a few reals of each need. */
+/* Prints advice about --reconstruct, if long links were read that it cannot store. */
 void staggered_hint(const problem *p);
 kaon_status staggered_make(const problem_args *args, problem *p);
-/* Prints how the links were fattened, or which share of `seconds` of solving that took. Nothing
- * for other actions. */
+/* Prints how the links were fattened, or which share of `seconds` of solving that took. Other
+ * actions: prints nothing. */
 void staggered_print(const cli_common *common, const problem *p, double seconds);
 void staggered_describe(const problem_args *args, const problem *p, json_t *report);
-/* The method on the reduction, which is Hermitian positive definite. */
+/* The method to use on the reduction, which is Hermitian positive definite. */
 kaon_method staggered_method(const problem_args *args, kaon_method method);
 /* --- problem_schwarz.c --- */
 /* Which of PROBLEM_PRECONDITIONERS --precond or --method asks for. */
@@ -118,21 +119,21 @@ int schwarz_idle(const cli_common *common, const problem_args *args);
 /* Refuses blocks that do not fit a rank's part of a lattice of `extents`, before an operator
  * exists. Exit status. */
 int schwarz_fits(const problem_args *args, const int part[4], const int extents[4]);
-/* Of the solver that the other options have chosen. Exit status. */
+/* Fills p->schwarz. Refuses methods other than gcr. Exit status. */
 int schwarz_check(const problem_args *args, problem *p);
 kaon_status schwarz_make(const problem_args *args, problem *p);
-/* Adds the preconditioner with all its parameters and the directions whose hops are cut; null
- * without one. Needs the links. */
+/* Adds the preconditioner with its parameters and the directions whose hops are cut. Without a
+ * preconditioner it adds null. Call it after problem_links. */
 void schwarz_add(const problem_args *args, const problem *p, json_t *to);
-/* "sums", "exchanges", "bytes_sent" of this rank. */
+/* Adds "sums", "exchanges" and "bytes_sent" of this rank. */
 void schwarz_add_traffic(const kaon_traffic *traffic, json_t *to);
 /* ", preconditioned by ..." for a line of text, or "". */
 const char *schwarz_text(const problem_args *args, const problem *p, char text[96]);
 
-/* Every column of the source. */
+/* Fills all columns of b with the source. */
 kaon_status problem_source(const problem *p, kaon_vector *b);
 void problem_close(problem *p);
-/* The source's slice, 0 for noise. */
+/* Time slice of the source; 0 for noise. */
 int problem_slice(const problem *p);
 
 #define PROBLEM_SOURCES "point:x,y,z,t|wall:t|corner:t|z4:SEED|gauss:SEED"

@@ -233,7 +233,7 @@ static kaon_status create_timeout_report(kaon_context *ctx) {
   if (machine->timeout_report != NULL) return KAON_OK;
   KAON_TRY(kaon_cuda_check(ctx,
                            cudaHostAlloc(&words, LINE, cudaHostAllocMapped | cudaHostAllocPortable),
-                           "pinned memory for error records"));
+                           "pinned memory for the timeout report"));
   memset(words, 0, LINE);
   machine->timeout_report = words;
   return KAON_OK;

@@ -153,9 +153,9 @@ static inline KAON_HD int kaon_monitor_stalled(kaon_column_state *s, double rela
 
 /* 1: the residual has dropped so far since its last replacement that the next one is due. */
 static inline KAON_HD int kaon_update_due(const kaon_column_state *s, double watched) {
-  const int apart =
+  const int spacing =
       s->flags & KAON_FLAG_SPACED_CLOSER ? KAON_UPDATE_STEPS_CLOSER : KAON_UPDATE_STEPS;
-  const int early = (s->flags & KAON_FLAG_SPACED) && s->iterations - s->renewed < apart;
+  const int early = (s->flags & KAON_FLAG_SPACED) && s->iterations - s->renewed < spacing;
   return watched < s->delta2 * s->peak && !(early && watched >= KAON_UPDATE_DROP2 * s->peak);
 }
 

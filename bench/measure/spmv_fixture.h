@@ -11,7 +11,7 @@
 #include "lib/operator/operator_internal.h"
 #include "lib/vector/space.h"
 #include "sparse/storage/csr.h"
-#include "tests/measure/spmv_columns.h"
+#include "bench/measure/spmv_columns.h"
 
 /* How many columns there are, by number. */
 enum { COUNTS = 5, MOST_COLUMNS = 12 };

@@ -1,20 +1,20 @@
 /* spmv_times.c - products of sparse matrices on a device: every way of storing rows, called in the
  * kernel table itself, the form that the library takes, and cuSPARSE's algorithms on the same
  * matrix in the same run, timed by events. A program to run by hand:
- * cmake --build <build> --target spmv_times; <build>/tests/spmv_times FILE.json
+ * cmake --build <build> --target spmv_times; <build>/bench/measure/spmv_times FILE.json
  * [laplace|elasticity|trefethen|skewed ...] [double|single|half] [columns] [variants] [own]
  *   columns   products by several columns alone (2, 4, 8, 12; not of skewed)
  *   own       the form that the library takes, and cuSPARSE's
- *   variants  also kernels that have more or less on their way */
+ *   variants  also kernels with more or fewer loads in flight */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sparse/storage/matrix.h"
 #include "sparse/storage/stored.h"
-#include "tests/measure/sell_variants.h"
-#include "tests/measure/spmv_fixture.h"
-#include "tests/measure/spmv_matrices.h"
-#include "tests/measure/spmv_peers.h"
+#include "bench/measure/sell_variants.h"
+#include "bench/measure/spmv_fixture.h"
+#include "bench/measure/spmv_matrices.h"
+#include "bench/measure/spmv_peers.h"
 #include "tests/util/stored_rows.h"
 
 enum { NORM = 100, DOT = 101 };

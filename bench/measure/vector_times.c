@@ -3,7 +3,7 @@
  * kernels of block methods (Gram matrix, block_axpy, block_rotate). Rows have the benchmark's
  * form. A program to run by hand:
  *
- *  cmake --build <build> --target vector_times; <build>/tests/vector_times FILE.json */
+ *  cmake --build <build> --target vector_times; <build>/bench/measure/vector_times FILE.json */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

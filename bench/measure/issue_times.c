@@ -3,7 +3,7 @@
  * a wait cost the processor. CGNR on the even-odd clover operator, kappa 0.13, csw 1, weak links,
  * one column, to 1e-10. A program to run by hand:
  *
- *  cmake --build <build> --target issue_times; <build>/tests/issue_times */
+ *  cmake --build <build> --target issue_times; <build>/bench/measure/issue_times */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 #include <kaon/lab.h>
 
 #include "lib/core/tuning_internal.h"
-#include "tests/measure/world.h"
+#include "bench/measure/world.h"
 
 static const char *const issue_names[] = {"plain", "plain", "replay", "while", "tail"};
 

@@ -1,5 +1,5 @@
 /* spmv_columns.cu - see spmv_columns.h. */
-#include "tests/measure/spmv_columns.h"
+#include "bench/measure/spmv_columns.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * the remainder for beginning and end; the processor's time beside it. CGNR on the even-odd clover
  * operator, kappa 0.13, csw 1, weak links, one column, to 1e-10. A program to run by hand:
  *
- *  cmake --build <build> --target solve_times; <build>/tests/solve_times */
+ *  cmake --build <build> --target solve_times; <build>/bench/measure/solve_times */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/measure/world.h"
+#include "bench/measure/world.h"
 
 enum { REPEATS = 60 };
 

@@ -1,9 +1,9 @@
 /* spmv_fixture.c - see spmv_fixture.h. */
-#include "tests/measure/spmv_fixture.h"
+#include "bench/measure/spmv_fixture.h"
 
 #include <stdlib.h>
 
-#include "tests/measure/spmv_matrices.h"
+#include "bench/measure/spmv_matrices.h"
 #include "tests/util/stored_rows.h"
 
 /* A sample takes sample_ms or one call; from slow_ms on there are fewer of them. */

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* "6x4": six blocks of threads a multiprocessor, four entries of a row on their way; the first ones
+/* "6x4": six blocks of threads a multiprocessor, four loads of a row in flight; the first ones are
  * for shared lists of columns, the others for columns of a block's own. */
 enum { sell_variants = 10, sell_variants_shared = 6 };
 static const char *const sell_variant_names[sell_variants] = {"6x4", "5x4", "6x8", "5x8", "4x8",

@@ -1,7 +1,7 @@
 /* spmv_peers.c - see spmv_peers.h. Each product has its own description of the matrix and its own
  * workspace, looked through beforehand (cusparseSpMV_preprocess, cusparseSpMM_preprocess), as
  * NVIDIA recommends for a matrix that is multiplied again and again. */
-#include "tests/measure/spmv_peers.h"
+#include "bench/measure/spmv_peers.h"
 
 #define DISABLE_CUSPARSE_DEPRECATED
 #include <cusparse.h>

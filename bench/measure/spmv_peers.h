@@ -3,7 +3,7 @@
 #ifndef SPMV_PEERS_H
 #define SPMV_PEERS_H
 
-#include "tests/measure/spmv_fixture.h"
+#include "bench/measure/spmv_fixture.h"
 #include "tests/util/stored_rows.h"
 
 /* One column, and several, stored by rows and by columns. */

@@ -1,10 +1,10 @@
 /* wait_times.c - what a short solve costs the processor on a CUDA device where the host sleeps:
  * by process, by thread, by calls to the runtime and the system, and how often the thread slept. CG
  * on a real matrix from a file, b = A * ones, from x = 0, the same solve again and again. A program
- * to run by hand: cmake --build <build> --target wait_times; <build>/tests/wait_times fv1.mtx
- * [double|single [while|persistent [blocking|polling]]]. Its calls are counted by the linker's
- * --wrap; each takes two looks at a clock, whose cost is taken off the figures of calls, not off
- * the others: a second run is without them. */
+ * to run by hand: cmake --build <build> --target wait_times; <build>/bench/measure/wait_times fv1.mtx
+ * [double|single [while|persistent [blocking|polling]]]. Calls are counted by the linker's
+ * --wrap. Each counted call reads a clock twice; this time is subtracted from the figures of calls
+ * only. The first two runs are without counting. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

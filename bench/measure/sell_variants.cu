@@ -1,5 +1,5 @@
 /* sell_variants.cu - see sell_variants.h. */
-#include "tests/measure/sell_variants.h"
+#include "bench/measure/sell_variants.h"
 
 #include "sparse/cuda/sell_one.h"
 

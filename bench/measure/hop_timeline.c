@@ -2,7 +2,7 @@
  * messages and computes at its faces, and how long a hop takes. A program to run by hand on
  * several devices of one node:
  *
- *  cmake --build <build> --target hop_timeline; mpirun -n 4 <build>/tests/hop_timeline [T...]
+ *  cmake --build <build> --target hop_timeline; mpirun -n 4 <build>/bench/measure/hop_timeline [T...]
  *
  * Lattices of 32^3 x T a device (default: 64 and 16), split in t; links of 12 reals, every
  * precision and way of hiding messages. Prints JSON: for every rank, medians over hops of

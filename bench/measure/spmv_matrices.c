@@ -1,5 +1,5 @@
 /* spmv_matrices.c - see spmv_matrices.h. */
-#include "tests/measure/spmv_matrices.h"
+#include "bench/measure/spmv_matrices.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -83,20 +83,20 @@ static int64_t skewed_length(int64_t rows, int64_t rank) {
   return length < (double)(rows / 2) ? (int64_t)length : rows / 2;
 }
 
-/* One column in each of as many stretches side by side as the row has entries: of up to 512 columns
+/* One column in each of as many adjacent ranges of columns as the row has entries: of up to 512 columns
  * around the diagonal, so that short rows meet their neighbours and long ones the whole matrix, as
  * where a circuit's supply lines meet its cells. */
 int skewed_row(int64_t n, int64_t row, int32_t *column) {
-  enum { STRETCH = 512 };
+  enum { SPREAD = 512 };
   const int64_t rows = INT64_C(1) << n, length = skewed_length(rows, shuffled(row, (int)n));
-  const int64_t stretch = rows / length < STRETCH ? rows / length : STRETCH;
-  const int64_t last = rows - length * stretch;
-  int64_t first = row - length * stretch / 2;
+  const int64_t width = rows / length < SPREAD ? rows / length : SPREAD;
+  const int64_t last = rows - length * width;
+  int64_t first = row - length * width / 2;
   if (first < 0) first = 0;
   if (first > last) first = last;
   for (int64_t k = 0; k < length && column != NULL; k++)
     column[k] =
-        (int32_t)(first + k * stretch + (int64_t)(scattered(row, rows + k) % (uint64_t)stretch));
+        (int32_t)(first + k * width + (int64_t)(scattered(row, rows + k) % (uint64_t)width));
   return (int)length;
 }
 
