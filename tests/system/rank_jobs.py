@@ -26,7 +26,7 @@ def payload(data):
 
 class Case(system.Case):
     def launch(self, ranks, *arguments):
-        return [*MPIRUN, str(ranks), system.PROGRAM, *system.last_of_each(list(map(str, arguments)))]
+        return [*MPIRUN, str(ranks), system.PROGRAM, *map(str, arguments)]
 
     def ranks(self, ranks, *arguments, status=0):
         """mpirun's own status is that of the rank that failed first; its words on stderr are not looked at."""

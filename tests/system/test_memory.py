@@ -9,7 +9,7 @@ CASES = (("8x8x8x16", ["--columns", "12"]),
          ("8x8x8x16", ["--columns", "12", "--sloppy", "half", "--output", "p.lime"]),
          ("12x12x12x16", ["--columns", "3", "--sloppy", "double"]),
          ("16x16x16x16", ["--columns", "1", "--sloppy", "half", "--reconstruct", "12"]),
-         ("16x16x16x16", ["--columns", "4", "--batch", "2", "--solver", "bicgstab", "--even-odd", "none"]),
+         ("16x16x16x16", ["--columns", "4", "--batch", "2", "--method", "bicgstab", "--even-odd", "none"]),
          ("6x10x6x22", ["--columns", "12"]),
          ("4x4x4x4", ["--columns", "12"]),
          ("16x16x16x16", ["--columns", "9"]),
@@ -53,9 +53,9 @@ class Memory(system.Case):
         self.succeeds(*job, "--output", "p.lime")
         found = {}
         for more in ([], ["--guess", "p.lime"]):
-            self.succeeds(*job, "--batch", "1", "--sloppy", "double", "--solver", "mr", *more, "--report", "report.json", "--dry-run")
+            self.succeeds(*job, "--batch", "1", "--sloppy", "double", "--method", "mr", *more, "--report", "report.json", "--dry-run")
             predicted = self.report()["predicted_peak"]
-            self.succeeds(*job, "--batch", "1", "--sloppy", "double", "--solver", "mr", *more, "--report", "report.json")
+            self.succeeds(*job, "--batch", "1", "--sloppy", "double", "--method", "mr", *more, "--report", "report.json")
             found[len(more)] = self.report()["peak_resident"]
             off = predicted / found[len(more)] - 1
             print(f"  {' '.join(more)}: predicted {predicted / 2**20:.1f} MiB, off by {100 * off:+.1f} % (bound 10 %)")
@@ -77,7 +77,7 @@ class Memory(system.Case):
 
     def test_what_does_not_fit_is_refused_before_it_is_begun(self):
         for extents, more in (("8x8x8x16", []), ("8x8x8x16", ["--sloppy", "half", "--batch", "4", "--reconstruct", "12"]),
-                              ("16x16x16x16", ["--columns", "2", "--solver", "gcr"]),
+                              ("16x16x16x16", ["--columns", "2", "--method", "gcr"]),
                               ("6x10x6x22", ["--columns", "5", "--even-odd", "none", "--precision", "single"])):
             with self.subTest(extents=extents, more=more):
                 job = ["invert", "--gauge", "weak:0.3", "--lattice", extents, "--kappa", "0.1", "--csw", "1", "--tol",

@@ -287,7 +287,7 @@ class Ranks(rank_jobs.Case):
                 (3, ["invert", *system.SMALL, "--grid", "1", "1", "1", "3"], "extent T"),
                 (3, ["invert", *system.SMALL], "no grid of 3 ranks divides"),
                 (3, ["invert", *system.SMALL, "--dry-run"], "no grid of 3 ranks divides"),
-                (2, ["invert", *system.SMALL, "--kappa", "-3"], "kappa"),
+                (2, ["invert", *system.LINKS, "--kappa", "-3", "--csw", "1"], "kappa"),
                 (2, ["bench", "dslash", "--lattice", "6", "4", "4", "4", "--grid", "4", "1", "1", "1"], "for 4 ranks"),
                 (4, ["bench", "dslash", "--lattice", "4", "4", "4", "6", "--grid", "1", "1", "1", "4"], "extent T"),
                 (2, ["bench", "scaling", "--lattice", "4", "4", "4", "8", "--local-lattice", "4", "4", "5", "4"], "in Z is 5"),
@@ -328,10 +328,10 @@ class Ranks(rank_jobs.Case):
 
     def test_ranks_that_were_told_different_things_are_refused(self):
         """other grids and solvers made ranks wait for each other for ever, another kappa solved no one's system"""
-        words = ["invert", *system.SMALL, "--columns", "1"]
-        for other in (["--grid", "1", "1", "2", "1"], ["--solver", "bicgstab"], ["--kappa", "0.11"], ["--output", "x.lime"]):
+        words, kappa = ["invert", *system.LINKS, "--csw", "1", "--columns", "1"], ["--kappa", "0.12"]
+        for other in ([*kappa, "--grid", "1", "1", "2", "1"], [*kappa, "--method", "bicgstab"], ["--kappa", "0.11"], [*kappa, "--output", "x.lime"]):
             with self.subTest(other=other):
-                launch = [*self.launch(1, *words), ":", *self.launch(1, *words, *other)[len(MPIRUN[:1]):]]
+                launch = [*self.launch(1, *words, *kappa), ":", *self.launch(1, *words, *other)[len(MPIRUN[:1]):]]
                 done = subprocess.run(launch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=120)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertEqual(done.stderr.count("rank 1 was started with other options"), 1, done.stderr)
@@ -406,7 +406,7 @@ class Ranks(rank_jobs.Case):
         """What is left out, buffers that carry links to ghosts once, is some per cent of so small a part."""
         common = ["invert", "--gauge", "weak:0.3", "--lattice", "8", "8", "8", "16", "--sloppy", "half", "--columns", "3"]
         clover = ["--kappa", "0.12", "--csw", "1"]
-        for more in (clover, clover + ["--solver", "gcr", "--preconditioner", "sap", "--schwarz-precision", "single"],
+        for more in (clover, clover + ["--method", "gcr", "--precond", "sap", "--schwarz-precision", "single"],
                      ["--action", "staggered", "--mass", "0.5"], ["--action", "hisq", "--mass", "0.5"]):
             for grid, ranks in ((["1", "1", "1", "2"], 2), (["1", "1", "2", "2"], 4)):
                 self.succeeds(*common, *more, "--grid", *grid, "--dry-run", "--report", "plan.json")
