@@ -26,12 +26,16 @@ def payload(data):
 
 class Case(system.Case):
     def launch(self, ranks, *arguments):
-        return [*MPIRUN, str(ranks), system.PROGRAM, *system.last_of_each(list(map(str, arguments)))]
+        return [*MPIRUN, str(ranks), system.PROGRAM, *map(str, arguments)]
+
+    def job(self, launch):
+        """Runs a command of the launcher. Once a rank has failed, Open MPI's launcher kills the others at once, not after a second."""
+        return subprocess.run(launch, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=300,
+                              env=dict(os.environ, OMPI_MCA_odls_base_sigkill_timeout="0"))
 
     def ranks(self, ranks, *arguments, status=0):
-        """mpirun's own status is that of the rank that failed first; its words on stderr are not looked at."""
-        done = subprocess.run(self.launch(ranks, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              cwd=self.folder, timeout=300)
+        """The launcher's own status is that of the rank that failed first. What it prints to stderr is not checked."""
+        done = self.job(self.launch(ranks, *arguments))
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout, done.stderr
 

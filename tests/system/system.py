@@ -20,7 +20,8 @@ SLOWED = os.environ.get("KAON_TEST_SLOWED") == "ON"
 DATA = os.environ.get("KAON_TEST_DATA") or os.environ.get("KAON_TEST_DATA_DEFAULT", "")
 
 # A small problem that every test can afford: light enough to take some iterations, solved in well under a second.
-SMALL = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--kappa", "0.12", "--csw", "1"]
+LINKS = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8"]
+SMALL = [*LINKS, "--kappa", "0.12", "--csw", "1"]
 
 
 def default_signals():
@@ -34,37 +35,17 @@ def environment():
                 ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=1")
 
 
-OLDER_NAMES = {"--solver": "--method", "--preconditioner": "--precond"}
-
-
-def last_of_each(words):
-    """The command line with the last of options that stand there twice, which the program refuses. Tests add options to common ones, and
-    these count. Those of kaon bench may be repeated and stay."""
-    if not words or words[0] == "bench":
-        return words
-    parts = [[words[0]]]
-    for word in words[1:]:
-        if isinstance(word, str) and word.startswith("--"):
-            parts.append([])
-        parts[-1].append(word)
-    names = [OLDER_NAMES.get(part[0], part[0]) for part in parts]
-    return [word for i, part in enumerate(parts) if i == 0 or part[0] == "--lattice" and words[0] == "tune" or names[i] not in names[i + 1:] for word in part]
-
-
 def kaon(*arguments, cwd=None, timeout=600):
-    """Runs the program; returns (exit status, stdout, stderr). Of repeated options the last counts."""
-    return kaon_as_is(*last_of_each([a if isinstance(a, bytes) else str(a) for a in arguments]), cwd=cwd, timeout=timeout)
-
-
-def kaon_as_is(*words, cwd=None, timeout=600):
+    """Runs the program; returns (exit status, stdout, stderr)."""
+    words = [a if isinstance(a, bytes) else str(a) for a in arguments]
     done = subprocess.run([PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           errors="replace", cwd=cwd, timeout=timeout, env=environment(), preexec_fn=default_signals)
     return done.returncode, done.stdout, done.stderr
 
 
 def start(*arguments, cwd=None):
-    return subprocess.Popen([PROGRAM, *last_of_each(list(map(str, arguments)))], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            cwd=cwd, env=environment(), preexec_fn=default_signals)
+    return subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
+                            env=environment(), preexec_fn=default_signals)
 
 
 def data(*path):

@@ -48,7 +48,7 @@ class Room(system.Case):
         self.fits(MIB, "invert", *SMALL, "--precision", "single")
         self.lacks(MIB // 2, 512 * 4 * 48 * 8, "invert", *SMALL, "--precision", "single", "--source", "gauss:1", "--columns", 8)
         self.fits(MIB, "invert", *SMALL, "--precision", "single", "--source", "gauss:1", "--columns", 8)
-        staggered = [*system.SMALL[:7], "--action", "staggered", "--mass", 1, "--tol", "1e-3", "--output", "p"]
+        staggered = [*system.LINKS, "--action", "staggered", "--mass", 1, "--tol", "1e-3", "--output", "p"]
         self.lacks(65536, 512 * 8 * 6 * 3, "invert", *staggered)
         self.fits(131072, "invert", *staggered)
 

@@ -12,7 +12,8 @@ import rank_jobs
 import system
 
 KAPPA = 0.11
-WILSON = ["invert", "--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--action", "wilson", "--kappa", str(KAPPA)]
+ACTION = ["--action", "wilson", "--kappa", str(KAPPA)]
+WILSON = ["invert", *system.LINKS, *ACTION]
 
 # M = 1 - kappa D with |D| <= 8: each direction's two hops, P_- U T + P_+ (U T)^dag with projectors of norm 1 that add up to 1
 # after a factor 2, have norm 2 together. So |M^-1| <= 1 / (1 - 8 kappa), whatever the links are.
@@ -31,10 +32,10 @@ class Results(rank_jobs.Case):
                 for a, b in zip(self.report(one)["solves"], self.report(other)["solves"])]
 
     def test_propagators_and_correlators_of_one_rank(self):
-        for inner in ("double", "half"):
+        for inner, grids in (("double", ((4, "2 2 1 1"),)), ("half", ((2, "1 1 1 2"), (4, "1 1 2 2")))):
             words = [*WILSON, "--sloppy", inner, "--tol", "1e-11"]
             self.succeeds(*words, "--output", "one.lime", "--correlators", "one.txt", "--report", "one.json")
-            for ranks, grid in ((2, "1 1 1 2"), (4, "1 1 2 2"), (4, "2 2 1 1")):
+            for ranks, grid in grids:
                 name = f"{ranks}.lime"
                 self.ranks(ranks, *words, "--grid", *grid.split(), "--output", name, "--correlators", "more.txt", "--report",
                            "more.json")
@@ -45,8 +46,7 @@ class Results(rank_jobs.Case):
     def test_staggered_solutions_of_one_rank(self):
         # |M^-1| <= 1 / (2 m): D is anti-Hermitian
         mass = 0.2
-        words = ["invert", "--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--action", "staggered", "--mass", str(mass),
-                 "--source", "corner:1", "--tol", "1e-11", "--sloppy", "half", "--reconstruct", "8"]
+        words = ["invert", *system.LINKS, "--action", "staggered", "--mass", str(mass), "--source", "corner:1", "--tol", "1e-11", "--sloppy", "half", "--reconstruct", "8"]
         self.succeeds(*words, "--output", "one.lime", "--report", "one.json")
         for ranks, grid in ((2, "1 1 1 2"), (4, "1 1 2 2"), (8, "1 1 1 8")):
             self.ranks(ranks, *words, "--grid", *grid.split(), "--output", "more.lime", "--report", "more.json")
@@ -63,12 +63,10 @@ class Results(rank_jobs.Case):
 
     def test_parts_of_odd_extents(self):
         """in y, z and t: propagators of one rank, and in domains that are whole parts the same system's"""
-        words = ["invert", "--gauge", "weak:0.3", "--lattice", "4", "6", "6", "6", "--action", "wilson", "--kappa", str(KAPPA)]
-        words += ["--sloppy", "single", "--tol", "1e-11"]
+        words = ["invert", "--gauge", "weak:0.3", "--lattice", "4", "6", "6", "6", *ACTION, "--sloppy", "single", "--tol", "1e-11"]
         self.succeeds(*words, "--output", "one.lime", "--correlators", "one.txt", "--report", "one.json")
-        for ranks, grid, more in ((2, "1 1 1 2", ""), (4, "1 1 2 2", ""), (4, "1 2 1 2", ""), (2, "1 1 2 1", "schwarz"),
-                                  (4, "1 2 2 1", "sap"), (2, "1 1 1 2", "async-schwarz")):
-            extra = ["--solver", "gcr", "--preconditioner", more] if more else []
+        for ranks, grid, more in ((2, "1 1 1 2", ""), (4, "1 1 2 2", ""), (2, "1 1 2 1", "schwarz"), (4, "1 2 2 1", "sap"), (2, "1 1 1 2", "async-schwarz")):
+            extra = ["--method", "gcr", "--precond", more] if more else []
             self.ranks(ranks, *words, *extra, "--grid", *grid.split(), "--output", "more.lime", "--correlators", "more.txt",
                        "--report", "more.json")
             report, part = self.report("more.json"), [n // int(g) for n, g in zip((4, 6, 6, 6), grid.split())]
@@ -131,7 +129,7 @@ class Results(rank_jobs.Case):
 
     def test_last_iterates_of_ranks_are_gone_on_with_by_others(self):
         """a sparse system's, a propagator's and staggered ones: as far as one rank came, and on from there"""
-        staggered = ["invert", *WILSON[1:8], "--action", "staggered", "--mass", "0.2"]
+        staggered = ["invert", *system.LINKS, "--action", "staggered", "--mass", "0.2"]
         for words, short in ((["solve", "--matrix", "convdiff3d:9,10", "--columns", "2"], 8), ([*WILSON, "--columns", "3"], 9),
                              ([*staggered, "--batch", "2"], 15)):
             self.succeeds(*words, "--report", "whole.json")
@@ -170,8 +168,7 @@ class Results(rank_jobs.Case):
             file.write("older")
         limited = ["bash", "-c", "trap '' XFSZ; ulimit -f 4; exec \"$@\"", "-"]
         for words in (["solve", "--matrix", "laplace3d:12"], [*WILSON, "--columns", "2"]):
-            done = subprocess.run([*rank_jobs.MPIRUN, "2", *limited, system.PROGRAM, *words, "--max-iter", "3", "--output", "x"],
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=300)
+            done = self.job([*rank_jobs.MPIRUN, "2", *limited, system.PROGRAM, *words, "--max-iter", "3", "--output", "x"])
             self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
             self.assertIn("did not converge", done.stderr)
             self.assertEqual(os.listdir(self.folder), ["x.unconverged"])
@@ -225,7 +222,8 @@ class Results(rank_jobs.Case):
         self.assertEqual(os.listdir(self.folder), ["p.lime"])
         self.assertEqual(self.read("p.lime"), b"older")
         os.remove(self.path("p.lime"))
-        many = [*WILSON, "--lattice", "8", "8", "8", "16", "--source", "z4:5", "--columns", "400", "--batch", "2", "--output", "x.lime"]
+        many = ["invert", "--gauge", "weak:0.3", "--lattice", "8", "8", "8", "8", *ACTION, "--source", "z4:5", "--columns", "400",
+                "--batch", "2", "--output", "x.lime"]
         self.interrupted(2, *many, ready="are kept in x.lime.partial")
         self.assertEqual(os.listdir(self.folder), ["x.lime.partial"])
         kept = len(rank_jobs.payload(self.read("x.lime.partial"))) // 2  # each with its source

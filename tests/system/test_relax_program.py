@@ -17,8 +17,8 @@ COUNTS = {
 
 
 class Relax(system.Case):
-    def solve(self, *arguments, status=0):
-        self.succeeds("solve", "--rhs", "ones", *arguments, "--report", "report.json", status=status)
+    def solve(self, *arguments, rhs="ones", status=0):
+        self.succeeds("solve", "--rhs", rhs, *arguments, "--report", "report.json", status=status)
         return self.report()
 
     def test_steps_that_are_too_long_within_blocks_are_named(self):
@@ -327,7 +327,7 @@ class Relax(system.Case):
     def test_blocks_of_near_rows_have_few_copies(self):
         shares = {}
         for rows in ("near", "consecutive"):
-            report = self.solve("--matrix", "fem:1,3,3", "--rhs", "own", "--method", "carpcg", "--tol", "1e-9", "--max-iter", "100000", "--carp-rows", rows)
+            report = self.solve("--matrix", "fem:1,3,3", "--method", "carpcg", "--tol", "1e-9", "--max-iter", "100000", "--carp-rows", rows, rhs="own")
             shares[rows] = (report["projections"]["copies"], report["solves"][0]["iterations"])
             self.assertEqual(report["projections"]["block_rows"], rows)
             self.assertEqual(report["solves"][0]["status"], "converged")

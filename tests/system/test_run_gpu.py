@@ -8,8 +8,10 @@ import time
 import system
 
 SCRIPT = os.path.join(os.environ.get("KAON_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")), "tests", "run_gpu.sh")
-FOREVER = "trap '' TERM; sleep 300 & echo $$ $! >%s; while :; do sleep 1; done"
+FOREVER = "sleep 300 & echo $$ $! >%s; wait"
+DEAF = "trap '' TERM; " + FOREVER  # it is killed three seconds after it was asked to end
 NOTED = "echo begin $0 >>%s; sleep 0.5; echo end $0 >>%s"
+BRIEF = "echo begin $0 >>%s; echo end $0 >>%s"  # where one runs at a time
 
 
 class RunGpu(system.Case):
@@ -20,6 +22,13 @@ class RunGpu(system.Case):
         with open(path, "w", encoding="utf-8") as file:
             file.write("#!/bin/bash\n" + text + "\n")
         os.chmod(path, 0o755)
+
+    def without_unittest(self):
+        """A PYTHONPATH with which tests of the program are skipped"""
+        os.makedirs(self.path("lacking"), exist_ok=True)
+        with open(self.path("lacking/unittest.py"), "w", encoding="utf-8") as file:
+            file.write("raise ImportError\n")
+        return self.path("lacking")
 
     def environment(self, **settings):
         return dict({key: value for key, value in os.environ.items() if not key.startswith("KAON_")},
@@ -50,14 +59,14 @@ class RunGpu(system.Case):
         self.program("test_good", "echo fine")
         self.program("test_bad", "echo first; echo '[  FAILED  ] b'; echo last; exit 3")
         self.program("test_lots", "seq 100000; exit 1")
-        self.program("test_hangs", FOREVER % self.path("pids"))
+        self.program("test_hangs", DEAF % self.path("pids"))
         self.program("test_dies", "kill -SEGV $$")
         self.program("test_blind", "echo 'cuda: skipped: no device'")
         self.program("test_empty", "echo 'cases: 0 passed, 0 failed, 2 skipped'; exit 77")
-        status, out, summary = self.run_script("tests", KAON_TEST_LIMIT=4)
+        status, out, summary = self.run_script("tests", KAON_TEST_LIMIT=2)
         self.assertEqual(status, 1, out)
         for line in ("PASSED   test_good, ", "FAILED   test_bad (status 3): [  FAILED  ] b;", "FAILED   test_lots (status 1)", "FAILED   test_dies (status 139)",
-                     "FAILED   test_hangs: did not end in 4 s", "SKIPPED  test_blind: passed, but cuda: skipped: no device", "SKIPPED  test_empty: cases: 0 passed"):
+                     "FAILED   test_hangs: did not end in 2 s", "SKIPPED  test_blind: passed, but cuda: skipped: no device", "SKIPPED  test_empty: cases: 0 passed"):
             self.assertIn(line, summary)
         self.assertRegex(summary, r"(?m)^TOTAL +\d+ s, 4 failed, 0 out of time, 0 not run, 3 skipped, 1 passed$")
         self.assertRegex(summary, r"(?m)^FAILED: .*\btest_lots\b")
@@ -81,10 +90,7 @@ class RunGpu(system.Case):
         self.assertIn("nothing works on cuda", self.read("out/tests/system_tune.log").decode())
         self.assertIn("Ran 2 tests", self.read("out/tests/system_usage.log").decode())
         self.assertIn("PASSED   test_good", summary)
-        os.makedirs(self.path("lacking"))
-        with open(self.path("lacking/unittest.py"), "w", encoding="utf-8") as file:
-            file.write("raise ImportError\n")
-        status, out, summary = self.run_script("tests", PYTHONPATH=self.path("lacking"))
+        status, out, summary = self.run_script("tests", PYTHONPATH=self.without_unittest())
         self.assertEqual(status, 0, out)
         self.assertIn("SKIPPED  tests of the program: python3 lacks the module unittest", summary)
 
@@ -92,7 +98,7 @@ class RunGpu(system.Case):
         self.program("test_a", FOREVER % self.path("pids"))
         self.program("test_b", "echo '[       OK ] one'; sleep 60")
         self.program("test_c", "echo never")
-        status, out, summary = self.run_script("tests", "bench", "profile", KAON_GPU_SECONDS=4, KAON_TEST_JOBS=2)
+        status, out, summary = self.run_script("tests", "bench", "profile", KAON_GPU_SECONDS=3, KAON_TEST_JOBS=2)
         self.assertEqual(status, 4, out)
         self.assertRegex(summary, r"(?m)^LATE     test_b: ended after \d s; 1 tests passed, none failed till then$")
         self.assertIn("NOT RUN  test_c: no time left", summary)
@@ -112,11 +118,13 @@ class RunGpu(system.Case):
         self.assertEqual([word for word, _ in order[:4]], ["begin", "begin", "end", "end"])
         self.assertEqual(order[4:], [("begin", "test_context"), ("end", "test_context")])
         os.remove(self.path("noted"))
+        for name in ("test_locale", "test_decimal", "test_context"):
+            self.program(name, BRIEF % (self.path("noted"), self.path("noted")))
         self.run_script("tests", KAON_TEST_JOBS=1)
         self.assertEqual([name for word, name in self.order() if word == "begin"], ["test_decimal", "test_locale", "test_context"])
 
     def test_tests_of_the_program_and_of_the_sanitizer_come_among_the_others(self):
-        noted = NOTED % (self.path("noted"), self.path("noted"))
+        noted = BRIEF % (self.path("noted"), self.path("noted"))
         self.program("test_vector", noted)
         self.program("test_sparse_kernels", "echo 'RACECHECK SUMMARY: 0 hazards'; echo 'ERROR SUMMARY: 0 errors'\n" + noted)
         self.program("../kaon", "echo begin $0 >>%s; exit 3" % self.path("noted"))
@@ -182,7 +190,7 @@ fi"""
             self.assertNotIn("MPS", self.run_script("tests", PATH=self.mps(), **settings)[2])
             self.assertFalse(os.path.exists(self.path("begun")))
         self.program("../kaon", "echo no device")
-        self.assertIn("MPS starts, but kaon info does not find the device", self.run_script("tests", PATH=self.mps(), KAON_TEST_LIMIT=2)[2])
+        self.assertIn("MPS starts, but kaon info does not find the device", self.run_script("tests", PATH=self.mps(), PYTHONPATH=self.without_unittest())[2])
         self.assertTrue(os.path.exists(self.path("ended")))
         os.remove(self.path("kaon"))
         self.program("test_vector", "exit 1")
@@ -221,9 +229,9 @@ fi"""
         self.assertEqual(self.read("out/tests/ranks_good-1.log"), b"cuda 1\n")
 
     def test_a_signal_ends_all_of_it(self):
-        for name in ("test_a", "test_b"):
-            self.program(name, FOREVER % self.path(name))
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number, text in ((signal.SIGINT, DEAF), (signal.SIGTERM, FOREVER)):
+            for name in ("test_a", "test_b"):
+                self.program(name, text % self.path(name))
             process = subprocess.Popen(["bash", SCRIPT, "tests"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                        env=self.environment(KAON_TEST_JOBS=2), preexec_fn=system.default_signals)
             self.addCleanup(process.kill)

@@ -5,7 +5,7 @@ import sys
 
 import system
 
-LATTICE = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8"]
+LATTICE = system.LINKS
 STAGGERED = [*LATTICE, "--action", "staggered"]
 
 
@@ -102,7 +102,7 @@ class Shifts(system.Case):
             with self.subTest(shifts=shifts):
                 self.refused("invert", *STAGGERED, *m, "--shifts", shifts, words=words)
         for more in (["--stop", "normal"], ["--correlators", "c"], ["--history", "h"], ["--plot", "p.png"],
-                     ["--solver", "bicgstab"], ["--set", "delta=0.1"]):
+                     ["--method", "bicgstab"], ["--set", "delta=0.1"]):
             with self.subTest(more=more):
                 self.refused("invert", *STAGGERED, *m, "--shifts", "0,1", *more, words=["--shifts"])
         self.refused("invert", *STAGGERED, *m, "--shifts", "0", "--source", "point:1,0,0,0", words=["even", "point:1,0,0,0"])
