@@ -43,8 +43,9 @@ static kaon_status work_of(kaon_operator *A, int columns, kaon_workspace **set) 
   return kaon_workspace_get(A, 1, columns, &self->result, set);
 }
 
-static kaon_status reserve(kaon_operator *A, int columns) {
+static kaon_status reserve(kaon_operator *A, kaon_mode mode, int columns) {
   kaon_workspace *unused;
+  (void)mode;
   return work_of(A, columns, &unused);
 }
 
@@ -81,8 +82,8 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
 
 static kaon_status make(const kaon_space *space, const shell *like, kaon_operator **A);
 
-static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   const shell *self = A->self;
   shell like = *self;
   (void)reconstruct;
@@ -115,7 +116,7 @@ static void destroy(kaon_operator *A) {
 
 static const kaon_operator_ops shell_ops = {.name = "shell",
                                             .apply = apply,
-                                            .at_precision = at_precision,
+                                            .twin = make_twin,
                                             .reserve = reserve,
                                             .cost = cost,
                                             .destroy = destroy};

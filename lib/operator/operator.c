@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+#include "lib/operator/fused_apply.h"
+#include "lib/operator/row_sweeps.h"
+#include "lib/operator/send_ahead.h"
+
 static const char *const precision_names[] = {"double", "single", "half"};
 
 void kaon_operator_retain(kaon_operator *A) {
@@ -101,10 +105,28 @@ kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vecto
   return A->ops->apply(A, mode, x, y, pass);
 }
 
+static const kaon_send_ahead *send_ahead_of(const kaon_operator *A) {
+  return kaon_operator_capability(A, KAON_CAPABILITY_SEND_AHEAD);
+}
+
+int kaon_operator_sends_ahead(const kaon_operator *A) {
+  const kaon_send_ahead *ahead = send_ahead_of(A);
+  return ahead != NULL && ahead->pays(A);
+}
+
 kaon_status kaon_operator_send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass) {
   KAON_TRY(check_vector(A, A->space, x, "x"));
   KAON_TRY(kaon_pass_check(A->ctx, A->ops->name, pass, x->nrhs));
-  return A->ops->send(A, x, pass);
+  return send_ahead_of(A)->send(A, x, pass);
+}
+
+void kaon_operator_cancel_send(kaon_operator *A, int columns) {
+  send_ahead_of(A)->cancel(A, columns);
+}
+
+int kaon_operator_split(const kaon_operator *A, int columns) {
+  const kaon_partial_sums *sums = kaon_operator_capability(A, KAON_CAPABILITY_PARTIAL_SUMS);
+  return sums != NULL && sums->accepts(A, columns) ? KAON_SUM_PARTIAL : KAON_SUM_DEFER;
 }
 
 kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,

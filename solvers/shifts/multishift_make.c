@@ -50,7 +50,7 @@ static kaon_status add_level(kaon_multishift *s, kaon_precision precision, kaon_
   kaon_operator *A = s->level[0].A;
   kaon_shift_level *w = &s->level[s->levels++];
   *w = (kaon_shift_level){.v = v, .owner = s, .unit = roundoff(precision)};
-  return A->ops->at_precision(A, precision, s->options.reconstruct, &w->A);
+  return A->ops->twin(A, precision, s->options.reconstruct, &w->A);
 }
 
 static kaon_status add_levels(kaon_multishift *s, kaon_operator *A) {
@@ -77,9 +77,8 @@ static kaon_status create_copies(kaon_multishift *s, kaon_shift_level *w) {
 }
 
 static kaon_status reserve(const kaon_multishift *s, kaon_operator *A, int columns) {
-  if (A->ops->reserve != NULL) KAON_TRY(A->ops->reserve(A, columns));
-  return s->options.normal && A->ops->reserve_dagger != NULL ? A->ops->reserve_dagger(A, columns)
-                                                             : KAON_OK;
+  KAON_TRY(kaon_operator_reserve(A, KAON_PLAIN, columns));
+  return s->options.normal ? kaon_operator_reserve(A, KAON_DAGGER, columns) : KAON_OK;
 }
 
 static kaon_status take_shifts(kaon_multishift *s, const double *sigma) {
