@@ -156,11 +156,22 @@ struct kaon_operator {
   const kaon_operator_ops *ops;
   const kaon_reduction *reduction; /* NULL: not a reduction */
   kaon_context *ctx;
-  const kaon_space *space;
+  const kaon_space *space; /* of x in y = A x */
+  const kaon_space *range; /* of y; NULL: the same space */
   kaon_precision precision;
   int references;
   void *self;
 };
+
+/* Space of the vectors that A maps to, and of those that it maps, in this mode. */
+static inline const kaon_space *kaon_operator_to(const kaon_operator *A, kaon_mode mode) {
+  return mode == KAON_DAGGER || A->range == NULL ? A->space : A->range;
+}
+static inline const kaon_space *kaon_operator_from(const kaon_operator *A, kaon_mode mode) {
+  return kaon_operator_to(A, mode == KAON_DAGGER ? KAON_PLAIN : KAON_DAGGER);
+}
+/* Refuses an operator between two spaces with SHAPE. `what`: the function, for the message. */
+kaon_status kaon_operator_check_square(const kaon_operator *A, const char *what);
 
 /* Checks shapes, precisions and aliasing, then applies A. Solvers call this. */
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,

@@ -46,6 +46,7 @@ int kaon_method_takes_preconditioner(kaon_method method) {
 
 static kaon_status check_options(const kaon_operator *A, int columns,
                                  const kaon_solver_options *options) {
+  KAON_TRY(kaon_operator_check_square(A, "solver"));
   if (columns < 1)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "solver: %d columns asked for, at least 1 is needed", columns);
@@ -62,6 +63,7 @@ static kaon_status check_options(const kaon_operator *A, int columns,
         "solver: %s takes no preconditioner; use method gcr, bicgstab, or for Hermitian "
         "positive definite systems cg",
         methods[options->method]->name);
+  KAON_TRY(kaon_operator_check_square(K, "solver: the preconditioner"));
   if (K->space != A->space)
     return kaon_fail(A->ctx, KAON_ERR_SHAPE,
                      "solver: the preconditioner's space is not the operator's; make both on one");

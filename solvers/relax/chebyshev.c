@@ -36,7 +36,8 @@ enum { P, T, Z }; /* z: only with D */
 
 static kaon_status work_of(kaon_operator *K, int columns, kaon_workspace **set) {
   chebyshev *self = K->self;
-  return kaon_workspace_get(K, self->jacobi != NULL ? Z + 1 : T + 1, columns, &self->work, set);
+  return kaon_workspace_get(K, K->space, self->jacobi != NULL ? Z + 1 : T + 1, columns, &self->work,
+                            set);
 }
 
 static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
@@ -181,6 +182,7 @@ static kaon_status estimate(chebyshev *self, const kaon_chebyshev_options *o) {
 
 static kaon_status take_options(const kaon_operator *A, const kaon_chebyshev_options *options,
                                 kaon_chebyshev_options *o) {
+  KAON_TRY(kaon_operator_check_square(A, "chebyshev"));
   if (kaon_options_take(KAON_OPTIONS_CHEBYSHEV, options, o) != KAON_OK)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (o->high > 0 && !(o->low > 0 && o->low < o->high))

@@ -176,6 +176,7 @@ kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {
   if (A == NULL || K == NULL)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "jacobi: the operator or the address of the result is NULL");
+  KAON_TRY(kaon_operator_check_square(A, "jacobi"));
   if (A->ops->diagonal == NULL)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "jacobi: operator '%s' does not know its diagonal", A->ops->name);

@@ -310,6 +310,7 @@ static const kaon_operator_ops schwarz_ops = {.name = "schwarz",
 
 static kaon_status cut(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                        kaon_domains **domains) {
+  KAON_TRY(kaon_operator_check_square(A, "local part"));
   if (A->ops->local == NULL)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED, "local part: operator '%s' cannot be cut",
                      A->ops->name);

@@ -11,6 +11,7 @@
 static kaon_status take_options(const kaon_operator *A, int n, const double *sigma,
                                 const kaon_multishift_options *options,
                                 kaon_multishift_options *own) {
+  KAON_TRY(kaon_operator_check_square(A, "multishift"));
   if (sigma == NULL) return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: the shifts are NULL");
   if (n < 1 || n > KAON_MULTISHIFT_MAX)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,

@@ -30,7 +30,7 @@ static int work_needed(const kaon_precond *self) {
 
 static kaon_status work_of(kaon_operator *K, int columns, kaon_workspace **set) {
   kaon_precond *self = self_of(K);
-  return kaon_workspace_get(K, work_needed(self), columns, &self->work, set);
+  return kaon_workspace_get(K, K->space, work_needed(self), columns, &self->work, set);
 }
 
 static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {

@@ -214,7 +214,7 @@ static kaon_status apply_carried(kaon_operator *A, kaon_mode mode, const kaon_ve
     KAON_TRY(kaon_operator_run(self->A, mode, x, y, &gate));
     return kaon_pass_sum_separately(y, pass);
   }
-  KAON_TRY(kaon_workspace_get(self->A, 2, x->nrhs, &self->wide, &wide));
+  KAON_TRY(kaon_workspace_get(self->A, self->A->space, 2, x->nrhs, &self->wide, &wide));
   KAON_TRY(kaon_blas_convert(x, wide->vector[0], 0, &gate));
   KAON_TRY(kaon_operator_run(self->A, mode, wide->vector[0], wide->vector[1], &gate));
   KAON_TRY(kaon_blas_convert(wide->vector[1], y, 0, &gate));
@@ -237,8 +237,9 @@ static kaon_status reserve_carried(kaon_operator *A, kaon_mode mode, int columns
   carried *self = A->self;
   kaon_workspace *unused;
   KAON_TRY(kaon_operator_reserve(self->A, mode, columns));
-  return A->precision == KAON_HALF ? kaon_workspace_get(self->A, 2, columns, &self->wide, &unused)
-                                   : KAON_OK;
+  return A->precision == KAON_HALF
+             ? kaon_workspace_get(self->A, self->A->space, 2, columns, &self->wide, &unused)
+             : KAON_OK;
 }
 
 static kaon_cost cost_carried(const kaon_operator *A, int columns) {
