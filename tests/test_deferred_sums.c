@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "blas/precond_updates.h"
+#include "lib/operator/fused_apply.h"
 #include "tests/util/machine.h"
 #include "tests/util/test_util.h"
 
@@ -102,7 +103,7 @@ static void open_bench(bench *b, int machine, int side, int reals, kaon_precisio
   if (precision == KAON_DOUBLE)
     b->A = A;
   else {
-    must(b->ctx, A->ops->at_precision(A, precision, KAON_RECONSTRUCT_18, &b->A));
+    must(b->ctx, A->ops->twin(A, precision, KAON_RECONSTRUCT_18, &b->A));
     kaon_operator_destroy(&A);
   }
   for (int i = 0; i < VECTORS; i++) {

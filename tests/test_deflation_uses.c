@@ -393,7 +393,7 @@ static void a_projection_that_leaves_nothing_is_the_end(void **state) {
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_once, NULL);
     const kaon_operator_ops *plain = A->ops;
     kaon_operator_ops ops = *plain;
-    ops.at_precision = twice;
+    ops.twin = twice;
     A->ops = &ops;
     kaon_vector *b = shell_vector(&c, KAON_DOUBLE, 1), *x = shell_vector(&c, KAON_DOUBLE, 1);
     shell_complex *ones = calloc(c.n, sizeof *ones);

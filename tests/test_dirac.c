@@ -306,7 +306,7 @@ static void test_twins_follow_an_update_of_the_links(void **state) {
   kaon_operator *S = case_even_odd(&c, M, KAON_EVEN_ODD_SYMMETRIC, KAON_ODD, 1);
   kaon_operator *twins[3] = {NULL};
   for (int i = 0; i < 3; i++)
-    must(c.ctx, M->ops->at_precision(M, (kaon_precision)i, storages[i], &twins[i]));
+    must(c.ctx, M->ops->twin(M, (kaon_precision)i, storages[i], &twins[i]));
   ref_random_links(&c.L, c.u, 7);
   case_import_links(&c);
   expected_set e = expect(&c, csw, 1);

@@ -241,7 +241,7 @@ static void fields_are_shared(void **state) {
   printf("a local part takes %lld bytes, links %lld\n",
          (long long)(after.memory_now - before.memory_now), (long long)links);
   assert_true(after.memory_now - before.memory_now < links / 10);
-  must(c.ctx, local->ops->at_precision(local, KAON_SINGLE, KAON_RECONSTRUCT_12, &twin));
+  must(c.ctx, local->ops->twin(local, KAON_SINGLE, KAON_RECONSTRUCT_12, &twin));
   ref_random_links(&c.L, c.u, 99);
   case_import_links(&c);
   kaon_vector *x = case_vector(&c, KAON_FULL, KAON_SINGLE, 1),

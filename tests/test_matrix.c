@@ -289,7 +289,7 @@ static void what_single_precision_cannot_hold_is_refused_by_place(void **state) 
       kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO), *twin = NULL;
       for (int p = KAON_SINGLE; p <= KAON_HALF; p++) {
         must_refuse(ctx, KAON_ERR_PRECISION,
-                    A->ops->at_precision(A, (kaon_precision)p, KAON_RECONSTRUCT_18, &twin));
+                    A->ops->twin(A, (kaon_precision)p, KAON_RECONSTRUCT_18, &twin));
         assert_null(twin);
         for (int w = 0; w < 3; w++)
           assert_non_null(strstr(kaon_last_error(ctx), cases[c].words[w]));

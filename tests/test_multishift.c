@@ -189,7 +189,7 @@ static void missed_shifts_are_refined(void **state) {
   kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_chain, &a);
   kaon_operator_ops ops = *A->ops;
   const kaon_operator_ops *own = A->ops;
-  ops.at_precision = wrong_twin;
+  ops.twin = wrong_twin;
   shell_import(&c, b, 0, hb);
   poles(1e-3, sigma);
   A->ops = &ops;

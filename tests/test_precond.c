@@ -285,8 +285,8 @@ static void check_pass(kaon_operator *K) {
   precond_ok(ctx, kaon_scalars_write(scalars, host));
   kaon_launch unused; /* room for sums, which a solver takes when it is made */
   precond_ok(ctx, kaon_launch_prepare(ctx, COLUMNS, 0, &unused));
-  precond_ok(ctx, K->ops->reserve(K, COLUMNS));
-  precond_ok(ctx, K->ops->reserve_dagger(K, COLUMNS));
+  precond_ok(ctx, kaon_operator_reserve(K, KAON_PLAIN, COLUMNS));
+  precond_ok(ctx, kaon_operator_reserve(K, KAON_DAGGER, COLUMNS));
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = scalars;
   pass.norm = NORM;
@@ -395,12 +395,12 @@ static void test_twin(void **state) {
   kaon_precond_options options = defaults;
   options.precision = KAON_SINGLE;
   precond_ok(ctx, kaon_precond_create(matrix, NULL, &K));
-  precond_ok(ctx, K->ops->at_precision(K, KAON_SINGLE, KAON_RECONSTRUCT_18, &twin));
+  precond_ok(ctx, K->ops->twin(K, KAON_SINGLE, KAON_RECONSTRUCT_18, &twin));
   assert_int_equal(twin->precision, KAON_SINGLE);
   kaon_matrix_destroy(&matrix); /* they keep it alive */
   precond_host *host = precond_host_create(csr, &options);
   test_below("a twin in single against the host", against_host(twin, csr, host, 2), 200 * 0x1p-24);
-  precond_ok(ctx, K->ops->at_precision(twin, KAON_DOUBLE, KAON_RECONSTRUCT_18, &again));
+  precond_ok(ctx, K->ops->twin(twin, KAON_DOUBLE, KAON_RECONSTRUCT_18, &again));
   test_below("and its own in double", against_host(again, csr, host, 2), 200 * 0x1p-53);
   precond_host_destroy(&host);
   kaon_operator_destroy(&K), kaon_operator_destroy(&twin), kaon_operator_destroy(&again);

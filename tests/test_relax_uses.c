@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/operator/shifts.h"
+#include "lib/operator/row_sweeps.h"
 #include "tests/util/precond_case.h"
 #include "tests/util/relax_case.h"
 
@@ -243,6 +244,7 @@ enum { ITSELF, ABSOLUTE };
 static struct {
   const kaon_operator_ops *own[2];
   kaon_operator_ops ops[2];
+  const void *capabilities[KAON_CAPABILITIES]; /* of the operator itself */
   int products;
 } counted;
 
@@ -260,10 +262,13 @@ static void count_products(kaon_operator *A, int which) {
 }
 
 static kaon_status count_absolute(kaon_operator *A, kaon_operator **absolute) {
-  const kaon_status status = counted.own[ITSELF]->absolute(A, absolute);
+  const kaon_absolute_values *own = counted.own[ITSELF]->capabilities[KAON_CAPABILITY_ABSOLUTE];
+  const kaon_status status = own->absolute(A, absolute);
   if (status == KAON_OK) count_products(*absolute, ABSOLUTE);
   return status;
 }
+
+static const kaon_absolute_values counting = {count_absolute};
 
 /* Blocks of [1 c; c 1], for which a noise vector x may have (x, A x) > 0 also with c > 1. */
 static kaon_csr *pairs(int n, double c) {
@@ -302,7 +307,9 @@ static void few_steps_are_few_products(void **state) {
                              : row_case_random(400, 5, 1, 0, 3);
     assert_true(relax_case_open(&c, MACHINE_CPU, 1, csr, KAON_DOUBLE, 1));
     count_products(c.A, ITSELF);
-    counted.ops[ITSELF].absolute = count_absolute;
+    memcpy(counted.capabilities, c.A->ops->capabilities, sizeof counted.capabilities);
+    counted.capabilities[KAON_CAPABILITY_ABSOLUTE] = &counting;
+    counted.ops[ITSELF].capabilities = counted.capabilities;
     counted.products = 0;
     precond_ok(c.ctx, kaon_spectrum_estimate(c.A, STEPS, &s));
     c.A->ops = counted.own[ITSELF];

@@ -157,7 +157,7 @@ static void the_adjoint_of_a_polynomial_is_reserved(void **state) {
   o.low = 0.3, o.high = 2; /* Gershgorin: D^-1 A has its eigenvalues round 1 */
   kaon_operator *K = NULL;
   precond_ok(b.ctx, kaon_precond_chebyshev(b.A, &o, &K));
-  precond_ok(b.ctx, K->ops->at_precision(K, KAON_SINGLE, KAON_RECONSTRUCT_18, &b.K));
+  precond_ok(b.ctx, K->ops->twin(K, KAON_SINGLE, KAON_RECONSTRUCT_18, &b.K));
   kaon_operator_destroy(&K);
   open_user(&one, &b, KAON_BICG, 1);
   const int64_t bytes = in_use(&b);

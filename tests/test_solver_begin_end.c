@@ -374,7 +374,7 @@ static void a_solver_preconditions_gcr(void **state) {
     o.tol = 0;
     o.subspace = 4;
     o.relaxation = 0.9;
-    must(t.c.ctx, t.A->ops->at_precision(t.A, (kaon_precision)p, KAON_RECONSTRUCT_18, &twin));
+    must(t.c.ctx, t.A->ops->twin(t.A, (kaon_precision)p, KAON_RECONSTRUCT_18, &twin));
     must(t.c.ctx, kaon_solver_create(twin, 2, &o, &mr));
     must(t.c.ctx, kaon_solver_as_operator(mr, &K));
     t.o.preconditioner = K;

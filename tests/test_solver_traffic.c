@@ -220,7 +220,7 @@ static kaon_cost fake_cost(const kaon_operator *A, int columns) {
 
 static const kaon_operator_ops fake_ops = {.name = "fake",
                                            .apply = fake_apply,
-                                           .at_precision = fake_twin,
+                                           .twin = fake_twin,
                                            .diagonal = fake_diagonal,
                                            .cost = fake_cost};
 
@@ -324,7 +324,8 @@ static void read_head(kaon_method method, const char *name, char *head, size_t s
 static int said(const char *head, const char *words) {
   const char *at = strstr(head, words);
   int number[2] = {-1, -1};
-  const int n = at == NULL ? 0 : sscanf(at + strlen(words), "%d (separately %d)", number, number + 1);
+  const int n =
+      at == NULL ? 0 : sscanf(at + strlen(words), "%d (separately %d)", number, number + 1);
   if (n < 1) printf("  the head does not say \"%s<number>\"\n", words);
   return number[apart && n == 2];
 }

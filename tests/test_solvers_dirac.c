@@ -258,7 +258,7 @@ static int columns_are_independent(world *all, kaon_operator *R_all, world *one,
   kaon_vector *x[2], *y[2];
   for (int i = 0; i < 2; i++) {
     const int columns = kaon_vector_columns(w[i]->b);
-    must(w[i]->ctx, R[i]->ops->at_precision(R[i], precision, KAON_RECONSTRUCT_18, &inner[i]));
+    must(w[i]->ctx, R[i]->ops->twin(R[i], precision, KAON_RECONSTRUCT_18, &inner[i]));
     must(w[i]->ctx, kaon_vector_create(w[i]->ctx, R[i]->space, KAON_DOUBLE, columns, &x[i]));
     must(w[i]->ctx, kaon_vector_create(w[i]->ctx, R[i]->space, precision, columns, &y[i]));
     must(w[i]->ctx, kaon_operator_prepare(R[i], w[i]->b, x[i]));

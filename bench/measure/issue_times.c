@@ -217,9 +217,8 @@ static void times_of_parts(void) {
       kaon_column_state start = {
           .gate = KAON_GATE_STEP, .threshold = -1, .max_iterations = 1 << 30, .first = 1e300};
       if (!open_world(&w, extents, KAON_RECONSTRUCT_18)) return;
-      must(w.c.ctx,
-           w.R->ops->at_precision(w.R, (kaon_precision)precision, KAON_RECONSTRUCT_18, &p.A));
-      if (p.A->ops->reserve != NULL) must(w.c.ctx, p.A->ops->reserve(p.A, 1));
+      must(w.c.ctx, w.R->ops->twin(w.R, (kaon_precision)precision, KAON_RECONSTRUCT_18, &p.A));
+      must(w.c.ctx, kaon_operator_reserve(p.A, KAON_PLAIN, 1));
       must(w.c.ctx, kaon_scalars_create(w.c.ctx, 1, &p.scalars));
       for (int k = 0; k < 4; k++)
         must(w.c.ctx, kaon_vector_create(w.c.ctx, p.A->space, k < 3 ? p.A->precision : KAON_DOUBLE,
@@ -256,9 +255,8 @@ static void times_of_sums(void) {
       if (!open_world(&w, extents, KAON_RECONSTRUCT_18)) return;
       uint64_t *const marked = w.c.ctx->marked;
       const int dependent = w.c.ctx->dependent;
-      must(w.c.ctx,
-           w.R->ops->at_precision(w.R, (kaon_precision)precision, KAON_RECONSTRUCT_18, &p.A));
-      if (p.A->ops->reserve != NULL) must(w.c.ctx, p.A->ops->reserve(p.A, 1));
+      must(w.c.ctx, w.R->ops->twin(w.R, (kaon_precision)precision, KAON_RECONSTRUCT_18, &p.A));
+      must(w.c.ctx, kaon_operator_reserve(p.A, KAON_PLAIN, 1));
       must(w.c.ctx, kaon_scalars_create(w.c.ctx, 1, &p.scalars));
       for (int k = 0; k < 4; k++)
         must(w.c.ctx, kaon_vector_create(w.c.ctx, p.A->space, k < 3 ? p.A->precision : KAON_DOUBLE,
@@ -306,8 +304,8 @@ static double time_application(world *w, kaon_precision precision, int threads) 
   parts p = {.kind = APPLY};
   double best = 1e30;
   must(w->c.ctx, kaon_context_set_tuning(w->c.ctx, threads > 0 ? &tuning : NULL));
-  must(w->c.ctx, w->R->ops->at_precision(w->R, precision, KAON_RECONSTRUCT_12, &p.A));
-  if (p.A->ops->reserve != NULL) must(w->c.ctx, p.A->ops->reserve(p.A, 1));
+  must(w->c.ctx, w->R->ops->twin(w->R, precision, KAON_RECONSTRUCT_12, &p.A));
+  must(w->c.ctx, kaon_operator_reserve(p.A, KAON_PLAIN, 1));
   must(w->c.ctx, kaon_scalars_create(w->c.ctx, 1, &p.scalars));
   must(w->c.ctx, kaon_scalars_write(p.scalars, &start));
   for (int k = 0; k < 2; k++) {

@@ -15,6 +15,7 @@
 #include "gauge/clover_term.h"
 #include "gauge/temporal.h"
 #include "lib/grid/cuts.h"
+#include "lib/operator/free_blocks.h"
 
 /* Clover blocks that are stored: A and A^-1, each on either parity. */
 typedef enum kaon_blocks_kind { KAON_BLOCKS_TERM, KAON_BLOCKS_INVERSE } kaon_blocks_kind;
@@ -128,7 +129,7 @@ static inline const kaon_stencil *kaon_dirac_stencil(const kaon_dirac *dirac) {
   return dirac->cut != NULL ? &dirac->cut->stencil : NULL;
 }
 /* `reserve` of operators without temporaries. */
-kaon_status kaon_dirac_reserve(kaon_operator *A, int columns);
+kaon_status kaon_dirac_reserve(kaon_operator *A, kaon_mode mode, int columns);
 /* 0 when A is neither an M nor one of its reductions. */
 int kaon_dirac_is(const kaon_operator *A);
 /* Bytes that a hop to one site moves for `columns` columns: `spinors` spinors for each column,
@@ -142,16 +143,15 @@ kaon_status kaon_dirac_full(const kaon_dirac *dirac, kaon_mode mode, const kaon_
 
 /* ---- cut operators (local.c) ---- */
 
-/* Check for local_part: fails for blocks that do not fit, and for operators already cut. */
+/* Check for `local`: fails for blocks that do not fit, and for operators already cut. */
 kaon_status kaon_dirac_cut_check(const kaon_operator *A, const kaon_local *how);
 /* Cuts a new operator that was not applied yet. domains may be NULL. */
 kaon_status kaon_dirac_cut_make(kaon_operator *A, const int block[4], kaon_domains **domains);
 void kaon_dirac_cut_destroy(kaon_context *ctx, kaon_dirac_cut **cut);
 
-/* ---- asynchronous blocks (free_blocks.c): method `free_blocks` of these operators ---- */
+/* ---- asynchronous blocks of these operators (free_blocks.c) ---- */
 
-kaon_status kaon_dirac_free_blocks(kaon_operator *A, kaon_operator *local,
-                                   const kaon_domains *domains, kaon_free_blocks **blocks);
+extern const kaon_free_access kaon_dirac_free_access;
 
 /* ---- kernel launches (hop.c) ---- */
 

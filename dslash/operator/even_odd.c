@@ -23,6 +23,7 @@
 #include "blas/blas.h"
 #include "dslash/operator/dirac_internal.h"
 #include "gauge/temporal.h"
+#include "lib/operator/fused_apply.h"
 #include "lib/core/options_table.h"
 
 static int is_symmetric(const kaon_dirac *dirac) {
@@ -30,9 +31,9 @@ static int is_symmetric(const kaon_dirac *dirac) {
 }
 
 /* Retains one vector on the sites of q, with the largest column count so far. */
-static kaon_status reserve(kaon_operator *A, int columns) {
+static kaon_status reserve(kaon_operator *A, kaon_mode mode, int columns) {
   kaon_dirac *dirac = kaon_dirac_of(A);
-  KAON_TRY(kaon_dirac_reserve(A, columns));
+  KAON_TRY(kaon_dirac_reserve(A, mode, columns));
   if (dirac->scratch != NULL && dirac->scratch->nrhs >= columns) return KAON_OK;
   kaon_vector_destroy(&dirac->scratch);
   kaon_lattice *lattice = dirac->fields->family->lattice;
@@ -43,7 +44,7 @@ static kaon_status reserve(kaon_operator *A, int columns) {
 /* A view into that vector. */
 static kaon_status get_scratch(kaon_operator *A, int columns, kaon_vector *view) {
   const kaon_dirac *dirac = kaon_dirac_of(A);
-  KAON_TRY(reserve(A, columns));
+  KAON_TRY(reserve(A, KAON_PLAIN, columns));
   *view = *dirac->scratch;
   view->nrhs = columns;
   view->owns = 0;
@@ -233,35 +234,41 @@ static kaon_cost cost_full(const kaon_operator *A, int columns) {
   return kaon_dirac_cost(kaon_dirac_of(A)->fields, A->space->nsites, 1, columns);
 }
 
-static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin);
+static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin);
 static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                               kaon_domains **domains);
 
+static const kaon_updated_apply updated_apply = {apply_schur_updated};
+static const void *const symmetric_capabilities[KAON_CAPABILITIES] = {
+    [KAON_CAPABILITY_FREE_BLOCKS] = &kaon_dirac_free_access,
+    [KAON_CAPABILITY_UPDATED_APPLY] = &updated_apply};
+static const void *const capabilities[KAON_CAPABILITIES] = {[KAON_CAPABILITY_FREE_BLOCKS] =
+                                                                &kaon_dirac_free_access};
+
 static const kaon_operator_ops symmetric_ops = {.name = "dirac even-odd symmetric",
                                                 .apply = apply_schur,
-                                                .apply_updated = apply_schur_updated,
-                                                .at_precision = at_precision,
-                                                .local_part = local_part,
-                                                .free_blocks = kaon_dirac_free_blocks,
+                                                .capabilities = symmetric_capabilities,
+                                                .twin = make_twin,
+                                                .local = local_part,
                                                 .reserve = reserve,
                                                 .check = kaon_dirac_operator_check,
                                                 .cost = cost_schur,
                                                 .destroy = kaon_dirac_operator_destroy};
 static const kaon_operator_ops asymmetric_ops = {.name = "dirac even-odd asymmetric",
+                                                 .capabilities = capabilities,
                                                  .apply = apply_schur,
-                                                 .at_precision = at_precision,
-                                                 .local_part = local_part,
-                                                 .free_blocks = kaon_dirac_free_blocks,
+                                                 .twin = make_twin,
+                                                 .local = local_part,
                                                  .reserve = reserve,
                                                  .check = kaon_dirac_operator_check,
                                                  .cost = cost_schur,
                                                  .destroy = kaon_dirac_operator_destroy};
 static const kaon_operator_ops full_ops = {.name = "dirac full lattice",
+                                           .capabilities = capabilities,
                                            .apply = apply_full,
-                                           .at_precision = at_precision,
-                                           .local_part = local_part,
-                                           .free_blocks = kaon_dirac_free_blocks,
+                                           .twin = make_twin,
+                                           .local = local_part,
                                            .check = kaon_dirac_operator_check,
                                            .reserve = kaon_dirac_reserve,
                                            .cost = cost_full,
@@ -310,8 +317,8 @@ static kaon_status set_parent(kaon_operator *R, kaon_operator *parent) {
 /* A more precise twin is a reduction too, of M's twin. A less precise one is the inner operator of
  * a solver, which prepares and lifts in the outer precision. It has no parent, so that M's blocks
  * are not stored a second time. */
-static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   const kaon_dirac *dirac = kaon_dirac_of(A);
   kaon_dirac_family *family = dirac->fields->family;
   KAON_TRY(make(family, &dirac->form, precision, reconstruct, twin));
@@ -322,7 +329,7 @@ static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
   }
   if (precision >= A->precision || A->reduction == NULL) return KAON_OK;
   kaon_operator *parent = dirac->reduction.parent, *parent_twin = NULL;
-  kaon_status status = parent->ops->at_precision(parent, precision, reconstruct, &parent_twin);
+  kaon_status status = parent->ops->twin(parent, precision, reconstruct, &parent_twin);
   if (status == KAON_OK) status = set_parent(*twin, parent_twin);
   if (status != KAON_OK) kaon_operator_destroy(twin);
   return status;

@@ -373,8 +373,8 @@ static int can_be_free(const kaon_operator *A, const kaon_domains *domains) {
          backend->domain[A->precision] != NULL && stencil->faces == NULL && domains->view.count > 1;
 }
 
-kaon_status kaon_dirac_free_blocks(kaon_operator *A, kaon_operator *local,
-                                   const kaon_domains *domains, kaon_free_blocks **blocks) {
+static kaon_status make_blocks(kaon_operator *A, kaon_operator *local, const kaon_domains *domains,
+                               kaon_free_blocks **blocks) {
   const kaon_dirac *dirac = kaon_dirac_of(A);
   const kaon_space *space = A->space;
   *blocks = NULL;
@@ -411,3 +411,5 @@ kaon_status kaon_dirac_free_blocks(kaon_operator *A, kaon_operator *local,
   *blocks = &f->base;
   return KAON_OK;
 }
+
+const kaon_free_access kaon_dirac_free_access = {make_blocks};

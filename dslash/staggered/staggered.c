@@ -119,7 +119,8 @@ static kaon_status hop_in_stages(const kaon_staggered_fields *fields, const kaon
   return kaon_overlap_run_all(halos, h.gathers, &stages);
 }
 
-kaon_status kaon_staggered_reserve(kaon_operator *A, int columns) {
+kaon_status kaon_staggered_reserve(kaon_operator *A, kaon_mode mode, int columns) {
+  (void)mode;
   const kaon_staggered_fields *fields = kaon_staggered_of(A)->fields;
   kaon_halo *halos[2];
   kaon_overlap how;
@@ -272,8 +273,8 @@ static kaon_status operator_of(kaon_staggered_family *family, kaon_precision pre
                                      &family->lattice->staggered[KAON_FULL], M);
 }
 
-static kaon_status at_precision(kaon_operator *M, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *M, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   return operator_of(kaon_staggered_of(M)->fields->family, precision, reconstruct, twin);
 }
 
@@ -393,7 +394,7 @@ kaon_status kaon_staggered_hop(kaon_operator *M, kaon_parity parity, const kaon_
 
 const kaon_operator_ops kaon_staggered_ops_full = {.name = "staggered",
                                                    .apply = apply,
-                                                   .at_precision = at_precision,
+                                                   .twin = make_twin,
                                                    .diagonal = diagonal,
                                                    .check = kaon_staggered_operator_check,
                                                    .reserve = kaon_staggered_reserve,

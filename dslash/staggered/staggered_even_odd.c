@@ -11,9 +11,9 @@
 #include "dslash/staggered/staggered_internal.h"
 
 /* Retains one vector on the sites of q, with the largest column count so far. */
-static kaon_status reserve(kaon_operator *A, int columns) {
+static kaon_status reserve(kaon_operator *A, kaon_mode mode, int columns) {
   kaon_staggered *self = kaon_staggered_of(A);
-  KAON_TRY(kaon_staggered_reserve(A, columns));
+  KAON_TRY(kaon_staggered_reserve(A, mode, columns));
   if (self->scratch != NULL && self->scratch->nrhs >= columns) return KAON_OK;
   kaon_vector_destroy(&self->scratch);
   kaon_lattice *lattice = self->fields->family->lattice;
@@ -23,7 +23,7 @@ static kaon_status reserve(kaon_operator *A, int columns) {
 
 /* A view into that vector. */
 static kaon_status get_scratch(kaon_operator *A, int columns, kaon_vector *view) {
-  KAON_TRY(reserve(A, columns));
+  KAON_TRY(reserve(A, KAON_PLAIN, columns));
   *view = *kaon_staggered_of(A)->scratch;
   view->nrhs = columns;
   view->owns = 0;
@@ -94,12 +94,12 @@ static kaon_cost cost(const kaon_operator *A, int columns) {
   return kaon_staggered_cost(fields, A->space->nsites, 2, columns);
 }
 
-static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin);
+static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin);
 
 static const kaon_operator_ops reduced_ops = {.name = "staggered even-odd",
                                               .apply = apply,
-                                              .at_precision = at_precision,
+                                              .twin = make_twin,
                                               .reserve = reserve,
                                               .check = kaon_staggered_operator_check,
                                               .cost = cost,
@@ -129,13 +129,13 @@ static void set_parent(kaon_operator *R, kaon_operator *parent) {
 
 /* A more precise twin is a reduction too. A less precise one is the inner operator of a solver,
  * which prepares and lifts in the outer precision. */
-static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
-                                kaon_reconstruct storage, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *A, kaon_precision precision, kaon_reconstruct storage,
+                             kaon_operator **twin) {
   const kaon_staggered *self = kaon_staggered_of(A);
   KAON_TRY(make(self->fields->family, self->parity, precision, storage, twin));
   if (precision >= A->precision || A->reduction == NULL) return KAON_OK;
   kaon_operator *parent = self->reduction.parent, *parent_twin = NULL;
-  const kaon_status status = parent->ops->at_precision(parent, precision, storage, &parent_twin);
+  const kaon_status status = parent->ops->twin(parent, precision, storage, &parent_twin);
   if (status == KAON_OK)
     set_parent(*twin, parent_twin);
   else

@@ -109,7 +109,7 @@ kaon_status kaon_staggered_operator_new(const kaon_operator_ops *ops, kaon_stagg
                                         const kaon_space *space, kaon_operator **A);
 void kaon_staggered_operator_destroy(kaon_operator *A);
 kaon_status kaon_staggered_operator_check(const kaon_operator *A);
-kaon_status kaon_staggered_reserve(kaon_operator *A, int columns);
+kaon_status kaon_staggered_reserve(kaon_operator *A, kaon_mode mode, int columns);
 /* Cost of `hops` hops to each of `sites` sites and one x-pay. */
 kaon_cost kaon_staggered_cost(const kaon_staggered_fields *fields, int64_t sites, int hops,
                               int columns);

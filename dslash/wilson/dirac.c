@@ -36,8 +36,9 @@ static kaon_status apply(kaon_operator *M, kaon_mode mode, const kaon_vector *x,
   return kaon_dirac_full(kaon_dirac_of(M), mode, x, y, pass);
 }
 
-kaon_status kaon_dirac_reserve(kaon_operator *M, int columns) {
+kaon_status kaon_dirac_reserve(kaon_operator *M, kaon_mode mode, int columns) {
   const kaon_dirac *dirac = kaon_dirac_of(M);
+  (void)mode;
   return dirac->cut != NULL ? KAON_OK : kaon_dslash_reserve(dirac->fields, columns);
 }
 
@@ -129,8 +130,8 @@ static kaon_status operator_of(kaon_dirac_family *family, kaon_precision precisi
 }
 
 /* The twin is cut like M. */
-static kaon_status at_precision(kaon_operator *M, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *M, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   const kaon_dirac *dirac = kaon_dirac_of(M);
   KAON_TRY(operator_of(dirac->fields->family, precision, reconstruct, twin));
   if (dirac->cut == NULL) return KAON_OK;
@@ -214,11 +215,14 @@ kaon_status kaon_dirac_operator_check(const kaon_operator *A) {
   return kaon_dirac_fields_check(kaon_dirac_of(A)->fields);
 }
 
+static const void *const capabilities[KAON_CAPABILITIES] = {[KAON_CAPABILITY_FREE_BLOCKS] =
+                                                                &kaon_dirac_free_access};
+
 const kaon_operator_ops kaon_dirac_ops = {.name = "dirac",
                                           .apply = apply,
-                                          .at_precision = at_precision,
-                                          .local_part = local_part,
-                                          .free_blocks = kaon_dirac_free_blocks,
+                                          .capabilities = capabilities,
+                                          .twin = make_twin,
+                                          .local = local_part,
                                           .diagonal = diagonal,
                                           .check = kaon_dirac_operator_check,
                                           .reserve = kaon_dirac_reserve,

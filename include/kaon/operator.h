@@ -9,14 +9,15 @@
 extern "C" {
 #endif
 
-/** A linear operator on vectors of one space. */
+/** A linear operator, from vectors of one space to vectors of the same or of another space. */
 typedef struct kaon_operator kaon_operator;
 
 /** A or its adjoint. */
 typedef enum kaon_mode { KAON_PLAIN, KAON_DAGGER } kaon_mode;
 
 /** `y = A x` or `y = A^dagger x` on every column. x and y are of A's space and precision with equal
- * columns. They must not alias. x is unchanged, y is overwritten. Collective; asynchronous on CUDA.
+ * columns. Where A maps between two spaces, y is of kaon_operator_range(), and with KAON_DAGGER x
+ * is. They must not alias. x is unchanged, y is overwritten. Collective; asynchronous on CUDA.
  * Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE (the links changed; see kaon_dirac_update()),
  * UNSUPPORTED (this operator has no adjoint), NOT_BUILT, MEMORY (only with more columns than ever
  * before). A solver used as operator adds those of kaon_solver_solve(). */
@@ -25,8 +26,12 @@ KAON_API kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const
 /** Destroys an operator. */
 KAON_API void kaon_operator_destroy(kaon_operator **A);
 
-/** Space of A's vectors. Local. */
+/** Space of A's vectors; of x in `y = A x`, where A maps between two spaces. Local. */
 KAON_API const kaon_space *kaon_operator_space(const kaon_operator *A);
+/** Space of y in `y = A x`. It is kaon_operator_space() but for operators that kaon_shell_create()
+ * made between two spaces. Solvers, preconditioners and kaon_spectrum_estimate() refuse those
+ * (SHAPE). Local. */
+KAON_API const kaon_space *kaon_operator_range(const kaon_operator *A);
 /** Precision of A's vectors. Local. */
 KAON_API kaon_precision kaon_operator_precision(const kaon_operator *A);
 
@@ -155,9 +160,11 @@ KAON_API kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vect
 
 /** Computes y = A x, or A^dagger x, for an operator of the application.
  *
- * x and y are of the operator's space with equal columns; kaon_vector_precision() tells their
- * precision. x must not change, and all of y must be written. Reach the numbers by
- * kaon_vector_export() and kaon_vector_import(), or by other kaon functions.
+ * x and y have equal columns. x is of the operator's space and y of its range, or the other way
+ * round for A^dagger; kaon_vector_precision() tells their precision. x must not change, and all of
+ * y must be written. Reach the numbers in place by kaon_vector_locate(), or by
+ * kaon_vector_export(), kaon_vector_import() and other kaon functions. An operator without adjoint
+ * returns KAON_ERR_UNSUPPORTED for KAON_DAGGER.
  *
  * All ranks are called alike. A solve with such an operator issues its steps one by one. Columns
  * that are already solved are still passed; what is written to them is ignored. A status other than
@@ -180,11 +187,57 @@ typedef struct kaon_shell_options {
   { sizeof(kaon_shell_options), 1, KAON_DOUBLE, 0, 0.0, 0.0 }
 
 /** Creates an operator on vectors of `space` that calls `apply`. It can be used wherever kaon takes
- * an operator. `options` NULL: the defaults. `user` is passed on and stays owned by the caller.
+ * an operator. kaon_shell_create() takes more functions, and two spaces. `options` NULL: the defaults. `user` is passed on and stays owned by the caller.
  * The space is retained. Collective. Errors: ARGUMENT, UNSUPPORTED (half precision), MEMORY. */
 KAON_API kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply *apply,
                                                 void *user, const kaon_shell_options *options,
                                                 kaon_operator **A);
+
+/** Functions of an operator of the application. Only `apply` is needed; the others may be NULL.
+ * `user` is the pointer that the operator was created with. All but `destroy` return a status as
+ * `apply` does, and all ranks are called alike. New operators (`twin`, `local`, `absolute`) are of
+ * the same space, and belong to kaon, which destroys them. */
+typedef struct kaon_shell_methods {
+  size_t size;
+  int version;
+  /** y = A x or A^dagger x. */
+  kaon_shell_apply *apply;
+  /** The same operator in another precision, so that solvers may mix precisions. For half a twin
+   * in single is accepted. NULL: as the option any_precision says. */
+  kaon_status (*twin)(void *user, kaon_precision precision, kaon_operator **twin);
+  /** A without the couplings between ranks, in this precision, for Schwarz preconditioners with a
+   * block a rank. */
+  kaon_status (*local)(void *user, kaon_precision precision, kaon_operator **local);
+  /** Writes the diagonal of A to all columns of d, which is of A's space in A's precision or in
+   * that of a twin. For Jacobi and Chebyshev preconditioners. */
+  kaon_status (*diagonal)(void *user, kaon_vector *d);
+  /** Allocates what applications to `columns` columns in this mode need. Called before a solve. */
+  kaon_status (*reserve)(void *user, kaon_mode mode, int columns);
+  /** For a diagonal A: its diagonal in this precision, one column, owned by the application and
+   * unchanged as long as A lives. Solvers then multiply by it in their own passes. */
+  kaon_status (*factors)(void *user, kaon_precision precision, const kaon_vector **d);
+  /** |A|, whose entries are the absolute values of A's, for kaon_spectrum_estimate(). */
+  kaon_status (*absolute)(void *user, kaon_precision precision, kaon_operator **absolute);
+  /** Called once, when A and all that was made from it are destroyed. */
+  void (*destroy)(void *user);
+} kaon_shell_methods;
+/** No function: fill in `apply` and others. */
+#define KAON_SHELL_METHODS_INIT \
+  { sizeof(kaon_shell_methods), 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+
+/** Creates an operator of the application, from vectors of `space` to vectors of `range`.
+ *
+ * - `range`: NULL for `space`. Between two spaces only `apply`, `twin`, `reserve` and `destroy` may
+ *   be given. The spaces are retained
+ * - `methods`: copied
+ * - `user`: passed to every function
+ * - `options`: NULL for the defaults
+ *
+ * If creation fails, `destroy` is not called. Collective. Errors: ARGUMENT (no `apply`, spaces of
+ * two contexts, a function that is not for two spaces), UNSUPPORTED (half precision), MEMORY. */
+KAON_API kaon_status kaon_shell_create(const kaon_space *space, const kaon_space *range,
+                                       const kaon_shell_methods *methods, void *user,
+                                       const kaon_shell_options *options, kaon_operator **A);
 
 #ifdef __cplusplus
 }

@@ -20,6 +20,25 @@ typedef enum kaon_basis {
   KAON_BASIS_DDALPHAAMG
 } kaon_basis;
 
+/** Creates a space of the application, for example of a coarse grid: `sites` sites on this rank,
+ * each with `numbers` real numbers, or complex ones if `complex_numbers` is 1.
+ *
+ * Ranks may have different numbers of sites, also none, but equal `numbers`. Host arrays of import
+ * and export are `double v[site][number]`, or `double v[site][number][2]`, in #KAON_BASIS_UKQCD,
+ * with this rank's sites in order. In memory they are in the same order (kaon_vector_locate()). A
+ * half-precision vector rounds to one scale a site. Two spaces are never equal, even if made alike.
+ * Collective. Errors: ARGUMENT (sites not from 0 to 2^31 - 65; numbers below 1, or more than 128
+ * reals a site), MEMORY. */
+KAON_API kaon_status kaon_space_create(kaon_context *ctx, int64_t sites, int numbers,
+                                       int complex_numbers, kaon_space **space);
+/** Destroys a space from kaon_space_create(). Vectors and operators on it keep it alive. */
+KAON_API void kaon_space_destroy(kaon_space **space);
+/** Tells which site each place in memory holds: `site[place]` is its index in a host array (see
+ * kaon_vector_import()), or -1 where there is none. `places` is the member of that name of
+ * #kaon_vector_storage for vectors of the space. Local. Errors: ARGUMENT (another number of
+ * places), UNSUPPORTED (rows of a matrix that kaon moved between ranks). */
+KAON_API kaon_status kaon_space_order(const kaon_space *space, int64_t places, int64_t *site);
+
 /** Creates `nrhs` columns of zeros; nrhs is at least 1. Collective. Errors: ARGUMENT; UNSUPPORTED
  * (half precision in a space with too many reals a site); MEMORY. */
 KAON_API kaon_status kaon_vector_create(kaon_context *ctx, const kaon_space *space,
@@ -38,7 +57,8 @@ KAON_API int kaon_vector_columns(const kaon_vector *vector);
  *
  * Sites are in lexicographic order, x fastest. With several ranks the array has this rank's part
  * (kaon_lattice_part()); kaon_vector_scatter() takes the whole. A vector of one parity reads the
- * sites of that parity. For rows of a matrix: its numbers in the caller's order. The array must not
+ * sites of that parity. For rows of a matrix: its numbers in the caller's order. For other spaces see
+ * kaon_space_create(). The array must not
  * be memory of the library. Collective. Errors: ARGUMENT (also: memory of a device), SHAPE,
  * NOT_FINITE, MEMORY, DEVICE. */
 KAON_API kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
@@ -57,6 +77,43 @@ KAON_API kaon_status kaon_vector_import_device(kaon_vector *vector, int column, 
  * kaon_vector_import_device(), without NOT_FINITE. */
 KAON_API kaon_status kaon_vector_export_device(const kaon_vector *vector, int column, double *psi,
                                                kaon_basis basis);
+
+/** Where the numbers of a vector are in memory on this rank. Output of kaon_vector_locate().
+ *
+ * Places are in blocks of `width`. Real c of place n in column k is `data[kaon_storage_index()]`,
+ * that is
+ *
+ *     ((n / width * columns + k) * reals + c - c % group) * width + n % width * group + c % group
+ *
+ * A complex number is two reals, re before im. Spinors have c = 2 * (3 * spin + colour) + (0 or 1).
+ * In half precision a number is `data[...] / 32767 * scale[(n / width * columns + k) * width + n %
+ * width]`. */
+typedef struct kaon_vector_storage {
+  size_t size;
+  void *data;     /**< double, float or int16_t. On CUDA: memory of the device */
+  float *scale;   /**< half precision, else NULL */
+  int64_t places; /**< sites in memory, rounded up to whole blocks */
+  int width;      /**< places in a block */
+  int group;      /**< reals of a place that stand together: a divisor of `reals` */
+  int reals;      /**< of a site */
+  int columns;
+} kaon_vector_storage;
+/** Sets the size; the other members are output. */
+#define KAON_VECTOR_STORAGE_INIT KAON_SIZED(kaon_vector_storage)
+/** Tells where the numbers of a vector are, for access without copies. Waits until they are
+ * complete. They may be read and, unless the vector was passed as const, written until the next
+ * call of kaon with this vector. Work of the application's own streams on them must be done by
+ * then. Places without a site (kaon_space_order()) hold 0 and must keep it. Local. Errors: ARGUMENT,
+ * DEVICE. */
+KAON_API kaon_status kaon_vector_locate(const kaon_vector *vector, kaon_vector_storage *storage);
+/** Index of real `c` of `place` in column `column` in the data of a vector. Local. */
+static inline int64_t kaon_storage_index(const kaon_vector_storage *storage, int64_t place,
+                                         int column, int c) {
+  const int64_t block = place / storage->width;
+  const int lane = (int)(place % storage->width), within = c % storage->group;
+  return ((block * storage->columns + column) * storage->reals + c - within) * storage->width +
+         lane * storage->group + within;
+}
 
 /** Sets all columns to 0. Local; asynchronous on CUDA. Errors: ARGUMENT, NOT_BUILT. */
 KAON_API kaon_status kaon_vector_zero(kaon_vector *vector);

@@ -1,5 +1,5 @@
 /* domains.h - the sites of a space divided into domains: the blocks of an operator without
- * couplings between blocks (local_part in lib/operator/operator_internal.h). Domains are updated in
+ * couplings between blocks (`local` in lib/operator/operator_internal.h). Domains are updated in
  * turns. Those of one turn are not coupled and are updated concurrently. On a lattice in red-black
  * order there are two turns. Tables are in the context's memory. */
 #ifndef KAON_LIB_DOMAINS_H

@@ -1,5 +1,5 @@
-/* free_blocks.h - the blocks of an operator for asynchronous Schwarz (`free_blocks` of
- * kaon_operator_ops). Threads take blocks by tickets and do not wait, except for the bound on how
+/* free_blocks.h - the blocks of an operator for asynchronous Schwarz (KAON_CAPABILITY_FREE_BLOCKS).
+ * Threads take blocks by tickets and do not wait, except for the bound on how
  * far one may be ahead. Blocks that share vector lanes form a part and are updated together, so two
  * parts never write the same memory. */
 #ifndef KAON_LIB_FREE_BLOCKS_H
@@ -7,6 +7,7 @@
 
 #include <kaon/operator.h>
 
+#include "lib/operator/domains.h"
 #include "lib/operator/free_view.h"
 
 struct kaon_pass;
@@ -30,5 +31,13 @@ struct kaon_free_blocks {
   int parts, threads;
   kaon_free_lags lags;
 };
+
+typedef struct kaon_free_access {
+  /* The domains of `local`, which was cut from A in A's precision, for asynchronous threads.
+   * Retains neither. *blocks is NULL if this backend has none, or if the domains cannot be
+   * separated. Not collective. Errors: MEMORY. */
+  kaon_status (*blocks)(kaon_operator *A, kaon_operator *local, const kaon_domains *domains,
+                        kaon_free_blocks **blocks);
+} kaon_free_access;
 
 #endif

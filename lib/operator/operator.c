@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+#include "lib/operator/fused_apply.h"
+#include "lib/operator/row_sweeps.h"
+#include "lib/operator/send_ahead.h"
+
 static const char *const precision_names[] = {"double", "single", "half"};
 
 void kaon_operator_retain(kaon_operator *A) {
@@ -19,6 +23,19 @@ void kaon_operator_destroy(kaon_operator **A) {
 
 const kaon_space *kaon_operator_space(const kaon_operator *A) {
   return A->space;
+}
+
+const kaon_space *kaon_operator_range(const kaon_operator *A) {
+  return kaon_operator_to(A, KAON_PLAIN);
+}
+
+kaon_status kaon_operator_check_square(const kaon_operator *A, const char *what) {
+  if (A->range == NULL) return KAON_OK;
+  return kaon_fail(A->ctx, KAON_ERR_SHAPE,
+                   "%s: operator '%s' maps a space of %lld sites of %d reals to another of %lld "
+                   "sites of %d reals, but one that maps a space to itself is needed",
+                   what, A->ops->name, (long long)A->space->nsites, A->space->ncomp,
+                   (long long)A->range->nsites, A->range->ncomp);
 }
 
 kaon_precision kaon_operator_precision(const kaon_operator *A) {
@@ -44,9 +61,9 @@ static kaon_status check_vector(const kaon_operator *A, const kaon_space *space,
   if (v->space != space)
     return kaon_fail(A->ctx, KAON_ERR_SHAPE,
                      "%s: vector %s is of another space (%lld sites of %d reals) than the operator "
-                     "(%lld sites of %d reals); create it from kaon_operator_space",
+                     "(%lld sites of %d reals); create it from kaon_operator_%s",
                      A->ops->name, name, (long long)v->space->nsites, v->space->ncomp,
-                     (long long)space->nsites, space->ncomp);
+                     (long long)space->nsites, space->ncomp, space == A->range ? "range" : "space");
   if (v->precision != A->precision)
     return kaon_fail(A->ctx, KAON_ERR_PRECISION,
                      "%s: vector %s is in %s precision but the operator in %s; convert it with "
@@ -85,14 +102,14 @@ kaon_status kaon_pass_check(const kaon_context *ctx, const char *name, const kao
 static kaon_status check_pass(const kaon_operator *A, const kaon_vector *y, const kaon_pass *pass) {
   KAON_TRY(kaon_pass_check(A->ctx, A->ops->name, pass, y->nrhs));
   if (pass == NULL || pass->dot == KAON_NO_SLOT) return KAON_OK;
-  KAON_TRY(check_vector(A, A->space, pass->w, "w"));
+  KAON_TRY(check_vector(A, y->space, pass->w, "w"));
   return check_columns(A, pass->w, y);
 }
 
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass) {
-  KAON_TRY(check_vector(A, A->space, x, "x"));
-  KAON_TRY(check_vector(A, A->space, y, "y"));
+  KAON_TRY(check_vector(A, kaon_operator_from(A, mode), x, "x"));
+  KAON_TRY(check_vector(A, kaon_operator_to(A, mode), y, "y"));
   KAON_TRY(check_columns(A, x, y));
   if (x == y || x->data == y->data)
     return kaon_fail(A->ctx, KAON_ERR_ALIAS, "%s: x and y are the same vector; use two",
@@ -101,10 +118,28 @@ kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vecto
   return A->ops->apply(A, mode, x, y, pass);
 }
 
+static const kaon_send_ahead *send_ahead_of(const kaon_operator *A) {
+  return kaon_operator_capability(A, KAON_CAPABILITY_SEND_AHEAD);
+}
+
+int kaon_operator_sends_ahead(const kaon_operator *A) {
+  const kaon_send_ahead *ahead = send_ahead_of(A);
+  return ahead != NULL && ahead->pays(A);
+}
+
 kaon_status kaon_operator_send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass) {
   KAON_TRY(check_vector(A, A->space, x, "x"));
   KAON_TRY(kaon_pass_check(A->ctx, A->ops->name, pass, x->nrhs));
-  return A->ops->send(A, x, pass);
+  return send_ahead_of(A)->send(A, x, pass);
+}
+
+void kaon_operator_cancel_send(kaon_operator *A, int columns) {
+  send_ahead_of(A)->cancel(A, columns);
+}
+
+int kaon_operator_split(const kaon_operator *A, int columns) {
+  const kaon_partial_sums *sums = kaon_operator_capability(A, KAON_CAPABILITY_PARTIAL_SUMS);
+  return sums != NULL && sums->accepts(A, columns) ? KAON_SUM_PARTIAL : KAON_SUM_DEFER;
 }
 
 kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,

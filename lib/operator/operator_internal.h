@@ -5,10 +5,8 @@
 
 #include <kaon/operator.h>
 
-#include "lib/operator/domains.h"
-#include "lib/operator/free_blocks.h"
 #include "lib/core/launch.h"
-#include "lib/operator/row_sweeps.h"
+#include "lib/operator/domains.h"
 
 /* Scalars of a batch of columns, in the context's memory (lib/math/steps/recurrence.h). */
 typedef struct kaon_scalars {
@@ -77,7 +75,7 @@ typedef struct kaon_pass {
 kaon_status kaon_pass_check(const kaon_context *ctx, const char *name, const kaon_pass *pass,
                             int columns);
 
-/* How `local_part` cuts an operator. */
+/* How `local` cuts an operator. */
 typedef struct kaon_local {
   int block[4]; /* extents of the blocks on a lattice; 0: the rank's whole extent. Matrix rows:
                    block[0] rows */
@@ -86,62 +84,43 @@ typedef struct kaon_local {
   int alternating; /* 1: the domains will be updated by colour, none beside one of its own colour */
 } kaon_local;
 
+/* What only some operators offer. Each kind has a structure of functions, in the header named. */
+typedef enum kaon_capability {
+  KAON_CAPABILITY_ROWS,          /* kaon_row_access, row_sweeps.h */
+  KAON_CAPABILITY_ABSOLUTE,      /* kaon_absolute_values, row_sweeps.h */
+  KAON_CAPABILITY_FREE_BLOCKS,   /* kaon_free_access, free_blocks.h */
+  KAON_CAPABILITY_POINTWISE,     /* kaon_pointwise, pointwise.h */
+  KAON_CAPABILITY_SEND_AHEAD,    /* kaon_send_ahead, send_ahead.h */
+  KAON_CAPABILITY_PARTIAL_SUMS,  /* kaon_partial_sums, fused_apply.h */
+  KAON_CAPABILITY_UPDATED_APPLY, /* kaon_updated_apply, fused_apply.h */
+  KAON_CAPABILITIES
+} kaon_capability;
+
+/* The methods of every operator. `apply`, `twin`, `cost` and `destroy` are required. */
 typedef struct kaon_operator_ops {
   const char *name;
   /* y = A x or A^dagger x, gated and summed as `pass` says (NULL: all columns, no sums). */
   kaon_status (*apply)(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
                        const kaon_pass *pass);
-  /* First x += sign * slot w, with `slot` of pass->scalars, then as apply. Gives the same bits in
-   * fewer passes over vectors. w may be y. NULL: not offered. */
-  kaon_status (*apply_updated)(kaon_operator *A, kaon_mode mode, int slot, double sign,
-                               const kaon_vector *w, kaon_vector *x, kaon_vector *y,
-                               const kaon_pass *pass);
   /* A new object: the same operator in another precision and link storage. */
-  kaon_status (*at_precision)(kaon_operator *A, kaon_precision precision,
-                              kaon_reconstruct reconstruct, kaon_operator **twin);
+  kaon_status (*twin)(kaon_operator *A, kaon_precision precision, kaon_reconstruct reconstruct,
+                      kaon_operator **twin);
   /* A new object: A without the couplings between blocks of its sites or rows and between ranks.
    * Its applications send nothing. *domains: these blocks, owned by the caller; domains NULL: not
    * wanted. NULL: not offered. Collective. */
-  kaon_status (*local_part)(kaon_operator *A, const kaon_local *how, kaon_operator **local,
-                            kaon_domains **domains);
-  /* The domains of `local`, which was cut from A in A's precision, for asynchronous threads.
-   * Retains neither. *blocks is NULL if this backend has none, or if the domains cannot be
-   * separated. NULL: not offered. Not collective. Errors: MEMORY. */
-  kaon_status (*free_blocks)(kaon_operator *A, kaon_operator *local, const kaon_domains *domains,
-                             kaon_free_blocks **blocks);
+  kaon_status (*local)(kaon_operator *A, const kaon_local *how, kaon_operator **local,
+                       kaon_domains **domains);
   kaon_status (*diagonal)(kaon_operator *A, kaon_vector *d); /* NULL: not offered */
-  /* A new object in A's precision: A's rows on this rank, for relaxation and Kaczmarz methods
-   * (lib/operator/row_sweeps.h). NULL: not offered. Collective. */
-  kaon_status (*rows)(kaon_operator *A, const kaon_row_how *how, kaon_row_sweeps **rows);
-  /* A new object in A's precision: |A|, whose entries are the absolute values of A's. NULL: not
-   * offered. Collective. */
-  kaon_status (*absolute)(kaon_operator *A, kaon_operator **absolute);
-  /* For a diagonal A, A x = d x component by component (A^dagger x = conj(d) x): returns d, a
-   * vector of one column that A owns. Solvers then have kernels with fewer passes over vectors.
-   * Returns NULL, or is NULL: A is not diagonal. */
-  const kaon_vector *(*scaling)(const kaon_operator *A);
-  /* 1: an application of A to this many columns with split MERGE accepts partial sums
-   * (KAON_SUM_PARTIAL). NULL: it does not. */
-  int (*takes)(const kaon_operator *A, int columns);
-  /* sends: 1: A can send early, and a pass over vectors split in two pays off. NULL: not offered.
-   * send: starts the exchange for an application to x. That application must be A's next, with the
-   * same gate and pass->sent. Until then neither x nor what A reads may change. Collective.
-   * cancel_send: receives the messages that were started, if the application fails or does not
-   * come. */
-  int (*sends)(const kaon_operator *A);
-  kaon_status (*send)(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass);
-  void (*cancel_send)(kaon_operator *A, int columns);
-  /* Allocates what an application to up to `columns` columns needs, so that no application inside a
-   * solve allocates. NULL: nothing is needed. */
-  kaon_status (*reserve)(kaon_operator *A, int columns);
-  /* The same for applications of A^dagger; called in addition to `reserve` if there will be any.
-   * NULL: nothing more is needed. */
-  kaon_status (*reserve_dagger)(kaon_operator *A, int columns);
+  /* Allocates what applications in this mode to up to `columns` columns need, so that no
+   * application inside a solve allocates. NULL: nothing is needed. */
+  kaon_status (*reserve)(kaon_operator *A, kaon_mode mode, int columns);
   /* Fails like an application if what A is made of has changed since (for example a gauge field).
    * NULL: the caller applies A to no column instead. */
   kaon_status (*check)(const kaon_operator *A);
   kaon_cost (*cost)(const kaon_operator *A, int columns);
   void (*destroy)(kaon_operator *A); /* frees self and A, and releases what they retain */
+  /* [KAON_CAPABILITIES]: the structure of each kind, NULL where it is not offered. NULL: none. */
+  const void *const *capabilities;
 } kaon_operator_ops;
 
 /* A reduction of `parent` (such as even-odd) maps a source of the parent's space to the reduced
@@ -177,25 +156,34 @@ struct kaon_operator {
   const kaon_operator_ops *ops;
   const kaon_reduction *reduction; /* NULL: not a reduction */
   kaon_context *ctx;
-  const kaon_space *space;
+  const kaon_space *space; /* of x in y = A x */
+  const kaon_space *range; /* of y; NULL: the same space */
   kaon_precision precision;
   int references;
   void *self;
 };
 
+/* Space of the vectors that A maps to, and of those that it maps, in this mode. */
+static inline const kaon_space *kaon_operator_to(const kaon_operator *A, kaon_mode mode) {
+  return mode == KAON_DAGGER || A->range == NULL ? A->space : A->range;
+}
+static inline const kaon_space *kaon_operator_from(const kaon_operator *A, kaon_mode mode) {
+  return kaon_operator_to(A, mode == KAON_DAGGER ? KAON_PLAIN : KAON_DAGGER);
+}
+/* Refuses an operator between two spaces with SHAPE. `what`: the function, for the message. */
+kaon_status kaon_operator_check_square(const kaon_operator *A, const char *what);
+
 /* Checks shapes, precisions and aliasing, then applies A. Solvers call this. */
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
 void kaon_operator_retain(kaon_operator *A);
-/* `sends` and `send` of the operator's table; 0 if it has none. */
-static inline int kaon_operator_can_send(const kaon_operator *A) {
-  return A->ops->sends != NULL && A->ops->sends(A);
+/* The structure of this kind (kaon_capability names its type); NULL: A does not offer it. */
+static inline const void *kaon_operator_capability(const kaon_operator *A, kaon_capability kind) {
+  return A->ops->capabilities != NULL ? A->ops->capabilities[kind] : NULL;
 }
-kaon_status kaon_operator_send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass);
-/* The split of a pass whose sums wait for a MERGE of A's for this many columns: PARTIAL or
- * DEFER. */
-static inline int kaon_operator_split(const kaon_operator *A, int columns) {
-  return A->ops->takes != NULL && A->ops->takes(A, columns) ? KAON_SUM_PARTIAL : KAON_SUM_DEFER;
+/* Method `reserve`, if A has it. */
+static inline kaon_status kaon_operator_reserve(kaon_operator *A, kaon_mode mode, int columns) {
+  return A->ops->reserve != NULL ? A->ops->reserve(A, mode, columns) : KAON_OK;
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* row_sweeps.h - access to an operator by rows, for methods that update rows one after another or
- * in blocks (`rows` of kaon_operator_ops).
+ * in blocks (KAON_CAPABILITY_ROWS), and |A| (KAON_CAPABILITY_ABSOLUTE).
  *
  * A kaon_row_sweeps belongs to one operator, one precision and one kind of sweep. It has only this
  * rank's rows, without couplings to other ranks. A method on several ranks therefore passes a
@@ -127,5 +127,16 @@ struct kaon_row_sweeps {
 
 /* Destroys it and sets *sweeps to NULL; NULL allowed. */
 void kaon_row_sweeps_destroy(kaon_row_sweeps **sweeps);
+
+typedef struct kaon_row_access {
+  /* A new object in A's precision: A's rows on this rank. Collective. */
+  kaon_status (*rows)(kaon_operator *A, const kaon_row_how *how, kaon_row_sweeps **rows);
+} kaon_row_access;
+
+typedef struct kaon_absolute_values {
+  /* A new object in A's precision: |A|, whose entries are the absolute values of A's.
+   * Collective. */
+  kaon_status (*absolute)(kaon_operator *A, kaon_operator **absolute);
+} kaon_absolute_values;
 
 #endif

@@ -10,8 +10,8 @@ static void destroy(kaon_workspace *w) {
   free(w);
 }
 
-kaon_status kaon_workspace_get(const kaon_operator *op, int vectors, int columns,
-                               kaon_workspace **all, kaon_workspace **set) {
+kaon_status kaon_workspace_get(const kaon_operator *op, const kaon_space *space, int vectors,
+                               int columns, kaon_workspace **all, kaon_workspace **set) {
   for (*set = *all; *set != NULL; *set = (*set)->next)
     if ((*set)->columns == columns) return KAON_OK;
   kaon_workspace *w = calloc(1, sizeof *w);
@@ -21,7 +21,7 @@ kaon_status kaon_workspace_get(const kaon_operator *op, int vectors, int columns
   KAON_TRY(kaon_agree(op->ctx, status));
   w->columns = columns;
   for (int i = 0; i < vectors && status == KAON_OK; i++)
-    status = kaon_vector_create(op->ctx, op->space, op->precision, columns, &w->vector[i]);
+    status = kaon_vector_create(op->ctx, space, op->precision, columns, &w->vector[i]);
   if (status != KAON_OK) {
     destroy(w);
     return status;

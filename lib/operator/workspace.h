@@ -16,10 +16,11 @@ typedef struct kaon_workspace {
   kaon_vector *vector[KAON_WORKSPACE_VECTORS];
 } kaon_workspace;
 
-/* *set: `vectors` vectors of `columns` columns of op's space and precision, from the list *all,
- * made on first use. Collective if they must be made. Errors: MEMORY. */
-kaon_status kaon_workspace_get(const kaon_operator *op, int vectors, int columns,
-                               kaon_workspace **all, kaon_workspace **set);
+/* *set: `vectors` vectors of `columns` columns of the space, in op's precision, from the list *all,
+ * which has vectors of this space alone, made on first use. Collective if they must be made.
+ * Errors: MEMORY. */
+kaon_status kaon_workspace_get(const kaon_operator *op, const kaon_space *space, int vectors,
+                               int columns, kaon_workspace **all, kaon_workspace **set);
 void kaon_workspace_free(kaon_workspace **all);
 
 #endif

@@ -7,8 +7,9 @@
 #include "lib/core/context_internal.h"
 #include "lib/vector/layout.h"
 
-/* The owner of a space of matrix rows, which the space's vectors retain, and the order of the rows:
- * row i of the space is the caller's row order[i]. Only import and export use it. */
+/* The owner of a space that is not of a lattice (a matrix, or the space itself), which the space's
+ * vectors retain, and the order of the rows: row i of the space is the caller's row order[i]. Only
+ * import and export use it. */
 typedef struct kaon_rows {
   void *owner; /* NULL: nothing is retained */
   void (*retain)(void *owner);
@@ -26,15 +27,18 @@ typedef struct kaon_rows {
 /* What the values of a vector mean. Immutable; compared by identity. */
 struct kaon_space {
   kaon_context *ctx;
-  kaon_lattice *lattice; /* NULL for matrix rows */
+  kaon_lattice *lattice; /* NULL: rows of a matrix, or sites of the application */
   kaon_parity parity;
   int64_t nblocks;
   int64_t nsites; /* sites (or rows) without masked lanes */
   int width;
   int ncomp; /* reals a site */
   int complex_space;
-  kaon_rows rows; /* of matrix rows */
+  kaon_rows rows; /* lattice NULL */
 };
+
+/* Index of a site in the caller's array: lexicographic, or the row; -1 for a masked lane. */
+int64_t kaon_space_caller_site(const struct kaon_space *space, int64_t block, int lane);
 
 /* Number of rows in the caller's arrays on this rank. */
 static inline int64_t kaon_space_caller_rows(const struct kaon_space *space) {

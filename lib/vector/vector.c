@@ -5,19 +5,6 @@
 #include "lib/math/half.h"
 #include "lib/vector/space.h"
 
-void kaon_space_retain(const kaon_space *space) {
-  if (space->lattice != NULL) kaon_lattice_retain(space->lattice);
-  if (space->rows.owner != NULL) space->rows.retain(space->rows.owner);
-}
-
-void kaon_space_release(const kaon_space *space) {
-  kaon_lattice *lattice = space->lattice;
-  if (space->rows.owner != NULL) /* The owner may free the space here. */
-    space->rows.release(space->rows.owner);
-  else if (lattice != NULL)
-    kaon_lattice_destroy(&lattice);
-}
-
 static size_t site_count(const kaon_space *space, int nrhs) {
   return (size_t)space->nblocks * (size_t)space->width * (size_t)nrhs;
 }

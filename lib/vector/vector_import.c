@@ -69,24 +69,6 @@ static kaon_status transfer_make(const kaon_vector *v, int column, const void *p
   return KAON_OK;
 }
 
-/* Index of a site in the caller's array: lexicographic, or the row; -1 for a masked lane. */
-static int64_t host_site(const kaon_space *space, int64_t block, int lane) {
-  const kaon_lattice *lattice = space->lattice;
-  if (lattice == NULL) {
-    const int64_t row = block * space->width + lane;
-    if (row >= space->nsites) return -1;
-    return space->rows.order != NULL ? space->rows.order[row] : row;
-  }
-  int parity = (int)space->parity, x[4];
-  if (space->parity == KAON_FULL) {
-    parity = block >= lattice->stencil.nblocks;
-    block -= parity * lattice->stencil.nblocks;
-  }
-  if (!kaon_lattice_site(lattice, parity, block, lane, x)) return -1;
-  const int *n = lattice->extents;
-  return x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3]));
-}
-
 static int64_t site_index(const kaon_vector_transfer *d, int64_t block, int lane) {
   return kaon_packed_index(block, d->column, 0, lane, d->vector->nrhs, d->space->ncomp,
                            d->space->width, d->pack);
@@ -184,7 +166,7 @@ static void import_sites(const kaon_vector_transfer *d, const double *psi) {
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
   for (int64_t block = 0; block < d->space->nblocks; block++)
     for (int lane = 0; lane < width; lane++) {
-      const int64_t site = host_site(d->space, block, lane);
+      const int64_t site = kaon_space_caller_site(d->space, block, lane);
       double inside[COMPONENTS] = {0};
       if (site >= 0 && d->basis != NULL)
         kaon_basis_enter(d->basis, psi + site * ncomp, inside);
@@ -199,7 +181,7 @@ static void export_sites(const kaon_vector_transfer *d, double *psi) {
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static)
   for (int64_t block = 0; block < d->space->nblocks; block++)
     for (int lane = 0; lane < width; lane++) {
-      const int64_t site = host_site(d->space, block, lane);
+      const int64_t site = kaon_space_caller_site(d->space, block, lane);
       double inside[COMPONENTS];
       if (site < 0) continue;
       site_load(d, block, lane, inside);

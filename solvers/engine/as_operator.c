@@ -64,8 +64,8 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
   return kaon_pass_sum_separately(y, pass);
 }
 
-static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   (void)precision;
   (void)reconstruct;
   *twin = NULL;
@@ -102,7 +102,7 @@ int kaon_inverts_within(const kaon_operator *K) {
 static const kaon_operator_ops inverse_ops = {
     .name = "inverse",
     .apply = apply,
-    .at_precision = at_precision,
+    .twin = make_twin,
     .cost = cost,
     .destroy = destroy,
 };

@@ -8,6 +8,7 @@
 #include "solvers/spectra/deflate.h"
 #include "solvers/relax/relax_internal.h"
 #include "lib/core/options_table.h"
+#include "lib/operator/pointwise.h"
 
 /* Steps between flushes of x_inner. Within n steps from 0 its rounding error grows to about eps
  * n^(3/2) / sqrt(3) of a step's size. The part of it along a small singular vector has to be solved
@@ -45,6 +46,7 @@ int kaon_method_takes_preconditioner(kaon_method method) {
 
 static kaon_status check_options(const kaon_operator *A, int columns,
                                  const kaon_solver_options *options) {
+  KAON_TRY(kaon_operator_check_square(A, "solver"));
   if (columns < 1)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "solver: %d columns asked for, at least 1 is needed", columns);
@@ -61,6 +63,7 @@ static kaon_status check_options(const kaon_operator *A, int columns,
         "solver: %s takes no preconditioner; use method gcr, bicgstab, or for Hermitian "
         "positive definite systems cg",
         methods[options->method]->name);
+  KAON_TRY(kaon_operator_check_square(K, "solver: the preconditioner"));
   if (K->space != A->space)
     return kaon_fail(A->ctx, KAON_ERR_SHAPE,
                      "solver: the preconditioner's space is not the operator's; make both on one");
@@ -87,8 +90,7 @@ static kaon_status choose_operators(kaon_solver *s) {
                      "sloppy single, or method cg or bicgstab",
                      s->method->name, gathers ? " with a preconditioner" : "");
   if (A->precision != KAON_DOUBLE && o->tol > 0) {
-    const kaon_status status =
-        A->ops->at_precision(A, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->system);
+    const kaon_status status = A->ops->twin(A, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->system);
     if (status == KAON_ERR_UNSUPPORTED)
       s->system = A;
     else
@@ -99,7 +101,7 @@ static kaon_status choose_operators(kaon_solver *s) {
   else if (inner == A->precision)
     s->inner = A;
   else
-    KAON_TRY(A->ops->at_precision(A, inner, o->reconstruct, &s->inner));
+    KAON_TRY(A->ops->twin(A, inner, o->reconstruct, &s->inner));
   s->mixed = s->inner->precision != s->system->precision;
   return KAON_OK;
 }
@@ -111,14 +113,14 @@ static kaon_status choose_preconditioner(kaon_solver *s) {
   s->K = K;
   if (K == NULL) return KAON_OK;
   if (s->options.method != KAON_GCR && K->precision < s->inner->precision) {
-    const kaon_status status =
-        K->ops->at_precision(K, s->inner->precision, KAON_RECONSTRUCT_18, &s->K);
+    const kaon_status status = K->ops->twin(K, s->inner->precision, KAON_RECONSTRUCT_18, &s->K);
     if (status != KAON_OK) s->K = K;
     if (status != KAON_OK && status != KAON_ERR_UNSUPPORTED) return status;
     if (status == KAON_ERR_UNSUPPORTED) kaon_error_clear(s->ctx);
   }
   const int same = s->K->precision == s->inner->precision;
-  if (same && s->K->ops->scaling != NULL) s->scaling = s->K->ops->scaling(s->K);
+  const kaon_pointwise *pointwise = kaon_operator_capability(s->K, KAON_CAPABILITY_POINTWISE);
+  if (same && pointwise != NULL) s->scaling = pointwise->factors(s->K);
   return KAON_OK;
 }
 
@@ -201,9 +203,9 @@ static kaon_status allocate_host_memory(kaon_solver *s) {
 }
 
 static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
-  if (A->ops->reserve != NULL) KAON_TRY(A->ops->reserve(A, s->columns));
   const int dagger = s->method->dagger || s->options.stop == KAON_STOP_NORMAL;
-  return dagger && A->ops->reserve_dagger != NULL ? A->ops->reserve_dagger(A, s->columns) : KAON_OK;
+  KAON_TRY(kaon_operator_reserve(A, KAON_PLAIN, s->columns));
+  return dagger ? kaon_operator_reserve(A, KAON_DAGGER, s->columns) : KAON_OK;
 }
 
 /* Reserves buffers for sums over ranks, so that a solve allocates none. The largest sum has all

@@ -10,6 +10,7 @@
  * Storage: p, w (q, then s). A step: 1 A and 1 A^dag, each with its norm in the same pass; vectors
  * read 5, written 3 by kernels 2, the least as in cg.c. */
 #include "solvers/spectra/deflate.h"
+#include "lib/operator/fused_apply.h"
 
 enum { P, W, VECTORS };
 
@@ -28,8 +29,10 @@ static kaon_status step(kaon_solver *s, int position) {
   KAON_TRY(kaon_blas_axpy_xpay(KAON_PLUS(KAON_S_ALPHA), p, s->x_inner, w, KAON_PLUS(KAON_S_BETA),
                                &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, p, w, &alpha));
-  if (monitors_normal(s) && s->inner->ops->apply_updated != NULL)
-    return s->inner->ops->apply_updated(s->inner, KAON_DAGGER, KAON_S_ALPHA, -1, w, s->r, w, &beta);
+  const kaon_updated_apply *updated =
+      kaon_operator_capability(s->inner, KAON_CAPABILITY_UPDATED_APPLY);
+  if (monitors_normal(s) && updated != NULL)
+    return updated->apply(s->inner, KAON_DAGGER, KAON_S_ALPHA, -1, w, s->r, w, &beta);
   KAON_TRY(
       kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), w, s->r, monitors_normal(s) ? &plain : &residual));
   return kaon_operator_run(s->inner, KAON_DAGGER, s->r, w, &beta);

@@ -26,6 +26,7 @@
  * Trudy ISP RAN 28 (2016) 81, who name z and w; but s needs the old w, and q the old m). The bits
  * are the same. s, w (m) and q, or d, are read once more, and sums are hidden only behind A. */
 #include "blas/precond_updates.h"
+#include "lib/operator/send_ahead.h"
 #include "solvers/engine/method.h"
 
 enum { P, S, Z, W, N, M, Q, U, VECTORS = M };
@@ -83,7 +84,7 @@ static kaon_status step_ahead(kaon_solver *s) {
   if (status == KAON_OK)
     status = kaon_blas_pipepcg_behind(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums);
   if (status == KAON_OK) status = kaon_operator_run(s->inner, KAON_PLAIN, asked, v[N], &sent);
-  if (status != KAON_OK) s->inner->ops->cancel_send(s->inner, s->columns);
+  if (status != KAON_OK) kaon_operator_cancel_send(s->inner, s->columns);
   return status == KAON_OK ? kaon_blas_finish(s->ctx, &sums) : status;
 }
 
@@ -93,7 +94,7 @@ static kaon_status step(kaon_solver *s, int position) {
       .q = v[N], .z = v[Z], .w = v[W], .s = v[S], .r = s->r, .p = v[P], .x = s->x_inner};
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
   (void)position;
-  if (kaon_operator_can_send(s->inner)) return step_ahead(s);
+  if (kaon_operator_sends_ahead(s->inner)) return step_ahead(s);
   if (s->K != NULL) return step_preconditioned(s);
   KAON_TRY(kaon_blas_pipecg(KAON_S_ALPHA, KAON_S_BETA, &all, slots_of_pipecg, &sums));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[N], &plain));

@@ -36,20 +36,15 @@ enum { P, T, Z }; /* z: only with D */
 
 static kaon_status work_of(kaon_operator *K, int columns, kaon_workspace **set) {
   chebyshev *self = K->self;
-  return kaon_workspace_get(K, self->jacobi != NULL ? Z + 1 : T + 1, columns, &self->work, set);
+  return kaon_workspace_get(K, K->space, self->jacobi != NULL ? Z + 1 : T + 1, columns, &self->work,
+                            set);
 }
 
-static kaon_status reserve(kaon_operator *K, int columns) {
+static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
   const chebyshev *self = K->self;
   kaon_workspace *unused;
   KAON_TRY(work_of(K, columns, &unused));
-  return self->A->ops->reserve != NULL ? self->A->ops->reserve(self->A, columns) : KAON_OK;
-}
-
-static kaon_status reserve_dagger(kaon_operator *K, int columns) {
-  const chebyshev *self = K->self;
-  if (self->A->ops->reserve_dagger == NULL) return KAON_OK;
-  return self->A->ops->reserve_dagger(self->A, columns);
+  return kaon_operator_reserve(self->A, mode, columns);
 }
 
 /* ---- an application ---- */
@@ -114,15 +109,14 @@ static void destroy(kaon_operator *K) {
   kaon_context_release(ctx);
 }
 
-static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin);
+static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin);
 
 static const kaon_operator_ops chebyshev_ops = {
     .name = "chebyshev",
     .apply = apply,
-    .at_precision = at_precision,
+    .twin = make_twin,
     .reserve = reserve,
-    .reserve_dagger = reserve_dagger,
     .check = check,
     .cost = cost,
     .destroy = destroy,
@@ -153,15 +147,15 @@ static kaon_status make(kaon_operator *A, kaon_operator *jacobi, kaon_operator *
   return KAON_OK;
 }
 
-static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   const chebyshev *self = K->self;
   kaon_operator *A = NULL, *jacobi = NULL;
   *twin = NULL;
-  KAON_TRY(self->A->ops->at_precision(self->A, precision, reconstruct, &A));
+  KAON_TRY(self->A->ops->twin(self->A, precision, reconstruct, &A));
   if (self->jacobi != NULL) {
     const kaon_status status =
-        self->jacobi->ops->at_precision(self->jacobi, precision, reconstruct, &jacobi);
+        self->jacobi->ops->twin(self->jacobi, precision, reconstruct, &jacobi);
     if (status != KAON_OK) {
       kaon_operator_destroy(&A);
       return status;
@@ -188,6 +182,7 @@ static kaon_status estimate(chebyshev *self, const kaon_chebyshev_options *o) {
 
 static kaon_status take_options(const kaon_operator *A, const kaon_chebyshev_options *options,
                                 kaon_chebyshev_options *o) {
+  KAON_TRY(kaon_operator_check_square(A, "chebyshev"));
   if (kaon_options_take(KAON_OPTIONS_CHEBYSHEV, options, o) != KAON_OK)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
   if (o->high > 0 && !(o->low > 0 && o->low < o->high))

@@ -1,6 +1,6 @@
 /* jacobi.c - Jacobi preconditioner: x / d with d the diagonal of an operator. 1 / d is one column,
  * computed once on the host. An application reads it and a vector, and writes one vector. Solvers
- * that ask for `scaling` (kaon_operator_ops) multiply by it in their own passes. */
+ * that ask for it (KAON_CAPABILITY_POINTWISE) multiply in their own passes. */
 #include <kaon/precond.h>
 
 #include <float.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "blas/precond_updates.h"
+#include "lib/operator/pointwise.h"
 #include "lib/vector/space.h"
 
 typedef struct jacobi {
@@ -15,13 +16,13 @@ typedef struct jacobi {
   double largest; /* largest value in it, on this rank */
 } jacobi;
 
-static const kaon_vector *scaling(const kaon_operator *K) {
+static const kaon_vector *inverse_of(const kaon_operator *K) {
   return ((const jacobi *)K->self)->inverse;
 }
 
 static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
                          const kaon_pass *pass) {
-  return kaon_blas_scaled(scaling(K), mode == KAON_DAGGER, x, y, pass);
+  return kaon_blas_scaled(inverse_of(K), mode == KAON_DAGGER, x, y, pass);
 }
 
 static kaon_status check(const kaon_operator *K) {
@@ -46,14 +47,18 @@ static void destroy(kaon_operator *K) {
   kaon_context_release(ctx);
 }
 
-static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin);
+static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin);
+
+static const kaon_pointwise pointwise = {inverse_of};
+static const void *const capabilities[KAON_CAPABILITIES] = {[KAON_CAPABILITY_POINTWISE] =
+                                                                &pointwise};
 
 static const kaon_operator_ops jacobi_ops = {
     .name = "jacobi",
     .apply = apply,
-    .at_precision = at_precision,
-    .scaling = scaling,
+    .twin = make_twin,
+    .capabilities = capabilities,
     .check = check,
     .cost = cost,
     .destroy = destroy,
@@ -87,8 +92,8 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
   return status;
 }
 
-static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   const jacobi *self = K->self;
   kaon_status fits = KAON_OK;
   (void)reconstruct;
@@ -100,7 +105,7 @@ static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
                      self->largest, (double)FLT_MAX);
   KAON_TRY(kaon_agree(K->ctx, fits));
   KAON_TRY(make(K->ctx, K->space, precision, twin));
-  const kaon_status status = kaon_vector_copy(((jacobi *)(*twin)->self)->inverse, scaling(K));
+  const kaon_status status = kaon_vector_copy(((jacobi *)(*twin)->self)->inverse, inverse_of(K));
   ((jacobi *)(*twin)->self)->largest = self->largest;
   if (status != KAON_OK) kaon_operator_destroy(twin);
   return status;
@@ -171,6 +176,7 @@ kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {
   if (A == NULL || K == NULL)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "jacobi: the operator or the address of the result is NULL");
+  KAON_TRY(kaon_operator_check_square(A, "jacobi"));
   if (A->ops->diagonal == NULL)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "jacobi: operator '%s' does not know its diagonal", A->ops->name);

@@ -132,7 +132,8 @@ static kaon_status check(const kaon_solver *s, const kaon_relax_options *o,
   if (lab->faults != NULL && (!blocks || !(s->options.tol > 0)))
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
                      "%s: faults are for solves by two-stage and async with a tolerance", name);
-  if (s->options.method != KAON_JACOBI && s->inner->ops->rows == NULL)
+  if (s->options.method != KAON_JACOBI &&
+      kaon_operator_capability(s->inner, KAON_CAPABILITY_ROWS) == NULL)
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
                      "%s: works on an operator's rows, which a %s operator does not offer; take "
                      "%smr or gcr",
@@ -184,7 +185,8 @@ static kaon_status take_rows(kaon_solver *s) {
     how.block = o->block;
     how.exchange = exchange_of(s);
   }
-  KAON_TRY(s->inner->ops->rows(s->inner, &how, &relax->rows));
+  const kaon_row_access *access = kaon_operator_capability(s->inner, KAON_CAPABILITY_ROWS);
+  KAON_TRY(access->rows(s->inner, &how, &relax->rows));
   KAON_TRY(kaon_agree(s->ctx, relax->rows->ops->reserve(relax->rows, s->columns)));
   kaon_row_info info = {.blocks = 0};
   relax->rows->ops->describe(relax->rows, &info);

@@ -27,6 +27,7 @@
 #include "lib/math/steps/recurrences.h"
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
+#include "lib/operator/free_blocks.h"
 
 enum { ORDERS = 8 }; /* random orders; cycles use them in turn */
 
@@ -115,15 +116,15 @@ static kaon_status take(const schwarz *self, room *made) {
     KAON_TRY(kaon_pool_allocate(ctx, doubles * sizeof *made->work, "sums of domains", &work));
     made->work = work;
   }
-  if (local->ops->reserve != NULL) KAON_TRY(local->ops->reserve(self->local, columns));
+  KAON_TRY(kaon_operator_reserve(self->local, KAON_PLAIN, columns));
   if (self->whole == NULL) return KAON_OK;
-  if (self->whole->ops->reserve != NULL) KAON_TRY(self->whole->ops->reserve(self->whole, columns));
+  KAON_TRY(kaon_operator_reserve(self->whole, KAON_PLAIN, columns));
   if (self->free != NULL) KAON_TRY(self->free->ops->reserve(self->free, columns));
   return self->loose ? prepare_async(self, made) : KAON_OK;
 }
 
 /* Moves the workspace for this number of columns to the front. */
-static kaon_status reserve(kaon_operator *K, int columns) {
+static kaon_status get_room(kaon_operator *K, int columns) {
   schwarz *self = K->self;
   room **at = &self->rooms;
   while (*at != NULL && (*at)->columns != columns) at = &(*at)->next;
@@ -145,6 +146,11 @@ static kaon_status reserve(kaon_operator *K, int columns) {
   chosen->next = self->rooms;
   self->rooms = chosen;
   return KAON_OK;
+}
+
+static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
+  (void)mode;
+  return get_room(K, columns);
 }
 
 /* ---- an application ---- */
@@ -225,7 +231,7 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   if (mode == KAON_DAGGER)
     return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
                      "schwarz: the adjoint of a Schwarz preconditioner is not supported");
-  KAON_TRY(reserve(K, x->nrhs));
+  KAON_TRY(get_room(K, x->nrhs));
   const room *in = self->rooms;
   KAON_TRY(kaon_blas_follow(pass, self->rooms->scalars));
   if (self->free != NULL) {
@@ -246,8 +252,8 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   return kaon_pass_sum_separately(y, pass);
 }
 
-static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   (void)precision;
   (void)reconstruct;
   *twin = NULL;
@@ -294,7 +300,7 @@ static void destroy(kaon_operator *K) {
 
 static const kaon_operator_ops schwarz_ops = {.name = "schwarz",
                                               .apply = apply,
-                                              .at_precision = at_precision,
+                                              .twin = make_twin,
                                               .reserve = reserve,
                                               .check = check,
                                               .cost = cost,
@@ -304,10 +310,11 @@ static const kaon_operator_ops schwarz_ops = {.name = "schwarz",
 
 static kaon_status cut(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                        kaon_domains **domains) {
-  if (A->ops->local_part == NULL)
+  KAON_TRY(kaon_operator_check_square(A, "local part"));
+  if (A->ops->local == NULL)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED, "local part: operator '%s' cannot be cut",
                      A->ops->name);
-  return A->ops->local_part(A, how, local, domains);
+  return A->ops->local(A, how, local, domains);
 }
 
 kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_precision precision,
@@ -387,8 +394,7 @@ static kaon_status build_asynchronous(schwarz *self) {
 static kaon_status take_whole(schwarz *self) {
   kaon_operator *A = self->A;
   if (A->precision != self->local->precision)
-    return A->ops->at_precision(A, self->options.precision, self->options.reconstruct,
-                                &self->whole);
+    return A->ops->twin(A, self->options.precision, self->options.reconstruct, &self->whole);
   self->whole = A;
   kaon_operator_retain(A);
   return KAON_OK;
@@ -399,11 +405,12 @@ static kaon_status take_whole(schwarz *self) {
 static kaon_status set_free(schwarz *self) {
   const kaon_schwarz_options *o = &self->options;
   const kaon_operator *A = self->A;
+  const kaon_free_access *access = kaon_operator_capability(A, KAON_CAPABILITY_FREE_BLOCKS);
   if (o->kind != KAON_SCHWARZ_ASYNCHRONOUS || o->groups != 0 || A->ctx->comm->ranks > 1 ||
-      A->ops->free_blocks == NULL || !by_domains(self))
+      access == NULL || !by_domains(self))
     return KAON_OK;
   KAON_TRY(take_whole(self));
-  KAON_TRY(A->ops->free_blocks(self->whole, self->local, self->domains, &self->free));
+  KAON_TRY(access->blocks(self->whole, self->local, self->domains, &self->free));
   if (self->free == NULL)
     kaon_operator_destroy(&self->whole);
   else

@@ -11,6 +11,7 @@
 static kaon_status take_options(const kaon_operator *A, int n, const double *sigma,
                                 const kaon_multishift_options *options,
                                 kaon_multishift_options *own) {
+  KAON_TRY(kaon_operator_check_square(A, "multishift"));
   if (sigma == NULL) return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: the shifts are NULL");
   if (n < 1 || n > KAON_MULTISHIFT_MAX)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
@@ -50,7 +51,7 @@ static kaon_status add_level(kaon_multishift *s, kaon_precision precision, kaon_
   kaon_operator *A = s->level[0].A;
   kaon_shift_level *w = &s->level[s->levels++];
   *w = (kaon_shift_level){.v = v, .owner = s, .unit = roundoff(precision)};
-  return A->ops->at_precision(A, precision, s->options.reconstruct, &w->A);
+  return A->ops->twin(A, precision, s->options.reconstruct, &w->A);
 }
 
 static kaon_status add_levels(kaon_multishift *s, kaon_operator *A) {
@@ -77,9 +78,8 @@ static kaon_status create_copies(kaon_multishift *s, kaon_shift_level *w) {
 }
 
 static kaon_status reserve(const kaon_multishift *s, kaon_operator *A, int columns) {
-  if (A->ops->reserve != NULL) KAON_TRY(A->ops->reserve(A, columns));
-  return s->options.normal && A->ops->reserve_dagger != NULL ? A->ops->reserve_dagger(A, columns)
-                                                             : KAON_OK;
+  KAON_TRY(kaon_operator_reserve(A, KAON_PLAIN, columns));
+  return s->options.normal ? kaon_operator_reserve(A, KAON_DAGGER, columns) : KAON_OK;
 }
 
 static kaon_status take_shifts(kaon_multishift *s, const double *sigma) {

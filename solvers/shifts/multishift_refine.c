@@ -34,23 +34,23 @@ static kaon_status apply(kaon_operator *S, kaon_mode mode, const kaon_vector *x,
   return pass != NULL ? kaon_pass_sum_separately(y, pass) : KAON_OK;
 }
 
-static kaon_status at_precision(kaon_operator *S, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *S, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   const shifted *self = S->self;
   kaon_operator *A = NULL;
   *twin = NULL;
-  KAON_TRY(self->A->ops->at_precision(self->A, precision, reconstruct, &A));
+  KAON_TRY(self->A->ops->twin(self->A, precision, reconstruct, &A));
   const kaon_status status = shifted_create(A, self->sigma, self->normal, twin);
   kaon_operator_destroy(&A); /* the twin retains it */
   return status;
 }
 
-static kaon_status reserve(kaon_operator *S, int columns) {
+static kaon_status reserve(kaon_operator *S, kaon_mode mode, int columns) {
   const shifted *self = S->self;
+  (void)mode;
   kaon_operator *A = self->A;
-  if (A->ops->reserve != NULL) KAON_TRY(A->ops->reserve(A, columns));
-  return self->normal && A->ops->reserve_dagger != NULL ? A->ops->reserve_dagger(A, columns)
-                                                        : KAON_OK;
+  KAON_TRY(kaon_operator_reserve(A, KAON_PLAIN, columns));
+  return self->normal ? kaon_operator_reserve(A, KAON_DAGGER, columns) : KAON_OK;
 }
 
 static kaon_cost cost(const kaon_operator *S, int columns) {
@@ -76,7 +76,7 @@ static void destroy(kaon_operator *S) {
 static const kaon_operator_ops shifted_ops = {
     .name = "shifted",
     .apply = apply,
-    .at_precision = at_precision,
+    .twin = make_twin,
     .reserve = reserve,
     .cost = cost,
     .destroy = destroy,

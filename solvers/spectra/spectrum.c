@@ -23,6 +23,7 @@
 #include "blas/blas.h"
 #include "lib/vector/space.h"
 #include "lib/core/output.h"
+#include "lib/operator/row_sweeps.h"
 #include "solvers/spectra/lanczos.h"
 
 enum { DEFAULT_STEPS = 300, DEFAULT_POWERS = 2400 };
@@ -118,12 +119,16 @@ static kaon_status largest_growth(kaon_operator *absolute, kaon_operator *jacobi
   return status;
 }
 
+static const kaon_absolute_values *values_of(const kaon_operator *A) {
+  return kaon_operator_capability(A, KAON_CAPABILITY_ABSOLUTE);
+}
+
 /* *rho: the radius of |B| from below; *most: from above. With y = |A| x and z = |D|^-1 y = (1 +
  * |B|) x, the quotient (z, |D| z) / (x, |D| z) = (z, y) / (x, y) needs no |D| x. */
 static kaon_status power_absolute(kaon_operator *A, kaon_vector *const *v, int steps, double *rho,
                                   double *most, int *taken) {
   kaon_operator *absolute = NULL, *jacobi = NULL;
-  KAON_TRY(A->ops->absolute(A, &absolute));
+  KAON_TRY(values_of(A)->absolute(A, &absolute));
   kaon_status status = kaon_precond_jacobi(absolute, &jacobi);
   double last = 0;
   if (status == KAON_OK) status = fill_ones(v[X]);
@@ -181,8 +186,8 @@ static kaon_status inspect_diagonal(kaon_operator *A, kaon_operator *jacobi, kao
   kaon_operator *absolute = NULL, *other = NULL;
   double off = 1;
   *positive = 0;
-  if (A->ops->absolute == NULL) return KAON_OK;
-  KAON_TRY(A->ops->absolute(A, &absolute));
+  if (values_of(A) == NULL) return KAON_OK;
+  KAON_TRY(values_of(A)->absolute(A, &absolute));
   kaon_status status = kaon_precond_jacobi(absolute, &other);
   if (status == KAON_OK) status = fill_ones(v[X]);
   if (status == KAON_OK) status = kaon_operator_run(jacobi, KAON_PLAIN, v[X], v[Y], NULL);
@@ -227,7 +232,7 @@ static kaon_status estimate(kaon_operator *A, kaon_operator *jacobi, int steps,
   if (!to->hermitian)
     KAON_TRY(power_general(A, jacobi, v, most, &to->rho, &to->rho_error, &to->steps));
   if (to->indefinite) to->rho = fmax(to->rho, 1);
-  if (A->ops->absolute == NULL) return KAON_OK;
+  if (values_of(A) == NULL) return KAON_OK;
   KAON_TRY(power_absolute(A, v, steps > 0 ? steps : DEFAULT_POWERS, &to->rho_absolute,
                           &to->most_absolute, &to->steps));
   if (to->hermitian) { /* both are from below */

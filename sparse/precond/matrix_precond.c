@@ -30,23 +30,19 @@ static int work_needed(const kaon_precond *self) {
 
 static kaon_status work_of(kaon_operator *K, int columns, kaon_workspace **set) {
   kaon_precond *self = self_of(K);
-  return kaon_workspace_get(K, work_needed(self), columns, &self->work, set);
+  return kaon_workspace_get(K, K->space, work_needed(self), columns, &self->work, set);
 }
 
-static kaon_status reserve(kaon_operator *K, int columns) {
-  kaon_workspace *unused;
-  return work_of(K, columns, &unused);
-}
-
-static kaon_status reserve_dagger(kaon_operator *K, int columns) {
+static kaon_status reserve(kaon_operator *K, kaon_mode mode, int columns) {
   kaon_precond *self = self_of(K);
+  kaon_workspace *unused;
   kaon_operator *const parts[] = {self->first, self->second, self->lower, self->upper,
                                   self->diagonal};
-  if (self->hermitian) return KAON_OK;
+  KAON_TRY(work_of(K, columns, &unused));
+  if (mode == KAON_PLAIN || self->hermitian) return KAON_OK;
   if (self->forward[0] != NULL && self->forward[1] == NULL) KAON_TRY(kaon_precond_build(self, 1));
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    if (parts[i] != NULL && parts[i]->ops->reserve_dagger != NULL)
-      KAON_TRY(parts[i]->ops->reserve_dagger(parts[i], columns));
+    if (parts[i] != NULL) KAON_TRY(kaon_operator_reserve(parts[i], KAON_DAGGER, columns));
   return KAON_OK;
 }
 
@@ -97,7 +93,7 @@ static kaon_status apply(kaon_operator *K, kaon_mode mode, const kaon_vector *x,
   }
   if (self->first != NULL) return kaon_operator_run(self->first, as, x, y, pass);
   const int side = as == KAON_DAGGER;
-  if (self->forward[side] == NULL) KAON_TRY(reserve_dagger(K, x->nrhs));
+  if (self->forward[side] == NULL) KAON_TRY(reserve(K, KAON_DAGGER, x->nrhs));
   KAON_TRY(kaon_triangle_solve(self->forward[side], x, y, &gate));
   KAON_TRY(kaon_triangle_solve(self->backward[side], y, y, &gate));
   return kaon_pass_sum_separately(y, pass);
@@ -142,8 +138,8 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
   return c;
 }
 
-static kaon_status at_precision(kaon_operator *K, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   kaon_precond *self = self_of(K);
   kaon_precond_options options = self->options;
   (void)reconstruct;
@@ -172,9 +168,8 @@ static void destroy(kaon_operator *K) {
 
 static const kaon_operator_ops precond_ops = {.name = "preconditioner",
                                               .apply = apply,
-                                              .at_precision = at_precision,
+                                              .twin = make_twin,
                                               .reserve = reserve,
-                                              .reserve_dagger = reserve_dagger,
                                               .check = check,
                                               .cost = cost,
                                               .destroy = destroy};

@@ -14,7 +14,7 @@ typedef struct kaon_precond {
   kaon_precond_options options;
   kaon_precond_info info;
   /* Triangles solved exactly, forward and backward: [0] for K, [1] for K^H (made by
-   * reserve_dagger). */
+   * `reserve`). */
   kaon_triangle *forward[2], *backward[2];
   /* For sweeps: E^-1 L, E^-1 U, scale E^-1. */
   kaon_operator *lower, *upper, *diagonal;

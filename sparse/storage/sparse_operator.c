@@ -2,7 +2,7 @@
  * from its rows (approximate inverses), and the blocks on its diagonal.
  *
  * Operators of one matrix in several precisions share a family: the rows, and the rows of the
- * adjoint. The latter are made when A^dagger is first needed: by reserve_dagger, so never inside a
+ * adjoint. The latter are made when A^dagger is first needed: by `reserve`, so never inside a
  * solve. A matrix that is its own adjoint stores nothing twice. */
 #include "sparse/storage/sparse_operator.h"
 
@@ -16,6 +16,8 @@
 #include "blas/submit.h"
 #include "lib/core/tuning_internal.h"
 #include "lib/vector/vector_transfer.h"
+#include "lib/operator/fused_apply.h"
+#include "lib/operator/send_ahead.h"
 #include "lib/core/options_table.h"
 #include "sparse/ranks/row_ghosts.h"
 #include "sparse/storage/single_range.h"
@@ -141,7 +143,7 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
 
 /* ---- early messages ---- */
 
-static int sends(const kaon_operator *A) {
+static int sends_ahead(const kaon_operator *A) {
   return self_of(A)->family->rows->halo != NULL && kaon_overlap_ahead(A->ctx);
 }
 
@@ -179,6 +181,12 @@ static void cancel_send(kaon_operator *A, int columns) {
   kaon_error_restore(A->ctx, &first);
 }
 
+/* 1: applications in this mode use the rows of the adjoint. */
+static int has_own_dagger(const kaon_operator *A, kaon_mode mode) {
+  const family *f = self_of(A)->family;
+  return mode == KAON_DAGGER && !(f->whole && f->matrix->hermitian);
+}
+
 static kaon_status take_dagger(kaon_operator *A);
 
 /* y = A x, or b + a A x if b is not NULL. */
@@ -187,8 +195,7 @@ static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, cons
   product *self = self_of(A);
   kaon_context *ctx = A->ctx;
   const int separate = kaon_pass_sums_separate(ctx, pass);
-  const int other =
-      mode == KAON_DAGGER && !(self->family->whole && self->family->matrix->hermitian);
+  const int other = has_own_dagger(A, mode);
   if (other && self->dagger == NULL) KAON_TRY(take_dagger(A));
   const kaon_stored *stored = other ? self->dagger : self->plain;
   stages s = {.ops = ctx->backend->sparse[A->precision]};
@@ -225,7 +232,7 @@ kaon_status kaon_rows_affine(kaon_operator *A, kaon_mode mode, double a, const k
 static kaon_status take_dagger(kaon_operator *A) {
   product *self = self_of(A);
   family *f = self->family;
-  if (self->dagger != NULL || (f->whole && f->matrix->hermitian)) return KAON_OK;
+  if (self->dagger != NULL) return KAON_OK;
   if (f->dagger == NULL && f->whole) {
     KAON_TRY(kaon_matrix_dagger(f->matrix, &f->dagger));
     f->dagger->references++;
@@ -241,18 +248,12 @@ static kaon_status take_dagger(kaon_operator *A) {
                                        self->values_half, self->format, &self->dagger));
 }
 
-static kaon_status reserve(kaon_operator *A, int columns) {
+static kaon_status reserve(kaon_operator *A, kaon_mode mode, int columns) {
   kaon_row_messages *messages = NULL;
-  const kaon_row_set *set = self_of(A)->family->rows;
+  const int other = has_own_dagger(A, mode);
+  if (other) KAON_TRY(take_dagger(A));
+  const kaon_row_set *set = other ? self_of(A)->family->dagger : self_of(A)->family->rows;
   if (set->halo == NULL) return KAON_OK;
-  return kaon_row_messages_get(set, A->precision, columns, &messages);
-}
-
-static kaon_status reserve_dagger(kaon_operator *A, int columns) {
-  kaon_row_messages *messages = NULL;
-  KAON_TRY(take_dagger(A));
-  const kaon_row_set *set = self_of(A)->family->dagger;
-  if (set == NULL || set->halo == NULL) return KAON_OK;
   return kaon_row_messages_get(set, A->precision, columns, &messages);
 }
 
@@ -407,8 +408,8 @@ static kaon_precision vectors_of(kaon_precision asked) {
   return asked == KAON_HALF ? KAON_SINGLE : asked;
 }
 
-static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   product *self = self_of(A);
   (void)reconstruct;
   self->family->references++;
@@ -466,23 +467,27 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
   return status;
 }
 
-static int takes(const kaon_operator *A, int columns) {
+static int accepts_sums(const kaon_operator *A, int columns) {
   return self_of(A)->ends_deferred && kaon_blas_marks(A->ctx, columns);
 }
 
+static const kaon_row_access row_access = {rows};
+static const kaon_absolute_values absolute_values = {absolute};
+static const kaon_send_ahead send_ahead = {sends_ahead, send, cancel_send};
+static const kaon_partial_sums partial_sums = {accepts_sums};
+static const void *const capabilities[KAON_CAPABILITIES] = {
+    [KAON_CAPABILITY_ROWS] = &row_access,
+    [KAON_CAPABILITY_ABSOLUTE] = &absolute_values,
+    [KAON_CAPABILITY_SEND_AHEAD] = &send_ahead,
+    [KAON_CAPABILITY_PARTIAL_SUMS] = &partial_sums};
+
 static const kaon_operator_ops product_ops = {.name = "matrix",
-                                              .takes = takes,
-                                              .sends = sends,
-                                              .send = send,
-                                              .cancel_send = cancel_send,
+                                              .capabilities = capabilities,
                                               .apply = apply,
-                                              .at_precision = at_precision,
-                                              .local_part = local_part,
+                                              .twin = make_twin,
+                                              .local = local_part,
                                               .diagonal = diagonal,
-                                              .rows = rows,
-                                              .absolute = absolute,
                                               .reserve = reserve,
-                                              .reserve_dagger = reserve_dagger,
                                               .check = check,
                                               .cost = cost,
                                               .destroy = destroy};

@@ -52,7 +52,7 @@ static void release_all(kaon_operator *R) {
   self->columns = 0;
 }
 
-static kaon_status reserve(kaon_operator *R, int columns) {
+static kaon_status get_workspace(kaon_operator *R, int columns) {
   kaczmarz *self = self_of(R);
   if (self->columns == columns) return KAON_OK;
   release_all(R);
@@ -68,15 +68,21 @@ static kaon_status reserve(kaon_operator *R, int columns) {
     status = kaon_pool_allocate(R->ctx, bytes > 0 ? bytes : 64, "copies of unknowns", &self->z);
     if (status == KAON_OK) status = R->ctx->backend->memory->clear(R->ctx, self->z, bytes);
   }
-  if (self->B != NULL && status == KAON_OK) status = self->B->ops->reserve(self->B, columns);
-  if (self->B != NULL && status == KAON_OK) status = self->B->ops->reserve_dagger(self->B, columns);
-  if (self->A->ops->reserve != NULL && status == KAON_OK)
-    status = self->A->ops->reserve(self->A, columns);
+  if (self->B != NULL && status == KAON_OK)
+    status = kaon_operator_reserve(self->B, KAON_PLAIN, columns);
+  if (self->B != NULL && status == KAON_OK)
+    status = kaon_operator_reserve(self->B, KAON_DAGGER, columns);
+  if (status == KAON_OK) status = kaon_operator_reserve(self->A, KAON_PLAIN, columns);
   if (status != KAON_OK)
     release_all(R);
   else
     self->columns = columns;
   return status;
+}
+
+static kaon_status reserve(kaon_operator *R, kaon_mode mode, int columns) {
+  (void)mode;
+  return get_workspace(R, columns);
 }
 
 /* ---- sweeps ---- */
@@ -121,7 +127,7 @@ static kaon_status apply(kaon_operator *R, kaon_mode mode, const kaon_vector *x,
     return kaon_fail(
         R->ctx, KAON_ERR_UNSUPPORTED,
         "kaczmarz: a single sweep has no adjoint; take kind DOUBLE, which is its own adjoint");
-  KAON_TRY(reserve(R, x->nrhs));
+  KAON_TRY(get_workspace(R, x->nrhs));
   if (self->kind == KAON_KACZMARZ_CIMMINO) return cimmino(self, x, y, pass);
   if (self->kind == KAON_KACZMARZ_CARP) {
     KAON_TRY(sweep_copies(self, NULL, x, y, &gate));
@@ -138,7 +144,7 @@ static kaon_status apply(kaon_operator *R, kaon_mode mode, const kaon_vector *x,
 static kaon_status sweeps_with(kaon_operator *R, const kaon_vector *b, kaon_vector *y, int fresh,
                                const kaon_pass *gate) {
   kaczmarz *self = self_of(R);
-  KAON_TRY(reserve(R, b->nrhs));
+  KAON_TRY(get_workspace(R, b->nrhs));
   if (self->kind == KAON_KACZMARZ_CIMMINO) {
     kaon_vector *u = self->work[0], *scaled = self->work[1];
     if (fresh) KAON_TRY(kaon_blas_scaled(self->weights, 0, b, scaled, gate));
@@ -184,7 +190,7 @@ static kaon_status residual(kaon_operator *R, const kaon_vector *reduced_x, cons
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_vector *x = reduced_x;
   if (self->kind == KAON_KACZMARZ_CARP) {
-    KAON_TRY(reserve(R, reduced_x->nrhs));
+    KAON_TRY(get_workspace(R, reduced_x->nrhs));
     kaon_vector room = *r; /* the memory of the copies is free and as large as a vector */
     room.data = self->z;
     room.owns = 0;
@@ -212,7 +218,7 @@ static kaon_status apply_sweeps(kaon_operator *K, kaon_mode mode, const kaon_vec
     return kaon_fail(K->ctx, KAON_ERR_UNSUPPORTED,
                      "kaczmarz: the adjoint of a preconditioner made of sweeps is not supported; "
                      "use gcr or bicgstab");
-  KAON_TRY(reserve(K, x->nrhs));
+  KAON_TRY(get_workspace(K, x->nrhs));
   kaon_vector *to = carp ? self->work[0] : y;
   for (int i = 0; i < self->sweeps; i++) KAON_TRY(sweeps_with(K, x, to, i == 0, &gate));
   if (carp) return kaon_blas_scaled(self->weights, 0, to, y, pass);
@@ -249,15 +255,15 @@ static void destroy(kaon_operator *R) {
   kaon_context_release(ctx);
 }
 
-static kaon_status at_precision(kaon_operator *R, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *R, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   const kaczmarz *self = self_of(R);
   kaon_operator *A = NULL;
   *twin = NULL;
   if (precision == KAON_HALF)
     return kaon_fail(R->ctx, KAON_ERR_UNSUPPORTED,
                      "kaczmarz: sweeps do not work in half precision; choose sloppy single");
-  KAON_TRY(self->A->ops->at_precision(self->A, precision, reconstruct, &A));
+  KAON_TRY(self->A->ops->twin(self->A, precision, reconstruct, &A));
   const kaon_status status =
       self->sweeps > 0 ? kaon_kaczmarz_preconditioner(A, &self->options, self->sweeps, twin)
                        : kaon_kaczmarz_reduce(A, &self->options, twin);
@@ -267,13 +273,13 @@ static kaon_status at_precision(kaon_operator *R, kaon_precision precision,
 
 static const kaon_operator_ops reduction_ops = {.name = "kaczmarz",
                                                 .apply = apply,
-                                                .at_precision = at_precision,
+                                                .twin = make_twin,
                                                 .reserve = reserve,
                                                 .cost = cost,
                                                 .destroy = destroy};
 static const kaon_operator_ops sweeps_ops = {.name = "kaczmarz preconditioner",
                                              .apply = apply_sweeps,
-                                             .at_precision = at_precision,
+                                             .twin = make_twin,
                                              .reserve = reserve,
                                              .cost = cost,
                                              .destroy = destroy};
@@ -390,7 +396,7 @@ static kaon_status build_cimmino(kaon_operator *R) {
     status = kaon_rows_operator(self->matrix, rows, "cimmino", R->precision, 0, KAON_STORE_AUTO,
                                 &self->B);
   if (status == KAON_OK) status = kaon_agree(R->ctx, weights_of(R, factor, 0, &self->weights));
-  if (status == KAON_OK) status = self->B->ops->reserve_dagger(self->B, 1);
+  if (status == KAON_OK) status = kaon_operator_reserve(self->B, KAON_DAGGER, 1);
   self->info.bytes = self->B != NULL ? 2 * self->B->ops->cost(self->B, 1).bytes : 0;
   self->info.classes = 1;
   self->info.groups = R->space->nsites;

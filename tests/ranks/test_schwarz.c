@@ -145,7 +145,7 @@ static void additive_schwarz_sends_nothing(void **state) {
       assert_memory_equal(&before, &after, sizeof before);
       /* while A itself sends: one exchange for each hop */
       kaon_operator *sloppy = NULL;
-      must(s->ctx, A->ops->at_precision(A, KAON_HALF, KAON_RECONSTRUCT_18, &sloppy));
+      must(s->ctx, A->ops->twin(A, KAON_HALF, KAON_RECONSTRUCT_18, &sloppy));
       must(s->ctx, kaon_operator_apply(sloppy, KAON_PLAIN, x, y));
       must(s->ctx, kaon_context_traffic(s->ctx, &after));
       assert_int_equal(after.exchanges - before.exchanges, world_size() > 1 ? 2 : 0);

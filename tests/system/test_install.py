@@ -159,7 +159,7 @@ class Install(system.Case):
         self.command("cmake", "-S", CONSUMER, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}", f"-DEXAMPLES={examples}")
         self.command("cmake", "--build", build)
         self.succeeds("generate", "--lattice", "4", "4", "4", "8", "--sweeps", "5", "--output", "c.lime")
-        for name, arguments in (("propagator", ["c.lime", "0.12", "1"]), ("own_links", []), ("callback", []), ("csr", []), ("ldu", [])):
+        for name, arguments in (("propagator", ["c.lime", "0.12", "1"]), ("own_links", []), ("callback", []), ("csr", []), ("ldu", []), ("transfer", [])):
             with self.subTest(example=name):
                 installed = self.command(os.path.join(build, name), *arguments)
                 self.assertEqual(self.command(os.path.join(system.BUILD, "examples", name), *arguments), installed)
@@ -245,6 +245,13 @@ class Examples(system.Case):
         code, out = self.example("own_links", "1e-6")  # M = 1 - kappa H is 1
         self.assertEqual(code, 0, out)
         self.assertIn("psi(0) = 1.000000000\n", out)
+
+    def test_operator_between_two_spaces_has_an_adjoint(self):
+        code, out = self.example("transfer")
+        self.assertEqual(code, 0, out)
+        plain, adjoint = map(float, re.search(r"x> = (\S+), <R\^dag y, x> = (\S+)", out).groups())
+        self.assertGreater(plain, 0)
+        self.assertLess(abs(plain - adjoint), 1e-12 * plain)
 
     def test_callback_converges_and_stops_when_told(self):
         code, out = self.example("callback")

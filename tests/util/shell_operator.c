@@ -85,8 +85,8 @@ static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
 static kaon_operator *make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
                            const shell *like);
 
-static kaon_status at_precision(kaon_operator *A, kaon_precision precision,
-                                kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
   (void)reconstruct;
   *twin = make(A->ctx, A->space, precision, A->self);
   return KAON_OK;
@@ -157,8 +157,8 @@ static void destroy(kaon_operator *A) {
 
 static const kaon_operator_ops shell_ops = {.name = "shell",
                                             .apply = apply,
-                                            .at_precision = at_precision,
-                                            .local_part = local_part,
+                                            .twin = make_twin,
+                                            .local = local_part,
                                             .diagonal = diagonal,
                                             .cost = cost,
                                             .destroy = destroy};
@@ -214,7 +214,7 @@ static kaon_status apply_carried(kaon_operator *A, kaon_mode mode, const kaon_ve
     KAON_TRY(kaon_operator_run(self->A, mode, x, y, &gate));
     return kaon_pass_sum_separately(y, pass);
   }
-  KAON_TRY(kaon_workspace_get(self->A, 2, x->nrhs, &self->wide, &wide));
+  KAON_TRY(kaon_workspace_get(self->A, self->A->space, 2, x->nrhs, &self->wide, &wide));
   KAON_TRY(kaon_blas_convert(x, wide->vector[0], 0, &gate));
   KAON_TRY(kaon_operator_run(self->A, mode, wide->vector[0], wide->vector[1], &gate));
   KAON_TRY(kaon_blas_convert(wide->vector[1], y, 0, &gate));
@@ -223,27 +223,23 @@ static kaon_status apply_carried(kaon_operator *A, kaon_mode mode, const kaon_ve
 
 static kaon_operator *carry(kaon_operator *inner, kaon_precision precision);
 
-static kaon_status carried_at_precision(kaon_operator *A, kaon_precision precision,
-                                        kaon_reconstruct reconstruct, kaon_operator **twin) {
+static kaon_status carried_twin(kaon_operator *A, kaon_precision precision,
+                                kaon_reconstruct reconstruct, kaon_operator **twin) {
   const carried *self = A->self;
   kaon_operator *inner = NULL;
   *twin = NULL;
-  KAON_TRY(self->A->ops->at_precision(self->A, carried_in(precision), reconstruct, &inner));
+  KAON_TRY(self->A->ops->twin(self->A, carried_in(precision), reconstruct, &inner));
   *twin = carry(inner, precision);
   return KAON_OK;
 }
 
-static kaon_status reserve_carried(kaon_operator *A, int columns) {
+static kaon_status reserve_carried(kaon_operator *A, kaon_mode mode, int columns) {
   carried *self = A->self;
   kaon_workspace *unused;
-  KAON_TRY(self->A->ops->reserve(self->A, columns));
-  return A->precision == KAON_HALF ? kaon_workspace_get(self->A, 2, columns, &self->wide, &unused)
-                                   : KAON_OK;
-}
-
-static kaon_status reserve_carried_dagger(kaon_operator *A, int columns) {
-  const carried *self = A->self;
-  return self->A->ops->reserve_dagger(self->A, columns);
+  KAON_TRY(kaon_operator_reserve(self->A, mode, columns));
+  return A->precision == KAON_HALF
+             ? kaon_workspace_get(self->A, self->A->space, 2, columns, &self->wide, &unused)
+             : KAON_OK;
 }
 
 static kaon_cost cost_carried(const kaon_operator *A, int columns) {
@@ -261,9 +257,8 @@ static void destroy_carried(kaon_operator *A) {
 
 static const kaon_operator_ops carried_ops = {.name = "map as a matrix",
                                               .apply = apply_carried,
-                                              .at_precision = carried_at_precision,
+                                              .twin = carried_twin,
                                               .reserve = reserve_carried,
-                                              .reserve_dagger = reserve_carried_dagger,
                                               .cost = cost_carried,
                                               .destroy = destroy_carried};
 

@@ -1,0 +1,25 @@
+/* fused_apply.h - applications that take along work of the passes around them: sums of the pass
+ * before (KAON_CAPABILITY_PARTIAL_SUMS), or an update of x (KAON_CAPABILITY_UPDATED_APPLY). */
+#ifndef KAON_LIB_FUSED_APPLY_H
+#define KAON_LIB_FUSED_APPLY_H
+
+#include "lib/operator/operator_internal.h"
+
+typedef struct kaon_partial_sums {
+  /* 1: an application to this many columns with split MERGE accepts partial sums
+   * (KAON_SUM_PARTIAL). */
+  int (*accepts)(const kaon_operator *A, int columns);
+} kaon_partial_sums;
+
+/* First x += sign * slot w, with `slot` of pass->scalars, then y = A x or A^dagger x. Gives the
+ * same bits in fewer passes over vectors. w may be y. */
+typedef struct kaon_updated_apply {
+  kaon_status (*apply)(kaon_operator *A, kaon_mode mode, int slot, double sign,
+                       const kaon_vector *w, kaon_vector *x, kaon_vector *y, const kaon_pass *pass);
+} kaon_updated_apply;
+
+/* The split of a pass whose sums wait for a MERGE of A's for this many columns: PARTIAL or
+ * DEFER. */
+int kaon_operator_split(const kaon_operator *A, int columns);
+
+#endif
