@@ -369,6 +369,15 @@ void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format,
   ctx->options.log(ctx->options.log_user, level, line);
 }
 
+void kaon_log_once(kaon_context *ctx, kaon_log_level level, const char *line) {
+  uint32_t hash = 2166136261u; /* FNV-1a */
+  for (const char *c = line; *c != '\0'; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
+  for (unsigned i = 0; i < ctx->logged_count && i < KAON_LOGGED; i++)
+    if (ctx->logged[i] == hash) return;
+  ctx->logged[ctx->logged_count++ % KAON_LOGGED] = hash;
+  kaon_log(ctx, level, "%s", line);
+}
+
 kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t bytes) {
   const size_t most = ctx->backend->field_bytes;
   if (most == 0 || bytes <= most) return KAON_OK;
