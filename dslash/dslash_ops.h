@@ -2,6 +2,8 @@
 #ifndef KAON_DSLASH_OPS_H
 #define KAON_DSLASH_OPS_H
 
+#include <stddef.h>
+
 #include "blas/blas_ops.h"
 #include "lib/operator/domain_view.h"
 #include "lib/operator/free_view.h"

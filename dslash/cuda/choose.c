@@ -19,7 +19,7 @@ static const char *const precision_name[3] = {"double", "single", "half"};
 /* Two warps share sites: few sites times columns, or a tuning result. */
 static int few_sites(const kaon_kernel_question *q) {
   if (q->tuned.threads != 0) return q->tuned.threads == PAIR_CHOICE;
-  return q->stencil->nsites * q->columns <= (q->bytes == 8 ? 1 << 14 : 1 << 15);
+  return q->stencil->nsites * q->columns <= (q->precision == KAON_DOUBLE ? 1 << 14 : 1 << 15);
 }
 
 /* Enough columns, and enough tiles to fill a device; or a tuning result, whose group is then the
@@ -30,7 +30,8 @@ static int stage_requested(const kaon_launch_shape *tuned) {
 }
 static int many_columns(const kaon_kernel_question *q) {
   if (stage_requested(&q->tuned)) return 1;
-  return q->tuned.threads == 0 && q->tuned.group == 0 && q->columns >= (q->bytes == 8 ? 8 : 4) &&
+  return q->tuned.threads == 0 && q->tuned.group == 0 &&
+         q->columns >= (q->precision == KAON_DOUBLE ? 8 : 4) &&
          q->stencil->nsites / STAGE_CELLS >= STAGE_TILES;
 }
 
@@ -43,171 +44,158 @@ enum {
   UNCUT = 1u << 0,
   CUT = 1u << 1,
   LINKS_18 = 1u << 0,
-  ANY_LINKS = 7,
+  LINKS = 7u, /* of any storage */
   NO_CLOVER = 1u << KAON_CLOVER_NONE,
   CLOVER_ON_HOP = 1u << KAON_CLOVER_ON_HOP,
-  ANY_CLOVER = 7,
+  CLOVER = 7u, /* anywhere */
   SUMS = KAON_WRITES_NORM | KAON_WRITES_DOT,
-  /* one chunk of the sums for each block of sites */
+  /* sites for which there is space for one partial sum of each block */
   PAIR_SITES = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4 * KAON_LANES
 };
-
-/* The launchers of the three storages of links. In double hop_staged has none for 18 reals. */
-#define LAUNCHERS(name, prec) \
+#define EACH(value) \
+  { value, value, value }
+#define LAUNCHERS_OF(name, prec) \
   { name##_18_cuda_##prec, name##_12_cuda_##prec, name##_8_cuda_##prec }
-#define STAGED_d \
-  { NULL, kaon_hop_staged_12_cuda_d, kaon_hop_staged_8_cuda_d }
-#define STAGED_s LAUNCHERS(kaon_hop_staged, s)
-#define STAGED_h LAUNCHERS(kaon_hop_staged, h)
+#define LAUNCHERS(name) \
+  { LAUNCHERS_OF(name, d), LAUNCHERS_OF(name, s), LAUNCHERS_OF(name, h) }
 
-#define HOP_ROWS(prec, bytes)                                                                                         \
-  {                                                                                                                   \
-    [HOP_FACES] = {.name = "hop_faces",                                                                               \
-                   .when = "the lattice is partitioned",                                                              \
-                   .parts = DIVIDED,                                                                                  \
-                   .cut = UNCUT | CUT,                                                                                \
-                   .links = ANY_LINKS,                                                                                \
-                   .clover = ANY_CLOVER,                                                                              \
-                   .rounded = 1,                                                                                      \
-                   .writes = KAON_WRITES_OUT | SUMS | KAON_WRITES_MESSAGES,                                           \
-                   .least_threads = SITE_THREADS / 2,                                                                 \
-                   .threads = SITE_THREADS,                                                                           \
-                   .columns = 1,                                                                                      \
-                   .hop = LAUNCHERS(kaon_hop_faces, prec)},                                                           \
-    [HOP_CUT] = {.name = "hop_cut",                                                                                   \
-                 .when = "hops between blocks are omitted",                                                           \
-                 .parts = WHOLE,                                                                                      \
-                 .cut = CUT,                                                                                          \
-                 .links = ANY_LINKS,                                                                                  \
-                 .clover = ANY_CLOVER,                                                                                \
-                 .rounded = 1,                                                                                        \
-                 .writes = KAON_WRITES_OUT,                                                                           \
-                 .least_threads = SITE_THREADS / 2,                                                                   \
-                 .threads = SITE_THREADS,                                                                             \
-                 .columns = 1,                                                                                        \
-                 .hop = LAUNCHERS(kaon_hop_cut, prec)},                                                               \
-    [HOP_PAIR] =                                                                                                      \
-        {.name = "hop_pair",                                                                                          \
-         .when = "few sites, or tuning: two warps share 32 sites",                                                    \
-         .parts = WHOLE,                                                                                              \
-         .cut = UNCUT,                                                                                                \
-         .links = ANY_LINKS,                                                                                          \
-         .clover = NO_CLOVER | CLOVER_ON_HOP,                                                                         \
-         .most_sites = PAIR_SITES,                                                                                    \
-         .pays = few_sites,                                                                                           \
-         .writes = KAON_WRITES_OUT | SUMS,                                                                            \
-         .least_threads = PAIR_THREADS,                                                                               \
-         .threads = PAIR_THREADS,                                                                                     \
-         .columns = 1,                                                                                                \
-         .hop = LAUNCHERS(                                                                                            \
-             kaon_hop_pair,                                                                                           \
-             prec)}, /* Clover blocks have no space here: 72 reals a site. Reading them for each column would take  \
-     * more time than is saved. */ \
-        [HOP_STAGED] = {.name = "hop_staged",                                                                         \
-                        .when = "many columns, or tuning: links stay in registers",                                   \
-                        .parts = WHOLE,                                                                               \
-                        .cut = UNCUT,                                                                                 \
-                        .links = ANY_LINKS & ~((bytes) == 8 ? LINKS_18 : 0u),                                         \
-                        .clover = NO_CLOVER,                                                                          \
-                        .tile = {16, 4, 2, 2},                                                                        \
-                        .shared_bytes = STAGE_SHARED(bytes),                                                          \
-                        .pays = many_columns,                                                                         \
-                        .writes = KAON_WRITES_OUT | SUMS,                                                             \
-                        .least_threads = STAGE_CELLS * STAGE_SIDES_OF(bytes),                                         \
-                        .threads = STAGE_CELLS * STAGE_SIDES_OF(bytes),                                               \
-                        .columns = STAGE_COLUMNS,                                                                     \
-                        .hop = STAGED_##prec},                                                                        \
-    [HOP_SITE] = {.name = "hop_kernel",                                                                               \
-                  .when = "a thread updates a site",                                                                  \
-                  .parts = WHOLE,                                                                                     \
-                  .cut = UNCUT,                                                                                       \
-                  .links = ANY_LINKS,                                                                                 \
-                  .clover = ANY_CLOVER,                                                                               \
-                  .rounded = 1,                                                                                       \
-                  .writes = KAON_WRITES_OUT | SUMS,                                                                   \
-                  .least_threads = SITE_THREADS / 2,                                                                  \
-                  .threads = SITE_THREADS,                                                                            \
-                  .columns = SITE_COLUMNS(bytes),                                                                     \
-                  .hop = LAUNCHERS(kaon_hop, prec)},                                                                  \
-  }
-const kaon_kernel_row kaon_hop_rows[3][HOP_KERNELS] = {HOP_ROWS(d, 8), HOP_ROWS(s, 4),
-                                                       HOP_ROWS(h, 2)};
+const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
+    [HOP_FACES] = {.name = "hop_faces",
+                   .when = "the lattice is partitioned",
+                   .parts = DIVIDED,
+                   .cut = UNCUT | CUT,
+                   .links = EACH(LINKS),
+                   .clover = CLOVER,
+                   .rounded = 1,
+                   .writes = KAON_WRITES_OUT | SUMS | KAON_WRITES_MESSAGES,
+                   .least_threads = EACH(SITE_THREADS / 2),
+                   .threads = EACH(SITE_THREADS),
+                   .columns = EACH(1),
+                   .hop = LAUNCHERS(kaon_hop_faces)},
+    [HOP_CUT] = {.name = "hop_cut",
+                 .when = "hops between blocks are omitted",
+                 .parts = WHOLE,
+                 .cut = CUT,
+                 .links = EACH(LINKS),
+                 .clover = CLOVER,
+                 .rounded = 1,
+                 .writes = KAON_WRITES_OUT,
+                 .least_threads = EACH(SITE_THREADS / 2),
+                 .threads = EACH(SITE_THREADS),
+                 .columns = EACH(1),
+                 .hop = LAUNCHERS(kaon_hop_cut)},
+    [HOP_PAIR] = {.name = "hop_pair",
+                  .when = "few sites, or tuning: two warps share 32 sites",
+                  .parts = WHOLE,
+                  .cut = UNCUT,
+                  .links = EACH(LINKS),
+                  .clover = NO_CLOVER | CLOVER_ON_HOP,
+                  .most_sites = PAIR_SITES,
+                  .pays = few_sites,
+                  .writes = KAON_WRITES_OUT | SUMS,
+                  .least_threads = EACH(PAIR_THREADS),
+                  .threads = EACH(PAIR_THREADS),
+                  .columns = EACH(1),
+                  .hop = LAUNCHERS(kaon_hop_pair)},
+    /* Clover blocks have no space here: 72 reals a site. Reading them for each column would take
+     * more time than is saved. In double, links of 18 reals have none either. */
+    [HOP_STAGED] = {.name = "hop_staged",
+                    .when = "many columns, or tuning: links stay in registers",
+                    .parts = WHOLE,
+                    .cut = UNCUT,
+                    .links = {LINKS & ~LINKS_18, LINKS, LINKS},
+                    .clover = NO_CLOVER,
+                    .tile = {16, 4, 2, 2},
+                    .shared_bytes = {STAGE_SHARED(8), STAGE_SHARED(4), STAGE_SHARED(2)},
+                    .pays = many_columns,
+                    .writes = KAON_WRITES_OUT | SUMS,
+                    .least_threads = {STAGE_CELLS * STAGE_SIDES_OF(8), STAGE_CELLS, STAGE_CELLS},
+                    .threads = {STAGE_CELLS * STAGE_SIDES_OF(8), STAGE_CELLS, STAGE_CELLS},
+                    .columns = EACH(STAGE_COLUMNS),
+                    .hop = {{NULL, kaon_hop_staged_12_cuda_d, kaon_hop_staged_8_cuda_d},
+                            LAUNCHERS_OF(kaon_hop_staged, s),
+                            LAUNCHERS_OF(kaon_hop_staged, h)}},
+    [HOP_SITE] = {.name = "hop_kernel",
+                  .when = "a thread updates a site",
+                  .parts = WHOLE,
+                  .cut = UNCUT,
+                  .links = EACH(LINKS),
+                  .clover = CLOVER,
+                  .rounded = 1,
+                  .writes = KAON_WRITES_OUT | SUMS,
+                  .least_threads = EACH(SITE_THREADS / 2),
+                  .threads = EACH(SITE_THREADS),
+                  .columns = {SITE_COLUMNS(8), SITE_COLUMNS(4), SITE_COLUMNS(2)},
+                  .hop = LAUNCHERS(kaon_hop)}};
 
-#define STAGGERED_ROWS(prec, bytes)                                                \
-  {                                                                                \
-    [STAGGERED_FACES] = {.name = "staggered_faces",                                \
-                         .when = "the lattice is partitioned",                     \
-                         .parts = DIVIDED,                                         \
-                         .cut = UNCUT,                                             \
-                         .links = ANY_LINKS,                                       \
-                         .clover = NO_CLOVER,                                      \
-                         .rounded = 1,                                             \
-                         .writes = KAON_WRITES_OUT | SUMS | KAON_WRITES_MESSAGES,  \
-                         .least_threads = SITE_THREADS / 2,                        \
-                         .threads = SITE_THREADS,                                  \
-                         .columns = FACES_COLUMNS(bytes),                          \
-                         .staggered = LAUNCHERS(kaon_staggered_faces, prec)},      \
-    [STAGGERED_SITE] = {.name = "staggered_kernel",                                \
-                        .when = "a thread updates a site",                         \
-                        .parts = WHOLE,                                            \
-                        .cut = UNCUT,                                              \
-                        .links = ANY_LINKS,                                        \
-                        .clover = NO_CLOVER,                                       \
-                        .rounded = 1,                                              \
-                        .writes = KAON_WRITES_OUT | SUMS,                          \
-                        .least_threads = SITE_THREADS / 2,                         \
-                        .threads = (bytes) == 2 ? 2 * SITE_THREADS : SITE_THREADS, \
-                        .columns = STAGGERED_MANY,                                 \
-                        .staggered = LAUNCHERS(kaon_staggered, prec)},             \
-  }
-const kaon_kernel_row kaon_staggered_rows[3][STAGGERED_KERNELS] = {
-    STAGGERED_ROWS(d, 8), STAGGERED_ROWS(s, 4), STAGGERED_ROWS(h, 2)};
+const kaon_kernel_row kaon_staggered_rows[STAGGERED_KERNELS] = {
+    [STAGGERED_FACES] = {.name = "staggered_faces",
+                         .when = "the lattice is partitioned",
+                         .parts = DIVIDED,
+                         .cut = UNCUT,
+                         .links = EACH(LINKS),
+                         .clover = NO_CLOVER,
+                         .writes = KAON_WRITES_OUT | SUMS | KAON_WRITES_MESSAGES,
+                         .least_threads = EACH(SITE_THREADS / 2),
+                         .threads = EACH(SITE_THREADS),
+                         .columns = {FACES_COLUMNS(8), FACES_COLUMNS(4), FACES_COLUMNS(2)},
+                         .staggered = LAUNCHERS(kaon_staggered_faces)},
+    [STAGGERED_SITE] = {.name = "staggered_kernel",
+                        .when = "a thread updates a site",
+                        .parts = WHOLE,
+                        .cut = UNCUT,
+                        .links = EACH(LINKS),
+                        .clover = NO_CLOVER,
+                        .writes = KAON_WRITES_OUT | SUMS,
+                        .least_threads = EACH(SITE_THREADS / 2),
+                        .threads = {SITE_THREADS, SITE_THREADS, 2 * SITE_THREADS},
+                        .columns = EACH(STAGGERED_MANY),
+                        .staggered = LAUNCHERS(kaon_staggered)}};
 
-#define CLOVER_ROWS(prec)                                                                \
-  {                                                                                      \
-    [CLOVER_PAIR] = {.name = "clover_pair",                                              \
-                     .when = "few sites: two warps share 32 sites",                      \
-                     .parts = WHOLE,                                                     \
-                     .cut = UNCUT | CUT,                                                 \
-                     .links = ANY_LINKS,                                                 \
-                     .clover = NO_CLOVER,                                                \
-                     .most_sites = PAIR_SITES,                                           \
-                     .pays = few_sites,                                                  \
-                     .writes = KAON_WRITES_OUT | KAON_WRITES_NORM | KAON_WRITES_UPDATED, \
-                     .least_threads = PAIR_THREADS,                                      \
-                     .threads = PAIR_THREADS,                                            \
-                     .columns = 1,                                                       \
-                     .block = kaon_clover_pair_cuda_##prec},                             \
-    [CLOVER_SITE] = {.name = "clover",                                                   \
-                     .when = "a thread updates a site",                                  \
-                     .parts = WHOLE,                                                     \
-                     .cut = UNCUT | CUT,                                                 \
-                     .links = ANY_LINKS,                                                 \
-                     .clover = NO_CLOVER,                                                \
-                     .writes = KAON_WRITES_OUT | KAON_WRITES_NORM,                       \
-                     .least_threads = SITE_THREADS / 2,                                  \
-                     .threads = SITE_THREADS,                                            \
-                     .columns = 1,                                                       \
-                     .block = kaon_dslash_clover_cuda_##prec},                           \
-  }
-const kaon_kernel_row kaon_clover_rows[3][CLOVER_KERNELS] = {CLOVER_ROWS(d), CLOVER_ROWS(s),
-                                                             CLOVER_ROWS(h)};
+const kaon_kernel_row kaon_clover_rows[CLOVER_KERNELS] = {
+    [CLOVER_PAIR] = {.name = "hop_pair, clover blocks alone",
+                     .when = "few sites: two warps share 32 sites",
+                     .parts = WHOLE,
+                     .cut = UNCUT,
+                     .links = EACH(LINKS),
+                     .clover = NO_CLOVER,
+                     .most_sites = PAIR_SITES,
+                     .pays = few_sites,
+                     .writes = KAON_WRITES_OUT | KAON_WRITES_NORM | KAON_WRITES_UPDATED,
+                     .least_threads = EACH(PAIR_THREADS),
+                     .threads = EACH(PAIR_THREADS),
+                     .columns = EACH(1),
+                     .block = {kaon_clover_pair_cuda_d, kaon_clover_pair_cuda_s,
+                               kaon_clover_pair_cuda_h}},
+    [CLOVER_SITE] = {.name = "clover",
+                     .when = "a thread updates a site",
+                     .parts = WHOLE,
+                     .cut = UNCUT,
+                     .links = EACH(LINKS),
+                     .clover = NO_CLOVER,
+                     .writes = KAON_WRITES_OUT | KAON_WRITES_NORM,
+                     .least_threads = EACH(SITE_THREADS / 2),
+                     .threads = EACH(SITE_THREADS),
+                     .columns = EACH(1),
+                     .block = {kaon_dslash_clover_cuda_d, kaon_dslash_clover_cuda_s,
+                               kaon_dslash_clover_cuda_h}}};
 
 /* ---- the choice ---- */
 
 static int accepts(const kaon_kernel_row *row, const kaon_kernel_question *q) {
-  const int *extents = q->stencil->extents;
-  if (!(row->parts >> q->part & 1) || !(row->cut >> q->cut & 1) || !(row->links >> q->links & 1) ||
-      !(row->clover >> q->clover_on & 1) || (q->rounded && !row->rounded))
+  const int64_t shared = row->shared_bytes[q->precision];
+  if (!(row->parts >> q->part & 1) || !(row->cut >> q->cut & 1) ||
+      !(row->links[q->precision] >> q->links & 1) || !(row->clover >> q->clover_on & 1) ||
+      (q->rounded && !row->rounded))
     return 0;
   if (row->most_sites > 0 && q->stencil->nsites > row->most_sites) return 0;
   if (row->pays != NULL && !row->pays(q)) return 0;
   for (int mu = 0; mu < 4; mu++)
-    if (row->tile[mu] > 0 && extents[mu] % row->tile[mu] != 0) return 0;
-  return row->shared_bytes == 0 || row->shared_bytes <= kaon_cuda_shared_bytes();
+    if (row->tile[mu] > 0 && q->stencil->extents[mu] % row->tile[mu] != 0) return 0;
+  return shared == 0 || shared <= kaon_cuda_shared_bytes();
 }
 
-/* The first row that accepts the hop. The last row of each part accepts all. */
+/* The first row that accepts. There always is one, since the most general rows have no limits. */
 static const kaon_kernel_row *row_for(const kaon_kernel_row *row, const kaon_kernel_question *q) {
   while (!accepts(row, q)) row++;
   return row;
@@ -256,59 +244,63 @@ static int norm_alone(const kaon_launch *launch, const kaon_hop_args *args, int 
 /* The sums of hop_kernel and hop_faces, one column at a time. */
 static int site_sums(const kaon_launch *launch, const kaon_hop_args *args,
                      const kaon_kernel_question *q, int threads) {
+  const int bytes = bytes_of[q->precision];
   if (q->rounded) return SUMS_ALL;
-  if (args->sum.state == NULL) return SITE_HAS_PLAIN(q->bytes, args->recon) ? SUMS_NONE : SUMS_ALL;
-  return SITE_HAS_NORM(q->bytes) && norm_alone(launch, args, threads) ? SUMS_NORM : SUMS_ALL;
+  if (args->sum.state == NULL) return SITE_HAS_PLAIN(bytes, args->recon) ? SUMS_NONE : SUMS_ALL;
+  return SITE_HAS_NORM(bytes) && norm_alone(launch, args, threads) ? SUMS_NORM : SUMS_ALL;
 }
 
-/* Threads of a block: the default, or the result of kaon tune. */
-static int hop_threads(const kaon_launch_shape *tuned, int64_t sites) {
-  const int possible = tuned->threads == SITE_THREADS || tuned->threads == SITE_THREADS / 2;
-  return possible ? tuned->threads : site_threads((uint32_t)sites);
+/* Threads of a block: the result of kaon tune, or the default for so many sites. */
+static int threads_of(const kaon_kernel_row *row, const kaon_kernel_question *q, int64_t sites) {
+  const int least = row->least_threads[q->precision], most = row->threads[q->precision];
+  if (least == most) return most;
+  if (q->tuned.threads == least || q->tuned.threads == most) return q->tuned.threads;
+  return site_threads((uint32_t)sites);
 }
 
 kaon_kernel_choice kaon_hop_choose(kaon_precision precision, const kaon_launch *launch,
                                    const kaon_hop_args *args) {
-  const int bytes = bytes_of[precision], columns = args->nrhs;
-  const kaon_kernel_question q = {.bytes = bytes,
-                                  .links = links_of(args->recon),
-                                  .part = args->part,
-                                  .cut = is_cut(args->stencil),
-                                  .clover_on = args->clover_on,
-                                  .columns = columns,
-                                  .rounded = bytes < 8 && is_rounded(args->coefficient),
-                                  .stencil = args->stencil,
-                                  .tuned = launch->tuned};
-  const kaon_kernel_row *rows = kaon_hop_rows[precision], *row = row_for(rows, &q);
+  const kaon_kernel_question q = {
+      .precision = precision,
+      .links = links_of(args->recon),
+      .part = args->part,
+      .cut = is_cut(args->stencil),
+      .clover_on = args->clover_on,
+      .columns = args->nrhs,
+      .rounded = precision != KAON_DOUBLE && is_rounded(args->coefficient),
+      .stencil = args->stencil,
+      .tuned = launch->tuned};
+  const kaon_kernel_row *row = row_for(kaon_hop_rows, &q);
+  const int staged = row == &kaon_hop_rows[HOP_STAGED], site = row == &kaon_hop_rows[HOP_SITE];
   kaon_kernel_choice c = {.row = row,
                           .links = q.links,
-                          .threads = row->threads,
+                          .threads = threads_of(row, &q, args->stencil->sites[args->parity]),
                           .group = 1,
-                          .groups = columns,
+                          .groups = q.columns,
                           .beside = 1,
                           .sums = args->sum.state != NULL ? SUMS_ALL : SUMS_NONE,
                           .rounded = q.rounded};
-  if (row->least_threads < row->threads)
-    c.threads = hop_threads(&launch->tuned, args->stencil->sites[args->parity]);
-  if (row == &rows[HOP_SITE] || row == &rows[HOP_FACES])
-    c.sums = site_sums(launch, args, &q, c.threads);
-  if (row == &rows[HOP_SITE] && !q.rounded) {
-    c.group = row->columns;
-    c.groups = launch->tuned.group == 1 ? 0 : columns / row->columns;
-  } else if (row == &rows[HOP_STAGED]) {
-    const int most = stage_requested(&launch->tuned) ? launch->tuned.group : row->columns;
-    c.groups = (columns + most - 1) / most;
-    c.group = (columns + c.groups - 1) / c.groups;
+  if (site || row == &kaon_hop_rows[HOP_FACES]) c.sums = site_sums(launch, args, &q, c.threads);
+  if (site && !q.rounded) {
+    c.group = row->columns[precision];
+    c.groups = q.tuned.group == 1 ? 0 : q.columns / c.group;
+  } else if (staged) {
+    const int most = stage_requested(&q.tuned) ? q.tuned.group : row->columns[precision];
+    c.groups = (q.columns + most - 1) / most;
+    c.group = (q.columns + c.groups - 1) / c.groups;
   }
   return c;
 }
 
-kaon_kernel_choice kaon_clover_choose(kaon_precision precision, const kaon_launch_shape *tuned,
-                                      const kaon_stencil *stencil, int columns) {
-  const kaon_kernel_question q = {
-      .bytes = bytes_of[precision], .columns = columns, .stencil = stencil, .tuned = *tuned};
-  const kaon_kernel_row *row = row_for(kaon_clover_rows[precision], &q);
-  return (kaon_kernel_choice){.row = row, .group = 1, .groups = columns, .beside = 1};
+kaon_kernel_choice kaon_clover_choose(kaon_precision precision, const kaon_stencil *stencil,
+                                      int parity, int columns) {
+  const kaon_kernel_question q = {.precision = precision, .columns = columns, .stencil = stencil};
+  const kaon_kernel_row *row = row_for(kaon_clover_rows, &q);
+  return (kaon_kernel_choice){.row = row,
+                              .threads = threads_of(row, &q, stencil->sites[parity]),
+                              .group = 1,
+                              .groups = columns,
+                              .beside = 1};
 }
 
 /* The storage of the links for which a kernel is compiled. */
@@ -316,28 +308,27 @@ static int staggered_recon(const kaon_staggered_args *args) {
   return args->naik.links[0] != NULL ? args->naik.recon : args->fat.recon;
 }
 
-kaon_kernel_choice kaon_staggered_choose(kaon_precision precision, const kaon_launch *launch,
+kaon_kernel_choice kaon_staggered_choose(kaon_precision precision,
                                          const kaon_staggered_args *args) {
-  const int bytes = bytes_of[precision], columns = args->nrhs;
-  const kaon_kernel_question q = {.bytes = bytes,
+  const int columns = args->nrhs, many = columns > 1;
+  const kaon_kernel_question q = {.precision = precision,
                                   .links = links_of(staggered_recon(args)),
                                   .part = args->part,
                                   .columns = columns,
-                                  .stencil = args->stencil,
-                                  .tuned = launch->tuned};
-  const kaon_kernel_row *rows = kaon_staggered_rows[precision], *row = row_for(rows, &q);
-  const int whole = row == &rows[STAGGERED_SITE], most = columns > 1 ? row->columns : 1;
+                                  .stencil = args->stencil};
+  const kaon_kernel_row *row = row_for(kaon_staggered_rows, &q);
+  const int whole = row == &kaon_staggered_rows[STAGGERED_SITE];
+  const int most = many ? row->columns[precision] : 1;
   kaon_kernel_choice c = {.row = row, .links = q.links, .beside = 1};
   c.groups = (columns + most - 1) / most;
   c.group = (columns + c.groups - 1) / c.groups;
   c.threads = site_threads((uint32_t)args->stencil->sites[args->parity]);
-  if (whole && columns > 1 && bytes == 2) {
-    /* a block has two groups of columns, one warp each, or twice the sites */
-    if (c.groups % 2 == 0) c.beside = 2;
+  if (many && row->threads[precision] > SITE_THREADS) { /* room for two groups */
     c.threads *= 2;
+    if (c.groups % 2 == 0) c.beside = 2;
   }
-  const int has_plain = columns == 1 && (whole || FACES_HAS_PLAIN(bytes));
-  c.sums = args->sum.state == NULL && has_plain ? SUMS_NONE : SUMS_ALL;
+  const int plain = !many && (whole || FACES_HAS_PLAIN(bytes_of[precision]));
+  c.sums = args->sum.state == NULL && plain ? SUMS_NONE : SUMS_ALL;
   return c;
 }
 
@@ -349,25 +340,25 @@ kaon_kernel_choice kaon_staggered_choose(kaon_precision precision, const kaon_la
 enum { SEPARATE_DOT = 1 << 17 };
 
 static unsigned hop_writes(kaon_precision precision, const kaon_stencil *st, int columns) {
-  const unsigned writes = kaon_hop_rows[precision][is_cut(st) ? HOP_CUT : HOP_SITE].writes;
+  const unsigned writes = kaon_hop_rows[is_cut(st) ? HOP_CUT : HOP_SITE].writes;
   const int apart = precision != KAON_DOUBLE && columns == 1 && st->nsites >= SEPARATE_DOT;
   return apart ? writes & ~(unsigned)KAON_WRITES_DOT : writes;
 }
 
 static unsigned clover_writes(kaon_precision precision, const kaon_stencil *st, int columns) {
-  const kaon_launch_shape untuned = {0};
-  return kaon_clover_choose(precision, &untuned, st, columns).row->writes;
+  return kaon_clover_choose(precision, st, 0, columns).row->writes;
 }
 
 static void explain(const kaon_kernel_choice *c, kaon_precision precision, int recon, int columns,
                     const kaon_stencil *st, char *text, size_t room) {
-  const char *const sums[] = {"no sums", "|out|^2", "all sums"};
-  snprintf(text, room,
-           "hop in %s, links of %d reals, %d x %d x %d x %d, columns %d: kernel %s (%s), blocks of "
-           "%d threads, %d columns at a time, %s",
-           precision_name[precision], recon, st->extents[0], st->extents[1], st->extents[2],
-           st->extents[3], columns, c->row->name, c->row->when, c->threads,
-           c->groups > 0 ? c->group : 1, sums[c->sums]);
+  static const char *const sums[] = {"none", "|out|^2", "all"};
+  snprintf(
+      text, room,
+      "hop in %s on %d x %d x %d x %d sites, reals of a link: %d, columns: %d. Kernel %s (%s). "
+      "Threads of a block: %d, columns at a time: %d, sums: %s",
+      precision_name[precision], st->extents[0], st->extents[1], st->extents[2], st->extents[3],
+      recon, columns, c->row->name, c->row->when, c->threads, c->groups > 0 ? c->group : 1,
+      sums[c->sums]);
 }
 
 /* ---- the tables ---- */
@@ -400,67 +391,89 @@ static kaon_staggered_args staggered_of_gather(const kaon_staggered_gather_args 
   return args;
 }
 
-#define KAON_DSLASH(prec, precision)                                                               \
-  static void hop_fused_##prec(const kaon_launch *launch, const kaon_gather_args *gather,          \
-                               const kaon_hop_args *args) {                                        \
-    const kaon_kernel_choice choice = kaon_hop_choose(precision, launch, args);                    \
-    choice.row->hop[choice.links](launch, &choice, gather, args);                                  \
-  }                                                                                                \
-  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {                   \
-    hop_fused_##prec(launch, NULL, args);                                                          \
-  }                                                                                                \
-  static void gather_##prec(const kaon_launch *launch, const kaon_gather_args *gather) {           \
-    const kaon_hop_args args = hop_of_gather(gather);                                              \
-    hop_fused_##prec(launch, gather, &args);                                                       \
-  }                                                                                                \
-  static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {             \
-    const kaon_kernel_choice choice =                                                              \
-        kaon_clover_choose(precision, &launch->tuned, args->stencil, args->nrhs);                  \
-    choice.row->block(launch, &choice, args);                                                      \
-  }                                                                                                \
-  static unsigned hop_writes_##prec(const kaon_stencil *st, int columns) {                         \
-    return hop_writes(precision, st, columns);                                                     \
-  }                                                                                                \
-  static unsigned clover_writes_##prec(const kaon_stencil *st, int columns) {                      \
-    return clover_writes(precision, st, columns);                                                  \
-  }                                                                                                \
-  static void explain_##prec(const kaon_launch *launch, const kaon_hop_args *args, char *text,     \
-                             size_t room) {                                                        \
-    const kaon_kernel_choice choice = kaon_hop_choose(precision, launch, args);                    \
-    explain(&choice, precision, args->recon, args->nrhs, args->stencil, text, room);               \
-  }                                                                                                \
-  static void staggered_fused_##prec(const kaon_launch *launch,                                    \
-                                     const kaon_staggered_gather_args *gather,                     \
-                                     const kaon_staggered_args *args) {                            \
-    const kaon_kernel_choice choice = kaon_staggered_choose(precision, launch, args);              \
-    choice.row->staggered[choice.links](launch, &choice, gather, args);                            \
-  }                                                                                                \
+static void run_hop(kaon_precision precision, const kaon_launch *launch,
+                    const kaon_gather_args *gather, const kaon_hop_args *args) {
+  const kaon_kernel_choice c = kaon_hop_choose(precision, launch, args);
+  c.row->hop[precision][c.links](launch, &c, gather, args);
+}
+
+static void run_clover(kaon_precision precision, const kaon_launch *launch,
+                       const kaon_clover_args *args) {
+  const kaon_kernel_choice c =
+      kaon_clover_choose(precision, args->stencil, args->parity, args->nrhs);
+  c.row->block[precision](launch, &c, args);
+}
+
+static void run_staggered(kaon_precision precision, const kaon_launch *launch,
+                          const kaon_staggered_gather_args *gather,
+                          const kaon_staggered_args *args) {
+  const kaon_kernel_choice c = kaon_staggered_choose(precision, args);
+  c.row->staggered[precision][c.links](launch, &c, gather, args);
+}
+
+#define KAON_HOP(prec, precision)                                                              \
+  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {               \
+    run_hop(precision, launch, NULL, args);                                                    \
+  }                                                                                            \
+  static void gather_##prec(const kaon_launch *launch, const kaon_gather_args *gather) {       \
+    const kaon_hop_args args = hop_of_gather(gather);                                          \
+    run_hop(precision, launch, gather, &args);                                                 \
+  }                                                                                            \
+  static void fused_##prec(const kaon_launch *launch, const kaon_gather_args *gather,          \
+                           const kaon_hop_args *args) {                                        \
+    run_hop(precision, launch, gather, args);                                                  \
+  }                                                                                            \
+  static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {         \
+    run_clover(precision, launch, args);                                                       \
+  }                                                                                            \
+  static unsigned hop_writes_##prec(const kaon_stencil *st, int columns) {                     \
+    return hop_writes(precision, st, columns);                                                 \
+  }                                                                                            \
+  static unsigned clover_writes_##prec(const kaon_stencil *st, int columns) {                  \
+    return clover_writes(precision, st, columns);                                              \
+  }                                                                                            \
+  static void explain_##prec(const kaon_launch *launch, const kaon_hop_args *args, char *text, \
+                             size_t room) {                                                    \
+    const kaon_kernel_choice c = kaon_hop_choose(precision, launch, args);                     \
+    explain(&c, precision, args->recon, args->nrhs, args->stencil, text, room);                \
+  }                                                                                            \
+  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                      \
+                                                       .clover = clover_##prec,                \
+                                                       .gather = gather_##prec,                \
+                                                       .hop_fused = fused_##prec,              \
+                                                       .hop_writes = hop_writes_##prec,        \
+                                                       .clover_writes = clover_writes_##prec,  \
+                                                       .explain = explain_##prec};
+KAON_HOP(d, KAON_DOUBLE)
+KAON_HOP(s, KAON_SINGLE)
+KAON_HOP(h, KAON_HALF)
+
+#define KAON_STAGGERED(prec, precision)                                                            \
   static void staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args) {       \
-    staggered_fused_##prec(launch, NULL, args);                                                    \
+    run_staggered(precision, launch, NULL, args);                                                  \
   }                                                                                                \
   static void staggered_gather_##prec(const kaon_launch *launch,                                   \
                                       const kaon_staggered_gather_args *gather) {                  \
     const kaon_staggered_args args = staggered_of_gather(gather);                                  \
-    staggered_fused_##prec(launch, gather, &args);                                                 \
+    run_staggered(precision, launch, gather, &args);                                               \
+  }                                                                                                \
+  static void staggered_fused_##prec(const kaon_launch *launch,                                    \
+                                     const kaon_staggered_gather_args *gather,                     \
+                                     const kaon_staggered_args *args) {                            \
+    run_staggered(precision, launch, gather, args);                                                \
   }                                                                                                \
   static void explain_staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args, \
                                        char *text, size_t room) {                                  \
-    const kaon_kernel_choice choice = kaon_staggered_choose(precision, launch, args);              \
-    explain(&choice, precision, staggered_recon(args), args->nrhs, args->stencil, text, room);     \
+    (void)launch;                                                                                  \
+    const kaon_kernel_choice c = kaon_staggered_choose(precision, args);                           \
+    explain(&c, precision, staggered_recon(args), args->nrhs, args->stencil, text, room);          \
   }                                                                                                \
-  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                          \
-                                                       .clover = clover_##prec,                    \
-                                                       .gather = gather_##prec,                    \
-                                                       .hop_fused = hop_fused_##prec,              \
-                                                       .hop_writes = hop_writes_##prec,            \
-                                                       .clover_writes = clover_writes_##prec,      \
-                                                       .explain = explain_##prec};                 \
   const kaon_staggered_ops kaon_staggered_ops_cuda_##prec = {                                      \
       .hop = staggered_##prec,                                                                     \
       .gather = staggered_gather_##prec,                                                           \
       .hop_fused = staggered_fused_##prec,                                                         \
       .face_links = kaon_staggered_face_links_cuda_##prec,                                         \
       .explain = explain_staggered_##prec};
-KAON_DSLASH(d, KAON_DOUBLE)
-KAON_DSLASH(s, KAON_SINGLE)
-KAON_DSLASH(h, KAON_HALF)
+KAON_STAGGERED(d, KAON_DOUBLE)
+KAON_STAGGERED(s, KAON_SINGLE)
+KAON_STAGGERED(h, KAON_HALF)

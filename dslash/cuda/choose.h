@@ -11,9 +11,10 @@
 
 /* ---- numbers that kernels and rows share; bytes: of a stored real (8, 4 or 2) ---- */
 
+/* SITE_THREADS: blocks smaller than KAON_THREADS balance better, since these kernels use many
+ * registers. */
 enum {
-  SITE_THREADS = 128, /* maximum threads of a block. Blocks smaller than KAON_THREADS balance
-                           better, since these kernels use many registers */
+  SITE_THREADS = 128, /* maximum threads of a block */
   PAIR_THREADS = 64,  /* hop_pair: two warps */
   PAIR_CHOICE = 32,   /* its name in tuning: sites of a block */
   STAGE_CELLS = 128,  /* hop_staged: sites of a tile */
@@ -32,9 +33,9 @@ enum {
   { 3, 2, 1, 1 }
 #define STAGE_SIDES_OF(bytes) ((bytes) == 8 ? 2 : 1)
 #define STAGE_SHARED(bytes) ((bytes) == 8 ? 229504 : (bytes) == 4 ? 213248 : 123136)
-/* staggered_faces: maximum columns of a thread. It is smaller than on an undivided lattice: a kernel
- * contains the code of interior and boundary, and its compile time grows accordingly. One column
- * has a kernel without sums where the kernel with sums needs more registers. */
+/* staggered_faces: maximum columns of a thread. It is smaller than on an undivided lattice, because
+ * a kernel contains the code of interior and boundary, and its compile time grows accordingly. One
+ * column has a kernel without sums where the kernel with sums needs more registers. */
 #define FACES_COLUMNS(bytes) ((bytes) == 8 ? 3 : 4)
 #define FACES_HAS_PLAIN(bytes) ((bytes) == 2)
 
@@ -75,37 +76,37 @@ typedef void kaon_staggered_launcher(const kaon_launch *launch, const kaon_kerne
 
 /* What a choice depends on. */
 typedef struct kaon_kernel_question {
-  int bytes; /* of a stored real */
+  kaon_precision precision;
   int links; /* as in the choice */
   int part, cut, clover_on, columns, rounded;
   const kaon_stencil *stencil;
   kaon_launch_shape tuned;
 } kaon_kernel_question;
 
+/* Arrays of three are by precision. */
 struct kaon_kernel_row {
   const char *name, *when; /* for the log: the kernel's file, and when it is chosen */
   /* Accepts: */
-  unsigned parts;       /* bits 1 << KAON_PART_... */
-  unsigned cut;         /* bits 1 << whether hops between blocks are omitted */
-  unsigned links;       /* bits 1 << links */
-  unsigned clover;      /* bits 1 << KAON_CLOVER_... */
-  int rounded;          /* 1: also factors that the precision does not hold exactly */
-  int tile[4];          /* extents are multiples of these; 0: any */
-  int64_t most_sites;   /* 0: any number */
-  int64_t shared_bytes; /* shared memory that a multiprocessor must have */
+  unsigned parts;          /* bits 1 << KAON_PART_... */
+  unsigned cut;            /* bits 1 << whether hops between blocks are omitted */
+  unsigned links[3];       /* bits 1 << links */
+  unsigned clover;         /* bits 1 << KAON_CLOVER_... */
+  int rounded;             /* 1: also factors that the precision does not hold exactly */
+  int tile[4];             /* extents are multiples of these; 0: any */
+  int64_t most_sites;      /* 0: any number */
+  int64_t shared_bytes[3]; /* shared memory that a multiprocessor must have */
   /* 1 if it is faster than the rows below, or a tuning result requests it; NULL: always. */
   int (*pays)(const kaon_kernel_question *q);
-  /* Writes: */
-  unsigned writes;            /* bits KAON_WRITES_... */
-  int least_threads, threads; /* smallest and largest block */
-  int columns;                /* most columns that a thread (hop_staged: a block) takes */
-  /* One launcher for each storage of the links; `clover` for all. */
-  kaon_hop_launcher *hop[3];
-  kaon_staggered_launcher *staggered[3];
-  kaon_clover_launcher *block;
+  unsigned writes;                  /* bits KAON_WRITES_... */
+  int least_threads[3], threads[3]; /* smallest and largest block */
+  int columns[3];                   /* most columns that a thread (hop_staged: a block) takes */
+  /* One of these: the launchers by precision, and by storage of the links. */
+  kaon_hop_launcher *hop[3][3];
+  kaon_staggered_launcher *staggered[3][3];
+  kaon_clover_launcher *block[3];
 };
 
-/* The rows, by precision. The first row that accepts a hop and pays off runs it. */
+/* The first row that accepts a hop, and pays off, runs it. */
 enum { HOP_FACES, HOP_CUT, HOP_PAIR, HOP_STAGED, HOP_SITE, HOP_KERNELS };
 enum { STAGGERED_FACES, STAGGERED_SITE, STAGGERED_KERNELS };
 enum { CLOVER_PAIR, CLOVER_SITE, CLOVER_KERNELS };
@@ -114,16 +115,15 @@ enum { CLOVER_PAIR, CLOVER_SITE, CLOVER_KERNELS };
 extern "C" {
 #endif
 
-extern const kaon_kernel_row kaon_hop_rows[3][HOP_KERNELS];
-extern const kaon_kernel_row kaon_staggered_rows[3][STAGGERED_KERNELS];
-extern const kaon_kernel_row kaon_clover_rows[3][CLOVER_KERNELS];
+extern const kaon_kernel_row kaon_hop_rows[HOP_KERNELS];
+extern const kaon_kernel_row kaon_staggered_rows[STAGGERED_KERNELS];
+extern const kaon_kernel_row kaon_clover_rows[CLOVER_KERNELS];
 
 kaon_kernel_choice kaon_hop_choose(kaon_precision precision, const kaon_launch *launch,
                                    const kaon_hop_args *args);
-kaon_kernel_choice kaon_staggered_choose(kaon_precision precision, const kaon_launch *launch,
-                                         const kaon_staggered_args *args);
-kaon_kernel_choice kaon_clover_choose(kaon_precision precision, const kaon_launch_shape *tuned,
-                                      const kaon_stencil *stencil, int columns);
+kaon_kernel_choice kaon_staggered_choose(kaon_precision precision, const kaon_staggered_args *args);
+kaon_kernel_choice kaon_clover_choose(kaon_precision precision, const kaon_stencil *stencil,
+                                      int parity, int columns);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,8 @@
 #ifndef KAON_DSLASH_STAGGERED_OPS_H
 #define KAON_DSLASH_STAGGERED_OPS_H
 
+#include <stddef.h>
+
 #include "lib/core/launch.h"
 
 enum { KAON_STAGGERED_REALS = 6 };
