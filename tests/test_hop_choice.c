@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "dslash/cuda/kernels.h"
+#include "lib/core/context_internal.h"
 #include "lib/cuda/backend.h"
 #include "lib/cuda/ranks/boxes.h"
 
@@ -533,7 +534,8 @@ static void rows_are_complete(void **unused) {
 static void an_explanation_names_the_kernel_and_the_reason(void **unused) {
   (void)unused;
   char text[384];
-  const kaon_stencil st = stencil_of((const int[4])L8, 0);
+  kaon_stencil st = stencil_of((const int[4])L8, 0);
+  st.faces = NULL;
   const kaon_hop_args args = hop_args_of(&st, 1, 12, 0, SUM_NONE);
   hop_ops[S]->explain(&plain_launch, &args, text, sizeof text);
   assert_string_equal(
@@ -541,6 +543,46 @@ static void an_explanation_names_the_kernel_and_the_reason(void **unused) {
       "hop in single on 8 x 8 x 8 x 8 sites, reals of a link: 12, columns: 1. "
       "Kernel hop_pair (few sites, or tuning: two warps share 32 sites). Threads of "
       "a block: 64, columns at a time: 1, sums: none");
+  st.faces = &faces;
+  hop_ops[S]->explain(&plain_launch, &args, text, sizeof text);
+  assert_non_null(strstr(text, "Kernel hop_faces (the lattice is partitioned)"));
+  const kaon_staggered_args thin = {.stencil = &st, .nrhs = 6, .fat.recon = 18};
+  staggered_ops[H]->explain(&plain_launch, &thin, text, sizeof text);
+  assert_non_null(strstr(text, "columns: 6. Kernel staggered_faces (the lattice is partitioned)"));
+}
+
+static void count_line(void *user, kaon_log_level level, const char *line) {
+  assert_int_equal(level, KAON_LOG_DEBUG);
+  *(int *)user += strncmp(line, "hop", 3) == 0;
+}
+
+/* A context forgets lines only after as many others. */
+static void a_line_is_logged_once(void **unused) {
+  (void)unused;
+  int lines = 0;
+  char other[32];
+  kaon_context *ctx = NULL;
+  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  options.backend = KAON_BACKEND_CPU;
+  options.log = count_line;
+  options.log_user = &lines;
+  assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
+  kaon_log_once(ctx, KAON_LOG_DEBUG, "hop"); /* not wanted */
+  assert_int_equal(lines, 0);
+  kaon_context_destroy(&ctx);
+  options.log_level = KAON_LOG_DEBUG;
+  assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
+  for (int turn = 0; turn < 2; turn++) {
+    for (int i = 0; i < KAON_LOGGED; i++) {
+      snprintf(other, sizeof other, "hop %d", i);
+      kaon_log_once(ctx, KAON_LOG_DEBUG, other);
+    }
+    assert_int_equal(lines, KAON_LOGGED);
+  }
+  kaon_log_once(ctx, KAON_LOG_DEBUG, "hop");
+  kaon_log_once(ctx, KAON_LOG_DEBUG, "hop 0");
+  assert_int_equal(lines, KAON_LOGGED + 2);
+  kaon_context_destroy(&ctx);
 }
 
 int main(void) {
@@ -555,6 +597,7 @@ int main(void) {
       cmocka_unit_test(a_hop_writes_the_sums_that_its_row_says),
       cmocka_unit_test(rows_are_complete),
       cmocka_unit_test(an_explanation_names_the_kernel_and_the_reason),
+      cmocka_unit_test(a_line_is_logged_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

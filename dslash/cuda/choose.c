@@ -349,8 +349,8 @@ static unsigned clover_writes(kaon_precision precision, const kaon_stencil *st, 
   return kaon_clover_choose(precision, st, 0, columns).row->writes;
 }
 
-static void explain(const kaon_kernel_choice *c, kaon_precision precision, int recon, int columns,
-                    const kaon_stencil *st, char *text, size_t room) {
+static void describe(const kaon_kernel_choice *c, kaon_precision precision, int recon, int columns,
+                     const kaon_stencil *st, char *text, size_t room) {
   static const char *const sums[] = {"none", "|out|^2", "all"};
   snprintf(
       text, room,
@@ -359,6 +359,23 @@ static void explain(const kaon_kernel_choice *c, kaon_precision precision, int r
       precision_name[precision], st->extents[0], st->extents[1], st->extents[2], st->extents[3],
       recon, columns, c->row->name, c->row->when, c->threads, c->groups > 0 ? c->group : 1,
       sums[c->sums]);
+}
+
+/* A hop of a partitioned lattice is described as one launch. */
+static void explain(kaon_precision precision, const kaon_launch *launch, const kaon_hop_args *args,
+                    char *text, size_t room) {
+  kaon_hop_args all = *args;
+  if (args->stencil->faces != NULL) all.part = KAON_PART_FUSED;
+  const kaon_kernel_choice c = kaon_hop_choose(precision, launch, &all);
+  describe(&c, precision, args->recon, args->nrhs, args->stencil, text, room);
+}
+
+static void explain_staggered(kaon_precision precision, const kaon_staggered_args *args, char *text,
+                              size_t room) {
+  kaon_staggered_args all = *args;
+  if (args->stencil->faces != NULL) all.part = KAON_PART_FUSED;
+  const kaon_kernel_choice c = kaon_staggered_choose(precision, &all);
+  describe(&c, precision, staggered_recon(args), args->nrhs, args->stencil, text, room);
 }
 
 /* ---- the tables ---- */
@@ -434,8 +451,7 @@ static void run_staggered(kaon_precision precision, const kaon_launch *launch,
   }                                                                                            \
   static void explain_##prec(const kaon_launch *launch, const kaon_hop_args *args, char *text, \
                              size_t room) {                                                    \
-    const kaon_kernel_choice c = kaon_hop_choose(precision, launch, args);                     \
-    explain(&c, precision, args->recon, args->nrhs, args->stencil, text, room);                \
+    explain(precision, launch, args, text, room);                                              \
   }                                                                                            \
   const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                      \
                                                        .clover = clover_##prec,                \
@@ -465,8 +481,7 @@ KAON_HOP(h, KAON_HALF)
   static void explain_staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args, \
                                        char *text, size_t room) {                                  \
     (void)launch;                                                                                  \
-    const kaon_kernel_choice c = kaon_staggered_choose(precision, args);                           \
-    explain(&c, precision, staggered_recon(args), args->nrhs, args->stencil, text, room);          \
+    explain_staggered(precision, args, text, room);                                                \
   }                                                                                                \
   const kaon_staggered_ops kaon_staggered_ops_cuda_##prec = {                                      \
       .hop = staggered_##prec,                                                                     \

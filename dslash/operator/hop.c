@@ -112,10 +112,8 @@ static int sums_separate(const kaon_dirac_fields *fields, const kaon_stencil *st
 static void log_kernel(kaon_context *ctx, const kaon_dslash_ops *ops, const kaon_launch *launch,
                        const kaon_hop_args *args) {
   char text[384];
-  kaon_hop_args all = *args;
   if (ops->explain == NULL) return;
-  if (args->stencil->faces != NULL) all.part = KAON_PART_FUSED;
-  ops->explain(launch, &all, text, sizeof text);
+  ops->explain(launch, args, text, sizeof text);
   kaon_log_once(ctx, KAON_LOG_DEBUG, text);
 }
 

@@ -144,14 +144,12 @@ static kaon_status check_numbers(const kaon_context *ctx, const kaon_lattice *la
                    (long long)UINT32_MAX / 3 / lattice->stencil.nsites);
 }
 
-/* As in dslash/operator/hop.c. */
+/* Logs which kernel this hop runs, and why, if that was not logged before. */
 static void log_kernel(kaon_context *ctx, const kaon_staggered_ops *ops, const kaon_launch *launch,
                        const kaon_staggered_args *args) {
   char text[384];
-  kaon_staggered_args all = *args;
   if (ops->explain == NULL) return;
-  if (args->stencil->faces != NULL) all.part = KAON_PART_FUSED;
-  ops->explain(launch, &all, text, sizeof text);
+  ops->explain(launch, args, text, sizeof text);
   kaon_log_once(ctx, KAON_LOG_DEBUG, text);
 }
 

@@ -360,7 +360,7 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
 }
 
 void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format, ...) {
-  if (ctx == NULL || ctx->options.log == NULL || level > ctx->options.log_level) return;
+  if (ctx == NULL || !kaon_logs(ctx, level)) return;
   char line[512];
   va_list args;
   va_start(args, format);
@@ -371,6 +371,7 @@ void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format,
 
 void kaon_log_once(kaon_context *ctx, kaon_log_level level, const char *line) {
   uint32_t hash = 2166136261u; /* FNV-1a */
+  if (!kaon_logs(ctx, level)) return;
   for (const char *c = line; *c != '\0'; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
   for (unsigned i = 0; i < ctx->logged_count && i < KAON_LOGGED; i++)
     if (ctx->logged[i] == hash) return;
