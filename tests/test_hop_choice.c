@@ -105,6 +105,7 @@ static kaon_stencil stencil_of(const int extents[4], int cut) {
 }
 
 static const kaon_launch plain_launch = {.dependent = 1};
+static uint64_t marks; /* an address for launch.marked */
 
 /* ---- the table ---- */
 
@@ -191,8 +192,6 @@ static kaon_hop_args hop_args_of(const kaon_stencil *st, int columns, int recon,
   return args;
 }
 
-static uint64_t marks; /* an address for launch.marked */
-
 static void choices_are_those_of_the_table(void **unused) {
   (void)unused;
   for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++) {
@@ -245,8 +244,7 @@ static int chain_split(const kaon_hop_args *args) {
   int split = 0;
   for (int mu = 0; mu < 4; mu++) {
     const double f = args->coefficient[mu] * (mu == 3 ? 2 : 1);
-    const float rest = (float)((f - (double)(float)f) / f);
-    split |= rest != 0;
+    split |= (float)((f - (double)(float)f) / f) != 0;
   }
   return split;
 }
@@ -386,8 +384,6 @@ static void choices_are_those_of_the_conditions(void **unused) {
   printf("%lld choices compared\n", (long long)compared);
 }
 
-/* ---- launches ---- */
-
 /* The launcher of the chosen row and storage is called once, with the caller's arguments. */
 static void one_launcher_is_called(void **unused) {
   (void)unused;
@@ -498,8 +494,6 @@ static void staggered_choices_are_those_of_the_conditions(void **unused) {
           assert_ptr_equal(called.args, &args);
         }
 }
-
-/* ---- what rows say ---- */
 
 static void a_hop_writes_the_sums_that_its_row_says(void **unused) {
   (void)unused;

@@ -65,7 +65,7 @@ static __device__ __forceinline__ constexpr int whole_blocks() {
   return crowded<RECON, IMPROVED, COLUMNS, SUMS>() ? 7 : staggered_blocks<COLUMNS>();
 }
 
-/* Columns of the fields. A kernel of one column is used only for fields of one column (run_columns).
+/* Columns of the fields. A kernel of one column runs only for fields of one column (run_columns).
  * The constant saves a thread some 60 instructions for addresses. */
 template <int COLUMNS>
 static __device__ __forceinline__ int columns_of(const staggered_call &a) {
