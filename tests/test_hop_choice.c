@@ -352,7 +352,7 @@ static void compare_all(const kaon_launch *launch, const kaon_stencil *st, int c
       }
 }
 
-/* Around every limit: 2^14, 2^15 and 2^17 sites, the sums' 139264, the marked sums' 2^22 and 2^21. */
+/* Around every limit: 2^14, 2^15 and 2^17 sites, the sums' 139264, the marked sums' 2^21, 2^22. */
 static const int shapes[][4] = {
     {2, 2, 2, 2},     {4, 4, 4, 4},     {3, 3, 3, 3},     {15, 5, 7, 9},    {8, 8, 8, 16},
     {16, 16, 16, 8},  {16, 16, 16, 10}, {16, 16, 16, 14}, {16, 16, 16, 16}, {18, 16, 16, 16},

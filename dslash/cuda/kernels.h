@@ -1,6 +1,6 @@
-/* kernels.h - the CUDA launchers of hops, clover blocks, sources and contractions, for one precision
- * each, and the tables that use them (choose.c). The launchers of hops exist for each storage of
- * the links, in 18, 12 or 8 reals. */
+/* kernels.h - the CUDA launchers of hops, clover blocks, sources and contractions, for one
+ * precision each, and the tables that use them (choose.c). Launchers of hops exist for each storage
+ * of the links: 18, 12 or 8 reals. */
 #ifndef KAON_DSLASH_CUDA_KERNELS_H
 #define KAON_DSLASH_CUDA_KERNELS_H
 
