@@ -2,6 +2,8 @@
 #ifndef KAON_DSLASH_OPS_H
 #define KAON_DSLASH_OPS_H
 
+#include <stddef.h>
+
 #include "blas/blas_ops.h"
 #include "lib/operator/domain_view.h"
 #include "lib/operator/free_view.h"
@@ -12,8 +14,18 @@ enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
 
 /* Of a partitioned lattice (stencil->faces): the blocks that need no ghost, or those that do. The
  * sums after BOUNDARY cover both parts. A pass is INTERIOR, then BOUNDARY, with nothing in between.
- * FUSED: gather, INTERIOR and BOUNDARY in one launch (hop_fused). */
-enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY, KAON_PART_FUSED };
+ * FUSED: gather, INTERIOR and BOUNDARY in one launch (hop_fused). GATHER: the messages alone. */
+enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY, KAON_PART_FUSED, KAON_PART_GATHER };
+
+/* What a kernel writes: out; the sums |out|^2 and (w, out); the messages of a gather; `in` of an
+ * updated clover multiplication. */
+enum {
+  KAON_WRITES_OUT = 1,
+  KAON_WRITES_NORM = 2,
+  KAON_WRITES_DOT = 4,
+  KAON_WRITES_MESSAGES = 8,
+  KAON_WRITES_UPDATED = 16
+};
 
 /* out = a [C] x + b [C] D in, on the sites of `parity`. D is the hop of docs/conventions.md
  * (dagger: s = -1). C is the clover block array passed here: the term or its inverse. It multiplies
@@ -67,7 +79,8 @@ typedef struct kaon_gather_args {
   kaon_gate gate;
 } kaon_gather_args;
 
-/* out = C in, site by site (C: the clover term or its inverse). in and out may be the same. */
+/* out = C in, site by site (C: the clover term or its inverse). in and out may be the same. w.data
+ * not NULL: first in += sign * slot[column] w, if clover_writes says UPDATED. */
 typedef struct kaon_clover_args {
   const kaon_stencil *stencil;
   int parity, nrhs;
@@ -76,7 +89,7 @@ typedef struct kaon_clover_args {
   kaon_view in, out;
   kaon_gate gate;
   kaon_sum sum; /* slot[0] <- |out|^2 */
-  kaon_view w;  /* updated_clover: first in += sign * slot[column] w; w and out may be the same */
+  kaon_view w;  /* may be out */
   const kaon_column_state *state;
   int slot;
   double sign;
@@ -119,18 +132,19 @@ typedef struct kaon_free_args {
 } kaon_free_args;
 
 typedef struct kaon_dslash_ops {
-  /* Number of sites from which (w, out) is faster as a separate kernel than inside a hop of one
-   * column; 0: never. */
-  int64_t separate_dot_sites;
-  /* args->sum.state must be NULL for a cut hop (stencil->cut) if kernels compute neighbours. */
   void (*hop)(const kaon_launch *launch, const kaon_hop_args *args);
   void (*clover)(const kaon_launch *launch, const kaon_clover_args *args);
   void (*gather)(const kaon_launch *launch, const kaon_gather_args *args);
   /* gather and both parts of the hop in one launch, with messages by args->peer; NULL: not built */
   void (*hop_fused)(const kaon_launch *launch, const kaon_gather_args *gather,
                     const kaon_hop_args *args);
-  /* Returns 0 and does nothing when it does not support this call. NULL: supports none. */
-  int (*updated_clover)(const kaon_launch *launch, const kaon_clover_args *args);
+  /* KAON_WRITES_...: what the kernel for this hop, or for clover blocks alone, can write. Other
+   * sums and updates are separate kernels, also where those are faster. NULL: all sums, UPDATED
+   * not. */
+  unsigned (*hop_writes)(const kaon_stencil *stencil, int columns);
+  unsigned (*clover_writes)(const kaon_stencil *stencil, int columns);
+  /* Names the kernel that `hop` runs, and says why. NULL: there is only one. */
+  void (*explain)(const kaon_launch *launch, const kaon_hop_args *args, char *text, size_t room);
   /* NULL: this backend has no asynchronous blocks */
   void (*free_blocks)(const kaon_launch *launch, const kaon_free_args *args);
 } kaon_dslash_ops;

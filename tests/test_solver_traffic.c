@@ -29,8 +29,13 @@ static struct {
 } seen;
 
 /* Products leave their dot products to kernels of their own, as they do on many sites
- * (separate_dot_sites). */
+ * (hop_writes). */
 static int apart;
+
+static unsigned hop_writes(const kaon_stencil *stencil, int columns) {
+  (void)stencil;
+  return KAON_WRITES_NORM | (apart && columns == 1 ? 0 : KAON_WRITES_DOT);
+}
 
 static const kaon_backend *own;
 
@@ -241,7 +246,7 @@ static void count_from_here(kaon_context *ctx, counting_tables *to) {
   to->table = *own;
   for (int p = 0; p < KAON_PRECISIONS; p++) {
     to->dslash[p] = *own->dslash[p];
-    to->dslash[p].separate_dot_sites = apart; /* from so many sites on; 0: never */
+    to->dslash[p].hop_writes = hop_writes;
     to->dslash[p].hop = p == KAON_DOUBLE ? hop_d : p == KAON_SINGLE ? hop_s : hop_h;
     to->table.dslash[p] = &to->dslash[p];
   }

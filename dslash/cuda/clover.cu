@@ -34,6 +34,7 @@ static __global__ void __launch_bounds__(SITE_THREADS)
 }
 
 extern "C" void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch,
+                                                const kaon_kernel_choice *choice,
                                                 const kaon_clover_args *args) {
   clover_call a = {};
   a.nsites = (uint32_t)args->stencil->sites[args->parity];
@@ -43,7 +44,7 @@ extern "C" void KAON_EXPORT(kaon_dslash_clover)(const kaon_launch *launch,
   a.clover_scale = args->clover_scale;
   a.in = args->in;
   a.out = args->out;
-  const int threads = site_threads(a.nsites);
+  const int threads = choice->threads;
   const int chunks = site_chunks(a.nsites, threads, args->sum.state != NULL);
   a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   a.sums.sum.slot[1] = KAON_NO_SLOT;

@@ -91,17 +91,22 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, false
   hop_end<true, SUMS_NONE>(a.h, site, column, 0, &d, room, NULL);
 }
 
-extern "C" void KAON_EXPORT(kaon_hop_cut)(const kaon_launch *launch, const kaon_hop_args *args) {
+template <int RECON>
+static void run_cut(const kaon_launch *launch, const kaon_kernel_choice *choice,
+                    const kaon_gather_args *, const kaon_hop_args *args) {
   cut_call a = {};
   a.h = call_of(args);
   for (int mu = 0; mu < 4; mu++) {
     a.cut[mu] = args->stencil->cut[mu] != 0;
     a.block[mu] = kaon_divisor_of((uint32_t)(a.cut[mu] ? args->stencil->cut[mu] : 1));
   }
-  const int threads = hop_threads(launch, &a.h);
-  const int chunks = site_chunks((uint32_t)a.h.sites.nsites, threads, 0);
+  const int chunks = site_chunks((uint32_t)a.h.sites.nsites, choice->threads, 0);
   const kaon_sum none = {};
   a.h.sums = kaon_cuda_sums_of(launch, &args->gate, &none, chunks);
-  auto kernel = args->recon == 18 ? hop_cut<18> : args->recon == 12 ? hop_cut<12> : hop_cut<8>;
-  kaon_cuda_launch(launch, kernel, (unsigned)(chunks * a.h.nrhs), (unsigned)threads, a);
+  kaon_cuda_launch(launch, hop_cut<RECON>, (unsigned)(chunks * a.h.nrhs), (unsigned)choice->threads,
+                   a);
 }
+
+KAON_HOP_LAUNCHER(kaon_hop_cut, 18, run_cut)
+KAON_HOP_LAUNCHER(kaon_hop_cut, 12, run_cut)
+KAON_HOP_LAUNCHER(kaon_hop_cut, 8, run_cut)

@@ -440,12 +440,11 @@ static void faces_share(faces_call *a, const kaon_stencil *st, int threads) {
 
 /* Chunks of the sums: one for each block of sites, unless the space is too small. Then the
  * interior's chunks have equal sizes. */
-template <int RECON>
-static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_hop_args *args) {
+static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_kernel_choice *choice,
+                         const kaon_hop_args *args) {
   const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
   int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
-  a->h.norm =
-      has_norm<1, false>() && !a->h.split && norm_alone(launch, args, (int64_t)inside + edge);
+  a->h.norm = choice->sums == SUMS_NORM;
   if (args->sum.state != NULL && !a->h.norm && inside + edge > room) {
     if (edge > FACES_CHUNKS) edge = FACES_CHUNKS;
     const int turns = (inside + room - edge - 1) / (room - edge);
@@ -473,15 +472,15 @@ static uint64_t *faces_row(const kaon_launch *launch, bool last) {
   return row;
 }
 
-/* gather: also write messages; part: KAON_PART_ALL for no other work. */
+/* gather: also write messages. */
 template <int RECON>
-static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
-                      const kaon_hop_args *args, int part) {
+static void run_faces(const kaon_launch *launch, const kaon_kernel_choice *choice,
+                      const kaon_gather_args *gather, const kaon_hop_args *args) {
+  const int part = args->part, threads = choice->threads;
   faces_call a = {};
   a.h = call_of(args);
-  const int threads = hop_threads(launch, &a.h);
   faces_share(&a, args->stencil, threads);
-  faces_chunks<RECON>(&a, launch, args);
+  faces_chunks(&a, launch, choice, args);
   for (int mu = 0; mu < 4; mu++)
     a.ghost_factor[mu] = (real)(args->coefficient[mu] * (mu == 3 ? 2 : 1));
   memcpy(a.ghosts, args->ghosts, sizeof a.ghosts);
@@ -501,39 +500,11 @@ static void run_faces(const kaon_launch *launch, const kaon_gather_args *gather,
   a.times = faces_row(launch, a.boundary > 0);
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.nrhs;
   auto kernel = hop_faces<RECON, SUMS_ALL>;
-  if constexpr (has_norm<1, false>())
-    if (a.h.norm) kernel = hop_faces<RECON, SUMS_NORM>;
-  if constexpr (has_plain<RECON, 1, false>())
-    if (args->sum.state == NULL && (sizeof(real) == 8 || !a.h.split))
-      kernel = hop_faces<RECON, SUMS_NONE>;
+  if constexpr (SITE_HAS_NORM(sizeof(stored)))
+    if (choice->sums == SUMS_NORM) kernel = hop_faces<RECON, SUMS_NORM>;
+  if constexpr (SITE_HAS_PLAIN(sizeof(stored), RECON))
+    if (choice->sums == SUMS_NONE) kernel = hop_faces<RECON, SUMS_NONE>;
   if (blocks > 0) kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a);
-}
-
-/* Messages only, for a hop of which nothing else is done. */
-template <int RECON>
-static void run_gather(const kaon_launch *launch, const kaon_gather_args *gather) {
-  kaon_hop_args args = {};
-  args.stencil = gather->stencil;
-  args.parity = gather->parity;
-  args.dagger = gather->dagger;
-  args.nrhs = gather->nrhs;
-  args.recon = gather->recon;
-  args.in = gather->in;
-  args.gate = gather->gate;
-  args.b = 1;
-  memcpy(args.coefficient, gather->coefficient, sizeof args.coefficient);
-  memcpy(args.links, gather->links, sizeof args.links);
-  run_faces<RECON>(launch, gather, &args, KAON_PART_ALL);
-}
-
-/* args NULL: only gather; gather NULL: a part of the hop; else all in one launch. */
-template <int RECON>
-static void run_divided(const kaon_launch *launch, const kaon_gather_args *gather,
-                        const kaon_hop_args *args) {
-  if (args == NULL)
-    run_gather<RECON>(launch, gather);
-  else
-    run_faces<RECON>(launch, gather, args, gather != NULL ? (int)KAON_PART_FUSED : args->part);
 }
 
 #endif

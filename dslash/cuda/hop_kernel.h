@@ -20,13 +20,7 @@
 #include "dslash/cuda/site.h"
 #include "lib/math/recon.h"
 
-/* Columns of a thread where there are enough. */
-enum { COLUMNS_MANY = KAON_IS_HALF || sizeof(real) == 8 ? 2 : 3 };
-
-/* What a kernel sums. In NONE and NORM each block has one tile. NORM stores |out|^2 of one column
- * with sequence tags. Both are faster than ALL, whose loop needs registers, and NONE is a few per
- * cent faster than NORM in half (bench/notes/design-cuda-hop.md). */
-enum { SUMS_NONE, SUMS_NORM, SUMS_ALL };
+enum { COLUMNS_MANY = SITE_COLUMNS((int)sizeof(stored)) };
 
 /* Minimum of resident blocks on a multiprocessor. It caps the registers, which the compiler would
  * otherwise spend on early loads. */
@@ -35,17 +29,6 @@ static __device__ __forceinline__ constexpr int least_blocks() {
   if (sizeof(real) == 8) return 2;
   if (KAON_IS_HALF) return SUMS == SUMS_ALL ? 4 : RECON == 12 ? 6 : 5;
   return SUMS != SUMS_ALL && RECON == 8 ? 4 : 3;
-}
-
-/* Whether a NONE kernel, and a NORM kernel, exists: where it is faster. */
-template <int RECON, int COLUMNS, bool SPLIT>
-static constexpr bool has_plain() {
-  return COLUMNS == 1 && !SPLIT && !(sizeof(real) == 8 && RECON == 12);
-}
-
-template <int COLUMNS, bool SPLIT>
-static constexpr bool has_norm() {
-  return COLUMNS == 1 && !SPLIT && sizeof(real) < 8;
 }
 
 typedef struct hop_call {
@@ -280,58 +263,69 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
   }
 }
 
-/* Threads of a block: the default, or the result of kaon tune. */
-static int hop_threads(const kaon_launch *launch, const hop_call *a) {
-  const int wanted = launch->tuned.threads;
-  const bool possible = wanted == SITE_THREADS || wanted == SITE_THREADS / 2;
-  return possible ? wanted : site_threads((uint32_t)a->sites.nsites);
-}
+/* ---- launches ---- */
 
-/* 1 if a NORM kernel suffices: at most |out|^2 of one column. A block that has stored its tagged
- * part waits for nothing (lib/cuda/reduction/reduce.h). */
-static int norm_alone(const kaon_launch *launch, const kaon_hop_args *args, int64_t blocks) {
-  const int dot = args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
-  return args->sum.state != NULL && launch->marked != NULL && !dot &&
-         blocks <= KAON_MARKED_SUMS / 2;
-}
+/* A launcher for links in `recon` reals. */
+#define KAON_HOP_LAUNCHER(name, recon, run)                                                        \
+  extern "C" void KAON_EXPORT(name##_##recon)(                                                     \
+      const kaon_launch *launch, const kaon_kernel_choice *choice, const kaon_gather_args *gather, \
+      const kaon_hop_args *args) {                                                                 \
+    run<recon>(launch, choice, gather, args);                                                      \
+  }
 
 /* `groups` times COLUMNS columns, from a->column on. */
-template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT>
-static void run(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args, int groups) {
-  const int threads = hop_threads(launch, a);
+template <int RECON, int COLUMNS, bool CLOVER, bool SPLIT, int SUMS>
+static void run(const kaon_launch *launch, int threads, hop_call *a, const kaon_hop_args *args,
+                int groups) {
   const int tiles = (int)(((int64_t)a->sites.nsites + threads - 1) / threads);
-  a->norm = has_norm<COLUMNS, SPLIT>() && norm_alone(launch, args, tiles);
   const int chunks =
-      site_chunks((uint32_t)a->sites.nsites, threads, args->sum.state != NULL && !a->norm);
+      site_chunks((uint32_t)a->sites.nsites, threads, args->sum.state != NULL && SUMS != SUMS_NORM);
+  a->norm = SUMS == SUMS_NORM;
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
   if (args->w.data == NULL) a->sums.sum.slot[1] = KAON_NO_SLOT;
   a->tiles = tiles;
   a->groups = groups;
-  /* sums without clover blocks use the general kernel, if there are others */
-  auto kernel = hop_kernel < RECON, COLUMNS, CLOVER || has_norm<COLUMNS, SPLIT>(), SPLIT,
-       SUMS_ALL > ;
-  if constexpr (has_norm<COLUMNS, SPLIT>())
-    if (a->norm) kernel = hop_kernel<RECON, COLUMNS, true, SPLIT, SUMS_NORM>;
-  if constexpr (has_plain<RECON, COLUMNS, SPLIT>())
-    if (args->sum.state == NULL) kernel = hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, SUMS_NONE>;
-  kaon_cuda_launch(launch, kernel, (unsigned)(chunks * groups), (unsigned)threads, *a);
+  kaon_cuda_launch(launch, hop_kernel<RECON, COLUMNS, CLOVER, SPLIT, SUMS>,
+                   (unsigned)(chunks * groups), (unsigned)threads, *a);
   a->column += groups * COLUMNS;
+}
+
+/* The kernel with the sums of the choice. Sums without clover blocks use the general kernel, if
+ * there are others. */
+template <int RECON, int COLUMNS, bool CLOVER>
+static void run_sums(const kaon_launch *launch, const kaon_kernel_choice *choice, hop_call *a,
+                     const kaon_hop_args *args, int groups) {
+  constexpr bool plain = COLUMNS == 1 && SITE_HAS_PLAIN(sizeof(stored), RECON);
+  constexpr bool norm = COLUMNS == 1 && SITE_HAS_NORM(sizeof(stored));
+  if constexpr (plain) {
+    if (choice->sums == SUMS_NONE) {
+      run<RECON, 1, CLOVER, false, SUMS_NONE>(launch, choice->threads, a, args, groups);
+      return;
+    }
+  }
+  if constexpr (norm) {
+    if (choice->sums == SUMS_NORM) {
+      run<RECON, 1, true, false, SUMS_NORM>(launch, choice->threads, a, args, groups);
+      return;
+    }
+  }
+  run<RECON, COLUMNS, CLOVER || norm, false, SUMS_ALL>(launch, choice->threads, a, args, groups);
 }
 
 /* Most hops have no clover blocks. Where one kernel takes most of them, it is compiled without
  * clover blocks; else the general kernel skips them. */
-template <int RECON, int COLUMNS, bool SPLIT>
-static void run_clover(const kaon_launch *launch, hop_call *a, const kaon_hop_args *args,
-                       int groups) {
-  constexpr bool apart = !SPLIT && (COLUMNS == 1 || sizeof(real) == 8);
+template <int RECON, int COLUMNS>
+static void run_clover(const kaon_launch *launch, const kaon_kernel_choice *choice, hop_call *a,
+                       const kaon_hop_args *args, int groups) {
+  constexpr bool apart = COLUMNS == 1 || sizeof(real) == 8;
   if (groups == 0) return;
   if constexpr (apart) {
     if (args->clover_on == KAON_CLOVER_NONE) {
-      run<RECON, COLUMNS, false, SPLIT>(launch, a, args, groups);
+      run_sums<RECON, COLUMNS, false>(launch, choice, a, args, groups);
       return;
     }
   }
-  run<RECON, COLUMNS, true, SPLIT>(launch, a, args, groups);
+  run_sums<RECON, COLUMNS, true>(launch, choice, a, args, groups);
 }
 
 static hop_call call_of(const kaon_hop_args *args) {
@@ -377,22 +371,22 @@ static void tile(kaon_sites *sites, int threads) {
 }
 
 template <int RECON>
-static void run_recon(const kaon_launch *launch, const kaon_hop_args *args) {
+static void run_site(const kaon_launch *launch, const kaon_kernel_choice *choice,
+                     const kaon_gather_args *, const kaon_hop_args *args) {
   hop_call a = call_of(args);
 #if !defined(KAON_PREC_DOUBLE)
-  if (a.split) {
-    run_clover<RECON, 1, true>(launch, &a, args, args->nrhs);
+  if (choice->rounded) {
+    run<RECON, 1, true, true, SUMS_ALL>(launch, choice->threads, &a, args, args->nrhs);
     return;
   }
 #endif
-  const int groups = launch->tuned.group == 1 ? 0 : args->nrhs / COLUMNS_MANY;
-  if (groups > 0) {
+  if (choice->groups > 0) {
     hop_call many = a;
-    if (!KAON_IS_HALF) tile(&many.sites, hop_threads(launch, &a));
-    run_clover<RECON, COLUMNS_MANY, false>(launch, &many, args, groups);
+    if (!KAON_IS_HALF) tile(&many.sites, choice->threads);
+    run_clover<RECON, COLUMNS_MANY>(launch, choice, &many, args, choice->groups);
     a.column = many.column;
   }
-  run_clover<RECON, 1, false>(launch, &a, args, args->nrhs - a.column);
+  run_clover<RECON, 1>(launch, choice, &a, args, args->nrhs - a.column);
 }
 
 #endif

@@ -13,14 +13,13 @@
 #include "dslash/cuda/hop_kernel.h"
 
 enum {
-  PAIR_THREADS = 2 * KAON_LANES,
-  PAIR_CHOICE = KAON_LANES, /* its name in tuning: sites of a block */
   PAIR_BLOCKS = sizeof(real) == 8 ? 6 : 8,
   HALF_REALS = 12,
   PIECE = KAON_IS_HALF ? 4 : packets<24>::group, /* reals of half a spinor in one access */
   PIECES = HALF_REALS / PIECE,
   PIECE_BYTES = PIECE * (int)sizeof(stored)
 };
+static_assert(PAIR_THREADS == 2 * KAON_LANES, "two warps");
 
 typedef struct pair_call {
   hop_call h;
@@ -505,12 +504,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   pair_finish(a, e, 0.5, &own);
 }
 
-/* Whether two warps share sites: by default, or by the result of kaon tune. */
-static bool shares_sites(const kaon_launch *launch, int64_t nsites, int columns) {
-  const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4 * KAON_LANES;
-  if (launch->tuned.threads != 0) return launch->tuned.threads == PAIR_CHOICE && nsites <= room;
-  return nsites * columns <= (sizeof(real) == 8 ? 1 << 14 : 1 << 15);
-}
+/* ---- launches ---- */
 
 static unsigned pair_blocks(const kaon_launch *launch, hop_call *a, const kaon_gate *gate,
                             const kaon_sum *sum) {
@@ -521,30 +515,27 @@ static unsigned pair_blocks(const kaon_launch *launch, hop_call *a, const kaon_g
   return (unsigned)chunks * (unsigned)a->nrhs;
 }
 
-extern "C" int KAON_EXPORT(kaon_hop_pair)(const kaon_launch *launch, const kaon_hop_args *args) {
+template <int RECON>
+static void run_pair(const kaon_launch *launch, const kaon_kernel_choice *choice,
+                     const kaon_gather_args *, const kaon_hop_args *args) {
   pair_call a = {call_of(args), launch->early};
-  if (!shares_sites(launch, args->stencil->nsites, args->nrhs)) return 0;
-  if (args->clover_on == KAON_CLOVER_ON_X || (a.h.split && sizeof(real) < 8)) return 0;
   const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
-  if (args->recon == 18)
-    kaon_cuda_launch(launch, hop_pair_kernel<18>, blocks, PAIR_THREADS, a);
-  else if (args->recon == 12)
-    kaon_cuda_launch(launch, hop_pair_kernel<12>, blocks, PAIR_THREADS, a);
-  else
-    kaon_cuda_launch(launch, hop_pair_kernel<8>, blocks, PAIR_THREADS, a);
-  return 1;
+  kaon_cuda_launch(launch, hop_pair_kernel<RECON>, blocks, (unsigned)choice->threads, a);
 }
 
-static int launch_clover(const kaon_launch *launch, const kaon_clover_args *args, bool updates) {
+KAON_HOP_LAUNCHER(kaon_hop_pair, 18, run_pair)
+KAON_HOP_LAUNCHER(kaon_hop_pair, 12, run_pair)
+KAON_HOP_LAUNCHER(kaon_hop_pair, 8, run_pair)
+
+extern "C" void KAON_EXPORT(kaon_clover_pair)(const kaon_launch *launch,
+                                              const kaon_kernel_choice *choice,
+                                              const kaon_clover_args *args) {
   pair_call a = {};
-  if (!shares_sites(launch, args->stencil->nsites, args->nrhs)) return 0;
-  if (updates) {
-    a.w = args->w;
-    a.state = args->state;
-    a.slot = args->slot;
-    a.sign = args->sign;
-  }
   a.early = launch->early;
+  a.w = args->w;
+  a.state = args->state;
+  a.slot = args->slot;
+  a.sign = args->sign;
   a.h.sites.nsites = (int32_t)args->stencil->sites[args->parity];
   a.h.nrhs = args->nrhs;
   a.h.clover = args->clover;
@@ -552,16 +543,5 @@ static int launch_clover(const kaon_launch *launch, const kaon_clover_args *args
   a.h.in = args->in;
   a.h.out = args->out;
   const unsigned blocks = pair_blocks(launch, &a.h, &args->gate, &args->sum);
-  kaon_cuda_launch(launch, clover_pair_kernel, blocks, PAIR_THREADS, a);
-  return 1;
-}
-
-extern "C" int KAON_EXPORT(kaon_clover_pair)(const kaon_launch *launch,
-                                             const kaon_clover_args *args) {
-  return launch_clover(launch, args, false);
-}
-
-extern "C" int KAON_EXPORT(kaon_updated_clover_pair)(const kaon_launch *launch,
-                                                     const kaon_clover_args *args) {
-  return launch_clover(launch, args, true);
+  kaon_cuda_launch(launch, clover_pair_kernel, blocks, (unsigned)choice->threads, a);
 }

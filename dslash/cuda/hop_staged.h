@@ -21,21 +21,16 @@
 #include "dslash/cuda/hop_kernel.h"
 
 enum {
-  STAGE_CELLS = 128,
-  STAGE_SIDES = sizeof(real) == 8 ? 2 : 1, /* threads for a site */
-  STAGE_DIRS = 8 / STAGE_SIDES,            /* hops of a thread */
+  STAGE_SIDES = STAGE_SIDES_OF((int)sizeof(stored)), /* threads for a site */
+  STAGE_DIRS = 8 / STAGE_SIDES,                      /* hops of a thread */
   STAGE_THREADS = STAGE_CELLS * STAGE_SIDES,
   STAGE_BLOCKS = sizeof(real) == 8 ? 1 : 2, /* minimum of resident blocks on a multiprocessor */
-  STAGE_COLUMNS = 16,                       /* maximum columns of a block */
-  STAGE_LEAST = sizeof(real) == 8 ? 8 : 4,  /* minimum columns for which this kernel pays off */
-  STAGE_ASKED = 4,                          /* minimum columns for which tuning may select it */
-  STAGE_TILES = 256,                        /* minimum tiles, to fill a device */
   STAGE_SUM_CHUNKS = 528                    /* maximum blocks for the sums of the columns */
 };
 
 /* A tile has 2^bits cells in x / 2, y, z, t, indexed in this order. It needs at least 2 in y, z and
  * t, or a site would have two neighbours outside in one direction. */
-static constexpr uint8_t stage_bits[4] = {3, 2, 1, 1};
+static constexpr uint8_t stage_bits[4] = STAGE_BITS;
 
 static __host__ __device__ constexpr int stage_shift(int mu) {
   return mu == 0 ? 0 : stage_shift(mu - 1) + stage_bits[mu - 1];
@@ -59,6 +54,8 @@ enum {
   STAGE_STATIC = 8 << 10 /* more than the block's other shared memory */
 };
 static_assert(STAGE_BYTES % STAGE_LINE == 0, "the second stage begins with a line, too");
+static_assert(STAGE_BLOCKS * (STAGE_CAPACITY + STAGE_STATIC) == STAGE_SHARED((int)sizeof(stored)),
+              "the kernel's row says so");
 
 /* A thread's site, the positions of its neighbours' spinors, and what it copies from outside. */
 typedef struct stage_place {
@@ -370,55 +367,26 @@ static __global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS)
   if (summed) stage_finish(a.sums, first, open, chunk, sums);
 }
 
-/* Whether a multiprocessor has space for the blocks for which registers are limited. */
-static bool stage_fits(void) {
-  int device, most = 0;
-  return cudaGetDevice(&device) == cudaSuccess &&
-         cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) ==
-             cudaSuccess &&
-         most >= STAGE_BLOCKS * (STAGE_CAPACITY + STAGE_STATIC);
-}
-
-/* Runs the hop by this kernel. Returns false and does nothing if the other kernel must be used:
- * - there are clover blocks: their 72 reals a site have no space here, and reading them for each
- *   column takes more time than is saved;
- * - there are few columns or few sites;
- * - tiles do not fill the lattice;
- * - the device has little shared memory;
- * - `real` does not hold a factor exactly, or links are too long;
- * - a tuning result says so. If its group is large enough, it is the number of columns of a
- * block. */
+/* A block takes up to choice->group columns of a tile. */
 template <int RECON>
-static bool run_staged(const kaon_launch *launch, const kaon_hop_args *args) {
+static void run_staged(const kaon_launch *launch, const kaon_kernel_choice *choice,
+                       const kaon_gather_args *, const kaon_hop_args *args) {
   static const uint8_t warp[4] = {stage_bits[0], stage_bits[1], 0, 0};
   static const uint8_t block[4] = {0, 0, stage_bits[2], stage_bits[3]};
   static_assert(stage_bits[0] + stage_bits[1] == 5, "a warp's cells are the first 32");
-  if constexpr (sizeof(real) == 8 && RECON == 18) {
-    return false;
-  } else {
-    const kaon_launch_shape *tuned = &launch->tuned;
-    const bool asked = tuned->group >= STAGE_ASKED && tuned->group <= STAGE_COLUMNS;
-    const int64_t tiles = args->stencil->nsites / STAGE_CELLS;
-    const bool by_rule = tuned->threads == 0 && tuned->group == 0 && args->nrhs >= STAGE_LEAST &&
-                         tiles >= STAGE_TILES;
-    if (!(asked || by_rule) || args->clover_on != KAON_CLOVER_NONE) return false;
-    hop_call a = call_of(args);
-    kaon_sites_tile(&a.sites, warp, block);
-    if (!a.sites.tiled || (sizeof(real) < 8 && a.split) || !stage_fits()) return false;
-    const int most = asked ? tuned->group : STAGE_COLUMNS;
-    a.groups = (args->nrhs + most - 1) / most;
-    a.each = (args->nrhs + a.groups - 1) / a.groups;
-    a.tiles = (int)tiles;
-    const bool strides = args->sum.state != NULL && a.tiles > STAGE_SUM_CHUNKS;
-    const int chunks = strides ? STAGE_SUM_CHUNKS : a.tiles;
-    a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
-    if (args->w.data == NULL) a.sums.sum.slot[1] = KAON_NO_SLOT;
-    cudaFuncSetAttribute(hop_staged<RECON>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         STAGE_CAPACITY);
-    kaon_cuda_launch(launch, hop_staged<RECON>, (unsigned)(chunks * a.groups), STAGE_THREADS, a,
-                     STAGE_CAPACITY);
-    return true;
-  }
+  hop_call a = call_of(args);
+  kaon_sites_tile(&a.sites, warp, block);
+  a.groups = choice->groups;
+  a.each = choice->group;
+  a.tiles = (int)(args->stencil->nsites / STAGE_CELLS);
+  const bool strides = args->sum.state != NULL && a.tiles > STAGE_SUM_CHUNKS;
+  const int chunks = strides ? STAGE_SUM_CHUNKS : a.tiles;
+  a.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
+  if (args->w.data == NULL) a.sums.sum.slot[1] = KAON_NO_SLOT;
+  cudaFuncSetAttribute(hop_staged<RECON>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       STAGE_CAPACITY);
+  kaon_cuda_launch(launch, hop_staged<RECON>, (unsigned)(chunks * a.groups),
+                   (unsigned)choice->threads, a, STAGE_CAPACITY);
 }
 
 #endif

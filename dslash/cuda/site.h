@@ -11,6 +11,7 @@
 #endif
 #define KAON_PRODUCT_KERNELS /* lib/cuda/reduction/reduce.h */
 
+#include "dslash/cuda/choose.h"
 #include "lib/core/kernel.h"
 #include "lib/cuda/memory/access.h"
 #include "lib/cuda/queue/dependent.h"
@@ -28,10 +29,6 @@ static __device__ __forceinline__ vcomplex number_load(const stored *p) {
 #endif
   return c_load(p);
 }
-
-/* Maximum threads of a block. Blocks smaller than KAON_THREADS balance better, since these kernels
- * use many registers. */
-enum { SITE_THREADS = 128 };
 
 /* A site's object is COUNT packets, each GROUP components of one lane. Within its unit (a column, a
  * matrix) of a block, packet g of lane l has index g * KAON_LANES + l. Packet indices are cheaper
@@ -322,11 +319,6 @@ static __device__ __forceinline__ void site_norm_finish(const kaon_cuda_sums &s,
                                                         int chunk, real norm) {
   const double sum[2] = {(double)norm, 0};
   sums_finish_marked<1, 8, true, false>(s, column, chunk, sum);
-}
-
-/* Threads of a block: fewer if the lattice has too few sites to fill the device twice. */
-static inline int site_threads(uint32_t nsites) {
-  return nsites >= (1u << 17) ? SITE_THREADS : SITE_THREADS / 2;
 }
 
 /* Whether the next kernel's blocks may start while the last ones of this kernel run. This pays off

@@ -24,9 +24,7 @@
  * maximum gathering blocks for a direction (hop_faces.h). */
 enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
 
-/* Maximum columns of a thread. It is smaller than on an undivided lattice: a kernel contains the
- * code of interior and boundary, and its compile time grows accordingly. */
-enum { FACES_MANY = sizeof(real) == 8 ? 3 : 4 };
+enum { FACES_MANY = FACES_COLUMNS((int)sizeof(stored)) };
 
 typedef struct divided_call {
   staggered_call h; /* of h.sums.chunks, the interior's come first */
@@ -57,11 +55,6 @@ static __device__ __forceinline__ constexpr int divided_blocks() {
   return COLUMNS > 1            ? (sizeof(real) == 8 ? 2 : 3)
          : KAON_IS_HALF && SUMS ? 5
                                 : staggered_blocks<COLUMNS>();
-}
-
-/* Whether one column has a kernel without sums: where the kernel with sums needs more registers. */
-static constexpr bool divided_plain() {
-  return KAON_IS_HALF;
 }
 
 /* View of a column of a message, plus `half` bytes. */
@@ -336,15 +329,14 @@ static void divided_peer(divided_call *a, const kaon_peer_exchange *peer) {
   a->peer = *peer;
 }
 
-/* gather: also write messages; part: KAON_PART_ALL for no other work. */
+/* gather: also write messages. */
 template <int RECON, bool IMPROVED, int COLUMNS>
-static void run_faces(const kaon_launch *launch, const kaon_staggered_gather_args *gather,
-                      const kaon_staggered_args *args, int part) {
+static void run_divided(const kaon_launch *launch, const kaon_kernel_choice *choice,
+                        const kaon_staggered_gather_args *gather, const kaon_staggered_args *args) {
+  const int part = args->part, threads = choice->threads;
   divided_call a = {};
   a.h = call_of(args);
-  const int threads = site_threads((uint32_t)a.h.sites.nsites);
-  share_columns<COLUMNS>(&a.h);
-  a.h.beside = 1;
+  share_columns<COLUMNS>(&a.h, choice);
   divided_share(&a, args->stencil, args->faces[0], IMPROVED ? 3 : 1, threads);
   divided_chunks(&a, launch, args);
   divided_links(&a, args);
@@ -364,45 +356,30 @@ static void run_faces(const kaon_launch *launch, const kaon_staggered_gather_arg
                    (a.interior_tiles + !a.interior_tiles));
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.groups;
   auto kernel = staggered_faces<RECON, IMPROVED, COLUMNS, true>;
-  if constexpr (COLUMNS == 1 && divided_plain())
-    if (args->sum.state == NULL) kernel = staggered_faces<RECON, IMPROVED, 1, false>;
+  if constexpr (COLUMNS == 1 && FACES_HAS_PLAIN(sizeof(stored)))
+    if (choice->sums == SUMS_NONE) kernel = staggered_faces<RECON, IMPROVED, 1, false>;
   if (blocks > 0)
     kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a,
                      sums_room(args->sum.state != NULL, COLUMNS, threads));
 }
 
 template <int RECON, bool IMPROVED>
-static void run_columns(const kaon_launch *launch, const kaon_staggered_gather_args *gather,
-                        const kaon_staggered_args *args, int part) {
+static void run_divided_columns(const kaon_launch *launch, const kaon_kernel_choice *choice,
+                                const kaon_staggered_gather_args *gather,
+                                const kaon_staggered_args *args) {
   if (args->nrhs > 1)
-    run_faces<RECON, IMPROVED, FACES_MANY>(launch, gather, args, part);
+    run_divided<RECON, IMPROVED, FACES_MANY>(launch, choice, gather, args);
   else
-    run_faces<RECON, IMPROVED, 1>(launch, gather, args, part);
+    run_divided<RECON, IMPROVED, 1>(launch, choice, gather, args);
 }
 
-/* args NULL: only gather, for a hop of which nothing else is done; gather NULL: a part of the hop;
- * else all in one launch. */
 template <int RECON>
-static void run_divided(const kaon_launch *launch, const kaon_staggered_gather_args *gather,
-                        const kaon_staggered_args *args) {
-  kaon_staggered_args none = {};
-  int part = KAON_PART_ALL;
-  if (args == NULL) {
-    none.stencil = gather->stencil;
-    none.parity = gather->parity;
-    none.nrhs = gather->nrhs;
-    none.faces[0] = gather->faces;
-    none.in = gather->in;
-    none.gate = gather->gate;
-    (gather->steps > 1 ? none.naik : none.fat) = gather->links;
-  } else {
-    part = gather != NULL ? (int)KAON_PART_FUSED : args->part;
-  }
-  const kaon_staggered_args *hop = args != NULL ? args : &none;
-  if (hop->naik.links[0] != NULL)
-    run_columns<RECON, true>(launch, gather, hop, part);
+static void run_faces(const kaon_launch *launch, const kaon_kernel_choice *choice,
+                      const kaon_staggered_gather_args *gather, const kaon_staggered_args *args) {
+  if (args->naik.links[0] != NULL)
+    run_divided_columns<RECON, true>(launch, choice, gather, args);
   else
-    run_columns<RECON, false>(launch, gather, hop, part);
+    run_divided_columns<RECON, false>(launch, choice, gather, args);
 }
 
 #endif

@@ -2,8 +2,4 @@
  * stored in 8 reals. */
 #include "dslash/cuda/staggered_faces.h"
 
-extern "C" void KAON_EXPORT(kaon_staggered_faces_8)(const kaon_launch *launch,
-                                                    const kaon_staggered_gather_args *gather,
-                                                    const kaon_staggered_args *args) {
-  run_divided<8>(launch, gather, args);
-}
+KAON_STAGGERED_LAUNCHER(kaon_staggered_faces, 8, run_faces)

@@ -17,14 +17,9 @@
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/staggered_site.h"
 
-/* Maximum columns of a thread. In half a block has two groups of columns, one warp each, which
- * share links in the first-level cache. There links are most of the traffic from the second-level
- * cache. */
-enum {
-  STAGGERED_MANY = 4,
-  MANY_THREADS = KAON_IS_HALF ? 2 * SITE_THREADS : SITE_THREADS,
-  GROUPED = KAON_IS_HALF
-};
+/* In half a block has two groups of columns, one warp each, which share links in the first-level
+ * cache. There links are most of the traffic from the second-level cache. */
+enum { MANY_THREADS = KAON_IS_HALF ? 2 * SITE_THREADS : SITE_THREADS, GROUPED = KAON_IS_HALF };
 
 typedef struct staggered_call {
   kaon_sites sites;
@@ -70,7 +65,7 @@ static __device__ __forceinline__ constexpr int whole_blocks() {
   return crowded<RECON, IMPROVED, COLUMNS, SUMS>() ? 7 : staggered_blocks<COLUMNS>();
 }
 
-/* Columns of the fields. A kernel of one column is used only for fields of one column (run_recon).
+/* Columns of the fields. A kernel of one column runs only for fields of one column (run_columns).
  * The constant saves a thread some 60 instructions for addresses. */
 template <int COLUMNS>
 static __device__ __forceinline__ int columns_of(const staggered_call &a) {
@@ -328,28 +323,20 @@ static unsigned sums_room(int wants, int columns, int threads) {
 
 /* Distributes the columns: groups, and groups of a block. */
 template <int COLUMNS>
-static void share_columns(staggered_call *a) {
-  a->groups = (a->columns + COLUMNS - 1) / COLUMNS;
-  a->each = (a->columns + a->groups - 1) / a->groups;
+static void share_columns(staggered_call *a, const kaon_kernel_choice *choice) {
+  a->groups = choice->groups;
+  a->each = choice->group;
+  a->beside = choice->beside;
   a->full = a->columns == a->groups * COLUMNS;
-  a->beside = 1;
-  if (COLUMNS > 1 && GROUPED && a->groups % 2 == 0) a->beside = 2;
-}
-
-/* Sites of a block. */
-template <int COLUMNS>
-static int block_sites(const staggered_call *a) {
-  const int small = site_threads((uint32_t)a->sites.nsites) < SITE_THREADS;
-  const int warps = staggered_threads<COLUMNS>() / KAON_LANES / a->beside;
-  return KAON_LANES * (small ? (warps + 1) / 2 : warps);
 }
 
 /* All columns; COLUMNS = 1: there is only one. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
-static void run(const kaon_launch *launch, staggered_call *a, const kaon_staggered_args *args) {
+static void run(const kaon_launch *launch, const kaon_kernel_choice *choice, staggered_call *a,
+                const kaon_staggered_args *args) {
   const int wants = SUMS && args->sum.state != NULL;
-  share_columns<COLUMNS>(a);
-  const int sites = block_sites<COLUMNS>(a), threads = sites * a->beside;
+  share_columns<COLUMNS>(a, choice);
+  const int threads = choice->threads, sites = threads / a->beside;
   const int chunks = site_chunks((uint32_t)a->sites.nsites, sites, wants);
   a->tiles = (int)(((int64_t)a->sites.nsites + sites - 1) / sites);
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, chunks);
@@ -403,14 +390,32 @@ static staggered_call call_of(const kaon_staggered_args *args) {
 }
 
 template <int RECON, bool IMPROVED>
-static void run_recon(const kaon_launch *launch, const kaon_staggered_args *args) {
+static void run_columns(const kaon_launch *launch, const kaon_kernel_choice *choice,
+                        const kaon_staggered_args *args) {
   staggered_call a = call_of(args);
   if (args->nrhs > 1)
-    run<RECON, IMPROVED, STAGGERED_MANY, true>(launch, &a, args);
-  else if (args->sum.state != NULL)
-    run<RECON, IMPROVED, 1, true>(launch, &a, args);
+    run<RECON, IMPROVED, STAGGERED_MANY, true>(launch, choice, &a, args);
+  else if (choice->sums != SUMS_NONE)
+    run<RECON, IMPROVED, 1, true>(launch, choice, &a, args);
   else
-    run<RECON, IMPROVED, 1, false>(launch, &a, args);
+    run<RECON, IMPROVED, 1, false>(launch, choice, &a, args);
+}
+
+/* A launcher for thin or long links in `recon` reals. */
+#define KAON_STAGGERED_LAUNCHER(name, recon, run)                                  \
+  extern "C" void KAON_EXPORT(name##_##recon)(                                     \
+      const kaon_launch *launch, const kaon_kernel_choice *choice,                 \
+      const kaon_staggered_gather_args *gather, const kaon_staggered_args *args) { \
+    run<recon>(launch, choice, gather, args);                                      \
+  }
+
+template <int RECON>
+static void run_site(const kaon_launch *launch, const kaon_kernel_choice *choice,
+                     const kaon_staggered_gather_args *, const kaon_staggered_args *args) {
+  if (args->naik.links[0] != NULL)
+    run_columns<RECON, true>(launch, choice, args);
+  else
+    run_columns<RECON, false>(launch, choice, args);
 }
 
 #endif

@@ -98,16 +98,23 @@ kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns) {
 
 /* ---- */
 
-/* 1 if the sums are computed by a separate kernel: for a cut hop (kaon_dslash_ops.hop), and where
- * that is faster (separate_dot_sites). */
+/* 1 if the sums are computed by a separate kernel, because the hop's does not write them. */
 static int sums_separate(const kaon_dirac_fields *fields, const kaon_stencil *stencil, int columns,
                          const kaon_pass *pass) {
-  const int64_t least = table(fields)->separate_dot_sites;
-  const int *cut = stencil->cut;
-  const int any = cut[0] != 0 || cut[1] != 0 || cut[2] != 0 || cut[3] != 0;
-  if (any && fields->family->ctx->backend->computed_neighbours) return 1;
-  return pass != NULL && pass->dot != KAON_NO_SLOT && columns == 1 && least > 0 &&
-         stencil->nsites >= least;
+  const kaon_dslash_ops *ops = table(fields);
+  if (ops->hop_writes == NULL) return 0;
+  const unsigned writes = ops->hop_writes(stencil, columns);
+  if (!(writes & KAON_WRITES_NORM)) return 1;
+  return pass != NULL && pass->dot != KAON_NO_SLOT && !(writes & KAON_WRITES_DOT);
+}
+
+/* Logs which kernel this hop runs, and why, if that was not logged before. */
+static void log_kernel(kaon_context *ctx, const kaon_dslash_ops *ops, const kaon_launch *launch,
+                       const kaon_hop_args *args) {
+  char text[384];
+  if (ops->explain == NULL) return;
+  ops->explain(launch, args, text, sizeof text);
+  kaon_log_once(ctx, KAON_LOG_DEBUG, text);
 }
 
 kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
@@ -155,6 +162,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   kaon_tuning_apply(ctx, KAON_TUNED_HOP, fields->precision, args.recon, out->nrhs,
                     2 * fields->stencil.nsites, &launch);
   if (!launch.prefetch) args.backward = family->backward = !family->backward;
+  if (kaon_logs(ctx, KAON_LOG_DEBUG)) log_kernel(ctx, ops, &launch, &args);
   if (args.stencil->faces != NULL) {
     KAON_TRY(hop_in_stages(fields, &launch, &args));
   } else {
@@ -207,7 +215,9 @@ kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int pari
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_dslash_ops *ops = table(fields);
   KAON_TRY(kaon_pass_check(ctx, "dirac clover", pass, out->nrhs));
-  if (ops != NULL && ops->updated_clover != NULL && fields->family->csw != 0) {
+  const int updates = ops != NULL && ops->clover_writes != NULL && fields->family->csw != 0 &&
+                      ops->clover_writes(&fields->stencil, out->nrhs) & KAON_WRITES_UPDATED;
+  if (updates) {
     const kaon_blocks *blocks = &fields->blocks[kind][parity];
     const kaon_clover_args args = {.stencil = &fields->stencil,
                                    .parity = parity,
@@ -223,13 +233,10 @@ kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int pari
                                    .slot = slot,
                                    .sign = sign};
     kaon_launch launch;
-    const int no_flush_needed = ctx->no_flush_needed;
     KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 4 * kaon_vector_bytes(out), &launch));
-    if (ops->updated_clover(&launch, &args)) {
-      ctx->no_flush_needed = 1;
-      return KAON_OK;
-    }
-    ctx->no_flush_needed = no_flush_needed; /* nothing was launched */
+    ops->clover(&launch, &args);
+    ctx->no_flush_needed = 1;
+    return KAON_OK;
   }
   KAON_TRY(kaon_blas_axpy((kaon_coefficient){slot, sign}, w, in, &gate));
   return kaon_dslash_clover(fields, parity, kind, in, out, &gate);

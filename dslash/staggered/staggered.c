@@ -145,6 +145,15 @@ static kaon_status check_numbers(const kaon_context *ctx, const kaon_lattice *la
                    (long long)UINT32_MAX / 3 / lattice->stencil.nsites);
 }
 
+/* Logs which kernel this hop runs, and why, if that was not logged before. */
+static void log_kernel(kaon_context *ctx, const kaon_staggered_ops *ops, const kaon_launch *launch,
+                       const kaon_staggered_args *args) {
+  char text[384];
+  if (ops->explain == NULL) return;
+  ops->explain(launch, args, text, sizeof text);
+  kaon_log_once(ctx, KAON_LOG_DEBUG, text);
+}
+
 kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity, double a,
                                  const kaon_vector *x, double b, const kaon_vector *in,
                                  kaon_vector *out, const kaon_pass *pass) {
@@ -174,6 +183,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
       traffic(fields, out->nrhs, vectors) * (double)family->lattice->stencil.nsites;
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, (size_t)bytes, &launch));
+  if (kaon_logs(ctx, KAON_LOG_DEBUG)) log_kernel(ctx, ops, &launch, &args);
   if (kaon_lattice_partitioned(family->lattice))
     KAON_TRY(hop_in_stages(fields, &launch, &args));
   else

@@ -2,6 +2,8 @@
 #ifndef KAON_DSLASH_STAGGERED_OPS_H
 #define KAON_DSLASH_STAGGERED_OPS_H
 
+#include <stddef.h>
+
 #include "lib/core/launch.h"
 
 enum { KAON_STAGGERED_REALS = 6 };
@@ -97,6 +99,9 @@ typedef struct kaon_staggered_ops {
   /* NULL: the sender multiplies by the links of backward hops, and each length has its own
    * messages. Else one message for each direction has chi for both lengths. */
   void (*face_links)(const kaon_launch *launch, const kaon_face_links_args *args);
+  /* As in dslash_ops.h. */
+  void (*explain)(const kaon_launch *launch, const kaon_staggered_args *args, char *text,
+                  size_t room);
 } kaon_staggered_ops;
 
 #endif

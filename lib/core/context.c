@@ -360,13 +360,23 @@ kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info)
 }
 
 void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format, ...) {
-  if (ctx == NULL || ctx->options.log == NULL || level > ctx->options.log_level) return;
+  if (ctx == NULL || !kaon_logs(ctx, level)) return;
   char line[512];
   va_list args;
   va_start(args, format);
   vsnprintf(line, sizeof line, format, args);
   va_end(args);
   ctx->options.log(ctx->options.log_user, level, line);
+}
+
+void kaon_log_once(kaon_context *ctx, kaon_log_level level, const char *line) {
+  uint32_t hash = 2166136261u; /* FNV-1a */
+  if (!kaon_logs(ctx, level)) return;
+  for (const char *c = line; *c != '\0'; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
+  for (unsigned i = 0; i < ctx->logged_count && i < KAON_LOGGED; i++)
+    if (ctx->logged[i] == hash) return;
+  ctx->logged[ctx->logged_count++ % KAON_LOGGED] = hash;
+  kaon_log(ctx, level, "%s", line);
 }
 
 kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t bytes) {

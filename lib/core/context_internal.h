@@ -14,6 +14,9 @@
 
 typedef struct kaon_pool kaon_pool;
 
+/* Lines that kaon_log_once remembers. */
+enum { KAON_LOGGED = 64 };
+
 struct kaon_context {
   int references;
   const kaon_backend *backend;
@@ -57,6 +60,8 @@ struct kaon_context {
    * no memory allocated. */
   int recording;
   struct kaon_launch_list *list; /* CUDA: for kaon_launch; set while a list is recorded */
+  uint32_t logged[KAON_LOGGED];  /* hashes of the lines of kaon_log_once */
+  unsigned logged_count;
   /* 1: a pass failed between two of its kernels. Tickets and sequence tags must be reset. */
   int pass_incomplete;
 };
@@ -72,6 +77,12 @@ static inline int kaon_separate(const kaon_context *ctx) {
 /* Passes one line to the user's log callback if it wants that level. */
 void kaon_log(const kaon_context *ctx, kaon_log_level level, const char *format, ...)
     KAON_PRINTF(3, 4);
+/* 1 if lines of this level are wanted. */
+static inline int kaon_logs(const kaon_context *ctx, kaon_log_level level) {
+  return ctx->options.log != NULL && level <= ctx->options.log_level;
+}
+/* Passes on a line that this context has not logged yet, or not among its last KAON_LOGGED ones. */
+void kaon_log_once(kaon_context *ctx, kaon_log_level level, const char *line);
 
 /* Device memory from the context's caching pool, aligned to 64 bytes at least. Its contents are
  * unspecified (check mode: poisoned). `what` names the object in an out-of-memory message. */

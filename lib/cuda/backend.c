@@ -28,6 +28,9 @@ static const kaon_precond_ops precond_s = {KAON_PRECOND_OPS(KAON_PRECOND_S)};
 /* For the library's table, whose kernels do not add sums. */
 static const kaon_precond_ops scaled_d = {.scaled = kaon_precond_scaled_cuda_d};
 static const kaon_precond_ops scaled_s = {.scaled = kaon_precond_scaled_cuda_s};
+#define KAON_MEASURE(prec) \
+  { .source = kaon_source_cuda_##prec, .meson = kaon_meson_cuda_##prec }
+static const kaon_measure_ops measure[3] = {KAON_MEASURE(d), KAON_MEASURE(s), KAON_MEASURE(h)};
 static const kaon_import_ops import_ops = {.import_values = kaon_vector_import_values_cuda,
                                            .export_values = kaon_vector_export_values_cuda,
                                            .find = kaon_vector_find_unstorable_cuda,
@@ -59,7 +62,7 @@ const kaon_backend kaon_cuda_library_table = {
     .dslash = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s, &kaon_dslash_ops_cuda_h},
     .staggered = {&kaon_staggered_ops_cuda_d, &kaon_staggered_ops_cuda_s,
                   &kaon_staggered_ops_cuda_h},
-    .measure = {&kaon_measure_ops_cuda_d, &kaon_measure_ops_cuda_s, &kaon_measure_ops_cuda_h},
+    .measure = {&measure[0], &measure[1], &measure[2]},
 };
 
 extern const kaon_resident_ops kaon_resident_ops_cuda_d, kaon_resident_ops_cuda_s;
@@ -92,6 +95,6 @@ const kaon_backend kaon_cuda_table = {
     .dslash = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s, &kaon_dslash_ops_cuda_h},
     .staggered = {&kaon_staggered_ops_cuda_d, &kaon_staggered_ops_cuda_s,
                   &kaon_staggered_ops_cuda_h},
-    .measure = {&kaon_measure_ops_cuda_d, &kaon_measure_ops_cuda_s, &kaon_measure_ops_cuda_h},
+    .measure = {&measure[0], &measure[1], &measure[2]},
     .sparse = {&kaon_sparse_ops_cuda_d, &kaon_sparse_ops_cuda_s, NULL},
 };

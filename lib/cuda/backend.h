@@ -10,6 +10,9 @@
  * old, no device, or a device that this build has no code for), DEVICE (the driver failed). */
 kaon_status kaon_cuda_backend(int number, const kaon_backend **backend);
 
+/* Shared memory of a multiprocessor of the current device; 0: not known. */
+int64_t kaon_cuda_shared_bytes(void);
+
 extern const kaon_backend kaon_cuda_table;
 /* The same with vector work by cuBLAS and scalars on the host (KAON_ISSUE_LIBRARY). */
 extern const kaon_backend kaon_cuda_library_table;

@@ -116,6 +116,15 @@ kaon_status kaon_cuda_backend(int number, const kaon_backend **backend) {
   return KAON_OK;
 }
 
+int64_t kaon_cuda_shared_bytes(void) {
+  int device = 0, bytes = 0;
+  if (cudaGetDevice(&device) != cudaSuccess ||
+      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) !=
+          cudaSuccess)
+    return 0;
+  return bytes;
+}
+
 /* ---- the device of a context ---- */
 
 void kaon_cuda_enter(const kaon_context *ctx) {
