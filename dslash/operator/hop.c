@@ -98,16 +98,15 @@ kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns) {
 
 /* ---- */
 
-/* 1 if the sums are computed by a separate kernel: for a cut hop (kaon_dslash_ops.hop), and where
- * that is faster (separate_dot_sites). */
-static int sums_separate(const kaon_dirac_fields *fields, const kaon_stencil *stencil, int columns,
-                         const kaon_pass *pass) {
+/* What a hop offers for its sums: none if it is cut (kaon_dslash_ops.hop), no dot product where a
+ * separate kernel is faster (separate_dot_sites). */
+static int sums_of_hop(const kaon_dirac_fields *fields, const kaon_stencil *stencil, int columns) {
   const int64_t least = table(fields)->separate_dot_sites;
   const int *cut = stencil->cut;
   const int any = cut[0] != 0 || cut[1] != 0 || cut[2] != 0 || cut[3] != 0;
-  if (any && fields->family->ctx->backend->computed_neighbours) return 1;
-  return pass != NULL && pass->dot != KAON_NO_SLOT && columns == 1 && least > 0 &&
-         stencil->nsites >= least;
+  if (any && fields->family->ctx->backend->computed_neighbours) return 0;
+  return columns == 1 && least > 0 && stencil->nsites >= least ? KAON_SUMS_NORM
+                                                               : KAON_SUMS_NORM | KAON_SUMS_DOT;
 }
 
 kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mode mode,
@@ -120,8 +119,8 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
   const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
-  const int apart =
-      kaon_pass_sums_separate(ctx, pass) || sums_separate(fields, stencil, out->nrhs, pass);
+  const kaon_kernel_sums sums =
+      kaon_sums_for_kernel(out, pass, sums_of_hop(fields, stencil, out->nrhs));
   kaon_hop_args args = {.stencil = stencil,
                         .parity = parity,
                         .dagger = mode == KAON_DAGGER,
@@ -133,10 +132,10 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
                         .coefficient = {space, space, space, 1},
                         .in = kaon_view_of(in),
                         .x = kaon_view_of(fused->x),
-                        .w = kaon_view_of(pass != NULL && !apart ? pass->w : NULL),
+                        .w = sums.w,
                         .out = kaon_view_of(out),
                         .gate = kaon_pass_gate(pass),
-                        .sum = kaon_pass_sum_of_product(ctx, apart ? NULL : pass)};
+                        .sum = sums.sum};
   for (int p = 0; p < 2; p++) args.links[p] = kaon_gauge_links(fields->links, p);
   if (args.clover_on != KAON_CLOVER_NONE) {
     args.clover = fields->blocks[fused->kind][parity].data;
@@ -161,7 +160,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
     ops->hop(&launch, &args);
   }
   ctx->no_flush_needed = 1;
-  return apart ? kaon_pass_sum_separately(out, pass) : kaon_pass_complete_product(ctx, pass);
+  return kaon_sums_after_kernel(&sums);
 }
 
 kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,
@@ -176,11 +175,7 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   }
   const kaon_dslash_ops *ops = table(fields);
   if (ops == NULL || ops->clover == NULL) return not_built(fields, "clover");
-  const int apart =
-      (pass != NULL && pass->dot != KAON_NO_SLOT) || /* the kernel sums only the norm */
-      kaon_pass_sums_separate(ctx, pass);
-  const kaon_pass gate = kaon_pass_gate_only(pass);
-  const kaon_pass *sums = apart ? &gate : pass;
+  const kaon_kernel_sums sums = kaon_sums_for_kernel(out, pass, KAON_SUMS_NORM);
   const kaon_blocks *blocks = &fields->blocks[kind][parity];
   kaon_clover_args args = {.stencil = &fields->stencil,
                            .parity = parity,
@@ -190,13 +185,12 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
                            .in = kaon_view_of(in),
                            .out = kaon_view_of(out),
                            .gate = kaon_pass_gate(pass),
-                           .sum = kaon_pass_sum_of_product(ctx, sums)};
+                           .sum = sums.sum};
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 2 * kaon_vector_bytes(out), &launch));
   ops->clover(&launch, &args);
   ctx->no_flush_needed = 1;
-  if (apart) return kaon_pass_sum_separately(out, pass);
-  return kaon_pass_complete_product(ctx, pass);
+  return kaon_sums_after_kernel(&sums);
 }
 
 kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int parity,
@@ -217,7 +211,7 @@ kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int pari
                                    .in = kaon_view_of(in),
                                    .out = kaon_view_of(out),
                                    .gate = kaon_pass_gate(pass),
-                                   .sum = kaon_pass_sum(ctx, NULL),
+                                   .sum = KAON_SUM_NONE,
                                    .w = kaon_view_of(w),
                                    .state = pass->scalars->state,
                                    .slot = slot,
