@@ -2,8 +2,7 @@
  * lib/operator/pass.h): the update of Chronopoulos and Gear's CG, then a matrix product that
  * completes them. On every machine, for real and complex rows of several sizes, in
  * double and single, slots agree with sums of the stored numbers in long double. Closed columns
- * and the remains of a failed step change nothing. Operators that cannot take partial sums refuse
- * them.
+ * and the remains of a failed step change nothing. Other operations refuse partial sums.
  *
  * Bound: a sum of n numbers s_i in double is off by at most n 2^-53 sum |s_i| in any order; each
  * number is a product of two doubles, with one more rounding. */
