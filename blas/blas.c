@@ -176,7 +176,8 @@ kaon_status kaon_blas_multi_dot(int n, kaon_vector *const *x, const kaon_vector 
   kaon_update u;
   kaon_update_begin(&u, "multi_dot", y, pass);
   u.args.n = n;
-  u.args.sum.slot[0] = first_slot;
+  u.offers = KAON_SUMS_RECURRENCES;
+  u.sums.sum.slot[0] = first_slot;
   for (int i = 0; i < n; i++) {
     kaon_update_read(&u, i, "x[i]", x[i]);
     kaon_update_slot(&u, first_slot + i);

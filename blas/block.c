@@ -3,6 +3,8 @@
 
 #include "blas/submit.h"
 
+_Static_assert((int)KAON_BLOCK_MAX <= (int)KAON_KERNEL_SLOTS, "slots of a column");
+
 #define ENTRY(u, name) ((u)->ops != NULL ? (u)->ops->name : NULL)
 
 static kaon_status check_columns(kaon_context *ctx, const char *name, int columns) {
@@ -15,6 +17,7 @@ static kaon_status check_columns(kaon_context *ctx, const char *name, int column
 static kaon_status begin(kaon_update *u, const char *name, const kaon_vector *shape,
                          const kaon_pass *pass) {
   kaon_update_begin(u, name, shape, pass);
+  u->offers = KAON_SUMS_RECURRENCES; /* sums join columns */
   KAON_TRY(u->status);
   return check_columns(u->ctx, name, shape->nrhs);
 }
@@ -30,20 +33,14 @@ static void matrix(kaon_update *u, int number, kaon_coefficient m) {
 kaon_status kaon_blas_gram(const kaon_vector *x, const kaon_vector *y, int hermitian, int first,
                            const kaon_pass *pass) {
   kaon_update u;
-  int slots[KAON_BLOCK_MAX];
   KAON_TRY(begin(&u, "gram", y, pass));
-  const int n = y->nrhs;
   kaon_update_read(&u, 0, "x", x);
   kaon_update_read(&u, 1, "y", y);
   matrix(&u, 0, KAON_PLUS(first));
-  kaon_update_sum(&u, 0, first);
-  u.joined = 1;
+  u.sums.sum.slot[0] = first;
+  for (int i = 0; i < y->nrhs; i++) kaon_update_slot(&u, first + i);
   u.args.n = hermitian;
-  kaon_launch launch;
-  KAON_TRY(kaon_update_prepare(&u, ENTRY(&u, gram) != NULL, &launch));
-  u.ops->gram(&launch, &u.args);
-  for (int i = 0; i < n; i++) slots[i] = first + i;
-  return kaon_blas_complete(u.ctx, pass, slots, n);
+  return kaon_update_launch(&u, ENTRY(&u, gram));
 }
 
 kaon_status kaon_blas_block_axpy(kaon_coefficient m, const kaon_vector *x, kaon_vector *y,
@@ -54,7 +51,6 @@ kaon_status kaon_blas_block_axpy(kaon_coefficient m, const kaon_vector *x, kaon_
   kaon_update_write(&u, 1, "y", y);
   matrix(&u, 0, m);
   kaon_update_pass_sums(&u, -1);
-  u.joined = 1;
   return kaon_update_launch(&u, ENTRY(&u, block_axpy));
 }
 

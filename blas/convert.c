@@ -26,7 +26,7 @@ static kaon_status run(const char *name, const kaon_vector *from, kaon_vector *t
                                   .gate = u.args.gate,
                                   .sum = u.args.sum};
   ops->convert(&launch, &args);
-  return kaon_update_complete(&u);
+  return kaon_sums_after_kernel(&u.sums);
 }
 
 kaon_status kaon_blas_convert(const kaon_vector *from, kaon_vector *to, int add,

@@ -23,7 +23,7 @@ kaon_status kaon_blas_pipecgnr(int a, int b, const kaon_pipecgnr_vectors *v, con
                                const kaon_pass *pass) {
   kaon_update u;
   kaon_update_begin(&u, "pipecgnr", v->r, pass);
-  u.leaves = 1;
+  u.offers |= KAON_SUMS_LEAVES;
   kaon_update_read(&u, 0, "u", v->u);
   kaon_update_write(&u, 1, "s", v->s);
   kaon_update_write(&u, 2, "r", v->r);

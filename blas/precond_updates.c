@@ -172,7 +172,7 @@ kaon_status kaon_blas_chrongear(int a, int b, const kaon_chrongear_vectors *v, c
   }
   kaon_update u;
   kaon_update_begin(&u, "chrongear", v->r, pass);
-  u.leaves = 1;
+  u.offers |= KAON_SUMS_LEAVES;
   kaon_update_write(&u, 1, "s", v->s);
   kaon_update_write(&u, 3, "p", v->p);
   kaon_update_write(&u, 4, "x", v->x);

@@ -1,8 +1,11 @@
-/* scalars.c - the scalars of a batch of columns (lib/operator/operator_internal.h). */
+/* scalars.c - the scalars of a batch of columns (lib/operator/pass.h), and recurrences without a
+ * sum. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "blas/blas.h"
+#include "blas/blas_ops.h"
+#include "lib/math/steps/block_recurrences.h"
 
 /* Sets all slots to zero and opens every column to KAON_GATE_STEP. */
 static kaon_status fill(kaon_scalars *scalars) {
@@ -16,17 +19,19 @@ static kaon_status fill(kaon_scalars *scalars) {
   return status;
 }
 
-static size_t message_bytes(int columns) {
-  return (size_t)columns * 2 * KAON_SPLIT_SLOTS * sizeof(double);
+/* Only the host sends messages of its own. */
+static size_t message_bytes(const kaon_context *ctx, int columns) {
+  if (!ctx->backend->host_accessible) return 0;
+  return (size_t)columns * 2 * KAON_MESSAGE_SLOTS * sizeof(double);
 }
 
 kaon_status kaon_scalars_borrow(kaon_context *ctx, int columns, kaon_scalars *scalars) {
   *scalars = (kaon_scalars){.ctx = ctx, .columns = columns};
   if (ctx->states_columns < columns) {
     void *states = NULL;
-    KAON_TRY(kaon_pool_allocate(ctx,
-                                (size_t)columns * sizeof *scalars->state + message_bytes(columns),
-                                "scalars", &states));
+    KAON_TRY(kaon_pool_allocate(
+        ctx, (size_t)columns * sizeof *scalars->state + message_bytes(ctx, columns), "scalars",
+        &states));
     scalars->state = states;
     const kaon_status status = fill(scalars);
     kaon_pool_release(ctx, status == KAON_OK ? ctx->states : states);
@@ -54,7 +59,7 @@ kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **s
   kaon_context_retain(ctx);
   void *state = NULL;
   const size_t states = (size_t)columns * sizeof *made->state;
-  const size_t message = message_bytes(columns);
+  const size_t message = message_bytes(ctx, columns);
   kaon_status status = ctx->backend->host_scalars
                            ? ctx->backend->memory->shared(ctx, states + message, &state)
                            : kaon_pool_allocate(ctx, states + message, "scalars", &state);
@@ -103,4 +108,39 @@ kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *h
   }
   return scalars->ctx->backend->memory->to_device(scalars->ctx, scalars->state, host,
                                                   (size_t)scalars->columns * sizeof *host);
+}
+
+kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass) {
+  if (pass == NULL || pass->scalars == NULL)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                     "recurrence: a pass with scalars is needed; set pass.scalars");
+  const kaon_blas_ops *ops = ctx->backend->blas[KAON_DOUBLE];
+  if (pass->then == 0) return KAON_OK;
+  if (pass->then > KAON_REC_BLOCK) return kaon_blas_block_recur(ctx, pass);
+  kaon_update_args args = {.shape = {.nrhs = pass->scalars->columns},
+                           .gate = {pass->scalars->state, pass->gate},
+                           .sum = {.state = pass->scalars->state, .then = pass->then}};
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(ctx, pass->scalars->columns, 0, &launch));
+  ops->recur(&launch, &args);
+  ctx->no_flush_needed = 1;
+  return KAON_OK;
+}
+
+kaon_status kaon_blas_follow(const kaon_pass *outside, kaon_scalars *own) {
+  kaon_context *ctx = own->ctx;
+  const kaon_blas_ops *ops = ctx->backend->blas[KAON_DOUBLE];
+  kaon_update_args args = {.shape = {.nrhs = own->columns},
+                           .gate = {NULL, KAON_GATE_ANY},
+                           .sum = {.state = own->state, .then = KAON_REC_LOCAL_CLOSE}};
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(ctx, own->columns, 0, &launch));
+  if (outside != NULL && outside->scalars != NULL) {
+    ops->recur(&launch, &args);
+    args.gate = kaon_pass_gate(outside);
+  }
+  args.sum.then = KAON_REC_LOCAL_OPEN;
+  ops->recur(&launch, &args);
+  ctx->no_flush_needed = 1;
+  return KAON_OK;
 }

@@ -28,12 +28,15 @@ size_t kaon_vector_bytes(const kaon_vector *v) {
 }
 
 static int has_scalars(const kaon_update *u) {
-  return u->pass != NULL && u->pass->scalars != NULL;
+  return u->sums.pass != NULL && u->sums.pass->scalars != NULL;
 }
 
 void kaon_update_begin(kaon_update *u, const char *name, const kaon_vector *shape,
                        const kaon_pass *pass) {
-  *u = (kaon_update){.name = name, .shape = shape, .pass = pass};
+  *u = (kaon_update){.name = name,
+                     .shape = shape,
+                     .offers = KAON_SUMS_RECURRENCES | KAON_SUMS_RANKS,
+                     .sums = {.y = shape, .pass = pass, .sum = KAON_SUM_NONE}};
   if (shape == NULL) {
     u->status = kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: a vector is NULL", name);
     return;
@@ -46,7 +49,6 @@ void kaon_update_begin(kaon_update *u, const char *name, const kaon_vector *shap
                                .ncomp = s->ncomp,
                                .nrhs = shape->nrhs,
                                .complex_space = s->complex_space};
-  for (int i = 0; i < 4; i++) u->args.sum.slot[i] = KAON_NO_SLOT;
   u->status = kaon_pass_check(u->ctx, name, pass, shape->nrhs);
   u->args.gate = kaon_pass_gate(pass);
   u->args.c.state = has_scalars(u) ? pass->scalars->state : NULL;
@@ -129,31 +131,31 @@ void kaon_update_coefficient(kaon_update *u, int number, kaon_coefficient c) {
 
 void kaon_update_slot(kaon_update *u, int slot) {
   check_slot(u, slot);
-  if (u->status == KAON_OK) u->slots[u->nslots++] = slot;
+  if (u->status == KAON_OK) u->sums.slots[u->sums.nslots++] = slot;
 }
 
 void kaon_update_sum(kaon_update *u, int number, int slot) {
   if (slot == KAON_NO_SLOT) return;
-  u->args.sum.slot[number] = slot;
-  u->summed++;
+  u->sums.sum.slot[number] = slot;
   kaon_update_slot(u, slot);
 }
 
 void kaon_update_pass_sums(kaon_update *u, int w) {
-  if (u->status != KAON_OK || u->pass == NULL) return;
-  u->separate = kaon_pass_sums_separate(u->ctx, u->pass);
-  if (u->separate) return;
-  kaon_update_sum(u, 0, u->pass->norm);
-  if (u->pass->dot == KAON_NO_SLOT) return;
+  const kaon_pass *pass = u->sums.pass;
+  if (u->status != KAON_OK || pass == NULL) return;
+  u->sums.separate = kaon_separate(u->ctx);
+  if (u->sums.separate) return;
+  kaon_update_sum(u, 0, pass->norm);
+  if (pass->dot == KAON_NO_SLOT) return;
   if (w < 0) {
     u->status = kaon_fail(u->ctx, KAON_ERR_UNSUPPORTED,
                           "%s: this update does not sum (w, result); ask kaon_blas_dot afterwards",
                           u->name);
     return;
   }
-  kaon_update_read(u, w, "w of the pass", u->pass->w);
+  kaon_update_read(u, w, "w of the pass", pass->w);
   u->late |= UINT64_C(1) << w;
-  kaon_update_sum(u, 1, u->pass->dot);
+  kaon_update_sum(u, 1, pass->dot);
 }
 
 static int overlap(const kaon_vector *a, const kaon_vector *b) {
@@ -175,24 +177,6 @@ kaon_status kaon_update_check(kaon_update *u) {
   return u->status;
 }
 
-/* Number of requested sums if they are the kernel's first ones; else 0. */
-static int first_sums(const kaon_update *u) {
-  for (int i = 0; i < u->summed; i++)
-    if (u->args.sum.slot[i] == KAON_NO_SLOT) return 0;
-  return u->summed == u->nslots ? u->summed : 0;
-}
-
-/* Describes the partial sums that the kernel has left; its launcher has set the number of chunks. A
- * sum still under way can only come from a failed step, and the backend drops it. */
-static kaon_status note_left(const kaon_update *u) {
-  kaon_deferred_sums *deferred = &u->pass->scalars->deferred;
-  u->pass->scalars->under_way = 0;
-  deferred->n = deferred->left = u->summed;
-  deferred->real = !u->args.shape.complex_space;
-  for (int i = 0; i < u->summed; i++) deferred->slot[i] = u->args.sum.slot[i];
-  return KAON_OK;
-}
-
 kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) {
   KAON_TRY(kaon_update_check(u));
   if (!built)
@@ -201,15 +185,8 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
         "%s: backend %s %s has no kernel for it in precision %d (0 double, 1 single, 2 "
         "half); choose another backend",
         u->name, u->ctx->backend->name, u->ctx->backend->isa, (int)u->shape->precision);
-  if (has_scalars(u) && !u->separate && (u->nslots > 0 || u->pass->then != 0)) {
-    u->args.sum.state = u->pass->scalars->state;
-    u->args.sum.then = kaon_blas_then(u->ctx, u->pass);
-    u->args.sum.ranks = !u->joined && u->summed > 0 && u->summed == u->nslots &&
-                        kaon_blas_kernel_sums_ranks(u->ctx, u->pass);
-    if (u->args.sum.ranks) u->args.sum.then = u->pass->then;
-    u->args.sum.leave = u->leaves && first_sums(u) && kaon_blas_leaves_partials(u->ctx, u->pass);
-    if (u->args.sum.leave) u->args.sum.deferred = &u->pass->scalars->deferred;
-  }
+  if (!u->sums.separate) kaon_sums_plan(&u->sums, u->offers);
+  u->args.sum = u->sums.sum;
   /* A pass larger than the cache leaves none of its result there. */
   size_t bytes = 0;
   for (int i = 0; i < u->count; i++)
@@ -223,20 +200,9 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
   return KAON_OK;
 }
 
-kaon_status kaon_update_complete(kaon_update *u) {
-  if (u->separate) return kaon_pass_sum_separately(u->shape, u->pass);
-  if (u->args.sum.state == NULL) return KAON_OK;
-  if (u->args.sum.leave) return note_left(u);
-  if (u->args.sum.ranks) {
-    u->ctx->comm->traffic.sums++;
-    return KAON_OK;
-  }
-  return kaon_blas_complete(u->ctx, u->pass, u->slots, u->nslots);
-}
-
 kaon_status kaon_update_launch(kaon_update *u, kaon_update_entry *entry) {
   kaon_launch launch;
   KAON_TRY(kaon_update_prepare(u, entry != NULL, &launch));
   entry(&launch, &u->args);
-  return kaon_update_complete(u);
+  return kaon_sums_after_kernel(&u->sums);
 }

@@ -14,7 +14,6 @@ typedef struct kaon_update {
   const char *name; /* of the function, for messages */
   const kaon_blas_ops *ops;
   const kaon_vector *shape; /* the operand that all others must match */
-  const kaon_pass *pass;    /* NULL: all columns, no sums */
   int any_precision;        /* operands may differ in precision */
   int count;                /* number of operands so far */
   const kaon_vector *operand[KAON_MAX_OPERANDS];
@@ -22,14 +21,9 @@ typedef struct kaon_update {
   /* Bit masks of operands: written ones; those read after the update, which may overlap. */
   uint64_t written;
   uint64_t late;
-  int separate; /* 1: the pass's sums are computed over `shape` by a separate kernel */
-  int summed;   /* sums requested in sum.slot */
-  int joined;   /* 1: the kernel's sums are not those of one column (blas/block.c) */
-  /* 1: the kernel offers to leave partial sums (kaon_blas_leaves_partials). */
-  int leaves;
-  int nslots; /* slots that will be summed */
-  int slots[KAON_BLAS_MULTI + 4];
-  kaon_update_args args;
+  int offers; /* what the kernel offers for its sums; at first what most updates do */
+  kaon_kernel_sums sums;
+  kaon_update_args args; /* without the sums until the launch */
 } kaon_update;
 
 /* `shape`: the result, or the only operand that is never NULL. */
@@ -42,20 +36,19 @@ void kaon_update_read_shared(kaon_update *u, int number, const char *name, const
 void kaon_update_read_cyclic(kaon_update *u, int number, const char *name, const kaon_vector *v);
 void kaon_update_write(kaon_update *u, int number, const char *name, kaon_vector *v);
 void kaon_update_coefficient(kaon_update *u, int number, kaon_coefficient c);
-/* Requests a sum in sum.slot[number]; KAON_NO_SLOT: not wanted. */
+/* Requests the kernel's sum `number`; KAON_NO_SLOT: not wanted. */
 void kaon_update_sum(kaon_update *u, int number, int slot);
-/* Requests pass->norm in slot[0] and pass->dot in slot[1], with pass->w as operand `w`. w < 0: this
+/* Requests pass->norm as sum 0 and pass->dot as sum 1, with pass->w as operand `w`. w < 0: this
  * function has no dot (UNSUPPORTED if the pass wants it). */
 void kaon_update_pass_sums(kaon_update *u, int w);
 /* Notes that the kernel also fills `slot`. */
 void kaon_update_slot(kaon_update *u, int slot);
 /* Checks that no written operand overlaps another; returns the first failure. */
 kaon_status kaon_update_check(kaon_update *u);
-/* kaon_update_launch checks, runs the entry (NULL: NOT_BUILT) and completes the slots over ranks.
- * prepare and complete are its two halves, around the call of a kernel that is not an update. */
+/* kaon_update_launch checks, runs the entry (NULL: NOT_BUILT) and completes the sums. A kernel that
+ * is not an update runs after kaon_update_prepare, and kaon_sums_after_kernel follows it. */
 kaon_status kaon_update_launch(kaon_update *u, kaon_update_entry *entry);
 kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch);
-kaon_status kaon_update_complete(kaon_update *u);
 
 size_t kaon_vector_bytes(const kaon_vector *v);
 

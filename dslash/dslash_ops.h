@@ -17,15 +17,9 @@ enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
  * FUSED: gather, INTERIOR and BOUNDARY in one launch (hop_fused). GATHER: the messages alone. */
 enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY, KAON_PART_FUSED, KAON_PART_GATHER };
 
-/* What a kernel writes: out; the sums |out|^2 and (w, out); the messages of a gather; `in` of an
- * updated clover multiplication. */
-enum {
-  KAON_WRITES_OUT = 1,
-  KAON_WRITES_NORM = 2,
-  KAON_WRITES_DOT = 4,
-  KAON_WRITES_MESSAGES = 8,
-  KAON_WRITES_UPDATED = 16
-};
+/* What a kernel writes: out; the messages of a gather; `in` of an updated clover multiplication; and
+ * the sums |out|^2 and (w, out), as KAON_SUMS_NORM and KAON_SUMS_DOT (lib/core/launch.h). */
+enum { KAON_WRITES_OUT = 64, KAON_WRITES_MESSAGES = 128, KAON_WRITES_UPDATED = 256 };
 
 /* out = a [C] x + b [C] D in, on the sites of `parity`. D is the hop of docs/conventions.md
  * (dagger: s = -1). C is the clover block array passed here: the term or its inverse. It multiplies
@@ -138,11 +132,11 @@ typedef struct kaon_dslash_ops {
   /* gather and both parts of the hop in one launch, with messages by args->peer; NULL: not built */
   void (*hop_fused)(const kaon_launch *launch, const kaon_gather_args *gather,
                     const kaon_hop_args *args);
-  /* KAON_WRITES_...: what the kernel for this hop, or for clover blocks alone, can write. Other
+  /* KAON_WRITES_..., KAON_SUMS_...: what the kernel for this hop, or for clover blocks alone, can write. Other
    * sums and updates are separate kernels, also where those are faster. NULL: all sums, UPDATED
    * not. */
-  unsigned (*hop_writes)(const kaon_stencil *stencil, int columns);
-  unsigned (*clover_writes)(const kaon_stencil *stencil, int columns);
+  int (*hop_writes)(const kaon_stencil *stencil, int columns);
+  int (*clover_writes)(const kaon_stencil *stencil, int columns);
   /* Names the kernel that `hop` runs, and says why. NULL: there is only one. */
   void (*explain)(const kaon_launch *launch, const kaon_hop_args *args, char *text, size_t room);
   /* NULL: this backend has no asynchronous blocks */

@@ -105,13 +105,6 @@ typedef struct kaon_spmv_args {
   kaon_sum sum;
 } kaon_spmv_args;
 
-/* 1: a GPU computes the sums of a product with `nrhs` columns afterwards, by the vector kernel. It
- * must where rows are divided by entries or long ones are added later, since y is not final in the
- * product's threads. With several columns it is faster than registers for sums. */
-static inline int kaon_sums_separate(const kaon_stored_matrix *m, int nrhs) {
-  return nrhs > 1 || m->long_part != NULL || (m->form == KAON_STORED_CSR && m->lanes == 0);
-}
-
 /* to[n] = x[row[n]], n < count: the values of x that a message needs. Both are laid out as vectors
  * of nrhs columns with `reals` components. */
 typedef struct kaon_pick_args {
@@ -271,6 +264,8 @@ typedef struct kaon_project_args {
 } kaon_project_args;
 
 typedef struct kaon_sparse_ops {
+  /* What a product with `nrhs` columns offers for its sums (KAON_SUMS_, lib/core/launch.h). */
+  int (*sums)(const kaon_stored_matrix *matrix, int nrhs);
   void (*spmv)(const kaon_launch *launch, const kaon_spmv_args *args);
   /* The product on all rows including its messages, in one launch. The kernel stores the picked
    * values into the neighbours' memory (pick->to is not used). It computes the boundary when the

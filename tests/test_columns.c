@@ -274,13 +274,22 @@ static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, i
   args.x = args.w = kaon_view_of(x);
   args.y = kaon_view_of(y);
   args.ghosts.data = ghosts;
-  args.gate.state = args.sum.state = scalars->state;
+  const kaon_sparse_ops *ops = ctx->backend->sparse[s->precision];
+  const int separate = !(ops->sums(&s->matrix, nrhs) & KAON_SUMS_NORM);
+  args.gate.state = scalars->state;
   args.gate.mask = KAON_GATE_STEP;
+  args.sum.state = separate ? NULL : scalars->state;
   for (int i = 0; i < 4; i++) args.sum.slot[i] = i < 3 ? NORM + i : KAON_NO_SLOT;
   args.part = parts ? KAON_ROWS_INTERIOR : KAON_ROWS_ALL;
-  ctx->backend->sparse[s->precision]->spmv(&launch, &args);
+  ops->spmv(&launch, &args);
   args.part = KAON_ROWS_BOUNDARY;
-  if (parts) ctx->backend->sparse[s->precision]->spmv(&launch, &args);
+  if (parts) ops->spmv(&launch, &args);
+  if (separate) {
+    const int slot[3] = {NORM + 1, NORM + 2, NORM}; /* (x, y), |x|^2, |y|^2 */
+    kaon_pass pass = KAON_PASS_INIT;
+    pass.scalars = scalars;
+    must(ctx, kaon_blas_dot(x, y, slot, &pass));
+  }
   must(ctx, kaon_scalars_read(scalars, state));
   for (int k = 0; k < nrhs; k++) {
     must(ctx, kaon_vector_export(y, k, o.y + (size_t)k * n, KAON_BASIS_UKQCD));

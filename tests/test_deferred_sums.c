@@ -1,9 +1,8 @@
-/* test_deferred_sums.c - sums that a pass retains for a later pass (KAON_SUM_PARTIAL,
- * lib/operator/operator_internal.h): the update of Chronopoulos and Gear's CG, then a matrix
- * product that completes them. On every machine, for real and complex rows of several sizes, in
+/* test_deferred_sums.c - sums that a pass defers to a product (kaon_pass.completed_by,
+ * lib/operator/pass.h): the update of Chronopoulos and Gear's CG, then a matrix product that
+ * completes them. On every machine, for real and complex rows of several sizes, in
  * double and single, slots agree with sums of the stored numbers in long double. Closed columns
- * and the remains of a failed step change nothing. Operators that cannot take partial sums refuse
- * them.
+ * and the remains of a failed step change nothing. Other operations refuse partial sums.
  *
  * Bound: a sum of n numbers s_i in double is off by at most n 2^-53 sum |s_i| in any order; each
  * number is a product of two doubles, with one more rounding. */
@@ -138,7 +137,7 @@ static void set_slots(bench *b, int gate) {
 }
 
 /* The update, whose sums wait; how many there are. */
-static int update(bench *b, int way, int split) {
+static int update(bench *b, int way) {
   static const int all_slots[4] = {FIRST, FIRST + 1, FIRST + 2, FIRST + 3},
                    two[4] = {FIRST, KAON_NO_SLOT, FIRST + 1, KAON_NO_SLOT};
   const int *slots = way == PRECONDITIONED ? two : all_slots;
@@ -146,7 +145,8 @@ static int update(bench *b, int way, int split) {
   kaon_chrongear_vectors all = {.w = v[W], .s = v[S], .r = v[R], .p = v[P], .x = v[X]};
   kaon_pass pass = KAON_PASS_INIT;
   pass.scalars = b->scalars;
-  pass.split = split;
+  pass.sum = KAON_SUM_DEFER;
+  pass.completed_by = b->A;
   if (way != PLAIN) all.u = v[U];
   if (way == SCALED) all.d = v[D];
   must(b->ctx, kaon_blas_chrongear(ALPHA, BETA, &all, slots, &pass));
@@ -159,7 +159,6 @@ static kaon_status product(bench *b, int way, kaon_vector **u) {
   pass.scalars = b->scalars;
   pass.dot = OWN;
   pass.w = *u;
-  pass.split = KAON_SUM_MERGE;
   return kaon_operator_run(b->A, KAON_PLAIN, *u, b->v[W], &pass);
 }
 
@@ -200,18 +199,15 @@ static void check(bench *b, int way, int count) {
 
 /* Slots have their sums when the product has ended, and not before if the sums are left to it. */
 static void both_ways(bench *b, int leaves, int way) {
-  const int split = kaon_operator_split(b->A, 1);
   kaon_column_state state;
   kaon_vector *u;
-  assert_int_equal(split == KAON_SUM_PARTIAL, leaves);
   set_slots(b, KAON_GATE_STEP);
-  update(b, (way + 1) % WAYS, split);
+  update(b, (way + 1) % WAYS);
   set_slots(b, KAON_GATE_STEP); /* that step ends here */
-  const int count = update(b, way, split);
-  if (split == KAON_SUM_PARTIAL) assert_int_equal(b->scalars->deferred.n, count);
+  const int count = update(b, way);
+  assert_int_equal(b->scalars->deferred.left, leaves ? count : 0);
   must(b->ctx, kaon_scalars_read(b->scalars, &state));
-  for (int i = 0; i < count && split == KAON_SUM_PARTIAL; i++)
-    assert_true(state.slot[FIRST + i][0] == untouched);
+  for (int i = 0; i < count && leaves; i++) assert_true(state.slot[FIRST + i][0] == untouched);
   must(b->ctx, product(b, way, &u));
   check(b, way, count);
   assert_int_equal(b->scalars->deferred.left, 0);
@@ -221,7 +217,7 @@ static void closed_columns_rest(bench *b, int way) {
   kaon_column_state state;
   kaon_vector *u;
   set_slots(b, KAON_GATE_SERVICE);
-  update(b, way, kaon_operator_split(b->A, 1));
+  update(b, way);
   must(b->ctx, product(b, way, &u));
   must(b->ctx, kaon_scalars_read(b->scalars, &state));
   for (int i = FIRST; i < FIRST + SUMS; i++) assert_true(state.slot[i][0] == untouched);
@@ -275,10 +271,9 @@ static void others_refuse_parts(void **state) {
   set_slots(&b, KAON_GATE_STEP);
   kaon_pass end = KAON_PASS_INIT;
   end.scalars = b.scalars;
-  end.split = KAON_SUM_MERGE;
-  update(&b, SCALED, kaon_operator_split(b.A, 1));
+  update(&b, SCALED);
   must_refuse(b.ctx, KAON_ERR_INTERNAL, kaon_blas_dot(b.v[R], b.v[R], slots, &end));
-  const int count = update(&b, SCALED, kaon_operator_split(b.A, 1));
+  const int count = update(&b, SCALED);
   must(b.ctx, product(&b, SCALED, &u));
   check(&b, SCALED, count);
   close_bench(&b);

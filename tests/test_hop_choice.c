@@ -446,7 +446,7 @@ static void clover_blocks_of_few_sites_are_shared_and_updated(void **unused) {
         const kaon_stencil st = stencil_of(shapes[s], 0);
         const int few = st.nsites * columns <= (precision == D ? 1 << 14 : 1 << 15);
         const kaon_clover_args args = {.stencil = &st, .nrhs = columns};
-        const unsigned writes = hop_ops[precision]->clover_writes(&st, columns);
+        const int writes = hop_ops[precision]->clover_writes(&st, columns);
         hop_ops[precision]->clover(&plain_launch, &args);
         assert_int_equal(
             strncmp(called.launcher, few ? "kaon_clover_pair" : "kaon_dslash_clover", 16), 0);
@@ -497,15 +497,15 @@ static void staggered_choices_are_those_of_the_conditions(void **unused) {
 
 static void a_hop_writes_the_sums_that_its_row_says(void **unused) {
   (void)unused;
-  const unsigned norm = KAON_WRITES_NORM, dot = KAON_WRITES_DOT;
+  const int norm = KAON_SUMS_NORM, dot = KAON_SUMS_DOT;
   for (int precision = 0; precision < 3; precision++)
     for (int s = 0; s < COUNT(shapes); s++)
       for (int columns = 1; columns < 4; columns++) {
         const kaon_stencil st = stencil_of(shapes[s], 0), cut = stencil_of(shapes[s], 2);
-        const unsigned writes = hop_ops[precision]->hop_writes(&st, columns);
-        const int apart = precision != D && columns == 1 && st.nsites >= 1 << 17;
+        const int writes = hop_ops[precision]->hop_writes(&st, columns);
+        const int separate = precision != D && columns == 1 && st.nsites >= 1 << 17;
         assert_int_equal(writes & norm, norm);
-        assert_int_equal(writes & dot, apart ? 0 : dot);
+        assert_int_equal(writes & dot, separate ? 0 : dot);
         assert_int_equal(hop_ops[precision]->hop_writes(&cut, columns) & (norm | dot), 0);
       }
 }

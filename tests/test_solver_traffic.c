@@ -34,7 +34,7 @@ static int apart;
 
 static unsigned hop_writes(const kaon_stencil *stencil, int columns) {
   (void)stencil;
-  return KAON_WRITES_NORM | (apart && columns == 1 ? 0 : KAON_WRITES_DOT);
+  return KAON_SUMS_NORM | (apart && columns == 1 ? 0 : KAON_SUMS_DOT);
 }
 
 static const kaon_backend *own;

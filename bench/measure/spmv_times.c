@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blas/blas.h"
 #include "sparse/storage/matrix.h"
 #include "sparse/storage/stored.h"
 #include "bench/measure/sell_variants.h"
@@ -39,7 +40,9 @@ static void run_ours(fixture *b, const void *way) {
   args.x = kaon_view_of(b->x[w->count]);
   args.y = kaon_view_of(b->y[w->count]);
   for (int i = 0; i < 4; i++) args.sum.slot[i] = KAON_NO_SLOT;
-  if (w->sums) {
+  const int separate =
+      !(b->ctx->backend->sparse[w->precision]->sums(w->matrix, columns) & KAON_SUMS_NORM);
+  if (w->sums && (!separate || b->variant >= 0)) {
     args.w = args.x;
     args.sum.state = b->scalars->state;
     args.sum.slot[0] = NORM;
@@ -52,6 +55,12 @@ static void run_ours(fixture *b, const void *way) {
   else
     sell_variant_s(&launch, &args, b->variant);
   b->ctx->no_flush_needed = 1;
+  if (w->sums && separate && b->variant < 0) {
+    static const int slot[3] = {DOT, KAON_NO_SLOT, NORM};
+    kaon_pass pass = KAON_PASS_INIT;
+    pass.scalars = b->scalars;
+    fixture_ok(kaon_blas_dot(b->x[w->count], b->y[w->count], slot, &pass));
+  }
 }
 
 static void our_row(fixture *b, const kaon_stored_matrix *matrix, const product_row *row) {

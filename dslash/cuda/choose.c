@@ -48,7 +48,7 @@ enum {
   NO_CLOVER = 1u << KAON_CLOVER_NONE,
   CLOVER_ON_HOP = 1u << KAON_CLOVER_ON_HOP,
   CLOVER = 7u, /* anywhere */
-  SUMS = KAON_WRITES_NORM | KAON_WRITES_DOT,
+  SUMS = KAON_SUMS_NORM | KAON_SUMS_DOT,
   /* sites for which there is space for one partial sum of each block */
   PAIR_SITES = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4 * KAON_LANES
 };
@@ -161,7 +161,7 @@ const kaon_kernel_row kaon_clover_rows[CLOVER_KERNELS] = {
                      .clover = NO_CLOVER,
                      .most_sites = PAIR_SITES,
                      .pays = few_sites,
-                     .writes = KAON_WRITES_OUT | KAON_WRITES_NORM | KAON_WRITES_UPDATED,
+                     .writes = KAON_WRITES_OUT | KAON_SUMS_NORM | KAON_WRITES_UPDATED,
                      .least_threads = EACH(PAIR_THREADS),
                      .threads = EACH(PAIR_THREADS),
                      .columns = EACH(1),
@@ -173,7 +173,7 @@ const kaon_kernel_row kaon_clover_rows[CLOVER_KERNELS] = {
                      .cut = UNCUT,
                      .links = EACH(LINKS),
                      .clover = NO_CLOVER,
-                     .writes = KAON_WRITES_OUT | KAON_WRITES_NORM,
+                     .writes = KAON_WRITES_OUT | KAON_SUMS_NORM,
                      .least_threads = EACH(SITE_THREADS / 2),
                      .threads = EACH(SITE_THREADS),
                      .columns = EACH(1),
@@ -339,13 +339,13 @@ kaon_kernel_choice kaon_staggered_choose(kaon_precision precision,
  * 12-real links. */
 enum { SEPARATE_DOT = 1 << 17 };
 
-static unsigned hop_writes(kaon_precision precision, const kaon_stencil *st, int columns) {
-  const unsigned writes = kaon_hop_rows[is_cut(st) ? HOP_CUT : HOP_SITE].writes;
-  const int apart = precision != KAON_DOUBLE && columns == 1 && st->nsites >= SEPARATE_DOT;
-  return apart ? writes & ~(unsigned)KAON_WRITES_DOT : writes;
+static int hop_writes(kaon_precision precision, const kaon_stencil *st, int columns) {
+  const int writes = kaon_hop_rows[is_cut(st) ? HOP_CUT : HOP_SITE].writes;
+  const int separate = precision != KAON_DOUBLE && columns == 1 && st->nsites >= SEPARATE_DOT;
+  return separate ? writes & ~KAON_SUMS_DOT : writes;
 }
 
-static unsigned clover_writes(kaon_precision precision, const kaon_stencil *st, int columns) {
+static int clover_writes(kaon_precision precision, const kaon_stencil *st, int columns) {
   return kaon_clover_choose(precision, st, 0, columns).row->writes;
 }
 
@@ -443,10 +443,10 @@ static void run_staggered(kaon_precision precision, const kaon_launch *launch,
   static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {         \
     run_clover(precision, launch, args);                                                       \
   }                                                                                            \
-  static unsigned hop_writes_##prec(const kaon_stencil *st, int columns) {                     \
+  static int hop_writes_##prec(const kaon_stencil *st, int columns) {                          \
     return hop_writes(precision, st, columns);                                                 \
   }                                                                                            \
-  static unsigned clover_writes_##prec(const kaon_stencil *st, int columns) {                  \
+  static int clover_writes_##prec(const kaon_stencil *st, int columns) {                       \
     return clover_writes(precision, st, columns);                                              \
   }                                                                                            \
   static void explain_##prec(const kaon_launch *launch, const kaon_hop_args *args, char *text, \

@@ -98,14 +98,11 @@ kaon_status kaon_dslash_reserve(const kaon_dirac_fields *fields, int columns) {
 
 /* ---- */
 
-/* 1 if the sums are computed by a separate kernel, because the hop's does not write them. */
-static int sums_separate(const kaon_dirac_fields *fields, const kaon_stencil *stencil, int columns,
-                         const kaon_pass *pass) {
+/* What a hop's kernel offers for its sums (KAON_SUMS_...). */
+static int sums_of_hop(const kaon_dirac_fields *fields, const kaon_stencil *stencil, int columns) {
   const kaon_dslash_ops *ops = table(fields);
-  if (ops->hop_writes == NULL) return 0;
-  const unsigned writes = ops->hop_writes(stencil, columns);
-  if (!(writes & KAON_WRITES_NORM)) return 1;
-  return pass != NULL && pass->dot != KAON_NO_SLOT && !(writes & KAON_WRITES_DOT);
+  return ops->hop_writes != NULL ? ops->hop_writes(stencil, columns)
+                                 : KAON_SUMS_NORM | KAON_SUMS_DOT;
 }
 
 /* Logs which kernel this hop runs, and why, if that was not logged before. */
@@ -127,8 +124,8 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
   KAON_TRY(kaon_pass_check(ctx, "dirac hop", pass, out->nrhs));
   const double space = family->anisotropy;
   const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
-  const int separate =
-      kaon_pass_sums_separate(ctx, pass) || sums_separate(fields, stencil, out->nrhs, pass);
+  const kaon_kernel_sums sums =
+      kaon_sums_for_kernel(out, pass, sums_of_hop(fields, stencil, out->nrhs));
   kaon_hop_args args = {.stencil = stencil,
                         .parity = parity,
                         .dagger = mode == KAON_DAGGER,
@@ -140,10 +137,10 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
                         .coefficient = {space, space, space, 1},
                         .in = kaon_view_of(in),
                         .x = kaon_view_of(fused->x),
-                        .w = kaon_view_of(pass != NULL && !separate ? pass->w : NULL),
+                        .w = sums.w,
                         .out = kaon_view_of(out),
                         .gate = kaon_pass_gate(pass),
-                        .sum = kaon_pass_sum_of_product(ctx, separate ? NULL : pass)};
+                        .sum = sums.sum};
   for (int p = 0; p < 2; p++) args.links[p] = kaon_gauge_links(fields->links, p);
   if (args.clover_on != KAON_CLOVER_NONE) {
     args.clover = fields->blocks[fused->kind][parity].data;
@@ -169,7 +166,7 @@ kaon_status kaon_dslash_hop(const kaon_dirac_fields *fields, int parity, kaon_mo
     ops->hop(&launch, &args);
   }
   ctx->no_flush_needed = 1;
-  return separate ? kaon_pass_sum_separately(out, pass) : kaon_pass_complete_product(ctx, pass);
+  return kaon_sums_after_kernel(&sums);
 }
 
 kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon_blocks_kind kind,
@@ -184,11 +181,7 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
   }
   const kaon_dslash_ops *ops = table(fields);
   if (ops == NULL || ops->clover == NULL) return not_built(fields, "clover");
-  const int separate =
-      (pass != NULL && pass->dot != KAON_NO_SLOT) || /* the kernel sums only the norm */
-      kaon_pass_sums_separate(ctx, pass);
-  const kaon_pass gate = kaon_pass_gate_only(pass);
-  const kaon_pass *sums = separate ? &gate : pass;
+  const kaon_kernel_sums sums = kaon_sums_for_kernel(out, pass, KAON_SUMS_NORM);
   const kaon_blocks *blocks = &fields->blocks[kind][parity];
   kaon_clover_args args = {.stencil = &fields->stencil,
                            .parity = parity,
@@ -198,13 +191,12 @@ kaon_status kaon_dslash_clover(const kaon_dirac_fields *fields, int parity, kaon
                            .in = kaon_view_of(in),
                            .out = kaon_view_of(out),
                            .gate = kaon_pass_gate(pass),
-                           .sum = kaon_pass_sum_of_product(ctx, sums)};
+                           .sum = sums.sum};
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 2 * kaon_vector_bytes(out), &launch));
   ops->clover(&launch, &args);
   ctx->no_flush_needed = 1;
-  if (separate) return kaon_pass_sum_separately(out, pass);
-  return kaon_pass_complete_product(ctx, pass);
+  return kaon_sums_after_kernel(&sums);
 }
 
 kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int parity,
@@ -227,7 +219,7 @@ kaon_status kaon_dslash_updated_clover(const kaon_dirac_fields *fields, int pari
                                    .in = kaon_view_of(in),
                                    .out = kaon_view_of(out),
                                    .gate = kaon_pass_gate(pass),
-                                   .sum = kaon_pass_sum(ctx, NULL),
+                                   .sum = KAON_SUM_NONE,
                                    .w = kaon_view_of(w),
                                    .state = pass->scalars->state,
                                    .slot = slot,

@@ -160,7 +160,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
   const kaon_staggered_family *family = fields->family;
   kaon_context *ctx = family->ctx;
   const kaon_staggered_ops *ops = table(fields);
-  const int separate = kaon_pass_sums_separate(ctx, pass);
+  const kaon_kernel_sums sums = kaon_sums_for_kernel(out, pass, KAON_SUMS_NORM | KAON_SUMS_DOT);
   KAON_TRY(kaon_pass_check(ctx, "staggered hop", pass, out->nrhs));
   KAON_TRY(check_numbers(ctx, family->lattice, out->nrhs));
   kaon_staggered_args args = {.stencil = &family->lattice->stencil,
@@ -172,10 +172,10 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
                               .reach = {&family->reach[0], &family->reach[1]},
                               .in = kaon_view_of(in),
                               .x = kaon_view_of(x),
-                              .w = kaon_view_of(pass != NULL && !separate ? pass->w : NULL),
+                              .w = sums.w,
                               .out = kaon_view_of(out),
                               .gate = kaon_pass_gate(pass),
-                              .sum = kaon_pass_sum_of_product(ctx, separate ? NULL : pass)};
+                              .sum = sums.sum};
   memcpy(args.phases, family->masks, sizeof args.phases);
   if (fields->naik.links != NULL) args.naik = kaon_staggered_links_of(&fields->naik);
   const int vectors = 2 + (args.x.data != NULL) + (args.w.data != NULL);
@@ -189,7 +189,7 @@ kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity
   else
     ops->hop(&launch, &args);
   ctx->no_flush_needed = 1;
-  return separate ? kaon_pass_sum_separately(out, pass) : kaon_pass_complete_product(ctx, pass);
+  return kaon_sums_after_kernel(&sums);
 }
 
 /* docs/conventions.md, "Cost": 570 or 1146 flops for each updated site, 12 for the x-pay. */

@@ -129,7 +129,7 @@ typedef struct kaon_ranks_ops {
    * be equal on all ranks. Then recurrence `then` (0: none) runs on each open column. KAON_NO_SLOT
    * entries are skipped; at least one entry is a slot.
    * Work enqueued between start and finish does not wait. It may contain sums of this rank, but no
-   * other sum over ranks (blas/reduce.c). finish has the arguments of its start. A sum that was
+   * other sum over ranks (blas/pass.c). finish has the arguments of its start. A sum that was
    * never finished is dropped when the next one begins. */
   kaon_status (*sum)(kaon_context *ctx, kaon_column_state *state, int columns, int gate,
                      const int *slots, int nslots, int then);

@@ -94,17 +94,15 @@ enum {
   KAON_MARKED_SUMS = 1 << 16,
   KAON_MARKED = KAON_MARK_WORDS + 2 * KAON_MARKED_SUMS
 };
-/* Sums that passes deferred to the message of a later sum (kaon_pass.split): n slots. The first
- * `left` of them, all of one pass, are still partial sums per block in kaon_launch.left, as
- * [value][chunk], with real and imaginary parts as successive values. `real`: all imaginary parts
- * are 0. */
-enum { KAON_SPLIT_SLOTS = 6 };
+/* Deferred sums that a kernel has left as partial sums of its blocks: [value][chunk] in
+ * kaon_launch.left, with real and imaginary parts as successive values. left: number of slots (0:
+ * none). real: all imaginary parts are 0. */
 typedef struct kaon_deferred_sums {
-  int n, left, chunks, real;
-  int slot[KAON_SPLIT_SLOTS];
+  int left, chunks, real;
+  int slot[4];
 } kaon_deferred_sums;
 
-/* CUDA, one column, for kernels that offer it (blas/blas.h):
+/* CUDA, one column, for kernels that offer it:
  *   ranks     1: the kernel sums over all ranks
  *   deferred  NULL, or deferred partial sums that this kernel's end also adds up, into their slots
  *   leave     1: the sums stay partial sums, and their number of chunks goes to *deferred */
@@ -115,5 +113,18 @@ typedef struct kaon_sum {
   int16_t ranks, leave;
   kaon_deferred_sums *deferred;
 } kaon_sum;
+#define KAON_SUM_NONE ((kaon_sum){.slot = {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}})
+
+/* What a kernel offers to do with its sums. Sums that it does not offer come from a separate
+ * kernel, and so do all sums if it offers neither NORM nor DOT: then sum.state is NULL. */
+enum {
+  KAON_SUMS_NORM = 1,
+  KAON_SUMS_DOT = 2,
+  KAON_SUMS_RECURRENCES = 4, /* it runs any recurrence; else those of products
+                                (lib/math/steps/recurrence_ids.h) */
+  KAON_SUMS_RANKS = 8,       /* kaon_sum.ranks */
+  KAON_SUMS_COMPLETES = 16,  /* kaon_sum.deferred */
+  KAON_SUMS_LEAVES = 32      /* kaon_sum.leave */
+};
 
 #endif

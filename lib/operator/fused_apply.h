@@ -6,8 +6,8 @@
 #include "lib/operator/operator_internal.h"
 
 typedef struct kaon_partial_sums {
-  /* 1: an application to this many columns with split MERGE accepts partial sums
-   * (KAON_SUM_PARTIAL). */
+  /* 1: on every rank, kernels of an application to this many columns can complete deferred sums with
+   * their own (kaon_pass.completed_by, KAON_SUMS_COMPLETES). */
   int (*accepts)(const kaon_operator *A, int columns);
 } kaon_partial_sums;
 
@@ -18,8 +18,7 @@ typedef struct kaon_updated_apply {
                        const kaon_vector *w, kaon_vector *x, kaon_vector *y, const kaon_pass *pass);
 } kaon_updated_apply;
 
-/* The split of a pass whose sums wait for a MERGE of A's for this many columns: PARTIAL or
- * DEFER. */
-int kaon_operator_split(const kaon_operator *A, int columns);
+/* `accepts`; 0 without the capability. */
+int kaon_operator_completes_sums(const kaon_operator *A, int columns);
 
 #endif

@@ -137,9 +137,9 @@ void kaon_operator_cancel_send(kaon_operator *A, int columns) {
   send_ahead_of(A)->cancel(A, columns);
 }
 
-int kaon_operator_split(const kaon_operator *A, int columns) {
+int kaon_operator_completes_sums(const kaon_operator *A, int columns) {
   const kaon_partial_sums *sums = kaon_operator_capability(A, KAON_CAPABILITY_PARTIAL_SUMS);
-  return sums != NULL && sums->accepts(A, columns) ? KAON_SUM_PARTIAL : KAON_SUM_DEFER;
+  return sums != NULL && sums->accepts(A, columns);
 }
 
 kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,

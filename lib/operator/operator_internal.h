@@ -5,75 +5,8 @@
 
 #include <kaon/operator.h>
 
-#include "lib/core/launch.h"
 #include "lib/operator/domains.h"
-
-/* Scalars of a batch of columns, in the context's memory (lib/math/steps/recurrence.h). */
-typedef struct kaon_scalars {
-  kaon_context *ctx;
-  int columns;
-  kaon_column_state *state; /* device memory */
-  /* A split sum over ranks (kaon_pass.split): message is device memory with KAON_SPLIT_SLOTS slots
-   * for each column; under_way: 1 if a sum is under way there. */
-  double *message;
-  int under_way;
-  /* Sums that are deferred or, while one is under way, sent. */
-  kaon_deferred_sums deferred;
-  /* 1: sums are local to this rank; nothing is sent. */
-  int local;
-} kaon_scalars;
-
-kaon_status kaon_scalars_create(kaon_context *ctx, int columns, kaon_scalars **scalars);
-void kaon_scalars_destroy(kaon_scalars **scalars);
-/* Borrows the context's own scalars for the sums of one call. Every column is open to
- * KAON_GATE_STEP. Slots may have any content; gates must stay as they are. They are made once,
- * since making them takes as long as a short sum. `scalars` is valid until the next borrow. Not for
- * backends with host_scalars. */
-kaon_status kaon_scalars_borrow(kaon_context *ctx, int columns, kaon_scalars *scalars);
-/* Drops deferred sums whose message was not sent because of a failure. */
-static inline void kaon_scalars_drop_deferred(kaon_scalars *scalars) {
-  if (!scalars->under_way) scalars->deferred.n = 0;
-  scalars->deferred.left = 0;
-}
-/* Copy the states to and from the host. Only the loop runner's polls and services call them. */
-kaon_status kaon_scalars_read(const kaon_scalars *scalars, kaon_column_state *host);
-kaon_status kaon_scalars_write(kaon_scalars *scalars, const kaon_column_state *host);
-
-/* How an application is gated and what is summed in the same pass.
- *   gate   columns to work on (scalars NULL: all)
- *   norm   slot for sum |y|^2, or KAON_NO_SLOT
- *   dot    slot for sum conj(w) y, or KAON_NO_SLOT; w: a vector of y's space
- *   then   recurrence run on each gated column when the sums are complete
- *   split  how the sum over ranks completes:
- *          WHOLE    before the pass returns (in stream order)
- *          START    the sum is only started; kaon_blas_finish with the same pass completes it and
- *                   runs `then`
- *          DEFER    the slots hold this rank's sums until the next START or MERGE sends them along
- *          MERGE    sends deferred sums along, and completes like WHOLE
- *          PARTIAL  for a MERGE by an operator that accepts partial sums (`takes` below), on one
- *                   rank too: the slots need not hold their sums before it. Sums that were deferred
- *                   before are dropped. Only DEFER sums may come between the two
- *   sent   1: the operator has already sent what other ranks need (kaon_operator_send)
- * Work between START and finish must not need the sums nor the results of `then`. On columns that
- * `then` closes it may or may not run, depending on the number of ranks, so nothing may depend on
- * what it writes there. A context has one started sum at a time. */
-enum { KAON_SUM_WHOLE, KAON_SUM_DEFER, KAON_SUM_START, KAON_SUM_MERGE, KAON_SUM_PARTIAL };
-typedef struct kaon_pass {
-  kaon_scalars *scalars;
-  int gate;
-  int norm, dot;
-  const kaon_vector *w;
-  int then;
-  int split;
-  int sent;
-} kaon_pass;
-#define KAON_PASS_INIT \
-  { NULL, KAON_GATE_STEP, KAON_NO_SLOT, KAON_NO_SLOT, NULL, 0, 0, 0 }
-
-/* Refuses sums without scalars (ARGUMENT) and scalars of another number of columns (SHAPE). NULL is
- * accepted. `name`: the function, for the message. */
-kaon_status kaon_pass_check(const kaon_context *ctx, const char *name, const kaon_pass *pass,
-                            int columns);
+#include "lib/operator/pass.h"
 
 /* How `local` cuts an operator. */
 typedef struct kaon_local {

@@ -9,7 +9,7 @@ typedef struct kaon_send_ahead {
   /* 1: A has messages, and a pass over vectors split in two to hide them pays off. */
   int (*pays)(const kaon_operator *A);
   /* Starts the exchange for an application to x. That application must be A's next, with the same
-   * gate and pass->sent. Until then neither x nor what A reads may change. Collective. */
+   * gate. Until then neither x nor what A reads may change. Collective. */
   kaon_status (*send)(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass);
   /* Receives the messages that were started, if the application fails or does not come. */
   void (*cancel)(kaon_operator *A, int columns);

@@ -215,7 +215,7 @@ static kaon_status reserve_sums(kaon_solver *s) {
   const int deflated = s->deflation != NULL ? KAON_RITZ_MAX : 0;
   const int cycle = s->cycle > deflated ? s->cycle : deflated;
   const int products = s->method->block ? s->columns : cycle;
-  const int slots = (products > KAON_SPLIT_SLOTS ? products : KAON_SPLIT_SLOTS) + 2;
+  const int slots = (products > KAON_DEFERRED_SLOTS ? products : KAON_DEFERRED_SLOTS) + 2;
   return kaon_comm_reserve(s->ctx, 2 * slots * s->columns);
 }
 

@@ -67,7 +67,7 @@ static kaon_status replace_residual(kaon_solver *s) {
   const int late = s->method->late_norm && s->options.stop == KAON_STOP_NORMAL;
   kaon_pass sums =
       kaon_gated_norm(s, KAON_GATE_RENEW, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
-  if (s->method->keeps_norm) sums.split = KAON_SUM_DEFER;
+  if (s->method->keeps_norm) sums.sum = KAON_SUM_DEFER;
   if (s->deflation != NULL) sums.then = KAON_REC_DEFLATED_SCALE;
   if (!s->mixed) return KAON_OK;
   KAON_TRY(kaon_blas_convert(s->outer_r, s->r, 0, &sums));

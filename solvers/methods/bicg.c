@@ -32,16 +32,16 @@ static kaon_status precondition_step(kaon_solver *s, int gate, int then) {
   const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_NO_SLOT};
   const kaon_pass plain = kaon_gated(s, gate);
   kaon_pass rho = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
-  rho.split = KAON_SUM_START;
+  rho.sum = KAON_SUM_BEGIN;
   if (s->K == NULL) {
     KAON_TRY(kaon_blas_dot(v[R_], s->r, slots, &rho));
-    return kaon_blas_finish(s->ctx, &rho);
+    return kaon_pass_complete(&rho);
   }
   rho.w = v[R_];
   rho.dot = KAON_S_RHO_NEW;
   KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, v[Z], &rho));
   KAON_TRY(kaon_precondition(s, KAON_DAGGER, v[R_], v[Z_], &plain));
-  return kaon_blas_finish(s->ctx, &rho);
+  return kaon_pass_complete(&rho);
 }
 
 /* Updates r and r', then beta. Without K the second update has (r, r') in its pass. */
@@ -49,15 +49,13 @@ static kaon_status residuals(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_pass norm = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R2, KAON_REC_NONE);
-  kaon_pass last =
+  const kaon_pass last =
       kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, s->r, KAON_S_CHI, KAON_REC_BICG_SHADOW);
-  norm.split = KAON_SUM_DEFER;
-  last.split = KAON_SUM_START;
+  norm.sum = KAON_SUM_DEFER;
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), v[Q], s->r, &norm));
   KAON_TRY(
       kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA_CONJ), v[Q_], v[R_], s->K != NULL ? &plain : &last));
-  return s->K != NULL ? precondition_step(s, KAON_GATE_STEP, KAON_REC_BICG_BETA)
-                      : kaon_blas_finish(s->ctx, &last);
+  return s->K != NULL ? precondition_step(s, KAON_GATE_STEP, KAON_REC_BICG_BETA) : KAON_OK;
 }
 
 static kaon_status step(kaon_solver *s, int position) {
@@ -65,14 +63,14 @@ static kaon_status step(kaon_solver *s, int position) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_pass alpha = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, v[P_], KAON_S_DENOMINATOR,
                                    KAON_REC_BICG_ALPHA);
-  alpha.split = KAON_SUM_START;
+  alpha.sum = KAON_SUM_BEGIN;
   (void)position;
   KAON_TRY(kaon_blas_axpy_xpay(KAON_PLUS(KAON_S_ALPHA), v[P], s->x_inner, precond_vector(s),
                                KAON_PLUS(KAON_S_BETA), &plain));
   KAON_TRY(kaon_blas_xpay(preconditioned_shadow(s), KAON_PLUS(KAON_S_BETA_CONJ), v[P_], &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[P], v[Q], &alpha));
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, v[P_], v[Q_], &plain));
-  KAON_TRY(kaon_blas_finish(s->ctx, &alpha));
+  KAON_TRY(kaon_pass_complete(&alpha));
   return residuals(s);
 }
 

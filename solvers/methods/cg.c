@@ -27,18 +27,16 @@ static kaon_status residual(kaon_solver *s) {
   kaon_vector *q = s->work[Q], *z = s->work[Z];
   kaon_pass norm = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R2, KAON_REC_CG_BETA);
   const kaon_pass beta = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_PCG_BETA);
-  kaon_pass rz =
+  const kaon_pass rz =
       kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_PCG_BETA);
   if (s->K == NULL) return kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), q, s->r, &norm);
   if (s->scaling != NULL)
     return kaon_blas_residual_scaled(KAON_MINUS(KAON_S_ALPHA), q, s->r, s->scaling, z, slots,
                                      &beta);
   norm.then = KAON_REC_NONE;
-  norm.split = KAON_SUM_DEFER;
-  rz.split = KAON_SUM_START;
+  norm.sum = KAON_SUM_DEFER;
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), q, s->r, &norm));
-  KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, z, &rz));
-  return kaon_blas_finish(s->ctx, &rz);
+  return kaon_precondition(s, KAON_PLAIN, s->r, z, &rz);
 }
 
 static kaon_status step(kaon_solver *s, int position) {

@@ -34,8 +34,7 @@ static kaon_vector *precond_vector(const kaon_solver *s) {
 static kaon_status image(kaon_solver *s) {
   const int then = s->K != NULL ? KAON_REC_PCHRONGEAR_STEP : KAON_REC_CHRONGEAR_STEP;
   kaon_vector *u = precond_vector(s);
-  kaon_pass all = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, u, KAON_S_RW, then);
-  all.split = KAON_SUM_MERGE;
+  const kaon_pass all = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, u, KAON_S_RW, then);
   return kaon_operator_run(s->inner, KAON_PLAIN, u, s->work[W], &all);
 }
 
@@ -44,7 +43,7 @@ static kaon_status precondition_vector(kaon_solver *s) {
   static const int us[3] = {KAON_S_RS, KAON_NO_SLOT, KAON_NO_SLOT};
   kaon_pass ru = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
   kaon_pass mixed = kaon_gated(s, KAON_GATE_STEP);
-  ru.split = mixed.split = KAON_SUM_DEFER;
+  ru.sum = mixed.sum = KAON_SUM_DEFER;
   KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, s->work[U], &ru));
   return kaon_blas_dot(s->work[U], s->work[S], us, &mixed);
 }
@@ -62,7 +61,8 @@ static kaon_status step(kaon_solver *s, int position) {
                                       .p = v[P],
                                       .x = s->x_inner};
   kaon_pass products = kaon_gated(s, KAON_GATE_STEP);
-  products.split = asked ? KAON_SUM_DEFER : kaon_operator_split(s->inner, s->columns);
+  products.sum = KAON_SUM_DEFER;
+  products.completed_by = asked ? NULL : s->inner;
   (void)position;
   KAON_TRY(
       kaon_blas_chrongear(KAON_S_ALPHA, KAON_S_BETA, &all, asked ? plain_slots : slots, &products));
@@ -97,10 +97,9 @@ static kaon_status continue_process(kaon_solver *s) {
   kaon_pass ps = kaon_gated_dot(s, gate, KAON_NO_SLOT, v[P], KAON_S_DENOMINATOR, KAON_REC_NONE);
   kaon_pass uw = kaon_gated_dot(s, gate, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
   static const int us[3] = {KAON_S_RS, KAON_NO_SLOT, KAON_NO_SLOT};
-  kaon_pass end = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
+  const kaon_pass end = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
   if (kaon_gate_closed(s, gate)) return KAON_OK;
-  ps.split = uw.split = KAON_SUM_DEFER;
-  end.split = KAON_SUM_MERGE;
+  ps.sum = uw.sum = KAON_SUM_DEFER;
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
   KAON_TRY(kaon_blas_dot(v[P], s->r, overlap, &sums));
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), u, v[P], &plain));

@@ -38,7 +38,7 @@ static kaon_status residual(kaon_solver *s, const kaon_groppcg_vectors *all, kao
   static const int slots[2] = {KAON_S_R2, KAON_S_RZ};
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   *beta = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_PCG_BETA);
-  beta->split = KAON_SUM_START;
+  beta->sum = KAON_SUM_BEGIN;
   if (s->K != NULL) return kaon_blas_groppcg_residual(KAON_S_ALPHA, all, slots, beta);
   beta->norm = KAON_S_R2;
   beta->then = KAON_REC_CG_BETA;
@@ -51,14 +51,14 @@ static kaon_status step(kaon_solver *s, int position) {
   const kaon_groppcg_vectors all = vectors(s);
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_pass beta, alpha = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_CG_ALPHA);
-  alpha.split = KAON_SUM_START;
+  alpha.sum = KAON_SUM_BEGIN;
   (void)position;
   KAON_TRY(kaon_blas_groppcg_direction(KAON_S_BETA, &all, KAON_S_DENOMINATOR, &alpha));
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[S], v[Q], &plain));
-  KAON_TRY(kaon_blas_finish(s->ctx, &alpha));
+  KAON_TRY(kaon_pass_complete(&alpha));
   KAON_TRY(residual(s, &all, &beta));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, all.z, v[W], &plain));
-  return kaon_blas_finish(s->ctx, &beta);
+  return kaon_pass_complete(&beta);
 }
 
 static kaon_status start(kaon_solver *s) {

@@ -56,15 +56,15 @@ static kaon_status step(kaon_solver *s, int position) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_pass omega = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_PIPEBI_OMEGA);
   kaon_pass end = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT, KAON_REC_PIPEBI_STEP);
-  omega.split = end.split = KAON_SUM_START;
+  omega.sum = end.sum = KAON_SUM_BEGIN;
   (void)position;
   KAON_TRY(kaon_blas_pipebicgstab_direction(KAON_S_ALPHA, KAON_S_BETA, KAON_S_OMEGA, &all, first,
                                             &omega));
   KAON_TRY(image(s, v[Z], v[V], &plain));
-  KAON_TRY(kaon_blas_finish(s->ctx, &omega));
+  KAON_TRY(kaon_pass_complete(&omega));
   KAON_TRY(kaon_blas_pipebicgstab_solution(KAON_S_ALPHA, KAON_S_OMEGA, &all, second, &end));
   KAON_TRY(image(s, v[W], v[T], &plain));
-  return kaon_blas_finish(s->ctx, &end);
+  return kaon_pass_complete(&end);
 }
 
 /* y = A K x and slot <- (r0, y) */

@@ -52,7 +52,7 @@ static kaon_pipepcg_vectors vectors_of(const kaon_solver *s) {
 static kaon_pass step_sums(const kaon_solver *s) {
   kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_NO_SLOT,
                                    s->K != NULL ? KAON_REC_PIPEPCG_STEP : KAON_REC_PIPECG_STEP);
-  sums.split = KAON_SUM_START;
+  sums.sum = KAON_SUM_BEGIN;
   return sums;
 }
 
@@ -66,7 +66,7 @@ static kaon_status step_preconditioned(kaon_solver *s) {
   KAON_TRY(kaon_blas_pipepcg(KAON_S_ALPHA, KAON_S_BETA, &all, slots_of_pipepcg, &sums));
   if (s->scaling == NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[M], v[N], &plain));
-  return kaon_blas_finish(s->ctx, &sums);
+  return kaon_pass_complete(&sums);
 }
 
 static kaon_status step_ahead(kaon_solver *s) {
@@ -75,17 +75,15 @@ static kaon_status step_ahead(kaon_solver *s) {
   const int *slots = s->K != NULL ? slots_of_pipepcg : slots_of_pipecg;
   const kaon_pipepcg_vectors all = vectors_of(s);
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
-  kaon_pass sent = plain;
-  sent.sent = 1;
   KAON_TRY(kaon_blas_pipepcg_ahead(KAON_S_ALPHA, KAON_S_BETA, &all, &plain));
   if (s->K != NULL && s->scaling == NULL)
     KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
   kaon_status status = kaon_operator_send(s->inner, asked, &plain);
   if (status == KAON_OK)
     status = kaon_blas_pipepcg_behind(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &sums);
-  if (status == KAON_OK) status = kaon_operator_run(s->inner, KAON_PLAIN, asked, v[N], &sent);
+  if (status == KAON_OK) status = kaon_operator_run(s->inner, KAON_PLAIN, asked, v[N], &plain);
   if (status != KAON_OK) kaon_operator_cancel_send(s->inner, s->columns);
-  return status == KAON_OK ? kaon_blas_finish(s->ctx, &sums) : status;
+  return status == KAON_OK ? kaon_pass_complete(&sums) : status;
 }
 
 static kaon_status step(kaon_solver *s, int position) {
@@ -98,7 +96,7 @@ static kaon_status step(kaon_solver *s, int position) {
   if (s->K != NULL) return step_preconditioned(s);
   KAON_TRY(kaon_blas_pipecg(KAON_S_ALPHA, KAON_S_BETA, &all, slots_of_pipecg, &sums));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[W], v[N], &plain));
-  return kaon_blas_finish(s->ctx, &sums);
+  return kaon_pass_complete(&sums);
 }
 
 /* u; if u is not stored, n, which is free until its own product is computed. */

@@ -30,13 +30,13 @@ static kaon_status step(kaon_solver *s, int position) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_pass products = plain;
   kaon_pass sums = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_RW, KAON_REC_PIPECGNR_STEP);
-  products.split = KAON_SUM_DEFER;
-  sums.split = KAON_SUM_START;
+  products.sum = KAON_SUM_DEFER;
+  sums.sum = KAON_SUM_BEGIN;
   (void)position;
   KAON_TRY(kaon_blas_pipecgnr(KAON_S_ALPHA, KAON_S_BETA, &all, slots, &products));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[R], s->r, &sums));
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[U], &plain));
-  return kaon_blas_finish(s->ctx, &sums);
+  return kaon_pass_complete(&sums);
 }
 
 /* u = A^dag A r, |A r|^2, then `then`. The sums are started as in a step, with those deferred
@@ -44,17 +44,17 @@ static kaon_status step(kaon_solver *s, int position) {
 static kaon_status apply_normal(kaon_solver *s, int gate, int then) {
   const kaon_pass plain = kaon_gated(s, gate);
   kaon_pass sums = kaon_gated_norm(s, gate, KAON_S_RW, then);
-  sums.split = KAON_SUM_START;
+  sums.sum = KAON_SUM_BEGIN;
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, s->work[R], s->r, &sums));
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[U], &plain));
-  return kaon_blas_finish(s->ctx, &sums);
+  return kaon_pass_complete(&sums);
 }
 
 static kaon_status start(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   kaon_pass s2 = kaon_gated_norm(s, KAON_GATE_START, KAON_S_S2, KAON_REC_NONE);
-  s2.split = KAON_SUM_DEFER;
+  s2.sum = KAON_SUM_DEFER;
   KAON_TRY(kaon_blas_zero(v[P], &plain));
   KAON_TRY(kaon_blas_zero(v[S], &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, v[R], &s2));
@@ -67,13 +67,12 @@ static kaon_status start(kaon_solver *s) {
 static kaon_status renew(kaon_solver *s) {
   kaon_vector **v = s->work;
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START), old = kaon_gated(s, KAON_GATE_CONTINUE);
-  kaon_pass overlap =
+  const kaon_pass overlap =
       kaon_gated_dot(s, KAON_GATE_RENEW, KAON_S_S2, v[P], KAON_S_OVERLAP, KAON_REC_CGNR_RENEW);
   kaon_pass pnp = kaon_gated_norm(s, KAON_GATE_CONTINUE, KAON_S_DENOMINATOR, KAON_REC_NONE);
   kaon_pass rs =
       kaon_gated_dot(s, KAON_GATE_CONTINUE, KAON_NO_SLOT, v[R], KAON_S_RS, KAON_REC_NONE);
-  overlap.split = KAON_SUM_MERGE;
-  pnp.split = rs.split = KAON_SUM_DEFER;
+  pnp.sum = rs.sum = KAON_SUM_DEFER;
   if (!kaon_gate_closed(s, KAON_GATE_START)) {
     KAON_TRY(kaon_blas_zero(v[P], &fresh));
     KAON_TRY(kaon_blas_zero(v[S], &fresh));

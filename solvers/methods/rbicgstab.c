@@ -42,10 +42,10 @@ static kaon_status image(kaon_solver *s, int gate, int then) {
   kaon_vector **v = s->work;
   const kaon_pass plain = kaon_gated(s, gate);
   kaon_pass sums = kaon_gated_dot(s, gate, KAON_NO_SLOT, v[R0], KAON_S_R0V, then);
-  sums.split = KAON_SUM_START;
+  sums.sum = KAON_SUM_BEGIN;
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[Y], v[V], &sums));
   KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[V], v[S], &plain));
-  return kaon_blas_finish(s->ctx, &sums);
+  return kaon_pass_complete(&sums);
 }
 
 static kaon_status step(kaon_solver *s, int position) {
@@ -55,14 +55,14 @@ static kaon_status step(kaon_solver *s, int position) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_pass keep = plain, norm = plain;
   kaon_pass omega = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_T2, KAON_REC_RBICGSTAB_OMEGA);
-  keep.split = norm.split = KAON_SUM_DEFER;
-  omega.split = KAON_SUM_START;
+  keep.sum = norm.sum = KAON_SUM_DEFER;
+  omega.sum = KAON_SUM_BEGIN;
   (void)position;
   KAON_TRY(kaon_blas_rbicgstab_half(KAON_S_ALPHA, &all, half, &keep));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[Z], v[T], &plain));
   KAON_TRY(kaon_blas_multi_dot(2, against, v[T], KAON_S_RT, &omega));
   KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[T], v[M], &plain));
-  KAON_TRY(kaon_blas_finish(s->ctx, &omega));
+  KAON_TRY(kaon_pass_complete(&omega));
   KAON_TRY(
       kaon_blas_rbicgstab_end(KAON_S_ALPHA, KAON_S_OMEGA, KAON_S_BETA, &all, KAON_S_R2, &norm));
   return image(s, KAON_GATE_STEP, KAON_REC_RBICGSTAB_STEP);

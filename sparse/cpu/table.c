@@ -21,5 +21,10 @@ static void project(const kaon_launch *launch, const kaon_project_args *args) {
   KAON_EXPORT(kaon_row_project)(launch, args);
 }
 
+static int sums(const kaon_stored_matrix *matrix, int nrhs) {
+  (void)matrix, (void)nrhs;
+  return KAON_SUMS_NORM | KAON_SUMS_DOT | KAON_SUMS_RECURRENCES;
+}
+
 const kaon_sparse_ops KAON_EXPORT(kaon_sparse_ops) = {
-    .spmv = spmv, .pick = pick, .levels = levels, .relax = relax, .project = project};
+    .sums = sums, .spmv = spmv, .pick = pick, .levels = levels, .relax = relax, .project = project};

@@ -7,7 +7,7 @@
  * Each warp has STAGES - 1 batches in flight while it processes one, whichever rows they belong to.
  * So registers are free for x. A warp waits only for its own copies. Performance depends on the
  * number of warps in flight. With few blocks of rows, several warps share one (sell.h). Sums are
- * computed afterwards (kaon_sums_separate). */
+ * computed afterwards (sums in table.c). */
 #include "sparse/cuda/sell.h"
 
 /* Stages of a warp, and bytes of x that a thread has in flight. */

@@ -16,6 +16,7 @@ typedef struct kaon_row_messages {
   kaon_view send, receive;
   const int32_t *row; /* [element sent] row; in memory that kernels read */
   int64_t count;
+  const void *sent; /* the x whose messages are under way, if kaon_operator_send started them */
 } kaon_row_messages;
 
 /* The set's messages for these vectors. They are made at the first call and owned by the set.

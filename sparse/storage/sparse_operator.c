@@ -40,7 +40,7 @@ typedef struct product {
   kaon_stored *plain, *dagger;
   int values_half;
   kaon_matrix_format format;
-  int ends_deferred; /* 1: on every rank kernels can complete deferred sums */
+  int completes_sums; /* 1: on every rank its kernels can complete deferred sums */
 } product;
 
 static const kaon_operator_ops product_ops;
@@ -125,11 +125,10 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
   set->ctx->comm->traffic.exchanges++;
   set->ctx->comm->traffic.bytes += messages->halo.bytes;
   s->spmv.ghosts = messages->receive;
-  if (s->sent != messages->halo.under_way)
+  s->sent = messages->halo.under_way;
+  if (s->sent && messages->sent != s->spmv.x.data)
     return kaon_fail(set->ctx, KAON_ERR_INTERNAL,
-                     s->sent
-                         ? "matrix: a product expects its messages to be in flight, but none are"
-                         : "matrix: the messages in flight belong to another product");
+                     "matrix: the messages in flight belong to another product");
   list_picked(messages, s);
   if (run_with_exchange(messages, s)) return KAON_OK;
   const kaon_stages all = {.gather = pick,
@@ -165,6 +164,7 @@ static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass 
   list_picked(messages, &s);
   const kaon_stages first = {.gather = pick, .user = &s};
   KAON_TRY(kaon_overlap_send(&messages->halo, &first));
+  messages->sent = s.spmv.x.data;
   ctx->comm->traffic.ahead++;
   ctx->no_flush_needed = 1;
   return KAON_OK;
@@ -194,27 +194,26 @@ static kaon_status apply_affine(kaon_operator *A, kaon_mode mode, double a, cons
                                 const kaon_vector *x, kaon_vector *y, const kaon_pass *pass) {
   product *self = self_of(A);
   kaon_context *ctx = A->ctx;
-  const int separate = kaon_pass_sums_separate(ctx, pass);
   const int other = has_own_dagger(A, mode);
   if (other && self->dagger == NULL) KAON_TRY(take_dagger(A));
   const kaon_stored *stored = other ? self->dagger : self->plain;
   stages s = {.ops = ctx->backend->sparse[A->precision]};
+  const kaon_kernel_sums sums =
+      kaon_sums_for_kernel(y, pass, s.ops->sums(&stored->matrix, y->nrhs));
   s.spmv = (kaon_spmv_args){.matrix = &stored->matrix,
                             .nrhs = y->nrhs,
                             .a = a,
                             .x = kaon_view_of(x),
                             .b = kaon_view_of(b),
+                            .w = sums.w,
                             .y = kaon_view_of(y),
                             .gate = kaon_pass_gate(pass),
-                            .sum = kaon_pass_sum_over_ranks(ctx, separate ? NULL : pass)};
-  s.sent = pass != NULL && pass->sent;
-  if (pass != NULL && pass->dot != KAON_NO_SLOT && !separate) s.spmv.w = kaon_view_of(pass->w);
+                            .sum = sums.sum};
   const size_t bytes = (size_t)stored->bytes + 2 * kaon_vector_bytes(y);
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, bytes, &s.launch));
   KAON_TRY(run(other ? self->family->dagger : self->family->rows, A->precision, &s));
   ctx->no_flush_needed = 1;
-  return separate ? kaon_pass_sum_separately(y, pass)
-                  : kaon_pass_complete_over_ranks(ctx, pass, &s.spmv.sum);
+  return kaon_sums_after_kernel(&sums);
 }
 
 static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
@@ -384,10 +383,11 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
 static kaon_status agree(const kaon_context *ctx, kaon_status status, kaon_operator **A) {
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
-    /* kernels complete deferred sums with their own */
-    double lacking = kaon_sums_separate(&self_of(*A)->plain->matrix, 1);
+    product *self = self_of(*A);
+    const kaon_sparse_ops *ops = ctx->backend->sparse[(*A)->precision];
+    double lacking = !(ops->sums(&self->plain->matrix, 1) & KAON_SUMS_COMPLETES);
     status = kaon_comm_sum(ctx, &lacking, 1);
-    self_of(*A)->ends_deferred = lacking == 0;
+    self->completes_sums = lacking == 0;
   }
   if (status != KAON_OK) kaon_operator_destroy(A);
   return status;
@@ -468,7 +468,8 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
 }
 
 static int accepts_sums(const kaon_operator *A, int columns) {
-  return self_of(A)->ends_deferred && kaon_blas_marks(A->ctx, columns);
+  (void)columns;
+  return self_of(A)->completes_sums;
 }
 
 static const kaon_row_access row_access = {rows};

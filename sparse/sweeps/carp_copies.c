@@ -154,7 +154,9 @@ kaon_status kaon_copies_spread(const kaon_copies *c, const kaon_vector *x, kaon_
 kaon_status kaon_copies_gather(const kaon_copies *c, const kaon_vector *x, kaon_view z,
                                kaon_vector *y, const kaon_pass *pass) {
   kaon_context *ctx = y->ctx;
-  const int separate = kaon_pass_sums_separate(ctx, pass);
+  const kaon_sparse_ops *ops = ctx->backend->sparse[y->precision];
+  const kaon_kernel_sums sums =
+      kaon_sums_for_kernel(y, pass, ops->sums(&c->gather->matrix, y->nrhs));
   kaon_spmv_args args = {.matrix = &c->gather->matrix,
                          .nrhs = y->nrhs,
                          .part = KAON_ROWS_ALL,
@@ -162,13 +164,13 @@ kaon_status kaon_copies_gather(const kaon_copies *c, const kaon_vector *x, kaon_
                          .x = z, /* read only for padding */
                          .ghosts = z,
                          .b = kaon_view_of(x),
+                         .w = sums.w,
                          .y = kaon_view_of(y),
                          .gate = kaon_pass_gate(pass),
-                         .sum = kaon_pass_sum(ctx, separate ? NULL : pass)};
-  if (pass != NULL && pass->dot != KAON_NO_SLOT && !separate) args.w = kaon_view_of(pass->w);
+                         .sum = sums.sum};
   kaon_launch launch;
   KAON_TRY(kaon_launch_prepare(ctx, y->nrhs, (size_t)c->gather->bytes, &launch));
-  ctx->backend->sparse[y->precision]->spmv(&launch, &args);
+  ops->spmv(&launch, &args);
   ctx->no_flush_needed = 1;
-  return separate ? kaon_pass_sum_separately(y, pass) : kaon_pass_complete(ctx, pass);
+  return kaon_sums_after_kernel(&sums);
 }

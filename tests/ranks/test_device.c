@@ -7,6 +7,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "blas/blas.h"
 #include "lib/math/steps/recurrences.h"
 #include "ranks.h"
@@ -215,21 +217,27 @@ static void check_passes(kaon_context *ctx) {
     must(ctx, kaon_scalars_write(b.scalars, b.state));
     pass.scalars = b.scalars;
     pass.then = KAON_REC_CG_ALPHA;
-    pass.split = split ? KAON_SUM_START : KAON_SUM_WHOLE;
-    if (split) { /* the first of the two is kept */
-      kaon_pass kept = pass;
-      kept.then = 0;
-      kept.split = KAON_SUM_DEFER;
-      must(ctx, kaon_blas_complete(ctx, &kept, slots, 1));
-      must(ctx, kaon_blas_complete(ctx, &pass, slots + 1, 1));
-      must(ctx, kaon_blas_finish(ctx, &pass));
-    } else {
-      must(ctx, kaon_blas_complete(ctx, &pass, slots, 2));
+    kaon_kernel_sums sums = {.pass = &pass, .sum = KAON_SUM_NONE, .nslots = 2};
+    memcpy(sums.slots, slots, sizeof slots);
+    pass.sum = split ? KAON_SUM_BEGIN : KAON_SUM_NOW;
+    if (split) { /* the first of the two is deferred */
+      kaon_pass first = pass;
+      kaon_kernel_sums one = {
+          .pass = &first, .sum = KAON_SUM_NONE, .nslots = 1, .slots = {slots[0]}};
+      first.then = 0;
+      first.sum = KAON_SUM_DEFER;
+      kaon_sums_plan(&one, 0);
+      must(ctx, kaon_sums_after_kernel(&one));
+      sums.nslots = 1;
+      sums.slots[0] = slots[1];
     }
+    kaon_sums_plan(&sums, 0);
+    must(ctx, kaon_sums_after_kernel(&sums));
+    if (split) must(ctx, kaon_pass_complete(&pass));
     must(ctx, kaon_scalars_read(b.scalars, b.state));
     for (int k = 0; k < b.columns; k++) {
       const double expected = k == 2 ? -1 : rho / denominator;
-      test_close(split ? "alpha of a split sum" : "alpha of a whole sum",
+      test_close(split ? "alpha of a sum in two halves" : "alpha of a whole sum",
                  b.state[k].slot[KAON_S_ALPHA][0], expected, 0x1p-52);
     }
   }

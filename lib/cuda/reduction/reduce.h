@@ -33,8 +33,7 @@ enum { KAON_THREADS = 256, KAON_WARPS = KAON_THREADS / 32 };
  * last block adds up the sums of all, so there are fewer if the work is small. */
 enum { KAON_CHUNKS = 16384, KAON_SUM_CHUNKS = 4224, KAON_FEW_CHUNKS = 1056, KAON_SUM_TURNS = 16 };
 
-/* The part of kaon_deferred_sums (lib/core/launch.h) that exists as partial sums. left = 0:
- * none. */
+/* kaon_deferred_sums (lib/core/launch.h) as kernels receive it. left = 0: none. */
 enum { DEFERRED_MOST = 4 };
 typedef struct deferred_sums {
   int chunks, left, real;

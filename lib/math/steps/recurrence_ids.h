@@ -8,7 +8,7 @@
 /* X(id, function): the recurrences that methods run after a lattice product. There are many such
  * kernels, and each contains a copy of every recurrence in this list, so the list is short to limit
  * compile time. Any other recurrence after a product runs in a launch of its own
- * (kaon_pass_complete_product). */
+ * (kaon_sums_after_kernel). */
 #define KAON_RECURRENCES_OF_PRODUCTS(X)           \
   X(KAON_REC_VERIFY, kaon_rec_verify)             \
   X(KAON_REC_CG_ALPHA, kaon_cg_alpha)             \
