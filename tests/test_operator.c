@@ -108,9 +108,8 @@ static void check_absolute(kaon_operator *A) {
   values = kaon_operator_capability(once, KAON_CAPABILITY_ABSOLUTE);
   if (values != NULL) must(A->ctx, values->absolute(once, &twice));
   kaon_vector *x = random_vector(A, 1, 3), *y = vector_of(A, 1), *z = vector_of(A, 1);
-  double *ax = NULL, *numbers = exported(x, 0);
   must(A->ctx, kaon_operator_apply(A, KAON_PLAIN, x, y));
-  ax = exported(y, 0);
+  double *ax = exported(y, 0), *numbers = exported(x, 0);
   for (size_t i = 0; i < host_length(x); i++) numbers[i] = fabs(numbers[i]);
   must(A->ctx, kaon_vector_import(x, 0, numbers, KAON_BASIS_UKQCD));
   free(numbers);
@@ -400,9 +399,8 @@ static void operators_of_matrices_are_what_they_say(void **state) {
 /* Its functions pass on to operators of the library. */
 typedef struct passed_on {
   kaon_operator *of[2]; /* by precision: A of a matrix, or a diagonal K */
-  kaon_matrix *matrix;
-  kaon_vector *d[2]; /* factors of K */
-  int wrong;         /* functions make what does not fit */
+  kaon_vector *d[2];    /* factors of K */
+  int wrong;            /* functions make what does not fit */
   int destroyed, reserved;
 } passed_on;
 
@@ -467,7 +465,6 @@ static const kaon_shell_methods every_method = {.size = sizeof every_method,
 static void open_passed(rows_case *r, passed_on *p) {
   memset(p, 0, sizeof *p);
   p->of[0] = r->A;
-  p->matrix = r->matrix;
   must(r->ctx, r->A->ops->twin(r->A, KAON_SINGLE, KAON_RECONSTRUCT_18, &p->of[1]));
 }
 
@@ -503,7 +500,9 @@ static void shells_have_the_same_rights(void **state) {
       kaon_operator_destroy(&K);
     }
     printf("  %d and %d steps\n", reports[0].iterations, reports[1].iterations);
-    assert_int_equal(reports[0].iterations, reports[1].iterations);
+    /* a GPU adds up in another order */
+    assert_true(abs(reports[0].iterations - reports[1].iterations) <=
+                (r.ctx->backend->host_accessible ? 0 : 3 + reports[0].iterations / 5));
     /* both to 1e-10; the condition number is below 12^2 */
     test_below("solutions", distance(x[1], x[0]), 2 * 144 * 1e-10);
   }
