@@ -214,7 +214,7 @@ static int is_cut(const kaon_stencil *st) {
 static int is_rounded(const double coefficient[4]) {
   for (int mu = 0; mu < 4; mu++) {
     const double f = coefficient[mu] * (mu == 3 ? 2 : 1);
-    if ((float)((f - (double)(float)f) / f) != 0) return 1;
+    if (f != (double)(float)f) return 1;
   }
   return 0;
 }
