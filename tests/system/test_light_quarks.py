@@ -18,7 +18,7 @@ class LightQuarks(system.Case):
         return solve["iterations"]
 
     def test_normal_equations_take_ddalphaamgs_steps(self):
-        steps = self.steps("--even-odd", "none", "--sloppy", "single")
+        steps = self.steps("--even-odd", "none", "--sloppy", "half")
         self.assertLess(abs(steps / DDALPHAAMG - 1), 0.1)
 
     def test_mixed_precision_keeps_the_number_of_steps(self):
