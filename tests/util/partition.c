@@ -13,7 +13,7 @@
 
 #include <kaon/context.h>
 
-#include "dslash/operator/dirac_internal.h"
+#include "dslash/wilson/wilson.h"
 #include "lib/math/steps/recurrence.h"
 
 static const char *const precisions[] = {"double", "single", "half"};
@@ -244,7 +244,7 @@ static kaon_vector *summed_hop(const partition_side *s, kaon_precision precision
   kaon_vector *in = noise(s, KAON_ODD, precision, nrhs, 11);
   kaon_vector *x = noise(s, KAON_EVEN, precision, nrhs, 12);
   kaon_vector *w = noise(s, KAON_EVEN, precision, nrhs, 13);
-  const kaon_fused fused = {1.25, x, -0.5, KAON_CLOVER_ON_X, KAON_BLOCKS_TERM, NULL};
+  const kaon_fused fused = {1.25, x, -0.5, KAON_SITE_ON_X, KAON_SITE_TERM, NULL};
   kaon_scalars *scalars = NULL;
   kaon_pass pass = KAON_PASS_INIT;
   memset(states, 0, (size_t)nrhs * sizeof *states);
@@ -256,7 +256,7 @@ static kaon_vector *summed_hop(const partition_side *s, kaon_precision precision
   pass.norm = NORM;
   pass.dot = DOT;
   pass.w = w;
-  must(s->ctx, kaon_dslash_hop(kaon_dirac_of(s->M)->fields, 0, KAON_PLAIN, &fused, in, x, &pass));
+  must(s->ctx, kaon_spinor_hop(kaon_fields_of(s->M), 0, KAON_PLAIN, &fused, in, x, &pass));
   must(s->ctx, kaon_scalars_read(scalars, states));
   kaon_scalars_destroy(&scalars);
   kaon_vector_destroy(&in);
