@@ -30,6 +30,7 @@ extern "C" {
   int kaon_updated_clover_pair_cuda_##prec(const kaon_launch *launch,                             \
                                            const kaon_clover_args *args);                         \
   void kaon_dslash_clover_cuda_##prec(const kaon_launch *launch, const kaon_clover_args *args);   \
+  void kaon_dslash_twist_cuda_##prec(const kaon_launch *launch, const kaon_twist_args *args);     \
   void kaon_staggered_18_cuda_##prec(const kaon_launch *launch, const kaon_staggered_args *args); \
   void kaon_staggered_12_cuda_##prec(const kaon_launch *launch, const kaon_staggered_args *args); \
   void kaon_staggered_8_cuda_##prec(const kaon_launch *launch, const kaon_staggered_args *args);  \

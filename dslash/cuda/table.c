@@ -52,7 +52,8 @@ enum { SEPARATE_DOT_d = 0, SEPARATE_DOT_s = 1 << 17, SEPARATE_DOT_h = 1 << 17 };
       .clover = clover_##prec,                                                                     \
       .updated_clover = kaon_updated_clover_pair_cuda_##prec,                                      \
       .gather = gather_##prec,                                                                     \
-      .hop_fused = divided_##prec};                                                                \
+      .hop_fused = divided_##prec,                                                                 \
+      .twist = kaon_dslash_twist_cuda_##prec};                                                     \
   const kaon_measure_ops kaon_measure_ops_cuda_##prec = {.source = kaon_source_cuda_##prec,        \
                                                          .meson = kaon_meson_cuda_##prec};
 KAON_DSLASH(d)

@@ -78,6 +78,8 @@ static kaon_status fill_parity(kaon_dirac_fields *fields, int parity, unsigned w
   if (term || (inverse && have == NULL)) KAON_TRY(term_into(fields, parity, links, work));
   if (term) KAON_TRY(store(fields, KAON_SITE_TERM, parity, work));
   if (inverse && have == NULL) {
+    if (family->twist != 0)
+      KAON_TRY(kaon_clover_term_square(family->base.lattice, family->twist * family->twist, work));
     KAON_TRY(kaon_clover_term_invert(family->base.lattice, parity, family->kappa, family->csw, work,
                                      NULL));
     have = work;

@@ -1,6 +1,6 @@
 /* dirac.c - the Wilson and clover operator M = A - kappa D: its row in the frame
  * (dslash/operator/frame.h), and the public functions of Wilson-like operators. Without clover
- * blocks A is the number 1. */
+ * blocks A is the number 1. With a mu that is not 0 the row is that of twisted mass. */
 #include <kaon/context.h>
 
 #include "dslash/wilson/wilson.h"
@@ -39,14 +39,16 @@ kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *optio
   kaon_family *family = NULL;
   const kaon_status status = kaon_options_take(KAON_OPTIONS_DIRAC, options, &own);
   if (status != KAON_OK) return kaon_fail(gauge->ctx, status, "%s", kaon_last_error(NULL));
-  KAON_TRY(kaon_family_create(&dirac, sizeof(kaon_dirac_family), gauge, NULL, &family));
+  const kaon_action *action = own.mu != 0 ? &kaon_twisted_action : &dirac;
+  KAON_TRY(kaon_family_create(action, sizeof(kaon_dirac_family), gauge, NULL, &family));
   kaon_dirac_family *self = (kaon_dirac_family *)family;
   self->kappa = own.kappa;
   self->csw = own.csw;
   self->anisotropy = own.anisotropy;
+  self->twist = 2 * own.kappa * own.mu;
   family->hop = -own.kappa;
   family->number = 1;
-  family->has_sites = own.csw != 0;
+  family->has_sites = own.csw != 0 || own.mu != 0;
   return kaon_lattice_operator_first(family, own.precision, own.reconstruct, M);
 }
 

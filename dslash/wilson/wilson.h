@@ -21,6 +21,7 @@ typedef struct kaon_recorded_hops {
 typedef struct kaon_dirac_family {
   kaon_family base;
   double kappa, csw, anisotropy;
+  double twist; /* 2 kappa mu; 0: no twisted mass */
   int backward; /* direction of the last hop's walk: where links mostly fit a core's cache, each
                    walk reverses the last one and begins with what that one read last */
   kaon_recorded_hops *recorded_hops; /* not NULL: hops are recorded here instead of run */
@@ -51,7 +52,7 @@ static inline const kaon_dirac_fields *kaon_dirac_fields_of(const kaon_fields *f
 kaon_status kaon_dirac_build(kaon_fields *fields);
 kaon_status kaon_dirac_fill(kaon_fields *fields);
 void kaon_dirac_fields_release(kaon_fields *fields);
-/* The clover blocks A and A^-1 as T. */
+/* The clover blocks: A as T, and (A^2 + twist^2)^-1, or without a twist A^-1, as T^-1. */
 kaon_status kaon_clover_fill(kaon_fields *fields, unsigned sites);
 kaon_status kaon_clover_diagonal(const kaon_family *family, double *psi);
 kaon_status kaon_clover_site(const kaon_fields *fields, int parity, kaon_mode mode,
@@ -69,6 +70,9 @@ kaon_status kaon_spinor_halos(const kaon_fields *fields, int columns, kaon_halo 
 kaon_cost kaon_spinor_cost(const kaon_fields *fields, int hops, int columns);
 kaon_status kaon_spinor_free_blocks(kaon_operator *A, kaon_operator *local,
                                     const kaon_domains *domains, kaon_free_blocks **blocks);
+
+/* The row of twisted mass (dslash/twisted/twisted.c). */
+extern const kaon_action kaon_twisted_action;
 
 /* det A over the sites of `parity` (KAON_FULL: of both) from the family's links. */
 kaon_status kaon_dirac_family_det(const kaon_dirac_family *family, kaon_parity parity,
