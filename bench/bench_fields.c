@@ -137,11 +137,6 @@ static kaon_status open_hop(bench_case *c, bench_timed *t) {
   return status;
 }
 
-/* With --action wilson the matrix has no clover term. */
-static int is_wilson(const bench_case *c) {
-  return lattice_of(c->b)->problem.action == 0;
-}
-
 static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t) {
   kaon_operator **R = temporal_gauge ? &c->T : &c->R;
   kaon_cost cost = {0};
@@ -152,9 +147,12 @@ static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t
   if (status == KAON_OK) status = make_vector(c, kaon_operator_space(*R), &c->same);
   if (status == KAON_OK) status = kaon_operator_cost(*R, c->columns, &cost);
   *t = (bench_timed){.work = temporal_gauge ? temporal_matrix : matrix, .user = c};
-  static const char *const names[2][2] = {{"clover-matrix", "clover-temporal"},
-                                          {"wilson-matrix", "wilson-temporal"}};
-  t->row = row_of(c, names[is_wilson(c)][temporal_gauge]);
+  static const char *const names[][2] = {
+      [ACTION_WILSON] = {"wilson-matrix", "wilson-temporal"},
+      [ACTION_CLOVER] = {"clover-matrix", "clover-temporal"},
+      [ACTION_TWISTED] = {"twisted-matrix", "twisted-temporal"},
+      [ACTION_TWISTED_CLOVER] = {"twisted-clover-matrix", "twisted-clover-temporal"}};
+  t->row = row_of(c, names[lattice_of(c->b)->problem.action][temporal_gauge]);
   t->row.flops = cost.flops * c->columns * c->b->info.ranks;
   t->row.bytes = cost.bytes * c->columns * c->b->info.ranks;
   return status;
@@ -163,7 +161,9 @@ static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t
 static kaon_status open_wilson(bench_case *c, bench_timed timed[], int *count) {
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   dirac.kappa = 0.12;
-  dirac.csw = is_wilson(c) ? 0 : 1;
+  const int action = lattice_of(c->b)->problem.action;
+  dirac.csw = action == ACTION_CLOVER || action == ACTION_TWISTED_CLOVER;
+  dirac.mu = action == ACTION_TWISTED || action == ACTION_TWISTED_CLOVER ? 0.01 : 0;
   dirac.precision = c->precision;
   dirac.reconstruct = c->reconstruct;
   kaon_status status = kaon_dirac_create(c->field.gauge, &dirac, &c->M);
@@ -177,7 +177,8 @@ static kaon_status open_wilson(bench_case *c, bench_timed timed[], int *count) {
 /* Prepares the staggered hop, with thin links or with fat and long ones. A long link of U(3) stores
  * its phase beside 12 or 8 reals. */
 static kaon_status open_staggered(bench_case *c, bench_timed timed[], int *count) {
-  const int action = lattice_of(c->b)->problem.action, improved = action > 2, phases = action == 4;
+  const int action = lattice_of(c->b)->problem.action, improved = action > ACTION_STAGGERED;
+  const int phases = action == ACTION_HISQ;
   kaon_lattice *lattice = c->field.lattice;
   kaon_staggered_options o = KAON_STAGGERED_OPTIONS_INIT;
   kaon_status status = KAON_OK;

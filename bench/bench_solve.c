@@ -38,7 +38,6 @@ static const cli_option option_rows[] = {
     CLI_END_ROW};
 
 static const double usual_kappa = 0.125;
-enum { CLOVER = 1 }; /* its place in PROBLEM_ACTIONS */
 
 static kaon_status solve(bench *b, problem *p, int columns, bench_figures *figures) {
   const kaon_space *full = problem_space(p);
@@ -182,7 +181,10 @@ static problem_args arguments_on(const bench *b, const int extents[4]) {
   args.precision = args.sloppy = lattice_of(b)->outer;
   args.anisotropy = 1;
   if (isnan(args.kappa) && isnan(args.mass)) args.kappa = usual_kappa;
-  if (isnan(args.csw) && args.action == CLOVER) args.csw = 1;
+  const int twisted = args.action == ACTION_TWISTED || args.action == ACTION_TWISTED_CLOVER;
+  const int clover = args.action == ACTION_CLOVER || args.action == ACTION_TWISTED_CLOVER;
+  if (isnan(args.csw) && clover) args.csw = 1;
+  if (isnan(args.mu) && twisted) args.mu = 0.01;
   args.grid[0] = args.grid[1] = args.grid[2] = args.grid[3] = 1;
   memcpy(args.lattice, extents, sizeof args.lattice);
   return args;

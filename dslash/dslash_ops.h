@@ -89,6 +89,22 @@ typedef struct kaon_clover_args {
   double sign;
 } kaon_clover_args;
 
+/* out = a x + [C] (p [A] + i q gamma_5) in, on one parity: the site term of twisted mass, or its
+ * inverse. A and C are clover block arrays; NULL: 1. A is not read if p = 0.
+ * - x.data == NULL means a = 0.
+ * - out may be the same vector as in or x.
+ * - sum: as in kaon_hop_args. */
+typedef struct kaon_twist_args {
+  const kaon_stencil *stencil;
+  int parity, nrhs;
+  double a, p, q;
+  const void *term, *after; /* A and C, as kaon_hop_args.clover */
+  const float *term_scale, *after_scale;
+  kaon_view in, x, w, out;
+  kaon_gate gate;
+  kaon_sum sum;
+} kaon_twist_args;
+
 /* One list for each part: that of part i is list[first[i]] to list[first[i + 1]]. */
 typedef struct kaon_part_lists {
   int64_t *first;
@@ -141,6 +157,7 @@ typedef struct kaon_dslash_ops {
   void (*explain)(const kaon_launch *launch, const kaon_hop_args *args, char *text, size_t room);
   /* NULL: this backend has no asynchronous blocks */
   void (*free_blocks)(const kaon_launch *launch, const kaon_free_args *args);
+  void (*twist)(const kaon_launch *launch, const kaon_twist_args *args);
 } kaon_dslash_ops;
 
 #endif

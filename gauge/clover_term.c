@@ -79,6 +79,17 @@ kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double ka
   KAON_RETURN_UNTRAPPED(lattice->ctx, invert_all(lattice, parity, kappa, csw, blocks, det));
 }
 
+kaon_status kaon_clover_term_square(const kaon_lattice *lattice, double shift, double *blocks) {
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  KAON_TRY(kaon_gauge_kernels(lattice->ctx, &ops));
+  KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
+  const kaon_clover_square_args args = {
+      .stencil = &lattice->stencil, .shift = shift, .blocks = blocks};
+  ops->clover_square(&launch, &args);
+  return KAON_OK;
+}
+
 static kaon_status store(const kaon_lattice *lattice, const double *blocks,
                          kaon_precision precision, void *to, float *scale) {
   kaon_launch launch;

@@ -9,6 +9,8 @@
  * links (decoded to double if needed). Errors: MEMORY. */
 kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double kappa, double csw,
                                    double *blocks);
+/* Replaces blocks by blocks^2 + shift. */
+kaon_status kaon_clover_term_square(const kaon_lattice *lattice, double shift, double *blocks);
 /* det A over some sites; its sign is (-1)^negative. */
 typedef struct kaon_clover_det {
   double log_abs;   /* sum of log |det| */

@@ -130,6 +130,13 @@ typedef struct kaon_clover_invert_args {
   double *result;
 } kaon_clover_invert_args;
 
+/* blocks = blocks^2 + shift, on one parity. */
+typedef struct kaon_clover_square_args {
+  const kaon_stencil *stencil;
+  double shift;
+  double *blocks;
+} kaon_clover_square_args;
+
 /* Fattening, in the table's precision, on fields of 18 reals and both parities at once: computes S,
  * X or the fat links of direction mu, as defined in lib/math/link_fatten.h. `from` and `to` hold S
  * and X in the slots of their directions. */
@@ -196,6 +203,7 @@ typedef struct kaon_gauge_ops {
   void (*transform)(const kaon_launch *launch, const kaon_transform_args *args);
   void (*clover_term)(const kaon_launch *launch, const kaon_clover_term_args *args);
   void (*clover_invert)(const kaon_launch *launch, const kaon_clover_invert_args *args);
+  void (*clover_square)(const kaon_launch *launch, const kaon_clover_square_args *args);
 
   void (*fatten)(const kaon_launch *launch, const kaon_fatten_args *args);
   void (*line)(const kaon_launch *launch, const kaon_line_args *args);

@@ -27,6 +27,8 @@ WILSON = ["--action", "clover", "--kappa", "0.12", "--csw", "1"]
 ACTIONS = {
     "wilson": ["--action", "wilson", "--kappa", "0.12"],
     "clover": WILSON,
+    "twisted": ["--action", "twisted", "--kappa", "0.12", "--mu", "0.05"],
+    "twisted-clover": ["--action", "twisted-clover", "--kappa", "0.12", "--csw", "1", "--mu", "0.05"],
     "staggered": ["--action", "staggered", "--mass", "0.2"],
     "asqtad": ["--action", "asqtad", "--mass", "0.2", "--u0", "auto"],
     "hisq": ["--action", "hisq", "--mass", "0.2"],

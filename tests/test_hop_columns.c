@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dslash/operator/dirac_internal.h"
+#include "dslash/wilson/wilson.h"
 #include "lib/math/steps/recurrence.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/test_util.h"
@@ -92,9 +92,9 @@ static double error_of(dirac_case *c, const kaon_vector *out, int k, const ref_c
  */
 static double hop_and_compare(dirac_case *c, const kaon_operator *A, const expected_set *e,
                               int count, int closed, int parity, int dagger) {
-  const kaon_dirac_fields *fields = kaon_dirac_of(A)->fields;
+  const kaon_fields *fields = kaon_fields_of(A);
   const kaon_precision precision = fields->precision;
-  const kaon_fused bare = {0, NULL, 1, KAON_CLOVER_NONE, KAON_BLOCKS_TERM, NULL};
+  const kaon_fused bare = {0, NULL, 1, KAON_SITE_NOWHERE, KAON_SITE_TERM, NULL};
   kaon_vector *in = case_vector(c, (kaon_parity)(1 - parity), precision, count);
   kaon_vector *out = case_vector(c, (kaon_parity)parity, precision, count);
   kaon_scalars *scalars = NULL;
@@ -109,7 +109,7 @@ static double hop_and_compare(dirac_case *c, const kaon_operator *A, const expec
   must(c->ctx, kaon_scalars_write(scalars, host));
   pass.scalars = scalars;
   pass.norm = NORM;
-  must(c->ctx, kaon_dslash_hop(fields, parity, (kaon_mode)dagger, &bare, in, out, &pass));
+  must(c->ctx, kaon_spinor_hop(fields, parity, (kaon_mode)dagger, &bare, in, out, &pass));
   must(c->ctx, kaon_scalars_read(scalars, host));
   must(c->ctx, kaon_vector_norm2(out, after));
   for (int k = 0; k < count; k++) {
@@ -152,7 +152,7 @@ static void compare(dirac_case *c, const variant *v, const expected_set *e,
   kaon_operator *S = case_even_odd(c, M, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, v->temporal);
   const rounding r = case_rounding_rms(precision, storage);
   double worst = 0;
-  assert_int_equal(kaon_dirac_of(S)->fields->stencil.temporal, v->temporal);
+  assert_int_equal(kaon_fields_of(S)->stencil.temporal, v->temporal);
   for (int i = 0; i < COUNTS; i++) {
     const int count = counts[i];
     if (test_brief() && i != (int)precision && count != 12) continue;
@@ -207,23 +207,23 @@ typedef struct {
   double a;
   int in_place, clover_on; /* in_place: x is the result's vector */
 } fusion;
-static const fusion fusions[] = {{0, 0, KAON_CLOVER_ON_HOP},
-                                 {1.25, 0, KAON_CLOVER_ON_X},
-                                 {1.25, 1, KAON_CLOVER_ON_HOP},
-                                 {0.5, 1, KAON_CLOVER_ON_X},
-                                 {-0.75, 1, KAON_CLOVER_NONE}};
+static const fusion fusions[] = {{0, 0, KAON_SITE_ON_HOP},
+                                 {1.25, 0, KAON_SITE_ON_X},
+                                 {1.25, 1, KAON_SITE_ON_HOP},
+                                 {0.5, 1, KAON_SITE_ON_X},
+                                 {-0.75, 1, KAON_SITE_NOWHERE}};
 enum { FUSIONS = sizeof fusions / sizeof *fusions };
 
 /* Columns psi[0 .. count - 1] through the fused hop with |out|^2 and (w, out), w = psi[1 ..]. */
 static kaon_vector *fused_hop(dirac_case *c, const kaon_operator *M, const fusion *f, int count,
                               ref_complex *const *psi, kaon_column_state *host) {
-  const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
+  const kaon_fields *fields = kaon_fields_of(M);
   const kaon_precision precision = fields->precision;
   kaon_vector *in = case_vector(c, KAON_ODD, precision, count),
               *x = case_vector(c, KAON_EVEN, precision, count),
               *w = case_vector(c, KAON_EVEN, precision, count);
   kaon_vector *out = f->in_place ? x : case_vector(c, KAON_EVEN, precision, count);
-  const kaon_fused fused = {f->a, f->a == 0 ? NULL : x, -0.5, f->clover_on, KAON_BLOCKS_TERM, NULL};
+  const kaon_fused fused = {f->a, f->a == 0 ? NULL : x, -0.5, f->clover_on, KAON_SITE_TERM, NULL};
   kaon_scalars *scalars = NULL;
   kaon_pass pass = KAON_PASS_INIT;
   case_import(c, in, psi);
@@ -237,7 +237,7 @@ static kaon_vector *fused_hop(dirac_case *c, const kaon_operator *M, const fusio
   pass.norm = NORM;
   pass.dot = DOT;
   pass.w = w;
-  must(c->ctx, kaon_dslash_hop(fields, 0, KAON_PLAIN, &fused, in, out, &pass));
+  must(c->ctx, kaon_spinor_hop(fields, 0, KAON_PLAIN, &fused, in, out, &pass));
   must(c->ctx, kaon_scalars_read(scalars, host));
   kaon_scalars_destroy(&scalars);
   if (out != x) kaon_vector_destroy(&x);
@@ -252,7 +252,7 @@ static double fused_distance(dirac_case *c, const kaon_operator *M, const varian
                              const fusion *f, int count, ref_complex *const *psi, double *sums) {
   const size_t n = ref_spinor_size(&c->L);
   kaon_column_state *together = calloc((size_t)count, sizeof *together), alone;
-  const kaon_dirac_fields *fields = kaon_dirac_of(M)->fields;
+  const kaon_fields *fields = kaon_fields_of(M);
   tune(c, v, fields->precision, (int)fields->reconstruct, count);
   kaon_vector *out = fused_hop(c, M, f, count, psi, together);
   must(c->ctx, kaon_context_set_tuning(c->ctx, NULL));

@@ -520,4 +520,5 @@ const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {
     .hop = KAON_EXPORT(kaon_dslash_hop),
     .clover = KAON_EXPORT(kaon_dslash_clover),
     .gather = KAON_EXPORT(kaon_dslash_gather),
-    .free_blocks = KAON_EXPORT(kaon_dslash_free_blocks)};
+    .free_blocks = KAON_EXPORT(kaon_dslash_free_blocks),
+    .twist = KAON_EXPORT(kaon_dslash_twist)};

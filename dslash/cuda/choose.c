@@ -459,7 +459,8 @@ static void run_staggered(kaon_precision precision, const kaon_launch *launch,
                                                        .hop_fused = fused_##prec,              \
                                                        .hop_writes = hop_writes_##prec,        \
                                                        .clover_writes = clover_writes_##prec,  \
-                                                       .explain = explain_##prec};
+                                                       .explain = explain_##prec,              \
+                                                       .twist = kaon_dslash_twist_cuda_##prec};
 KAON_HOP(d, KAON_DOUBLE)
 KAON_HOP(s, KAON_SINGLE)
 KAON_HOP(h, KAON_HALF)

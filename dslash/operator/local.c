@@ -1,14 +1,14 @@
-/* local.c - Wilson-like operators cut into blocks. Hops between blocks, and between ranks, are left
- * out. Links and clover blocks are those of the whole operator. */
+/* local.c - operators cut into blocks. Hops between blocks, and between ranks, are left out. Links
+ * and T are those of the whole operator. */
 #include <stdlib.h>
 
-#include "dslash/operator/dirac_internal.h"
+#include "dslash/operator/frame.h"
 
-kaon_status kaon_dirac_cut_check(const kaon_operator *A, const kaon_local *how) {
+kaon_status kaon_cut_check(const kaon_operator *A, const kaon_local *how) {
   static const char names[] = "XYZT";
-  const kaon_lattice *lattice = kaon_dirac_of(A)->fields->family->lattice;
+  const kaon_lattice *lattice = kaon_fields_of(A)->family->lattice;
   const int *extents = lattice->extents;
-  if (kaon_dirac_of(A)->cut != NULL)
+  if (kaon_lattice_operator_of(A)->cut != NULL)
     return kaon_fail(
         A->ctx, KAON_ERR_UNSUPPORTED,
         "local part: the operator is a local part already; pass the operator that it was made of");
@@ -30,7 +30,7 @@ kaon_status kaon_dirac_cut_check(const kaon_operator *A, const kaon_local *how) 
   return KAON_OK;
 }
 
-void kaon_dirac_cut_destroy(kaon_context *ctx, kaon_dirac_cut **cut) {
+void kaon_cut_destroy(kaon_context *ctx, kaon_cut_operator **cut) {
   if (*cut == NULL) return;
   kaon_cuts_destroy(ctx, &(*cut)->cuts);
   free(*cut);
@@ -106,13 +106,13 @@ static kaon_status make_domains(const kaon_space *space, const int block[4],
   return status;
 }
 
-kaon_status kaon_dirac_cut_make(kaon_operator *A, const int block[4], kaon_domains **domains) {
-  kaon_dirac *dirac = kaon_dirac_of(A);
-  const kaon_lattice *lattice = dirac->fields->family->lattice;
-  kaon_dirac_cut *cut = calloc(1, sizeof *cut);
+kaon_status kaon_cut_make(kaon_operator *A, const int block[4], kaon_domains **domains) {
+  kaon_lattice_operator *self = kaon_lattice_operator_of(A);
+  const kaon_lattice *lattice = self->fields->family->lattice;
+  kaon_cut_operator *cut = calloc(1, sizeof *cut);
   if (cut == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "local part: out of host memory");
-  dirac->cut = cut; /* owned by the operator */
-  cut->stencil = dirac->fields->stencil;
+  self->cut = cut; /* owned by the operator */
+  cut->stencil = self->fields->stencil;
   cut->stencil.faces = NULL;
   for (int mu = 0; mu < 4; mu++) {
     cut->block[mu] = block[mu];

@@ -1,5 +1,4 @@
-/* staggered_fields.c - the links that the operators of a staggered family share: one set for each
- * precision and storage in use. This file fills them and detects when they are stale.
+/* staggered_fields.c - the links of staggered operators in one precision and storage.
  *
  *   naive     fat: SU(3) in 18, 12 or 8 reals
  *   improved  fat: 18 reals; in half divided by the largest component of the whole field
@@ -8,8 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <kaon/context.h>
 
 #include "dslash/staggered/staggered_internal.h"
 #include "lib/core/threads.h"
@@ -28,7 +25,7 @@ static kaon_status fill_any(kaon_gauge *from, kaon_staggered_links *to) {
 }
 
 static kaon_status fill_naik(const kaon_staggered_family *family, kaon_staggered_links *to) {
-  kaon_gauge *from = family->naik;
+  kaon_gauge *from = family->base.links[1];
   if (to->links->reconstruct == KAON_RECONSTRUCT_18) {
     KAON_TRY(fill_any(from, to));
   } else {
@@ -36,7 +33,7 @@ static kaon_status fill_naik(const kaon_staggered_family *family, kaon_staggered
     KAON_TRY(kaon_staggered_measure(from, &largest, &row));
     to->factor = family->options.naik != 0 ? family->options.naik : -row;
     if (to->factor == 0)
-      return kaon_fail(family->ctx, KAON_ERR_ARGUMENT,
+      return kaon_fail(family->base.ctx, KAON_ERR_ARGUMENT,
                        "staggered: all long links are 0, so they are no multiples of U(3); pass "
                        "NULL for them, or keep 18 reals a link");
     KAON_TRY(kaon_staggered_split(from, 1 / to->factor, to));
@@ -47,65 +44,32 @@ static kaon_status fill_naik(const kaon_staggered_family *family, kaon_staggered
 
 /* Fills the set without the ghost links. */
 static kaon_status fill_local(kaon_staggered_fields *fields) {
-  const kaon_staggered_family *family = fields->family;
-  if (family->naik == NULL) {
-    fields->fat.factor = 1;
-    if (fields->fat.links != family->fat) KAON_TRY(kaon_gauge_copy(fields->fat.links, family->fat));
-  } else {
-    KAON_TRY(fill_any(family->fat, &fields->fat));
-    KAON_TRY(fill_naik(family, &fields->naik));
-    fields->revision[1] = kaon_gauge_revision(family->naik);
+  const kaon_staggered_family *family = kaon_staggered_family_of(&fields->base);
+  kaon_gauge *fat = family->base.links[0];
+  if (family->base.links[1] != NULL) {
+    KAON_TRY(fill_any(fat, &fields->fat));
+    return fill_naik(family, &fields->naik);
   }
-  fields->revision[0] = kaon_gauge_revision(family->fat);
-  return KAON_OK;
+  fields->fat.factor = 1;
+  return fields->fat.links == fat ? KAON_OK : kaon_gauge_copy(fields->fat.links, fat);
 }
 
 static kaon_status fill_all(kaon_staggered_fields *fields) {
-  const kaon_staggered_family *family = fields->family;
-  fields->filled = 0;
+  const kaon_family *family = fields->base.family;
   const kaon_status status = fill_local(fields);
   if (kaon_lattice_partitioned(family->lattice)) {
     KAON_TRY(kaon_agree(family->ctx, status));
     KAON_TRY(kaon_staggered_ghosts_fill(&fields->fat, 1));
-    if (family->naik != NULL) KAON_TRY(kaon_staggered_ghosts_fill(&fields->naik, 3));
+    if (family->links[1] != NULL) KAON_TRY(kaon_staggered_ghosts_fill(&fields->naik, 3));
   }
-  KAON_TRY(status);
-  fields->filled = 1;
-  return KAON_OK;
+  return status;
 }
 
-static kaon_status fill(kaon_staggered_fields *fields) {
-  KAON_RETURN_UNTRAPPED(fields->family->ctx, fill_all(fields));
+kaon_status kaon_staggered_links_fill(kaon_fields *fields) {
+  KAON_RETURN_UNTRAPPED(fields->family->ctx, fill_all((kaon_staggered_fields *)fields));
 }
 
-kaon_status kaon_staggered_family_update(kaon_staggered_family *family) {
-  kaon_status worst = KAON_OK;
-  for (kaon_staggered_fields *f = family->first; f != NULL; f = f->next) {
-    const kaon_status status = fill(f);
-    if (status != KAON_OK) worst = status;
-  }
-  return worst;
-}
-
-kaon_status kaon_staggered_fields_check(const kaon_staggered_fields *fields) {
-  const kaon_staggered_family *family = fields->family;
-  if (!fields->filled)
-    return kaon_fail(family->ctx, KAON_ERR_STALE,
-                     "staggered: the last kaon_staggered_update of this operator failed; remove "
-                     "the cause and call it again");
-  const kaon_gauge *const links[2] = {family->fat, family->naik};
-  for (int i = 0; i < 2; i++) {
-    if (links[i] == NULL || kaon_gauge_revision(links[i]) == fields->revision[i]) continue;
-    return kaon_fail(family->ctx, KAON_ERR_STALE,
-                     "staggered: the links are at revision %llu but this operator was made from "
-                     "revision %llu; call kaon_staggered_update",
-                     (unsigned long long)kaon_gauge_revision(links[i]),
-                     (unsigned long long)fields->revision[i]);
-  }
-  return KAON_OK;
-}
-
-/* ---- sets of fields ---- */
+/* ---- storage ---- */
 
 /* The family's own field if it has this storage; a scale or a coefficient requires a copy. */
 static kaon_status place(kaon_gauge *from, kaon_precision precision, kaon_reconstruct reconstruct,
@@ -118,17 +82,19 @@ static kaon_status place(kaon_gauge *from, kaon_precision precision, kaon_recons
   return kaon_gauge_create(from->lattice, precision, reconstruct, &to->links);
 }
 
-static kaon_status build(kaon_staggered_fields *fields) {
-  const kaon_staggered_family *family = fields->family;
-  const kaon_precision precision = fields->precision;
-  if (family->naik == NULL) {
-    KAON_TRY(place(family->fat, precision, fields->reconstruct, 1, &fields->fat));
-  } else {
-    const int whole = fields->reconstruct == KAON_RECONSTRUCT_18;
-    KAON_TRY(place(family->fat, precision, KAON_RECONSTRUCT_18, 1, &fields->fat));
-    KAON_TRY(place(family->naik, precision, fields->reconstruct, whole, &fields->naik));
-  }
-  return fill(fields);
+kaon_status kaon_staggered_links_build(kaon_fields *base) {
+  kaon_staggered_fields *fields = (kaon_staggered_fields *)base;
+  kaon_gauge *fat = base->family->links[0], *naik = base->family->links[1];
+  const kaon_context *ctx = base->family->ctx;
+  const int whole = base->reconstruct == KAON_RECONSTRUCT_18;
+  if (ctx->backend->staggered[base->precision] == NULL)
+    return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
+                     "staggered: backend %s %s has no staggered hop in this precision; choose "
+                     "another backend or precision",
+                     ctx->backend->name, ctx->backend->isa);
+  if (naik == NULL) return place(fat, base->precision, base->reconstruct, 1, &fields->fat);
+  KAON_TRY(place(fat, base->precision, KAON_RECONSTRUCT_18, 1, &fields->fat));
+  return place(naik, base->precision, base->reconstruct, whole, &fields->naik);
 }
 
 static void links_release(kaon_context *ctx, kaon_staggered_links *links) {
@@ -137,54 +103,8 @@ static void links_release(kaon_context *ctx, kaon_staggered_links *links) {
   kaon_staggered_ghosts_release(ctx, links);
 }
 
-void kaon_staggered_family_release(kaon_staggered_family **family) {
-  kaon_staggered_family *gone = *family;
-  *family = NULL;
-  if (gone == NULL || --gone->references > 0) return;
-  for (int i = 0; i < 2; i++) kaon_hop_table_destroy(gone->ctx, &gone->reach[i]);
-  kaon_gauge_destroy(&gone->naik);
-  kaon_gauge_destroy(&gone->fat);
-  free(gone);
-}
-
-void kaon_staggered_fields_release(kaon_staggered_fields **fields) {
-  kaon_staggered_fields *gone = *fields;
-  *fields = NULL;
-  if (gone == NULL || --gone->references > 0) return;
-  kaon_staggered_fields **at = &gone->family->first;
-  while (*at != NULL && *at != gone) at = &(*at)->next;
-  if (*at == gone) *at = gone->next;
-  links_release(gone->family->ctx, &gone->fat);
-  links_release(gone->family->ctx, &gone->naik);
-  kaon_staggered_family_release(&gone->family);
-  free(gone);
-}
-
-kaon_status kaon_staggered_fields_get(kaon_staggered_family *family, kaon_precision precision,
-                                      kaon_reconstruct reconstruct,
-                                      kaon_staggered_fields **fields) {
-  for (kaon_staggered_fields *f = family->first; f != NULL; f = f->next) {
-    if (f->precision != precision || f->reconstruct != reconstruct) continue;
-    KAON_TRY(kaon_staggered_fields_check(f));
-    f->references++;
-    *fields = f;
-    return KAON_OK;
-  }
-  kaon_staggered_fields *made = calloc(1, sizeof *made);
-  if (made == NULL)
-    return kaon_fail(family->ctx, KAON_ERR_MEMORY,
-                     "staggered: out of host memory for a set of links");
-  *made = (kaon_staggered_fields){.references = 1,
-                                  .family = family,
-                                  .next = family->first,
-                                  .precision = precision,
-                                  .reconstruct = reconstruct};
-  family->references++;
-  family->first = made;
-  const kaon_status status = build(made);
-  if (status != KAON_OK)
-    kaon_staggered_fields_release(&made);
-  else
-    *fields = made;
-  return status;
+void kaon_staggered_links_release(kaon_fields *base) {
+  kaon_staggered_fields *fields = (kaon_staggered_fields *)base;
+  links_release(base->family->ctx, &fields->fat);
+  links_release(base->family->ctx, &fields->naik);
 }

@@ -1,14 +1,12 @@
-/* staggered_internal.h - internal data and functions of the staggered operators. It follows
- * dirac_internal.h: a family is what came from one kaon_staggered_create. Its operators share sets
- * of links, one for each precision and storage in use, and kaon_staggered_update refills them. */
+/* staggered_internal.h - the fields of staggered operators in the frame (dslash/operator/frame.h):
+ * vectors of 6 reals a site, links of hops of one site and perhaps of three. */
 #ifndef KAON_DSLASH_STAGGERED_INTERNAL_H
 #define KAON_DSLASH_STAGGERED_INTERNAL_H
 
 #include <kaon/staggered.h>
 
-#include "blas/blas.h"
+#include "dslash/operator/frame.h"
 #include "dslash/staggered/staggered_ops.h"
-#include "gauge/gauge_internal.h"
 
 /* The coordinates whose parities make up eta_mu, one bit for each direction. */
 void kaon_staggered_masks(kaon_staggered_phases phases, uint8_t masks[4]);
@@ -23,17 +21,12 @@ kaon_status kaon_hop_table_create(kaon_lattice *lattice, int steps, const uint8_
                                   kaon_hop_table *reach);
 void kaon_hop_table_destroy(kaon_context *ctx, kaon_hop_table *reach);
 
-typedef struct kaon_staggered_fields kaon_staggered_fields;
-
+/* links[0] of the family are thin or fat links, links[1] long ones (NULL: naive action). */
 typedef struct kaon_staggered_family {
-  int references; /* one for each set of fields */
-  kaon_context *ctx;
-  kaon_lattice *lattice;
-  kaon_gauge *fat, *naik; /* naik NULL: naive action */
+  kaon_family base;
   kaon_staggered_options options;
   uint8_t masks[4];
   kaon_hop_table reach[2];
-  kaon_staggered_fields *first;
 } kaon_staggered_family;
 
 /* Links of one kind in one storage. */
@@ -47,24 +40,29 @@ typedef struct kaon_staggered_links {
   size_t ghost_sites[4], ghost_bytes[4]; /* sites of a parity, in whole blocks; bytes of all */
 } kaon_staggered_links;
 
-struct kaon_staggered_fields {
-  int references; /* one for each operator */
-  kaon_staggered_family *family;
-  kaon_staggered_fields *next;
-  kaon_precision precision;
-  kaon_reconstruct reconstruct;
-  int filled;
-  uint64_t revision[2]; /* revisions of fat and naik when filled */
+typedef struct kaon_staggered_fields {
+  kaon_fields base;
   kaon_staggered_links fat, naik;
-};
+} kaon_staggered_fields;
 
-/* A new reference to a filled set for (precision, reconstruct). */
-kaon_status kaon_staggered_fields_get(kaon_staggered_family *family, kaon_precision precision,
-                                      kaon_reconstruct reconstruct, kaon_staggered_fields **fields);
-void kaon_staggered_fields_release(kaon_staggered_fields **fields);
-kaon_status kaon_staggered_fields_check(const kaon_staggered_fields *fields);
-kaon_status kaon_staggered_family_update(kaon_staggered_family *family);
-void kaon_staggered_family_release(kaon_staggered_family **family);
+static inline const kaon_staggered_family *kaon_staggered_family_of(const kaon_fields *fields) {
+  return (const kaon_staggered_family *)fields->family;
+}
+static inline const kaon_staggered_fields *kaon_staggered_fields_of(const kaon_fields *fields) {
+  return (const kaon_staggered_fields *)fields;
+}
+
+/* ---- parts of the action (staggered_fields.c, staggered_hop.c) ---- */
+
+kaon_status kaon_staggered_links_build(kaon_fields *fields);
+kaon_status kaon_staggered_links_fill(kaon_fields *fields);
+void kaon_staggered_links_release(kaon_fields *fields);
+kaon_status kaon_colour_hop(const kaon_fields *fields, int parity, kaon_mode mode,
+                            const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
+                            const kaon_pass *pass);
+kaon_status kaon_colour_halos(const kaon_fields *fields, int columns, kaon_halo *halos[2],
+                              int *count, int *fused);
+kaon_cost kaon_colour_cost(const kaon_fields *fields, int hops, int columns);
 
 /* ---- preparing links (staggered_links.c); `from` has 18 reals ---- */
 
@@ -88,36 +86,4 @@ void kaon_staggered_ghosts_release(kaon_context *ctx, kaon_staggered_links *link
 /* The links in the form that kernels read. */
 kaon_hop_links kaon_staggered_links_of(const kaon_staggered_links *from);
 
-/* ---- operators ---- */
-
-typedef struct kaon_staggered {
-  kaon_staggered_fields *fields;
-  kaon_parity parity; /* reductions: the parity of the reduced system */
-  kaon_reduction reduction;
-  kaon_vector *scratch; /* reductions: a vector on the other sites */
-} kaon_staggered;
-
-extern const kaon_operator_ops kaon_staggered_ops_full; /* M */
-
-static inline kaon_staggered *kaon_staggered_of(const kaon_operator *A) {
-  return (kaon_staggered *)A->self;
-}
-/* 0 when A is neither an M nor one of its reductions. */
-int kaon_staggered_is(const kaon_operator *A);
-/* Creates an operator that takes over `fields`. On failure `fields` is released too. */
-kaon_status kaon_staggered_operator_new(const kaon_operator_ops *ops, kaon_staggered_fields *fields,
-                                        const kaon_space *space, kaon_operator **A);
-void kaon_staggered_operator_destroy(kaon_operator *A);
-kaon_status kaon_staggered_operator_check(const kaon_operator *A);
-kaon_status kaon_staggered_reserve(kaon_operator *A, kaon_mode mode, int columns);
-/* Cost of `hops` hops to each of `sites` sites and one x-pay. */
-kaon_cost kaon_staggered_cost(const kaon_staggered_fields *fields, int64_t sites, int hops,
-                              int columns);
-
-/* out = a x + b D in on the sites of `parity`. x NULL: no such term; x may be out. The caller
- * ensures that all vectors have the fields' precision and one column count, and that out is not
- * in. */
-kaon_status kaon_staggered_fused(const kaon_staggered_fields *fields, int parity, double a,
-                                 const kaon_vector *x, double b, const kaon_vector *in,
-                                 kaon_vector *out, const kaon_pass *pass);
 #endif

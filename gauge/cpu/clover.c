@@ -1,4 +1,4 @@
-/* clover.c - clover blocks from links, and their inverse, on the CPU (gauge_ops.h). */
+/* clover.c - clover blocks from links, their inverse and their square, on the CPU (gauge_ops.h). */
 #if defined(KAON_PREC_DOUBLE) /* link physics exists only in double */
 
 #include "gauge/cpu/kernels.h"
@@ -62,6 +62,24 @@ void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch, const kaon_clove
     }
   }
   for (int i = 0; i < KAON_INVERT_RESULTS; i++) a->result[i] = total[i];
+}
+
+static void square_chunk(const void *args, int64_t begin, int64_t end, double *partial) {
+  (void)partial;
+  const kaon_clover_square_args *a = args;
+  for (int64_t block = begin; block < end; block++)
+    for (int lane = 0; lane < KAON_W; lane++)
+      for (int chirality = 0; chirality < 2; chirality++) {
+        double *at = a->blocks + kaon_field_index(block, 0, 36 * chirality, lane, 1, 72, KAON_W);
+        double packed[36];
+        for (int i = 0; i < 36; i++) packed[i] = at[i * KAON_W];
+        kaon_block_square(packed, a->shift, packed);
+        for (int i = 0; i < 36; i++) at[i * KAON_W] = packed[i];
+      }
+}
+
+void KAON_EXPORT(kaon_clover_square)(const kaon_launch *launch, const kaon_clover_square_args *a) {
+  chunks_run(launch, a->stencil->nblocks, 0, square_chunk, a);
 }
 
 #endif

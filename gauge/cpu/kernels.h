@@ -28,6 +28,8 @@ void KAON_EXPORT(kaon_transform)(const kaon_launch *launch, const kaon_transform
 void KAON_EXPORT(kaon_clover_term)(const kaon_launch *launch, const kaon_clover_term_args *args);
 void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch,
                                      const kaon_clover_invert_args *args);
+void KAON_EXPORT(kaon_clover_square)(const kaon_launch *launch,
+                                     const kaon_clover_square_args *args);
 
 /* fatten.c: double and single */
 void KAON_EXPORT(kaon_fatten_stage)(const kaon_launch *launch, const kaon_fatten_args *args);

@@ -19,6 +19,7 @@ const kaon_gauge_ops KAON_EXPORT(kaon_gauge_ops) = {
     .transform = KAON_EXPORT(kaon_transform),
     .clover_term = KAON_EXPORT(kaon_clover_term),
     .clover_invert = KAON_EXPORT(kaon_clover_invert),
+    .clover_square = KAON_EXPORT(kaon_clover_square),
 #endif
 #if !KAON_IS_HALF
     .fatten = KAON_EXPORT(kaon_fatten_stage),

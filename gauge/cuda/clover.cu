@@ -1,4 +1,4 @@
-/* clover.cu - clover blocks from links, and their inverse, on the GPU (gauge_ops.h). A thread
+/* clover.cu - clover blocks from links, their inverse and their square, on the GPU (gauge_ops.h). A thread
  * handles a site. Masked lanes get the unit block. */
 #include "gauge/cuda/links.h"
 #include "gauge/cuda/results.h"
@@ -91,4 +91,24 @@ extern "C" void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch,
   a.result = args->result;
   a.sums = results_of(launch, 2 * a.lanes);
   invert_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
+}
+
+static __global__ void __launch_bounds__(KAON_THREADS)
+    square_kernel(int64_t lanes, double shift, double *blocks) {
+  const int64_t i = (int64_t)blockIdx.x * KAON_THREADS + threadIdx.x;
+  if (i >= 2 * lanes) return;
+  const int64_t site = i % lanes, chirality = i / lanes;
+  double *first = blocks + (site / KAON_LANES * CLOVER + chirality * CLOVER / 2) * KAON_LANES;
+  const int lane = (int)(site % KAON_LANES);
+  double packed[CLOVER / 2];
+  site_read<double, CLOVER / 2>(first, lane, packed);
+  kaon_block_square(packed, shift, packed);
+  site_write<double, CLOVER / 2>(first, lane, packed);
+}
+
+extern "C" void KAON_EXPORT(kaon_clover_square)(const kaon_launch *launch,
+                                                const kaon_clover_square_args *args) {
+  const int64_t lanes = args->stencil->nblocks * KAON_LANES;
+  square_kernel<<<(unsigned)((2 * lanes + KAON_THREADS - 1) / KAON_THREADS), KAON_THREADS, 0,
+                  (cudaStream_t)launch->queue>>>(lanes, args->shift, args->blocks);
 }

@@ -32,6 +32,7 @@ void kaon_polyakov_cuda_d(const kaon_launch *launch, const kaon_transport_args *
 void kaon_transform_cuda_d(const kaon_launch *launch, const kaon_transform_args *args);
 void kaon_clover_term_cuda_d(const kaon_launch *launch, const kaon_clover_term_args *args);
 void kaon_clover_invert_cuda_d(const kaon_launch *launch, const kaon_clover_invert_args *args);
+void kaon_clover_square_cuda_d(const kaon_launch *launch, const kaon_clover_square_args *args);
 
 /* fatten.cu: double and single */
 #define KAON_X(prec)                                                                           \

@@ -45,7 +45,7 @@ typedef struct kaon_cost {
  * steps. Local. Errors: ARGUMENT. */
 KAON_API kaon_status kaon_operator_cost(const kaon_operator *A, int columns, kaon_cost *cost);
 
-/** Options of Wilson and clover operators. */
+/** Options of Wilson, clover and twisted-mass operators. */
 typedef struct kaon_dirac_options {
   size_t size;
   int version;
@@ -54,13 +54,14 @@ typedef struct kaon_dirac_options {
   double anisotropy;        /**< factor nu / xi_0 of the spatial hops. 1: isotropic */
   kaon_precision precision; /**< of vectors, and of the links that the operator keeps */
   kaon_reconstruct reconstruct;
+  double mu; /**< twisted mass of one flavour, of either sign. 0: none */
 } kaon_dirac_options;
 /** Defaults. */
 #define KAON_DIRAC_OPTIONS_INIT \
-  { sizeof(kaon_dirac_options), 1, 0.125, 0.0, 1.0, KAON_DOUBLE, KAON_RECONSTRUCT_18 }
+  { sizeof(kaon_dirac_options), 1, 0.125, 0.0, 1.0, KAON_DOUBLE, KAON_RECONSTRUCT_18, 0.0 }
 
-/** Creates M = A - kappa D on spinors of all sites (docs/conventions.md). `options` NULL: the
- * defaults.
+/** Creates M = A + 2 i kappa mu gamma_5 - kappa D on spinors of all sites (docs/conventions.md).
+ * `options` NULL: the defaults. With mu = 0 the operator is Wilson's, in every bit.
  *
  * M keeps the gauge field alive. It becomes STALE when the links change, until kaon_dirac_update().
  * If the field is stored in another way than the options say, M has a copy of the links.
@@ -91,10 +92,11 @@ KAON_API kaon_status kaon_dirac_update(kaon_operator *M);
 KAON_API kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
                                     const kaon_vector *in, kaon_vector *out);
 
-/** Forms of the even-odd reduction to the sites p, with q the other ones.
+/** Forms of the even-odd reduction to the sites p, with q the other ones, and
+ * T = A + 2 i kappa mu gamma_5.
  *
- * - SYMMETRIC: 1 - kappa^2 A_pp^-1 D_pq A_qq^-1 D_qp
- * - ASYMMETRIC: A_pp - kappa^2 D_pq A_qq^-1 D_qp
+ * - SYMMETRIC: 1 - kappa^2 T_pp^-1 D_pq T_qq^-1 D_qp
+ * - ASYMMETRIC: T_pp - kappa^2 D_pq T_qq^-1 D_qp
  * - NONE: M itself, for temporal gauge alone */
 typedef enum kaon_even_odd {
   KAON_EVEN_ODD_SYMMETRIC,
@@ -127,7 +129,7 @@ typedef struct kaon_even_odd_options {
 KAON_API kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *options,
                                          kaon_operator **reduced);
 
-/** Determinant of the clover term on the sites of `parity` (KAON_FULL: all). It is real: det A =
+/** Determinant of the clover term A (without mu) on the sites of `parity` (KAON_FULL: all). It is real: det A =
  * (-1)^negative exp(logdet).
  *
  * - `M`: from kaon_dirac_create(), or a reduction of it

@@ -174,6 +174,7 @@ static const kaon_field dirac_fields[] = {
     F(S, anisotropy, KAON_FIELD_DOUBLE, 1.0, 1e-3, 1e3, "factor nu / xi_0 on the spatial hops"),
     E(S, precision, KAON_DOUBLE, precisions, "precision of vectors and links"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
+    F(S, mu, KAON_FIELD_DOUBLE, 0.0, -100.0, 100.0, "twisted mass; 0: none"),
     END};
 #undef S
 

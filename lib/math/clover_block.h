@@ -35,6 +35,23 @@ static inline KAON_HD void kaon_block_unpack(const double packed[36], double a[6
     }
 }
 
+/* square = packed^2 + shift; both may be the same array. */
+static inline KAON_HD void kaon_block_square(const double packed[36], double shift,
+                                             double square[36]) {
+  double a[6][12][2];
+  kaon_block_unpack(packed, a);
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j <= i; j++) {
+      double *to = i == j ? square + i : square + kaon_block_index(i, j), re = 0.0, im = 0.0;
+      for (int k = 0; k < 6; k++) { /* a[k][j] is the conjugate of a[j][k] */
+        re += a[i][k][0] * a[j][k][0] + a[i][k][1] * a[j][k][1];
+        im += a[i][k][1] * a[j][k][0] - a[i][k][0] * a[j][k][1];
+      }
+      to[0] = i == j ? re + shift : re;
+      if (i != j) to[1] = im;
+    }
+}
+
 /* to -= factor * from, for columns from `first` on; the factor is to[first]. */
 static inline KAON_HD void kaon_block_eliminate(double to[12][2], double from[12][2], int first) {
   const double re = to[first][0], im = to[first][1];

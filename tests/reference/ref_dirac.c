@@ -29,6 +29,20 @@ void ref_dirac_free(ref_dirac *d) {
   d->clover = NULL;
 }
 
+void ref_dirac_twist(ref_dirac *d, double mu) {
+  const size_t volume = ref_volume(&d->L);
+  ref_complex gamma_5[16];
+  ref_gamma(REF_UKQCD, 4, gamma_5);
+  if (d->clover == NULL) {
+    d->clover = ref_new(144 * volume);
+    for (size_t i = 0; i < 12 * volume; i++) d->clover[12 * i + i % 12] = 1;
+  }
+  for (size_t x = 0; x < volume; x++)
+    for (size_t i = 0; i < 12; i++)
+      for (size_t j = i % 3; j < 12; j += 3)
+        d->clover[144 * x + 12 * i + j] += 2 * I * d->kappa * mu * gamma_5[4 * (i / 3) + j / 3];
+}
+
 /* out += factor (1 + sign gamma_mu) (link, or its adjoint) in, for one site's 12 numbers. */
 static void add_neighbour(const ref_complex gamma[16], double sign, double factor,
                           const ref_complex *link, int adjoint, const ref_complex *in,

@@ -145,6 +145,9 @@ typedef struct {
 ref_dirac ref_dirac_make(const ref_lattice *L, const ref_complex *u, double kappa, double csw,
                          int antiperiodic);
 void ref_dirac_free(ref_dirac *d);
+/* Adds 2 i kappa mu gamma_5 to A. Functions for adjoints take A as it is: give them an operator
+ * with -mu. */
+void ref_dirac_twist(ref_dirac *d, double mu);
 
 /* out = D in (sign +1) or D^dag in (sign -1), on all sites of both parities. No kappa. */
 void ref_hop(const ref_dirac *d, int sign, const ref_complex *in, ref_complex *out);

@@ -13,7 +13,7 @@
 
 #include <kaon/context.h>
 
-#include "dslash/operator/dirac_internal.h"
+#include "dslash/wilson/wilson.h"
 #include "lib/math/steps/recurrence.h"
 
 static const char *const precisions[] = {"double", "single", "half"};
@@ -244,7 +244,7 @@ static kaon_vector *summed_hop(const partition_side *s, kaon_precision precision
   kaon_vector *in = noise(s, KAON_ODD, precision, nrhs, 11);
   kaon_vector *x = noise(s, KAON_EVEN, precision, nrhs, 12);
   kaon_vector *w = noise(s, KAON_EVEN, precision, nrhs, 13);
-  const kaon_fused fused = {1.25, x, -0.5, KAON_CLOVER_ON_X, KAON_BLOCKS_TERM, NULL};
+  const kaon_fused fused = {1.25, x, -0.5, KAON_SITE_ON_X, KAON_SITE_TERM, NULL};
   kaon_scalars *scalars = NULL;
   kaon_pass pass = KAON_PASS_INIT;
   memset(states, 0, (size_t)nrhs * sizeof *states);
@@ -256,7 +256,7 @@ static kaon_vector *summed_hop(const partition_side *s, kaon_precision precision
   pass.norm = NORM;
   pass.dot = DOT;
   pass.w = w;
-  must(s->ctx, kaon_dslash_hop(kaon_dirac_of(s->M)->fields, 0, KAON_PLAIN, &fused, in, x, &pass));
+  must(s->ctx, kaon_spinor_hop(kaon_fields_of(s->M), 0, KAON_PLAIN, &fused, in, x, &pass));
   must(s->ctx, kaon_scalars_read(scalars, states));
   kaon_scalars_destroy(&scalars);
   kaon_vector_destroy(&in);
@@ -354,15 +354,17 @@ void partition_check_operators(partition_pair *pair, kaon_precision precision) {
   partition_side *sides[2] = {&pair->whole, &pair->part};
   /* two hops, and blocks of 6x6 numbers: some times what a hop has */
   const double bound = 4 * hop_bound(precision);
-  for (int clover = 0; clover < 2; clover++) {
+  static const char *const actions[] = {"wilson", "clover", "twisted clover"};
+  for (int action = 0; action < 3; action++) {
     kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
     options.precision = precision;
     options.kappa = 0.11;
-    options.csw = clover ? 1.1 : 0;
+    options.csw = action > 0 ? 1.1 : 0;
+    options.mu = action > 1 ? 0.3 : 0;
     partition_dirac(pair, &options);
     kaon_operator *const M[2] = {pair->whole.M, pair->part.M};
     char what[80];
-    snprintf(what, sizeof what, "%s %s", clover ? "clover" : "wilson", precisions[precision]);
+    snprintf(what, sizeof what, "%s %s", actions[action], precisions[precision]);
     apply_both(pair, M, what, precision, bound);
     for (int form = 0; form < 3; form++)
       for (int temporal = 0; temporal < 2; temporal++) {
@@ -375,8 +377,8 @@ void partition_check_operators(partition_pair *pair, kaon_precision precision) {
         how.parity = form == 1 ? KAON_ODD : KAON_EVEN;
         how.temporal_gauge = temporal;
         for (int i = 0; i < 2; i++) must(sides[i]->ctx, kaon_dirac_even_odd(M[i], &how, &A[i]));
-        snprintf(what, sizeof what, "%s %s form %d%s", clover ? "clover" : "wilson",
-                 precisions[precision], (int)how.form, temporal ? " temporal" : "");
+        snprintf(what, sizeof what, "%s %s form %d%s", actions[action], precisions[precision],
+                 (int)how.form, temporal ? " temporal" : "");
         apply_both(pair, A, what, precision, bound);
         strcat(what, ", reduced");
         reduce_both(pair, A, precision, what, bound);

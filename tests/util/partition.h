@@ -42,7 +42,7 @@ int partition_same_order(const partition_side *whole);
 void partition_check_hops(partition_pair *pair, double anisotropy);
 /* The hop with x, clover blocks and sums, of one column and of several with one closed. */
 void partition_check_sums(partition_pair *pair, kaon_precision precision);
-/* Clover and Wilson, even-odd and not, in the temporal gauge and not; source and solution. */
+/* Wilson, clover and twisted clover, even-odd and not, in the temporal gauge and not; source and solution. */
 void partition_check_operators(partition_pair *pair, kaon_precision precision);
 /* Links after random, weak, heatbath and temporal gauge, fat and long ones, bit by bit;
  * observables; log det A. */

@@ -49,13 +49,15 @@ static int wrong_action(const invert_job *job, const kaon_context *ctx) {
   kaon_staggered_file_info staggered = KAON_STAGGERED_FILE_INFO_INIT;
   if (job->p.staggered && kaon_propagator_file_probe(ctx, path, &dirac) == KAON_OK)
     return cli_wrong(
-        "--guess %s holds spinors, of --action wilson or clover, but this run's action is a "
-        "staggered one; give a file of such",
+        "--guess %s holds spinors, of a Wilson-like action, but this run's action is a staggered "
+        "one; "
+        "give a file of such",
         path);
   if (!job->p.staggered && kaon_staggered_file_probe(ctx, path, &staggered) == KAON_OK)
     return cli_wrong(
-        "--guess %s holds staggered vectors, but this run's action is wilson or clover; give a "
-        "file of spinors",
+        "--guess %s holds staggered vectors, but this run's action is a Wilson-like one; give a "
+        "file "
+        "of spinors",
         path);
   return EXIT_DONE;
 }

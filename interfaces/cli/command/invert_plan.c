@@ -176,7 +176,8 @@ static double ghosts_of(const int part[4], int mu, int on_gpu) {
 static double faces_of(const invert_args *args, const problem *p, const int grid[4],
                        const int part[4], int on_gpu) {
   static const int real_bytes[] = {8, 4, 2};
-  const int improved = p->staggered && args->problem.action > 2, layers = improved ? 4 : 1;
+  const int improved = p->staggered && args->problem.action > ACTION_STAGGERED,
+            layers = improved ? 4 : 1;
   const int reals = (p->staggered ? 6 : 12) * layers;
   const int ghost_bytes[] = {reals * 8, reals * 4, reals * 2 + 4 * layers};
   const int all_columns = problem_columns(&args->common, &args->problem);

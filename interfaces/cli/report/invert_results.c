@@ -24,6 +24,7 @@ static json_t *equation(const invert_job *job) {
       cli_choice(PROBLEM_ACTIONS, a->action, name), "kappa", report_real(job->p.kappa), "csw",
       report_real(job->p.csw), "anisotropy", report_real(a->anisotropy), "boundary_t",
       a->boundary_t ? "periodic" : "antiperiodic", "source", a->source);
+  if (job->p.mu != 0) json_object_set_new(e, "mu", report_real(job->p.mu));
   if (job->shifts.writing) json_object_set_new(e, "shift", report_real(*job->shifts.writing));
   return e;
 }
@@ -256,6 +257,9 @@ const char *results_action(const invert_job *job, char text[96]) {
   char name[32];
   if (job->p.staggered)
     snprintf(text, 96, "%s, mass %g", cli_choice(PROBLEM_ACTIONS, a->action, name), job->p.mass);
+  else if (job->p.mu != 0)
+    snprintf(text, 96, "%s, kappa %g, csw %g, mu %g", cli_choice(PROBLEM_ACTIONS, a->action, name),
+             job->p.kappa, job->p.csw, job->p.mu);
   else
     snprintf(text, 96, "%s, kappa %g, csw %g", job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa,
              job->p.csw);
@@ -435,6 +439,7 @@ int results_correlators(const invert_job *job, const double *pion, const double 
   else
     fprintf(out, "%s, kappa %s, csw %s", job->p.csw != 0 ? "clover" : "Wilson",
             number(job->p.kappa, digits[0]), number(job->p.csw, digits[1]));
+  if (job->p.mu != 0) fprintf(out, ", mu %s", number(job->p.mu, digits[0]));
   fprintf(out, ", %s in t, source %s\n# t  pion%s\n",
           job->args->problem.boundary_t ? "periodic" : "antiperiodic", job->args->problem.source,
           job->p.staggered ? "" : "  rho");

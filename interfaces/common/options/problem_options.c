@@ -13,11 +13,15 @@ const cli_option problem_rows[] = {
      "continue, with a warning, where checksum, stored plaquette or unitarity are wrong"},
     {CLI_CHOICE, "action", PROBLEM_ACTIONS, "clover", AT(action), 0, 0, PROBLEM_ACTION_TEXT},
     {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10,
-     "wilson, clover: hopping parameter. Give this or --mass."},
+     "Wilson-like actions: hopping parameter. Give this or --mass."},
     {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5,
-     "bare mass. wilson, clover: kappa = 1 / (2 M + 8). Staggered actions need it; their operator "
+     "bare mass. Wilson-like actions: kappa = 1 / (2 M + 8). Staggered actions need it; their "
+     "operator "
      "is 2 M + D."},
-    {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover: coefficient of the clover term"},
+    {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10,
+     "clover, twisted-clover: coefficient of the clover term"},
+    {CLI_REAL, "mu", "MU", NULL, AT(mu), -100, 100,
+     "twisted, twisted-clover: twisted mass, M = A + 2 i kappa MU gamma_5 - kappa D"},
     {CLI_REAL, "anisotropy", "F", "1", AT(anisotropy), 1e-3, 1e3,
      "factor nu / xi_0 of the spatial hops"},
     {CLI_CHOICE, "boundary-t", "antiperiodic|periodic", "antiperiodic", AT(boundary_t), 0, 0,

@@ -35,7 +35,10 @@ static int read_source(const char *text, source_spec *source) {
 }
 
 static int read_action(const problem_args *a, problem *p) {
-  int clover = a->action == 1;
+  const int twisted = a->action == ACTION_TWISTED || a->action == ACTION_TWISTED_CLOVER;
+  const int clover = a->action == ACTION_CLOVER || a->action == ACTION_TWISTED_CLOVER;
+  char name[32];
+  cli_choice(PROBLEM_ACTIONS, a->action, name);
   if (staggered_action(a)) return staggered_check(a, p);
   if (a->fat_links || a->long_links)
     return cli_wrong("--fat-links and --long-links are for --action asqtad and hisq");
@@ -47,10 +50,17 @@ static int read_action(const problem_args *a, problem *p) {
                      isnan(a->kappa) ? "neither" : "both");
   p->kappa = isnan(a->kappa) ? 1 / (2 * a->mass + 8) : a->kappa;
   if (clover && isnan(a->csw))
-    return cli_wrong("--action clover needs --csw C (1 at tree level), or use --action wilson");
+    return cli_wrong("--action %s needs --csw C (1 at tree level), or use --action %s", name,
+                     twisted ? "twisted" : "wilson");
   if (!clover && !isnan(a->csw) && a->csw != 0)
-    return cli_wrong("--csw %g is for --action clover; the action is wilson", a->csw);
+    return cli_wrong("--csw %g is for --action %s; the action is %s", a->csw,
+                     twisted ? "twisted-clover" : "clover", name);
+  if (twisted && isnan(a->mu)) return cli_wrong("--action %s needs --mu MU", name);
+  if (!twisted && !isnan(a->mu))
+    return cli_wrong("--mu %g is for --action twisted and twisted-clover; the action is %s", a->mu,
+                     name);
   p->csw = clover ? a->csw : 0;
+  p->mu = twisted ? a->mu : 0;
   return EXIT_DONE;
 }
 
@@ -198,6 +208,7 @@ static kaon_status wilson_make(const problem_args *a, problem *p) {
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   dirac.kappa = p->kappa;
   dirac.csw = p->csw;
+  dirac.mu = p->mu;
   dirac.anisotropy = a->anisotropy;
   dirac.precision = p->precision;
   kaon_status status = problem_outer_links(p);

@@ -12,8 +12,8 @@ typedef struct problem_args {
   int lattice[4];
   int ignore_checksum;
   int action;
-  double kappa, mass, csw, anisotropy; /* NaN: not given */
-  const char *u0;                      /* a number, or auto */
+  double kappa, mass, csw, mu, anisotropy; /* NaN: not given */
+  const char *u0;                          /* a number, or auto */
   double naik_epsilon;
   const char *fat_links, *long_links; /* NULL: not given */
   int synthetic_links;                /* benchmarks: improved actions on links made up */
@@ -52,7 +52,7 @@ typedef struct source_spec {
 typedef struct problem {
   field field;
   source_spec source;
-  double kappa, csw;
+  double kappa, csw, mu;
   int staggered; /* the vectors are staggered ones, of this mass: */
   double mass;
   double u0;                    /* asqtad; 0: from the plaquette */
@@ -138,7 +138,16 @@ int problem_slice(const problem *p);
 
 #define PROBLEM_SOURCES "point:x,y,z,t|wall:t|corner:t|z4:SEED|gauss:SEED"
 #define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg|pipebicgstab|async-schwarz"
-#define PROBLEM_ACTIONS "wilson|clover|staggered|asqtad|hisq"
+#define PROBLEM_ACTIONS "wilson|clover|twisted|twisted-clover|staggered|asqtad|hisq"
+enum {
+  ACTION_WILSON,
+  ACTION_CLOVER,
+  ACTION_TWISTED,
+  ACTION_TWISTED_CLOVER,
+  ACTION_STAGGERED,
+  ACTION_ASQTAD,
+  ACTION_HISQ
+};
 #define PROBLEM_PRECONDITIONERS "none|schwarz|sap|async-schwarz"
 #define PROBLEM_SOLVER_TEXT                                                                    \
   "method. With Wilson-like actions cg (then cgnr), blockcg and pipecg solve the normal "      \

@@ -7,17 +7,15 @@
 #include "interfaces/common/problem/problem.h"
 #include "interfaces/common/report.h"
 
-enum { STAGGERED = 2, ASQTAD, HISQ }; /* PROBLEM_ACTIONS */
-
 int staggered_action(const problem_args *a) {
-  return a->action >= STAGGERED;
+  return a->action >= ACTION_STAGGERED;
 }
 
 static int read_u0(const problem_args *a, problem *p) {
   char *end = NULL;
   p->u0 = 1;
   if (!a->u0 || strcmp(a->u0, "1") == 0) return EXIT_DONE; /* the default */
-  if (a->action != ASQTAD) return cli_wrong("--u0 %s is for --action asqtad", a->u0);
+  if (a->action != ACTION_ASQTAD) return cli_wrong("--u0 %s is for --action asqtad", a->u0);
   p->u0 = 0;
   if (strcmp(a->u0, "auto") == 0) return EXIT_DONE;
   p->u0 = strtod(a->u0, &end);
@@ -31,16 +29,17 @@ int staggered_check(const problem_args *a, problem *p) {
   cli_choice(PROBLEM_ACTIONS, a->action, name);
   if (isnan(a->mass) || !isnan(a->kappa))
     return cli_wrong("--action %s needs --mass M (M = 2 mass + D) and no --kappa", name);
-  if ((!isnan(a->csw) && a->csw != 0) || a->anisotropy != 1 || a->temporal_gauge)
-    return cli_wrong("--csw, --anisotropy and --temporal-gauge are not for --action %s", name);
+  if ((!isnan(a->csw) && a->csw != 0) || !isnan(a->mu) || a->anisotropy != 1 || a->temporal_gauge)
+    return cli_wrong("--csw, --mu, --anisotropy and --temporal-gauge are not for --action %s",
+                     name);
   if (a->mass == 0 && a->even_odd != KAON_EVEN_ODD_NONE)
     return cli_wrong("--mass 0 leaves the odd sites undetermined; give a mass, or --even-odd none");
   if (a->preconditioner) return cli_wrong("--precond is not for --action %s; leave it out", name);
   if (schwarz_asked(a))
     return cli_wrong("--method async-schwarz is not for --action %s; give --method cg", name);
-  if (a->action == STAGGERED && (a->fat_links || a->long_links))
+  if (a->action == ACTION_STAGGERED && (a->fat_links || a->long_links))
     return cli_wrong("--fat-links and --long-links are for --action asqtad and hisq");
-  if (a->action == STAGGERED && a->naik_epsilon != 0)
+  if (a->action == ACTION_STAGGERED && a->naik_epsilon != 0)
     return cli_wrong("--naik-epsilon %g is for --action asqtad and hisq, which have long links",
                      a->naik_epsilon);
   if (!a->fat_links != !a->long_links)
@@ -108,13 +107,13 @@ kaon_status staggered_synthetic(const field *f, int action, kaon_gauge **fat, ka
   if (status == KAON_OK)
     status = kaon_gauge_create(f->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, naik);
   if (status == KAON_OK) status = kaon_gauge_copy(*fat, f->gauge);
-  if (status == KAON_OK) status = turned(f->gauge, -1.0 / 24, action == HISQ, *naik);
+  if (status == KAON_OK) status = turned(f->gauge, -1.0 / 24, action == ACTION_HISQ, *naik);
   return status;
 }
 
 static kaon_status fatten(const problem_args *a, problem *p) {
   kaon_fatten_options o = KAON_FATTEN_OPTIONS_INIT;
-  o.action = a->action == HISQ ? KAON_FATTEN_HISQ : KAON_FATTEN_ASQTAD;
+  o.action = a->action == ACTION_HISQ ? KAON_FATTEN_HISQ : KAON_FATTEN_ASQTAD;
   o.u0 = p->u0;
   o.naik_epsilon = a->naik_epsilon;
   kaon_lattice *lattice = p->field.lattice;
@@ -123,7 +122,7 @@ static kaon_status fatten(const problem_args *a, problem *p) {
     status = kaon_gauge_create(lattice, p->precision, KAON_RECONSTRUCT_18, &p->naik);
   p->fattening = (kaon_fatten_report)KAON_FATTEN_REPORT_INIT;
   if (status == KAON_OK) status = kaon_fatten(p->field.gauge, &o, p->fat, p->naik, &p->fattening);
-  if (status == KAON_OK && a->action == ASQTAD) p->u0 = p->fattening.u0;
+  if (status == KAON_OK && a->action == ACTION_ASQTAD) p->u0 = p->fattening.u0;
   return status;
 }
 
@@ -138,7 +137,7 @@ kaon_status staggered_make(const problem_args *a, problem *p) {
   o.mass = p->mass;
   o.precision = p->precision;
   if (p->options.sloppy == p->precision) o.reconstruct = p->options.reconstruct;
-  if (a->action != STAGGERED)
+  if (a->action != ACTION_STAGGERED)
     status = a->synthetic_links ? staggered_synthetic(&p->field, a->action, &p->fat, &p->naik)
              : a->fat_links     ? read_both(a, p)
                                 : fatten(a, p);
@@ -154,7 +153,7 @@ kaon_status staggered_make(const problem_args *a, problem *p) {
 }
 
 void staggered_hint(const problem *p) {
-  if (p->ready_made == ASQTAD)
+  if (p->ready_made == ACTION_ASQTAD)
     cli_error(
         "--reconstruct 12 and 8 take those of --long-links for -1/(24 u0^2) times matrices of "
         "U(3), with the u0 of --u0, here %g; give the u0 that they were made with, or --u0 auto "
@@ -187,7 +186,8 @@ void staggered_describe(const problem_args *a, const problem *p, json_t *report)
   const kaon_fatten_report *f = &p->fattening;
   json_object_set_new(report, "mass", report_real(p->mass));
   json_object_set_new(report, "naik_epsilon", report_real(a->naik_epsilon));
-  if (a->action == ASQTAD && !a->fat_links) json_object_set_new(report, "u0", report_real(p->u0));
+  if (a->action == ACTION_ASQTAD && !a->fat_links)
+    json_object_set_new(report, "u0", report_real(p->u0));
   if (f->levels == 0) return;
   json_t *made = json_object();
   json_object_set_new(made, "seconds", report_real(f->seconds));

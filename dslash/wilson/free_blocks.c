@@ -7,7 +7,7 @@
 
 #include "blas/domain.h"
 #include "blas/domain_ops.h"
-#include "dslash/operator/dirac_internal.h"
+#include "dslash/wilson/wilson.h"
 
 typedef struct free_blocks {
   kaon_free_blocks base;
@@ -288,7 +288,7 @@ static kaon_status reserve(kaon_free_blocks *self, int columns) {
   const kaon_space *space = f->A->space;
   if (f->columns == columns) return KAON_OK;
   release_all(f);
-  const kaon_lattice *lattice = kaon_dirac_of(f->A)->fields->family->lattice;
+  const kaon_lattice *lattice = kaon_fields_of(f->A)->family->lattice;
   for (int i = 0; i < self->threads; i++) {
     KAON_TRY(kaon_vector_create(f->ctx, space, f->A->precision, columns, &f->z[i]));
     if (space->parity != KAON_FULL)
@@ -302,7 +302,7 @@ static kaon_status reserve(kaon_free_blocks *self, int columns) {
 /* Records the hops of y = A x. */
 static kaon_status record_hops(kaon_operator *A, const kaon_vector *x, kaon_vector *y,
                                const kaon_pass *gate, kaon_hop_args hop[2]) {
-  kaon_dirac_family *family = kaon_dirac_of(A)->fields->family;
+  kaon_dirac_family *family = kaon_dirac_family_of(kaon_fields_of(A));
   kaon_recorded_hops recorded_hops = {0};
   family->recorded_hops = &recorded_hops;
   const kaon_status status = A->ops->apply(A, KAON_PLAIN, x, y, gate);
@@ -368,23 +368,23 @@ static const kaon_free_ops free_ops = {run, reserve, destroy};
 static int can_be_free(const kaon_operator *A, const kaon_domains *domains) {
   const kaon_backend *backend = A->ctx->backend;
   const kaon_dslash_ops *ops = backend->dslash[A->precision];
-  const kaon_stencil *stencil = &kaon_dirac_of(A)->fields->stencil;
+  const kaon_stencil *stencil = &kaon_fields_of(A)->stencil;
   return ops != NULL && ops->free_blocks != NULL && backend->host_accessible &&
          backend->domain[A->precision] != NULL && stencil->faces == NULL && domains->view.count > 1;
 }
 
 static kaon_status make_blocks(kaon_operator *A, kaon_operator *local, const kaon_domains *domains,
                                kaon_free_blocks **blocks) {
-  const kaon_dirac *dirac = kaon_dirac_of(A);
+  const kaon_stencil *stencil = &kaon_fields_of(A)->stencil;
   const kaon_space *space = A->space;
   *blocks = NULL;
   if (!can_be_free(A, domains)) return KAON_OK;
   const int full = space->parity == KAON_FULL;
-  map m = {.whole = &dirac->fields->stencil,
-           .cut = kaon_dirac_stencil(kaon_dirac_of(local)),
+  map m = {.whole = stencil,
+           .cut = kaon_stencil_of(kaon_lattice_operator_of(local)),
            .space = space,
            .domains = &domains->view,
-           .blocks = dirac->fields->stencil.nblocks,
+           .blocks = stencil->nblocks,
            .first = full ? 0 : (int)space->parity,
            .parities = full ? 2 : 1};
   free_blocks *f = calloc(1, sizeof *f);
@@ -412,4 +412,4 @@ static kaon_status make_blocks(kaon_operator *A, kaon_operator *local, const kao
   return KAON_OK;
 }
 
-const kaon_free_access kaon_dirac_free_access = {make_blocks};
+const kaon_free_access kaon_spinor_free_blocks = {make_blocks};

@@ -1,0 +1,250 @@
+/* frame.h - the frame of all lattice operators M = T + c D. T acts within a site; the hop D leads
+ * from one parity to the other.
+ *
+ * The frame has what all of them share: sets of fields in several precisions, operators and their
+ * twins, even-odd reductions, operators cut into blocks, the stages of a hop on several ranks. An
+ * action says what its fields, T and D are (kaon_action).
+ *
+ * A family is everything that came from one constructor: the links and the coefficients. Its
+ * operators are M, its reductions, and their twins in other precisions. They share sets of fields,
+ * one for each precision and link storage in use. An update refills every set in place, so
+ * operators remain valid.
+ *
+ *   family 1 - n fields (precision, recon, temporal) 1 - n kaon_lattice_operator */
+#ifndef KAON_DSLASH_FRAME_H
+#define KAON_DSLASH_FRAME_H
+
+#include "blas/blas.h"
+#include "gauge/gauge_internal.h"
+#include "gauge/temporal.h"
+#include "lib/grid/cuts.h"
+#include "lib/grid/halo.h"
+#include "lib/operator/free_blocks.h"
+
+typedef struct kaon_family kaon_family;
+typedef struct kaon_fields kaon_fields;
+
+/* T or T^-1, each on either parity, and where a hop applies it. */
+typedef enum kaon_site_kind { KAON_SITE_TERM, KAON_SITE_INVERSE } kaon_site_kind;
+enum { KAON_SITE_KINDS = 2 };
+enum { KAON_SITE_NOWHERE = 0, KAON_SITE_ON_HOP = 1, KAON_SITE_ON_X = 2, KAON_SITE_ON_BOTH = 3 };
+
+/* Bits of kaon_fields.sites. */
+static inline unsigned kaon_site_bit(kaon_site_kind kind, int parity) {
+  return 1u << (2 * (int)kind + parity);
+}
+static inline unsigned kaon_site_both(kaon_site_kind kind) {
+  return kaon_site_bit(kind, 0) | kaon_site_bit(kind, 1);
+}
+
+/* The fused hop: out = a [T] x + b [T] D in, or with both adjoints. */
+typedef struct kaon_fused {
+  double a;
+  const kaon_vector *x; /* NULL: no such term; may be the same vector as out */
+  double b;
+  int on; /* KAON_SITE_..., NOWHERE if T is a number */
+  kaon_site_kind kind;
+  const kaon_stencil *stencil; /* NULL: that of the fields */
+} kaon_fused;
+
+/* Forms of the operators of a family. The first three have the values of kaon_even_odd.
+ *   SQUARED  T^2 - c^2 D D, for a T that is a number
+ *   WHOLE    M */
+typedef enum kaon_form {
+  KAON_FORM_SYMMETRIC,
+  KAON_FORM_ASYMMETRIC,
+  KAON_FORM_NONE,
+  KAON_FORM_SQUARED,
+  KAON_FORM_WHOLE,
+  KAON_FORMS
+} kaon_form;
+
+/* What an action is made of. Functions get fields that are filled, and vectors of their precision
+ * with one column count. */
+typedef struct kaon_action {
+  const char *name, *update;     /* for messages: of the action, and of its update function */
+  const char *forms[KAON_FORMS]; /* names of the operators; NULL: not offered */
+  int reals;                     /* of a site: 24 or 6 */
+  size_t fields_size;            /* a struct that begins with kaon_fields */
+  /* Takes the storage of a set of fields. */
+  kaon_status (*build)(kaon_fields *fields);
+  /* Fills the set from the family's links, with T or T^-1 as in `sites`. */
+  kaon_status (*fill)(kaon_fields *fields);
+  /* Fills more T or T^-1. NULL: T is a number. */
+  kaon_status (*fill_sites)(kaon_fields *fields, unsigned sites);
+  void (*release_fields)(kaon_fields *fields);
+  void (*release_family)(kaon_family *family); /* its own part. NULL: nothing */
+  /* Updates the sites of `parity` (out, x) from the other parity (in). out is not in. pass: gate
+   * and sums (NULL: all columns, no sums). */
+  kaon_status (*hop)(const kaon_fields *fields, int parity, kaon_mode mode, const kaon_fused *fused,
+                     const kaon_vector *in, kaon_vector *out, const kaon_pass *pass);
+  /* out = T in, or T^-1 in, or with the adjoint. out may be in. NULL: T is a number. */
+  kaon_status (*site)(const kaon_fields *fields, int parity, kaon_mode mode, kaon_site_kind kind,
+                      const kaon_vector *in, kaon_vector *out, const kaon_pass *pass);
+  /* in += sign * slot w, then as site. Only the gate of `pass` is used. w and out may be the same.
+   * NULL: not offered. */
+  kaon_status (*updated_site)(const kaon_fields *fields, int parity, kaon_mode mode,
+                              kaon_site_kind kind, int slot, double sign, const kaon_vector *w,
+                              kaon_vector *in, kaon_vector *out, const kaon_pass *pass);
+  /* The halos of a hop, at most two; they are made on first use. *fused: 1: kernels can do all
+   * stages in one launch. */
+  kaon_status (*halos)(const kaon_fields *fields, int columns, kaon_halo *halos[2], int *count,
+                       int *fused);
+  /* Cost of an operator of `hops` hops, on one site and column. */
+  kaon_cost (*cost)(const kaon_fields *fields, int hops, int columns);
+  /* The diagonal of T as a host vector of `reals` numbers a site. */
+  kaon_status (*diagonal)(const kaon_family *family, double *host);
+  int cuts;                            /* 1: hops can be cut (kaon_local) */
+  const kaon_free_access *free_blocks; /* NULL: no asynchronous blocks */
+} kaon_action;
+
+/* The common part of a family; an action's own struct begins with it. */
+struct kaon_family {
+  const kaon_action *action;
+  int references; /* one for each set of fields */
+  kaon_context *ctx;
+  kaon_lattice *lattice;
+  kaon_gauge *links[2];     /* what the fields are made from; [1] may be NULL */
+  const kaon_space *spaces; /* of even, odd and all sites */
+  double hop;               /* c */
+  double number;            /* T, where it is a number */
+  int has_sites;            /* 1: T is no number, so the action's `site` applies it */
+  kaon_operator_ops ops[KAON_FORMS];
+  const void *capabilities[KAON_FORMS][KAON_CAPABILITIES];
+  kaon_fields *first;
+};
+
+/* The common part of a set of fields. */
+struct kaon_fields {
+  int references; /* one for each operator */
+  kaon_family *family;
+  kaon_fields *next;
+  kaon_precision precision;
+  kaon_reconstruct reconstruct;
+  int temporal;
+  int filled;              /* 0: never filled, or the last attempt failed */
+  uint64_t revision[2];    /* of the family's links when filled */
+  unsigned sites;          /* bits: T and T^-1 that are stored */
+  kaon_stencil stencil;    /* the lattice's; an action may replace its tables */
+  kaon_temporal *rotation; /* NULL: no operator on these fields prepares sources */
+};
+
+/* ---- families and fields (fields.c) ---- */
+
+/* Allocates a family of `size` bytes, with one reference; retains the links. */
+kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gauge *links,
+                               kaon_gauge *more, kaon_family **family);
+void kaon_family_release(kaon_family **family);
+/* Fills all sets of the family from the present links. Collective. */
+kaon_status kaon_family_update(kaon_family *family);
+/* Returns the family's fields in this storage as a new reference. They are filled, and have at
+ * least `sites`. Errors: STALE (the links changed, and the update must come first); those of the
+ * action. */
+kaon_status kaon_fields_get(kaon_family *family, kaon_precision precision,
+                            kaon_reconstruct reconstruct, int temporal, unsigned sites,
+                            kaon_fields **fields);
+void kaon_fields_release(kaon_fields **fields);
+/* Creates the rotation of a temporal set if it has none yet. */
+kaon_status kaon_fields_need_rotation(kaon_fields *fields);
+/* Returns OK, or STALE and sets the error message. */
+kaon_status kaon_fields_check(const kaon_fields *fields);
+
+/* ---- operators (lattice_operator.c) ---- */
+
+/* Data of an operator without hops between blocks (local.c). */
+typedef struct kaon_cut_operator {
+  kaon_stencil stencil; /* that of the fields, cut; it has no faces */
+  int block[4];         /* as requested */
+  kaon_cuts *cuts;
+} kaon_cut_operator;
+
+/* Private data of an operator (kaon_operator.self of M and of its reductions). */
+typedef struct kaon_lattice_operator {
+  kaon_fields *fields;
+  kaon_cut_operator *cut; /* NULL: the whole operator */
+  kaon_form form;
+  kaon_parity parity; /* reductions: the sites that are kept; else KAON_FULL */
+  kaon_reduction reduction;
+  kaon_vector *scratch; /* reductions: a vector on the other sites; NULL until reserved or used */
+} kaon_lattice_operator;
+
+static inline kaon_lattice_operator *kaon_lattice_operator_of(const kaon_operator *A) {
+  return (kaon_lattice_operator *)A->self;
+}
+static inline kaon_fields *kaon_fields_of(const kaon_operator *A) {
+  return kaon_lattice_operator_of(A)->fields;
+}
+/* The stencil of the cut hops; NULL for the whole operator. */
+static inline const kaon_stencil *kaon_stencil_of(const kaon_lattice_operator *self) {
+  return self->cut != NULL ? &self->cut->stencil : NULL;
+}
+/* 1 for an M or a reduction of it, on vectors of `reals` numbers a site. */
+int kaon_is_lattice_operator(const kaon_operator *A, int reals);
+/* Fails unless A is one (ARGUMENT: NULL; UNSUPPORTED). what: the function, for the message. */
+kaon_status kaon_lattice_operator_need(const kaon_operator *A, int reals, const char *what);
+/* Creates an operator of the family in this form. A reduction has no parent yet. */
+kaon_status kaon_lattice_operator_make(kaon_family *family, kaon_form form, kaon_parity parity,
+                                       int temporal, kaon_precision precision,
+                                       kaon_reconstruct reconstruct, kaon_operator **A);
+/* The same for M of a new family, which is released. Collective. */
+kaon_status kaon_lattice_operator_first(kaon_family *family, kaon_precision precision,
+                                        kaon_reconstruct reconstruct, kaon_operator **M);
+/* The hop D for users: checks the vectors, then out = D in or D^dagger in. */
+kaon_status kaon_lattice_operator_hop(kaon_operator *M, const char *what, kaon_parity parity,
+                                      kaon_mode mode, const kaon_vector *in, kaon_vector *out);
+/* y = M x or M^dagger x with the operator's fields, on full-lattice vectors. */
+kaon_status kaon_lattice_operator_full(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                                       kaon_vector *y, const kaon_pass *pass);
+/* Allocates the message buffers, so that a solve does not allocate. */
+kaon_status kaon_lattice_operator_reserve(kaon_operator *A, kaon_mode mode, int columns);
+
+/* ---- reductions (even_odd.c) ---- */
+
+/* Creates the reduction of M, which is retained. what: the function, for messages. Collective. */
+kaon_status kaon_lattice_operator_reduce(kaon_operator *M, const char *what, kaon_form form,
+                                         kaon_parity parity, int temporal, kaon_operator **reduced);
+/* Makes R a reduction of `parent`; takes over one reference. */
+kaon_status kaon_schur_set_parent(kaon_operator *R, kaon_operator *parent);
+/* Methods of a Schur complement. */
+kaon_status kaon_schur_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                             const kaon_pass *pass);
+kaon_status kaon_schur_apply_updated(kaon_operator *A, kaon_mode mode, int slot, double sign,
+                                     const kaon_vector *w, kaon_vector *x, kaon_vector *y,
+                                     const kaon_pass *pass);
+kaon_status kaon_schur_reserve(kaon_operator *A, kaon_mode mode, int columns);
+
+/* ---- cut operators (local.c) ---- */
+
+/* Check for `local`: fails for blocks that do not fit, and for operators already cut. */
+kaon_status kaon_cut_check(const kaon_operator *A, const kaon_local *how);
+/* Cuts a new operator that was not applied yet. domains may be NULL. */
+kaon_status kaon_cut_make(kaon_operator *A, const int block[4], kaon_domains **domains);
+void kaon_cut_destroy(kaon_context *ctx, kaon_cut_operator **cut);
+
+/* ---- the stages of a hop (stages.c) ---- */
+
+/* One hop of an action, between its arguments and its kernels. The action's own struct begins with
+ * it. `at` gets that struct. */
+typedef struct kaon_hop_call {
+  const kaon_fields *fields;
+  kaon_launch launch;
+  kaon_kernel_sums sums; /* of the pass */
+  /* Runs a part of the hop (KAON_PART_...); peer: it waits for this exchange. */
+  void (*hop)(void *at, int part, const kaon_peer_exchange *peer);
+  /* Packs the messages of halo i. */
+  void (*gather)(void *at, int i);
+  /* Sets the arguments that name the halos. */
+  void (*meet)(void *at, kaon_halo *const *halos, int count);
+  /* Names the kernel that the hop runs, and says why. NULL: there is only one. */
+  void (*explain)(const void *at, char *text, size_t room);
+} kaon_hop_call;
+
+/* Checks the pass and plans its sums over `out`. offers: what the hop's kernel offers for them
+ * (KAON_SUMS_..., lib/core/launch.h). */
+kaon_status kaon_hop_begin(kaon_hop_call *call, const kaon_fields *fields, const kaon_vector *out,
+                           const kaon_pass *pass, int offers);
+/* Runs the hop after kaon_launch_prepare, in stages if the stencil has faces, and completes the
+ * sums. */
+kaon_status kaon_hop_run(kaon_hop_call *call, int faces, int columns);
+
+#endif

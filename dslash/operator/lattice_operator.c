@@ -1,0 +1,234 @@
+/* lattice_operator.c - the operators of a family: M on all sites, and what M, its reductions and its
+ * cut parts share. These are objects, twins, costs, checks, and the hop for users. */
+#include <stdlib.h>
+
+#include <kaon/context.h>
+
+#include "dslash/operator/frame.h"
+#include "lib/operator/fused_apply.h"
+
+/* y_p = T x_p + c D_pq x_q on both parities. */
+kaon_status kaon_lattice_operator_full(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
+                                       kaon_vector *y, const kaon_pass *pass) {
+  const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
+  const kaon_fields *fields = self->fields;
+  const kaon_family *family = fields->family;
+  KAON_TRY(kaon_fields_check(fields));
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  kaon_vector xs[2], ys[2];
+  for (int p = 0; p < 2; p++) {
+    KAON_TRY(kaon_vector_view(x, (kaon_parity)p, &xs[p]));
+    KAON_TRY(kaon_vector_view(y, (kaon_parity)p, &ys[p]));
+  }
+  for (int p = 0; p < 2; p++) {
+    const kaon_fused hop = {.a = family->has_sites ? 1 : family->number,
+                            .x = &xs[p],
+                            .b = family->hop,
+                            .on = family->has_sites ? KAON_SITE_ON_X : KAON_SITE_NOWHERE,
+                            .kind = KAON_SITE_TERM,
+                            .stencil = kaon_stencil_of(self)};
+    KAON_TRY(family->action->hop(fields, p, mode, &hop, &xs[1 - p], &ys[p], &gate));
+  }
+  return kaon_pass_sum_separately(y, pass); /* a kernel covers one parity, but the sums are over
+                                               both */
+}
+
+static kaon_cost cost(const kaon_operator *A, int columns) {
+  const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
+  const int hops = self->parity == KAON_FULL ? 1 : 2;
+  const kaon_cost site = self->fields->family->action->cost(self->fields, hops, columns);
+  const double sites = (double)A->space->nsites;
+  return (kaon_cost){.flops = sites * site.flops, .bytes = sites * site.bytes};
+}
+
+static kaon_status check(const kaon_operator *A) {
+  return kaon_fields_check(kaon_fields_of(A));
+}
+
+static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
+  const kaon_fields *fields = kaon_fields_of(M);
+  const kaon_family *family = fields->family;
+  KAON_TRY(kaon_fields_check(fields));
+  double *host =
+      calloc((size_t)family->lattice->volume * (size_t)family->action->reals, sizeof *host);
+  kaon_status status = KAON_OK;
+  if (host == NULL)
+    status = kaon_fail(M->ctx, KAON_ERR_MEMORY, "%s: out of host memory for the diagonal",
+                       family->action->name);
+  status = kaon_agree(M->ctx, status);
+  if (status == KAON_OK) status = family->action->diagonal(family, host);
+  for (int column = 0; column < d->nrhs && status == KAON_OK; column++)
+    status = kaon_vector_import(d, column, host, KAON_BASIS_UKQCD);
+  free(host);
+  return status;
+}
+
+/* ---- the objects ---- */
+
+/* The context outlives the fields because their lattice keeps it. */
+static void destroy(kaon_operator *A) {
+  kaon_lattice_operator *self = kaon_lattice_operator_of(A);
+  kaon_vector_destroy(&self->scratch);
+  kaon_cut_destroy(A->ctx, &self->cut);
+  kaon_operator_destroy(&self->reduction.parent);
+  kaon_fields_release(&self->fields);
+  free(self);
+  free(A);
+}
+
+static kaon_status operator_new(kaon_fields *fields, kaon_form form, kaon_parity parity,
+                                kaon_operator **A) {
+  kaon_family *family = fields->family;
+  kaon_operator *made = calloc(1, sizeof *made);
+  kaon_lattice_operator *self = calloc(1, sizeof *self);
+  if (made == NULL || self == NULL) {
+    free(made);
+    free(self);
+    return kaon_fail(family->ctx, KAON_ERR_MEMORY, "%s: out of host memory for an operator",
+                     family->action->name);
+  }
+  *self = (kaon_lattice_operator){.fields = fields, .form = form, .parity = parity};
+  *made = (kaon_operator){.ops = &family->ops[form],
+                          .ctx = family->ctx,
+                          .space = &family->spaces[parity],
+                          .precision = fields->precision,
+                          .references = 1,
+                          .self = self};
+  *A = made;
+  return KAON_OK;
+}
+
+/* What an operator of this form applies at its sites. */
+static unsigned sites_of(kaon_form form, kaon_parity parity) {
+  if (form == KAON_FORM_SYMMETRIC) return kaon_site_both(KAON_SITE_INVERSE);
+  if (parity == KAON_FULL) return kaon_site_both(KAON_SITE_TERM);
+  return kaon_site_bit(KAON_SITE_TERM, (int)parity) |
+         kaon_site_bit(KAON_SITE_INVERSE, 1 - (int)parity);
+}
+
+kaon_status kaon_lattice_operator_make(kaon_family *family, kaon_form form, kaon_parity parity,
+                                       int temporal, kaon_precision precision,
+                                       kaon_reconstruct reconstruct, kaon_operator **A) {
+  kaon_fields *fields = NULL;
+  KAON_TRY(
+      kaon_fields_get(family, precision, reconstruct, temporal, sites_of(form, parity), &fields));
+  const kaon_status status = operator_new(fields, form, parity, A);
+  if (status != KAON_OK) kaon_fields_release(&fields);
+  return status;
+}
+
+/* The operator's own kind in another storage. */
+static kaon_status like(const kaon_operator *A, kaon_precision precision,
+                        kaon_reconstruct reconstruct, kaon_operator **made) {
+  const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
+  return kaon_lattice_operator_make(self->fields->family, self->form, self->parity,
+                                    self->fields->temporal, precision, reconstruct, made);
+}
+
+/* A twin is cut like A. A more precise twin of a reduction is a reduction too, of M's twin. A less
+ * precise one is the inner operator of a solver, which prepares and lifts in the outer precision.
+ * It has no parent, so that M's T is not stored a second time. */
+static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
+                             kaon_reconstruct reconstruct, kaon_operator **twin) {
+  const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
+  kaon_status status = KAON_OK;
+  KAON_TRY(like(A, precision, reconstruct, twin));
+  if (self->cut != NULL) {
+    status = kaon_cut_make(*twin, self->cut->block, NULL);
+  } else if (A->reduction != NULL && precision < A->precision) {
+    kaon_operator *parent = self->reduction.parent, *parent_twin = NULL;
+    status = parent->ops->twin(parent, precision, reconstruct, &parent_twin);
+    if (status == KAON_OK) status = kaon_schur_set_parent(*twin, parent_twin);
+  }
+  if (status != KAON_OK) kaon_operator_destroy(twin);
+  return status;
+}
+
+/* Of a reduction: the reduction of the cut M. Blocks of sites are also blocks of one parity. It has
+ * no parent, since sources are prepared by the whole operator. */
+static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_operator **local,
+                              kaon_domains **domains) {
+  *local = NULL;
+  KAON_TRY(kaon_cut_check(A, how));
+  kaon_status status = like(A, how->precision, how->reconstruct, local);
+  if (status == KAON_OK) status = kaon_cut_make(*local, how->block, domains);
+  status = kaon_agree(A->ctx, status);
+  if (status != KAON_OK) kaon_operator_destroy(local);
+  return status;
+}
+
+/* The methods of the family's operators in this form. */
+static void set_methods(kaon_family *family, kaon_form form) {
+  static const kaon_updated_apply updated_apply = {kaon_schur_apply_updated};
+  const kaon_action *action = family->action;
+  const int full = form == KAON_FORM_WHOLE || form == KAON_FORM_NONE;
+  const void **capabilities = family->capabilities[form];
+  capabilities[KAON_CAPABILITY_FREE_BLOCKS] = action->free_blocks;
+  if (form == KAON_FORM_SYMMETRIC) capabilities[KAON_CAPABILITY_UPDATED_APPLY] = &updated_apply;
+  family->ops[form] =
+      (kaon_operator_ops){.name = action->forms[form],
+                          .capabilities = capabilities,
+                          .apply = full ? kaon_lattice_operator_full : kaon_schur_apply,
+                          .twin = make_twin,
+                          .local = action->cuts ? local_part : NULL,
+                          .diagonal = form == KAON_FORM_WHOLE ? diagonal : NULL,
+                          .reserve = full ? kaon_lattice_operator_reserve : kaon_schur_reserve,
+                          .check = check,
+                          .cost = cost,
+                          .destroy = destroy};
+}
+
+kaon_status kaon_lattice_operator_first(kaon_family *family, kaon_precision precision,
+                                        kaon_reconstruct reconstruct, kaon_operator **M) {
+  kaon_context *ctx = family->ctx;
+  for (int form = 0; form < KAON_FORMS; form++)
+    if (family->action->forms[form] != NULL) set_methods(family, (kaon_form)form);
+  const kaon_status status =
+      kaon_lattice_operator_make(family, KAON_FORM_WHOLE, KAON_FULL, 0, precision, reconstruct, M);
+  kaon_family_release(&family);
+  return kaon_agree(ctx, status);
+}
+
+/* ---- for users ---- */
+
+int kaon_is_lattice_operator(const kaon_operator *A, int reals) {
+  return A->ops->destroy == destroy && kaon_fields_of(A)->family->action->reals == reals;
+}
+
+kaon_status kaon_lattice_operator_need(const kaon_operator *A, int reals, const char *what) {
+  if (A == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: the operator is NULL", what);
+  if (kaon_is_lattice_operator(A, reals)) return KAON_OK;
+  return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                   "%s: operator '%s' is no %s one; pass one made by %s", what, A->ops->name,
+                   reals == 24 ? "Wilson-like" : "staggered",
+                   reals == 24 ? "kaon_dirac_create" : "kaon_staggered_create");
+}
+
+kaon_status kaon_lattice_operator_hop(kaon_operator *M, const char *what, kaon_parity parity,
+                                      kaon_mode mode, const kaon_vector *in, kaon_vector *out) {
+  static const char *const names[] = {"even", "odd"};
+  if (in == NULL || out == NULL || (parity != KAON_EVEN && parity != KAON_ODD))
+    return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
+                     "%s: in and out are needed, and parity %d must be 0 (even) or 1 (odd)", what,
+                     (int)parity);
+  const kaon_lattice_operator *self = kaon_lattice_operator_of(M);
+  const kaon_fields *fields = self->fields;
+  const kaon_family *family = fields->family;
+  if (out->space != &family->spaces[parity] || in->space != &family->spaces[1 - parity])
+    return kaon_fail(M->ctx, KAON_ERR_SHAPE,
+                     "%s: out must be a %s on the %s sites of the operator's lattice and in one on "
+                     "the %s ones",
+                     what, family->action->reals == 24 ? "spinor" : "staggered vector",
+                     names[parity], names[1 - parity]);
+  if (in->nrhs != out->nrhs)
+    return kaon_fail(M->ctx, KAON_ERR_SHAPE, "%s: in has %d columns and out %d", what, in->nrhs,
+                     out->nrhs);
+  if (in->precision != fields->precision || out->precision != fields->precision)
+    return kaon_fail(M->ctx, KAON_ERR_PRECISION,
+                     "%s: in, out and the operator have precisions %d, %d and %d (0 double, 1 "
+                     "single, 2 half); convert with kaon_vector_copy",
+                     what, (int)in->precision, (int)out->precision, (int)fields->precision);
+  KAON_TRY(kaon_fields_check(fields));
+  const kaon_fused bare = {.b = 1, .stencil = kaon_stencil_of(self)};
+  return family->action->hop(fields, (int)parity, mode, &bare, in, out, NULL);
+}

@@ -1,0 +1,149 @@
+/* twisted.c - twisted mass of one flavour, M = T - kappa D with T = A + i a gamma_5 and
+ * a = 2 kappa mu; A = 1 or the clover term. Its row in the frame (dslash/operator/frame.h).
+ *
+ * gamma_5 commutes with A, so T^-1 = (A - i a gamma_5) / (A^2 + a^2). The adjoints have -a. Fields
+ * and hop are those of Wilson-like operators (dslash/wilson/wilson.h); where a clover operator stores
+ * A^-1, these fields have (A^2 + a^2)^-1.
+ *
+ * A hop with T is the hop of Wilson operators and one kernel for T (kaon_dslash_ops.twist).
+ * Sources: Frezzotti et al., JHEP 08 (2001) 058; with the clover term Abdel-Rehim et al., Phys. Rev.
+ * D 95 (2017) 094515. */
+#include "blas/submit.h"
+#include "dslash/wilson/wilson.h"
+
+/* out = a x + b T in, or b T^-1 in, or with the adjoint. x NULL: no such term. alone: 1: only the
+ * twist of T, b i a gamma_5 in. */
+typedef struct term {
+  double a;
+  const kaon_vector *x;
+  double b;
+  kaon_site_kind kind;
+  int alone;
+} term;
+
+static kaon_twist_args args_of(const kaon_fields *fields, int parity, kaon_mode mode,
+                               const term *t) {
+  const kaon_dirac_family *family = kaon_dirac_family_of(fields);
+  const kaon_blocks *blocks = &kaon_dirac_fields_of(fields)->blocks[KAON_SITE_TERM][parity];
+  const kaon_blocks *square = &kaon_dirac_fields_of(fields)->blocks[KAON_SITE_INVERSE][parity];
+  const double twist = mode == KAON_DAGGER ? -family->twist : family->twist;
+  kaon_twist_args args = {.stencil = &fields->stencil,
+                          .parity = parity,
+                          .a = t->x == NULL ? 0 : t->a,
+                          .p = t->alone ? 0 : t->b,
+                          .q = t->b * twist,
+                          .x = kaon_view_of(t->x)};
+  if (family->csw != 0) {
+    args.term = blocks->data;
+    args.term_scale = blocks->scale;
+  }
+  if (t->kind == KAON_SITE_TERM) return args;
+  args.q = -args.q;
+  if (family->csw != 0) {
+    args.after = square->data;
+    args.after_scale = square->scale;
+  } else {
+    args.p /= 1 + twist * twist;
+    args.q /= 1 + twist * twist;
+  }
+  return args;
+}
+
+static kaon_status apply_term(const kaon_fields *fields, int parity, kaon_mode mode, const term *t,
+                              const kaon_vector *in, kaon_vector *out, const kaon_pass *pass) {
+  kaon_context *ctx = fields->family->ctx;
+  const kaon_dslash_ops *ops = ctx->backend->dslash[fields->precision];
+  KAON_TRY(kaon_pass_check(ctx, "twisted mass", pass, out->nrhs));
+  if (ops == NULL || ops->twist == NULL)
+    return kaon_fail(ctx, KAON_ERR_NOT_BUILT,
+                     "twisted mass: its kernel is not part of backend %s %s in this precision; "
+                     "choose another backend or precision",
+                     ctx->backend->name, ctx->backend->isa);
+  const kaon_kernel_sums sums = kaon_sums_for_kernel(out, pass, KAON_SUMS_NORM | KAON_SUMS_DOT);
+  kaon_twist_args args = args_of(fields, parity, mode, t);
+  args.nrhs = out->nrhs;
+  args.in = kaon_view_of(in);
+  args.out = kaon_view_of(out);
+  args.w = sums.w;
+  args.gate = kaon_pass_gate(pass);
+  args.sum = sums.sum;
+  kaon_launch launch;
+  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, 3 * kaon_vector_bytes(out), &launch));
+  ops->twist(&launch, &args);
+  ctx->no_flush_needed = 1;
+  return kaon_sums_after_kernel(&sums);
+}
+
+static kaon_status site(const kaon_fields *fields, int parity, kaon_mode mode, kaon_site_kind kind,
+                        const kaon_vector *in, kaon_vector *out, const kaon_pass *pass) {
+  const term t = {.b = 1, .kind = kind};
+  return apply_term(fields, parity, mode, &t, in, out, pass);
+}
+
+/* The frame asks for T on x, and for T^-1 on the hop or on both. Unless it is on both, x is not
+ * out. */
+static kaon_status hop(const kaon_fields *fields, int parity, kaon_mode mode,
+                       const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
+                       const kaon_pass *pass) {
+  const int clover = kaon_dirac_family_of(fields)->csw != 0;
+  const kaon_pass gate = kaon_pass_gate_only(pass);
+  kaon_fused bare = *fused;
+  if (fused->on == KAON_SITE_NOWHERE)
+    return kaon_spinor_hop(fields, parity, mode, fused, in, out, pass);
+  term t = {.a = 1, .x = out, .b = fused->a, .alone = 1};
+  if (fused->on == KAON_SITE_ON_X) { /* out = (a A x + b D in) + a i a gamma_5 x */
+    bare.on = clover ? KAON_SITE_ON_X : KAON_SITE_NOWHERE;
+    KAON_TRY(kaon_spinor_hop(fields, parity, mode, &bare, in, out, &gate));
+    return apply_term(fields, parity, mode, &t, fused->x, out, pass);
+  }
+  t = (term){.b = 1, .kind = fused->kind};
+  bare.on = KAON_SITE_NOWHERE;
+  if (fused->on == KAON_SITE_ON_HOP) { /* out = D in, then a x + b T^-1 out */
+    t.a = fused->a;
+    t.x = fused->x;
+    t.b = fused->b;
+    bare = (kaon_fused){.b = 1, .stencil = fused->stencil};
+  } /* else out = a x + b D in, then T^-1 out */
+  KAON_TRY(kaon_spinor_hop(fields, parity, mode, &bare, in, out, &gate));
+  return apply_term(fields, parity, mode, &t, out, out, pass);
+}
+
+/* T^-1 of a site takes both kinds of blocks. */
+static kaon_status fill_sites(kaon_fields *fields, unsigned sites) {
+  if (kaon_dirac_family_of(fields)->csw == 0) return KAON_OK;
+  for (int p = 0; p < 2; p++)
+    if (sites & kaon_site_bit(KAON_SITE_INVERSE, p)) sites |= kaon_site_bit(KAON_SITE_TERM, p);
+  return kaon_clover_fill(fields, sites);
+}
+
+/* docs/conventions.md, "Cost". A twist has 48 flops, a clover block 504. T^-1 has two blocks, each
+ * of them counted in full. Totals: 1416, 1920, 2784, 4800. */
+static kaon_cost cost(const kaon_fields *fields, int hops, int columns) {
+  const kaon_cost plain = kaon_spinor_cost(fields, hops, columns);
+  const int clover = kaon_dirac_family_of(fields)->csw != 0;
+  const double size = (double)kaon_precision_bytes(fields->precision);
+  const double more = hops == 2 && clover;
+  return (kaon_cost){.flops = plain.flops + hops * (48 + more * 504) - more * 96,
+                     .bytes = plain.bytes + 2 * more * KAON_CLOVER_REALS * size / columns};
+}
+
+const kaon_action kaon_twisted_action = {
+    .name = "twisted mass",
+    .update = "kaon_dirac_update",
+    .forms = {[KAON_FORM_SYMMETRIC] = "twisted mass even-odd symmetric",
+              [KAON_FORM_ASYMMETRIC] = "twisted mass even-odd asymmetric",
+              [KAON_FORM_NONE] = "twisted mass full lattice",
+              [KAON_FORM_WHOLE] = "twisted mass"},
+    .reals = KAON_SPINOR_REALS,
+    .fields_size = sizeof(kaon_dirac_fields),
+    .build = kaon_dirac_build,
+    .fill = kaon_dirac_fill,
+    .fill_sites = fill_sites,
+    .release_fields = kaon_dirac_fields_release,
+    .hop = hop,
+    .site = site,
+    .halos = kaon_spinor_halos,
+    .cost = cost,
+    .diagonal = kaon_clover_diagonal,
+    .cuts = 1,
+};
