@@ -32,7 +32,7 @@ static struct {
  * (hop_writes). */
 static int apart;
 
-static unsigned hop_writes(const kaon_stencil *stencil, int columns) {
+static int hop_writes(const kaon_stencil *stencil, int columns) {
   (void)stencil;
   return KAON_SUMS_NORM | (apart && columns == 1 ? 0 : KAON_SUMS_DOT);
 }
