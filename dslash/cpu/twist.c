@@ -2,7 +2,6 @@
 #include "dslash/cpu/kernels.h"
 #include "dslash/cpu/site.h"
 #include "lib/cpu/team.h"
-#include "lib/math/twist.h"
 
 /* Plans for the result and A, and for C. */
 typedef struct twist_job {

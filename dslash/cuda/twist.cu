@@ -1,7 +1,6 @@
 /* twist.cu - the site term of twisted mass on a spinor, site by site, on the GPU (dslash_ops.h). */
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
-#include "lib/math/twist.h"
 
 typedef struct twist_call {
   uint32_t nsites;

@@ -221,6 +221,23 @@ kaon_status kaon_cut_check(const kaon_operator *A, const kaon_local *how);
 kaon_status kaon_cut_make(kaon_operator *A, const int block[4], kaon_domains **domains);
 void kaon_cut_destroy(kaon_context *ctx, kaon_cut_operator **cut);
 
+/* ---- hops along one direction (direction.c) ---- */
+
+/* The hops along mu, forward and backward: all of them, or those that leave blocks. */
+typedef struct kaon_direction kaon_direction;
+
+/* mu: 0 to 3. block: 0: all hops along mu; else only those that leave blocks of so many sites in
+ * mu, an even divisor of the rank's extent. A retains nothing and must outlive it. Collective.
+ * Errors: ARGUMENT, UNSUPPORTED (an action whose hops cannot be cut; on a device, a divided
+ * lattice), MEMORY. */
+kaon_status kaon_direction_create(const kaon_operator *A, int mu, int block,
+                                  kaon_direction **direction);
+void kaon_direction_destroy(kaon_direction **direction);
+/* out = these hops of D in, or of D^dagger in, on the sites of `parity`. Vectors as in the action's
+ * hop; gate: columns to work on, or NULL. */
+kaon_status kaon_direction_hop(const kaon_direction *direction, int parity, kaon_mode mode,
+                               const kaon_vector *in, kaon_vector *out, const kaon_pass *gate);
+
 /* ---- the stages of a hop (stages.c) ---- */
 
 /* One hop of an action, between its arguments and its kernels. The action's own struct begins with

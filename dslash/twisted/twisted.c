@@ -13,16 +13,16 @@
 
 /* out = a x + b T in, or b T^-1 in, or with the adjoint. x NULL: no such term. alone: 1: only the
  * twist of T, b i a gamma_5 in. */
-typedef struct term {
+typedef struct site_term {
   double a;
   const kaon_vector *x;
   double b;
   kaon_site_kind kind;
   int alone;
-} term;
+} site_term;
 
 static kaon_twist_args args_of(const kaon_fields *fields, int parity, kaon_mode mode,
-                               const term *t) {
+                               const site_term *t) {
   const kaon_dirac_family *family = kaon_dirac_family_of(fields);
   const kaon_blocks *blocks = &kaon_dirac_fields_of(fields)->blocks[KAON_SITE_TERM][parity];
   const kaon_blocks *square = &kaon_dirac_fields_of(fields)->blocks[KAON_SITE_INVERSE][parity];
@@ -49,8 +49,9 @@ static kaon_twist_args args_of(const kaon_fields *fields, int parity, kaon_mode 
   return args;
 }
 
-static kaon_status apply_term(const kaon_fields *fields, int parity, kaon_mode mode, const term *t,
-                              const kaon_vector *in, kaon_vector *out, const kaon_pass *pass) {
+static kaon_status apply_term(const kaon_fields *fields, int parity, kaon_mode mode,
+                              const site_term *t, const kaon_vector *in, kaon_vector *out,
+                              const kaon_pass *pass) {
   kaon_context *ctx = fields->family->ctx;
   const kaon_dslash_ops *ops = ctx->backend->dslash[fields->precision];
   KAON_TRY(kaon_pass_check(ctx, "twisted mass", pass, out->nrhs));
@@ -76,7 +77,7 @@ static kaon_status apply_term(const kaon_fields *fields, int parity, kaon_mode m
 
 static kaon_status site(const kaon_fields *fields, int parity, kaon_mode mode, kaon_site_kind kind,
                         const kaon_vector *in, kaon_vector *out, const kaon_pass *pass) {
-  const term t = {.b = 1, .kind = kind};
+  const site_term t = {.b = 1, .kind = kind};
   return apply_term(fields, parity, mode, &t, in, out, pass);
 }
 
@@ -90,13 +91,13 @@ static kaon_status hop(const kaon_fields *fields, int parity, kaon_mode mode,
   kaon_fused bare = *fused;
   if (fused->on == KAON_SITE_NOWHERE)
     return kaon_spinor_hop(fields, parity, mode, fused, in, out, pass);
-  term t = {.a = 1, .x = out, .b = fused->a, .alone = 1};
+  site_term t = {.a = 1, .x = out, .b = fused->a, .alone = 1};
   if (fused->on == KAON_SITE_ON_X) { /* out = (a A x + b D in) + a i a gamma_5 x */
     bare.on = clover ? KAON_SITE_ON_X : KAON_SITE_NOWHERE;
     KAON_TRY(kaon_spinor_hop(fields, parity, mode, &bare, in, out, &gate));
     return apply_term(fields, parity, mode, &t, fused->x, out, pass);
   }
-  t = (term){.b = 1, .kind = fused->kind};
+  t = (site_term){.b = 1, .kind = fused->kind};
   bare.on = KAON_SITE_NOWHERE;
   if (fused->on == KAON_SITE_ON_HOP) { /* out = D in, then a x + b T^-1 out */
     t.a = fused->a;

@@ -1,4 +1,5 @@
-/* clover.h - applies the chiral blocks of the clover term to a spinor.
+/* clover.h - applies what acts within a site to a spinor: the chiral blocks of the clover term, and
+ * the twist of twisted mass.
  * A site has 72 reals: 36 for chirality +, then 36 for chirality -. A block is a Hermitian 6x6
  * matrix. Its row and column index is spin * 3 + colour in the chiral basis (upper_s +-
  * lower_s) / sqrt(2).
@@ -80,6 +81,23 @@ KAON_MATH void clover_apply_twice(const stored *blocks, vreal plus, vreal minus,
 #endif
   }
   clover_join(&p, &m, d);
+}
+
+/* ---- twisted mass: p [A] + i q gamma_5, with numbers p and q ---- */
+
+/* a + i (q + rest) b */
+KAON_MATH vcomplex twist_add(vcomplex a, vcomplex b, vreal q, vreal rest) {
+  a.re = v_fma(-rest, b.im, v_fma(-q, b.im, a.re));
+  a.im = v_fma(rest, b.re, v_fma(q, b.re, a.im));
+  return a;
+}
+
+/* d += i q gamma_5 in; gamma_5 exchanges the halves (docs/conventions.md). A q that `real` cannot
+ * hold is applied in two parts, like a factor of spinor_scale. */
+KAON_MATH void twist_spinor(vspinor *d, double q, const vspinor *in) {
+  const vreal rounded = v_set((real)q), rest = v_set((real)(q - (double)(real)q));
+  for (int s = 0; s < 4; s++)
+    for (int c = 0; c < 3; c++) d->s[s][c] = twist_add(d->s[s][c], in->s[s ^ 2][c], rounded, rest);
 }
 
 #endif

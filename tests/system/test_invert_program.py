@@ -346,6 +346,25 @@ class Invert(system.Case):
         a, b = self.report("a.json")["pion"], self.report("b.json")["pion"]
         self.assertLess(max(abs(x / y - 1) for x, y in zip(a, b)), 1e-8)
 
+    def test_twisted_mass(self):
+        """Forms and inner precisions give one pion; mu = 0 gives the report of the action without mu"""
+        lattice = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--kappa", "0.12"]
+        for action, more in (("twisted", []), ("twisted-clover", ["--csw", "1"])):
+            pions = []
+            for form in ([], ["--even-odd", "asymmetric", "--sloppy", "half"], ["--even-odd", "none", "--method", "gcr"]):
+                with self.subTest(action=action, form=form):
+                    self.succeeds("invert", *lattice, "--action", action, *more, "--mu", "0.05", *form, "--report", "report.json")
+                    report = self.report()
+                    self.assertEqual((report["action"], report["mu"]), (action, 0.05))
+                    pions.append(report["pion"])
+            for pion in pions[1:]:
+                self.assertLess(max(abs(x / y - 1) for x, y in zip(pion, pions[0])), 1e-8)
+            self.succeeds("invert", *lattice, "--action", action, *more, "--mu", "0", "--report", "a.json")
+            self.succeeds("invert", *lattice, "--action", "clover" if more else "wilson", *more, "--report", "b.json")
+            a, b = self.report("a.json"), self.report("b.json")
+            self.assertEqual((a["pion"], a["solves"]), (b["pion"], b["solves"]))
+            self.refused("invert", *lattice, "--action", action, *more, words=("needs --mu",))
+
     def test_quiet_prints_nothing(self):
         code, out, err = system.kaon("invert", *SMALL, "--quiet")
         self.assertEqual((code, out, err), (0, "", ""))
