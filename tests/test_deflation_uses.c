@@ -148,7 +148,7 @@ static double measure_products(const fixture *v, const struct kaon_deflation *f,
 
 static quality measure_pairs(const fixture *v, const kaon_solver *s) {
   const struct kaon_deflation *f = s->deflation;
-  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR, n = f->pairs;
+  const int by_error = kaon_deflates_error(s), n = f->pairs;
   const double store = case_rounding(s->options.sloppy, KAON_RECONSTRUCT_18).e_store;
   const kaon_z *g[COLUMNS], *b[COLUMNS];
   quality q = {0, 0, 0, 0, 0};
@@ -170,7 +170,7 @@ static quality measure_pairs(const fixture *v, const kaon_solver *s) {
  * roundings, and half's of a site's 24 reals. */
 static void check_pairs(const fixture *v, const kaon_solver *s) {
   const quality q = measure_pairs(v, s);
-  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR;
+  const int by_error = kaon_deflates_error(s);
   printf("    %d pairs, at most %d restarts\n", q.pairs, q.restarts);
   assert_true(q.pairs > 0);
   test_below("A d off e, over a rounding", q.image, 1 + q.restarts);

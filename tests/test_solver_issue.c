@@ -17,12 +17,9 @@
 #include "tests/util/fake_recorder.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
+#include "tests/util/methods.h"
 #include "tests/util/test_util.h"
 
-static const char *const method_names[] = {"cg",        "cgnr",     "cgne",         "bicgstab",
-                                           "mr",        "gcr",      "blockcg",      "blockcgnr",
-                                           "pipecg",    "pipecgnr", "pipebicgstab", "bicg",
-                                           "rbicgstab", "groppcg",  "chrongear"};
 static const char *const issue_names[] = {"auto", "plain", "replay",    "while",
                                           "tail", "cdp",   "persistent"};
 static int machine = MACHINE_CPU;
@@ -172,7 +169,7 @@ static void one_method(world *w, kaon_method method, kaon_precision sloppy, kaon
       }
       kaon_solver_destroy(&s);
     }
-  printf("  %-8s double/%-6s %3d, %3d, %3d steps, %d updates: same bits\n", method_names[method],
+  printf("  %-8s double/%-6s %3d, %3d, %3d steps, %d updates: same bits\n", method_name(method),
          precision_names[sloppy], plain.report[0].iterations, plain.report[1].iterations,
          plain.report[2].iterations, plain.report[2].updates);
   assert_true(plain.report[0].iterations < plain.report[2].iterations);
@@ -184,10 +181,9 @@ static void bits_do_not_depend_on_how_steps_are_issued(void **state) {
   world w;
   if (!open_world(&w, small, COLUMNS, 0.12)) return;
   make_guess(&w);
-  for (int m = KAON_CGNR; m <= KAON_RBICGSTAB; m++) /* some are for Hermitian ones */
-    for (int p = KAON_DOUBLE; p <= (m >= KAON_BICG ? KAON_SINGLE : KAON_HALF); p++)
-      if (m != KAON_BLOCKCG && m != KAON_PIPECG &&
-          (!TEST_SLOWED || p == m % (m >= KAON_BICG ? 2 : 3)))
+  for (int m = 0; m < METHODS; m = next_krylov(m))
+    for (int p = KAON_DOUBLE; p <= coarsest(m); p++)
+      if (!method_has(m, KAON_METHOD_HERMITIAN) && (!TEST_SLOWED || p == m % (coarsest(m) + 1)))
         one_method(&w, (kaon_method)m, (kaon_precision)p, NULL);
   close_world(&w);
 }
@@ -413,7 +409,7 @@ static void one_straight(world *w, const kaon_solver_options *o) {
     turn(w, t, s, kinds[i], i);
     single_launch[i] = (char)('0' + t->single_launch[i]);
   }
-  printf("  %-8s stop %d, %s/%-6s in one go: %s\n", method_names[o->method], (int)o->stop,
+  printf("  %-8s stop %d, %s/%-6s in one go: %s\n", method_name((int)o->method), (int)o->stop,
          precision_names[w->outer], precision_names[o->sloppy], single_launch);
   for (int of = 0; of < KINDS; of++) {
     memset(u->report, 0, sizeof u->report);
@@ -493,9 +489,9 @@ static void a_monitor_ends_recorded_solves(void **state) {
   (void)state;
   world w;
   if (!open_world(&w, small, COLUMNS, 0.12)) return;
-  for (int m = KAON_CGNR; m <= KAON_PIPEBICGSTAB; m++)
+  for (int m = 0; m < METHODS; m = next_krylov(m))
     for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_PERSISTENT; issue++) {
-      if (m == KAON_BLOCKCG || m == KAON_PIPECG) continue; /* for Hermitian ones */
+      if (method_has(m, KAON_METHOD_HERMITIAN)) continue;
       counter_check seen = {.stop_at = 12};
       kaon_solver_options o = options_of((kaon_method)m, KAON_SINGLE);
       kaon_column_report r[COLUMNS];
@@ -510,7 +506,7 @@ static void a_monitor_ends_recorded_solves(void **state) {
       must(w.c.ctx, kaon_solver_history(s, 0, NULL, &count));
       for (int k = 0; k < COLUMNS; k++)
         if (r[k].iterations > most) most = r[k].iterations;
-      printf("  %-8s %-6s told to end at step 12, ended at %d\n", method_names[m],
+      printf("  %-8s %-6s told to end at step 12, ended at %d\n", method_name(m),
              issue_names[issue], most);
       assert_int_equal(count, r[0].iterations + 1);
       assert_true(most >= 12); /* some column was there; another may have waited for its residual */

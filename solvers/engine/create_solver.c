@@ -14,53 +14,26 @@
  * for again. */
 enum { FLUSH_STEPS = 8 };
 
-static const kaon_method_ops *const methods[] = {
-    [KAON_CG] = &kaon_method_cg,
-    [KAON_CGNR] = &kaon_method_cgnr,
-    [KAON_CGNE] = &kaon_method_cgne,
-    [KAON_BICGSTAB] = &kaon_method_bicgstab,
-    [KAON_MR] = &kaon_method_mr,
-    [KAON_GCR] = &kaon_method_gcr,
-    [KAON_BLOCKCG] = &kaon_method_blockcg,
-    [KAON_BLOCKCGNR] = &kaon_method_blockcgnr,
-    [KAON_PIPECG] = &kaon_method_pipecg,
-    [KAON_PIPECGNR] = &kaon_method_pipecgnr,
-    [KAON_PIPEBICGSTAB] = &kaon_method_pipebicgstab,
-    [KAON_BICG] = &kaon_method_bicg,
-    [KAON_RBICGSTAB] = &kaon_method_rbicgstab,
-    [KAON_GROPPCG] = &kaon_method_groppcg,
-    [KAON_CHRONGEAR] = &kaon_method_chrongear,
-    [KAON_JACOBI] = &kaon_method_jacobi,
-    [KAON_GS] = &kaon_method_gs,
-    [KAON_SOR] = &kaon_method_sor,
-    [KAON_TWO_STAGE] = &kaon_method_two_stage,
-    [KAON_ASYNC] = &kaon_method_async,
-    [KAON_RICHARDSON] = &kaon_method_richardson,
-};
-
-int kaon_method_takes_preconditioner(kaon_method method) {
-  const int known = (int)method >= 0 && (size_t)method < sizeof methods / sizeof *methods;
-  return known && methods[method] != NULL && methods[method]->preconditioned;
-}
-
 static kaon_status check_options(const kaon_operator *A, int columns,
                                  const kaon_solver_options *options) {
   if (columns < 1)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "solver: %d columns asked for, at least 1 is needed", columns);
-  if (methods[options->method]->block && columns > KAON_BLOCK_MAX)
+  const kaon_method_ops *m = kaon_method_find(options->method);
+  const char *name = kaon_method_name(options->method);
+  if (kaon_method_has(m, KAON_METHOD_BLOCK) && columns > KAON_BLOCK_MAX)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "solver: %s joins at most %d columns, but %d were asked for; split them into "
                      "batches",
-                     methods[options->method]->name, (int)KAON_BLOCK_MAX, columns);
+                     name, (int)KAON_BLOCK_MAX, columns);
   const kaon_operator *K = options->preconditioner;
   if (K == NULL) return KAON_OK;
-  if (!methods[options->method]->preconditioned)
+  if (!kaon_method_has(m, KAON_METHOD_PRECONDITIONED))
     return kaon_fail(
         A->ctx, KAON_ERR_UNSUPPORTED,
         "solver: %s takes no preconditioner; use method gcr, bicgstab, or for Hermitian "
         "positive definite systems cg",
-        methods[options->method]->name);
+        name);
   if (K->space != A->space)
     return kaon_fail(A->ctx, KAON_ERR_SHAPE,
                      "solver: the preconditioner's space is not the operator's; make both on one");
@@ -80,12 +53,12 @@ static kaon_status choose_operators(kaon_solver *s) {
   const kaon_precision inner = o->sloppy > A->precision ? o->sloppy : A->precision;
   s->system = A;
   /* an accumulated A K y has no bound on its rounding in half between two services */
-  const int gathers = o->preconditioner != NULL && s->method->precond_calls_at_finish > 0;
-  if (inner == KAON_HALF && (s->method->no_half || gathers))
+  const int gathers = o->preconditioner != NULL && s->method->preconditions.finish > 0;
+  if (inner == KAON_HALF && (kaon_method_has(s->method, KAON_METHOD_NO_HALF) || gathers))
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
                      "solver: %s%s does not support an inner iteration in half precision; choose "
                      "sloppy single, or method cg or bicgstab",
-                     s->method->name, gathers ? " with a preconditioner" : "");
+                     kaon_method_name(o->method), gathers ? " with a preconditioner" : "");
   if (A->precision != KAON_DOUBLE && o->tol > 0) {
     const kaon_status status =
         A->ops->at_precision(A, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->system);
@@ -105,12 +78,12 @@ static kaon_status choose_operators(kaon_solver *s) {
 }
 
 /* Chooses K as the process applies it. A K of coarser precision is used as it is, since that is
- * cheaper; one of finer precision gets a twin. GCR uses K as it is. */
+ * cheaper; one of finer precision gets a twin. Flexible methods use K as it is. */
 static kaon_status choose_preconditioner(kaon_solver *s) {
   kaon_operator *K = s->options.preconditioner;
   s->K = K;
   if (K == NULL) return KAON_OK;
-  if (s->options.method != KAON_GCR && K->precision < s->inner->precision) {
+  if (!kaon_method_has(s->method, KAON_METHOD_FLEXIBLE) && K->precision < s->inner->precision) {
     const kaon_status status =
         K->ops->at_precision(K, s->inner->precision, KAON_RECONSTRUCT_18, &s->K);
     if (status != KAON_OK) s->K = K;
@@ -153,10 +126,10 @@ static kaon_status create_outer_vectors(kaon_solver *s) {
 }
 
 static kaon_status create_inner_vectors(kaon_solver *s) {
-  const kaon_method_ops *m = s->method;
+  const kaon_method_storage *m = &s->method->storage;
   s->cycle = m->per_direction > 0 ? s->options.subspace : 0;
   s->nwork = m->vectors + m->per_direction * s->options.subspace;
-  if (s->K != NULL) s->nwork += s->scaling != NULL ? m->extra_scaled : m->extra;
+  if (s->K != NULL) s->nwork += s->scaling != NULL ? m->diagonal : m->general;
   for (int i = 0; i < s->nwork; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
   s->chosen_r = s->mixed ? s->own_chosen_r : s->work[m->scratch];
   const kaon_operator *K = s->K;
@@ -202,7 +175,8 @@ static kaon_status allocate_host_memory(kaon_solver *s) {
 
 static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
   if (A->ops->reserve != NULL) KAON_TRY(A->ops->reserve(A, s->columns));
-  const int dagger = s->method->dagger || s->options.stop == KAON_STOP_NORMAL;
+  const int dagger =
+      kaon_method_has(s->method, KAON_METHOD_ADJOINT) || s->options.stop == KAON_STOP_NORMAL;
   return dagger && A->ops->reserve_dagger != NULL ? A->ops->reserve_dagger(A, s->columns) : KAON_OK;
 }
 
@@ -212,7 +186,7 @@ static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
 static kaon_status reserve_sums(kaon_solver *s) {
   const int deflated = s->deflation != NULL ? KAON_RITZ_MAX : 0;
   const int cycle = s->cycle > deflated ? s->cycle : deflated;
-  const int products = s->method->block ? s->columns : cycle;
+  const int products = kaon_method_has(s->method, KAON_METHOD_BLOCK) ? s->columns : cycle;
   const int slots = (products > KAON_SPLIT_SLOTS ? products : KAON_SPLIT_SLOTS) + 2;
   return kaon_comm_reserve(s->ctx, 2 * slots * s->columns);
 }
@@ -246,13 +220,14 @@ static int records(const kaon_solver *s) {
  * the other memory. */
 static kaon_status prepare(kaon_solver *s) {
   const kaon_method_ops *m = s->method;
+  const kaon_method_replacement *r = &m->replacement;
   const kaon_solver_options *o = &s->options;
   KAON_TRY(choose_operators(s));
   KAON_TRY(choose_preconditioner(s));
-  const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
-  s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : m->delta_alone;
-  const int gathers =
-      m->per_direction > 0 || m->relaxes || (s->K != NULL && m->precond_calls_at_finish > 0);
+  const double *rule = o->refinement == KAON_REFINE_RESTART ? r->delta_restart : r->delta;
+  s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : r->delta_alone;
+  const int gathers = m->storage.per_direction > 0 || kaon_method_has(m, KAON_METHOD_RELAXATION) ||
+                      (s->K != NULL && m->preconditions.finish > 0);
   s->flush = s->mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes only in services */
   KAON_TRY(allocate_host_memory(s));
   KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
@@ -300,7 +275,7 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
   s->ctx = A->ctx;
   s->A = A;
   s->options = own;
-  s->method = methods[own.method];
+  s->method = kaon_method_find(own.method);
   s->columns = columns;
   kaon_context_retain(s->ctx);
   kaon_status status = kaon_agree(s->ctx, build(s));

@@ -21,45 +21,60 @@
 
 enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
 
-/* What deflation minimises (deflate.h): the error in the norm of A, or the residual. */
-enum { KAON_DEFLATES_NOT, KAON_DEFLATES_ERROR, KAON_DEFLATES_RESIDUAL };
+/* Traits beside those of kaon/solver.h. */
+enum {
+  KAON_METHOD_DEFLATES = 1 << 16,  /* deflate.h */
+  KAON_METHOD_LATE_NORM = 1 << 17, /* where A^dag r is monitored, |r|^2 is needed and summed only in
+                                        `finish` */
+  KAON_METHOD_KEEPS_NORM = 1 << 18, /* `renew` sends |r|^2 of a replaced residual with its first
+                                        sum */
+  KAON_METHOD_TAKES_DAGGER =
+      1 << 19, /* `renew` reads A^dag r from chosen_r if knows_dagger is set */
+  KAON_METHOD_FIXED_STEPS = 1 << 20, /* with tol = 0 it makes at most `subspace` steps */
+  KAON_METHOD_PUBLIC = (1 << 16) - 1
+};
 
-typedef struct kaon_method_ops {
-  const char *name;
-  int vectors;             /* inner vectors beside x and r */
-  int preconditioned;      /* 1: takes a preconditioner K, and needs more vectors: */
-  int extra, extra_scaled; /* for a general K; for a diagonal K */
-  int per_direction;       /* more vectors for each direction of the subspace */
+/* Inner vectors beside x and r. */
+typedef struct kaon_method_storage {
+  int vectors;
+  int general, diagonal; /* more with a general K, and with a diagonal K */
+  int per_direction;     /* more for each direction of the subspace */
   /* work[scratch] holds the chosen residual during a service, if both precisions are the same. Its
    * old content must not be needed after `finish`. */
   int scratch;
-  int applications;             /* applications of the operator in a step */
-  int applications_at_start;    /* applications of the operator in `start` */
-  int applications_at_continue; /* the same in `continue_process` */
-  int saved;  /* applications skipped in the step that freezes its column (unless A^dag r
-                       is monitored) */
-  int hidden; /* applications between the two halves of a step's last sum; on one rank,
-                       where the sum ends first, a step that freezes its column skips them */
-  int precond_calls, precond_calls_at_start,
-      precond_calls_at_continue; /* applications of K: in a step, in `start`, in
-                                    `continue_process` */
-  int precond_calls_at_finish;   /* applications of K in a service */
-  int no_half;                   /* its recurrences do not work in half precision */
-  int late_norm;    /* where A^dag r is monitored, |r|^2 is needed and summed only in `finish` */
-  int keeps_norm;   /* renew sends |r|^2 of a replaced residual with its first sum */
-  int takes_dagger; /* renew reads A^dag r from chosen_r if knows_dagger is set */
-  int fused;        /* its updates are fused kernels, not composed of other operations */
-  int dagger;       /* applies A^dagger and K^dagger */
-  int relaxes;      /* a relaxation: s->relax exists; each step recomputes r from x_inner */
-  int deflates;     /* KAON_DEFLATES_ */
-  int block;        /* columns are coupled: they step, wait and continue together */
-  double delta[KAON_PRECISIONS];         /* default delta for reliable updates, by inner
-                                            precision */
-  double delta_restart[KAON_PRECISIONS]; /* default delta for restarted refinement */
-  int period[KAON_PRECISIONS]; /* By inner precision: steps after which the residual is replaced
-                                  in any case, since recurrences drift while r does not drop. */
-  double delta_alone; /* Default delta where both precisions are the same. 0: no replacement, r
-                         does not drift enough to matter. */
+} kaon_method_storage;
+
+/* Applications of A, or of K. */
+typedef struct kaon_method_calls {
+  int step, start, proceed, finish; /* `proceed`: continue_process; `finish`: in a service */
+  /* Skipped in the step that freezes its column, unless A^dag r is monitored. */
+  int saved;
+  /* Between the two halves of a step's last sum. On one rank, where the sum ends first, a step that
+   * freezes its column skips them. */
+  int hidden;
+} kaon_method_calls;
+
+/* When residuals are replaced, unless options say so; by inner precision. */
+typedef struct kaon_method_replacement {
+  double delta[KAON_PRECISIONS], delta_restart[KAON_PRECISIONS];
+  /* Steps after which the residual is replaced in any case, since recurrences drift while r does
+   * not drop. */
+  int period[KAON_PRECISIONS];
+  double delta_alone; /* where both precisions are the same. 0: no replacement, r does not drift
+                         enough to matter */
+} kaon_method_replacement;
+
+typedef struct kaon_method_ops kaon_method_ops;
+struct kaon_method_ops {
+  const char *title, *option; /* kaon_method_info */
+  unsigned traits;            /* bits of kaon_method_trait and those above */
+  kaon_method_storage storage;
+  kaon_method_calls products, preconditions;
+  /* As in kaon_method_info: without K, with K, with a diagonal K. */
+  kaon_method_cost cost[3];
+  kaon_method_replacement replacement;
+  unsigned flags;                /* KAON_FLAG_ that its columns have where they apply */
+  const kaon_method_ops *normal; /* the same for any A, on A^dag A; NULL: none */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
   kaon_status (*step)(kaon_solver *s, int position);
   /* r is new: restart the Krylov process. Gate START. */
@@ -71,18 +86,23 @@ typedef struct kaon_method_ops {
   kaon_status (*renew)(kaon_solver *s);
   /* Adds the updates of x that the method defers, for the columns of `gate`. */
   kaon_status (*finish)(kaon_solver *s, int gate);
-} kaon_method_ops;
+};
 
 /* For methods that retain nothing between steps and defer no update. */
 kaon_status kaon_start_nothing(kaon_solver *s);
 kaon_status kaon_finish_nothing(kaon_solver *s, int gate);
 
-extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
-    kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr, kaon_method_blockcg,
-    kaon_method_blockcgnr, kaon_method_pipecg, kaon_method_pipecgnr, kaon_method_pipebicgstab,
-    kaon_method_bicg, kaon_method_rbicgstab, kaon_method_groppcg, kaon_method_chrongear,
-    kaon_method_jacobi, kaon_method_gs, kaon_method_sor, kaon_method_two_stage, kaon_method_async,
-    kaon_method_richardson;
+#define KAON_X(value, descriptor, name, purpose) \
+  extern const kaon_method_ops kaon_method_##descriptor;
+KAON_METHOD_LIST(KAON_X)
+#undef KAON_X
+
+/* methods.c: the descriptor of a method (NULL: there is none), and its name. */
+const kaon_method_ops *kaon_method_find(kaon_method method);
+const char *kaon_method_name(kaon_method method);
+static inline int kaon_method_has(const kaon_method_ops *m, unsigned trait) {
+  return (m->traits & trait) != 0;
+}
 
 /* One column's residuals by iteration. count: entries read from the device's ring so far. */
 typedef struct kaon_column_history {
@@ -269,7 +289,8 @@ static inline int kaon_solver_monitors_residual(const kaon_solver *s) {
 /* 1: a solve from x = 0 reuses A^dag b, computed for |A^dag b| and rounded once. It does not apply
  * the operator to b again. */
 static inline int kaon_solver_takes_dagger(const kaon_solver *s) {
-  return s->mixed && s->method->takes_dagger && s->options.stop == KAON_STOP_NORMAL;
+  return s->mixed && kaon_method_has(s->method, KAON_METHOD_TAKES_DAGGER) &&
+         s->options.stop == KAON_STOP_NORMAL;
 }
 
 /* runner.c: everything between the first residual and the end of the last column. */

@@ -165,7 +165,8 @@ kaon_status kaon_runner_run(kaon_solver *s) {
 
 int kaon_solver_fixed_steps(const kaon_solver *s) {
   const int limit = s->options.max_iterations;
-  return s->options.method == KAON_MR && s->options.subspace < limit ? s->options.subspace : limit;
+  const int bounded = kaon_method_has(s->method, KAON_METHOD_FIXED_STEPS);
+  return bounded && s->options.subspace < limit ? s->options.subspace : limit;
 }
 
 /* r = b - A x in the inner precision. */

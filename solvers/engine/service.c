@@ -64,10 +64,11 @@ static kaon_status verify(kaon_solver *s) {
 /* An inner solution that was not fit to be added disturbs only a restarted process. */
 static kaon_status replace_residual(kaon_solver *s) {
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
-  const int late = s->method->late_norm && s->options.stop == KAON_STOP_NORMAL;
+  const int late =
+      kaon_method_has(s->method, KAON_METHOD_LATE_NORM) && s->options.stop == KAON_STOP_NORMAL;
   kaon_pass sums =
       kaon_gated_norm(s, KAON_GATE_RENEW, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
-  if (s->method->keeps_norm) sums.split = KAON_SUM_DEFER;
+  if (kaon_method_has(s->method, KAON_METHOD_KEEPS_NORM)) sums.split = KAON_SUM_DEFER;
   if (s->deflation != NULL) sums.then = KAON_REC_DEFLATED_SCALE;
   if (!s->mixed) return KAON_OK;
   KAON_TRY(kaon_blas_convert(s->outer_r, s->r, 0, &sums));
@@ -82,7 +83,8 @@ kaon_status kaon_service_run(kaon_solver *s) {
   }
   s->knows_dagger = 0;
   KAON_TRY(verify(s));
-  if (s->method->block) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
+  if (kaon_method_has(s->method, KAON_METHOD_BLOCK))
+    KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
   KAON_TRY(replace_residual(s));
   KAON_TRY(kaon_deflation_run(s));
   if (s->method->renew != NULL) return s->method->renew(s);

@@ -67,8 +67,8 @@ void kaon_solver_idle(kaon_solver *s) {
     state->cycle = s->cycle;
     state->unknowns = s->unknowns;
     state->flush = s->flush;
-    state->period =
-        s->deflation != NULL ? (int)KAON_DEFLATION_STEPS : s->method->period[s->inner->precision];
+    state->period = s->deflation != NULL ? (int)KAON_DEFLATION_STEPS
+                                         : s->method->replacement.period[s->inner->precision];
     state->period_begin = s->deflation != NULL ? (int)KAON_DEFLATION_BEGIN : 0;
     state->gate = KAON_GATE_SERVICE;
     state->reason = KAON_WAIT_BEGIN;
@@ -79,20 +79,17 @@ void kaon_solver_prepare_states(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   int flags = (o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0) |
               (o->as_printed ? KAON_FLAG_PRINTED : 0);
-  const int normal = o->method == KAON_CGNR || o->method == KAON_BLOCKCGNR ||
-                     o->method == KAON_PIPECGNR; /* methods that compute A^dag r */
+  const unsigned own = s->method->flags;
   if (o->delta == 0 && s->delta > 0 && s->mixed && s->cycle == 0 && !flags)
     flags |= KAON_FLAG_ADAPT;
   /* only classic CG: other methods can stagnate in single precision (test_preconditioned) */
-  if ((flags & KAON_FLAG_ADAPT) && (o->method == KAON_CG || o->method == KAON_CGNR))
-    flags |= KAON_FLAG_SPACED;
+  if (flags & KAON_FLAG_ADAPT) flags |= own & KAON_FLAG_SPACED;
   if (s->K != NULL && o->sloppy == KAON_HALF) flags |= KAON_FLAG_SPACED_CLOSER;
-  if (o->stop == KAON_STOP_NORMAL && normal) flags |= KAON_FLAG_NORMAL;
-  if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed &&
-      o->method == KAON_CGNR)
-    flags |= KAON_FLAG_TRUST;
-  if (o->method == KAON_PIPECGNR || o->method == KAON_GCR) flags |= KAON_FLAG_EITHER;
-  if (o->method == KAON_PIPECG) flags |= KAON_FLAG_AFRESH;
+  if (o->stop == KAON_STOP_NORMAL && kaon_method_has(s->method, KAON_METHOD_NORMAL))
+    flags |= KAON_FLAG_NORMAL;
+  if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed)
+    flags |= own & KAON_FLAG_TRUST;
+  flags |= own & (KAON_FLAG_EITHER | KAON_FLAG_AFRESH);
   if (kaon_solver_monitors_residual(s)) flags |= KAON_FLAG_MONITOR;
   if (s->deflation != NULL) flags |= KAON_FLAG_DEFLATED;
   kaon_deflation_reset(s);
@@ -268,7 +265,8 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
     c.stop_residual = sqrt(s->sums_host[k].slot[KAON_OF_CHOSEN][0] / state->reference);
   if (c.reason == KAON_BREAKDOWN) c.breakdown = (kaon_breakdown)state->cause;
   /* a block's A^dag A is positive semidefinite: any other value is due to rounding */
-  if (c.breakdown == KAON_BREAKDOWN_OPERATOR && s->method == &kaon_method_blockcgnr)
+  if (c.breakdown == KAON_BREAKDOWN_OPERATOR && kaon_method_has(s->method, KAON_METHOD_NORMAL) &&
+      kaon_method_has(s->method, KAON_METHOD_BLOCK))
     c.breakdown = KAON_BREAKDOWN_ZERO;
   if (c.reason == KAON_CONVERGED && !(c.stop_residual <= 1.1 * s->options.tol) &&
       c.stop_residual > 0) {
@@ -280,15 +278,15 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
 
 /* Applications of the inner operator that led to a column's state. */
 static int inner_applications(const kaon_solver *s, const kaon_column_state *state) {
-  const kaon_method_ops *m = s->method;
+  const kaon_method_calls *m = &s->method->products;
   const int normal = (state->flags & KAON_FLAG_NORMAL) != 0;
   const int restart = s->options.refinement == KAON_REFINE_RESTART;
   const int renewed = state->updates > 1 ? state->updates - 1 : 0;
   const int saved = m->hidden > 0 ? m->hidden * !kaon_comm_sums(s->ctx->comm) : m->saved * !normal;
   const int known = s->options.tol > 0 && s->from_zero && kaon_solver_takes_dagger(s);
-  return state->iterations * m->applications + m->applications_at_start - known +
-         renewed * (restart ? m->applications_at_start : m->applications_at_continue) -
-         state->updates * saved + state->deflated * kaon_deflation_applications(s);
+  return state->iterations * m->step + m->start - known +
+         renewed * (restart ? m->start : m->proceed) - state->updates * saved +
+         state->deflated * kaon_deflation_applications(s);
 }
 
 /* Applications of the outer operator:
@@ -305,19 +303,18 @@ static int outer_applications(const kaon_solver *s, const kaon_column_state *sta
  * work does not depend on other columns. In a block method it is the block's last column. */
 static const kaon_column_state *worker(const kaon_solver *s, int k) {
   int last = k;
-  for (int j = 0; j < s->columns && s->method->block; j++)
+  for (int j = 0; j < s->columns && kaon_method_has(s->method, KAON_METHOD_BLOCK); j++)
     if (s->host[j].iterations > s->host[last].iterations) last = j;
   return &s->host[last];
 }
 
 /* Applications of the preconditioner. */
 static int precond_calls(const kaon_solver *s, const kaon_column_state *state) {
-  const kaon_method_ops *m = s->method;
+  const kaon_method_calls *m = &s->method->preconditions;
   const int restart = s->options.refinement == KAON_REFINE_RESTART;
   const int renewed = state->updates > 1 ? state->updates - 1 : 0;
-  return state->iterations * m->precond_calls + m->precond_calls_at_start +
-         renewed * (restart ? m->precond_calls_at_start : m->precond_calls_at_continue) +
-         state->updates * m->precond_calls_at_finish;
+  return state->iterations * m->step + m->start + renewed * (restart ? m->start : m->proceed) +
+         state->updates * m->finish;
 }
 
 /* Counts the work from the operators' costs. */
@@ -360,10 +357,11 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   for (int k = 0; columns_out != NULL && k < s->columns; k++)
     columns_out[k] = column_report(s, k, norm2_r[k]);
   if (report != NULL) {
-    kaon_solve_report made = {.seconds = kaon_solver_clock() - start,
-                              .traffic = kaon_traffic_since(s->ctx, &before),
-                              .issue = (int)s->issued,
-                              .fused = s->issued < KAON_ISSUE_SEPARATE || s->method->fused};
+    kaon_solve_report made = {
+        .seconds = kaon_solver_clock() - start,
+        .traffic = kaon_traffic_since(s->ctx, &before),
+        .issue = (int)s->issued,
+        .fused = s->issued < KAON_ISSUE_SEPARATE || kaon_method_has(s->method, KAON_METHOD_FUSED)};
     count_work(s, &made);
     made.traffic.sums += s->repeated.sums;
     made.traffic.exchanges += s->repeated.exchanges;

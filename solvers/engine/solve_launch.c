@@ -31,7 +31,7 @@ static int can_check(const kaon_operator *A) {
 
 /* The preconditioner if the first service applies it, else NULL. */
 static kaon_operator *first_preconditioner(const kaon_solver *s) {
-  return s->method->precond_calls_at_start > 0 ? s->K : NULL;
+  return s->method->preconditions.start > 0 ? s->K : NULL;
 }
 
 /* Needs one rank, and operators whose state can be checked without an application. */

@@ -67,19 +67,14 @@ static kaon_status finish(kaon_solver *s, int gate) {
 }
 
 const kaon_method_ops kaon_method_cgnr = {
-    .name = "cgnr",
-    .dagger = 1,
-    .vectors = VECTORS,
-    .scratch = W,
-    .applications = 2,
-    .applications_at_start = 1,
-    .applications_at_continue = 1,
-    .saved = 1,
-    .late_norm = 1,
-    .takes_dagger = 1,
-    .deflates = KAON_DEFLATES_RESIDUAL,
-    .delta = {0, 0.1, 0.3},
-    .delta_restart = {0, 1e-3, 1e-2},
+    .title = "CGNR",
+    .traits = KAON_METHOD_NORMAL | KAON_METHOD_ADJOINT | KAON_METHOD_DEFLATES |
+              KAON_METHOD_LATE_NORM | KAON_METHOD_TAKES_DAGGER,
+    .storage = {.vectors = VECTORS, .scratch = W},
+    .products = {.step = 2, .start = 1, .proceed = 1, .saved = 1},
+    .cost = {{3, 0, 5, 3}},
+    .replacement = {.delta = {0, 0.1, 0.3}, .delta_restart = {0, 1e-3, 1e-2}},
+    .flags = KAON_FLAG_SPACED | KAON_FLAG_TRUST,
     .step = step,
     .start = start,
     .renew = renew,

@@ -76,13 +76,15 @@ static kaon_status finish(kaon_solver *s, int gate) {
 }
 
 const kaon_method_ops kaon_method_gcr = {
-    .name = "gcr",
-    .per_direction = 2,
-    .preconditioned = 1,
-    .applications = 1,
-    .precond_calls = 1,
-    .delta = {0, 1e-4, 1e-2},
-    .delta_restart = {0, 1e-4, 1e-2},
+    .title = "GCR",
+    .option = "subspace",
+    .traits = KAON_METHOD_PRECONDITIONED | KAON_METHOD_FLEXIBLE,
+    .storage = {.per_direction = 2},
+    .products = {.step = 1},
+    .preconditions = {.step = 1},
+    .cost = {{2, 0, 6, 3}, {2, 0, 6, 3}},
+    .replacement = {.delta = {0, 1e-4, 1e-2}, .delta_restart = {0, 1e-4, 1e-2}},
+    .flags = KAON_FLAG_EITHER,
     .step = step,
     .start = start,
     .continue_process = continue_process,

@@ -109,23 +109,26 @@ static kaon_status continue_process(kaon_solver *s) {
   return take_source(s, KAON_GATE_CONTINUE);
 }
 
-#define KAON_RELAX_METHOD(title)                                                        \
+#define KAON_RELAX_METHOD(text, ...)                                                    \
   {                                                                                     \
-    .name = title, .vectors = VECTORS, .scratch = Z, .applications = 1, .no_half = 1,   \
-    .relaxes = 1, .delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}, .step = step, \
-    .start = start, .continue_process = continue_process, .finish = kaon_finish_nothing \
+    .title = text,                                                                      \
+    .traits = KAON_METHOD_NO_HALF | KAON_METHOD_STATIONARY | KAON_METHOD_RELAXATION,    \
+    .storage = {.vectors = VECTORS, .scratch = Z}, .products = {.step = 1},             \
+    __VA_ARGS__.replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}}, \
+    .step = step, .start = start, .continue_process = continue_process,                 \
+    .finish = kaon_finish_nothing                                                       \
   }
-const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("jacobi"),
-                      kaon_method_gs = KAON_RELAX_METHOD("gs"),
-                      kaon_method_sor = KAON_RELAX_METHOD("sor"),
-                      kaon_method_two_stage = KAON_RELAX_METHOD("two-stage"),
-                      kaon_method_async = KAON_RELAX_METHOD("async");
+const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("Jacobi", .cost = {{1, 0, 6, 3}}, ),
+                      kaon_method_gs = KAON_RELAX_METHOD("Gauss-Seidel", ),
+                      kaon_method_sor = KAON_RELAX_METHOD("SOR", ),
+                      kaon_method_two_stage = KAON_RELAX_METHOD("two-stage block Jacobi", ),
+                      kaon_method_async = KAON_RELAX_METHOD("block-asynchronous relaxation", );
 
 /* ---- creation ---- */
 
 static kaon_status check(const kaon_solver *s, const kaon_relax_options *o,
                          const kaon_lab_relax_options *lab) {
-  const char *name = s->method->name;
+  const char *name = kaon_method_name(s->options.method);
   const int blocks = uses_blocks(s->options.method);
   if (o->driver == KAON_RELAX_FREE && s->options.method != KAON_ASYNC)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s: driver free is only for method async", name);
@@ -148,7 +151,8 @@ static kaon_status choose_tau(kaon_solver *s) {
   relax->tau = relax->options.tau;
   if (relax->tau > 0) return KAON_OK;
   KAON_TRY(kaon_precond_jacobi(s->inner, &jacobi));
-  const kaon_status status = kaon_lanczos(s->inner, jacobi, LANCZOS_STEPS, 0, s->method->name, &e);
+  const kaon_status status =
+      kaon_lanczos(s->inner, jacobi, LANCZOS_STEPS, 0, kaon_method_name(s->options.method), &e);
   kaon_operator_destroy(&jacobi);
   KAON_TRY(status);
   relax->tau = 2 / (e.least + e.high); /* a singular A's null vectors stay for any tau */
@@ -199,7 +203,7 @@ kaon_status kaon_relax_create(kaon_solver *s) {
   kaon_relax_options own;
   kaon_lab_relax_options lab;
   const size_t columns = (size_t)s->columns;
-  if (!s->method->relaxes) return KAON_OK;
+  if (!kaon_method_has(s->method, KAON_METHOD_RELAXATION)) return KAON_OK;
   if (kaon_options_take(KAON_OPTIONS_RELAX, s->options.relax, &own) != KAON_OK ||
       kaon_options_take(KAON_OPTIONS_LAB_RELAX, own.lab, &lab) != KAON_OK)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));

@@ -55,7 +55,7 @@ static double bytes_of(const kaon_solver *s, int pairs) {
 
 kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
   const int asked = s->options.deflation;
-  const int offered = s->method->deflates != KAON_DEFLATES_NOT &&
+  const int offered = kaon_method_has(s->method, KAON_METHOD_DEFLATES) &&
                       s->options.refinement == KAON_REFINE_RELIABLE && s->options.tol > 0;
   *pairs = 0;
   if (asked > 0 && !offered)
@@ -63,7 +63,7 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
         s->ctx, KAON_ERR_UNSUPPORTED,
         "solver: deflation=%d is for cg and cgnr with a tolerance and reliable updates; %s here "
         "takes deflation=0 or -1",
-        asked, s->method->name);
+        asked, kaon_method_name(s->options.method));
   if (asked == 0 || !offered || !s->mixed) return KAON_OK;
   if (asked > 0) {
     *pairs = asked;
@@ -268,7 +268,7 @@ static kaon_status mark_zero(kaon_solver *s) {
 static kaon_status make_pairs(kaon_solver *s, kaon_vector *room) {
   struct kaon_deflation *f = s->deflation;
   const kaon_pass plain = pass_of(f, KAON_NO_SLOT), norm = pass_of(f, NORM);
-  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR, n = f->pairs;
+  const int by_error = kaon_deflates_error(s), n = f->pairs;
   int open;
   for (int k = 0; k < f->columns; k++) {
     kaon_deflated_column *c = &f->column[k];
@@ -318,7 +318,7 @@ static kaon_status project(kaon_solver *s) {
   struct kaon_deflation *f = s->deflation;
   const kaon_pass plain = pass_of(f, KAON_NO_SLOT);
   const int n = f->pairs;
-  kaon_vector *const *test = s->method->deflates == KAON_DEFLATES_ERROR ? f->d : f->e;
+  kaon_vector *const *test = kaon_deflates_error(s) ? f->d : f->e;
   kaon_coefficient plus[MAX], minus[MAX];
   int open;
   KAON_TRY(open_columns(f, projects, &open));
@@ -445,7 +445,7 @@ kaon_status kaon_deflation_run(kaon_solver *s) {
 
 kaon_status kaon_deflation_renew(kaon_solver *s, const kaon_vector *p, const kaon_vector *z) {
   struct kaon_deflation *f = s->deflation;
-  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR, gate = KAON_GATE_CONTINUE;
+  const int by_error = kaon_deflates_error(s), gate = KAON_GATE_CONTINUE;
   const kaon_pass norm = kaon_gated_norm(s, gate, KAON_S_DENOMINATOR, KAON_REC_NONE);
   const kaon_pass own = kaon_gated_dot(s, gate, KAON_NO_SLOT, p, KAON_S_DENOMINATOR, KAON_REC_NONE);
   const kaon_pass other =
@@ -465,5 +465,5 @@ kaon_status kaon_deflation_renew(kaon_solver *s, const kaon_vector *p, const kao
 
 int kaon_deflation_applications(const kaon_solver *s) {
   if (s->deflation == NULL) return 0;
-  return s->method->deflates == KAON_DEFLATES_ERROR ? 1 : 2;
+  return kaon_deflates_error(s) ? 1 : 2;
 }

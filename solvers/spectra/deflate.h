@@ -32,6 +32,11 @@ struct kaon_deflation {
   kaon_deflated_column *column;
 };
 
+/* 1: deflation minimises the error in the norm of A (CG). 0: the residual (CGNR). */
+static inline int kaon_deflates_error(const kaon_solver *s) {
+  return !kaon_method_has(s->method, KAON_METHOD_NORMAL);
+}
+
 /* *pairs: how many pairs a solver with these options stores, by the user's option or by default; 0:
  * none. Collective. Errors: UNSUPPORTED (requested where it is not offered). */
 kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs);
