@@ -15,28 +15,29 @@ typedef struct kaon_solver kaon_solver;
 
 /** All methods: X(value, descriptor, name, purpose). Values count from 0 in this order and never
  * change; new ones are appended. Sources: the heads of the files in solvers/methods/. */
-#define KAON_METHOD_LIST(X)                                                                    \
-  X(KAON_CG, cg, "cg", "Hermitian positive definite A")                                        \
-  X(KAON_CGNR, cgnr, "cgnr", "any A, by CG on A^dag A x = A^dag b")                            \
-  X(KAON_CGNE, cgne, "cgne", "any A, by CG on A A^dag y = b")                                  \
-  X(KAON_BICGSTAB, bicgstab, "bicgstab", "any A")                                              \
-  X(KAON_MR, mr, "mr", "A with a positive definite Hermitian part")                            \
-  X(KAON_GCR, gcr, "gcr", "any A, with a preconditioner that may change between steps")        \
-  X(KAON_BLOCKCG, blockcg, "blockcg", "cg whose columns, up to 64, share one Krylov space")    \
-  X(KAON_BLOCKCGNR, blockcgnr, "blockcgnr", "blockcg on A^dag A x = A^dag b")                  \
-  X(KAON_PIPECG, pipecg, "pipecg", "cg whose sums over ranks overlap with A")                  \
-  X(KAON_PIPECGNR, pipecgnr, "pipecgnr", "pipecg on A^dag A x = A^dag b")                      \
-  X(KAON_PIPEBICGSTAB, pipebicgstab, "pipebicgstab", "bicgstab whose sums overlap with A")     \
-  X(KAON_BICG, bicg, "bicg", "any A, with its adjoint")                                        \
-  X(KAON_RBICGSTAB, rbicgstab, "rbicgstab", "bicgstab, sums overlap with the preconditioner")  \
-  X(KAON_GROPPCG, groppcg, "groppcg", "cg, sums overlap with the preconditioner and with A")   \
-  X(KAON_CHRONGEAR, chrongear, "chrongear", "cg with one sum a step")                          \
-  X(KAON_JACOBI, jacobi, "jacobi", "Jacobi relaxation, of operators that know their diagonal") \
-  X(KAON_GS, gs, "gs", "Gauss-Seidel relaxation, of operators that know their rows")           \
-  X(KAON_SOR, sor, "sor", "successive over-relaxation, of operators that know their rows")     \
-  X(KAON_TWO_STAGE, two_stage, "two-stage", "block Jacobi with Jacobi sweeps in the blocks")   \
-  X(KAON_ASYNC, async, "async", "two-stage, with blocks that do not wait for each other")      \
-  X(KAON_RICHARDSON, richardson, "richardson", "x += omega r, for A whose 1 - omega A contracts")
+#define KAON_METHOD_LIST(X)                                                                       \
+  X(KAON_CG, cg, "cg", "Hermitian positive definite A")                                           \
+  X(KAON_CGNR, cgnr, "cgnr", "any A, by CG on A^dag A x = A^dag b")                               \
+  X(KAON_CGNE, cgne, "cgne", "any A, by CG on A A^dag y = b")                                     \
+  X(KAON_BICGSTAB, bicgstab, "bicgstab", "any A")                                                 \
+  X(KAON_MR, mr, "mr", "A with a positive definite Hermitian part")                               \
+  X(KAON_GCR, gcr, "gcr", "any A, with a preconditioner that may change between steps")           \
+  X(KAON_BLOCKCG, blockcg, "blockcg", "cg whose columns, up to 64, share one Krylov space")       \
+  X(KAON_BLOCKCGNR, blockcgnr, "blockcgnr", "blockcg on A^dag A x = A^dag b")                     \
+  X(KAON_PIPECG, pipecg, "pipecg", "cg whose sums over ranks overlap with A")                     \
+  X(KAON_PIPECGNR, pipecgnr, "pipecgnr", "pipecg on A^dag A x = A^dag b")                         \
+  X(KAON_PIPEBICGSTAB, pipebicgstab, "pipebicgstab", "bicgstab whose sums overlap with A")        \
+  X(KAON_BICG, bicg, "bicg", "any A, with its adjoint")                                           \
+  X(KAON_RBICGSTAB, rbicgstab, "rbicgstab", "bicgstab, sums overlap with the preconditioner")     \
+  X(KAON_GROPPCG, groppcg, "groppcg", "cg, sums overlap with the preconditioner and with A")      \
+  X(KAON_CHRONGEAR, chrongear, "chrongear", "cg with one sum a step")                             \
+  X(KAON_JACOBI, jacobi, "jacobi", "Jacobi relaxation, of operators that know their diagonal")    \
+  X(KAON_GS, gs, "gs", "Gauss-Seidel relaxation, of operators that know their rows")              \
+  X(KAON_SOR, sor, "sor", "successive over-relaxation, of operators that know their rows")        \
+  X(KAON_TWO_STAGE, two_stage, "two-stage", "block Jacobi with Jacobi sweeps in the blocks")      \
+  X(KAON_ASYNC, async, "async", "two-stage, with blocks that do not wait for each other")         \
+  X(KAON_RICHARDSON, richardson, "richardson", "x += omega r, for A whose 1 - omega A contracts") \
+  X(KAON_FCG, fcg, "fcg", "cg with a preconditioner that may change between steps")
 
 /** Methods: #KAON_METHOD_LIST. kaon_method_query() describes them. */
 typedef enum kaon_method {
@@ -226,14 +227,14 @@ typedef struct kaon_solve_report {
  *
  * *Preconditioner* K, on the space of A:
  *
- * - CG, PIPECG, GROPPCG, CHRONGEAR: K is Hermitian positive definite, as A
+ * - methods with KAON_METHOD_HERMITIAN: K is Hermitian positive definite, as A
  * - BICG: also uses K^dag
  * - BICGSTAB, RBICGSTAB, PIPEBICGSTAB, GCR: on the right
  *
- * K is linear and the same in each step, except for GCR and, with care, BICGSTAB. It may have any
- * precision. If it is coarser than the inner process, vectors are converted. If it is finer, K is
- * made anew in the inner precision where it offers that; otherwise, and always for GCR, vectors are
- * converted.
+ * K is linear and the same in each step, except with KAON_METHOD_FLEXIBLE and, with care, in
+ * BICGSTAB. It may have any precision. If it is coarser than the inner process, vectors are
+ * converted. If it is finer, K is made anew in the inner precision where it offers that; otherwise,
+ * and always with KAON_METHOD_FLEXIBLE, vectors are converted.
  *
  * *Deflation* takes 2 vectors in the sloppy precision for each pair, and in addition 2 in the sloppy
  * and 2 in the outer precision. From step 48 on the residual is replaced at least every 48 steps; from step 192 on the
@@ -283,7 +284,7 @@ KAON_API kaon_status kaon_solver_history(const kaon_solver *solver, int column, 
 /** Makes an operator of a solver: y ~ A^-1 x from a zero guess, in A's space and precision, with
  * the solver's columns. Not converging is no error. The solver must outlive it.
  *
- * KAON_DAGGER is offered with cg, chrongear, blockcg and pipecg. If A is a reduction of an operator
+ * KAON_DAGGER is offered with KAON_METHOD_HERMITIAN. If A is a reduction of an operator
  * M of the same space (row projections; form NONE of kaon_dirac_even_odd()), then y ~ M^-1 x,
  * without KAON_DAGGER. A solver of fixed steps (tol = 0) never waits for the host and calls no
  * monitor. Collective. Errors: ARGUMENT, MEMORY. */
