@@ -485,7 +485,7 @@ static void updates_are_trusted_where_the_inner_process_may_be(void **state) {
     must(t.c.ctx, kaon_solver_create(t.A, 1, &t.o, &s));
     t.total = (kaon_solve_report)KAON_SOLVE_REPORT_INIT;
     must(t.c.ctx, kaon_solver_solve(s, t.b, t.x, t.r, &t.total));
-    const int trusted = s->host[0].trusted;
+    const int trusted = s->states.host[0].trusted;
     printf("  %d of %d updates trusted, residual %.2e\n", trusted, t.r[0].updates,
            t.r[0].stop_residual);
     assert_int_equal(t.r[0].reason, KAON_CONVERGED);

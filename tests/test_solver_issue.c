@@ -133,7 +133,7 @@ static kaon_solver *solver_of(world *w, kaon_solver_options o, kaon_issue issue,
   kaon_solver *s = NULL;
   w->c.ctx->lab.issue = issue;
   must(w->c.ctx, kaon_solver_create(w->R, COLUMNS, &o, &s));
-  if (block > 0) s->block = block;
+  if (block > 0) s->replay.block = block;
   return s;
 }
 
@@ -155,7 +155,7 @@ static void one_method(world *w, kaon_method method, kaon_precision sloppy, kaon
   w->c.ctx->dependent = 0; /* a device: no launch begins before the one before has ended */
   take(w, s, &plain);
   w->c.ctx->dependent = dependent;
-  assert_int_equal(s->recorded.form, KAON_ISSUE_AUTO);
+  assert_int_equal(s->replay.recorded.form, KAON_ISSUE_AUTO);
   kaon_solver_destroy(&s);
   for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_PERSISTENT; issue++)
     for (int i = 0; i < 3; i++) {
@@ -163,7 +163,7 @@ static void one_method(world *w, kaon_method method, kaon_precision sloppy, kaon
       s = solver_of(w, o, (kaon_issue)issue, method == KAON_GCR ? 0 : blocks[i]);
       for (int again = 0; again < 2; again++) { /* the second time by the old recording */
         take(w, s, &other);
-        assert_int_equal(s->recorded.form, form_of(issue));
+        assert_int_equal(s->replay.recorded.form, form_of(issue));
         assert_same(w, &plain, &other);
         release(&other);
       }
@@ -232,7 +232,7 @@ static void recordings_follow_the_memory(void **state) {
   outcome first, other;
   kaon_vector *b = w.b, *x = w.x;
   take(&w, s, &first);
-  assert_int_equal(s->recorded.form, KAON_ISSUE_WHILE);
+  assert_int_equal(s->replay.recorded.form, KAON_ISSUE_WHILE);
 
   w.x = case_vector(&w.c, KAON_FULL, KAON_DOUBLE, COLUMNS);
   w.b = case_vector(&w.c, KAON_FULL, KAON_DOUBLE, COLUMNS);
@@ -280,10 +280,11 @@ static void recordings_follow_the_tuning(void **state) {
     const int before = calls.loops;
     must(w.c.ctx, kaon_vector_zero(w.x));
     must(w.c.ctx, kaon_solver_solve(s, w.b, w.x, NULL, NULL));
-    assert_int_equal(s->recorded.form, KAON_ISSUE_WHILE);
+    assert_int_equal(s->replay.recorded.form, KAON_ISSUE_WHILE);
     if (machine == MACHINE_CPU) assert_int_equal(calls.loops - before, turn % 2 == 0);
-    assert_true(turn % 2 == 0 ? s->recorded.tunings > recorded : s->recorded.tunings == recorded);
-    recorded = s->recorded.tunings;
+    assert_true(turn % 2 == 0 ? s->replay.recorded.tunings > recorded
+                              : s->replay.recorded.tunings == recorded);
+    recorded = s->replay.recorded.tunings;
   }
   kaon_solver_destroy(&s);
   close_world(&w);
@@ -301,7 +302,7 @@ static void a_recording_of_changed_links_is_stale(void **state) {
   must(w.c.ctx, kaon_dirac_update(w.M));
   must(w.c.ctx, kaon_solver_solve(s, w.b, w.x, r, NULL));
   for (int k = 0; k < COLUMNS; k++) assert_int_equal(r[k].reason, KAON_CONVERGED);
-  assert_int_equal(s->recorded.form, KAON_ISSUE_WHILE);
+  assert_int_equal(s->replay.recorded.form, KAON_ISSUE_WHILE);
   kaon_solver_destroy(&s);
   close_world(&w);
 }
@@ -367,7 +368,7 @@ static void turn(world *w, series *t, kaon_solver *s, kind of, int i) {
   const kaon_status status = kaon_solver_solve(s, t->source, w->x, t->report[i], NULL);
   assert_int_equal(status, of == SPOILT ? KAON_ERR_NOT_FINITE : KAON_OK);
   must(w->c.ctx, kaon_vector_copy(t->kept[i], w->x));
-  t->single_launch[i] = s->single_launch;
+  t->single_launch[i] = s->launch.single;
   for (int k = 0; k < COLUMNS && status == KAON_OK; k++) {
     t->count[i][k] = ROOM;
     must(w->c.ctx, kaon_solver_history(s, k, t->history[i][k], &t->count[i][k]));
@@ -405,7 +406,7 @@ static void one_straight(world *w, const kaon_solver_options *o) {
   open_series(w, t);
   open_series(w, u);
   for (int i = 0; i < N; i++) {
-    if (i > 0) s->rate = i == SLOW ? 1 : 1e-6;
+    if (i > 0) s->replay.rate = i == SLOW ? 1 : 1e-6;
     turn(w, t, s, kinds[i], i);
     single_launch[i] = (char)('0' + t->single_launch[i]);
   }
@@ -544,9 +545,9 @@ static void nested_solvers(void **state) {
     take(&w, s, &other);
     calls.refuse = 0;
     printf("  K with tol = %g: %d steps, %s\n", in.tol, other.report[2].iterations,
-           issue_names[s->recorded.form]);
-    assert_int_equal(s->recorded.form, tolerance ? KAON_ISSUE_AUTO : KAON_ISSUE_WHILE);
-    assert_int_equal(s->unrecordable, tolerance);
+           issue_names[s->replay.recorded.form]);
+    assert_int_equal(s->replay.recorded.form, tolerance ? KAON_ISSUE_AUTO : KAON_ISSUE_WHILE);
+    assert_int_equal(s->replay.unrecordable, tolerance);
     assert_same(&w, &plain, &other);
     release(&plain);
     release(&other);

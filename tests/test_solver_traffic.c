@@ -349,19 +349,20 @@ static void one_step(int machine, kaon_method method, kaon_precision sloppy) {
   if (!open_world(&w, machine, method, sloppy, NO_K)) return;
   read_head(method, method_name((int)method), head, sizeof head);
   const char *at = place_of(head, method, sloppy);
-  const int last = w.s->cycle > 0 ? w.s->cycle - 1 : 0; /* position j */
+  const int last = w.s->process.cycle > 0 ? w.s->process.cycle - 1 : 0; /* position j */
   must(w.c.ctx, w.s->method->step(w.s, last));
   printf("  %-8s %-6s %d vectors read, %d written by %d kernels; %d hops, reading %d beside\n",
          method_name((int)method), precision_names[sloppy], seen.reads, seen.writes, seen.kernels,
          seen.hops, seen.besides);
-  if (w.s->cycle > 0)
+  if (w.s->process.cycle > 0)
     assert_int_equal(seen.reads, 2 * last + said(at, "read 2j + "));
   else
     assert_int_equal(seen.reads, said(at, "read "));
   assert_int_equal(seen.writes, said(at, ", written "));
   assert_int_equal(seen.kernels, said(at, " by kernels "));
   assert_int_equal(seen.hops, 2 * w.s->method->products.step);
-  if (!apart && !w.s->cycle && !is_block(method)) { /* nor is the cost of a block's single column */
+  if (!apart && !w.s->process.cycle &&
+      !is_block(method)) { /* nor is the cost of a block's single column */
     assert_int_equal(seen.reads, method_info((int)method).cost.read);
     assert_int_equal(seen.writes, method_info((int)method).cost.written);
   }
@@ -440,7 +441,7 @@ static void an_end_of_cycle_does_so_too(void **state) {
     if (!open_world(&w, machine, KAON_GCR, KAON_SINGLE, NO_K)) continue;
     must(w.c.ctx, w.s->method->finish(w.s, KAON_GATE_STEP));
     assert_int_equal(seen.kernels, 1);
-    assert_int_equal(seen.reads, w.s->cycle + said(at, "reads k + "));
+    assert_int_equal(seen.reads, w.s->process.cycle + said(at, "reads k + "));
     assert_int_equal(seen.writes, said(at, ", writes "));
     close_world(&w);
   }
@@ -525,8 +526,8 @@ static void a_flush_is_one_pass(void **state) {
     world w;
     if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
     if (!open_world(&w, machine, KAON_CGNR, KAON_HALF, NO_K)) continue;
-    w.s->host[0].gate = KAON_GATE_FLUSH;
-    must(w.c.ctx, kaon_scalars_write(w.s->scalars, w.s->host));
+    w.s->states.host[0].gate = KAON_GATE_FLUSH;
+    must(w.c.ctx, kaon_scalars_write(w.s->states.scalars, w.s->states.host));
     must(w.c.ctx, kaon_runner_flush(w.s));
     printf("  %d vectors read, %d written by %d kernels\n", seen.reads, seen.writes, seen.kernels);
     assert_int_equal(seen.kernels, 1);

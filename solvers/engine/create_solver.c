@@ -73,7 +73,7 @@ static kaon_status choose_operators(kaon_solver *s) {
     s->inner = A;
   else
     KAON_TRY(A->ops->at_precision(A, inner, o->reconstruct, &s->inner));
-  s->mixed = s->inner->precision != s->system->precision;
+  s->process.mixed = s->inner->precision != s->system->precision;
   return KAON_OK;
 }
 
@@ -91,13 +91,13 @@ static kaon_status choose_preconditioner(kaon_solver *s) {
     if (status == KAON_ERR_UNSUPPORTED) kaon_error_clear(s->ctx);
   }
   const int same = s->K->precision == s->inner->precision;
-  if (same && s->K->ops->scaling != NULL) s->scaling = s->K->ops->scaling(s->K);
+  if (same && s->K->ops->scaling != NULL) s->process.scaling = s->K->ops->scaling(s->K);
   return KAON_OK;
 }
 
 static kaon_status new_vector(kaon_solver *s, const kaon_operator *like, kaon_vector **v) {
-  if (s->counting) {
-    s->bytes += kaon_vector_needs(like->space, like->precision, s->columns);
+  if (s->process.counting) {
+    s->process.bytes += kaon_vector_needs(like->space, like->precision, s->columns);
     return KAON_OK;
   }
   return kaon_vector_create(s->ctx, like->space, like->precision, s->columns, v);
@@ -107,55 +107,55 @@ static kaon_status create_outer_vectors(kaon_solver *s) {
   kaon_operator *system = s->system;
   const int other_precision = s->A->precision != system->precision;
   if (s->A->reduction != NULL || other_precision) {
-    KAON_TRY(new_vector(s, system, &s->own_b));
-    KAON_TRY(new_vector(s, system, &s->own_x));
+    KAON_TRY(new_vector(s, system, &s->outer.own_b));
+    KAON_TRY(new_vector(s, system, &s->outer.own_x));
   }
   if (s->A->reduction != NULL) {
-    KAON_TRY(new_vector(s, system->reduction->parent, &s->full_r));
+    KAON_TRY(new_vector(s, system->reduction->parent, &s->outer.full_r));
     if (other_precision) {
-      KAON_TRY(new_vector(s, system->reduction->parent, &s->user_b));
-      KAON_TRY(new_vector(s, system->reduction->parent, &s->user_x));
+      KAON_TRY(new_vector(s, system->reduction->parent, &s->outer.user_b));
+      KAON_TRY(new_vector(s, system->reduction->parent, &s->outer.user_x));
     }
   }
-  KAON_TRY(new_vector(s, system, &s->outer_r));
+  KAON_TRY(new_vector(s, system, &s->outer.r));
   const int lifts = system->reduction != NULL && system->reduction->lift != NULL &&
                     s->options.stop == KAON_STOP_FULL;
-  if (s->mixed && (lifts || s->options.stop == KAON_STOP_NORMAL))
-    KAON_TRY(new_vector(s, system, &s->own_chosen_r));
+  if (s->process.mixed && (lifts || s->options.stop == KAON_STOP_NORMAL))
+    KAON_TRY(new_vector(s, system, &s->outer.own_chosen_r));
   return KAON_OK;
 }
 
 static kaon_status create_inner_vectors(kaon_solver *s) {
   const kaon_method_storage *m = &s->method->storage;
-  s->cycle = m->per_direction > 0 ? s->options.subspace : 0;
-  s->nwork = m->vectors + m->per_direction * s->options.subspace;
-  if (s->K != NULL) s->nwork += s->scaling != NULL ? m->diagonal : m->general;
-  for (int i = 0; i < s->nwork; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
-  s->chosen_r = s->mixed ? s->own_chosen_r : s->work[m->scratch];
+  s->process.cycle = m->per_direction > 0 ? s->options.subspace : 0;
+  s->process.nwork = m->vectors + m->per_direction * s->options.subspace;
+  if (s->K != NULL) s->process.nwork += s->process.scaling != NULL ? m->diagonal : m->general;
+  for (int i = 0; i < s->process.nwork; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
+  s->outer.chosen_r = s->process.mixed ? s->outer.own_chosen_r : s->work[m->scratch];
   const kaon_operator *K = s->K;
   if (K != NULL && K->precision != s->inner->precision) {
-    KAON_TRY(new_vector(s, K, &s->precond_input));
-    KAON_TRY(new_vector(s, K, &s->precond_output));
+    KAON_TRY(new_vector(s, K, &s->process.precond_input));
+    KAON_TRY(new_vector(s, K, &s->process.precond_output));
   }
-  if (!s->mixed) {
-    s->r = s->outer_r;
+  if (!s->process.mixed) {
+    s->r = s->outer.r;
     return KAON_OK;
   }
-  KAON_TRY(new_vector(s, s->inner, &s->own_x_inner));
-  s->x_inner = s->own_x_inner;
+  KAON_TRY(new_vector(s, s->inner, &s->outer.own_x_inner));
+  s->x_inner = s->outer.own_x_inner;
   return new_vector(s, s->inner, &s->r);
 }
 
 /* Counts first: a solver that does not fit is refused before any vector is allocated. */
 static kaon_status create_vectors(kaon_solver *s) {
   int pairs;
-  s->counting = 1;
+  s->process.counting = 1;
   KAON_TRY(create_outer_vectors(s));
   KAON_TRY(create_inner_vectors(s));
   KAON_TRY(kaon_deflation_choose(s, &pairs));
   KAON_TRY(kaon_deflation_create(s, pairs));
-  s->counting = 0;
-  KAON_TRY(kaon_pool_require(s->ctx, s->bytes, "the solver"));
+  s->process.counting = 0;
+  KAON_TRY(kaon_pool_require(s->ctx, s->process.bytes, "the solver"));
   KAON_TRY(create_outer_vectors(s));
   KAON_TRY(create_inner_vectors(s));
   return kaon_deflation_create(s, pairs);
@@ -163,11 +163,12 @@ static kaon_status create_vectors(kaon_solver *s) {
 
 static kaon_status allocate_host_memory(kaon_solver *s) {
   const size_t n = (size_t)s->columns;
-  s->host = calloc(n, sizeof *s->host);
-  s->sums_host = calloc(n, sizeof *s->sums_host);
-  s->norm2 = calloc(n, sizeof *s->norm2);
-  s->norm2_full = calloc(n, sizeof *s->norm2_full);
-  if (s->host == NULL || s->sums_host == NULL || s->norm2 == NULL || s->norm2_full == NULL)
+  s->states.host = calloc(n, sizeof *s->states.host);
+  s->states.sums_host = calloc(n, sizeof *s->states.sums_host);
+  s->states.norm2 = calloc(n, sizeof *s->states.norm2);
+  s->states.norm2_full = calloc(n, sizeof *s->states.norm2_full);
+  if (s->states.host == NULL || s->states.sums_host == NULL || s->states.norm2 == NULL ||
+      s->states.norm2_full == NULL)
     return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: out of host memory for %d columns",
                      s->columns);
   return kaon_history_create(s);
@@ -185,7 +186,7 @@ static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
  * norms. */
 static kaon_status reserve_sums(kaon_solver *s) {
   const int deflated = s->deflation != NULL ? KAON_RITZ_MAX : 0;
-  const int cycle = s->cycle > deflated ? s->cycle : deflated;
+  const int cycle = s->process.cycle > deflated ? s->process.cycle : deflated;
   const int products = kaon_method_has(s->method, KAON_METHOD_BLOCK) ? s->columns : cycle;
   const int slots = (products > KAON_SPLIT_SLOTS ? products : KAON_SPLIT_SLOTS) + 2;
   return kaon_comm_reserve(s->ctx, 2 * slots * s->columns);
@@ -201,11 +202,11 @@ static kaon_status count_flops(kaon_solver *s) {
   double flops[] = {flops_of(s, s->inner), flops_of(s, s->system), flops_of(s, s->K),
                     kaon_relax_flops(s), (double)space->nsites * space->ncomp};
   KAON_TRY(kaon_comm_sum(s->ctx, flops, 5));
-  s->flops.inner = flops[0];
-  s->flops.outer = flops[1];
-  s->flops.preconditioner = flops[2];
-  s->flops.sweep = flops[3];
-  s->unknowns = flops[4] < INT32_MAX ? (int)flops[4] : INT32_MAX;
+  s->process.flops.inner = flops[0];
+  s->process.flops.outer = flops[1];
+  s->process.flops.preconditioner = flops[2];
+  s->process.flops.sweep = flops[3];
+  s->process.unknowns = flops[4] < INT32_MAX ? (int)flops[4] : INT32_MAX;
   return KAON_OK;
 }
 
@@ -225,13 +226,16 @@ static kaon_status prepare(kaon_solver *s) {
   KAON_TRY(choose_operators(s));
   KAON_TRY(choose_preconditioner(s));
   const double *rule = o->refinement == KAON_REFINE_RESTART ? r->delta_restart : r->delta;
-  s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : r->delta_alone;
+  s->process.delta = o->delta > 0       ? o->delta
+                     : s->process.mixed ? rule[s->inner->precision]
+                                        : r->delta_alone;
   const int gathers = m->storage.per_direction > 0 || kaon_method_has(m, KAON_METHOD_RELAXATION) ||
                       (s->K != NULL && m->preconditions.finish > 0);
-  s->flush = s->mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes only in services */
+  s->process.flush =
+      s->process.mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes only in services */
   KAON_TRY(allocate_host_memory(s));
-  KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
-  return kaon_scalars_create(s->ctx, s->columns, &s->sums);
+  KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->states.scalars));
+  return kaon_scalars_create(s->ctx, s->columns, &s->states.sums);
 }
 
 static kaon_status build(kaon_solver *s) {
@@ -246,18 +250,18 @@ static kaon_status build(kaon_solver *s) {
   if (s->K != NULL) KAON_TRY(reserve(s, s->K));
   KAON_TRY(kaon_launch_prepare(s->ctx, s->columns, 0, &unused));
   kaon_solver_idle(s);
-  s->block = kaon_solver_block(s);
+  s->replay.block = kaon_solver_block(s);
   if (records(s)) {
     const kaon_record_ops *record = s->ctx->backend->record;
-    KAON_TRY(record->create(s->ctx, s->columns, &s->recorder));
+    KAON_TRY(record->create(s->ctx, s->columns, &s->replay.recorder));
     if (s->ctx->comm->ranks == 1) { /* solve_launch.c */
-      KAON_TRY(record->create(s->ctx, s->columns, &s->before_after));
-      KAON_TRY(record->create(s->ctx, s->columns, &s->first));
-      KAON_TRY(record->create(s->ctx, s->columns, &s->whole));
-      KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->prepared));
+      KAON_TRY(record->create(s->ctx, s->columns, &s->launch.before_after));
+      KAON_TRY(record->create(s->ctx, s->columns, &s->launch.first));
+      KAON_TRY(record->create(s->ctx, s->columns, &s->launch.whole));
+      KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->launch.prepared));
     }
   }
-  return kaon_scalars_write(s->scalars, s->host);
+  return kaon_scalars_write(s->states.scalars, s->states.host);
 }
 
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
@@ -291,34 +295,34 @@ void kaon_solver_destroy(kaon_solver **solver) {
   if (solver == NULL || *solver == NULL) return;
   kaon_solver *s = *solver;
   *solver = NULL;
-  if (s->recorder != NULL) {
-    s->ctx->backend->record->destroy(&s->whole);
-    s->ctx->backend->record->destroy(&s->first);
-    s->ctx->backend->record->destroy(&s->before_after);
-    s->ctx->backend->record->destroy(&s->recorder);
+  if (s->replay.recorder != NULL) {
+    s->ctx->backend->record->destroy(&s->launch.whole);
+    s->ctx->backend->record->destroy(&s->launch.first);
+    s->ctx->backend->record->destroy(&s->launch.before_after);
+    s->ctx->backend->record->destroy(&s->replay.recorder);
   }
-  for (int i = 0; i < s->nwork; i++) kaon_vector_destroy(&s->work[i]);
-  if (s->mixed) kaon_vector_destroy(&s->r);
+  for (int i = 0; i < s->process.nwork; i++) kaon_vector_destroy(&s->work[i]);
+  if (s->process.mixed) kaon_vector_destroy(&s->r);
   kaon_deflation_destroy(s);
   kaon_relax_destroy(s);
-  kaon_vector_destroy(&s->precond_input);
-  kaon_vector_destroy(&s->precond_output);
-  kaon_vector_destroy(&s->outer_r);
-  kaon_vector_destroy(&s->own_chosen_r);
-  kaon_vector_destroy(&s->own_x_inner);
-  kaon_vector_destroy(&s->own_b);
-  kaon_vector_destroy(&s->own_x);
-  kaon_vector_destroy(&s->user_b);
-  kaon_vector_destroy(&s->user_x);
-  kaon_vector_destroy(&s->full_r);
-  kaon_scalars_destroy(&s->scalars);
-  kaon_scalars_destroy(&s->sums);
-  kaon_scalars_destroy(&s->prepared);
+  kaon_vector_destroy(&s->process.precond_input);
+  kaon_vector_destroy(&s->process.precond_output);
+  kaon_vector_destroy(&s->outer.r);
+  kaon_vector_destroy(&s->outer.own_chosen_r);
+  kaon_vector_destroy(&s->outer.own_x_inner);
+  kaon_vector_destroy(&s->outer.own_b);
+  kaon_vector_destroy(&s->outer.own_x);
+  kaon_vector_destroy(&s->outer.user_b);
+  kaon_vector_destroy(&s->outer.user_x);
+  kaon_vector_destroy(&s->outer.full_r);
+  kaon_scalars_destroy(&s->states.scalars);
+  kaon_scalars_destroy(&s->states.sums);
+  kaon_scalars_destroy(&s->launch.prepared);
   kaon_history_destroy(s);
-  free(s->host);
-  free(s->sums_host);
-  free(s->norm2);
-  free(s->norm2_full);
+  free(s->states.host);
+  free(s->states.sums_host);
+  free(s->states.norm2);
+  free(s->states.norm2_full);
   if (s->K != s->options.preconditioner) kaon_operator_destroy(&s->K);
   if (s->inner != s->system && s->inner != s->A) kaon_operator_destroy(&s->inner);
   if (s->system != s->A) kaon_operator_destroy(&s->system);

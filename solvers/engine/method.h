@@ -6,9 +6,9 @@
  * decides when a step is issued. The service (service.c) treats the columns that wait.
  *
  * A solve has two precisions:
- * - outer: system, b, x, outer_r;
+ * - outer: system, outer.b, outer.x, outer.r;
  * - inner: inner, x_inner, r, work.
- * Where both are the same there is one x and one r: x_inner == x, r == outer_r. */
+ * Where both are the same there is one x and one r: x_inner == outer.x, r == outer.r. */
 #ifndef KAON_SOLVERS_METHOD_H
 #define KAON_SOLVERS_METHOD_H
 
@@ -119,96 +119,117 @@ typedef struct kaon_recorded {
   kaon_issue form; /* AUTO: there is no recording */
 } kaon_recorded;
 
-struct kaon_solver {
-  kaon_context *ctx;
-  kaon_solver_options options;
-  const kaon_method_ops *method;
-  int columns;
-  /* of one application to one column, over all ranks (whose parts may differ) */
-  struct {
-    double inner, outer, preconditioner, sweep; /* sweep: of a relaxation's step, in addition to
-                                                   these */
-  } flops;
-  int unknowns; /* kaon_column_state */
-  int cycle;    /* steps of a cycle, in which columns stay in lockstep; 0: none */
-  int flush;    /* steps between additions of x_inner to x; 0: only in services */
+/* The inner process. */
+typedef struct kaon_solver_process {
+  int mixed; /* the inner precision differs from the outer */
+  int cycle; /* steps of a cycle, in which columns stay in lockstep; 0: none */
+  int flush; /* steps between additions of x_inner to x; 0: only in services */
+  int nwork;
   double delta;
-
-  kaon_operator *A;      /* the user's; not owned */
-  kaon_operator *system; /* A, or its twin in double: for residuals and the outer solution */
-  kaon_operator *inner;  /* system, A, or a sloppy twin: for the Krylov process */
-  int mixed;             /* the inner precision differs from the outer */
-  kaon_operator *K;      /* the preconditioner: the user's, or its twin in the inner precision */
+  int unknowns;               /* kaon_column_state */
   const kaon_vector *scaling; /* d, in the inner precision, if K x = d x component by component */
-  int reduces;                /* this solve's b and x are of the parent's space (A is a
-                                 reduction) */
-  int from_zero;              /* x = 0 at the start in every column */
-  int zero_guess;             /* the same, until the first residual is computed */
-  int knows_dagger;           /* chosen_r holds A^dag r of the residual just computed */
+  /* Input and output of a preconditioner in another precision; else NULL. */
+  kaon_vector *precond_input, *precond_output;
+  int knows_dagger; /* chosen_r holds A^dag r of the residual just computed */
+  /* Of one application to one column, over all ranks (whose parts may differ). sweep: of a
+   * relaxation's step, in addition to these. */
+  struct {
+    double inner, outer, preconditioner, sweep;
+  } flops;
+  int counting; /* at creation: vectors are counted, not allocated */
+  size_t bytes; /* counted bytes */
+} kaon_solver_process;
 
+/* The states of the columns. */
+typedef struct kaon_solver_states {
   kaon_scalars *scalars;
   kaon_column_state *host; /* host copies, for polls and services */
   kaon_scalars *sums;      /* norms before and after the run, every column open */
   kaon_column_state *sums_host;
   double *norm2, *norm2_full; /* |b|^2 of the system, of the user */
+} kaon_solver_states;
 
-  const kaon_vector *b; /* outer precision; set by a solve */
+/* Vectors in the outer precision. */
+typedef struct kaon_solver_outer {
+  const kaon_vector *b; /* set by a solve */
   kaon_vector *x;
-  /* chosen_r: A^dag r or the parent's residual. Valid only until its norm is computed, except in
-   * the first service from x = 0. */
-  kaon_vector *outer_r, *chosen_r;
-  kaon_vector *x_inner, *r;
-  kaon_vector *work[KAON_SOLVER_WORK];
-  int nwork;
-  kaon_vector *precond_input, *precond_output; /* input and output of a preconditioner in another
-                                                  precision; else NULL */
-
-  /* Storage behind the pointers above, owned; NULL where another vector serves. */
+  kaon_vector *r;
+  /* A^dag r or the parent's residual. Valid only until its norm is computed, except in the first
+   * service from x = 0. */
+  kaon_vector *chosen_r;
+  /* Storage, owned; NULL where another vector serves. */
   kaon_vector *own_b, *own_x;   /* source and solution of the reduced system */
   kaon_vector *user_b, *user_x; /* b and x in the outer precision, if A has another one */
   kaon_vector *full_r;          /* the parent's residual */
   kaon_vector *own_chosen_r, *own_x_inner;
+} kaon_solver_outer;
 
-  struct kaon_deflation *deflation; /* deflate.h; NULL: none */
-  struct kaon_relaxation *relax;    /* relaxation methods only (relax_internal.h); else NULL */
-
-  int counting; /* dry run: vectors are counted, not allocated */
-  size_t bytes; /* counted bytes */
-
-  kaon_column_history *history;
-  int monitored; /* the ring is read at each poll (and the monitor called) */
-
-  const kaon_vector *end_b; /* the user's vectors for the end of the solve; scaled copies if b
-                               was scaled */
-  kaon_vector *end_x;
+/* The solve under way. */
+typedef struct kaon_solver_solve_state {
+  const kaon_vector *b; /* the user's vectors; scaled copies if b was scaled */
+  kaon_vector *x;
   kaon_scaling units;
-  int ended_early;                     /* the end was enqueued after the last step, before the
-                                          poll */
-  kaon_recorder *before_after, *first; /* recorded begin and end; recorded first service; or NULL */
-  kaon_recorder *whole;                /* recording of the whole solve (solve_launch.c) */
-  kaon_scalars *prepared;              /* initial states of a single-launch solve; or NULL */
-  kaon_recorded seen, ends;            /* the last solve's vectors; what the recordings are valid
-                                          for */
-  int replays_begin_end;               /* this solve replays the recorded begin and end */
-  int single_launch;                   /* begin, loop and end are one launch
-                                               (solve_launch.c) */
-  int has_whole;                       /* `whole` is recorded; -1: recording it failed */
-  int begin_end_unrecordable;
+  int reduces;       /* b and x are of the parent's space (A is a reduction) */
+  int from_zero;     /* x = 0 at the start in every column */
+  int zero_guess;    /* the same, until the first residual is computed */
+  int ended_early;   /* the end was enqueued after the last step, before the poll */
+  kaon_issue issued; /* how its steps are issued */
+} kaon_solver_solve_state;
 
-  kaon_recorder *recorder; /* records steps and services; NULL: the backend has no recorder */
+typedef struct kaon_solver_history_state {
+  kaon_column_history *column;
+  int monitored; /* the ring is read at each poll (and the monitor called) */
+} kaon_solver_history_state;
+
+/* Recorded steps and services (replay.c). */
+typedef struct kaon_solver_replay {
+  kaon_recorder *recorder; /* NULL: the backend has no recorder */
   kaon_recorded recorded;
   int block;                         /* steps of a recorded block */
   kaon_traffic of_block, of_service; /* network traffic of a recorded block and service */
-  kaon_traffic of_begin_end;         /* and of the recorded begin, first service and end
-                                             (solve_launch.c) */
-  kaon_traffic repeated;             /* traffic of this solve's replays (replay.c) */
-  int recording;                     /* a service is being recorded: no value can be read on the
-                                        host */
-  int unrecordable;                  /* recording failed */
-  int unlisted;                      /* recording failed in the forms that use kernel lists */
-  double rate;                       /* seconds a step, measured at the last polls; 0: not known */
-  int ended_at_first_poll;           /* the last solve had ended at its first poll */
-  kaon_issue issued;                 /* how this solve's steps are issued */
+  kaon_traffic repeated;             /* traffic of this solve's replays */
+  int recording;           /* a service is being recorded: no value can be read on the host */
+  int unrecordable;        /* recording failed */
+  int unlisted;            /* recording failed in the forms that use kernel lists */
+  double rate;             /* seconds a step, measured at the last polls; 0: not known */
+  int ended_at_first_poll; /* the last solve had ended at its first poll */
+} kaon_solver_replay;
+
+/* Recorded begin and end of a solve, and solves of a single launch (solve_launch.c). */
+typedef struct kaon_solver_launch {
+  kaon_recorder *before_after, *first; /* recorded begin and end; recorded first service; or NULL */
+  kaon_recorder *whole;                /* recording of the whole solve */
+  kaon_scalars *prepared;              /* initial states of a single-launch solve; or NULL */
+  kaon_recorded seen, ends;  /* the last solve's vectors; what the recordings are valid for */
+  kaon_traffic of_begin_end; /* traffic of the recorded begin, first service and end */
+  int replays;               /* this solve replays the recorded begin and end */
+  int single;                /* begin, loop and end are one launch */
+  int has_whole;             /* `whole` is recorded; -1: recording it failed */
+  int unrecordable;
+} kaon_solver_launch;
+
+struct kaon_solver {
+  kaon_context *ctx;
+  kaon_solver_options options;
+  const kaon_method_ops *method;
+  int columns;
+
+  kaon_operator *A;      /* the user's; not owned */
+  kaon_operator *system; /* A, or its twin in double: for residuals and the outer solution */
+  kaon_operator *inner;  /* system, A, or a sloppy twin: for the Krylov process */
+  kaon_operator *K;      /* the preconditioner: the user's, or its twin in the inner precision */
+  kaon_vector *x_inner, *r;
+  kaon_vector *work[KAON_SOLVER_WORK];
+
+  kaon_solver_process process;
+  kaon_solver_states states;
+  kaon_solver_outer outer;
+  kaon_solver_solve_state solve;
+  kaon_solver_history_state history;
+  kaon_solver_replay replay;
+  kaon_solver_launch launch;
+  struct kaon_deflation *deflation; /* deflate.h; NULL: none */
+  struct kaon_relaxation *relax;    /* relaxation methods only (relax_internal.h); else NULL */
 };
 
 /* Slots of the sums before and after the run:
@@ -227,23 +248,23 @@ enum {
 /* Columns that a service has verified and that continue. */
 enum { KAON_GATE_RENEW = KAON_GATE_START | KAON_GATE_CONTINUE };
 
-/* A pass that stores its result's norm in `slot` of s->sums. */
+/* A pass that stores its result's norm in `slot` of s->states.sums. */
 static inline kaon_pass kaon_solver_norm_pass(const kaon_solver *s, int slot) {
   kaon_pass pass = KAON_PASS_INIT;
-  pass.scalars = s->sums;
+  pass.scalars = s->states.sums;
   pass.norm = slot;
   return pass;
 }
 
-/* norm2[k] = slot of column k. Needs s->sums_host, read by kaon_scalars_read. */
+/* norm2[k] = slot of column k. Needs s->states.sums_host, read by kaon_scalars_read. */
 static inline void kaon_solver_take_norms(const kaon_solver *s, int slot, double *norm2) {
-  for (int k = 0; k < s->columns; k++) norm2[k] = s->sums_host[k].slot[slot][0];
+  for (int k = 0; k < s->columns; k++) norm2[k] = s->states.sums_host[k].slot[slot][0];
 }
 
 /* Gate and sums of one operation; slots or KAON_NO_SLOT. */
 static inline kaon_pass kaon_gated(const kaon_solver *s, int gate) {
   kaon_pass pass = KAON_PASS_INIT;
-  pass.scalars = s->scalars;
+  pass.scalars = s->states.scalars;
   pass.gate = gate;
   return pass;
 }
@@ -283,19 +304,20 @@ kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector 
 /* 1: the tolerance is for the parent's residual, and that one does not follow from the system's
  * residual (kaon_reduction.residual). */
 static inline int kaon_solver_monitors_residual(const kaon_solver *s) {
-  return s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->residual != NULL;
+  return s->options.stop == KAON_STOP_FULL && s->solve.reduces &&
+         s->system->reduction->residual != NULL;
 }
 
 /* 1: a solve from x = 0 reuses A^dag b, computed for |A^dag b| and rounded once. It does not apply
  * the operator to b again. */
 static inline int kaon_solver_takes_dagger(const kaon_solver *s) {
-  return s->mixed && kaon_method_has(s->method, KAON_METHOD_TAKES_DAGGER) &&
+  return s->process.mixed && kaon_method_has(s->method, KAON_METHOD_TAKES_DAGGER) &&
          s->options.stop == KAON_STOP_NORMAL;
 }
 
 /* runner.c: everything between the first residual and the end of the last column. */
 kaon_status kaon_runner_run(kaon_solver *s);
-/* runner.c: `steps` steps from the source s->b (and s->x unless zero_guess), without verification.
+/* runner.c: `steps` steps from the source s->outer.b (and s->outer.x unless zero_guess), without verification.
  * *cancelled becomes 1 if the monitor stopped the solve. */
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
 /* Number of steps of a solver with tol = 0. */
@@ -319,7 +341,7 @@ int kaon_solver_block(const kaon_solver *s);
 void kaon_solver_idle(kaon_solver *s);
 /* solve_begin.c.
  * check_vectors: refuses unsuitable vectors.
- * bind: sets s->b and s->x from end_b and end_x.
+ * bind: sets s->outer.b and s->outer.x from end_b and end_x.
  * begin: everything before the run. norm2_full = |b|^2 of the user's b, norm2 = that of the
  * system's source. */
 kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b,
@@ -368,7 +390,7 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
 /* service.c: verifies, replaces residuals and restarts, for all columns that wait. */
 kaon_status kaon_service_run(kaon_solver *s);
 
-/* history.c: reads new entries of the rings in s->host. *cancel is set when the monitor says so. */
+/* history.c: reads new entries of the rings in s->states.host. *cancel is set when the monitor says so. */
 kaon_status kaon_history_drain(kaon_solver *s, int *cancel);
 void kaon_history_clear(kaon_solver *s);
 kaon_status kaon_history_create(kaon_solver *s);

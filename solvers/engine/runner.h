@@ -42,7 +42,7 @@ kaon_issue kaon_replay_most(const kaon_context *ctx);
 
 /* 1: the loop is recorded for this solve, in a form that the device repeats without the host. */
 int kaon_replay_loops(const kaon_solver *s);
-/* Records a whole solve into s->whole, in the same form. before, after: what runs before and after
+/* Records a whole solve into s->launch.whole, in the same form. before, after: what runs before and after
  * the loop (NULL: nothing). */
 kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void *),
                                      kaon_status (*after)(void *));

@@ -38,7 +38,7 @@ static int normal(const kaon_solver *s) {
 
 /* 1: r is stored and updated. Otherwise only its norm is, or nothing if it is not needed. */
 static int keeps_residual(const kaon_solver *s) {
-  return !s->mixed && !(s->options.stop == KAON_STOP_NORMAL && s->options.tol > 0);
+  return !s->process.mixed && !(s->options.stop == KAON_STOP_NORMAL && s->options.tol > 0);
 }
 
 static kaon_vector *basis(const kaon_solver *s) {
@@ -62,7 +62,7 @@ static kaon_status images(kaon_solver *s, int gate, int then) {
 static kaon_status step(kaon_solver *s, int position) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_vector *q = basis(s);
-  const int alpha = s->mixed ? KAON_REC_BLOCK_ALPHA_NR : KAON_REC_BLOCK_ALPHA;
+  const int alpha = s->process.mixed ? KAON_REC_BLOCK_ALPHA_NR : KAON_REC_BLOCK_ALPHA;
   (void)position;
   KAON_TRY(kaon_blas_block_rotate(KAON_PLUS(KAON_S_T), q, KAON_PLUS(KAON_S_M), s->work[P],
                                   KAON_PLUS(KAON_S_Y), s->x_inner, &plain));

@@ -30,9 +30,9 @@ static kaon_status residual(kaon_solver *s) {
   kaon_pass rz =
       kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_PCG_BETA);
   if (s->K == NULL) return kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), q, s->r, &norm);
-  if (s->scaling != NULL)
-    return kaon_blas_residual_scaled(KAON_MINUS(KAON_S_ALPHA), q, s->r, s->scaling, z, slots,
-                                     &beta);
+  if (s->process.scaling != NULL)
+    return kaon_blas_residual_scaled(KAON_MINUS(KAON_S_ALPHA), q, s->r, s->process.scaling, z,
+                                     slots, &beta);
   norm.then = KAON_REC_NONE;
   norm.split = KAON_SUM_DEFER;
   rz.split = KAON_SUM_START;

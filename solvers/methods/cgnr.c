@@ -48,9 +48,9 @@ static kaon_status renew(kaon_solver *s) {
   const kaon_pass sums = kaon_gated_dot(s, KAON_GATE_RENEW, KAON_S_S2, s->work[P], KAON_S_OVERLAP,
                                         KAON_REC_CGNR_RENEW);
   if (!kaon_gate_closed(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
-  if (s->knows_dagger) { /* p = 0, so is (p, s), which nothing has written yet */
+  if (s->process.knows_dagger) { /* p = 0, so is (p, s), which nothing has written yet */
     const kaon_pass known = kaon_gated_norm(s, KAON_GATE_RENEW, KAON_S_S2, KAON_REC_CGNR_RENEW);
-    KAON_TRY(kaon_blas_convert(s->chosen_r, s->work[W], 0, &known));
+    KAON_TRY(kaon_blas_convert(s->outer.chosen_r, s->work[W], 0, &known));
     return kaon_recur(s, KAON_GATE_RENEW, KAON_REC_RESUME);
   }
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums)); /* (p, s), (s, s) */

@@ -52,8 +52,8 @@ static kaon_status step(kaon_solver *s, int position) {
   static const int slots[4] = {KAON_S_R2, KAON_S_RS, KAON_S_DENOMINATOR, KAON_S_RZ};
   static const int plain_slots[4] = {KAON_S_R2, KAON_NO_SLOT, KAON_S_DENOMINATOR, KAON_NO_SLOT};
   kaon_vector **v = s->work;
-  const int asked = s->K != NULL && s->scaling == NULL;
-  const kaon_chrongear_vectors all = {.d = s->scaling,
+  const int asked = s->K != NULL && s->process.scaling == NULL;
+  const kaon_chrongear_vectors all = {.d = s->process.scaling,
                                       .w = v[W],
                                       .u = s->K != NULL ? v[U] : NULL,
                                       .s = v[S],

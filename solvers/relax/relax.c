@@ -40,7 +40,7 @@ static int uses_blocks(kaon_method method) {
 /* ---- a sweep ---- */
 
 const kaon_vector *kaon_relax_source(const kaon_solver *s) {
-  return s->mixed ? s->work[SOURCE] : s->b;
+  return s->process.mixed ? s->work[SOURCE] : s->outer.b;
 }
 
 kaon_status kaon_relax_residual(kaon_solver *s, int then) {
@@ -89,7 +89,7 @@ static kaon_status step(kaon_solver *s, int position) {
   (void)position;
   if (s->relax->residual_stale && !in_place(s)) KAON_TRY(kaon_relax_residual(s, KAON_REC_NONE));
   KAON_TRY(kaon_relax_advance(s));
-  s->relax->residual_stale = s->options.tol == 0 && !s->monitored;
+  s->relax->residual_stale = s->options.tol == 0 && !s->history.monitored;
   return s->relax->residual_stale ? KAON_OK : kaon_relax_residual(s, KAON_REC_MR_RESIDUAL);
 }
 
@@ -98,7 +98,7 @@ static kaon_status take_source(kaon_solver *s, int gate) {
   const kaon_pass pass = kaon_gated(s, gate);
   s->relax->residual_stale = 0;
   if (s->relax->faults != NULL) kaon_faults_renew(s); /* copies were of another x_inner */
-  return s->mixed ? kaon_blas_copy(s->r, s->work[SOURCE], &pass) : KAON_OK;
+  return s->process.mixed ? kaon_blas_copy(s->r, s->work[SOURCE], &pass) : KAON_OK;
 }
 
 static kaon_status start(kaon_solver *s) {
