@@ -144,33 +144,35 @@ kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void 
   return status;
 }
 
-/* Records in the most independent of the forms that are allowed and possible. */
-static kaon_status record(kaon_solver *s) {
-  const kaon_record_ops *ops = s->ctx->backend->record;
-  const kaon_issue wanted = wanted_form(s);
-  const kaon_loop loop = {
-      .steps = steps, .service = service, .user = s, .state = s->states.scalars->state};
-  const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
-  kaon_status status = KAON_ERR_UNSUPPORTED;
-  s->replay.recorded.form = KAON_ISSUE_AUTO;
-  const kaon_issue most = kaon_replay_most(s->ctx);
+kaon_status kaon_replay_record(kaon_context *ctx, kaon_recorder *recorder, const kaon_loop *loop,
+                               kaon_issue wanted, int host_serves, kaon_issue *made) {
+  const kaon_traffic before = ctx->comm->traffic; /* recording sends nothing */
+  const kaon_issue most = kaon_replay_most(ctx);
   const int beyond = wanted == KAON_ISSUE_TAIL || is_listed(wanted);
   const kaon_issue first = most == KAON_ISSUE_WHILE && beyond ? wanted : most;
+  kaon_status status = KAON_ERR_UNSUPPORTED;
+  *made = KAON_ISSUE_AUTO;
   for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
-    /* the host serves */
-    if (s->deflation != NULL && form != KAON_ISSUE_REPLAY) continue;
-    status = kaon_agree(s->ctx, ops->record(s->replay.recorder, &loop, (kaon_issue)form));
-    if (status != KAON_OK) continue;
-    s->replay.recorded = now(s);
-    s->replay.recorded.form = (kaon_issue)form;
+    if (host_serves && form != KAON_ISSUE_REPLAY) continue;
+    status = kaon_agree(ctx, ctx->backend->record->record(recorder, loop, (kaon_issue)form));
+    if (status == KAON_OK) *made = (kaon_issue)form;
   }
-  s->ctx->comm->traffic = before;
+  ctx->comm->traffic = before;
   if (wanted != KAON_ISSUE_AUTO && (int)wanted > (int)first)
     kaon_fail(
-        s->ctx, status,
+        ctx, status,
         "solver: steps cannot be issued as asked for: with sums and messages over ranks, blocks of "
         "steps can be replayed but not run by the device; choose issue auto or another transport");
+  return status;
+}
+
+static kaon_status record(kaon_solver *s) {
+  const kaon_loop loop = {
+      .steps = steps, .service = service, .user = s, .state = s->states.scalars->state};
+  const kaon_status status = kaon_replay_record(s->ctx, s->replay.recorder, &loop, wanted_form(s),
+                                                s->deflation != NULL, &s->replay.recorded.form);
+  if (status == KAON_OK) s->replay.recorded = now(s);
   return status;
 }
 
