@@ -11,11 +11,6 @@ static const double usual_tolerance = 1e-8; /* where --tol is not given */
 
 /* --- systems --- */
 
-/* A method that takes any matrix, until a row chooses its own. */
-static int any_method(void) {
-  return linear_index(KAON_CGNR);
-}
-
 linear_args system_args(const bench *b, const char *name) {
   static const char ones[] = "A*ones";
   const matrix_args *a = matrix_of(b);
@@ -24,7 +19,7 @@ linear_args system_args(const bench *b, const char *name) {
   args.rhs = ones;
   args.columns = 1;
   args.seed = 1;
-  args.method = any_method();
+  args.method = KAON_CGNR; /* takes any matrix, until a row chooses its own */
   if (isnan(args.tol)) args.tol = usual_tolerance;
   args.precision = args.sloppy = a->outer;
   return args;

@@ -148,12 +148,12 @@ static double measure_products(const fixture *v, const struct kaon_deflation *f,
 
 static quality measure_pairs(const fixture *v, const kaon_solver *s) {
   const struct kaon_deflation *f = s->deflation;
-  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR, n = f->pairs;
+  const int by_error = kaon_deflates_error(s), n = f->pairs;
   const double store = case_rounding(s->options.sloppy, KAON_RECONSTRUCT_18).e_store;
   const kaon_z *g[COLUMNS], *b[COLUMNS];
   quality q = {0, 0, 0, 0, 0};
   for (int k = 0; k < v->columns; k++) {
-    const int services = s->host[k].updates;
+    const int services = s->states.host[k].updates;
     const int restarts = services < n ? 0 : 1 + (services - n) / (n - 3 * n / 4);
     if (restarts > q.restarts) q.restarts = restarts;
     g[k] = f->column[k].g;
@@ -170,7 +170,7 @@ static quality measure_pairs(const fixture *v, const kaon_solver *s) {
  * roundings, and half's of a site's 24 reals. */
 static void check_pairs(const fixture *v, const kaon_solver *s) {
   const quality q = measure_pairs(v, s);
-  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR;
+  const int by_error = kaon_deflates_error(s);
   printf("    %d pairs, at most %d restarts\n", q.pairs, q.restarts);
   assert_true(q.pairs > 0);
   test_below("A d off e, over a rounding", q.image, 1 + q.restarts);
@@ -309,9 +309,9 @@ static void the_residual_is_named_right_behind_a_projection(void **state) {
   assert_int_equal(r.reason, KAON_CONVERGED);
   assert_in_range(r.iterations, KAON_DEFLATION_BEGIN + KAON_DEFLATION_STEPS, SEEN - 1);
   const double last = seen[r.iterations];
-  for (int i = s->host[0].renewed; i < r.iterations; i++) sum += seen[i];
+  for (int i = s->states.host[0].renewed; i < r.iterations; i++) sum += seen[i];
   printf("  %d steps, %d of them since the last service\n", r.iterations,
-         r.iterations - s->host[0].renewed);
+         r.iterations - s->states.host[0].renewed);
   test_below("the recurrence's last residual over the true one, less 1",
              fabs(last / r.residual - 1), 12 * 0x1p-24 / many.least * sum / last);
   kaon_solver_destroy(&s);

@@ -15,6 +15,7 @@
 #include "tests/reference/reference.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
+#include "tests/util/methods.h"
 #include "tests/util/shell_operator.h"
 #include "tests/util/test_util.h"
 #include "tests/util/rectangle.h"
@@ -47,18 +48,15 @@ static int printed(const ref_system *s, const ref_complex *b, ref_complex *x, do
 }
 
 /* way: steps whose residuals agree with the reference's to 1e-6 of |b|. */
-static const struct tried {
+static struct tried {
   const char *name;
   kaon_method method;
   int as_printed, hermitian;
   reference_method *reference;
   int way;
-} methods[] = {
+} methods[METHODS + 8] = {
     {"cg", KAON_CG, 0, 1, ref_pcg, 40},
     {"pipecg", KAON_PIPECG, 0, 1, ref_pipecg, 40},
-    {"pipecg", KAON_PIPECG, 0, 1, ref_pcg, 40},
-    {"groppcg", KAON_GROPPCG, 0, 1, ref_pcg, 40},
-    {"chrongear", KAON_CHRONGEAR, 0, 1, ref_pcg, 40},
     {"bicg", KAON_BICG, 0, 0, ref_pbicg, 20},
     {"bicgstab", KAON_BICGSTAB, 0, 0, ref_pbicgstab, 10},
     {"rbicgstab", KAON_RBICGSTAB, 0, 0, fixed, 10},
@@ -66,7 +64,23 @@ static const struct tried {
     {"printed", KAON_RBICGSTAB, 1, 0, printed, 10},
     {"pipebicgstab", KAON_PIPEBICGSTAB, 0, 0, ref_pbicgstab, 10},
 };
-enum { TRIED = sizeof methods / sizeof *methods };
+static int tried = 8;
+
+/* All forms of preconditioned CG take its steps. */
+static void add_forms_of_cg(void) {
+  for (int m = KAON_CG + 1; m < METHODS; m++) {
+    const kaon_method_info info = method_info(m);
+    if ((info.traits & KAON_METHOD_HERMITIAN) && (info.traits & KAON_METHOD_PRECONDITIONED))
+      methods[tried++] = (struct tried){info.name, (kaon_method)m, 0, 1, ref_pcg, 40};
+  }
+}
+
+/* The first row of a method. */
+static int is_first(int t) {
+  int i = 0;
+  while (methods[i].method != methods[t].method) i++;
+  return i == t;
+}
 
 static int cg_like(const struct tried *t) {
   return t->hermitian;
@@ -156,7 +170,7 @@ static void steps_are_the_references(void **state) {
   for (int e = 0; e < 3; e++) {
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, equations[e]);
     for (int precond = NONE; precond < PRECONDS; precond++)
-      for (int t = 0; t < TRIED; t++) {
+      for (int t = 0; t < tried; t++) {
         if (methods[t].hermitian && !equations[e]->hermitian) continue;
         if (TEST_SLOWED && (e + precond + t) % 3) continue;
         beside_the_reference(&c, A, equations[e], precond, &methods[t], hb, b);
@@ -177,17 +191,18 @@ static void mixed_precision_keeps_the_counts(void **state) {
   (void)state;
   shell_open(&c, extents, 2);
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 7);
-  for (int t = 0; t < TRIED; t++) {
+  for (int t = 0; t < tried; t++) {
     const equation *e = methods[t].hermitian ? &layers : &convection;
-    const int no_half = methods[t].method != KAON_CG && methods[t].method != KAON_BICGSTAB;
-    if (t > 0 && methods[t].method == methods[t - 1].method) continue;
+    const int half = coarsest((int)methods[t].method) == KAON_HALF &&
+                     methods[t].method != KAON_PIPEBICGSTAB; /* not with K */
+    if (!is_first(t)) continue;
     kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map_equation, e);
     for (int precond = JACOBI; precond < PRECONDS; precond++)
       for (int own = KAON_DOUBLE; own <= (precond == SWEEPS ? KAON_SINGLE : KAON_DOUBLE); own++) {
         kaon_operator *K = make_precond(&c, A, e, precond, (kaon_precision)own);
         kaon_solver_options o = options_of(&methods[t], 1e-10, KAON_DOUBLE, K);
         solve(&c, A, &o, b, &plain);
-        for (int p = KAON_SINGLE; p <= (no_half ? KAON_SINGLE : KAON_HALF); p++)
+        for (int p = KAON_SINGLE; p <= (half ? KAON_HALF : KAON_SINGLE); p++)
           for (int refinement = 0; refinement < 2; refinement++) {
             if (TEST_SLOWED && (p + refinement + t) % 2) continue;
             o.sloppy = (kaon_precision)p;
@@ -230,7 +245,7 @@ static void columns_do_not_see_each_other(void **state) {
               *one = shell_vector(&c, KAON_DOUBLE, 1), *x = shell_vector(&c, KAON_DOUBLE, COLUMNS);
   shell_complex *zero = calloc(c.n, sizeof *zero), *host = calloc(c.n, sizeof *host);
   shell_import(&c, b, 1, zero);
-  for (int t = 0; t < TRIED; t++) {
+  for (int t = 0; t < tried; t++) {
     const equation *e = methods[t].hermitian ? &layers : &convection;
     kaon_column_report r[COLUMNS];
     kaon_solver *s = NULL;
@@ -273,56 +288,42 @@ static void columns_do_not_see_each_other(void **state) {
 
 /* ---- what is no preconditioner, or no system for a method ---- */
 
-static void wrong_ones_end_by_name(void **state) {
+static void one_wrong(shell_case *c, const kaon_vector *b, kaon_method method, shell_map *a,
+                      shell_map *k, kaon_breakdown breakdown) {
   static outcome got;
-  static const struct {
-    kaon_method method;
-    shell_map *a, *k; /* k NULL: none */
-    kaon_breakdown breakdown;
-  } cases[] = {
-      {KAON_CG, map_equation, map_minus_jacobi, KAON_BREAKDOWN_PRECONDITIONER},
-      {KAON_PIPECG, map_equation, map_minus_jacobi, KAON_BREAKDOWN_PRECONDITIONER},
-      {KAON_GROPPCG, map_equation, map_minus_jacobi, KAON_BREAKDOWN_PRECONDITIONER},
-      {KAON_CHRONGEAR, map_equation, map_minus_jacobi, KAON_BREAKDOWN_PRECONDITIONER},
-      {KAON_CG, map_equation, map_nothing, KAON_BREAKDOWN_PRECONDITIONER},
-      {KAON_PIPECG, map_equation, map_nothing, KAON_BREAKDOWN_PRECONDITIONER},
-      {KAON_GROPPCG, map_equation, map_nothing, KAON_BREAKDOWN_PRECONDITIONER},
-      {KAON_CHRONGEAR, map_equation, map_nothing, KAON_BREAKDOWN_PRECONDITIONER},
-      {KAON_CG, map_minus_equation, NULL, KAON_BREAKDOWN_OPERATOR},
-      {KAON_PIPECG, map_minus_equation, NULL, KAON_BREAKDOWN_OPERATOR},
-      {KAON_GROPPCG, map_minus_equation, NULL, KAON_BREAKDOWN_OPERATOR},
-      {KAON_CHRONGEAR, map_minus_equation, NULL, KAON_BREAKDOWN_OPERATOR},
-      {KAON_CG, map_minus_equation, map_jacobi, KAON_BREAKDOWN_OPERATOR},
-      {KAON_PIPECG, map_minus_equation, map_jacobi, KAON_BREAKDOWN_OPERATOR},
-      {KAON_GROPPCG, map_minus_equation, map_jacobi, KAON_BREAKDOWN_OPERATOR},
-      {KAON_CHRONGEAR, map_minus_equation, map_jacobi, KAON_BREAKDOWN_OPERATOR},
-      {KAON_CG, map_nothing, NULL, KAON_BREAKDOWN_ZERO},
-      {KAON_BICG, map_equation, map_nothing, KAON_BREAKDOWN_ZERO},
-      {KAON_BICGSTAB, map_equation, map_nothing, KAON_BREAKDOWN_ZERO},
-      {KAON_RBICGSTAB, map_equation, map_nothing, KAON_BREAKDOWN_ZERO},
-      {KAON_PIPEBICGSTAB, map_equation, map_nothing, KAON_BREAKDOWN_ZERO},
-      {KAON_GCR, map_equation, map_nothing, KAON_BREAKDOWN_ZERO},
-  };
+  const struct tried t = {.method = method};
+  kaon_operator *A = shell_operator(c, KAON_DOUBLE, a, &layers),
+                *K = k != NULL ? shell_operator(c, KAON_DOUBLE, k, &layers) : NULL;
+  const kaon_solver_options o = options_of(&t, 1e-8, KAON_DOUBLE, K);
+  solve(c, A, &o, b, &got);
+  printf("  %-12s %s, %s\n", method_name((int)method), kaon_stop_reason_name(got.report.reason),
+         kaon_breakdown_text(got.report.breakdown));
+  assert_int_equal(got.report.reason, KAON_BREAKDOWN);
+  assert_int_equal(got.report.breakdown, breakdown);
+  assert_true(got.report.residual > 1e-8);
+  for (size_t n = 0; n < c->n; n++) assert_true(isfinite(creal(got.x[n])));
+  free(got.x);
+  kaon_operator_destroy(&A);
+  kaon_operator_destroy(&K);
+}
+
+static void wrong_ones_end_by_name(void **state) {
   shell_case c;
   (void)state;
   shell_open(&c, extents, 1);
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 7);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    const struct tried t = {.method = cases[i].method};
-    kaon_operator *A = shell_operator(&c, KAON_DOUBLE, cases[i].a, &layers),
-                  *K = cases[i].k != NULL ? shell_operator(&c, KAON_DOUBLE, cases[i].k, &layers)
-                                          : NULL;
-    kaon_solver_options o = options_of(&t, 1e-8, KAON_DOUBLE, K);
-    solve(&c, A, &o, b, &got);
-    printf("  method %2d: %s, %s\n", (int)t.method, kaon_stop_reason_name(got.report.reason),
-           kaon_breakdown_text(got.report.breakdown));
-    assert_int_equal(got.report.reason, KAON_BREAKDOWN);
-    assert_int_equal(got.report.breakdown, cases[i].breakdown);
-    assert_true(got.report.residual > 1e-8);
-    for (size_t n = 0; n < c.n; n++) assert_true(isfinite(creal(got.x[n])));
-    free(got.x);
-    kaon_operator_destroy(&A);
-    kaon_operator_destroy(&K);
+  one_wrong(&c, b, KAON_CG, map_nothing, NULL, KAON_BREAKDOWN_ZERO);
+  for (int m = 0; m < METHODS; m = next_krylov(m)) {
+    const kaon_method method = (kaon_method)m;
+    if (!method_has(m, KAON_METHOD_PRECONDITIONED)) continue;
+    if (!method_has(m, KAON_METHOD_HERMITIAN)) {
+      one_wrong(&c, b, method, map_equation, map_nothing, KAON_BREAKDOWN_ZERO);
+      continue;
+    }
+    one_wrong(&c, b, method, map_equation, map_minus_jacobi, KAON_BREAKDOWN_PRECONDITIONER);
+    one_wrong(&c, b, method, map_equation, map_nothing, KAON_BREAKDOWN_PRECONDITIONER);
+    one_wrong(&c, b, method, map_minus_equation, NULL, KAON_BREAKDOWN_OPERATOR);
+    one_wrong(&c, b, method, map_minus_equation, map_jacobi, KAON_BREAKDOWN_OPERATOR);
   }
   kaon_vector_destroy(&b);
   shell_close(&c);
@@ -422,8 +423,8 @@ static void chebyshev_serves_cg(void **state) {
   must(c.ctx, kaon_precond_chebyshev(A, NULL, &K));
   must(c.ctx, kaon_precond_chebyshev_interval(K, &p.low, &p.high));
   const int steps = ref_pcg(&system, hb, hx, 1e-8, 3000, &expected);
-  for (int t = 0; t < 4; t++)
-    for (int sloppy = KAON_DOUBLE; sloppy <= KAON_SINGLE; sloppy++) {
+  for (int t = 0; t < tried; t++)
+    for (int sloppy = KAON_DOUBLE; sloppy <= KAON_SINGLE && cg_like(&methods[t]); sloppy++) {
       const kaon_solver_options o = options_of(&methods[t], 1e-8, (kaon_precision)sloppy, K);
       solve(&c, A, &o, b, &got);
       printf("  %-8s double/%-6s %d steps, reference %d, residual %.1e\n", methods[t].name,
@@ -515,5 +516,6 @@ int main(void) {
       cmocka_unit_test(refusals),
   };
   make_equations();
+  add_forms_of_cg();
   return test_main(tests, NULL, NULL);
 }

@@ -17,12 +17,9 @@
 #include "tests/util/fake_recorder.h"
 #include "tests/util/dirac_case.h"
 #include "tests/util/machine.h"
+#include "tests/util/methods.h"
 #include "tests/util/test_util.h"
 
-static const char *const method_names[] = {"cg",        "cgnr",     "cgne",         "bicgstab",
-                                           "mr",        "gcr",      "blockcg",      "blockcgnr",
-                                           "pipecg",    "pipecgnr", "pipebicgstab", "bicg",
-                                           "rbicgstab", "groppcg",  "chrongear"};
 static const char *const issue_names[] = {"auto", "plain", "replay",    "while",
                                           "tail", "cdp",   "persistent"};
 static int machine = MACHINE_CPU;
@@ -136,7 +133,7 @@ static kaon_solver *solver_of(world *w, kaon_solver_options o, kaon_issue issue,
   kaon_solver *s = NULL;
   w->c.ctx->lab.issue = issue;
   must(w->c.ctx, kaon_solver_create(w->R, COLUMNS, &o, &s));
-  if (block > 0) s->block = block;
+  if (block > 0) s->replay.block = block;
   return s;
 }
 
@@ -158,7 +155,7 @@ static void one_method(world *w, kaon_method method, kaon_precision sloppy, kaon
   w->c.ctx->dependent = 0; /* a device: no launch begins before the one before has ended */
   take(w, s, &plain);
   w->c.ctx->dependent = dependent;
-  assert_int_equal(s->recorded.form, KAON_ISSUE_AUTO);
+  assert_int_equal(s->replay.recorded.form, KAON_ISSUE_AUTO);
   kaon_solver_destroy(&s);
   for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_PERSISTENT; issue++)
     for (int i = 0; i < 3; i++) {
@@ -167,13 +164,13 @@ static void one_method(world *w, kaon_method method, kaon_precision sloppy, kaon
       s = solver_of(w, o, (kaon_issue)issue, method == KAON_GCR ? 0 : blocks[i]);
       for (int again = 0; again < 2; again++) { /* the second time by the old recording */
         take(w, s, &other);
-        assert_int_equal(s->recorded.form, form_of(issue));
+        assert_int_equal(s->replay.recorded.form, form_of(issue));
         assert_same(w, &plain, &other);
         release(&other);
       }
       kaon_solver_destroy(&s);
     }
-  printf("  %-8s double/%-6s %3d, %3d, %3d steps, %d updates: same bits\n", method_names[method],
+  printf("  %-8s double/%-6s %3d, %3d, %3d steps, %d updates: same bits\n", method_name(method),
          precision_names[sloppy], plain.report[0].iterations, plain.report[1].iterations,
          plain.report[2].iterations, plain.report[2].updates);
   assert_true(plain.report[0].iterations < plain.report[2].iterations);
@@ -185,10 +182,9 @@ static void bits_do_not_depend_on_how_steps_are_issued(void **state) {
   world w;
   if (!open_world(&w, small, COLUMNS, 0.12)) return;
   make_guess(&w);
-  for (int m = KAON_CGNR; m <= KAON_RBICGSTAB; m++) /* some are for Hermitian ones */
-    for (int p = KAON_DOUBLE; p <= (m >= KAON_BICG ? KAON_SINGLE : KAON_HALF); p++)
-      if (m != KAON_BLOCKCG && m != KAON_PIPECG &&
-          (!TEST_SLOWED || p == m % (m >= KAON_BICG ? 2 : 3)))
+  for (int m = 0; m < METHODS; m = next_krylov(m))
+    for (int p = KAON_DOUBLE; p <= coarsest(m); p++)
+      if (!method_has(m, KAON_METHOD_HERMITIAN) && (!TEST_SLOWED || p == m % (coarsest(m) + 1)))
         one_method(&w, (kaon_method)m, (kaon_precision)p, NULL);
   close_world(&w);
 }
@@ -237,7 +233,7 @@ static void recordings_follow_the_memory(void **state) {
   outcome first, other;
   kaon_vector *b = w.b, *x = w.x;
   take(&w, s, &first);
-  assert_int_equal(s->recorded.form, KAON_ISSUE_WHILE);
+  assert_int_equal(s->replay.recorded.form, KAON_ISSUE_WHILE);
 
   w.x = case_vector(&w.c, KAON_FULL, KAON_DOUBLE, COLUMNS);
   w.b = case_vector(&w.c, KAON_FULL, KAON_DOUBLE, COLUMNS);
@@ -285,10 +281,11 @@ static void recordings_follow_the_tuning(void **state) {
     const int before = calls.loops;
     must(w.c.ctx, kaon_vector_zero(w.x));
     must(w.c.ctx, kaon_solver_solve(s, w.b, w.x, NULL, NULL));
-    assert_int_equal(s->recorded.form, KAON_ISSUE_WHILE);
+    assert_int_equal(s->replay.recorded.form, KAON_ISSUE_WHILE);
     if (machine == MACHINE_CPU) assert_int_equal(calls.loops - before, turn % 2 == 0);
-    assert_true(turn % 2 == 0 ? s->recorded.tunings > recorded : s->recorded.tunings == recorded);
-    recorded = s->recorded.tunings;
+    assert_true(turn % 2 == 0 ? s->replay.recorded.tunings > recorded
+                              : s->replay.recorded.tunings == recorded);
+    recorded = s->replay.recorded.tunings;
   }
   kaon_solver_destroy(&s);
   close_world(&w);
@@ -306,7 +303,7 @@ static void a_recording_of_changed_links_is_stale(void **state) {
   must(w.c.ctx, kaon_dirac_update(w.M));
   must(w.c.ctx, kaon_solver_solve(s, w.b, w.x, r, NULL));
   for (int k = 0; k < COLUMNS; k++) assert_int_equal(r[k].reason, KAON_CONVERGED);
-  assert_int_equal(s->recorded.form, KAON_ISSUE_WHILE);
+  assert_int_equal(s->replay.recorded.form, KAON_ISSUE_WHILE);
   kaon_solver_destroy(&s);
   close_world(&w);
 }
@@ -372,7 +369,7 @@ static void turn(world *w, series *t, kaon_solver *s, kind of, int i) {
   const kaon_status status = kaon_solver_solve(s, t->source, w->x, t->report[i], NULL);
   assert_int_equal(status, of == SPOILT ? KAON_ERR_NOT_FINITE : KAON_OK);
   must(w->c.ctx, kaon_vector_copy(t->kept[i], w->x));
-  t->single_launch[i] = s->single_launch;
+  t->single_launch[i] = s->launch.single;
   for (int k = 0; k < COLUMNS && status == KAON_OK; k++) {
     t->count[i][k] = ROOM;
     must(w->c.ctx, kaon_solver_history(s, k, t->history[i][k], &t->count[i][k]));
@@ -410,11 +407,11 @@ static void one_straight(world *w, const kaon_solver_options *o) {
   open_series(w, t);
   open_series(w, u);
   for (int i = 0; i < N; i++) {
-    if (i > 0) s->rate = i == SLOW ? 1 : 1e-6;
+    if (i > 0) s->replay.rate = i == SLOW ? 1 : 1e-6;
     turn(w, t, s, kinds[i], i);
     single_launch[i] = (char)('0' + t->single_launch[i]);
   }
-  printf("  %-8s stop %d, %s/%-6s in one go: %s\n", method_names[o->method], (int)o->stop,
+  printf("  %-8s stop %d, %s/%-6s in one go: %s\n", method_name((int)o->method), (int)o->stop,
          precision_names[w->outer], precision_names[o->sloppy], single_launch);
   for (int of = 0; of < KINDS; of++) {
     memset(u->report, 0, sizeof u->report);
@@ -494,9 +491,9 @@ static void a_monitor_ends_recorded_solves(void **state) {
   (void)state;
   world w;
   if (!open_world(&w, small, COLUMNS, 0.12)) return;
-  for (int m = KAON_CGNR; m <= KAON_PIPEBICGSTAB; m++)
+  for (int m = 0; m < METHODS; m = next_krylov(m))
     for (int issue = KAON_ISSUE_REPLAY; issue <= KAON_ISSUE_PERSISTENT; issue++) {
-      if (m == KAON_BLOCKCG || m == KAON_PIPECG) continue; /* for Hermitian ones */
+      if (method_has(m, KAON_METHOD_HERMITIAN)) continue;
       counter_check seen = {.stop_at = 12};
       kaon_solver_options o = options_of((kaon_method)m, KAON_SINGLE);
       kaon_column_report r[COLUMNS];
@@ -511,7 +508,7 @@ static void a_monitor_ends_recorded_solves(void **state) {
       must(w.c.ctx, kaon_solver_history(s, 0, NULL, &count));
       for (int k = 0; k < COLUMNS; k++)
         if (r[k].iterations > most) most = r[k].iterations;
-      printf("  %-8s %-6s told to end at step 12, ended at %d\n", method_names[m],
+      printf("  %-8s %-6s told to end at step 12, ended at %d\n", method_name(m),
              issue_names[issue], most);
       assert_int_equal(count, r[0].iterations + 1);
       assert_true(most >= 12); /* some column was there; another may have waited for its residual */
@@ -549,9 +546,9 @@ static void nested_solvers(void **state) {
     take(&w, s, &other);
     calls.refuse = 0;
     printf("  K with tol = %g: %d steps, %s\n", in.tol, other.report[2].iterations,
-           issue_names[s->recorded.form]);
-    assert_int_equal(s->recorded.form, tolerance ? KAON_ISSUE_AUTO : KAON_ISSUE_WHILE);
-    assert_int_equal(s->unrecordable, tolerance);
+           issue_names[s->replay.recorded.form]);
+    assert_int_equal(s->replay.recorded.form, tolerance ? KAON_ISSUE_AUTO : KAON_ISSUE_WHILE);
+    assert_int_equal(s->replay.unrecordable, tolerance);
     assert_same(&w, &plain, &other);
     release(&plain);
     release(&other);

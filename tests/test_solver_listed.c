@@ -119,7 +119,7 @@ static void solve(world *w, kaon_method method, kaon_issue issue, int interval, 
   o->x = malloc(o->bytes);
   for (int k = 0; k < w->columns; k++)
     must(w->ctx, kaon_vector_export(w->x, k, o->x + k * info.rows, KAON_BASIS_UKQCD));
-  *form = s->recorded.form;
+  *form = s->replay.recorded.form;
   kaon_solver_destroy(&s);
 }
 

@@ -14,11 +14,9 @@
 
 #include "lib/operator/operator_internal.h"
 #include "tests/util/dirac_case.h"
+#include "tests/util/methods.h"
 #include "tests/util/test_util.h"
 
-static const char *const method_names[] = {"cg",     "cgnr",     "cgne",        "bicgstab",
-                                           "mr",     "gcr",      "blockcg",     "blockcgnr",
-                                           "pipecg", "pipecgnr", "pipebicgstab"};
 static const char *const form_names[] = {"symmetric", "asymmetric", "none"};
 static const char *const stop_names[] = {"full", "reduced", "normal"};
 static const int small_extents[4] = {4, 6, 2, 10};
@@ -155,7 +153,7 @@ static void every_method_solves_every_form(void **state) {
           must(w.ctx, kaon_vector_zero(w.x));
           solve(&w, R, &o, r);
           printf("  %-10s %s %-8s double/%-6s %3d, %3d steps, residual %.2e\n", form_names[form],
-                 temporal ? "odd, temporal" : "even         ", method_names[methods[m]],
+                 temporal ? "odd, temporal" : "even         ", method_name((int)methods[m]),
                  precision_names[p], r[0].iterations, r[1].iterations, r[0].residual);
         }
       kaon_operator_destroy(&R);
@@ -181,7 +179,7 @@ static void each_stopping_residual_is_reached(void **state) {
         must(w.ctx, kaon_vector_zero(w.x));
         solve(&w, whole ? w.M : R, &o, r);
         printf("  %-8s on %-7s stop %-7s %3d steps, residual %.2e, stop residual %.2e\n",
-               method_names[m], whole ? "M" : "reduced", stop_names[stop], r[0].iterations,
+               method_name(m), whole ? "M" : "reduced", stop_names[stop], r[0].iterations,
                r[0].residual, r[0].stop_residual);
       }
   kaon_operator_destroy(&R);

@@ -46,7 +46,7 @@ static timing time_one(world *w, kaon_precision sloppy, kaon_issue issue, int bl
   if (limit > 0) o.max_iterations = limit;
   w->c.ctx->lab.issue = issue;
   must(w->c.ctx, kaon_solver_create(w->R, 1, &o, &s));
-  if (block > 0) s->block = block;
+  if (block > 0) s->replay.block = block;
   for (int i = 0; i < REPEATS; i++) {
     kaon_column_report r;
     must(w->c.ctx, kaon_vector_zero(w->x));
@@ -55,8 +55,8 @@ static timing time_one(world *w, kaon_precision sloppy, kaon_issue issue, int bl
     must(w->c.ctx, kaon_solver_solve(s, w->b, w->x, &r, NULL));
     const double time = seconds_of(CLOCK_MONOTONIC) - begin;
     if (time < best.seconds)
-      best =
-          (timing){time, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu, r, s->recorded.form, s->block};
+      best = (timing){time, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - cpu, r, s->replay.recorded.form,
+                      s->replay.block};
   }
   assert_int_equal(best.report.reason, limit > 0 ? KAON_MAX_ITERATIONS : KAON_CONVERGED);
   kaon_solver_destroy(&s);

@@ -28,7 +28,7 @@ static timing time_solves(world *w, const kaon_solver_options *o, int block) {
   kaon_solver *s = NULL;
   timing t = {.best = 1e30};
   must(w->c.ctx, kaon_solver_create(w->R, 1, o, &s));
-  if (block > 0) s->block = block;
+  if (block > 0) s->replay.block = block;
   for (int i = -5; i < REPEATS; i++) {
     must(w->c.ctx, kaon_vector_zero(w->x));
     must(w->c.ctx, kaon_context_synchronise(w->c.ctx));

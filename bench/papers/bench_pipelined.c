@@ -97,7 +97,7 @@ static int measure(bench *b, const linear *base, kaon_method method, int precond
   linear_args args = *base->args;
   bench_figures figures;
   linear l;
-  args.method = linear_index(method);
+  args.method = (int)method;
   args.precond = precond;
   int code = system_make(base, &args, &l);
   if (code == EXIT_DONE) code = system_solve(b, &l, 1, &figures);

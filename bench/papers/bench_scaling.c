@@ -52,7 +52,7 @@ static const cli_option option_rows[] = {
 static int measure_solves(bench *b, lattice_args *own) {
   static const struct {
     int solver, stop, preconditioner; /* PROBLEM_SOLVERS; full|schur|normal; none|schwarz */
-  } solves[] = {{0, 2, 0}, {3, 1, 0}, {4, 1, 1}};
+  } solves[] = {{KAON_CG, 2, 0}, {KAON_BICGSTAB, 1, 0}, {KAON_GCR, 1, 1}};
   int code = EXIT_DONE, worst = EXIT_DONE;
   for (int p = 2; p > 0; p--)
     if (own->precision >> p & 1) own->precision = 1u << p;

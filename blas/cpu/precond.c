@@ -5,6 +5,7 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
 #include "blas/cpu/entry.h"
 #include "blas/precond_ops.h"
 #include "lib/math/steps/precond_step.h"
+#include "lib/math/steps/update_rows.h"
 
 #if !KAON_IS_HALF
 
@@ -153,22 +154,10 @@ KAON_INLINE void rbicgstab_end_sums(const kaon_update_args *args, span at, doubl
   unit_sum(args, 0, 4, 4, at, partial);
 }
 
-SCALED_ENTRY(residual_scaled, 0xb, 0x6, 1, 2)
-SCALED_ENTRY(shifted, 0x7, 0x6, 2, 0)
-SCALED_ENTRY(pipecg_scaled, 0xff, 0x17e, 3, 3)
-PLAIN_ENTRY(pipepcg, 0x3ff, 0x37e, 3, 3)
-PLAIN_ENTRY(pipecg_ahead, 0xf, 0xe, 2, 0)
-PLAIN_ENTRY(pipecg_behind, 0x1b, 0x1a, 3, 2)
-PLAIN_ENTRY(pipepcg_ahead, 0x3f, 0x2e, 2, 0)
-PLAIN_ENTRY(pipepcg_behind, 0x7b, 0x5a, 3, 3)
-SCALED_ENTRY(pipecg_scaled_ahead, 0x1f, 0x2e, 2, 0)
-SCALED_ENTRY(pipecg_scaled_behind, 0x3b, 0x1a, 3, 3)
-PLAIN_ENTRY(groppcg_direction, 0xf, 0xa, 1, 1)
-PLAIN_ENTRY(groppcg_residual, 0x3f, 0x2a, 2, 2)
-PLAIN_ENTRY(chrongear, 0x3f, 0x3a, 3, 2)
-SCALED_ENTRY(chrongear_scaled, 0x5f, 0x3e, 3, 4)
-PLAIN_ENTRY(rbicgstab_half, 0xf, 0xa, 1, 2)
-PLAIN_ENTRY(rbicgstab_end, 0x7f, 0x17, 4, 1)
+#define KAON_X(OP, entry, form, reads, summed, writes, ncoefficients, nslots) \
+  form##_ENTRY(entry, reads, writes, ncoefficients, nslots)
+KAON_PRECOND_ROWS(KAON_X)
+#undef KAON_X
 
 /* The entry that also supports conj(d). */
 KINDS(scaled)

@@ -14,6 +14,7 @@ enum { OPERANDS = 8, COEFFICIENTS = 4, WRITTEN = 6 };
 #include "blas/cpu/block.h"
 #include "blas/cpu/entry.h"
 #include "lib/math/steps/update.h"
+#include "lib/math/steps/update_rows.h"
 
 /* Defines an entry whose units are updated by kaon_update_<entry>. Slot 0 receives |v[norm]|^2, and
  * slot 1 (v[dot], v[norm]) if dot >= 0. */
@@ -78,10 +79,10 @@ KAON_INLINE void pipebicgstab_solution_sums(const kaon_update_args *args, span a
   }                                                                                  \
   ENTRY(entry, nslots)
 
-PIPELINED_ENTRY(pipecg, 0x7f, 0x7e, 3, 2)
-PIPELINED_ENTRY(pipecgnr, 0x1f, 0x1e, 3, 4)
-PIPELINED_ENTRY(pipebicgstab_direction, 0x7f, 0x3b, 3, 4)
-PIPELINED_ENTRY(pipebicgstab_solution, 0x3f, 0x26, 4, 3)
+#define KAON_X(OP, entry, form, reads, summed, writes, ncoefficients, nslots) \
+  PIPELINED_ENTRY(entry, reads, writes, ncoefficients, nslots)
+KAON_PIPELINED_ROWS(KAON_X)
+#undef KAON_X
 
 /* Writes zeros (from == NULL) or copies the stored bits. If `stream`, stores bypass the cache. */
 static void fill(stored *to, const stored *from, int ncomp, int stream) {

@@ -166,20 +166,12 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   const share mine = share_of(a.sums);
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
-  switch (a.op) {
-    case PIPECG:
-      update_share<PIPECG>(a, mine);
-      break;
-    case PIPECGNR:
-      update_share<PIPECGNR>(a, mine);
-      break;
-    case PIPEBICGSTAB_DIRECTION:
-      update_share<PIPEBICGSTAB_DIRECTION>(a, mine);
-      break;
-    case PIPEBICGSTAB_SOLUTION:
-      update_share<PIPEBICGSTAB_SOLUTION>(a, mine);
-      break;
-  }
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) \
+  case op:                                                                 \
+    update_share<op>(a, mine);                                             \
+    break;
+  switch (a.op) { KAON_PIPELINED_ROWS(KAON_X) }
+#undef KAON_X
 }
 
 static void launch_pipelined(const kaon_launch *launch, const kaon_update_args *args, int op,
@@ -191,13 +183,10 @@ static void launch_pipelined(const kaon_launch *launch, const kaon_update_args *
                           a.state);
 }
 
-#define ENTRY(entry, op)                                                    \
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums_) \
   extern "C" void KAON_EXPORT(kaon_##entry)(const kaon_launch *launch,      \
                                             const kaon_update_args *args) { \
     launch_pipelined(launch, args, op, traits_of<op>().sums);               \
   }
-
-ENTRY(pipecg, PIPECG)
-ENTRY(pipecgnr, PIPECGNR)
-ENTRY(pipebicgstab_direction, PIPEBICGSTAB_DIRECTION)
-ENTRY(pipebicgstab_solution, PIPEBICGSTAB_SOLUTION)
+KAON_PIPELINED_ROWS(KAON_X)
+#undef KAON_X

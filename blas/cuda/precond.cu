@@ -35,6 +35,10 @@ static __device__ __forceinline__ share cyclic_columns(const precond_call &a) {
   return mine;
 }
 
+static __host__ __device__ constexpr bool is_few(int op) {
+  return op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED;
+}
+
 /* Updates of preconditioned CG have few operands and a kernel of their own. It needs fewer
  * registers, so a multiprocessor holds half as many warps again. */
 template <int FEW>
@@ -43,29 +47,13 @@ static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
   const share mine = FEW ? cyclic_columns(a) : share_of(a.sums);
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
-#define UPDATE(op, few)                                  \
-  case op:                                               \
-    if constexpr (FEW == few) update_share<op>(a, mine); \
+#define UPDATE(op)                                              \
+  case op:                                                      \
+    if constexpr (FEW == is_few(op)) update_share<op>(a, mine); \
     break;
-  switch (a.op) {
-    UPDATE(SCALED, 1)
-    UPDATE(RESIDUAL_SCALED, 1)
-    UPDATE(SHIFTED, 1)
-    UPDATE(PIPEPCG, 0)
-    UPDATE(PIPECG_SCALED, 0)
-    UPDATE(PIPECG_AHEAD, 0)
-    UPDATE(PIPECG_BEHIND, 0)
-    UPDATE(PIPEPCG_AHEAD, 0)
-    UPDATE(PIPEPCG_BEHIND, 0)
-    UPDATE(SCALED_AHEAD, 0)
-    UPDATE(SCALED_BEHIND, 0)
-    UPDATE(GROPP_DIRECTION, 0)
-    UPDATE(GROPP_RESIDUAL, 0)
-    UPDATE(CHRONGEAR, 0)
-    UPDATE(CHRONGEAR_SCALED, 0)
-    UPDATE(RBI_HALF, 0)
-    UPDATE(RBI_END, 0)
-  }
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) UPDATE(op)
+  switch (a.op) { UPDATE(SCALED) KAON_PRECOND_ROWS(KAON_X) }
+#undef KAON_X
 #undef UPDATE
 }
 
@@ -82,7 +70,7 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
   a.kind = !a.complex_space               ? KAON_SCALED_REAL
            : op == SCALED && args->n == 1 ? KAON_SCALED_CONJ
                                           : KAON_SCALED_COMPLEX;
-  const bool few = op == SCALED || op == RESIDUAL_SCALED || op == SHIFTED;
+  const bool few = is_few(op);
   const int most = few ? FEW_CHUNKS : MANY_CHUNKS;
   if (a.sums.sum.state != NULL && a.sums.chunks > most && op != PIPECG_BEHIND) a.sums.chunks = most;
   if (args->sum.leave) args->sum.deferred->chunks = a.sums.chunks;
@@ -98,21 +86,8 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
   }
 
 ENTRY(scaled, SCALED)
-ENTRY(residual_scaled, RESIDUAL_SCALED)
-ENTRY(shifted, SHIFTED)
-ENTRY(pipepcg, PIPEPCG)
-ENTRY(pipecg_scaled, PIPECG_SCALED)
-ENTRY(pipecg_ahead, PIPECG_AHEAD)
-ENTRY(pipecg_behind, PIPECG_BEHIND)
-ENTRY(pipepcg_ahead, PIPEPCG_AHEAD)
-ENTRY(pipepcg_behind, PIPEPCG_BEHIND)
-ENTRY(pipecg_scaled_ahead, SCALED_AHEAD)
-ENTRY(pipecg_scaled_behind, SCALED_BEHIND)
-ENTRY(groppcg_direction, GROPP_DIRECTION)
-ENTRY(groppcg_residual, GROPP_RESIDUAL)
-ENTRY(chrongear, CHRONGEAR)
-ENTRY(chrongear_scaled, CHRONGEAR_SCALED)
-ENTRY(rbicgstab_half, RBI_HALF)
-ENTRY(rbicgstab_end, RBI_END)
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) ENTRY(entry, op)
+KAON_PRECOND_ROWS(KAON_X)
+#undef KAON_X
 
 #endif

@@ -8,6 +8,7 @@
 #include "blas/cuda/unit.h"
 #include "lib/cuda/queue/launch_list.h"
 #include "lib/math/steps/precond_step.h"
+#include "lib/math/steps/update_rows.h"
 
 enum word_op {
   /* update.cu; the caller chooses their sums */
@@ -21,29 +22,11 @@ enum word_op {
   BICGSTAB_DIRECTION,
   BICGSTAB_SOLUTION,
   AXPY_AXPY, /* multi_axpy of two vectors, only in lists */
-  /* pipelined.cu */
-  PIPECG,
-  PIPECGNR,
-  PIPEBICGSTAB_DIRECTION,
-  PIPEBICGSTAB_SOLUTION,
-  /* precond.cu */
-  SCALED,
-  RESIDUAL_SCALED,
-  SHIFTED,
-  PIPEPCG,
-  PIPECG_SCALED,
-  PIPECG_AHEAD,
-  PIPECG_BEHIND,
-  PIPEPCG_AHEAD,
-  PIPEPCG_BEHIND,
-  SCALED_AHEAD,
-  SCALED_BEHIND,
-  GROPP_DIRECTION,
-  GROPP_RESIDUAL,
-  CHRONGEAR,
-  CHRONGEAR_SCALED,
-  RBI_HALF,
-  RBI_END
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) op,
+  KAON_PIPELINED_ROWS(KAON_X) /* pipelined.cu */
+  SCALED,                     /* from here on precond.cu */
+  KAON_PRECOND_ROWS(KAON_X)
+#undef KAON_X
 };
 enum { COEFFICIENTS = 4, UPDATE_OPERANDS = 5, PIPE_OPERANDS = 8, PRECOND_OPERANDS = 10 };
 
@@ -57,37 +40,26 @@ typedef struct traits {
 
 template <int OP>
 static __host__ __device__ constexpr traits traits_of() {
-  return OP == ZERO                     ? traits{0, 1, 0, 2, 0, 0, -1}
-         : OP == COPY                   ? traits{1, 2, 0, 2, 0, 1, -1}
-         : OP == SCALE                  ? traits{1, 1, 1, 2, 0, 0, -1}
-         : OP == AXPY                   ? traits{3, 2, 1, 2, 0, 1, 2}
-         : OP == XPAY                   ? traits{3, 2, 1, 2, 0, 1, -1}
-         : OP == AXPBY                  ? traits{3, 2, 2, 2, 0, 1, -1}
-         : OP == AXPY_XPAY              ? traits{7, 6, 2, 2, 0, 1, -1}
-         : OP == BICGSTAB_DIRECTION     ? traits{7, 2, 2, 2, 0, 1, -1}
-         : OP == BICGSTAB_SOLUTION      ? traits{15, 10, 3, 2, 0, 1, 4}
-         : OP == AXPY_AXPY              ? traits{7, 4, 2, 2, 0, 2, -1}
-         : OP == PIPECG                 ? traits{0x7f, 0x7e, 3, 2, 0, 0, 0}
-         : OP == PIPECGNR               ? traits{0x1f, 0x1e, 3, 4, 0, 0, 0}
-         : OP == PIPEBICGSTAB_DIRECTION ? traits{0xff, 0x3b, 3, 4, 0, 0, 0}
-         : OP == PIPEBICGSTAB_SOLUTION  ? traits{0x7f, 0x26, 4, 3, 0, 0, 0}
-         : OP == SCALED                 ? traits{0x5, 0x2, 0, 2, 1, 0, 0}
-         : OP == RESIDUAL_SCALED        ? traits{0xb, 0x6, 1, 2, 1, 0, 0}
-         : OP == SHIFTED                ? traits{0x7, 0x6, 2, 1, 1, 0, 0}
-         : OP == PIPEPCG                ? traits{0x3ff, 0x37e, 3, 3, 0, 0, 0}
-         : OP == PIPECG_SCALED          ? traits{0xff, 0x17e, 3, 3, 1, 0, 0}
-         : OP == PIPECG_AHEAD           ? traits{0xf, 0xe, 2, 1, 0, 0, 0}
-         : OP == PIPECG_BEHIND          ? traits{0x1f, 0x1a, 3, 2, 0, 0, 0}
-         : OP == PIPEPCG_AHEAD          ? traits{0x3f, 0x2e, 2, 1, 0, 0, 0}
-         : OP == PIPEPCG_BEHIND         ? traits{0x7f, 0x5a, 3, 3, 0, 0, 0}
-         : OP == SCALED_AHEAD           ? traits{0x1f, 0x2e, 2, 1, 1, 0, 0}
-         : OP == SCALED_BEHIND          ? traits{0x3f, 0x1a, 3, 3, 1, 0, 0}
-         : OP == GROPP_DIRECTION        ? traits{0xf, 0xa, 1, 1, 0, 0, 0}
-         : OP == GROPP_RESIDUAL         ? traits{0x3f, 0x2a, 2, 2, 0, 0, 0}
-         : OP == CHRONGEAR              ? traits{0x3f, 0x3a, 3, 2, 0, 0, 0}
-         : OP == CHRONGEAR_SCALED       ? traits{0x5f, 0x3e, 3, 4, 1, 0, 0}
-         : OP == RBI_HALF               ? traits{0x1f, 0xa, 1, 2, 0, 0, 0}
-                                        : traits{0x7f, 0x17, 4, 1, 0, 0, 0};
+  return OP == ZERO                 ? traits{0, 1, 0, 2, 0, 0, -1}
+         : OP == COPY               ? traits{1, 2, 0, 2, 0, 1, -1}
+         : OP == SCALE              ? traits{1, 1, 1, 2, 0, 0, -1}
+         : OP == AXPY               ? traits{3, 2, 1, 2, 0, 1, 2}
+         : OP == XPAY               ? traits{3, 2, 1, 2, 0, 1, -1}
+         : OP == AXPBY              ? traits{3, 2, 2, 2, 0, 1, -1}
+         : OP == AXPY_XPAY          ? traits{7, 6, 2, 2, 0, 1, -1}
+         : OP == BICGSTAB_DIRECTION ? traits{7, 2, 2, 2, 0, 1, -1}
+         : OP == BICGSTAB_SOLUTION  ? traits{15, 10, 3, 2, 0, 1, 4}
+         : OP == AXPY_AXPY          ? traits{7, 4, 2, 2, 0, 2, -1}
+         : OP == SCALED             ? traits{0x5, 0x2, 0, 2, 1, 0, 0}
+#define KAON_FORM_PLAIN 0
+#define KAON_FORM_SCALED 1
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums)                  \
+  : OP == op ? traits{                                                                      \
+    (reads) | (summed), writes, coefficients, (sums) > 0 ? sums : 1, KAON_FORM_##form, 0, 0 \
+  }
+             KAON_PIPELINED_ROWS(KAON_X) KAON_PRECOND_ROWS(KAON_X)
+#undef KAON_X
+                        : traits{};
 }
 
 /* Operands that no other kernel of a step uses: the solution, a preconditioner's diagonal,
@@ -161,27 +133,15 @@ static __device__ __forceinline__ void formula(vcomplex *v, const vcomplex *c, i
     v[2] = first[1];
     kaon_update_axpy(v + 1, c + 1);
   }
-  if constexpr (OP == PIPECG) kaon_update_pipecg(v, c);
-  if constexpr (OP == PIPECGNR) kaon_update_pipecgnr(v, c);
-  if constexpr (OP == PIPEBICGSTAB_DIRECTION) kaon_update_pipebicgstab_direction(v, c);
-  if constexpr (OP == PIPEBICGSTAB_SOLUTION) kaon_update_pipebicgstab_solution(v, c);
   if constexpr (OP == SCALED) kaon_precond_scaled(v, c, kind);
-  if constexpr (OP == RESIDUAL_SCALED) kaon_precond_residual_scaled(v, c, kind);
-  if constexpr (OP == SHIFTED) kaon_precond_shifted(v, c, kind);
-  if constexpr (OP == PIPEPCG) kaon_precond_pipepcg(v, c, kind);
-  if constexpr (OP == PIPECG_SCALED) kaon_precond_pipecg_scaled(v, c, kind);
-  if constexpr (OP == PIPECG_AHEAD) kaon_precond_pipecg_ahead(v, c, kind);
-  if constexpr (OP == PIPECG_BEHIND) kaon_precond_pipecg_behind(v, c, kind);
-  if constexpr (OP == PIPEPCG_AHEAD) kaon_precond_pipepcg_ahead(v, c, kind);
-  if constexpr (OP == PIPEPCG_BEHIND) kaon_precond_pipepcg_behind(v, c, kind);
-  if constexpr (OP == SCALED_AHEAD) kaon_precond_pipecg_scaled_ahead(v, c, kind);
-  if constexpr (OP == SCALED_BEHIND) kaon_precond_pipecg_scaled_behind(v, c, kind);
-  if constexpr (OP == GROPP_DIRECTION) kaon_precond_groppcg_direction(v, c, kind);
-  if constexpr (OP == GROPP_RESIDUAL) kaon_precond_groppcg_residual(v, c, kind);
-  if constexpr (OP == CHRONGEAR) kaon_precond_chrongear(v, c, kind);
-  if constexpr (OP == CHRONGEAR_SCALED) kaon_precond_chrongear_scaled(v, c, kind);
-  if constexpr (OP == RBI_HALF) kaon_precond_rbicgstab_half(v, c, kind);
-  if constexpr (OP == RBI_END) kaon_precond_rbicgstab_end(v, c, kind);
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) \
+  if constexpr (OP == op) kaon_update_##entry(v, c);
+  KAON_PIPELINED_ROWS(KAON_X)
+#undef KAON_X
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) \
+  if constexpr (OP == op) kaon_precond_##entry(v, c, kind);
+  KAON_PRECOND_ROWS(KAON_X)
+#undef KAON_X
 }
 
 /* The arguments of a kernel with N operands: part of kaon_update_args. */

@@ -13,35 +13,80 @@ extern "C" {
 /** A solver: a method, its operators in all precisions, and its workspace. */
 typedef struct kaon_solver kaon_solver;
 
-/** Methods. Sources: the heads of the files in solvers/methods/. */
+/** All methods: X(value, descriptor, name, purpose). Values count from 0 in this order and never
+ * change; new ones are appended. Sources: the heads of the files in solvers/methods/. */
+#define KAON_METHOD_LIST(X)                                                                       \
+  X(KAON_CG, cg, "cg", "Hermitian positive definite A")                                           \
+  X(KAON_CGNR, cgnr, "cgnr", "any A, by CG on A^dag A x = A^dag b")                               \
+  X(KAON_CGNE, cgne, "cgne", "any A, by CG on A A^dag y = b")                                     \
+  X(KAON_BICGSTAB, bicgstab, "bicgstab", "any A")                                                 \
+  X(KAON_MR, mr, "mr", "A with a positive definite Hermitian part")                               \
+  X(KAON_GCR, gcr, "gcr", "any A, with a preconditioner that may change between steps")           \
+  X(KAON_BLOCKCG, blockcg, "blockcg", "cg whose columns, up to 64, share one Krylov space")       \
+  X(KAON_BLOCKCGNR, blockcgnr, "blockcgnr", "blockcg on A^dag A x = A^dag b")                     \
+  X(KAON_PIPECG, pipecg, "pipecg", "cg whose sums over ranks overlap with A")                     \
+  X(KAON_PIPECGNR, pipecgnr, "pipecgnr", "pipecg on A^dag A x = A^dag b")                         \
+  X(KAON_PIPEBICGSTAB, pipebicgstab, "pipebicgstab", "bicgstab whose sums overlap with A")        \
+  X(KAON_BICG, bicg, "bicg", "any A, with its adjoint")                                           \
+  X(KAON_RBICGSTAB, rbicgstab, "rbicgstab", "bicgstab, sums overlap with the preconditioner")     \
+  X(KAON_GROPPCG, groppcg, "groppcg", "cg, sums overlap with the preconditioner and with A")      \
+  X(KAON_CHRONGEAR, chrongear, "chrongear", "cg with one sum a step")                             \
+  X(KAON_JACOBI, jacobi, "jacobi", "Jacobi relaxation, of operators that know their diagonal")    \
+  X(KAON_GS, gs, "gs", "Gauss-Seidel relaxation, of operators that know their rows")              \
+  X(KAON_SOR, sor, "sor", "successive over-relaxation, of operators that know their rows")        \
+  X(KAON_TWO_STAGE, two_stage, "two-stage", "block Jacobi with Jacobi sweeps in the blocks")      \
+  X(KAON_ASYNC, async, "async", "two-stage, with blocks that do not wait for each other")         \
+  X(KAON_RICHARDSON, richardson, "richardson", "x += omega r, for A whose 1 - omega A contracts") \
+  X(KAON_FCG, fcg, "fcg", "cg with a preconditioner that may change between steps")
+
+/** Methods: #KAON_METHOD_LIST. kaon_method_query() describes them. */
 typedef enum kaon_method {
-  KAON_CG,        /**< Hermitian positive definite A */
-  KAON_CGNR,      /**< any A: CG on A^dag A x = A^dag b */
-  KAON_CGNE,      /**< any A: CG on A A^dag y = b, x = A^dag y */
-  KAON_BICGSTAB,  /**< any A */
-  KAON_MR,        /**< minimal residual; A with a positive definite Hermitian part */
-  KAON_GCR,       /**< flexible GCR(k); its preconditioner may change from step to step */
-  KAON_BLOCKCG,   /**< Hermitian positive definite A; up to 64 columns share one Krylov space */
-  KAON_BLOCKCGNR, /**< any A: the same on A^dag A x = A^dag b */
-  KAON_PIPECG,   /**< Hermitian positive definite A; sums over ranks hidden behind the operator, for
-                      more vectors and more work on them. Not in half precision */
-  KAON_PIPECGNR, /**< any A: the same on A^dag A x = A^dag b */
-  KAON_PIPEBICGSTAB, /**< any A; sums hidden likewise */
-  KAON_BICG,         /**< any A, with its adjoint. Not in half precision */
-  KAON_RBICGSTAB,    /**< any A; sums hidden behind the preconditioner. Not in half precision */
-  KAON_GROPPCG,   /**< Hermitian positive definite A; one sum hidden behind the preconditioner, one
-                       behind the operator. Not in half precision */
-  KAON_CHRONGEAR, /**< Hermitian positive definite A; one sum a step, not hidden. Not in half
-                       precision */
-  KAON_JACOBI,    /**< this and the next four: relaxation (kaon/relax.h), without a preconditioner,
-                       not in half precision. Operators that know their diagonal */
-  KAON_GS,        /**< Gauss-Seidel; this and the next three: operators that know their rows */
-  KAON_SOR,       /**< successive over-relaxation */
-  KAON_TWO_STAGE, /**< block Jacobi with Jacobi sweeps in the blocks */
-  KAON_ASYNC,     /**< the same; blocks run at once and read what the others have written by then */
-  KAON_RICHARDSON /**< x += omega r, for A whose 1 - omega A contracts, such as reductions by row
-                       projections (kaon/relax.h) */
+#define KAON_X(value, descriptor, name, purpose) value,
+  KAON_METHOD_LIST(KAON_X)
+#undef KAON_X
 } kaon_method;
+
+/** What a method needs and can do: bits of kaon_method_info.traits. */
+typedef enum kaon_method_trait {
+  KAON_METHOD_HERMITIAN = 1,      /**< A must be Hermitian positive definite */
+  KAON_METHOD_PRECONDITIONED = 2, /**< takes a preconditioner K */
+  KAON_METHOD_FLEXIBLE = 4,       /**< K may change from step to step */
+  KAON_METHOD_ADJOINT = 8,        /**< applies A^dag, and K^dag if it takes K */
+  KAON_METHOD_NORMAL = 16,        /**< knows A^dag r: it works on A^dag A x = A^dag b */
+  KAON_METHOD_BLOCK = 32,         /**< columns share one space and end together */
+  KAON_METHOD_NO_HALF = 64,       /**< not offered in half precision */
+  KAON_METHOD_FUSED = 128,        /**< all updates between two sums are one pass in any case */
+  KAON_METHOD_STATIONARY = 256,   /**< converges only if its iteration matrix contracts */
+  KAON_METHOD_RELAXATION = 512    /**< stationary, with the options of kaon/relax.h */
+} kaon_method_trait;
+
+/** Cost of a step: sums over ranks that are waited for, sums that overlap with products, and vectors
+ * read and written by updates (0: not known). */
+typedef struct kaon_method_cost {
+  int sums, hidden_sums, read, written;
+} kaon_method_cost;
+
+/** Output of kaon_method_query(). */
+typedef struct kaon_method_info {
+  size_t size;
+  const char *name;          /**< as options and reports have it: "pipecg" */
+  const char *title;         /**< as it is written: "pipelined CG" */
+  const char *purpose;       /**< what it is for, without a full stop */
+  const char *option;        /**< the solver option that is for this method; NULL: none */
+  unsigned traits;           /**< bits of kaon_method_trait */
+  kaon_method normal;        /**< the same for any A, on A^dag A; itself if there is none */
+  int products;              /**< of A and A^dag in a step */
+  int preconditions;         /**< of K and K^dag in a step */
+  kaon_method_cost cost;     /**< without a preconditioner */
+  kaon_method_cost with;     /**< with one, besides its own */
+  kaon_method_cost diagonal; /**< with one that is a diagonal and fused into the updates */
+  int cycles; /**< 1: it goes in cycles of k = `subspace` steps. On average a step then reads k + 1 / k
+                   vectors more, and writes 1 / k more */
+} kaon_method_info;
+/** Initial value. */
+#define KAON_METHOD_INFO_INIT KAON_SIZED(kaon_method_info)
+/** Describes a method. Local. Errors: ARGUMENT (there is no such method). */
+KAON_API kaon_status kaon_method_query(kaon_method method, kaon_method_info *info);
 /** 1: the method takes a preconditioner. 0: it refuses one. Local. */
 KAON_API int kaon_method_takes_preconditioner(kaon_method method);
 
@@ -181,14 +226,14 @@ typedef struct kaon_solve_report {
  *
  * *Preconditioner* K, on the space of A:
  *
- * - CG, PIPECG, GROPPCG, CHRONGEAR: K is Hermitian positive definite, as A
+ * - methods with KAON_METHOD_HERMITIAN: K is Hermitian positive definite, as A
  * - BICG: also uses K^dag
  * - BICGSTAB, RBICGSTAB, PIPEBICGSTAB, GCR: on the right
  *
- * K is linear and the same in each step, except for GCR and, with care, BICGSTAB. It may have any
- * precision. If it is coarser than the inner process, vectors are converted. If it is finer, K is
- * made anew in the inner precision where it offers that; otherwise, and always for GCR, vectors are
- * converted.
+ * K is linear and the same in each step, except with KAON_METHOD_FLEXIBLE and, with care, in
+ * BICGSTAB. It may have any precision. If it is coarser than the inner process, vectors are
+ * converted. If it is finer, K is made anew in the inner precision where it offers that; otherwise,
+ * and always with KAON_METHOD_FLEXIBLE, vectors are converted.
  *
  * *Deflation* takes 2 vectors in the sloppy precision for each pair, and in addition 2 in the
  * sloppy and 2 in the outer precision. From step 48 on the residual is replaced at least every 48
@@ -241,7 +286,7 @@ KAON_API kaon_status kaon_solver_history(const kaon_solver *solver, int column, 
 /** Makes an operator of a solver: y ~ A^-1 x from a zero guess, in A's space and precision, with
  * the solver's columns. Not converging is no error. The solver must outlive it.
  *
- * KAON_DAGGER is offered with cg, chrongear, blockcg and pipecg. If A is a reduction of an operator
+ * KAON_DAGGER is offered with KAON_METHOD_HERMITIAN. If A is a reduction of an operator
  * M of the same space (row projections; form NONE of kaon_dirac_even_odd()), then y ~ M^-1 x,
  * without KAON_DAGGER. A solver of fixed steps (tol = 0) never waits for the host and calls no
  * monitor. Collective. Errors: ARGUMENT, MEMORY. */

@@ -7,36 +7,36 @@
 
 #include "interfaces/common/report.h"
 
-static const struct {
-  const char *name, *title;
-} methods[] = {[KAON_CG] = {"cg", "CG"},
-               [KAON_CGNR] = {"cgnr", "CGNR"},
-               [KAON_CGNE] = {"cgne", "CGNE"},
-               [KAON_BICGSTAB] = {"bicgstab", "BiCGStab"},
-               [KAON_MR] = {"mr", "MR"},
-               [KAON_GCR] = {"gcr", "GCR"},
-               [KAON_BLOCKCG] = {"blockcg", "block CG"},
-               [KAON_BLOCKCGNR] = {"blockcgnr", "block CGNR"},
-               [KAON_PIPECG] = {"pipecg", "pipelined CG"},
-               [KAON_PIPECGNR] = {"pipecgnr", "pipelined CGNR"},
-               [KAON_PIPEBICGSTAB] = {"pipebicgstab", "pipelined BiCGStab"},
-               [KAON_BICG] = {"bicg", "BiCG"},
-               [KAON_RBICGSTAB] = {"rbicgstab", "reordered BiCGStab"},
-               [KAON_GROPPCG] = {"groppcg", "Gropp's CG"},
-               [KAON_CHRONGEAR] = {"chrongear", "Chronopoulos-Gear CG"},
-               [KAON_JACOBI] = {"jacobi", "Jacobi"},
-               [KAON_GS] = {"gs", "Gauss-Seidel"},
-               [KAON_SOR] = {"sor", "SOR"},
-               [KAON_TWO_STAGE] = {"two-stage", "two-stage block Jacobi"},
-               [KAON_ASYNC] = {"async", "block-asynchronous relaxation"},
-               [KAON_RICHARDSON] = {"richardson", "Richardson's iteration"}};
+kaon_method_info method_info(kaon_method method) {
+  kaon_method_info info = KAON_METHOD_INFO_INIT;
+  (void)kaon_method_query(method, &info);
+  return info;
+}
 
 const char *method_name(kaon_method method) {
-  return methods[method].name;
+  return method_info(method).name;
 }
 
 const char *method_title(kaon_method method) {
-  return methods[method].title;
+  return method_info(method).title;
+}
+
+int method_has(kaon_method method, unsigned traits) {
+  return (method_info(method).traits & traits) != 0;
+}
+
+const char *methods_with(unsigned traits, char text[64]) {
+  const char *before = NULL;
+  text[0] = '\0';
+  for (int m = 0; m <= METHODS; m++) {
+    const int last = m == METHODS;
+    const size_t used = strlen(text);
+    if (!last && !method_has((kaon_method)m, traits)) continue;
+    if (before)
+      snprintf(text + used, 64 - used, "%s%s", used == 0 ? "" : last ? " or " : ", ", before);
+    if (!last) before = method_name((kaon_method)m);
+  }
+  return text;
 }
 
 const char *precision_name(kaon_precision precision) {
@@ -59,14 +59,13 @@ const char *regime_name(kaon_issue issue) {
 }
 
 int solving_idle(const char *set, const char *option, kaon_method method) {
-  static const struct {
-    const char *key;
-    kaon_method of;
-  } keys[] = {{"subspace", KAON_GCR}, {"relaxation", KAON_MR}, {"as_printed", KAON_RBICGSTAB}};
-  for (size_t i = 0; set && i < sizeof keys / sizeof *keys; i++)
-    if (strstr(set, keys[i].key) && method != keys[i].of)
-      return cli_wrong("--set %s is for --%s %s, but the method is %s; leave it out", keys[i].key,
-                       option, method_name(keys[i].of), method_name(method));
+  const char *own = method_info(method).option;
+  for (int m = 0; set && m < METHODS; m++) {
+    const char *key = method_info((kaon_method)m).option;
+    if (key && strstr(set, key) && !(own && strcmp(own, key) == 0))
+      return cli_wrong("--set %s is for --%s %s, but the method is %s; leave it out", key, option,
+                       method_name((kaon_method)m), method_name(method));
+  }
   return EXIT_DONE;
 }
 

@@ -5,6 +5,20 @@
 
 #include "interfaces/common/cli.h"
 
+/* The methods of the library as values of options, in the order of kaon_method, and what each is
+ * for. Both can be followed by more. */
+#define METHOD_CHOICE(value, descriptor, name, purpose) name "|"
+#define METHOD_CHOICES KAON_METHOD_LIST(METHOD_CHOICE)
+#define METHOD_PURPOSE(value, descriptor, name, purpose) " " name ": " purpose "."
+#define METHOD_PURPOSES KAON_METHOD_LIST(METHOD_PURPOSE)
+#define METHOD_ONE(value, descriptor, name, purpose) +1
+enum { METHODS = KAON_METHOD_LIST(METHOD_ONE) };
+
+kaon_method_info method_info(kaon_method method);
+/* 1: the method has one of these traits (kaon_method_trait). */
+int method_has(kaon_method method, unsigned traits);
+/* Names of the methods that have one of the traits: "cg, pipecg or fcg". */
+const char *methods_with(unsigned traits, char text[64]);
 /* Name of a method in options and reports ("cg"), and in text ("CG"). */
 const char *method_name(kaon_method method);
 const char *method_title(kaon_method method);

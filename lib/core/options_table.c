@@ -50,28 +50,9 @@ static const kaon_field_name forms[] = {{"symmetric", KAON_EVEN_ODD_SYMMETRIC},
 static const kaon_field_name phases[] = {
     {"milc", KAON_PHASES_MILC}, {"chroma", KAON_PHASES_CHROMA}, {NULL, 0}};
 static const kaon_field_name parities[] = {{"even", KAON_EVEN}, {"odd", KAON_ODD}, {NULL, 0}};
-static const kaon_field_name methods[] = {{"cg", KAON_CG},
-                                          {"cgnr", KAON_CGNR},
-                                          {"cgne", KAON_CGNE},
-                                          {"bicgstab", KAON_BICGSTAB},
-                                          {"mr", KAON_MR},
-                                          {"gcr", KAON_GCR},
-                                          {"blockcg", KAON_BLOCKCG},
-                                          {"blockcgnr", KAON_BLOCKCGNR},
-                                          {"pipecg", KAON_PIPECG},
-                                          {"pipecgnr", KAON_PIPECGNR},
-                                          {"pipebicgstab", KAON_PIPEBICGSTAB},
-                                          {"bicg", KAON_BICG},
-                                          {"rbicgstab", KAON_RBICGSTAB},
-                                          {"groppcg", KAON_GROPPCG},
-                                          {"chrongear", KAON_CHRONGEAR},
-                                          {"jacobi", KAON_JACOBI},
-                                          {"gs", KAON_GS},
-                                          {"sor", KAON_SOR},
-                                          {"two-stage", KAON_TWO_STAGE},
-                                          {"async", KAON_ASYNC},
-                                          {"richardson", KAON_RICHARDSON},
-                                          {NULL, 0}};
+#define KAON_X(value, descriptor, name, purpose) {name, value},
+static const kaon_field_name methods[] = {KAON_METHOD_LIST(KAON_X){NULL, 0}};
+#undef KAON_X
 static const kaon_field_name stops[] = {{"full", KAON_STOP_FULL},
                                         {"reduced", KAON_STOP_REDUCED},
                                         {"normal", KAON_STOP_NORMAL},

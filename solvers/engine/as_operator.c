@@ -44,17 +44,16 @@ static kaon_status invert(kaon_solver *solver, const kaon_vector *b, kaon_vector
 static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
                          const kaon_pass *pass) {
   const inverse *self = A->self;
-  const kaon_method method = self->solver->options.method;
+  const kaon_solver *s = self->solver;
   if (mode == KAON_DAGGER && kaon_reduces_within(self->solver->A))
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "inverse: the dagger of a solver on a reduction of an operator of the same "
                      "space is not supported");
-  if (mode == KAON_DAGGER && method != KAON_CG && method != KAON_BLOCKCG && method != KAON_PIPECG &&
-      method != KAON_CHRONGEAR)
+  if (mode == KAON_DAGGER && !kaon_method_has(s->method, KAON_METHOD_HERMITIAN))
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "inverse: the dagger of a %s solver is not supported; use cg, chrongear, "
-                     "blockcg or pipecg on a Hermitian operator",
-                     self->solver->method->name);
+                     "inverse: the dagger of a %s solver is not supported; use cg, or another "
+                     "method for Hermitian operators, on a Hermitian operator",
+                     kaon_method_name(s->options.method));
   if (pass == NULL) return invert(self->solver, x, y);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_vector *source = NULL;
@@ -77,7 +76,7 @@ static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
 static kaon_cost cost(const kaon_operator *A, int columns) {
   const kaon_solver *s = ((const inverse *)A->self)->solver;
   kaon_cost c = s->inner->ops->cost(s->inner, columns);
-  const double applications = (double)kaon_solver_fixed_steps(s) * s->method->applications;
+  const double applications = (double)kaon_solver_fixed_steps(s) * s->method->products.step;
   c.flops *= applications;
   c.bytes *= applications;
   return c;

@@ -15,54 +15,27 @@
  * for again. */
 enum { FLUSH_STEPS = 8 };
 
-static const kaon_method_ops *const methods[] = {
-    [KAON_CG] = &kaon_method_cg,
-    [KAON_CGNR] = &kaon_method_cgnr,
-    [KAON_CGNE] = &kaon_method_cgne,
-    [KAON_BICGSTAB] = &kaon_method_bicgstab,
-    [KAON_MR] = &kaon_method_mr,
-    [KAON_GCR] = &kaon_method_gcr,
-    [KAON_BLOCKCG] = &kaon_method_blockcg,
-    [KAON_BLOCKCGNR] = &kaon_method_blockcgnr,
-    [KAON_PIPECG] = &kaon_method_pipecg,
-    [KAON_PIPECGNR] = &kaon_method_pipecgnr,
-    [KAON_PIPEBICGSTAB] = &kaon_method_pipebicgstab,
-    [KAON_BICG] = &kaon_method_bicg,
-    [KAON_RBICGSTAB] = &kaon_method_rbicgstab,
-    [KAON_GROPPCG] = &kaon_method_groppcg,
-    [KAON_CHRONGEAR] = &kaon_method_chrongear,
-    [KAON_JACOBI] = &kaon_method_jacobi,
-    [KAON_GS] = &kaon_method_gs,
-    [KAON_SOR] = &kaon_method_sor,
-    [KAON_TWO_STAGE] = &kaon_method_two_stage,
-    [KAON_ASYNC] = &kaon_method_async,
-    [KAON_RICHARDSON] = &kaon_method_richardson,
-};
-
-int kaon_method_takes_preconditioner(kaon_method method) {
-  const int known = (int)method >= 0 && (size_t)method < sizeof methods / sizeof *methods;
-  return known && methods[method] != NULL && methods[method]->preconditioned;
-}
-
 static kaon_status check_options(const kaon_operator *A, int columns,
                                  const kaon_solver_options *options) {
   KAON_TRY(kaon_operator_check_square(A, "solver"));
   if (columns < 1)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "solver: %d columns asked for, at least 1 is needed", columns);
-  if (methods[options->method]->block && columns > KAON_BLOCK_MAX)
+  const kaon_method_ops *m = kaon_method_find(options->method);
+  const char *name = kaon_method_name(options->method);
+  if (kaon_method_has(m, KAON_METHOD_BLOCK) && columns > KAON_BLOCK_MAX)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "solver: %s joins at most %d columns, but %d were asked for; split them into "
                      "batches",
-                     methods[options->method]->name, (int)KAON_BLOCK_MAX, columns);
+                     name, (int)KAON_BLOCK_MAX, columns);
   const kaon_operator *K = options->preconditioner;
   if (K == NULL) return KAON_OK;
-  if (!methods[options->method]->preconditioned)
+  if (!kaon_method_has(m, KAON_METHOD_PRECONDITIONED))
     return kaon_fail(
         A->ctx, KAON_ERR_UNSUPPORTED,
         "solver: %s takes no preconditioner; use method gcr, bicgstab, or for Hermitian "
         "positive definite systems cg",
-        methods[options->method]->name);
+        name);
   KAON_TRY(kaon_operator_check_square(K, "solver: the preconditioner"));
   if (K->space != A->space)
     return kaon_fail(A->ctx, KAON_ERR_SHAPE,
@@ -83,12 +56,12 @@ static kaon_status choose_operators(kaon_solver *s) {
   const kaon_precision inner = o->sloppy > A->precision ? o->sloppy : A->precision;
   s->system = A;
   /* an accumulated A K y has no bound on its rounding in half between two services */
-  const int gathers = o->preconditioner != NULL && s->method->precond_calls_at_finish > 0;
-  if (inner == KAON_HALF && (s->method->no_half || gathers))
+  const int gathers = o->preconditioner != NULL && s->method->preconditions.finish > 0;
+  if (inner == KAON_HALF && (kaon_method_has(s->method, KAON_METHOD_NO_HALF) || gathers))
     return kaon_fail(s->ctx, KAON_ERR_UNSUPPORTED,
                      "solver: %s%s does not support an inner iteration in half precision; choose "
                      "sloppy single, or method cg or bicgstab",
-                     s->method->name, gathers ? " with a preconditioner" : "");
+                     kaon_method_name(o->method), gathers ? " with a preconditioner" : "");
   if (A->precision != KAON_DOUBLE && o->tol > 0) {
     const kaon_status status = A->ops->twin(A, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->system);
     if (status == KAON_ERR_UNSUPPORTED)
@@ -102,17 +75,17 @@ static kaon_status choose_operators(kaon_solver *s) {
     s->inner = A;
   else
     KAON_TRY(A->ops->twin(A, inner, o->reconstruct, &s->inner));
-  s->mixed = s->inner->precision != s->system->precision;
+  s->process.mixed = s->inner->precision != s->system->precision;
   return KAON_OK;
 }
 
 /* Chooses K as the process applies it. A K of coarser precision is used as it is, since that is
- * cheaper; one of finer precision gets a twin. GCR uses K as it is. */
+ * cheaper; one of finer precision gets a twin. Flexible methods use K as it is. */
 static kaon_status choose_preconditioner(kaon_solver *s) {
   kaon_operator *K = s->options.preconditioner;
   s->K = K;
   if (K == NULL) return KAON_OK;
-  if (s->options.method != KAON_GCR && K->precision < s->inner->precision) {
+  if (!kaon_method_has(s->method, KAON_METHOD_FLEXIBLE) && K->precision < s->inner->precision) {
     const kaon_status status = K->ops->twin(K, s->inner->precision, KAON_RECONSTRUCT_18, &s->K);
     if (status != KAON_OK) s->K = K;
     if (status != KAON_OK && status != KAON_ERR_UNSUPPORTED) return status;
@@ -120,13 +93,13 @@ static kaon_status choose_preconditioner(kaon_solver *s) {
   }
   const int same = s->K->precision == s->inner->precision;
   const kaon_pointwise *pointwise = kaon_operator_capability(s->K, KAON_CAPABILITY_POINTWISE);
-  if (same && pointwise != NULL) s->scaling = pointwise->factors(s->K);
+  if (same && pointwise != NULL) s->process.scaling = pointwise->factors(s->K);
   return KAON_OK;
 }
 
 static kaon_status new_vector(kaon_solver *s, const kaon_operator *like, kaon_vector **v) {
-  if (s->counting) {
-    s->bytes += kaon_vector_needs(like->space, like->precision, s->columns);
+  if (s->process.counting) {
+    s->process.bytes += kaon_vector_needs(like->space, like->precision, s->columns);
     return KAON_OK;
   }
   return kaon_vector_create(s->ctx, like->space, like->precision, s->columns, v);
@@ -136,55 +109,55 @@ static kaon_status create_outer_vectors(kaon_solver *s) {
   kaon_operator *system = s->system;
   const int other_precision = s->A->precision != system->precision;
   if (s->A->reduction != NULL || other_precision) {
-    KAON_TRY(new_vector(s, system, &s->own_b));
-    KAON_TRY(new_vector(s, system, &s->own_x));
+    KAON_TRY(new_vector(s, system, &s->outer.own_b));
+    KAON_TRY(new_vector(s, system, &s->outer.own_x));
   }
   if (s->A->reduction != NULL) {
-    KAON_TRY(new_vector(s, system->reduction->parent, &s->full_r));
+    KAON_TRY(new_vector(s, system->reduction->parent, &s->outer.full_r));
     if (other_precision) {
-      KAON_TRY(new_vector(s, system->reduction->parent, &s->user_b));
-      KAON_TRY(new_vector(s, system->reduction->parent, &s->user_x));
+      KAON_TRY(new_vector(s, system->reduction->parent, &s->outer.user_b));
+      KAON_TRY(new_vector(s, system->reduction->parent, &s->outer.user_x));
     }
   }
-  KAON_TRY(new_vector(s, system, &s->outer_r));
+  KAON_TRY(new_vector(s, system, &s->outer.r));
   const int lifts = system->reduction != NULL && system->reduction->lift != NULL &&
                     s->options.stop == KAON_STOP_FULL;
-  if (s->mixed && (lifts || s->options.stop == KAON_STOP_NORMAL))
-    KAON_TRY(new_vector(s, system, &s->own_chosen_r));
+  if (s->process.mixed && (lifts || s->options.stop == KAON_STOP_NORMAL))
+    KAON_TRY(new_vector(s, system, &s->outer.own_chosen_r));
   return KAON_OK;
 }
 
 static kaon_status create_inner_vectors(kaon_solver *s) {
-  const kaon_method_ops *m = s->method;
-  s->cycle = m->per_direction > 0 ? s->options.subspace : 0;
-  s->nwork = m->vectors + m->per_direction * s->options.subspace;
-  if (s->K != NULL) s->nwork += s->scaling != NULL ? m->extra_scaled : m->extra;
-  for (int i = 0; i < s->nwork; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
-  s->chosen_r = s->mixed ? s->own_chosen_r : s->work[m->scratch];
+  const kaon_method_storage *m = &s->method->storage;
+  s->process.cycle = m->per_direction > 0 ? s->options.subspace : 0;
+  s->process.nwork = m->vectors + m->per_direction * s->options.subspace;
+  if (s->K != NULL) s->process.nwork += s->process.scaling != NULL ? m->diagonal : m->general;
+  for (int i = 0; i < s->process.nwork; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
+  s->outer.chosen_r = s->process.mixed ? s->outer.own_chosen_r : s->work[m->scratch];
   const kaon_operator *K = s->K;
   if (K != NULL && K->precision != s->inner->precision) {
-    KAON_TRY(new_vector(s, K, &s->precond_input));
-    KAON_TRY(new_vector(s, K, &s->precond_output));
+    KAON_TRY(new_vector(s, K, &s->process.precond_input));
+    KAON_TRY(new_vector(s, K, &s->process.precond_output));
   }
-  if (!s->mixed) {
-    s->r = s->outer_r;
+  if (!s->process.mixed) {
+    s->r = s->outer.r;
     return KAON_OK;
   }
-  KAON_TRY(new_vector(s, s->inner, &s->own_x_inner));
-  s->x_inner = s->own_x_inner;
+  KAON_TRY(new_vector(s, s->inner, &s->outer.own_x_inner));
+  s->x_inner = s->outer.own_x_inner;
   return new_vector(s, s->inner, &s->r);
 }
 
 /* Counts first: a solver that does not fit is refused before any vector is allocated. */
 static kaon_status create_vectors(kaon_solver *s) {
   int pairs;
-  s->counting = 1;
+  s->process.counting = 1;
   KAON_TRY(create_outer_vectors(s));
   KAON_TRY(create_inner_vectors(s));
   KAON_TRY(kaon_deflation_choose(s, &pairs));
   KAON_TRY(kaon_deflation_create(s, pairs));
-  s->counting = 0;
-  KAON_TRY(kaon_pool_require(s->ctx, s->bytes, "the solver"));
+  s->process.counting = 0;
+  KAON_TRY(kaon_pool_require(s->ctx, s->process.bytes, "the solver"));
   KAON_TRY(create_outer_vectors(s));
   KAON_TRY(create_inner_vectors(s));
   return kaon_deflation_create(s, pairs);
@@ -192,18 +165,20 @@ static kaon_status create_vectors(kaon_solver *s) {
 
 static kaon_status allocate_host_memory(kaon_solver *s) {
   const size_t n = (size_t)s->columns;
-  s->host = calloc(n, sizeof *s->host);
-  s->sums_host = calloc(n, sizeof *s->sums_host);
-  s->norm2 = calloc(n, sizeof *s->norm2);
-  s->norm2_full = calloc(n, sizeof *s->norm2_full);
-  if (s->host == NULL || s->sums_host == NULL || s->norm2 == NULL || s->norm2_full == NULL)
+  s->states.host = calloc(n, sizeof *s->states.host);
+  s->states.sums_host = calloc(n, sizeof *s->states.sums_host);
+  s->states.norm2 = calloc(n, sizeof *s->states.norm2);
+  s->states.norm2_full = calloc(n, sizeof *s->states.norm2_full);
+  if (s->states.host == NULL || s->states.sums_host == NULL || s->states.norm2 == NULL ||
+      s->states.norm2_full == NULL)
     return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: out of host memory for %d columns",
                      s->columns);
   return kaon_history_create(s);
 }
 
 static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
-  const int dagger = s->method->dagger || s->options.stop == KAON_STOP_NORMAL;
+  const int dagger =
+      kaon_method_has(s->method, KAON_METHOD_ADJOINT) || s->options.stop == KAON_STOP_NORMAL;
   KAON_TRY(kaon_operator_reserve(A, KAON_PLAIN, s->columns));
   return dagger ? kaon_operator_reserve(A, KAON_DAGGER, s->columns) : KAON_OK;
 }
@@ -213,8 +188,8 @@ static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
  * norms. */
 static kaon_status reserve_sums(kaon_solver *s) {
   const int deflated = s->deflation != NULL ? KAON_RITZ_MAX : 0;
-  const int cycle = s->cycle > deflated ? s->cycle : deflated;
-  const int products = s->method->block ? s->columns : cycle;
+  const int cycle = s->process.cycle > deflated ? s->process.cycle : deflated;
+  const int products = kaon_method_has(s->method, KAON_METHOD_BLOCK) ? s->columns : cycle;
   const int slots = (products > KAON_DEFERRED_SLOTS ? products : KAON_DEFERRED_SLOTS) + 2;
   return kaon_comm_reserve(s->ctx, 2 * slots * s->columns);
 }
@@ -229,11 +204,11 @@ static kaon_status count_flops(kaon_solver *s) {
   double flops[] = {flops_of(s, s->inner), flops_of(s, s->system), flops_of(s, s->K),
                     kaon_relax_flops(s), (double)space->nsites * space->ncomp};
   KAON_TRY(kaon_comm_sum(s->ctx, flops, 5));
-  s->flops.inner = flops[0];
-  s->flops.outer = flops[1];
-  s->flops.preconditioner = flops[2];
-  s->flops.sweep = flops[3];
-  s->unknowns = flops[4] < INT32_MAX ? (int)flops[4] : INT32_MAX;
+  s->process.flops.inner = flops[0];
+  s->process.flops.outer = flops[1];
+  s->process.flops.preconditioner = flops[2];
+  s->process.flops.sweep = flops[3];
+  s->process.unknowns = flops[4] < INT32_MAX ? (int)flops[4] : INT32_MAX;
   return KAON_OK;
 }
 
@@ -248,17 +223,21 @@ static int records(const kaon_solver *s) {
  * the other memory. */
 static kaon_status prepare(kaon_solver *s) {
   const kaon_method_ops *m = s->method;
+  const kaon_method_replacement *r = &m->replacement;
   const kaon_solver_options *o = &s->options;
   KAON_TRY(choose_operators(s));
   KAON_TRY(choose_preconditioner(s));
-  const double *rule = o->refinement == KAON_REFINE_RESTART ? m->delta_restart : m->delta;
-  s->delta = o->delta > 0 ? o->delta : s->mixed ? rule[s->inner->precision] : m->delta_alone;
-  const int gathers =
-      m->per_direction > 0 || m->relaxes || (s->K != NULL && m->precond_calls_at_finish > 0);
-  s->flush = s->mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes only in services */
+  const double *rule = o->refinement == KAON_REFINE_RESTART ? r->delta_restart : r->delta;
+  s->process.delta = o->delta > 0       ? o->delta
+                     : s->process.mixed ? rule[s->inner->precision]
+                                        : r->delta_alone;
+  const int gathers = m->storage.per_direction > 0 || kaon_method_has(m, KAON_METHOD_RELAXATION) ||
+                      (s->K != NULL && m->preconditions.finish > 0);
+  s->process.flush =
+      s->process.mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes only in services */
   KAON_TRY(allocate_host_memory(s));
-  KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->scalars));
-  return kaon_scalars_create(s->ctx, s->columns, &s->sums);
+  KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->states.scalars));
+  return kaon_scalars_create(s->ctx, s->columns, &s->states.sums);
 }
 
 static kaon_status build(kaon_solver *s) {
@@ -273,18 +252,18 @@ static kaon_status build(kaon_solver *s) {
   if (s->K != NULL) KAON_TRY(reserve(s, s->K));
   KAON_TRY(kaon_launch_prepare(s->ctx, s->columns, 0, &unused));
   kaon_solver_idle(s);
-  s->block = kaon_solver_block(s);
+  s->replay.block = kaon_solver_block(s);
   if (records(s)) {
     const kaon_record_ops *record = s->ctx->backend->record;
-    KAON_TRY(record->create(s->ctx, s->columns, &s->recorder));
+    KAON_TRY(record->create(s->ctx, s->columns, &s->replay.recorder));
     if (s->ctx->comm->ranks == 1) { /* solve_launch.c */
-      KAON_TRY(record->create(s->ctx, s->columns, &s->before_after));
-      KAON_TRY(record->create(s->ctx, s->columns, &s->first));
-      KAON_TRY(record->create(s->ctx, s->columns, &s->whole));
-      KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->prepared));
+      KAON_TRY(record->create(s->ctx, s->columns, &s->launch.before_after));
+      KAON_TRY(record->create(s->ctx, s->columns, &s->launch.first));
+      KAON_TRY(record->create(s->ctx, s->columns, &s->launch.whole));
+      KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->launch.prepared));
     }
   }
-  return kaon_scalars_write(s->scalars, s->host);
+  return kaon_scalars_write(s->states.scalars, s->states.host);
 }
 
 kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_options *options,
@@ -302,7 +281,7 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
   s->ctx = A->ctx;
   s->A = A;
   s->options = own;
-  s->method = methods[own.method];
+  s->method = kaon_method_find(own.method);
   s->columns = columns;
   kaon_context_retain(s->ctx);
   kaon_status status = kaon_agree(s->ctx, build(s));
@@ -318,34 +297,34 @@ void kaon_solver_destroy(kaon_solver **solver) {
   if (solver == NULL || *solver == NULL) return;
   kaon_solver *s = *solver;
   *solver = NULL;
-  if (s->recorder != NULL) {
-    s->ctx->backend->record->destroy(&s->whole);
-    s->ctx->backend->record->destroy(&s->first);
-    s->ctx->backend->record->destroy(&s->before_after);
-    s->ctx->backend->record->destroy(&s->recorder);
+  if (s->replay.recorder != NULL) {
+    s->ctx->backend->record->destroy(&s->launch.whole);
+    s->ctx->backend->record->destroy(&s->launch.first);
+    s->ctx->backend->record->destroy(&s->launch.before_after);
+    s->ctx->backend->record->destroy(&s->replay.recorder);
   }
-  for (int i = 0; i < s->nwork; i++) kaon_vector_destroy(&s->work[i]);
-  if (s->mixed) kaon_vector_destroy(&s->r);
+  for (int i = 0; i < s->process.nwork; i++) kaon_vector_destroy(&s->work[i]);
+  if (s->process.mixed) kaon_vector_destroy(&s->r);
   kaon_deflation_destroy(s);
   kaon_relax_destroy(s);
-  kaon_vector_destroy(&s->precond_input);
-  kaon_vector_destroy(&s->precond_output);
-  kaon_vector_destroy(&s->outer_r);
-  kaon_vector_destroy(&s->own_chosen_r);
-  kaon_vector_destroy(&s->own_x_inner);
-  kaon_vector_destroy(&s->own_b);
-  kaon_vector_destroy(&s->own_x);
-  kaon_vector_destroy(&s->user_b);
-  kaon_vector_destroy(&s->user_x);
-  kaon_vector_destroy(&s->full_r);
-  kaon_scalars_destroy(&s->scalars);
-  kaon_scalars_destroy(&s->sums);
-  kaon_scalars_destroy(&s->prepared);
+  kaon_vector_destroy(&s->process.precond_input);
+  kaon_vector_destroy(&s->process.precond_output);
+  kaon_vector_destroy(&s->outer.r);
+  kaon_vector_destroy(&s->outer.own_chosen_r);
+  kaon_vector_destroy(&s->outer.own_x_inner);
+  kaon_vector_destroy(&s->outer.own_b);
+  kaon_vector_destroy(&s->outer.own_x);
+  kaon_vector_destroy(&s->outer.user_b);
+  kaon_vector_destroy(&s->outer.user_x);
+  kaon_vector_destroy(&s->outer.full_r);
+  kaon_scalars_destroy(&s->states.scalars);
+  kaon_scalars_destroy(&s->states.sums);
+  kaon_scalars_destroy(&s->launch.prepared);
   kaon_history_destroy(s);
-  free(s->host);
-  free(s->sums_host);
-  free(s->norm2);
-  free(s->norm2_full);
+  free(s->states.host);
+  free(s->states.sums_host);
+  free(s->states.norm2);
+  free(s->states.norm2_full);
   if (s->K != s->options.preconditioner) kaon_operator_destroy(&s->K);
   if (s->inner != s->system && s->inner != s->A) kaon_operator_destroy(&s->inner);
   if (s->system != s->A) kaon_operator_destroy(&s->system);

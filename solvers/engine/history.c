@@ -8,19 +8,21 @@
 enum { FIRST_CAPACITY = 1024 };
 
 kaon_status kaon_history_create(kaon_solver *s) {
-  s->history = calloc((size_t)s->columns, sizeof *s->history);
-  if (s->history == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: out of host memory");
+  s->history.column = calloc((size_t)s->columns, sizeof *s->history.column);
+  if (s->history.column == NULL)
+    return kaon_fail(s->ctx, KAON_ERR_MEMORY, "solver: out of host memory");
   return KAON_OK;
 }
 
 void kaon_history_destroy(kaon_solver *s) {
-  for (int k = 0; s->history != NULL && k < s->columns; k++) free(s->history[k].residual);
-  free(s->history);
-  s->history = NULL;
+  for (int k = 0; s->history.column != NULL && k < s->columns; k++)
+    free(s->history.column[k].residual);
+  free(s->history.column);
+  s->history.column = NULL;
 }
 
 void kaon_history_clear(kaon_solver *s) {
-  for (int k = 0; k < s->columns; k++) s->history[k].count = 0;
+  for (int k = 0; k < s->columns; k++) s->history.column[k].count = 0;
 }
 
 static kaon_status append(kaon_solver *s, kaon_column_history *h, double residual) {
@@ -43,13 +45,14 @@ kaon_status kaon_history_drain(kaon_solver *s, int *cancel) {
   for (int more = 1; more;) {
     int next = INT32_MAX;
     for (int k = 0; k < s->columns; k++)
-      if (s->history[k].count <= s->host[k].iterations && s->history[k].count < next)
-        next = s->history[k].count;
+      if (s->history.column[k].count <= s->states.host[k].iterations &&
+          s->history.column[k].count < next)
+        next = s->history.column[k].count;
     more = next != INT32_MAX;
     for (int k = 0; more && k < s->columns; k++) {
-      kaon_column_history *h = &s->history[k];
-      if (h->count != next || h->count > s->host[k].iterations) continue;
-      const double residual = sqrt(s->host[k].history[next % KAON_HISTORY]);
+      kaon_column_history *h = &s->history.column[k];
+      if (h->count != next || h->count > s->states.host[k].iterations) continue;
+      const double residual = sqrt(s->states.host[k].history[next % KAON_HISTORY]);
       KAON_TRY(append(s, h, residual));
       if (s->options.monitor != NULL && !*cancel &&
           s->options.monitor(s->options.monitor_user, next, k, residual) != 0)
@@ -67,7 +70,7 @@ kaon_status kaon_solver_history(const kaon_solver *solver, int column, double *h
   if (column < 0 || column >= solver->columns)
     return kaon_fail(solver->ctx, KAON_ERR_ARGUMENT, "history: column %d is not in 0 .. %d", column,
                      solver->columns - 1);
-  const kaon_column_history *h = &solver->history[column];
+  const kaon_column_history *h = &solver->history.column[column];
   for (int i = 0; i < h->count && i < *count; i++) history[i] = h->residual[i];
   *count = h->count;
   return KAON_OK;

@@ -6,9 +6,9 @@
  * decides when a step is issued. The service (service.c) treats the columns that wait.
  *
  * A solve has two precisions:
- * - outer: system, b, x, outer_r;
+ * - outer: system, outer.b, outer.x, outer.r;
  * - inner: inner, x_inner, r, work.
- * Where both are the same there is one x and one r: x_inner == x, r == outer_r. */
+ * Where both are the same there is one x and one r: x_inner == outer.x, r == outer.r. */
 #ifndef KAON_SOLVERS_METHOD_H
 #define KAON_SOLVERS_METHOD_H
 
@@ -21,45 +21,60 @@
 
 enum { KAON_SOLVER_WORK = 2 * KAON_GCR_MAX };
 
-/* What deflation minimises (deflate.h): the error in the norm of A, or the residual. */
-enum { KAON_DEFLATES_NOT, KAON_DEFLATES_ERROR, KAON_DEFLATES_RESIDUAL };
+/* Traits beside those of kaon/solver.h. */
+enum {
+  KAON_METHOD_DEFLATES = 1 << 16,  /* deflate.h */
+  KAON_METHOD_LATE_NORM = 1 << 17, /* where A^dag r is monitored, |r|^2 is needed and summed only in
+                                        `finish` */
+  KAON_METHOD_KEEPS_NORM = 1 << 18, /* `renew` sends |r|^2 of a replaced residual with its first
+                                        sum */
+  KAON_METHOD_TAKES_DAGGER =
+      1 << 19, /* `renew` reads A^dag r from chosen_r if knows_dagger is set */
+  KAON_METHOD_FIXED_STEPS = 1 << 20, /* with tol = 0 it makes at most `subspace` steps */
+  KAON_METHOD_PUBLIC = (1 << 16) - 1
+};
 
-typedef struct kaon_method_ops {
-  const char *name;
-  int vectors;             /* inner vectors beside x and r */
-  int preconditioned;      /* 1: takes a preconditioner K, and needs more vectors: */
-  int extra, extra_scaled; /* for a general K; for a diagonal K */
-  int per_direction;       /* more vectors for each direction of the subspace */
+/* Inner vectors beside x and r. */
+typedef struct kaon_method_storage {
+  int vectors;
+  int general, diagonal; /* more with a general K, and with a diagonal K */
+  int per_direction;     /* more for each direction of the subspace */
   /* work[scratch] holds the chosen residual during a service, if both precisions are the same. Its
    * old content must not be needed after `finish`. */
   int scratch;
-  int applications;             /* applications of the operator in a step */
-  int applications_at_start;    /* applications of the operator in `start` */
-  int applications_at_continue; /* the same in `continue_process` */
-  int saved;  /* applications skipped in the step that freezes its column (unless A^dag r
-                       is monitored) */
-  int hidden; /* applications between the two halves of a step's last sum; on one rank,
-                       where the sum ends first, a step that freezes its column skips them */
-  int precond_calls, precond_calls_at_start,
-      precond_calls_at_continue; /* applications of K: in a step, in `start`, in
-                                    `continue_process` */
-  int precond_calls_at_finish;   /* applications of K in a service */
-  int no_half;                   /* its recurrences do not work in half precision */
-  int late_norm;    /* where A^dag r is monitored, |r|^2 is needed and summed only in `finish` */
-  int keeps_norm;   /* renew sends |r|^2 of a replaced residual with its first sum */
-  int takes_dagger; /* renew reads A^dag r from chosen_r if knows_dagger is set */
-  int fused;        /* its updates are fused kernels, not composed of other operations */
-  int dagger;       /* applies A^dagger and K^dagger */
-  int relaxes;      /* a relaxation: s->relax exists; each step recomputes r from x_inner */
-  int deflates;     /* KAON_DEFLATES_ */
-  int block;        /* columns are coupled: they step, wait and continue together */
-  double delta[KAON_PRECISIONS];         /* default delta for reliable updates, by inner
-                                            precision */
-  double delta_restart[KAON_PRECISIONS]; /* default delta for restarted refinement */
-  int period[KAON_PRECISIONS]; /* By inner precision: steps after which the residual is replaced
-                                  in any case, since recurrences drift while r does not drop. */
-  double delta_alone; /* Default delta where both precisions are the same. 0: no replacement, r
-                         does not drift enough to matter. */
+} kaon_method_storage;
+
+/* Applications of A, or of K. */
+typedef struct kaon_method_calls {
+  int step, start, proceed, finish; /* `proceed`: continue_process; `finish`: in a service */
+  /* Skipped in the step that freezes its column, unless A^dag r is monitored. */
+  int saved;
+  /* Between the two halves of a step's last sum. On one rank, where the sum ends first, a step that
+   * freezes its column skips them. */
+  int hidden;
+} kaon_method_calls;
+
+/* When residuals are replaced, unless options say so; by inner precision. */
+typedef struct kaon_method_replacement {
+  double delta[KAON_PRECISIONS], delta_restart[KAON_PRECISIONS];
+  /* Steps after which the residual is replaced in any case, since recurrences drift while r does
+   * not drop. */
+  int period[KAON_PRECISIONS];
+  double delta_alone; /* where both precisions are the same. 0: no replacement, r does not drift
+                         enough to matter */
+} kaon_method_replacement;
+
+typedef struct kaon_method_ops kaon_method_ops;
+struct kaon_method_ops {
+  const char *title, *option; /* kaon_method_info */
+  unsigned traits;            /* bits of kaon_method_trait and those above */
+  kaon_method_storage storage;
+  kaon_method_calls products, preconditions;
+  /* As in kaon_method_info: without K, with K, with a diagonal K. */
+  kaon_method_cost cost[3];
+  kaon_method_replacement replacement;
+  unsigned flags;                /* KAON_FLAG_ that its columns have where they apply */
+  const kaon_method_ops *normal; /* the same for any A, on A^dag A; NULL: none */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
   kaon_status (*step)(kaon_solver *s, int position);
   /* r is new: restart the Krylov process. Gate START. */
@@ -71,18 +86,23 @@ typedef struct kaon_method_ops {
   kaon_status (*renew)(kaon_solver *s);
   /* Adds the updates of x that the method defers, for the columns of `gate`. */
   kaon_status (*finish)(kaon_solver *s, int gate);
-} kaon_method_ops;
+};
 
 /* For methods that retain nothing between steps and defer no update. */
 kaon_status kaon_start_nothing(kaon_solver *s);
 kaon_status kaon_finish_nothing(kaon_solver *s, int gate);
 
-extern const kaon_method_ops kaon_method_cg, kaon_method_cgnr, kaon_method_cgne,
-    kaon_method_bicgstab, kaon_method_mr, kaon_method_gcr, kaon_method_blockcg,
-    kaon_method_blockcgnr, kaon_method_pipecg, kaon_method_pipecgnr, kaon_method_pipebicgstab,
-    kaon_method_bicg, kaon_method_rbicgstab, kaon_method_groppcg, kaon_method_chrongear,
-    kaon_method_jacobi, kaon_method_gs, kaon_method_sor, kaon_method_two_stage, kaon_method_async,
-    kaon_method_richardson;
+#define KAON_X(value, descriptor, name, purpose) \
+  extern const kaon_method_ops kaon_method_##descriptor;
+KAON_METHOD_LIST(KAON_X)
+#undef KAON_X
+
+/* methods.c: the descriptor of a method (NULL: there is none), and its name. */
+const kaon_method_ops *kaon_method_find(kaon_method method);
+const char *kaon_method_name(kaon_method method);
+static inline int kaon_method_has(const kaon_method_ops *m, unsigned trait) {
+  return (m->traits & trait) != 0;
+}
 
 /* One column's residuals by iteration. count: entries read from the device's ring so far. */
 typedef struct kaon_column_history {
@@ -99,96 +119,117 @@ typedef struct kaon_recorded {
   kaon_issue form; /* AUTO: there is no recording */
 } kaon_recorded;
 
-struct kaon_solver {
-  kaon_context *ctx;
-  kaon_solver_options options;
-  const kaon_method_ops *method;
-  int columns;
-  /* of one application to one column, over all ranks (whose parts may differ) */
-  struct {
-    double inner, outer, preconditioner, sweep; /* sweep: of a relaxation's step, in addition to
-                                                   these */
-  } flops;
-  int unknowns; /* kaon_column_state */
-  int cycle;    /* steps of a cycle, in which columns stay in lockstep; 0: none */
-  int flush;    /* steps between additions of x_inner to x; 0: only in services */
+/* The inner process. */
+typedef struct kaon_solver_process {
+  int mixed; /* the inner precision differs from the outer */
+  int cycle; /* steps of a cycle, in which columns stay in lockstep; 0: none */
+  int flush; /* steps between additions of x_inner to x; 0: only in services */
+  int nwork;
   double delta;
-
-  kaon_operator *A;      /* the user's; not owned */
-  kaon_operator *system; /* A, or its twin in double: for residuals and the outer solution */
-  kaon_operator *inner;  /* system, A, or a sloppy twin: for the Krylov process */
-  int mixed;             /* the inner precision differs from the outer */
-  kaon_operator *K;      /* the preconditioner: the user's, or its twin in the inner precision */
+  int unknowns;               /* kaon_column_state */
   const kaon_vector *scaling; /* d, in the inner precision, if K x = d x component by component */
-  int reduces;                /* this solve's b and x are of the parent's space (A is a
-                                 reduction) */
-  int from_zero;              /* x = 0 at the start in every column */
-  int zero_guess;             /* the same, until the first residual is computed */
-  int knows_dagger;           /* chosen_r holds A^dag r of the residual just computed */
+  /* Input and output of a preconditioner in another precision; else NULL. */
+  kaon_vector *precond_input, *precond_output;
+  int knows_dagger; /* chosen_r holds A^dag r of the residual just computed */
+  /* Of one application to one column, over all ranks (whose parts may differ). sweep: of a
+   * relaxation's step, in addition to these. */
+  struct {
+    double inner, outer, preconditioner, sweep;
+  } flops;
+  int counting; /* at creation: vectors are counted, not allocated */
+  size_t bytes; /* counted bytes */
+} kaon_solver_process;
 
+/* The states of the columns. */
+typedef struct kaon_solver_states {
   kaon_scalars *scalars;
   kaon_column_state *host; /* host copies, for polls and services */
   kaon_scalars *sums;      /* norms before and after the run, every column open */
   kaon_column_state *sums_host;
   double *norm2, *norm2_full; /* |b|^2 of the system, of the user */
+} kaon_solver_states;
 
-  const kaon_vector *b; /* outer precision; set by a solve */
+/* Vectors in the outer precision. */
+typedef struct kaon_solver_outer {
+  const kaon_vector *b; /* set by a solve */
   kaon_vector *x;
-  /* chosen_r: A^dag r or the parent's residual. Valid only until its norm is computed, except in
-   * the first service from x = 0. */
-  kaon_vector *outer_r, *chosen_r;
-  kaon_vector *x_inner, *r;
-  kaon_vector *work[KAON_SOLVER_WORK];
-  int nwork;
-  kaon_vector *precond_input, *precond_output; /* input and output of a preconditioner in another
-                                                  precision; else NULL */
-
-  /* Storage behind the pointers above, owned; NULL where another vector serves. */
+  kaon_vector *r;
+  /* A^dag r or the parent's residual. Valid only until its norm is computed, except in the first
+   * service from x = 0. */
+  kaon_vector *chosen_r;
+  /* Storage, owned; NULL where another vector serves. */
   kaon_vector *own_b, *own_x;   /* source and solution of the reduced system */
   kaon_vector *user_b, *user_x; /* b and x in the outer precision, if A has another one */
   kaon_vector *full_r;          /* the parent's residual */
   kaon_vector *own_chosen_r, *own_x_inner;
+} kaon_solver_outer;
 
-  struct kaon_deflation *deflation; /* deflate.h; NULL: none */
-  struct kaon_relaxation *relax;    /* relaxation methods only (relax_internal.h); else NULL */
-
-  int counting; /* dry run: vectors are counted, not allocated */
-  size_t bytes; /* counted bytes */
-
-  kaon_column_history *history;
-  int monitored; /* the ring is read at each poll (and the monitor called) */
-
-  const kaon_vector *end_b; /* the user's vectors for the end of the solve; scaled copies if b
-                               was scaled */
-  kaon_vector *end_x;
+/* The solve under way. */
+typedef struct kaon_solver_solve_state {
+  const kaon_vector *b; /* the user's vectors; scaled copies if b was scaled */
+  kaon_vector *x;
   kaon_scaling units;
-  int ended_early;                     /* the end was enqueued after the last step, before the
-                                          poll */
-  kaon_recorder *before_after, *first; /* recorded begin and end; recorded first service; or NULL */
-  kaon_recorder *whole;                /* recording of the whole solve (solve_launch.c) */
-  kaon_scalars *prepared;              /* initial states of a single-launch solve; or NULL */
-  kaon_recorded seen, ends;            /* the last solve's vectors; what the recordings are valid
-                                          for */
-  int replays_begin_end;               /* this solve replays the recorded begin and end */
-  int single_launch;                   /* begin, loop and end are one launch
-                                               (solve_launch.c) */
-  int has_whole;                       /* `whole` is recorded; -1: recording it failed */
-  int begin_end_unrecordable;
+  int reduces;       /* b and x are of the parent's space (A is a reduction) */
+  int from_zero;     /* x = 0 at the start in every column */
+  int zero_guess;    /* the same, until the first residual is computed */
+  int ended_early;   /* the end was enqueued after the last step, before the poll */
+  kaon_issue issued; /* how its steps are issued */
+} kaon_solver_solve_state;
 
-  kaon_recorder *recorder; /* records steps and services; NULL: the backend has no recorder */
+typedef struct kaon_solver_history_state {
+  kaon_column_history *column;
+  int monitored; /* the ring is read at each poll (and the monitor called) */
+} kaon_solver_history_state;
+
+/* Recorded steps and services (replay.c). */
+typedef struct kaon_solver_replay {
+  kaon_recorder *recorder; /* NULL: the backend has no recorder */
   kaon_recorded recorded;
   int block;                         /* steps of a recorded block */
   kaon_traffic of_block, of_service; /* network traffic of a recorded block and service */
-  kaon_traffic of_begin_end;         /* and of the recorded begin, first service and end
-                                             (solve_launch.c) */
-  kaon_traffic repeated;             /* traffic of this solve's replays (replay.c) */
-  int recording;                     /* a service is being recorded: no value can be read on the
-                                        host */
-  int unrecordable;                  /* recording failed */
-  int unlisted;                      /* recording failed in the forms that use kernel lists */
-  double rate;                       /* seconds a step, measured at the last polls; 0: not known */
-  int ended_at_first_poll;           /* the last solve had ended at its first poll */
-  kaon_issue issued;                 /* how this solve's steps are issued */
+  kaon_traffic repeated;             /* traffic of this solve's replays */
+  int recording;           /* a service is being recorded: no value can be read on the host */
+  int unrecordable;        /* recording failed */
+  int unlisted;            /* recording failed in the forms that use kernel lists */
+  double rate;             /* seconds a step, measured at the last polls; 0: not known */
+  int ended_at_first_poll; /* the last solve had ended at its first poll */
+} kaon_solver_replay;
+
+/* Recorded begin and end of a solve, and solves of a single launch (solve_launch.c). */
+typedef struct kaon_solver_launch {
+  kaon_recorder *before_after, *first; /* recorded begin and end; recorded first service; or NULL */
+  kaon_recorder *whole;                /* recording of the whole solve */
+  kaon_scalars *prepared;              /* initial states of a single-launch solve; or NULL */
+  kaon_recorded seen, ends;  /* the last solve's vectors; what the recordings are valid for */
+  kaon_traffic of_begin_end; /* traffic of the recorded begin, first service and end */
+  int replays;               /* this solve replays the recorded begin and end */
+  int single;                /* begin, loop and end are one launch */
+  int has_whole;             /* `whole` is recorded; -1: recording it failed */
+  int unrecordable;
+} kaon_solver_launch;
+
+struct kaon_solver {
+  kaon_context *ctx;
+  kaon_solver_options options;
+  const kaon_method_ops *method;
+  int columns;
+
+  kaon_operator *A;      /* the user's; not owned */
+  kaon_operator *system; /* A, or its twin in double: for residuals and the outer solution */
+  kaon_operator *inner;  /* system, A, or a sloppy twin: for the Krylov process */
+  kaon_operator *K;      /* the preconditioner: the user's, or its twin in the inner precision */
+  kaon_vector *x_inner, *r;
+  kaon_vector *work[KAON_SOLVER_WORK];
+
+  kaon_solver_process process;
+  kaon_solver_states states;
+  kaon_solver_outer outer;
+  kaon_solver_solve_state solve;
+  kaon_solver_history_state history;
+  kaon_solver_replay replay;
+  kaon_solver_launch launch;
+  struct kaon_deflation *deflation; /* deflate.h; NULL: none */
+  struct kaon_relaxation *relax;    /* relaxation methods only (relax_internal.h); else NULL */
 };
 
 /* Slots of the sums before and after the run:
@@ -207,23 +248,23 @@ enum {
 /* Columns that a service has verified and that continue. */
 enum { KAON_GATE_RENEW = KAON_GATE_START | KAON_GATE_CONTINUE };
 
-/* A pass that stores its result's norm in `slot` of s->sums. */
+/* A pass that stores its result's norm in `slot` of s->states.sums. */
 static inline kaon_pass kaon_solver_norm_pass(const kaon_solver *s, int slot) {
   kaon_pass pass = KAON_PASS_INIT;
-  pass.scalars = s->sums;
+  pass.scalars = s->states.sums;
   pass.norm = slot;
   return pass;
 }
 
-/* norm2[k] = slot of column k. Needs s->sums_host, read by kaon_scalars_read. */
+/* norm2[k] = slot of column k. Needs s->states.sums_host, read by kaon_scalars_read. */
 static inline void kaon_solver_take_norms(const kaon_solver *s, int slot, double *norm2) {
-  for (int k = 0; k < s->columns; k++) norm2[k] = s->sums_host[k].slot[slot][0];
+  for (int k = 0; k < s->columns; k++) norm2[k] = s->states.sums_host[k].slot[slot][0];
 }
 
 /* Gate and sums of one operation; slots or KAON_NO_SLOT. */
 static inline kaon_pass kaon_gated(const kaon_solver *s, int gate) {
   kaon_pass pass = KAON_PASS_INIT;
-  pass.scalars = s->scalars;
+  pass.scalars = s->states.scalars;
   pass.gate = gate;
   return pass;
 }
@@ -263,18 +304,20 @@ kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector 
 /* 1: the tolerance is for the parent's residual, and that one does not follow from the system's
  * residual (kaon_reduction.residual). */
 static inline int kaon_solver_monitors_residual(const kaon_solver *s) {
-  return s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->residual != NULL;
+  return s->options.stop == KAON_STOP_FULL && s->solve.reduces &&
+         s->system->reduction->residual != NULL;
 }
 
 /* 1: a solve from x = 0 reuses A^dag b, computed for |A^dag b| and rounded once. It does not apply
  * the operator to b again. */
 static inline int kaon_solver_takes_dagger(const kaon_solver *s) {
-  return s->mixed && s->method->takes_dagger && s->options.stop == KAON_STOP_NORMAL;
+  return s->process.mixed && kaon_method_has(s->method, KAON_METHOD_TAKES_DAGGER) &&
+         s->options.stop == KAON_STOP_NORMAL;
 }
 
 /* runner.c: everything between the first residual and the end of the last column. */
 kaon_status kaon_runner_run(kaon_solver *s);
-/* runner.c: `steps` steps from the source s->b (and s->x unless zero_guess), without verification.
+/* runner.c: `steps` steps from the source s->outer.b (and s->outer.x unless zero_guess), without verification.
  * *cancelled becomes 1 if the monitor stopped the solve. */
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
 /* Number of steps of a solver with tol = 0. */
@@ -298,7 +341,7 @@ int kaon_solver_block(const kaon_solver *s);
 void kaon_solver_idle(kaon_solver *s);
 /* solve_begin.c.
  * check_vectors: refuses unsuitable vectors.
- * bind: sets s->b and s->x from end_b and end_x.
+ * bind: sets s->outer.b and s->outer.x from end_b and end_x.
  * begin: everything before the run. norm2_full = |b|^2 of the user's b, norm2 = that of the
  * system's source. */
 kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b,
@@ -347,7 +390,7 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
 /* service.c: verifies, replaces residuals and restarts, for all columns that wait. */
 kaon_status kaon_service_run(kaon_solver *s);
 
-/* history.c: reads new entries of the rings in s->host. *cancel is set when the monitor says so. */
+/* history.c: reads new entries of the rings in s->states.host. *cancel is set when the monitor says so. */
 kaon_status kaon_history_drain(kaon_solver *s, int *cancel);
 void kaon_history_clear(kaon_solver *s);
 kaon_status kaon_history_create(kaon_solver *s);

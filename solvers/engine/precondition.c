@@ -9,9 +9,10 @@ kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector 
     KAON_TRY(kaon_blas_copy(r, z, &gate));
     return kaon_pass_sum_separately(z, pass);
   }
-  if (s->precond_input == NULL) return kaon_operator_run(s->K, mode, r, z, pass);
-  KAON_TRY(kaon_blas_convert(r, s->precond_input, 0, &gate));
-  KAON_TRY(kaon_operator_run(s->K, mode, s->precond_input, s->precond_output, &gate));
-  KAON_TRY(kaon_blas_convert(s->precond_output, z, 0, &gate));
+  if (s->process.precond_input == NULL) return kaon_operator_run(s->K, mode, r, z, pass);
+  KAON_TRY(kaon_blas_convert(r, s->process.precond_input, 0, &gate));
+  KAON_TRY(
+      kaon_operator_run(s->K, mode, s->process.precond_input, s->process.precond_output, &gate));
+  KAON_TRY(kaon_blas_convert(s->process.precond_output, z, 0, &gate));
   return kaon_pass_sum_separately(z, pass);
 }

@@ -31,28 +31,31 @@ static int is_listed(kaon_issue form) {
 
 int kaon_solver_block(const kaon_solver *s) {
   const int half = s->columns > 1 || is_listed(s->ctx->lab.issue) ? 2 : 1;
-  return s->cycle > 0 ? s->cycle : s->flush > 0 ? s->flush / half : BLOCK_STEPS;
+  return s->process.cycle > 0   ? s->process.cycle
+         : s->process.flush > 0 ? s->process.flush / half
+                                : BLOCK_STEPS;
 }
 
 static kaon_status steps(void *user) {
   kaon_solver *s = user;
   const kaon_traffic before = s->ctx->comm->traffic;
-  for (int i = 0; i < s->block; i++) {
-    KAON_TRY(s->method->step(s, s->cycle > 0 ? i : 0));
-    const int flushes = s->flush > 0 && ((i + 1) % s->flush == 0 || i + 1 == s->block);
+  for (int i = 0; i < s->replay.block; i++) {
+    KAON_TRY(s->method->step(s, s->process.cycle > 0 ? i : 0));
+    const int flushes =
+        s->process.flush > 0 && ((i + 1) % s->process.flush == 0 || i + 1 == s->replay.block);
     if (flushes) KAON_TRY(kaon_runner_flush(s));
   }
-  s->of_block = kaon_traffic_since(s->ctx, &before);
+  s->replay.of_block = kaon_traffic_since(s->ctx, &before);
   return KAON_OK;
 }
 
 static kaon_status service(void *user) {
   kaon_solver *s = user;
   const kaon_traffic before = s->ctx->comm->traffic;
-  s->recording = 1;
+  s->replay.recording = 1;
   const kaon_status status = kaon_service_run(s);
-  s->recording = 0;
-  s->of_service = kaon_traffic_since(s->ctx, &before);
+  s->replay.recording = 0;
+  s->replay.of_service = kaon_traffic_since(s->ctx, &before);
   return status;
 }
 
@@ -61,15 +64,16 @@ static kaon_status service(void *user) {
 static void count_traffic(kaon_solver *s) {
   int64_t most = 0, served = 0;
   for (int k = 0; k < s->columns; k++) {
-    if (s->host[k].iterations > most) most = s->host[k].iterations;
-    if (s->host[k].updates > served && s->deflation == NULL) served = s->host[k].updates;
+    if (s->states.host[k].iterations > most) most = s->states.host[k].iterations;
+    if (s->states.host[k].updates > served && s->deflation == NULL)
+      served = s->states.host[k].updates;
   }
-  const kaon_traffic *b = &s->of_block, *v = &s->of_service;
-  s->repeated.sums += b->sums * most / s->block + v->sums * served;
-  s->repeated.exchanges += b->exchanges * most / s->block + v->exchanges * served;
-  s->repeated.bytes += b->bytes * most / s->block + v->bytes * served;
-  s->repeated.hidden += b->hidden * most / s->block + v->hidden * served;
-  s->repeated.ahead += b->ahead * most / s->block + v->ahead * served;
+  const kaon_traffic *b = &s->replay.of_block, *v = &s->replay.of_service;
+  s->replay.repeated.sums += b->sums * most / s->replay.block + v->sums * served;
+  s->replay.repeated.exchanges += b->exchanges * most / s->replay.block + v->exchanges * served;
+  s->replay.repeated.bytes += b->bytes * most / s->replay.block + v->bytes * served;
+  s->replay.repeated.hidden += b->hidden * most / s->replay.block + v->hidden * served;
+  s->replay.repeated.ahead += b->ahead * most / s->replay.block + v->ahead * served;
 }
 
 /* ---- the recording ---- */
@@ -77,14 +81,14 @@ static void count_traffic(kaon_solver *s) {
 /* Where the parent's residual is monitored, recorded services read the user's b (service.c), else
  * the system's. */
 static kaon_recorded now(const kaon_solver *s) {
-  const int ends = kaon_solver_monitors_residual(s) && s->end_b != NULL;
-  return (kaon_recorded){.b = kaon_view_of(ends ? s->end_b : s->b),
-                         .x = kaon_view_of(s->x),
+  const int ends = kaon_solver_monitors_residual(s) && s->solve.b != NULL;
+  return (kaon_recorded){.b = kaon_view_of(ends ? s->solve.b : s->outer.b),
+                         .x = kaon_view_of(s->outer.x),
                          .given = kaon_pool_release_count(s->ctx->pool),
                          .tunings = s->ctx->tunings,
-                         .reduces = s->reduces,
-                         .block = s->block,
-                         .form = s->recorded.form};
+                         .reduces = s->solve.reduces,
+                         .block = s->replay.block,
+                         .form = s->replay.recorded.form};
 }
 
 int kaon_recorded_same(const kaon_recorded *a, const kaon_recorded *b) {
@@ -95,7 +99,8 @@ int kaon_recorded_same(const kaon_recorded *a, const kaon_recorded *b) {
 
 static int recording_valid(const kaon_solver *s) {
   const kaon_recorded this = now(s);
-  return s->recorded.form != KAON_ISSUE_AUTO && kaon_recorded_same(&s->recorded, &this);
+  return s->replay.recorded.form != KAON_ISSUE_AUTO &&
+         kaon_recorded_same(&s->replay.recorded, &this);
 }
 
 kaon_issue kaon_replay_most(const kaon_context *ctx) {
@@ -103,23 +108,24 @@ kaon_issue kaon_replay_most(const kaon_context *ctx) {
 }
 
 int kaon_replay_possible(const kaon_solver *s) {
-  return s->recorder != NULL && !s->unrecordable && kaon_replay_most(s->ctx) > KAON_ISSUE_PLAIN;
+  return s->replay.recorder != NULL && !s->replay.unrecordable &&
+         kaon_replay_most(s->ctx) > KAON_ISSUE_PLAIN;
 }
 
 /* 1: columns that wait are served when the host sees them. */
 static int host_services(const kaon_solver *s) {
-  return s->recorded.form == KAON_ISSUE_REPLAY || s->recorded.form == KAON_ISSUE_CDP;
+  return s->replay.recorded.form == KAON_ISSUE_REPLAY || s->replay.recorded.form == KAON_ISSUE_CDP;
 }
 
 int kaon_replay_loops(const kaon_solver *s) {
-  const kaon_issue form = s->recorded.form;
+  const kaon_issue form = s->replay.recorded.form;
   return recording_valid(s) && (form == KAON_ISSUE_WHILE || form == KAON_ISSUE_PERSISTENT);
 }
 
 /* The requested form, or AUTO if that form cannot list the steps. */
 static kaon_issue wanted_form(const kaon_solver *s) {
   const kaon_issue wanted = s->ctx->lab.issue;
-  return is_listed(wanted) && s->unlisted ? KAON_ISSUE_AUTO : wanted;
+  return is_listed(wanted) && s->replay.unlisted ? KAON_ISSUE_AUTO : wanted;
 }
 
 kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void *),
@@ -127,59 +133,62 @@ kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void 
   const kaon_loop loop = {.steps = steps,
                           .service = service,
                           .user = s,
-                          .state = s->scalars->state,
+                          .state = s->states.scalars->state,
                           .before = before,
                           .after = after,
-                          .norms = s->sums->state};
+                          .norms = s->states.sums->state};
   const kaon_traffic sent = s->ctx->comm->traffic; /* recording sends nothing */
-  const kaon_status status = s->ctx->backend->record->record(s->whole, &loop, s->recorded.form);
+  const kaon_status status =
+      s->ctx->backend->record->record(s->launch.whole, &loop, s->replay.recorded.form);
   s->ctx->comm->traffic = sent;
   return status;
 }
 
-/* Records in the most independent of the forms that are allowed and possible. */
-static kaon_status record(kaon_solver *s) {
-  const kaon_record_ops *ops = s->ctx->backend->record;
-  const kaon_issue wanted = wanted_form(s);
-  const kaon_loop loop = {
-      .steps = steps, .service = service, .user = s, .state = s->scalars->state};
-  const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
-  kaon_status status = KAON_ERR_UNSUPPORTED;
-  s->recorded.form = KAON_ISSUE_AUTO;
-  const kaon_issue most = kaon_replay_most(s->ctx);
+kaon_status kaon_replay_record(kaon_context *ctx, kaon_recorder *recorder, const kaon_loop *loop,
+                               kaon_issue wanted, int host_serves, kaon_issue *made) {
+  const kaon_traffic before = ctx->comm->traffic; /* recording sends nothing */
+  const kaon_issue most = kaon_replay_most(ctx);
   const int beyond = wanted == KAON_ISSUE_TAIL || is_listed(wanted);
   const kaon_issue first = most == KAON_ISSUE_WHILE && beyond ? wanted : most;
+  kaon_status status = KAON_ERR_UNSUPPORTED;
+  *made = KAON_ISSUE_AUTO;
   for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
-    /* the host serves */
-    if (s->deflation != NULL && form != KAON_ISSUE_REPLAY) continue;
-    status = kaon_agree(s->ctx, ops->record(s->recorder, &loop, (kaon_issue)form));
-    if (status != KAON_OK) continue;
-    s->recorded = now(s);
-    s->recorded.form = (kaon_issue)form;
+    if (host_serves && form != KAON_ISSUE_REPLAY) continue;
+    status = kaon_agree(ctx, ctx->backend->record->record(recorder, loop, (kaon_issue)form));
+    if (status == KAON_OK) *made = (kaon_issue)form;
   }
-  s->ctx->comm->traffic = before;
+  ctx->comm->traffic = before;
   if (wanted != KAON_ISSUE_AUTO && (int)wanted > (int)first)
     kaon_fail(
-        s->ctx, status,
+        ctx, status,
         "solver: steps cannot be issued as asked for: with sums and messages over ranks, blocks of "
         "steps can be replayed but not run by the device; choose issue auto or another transport");
+  return status;
+}
+
+static kaon_status record(kaon_solver *s) {
+  const kaon_loop loop = {
+      .steps = steps, .service = service, .user = s, .state = s->states.scalars->state};
+  const kaon_status status = kaon_replay_record(s->ctx, s->replay.recorder, &loop, wanted_form(s),
+                                                s->deflation != NULL, &s->replay.recorded.form);
+  if (status == KAON_OK) s->replay.recorded = now(s);
   return status;
 }
 
 /* If a requested form cannot list the steps, another one is used. */
 static kaon_status record_any(kaon_solver *s) {
   kaon_status status = record(s);
-  kaon_scalars_drop_deferred(s->scalars); /* in case it failed within a step */
+  kaon_scalars_drop_deferred(s->states.scalars); /* in case it failed within a step */
   if (status != KAON_OK && is_listed(wanted_form(s))) {
     const char *const form = wanted_form(s) == KAON_ISSUE_CDP ? "cdp" : "persistent";
     kaon_log(s->ctx, KAON_LOG_WARNING,
              "solver: issue=%s does not apply to this solve, which continues with auto: %s", form,
              kaon_last_error(s->ctx));
     kaon_error_clear(s->ctx);
-    s->unlisted = 1;
+    s->replay.unlisted = 1;
     status = record(s);
-    kaon_scalars_drop_deferred(s->scalars);
+    kaon_scalars_drop_deferred(s->states.scalars);
   }
   if (status != KAON_OK)
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: steps are launched one by one, without replay: %s",
@@ -194,9 +203,9 @@ static kaon_status record_any(kaon_solver *s) {
 static double steps_left(const kaon_solver *s) {
   double most = 0;
   for (int k = 0; k < s->columns; k++) {
-    const kaon_column_history *h = &s->history[k];
+    const kaon_column_history *h = &s->history.column[k];
     const int last = h->count - 1, middle = h->count / 2;
-    if ((s->host[k].gate & KAON_GATE_STEP) == 0 || last <= middle) continue;
+    if ((s->states.host[k].gate & KAON_GATE_STEP) == 0 || last <= middle) continue;
     const double drop = log(h->residual[middle] / h->residual[last]);
     const double left = (last - middle) * log(h->residual[last] / s->options.tol) / drop;
     if (drop > 0 && left > most) most = left;
@@ -208,16 +217,16 @@ static double steps_left(const kaon_solver *s) {
  * end find its gate closed. Two launches are enqueued at a time, so each gets half of the steps
  * that seem to be left. Where columns are going to wait, a launch is one block. */
 static int blocks_until_poll(const kaon_solver *s, const kaon_step_rate *p) {
-  const int most = (KAON_HISTORY - 1) / s->block;
+  const int most = (KAON_HISTORY - 1) / s->replay.block;
   double steps = s->options.check_interval;
   if (p->rate <= 0) return 1;
   if (steps * p->rate > longest_poll_seconds) steps = longest_poll_seconds / p->rate;
   if (steps * p->rate < poll_seconds) steps = poll_seconds / p->rate;
-  if (s->recorded.form == KAON_ISSUE_REPLAY) {
-    const double left = s->delta > 0 || s->cycle > 0 ? 0 : 0.5 * steps_left(s);
+  if (s->replay.recorded.form == KAON_ISSUE_REPLAY) {
+    const double left = s->process.delta > 0 || s->process.cycle > 0 ? 0 : 0.5 * steps_left(s);
     if (left < steps) steps = left;
   }
-  const double blocks = ceil(steps / s->block);
+  const double blocks = ceil(steps / s->replay.block);
   return blocks >= most ? most : blocks > 1 ? (int)blocks : 1;
 }
 
@@ -225,18 +234,18 @@ static int blocks_until_poll(const kaon_solver *s, const kaon_step_rate *p) {
  * norms between the two, since all columns are expected to have ended by then. */
 static kaon_status issue(kaon_solver *s, const kaon_step_rate *p, int number, int ends) {
   const kaon_record_ops *ops = s->ctx->backend->record;
-  KAON_TRY(ops->run(s->recorder, blocks_until_poll(s, p)));
+  KAON_TRY(ops->run(s->replay.recorder, blocks_until_poll(s, p)));
   if (ends) {
     KAON_TRY(kaon_solver_end_early(s));
-    KAON_TRY(ops->post(s->recorder, s->sums->state, 1 - number));
+    KAON_TRY(ops->post(s->replay.recorder, s->states.sums->state, 1 - number));
   }
-  KAON_TRY(ops->post(s->recorder, s->scalars->state, number));
+  KAON_TRY(ops->post(s->replay.recorder, s->states.scalars->state, number));
   return KAON_OK;
 }
 
 /* The first launch and a poll after it, with the same end between them. */
 static kaon_status issue_first(kaon_solver *s, const kaon_step_rate *p, int ended_at_first_poll) {
-  if (s->single_launch) return kaon_solve_launch_issue(s, blocks_until_poll(s, p));
+  if (s->launch.single) return kaon_solve_launch_issue(s, blocks_until_poll(s, p));
   return issue(s, p, 0, ended_at_first_poll && kaon_solver_can_end_early(s));
 }
 
@@ -244,7 +253,7 @@ static kaon_status issue_first(kaon_solver *s, const kaon_step_rate *p, int ende
 static int new_steps(const kaon_solver *s) {
   int most = 0;
   for (int k = 0; k < s->columns; k++) {
-    const int n = s->host[k].iterations + 1 - s->history[k].count;
+    const int n = s->states.host[k].iterations + 1 - s->history.column[k].count;
     if (n > most) most = n;
   }
   return most;
@@ -254,9 +263,10 @@ static int new_steps(const kaon_solver *s) {
  * else NULL. */
 static kaon_status poll_states(kaon_solver *s, kaon_status status, kaon_step_rate *p, int number,
                                int *cancel, int *refused) {
-  kaon_recorder *posted = refused != NULL && s->single_launch ? s->whole : s->recorder;
-  if (status == KAON_OK) status = s->ctx->backend->record->wait(posted, number, s->host);
-  if (status == KAON_OK && refused != NULL && s->single_launch) { /* only on one rank */
+  kaon_recorder *posted =
+      refused != NULL && s->launch.single ? s->launch.whole : s->replay.recorder;
+  if (status == KAON_OK) status = s->ctx->backend->record->wait(posted, number, s->states.host);
+  if (status == KAON_OK && refused != NULL && s->launch.single) { /* only on one rank */
     kaon_solve_launch_poll(s, refused);
     if (*refused) return KAON_OK;
   }
@@ -268,7 +278,7 @@ static kaon_status poll_states(kaon_solver *s, kaon_status status, kaon_step_rat
 /* Deflation reads values on the host, so its services are not recorded. */
 static kaon_status service_waiting(kaon_solver *s) {
   return s->deflation != NULL ? kaon_service_run(s)
-                              : s->ctx->backend->record->service_waiting(s->recorder);
+                              : s->ctx->backend->record->service_waiting(s->replay.recorder);
 }
 
 /* Launches and polls in turn. A poll shows the time before the next launch was enqueued: it can
@@ -277,25 +287,26 @@ static kaon_status service_waiting(kaon_solver *s) {
  * there is one. */
 static kaon_status drive(kaon_solver *s, int *cancel, int *over) {
   const int serves = host_services(s);
-  const int ended_at_first_poll = s->ended_at_first_poll && !serves && s->ctx->comm->ranks == 1;
+  const int ended_at_first_poll =
+      s->replay.ended_at_first_poll && !serves && s->ctx->comm->ranks == 1;
   int patience = 0, served = 0, issued = 1;
   kaon_step_rate p = kaon_step_rate_begin();
-  p.rate = s->rate;
-  s->ended_at_first_poll = 0;
+  p.rate = s->replay.rate;
+  s->replay.ended_at_first_poll = 0;
   kaon_status status = issue_first(s, &p, ended_at_first_poll);
   for (int number = 0;; number = 1 - number) {
     if (status == KAON_OK && (issued > 1 || !ended_at_first_poll))
       status = issue(s, &p, 1 - number, 0);
     KAON_TRY(poll_states(s, status, &p, number, cancel, issued == 1 ? over : NULL));
     if (*over) return KAON_OK;
-    s->rate = p.rate;
+    s->replay.rate = p.rate;
     const kaon_columns_now n = kaon_columns_count(s);
     if (n.stepping + n.waiting == 0) {
-      s->ended_at_first_poll = issued == 1;
+      s->replay.ended_at_first_poll = issued == 1;
       *over = 1;
       return KAON_OK;
     }
-    s->ended_early = 0;
+    s->solve.ended_early = 0;
     if (*cancel) return KAON_OK;
     if (issued++ == 1 && ended_at_first_poll) status = issue(s, &p, 1 - number, 0);
     const int old = served;
@@ -314,11 +325,12 @@ static kaon_status ask(const kaon_solver *s, kaon_operator *A, const kaon_vector
 
 static kaon_status check_operators(const kaon_solver *s) {
   kaon_operator *K = s->K;
-  KAON_TRY(ask(s, s->system, s->x, s->outer_r));
+  KAON_TRY(ask(s, s->system, s->outer.x, s->outer.r));
   if (s->inner != s->system) KAON_TRY(ask(s, s->inner, s->r, s->work[0]));
   if (K == NULL) return KAON_OK;
-  return s->precond_input != NULL ? ask(s, K, s->precond_input, s->precond_output)
-                                  : ask(s, K, s->r, s->work[0]);
+  return s->process.precond_input != NULL
+             ? ask(s, K, s->process.precond_input, s->process.precond_output)
+             : ask(s, K, s->r, s->work[0]);
 }
 
 /* Addresses differ from rank to rank, but all ranks must decide alike. */
@@ -338,11 +350,11 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
     const kaon_status status = record_any(s);
     if (status != KAON_OK) {
       kaon_error_clear(s->ctx); /* plain issue reports the error, if there is one */
-      s->unrecordable = status == KAON_ERR_UNSUPPORTED;
+      s->replay.unrecordable = status == KAON_ERR_UNSUPPORTED;
       return KAON_OK;
     }
   }
-  s->issued = s->recorded.form;
+  s->solve.issued = s->replay.recorded.form;
   KAON_TRY(drive(s, cancel, over));
   count_traffic(s);
   return KAON_OK;

@@ -47,14 +47,14 @@ int kaon_states_closed(const kaon_scalars *scalars, kaon_column_state *host, int
 }
 
 int kaon_gate_closed(const kaon_solver *s, int gate) {
-  return kaon_states_closed(s->scalars, s->host, gate);
+  return kaon_states_closed(s->states.scalars, s->states.host, gate);
 }
 
 kaon_columns_now kaon_columns_count(const kaon_solver *s) {
   kaon_columns_now n = {0, 0};
   for (int k = 0; k < s->columns; k++) {
-    if (s->host[k].gate & KAON_GATE_STEP) n.stepping++;
-    if (s->host[k].gate & KAON_GATE_SERVICE) n.waiting++;
+    if (s->states.host[k].gate & KAON_GATE_STEP) n.stepping++;
+    if (s->states.host[k].gate & KAON_GATE_SERVICE) n.waiting++;
   }
   return n;
 }
@@ -63,7 +63,7 @@ kaon_columns_now kaon_columns_count(const kaon_solver *s) {
 static int block_length(const kaon_solver *s, int position) {
   int n = s->options.check_interval;
   if (n > KAON_HISTORY - 1) n = KAON_HISTORY - 1;
-  if (s->cycle > 0 && n > s->cycle - position) n = s->cycle - position;
+  if (s->process.cycle > 0 && n > s->process.cycle - position) n = s->process.cycle - position;
   return n > 0 ? n : 1;
 }
 
@@ -73,9 +73,9 @@ static int block_length(const kaon_solver *s, int position) {
  * each step that can have opened the gate (replay.c). */
 kaon_status kaon_runner_flush(kaon_solver *s) {
   const kaon_pass due = kaon_gated(s, KAON_GATE_FLUSH);
-  if (s->flush == 0) return KAON_OK;
+  if (s->process.flush == 0) return KAON_OK;
   if (s->ctx->backend->host_accessible && kaon_gate_closed(s, KAON_GATE_FLUSH)) return KAON_OK;
-  return kaon_blas_add_and_zero(s->x_inner, s->x, &due);
+  return kaon_blas_add_and_zero(s->x_inner, s->outer.x, &due);
 }
 
 /* Issues up to n steps. It stops early when no column is seen to be open: further steps would
@@ -85,7 +85,7 @@ static kaon_status issue_block(kaon_solver *s, int n, kaon_step_rate *p, int *po
   for (int i = 0; i < n; i++) {
     KAON_TRY(s->method->step(s, *position));
     KAON_TRY(kaon_runner_flush(s));
-    *position = s->cycle > 0 ? (*position + 1) % s->cycle : 0;
+    *position = s->process.cycle > 0 ? (*position + 1) % s->process.cycle : 0;
     p->steps++;
     if (late(s, p) || kaon_gate_closed(s, KAON_GATE_STEP)) break;
   }
@@ -117,24 +117,24 @@ kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_ste
 }
 
 static kaon_status poll_states(kaon_solver *s, kaon_step_rate *p, int *cancel) {
-  kaon_status status = kaon_scalars_read(s->scalars, s->host);
-  if (status == KAON_OK && s->monitored) status = kaon_history_drain(s, cancel);
+  kaon_status status = kaon_scalars_read(s->states.scalars, s->states.host);
+  if (status == KAON_OK && s->history.monitored) status = kaon_history_drain(s, cancel);
   return kaon_runner_agree(s, status, p, cancel);
 }
 
 /* Columns of a method with cycles are served only between cycles. */
 int kaon_runner_service_due(const kaon_solver *s, kaon_columns_now n, int begins, int *patience) {
-  if (s->cycle > 0 && n.stepping > 0) return n.waiting > 0 && begins;
+  if (s->process.cycle > 0 && n.stepping > 0) return n.waiting > 0 && begins;
   return kaon_service_due(n.stepping, n.waiting, patience);
 }
 
 kaon_status kaon_runner_run(kaon_solver *s) {
   int cancel = 0, position = 0, patience = 0;
-  if (s->single_launch) {
+  if (s->launch.single) {
     /* already issued with the beginning */
-  } else if (s->replays_begin_end && s->zero_guess) {
-    s->zero_guess = 0;
-    KAON_TRY(s->ctx->backend->record->run(s->first, 1));
+  } else if (s->launch.replays && s->solve.zero_guess) {
+    s->solve.zero_guess = 0;
+    KAON_TRY(s->ctx->backend->record->run(s->launch.first, 1));
   } else {
     KAON_TRY(kaon_service_run(s));
   }
@@ -165,19 +165,20 @@ kaon_status kaon_runner_run(kaon_solver *s) {
 
 int kaon_solver_fixed_steps(const kaon_solver *s) {
   const int limit = s->options.max_iterations;
-  return s->options.method == KAON_MR && s->options.subspace < limit ? s->options.subspace : limit;
+  const int bounded = kaon_method_has(s->method, KAON_METHOD_FIXED_STEPS);
+  return bounded && s->options.subspace < limit ? s->options.subspace : limit;
 }
 
 /* r = b - A x in the inner precision. */
 static kaon_status fixed_residual(kaon_solver *s) {
   const kaon_pass sums = kaon_gated_norm(s, KAON_GATE_START, KAON_S_R2, KAON_REC_NONE);
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
-  if (s->mixed || s->zero_guess) KAON_TRY(kaon_blas_zero(s->x_inner, &plain));
-  if (s->zero_guess) return kaon_blas_convert(s->b, s->r, 0, &sums);
-  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->x, s->outer_r, &plain));
-  if (!s->mixed) return kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &sums);
-  KAON_TRY(kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &plain));
-  return kaon_blas_convert(s->outer_r, s->r, 0, &sums);
+  if (s->process.mixed || s->solve.zero_guess) KAON_TRY(kaon_blas_zero(s->x_inner, &plain));
+  if (s->solve.zero_guess) return kaon_blas_convert(s->outer.b, s->r, 0, &sums);
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->outer.x, s->outer.r, &plain));
+  if (!s->process.mixed) return kaon_blas_xpay(s->outer.b, KAON_NUMBER(-1), s->outer.r, &sums);
+  KAON_TRY(kaon_blas_xpay(s->outer.b, KAON_NUMBER(-1), s->outer.r, &plain));
+  return kaon_blas_convert(s->outer.r, s->r, 0, &sums);
 }
 
 kaon_status kaon_start_nothing(kaon_solver *s) {
@@ -201,20 +202,20 @@ kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
   KAON_TRY(kaon_recur(s, KAON_GATE_START, KAON_REC_FIXED_RESUME));
   for (int i = 0, position = 0; i < steps; i++) {
     KAON_TRY(s->method->step(s, position));
-    position = s->cycle > 0 ? (position + 1) % s->cycle : 0;
-    if (s->cycle > 0 && position == 0) {
+    position = s->process.cycle > 0 ? (position + 1) % s->process.cycle : 0;
+    if (s->process.cycle > 0 && position == 0) {
       KAON_TRY(s->method->finish(s, KAON_GATE_SOLUTION));
       KAON_TRY(kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_FIXED_RESUME));
     }
-    if (!s->monitored) continue;
+    if (!s->history.monitored) continue;
     p.steps++;
     if ((i + 1) % every != 0 && !late(s, &p)) continue;
     KAON_TRY(poll_states(s, &p, cancelled));
     if (*cancelled) break;
   }
   KAON_TRY(s->method->finish(s, KAON_GATE_STEP | KAON_GATE_SOLUTION));
-  if (s->monitored) KAON_TRY(poll_states(s, &p, cancelled));
-  if (!s->mixed) return KAON_OK;
+  if (s->history.monitored) KAON_TRY(poll_states(s, &p, cancelled));
+  if (!s->process.mixed) return KAON_OK;
   const kaon_pass all = kaon_gated(s, KAON_GATE_ANY);
-  return kaon_blas_convert(s->x_inner, s->x, !s->zero_guess, &all);
+  return kaon_blas_convert(s->x_inner, s->outer.x, !s->solve.zero_guess, &all);
 }

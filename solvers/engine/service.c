@@ -16,47 +16,47 @@
 static kaon_status recompute_residual(kaon_solver *s, int gate, int slot, int then) {
   const kaon_pass plain = kaon_gated(s, gate);
   const kaon_pass sums = kaon_gated_norm(s, gate, slot, then);
-  if (s->zero_guess) {
-    s->zero_guess = 0;
-    return kaon_blas_copy(s->b, s->outer_r, &sums);
+  if (s->solve.zero_guess) {
+    s->solve.zero_guess = 0;
+    return kaon_blas_copy(s->outer.b, s->outer.r, &sums);
   }
-  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->x, s->outer_r, &plain));
-  return kaon_blas_xpay(s->b, KAON_NUMBER(-1), s->outer_r, &sums);
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->outer.x, s->outer.r, &plain));
+  return kaon_blas_xpay(s->outer.b, KAON_NUMBER(-1), s->outer.r, &sums);
 }
 
 /* The same after the parent's residual was computed. The system's residual follows from it, and is
  * more accurate that way. */
 static kaon_status reduce_residual(kaon_solver *s, int gate) {
   const kaon_reduction *reduction = s->system->reduction;
-  if (reduction->reduce == NULL || s->zero_guess)
+  if (reduction->reduce == NULL || s->solve.zero_guess)
     return recompute_residual(s, gate, KAON_S_OUTER, KAON_REC_NONE);
   const kaon_pass sums = kaon_gated_norm(s, gate, KAON_S_OUTER, KAON_REC_NONE);
-  return reduction->reduce(s->system, s->full_r, s->outer_r, &sums);
+  return reduction->reduce(s->system, s->outer.full_r, s->outer.r, &sums);
 }
 
 /* Computes the residual that the tolerance is for, then runs kaon_stop_verify. */
 static kaon_status verify(kaon_solver *s) {
   kaon_pass chosen = kaon_gated_norm(s, KAON_GATE_SERVICE, KAON_S_TRUE, KAON_REC_VERIFY);
   if (s->options.stop == KAON_STOP_NORMAL) {
-    const int first = s->zero_guess; /* r = b, and residuals are relative to |A^dag b| */
+    const int first = s->solve.zero_guess; /* r = b, and residuals are relative to |A^dag b| */
     chosen.gate = KAON_GATE_VERIFY;
     KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER,
                                 first ? KAON_REC_VERIFY_ZERO : KAON_REC_OUTER));
-    s->knows_dagger = first && kaon_solver_takes_dagger(s);
+    s->process.knows_dagger = first && kaon_solver_takes_dagger(s);
     if (first || kaon_gate_closed(s, KAON_GATE_VERIFY)) return KAON_OK;
-    return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &chosen);
+    return kaon_operator_run(s->system, KAON_DAGGER, s->outer.r, s->outer.chosen_r, &chosen);
   }
   if (kaon_solver_monitors_residual(s)) {
-    const kaon_vector *b = s->A->precision != s->system->precision ? s->user_b : s->end_b;
-    const int gate = s->mixed ? KAON_GATE_SERVICE : KAON_GATE_VERIFY;
+    const kaon_vector *b = s->A->precision != s->system->precision ? s->outer.user_b : s->solve.b;
+    const int gate = s->process.mixed ? KAON_GATE_SERVICE : KAON_GATE_VERIFY;
     chosen.then = KAON_REC_NONE; /* runs after both */
-    KAON_TRY(s->system->reduction->residual(s->system, s->x, b, s->full_r, &chosen));
+    KAON_TRY(s->system->reduction->residual(s->system, s->outer.x, b, s->outer.full_r, &chosen));
     if (!kaon_gate_closed(s, gate)) KAON_TRY(reduce_residual(s, gate));
     return kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_VERIFY);
   }
-  if (s->options.stop == KAON_STOP_FULL && s->reduces && s->system->reduction->lift != NULL) {
+  if (s->options.stop == KAON_STOP_FULL && s->solve.reduces && s->system->reduction->lift != NULL) {
     KAON_TRY(recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_NONE));
-    return s->system->reduction->lift(s->system, s->outer_r, s->chosen_r, &chosen);
+    return s->system->reduction->lift(s->system, s->outer.r, s->outer.chosen_r, &chosen);
   }
   return recompute_residual(s, KAON_GATE_SERVICE, KAON_S_OUTER, KAON_REC_VERIFY_OUTER);
 }
@@ -64,25 +64,27 @@ static kaon_status verify(kaon_solver *s) {
 /* An inner solution that was not fit to be added disturbs only a restarted process. */
 static kaon_status replace_residual(kaon_solver *s) {
   const kaon_pass fresh = kaon_gated(s, KAON_GATE_START);
-  const int late = s->method->late_norm && s->options.stop == KAON_STOP_NORMAL;
+  const int late =
+      kaon_method_has(s->method, KAON_METHOD_LATE_NORM) && s->options.stop == KAON_STOP_NORMAL;
   kaon_pass sums =
       kaon_gated_norm(s, KAON_GATE_RENEW, late ? KAON_NO_SLOT : KAON_S_R2, KAON_REC_NONE);
-  if (s->method->keeps_norm) sums.sum = KAON_SUM_DEFER;
+  if (kaon_method_has(s->method, KAON_METHOD_KEEPS_NORM)) sums.sum = KAON_SUM_DEFER;
   if (s->deflation != NULL) sums.then = KAON_REC_DEFLATED_SCALE;
-  if (!s->mixed) return KAON_OK;
-  KAON_TRY(kaon_blas_convert(s->outer_r, s->r, 0, &sums));
+  if (!s->process.mixed) return KAON_OK;
+  KAON_TRY(kaon_blas_convert(s->outer.r, s->r, 0, &sums));
   return kaon_gate_closed(s, KAON_GATE_START) ? KAON_OK : kaon_blas_zero(s->x_inner, &fresh);
 }
 
 kaon_status kaon_service_run(kaon_solver *s) {
   const kaon_pass keep = kaon_gated(s, KAON_GATE_SOLUTION);
-  if (!s->zero_guess) { /* else there is no inner solution yet */
+  if (!s->solve.zero_guess) { /* else there is no inner solution yet */
     KAON_TRY(s->method->finish(s, KAON_GATE_SOLUTION));
-    if (s->mixed) KAON_TRY(kaon_blas_add_and_zero(s->x_inner, s->x, &keep));
+    if (s->process.mixed) KAON_TRY(kaon_blas_add_and_zero(s->x_inner, s->outer.x, &keep));
   }
-  s->knows_dagger = 0;
+  s->process.knows_dagger = 0;
   KAON_TRY(verify(s));
-  if (s->method->block) KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
+  if (kaon_method_has(s->method, KAON_METHOD_BLOCK))
+    KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_BLOCK_VERIFIED));
   KAON_TRY(replace_residual(s));
   KAON_TRY(kaon_deflation_run(s));
   if (s->method->renew != NULL) return s->method->renew(s);

@@ -58,17 +58,17 @@ const char *kaon_breakdown_text(kaon_breakdown breakdown) {
 void kaon_solver_idle(kaon_solver *s) {
   static const double epsilon[KAON_PRECISIONS] = {0x1p-53, 0x1p-24, 0x1p-16};
   for (int k = 0; k < s->columns; k++) {
-    kaon_column_state *state = &s->host[k];
+    kaon_column_state *state = &s->states.host[k];
     memset(state, 0, sizeof *state);
     state->slot[KAON_S_RELAXATION][0] = s->options.relaxation;
     state->epsilon2 = epsilon[s->inner->precision] * epsilon[s->inner->precision];
     state->max_iterations = s->options.max_iterations;
     state->flags = s->options.as_printed ? KAON_FLAG_PRINTED : 0;
-    state->cycle = s->cycle;
-    state->unknowns = s->unknowns;
-    state->flush = s->flush;
-    state->period =
-        s->deflation != NULL ? (int)KAON_DEFLATION_STEPS : s->method->period[s->inner->precision];
+    state->cycle = s->process.cycle;
+    state->unknowns = s->process.unknowns;
+    state->flush = s->process.flush;
+    state->period = s->deflation != NULL ? (int)KAON_DEFLATION_STEPS
+                                         : s->method->replacement.period[s->inner->precision];
     state->period_begin = s->deflation != NULL ? (int)KAON_DEFLATION_BEGIN : 0;
     state->gate = KAON_GATE_SERVICE;
     state->reason = KAON_WAIT_BEGIN;
@@ -79,32 +79,29 @@ void kaon_solver_prepare_states(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   int flags = (o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0) |
               (o->as_printed ? KAON_FLAG_PRINTED : 0);
-  const int normal = o->method == KAON_CGNR || o->method == KAON_BLOCKCGNR ||
-                     o->method == KAON_PIPECGNR; /* methods that compute A^dag r */
-  if (o->delta == 0 && s->delta > 0 && s->mixed && s->cycle == 0 && !flags)
+  const unsigned own = s->method->flags;
+  if (o->delta == 0 && s->process.delta > 0 && s->process.mixed && s->process.cycle == 0 && !flags)
     flags |= KAON_FLAG_ADAPT;
   /* only classic CG: other methods can stagnate in single precision (test_preconditioned) */
-  if ((flags & KAON_FLAG_ADAPT) && (o->method == KAON_CG || o->method == KAON_CGNR))
-    flags |= KAON_FLAG_SPACED;
+  if (flags & KAON_FLAG_ADAPT) flags |= own & KAON_FLAG_SPACED;
   if (s->K != NULL && o->sloppy == KAON_HALF) flags |= KAON_FLAG_SPACED_CLOSER;
-  if (o->stop == KAON_STOP_NORMAL && normal) flags |= KAON_FLAG_NORMAL;
-  if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->mixed &&
-      o->method == KAON_CGNR)
-    flags |= KAON_FLAG_TRUST;
-  if (o->method == KAON_PIPECGNR || o->method == KAON_GCR) flags |= KAON_FLAG_EITHER;
-  if (o->method == KAON_PIPECG) flags |= KAON_FLAG_AFRESH;
+  if (o->stop == KAON_STOP_NORMAL && kaon_method_has(s->method, KAON_METHOD_NORMAL))
+    flags |= KAON_FLAG_NORMAL;
+  if ((flags & KAON_FLAG_NORMAL) && !(flags & KAON_FLAG_RESTART) && s->process.mixed)
+    flags |= own & KAON_FLAG_TRUST;
+  flags |= own & (KAON_FLAG_EITHER | KAON_FLAG_AFRESH);
   if (kaon_solver_monitors_residual(s)) flags |= KAON_FLAG_MONITOR;
   if (s->deflation != NULL) flags |= KAON_FLAG_DEFLATED;
   kaon_deflation_reset(s);
   kaon_solver_idle(s);
   for (int k = 0; k < s->columns; k++) {
-    kaon_column_state *state = &s->host[k];
-    state->reference = s->norm2[k];
+    kaon_column_state *state = &s->states.host[k];
+    state->reference = s->states.norm2[k];
     state->limit = o->tol * o->tol;
-    state->delta2 = s->delta * s->delta;
+    state->delta2 = s->process.delta * s->process.delta;
     state->flags = flags;
     if (flags & KAON_FLAG_MONITOR) state->gate |= KAON_GATE_VERIFY;
-    if (s->norm2[k] == 0) {
+    if (s->states.norm2[k] == 0) {
       state->gate = 0;
       state->reason = KAON_CONVERGED;
     }
@@ -115,29 +112,29 @@ void kaon_solver_prepare_states(kaon_solver *s) {
 static kaon_status clear_zero_columns(kaon_solver *s) {
   int any = 0;
   for (int k = 0; k < s->columns; k++) {
-    s->host[k].gate = s->norm2[k] == 0 ? KAON_GATE_START : 0;
-    any |= s->host[k].gate;
+    s->states.host[k].gate = s->states.norm2[k] == 0 ? KAON_GATE_START : 0;
+    any |= s->states.host[k].gate;
   }
-  if (!any || s->zero_guess) return KAON_OK;
+  if (!any || s->solve.zero_guess) return KAON_OK;
   const kaon_pass chosen = kaon_gated(s, KAON_GATE_START);
-  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
-  return kaon_blas_zero(s->x, &chosen);
+  KAON_TRY(kaon_scalars_write(s->states.scalars, s->states.host));
+  return kaon_blas_zero(s->outer.x, &chosen);
 }
 
 static kaon_status run(kaon_solver *s) {
   kaon_history_clear(s);
-  s->monitored = 1;
+  s->history.monitored = 1;
   KAON_TRY(clear_zero_columns(s));
   kaon_solver_prepare_states(s);
-  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  KAON_TRY(kaon_scalars_write(s->states.scalars, s->states.host));
   return kaon_runner_run(s);
 }
 
 /* A single-launch solve; needs that the solve before had ended at its first poll. */
 static kaon_status run_single_launch(kaon_solver *s) {
   kaon_history_clear(s);
-  s->monitored = s->from_zero = 1;
-  s->zero_guess = 0; /* the first residual is computed with the beginning */
+  s->history.monitored = s->solve.from_zero = 1;
+  s->solve.zero_guess = 0; /* the first residual is computed with the beginning */
   return kaon_runner_run(s);
 }
 
@@ -145,22 +142,22 @@ static kaon_status run_single_launch(kaon_solver *s) {
 static kaon_status run_fixed(kaon_solver *s) {
   int cancelled = 0;
   kaon_history_clear(s);
-  s->monitored = 1;
+  s->history.monitored = 1;
   KAON_TRY(clear_zero_columns(s));
   kaon_solver_idle(s);
-  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
+  KAON_TRY(kaon_scalars_write(s->states.scalars, s->states.host));
   KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled));
   kaon_solver_prepare_states(s);
   for (int k = 0; k < s->columns; k++) {
-    s->host[k].iterations = s->history[k].count - 1;
-    s->host[k].max_iterations = 0;
+    s->states.host[k].iterations = s->history.column[k].count - 1;
+    s->states.host[k].max_iterations = 0;
   }
-  KAON_TRY(kaon_scalars_write(s->scalars, s->host));
-  s->zero_guess = 0;
+  KAON_TRY(kaon_scalars_write(s->states.scalars, s->states.host));
+  s->solve.zero_guess = 0;
   KAON_TRY(kaon_service_run(s));
-  KAON_TRY(kaon_scalars_read(s->scalars, s->host));
+  KAON_TRY(kaon_scalars_read(s->states.scalars, s->states.host));
   for (int k = 0; cancelled && k < s->columns; k++)
-    if (s->host[k].reason != KAON_CONVERGED) s->host[k].reason = KAON_CANCELLED;
+    if (s->states.host[k].reason != KAON_CONVERGED) s->states.host[k].reason = KAON_CANCELLED;
   return KAON_OK;
 }
 
@@ -168,107 +165,110 @@ static kaon_status run_fixed(kaon_solver *s) {
  * system, and the run's x was rounded to the user's precision. */
 static int retakes_chosen(const kaon_solver *s) {
   return s->A->precision != s->system->precision && kaon_solver_source_slot(s) != KAON_OF_B &&
-         (!s->reduces || s->system->reduction->guess != NULL);
+         (!s->solve.reduces || s->system->reduction->guess != NULL);
 }
 
-/* Puts its square into KAON_OF_CHOSEN of s->sums. */
+/* Puts its square into KAON_OF_CHOSEN of s->states.sums. */
 static kaon_status retake_chosen(kaon_solver *s) {
   const kaon_pass norm = kaon_solver_norm_pass(s, KAON_OF_CHOSEN);
   const int normal = s->options.stop == KAON_STOP_NORMAL;
-  if (s->reduces) {
-    KAON_TRY(s->system->reduction->guess(s->system, s->user_x, s->own_x));
-    KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
-    KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, normal ? NULL : &norm));
+  if (s->solve.reduces) {
+    KAON_TRY(s->system->reduction->guess(s->system, s->outer.user_x, s->outer.own_x));
+    KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->outer.own_x, s->outer.r, NULL));
+    KAON_TRY(kaon_blas_xpay(s->outer.own_b, KAON_NUMBER(-1), s->outer.r, normal ? NULL : &norm));
   }
   if (!normal) return KAON_OK;
-  return kaon_operator_run(s->system, KAON_DAGGER, s->outer_r, s->chosen_r, &norm);
+  return kaon_operator_run(s->system, KAON_DAGGER, s->outer.r, s->outer.chosen_r, &norm);
 }
 
 /* Gives the solution to the user. Puts |b - A x|^2 of the user's system into KAON_OF_RESIDUAL of
- * s->sums, unless the run has left it there. */
+ * s->states.sums, unless the run has left it there. */
 kaon_status kaon_solver_issue_end(kaon_solver *s) {
   const kaon_pass norm = kaon_solver_norm_pass(s, KAON_OF_RESIDUAL);
   const int other_precision = s->A->precision != s->system->precision;
-  const kaon_vector *b = s->end_b;
-  kaon_vector *x = s->end_x;
-  if (s->reduces) {
-    const kaon_vector *full_b = other_precision ? s->user_b : b;
-    kaon_vector *full_x = other_precision ? s->user_x : x;
-    KAON_TRY(s->system->reduction->reconstruct(s->system, s->own_x, full_b, full_x));
+  const kaon_vector *b = s->solve.b;
+  kaon_vector *x = s->solve.x;
+  if (s->solve.reduces) {
+    const kaon_vector *full_b = other_precision ? s->outer.user_b : b;
+    kaon_vector *full_x = other_precision ? s->outer.user_x : x;
+    KAON_TRY(s->system->reduction->reconstruct(s->system, s->outer.own_x, full_b, full_x));
     if (other_precision) {
       KAON_TRY(kaon_vector_copy(x, full_x));
       KAON_TRY(kaon_vector_copy(full_x, x));
     }
-    KAON_TRY(kaon_operator_run(s->system->reduction->parent, KAON_PLAIN, full_x, s->full_r, NULL));
-    KAON_TRY(kaon_blas_xpay(full_b, KAON_NUMBER(-1), s->full_r, &norm));
+    KAON_TRY(
+        kaon_operator_run(s->system->reduction->parent, KAON_PLAIN, full_x, s->outer.full_r, NULL));
+    KAON_TRY(kaon_blas_xpay(full_b, KAON_NUMBER(-1), s->outer.full_r, &norm));
     return retakes_chosen(s) ? retake_chosen(s) : KAON_OK;
   }
   if (!other_precision) return KAON_OK;
-  KAON_TRY(kaon_vector_copy(x, s->own_x));
-  KAON_TRY(kaon_vector_copy(s->own_x, x));
-  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->own_x, s->outer_r, NULL));
-  KAON_TRY(kaon_blas_xpay(s->own_b, KAON_NUMBER(-1), s->outer_r, &norm));
+  KAON_TRY(kaon_vector_copy(x, s->outer.own_x));
+  KAON_TRY(kaon_vector_copy(s->outer.own_x, x));
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, s->outer.own_x, s->outer.r, NULL));
+  KAON_TRY(kaon_blas_xpay(s->outer.own_b, KAON_NUMBER(-1), s->outer.r, &norm));
   return retakes_chosen(s) ? retake_chosen(s) : KAON_OK;
 }
 
 static kaon_status queue_end(kaon_solver *s) {
-  return s->replays_begin_end ? s->ctx->backend->record->service_waiting(s->before_after)
-                              : kaon_solver_issue_end(s);
+  return s->launch.replays ? s->ctx->backend->record->service_waiting(s->launch.before_after)
+                           : kaon_solver_issue_end(s);
 }
 
 /* 1: the end may be enqueued before the host knows that the loop has ended. A reduced system has a
  * solution of its own, so the user's x is not disturbed if the run continues. The end must not use
  * the system's vectors. */
 int kaon_solver_can_end_early(const kaon_solver *s) {
-  return s->reduces && s->options.tol > 0 && !retakes_chosen(s);
+  return s->solve.reduces && s->options.tol > 0 && !retakes_chosen(s);
 }
 
 /* 1: a single launch has an end after its loop, which runs once no column is open. It must wait for
  * that, because rounding x to the user's precision changes x. */
 int kaon_solver_ends_behind(const kaon_solver *s) {
-  return s->options.tol > 0 && (s->reduces || s->A->precision != s->system->precision);
+  return s->options.tol > 0 && (s->solve.reduces || s->A->precision != s->system->precision);
 }
 
 kaon_status kaon_solver_end_early(kaon_solver *s) {
-  s->ended_early = 1;
+  s->solve.ended_early = 1;
   return queue_end(s);
 }
 
 /* norm2_r[k] = |b - A x|^2 */
 static kaon_status end(kaon_solver *s, double *norm2_r) {
-  if (s->reduces || s->A->precision != s->system->precision) {
-    if (s->ended_early) { /* the norms came with the last poll */
-      kaon_recorder *posted = s->single_launch ? s->whole : s->recorder;
-      KAON_TRY(s->ctx->backend->record->wait(posted, 1, s->sums_host));
+  if (s->solve.reduces || s->A->precision != s->system->precision) {
+    if (s->solve.ended_early) { /* the norms came with the last poll */
+      kaon_recorder *posted = s->launch.single ? s->launch.whole : s->replay.recorder;
+      KAON_TRY(s->ctx->backend->record->wait(posted, 1, s->states.sums_host));
     } else {
       KAON_TRY(queue_end(s));
-      KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+      KAON_TRY(kaon_scalars_read(s->states.sums, s->states.sums_host));
     }
     kaon_solver_take_norms(s, KAON_OF_RESIDUAL, norm2_r);
     return KAON_OK;
   }
-  for (int k = 0; k < s->columns; k++) norm2_r[k] = s->host[k].slot[KAON_S_OUTER][0];
+  for (int k = 0; k < s->columns; k++) norm2_r[k] = s->states.host[k].slot[KAON_S_OUTER][0];
   return KAON_OK;
 }
 
 static kaon_column_report column_report(const kaon_solver *s, int k, double norm2_r) {
-  const kaon_column_state *state = &s->host[k];
-  const double b2 = s->norm2_full[k];
+  const kaon_column_state *state = &s->states.host[k];
+  const double b2 = s->states.norm2_full[k];
   kaon_column_report c = {.iterations = state->iterations,
                           .updates = state->updates,
                           .reason = (kaon_stop_reason)state->reason,
                           .residual = b2 > 0 ? sqrt(norm2_r / b2) : 0};
   /* A^dag b = 0: the solve ends with x = 0 and b - A x was not computed */
-  if (state->reference == 0 && b2 > 0 && !s->reduces && s->A->precision == s->system->precision)
+  if (state->reference == 0 && b2 > 0 && !s->solve.reduces &&
+      s->A->precision == s->system->precision)
     c.residual = 1;
-  const int same =
-      s->options.stop == KAON_STOP_FULL || (s->options.stop == KAON_STOP_REDUCED && !s->reduces);
+  const int same = s->options.stop == KAON_STOP_FULL ||
+                   (s->options.stop == KAON_STOP_REDUCED && !s->solve.reduces);
   c.stop_residual = same ? c.residual : sqrt(state->relative);
   if (retakes_chosen(s) && state->reference > 0)
-    c.stop_residual = sqrt(s->sums_host[k].slot[KAON_OF_CHOSEN][0] / state->reference);
+    c.stop_residual = sqrt(s->states.sums_host[k].slot[KAON_OF_CHOSEN][0] / state->reference);
   if (c.reason == KAON_BREAKDOWN) c.breakdown = (kaon_breakdown)state->cause;
   /* a block's A^dag A is positive semidefinite: any other value is due to rounding */
-  if (c.breakdown == KAON_BREAKDOWN_OPERATOR && s->method == &kaon_method_blockcgnr)
+  if (c.breakdown == KAON_BREAKDOWN_OPERATOR && kaon_method_has(s->method, KAON_METHOD_NORMAL) &&
+      kaon_method_has(s->method, KAON_METHOD_BLOCK))
     c.breakdown = KAON_BREAKDOWN_ZERO;
   if (c.reason == KAON_CONVERGED && !(c.stop_residual <= 1.1 * s->options.tol) &&
       c.stop_residual > 0) {
@@ -280,15 +280,15 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
 
 /* Applications of the inner operator that led to a column's state. */
 static int inner_applications(const kaon_solver *s, const kaon_column_state *state) {
-  const kaon_method_ops *m = s->method;
+  const kaon_method_calls *m = &s->method->products;
   const int normal = (state->flags & KAON_FLAG_NORMAL) != 0;
   const int restart = s->options.refinement == KAON_REFINE_RESTART;
   const int renewed = state->updates > 1 ? state->updates - 1 : 0;
   const int saved = m->hidden > 0 ? m->hidden * !kaon_comm_sums(s->ctx->comm) : m->saved * !normal;
-  const int known = s->options.tol > 0 && s->from_zero && kaon_solver_takes_dagger(s);
-  return state->iterations * m->applications + m->applications_at_start - known +
-         renewed * (restart ? m->applications_at_start : m->applications_at_continue) -
-         state->updates * saved + state->deflated * kaon_deflation_applications(s);
+  const int known = s->options.tol > 0 && s->solve.from_zero && kaon_solver_takes_dagger(s);
+  return state->iterations * m->step + m->start - known +
+         renewed * (restart ? m->start : m->proceed) - state->updates * saved +
+         state->deflated * kaon_deflation_applications(s);
 }
 
 /* Applications of the outer operator:
@@ -296,7 +296,7 @@ static int inner_applications(const kaon_solver *s, const kaon_column_state *sta
  * - for A^dag r: its verifications (the first one free likewise) and |A^dag b|. */
 static int outer_applications(const kaon_solver *s, const kaon_column_state *state) {
   const int normal = s->options.stop == KAON_STOP_NORMAL;
-  const int residuals = state->updates + 1 - s->from_zero;
+  const int residuals = state->updates + 1 - s->solve.from_zero;
   if (s->options.tol == 0) return residuals + 1 + 2 * normal; /* only at the end, and all of them */
   return residuals + (normal ? residuals - state->trusted + 1 : 0);
 }
@@ -305,19 +305,18 @@ static int outer_applications(const kaon_solver *s, const kaon_column_state *sta
  * work does not depend on other columns. In a block method it is the block's last column. */
 static const kaon_column_state *worker(const kaon_solver *s, int k) {
   int last = k;
-  for (int j = 0; j < s->columns && s->method->block; j++)
-    if (s->host[j].iterations > s->host[last].iterations) last = j;
-  return &s->host[last];
+  for (int j = 0; j < s->columns && kaon_method_has(s->method, KAON_METHOD_BLOCK); j++)
+    if (s->states.host[j].iterations > s->states.host[last].iterations) last = j;
+  return &s->states.host[last];
 }
 
 /* Applications of the preconditioner. */
 static int precond_calls(const kaon_solver *s, const kaon_column_state *state) {
-  const kaon_method_ops *m = s->method;
+  const kaon_method_calls *m = &s->method->preconditions;
   const int restart = s->options.refinement == KAON_REFINE_RESTART;
   const int renewed = state->updates > 1 ? state->updates - 1 : 0;
-  return state->iterations * m->precond_calls + m->precond_calls_at_start +
-         renewed * (restart ? m->precond_calls_at_start : m->precond_calls_at_continue) +
-         state->updates * m->precond_calls_at_finish;
+  return state->iterations * m->step + m->start + renewed * (restart ? m->start : m->proceed) +
+         state->updates * m->finish;
 }
 
 /* Counts the work from the operators' costs. */
@@ -326,11 +325,11 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
   report->applications = 0;
   for (int k = 0; k < s->columns; k++) {
     const kaon_column_state *state = worker(s, k);
-    if (s->host[k].reference == 0) continue;
+    if (s->states.host[k].reference == 0) continue;
     const int ours = inner_applications(s, state), theirs = outer_applications(s, state);
-    report->flops += ours * s->flops.inner + theirs * s->flops.outer +
-                     precond_calls(s, state) * s->flops.preconditioner +
-                     state->iterations * s->flops.sweep;
+    report->flops += ours * s->process.flops.inner + theirs * s->process.flops.outer +
+                     precond_calls(s, state) * s->process.flops.preconditioner +
+                     state->iterations * s->process.flops.sweep;
     if (ours + theirs > report->applications) report->applications = ours + theirs;
   }
 }
@@ -340,21 +339,21 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   KAON_TRY(kaon_agree(s->ctx, kaon_solver_check_vectors(s, b, x)));
   const double start = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
-  s->repeated = (kaon_traffic){0};
-  s->end_b = b;
-  s->end_x = x;
-  s->ended_early = 0;
-  kaon_scalars_drop_deferred(s->scalars);
-  s->issued = kaon_separate(s->ctx) ? s->ctx->lab.issue : KAON_ISSUE_PLAIN;
+  s->replay.repeated = (kaon_traffic){0};
+  s->solve.b = b;
+  s->solve.x = x;
+  s->solve.ended_early = 0;
+  kaon_scalars_drop_deferred(s->states.scalars);
+  s->solve.issued = kaon_separate(s->ctx) ? s->ctx->lab.issue : KAON_ISSUE_PLAIN;
   KAON_TRY(kaon_relax_begin(s));
   kaon_solver_bind(s);
   KAON_TRY(kaon_solve_launch_prepare(s));
-  if (s->single_launch) KAON_TRY(run_single_launch(s));
-  if (!s->single_launch) {
+  if (s->launch.single) KAON_TRY(run_single_launch(s));
+  if (!s->launch.single) {
     KAON_TRY(kaon_solver_begin(s));
     KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   }
-  double *norm2_r = s->norm2; /* the sources' norms are no longer needed */
+  double *norm2_r = s->states.norm2; /* the sources' norms are no longer needed */
   KAON_TRY(end(s, norm2_r));
   KAON_TRY(kaon_relax_end(s));
   for (int k = 0; columns_out != NULL && k < s->columns; k++)
@@ -362,26 +361,27 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   if (report != NULL) {
     kaon_solve_report made = {.seconds = kaon_solver_clock() - start,
                               .traffic = kaon_traffic_since(s->ctx, &before),
-                              .issue = (int)s->issued,
-                              .fused = s->issued < KAON_ISSUE_SEPARATE || s->method->fused};
+                              .issue = (int)s->solve.issued,
+                              .fused = s->solve.issued < KAON_ISSUE_SEPARATE ||
+                                       kaon_method_has(s->method, KAON_METHOD_FUSED)};
     count_work(s, &made);
-    made.traffic.sums += s->repeated.sums;
-    made.traffic.exchanges += s->repeated.exchanges;
-    made.traffic.bytes += s->repeated.bytes;
-    made.traffic.hidden += s->repeated.hidden;
-    made.traffic.ahead += s->repeated.ahead;
+    made.traffic.sums += s->replay.repeated.sums;
+    made.traffic.exchanges += s->replay.repeated.exchanges;
+    made.traffic.bytes += s->replay.repeated.bytes;
+    made.traffic.hidden += s->replay.repeated.hidden;
+    made.traffic.ahead += s->replay.repeated.ahead;
     kaon_output_fill(report, &made, sizeof made);
   }
   if (s->options.tol > 0) return KAON_OK;
   kaon_solver_idle(s);
-  return kaon_scalars_write(s->scalars, s->host);
+  return kaon_scalars_write(s->states.scalars, s->states.host);
 }
 
 /* solve_begin.c scales a source that is far from 1; this scales the solution back. */
 static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                                 kaon_column_report *columns_out, kaon_solve_report *report) {
   const kaon_status status = solve(s, b, x, columns_out, report);
-  return kaon_scaling_end(&s->units, x, s->options.tol, "solve", status);
+  return kaon_scaling_end(&s->solve.units, x, s->options.tol, "solve", status);
 }
 
 /* Recurrences divide before they know whether the divisor is 0. Floating-point traps of the
@@ -402,14 +402,14 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
     KAON_TRY(kaon_vector_zero(x));
     return kaon_solver_solve(s, b, x, NULL, NULL);
   }
-  kaon_scalars_drop_deferred(s->scalars);
-  s->reduces = s->monitored = s->replays_begin_end = 0;
-  s->zero_guess = 1;
-  s->b = within ? s->own_b : b;
-  s->x = within ? s->own_x : x;
-  if (!s->mixed) s->x_inner = s->x;
-  if (within) KAON_TRY(within->prepare(s->A, b, s->own_b));
+  kaon_scalars_drop_deferred(s->states.scalars);
+  s->solve.reduces = s->history.monitored = s->launch.replays = 0;
+  s->solve.zero_guess = 1;
+  s->outer.b = within ? s->outer.own_b : b;
+  s->outer.x = within ? s->outer.own_x : x;
+  if (!s->process.mixed) s->x_inner = s->outer.x;
+  if (within) KAON_TRY(within->prepare(s->A, b, s->outer.own_b));
   int cancelled = 0; /* its value is not used */
   KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled));
-  return within ? within->reconstruct(s->A, s->own_x, b, x) : KAON_OK;
+  return within ? within->reconstruct(s->A, s->outer.own_x, b, x) : KAON_OK;
 }

@@ -38,7 +38,7 @@ static kaon_status compute_norms(const kaon_solver *s, const kaon_vector *u, int
                                  const kaon_vector *v, int slot_v) {
   const int slots[3] = {KAON_NO_SLOT, u != v ? slot_u : KAON_NO_SLOT, slot_v};
   kaon_pass pass = KAON_PASS_INIT;
-  pass.scalars = s->sums;
+  pass.scalars = s->states.sums;
   return kaon_blas_dot(u, v, slots, &pass);
 }
 
@@ -73,14 +73,14 @@ double kaon_least_norm2(double tol) {
 
 /* *lost: the first column whose |b|^2 underflows to 0 although b is not 0; -1: none. */
 static kaon_status find_underflow(const kaon_solver *s, const kaon_vector *b, int *lost) {
-  kaon_vector *scaled = s->reduces ? s->full_r : s->outer_r;
+  kaon_vector *scaled = s->solve.reduces ? s->outer.full_r : s->outer.r;
   KAON_TRY(kaon_blas_copy(b, scaled, NULL));
   KAON_TRY(kaon_blas_scale(KAON_NUMBER(0x1p600), scaled, NULL));
   KAON_TRY(compute_norms(s, scaled, 0, scaled, KAON_OF_B));
-  KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
+  KAON_TRY(kaon_scalars_read(s->states.sums, s->states.sums_host));
   *lost = -1;
   for (int k = 0; k < s->columns && *lost < 0; k++)
-    if (s->norm2_full[k] == 0 && s->sums_host[k].slot[KAON_OF_B][0] != 0) *lost = k;
+    if (s->states.norm2_full[k] == 0 && s->states.sums_host[k].slot[KAON_OF_B][0] != 0) *lost = k;
   return KAON_OK;
 }
 
@@ -89,56 +89,58 @@ static kaon_status find_underflow(const kaon_solver *s, const kaon_vector *b, in
 static kaon_status check_small(const kaon_solver *s, const kaon_vector *b) {
   int lost = -1;
   if (b->precision != KAON_DOUBLE) return KAON_OK;
-  if (any_zero(s, s->norm2_full)) KAON_TRY(find_underflow(s, b, &lost));
+  if (any_zero(s, s->states.norm2_full)) KAON_TRY(find_underflow(s, b, &lost));
   for (int k = 0; k < s->columns && lost < 0; k++)
-    if (s->norm2_full[k] != 0 && s->norm2_full[k] < kaon_least_norm2(s->options.tol)) lost = k;
+    if (s->states.norm2_full[k] != 0 && s->states.norm2_full[k] < kaon_least_norm2(s->options.tol))
+      lost = k;
   if (lost < 0) return KAON_OK;
   return kaon_fail(
       s->ctx, KAON_ERR_NOT_FINITE,
       "solve: |b|^2 of column %d is %g, and squares of residuals of %g times |b| would "
       "be lost below %g; multiply b by a power of 2, and divide x by it",
-      lost, s->norm2_full[lost], s->options.tol, 1e10 * DBL_MIN);
+      lost, s->states.norm2_full[lost], s->options.tol, 1e10 * DBL_MIN);
 }
 
-/* Sets s->b and s->x to the user's vectors, or to the system's copies. */
+/* Sets s->outer.b and s->outer.x to the user's vectors, or to the system's copies. */
 void kaon_solver_bind(kaon_solver *s) {
-  const kaon_vector *b = s->end_b;
-  kaon_vector *x = s->end_x;
+  const kaon_vector *b = s->solve.b;
+  kaon_vector *x = s->solve.x;
   const kaon_reduction *reduction = s->system->reduction;
-  s->reduces = reduction != NULL && b->space == reduction->parent->space;
-  const int own = s->reduces || s->A->precision != s->system->precision;
-  s->b = own ? s->own_b : b;
-  s->x = own ? s->own_x : x;
-  if (!s->mixed) s->x_inner = s->x;
+  s->solve.reduces = reduction != NULL && b->space == reduction->parent->space;
+  const int own = s->solve.reduces || s->A->precision != s->system->precision;
+  s->outer.b = own ? s->outer.own_b : b;
+  s->outer.x = own ? s->outer.own_x : x;
+  if (!s->process.mixed) s->x_inner = s->outer.x;
 }
 
 /* Computes the system's source. Puts the square that the chosen residual is relative to into
  * KAON_OF_SOURCE, unless that is |b|^2. */
 static kaon_status prepare_source(kaon_solver *s) {
   const int other_precision = s->A->precision != s->system->precision;
-  const kaon_vector *b = s->end_b;
-  if (s->reduces) {
-    if (other_precision) KAON_TRY(kaon_vector_copy(s->user_b, b));
-    KAON_TRY(s->system->reduction->prepare(s->system, other_precision ? s->user_b : b, s->own_b));
+  const kaon_vector *b = s->solve.b;
+  if (s->solve.reduces) {
+    if (other_precision) KAON_TRY(kaon_vector_copy(s->outer.user_b, b));
+    KAON_TRY(s->system->reduction->prepare(s->system, other_precision ? s->outer.user_b : b,
+                                           s->outer.own_b));
   } else if (other_precision) {
-    KAON_TRY(kaon_vector_copy(s->own_b, b));
+    KAON_TRY(kaon_vector_copy(s->outer.own_b, b));
   }
   if (s->options.stop == KAON_STOP_NORMAL) {
     const kaon_pass norm = kaon_solver_norm_pass(s, KAON_OF_SOURCE);
-    return kaon_operator_run(s->system, KAON_DAGGER, s->b, s->chosen_r, &norm);
+    return kaon_operator_run(s->system, KAON_DAGGER, s->outer.b, s->outer.chosen_r, &norm);
   }
   if (kaon_solver_source_slot(s) == KAON_OF_B) return KAON_OK;
-  return compute_norms(s, s->b, 0, s->b, KAON_OF_SOURCE);
+  return compute_norms(s, s->outer.b, 0, s->outer.b, KAON_OF_SOURCE);
 }
 
 int kaon_solver_source_slot(const kaon_solver *s) {
-  const int own =
-      s->options.stop == KAON_STOP_NORMAL || (s->options.stop == KAON_STOP_REDUCED && s->reduces);
+  const int own = s->options.stop == KAON_STOP_NORMAL ||
+                  (s->options.stop == KAON_STOP_REDUCED && s->solve.reduces);
   return own ? KAON_OF_SOURCE : KAON_OF_B;
 }
 
 kaon_status kaon_solver_issue_begin(kaon_solver *s) {
-  KAON_TRY(compute_norms(s, s->end_x, KAON_OF_X, s->end_b, KAON_OF_B));
+  KAON_TRY(compute_norms(s, s->solve.x, KAON_OF_X, s->solve.b, KAON_OF_B));
   return prepare_source(s);
 }
 
@@ -146,72 +148,74 @@ kaon_status kaon_solver_issue_begin(kaon_solver *s) {
 static kaon_status source_norms(kaon_solver *s) {
   const int normal = s->options.stop == KAON_STOP_NORMAL;
   if (kaon_solver_source_slot(s) == KAON_OF_B) { /* the slot may hold the square of a scaled b */
-    memcpy(s->norm2, s->norm2_full, (size_t)s->columns * sizeof *s->norm2);
+    memcpy(s->states.norm2, s->states.norm2_full, (size_t)s->columns * sizeof *s->states.norm2);
     return KAON_OK;
   }
-  kaon_solver_take_norms(s, KAON_OF_SOURCE, s->norm2);
-  for (int k = 0; normal && s->end_b->precision == KAON_DOUBLE && k < s->columns; k++)
-    if (s->norm2[k] != 0 && s->norm2[k] < kaon_least_norm2(s->options.tol))
+  kaon_solver_take_norms(s, KAON_OF_SOURCE, s->states.norm2);
+  for (int k = 0; normal && s->solve.b->precision == KAON_DOUBLE && k < s->columns; k++)
+    if (s->states.norm2[k] != 0 && s->states.norm2[k] < kaon_least_norm2(s->options.tol))
       return kaon_fail(
           s->ctx, KAON_ERR_NOT_FINITE,
           "solve: |A^dag b|^2 of column %d is %g, and squares of residuals of %g times "
           "|A^dag b| would be lost below %g; multiply A or b by a power of 2",
-          k, s->norm2[k], s->options.tol, 1e10 * DBL_MIN);
-  return check_finite(s, normal ? "A^dag b" : "reduced b", s->norm2);
+          k, s->states.norm2[k], s->options.tol, 1e10 * DBL_MIN);
+  return check_finite(s, normal ? "A^dag b" : "reduced b", s->states.norm2);
 }
 
 /* Computes the system's guess from the user's x. */
 kaon_status kaon_solver_issue_guess(kaon_solver *s) {
-  kaon_vector *x = s->end_x;
+  kaon_vector *x = s->solve.x;
   const int other_precision = s->A->precision != s->system->precision;
-  if (!s->reduces) return other_precision ? kaon_vector_copy(s->own_x, x) : KAON_OK;
-  if (s->zero_guess) return kaon_vector_zero(s->own_x);
-  if (other_precision) KAON_TRY(kaon_vector_copy(s->user_x, x));
-  return s->system->reduction->guess(s->system, other_precision ? s->user_x : x, s->own_x);
+  if (!s->solve.reduces) return other_precision ? kaon_vector_copy(s->outer.own_x, x) : KAON_OK;
+  if (s->solve.zero_guess) return kaon_vector_zero(s->outer.own_x);
+  if (other_precision) KAON_TRY(kaon_vector_copy(s->outer.user_x, x));
+  return s->system->reduction->guess(s->system, other_precision ? s->outer.user_x : x,
+                                     s->outer.own_x);
 }
 
 /* Replays the recorded beginning and reads its norms. The host sleeps for as long as the beginning
  * took the last time, since polling would cost more than all launches. */
 static kaon_status replay_begin(kaon_solver *s) {
   const kaon_record_ops *ops = s->ctx->backend->record;
-  KAON_TRY(ops->run(s->before_after, 1));
-  KAON_TRY(ops->post(s->before_after, s->sums->state, 0));
-  return ops->wait(s->before_after, 0, s->sums_host);
+  KAON_TRY(ops->run(s->launch.before_after, 1));
+  KAON_TRY(ops->post(s->launch.before_after, s->states.sums->state, 0));
+  return ops->wait(s->launch.before_after, 0, s->states.sums_host);
 }
 
 /* Reads and checks the norms of end_x and end_b in one wait. */
 static kaon_status inspect_end_norms(kaon_solver *s) {
-  KAON_TRY(s->replays_begin_end ? replay_begin(s) : kaon_solver_issue_begin(s));
-  if (!s->replays_begin_end) KAON_TRY(kaon_scalars_read(s->sums, s->sums_host));
-  kaon_solver_take_norms(s, KAON_OF_X, s->norm2);
-  kaon_solver_take_norms(s, KAON_OF_B, s->norm2_full);
-  KAON_TRY(check_finite(s, "x", s->norm2));
-  KAON_TRY(check_finite(s, "b", s->norm2_full));
-  return check_small(s, s->end_b);
+  KAON_TRY(s->launch.replays ? replay_begin(s) : kaon_solver_issue_begin(s));
+  if (!s->launch.replays) KAON_TRY(kaon_scalars_read(s->states.sums, s->states.sums_host));
+  kaon_solver_take_norms(s, KAON_OF_X, s->states.norm2);
+  kaon_solver_take_norms(s, KAON_OF_B, s->states.norm2_full);
+  KAON_TRY(check_finite(s, "x", s->states.norm2));
+  KAON_TRY(check_finite(s, "b", s->states.norm2_full));
+  return check_small(s, s->solve.b);
 }
 
 kaon_norm_range kaon_solver_norm_range(const kaon_solver *s) {
-  return kaon_norm_range_of(s->options.tol, s->mixed || s->K != NULL);
+  return kaon_norm_range_of(s->options.tol, s->process.mixed || s->K != NULL);
 }
 
 /* Replaces an out-of-range b by a scaled copy, and gives up recordings of the user's b. */
 static kaon_status scale(kaon_solver *s) {
-  KAON_TRY(kaon_scaling_begin(&s->units, s->end_b, kaon_solver_norm_range(s), s->norm2_full,
-                              s->sums, s->sums_host));
-  KAON_TRY(kaon_scaling_guess(&s->units, s->end_x));
-  s->end_b = s->units.b;
-  s->replays_begin_end = 0;
+  KAON_TRY(kaon_scaling_begin(&s->solve.units, s->solve.b, kaon_solver_norm_range(s),
+                              s->states.norm2_full, s->states.sums, s->states.sums_host));
+  KAON_TRY(kaon_scaling_guess(&s->solve.units, s->solve.x));
+  s->solve.b = s->solve.units.b;
+  s->launch.replays = 0;
   kaon_solver_bind(s);
   return inspect_end_norms(s);
 }
 
 kaon_status kaon_solver_begin(kaon_solver *s) {
   KAON_TRY(inspect_end_norms(s));
-  if (s->end_b->precision == KAON_DOUBLE &&
-      kaon_norm_range_exceeded(kaon_solver_norm_range(s), s->norm2_full, s->columns))
+  if (s->solve.b->precision == KAON_DOUBLE &&
+      kaon_norm_range_exceeded(kaon_solver_norm_range(s), s->states.norm2_full, s->columns))
     KAON_TRY(scale(s));
-  s->from_zero = all_zero(s, s->norm2) || (s->reduces && s->system->reduction->guess == NULL);
-  s->zero_guess = s->from_zero;
+  s->solve.from_zero =
+      all_zero(s, s->states.norm2) || (s->solve.reduces && s->system->reduction->guess == NULL);
+  s->solve.zero_guess = s->solve.from_zero;
   KAON_TRY(source_norms(s));
   return kaon_solver_issue_guess(s);
 }

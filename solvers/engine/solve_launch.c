@@ -18,11 +18,11 @@
 #include "solvers/engine/runner.h"
 
 static kaon_recorded now(const kaon_solver *s) {
-  return (kaon_recorded){.b = kaon_view_of(s->end_b),
-                         .x = kaon_view_of(s->end_x),
+  return (kaon_recorded){.b = kaon_view_of(s->solve.b),
+                         .x = kaon_view_of(s->solve.x),
                          .given = kaon_pool_release_count(s->ctx->pool),
                          .tunings = s->ctx->tunings,
-                         .reduces = s->reduces};
+                         .reduces = s->solve.reduces};
 }
 
 static int can_check(const kaon_operator *A) {
@@ -31,22 +31,22 @@ static int can_check(const kaon_operator *A) {
 
 /* The preconditioner if the first service applies it, else NULL. */
 static kaon_operator *first_preconditioner(const kaon_solver *s) {
-  return s->method->precond_calls_at_start > 0 ? s->K : NULL;
+  return s->method->preconditions.start > 0 ? s->K : NULL;
 }
 
 /* Needs one rank, and operators whose state can be checked without an application. */
 static int possible(const kaon_solver *s) {
-  return s->before_after != NULL && kaon_replay_possible(s) && s->ctx->comm->ranks == 1 &&
-         s->options.tol > 0 && !s->begin_end_unrecordable && can_check(s->system) &&
+  return s->launch.before_after != NULL && kaon_replay_possible(s) && s->ctx->comm->ranks == 1 &&
+         s->options.tol > 0 && !s->launch.unrecordable && can_check(s->system) &&
          can_check(s->inner) && (first_preconditioner(s) == NULL || can_check(s->K)) &&
-         (!s->reduces || can_check(s->system->reduction->parent));
+         (!s->solve.reduces || can_check(s->system->reduction->parent));
 }
 
 static kaon_status check(const kaon_solver *s) {
   KAON_TRY(s->system->ops->check(s->system));
   KAON_TRY(s->inner->ops->check(s->inner));
   if (first_preconditioner(s) != NULL) KAON_TRY(s->K->ops->check(s->K));
-  if (!s->reduces) return KAON_OK;
+  if (!s->solve.reduces) return KAON_OK;
   return s->system->reduction->parent->ops->check(s->system->reduction->parent);
 }
 
@@ -60,27 +60,27 @@ static kaon_status end(void *user) {
 
 static kaon_status first_service(void *user) {
   kaon_solver *s = user;
-  s->zero_guess = s->recording = 1;
+  s->solve.zero_guess = s->replay.recording = 1;
   const kaon_status status = kaon_service_run(s);
-  s->recording = 0;
+  s->replay.recording = 0;
   return status;
 }
 
 static kaon_status all_before_the_steps(void *user) {
   kaon_solver *s = user;
   const kaon_norm_range norm_range = kaon_solver_norm_range(s);
-  const int scales = s->end_b->precision == KAON_DOUBLE;
+  const int scales = s->solve.b->precision == KAON_DOUBLE;
   const kaon_start start = {
-      .prepared = s->prepared->state,
-      .norms = s->sums->state,
+      .prepared = s->launch.prepared->state,
+      .norms = s->states.sums->state,
       .b = KAON_OF_B,
       .x = KAON_OF_X,
       .source = kaon_solver_source_slot(s),
       .least = scales ? fmax(norm_range.least, kaon_least_norm2(s->options.tol)) : DBL_MIN,
       .most = scales ? norm_range.most : DBL_MAX,
-      .state = s->scalars->state,
+      .state = s->states.scalars->state,
       .columns = s->columns};
-  s->zero_guess = 1;
+  s->solve.zero_guess = 1;
   KAON_TRY(kaon_solver_issue_begin(s));
   KAON_TRY(kaon_solver_issue_guess(s));
   KAON_TRY(s->ctx->backend->record->start(s->ctx, &start));
@@ -94,84 +94,86 @@ static kaon_status nothing(void *user) {
 
 static kaon_status record(kaon_solver *s) {
   const kaon_record_ops *ops = s->ctx->backend->record;
-  const kaon_loop ends = {.steps = begin, .service = end, .user = s, .state = s->scalars->state};
+  const kaon_loop ends = {
+      .steps = begin, .service = end, .user = s, .state = s->states.scalars->state};
   const kaon_loop first = {
-      .steps = first_service, .service = nothing, .user = s, .state = s->scalars->state};
+      .steps = first_service, .service = nothing, .user = s, .state = s->states.scalars->state};
   const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
-  kaon_status status = ops->record(s->before_after, &ends, KAON_ISSUE_REPLAY);
-  if (status == KAON_OK) status = ops->record(s->first, &first, KAON_ISSUE_REPLAY);
-  s->of_begin_end = kaon_traffic_since(s->ctx, &before);
+  kaon_status status = ops->record(s->launch.before_after, &ends, KAON_ISSUE_REPLAY);
+  if (status == KAON_OK) status = ops->record(s->launch.first, &first, KAON_ISSUE_REPLAY);
+  s->launch.of_begin_end = kaon_traffic_since(s->ctx, &before);
   s->ctx->comm->traffic = before;
   return status;
 }
 
 /* The device puts the norms into the prepared states. */
 static kaon_status record_whole(kaon_solver *s) {
-  for (int k = 0; k < s->columns; k++) s->norm2[k] = 1;
+  for (int k = 0; k < s->columns; k++) s->states.norm2[k] = 1;
   kaon_solver_prepare_states(s);
-  KAON_TRY(kaon_scalars_write(s->prepared, s->host));
+  KAON_TRY(kaon_scalars_write(s->launch.prepared, s->states.host));
   return kaon_replay_record_whole(s, all_before_the_steps, kaon_solver_ends_behind(s) ? end : NULL);
 }
 
 /* 1: this solve can be a single launch, if it goes as the one before. */
 static int can_single_launch(kaon_solver *s) {
-  if (!s->ended_at_first_poll || !s->from_zero || s->deflation != NULL || !kaon_replay_loops(s))
+  if (!s->replay.ended_at_first_poll || !s->solve.from_zero || s->deflation != NULL ||
+      !kaon_replay_loops(s))
     return 0;
-  if (s->has_whole == 0) {
-    s->has_whole = record_whole(s) == KAON_OK ? 1 : -1;
-    if (s->has_whole < 0) {
+  if (s->launch.has_whole == 0) {
+    s->launch.has_whole = record_whole(s) == KAON_OK ? 1 : -1;
+    if (s->launch.has_whole < 0) {
       kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: a solve is not issued as a single launch: %s",
                kaon_last_error(s->ctx));
       kaon_error_clear(s->ctx);
     }
   }
-  return s->has_whole > 0;
+  return s->launch.has_whole > 0;
 }
 
 static void replays(kaon_solver *s) {
-  s->replays_begin_end = 1;
-  s->single_launch = can_single_launch(s);
-  s->repeated.sums += s->of_begin_end.sums; /* one rank sends nothing */
+  s->launch.replays = 1;
+  s->launch.single = can_single_launch(s);
+  s->replay.repeated.sums += s->launch.of_begin_end.sums; /* one rank sends nothing */
 }
 
 kaon_status kaon_solve_launch_issue(kaon_solver *s, int blocks) {
-  s->ended_early = kaon_solver_ends_behind(s);
-  return s->ctx->backend->record->run(s->whole, blocks);
+  s->solve.ended_early = kaon_solver_ends_behind(s);
+  return s->ctx->backend->record->run(s->launch.whole, blocks);
 }
 
 void kaon_solve_launch_poll(kaon_solver *s, int *refused) {
   *refused = 0;
-  for (int k = 0; k < s->columns; k++) *refused |= kaon_start_refused(&s->host[k]);
-  if (*refused) s->single_launch = s->ended_early = 0;
+  for (int k = 0; k < s->columns; k++) *refused |= kaon_start_refused(&s->states.host[k]);
+  if (*refused) s->launch.single = s->solve.ended_early = 0;
   for (int k = 0; k < s->columns; k++) {
-    s->norm2_full[k] = s->host[k].source;
-    s->norm2[k] = s->host[k].reference;
+    s->states.norm2_full[k] = s->states.host[k].source;
+    s->states.norm2[k] = s->states.host[k].reference;
   }
 }
 
 kaon_status kaon_solve_launch_prepare(kaon_solver *s) {
   const kaon_recorded this = now(s);
-  s->replays_begin_end = s->single_launch = 0;
+  s->launch.replays = s->launch.single = 0;
   if (!possible(s)) return KAON_OK;
-  if (s->ends.form != KAON_ISSUE_AUTO && kaon_recorded_same(&s->ends, &this)) {
+  if (s->launch.ends.form != KAON_ISSUE_AUTO && kaon_recorded_same(&s->launch.ends, &this)) {
     replays(s);
     return check(s);
   }
-  const int again = kaon_recorded_same(&s->seen, &this);
-  s->seen = this;
-  s->ends.form = KAON_ISSUE_AUTO;
-  s->has_whole = 0;
+  const int again = kaon_recorded_same(&s->launch.seen, &this);
+  s->launch.seen = this;
+  s->launch.ends.form = KAON_ISSUE_AUTO;
+  s->launch.has_whole = 0;
   if (!again) return KAON_OK;
   const kaon_status status = record(s);
   if (status != KAON_OK) {
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: begin and end are launched without replay: %s",
              kaon_last_error(s->ctx));
     kaon_error_clear(s->ctx);
-    s->begin_end_unrecordable = status == KAON_ERR_UNSUPPORTED;
+    s->launch.unrecordable = status == KAON_ERR_UNSUPPORTED;
     return KAON_OK;
   }
-  s->ends = this;
-  s->ends.form = KAON_ISSUE_REPLAY;
+  s->launch.ends = this;
+  s->launch.ends.form = KAON_ISSUE_REPLAY;
   replays(s);
   return KAON_OK;
 }

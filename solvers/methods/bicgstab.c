@@ -67,16 +67,13 @@ static kaon_status continue_process(kaon_solver *s) {
 }
 
 const kaon_method_ops kaon_method_bicgstab = {
-    .name = "bicgstab",
-    .vectors = VECTORS,
-    .preconditioned = 1,
-    .extra = 2,
-    .extra_scaled = 2,
-    .scratch = T,
-    .applications = 2,
-    .precond_calls = 2,
-    .delta = {0, 0.1, 0.1},
-    .delta_restart = {0, 1e-3, 1e-2},
+    .title = "BiCGStab",
+    .traits = KAON_METHOD_PRECONDITIONED,
+    .storage = {.vectors = VECTORS, .general = 2, .diagonal = 2, .scratch = T},
+    .products = {.step = 2},
+    .preconditions = {.step = 2},
+    .cost = {{4, 0, 10, 4}, {4, 0, 11, 4}},
+    .replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 1e-3, 1e-2}},
     .step = step,
     .start = start,
     .continue_process = continue_process,

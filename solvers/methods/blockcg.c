@@ -38,7 +38,7 @@ static int normal(const kaon_solver *s) {
 
 /* 1: r is stored and updated. Otherwise only its norm is, or nothing if it is not needed. */
 static int keeps_residual(const kaon_solver *s) {
-  return !s->mixed && !(s->options.stop == KAON_STOP_NORMAL && s->options.tol > 0);
+  return !s->process.mixed && !(s->options.stop == KAON_STOP_NORMAL && s->options.tol > 0);
 }
 
 static kaon_vector *basis(const kaon_solver *s) {
@@ -62,7 +62,7 @@ static kaon_status images(kaon_solver *s, int gate, int then) {
 static kaon_status step(kaon_solver *s, int position) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_vector *q = basis(s);
-  const int alpha = s->mixed ? KAON_REC_BLOCK_ALPHA_NR : KAON_REC_BLOCK_ALPHA;
+  const int alpha = s->process.mixed ? KAON_REC_BLOCK_ALPHA_NR : KAON_REC_BLOCK_ALPHA;
   (void)position;
   KAON_TRY(kaon_blas_block_rotate(KAON_PLUS(KAON_S_T), q, KAON_PLUS(KAON_S_M), s->work[P],
                                   KAON_PLUS(KAON_S_Y), s->x_inner, &plain));
@@ -117,14 +117,13 @@ static kaon_status finish(kaon_solver *s, int gate) {
 }
 
 const kaon_method_ops kaon_method_blockcg = {
-    .name = "blockcg",
-    .vectors = VECTORS,
-    .scratch = W,
-    .applications = 1,
-    .applications_at_continue = 1,
-    .block = 1,
-    .delta = {0, 0.1, 0.1},
-    .delta_restart = {0, 1e-3, 1e-2},
+    .title = "block CG",
+    .traits = KAON_METHOD_HERMITIAN | KAON_METHOD_BLOCK,
+    .storage = {.vectors = VECTORS, .scratch = W},
+    .products = {.step = 1, .proceed = 1},
+    .cost = {{2, 0, 8, 4}},
+    .replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 1e-3, 1e-2}},
+    .normal = &kaon_method_blockcgnr,
     .step = step,
     .start = start,
     .continue_process = continue_process,
@@ -132,16 +131,12 @@ const kaon_method_ops kaon_method_blockcg = {
 };
 
 const kaon_method_ops kaon_method_blockcgnr = {
-    .name = "blockcgnr",
-    .dagger = 1,
-    .vectors = VECTORS_NR,
-    .scratch = W,
-    .applications = 2,
-    .applications_at_start = 1,
-    .applications_at_continue = 1,
-    .block = 1,
-    .delta = {0, 0.1, 0.3},
-    .delta_restart = {0, 1e-3, 1e-2},
+    .title = "block CGNR",
+    .traits = KAON_METHOD_NORMAL | KAON_METHOD_ADJOINT | KAON_METHOD_BLOCK,
+    .storage = {.vectors = VECTORS_NR, .scratch = W},
+    .products = {.step = 2, .start = 1, .proceed = 1},
+    .cost = {{3, 0, 9, 5}},
+    .replacement = {.delta = {0, 0.1, 0.3}, .delta_restart = {0, 1e-3, 1e-2}},
     .step = step,
     .start = start,
     .continue_process = continue_process,

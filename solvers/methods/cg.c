@@ -30,9 +30,9 @@ static kaon_status residual(kaon_solver *s) {
   const kaon_pass rz =
       kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_PCG_BETA);
   if (s->K == NULL) return kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), q, s->r, &norm);
-  if (s->scaling != NULL)
-    return kaon_blas_residual_scaled(KAON_MINUS(KAON_S_ALPHA), q, s->r, s->scaling, z, slots,
-                                     &beta);
+  if (s->process.scaling != NULL)
+    return kaon_blas_residual_scaled(KAON_MINUS(KAON_S_ALPHA), q, s->r, s->process.scaling, z,
+                                     slots, &beta);
   norm.then = KAON_REC_NONE;
   norm.sum = KAON_SUM_DEFER;
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), q, s->r, &norm));
@@ -85,19 +85,15 @@ static kaon_status finish(kaon_solver *s, int gate) {
 }
 
 const kaon_method_ops kaon_method_cg = {
-    .name = "cg",
-    .vectors = VECTORS,
-    .preconditioned = 1,
-    .extra = 1,
-    .extra_scaled = 1,
-    .scratch = Q,
-    .applications = 1,
-    .precond_calls = 1,
-    .precond_calls_at_start = 1,
-    .precond_calls_at_continue = 1,
-    .deflates = KAON_DEFLATES_ERROR,
-    .delta = {0, 0.1, 0.1},
-    .delta_restart = {0, 1e-3, 1e-2},
+    .title = "CG",
+    .traits = KAON_METHOD_HERMITIAN | KAON_METHOD_PRECONDITIONED | KAON_METHOD_DEFLATES,
+    .storage = {.vectors = VECTORS, .general = 1, .diagonal = 1, .scratch = Q},
+    .products = {.step = 1},
+    .preconditions = {.step = 1, .start = 1, .proceed = 1},
+    .cost = {{2, 0, 5, 3}, {2, 0, 5, 3}, {2, 0, 6, 4}},
+    .replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 1e-3, 1e-2}},
+    .flags = KAON_FLAG_SPACED,
+    .normal = &kaon_method_cgnr,
     .step = step,
     .start = start,
     .renew = renew,

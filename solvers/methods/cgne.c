@@ -43,14 +43,12 @@ static kaon_status finish(kaon_solver *s, int gate) {
 }
 
 const kaon_method_ops kaon_method_cgne = {
-    .name = "cgne",
-    .dagger = 1,
-    .vectors = VECTORS,
-    .scratch = W,
-    .applications = 2,
-    .applications_at_continue = 1,
-    .delta = {0, 0.1, 0.1},
-    .delta_restart = {0, 1e-3, 1e-2},
+    .title = "CGNE",
+    .traits = KAON_METHOD_ADJOINT,
+    .storage = {.vectors = VECTORS, .scratch = W},
+    .products = {.step = 2, .proceed = 1},
+    .cost = {{2, 0, 5, 3}},
+    .replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 1e-3, 1e-2}},
     .step = step,
     .start = start,
     .continue_process = continue_process,

@@ -51,9 +51,9 @@ static kaon_status renew(kaon_solver *s) {
   const kaon_pass sums = kaon_gated_dot(s, KAON_GATE_RENEW, KAON_S_S2, s->work[P], KAON_S_OVERLAP,
                                         KAON_REC_CGNR_RENEW);
   if (!kaon_gate_closed(s, KAON_GATE_START)) KAON_TRY(kaon_blas_zero(s->work[P], &fresh));
-  if (s->knows_dagger) { /* p = 0, so is (p, s), which nothing has written yet */
+  if (s->process.knows_dagger) { /* p = 0, so is (p, s), which nothing has written yet */
     const kaon_pass known = kaon_gated_norm(s, KAON_GATE_RENEW, KAON_S_S2, KAON_REC_CGNR_RENEW);
-    KAON_TRY(kaon_blas_convert(s->chosen_r, s->work[W], 0, &known));
+    KAON_TRY(kaon_blas_convert(s->outer.chosen_r, s->work[W], 0, &known));
     return kaon_recur(s, KAON_GATE_RENEW, KAON_REC_RESUME);
   }
   KAON_TRY(kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums)); /* (p, s), (s, s) */
@@ -70,19 +70,14 @@ static kaon_status finish(kaon_solver *s, int gate) {
 }
 
 const kaon_method_ops kaon_method_cgnr = {
-    .name = "cgnr",
-    .dagger = 1,
-    .vectors = VECTORS,
-    .scratch = W,
-    .applications = 2,
-    .applications_at_start = 1,
-    .applications_at_continue = 1,
-    .saved = 1,
-    .late_norm = 1,
-    .takes_dagger = 1,
-    .deflates = KAON_DEFLATES_RESIDUAL,
-    .delta = {0, 0.1, 0.3},
-    .delta_restart = {0, 1e-3, 1e-2},
+    .title = "CGNR",
+    .traits = KAON_METHOD_NORMAL | KAON_METHOD_ADJOINT | KAON_METHOD_DEFLATES |
+              KAON_METHOD_LATE_NORM | KAON_METHOD_TAKES_DAGGER,
+    .storage = {.vectors = VECTORS, .scratch = W},
+    .products = {.step = 2, .start = 1, .proceed = 1, .saved = 1},
+    .cost = {{3, 0, 5, 3}},
+    .replacement = {.delta = {0, 0.1, 0.3}, .delta_restart = {0, 1e-3, 1e-2}},
+    .flags = KAON_FLAG_SPACED | KAON_FLAG_TRUST,
     .step = step,
     .start = start,
     .renew = renew,

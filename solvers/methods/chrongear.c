@@ -52,8 +52,8 @@ static kaon_status step(kaon_solver *s, int position) {
   static const int slots[4] = {KAON_S_R2, KAON_S_RS, KAON_S_DENOMINATOR, KAON_S_RZ};
   static const int plain_slots[4] = {KAON_S_R2, KAON_NO_SLOT, KAON_S_DENOMINATOR, KAON_NO_SLOT};
   kaon_vector **v = s->work;
-  const int asked = s->K != NULL && s->scaling == NULL;
-  const kaon_chrongear_vectors all = {.d = s->scaling,
+  const int asked = s->K != NULL && s->process.scaling == NULL;
+  const kaon_chrongear_vectors all = {.d = s->process.scaling,
                                       .w = v[W],
                                       .u = s->K != NULL ? v[U] : NULL,
                                       .s = v[S],
@@ -109,23 +109,14 @@ static kaon_status continue_process(kaon_solver *s) {
 }
 
 const kaon_method_ops kaon_method_chrongear = {
-    .name = "chrongear",
-    .fused = 1,
-    .vectors = VECTORS,
-    .preconditioned = 1,
-    .extra = 1,
-    .extra_scaled = 1,
-    .scratch = W,
-    .applications = 1,
-    .applications_at_start = 1,
-    .applications_at_continue = 2,
-    .precond_calls = 1,
-    .precond_calls_at_start = 1,
-    .precond_calls_at_continue = 1,
-    .no_half = 1,
-    .delta = {0, 0.1, 0},
-    .delta_restart = {0, 1e-3, 0},
-    .delta_alone = 1e-4,
+    .title = "Chronopoulos-Gear CG",
+    .traits = KAON_METHOD_HERMITIAN | KAON_METHOD_PRECONDITIONED | KAON_METHOD_NO_HALF |
+              KAON_METHOD_FUSED,
+    .storage = {.vectors = VECTORS, .general = 1, .diagonal = 1, .scratch = W},
+    .products = {.step = 1, .start = 1, .proceed = 2},
+    .preconditions = {.step = 1, .start = 1, .proceed = 1},
+    .cost = {{1, 0, 5, 4}, {1, 0, 8, 4}, {1, 0, 6, 5}},
+    .replacement = {.delta = {0, 0.1, 0}, .delta_restart = {0, 1e-3, 0}, .delta_alone = 1e-4},
     .step = step,
     .start = start,
     .continue_process = continue_process,

@@ -17,7 +17,7 @@ static kaon_vector *z(kaon_solver *s, int j) {
 }
 
 static kaon_vector **q(kaon_solver *s) {
-  return &s->work[s->cycle];
+  return &s->work[s->process.cycle];
 }
 
 static kaon_status search_direction(kaon_solver *s, int j) {
@@ -58,7 +58,7 @@ static kaon_status step(kaon_solver *s, int j) {
 /* A broken step may have left NaN in a z_j, which finish multiplies by 0. */
 static kaon_status start(kaon_solver *s) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
-  for (int j = 0; j < s->cycle; j++) KAON_TRY(kaon_blas_zero(z(s, j), &plain));
+  for (int j = 0; j < s->process.cycle; j++) KAON_TRY(kaon_blas_zero(z(s, j), &plain));
   return KAON_OK;
 }
 
@@ -70,19 +70,21 @@ static kaon_status continue_process(kaon_solver *s) {
 static kaon_status finish(kaon_solver *s, int gate) {
   const kaon_pass plain = kaon_gated(s, gate);
   kaon_coefficient y[KAON_GCR_MAX];
-  for (int j = 0; j < s->cycle; j++) y[j] = KAON_PLUS(KAON_S_GCR_Y + j);
+  for (int j = 0; j < s->process.cycle; j++) y[j] = KAON_PLUS(KAON_S_GCR_Y + j);
   KAON_TRY(kaon_recur(s, gate, KAON_REC_GCR_SOLVE));
-  return kaon_blas_multi_axpy(s->cycle, y, s->work, s->x_inner, &plain);
+  return kaon_blas_multi_axpy(s->process.cycle, y, s->work, s->x_inner, &plain);
 }
 
 const kaon_method_ops kaon_method_gcr = {
-    .name = "gcr",
-    .per_direction = 2,
-    .preconditioned = 1,
-    .applications = 1,
-    .precond_calls = 1,
-    .delta = {0, 1e-4, 1e-2},
-    .delta_restart = {0, 1e-4, 1e-2},
+    .title = "GCR",
+    .option = "subspace",
+    .traits = KAON_METHOD_PRECONDITIONED | KAON_METHOD_FLEXIBLE,
+    .storage = {.per_direction = 2},
+    .products = {.step = 1},
+    .preconditions = {.step = 1},
+    .cost = {{2, 0, 6, 3}, {2, 0, 6, 3}},
+    .replacement = {.delta = {0, 1e-4, 1e-2}, .delta_restart = {0, 1e-4, 1e-2}},
+    .flags = KAON_FLAG_EITHER,
     .step = step,
     .start = start,
     .continue_process = continue_process,

@@ -21,12 +21,13 @@ static kaon_status step(kaon_solver *s, int position) {
 }
 
 const kaon_method_ops kaon_method_mr = {
-    .name = "mr",
-    .vectors = VECTORS,
-    .scratch = Q,
-    .applications = 1,
-    .delta = {0, 0.1, 0.1},
-    .delta_restart = {0, 0.1, 0.1},
+    .title = "MR",
+    .option = "relaxation",
+    .traits = KAON_METHOD_FIXED_STEPS,
+    .storage = {.vectors = VECTORS, .scratch = Q},
+    .products = {.step = 1},
+    .cost = {{2, 0, 3, 2}},
+    .replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}},
     .step = step,
     .start = kaon_start_nothing,
     .continue_process = kaon_start_nothing,

@@ -34,8 +34,8 @@ enum { P, S, Z, W, N, M, Q, U, VECTORS = M };
 /* The vectors of the updates; d, m, q and u only where they exist. */
 static kaon_pipepcg_vectors vectors_of(const kaon_solver *s) {
   kaon_vector *const *v = s->work;
-  const int scaled = s->scaling != NULL, kept = s->K != NULL && !scaled;
-  return (kaon_pipepcg_vectors){.d = s->scaling,
+  const int scaled = s->process.scaling != NULL, kept = s->K != NULL && !scaled;
+  return (kaon_pipepcg_vectors){.d = s->process.scaling,
                                 .n = v[N],
                                 .m = s->K != NULL ? v[M] : NULL,
                                 .z = v[Z],
@@ -64,7 +64,7 @@ static kaon_status step_preconditioned(kaon_solver *s) {
   const kaon_pipepcg_vectors all = vectors_of(s);
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
   KAON_TRY(kaon_blas_pipepcg(KAON_S_ALPHA, KAON_S_BETA, &all, slots_of_pipepcg, &sums));
-  if (s->scaling == NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
+  if (s->process.scaling == NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, v[M], v[N], &plain));
   return kaon_pass_complete(&sums);
 }
@@ -76,7 +76,7 @@ static kaon_status step_ahead(kaon_solver *s) {
   const kaon_pipepcg_vectors all = vectors_of(s);
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP), sums = step_sums(s);
   KAON_TRY(kaon_blas_pipepcg_ahead(KAON_S_ALPHA, KAON_S_BETA, &all, &plain));
-  if (s->K != NULL && s->scaling == NULL)
+  if (s->K != NULL && s->process.scaling == NULL)
     KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[W], v[M], &plain));
   kaon_status status = kaon_operator_send(s->inner, asked, &plain);
   if (status == KAON_OK)
@@ -101,7 +101,7 @@ static kaon_status step(kaon_solver *s, int position) {
 
 /* u; if u is not stored, n, which is free until its own product is computed. */
 static kaon_vector *precond_vector(const kaon_solver *s) {
-  return s->K == NULL ? s->r : s->work[s->scaling != NULL ? N : U];
+  return s->K == NULL ? s->r : s->work[s->process.scaling != NULL ? N : U];
 }
 
 /* n = A K w, through m */
@@ -122,7 +122,7 @@ static kaon_status start(kaon_solver *s) {
       kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, u, KAON_S_RW, KAON_REC_NONE);
   if (kaon_gate_closed(s, KAON_GATE_START)) return KAON_OK;
   for (int i = P; i <= Z; i++) KAON_TRY(kaon_blas_zero(v[i], &plain));
-  if (s->K != NULL && s->scaling == NULL) KAON_TRY(kaon_blas_zero(v[Q], &plain));
+  if (s->K != NULL && s->process.scaling == NULL) KAON_TRY(kaon_blas_zero(v[Q], &plain));
   if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, u, &ru));
   KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, u, v[W], &uw));
   KAON_TRY(second_image(s, &plain));
@@ -131,7 +131,7 @@ static kaon_status start(kaon_solver *s) {
 
 /* z = A K s, through q, or through m if q is not stored */
 static kaon_status direction_image(kaon_solver *s, const kaon_pass *pass) {
-  kaon_vector **v = s->work, *q = v[s->scaling != NULL ? M : Q];
+  kaon_vector **v = s->work, *q = v[s->process.scaling != NULL ? M : Q];
   if (s->K == NULL) return kaon_operator_run(s->inner, KAON_PLAIN, v[S], v[Z], pass);
   KAON_TRY(kaon_precondition(s, KAON_PLAIN, v[S], q, pass));
   return kaon_operator_run(s->inner, KAON_PLAIN, q, v[Z], pass);
@@ -163,25 +163,19 @@ static kaon_status continue_process(kaon_solver *s) {
 }
 
 const kaon_method_ops kaon_method_pipecg = {
-    .name = "pipecg",
-    .fused = 1,
-    .vectors = VECTORS,
-    .preconditioned = 1,
-    .extra = 3,
-    .extra_scaled = 1,
-    .scratch = N,
-    .applications = 1,
-    .applications_at_start = 2,
-    .applications_at_continue = 4,
-    .hidden = 1,
-    .precond_calls = 1,
-    .precond_calls_at_start = 2,
-    .precond_calls_at_continue = 3,
-    .no_half = 1,
-    .delta = {0, 0.1, 0},
-    .delta_restart = {0, 1e-3, 0},
-    .period = {0, 25, 0},
-    .delta_alone = 1e-4,
+    .title = "pipelined CG",
+    .traits = KAON_METHOD_HERMITIAN | KAON_METHOD_PRECONDITIONED | KAON_METHOD_NO_HALF |
+              KAON_METHOD_FUSED,
+    .storage = {.vectors = VECTORS, .general = 3, .diagonal = 1, .scratch = N},
+    .products = {.step = 1, .start = 2, .proceed = 4, .hidden = 1},
+    .preconditions = {.step = 1, .start = 2, .proceed = 3},
+    .cost = {{0, 1, 7, 6}, {0, 1, 10, 8}, {0, 1, 8, 7}},
+    .replacement = {.delta = {0, 0.1, 0},
+                    .delta_restart = {0, 1e-3, 0},
+                    .period = {0, 25, 0},
+                    .delta_alone = 1e-4},
+    .flags = KAON_FLAG_AFRESH,
+    .normal = &kaon_method_pipecgnr,
     .step = step,
     .start = start,
     .continue_process = continue_process,

@@ -19,12 +19,13 @@ static kaon_status step(kaon_solver *s, int position) {
 }
 
 const kaon_method_ops kaon_method_richardson = {
-    .name = "richardson",
-    .vectors = VECTORS,
-    .scratch = Q,
-    .applications = 1,
-    .delta = {0, 0.1, 0.1},
-    .delta_restart = {0, 0.1, 0.1},
+    .title = "Richardson's iteration",
+    .option = "relaxation",
+    .traits = KAON_METHOD_STATIONARY,
+    .storage = {.vectors = VECTORS, .scratch = Q},
+    .products = {.step = 1},
+    .cost = {{1, 0, 4, 2}},
+    .replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}},
     .step = step,
     .start = kaon_start_nothing,
     .continue_process = kaon_start_nothing,

@@ -92,7 +92,7 @@ static kaon_status flip(kaon_solver *s) {
                                        x->nrhs, space->ncomp, space->width,
                                        kaon_pack_of(s->ctx, space->ncomp, x->precision));
   unsigned char *place = (unsigned char *)x->data + at * bytes, number[8];
-  if (!(s->host[column].gate & KAON_GATE_STEP)) return KAON_OK; /* the column has ended */
+  if (!(s->states.host[column].gate & KAON_GATE_STEP)) return KAON_OK; /* the column has ended */
   KAON_TRY(memory->to_host(s->ctx, number, place, (size_t)bytes));
   number[bit / 8] ^= (unsigned char)(1u << bit % 8);
   f->noted.flips++;
@@ -154,7 +154,7 @@ int kaon_faults_steps_until(const kaon_solver *s) {
 static double worst(const kaon_solver *s) {
   double most = 0;
   for (int k = 0; k < s->columns; k++) {
-    const kaon_column_state *state = &s->host[k];
+    const kaon_column_state *state = &s->states.host[k];
     if (!(state->gate & KAON_GATE_STEP)) continue;
     const double relative = state->slot[KAON_S_R2][0] * state->scale;
     if (!(relative <= most)) most = relative; /* NaN is retained */
@@ -255,7 +255,7 @@ void kaon_faults_destroy(kaon_solver *s) {
 
 void kaon_faults_renew(kaon_solver *s) {
   kaon_faults *f = s->relax->faults;
-  if (!s->mixed) return;
+  if (!s->process.mixed) return;
   f->safe_residual2 = -1;
   f->known = f->quiet = 0;
 }

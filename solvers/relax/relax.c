@@ -40,7 +40,7 @@ static int uses_blocks(kaon_method method) {
 /* ---- a sweep ---- */
 
 const kaon_vector *kaon_relax_source(const kaon_solver *s) {
-  return s->mixed ? s->work[SOURCE] : s->b;
+  return s->process.mixed ? s->work[SOURCE] : s->outer.b;
 }
 
 kaon_status kaon_relax_residual(kaon_solver *s, int then) {
@@ -89,7 +89,7 @@ static kaon_status step(kaon_solver *s, int position) {
   (void)position;
   if (s->relax->residual_stale && !in_place(s)) KAON_TRY(kaon_relax_residual(s, KAON_REC_NONE));
   KAON_TRY(kaon_relax_advance(s));
-  s->relax->residual_stale = s->options.tol == 0 && !s->monitored;
+  s->relax->residual_stale = s->options.tol == 0 && !s->history.monitored;
   return s->relax->residual_stale ? KAON_OK : kaon_relax_residual(s, KAON_REC_MR_RESIDUAL);
 }
 
@@ -98,7 +98,7 @@ static kaon_status take_source(kaon_solver *s, int gate) {
   const kaon_pass pass = kaon_gated(s, gate);
   s->relax->residual_stale = 0;
   if (s->relax->faults != NULL) kaon_faults_renew(s); /* copies were of another x_inner */
-  return s->mixed ? kaon_blas_copy(s->r, s->work[SOURCE], &pass) : KAON_OK;
+  return s->process.mixed ? kaon_blas_copy(s->r, s->work[SOURCE], &pass) : KAON_OK;
 }
 
 static kaon_status start(kaon_solver *s) {
@@ -109,23 +109,26 @@ static kaon_status continue_process(kaon_solver *s) {
   return take_source(s, KAON_GATE_CONTINUE);
 }
 
-#define KAON_RELAX_METHOD(title)                                                        \
+#define KAON_RELAX_METHOD(text, ...)                                                    \
   {                                                                                     \
-    .name = title, .vectors = VECTORS, .scratch = Z, .applications = 1, .no_half = 1,   \
-    .relaxes = 1, .delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}, .step = step, \
-    .start = start, .continue_process = continue_process, .finish = kaon_finish_nothing \
+    .title = text,                                                                      \
+    .traits = KAON_METHOD_NO_HALF | KAON_METHOD_STATIONARY | KAON_METHOD_RELAXATION,    \
+    .storage = {.vectors = VECTORS, .scratch = Z}, .products = {.step = 1},             \
+    __VA_ARGS__.replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}}, \
+    .step = step, .start = start, .continue_process = continue_process,                 \
+    .finish = kaon_finish_nothing                                                       \
   }
-const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("jacobi"),
-                      kaon_method_gs = KAON_RELAX_METHOD("gs"),
-                      kaon_method_sor = KAON_RELAX_METHOD("sor"),
-                      kaon_method_two_stage = KAON_RELAX_METHOD("two-stage"),
-                      kaon_method_async = KAON_RELAX_METHOD("async");
+const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("Jacobi", .cost = {{1, 0, 6, 3}}, ),
+                      kaon_method_gs = KAON_RELAX_METHOD("Gauss-Seidel", ),
+                      kaon_method_sor = KAON_RELAX_METHOD("SOR", ),
+                      kaon_method_two_stage = KAON_RELAX_METHOD("two-stage block Jacobi", ),
+                      kaon_method_async = KAON_RELAX_METHOD("block-asynchronous relaxation", );
 
 /* ---- creation ---- */
 
 static kaon_status check(const kaon_solver *s, const kaon_relax_options *o,
                          const kaon_lab_relax_options *lab) {
-  const char *name = s->method->name;
+  const char *name = kaon_method_name(s->options.method);
   const int blocks = uses_blocks(s->options.method);
   if (o->driver == KAON_RELAX_FREE && s->options.method != KAON_ASYNC)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s: driver free is only for method async", name);
@@ -149,7 +152,8 @@ static kaon_status choose_tau(kaon_solver *s) {
   relax->tau = relax->options.tau;
   if (relax->tau > 0) return KAON_OK;
   KAON_TRY(kaon_precond_jacobi(s->inner, &jacobi));
-  const kaon_status status = kaon_lanczos(s->inner, jacobi, LANCZOS_STEPS, 0, s->method->name, &e);
+  const kaon_status status =
+      kaon_lanczos(s->inner, jacobi, LANCZOS_STEPS, 0, kaon_method_name(s->options.method), &e);
   kaon_operator_destroy(&jacobi);
   KAON_TRY(status);
   relax->tau = 2 / (e.least + e.high); /* a singular A's null vectors stay for any tau */
@@ -201,7 +205,7 @@ kaon_status kaon_relax_create(kaon_solver *s) {
   kaon_relax_options own;
   kaon_lab_relax_options lab;
   const size_t columns = (size_t)s->columns;
-  if (!s->method->relaxes) return KAON_OK;
+  if (!kaon_method_has(s->method, KAON_METHOD_RELAXATION)) return KAON_OK;
   if (kaon_options_take(KAON_OPTIONS_RELAX, s->options.relax, &own) != KAON_OK ||
       kaon_options_take(KAON_OPTIONS_LAB_RELAX, own.lab, &lab) != KAON_OK)
     return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));

@@ -24,7 +24,7 @@ int kaon_relax_is_host_led(const kaon_solver *s) {
 static void set_ends(kaon_solver *s) {
   kaon_relaxation *relax = s->relax;
   for (int k = 0; k < s->columns; k++) {
-    const kaon_column_state *state = &s->host[k];
+    const kaon_column_state *state = &s->states.host[k];
     const int alone = s->ctx->comm->ranks == 1 && state->scale > 0;
     relax->goal[k] = alone ? state->threshold : -1;
     relax->limit[k] = alone ? KAON_GROWTH2 * state->first / state->scale : HUGE_VAL;
@@ -35,7 +35,7 @@ static void set_ends(kaon_solver *s) {
 static double predicted_solve(const kaon_solver *s, int k) {
   enum { FIRST = 16 };
   const kaon_relaxation *relax = s->relax;
-  const kaon_column_state *state = &s->host[k];
+  const kaon_column_state *state = &s->states.host[k];
   const double now = state->slot[KAON_S_R2][0], before = relax->before[k];
   if (before == 0) return FIRST;
   const double rate = log(before / now) / relax->done[k];
@@ -51,7 +51,7 @@ static int most_rounds(const kaon_solver *s) {
     if (room < rounds) rounds = room;
   }
   for (int k = 0; k < s->columns; k++) {
-    const kaon_column_state *state = &s->host[k];
+    const kaon_column_state *state = &s->states.host[k];
     const int left = state->max_iterations - state->iterations;
     if (!(state->gate & KAON_GATE_STEP)) continue;
     if (left < rounds) rounds = left > 0 ? left : 1;
@@ -63,9 +63,9 @@ static int most_rounds(const kaon_solver *s) {
 /* For the prediction of the next run. */
 static void note_residuals(kaon_solver *s) {
   for (int k = 0; k < s->columns; k++) {
-    const int open = (s->host[k].gate & KAON_GATE_STEP) != 0;
+    const int open = (s->states.host[k].gate & KAON_GATE_STEP) != 0;
     s->relax->open[k] = open;
-    s->relax->before[k] = open ? s->host[k].slot[KAON_S_R2][0] : 0;
+    s->relax->before[k] = open ? s->states.host[k].slot[KAON_S_R2][0] : 0;
   }
 }
 
@@ -117,7 +117,7 @@ static kaon_status run_free(kaon_solver *s) {
 
 static void end_run(kaon_solver *s) {
   for (int k = 0; k < s->columns; k++) {
-    kaon_column_state *state = &s->host[k];
+    kaon_column_state *state = &s->states.host[k];
     if (!(state->gate & KAON_GATE_STEP)) continue;
     const double before = state->history[state->iterations % KAON_HISTORY];
     for (int i = 1; i < s->relax->done[k]; i++)
@@ -139,23 +139,23 @@ static kaon_status advance_and_check(kaon_solver *s) {
   }
   for (int tries = 0; tries < 2; tries++) {
     KAON_TRY(kaon_relax_residual(s, KAON_REC_NONE));
-    KAON_TRY(kaon_scalars_read(s->scalars, s->host));
+    KAON_TRY(kaon_scalars_read(s->states.scalars, s->states.host));
     if (relax->faults == NULL || tries > 0) break;
     for (int k = 0; k < s->columns; k++)
-      if (s->host[k].gate & KAON_GATE_STEP && relax->done[k] > done) done = relax->done[k];
+      if (s->states.host[k].gate & KAON_GATE_STEP && relax->done[k] > done) done = relax->done[k];
     KAON_TRY(kaon_faults_after(s, done, &again));
     if (!again) break;
   }
   end_run(s);
-  return kaon_scalars_write(s->scalars, s->host);
+  return kaon_scalars_write(s->states.scalars, s->states.host);
 }
 
 kaon_status kaon_relax_run(kaon_solver *s) {
   kaon_step_rate p = kaon_step_rate_begin();
   int cancel = 0;
   for (;;) {
-    kaon_status status = kaon_scalars_read(s->scalars, s->host);
-    if (status == KAON_OK && s->monitored) status = kaon_history_drain(s, &cancel);
+    kaon_status status = kaon_scalars_read(s->states.scalars, s->states.host);
+    if (status == KAON_OK && s->history.monitored) status = kaon_history_drain(s, &cancel);
     KAON_TRY(kaon_runner_agree(s, status, &p, &cancel));
     const kaon_columns_now n = kaon_columns_count(s);
     if (n.stepping + n.waiting == 0) return KAON_OK;

@@ -149,24 +149,18 @@ static kaon_recorded now(const kaon_multishift *s, kaon_issue form) {
                          .form = form};
 }
 
-/* As in replay.c. These steps cannot use the forms with kernel lists. */
+/* These steps cannot use the forms with kernel lists. */
 static kaon_status record(kaon_multishift *s, kaon_shift_level *w) {
   const kaon_loop loop = {
       .steps = block, .service = close_waiting, .user = w, .state = s->scalars->state};
-  const kaon_traffic before = s->ctx->comm->traffic; /* recording sends nothing */
-  const kaon_issue most = kaon_replay_most(s->ctx), wanted = s->ctx->lab.issue;
-  const int any =
-      wanted != KAON_ISSUE_REPLAY && wanted != KAON_ISSUE_WHILE && wanted != KAON_ISSUE_TAIL;
-  const int first = wanted == KAON_ISSUE_TAIL && most == KAON_ISSUE_WHILE ? wanted : most;
-  kaon_status status = KAON_ERR_UNSUPPORTED;
-  w->recorded.form = KAON_ISSUE_AUTO;
-  for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
-    if (!any && (int)wanted != form) continue;
-    status =
-        kaon_agree(s->ctx, s->ctx->backend->record->record(w->recorder, &loop, (kaon_issue)form));
-    if (status == KAON_OK) w->recorded = now(s, (kaon_issue)form);
-  }
-  s->ctx->comm->traffic = before;
+  const kaon_issue asked = s->ctx->lab.issue;
+  const int one =
+      asked == KAON_ISSUE_REPLAY || asked == KAON_ISSUE_WHILE || asked == KAON_ISSUE_TAIL;
+  kaon_issue form;
+  const kaon_status status =
+      kaon_replay_record(s->ctx, w->recorder, &loop, one ? asked : KAON_ISSUE_AUTO, 0, &form);
+  w->recorded.form = form;
+  if (status == KAON_OK) w->recorded = now(s, form);
   return status;
 }
 

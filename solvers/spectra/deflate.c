@@ -55,7 +55,7 @@ static double bytes_of(const kaon_solver *s, int pairs) {
 
 kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
   const int asked = s->options.deflation;
-  const int offered = s->method->deflates != KAON_DEFLATES_NOT &&
+  const int offered = kaon_method_has(s->method, KAON_METHOD_DEFLATES) &&
                       s->options.refinement == KAON_REFINE_RELIABLE && s->options.tol > 0;
   *pairs = 0;
   if (asked > 0 && !offered)
@@ -63,8 +63,8 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
         s->ctx, KAON_ERR_UNSUPPORTED,
         "solver: deflation=%d is for cg and cgnr with a tolerance and reliable updates; %s here "
         "takes deflation=0 or -1",
-        asked, s->method->name);
-  if (asked == 0 || !offered || !s->mixed) return KAON_OK;
+        asked, kaon_method_name(s->options.method));
+  if (asked == 0 || !offered || !s->process.mixed) return KAON_OK;
   if (asked > 0) {
     *pairs = asked;
     return KAON_OK;
@@ -74,7 +74,7 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
   if (s->ctx->backend->record != NULL) return KAON_OK; /* recorded steps cannot wait for the host */
   const kaon_pool_use use = kaon_pool_usage(s->ctx);
   const double limit = s->options.deflation_limit;
-  const double left = use.free >= 0 ? (double)use.free - (double)s->bytes : limit;
+  const double left = use.free >= 0 ? (double)use.free - (double)s->process.bytes : limit;
   const double most = left < limit ? left : limit;
   double beyond[KAON_DEFLATION_RULE + 1] = {0}; /* number of ranks on which n pairs do not fit */
   for (int n = KAON_DEFLATION_LEAST; n <= KAON_DEFLATION_RULE; n++)
@@ -99,8 +99,8 @@ static kaon_status take(kaon_solver *s, const kaon_operator *like, kaon_vector *
 
 kaon_status kaon_deflation_create(kaon_solver *s, int pairs) {
   if (pairs == 0) return KAON_OK;
-  if (s->counting) {
-    s->bytes += (size_t)bytes_of(s, pairs);
+  if (s->process.counting) {
+    s->process.bytes += (size_t)bytes_of(s, pairs);
     return KAON_OK;
   }
   struct kaon_deflation *f = calloc(1, sizeof *f);
@@ -254,11 +254,11 @@ static kaon_status mark_zero(kaon_solver *s) {
   struct kaon_deflation *f = s->deflation;
   const kaon_pass plain = pass_of(f, KAON_NO_SLOT);
   int open;
-  if (!s->from_zero) return KAON_OK;
+  if (!s->solve.from_zero) return KAON_OK;
   KAON_TRY(open_columns(f, begins, &open));
   if (open == 0) return KAON_OK;
   KAON_TRY(kaon_blas_zero(f->mark_x, &plain));
-  KAON_TRY(kaon_blas_copy(s->b, f->mark_r, &plain));
+  KAON_TRY(kaon_blas_copy(s->outer.b, f->mark_r, &plain));
   for (int k = 0; k < f->columns; k++) f->column[k].marked |= begins(f, k);
   return KAON_OK;
 }
@@ -268,7 +268,7 @@ static kaon_status mark_zero(kaon_solver *s) {
 static kaon_status make_pairs(kaon_solver *s, kaon_vector *room) {
   struct kaon_deflation *f = s->deflation;
   const kaon_pass plain = pass_of(f, KAON_NO_SLOT), norm = pass_of(f, NORM);
-  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR, n = f->pairs;
+  const int by_error = kaon_deflates_error(s), n = f->pairs;
   int open;
   for (int k = 0; k < f->columns; k++) {
     kaon_deflated_column *c = &f->column[k];
@@ -276,7 +276,7 @@ static kaon_status make_pairs(kaon_solver *s, kaon_vector *room) {
   }
   KAON_TRY(open_columns(f, makes_pair, &open));
   if (open == 0) return KAON_OK;
-  KAON_TRY(kaon_blas_xpay(s->x, KAON_NUMBER(-1), f->mark_x, &plain));
+  KAON_TRY(kaon_blas_xpay(s->outer.x, KAON_NUMBER(-1), f->mark_x, &plain));
   KAON_TRY(kaon_blas_convert(f->mark_x, room, 0, &norm));
   KAON_TRY(multiply(f, f->d, room, OF_D, KAON_NO_SLOT));
   for (int k = 0; k < f->columns; k++) /* a value that is not finite would spoil every
@@ -287,7 +287,7 @@ static kaon_status make_pairs(kaon_solver *s, kaon_vector *room) {
       enter(f->column[k].b, n, f->column[k].place, &f->host[k], OF_D, f->host[k].slot[NORM][0]);
   KAON_TRY(put(f, room, f->d));
   KAON_TRY(open_columns(f, makes_pair, &open));
-  KAON_TRY(kaon_blas_axpby(KAON_NUMBER(-1), s->outer_r, KAON_NUMBER(1), f->mark_r, &plain));
+  KAON_TRY(kaon_blas_axpby(KAON_NUMBER(-1), s->outer.r, KAON_NUMBER(1), f->mark_r, &plain));
   KAON_TRY(kaon_blas_convert(f->mark_r, room, 0, &norm));
   KAON_TRY(multiply(f, by_error ? f->d : f->e, room, OF_TEST, KAON_NO_SLOT));
   for (int k = 0; k < f->columns; k++) {
@@ -318,7 +318,7 @@ static kaon_status project(kaon_solver *s) {
   struct kaon_deflation *f = s->deflation;
   const kaon_pass plain = pass_of(f, KAON_NO_SLOT);
   const int n = f->pairs;
-  kaon_vector *const *test = s->method->deflates == KAON_DEFLATES_ERROR ? f->d : f->e;
+  kaon_vector *const *test = kaon_deflates_error(s) ? f->d : f->e;
   kaon_coefficient plus[MAX], minus[MAX];
   int open;
   KAON_TRY(open_columns(f, projects, &open));
@@ -421,16 +421,16 @@ static kaon_status mark(kaon_solver *s) {
   int open;
   KAON_TRY(open_columns(f, goes_on, &open));
   if (open == 0) return KAON_OK;
-  KAON_TRY(kaon_blas_copy(s->x, f->mark_x, &plain));
-  KAON_TRY(kaon_blas_copy(s->outer_r, f->mark_r, &plain));
+  KAON_TRY(kaon_blas_copy(s->outer.x, f->mark_x, &plain));
+  KAON_TRY(kaon_blas_copy(s->outer.r, f->mark_r, &plain));
   for (int k = 0; k < f->columns; k++) f->column[k].marked |= goes_on(f, k) != 0;
   return KAON_OK;
 }
 
 kaon_status kaon_deflation_run(kaon_solver *s) {
   struct kaon_deflation *f = s->deflation;
-  if (f == NULL || s->recording) return KAON_OK;
-  KAON_TRY(kaon_scalars_read(s->scalars, f->now));
+  if (f == NULL || s->replay.recording) return KAON_OK;
+  KAON_TRY(kaon_scalars_read(s->states.scalars, f->now));
   int any = 0;
   f->late = 0;
   for (int k = 0; k < f->columns; k++) any |= goes_on(f, k);
@@ -445,13 +445,13 @@ kaon_status kaon_deflation_run(kaon_solver *s) {
 
 kaon_status kaon_deflation_renew(kaon_solver *s, const kaon_vector *p, const kaon_vector *z) {
   struct kaon_deflation *f = s->deflation;
-  const int by_error = s->method->deflates == KAON_DEFLATES_ERROR, gate = KAON_GATE_CONTINUE;
+  const int by_error = kaon_deflates_error(s), gate = KAON_GATE_CONTINUE;
   const kaon_pass norm = kaon_gated_norm(s, gate, KAON_S_DENOMINATOR, KAON_REC_NONE);
   const kaon_pass own = kaon_gated_dot(s, gate, KAON_NO_SLOT, p, KAON_S_DENOMINATOR, KAON_REC_NONE);
   const kaon_pass other =
       kaon_gated_dot(s, gate, KAON_NO_SLOT, f->image[0], KAON_S_OVERLAP, KAON_REC_CG_DEFLATED);
   const int slots[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_NO_SLOT};
-  if (!s->recording && f->late) {
+  if (!s->replay.recording && f->late) {
     KAON_TRY(kaon_operator_run(s->inner, KAON_PLAIN, p, f->image[0], by_error ? &own : &norm));
     if (by_error) {
       const kaon_pass pass = kaon_gated_norm(s, gate, KAON_NO_SLOT, KAON_REC_CG_DEFLATED);
@@ -465,5 +465,5 @@ kaon_status kaon_deflation_renew(kaon_solver *s, const kaon_vector *p, const kao
 
 int kaon_deflation_applications(const kaon_solver *s) {
   if (s->deflation == NULL) return 0;
-  return s->method->deflates == KAON_DEFLATES_ERROR ? 1 : 2;
+  return kaon_deflates_error(s) ? 1 : 2;
 }

@@ -154,7 +154,7 @@ class Invert(system.Case):
                       f"{alone['sums']}")
                 self.assertLess(2 * report["solves"][0]["iterations"], alone["solves"][0]["iterations"])
                 self.assertLess(report["sums"], alone["sums"])
-        for wrong, why in ((["--method", "cg", "--precond", "sap"], "--precond sap needs --method gcr; --method is cg"),
+        for wrong, why in ((["--method", "cg", "--precond", "sap"], "--precond sap needs --method gcr or fcg; --method is cg"),
                            ([*gcr, "--schwarz-steps", "3"], "--schwarz-steps is for --precond schwarz, sap and async-schwarz"),
                            ([*gcr, "--precond", "schwarz", "--schwarz-block", "3", "4", "4", "4"], "an even divisor"),
                            ([*gcr, "--precond", "sap", "--schwarz-groups", "3"], "--schwarz-groups is for --precond async-schwarz, but it is sap"),

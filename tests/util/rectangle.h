@@ -1,5 +1,5 @@
 /* rectangle.h - systems on the points of a rectangle, and preconditioners for them, as maps of
- * plain arrays (shell_operator.h). For tests/test_preconditioned.c. */
+ * plain arrays (shell_operator.h). */
 #ifndef RECTANGLE_H
 #define RECTANGLE_H
 
@@ -23,8 +23,8 @@ static int neighbour(int i, int arm) {
   return x < 0 || x >= NX || y < 0 || y >= NY ? -1 : y * NX + x;
 }
 
-static void map_equation(const void *user, int dagger, size_t n, const shell_complex *x,
-                         shell_complex *y) {
+static inline void map_equation(const void *user, int dagger, size_t n, const shell_complex *x,
+                                shell_complex *y) {
   const equation *e = user;
   memset(y, 0, n * sizeof *y);
   for (int i = 0; i < POINTS; i++)
@@ -68,16 +68,16 @@ static void make_equations(void) {
 
 /* ---- preconditioners as maps ---- */
 
-static void map_jacobi(const void *user, int dagger, size_t n, const shell_complex *x,
-                       shell_complex *y) {
+static inline void map_jacobi(const void *user, int dagger, size_t n, const shell_complex *x,
+                              shell_complex *y) {
   const equation *e = user;
   (void)dagger;
   for (size_t i = 0; i < n; i++) y[i] = x[i] / e->c[i][CENTRE];
 }
 
 /* Symmetric Gauss-Seidel, (D + U)^-1 D (D + L)^-1; all is real, so the adjoint is the transpose. */
-static void map_sweeps(const void *user, int dagger, size_t n, const shell_complex *x,
-                       shell_complex *y) {
+static inline void map_sweeps(const void *user, int dagger, size_t n, const shell_complex *x,
+                              shell_complex *y) {
   const equation *e = user;
   (void)n;
   for (int i = 0; i < POINTS; i++) {
@@ -101,20 +101,20 @@ static void map_sweeps(const void *user, int dagger, size_t n, const shell_compl
   }
 }
 
-static void map_minus_jacobi(const void *user, int dagger, size_t n, const shell_complex *x,
-                             shell_complex *y) {
+static inline void map_minus_jacobi(const void *user, int dagger, size_t n, const shell_complex *x,
+                                    shell_complex *y) {
   map_jacobi(user, dagger, n, x, y);
   for (size_t i = 0; i < n; i++) y[i] = -y[i];
 }
 
-static void map_nothing(const void *user, int dagger, size_t n, const shell_complex *x,
-                        shell_complex *y) {
+static inline void map_nothing(const void *user, int dagger, size_t n, const shell_complex *x,
+                               shell_complex *y) {
   (void)user, (void)dagger, (void)x;
   memset(y, 0, n * sizeof *y);
 }
 
-static void map_minus_equation(const void *user, int dagger, size_t n, const shell_complex *x,
-                               shell_complex *y) {
+static inline void map_minus_equation(const void *user, int dagger, size_t n,
+                                      const shell_complex *x, shell_complex *y) {
   map_equation(user, dagger, n, x, y);
   for (size_t i = 0; i < n; i++) y[i] = -y[i];
 }

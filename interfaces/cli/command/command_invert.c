@@ -365,8 +365,7 @@ static const char *stuck(const problem *p, const kaon_column_report *worst) {
   if (worst->rounded)
     return "rounding of x in single precision keeps it above --tol; give --precision double "
            "--sloppy single, or a larger --tol";
-  if (!fine && (p->options.method == KAON_PIPECG || p->options.method == KAON_PIPECGNR) &&
-      !solving_rounds(residual))
+  if (!fine && method_info(p->options.method).cost.hidden_sums > 0 && !solving_rounds(residual))
     return solving_in_double(
         p->precision,
         "the method gets no further in this precision; give --method cg, which is the safest, or ",

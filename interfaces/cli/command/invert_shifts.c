@@ -44,7 +44,7 @@ static int check_options(const invert_job *job) {
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (cli_option_given(&a->common, others[i]))
       return cli_wrong("--%s does not go with --shifts; leave one of them out", others[i]);
-  if (a->problem.solver > 1)
+  if (a->problem.solver > KAON_CGNR)
     return cli_wrong("--shifts is solved by --method cg (or cgnr, the same here) alone");
   return EXIT_DONE;
 }

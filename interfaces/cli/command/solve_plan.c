@@ -102,7 +102,7 @@ static solve_args small_arguments(const solve_args *args, const shape *of) {
   /* the default method of A = -A^H, and where A and A^H differ, as in a file of both triangles */
   const int skew = of->info.skew && of->info.reals == 1 && a->precond == PRECOND_NONE;
   if (!of->small && a->method < 0 && !precond_varies(a) && (skew || !of->info.halves))
-    a->method = linear_index(skew ? KAON_CGNR : KAON_BICGSTAB);
+    a->method = skew ? KAON_CGNR : KAON_BICGSTAB;
   return own;
 }
 

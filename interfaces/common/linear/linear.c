@@ -13,68 +13,35 @@
 
 static const double hermitian_to_rounding = 1e-10; /* of |A r - A^H r| / |A r|, r random */
 
-/* LINEAR_METHODS; those of projections solve a reduction of A by a method, kind + 1 of it. */
+/* Row projections: they solve a reduction of A by a method. LINEAR_METHODS ends with them. */
 static const struct {
   kaon_method method;
-  int projections;
+  kaon_kaczmarz_kind kind;
   const char *name, *title;
-} methods[] = {{KAON_CG, 0, NULL, NULL},
-               {KAON_PIPECG, 0, NULL, NULL},
-               {KAON_GROPPCG, 0, NULL, NULL},
-               {KAON_CHRONGEAR, 0, NULL, NULL},
-               {KAON_BICG, 0, NULL, NULL},
-               {KAON_BICGSTAB, 0, NULL, NULL},
-               {KAON_RBICGSTAB, 0, NULL, NULL},
-               {KAON_PIPEBICGSTAB, 0, NULL, NULL},
-               {KAON_GCR, 0, NULL, NULL},
-               {KAON_CGNR, 0, NULL, NULL},
-               {KAON_CGNE, 0, NULL, NULL},
-               {KAON_MR, 0, NULL, NULL},
-               {KAON_BLOCKCG, 0, NULL, NULL},
-               {KAON_JACOBI, 0, NULL, NULL},
-               {KAON_GS, 0, NULL, NULL},
-               {KAON_SOR, 0, NULL, NULL},
-               {KAON_TWO_STAGE, 0, NULL, NULL},
-               {KAON_ASYNC, 0, NULL, NULL},
-               {KAON_RICHARDSON, KAON_KACZMARZ_SWEEP + 1, "kaczmarz", "Kaczmarz"},
-               {KAON_CG, KAON_KACZMARZ_DOUBLE + 1, "cgmnc", "CGMNC"},
-               {KAON_CG, KAON_KACZMARZ_CARP + 1, "carpcg", "CARP-CG"},
-               {KAON_CG, KAON_KACZMARZ_CIMMINO + 1, "cimmino", "Cimmino-CG"}};
-enum { METHODS = sizeof methods / sizeof *methods };
+} projections[] = {{KAON_RICHARDSON, KAON_KACZMARZ_SWEEP, "kaczmarz", "Kaczmarz"},
+                   {KAON_CG, KAON_KACZMARZ_DOUBLE, "cgmnc", "CGMNC"},
+                   {KAON_CG, KAON_KACZMARZ_CARP, "carpcg", "CARP-CG"},
+                   {KAON_CG, KAON_KACZMARZ_CIMMINO, "cimmino", "Cimmino-CG"}};
 
 void linear_choose(linear *l, int index) {
-  l->options.method = methods[index].method;
-  l->projections = methods[index].projections - 1;
+  const int i = index - METHODS;
+  l->options.method = i < 0 ? (kaon_method)index : projections[i].method;
+  l->projections = i < 0 ? -1 : (int)projections[i].kind;
 }
 
-int linear_index(kaon_method method) {
+/* The row of projections, by its kind. */
+static int row_of(const linear *l) {
   int i = 0;
-  while (methods[i].method != method || methods[i].projections) i++;
-  return i;
-}
-
-static int chosen(const linear *l) {
-  int i = 0;
-  while (i < METHODS - 1 &&
-         (methods[i].method != l->options.method || methods[i].projections != l->projections + 1))
-    i++;
+  while ((int)projections[i].kind != l->projections) i++;
   return i;
 }
 
 const char *linear_method_name(const linear *l) {
-  const char *name = methods[chosen(l)].name;
-  return name ? name : method_name(l->options.method);
+  return l->projections < 0 ? method_name(l->options.method) : projections[row_of(l)].name;
 }
 
 const char *linear_method_title(const linear *l) {
-  const char *title = methods[chosen(l)].title;
-  return title ? title : method_title(l->options.method);
-}
-
-/* Methods that need A = A^H > 0. */
-int linear_needs_hermitian(kaon_method method) {
-  return method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG ||
-         method == KAON_CHRONGEAR || method == KAON_BLOCKCG;
+  return l->projections < 0 ? method_title(l->options.method) : projections[row_of(l)].title;
 }
 
 int linear_is_file(const char *text) {
@@ -142,9 +109,10 @@ int linear_check(const linear_args *a, linear *l) {
         "side's file, ones or A*ones",
         a->matrix);
   int code = check_solver(a, l);
-  if (code == EXIT_DONE && l->options.method == KAON_BLOCKCG && a->columns > joined_max)
-    code = cli_wrong("--method blockcg joins at most %d columns, but --columns is %d", joined_max,
-                     a->columns);
+  if (code == EXIT_DONE && method_has(l->options.method, KAON_METHOD_BLOCK) &&
+      a->columns > joined_max)
+    code = cli_wrong("--method %s joins at most %d columns, but --columns is %d",
+                     linear_method_name(l), joined_max, a->columns);
   return code;
 }
 
@@ -248,7 +216,8 @@ static kaon_status compare_adjoint(const linear *l, double *difference, double *
 /* Equal entries may have been rounded apart by whoever assembled them. */
 int linear_fits(const linear *l) {
   double difference = 0, size = 1;
-  if (l->info.hermitian || l->projections >= 0 || !linear_needs_hermitian(l->options.method))
+  if (l->info.hermitian || l->projections >= 0 ||
+      !method_has(l->options.method, KAON_METHOD_HERMITIAN))
     return EXIT_DONE;
   const int code = cli_status(l->ctx, compare_adjoint(l, &difference, &size), NULL);
   const double rounding = l->precision == KAON_DOUBLE ? hermitian_to_rounding : 1e-5;

@@ -9,9 +9,7 @@
 
 #include "interfaces/common/solving.h"
 
-#define LINEAR_METHODS                                                                         \
-  "cg|pipecg|groppcg|chrongear|bicg|bicgstab|rbicgstab|pipebicgstab|gcr|cgnr|cgne|mr|blockcg|" \
-  "jacobi|gs|sor|two-stage|async|kaczmarz|cgmnc|carpcg|cimmino"
+#define LINEAR_METHODS METHOD_CHOICES "kaczmarz|cgmnc|carpcg|cimmino"
 #define LINEAR_SWEEP_ORDERS "rows|random|colours|groups|strides|sections"
 #define LINEAR_PRECONDS                                                                 \
   "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|fsai|chebyshev|schwarz|sap|" \
@@ -142,12 +140,9 @@ int linear_matrix(kaon_context *ctx, linear *l);
 int linear_decide(linear *l);
 int linear_operator(linear *l);
 int linear_solver(linear *l, int columns);
-/* 1: the method needs A = A^H > 0. */
-int linear_needs_hermitian(kaon_method method);
-/* Chooses entry `index` of LINEAR_METHODS. The functions below give its name and title, and whether
- * the matrix suits it. */
+/* Chooses entry `index` of LINEAR_METHODS, which begins with the values of kaon_method. The functions
+ * below give its name and title, and whether the matrix suits it. */
 void linear_choose(linear *l, int index);
-int linear_index(kaon_method method); /* entry of a method without projections */
 const char *linear_method_name(const linear *l);
 const char *linear_method_title(const linear *l);
 int linear_fits(const linear *l);

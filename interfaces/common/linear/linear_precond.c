@@ -73,13 +73,12 @@ typedef enum misfit { FITS, VARIES, SKEWS, NO_ADJOINT, TAKES_NONE } misfit;
 static misfit misfit_of(const linear *l) {
   const linear_args *a = l->args;
   const kaon_method method = l->options.method;
-  if (precond_varies(a) && (method != KAON_GCR || l->projections >= 0)) return VARIES;
+  if (precond_varies(a) && (l->projections >= 0 || !method_has(method, KAON_METHOD_FLEXIBLE)))
+    return VARIES;
   if (l->projections >= 0) return FITS;
   if (a->precond != PRECOND_NONE && !kaon_method_takes_preconditioner(method)) return TAKES_NONE;
-  if (precond_skews(a) && (method == KAON_CG || method == KAON_PIPECG || method == KAON_GROPPCG ||
-                           method == KAON_CHRONGEAR))
-    return SKEWS;
-  return of_sweeps(a) && method == KAON_BICG ? NO_ADJOINT : FITS;
+  if (precond_skews(a) && method_has(method, KAON_METHOD_HERMITIAN)) return SKEWS;
+  return of_sweeps(a) && method_has(method, KAON_METHOD_ADJOINT) ? NO_ADJOINT : FITS;
 }
 
 int precond_takes(const linear *l) {
@@ -89,12 +88,13 @@ int precond_takes(const linear *l) {
 int precond_suits(const linear *l) {
   const linear_args *a = l->args;
   const misfit why = misfit_of(l);
-  char name[32];
+  char name[32], methods[64];
   if (why == VARIES)
     return cli_wrong(
-        "--precond %s changes from step to step, which --method gcr alone allows, but --method is "
+        "--precond %s changes from step to step, which --method %s alone allows, but --method is "
         "%s; take gcr, or another preconditioner",
-        cli_choice(LINEAR_PRECONDS, a->precond, name), linear_method_name(l));
+        cli_choice(LINEAR_PRECONDS, a->precond, name), methods_with(KAON_METHOD_FLEXIBLE, methods),
+        linear_method_name(l));
   if (why == SKEWS)
     return cli_wrong(
         "--precond %s is not Hermitian, as --method %s needs it, whatever the matrix; take gcr or "

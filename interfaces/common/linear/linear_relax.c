@@ -7,7 +7,7 @@
 #include "interfaces/common/report.h"
 
 int relax_is(kaon_method method) {
-  return method >= KAON_JACOBI && method <= KAON_ASYNC;
+  return method_has(method, KAON_METHOD_RELAXATION);
 }
 
 void relax_defaults(linear_args *args) {

@@ -200,7 +200,7 @@ const char *linear_advice(const void *user, kaon_stop_reason reason,
                    ? "the residual grows; try another --precond"
                    : solving_in_double(l->precision,
                                        "the residual grows; try another --precond, or give ", "");
-      if (linear_needs_hermitian(l->options.method))
+      if (method_has(l->options.method, KAON_METHOD_HERMITIAN))
         return "the residual grows, as it does where A is not positive definite; try --method gcr "
                "or cgnr, or another --precond";
       return "the residual grows; try --method gcr or cgnr, or another --precond";

@@ -160,12 +160,10 @@ const cli_option linear_solver_rows[] = {
      "method (default: chosen from the matrix and --precond). The choice: gcr under --precond "
      "schwarz, sap and async, else cg where A = A^H and the preconditioner is Hermitian, cgnr "
      "where "
-     "A = -A^H without preconditioner, else bicgstab. cg, pipecg, groppcg, chrongear and blockcg "
-     "need a Hermitian positive definite A. cgnr and cgne take any A, on the normal equations. "
-     "pipecg, groppcg, rbicgstab and pipebicgstab overlap their sums over ranks; chrongear has one "
-     "sum an iteration. jacobi to async are relaxation. kaczmarz projects onto row after row; "
-     "cgmnc, carpcg and cimmino do cg on such sweeps. Of these four only cimmino runs on several "
-     "ranks."},
+     "A = -A^H without preconditioner, else bicgstab." METHOD_PURPOSES
+     " kaczmarz: projections onto "
+     "row after row. cgmnc, carpcg, cimmino: cg on such sweeps. Of these four only cimmino runs on "
+     "several ranks."},
     {CLI_REAL, "tol", "EPS", "1e-8", AT(tol), 1e-16, 1,
      "stop when |b - A x| / |b| is at most EPS, without preconditioner"},
     {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "iterations allowed"},

@@ -83,15 +83,26 @@ static int check_set(const char *text) {
   return EXIT_DONE;
 }
 
+/* Methods for Hermitian positive definite operators solve the normal equations of others. */
+static int choose_method(const problem_args *a, kaon_method *method) {
+  *method = a->solver < METHODS ? (kaon_method)a->solver : KAON_GCR; /* async-schwarz */
+  if (staggered_hermitian(a) || !method_has(*method, KAON_METHOD_HERMITIAN)) return EXIT_DONE;
+  const kaon_method asked = *method;
+  *method = method_info(asked).normal;
+  if (*method != asked) return EXIT_DONE;
+  return cli_wrong(
+      "--method %s is for Hermitian positive definite operators: staggered actions with "
+      "--even-odd; "
+      "take cg, which solves the normal equations of others, or gcr",
+      method_name(asked));
+}
+
 static int read_solver(const problem_args *a, problem *p) {
-  static const kaon_method methods[] = {KAON_CGNR,         KAON_CGNR, KAON_CGNE,      KAON_BICGSTAB,
-                                        KAON_GCR,          KAON_MR,   KAON_BLOCKCGNR, KAON_PIPECGNR,
-                                        KAON_PIPEBICGSTAB, KAON_GCR};
   static const kaon_reconstruct reals[] = {KAON_RECONSTRUCT_18, KAON_RECONSTRUCT_12,
                                            KAON_RECONSTRUCT_8};
   p->precision = (kaon_precision)a->precision;
   kaon_solver_options options = KAON_SOLVER_OPTIONS_INIT;
-  options.method = staggered_method(a, methods[a->solver]);
+  if (choose_method(a, &options.method) != EXIT_DONE) return EXIT_USAGE;
   options.tol = a->tol;
   options.max_iterations = a->max_iter;
   options.stop = (kaon_stop)a->stop;
@@ -136,7 +147,7 @@ int problem_check(const problem_args *a, problem *p, field_spec *spec) {
 
 int problem_check_together(const problem *p, int columns) {
   enum { joined_max = 64 }; /* kaon/solver.h */
-  const int joined = p->options.method == KAON_BLOCKCGNR || p->options.method == KAON_BLOCKCG;
+  const int joined = method_has(p->options.method, KAON_METHOD_BLOCK);
   if (!joined || columns <= joined_max) return EXIT_DONE;
   return cli_wrong(
       "--method blockcg joins at most %d columns, but %d are to be solved together; split them "

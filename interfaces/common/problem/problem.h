@@ -5,6 +5,7 @@
 
 #include "interfaces/common/cli.h"
 #include "interfaces/common/problem/field.h"
+#include "interfaces/common/solving.h"
 
 /* What the options of a problem fill. Their rows: problem_rows and its neighbours below. */
 typedef struct problem_args {
@@ -109,8 +110,8 @@ kaon_status staggered_make(const problem_args *args, problem *p);
  * actions: prints nothing. */
 void staggered_print(const cli_common *common, const problem *p, double seconds);
 void staggered_describe(const problem_args *args, const problem *p, json_t *report);
-/* The method to use on the reduction, which is Hermitian positive definite. */
-kaon_method staggered_method(const problem_args *args, kaon_method method);
+/* 1: the reduction is Hermitian positive definite. */
+int staggered_hermitian(const problem_args *args);
 /* --- problem_schwarz.c --- */
 /* Which of PROBLEM_PRECONDITIONERS --precond or --method asks for. */
 int schwarz_asked(const problem_args *args);
@@ -137,7 +138,7 @@ void problem_close(problem *p);
 int problem_slice(const problem *p);
 
 #define PROBLEM_SOURCES "point:x,y,z,t|wall:t|corner:t|z4:SEED|gauss:SEED"
-#define PROBLEM_SOLVERS "cg|cgnr|cgne|bicgstab|gcr|mr|blockcg|pipecg|pipebicgstab|async-schwarz"
+#define PROBLEM_SOLVERS METHOD_CHOICES "async-schwarz" /* the last is gcr with --precond */
 #define PROBLEM_ACTIONS "wilson|clover|twisted|twisted-clover|staggered|asqtad|hisq"
 enum {
   ACTION_WILSON,
@@ -149,10 +150,10 @@ enum {
   ACTION_HISQ
 };
 #define PROBLEM_PRECONDITIONERS "none|schwarz|sap|async-schwarz"
-#define PROBLEM_SOLVER_TEXT                                                                    \
-  "method. With Wilson-like actions cg (then cgnr), blockcg and pipecg solve the normal "      \
-  "equations. The columns of blockcg share one Krylov space. pipecg and pipebicgstab overlap " \
-  "their sums over ranks with the operator. async-schwarz is gcr with --precond async-schwarz."
+#define PROBLEM_SOLVER_TEXT                                                                     \
+  "method. With operators that are not Hermitian positive definite, such as Wilson-like ones, " \
+  "cg, blockcg and pipecg solve the normal equations." METHOD_PURPOSES                          \
+  " async-schwarz: gcr with --precond async-schwarz."
 #define PROBLEM_ACTION_TEXT \
   "the Dirac operator. Links of asqtad and hisq are made from --gauge, or read: --fat-links."
 #define PROBLEM_FAT_TEXT                                                                         \

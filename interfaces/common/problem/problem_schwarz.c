@@ -14,7 +14,7 @@ static const kaon_schwarz_kind schwarz_kind[] = {KAON_SCHWARZ_ADDITIVE, KAON_SCH
                                                  KAON_SCHWARZ_MULTIPLICATIVE,
                                                  KAON_SCHWARZ_ASYNCHRONOUS};
 
-enum { SOLVER_ASYNC = 9 }; /* in PROBLEM_SOLVERS */
+enum { SOLVER_ASYNC = METHODS }; /* in PROBLEM_SOLVERS */
 
 int schwarz_asked(const problem_args *a) {
   return a->solver == SOLVER_ASYNC && a->preconditioner == 0 ? ASYNC : a->preconditioner;
@@ -64,11 +64,12 @@ int schwarz_fits(const problem_args *a, const int part[4], const int extents[4])
 
 int schwarz_check(const problem_args *a, problem *p) {
   kaon_schwarz_options *o = &p->schwarz;
-  char solver[32];
+  char solver[32], methods[64];
   *o = (kaon_schwarz_options)KAON_SCHWARZ_OPTIONS_INIT;
   if (schwarz_asked(a) == 0) return EXIT_DONE;
-  if (p->options.method != KAON_GCR)
-    return cli_wrong("--precond %s needs --method gcr; --method is %s", kinds[schwarz_asked(a)],
+  if (!method_has(p->options.method, KAON_METHOD_FLEXIBLE))
+    return cli_wrong("--precond %s needs --method %s; --method is %s", kinds[schwarz_asked(a)],
+                     methods_with(KAON_METHOD_FLEXIBLE, methods),
                      cli_choice(PROBLEM_SOLVERS, a->solver, solver));
   o->kind = schwarz_kind[schwarz_asked(a)];
   for (int mu = 0; mu < 4; mu++) o->block[mu] = a->schwarz_block[mu];

@@ -63,12 +63,8 @@ int staggered_check(const problem_args *a, problem *p) {
   return EXIT_DONE;
 }
 
-/* A is Hermitian and positive definite: no normal equations of it. */
-kaon_method staggered_method(const problem_args *a, kaon_method method) {
-  static const kaon_method methods[] = {KAON_CG,       KAON_CGNR,   KAON_CGNE,
-                                        KAON_BICGSTAB, KAON_GCR,    KAON_MR,
-                                        KAON_BLOCKCG,  KAON_PIPECG, KAON_PIPEBICGSTAB};
-  return staggered_action(a) && a->even_odd != KAON_EVEN_ODD_NONE ? methods[a->solver] : method;
+int staggered_hermitian(const problem_args *a) {
+  return staggered_action(a) && a->even_odd != KAON_EVEN_ODD_NONE;
 }
 
 /* A file's links without MILC's signs. */

@@ -72,7 +72,8 @@
   X(KAON_REC_GCR_ORTHO, kaon_gcr_ortho)                   \
   X(KAON_REC_GCR_RESIDUAL, kaon_gcr_residual)             \
   X(KAON_REC_GCR_SOLVE, kaon_gcr_solve)                   \
-  X(KAON_REC_SHIFT_STEP, kaon_shift_step)
+  X(KAON_REC_SHIFT_STEP, kaon_shift_step)                 \
+  X(KAON_REC_FCG_BETA, kaon_fcg_beta)
 
 enum {
   KAON_REC_NONE,

@@ -470,6 +470,7 @@ static inline KAON_HD void kaon_bicg_continue(kaon_column_state *s) {
   kaon_bicg_usable(s);
 }
 
+#include "lib/math/steps/recurrences_flexible.h"
 #include "lib/math/steps/recurrences_pipelined.h"
 #include "lib/math/steps/recurrences_shifts.h"
 

@@ -1,0 +1,36 @@
+/* update_rows.h - fused updates as rows. The kernels of both machines are made from a row and the
+ * formula of that name in update.h or precond_step.h.
+ * X(OP, entry, form, reads, summed, writes, coefficients, sums):
+ * - OP: its number in CUDA kernels; entry: its name in blas_ops.h or precond_ops.h
+ * - form: PLAIN, or SCALED: operand 0 has columns of its own number (blas/precond_ops.h)
+ * - reads, writes: bit masks of the operands of the formula; summed: those that its sums alone read
+ * - coefficients, sums: how many
+ * New rows come last in their list: CUDA kernels know updates by their position. */
+#ifndef KAON_LIB_MATH_UPDATE_ROWS_H
+#define KAON_LIB_MATH_UPDATE_ROWS_H
+
+#define KAON_PIPELINED_ROWS(X)                                                     \
+  X(PIPECG, pipecg, PLAIN, 0x7f, 0, 0x7e, 3, 2)                                    \
+  X(PIPECGNR, pipecgnr, PLAIN, 0x1f, 0, 0x1e, 3, 4)                                \
+  X(PIPEBICGSTAB_DIRECTION, pipebicgstab_direction, PLAIN, 0x7f, 0x80, 0x3b, 3, 4) \
+  X(PIPEBICGSTAB_SOLUTION, pipebicgstab_solution, PLAIN, 0x3f, 0x40, 0x26, 4, 3)
+
+#define KAON_PRECOND_ROWS(X)                                            \
+  X(RESIDUAL_SCALED, residual_scaled, SCALED, 0xb, 0, 0x6, 1, 2)        \
+  X(SHIFTED, shifted, SCALED, 0x7, 0, 0x6, 2, 0)                        \
+  X(PIPEPCG, pipepcg, PLAIN, 0x3ff, 0, 0x37e, 3, 3)                     \
+  X(PIPECG_SCALED, pipecg_scaled, SCALED, 0xff, 0, 0x17e, 3, 3)         \
+  X(PIPECG_AHEAD, pipecg_ahead, PLAIN, 0xf, 0, 0xe, 2, 0)               \
+  X(PIPECG_BEHIND, pipecg_behind, PLAIN, 0x1b, 0x4, 0x1a, 3, 2)         \
+  X(PIPEPCG_AHEAD, pipepcg_ahead, PLAIN, 0x3f, 0, 0x2e, 2, 0)           \
+  X(PIPEPCG_BEHIND, pipepcg_behind, PLAIN, 0x7b, 0x4, 0x5a, 3, 3)       \
+  X(SCALED_AHEAD, pipecg_scaled_ahead, SCALED, 0x1f, 0, 0x2e, 2, 0)     \
+  X(SCALED_BEHIND, pipecg_scaled_behind, SCALED, 0x3b, 0x4, 0x1a, 3, 3) \
+  X(GROPP_DIRECTION, groppcg_direction, PLAIN, 0xf, 0, 0xa, 1, 1)       \
+  X(GROPP_RESIDUAL, groppcg_residual, PLAIN, 0x3f, 0, 0x2a, 2, 2)       \
+  X(CHRONGEAR, chrongear, PLAIN, 0x3f, 0, 0x3a, 3, 2)                   \
+  X(CHRONGEAR_SCALED, chrongear_scaled, SCALED, 0x5f, 0, 0x3e, 3, 4)    \
+  X(RBI_HALF, rbicgstab_half, PLAIN, 0xf, 0x10, 0xa, 1, 2)              \
+  X(RBI_END, rbicgstab_end, PLAIN, 0x7f, 0, 0x17, 4, 1)
+
+#endif
