@@ -64,9 +64,9 @@ typedef struct answers {
   double norm[PASSES], dot[PASSES];
 } answers;
 
+/* in: COLUMNS of noise on all sites, here and below. */
 static void answer_hop(staggered_case *s, kaon_operator *M, kaon_precision precision, int parity,
-                       answers *to) {
-  ref_complex **in = staggered_columns(s, KAON_FULL, COLUMNS, 5);
+                       ref_complex *const *in, answers *to) {
   kaon_vector *x = staggered_vector(s, (kaon_parity)(1 - parity), precision, COLUMNS);
   kaon_vector *y = staggered_vector(s, (kaon_parity)parity, precision, COLUMNS);
   staggered_import(s, x, in);
@@ -77,7 +77,6 @@ static void answer_hop(staggered_case *s, kaon_operator *M, kaon_precision preci
   }
   kaon_vector_destroy(&x);
   kaon_vector_destroy(&y);
-  case_free_columns(in, COLUMNS);
 }
 
 static int is_closed(int columns, int k) {
@@ -85,9 +84,8 @@ static int is_closed(int columns, int k) {
 }
 
 static void answer_pass(staggered_case *s, kaon_operator *A, kaon_precision precision, int number,
-                        answers *to) {
+                        ref_complex *const *in, answers *to) {
   const int columns = pass_columns[number];
-  ref_complex **in = staggered_columns(s, KAON_FULL, columns, 6);
   kaon_vector *x = staggered_vector(s, KAON_EVEN, precision, columns);
   kaon_vector *y = staggered_vector(s, KAON_EVEN, precision, columns);
   kaon_scalars *scalars = NULL;
@@ -117,17 +115,16 @@ static void answer_pass(staggered_case *s, kaon_operator *A, kaon_precision prec
   kaon_scalars_destroy(&scalars);
   kaon_vector_destroy(&x);
   kaon_vector_destroy(&y);
-  case_free_columns(in, columns);
 }
 
 static void answer(staggered_case *s, kaon_precision precision, kaon_reconstruct reconstruct,
-                   answers *to) {
+                   ref_complex *const *in, answers *to) {
   kaon_operator *A = NULL,
                 *M = staggered_operator(s, 0.3, 0.05, KAON_PHASES_MILC, precision, reconstruct);
   memset(to, 0, sizeof *to);
-  for (int parity = 0; parity < 2; parity++) answer_hop(s, M, precision, parity, to);
+  for (int parity = 0; parity < 2; parity++) answer_hop(s, M, precision, parity, in, to);
   must(s->c.ctx, kaon_staggered_even_odd(M, KAON_EVEN, &A));
-  for (int i = 0; i < PASSES; i++) answer_pass(s, A, precision, i, to);
+  for (int i = 0; i < PASSES; i++) answer_pass(s, A, precision, i, in, to);
   kaon_operator_destroy(&A);
   kaon_operator_destroy(&M);
 }
@@ -170,13 +167,14 @@ static void check_subsets(int machine, const int extents[4], int shape, int impr
   answers expected[3], found;
   double worst[3] = {0, 0, 0}, sums[3] = {0, 0, 0};
   if (!staggered_open(&s, machine, extents, 1, improved)) return;
+  ref_complex **in = staggered_columns(&s, KAON_FULL, COLUMNS, 5);
   for (int p = 0; p < 3; p++)
-    answer(&s, (kaon_precision)p, storages[(p + shape) % 3], &expected[p]);
+    answer(&s, (kaon_precision)p, storages[(p + shape) % 3], in, &expected[p]);
   for (int mask = 1; mask < 16; mask++) {
     choose_way(&s, mask + shape, host);
     divide(&s, extents, mask);
     for (int p = 0; p < 3; p++) {
-      answer(&s, (kaon_precision)p, storages[(p + shape) % 3], &found);
+      answer(&s, (kaon_precision)p, storages[(p + shape) % 3], in, &found);
       const double off = compare(&s, &found, &expected[p]);
       if (device && off != 0)
         printf("  subset %d, precision %d, overlap %d: %.3g\n", mask, p,
@@ -194,6 +192,7 @@ static void check_subsets(int machine, const int extents[4], int shape, int impr
     test_below("sums", sums[p], p == KAON_HALF && !device ? 1e-3 : 1e-13);
     forget(&expected[p]);
   }
+  case_free_columns(in, COLUMNS);
   staggered_close(&s);
 }
 

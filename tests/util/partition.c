@@ -71,12 +71,8 @@ typedef struct {
 /* `reals` numbers a site: of the whole lattice, and of this rank's part of it. */
 static void compare(const partition_pair *pair, const double *whole, const double *part, int reals,
                     difference *d) {
-  const kaon_lattice *l = pair->part.lattice;
-  const int *n = l->extents, *o = l->origin, *g = l->global;
-  for (int64_t i = 0; i < l->volume; i++) {
-    const int x = o[0] + (int)(i % n[0]), y = o[1] + (int)(i / n[0] % n[1]);
-    const int z = o[2] + (int)(i / n[0] / n[1] % n[2]), t = o[3] + (int)(i / n[0] / n[1] / n[2]);
-    const int64_t at = x + g[0] * (y + g[1] * (z + (int64_t)g[2] * t));
+  for (int64_t i = 0; i < pair->part.lattice->volume; i++) {
+    const int64_t at = partition_site(pair->part.lattice, i);
     for (int c = 0; c < reals; c++) {
       const double p = whole[reals * at + c], q = part[reals * i + c], off = fabs(p - q);
       if (!(off <= d->worst)) d->worst = off; /* a NaN stays */
@@ -131,22 +127,6 @@ static void report(const partition_pair *pair, const char *what, const differenc
 
 /* ---- vectors ---- */
 
-/* Noise, the same on both sides: of one parity, what a full field of that seed has there. */
-static kaon_vector *noise(const partition_side *s, kaon_parity parity, kaon_precision precision,
-                          int nrhs, uint64_t seed) {
-  kaon_vector *full = NULL, *v = NULL, view;
-  must(s->ctx, kaon_vector_create(s->ctx, kaon_lattice_spinors(s->lattice, KAON_FULL), precision,
-                                  nrhs, &full));
-  must(s->ctx, kaon_source_gauss(full, seed));
-  if (parity == KAON_FULL) return full;
-  must(s->ctx,
-       kaon_vector_create(s->ctx, kaon_lattice_spinors(s->lattice, parity), precision, nrhs, &v));
-  must(s->ctx, kaon_vector_view(full, parity, &view));
-  must(s->ctx, kaon_vector_copy(v, &view));
-  kaon_vector_destroy(&full);
-  return v;
-}
-
 static kaon_vector *like(const partition_side *s, const kaon_space *space, kaon_precision precision,
                          int nrhs) {
   kaon_vector *v = NULL;
@@ -170,8 +150,8 @@ static void hops(partition_pair *pair, kaon_precision precision, int nrhs, diffe
     for (int mode = 0; mode < 2; mode++) {
       kaon_vector *in[2], *out[2];
       for (int i = 0; i < 2; i++) {
-        in[i] = noise(sides[i], (kaon_parity)(1 - parity), precision, nrhs, 5);
-        out[i] = noise(sides[i], (kaon_parity)parity, precision, nrhs, 6);
+        in[i] = partition_noise(sides[i], (kaon_parity)(1 - parity), precision, nrhs, 5);
+        out[i] = partition_noise(sides[i], (kaon_parity)parity, precision, nrhs, 6);
         must(sides[i]->ctx,
              kaon_dirac_hop(sides[i]->M, (kaon_parity)parity, (kaon_mode)mode, in[i], out[i]));
       }
@@ -241,9 +221,9 @@ enum { NORM = 2, DOT = 3, COLUMNS = 3 };
 /* The hop onto x, in its place, with |x|^2 and (w, x), w = another x; column `closed` stays. */
 static kaon_vector *summed_hop(const partition_side *s, kaon_precision precision, int nrhs,
                                int closed, kaon_column_state *states) {
-  kaon_vector *in = noise(s, KAON_ODD, precision, nrhs, 11);
-  kaon_vector *x = noise(s, KAON_EVEN, precision, nrhs, 12);
-  kaon_vector *w = noise(s, KAON_EVEN, precision, nrhs, 13);
+  kaon_vector *in = partition_noise(s, KAON_ODD, precision, nrhs, 11);
+  kaon_vector *x = partition_noise(s, KAON_EVEN, precision, nrhs, 12);
+  kaon_vector *w = partition_noise(s, KAON_EVEN, precision, nrhs, 13);
   const kaon_fused fused = {1.25, x, -0.5, KAON_SITE_ON_X, KAON_SITE_TERM, NULL};
   kaon_scalars *scalars = NULL;
   kaon_pass pass = KAON_PASS_INIT;
@@ -314,7 +294,7 @@ static void apply_both(partition_pair *pair, kaon_operator *const A[2], const ch
     kaon_vector *x[2], *y[2];
     for (int i = 0; i < 2; i++) {
       const kaon_space *space = kaon_operator_space(A[i]);
-      x[i] = noise(sides[i], space->parity, precision, 2, 7);
+      x[i] = partition_noise(sides[i], space->parity, precision, 2, 7);
       y[i] = like(sides[i], space, precision, 2);
       must(sides[i]->ctx, kaon_operator_apply(A[i], (kaon_mode)mode, x[i], y[i]));
     }
@@ -334,7 +314,7 @@ static void reduce_both(partition_pair *pair, kaon_operator *const A[2], kaon_pr
   difference d = {0, 0, 0};
   kaon_vector *b[2], *reduced[2], *x[2];
   for (int i = 0; i < 2; i++) {
-    b[i] = noise(sides[i], KAON_FULL, precision, 1, 8);
+    b[i] = partition_noise(sides[i], KAON_FULL, precision, 1, 8);
     reduced[i] = like(sides[i], kaon_operator_space(A[i]), precision, 1);
     x[i] = like(sides[i], kaon_vector_space(b[i]), precision, 1);
     must(sides[i]->ctx, kaon_operator_prepare(A[i], b[i], reduced[i]));
@@ -512,7 +492,7 @@ static void solve(partition_side *s, kaon_operator *A, const kaon_solver_options
                   kaon_vector *x, int *iterations) {
   kaon_solver *solver = NULL;
   kaon_column_report report[2];
-  kaon_vector *b = noise(s, KAON_FULL, KAON_DOUBLE, 2, 9);
+  kaon_vector *b = partition_noise(s, KAON_FULL, KAON_DOUBLE, 2, 9);
   must(s->ctx, kaon_solver_create(A, 2, options, &solver));
   must(s->ctx, kaon_vector_zero(x));
   must(s->ctx, kaon_solver_solve(solver, b, x, report, NULL));

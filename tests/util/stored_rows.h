@@ -125,7 +125,7 @@ static inline void *stored_upload(stored_rows *s, int number, void *host, size_t
 static inline void stored_narrow(stored_rows *s, int width, int64_t lines, const int32_t *column) {
   uint16_t *columns16 = stored_room((size_t)(lines * width) * sizeof *columns16);
   int32_t *line = stored_room((size_t)lines * sizeof *line);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (lines > 10000)
   for (int64_t e = 0; e < lines; e++) {
     int32_t least = column[e * width];
     for (int l = 0; l < width; l++)
@@ -148,7 +148,7 @@ static inline void stored_share(stored_rows *s, int width, const int64_t *start,
   int32_t *pattern = stored_room((size_t)blocks * sizeof *pattern);
   int64_t *list = stored_room((size_t)blocks * sizeof *list), lists = 0; /* their first blocks */
   int64_t lines = 0;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (blocks > 10000)
   for (int64_t b = 0; b < blocks; b++)
     for (int64_t i = start[b] * width; i < start[b + 1] * width; i++)
       column[i] -= (int32_t)(b * width);
@@ -191,7 +191,7 @@ static inline void stored_open(kaon_context *ctx, const kaon_csr *csr, const sto
   int32_t *column = stored_room((size_t)slots * sizeof *column);
   float *scale = stored_room((size_t)csr->rows * sizeof *scale);
   void *values = stored_room((size_t)slots * (size_t)csr->reals * size);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (csr->rows > 10000)
   for (int64_t row = 0; row < csr->rows; row++) {
     scale[row] = stored_largest(csr, row);
     const int64_t own = csr->start[row + 1] - csr->start[row];
