@@ -39,7 +39,8 @@ static expected sum_of_terms(int vector, int n, const number *terms) {
   expected e = {vector, 0, 0, n};
   for (int i = 0; i < n; i++) {
     e.value += terms[i];
-    e.magnitude += cabs(terms[i]);
+    const double re = creal(terms[i]), im = cimag(terms[i]); /* far from what overflows */
+    e.magnitude += sqrt(re * re + im * im);
   }
   return e;
 }
@@ -175,8 +176,9 @@ static double check_vectors(const fixture *b, enum op op, int roundings) {
     const int outputs = open_column(b, k) ? formula(op, (number[VECTORS]){0}, c, none) : 0;
     for (int o = 0; o < outputs; o++) written[none[o].vector] = 1;
     for (int i = 0; i < VECTORS; i++)
-      if (!written[i])
-        assert_memory_equal(b->before[i] + column, b->after[i] + column, b->count * sizeof(number));
+      if (!written[i]) /* cmocka compares byte by byte */
+        assert_int_equal(
+            memcmp(b->before[i] + column, b->after[i] + column, b->count * sizeof(number)), 0);
     for (size_t site = 0; site < b->count && outputs > 0; site += NUMBERS) {
       for (int i = 0; i < NUMBERS; i++) {
         number v[VECTORS];
