@@ -27,15 +27,16 @@ static int grid_of(int mask, int first, int grid[4]) {
   return left == 1;
 }
 
-/* Transports and ways of hiding messages. */
+/* Transports and ways of hiding messages. A CPU has no choice of transport, and AUTO is STAGED. */
 typedef struct {
   kaon_transport transport;
   kaon_overlap overlap;
+  int on_cpu;
 } way;
-static const way ways[] = {{KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO},
-                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_STAGED},
-                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_NONE},
-                           {KAON_TRANSPORT_HOST, KAON_OVERLAP_STAGED}};
+static const way ways[] = {{KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 1},
+                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_STAGED, 0},
+                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_NONE, 1},
+                           {KAON_TRANSPORT_HOST, KAON_OVERLAP_STAGED, 0}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static int open_pair_way(partition_pair *pair, int isa, int mask, int first, kaon_boundary boundary,
@@ -43,6 +44,7 @@ static int open_pair_way(partition_pair *pair, int isa, int mask, int first, kao
   int grid[4];
   kaon_context *whole = NULL, *part = NULL;
   kaon_context_options options = ranks_options(isa);
+  if (!how->on_cpu && options.backend == KAON_BACKEND_CPU) return 0;
   if (!grid_of(mask, first, grid)) return 0;
   must(NULL, kaon_context_create(&options, &whole));
   if (how->transport != KAON_TRANSPORT_AUTO) options.transport = how->transport;

@@ -115,20 +115,26 @@ static int grid_of(int mask, int first, int grid[4]) {
   return left == 1;
 }
 
+/* A CPU has no choice of transport, and AUTO is STAGED. */
 typedef struct way {
   kaon_transport transport;
   kaon_overlap overlap;
+  int on_cpu;
 } way;
-static const way ways[] = {{KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO},
-                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_STAGED},
-                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_NONE},
-                           {KAON_TRANSPORT_HOST, KAON_OVERLAP_STAGED}};
+static const way ways[] = {{KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 1},
+                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_STAGED, 0},
+                           {KAON_TRANSPORT_AUTO, KAON_OVERLAP_NONE, 1},
+                           {KAON_TRANSPORT_HOST, KAON_OVERLAP_STAGED, 0}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static void open_side(side *s, const int sites[4], int mask) {
   for (int mu = 0; mu < 4; mu++) s->ctx->comm->partitioned[mu] = mask >> mu & 1;
   must(s->ctx, kaon_lattice_create(s->ctx, sites, KAON_ANTIPERIODIC, &s->lattice));
   must(s->ctx, kaon_gauge_create(s->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->thin));
+}
+
+static int way_is_here(const way *how) {
+  return how->on_cpu || ranks_options(KAON_ISA_AUTO).backend != KAON_BACKEND_CPU;
 }
 
 static void open_on(pair *p, const int sites[4], const int grid[4], int mask, const way *how) {
@@ -149,7 +155,7 @@ static void open_on(pair *p, const int sites[4], const int grid[4], int mask, co
 
 static int open_pair(pair *p, int mask, int first, const way *how) {
   int grid[4];
-  if (!grid_of(mask, first, grid)) return 0;
+  if (!way_is_here(how) || !grid_of(mask, first, grid)) return 0;
   open_on(p, extents, grid, mask, how);
   return 1;
 }
@@ -293,6 +299,7 @@ enum { ODD_PARTS = sizeof odd_parts / sizeof *odd_parts };
 static int open_odd(pair *p, int which, const way *how) {
   int grid[4];
   memcpy(grid, odd_parts[which].grid, sizeof grid);
+  if (!way_is_here(how)) return 0;
   if (grid[0] * grid[1] * grid[2] * grid[3] != world_size()) return 0;
   open_on(p, odd_parts[which].extents, grid, odd_parts[which].mask, how);
   return 1;
