@@ -68,19 +68,11 @@ typedef struct {
   int64_t differ;
 } difference;
 
-/* The number in the whole lattice of site i of this rank. */
-static int64_t global_site(const kaon_lattice *l, int64_t i) {
-  const int *n = l->extents, *o = l->origin, *g = l->global;
-  const int x = o[0] + (int)(i % n[0]), y = o[1] + (int)(i / n[0] % n[1]);
-  const int z = o[2] + (int)(i / n[0] / n[1] % n[2]), t = o[3] + (int)(i / n[0] / n[1] / n[2]);
-  return x + g[0] * (y + g[1] * (z + (int64_t)g[2] * t));
-}
-
 /* `reals` numbers a site: of the whole lattice, and of this rank's part of it. */
 static void compare(const partition_pair *pair, const double *whole, const double *part, int reals,
                     difference *d) {
   for (int64_t i = 0; i < pair->part.lattice->volume; i++) {
-    const int64_t at = global_site(pair->part.lattice, i);
+    const int64_t at = partition_site(pair->part.lattice, i);
     for (int c = 0; c < reals; c++) {
       const double p = whole[reals * at + c], q = part[reals * i + c], off = fabs(p - q);
       if (!(off <= d->worst)) d->worst = off; /* a NaN stays */
@@ -135,34 +127,6 @@ static void report(const partition_pair *pair, const char *what, const differenc
 
 /* ---- vectors ---- */
 
-/* In [-1, 1), of seed, column, site of the whole lattice and component: a number that is multiplied
- * and folded twice. Takes a tenth of the time of the library's noise, which would be most of these
- * tests'. */
-static double number(uint64_t seed, int column, int64_t site, int c) {
-  uint64_t n = ((uint64_t)(24 * site + c) + 1) * UINT64_C(0x9E3779B97F4A7C15) ^
-               (seed << 8 | (uint64_t)column) * UINT64_C(0xD1B54A32D192ED03);
-  n = (n ^ n >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-  n = (n ^ n >> 27) * UINT64_C(0x94D049BB133111EB);
-  return (double)(int64_t)(n ^ n >> 31) * 0x1p-63;
-}
-
-/* Noise, the same on both sides: of one parity, what a full field of that seed has there. */
-static kaon_vector *noise(const partition_side *s, kaon_parity parity, kaon_precision precision,
-                          int nrhs, uint64_t seed) {
-  kaon_vector *v = NULL;
-  double *numbers = room(s, 24);
-  must(s->ctx,
-       kaon_vector_create(s->ctx, kaon_lattice_spinors(s->lattice, parity), precision, nrhs, &v));
-  for (int k = 0; k < nrhs; k++) {
-    for (int64_t i = 0; i < s->lattice->volume; i++)
-      for (int64_t at = global_site(s->lattice, i), c = 0; c < 24; c++)
-        numbers[24 * i + c] = number(seed, k, at, (int)c);
-    must(s->ctx, kaon_vector_import(v, k, numbers, KAON_BASIS_UKQCD));
-  }
-  free(numbers);
-  return v;
-}
-
 static kaon_vector *like(const partition_side *s, const kaon_space *space, kaon_precision precision,
                          int nrhs) {
   kaon_vector *v = NULL;
@@ -186,8 +150,8 @@ static void hops(partition_pair *pair, kaon_precision precision, int nrhs, diffe
     for (int mode = 0; mode < 2; mode++) {
       kaon_vector *in[2], *out[2];
       for (int i = 0; i < 2; i++) {
-        in[i] = noise(sides[i], (kaon_parity)(1 - parity), precision, nrhs, 5);
-        out[i] = noise(sides[i], (kaon_parity)parity, precision, nrhs, 6);
+        in[i] = partition_noise(sides[i], (kaon_parity)(1 - parity), precision, nrhs, 5);
+        out[i] = partition_noise(sides[i], (kaon_parity)parity, precision, nrhs, 6);
         must(sides[i]->ctx,
              kaon_dirac_hop(sides[i]->M, (kaon_parity)parity, (kaon_mode)mode, in[i], out[i]));
       }
@@ -257,9 +221,9 @@ enum { NORM = 2, DOT = 3, COLUMNS = 3 };
 /* The hop onto x, in its place, with |x|^2 and (w, x), w = another x; column `closed` stays. */
 static kaon_vector *summed_hop(const partition_side *s, kaon_precision precision, int nrhs,
                                int closed, kaon_column_state *states) {
-  kaon_vector *in = noise(s, KAON_ODD, precision, nrhs, 11);
-  kaon_vector *x = noise(s, KAON_EVEN, precision, nrhs, 12);
-  kaon_vector *w = noise(s, KAON_EVEN, precision, nrhs, 13);
+  kaon_vector *in = partition_noise(s, KAON_ODD, precision, nrhs, 11);
+  kaon_vector *x = partition_noise(s, KAON_EVEN, precision, nrhs, 12);
+  kaon_vector *w = partition_noise(s, KAON_EVEN, precision, nrhs, 13);
   const kaon_fused fused = {1.25, x, -0.5, KAON_CLOVER_ON_X, KAON_BLOCKS_TERM, NULL};
   kaon_scalars *scalars = NULL;
   kaon_pass pass = KAON_PASS_INIT;
@@ -330,7 +294,7 @@ static void apply_both(partition_pair *pair, kaon_operator *const A[2], const ch
     kaon_vector *x[2], *y[2];
     for (int i = 0; i < 2; i++) {
       const kaon_space *space = kaon_operator_space(A[i]);
-      x[i] = noise(sides[i], space->parity, precision, 2, 7);
+      x[i] = partition_noise(sides[i], space->parity, precision, 2, 7);
       y[i] = like(sides[i], space, precision, 2);
       must(sides[i]->ctx, kaon_operator_apply(A[i], (kaon_mode)mode, x[i], y[i]));
     }
@@ -350,7 +314,7 @@ static void reduce_both(partition_pair *pair, kaon_operator *const A[2], kaon_pr
   difference d = {0, 0, 0};
   kaon_vector *b[2], *reduced[2], *x[2];
   for (int i = 0; i < 2; i++) {
-    b[i] = noise(sides[i], KAON_FULL, precision, 1, 8);
+    b[i] = partition_noise(sides[i], KAON_FULL, precision, 1, 8);
     reduced[i] = like(sides[i], kaon_operator_space(A[i]), precision, 1);
     x[i] = like(sides[i], kaon_vector_space(b[i]), precision, 1);
     must(sides[i]->ctx, kaon_operator_prepare(A[i], b[i], reduced[i]));
@@ -526,7 +490,7 @@ static void solve(partition_side *s, kaon_operator *A, const kaon_solver_options
                   kaon_vector *x, int *iterations) {
   kaon_solver *solver = NULL;
   kaon_column_report report[2];
-  kaon_vector *b = noise(s, KAON_FULL, KAON_DOUBLE, 2, 9);
+  kaon_vector *b = partition_noise(s, KAON_FULL, KAON_DOUBLE, 2, 9);
   must(s->ctx, kaon_solver_create(A, 2, options, &solver));
   must(s->ctx, kaon_vector_zero(x));
   must(s->ctx, kaon_solver_solve(solver, b, x, report, NULL));

@@ -31,6 +31,12 @@ void partition_open(partition_pair *pair, kaon_context *whole, kaon_context *par
 void partition_close(partition_pair *pair);
 void partition_dirac(partition_pair *pair, const kaon_dirac_options *options);
 
+/* The number in the whole lattice of site i of this rank. */
+int64_t partition_site(const kaon_lattice *l, int64_t i);
+/* Noise, the same on both sides: of one parity, what a full field of that seed has there. */
+kaon_vector *partition_noise(const partition_side *s, kaon_parity parity, kaon_precision precision,
+                             int nrhs, uint64_t seed);
+
 /* On an undivided lattice of few sites a device adds the directions in another order than on a
  * divided one (dslash/cuda/hop_pair.cu), unless a tuning requests one thread a site. Sets such a
  * tuning on `whole` for 1 to 3 columns and returns 1: bits must be equal. Returns 0 on the CPU,
