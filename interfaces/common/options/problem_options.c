@@ -18,8 +18,7 @@ const cli_option problem_rows[] = {
      "bare mass. Wilson-like actions: kappa = 1 / (2 M + 8). Staggered actions need it; their "
      "operator "
      "is 2 M + D."},
-    {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10,
-     "clover, twisted-clover: coefficient of the clover term"},
+    {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover actions: coefficient of that term"},
     {CLI_REAL, "mu", "MU", NULL, AT(mu), -100, 100,
      "twisted, twisted-clover: twisted mass, M = A + 2 i kappa MU gamma_5 - kappa D"},
     {CLI_REAL, "anisotropy", "F", "1", AT(anisotropy), 1e-3, 1e3,
