@@ -271,7 +271,7 @@ static void the_rule_keeps_to_its_limit(void **state) {
     for (int asked = -1; asked <= KAON_DEFLATION_RULE; asked += KAON_DEFLATION_RULE + 1) {
       kaon_solver_options o = options_of(KAON_CGNR, KAON_SINGLE, asked);
       kaon_solver *s = NULL;
-      o.deflation_limit = pairs_take(t.schur->space, limits[i].takes) - limits[i].less;
+      t.c.ctx->lab.deflation_limit = pairs_take(t.schur->space, limits[i].takes) - limits[i].less;
       must(t.c.ctx, kaon_solver_create(t.schur, 1, &o, &s));
       /* the limit is the rule's */
       assert_int_equal(s->deflation != NULL ? s->deflation->pairs : 0,

@@ -90,7 +90,6 @@ static kaon_solver_options options_of(const struct tried *t, double tol, kaon_pr
                                       kaon_operator *K) {
   kaon_solver_options o = KAON_SOLVER_OPTIONS_INIT;
   o.method = t->method;
-  o.as_printed = t->as_printed;
   o.tol = tol;
   o.sloppy = sloppy;
   o.preconditioner = K;
@@ -133,6 +132,7 @@ static void beside_the_reference(shell_case *c, kaon_operator *A, const equation
   kaon_operator *K = make_precond(c, A, e, precond, KAON_DOUBLE);
   const kaon_solver_options o = options_of(t, tol, KAON_DOUBLE, K);
   const int steps = t->reference(&system, hb, x, tol, o.max_iterations, &expected);
+  c->ctx->lab.as_printed = t->as_printed;
   solve(c, A, &o, b, &got);
   const double truth = ref_system_residual(&system, hb, got.x);
   double worst = 0;

@@ -56,10 +56,14 @@ typedef struct kaon_lab_options {
   kaon_issue issue;    /**< the same on all ranks */
   double reduce_delay; /**< least seconds of a sum over ranks, also with one rank, to measure what
                             methods wait for and what they hide. 0: no delay. Changes no bit */
+  int as_printed; /**< RBICGSTAB. 1: rho as printed in the paper, which loses accuracy by rounding.
+                       0: from one more sum in the same message */
+  double deflation_limit; /**< most bytes on a rank of deflation that solvers choose themselves
+                               (kaon_solver_options.deflation = -1) */
 } kaon_lab_options;
 /** Defaults. */
 #define KAON_LAB_OPTIONS_INIT \
-  { sizeof(kaon_lab_options), 1, KAON_ISSUE_AUTO, 0.0 }
+  { sizeof(kaon_lab_options), 1, KAON_ISSUE_AUTO, 0.0, 0, 2147483648.0 }
 
 /** Changes the context's option `sync` from now on, to compare its values with the same fields and
  * solvers. Local. Errors: ARGUMENT. */

@@ -165,20 +165,16 @@ typedef struct kaon_solver_options {
   void *monitor_user;            /**< passed to `monitor` */
   const struct kaon_relax_options *relax; /**< JACOBI to ASYNC (kaon/relax.h). NULL: the defaults.
                                                Copied */
-  int deflation;  /**< CG and CGNR in two precisions with RELIABLE: pairs of vectors that are kept
+  int deflation; /**< CG and CGNR in two precisions with RELIABLE: pairs of vectors that are kept
                        for each column, up to 24. Their smallest Ritz vectors stay deflated. Near
                        criticality a process in half precision then needs about as many steps as
                        one in double. 0: none. -1: see kaon_solver_create() */
-  int as_printed; /**< RBICGSTAB. 1: rho as printed in the paper, which loses accuracy by rounding.
-                       0: from one more sum in the same message */
-  double deflation_limit; /**< deflation = -1: most bytes that it may take on any rank */
 } kaon_solver_options;
 /** Defaults. */
-#define KAON_SOLVER_OPTIONS_INIT                                                                 \
-  {                                                                                              \
-    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE,        \
-        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, NULL, -1, \
-        0, 2147483648.0                                                                          \
+#define KAON_SOLVER_OPTIONS_INIT                                                                \
+  {                                                                                             \
+    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE,       \
+        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, NULL, -1 \
   }
 
 /** What a column with reason BREAKDOWN broke down at, the last time. */
@@ -241,7 +237,7 @@ typedef struct kaon_solve_report {
  * and waits for the host between them.
  *
  * `deflation` = -1 means 16 pairs on the CPU and none on a GPU. If 16 do not fit into
- * deflation_limit and the free memory, it means as many as fit, or none if that is fewer than 8.
+ * 2 GiB on a rank and the free memory, it means as many as fit, or none if that is fewer than 8.
  * Bits then depend on the number of columns that are solved together. With a preconditioner -1
  * deflates only in half precision.
  *

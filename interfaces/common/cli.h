@@ -81,6 +81,7 @@ typedef struct cli_common {
   int backend;            /* index into auto|cpu|cuda */
   int threads;            /* 0: the library's choice */
   double memory_limit;    /* GiB; NaN: none */
+  double deflation_limit; /* forecasts: kaon_lab_options.deflation_limit; 0: the default */
   double reduce_delay;    /* seconds that a sum over ranks takes at least (bench solve) */
   int transport, overlap; /* CLI_RANKS_OPTIONS; 0 where a command has none: auto */
   int regime;             /* CLI_REGIMES; 0: auto */

@@ -114,6 +114,7 @@ kaon_context_options cli_context_options(const cli_common *common, kaon_lab_opti
   *lab = (kaon_lab_options)KAON_LAB_OPTIONS_INIT;
   lab->reduce_delay = common->reduce_delay;
   lab->issue = regime_issue[common->regime];
+  if (common->deflation_limit > 0) lab->deflation_limit = common->deflation_limit;
   options.lab = lab;
   options.transport =
       (kaon_transport)common->transport; /* CLI_TRANSPORTS, CLI_OVERLAPS: in order */

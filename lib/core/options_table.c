@@ -145,6 +145,9 @@ static const kaon_field lab_fields[] = {
     E(S, issue, KAON_ISSUE_AUTO, issues, "how solvers issue steps on a device"),
     F(S, reduce_delay, KAON_FIELD_DOUBLE, 0.0, 0.0, 1.0,
       "least seconds that a sum over ranks takes"),
+    F(S, as_printed, KAON_FIELD_INT, 0, 0, 1, "RBICGSTAB: 1: rho as the paper prints it"),
+    F(S, deflation_limit, KAON_FIELD_DOUBLE, 2147483648.0, 0.0, 1e18,
+      "CG, CGNR: most bytes a rank of automatic deflation"),
     END};
 #undef S
 
@@ -186,9 +189,6 @@ static const kaon_field solver_fields[] = {
     F(S, relaxation, KAON_FIELD_DOUBLE, 1.0, 1e-3, 2.0, "MR, RICHARDSON: step factor omega"),
     F(S, deflation, KAON_FIELD_INT, -1, -1, 24,
       "CG, CGNR: vector pairs against rounding near criticality; -1: automatic, 0: none"),
-    F(S, as_printed, KAON_FIELD_INT, 0, 0, 1, "RBICGSTAB: 1: rho as the paper prints it"),
-    F(S, deflation_limit, KAON_FIELD_DOUBLE, 2147483648.0, 0.0, 1e18,
-      "CG, CGNR: most bytes a rank of automatic deflation"),
     END};
 #undef S
 

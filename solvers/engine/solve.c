@@ -63,7 +63,7 @@ void kaon_solver_idle(kaon_solver *s) {
     state->slot[KAON_S_RELAXATION][0] = s->options.relaxation;
     state->epsilon2 = epsilon[s->inner->precision] * epsilon[s->inner->precision];
     state->max_iterations = s->options.max_iterations;
-    state->flags = s->options.as_printed ? KAON_FLAG_PRINTED : 0;
+    state->flags = s->ctx->lab.as_printed ? KAON_FLAG_PRINTED : 0;
     state->cycle = s->process.cycle;
     state->unknowns = s->process.unknowns;
     state->flush = s->process.flush;
@@ -78,7 +78,7 @@ void kaon_solver_idle(kaon_solver *s) {
 void kaon_solver_prepare_states(kaon_solver *s) {
   const kaon_solver_options *o = &s->options;
   int flags = (o->refinement == KAON_REFINE_RESTART ? KAON_FLAG_RESTART : 0) |
-              (o->as_printed ? KAON_FLAG_PRINTED : 0);
+              (s->ctx->lab.as_printed ? KAON_FLAG_PRINTED : 0);
   const unsigned own = s->method->flags;
   if (o->delta == 0 && s->process.delta > 0 && s->process.mixed && s->process.cycle == 0 && !flags)
     flags |= KAON_FLAG_ADAPT;

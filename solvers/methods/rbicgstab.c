@@ -13,7 +13,7 @@
  *   alpha = rho / (r0, v)
  * The paper has rho' = -omega (r0, t), since (r0, r) = 0 there in exact arithmetic. After some
  * steps the rounding error of (r0, r) is as large as rho', and the process fails. (r0, r) is one
- * more value in the same message; options.as_printed leaves it out. z and s follow recurrences and
+ * more value in the same message; as_printed of kaon/lab.h leaves it out. z and s follow recurrences and
  * are recomputed at a residual replacement. Replacements occur in double too, with their own
  * default. Without K copies take the place of K, and nothing hides the sums.
  * Storage: r0, y, v, t, z, s, m. A step: 2 A, and r0 read in the second's pass, or separately as in
@@ -93,7 +93,6 @@ static kaon_status continue_process(kaon_solver *s) {
 
 const kaon_method_ops kaon_method_rbicgstab = {
     .title = "reordered BiCGStab",
-    .option = "as_printed",
     .traits = KAON_METHOD_PRECONDITIONED | KAON_METHOD_NO_HALF | KAON_METHOD_FUSED,
     .storage = {.vectors = VECTORS, .scratch = T},
     .products = {.step = 2, .start = 1, .proceed = 1},

@@ -73,7 +73,7 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
   if (s->K != NULL && s->options.sloppy != KAON_HALF) return KAON_OK;
   if (s->ctx->backend->record != NULL) return KAON_OK; /* recorded steps cannot wait for the host */
   const kaon_pool_use use = kaon_pool_usage(s->ctx);
-  const double limit = s->options.deflation_limit;
+  const double limit = s->ctx->lab.deflation_limit;
   const double left = use.free >= 0 ? (double)use.free - (double)s->process.bytes : limit;
   const double most = left < limit ? left : limit;
   double beyond[KAON_DEFLATION_RULE + 1] = {0}; /* number of ranks on which n pairs do not fit */
@@ -85,7 +85,7 @@ kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs) {
     kaon_log(
         s->ctx, KAON_LOG_INFO,
         "solver: deflation keeps %d pairs of vectors, not %d, which would take %.2f GiB of the "
-        "%.2f of deflation_limit, and %.2f are free; near-critical solves in single or half "
+        "%.2f that are its limit, and %.2f are free; near-critical solves in single or half "
         "may take more steps",
         *pairs, (int)KAON_DEFLATION_RULE, bytes_of(s, KAON_DEFLATION_RULE) / 0x1p30, limit / 0x1p30,
         left / 0x1p30);

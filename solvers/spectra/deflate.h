@@ -7,7 +7,7 @@
 #include "solvers/spectra/ritz.h"
 
 /* RULE: the default number of pairs. LEAST: the least number, where RULE pairs exceed
- * deflation_limit. STEPS: most steps between two services, from iteration BEGIN on. Pairs are used
+ * its limit (kaon/lab.h). STEPS: most steps between two services, from iteration BEGIN on. Pairs are used
  * from KAON_DEFLATION_FIRST on (lib/math/steps/recurrences.h). */
 enum { KAON_DEFLATION_RULE = 16, KAON_DEFLATION_LEAST = 8 };
 enum { KAON_DEFLATION_STEPS = 48, KAON_DEFLATION_BEGIN = 48 };

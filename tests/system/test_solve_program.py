@@ -410,7 +410,6 @@ class Solve(system.Case):
                 (["--set", "tol"], [*SMALL, "--set", "tol=1e-3"]),
                 (["--set subspace", "gcr", "cg"], [*SMALL, "--set", "subspace=8"]),
                 (["--set relaxation", "mr", "gcr"], [*SMALL, "--method", "gcr", "--set", "subspace=8,relaxation=1.1"]),
-                (["--set as_printed", "rbicgstab"], [*SMALL, "--method", "bicgstab", "--set", "as_printed=1"]),
                 (["--seed", "--columns"], [*SMALL, "--seed", "3"]),
                 (["--refinement", "--sloppy"], [*SMALL, "--refinement", "restart"]),
                 (["blockcg", "64", "65"], [*SMALL, "--method", "blockcg", "--columns", "65"]),

@@ -16,6 +16,11 @@ kaon_context_info forecast_info(const kaon_context *ctx) {
   return info;
 }
 
+double forecast_deflation(double part) {
+  const kaon_lab_options lab = KAON_LAB_OPTIONS_INIT;
+  return part * lab.deflation_limit;
+}
+
 double forecast_now(const kaon_context *ctx) {
   return (double)forecast_info(ctx).memory_now;
 }

@@ -26,6 +26,9 @@ double forecast_peak(const forecast *f, double program, const kaon_context_info 
 /* Adds what the pool has counted: fields and held. */
 void forecast_count(const kaon_context *ctx, forecast *f);
 kaon_context_info forecast_info(const kaon_context *ctx);
+/* The limit of automatic deflation for a small job that is this part of a job, so that it deflates
+ * if the job will. */
+double forecast_deflation(double part);
 double forecast_now(const kaon_context *ctx); /* bytes of the objects now */
 /* 1: a job whose fields take `need` bytes on each of `ranks` does not fit. Several ranks may run on
  * several machines, so only --memory-limit counts for them. */

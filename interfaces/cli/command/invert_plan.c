@@ -70,6 +70,10 @@ static int create_all(invert_job *job, forecast *f) {
   return code;
 }
 
+static double volume_of(const int e[4]) {
+  return (double)e[0] * e[1] * e[2] * e[3];
+}
+
 /* Sets a small job up on `extents`, for a job of `sites`. Exit status. */
 static int count_small(const invert_args *args, const int extents[4], double sites, forecast *f) {
   invert_args own = *args;
@@ -81,6 +85,7 @@ static int count_small(const invert_args *args, const int extents[4], double sit
   own.common.quiet = 1;
   own.common.memory_limit = NAN;
   own.common.tuning = own.common.report = NULL;
+  own.common.deflation_limit = forecast_deflation(volume_of(extents) / sites);
   memcpy(own.problem.lattice, extents, sizeof own.problem.lattice);
   for (int mu = 0; mu < 4; mu++) /* some divisor: sizes hardly depend on it */
     if (own.problem.schwarz_block[mu])
@@ -98,15 +103,10 @@ static int count_small(const invert_args *args, const int extents[4], double sit
     f->input = forecast_now(job.ctx);
     f->size = (double)kaon_lattice_volume(job.p.field.lattice);
     job.p.options.max_iterations = 2;
-    job.p.options.deflation_limit *= f->size / sites; /* it deflates if the job will */
     code = create_all(&job, f);
   }
   invert_close(&job);
   return signals_interrupted() ? EXIT_STOPPED : code;
-}
-
-static double volume_of(const int e[4]) {
-  return (double)e[0] * e[1] * e[2] * e[3];
 }
 
 static double per_site(const invert_args *args, const problem *p) {

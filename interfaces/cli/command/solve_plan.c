@@ -126,10 +126,12 @@ static int copies_rows(const solve_args *args) {
 
 /* Sets a small job up, of `rows` unless the job is small itself. Exit status. */
 static int count_small(const solve_args *args, const shape *of, int64_t rows, forecast *f) {
-  const solve_args own = small_arguments(args, of);
+  solve_args own = small_arguments(args, of);
   solve_job job = {.args = &own, .columns = own.linear.columns};
   const kaon_matrix_info *i = &job.l.info;
   double now[4] = {0};
+  const double part = of->small ? 1 : (double)rows / fmax((double)of->info.rows, 1);
+  own.common.deflation_limit = forecast_deflation(fmax(ranks_started(), 1) * part);
   int code = linear_check(&own.linear, &job.l);
   if (code == EXIT_DONE) code = cli_context(&own.common, &job.ctx);
   if (code == EXIT_DONE) code = take_matrix(&job.l, job.ctx, rows, of);
@@ -142,8 +144,6 @@ static int count_small(const solve_args *args, const shape *of, int64_t rows, fo
   if (code == EXIT_DONE) code = solve_allocate(&job);
   if (code == EXIT_DONE) {
     now[2] = forecast_now(job.ctx);
-    job.l.options.deflation_limit *= /* it deflates if the job will */
-        fmax(ranks_started(), 1) * (double)i->global_rows / fmax((double)of->info.rows, 1);
     code = linear_solver(&job.l, job.columns);
     now[3] = forecast_now(job.ctx);
   }

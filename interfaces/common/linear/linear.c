@@ -53,8 +53,8 @@ int linear_is_file(const char *text) {
 
 /* A key that has an option of its own would override it unseen. */
 static int check_set(const char *text) {
-  static const char *const keys[] = {"delta",      "check_interval", "subspace",
-                                     "relaxation", "deflation",      "as_printed"};
+  static const char *const keys[] = {"delta", "check_interval", "subspace", "relaxation",
+                                     "deflation"};
   enum { KEYS = sizeof keys / sizeof *keys };
   for (text += strspn(text, " ,"); *text; text += strspn(text, " ,")) {
     const size_t length = strcspn(text, "= ,");
@@ -63,8 +63,8 @@ static int check_set(const char *text) {
       known |= strlen(keys[i]) == length && strncmp(text, keys[i], length) == 0;
     if (!known)
       return cli_wrong(
-          "--set has %.*s; it takes delta, check_interval, subspace, relaxation, deflation and "
-          "as_printed, the others have options of their own",
+          "--set has %.*s; it takes delta, check_interval, subspace, relaxation and "
+          "deflation, the others have options of their own",
           (int)length, text);
     text += strcspn(text, ",");
   }

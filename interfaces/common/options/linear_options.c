@@ -177,5 +177,5 @@ const cli_option linear_solver_rows[] = {
      "how an inner iteration in lower precision is corrected: reliable updates, or restarts"},
     {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,
      "further solver options: delta, check_interval, subspace (of gcr), relaxation (of mr), "
-     "deflation (of cg), as_printed (of rbicgstab)"},
+     "deflation (of cg)"},
     CLI_END_ROW};
