@@ -1,4 +1,4 @@
-/* transfer.c - R maps to a coarse space: sums over 2^4 sites. Tests that (y, R x) = (R^dag y, x). */
+/* transfer.c - R maps to a coarse space: sums over 2^4 sites. Tests (y, R x) = (R^dag y, x). */
 #include <stdio.h>
 #include <kaon/kaon.h>
 /* y = R x or R^dag x. site[n] = x + 8 (y + 8 (z + 8 t)) of place n in a spinor field's memory. */
