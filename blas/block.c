@@ -17,7 +17,7 @@ static kaon_status check_columns(kaon_context *ctx, const char *name, int column
 static kaon_status begin(kaon_update *u, const char *name, const kaon_vector *shape,
                          const kaon_pass *pass) {
   kaon_update_begin(u, name, shape, pass);
-  u->offers = KAON_SUMS_RECURRENCES; /* sums join columns */
+  u->offers = KAON_SUMS_RECURRENCES; /* no NORM, no DOT: sums join columns */
   KAON_TRY(u->status);
   return check_columns(u->ctx, name, shape->nrhs);
 }

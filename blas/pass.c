@@ -26,13 +26,13 @@ kaon_pass kaon_pass_gate_only(const kaon_pass *pass) {
 
 /* ---- which kernel computes the sums ---- */
 
-/* 1: a kernel's sums are only this rank's, or are delayed. */
+/* 1: sums need a call of the communicator: there are several ranks, or a delay is injected. */
 static int travels(const kaon_scalars *s) {
   return !s->local && kaon_comm_sums(s->ctx->comm);
 }
 
-/* 1: kernels of these columns end with sequence-tagged sums (lib/cuda/reduction/reduce.h). Then
- * they can do what KAON_SUMS_RANKS, COMPLETES and LEAVES say. The same on all ranks. */
+/* 1: kernels of these columns end with sequence-tagged sums (lib/cuda/reduction/reduce.h), as
+ * KAON_SUMS_RANKS, COMPLETES and LEAVES require. The same on all ranks. */
 static int are_tagged(const kaon_scalars *s) {
   const kaon_context *ctx = s->ctx;
   return s->columns == 1 && !ctx->backend->host_accessible && ctx->library == NULL &&
@@ -126,8 +126,8 @@ static int any_open(const kaon_pass *pass) {
   return open;
 }
 
-/* The recurrence that a device runs where it completes a sum over ranks: one of a column, without a
- * delay before it. */
+/* The recurrence that a device runs when it completes a sum over ranks; 0: the host issues it. A
+ * device cannot run those that join columns, or wait for an injected delay. */
 static int device_then(const kaon_pass *pass) {
   const kaon_comm *comm = pass->scalars->ctx->comm;
   return comm->ranks > 1 && comm->delay == NULL && pass->then < KAON_REC_BLOCK ? pass->then : 0;

@@ -16,7 +16,7 @@
 #include "lib/operator/row_sweeps.h"
 #include "lib/operator/workspace.h"
 
-/* Shared by the operators that are one function in several precisions. */
+/* Shared by an operator and its twins. */
 typedef struct application {
   int references;
   kaon_shell_methods methods;

@@ -12,13 +12,14 @@
 /* Where the clover blocks act in the fused hop. */
 enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
 
-/* Of a partitioned lattice (stencil->faces): the blocks that need no ghost, or those that do. The
- * sums after BOUNDARY cover both parts. A pass is INTERIOR, then BOUNDARY, with nothing in between.
- * FUSED: gather, INTERIOR and BOUNDARY in one launch (hop_fused). GATHER: the messages alone. */
+/* Parts of a hop on a partitioned lattice (stencil->faces). INTERIOR: the blocks that need no
+ * ghost; BOUNDARY: those that do. A hop runs INTERIOR, then BOUNDARY, with nothing in between; the
+ * sums after BOUNDARY cover both. FUSED: gather, INTERIOR and BOUNDARY in one launch (hop_fused).
+ * GATHER: the messages alone. */
 enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY, KAON_PART_FUSED, KAON_PART_GATHER };
 
-/* What a kernel writes: out; the messages of a gather; `in` of an updated clover multiplication; and
- * the sums |out|^2 and (w, out), as KAON_SUMS_NORM and KAON_SUMS_DOT (lib/core/launch.h). */
+/* What a kernel writes: out; the messages of a gather; `in` of an updated clover multiplication.
+ * The sums |out|^2 and (w, out) are KAON_SUMS_NORM and KAON_SUMS_DOT (lib/core/launch.h). */
 enum { KAON_WRITES_OUT = 64, KAON_WRITES_MESSAGES = 128, KAON_WRITES_UPDATED = 256 };
 
 /* out = a [C] x + b [C] D in, on the sites of `parity`. D is the hop of docs/conventions.md
@@ -73,8 +74,8 @@ typedef struct kaon_gather_args {
   kaon_gate gate;
 } kaon_gather_args;
 
-/* out = C in, site by site (C: the clover term or its inverse). in and out may be the same. w.data
- * not NULL: first in += sign * slot[column] w, if clover_writes says UPDATED. */
+/* out = C in, site by site (C: the clover term or its inverse). in and out may be the same. If
+ * clover_writes has UPDATED and w.data is not NULL: first in += sign * slot[column] w. */
 typedef struct kaon_clover_args {
   const kaon_stencil *stencil;
   int parity, nrhs;
@@ -148,9 +149,9 @@ typedef struct kaon_dslash_ops {
   /* gather and both parts of the hop in one launch, with messages by args->peer; NULL: not built */
   void (*hop_fused)(const kaon_launch *launch, const kaon_gather_args *gather,
                     const kaon_hop_args *args);
-  /* KAON_WRITES_..., KAON_SUMS_...: what the kernel for this hop, or for clover blocks alone, can write. Other
-   * sums and updates are separate kernels, also where those are faster. NULL: all sums, UPDATED
-   * not. */
+  /* What the kernel for this hop, or for clover blocks alone, should write: bits KAON_WRITES_...
+   * and KAON_SUMS_.... Separate kernels compute other sums and updates, also where they are faster.
+   * NULL: all sums, no UPDATED. */
   int (*hop_writes)(const kaon_stencil *stencil, int columns);
   int (*clover_writes)(const kaon_stencil *stencil, int columns);
   /* Names the kernel that `hop` runs, and says why. NULL: there is only one. */

@@ -1,7 +1,7 @@
-/* transfer.c - R adds up blocks of 2^4 sites, in a space made here; <y, R x> = <R^dag y, x>. */
+/* transfer.c - R maps to a coarse space: sums over 2^4 sites. Tests (y, R x) = (R^dag y, x). */
 #include <stdio.h>
 #include <kaon/kaon.h>
-/* site: x + 8 (y + 8 (z + 8 t)) at each place of the spinor field in memory */
+/* y = R x or R^dag x. site[n] = x + 8 (y + 8 (z + 8 t)) of place n in a spinor field's memory. */
 static kaon_status apply(void *site, kaon_mode mode, const kaon_vector *x, kaon_vector *y) {
   kaon_vector_storage in = KAON_VECTOR_STORAGE_INIT, out = KAON_VECTOR_STORAGE_INIT;
   int bad = kaon_vector_zero(y) || kaon_vector_locate(x, &in) || kaon_vector_locate(y, &out);

@@ -97,8 +97,8 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
                   .threads = EACH(PAIR_THREADS),
                   .columns = EACH(1),
                   .hop = LAUNCHERS(kaon_hop_pair)},
-    /* Clover blocks have no space here: 72 reals a site. Reading them for each column would take
-     * more time than is saved. In double, links of 18 reals have none either. */
+    /* The registers have no space for clover blocks, 72 reals a site. Reading them for each column
+     * would take more time than is saved. In double there is none for links of 18 reals either. */
     [HOP_STAGED] = {.name = "hop_staged",
                     .when = "many columns, or tuning: links stay in registers",
                     .parts = WHOLE,
@@ -234,8 +234,8 @@ static int64_t blocks_of(const kaon_hop_args *args, int threads) {
   return blocks;
 }
 
-/* 1 if a NORM kernel suffices: at most |out|^2 of one column. A block that has stored its tagged
- * part waits for nothing (lib/cuda/reduction/reduce.h). */
+/* 1 if a NORM kernel suffices, that is, if at most |out|^2 of one column is wanted and there is
+ * memory for the tagged sums of all blocks (lib/cuda/reduction/reduce.h). */
 static int norm_alone(const kaon_launch *launch, const kaon_hop_args *args, int threads) {
   const int dot = args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
   return launch->marked != NULL && !dot && blocks_of(args, threads) <= KAON_MARKED_SUMS / 2;
@@ -323,7 +323,7 @@ kaon_kernel_choice kaon_staggered_choose(kaon_precision precision,
   c.groups = (columns + most - 1) / most;
   c.group = (columns + c.groups - 1) / c.groups;
   c.threads = site_threads((uint32_t)args->stencil->sites[args->parity]);
-  if (many && row->threads[precision] > SITE_THREADS) { /* room for two groups */
+  if (many && row->threads[precision] > SITE_THREADS) { /* a block holds two groups */
     c.threads *= 2;
     if (c.groups % 2 == 0) c.beside = 2;
   }
@@ -380,7 +380,7 @@ static void explain_staggered(kaon_precision precision, const kaon_staggered_arg
 
 /* ---- the tables ---- */
 
-/* The messages of a hop of which nothing else is done, as a hop. */
+/* The arguments of a hop that only gathers its messages. */
 static kaon_hop_args hop_of_gather(const kaon_gather_args *gather) {
   kaon_hop_args args = {.stencil = gather->stencil,
                         .parity = gather->parity,

@@ -1,6 +1,6 @@
 /* choose.h - which GPU kernel a hop runs. Each kernel has a row: what it accepts, when it pays off,
- * what it writes. A choice is a row and the form of the launch. It follows from the arguments and,
- * for one kernel, from the shared memory of a multiprocessor. Common to C and CUDA C. */
+ * what it writes. A choice is a row and launch parameters. It depends on the arguments, on tuning
+ * results and, for hop_staged, on the shared memory of a multiprocessor. Common to C and CUDA C. */
 #ifndef KAON_DSLASH_CUDA_CHOOSE_H
 #define KAON_DSLASH_CUDA_CHOOSE_H
 
@@ -23,12 +23,12 @@ enum {
 };
 /* hop_kernel: columns of a thread where there are enough. */
 #define SITE_COLUMNS(bytes) ((bytes) == 4 ? 3 : 2)
-/* Whether hop_kernel and hop_faces have a kernel without sums, and one for |out|^2 alone: where it
- * is faster. */
+/* hop_kernel, hop_faces: 1 if there is a kernel without sums, or one for |out|^2 alone. They exist
+ * where they are faster. */
 #define SITE_HAS_PLAIN(bytes, recon) (!((bytes) == 8 && (recon) == 12))
 #define SITE_HAS_NORM(bytes) ((bytes) < 8)
-/* hop_staged: cells of a tile as bits in x / 2, y, z, t; threads for a site; shared memory of the
- * blocks for which registers are limited. */
+/* hop_staged: cells of a tile as bits in x / 2, y, z, t; threads for a site; shared memory of all
+ * blocks that a multiprocessor runs at a time. */
 #define STAGE_BITS \
   { 3, 2, 1, 1 }
 #define STAGE_SIDES_OF(bytes) ((bytes) == 8 ? 2 : 1)
@@ -44,9 +44,9 @@ static inline int site_threads(uint32_t nsites) {
   return nsites >= (1u << 17) ? SITE_THREADS : SITE_THREADS / 2;
 }
 
-/* What a kernel sums. In NONE and NORM each block has one tile. NORM stores |out|^2 of one column
- * with sequence tags. Both are faster than ALL, whose loop needs registers, and NONE is a few per
- * cent faster than NORM in half (bench/notes/design-cuda-hop.md). */
+/* What a kernel sums. In NONE and NORM each block has one tile; in ALL it loops over tiles, which
+ * costs registers. NORM stores |out|^2 of one column with sequence tags. NONE and NORM are faster
+ * than ALL (bench/notes/design-cuda-hop.md). */
 enum { SUMS_NONE, SUMS_NORM, SUMS_ALL };
 
 /* ---- rows ---- */
@@ -57,9 +57,9 @@ typedef struct kaon_kernel_choice {
   const kaon_kernel_row *row;
   int links;   /* 0, 1, 2: links in 18, 12, 8 reals */
   int threads; /* of a block */
-  int group;   /* columns that a thread (hop_staged: a block) takes together, */
-  int groups;  /* and how many such groups there are. hop_kernel: the remaining columns follow one
-                  by one, in a second launch */
+  int group;   /* columns that a thread (hop_staged: a block) takes together */
+  int groups;  /* number of such groups. hop_kernel: the remaining columns follow one by one, in a
+                  second launch */
   int beside;  /* staggered_kernel: groups of a block */
   int sums;    /* SUMS_...; hop_kernel: of columns taken one by one */
   int rounded; /* the precision does not hold a factor of the hop exactly */
@@ -106,7 +106,7 @@ struct kaon_kernel_row {
   kaon_clover_launcher *block[3];
 };
 
-/* The first row that accepts a hop, and pays off, runs it. */
+/* Rows in order of preference: the first that accepts a hop and pays off runs it. */
 enum { HOP_FACES, HOP_CUT, HOP_PAIR, HOP_STAGED, HOP_SITE, HOP_KERNELS };
 enum { STAGGERED_FACES, STAGGERED_SITE, STAGGERED_KERNELS };
 enum { CLOVER_PAIR, CLOVER_SITE, CLOVER_KERNELS };

@@ -2,6 +2,6 @@
 #include "dslash/cuda/hop_staged.h"
 
 KAON_HOP_LAUNCHER(kaon_hop, 18, run_site)
-#if !defined(KAON_PREC_DOUBLE) /* eight such links have no space */
+#if !defined(KAON_PREC_DOUBLE) /* the registers do not hold eight such links */
 KAON_HOP_LAUNCHER(kaon_hop_staged, 18, run_staged)
 #endif

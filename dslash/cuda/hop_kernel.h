@@ -290,8 +290,8 @@ static void run(const kaon_launch *launch, int threads, hop_call *a, const kaon_
   a->column += groups * COLUMNS;
 }
 
-/* The kernel with the sums of the choice. Sums without clover blocks use the general kernel, if
- * there are others. */
+/* Launches the kernel for the sums of the choice. Where |out|^2 has a kernel, hops with sums but
+ * without clover blocks share the kernels that have clover blocks. */
 template <int RECON, int COLUMNS, bool CLOVER>
 static void run_sums(const kaon_launch *launch, const kaon_kernel_choice *choice, hop_call *a,
                      const kaon_hop_args *args, int groups) {

@@ -18,7 +18,7 @@
 #include "dslash/cuda/staggered_site.h"
 
 /* In half a block has two groups of columns, one warp each, which share links in the first-level
- * cache. There links are most of the traffic from the second-level cache. */
+ * cache. In half, links are most of the traffic from the second-level cache. */
 enum { MANY_THREADS = KAON_IS_HALF ? 2 * SITE_THREADS : SITE_THREADS, GROUPED = KAON_IS_HALF };
 
 typedef struct staggered_call {

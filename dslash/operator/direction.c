@@ -1,6 +1,6 @@
-/* direction.c - the hops of an operator along one direction. In the other directions every site is a
- * block of its own, so their hops are cut. The hops that leave a block are those along mu less those
- * inside blocks. */
+/* direction.c - the hops of an operator along one direction. In the other directions every site is
+ * a block of its own, so their hops are cut. The hops that leave a block are all hops along mu
+ * minus those inside blocks. */
 #include <stdlib.h>
 
 #include "dslash/operator/frame.h"

@@ -10,17 +10,17 @@
  *   squared      W = T, for a T that is a number: S = T^2 - c^2 D_pq D_qp
  *
  * Source: DeGrand, Comput. Phys. Commun. 52 (1988) 161; with the clover term Jansen, Liu, Comput.
- * Phys. Commun. 99 (1997) 221. An application is two fused hops. The symmetric dagger has one more
- * multiplication with T_pp^-dagger, whose result is held in y. The parent's residual vanishes on
- * q; on p it is W^-1 r'. A squared S is Hermitian if D is anti-Hermitian: it is the p block of
- * M^dagger M, as in staggered operators.
+ * Phys. Commun. 99 (1997) 221. An application is two fused hops. The symmetric dagger begins with
+ * one more multiplication, by T_pp^-dagger, whose result is kept in y. The parent's residual
+ * vanishes on q; on p it is W^-1 r'. A squared S is Hermitian if D is anti-Hermitian: it is the p
+ * block of M^dagger M, as in staggered operators.
  *
  * Temporal gauge: the operator works on U'_mu(x) = g(x) U_mu(x) g(x+mu)^dag. So prepare turns b
  * into g b, and reconstruct turns x' into g^dag x'; T' = g T g^dag.
  *
  * Storage: one single-parity vector besides the fields, which have T^-1 on both parities
- * (symmetric), or T on p and T^-1 on q (asymmetric). A T that is a number joins the coefficients of
- * the hops. */
+ * (symmetric), or T on p and T^-1 on q (asymmetric). A T that is a number is part of the
+ * coefficients of the hops. */
 #include "dslash/operator/frame.h"
 
 static int is_symmetric(const kaon_lattice_operator *self) {

@@ -24,7 +24,7 @@
 typedef struct kaon_family kaon_family;
 typedef struct kaon_fields kaon_fields;
 
-/* T or T^-1, each on either parity, and where a hop applies it. */
+/* What acts within a site, T or T^-1, and where a hop applies it. */
 typedef enum kaon_site_kind { KAON_SITE_TERM, KAON_SITE_INVERSE } kaon_site_kind;
 enum { KAON_SITE_KINDS = 2 };
 enum { KAON_SITE_NOWHERE = 0, KAON_SITE_ON_HOP = 1, KAON_SITE_ON_X = 2, KAON_SITE_ON_BOTH = 3 };
@@ -108,7 +108,7 @@ struct kaon_family {
   const kaon_space *spaces; /* of even, odd and all sites */
   double hop;               /* c */
   double number;            /* T, where it is a number */
-  int has_sites;            /* 1: T is no number, so the action's `site` applies it */
+  int has_sites;            /* 1: T is not a number, so the action's `site` applies it */
   kaon_operator_ops ops[KAON_FORMS];
   const void *capabilities[KAON_FORMS][KAON_CAPABILITIES];
   kaon_fields *first;
@@ -151,7 +151,7 @@ kaon_status kaon_fields_check(const kaon_fields *fields);
 
 /* ---- operators (lattice_operator.c) ---- */
 
-/* Data of an operator without hops between blocks (local.c). */
+/* Data of an operator whose hops between blocks are cut (local.c). */
 typedef struct kaon_cut_operator {
   kaon_stencil stencil; /* that of the fields, cut; it has no faces */
   int block[4];         /* as requested */
@@ -226,7 +226,7 @@ void kaon_cut_destroy(kaon_context *ctx, kaon_cut_operator **cut);
 /* The hops along mu, forward and backward: all of them, or those that leave blocks. */
 typedef struct kaon_direction kaon_direction;
 
-/* mu: 0 to 3. block: 0: all hops along mu; else only those that leave blocks of so many sites in
+/* mu: 0 to 3. block: 0 for all hops along mu; else only those that leave blocks of `block` sites in
  * mu, an even divisor of the rank's extent. A retains nothing and must outlive it. Collective.
  * Errors: ARGUMENT, UNSUPPORTED (an action whose hops cannot be cut; on a device, a divided
  * lattice), MEMORY. */

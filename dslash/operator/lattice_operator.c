@@ -1,5 +1,5 @@
-/* lattice_operator.c - the operators of a family: M on all sites, and what M, its reductions and its
- * cut parts share. These are objects, twins, costs, checks, and the hop for users. */
+/* lattice_operator.c - the operators of a family: M on all sites, and what M, its reductions and
+ * its cut parts share, such as twins, costs, checks, and the hop for users. */
 #include <stdlib.h>
 
 #include <kaon/context.h>

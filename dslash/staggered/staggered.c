@@ -1,5 +1,5 @@
-/* staggered.c - M = 2 m + D on staggered vectors, with thin links or with fat and long ones: its row
- * in the frame (dslash/operator/frame.h) and its public functions. D is anti-Hermitian, so the
+/* staggered.c - M = 2 m + D on staggered vectors, with thin links or with fat and long ones: its
+ * row in the frame (dslash/operator/frame.h) and its public functions. D is anti-Hermitian, so the
  * even-odd reduction is the squared one, 4 m^2 - D_pq D_qp. */
 #include <kaon/context.h>
 

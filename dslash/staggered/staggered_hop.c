@@ -1,4 +1,5 @@
-/* staggered_hop.c - the staggered hop: from vectors and passes to the kernels of staggered_ops.h. */
+/* staggered_hop.c - the staggered hop: makes the arguments of the kernels in staggered_ops.h from
+ * vectors and a pass. */
 #include <string.h>
 
 #include "dslash/dslash_ops.h"

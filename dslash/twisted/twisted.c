@@ -2,17 +2,17 @@
  * a = 2 kappa mu; A = 1 or the clover term. Its row in the frame (dslash/operator/frame.h).
  *
  * gamma_5 commutes with A, so T^-1 = (A - i a gamma_5) / (A^2 + a^2). The adjoints have -a. Fields
- * and hop are those of Wilson-like operators (dslash/wilson/wilson.h); where a clover operator stores
- * A^-1, these fields have (A^2 + a^2)^-1.
+ * and hop are those of Wilson-like operators (dslash/wilson/wilson.h). Where a clover operator
+ * stores A^-1, these fields have (A^2 + a^2)^-1.
  *
  * A hop with T is the hop of Wilson operators and one kernel for T (kaon_dslash_ops.twist).
- * Sources: Frezzotti et al., JHEP 08 (2001) 058; with the clover term Abdel-Rehim et al., Phys. Rev.
- * D 95 (2017) 094515. */
+ * Sources: Frezzotti et al., JHEP 08 (2001) 058; with the clover term Abdel-Rehim et al., Phys.
+ * Rev. D 95 (2017) 094515. */
 #include "blas/submit.h"
 #include "dslash/wilson/wilson.h"
 
-/* out = a x + b T in, or b T^-1 in, or with the adjoint. x NULL: no such term. alone: 1: only the
- * twist of T, b i a gamma_5 in. */
+/* out = a x + b T in, or a x + b T^-1 in, or with the adjoint of T. x NULL: without a x. alone = 1:
+ * only the twist of T: out = a x + b i (2 kappa mu) gamma_5 in. */
 typedef struct site_term {
   double a;
   const kaon_vector *x;

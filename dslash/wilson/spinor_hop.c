@@ -1,5 +1,5 @@
-/* spinor_hop.c - the hop and the clover multiplication of Wilson-like operators: from vectors and
- * passes to the kernels of dslash/dslash_ops.h. */
+/* spinor_hop.c - the hop and the clover multiplication of Wilson-like operators: makes the
+ * arguments of the kernels in dslash/dslash_ops.h from vectors and a pass. */
 #include <string.h>
 
 #include "blas/submit.h"

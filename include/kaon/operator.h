@@ -16,8 +16,9 @@ typedef struct kaon_operator kaon_operator;
 typedef enum kaon_mode { KAON_PLAIN, KAON_DAGGER } kaon_mode;
 
 /** `y = A x` or `y = A^dagger x` on every column. x and y are of A's space and precision with equal
- * columns. Where A maps between two spaces, y is of kaon_operator_range(), and with KAON_DAGGER x
- * is. They must not alias. x is unchanged, y is overwritten. Collective; asynchronous on CUDA.
+ * columns. If A maps between two spaces, y is of kaon_operator_range(); with KAON_DAGGER, x is of
+ * it and y of kaon_operator_space(). x and y must not alias. x is unchanged, y is overwritten.
+ * Collective; asynchronous on CUDA.
  * Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE (the links changed; see kaon_dirac_update()),
  * UNSUPPORTED (this operator has no adjoint), NOT_BUILT, MEMORY (only with more columns than ever
  * before). A solver used as operator adds those of kaon_solver_solve(). */
@@ -28,8 +29,8 @@ KAON_API void kaon_operator_destroy(kaon_operator **A);
 
 /** Space of A's vectors; of x in `y = A x`, where A maps between two spaces. Local. */
 KAON_API const kaon_space *kaon_operator_space(const kaon_operator *A);
-/** Space of y in `y = A x`. It is kaon_operator_space() but for operators that kaon_shell_create()
- * made between two spaces. Solvers, preconditioners and kaon_spectrum_estimate() refuse those
+/** Space of y in `y = A x`. It differs from kaon_operator_space() only if kaon_shell_create() made
+ * A between two spaces. Solvers, preconditioners and kaon_spectrum_estimate() refuse such an A
  * (SHAPE). Local. */
 KAON_API const kaon_space *kaon_operator_range(const kaon_operator *A);
 /** Precision of A's vectors. Local. */
@@ -129,8 +130,8 @@ typedef struct kaon_even_odd_options {
 KAON_API kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *options,
                                          kaon_operator **reduced);
 
-/** Determinant of the clover term A (without mu) on the sites of `parity` (KAON_FULL: all). It is real: det A =
- * (-1)^negative exp(logdet).
+/** Determinant of the clover term A (without mu) on the sites of `parity` (KAON_FULL: all). It is
+ * real: det A = (-1)^negative exp(logdet).
  *
  * - `M`: from kaon_dirac_create(), or a reduction of it
  * - `logdet`: log |det A|, summed over sites. An even number of flavours needs no more
@@ -189,8 +190,9 @@ typedef struct kaon_shell_options {
   { sizeof(kaon_shell_options), 1, KAON_DOUBLE, 0, 0.0, 0.0 }
 
 /** Creates an operator on vectors of `space` that calls `apply`. It can be used wherever kaon takes
- * an operator. kaon_shell_create() takes more functions, and two spaces. `options` NULL: the defaults. `user` is passed on and stays owned by the caller.
- * The space is retained. Collective. Errors: ARGUMENT, UNSUPPORTED (half precision), MEMORY. */
+ * an operator. kaon_shell_create() takes more functions, and two spaces. `options` NULL: the
+ * defaults. `user` is passed on and stays owned by the caller. The space is retained. Collective.
+ * Errors: ARGUMENT, UNSUPPORTED (half precision), MEMORY. */
 KAON_API kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply *apply,
                                                 void *user, const kaon_shell_options *options,
                                                 kaon_operator **A);
@@ -204,19 +206,19 @@ typedef struct kaon_shell_methods {
   int version;
   /** y = A x or A^dagger x. */
   kaon_shell_apply *apply;
-  /** The same operator in another precision, so that solvers may mix precisions. For half a twin
-   * in single is accepted. NULL: as the option any_precision says. */
+  /** The same operator in another precision, so that solvers may mix precisions. If half is asked
+   * for, a twin in single is accepted. NULL: as the option any_precision says. */
   kaon_status (*twin)(void *user, kaon_precision precision, kaon_operator **twin);
-  /** A without the couplings between ranks, in this precision, for Schwarz preconditioners with a
-   * block a rank. */
+  /** A without the couplings between ranks, in this precision. For Schwarz preconditioners with one
+   * block for each rank. */
   kaon_status (*local)(void *user, kaon_precision precision, kaon_operator **local);
   /** Writes the diagonal of A to all columns of d, which is of A's space in A's precision or in
    * that of a twin. For Jacobi and Chebyshev preconditioners. */
   kaon_status (*diagonal)(void *user, kaon_vector *d);
   /** Allocates what applications to `columns` columns in this mode need. Called before a solve. */
   kaon_status (*reserve)(void *user, kaon_mode mode, int columns);
-  /** For a diagonal A: its diagonal in this precision, one column, owned by the application and
-   * unchanged as long as A lives. Solvers then multiply by it in their own passes. */
+  /** For a diagonal A: its diagonal in this precision, as one column. The application owns it, and
+   * keeps it unchanged as long as A lives. Solvers then multiply by it in their own passes. */
   kaon_status (*factors)(void *user, kaon_precision precision, const kaon_vector **d);
   /** |A|, whose entries are the absolute values of A's, for kaon_spectrum_estimate(). */
   kaon_status (*absolute)(void *user, kaon_precision precision, kaon_operator **absolute);

@@ -52,16 +52,16 @@ typedef enum kaon_method_trait {
   KAON_METHOD_PRECONDITIONED = 2, /**< takes a preconditioner K */
   KAON_METHOD_FLEXIBLE = 4,       /**< K may change from step to step */
   KAON_METHOD_ADJOINT = 8,        /**< applies A^dag, and K^dag if it takes K */
-  KAON_METHOD_NORMAL = 16,        /**< knows A^dag r: it works on A^dag A x = A^dag b */
+  KAON_METHOD_NORMAL = 16,        /**< works on A^dag A x = A^dag b, so it has A^dag r */
   KAON_METHOD_BLOCK = 32,         /**< columns share one space and end together */
   KAON_METHOD_NO_HALF = 64,       /**< not offered in half precision */
-  KAON_METHOD_FUSED = 128,        /**< all updates between two sums are one pass in any case */
+  KAON_METHOD_FUSED = 128,        /**< its updates are fused in all forms of kaon/lab.h */
   KAON_METHOD_STATIONARY = 256,   /**< converges only if its iteration matrix contracts */
   KAON_METHOD_RELAXATION = 512    /**< stationary, with the options of kaon/relax.h */
 } kaon_method_trait;
 
-/** Cost of a step: sums over ranks that are waited for, sums that overlap with products, and vectors
- * read and written by updates (0: not known). */
+/** Cost of a step: sums over ranks that are waited for, sums that overlap with products, and
+ * vectors that updates read and write (0: not known). */
 typedef struct kaon_method_cost {
   int sums, hidden_sums, read, written;
 } kaon_method_cost;
@@ -70,18 +70,18 @@ typedef struct kaon_method_cost {
 typedef struct kaon_method_info {
   size_t size;
   const char *name;          /**< as options and reports have it: "pipecg" */
-  const char *title;         /**< as it is written: "pipelined CG" */
+  const char *title;         /**< for sentences: "pipelined CG" */
   const char *purpose;       /**< what it is for, without a full stop */
-  const char *option;        /**< the solver option that is for this method; NULL: none */
+  const char *option;        /**< the solver option that this method reads; NULL: none of its own */
   unsigned traits;           /**< bits of kaon_method_trait */
-  kaon_method normal;        /**< the same for any A, on A^dag A; itself if there is none */
+  kaon_method normal;        /**< its form for any A, on A^dag A; the method itself if none */
   int products;              /**< of A and A^dag in a step */
   int preconditions;         /**< of K and K^dag in a step */
   kaon_method_cost cost;     /**< without a preconditioner */
-  kaon_method_cost with;     /**< with one, besides its own */
+  kaon_method_cost with;     /**< with one, whose own cost is not counted */
   kaon_method_cost diagonal; /**< with one that is a diagonal and fused into the updates */
-  int cycles; /**< 1: it goes in cycles of k = `subspace` steps. On average a step then reads k + 1 / k
-                   vectors more, and writes 1 / k more */
+  int cycles; /**< 1: it restarts every k = `subspace` steps. On average a step then reads k + 1 / k
+                   vectors more than `cost` says, and writes 1 / k more */
 } kaon_method_info;
 /** Initial value. */
 #define KAON_METHOD_INFO_INIT KAON_SIZED(kaon_method_info)

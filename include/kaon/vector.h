@@ -23,10 +23,11 @@ typedef enum kaon_basis {
 /** Creates a space of the application, for example of a coarse grid: `sites` sites on this rank,
  * each with `numbers` real numbers, or complex ones if `complex_numbers` is 1.
  *
- * Ranks may have different numbers of sites, also none, but equal `numbers`. Host arrays of import
+ * Ranks may have different numbers of sites, even none, but equal `numbers`. Host arrays of import
  * and export are `double v[site][number]`, or `double v[site][number][2]`, in #KAON_BASIS_UKQCD,
- * with this rank's sites in order. In memory they are in the same order (kaon_vector_locate()). A
- * half-precision vector rounds to one scale a site. Two spaces are never equal, even if made alike.
+ * with this rank's sites in order. In memory they are in the same order (kaon_vector_locate()). In
+ * half precision the numbers of a site share one scale. Two spaces are never equal, even if made
+ * alike.
  * Collective. Errors: ARGUMENT (sites not from 0 to 2^31 - 65; numbers below 1, or more than 128
  * reals a site), MEMORY. */
 KAON_API kaon_status kaon_space_create(kaon_context *ctx, int64_t sites, int numbers,
@@ -57,10 +58,9 @@ KAON_API int kaon_vector_columns(const kaon_vector *vector);
  *
  * Sites are in lexicographic order, x fastest. With several ranks the array has this rank's part
  * (kaon_lattice_part()); kaon_vector_scatter() takes the whole. A vector of one parity reads the
- * sites of that parity. For rows of a matrix: its numbers in the caller's order. For other spaces see
- * kaon_space_create(). The array must not
- * be memory of the library. Collective. Errors: ARGUMENT (also: memory of a device), SHAPE,
- * NOT_FINITE, MEMORY, DEVICE. */
+ * sites of that parity. For rows of a matrix: its numbers in the caller's order. For spaces
+ * of the application see kaon_space_create(). The array must not be memory of the library.
+ * Collective. Errors: ARGUMENT (also: memory of a device), SHAPE, NOT_FINITE, MEMORY, DEVICE. */
 KAON_API kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
                                         kaon_basis basis);
 /** Writes one column to such an array. A vector of one parity leaves the other sites alone. Errors:
@@ -102,9 +102,9 @@ typedef struct kaon_vector_storage {
 #define KAON_VECTOR_STORAGE_INIT KAON_SIZED(kaon_vector_storage)
 /** Tells where the numbers of a vector are, for access without copies. Waits until they are
  * complete. They may be read and, unless the vector was passed as const, written until the next
- * call of kaon with this vector. Work of the application's own streams on them must be done by
- * then. Places without a site (kaon_space_order()) hold 0 and must keep it. Local. Errors: ARGUMENT,
- * DEVICE. */
+ * call of kaon with this vector. Work on them in the application's own streams must be complete by
+ * then. Places without a site (kaon_space_order()) hold 0, and must stay 0. Local. Errors:
+ * ARGUMENT, DEVICE. */
 KAON_API kaon_status kaon_vector_locate(const kaon_vector *vector, kaon_vector_storage *storage);
 /** Index of real `c` of `place` in column `column` in the data of a vector. Local. */
 static inline int64_t kaon_storage_index(const kaon_vector_storage *storage, int64_t place,

@@ -1,13 +1,13 @@
-/* fused_apply.h - applications that take along work of the passes around them: sums of the pass
- * before (KAON_CAPABILITY_PARTIAL_SUMS), or an update of x (KAON_CAPABILITY_UPDATED_APPLY). */
+/* fused_apply.h - applications that also do work of the pass before: they complete its sums
+ * (KAON_CAPABILITY_PARTIAL_SUMS), or update x first (KAON_CAPABILITY_UPDATED_APPLY). */
 #ifndef KAON_LIB_FUSED_APPLY_H
 #define KAON_LIB_FUSED_APPLY_H
 
 #include "lib/operator/operator_internal.h"
 
 typedef struct kaon_partial_sums {
-  /* 1: on every rank, kernels of an application to this many columns can complete deferred sums with
-   * their own (kaon_pass.completed_by, KAON_SUMS_COMPLETES). */
+  /* 1: on every rank, kernels of an application to this many columns can complete deferred sums
+   * with their own (kaon_pass.completed_by, KAON_SUMS_COMPLETES). */
   int (*accepts)(const kaon_operator *A, int columns);
 } kaon_partial_sums;
 

@@ -59,8 +59,8 @@ typedef struct kaon_pass {
   const kaon_vector *w;  /* of y's space */
   int then;              /* recurrence that runs on each open column afterwards (DEFER: 0) */
   int sum;               /* KAON_SUM_... */
-  /* DEFER: the operator whose next application has the sum that is not deferred, if that is the
-   * next sum at all. Slots may have their values only then, on one rank too. NULL: not known. */
+  /* DEFER: the operator whose next application makes the next sum that is not deferred, if there is
+   * one. The slots may get their values only then, even on one rank. NULL: not known. */
   const kaon_operator *completed_by;
 } kaon_pass;
 #define KAON_PASS_INIT \
@@ -72,7 +72,7 @@ typedef struct kaon_pass {
  * time. Collective. Errors: COMM. */
 kaon_status kaon_pass_complete(const kaon_pass *pass);
 
-/* The same gate without sums and recurrence, for all parts of a composition except the last. */
+/* The same gate without sums and recurrence, for all operations of a sequence except the last. */
 kaon_pass kaon_pass_gate_only(const kaon_pass *pass);
 /* Refuses sums without scalars (ARGUMENT) and scalars of another number of columns (SHAPE). NULL is
  * accepted. `name`: the function, for the message. */
@@ -99,7 +99,7 @@ kaon_gate kaon_pass_gate(const kaon_pass *pass); /* NULL, or without scalars: al
 /* offers: what the kernel's table offers, as KAON_SUMS_ bits (lib/core/launch.h). Slot 0 of the
  * kernel's sums is for |y|^2, slot 1 for (w, y). */
 kaon_kernel_sums kaon_sums_for_kernel(const kaon_vector *y, const kaon_pass *pass, int offers);
-/* The same if the slots are already listed and have their places in sum.slot. */
+/* The same if the caller has filled slots, nslots and sum.slot. */
 void kaon_sums_plan(kaon_kernel_sums *sums, int offers);
 /* Collective if there are sums. Errors: COMM; ARGUMENT (more slots than a message holds); INTERNAL
  * (an earlier pass named another operator in completed_by). */

@@ -16,9 +16,9 @@ typedef struct kaon_workspace {
   kaon_vector *vector[KAON_WORKSPACE_VECTORS];
 } kaon_workspace;
 
-/* *set: `vectors` vectors of `columns` columns of the space, in op's precision, from the list *all,
- * which has vectors of this space alone, made on first use. Collective if they must be made.
- * Errors: MEMORY. */
+/* Returns in *set `vectors` vectors of `columns` columns of the space, in op's precision. They are
+ * made on first use and kept in the list *all, which has vectors of this space only. Collective if
+ * they must be made. Errors: MEMORY. */
 kaon_status kaon_workspace_get(const kaon_operator *op, const kaon_space *space, int vectors,
                                int columns, kaon_workspace **all, kaon_workspace **set);
 void kaon_workspace_free(kaon_workspace **all);

@@ -7,9 +7,9 @@
 #include "lib/core/context_internal.h"
 #include "lib/vector/layout.h"
 
-/* The owner of a space that is not of a lattice (a matrix, or the space itself), which the space's
- * vectors retain, and the order of the rows: row i of the space is the caller's row order[i]. Only
- * import and export use it. */
+/* A space that is not of a lattice: its owner (a matrix, or the space itself), which the vectors
+ * retain, and the order of its rows. Row i of the space is the caller's row order[i]; only import
+ * and export use this. */
 typedef struct kaon_rows {
   void *owner; /* NULL: nothing is retained */
   void (*retain)(void *owner);

@@ -47,14 +47,14 @@ typedef struct kaon_method_storage {
 /* Applications of A, or of K. */
 typedef struct kaon_method_calls {
   int step, start, proceed, finish; /* `proceed`: continue_process; `finish`: in a service */
-  /* Skipped in the step that freezes its column, unless A^dag r is monitored. */
+  /* Of `step`: skipped when the step freezes its column, unless A^dag r is monitored. */
   int saved;
-  /* Between the two halves of a step's last sum. On one rank, where the sum ends first, a step that
-   * freezes its column skips them. */
+  /* Of `step`: between begin and completion of its last sum. On one rank the sum is complete before
+   * them, so a step that freezes its column skips them. */
   int hidden;
 } kaon_method_calls;
 
-/* When residuals are replaced, unless options say so; by inner precision. */
+/* When residuals are replaced, where options do not say; by inner precision. */
 typedef struct kaon_method_replacement {
   double delta[KAON_PRECISIONS], delta_restart[KAON_PRECISIONS];
   /* Steps after which the residual is replaced in any case, since recurrences drift while r does
@@ -73,7 +73,7 @@ struct kaon_method_ops {
   /* As in kaon_method_info: without K, with K, with a diagonal K. */
   kaon_method_cost cost[3];
   kaon_method_replacement replacement;
-  unsigned flags;                /* KAON_FLAG_ that its columns have where they apply */
+  unsigned flags;                /* bits KAON_FLAG_... of its columns */
   const kaon_method_ops *normal; /* the same for any A, on A^dag A; NULL: none */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
   kaon_status (*step)(kaon_solver *s, int position);
@@ -131,8 +131,8 @@ typedef struct kaon_solver_process {
   /* Input and output of a preconditioner in another precision; else NULL. */
   kaon_vector *precond_input, *precond_output;
   int knows_dagger; /* chosen_r holds A^dag r of the residual just computed */
-  /* Of one application to one column, over all ranks (whose parts may differ). sweep: of a
-   * relaxation's step, in addition to these. */
+  /* Flops of one application to one column, summed over all ranks. sweep: of a step of relaxation,
+   * in addition to these. */
   struct {
     double inner, outer, preconditioner, sweep;
   } flops;
@@ -317,8 +317,8 @@ static inline int kaon_solver_takes_dagger(const kaon_solver *s) {
 
 /* runner.c: everything between the first residual and the end of the last column. */
 kaon_status kaon_runner_run(kaon_solver *s);
-/* runner.c: `steps` steps from the source s->outer.b (and s->outer.x unless zero_guess), without verification.
- * *cancelled becomes 1 if the monitor stopped the solve. */
+/* runner.c: `steps` steps from the source s->outer.b (and s->outer.x unless zero_guess), without
+ * verification. *cancelled becomes 1 if the monitor stopped the solve. */
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
 /* Number of steps of a solver with tol = 0. */
 int kaon_solver_fixed_steps(const kaon_solver *s);
@@ -341,7 +341,7 @@ int kaon_solver_block(const kaon_solver *s);
 void kaon_solver_idle(kaon_solver *s);
 /* solve_begin.c.
  * check_vectors: refuses unsuitable vectors.
- * bind: sets s->outer.b and s->outer.x from end_b and end_x.
+ * bind: sets s->outer.b and s->outer.x from s->solve.
  * begin: everything before the run. norm2_full = |b|^2 of the user's b, norm2 = that of the
  * system's source. */
 kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b,
@@ -353,18 +353,18 @@ kaon_status kaon_solver_begin(kaon_solver *s);
 kaon_status kaon_solver_issue_begin(kaon_solver *s);
 kaon_status kaon_solver_issue_end(kaon_solver *s);
 /* solve_begin.c.
- * issue_guess: computes the system's initial guess.
- * source_slot: the slot of sums with the square of the source.
- * least_norm2: the |b|^2 below which b is refused as too small.
- * norm_range: the |b|^2 of columns that are solved without scaling. */
+ * kaon_solver_issue_guess: computes the system's initial guess.
+ * kaon_solver_source_slot: the slot of sums with the square of the source.
+ * kaon_least_norm2: the |b|^2 below which b is refused as too small.
+ * kaon_solver_norm_range: the |b|^2 of columns that are solved without scaling. */
 kaon_status kaon_solver_issue_guess(kaon_solver *s);
 int kaon_solver_source_slot(const kaon_solver *s);
 double kaon_least_norm2(double tol);
 kaon_norm_range kaon_solver_norm_range(const kaon_solver *s);
 /* solve.c: fills the host's copies of the states, for sources with the squares in norm2. */
 void kaon_solver_prepare_states(kaon_solver *s);
-/* solve_launch.c: checks whether recordings exist for this solve (end_b, end_x, bound), or makes
- * them (replays_begin_end). Also decides whether it can be a single launch (single_launch). */
+/* solve_launch.c: checks whether recordings exist for the vectors of this solve, or makes them
+ * (s->launch.replays). Also decides whether it can be a single launch (s->launch.single). */
 kaon_status kaon_solve_launch_prepare(kaon_solver *s);
 /* solve_launch.c.
  * issue: enqueues a single-launch solve with up to `blocks` blocks of steps and a poll after it.
@@ -390,7 +390,8 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
 /* service.c: verifies, replaces residuals and restarts, for all columns that wait. */
 kaon_status kaon_service_run(kaon_solver *s);
 
-/* history.c: reads new entries of the rings in s->states.host. *cancel is set when the monitor says so. */
+/* history.c: reads new entries of the rings in s->states.host. *cancel becomes 1 if the monitor
+ * stops the solve. */
 kaon_status kaon_history_drain(kaon_solver *s, int *cancel);
 void kaon_history_clear(kaon_solver *s);
 kaon_status kaon_history_create(kaon_solver *s);

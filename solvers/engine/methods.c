@@ -1,4 +1,5 @@
-/* methods.c - the methods by their numbers: KAON_METHOD_LIST (kaon/solver.h) with the descriptors. */
+/* methods.c - finds the descriptor of a method, by KAON_METHOD_LIST (kaon/solver.h), and describes
+ * it to users. */
 #include "lib/core/output.h"
 #include "solvers/engine/method.h"
 

@@ -37,18 +37,19 @@ int kaon_replay_possible(const kaon_solver *s);
  * nothing was done; then the solve is no longer a single launch. */
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over);
 
-/* Records `loop` in the most independent form that is allowed and possible. wanted: AUTO, or the only
- * form allowed. host_serves: blocks are replayed, and the host serves between them. *made: the form;
- * AUTO after a failure. Collective. */
+/* Records `loop` in the form that needs the host least and is allowed and possible. wanted: AUTO,
+ * or the only form allowed. host_serves: blocks are replayed, and the host serves between them.
+ * *made: the form; AUTO after a failure. Collective. */
 kaon_status kaon_replay_record(kaon_context *ctx, kaon_recorder *recorder, const kaon_loop *loop,
                                kaon_issue wanted, int host_serves, kaon_issue *made);
-/* The most independent form in which communication between ranks can be recorded. */
+/* The form that needs the host least, of those in which communication between ranks can be
+ * recorded. */
 kaon_issue kaon_replay_most(const kaon_context *ctx);
 
 /* 1: the loop is recorded for this solve, in a form that the device repeats without the host. */
 int kaon_replay_loops(const kaon_solver *s);
-/* Records a whole solve into s->launch.whole, in the same form. before, after: what runs before and after
- * the loop (NULL: nothing). */
+/* Records a whole solve into s->launch.whole, in the same form. before, after: what runs before and
+ * after the loop (NULL: nothing). */
 kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void *),
                                      kaon_status (*after)(void *));
 

@@ -2,16 +2,16 @@
  * One sequence of gated operations serves all of them, and columns that iterate are not touched.
  * Except for deflation, the host reads no value, so the sequence can be recorded like a step.
  *
- *   x += x_inner; x_inner = 0;  outer_r = b - A x  in the outer precision
+ *   x += x_inner; x_inner = 0;  outer.r = b - A x  in the outer precision
  *   the chosen residual's norm -> kaon_stop_verify: finished, or START or CONTINUE
- *   r = outer_r;  method: start or continue_process;  kaon_stop_resume
+ *   r = outer.r;  method: start or continue_process;  kaon_stop_resume
  *
  * Replacing r by the true residual bounds the error of the inner precision between two services:
  * van der Vorst, Ye, SIAM J. Sci. Comput. 22 (2000) 835; in lattice QCD Clark, Babich, Barros,
  * Brower, Rebbi, Comput. Phys. Commun. 181 (2010) 1517. */
 #include "solvers/spectra/deflate.h"
 
-/* outer_r = b - A x, its norm into `slot`. A zero guess needs no A, and gives the same bits as b -
+/* outer.r = b - A x, its norm into `slot`. A zero guess needs no A, and gives the same bits as b -
  * A 0. */
 static kaon_status recompute_residual(kaon_solver *s, int gate, int slot, int then) {
   const kaon_pass plain = kaon_gated(s, gate);

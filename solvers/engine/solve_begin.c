@@ -182,7 +182,7 @@ static kaon_status replay_begin(kaon_solver *s) {
   return ops->wait(s->launch.before_after, 0, s->states.sums_host);
 }
 
-/* Reads and checks the norms of end_x and end_b in one wait. */
+/* Reads and checks the norms of s->solve.x and s->solve.b in one wait. */
 static kaon_status inspect_end_norms(kaon_solver *s) {
   KAON_TRY(s->launch.replays ? replay_begin(s) : kaon_solver_issue_begin(s));
   if (!s->launch.replays) KAON_TRY(kaon_scalars_read(s->states.sums, s->states.sums_host));

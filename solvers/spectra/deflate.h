@@ -40,7 +40,8 @@ static inline int kaon_deflates_error(const kaon_solver *s) {
 /* *pairs: how many pairs a solver with these options stores, by the user's option or by default; 0:
  * none. Collective. Errors: UNSUPPORTED (requested where it is not offered). */
 kaon_status kaon_deflation_choose(const kaon_solver *s, int *pairs);
-/* Allocates s->deflation with vectors for `pairs` pairs. While s->process.counting, it only counts them. */
+/* Allocates s->deflation with vectors for `pairs` pairs. While s->process.counting, it only counts
+ * them. */
 kaon_status kaon_deflation_create(kaon_solver *s, int pairs);
 void kaon_deflation_destroy(kaon_solver *s);
 /* Begins a solve: forgets all pairs. */

@@ -2,9 +2,9 @@
  * formula of that name in update.h or precond_step.h.
  * X(OP, entry, form, reads, summed, writes, coefficients, sums):
  * - OP: its number in CUDA kernels; entry: its name in blas_ops.h or precond_ops.h
- * - form: PLAIN, or SCALED: operand 0 has columns of its own number (blas/precond_ops.h)
+ * - form: PLAIN, or SCALED: operand 0 has its own number of columns (blas/precond_ops.h)
  * - reads, writes: bit masks of the operands of the formula; summed: those that its sums alone read
- * - coefficients, sums: how many
+ * - coefficients, sums: their numbers
  * New rows come last in their list: CUDA kernels know updates by their position. */
 #ifndef KAON_LIB_MATH_UPDATE_ROWS_H
 #define KAON_LIB_MATH_UPDATE_ROWS_H
