@@ -62,11 +62,12 @@ static kaon_status get_states(kaon_operator *A, int columns) {
   kaon_status status = KAON_OK;
   if (self->columns >= columns) return KAON_OK;
   kaon_column_state *state = realloc(self->state, (size_t)columns * sizeof *state);
-  if (state == NULL)
+  if (state != NULL)
+    self->state = state;
+  else
     status =
         kaon_fail(A->ctx, KAON_ERR_MEMORY, "shell: out of host memory for %d columns", columns);
   KAON_TRY(kaon_agree(A->ctx, status));
-  self->state = state;
   self->columns = columns;
   return KAON_OK;
 }
@@ -288,8 +289,8 @@ static kaon_status allocate(const kaon_operator *like, kaon_precision precision,
 
 static kaon_status make(const kaon_operator *like, kaon_precision precision, application *shared,
                         kaon_operator **A) {
-  KAON_TRY(kaon_agree(like->ctx, allocate(like, precision, shared, A)));
-  const kaon_status status = take_factors(*A);
+  kaon_status status = kaon_agree(like->ctx, allocate(like, precision, shared, A));
+  if (status == KAON_OK) status = take_factors(*A);
   if (status != KAON_OK) kaon_operator_destroy(A);
   return status;
 }

@@ -280,6 +280,8 @@ static void what_cannot_be_cut_is_refused(void **state) {
   kaon_operator *again = NULL, *inverse = NULL;
   must_refuse(c.ctx, KAON_ERR_UNSUPPORTED,
               kaon_operator_local_part(local, block, KAON_HALF, KAON_RECONSTRUCT_18, &again));
+  /* the reduction would not be cut */
+  must_refuse(c.ctx, KAON_ERR_UNSUPPORTED, kaon_dirac_even_odd(local, NULL, &again));
   kaon_solver *s = NULL;
   must(c.ctx, kaon_solver_create(M, 1, NULL, &s));
   must(c.ctx, kaon_solver_as_operator(s, &inverse));

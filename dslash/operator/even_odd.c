@@ -258,17 +258,18 @@ kaon_status kaon_lattice_operator_reduce(kaon_operator *M, const char *what, kao
                                          kaon_operator **reduced) {
   const kaon_lattice_operator *self = kaon_lattice_operator_of(M);
   const kaon_fields *fields = self->fields;
-  if (self->form != KAON_FORM_WHOLE)
+  if (self->form != KAON_FORM_WHOLE || self->cut != NULL)
     return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
-                     "%s: operator '%s' is a reduction already; pass the operator M that it was "
-                     "made of",
-                     what, M->ops->name);
+                     "%s: operator '%s' is a %s already; pass the operator M that it was made of",
+                     what, M->ops->name, self->cut != NULL ? "local part" : "reduction");
   kaon_status status =
       kaon_lattice_operator_make(fields->family, form, form == KAON_FORM_NONE ? KAON_FULL : parity,
                                  temporal, fields->precision, fields->reconstruct, reduced);
-  KAON_TRY(kaon_agree(M->ctx, status));
-  kaon_operator_retain(M);
-  status = kaon_agree(M->ctx, kaon_schur_set_parent(*reduced, M));
+  status = kaon_agree(M->ctx, status);
+  if (status == KAON_OK) {
+    kaon_operator_retain(M);
+    status = kaon_agree(M->ctx, kaon_schur_set_parent(*reduced, M));
+  }
   if (status != KAON_OK) kaon_operator_destroy(reduced);
   return status;
 }

@@ -183,10 +183,12 @@ kaon_status kaon_lattice_operator_first(kaon_family *family, kaon_precision prec
   kaon_context *ctx = family->ctx;
   for (int form = 0; form < KAON_FORMS; form++)
     if (family->action->forms[form] != NULL) set_methods(family, (kaon_form)form);
-  const kaon_status status =
+  kaon_status status =
       kaon_lattice_operator_make(family, KAON_FORM_WHOLE, KAON_FULL, 0, precision, reconstruct, M);
   kaon_family_release(&family);
-  return kaon_agree(ctx, status);
+  status = kaon_agree(ctx, status);
+  if (status != KAON_OK) kaon_operator_destroy(M);
+  return status;
 }
 
 /* ---- for users ---- */

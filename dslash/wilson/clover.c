@@ -43,10 +43,10 @@ static const double *blocks_in_double(const kaon_dirac_fields *fields, kaon_site
   const kaon_family *family = fields->base.family;
   const uint64_t now = kaon_gauge_revision(family->links[0]);
   for (const kaon_fields *f = family->first; f != NULL; f = f->next) {
-    const void *data = kaon_dirac_fields_of(f)->blocks[kind][parity].data;
-    if (f->precision == KAON_DOUBLE && f->temporal == fields->base.temporal && f->filled &&
-        f->revision[0] == now && data != NULL)
-      return data;
+    const int current =
+        f->filled && f->revision[0] == now && f->sites & kaon_site_bit(kind, parity);
+    if (current && f->precision == KAON_DOUBLE && f->temporal == fields->base.temporal)
+      return kaon_dirac_fields_of(f)->blocks[kind][parity].data;
   }
   return NULL;
 }

@@ -66,7 +66,8 @@ typedef struct kaon_pass {
 #define KAON_PASS_INIT \
   { NULL, KAON_GATE_STEP, KAON_NO_SLOT, KAON_NO_SLOT, NULL, 0, KAON_SUM_NOW, NULL }
 
-/* Completes a pass with KAON_SUM_BEGIN. Work since then must not have needed the sums nor the
+/* Completes a pass with KAON_SUM_BEGIN, which must have had a sum, as must the pass that completes
+ * deferred ones. Work since then must not have needed the sums nor the
  * results of `then`. On columns that `then` closes it may or may not have run, depending on the
  * number of ranks, so nothing may depend on what it wrote there. A context has one begun sum at a
  * time. Collective. Errors: COMM. */
