@@ -347,7 +347,7 @@ class Invert(system.Case):
         self.assertLess(max(abs(x / y - 1) for x, y in zip(a, b)), 1e-8)
 
     def test_twisted_mass(self):
-        """Forms and inner precisions give one pion; mu = 0 gives the report of the action without mu"""
+        """Forms and inner precisions give one pion; mu = 0 gives the results of the action without mu"""
         lattice = ["--gauge", "weak:0.3", "--lattice", "4", "4", "4", "8", "--kappa", "0.12"]
         for action, more in (("twisted", []), ("twisted-clover", ["--csw", "1"])):
             pions = []
@@ -359,10 +359,14 @@ class Invert(system.Case):
                     pions.append(report["pion"])
             for pion in pions[1:]:
                 self.assertLess(max(abs(x / y - 1) for x, y in zip(pion, pions[0])), 1e-8)
-            self.succeeds("invert", *lattice, "--action", action, *more, "--mu", "0", "--report", "a.json")
+            said = self.succeeds("invert", *lattice, "--action", action, *more, "--mu", "0", "--report", "a.json", "--correlators", "c.txt")
+            what = f"{action}, kappa 0.12, csw {1 if more else 0}, mu 0"
+            self.assertIn(f"action {what}, antiperiodic", said)
+            self.assertIn(f"{what}, antiperiodic".encode(), self.read("c.txt"))
             self.succeeds("invert", *lattice, "--action", "clover" if more else "wilson", *more, "--report", "b.json")
             a, b = self.report("a.json"), self.report("b.json")
             self.assertEqual((a["pion"], a["solves"]), (b["pion"], b["solves"]))
+            self.assertEqual((a["action"], a["mu"], "mu" in b), (action, 0, False))
             self.refused("invert", *lattice, "--action", action, *more, words=("needs --mu",))
 
     def test_quiet_prints_nothing(self):

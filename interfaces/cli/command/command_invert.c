@@ -278,7 +278,7 @@ json_t *invert_describe(const invert_job *job) {
   } else {
     json_object_set_new(report, "kappa", report_real(job->p.kappa));
     json_object_set_new(report, "csw", report_real(job->p.csw));
-    if (job->p.mu != 0) json_object_set_new(report, "mu", report_real(job->p.mu));
+    if (job->p.twisted) json_object_set_new(report, "mu", report_real(job->p.mu));
   }
   json_object_set_new(report, "source", json_string(a->source));
   json_object_set_new(report, "guess",

@@ -60,6 +60,7 @@ static int read_action(const problem_args *a, problem *p) {
     return cli_wrong("--mu %g is for --action twisted and twisted-clover; the action is %s", a->mu,
                      name);
   p->csw = clover ? a->csw : 0;
+  p->twisted = twisted;
   p->mu = twisted ? a->mu : 0;
   return EXIT_DONE;
 }

@@ -54,6 +54,7 @@ typedef struct problem {
   field field;
   source_spec source;
   double kappa, csw, mu;
+  int twisted;   /* mu is the action's, 0 or not */
   int staggered; /* the vectors are staggered ones, of this mass: */
   double mass;
   double u0;                    /* asqtad; 0: from the plaquette */
