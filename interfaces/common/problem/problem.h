@@ -174,7 +174,8 @@ enum {
 #define PROBLEM_SET_TEXT                                                                       \
   "further solver options: delta (drop of the residual between corrections; 0: automatic), "   \
   "check_interval (iterations between checks of convergence by the host), subspace (of gcr), " \
-  "relaxation (of mr), deflation (of cg: vector pairs that are kept against rounding near "    \
+  "relaxation (of mr and richardson), deflation (of cg: vector pairs that are kept against "   \
+  "rounding near "                                                                             \
   "criticality; -1: automatic, 0: none)"
 #define PROBLEM_PRECONDITIONER_TEXT                                                               \
   "preconditioner, with --method gcr. schwarz solves in blocks, all at once, and sends nothing; " \
