@@ -142,7 +142,7 @@ static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t
   kaon_cost cost = {0};
   kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
   reduction.temporal_gauge = temporal_gauge;
-  reduction.form = KAON_EVEN_ODD_ASYMMETRIC; /* 3792 flops a site (docs/conventions.md) */
+  reduction.form = KAON_EVEN_ODD_ASYMMETRIC;
   kaon_status status = kaon_dirac_even_odd(c->M, &reduction, R);
   if (status == KAON_OK) status = make_vector(c, kaon_operator_space(*R), &c->same);
   if (status == KAON_OK) status = kaon_operator_cost(*R, c->columns, &cost);

@@ -170,6 +170,7 @@ static void rows_that_are_not_offered_are_refused(void **state) {
     }
     o.method = KAON_JACOBI;
     must_refuse(c.ctx, KAON_ERR_UNSUPPORTED, kaon_solver_create(S, 1, &o, &solver));
+    assert_non_null(strstr(kaon_last_error(c.ctx), "the operator that was reduced"));
     assert_null(solver);
     must_refuse(c.ctx, KAON_ERR_UNSUPPORTED, kaon_kaczmarz_reduce(M, NULL, &R));
     assert_null(R);

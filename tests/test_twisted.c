@@ -414,6 +414,47 @@ static void test_update_and_blocks(void **state) {
   case_close(&c);
 }
 
+/* Flops and ideal bytes a site, as docs/conventions.md counts them. */
+static void test_costs_are_the_agreed_counts(void **state) {
+  (void)state;
+  static const double flops[2][FORMS] = {{2784, 2784, 1416}, {4800, 4296, 1920}};
+  static const int blocks[FORMS] = {4, 3, 1};
+  dirac_case c;
+  assert_true(case_open(&c, KAON_ISA_AUTO, plain_extents, 1, LINKS_UNIT, 0));
+  for (int i = 0; i < 2 * FORMS; i++) {
+    const int clover = i / FORMS, form = i % FORMS, hops = form == 2 ? 1 : 2;
+    kaon_operator *M = twisted(&c, kappa, clover * csw, mu, 1, KAON_HALF, KAON_RECONSTRUCT_12);
+    kaon_operator *A = in_form(&c, M, form, 0);
+    const double sites = (double)kaon_lattice_volume(c.lattice) / hops;
+    kaon_cost cost;
+    must(c.ctx, kaon_operator_cost(A, 4, &cost));
+    assert_true(cost.flops == sites * flops[clover][form]);
+    const double hop = 2 * (48 + 4) + 8 * 12 * 2 / 4.0;
+    assert_true(cost.bytes == sites * (hops * hop + clover * blocks[form] * (72 * 2 + 4) / 4.0));
+    kaon_operator_destroy(&A);
+    kaon_operator_destroy(&M);
+  }
+  case_close(&c);
+}
+
+static void test_determinants_are_refused(void **state) {
+  (void)state;
+  static const double twists[3] = {0.9, -1e-6, 0};
+  dirac_case c;
+  assert_true(case_open(&c, KAON_ISA_AUTO, plain_extents, 1, LINKS_WEAK, 4));
+  for (int i = 0; i < 3; i++) {
+    kaon_operator *M = twisted(&c, kappa, csw, twists[i], 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+    double logdet = 77;
+    int64_t negative = 77;
+    const kaon_status status = kaon_dirac_clover_logdet(M, KAON_FULL, &logdet, &negative);
+    assert_true(status == (twists[i] != 0 ? KAON_ERR_UNSUPPORTED : KAON_OK));
+    assert_true((logdet == 77) == (twists[i] != 0));
+    if (twists[i] != 0) assert_non_null(strstr(kaon_last_error(c.ctx), "mu = 0"));
+    kaon_operator_destroy(&M);
+  }
+  case_close(&c);
+}
+
 /* ---- Chroma ---- */
 
 /* The 12 sources of Chroma's tests: sigma = 2, 5 steps of 1 + sigma^2 / 20 (sum of hops in space -
@@ -496,6 +537,8 @@ int main(void) {
       cmocka_unit_test(test_free_propagator_is_exact_at_all_momenta),
       cmocka_unit_test(test_methods_solve_the_whole_system),
       cmocka_unit_test(test_update_and_blocks),
+      cmocka_unit_test(test_costs_are_the_agreed_counts),
+      cmocka_unit_test(test_determinants_are_refused),
       cmocka_unit_test(test_chroma_propagator_is_reproduced),
   };
   return test_main(tests, NULL, NULL);

@@ -59,6 +59,10 @@ typedef enum kaon_form {
   KAON_FORMS
 } kaon_form;
 
+static inline int kaon_form_hops(kaon_form form) {
+  return form == KAON_FORM_WHOLE || form == KAON_FORM_NONE ? 1 : 2;
+}
+
 /* What an action is made of. Functions get fields that are filled, and vectors of their precision
  * with one column count. */
 typedef struct kaon_action {
@@ -90,8 +94,8 @@ typedef struct kaon_action {
    * stages in one launch. */
   kaon_status (*halos)(const kaon_fields *fields, int columns, kaon_halo *halos[2], int *count,
                        int *fused);
-  /* Cost of an operator of `hops` hops, on one site and column. */
-  kaon_cost (*cost)(const kaon_fields *fields, int hops, int columns);
+  /* Cost of an operator of this form, on one site and column. */
+  kaon_cost (*cost)(const kaon_fields *fields, kaon_form form, int columns);
   /* The diagonal of T as a host vector of `reals` numbers a site. */
   kaon_status (*diagonal)(const kaon_family *family, double *host);
   int cuts;                            /* 1: hops can be cut (kaon_local) */

@@ -35,8 +35,7 @@ kaon_status kaon_lattice_operator_full(kaon_operator *A, kaon_mode mode, const k
 
 static kaon_cost cost(const kaon_operator *A, int columns) {
   const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
-  const int hops = self->parity == KAON_FULL ? 1 : 2;
-  const kaon_cost site = self->fields->family->action->cost(self->fields, hops, columns);
+  const kaon_cost site = self->fields->family->action->cost(self->fields, self->form, columns);
   const double sites = (double)A->space->nsites;
   return (kaon_cost){.flops = sites * site.flops, .bytes = sites * site.bytes};
 }
@@ -161,7 +160,7 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
 static void set_methods(kaon_family *family, kaon_form form) {
   static const kaon_updated_apply updated_apply = {kaon_schur_apply_updated};
   const kaon_action *action = family->action;
-  const int full = form == KAON_FORM_WHOLE || form == KAON_FORM_NONE;
+  const int full = kaon_form_hops(form) == 1;
   const void **capabilities = family->capabilities[form];
   capabilities[KAON_CAPABILITY_FREE_BLOCKS] = action->free_blocks;
   if (form == KAON_FORM_SYMMETRIC) capabilities[KAON_CAPABILITY_UPDATED_APPLY] = &updated_apply;

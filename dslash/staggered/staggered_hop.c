@@ -29,7 +29,8 @@ static double traffic(const kaon_fields *fields, int columns, int vectors) {
 }
 
 /* docs/conventions.md, "Cost": 570 or 1146 flops for each updated site, 12 for the x-pay. */
-kaon_cost kaon_colour_cost(const kaon_fields *fields, int hops, int columns) {
+kaon_cost kaon_colour_cost(const kaon_fields *fields, kaon_form form, int columns) {
+  const int hops = kaon_form_hops(form);
   return (kaon_cost){.flops = hops * (improved(fields) ? 1146.0 : 570.0) + 12,
                      .bytes = hops * (traffic(fields, columns, 2) / columns)};
 }

@@ -62,7 +62,7 @@ kaon_status kaon_colour_hop(const kaon_fields *fields, int parity, kaon_mode mod
                             const kaon_pass *pass);
 kaon_status kaon_colour_halos(const kaon_fields *fields, int columns, kaon_halo *halos[2],
                               int *count, int *fused);
-kaon_cost kaon_colour_cost(const kaon_fields *fields, int hops, int columns);
+kaon_cost kaon_colour_cost(const kaon_fields *fields, kaon_form form, int columns);
 
 /* ---- preparing links (staggered_links.c); `from` has 18 reals ---- */
 

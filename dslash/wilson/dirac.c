@@ -87,6 +87,12 @@ kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, doubl
                      (int)parity);
   const kaon_fields *fields = kaon_fields_of(M);
   const kaon_dirac_family *family = kaon_dirac_family_of(fields);
+  if (family->twist != 0)
+    return kaon_fail(
+        M->ctx, KAON_ERR_UNSUPPORTED,
+        "clover logdet: mu is %g, so the site term is A + 2 i kappa mu gamma_5, whose determinant "
+        "is not offered; for det A alone make the operator with mu = 0",
+        family->twist / (2 * family->kappa));
   if (family->csw == 0)
     return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
                      "clover logdet: csw is 0, so there is no clover term (its determinant is 1)");

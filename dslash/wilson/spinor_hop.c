@@ -33,7 +33,8 @@ static double traffic(const kaon_fields *fields, int clover, int columns, int sp
 /* docs/conventions.md, "Cost". A hop has 1320 flops, a clover block 504. Besides the hops there is
  * one x-pay (48), and for a Schur complement with clover blocks 144. Totals: 1368, 1872, 2688,
  * 3792. Links are read once for all columns. */
-kaon_cost kaon_spinor_cost(const kaon_fields *fields, int hops, int columns) {
+kaon_cost kaon_spinor_cost(const kaon_fields *fields, kaon_form form, int columns) {
+  const int hops = kaon_form_hops(form);
   const int clover = kaon_dirac_family_of(fields)->csw != 0;
   const double rest = hops == 2 && clover ? 144 : 48;
   return (kaon_cost){.flops = hops * (1320 + (clover ? 504.0 : 0)) + rest,

@@ -67,7 +67,7 @@ kaon_status kaon_spinor_hop(const kaon_fields *fields, int parity, kaon_mode mod
                             const kaon_pass *pass);
 kaon_status kaon_spinor_halos(const kaon_fields *fields, int columns, kaon_halo *halos[2],
                               int *count, int *fused);
-kaon_cost kaon_spinor_cost(const kaon_fields *fields, int hops, int columns);
+kaon_cost kaon_spinor_cost(const kaon_fields *fields, kaon_form form, int columns);
 extern const kaon_free_access kaon_spinor_free_blocks;
 
 /* The row of twisted mass (dslash/twisted/twisted.c). */

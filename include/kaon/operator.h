@@ -130,7 +130,7 @@ typedef struct kaon_even_odd_options {
 KAON_API kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *options,
                                          kaon_operator **reduced);
 
-/** Determinant of the clover term A (without mu) on the sites of `parity` (KAON_FULL: all). It is
+/** Determinant of the clover term A on the sites of `parity` (KAON_FULL: all). It is
  * real: det A = (-1)^negative exp(logdet).
  *
  * - `M`: from kaon_dirac_create(), or a reduction of it
@@ -139,8 +139,11 @@ KAON_API kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_o
  *   flavours needs it: unless it is 0, roots and rational approximations of det A mean nothing on
  *   this field. NULL: a negative determinant is refused (ARGUMENT)
  *
- * After an error both are unchanged. Collective. Errors: ARGUMENT, UNSUPPORTED (csw = 0, or no such
- * operator), STALE, SINGULAR, MEMORY. */
+ * M with mu is refused: its site term is A + 2 i kappa mu gamma_5, with another determinant, and a
+ * pair of flavours +-mu needs log det(A^2 + 4 kappa^2 mu^2). For det A make M with mu = 0.
+ *
+ * After an error both are unchanged. Collective. Errors: ARGUMENT, UNSUPPORTED (csw = 0, mu not 0,
+ * or no such operator), STALE, SINGULAR, MEMORY. */
 KAON_API kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet,
                                               int64_t *negative);
 

@@ -218,7 +218,7 @@ typedef struct kaon_schwarz_options {
  * operator approximately, by a fixed number of minimal-residual steps with its own step lengths.
  * `options` NULL: the defaults.
  *
- * K is not linear: use it with gcr, whose process may have another precision. KAON_DAGGER is not
+ * K is not linear: use it with gcr or fcg, whose process may have another precision. KAON_DAGGER is not
  * offered. An application never fails because blocks do not converge. K keeps A alive.
  *
  * ADDITIVE with one cycle sends nothing. A cycle of MULTIPLICATIVE applies A once for each colour

@@ -34,7 +34,7 @@ static kaon_status check_options(const kaon_operator *A, int columns,
     return kaon_fail(
         A->ctx, KAON_ERR_UNSUPPORTED,
         "solver: %s takes no preconditioner; use method gcr, bicgstab, or for Hermitian "
-        "positive definite systems cg",
+        "positive definite systems cg or fcg",
         name);
   KAON_TRY(kaon_operator_check_square(K, "solver: the preconditioner"));
   if (K->space != A->space)

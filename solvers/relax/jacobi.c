@@ -178,8 +178,11 @@ kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {
                      "jacobi: the operator or the address of the result is NULL");
   KAON_TRY(kaon_operator_check_square(A, "jacobi"));
   if (A->ops->diagonal == NULL)
-    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "jacobi: operator '%s' does not know its diagonal", A->ops->name);
+    return kaon_fail(
+        A->ctx, KAON_ERR_UNSUPPORTED,
+        "jacobi: operator '%s' does not know its diagonal; pass one that does (of an even-odd "
+        "reduction, the operator that was reduced), or take another method",
+        A->ops->name);
   KAON_TRY(kaon_agree(A->ctx, make(A->ctx, A->space, A->precision, K)));
   const kaon_status status = take_inverse(A, *K);
   if (status != KAON_OK) kaon_operator_destroy(K);

@@ -177,6 +177,25 @@ class Guess(system.Case):
         self.assertIn('it says "staggered, mass 0.1, source corner:0", this run is "staggered, mass 0.11"', report["said"])
         self.assertLess(max(report["first"]), 0.5)
 
+    def test_another_mu_or_a_shift_is_another_equation(self):
+        twisted = [*LINKS, "--action", "twisted", "--kappa", "0.12", "--columns", "1"]
+        self.succeeds("invert", *twisted, "--mu", "0.1", "--output", "p.lime")
+        kept = self.read("p.lime")
+        for mu in ("0", "-0.1"):
+            job = ["invert", *twisted, "--mu", mu]
+            self.refused(*job, "--output", "p.lime", "--resume", words=["--resume: p.lime holds other solutions: its mu is 0.1", f"this run's {mu}"])
+            self.assertEqual(self.read("p.lime"), kept)
+            self.assertIn("starting from p.lime, which solves another equation: its mu is 0.1", self.succeeds(*job, "--guess", "p.lime"))
+        self.succeeds("invert", *twisted, "--mu", "0", "--output", "q.lime")
+        self.assertIn("1 of 1 columns taken over", self.succeeds("invert", *twisted, "--mu", "0", "--output", "q.lime", "--resume"))
+        self.refused("invert", *twisted, "--mu", "0.1", "--output", "q.lime", "--resume", words=["its mu is 0.0, this run's 0.1"])
+        for shift in ("0", "1"):
+            self.succeeds("invert", *SMALL, "--columns", "1", "--shifts", shift, "--output", "s.lime")
+            kept = self.read("s.lime.0")
+            self.refused("invert", *SMALL, "--columns", "1", "--output", "s.lime.0", "--resume",
+                         words=[f"its shift is {shift}.0, this run's none"])
+            self.assertEqual(self.read("s.lime.0"), kept)
+
     def test_what_is_taken_over_stays_and_the_rest_begins_at_the_guess(self):
         job = ["invert", *SMALL, "--output", "p.lime"]
         whole = self.run_for("invert", *SMALL)["counts"]
@@ -226,8 +245,8 @@ class Guess(system.Case):
                 (["--guess p.lime is of a lattice of 4x4x4x8", "4x4x4x4"], [*smaller, "--guess", "p.lime"]),
                 (["--guess p.lime holds 3 columns, but this run has 4"], [*SMALL, "--columns", "4", "--guess", "p.lime"]),
                 (["--guess p.lime", "--source point:0,0,0,0", "wall:1"], [*SMALL, "--columns", "3", "--source", "wall:1", "--guess", "p.lime"]),
-                (["--guess p.lime holds spinors", "staggered"], [*STAGGERED, "--guess", "p.lime"]),
-                (["--guess s.lime holds staggered vectors", "clover"], [*SMALL, "--guess", "s.lime"]),
+                (["--guess p.lime holds spinors", "this run's action is staggered; give a file of staggered vectors"], [*STAGGERED, "--guess", "p.lime"]),
+                (["--guess s.lime holds staggered vectors", "this run's action is clover; give a file of spinors"], [*SMALL, "--guess", "s.lime"]),
                 (["--guess s.lime holds 3 columns, but this run has 2"], [*STAGGERED, "--columns", "2", "--guess", "s.lime"]),
                 (["--guess s.lime is of a lattice of 4x4x4x4", "4x4x4x8"], [*system.LINKS, "--action", "staggered", *CORNER, "--guess", "s.lime"]),
                 (["--guess s.lime", "corner:0", "wall:0"], [*LINKS, "--action", "staggered", "--mass", "0.1", "--source", "wall:0", "--guess", "s.lime"]),

@@ -101,7 +101,7 @@ class Install(system.Case):
         for words, answer in ((["in"], "info invert"), (["bench", "kry"], "krylov"), (["invert", "--act"], "--action"),
                               (["bench", "krylov", "--pow"], "--power"), (["invert", "--action", "wils"], "wilson"),
                               (["invert", "--action", "=", "hi"], "hisq"), (["solve", "--precision", ""], "double single"),
-                              (["solve", "--method", "pipe"], "pipecg pipebicgstab"), (["solve", "--precond", "gs"], "gs gs-sweeps"),
+                              (["solve", "--method", "pipe"], "pipecg pipecgnr pipebicgstab"), (["solve", "--precond", "gs"], "gs gs-sweeps"),
                               (["invert", "--sloppy", "h"], "half"), (["invert", "--reconstruct", "1"], "18 12"),
                               (["invert", "--even-odd", "n"], "none"), (["gauge", "--format", "il"], "ildg"),
                               (["invert", "--backend", "cu"], "cuda"), (["invert", "--gauge", "we"], "weak:"),

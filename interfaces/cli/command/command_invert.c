@@ -278,7 +278,7 @@ json_t *invert_describe(const invert_job *job) {
   } else {
     json_object_set_new(report, "kappa", report_real(job->p.kappa));
     json_object_set_new(report, "csw", report_real(job->p.csw));
-    if (job->p.mu != 0) json_object_set_new(report, "mu", report_real(job->p.mu));
+    if (job->p.twisted) json_object_set_new(report, "mu", report_real(job->p.mu));
   }
   json_object_set_new(report, "source", json_string(a->source));
   json_object_set_new(report, "guess",
@@ -401,6 +401,8 @@ static const char *advice(const void *user, kaon_stop_reason reason,
     case KAON_BREAKDOWN:
       return "the method broke down; try another --method, cg is the safest";
     case KAON_DIVERGING:
+      if (method_has(job->p.options.method, KAON_METHOD_STATIONARY))
+        return "the iteration does not contract for this operator; give --method cg";
       return job->p.options.sloppy != KAON_DOUBLE
                  ? solving_in_double(job->p.precision, "the residual grows; try ", "")
              : job->p.options.method == KAON_CG || job->p.options.method == KAON_CGNR

@@ -47,18 +47,17 @@ static int wrong_action(const invert_job *job, const kaon_context *ctx) {
   const char *path = job->args->guess;
   kaon_propagator_file_info dirac = KAON_PROPAGATOR_FILE_INFO_INIT;
   kaon_staggered_file_info staggered = KAON_STAGGERED_FILE_INFO_INIT;
+  char name[32];
+  cli_choice(PROBLEM_ACTIONS, job->args->problem.action, name);
   if (job->p.staggered && kaon_propagator_file_probe(ctx, path, &dirac) == KAON_OK)
     return cli_wrong(
-        "--guess %s holds spinors, of a Wilson-like action, but this run's action is a staggered "
-        "one; "
-        "give a file of such",
-        path);
+        "--guess %s holds spinors, of a Wilson-like action, but this run's action is %s; give a "
+        "file of staggered vectors",
+        path, name);
   if (!job->p.staggered && kaon_staggered_file_probe(ctx, path, &staggered) == KAON_OK)
     return cli_wrong(
-        "--guess %s holds staggered vectors, but this run's action is a Wilson-like one; give a "
-        "file "
-        "of spinors",
-        path);
+        "--guess %s holds staggered vectors, but this run's action is %s; give a file of spinors",
+        path, name);
   return EXIT_DONE;
 }
 

@@ -24,7 +24,7 @@ static json_t *equation(const invert_job *job) {
       cli_choice(PROBLEM_ACTIONS, a->action, name), "kappa", report_real(job->p.kappa), "csw",
       report_real(job->p.csw), "anisotropy", report_real(a->anisotropy), "boundary_t",
       a->boundary_t ? "periodic" : "antiperiodic", "source", a->source);
-  if (job->p.mu != 0) json_object_set_new(e, "mu", report_real(job->p.mu));
+  if (job->p.twisted) json_object_set_new(e, "mu", report_real(job->p.mu));
   if (job->shifts.writing) json_object_set_new(e, "shift", report_real(*job->shifts.writing));
   return e;
 }
@@ -83,23 +83,33 @@ static int take_runs(const invert_job *job, const json_t *runs, int *columns, in
   return *count > 0;
 }
 
-/* 1 if both hold the same; otherwise the first member that differs, with both values. */
+/* 1 if they are the same; otherwise says the member and both values. NULL: not there. */
+static int same_member(const char *name, const json_t *theirs, const json_t *ours, char why[256]) {
+  const double a = json_number_value(theirs), b = json_number_value(ours);
+  /* a sum's last bits differ between machines */
+  if (strcmp(name, "plaquette") == 0 ? theirs && fabs(a - b) <= same_plaquette
+                                     : json_equal(theirs, ours))
+    return 1;
+  char *x = json_dumps(theirs, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
+  char *y = json_dumps(ours, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
+  snprintf(why, 256, "its %s is %.90s, this run's %.90s", name, x ? x : "not said", y ? y : "none");
+  free(x);
+  free(y);
+  return 0;
+}
+
+/* 1 if both hold the same; otherwise the first member that differs. Without mu it is 0. No shift
+ * is not shift 0, which is a solution of the normal equations. */
 static int same_equation(json_t *known, json_t *here, char why[256]) {
   const char *name;
-  json_t *ours;
+  json_t *ours, *theirs;
+  if (!json_object_get(known, "mu")) json_object_set_new(known, "mu", json_real(0));
+  if (!json_object_get(here, "mu")) json_object_set_new(here, "mu", json_real(0));
   json_object_foreach(here, name, ours) {
-    const json_t *theirs = json_object_get(known, name);
-    const double a = json_number_value(theirs), b = json_number_value(ours);
-    /* a sum's last bits differ between machines */
-    if (strcmp(name, "plaquette") == 0 ? theirs && fabs(a - b) <= same_plaquette
-                                       : json_equal(theirs, ours))
-      continue;
-    char *x = json_dumps(theirs, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
-    char *y = json_dumps(ours, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
-    snprintf(why, 256, "its %s is %.90s, this run's %.90s", name, x ? x : "not said", y ? y : "?");
-    free(x);
-    free(y);
-    return 0;
+    if (!same_member(name, json_object_get(known, name), ours, why)) return 0;
+  }
+  json_object_foreach(known, name, theirs) {
+    if (!json_object_get(here, name) && !same_member(name, theirs, NULL, why)) return 0;
   }
   return 1;
 }
@@ -252,17 +262,20 @@ static kaon_status write_file(invert_job *job, outgoing *o, const char *path, re
   return status == KAON_OK ? o->status : status;
 }
 
+static const char *action_name(const invert_job *job, char name[32]) {
+  if (job->p.staggered || job->p.twisted)
+    return cli_choice(PROBLEM_ACTIONS, job->args->problem.action, name);
+  return job->p.csw != 0 ? "clover" : "Wilson";
+}
+
 const char *results_action(const invert_job *job, char text[96]) {
-  const problem_args *a = &job->args->problem;
-  char name[32];
+  char name[32], twist[40] = "";
+  const char *action = action_name(job, name);
+  if (job->p.twisted) snprintf(twist, sizeof twist, ", mu %g", job->p.mu);
   if (job->p.staggered)
-    snprintf(text, 96, "%s, mass %g", cli_choice(PROBLEM_ACTIONS, a->action, name), job->p.mass);
-  else if (job->p.mu != 0)
-    snprintf(text, 96, "%s, kappa %g, csw %g, mu %g", cli_choice(PROBLEM_ACTIONS, a->action, name),
-             job->p.kappa, job->p.csw, job->p.mu);
+    snprintf(text, 96, "%s, mass %g", action, job->p.mass);
   else
-    snprintf(text, 96, "%s, kappa %g, csw %g", job->p.csw != 0 ? "clover" : "Wilson", job->p.kappa,
-             job->p.csw);
+    snprintf(text, 96, "%s, kappa %g, csw %g%s", action, job->p.kappa, job->p.csw, twist);
   return text;
 }
 
@@ -437,9 +450,9 @@ int results_correlators(const invert_job *job, const double *pion, const double 
   if (job->p.staggered)
     fprintf(out, "%s (%s)", results_action(job, what), number(job->p.mass, digits[0]));
   else
-    fprintf(out, "%s, kappa %s, csw %s", job->p.csw != 0 ? "clover" : "Wilson",
-            number(job->p.kappa, digits[0]), number(job->p.csw, digits[1]));
-  if (job->p.mu != 0) fprintf(out, ", mu %s", number(job->p.mu, digits[0]));
+    fprintf(out, "%s, kappa %s, csw %s", action_name(job, what), number(job->p.kappa, digits[0]),
+            number(job->p.csw, digits[1]));
+  if (job->p.twisted) fprintf(out, ", mu %s", number(job->p.mu, digits[0]));
   fprintf(out, ", %s in t, source %s\n# t  pion%s\n",
           job->args->problem.boundary_t ? "periodic" : "antiperiodic", job->args->problem.source,
           job->p.staggered ? "" : "  rho");

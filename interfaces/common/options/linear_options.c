@@ -26,8 +26,8 @@ const cli_option linear_precond_rows[] = {
      "ic0 and ilu0 factorise; ssor and gs sweep. ainv and (where A = A^H) fsai are approximate "
      "inverses, chebyshev is a polynomial in A. jacobi-sweeps to cimmino are --sweeps of "
      "relaxation or of row projections, with their options. gs-sweeps, sor-sweeps and kaczmarz to "
-     "cimmino are not Hermitian: use them with gcr and the bicgstab methods. With --method gcr "
-     "only: async, and approximate solves in blocks of rows, all at once (schwarz, which sends "
+     "cimmino are not Hermitian: use them with gcr and the bicgstab methods. With --method gcr or "
+     "fcg only: async, and approximate solves in blocks of rows, all at once (schwarz, which sends "
      "nothing) or by colours (sap)."},
     CLI_ALIAS_ROW("preconditioner", "precond"),
     CLI_END_ROW};
@@ -176,6 +176,7 @@ const cli_option linear_solver_rows[] = {
     {CLI_CHOICE, "refinement", "reliable|restart", "reliable", AT(refinement), 0, 0,
      "how an inner iteration in lower precision is corrected: reliable updates, or restarts"},
     {CLI_TEXT, "set", "KEY=VALUE,...", NULL, AT(set), 0, 0,
-     "further solver options: delta, check_interval, subspace (of gcr), relaxation (of mr), "
+     "further solver options: delta, check_interval, subspace (of gcr), relaxation (of mr and "
+     "richardson), "
      "deflation (of cg)"},
     CLI_END_ROW};

@@ -60,6 +60,7 @@ static int read_action(const problem_args *a, problem *p) {
     return cli_wrong("--mu %g is for --action twisted and twisted-clover; the action is %s", a->mu,
                      name);
   p->csw = clover ? a->csw : 0;
+  p->twisted = twisted;
   p->mu = twisted ? a->mu : 0;
   return EXIT_DONE;
 }
@@ -114,6 +115,10 @@ static int read_solver(const problem_args *a, problem *p) {
   if (options.stop == KAON_STOP_REDUCED && a->even_odd == KAON_EVEN_ODD_NONE)
     return cli_wrong(
         "--stop schur is for the even-odd system, but --even-odd is none; leave one of them out");
+  if (options.method == KAON_JACOBI && a->even_odd != KAON_EVEN_ODD_NONE)
+    return cli_wrong(
+        "--method jacobi needs the operator's diagonal, which the even-odd system does not know; "
+        "give --even-odd none");
   p->options = options;
   const int code = schwarz_check(a, p);
   if (code != EXIT_DONE || !a->set) return code;

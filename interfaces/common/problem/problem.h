@@ -54,6 +54,7 @@ typedef struct problem {
   field field;
   source_spec source;
   double kappa, csw, mu;
+  int twisted;   /* mu is the action's, 0 or not */
   int staggered; /* the vectors are staggered ones, of this mass: */
   double mass;
   double u0;                    /* asqtad; 0: from the plaquette */
@@ -173,7 +174,8 @@ enum {
 #define PROBLEM_SET_TEXT                                                                       \
   "further solver options: delta (drop of the residual between corrections; 0: automatic), "   \
   "check_interval (iterations between checks of convergence by the host), subspace (of gcr), " \
-  "relaxation (of mr), deflation (of cg: vector pairs that are kept against rounding near "    \
+  "relaxation (of mr and richardson), deflation (of cg: vector pairs that are kept against "   \
+  "rounding near "                                                                             \
   "criticality; -1: automatic, 0: none)"
 #define PROBLEM_PRECONDITIONER_TEXT                                                               \
   "preconditioner, with --method gcr. schwarz solves in blocks, all at once, and sends nothing; " \
