@@ -9,11 +9,10 @@
  * A prime marks values of the new step. This beta makes p conjugate to the direction before,
  * whatever K is. CG assumes (r, z') = 0, which holds if K is the same in each step. Then both
  * methods are the same. Without K the steps are those of cg.c. (r, z) must be positive.
- * Storage: p, q, and with K also z. A step: 1 A, and with K also 1 K; (r, r), (r, z) and (q, z) are
- * one message. The dot of A is in the same pass, or separate as in cg.c. Vectors that updates read
- * and write, without those of K:
- *   without K  read 5 (separate dot: 7), written 3, by 2 kernels (separate dot: 3)
- *   with K     read 8 (separate dot: 10), written 3 */
+ * Storage: p, q. A step: 1 A with its dot in the same pass, or separately as in cg.c. Vectors read 5
+ * (separately 7), written 3 by kernels 2 (separately 3).
+ * With K: z more. A step: 1 A, 1 K; (r, r), (r, z) and (q, z) are one message. Vectors besides K's:
+ * read 8 (separately 10), written 3. */
 #include "solvers/engine/method.h"
 
 enum { P, Q, Z, VECTORS = Z };
