@@ -57,19 +57,22 @@ static void record(const char *launcher, int recon, const kaon_kernel_choice *ch
     record(#name "_" #prec, 0, c, NULL, args, 0);                                 \
   }
 #define ALL_LINKS(make, name, prec) make(name, 18, prec) make(name, 12, prec) make(name, 8, prec)
-#define ALL(prec)                                                                \
-  ALL_LINKS(HOP, kaon_hop, prec)                                                 \
-  ALL_LINKS(HOP, kaon_hop_pair, prec)                                            \
-  ALL_LINKS(HOP, kaon_hop_staged, prec)                                          \
-  ALL_LINKS(HOP, kaon_hop_cut, prec)                                             \
-  ALL_LINKS(HOP, kaon_hop_faces, prec)                                           \
-  ALL_LINKS(STAGGERED, kaon_staggered, prec)                                     \
-  ALL_LINKS(STAGGERED, kaon_staggered_faces, prec)                               \
-  CLOVER(kaon_clover_pair, prec)                                                 \
-  CLOVER(kaon_dslash_clover, prec)                                               \
-  void kaon_staggered_face_links_cuda_##prec(const kaon_launch *launch,          \
-                                             const kaon_face_links_args *args) { \
-    (void)launch, (void)args;                                                    \
+#define ALL(prec)                                                                              \
+  ALL_LINKS(HOP, kaon_hop, prec)                                                               \
+  ALL_LINKS(HOP, kaon_hop_pair, prec)                                                          \
+  ALL_LINKS(HOP, kaon_hop_staged, prec)                                                        \
+  ALL_LINKS(HOP, kaon_hop_cut, prec)                                                           \
+  ALL_LINKS(HOP, kaon_hop_faces, prec)                                                         \
+  ALL_LINKS(STAGGERED, kaon_staggered, prec)                                                   \
+  ALL_LINKS(STAGGERED, kaon_staggered_faces, prec)                                             \
+  CLOVER(kaon_clover_pair, prec)                                                               \
+  CLOVER(kaon_dslash_clover, prec)                                                             \
+  void kaon_staggered_face_links_cuda_##prec(const kaon_launch *launch,                        \
+                                             const kaon_face_links_args *args) {               \
+    (void)launch, (void)args;                                                                  \
+  }                                                                                            \
+  void kaon_dslash_twist_cuda_##prec(const kaon_launch *launch, const kaon_twist_args *args) { \
+    (void)launch, (void)args;                                                                  \
   }
 ALL(d)
 ALL(s)
