@@ -2,7 +2,7 @@
 # fuzz.sh SECONDS [FOLDER [HARNESS]] - builds the libFuzzer harnesses of the file parsers with clang and runs each for
 # SECONDS under the address and undefined-behaviour sanitizers, as many at a time as there are processors. Corpora stay
 # in FOLDER (default: build-fuzz) and grow from run to run. With HARNESS, only that one runs, as last built.
-# If it finds a fault, it prints the path of the input and exits with status 1. CI uses 30 seconds; use 1800 after a
+# If it finds a fault, it prints the path of the input and exits with status 1. CI uses 15 seconds; use 1800 after a
 # change of a parser.
 set -eu
 seconds=${1:?usage: fuzz.sh SECONDS [FOLDER [HARNESS]]}
