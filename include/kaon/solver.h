@@ -87,8 +87,6 @@ typedef struct kaon_method_info {
 #define KAON_METHOD_INFO_INIT KAON_SIZED(kaon_method_info)
 /** Describes a method. Local. Errors: ARGUMENT (there is no such method). */
 KAON_API kaon_status kaon_method_query(kaon_method method, kaon_method_info *info);
-/** 1: the method takes a preconditioner. 0: it refuses one. Local. */
-KAON_API int kaon_method_takes_preconditioner(kaon_method method);
 
 /** Which residual the tolerance is for.
  *

@@ -50,8 +50,3 @@ kaon_status kaon_method_query(kaon_method method, kaon_method_info *info) {
   kaon_output_fill(info, &made, sizeof made);
   return KAON_OK;
 }
-
-int kaon_method_takes_preconditioner(kaon_method method) {
-  const kaon_method_ops *m = kaon_method_find(method);
-  return m != NULL && kaon_method_has(m, KAON_METHOD_PRECONDITIONED);
-}

@@ -76,7 +76,8 @@ static misfit misfit_of(const linear *l) {
   if (precond_varies(a) && (l->projections >= 0 || !method_has(method, KAON_METHOD_FLEXIBLE)))
     return VARIES;
   if (l->projections >= 0) return FITS;
-  if (a->precond != PRECOND_NONE && !kaon_method_takes_preconditioner(method)) return TAKES_NONE;
+  if (a->precond != PRECOND_NONE && !method_has(method, KAON_METHOD_PRECONDITIONED))
+    return TAKES_NONE;
   if (precond_skews(a) && method_has(method, KAON_METHOD_HERMITIAN)) return SKEWS;
   return of_sweeps(a) && method_has(method, KAON_METHOD_ADJOINT) ? NO_ADJOINT : FITS;
 }
