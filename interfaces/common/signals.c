@@ -24,10 +24,11 @@ enum { GRACE_MS = 650, PARTS_TRIED = 4 };
 static struct {
   atomic_int interrupted;
   atomic_int said;
+  atomic_int keeping;   /* signals_keep */
   pthread_mutex_t lock; /* of what follows */
-  char doing[128], loss[256];
-  char outer_doing[128], outer_loss[256]; /* of signals_enter */
-  char *report, *report_text;             /* NULL: none */
+  char doing[128], loss[1024];
+  char outer_doing[128], outer_loss[1024]; /* of signals_enter */
+  char *report, *report_text;              /* NULL: none */
   size_t report_length;
   char **outputs;
   int count;
@@ -51,7 +52,7 @@ static void remove_parts(void) {
 
 /* write(2), not stdio: the main thread may hold stdio's locks for good. */
 static void report_lost_rank(void) {
-  char text[512];
+  char text[sizeof now.doing + sizeof now.loss + 64];
   if (atomic_exchange(&now.said, 1)) return;
   int n = snprintf(text, sizeof text, "\nkaon: interrupted%s%s; %s\n", *now.doing ? " while " : "",
                    now.doing, now.loss);
@@ -86,18 +87,33 @@ static void take_signal(int number) {
   errno = before;
 }
 
+/* 1: another signal came within the grace time. */
+static int signal_again(void) {
+  struct pollfd again = {.fd = now.wake[0], .events = POLLIN};
+  const double end = cli_now() + 1e-3 * GRACE_MS;
+  int found = 0;
+  for (double left = GRACE_MS; left > 0 && found <= 0; left = 1e3 * (end - cli_now()))
+    found = poll(&again, 1, (int)left + 1);
+  return found > 0;
+}
+
+static void say_what_is_kept(void) {
+  static const char text[] =
+      "\nkaon: interrupted; ends after this step and keeps the iterates (interrupt again: ends "
+      "now, "
+      "without them)\n";
+  static int said;
+  if (!said++ && ranks_first()) (void)!write(STDERR_FILENO, text, sizeof text - 1);
+}
+
 static void *wait_for_signal(void *set) {
   char byte;
-  struct pollfd again = {.fd = now.wake[0], .events = POLLIN};
   pthread_sigmask(SIG_UNBLOCK, set, NULL);
   sem_post(&now.waits);
   while (read(now.wake[0], &byte, 1) != 1) {
   }
   atomic_store(&now.interrupted, 1);
-  const double end = cli_now() + 1e-3 * GRACE_MS;
-  double left = GRACE_MS;
-  while (left > 0 && poll(&again, 1, (int)left + 1) < 0 && errno == EINTR)
-    left = 1e3 * (end - cli_now()); /* a second Ctrl-C does not wait */
+  while (!signal_again() && atomic_load(&now.keeping)) say_what_is_kept();
   pthread_mutex_lock(&now.lock);
   remove_parts();
   write_report();
@@ -146,6 +162,10 @@ int signals_interrupted(void) {
 
 void signals_raise(void) {
   atomic_store(&now.interrupted, 1);
+}
+
+void signals_keep(int on) {
+  atomic_store(&now.keeping, on);
 }
 
 void signals_stage(const char *doing, const char *loss) {

@@ -2,7 +2,8 @@
  * incomplete file. A thread waits for SIGINT, SIGTERM and SIGHUP and sets a flag that solver
  * monitors and loops test. If the program has not ended by itself after a grace time, because it
  * is inside one long call, the thread removes unfinished files, writes the prepared report and
- * ends the program (a hard end). */
+ * ends the program (a hard end). While iterates are to be kept, it waits for them; a second signal
+ * always ends the program hard. */
 #ifndef KAON_COMMON_SIGNALS_H
 #define KAON_COMMON_SIGNALS_H
 
@@ -16,6 +17,9 @@ int signals_start(void);
 int signals_interrupted(void);
 /* Sets the flag because another rank was asked to stop. */
 void signals_raise(void);
+/* 1: an interrupt waits until the main thread has kept its work in a file, however long that takes.
+ * 0: the grace time holds again. */
+void signals_keep(int on);
 /* Says what is being done and what is lost if it stops here: "reading the configuration", "nothing
  * was written". An empty `doing`: only `loss` is printed. Both are copied. */
 void signals_stage(const char *doing, const char *loss);

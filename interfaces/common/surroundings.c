@@ -1,6 +1,7 @@
 /* surroundings.c - the run's surroundings: messages, exit statuses, context, small helpers. */
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,9 +45,15 @@ int cli_wrong(const char *format, ...) {
   return EXIT_USAGE;
 }
 
+/* 1: standard output is a pipe whose reader has gone. */
+static int reader_has_gone(void) {
+  struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+  return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
+}
+
 int cli_printed(int code) {
   errno = 0;
-  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  if ((fflush(stdout) == 0 && !ferror(stdout)) || reader_has_gone()) return code;
   cli_error("standard output could not be written%s%s; what was printed is lost", errno ? ": " : "",
             errno ? strerror(errno) : "");
   return code == EXIT_DONE ? EXIT_DEVICE : code;

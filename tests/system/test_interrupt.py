@@ -1,4 +1,4 @@
-"""Ctrl-C: the program ends within a second with status 130, says what was lost, and leaves nothing half-written."""
+"""Ctrl-C: the program ends within a second with status 130, says what was lost or kept, and leaves nothing half-written."""
 import fcntl
 import os
 import signal
@@ -39,13 +39,39 @@ class Interrupt(system.Case):
         self.interrupted(0.5, "invert", "--gauge", "weak:0.9", "--lattice", "8", "8", "8", "8", "--kappa", "0.2", "--csw",
                          "1", "--tol", "1e-16", "--sloppy", "double", "--max-iter", "1000000000", "--output", "p.lime",
                          "--correlators", "c.txt", ready="CGNR to")
-        self.assertEqual(os.listdir(self.folder), [])
+        self.assertEqual(os.listdir(self.folder), ["p.lime.unconverged"])
+
+    def test_a_run_goes_on_from_the_iterates(self):
+        """SIGTERM too; together both runs take few more steps than one alone"""
+        job = ["invert", "--gauge", "weak:0.3:5", "--lattice", "8", "8", "8", "16", "--kappa", "0.1425", "--csw", "1", "--method", "cg",
+               "--tol", "1e-13", "--sloppy", "double", "--even-odd", "none", "--columns", "1", "--output", "p.lime", "--report", "r.json"]
+        self.succeeds(*job)
+        alone = self.report("r.json")["solves"][0]["iterations"]
+        os.remove(self.path("p.lime"))
+        process = system.start(*job, "--set", "check_interval=1", cwd=self.folder)
+        self.addCleanup(process.kill)
+        for line in process.stdout:
+            if line.startswith("CGNR to"):
+                break
+        time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+        self.assertEqual((process.returncode, sorted(os.listdir(self.folder))), (130, ["p.lime.unconverged", "r.json"]), out + err)
+        self.assertIn("last iterates of all columns are in p.lime.unconverged; go on from there with --guess p.lime.unconverged", err)
+        report = self.report("r.json")
+        self.assertEqual((report["unconverged"], report["interrupted"]), ("p.lime.unconverged", True))
+        begun = report["solves"][0]["iterations"]
+        self.succeeds(*job, "--guess", "p.lime.unconverged")
+        rest = self.report("r.json")["solves"][0]["iterations"]
+        print(f"  {alone} steps alone; {begun} and {rest} with an interrupt")
+        self.assertGreater(begun, 0)
+        self.assertLess(rest, alone)
 
     def test_during_a_solve_with_slow_steps(self):
-        """one look of the host is longer than a second: the program ends hard, and clean"""
+        """the host looks less than once a second: a second Ctrl-C ends the program hard, and clean"""
         self.interrupted(0.5, "invert", "--gauge", "weak:0.9", "--lattice", "24", "24", "16", "16", "--kappa", "0.2",
                          "--csw", "1", "--tol", "1e-16", "--max-iter", "1000000000", "--set", "check_interval=256",
-                         "--columns", "4", "--output", "p.lime", ready="CGNR to")
+                         "--columns", "4", "--output", "p.lime", signals=2, ready="CGNR to")
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_during_a_forecast(self):
@@ -66,7 +92,7 @@ class Interrupt(system.Case):
                 elif os.path.exists(self.path("r.json")):
                     os.remove(self.path("r.json"))
 
-    def ended_hard(self, ready, *arguments):
+    def ended_hard(self, ready, *arguments, signals=1):
         """Once it has said `ready` the program finds no room to print how far it is, so it looks no more."""
         read, write = os.pipe()
         fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
@@ -84,7 +110,9 @@ class Interrupt(system.Case):
         except BlockingIOError:
             os.close(room)
         time.sleep(1)  # till it has got further
-        process.send_signal(signal.SIGINT)
+        for _ in range(signals):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
         end = time.monotonic() + 20
         while not os.path.exists(self.path("r.json")) and time.monotonic() < end:
             time.sleep(0.01)
@@ -101,7 +129,7 @@ class Interrupt(system.Case):
         """steps and residuals of what is being solved are not known, all else is"""
         job = ["invert", "--gauge", "weak:0.3", "--lattice", "12", "12", "12", "24", "--kappa", "0.14", "--csw", "1", "--tol", "1e-12",
                "--sloppy", "double", "--threads", "1", "--columns", "2", "--batch", "1", "--output", "p.lime", "--report", "r.json"]
-        report = self.ended_hard("1 of 2 columns are kept", *job)
+        report = self.ended_hard("1 of 2 columns are kept", *job, signals=2)
         self.assertEqual(sorted(os.listdir(self.folder)), ["p.lime.partial", "r.json"])
         self.assertIs(report["interrupted"], True)
         self.assertGreater(report["seconds"], 0)
@@ -137,7 +165,7 @@ class Interrupt(system.Case):
         said = self.interrupted(1, "solve", "--matrix", "laplace3d:30", "--method", "kaczmarz", "--max-iter", "1000000", "--tol", "1e-16", "--plot",
                                 "p.png", "--report", "report.json", "--output", "x.mtx", ready="to 1e-16")
         self.assertIn("p.png was not drawn: the run was interrupted; plot p.csv", said)
-        self.assertEqual(sorted(os.listdir(self.folder)), ["p.csv", "report.json"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["p.csv", "report.json", "x.mtx.unconverged"])
         report = self.report()
         self.assertIs(report["interrupted"], True)
         steps = report["solves"][0]["iterations"]
@@ -150,7 +178,7 @@ class Interrupt(system.Case):
                          "1", "--tol", "1e-16", "--sloppy", "double", "--max-iter", "1000000000", "--output", "p.lime",
                          ready="CGNR to")
         self.assertEqual(self.read("p.lime"), b"older")
-        self.assertEqual(os.listdir(self.folder), ["p.lime"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["p.lime", "p.lime.unconverged"])
 
     def test_at_the_end_nothing_is_said_to_be_lost(self):
         """the program waits for room to print; Ctrl-C meanwhile finds all of the work done"""

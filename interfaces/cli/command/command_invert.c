@@ -35,8 +35,9 @@ static const cli_option options[] = {
     CLI_GROUP_ROW("Results:"),
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
      "write the solutions as SciDAC/LIME, once all columns converged. Wilson-like: a USQCD "
-     "propagator; staggered: a field a column. Where some columns did not converge, the last "
-     "iterates of all go to FILE.unconverged; continue from it with --guess."},
+     "propagator; staggered: a field a column. Where some columns did not converge, or after an "
+     "interrupt, "
+     "the last iterates of all go to FILE.unconverged; continue from it with --guess."},
     {CLI_FILE, "correlators", "FILE", NULL, OWN(correlators), 0, 0,
      "write pion and rho at zero momentum, as text. Needs the 12 columns of a point or wall "
      "source."},
@@ -125,9 +126,11 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   signals_stage("solving", loss);
   const char *path = job->args->common.report;
   report_in_case(path, invert_describe(job), first, count);
+  signals_keep(job->args->output != NULL);
   const energy_meter meter = energy_start(job->ctx);
   kaon_status status = kaon_solver_solve(job->p.solver, b, x, job->solves + first, &report);
   job->joules += energy_since(&meter);
+  if (!signals_interrupted()) signals_keep(0); /* else once the iterates are kept */
   if (status != KAON_OK) return cli_status(job->ctx, status, NULL);
   job->seconds += report.seconds;
   job->flops += report.flops;
@@ -427,7 +430,7 @@ static int conclude(invert_job *job) {
   int code = EXIT_DONE;
   if (all) code = finish(job, report);
   if (!all && converged) code = checkpoint_save(job);
-  if (!all && !cancelled) {
+  if (!all) {
     const int left = guess_leave(job, report, advice);
     if (code == EXIT_DONE) code = left;
   }

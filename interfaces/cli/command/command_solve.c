@@ -46,7 +46,8 @@ static const cli_option options[] = {
     {CLI_GROUP, "Results:", NULL, NULL, 0, 0, 0, NULL},
     {CLI_FILE, "output", "FILE", NULL, OWN(output), 0, 0,
      "write the solutions as a Matrix Market array, once all columns converged. FILE.gz is "
-     "compressed. Where some columns did not converge, the last iterates of all go to "
+     "compressed. Where some columns did not converge, or after an interrupt, the last iterates of "
+     "all go to "
      "FILE.unconverged; continue from it with --guess."},
     {CLI_FILE, "history", "FILE.csv", NULL, OWN(history), 0, 0,
      "write the residuals of all columns by iteration, as CSV"},
@@ -160,12 +161,14 @@ int solve_columns(solve_job *job) {
   int code = linear_solver(&job->l, job->columns);
   if (code == EXIT_DONE) {
     signals_stage("solving", "no solution was written");
+    signals_keep(job->args->output != NULL);
     const energy_meter meter = energy_start(job->ctx);
     const double before = cli_cpu_seconds();
     const kaon_status status =
         kaon_solver_solve(job->l.solver, job->b, job->x, job->solves, &report);
     job->cpu = cli_cpu_seconds() - before;
     job->joules = energy_since(&meter);
+    if (!signals_interrupted()) signals_keep(0); /* else once the iterates are kept */
     code = cli_status(job->ctx, status == KAON_OK ? faults_count(&job->l) : status, NULL);
   }
   if (code == EXIT_DONE) code = judge(job);
@@ -294,7 +297,7 @@ static int conclude(solve_job *job) {
   print_columns(job, error);
   relax_print(&a->common, &job->l);
   int code = all ? solve_write(job) : EXIT_DONE;
-  if (!all && !cancelled) code = solve_unconverged(job, report);
+  if (!all) code = solve_unconverged(job, report);
   if (cancelled) json_object_set_new(report, "interrupted", json_true());
   int written = report_write(a->common.report, report);
   json_decref(report);

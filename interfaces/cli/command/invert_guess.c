@@ -199,7 +199,7 @@ int guess_leave(invert_job *job, json_t *report, advice_fn *advice) {
                             job->p.options.max_iterations, job->kept ? "--resume " : "");
   if (code == EXIT_DONE && output && some)
     json_object_set_new(report, "unconverged", report_string(name));
-  solving_explain(job->solves, job->columns, text ? text : lost, advice, job);
+  unconverged_explain(job->solves, job->columns, lost, text, advice, job);
   free(text);
   free(name);
   return code;

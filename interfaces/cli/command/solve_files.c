@@ -94,7 +94,7 @@ int solve_unconverged(solve_job *job, json_t *report) {
                             job->l.options.max_iterations, "");
   if (code == EXIT_DONE && output && some)
     json_object_set_new(report, "unconverged", report_string(name));
-  solving_explain(job->solves, job->columns, text ? text : lost, linear_advice, &job->l);
+  unconverged_explain(job->solves, job->columns, lost, text, linear_advice, &job->l);
   free(text);
   free(name);
   return code;

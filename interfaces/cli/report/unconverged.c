@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "interfaces/common/signals.h"
+
 char *unconverged_name(const char *output) {
   char *name = NULL;
   return output && asprintf(&name, "%s.unconverged", output) >= 0 ? name : NULL;
@@ -56,6 +58,15 @@ char *unconverged_text(const char *lost, const char *name, const kaon_column_rep
     length =
         asprintf(&text, "%s, nor were the last iterates, since no column improved on x = 0", lost);
   return length < 0 ? NULL : text;
+}
+
+void unconverged_explain(const kaon_column_report *solves, int columns, const char *lost,
+                         const char *text, advice_fn *advice, const void *user) {
+  int cancelled = 0;
+  for (int k = 0; k < columns; k++) cancelled += solves[k].reason == KAON_CANCELLED;
+  signals_keep(0);
+  if (!cancelled) solving_explain(solves, columns, text ? text : lost, advice, user);
+  if (cancelled && text) signals_stage("solving", text);
 }
 
 void unconverged_over(const cli_common *common, const char *output) {
