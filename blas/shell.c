@@ -324,8 +324,7 @@ static kaon_status create(const kaon_space *space, const kaon_space *range,
       .ctx = space->ctx, .space = space, .range = range != space ? range : NULL, .self = &like};
   kaon_shell_methods taken;
   KAON_TRY(take_methods(space, range, methods, &taken));
-  if (kaon_options_take(KAON_OPTIONS_SHELL, options, &like.options) != KAON_OK)
-    return kaon_fail(space->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_share(space->ctx, KAON_OK, KAON_OPTIONS_SHELL, options, &like.options, NULL, 0));
   if (like.options.precision == KAON_HALF)
     return kaon_fail(space->ctx, KAON_ERR_UNSUPPORTED,
                      "shell: functions cannot take vectors in half precision; use single");

@@ -237,8 +237,7 @@ static kaon_status check(const kaon_gauge *links, const kaon_gauge *fat, const k
 
 static kaon_status take_options(kaon_context *ctx, const kaon_fatten_options *options,
                                 kaon_fatten_options *own) {
-  const kaon_status status = kaon_options_take(KAON_OPTIONS_FATTEN, options, own);
-  return status == KAON_OK ? KAON_OK : kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
+  return kaon_options_share(ctx, KAON_OK, KAON_OPTIONS_FATTEN, options, own, NULL, 0);
 }
 
 static kaon_status find_kernels(work *w) {

@@ -49,7 +49,9 @@ kaon_status kaon_gauge_create(kaon_lattice *lattice, kaon_precision precision,
     return kaon_fail(lattice != NULL ? lattice->ctx : NULL, KAON_ERR_ARGUMENT,
                      "gauge: a lattice and the address of the result are needed");
   kaon_context *ctx = lattice->ctx;
-  KAON_TRY(check_storage(ctx, precision, reconstruct));
+  const kaon_argument given[] = {kaon_whole("precision", precision),
+                                 kaon_whole("reconstruct", reconstruct)};
+  KAON_TRY(kaon_same(ctx, check_storage(ctx, precision, reconstruct), "gauge", given, 2));
   kaon_gauge *made = NULL;
   kaon_status status = kaon_agree(ctx, make(lattice, precision, reconstruct, &made));
   if (status == KAON_OK) status = kaon_gauge_unit(made);

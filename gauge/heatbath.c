@@ -12,8 +12,8 @@ static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *o
   if (gauge == NULL || options == NULL)
     return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
                      "heatbath: a field and options are needed");
-  const kaon_status status = kaon_options_take(KAON_OPTIONS_HEATBATH, options, own);
-  if (status != KAON_OK) return kaon_fail(gauge->ctx, status, "%s", kaon_last_error(NULL));
+  const kaon_argument more = kaon_whole("sweeps", sweeps);
+  KAON_TRY(kaon_options_share(gauge->ctx, KAON_OK, KAON_OPTIONS_HEATBATH, options, own, &more, 1));
   if (sweeps < 0)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
                      "heatbath: %d sweeps were asked for, but the number must be at least 0",

@@ -34,7 +34,9 @@ static kaon_status fill_links(kaon_gauge *gauge, int kind, double eps, uint64_t 
 }
 
 static kaon_status fill(kaon_gauge *gauge, int kind, double eps, uint64_t seed, const char *what) {
+  const kaon_argument given[] = {kaon_real("eps", eps), kaon_seed("seed", seed)};
   if (gauge == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: the field is NULL", what);
+  KAON_TRY(kaon_same(gauge->ctx, KAON_OK, what, given, 2));
   KAON_RETURN_UNTRAPPED(gauge->ctx, fill_links(gauge, kind, eps, seed, what));
 }
 

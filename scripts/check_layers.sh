@@ -25,8 +25,8 @@ forbid "interfaces examples $bench" "(lib|blas|gauge|dslash|sparse|solvers)/" "i
 forbid "lib blas gauge dslash sparse solvers include interfaces examples tests" "bench/" "nothing outside includes from bench/"
 forbid "interfaces/common bench" "interfaces/cli/" "interfaces/common and bench/ know nothing of the kaon program"
 forbid "tests/reference" "(kaon|lib|blas|gauge|dslash|sparse|solvers)/" "the reference shares nothing with the library"
-no_comm=$(find lib blas gauge dslash sparse solvers include interfaces $bench -name "*.[ch]" ! -path "lib/comm/comm_*.c" 2>/dev/null)
-forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm/comm_*.c alone"
+no_comm=$(find lib blas gauge dslash sparse solvers include interfaces $bench -name "*.[ch]" ! -path "lib/comm/comm_*.[ch]" 2>/dev/null)
+forbid "$no_comm" "(mpi|qmp)\.h" "MPI and QMP belong to lib/comm/comm_* alone"
 forbid "lib blas gauge dslash sparse solvers include interfaces $bench" "(lapacke|cblas)\.h" "LAPACKE and CBLAS belong to the tests alone"
 host_files=$(find lib blas gauge dslash sparse solvers include interfaces $bench -name "*.[ch]" ! -path "*/cuda/*" 2>/dev/null)
 forbid "$host_files" "(cuda[a-z_]*|cooperative_groups|mma|nvml)\\.h|cub/" "CUDA headers belong under */cuda/ alone"

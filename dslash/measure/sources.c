@@ -23,8 +23,12 @@ static kaon_status check(const kaon_vector *source) {
 }
 
 static kaon_status fill(kaon_vector *source, kaon_source_args args) {
+  const kaon_argument given[] = {kaon_seed("seed", args.seed), kaon_whole("kind", args.kind),
+                                 kaon_whole("first site", args.first),
+                                 kaon_whole("end of sites", args.end)};
   kaon_site_table table;
   kaon_launch launch;
+  KAON_TRY(kaon_same(source->ctx, KAON_OK, "source", given, 4));
   if (kaon_is_staggered(source)) return kaon_staggered_fill(source, &args, 0);
   kaon_status status = kaon_site_table_create(source->space->lattice, &table);
   if (status == KAON_OK) status = kaon_launch_prepare(source->ctx, source->nrhs, 0, &launch);

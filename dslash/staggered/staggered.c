@@ -67,8 +67,8 @@ kaon_status kaon_staggered_create(kaon_gauge *links, kaon_gauge *naik,
                      "staggered: links and the address of the result are needed");
   kaon_family *family = NULL;
   kaon_context *ctx = links->ctx;
-  kaon_status status = kaon_options_take(KAON_OPTIONS_STAGGERED, options, &own);
-  if (status != KAON_OK) return kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
+  kaon_status status = KAON_OK;
+  KAON_TRY(kaon_options_share(ctx, KAON_OK, KAON_OPTIONS_STAGGERED, options, &own, NULL, 0));
   KAON_TRY(refuse(links, naik, &own));
   KAON_TRY(kaon_family_create(&staggered, sizeof(kaon_staggered_family), links, naik, &family));
   kaon_staggered_family *self = (kaon_staggered_family *)family;

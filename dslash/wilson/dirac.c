@@ -37,8 +37,7 @@ kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *optio
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "dirac: the gauge field and the address of the result are needed");
   kaon_family *family = NULL;
-  const kaon_status status = kaon_options_take(KAON_OPTIONS_DIRAC, options, &own);
-  if (status != KAON_OK) return kaon_fail(gauge->ctx, status, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_share(gauge->ctx, KAON_OK, KAON_OPTIONS_DIRAC, options, &own, NULL, 0));
   const kaon_action *action = own.mu != 0 ? &kaon_twisted_action : &dirac;
   KAON_TRY(kaon_family_create(action, sizeof(kaon_dirac_family), gauge, NULL, &family));
   kaon_dirac_family *self = (kaon_dirac_family *)family;
@@ -70,8 +69,7 @@ kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *o
   if (M == NULL || reduced == NULL)
     return kaon_fail(M != NULL ? M->ctx : NULL, KAON_ERR_ARGUMENT,
                      "even-odd: the operator and the address of the result are needed");
-  const kaon_status status = kaon_options_take(KAON_OPTIONS_EVEN_ODD, options, &own);
-  if (status != KAON_OK) return kaon_fail(M->ctx, status, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_share(M->ctx, KAON_OK, KAON_OPTIONS_EVEN_ODD, options, &own, NULL, 0));
   KAON_TRY(kaon_lattice_operator_need(M, KAON_SPINOR_REALS, "even-odd"));
   return kaon_lattice_operator_reduce(M, "even-odd", (kaon_form)own.form, own.parity,
                                       own.temporal_gauge, reduced);

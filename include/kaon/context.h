@@ -112,10 +112,9 @@ typedef struct kaon_context_options {
                                  refused */
   kaon_transport transport; /**< several ranks on devices */
   kaon_overlap overlap;     /**< several ranks */
-  double patience; /**< seconds that a device waits for another rank before its work ends with COMM.
-                        Must exceed the longest time that a rank is busy elsewhere, for example with
-                        a file. PEER: a kernel waits for a message or a sum. NCCL: its queue of
-                        work. HOST, DIRECT over MPI: a message or a sum */
+  double patience; /**< seconds that a host or a device waits for another rank before its work ends
+                        with COMM. Must exceed the longest time that a rank is busy elsewhere, for
+                        example with a file. Over QMP, hosts wait for ever */
   kaon_sync sync;
   const struct kaon_lab_options *lab; /**< experiments (kaon/lab.h). NULL: none. Copied */
 } kaon_context_options;
@@ -124,7 +123,7 @@ typedef struct kaon_context_options {
 #define KAON_CONTEXT_OPTIONS_INIT                                                              \
   {                                                                                            \
     sizeof(kaon_context_options), 1, KAON_BACKEND_AUTO, KAON_ISA_AUTO, 0, 0, KAON_LOG_WARNING, \
-        NULL, NULL, 0, KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 120.0, KAON_SYNC_AUTO, NULL     \
+        NULL, NULL, 0, KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 600.0, KAON_SYNC_AUTO, NULL     \
   }
 
 /** Creates a context of one rank. `options` NULL: the defaults. Several contexts may exist at once,

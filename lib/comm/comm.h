@@ -87,9 +87,6 @@ typedef struct kaon_comm_ops {
   kaon_status (*window_get)(kaon_window *comm_window, size_t at, void *numbers, int width,
                             int64_t n);
   void (*window_destroy)(kaon_window **comm_window); /* NULL allowed */
-  /* Returns the status of the first rank that failed, and stores its message on every rank. Ranks
-   * with COMM count after all others. */
-  kaon_status (*agree)(kaon_comm *comm, kaon_status mine);
   void (*destroy)(kaon_comm **comm);
 } kaon_comm_ops;
 
@@ -102,10 +99,7 @@ struct kaon_comm {
   int local_rank, local_ranks; /* index and number among the ranks of one node, which use one device
                                   each */
   int device_memory;           /* 1: messages may be in device memory (CUDA-aware MPI) */
-  /* > 0: an exchange or a sum fails with COMM after this many seconds (MPI). Set for devices, where
-   * one rank may fail alone between two messages. */
-  double patience;
-  int room;      /* values of a sum for which memory is allocated */
+  int room;                    /* values of a sum for which memory is allocated */
   int late;      /* asynchronous exchanges ignore messages of this many last rounds (for tests) */
   size_t piece;  /* longer messages of exchanges are split into pieces (for tests: short) */
   int64_t pause; /* nanoseconds before each iteration of asynchronous blocks on this rank (for
@@ -128,17 +122,40 @@ void kaon_comm_ranks_end(void);
 /* As kaon_ranks_finish; *first: on entry this rank's index. */
 int kaon_comm_ranks_finish(double seconds, int *first);
 
-/* For transports: `agree` made of gather and broadcast; the sum of n values of all ranks
- * ([rank][n]) in rank order; the name of this node. */
-kaon_status kaon_comm_agree(kaon_comm *comm, kaon_status mine);
+/* For transports: the sum of n values of all ranks ([rank][n]) in rank order; the name of this
+ * node. */
 void kaon_comm_add(const kaon_comm *comm, const double *all, int n, double *sum);
 void kaon_comm_host(char *name, size_t room);
 
 /* Every collective function returns through this: all ranks return the status and message of the
- * first that failed (kaon_comm_ops.agree). A failure that was already agreed on passes through
- * without another message, so nested functions may all use it. A rank must not fail alone between
- * two messages of any other kind. */
+ * first that failed; ranks with COMM count after all others. A failure that was already agreed on
+ * passes through without another message, so nested functions may all use it. A rank must not fail
+ * alone between two messages of any other kind. */
 kaon_status kaon_agree(const kaon_context *ctx, kaon_status mine);
+
+/* An argument that must be equal on all ranks: what it is called, and its value. */
+typedef struct kaon_argument {
+  const char *name;
+  enum { KAON_ARGUMENT_WHOLE, KAON_ARGUMENT_SEED, KAON_ARGUMENT_REAL } type;
+  uint64_t bits;
+  const struct kaon_field_name *names; /* of an enumeration's values; NULL: a number */
+} kaon_argument;
+kaon_argument kaon_whole(const char *name, int64_t value);
+kaon_argument kaon_seed(const char *name, uint64_t value);
+kaon_argument kaon_real(const char *name, double value);
+/* A field of an options struct that is an enumeration. */
+kaon_argument kaon_enumeration(kaon_options_kind kind, const char *name, int value);
+enum { KAON_SAME_MOST = 48 };
+
+/* Begins a collective function `what` that got n arguments: as kaon_agree, and fails on all ranks
+ * (ARGUMENT) if one of the arguments differs between ranks, or (STATE) if another rank has begun
+ * another function. */
+kaon_status kaon_same(const kaon_context *ctx, kaon_status mine, const char *what,
+                      const kaon_argument *arguments, int n);
+/* Takes options (kaon_options_take) and begins the collective function that got them, whose
+ * arguments are all fields of the struct and n `more`. */
+kaon_status kaon_options_share(const kaon_context *ctx, kaon_status mine, kaon_options_kind kind,
+                               const void *given, void *taken, const kaon_argument *more, int n);
 
 /* Allocates memory for sums of up to n values, before work that must not fail on one rank only. */
 kaon_status kaon_comm_reserve(const kaon_context *ctx, int n);

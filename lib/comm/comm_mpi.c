@@ -13,54 +13,21 @@
 #include <mpi-ext.h>
 #endif
 #endif
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "lib/comm/comm.h"
-#include "lib/comm/comm_windows.h"
+#include "lib/comm/comm_mpi.h"
+#include "lib/core/context_internal.h"
 #include "lib/core/error.h"
 #include "lib/vector/layout.h"
 
-enum { SUM_CAPACITY = 1024 };
-
-enum { SUMS_DEEP = 2 };
-typedef struct mpi_self {
-  MPI_Comm comm;
-  kaon_windows *comm_windows;
-  /* Sums under way: one that is split, and a whole one within it. */
-  struct {
-    MPI_Request request;
-    double *values;
-    int n, room;
-    double *all; /* [rank][n], capacity: `room` values of each rank */
-  } sum[SUMS_DEEP];
-  int begun;
-  enum { WAITING, PREPARING, ASYNC_OPEN } mode;
-  int round, rounds;
-  kaon_message_lags *lags;
-  struct async *loosened; /* exchanges with memory for asynchronous rounds */
-  kaon_status prepared;
-  int gave_up; /* 1: a sum timed out; its memory must not be freed */
-} mpi_self;
-
-struct kaon_exchange {
-  kaon_comm *comm;
-  struct async *async; /* NULL: not prepared for asynchronous rounds */
-  int count;           /* number of messages */
-  kaon_message *messages;
-  int gave_up;
-  int n; /* number of requests: receives, then sends */
-  MPI_Request requests[];
-};
+enum { SUM_CAPACITY = 1024, PIECE = 1 << 20 };
 
 static int began; /* 1: MPI was initialized here; MPI is initialized once a process */
 
-static mpi_self *self_of(const kaon_comm *comm) {
-  return comm->self;
-}
-
-static kaon_status check(const kaon_comm *comm, int code, const char *what) {
+kaon_status kaon_mpi_check(const kaon_comm *comm, int code, const char *what) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   if (code == MPI_SUCCESS) return KAON_OK;
@@ -69,37 +36,49 @@ static kaon_status check(const kaon_comm *comm, int code, const char *what) {
                    comm->rank, comm->ranks, text);
 }
 
-kaon_status kaon_mpi_check(const kaon_comm *comm, int code, const char *what) {
-  return check(comm, code, what);
-}
-
-void *kaon_mpi_of(const kaon_comm *comm, kaon_windows ***comm_windows) {
-  mpi_self *self = self_of(comm);
-  *comm_windows = &self->comm_windows;
-  return &self->comm;
-}
-
-/* Waits until all requests are done. Returns COMM if another rank did not answer for so long that
- * it must have failed. */
-static kaon_status await(const kaon_comm *comm, int n, MPI_Request *requests, const char *what) {
+/* Waits until all requests are done. Returns COMM if another rank did not answer within `patience`
+ * seconds, so that it must have failed. */
+static kaon_status await_for(const kaon_comm *comm, double patience, int n, MPI_Request *requests,
+                             const char *what) {
   enum { POLLS = 64 }; /* polls between two reads of the clock */
-  if (!(comm->patience > 0))
-    return check(comm, MPI_Waitall(n, requests, MPI_STATUSES_IGNORE), what);
   const double begin = MPI_Wtime();
   for (int polls = 1, done = 0;; polls++) {
-    KAON_TRY(check(comm, MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE), what));
+    KAON_TRY(kaon_mpi_check(comm, MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE), what));
     if (done) return KAON_OK;
-    if (polls % POLLS == 0 && MPI_Wtime() - begin > comm->patience) break;
+    if (polls % POLLS != 0) continue;
+    if (MPI_Wtime() - begin > patience) break;
+    sched_yield(); /* the other rank may wait for this core */
   }
   return kaon_fail(comm->ctx, KAON_ERR_COMM,
-                   "MPI: rank %d of %d gave up %s after %g s; has another rank failed?", comm->rank,
-                   comm->ranks, what, comm->patience);
+                   "MPI: rank %d of %d gave up %s after %g s; has another rank failed, or made "
+                   "other calls? If it is only slow, give the context a longer `patience` "
+                   "(--patience)",
+                   comm->rank, comm->ranks, what, patience);
+}
+
+kaon_status kaon_mpi_wait(const kaon_comm *comm, int n, MPI_Request *requests, const char *what) {
+  return await_for(comm, comm->ctx->options.patience, n, requests, what);
+}
+
+/* Twice as long: the other rank may itself wait for a message of one that has failed. */
+static kaon_status await_control(kaon_comm *comm, MPI_Request *request, const char *what) {
+  mpi_self *self = kaon_mpi_self(comm);
+  const kaon_status status = await_for(comm, 2 * comm->ctx->options.patience, 1, request, what);
+  self->control_gave_up = status != KAON_OK;
+  return status;
+}
+
+static kaon_status check_open(const kaon_comm *comm, int gave_up) {
+  if (!gave_up) return KAON_OK;
+  return kaon_fail(comm->ctx, KAON_ERR_COMM,
+                   "MPI: rank %d of %d has given up waiting for another rank; make a new context",
+                   comm->rank, comm->ranks);
 }
 
 /* ---- sums ---- */
 
 static kaon_status make_room(kaon_comm *comm, int deep, int n) {
-  mpi_self *self = self_of(comm);
+  mpi_self *self = kaon_mpi_self(comm);
   if (n <= self->sum[deep].room) return KAON_OK;
   double *all = realloc(self->sum[deep].all, (size_t)n * (size_t)comm->ranks * sizeof *all);
   if (all == NULL)
@@ -118,49 +97,66 @@ static kaon_status reserve(kaon_comm *comm, int n) {
 }
 
 static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
-  mpi_self *self = self_of(comm);
+  mpi_self *self = kaon_mpi_self(comm);
   const int deep = self->begun;
   if (deep == SUMS_DEEP)
     return kaon_fail(comm->ctx, KAON_ERR_INTERNAL, "MPI: a sum is begun before the last one ended");
-  if (self->gave_up)
-    return kaon_fail(comm->ctx, KAON_ERR_COMM,
-                     "MPI: rank %d of %d has given up a sum over ranks; make a new context",
-                     comm->rank, comm->ranks);
+  KAON_TRY(check_open(comm, self->gave_up));
   KAON_TRY(make_room(comm, deep, n));
   self->sum[deep].values = values;
   self->sum[deep].n = n;
-  KAON_TRY(check(comm,
-                 MPI_Iallgather(values, n, MPI_DOUBLE, self->sum[deep].all, n, MPI_DOUBLE,
-                                self->comm, &self->sum[deep].request),
-                 "beginning a sum"));
+  KAON_TRY(kaon_mpi_check(comm,
+                          MPI_Iallgather(values, n, MPI_DOUBLE, self->sum[deep].all, n, MPI_DOUBLE,
+                                         self->comm, &self->sum[deep].request),
+                          "beginning a sum"));
   self->begun++;
   return KAON_OK;
 }
 
 static kaon_status sum_finish(kaon_comm *comm) {
-  mpi_self *self = self_of(comm);
+  mpi_self *self = kaon_mpi_self(comm);
   const int deep = --self->begun; /* the last one begun */
-  const kaon_status status = await(comm, 1, &self->sum[deep].request, "waiting for a sum");
+  const kaon_status status = kaon_mpi_wait(comm, 1, &self->sum[deep].request, "waiting for a sum");
   self->gave_up = status != KAON_OK;
   if (status == KAON_OK)
     kaon_comm_add(comm, self->sum[deep].all, self->sum[deep].n, self->sum[deep].values);
   return status;
 }
 
+/* From and to memory of its own: what the caller gave may be gone when a late message arrives. */
 static kaon_status gather(kaon_comm *comm, const double *mine, int n, double *all) {
-  return check(comm, MPI_Allgather(mine, n, MPI_DOUBLE, all, n, MPI_DOUBLE, self_of(comm)->comm),
-               "gathering numbers");
+  mpi_self *self = kaon_mpi_self(comm);
+  const size_t bytes = (size_t)n * sizeof *mine;
+  MPI_Request request;
+  KAON_TRY(check_open(comm, self->control_gave_up));
+  double *own = malloc(bytes * ((size_t)comm->ranks + 1));
+  if (own == NULL)
+    return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: out of host memory to gather %d numbers", n);
+  memcpy(own, mine, bytes);
+  kaon_status status = kaon_mpi_check(
+      comm, MPI_Iallgather(own, n, MPI_DOUBLE, own + n, n, MPI_DOUBLE, self->control, &request),
+      "gathering numbers");
+  if (status == KAON_OK) status = await_control(comm, &request, "gathering numbers");
+  if (status != KAON_OK) return status; /* `own` stays */
+  memcpy(all, own + n, bytes * (size_t)comm->ranks);
+  free(own);
+  return status;
 }
 
-/* ---- bytes, in pieces that an int can count ---- */
+/* ---- bytes, in pieces that have memory of their own, as above ---- */
 
 static kaon_status broadcast(kaon_comm *comm, void *data, size_t bytes, int root) {
-  for (size_t done = 0; done < bytes;) {
-    const size_t piece = bytes - done < INT_MAX / 2 ? bytes - done : INT_MAX / 2;
-    KAON_TRY(check(comm,
-                   MPI_Bcast((char *)data + done, (int)piece, MPI_BYTE, root, self_of(comm)->comm),
-                   "a broadcast"));
-    done += piece;
+  mpi_self *self = kaon_mpi_self(comm);
+  KAON_TRY(check_open(comm, self->control_gave_up));
+  for (size_t done = 0; done < bytes; done += PIECE) {
+    const size_t piece = bytes - done < PIECE ? bytes - done : PIECE;
+    MPI_Request request;
+    if (comm->rank == root) memcpy(self->piece, (char *)data + done, piece);
+    KAON_TRY(kaon_mpi_check(
+        comm, MPI_Ibcast(self->piece, (int)piece, MPI_BYTE, root, self->control, &request),
+        "a broadcast"));
+    KAON_TRY(await_control(comm, &request, "waiting for a broadcast"));
+    if (comm->rank != root) memcpy((char *)data + done, self->piece, piece);
   }
   return KAON_OK;
 }
@@ -177,176 +173,18 @@ static int pieces_of(const kaon_comm *comm, const kaon_message *m) {
 static kaon_status declare(kaon_exchange *exchange, const kaon_message *m, int piece, int i,
                            int n) {
   const kaon_comm *comm = exchange->comm;
-  const MPI_Comm mpi = self_of(comm)->comm;
+  const MPI_Comm mpi = kaon_mpi_self(comm)->comm;
   const int back = (m->dir + KAON_DIRS / 2) % KAON_DIRS;
   const size_t begin = (size_t)piece * comm->piece, left = m->bytes - begin;
   const int bytes = (int)(left < comm->piece ? left : comm->piece);
-  KAON_TRY(check(comm,
-                 MPI_Recv_init((char *)m->receive + begin, bytes, MPI_BYTE, m->peer,
-                               piece * KAON_DIRS + back, mpi, &exchange->requests[i]),
-                 "declaring a receive"));
-  return check(comm,
-               MPI_Send_init((char *)m->send + begin, bytes, MPI_BYTE, m->peer,
-                             piece * KAON_DIRS + m->dir, mpi, &exchange->requests[n + i]),
-               "declaring a send");
-}
-
-/* ---- asynchronous exchanges ----
- * Each message of a round has its own buffers, so that it may be under way while later ones are
- * made. Its receive is posted when the message to the same neighbour is sent. */
-
-enum { ASYNC_TAG = 1 << 14, ORDINALS = 64 };
-
-typedef struct async_slot {
-  char *out, *in; /* one allocation, `out` first */
-  MPI_Request send, receive;
-} async_slot;
-
-typedef struct async {
-  struct async *next;
-  int rounds, ordinals; /* capacity */
-  int count;            /* number of messages */
-  int at;               /* how many times it was started in this round */
-  async_slot *slots;    /* [ordinal][round][message] */
-} async;
-
-static async_slot *slot_of(const kaon_exchange *e, int ordinal, int round, int message) {
-  return e->async->slots + ((int64_t)ordinal * e->async->rounds + round) * e->count + message;
-}
-
-static void async_free(kaon_exchange *e) {
-  async *gone = e->async;
-  if (gone == NULL) return;
-  async **at = &self_of(e->comm)->loosened;
-  while (*at != gone) at = &(*at)->next;
-  *at = gone->next;
-  for (int64_t i = 0; i < (int64_t)gone->ordinals * gone->rounds * e->count; i++)
-    free(gone->slots[i].out);
-  free(gone->slots);
-  free(gone);
-  e->async = NULL;
-}
-
-/* Allocates memory for one more ordinal. */
-static kaon_status async_grow(kaon_exchange *e) {
-  async *l = e->async;
-  const int64_t each = (int64_t)l->rounds * e->count, before = l->ordinals * each;
-  async_slot *slots = l->ordinals < ORDINALS
-                          ? realloc(l->slots, (size_t)(before + each + 1) * sizeof *slots)
-                          : NULL;
-  int whole = slots != NULL;
-  if (whole) {
-    l->slots = slots;
-    l->ordinals++;
-    for (int64_t i = 0; i < each; i++) {
-      const size_t bytes = e->messages[i % e->count].bytes;
-      char *out = malloc(2 * bytes + 1);
-      slots[before + i] =
-          (async_slot){out, out != NULL ? out + bytes : NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-      whole &= out != NULL && bytes <= INT_MAX;
-    }
-  }
-  if (whole) return KAON_OK;
-  return kaon_fail(e->comm->ctx, KAON_ERR_MEMORY,
-                   "exchange: out of host memory for asynchronous messages of %d rounds",
-                   l->rounds);
-}
-
-static kaon_status async_capacity(kaon_exchange *e, int rounds) {
-  mpi_self *self = self_of(e->comm);
-  if (e->async != NULL && e->async->rounds < rounds) async_free(e);
-  if (e->async == NULL) {
-    e->async = calloc(1, sizeof *e->async);
-    if (e->async == NULL)
-      return kaon_fail(e->comm->ctx, KAON_ERR_MEMORY, "exchange: out of host memory");
-    *e->async = (async){.next = self->loosened, .rounds = rounds, .count = e->count};
-    self->loosened = e->async;
-  }
-  return e->async->at++ < e->async->ordinals ? KAON_OK : async_grow(e);
-}
-
-static kaon_status async_start(kaon_exchange *e) {
-  const kaon_comm *comm = e->comm;
-  const mpi_self *self = self_of(comm);
-  async *l = e->async;
-  if (l == NULL || l->at == l->ordinals || self->round >= l->rounds)
-    return kaon_fail(comm->ctx, KAON_ERR_INTERNAL,
-                     "exchange: it was not prepared for asynchronous messages");
-  const int ordinal = l->at++;
-  for (int i = 0; i < e->count; i++) {
-    const kaon_message *m = &e->messages[i];
-    async_slot *s = slot_of(e, ordinal, self->round, i);
-    const int tag = ASYNC_TAG + ordinal * KAON_DIRS, back = (m->dir + KAON_DIRS / 2) % KAON_DIRS;
-    KAON_TRY(check(
-        comm,
-        MPI_Irecv(s->in, (int)m->bytes, MPI_BYTE, m->peer, tag + back, self->comm, &s->receive),
-        "a receive"));
-    memcpy(s->out, m->send, m->bytes);
-    KAON_TRY(check(
-        comm,
-        MPI_Isend(s->out, (int)m->bytes, MPI_BYTE, m->peer, tag + m->dir, self->comm, &s->send),
-        "a send"));
-  }
-  return KAON_OK;
-}
-
-static kaon_status async_finish(kaon_exchange *e) {
-  const kaon_comm *comm = e->comm;
-  kaon_message_lags *lags = self_of(comm)->lags;
-  const int round = self_of(comm)->round, ordinal = e->async->at - 1;
-  for (int i = 0; i < e->count; i++) {
-    int newest = round - comm->late, come = 0;
-    for (; newest >= 0; newest--) { /* MPI_Test succeeds again for a completed message */
-      KAON_TRY(check(comm,
-                     MPI_Test(&slot_of(e, ordinal, newest, i)->receive, &come, MPI_STATUS_IGNORE),
-                     "a probe for a message"));
-      if (come) break;
-    }
-    if (newest < 0) newest = -1;
-    lags->reads++;
-    lags->late += newest < round;
-    if (round - newest > lags->oldest) lags->oldest = round - newest;
-    if (newest >= 0)
-      memcpy(e->messages[i].receive, slot_of(e, ordinal, newest, i)->in, e->messages[i].bytes);
-    else
-      memset(e->messages[i].receive, 0, e->messages[i].bytes);
-  }
-  return KAON_OK;
-}
-
-static kaon_status async_prepare(kaon_comm *comm, int rounds) {
-  mpi_self *self = self_of(comm);
-  for (async *l = self->loosened; l != NULL; l = l->next) l->at = 0;
-  if (rounds > 0) self->prepared = KAON_OK;
-  self->mode = rounds > 0 ? PREPARING : WAITING;
-  self->rounds = rounds;
-  return self->prepared;
-}
-
-static void async_round(kaon_comm *comm, int round, kaon_message_lags *lags) {
-  mpi_self *self = self_of(comm);
-  self->mode = ASYNC_OPEN;
-  self->round = round;
-  self->lags = lags;
-  for (async *l = self->loosened; l != NULL; l = l->next) l->at = 0;
-}
-
-/* Requests that are done or were never begun are null, and waiting for them returns at once. */
-static kaon_status async_wait(const kaon_comm *comm, async_slot *s) {
-  KAON_TRY(check(comm, MPI_Wait(&s->receive, MPI_STATUS_IGNORE), "waiting for a message"));
-  return check(comm, MPI_Wait(&s->send, MPI_STATUS_IGNORE), "waiting for a message to leave");
-}
-
-static kaon_status async_end(kaon_comm *comm) {
-  mpi_self *self = self_of(comm);
-  kaon_status first = KAON_OK;
-  self->mode = WAITING;
-  for (async *l = self->loosened; l != NULL; l = l->next)
-    for (int64_t i = 0; i < (int64_t)l->ordinals * l->rounds * l->count; i++) {
-      const kaon_status status = async_wait(comm, &l->slots[i]);
-      if (first == KAON_OK) first = status;
-    }
-  return first;
+  KAON_TRY(kaon_mpi_check(comm,
+                          MPI_Recv_init((char *)m->receive + begin, bytes, MPI_BYTE, m->peer,
+                                        piece * KAON_DIRS + back, mpi, &exchange->requests[i]),
+                          "declaring a receive"));
+  return kaon_mpi_check(comm,
+                        MPI_Send_init((char *)m->send + begin, bytes, MPI_BYTE, m->peer,
+                                      piece * KAON_DIRS + m->dir, mpi, &exchange->requests[n + i]),
+                        "declaring a send");
 }
 
 /* Cancels an exchange that timed out, so that nothing arrives in its messages' memory later. */
@@ -368,7 +206,7 @@ static void exchange_destroy(kaon_exchange **exchange) {
   if (gone->gave_up && !finalised) cancel(gone);
   for (int i = 0; i < gone->n && !finalised; i++)
     if (gone->requests[i] != MPI_REQUEST_NULL) MPI_Request_free(&gone->requests[i]);
-  async_free(gone);
+  kaon_mpi_async_free(gone);
   free(gone->messages);
   free(gone);
 }
@@ -400,23 +238,23 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
 }
 
 static kaon_status exchange_start(kaon_exchange *exchange) {
-  mpi_self *self = self_of(exchange->comm);
-  if (self->mode == ASYNC_OPEN) return async_start(exchange);
+  mpi_self *self = kaon_mpi_self(exchange->comm);
+  if (self->mode == ASYNC_OPEN) return kaon_mpi_async_start(exchange);
   if (self->mode == PREPARING) {
-    if (self->prepared == KAON_OK) self->prepared = async_capacity(exchange, self->rounds);
+    if (self->prepared == KAON_OK) self->prepared = kaon_mpi_async_capacity(exchange, self->rounds);
     return KAON_OK;
   }
   if (exchange->n == 0) return KAON_OK;
-  return check(exchange->comm, MPI_Startall(exchange->n, exchange->requests),
-               "starting an exchange");
+  return kaon_mpi_check(exchange->comm, MPI_Startall(exchange->n, exchange->requests),
+                        "starting an exchange");
 }
 
 static kaon_status exchange_finish(kaon_exchange *exchange) {
-  const mpi_self *self = self_of(exchange->comm);
-  if (self->mode == ASYNC_OPEN) return async_finish(exchange);
+  const mpi_self *self = kaon_mpi_self(exchange->comm);
+  if (self->mode == ASYNC_OPEN) return kaon_mpi_async_finish(exchange);
   if (self->mode == PREPARING) return KAON_OK;
   const kaon_status status =
-      await(exchange->comm, exchange->n, exchange->requests, "waiting for an exchange");
+      kaon_mpi_wait(exchange->comm, exchange->n, exchange->requests, "waiting for an exchange");
   exchange->gave_up = status != KAON_OK;
   return status;
 }
@@ -424,17 +262,20 @@ static kaon_status exchange_finish(kaon_exchange *exchange) {
 /* ---- beginning and end ---- */
 
 static void destroy(kaon_comm **comm) {
-  kaon_comm *gone = *comm;
+  kaon_comm *old = *comm;
   *comm = NULL;
-  if (gone == NULL) return;
-  mpi_self *self = self_of(gone);
+  if (old == NULL) return;
+  mpi_self *self = kaon_mpi_self(old);
   int finalised = 0;
   MPI_Finalized(&finalised);
-  if (!finalised) kaon_windows_end(gone);
-  if (!finalised && self->comm != MPI_COMM_NULL) MPI_Comm_free(&self->comm);
+  if (!finalised) kaon_windows_end(old);
+  const int gone = finalised || self->gave_up || self->control_gave_up; /* freeing would wait */
+  if (!gone && self->comm != MPI_COMM_NULL) MPI_Comm_free(&self->comm);
+  if (!gone && self->control != MPI_COMM_NULL) MPI_Comm_free(&self->control);
   for (int deep = 0; deep < SUMS_DEEP && !self->gave_up; deep++) free(self->sum[deep].all);
+  if (!self->control_gave_up) free(self->piece);
   free(self);
-  free(gone);
+  free(old);
 }
 
 static const kaon_comm_ops mpi_ops = {
@@ -452,10 +293,9 @@ static const kaon_comm_ops mpi_ops = {
     .window_put = kaon_window_put,
     .window_get = kaon_window_get,
     .window_destroy = kaon_window_destroy,
-    .async_prepare = async_prepare,
-    .async_round = async_round,
-    .async_end = async_end,
-    .agree = kaon_comm_agree,
+    .async_prepare = kaon_mpi_async_prepare,
+    .async_round = kaon_mpi_async_round,
+    .async_end = kaon_mpi_async_end,
     .destroy = destroy,
 };
 
@@ -483,10 +323,10 @@ static kaon_status initialise(kaon_context *ctx) {
 /* Finds this rank's index among the ranks of its node. */
 static kaon_status find_node(kaon_comm *comm) {
   MPI_Comm node = MPI_COMM_NULL;
-  KAON_TRY(check(comm,
-                 MPI_Comm_split_type(self_of(comm)->comm, MPI_COMM_TYPE_SHARED, comm->rank,
-                                     MPI_INFO_NULL, &node),
-                 "finding the ranks of this node"));
+  KAON_TRY(kaon_mpi_check(comm,
+                          MPI_Comm_split_type(kaon_mpi_self(comm)->comm, MPI_COMM_TYPE_SHARED,
+                                              comm->rank, MPI_INFO_NULL, &node),
+                          "finding the ranks of this node"));
   MPI_Comm_rank(node, &comm->local_rank);
   MPI_Comm_size(node, &comm->local_ranks);
   MPI_Comm_free(&node);
@@ -504,14 +344,17 @@ static int takes_device_memory(void) {
 }
 
 static kaon_status open_comm(kaon_comm *comm, const void *handle) {
-  mpi_self *self = self_of(comm);
+  mpi_self *self = kaon_mpi_self(comm);
   MPI_Comm theirs = MPI_COMM_WORLD;
   if (handle != NULL) memcpy(&theirs, handle, sizeof theirs);
   if (theirs == MPI_COMM_NULL)
     return kaon_fail(comm->ctx, KAON_ERR_ARGUMENT, "ranks: the communicator is MPI_COMM_NULL");
-  KAON_TRY(check(comm, MPI_Comm_dup(theirs, &self->comm), "copying the communicator"));
-  KAON_TRY(
-      check(comm, MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN), "asking for errors"));
+  KAON_TRY(kaon_mpi_check(comm, MPI_Comm_dup(theirs, &self->comm), "copying the communicator"));
+  KAON_TRY(kaon_mpi_check(comm, MPI_Comm_dup(theirs, &self->control), "copying the communicator"));
+  KAON_TRY(kaon_mpi_check(comm, MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN),
+                          "asking for errors"));
+  KAON_TRY(kaon_mpi_check(comm, MPI_Comm_set_errhandler(self->control, MPI_ERRORS_RETURN),
+                          "asking for errors"));
   MPI_Comm_rank(self->comm, &comm->rank);
   MPI_Comm_size(self->comm, &comm->ranks);
   comm->device_memory = takes_device_memory();
@@ -528,18 +371,21 @@ kaon_status kaon_comm_ranks_create(kaon_context *ctx, const void *handle, kaon_c
   KAON_TRY(initialise(ctx));
   kaon_comm *made = calloc(1, sizeof *made);
   mpi_self *self = calloc(1, sizeof *self);
-  if (made == NULL || self == NULL) {
+  char *piece = malloc(PIECE);
+  if (made == NULL || self == NULL || piece == NULL) {
     free(made);
     free(self);
+    free(piece);
     return kaon_fail(ctx, KAON_ERR_MEMORY, "MPI: out of host memory");
   }
+  self->piece = piece;
   *made = (kaon_comm){.ops = &mpi_ops,
                       .ctx = ctx,
                       .ranks = 1,
                       .local_ranks = 1,
                       .piece = INT_MAX / 64 * 64,
                       .self = self};
-  self->comm = MPI_COMM_NULL;
+  self->comm = self->control = MPI_COMM_NULL;
   const kaon_status status = open_comm(made, handle);
   if (status != KAON_OK)
     destroy(&made);

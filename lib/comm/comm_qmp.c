@@ -209,7 +209,6 @@ static const kaon_comm_ops qmp_ops = {
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,
     .exchange_destroy = exchange_destroy,
-    .agree = kaon_comm_agree,
     .destroy = destroy,
 };
 

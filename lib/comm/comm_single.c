@@ -87,11 +87,6 @@ static void exchange_destroy(kaon_exchange **exchange) {
   *exchange = NULL;
 }
 
-static kaon_status agree(kaon_comm *comm, kaon_status mine) {
-  (void)comm;
-  return mine;
-}
-
 static void destroy(kaon_comm **comm) {
   free(*comm);
   *comm = NULL;
@@ -107,7 +102,6 @@ static const kaon_comm_ops single_ops = {
     .exchange_start = exchange_start,
     .exchange_finish = exchange_finish,
     .exchange_destroy = exchange_destroy,
-    .agree = agree,
     .destroy = destroy,
 };
 

@@ -7,7 +7,7 @@
  *   11.7.1). Each put is flushed, so that the next one comes later.
  * Freeing a window is collective, but a rank that failed may want to free it alone. So windows are
  * freed when all ranks are known to be there. */
-#include "lib/comm/comm_windows.h"
+#include "lib/comm/comm_mpi.h"
 
 #include <limits.h>
 #include <mpi.h>
@@ -28,26 +28,14 @@ typedef struct mpi_window {
 struct kaon_windows {
   mpi_window *windows; /* oldest first */
   int made;            /* number created so far */
+  double all[];        /* a number of each rank */
 };
-
-static MPI_Comm mpi_of(const kaon_comm *comm) {
-  kaon_windows **comm_windows;
-  return *(MPI_Comm *)kaon_mpi_of(comm, &comm_windows);
-}
-
-static kaon_windows *windows_of(const kaon_comm *comm) {
-  kaon_windows **comm_windows;
-  kaon_mpi_of(comm, &comm_windows);
-  return *comm_windows;
-}
 
 /* Frees the windows that all ranks have destroyed. All ranks are here. */
 static kaon_status free_windows(kaon_comm *comm) {
-  kaon_windows *comm_windows = windows_of(comm);
-  double *all = malloc((size_t)comm->ranks * sizeof *all);
+  kaon_windows *comm_windows = kaon_mpi_self(comm)->comm_windows;
+  double *all = comm_windows->all;
   kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: out of host memory");
-  status = kaon_comm_agree(comm, status);
   for (mpi_window **at = &comm_windows->windows; status == KAON_OK;) {
     while (*at != NULL && !(*at)->gone) at = &(*at)->next;
     mpi_window *found = *at;
@@ -61,7 +49,6 @@ static kaon_status free_windows(kaon_comm *comm) {
     MPI_Win_free(&found->win);
     free(found);
   }
-  free(all);
   return status;
 }
 
@@ -79,7 +66,7 @@ static kaon_status open_window(kaon_window *comm_window, int mapped) {
   enum { PAGE = 4096 };
   kaon_comm *comm = comm_window->comm;
   mpi_window *window = comm_window->self;
-  const MPI_Comm mpi = mpi_of(comm);
+  const MPI_Comm mpi = kaon_mpi_self(comm)->comm;
   const MPI_Aint bytes = (MPI_Aint)((comm_window->bytes + PAGE) / PAGE * PAGE);
   const char *what = "making a window of memory";
   MPI_Info info = MPI_INFO_NULL;
@@ -108,10 +95,9 @@ static kaon_status open_window(kaon_window *comm_window, int mapped) {
 
 kaon_status kaon_window_create(kaon_comm *comm, size_t bytes, int mapped,
                                kaon_window **comm_window) {
-  kaon_windows **own;
+  kaon_windows **own = &kaon_mpi_self(comm)->comm_windows;
   kaon_status status = KAON_OK;
   *comm_window = NULL;
-  kaon_mpi_of(comm, &own);
   if (mapped && comm->local_ranks != comm->ranks)
     status = kaon_fail(
         comm->ctx, KAON_ERR_UNSUPPORTED,
@@ -120,7 +106,7 @@ kaon_status kaon_window_create(kaon_comm *comm, size_t bytes, int mapped,
   kaon_window *made = calloc(1, sizeof *made);
   mpi_window *window = calloc(1, sizeof *window);
   void **there = calloc((size_t)comm->ranks, sizeof *there);
-  if (*own == NULL) *own = calloc(1, sizeof **own);
+  if (*own == NULL) *own = calloc(1, sizeof **own + (size_t)comm->ranks * sizeof *(*own)->all);
   if (made == NULL || window == NULL || there == NULL || *own == NULL)
     status = kaon_fail(comm->ctx, KAON_ERR_MEMORY, "MPI: out of host memory");
   status = kaon_agree(comm->ctx, status);
@@ -226,7 +212,7 @@ static int all_here(const kaon_comm *comm) {
   const struct timespec pause = {0, 1000000};
   MPI_Request request;
   int come = 0;
-  if (MPI_Ibarrier(mpi_of(comm), &request) != MPI_SUCCESS) return 0;
+  if (MPI_Ibarrier(kaon_mpi_self(comm)->comm, &request) != MPI_SUCCESS) return 0;
   for (int i = 0; i < 2000; i++) {
     if (MPI_Test(&request, &come, MPI_STATUS_IGNORE) != MPI_SUCCESS) return 0;
     if (come) return 1;
@@ -237,7 +223,7 @@ static int all_here(const kaon_comm *comm) {
 
 /* Windows of ranks that did not arrive stay until the process ends. */
 void kaon_windows_end(kaon_comm *comm) {
-  kaon_windows *comm_windows = windows_of(comm), **own;
+  kaon_windows *comm_windows = kaon_mpi_self(comm)->comm_windows;
   if (comm_windows == NULL) return;
   for (mpi_window *w = comm_windows->windows; w != NULL; w = w->next) w->gone = 1;
   if (comm_windows->windows != NULL && all_here(comm)) free_windows(comm);
@@ -246,7 +232,6 @@ void kaon_windows_end(kaon_comm *comm) {
     comm_windows->windows = left->next;
     free(left);
   }
-  kaon_mpi_of(comm, &own);
-  *own = NULL;
+  kaon_mpi_self(comm)->comm_windows = NULL;
   free(comm_windows);
 }

@@ -19,9 +19,4 @@ void kaon_window_destroy(kaon_window **comm_window);
 /* Frees all windows; called when the communicator ends, before its MPI_Comm is freed. */
 void kaon_windows_end(kaon_comm *comm);
 
-/* In comm_mpi.c: the address of the communicator's MPI_Comm and of its windows; the status for the
- * return code of an MPI function. */
-void *kaon_mpi_of(const kaon_comm *comm, kaon_windows ***comm_windows);
-kaon_status kaon_mpi_check(const kaon_comm *comm, int code, const char *what);
-
 #endif

@@ -181,43 +181,17 @@ static kaon_status same_machine(kaon_context *ctx) {
   return kaon_agree(ctx, status);
 }
 
-static int choice_of(const void *options, const kaon_field *field) {
-  return *(const int *)(const void *)((const char *)options + field->offset);
-}
-
-static const char *choice_name(const kaon_field *field, int value) {
-  for (const kaon_field_name *n = field->names; n->name != NULL; n++)
-    if (n->value == value) return n->name;
-  return "unknown";
-}
-
-/* Fails if field `name` of `mine`, which must be equal on all ranks, differs from rank 0's
- * options. */
-static kaon_status same_choice(kaon_context *ctx, kaon_options_kind kind, const char *name,
-                               const void *mine, const void *first) {
-  const kaon_field *f = kaon_options_table_of(kind)->fields;
-  while (strcmp(f->name, name) != 0) f++;
-  const int here = choice_of(mine, f), there = choice_of(first, f);
-  if (here == there) return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                   "ranks: option %s is %s here, but %s on rank 0; give all ranks the same", name,
-                   choice_name(f, here), choice_name(f, there));
-}
-
-/* Checks options that must be equal on all ranks, since they decide what ranks do. */
+/* Options that decide what ranks do. */
 static kaon_status same_options(kaon_context *ctx) {
-  struct {
-    kaon_context_options options;
-    kaon_lab_options lab;
-  } first = {ctx->options, ctx->lab};
-  kaon_status status = ctx->comm->ops->broadcast(ctx->comm, &first, sizeof first, 0);
-  if (status == KAON_OK)
-    status = same_choice(ctx, KAON_OPTIONS_CONTEXT, "transport", &ctx->options, &first.options);
-  if (status == KAON_OK)
-    status = same_choice(ctx, KAON_OPTIONS_CONTEXT, "overlap", &ctx->options, &first.options);
-  if (status == KAON_OK)
-    status = same_choice(ctx, KAON_OPTIONS_LAB, "issue", &ctx->lab, &first.lab);
-  return kaon_agree(ctx, status);
+  const kaon_argument given[] = {
+      kaon_enumeration(KAON_OPTIONS_CONTEXT, "transport", ctx->options.transport),
+      kaon_enumeration(KAON_OPTIONS_CONTEXT, "overlap", ctx->options.overlap),
+      kaon_enumeration(KAON_OPTIONS_LAB, "issue", ctx->lab.issue),
+      kaon_whole("grid[0]", ctx->comm->grid[0]),
+      kaon_whole("grid[1]", ctx->comm->grid[1]),
+      kaon_whole("grid[2]", ctx->comm->grid[2]),
+      kaon_whole("grid[3]", ctx->comm->grid[3])};
+  return kaon_same(ctx, KAON_OK, "ranks", given, 7);
 }
 
 /* wrong: the status of this rank's options, OK if they are valid. */

@@ -134,8 +134,8 @@ static const kaon_field context_fields[] = {
     E(S, transport, KAON_TRANSPORT_AUTO, transports,
       "how devices of several ranks exchange messages"),
     E(S, overlap, KAON_OVERLAP_AUTO, overlaps, "how messages between ranks overlap with work"),
-    F(S, patience, KAON_FIELD_DOUBLE, 120.0, 0.01, 1e6,
-      "seconds that a device waits for another rank"),
+    F(S, patience, KAON_FIELD_DOUBLE, 600.0, 0.01, 1e6,
+      "seconds that a rank waits for another one"),
     E(S, sync, KAON_SYNC_AUTO, syncs, "how the host waits for its device"),
     END};
 #undef S

@@ -86,13 +86,17 @@ kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_bo
   if (ctx == NULL || extents == NULL || lattice == NULL)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "lattice: context, extents and the address of the result are needed");
-  KAON_TRY(kaon_lattice_check(ctx, extents));
-  if (boundary_t != KAON_PERIODIC && boundary_t != KAON_ANTIPERIODIC)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "lattice: boundary_t is %d, but must be 0 (periodic) or 1 (antiperiodic)",
-                     (int)boundary_t);
+  kaon_status status = kaon_lattice_check(ctx, extents);
+  if (status == KAON_OK && boundary_t != KAON_PERIODIC && boundary_t != KAON_ANTIPERIODIC)
+    status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                       "lattice: boundary_t is %d, but must be 0 (periodic) or 1 (antiperiodic)",
+                       (int)boundary_t);
+  const kaon_argument given[] = {
+      kaon_whole("extents[0]", extents[0]), kaon_whole("extents[1]", extents[1]),
+      kaon_whole("extents[2]", extents[2]), kaon_whole("extents[3]", extents[3]),
+      kaon_whole("boundary_t", boundary_t)};
+  KAON_TRY(kaon_same(ctx, status, "lattice", given, 5));
   kaon_lattice *made = calloc(1, sizeof *made);
-  kaon_status status = KAON_OK;
   if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: out of host memory");
   if (status == KAON_OK) status = build(ctx, extents, boundary_t, made);
   status = kaon_agree(ctx, status);

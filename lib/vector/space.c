@@ -73,7 +73,10 @@ kaon_status kaon_space_create(kaon_context *ctx, int64_t sites, int numbers, int
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "space: the context and the address of the result are needed");
   own_space *made = NULL;
-  const kaon_status status = kaon_agree(ctx, make(ctx, sites, numbers, complex_numbers, &made));
+  const kaon_argument given[] = {kaon_whole("numbers", numbers),
+                                 kaon_whole("complex_numbers", complex_numbers != 0)};
+  const kaon_status status =
+      kaon_same(ctx, make(ctx, sites, numbers, complex_numbers, &made), "space", given, 2);
   if (status == KAON_OK)
     *space = &made->space;
   else if (made != NULL)

@@ -273,8 +273,8 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
   if (A == NULL || solver == NULL)
     return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "solver: the operator or the address of the result is NULL");
-  if (kaon_options_take(KAON_OPTIONS_SOLVER, options, &own) != KAON_OK)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  const kaon_argument more = kaon_whole("columns", columns);
+  KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_SOLVER, options, &own, &more, 1));
   KAON_TRY(check_options(A, columns, &own));
   kaon_solver *s = calloc(1, sizeof *s);
   if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "solver: out of host memory");

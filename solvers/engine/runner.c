@@ -99,7 +99,7 @@ kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_ste
   const double now = kaon_solver_clock();
   double sum[2] = {*cancel != 0, p->steps > 0 ? (now - p->begin) / p->steps : 0};
   if (ranks > 1) {
-    KAON_TRY(comm->ops->agree(comm, status));
+    KAON_TRY(kaon_agree(s->ctx, status));
     KAON_TRY(comm->ops->sum_start(comm, sum, 2));
     KAON_TRY(comm->ops->sum_finish(comm));
     *cancel = sum[0] > 0;

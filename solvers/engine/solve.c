@@ -390,7 +390,7 @@ kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector 
                               kaon_column_report *columns_out, kaon_solve_report *report) {
   if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
   KAON_TRY(kaon_output_check(s->ctx, "kaon_solve_report", report));
-  KAON_RETURN_UNTRAPPED(s->ctx, solve_scaled(s, b, x, columns_out, report));
+  KAON_RETURN_UNTRAPPED(s->ctx, kaon_agree(s->ctx, solve_scaled(s, b, x, columns_out, report)));
 }
 
 /* x = approximately A^-1 b from zero, in A's space, without a report. With tol = 0 the host does

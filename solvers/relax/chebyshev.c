@@ -183,8 +183,7 @@ static kaon_status estimate(chebyshev *self, const kaon_chebyshev_options *o) {
 static kaon_status take_options(const kaon_operator *A, const kaon_chebyshev_options *options,
                                 kaon_chebyshev_options *o) {
   KAON_TRY(kaon_operator_check_square(A, "chebyshev"));
-  if (kaon_options_take(KAON_OPTIONS_CHEBYSHEV, options, o) != KAON_OK)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_CHEBYSHEV, options, o, NULL, 0));
   if (o->high > 0 && !(o->low > 0 && o->low < o->high))
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "chebyshev: the interval is [%g, %g], but 0 < low < high is needed (high = 0: "

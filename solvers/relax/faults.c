@@ -232,8 +232,7 @@ kaon_status kaon_faults_create(kaon_solver *s, const kaon_fault_options *options
   s->relax->faults = f;
   f->frozen = calloc((size_t)s->inner->space->nsites + 1, 1);
   if (f->frozen == NULL) return kaon_fail(s->ctx, KAON_ERR_MEMORY, "faults: out of host memory");
-  if (kaon_options_take(KAON_OPTIONS_FAULTS, options, &f->options) != KAON_OK)
-    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_share(s->ctx, KAON_OK, KAON_OPTIONS_FAULTS, options, &f->options, NULL, 0));
   options = &f->options;
   const int ranks = s->ctx->comm->ranks;
   if (options->kind == KAON_FAULT_RANK && options->rank >= ranks)

@@ -446,8 +446,7 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
   if (A == NULL || K == NULL)
     return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
                      "schwarz: the operator and the address of the result are needed");
-  if (kaon_options_take(KAON_OPTIONS_SCHWARZ, options, &own) != KAON_OK)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_SCHWARZ, options, &own, NULL, 0));
   options = &own;
   kaon_operator *made = calloc(1, sizeof *made);
   schwarz *self = calloc(1, sizeof *self);

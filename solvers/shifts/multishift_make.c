@@ -21,8 +21,7 @@ static kaon_status take_options(const kaon_operator *A, int n, const double *sig
     if (!isfinite(sigma[i]))
       return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "multishift: shift %d is %g, no number", i,
                        sigma[i]);
-  if (kaon_options_take(KAON_OPTIONS_MULTISHIFT, options, own) != KAON_OK)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_MULTISHIFT, options, own, NULL, 0));
   if (A->precision == KAON_HALF)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "multishift: an operator in half precision is not supported; make it in "

@@ -192,8 +192,7 @@ static const struct {
 
 static kaon_status take_options(const kaon_matrix *matrix, const kaon_precond_options *options,
                                 kaon_precond_options *o) {
-  if (kaon_options_take(KAON_OPTIONS_PRECOND, options, o) != KAON_OK)
-    return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_share(matrix->ctx, KAON_OK, KAON_OPTIONS_PRECOND, options, o, NULL, 0));
   const kaon_precision vectors = o->precision == KAON_HALF ? KAON_SINGLE : o->precision;
   for (size_t i = 0; i < sizeof hermitian / sizeof *hermitian && !matrix->hermitian; i++)
     if (o->kind == hermitian[i].kind)

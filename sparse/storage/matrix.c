@@ -190,15 +190,14 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
   kaon_matrix_options own;
   kaon_matrix *made = calloc(1, sizeof *made);
   *matrix = NULL;
-  kaon_status status = kaon_options_take(KAON_OPTIONS_MATRIX, options, &own);
-  if (status != KAON_OK) status = kaon_fail(ctx, status, "%s", kaon_last_error(NULL));
+  kaon_status status = KAON_OK;
   if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
   if (made != NULL) {
     *made = (kaon_matrix){
         .references = 1, .ctx = ctx, .global_rows = (*given)->columns, .first_row = first_row};
     kaon_context_retain(ctx);
   }
-  status = kaon_agree(ctx, status);
+  status = kaon_options_share(ctx, status, KAON_OPTIONS_MATRIX, options, &own, NULL, 0);
   if (status == KAON_OK) status = build(made, given, &own);
   kaon_csr_destroy(given);
   if (status != KAON_OK)

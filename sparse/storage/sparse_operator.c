@@ -500,8 +500,8 @@ kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator
   if (matrix == NULL || A == NULL)
     return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
                      "matrix operator: the matrix or the address of the result is NULL");
-  if (kaon_options_take(KAON_OPTIONS_MATRIX_OPERATOR, options, &own) != KAON_OK)
-    return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_share(matrix->ctx, KAON_OK, KAON_OPTIONS_MATRIX_OPERATOR, options, &own,
+                              NULL, 0));
   family *f = NULL;
   kaon_status status = family_create(matrix, "matrix", &f);
   if (status == KAON_OK) {

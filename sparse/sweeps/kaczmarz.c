@@ -475,8 +475,7 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *given, in
   kaon_matrix *matrix = kaon_operator_matrix(A);
   kaon_kaczmarz_options own;
   const kaon_kaczmarz_options *options = &own;
-  if (kaon_options_take(KAON_OPTIONS_KACZMARZ, given, &own) != KAON_OK)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_KACZMARZ, given, &own, NULL, 0));
   KAON_TRY(check(A, matrix, options));
   kaon_operator *R = calloc(1, sizeof *R);
   kaczmarz *self = calloc(1, sizeof *self);

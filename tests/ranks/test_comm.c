@@ -292,7 +292,7 @@ static void who_is_waited_for_in_vain_is_given_up(void **state) {
   const int paired = absent || comm->rank == 0;
   message.dir = absent ? 4 : 0;
   must(ctx, comm->ops->exchange_create(comm, &message, paired, &exchange));
-  comm->patience = 0.2;
+  ctx->options.patience = 0.2;
   kaon_status status = KAON_OK;
   if (!absent) {
     must(ctx, comm->ops->exchange_start(exchange));

@@ -5,7 +5,6 @@
 
 static kaon_status open_host(kaon_context *ctx) {
   KAON_TRY(kaon_comm_reserve(ctx, 2 * KAON_SUM_ENTRIES));
-  ctx->comm->patience = ctx->options.patience;
   return kaon_cuda_create_messages(ctx, 1);
 }
 
