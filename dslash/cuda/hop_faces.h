@@ -42,6 +42,7 @@ typedef struct faces_call {
   kaon_peer_exchange peer;
   int peered;      /* the kernel itself sends and waits for messages */
   int hold;        /* the interior waits for the messages too */
+  int late;        /* only hops in x need ghosts: the boundary waits just before them */
   uint64_t *times; /* timeline.h; NULL: not recorded */
 } faces_call;
 
@@ -270,16 +271,23 @@ static __device__ __forceinline__ void face_direction(const faces_call &a, const
   }
 }
 
+/* All hops but those in x. */
 template <int RECON, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void face_all(const faces_call &a, const kaon_here &here,
-                                                const kaon_view &in, int column, int64_t half,
-                                                vspinor *d) {
+static __device__ __forceinline__ void face_most(const faces_call &a, const kaon_here &here,
+                                                 const kaon_view &in, int column, int64_t half,
+                                                 vspinor *d) {
   face_direction<RECON, 3, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 7, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 2, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 6, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 1, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 5, SIGN, SPLIT>(a, here, in, column, half, d);
+}
+
+template <int RECON, int SIGN, bool SPLIT>
+static __device__ __forceinline__ void face_x(const faces_call &a, const kaon_here &here,
+                                              const kaon_view &in, int column, int64_t half,
+                                              vspinor *d) {
   face_direction<RECON, 0, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 4, SIGN, SPLIT>(a, here, in, column, half, d);
 }
@@ -307,7 +315,7 @@ template <int RECON, int SUMS>
 static __device__ __forceinline__ void boundary_block(const faces_call &a, int column, int chunk,
                                                       site_room &room, real *norm) {
   faces_time(a, TIMELINE_BOUNDARY_BEGIN, true);
-  const int64_t half = a.peered ? peer_receive(a.peer) : 0;
+  int64_t half = a.peered && !a.late ? peer_receive(a.peer) : 0;
   faces_time(a, TIMELINE_ARRIVED_FIRST, true);
   faces_time(a, TIMELINE_ARRIVED_LAST, false);
   const bool open = gate_open(a.h.sums.gate, column);
@@ -317,13 +325,17 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
   for (uint32_t tile = (uint32_t)chunk; tile < a.boundary_tiles;
        tile += (uint32_t)(a.h.sums.chunks - a.interior_chunks)) {
     kaon_here here;
+    vspinor d;
     tiles++;
-    if (open && face_here(a, tile, &here)) {
-      vspinor d;
-      if (!EXCHANGES && a.h.dagger)
-        face_all<RECON, -1, may_split<SUMS>()>(a, here, in, column, half, &d);
+    const bool exists = open && face_here(a, tile, &here), dagger = !EXCHANGES && a.h.dagger;
+    if (exists && dagger) face_most<RECON, -1, may_split<SUMS>()>(a, here, in, column, half, &d);
+    if (exists && !dagger) face_most<RECON, 1, may_split<SUMS>()>(a, here, in, column, half, &d);
+    if (a.late) half = peer_receive(a.peer);
+    if (exists) {
+      if (dagger)
+        face_x<RECON, -1, may_split<SUMS>()>(a, here, in, column, half, &d);
       else
-        face_all<RECON, 1, may_split<SUMS>()>(a, here, in, column, half, &d);
+        face_x<RECON, 1, may_split<SUMS>()>(a, here, in, column, half, &d);
       if (a.h.overlaps) kaon_let_next_start();
       hop_end<true, SUMS>(a.h, (uint32_t)here.at, column, 0, &d, room, norm);
     }
@@ -430,7 +442,8 @@ static void faces_share(faces_call *a, const kaon_stencil *st, int threads) {
     if (faces->partitioned[mu]) a->face[mu] = kaon_face_of(sites, mu);
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     const uint32_t tiles = faces_tiles(a->face[dir % 4].ghosts, threads);
-    a->sends[dir + 1] = a->sends[dir] + (tiles < GATHER_BLOCKS ? tiles : GATHER_BLOCKS);
+    const uint32_t most = a->interior_tiles > 0 ? GATHER_BLOCKS : tiles; /* else all wait for it */
+    a->sends[dir + 1] = a->sends[dir] + (tiles < most ? tiles : most);
     if (faces->partitioned[dir % 4]) a->partitioned |= 1u << dir;
   }
   a->forward_sign = faces->sign[3] < 0 ? -1 : 1;
@@ -446,8 +459,9 @@ static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_ke
   int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
   a->h.norm = choice->sums == SUMS_NORM;
   if (args->sum.state != NULL && !a->h.norm && inside + edge > room) {
-    if (edge > FACES_CHUNKS) edge = FACES_CHUNKS;
-    const int turns = (inside + room - edge - 1) / (room - edge);
+    const int most = inside > 0 ? FACES_CHUNKS : room;
+    if (edge > most) edge = most;
+    const int turns = inside > 0 ? (inside + room - edge - 1) / (room - edge) : 1;
     if (turns > 1) inside = (inside + turns - 1) / turns;
   }
   a->interior_chunks = inside;
@@ -491,6 +505,7 @@ static void run_faces(const kaon_launch *launch, const kaon_kernel_choice *choic
     a.gather = (int)a.sends[KAON_DIRS];
   }
   a.hold = part == KAON_PART_INTERIOR && a.peered;
+  a.late = a.peered && a.partitioned == (1u << 0 | 1u << 4);
   if (part == KAON_PART_INTERIOR || part == KAON_PART_FUSED) a.interior = a.interior_chunks;
   if (part == KAON_PART_BOUNDARY || part == KAON_PART_FUSED)
     a.boundary = a.h.sums.chunks - a.interior_chunks;

@@ -290,7 +290,8 @@ static void divided_share(divided_call *a, const kaon_stencil *st, const kaon_fa
   }
   for (int dir = 0; dir < KAON_DIRS; dir++) {
     const uint32_t tiles = faces_tiles(a->layers * a->face[dir % 4].ghosts, threads);
-    a->sends[dir + 1] = a->sends[dir] + (tiles < GATHER_BLOCKS ? tiles : GATHER_BLOCKS);
+    const uint32_t most = a->interior_tiles > 0 ? GATHER_BLOCKS : tiles; /* else all wait for it */
+    a->sends[dir + 1] = a->sends[dir] + (tiles < most ? tiles : most);
   }
   if (!faces->partitioned[3]) return;
   a->changes_sign[0] = st->antiperiodic && st->origin[3] + st->extents[3] == st->global[3];
@@ -305,8 +306,9 @@ static void divided_chunks(divided_call *a, const kaon_launch *launch,
   const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
   int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
   if (args->sum.state != NULL && inside + edge > room) {
-    if (edge > FACES_CHUNKS) edge = FACES_CHUNKS;
-    const int turns = (inside + room - edge - 1) / (room - edge);
+    const int most = inside > 0 ? FACES_CHUNKS : room;
+    if (edge > most) edge = most;
+    const int turns = inside > 0 ? (inside + room - edge - 1) / (room - edge) : 1;
     if (turns > 1) inside = (inside + turns - 1) / turns;
   }
   a->interior_chunks = inside;

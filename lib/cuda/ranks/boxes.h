@@ -2,13 +2,13 @@
  * the interior, whose hops stay on this rank, then slabs along the faces. Also the indices of the
  * ghosts that sites at a face need. No tables; for the host and for kernels.
  *
- * Boxes are disjoint. In x they count pairs of sites, one of each parity. A pair at a face is in a
- * slab even though one of its two sites has its neighbour on this rank. If an extent is odd, the
+ * Boxes are disjoint. In x they count pairs of sites, one of each parity. If an extent is odd, the
  * last pair has one site, so a position in a box may have none.
  * A slab at a face across mu covers the whole lattice in the directions after mu, and their
- * interior in the directions before. With an extent of 1 or 2 (x: one pair, or two) there is no
- * interior. For hops of three sites slabs are three sites thick (x: two pairs), or as thick as the
- * lattice allows. */
+ * interior in the directions before. With an extent of 1 or 2 there is no interior. For hops of
+ * three sites slabs are three sites thick, or as thick as the lattice allows.
+ * Pairs in x are neighbours in memory, and a thin slab would read every line of it once more. So a
+ * slab across x has whole rows, and with it there is no interior. */
 #ifndef KAON_LIB_CUDA_BOXES_H
 #define KAON_LIB_CUDA_BOXES_H
 
@@ -59,7 +59,7 @@ static inline kaon_boxes kaon_boxes_deep(const kaon_sites *s, const int partitio
   int low[4] = {0, 0, 0, 0}, high[4];
   for (int mu = 0; mu < 4; mu++) high[mu] = mu == 0 ? s->half_x : s->extents[mu];
   for (int mu = 0; mu < 4; mu++) {
-    const int extent = high[mu], wanted = mu == 0 ? (steps + 1) / 2 : steps;
+    const int extent = high[mu], wanted = mu == 0 ? extent : steps;
     const int thick = wanted < extent ? wanted : extent;
     const int top = extent - thick > thick ? extent - thick : thick;
     if (!partitioned[mu]) continue;
