@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dslash/cuda/kernels.h"
+#include "lib/core/context_internal.h"
 #include "lib/cuda/backend.h"
 #include "lib/cuda/lanes.h"
 #include "lib/cuda/ranks/boxes.h"
@@ -182,8 +183,15 @@ const kaon_kernel_row kaon_clover_rows[CLOVER_KERNELS] = {
 
 /* ---- the choice ---- */
 
+/* What a part of a hop writes at least: bits KAON_WRITES_.... */
+static int needs_of(int part) {
+  return (part != KAON_PART_GATHER ? KAON_WRITES_OUT : 0) |
+         (part == KAON_PART_GATHER || part == KAON_PART_FUSED ? KAON_WRITES_MESSAGES : 0);
+}
+
 static int accepts(const kaon_kernel_row *row, const kaon_kernel_question *q) {
   const int64_t shared = row->shared_bytes[q->precision];
+  if (needs_of(q->part) & ~row->writes) return 0;
   if (!(row->parts >> q->part & 1) || !(row->cut >> q->cut & 1) ||
       !(row->links[q->precision] >> q->links & 1) || !(row->clover >> q->clover_on & 1) ||
       (q->rounded && !row->rounded))
@@ -349,33 +357,20 @@ static int clover_writes(kaon_precision precision, const kaon_stencil *st, int c
   return kaon_clover_choose(precision, st, 0, columns).row->writes;
 }
 
-static void describe(const kaon_kernel_choice *c, kaon_precision precision, int recon, int columns,
-                     const kaon_stencil *st, char *text, size_t room) {
+/* Logs the choice, if that is wanted. */
+static void log_choice(const kaon_launch *launch, const kaon_kernel_choice *c,
+                       kaon_precision precision, int recon, int columns, const kaon_stencil *st) {
   static const char *const sums[] = {"none", "|out|^2", "all"};
+  char text[384];
+  if (launch->log == NULL) return;
   snprintf(
-      text, room,
+      text, sizeof text,
       "hop in %s on %d x %d x %d x %d sites, reals of a link: %d, columns: %d. Kernel %s (%s). "
       "Threads of a block: %d, columns at a time: %d, sums: %s",
       precision_name[precision], st->extents[0], st->extents[1], st->extents[2], st->extents[3],
       recon, columns, c->row->name, c->row->when, c->threads, c->groups > 0 ? c->group : 1,
       sums[c->sums]);
-}
-
-/* A hop of a partitioned lattice is described as one launch. */
-static void explain(kaon_precision precision, const kaon_launch *launch, const kaon_hop_args *args,
-                    char *text, size_t room) {
-  kaon_hop_args all = *args;
-  if (args->stencil->faces != NULL) all.part = KAON_PART_FUSED;
-  const kaon_kernel_choice c = kaon_hop_choose(precision, launch, &all);
-  describe(&c, precision, args->recon, args->nrhs, args->stencil, text, room);
-}
-
-static void explain_staggered(kaon_precision precision, const kaon_staggered_args *args, char *text,
-                              size_t room) {
-  kaon_staggered_args all = *args;
-  if (args->stencil->faces != NULL) all.part = KAON_PART_FUSED;
-  const kaon_kernel_choice c = kaon_staggered_choose(precision, &all);
-  describe(&c, precision, staggered_recon(args), args->nrhs, args->stencil, text, room);
+  kaon_log_once(launch->log, KAON_LOG_DEBUG, text);
 }
 
 /* ---- the tables ---- */
@@ -411,6 +406,8 @@ static kaon_staggered_args staggered_of_gather(const kaon_staggered_gather_args 
 static void run_hop(kaon_precision precision, const kaon_launch *launch,
                     const kaon_gather_args *gather, const kaon_hop_args *args) {
   const kaon_kernel_choice c = kaon_hop_choose(precision, launch, args);
+  if (args->part != KAON_PART_GATHER)
+    log_choice(launch, &c, precision, args->recon, args->nrhs, args->stencil);
   c.row->hop[precision][c.links](launch, &c, gather, args);
 }
 
@@ -425,71 +422,62 @@ static void run_staggered(kaon_precision precision, const kaon_launch *launch,
                           const kaon_staggered_gather_args *gather,
                           const kaon_staggered_args *args) {
   const kaon_kernel_choice c = kaon_staggered_choose(precision, args);
+  if (args->part != KAON_PART_GATHER)
+    log_choice(launch, &c, precision, staggered_recon(args), args->nrhs, args->stencil);
   c.row->staggered[precision][c.links](launch, &c, gather, args);
 }
 
-#define KAON_HOP(prec, precision)                                                              \
-  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {               \
-    run_hop(precision, launch, NULL, args);                                                    \
-  }                                                                                            \
-  static void gather_##prec(const kaon_launch *launch, const kaon_gather_args *gather) {       \
-    const kaon_hop_args args = hop_of_gather(gather);                                          \
-    run_hop(precision, launch, gather, &args);                                                 \
-  }                                                                                            \
-  static void fused_##prec(const kaon_launch *launch, const kaon_gather_args *gather,          \
-                           const kaon_hop_args *args) {                                        \
-    run_hop(precision, launch, gather, args);                                                  \
-  }                                                                                            \
-  static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {         \
-    run_clover(precision, launch, args);                                                       \
-  }                                                                                            \
-  static int hop_writes_##prec(const kaon_stencil *st, int columns) {                          \
-    return hop_writes(precision, st, columns);                                                 \
-  }                                                                                            \
-  static int clover_writes_##prec(const kaon_stencil *st, int columns) {                       \
-    return clover_writes(precision, st, columns);                                              \
-  }                                                                                            \
-  static void explain_##prec(const kaon_launch *launch, const kaon_hop_args *args, char *text, \
-                             size_t room) {                                                    \
-    explain(precision, launch, args, text, room);                                              \
-  }                                                                                            \
-  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                      \
-                                                       .clover = clover_##prec,                \
-                                                       .gather = gather_##prec,                \
-                                                       .hop_fused = fused_##prec,              \
-                                                       .hop_writes = hop_writes_##prec,        \
-                                                       .clover_writes = clover_writes_##prec,  \
-                                                       .explain = explain_##prec,              \
+#define KAON_HOP(prec, precision)                                                             \
+  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {              \
+    run_hop(precision, launch, NULL, args);                                                   \
+  }                                                                                           \
+  static void gather_##prec(const kaon_launch *launch, const kaon_gather_args *gather) {      \
+    const kaon_hop_args args = hop_of_gather(gather);                                         \
+    run_hop(precision, launch, gather, &args);                                                \
+  }                                                                                           \
+  static void fused_##prec(const kaon_launch *launch, const kaon_gather_args *gather,         \
+                           const kaon_hop_args *args) {                                       \
+    run_hop(precision, launch, gather, args);                                                 \
+  }                                                                                           \
+  static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {        \
+    run_clover(precision, launch, args);                                                      \
+  }                                                                                           \
+  static int hop_writes_##prec(const kaon_stencil *st, int columns) {                         \
+    return hop_writes(precision, st, columns);                                                \
+  }                                                                                           \
+  static int clover_writes_##prec(const kaon_stencil *st, int columns) {                      \
+    return clover_writes(precision, st, columns);                                             \
+  }                                                                                           \
+  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                     \
+                                                       .clover = clover_##prec,               \
+                                                       .gather = gather_##prec,               \
+                                                       .hop_fused = fused_##prec,             \
+                                                       .hop_writes = hop_writes_##prec,       \
+                                                       .clover_writes = clover_writes_##prec, \
                                                        .twist = kaon_dslash_twist_cuda_##prec};
 KAON_HOP(d, KAON_DOUBLE)
 KAON_HOP(s, KAON_SINGLE)
 KAON_HOP(h, KAON_HALF)
 
-#define KAON_STAGGERED(prec, precision)                                                            \
-  static void staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args) {       \
-    run_staggered(precision, launch, NULL, args);                                                  \
-  }                                                                                                \
-  static void staggered_gather_##prec(const kaon_launch *launch,                                   \
-                                      const kaon_staggered_gather_args *gather) {                  \
-    const kaon_staggered_args args = staggered_of_gather(gather);                                  \
-    run_staggered(precision, launch, gather, &args);                                               \
-  }                                                                                                \
-  static void staggered_fused_##prec(const kaon_launch *launch,                                    \
-                                     const kaon_staggered_gather_args *gather,                     \
-                                     const kaon_staggered_args *args) {                            \
-    run_staggered(precision, launch, gather, args);                                                \
-  }                                                                                                \
-  static void explain_staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args, \
-                                       char *text, size_t room) {                                  \
-    (void)launch;                                                                                  \
-    explain_staggered(precision, args, text, room);                                                \
-  }                                                                                                \
-  const kaon_staggered_ops kaon_staggered_ops_cuda_##prec = {                                      \
-      .hop = staggered_##prec,                                                                     \
-      .gather = staggered_gather_##prec,                                                           \
-      .hop_fused = staggered_fused_##prec,                                                         \
-      .face_links = kaon_staggered_face_links_cuda_##prec,                                         \
-      .explain = explain_staggered_##prec};
+#define KAON_STAGGERED(prec, precision)                                                      \
+  static void staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args) { \
+    run_staggered(precision, launch, NULL, args);                                            \
+  }                                                                                          \
+  static void staggered_gather_##prec(const kaon_launch *launch,                             \
+                                      const kaon_staggered_gather_args *gather) {            \
+    const kaon_staggered_args args = staggered_of_gather(gather);                            \
+    run_staggered(precision, launch, gather, &args);                                         \
+  }                                                                                          \
+  static void staggered_fused_##prec(const kaon_launch *launch,                              \
+                                     const kaon_staggered_gather_args *gather,               \
+                                     const kaon_staggered_args *args) {                      \
+    run_staggered(precision, launch, gather, args);                                          \
+  }                                                                                          \
+  const kaon_staggered_ops kaon_staggered_ops_cuda_##prec = {                                \
+      .hop = staggered_##prec,                                                               \
+      .gather = staggered_gather_##prec,                                                     \
+      .hop_fused = staggered_fused_##prec,                                                   \
+      .face_links = kaon_staggered_face_links_cuda_##prec};
 KAON_STAGGERED(d, KAON_DOUBLE)
 KAON_STAGGERED(s, KAON_SINGLE)
 KAON_STAGGERED(h, KAON_HALF)

@@ -97,7 +97,7 @@ struct kaon_kernel_row {
   int64_t shared_bytes[3]; /* shared memory that a multiprocessor must have */
   /* 1 if it is faster than the rows below, or a tuning result requests it; NULL: always. */
   int (*pays)(const kaon_kernel_question *q);
-  int writes;                       /* bits KAON_WRITES_... */
+  int writes;                       /* bits KAON_WRITES_...; it does not run parts that need more */
   int least_threads[3], threads[3]; /* smallest and largest block */
   int columns[3];                   /* most columns that a thread (hop_staged: a block) takes */
   /* One of these: the launchers by precision, and by storage of the links. */

@@ -242,30 +242,4 @@ void kaon_direction_destroy(kaon_direction **direction);
 kaon_status kaon_direction_hop(const kaon_direction *direction, int parity, kaon_mode mode,
                                const kaon_vector *in, kaon_vector *out, const kaon_pass *gate);
 
-/* ---- the stages of a hop (stages.c) ---- */
-
-/* One hop of an action, between its arguments and its kernels. The action's own struct begins with
- * it. `at` gets that struct. */
-typedef struct kaon_hop_call {
-  const kaon_fields *fields;
-  kaon_launch launch;
-  kaon_kernel_sums sums; /* of the pass */
-  /* Runs a part of the hop (KAON_PART_...); peer: it waits for this exchange. */
-  void (*hop)(void *at, int part, const kaon_peer_exchange *peer);
-  /* Packs the messages of halo i. */
-  void (*gather)(void *at, int i);
-  /* Sets the arguments that name the halos. */
-  void (*meet)(void *at, kaon_halo *const *halos, int count);
-  /* Names the kernel that the hop runs, and says why. NULL: there is only one. */
-  void (*explain)(const void *at, char *text, size_t room);
-} kaon_hop_call;
-
-/* Checks the pass and plans its sums over `out`. offers: what the hop's kernel offers for them
- * (KAON_SUMS_..., lib/core/launch.h). */
-kaon_status kaon_hop_begin(kaon_hop_call *call, const kaon_fields *fields, const kaon_vector *out,
-                           const kaon_pass *pass, int offers);
-/* Runs the hop after kaon_launch_prepare, in stages if the stencil has faces, and completes the
- * sums. */
-kaon_status kaon_hop_run(kaon_hop_call *call, int faces, int columns);
-
 #endif

@@ -5,6 +5,7 @@
 #include <kaon/context.h>
 
 #include "dslash/operator/frame.h"
+#include "lib/grid/overlap.h"
 #include "lib/operator/fused_apply.h"
 
 /* y_p = T x_p + c D_pq x_q on both parities. */
@@ -31,6 +32,18 @@ kaon_status kaon_lattice_operator_full(kaon_operator *A, kaon_mode mode, const k
   }
   return kaon_pass_sum_separately(y, pass); /* a kernel covers one parity, but the sums are over
                                                both */
+}
+
+kaon_status kaon_lattice_operator_reserve(kaon_operator *A, kaon_mode mode, int columns) {
+  const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
+  const kaon_fields *fields = self->fields;
+  kaon_halo *halos[2];
+  kaon_overlap how;
+  int count, fused;
+  (void)mode;
+  if (self->cut != NULL || fields->stencil.faces == NULL) return KAON_OK;
+  KAON_TRY(fields->family->action->halos(fields, columns, halos, &count, &fused));
+  return kaon_overlap_choose(halos[0], fused, &how);
 }
 
 static kaon_cost cost(const kaon_operator *A, int columns) {
