@@ -63,8 +63,10 @@ static void record(const char *launcher, int recon, const kaon_kernel_choice *ch
   ALL_LINKS(HOP, kaon_hop_staged, prec)                                                        \
   ALL_LINKS(HOP, kaon_hop_cut, prec)                                                           \
   ALL_LINKS(HOP, kaon_hop_faces, prec)                                                         \
+  ALL_LINKS(HOP, kaon_hop_along, prec)                                                         \
   ALL_LINKS(STAGGERED, kaon_staggered, prec)                                                   \
   ALL_LINKS(STAGGERED, kaon_staggered_faces, prec)                                             \
+  ALL_LINKS(STAGGERED, kaon_staggered_along, prec)                                             \
   CLOVER(kaon_clover_pair, prec)                                                               \
   CLOVER(kaon_dslash_clover, prec)                                                             \
   void kaon_staggered_face_links_cuda_##prec(const kaon_launch *launch,                        \
@@ -439,6 +441,35 @@ static void messages_are_written_by_the_kernel_of_faces(void **unused) {
   assert_ptr_equal(called.args, &args);
 }
 
+/* Hops in one direction have one kernel for all parts but the messages, which are those of all
+ * directions. Blocks are cut at the same sites on both launches. */
+static void hops_in_one_direction_have_a_kernel(void **unused) {
+  (void)unused;
+  static const char *const expected[] = {"hop_along", "hop_along", "hop_along", NULL, "hop_faces"};
+  static const char *const staggered[] = {"staggered_along", "staggered_along", "staggered_along",
+                                          NULL, "staggered_faces"};
+  for (int precision = 0; precision < 3; precision++)
+    for (int i = 0; i < 4 * COUNT(shapes); i++)
+      for (int part = KAON_PART_ALL; part <= KAON_PART_GATHER; part++) {
+        kaon_stencil st = stencil_of(shapes[i / 4], i % 2 * 2);
+        kaon_hop_args args = hop_args_of(&st, 1 + i % 5, recons[i % 3], i / 2 % 2, SUM_NONE);
+        kaon_staggered_args thin = {
+            .stencil = &st, .nrhs = 1 + i % 5, .part = part, .fat.recon = recons[i % 3]};
+        if (expected[part] == NULL) continue; /* no launch has both */
+        st.along = 1 + i % 8;
+        args.part = part;
+        const kaon_kernel_choice c = kaon_hop_choose(precision, &plain_launch, &args);
+        const kaon_kernel_choice s = kaon_staggered_choose(precision, &thin);
+        assert_string_equal(c.row->name, expected[part]);
+        assert_string_equal(s.row->name, staggered[part]);
+        args.part = thin.part = KAON_PART_GATHER;
+        assert_int_equal(c.threads, kaon_hop_choose(precision, &plain_launch, &args).threads);
+        assert_int_equal(s.threads, kaon_staggered_choose(precision, &thin).threads);
+        assert_int_equal(s.groups, kaon_staggered_choose(precision, &thin).groups);
+        assert_int_equal(hop_ops[precision]->hop_writes(&st, 1), KAON_WRITES_OUT);
+      }
+}
+
 /* ---- clover blocks, staggered hops ---- */
 
 static void clover_blocks_of_few_sites_are_shared_and_updated(void **unused) {
@@ -606,6 +637,7 @@ int main(void) {
       cmocka_unit_test(choices_are_those_of_the_conditions),
       cmocka_unit_test(one_launcher_is_called),
       cmocka_unit_test(messages_are_written_by_the_kernel_of_faces),
+      cmocka_unit_test(hops_in_one_direction_have_a_kernel),
       cmocka_unit_test(clover_blocks_of_few_sites_are_shared_and_updated),
       cmocka_unit_test(staggered_choices_are_those_of_the_conditions),
       cmocka_unit_test(a_hop_writes_the_sums_that_its_row_says),

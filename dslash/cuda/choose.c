@@ -42,8 +42,9 @@ enum {
   WHOLE = 1u << KAON_PART_ALL,
   DIVIDED = 1u << KAON_PART_INTERIOR | 1u << KAON_PART_BOUNDARY | 1u << KAON_PART_FUSED |
             1u << KAON_PART_GATHER,
-  UNCUT = 1u << 0,
-  CUT = 1u << 1,
+  UNCUT = 1u << DROPS_NONE,
+  CUT = 1u << DROPS_BETWEEN,
+  ALONG = 1u << DROPS_OTHERS,
   LINKS_18 = 1u << 0,
   LINKS = 7u, /* of any storage */
   NO_CLOVER = 1u << KAON_CLOVER_NONE,
@@ -61,10 +62,22 @@ enum {
   { LAUNCHERS_OF(name, d), LAUNCHERS_OF(name, s), LAUNCHERS_OF(name, h) }
 
 const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
+    [HOP_ALONG] = {.name = "hop_along",
+                   .when = "hops in one direction alone",
+                   .parts = WHOLE | DIVIDED,
+                   .dropped = ALONG,
+                   .links = EACH(LINKS),
+                   .clover = NO_CLOVER,
+                   .rounded = 1,
+                   .writes = KAON_WRITES_OUT,
+                   .least_threads = EACH(SITE_THREADS / 2),
+                   .threads = EACH(SITE_THREADS),
+                   .columns = EACH(1),
+                   .hop = LAUNCHERS(kaon_hop_along)},
     [HOP_FACES] = {.name = "hop_faces",
                    .when = "the lattice is partitioned",
                    .parts = DIVIDED,
-                   .cut = UNCUT | CUT,
+                   .dropped = UNCUT | ALONG, /* ALONG: gathers its messages */
                    .links = EACH(LINKS),
                    .clover = CLOVER,
                    .rounded = 1,
@@ -76,7 +89,7 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
     [HOP_CUT] = {.name = "hop_cut",
                  .when = "hops between blocks are omitted",
                  .parts = WHOLE,
-                 .cut = CUT,
+                 .dropped = CUT,
                  .links = EACH(LINKS),
                  .clover = CLOVER,
                  .rounded = 1,
@@ -88,7 +101,7 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
     [HOP_PAIR] = {.name = "hop_pair",
                   .when = "few sites, or tuning: two warps share 32 sites",
                   .parts = WHOLE,
-                  .cut = UNCUT,
+                  .dropped = UNCUT,
                   .links = EACH(LINKS),
                   .clover = NO_CLOVER | CLOVER_ON_HOP,
                   .most_sites = PAIR_SITES,
@@ -103,7 +116,7 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
     [HOP_STAGED] = {.name = "hop_staged",
                     .when = "many columns, or tuning: links stay in registers",
                     .parts = WHOLE,
-                    .cut = UNCUT,
+                    .dropped = UNCUT,
                     .links = {LINKS & ~LINKS_18, LINKS, LINKS},
                     .clover = NO_CLOVER,
                     .tile = {16, 4, 2, 2},
@@ -119,7 +132,7 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
     [HOP_SITE] = {.name = "hop_kernel",
                   .when = "a thread updates a site",
                   .parts = WHOLE,
-                  .cut = UNCUT,
+                  .dropped = UNCUT,
                   .links = EACH(LINKS),
                   .clover = CLOVER,
                   .rounded = 1,
@@ -130,10 +143,22 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
                   .hop = LAUNCHERS(kaon_hop)}};
 
 const kaon_kernel_row kaon_staggered_rows[STAGGERED_KERNELS] = {
+    /* Its groups of columns are those of the messages' kernel, which counts them. */
+    [STAGGERED_ALONG] = {.name = "staggered_along",
+                         .when = "hops in one direction alone",
+                         .parts = WHOLE | DIVIDED,
+                         .dropped = ALONG,
+                         .links = EACH(LINKS),
+                         .clover = NO_CLOVER,
+                         .writes = KAON_WRITES_OUT,
+                         .least_threads = EACH(SITE_THREADS / 2),
+                         .threads = EACH(SITE_THREADS),
+                         .columns = {FACES_COLUMNS(8), FACES_COLUMNS(4), FACES_COLUMNS(2)},
+                         .staggered = LAUNCHERS(kaon_staggered_along)},
     [STAGGERED_FACES] = {.name = "staggered_faces",
                          .when = "the lattice is partitioned",
                          .parts = DIVIDED,
-                         .cut = UNCUT,
+                         .dropped = UNCUT | ALONG,
                          .links = EACH(LINKS),
                          .clover = NO_CLOVER,
                          .writes = KAON_WRITES_OUT | SUMS | KAON_WRITES_MESSAGES,
@@ -144,7 +169,7 @@ const kaon_kernel_row kaon_staggered_rows[STAGGERED_KERNELS] = {
     [STAGGERED_SITE] = {.name = "staggered_kernel",
                         .when = "a thread updates a site",
                         .parts = WHOLE,
-                        .cut = UNCUT,
+                        .dropped = UNCUT,
                         .links = EACH(LINKS),
                         .clover = NO_CLOVER,
                         .writes = KAON_WRITES_OUT | SUMS,
@@ -157,7 +182,7 @@ const kaon_kernel_row kaon_clover_rows[CLOVER_KERNELS] = {
     [CLOVER_PAIR] = {.name = "hop_pair, clover blocks alone",
                      .when = "few sites: two warps share 32 sites",
                      .parts = WHOLE,
-                     .cut = UNCUT,
+                     .dropped = UNCUT,
                      .links = EACH(LINKS),
                      .clover = NO_CLOVER,
                      .most_sites = PAIR_SITES,
@@ -171,7 +196,7 @@ const kaon_kernel_row kaon_clover_rows[CLOVER_KERNELS] = {
     [CLOVER_SITE] = {.name = "clover",
                      .when = "a thread updates a site",
                      .parts = WHOLE,
-                     .cut = UNCUT,
+                     .dropped = UNCUT,
                      .links = EACH(LINKS),
                      .clover = NO_CLOVER,
                      .writes = KAON_WRITES_OUT | KAON_SUMS_NORM,
@@ -192,7 +217,7 @@ static int needs_of(int part) {
 static int accepts(const kaon_kernel_row *row, const kaon_kernel_question *q) {
   const int64_t shared = row->shared_bytes[q->precision];
   if (needs_of(q->part) & ~row->writes) return 0;
-  if (!(row->parts >> q->part & 1) || !(row->cut >> q->cut & 1) ||
+  if (!(row->parts >> q->part & 1) || !(row->dropped >> q->dropped & 1) ||
       !(row->links[q->precision] >> q->links & 1) || !(row->clover >> q->clover_on & 1) ||
       (q->rounded && !row->rounded))
     return 0;
@@ -213,8 +238,9 @@ static int links_of(int recon) {
   return recon == 18 ? 0 : recon == 12 ? 1 : 2;
 }
 
-static int is_cut(const kaon_stencil *st) {
-  return st->cut[0] != 0 || st->cut[1] != 0 || st->cut[2] != 0 || st->cut[3] != 0;
+static int dropped_of(const kaon_stencil *st) {
+  const int cut = st->cut[0] != 0 || st->cut[1] != 0 || st->cut[2] != 0 || st->cut[3] != 0;
+  return st->along != 0 ? DROPS_OTHERS : cut ? DROPS_BETWEEN : DROPS_NONE;
 }
 
 /* 1 if the kernel's factor in some direction, which is the coefficient and in t the projector's 2,
@@ -272,7 +298,7 @@ kaon_kernel_choice kaon_hop_choose(kaon_precision precision, const kaon_launch *
       .precision = precision,
       .links = links_of(args->recon),
       .part = args->part,
-      .cut = is_cut(args->stencil),
+      .dropped = dropped_of(args->stencil),
       .clover_on = args->clover_on,
       .columns = args->nrhs,
       .rounded = precision != KAON_DOUBLE && is_rounded(args->coefficient),
@@ -322,6 +348,7 @@ kaon_kernel_choice kaon_staggered_choose(kaon_precision precision,
   const kaon_kernel_question q = {.precision = precision,
                                   .links = links_of(staggered_recon(args)),
                                   .part = args->part,
+                                  .dropped = dropped_of(args->stencil),
                                   .columns = columns,
                                   .stencil = args->stencil};
   const kaon_kernel_row *row = row_for(kaon_staggered_rows, &q);
@@ -348,7 +375,9 @@ kaon_kernel_choice kaon_staggered_choose(kaon_precision precision,
 enum { SEPARATE_DOT = 1 << 17 };
 
 static int hop_writes(kaon_precision precision, const kaon_stencil *st, int columns) {
-  const int writes = kaon_hop_rows[is_cut(st) ? HOP_CUT : HOP_SITE].writes;
+  static const int rows[] = {
+      [DROPS_NONE] = HOP_SITE, [DROPS_BETWEEN] = HOP_CUT, [DROPS_OTHERS] = HOP_ALONG};
+  const int writes = kaon_hop_rows[rows[dropped_of(st)]].writes;
   const int separate = precision != KAON_DOUBLE && columns == 1 && st->nsites >= SEPARATE_DOT;
   return separate ? writes & ~KAON_SUMS_DOT : writes;
 }

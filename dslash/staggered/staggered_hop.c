@@ -106,10 +106,12 @@ static void meet_halos(colour_call *c, kaon_halo *const *halos, int count) {
 
 /* Runs all parts on a divided lattice. */
 static kaon_status run_divided(colour_call *c) {
-  kaon_stages stages = {.run = run_part, .user = c};
+  const int one = c->hop.stencil->along != 0;
+  kaon_stages stages = {.run = run_part, .user = c, .lenient = one};
   kaon_halo *halos[2];
   int count;
   KAON_TRY(kaon_colour_halos(c->fields, c->hop.nrhs, halos, &count, &stages.fused));
+  if (one) stages.fused = 0;
   meet_halos(c, halos, count);
   return kaon_overlap_run(halos, count, &stages);
 }
@@ -137,11 +139,12 @@ kaon_status kaon_colour_hop(const kaon_fields *fields, int parity, kaon_mode mod
   const kaon_staggered_fields *own = kaon_staggered_fields_of(fields);
   kaon_context *ctx = family->base.ctx;
   kaon_lattice *lattice = family->base.lattice;
+  const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
   colour_call c = {.fields = fields, .ops = table(fields)};
   KAON_TRY(kaon_pass_check(ctx, family->base.action->name, pass, out->nrhs));
-  c.sums = kaon_sums_for_kernel(out, pass, KAON_SUMS_NORM | KAON_SUMS_DOT);
+  c.sums = kaon_sums_for_kernel(out, pass, stencil->along ? 0 : KAON_SUMS_NORM | KAON_SUMS_DOT);
   KAON_TRY(check_numbers(ctx, lattice, out->nrhs));
-  c.hop = (kaon_staggered_args){.stencil = &lattice->stencil,
+  c.hop = (kaon_staggered_args){.stencil = stencil,
                                 .parity = parity,
                                 .nrhs = out->nrhs,
                                 .a = fused->x == NULL ? 0 : fused->a,

@@ -149,5 +149,5 @@ const kaon_action kaon_twisted_action = {
     .halos = kaon_spinor_halos,
     .cost = cost,
     .diagonal = kaon_clover_diagonal,
-    .cuts = 1,
+    .blocks = 1,
 };

@@ -98,10 +98,12 @@ static int sums_of_hop(const kaon_fields *fields, const kaon_stencil *stencil, i
 
 /* Runs all parts on a divided lattice. */
 static kaon_status run_divided(spinor_call *c) {
-  kaon_stages stages = {.run = run_part, .user = c};
+  const int one = c->hop.stencil->along != 0;
+  kaon_stages stages = {.run = run_part, .user = c, .lenient = one};
   kaon_halo *halos[2];
   int count;
   KAON_TRY(kaon_spinor_halos(c->fields, c->hop.nrhs, halos, &count, &stages.fused));
+  if (one) stages.fused = 0;
   meet_halo(c, halos[0]);
   return kaon_overlap_run(halos, count, &stages);
 }

@@ -15,6 +15,7 @@
 
 #include "dslash/wilson/wilson.h"
 #include "lib/math/steps/recurrence.h"
+#include "lib/operator/couplings.h"
 
 static const char *const precisions[] = {"double", "single", "half"};
 
@@ -212,6 +213,42 @@ void partition_check_hops(partition_pair *pair, double anisotropy) {
     snprintf(what, sizeof what, "hop %s", precisions[p]);
     report(pair, what, &d[p], same && p != KAON_HALF ? 0 : hop_bound((kaon_precision)p));
   }
+}
+
+void partition_check_couplings(partition_pair *pair, int turn) {
+  partition_side *sides[2] = {&pair->whole, &pair->part};
+  const kaon_precision precision = storages[turn % STORAGES].precision;
+  const int columns = storages[turn % STORAGES].nrhs;
+  const int device = !pair->whole.ctx->backend->host_accessible;
+  kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
+  difference d = {0, 0, 0};
+  char what[64];
+  options.precision = precision;
+  options.reconstruct = storages[turn % STORAGES].reconstruct;
+  options.csw = 1.1;
+  options.anisotropy = turn % 2 ? 0.71 : 1;
+  partition_dirac(pair, &options);
+  for (int i = 0; i < 16; i++) {
+    const kaon_coupling which = {i / 2, (turn + i / 2) % 2 * 2, precision, options.reconstruct};
+    kaon_vector *x[2], *y[2];
+    for (int side = 0; side < 2; side++) {
+      kaon_operator *M = sides[side]->M, *part = NULL;
+      const kaon_couplings *access = kaon_operator_capability(M, KAON_CAPABILITY_COUPLINGS);
+      must(M->ctx, access->couple(M, &which, &part));
+      x[side] = partition_noise(sides[side], KAON_FULL, precision, columns, 15);
+      y[side] = partition_noise(sides[side], KAON_FULL, precision, columns, 16);
+      must(M->ctx, kaon_operator_apply(part, (kaon_mode)(i % 2), x[side], y[side]));
+      kaon_operator_destroy(&part);
+    }
+    compare_vectors(pair, y[0], y[1], &d);
+    for (int side = 0; side < 2; side++) {
+      kaon_vector_destroy(&x[side]);
+      kaon_vector_destroy(&y[side]);
+    }
+  }
+  snprintf(what, sizeof what, "hops in one direction, %s %d", precisions[precision],
+           (int)options.reconstruct);
+  report(pair, what, &d, device && precision != KAON_HALF ? 0 : hop_bound(precision));
 }
 
 /* ---- sums ---- */
