@@ -193,6 +193,46 @@ static void parts_of_every_action(void **state) {
     }
 }
 
+/* What is inside blocks and the hops that leave them, in all directions, add up to the operator. */
+static void parts_add_up(void **state) {
+  (void)state;
+  static const int extents[4] = {8, 4, 4, 8}, block[4] = {4, 2, 4, 2};
+  for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
+    subject u = {0};
+    kaon_operator *local = NULL;
+    if (machine_lacks(machine) || !staggered_open(&u.s, machine, extents, 1, 0)) continue;
+    dirac_case *c = &u.s.c;
+    subject_make(&u, TWISTED, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+    ref_complex **psi = case_random_columns(c, 1, 3), *expected[1];
+    kaon_vector *x = case_vector(c, KAON_FULL, KAON_DOUBLE, 1);
+    kaon_vector *y = case_vector(c, KAON_FULL, KAON_DOUBLE, 1);
+    kaon_vector *sum = case_vector(c, KAON_FULL, KAON_DOUBLE, 1);
+    case_import(c, x, psi);
+    for (int mode = KAON_PLAIN; mode <= KAON_DAGGER; mode++) {
+      must(c->ctx, kaon_operator_local_part(u.M, block, KAON_DOUBLE, KAON_RECONSTRUCT_18, &local));
+      must(c->ctx, kaon_operator_apply(local, (kaon_mode)mode, x, sum));
+      kaon_operator_destroy(&local);
+      for (int direction = 0; direction < 8; direction++) {
+        kaon_operator *part = part_of(u.M, direction, block[direction % 4], KAON_RECONSTRUCT_18);
+        must(c->ctx, kaon_operator_apply(part, (kaon_mode)mode, x, y));
+        must(c->ctx, kaon_vector_axpy(1, 0, y, sum));
+        kaon_operator_destroy(&part);
+      }
+      must(c->ctx, kaon_operator_apply(u.M, (kaon_mode)mode, x, y));
+      expected[0] = case_export(c, y, 0);
+      test_below(isa_names[machine], case_deviation(c, sum, expected), 64 * 0x1p-53);
+      free(expected[0]);
+    }
+    kaon_vector_destroy(&x);
+    kaon_vector_destroy(&y);
+    kaon_vector_destroy(&sum);
+    case_free_columns(psi, 1);
+    kaon_operator_destroy(&u.M);
+    ref_dirac_free(&u.d);
+    staggered_close(&u.s);
+  }
+}
+
 /* In the temporal gauge the links in t are those of the rotated field: rotated back, the sum over
  * all directions is the same. */
 static void temporal_gauge(void **state) {
@@ -274,6 +314,7 @@ static void what_has_no_parts_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_of_every_action),
+      cmocka_unit_test(parts_add_up),
       cmocka_unit_test(temporal_gauge),
       cmocka_unit_test(what_has_no_parts_is_refused),
   };

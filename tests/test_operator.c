@@ -15,7 +15,6 @@
 
 #include "blas/blas.h"
 #include "lib/operator/free_blocks.h"
-#include "lib/operator/couplings.h"
 #include "lib/operator/fused_apply.h"
 #include "lib/operator/pointwise.h"
 #include "lib/operator/row_sweeps.h"
@@ -206,62 +205,6 @@ static void check_updated(kaon_operator *A) {
   kaon_scalars_destroy(&scalars);
 }
 
-/* sum of conj(a) b over column 0, and the sizes' product */
-static void product(const kaon_vector *x, const kaon_vector *y, double dot[2], double *size) {
-  double *a = exported(x, 0), *b = exported(y, 0), norms[2] = {0, 0};
-  dot[0] = dot[1] = 0;
-  for (size_t i = 0; i < host_length(x); i += 2) {
-    dot[0] += a[i] * b[i] + a[i + 1] * b[i + 1];
-    dot[1] += a[i] * b[i + 1] - a[i + 1] * b[i];
-    norms[0] += a[i] * a[i] + a[i + 1] * a[i + 1];
-    norms[1] += b[i] * b[i] + b[i + 1] * b[i + 1];
-  }
-  *size = sqrt(norms[0] * norms[1]);
-  free(a);
-  free(b);
-}
-
-/* The eight parts and what is inside blocks add up to A, where blocks are offered; else with the
- * diagonal. (y, B x) = (B^dagger y, x) for each part B: sums of numbers that err by some eps. */
-static void check_couplings(kaon_operator *A) {
-  const kaon_couplings *access = kaon_operator_capability(A, KAON_CAPABILITY_COUPLINGS);
-  const int block = A->ops->local != NULL ? 2 : 0;
-  kaon_vector *x = random_vector(A, 1, 8), *y = random_vector(A, 1, 9), *sum = vector_of(A, 1);
-  kaon_vector *part = vector_of(A, 1), *back = vector_of(A, 1);
-  kaon_operator *local = NULL;
-  if (block != 0) {
-    const kaon_local how = {{block, block, block, block}, A->precision, KAON_RECONSTRUCT_18, 0};
-    must(A->ctx, A->ops->local(A, &how, &local, NULL));
-    must(A->ctx, kaon_operator_apply(local, KAON_PLAIN, x, sum));
-    kaon_operator_destroy(&local);
-  } else {
-    must(A->ctx, A->ops->diagonal(A, part));
-    double *d = exported(part, 0), *psi = exported(x, 0);
-    for (size_t i = 0; i < host_length(x); i++) psi[i] *= d[i / 2 * 2]; /* a real number a site */
-    must(A->ctx, kaon_vector_import(sum, 0, psi, KAON_BASIS_UKQCD));
-    free(d);
-    free(psi);
-  }
-  for (int direction = 0; direction < 8; direction++) {
-    const kaon_coupling which = {direction, block, A->precision, KAON_RECONSTRUCT_18};
-    kaon_operator *B = NULL;
-    double dot[2][2], size;
-    must(A->ctx, access->couple(A, &which, &B));
-    assert_ptr_equal(B->space, A->space);
-    must(A->ctx, kaon_operator_apply(B, KAON_PLAIN, x, part));
-    must(A->ctx, kaon_vector_axpy(1, 0, part, sum));
-    must(A->ctx, kaon_operator_apply(B, KAON_DAGGER, y, back));
-    product(y, part, dot[0], &size);
-    product(back, x, dot[1], &size);
-    for (int c = 0; c < 2; c++) test_close("adjoint", dot[0][c], dot[1][c], 0x1p-44 * size);
-    kaon_operator_destroy(&B);
-  }
-  must(A->ctx, kaon_operator_apply(A, KAON_PLAIN, x, y));
-  test_below("the sum of the parts", distance(sum, y), 64 * 0x1p-53);
-  kaon_vector *all[] = {x, y, sum, part, back};
-  for (int i = 0; i < 5; i++) kaon_vector_destroy(&all[i]);
-}
-
 static void check_capabilities(kaon_operator *A, unsigned expected) {
   for (int kind = 0; kind < KAON_CAPABILITIES; kind++) {
     const int offered = kaon_operator_capability(A, (kaon_capability)kind) != NULL;
@@ -273,7 +216,6 @@ static void check_capabilities(kaon_operator *A, unsigned expected) {
   if (expected & FREE) check_free_blocks(A);
   if (expected & POINTWISE) check_pointwise(A);
   if (expected & UPDATED) check_updated(A);
-  if (expected & COUPLINGS) check_couplings(A);
   if (!(expected & AHEAD) || A->ctx->comm->ranks == 1) /* one rank has no messages */
     assert_false(kaon_operator_sends_ahead(A));
   if (!(expected & PARTIAL)) assert_false(kaon_operator_completes_sums(A, 1));
