@@ -16,9 +16,10 @@ enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
  * The sums |out|^2 and (w, out) are KAON_SUMS_NORM and KAON_SUMS_DOT (lib/core/launch.h). */
 enum { KAON_WRITES_OUT = 64, KAON_WRITES_MESSAGES = 128, KAON_WRITES_UPDATED = 256 };
 
-/* out = a [C] x + b [C] D in, on the sites of `parity`. D is the hop of docs/conventions.md
- * (dagger: s = -1). C is the clover block array passed here: the term or its inverse. It multiplies
- * x (KAON_CLOVER_ON_X), the hop's result (KAON_CLOVER_ON_HOP) or nothing.
+/* out = (a [C] + i twist[0] gamma_5) x + (b [C] + i twist[1] gamma_5) D in, on the sites of
+ * `parity`. D is the hop of docs/conventions.md (dagger: s = -1). C is the clover block array
+ * passed here: the term or its inverse. It multiplies x (KAON_CLOVER_ON_X), the hop's result
+ * (KAON_CLOVER_ON_HOP; twist[1] is then 0) or nothing.
  * - x.data == NULL means a = 0.
  * - in has the other parity and must not alias out; x and out may be the same vector.
  * - links[p] is the link array of parity p in `recon` reals. Hops in direction mu have the factor
@@ -33,7 +34,7 @@ typedef struct kaon_hop_args {
   int recon;    /* 18, 12 or 8 */
   int backward; /* CPU: from the last block to the first, with the same result */
   int clover_on;
-  double a, b;
+  double a, b, twist[2];
   double coefficient[4]; /* of the hops; equal in x, y and z; none of them 0 */
   const void *links[2];
   const void *clover;        /* 72 reals a site: [block][72][W], see lib/math/clover.h */
@@ -86,7 +87,7 @@ typedef struct kaon_clover_args {
 } kaon_clover_args;
 
 /* out = a x + [C] (p [A] + i q gamma_5) in, on one parity: the site term of twisted mass, or its
- * inverse. A and C are clover block arrays; NULL: 1. A is not read if p = 0.
+ * inverse. A and C are clover block arrays; NULL: 1.
  * - x.data == NULL means a = 0.
  * - out may be the same vector as in or x.
  * - sum: as in kaon_hop_args. */

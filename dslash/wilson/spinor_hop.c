@@ -129,6 +129,16 @@ static kaon_status launch(spinor_call *c) {
   return kaon_sums_after_kernel(&c->sums);
 }
 
+/* T or T^-1 of a site as p [C] + i q gamma_5, with its blocks C. A T^-1 with blocks and a twist is
+ * not of this form (dslash/twisted/twisted.c). */
+static void site_numbers(const kaon_dirac_family *family, kaon_mode mode, kaon_site_kind kind,
+                         double *p, double *q) {
+  const double twist = mode == KAON_DAGGER ? -family->twist : family->twist;
+  const int inverse = kind == KAON_SITE_INVERSE && family->csw == 0;
+  *p = inverse ? 1 / (1 + twist * twist) : 1;
+  *q = inverse ? -twist * *p : twist;
+}
+
 kaon_status kaon_spinor_hop(const kaon_fields *fields, int parity, kaon_mode mode,
                             const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
                             const kaon_pass *pass) {
@@ -139,13 +149,17 @@ kaon_status kaon_spinor_hop(const kaon_fields *fields, int parity, kaon_mode mod
   kaon_dirac_family *family = kaon_dirac_family_of(fields);
   const kaon_blocks *blocks = &kaon_dirac_fields_of(fields)->blocks[fused->kind][parity];
   const double space = family->anisotropy;
+  const int clover = family->csw != 0 ? fused->on : KAON_SITE_NOWHERE;
+  const int on_x = (fused->on & KAON_SITE_ON_X) != 0, on_hop = (fused->on & KAON_SITE_ON_HOP) != 0;
+  double number, twist;
   const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
   const kaon_vector *x = fused->x;
   spinor_call c = {.fields = fields, .ops = table(fields)};
   if (c.ops == NULL || c.ops->hop == NULL) return not_built(fields, "hop");
   KAON_TRY(kaon_pass_check(family->base.ctx, family->base.action->name, pass, out->nrhs));
   c.sums = kaon_sums_for_kernel(out, pass, sums_of_hop(fields, stencil, out->nrhs));
-  if (fused->on == KAON_SITE_ON_BOTH) {
+  site_numbers(family, mode, fused->kind, &number, &twist);
+  if (clover == KAON_SITE_ON_BOTH) {
     const kaon_pass gate = kaon_pass_gate_only(pass);
     KAON_TRY(kaon_clover_site(fields, parity, mode, fused->kind, x, out, &gate));
     x = out;
@@ -155,12 +169,15 @@ kaon_status kaon_spinor_hop(const kaon_fields *fields, int parity, kaon_mode mod
                           .dagger = mode == KAON_DAGGER,
                           .nrhs = out->nrhs,
                           .recon = (int)fields->reconstruct,
-                          .clover_on = clover_on[fused->on],
-                          .a = x == NULL ? 0 : fused->a,
-                          .b = fused->b,
+                          .clover_on = clover_on[clover],
+                          .a = x == NULL ? 0
+                               : on_x    ? fused->a * number
+                                         : fused->a,
+                          .b = on_hop ? fused->b * number : fused->b,
+                          .twist = {on_x ? fused->a * twist : 0, on_hop ? fused->b * twist : 0},
                           .coefficient = {space, space, space, 1},
-                          .clover = fused->on ? blocks->data : NULL,
-                          .clover_scale = fused->on ? blocks->scale : NULL,
+                          .clover = clover ? blocks->data : NULL,
+                          .clover_scale = clover ? blocks->scale : NULL,
                           .in = kaon_view_of(in),
                           .x = kaon_view_of(x),
                           .w = c.sums.w,
