@@ -36,7 +36,7 @@ static const cli_option vector_options[] = {
     CLI_TABLE_ROW(lattice_rank_rows, 0),
     CLI_END_ROW};
 
-enum { ROWS_OF_A_CASE = 3 };
+enum { ROWS_OF_A_CASE = 4 };
 
 /* One lattice with its links. For one precision, reconstruction and number of columns it also has
  * operators and vectors. */
@@ -47,6 +47,7 @@ typedef struct bench_case {
   kaon_reconstruct reconstruct;
   int columns;
   kaon_operator *M, *R, *T;     /* R: even-odd matrix; T: the same in temporal gauge */
+  kaon_operator *plain[2];      /* twisted actions: M and R with mu = 0 */
   kaon_gauge *fat, *naik;       /* links of improved staggered actions */
   kaon_vector *in, *same, *out; /* in: other parity; same, out: own parity */
   double *norm2;
@@ -72,6 +73,11 @@ static kaon_status matrix(void *user) {
 static kaon_status temporal_matrix(void *user) {
   bench_case *c = user;
   return kaon_operator_apply(c->T, KAON_PLAIN, c->same, c->out);
+}
+
+static kaon_status plain_matrix(void *user) {
+  bench_case *c = user;
+  return kaon_operator_apply(c->plain[1], KAON_PLAIN, c->same, c->out);
 }
 
 static kaon_status copy(void *user) {
@@ -137,28 +143,32 @@ static kaon_status open_hop(bench_case *c, bench_timed *t) {
   return status;
 }
 
-static kaon_status open_matrix(bench_case *c, int temporal_gauge, bench_timed *t) {
-  kaon_operator **R = temporal_gauge ? &c->T : &c->R;
+/* Prepares the even-odd matrix R of M: its vectors and its row without seconds. */
+static kaon_status open_matrix(bench_case *c, kaon_operator *M, int temporal_gauge,
+                               kaon_operator **R, bench_work *work, const char *name,
+                               bench_timed *t) {
   kaon_cost cost = {0};
   kaon_even_odd_options reduction = KAON_EVEN_ODD_OPTIONS_INIT;
   reduction.temporal_gauge = temporal_gauge;
   reduction.form = KAON_EVEN_ODD_ASYMMETRIC;
-  kaon_status status = kaon_dirac_even_odd(c->M, &reduction, R);
+  kaon_status status = kaon_dirac_even_odd(M, &reduction, R);
   if (status == KAON_OK) status = make_vector(c, kaon_operator_space(*R), &c->same);
   if (status == KAON_OK) status = kaon_operator_cost(*R, c->columns, &cost);
-  *t = (bench_timed){.work = temporal_gauge ? temporal_matrix : matrix, .user = c};
-  static const char *const names[][2] = {
-      [ACTION_WILSON] = {"wilson-matrix", "wilson-temporal"},
-      [ACTION_CLOVER] = {"clover-matrix", "clover-temporal"},
-      [ACTION_TWISTED] = {"twisted-matrix", "twisted-temporal"},
-      [ACTION_TWISTED_CLOVER] = {"twisted-clover-matrix", "twisted-clover-temporal"}};
-  t->row = row_of(c, names[lattice_of(c->b)->problem.action][temporal_gauge]);
+  *t = (bench_timed){.work = work, .user = c, .row = row_of(c, name)};
   t->row.flops = cost.flops * c->columns * c->b->info.ranks;
   t->row.bytes = cost.bytes * c->columns * c->b->info.ranks;
   return status;
 }
 
+/* Beside the matrix of a twisted action stands that with mu = 0: two hops each, so their ratio is
+ * that of the hops. */
 static kaon_status open_wilson(bench_case *c, bench_timed timed[], int *count) {
+  static const char *const names[][3] = {
+      [ACTION_WILSON] = {"wilson-matrix", "wilson-temporal", NULL},
+      [ACTION_CLOVER] = {"clover-matrix", "clover-temporal", NULL},
+      [ACTION_TWISTED] = {"twisted-matrix", "twisted-temporal", "wilson-matrix"},
+      [ACTION_TWISTED_CLOVER] = {"twisted-clover-matrix", "twisted-clover-temporal",
+                                 "clover-matrix"}};
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   dirac.kappa = 0.12;
   const int action = lattice_of(c->b)->problem.action;
@@ -168,9 +178,16 @@ static kaon_status open_wilson(bench_case *c, bench_timed timed[], int *count) {
   dirac.reconstruct = c->reconstruct;
   kaon_status status = kaon_dirac_create(c->field.gauge, &dirac, &c->M);
   if (status == KAON_OK) status = open_hop(c, &timed[(*count)++]);
-  if (status == KAON_OK) status = open_matrix(c, 0, &timed[(*count)++]);
+  if (status == KAON_OK)
+    status = open_matrix(c, c->M, 0, &c->R, matrix, names[action][0], &timed[(*count)++]);
   if (status == KAON_OK && lattice_of(c->b)->problem.temporal_gauge)
-    status = open_matrix(c, 1, &timed[(*count)++]);
+    status = open_matrix(c, c->M, 1, &c->T, temporal_matrix, names[action][1], &timed[(*count)++]);
+  if (dirac.mu == 0) return status;
+  dirac.mu = 0;
+  if (status == KAON_OK) status = kaon_dirac_create(c->field.gauge, &dirac, &c->plain[0]);
+  if (status == KAON_OK)
+    status = open_matrix(c, c->plain[0], 0, &c->plain[1], plain_matrix, names[action][2],
+                         &timed[(*count)++]);
   return status;
 }
 
@@ -265,6 +282,7 @@ static kaon_status time_vectors(bench_case *c) {
 }
 
 static void clear_operators(bench_case *c) {
+  for (int i = 1; i >= 0; i--) kaon_operator_destroy(&c->plain[i]);
   kaon_operator_destroy(&c->T);
   kaon_operator_destroy(&c->R);
   kaon_operator_destroy(&c->M);

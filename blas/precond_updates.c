@@ -2,13 +2,34 @@
  * operands. */
 #include "blas/precond_updates.h"
 
+#include <stddef.h>
+
 #include "blas/precond_ops.h"
 #include "blas/submit.h"
+#include "lib/math/steps/update_rows.h"
 
-#define ENTRY(u, name)                                                        \
-  ((u).ctx != NULL && (u).ctx->backend->precond[(u).shape->precision] != NULL \
-       ? (u).ctx->backend->precond[(u).shape->precision]->name                \
-       : NULL)
+#define KAON_X(OP, entry, form, reads, summed, writes, coefficients, sums) OP,
+enum { KAON_PRECOND_ROWS(KAON_X) };
+#undef KAON_X
+
+#define KAON_X(OP, entry, form, reads, summed, writes, coefficients, sums) \
+  [OP] = KAON_UPDATE_ROW(kaon_precond_ops, entry, form, reads, summed, writes, coefficients, sums),
+static const kaon_update_row rows[] = {KAON_PRECOND_ROWS(KAON_X)};
+#undef KAON_X
+
+#define OF(name) \
+  { #name, v->name }
+
+/* v: a vector in whose precision the kernel is compiled. */
+static const kaon_precond_ops *ops_of(const kaon_vector *v) {
+  return v != NULL ? v->ctx->backend->precond[v->precision] : NULL;
+}
+
+static kaon_status run(int op, const kaon_vector *v, const kaon_operand operands[],
+                       const kaon_coefficient c[], const int slot[], const kaon_pass *pass) {
+  const int offers = op == CHRONGEAR || op == CHRONGEAR_SCALED ? KAON_SUMS_LEAVES : 0;
+  return kaon_update_run_row(&rows[op], ops_of(v), operands, c, slot, offers, pass);
+}
 
 kaon_status kaon_blas_scaled(const kaon_vector *d, int dagger, const kaon_vector *x, kaon_vector *y,
                              const kaon_pass *pass) {
@@ -19,7 +40,7 @@ kaon_status kaon_blas_scaled(const kaon_vector *d, int dagger, const kaon_vector
   kaon_update_write(&u, 1, "y", y);
   kaon_update_read(&u, 2, "x", x);
   kaon_update_pass_sums(&u, 3);
-  return kaon_update_launch(&u, ENTRY(u, scaled));
+  return kaon_update_launch(&u, y != NULL && ops_of(y) != NULL ? ops_of(y)->scaled : NULL);
 }
 
 kaon_status kaon_blas_residual_scaled(kaon_coefficient a, const kaon_vector *q, kaon_vector *r,
@@ -32,134 +53,56 @@ kaon_status kaon_blas_residual_scaled(kaon_coefficient a, const kaon_vector *q, 
     KAON_TRY(kaon_blas_scaled(d, 0, r, z, &gate));
     return kaon_blas_dot(r, z, sums, pass);
   }
-  kaon_update u;
-  kaon_update_begin(&u, "residual_scaled", r, pass);
-  kaon_update_read_shared(&u, 0, "d", d);
-  kaon_update_write(&u, 1, "r", r);
-  kaon_update_write(&u, 2, "z", z);
-  kaon_update_read(&u, 3, "q", q);
-  kaon_update_coefficient(&u, 0, a);
-  for (int i = 0; i < 2; i++) kaon_update_sum(&u, i, slot[i]);
-  return kaon_update_launch(&u, ENTRY(u, residual_scaled));
+  const kaon_operand x[] = {{"d", d}, {"r", r}, {"z", z}, {"q", q}};
+  return run(RESIDUAL_SCALED, r, x, &a, slot, pass);
 }
 
 kaon_status kaon_blas_shifted(kaon_coefficient a, kaon_vector *p, kaon_vector *x,
                               const kaon_vector *r, kaon_coefficient b, const kaon_pass *pass) {
-  kaon_update u;
-  kaon_update_begin(&u, "shifted", p, pass);
-  kaon_update_read_cyclic(&u, 0, "r", r);
-  kaon_update_write(&u, 1, "p", p);
-  kaon_update_write(&u, 2, "x", x);
-  kaon_update_coefficient(&u, 0, a);
-  kaon_update_coefficient(&u, 1, b);
-  return kaon_update_launch(&u, ENTRY(u, shifted));
-}
-
-static void pipelined_coefficients(kaon_update *u, int a, int b, const int slot[3]) {
-  kaon_update_coefficient(u, 0, KAON_PLUS(b));
-  kaon_update_coefficient(u, 1, KAON_PLUS(a));
-  kaon_update_coefficient(u, 2, KAON_MINUS(a));
-  for (int i = 0; i < 3; i++) kaon_update_sum(u, i, slot[i]);
+  const kaon_operand vectors[] = {{"r", r}, {"p", p}, {"x", x}};
+  return run(SHIFTED, p, vectors, (kaon_coefficient[]){a, b}, NULL, pass);
 }
 
 kaon_status kaon_blas_pipepcg(int a, int b, const kaon_pipepcg_vectors *v, const int slot[3],
                               const kaon_pass *pass) {
-  kaon_update u;
-  kaon_update_begin(&u, "pipepcg", v->r, pass);
-  kaon_update_write(&u, 1, "z", v->z);
-  kaon_update_write(&u, 2, "w", v->w);
-  kaon_update_write(&u, 3, "s", v->s);
-  kaon_update_write(&u, 4, "r", v->r);
-  kaon_update_write(&u, 5, "p", v->p);
-  kaon_update_write(&u, 6, "x", v->x);
-  if (v->d != NULL) {
-    kaon_update_read_shared(&u, 0, "d", v->d);
-    kaon_update_read(&u, 7, "n", v->n);
-    kaon_update_write(&u, 8, "m", v->m);
-    pipelined_coefficients(&u, a, b, slot);
-    return kaon_update_launch(&u, ENTRY(u, pipecg_scaled));
-  }
-  kaon_update_read(&u, 0, "n", v->n);
-  kaon_update_read(&u, 7, "m", v->m);
-  kaon_update_write(&u, 8, "q", v->q);
-  kaon_update_write(&u, 9, "u", v->u);
-  pipelined_coefficients(&u, a, b, slot);
-  return kaon_update_launch(&u, ENTRY(u, pipepcg));
+  const kaon_operand scaled[] = {OF(d), OF(z), OF(w), OF(s), OF(r), OF(p), OF(x), OF(n), OF(m)};
+  const kaon_operand plain[] = {OF(n), OF(z), OF(w), OF(s), OF(r),
+                                OF(p), OF(x), OF(m), OF(q), OF(u)};
+  const kaon_coefficient c[] = {KAON_PLUS(b), KAON_PLUS(a), KAON_MINUS(a)};
+  if (v->d != NULL) return run(PIPECG_SCALED, v->r, scaled, c, slot, pass);
+  return run(PIPEPCG, v->r, plain, c, slot, pass);
 }
 
 kaon_status kaon_blas_pipepcg_ahead(int a, int b, const kaon_pipepcg_vectors *v,
                                     const kaon_pass *pass) {
-  kaon_update u;
-  kaon_update_begin(&u, "pipepcg_ahead", v->w, pass);
-  kaon_update_write(&u, 1, "z", v->z);
-  kaon_update_write(&u, 2, "w", v->w);
-  kaon_update_write(&u, 3, "s", v->s);
-  kaon_update_coefficient(&u, 0, KAON_PLUS(b));
-  kaon_update_coefficient(&u, 1, KAON_MINUS(a));
-  if (v->d != NULL) {
-    kaon_update_read_shared(&u, 0, "d", v->d);
-    kaon_update_read(&u, 4, "n", v->n);
-    kaon_update_write(&u, 5, "m", v->m);
-    return kaon_update_launch(&u, ENTRY(u, pipecg_scaled_ahead));
-  }
-  kaon_update_read(&u, 0, "n", v->n);
-  if (v->q == NULL) return kaon_update_launch(&u, ENTRY(u, pipecg_ahead));
-  kaon_update_read(&u, 4, "m", v->m);
-  kaon_update_write(&u, 5, "q", v->q);
-  return kaon_update_launch(&u, ENTRY(u, pipepcg_ahead));
+  const kaon_operand scaled[] = {OF(d), OF(z), OF(w), OF(s), OF(n), OF(m)};
+  const kaon_operand plain[] = {OF(n), OF(z), OF(w), OF(s), OF(m), OF(q)};
+  const kaon_coefficient c[] = {KAON_PLUS(b), KAON_MINUS(a)};
+  if (v->d != NULL) return run(SCALED_AHEAD, v->w, scaled, c, NULL, pass);
+  return run(v->q != NULL ? PIPEPCG_AHEAD : PIPECG_AHEAD, v->w, plain, c, NULL, pass);
 }
 
 kaon_status kaon_blas_pipepcg_behind(int a, int b, const kaon_pipepcg_vectors *v, const int slot[3],
                                      const kaon_pass *pass) {
-  kaon_update u;
-  kaon_update_begin(&u, "pipepcg_behind", v->r, pass);
-  kaon_update_write(&u, 1, "r", v->r);
-  kaon_update_write(&u, 3, "p", v->p);
-  kaon_update_write(&u, 4, "x", v->x);
-  kaon_update_coefficient(&u, 0, KAON_PLUS(b));
-  kaon_update_coefficient(&u, 1, KAON_PLUS(a));
-  kaon_update_coefficient(&u, 2, KAON_MINUS(a));
-  for (int i = 0; i < (v->d != NULL || v->u != NULL ? 3 : 2); i++) kaon_update_sum(&u, i, slot[i]);
-  kaon_update_read(&u, 2, v->d != NULL ? "m" : "w", v->d != NULL ? v->m : v->w);
-  if (v->d != NULL) {
-    kaon_update_read_shared(&u, 0, "d", v->d);
-    kaon_update_read(&u, 5, "s", v->s);
-    return kaon_update_launch(&u, ENTRY(u, pipecg_scaled_behind));
-  }
-  kaon_update_read(&u, 0, "s", v->s);
-  if (v->u == NULL) return kaon_update_launch(&u, ENTRY(u, pipecg_behind));
-  kaon_update_read(&u, 5, "q", v->q);
-  kaon_update_write(&u, 6, "u", v->u);
-  return kaon_update_launch(&u, ENTRY(u, pipepcg_behind));
+  const kaon_operand scaled[] = {OF(d), OF(r), OF(m), OF(p), OF(x), OF(s)};
+  const kaon_operand plain[] = {OF(s), OF(r), OF(w), OF(p), OF(x), OF(q), OF(u)};
+  const kaon_coefficient c[] = {KAON_PLUS(b), KAON_PLUS(a), KAON_MINUS(a)};
+  if (v->d != NULL) return run(SCALED_BEHIND, v->r, scaled, c, slot, pass);
+  return run(v->u != NULL ? PIPEPCG_BEHIND : PIPECG_BEHIND, v->r, plain, c, slot, pass);
 }
 
 kaon_status kaon_blas_groppcg_direction(int b, const kaon_groppcg_vectors *v, int slot,
                                         const kaon_pass *pass) {
-  kaon_update u;
-  kaon_update_begin(&u, "groppcg_direction", v->p, pass);
-  kaon_update_read(&u, 0, "z", v->z);
-  kaon_update_write(&u, 1, "p", v->p);
-  kaon_update_read(&u, 2, "w", v->w);
-  kaon_update_write(&u, 3, "s", v->s);
-  kaon_update_coefficient(&u, 0, KAON_PLUS(b));
-  kaon_update_sum(&u, 0, slot);
-  return kaon_update_launch(&u, ENTRY(u, groppcg_direction));
+  const kaon_operand x[] = {OF(z), OF(p), OF(w), OF(s)};
+  const kaon_coefficient c[] = {KAON_PLUS(b)};
+  return run(GROPP_DIRECTION, v->p, x, c, &slot, pass);
 }
 
 kaon_status kaon_blas_groppcg_residual(int a, const kaon_groppcg_vectors *v, const int slot[2],
                                        const kaon_pass *pass) {
-  kaon_update u;
-  kaon_update_begin(&u, "groppcg_residual", v->r, pass);
-  kaon_update_read(&u, 0, "p", v->p);
-  kaon_update_write(&u, 1, "x", v->x);
-  kaon_update_read(&u, 2, "s", v->s);
-  kaon_update_write(&u, 3, "r", v->r);
-  kaon_update_read(&u, 4, "q", v->q);
-  kaon_update_write(&u, 5, "z", v->z);
-  kaon_update_coefficient(&u, 0, KAON_PLUS(a));
-  kaon_update_coefficient(&u, 1, KAON_MINUS(a));
-  for (int i = 0; i < 2; i++) kaon_update_sum(&u, i, slot[i]);
-  return kaon_update_launch(&u, ENTRY(u, groppcg_residual));
+  const kaon_operand x[] = {OF(p), OF(x), OF(s), OF(r), OF(q), OF(z)};
+  const kaon_coefficient c[] = {KAON_PLUS(a), KAON_MINUS(a)};
+  return run(GROPP_RESIDUAL, v->r, x, c, slot, pass);
 }
 
 kaon_status kaon_blas_chrongear(int a, int b, const kaon_chrongear_vectors *v, const int slot[4],
@@ -170,60 +113,23 @@ kaon_status kaon_blas_chrongear(int a, int b, const kaon_chrongear_vectors *v, c
     const int sums[4] = {slot[0], slot[1], slot[2], KAON_NO_SLOT};
     return kaon_blas_pipecgnr(a, b, &all, sums, pass);
   }
-  kaon_update u;
-  kaon_update_begin(&u, "chrongear", v->r, pass);
-  u.offers |= KAON_SUMS_LEAVES;
-  kaon_update_write(&u, 1, "s", v->s);
-  kaon_update_write(&u, 3, "p", v->p);
-  kaon_update_write(&u, 4, "x", v->x);
-  kaon_update_coefficient(&u, 0, KAON_PLUS(b));
-  kaon_update_coefficient(&u, 1, KAON_PLUS(a));
-  kaon_update_coefficient(&u, 2, KAON_MINUS(a));
-  kaon_update_sum(&u, 0, slot[0]);
-  if (v->d == NULL) {
-    kaon_update_read(&u, 0, "w", v->w);
-    kaon_update_read(&u, 2, "u", v->u);
-    kaon_update_write(&u, 5, "r", v->r);
-    kaon_update_sum(&u, 1, slot[2]);
-    return kaon_update_launch(&u, ENTRY(u, chrongear));
-  }
-  kaon_update_read_shared(&u, 0, "d", v->d);
-  kaon_update_write(&u, 2, "r", v->r);
-  kaon_update_write(&u, 5, "u", v->u);
-  kaon_update_read(&u, 6, "w", v->w);
-  for (int i = 1; i < 4; i++) kaon_update_sum(&u, i, slot[i]);
-  return kaon_update_launch(&u, ENTRY(u, chrongear_scaled));
+  const kaon_operand scaled[] = {OF(d), OF(s), OF(r), OF(p), OF(x), OF(u), OF(w)};
+  const kaon_operand plain[] = {OF(w), OF(s), OF(u), OF(p), OF(x), OF(r)};
+  const kaon_coefficient c[] = {KAON_PLUS(b), KAON_PLUS(a), KAON_MINUS(a)};
+  if (v->d != NULL) return run(CHRONGEAR_SCALED, v->r, scaled, c, slot, pass);
+  return run(CHRONGEAR, v->r, plain, c, (int[]){slot[0], slot[2]}, pass);
 }
 
 kaon_status kaon_blas_rbicgstab_half(int a, const kaon_rbicgstab_vectors *v, const int slot[2],
                                      const kaon_pass *pass) {
-  kaon_update u;
-  kaon_update_begin(&u, "rbicgstab_half", v->r, pass);
-  kaon_update_read(&u, 0, "s", v->s);
-  kaon_update_write(&u, 1, "z", v->z);
-  kaon_update_read(&u, 2, "v", v->v);
-  kaon_update_write(&u, 3, "r", v->r);
-  kaon_update_read(&u, 4, "r0", v->r0);
-  kaon_update_coefficient(&u, 0, KAON_MINUS(a));
-  for (int i = 0; i < 2; i++) kaon_update_sum(&u, i, slot[i]);
-  return kaon_update_launch(&u, ENTRY(u, rbicgstab_half));
+  const kaon_operand x[] = {OF(s), OF(z), OF(v), OF(r), OF(r0)};
+  const kaon_coefficient c[] = {KAON_MINUS(a)};
+  return run(RBI_HALF, v->r, x, c, slot, pass);
 }
 
 kaon_status kaon_blas_rbicgstab_end(int a, int o, int b, const kaon_rbicgstab_vectors *v, int slot,
                                     const kaon_pass *pass) {
-  kaon_update u;
-  kaon_update_begin(&u, "rbicgstab_end", v->r, pass);
-  kaon_update_write(&u, 0, "y", v->y);
-  kaon_update_write(&u, 1, "z", v->z);
-  kaon_update_write(&u, 2, "x", v->x);
-  kaon_update_read(&u, 3, "t", v->t);
-  kaon_update_write(&u, 4, "r", v->r);
-  kaon_update_read(&u, 5, "m", v->m);
-  kaon_update_read(&u, 6, "s", v->s);
-  kaon_update_coefficient(&u, 0, KAON_PLUS(a));
-  kaon_update_coefficient(&u, 1, KAON_PLUS(o));
-  kaon_update_coefficient(&u, 2, KAON_MINUS(o));
-  kaon_update_coefficient(&u, 3, KAON_PLUS(b));
-  kaon_update_sum(&u, 0, slot);
-  return kaon_update_launch(&u, ENTRY(u, rbicgstab_end));
+  const kaon_operand x[] = {OF(y), OF(z), OF(x), OF(t), OF(r), OF(m), OF(s)};
+  const kaon_coefficient c[] = {KAON_PLUS(a), KAON_PLUS(o), KAON_MINUS(o), KAON_PLUS(b)};
+  return run(RBI_END, v->r, x, c, &slot, pass);
 }

@@ -129,6 +129,8 @@ void kaon_update_coefficient(kaon_update *u, int number, kaon_coefficient c) {
   if (c.slot != KAON_NO_SLOT) check_slot(u, c.slot);
 }
 
+_Static_assert((int)KAON_BLAS_MULTI + 1 <= (int)KAON_KERNEL_SLOTS,
+               "multi_dot fills the most slots, besides gram (block.c)");
 void kaon_update_slot(kaon_update *u, int slot) {
   check_slot(u, slot);
   if (u->status == KAON_OK) u->sums.slots[u->sums.nslots++] = slot;
@@ -205,4 +207,33 @@ kaon_status kaon_update_launch(kaon_update *u, kaon_update_entry *entry) {
   KAON_TRY(kaon_update_prepare(u, entry != NULL, &launch));
   entry(&launch, &u->args);
   return kaon_sums_after_kernel(&u->sums);
+}
+
+static void add_row_operand(kaon_update *u, const kaon_update_row *row, int number,
+                            const kaon_operand *of) {
+  if (row->writes >> number & 1) u->written |= UINT64_C(1) << number;
+  if (number == 0 && row->form == KAON_ROW_SCALED)
+    kaon_update_read_shared(u, number, of->name, of->vector);
+  else if (number == 0 && row->form == KAON_ROW_CYCLIC)
+    kaon_update_read_cyclic(u, number, of->name, of->vector);
+  else
+    kaon_update_read(u, number, of->name, of->vector);
+}
+
+kaon_status kaon_update_run_row(const kaon_update_row *row, const void *table,
+                                const kaon_operand operands[], const kaon_coefficient c[],
+                                const int slot[], int offers, const kaon_pass *pass) {
+  const unsigned operands_of_row = row->reads | row->writes;
+  kaon_update u;
+  int first = 0; /* of those that are written */
+  while (!(row->writes >> first & 1)) first++;
+  kaon_update_begin(&u, row->name, operands[first].vector, pass);
+  u.offers |= offers;
+  for (int i = 0; i < KAON_MAX_OPERANDS && operands_of_row >> i != 0; i++)
+    if (operands_of_row >> i & 1) add_row_operand(&u, row, i, &operands[i]);
+  for (int i = 0; i < row->coefficients; i++) kaon_update_coefficient(&u, i, c[i]);
+  for (int i = 0; i < row->sums; i++) kaon_update_sum(&u, i, slot[i]);
+  kaon_update_entry *entry = NULL;
+  if (table != NULL) memcpy(&entry, (const char *)table + row->entry, sizeof entry);
+  return kaon_update_launch(&u, entry);
 }

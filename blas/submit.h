@@ -50,6 +50,36 @@ kaon_status kaon_update_check(kaon_update *u);
 kaon_status kaon_update_launch(kaon_update *u, kaon_update_entry *entry);
 kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch);
 
+/* ---- updates of lib/math/steps/update_rows.h ---- */
+
+/* Columns of operand 0. */
+enum { KAON_ROW_PLAIN, KAON_ROW_SCALED, KAON_ROW_CYCLIC };
+
+/* A row as the host reads it. */
+typedef struct kaon_update_row {
+  const char *name;
+  size_t entry; /* its place in the table of kernels */
+  int form;
+  unsigned reads, writes; /* bit masks of operands; reads: also by sums alone */
+  int coefficients, sums;
+} kaon_update_row;
+
+/* The rows of a list, for kernels of a table of this type. */
+#define KAON_UPDATE_ROW(table, name, form, reads, summed, writes, coefficients, sums) \
+  { #name, offsetof(table, name), KAON_ROW_##form, (reads) | (summed), writes, coefficients, sums }
+
+typedef struct kaon_operand {
+  const char *name; /* for messages */
+  const kaon_vector *vector;
+} kaon_operand;
+
+/* Checks the operands, coefficients and sums that the row has, and runs its kernel of `table` (of
+ * the backend, in the operands' precision; NULL: NOT_BUILT). offers: bits KAON_SUMS_... that the
+ * kernel offers besides those of most updates. */
+kaon_status kaon_update_run_row(const kaon_update_row *row, const void *table,
+                                const kaon_operand operands[], const kaon_coefficient c[],
+                                const int slot[], int offers, const kaon_pass *pass);
+
 size_t kaon_vector_bytes(const kaon_vector *v);
 
 #endif

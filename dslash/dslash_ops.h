@@ -12,19 +12,14 @@
 /* Where the clover blocks act in the fused hop. */
 enum { KAON_CLOVER_NONE = 0, KAON_CLOVER_ON_HOP = 1, KAON_CLOVER_ON_X = 2 };
 
-/* Parts of a hop on a partitioned lattice (stencil->faces). INTERIOR: the blocks that need no
- * ghost; BOUNDARY: those that do. A hop runs INTERIOR, then BOUNDARY, with nothing in between; the
- * sums after BOUNDARY cover both. FUSED: gather, INTERIOR and BOUNDARY in one launch (hop_fused).
- * GATHER: the messages alone. */
-enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY, KAON_PART_FUSED, KAON_PART_GATHER };
-
 /* What a kernel writes: out; the messages of a gather; `in` of an updated clover multiplication.
  * The sums |out|^2 and (w, out) are KAON_SUMS_NORM and KAON_SUMS_DOT (lib/core/launch.h). */
 enum { KAON_WRITES_OUT = 64, KAON_WRITES_MESSAGES = 128, KAON_WRITES_UPDATED = 256 };
 
-/* out = a [C] x + b [C] D in, on the sites of `parity`. D is the hop of docs/conventions.md
- * (dagger: s = -1). C is the clover block array passed here: the term or its inverse. It multiplies
- * x (KAON_CLOVER_ON_X), the hop's result (KAON_CLOVER_ON_HOP) or nothing.
+/* out = (a [C] + i twist[0] gamma_5) x + (b [C] + i twist[1] gamma_5) D in, on the sites of
+ * `parity`. D is the hop of docs/conventions.md (dagger: s = -1). C is the clover block array
+ * passed here: the term or its inverse. It multiplies x (KAON_CLOVER_ON_X), the hop's result
+ * (KAON_CLOVER_ON_HOP; twist[1] is then 0) or nothing.
  * - x.data == NULL means a = 0.
  * - in has the other parity and must not alias out; x and out may be the same vector.
  * - links[p] is the link array of parity p in `recon` reals. Hops in direction mu have the factor
@@ -39,12 +34,13 @@ typedef struct kaon_hop_args {
   int recon;    /* 18, 12 or 8 */
   int backward; /* CPU: from the last block to the first, with the same result */
   int clover_on;
-  double a, b;
+  double a, b, twist[2];
   double coefficient[4]; /* of the hops; equal in x, y and z; none of them 0 */
   const void *links[2];
   const void *clover;        /* 72 reals a site: [block][72][W], see lib/math/clover.h */
   const float *clover_scale; /* half: [block][chirality 2][W] */
-  int part;
+  int part; /* KAON_PART_... (lib/core/launch.h). A hop runs INTERIOR, then BOUNDARY, with nothing in
+               between */
   kaon_view in, x, w, out;
   kaon_view ghosts[KAON_DIRS];    /* BOUNDARY: the values received for the hops in each direction */
   const kaon_peer_exchange *peer; /* BOUNDARY waits for it, as does INTERIOR when it is given one;
@@ -91,7 +87,7 @@ typedef struct kaon_clover_args {
 } kaon_clover_args;
 
 /* out = a x + [C] (p [A] + i q gamma_5) in, on one parity: the site term of twisted mass, or its
- * inverse. A and C are clover block arrays; NULL: 1. A is not read if p = 0.
+ * inverse. A and C are clover block arrays; NULL: 1.
  * - x.data == NULL means a = 0.
  * - out may be the same vector as in or x.
  * - sum: as in kaon_hop_args. */
@@ -154,8 +150,6 @@ typedef struct kaon_dslash_ops {
    * NULL: all sums, no UPDATED. */
   int (*hop_writes)(const kaon_stencil *stencil, int columns);
   int (*clover_writes)(const kaon_stencil *stencil, int columns);
-  /* Names the kernel that `hop` runs, and says why. NULL: there is only one. */
-  void (*explain)(const kaon_launch *launch, const kaon_hop_args *args, char *text, size_t room);
   /* NULL: this backend has no asynchronous blocks */
   void (*free_blocks)(const kaon_launch *launch, const kaon_free_args *args);
   void (*twist)(const kaon_launch *launch, const kaon_twist_args *args);

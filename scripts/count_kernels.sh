@@ -21,12 +21,13 @@ domains='/kaon_objects_blas_cuda_domain_cu'
 count "vectors and reductions" 60 '/kaon_objects_blas_cuda_\(convert\|multi\|pipelined\|update\)_cu'
 count "block methods" 30 "$block"
 divided='/kaon_objects_dslash_cuda_hop_\(faces\|cut\)_'
-count "Wilson and clover" 81 '/kaon_objects_dslash_cuda_\([^hst]\|hop_[^fc]\)'
+count "Wilson and clover" 81 '/kaon_objects_dslash_cuda_\([^hst]\|hop_[^fca]\)'
 count "twisted mass" 3 '/kaon_objects_dslash_cuda_twist_'
 count "gauge" 51 '/kaon_objects_gauge_cuda_'
 count "staggered" 54 '/kaon_objects_dslash_cuda_staggered_[0-9]'
 count "divided lattices, staggered" 45 '/kaon_objects_dslash_cuda_staggered_face'
 count "divided lattices" 36 "$divided"
+count "hops in one direction" 6 '/kaon_objects_dslash_cuda_\(hop\|staggered\)_along_'
 listed='/kaon_objects_sparse_cuda_\(cdp\|resident\)_cu'
 count "sparse" 52 '/kaon_objects_sparse_cuda_\(csr_cu\|levels_shared\|spmv_exchange_cu\|sell_cu\|sell_columns_cu\)'
 count "listed steps" 6 "$listed"
@@ -35,5 +36,5 @@ count "row projections" 4 '/kaon_objects_sparse_cuda_kaczmarz_cu'
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_objects_blas_cuda_precond_cu'
 count "loops, sums of ranks, copies" 27 '/kaon_objects_lib_cuda_'
-count "all" 473 ''
+count "all" 479 ''
 exit $bad

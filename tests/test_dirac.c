@@ -448,6 +448,55 @@ static void test_singular_clover_block_names_its_site(void **state) {
   case_close(&c);
 }
 
+/* An abelian field in one plane: four plaquettes around an odd site, and so those around the site
+ * two away, have the flux pi / 2. There F_xy = +-1, and |F| <= 1 / 2 at even sites. */
+static void make_odd_flux(dirac_case *c) {
+  static const int at[4] = {1, 2, 2, 2};
+  for (int i = 0; i < 4; i++) {
+    const int site[4] = {at[0] - i % 2, at[1] + (i < 2 ? 1 : -1), at[2], at[3]};
+    ref_complex *u = c->u + 36 * ref_site(&c->L, site);
+    u[0] = i < 2 ? -I : I;
+    u[4] = conj(u[0]);
+  }
+  case_import_links(c);
+}
+
+/* Even blocks are inverted before the odd one fails. After an update of the links they are those of
+ * the old ones, and must not be taken. */
+static void test_blocks_of_a_failed_reduction_are_forgotten(void **state) {
+  (void)state;
+  dirac_case c;
+  kaon_operator *S[2] = {NULL, NULL}, *M[2];
+  ref_complex *out[2];
+  assert_true(case_open(&c, KAON_ISA_AUTO, small_extents, 1, LINKS_UNIT, 0));
+  make_odd_flux(&c);
+  M[0] = case_dirac(&c, 0.125, 8, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+  must_refuse(c.ctx, KAON_ERR_SINGULAR, kaon_dirac_even_odd(M[0], NULL, &S[0]));
+  ref_weak_links(&c.L, c.u, 0.1, 5);
+  case_import_links(&c);
+  must(c.ctx, kaon_dirac_update(M[0]));
+  M[1] = case_dirac(&c, 0.125, 8, 1, KAON_DOUBLE, KAON_RECONSTRUCT_18);
+  ref_complex **psi = case_random_columns(&c, 1, 3);
+  kaon_vector *x = case_vector(&c, KAON_EVEN, KAON_DOUBLE, 1);
+  kaon_vector *y = case_vector(&c, KAON_EVEN, KAON_DOUBLE, 1);
+  case_import(&c, x, psi);
+  for (int i = 0; i < 2; i++) {
+    must(c.ctx, kaon_dirac_even_odd(M[i], NULL, &S[i]));
+    must(c.ctx, kaon_operator_apply(S[i], KAON_PLAIN, x, y));
+    out[i] = case_export(&c, y, 0);
+  }
+  assert_memory_equal(out[0], out[1], ref_spinor_size(&c.L) * sizeof *out[0]);
+  for (int i = 0; i < 2; i++) {
+    free(out[i]);
+    kaon_operator_destroy(&S[i]);
+    kaon_operator_destroy(&M[i]);
+  }
+  kaon_vector_destroy(&x);
+  kaon_vector_destroy(&y);
+  case_free_columns(psi, 1);
+  case_close(&c);
+}
+
 /* A backend whose kernels address 71 reals a site of a parity: enough for links and vectors, not
  * for the 72 of clover blocks. */
 static void test_clover_blocks_beyond_what_kernels_number_are_refused(void **state) {
@@ -489,6 +538,7 @@ int main(void) {
       cmocka_unit_test(test_costs_are_the_agreed_counts),
       cmocka_unit_test(test_bad_input_is_refused_with_a_sentence),
       cmocka_unit_test(test_singular_clover_block_names_its_site),
+      cmocka_unit_test(test_blocks_of_a_failed_reduction_are_forgotten),
       cmocka_unit_test(test_clover_blocks_beyond_what_kernels_number_are_refused),
   };
   return test_main(tests, NULL, NULL);

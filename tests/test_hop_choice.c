@@ -9,105 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "dslash/cuda/kernels.h"
-#include "lib/core/context_internal.h"
-#include "lib/cuda/backend.h"
 #include "lib/cuda/ranks/boxes.h"
+#include "tests/util/hop_launchers.h"
 
-enum { D, S, H };
-
-/* ---- launchers ---- */
-
-static struct {
-  const char *launcher;
-  int recon, calls;
-  const void *gather, *args;
-  kaon_kernel_choice choice;
-  int part;
-} called;
-
-static void record(const char *launcher, int recon, const kaon_kernel_choice *choice,
-                   const void *gather, const void *args, int part) {
-  called.launcher = launcher;
-  called.recon = recon;
-  called.calls++;
-  called.gather = gather;
-  called.args = args;
-  called.choice = *choice;
-  called.part = part;
-}
-
-#define HOP(name, recon, prec)                                                                   \
-  void name##_##recon##_cuda_##prec(const kaon_launch *launch, const kaon_kernel_choice *c,      \
-                                    const kaon_gather_args *gather, const kaon_hop_args *args) { \
-    (void)launch;                                                                                \
-    record(#name "_" #prec, recon, c, gather, args, args->part);                                 \
-  }
-#define STAGGERED(name, recon, prec)                                                        \
-  void name##_##recon##_cuda_##prec(const kaon_launch *launch, const kaon_kernel_choice *c, \
-                                    const kaon_staggered_gather_args *gather,               \
-                                    const kaon_staggered_args *args) {                      \
-    (void)launch;                                                                           \
-    record(#name "_" #prec, recon, c, gather, args, args->part);                            \
-  }
-#define CLOVER(name, prec)                                                        \
-  void name##_cuda_##prec(const kaon_launch *launch, const kaon_kernel_choice *c, \
-                          const kaon_clover_args *args) {                         \
-    (void)launch;                                                                 \
-    record(#name "_" #prec, 0, c, NULL, args, 0);                                 \
-  }
-#define ALL_LINKS(make, name, prec) make(name, 18, prec) make(name, 12, prec) make(name, 8, prec)
-#define ALL(prec)                                                                              \
-  ALL_LINKS(HOP, kaon_hop, prec)                                                               \
-  ALL_LINKS(HOP, kaon_hop_pair, prec)                                                          \
-  ALL_LINKS(HOP, kaon_hop_staged, prec)                                                        \
-  ALL_LINKS(HOP, kaon_hop_cut, prec)                                                           \
-  ALL_LINKS(HOP, kaon_hop_faces, prec)                                                         \
-  ALL_LINKS(STAGGERED, kaon_staggered, prec)                                                   \
-  ALL_LINKS(STAGGERED, kaon_staggered_faces, prec)                                             \
-  CLOVER(kaon_clover_pair, prec)                                                               \
-  CLOVER(kaon_dslash_clover, prec)                                                             \
-  void kaon_staggered_face_links_cuda_##prec(const kaon_launch *launch,                        \
-                                             const kaon_face_links_args *args) {               \
-    (void)launch, (void)args;                                                                  \
-  }                                                                                            \
-  void kaon_dslash_twist_cuda_##prec(const kaon_launch *launch, const kaon_twist_args *args) { \
-    (void)launch, (void)args;                                                                  \
-  }
-ALL(d)
-ALL(s)
-ALL(h)
-
-enum { H200 = 228 << 10, TURING = 64 << 10 };
-static int64_t shared_bytes = H200;
-
-int64_t kaon_cuda_shared_bytes(void) {
-  return shared_bytes;
-}
-
-static const kaon_dslash_ops *const hop_ops[3] = {&kaon_dslash_ops_cuda_d, &kaon_dslash_ops_cuda_s,
-                                                  &kaon_dslash_ops_cuda_h};
-static const kaon_staggered_ops *const staggered_ops[3] = {
-    &kaon_staggered_ops_cuda_d, &kaon_staggered_ops_cuda_s, &kaon_staggered_ops_cuda_h};
-
-/* ---- arguments ---- */
-
-static const kaon_faces faces = {.partitioned = {0, 0, 1, 1}};
-
-static kaon_stencil stencil_of(const int extents[4], int cut) {
-  kaon_stencil st = {.faces = &faces};
-  int64_t volume = 1;
-  for (int mu = 0; mu < 4; mu++) {
-    st.extents[mu] = extents[mu];
-    volume *= extents[mu];
-  }
-  st.cut[2] = cut;
-  st.sites[0] = st.nsites = (volume + 1) / 2;
-  st.sites[1] = volume / 2;
-  return st;
-}
-
-static const kaon_launch plain_launch = {.dependent = 1};
 static uint64_t marks; /* an address for launch.marked */
 
 /* ---- the table ---- */
@@ -121,16 +25,6 @@ typedef struct {
   int threads, group, groups, sums;
 } pinned_hop;
 
-enum { SUM_NONE, SUM_NORM, SUM_DOT };
-
-#define L8 \
-  { 8, 8, 8, 8 }
-#define L16 \
-  { 16, 16, 16, 16 }
-#define L32 \
-  { 32, 32, 32, 32 }
-#define L48 \
-  { 48, 48, 48, 64 }
 static const pinned_hop pinned[] = {
     /* few sites */
     {S, L8, 1, 18, 0, 0, 0, 0, 0, 0, SUM_NONE, "hop_pair", 64, 1, 1, SUMS_NONE},
@@ -175,25 +69,6 @@ static const pinned_hop pinned[] = {
     {D, L32, 12, 18, 0, KAON_PART_BOUNDARY, 0, 0, 0, 0, 0, "hop_faces", 128, 1, 12, SUMS_NONE},
     {H, L32, 1, 18, 0, KAON_PART_BOUNDARY, 0, 0, 0, 0, 2, "hop_faces", 128, 1, 1, SUMS_ALL},
 };
-
-static kaon_hop_args hop_args_of(const kaon_stencil *st, int columns, int recon, int rounded,
-                                 int summed) {
-  static kaon_column_state state;
-  static double number;
-  const double space = rounded ? 0.1 : 0.5;
-  kaon_hop_args args = {.stencil = st,
-                        .nrhs = columns,
-                        .recon = recon,
-                        .a = 1,
-                        .b = 1,
-                        .coefficient = {space, space, space, 1},
-                        .sum.slot = {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT}};
-  if (summed != SUM_NONE) args.sum.state = &state;
-  if (summed != SUM_NONE) args.sum.slot[0] = 3;
-  if (summed == SUM_DOT) args.sum.slot[1] = 4;
-  if (summed == SUM_DOT) args.w.data = &number;
-  return args;
-}
 
 static void choices_are_those_of_the_table(void **unused) {
   (void)unused;
@@ -333,8 +208,6 @@ static void compare(int precision, const kaon_launch *launch, const kaon_hop_arg
              args->part, kernel, old.kernel);
 }
 
-static const int recons[3] = {18, 12, 8};
-
 /* Every precision, storage, place of clover blocks, kind of sums and factor. */
 static void compare_all(const kaon_launch *launch, const kaon_stencil *st, int columns, int part) {
   kaon_launch marked = *launch;
@@ -356,15 +229,8 @@ static void compare_all(const kaon_launch *launch, const kaon_stencil *st, int c
 }
 
 /* Around every limit: 2^14, 2^15 and 2^17 sites, the sums' 139264, the marked sums' 2^21, 2^22. */
-static const int shapes[][4] = {
-    {2, 2, 2, 2},     {4, 4, 4, 4},     {3, 3, 3, 3},     {15, 5, 7, 9},    {8, 8, 8, 16},
-    {16, 16, 16, 8},  {16, 16, 16, 10}, {16, 16, 16, 14}, {16, 16, 16, 16}, {18, 16, 16, 16},
-    {16, 16, 16, 17}, {16, 18, 16, 16}, {32, 32, 16, 16}, {32, 32, 16, 15}, {32, 32, 16, 17},
-    {32, 32, 16, 18}, {32, 32, 32, 32}, {64, 64, 32, 32}, {64, 64, 32, 34}, {64, 64, 64, 32},
-    {64, 64, 64, 34}};
 static const int column_counts[] = {1, 2, 3, 4, 7, 8, 16, 17, 24};
 static const int tuned_threads[] = {0, 32, 64, 128, 256}, tuned_groups[] = {0, 1, 3, 4, 16, 17};
-#define COUNT(list) (int)(sizeof(list) / sizeof *(list))
 
 static void choices_are_those_of_the_conditions(void **unused) {
   (void)unused;
@@ -385,58 +251,6 @@ static void choices_are_those_of_the_conditions(void **unused) {
           shared_bytes = H200;
         }
   printf("%lld choices compared\n", (long long)compared);
-}
-
-/* The launcher of the chosen row and storage is called once, with the caller's arguments. */
-static void one_launcher_is_called(void **unused) {
-  (void)unused;
-  static const char letter[] = "dsh";
-  const kaon_stencil st = stencil_of((const int[4])L32, 0), cut = stencil_of((const int[4])L32, 4),
-                     few = stencil_of((const int[4])L8, 0);
-  const struct {
-    const kaon_stencil *st;
-    int columns, part;
-    const char *launcher;
-  } cases[] = {{&st, 1, KAON_PART_ALL, "kaon_hop"},
-               {&few, 1, KAON_PART_ALL, "kaon_hop_pair"},
-               {&st, 12, KAON_PART_ALL, "kaon_hop_staged"},
-               {&cut, 1, KAON_PART_ALL, "kaon_hop_cut"},
-               {&st, 1, KAON_PART_INTERIOR, "kaon_hop_faces"},
-               {&st, 1, KAON_PART_BOUNDARY, "kaon_hop_faces"}};
-  for (int precision = 0; precision < 3; precision++)
-    for (int recon = 0; recon < 3; recon++)
-      for (int i = 0; i < COUNT(cases); i++) {
-        char name[64];
-        const int no_stage = i == 2 && precision == D && recon == 0;
-        kaon_hop_args args = hop_args_of(cases[i].st, cases[i].columns, recons[recon], 0, SUM_NONE);
-        args.part = cases[i].part;
-        memset(&called, 0, sizeof called);
-        hop_ops[precision]->hop(&plain_launch, &args);
-        snprintf(name, sizeof name, "%s_%c", no_stage ? "kaon_hop" : cases[i].launcher,
-                 letter[precision]);
-        assert_string_equal(called.launcher, name);
-        assert_int_equal(called.recon, recons[recon]);
-        assert_int_equal(called.calls, 1);
-        assert_ptr_equal(called.args, &args);
-        assert_null(called.gather);
-      }
-}
-
-static void messages_are_written_by_the_kernel_of_faces(void **unused) {
-  (void)unused;
-  const kaon_stencil st = stencil_of((const int[4])L8, 0);
-  kaon_hop_args args = hop_args_of(&st, 1, 12, 0, SUM_NONE);
-  const kaon_gather_args gather = {
-      .stencil = &st, .nrhs = 1, .recon = 12, .coefficient = {1, 1, 1, 1}};
-  hop_ops[S]->gather(&plain_launch, &gather);
-  assert_string_equal(called.launcher, "kaon_hop_faces_s");
-  assert_int_equal(called.part, KAON_PART_GATHER);
-  assert_ptr_equal(called.gather, &gather);
-  args.part = KAON_PART_FUSED;
-  hop_ops[S]->hop_fused(&plain_launch, &gather, &args);
-  assert_string_equal(called.launcher, "kaon_hop_faces_s");
-  assert_int_equal(called.part, KAON_PART_FUSED);
-  assert_ptr_equal(called.args, &args);
 }
 
 /* ---- clover blocks, staggered hops ---- */
@@ -513,88 +327,14 @@ static void a_hop_writes_the_sums_that_its_row_says(void **unused) {
       }
 }
 
-static void rows_are_complete(void **unused) {
-  (void)unused;
-  for (int precision = 0; precision < 3; precision++)
-    for (int i = 0; i < HOP_KERNELS; i++) {
-      const kaon_kernel_row *row = &kaon_hop_rows[i];
-      assert_non_null(row->name);
-      assert_non_null(row->when);
-      assert_true(row->writes & KAON_WRITES_OUT);
-      assert_true(row->least_threads[precision] % 32 == 0);
-      assert_int_equal(row->threads[precision] % row->least_threads[precision], 0);
-      for (int links = 0; links < 3; links++)
-        assert_int_equal(row->hop[precision][links] != NULL, row->links[precision] >> links & 1);
-    }
-}
-
-static void an_explanation_names_the_kernel_and_the_reason(void **unused) {
-  (void)unused;
-  char text[384];
-  kaon_stencil st = stencil_of((const int[4])L8, 0);
-  st.faces = NULL;
-  const kaon_hop_args args = hop_args_of(&st, 1, 12, 0, SUM_NONE);
-  hop_ops[S]->explain(&plain_launch, &args, text, sizeof text);
-  assert_string_equal(
-      text,
-      "hop in single on 8 x 8 x 8 x 8 sites, reals of a link: 12, columns: 1. "
-      "Kernel hop_pair (few sites, or tuning: two warps share 32 sites). Threads of "
-      "a block: 64, columns at a time: 1, sums: none");
-  st.faces = &faces;
-  hop_ops[S]->explain(&plain_launch, &args, text, sizeof text);
-  assert_non_null(strstr(text, "Kernel hop_faces (the lattice is partitioned)"));
-  const kaon_staggered_args thin = {.stencil = &st, .nrhs = 6, .fat.recon = 18};
-  staggered_ops[H]->explain(&plain_launch, &thin, text, sizeof text);
-  assert_non_null(strstr(text, "columns: 6. Kernel staggered_faces (the lattice is partitioned)"));
-}
-
-static void count_line(void *user, kaon_log_level level, const char *line) {
-  assert_int_equal(level, KAON_LOG_DEBUG);
-  *(int *)user += strncmp(line, "hop", 3) == 0;
-}
-
-/* A context forgets lines only after as many others. */
-static void a_line_is_logged_once(void **unused) {
-  (void)unused;
-  int lines = 0;
-  char other[32];
-  kaon_context *ctx = NULL;
-  kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
-  options.backend = KAON_BACKEND_CPU;
-  options.log = count_line;
-  options.log_user = &lines;
-  assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
-  kaon_log_once(ctx, KAON_LOG_DEBUG, "hop"); /* not wanted */
-  assert_int_equal(lines, 0);
-  kaon_context_destroy(&ctx);
-  options.log_level = KAON_LOG_DEBUG;
-  assert_int_equal(kaon_context_create(&options, &ctx), KAON_OK);
-  for (int turn = 0; turn < 2; turn++) {
-    for (int i = 0; i < KAON_LOGGED; i++) {
-      snprintf(other, sizeof other, "hop %d", i);
-      kaon_log_once(ctx, KAON_LOG_DEBUG, other);
-    }
-    assert_int_equal(lines, KAON_LOGGED);
-  }
-  kaon_log_once(ctx, KAON_LOG_DEBUG, "hop");
-  kaon_log_once(ctx, KAON_LOG_DEBUG, "hop 0");
-  assert_int_equal(lines, KAON_LOGGED + 2);
-  kaon_context_destroy(&ctx);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(choices_are_those_of_the_table),
       cmocka_unit_test(a_device_with_little_shared_memory_stages_no_columns),
       cmocka_unit_test(choices_are_those_of_the_conditions),
-      cmocka_unit_test(one_launcher_is_called),
-      cmocka_unit_test(messages_are_written_by_the_kernel_of_faces),
       cmocka_unit_test(clover_blocks_of_few_sites_are_shared_and_updated),
       cmocka_unit_test(staggered_choices_are_those_of_the_conditions),
       cmocka_unit_test(a_hop_writes_the_sums_that_its_row_says),
-      cmocka_unit_test(rows_are_complete),
-      cmocka_unit_test(an_explanation_names_the_kernel_and_the_reason),
-      cmocka_unit_test(a_line_is_logged_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,11 +219,9 @@ typedef struct {
   double a;
   int in_place, clover_on; /* in_place: x is the result's vector */
 } fusion;
-static const fusion fusions[] = {{0, 0, KAON_SITE_ON_HOP},
-                                 {1.25, 0, KAON_SITE_ON_X},
-                                 {1.25, 1, KAON_SITE_ON_HOP},
-                                 {0.5, 1, KAON_SITE_ON_X},
-                                 {-0.75, 1, KAON_SITE_NOWHERE}};
+static const fusion fusions[] = {{0, 0, KAON_SITE_ON_HOP},      {1.25, 0, KAON_SITE_ON_X},
+                                 {1.25, 1, KAON_SITE_ON_HOP},   {0.5, 1, KAON_SITE_ON_X},
+                                 {-0.75, 1, KAON_SITE_NOWHERE}, {1.25, 1, KAON_SITE_ON_BOTH}};
 enum { FUSIONS = sizeof fusions / sizeof *fusions };
 
 /* Columns psi[0 .. count - 1] through the fused hop with |out|^2 and (w, out), w = psi[1 ..]. */
@@ -292,30 +290,47 @@ static double fused_distance(dirac_case *c, const kaon_operator *M, const varian
   return worst;
 }
 
+/* A clover operator, or one of twisted mass. */
+static kaon_operator *fused_operator(dirac_case *c, int twisted, kaon_precision precision,
+                                     kaon_reconstruct reconstruct) {
+  kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
+  kaon_operator *M = NULL;
+  options.kappa = kappa;
+  options.csw = twisted ? 0 : csw;
+  options.mu = twisted ? 0.9 : 0;
+  options.precision = precision;
+  options.reconstruct = reconstruct;
+  must(c->ctx, kaon_dirac_create(c->gauge, &options, &M));
+  return M;
+}
+
+/* Twists are compared on devices, which apply them in several kernels. */
 static void columns_together_are_those_alone(void **state) {
   (void)state;
   for (int machine = KAON_ISA_SCALAR; machine <= MACHINE_LAST; machine++) {
     dirac_case c;
     if (!case_open(&c, machine, test_brief() ? one_tile : tiled, 1, LINKS_RANDOM, 23)) continue;
     ref_complex **psi = case_random_columns(&c, MOST + 1, 5);
-    for (int i = 0; i < 9; i += test_brief() ? 4 : 1) {
+    for (int n = 0; n < (machine == MACHINE_CUDA ? 18 : 9); n += test_brief() ? 4 : 1) {
+      const int i = n % 9, twisted = n / 9;
       const kaon_precision precision = (kaon_precision)(i / 3);
-      kaon_operator *M = case_dirac(&c, kappa, csw, 1, precision, storages[i % 3]);
+      kaon_operator *M = fused_operator(&c, twisted, precision, storages[i % 3]);
       const rounding r = case_rounding_rms(precision, storages[i % 3]);
-      /* |C| <= norm, |a| < 1.5, |b D psi| = 2 |psi|; both sides round */
+      /* |C| <= norm, also of twists; |a| < 1.5, |b D psi| = 2 |psi|; both sides round */
       const double norm = 1 + 6 * kappa * csw;
       const double hop = 0.5 * norm * r.e_hop, clover = 3.5 * norm * r.e_clover,
                    store = 3.5 * norm * r.e_store;
       double worst = 0, sums = 0;
       for (int f = 0; f < FUSIONS; f++)
-        for (int v = 0; v < (machine == MACHINE_CUDA ? 3 : 1); v++) { /* by rule; of 16, 5 */
-          if (test_brief() && v != (f + i) % 3) continue;
+        for (int v = 0; v < VARIANTS; v++) { /* by rule; of 16, 5; of 128, 64 threads */
+          if (v == 3 || (v > 0 && machine != MACHINE_CUDA)) continue;
+          if (test_brief() && v % 3 != (f + i) % 3) continue;
           worst = larger(worst, fused_distance(&c, M, &variants[v], &fusions[f],
                                                f % 2 && !test_brief() ? MOST : 5, psi, &sums));
         }
       char what[128];
-      snprintf(what, sizeof what, "%s %s r%d fused", isa_names[c.isa], precision_names[precision],
-               (int)storages[i % 3]);
+      snprintf(what, sizeof what, "%s %s r%d fused%s", isa_names[c.isa], precision_names[precision],
+               (int)storages[i % 3], twisted ? ", twisted" : "");
       test_below(what, worst, 6 * sqrt(hop * hop + clover * clover + store * store));
       test_below("their sums", sums, 6 * sqrt(hop * hop + clover * clover + store * store));
       kaon_operator_destroy(&M);

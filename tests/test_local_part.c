@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dslash/operator/frame.h"
+#include "lib/operator/operator_internal.h"
 #include "tests/util/dirac_case.h"
 
 static const double kappa = 0.12, csw = 1.2, anisotropy = 0.9;
@@ -294,65 +294,6 @@ static void what_cannot_be_cut_is_refused(void **state) {
   case_close(&c);
 }
 
-/* The hops along mu, all of them or those between blocks of two sites, on both parities. */
-static double direction_error(dirac_case *c, kaon_operator *M, int mu, int block, kaon_mode mode) {
-  const size_t n = ref_spinor_size(&c->L);
-  const int sign = mode == KAON_PLAIN ? 1 : -1;
-  ref_complex **in = case_random_columns(c, 2, 9), **out = case_random_columns(c, 2, 9);
-  ref_dirac d = case_reference(c, kappa, 0, anisotropy);
-  kaon_direction *direction = NULL;
-  double worst = 0;
-  must(c->ctx, kaon_direction_create(M, mu, block, &direction));
-  for (int nu = 0; nu < 4; nu++) d.cut[nu] = nu == mu ? 0 : 1;
-  for (int parity = 0; parity < 2; parity++) {
-    kaon_vector *x = case_vector(c, (kaon_parity)(1 - parity), kaon_operator_precision(M), 2);
-    kaon_vector *y = case_vector(c, (kaon_parity)parity, kaon_operator_precision(M), 2);
-    case_import(c, x, in);
-    must(c->ctx, kaon_direction_hop(direction, parity, mode, x, y, NULL));
-    for (int k = 0; k < 2; k++) {
-      ref_complex *inside = ref_new(n);
-      memset(out[k], 0, n * sizeof **out);
-      d.cut[mu] = 0;
-      ref_hop_parity(&d, sign, parity, in[k], out[k]);
-      d.cut[mu] = block;
-      if (block != 0) ref_hop_parity(&d, sign, parity, in[k], inside);
-      ref_axpy(-1, inside, out[k], n);
-      free(inside);
-    }
-    worst = larger(worst, case_deviation(c, y, out));
-    kaon_vector_destroy(&x);
-    kaon_vector_destroy(&y);
-  }
-  kaon_direction_destroy(&direction);
-  ref_dirac_free(&d);
-  case_free_columns(in, 2);
-  case_free_columns(out, 2);
-  return worst;
-}
-
-static void hops_along_one_direction(void **state) {
-  (void)state;
-  static const int extents[2][4] = {{8, 4, 4, 8}, {4, 6, 2, 10}};
-  for (int isa = KAON_ISA_SCALAR; isa <= MACHINE_LAST; isa++)
-    for (int lattice = 0; lattice < 2; lattice++) {
-      dirac_case c;
-      if (!case_open(&c, isa, extents[lattice], 1, LINKS_RANDOM, 8)) continue;
-      for (int precision = 0; precision < 3; precision++) {
-        kaon_operator *M =
-            case_dirac(&c, kappa, csw, anisotropy, (kaon_precision)precision, KAON_RECONSTRUCT_12);
-        double worst = 0;
-        for (int i = 0; i < 16; i++)
-          worst = larger(worst, direction_error(&c, M, i / 4, i / 2 % 2 * 2, (kaon_mode)(i % 2)));
-        char what[96];
-        snprintf(what, sizeof what, "%s %s, hops along one direction", isa_names[isa],
-                 precision_names[precision]);
-        test_below(what, worst, allowed((kaon_precision)precision, KAON_RECONSTRUCT_12));
-        kaon_operator_destroy(&M);
-      }
-      case_close(&c);
-    }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_of_every_shape),
@@ -360,7 +301,6 @@ int main(void) {
       cmocka_unit_test(blocks_know_nothing_of_each_other),
       cmocka_unit_test(fields_are_shared),
       cmocka_unit_test(what_cannot_be_cut_is_refused),
-      cmocka_unit_test(hops_along_one_direction),
   };
   return test_main(tests, NULL, NULL);
 }

@@ -67,6 +67,7 @@ static void hops_across_every_subset_of_faces(void **state) {
       if (left_out(mask, isa)) continue;
       if (!open_pair(&pair, isa, shapes[mask % 4], mask, KAON_ANTIPERIODIC, 0)) continue;
       partition_check_hops(&pair, 1);
+      partition_check_couplings(&pair, mask + isa);
       partition_close(&pair);
     }
 }
@@ -85,6 +86,7 @@ static void every_way_of_messages(void **state) {
         continue;
       printf("  transport %d, overlap %d\n", (int)how->transport, (int)how->overlap);
       partition_check_hops(&pair, mask % 2 ? 0.71 : 1);
+      partition_check_couplings(&pair, mask + i);
       partition_check_sums(&pair, (kaon_precision)(mask % 3));
       partition_close(&pair);
     }

@@ -18,40 +18,8 @@
 #include <string.h>
 
 #include "blas/blas.h"
-#include "lib/comm/comm.h"
-#include "lib/core/context_internal.h"
 #include "tests/util/staggered_case.h"
 #include "tests/util/test_util.h"
-
-/* Transports and ways of hiding messages: a device's in turn. A rank chooses its transport at its
- * first exchange, so a case retains the first one. */
-static const kaon_overlap overlaps[] = {KAON_OVERLAP_FUSED, KAON_OVERLAP_STAGED, KAON_OVERLAP_NONE,
-                                        KAON_OVERLAP_AUTO};
-
-static void choose_way(staggered_case *s, int i, int host) {
-  if (s->c.ctx->backend->host_accessible) return;
-  s->c.ctx->options.transport = host ? KAON_TRANSPORT_HOST : KAON_TRANSPORT_PEER;
-  s->c.ctx->options.overlap = overlaps[host ? 1 + i % 3 : i % 4];
-}
-
-/* The same links and vectors, but faces of the directions of `mask` use messages from now on. */
-static void divide(staggered_case *s, const int extents[4], int mask) {
-  kaon_gauge_destroy(&s->c.gauge);
-  kaon_gauge_destroy(&s->fat);
-  kaon_gauge_destroy(&s->naik);
-  kaon_lattice_destroy(&s->c.lattice);
-  for (int mu = 0; mu < 4; mu++) s->c.ctx->comm->partitioned[mu] = mask >> mu & 1;
-  must(s->c.ctx, kaon_lattice_create(s->c.ctx, extents, KAON_ANTIPERIODIC, &s->c.lattice));
-  must(s->c.ctx, kaon_gauge_create(s->c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->c.gauge));
-  case_import_links(&s->c);
-  kaon_gauge **links[2] = {&s->fat, &s->naik};
-  const ref_complex *const u[2] = {s->u_fat, s->u_naik};
-  for (int i = 0; i < 2 && s->improved; i++) {
-    const void *arrays[1] = {u[i]};
-    must(s->c.ctx, kaon_gauge_create(s->c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links[i]));
-    must(s->c.ctx, kaon_staggered_import_links(*links[i], KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
-  }
-}
 
 /* Columns: for hops more than a thread of a device takes; for passes over A one, and several with
  * one closed. */
@@ -171,8 +139,8 @@ static void check_subsets(int machine, const int extents[4], int shape, int impr
   for (int p = 0; p < 3; p++)
     answer(&s, (kaon_precision)p, storages[(p + shape) % 3], in, &expected[p]);
   for (int mask = 1; mask < 16; mask++) {
-    choose_way(&s, mask + shape, host);
-    divide(&s, extents, mask);
+    staggered_choose_way(&s, mask + shape, host);
+    staggered_divide(&s, extents, mask);
     for (int p = 0; p < 3; p++) {
       answer(&s, (kaon_precision)p, storages[(p + shape) % 3], in, &found);
       const double off = compare(&s, &found, &expected[p]);
@@ -220,7 +188,7 @@ static void short_parts_are_refused(void **state) {
   kaon_operator *M = NULL;
   if (machine_lacks(KAON_ISA_SCALAR)) return;
   if (!staggered_open(&s, KAON_ISA_SCALAR, extents, 1, 1)) skip();
-  divide(&s, extents, 2);
+  staggered_divide(&s, extents, 2);
   must_refuse(s.c.ctx, KAON_ERR_UNSUPPORTED, kaon_staggered_create(s.fat, s.naik, NULL, &M));
   staggered_close(&s);
 }

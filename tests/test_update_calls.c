@@ -8,8 +8,11 @@
 
 #include <math.h>
 
+#include "blas/precond_ops.h"
+#include "blas/submit.h"
 #include "lib/math/half.h"
 #include "lib/math/steps/recurrences.h"
+#include "lib/math/steps/update_rows.h"
 #include "util/vector_fixture.h"
 
 /* Two ranks played by one: a sum over ranks doubles. */
@@ -306,6 +309,65 @@ static void overlapping_operands_are_refused(void **state) {
   fixture_close(&b);
 }
 
+/* Every fused update refuses what its row forbids: an operand that is missing, that has another
+ * number of columns, or that shares memory with one that is written. There is no kernel to run. */
+static void rows_say_what_an_update_checks(void **state) {
+  (void)state;
+#define KAON_X(OP, entry, form, reads, summed, writes, coefficients, sums) \
+  KAON_UPDATE_ROW(kaon_blas_ops, entry, form, reads, summed, writes, coefficients, sums),
+#define KAON_Y(OP, entry, form, reads, summed, writes, coefficients, sums) \
+  KAON_UPDATE_ROW(kaon_precond_ops, entry, form, reads, summed, writes, coefficients, sums),
+  static const kaon_update_row rows[] = {KAON_PIPELINED_ROWS(KAON_X) KAON_PRECOND_ROWS(KAON_Y)};
+#undef KAON_X
+#undef KAON_Y
+  static const int slots[4] = {KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT, KAON_NO_SLOT};
+  enum { MOST = 10, ROWS = sizeof rows / sizeof *rows };
+  fixture b;
+  kaon_vector *one = NULL, *two = NULL;
+  kaon_coefficient c[4];
+  for (int i = 0; i < 4; i++) c[i] = KAON_NUMBER(1);
+  fixture_open(&b, KAON_ISA_AUTO, 1, &shapes[0], KAON_DOUBLE, 4);
+  must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 1, &one));
+  must(b.ctx, kaon_vector_create(b.ctx, b.space, KAON_DOUBLE, 2, &two));
+  for (int i = 0; i < ROWS; i++) {
+    const kaon_update_row *row = &rows[i];
+    const unsigned all = row->reads | row->writes;
+    kaon_operand v[MOST];
+    for (int j = 0; j < MOST; j++)
+      v[j] = (kaon_operand){"some", j < VECTORS ? b.v[j] : b.filling[j - VECTORS]};
+    if (row->form == KAON_ROW_SCALED) v[0].vector = one;
+    if (row->form == KAON_ROW_CYCLIC) v[0].vector = two;
+#define RUN() kaon_update_run_row(row, NULL, v, c, slots, 0, NULL)
+    assert_int_equal(RUN(), KAON_ERR_NOT_BUILT);
+    assert_int_equal(all >> MOST, 0);
+    for (int j = 0; j < MOST; j++) {
+      const kaon_vector *own = v[j].vector;
+      if (!(all >> j & 1)) continue;
+      v[j].vector = NULL;
+      assert_int_equal(RUN(), KAON_ERR_ARGUMENT);
+      if (j > 0) {
+        v[j].vector = two;
+        assert_int_equal(RUN(), KAON_ERR_SHAPE);
+      }
+      for (int k = 1; k < MOST && j > 0; k++) {
+        if (!(all >> k & 1) || k == j) continue;
+        const int writes = row->writes >> j & 1 || row->writes >> k & 1;
+        v[j].vector = v[k].vector;
+        assert_int_equal(RUN(), writes ? KAON_ERR_ALIAS : KAON_ERR_NOT_BUILT);
+      }
+      v[j].vector = own;
+    }
+    if (row->form == KAON_ROW_SCALED) { /* one column for all, or a column for each in turn */
+      v[0].vector = two;
+      assert_int_equal(RUN(), KAON_ERR_SHAPE);
+    }
+#undef RUN
+  }
+  kaon_vector_destroy(&one);
+  kaon_vector_destroy(&two);
+  fixture_close(&b);
+}
+
 static void misuse_is_named(void **state) {
   (void)state;
   fixture b, other;
@@ -374,6 +436,7 @@ int main(void) {
       cmocka_unit_test(numbers_that_are_not_finite_stay_so_in_half),
       cmocka_unit_test(kernels_stay_inside_their_operands),
       cmocka_unit_test(overlapping_operands_are_refused),
+      cmocka_unit_test(rows_say_what_an_update_checks),
       cmocka_unit_test(misuse_is_named),
   };
   return test_main(tests, NULL, NULL);

@@ -54,6 +54,8 @@ enum { OPERANDS = 10, COEFFICIENTS = 4, WRITTEN = 8 };
     FINISH(nslots);                                                                     \
   }
 
+#define CYCLIC_ENTRY SCALED_ENTRY
+
 /* sum d |v|^2 over a span with real d; of a complex d only the real part counts. */
 static double unit_weighted(const kaon_update_args *args, int d, int v, span at) {
   const kaon_shape *s = &args->shape;

@@ -53,6 +53,7 @@ static __host__ __device__ constexpr traits traits_of() {
          : OP == SCALED             ? traits{0x5, 0x2, 0, 2, 1, 0, 0}
 #define KAON_FORM_PLAIN 0
 #define KAON_FORM_SCALED 1
+#define KAON_FORM_CYCLIC 1
 #define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums)                  \
   : OP == op ? traits{                                                                      \
     (reads) | (summed), writes, coefficients, (sums) > 0 ? sums : 1, KAON_FORM_##form, 0, 0 \

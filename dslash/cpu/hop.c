@@ -17,17 +17,21 @@
 #include "dslash/cpu/kernels.h"
 #include "lib/cpu/team.h"
 
-/* out = a [C] x + b [C] d: the end of every kernel. It is not inlined into each kind of hop, since
+/* out = (a [C] + twist) x + (b [C] + twist) d: the end of every kernel. It is not inlined into each kind of hop, since
  * the code would be several times as long. */
 KAON_ONCE void hop_end(const hop_plan *plan, int64_t block, int part, int column, vspinor *d,
                        double *sums, site_late *late) {
   const kaon_hop_args *args = plan->args;
   const double half_on_hop = args->clover_on == KAON_CLOVER_ON_HOP ? 0.5 : 1;
   if (args->clover_on == KAON_CLOVER_ON_HOP) site_clover(&plan->site, block, part, d);
-  spinor_scale(d, plan->b * half_on_hop);
+  if (plan->twist != 0)
+    twist_scale(d, plan->b, plan->twist);
+  else
+    spinor_scale(d, plan->b * half_on_hop);
   if (args->x.data != NULL) {
     vspinor x;
     site_load(&plan->site, args->x, block, part, column, &x);
+    if (args->twist[0] != 0) twist_spinor(d, args->twist[0], &x);
     if (args->clover_on == KAON_CLOVER_ON_X) site_clover(&plan->site, block, part, &x);
     spinor_add(d, v_set(args->a * (args->clover_on == KAON_CLOVER_ON_X ? 0.5 : 1)), &x);
   }
@@ -389,6 +393,7 @@ static void hop_factors(hop_plan *plan) {
   const kaon_stencil *st = plan->args->stencil;
   const double space = plan->args->coefficient[0], f = 2 * plan->args->coefficient[3] / space;
   plan->b = plan->args->b * space;
+  plan->twist = plan->args->twist[1] * space;
   plan->rest = (real)((f - (double)(real)f) / f);
   if (st->faces != NULL) plan->ghost_factor = (real)(f * (double)st->faces->sign[3]);
   for (int mu = 0; mu < 4; mu++) {
@@ -505,7 +510,7 @@ void KAON_EXPORT(kaon_dslash_hop)(const kaon_launch *launch, const kaon_hop_args
   plan.prefetch = plan.gather == NULL ? launch->prefetch : 0;
   plan.lead = plan.prefetch == 1 ? HOP_LEAD : HOP_LEAD_SECOND;
   hop_factors(&plan);
-  plan.bare = plan.b == 1 && args->x.data == NULL && args->sum.state == NULL &&
+  plan.bare = plan.b == 1 && plan.twist == 0 && args->x.data == NULL && args->sum.state == NULL &&
               args->clover_on == KAON_CLOVER_NONE &&
               args->stencil->tail_lanes[args->parity] == KAON_W;
   hop_part(&plan);

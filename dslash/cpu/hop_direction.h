@@ -34,7 +34,7 @@ typedef struct hop_plan {
   int top[4];                 /* mu is divided by the lane bit that selects the part of a block */
   uint32_t exchanges[4]; /* KAON_NB_EXCHANGE where such hops exchange lanes of a vreal, else 0 */
   vperm exchange[4];
-  double b; /* factor of d, with that of the spatial hops; the rest of the factor of t: */
+  double b, twist; /* factors of d, with that of the spatial hops; the rest of the factor of t: */
   /* [forward, backward][whether the block touches the boundary][lane] */
   real factor[2][2][KAON_W] __attribute__((aligned(64)));
   real ghost_factor; /* of forward hops that read ghosts */

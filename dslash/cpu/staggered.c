@@ -23,6 +23,7 @@ typedef struct hop_table_plan {
   int recon, decode;
   int64_t stride; /* number of blocks between the links of consecutive directions */
   kaon_factor factor;
+  const uint32_t *dropped; /* lanes of hops that are dropped; NULL: no hops are */
   const kaon_faces *faces; /* faces of blocks that read ghosts; else NULL */
   const kaon_view *ghosts;
 } hop_table_plan;
@@ -31,6 +32,7 @@ typedef struct staggered_plan {
   const kaon_staggered_args *args;
   hop_table_plan fat, naik;
   int improved, dot;
+  int along;    /* kaon_stencil.along */
   int prefetch; /* cache level for prefetched data; 0: no prefetch */
   int first;    /* the first column that takes part */
   int stream;   /* results bypass the cache */
@@ -250,19 +252,22 @@ KAON_INLINE void decode(const stored *from, const int recon, real *to) {
   }
 }
 
+static void decode_link(const hop_table_plan *r, const stored *from, real *to) {
+  if (r->recon == 8)
+    decode(from, 8, to);
+  else if (r->recon == 12)
+    decode(from, 12, to);
+  else
+    decode(from, 18, to);
+}
+
 static __attribute__((noinline)) void decode_all(const staggered_plan *plan,
                                                  const hop_table_plan *r, int64_t block, int part,
                                                  real *to) {
   stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
   for (int dir = 0; dir < KAON_DIRS; dir++, to += LINK) {
     const hop_from from = from_of(plan, r, block, part, dir);
-    const stored *u = field_at(r, r->links, &from, block, part, dir, r->recon, room);
-    if (r->recon == 8)
-      decode(u, 8, to);
-    else if (r->recon == 12)
-      decode(u, 12, to);
-    else
-      decode(u, 18, to);
+    decode_link(r, field_at(r, r->links, &from, block, part, dir, r->recon, room), to);
   }
 }
 
@@ -284,8 +289,33 @@ KAON_INLINE vcolour add_all(const staggered_plan *plan, const hop_table_plan *r,
   return d;
 }
 
+/* The hop in one direction (kaon_stencil.along), 0 in the lanes where it is dropped. */
+static vcolour hop_along(const staggered_plan *plan, const hop_table_plan *r, const site_part *here,
+                         int column) {
+  enum { ALL = (1 << KAON_VL) - 1 };
+  const int64_t block = block_at(plan, here->place);
+  const int dir = plan->along - 1, part = here->part;
+  const uint32_t out = r->dropped[block * KAON_DIRS + dir] >> part * KAON_VL & ALL;
+  vcolour d = colour_zero();
+  stored room[KAON_LINK_18 * KAON_W] __attribute__((aligned(64)));
+  real link[LINK] __attribute__((aligned(64)));
+  if (out == ALL) return d;
+  const hop_from from = from_of(plan, r, block, part, dir);
+  decode_link(r, field_at(r, r->links, &from, block, part, dir, r->recon, room), link);
+  add_hop(plan, r, &from, here->place, part, column, dir, link, KAON_LINK_BUFFER, &d);
+  for (int i = 0; i < KAON_STAGGERED_REALS && out != 0; i++) {
+    real value[KAON_VL] __attribute__((aligned(64)));
+    v_store_real(value, ((vreal *)&d)[i]);
+    for (int l = 0; l < KAON_VL; l++)
+      if (out >> l & 1) value[l] = 0;
+    ((vreal *)&d)[i] = v_load_real(value);
+  }
+  return d;
+}
+
 static vcolour hops(const staggered_plan *plan, const hop_table_plan *r, const site_part *here,
                     const site_part *there, int column, const real *decoded) {
+  if (plan->along) return hop_along(plan, r, here, column);
   if (r->decode) return add_all(plan, r, here, there, column, KAON_LINK_BUFFER, decoded);
   return add_all(plan, r, here, there, column, KAON_LINK_18, NULL);
 }
@@ -334,8 +364,9 @@ static void hop_chunk(const staggered_plan *plan, int chunk, double *partials) {
       const int64_t block = block_at(plan, place), next = place + (part + 1 == KAON_PARTS);
       const site_part here = {place, part},
                       there = {next < plan->count ? next : place, (part + 1) % KAON_PARTS};
-      if (plan->fat.decode) decode_all(plan, &plan->fat, block, part, links[0]);
-      if (plan->improved && plan->naik.decode) decode_all(plan, &plan->naik, block, part, links[1]);
+      if (plan->fat.decode && !plan->along) decode_all(plan, &plan->fat, block, part, links[0]);
+      if (plan->improved && plan->naik.decode && !plan->along)
+        decode_all(plan, &plan->naik, block, part, links[1]);
       for (int k = 0; k < a->nrhs; k++) {
         if (!kaon_gate_open(&a->gate, k)) continue;
         if (a->sum.state) sums = kaon_partial(partials, chunk, k, a->nrhs, 2);
@@ -349,6 +380,7 @@ static hop_table_plan hop_table_plan_of(const kaon_staggered_args *a, const kaon
                                         int number) {
   const int p = a->parity, boundary = a->part == KAON_PART_BOUNDARY;
   const kaon_hop_table *reach = a->reach[number];
+  const kaon_cuts *cuts = a->stencil->cuts;
   hop_table_plan r = {.reach = reach,
                       .table = reach->neighbour[p],
                       .negative = reach->negative[p],
@@ -356,7 +388,10 @@ static hop_table_plan hop_table_plan_of(const kaon_staggered_args *a, const kaon
                       .links = {l->links[p], l->links[1 - p]},
                       .phase = {l->phase[p], l->phase[1 - p]},
                       .recon = l->recon,
-                      .decode = l->recon != 18 || a->nrhs > 1 || boundary,
+                      .decode = l->recon != 18 || a->nrhs > 1 || boundary || cuts != NULL,
+                      .dropped = cuts == NULL ? NULL
+                                 : number     ? cuts->far[p]
+                                              : cuts->lanes[p],
                       .faces = boundary ? a->faces[number] : NULL,
                       .ghosts = a->ghosts[number],
                       .stride = kaon_link_blocks(kaon_matrix_blocks(a->stencil))};
@@ -401,7 +436,8 @@ static void KAON_EXPORT(staggered_hop)(const kaon_launch *launch, const kaon_sta
     plan.top[mu] = bit >= 0 && (1 << bit) == KAON_VL;
     plan.exchange[mu] = v_exchange_index(bit >= 0 && (1 << bit) < KAON_VL ? bit : 0);
   }
-  plan.prefetch = launch->prefetch;
+  plan.along = st->along;
+  plan.prefetch = plan.along ? 0 : launch->prefetch;
   plan.stream = may_stream(launch, KAON_STAGGERED_REALS);
   while (plan.first < args->nrhs - 1 && !kaon_gate_open(&args->gate, plan.first)) plan.first++;
   const int chunks = chunks_of(&plan);

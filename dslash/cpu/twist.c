@@ -65,7 +65,7 @@ void KAON_EXPORT(kaon_dslash_twist)(const kaon_launch *launch, const kaon_twist_
   j.plan.w = args->w;
   j.plan.dot = args->sum.state != NULL && args->w.data != NULL && args->sum.slot[1] != KAON_NO_SLOT;
   j.after = j.plan;
-  j.plan.clover = args->p != 0 ? args->term : NULL;
+  j.plan.clover = args->term;
   j.plan.clover_scale = args->term_scale;
   j.after.clover = args->after;
   j.after.clover_scale = args->after_scale;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dslash/cuda/kernels.h"
+#include "lib/core/context_internal.h"
 #include "lib/cuda/backend.h"
 #include "lib/cuda/lanes.h"
 #include "lib/cuda/ranks/boxes.h"
@@ -41,8 +42,9 @@ enum {
   WHOLE = 1u << KAON_PART_ALL,
   DIVIDED = 1u << KAON_PART_INTERIOR | 1u << KAON_PART_BOUNDARY | 1u << KAON_PART_FUSED |
             1u << KAON_PART_GATHER,
-  UNCUT = 1u << 0,
-  CUT = 1u << 1,
+  UNCUT = 1u << DROPS_NONE,
+  CUT = 1u << DROPS_BETWEEN,
+  ALONG = 1u << DROPS_OTHERS,
   LINKS_18 = 1u << 0,
   LINKS = 7u, /* of any storage */
   NO_CLOVER = 1u << KAON_CLOVER_NONE,
@@ -60,10 +62,22 @@ enum {
   { LAUNCHERS_OF(name, d), LAUNCHERS_OF(name, s), LAUNCHERS_OF(name, h) }
 
 const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
+    [HOP_ALONG] = {.name = "hop_along",
+                   .when = "hops in one direction alone",
+                   .parts = WHOLE | DIVIDED,
+                   .dropped = ALONG,
+                   .links = EACH(LINKS),
+                   .clover = NO_CLOVER,
+                   .rounded = 1,
+                   .writes = KAON_WRITES_OUT,
+                   .least_threads = EACH(SITE_THREADS / 2),
+                   .threads = EACH(SITE_THREADS),
+                   .columns = EACH(1),
+                   .hop = LAUNCHERS(kaon_hop_along)},
     [HOP_FACES] = {.name = "hop_faces",
                    .when = "the lattice is partitioned",
                    .parts = DIVIDED,
-                   .cut = UNCUT | CUT,
+                   .dropped = UNCUT | ALONG, /* ALONG: gathers its messages */
                    .links = EACH(LINKS),
                    .clover = CLOVER,
                    .rounded = 1,
@@ -75,7 +89,7 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
     [HOP_CUT] = {.name = "hop_cut",
                  .when = "hops between blocks are omitted",
                  .parts = WHOLE,
-                 .cut = CUT,
+                 .dropped = CUT,
                  .links = EACH(LINKS),
                  .clover = CLOVER,
                  .rounded = 1,
@@ -87,7 +101,7 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
     [HOP_PAIR] = {.name = "hop_pair",
                   .when = "few sites, or tuning: two warps share 32 sites",
                   .parts = WHOLE,
-                  .cut = UNCUT,
+                  .dropped = UNCUT,
                   .links = EACH(LINKS),
                   .clover = NO_CLOVER | CLOVER_ON_HOP,
                   .most_sites = PAIR_SITES,
@@ -102,7 +116,7 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
     [HOP_STAGED] = {.name = "hop_staged",
                     .when = "many columns, or tuning: links stay in registers",
                     .parts = WHOLE,
-                    .cut = UNCUT,
+                    .dropped = UNCUT,
                     .links = {LINKS & ~LINKS_18, LINKS, LINKS},
                     .clover = NO_CLOVER,
                     .tile = {16, 4, 2, 2},
@@ -118,7 +132,7 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
     [HOP_SITE] = {.name = "hop_kernel",
                   .when = "a thread updates a site",
                   .parts = WHOLE,
-                  .cut = UNCUT,
+                  .dropped = UNCUT,
                   .links = EACH(LINKS),
                   .clover = CLOVER,
                   .rounded = 1,
@@ -129,10 +143,22 @@ const kaon_kernel_row kaon_hop_rows[HOP_KERNELS] = {
                   .hop = LAUNCHERS(kaon_hop)}};
 
 const kaon_kernel_row kaon_staggered_rows[STAGGERED_KERNELS] = {
+    /* Its groups of columns are those of the messages' kernel, which counts them. */
+    [STAGGERED_ALONG] = {.name = "staggered_along",
+                         .when = "hops in one direction alone",
+                         .parts = WHOLE | DIVIDED,
+                         .dropped = ALONG,
+                         .links = EACH(LINKS),
+                         .clover = NO_CLOVER,
+                         .writes = KAON_WRITES_OUT,
+                         .least_threads = EACH(SITE_THREADS / 2),
+                         .threads = EACH(SITE_THREADS),
+                         .columns = {FACES_COLUMNS(8), FACES_COLUMNS(4), FACES_COLUMNS(2)},
+                         .staggered = LAUNCHERS(kaon_staggered_along)},
     [STAGGERED_FACES] = {.name = "staggered_faces",
                          .when = "the lattice is partitioned",
                          .parts = DIVIDED,
-                         .cut = UNCUT,
+                         .dropped = UNCUT | ALONG,
                          .links = EACH(LINKS),
                          .clover = NO_CLOVER,
                          .writes = KAON_WRITES_OUT | SUMS | KAON_WRITES_MESSAGES,
@@ -143,7 +169,7 @@ const kaon_kernel_row kaon_staggered_rows[STAGGERED_KERNELS] = {
     [STAGGERED_SITE] = {.name = "staggered_kernel",
                         .when = "a thread updates a site",
                         .parts = WHOLE,
-                        .cut = UNCUT,
+                        .dropped = UNCUT,
                         .links = EACH(LINKS),
                         .clover = NO_CLOVER,
                         .writes = KAON_WRITES_OUT | SUMS,
@@ -156,7 +182,7 @@ const kaon_kernel_row kaon_clover_rows[CLOVER_KERNELS] = {
     [CLOVER_PAIR] = {.name = "hop_pair, clover blocks alone",
                      .when = "few sites: two warps share 32 sites",
                      .parts = WHOLE,
-                     .cut = UNCUT,
+                     .dropped = UNCUT,
                      .links = EACH(LINKS),
                      .clover = NO_CLOVER,
                      .most_sites = PAIR_SITES,
@@ -170,7 +196,7 @@ const kaon_kernel_row kaon_clover_rows[CLOVER_KERNELS] = {
     [CLOVER_SITE] = {.name = "clover",
                      .when = "a thread updates a site",
                      .parts = WHOLE,
-                     .cut = UNCUT,
+                     .dropped = UNCUT,
                      .links = EACH(LINKS),
                      .clover = NO_CLOVER,
                      .writes = KAON_WRITES_OUT | KAON_SUMS_NORM,
@@ -182,9 +208,16 @@ const kaon_kernel_row kaon_clover_rows[CLOVER_KERNELS] = {
 
 /* ---- the choice ---- */
 
+/* What a part of a hop writes at least: bits KAON_WRITES_.... */
+static int needs_of(int part) {
+  return (part != KAON_PART_GATHER ? KAON_WRITES_OUT : 0) |
+         (part == KAON_PART_GATHER || part == KAON_PART_FUSED ? KAON_WRITES_MESSAGES : 0);
+}
+
 static int accepts(const kaon_kernel_row *row, const kaon_kernel_question *q) {
   const int64_t shared = row->shared_bytes[q->precision];
-  if (!(row->parts >> q->part & 1) || !(row->cut >> q->cut & 1) ||
+  if (needs_of(q->part) & ~row->writes) return 0;
+  if (!(row->parts >> q->part & 1) || !(row->dropped >> q->dropped & 1) ||
       !(row->links[q->precision] >> q->links & 1) || !(row->clover >> q->clover_on & 1) ||
       (q->rounded && !row->rounded))
     return 0;
@@ -205,8 +238,9 @@ static int links_of(int recon) {
   return recon == 18 ? 0 : recon == 12 ? 1 : 2;
 }
 
-static int is_cut(const kaon_stencil *st) {
-  return st->cut[0] != 0 || st->cut[1] != 0 || st->cut[2] != 0 || st->cut[3] != 0;
+static int dropped_of(const kaon_stencil *st) {
+  const int cut = st->cut[0] != 0 || st->cut[1] != 0 || st->cut[2] != 0 || st->cut[3] != 0;
+  return st->along != 0 ? DROPS_OTHERS : cut ? DROPS_BETWEEN : DROPS_NONE;
 }
 
 /* 1 if the kernel's factor in some direction, which is the coefficient and in t the projector's 2,
@@ -264,7 +298,7 @@ kaon_kernel_choice kaon_hop_choose(kaon_precision precision, const kaon_launch *
       .precision = precision,
       .links = links_of(args->recon),
       .part = args->part,
-      .cut = is_cut(args->stencil),
+      .dropped = dropped_of(args->stencil),
       .clover_on = args->clover_on,
       .columns = args->nrhs,
       .rounded = precision != KAON_DOUBLE && is_rounded(args->coefficient),
@@ -314,6 +348,7 @@ kaon_kernel_choice kaon_staggered_choose(kaon_precision precision,
   const kaon_kernel_question q = {.precision = precision,
                                   .links = links_of(staggered_recon(args)),
                                   .part = args->part,
+                                  .dropped = dropped_of(args->stencil),
                                   .columns = columns,
                                   .stencil = args->stencil};
   const kaon_kernel_row *row = row_for(kaon_staggered_rows, &q);
@@ -340,7 +375,9 @@ kaon_kernel_choice kaon_staggered_choose(kaon_precision precision,
 enum { SEPARATE_DOT = 1 << 17 };
 
 static int hop_writes(kaon_precision precision, const kaon_stencil *st, int columns) {
-  const int writes = kaon_hop_rows[is_cut(st) ? HOP_CUT : HOP_SITE].writes;
+  static const int rows[] = {
+      [DROPS_NONE] = HOP_SITE, [DROPS_BETWEEN] = HOP_CUT, [DROPS_OTHERS] = HOP_ALONG};
+  const int writes = kaon_hop_rows[rows[dropped_of(st)]].writes;
   const int separate = precision != KAON_DOUBLE && columns == 1 && st->nsites >= SEPARATE_DOT;
   return separate ? writes & ~KAON_SUMS_DOT : writes;
 }
@@ -349,33 +386,20 @@ static int clover_writes(kaon_precision precision, const kaon_stencil *st, int c
   return kaon_clover_choose(precision, st, 0, columns).row->writes;
 }
 
-static void describe(const kaon_kernel_choice *c, kaon_precision precision, int recon, int columns,
-                     const kaon_stencil *st, char *text, size_t room) {
+/* Logs the choice, if that is wanted. */
+static void log_choice(const kaon_launch *launch, const kaon_kernel_choice *c,
+                       kaon_precision precision, int recon, int columns, const kaon_stencil *st) {
   static const char *const sums[] = {"none", "|out|^2", "all"};
+  char text[384];
+  if (launch->log == NULL) return;
   snprintf(
-      text, room,
+      text, sizeof text,
       "hop in %s on %d x %d x %d x %d sites, reals of a link: %d, columns: %d. Kernel %s (%s). "
       "Threads of a block: %d, columns at a time: %d, sums: %s",
       precision_name[precision], st->extents[0], st->extents[1], st->extents[2], st->extents[3],
       recon, columns, c->row->name, c->row->when, c->threads, c->groups > 0 ? c->group : 1,
       sums[c->sums]);
-}
-
-/* A hop of a partitioned lattice is described as one launch. */
-static void explain(kaon_precision precision, const kaon_launch *launch, const kaon_hop_args *args,
-                    char *text, size_t room) {
-  kaon_hop_args all = *args;
-  if (args->stencil->faces != NULL) all.part = KAON_PART_FUSED;
-  const kaon_kernel_choice c = kaon_hop_choose(precision, launch, &all);
-  describe(&c, precision, args->recon, args->nrhs, args->stencil, text, room);
-}
-
-static void explain_staggered(kaon_precision precision, const kaon_staggered_args *args, char *text,
-                              size_t room) {
-  kaon_staggered_args all = *args;
-  if (args->stencil->faces != NULL) all.part = KAON_PART_FUSED;
-  const kaon_kernel_choice c = kaon_staggered_choose(precision, &all);
-  describe(&c, precision, staggered_recon(args), args->nrhs, args->stencil, text, room);
+  kaon_log_once(launch->log, KAON_LOG_DEBUG, text);
 }
 
 /* ---- the tables ---- */
@@ -411,6 +435,8 @@ static kaon_staggered_args staggered_of_gather(const kaon_staggered_gather_args 
 static void run_hop(kaon_precision precision, const kaon_launch *launch,
                     const kaon_gather_args *gather, const kaon_hop_args *args) {
   const kaon_kernel_choice c = kaon_hop_choose(precision, launch, args);
+  if (args->part != KAON_PART_GATHER)
+    log_choice(launch, &c, precision, args->recon, args->nrhs, args->stencil);
   c.row->hop[precision][c.links](launch, &c, gather, args);
 }
 
@@ -425,71 +451,62 @@ static void run_staggered(kaon_precision precision, const kaon_launch *launch,
                           const kaon_staggered_gather_args *gather,
                           const kaon_staggered_args *args) {
   const kaon_kernel_choice c = kaon_staggered_choose(precision, args);
+  if (args->part != KAON_PART_GATHER)
+    log_choice(launch, &c, precision, staggered_recon(args), args->nrhs, args->stencil);
   c.row->staggered[precision][c.links](launch, &c, gather, args);
 }
 
-#define KAON_HOP(prec, precision)                                                              \
-  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {               \
-    run_hop(precision, launch, NULL, args);                                                    \
-  }                                                                                            \
-  static void gather_##prec(const kaon_launch *launch, const kaon_gather_args *gather) {       \
-    const kaon_hop_args args = hop_of_gather(gather);                                          \
-    run_hop(precision, launch, gather, &args);                                                 \
-  }                                                                                            \
-  static void fused_##prec(const kaon_launch *launch, const kaon_gather_args *gather,          \
-                           const kaon_hop_args *args) {                                        \
-    run_hop(precision, launch, gather, args);                                                  \
-  }                                                                                            \
-  static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {         \
-    run_clover(precision, launch, args);                                                       \
-  }                                                                                            \
-  static int hop_writes_##prec(const kaon_stencil *st, int columns) {                          \
-    return hop_writes(precision, st, columns);                                                 \
-  }                                                                                            \
-  static int clover_writes_##prec(const kaon_stencil *st, int columns) {                       \
-    return clover_writes(precision, st, columns);                                              \
-  }                                                                                            \
-  static void explain_##prec(const kaon_launch *launch, const kaon_hop_args *args, char *text, \
-                             size_t room) {                                                    \
-    explain(precision, launch, args, text, room);                                              \
-  }                                                                                            \
-  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                      \
-                                                       .clover = clover_##prec,                \
-                                                       .gather = gather_##prec,                \
-                                                       .hop_fused = fused_##prec,              \
-                                                       .hop_writes = hop_writes_##prec,        \
-                                                       .clover_writes = clover_writes_##prec,  \
-                                                       .explain = explain_##prec,              \
+#define KAON_HOP(prec, precision)                                                             \
+  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {              \
+    run_hop(precision, launch, NULL, args);                                                   \
+  }                                                                                           \
+  static void gather_##prec(const kaon_launch *launch, const kaon_gather_args *gather) {      \
+    const kaon_hop_args args = hop_of_gather(gather);                                         \
+    run_hop(precision, launch, gather, &args);                                                \
+  }                                                                                           \
+  static void fused_##prec(const kaon_launch *launch, const kaon_gather_args *gather,         \
+                           const kaon_hop_args *args) {                                       \
+    run_hop(precision, launch, gather, args);                                                 \
+  }                                                                                           \
+  static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {        \
+    run_clover(precision, launch, args);                                                      \
+  }                                                                                           \
+  static int hop_writes_##prec(const kaon_stencil *st, int columns) {                         \
+    return hop_writes(precision, st, columns);                                                \
+  }                                                                                           \
+  static int clover_writes_##prec(const kaon_stencil *st, int columns) {                      \
+    return clover_writes(precision, st, columns);                                             \
+  }                                                                                           \
+  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                     \
+                                                       .clover = clover_##prec,               \
+                                                       .gather = gather_##prec,               \
+                                                       .hop_fused = fused_##prec,             \
+                                                       .hop_writes = hop_writes_##prec,       \
+                                                       .clover_writes = clover_writes_##prec, \
                                                        .twist = kaon_dslash_twist_cuda_##prec};
 KAON_HOP(d, KAON_DOUBLE)
 KAON_HOP(s, KAON_SINGLE)
 KAON_HOP(h, KAON_HALF)
 
-#define KAON_STAGGERED(prec, precision)                                                            \
-  static void staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args) {       \
-    run_staggered(precision, launch, NULL, args);                                                  \
-  }                                                                                                \
-  static void staggered_gather_##prec(const kaon_launch *launch,                                   \
-                                      const kaon_staggered_gather_args *gather) {                  \
-    const kaon_staggered_args args = staggered_of_gather(gather);                                  \
-    run_staggered(precision, launch, gather, &args);                                               \
-  }                                                                                                \
-  static void staggered_fused_##prec(const kaon_launch *launch,                                    \
-                                     const kaon_staggered_gather_args *gather,                     \
-                                     const kaon_staggered_args *args) {                            \
-    run_staggered(precision, launch, gather, args);                                                \
-  }                                                                                                \
-  static void explain_staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args, \
-                                       char *text, size_t room) {                                  \
-    (void)launch;                                                                                  \
-    explain_staggered(precision, args, text, room);                                                \
-  }                                                                                                \
-  const kaon_staggered_ops kaon_staggered_ops_cuda_##prec = {                                      \
-      .hop = staggered_##prec,                                                                     \
-      .gather = staggered_gather_##prec,                                                           \
-      .hop_fused = staggered_fused_##prec,                                                         \
-      .face_links = kaon_staggered_face_links_cuda_##prec,                                         \
-      .explain = explain_staggered_##prec};
+#define KAON_STAGGERED(prec, precision)                                                      \
+  static void staggered_##prec(const kaon_launch *launch, const kaon_staggered_args *args) { \
+    run_staggered(precision, launch, NULL, args);                                            \
+  }                                                                                          \
+  static void staggered_gather_##prec(const kaon_launch *launch,                             \
+                                      const kaon_staggered_gather_args *gather) {            \
+    const kaon_staggered_args args = staggered_of_gather(gather);                            \
+    run_staggered(precision, launch, gather, &args);                                         \
+  }                                                                                          \
+  static void staggered_fused_##prec(const kaon_launch *launch,                              \
+                                     const kaon_staggered_gather_args *gather,               \
+                                     const kaon_staggered_args *args) {                      \
+    run_staggered(precision, launch, gather, args);                                          \
+  }                                                                                          \
+  const kaon_staggered_ops kaon_staggered_ops_cuda_##prec = {                                \
+      .hop = staggered_##prec,                                                               \
+      .gather = staggered_gather_##prec,                                                     \
+      .hop_fused = staggered_fused_##prec,                                                   \
+      .face_links = kaon_staggered_face_links_cuda_##prec};
 KAON_STAGGERED(d, KAON_DOUBLE)
 KAON_STAGGERED(s, KAON_SINGLE)
 KAON_STAGGERED(h, KAON_HALF)

@@ -74,11 +74,15 @@ typedef void kaon_staggered_launcher(const kaon_launch *launch, const kaon_kerne
                                      const kaon_staggered_gather_args *gather,
                                      const kaon_staggered_args *args);
 
+/* Which hops of a stencil are dropped: none; those between blocks (cut); those in other directions
+ * than one (along). */
+enum { DROPS_NONE, DROPS_BETWEEN, DROPS_OTHERS };
+
 /* What a choice depends on. */
 typedef struct kaon_kernel_question {
   kaon_precision precision;
   int links; /* as in the choice */
-  int part, cut, clover_on, columns, rounded;
+  int part, dropped, clover_on, columns, rounded;
   const kaon_stencil *stencil;
   kaon_launch_shape tuned;
 } kaon_kernel_question;
@@ -88,7 +92,7 @@ struct kaon_kernel_row {
   const char *name, *when; /* for the log: the kernel's file, and when it is chosen */
   /* Accepts: */
   unsigned parts;          /* bits 1 << KAON_PART_... */
-  unsigned cut;            /* bits 1 << whether hops between blocks are omitted */
+  unsigned dropped;        /* bits 1 << DROPS_... */
   unsigned links[3];       /* bits 1 << links */
   unsigned clover;         /* bits 1 << KAON_CLOVER_... */
   int rounded;             /* 1: also factors that the precision does not hold exactly */
@@ -97,7 +101,7 @@ struct kaon_kernel_row {
   int64_t shared_bytes[3]; /* shared memory that a multiprocessor must have */
   /* 1 if it is faster than the rows below, or a tuning result requests it; NULL: always. */
   int (*pays)(const kaon_kernel_question *q);
-  int writes;                       /* bits KAON_WRITES_... */
+  int writes;                       /* bits KAON_WRITES_...; it does not run parts that need more */
   int least_threads[3], threads[3]; /* smallest and largest block */
   int columns[3];                   /* most columns that a thread (hop_staged: a block) takes */
   /* One of these: the launchers by precision, and by storage of the links. */
@@ -107,8 +111,8 @@ struct kaon_kernel_row {
 };
 
 /* Rows in order of preference: the first that accepts a hop and pays off runs it. */
-enum { HOP_FACES, HOP_CUT, HOP_PAIR, HOP_STAGED, HOP_SITE, HOP_KERNELS };
-enum { STAGGERED_FACES, STAGGERED_SITE, STAGGERED_KERNELS };
+enum { HOP_ALONG, HOP_FACES, HOP_CUT, HOP_PAIR, HOP_STAGED, HOP_SITE, HOP_KERNELS };
+enum { STAGGERED_ALONG, STAGGERED_FACES, STAGGERED_SITE, STAGGERED_KERNELS };
 enum { CLOVER_PAIR, CLOVER_SITE, CLOVER_KERNELS };
 
 #ifdef __cplusplus

@@ -428,9 +428,11 @@ static uint32_t faces_tiles(uint32_t sites, int threads) {
   return (sites + (uint32_t)threads - 1) / (uint32_t)threads;
 }
 
-/* Boxes, messages and their distribution over blocks: the same in all launches of a hop. */
+/* Boxes, messages and their distribution over blocks: the same in all launches of a hop. An
+ * undivided lattice is all interior. */
 static void faces_share(faces_call *a, const kaon_stencil *st, int threads) {
-  const kaon_faces *faces = st->faces;
+  static const kaon_faces none = {};
+  const kaon_faces *faces = st->faces != NULL ? st->faces : &none;
   const kaon_sites *sites = &a->h.sites;
   a->boxes = kaon_boxes_of(sites, faces->partitioned);
   a->interior_tiles = faces_tiles(a->boxes.box[0].sites, threads);
@@ -475,6 +477,14 @@ static void faces_peer(faces_call *a, const kaon_peer_exchange *peer) {
   a->peer = *peer;
 }
 
+/* What the boundary reads. */
+static void faces_ghosts(faces_call *a, const kaon_hop_args *args) {
+  for (int mu = 0; mu < 4; mu++)
+    a->ghost_factor[mu] = (real)(args->coefficient[mu] * (mu == 3 ? 2 : 1));
+  memcpy(a->ghosts, args->ghosts, sizeof a->ghosts);
+  faces_peer(a, args->peer);
+}
+
 /* The next row of a measurement: one for all launches of a hop. */
 static uint64_t *faces_row(const kaon_launch *launch, bool last) {
   kaon_timeline *t = launch->timeline;
@@ -495,10 +505,7 @@ static void run_faces(const kaon_launch *launch, const kaon_kernel_choice *choic
   a.h = call_of(args);
   faces_share(&a, args->stencil, threads);
   faces_chunks(&a, launch, choice, args);
-  for (int mu = 0; mu < 4; mu++)
-    a.ghost_factor[mu] = (real)(args->coefficient[mu] * (mu == 3 ? 2 : 1));
-  memcpy(a.ghosts, args->ghosts, sizeof a.ghosts);
-  faces_peer(&a, args->peer);
+  faces_ghosts(&a, args);
   if (gather != NULL) {
     memcpy(a.to, gather->to, sizeof a.to);
     faces_peer(&a, gather->peer);

@@ -44,7 +44,7 @@ typedef struct hop_call {
   int norm;     /* NORM: |out|^2 is requested */
   int exchange; /* a dagger by exchange of spinor halves (site.h) */
   int overlaps; /* the next kernel may start before the results are written (site_overlaps) */
-  double a, b;
+  double a, b, twist[2];
   real factor[4]; /* of the hops in a direction: the coefficient, in t times the projector's 2;
                      half: also the unit of a product of integers */
   real rest[4];   /* relative rounding error of the factor */
@@ -187,7 +187,7 @@ static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_her
   hop_direction<RECON, COLUMNS, 4, SIGN, SPLIT>(a, here, in, d);
 }
 
-/* out = a [C] x + b [C] d in column first + k, with its sums. NORM: the norm is returned in *norm.
+/* out = (a [C] + twist) x + (b [C] + twist) d in column first + k, with its sums. NORM: the norm is returned in *norm.
  * EXCHANGED: d is as the directions leave it when spinor halves are exchanged. */
 template <bool CLOVER, int SUMS, bool EXCHANGED = EXCHANGES>
 static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site, int first, int k,
@@ -196,10 +196,14 @@ static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site,
   const bool on_hop = CLOVER && a.clover_on == KAON_CLOVER_ON_HOP;
   const bool on_x = CLOVER && a.clover_on == KAON_CLOVER_ON_X;
   if (on_hop) site_clover(a.clover, a.clover_scale, site, d);
-  spinor_scale(d, on_hop ? 0.5 * a.b : a.b);
+  if (a.twist[1] != 0)
+    twist_scale(d, a.b, a.twist[1]);
+  else
+    spinor_scale(d, on_hop ? 0.5 * a.b : a.b);
   if (a.x.data != NULL) {
     vspinor x;
     spinor_load(column_view(a.x, column), site, a.nrhs, &x, exchange);
+    if (a.twist[0] != 0) twist_spinor(d, a.twist[0], &x);
     if (on_x) site_clover(a.clover, a.clover_scale, site, &x);
     spinor_add(d, (real)(on_x ? 0.5 * a.a : a.a), &x);
   }
@@ -342,6 +346,8 @@ static hop_call call_of(const kaon_hop_args *args) {
   a.clover_on = args->clover_on;
   a.a = args->a;
   a.b = args->b;
+  a.twist[0] = args->twist[0];
+  a.twist[1] = args->twist[1];
   for (int mu = 0; mu < 4; mu++) {
     const double f = args->coefficient[mu] * (mu == 3 ? 2 : 1);
     a.factor[mu] = (real)f;

@@ -270,22 +270,41 @@ static __device__ __forceinline__ void block_read(const hop_call &a, const pair_
       KAON_IS_HALF ? (real)kaon_half_unit(a.clover_scale[(uint64_t)e.at * 2 + e.warp]) : 1;
 }
 
-/* own = the warp's half of 2 C d, from the warp's chirality of d. All threads must call it. */
-static __device__ __forceinline__ void pair_clover(const pair_site &e, const pair_block &block,
-                                                   pair_room &room, half_spinor *own) {
-  vchiral in, out;
+/* own = the warp's half of 2 d, from the warp's chirality of d. All threads must call it. */
+static __device__ __forceinline__ void pair_halves(const pair_site &e, pair_room &room,
+                                                   half_spinor *own) {
   half_spinor other;
-#pragma unroll
-  for (int i = 0; i < 6; i++) in.c[i] = own->c[i];
-  clover_block(block.c, &in, &out);
-#pragma unroll
-  for (int i = 0; i < 6; i++) own->c[i] = KAON_IS_HALF ? c_scale(out.c[i], block.unit) : out.c[i];
   half_leave(e, *own, room);
   __syncthreads();
   half_take(e, room, &other);
 #pragma unroll
   for (int i = 0; i < 6; i++)
     own->c[i] = e.warp == 0 ? c_add(own->c[i], other.c[i]) : c_sub(other.c[i], own->c[i]);
+}
+
+/* own = C own, the warp's chirality. */
+static __device__ __forceinline__ void pair_clover(const pair_block &block, half_spinor *own) {
+  vchiral in, out;
+#pragma unroll
+  for (int i = 0; i < 6; i++) in.c[i] = own->c[i];
+  clover_block(block.c, &in, &out);
+#pragma unroll
+  for (int i = 0; i < 6; i++) own->c[i] = KAON_IS_HALF ? c_scale(out.c[i], block.unit) : out.c[i];
+}
+
+/* own += i q x, as twist_spinor: gamma_5 is a sign of the chirality, or exchanges halves. */
+static __device__ __forceinline__ void pair_twist(double q, const half_spinor &x,
+                                                  half_spinor *own) {
+  const real rounded = (real)q, rest = (real)(q - (double)rounded);
+#pragma unroll
+  for (int i = 0; i < 6; i++) own->c[i] = twist_add(own->c[i], x.c[i], rounded, rest);
+}
+
+/* own = b own */
+static __device__ __forceinline__ void pair_scale(double b, half_spinor *own) {
+  const real rounded = (real)b, rest = (real)(b - (double)rounded);
+#pragma unroll
+  for (int i = 0; i < 6; i++) own->c[i] = c_scale_split(own->c[i], rounded, rest);
 }
 
 /* ---- the end ---- */
@@ -345,15 +364,22 @@ static __device__ __forceinline__ void half_write(const kaon_view &v, const pair
   }
 }
 
-/* out = a x + b own, with b the remaining factor, and its sums. All threads must call it. */
+/* out = (a + twist) x + b own, with b the remaining factor, and its sums. All threads must call
+ * it. */
 static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair_site &e, double b,
                                                    half_spinor *own) {
-  const real rounded = (real)b, rest = (real)(b - (double)rounded), factor_x = (real)a.a;
+  const real factor_x = (real)a.a;
   double sum[4] = {0, 0, 0, 0};
   half_spinor x;
   if (a.x.data != NULL) half_read(column_view(a.x, e.column), e, a.nrhs, &x);
-  if (b != 1)
-    for (int i = 0; i < 6; i++) own->c[i] = c_scale_split(own->c[i], rounded, rest);
+  if (b != 1) pair_scale(b, own);
+  if (a.x.data != NULL && a.twist[0] != 0) {
+    pair_site across = e;
+    half_spinor opposite;
+    across.warp = 1 - e.warp;
+    half_read(column_view(a.x, e.column), across, a.nrhs, &opposite);
+    pair_twist(a.twist[0], opposite, own);
+  }
   if (a.x.data != NULL)
     for (int i = 0; i < 6; i++)
       own->c[i] = c_make(v_fma(factor_x, x.c[i].re, own->c[i].re),
@@ -388,6 +414,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   const hop_call &a = call.h;
   const pair_site e = pair_site_of(a);
   const bool clover = a.clover_on != KAON_CLOVER_NONE, early = block_early(a);
+  const bool twist = a.twist[1] != 0, chiral = clover || twist;
   pair_block block;
   vspinor d;
   half_spinor own, other;
@@ -396,7 +423,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   const bool open = a.dagger ? pair_hop<RECON, -1>(a, e, &d) : pair_hop<RECON, 1>(a, e, &d);
   if (!open) return;
   if (clover && !early) block_read(a, e, &block);
-  if (clover) {
+  if (chiral) {
     own = chiral_of(&d, e.warp == 0 ? 1 : -1);
     other = chiral_of(&d, e.warp == 0 ? -1 : 1);
   } else {
@@ -407,8 +434,14 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   __syncthreads();
   half_take(e, room[0], &other);
   half_add(&own, other);
-  if (clover) pair_clover(e, block, room[1], &own);
-  pair_finish(a, e, clover ? 0.5 * a.b : a.b, &own);
+  if (clover) pair_clover(block, &own);
+  if (twist) { /* (b + i twist gamma_5) / 2 of the chirality */
+    const half_spinor in = own;
+    pair_scale(0.5 * a.b, &own);
+    pair_twist(e.warp == 0 ? 0.5 * a.twist[1] : -0.5 * a.twist[1], in, &own);
+  }
+  if (chiral) pair_halves(e, room[1], &own);
+  pair_finish(a, e, twist ? 1 : clover ? 0.5 * a.b : a.b, &own);
 }
 
 static_assert(sizeof(kaon_column_state) % 16 == 0, "a slot is read in one access");
@@ -500,7 +533,8 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
   else
     spinor_load(column_view(a.in, e.column), e.at, a.nrhs, &d);
   half_spinor own = chiral_of(&d, e.warp == 0 ? 1 : -1);
-  pair_clover(e, block, room, &own);
+  pair_clover(block, &own);
+  pair_halves(e, room, &own);
   pair_finish(a, e, 0.5, &own);
 }
 

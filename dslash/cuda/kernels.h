@@ -20,8 +20,10 @@ extern "C" {
   KAON_LAUNCHERS(kaon_hop_launcher, kaon_hop_staged, prec) /* in double not for 18 */         \
   KAON_LAUNCHERS(kaon_hop_launcher, kaon_hop_cut, prec)                                       \
   KAON_LAUNCHERS(kaon_hop_launcher, kaon_hop_faces, prec)                                     \
+  KAON_LAUNCHERS(kaon_hop_launcher, kaon_hop_along, prec)                                     \
   KAON_LAUNCHERS(kaon_staggered_launcher, kaon_staggered, prec)                               \
   KAON_LAUNCHERS(kaon_staggered_launcher, kaon_staggered_faces, prec)                         \
+  KAON_LAUNCHERS(kaon_staggered_launcher, kaon_staggered_along, prec)                         \
   kaon_clover_launcher kaon_clover_pair_cuda_##prec, kaon_dslash_clover_cuda_##prec;          \
   void kaon_dslash_twist_cuda_##prec(const kaon_launch *launch, const kaon_twist_args *args); \
   void kaon_staggered_face_links_cuda_##prec(const kaon_launch *launch,                       \

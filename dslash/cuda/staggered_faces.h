@@ -272,9 +272,12 @@ static uint32_t faces_tiles(uint32_t sites, int threads) {
   return (sites + (uint32_t)threads - 1) / (uint32_t)threads;
 }
 
-/* Boxes, messages and their distribution over blocks: the same in all launches of a hop. */
+/* Boxes, messages and their distribution over blocks: the same in all launches of a hop. faces
+ * NULL: an undivided lattice, which is all interior. */
 static void divided_share(divided_call *a, const kaon_stencil *st, const kaon_faces *faces,
                           int steps, int threads) {
+  static const kaon_faces none = {};
+  if (faces == NULL) faces = &none;
   const kaon_sites *sites = &a->h.sites;
   a->layers = (uint32_t)steps;
   a->boxes = kaon_boxes_deep(sites, faces->partitioned, steps);

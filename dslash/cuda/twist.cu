@@ -58,7 +58,7 @@ extern "C" void KAON_EXPORT(kaon_dslash_twist)(const kaon_launch *launch,
   a.a = args->a;
   a.p = args->p;
   a.q = args->q;
-  a.term = args->p != 0 ? args->term : NULL;
+  a.term = args->term;
   a.term_scale = args->term_scale;
   a.after = args->after;
   a.after_scale = args->after_scale;

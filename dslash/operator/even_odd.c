@@ -65,7 +65,7 @@ static kaon_status apply_hops(kaon_operator *A, kaon_mode mode, const kaon_vecto
   const kaon_fields *fields = self->fields;
   const kaon_family *family = fields->family;
   const int p = (int)self->parity, q = 1 - p;
-  const kaon_stencil *stencil = kaon_stencil_of(self);
+  const kaon_stencil *stencil = kaon_stencil_of(self, mode);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_vector *u = begins_with_sites(self, mode) ? y : x;
   kaon_vector t;
@@ -258,10 +258,11 @@ kaon_status kaon_lattice_operator_reduce(kaon_operator *M, const char *what, kao
                                          kaon_operator **reduced) {
   const kaon_lattice_operator *self = kaon_lattice_operator_of(M);
   const kaon_fields *fields = self->fields;
-  if (self->form != KAON_FORM_WHOLE || self->cut != NULL)
+  if (self->form != KAON_FORM_WHOLE || self->part != NULL)
     return kaon_fail(M->ctx, KAON_ERR_UNSUPPORTED,
-                     "%s: operator '%s' is a %s already; pass the operator M that it was made of",
-                     what, M->ops->name, self->cut != NULL ? "local part" : "reduction");
+                     "%s: operator '%s' %s already; pass the operator M that it was made of", what,
+                     M->ops->name,
+                     self->part != NULL ? "has only some of its hops" : "is a reduction");
   kaon_status status =
       kaon_lattice_operator_make(fields->family, form, form == KAON_FORM_NONE ? KAON_FULL : parity,
                                  temporal, fields->precision, fields->reconstruct, reduced);

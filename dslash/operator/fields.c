@@ -20,6 +20,7 @@ kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gaug
                         .lattice = lattice,
                         .links = {links, more},
                         .spaces = action->reals == 24 ? lattice->spinors : lattice->staggered,
+                        .reach = 1,
                         .has_sites = action->site != NULL};
   for (int i = 0; i < 2; i++)
     if (made->links[i] != NULL) kaon_gauge_retain(made->links[i]);

@@ -2,8 +2,8 @@
  * from one parity to the other.
  *
  * The frame has what all of them share: sets of fields in several precisions, operators and their
- * twins, even-odd reductions, operators cut into blocks, the stages of a hop on several ranks. An
- * action says what its fields, T and D are (kaon_action).
+ * twins, even-odd reductions, operators with some of the hops. An action says what its fields, T
+ * and D are (kaon_action).
  *
  * A family is everything that came from one constructor: the links and the coefficients. Its
  * operators are M, its reductions, and their twins in other precisions. They share sets of fields,
@@ -19,6 +19,7 @@
 #include "gauge/temporal.h"
 #include "lib/grid/cuts.h"
 #include "lib/grid/halo.h"
+#include "lib/operator/couplings.h"
 #include "lib/operator/free_blocks.h"
 
 typedef struct kaon_family kaon_family;
@@ -98,7 +99,7 @@ typedef struct kaon_action {
   kaon_cost (*cost)(const kaon_fields *fields, kaon_form form, int columns);
   /* The diagonal of T as a host vector of `reals` numbers a site. */
   kaon_status (*diagonal)(const kaon_family *family, double *host);
-  int cuts;                            /* 1: hops can be cut (kaon_local) */
+  int blocks;                          /* 1: operators can be cut into blocks (kaon_local) */
   const kaon_free_access *free_blocks; /* NULL: no asynchronous blocks */
 } kaon_action;
 
@@ -111,6 +112,7 @@ struct kaon_family {
   kaon_gauge *links[2];     /* what the fields are made from; [1] may be NULL */
   const kaon_space *spaces; /* of even, odd and all sites */
   double hop;               /* c */
+  int reach;                /* sites of the longest hops: 1 or 3 */
   double number;            /* T, where it is a number */
   int has_sites;            /* 1: T is not a number, so the action's `site` applies it */
   kaon_operator_ops ops[KAON_FORMS];
@@ -155,17 +157,18 @@ kaon_status kaon_fields_check(const kaon_fields *fields);
 
 /* ---- operators (lattice_operator.c) ---- */
 
-/* Data of an operator whose hops between blocks are cut (local.c). */
-typedef struct kaon_cut_operator {
-  kaon_stencil stencil; /* that of the fields, cut; it has no faces */
-  int block[4];         /* as requested */
-  kaon_cuts *cuts;
-} kaon_cut_operator;
+/* Data of an operator with some of the hops (part.c): those inside blocks, or those in one
+ * direction. */
+typedef struct kaon_operator_part {
+  int block[4], along;     /* as requested; along as in kaon_stencil */
+  kaon_stencil stencil[2]; /* by mode */
+  kaon_cuts *cuts[2];
+} kaon_operator_part;
 
 /* Private data of an operator (kaon_operator.self of M and of its reductions). */
 typedef struct kaon_lattice_operator {
   kaon_fields *fields;
-  kaon_cut_operator *cut; /* NULL: the whole operator */
+  kaon_operator_part *part; /* NULL: all hops */
   kaon_form form;
   kaon_parity parity; /* reductions: the sites that are kept; else KAON_FULL */
   kaon_reduction reduction;
@@ -178,9 +181,14 @@ static inline kaon_lattice_operator *kaon_lattice_operator_of(const kaon_operato
 static inline kaon_fields *kaon_fields_of(const kaon_operator *A) {
   return kaon_lattice_operator_of(A)->fields;
 }
-/* The stencil of the cut hops; NULL for the whole operator. */
-static inline const kaon_stencil *kaon_stencil_of(const kaon_lattice_operator *self) {
-  return self->cut != NULL ? &self->cut->stencil : NULL;
+/* The stencil of the operator's hops. */
+static inline const kaon_stencil *kaon_stencil_of(const kaon_lattice_operator *self,
+                                                  kaon_mode mode) {
+  return self->part != NULL ? &self->part->stencil[mode] : &self->fields->stencil;
+}
+/* 1 for hops in one direction, which have no T. */
+static inline int kaon_is_coupling(const kaon_lattice_operator *self) {
+  return self->part != NULL && self->part->along != 0;
 }
 /* 1 for an M or a reduction of it, on vectors of `reals` numbers a site. */
 int kaon_is_lattice_operator(const kaon_operator *A, int reals);
@@ -217,55 +225,16 @@ kaon_status kaon_schur_apply_updated(kaon_operator *A, kaon_mode mode, int slot,
                                      const kaon_pass *pass);
 kaon_status kaon_schur_reserve(kaon_operator *A, kaon_mode mode, int columns);
 
-/* ---- cut operators (local.c) ---- */
+/* ---- operators with some of the hops (part.c) ---- */
 
-/* Check for `local`: fails for blocks that do not fit, and for operators already cut. */
-kaon_status kaon_cut_check(const kaon_operator *A, const kaon_local *how);
-/* Cuts a new operator that was not applied yet. domains may be NULL. */
-kaon_status kaon_cut_make(kaon_operator *A, const int block[4], kaon_domains **domains);
-void kaon_cut_destroy(kaon_context *ctx, kaon_cut_operator **cut);
-
-/* ---- hops along one direction (direction.c) ---- */
-
-/* The hops along mu, forward and backward: all of them, or those that leave blocks. */
-typedef struct kaon_direction kaon_direction;
-
-/* mu: 0 to 3. block: 0 for all hops along mu; else only those that leave blocks of `block` sites in
- * mu, an even divisor of the rank's extent. A retains nothing and must outlive it. Collective.
- * Errors: ARGUMENT, UNSUPPORTED (an action whose hops cannot be cut; on a device, a divided
- * lattice), MEMORY. */
-kaon_status kaon_direction_create(const kaon_operator *A, int mu, int block,
-                                  kaon_direction **direction);
-void kaon_direction_destroy(kaon_direction **direction);
-/* out = these hops of D in, or of D^dagger in, on the sites of `parity`. Vectors as in the action's
- * hop; gate: columns to work on, or NULL. */
-kaon_status kaon_direction_hop(const kaon_direction *direction, int parity, kaon_mode mode,
-                               const kaon_vector *in, kaon_vector *out, const kaon_pass *gate);
-
-/* ---- the stages of a hop (stages.c) ---- */
-
-/* One hop of an action, between its arguments and its kernels. The action's own struct begins with
- * it. `at` gets that struct. */
-typedef struct kaon_hop_call {
-  const kaon_fields *fields;
-  kaon_launch launch;
-  kaon_kernel_sums sums; /* of the pass */
-  /* Runs a part of the hop (KAON_PART_...); peer: it waits for this exchange. */
-  void (*hop)(void *at, int part, const kaon_peer_exchange *peer);
-  /* Packs the messages of halo i. */
-  void (*gather)(void *at, int i);
-  /* Sets the arguments that name the halos. */
-  void (*meet)(void *at, kaon_halo *const *halos, int count);
-  /* Names the kernel that the hop runs, and says why. NULL: there is only one. */
-  void (*explain)(const void *at, char *text, size_t room);
-} kaon_hop_call;
-
-/* Checks the pass and plans its sums over `out`. offers: what the hop's kernel offers for them
- * (KAON_SUMS_..., lib/core/launch.h). */
-kaon_status kaon_hop_begin(kaon_hop_call *call, const kaon_fields *fields, const kaon_vector *out,
-                           const kaon_pass *pass, int offers);
-/* Runs the hop after kaon_launch_prepare, in stages if the stencil has faces, and completes the
- * sums. */
-kaon_status kaon_hop_run(kaon_hop_call *call, int faces, int columns);
+/* Checks for `local` and for couplings. */
+kaon_status kaon_local_check(const kaon_operator *A, const kaon_local *how);
+kaon_status kaon_coupling_check(const kaon_operator *A, const kaon_coupling *which);
+/* Leaves a new operator that was not applied yet with some of its hops. along = 0: those inside
+ * blocks; the operator sends no messages. Else as in kaon_stencil. */
+kaon_status kaon_part_make(kaon_operator *A, int along, const int block[4]);
+void kaon_part_destroy(kaon_context *ctx, kaon_operator_part **part);
+/* The blocks of a space. */
+kaon_status kaon_local_domains(const kaon_space *space, const int block[4], kaon_domains **domains);
 
 #endif

@@ -5,14 +5,16 @@
 #include <kaon/context.h>
 
 #include "dslash/operator/frame.h"
+#include "lib/grid/overlap.h"
 #include "lib/operator/fused_apply.h"
 
-/* y_p = T x_p + c D_pq x_q on both parities. */
+/* y_p = T x_p + c D_pq x_q on both parities; a coupling has no T. */
 kaon_status kaon_lattice_operator_full(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                                        kaon_vector *y, const kaon_pass *pass) {
   const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
   const kaon_fields *fields = self->fields;
   const kaon_family *family = fields->family;
+  const int has_sites = family->has_sites && !kaon_is_coupling(self);
   KAON_TRY(kaon_fields_check(fields));
   const kaon_pass gate = kaon_pass_gate_only(pass);
   kaon_vector xs[2], ys[2];
@@ -21,22 +23,33 @@ kaon_status kaon_lattice_operator_full(kaon_operator *A, kaon_mode mode, const k
     KAON_TRY(kaon_vector_view(y, (kaon_parity)p, &ys[p]));
   }
   for (int p = 0; p < 2; p++) {
-    const kaon_fused hop = {.a = family->has_sites ? 1 : family->number,
-                            .x = &xs[p],
+    const kaon_fused hop = {.a = has_sites ? 1 : family->number,
+                            .x = kaon_is_coupling(self) ? NULL : &xs[p],
                             .b = family->hop,
-                            .on = family->has_sites ? KAON_SITE_ON_X : KAON_SITE_NOWHERE,
+                            .on = has_sites ? KAON_SITE_ON_X : KAON_SITE_NOWHERE,
                             .kind = KAON_SITE_TERM,
-                            .stencil = kaon_stencil_of(self)};
+                            .stencil = kaon_stencil_of(self, mode)};
     KAON_TRY(family->action->hop(fields, p, mode, &hop, &xs[1 - p], &ys[p], &gate));
   }
   return kaon_pass_sum_separately(y, pass); /* a kernel covers one parity, but the sums are over
                                                both */
 }
 
+kaon_status kaon_lattice_operator_reserve(kaon_operator *A, kaon_mode mode, int columns) {
+  const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
+  const kaon_fields *fields = self->fields;
+  kaon_halo *halos[2];
+  kaon_overlap how;
+  int count, fused;
+  if (kaon_stencil_of(self, mode)->faces == NULL) return KAON_OK;
+  KAON_TRY(fields->family->action->halos(fields, columns, halos, &count, &fused));
+  return kaon_overlap_choose(halos[0], fused, &how);
+}
+
 static kaon_cost cost(const kaon_operator *A, int columns) {
   const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
   const kaon_cost site = self->fields->family->action->cost(self->fields, self->form, columns);
-  const double sites = (double)A->space->nsites;
+  const double sites = (double)A->space->nsites / (kaon_is_coupling(self) ? KAON_DIRS : 1);
   return (kaon_cost){.flops = sites * site.flops, .bytes = sites * site.bytes};
 }
 
@@ -55,7 +68,8 @@ static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
     status = kaon_fail(M->ctx, KAON_ERR_MEMORY, "%s: out of host memory for the diagonal",
                        family->action->name);
   status = kaon_agree(M->ctx, status);
-  if (status == KAON_OK) status = family->action->diagonal(family, host);
+  if (status == KAON_OK && !kaon_is_coupling(kaon_lattice_operator_of(M)))
+    status = family->action->diagonal(family, host);
   for (int column = 0; column < d->nrhs && status == KAON_OK; column++)
     status = kaon_vector_import(d, column, host, KAON_BASIS_UKQCD);
   free(host);
@@ -68,7 +82,7 @@ static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
 static void destroy(kaon_operator *A) {
   kaon_lattice_operator *self = kaon_lattice_operator_of(A);
   kaon_vector_destroy(&self->scratch);
-  kaon_cut_destroy(A->ctx, &self->cut);
+  kaon_part_destroy(A->ctx, &self->part);
   kaon_operator_destroy(&self->reduction.parent);
   kaon_fields_release(&self->fields);
   free(self);
@@ -105,35 +119,40 @@ static unsigned sites_of(kaon_form form, kaon_parity parity) {
          kaon_site_bit(KAON_SITE_INVERSE, 1 - (int)parity);
 }
 
-kaon_status kaon_lattice_operator_make(kaon_family *family, kaon_form form, kaon_parity parity,
-                                       int temporal, kaon_precision precision,
-                                       kaon_reconstruct reconstruct, kaon_operator **A) {
+static kaon_status make(kaon_family *family, kaon_form form, kaon_parity parity, int temporal,
+                        kaon_precision precision, kaon_reconstruct reconstruct, unsigned sites,
+                        kaon_operator **A) {
   kaon_fields *fields = NULL;
-  KAON_TRY(
-      kaon_fields_get(family, precision, reconstruct, temporal, sites_of(form, parity), &fields));
+  KAON_TRY(kaon_fields_get(family, precision, reconstruct, temporal, sites, &fields));
   const kaon_status status = operator_new(fields, form, parity, A);
   if (status != KAON_OK) kaon_fields_release(&fields);
   return status;
 }
 
-/* The operator's own kind in another storage. */
-static kaon_status like(const kaon_operator *A, kaon_precision precision,
-                        kaon_reconstruct reconstruct, kaon_operator **made) {
-  const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
-  return kaon_lattice_operator_make(self->fields->family, self->form, self->parity,
-                                    self->fields->temporal, precision, reconstruct, made);
+kaon_status kaon_lattice_operator_make(kaon_family *family, kaon_form form, kaon_parity parity,
+                                       int temporal, kaon_precision precision,
+                                       kaon_reconstruct reconstruct, kaon_operator **A) {
+  return make(family, form, parity, temporal, precision, reconstruct, sites_of(form, parity), A);
 }
 
-/* A twin is cut like A. A more precise twin of a reduction is a reduction too, of M's twin. A less
+/* The operator's own kind in another storage; couples: without T. */
+static kaon_status like(const kaon_operator *A, int couples, kaon_precision precision,
+                        kaon_reconstruct reconstruct, kaon_operator **made) {
+  const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
+  return make(self->fields->family, self->form, self->parity, self->fields->temporal, precision,
+              reconstruct, couples ? 0 : sites_of(self->form, self->parity), made);
+}
+
+/* A twin has the hops that A has. A more precise twin of a reduction is a reduction too, of M's twin. A less
  * precise one is the inner operator of a solver, which prepares and lifts in the outer precision.
  * It has no parent, so that M's T is not stored a second time. */
 static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
                              kaon_reconstruct reconstruct, kaon_operator **twin) {
   const kaon_lattice_operator *self = kaon_lattice_operator_of(A);
   kaon_status status = KAON_OK;
-  KAON_TRY(like(A, precision, reconstruct, twin));
-  if (self->cut != NULL) {
-    status = kaon_cut_make(*twin, self->cut->block, NULL);
+  KAON_TRY(like(A, kaon_is_coupling(self), precision, reconstruct, twin));
+  if (self->part != NULL) {
+    status = kaon_part_make(*twin, self->part->along, self->part->block);
   } else if (A->reduction != NULL && precision < A->precision) {
     kaon_operator *parent = self->reduction.parent, *parent_twin = NULL;
     status = parent->ops->twin(parent, precision, reconstruct, &parent_twin);
@@ -148,28 +167,44 @@ static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
 static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_operator **local,
                               kaon_domains **domains) {
   *local = NULL;
-  KAON_TRY(kaon_cut_check(A, how));
-  kaon_status status = like(A, how->precision, how->reconstruct, local);
-  if (status == KAON_OK) status = kaon_cut_make(*local, how->block, domains);
+  KAON_TRY(kaon_local_check(A, how));
+  kaon_status status = like(A, 0, how->precision, how->reconstruct, local);
+  if (status == KAON_OK) status = kaon_part_make(*local, 0, how->block);
+  if (status == KAON_OK && domains != NULL)
+    status = kaon_local_domains(A->space, how->block, domains);
   status = kaon_agree(A->ctx, status);
   if (status != KAON_OK) kaon_operator_destroy(local);
+  return status;
+}
+
+static kaon_status couple(kaon_operator *A, const kaon_coupling *which, kaon_operator **part) {
+  int block[4] = {0, 0, 0, 0};
+  *part = NULL;
+  KAON_TRY(kaon_coupling_check(A, which));
+  block[which->direction % 4] = which->block;
+  kaon_status status = like(A, 1, which->precision, which->reconstruct, part);
+  if (status == KAON_OK) status = kaon_part_make(*part, which->direction + 1, block);
+  status = kaon_agree(A->ctx, status);
+  if (status != KAON_OK) kaon_operator_destroy(part);
   return status;
 }
 
 /* The methods of the family's operators in this form. */
 static void set_methods(kaon_family *family, kaon_form form) {
   static const kaon_updated_apply updated_apply = {kaon_schur_apply_updated};
+  static const kaon_couplings couplings = {couple};
   const kaon_action *action = family->action;
   const int full = kaon_form_hops(form) == 1;
   const void **capabilities = family->capabilities[form];
   capabilities[KAON_CAPABILITY_FREE_BLOCKS] = action->free_blocks;
+  if (full) capabilities[KAON_CAPABILITY_COUPLINGS] = &couplings;
   if (form == KAON_FORM_SYMMETRIC) capabilities[KAON_CAPABILITY_UPDATED_APPLY] = &updated_apply;
   family->ops[form] =
       (kaon_operator_ops){.name = action->forms[form],
                           .capabilities = capabilities,
                           .apply = full ? kaon_lattice_operator_full : kaon_schur_apply,
                           .twin = make_twin,
-                          .local = action->cuts ? local_part : NULL,
+                          .local = action->blocks ? local_part : NULL,
                           .diagonal = form == KAON_FORM_WHOLE ? diagonal : NULL,
                           .reserve = full ? kaon_lattice_operator_reserve : kaon_schur_reserve,
                           .check = check,
@@ -230,6 +265,6 @@ kaon_status kaon_lattice_operator_hop(kaon_operator *M, const char *what, kaon_p
                      "single, 2 half); convert with kaon_vector_copy",
                      what, (int)in->precision, (int)out->precision, (int)fields->precision);
   KAON_TRY(kaon_fields_check(fields));
-  const kaon_fused bare = {.b = 1, .stencil = kaon_stencil_of(self)};
+  const kaon_fused bare = {.b = 1, .stencil = kaon_stencil_of(self, mode)};
   return family->action->hop(fields, (int)parity, mode, &bare, in, out, NULL);
 }

@@ -75,6 +75,7 @@ kaon_status kaon_staggered_create(kaon_gauge *links, kaon_gauge *naik,
   self->options = own;
   family->hop = 1;
   family->number = 2 * own.mass;
+  family->reach = naik != NULL ? 3 : 1;
   kaon_staggered_masks(own.phases, self->masks);
   for (int i = 0; i < (naik != NULL ? 2 : 1) && status == KAON_OK; i++)
     status = kaon_hop_table_create(links->lattice, 2 * i + 1, self->masks, &self->reach[i]);

@@ -4,6 +4,7 @@
 
 #include "dslash/dslash_ops.h"
 #include "dslash/staggered/staggered_internal.h"
+#include "lib/grid/overlap.h"
 
 static const kaon_staggered_ops *table(const kaon_fields *fields) {
   return fields->family->ctx->backend->staggered[fields->precision];
@@ -54,31 +55,31 @@ kaon_status kaon_colour_halos(const kaon_fields *fields, int columns, kaon_halo 
 }
 
 typedef struct colour_call {
-  kaon_hop_call base;
+  const kaon_fields *fields;
   const kaon_staggered_ops *ops;
+  kaon_launch launch;
+  kaon_kernel_sums sums;
+  int halos;
   kaon_staggered_gather_args gather[2];
   kaon_staggered_args hop;
 } colour_call;
 
-static void run_hop(void *at, int part, const kaon_peer_exchange *peer) {
-  colour_call *c = at;
+static void run_part(void *user, int part, const kaon_peer_exchange *peer) {
+  colour_call *c = user;
   c->hop.part = part;
   c->hop.peer = peer;
-  if (part == KAON_PART_FUSED)
-    c->ops->hop_fused(&c->base.launch, &c->gather[0], &c->hop);
+  if (part == KAON_PART_GATHER)
+    for (int i = 0; i < c->halos; i++) c->ops->gather(&c->launch, &c->gather[i]);
+  else if (part == KAON_PART_FUSED)
+    c->ops->hop_fused(&c->launch, &c->gather[0], &c->hop);
   else
-    c->ops->hop(&c->base.launch, &c->hop);
+    c->ops->hop(&c->launch, &c->hop);
 }
 
-static void run_gather(void *at, int i) {
-  const colour_call *c = at;
-  c->ops->gather(&c->base.launch, &c->gather[i]);
-}
-
-static void meet_halos(void *at, kaon_halo *const *halos, int count) {
-  colour_call *c = at;
+static void meet_halos(colour_call *c, kaon_halo *const *halos, int count) {
   kaon_staggered_args *hop = &c->hop;
   const int joined = c->ops->face_links != NULL;
+  c->halos = count;
   for (int i = 0; i < count; i++) {
     kaon_staggered_gather_args *gather = &c->gather[i];
     hop->faces[i] = halos[i]->faces;
@@ -91,7 +92,7 @@ static void meet_halos(void *at, kaon_halo *const *halos, int count) {
                                            .in = hop->in,
                                            .peer = halos[i]->peer,
                                            .gate = hop->gate};
-    if (i == 1 || (joined && improved(c->base.fields))) {
+    if (i == 1 || (joined && improved(c->fields))) {
       gather->steps = 3;
       gather->links = hop->naik;
     }
@@ -101,6 +102,18 @@ static void meet_halos(void *at, kaon_halo *const *halos, int count) {
   if (!joined) return;
   hop->faces[1] = hop->faces[0];
   memcpy(hop->ghosts[1], hop->ghosts[0], sizeof hop->ghosts[1]);
+}
+
+/* Runs all parts on a divided lattice. */
+static kaon_status run_divided(colour_call *c) {
+  const int one = c->hop.stencil->along != 0;
+  kaon_stages stages = {.run = run_part, .user = c, .lenient = one};
+  kaon_halo *halos[2];
+  int count;
+  KAON_TRY(kaon_colour_halos(c->fields, c->hop.nrhs, halos, &count, &stages.fused));
+  if (one) stages.fused = 0;
+  meet_halos(c, halos, count);
+  return kaon_overlap_run(halos, count, &stages);
 }
 
 /* ---- the hop ---- */
@@ -118,11 +131,6 @@ static kaon_status check_numbers(const kaon_context *ctx, const kaon_lattice *la
                    (long long)UINT32_MAX / 3 / lattice->stencil.nsites);
 }
 
-static void explain(const void *at, char *text, size_t room) {
-  const colour_call *c = at;
-  c->ops->explain(&c->base.launch, &c->hop, text, room);
-}
-
 /* D^dagger = -D. */
 kaon_status kaon_colour_hop(const kaon_fields *fields, int parity, kaon_mode mode,
                             const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
@@ -131,12 +139,12 @@ kaon_status kaon_colour_hop(const kaon_fields *fields, int parity, kaon_mode mod
   const kaon_staggered_fields *own = kaon_staggered_fields_of(fields);
   kaon_context *ctx = family->base.ctx;
   kaon_lattice *lattice = family->base.lattice;
-  colour_call c = {.base = {.hop = run_hop, .gather = run_gather, .meet = meet_halos},
-                   .ops = table(fields)};
-  if (c.ops->explain != NULL) c.base.explain = explain;
-  KAON_TRY(kaon_hop_begin(&c.base, fields, out, pass, KAON_SUMS_NORM | KAON_SUMS_DOT));
+  const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
+  colour_call c = {.fields = fields, .ops = table(fields)};
+  KAON_TRY(kaon_pass_check(ctx, family->base.action->name, pass, out->nrhs));
+  c.sums = kaon_sums_for_kernel(out, pass, stencil->along ? 0 : KAON_SUMS_NORM | KAON_SUMS_DOT);
   KAON_TRY(check_numbers(ctx, lattice, out->nrhs));
-  c.hop = (kaon_staggered_args){.stencil = &lattice->stencil,
+  c.hop = (kaon_staggered_args){.stencil = stencil,
                                 .parity = parity,
                                 .nrhs = out->nrhs,
                                 .a = fused->x == NULL ? 0 : fused->a,
@@ -145,14 +153,19 @@ kaon_status kaon_colour_hop(const kaon_fields *fields, int parity, kaon_mode mod
                                 .reach = {&family->reach[0], &family->reach[1]},
                                 .in = kaon_view_of(in),
                                 .x = kaon_view_of(fused->x),
-                                .w = c.base.sums.w,
+                                .w = c.sums.w,
                                 .out = kaon_view_of(out),
                                 .gate = kaon_pass_gate(pass),
-                                .sum = c.base.sums.sum};
+                                .sum = c.sums.sum};
   memcpy(c.hop.phases, family->masks, sizeof c.hop.phases);
   if (improved(fields)) c.hop.naik = kaon_staggered_links_of(&own->naik);
   const int vectors = 2 + (c.hop.x.data != NULL) + (c.hop.w.data != NULL);
   const double bytes = traffic(fields, out->nrhs, vectors) * (double)lattice->stencil.nsites;
-  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, (size_t)bytes, &c.base.launch));
-  return kaon_hop_run(&c.base, kaon_lattice_partitioned(lattice), out->nrhs);
+  KAON_TRY(kaon_launch_prepare(ctx, out->nrhs, (size_t)bytes, &c.launch));
+  if (c.hop.stencil->faces != NULL)
+    KAON_TRY(run_divided(&c));
+  else
+    run_part(&c, KAON_PART_ALL, NULL);
+  ctx->no_flush_needed = 1;
+  return kaon_sums_after_kernel(&c.sums);
 }

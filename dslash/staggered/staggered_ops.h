@@ -49,7 +49,7 @@ typedef struct kaon_staggered_args {
   uint8_t phases[4];
   const kaon_hop_table *reach[2]; /* of one site, of three sites; NULL where neighbours are
                                      computed */
-  /* Partitioned lattice: the blocks to update (KAON_PART_... of dslash_ops.h), the faces of hops of
+  /* Partitioned lattice: the blocks to update (KAON_PART_..., lib/core/launch.h), the faces of hops of
    * one and of three sites, and for BOUNDARY the ghosts received for hops in each direction. With
    * face_links both entries are those of the longest hops. peer: as in kaon_hop_args of
    * dslash_ops.h. */
@@ -99,9 +99,6 @@ typedef struct kaon_staggered_ops {
   /* NULL: the sender multiplies by the links of backward hops, and each length has its own
    * messages. Else one message for each direction has chi for both lengths. */
   void (*face_links)(const kaon_launch *launch, const kaon_face_links_args *args);
-  /* As in dslash_ops.h. */
-  void (*explain)(const kaon_launch *launch, const kaon_staggered_args *args, char *text,
-                  size_t room);
 } kaon_staggered_ops;
 
 #endif

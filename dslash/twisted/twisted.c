@@ -2,23 +2,20 @@
  * a = 2 kappa mu; A = 1 or the clover term. Its row in the frame (dslash/operator/frame.h).
  *
  * gamma_5 commutes with A, so T^-1 = (A - i a gamma_5) / (A^2 + a^2). The adjoints have -a. Fields
- * and hop are those of Wilson-like operators (dslash/wilson/wilson.h). Where a clover operator
- * stores A^-1, these fields have (A^2 + a^2)^-1.
- *
- * A hop with T is the hop of Wilson operators and one kernel for T (kaon_dslash_ops.twist).
- * Sources: Frezzotti et al., JHEP 08 (2001) 058; with the clover term Abdel-Rehim et al., Phys.
- * Rev. D 95 (2017) 094515. */
+ * and hop are those of Wilson-like operators (dslash/wilson/wilson.h), whose kernels apply T, and
+ * without the clover term T^-1. With it they store (A^2 + a^2)^-1 where a clover operator stores
+ * A^-1, and T^-1 is a kernel of its own (kaon_dslash_ops.twist) after the hop, since it takes two
+ * blocks. Sources: Frezzotti et al., JHEP 08 (2001) 058; with the clover term Abdel-Rehim et al.,
+ * Phys. Rev. D 95 (2017) 094515. */
 #include "blas/submit.h"
 #include "dslash/wilson/wilson.h"
 
-/* out = a x + b T in, or a x + b T^-1 in, or with the adjoint of T. x NULL: without a x. alone = 1:
- * only the twist of T: out = a x + b i (2 kappa mu) gamma_5 in. */
+/* out = a x + b T in, or a x + b T^-1 in, or with the adjoint of T. x NULL: without a x. */
 typedef struct site_term {
   double a;
   const kaon_vector *x;
   double b;
   kaon_site_kind kind;
-  int alone;
 } site_term;
 
 static kaon_twist_args args_of(const kaon_fields *fields, int parity, kaon_mode mode,
@@ -30,7 +27,7 @@ static kaon_twist_args args_of(const kaon_fields *fields, int parity, kaon_mode 
   kaon_twist_args args = {.stencil = &fields->stencil,
                           .parity = parity,
                           .a = t->x == NULL ? 0 : t->a,
-                          .p = t->alone ? 0 : t->b,
+                          .p = t->b,
                           .q = t->b * twist,
                           .x = kaon_view_of(t->x)};
   if (family->csw != 0) {
@@ -86,23 +83,14 @@ static kaon_status site(const kaon_fields *fields, int parity, kaon_mode mode, k
 static kaon_status hop(const kaon_fields *fields, int parity, kaon_mode mode,
                        const kaon_fused *fused, const kaon_vector *in, kaon_vector *out,
                        const kaon_pass *pass) {
-  const int clover = kaon_dirac_family_of(fields)->csw != 0;
   const kaon_pass gate = kaon_pass_gate_only(pass);
-  kaon_fused bare = *fused;
-  if (fused->on == KAON_SITE_NOWHERE)
+  kaon_fused bare = {.a = fused->a, .x = fused->x, .b = fused->b, .stencil = fused->stencil};
+  site_term t = {.b = 1, .kind = fused->kind};
+  if (kaon_dirac_family_of(fields)->csw == 0 || fused->on == KAON_SITE_NOWHERE ||
+      fused->kind == KAON_SITE_TERM)
     return kaon_spinor_hop(fields, parity, mode, fused, in, out, pass);
-  site_term t = {.a = 1, .x = out, .b = fused->a, .alone = 1};
-  if (fused->on == KAON_SITE_ON_X) { /* out = (a A x + b D in) + a i a gamma_5 x */
-    bare.on = clover ? KAON_SITE_ON_X : KAON_SITE_NOWHERE;
-    KAON_TRY(kaon_spinor_hop(fields, parity, mode, &bare, in, out, &gate));
-    return apply_term(fields, parity, mode, &t, fused->x, out, pass);
-  }
-  t = (site_term){.b = 1, .kind = fused->kind};
-  bare.on = KAON_SITE_NOWHERE;
   if (fused->on == KAON_SITE_ON_HOP) { /* out = D in, then a x + b T^-1 out */
-    t.a = fused->a;
-    t.x = fused->x;
-    t.b = fused->b;
+    t = (site_term){.a = fused->a, .x = fused->x, .b = fused->b, .kind = fused->kind};
     bare = (kaon_fused){.b = 1, .stencil = fused->stencil};
   } /* else out = a x + b D in, then T^-1 out */
   KAON_TRY(kaon_spinor_hop(fields, parity, mode, &bare, in, out, &gate));
@@ -149,5 +137,5 @@ const kaon_action kaon_twisted_action = {
     .halos = kaon_spinor_halos,
     .cost = cost,
     .diagonal = kaon_clover_diagonal,
-    .cuts = 1,
+    .blocks = 1,
 };

@@ -25,7 +25,7 @@ static const kaon_action dirac = {
     .halos = kaon_spinor_halos,
     .cost = kaon_spinor_cost,
     .diagonal = kaon_clover_diagonal,
-    .cuts = 1,
+    .blocks = 1,
     .free_blocks = &kaon_spinor_free_blocks,
 };
 

@@ -381,7 +381,7 @@ static kaon_status make_blocks(kaon_operator *A, kaon_operator *local, const kao
   if (!can_be_free(A, domains)) return KAON_OK;
   const int full = space->parity == KAON_FULL;
   map m = {.whole = stencil,
-           .cut = kaon_stencil_of(kaon_lattice_operator_of(local)),
+           .cut = kaon_stencil_of(kaon_lattice_operator_of(local), KAON_PLAIN),
            .space = space,
            .domains = &domains->view,
            .blocks = stencil->nblocks,

@@ -5,6 +5,7 @@
 #include "blas/submit.h"
 #include "dslash/wilson/wilson.h"
 #include "lib/core/tuning_internal.h"
+#include "lib/grid/overlap.h"
 #include "lib/vector/layout.h"
 
 static const kaon_dslash_ops *table(const kaon_fields *fields) {
@@ -44,32 +45,28 @@ kaon_cost kaon_spinor_cost(const kaon_fields *fields, kaon_form form, int column
 /* ---- the hop ---- */
 
 typedef struct spinor_call {
-  kaon_hop_call base;
+  const kaon_fields *fields;
   const kaon_dslash_ops *ops;
+  kaon_launch launch;
+  kaon_kernel_sums sums;
   kaon_gather_args gather;
   kaon_hop_args hop;
 } spinor_call;
 
-static void run_hop(void *at, int part, const kaon_peer_exchange *peer) {
-  spinor_call *c = at;
+static void run_part(void *user, int part, const kaon_peer_exchange *peer) {
+  spinor_call *c = user;
   c->hop.part = part;
   c->hop.peer = peer;
-  if (part == KAON_PART_FUSED)
-    c->ops->hop_fused(&c->base.launch, &c->gather, &c->hop);
+  if (part == KAON_PART_GATHER)
+    c->ops->gather(&c->launch, &c->gather);
+  else if (part == KAON_PART_FUSED)
+    c->ops->hop_fused(&c->launch, &c->gather, &c->hop);
   else
-    c->ops->hop(&c->base.launch, &c->hop);
+    c->ops->hop(&c->launch, &c->hop);
 }
 
-static void run_gather(void *at, int i) {
-  const spinor_call *c = at;
-  (void)i;
-  c->ops->gather(&c->base.launch, &c->gather);
-}
-
-static void meet_halo(void *at, kaon_halo *const *halos, int count) {
-  spinor_call *c = at;
+static void meet_halo(spinor_call *c, const kaon_halo *halo) {
   const kaon_hop_args *hop = &c->hop;
-  (void)count;
   c->gather = (kaon_gather_args){.stencil = hop->stencil,
                                  .parity = hop->parity,
                                  .dagger = hop->dagger,
@@ -77,11 +74,11 @@ static void meet_halo(void *at, kaon_halo *const *halos, int count) {
                                  .recon = hop->recon,
                                  .links = {hop->links[0], hop->links[1]},
                                  .in = hop->in,
-                                 .peer = halos[0]->peer,
+                                 .peer = halo->peer,
                                  .gate = hop->gate};
   memcpy(c->gather.coefficient, hop->coefficient, sizeof c->gather.coefficient);
-  memcpy(c->gather.to, halos[0]->send, sizeof c->gather.to);
-  memcpy(c->hop.ghosts, halos[0]->receive, sizeof c->hop.ghosts);
+  memcpy(c->gather.to, halo->send, sizeof c->gather.to);
+  memcpy(c->hop.ghosts, halo->receive, sizeof c->hop.ghosts);
 }
 
 kaon_status kaon_spinor_halos(const kaon_fields *fields, int columns, kaon_halo *halos[2],
@@ -99,25 +96,47 @@ static int sums_of_hop(const kaon_fields *fields, const kaon_stencil *stencil, i
                                  : KAON_SUMS_NORM | KAON_SUMS_DOT;
 }
 
-static void explain(const void *at, char *text, size_t room) {
-  const spinor_call *c = at;
-  c->ops->explain(&c->base.launch, &c->hop, text, room);
+/* Runs all parts on a divided lattice. */
+static kaon_status run_divided(spinor_call *c) {
+  const int one = c->hop.stencil->along != 0;
+  kaon_stages stages = {.run = run_part, .user = c, .lenient = one};
+  kaon_halo *halos[2];
+  int count;
+  KAON_TRY(kaon_spinor_halos(c->fields, c->hop.nrhs, halos, &count, &stages.fused));
+  if (one) stages.fused = 0;
+  meet_halo(c, halos[0]);
+  return kaon_overlap_run(halos, count, &stages);
 }
 
 /* Chooses how the launch runs, and launches. */
 static kaon_status launch(spinor_call *c) {
-  const kaon_fields *fields = c->base.fields;
+  const kaon_fields *fields = c->fields;
   kaon_dirac_family *family = kaon_dirac_family_of(fields);
   kaon_context *ctx = family->base.ctx;
   kaon_hop_args *hop = &c->hop;
   const int spinors = 2 + (hop->x.data != NULL) + (hop->w.data != NULL);
   const double bytes = traffic(fields, hop->clover_on != KAON_CLOVER_NONE, hop->nrhs, spinors) *
                        (double)fields->stencil.nsites;
-  KAON_TRY(kaon_launch_prepare(ctx, hop->nrhs, (size_t)bytes, &c->base.launch));
+  KAON_TRY(kaon_launch_prepare(ctx, hop->nrhs, (size_t)bytes, &c->launch));
   kaon_tuning_apply(ctx, KAON_TUNED_HOP, fields->precision, hop->recon, hop->nrhs,
-                    2 * fields->stencil.nsites, &c->base.launch);
-  if (!c->base.launch.prefetch) hop->backward = family->backward = !family->backward;
-  return kaon_hop_run(&c->base, hop->stencil->faces != NULL, hop->nrhs);
+                    2 * fields->stencil.nsites, &c->launch);
+  if (!c->launch.prefetch) hop->backward = family->backward = !family->backward;
+  if (hop->stencil->faces != NULL)
+    KAON_TRY(run_divided(c));
+  else
+    run_part(c, KAON_PART_ALL, NULL);
+  ctx->no_flush_needed = 1;
+  return kaon_sums_after_kernel(&c->sums);
+}
+
+/* T or T^-1 of a site as p [C] + i q gamma_5, with its blocks C. A T^-1 with blocks and a twist is
+ * not of this form (dslash/twisted/twisted.c). */
+static void site_numbers(const kaon_dirac_family *family, kaon_mode mode, kaon_site_kind kind,
+                         double *p, double *q) {
+  const double twist = mode == KAON_DAGGER ? -family->twist : family->twist;
+  const int inverse = kind == KAON_SITE_INVERSE && family->csw == 0;
+  *p = inverse ? 1 / (1 + twist * twist) : 1;
+  *q = inverse ? -twist * *p : twist;
 }
 
 kaon_status kaon_spinor_hop(const kaon_fields *fields, int parity, kaon_mode mode,
@@ -130,14 +149,17 @@ kaon_status kaon_spinor_hop(const kaon_fields *fields, int parity, kaon_mode mod
   kaon_dirac_family *family = kaon_dirac_family_of(fields);
   const kaon_blocks *blocks = &kaon_dirac_fields_of(fields)->blocks[fused->kind][parity];
   const double space = family->anisotropy;
+  const int clover = family->csw != 0 ? fused->on : KAON_SITE_NOWHERE;
+  const int on_x = (fused->on & KAON_SITE_ON_X) != 0, on_hop = (fused->on & KAON_SITE_ON_HOP) != 0;
+  double number, twist;
   const kaon_stencil *stencil = fused->stencil != NULL ? fused->stencil : &fields->stencil;
   const kaon_vector *x = fused->x;
-  spinor_call c = {.base = {.hop = run_hop, .gather = run_gather, .meet = meet_halo},
-                   .ops = table(fields)};
+  spinor_call c = {.fields = fields, .ops = table(fields)};
   if (c.ops == NULL || c.ops->hop == NULL) return not_built(fields, "hop");
-  if (c.ops->explain != NULL) c.base.explain = explain;
-  KAON_TRY(kaon_hop_begin(&c.base, fields, out, pass, sums_of_hop(fields, stencil, out->nrhs)));
-  if (fused->on == KAON_SITE_ON_BOTH) {
+  KAON_TRY(kaon_pass_check(family->base.ctx, family->base.action->name, pass, out->nrhs));
+  c.sums = kaon_sums_for_kernel(out, pass, sums_of_hop(fields, stencil, out->nrhs));
+  site_numbers(family, mode, fused->kind, &number, &twist);
+  if (clover == KAON_SITE_ON_BOTH) {
     const kaon_pass gate = kaon_pass_gate_only(pass);
     KAON_TRY(kaon_clover_site(fields, parity, mode, fused->kind, x, out, &gate));
     x = out;
@@ -147,18 +169,21 @@ kaon_status kaon_spinor_hop(const kaon_fields *fields, int parity, kaon_mode mod
                           .dagger = mode == KAON_DAGGER,
                           .nrhs = out->nrhs,
                           .recon = (int)fields->reconstruct,
-                          .clover_on = clover_on[fused->on],
-                          .a = x == NULL ? 0 : fused->a,
-                          .b = fused->b,
+                          .clover_on = clover_on[clover],
+                          .a = x == NULL ? 0
+                               : on_x    ? fused->a * number
+                                         : fused->a,
+                          .b = on_hop ? fused->b * number : fused->b,
+                          .twist = {on_x ? fused->a * twist : 0, on_hop ? fused->b * twist : 0},
                           .coefficient = {space, space, space, 1},
-                          .clover = fused->on ? blocks->data : NULL,
-                          .clover_scale = fused->on ? blocks->scale : NULL,
+                          .clover = clover ? blocks->data : NULL,
+                          .clover_scale = clover ? blocks->scale : NULL,
                           .in = kaon_view_of(in),
                           .x = kaon_view_of(x),
-                          .w = c.base.sums.w,
+                          .w = c.sums.w,
                           .out = kaon_view_of(out),
                           .gate = kaon_pass_gate(pass),
-                          .sum = c.base.sums.sum};
+                          .sum = c.sums.sum};
   for (int p = 0; p < 2; p++)
     c.hop.links[p] = kaon_gauge_links(kaon_dirac_fields_of(fields)->links, p);
   if (family->recorded_hops == NULL) return launch(&c);

@@ -66,7 +66,8 @@ kaon_status kaon_dirac_fill(kaon_fields *base) {
   kaon_gauge *from = base->family->links[0], *to = ((kaon_dirac_fields *)base)->links;
   if (to != from)
     KAON_TRY(base->temporal ? kaon_gauge_temporal(to, from) : kaon_gauge_copy(to, from));
-  return base->family->has_sites ? base->family->action->fill_sites(base, base->sites) : KAON_OK;
+  if (!base->family->has_sites || base->sites == 0) return KAON_OK;
+  return base->family->action->fill_sites(base, base->sites);
 }
 
 void kaon_dirac_fields_release(kaon_fields *base) {

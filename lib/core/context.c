@@ -416,6 +416,7 @@ kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                           .marked = nrhs == 1 ? ctx->marked : NULL,
                           .left = nrhs == 1 ? ctx->left : NULL,
                           .timeline = ctx->timeline,
+                          .log = kaon_logs(ctx, KAON_LOG_DEBUG) ? ctx : NULL,
                           .peer_reduction = ctx->peer_reduction,
                           .library = ctx->library,
                           .list = ctx->list};

@@ -38,6 +38,7 @@ typedef struct kaon_launch {
   const void *peer_reduction;
   kaon_launch_shape tuned;        /* CUDA */
   struct kaon_timeline *timeline; /* CUDA, measurements (dslash/cuda/timeline.h); NULL: none */
+  struct kaon_context *log;       /* CUDA: logs which kernel runs a hop; NULL: not wanted */
   void *library; /* CUDA: another library for vector work (blas/cuda/library.h); else NULL */
   /* CUDA: records launches instead of running them (lib/cuda/queue/launch_list.h). NULL: they
    * run. */
@@ -75,6 +76,12 @@ typedef struct kaon_peer_exchange {
   uint32_t *timeout_report; /* the reason then */
   uint8_t neighbour[8];     /* the rank whose messages hops in dir need */
 } kaon_peer_exchange;
+
+/* Parts of an operation that reads beyond the faces of a divided lattice (lib/grid/overlap.h).
+ * GATHER: packs the messages. INTERIOR: what needs none; BOUNDARY: the rest, which completes the
+ * sums that INTERIOR began. FUSED: all of these in one kernel. ALL: the whole operation where there
+ * are no messages. */
+enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY, KAON_PART_FUSED, KAON_PART_GATHER };
 
 /* Columns to work on: those with (state[k].gate & mask) != 0; state == NULL: all. */
 typedef struct kaon_gate {

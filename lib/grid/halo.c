@@ -112,6 +112,11 @@ kaon_status kaon_halo_get(kaon_lattice *lattice, kaon_precision precision, int n
   return kaon_halo_get_of(lattice, lattice->faces, KAON_GHOST_REALS, precision, nrhs, halo);
 }
 
+void kaon_halo_count(const kaon_halo *halo) {
+  halo->ctx->comm->traffic.exchanges++;
+  halo->ctx->comm->traffic.bytes += halo->bytes;
+}
+
 static kaon_status begin(const kaon_halo *halo) {
   if (halo->device != NULL) return halo->ctx->backend->ranks->exchange_start(halo->device);
   return halo->ctx->comm->ops->exchange_start(halo->exchange);

@@ -31,6 +31,8 @@ kaon_status kaon_halo_get(kaon_lattice *lattice, kaon_precision precision, int n
 /* The same for ghosts of `reals` values on other faces of the lattice (faces, far). */
 kaon_status kaon_halo_get_of(kaon_lattice *lattice, const kaon_faces *faces, int reals,
                              kaon_precision precision, int nrhs, kaon_halo **halo);
+/* Adds one exchange to the counts of the communicator. */
+void kaon_halo_count(const kaon_halo *halo);
 kaon_status kaon_halo_start(kaon_halo *halo);
 kaon_status kaon_halo_finish(kaon_halo *halo);
 /* Receives messages that were started and are no longer needed, on all ranks. Recorded exchanges

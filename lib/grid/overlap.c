@@ -38,39 +38,35 @@ static kaon_status finish_all(kaon_halo *const *halos, int n) {
   return first;
 }
 
-static kaon_status run(kaon_halo *const *halos, int n, kaon_overlap how,
-                       const kaon_stages *stages) {
+static kaon_status run_staged(kaon_halo *const *halos, int n, kaon_overlap how,
+                              const kaon_stages *stages) {
   kaon_context *ctx = halos[0]->ctx;
+  const kaon_peer_exchange *peer = halos[0]->peer;
   if (!stages->sent) {
-    stages->gather(stages->user);
+    stages->run(stages->user, KAON_PART_GATHER, NULL);
     KAON_TRY(start_all(halos, n));
   }
-  if (how == KAON_OVERLAP_STAGED) stages->interior(stages->user, 0);
+  if (how == KAON_OVERLAP_STAGED) stages->run(stages->user, KAON_PART_INTERIOR, NULL);
   const kaon_status status = finish_all(halos, n);
   /* On failure the boundary's sums are missing. */
   ctx->pass_incomplete = status != KAON_OK && how == KAON_OVERLAP_STAGED;
   KAON_TRY(status);
-  if (how == KAON_OVERLAP_NONE) stages->interior(stages->user, 1);
-  stages->boundary(stages->user);
+  if (how == KAON_OVERLAP_NONE) stages->run(stages->user, KAON_PART_INTERIOR, peer);
+  stages->run(stages->user, KAON_PART_BOUNDARY, peer);
   return KAON_OK;
 }
 
 kaon_status kaon_overlap_send(kaon_halo *halo, const kaon_stages *stages) {
-  stages->gather(stages->user);
+  stages->run(stages->user, KAON_PART_GATHER, NULL);
   return kaon_halo_start(halo);
 }
 
-kaon_status kaon_overlap_run(kaon_halo *halo, const kaon_stages *stages) {
+kaon_status kaon_overlap_run(kaon_halo *const *halos, int count, const kaon_stages *stages) {
   kaon_overlap how = KAON_OVERLAP_STAGED;
-  if (!stages->lenient || halo->ctx->options.overlap != KAON_OVERLAP_FUSED)
-    KAON_TRY(kaon_overlap_choose(halo, stages->fused != NULL, &how));
-  if (how != KAON_OVERLAP_FUSED) return run(&halo, 1, how, stages);
-  stages->fused(stages->user);
+  if (!stages->lenient || halos[0]->ctx->options.overlap != KAON_OVERLAP_FUSED)
+    KAON_TRY(kaon_overlap_choose(halos[0], stages->fused && count == 1, &how));
+  for (int i = 0; i < count; i++) kaon_halo_count(halos[i]);
+  if (how != KAON_OVERLAP_FUSED) return run_staged(halos, count, how, stages);
+  stages->run(stages->user, KAON_PART_FUSED, halos[0]->peer);
   return KAON_OK;
-}
-
-kaon_status kaon_overlap_run_all(kaon_halo *const *halos, int n, const kaon_stages *stages) {
-  kaon_overlap how;
-  KAON_TRY(kaon_overlap_choose(halos[0], 0, &how));
-  return run(halos, n, how, stages);
 }

@@ -100,4 +100,11 @@ KAON_MATH void twist_spinor(vspinor *d, double q, const vspinor *in) {
     for (int c = 0; c < 3; c++) d->s[s][c] = twist_add(d->s[s][c], in->s[s ^ 2][c], rounded, rest);
 }
 
+/* d = (p + i q gamma_5) d */
+KAON_MATH void twist_scale(vspinor *d, double p, double q) {
+  const vspinor in = *d;
+  spinor_scale(d, p);
+  twist_spinor(d, q, &in);
+}
+
 #endif

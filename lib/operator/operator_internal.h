@@ -26,6 +26,7 @@ typedef enum kaon_capability {
   KAON_CAPABILITY_SEND_AHEAD,    /* kaon_send_ahead, send_ahead.h */
   KAON_CAPABILITY_PARTIAL_SUMS,  /* kaon_partial_sums, fused_apply.h */
   KAON_CAPABILITY_UPDATED_APPLY, /* kaon_updated_apply, fused_apply.h */
+  KAON_CAPABILITY_COUPLINGS,     /* kaon_couplings, couplings.h */
   KAON_CAPABILITIES
 } kaon_capability;
 

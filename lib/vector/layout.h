@@ -121,11 +121,12 @@ static inline KAON_HD int64_t kaon_ghost_index(int64_t n, int column, int c, int
  * slice of the whole lattice is on another rank. */
 enum { KAON_TEMPORAL_NONE, KAON_TEMPORAL_BELOW_LAST, KAON_TEMPORAL_ALL };
 
-/* Hops that are dropped (kaon_stencil.cut), for kernels that look up their neighbours
- * (lib/grid/cuts.c). Tables are indexed by the parity of the sites that the hops would read. */
+/* Hops that are dropped (kaon_stencil.cut and .along), for kernels that look up their neighbours
+ * (lib/grid/cuts.c). Tables are indexed by the parity of the sites that the hops lead to. */
 typedef struct kaon_cuts {
   uint8_t *dirs[2];   /* [block]: bit mask of the directions with a dropped hop in some lane */
   uint32_t *lanes[2]; /* [block * 8 + dir]: bit mask of these lanes */
+  uint32_t *far[2];   /* the same of hops of three sites; NULL: not made */
 } kaon_cuts;
 
 /* What a kernel must know of a lattice. Each lattice owns one such object, for all precisions.
@@ -157,7 +158,9 @@ typedef struct kaon_stencil {
   int antiperiodic;      /* in t */
   int temporal;          /* temporal gauge: which t links are the identity (KAON_TEMPORAL_*) */
   int cut[4];            /* hops that leave a block of this extent in mu are dropped; 0: none */
-  const kaon_cuts *cuts; /* the dropped hops; NULL: none, or kernels derive them from `cut` */
+  int along;             /* d + 1: all hops are dropped but those in direction d, and where cut is
+                            not 0 but those that leave a block; 0: see `cut` */
+  const kaon_cuts *cuts; /* the dropped hops; NULL: none, or kernels derive them from these two */
   /* Split order: signs by direction and lane of the centre. */
   float boundary_sign[KAON_DIRS][KAON_MAX_WIDTH];
   const kaon_faces *faces; /* NULL: no direction is partitioned */

@@ -69,22 +69,14 @@ typedef struct stages {
   int sent; /* the picked values are under way, or already received */
 } stages;
 
-static void pick(void *user) {
-  const stages *s = user;
-  if (s->pick.count > 0) s->ops->pick(&s->launch, &s->pick);
-}
-
-static void inside(void *user, int after_messages) {
+static void run_part(void *user, int part, const kaon_peer_exchange *peer) {
   stages *s = user;
-  (void)after_messages;
-  s->spmv.part = KAON_ROWS_INTERIOR;
-  s->ops->spmv(&s->launch, &s->spmv);
-}
-
-static void at_boundary(void *user) {
-  stages *s = user;
-  s->spmv.part = KAON_ROWS_BOUNDARY;
-  s->ops->spmv(&s->launch, &s->spmv);
+  (void)peer;
+  s->spmv.part = part == KAON_PART_INTERIOR ? KAON_ROWS_INTERIOR : KAON_ROWS_BOUNDARY;
+  if (part != KAON_PART_GATHER)
+    s->ops->spmv(&s->launch, &s->spmv);
+  else if (s->pick.count > 0)
+    s->ops->pick(&s->launch, &s->pick);
 }
 
 /* Runs rows and messages in one launch, if the device can (KAON_OVERLAP_FUSED, also by AUTO). */
@@ -100,6 +92,7 @@ static int run_with_exchange(kaon_row_messages *messages, stages *s) {
   if (post == NULL ||
       !s->ops->spmv_with_exchange(&s->launch, &s->spmv, s->sent ? NULL : &s->pick, post))
     return 0;
+  kaon_halo_count(&messages->halo);
   messages->halo.under_way = 0;
   return 1;
 }
@@ -122,8 +115,7 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
     return KAON_OK;
   }
   KAON_TRY(kaon_row_messages_get(set, precision, s->spmv.nrhs, &messages));
-  set->ctx->comm->traffic.exchanges++;
-  set->ctx->comm->traffic.bytes += messages->halo.bytes;
+  kaon_halo *halo = &messages->halo;
   s->spmv.ghosts = messages->receive;
   s->sent = messages->halo.under_way;
   if (s->sent && messages->sent != s->spmv.x.data)
@@ -131,13 +123,8 @@ static kaon_status run(const kaon_row_set *set, kaon_precision precision, stages
                      "matrix: the messages in flight belong to another product");
   list_picked(messages, s);
   if (run_with_exchange(messages, s)) return KAON_OK;
-  const kaon_stages all = {.gather = pick,
-                           .interior = inside,
-                           .boundary = at_boundary,
-                           .user = s,
-                           .lenient = 1,
-                           .sent = s->sent};
-  return kaon_overlap_run(&messages->halo, &all);
+  const kaon_stages all = {.run = run_part, .user = s, .lenient = 1, .sent = s->sent};
+  return kaon_overlap_run(&halo, 1, &all);
 }
 
 /* ---- early messages ---- */
@@ -162,7 +149,7 @@ static kaon_status send(kaon_operator *A, const kaon_vector *x, const kaon_pass 
     return kaon_fail(ctx, KAON_ERR_INTERNAL, "matrix: messages are in flight already");
   KAON_TRY(kaon_launch_prepare(ctx, x->nrhs, kaon_vector_bytes(x), &s.launch));
   list_picked(messages, &s);
-  const kaon_stages first = {.gather = pick, .user = &s};
+  const kaon_stages first = {.run = run_part, .user = &s};
   KAON_TRY(kaon_overlap_send(&messages->halo, &first));
   messages->sent = s.spmv.x.data;
   ctx->comm->traffic.ahead++;

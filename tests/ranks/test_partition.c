@@ -64,6 +64,7 @@ static void hops_across_every_subset_of_faces(void **state) {
     partition_pair pair;
     if (!open_pair(&pair, KAON_ISA_AUTO, mask, mask % 4, KAON_ANTIPERIODIC)) continue;
     partition_check_hops(&pair, 1);
+    partition_check_couplings(&pair, mask);
     partition_close(&pair);
   }
 }

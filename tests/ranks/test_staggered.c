@@ -14,6 +14,7 @@
 
 #include <kaon/staggered.h>
 
+#include "lib/operator/couplings.h"
 #include "ranks.h"
 
 static const int extents[4] = {8, 8, 8, 8};
@@ -227,6 +228,31 @@ static void compare(const pair *p, const kaon_vector *whole, const kaon_vector *
 
 /* ---- hops ---- */
 
+/* Hops in one direction: those that leave this rank's part, and their adjoints, or all. */
+static void check_coupling(pair *p, kaon_operator *const M[2], int direction, const double *all,
+                           difference *d) {
+  side *const sides[2] = {&p->whole, &p->part};
+  const int block = direction % 3 == 0 ? 0 : p->part.lattice->extents[direction % 4];
+  kaon_vector *x[2], *y[2];
+  for (int i = 0; i < 2; i++) {
+    const kaon_couplings *access = kaon_operator_capability(M[i], KAON_CAPABILITY_COUPLINGS);
+    const kaon_precision precision = kaon_operator_precision(M[i]);
+    const kaon_coupling which = {direction, block, precision, KAON_RECONSTRUCT_12};
+    kaon_operator *part = NULL;
+    must(sides[i]->ctx, access->couple(M[i], &which, &part));
+    x[i] = vector_of(p, sides[i], KAON_FULL, precision, 1, all);
+    y[i] = vector_of(p, sides[i], KAON_FULL, precision, 1, NULL);
+    must(sides[i]->ctx,
+         kaon_operator_apply(part, direction < 5 ? KAON_PLAIN : KAON_DAGGER, x[i], y[i]));
+    kaon_operator_destroy(&part);
+  }
+  compare(p, y[0], y[1], d);
+  for (int i = 0; i < 2; i++) {
+    kaon_vector_destroy(&x[i]);
+    kaon_vector_destroy(&y[i]);
+  }
+}
+
 static void check_hops(pair *p, int improved, kaon_precision precision,
                        kaon_reconstruct reconstruct) {
   side *const sides[2] = {&p->whole, &p->part};
@@ -250,6 +276,7 @@ static void check_hops(pair *p, int improved, kaon_precision precision,
       kaon_vector_destroy(&y[i]);
     }
   }
+  for (int i = 0; i < 4; i++) check_coupling(p, M, 2 * i + (int)precision % 2, all, &d);
   for (int i = 0; i < 2; i++) kaon_operator_destroy(&M[i]);
   free(all);
   snprintf(what, sizeof what, "%s: %s, precision %d, %d reals", p->name,

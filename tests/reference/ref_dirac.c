@@ -64,6 +64,13 @@ static int coupled(const ref_dirac *d, int mu, int at) {
   return d->cut[mu] == 0 || (at + 1) % d->cut[mu] != 0;
 }
 
+/* Whether the hop in direction dir to a site at `at` along its mu counts. */
+static int hops(const ref_dirac *d, int dir, int at) {
+  const int mu = dir % 4, n = d->L.n[mu], inside = coupled(d, mu, dir < 4 ? at : (at + n - 1) % n);
+  if (d->along == 0) return inside;
+  return dir == d->along - 1 && (d->cut[mu] == 0 || !inside);
+}
+
 static void hop_site(const ref_dirac *d, ref_complex gamma[4][16], int sign, size_t site,
                      const ref_complex *in, ref_complex *out) {
   const ref_lattice *L = &d->L;
@@ -75,10 +82,10 @@ static void hop_site(const ref_dirac *d, ref_complex gamma[4][16], int sign, siz
     double ahead = mu < 3 ? d->aniso : 1, behind = ahead;
     if (mu == 3 && d->antiperiodic && x[3] == L->n[3] - 1) ahead = -ahead;
     if (mu == 3 && d->antiperiodic && x[3] == 0) behind = -behind;
-    if (coupled(d, mu, x[mu]))
+    if (hops(d, mu, x[mu]))
       add_neighbour(gamma[mu], -sign, ahead, d->u + 9 * (4 * site + (size_t)mu), 0,
                     in + 12 * forward, out);
-    if (coupled(d, mu, (x[mu] + L->n[mu] - 1) % L->n[mu]))
+    if (hops(d, mu + 4, x[mu]))
       add_neighbour(gamma[mu], sign, behind, d->u + 9 * (4 * backward + (size_t)mu), 1,
                     in + 12 * backward, out);
   }

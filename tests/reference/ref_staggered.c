@@ -20,6 +20,16 @@ double ref_staggered_sign(const ref_staggered *d, int mu, int steps, const int x
   return sign;
 }
 
+/* Whether the hop in direction dir to a site at `at` along its mu counts. */
+static int hops(const ref_staggered *d, int dir, int steps, int at) {
+  if (d->along == 0) return 1;
+  if (dir != d->along - 1) return 0;
+  if (d->block == 0) return 1;
+  for (int i = 0; i < steps; i++) /* one site at a time */
+    if ((dir < 4 ? at + i + 1 : at - i) % d->block == 0) return 1;
+  return 0;
+}
+
 /* out += factor (U_mu(x) in(x + steps mu) - U_mu(x - steps mu)^dag in(x - steps mu)) */
 static void add_hops(const ref_staggered *d, const ref_complex *links, double factor, int steps,
                      size_t site, const ref_complex *in, ref_complex *out) {
@@ -29,8 +39,10 @@ static void add_hops(const ref_staggered *d, const ref_complex *links, double fa
     const size_t ahead = ref_shift(&d->L, site, mu, steps);
     const size_t behind = ref_shift(&d->L, site, mu, -steps);
     ref_coords(&d->L, behind, y);
-    const double forward = factor * ref_staggered_sign(d, mu, steps, x);
-    const double backward = factor * ref_staggered_sign(d, mu, steps, y);
+    const double forward =
+        hops(d, mu, steps, x[mu]) ? factor * ref_staggered_sign(d, mu, steps, x) : 0;
+    const double backward =
+        hops(d, mu + 4, steps, x[mu]) ? factor * ref_staggered_sign(d, mu, steps, y) : 0;
     const ref_complex *u = links + 9 * (4 * site + (size_t)mu);
     const ref_complex *v = links + 9 * (4 * behind + (size_t)mu);
     for (size_t i = 0; i < 3; i++)

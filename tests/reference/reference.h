@@ -138,6 +138,8 @@ typedef struct {
   double aniso;        /* factor nu / xi_0 on the spatial hops only; 1 = isotropic */
   int antiperiodic;    /* in t */
   int cut[4];          /* hops out of a block of so many sites in mu are left out; 0: none are */
+  int along;           /* d + 1: only hops in direction d (4 + mu: backward), and if there are such
+                          blocks only those out of them; 0: see `cut` */
   ref_complex *clover; /* A, 144 numbers a site, row-major, index spin * 3 + colour; NULL: A = 1 */
 } ref_dirac;
 
@@ -214,6 +216,7 @@ typedef struct {
   double mass;
   int antiperiodic; /* in t */
   int phases;
+  int along, block; /* as ref_dirac.along and .cut */
 } ref_staggered;
 
 /* eta_mu(x), times -1 where a hop of `steps` forward from x crosses the antiperiodic boundary. */

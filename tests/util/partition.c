@@ -15,6 +15,7 @@
 
 #include "dslash/wilson/wilson.h"
 #include "lib/math/steps/recurrence.h"
+#include "lib/operator/couplings.h"
 
 static const char *const precisions[] = {"double", "single", "half"};
 
@@ -307,6 +308,28 @@ static void apply_both(partition_pair *pair, kaon_operator *const A[2], const ch
   report(pair, what, &d, bound);
 }
 
+void partition_check_couplings(partition_pair *pair, int turn) {
+  const kaon_precision precision = storages[turn % STORAGES].precision;
+  const int exact = !pair->whole.ctx->backend->host_accessible && precision != KAON_HALF;
+  kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
+  options.precision = precision;
+  options.reconstruct = storages[turn % STORAGES].reconstruct;
+  options.anisotropy = turn % 2 ? 0.71 : 1;
+  partition_dirac(pair, &options);
+  for (int direction = 0; direction < 8; direction++) {
+    const int block = (turn + direction) % 2 * 2;
+    const kaon_coupling which = {direction, block, precision, options.reconstruct};
+    kaon_operator *const M[2] = {pair->whole.M, pair->part.M};
+    kaon_operator *parts[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+      const kaon_couplings *access = kaon_operator_capability(M[i], KAON_CAPABILITY_COUPLINGS);
+      must(M[i]->ctx, access->couple(M[i], &which, &parts[i]));
+    }
+    apply_both(pair, parts, "hops in one direction", precision, exact ? 0 : hop_bound(precision));
+    for (int i = 0; i < 2; i++) kaon_operator_destroy(&parts[i]);
+  }
+}
+
 /* Source of the reduced system and the full solution that belongs to one. */
 static void reduce_both(partition_pair *pair, kaon_operator *const A[2], kaon_precision precision,
                         const char *what, double bound) {
@@ -334,13 +357,13 @@ void partition_check_operators(partition_pair *pair, kaon_precision precision) {
   partition_side *sides[2] = {&pair->whole, &pair->part};
   /* two hops, and blocks of 6x6 numbers: some times what a hop has */
   const double bound = 4 * hop_bound(precision);
-  static const char *const actions[] = {"wilson", "clover", "twisted clover"};
+  static const char *const actions[] = {"clover", "twisted clover", "twisted"};
   for (int action = 0; action < 3; action++) {
     kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
     options.precision = precision;
     options.kappa = 0.11;
-    options.csw = action > 0 ? 1.1 : 0;
-    options.mu = action > 1 ? 0.3 : 0;
+    options.csw = action < 2 ? 1.1 : 0;
+    options.mu = action > 0 ? 0.3 : 0;
     partition_dirac(pair, &options);
     kaon_operator *const M[2] = {pair->whole.M, pair->part.M};
     char what[80];

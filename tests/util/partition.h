@@ -46,9 +46,14 @@ int partition_same_order(const partition_side *whole);
 /* Each prints what it measured and fails beyond its bound. Hops: every precision and link storage,
  * both parities, plain and dagger; on a device in double and single bit by bit. */
 void partition_check_hops(partition_pair *pair, double anisotropy);
+/* The parts of Wilson operators that hop in one direction, and their adjoints; all hops, or those
+ * that leave blocks of 2 sites. turn: selects the storage. On a device in double and single bit by
+ * bit. */
+void partition_check_couplings(partition_pair *pair, int turn);
 /* The hop with x, clover blocks and sums, of one column and of several with one closed. */
 void partition_check_sums(partition_pair *pair, kaon_precision precision);
-/* Wilson, clover and twisted clover, even-odd and not, in the temporal gauge and not; source and solution. */
+/* Clover, twisted clover and twisted mass, even-odd and not, in the temporal gauge and not; source
+ * and solution. */
 void partition_check_operators(partition_pair *pair, kaon_precision precision);
 /* Links after random, weak, heatbath and temporal gauge, fat and long ones, bit by bit;
  * observables; log det A. */

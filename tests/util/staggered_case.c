@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/comm/comm.h"
+#include "lib/core/context_internal.h"
+
 const double staggered_naik = -0.1653413;
 
 /* 0.9 U + 0.7 V, U and V random: components up to 1.6. */
@@ -138,4 +141,31 @@ double staggered_deviation(staggered_case *s, const kaon_vector *v, ref_complex 
   }
   free(chi);
   return worst;
+}
+
+static const kaon_overlap overlaps[] = {KAON_OVERLAP_FUSED, KAON_OVERLAP_STAGED, KAON_OVERLAP_NONE,
+                                        KAON_OVERLAP_AUTO};
+
+void staggered_choose_way(staggered_case *s, int i, int host) {
+  if (s->c.ctx->backend->host_accessible) return;
+  s->c.ctx->options.transport = host ? KAON_TRANSPORT_HOST : KAON_TRANSPORT_PEER;
+  s->c.ctx->options.overlap = overlaps[host ? 1 + i % 3 : i % 4];
+}
+
+void staggered_divide(staggered_case *s, const int extents[4], int mask) {
+  kaon_gauge_destroy(&s->c.gauge);
+  kaon_gauge_destroy(&s->fat);
+  kaon_gauge_destroy(&s->naik);
+  kaon_lattice_destroy(&s->c.lattice);
+  for (int mu = 0; mu < 4; mu++) s->c.ctx->comm->partitioned[mu] = mask >> mu & 1;
+  must(s->c.ctx, kaon_lattice_create(s->c.ctx, extents, KAON_ANTIPERIODIC, &s->c.lattice));
+  must(s->c.ctx, kaon_gauge_create(s->c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->c.gauge));
+  case_import_links(&s->c);
+  kaon_gauge **links[2] = {&s->fat, &s->naik};
+  const ref_complex *const u[2] = {s->u_fat, s->u_naik};
+  for (int i = 0; i < 2 && s->improved; i++) {
+    const void *arrays[1] = {u[i]};
+    must(s->c.ctx, kaon_gauge_create(s->c.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, links[i]));
+    must(s->c.ctx, kaon_staggered_import_links(*links[i], KAON_ORDER_NATURAL, KAON_DOUBLE, arrays));
+  }
 }

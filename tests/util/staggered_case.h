@@ -19,6 +19,12 @@ int staggered_open(staggered_case *s, int machine, const int extents[4], int ant
                    int improved);
 void staggered_close(staggered_case *s);
 
+/* Transports and ways of hiding messages: a device's in turn. A rank chooses its transport at its
+ * first exchange, so a case retains the first one. host: messages go through the host. */
+void staggered_choose_way(staggered_case *s, int i, int host);
+/* The same links and vectors, but faces of the directions of `mask` use messages from now on. */
+void staggered_divide(staggered_case *s, const int extents[4], int mask);
+
 extern const double staggered_naik; /* coefficient of the long links */
 
 kaon_operator *staggered_operator(staggered_case *s, double mass, double epsilon,

@@ -1,8 +1,10 @@
 /* update_rows.h - fused updates as rows. The kernels of both machines are made from a row and the
- * formula of that name in update.h or precond_step.h.
+ * formula of that name in update.h or precond_step.h; the host checks operands by the row
+ * (blas/submit.h).
  * X(OP, entry, form, reads, summed, writes, coefficients, sums):
  * - OP: its number in CUDA kernels; entry: its name in blas_ops.h or precond_ops.h
- * - form: PLAIN, or SCALED: operand 0 has its own number of columns (blas/precond_ops.h)
+ * - form: PLAIN. SCALED: operand 0 has one column, which all columns use. CYCLIC: it has a number
+ *   of columns that divides the others', and serves them in turn
  * - reads, writes: bit masks of the operands of the formula; summed: those that its sums alone read
  * - coefficients, sums: their numbers
  * New rows come last in their list: CUDA kernels know updates by their position. */
@@ -17,7 +19,7 @@
 
 #define KAON_PRECOND_ROWS(X)                                            \
   X(RESIDUAL_SCALED, residual_scaled, SCALED, 0xb, 0, 0x6, 1, 2)        \
-  X(SHIFTED, shifted, SCALED, 0x7, 0, 0x6, 2, 0)                        \
+  X(SHIFTED, shifted, CYCLIC, 0x7, 0, 0x6, 2, 0)                        \
   X(PIPEPCG, pipepcg, PLAIN, 0x3ff, 0, 0x37e, 3, 3)                     \
   X(PIPECG_SCALED, pipecg_scaled, SCALED, 0xff, 0, 0x17e, 3, 3)         \
   X(PIPECG_AHEAD, pipecg_ahead, PLAIN, 0xf, 0, 0xe, 2, 0)               \

@@ -1,17 +1,42 @@
-/* local.c - operators cut into blocks. Hops between blocks, and between ranks, are left out. Links
- * and T are those of the whole operator. */
+/* part.c - operators with some of the hops. Local ones are cut into blocks: hops between blocks, and
+ * between ranks, are left out. Couplings have the hops in one direction, or those of them that leave
+ * blocks, and no T. Links and T are those of the whole operator. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "dslash/operator/frame.h"
 
-kaon_status kaon_cut_check(const kaon_operator *A, const kaon_local *how) {
+static kaon_status check_whole(const kaon_operator *A, const char *what) {
+  if (kaon_lattice_operator_of(A)->part == NULL) return KAON_OK;
+  return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                   "%s: operator '%s' has only some of its hops already; pass the operator that it "
+                   "was made of",
+                   what, A->ops->name);
+}
+
+kaon_status kaon_coupling_check(const kaon_operator *A, const kaon_coupling *which) {
+  const kaon_family *family = kaon_fields_of(A)->family;
+  const int d = which->direction, n = which->block;
+  KAON_TRY(check_whole(A, "coupling"));
+  if (d < 0 || d >= KAON_DIRS)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "coupling: the direction is %d, but must be 0 to 3 (forward x, y, z, t) or 4 "
+                     "to 7 (backward)",
+                     d);
+  const int extent = family->lattice->extents[d % 4];
+  if (n != 0 && (n < family->reach || extent % n != 0))
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "coupling: a block has extent %d in %c, but a divisor of the rank's %d is "
+                     "needed, of %d or more (0: all hops)",
+                     n, "XYZT"[d % 4], extent, family -> reach);
+  return KAON_OK;
+}
+
+kaon_status kaon_local_check(const kaon_operator *A, const kaon_local *how) {
   static const char names[] = "XYZT";
   const kaon_lattice *lattice = kaon_fields_of(A)->family->lattice;
   const int *extents = lattice->extents;
-  if (kaon_lattice_operator_of(A)->cut != NULL)
-    return kaon_fail(
-        A->ctx, KAON_ERR_UNSUPPORTED,
-        "local part: the operator is a local part already; pass the operator that it was made of");
+  KAON_TRY(check_whole(A, "local part"));
   for (int mu = 0; mu < 4; mu++) {
     const int n = how->block[mu];
     if (n != 0 && (n < 2 || n % 2 != 0 || extents[mu] % n != 0))
@@ -30,11 +55,53 @@ kaon_status kaon_cut_check(const kaon_operator *A, const kaon_local *how) {
   return KAON_OK;
 }
 
-void kaon_cut_destroy(kaon_context *ctx, kaon_cut_operator **cut) {
-  if (*cut == NULL) return;
-  kaon_cuts_destroy(ctx, &(*cut)->cuts);
-  free(*cut);
-  *cut = NULL;
+void kaon_part_destroy(kaon_context *ctx, kaon_operator_part **part) {
+  kaon_operator_part *gone = *part;
+  *part = NULL;
+  if (gone == NULL) return;
+  for (int mode = 0; mode < 2; mode++) kaon_cuts_destroy(ctx, &gone->cuts[mode]);
+  free(gone);
+}
+
+/* The hops of a local operator in the stencil, and in both modes the same. */
+static void drop_between(const kaon_lattice *lattice, const int block[4], kaon_stencil *stencil) {
+  stencil->faces = NULL;
+  for (int mu = 0; mu < 4; mu++)
+    stencil->cut[mu] =
+        block[mu] == 0 && lattice->partitioned[mu] ? lattice->extents[mu] : block[mu];
+}
+
+/* The hops in one direction; their adjoints go the other way. */
+static void drop_others(const kaon_lattice *lattice, int along, const int block[4], kaon_mode mode,
+                        kaon_stencil *stencil) {
+  const int direction = (along - 1 + (mode == KAON_DAGGER ? 4 : 0)) % KAON_DIRS;
+  if (!lattice->partitioned[direction % 4]) stencil->faces = NULL;
+  memcpy(stencil->cut, block, sizeof stencil->cut);
+  stencil->along = direction + 1;
+}
+
+kaon_status kaon_part_make(kaon_operator *A, int along, const int block[4]) {
+  kaon_lattice_operator *self = kaon_lattice_operator_of(A);
+  const kaon_family *family = self->fields->family;
+  kaon_operator_part *part = calloc(1, sizeof *part);
+  if (part == NULL)
+    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: out of host memory for some of its hops",
+                     A->ops->name);
+  self->part = part; /* owned by the operator */
+  part->along = along;
+  memcpy(part->block, block, sizeof part->block);
+  for (int mode = KAON_PLAIN; mode <= KAON_DAGGER; mode++) {
+    kaon_stencil *stencil = &part->stencil[mode];
+    *stencil = self->fields->stencil;
+    if (along == 0)
+      drop_between(family->lattice, block, stencil);
+    else
+      drop_others(family->lattice, along, block, (kaon_mode)mode, stencil);
+    if (along != 0 || mode == KAON_PLAIN)
+      KAON_TRY(kaon_cuts_create(family->lattice, stencil, family->reach > 1, &part->cuts[mode]));
+    stencil->cuts = part->cuts[along != 0 ? mode : KAON_PLAIN];
+  }
+  return KAON_OK;
 }
 
 /* The blocks of a rank, and the position of its first block among those of all ranks. */
@@ -81,8 +148,8 @@ static void divide(const kaon_space *space, const blocks *b, int32_t *domain, in
   }
 }
 
-static kaon_status make_domains(const kaon_space *space, const int block[4],
-                                kaon_domains **domains) {
+kaon_status kaon_local_domains(const kaon_space *space, const int block[4],
+                               kaon_domains **domains) {
   const blocks b = blocks_of(space->lattice, block);
   const int count = b.number[0] * b.number[1] * b.number[2] * b.number[3];
   const size_t sites = (size_t)(space->nblocks * space->width);
@@ -104,22 +171,4 @@ static kaon_status make_domains(const kaon_space *space, const int block[4],
   free(order);
   free(colour);
   return status;
-}
-
-kaon_status kaon_cut_make(kaon_operator *A, const int block[4], kaon_domains **domains) {
-  kaon_lattice_operator *self = kaon_lattice_operator_of(A);
-  const kaon_lattice *lattice = self->fields->family->lattice;
-  kaon_cut_operator *cut = calloc(1, sizeof *cut);
-  if (cut == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "local part: out of host memory");
-  self->cut = cut; /* owned by the operator */
-  cut->stencil = self->fields->stencil;
-  cut->stencil.faces = NULL;
-  for (int mu = 0; mu < 4; mu++) {
-    cut->block[mu] = block[mu];
-    cut->stencil.cut[mu] = block[mu];
-    if (block[mu] == 0 && lattice->partitioned[mu]) cut->stencil.cut[mu] = lattice->extents[mu];
-  }
-  KAON_TRY(kaon_cuts_create(lattice, cut->stencil.cut, &cut->cuts));
-  cut->stencil.cuts = cut->cuts;
-  return domains != NULL ? make_domains(A->space, block, domains) : KAON_OK;
 }
