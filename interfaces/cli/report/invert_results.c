@@ -379,11 +379,11 @@ kaon_status results_take(invert_job *job, const char *path, const int *columns, 
   kaon_status status = kaon_context_agree(job->ctx, in.all ? KAON_OK : KAON_ERR_MEMORY);
   if (status == KAON_OK)
     status = kaon_propagator_file_read(job->ctx, path, &options, &info, put_solution, NULL, &in);
-  if (status == KAON_OK && info.warnings > 0)
-    cli_error(
-        "warning: %s: checksums of %d of its fields are not those of the data, which are used "
-        "as they are",
-        path, info.warnings);
+  if (status == KAON_OK && info.warnings > 0) {
+    char more[64] = "";
+    if (info.warnings > 1) snprintf(more, sizeof more, " (and %d more)", info.warnings - 1);
+    cli_error("warning: %s%s", info.warning, more);
+  }
   for (int i = twelve ? 0 : count - 1; i < count && status == KAON_OK; i++) import_column(&in, i);
   if (twelve) free(in.all);
   return kaon_context_agree(job->ctx, status == KAON_OK ? in.status : status);
