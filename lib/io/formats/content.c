@@ -99,8 +99,10 @@ static void name(const kaon_context *ctx, const kaon_bytes *bytes, char text[KAO
       {6, "\x89HDF\r\n", "an HDF5 file, which kaon does not read"},
       {4, "\x00\x00\x31\xed", "a propagator of MILC's own format, which kaon does not read"},
       {4, "\xed\x31\x00\x00", "a propagator of MILC's own format, which kaon does not read"},
-      {2, "\xff\xfe", "text in UTF-16; convert it by iconv -f UTF-16 -t UTF-8"},
-      {2, "\xfe\xff", "text in UTF-16; convert it by iconv -f UTF-16 -t UTF-8"}};
+      {2, "\xff\xfe", "text in UTF-16 (convert it: iconv -f UTF-16 -t UTF-8 FILE >NEW)"},
+      {2, "\xfe\xff", "text in UTF-16 (convert it: iconv -f UTF-16 -t UTF-8 FILE >NEW)"},
+      {4, "%\0%\0", "text in UTF-16 (convert it: iconv -f UTF-16LE -t UTF-8 FILE >NEW)"},
+      {4, "\0%\0%", "text in UTF-16 (convert it: iconv -f UTF-16BE -t UTF-8 FILE >NEW)"}};
   static const kaon_gauge_format *const formats[] = {&kaon_gauge_nersc, &kaon_gauge_milc,
                                                      &kaon_gauge_openqcd};
   unsigned char head[HEAD] = {0};
