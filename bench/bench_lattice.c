@@ -18,7 +18,7 @@ const cli_option lattice_rank_rows[] = {
 const cli_option lattice_solve_rows[] = {
     {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10, "hopping parameter (default 0.125)"},
     {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5, "bare mass, instead of --kappa"},
-    {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover coefficient (default 1 with clover)"},
+    {CLI_TEXT, "csw", "C", NULL, AT(csw), 0, 0, "clover coefficient (default 1 with clover)"},
     {CLI_REAL, "mu", "MU", NULL, AT(mu), -100, 100, "twisted mass (default 0.01 with twisted)"},
     {CLI_REAL, "tol", "EPS", "1e-10", AT(tol), 1e-16, 1, "stop at this relative residual"},
     {CLI_INT, "max-iter", "N", "10000", AT(max_iter), 1, 1e9, "iterations allowed"},

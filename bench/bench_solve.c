@@ -183,7 +183,7 @@ static problem_args arguments_on(const bench *b, const int extents[4]) {
   if (isnan(args.kappa) && isnan(args.mass)) args.kappa = usual_kappa;
   const int twisted = args.action == ACTION_TWISTED || args.action == ACTION_TWISTED_CLOVER;
   const int clover = args.action == ACTION_CLOVER || args.action == ACTION_TWISTED_CLOVER;
-  if (isnan(args.csw) && clover) args.csw = 1;
+  if (!args.csw && clover) args.csw = "1";
   if (isnan(args.mu) && twisted) args.mu = 0.01;
   args.grid[0] = args.grid[1] = args.grid[2] = args.grid[3] = 1;
   memcpy(args.lattice, extents, sizeof args.lattice);

@@ -9,7 +9,7 @@
 #define KAON_SINGULAR_RATIO (36 * 6 * 2.3e-16)
 
 static kaon_status build(const kaon_gauge *gauge, int parity, double kappa, double csw,
-                         double *blocks) {
+                         double electric, double *blocks) {
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
   kaon_wide_links wide;
@@ -17,16 +17,18 @@ static kaon_status build(const kaon_gauge *gauge, int parity, double kappa, doub
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
   const kaon_status status =
       kaon_wide_ghosts(&wide, kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
-  const kaon_clover_term_args args = {
-      .on = kaon_links_on(&wide, parity, NULL, NULL), .coefficient = kappa * csw, .blocks = blocks};
+  const kaon_clover_term_args args = {.on = kaon_links_on(&wide, parity, NULL, NULL),
+                                      .coefficient = kappa * csw,
+                                      .electric = electric,
+                                      .blocks = blocks};
   if (status == KAON_OK) ops->clover_term(&launch, &args);
   kaon_wide_close(&wide);
   return status;
 }
 
 kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double kappa, double csw,
-                                   double *blocks) {
-  KAON_RETURN_UNTRAPPED(gauge->ctx, build(gauge, parity, kappa, csw, blocks));
+                                   double electric, double *blocks) {
+  KAON_RETURN_UNTRAPPED(gauge->ctx, build(gauge, parity, kappa, csw, electric, blocks));
 }
 
 static kaon_status invert(kaon_lattice *lattice, int parity, double *blocks,

@@ -6,9 +6,9 @@
 #include <kaon/gauge.h>
 
 /* Computes blocks = A = 1 - (kappa csw / 2) sum sigma F on the sites of `parity`, from the field's
- * links (decoded to double if needed). Errors: MEMORY. */
+ * links (decoded to double if needed). Planes with t have csw * electric. Errors: MEMORY. */
 kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double kappa, double csw,
-                                   double *blocks);
+                                   double electric, double *blocks);
 /* Replaces blocks by blocks^2 + shift. */
 kaon_status kaon_clover_term_square(const kaon_lattice *lattice, double shift, double *blocks);
 /* det A over some sites; its sign is (-1)^negative. */

@@ -110,10 +110,12 @@ typedef struct kaon_transform_args {
   int64_t unit_below;
 } kaon_transform_args;
 
-/* blocks[block][72][W] = the chiral blocks of A = 1 - coefficient sum_{mu<nu} sigma F. */
+/* blocks[block][72][W] = the chiral blocks of A = 1 - coefficient sum_{mu<nu} sigma F, where planes
+ * with t have the coefficient times `electric`. */
 typedef struct kaon_clover_term_args {
   kaon_links_args on;
   double coefficient; /* kappa csw */
+  double electric;    /* csw_time / csw */
   double *blocks;
 } kaon_clover_term_args;
 

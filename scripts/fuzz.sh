@@ -43,12 +43,12 @@ objects() { for file in "$@"; do echo "$folder/objects/$(basename "$file" .c).o"
 for file in $sources $matrices $rational "$source"/tests/fuzz/fuzz_*.c "$source/tests/fuzz/make_corpus.c"; do echo "$file"; done |
   at_once sh -c "$compiler $flags -fsanitize=fuzzer-no-link,address,undefined -c \"\$1\" -o \"$folder/objects/\$(basename \"\$1\" .c).o\"" sh {}
 # shellcheck disable=SC2046,SC2086
-"$compiler" -fsanitize=fuzzer-no-link,address,undefined $(objects make_corpus.c $sources $matrices) -lz -lm -o "$folder/make_corpus"
+"$compiler" -fsanitize=fuzzer-no-link,address,undefined $(objects make_corpus.c $sources $matrices) -lexpat -lz -lm -o "$folder/make_corpus"
 for h in $harnesses; do
   mkdir -p "$folder/corpus/$h"
   case $h in market) more=$matrices ;; rational) more=$rational ;; *) more= ;; esac
   # shellcheck disable=SC2046,SC2086
-  "$compiler" -fsanitize=fuzzer,address,undefined $(objects "fuzz_$h.c" $sources $more) -lz -lm -o "$folder/fuzz_$h"
+  "$compiler" -fsanitize=fuzzer,address,undefined $(objects "fuzz_$h.c" $sources $more) -lexpat -lz -lm -o "$folder/fuzz_$h"
 done
 "$folder/make_corpus" "$folder/corpus"
 cp "$source"/tests/reference/rational_*.txt "$folder/corpus/rational/"

@@ -24,6 +24,7 @@ ninja-build|builds in parallel with little overhead (make would do)
 pkg-config|finds the libraries below
 git|records the commit in reports
 zlib1g-dev|CRC-32 checksums of SciDAC and ILDG files
+libexpat1-dev|the XML parser for headers of LIME files (small; expands no external entities)
 libmetis-dev|shares the rows of sparse matrices out among ranks (without it: in blocks)
 libjansson-dev|JSON reports of the kaon program
 liblapacke-dev|small dense problems in the tests

@@ -9,11 +9,11 @@
 #     profile    the bytes that a hop moves (run_profile.sh)
 #     more       a thermalised configuration, 12 columns of 48^3x64, small solves on links of 18 and 8 reals
 #
-# Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib and cmocka; for the program kaon also
+# Needs a C compiler with OpenMP, nvcc, CMake 3.22, ninja or make, and the headers of zlib, expat and cmocka; for the program kaon also
 # jansson. Tests of the program (tests/system) need python3.
 #
-#   KAON_DEPS        a folder with missing packages, unpacked or as .deb files: zlib1g-dev libcmocka-dev libcmocka0 libjansson-dev
-#                    libjansson4 (Debian, Ubuntu)
+#   KAON_DEPS        a folder with missing packages, unpacked or as .deb files: zlib1g-dev libexpat1-dev libcmocka-dev libcmocka0
+#                    libjansson-dev libjansson4 (Debian, Ubuntu)
 #   KAON_CUDA_ARCHS  compute capabilities; default: the device's
 #   KAON_BUILD       build folder; default build-gpu
 #   KAON_MPIRUN      command that starts ranks; default: mpirun, with Open MPI's flags for more ranks than cores

@@ -229,11 +229,11 @@ static void clover_term_is_hermitian_and_chiral(void **state) {
   ref_complex *u = ref_new(ref_links_size(&L)), a[144], b[144], plus[36], minus[36], product[144];
   double hermitian = 0, outside = 0, inverse = 0, det = 0, bases = 0, unit = 0;
   ref_unit_links(&L, u);
-  ref_clover_site(&L, u, 0.13, 1.7, REF_UKQCD, 3, a);
+  ref_clover_site(&L, u, 0.13, 1.7, 1, REF_UKQCD, 3, a);
   for (int i = 0; i < 144; i++) unit = larger(unit, cabs(a[i] - (i % 13 == 0)));
   ref_random_links(&L, u, 8);
   for (size_t x = 0; x < ref_volume(&L); x++) {
-    ref_clover_site(&L, u, 0.13, 1.7, REF_UKQCD, x, a);
+    ref_clover_site(&L, u, 0.13, 1.7, 1, REF_UKQCD, x, a);
     for (int i = 0; i < 12; i++)
       for (int j = 0; j < 12; j++)
         hermitian = larger(hermitian, cabs(a[12 * i + j] - conj(a[12 * j + i])));
@@ -250,7 +250,7 @@ static void clover_term_is_hermitian_and_chiral(void **state) {
     /* The DeGrand-Rossi matrix is the UKQCD one after the change of basis, and block diagonal. */
     ref_complex s[16];
     ref_basis_change(REF_DEGRAND_ROSSI, REF_UKQCD, s);
-    ref_clover_site(&L, u, 0.13, 1.7, REF_DEGRAND_ROSSI, x, b);
+    ref_clover_site(&L, u, 0.13, 1.7, 1, REF_DEGRAND_ROSSI, x, b);
     for (int i = 0; i < 144; i++) {
       int s1 = i / 36, c1 = i / 12 % 3, s2 = i % 12 / 3, c2 = i % 3;
       ref_complex sum = 0;

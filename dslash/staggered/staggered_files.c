@@ -39,17 +39,21 @@ static void put_site(void *sink, int64_t number, const double *values) {
   memcpy(in->part + at * in->reals, values, (size_t)in->reals * sizeof *values);
 }
 
-/* Warns of a wrong checksum that was ignored. */
-static void warn_of_checksum(const kaon_context *ctx, const char *path,
-                             const kaon_scidac_field *f) {
-  if (f->has_checksum &&
-      memcmp(f->checksum_computed, f->checksum_stored, sizeof f->checksum_stored) != 0)
-    kaon_log(
-        ctx, KAON_LOG_WARNING,
-        "%s: the data have checksums %08x %08x but the file stores %08x %08x; they are used as "
-        "they are",
-        kaon_short_path(path), f->checksum_computed[0], f->checksum_computed[1],
-        f->checksum_stored[0], f->checksum_stored[1]);
+/* Warns of what is wrong with the file and does not matter, and of a wrong checksum that was
+ * ignored. */
+static void warn(kaon_context *ctx, const char *path, const kaon_scidac_field *f) {
+  char line[300];
+  for (int i = 0; i < f->warnings.count; i++)
+    kaon_log_once(ctx, KAON_LOG_WARNING, f->warnings.text[i]);
+  if (!f->has_checksum ||
+      memcmp(f->checksum_computed, f->checksum_stored, sizeof f->checksum_stored) == 0)
+    return;
+  snprintf(line, sizeof line,
+           "%.160s: the data have checksums %08x %08x but the file stores %08x %08x; they are used "
+           "as they are",
+           kaon_short_path(path), f->checksum_computed[0], f->checksum_computed[1],
+           f->checksum_stored[0], f->checksum_stored[1]);
+  kaon_log_once(ctx, KAON_LOG_WARNING, line);
 }
 
 /* Reads this rank's part of the file's first field, `reals` values for each site; allocates it. */
@@ -87,7 +91,7 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
              "length was verified, and that its numbers are finite; compare it with its origin, or "
              "get a copy that has one",
              kaon_short_path(path));
-  warn_of_checksum(lattice->ctx, path, &field);
+  warn(lattice->ctx, path, &field);
   *part = in.part;
   return KAON_OK;
 }
@@ -154,7 +158,7 @@ static kaon_status check_vectors_file(const kaon_scidac_fields *file, const kaon
 
 static kaon_status import_column(void *sink, int number) {
   columns *c = sink; /* all ranks go on to the next column, or none does */
-  warn_of_checksum(c->vector->ctx, c->path, c->in.field);
+  warn(c->vector->ctx, c->path, c->in.field);
   return kaon_agree(c->vector->ctx,
                     kaon_vector_import(c->vector, number, c->in.part, KAON_BASIS_UKQCD));
 }

@@ -66,7 +66,7 @@ static kaon_status term_into(const kaon_dirac_fields *fields, int parity, const 
   const double *have = blocks_in_double(fields, KAON_SITE_TERM, parity);
   if (have != NULL)
     return kaon_clover_term_store(family->base.lattice, have, KAON_DOUBLE, work, NULL);
-  return kaon_clover_term_build(links, parity, family->kappa, family->csw, work);
+  return kaon_clover_term_build(links, parity, family->kappa, family->csw, family->electric, work);
 }
 
 static kaon_status fill_parity(kaon_dirac_fields *fields, int parity, unsigned wanted,
@@ -122,7 +122,8 @@ kaon_status kaon_dirac_family_det(const kaon_dirac_family *family, kaon_parity p
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
     kaon_clover_det part = {0, 0};
     if (parity != KAON_FULL && (int)parity != p) continue;
-    status = kaon_clover_term_build(family->base.links[0], p, family->kappa, family->csw, work);
+    status = kaon_clover_term_build(family->base.links[0], p, family->kappa, family->csw,
+                                    family->electric, work);
     if (status == KAON_OK)
       status =
           kaon_clover_term_invert(family->base.lattice, p, family->kappa, family->csw, work, &part);
@@ -169,7 +170,8 @@ kaon_status kaon_clover_diagonal(const kaon_family *base, double *psi) {
   if (status == KAON_OK) status = get_work(base, &work);
   status = kaon_agree(ctx, status);
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
-    status = kaon_clover_term_build(base->links[0], p, family->kappa, family->csw, work);
+    status = kaon_clover_term_build(base->links[0], p, family->kappa, family->csw, family->electric,
+                                    work);
     if (status == KAON_OK) status = ctx->backend->memory->to_host(ctx, host, work, bytes);
     if (status == KAON_OK) scatter_diagonal(base->lattice, p, host, psi);
   }

@@ -43,6 +43,7 @@ kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *optio
   kaon_dirac_family *self = (kaon_dirac_family *)family;
   self->kappa = own.kappa;
   self->csw = own.csw;
+  self->electric = own.csw_electric;
   self->anisotropy = own.anisotropy;
   self->twist = 2 * own.kappa * own.mu;
   family->hop = -own.kappa;

@@ -21,8 +21,9 @@ typedef struct kaon_recorded_hops {
 typedef struct kaon_dirac_family {
   kaon_family base;
   double kappa, csw, anisotropy;
-  double twist; /* 2 kappa mu; 0: no twisted mass */
-  int backward; /* direction of the last hop's walk: where links mostly fit a core's cache, each
+  double electric; /* clover coefficient of planes with t, over csw */
+  double twist;    /* 2 kappa mu; 0: no twisted mass */
+  int backward;    /* direction of the last hop's walk: where links mostly fit a core's cache, each
                    walk reverses the last one and begins with what that one read last */
   kaon_recorded_hops *recorded_hops; /* not NULL: hops are recorded here instead of run */
 } kaon_dirac_family;

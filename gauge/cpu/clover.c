@@ -15,8 +15,8 @@ static void term_chunk(const void *args, int64_t begin, int64_t end, double *par
       vsu3 b[3], e[3];
       clover_fields(a->on.stencil, (const void *const *)a->on.links, &x, b, e);
       double *to = a->blocks + kaon_field_index(block, 0, 0, part * KAON_VL, 1, 72, KAON_W);
-      clover_store_chirality(b, e, 1, a->coefficient, to);
-      clover_store_chirality(b, e, -1, a->coefficient, to + 36 * KAON_W);
+      clover_store_chirality(b, e, a->electric, a->coefficient, to);
+      clover_store_chirality(b, e, -a->electric, a->coefficient, to + 36 * KAON_W);
     }
 }
 

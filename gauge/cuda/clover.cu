@@ -8,7 +8,7 @@ enum { CLOVER = KAON_CLOVER_REALS };
 
 typedef struct term_call {
   links_call on;
-  double coefficient;
+  double coefficient, electric;
   double *blocks;
 } term_call;
 
@@ -25,8 +25,8 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   } else {
     for (int k = 0; k < 3; k++) su3_zero(&b[k]), su3_zero(&e[k]);
   }
-  clover_store_chirality(b, e, 1, a.coefficient, block);
-  clover_store_chirality(b, e, -1, a.coefficient, block + CLOVER / 2);
+  clover_store_chirality(b, e, a.electric, a.coefficient, block);
+  clover_store_chirality(b, e, -a.electric, a.coefficient, block + CLOVER / 2);
   site_write<double, CLOVER>(sites_block(a.blocks, (unsigned)i, CLOVER), (int)(i % KAON_LANES),
                              block);
 }
@@ -36,6 +36,7 @@ extern "C" void KAON_EXPORT(kaon_clover_term)(const kaon_launch *launch,
   term_call a = {};
   a.on = links_call_of(&args->on);
   a.coefficient = args->coefficient;
+  a.electric = args->electric;
   a.blocks = args->blocks;
   term_kernel<<<link_blocks(a.on.stencil.nblocks * KAON_LANES), KAON_LINK_THREADS, 0,
                 (cudaStream_t)launch->queue>>>(a);

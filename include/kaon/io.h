@@ -43,9 +43,10 @@ KAON_API kaon_status kaon_file_format_parse(const char *name, kaon_file_format *
 /** Links are refused if an entry of `|U U^dag - 1|`, or `|det U - 1|`, exceeds this. */
 #define KAON_UNITARITY_TOLERANCE 1e-4
 
-/** Number of checks that ignore_checksum turns into warnings: checksum, SU(3), link trace,
- * plaquette. */
-enum { KAON_GAUGE_FILE_WARNINGS = 4 };
+/** Sentences that fit into an info. Warnings are about checks that ignore_checksum ignores
+ * (checksum, SU(3), link trace, plaquette), and about data that are all there although the file
+ * says otherwise. */
+enum { KAON_GAUGE_FILE_WARNINGS = 8 };
 
 /** What a gauge file says of itself, and what was found in it. After an error it has all that is
  * known. */
@@ -75,7 +76,7 @@ typedef struct kaon_gauge_file_info {
   double link_trace_computed;
   double unitarity;             /**< largest deviation from SU(3) */
   int64_t unitarity_violations; /**< links beyond #KAON_UNITARITY_TOLERANCE */
-  int warnings;                 /**< checks that failed and that ignore_checksum accepted */
+  int warnings;                 /**< what was wrong and accepted; also after a probe */
   char warning[KAON_GAUGE_FILE_WARNINGS][512]; /**< a sentence about each */
 } kaon_gauge_file_info;
 /** Initial value. */
@@ -184,8 +185,9 @@ typedef struct kaon_propagator_file_info {
   int columns;           /**< solutions */
   int has_source;        /**< 1: every source is a full field, and put_source is called */
   int checksums_missing; /**< records without a stored checksum */
-  int warnings;          /**< wrong checksums that ignore_checksum accepted */
+  int warnings;          /**< what was wrong and accepted, as of a gauge file */
   char text[32768];      /**< the file's `info` text, unescaped. QIO accepts no longer one */
+  char warning[512];     /**< a sentence about the first one */
 } kaon_propagator_file_info;
 /** Initial value. */
 #define KAON_PROPAGATOR_FILE_INFO_INIT KAON_SIZED(kaon_propagator_file_info)
@@ -238,7 +240,7 @@ typedef struct kaon_propagator_read_options {
   int version;
   int extents[4]; /**< 0: those of the file; else they must agree */
   kaon_propagator_basis basis;
-  int ignore_checksum; /**< 1: wrong checksums are counted as warnings */
+  int ignore_checksum; /**< 1: wrong checksums become warnings */
 } kaon_propagator_read_options;
 /** Defaults. */
 #define KAON_PROPAGATOR_READ_OPTIONS_INIT \

@@ -50,16 +50,19 @@ KAON_API kaon_status kaon_operator_cost(const kaon_operator *A, int columns, kao
 typedef struct kaon_dirac_options {
   size_t size;
   int version;
-  double kappa;             /**< hopping parameter, 1 / (2 mass + 8) */
-  double csw;               /**< clover coefficient. 0: Wilson */
-  double anisotropy;        /**< factor nu / xi_0 of the spatial hops. 1: isotropic */
+  double kappa;      /**< hopping parameter, 1 / (2 mass + 8); 1 / (2 (1 + 3 anisotropy + mass)) */
+  double csw;        /**< clover coefficient. 0: Wilson */
+  double anisotropy; /**< factor nu / xi_0 of the spatial hops. 1: isotropic */
   kaon_precision precision; /**< of vectors, and of the links that the operator keeps */
   kaon_reconstruct reconstruct;
   double mu; /**< twisted mass of one flavour, of either sign. 0: none */
+  double
+      csw_electric; /**< clover coefficient of the planes with t, divided by csw. 1: they have the
+                            same; anisotropic lattices need two */
 } kaon_dirac_options;
 /** Defaults. */
 #define KAON_DIRAC_OPTIONS_INIT \
-  { sizeof(kaon_dirac_options), 1, 0.125, 0.0, 1.0, KAON_DOUBLE, KAON_RECONSTRUCT_18, 0.0 }
+  { sizeof(kaon_dirac_options), 1, 0.125, 0.0, 1.0, KAON_DOUBLE, KAON_RECONSTRUCT_18, 0.0, 1.0 }
 
 /** Creates M = A + 2 i kappa mu gamma_5 - kappa D on spinors of all sites (docs/conventions.md).
  * `options` NULL: the defaults. With mu = 0 the operator is Wilson's, in every bit.

@@ -98,6 +98,20 @@ KAON_API kaon_status kaon_staggered_read_links(kaon_gauge *links, const char *pa
  * Errors: ARGUMENT, UNSUPPORTED (a field not in double and 18 reals), MEMORY. */
 KAON_API kaon_status kaon_staggered_fold(kaon_gauge *links, int steps,
                                          kaon_staggered_phases phases);
+/** Refuses links that cannot be what they are taken for, and names the likely mistake: fat and long
+ * links exchanged, thin links in their place, links of another configuration, signs left in or
+ * taken out twice.
+ *
+ * - `fat`, `naik`: without signs, in any storage; unchanged
+ * - `thin`: their thin links, from which both are made anew and compared. The size of the long links
+ *   gives u0 of asqtad or epsilon of HISQ. NULL: only the fat and the long ones are compared
+ * - `action`: of the fattening
+ *
+ * Host work of a pass over all links; with `thin` also a kaon_fatten() and its memory. Collective.
+ * Errors: ARGUMENT (the sentence says what is wrong), SHAPE (fields of several lattices), MEMORY,
+ * NOT_BUILT. */
+KAON_API kaon_status kaon_staggered_check_links(const kaon_gauge *fat, const kaon_gauge *naik,
+                                                const kaon_gauge *thin, kaon_fatten_action action);
 /** @} */
 
 /** @name Vectors in files */

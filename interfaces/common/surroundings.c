@@ -22,12 +22,32 @@ void cli_print(const cli_common *common, const char *format, ...) {
   fflush(stdout);
 }
 
+/* Bytes of the printable character at p, in UTF-8; 0: it is none. */
+static int printable(const unsigned char *p) {
+  if (*p < 0x80) return (*p >= 0x20 && *p != 0x7f) || *p == '\n' || *p == '\t';
+  const int n = *p >> 5 == 6 ? 2 : *p >> 4 == 14 ? 3 : *p >> 3 == 30 ? 4 : 0;
+  for (int i = 1; i < n; i++)
+    if (p[i] >> 6 != 2) return 0;
+  return *p == 0xc2 && p[1] < 0xa0 ? 0 : n; /* further control characters */
+}
+
+/* What cannot be printed, such as bytes of a file's name, is shown in hexadecimal. */
 static void complain(const char *format, va_list args) {
+  char *text = NULL;
   if (ranks_hold_back(format, args)) return;
   fflush(stdout);
   fputs("kaon: ", stderr);
-  vfprintf(stderr, format, args);
+  if (vasprintf(&text, format, args) < 0) text = NULL;
+  for (const char *p = text ? text : format; *p;) {
+    const int n = printable((const unsigned char *)p);
+    if (n > 0)
+      fwrite(p, 1, (size_t)n, stderr);
+    else
+      fprintf(stderr, "\\x%02x", (unsigned char)*p);
+    p += n > 0 ? n : 1;
+  }
   fputc('\n', stderr);
+  free(text);
 }
 
 void cli_error(const char *format, ...) {

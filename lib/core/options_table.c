@@ -159,6 +159,8 @@ static const kaon_field dirac_fields[] = {
     E(S, precision, KAON_DOUBLE, precisions, "precision of vectors and links"),
     E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
     F(S, mu, KAON_FIELD_DOUBLE, 0.0, -100.0, 100.0, "twisted mass; 0: none"),
+    F(S, csw_electric, KAON_FIELD_DOUBLE, 1.0, -100.0, 100.0,
+      "clover coefficient of planes with t, over csw"),
     END};
 #undef S
 

@@ -162,3 +162,17 @@ const char *kaon_printable(const char *text, size_t length, char *to, size_t to_
   to[n] = '\0';
   return to;
 }
+
+size_t kaon_utf8_length(const char *text) {
+  static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+  const unsigned char *p = (const unsigned char *)text;
+  const size_t length = p[0] < 0x80 ? p[0] != 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+  uint32_t c = length < 2 ? p[0] : p[0] & (0xffu >> (length + 1));
+  if (p[0] >= 0xf8 || (p[0] & 0xc0) == 0x80) return 0;
+  for (size_t i = 1; i < length; i++) {
+    if ((p[i] & 0xc0) != 0x80) return 0;
+    c = c << 6 | (p[i] & 0x3f);
+  }
+  const int surrogate = c >= 0xd800 && c < 0xe000;
+  return c < least[length] || surrogate || c > 0x10ffff || (c & 0xfffe) == 0xfffe ? 0 : length;
+}

@@ -50,4 +50,8 @@ int kaon_host_big_endian(void);
  * '?' for unprintable ones, up to the first NUL. Returns `to`. */
 const char *kaon_printable(const char *text, size_t length, char *to, size_t to_size);
 
+/* Bytes of the UTF-8 character at the beginning of a string that ends in NUL; 0 if there is none, or
+ * one that XML forbids (a noncharacter). */
+size_t kaon_utf8_length(const char *text);
+
 #endif

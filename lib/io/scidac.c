@@ -1,14 +1,14 @@
-/* scidac.c - reading SciDAC and ILDG fields. Contract: scidac.h. */
+/* scidac.c - finds SciDAC and ILDG fields in a file: its headers, and where the data are. Contract:
+ * scidac.h. */
+#define _GNU_SOURCE
 #include "lib/io/scidac.h"
 
-#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/io/checksum.h"
 #include "lib/io/formats/gauge_job.h"
-
-enum { XML_MAX = 1 << 15 }; /* QIO's limit for a value */
 
 void kaon_scidac_open(const kaon_context *ctx, const kaon_bytes *bytes, kaon_scidac_scan *scan) {
   memset(scan, 0, sizeof *scan);
@@ -16,27 +16,80 @@ void kaon_scidac_open(const kaon_context *ctx, const kaon_bytes *bytes, kaon_sci
   scan->bytes = bytes;
 }
 
-kaon_status kaon_scidac_text(const kaon_scidac_scan *scan, int64_t at, int64_t length, char *buffer,
-                             size_t limit, kaon_text *text) {
-  size_t n = length < (int64_t)limit ? (size_t)length : limit - 1;
-  KAON_TRY(kaon_bytes_read(scan->ctx, scan->bytes, at, n, buffer));
-  buffer[n] = '\0';
-  text->at = buffer;
-  text->length = n;
+void kaon_scidac_warn(kaon_scidac_scan *scan, const char *format, ...) {
+  kaon_scidac_warnings *w = &scan->warnings;
+  va_list args;
+  if (w->count == KAON_SCIDAC_WARNINGS) return;
+  va_start(args, format);
+  vsnprintf(w->text[w->count++], sizeof w->text[0], format, args);
+  va_end(args);
+}
+
+/* ---- XML of records ---- */
+
+/* QIO 2.0 left the last quote of ildg-format's attributes open (MILC's sample files have it so).
+ * `text` has room for one byte more. Returns the length. */
+static size_t close_quote(char *text, size_t length) {
+  static const char open[] = "filefmt.xsd>";
+  char *at = memmem(text, length, open, sizeof open - 1);
+  if (at == NULL) return length;
+  at += sizeof open - 2;
+  memmove(at + 1, at, (size_t)(text + length - at));
+  *at = '"';
+  return length + 1;
+}
+
+/* user: the text need not be XML. */
+static kaon_status read_xml(const kaon_scidac_scan *scan, const char *type, int64_t at,
+                            int64_t length, int user, kaon_xml *xml) {
+  char where[400], shown[64];
+  kaon_status status = KAON_OK;
+  *xml = (kaon_xml){NULL, 0};
+  snprintf(where, sizeof where, "%s: the %s record at offset %lld", scan->bytes->name,
+           kaon_printable(type, strlen(type), shown, sizeof shown), (long long)at);
+  if (length > KAON_XML_MAX) /* says so */
+    return user ? KAON_OK : kaon_xml_parse(scan->ctx, where, NULL, (size_t)length, xml);
+  char *text = malloc((size_t)length + 1);
+  if (text == NULL) return kaon_fail(scan->ctx, KAON_ERR_MEMORY, "%s: out of memory", where);
+  status = kaon_bytes_read(scan->ctx, scan->bytes, at, (size_t)length, text);
+  if (status == KAON_OK && (!user || kaon_xml_begins(text, (size_t)length))) {
+    const size_t n = user ? (size_t)length : close_quote(text, (size_t)length);
+    status = kaon_xml_parse(scan->ctx, where, text, n, xml);
+  }
+  free(text);
+  return status;
+}
+
+kaon_status kaon_scidac_user_xml(const kaon_scidac_scan *scan, const char *type, int64_t at,
+                                 int64_t length, kaon_xml *xml) {
+  return read_xml(scan, type, at, length, 1, xml);
+}
+
+/* Turns a malformed text into a warning. */
+static kaon_status pass_over(kaon_scidac_scan *scan, kaon_status status, const char *loss) {
+  if (status != KAON_ERR_FORMAT) return status;
+  kaon_scidac_warn(scan, "%s; %s", kaon_last_error(scan->ctx), loss);
+  kaon_error_clear(scan->ctx);
   return KAON_OK;
+}
+
+kaon_status kaon_scidac_record_xml(kaon_scidac_scan *scan, const kaon_scidac_record *record,
+                                   kaon_xml *xml) {
+  const kaon_status status =
+      read_xml(scan, "scidac-record-xml", record->xml, record->xml_length, 1, xml);
+  return pass_over(scan, status, "what it says was not used");
 }
 
 static kaon_status bad_xml(const kaon_scidac_scan *scan, const kaon_lime_record *lime,
                            const char *what) {
-  char type[64];
   return kaon_fail(
       scan->ctx, KAON_ERR_FORMAT,
       "%s: the %s record at offset %lld has no valid %s: the file is damaged; copy it again",
-      scan->bytes->name, kaon_printable(lime->type, 128, type, sizeof type), (long long)lime->data,
-      what);
+      scan->bytes->name, lime->type, (long long)lime->data, what);
 }
 
-static kaon_status parse_file(kaon_scidac_scan *scan, const kaon_lime_record *lime, kaon_text xml) {
+static kaon_status parse_file(kaon_scidac_scan *scan, const kaon_lime_record *lime,
+                              const kaon_xml *xml) {
   int64_t split = 0;
   kaon_xml_integer(xml, "volfmt", &split);
   if (split == 0) kaon_xml_integer(xml, "multifile", &split);
@@ -59,8 +112,13 @@ static kaon_status parse_file(kaon_scidac_scan *scan, const kaon_lime_record *li
   return KAON_OK;
 }
 
+/* A number from 0 to 2^31 - 1, so that products of two fit; 1 also if it is absent. */
+static int take_count(const kaon_xml *xml, const char *name, int64_t *count) {
+  return kaon_xml_integer(xml, name, count) >= 0 && *count >= 0 && *count <= INT32_MAX;
+}
+
 static kaon_status parse_private(const kaon_scidac_scan *scan, const kaon_lime_record *lime,
-                                 kaon_text xml, kaon_scidac_record *record) {
+                                 const kaon_xml *xml, kaon_scidac_record *record) {
   char letter[8];
   kaon_xml_string(xml, "datatype", record->datatype, sizeof record->datatype);
   kaon_xml_string(xml, "precision", letter, sizeof letter);
@@ -72,34 +130,25 @@ static kaon_status parse_private(const kaon_scidac_scan *scan, const kaon_lime_r
   }
   kaon_xml_integer(xml, "colors", &record->colors);
   kaon_xml_integer(xml, "spins", &record->spins);
-  if (kaon_xml_integer(xml, "typesize", &record->typesize) < 0 || record->typesize < 0 ||
-      kaon_xml_integer(xml, "datacount", &record->datacount) < 0 || record->datacount < 0) {
+  if (!take_count(xml, "typesize", &record->typesize) ||
+      !take_count(xml, "datacount", &record->datacount))
     return bad_xml(scan, lime, "<typesize> and <datacount>");
-  }
   return KAON_OK;
 }
 
 static kaon_status parse_ildg(const kaon_scidac_scan *scan, const kaon_lime_record *lime,
-                              kaon_text xml, kaon_scidac_record *record) {
+                              const kaon_xml *xml, kaon_scidac_record *record) {
   static const char *const tags[4] = {"lx", "ly", "lz", "lt"};
   int64_t bits = 0;
-  char field[64] = "";
+  char field[64] = "", shown[64];
   kaon_xml_string(xml, "field", field, sizeof field);
   if (field[0] != '\0' && strcmp(field, "su3gauge") != 0)
     return kaon_fail(scan->ctx, KAON_ERR_UNSUPPORTED,
                      "%s: ildg-format says that it holds a field of %s, but only su3gauge is read",
-                     scan->bytes->name, field);
+                     scan->bytes->name, kaon_printable(field, strlen(field), shown, sizeof shown));
   for (int d = 0; d < 4; d++) {
-    if (kaon_xml_integer(xml, tags[d], &record->ildg_extents[d]) != 1) {
+    if (kaon_xml_integer(xml, tags[d], &record->ildg_extents[d]) != 1)
       return bad_xml(scan, lime, "<lx> <ly> <lz> <lt>");
-    }
-    if (scan->has_extents && record->ildg_extents[d] != scan->extents[d]) {
-      return kaon_fail(
-          scan->ctx, KAON_ERR_FORMAT,
-          "%s: ildg-format says <%s> %lld but the SciDAC header says %lld: the file is damaged",
-          scan->bytes->name, tags[d], (long long)record->ildg_extents[d],
-          (long long)scan->extents[d]);
-    }
   }
   record->has_ildg_extents = 1;
   if (kaon_xml_integer(xml, "precision", &bits) != 1 || (bits != 32 && bits != 64)) {
@@ -110,7 +159,7 @@ static kaon_status parse_ildg(const kaon_scidac_scan *scan, const kaon_lime_reco
 }
 
 static kaon_status parse_checksum(const kaon_scidac_scan *scan, const kaon_lime_record *lime,
-                                  kaon_text xml, kaon_scidac_record *record) {
+                                  const kaon_xml *xml, kaon_scidac_record *record) {
   if (kaon_xml_hex32(xml, "suma", &record->checksum[0]) != 1 ||
       kaon_xml_hex32(xml, "sumb", &record->checksum[1]) != 1) {
     return bad_xml(scan, lime, "<suma> and <sumb>");
@@ -119,40 +168,125 @@ static kaon_status parse_checksum(const kaon_scidac_scan *scan, const kaon_lime_
   return KAON_OK;
 }
 
-static int is(const kaon_lime_record *lime, const char *type) {
-  return strcmp(lime->type, type) == 0;
+/* ---- records ---- */
+
+typedef enum kind {
+  OTHER,
+  FILE_HEADER,
+  FILE_TEXT,
+  RECORD_HEADER,
+  RECORD_TEXT,
+  ILDG_HEADER,
+  ILDG_DATA,
+  SCIDAC_DATA,
+  CHECKSUM
+} kind;
+
+static kind kind_of(const kaon_lime_record *lime) {
+  static const char *const types[] = {[FILE_HEADER] = "scidac-private-file-xml",
+                                      [FILE_TEXT] = "scidac-file-xml",
+                                      [RECORD_HEADER] = "scidac-private-record-xml",
+                                      [RECORD_TEXT] = "scidac-record-xml",
+                                      [ILDG_HEADER] = "ildg-format",
+                                      [ILDG_DATA] = "ildg-binary-data",
+                                      [SCIDAC_DATA] = "scidac-binary-data",
+                                      [CHECKSUM] = "scidac-checksum"};
+  for (int i = FILE_HEADER; i <= CHECKSUM; i++) {
+    if (strcmp(lime->type, types[i]) == 0) return (kind)i;
+  }
+  return OTHER;
 }
 
-/* Parses the XML of a record that matters; its text is read into a buffer of XML_MAX. */
-static kaon_status parse_xml(kaon_scidac_scan *scan, const kaon_lime_record *lime,
-                             kaon_scidac_record *record) {
-  int file = is(lime, "scidac-private-file-xml"),
-      private_xml = is(lime, "scidac-private-record-xml");
-  int ildg = is(lime, "ildg-format"), checksum = is(lime, "scidac-checksum");
-  if (!file && !private_xml && !ildg && !checksum) return KAON_OK;
-  if (lime->length >= XML_MAX) return bad_xml(scan, lime, "length");
-  char *buffer = malloc(XML_MAX);
-  if (!buffer) return kaon_fail(scan->ctx, KAON_ERR_MEMORY, "%s: out of memory", scan->bytes->name);
-  kaon_text xml;
-  kaon_status status = kaon_scidac_text(scan, lime->data, lime->length, buffer, XML_MAX, &xml);
-  if (status == KAON_OK && file) status = parse_file(scan, lime, xml);
-  if (status == KAON_OK && private_xml) status = parse_private(scan, lime, xml, record);
-  if (status == KAON_OK && ildg) status = parse_ildg(scan, lime, xml, record);
-  if (status == KAON_OK && checksum) status = parse_checksum(scan, lime, xml, record);
-  free(buffer);
+static kaon_status parse(kaon_scidac_scan *scan, const kaon_lime_record *lime, kind k,
+                         kaon_scidac_record *record) {
+  kaon_xml xml;
+  kaon_status status = read_xml(scan, lime->type, lime->data, (int64_t)lime->length, 0, &xml);
+  if (status == KAON_OK && k == FILE_HEADER) status = parse_file(scan, lime, &xml);
+  if (status == KAON_OK && k == RECORD_HEADER) status = parse_private(scan, lime, &xml, record);
+  if (status == KAON_OK && k == ILDG_HEADER) status = parse_ildg(scan, lime, &xml, record);
+  if (status == KAON_OK && k == CHECKSUM) status = parse_checksum(scan, lime, &xml, record);
+  kaon_xml_free(&xml);
   return status;
 }
 
-/* If the last record does not close its message, the file was cut between records and the checksum
- * is missing. */
-static kaon_status end_of_file(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
-                               int open) {
-  if (!open || record->has_checksum) return KAON_OK;
-  return kaon_fail(scan->ctx, KAON_ERR_FORMAT,
-                   "%s: ends after %lld bytes inside a LIME message, without a checksum of its "
-                   "last data: the file is "
-                   "truncated; copy it again",
-                   scan->bytes->name, (long long)scan->bytes->size);
+/* A checksum that cannot be read verifies nothing; the data are there all the same. */
+static kaon_status take_checksum(kaon_scidac_scan *scan, const kaon_lime_record *lime,
+                                 kaon_scidac_record *record) {
+  const kaon_status status = parse(scan, lime, CHECKSUM, record);
+  return pass_over(scan, status, "the data were not compared with it");
+}
+
+/* Bytes of the data by what the headers say; 0: they do not. */
+static int64_t announced(const kaon_scidac_scan *scan, const kaon_scidac_record *record) {
+  const int ildg = record->has_ildg_extents;
+  const int64_t site = ildg ? 72 * record->precision / 8 : record->typesize * record->datacount;
+  int64_t sites;
+  if (!kaon_extents_volume(ildg ? record->ildg_extents : scan->extents, &sites)) return 0;
+  return record->recordtype == 0 && site <= 1 << 20 ? sites * site : 0; /* at most 2^60 */
+}
+
+/* 1 if the data end at the end of the file, or a record begins after them. */
+static kaon_status ends_well(const kaon_scidac_scan *scan, const kaon_lime_record *lime,
+                             uint64_t length, int *well) {
+  const int64_t size = scan->bytes->size;
+  kaon_lime_record next;
+  int end;
+  *well = 0;
+  if (length > (uint64_t)(size - lime->data)) return KAON_OK;
+  const int64_t at = kaon_lime_after(scan->bytes, lime->data, (int64_t)length);
+  KAON_TRY(kaon_lime_next(scan->ctx, scan->bytes, at, &next, &end));
+  *well = end || next.fault == KAON_LIME_SOUND || next.fault == KAON_LIME_CUT;
+  return KAON_OK;
+}
+
+/* Finds the data's length: what their LIME header says, or if that cannot be right, what the other
+ * headers announce. */
+static kaon_status take_data(kaon_scidac_scan *scan, kaon_lime_record *lime,
+                             kaon_scidac_record *record) {
+  const int64_t length = announced(scan, record);
+  int well;
+  KAON_TRY(ends_well(scan, lime, lime->length, &well));
+  if (!well && length > 0) {
+    KAON_TRY(ends_well(scan, lime, (uint64_t)length, &well));
+    if (well && lime->length != (uint64_t)length) {
+      kaon_scidac_warn(scan,
+                       "%s: the %s record says that it has %llu bytes, but extents and precision "
+                       "need %lld, which are there and are read",
+                       scan->bytes->name, lime->type, (unsigned long long)lime->length,
+                       (long long)length);
+      lime->length = (uint64_t)length;
+      lime->fault = KAON_LIME_SOUND;
+    }
+  }
+  if (lime->fault != KAON_LIME_SOUND) return kaon_lime_refuse(scan->ctx, scan->bytes, lime);
+  record->data = lime->data;
+  record->length = (int64_t)lime->length;
+  return KAON_OK;
+}
+
+/* A record after the data that cannot be read. It is a warning if no other field fits into what is
+ * left of the file. */
+static kaon_status leave_rest(kaon_scidac_scan *scan, const kaon_lime_record *lime, kind k,
+                              const kaon_scidac_record *record) {
+  const int64_t left = scan->bytes->size - lime->at;
+  const int data = lime->fault == KAON_LIME_CUT && (k == ILDG_DATA || k == SCIDAC_DATA);
+  if (data || left >= record->length) return kaon_lime_refuse(scan->ctx, scan->bytes, lime);
+  kaon_scidac_warn(scan,
+                   "%s: %lld bytes after the data, from offset %lld on, are no whole LIME record "
+                   "and are not read; they may have been the data's checksum",
+                   scan->bytes->name, (long long)left, (long long)lime->at);
+  scan->at = scan->bytes->size;
+  return KAON_OK;
+}
+
+/* If the last record does not close its message, the file may have been cut after its data. */
+static kaon_status end_of_file(kaon_scidac_scan *scan, const kaon_scidac_record *record, int open) {
+  if (open && !record->has_checksum)
+    kaon_scidac_warn(scan,
+                     "%s: it ends inside a LIME message, without a checksum of its last data; they "
+                     "are all there, but what came after them may be missing",
+                     scan->bytes->name);
+  return KAON_OK;
 }
 
 kaon_status kaon_scidac_next(kaon_scidac_scan *scan, kaon_scidac_record *record, int *found) {
@@ -163,211 +297,100 @@ kaon_status kaon_scidac_next(kaon_scidac_scan *scan, kaon_scidac_record *record,
   for (;;) {
     KAON_TRY(kaon_lime_next(scan->ctx, scan->bytes, scan->at, &lime, &end));
     if (end) return end_of_file(scan, record, *found && !(flags & KAON_LIME_END));
+    const kind k =
+        lime.fault == KAON_LIME_SOUND || lime.fault == KAON_LIME_CUT ? kind_of(&lime) : OTHER;
+    const int data = k == ILDG_DATA || k == SCIDAC_DATA;
     flags = lime.flags;
-    int ildg_data = is(&lime, "ildg-binary-data");
-    int data = ildg_data || is(&lime, "scidac-binary-data");
     /* The checksum follows its data; anything that opens another record ends this one. */
-    if (*found && (data || is(&lime, "scidac-private-record-xml") || is(&lime, "ildg-format") ||
-                   is(&lime, "scidac-private-file-xml"))) {
+    if (*found && (data || k == RECORD_HEADER || k == ILDG_HEADER || k == FILE_HEADER))
       return KAON_OK;
-    }
     if (data) {
-      record->data = lime.data;
-      record->length = lime.length;
-      record->ildg = ildg_data;
+      KAON_TRY(take_data(scan, &lime, record));
+      record->ildg = k == ILDG_DATA;
       *found = 1;
-    } else if (is(&lime, "scidac-record-xml") && !*found) {
+    } else if (lime.fault != KAON_LIME_SOUND) {
+      return *found ? leave_rest(scan, &lime, k, record)
+                    : kaon_lime_refuse(scan->ctx, scan->bytes, &lime);
+    } else if (k == RECORD_TEXT && !*found) {
       record->xml = lime.data;
-      record->xml_length = lime.length;
-    } else if (is(&lime, "scidac-file-xml")) {
+      record->xml_length = (int64_t)lime.length;
+    } else if (k == FILE_TEXT) {
       scan->file_xml = lime.data;
-      scan->file_xml_length = lime.length;
-    } else if (*found || !is(&lime, "scidac-checksum")) { /* a checksum without data is skipped */
-      KAON_TRY(parse_xml(scan, &lime, record));
+      scan->file_xml_length = (int64_t)lime.length;
+    } else if (k == CHECKSUM && *found) { /* one without data is skipped */
+      KAON_TRY(take_checksum(scan, &lime, record));
+    } else if (k == FILE_HEADER || k == RECORD_HEADER || k == ILDG_HEADER) {
+      KAON_TRY(parse(scan, &lime, k, record));
     }
-    scan->at = lime.next;
+    scan->at = kaon_lime_after(scan->bytes, lime.data, (int64_t)lime.length);
   }
 }
 
-kaon_status kaon_scidac_layout(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
-                               int64_t sites, int reals, kaon_site_layout *layout) {
-  int64_t per_bit = sites * reals / 8; /* at most 2^40 * 300 */
-  int bits = record->precision;
-  if (bits == 0 && record->typesize) { /* not given directly: typesize * datacount is the bytes a
-                                          site */
-    if (record->typesize <= 1 << 20 && record->datacount <= 1 << 20) {
-      int64_t site = record->typesize * record->datacount;
-      bits = site == reals * 8 ? 64 : site == reals * 4 ? 32 : 0;
-    }
-  } else if (bits == 0) {
-    bits = record->length == per_bit * 64 ? 64 : 32;
+/* ---- extents and layout ---- */
+
+/* The bits of a real if the data have `sites` times `reals` of them; else 0. */
+static int bits_of(const kaon_scidac_record *record, int64_t sites, int reals) {
+  const int64_t bytes = sites * reals * 4; /* at most 2^40 * 300 */
+  return record->length == bytes ? 32 : record->length == 2 * bytes ? 64 : 0;
+}
+
+/* How well the extents agree with the data: 2 with the precision that is said, 1 with another. */
+static int fits(const kaon_scidac_record *record, int reals, const int64_t extents[4]) {
+  int64_t sites;
+  if (!kaon_extents_volume(extents, &sites)) return 0;
+  const int bits = bits_of(record, sites, reals);
+  return bits == 0 ? 0 : 1 + (bits == record->precision);
+}
+
+static int are(const int64_t extents[4], const int given[4]) {
+  for (int d = 0; d < 4; d++)
+    if (extents[d] != given[d]) return 0;
+  return 1;
+}
+
+kaon_status kaon_scidac_extents(kaon_scidac_scan *scan, const kaon_scidac_record *record, int reals,
+                                const int given[4], const int64_t **extents) {
+  const int64_t *a = record->ildg_extents, *b = scan->extents;
+  *extents = record->has_ildg_extents ? a : scan->has_extents ? b : NULL;
+  if (!record->has_ildg_extents || !scan->has_extents || memcmp(a, b, sizeof scan->extents) == 0)
+    return KAON_OK;
+  char text[200];
+  const int by_a = fits(record, reals, a), by_b = fits(record, reals, b);
+  snprintf(text, sizeof text,
+           "ildg-format says %lldx%lldx%lldx%lld but the SciDAC header %lldx%lldx%lldx%lld",
+           (long long)a[0], (long long)a[1], (long long)a[2], (long long)a[3], (long long)b[0],
+           (long long)b[1], (long long)b[2], (long long)b[3]);
+  if (by_a != by_b) {
+    *extents = by_a > by_b ? a : b;
+    kaon_scidac_warn(scan, "%s: %s; the data have the length of the %s, which is taken",
+                     scan->bytes->name, text, by_a > by_b ? "first" : "second");
+    return KAON_OK;
   }
-  if (record->precision == 0 && record->typesize == 0 && record->length != per_bit * bits)
+  if (by_a && (are(a, given) || are(b, given))) {
+    *extents = are(a, given) ? a : b;
+    return KAON_OK;
+  }
+  return kaon_fail(scan->ctx, KAON_ERR_FORMAT, "%s: %s, and the data's %lld bytes fit %s; %s",
+                   scan->bytes->name, text, (long long)record->length, by_a ? "both" : "neither",
+                   by_a ? "pass the right ones (--lattice X Y Z T)" : "get a sound copy");
+}
+
+kaon_status kaon_scidac_layout(kaon_scidac_scan *scan, const kaon_scidac_record *record,
+                               int64_t sites, int reals, kaon_site_layout *layout) {
+  const int bits = bits_of(record, sites, reals);
+  const int64_t bytes = sites * reals * 4;
+  if (bits == 0)
     return kaon_fail(
         scan->ctx, KAON_ERR_FORMAT,
-        "%s: %lld sites of %d reals need %lld bytes in 32 bits and %lld in 64, but the "
-        "data record has %lld: the extents do not belong to these data; check them",
-        scan->bytes->name, (long long)sites, reals, (long long)(per_bit * 32),
-        (long long)(per_bit * 64), (long long)record->length);
-  if (bits == 0 || record->length != per_bit * bits) {
-    return kaon_fail(scan->ctx, KAON_ERR_FORMAT,
-                     "%s: %lld sites of %d reals in %d bits need %lld bytes but the data record "
-                     "has %lld: extents "
-                     "or precision do not belong to these data; check the extents",
-                     scan->bytes->name, (long long)sites, reals, bits, (long long)(per_bit * bits),
-                     (long long)record->length);
-  }
+        "%s: %lld sites of %d reals need %lld bytes in 32 bits and %lld in 64, but the data record "
+        "has %lld: the extents do not belong to these data; check them",
+        scan->bytes->name, (long long)sites, reals, (long long)bytes, (long long)(2 * bytes),
+        (long long)record->length);
+  if (record->precision != 0 && record->precision != bits)
+    kaon_scidac_warn(scan,
+                     "%s: its header says that numbers have %d bits, but the data have the length "
+                     "of %d bits, which is taken",
+                     scan->bytes->name, record->precision, bits);
   *layout = (kaon_site_layout){record->data, sites, reals, bits, 1};
   return KAON_OK;
-}
-
-typedef struct field_reader {
-  kaon_scidac_field *field;
-  size_t bytes_a_site;
-  int reals;
-  int64_t not_finite; /* first such site; -1: none */
-  kaon_site_put *put;
-  void *sink;
-} field_reader;
-
-static kaon_status take_site(void *user, int64_t site, const unsigned char *raw,
-                             const double *values) {
-  field_reader *r = user;
-  kaon_scidac_checksum(r->field->checksum_computed, site, raw, r->bytes_a_site);
-  for (int i = 0; i < r->reals; i++) {
-    if (!isfinite(values[i]) && r->not_finite < 0) r->not_finite = site;
-  }
-  r->put(r->sink, site, values);
-  return KAON_OK;
-}
-
-static kaon_status field_final_checks(const kaon_scidac_scan *scan,
-                                      const kaon_scidac_record *record, const field_reader *r,
-                                      int ignore_checksum) {
-  const kaon_scidac_field *f = r->field;
-  if (record->has_checksum && !ignore_checksum &&
-      memcmp(f->checksum_computed, f->checksum_stored, sizeof f->checksum_stored) != 0) {
-    return kaon_fail(
-        scan->ctx, KAON_ERR_CHECKSUM,
-        "%s: the data have checksums %08x %08x but the file stores %08x %08x; get a sound copy, or "
-        "pass --ignore-checksum to use it as it is",
-        scan->bytes->name, f->checksum_computed[0], f->checksum_computed[1], f->checksum_stored[0],
-        f->checksum_stored[1]);
-  }
-  if (r->not_finite >= 0) {
-    return kaon_fail(scan->ctx, KAON_ERR_NOT_FINITE,
-                     "%s: site %lld holds NaN or infinity; get a sound copy", scan->bytes->name,
-                     (long long)r->not_finite);
-  }
-  return KAON_OK;
-}
-
-/* Finds the file's next full-lattice record; *found = 0 if there is none. */
-static kaon_status next_field(kaon_scidac_scan *scan, kaon_scidac_record *record, int *found) {
-  do {
-    KAON_TRY(kaon_scidac_next(scan, record, found));
-  } while (*found && record->recordtype != 0);
-  return KAON_OK;
-}
-
-/* Fills layout and description from the headers. */
-static kaon_status describe_field(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
-                                  int reals, kaon_site_layout *layout, kaon_scidac_field *field) {
-  const int64_t *extents = scan->has_extents ? scan->extents : record->ildg_extents;
-  int64_t volume;
-  memset(field, 0, sizeof *field);
-  if (!(scan->has_extents || record->has_ildg_extents) || !kaon_extents_volume(extents, &volume)) {
-    return kaon_fail(
-        scan->ctx, KAON_ERR_FORMAT,
-        "%s: extents %lld x %lld x %lld x %lld are missing or not even numbers from 2 to 32768: "
-        "the file is damaged, or a lattice that kaon does not take",
-        scan->bytes->name, (long long)extents[0], (long long)extents[1], (long long)extents[2],
-        (long long)extents[3]);
-  }
-  KAON_TRY(kaon_scidac_layout(scan, record, volume, reals, layout));
-  for (int d = 0; d < 4; d++) field->extents[d] = (int)extents[d];
-  memcpy(field->datatype, record->datatype, sizeof field->datatype);
-  memcpy(field->checksum_stored, record->checksum, sizeof field->checksum_stored);
-  field->has_checksum = record->has_checksum;
-  field->precision = layout->bits;
-  field->ildg = record->ildg;
-  return KAON_OK;
-}
-
-static kaon_status read_field(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
-                              const kaon_site_layout *layout, int ignore_checksum,
-                              kaon_scidac_field *field, kaon_site_put *put, void *sink) {
-  field_reader reader = {field, kaon_site_bytes(layout), layout->reals, -1, put, sink};
-  KAON_TRY(kaon_sites_read(scan->ctx, scan->bytes, layout, take_site, &reader));
-  return field_final_checks(scan, record, &reader, ignore_checksum);
-}
-
-kaon_status kaon_scidac_field_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,
-                                         int reals, int ignore_checksum, kaon_scidac_field *field,
-                                         kaon_site_put *put, void *sink) {
-  kaon_scidac_scan scan;
-  kaon_scidac_record record;
-  kaon_site_layout layout;
-  int found;
-  memset(field, 0, sizeof *field);
-  kaon_scidac_open(ctx, bytes, &scan);
-  KAON_TRY(next_field(&scan, &record, &found));
-  if (!found) {
-    return kaon_fail(ctx, KAON_ERR_FORMAT,
-                     "%s: has no lattice field record; check what the file holds", bytes->name);
-  }
-  KAON_TRY(describe_field(&scan, &record, reals, &layout, field));
-  return read_field(&scan, &record, &layout, ignore_checksum, field, put, sink);
-}
-
-kaon_status kaon_scidac_fields_bytes_read(const kaon_context *ctx, const kaon_bytes *bytes,
-                                          int reals, int ignore_checksum,
-                                          kaon_scidac_fields *fields, kaon_site_put *put,
-                                          kaon_field_done *done, void *sink) {
-  kaon_scidac_scan scan;
-  kaon_scidac_record record;
-  kaon_site_layout layout;
-  int found;
-  memset(fields, 0, sizeof *fields);
-  kaon_scidac_open(ctx, bytes, &scan);
-  for (;; fields->count++) {
-    KAON_TRY(next_field(&scan, &record, &found));
-    if (!found) break;
-    KAON_TRY(describe_field(&scan, &record, reals, &layout, &fields->field));
-    if (fields->count == 0) {
-      char xml[2 * KAON_SCIDAC_TITLE];
-      kaon_text text, title = {"", 0};
-      KAON_TRY(kaon_scidac_text(&scan, record.xml, record.xml_length, xml, sizeof xml, &text));
-      kaon_xml_find(text, "title", &title);
-      kaon_xml_unescape(title, fields->title, sizeof fields->title);
-    }
-    if (put == NULL) continue;
-    KAON_TRY(read_field(&scan, &record, &layout, ignore_checksum, &fields->field, put, sink));
-    KAON_TRY(done(sink, fields->count));
-  }
-  if (fields->count > 0) return KAON_OK;
-  return kaon_fail(ctx, KAON_ERR_FORMAT,
-                   "%s: has no lattice field record; check what the file holds", bytes->name);
-}
-
-kaon_status kaon_scidac_fields_read(const kaon_context *ctx, const char *path, int reals,
-                                    int ignore_checksum, kaon_scidac_fields *fields,
-                                    kaon_site_put *put, kaon_field_done *done, void *sink) {
-  kaon_bytes bytes;
-  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
-  const kaon_status status =
-      kaon_scidac_fields_bytes_read(ctx, &bytes, reals, ignore_checksum, fields, put, done, sink);
-  kaon_bytes_close(&bytes);
-  return status;
-}
-
-kaon_status kaon_scidac_field_read(const kaon_context *ctx, const char *path, int reals,
-                                   int ignore_checksum, kaon_scidac_field *field,
-                                   kaon_site_put *put, void *sink) {
-  kaon_bytes bytes;
-  KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
-  kaon_status status =
-      kaon_scidac_field_bytes_read(ctx, &bytes, reals, ignore_checksum, field, put, sink);
-  kaon_bytes_close(&bytes);
-  return status;
 }

@@ -6,7 +6,11 @@
  * - ildg-format gives extents and precision;
  * - then follow ildg- or scidac-binary-data and scidac-checksum.
  * Other record types are skipped. Data are big endian, sites lexicographic with x fastest. Source:
- * QIO 2.3 manual (DeTar), sec. 2 and app. A; ILDG binary file format 1.1. */
+ * QIO 2.3 manual (DeTar), sec. 2 and app. A; ILDG binary file format 1.1.
+ *
+ * Data that are all there are read, with a warning, where what the file says about them is wrong
+ * or missing: marks of messages, the length of their record, records after them, precision, or one
+ * of two statements of the extents. The length of the data decides what is right. */
 #ifndef KAON_LIB_IO_SCIDAC_H
 #define KAON_LIB_IO_SCIDAC_H
 
@@ -29,6 +33,13 @@ typedef struct kaon_scidac_record {
   uint32_t checksum[2];
 } kaon_scidac_record;
 
+/* What was wrong and did not matter: sentences that begin with the file's name. */
+enum { KAON_SCIDAC_WARNINGS = 4 };
+typedef struct kaon_scidac_warnings {
+  int count;
+  char text[KAON_SCIDAC_WARNINGS][400];
+} kaon_scidac_warnings;
+
 /* State of a pass over a file. */
 typedef struct kaon_scidac_scan {
   const kaon_context *ctx;
@@ -37,20 +48,35 @@ typedef struct kaon_scidac_scan {
   int has_extents; /* from private-file-xml */
   int64_t extents[4];
   int64_t file_xml, file_xml_length; /* the user's file XML */
+  kaon_scidac_warnings warnings;
 } kaon_scidac_scan;
 
 void kaon_scidac_open(const kaon_context *ctx, const kaon_bytes *bytes, kaon_scidac_scan *scan);
 /* Finds the next record with binary data; *found = 0 at the end. Errors: FORMAT, UNSUPPORTED (split
- * files), IO. */
+ * files), IO, MEMORY. */
 kaon_status kaon_scidac_next(kaon_scidac_scan *scan, kaon_scidac_record *record, int *found);
 
-/* Reads at most limit - 1 bytes of a text record and adds a NUL. */
-kaon_status kaon_scidac_text(const kaon_scidac_scan *scan, int64_t at, int64_t length, char *buffer,
-                             size_t limit, kaon_text *text);
+/* Parses a text of the user, which need not be XML: another text has the root "". `type`: the LIME
+ * type of its record, for messages. Release *xml by kaon_xml_free, also after a failure. Errors:
+ * FORMAT, IO, MEMORY. */
+kaon_status kaon_scidac_user_xml(const kaon_scidac_scan *scan, const char *type, int64_t at,
+                                 int64_t length, kaon_xml *xml);
+/* The same of a record's text, which is not needed: malformed XML is a warning, and an empty
+ * *xml. */
+kaon_status kaon_scidac_record_xml(kaon_scidac_scan *scan, const kaon_scidac_record *record,
+                                   kaon_xml *xml);
+/* Adds a warning. */
+void kaon_scidac_warn(kaon_scidac_scan *scan, const char *format, ...) KAON_PRINTF(2, 3);
 
-/* Finds the layout of a record's data: `reals` a site, over `sites` sites. The bits come from the
- * record and its length, which must agree. Errors: FORMAT. */
-kaon_status kaon_scidac_layout(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
+/* Chooses the extents of a record's data: of ildg-format or the SciDAC header. Where they differ,
+ * those that `reals` values a site and the data's length agree with; if both do, those that are
+ * `given` (zeros: none are). *extents = NULL if the file has none. They may be absurd. Errors:
+ * FORMAT. */
+kaon_status kaon_scidac_extents(kaon_scidac_scan *scan, const kaon_scidac_record *record, int reals,
+                                const int given[4], const int64_t **extents);
+/* Finds the layout of a record's data: `reals` values a site, over `sites` sites. The length of the
+ * data tells the bits. Errors: FORMAT. */
+kaon_status kaon_scidac_layout(kaon_scidac_scan *scan, const kaon_scidac_record *record,
                                int64_t sites, int reals, kaon_site_layout *layout);
 
 /* Reads one field (fat and long links, colour vectors): the file's first full-lattice record of
@@ -62,6 +88,7 @@ typedef struct kaon_scidac_field {
   char datatype[64];
   int has_checksum;
   uint32_t checksum_stored[2], checksum_computed[2];
+  kaon_scidac_warnings warnings; /* of the file so far */
 } kaon_scidac_field;
 typedef void kaon_site_put(void *sink, int64_t site, const double *values);
 typedef void kaon_site_get(void *source, int64_t site, double *values);

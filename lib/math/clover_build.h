@@ -3,7 +3,8 @@
  * In the chiral basis of docs/conventions.md sigma_{ij} = -eps_{ijk} sigma_k and sigma_{k4} = +-
  * sigma_k. So a block is 1 - c sum_k sigma_k G_k with
  *   G = B +- E,   B = (-F_yz, F_xz, -F_xy),   E = (F_xt, F_yt, F_zt):
- *   [[1 - c G_3, h.c.], [-c (G_1 + i G_2), 1 + c G_3]]. */
+ *   [[1 - c G_3, h.c.], [-c (G_1 + i G_2), 1 + c G_3]].
+ * On anisotropic lattices E has a coefficient of its own: G = B +- r E. */
 #ifndef KAON_LIB_MATH_CLOVER_BUILD_H
 #define KAON_LIB_MATH_CLOVER_BUILD_H
 
@@ -23,10 +24,10 @@ KAON_MATH void clover_fields(const kaon_stencil *st, const void *const links[2],
   }
 }
 
-/* Writes the block of one chirality (sign = +1, -1) as 36 reals, KAON_W apart. */
-KAON_MATH void clover_store_chirality(const vsu3 b[3], const vsu3 e[3], int sign,
+/* Writes the block of one chirality (electric = +r, -r) as 36 reals, KAON_W apart. */
+KAON_MATH void clover_store_chirality(const vsu3 b[3], const vsu3 e[3], double electric,
                                       double coefficient, double *to) {
-  const vreal one = v_set(1), c = v_set(coefficient), s = v_set(sign);
+  const vreal one = v_set(1), c = v_set(coefficient), s = v_set(electric);
   for (int i = 0; i < 3; i++) {
     const vreal g = v_fma(s, e[2].e[i][i].re, b[2].e[i][i].re);
     v_store_real(to + i * KAON_W, v_fnma(c, g, one));

@@ -8,6 +8,7 @@
 
 #include "lib/comm/comm.h"
 #include "lib/io/decimal.h"
+#include "lib/io/formats/content.h"
 #include "sparse/files/market_job.h"
 
 enum {
@@ -160,6 +161,9 @@ static kaon_status read_banner(kaon_market_job *job) {
   const char *p, *end;
   char words[BANNER_WORDS][WORD], rest[WORD];
   int value = 0;
+  KAON_TRY(kaon_market_fill(job));
+  if (job->cut > 2 && memcmp(job->buffer, "\xef\xbb\xbf", 3) == 0)
+    job->at = 3; /* the mark of UTF-8 */
   KAON_TRY(next_line(job, &p, &end));
   if (p == NULL)
     return kaon_fail(job->ctx, KAON_ERR_FORMAT,
@@ -168,6 +172,13 @@ static kaon_status read_banner(kaon_market_job *job) {
                      job->bytes->name);
   for (int i = 0; i < BANNER_WORDS; i++) p = take_word(p, end, words[i]);
   take_word(p, end, rest);
+  if (strcmp(words[0], "%%matrixmarket") != 0 && !kaon_reader_is_compressed(job->reader)) {
+    char text[KAON_CONTENT];
+    return kaon_fail(job->ctx, KAON_ERR_FORMAT,
+                     "%s: it is %s; but a Matrix Market file belongs here, which begins with "
+                     "'%%%%MatrixMarket matrix ...'",
+                     job->bytes->name, kaon_content_name(job->ctx, job->bytes, text));
+  }
   if (strcmp(words[0], "%%matrixmarket") != 0)
     return kaon_market_fault(job, KAON_ERR_FORMAT, job->line,
                              "it begins with '%s', but a Matrix Market file with "

@@ -98,6 +98,13 @@ size_t kaon_market_bytes_each(const kaon_market_job *job);
  * rows and of its columns. */
 int64_t kaon_market_expected(const kaon_market_job *job);
 
+/* Turns the value of an entry off the diagonal into that of its mirror image. */
+static inline void kaon_market_mirror(const kaon_market_job *job, double value[2]) {
+  const kaon_market_symmetry symmetry = job->header.symmetry;
+  if (symmetry == KAON_MARKET_SKEW) value[0] = -value[0];
+  if (symmetry == KAON_MARKET_SKEW || symmetry == KAON_MARKET_HERMITIAN) value[1] = -value[1];
+}
+
 /* Describes an entry whose failure was found without its line: by its index in the file (number >=
  * 0), or by row and column (number -1). Unless the file is general, its mirror image matches
  * too. */
@@ -108,5 +115,11 @@ typedef struct kaon_market_target {
  * missing ones. */
 kaon_status kaon_market_lines_of(const kaon_market_job *job, const kaon_market_target *target,
                                  int wanted, int64_t *lines);
+/* The target of the first rank that has one (row >= 0), on all ranks. */
+kaon_status kaon_market_share_target(const kaon_context *ctx, kaon_market_target *target);
+/* Refuses a coordinate file with a symmetry that has entries in both triangles, and says what to do
+ * (market_triangle.c). Collective. Errors: FORMAT, MEMORY. */
+kaon_status kaon_market_check_triangle(const kaon_market_job *job,
+                                       const kaon_market_entries *entries);
 
 #endif

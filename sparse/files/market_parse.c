@@ -98,23 +98,15 @@ static inline kaon_status take_value(const place *at, const char **p, const char
   return KAON_OK;
 }
 
-static kaon_status check_triangle(const place *at, int64_t i, int64_t j, const double value[2]) {
+static kaon_status check_diagonal(const place *at, int64_t i, const double value[2]) {
   const kaon_market_symmetry symmetry = at->job->header.symmetry;
-  static const char *const names[] = {"general", "symmetric", "skew-symmetric", "Hermitian"};
-  if (j > i)
-    return FAULT(
-        at, KAON_ERR_FORMAT,
-        "row %lld and column %lld lie above the diagonal, but a %s file has its lower "
-        "triangle alone; leave it out if (%lld, %lld) is there, or write 'general' on line "
-        "1",
-        (long long)i, (long long)j, names[symmetry], (long long)j, (long long)i);
-  if (j == i && symmetry == KAON_MARKET_SKEW)
+  if (symmetry == KAON_MARKET_SKEW)
     return FAULT(
         at, KAON_ERR_FORMAT,
         "row %lld and column %lld lie on the diagonal, which a skew-symmetric file has not "
         "(it is 0); remove the line",
-        (long long)i, (long long)j);
-  if (j == i && symmetry == KAON_MARKET_HERMITIAN && value[1] != 0)
+        (long long)i, (long long)i);
+  if (symmetry == KAON_MARKET_HERMITIAN && value[1] != 0)
     return FAULT(at, KAON_ERR_FORMAT,
                  "the diagonal entry of row %lld has the imaginary part %g, but a Hermitian matrix "
                  "has 0 there; correct it, or write 'general' on line 1 and both triangles",
@@ -147,7 +139,7 @@ static inline kaon_status coordinate(const kaon_market_job *job, kaon_market_par
   if (h->field != KAON_MARKET_PATTERN) KAON_TRY(take_value(&at, &p, end, &value[0]));
   if (job->reals == 2) KAON_TRY(take_value(&at, &p, end, &value[1]));
   KAON_TRY(finish(&at, p, end));
-  if (h->symmetry != KAON_MARKET_GENERAL && (j >= i)) KAON_TRY(check_triangle(&at, i, j, value));
+  if (h->symmetry != KAON_MARKET_GENERAL && j == i) KAON_TRY(check_diagonal(&at, i, value));
   part->seen++;
   i--;
   j--;

@@ -41,15 +41,10 @@ typedef void put_entry(void *user, int64_t i, int64_t j, const double *value);
 
 static void put_both(const kaon_market_job *job, int64_t i, int64_t j, const double *value,
                      put_entry *put, void *user) {
-  const kaon_market_symmetry symmetry = job->header.symmetry;
   put(user, i, j, value);
-  if (symmetry == KAON_MARKET_GENERAL || i == j) return;
+  if (job->header.symmetry == KAON_MARKET_GENERAL || i == j) return;
   double mirrored[2] = {value[0], value[job->reals - 1]};
-  if (symmetry == KAON_MARKET_SKEW) {
-    mirrored[0] = -mirrored[0];
-    mirrored[1] = -mirrored[1];
-  }
-  if (symmetry == KAON_MARKET_HERMITIAN) mirrored[1] = -mirrored[1];
+  kaon_market_mirror(job, mirrored);
   put(user, j, i, mirrored);
 }
 
@@ -119,8 +114,7 @@ static kaon_status make_rows(const kaon_market_job *job, const entries *e, kaon_
 
 /* ---- checks of the whole matrix ---- */
 
-/* The target of the first rank that has one (row >= 0), on all ranks. */
-static kaon_status share_target(const kaon_context *ctx, kaon_market_target *target) {
+kaon_status kaon_market_share_target(const kaon_context *ctx, kaon_market_target *target) {
   if (ctx == NULL || ctx->comm->ranks == 1) return KAON_OK;
   const int ranks = ctx->comm->ranks;
   const double mine[2] = {(double)target->row, (double)target->column};
@@ -154,7 +148,7 @@ static kaon_status sort_and_merge_rows(const kaon_market_job *job, kaon_csr *csr
         break;
       }
   int64_t lines[2];
-  KAON_TRY(share_target(job->ctx, &target));
+  KAON_TRY(kaon_market_share_target(job->ctx, &target));
   if (target.row < 0) return kaon_agree(job->ctx, status);
   KAON_TRY(kaon_market_lines_of(job, &target, 2, lines));
   return kaon_market_fault(
@@ -217,6 +211,7 @@ static kaon_status read_rows(kaon_market_job *job, kaon_csr **csr) {
   KAON_TRY(kaon_agree(job->ctx, require_memory(job, collecting, keep)));
   kaon_status status = kaon_market_collect(job, &e);
   if (status == KAON_OK) status = check_array(job, &e);
+  if (status == KAON_OK) status = kaon_market_check_triangle(job, &e);
   if (status == KAON_OK) status = kaon_agree(job->ctx, make_rows(job, &e, csr));
   kaon_market_release(&e);
   if (status == KAON_OK) status = sort_and_merge_rows(job, *csr);
@@ -286,6 +281,7 @@ static kaon_status read_columns(kaon_market_job *job, double **values) {
   KAON_TRY(kaon_agree(job->ctx, require_memory(job, collecting, 8.0 * numbers)));
   kaon_status status = kaon_market_collect(job, &e);
   if (status == KAON_OK) status = check_array(job, &e);
+  if (status == KAON_OK) status = kaon_market_check_triangle(job, &e);
   if (status == KAON_OK) status = refuse_duplicates(job, &e);
   if (status == KAON_OK) status = kaon_agree(job->ctx, make_columns(job, &e, values));
   kaon_market_release(&e);

@@ -1,4 +1,4 @@
-/* fuzz_scidac.c - libFuzzer harness: SciDAC fields of any type, and the XML helpers beneath them.
+/* fuzz_scidac.c - libFuzzer harness: SciDAC fields of any type, and XML alone.
  */
 #include "fuzz_common.h"
 #include "lib/io/scidac.h"
@@ -23,18 +23,20 @@ static kaon_status next_begins(void *sink, int number) {
 }
 
 static void fuzz_xml(const uint8_t *data, size_t size) {
-  kaon_text xml = {(const char *)data, size}, content;
   char text[64];
   int64_t numbers[4];
   uint32_t hex;
   double value, digit;
-  kaon_xml_find(xml, "dims", &content);
-  require(kaon_xml_integers(xml, "dims", numbers, 4) <= 4);
-  kaon_xml_hex32(xml, "suma", &hex);
-  kaon_xml_decimal(xml, "plaq", &value, &digit);
-  kaon_xml_string(xml, "datatype", text, sizeof text);
-  kaon_xml_unescape(xml, text, sizeof text);
+  kaon_xml xml;
+  fuzz_check_sentence(kaon_xml_parse(NULL, FUZZ_NAME, (const char *)data, size, &xml));
+  require(xml.length <= KAON_XML_MAX);
+  require(kaon_xml_integers(&xml, "dims", numbers, 4) <= 4);
+  kaon_xml_hex32(&xml, "suma", &hex);
+  kaon_xml_decimal(&xml, "plaq", &value, &digit);
+  kaon_xml_string(&xml, "datatype", text, sizeof text);
   require(strlen(text) < sizeof text);
+  kaon_xml_string(&xml, NULL, text, sizeof text);
+  kaon_xml_free(&xml);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -92,11 +92,24 @@ static int make_propagators(const char *folder) {
   return bad;
 }
 
+static int make_text(const char *folder, const char *harness, int number, const char *text) {
+  char path[512];
+  kaon_atomic_file *file;
+  snprintf(path, sizeof path, "%s/%s/text-%d", folder, harness, number);
+  if (failed(kaon_atomic_open(NULL, path, &file))) return 1;
+  if (failed(kaon_atomic_write(file, text, strlen(text)))) return 1;
+  return failed(kaon_atomic_commit(&file));
+}
+
 static int make_fields(const char *folder) {
   static const kaon_scidac_type types[] = {{"QDP_F3_ColorVector", 32, 3, 0, 6, 1},
                                            {"QDP_D3_ColorMatrix", 64, 3, 0, 18, 4},
                                            {"USQCD_F_Complex", 32, 0, 0, 2, 1},
                                            {"USQCD_F3_DiracFermion", 32, 3, 4, 24, 1}};
+  static const char *const records[] = {
+      "record", "<title>a &lt; b</title>",
+      "<a xmlns='a'><!-- <b/> --><dims><![CDATA[1]]> 2</dims></a>",
+      "<!DOCTYPE a [<!ENTITY e '7'>]><a><dims>&e; &#52;</dims></a>"};
   for (int i = 0; i < 4; i++) {
     char path[512];
     int reals = types[i].reals * types[i].datacount;
@@ -105,20 +118,12 @@ static int make_fields(const char *folder) {
     if (failed(kaon_atomic_open(NULL, path, &file))) return 1;
     const kaon_scidac_output out = {NULL, file, extents, "then"};
     if (failed(kaon_scidac_write_file(file, extents, "file"))) return 1;
-    if (failed(kaon_scidac_write_field(&out, &types[i], "record", 0, NULL, get_site, &reals)))
+    if (failed(kaon_scidac_write_field(&out, &types[i], records[i], 0, NULL, get_site, &reals)))
       return 1;
     if (failed(kaon_atomic_commit(&file))) return 1;
+    if (make_text(folder, "scidac", i, records[i])) return 1; /* for the parser of XML alone */
   }
   return 0;
-}
-
-static int make_text(const char *folder, int number, const char *text) {
-  char path[512];
-  kaon_atomic_file *file;
-  snprintf(path, sizeof path, "%s/market/text-%d", folder, number);
-  if (failed(kaon_atomic_open(NULL, path, &file))) return 1;
-  if (failed(kaon_atomic_write(file, text, strlen(text)))) return 1;
-  return failed(kaon_atomic_commit(&file));
 }
 
 /* Of every kind, plain and compressed. */
@@ -134,7 +139,7 @@ static int make_matrices(const char *folder) {
       "%%MatrixMarket matrix array integer skew-symmetric\n3 3\n1\n2\n-3\n"};
   int bad = 0;
   for (int i = 0; i < (int)(sizeof texts / sizeof texts[0]); i++)
-    bad |= make_text(folder, i, texts[i]);
+    bad |= make_text(folder, "market", i, texts[i]);
   for (int reals = 1; reals <= 2; reals++)
     for (int i = 0; i < 4; i++) {
       static const double values[] = {1, -0.5, 3e-7, 4, 0, 1e300, 12345.678, 9};

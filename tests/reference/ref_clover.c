@@ -8,11 +8,12 @@
 #include "tests/util/max_error.h"
 
 void ref_clover_site(const ref_lattice *L, const ref_complex *u, double kappa, double csw,
-                     ref_basis basis, size_t site, ref_complex a[144]) {
+                     double electric, ref_basis basis, size_t site, ref_complex a[144]) {
   for (int i = 0; i < 144; i++) a[i] = i % 13 == 0;
   for (int mu = 0; mu < 4; mu++)
     for (int nu = 0; nu < 4; nu++) {
       if (mu == nu) continue;
+      const double c = mu == 3 || nu == 3 ? csw * electric : csw;
       ref_complex f[9], sigma[16];
       ref_field_strength(L, u, site, mu, nu, f);
       ref_sigma(basis, mu, nu, sigma);
@@ -20,8 +21,7 @@ void ref_clover_site(const ref_lattice *L, const ref_complex *u, double kappa, d
         for (int r = 0; r < 4; r++)
           for (int i = 0; i < 3; i++)
             for (int j = 0; j < 3; j++)
-              a[12 * (3 * s + i) + 3 * r + j] -=
-                  0.5 * kappa * csw * sigma[4 * s + r] * f[3 * i + j];
+              a[12 * (3 * s + i) + 3 * r + j] -= 0.5 * kappa * c * sigma[4 * s + r] * f[3 * i + j];
     }
 }
 

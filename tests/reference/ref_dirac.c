@@ -19,7 +19,7 @@ ref_dirac ref_dirac_make(const ref_lattice *L, const ref_complex *u, double kapp
   if (csw != 0) {
     d.clover = ref_new(144 * ref_volume(L));
     for (size_t x = 0; x < ref_volume(L); x++)
-      ref_clover_site(L, u, kappa, csw, REF_UKQCD, x, d.clover + 144 * x);
+      ref_clover_site(L, u, kappa, csw, 1, REF_UKQCD, x, d.clover + 144 * x);
   }
   return d;
 }

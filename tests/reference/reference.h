@@ -163,9 +163,10 @@ void ref_apply_normal(const ref_dirac *d, const ref_complex *in, ref_complex *ou
 /* M as a dense row-major matrix of 12 volume rows, from its definition; caller frees. */
 ref_complex *ref_dense(const ref_dirac *d);
 
-/* A(x) = 1 - (kappa csw / 2) sum_{mu, nu} sigma_{mu nu} F_{mu nu}(x), 12x12, in any basis. */
+/* A(x) = 1 - (kappa csw / 2) sum_{mu, nu} sigma_{mu nu} F_{mu nu}(x), 12x12, in any basis. Planes
+ * with t have csw * electric. */
 void ref_clover_site(const ref_lattice *L, const ref_complex *u, double kappa, double csw,
-                     ref_basis basis, size_t site, ref_complex a[144]);
+                     double electric, ref_basis basis, size_t site, ref_complex a[144]);
 /* Chiral blocks of a UKQCD 12x12: plus (gamma_5 = +1) and minus, 6x6, index s * 3 + colour, in the
  * spin basis (upper_s +- lower_s) / sqrt(2). Returns the largest element outside the blocks. */
 double ref_chiral_blocks(const ref_complex a[144], ref_complex plus[36], ref_complex minus[36]);

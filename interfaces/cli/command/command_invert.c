@@ -281,6 +281,8 @@ json_t *invert_describe(const invert_job *job) {
   } else {
     json_object_set_new(report, "kappa", report_real(job->p.kappa));
     json_object_set_new(report, "csw", report_real(job->p.csw));
+    if (job->p.csw_time != job->p.csw)
+      json_object_set_new(report, "csw_time", report_real(job->p.csw_time));
     if (job->p.twisted) json_object_set_new(report, "mu", report_real(job->p.mu));
   }
   json_object_set_new(report, "source", json_string(a->source));

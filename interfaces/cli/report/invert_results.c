@@ -24,6 +24,8 @@ static json_t *equation(const invert_job *job) {
       cli_choice(PROBLEM_ACTIONS, a->action, name), "kappa", report_real(job->p.kappa), "csw",
       report_real(job->p.csw), "anisotropy", report_real(a->anisotropy), "boundary_t",
       a->boundary_t ? "periodic" : "antiperiodic", "source", a->source);
+  if (job->p.csw_time != job->p.csw)
+    json_object_set_new(e, "csw_time", report_real(job->p.csw_time));
   if (job->p.twisted) json_object_set_new(e, "mu", report_real(job->p.mu));
   if (job->shifts.writing) json_object_set_new(e, "shift", report_real(*job->shifts.writing));
   return e;
@@ -269,13 +271,14 @@ static const char *action_name(const invert_job *job, char name[32]) {
 }
 
 const char *results_action(const invert_job *job, char text[96]) {
-  char name[32], twist[40] = "";
+  char name[32], twist[40] = "", time[32] = "";
   const char *action = action_name(job, name);
   if (job->p.twisted) snprintf(twist, sizeof twist, ", mu %g", job->p.mu);
+  if (job->p.csw_time != job->p.csw) snprintf(time, sizeof time, ",%g", job->p.csw_time);
   if (job->p.staggered)
     snprintf(text, 96, "%s, mass %g", action, job->p.mass);
   else
-    snprintf(text, 96, "%s, kappa %g, csw %g%s", action, job->p.kappa, job->p.csw, twist);
+    snprintf(text, 96, "%s, kappa %g, csw %g%s%s", action, job->p.kappa, job->p.csw, time, twist);
   return text;
 }
 
@@ -379,11 +382,11 @@ kaon_status results_take(invert_job *job, const char *path, const int *columns, 
   kaon_status status = kaon_context_agree(job->ctx, in.all ? KAON_OK : KAON_ERR_MEMORY);
   if (status == KAON_OK)
     status = kaon_propagator_file_read(job->ctx, path, &options, &info, put_solution, NULL, &in);
-  if (status == KAON_OK && info.warnings > 0)
-    cli_error(
-        "warning: %s: checksums of %d of its fields are not those of the data, which are used "
-        "as they are",
-        path, info.warnings);
+  if (status == KAON_OK && info.warnings > 0) {
+    char more[64] = "";
+    if (info.warnings > 1) snprintf(more, sizeof more, " (and %d more)", info.warnings - 1);
+    cli_error("warning: %s%s", info.warning, more);
+  }
   for (int i = twelve ? 0 : count - 1; i < count && status == KAON_OK; i++) import_column(&in, i);
   if (twelve) free(in.all);
   return kaon_context_agree(job->ctx, status == KAON_OK ? in.status : status);
@@ -452,6 +455,7 @@ int results_correlators(const invert_job *job, const double *pion, const double 
   else
     fprintf(out, "%s, kappa %s, csw %s", action_name(job, what), number(job->p.kappa, digits[0]),
             number(job->p.csw, digits[1]));
+  if (job->p.csw_time != job->p.csw) fprintf(out, ",%s", number(job->p.csw_time, digits[1]));
   if (job->p.twisted) fprintf(out, ", mu %s", number(job->p.mu, digits[0]));
   fprintf(out, ", %s in t, source %s\n# t  pion%s\n",
           job->args->problem.boundary_t ? "periodic" : "antiperiodic", job->args->problem.source,

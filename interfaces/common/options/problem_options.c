@@ -15,10 +15,11 @@ const cli_option problem_rows[] = {
     {CLI_REAL, "kappa", "K", NULL, AT(kappa), 1e-6, 10,
      "Wilson-like actions: hopping parameter. Give this or --mass."},
     {CLI_REAL, "mass", "M", NULL, AT(mass), -3.9, 1e5,
-     "bare mass. Wilson-like actions: kappa = 1 / (2 M + 8). Staggered actions need it; their "
-     "operator "
-     "is 2 M + D."},
-    {CLI_REAL, "csw", "C", NULL, AT(csw), -10, 10, "clover actions: coefficient of that term"},
+     "bare mass. Wilson-like actions: kappa = 1 / (2 (1 + 3 F + M)), with F = 1 or --anisotropy. "
+     "Staggered actions need it; their operator is 2 M + D."},
+    {CLI_TEXT, "csw", "C|C_S,C_T", NULL, AT(csw), 0, 0,
+     "clover actions: coefficient of that term; or, with --anisotropy, two: of planes in space and "
+     "of planes with t"},
     {CLI_REAL, "mu", "MU", NULL, AT(mu), -100, 100,
      "twisted, twisted-clover: twisted mass, M = A + 2 i kappa MU gamma_5 - kappa D"},
     {CLI_REAL, "anisotropy", "F", "1", AT(anisotropy), 1e-3, 1e3,

@@ -34,6 +34,47 @@ static int read_source(const char *text, source_spec *source) {
       text, cli_did_you_mean(text, "point|wall|corner|z4|gauss", "", "", hint));
 }
 
+/* Both coefficients of --csw. */
+static int read_csw(const problem_args *a, problem *p) {
+  enum { MOST = 10 };
+  char *end = NULL;
+  double c[2] = {0, 0};
+  int count = 0, bad = 0;
+  for (const char *at = a->csw; at && count < 2; at = *end == ',' ? end + 1 : NULL) {
+    c[count++] = strtod(at, &end);
+    bad |= end == at || !(fabs(c[count - 1]) <= MOST);
+  }
+  if (bad || *end)
+    return cli_wrong(
+        "--csw is %s; it takes a number from -10 to 10, or two with a comma between them, such as "
+        "1.5 or 1.2,0.9",
+        a->csw);
+  if (count == 1 && a->anisotropy != 1 && c[0] != 0)
+    return cli_wrong(
+        "--csw %s with --anisotropy %g needs two coefficients, of the planes in space and of those "
+        "with t: --csw C_S,C_T, such as %s,%s",
+        a->csw, a->anisotropy, a->csw, a->csw);
+  p->csw = c[0];
+  p->csw_time = count == 2 ? c[1] : c[0];
+  if (p->csw == 0 && p->csw_time != 0)
+    return cli_wrong("--csw %s: the first coefficient must not be 0 if the second is not", a->csw);
+  return EXIT_DONE;
+}
+
+/* kappa of --kappa or --mass. */
+static int read_kappa(const problem_args *a, problem *p) {
+  if (isnan(a->kappa) == isnan(a->mass))
+    return cli_wrong(
+        "give one of --kappa and --mass (kappa = 1 / (2 (1 + 3 anisotropy + mass))); found %s",
+        isnan(a->kappa) ? "neither" : "both");
+  p->kappa = isnan(a->kappa) ? 1 / (2 * (1 + 3 * a->anisotropy + a->mass)) : a->kappa;
+  if (p->kappa >= 1e-6 && p->kappa <= 10) return EXIT_DONE;
+  return cli_wrong(
+      "--mass %g with --anisotropy %g means kappa = %g, but kappa must lie between 1e-06 and 10; "
+      "give a larger mass, above %g",
+      a->mass, a->anisotropy, p->kappa, -1 - 3 * a->anisotropy);
+}
+
 static int read_action(const problem_args *a, problem *p) {
   const int twisted = a->action == ACTION_TWISTED || a->action == ACTION_TWISTED_CLOVER;
   const int clover = a->action == ACTION_CLOVER || a->action == ACTION_TWISTED_CLOVER;
@@ -45,21 +86,17 @@ static int read_action(const problem_args *a, problem *p) {
   if (a->naik_epsilon != 0)
     return cli_wrong("--naik-epsilon %g is for --action asqtad and hisq", a->naik_epsilon);
   if (a->u0 && strcmp(a->u0, "1") != 0) return cli_wrong("--u0 %s is for --action asqtad", a->u0);
-  if (isnan(a->kappa) == isnan(a->mass))
-    return cli_wrong("give one of --kappa and --mass (kappa = 1 / (2 mass + 8)); found %s",
-                     isnan(a->kappa) ? "neither" : "both");
-  p->kappa = isnan(a->kappa) ? 1 / (2 * a->mass + 8) : a->kappa;
-  if (clover && isnan(a->csw))
+  if (read_kappa(a, p) != EXIT_DONE || (a->csw && read_csw(a, p) != EXIT_DONE)) return EXIT_USAGE;
+  if (clover && !a->csw)
     return cli_wrong("--action %s needs --csw C (1 at tree level), or use --action %s", name,
                      twisted ? "twisted" : "wilson");
-  if (!clover && !isnan(a->csw) && a->csw != 0)
-    return cli_wrong("--csw %g is for --action %s; the action is %s", a->csw,
+  if (!clover && p->csw != 0)
+    return cli_wrong("--csw %s is for --action %s; the action is %s", a->csw,
                      twisted ? "twisted-clover" : "clover", name);
   if (twisted && isnan(a->mu)) return cli_wrong("--action %s needs --mu MU", name);
   if (!twisted && !isnan(a->mu))
     return cli_wrong("--mu %g is for --action twisted and twisted-clover; the action is %s", a->mu,
                      name);
-  p->csw = clover ? a->csw : 0;
   p->twisted = twisted;
   p->mu = twisted ? a->mu : 0;
   return EXIT_DONE;
@@ -224,6 +261,7 @@ static kaon_status wilson_make(const problem_args *a, problem *p) {
   kaon_dirac_options dirac = KAON_DIRAC_OPTIONS_INIT;
   dirac.kappa = p->kappa;
   dirac.csw = p->csw;
+  if (p->csw != 0) dirac.csw_electric = p->csw_time / p->csw;
   dirac.mu = p->mu;
   dirac.anisotropy = a->anisotropy;
   dirac.precision = p->precision;

@@ -13,8 +13,9 @@ typedef struct problem_args {
   int lattice[4];
   int ignore_checksum;
   int action;
-  double kappa, mass, csw, mu, anisotropy; /* NaN: not given */
-  const char *u0;                          /* a number, or auto */
+  double kappa, mass, mu, anisotropy; /* NaN: not given */
+  const char *csw;                    /* one number or two; NULL: not given */
+  const char *u0;                     /* a number, or auto */
   double naik_epsilon;
   const char *fat_links, *long_links; /* NULL: not given */
   int synthetic_links;                /* benchmarks: improved actions on links made up */
@@ -53,7 +54,7 @@ typedef struct source_spec {
 typedef struct problem {
   field field;
   source_spec source;
-  double kappa, csw, mu;
+  double kappa, mu, csw, csw_time; /* clover coefficients of planes without and with t */
   int twisted;   /* mu is the action's, 0 or not */
   int staggered; /* the vectors are staggered ones, of this mass: */
   double mass;

@@ -29,7 +29,8 @@ int staggered_check(const problem_args *a, problem *p) {
   cli_choice(PROBLEM_ACTIONS, a->action, name);
   if (isnan(a->mass) || !isnan(a->kappa))
     return cli_wrong("--action %s needs --mass M (M = 2 mass + D) and no --kappa", name);
-  if ((!isnan(a->csw) && a->csw != 0) || !isnan(a->mu) || a->anisotropy != 1 || a->temporal_gauge)
+  if ((a->csw && strcmp(a->csw, "0") != 0) || !isnan(a->mu) || a->anisotropy != 1 ||
+      a->temporal_gauge)
     return cli_wrong("--csw, --mu, --anisotropy and --temporal-gauge are not for --action %s",
                      name);
   if (a->mass == 0 && a->even_odd != KAON_EVEN_ODD_NONE)
@@ -42,6 +43,11 @@ int staggered_check(const problem_args *a, problem *p) {
   if (a->action == ACTION_STAGGERED && a->naik_epsilon != 0)
     return cli_wrong("--naik-epsilon %g is for --action asqtad and hisq, which have long links",
                      a->naik_epsilon);
+  if (a->fat_links && a->naik_epsilon != 0)
+    return cli_wrong(
+        "--naik-epsilon %g is for links that are made here; those of --fat-links %s and "
+        "--long-links have theirs in them; leave it out",
+        a->naik_epsilon, a->fat_links);
   if (!a->fat_links != !a->long_links)
     return cli_wrong(
         "--fat-links and --long-links belong together: give both, or neither and the "
@@ -122,9 +128,15 @@ static kaon_status fatten(const problem_args *a, problem *p) {
   return status;
 }
 
+/* Unit links serve for the extents alone. */
 static kaon_status read_both(const problem_args *a, problem *p) {
-  const kaon_status status = read_links(a, p, a->fat_links, 1, &p->fat);
-  return status == KAON_OK ? read_links(a, p, a->long_links, 3, &p->naik) : status;
+  const kaon_gauge *thin = p->field.spec.kind == FIELD_UNIT ? NULL : p->field.gauge;
+  kaon_status status = read_links(a, p, a->fat_links, 1, &p->fat);
+  if (status == KAON_OK) status = read_links(a, p, a->long_links, 3, &p->naik);
+  if (status == KAON_OK)
+    status = kaon_staggered_check_links(
+        p->fat, p->naik, thin, a->action == ACTION_HISQ ? KAON_FATTEN_HISQ : KAON_FATTEN_ASQTAD);
+  return status;
 }
 
 kaon_status staggered_make(const problem_args *a, problem *p) {

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "lib/io/formats/content.h"
 #include "lib/io/formats/gauge_job.h"
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
@@ -61,26 +62,9 @@ static const kaon_gauge_format *format_row(kaon_file_format format) {
   return NULL;
 }
 
-/* The beginning of a file for messages: text up to the end of the line, else bytes in
- * hexadecimal. */
-static const char *beginning(const unsigned char *head, size_t n, char *to, size_t to_size) {
-  size_t line = 0;
-  if (n > 16) n = 16;
-  while (line < n && (head[line] == '\t' || (head[line] >= 0x20 && head[line] < 0x7f))) line++;
-  if (line == n || (line > 0 && (head[line] == '\n' || head[line] == '\r'))) {
-    char text[24];
-    snprintf(to, to_size, "'%s'", kaon_printable((const char *)head, line, text, sizeof text));
-    return to;
-  }
-  size_t used = (size_t)snprintf(to, to_size, "the bytes");
-  for (size_t i = 0; i < n && used + 4 < to_size; i++)
-    used += (size_t)snprintf(to + used, to_size - used, " %02x", head[i]);
-  return to;
-}
-
 static kaon_status unknown_format(const kaon_context *ctx, const kaon_bytes *bytes,
                                   const unsigned char *head, size_t n) {
-  char text[64];
+  char text[KAON_CONTENT];
   int64_t e[4], volume;
   if (n == 0) return kaon_fail(ctx, KAON_ERR_FORMAT, "%s: the file is empty", bytes->name);
   for (int d = 0; n >= 24 && d < 4; d++) e[d] = (int32_t)kaon_u32_at(head + 4 * d, 0);
@@ -100,9 +84,9 @@ static kaon_status unknown_format(const kaon_context *ctx, const kaon_bytes *byt
   }
   return kaon_fail(
       ctx, KAON_ERR_FORMAT,
-      "%s: begins with %s, which is none of the gauge formats NERSC, ILDG, SciDAC, MILC v5, "
-      "openQCD, DDalphaAMG; check that it is a gauge file",
-      bytes->name, beginning(head, n, text, sizeof text));
+      "%s: it is %s; but a gauge configuration of format NERSC, ILDG, SciDAC, MILC v5, openQCD or "
+      "DDalphaAMG belongs here; give one",
+      bytes->name, kaon_content_name(ctx, bytes, text));
 }
 
 static kaon_status find_format(const kaon_gauge_job *job, const kaon_gauge_format **row) {

@@ -37,17 +37,22 @@ void kaon_su3_third_row(double u[18]) {
   for (int i = 13; i < 18; i += 2) u[i] = -u[i];
 }
 
-double kaon_su3_distance(const double u[18]) {
-  double worst = 0; /* squared */
+/* The square of the largest entry of |U U^dag / scale - 1|. */
+static double rows_distance(const double u[18], double scale) {
+  double worst = 0;
   for (int i = 0; i < 3; i++) {
     for (int j = i; j < 3; j++) {
-      double sum[2] = {i == j ? -1.0 : 0.0, 0.0};
+      double sum[2] = {i == j ? -scale : 0.0, 0.0};
       for (int k = 0; k < 3; k++) multiply_conj(u + 6 * i + 2 * k, u + 6 * j + 2 * k, sum);
-      double size = sum[0] * sum[0] + sum[1] * sum[1];
+      double size = (sum[0] * sum[0] + sum[1] * sum[1]) / (scale * scale);
       if (!(size <= worst)) worst = size; /* keeps NaN */
     }
   }
-  double c[6], det[2] = {-1.0, 0.0};
+  return worst;
+}
+
+double kaon_su3_distance(const double u[18]) {
+  double worst = rows_distance(u, 1), c[6], det[2] = {-1.0, 0.0};
   cross(u, u + 6, c);
   for (int k = 0; k < 3; k++) {
     det[0] += c[2 * k] * u[12 + 2 * k] - c[2 * k + 1] * u[13 + 2 * k];
@@ -88,7 +93,7 @@ static kaon_status refuse_extents(const kaon_gauge_job *job, const int64_t e[4],
 kaon_status kaon_gauge_set_extents(kaon_gauge_job *job, const int64_t extents[4]) {
   kaon_gauge_file_info *info = job->info;
   int64_t volume, wanted[4];
-  int given = 0, differ = 0;
+  int given = 0;
   for (int d = 0; d < 4; d++) {
     wanted[d] = job->options.extents[d];
     given |= wanted[d] != 0;
@@ -102,20 +107,19 @@ kaon_status kaon_gauge_set_extents(kaon_gauge_job *job, const int64_t extents[4]
   }
   if (extents && !kaon_extents_volume(extents, &volume)) return refuse_extents(job, extents, 1);
   info->has_extents = extents != NULL;
-  for (int d = 0; d < 4; d++) {
-    info->extents[d] = (int)(extents ? extents[d] : wanted[d]);
-    differ |= given && info->extents[d] != wanted[d];
-  }
-  if (differ) {
-    char have[64];
-    return kaon_fail(
-        job->ctx, KAON_ERR_SHAPE,
-        "%s: file is %s but the lattice is %lldx%lldx%lldx%lld; pass --lattice %d %d %d %d",
-        job->bytes->name, kaon_extents_text(info->extents, have), (long long)wanted[0],
-        (long long)wanted[1], (long long)wanted[2], (long long)wanted[3], info->extents[0],
-        info->extents[1], info->extents[2], info->extents[3]);
-  }
+  for (int d = 0; d < 4; d++) info->extents[d] = (int)(extents ? extents[d] : wanted[d]);
   return KAON_OK;
+}
+
+kaon_status kaon_gauge_match_extents(const kaon_gauge_job *job) {
+  const int *have = job->info->extents, *wanted = job->options.extents;
+  const int given = wanted[0] || wanted[1] || wanted[2] || wanted[3];
+  char file[64], lattice[64];
+  if (!given || memcmp(have, wanted, sizeof job->info->extents) == 0) return KAON_OK;
+  return kaon_fail(job->ctx, KAON_ERR_SHAPE,
+                   "%s: file is %s but the lattice is %s; pass --lattice %d %d %d %d",
+                   job->bytes->name, kaon_extents_text(have, file),
+                   kaon_extents_text(wanted, lattice), have[0], have[1], have[2], have[3]);
 }
 
 int64_t kaon_gauge_volume(const kaon_gauge_job *job) {
@@ -125,17 +129,23 @@ int64_t kaon_gauge_volume(const kaon_gauge_job *job) {
 }
 
 kaon_status kaon_gauge_expect_size(const kaon_gauge_job *job, int64_t data_bytes) {
-  int64_t have = job->bytes->size - job->data;
-  if (have == data_bytes) return KAON_OK;
-  char extents[64];
+  const int64_t more = job->bytes->size - job->data - data_bytes;
+  char text[400], extents[64];
+  if (more == 0) return KAON_OK;
+  if (more > 0 && more < data_bytes / kaon_gauge_volume(job)) {
+    snprintf(text, sizeof text, "%s: %lld bytes follow the data and are not read", job->bytes->name,
+             (long long)more);
+    kaon_gauge_warn(job->info, text);
+    return KAON_OK;
+  }
   return kaon_fail(
       job->ctx, KAON_ERR_FORMAT,
       "%s: links of a %s lattice of %d bits, %d rows need %lld bytes after the header but %lld "
       "are there: %s",
       job->bytes->name, kaon_extents_text(job->info->extents, extents), job->info->precision,
-      job->info->rows, (long long)data_bytes, (long long)have,
-      have < data_bytes ? "the file is truncated; copy it again"
-                        : "the header does not belong to these data; check where it came from");
+      job->info->rows, (long long)data_bytes, (long long)(data_bytes + more),
+      more < 0 ? "the file is truncated; copy it again"
+               : "the header does not belong to these data; check where it came from");
 }
 
 static double mean_tolerance(const kaon_gauge_job *job, double digit, double terms) {
@@ -157,6 +167,35 @@ void kaon_gauge_set_link_trace(kaon_gauge_job *job, double trace, double digit) 
       mean_tolerance(job, digit, 12.0 * (double)kaon_gauge_volume(job));
 }
 
+/* Counts what a matrix off SU(3) may be instead of a link, to single precision. */
+static void classify(kaon_gauge_job *job, const double u[18]) {
+  double norm = 0, sum = 0; /* of |U|^2, |U + U^dag|^2 */
+  for (int i = 0; i < 18; i++) norm += u[i] * u[i];
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      const double *a = u + 6 * i + 2 * j, *b = u + 6 * j + 2 * i;
+      sum += (a[0] + b[0]) * (a[0] + b[0]) + (a[1] - b[1]) * (a[1] - b[1]);
+    }
+  if (sum <= 1e-10 * norm)
+    job->anti_hermitian++;
+  else if (rows_distance(u, norm / 3) <= 1e-10)
+    job->scaled++;
+}
+
+/* What a file holds whose matrices are nearly all off SU(3), and what to do; NULL if only some
+ * are. */
+static const char *likely_role(const kaon_gauge_job *job) {
+  const double most = 0.9 * 4 * (double)kaon_gauge_volume(job);
+  if ((double)job->anti_hermitian > most)
+    return "nearly all are anti-Hermitian, as momenta and forces are, not links; give the links";
+  if ((double)job->scaled > most)
+    return "nearly all are multiples of unitary matrices, as long links are; give them by "
+           "--long-links, and here the thin links";
+  return (double)job->off_su3 > most
+             ? "nearly all are, as fat links are; give them by --fat-links, and here the thin links"
+             : NULL;
+}
+
 void kaon_gauge_deliver(kaon_gauge_job *job, int64_t site, int mu, const double u[18]) {
   double sum = 0;
   for (int i = 0; i < 18; i++) sum += fabs(u[i]);
@@ -165,10 +204,13 @@ void kaon_gauge_deliver(kaon_gauge_job *job, int64_t site, int mu, const double 
   } else {
     double distance = kaon_su3_distance(u);
     if (!(distance <= job->info->unitarity)) job->info->unitarity = distance;
-    if (!(distance <= KAON_UNITARITY_TOLERANCE) && job->off_su3++ == 0) {
-      job->off_su3_site = site;
-      job->off_su3_mu = mu;
-      job->off_su3_size = distance;
+    if (!(distance <= KAON_UNITARITY_TOLERANCE)) {
+      if (job->off_su3++ == 0) {
+        job->off_su3_site = site;
+        job->off_su3_mu = mu;
+        job->off_su3_size = distance;
+      }
+      classify(job, u);
     }
     job->trace_sum += u[0] + u[8] + u[16];
   }
@@ -247,9 +289,15 @@ kaon_status kaon_gauge_final_checks(kaon_gauge_job *job) {
     if (job->off_su3 > 1)
       snprintf(more, sizeof more, ", and so %s %lld more link%s", job->off_su3 > 2 ? "are" : "is",
                (long long)job->off_su3 - 1, job->off_su3 > 2 ? "s" : "");
+    const char *role = likely_role(job);
+    const char *link = place(job, job->off_su3_site, job->off_su3_mu, where);
+    if (role != NULL && !job->options.ignore_checksum)
+      return kaon_fail(job->ctx, KAON_ERR_UNITARITY,
+                       "%s: %s is %.3g away from SU(3), and %s. Or pass --ignore-checksum to use "
+                       "them as they are",
+                       job->bytes->name, link, job->off_su3_size, role);
     KAON_TRY(doubt(job, KAON_ERR_UNITARITY, "%s: %s is %.3g away from SU(3) (allowed is %.0e)%s",
-                   job->bytes->name, place(job, job->off_su3_site, job->off_su3_mu, where),
-                   job->off_su3_size, KAON_UNITARITY_TOLERANCE, more));
+                   job->bytes->name, link, job->off_su3_size, KAON_UNITARITY_TOLERANCE, more));
   }
   double off = fabs(info->link_trace_computed - info->link_trace);
   if (info->has_link_trace && !(off <= info->link_trace_tolerance)) {

@@ -19,8 +19,9 @@ typedef struct kaon_gauge_job {
   int64_t data; /* offset of the links */
   kaon_link_put *put;
   void *sink;
-  double trace_sum;                      /* of Re tr U */
-  int64_t not_finite, off_su3;           /* number of such links */
+  double trace_sum;               /* of Re tr U */
+  int64_t not_finite, off_su3;    /* number of such links */
+  int64_t scaled, anti_hermitian; /* of those off SU(3): multiples of unitary matrices; others */
   int64_t not_finite_site, off_su3_site; /* the first such site */
   int not_finite_mu, off_su3_mu;
   double off_su3_size; /* deviation of the first one */
@@ -68,12 +69,16 @@ int kaon_extents_volume(const int64_t extents[4], int64_t *volume);
 /* "8x8x8x16" */
 const char *kaon_extents_text(const int extents[4], char text[64]);
 
-/* Checks the file's extents for range and against options.extents, and sets info->extents. extents
- * = NULL: the file has none, and options must give them. A probe without any extents succeeds with
- * has_extents = 0. Errors: FORMAT (absurd), SHAPE (odd, missing, not those requested). */
+/* Checks the file's extents for range, and sets info->extents. extents = NULL: the file has none,
+ * and options must give them. A probe without any extents succeeds with has_extents = 0. Then
+ * compare the length of the data, and call kaon_gauge_match_extents. Errors: FORMAT (absurd), SHAPE
+ * (odd, missing). */
 kaon_status kaon_gauge_set_extents(kaon_gauge_job *job, const int64_t extents[4]);
+/* Compares the extents with those of the options. Errors: SHAPE. */
+kaon_status kaon_gauge_match_extents(const kaon_gauge_job *job);
 int64_t kaon_gauge_volume(const kaon_gauge_job *job);
-/* Checks that the data fill the file from job->data to its end. Errors: FORMAT. */
+/* Checks that the data fill the file from job->data to its end; less than a site more is a warning.
+ * Errors: FORMAT. */
 kaon_status kaon_gauge_expect_size(const kaon_gauge_job *job, int64_t data_bytes);
 /* Set stored means and their tolerances. `digit`: one unit of the last printed digit, 0 for binary
  * values. */
@@ -83,7 +88,7 @@ void kaon_gauge_set_link_trace(kaon_gauge_job *job, double trace, double digit);
 /* Checks, counts and passes on one link. Never fails: kaon_gauge_final_checks reports problems, so
  * that a wrong checksum (a damaged file) comes before its consequences. */
 void kaon_gauge_deliver(kaon_gauge_job *job, int64_t site, int mu, const double u[18]);
-/* Counts a failed check and stores its message, cut if it is too long. */
+/* Counts a warning and stores its message, cut if it is too long. */
 void kaon_gauge_warn(kaon_gauge_file_info *info, const char *text);
 /* Checks after the last link: checksums, then NaN, SU(3), link trace. */
 kaon_status kaon_gauge_final_checks(kaon_gauge_job *job);

@@ -1,16 +1,15 @@
 /* gauge_lime.c - gauge fields in LIME: ILDG, SciDAC (QIO), and files with only ildg-binary-data.
  * Reads the first record that is a field of four 3x3 matrices a site. Plaquette and link trace come
  * from a usqcdInfo record XML, where their meaning is defined. Format: scidac.h. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/io/checksum.h"
 #include "lib/io/decimal.h"
+#include "lib/io/formats/content.h"
 #include "lib/io/formats/gauge_job.h"
 #include "lib/io/scidac.h"
 
-enum { REALS = 4 * 18, XML_MAX = 1 << 15 };
+enum { REALS = 4 * 18 };
 
 static int matches(const unsigned char *head, size_t n, int64_t file_size) {
   (void)file_size;
@@ -27,62 +26,63 @@ static int is_gauge(const kaon_scidac_record *record) {
 static kaon_status find_links(kaon_gauge_job *job, kaon_scidac_scan *scan,
                               kaon_scidac_record *record) {
   int found;
-  int64_t others = 0;
+  char text[KAON_CONTENT];
   kaon_scidac_open(job->ctx, job->bytes, scan);
-  for (;; others++) {
+  for (;;) {
     KAON_TRY(kaon_scidac_next(scan, record, &found));
     if (!found) break;
     if (is_gauge(record)) return KAON_OK;
   }
-  return kaon_fail(job->ctx, KAON_ERR_FORMAT,
-                   "%s: this LIME file holds %lld fields but none of four 3x3 matrices a site, so "
-                   "no gauge field; "
-                   "check that it is the right file",
-                   job->bytes->name, (long long)others);
+  return kaon_fail(
+      job->ctx, KAON_ERR_FORMAT,
+      "%s: it is %s; but a gauge configuration belongs here. Give one, or copy the file "
+      "again if it is truncated",
+      job->bytes->name, kaon_content_name(job->ctx, job->bytes, text));
 }
 
 /* Reads values from <usqcdInfo>. Other user XML has no defined meaning and is not used. */
-static kaon_status parse_figures(kaon_gauge_job *job, const kaon_scidac_scan *scan,
+static kaon_status parse_figures(kaon_gauge_job *job, kaon_scidac_scan *scan,
                                  const kaon_scidac_record *record) {
   double number, digit;
-  kaon_text xml, info;
-  if (record->xml_length == 0) return KAON_OK;
-  char *buffer = malloc(XML_MAX);
-  if (!buffer) return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: out of memory", job->bytes->name);
-  kaon_status status =
-      kaon_scidac_text(scan, record->xml, record->xml_length, buffer, XML_MAX, &xml);
-  if (status == KAON_OK && kaon_xml_find(xml, "usqcdInfo", &info)) {
-    if (kaon_xml_decimal(info, "plaq", &number, &digit) == 1)
+  kaon_xml xml;
+  const kaon_status status = kaon_scidac_record_xml(scan, record, &xml);
+  if (strcmp(kaon_xml_root(&xml), "usqcdInfo") == 0) {
+    if (kaon_xml_decimal(&xml, "plaq", &number, &digit) == 1)
       kaon_gauge_set_plaquette(job, number, digit);
-    if (kaon_xml_decimal(info, "linktr", &number, &digit) == 1) {
+    if (kaon_xml_decimal(&xml, "linktr", &number, &digit) == 1)
       kaon_gauge_set_link_trace(job, number, digit);
-    }
   }
-  free(buffer);
+  kaon_xml_free(&xml);
   return status;
 }
 
-static kaon_status probe(kaon_gauge_job *job) {
+static kaon_status probe_fields(kaon_gauge_job *job, kaon_scidac_scan *scan) {
   kaon_gauge_file_info *info = job->info;
-  kaon_scidac_scan scan;
   kaon_scidac_record record;
   kaon_site_layout layout;
-  KAON_TRY(find_links(job, &scan, &record));
+  const int64_t *extents;
+  KAON_TRY(find_links(job, scan, &record));
   info->format = record.ildg ? KAON_FORMAT_ILDG : KAON_FORMAT_SCIDAC;
   info->rows = 3;
   info->big_endian = 1;
   info->precision = record.precision;
   info->checksums = record.has_checksum ? 2 : 0;
   memcpy(info->checksum_stored, record.checksum, sizeof info->checksum_stored);
-  const int64_t *extents = record.has_ildg_extents ? record.ildg_extents
-                           : scan.has_extents      ? scan.extents
-                                                   : NULL;
+  KAON_TRY(kaon_scidac_extents(scan, &record, REALS, job->options.extents, &extents));
   KAON_TRY(kaon_gauge_set_extents(job, extents));
   if (info->extents[0] == 0) return KAON_OK; /* a probe of a file without extents */
-  KAON_TRY(kaon_scidac_layout(&scan, &record, kaon_gauge_volume(job), REALS, &layout));
+  KAON_TRY(kaon_scidac_layout(scan, &record, kaon_gauge_volume(job), REALS, &layout));
+  KAON_TRY(kaon_gauge_match_extents(job));
   info->precision = layout.bits;
   job->data = layout.offset;
-  return parse_figures(job, &scan, &record);
+  return parse_figures(job, scan, &record);
+}
+
+static kaon_status probe(kaon_gauge_job *job) {
+  kaon_scidac_scan scan;
+  const kaon_status status = probe_fields(job, &scan);
+  for (int i = 0; i < scan.warnings.count; i++) kaon_gauge_warn(job->info, scan.warnings.text[i]);
+  return status;
 }
 
 static kaon_status take_site(void *user, int64_t site, const unsigned char *raw,

@@ -44,7 +44,8 @@ static kaon_status probe(kaon_gauge_job *job) {
         job->bytes->name, order);
   }
   job->data = HEADER;
-  return kaon_gauge_expect_size(job, kaon_gauge_volume(job) * WORDS_A_SITE * 4);
+  KAON_TRY(kaon_gauge_expect_size(job, kaon_gauge_volume(job) * WORDS_A_SITE * 4));
+  return kaon_gauge_match_extents(job);
 }
 
 static kaon_status take_site(void *user, int64_t site, const unsigned char *raw,

@@ -175,6 +175,7 @@ static kaon_status parse_words(kaon_gauge_job *job, kaon_text header) {
     job->info->precision = kinds[i].precision;
     job->info->big_endian = kinds[i].big == 1;
     KAON_TRY(kaon_gauge_expect_size(job, data_bytes(job)));
+    KAON_TRY(kaon_gauge_match_extents(job));
     return kinds[i].big < 0 ? find_order(job) : KAON_OK;
   }
   return bad_value(job, "FLOATING_POINT", value,

@@ -170,7 +170,7 @@ static kaon_status probe_plain_openqcd(kaon_gauge_job *job) {
   return probe_header(job, openqcd_mu);
 }
 
-static kaon_status probe_ddalphaamg(kaon_gauge_job *job) {
+static kaon_status probe_plain_ddalphaamg(kaon_gauge_job *job) {
   static const int direction[4] = {3, 2, 1, 0};
   job->info->format = KAON_FORMAT_DDALPHAAMG;
   return probe_header(job, direction);
@@ -178,7 +178,8 @@ static kaon_status probe_ddalphaamg(kaon_gauge_job *job) {
 
 /* Decides which of the two readings fits the sample; ambiguous if both or neither do. */
 static kaon_status detect_format(kaon_gauge_job *job) {
-  static kaon_status (*const probes[2])(kaon_gauge_job *) = {probe_plain_openqcd, probe_ddalphaamg};
+  static kaon_status (*const probes[2])(kaon_gauge_job *) = {probe_plain_openqcd,
+                                                             probe_plain_ddalphaamg};
   static index_fn *const index[2] = {openqcd_index, ddalphaamg_index};
   int fit[2];
   for (int i = 0; i < 2; i++) {
@@ -194,17 +195,14 @@ static kaon_status detect_format(kaon_gauge_job *job) {
 }
 
 static kaon_status probe_openqcd(kaon_gauge_job *job) {
-  if (job->options.format != KAON_FORMAT_AUTO) return probe_plain_openqcd(job);
-  int wanted[4];
-  memcpy(wanted, job->options.extents, sizeof wanted);
-  memset(job->options.extents, 0,
-         sizeof wanted); /* compared later, when the order of the extents is known */
-  kaon_status status = detect_format(job);
-  memcpy(job->options.extents, wanted, sizeof wanted);
-  KAON_TRY(status);
-  int64_t extents[4];
-  for (int d = 0; d < 4; d++) extents[d] = job->info->extents[d];
-  return kaon_gauge_set_extents(job, extents);
+  const int any = job->options.format == KAON_FORMAT_AUTO;
+  KAON_TRY(any ? detect_format(job) : probe_plain_openqcd(job));
+  return kaon_gauge_match_extents(job);
+}
+
+static kaon_status probe_ddalphaamg(kaon_gauge_job *job) {
+  KAON_TRY(probe_plain_ddalphaamg(job));
+  return kaon_gauge_match_extents(job);
 }
 
 static kaon_status take_ddalphaamg(void *user, int64_t site, const unsigned char *raw,

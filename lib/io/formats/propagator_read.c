@@ -4,10 +4,12 @@
  * together, a few sites at a time, since rotating the source spin mixes columns. Pairs are read one
  * after another. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/io/checksum.h"
+#include "lib/io/formats/content.h"
 #include "lib/io/formats/gauge_job.h"
 #include "lib/io/formats/propagator_file.h"
 #include "lib/io/scidac.h"
@@ -15,7 +17,7 @@
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
 
-enum { COLUMNS_MAX = 1 << 16, XML_MAX = 1 << 15, SITES = 64, REALS = 24, GROUP = 12 };
+enum { COLUMNS_MAX = 1 << 16, SITES = 64, REALS = 24, GROUP = 12 };
 
 typedef struct column {
   kaon_scidac_record record;
@@ -34,49 +36,51 @@ typedef struct input {
   int64_t volume;
   column *solutions, *sources; /* sources[i] belongs to solutions[i]; one for TWELVE */
   int n_solutions, n_sources, room;
-  char *text; /* XML_MAX */
   kaon_spinor_put *put;
   kaon_source_put *put_source;
   void *sink;
 } input;
 
-static kaon_status check_extents(input *in) {
-  if (!in->scan.has_extents || !kaon_extents_volume(in->scan.extents, &in->volume)) {
-    return kaon_fail(in->ctx, KAON_ERR_FORMAT,
-                     "%s: extents %lld x %lld x %lld x %lld are missing or not even numbers from 2 "
-                     "to 32768: the "
-                     "file is damaged, or a lattice that kaon does not take",
-                     in->bytes->name, (long long)in->scan.extents[0],
-                     (long long)in->scan.extents[1], (long long)in->scan.extents[2],
-                     (long long)in->scan.extents[3]);
-  }
-  const int *wanted = in->options.extents;
-  int given = wanted[0] || wanted[1] || wanted[2] || wanted[3];
-  for (int d = 0; d < 4; d++) in->info->extents[d] = (int)in->scan.extents[d];
-  if (given && memcmp(wanted, in->info->extents, sizeof in->info->extents) != 0) {
-    char have[64], want[64];
-    return kaon_fail(in->ctx, KAON_ERR_SHAPE,
-                     "%s: file is %s but the lattice is %s; pass the file's extents",
-                     in->bytes->name, kaon_extents_text(in->info->extents, have),
-                     kaon_extents_text(wanted, want));
-  }
-  return KAON_OK;
+static void warn(input *in, const char *text) {
+  if (in->info->warnings++ == 0) snprintf(in->info->warning, sizeof in->info->warning, "%s", text);
 }
 
-/* Parses the file XML: the type, and the text for the caller. */
-static kaon_status parse_file_xml(input *in) {
-  kaon_text xml, file, info = {"", 0};
+static kaon_status check_extents(input *in) {
+  if (in->scan.has_extents && kaon_extents_volume(in->scan.extents, &in->volume)) {
+    for (int d = 0; d < 4; d++) in->info->extents[d] = (int)in->scan.extents[d];
+    return KAON_OK;
+  }
+  return kaon_fail(
+      in->ctx, KAON_ERR_FORMAT,
+      "%s: extents %lld x %lld x %lld x %lld are missing or not even numbers from 2 to "
+      "32768: the file is damaged, or a lattice that kaon does not take",
+      in->bytes->name, (long long)in->scan.extents[0], (long long)in->scan.extents[1],
+      (long long)in->scan.extents[2], (long long)in->scan.extents[3]);
+}
+
+/* Once the data's lengths have shown that the extents are theirs. */
+static kaon_status match_extents(const input *in) {
+  const int *have = in->info->extents, *wanted = in->options.extents;
+  const int given = wanted[0] || wanted[1] || wanted[2] || wanted[3];
+  char file[64], lattice[64];
+  if (!given || memcmp(wanted, have, sizeof in->info->extents) == 0) return KAON_OK;
+  return kaon_fail(in->ctx, KAON_ERR_SHAPE,
+                   "%s: file is %s but the lattice is %s; pass the file's extents", in->bytes->name,
+                   kaon_extents_text(have, file), kaon_extents_text(wanted, lattice));
+}
+
+/* Takes the type and the text for the caller from the file XML. */
+static kaon_status use_file_xml(input *in, const kaon_xml *xml) {
   char type[64], shown[64];
-  KAON_TRY(kaon_scidac_text(&in->scan, in->scan.file_xml, in->scan.file_xml_length, in->text,
-                            XML_MAX, &xml));
-  if (!kaon_xml_find(xml, "usqcdPropFile", &file)) {
+  if (strcmp(kaon_xml_root(xml), "usqcdPropFile") != 0) {
+    char text[KAON_CONTENT];
     return kaon_fail(
         in->ctx, KAON_ERR_FORMAT,
-        "%s: has no usqcdPropFile header, so it is no USQCD Dirac propagator file; check what it "
-        "holds",
-        in->bytes->name);
+        "%s: it is %s; but a propagator with a usqcdPropFile header belongs here; give "
+        "one",
+        in->bytes->name, kaon_content_name(in->ctx, in->bytes, text));
   }
-  kaon_xml_string(file, "type", type, sizeof type);
+  kaon_xml_string(xml, "type", type, sizeof type);
   for (int i = 0; i < KAON_PROPAGATOR_TYPES; i++) {
     if (strcmp(kaon_propagator_types[i].name, type) == 0) in->type = &kaon_propagator_types[i];
   }
@@ -88,9 +92,17 @@ static kaon_status parse_file_xml(input *in) {
                      kaon_propagator_types[2].name);
   }
   in->info->kind = in->type->kind;
-  kaon_xml_find(file, "info", &info);
-  kaon_xml_unescape(info, in->info->text, sizeof in->info->text);
+  kaon_xml_string(xml, "info", in->info->text, sizeof in->info->text);
   return KAON_OK;
+}
+
+static kaon_status parse_file_xml(input *in) {
+  kaon_xml xml;
+  kaon_status status = kaon_scidac_user_xml(&in->scan, "scidac-file-xml", in->scan.file_xml,
+                                            in->scan.file_xml_length, &xml);
+  if (status == KAON_OK) status = use_file_xml(in, &xml);
+  kaon_xml_free(&xml);
+  return status;
 }
 
 static kaon_status make_room(input *in) {
@@ -116,7 +128,7 @@ static kaon_status wrong_place(const input *in, const char *what, int64_t at) {
 }
 
 /* For TWELVE, the column that <spin> and <color> give; without them, the next one. */
-static kaon_status place_solution(input *in, kaon_text info, column *c) {
+static kaon_status place_solution(input *in, const kaon_xml *info, column *c) {
   int64_t spin, colour;
   int at = in->n_solutions;
   if (in->type->kind == KAON_PROPAGATOR_TWELVE) {
@@ -148,21 +160,29 @@ static kaon_status place_source(input *in, const column *c) {
   return KAON_OK;
 }
 
-static kaon_status take_record(input *in, const kaon_scidac_record *record) {
+static kaon_status take_described(input *in, const kaon_scidac_record *record,
+                                  const kaon_xml *xml) {
+  const char *root = kaon_xml_root(xml);
+  const int is_source = strcmp(root, "usqcdSourceInfo") == 0;
+  const int is_solution = strcmp(root, "usqcdPropInfo") == 0 || strcmp(root, "usqcdInfo") == 0;
   column c = {.record = *record, .not_finite = -1};
-  kaon_text xml, info;
-  KAON_TRY(make_room(in));
-  KAON_TRY(kaon_scidac_text(&in->scan, record->xml, record->xml_length, in->text, XML_MAX, &xml));
-  int is_source = kaon_xml_find(xml, "usqcdSourceInfo", &info);
-  int is_solution =
-      kaon_xml_find(xml, "usqcdPropInfo", &info) || kaon_xml_find(xml, "usqcdInfo", &info);
-  if (is_source == is_solution) return KAON_OK; /* an additional record */
+  if (!is_source && !is_solution) return KAON_OK; /* an additional record */
   if (!record->has_checksum) in->info->checksums_missing++;
   if (is_source && record->recordtype != 0) return place_source(in, &c);
   KAON_TRY(kaon_scidac_layout(&in->scan, record, in->volume,
                               is_source ? in->type->source_reals : REALS, &c.layout));
   in->info->precision = c.layout.bits;
-  return is_source ? place_source(in, &c) : place_solution(in, info, &c);
+  return is_source ? place_source(in, &c) : place_solution(in, xml, &c);
+}
+
+static kaon_status take_record(input *in, const kaon_scidac_record *record) {
+  kaon_xml xml;
+  KAON_TRY(make_room(in));
+  kaon_status status =
+      kaon_scidac_user_xml(&in->scan, "scidac-record-xml", record->xml, record->xml_length, &xml);
+  if (status == KAON_OK) status = take_described(in, record, &xml);
+  kaon_xml_free(&xml);
+  return status;
 }
 
 static kaon_status scan_records(input *in) {
@@ -181,6 +201,7 @@ static kaon_status scan_records(input *in) {
     }
     KAON_TRY(take_record(in, &record));
   }
+  for (int i = 0; i < in->scan.warnings.count; i++) warn(in, in->scan.warnings.text[i]);
   if (in->n_sources == 0) in->info->has_source = 0;
   in->info->columns = in->n_solutions;
   int wanted = in->type && in->type->kind == KAON_PROPAGATOR_TWELVE ? GROUP : in->n_sources;
@@ -191,7 +212,7 @@ static kaon_status scan_records(input *in) {
                      "propagator; copy it again",
                      in->bytes->name, in->n_solutions, in->n_sources, wanted ? wanted : 1);
   }
-  return KAON_OK;
+  return match_extents(in);
 }
 
 /* Reads sites [site, site + n) of one record into values[n][reals], and updates checksum and
@@ -269,15 +290,14 @@ static kaon_status read_one(input *in, column *c, int k, int is_source, unsigned
 
 static kaon_status verdict(input *in, const column *c, const char *what, int k) {
   if (c->record.has_checksum && memcmp(c->computed, c->record.checksum, sizeof c->computed) != 0) {
-    if (!in->options.ignore_checksum) {
+    char text[400];
+    snprintf(text, sizeof text, "%s: %s %d has checksums %08x %08x but the file stores %08x %08x",
+             in->bytes->name, what, k, c->computed[0], c->computed[1], c->record.checksum[0],
+             c->record.checksum[1]);
+    if (!in->options.ignore_checksum)
       return kaon_fail(in->ctx, KAON_ERR_CHECKSUM,
-                       "%s: %s %d has checksums %08x %08x but the file stores %08x %08x; get a "
-                       "sound copy, or pass "
-                       "--ignore-checksum to use it as it is",
-                       in->bytes->name, what, k, c->computed[0], c->computed[1],
-                       c->record.checksum[0], c->record.checksum[1]);
-    }
-    in->info->warnings++;
+                       "%s; get a sound copy, or pass --ignore-checksum to use it as it is", text);
+    warn(in, text);
   }
   if (c->not_finite >= 0) {
     return kaon_fail(in->ctx, KAON_ERR_NOT_FINITE,
@@ -314,10 +334,9 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
   kaon_propagator_file_info *own = malloc(sizeof *own);
   double *values = malloc(sizeof *values * GROUP * SITES * REALS);
   unsigned char *raw = malloc(sizeof *values * SITES * REALS);
-  in.text = malloc(XML_MAX);
   in.info = info ? info : own;
   kaon_status status = KAON_OK;
-  if (!own || !values || !raw || !in.text) {
+  if (!own || !values || !raw) {
     status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of memory for read buffers", bytes->name);
   }
   if (status == KAON_OK) {
@@ -327,7 +346,6 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
   if (status == KAON_OK && put) status = read_data(&in, raw, values);
   free(in.solutions);
   free(in.sources);
-  free(in.text);
   free(raw);
   free(values);
   free(own);
