@@ -120,12 +120,11 @@ static kaon_status new_wide_vector(kaon_solver *s, const kaon_operator *like, ka
 static kaon_status create_outer_vectors(kaon_solver *s) {
   kaon_operator *system = s->system;
   const int other_precision = s->A->precision != system->precision;
-  const int reduces = s->A->reduction != NULL && s->shifts == NULL;
-  if (reduces || other_precision) {
+  if (s->A->reduction != NULL || other_precision) {
     KAON_TRY(new_vector(s, system, &s->outer.own_b));
     KAON_TRY(new_vector(s, system, &s->outer.own_x));
   }
-  if (reduces) {
+  if (s->A->reduction != NULL) {
     KAON_TRY(new_vector(s, system->reduction->parent, &s->outer.full_r));
     if (other_precision) {
       KAON_TRY(new_vector(s, system->reduction->parent, &s->outer.user_b));
@@ -317,7 +316,7 @@ kaon_status kaon_solver_make(kaon_operator *A, int columns, const kaon_solver_op
   s->ctx = A->ctx;
   s->A = A;
   s->options = *options;
-  s->method = shifts != NULL ? kaon_shifted_method(shifts) : kaon_method_find(options->method);
+  s->method = shifts != NULL ? &kaon_method_multishift : kaon_method_find(options->method);
   s->columns = columns;
   s->solutions = shifts != NULL ? shifts->n : 1;
   s->shifts = shifts;

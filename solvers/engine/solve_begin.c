@@ -106,8 +106,7 @@ void kaon_solver_bind(kaon_solver *s) {
   const kaon_vector *b = s->solve.b;
   kaon_vector *x = s->solve.x;
   const kaon_reduction *reduction = s->system->reduction;
-  s->solve.reduces =
-      reduction != NULL && s->shifts == NULL && b->space == reduction->parent->space;
+  s->solve.reduces = reduction != NULL && b->space == reduction->parent->space;
   const int own = s->solve.reduces || s->A->precision != s->system->precision;
   s->outer.b = own ? s->outer.own_b : b;
   s->outer.x = own ? s->outer.own_x : x;

@@ -1,5 +1,5 @@
 /* multishift.c - conjugate gradients on (A + sigma_i) x_i = b for all shifts at once, for Hermitian
- * A or A^dag A with A + sigma_i positive definite.
+ * A with all A + sigma_i positive definite.
  * Source: Jegerlehner, hep-lat/9612014.
  * Residuals of the shifted systems are multiples of each other, r_i = zeta_i r, if all start at x =
  * 0. So one process, that of the smallest shift, computes r. Each shift has a direction and a
@@ -8,29 +8,10 @@
  *   x_i += a_i p_i, p_i = r + b_i p_i   for all i, columns of two vectors, in one pass
  *   p = r + beta p
  * A column of x is closed when its own residual has reached the tolerance. The process ends last.
- * Storage: p, q, all p_i. A step: 1 A (A^dag A: 1 A and 1 A^dag).
- * The method is not in KAON_METHOD_LIST, because it has other arguments: kaon/multishift.h. */
+ * Storage: p, q, all p_i. A step: 1 A.
+ * The method is not in KAON_METHOD_LIST, because its arguments are others: kaon/multishift.h. */
 #include "blas/precond_updates.h"
 #include "solvers/shifts/shifted.h"
-
-/* q = A p and its product with p. */
-static kaon_status apply(kaon_solver *s, const kaon_shift_level *w) {
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
-  const kaon_vector *in = w->in != NULL ? w->in : w->p;
-  kaon_vector *out = w->out != NULL ? w->out : w->q;
-  if (w->in != NULL) KAON_TRY(kaon_blas_convert(w->p, w->in, 0, &plain));
-  if (w->t != NULL) { /* (p, A^dag A p) = |A p|^2 */
-    const kaon_pass alpha =
-        kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_DENOMINATOR, KAON_REC_SHIFT_ALPHA);
-    KAON_TRY(kaon_operator_run(w->A, KAON_PLAIN, in, w->t, &alpha));
-    KAON_TRY(kaon_operator_run(w->A, KAON_DAGGER, w->t, out, &plain));
-  } else {
-    const kaon_pass alpha = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, in, KAON_S_DENOMINATOR,
-                                           KAON_REC_SHIFT_ALPHA);
-    KAON_TRY(kaon_operator_run(w->A, KAON_PLAIN, in, out, &alpha));
-  }
-  return w->out != NULL ? kaon_blas_convert(w->out, w->q, 0, &plain) : KAON_OK;
-}
 
 static kaon_status residual(kaon_solver *s, const kaon_shift_level *w) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
@@ -49,11 +30,13 @@ kaon_status kaon_shifted_direction(kaon_solver *s, const kaon_shift_level *w) {
 
 static kaon_status step(kaon_solver *s, int position) {
   const kaon_shift_level *w = &s->shifts->level[s->shifts->at];
+  const kaon_pass alpha = kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, w->p, KAON_S_DENOMINATOR,
+                                         KAON_REC_SHIFT_ALPHA);
   const kaon_pass shifts = kaon_shifted_pass(s, KAON_REC_SHIFT_STEP);
   const kaon_pass plain = kaon_shifted_pass(s, KAON_REC_NONE);
   kaon_vector *x = w->r == s->outer.r ? s->outer.x : s->x_inner;
   (void)position;
-  KAON_TRY(apply(s, w));
+  KAON_TRY(kaon_operator_run(w->A, KAON_PLAIN, w->p, w->q, &alpha));
   KAON_TRY(residual(s, w));
   KAON_TRY(kaon_blas_recur(s->ctx, &shifts));
   KAON_TRY(
@@ -66,14 +49,5 @@ const kaon_method_ops kaon_method_multishift = {
     .traits = KAON_METHOD_HERMITIAN,
     .storage = {.vectors = 2, .wide = 1},
     .products = {.step = 1},
-    .normal = &kaon_method_multishift_normal,
-    .step = step,
-};
-
-const kaon_method_ops kaon_method_multishift_normal = {
-    .title = "CG of several shifts on the normal equations",
-    .traits = KAON_METHOD_NORMAL | KAON_METHOD_ADJOINT,
-    .storage = {.vectors = 3, .wide = 1},
-    .products = {.step = 2},
     .step = step,
 };

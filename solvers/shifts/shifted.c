@@ -135,17 +135,19 @@ static kaon_status go_on(kaon_solver *s, int l) {
   return kaon_runner_loop(s);
 }
 
-/* norm2[column] of a vector with up to the columns of x. */
-static kaon_status norms(const kaon_solver *s, const kaon_vector *v, double *norm2) {
+/* Squares of a vector with the columns of b or x, read by norm2_of. */
+static kaon_status norms(const kaon_solver *s, const kaon_vector *v) {
   static const int slots[3] = {KAON_NO_SLOT, KAON_OF_B, KAON_NO_SLOT};
   kaon_scalars view = *s->states.sums;
   kaon_pass all = KAON_PASS_INIT;
   view.columns = v->nrhs;
   all.scalars = &view;
   KAON_TRY(kaon_blas_dot(v, v, slots, &all));
-  KAON_TRY(kaon_agree(s->ctx, kaon_scalars_read(&view, s->states.sums_host)));
-  for (int m = 0; m < v->nrhs; m++) norm2[m] = s->states.sums_host[m].slot[KAON_OF_B][0];
-  return KAON_OK;
+  return kaon_agree(s->ctx, kaon_scalars_read(&view, s->states.sums_host));
+}
+
+static double norm2_of(const kaon_solver *s, int column) {
+  return s->states.sums_host[column].slot[KAON_OF_B][0];
 }
 
 /* Estimates `spread`: the residual caused by one unit of rounding in all remaining applications,
@@ -156,13 +158,13 @@ static kaon_status norms(const kaon_solver *s, const kaon_vector *v, double *nor
  * Larger shifts need smaller changes. Only for processes that continue. */
 static kaon_status find_spread(kaon_solver *s) {
   kaon_multishift *f = s->shifts;
-  KAON_TRY(norms(s, f->level[f->at].p, f->norm2));
+  KAON_TRY(norms(s, f->level[f->at].p));
   for (int j = 0; j < s->columns; j++) {
     const kaon_column_state *base = &s->states.host[j];
     if (!f->source[j].runs) continue;
     const double r2 = base->slot[KAON_S_R2][0], largest = base->slot[KAON_S_LARGEST][0];
     const double steps = 2 * base->iterations / log(s->states.norm2[j] / r2);
-    f->source[j].spread = largest * base->slot[KAON_S_ALPHA][0] * sqrt(f->norm2[j] / r2) * steps;
+    f->source[j].spread = largest * base->slot[KAON_S_ALPHA][0] * sqrt(norm2_of(s, j) / r2) * steps;
   }
   return KAON_OK;
 }
@@ -220,7 +222,7 @@ kaon_status kaon_shifted_run(kaon_solver *s) {
 
 /* ---- residuals and reports ---- */
 
-/* norm2 = |b - (A + sigma_i) x_i|^2; P holds these residuals. */
+/* P = b - (A + sigma_i) x_i, and their squares. */
 static kaon_status residuals(kaon_solver *s) {
   kaon_multishift *f = s->shifts;
   kaon_vector *x = s->outer.x, *P = f->level[0].P;
@@ -228,13 +230,11 @@ static kaon_status residuals(kaon_solver *s) {
   for (int m = 0; m < kaon_shifted_columns(s); m++)
     kaon_shifted_state(s, m)->gate = KAON_GATE_STEP;
   KAON_TRY(write_states(s));
-  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, x, f->several != NULL ? f->several : P, NULL));
-  if (f->several != NULL)
-    KAON_TRY(kaon_operator_run(s->system, KAON_DAGGER, f->several, P, NULL));
+  KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, x, P, NULL));
   f->verified++;
   KAON_TRY(kaon_blas_axpy(KAON_PLUS(KAON_S_SIGMA_WHOLE), x, P, &pass));
   KAON_TRY(kaon_blas_shifted(KAON_NUMBER(0), P, x, s->solve.b, KAON_NUMBER(-1), NULL));
-  return norms(s, P, f->norm2);
+  return norms(s, P);
 }
 
 /* Why a process ended whose column missed the tolerance. */
@@ -251,21 +251,15 @@ static kaon_stop_reason reason_of(const kaon_column_state *base) {
   }
 }
 
-/* Takes the residuals in norm2 into the reports. missed[m]: the residual exceeds 1.1 times the
- * tolerance although the process converged; 1.1 as in the other solvers. Returns the number of
- * missed columns. */
+/* Takes the residuals into the reports. Returns the number of columns that missed the tolerance. */
 static int take_residuals(kaon_solver *s) {
-  kaon_multishift *f = s->shifts;
   int count = 0;
   for (int m = 0; m < kaon_shifted_columns(s); m++) {
-    kaon_column_report *r = &f->reports[m];
-    const int j = m % s->columns;
-    const double b2 = s->states.norm2[j];
-    r->residual = r->stop_residual = b2 > 0 ? sqrt(f->norm2[m] / b2) : 0;
-    const int reached = r->residual <= 1.1 * s->options.tol;
-    if (reached) r->reason = KAON_CONVERGED;
-    f->missed[m] = !reached && s->states.host[j].reason == KAON_WAIT_STOP;
-    count += f->missed[m];
+    kaon_column_report *r = &s->shifts->reports[m];
+    const double b2 = s->states.norm2[m % s->columns];
+    r->residual = r->stop_residual = b2 > 0 ? sqrt(norm2_of(s, m) / b2) : 0;
+    if (r->residual <= 1.1 * s->options.tol) r->reason = KAON_CONVERGED;
+    count += kaon_shifted_missed(s, m);
   }
   return count;
 }
@@ -297,9 +291,9 @@ kaon_status kaon_shifted_end(kaon_solver *s, kaon_column_report *reports) {
 
 void kaon_shifted_count(const kaon_solver *s, kaon_solve_report *report) {
   const kaon_multishift *f = s->shifts;
-  const int applications = f->verified * s->method->products.step;
   double open = 0;
   for (int j = 0; j < s->columns; j++) open += s->states.norm2[j] > 0;
-  report->applications += applications + f->refined.applications;
-  report->flops += applications * open * f->n * s->process.flops.outer + f->refined.flops;
+  report->applications += f->verified + f->refined.applications;
+  report->applications *= 1 + f->options.normal;
+  report->flops += f->verified * open * f->n * s->process.flops.outer + f->refined.flops;
 }

@@ -1,5 +1,5 @@
-/* shifted.h - what CG of several shifts adds to a solver (solvers/engine): the precisions that its
- * process goes through, and a solution for each shift.
+/* shifted.h - what CG of several shifts adds to a solver (solvers/engine): a solution for each
+ * shift, and the precisions that its process goes through.
  *
  * The solver's columns are the right-hand sides. Column i c + j of x belongs to shift i and
  * right-hand side j of c. */
@@ -10,18 +10,14 @@
 
 #include "solvers/engine/method.h"
 
-enum { KAON_SHIFT_LEVELS = 3, KAON_SHIFT_VECTORS = 8 };
+enum { KAON_SHIFT_LEVELS = 3 };
 
-/* One precision of the process. P has the columns of x, the other vectors those of b. They have A's
- * precision, or single if that is half, since x and the directions of all shifts do not work in
- * half. */
+/* One precision of the process. P has the columns of x, the other vectors those of b. */
 typedef struct kaon_shift_level {
   kaon_operator *A;
   kaon_vector *r, *p, *q, *P;
-  kaon_vector *t;            /* normal: between A and A^dag, in A's precision; else NULL */
-  kaon_vector *in, *out;     /* copies of p and q in A's precision; NULL: p and q are used */
   double unit;               /* unit roundoff of an application */
-  kaon_solver_replay replay; /* this level's recordings, while the solver has another one's */
+  kaon_solver_replay replay; /* its recordings, while the solver has another level's */
 } kaon_shift_level;
 
 /* A right-hand side and its process in the current solve. */
@@ -33,36 +29,24 @@ typedef struct kaon_shift_source {
 
 struct kaon_multishift {
   kaon_context *ctx;
-  kaon_operator *A; /* the user's; not owned */
   kaon_multishift_options options;
   int n;
   double sigma[KAON_MULTISHIFT_MAX], least;
-  kaon_solver *solver; /* for as many right-hand sides as the last solve; NULL: none */
+  kaon_operator *A;    /* the user's, or A^dag A (shifted_operator.c) */
+  kaon_solver *solver; /* for as many right-hand sides as the last solve had; NULL: none */
 
-  /* What belongs to the solver. Its own vectors are those of the first level or, with two
-   * precisions of vectors, of the others. */
-  int levels, at; /* at: the level that the solver is at */
+  /* What belongs to the solver. Its own vectors are those of its inner precision. */
+  int levels, at; /* at: the level whose steps the solver issues */
   kaon_shift_level level[KAON_SHIFT_LEVELS];
-  kaon_vector *own[KAON_SHIFT_VECTORS]; /* the other vectors */
-  int nown;
-  kaon_vector *several;      /* normal: A x of all columns, on the way to A^dag A x */
-  kaon_scalars of_x, states; /* states of the columns of x, and all with those of the processes */
-  kaon_shift_source *source; /* [right-hand side] */
-  double *norm2;             /* [column of x], as are the next two */
-  kaon_column_report *reports;
-  int *missed;
-
-  /* The current solve: */
-  int verified; /* how often all residuals were computed */
-  kaon_solve_report refined; /* work of refinements */
+  kaon_scalars of_x, states;   /* states of the columns of x; these behind those of the processes */
+  kaon_shift_source *source;   /* [right-hand side] */
+  kaon_column_report *reports; /* [column of x] */
+  int verified;                /* how often this solve computed all residuals */
+  kaon_solve_report refined;   /* work of its refinements */
 };
 
-/* methods/multishift.c: CG on A, and on A^dag A. */
-extern const kaon_method_ops kaon_method_multishift, kaon_method_multishift_normal;
-static inline const kaon_method_ops *kaon_shifted_method(const kaon_multishift *f) {
-  return f->options.normal ? &kaon_method_multishift_normal : &kaon_method_multishift;
-}
-/* The end of a step: p = r + beta p. */
+/* methods/multishift.c: the method, and the end of its step: p = r + beta p. */
+extern const kaon_method_ops kaon_method_multishift;
 kaon_status kaon_shifted_direction(kaon_solver *s, const kaon_shift_level *w);
 
 /* A pass over the columns of x. */
@@ -78,6 +62,12 @@ static inline int kaon_shifted_columns(const kaon_solver *s) {
 static inline kaon_column_state *kaon_shifted_state(const kaon_solver *s, int m) {
   return &s->states.host[s->columns + m];
 }
+/* 1: the process of column m of x has converged, but its residual exceeds 1.1 times the tolerance.
+ * 1.1 as in the other solvers. */
+static inline int kaon_shifted_missed(const kaon_solver *s, int m) {
+  return !(s->shifts->reports[m].residual <= 1.1 * s->options.tol) &&
+         s->states.host[m % s->columns].reason == KAON_WAIT_STOP;
+}
 
 /* shifted_create.c: releases what it added to the solver. */
 void kaon_shifted_destroy(kaon_solver *s);
@@ -86,7 +76,13 @@ void kaon_shifted_destroy(kaon_solver *s);
 kaon_status kaon_shifted_run(kaon_solver *s);
 kaon_status kaon_shifted_end(kaon_solver *s, kaon_column_report *reports);
 void kaon_shifted_count(const kaon_solver *s, kaon_solve_report *report);
-/* shifted_refine.c: refines the columns with missed[m] != 0, one at a time. It solves for the
+
+/* shifted_operator.c: A, or A^dag A, with a shift unless sigma is NULL. precision: of its vectors.
+ * Retains A. Errors: MEMORY. */
+kaon_status kaon_shifted_operator(kaon_operator *A, int normal, const double *sigma,
+                                  kaon_precision precision, kaon_operator **result);
+
+/* shifted_refine.c: refines the columns that missed the tolerance, one at a time. It solves for the
  * residual in P of the first level and adds the result to x. Steps are added to the reports. */
 kaon_status kaon_shifted_refine(kaon_solver *s);
 /* Copies column i of `from` to column j of `to`; both are of one space. room: workspace of

@@ -33,75 +33,59 @@ static kaon_status take_options(const kaon_operator *A, int n, const double *sig
 
 /* ---- what is added to a solver ---- */
 
-static kaon_status take_vector(kaon_solver *s, const kaon_operator *like, int columns,
-                               kaon_vector **v) {
-  kaon_multishift *f = s->shifts;
-  KAON_TRY(kaon_vector_create(s->ctx, like->space, like->precision, columns, v));
-  f->own[f->nown++] = *v;
-  return KAON_OK;
-}
-
 /* Unit roundoffs; half: half a unit of a site's largest value. */
 static double roundoff(kaon_precision precision) {
   return precision == KAON_DOUBLE ? 0x1p-53 : precision == KAON_SINGLE ? 0x1p-24 : 0x1p-16;
 }
 
-/* The level of the solver's process, whose vectors are r and work. */
-static kaon_shift_level of_process(const kaon_solver *s) {
-  const int last = s->process.nwork - 1;
-  return (kaon_shift_level){.A = s->inner,
-                            .r = s->r,
-                            .p = s->work[0],
-                            .q = s->work[1],
-                            .P = s->work[last],
-                            .t = last > 2 ? s->work[2] : NULL,
-                            .unit = roundoff(s->inner->precision)};
-}
-
-/* The level in A's precision, before that of a coarser process. */
+/* The level in A's precision, if the solver's vectors are in a coarser one. */
 static kaon_status add_outer_level(kaon_solver *s) {
   kaon_multishift *f = s->shifts;
   kaon_shift_level *w = &f->level[f->levels++];
-  *w = (kaon_shift_level){.A = s->system, .r = s->outer.r, .unit = roundoff(s->system->precision)};
-  KAON_TRY(take_vector(s, w->A, s->columns, &w->p));
-  KAON_TRY(take_vector(s, w->A, s->columns, &w->q));
-  KAON_TRY(take_vector(s, w->A, kaon_shifted_columns(s), &w->P));
-  return f->options.normal ? take_vector(s, w->A, s->columns, &w->t) : KAON_OK;
+  const kaon_operator *A = s->system;
+  *w = (kaon_shift_level){.A = s->system, .r = s->outer.r, .unit = roundoff(A->precision)};
+  KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, s->columns, &w->p));
+  KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, s->columns, &w->q));
+  return kaon_vector_create(s->ctx, A->space, A->precision, kaon_shifted_columns(s), &w->P);
 }
 
-/* A in half, on the vectors of the level before. */
-static kaon_status add_half_level(kaon_solver *s) {
+/* A level on the solver's vectors. */
+static kaon_shift_level *add_level(kaon_solver *s, kaon_precision precision) {
   kaon_multishift *f = s->shifts;
   kaon_shift_level *w = &f->level[f->levels++];
-  *w = of_process(s);
-  w->A = NULL;
-  w->unit = roundoff(KAON_HALF);
-  KAON_TRY(f->A->ops->twin(f->A, KAON_HALF, f->options.reconstruct, &w->A));
-  if (w->A->precision != KAON_HALF) return KAON_OK; /* an application's */
-  if (f->options.normal) KAON_TRY(take_vector(s, w->A, s->columns, &w->t));
-  KAON_TRY(take_vector(s, w->A, s->columns, &w->in));
-  return take_vector(s, w->A, s->columns, &w->out);
+  *w = (kaon_shift_level){.r = s->r,
+                          .p = s->work[0],
+                          .q = s->work[1],
+                          .P = s->work[2],
+                          .unit = roundoff(precision)};
+  return w;
+}
+
+/* A in half on vectors in single. Operators of an application are in single even then. */
+static kaon_status half_operator(const kaon_solver *s, kaon_operator **A) {
+  kaon_operator *half = NULL;
+  KAON_TRY(s->A->ops->twin(s->A, KAON_HALF, s->options.reconstruct, &half));
+  const kaon_status status = kaon_shifted_operator(half, 0, NULL, KAON_SINGLE, A);
+  kaon_operator_destroy(&half);
+  return status;
 }
 
 static kaon_status add_levels(kaon_solver *s) {
-  kaon_multishift *f = s->shifts;
   if (s->process.mixed) KAON_TRY(add_outer_level(s));
-  f->level[f->levels++] = of_process(s);
-  return f->options.sloppy == KAON_HALF ? add_half_level(s) : KAON_OK;
+  add_level(s, s->inner->precision)->A = s->inner;
+  if (s->shifts->options.sloppy != KAON_HALF) return KAON_OK;
+  return half_operator(s, &add_level(s, KAON_HALF)->A);
 }
 
-static kaon_status allocate_host_memory(kaon_solver *s) {
+static kaon_status allocate(kaon_solver *s) {
   kaon_multishift *f = s->shifts;
-  const size_t all = (size_t)kaon_shifted_columns(s);
   f->source = calloc((size_t)s->columns, sizeof *f->source);
-  f->norm2 = calloc(all, sizeof *f->norm2);
-  f->reports = calloc(all, sizeof *f->reports);
-  f->missed = calloc(all, sizeof *f->missed);
-  if (f->source == NULL || f->norm2 == NULL || f->reports == NULL || f->missed == NULL)
+  f->reports = calloc((size_t)kaon_shifted_columns(s), sizeof *f->reports);
+  if (f->source == NULL || f->reports == NULL)
     return kaon_fail(s->ctx, KAON_ERR_MEMORY,
                      "multishift: out of host memory for %d shifts of %d columns", f->n,
                      s->columns);
-  return KAON_OK;
+  return add_levels(s);
 }
 
 /* The states of the columns of x follow those of the processes. */
@@ -114,29 +98,16 @@ static void view_states(kaon_solver *s) {
   s->states.of_x = &f->of_x;
 }
 
-static kaon_status reserve(kaon_solver *s, kaon_operator *A, int columns) {
-  KAON_TRY(kaon_operator_reserve(A, KAON_PLAIN, columns));
-  return s->shifts->options.normal ? kaon_operator_reserve(A, KAON_DAGGER, columns) : KAON_OK;
-}
-
-static kaon_status allocate(kaon_solver *s) {
-  kaon_multishift *f = s->shifts;
-  KAON_TRY(allocate_host_memory(s));
-  KAON_TRY(add_levels(s));
-  if (!f->options.normal) return KAON_OK;
-  return take_vector(s, s->system, kaon_shifted_columns(s), &f->several);
-}
-
 /* The first level has the solver's own recorder. */
 static kaon_status prepare(kaon_solver *s) {
   kaon_multishift *f = s->shifts;
+  const kaon_record_ops *record = s->ctx->backend->record;
   view_states(s);
-  KAON_TRY(reserve(s, s->system, kaon_shifted_columns(s)));
+  KAON_TRY(kaon_operator_reserve(s->system, KAON_PLAIN, kaon_shifted_columns(s)));
   for (int l = 1; l < f->levels; l++) {
-    KAON_TRY(reserve(s, f->level[l].A, s->columns));
+    KAON_TRY(kaon_operator_reserve(f->level[l].A, KAON_PLAIN, s->columns));
     if (s->replay.recorder != NULL)
-      KAON_TRY(
-          s->ctx->backend->record->create(s->ctx, s->columns, &f->level[l].replay.recorder));
+      KAON_TRY(record->create(s->ctx, s->columns, &f->level[l].replay.recorder));
   }
   return KAON_OK;
 }
@@ -149,18 +120,16 @@ void kaon_shifted_destroy(kaon_solver *s) {
     if (l != f->at && w->replay.recorder != NULL)
       s->ctx->backend->record->destroy(&w->replay.recorder);
     if (w->A != s->system && w->A != s->inner) kaon_operator_destroy(&w->A);
+    if (w->p == s->work[0]) continue;
+    kaon_vector_destroy(&w->p);
+    kaon_vector_destroy(&w->q);
+    kaon_vector_destroy(&w->P);
   }
-  for (int i = 0; i < f->nown; i++) kaon_vector_destroy(&f->own[i]);
-  f->several = NULL;
-  f->levels = f->at = f->nown = 0;
   free(f->source);
-  free(f->norm2);
   free(f->reports);
-  free(f->missed);
   f->source = NULL;
-  f->norm2 = NULL;
   f->reports = NULL;
-  f->missed = NULL;
+  f->levels = f->at = 0;
 }
 
 /* Replaces the solver by one for `columns` right-hand sides. */
@@ -201,7 +170,6 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
     return status;
   }
   f->ctx = A->ctx;
-  f->A = A;
   f->options = own;
   f->n = shifts;
   f->least = sigma[0];
@@ -210,7 +178,8 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
     f->least = fmin(f->least, sigma[i]);
   }
   kaon_context_retain(f->ctx);
-  status = make_solver(f, 1);
+  status = kaon_agree(f->ctx, kaon_shifted_operator(A, own.normal, NULL, A->precision, &f->A));
+  if (status == KAON_OK) status = make_solver(f, 1);
   if (status != KAON_OK)
     kaon_multishift_destroy(&f);
   else
@@ -224,6 +193,7 @@ void kaon_multishift_destroy(kaon_multishift **solver) {
   kaon_context *ctx = f->ctx;
   *solver = NULL;
   kaon_solver_destroy(&f->solver);
+  kaon_operator_destroy(&f->A);
   free(f);
   kaon_context_release(ctx);
 }

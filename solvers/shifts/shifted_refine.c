@@ -2,101 +2,8 @@
  * sigma_i) x_i, x_i += d. It treats one shift after another by CG in mixed precision, which
  * replaces its residual (cg.c). So the residual converges whatever the process lost. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "lib/operator/workspace.h"
 #include "solvers/shifts/shifted.h"
-
-/* ---- A + sigma, or A^dag A + sigma ---- */
-
-typedef struct shifted {
-  kaon_operator base;
-  kaon_operator *A;
-  double sigma;
-  int normal;
-  kaon_workspace *between; /* normal: A x */
-} shifted;
-
-static kaon_status shifted_create(kaon_operator *A, double sigma, int normal,
-                                  kaon_operator **result);
-
-static kaon_status apply(kaon_operator *S, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
-                         const kaon_pass *pass) {
-  shifted *self = S->self;
-  const kaon_pass gate = kaon_pass_gate_only(pass);
-  kaon_workspace *work = NULL;
-  (void)mode; /* it is self-adjoint */
-  if (self->normal) {
-    KAON_TRY(kaon_workspace_get(S, S->space, 1, x->nrhs, &self->between, &work));
-    KAON_TRY(kaon_operator_run(self->A, KAON_PLAIN, x, work->vector[0], &gate));
-    KAON_TRY(kaon_operator_run(self->A, KAON_DAGGER, work->vector[0], y, &gate));
-  } else {
-    KAON_TRY(kaon_operator_run(self->A, KAON_PLAIN, x, y, &gate));
-  }
-  KAON_TRY(kaon_blas_axpy(KAON_NUMBER(self->sigma), x, y, &gate));
-  return kaon_pass_sum_separately(y, pass);
-}
-
-static kaon_status make_twin(kaon_operator *S, kaon_precision precision,
-                             kaon_reconstruct reconstruct, kaon_operator **twin) {
-  const shifted *self = S->self;
-  kaon_operator *A = NULL;
-  *twin = NULL;
-  KAON_TRY(self->A->ops->twin(self->A, precision, reconstruct, &A));
-  const kaon_status status = shifted_create(A, self->sigma, self->normal, twin);
-  kaon_operator_destroy(&A); /* the twin retains it */
-  return status;
-}
-
-static kaon_status reserve(kaon_operator *S, kaon_mode mode, int columns) {
-  shifted *self = S->self;
-  kaon_workspace *unused;
-  (void)mode;
-  KAON_TRY(kaon_operator_reserve(self->A, KAON_PLAIN, columns));
-  if (!self->normal) return KAON_OK;
-  KAON_TRY(kaon_operator_reserve(self->A, KAON_DAGGER, columns));
-  return kaon_workspace_get(S, S->space, 1, columns, &self->between, &unused);
-}
-
-static kaon_cost cost(const kaon_operator *S, int columns) {
-  const shifted *self = S->self;
-  kaon_cost c = self->A->ops->cost(self->A, columns);
-  c.flops *= 1 + self->normal;
-  c.bytes *= 1 + self->normal;
-  return c;
-}
-
-static void destroy(kaon_operator *S) {
-  shifted *self = S->self;
-  kaon_context *ctx = S->ctx;
-  kaon_workspace_free(&self->between);
-  kaon_operator_destroy(&self->A);
-  free(self);
-  kaon_context_release(ctx);
-}
-
-static kaon_status shifted_create(kaon_operator *A, double sigma, int normal,
-                                  kaon_operator **result) {
-  static const kaon_operator_ops ops = {.name = "shifted",
-                                        .apply = apply,
-                                        .twin = make_twin,
-                                        .reserve = reserve,
-                                        .cost = cost,
-                                        .destroy = destroy};
-  shifted *self = calloc(1, sizeof *self);
-  if (self == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: out of host memory");
-  *self = (shifted){.A = A, .sigma = sigma, .normal = normal};
-  self->base = (kaon_operator){.ops = &ops,
-                               .ctx = A->ctx,
-                               .space = A->space,
-                               .precision = A->precision,
-                               .references = 1,
-                               .self = self};
-  kaon_operator_retain(A);
-  kaon_context_retain(A->ctx);
-  *result = &self->base;
-  return KAON_OK;
-}
 
 /* ---- columns ---- */
 
@@ -152,14 +59,14 @@ static kaon_status correct(kaon_solver *s, int m, refinement *f) {
   kaon_status status = kaon_shifted_copy_column(P, m, f->r, 0, f->room);
   if (status == KAON_OK) status = kaon_vector_zero(f->d);
   if (status == KAON_OK)
-    status = shifted_create(s->A, all->sigma[m / s->columns], all->options.normal, &S);
+    status = kaon_shifted_operator(s->A, 0, &all->sigma[m / s->columns], s->A->precision, &S);
   status = kaon_agree(s->ctx, status); /* the solver is collective */
   if (status == KAON_OK) status = kaon_solver_create(S, 1, &o, &solver);
   if (status == KAON_OK) status = kaon_solver_solve(solver, f->r, f->d, &column, &solve);
   kaon_solver_destroy(&solver);
   kaon_operator_destroy(&S);
   KAON_TRY(status);
-  all->refined.applications += s->method->products.step * solve.applications;
+  all->refined.applications += solve.applications;
   all->refined.flops += solve.flops;
   report->iterations += column.iterations;
   report->updates++;
@@ -174,8 +81,9 @@ kaon_status kaon_shifted_refine(kaon_solver *s) {
   refinement f = {NULL, NULL, NULL};
   kaon_status status = kaon_agree(s->ctx, take(s, &f));
   for (int m = 0; m < kaon_shifted_columns(s) && status == KAON_OK; m++) {
-    kaon_shifted_state(s, m)->gate = all->missed[m] ? KAON_GATE_STEP : 0;
-    if (all->missed[m]) status = correct(s, m, &f);
+    const int missed = kaon_shifted_missed(s, m);
+    kaon_shifted_state(s, m)->gate = missed ? KAON_GATE_STEP : 0;
+    if (missed) status = correct(s, m, &f);
   }
   if (status == KAON_OK) status = kaon_scalars_write(&all->states, s->states.host);
   if (status == KAON_OK)
