@@ -92,6 +92,11 @@ struct kaon_method_ops {
 /* For methods that retain nothing between steps and defer no update. */
 kaon_status kaon_start_nothing(kaon_solver *s);
 kaon_status kaon_finish_nothing(kaon_solver *s, int gate);
+/* cg.c: for methods whose x += alpha p is one step late, and for those that also have its p, A p
+ * and K r. work[0] is p. */
+kaon_status kaon_finish_late(kaon_solver *s, int gate);
+kaon_status kaon_start_cg(kaon_solver *s);
+kaon_status kaon_renew_cg(kaon_solver *s);
 
 #define KAON_X(value, descriptor, name, purpose) \
   extern const kaon_method_ops kaon_method_##descriptor;
