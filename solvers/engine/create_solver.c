@@ -7,6 +7,7 @@
 
 #include "solvers/spectra/deflate.h"
 #include "solvers/relax/relax_internal.h"
+#include "solvers/shifts/shifted.h"
 #include "lib/core/options_table.h"
 #include "lib/operator/pointwise.h"
 
@@ -49,7 +50,8 @@ static kaon_status check_options(const kaon_operator *A, int columns,
 }
 
 /* system: A in double, if A has such a twin, so that residuals are recomputed in double. Without
- * verification (tol = 0) it is A. inner: A at the lower of its own and the sloppy precision. */
+ * verification (tol = 0), and for several shifts, it is A. inner: A at the lower of its own and the
+ * sloppy precision. */
 static kaon_status choose_operators(kaon_solver *s) {
   kaon_operator *A = s->A;
   const kaon_solver_options *o = &s->options;
@@ -62,7 +64,7 @@ static kaon_status choose_operators(kaon_solver *s) {
                      "solver: %s%s does not support an inner iteration in half precision; choose "
                      "sloppy single, or method cg or bicgstab",
                      kaon_method_name(o->method), gathers ? " with a preconditioner" : "");
-  if (A->precision != KAON_DOUBLE && o->tol > 0) {
+  if (A->precision != KAON_DOUBLE && o->tol > 0 && s->shifts == NULL) {
     const kaon_status status = A->ops->twin(A, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->system);
     if (status == KAON_ERR_UNSUPPORTED)
       s->system = A;
@@ -97,12 +99,22 @@ static kaon_status choose_preconditioner(kaon_solver *s) {
   return KAON_OK;
 }
 
-static kaon_status new_vector(kaon_solver *s, const kaon_operator *like, kaon_vector **v) {
+static kaon_status new_vectors(kaon_solver *s, const kaon_operator *like, int columns,
+                               kaon_vector **v) {
   if (s->process.counting) {
-    s->process.bytes += kaon_vector_needs(like->space, like->precision, s->columns);
+    s->process.bytes += kaon_vector_needs(like->space, like->precision, columns);
     return KAON_OK;
   }
-  return kaon_vector_create(s->ctx, like->space, like->precision, s->columns, v);
+  return kaon_vector_create(s->ctx, like->space, like->precision, columns, v);
+}
+
+static kaon_status new_vector(kaon_solver *s, const kaon_operator *like, kaon_vector **v) {
+  return new_vectors(s, like, s->columns, v);
+}
+
+/* One with the columns of x. */
+static kaon_status new_wide_vector(kaon_solver *s, const kaon_operator *like, kaon_vector **v) {
+  return new_vectors(s, like, s->columns * s->solutions, v);
 }
 
 static kaon_status create_outer_vectors(kaon_solver *s) {
@@ -130,9 +142,14 @@ static kaon_status create_outer_vectors(kaon_solver *s) {
 static kaon_status create_inner_vectors(kaon_solver *s) {
   const kaon_method_storage *m = &s->method->storage;
   s->process.cycle = m->per_direction > 0 ? s->options.subspace : 0;
-  s->process.nwork = m->vectors + m->per_direction * s->options.subspace;
-  if (s->K != NULL) s->process.nwork += s->process.scaling != NULL ? m->diagonal : m->general;
-  for (int i = 0; i < s->process.nwork; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
+  const int narrow = m->vectors + m->per_direction * s->options.subspace +
+                     (s->K == NULL                 ? 0
+                      : s->process.scaling != NULL ? m->diagonal
+                                                   : m->general);
+  s->process.nwork = narrow + m->wide;
+  for (int i = 0; i < narrow; i++) KAON_TRY(new_vector(s, s->inner, &s->work[i]));
+  for (int i = narrow; i < s->process.nwork; i++)
+    KAON_TRY(new_wide_vector(s, s->inner, &s->work[i]));
   s->outer.chosen_r = s->process.mixed ? s->outer.own_chosen_r : s->work[m->scratch];
   const kaon_operator *K = s->K;
   if (K != NULL && K->precision != s->inner->precision) {
@@ -143,7 +160,7 @@ static kaon_status create_inner_vectors(kaon_solver *s) {
     s->r = s->outer.r;
     return KAON_OK;
   }
-  KAON_TRY(new_vector(s, s->inner, &s->outer.own_x_inner));
+  KAON_TRY(new_wide_vector(s, s->inner, &s->outer.own_x_inner));
   s->x_inner = s->outer.own_x_inner;
   return new_vector(s, s->inner, &s->r);
 }
@@ -163,10 +180,22 @@ static kaon_status create_vectors(kaon_solver *s) {
   return kaon_deflation_create(s, pairs);
 }
 
+/* States of the columns and, with several shifts, of those of x behind them. */
+static int states_of(const kaon_solver *s) {
+  return s->columns * (s->shifts != NULL ? 1 + s->solutions : 1);
+}
+
+/* Scalars of the columns, with memory for `states` of them. */
+static kaon_status create_scalars(const kaon_solver *s, int states, kaon_scalars **scalars) {
+  KAON_TRY(kaon_scalars_create(s->ctx, states, scalars));
+  (*scalars)->columns = s->columns;
+  return KAON_OK;
+}
+
 static kaon_status allocate_host_memory(kaon_solver *s) {
   const size_t n = (size_t)s->columns;
-  s->states.host = calloc(n, sizeof *s->states.host);
-  s->states.sums_host = calloc(n, sizeof *s->states.sums_host);
+  s->states.host = calloc((size_t)states_of(s), sizeof *s->states.host);
+  s->states.sums_host = calloc(n * (size_t)s->solutions, sizeof *s->states.sums_host);
   s->states.norm2 = calloc(n, sizeof *s->states.norm2);
   s->states.norm2_full = calloc(n, sizeof *s->states.norm2_full);
   if (s->states.host == NULL || s->states.sums_host == NULL || s->states.norm2 == NULL ||
@@ -191,7 +220,7 @@ static kaon_status reserve_sums(kaon_solver *s) {
   const int cycle = s->process.cycle > deflated ? s->process.cycle : deflated;
   const int products = kaon_method_has(s->method, KAON_METHOD_BLOCK) ? s->columns : cycle;
   const int slots = (products > KAON_DEFERRED_SLOTS ? products : KAON_DEFERRED_SLOTS) + 2;
-  return kaon_comm_reserve(s->ctx, 2 * slots * s->columns);
+  return kaon_comm_reserve(s->ctx, 2 * slots * s->columns * s->solutions);
 }
 
 static double flops_of(const kaon_solver *s, const kaon_operator *A) {
@@ -236,8 +265,9 @@ static kaon_status prepare(kaon_solver *s) {
   s->process.flush =
       s->process.mixed && !gathers ? FLUSH_STEPS : 0; /* else x changes only in services */
   KAON_TRY(allocate_host_memory(s));
-  KAON_TRY(kaon_scalars_create(s->ctx, s->columns, &s->states.scalars));
-  return kaon_scalars_create(s->ctx, s->columns, &s->states.sums);
+  KAON_TRY(create_scalars(s, states_of(s), &s->states.scalars));
+  s->states.of_x = s->states.scalars;
+  return create_scalars(s, s->columns * s->solutions, &s->states.sums);
 }
 
 static kaon_status build(kaon_solver *s) {
@@ -250,13 +280,13 @@ static kaon_status build(kaon_solver *s) {
   KAON_TRY(reserve(s, s->inner));
   if (s->system->reduction != NULL) KAON_TRY(reserve(s, s->system->reduction->parent));
   if (s->K != NULL) KAON_TRY(reserve(s, s->K));
-  KAON_TRY(kaon_launch_prepare(s->ctx, s->columns, 0, &unused));
+  KAON_TRY(kaon_launch_prepare(s->ctx, states_of(s), 0, &unused));
   kaon_solver_idle(s);
   s->replay.block = kaon_solver_block(s);
   if (records(s)) {
     const kaon_record_ops *record = s->ctx->backend->record;
     KAON_TRY(record->create(s->ctx, s->columns, &s->replay.recorder));
-    if (s->ctx->comm->ranks == 1) { /* solve_launch.c */
+    if (s->ctx->comm->ranks == 1 && s->shifts == NULL) { /* solve_launch.c */
       KAON_TRY(record->create(s->ctx, s->columns, &s->launch.before_after));
       KAON_TRY(record->create(s->ctx, s->columns, &s->launch.first));
       KAON_TRY(record->create(s->ctx, s->columns, &s->launch.whole));
@@ -276,13 +306,20 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
   const kaon_argument more = kaon_whole("columns", columns);
   KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_SOLVER, options, &own, &more, 1));
   KAON_TRY(check_options(A, columns, &own));
+  return kaon_solver_make(A, columns, &own, NULL, solver);
+}
+
+kaon_status kaon_solver_make(kaon_operator *A, int columns, const kaon_solver_options *options,
+                             kaon_multishift *shifts, kaon_solver **solver) {
   kaon_solver *s = calloc(1, sizeof *s);
   if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "solver: out of host memory");
   s->ctx = A->ctx;
   s->A = A;
-  s->options = own;
-  s->method = kaon_method_find(own.method);
+  s->options = *options;
+  s->method = shifts != NULL ? &kaon_method_multishift : kaon_method_find(options->method);
   s->columns = columns;
+  s->solutions = shifts != NULL ? shifts->n : 1;
+  s->shifts = shifts;
   kaon_context_retain(s->ctx);
   kaon_status status = kaon_agree(s->ctx, build(s));
   if (status == KAON_OK) status = count_flops(s);
@@ -293,16 +330,19 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
   return status;
 }
 
+static void destroy_recorder(const kaon_solver *s, kaon_recorder **recorder) {
+  if (*recorder != NULL) s->ctx->backend->record->destroy(recorder);
+}
+
 void kaon_solver_destroy(kaon_solver **solver) {
   if (solver == NULL || *solver == NULL) return;
   kaon_solver *s = *solver;
   *solver = NULL;
-  if (s->replay.recorder != NULL) {
-    s->ctx->backend->record->destroy(&s->launch.whole);
-    s->ctx->backend->record->destroy(&s->launch.first);
-    s->ctx->backend->record->destroy(&s->launch.before_after);
-    s->ctx->backend->record->destroy(&s->replay.recorder);
-  }
+  destroy_recorder(s, &s->launch.whole);
+  destroy_recorder(s, &s->launch.first);
+  destroy_recorder(s, &s->launch.before_after);
+  destroy_recorder(s, &s->replay.recorder);
+  kaon_shifted_destroy(s);
   for (int i = 0; i < s->process.nwork; i++) kaon_vector_destroy(&s->work[i]);
   if (s->process.mixed) kaon_vector_destroy(&s->r);
   kaon_deflation_destroy(s);

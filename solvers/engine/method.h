@@ -37,6 +37,7 @@ enum {
 /* Inner vectors beside x and r. */
 typedef struct kaon_method_storage {
   int vectors;
+  int wide;              /* more, with the columns of x (kaon_solver.solutions) */
   int general, diagonal; /* more with a general K, and with a diagonal K */
   int per_direction;     /* more for each direction of the subspace */
   /* work[scratch] holds the chosen residual during a service, if both precisions are the same. Its
@@ -91,6 +92,11 @@ struct kaon_method_ops {
 /* For methods that retain nothing between steps and defer no update. */
 kaon_status kaon_start_nothing(kaon_solver *s);
 kaon_status kaon_finish_nothing(kaon_solver *s, int gate);
+/* cg.c: for methods whose x += alpha p is one step late, and for those that also have its p, A p
+ * and K r. work[0] is p. */
+kaon_status kaon_finish_late(kaon_solver *s, int gate);
+kaon_status kaon_start_cg(kaon_solver *s);
+kaon_status kaon_renew_cg(kaon_solver *s);
 
 #define KAON_X(value, descriptor, name, purpose) \
   extern const kaon_method_ops kaon_method_##descriptor;
@@ -143,7 +149,8 @@ typedef struct kaon_solver_process {
 /* The states of the columns. */
 typedef struct kaon_solver_states {
   kaon_scalars *scalars;
-  kaon_column_state *host; /* host copies, for polls and services */
+  kaon_scalars *of_x;      /* of the columns of x: the same; of shifts: own ones behind them */
+  kaon_column_state *host; /* host copies of both, for polls and services */
   kaon_scalars *sums;      /* norms before and after the run, every column open */
   kaon_column_state *sums_host;
   double *norm2, *norm2_full; /* |b|^2 of the system, of the user */
@@ -174,6 +181,7 @@ typedef struct kaon_solver_solve_state {
   int zero_guess;    /* the same, until the first residual is computed */
   int ended_early;   /* the end was enqueued after the last step, before the poll */
   kaon_issue issued; /* how its steps are issued */
+  kaon_traffic repeated; /* traffic of its replays */
 } kaon_solver_solve_state;
 
 typedef struct kaon_solver_history_state {
@@ -187,7 +195,6 @@ typedef struct kaon_solver_replay {
   kaon_recorded recorded;
   int block;                         /* steps of a recorded block */
   kaon_traffic of_block, of_service; /* network traffic of a recorded block and service */
-  kaon_traffic repeated;             /* traffic of this solve's replays */
   int recording;           /* a service is being recorded: no value can be read on the host */
   int unrecordable;        /* recording failed */
   int unlisted;            /* recording failed in the forms that use kernel lists */
@@ -213,6 +220,7 @@ struct kaon_solver {
   kaon_solver_options options;
   const kaon_method_ops *method;
   int columns;
+  int solutions; /* columns of x for each column of b: 1, or the number of shifts */
 
   kaon_operator *A;      /* the user's; not owned */
   kaon_operator *system; /* A, or its twin in double: for residuals and the outer solution */
@@ -230,6 +238,7 @@ struct kaon_solver {
   kaon_solver_launch launch;
   struct kaon_deflation *deflation; /* deflate.h; NULL: none */
   struct kaon_relaxation *relax;    /* relaxation methods only (relax_internal.h); else NULL */
+  struct kaon_multishift *shifts;   /* CG of several shifts only (shifted.h); else NULL */
 };
 
 /* Slots of the sums before and after the run:
@@ -288,8 +297,6 @@ static inline kaon_pass kaon_gated_dot(const kaon_solver *s, int gate, int norm,
 /* runner.c: returns 1 if the host sees that no column is open to `gate`, so that nothing need be
  * issued. Returns 0 where reading the states from a device would cost more than it saves. */
 int kaon_gate_closed(const kaon_solver *s, int gate);
-/* The same for any states. host: buffer for a copy of them. */
-int kaon_states_closed(const kaon_scalars *scalars, kaon_column_state *host, int gate);
 
 static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
   const kaon_pass pass = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
@@ -317,6 +324,8 @@ static inline int kaon_solver_takes_dagger(const kaon_solver *s) {
 
 /* runner.c: everything between the first residual and the end of the last column. */
 kaon_status kaon_runner_run(kaon_solver *s);
+/* runner.c: the same after the first service: until no column is open. */
+kaon_status kaon_runner_loop(kaon_solver *s);
 /* runner.c: `steps` steps from the source s->outer.b (and s->outer.x unless zero_guess), without
  * verification. *cancelled becomes 1 if the monitor stopped the solve. */
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
@@ -333,6 +342,11 @@ static inline kaon_traffic kaon_traffic_since(const kaon_context *ctx, const kao
                         .hidden = now->hidden - before->hidden,
                         .ahead = now->ahead - before->ahead};
 }
+
+/* create_solver.c: makes a solver from complete options. shifts: of CG of several shifts, whose
+ * states and vectors kaon_shifted_create adds; else NULL. Collective. */
+kaon_status kaon_solver_make(kaon_operator *A, int columns, const kaon_solver_options *options,
+                             struct kaon_multishift *shifts, kaon_solver **solver);
 
 /* replay.c: steps of a recorded block: one cycle, or the steps between two flushes. */
 int kaon_solver_block(const kaon_solver *s);

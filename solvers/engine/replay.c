@@ -59,30 +59,39 @@ static kaon_status service(void *user) {
   return status;
 }
 
-/* Traffic of the steps and services of the column that took most of them. Steps after its end find
- * every gate closed and are not counted. */
-static void count_traffic(kaon_solver *s) {
-  int64_t most = 0, served = 0;
-  for (int k = 0; k < s->columns; k++) {
-    if (s->states.host[k].iterations > most) most = s->states.host[k].iterations;
+/* Steps so far of the column that took most of them, as polls have seen them. */
+static int64_t steps_seen(const kaon_solver *s) {
+  int64_t most = 0;
+  for (int k = 0; k < s->columns; k++)
+    if (s->history.column[k].count - 1 > most) most = s->history.column[k].count - 1;
+  return most;
+}
+
+/* Traffic of the steps and services of the column that took most of them. before: its steps when
+ * they began. Steps after its end find every gate closed and are not counted. */
+static void count_traffic(kaon_solver *s, int64_t before) {
+  const int64_t steps = steps_seen(s) - before;
+  int64_t served = 0;
+  for (int k = 0; k < s->columns; k++)
     if (s->states.host[k].updates > served && s->deflation == NULL)
       served = s->states.host[k].updates;
-  }
   const kaon_traffic *b = &s->replay.of_block, *v = &s->replay.of_service;
-  s->replay.repeated.sums += b->sums * most / s->replay.block + v->sums * served;
-  s->replay.repeated.exchanges += b->exchanges * most / s->replay.block + v->exchanges * served;
-  s->replay.repeated.bytes += b->bytes * most / s->replay.block + v->bytes * served;
-  s->replay.repeated.hidden += b->hidden * most / s->replay.block + v->hidden * served;
-  s->replay.repeated.ahead += b->ahead * most / s->replay.block + v->ahead * served;
+  kaon_traffic *all = &s->solve.repeated;
+  all->sums += b->sums * steps / s->replay.block + v->sums * served;
+  all->exchanges += b->exchanges * steps / s->replay.block + v->exchanges * served;
+  all->bytes += b->bytes * steps / s->replay.block + v->bytes * served;
+  all->hidden += b->hidden * steps / s->replay.block + v->hidden * served;
+  all->ahead += b->ahead * steps / s->replay.block + v->ahead * served;
 }
 
 /* ---- the recording ---- */
 
 /* Where the parent's residual is monitored, recorded services read the user's b (service.c), else
- * the system's. */
+ * the system's. Those of shifts read none. */
 static kaon_recorded now(const kaon_solver *s) {
   const int ends = kaon_solver_monitors_residual(s) && s->solve.b != NULL;
-  return (kaon_recorded){.b = kaon_view_of(ends ? s->solve.b : s->outer.b),
+  const kaon_vector *b = ends ? s->solve.b : s->outer.b;
+  return (kaon_recorded){.b = kaon_view_of(s->shifts != NULL ? NULL : b),
                          .x = kaon_view_of(s->outer.x),
                          .given = kaon_pool_release_count(s->ctx->pool),
                          .tunings = s->ctx->tunings,
@@ -144,35 +153,32 @@ kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void 
   return status;
 }
 
-kaon_status kaon_replay_record(kaon_context *ctx, kaon_recorder *recorder, const kaon_loop *loop,
-                               kaon_issue wanted, int host_serves, kaon_issue *made) {
+/* Records the loop in the form that needs the host least and is allowed and possible. With
+ * deflation blocks are replayed, and the host serves between them. Collective. */
+static kaon_status record(kaon_solver *s) {
+  kaon_context *ctx = s->ctx;
+  const kaon_loop loop = {
+      .steps = steps, .service = service, .user = s, .state = s->states.scalars->state};
   const kaon_traffic before = ctx->comm->traffic; /* recording sends nothing */
-  const kaon_issue most = kaon_replay_most(ctx);
+  const kaon_issue most = kaon_replay_most(ctx), wanted = wanted_form(s);
   const int beyond = wanted == KAON_ISSUE_TAIL || is_listed(wanted);
   const kaon_issue first = most == KAON_ISSUE_WHILE && beyond ? wanted : most;
   kaon_status status = KAON_ERR_UNSUPPORTED;
-  *made = KAON_ISSUE_AUTO;
+  s->replay.recorded.form = KAON_ISSUE_AUTO;
   for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
-    if (host_serves && form != KAON_ISSUE_REPLAY) continue;
-    status = kaon_agree(ctx, ctx->backend->record->record(recorder, loop, (kaon_issue)form));
-    if (status == KAON_OK) *made = (kaon_issue)form;
+    if (s->deflation != NULL && form != KAON_ISSUE_REPLAY) continue;
+    status = kaon_agree(
+        ctx, ctx->backend->record->record(s->replay.recorder, &loop, (kaon_issue)form));
+    if (status == KAON_OK) s->replay.recorded.form = (kaon_issue)form;
   }
   ctx->comm->traffic = before;
+  if (status == KAON_OK) s->replay.recorded = now(s);
   if (wanted != KAON_ISSUE_AUTO && (int)wanted > (int)first)
     kaon_fail(
         ctx, status,
         "solver: steps cannot be issued as asked for: with sums and messages over ranks, blocks of "
         "steps can be replayed but not run by the device; choose issue auto or another transport");
-  return status;
-}
-
-static kaon_status record(kaon_solver *s) {
-  const kaon_loop loop = {
-      .steps = steps, .service = service, .user = s, .state = s->states.scalars->state};
-  const kaon_status status = kaon_replay_record(s->ctx, s->replay.recorder, &loop, wanted_form(s),
-                                                s->deflation != NULL, &s->replay.recorded.form);
-  if (status == KAON_OK) s->replay.recorded = now(s);
   return status;
 }
 
@@ -325,7 +331,7 @@ static kaon_status ask(const kaon_solver *s, kaon_operator *A, const kaon_vector
 
 static kaon_status check_operators(const kaon_solver *s) {
   kaon_operator *K = s->K;
-  KAON_TRY(ask(s, s->system, s->outer.x, s->outer.r));
+  KAON_TRY(ask(s, s->system, s->outer.b, s->outer.r));
   if (s->inner != s->system) KAON_TRY(ask(s, s->inner, s->r, s->work[0]));
   if (K == NULL) return KAON_OK;
   return s->process.precond_input != NULL
@@ -342,6 +348,7 @@ static kaon_status recording_valid_everywhere(const kaon_solver *s, int *good) {
 }
 
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
+  const int64_t before = steps_seen(s);
   int good = 0;
   KAON_TRY(recording_valid_everywhere(s, &good));
   if (good) {
@@ -356,6 +363,6 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
   }
   s->solve.issued = s->replay.recorded.form;
   KAON_TRY(drive(s, cancel, over));
-  count_traffic(s);
+  count_traffic(s, before);
   return KAON_OK;
 }

@@ -31,23 +31,23 @@ static int late(const kaon_solver *s, const kaon_step_rate *p) {
   return kaon_solver_clock() - p->begin > poll_seconds;
 }
 
-/* Where hosts carry the messages of devices, a message costs more than reading the states. The
- * states are the same on all ranks. A read that fails is found at the next poll. */
-int kaon_states_closed(const kaon_scalars *scalars, kaon_column_state *host, int gate) {
-  const kaon_context *ctx = scalars->ctx;
-  const kaon_column_state *state = scalars->state;
-  if (!ctx->backend->host_accessible) {
-    if (ctx->comm->ranks == 1 || kaon_replay_most(ctx) > KAON_ISSUE_PLAIN) return 0;
-    if (kaon_scalars_read(scalars, host) != KAON_OK) return 0;
-    state = host;
-  }
+static int none_open(const kaon_scalars *scalars, const kaon_column_state *state, int gate) {
   for (int k = 0; k < scalars->columns; k++)
     if (state[k].gate & gate) return 0;
   return 1;
 }
 
+/* Where hosts carry the messages of devices, a message costs more than reading the states. The
+ * states are the same on all ranks. A read that fails is found at the next poll. */
 int kaon_gate_closed(const kaon_solver *s, int gate) {
-  return kaon_states_closed(s->states.scalars, s->states.host, gate);
+  const kaon_context *ctx = s->ctx;
+  const kaon_column_state *state = s->states.scalars->state;
+  if (!ctx->backend->host_accessible) {
+    if (ctx->comm->ranks == 1 || kaon_replay_most(ctx) > KAON_ISSUE_PLAIN) return 0;
+    if (kaon_scalars_read(s->states.scalars, s->states.host) != KAON_OK) return 0;
+    state = s->states.host;
+  }
+  return none_open(s->states.scalars, state, gate);
 }
 
 kaon_columns_now kaon_columns_count(const kaon_solver *s) {
@@ -72,9 +72,11 @@ static int block_length(const kaon_solver *s, int position) {
  * A step opens the gate and the end of the next step closes it. Therefore the flush is issued after
  * each step that can have opened the gate (replay.c). */
 kaon_status kaon_runner_flush(kaon_solver *s) {
-  const kaon_pass due = kaon_gated(s, KAON_GATE_FLUSH);
+  kaon_pass due = kaon_gated(s, KAON_GATE_FLUSH);
   if (s->process.flush == 0) return KAON_OK;
-  if (s->ctx->backend->host_accessible && kaon_gate_closed(s, KAON_GATE_FLUSH)) return KAON_OK;
+  due.scalars = s->states.of_x;
+  if (s->ctx->backend->host_accessible && none_open(due.scalars, due.scalars->state, due.gate))
+    return KAON_OK;
   return kaon_blas_add_and_zero(s->x_inner, s->outer.x, &due);
 }
 
@@ -129,7 +131,6 @@ int kaon_runner_service_due(const kaon_solver *s, kaon_columns_now n, int begins
 }
 
 kaon_status kaon_runner_run(kaon_solver *s) {
-  int cancel = 0, position = 0, patience = 0;
   if (s->launch.single) {
     /* already issued with the beginning */
   } else if (s->launch.replays && s->solve.zero_guess) {
@@ -138,7 +139,11 @@ kaon_status kaon_runner_run(kaon_solver *s) {
   } else {
     KAON_TRY(kaon_service_run(s));
   }
-  if (kaon_relax_is_host_led(s)) return kaon_relax_run(s);
+  return kaon_relax_is_host_led(s) ? kaon_relax_run(s) : kaon_runner_loop(s);
+}
+
+kaon_status kaon_runner_loop(kaon_solver *s) {
+  int cancel = 0, position = 0, patience = 0;
   if (kaon_replay_possible(s)) {
     int over = 0;
     KAON_TRY(kaon_replay_run(s, &cancel, &over));

@@ -37,11 +37,6 @@ int kaon_replay_possible(const kaon_solver *s);
  * nothing was done; then the solve is no longer a single launch. */
 kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over);
 
-/* Records `loop` in the form that needs the host least and is allowed and possible. wanted: AUTO,
- * or the only form allowed. host_serves: blocks are replayed, and the host serves between them.
- * *made: the form; AUTO after a failure. Collective. */
-kaon_status kaon_replay_record(kaon_context *ctx, kaon_recorder *recorder, const kaon_loop *loop,
-                               kaon_issue wanted, int host_serves, kaon_issue *made);
 /* The form that needs the host least, of those in which communication between ranks can be
  * recorded. */
 kaon_issue kaon_replay_most(const kaon_context *ctx);

@@ -45,6 +45,7 @@ static kaon_status multiply(const kaon_scaling *g, int sign, kaon_vector *v) {
     const int e = g->exponent[m % g->b->nrhs];
     g->host[m].slot[FACTOR][0] = ldexp(1, sign * e + g->shift[m]);
     g->host[m].slot[FACTOR][1] = 0;
+    g->host[m].gate = KAON_GATE_STEP;
   }
   KAON_TRY(kaon_agree(v->ctx, kaon_scalars_write(&view, g->host)));
   return kaon_blas_scale(KAON_PLUS(FACTOR), v, &pass);
@@ -56,28 +57,26 @@ static void release_all(kaon_scaling *g) {
   *g = (kaon_scaling){0};
 }
 
-static kaon_status take(kaon_scaling *g, const kaon_vector *b) {
-  g->exponent = calloc((size_t)(b->nrhs + g->sums->columns), sizeof *g->exponent);
+static kaon_status take(kaon_scaling *g, const kaon_vector *b, const kaon_vector *x) {
+  g->exponent = calloc((size_t)(b->nrhs + x->nrhs), sizeof *g->exponent);
   if (g->exponent == NULL)
     return kaon_fail(b->ctx, KAON_ERR_MEMORY, "solve: out of host memory for %d columns", b->nrhs);
   g->shift = g->exponent + b->nrhs;
   return kaon_vector_create(b->ctx, b->space, b->precision, b->nrhs, &g->b);
 }
 
-kaon_status kaon_scaling_begin(kaon_scaling *g, const kaon_vector *b, kaon_norm_range norm_range,
-                               const double *norm2, kaon_scalars *sums, kaon_column_state *host) {
+kaon_status kaon_scaling_begin(kaon_scaling *g, const kaon_vector *b, kaon_vector *x,
+                               kaon_norm_range norm_range, const double *norm2, kaon_scalars *sums,
+                               kaon_column_state *host) {
   *g = (kaon_scaling){.sums = sums, .host = host};
-  kaon_status status = kaon_agree(b->ctx, take(g, b));
+  kaon_status status = kaon_agree(b->ctx, take(g, b, x));
   for (int k = 0; status == KAON_OK && k < b->nrhs; k++)
     g->exponent[k] = beyond(norm_range, norm2[k]) ? ilogb(norm2[k]) / 2 : 0;
   if (status == KAON_OK) status = kaon_blas_copy(b, g->b, NULL);
   if (status == KAON_OK) status = multiply(g, -1, g->b);
+  if (status == KAON_OK) status = multiply(g, -1, x);
   if (status != KAON_OK) release_all(g);
   return status;
-}
-
-kaon_status kaon_scaling_guess(const kaon_scaling *g, kaon_vector *x) {
-  return multiply(g, -1, x);
 }
 
 static kaon_status norms(const kaon_scaling *g, const kaon_vector *y) {

@@ -22,17 +22,16 @@ typedef struct kaon_scaling {
   kaon_vector *b; /* scaled; NULL: b is not scaled */
   int *exponent;  /* [column] e; 0 if the column is in range */
   int *shift;     /* [column of x] x is stored times 2^-shift */
-  /* Scalars for at least as many columns as the widest vector, all open, and their host copies. */
+  /* With memory for as many columns as x, all open, and their host copies. */
   kaon_scalars *sums;
   kaon_column_state *host;
 } kaon_scaling;
 
-/* norm2: |b|^2 by column. After an error nothing is left to release. Collective. Errors: MEMORY. */
-kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b,
+/* Makes the scaled b and scales the guess x. Column m of x belongs to column m modulo b's. norm2:
+ * |b|^2 by column. After an error nothing is left to release. Collective. Errors: MEMORY. */
+kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b, kaon_vector *x,
                                kaon_norm_range norm_range, const double *norm2, kaon_scalars *sums,
                                kaon_column_state *host);
-/* Scales a guess. Column m of x belongs to column m modulo b's. */
-kaon_status kaon_scaling_guess(const kaon_scaling *scaling, kaon_vector *x);
 /* Scales x back and releases everything. If the solve's `status` is an error, it only releases, and
  * returns that status. Does nothing if there was no scaling. Collective. Errors: NOT_FINITE (x
  * overflows double; `what` begins the message). */

@@ -1,4 +1,5 @@
 /* service.c - what happens to columns that wait: verification, residual replacement, restart, end.
+ * The residual of several shifts cannot be replaced, so there they end.
  * One sequence of gated operations serves all of them, and columns that iterate are not touched.
  * Except for deflation, the host reads no value, so the sequence can be recorded like a step.
  *
@@ -77,6 +78,7 @@ static kaon_status replace_residual(kaon_solver *s) {
 
 kaon_status kaon_service_run(kaon_solver *s) {
   const kaon_pass keep = kaon_gated(s, KAON_GATE_SOLUTION);
+  if (s->shifts != NULL) return kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_LOCAL_CLOSE);
   if (!s->solve.zero_guess) { /* else there is no inner solution yet */
     KAON_TRY(s->method->finish(s, KAON_GATE_SOLUTION));
     if (s->process.mixed) KAON_TRY(kaon_blas_add_and_zero(s->x_inner, s->outer.x, &keep));

@@ -10,6 +10,7 @@
 
 #include "solvers/spectra/deflate.h"
 #include "solvers/relax/relax_internal.h"
+#include "solvers/shifts/shifted.h"
 #include "lib/core/threads.h"
 #include "lib/core/output.h"
 
@@ -124,6 +125,7 @@ static kaon_status clear_zero_columns(kaon_solver *s) {
 static kaon_status run(kaon_solver *s) {
   kaon_history_clear(s);
   s->history.monitored = 1;
+  if (s->shifts != NULL) return kaon_shifted_run(s);
   KAON_TRY(clear_zero_columns(s));
   kaon_solver_prepare_states(s);
   KAON_TRY(kaon_scalars_write(s->states.scalars, s->states.host));
@@ -233,7 +235,7 @@ kaon_status kaon_solver_end_early(kaon_solver *s) {
 }
 
 /* norm2_r[k] = |b - A x|^2 */
-static kaon_status end(kaon_solver *s, double *norm2_r) {
+static kaon_status final_norms(kaon_solver *s, double *norm2_r) {
   if (s->solve.reduces || s->A->precision != s->system->precision) {
     if (s->solve.ended_early) { /* the norms came with the last poll */
       kaon_recorder *posted = s->launch.single ? s->launch.whole : s->replay.recorder;
@@ -276,6 +278,17 @@ static kaon_column_report column_report(const kaon_solver *s, int k, double norm
     c.rounded = s->A->precision != s->system->precision;
   }
   return c;
+}
+
+/* Ends the solve: the user's x, the true residuals and the reports of its columns. */
+static kaon_status end(kaon_solver *s, kaon_column_report *columns_out) {
+  double *norm2_r = s->states.norm2; /* the sources' norms are no longer needed */
+  if (s->shifts != NULL) return kaon_shifted_end(s, columns_out);
+  KAON_TRY(final_norms(s, norm2_r));
+  KAON_TRY(kaon_relax_end(s));
+  for (int k = 0; columns_out != NULL && k < s->columns; k++)
+    columns_out[k] = column_report(s, k, norm2_r[k]);
+  return KAON_OK;
 }
 
 /* Applications of the inner operator that led to a column's state. */
@@ -332,6 +345,7 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
                      state->iterations * s->process.flops.sweep;
     if (ours + theirs > report->applications) report->applications = ours + theirs;
   }
+  if (s->shifts != NULL) kaon_shifted_count(s, report);
 }
 
 static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
@@ -339,7 +353,7 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   KAON_TRY(kaon_agree(s->ctx, kaon_solver_check_vectors(s, b, x)));
   const double start = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
-  s->replay.repeated = (kaon_traffic){0};
+  s->solve.repeated = (kaon_traffic){0};
   s->solve.b = b;
   s->solve.x = x;
   s->solve.ended_early = 0;
@@ -353,11 +367,7 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
     KAON_TRY(kaon_solver_begin(s));
     KAON_TRY(s->options.tol > 0 ? run(s) : run_fixed(s));
   }
-  double *norm2_r = s->states.norm2; /* the sources' norms are no longer needed */
-  KAON_TRY(end(s, norm2_r));
-  KAON_TRY(kaon_relax_end(s));
-  for (int k = 0; columns_out != NULL && k < s->columns; k++)
-    columns_out[k] = column_report(s, k, norm2_r[k]);
+  KAON_TRY(end(s, columns_out));
   if (report != NULL) {
     kaon_solve_report made = {.seconds = kaon_solver_clock() - start,
                               .traffic = kaon_traffic_since(s->ctx, &before),
@@ -365,11 +375,11 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                               .fused = s->solve.issued < KAON_ISSUE_SEPARATE ||
                                        kaon_method_has(s->method, KAON_METHOD_FUSED)};
     count_work(s, &made);
-    made.traffic.sums += s->replay.repeated.sums;
-    made.traffic.exchanges += s->replay.repeated.exchanges;
-    made.traffic.bytes += s->replay.repeated.bytes;
-    made.traffic.hidden += s->replay.repeated.hidden;
-    made.traffic.ahead += s->replay.repeated.ahead;
+    made.traffic.sums += s->solve.repeated.sums;
+    made.traffic.exchanges += s->solve.repeated.exchanges;
+    made.traffic.bytes += s->solve.repeated.bytes;
+    made.traffic.hidden += s->solve.repeated.hidden;
+    made.traffic.ahead += s->solve.repeated.ahead;
     kaon_output_fill(report, &made, sizeof made);
   }
   if (s->options.tol > 0) return KAON_OK;

@@ -18,10 +18,10 @@ kaon_status kaon_solver_check_vectors(const kaon_solver *s, const kaon_vector *b
                      "space (%lld sites of %d reals) or of the one that it is a reduction of",
                      (long long)b->space->nsites, b->space->ncomp, (long long)A->space->nsites,
                      A->space->ncomp);
-  if (b->nrhs != s->columns || x->nrhs != s->columns)
+  if (b->nrhs != s->columns || x->nrhs != s->columns * s->solutions)
     return kaon_fail(s->ctx, KAON_ERR_SHAPE,
-                     "solve: b has %d columns and x %d, but the solver was made for %d", b->nrhs,
-                     x->nrhs, s->columns);
+                     "solve: b has %d columns and x %d, but the solver was made for %d and %d",
+                     b->nrhs, x->nrhs, s->columns, s->columns * s->solutions);
   if (b->precision != A->precision || x->precision != A->precision)
     return kaon_fail(s->ctx, KAON_ERR_PRECISION,
                      "solve: b and x have precisions %d and %d but the operator %d (0 double, 1 "
@@ -140,7 +140,8 @@ int kaon_solver_source_slot(const kaon_solver *s) {
 }
 
 kaon_status kaon_solver_issue_begin(kaon_solver *s) {
-  KAON_TRY(compute_norms(s, s->solve.x, KAON_OF_X, s->solve.b, KAON_OF_B));
+  const kaon_vector *guess = s->shifts != NULL ? s->solve.b : s->solve.x; /* shifts take none */
+  KAON_TRY(compute_norms(s, guess, KAON_OF_X, s->solve.b, KAON_OF_B));
   return prepare_source(s);
 }
 
@@ -199,9 +200,8 @@ kaon_norm_range kaon_solver_norm_range(const kaon_solver *s) {
 
 /* Replaces an out-of-range b by a scaled copy, and gives up recordings of the user's b. */
 static kaon_status scale(kaon_solver *s) {
-  KAON_TRY(kaon_scaling_begin(&s->solve.units, s->solve.b, kaon_solver_norm_range(s),
+  KAON_TRY(kaon_scaling_begin(&s->solve.units, s->solve.b, s->solve.x, kaon_solver_norm_range(s),
                               s->states.norm2_full, s->states.sums, s->states.sums_host));
-  KAON_TRY(kaon_scaling_guess(&s->solve.units, s->solve.x));
   s->solve.b = s->solve.units.b;
   s->launch.replays = 0;
   kaon_solver_bind(s);
@@ -213,8 +213,8 @@ kaon_status kaon_solver_begin(kaon_solver *s) {
   if (s->solve.b->precision == KAON_DOUBLE &&
       kaon_norm_range_exceeded(kaon_solver_norm_range(s), s->states.norm2_full, s->columns))
     KAON_TRY(scale(s));
-  s->solve.from_zero =
-      all_zero(s, s->states.norm2) || (s->solve.reduces && s->system->reduction->guess == NULL);
+  s->solve.from_zero = s->shifts != NULL || all_zero(s, s->states.norm2) ||
+                       (s->solve.reduces && s->system->reduction->guess == NULL);
   s->solve.zero_guess = s->solve.from_zero;
   KAON_TRY(source_norms(s));
   return kaon_solver_issue_guess(s);

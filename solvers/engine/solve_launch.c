@@ -133,7 +133,7 @@ static int can_single_launch(kaon_solver *s) {
 static void replays(kaon_solver *s) {
   s->launch.replays = 1;
   s->launch.single = can_single_launch(s);
-  s->replay.repeated.sums += s->launch.of_begin_end.sums; /* one rank sends nothing */
+  s->solve.repeated.sums += s->launch.of_begin_end.sums; /* one rank sends nothing */
 }
 
 kaon_status kaon_solve_launch_issue(kaon_solver *s, int blocks) {

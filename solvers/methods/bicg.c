@@ -29,7 +29,7 @@ static const kaon_vector *preconditioned_shadow(const kaon_solver *s) {
 /* z = K r and z' = K^dag r', then the recurrence `then` on (r', z). */
 static kaon_status precondition_step(kaon_solver *s, int gate, int then) {
   kaon_vector **v = s->work;
-  const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_NO_SLOT};
+  const int slots[3] = {KAON_S_RHO_NEW, KAON_NO_SLOT, KAON_S_Q2};
   const kaon_pass plain = kaon_gated(s, gate);
   kaon_pass rho = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
   rho.sum = KAON_SUM_BEGIN;
@@ -37,6 +37,7 @@ static kaon_status precondition_step(kaon_solver *s, int gate, int then) {
     KAON_TRY(kaon_blas_dot(v[R_], s->r, slots, &rho));
     return kaon_pass_complete(&rho);
   }
+  rho.norm = KAON_S_Q2;
   rho.w = v[R_];
   rho.dot = KAON_S_RHO_NEW;
   KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, v[Z], &rho));
@@ -47,14 +48,14 @@ static kaon_status precondition_step(kaon_solver *s, int gate, int then) {
 /* Updates r and r', then beta. Without K the second update has (r, r') in its pass. */
 static kaon_status residuals(kaon_solver *s) {
   kaon_vector **v = s->work;
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_STEP);
   kaon_pass norm = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R2, KAON_REC_NONE);
+  kaon_pass shadow = kaon_gated_norm(s, KAON_GATE_STEP, KAON_S_R02, KAON_REC_NONE);
   const kaon_pass last =
-      kaon_gated_dot(s, KAON_GATE_STEP, KAON_NO_SLOT, s->r, KAON_S_CHI, KAON_REC_BICG_SHADOW);
-  norm.sum = KAON_SUM_DEFER;
+      kaon_gated_dot(s, KAON_GATE_STEP, KAON_S_R02, s->r, KAON_S_CHI, KAON_REC_BICG_SHADOW);
+  norm.sum = shadow.sum = KAON_SUM_DEFER;
   KAON_TRY(kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA), v[Q], s->r, &norm));
   KAON_TRY(
-      kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA_CONJ), v[Q_], v[R_], s->K != NULL ? &plain : &last));
+      kaon_blas_axpy(KAON_MINUS(KAON_S_ALPHA_CONJ), v[Q_], v[R_], s->K != NULL ? &shadow : &last));
   return s->K != NULL ? precondition_step(s, KAON_GATE_STEP, KAON_REC_BICG_BETA) : KAON_OK;
 }
 
@@ -98,11 +99,6 @@ static kaon_status continue_process(kaon_solver *s) {
   return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP_SHADOW), preconditioned_shadow(s), v[P_], &plain);
 }
 
-static kaon_status finish(kaon_solver *s, int gate) {
-  const kaon_pass plain = kaon_gated(s, gate);
-  return kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), s->work[P], s->x_inner, &plain);
-}
-
 const kaon_method_ops kaon_method_bicg = {
     .title = "BiCG",
     .traits = KAON_METHOD_PRECONDITIONED | KAON_METHOD_ADJOINT | KAON_METHOD_NO_HALF,
@@ -114,5 +110,5 @@ const kaon_method_ops kaon_method_bicg = {
     .step = step,
     .start = start,
     .continue_process = continue_process,
-    .finish = finish,
+    .finish = kaon_finish_late,
 };

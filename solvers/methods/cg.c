@@ -52,7 +52,7 @@ static kaon_status step(kaon_solver *s, int position) {
   return residual(s);
 }
 
-static kaon_status start(kaon_solver *s) {
+kaon_status kaon_start_cg(kaon_solver *s) {
   const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
   const kaon_pass rz =
       kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_PCG_START);
@@ -61,7 +61,7 @@ static kaon_status start(kaon_solver *s) {
   return kaon_recur(s, KAON_GATE_START, KAON_REC_CG_START);
 }
 
-static kaon_status renew(kaon_solver *s) {
+kaon_status kaon_renew_cg(kaon_solver *s) {
   const kaon_vector *z = s->K != NULL ? s->work[Z] : s->r;
   const int slots[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
   const int then = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW;
@@ -79,7 +79,7 @@ static kaon_status renew(kaon_solver *s) {
   return s->deflation != NULL ? kaon_deflation_renew(s, s->work[P], z) : KAON_OK;
 }
 
-static kaon_status finish(kaon_solver *s, int gate) {
+kaon_status kaon_finish_late(kaon_solver *s, int gate) {
   const kaon_pass plain = kaon_gated(s, gate);
   return kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), s->work[P], s->x_inner, &plain);
 }
@@ -95,7 +95,7 @@ const kaon_method_ops kaon_method_cg = {
     .flags = KAON_FLAG_SPACED,
     .normal = &kaon_method_cgnr,
     .step = step,
-    .start = start,
-    .renew = renew,
-    .finish = finish,
+    .start = kaon_start_cg,
+    .renew = kaon_renew_cg,
+    .finish = kaon_finish_late,
 };

@@ -37,11 +37,6 @@ static kaon_status continue_process(kaon_solver *s) {
   return kaon_operator_run(s->inner, KAON_DAGGER, s->r, s->work[W], &sums);
 }
 
-static kaon_status finish(kaon_solver *s, int gate) {
-  const kaon_pass plain = kaon_gated(s, gate);
-  return kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), s->work[P], s->x_inner, &plain);
-}
-
 const kaon_method_ops kaon_method_cgne = {
     .title = "CGNE",
     .traits = KAON_METHOD_ADJOINT,
@@ -52,5 +47,5 @@ const kaon_method_ops kaon_method_cgne = {
     .step = step,
     .start = start,
     .continue_process = continue_process,
-    .finish = finish,
+    .finish = kaon_finish_late,
 };

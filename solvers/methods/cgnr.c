@@ -66,7 +66,7 @@ static kaon_status finish(kaon_solver *s, int gate) {
   const int slots[3] = {KAON_NO_SLOT, KAON_NO_SLOT, KAON_S_R2};
   const kaon_pass plain = kaon_gated(s, gate);
   if (monitors_normal(s)) KAON_TRY(kaon_blas_dot(s->r, s->r, slots, &plain));
-  return kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), s->work[P], s->x_inner, &plain);
+  return kaon_finish_late(s, gate);
 }
 
 const kaon_method_ops kaon_method_cgnr = {

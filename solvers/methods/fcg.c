@@ -47,33 +47,6 @@ static kaon_status step(kaon_solver *s, int position) {
   return residual(s);
 }
 
-static kaon_status start(kaon_solver *s) {
-  const kaon_pass plain = kaon_gated(s, KAON_GATE_START);
-  const kaon_pass rz =
-      kaon_gated_dot(s, KAON_GATE_START, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_PCG_START);
-  KAON_TRY(kaon_blas_zero(s->work[P], &plain));
-  if (s->K != NULL) return kaon_precondition(s, KAON_PLAIN, s->r, s->work[Z], &rz);
-  return kaon_recur(s, KAON_GATE_START, KAON_REC_CG_START);
-}
-
-/* Makes p orthogonal to the new r. */
-static kaon_status continue_process(kaon_solver *s) {
-  static const int overlap[3] = {KAON_S_OVERLAP, KAON_NO_SLOT, KAON_S_R2}; /* (p, r), (r, r) */
-  const int gate = KAON_GATE_CONTINUE, then = s->K != NULL ? KAON_REC_PCG_RENEW : KAON_REC_CG_RENEW;
-  const kaon_pass plain = kaon_gated(s, gate);
-  const kaon_pass sums = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
-  const kaon_pass rz = kaon_gated_dot(s, gate, KAON_NO_SLOT, s->r, KAON_S_RZ, KAON_REC_NONE);
-  if (kaon_gate_closed(s, gate)) return KAON_OK;
-  if (s->K != NULL) KAON_TRY(kaon_precondition(s, KAON_PLAIN, s->r, s->work[Z], &rz));
-  KAON_TRY(kaon_blas_dot(s->work[P], s->r, overlap, &sums));
-  return kaon_blas_axpy(KAON_MINUS(KAON_S_OVERLAP), precond_vector(s), s->work[P], &plain);
-}
-
-static kaon_status finish(kaon_solver *s, int gate) {
-  const kaon_pass plain = kaon_gated(s, gate);
-  return kaon_blas_axpy(KAON_PLUS(KAON_S_ALPHA), s->work[P], s->x_inner, &plain);
-}
-
 const kaon_method_ops kaon_method_fcg = {
     .title = "flexible CG",
     .traits = KAON_METHOD_HERMITIAN | KAON_METHOD_PRECONDITIONED | KAON_METHOD_FLEXIBLE,
@@ -84,7 +57,7 @@ const kaon_method_ops kaon_method_fcg = {
     .replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 1e-3, 1e-2}},
     .flags = KAON_FLAG_SPACED,
     .step = step,
-    .start = start,
-    .continue_process = continue_process,
-    .finish = finish,
+    .start = kaon_start_cg,
+    .renew = kaon_renew_cg,
+    .finish = kaon_finish_late,
 };

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solvers/shifts/multishift_internal.h"
 #include "lib/core/output.h"
+#include "solvers/shifts/shifted.h"
 
 /* ---- Zolotarev ---- */
 
@@ -157,13 +157,13 @@ void kaon_rational_destroy(kaon_rational_function **function) {
 /* Column j of y, from the solutions in x. */
 static kaon_status add_up(kaon_rational_function *f, const kaon_vector *b, int j, kaon_vector *y,
                           double *room) {
-  KAON_TRY(kaon_shift_copy_column(b, j, f->sum, 0, room));
+  KAON_TRY(kaon_shifted_copy_column(b, j, f->sum, 0, room));
   KAON_TRY(kaon_blas_scale(KAON_NUMBER(f->r.constant), f->sum, NULL));
   for (int i = 0; i < f->r.terms; i++) {
-    KAON_TRY(kaon_shift_copy_column(f->x, i * b->nrhs + j, f->term, 0, room));
+    KAON_TRY(kaon_shifted_copy_column(f->x, i * b->nrhs + j, f->term, 0, room));
     KAON_TRY(kaon_blas_axpy(KAON_NUMBER(f->r.residue[i]), f->term, f->sum, NULL));
   }
-  return kaon_shift_copy_column(f->sum, 0, y, j, room);
+  return kaon_shifted_copy_column(f->sum, 0, y, j, room);
 }
 
 /* Allocates x for the right-hand sides, and workspace to copy a column. */
@@ -173,7 +173,7 @@ static kaon_status allocate_workspace(kaon_rational_function *f, int columns, do
   void *memory = NULL;
   if (f->x != NULL && f->x->nrhs != all) kaon_vector_destroy(&f->x);
   if (f->x == NULL) KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, all, &f->x));
-  KAON_TRY(kaon_pool_allocate(f->ctx, kaon_shift_buffer_length(A->space) * sizeof **room,
+  KAON_TRY(kaon_pool_allocate(f->ctx, kaon_shifted_buffer_length(A->space) * sizeof **room,
                               "a temporary column", &memory));
   *room = memory;
   return KAON_OK;

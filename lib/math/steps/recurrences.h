@@ -412,16 +412,20 @@ static inline KAON_HD void kaon_bicg_conjugates(kaon_column_state *s) {
   kaon_set(s, KAON_S_BETA_CONJ, s->slot[KAON_S_BETA][0], -s->slot[KAON_S_BETA][1]);
 }
 
+/* Serious breakdown, by the same limit as in BiCGStab: K r orthogonal to r' to rounding. R02 =
+ * |r'|^2, Q2 = |K r|^2. */
 static inline KAON_HD int kaon_bicg_usable(kaon_column_state *s) {
   const double *rho = s->slot[KAON_S_RHO_NEW];
+  const double least = 1e-15 * sqrt(s->slot[KAON_S_R02][0]) * sqrt(s->slot[KAON_S_Q2][0]);
   const int finite = kaon_slot_finite(s, KAON_S_RHO_NEW);
-  if (finite && (rho[0] != 0 || rho[1] != 0)) return 1;
+  if (finite && (fabs(rho[0]) > least || fabs(rho[1]) > least)) return 1;
   kaon_broken(s, finite ? KAON_CAUSE_ZERO : KAON_CAUSE_NOT_FINITE, 1);
   return 0;
 }
 
 static inline KAON_HD void kaon_bicg_start(kaon_column_state *s) {
   const double *rho = s->slot[KAON_S_RHO_NEW];
+  kaon_set(s, KAON_S_R02, s->slot[KAON_S_R2][0], 0);
   kaon_set(s, KAON_S_RHO, rho[0], rho[1]);
   kaon_set(s, KAON_S_ALPHA, 0, 0);
   kaon_set(s, KAON_S_BETA, 0, 0);
@@ -453,6 +457,7 @@ static inline KAON_HD void kaon_bicg_beta(kaon_column_state *s) {
 /* The same with (r, r') in CHI, which is the conjugate of rho if K = 1. */
 static inline KAON_HD void kaon_bicg_shadow(kaon_column_state *s) {
   kaon_set(s, KAON_S_RHO_NEW, s->slot[KAON_S_CHI][0], -s->slot[KAON_S_CHI][1]);
+  kaon_set(s, KAON_S_Q2, s->slot[KAON_S_R2][0], 0);
   kaon_bicg_beta(s);
 }
 

@@ -1,5 +1,5 @@
 /* recurrences_shifts.h - the recurrences of CG on all systems (A + sigma_i) x_i = b at once
- * (solvers/shifts/multishift.c); included by recurrences.h.
+ * (solvers/methods/multishift.c); included by recurrences.h.
  * State 0 of a batch is the process of the smallest shift sigma_0. State 1 + i belongs to shift i;
  * it finds state 0 by its own index in `aux`.
  * Source: Jegerlehner, hep-lat/9612014, with p_i = zeta_i p~_i, so that all directions use the one
@@ -44,6 +44,8 @@ static inline KAON_HD_CALLED void kaon_shift_step(kaon_column_state *s) {
   kaon_set(s, KAON_S_OLD, alpha, beta);
   kaon_set(s, KAON_S_ZETA, next, ratio);
   s->iterations = base->iterations;
+  const int due = base->flush > 0 && (base->iterations - base->renewed) % base->flush == 0;
+  s->gate = due ? KAON_GATE_STEP | KAON_GATE_FLUSH : KAON_GATE_STEP;
   if (next * next * r2 <= s->threshold) s->reason = KAON_WAIT_STOP;
 }
 
