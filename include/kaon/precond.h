@@ -66,7 +66,7 @@ KAON_API kaon_status kaon_precond_chebyshev_interval(const kaon_operator *K, dou
  *
  * - BLOCK_JACOBI: inverses of the diagonal blocks of `block` consecutive rows
  * - DIC, DILU: ((E + L) E^-1 (E + U))^-1, with a diagonal E such that the product has A's diagonal.
- *   OpenFOAM's simplified incomplete factors; DIC for Hermitian A
+ *   OpenFOAM's simplified incomplete factors; DIC for Hermitian A, for which DILU is DIC
  * - SSOR: omega (2 - omega) (D + omega U)^-1 D (D + omega L)^-1
  * - GS: symmetric Gauss-Seidel by colours, which is SSOR with omega = 1 in colour order
  * - IC0, ILU0: incomplete factors without fill; IC0 for Hermitian A
