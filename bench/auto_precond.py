@@ -131,7 +131,7 @@ def measure(program, name, matrix, rounds, more):
     listed = HERMITIAN if report["matrix"]["hermitian"] else GENERAL
     used = f"{report['method']} {(report['preconditioner'] or {'kind': 'none'})['kind']}"
     limit = 30 if seconds is None else max(2, 20 * seconds)
-    others = Runs(program, matrix, ["--no-fallback", *more], limit)
+    others = Runs(program, matrix, [*more], limit)
     times = {}
     for method, precond in listed:
         first = others.run("--method", method, "--precond", precond)[0]

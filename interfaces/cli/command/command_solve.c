@@ -158,6 +158,7 @@ int solve_columns(solve_job *job) {
   job->l.options.monitor = progress_monitor;
   job->l.options.monitor_user = &p;
   int code = linear_solver(&job->l, job->columns);
+  job->setup += job->l.made[1];
   if (code == EXIT_DONE) {
     signals_stage("solving", "no solution was written");
     const energy_meter meter = energy_start(job->ctx);
@@ -264,6 +265,7 @@ static json_t *describe(const solve_job *job, double error) {
   json_object_set_new(report, "regime", json_string(regime_name(job->issue)));
   json_object_set_new(report, "fused", json_boolean(job->fused));
   json_object_set_new(report, "setup_seconds", report_real(job->setup));
+  json_object_set_new(report, "make_seconds", report_real(job->l.made[0] + job->l.made[1]));
   json_object_set_new(report, "seconds", report_real(job->seconds));
   json_object_set_new(report, "gflops",
                       report_real(job->seconds > 0 ? 1e-9 * job->flops / job->seconds : NAN));
@@ -334,8 +336,8 @@ static int prepare(solve_job *job) {
   if (code == EXIT_DONE) code = linear_matrix(job->ctx, &job->l);
   if (code == EXIT_DONE) code = solve_check_disk_space(job->args, &job->l.info);
   if (code == EXIT_DONE) code = linear_decide(&job->l);
-  if (code == EXIT_DONE) code = check_idle(job);
   if (code == EXIT_DONE) code = linear_operator(&job->l);
+  if (code == EXIT_DONE) code = check_idle(job);
   if (code != EXIT_DONE) return code;
   linear_print(common, &job->l);
   code = solve_allocate(job);
@@ -377,7 +379,7 @@ static int run(void *arguments) {
   static const int no_grid[4] = {0, 0, 0, 0};
   solve_args *a = arguments;
   solve_job job = {.args = a, .columns = a->linear.columns};
-  a->linear.precond = a->linear.precond > 0 ? a->linear.precond - 1 : PRECOND_NONE; /* auto */
+  linear_settle(&a->linear);
   int code = linear_check(&a->linear, &job.l);
   if (code == EXIT_DONE) code = precond_check(&job.l);
   if (code == EXIT_DONE) code = projections_check(&a->linear, &job.l);

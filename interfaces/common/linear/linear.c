@@ -194,12 +194,18 @@ int linear_fits(const linear *l) {
       l->info.skew ? "cgnr" : "bicgstab, gcr or cgnr");
 }
 
+void linear_settle(linear_args *a) {
+  if (a->precond == PRECOND_AUTO && a->method >= 0 &&
+      (a->method >= METHODS || !method_has((kaon_method)a->method, KAON_METHOD_PRECONDITIONED)))
+    a->precond = PRECOND_NONE;
+}
+
 int linear_decide(linear *l) {
   const linear_args *a = l->args;
   if (a->method < 0)
     l->options.method = precond_varies(a)                        ? KAON_GCR
                         : l->info.hermitian && !precond_skews(a) ? KAON_CG
-                        : l->info.skew && a->precond == PRECOND_NONE
+                        : l->info.skew && (a->precond == PRECOND_NONE || a->precond == PRECOND_AUTO)
                             ? KAON_CGNR /* (r, A r) = 0, where bicgstab breaks down */
                             : KAON_BICGSTAB;
   if (!a->rhs) l->rhs = l->own ? RHS_GENERATOR : RHS_A_ONES;
@@ -223,7 +229,7 @@ static int make_projections(linear *l) {
 static int precond_status(const linear *l, kaon_status status) {
   char name[32], option[48];
   snprintf(option, sizeof option, "--precond %s",
-           cli_choice(LINEAR_PRECONDS, l->args->precond, name));
+           cli_choice(LINEAR_PRECOND_CHOICES, l->args->precond, name));
   return cli_status(l->ctx, status, option);
 }
 
@@ -236,7 +242,9 @@ int linear_operator(linear *l) {
   int code = cli_status(l->ctx, kaon_matrix_operator(l->matrix, &options, &l->A), NULL);
   if (code == EXIT_DONE) code = linear_fits(l);
   if (code == EXIT_DONE) code = projections_order(l);
-  if (code == EXIT_DONE) code = precond_status(l, precond_make(l));
+  if (code == EXIT_DONE)
+    code =
+        l->args->precond == PRECOND_AUTO ? precond_choose(l) : precond_status(l, precond_make(l));
   if (code == EXIT_DONE) code = relax_spectrum(l);
   if (code == EXIT_DONE && l->projections >= 0) code = make_projections(l);
   signals_leave(NULL);

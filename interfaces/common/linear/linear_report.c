@@ -114,6 +114,7 @@ void linear_add(const linear *l, json_t *report) {
       cli_choice(LINEAR_PARTITIONS, a->partition, partition), "rhs",
       report_string(linear_rhs_text(l)), "columns", a->columns, "max_iter", o->max_iterations,
       "tol", report_real(o->tol), "preconditioner", precond_describe(l), "set", a->set);
+  json_object_set_new(how, "chosen", l->why[0] ? json_string(l->why) : json_null());
   json_object_set_new(how, "projections", projections_describe(l, l->R));
   json_object_set_new(how, "seed", a->columns > 1 ? report_seed(a->seed) : json_null());
   json_object_update(report, how);
