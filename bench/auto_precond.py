@@ -128,15 +128,16 @@ def measure(program, name, matrix, rounds, more):
     seconds, report, messages = default.run()
     if report is None:
         return {"matrix": name, "default": None, "says": messages.strip()}
-    listed = HERMITIAN if report["matrix"]["hermitian"] else GENERAL
+    listed = (HERMITIAN, GENERAL) if report["matrix"]["hermitian"] else (GENERAL,)
     used = f"{report['method']} {(report['preconditioner'] or {'kind': 'none'})['kind']}"
     limit = 30 if seconds is None else max(2, 20 * seconds)
-    others = Runs(program, matrix, [*more], limit)
+    others = Runs(program, matrix, ["--no-fallback", *more], limit)
     times = {}
-    for method, precond in listed:
-        first = others.run("--method", method, "--precond", precond)[0]
-        if first is not None:
-            times[method, precond] = [first]
+    for part in listed:
+        for method, precond in part if not times else ():
+            first = others.run("--method", method, "--precond", precond)[0]
+            if first is not None:
+                times[method, precond] = [first]
     best = min((t[0] for t in times.values()), default=float("inf"))
     times = {k: t for k, t in times.items() if t[0] <= 3 * best}
     mine = [] if seconds is None else [seconds]

@@ -128,6 +128,7 @@ typedef struct linear {
   kaon_spectrum spectrum; /* with --spectrum */
   int diverges;           /* relaxation is predicted to diverge */
   int indefinite;         /* 1: no damping helps, because A is not positive definite */
+  char tried[160];        /* what a program tried besides, in vain; "": nothing */
 } linear;
 
 /* Refuses what can be refused without the matrix. Fills the members of *l that are not pointers to
@@ -263,6 +264,8 @@ int precond_skews(const linear_args *args);
 int precond_suits(const linear *l);
 /* 1 if the method can use it. Prints nothing. */
 int precond_takes(const linear *l);
+/* Names another preconditioner, with the defaults of its options. */
+void precond_replace(linear_args *args, const char *name);
 /* --precond auto: chooses, and creates l->K. Exit status. */
 int precond_choose(linear *l);
 /* Refuses a missing or zero diagonal entry, by its row, for preconditioners that divide by it. */

@@ -234,6 +234,15 @@ static kaon_status make_of_rows(linear *l) {
   return kaon_precond_create(l->matrix, &options, &l->K);
 }
 
+void precond_replace(linear_args *a, const char *name) {
+  const int precond = cli_choice_index(LINEAR_PRECONDS, name);
+  if (precond == a->precond) return;
+  a->precond = precond;
+  a->precond_drop = a->precond_omega = a->precond_low = a->precond_high = a->precond_shift = NAN;
+  a->precond_degree = a->precond_block = a->precond_sweeps = a->precond_fill = a->precond_power = 0;
+  a->precond_order = a->precond_precision = -1;
+}
+
 int precond_choose(linear *l) {
   const linear_args *a = l->args;
   kaon_precond_choice choice = KAON_PRECOND_CHOICE_INIT;
@@ -242,7 +251,7 @@ int precond_choose(linear *l) {
       "--precond auto");
   if (code != EXIT_DONE) return code;
   l->chosen = *a;
-  l->chosen.precond = cli_choice_index(LINEAR_PRECONDS, choice.precond);
+  precond_replace(&l->chosen, choice.precond);
   l->args = &l->chosen;
   l->options.method = choice.method;
   snprintf(l->why, sizeof l->why, "%s", choice.why);
