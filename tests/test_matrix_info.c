@@ -106,9 +106,73 @@ static void rows_and_columns_of_zeros_are_named(void **state) {
   kaon_context_destroy(&ctx);
 }
 
-/* As floats these entries would be infinite or 0, and a solve would fail silently. */
+/* The Laplacian with one entry more, in row 3 and column 7, whose rows' largest entry is 4. */
+typedef struct off_case {
+  ref_complex more, scale;           /* the entry; a factor of row and column 3 */
+  int reals, hermitian, exact, skew; /* skew: of i A */
+} off_case;
+static const off_case off_cases[] = {{0, 1, 1, 1, 1, 0},          {0x1p-52, 1, 1, 1, 0, 0},
+                                     {3.9e-10, 1, 1, 1, 0, 0},    {4.1e-10, 1, 1, 0, 0, 0},
+                                     {0.5, 1, 1, 0, 0, 0},        {1e-14, 1e6, 1, 1, 0, 0},
+                                     {4.1e-10, 1e6, 1, 0, 0, 0}, /* row 7 is as it was */
+                                     {4.1e-10, 1e-6, 1, 0, 0, 0}, {1e-10 * I, 1, 2, 1, 0, 1},
+                                     {0, 1, 2, 1, 1, 1},          {1e-3 * I, 1, 2, 0, 0, 0}};
+
+static ref_sparse off_matrix(const off_case *c, ref_complex factor) {
+  ref_sparse a = ref_sparse_laplace(10, 2, 0, 0);
+  for (size_t n = 0; n < a.entries; n++) {
+    if (a.row[n] == 3) a.value[n] *= c->scale;
+    if (a.column[n] == 3) a.value[n] *= c->scale;
+    a.value[n] *= factor;
+  }
+  if (c->more != 0) ref_sparse_add(&a, 3, 7, factor * c->more);
+  return a;
+}
+
+/* One rule for the statement and for preconditioners; products with A^H are exact all the same. */
+static void symmetric_to_rounding_is_symmetric(void **state) {
+  (void)state;
+  static const kaon_precond_kind kinds[] = {KAON_PRECOND_DIC, KAON_PRECOND_IC0, KAON_PRECOND_FSAI};
+  kaon_context *ctx = open_default();
+  for (size_t i = 0; i < sizeof off_cases / sizeof *off_cases; i++) {
+    const off_case *c = &off_cases[i];
+    for (int turned = 0; turned < c->reals; turned++) { /* i A = -(i A)^H */
+      ref_sparse a = off_matrix(c, turned ? I : 1);
+      kaon_matrix *matrix = sparse_matrix(ctx, &a, c->reals, NULL);
+      kaon_matrix_info info = KAON_MATRIX_INFO_INIT;
+      must(ctx, kaon_matrix_describe(matrix, &info));
+      assert_int_equal(info.hermitian, turned ? 0 : c->hermitian);
+      assert_int_equal(info.skew, turned ? c->skew : 0);
+      if (!turned) assert_int_equal(info.asymmetry == 0, c->exact);
+      for (size_t k = 0; k < sizeof kinds / sizeof *kinds && !turned; k++) {
+        kaon_precond_options options = KAON_PRECOND_OPTIONS_INIT;
+        kaon_operator *K = NULL;
+        options.kind = kinds[k];
+        assert_int_equal(kaon_precond_create(matrix, &options, &K),
+                         c->hermitian ? KAON_OK : KAON_ERR_ARGUMENT);
+        kaon_operator_destroy(&K);
+      }
+      kaon_operator *A = sparse_operator(matrix, KAON_DOUBLE, KAON_STORE_AUTO);
+      kaon_vector *x = sparse_vector(A, 1), *y = sparse_vector(A, 1);
+      ref_complex unit[100] = {0}, found[100];
+      unit[3] = 1; /* A^H e_3 is the conjugate of row 3 */
+      sparse_import(x, 0, 100, unit);
+      must(ctx, kaon_operator_apply(A, KAON_DAGGER, x, y));
+      sparse_export(y, 0, 100, found);
+      assert_true(found[7] == conj((turned ? I : 1) * c->more));
+      kaon_vector_destroy(&x);
+      kaon_vector_destroy(&y);
+      kaon_operator_destroy(&A);
+      kaon_matrix_destroy(&matrix);
+      ref_sparse_free(&a);
+    }
+  }
+  kaon_context_destroy(&ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(statistics_are_counted),
+                                     cmocka_unit_test(symmetric_to_rounding_is_symmetric),
                                      cmocka_unit_test(rows_and_columns_of_zeros_are_named)};
   return test_main(tests, NULL, NULL);
 }

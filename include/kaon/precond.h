@@ -66,7 +66,7 @@ KAON_API kaon_status kaon_precond_chebyshev_interval(const kaon_operator *K, dou
  *
  * - BLOCK_JACOBI: inverses of the diagonal blocks of `block` consecutive rows
  * - DIC, DILU: ((E + L) E^-1 (E + U))^-1, with a diagonal E such that the product has A's diagonal.
- *   OpenFOAM's simplified incomplete factors; DIC for Hermitian A
+ *   OpenFOAM's simplified incomplete factors; DIC for Hermitian A, for which DILU is DIC
  * - SSOR: omega (2 - omega) (D + omega U)^-1 D (D + omega L)^-1
  * - GS: symmetric Gauss-Seidel by colours, which is SSOR with omega = 1 in colour order
  * - IC0, ILU0: incomplete factors without fill; IC0 for Hermitian A
@@ -148,6 +148,40 @@ typedef struct kaon_precond_info {
 #define KAON_PRECOND_INFO_INIT KAON_SIZED(kaon_precond_info)
 /** Describes an operator of kaon_precond_create(). Local. Errors: ARGUMENT (no such operator). */
 KAON_API kaon_status kaon_precond_describe(const kaon_operator *K, kaon_precond_info *info);
+/** @} */
+
+/** @name A choice by rule */
+/** @{ */
+
+/** Output of kaon_precond_auto(). */
+typedef struct kaon_precond_choice {
+  size_t size;
+  kaon_method method;  /**< as given, or chosen: CG, CGNR or BICGSTAB */
+  const char *precond; /**< "none", "jacobi", "ic0", "ilu0", "ainv" or "fsai" */
+  char why[200];       /**< what of the matrix decided, in words */
+} kaon_precond_choice;
+/** Initial value. */
+#define KAON_PRECOND_CHOICE_INIT KAON_SIZED(kaon_precond_choice)
+
+/** Chooses a method and a preconditioner for a sparse matrix by the rule of docs/choosing.md, and
+ * makes the preconditioner.
+ *
+ * The rule looks once at the entries of each rank's own block: symmetry, signs and spread of the
+ * diagonal, diagonal dominance, the strongest couplings, row lengths; and at the backend, the
+ * threads and the columns. It solves nothing, so a matrix with a positive diagonal may turn out
+ * indefinite.
+ *
+ * - A: of kaon_matrix_operator()
+ * - method: a kaon_method that will be used, or -1: chosen too
+ * - columns: right-hand sides that will be solved together
+ * - sloppy: precision of the inner process
+ * - K: NULL: nothing is made. Else *K is the preconditioner, NULL for "none". Incomplete factors
+ *   that break down or amplify a vector by 1e4 are replaced by "jacobi" or "none"
+ *
+ * Collective. Errors: ARGUMENT, MEMORY, those of kaon_precond_create(). */
+KAON_API kaon_status kaon_precond_auto(kaon_operator *A, int method, int columns,
+                                       kaon_precision sloppy, kaon_precond_choice *choice,
+                                       kaon_operator **K);
 /** @} */
 
 /** @name Schwarz methods

@@ -214,6 +214,28 @@ typedef struct kaon_solve_report {
 /** Initial value. */
 #define KAON_SOLVE_REPORT_INIT KAON_SIZED(kaon_solve_report)
 
+/** A process that ended without a solution, for kaon_remedies(). Fixed size. */
+typedef struct kaon_failure {
+  kaon_method method;
+  const char *precond;      /**< its preconditioner's name, or "none" */
+  kaon_precision sloppy;    /**< of the inner process */
+  int hermitian;            /**< 1: A = A^H */
+  int entries;              /**< 1: preconditioners can be made of A's entries (kaon/precond.h) */
+  kaon_stop_reason reason;  /**< STAGNATED, BREAKDOWN or DIVERGING; others have no remedy */
+  kaon_breakdown breakdown; /**< of a column report */
+} kaon_failure;
+/** What may get further. Fixed size, because there is an array of them. */
+typedef struct kaon_remedy {
+  kaon_method method;
+  const char *precond; /**< as in a failure: "none", the failure's own, "jacobi", "ic0" or "ilu0" */
+  kaon_precision sloppy;
+} kaon_remedy;
+/** Number of remedies at most. */
+#define KAON_REMEDIES 8
+/** Lists what may get further after a failure, most promising first: the table of
+ * docs/choosing.md, "What messages mean". Returns how many there are. NULL: none. Local. */
+KAON_API int kaon_remedies(const kaon_failure *failure, kaon_remedy remedies[KAON_REMEDIES]);
+
 /** Creates a solver for `columns` right-hand sides: all workspace, and A in the precisions that are
  * needed. `options` NULL: the defaults. b and x are in A's precision. A and the preconditioner must
  * outlive the solver.

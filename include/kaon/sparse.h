@@ -140,7 +140,7 @@ typedef struct kaon_matrix_info {
   size_t size;
   int64_t global_rows, rows, first_row, global_entries, entries;
   int reals;
-  int hermitian;             /**< 1: A = A^H exactly */
+  int hermitian;             /**< 1: A = A^H to rounding (see `asymmetry`) */
   int64_t shortest, longest; /**< row lengths in entries, of all ranks */
   double mean, deviation;    /**< of the row lengths */
   int64_t bandwidth;         /**< max |i - j| of this rank's own entries, in the stored order */
@@ -153,7 +153,11 @@ typedef struct kaon_matrix_info {
                                 for any values. -1: not determined (several ranks, a missing
                                 diagonal entry and more than 2^22 entries) */
   int64_t first_unmatched; /**< first row that such a choice leaves without a column. -1: none */
-  int skew;                /**< 1: A = -A^H exactly */
+  int skew;                /**< 1: A = -A^H to rounding, and not `hermitian` */
+  double asymmetry; /**< largest entry of A - A^H, where entry (i, j) is relative to the largest
+                         entry of row i or of row j, whichever is smaller. 0: A = A^H exactly; up to
+                         1e-10: to rounding. All of kaon goes by this: preconditioners for Hermitian
+                         matrices take the lower triangle. KAON_DAGGER is exact all the same */
 } kaon_matrix_info;
 /** Initial value. */
 #define KAON_MATRIX_INFO_INIT KAON_SIZED(kaon_matrix_info)

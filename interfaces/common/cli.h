@@ -140,6 +140,8 @@ const char *cli_did_you_mean(const char *words, const char *list, const char *be
                              const char *otherwise, char text[160]);
 /* The name of entry `index` of "a|b|c" into `name`. */
 const char *cli_choice(const char *choices, int index, char name[32]);
+/* The entry of this name; -1: there is none. */
+int cli_choice_index(const char *choices, const char *name);
 
 /* cli_print prints to stdout unless --quiet. cli_error prints one sentence to stderr, after "kaon:
  * ". */

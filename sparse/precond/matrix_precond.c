@@ -220,8 +220,7 @@ static kaon_status make(kaon_matrix *matrix, const kaon_precond_options *given, 
     return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "preconditioner: out of host memory");
   }
   self->matrix = matrix;
-  self->hermitian =
-      matrix->hermitian && options->kind != KAON_PRECOND_DILU && options->kind != KAON_PRECOND_ILU0;
+  self->hermitian = matrix->hermitian && options->kind != KAON_PRECOND_ILU0;
   self->options = *options;
   *made = (kaon_operator){
       .ops = &precond_ops,

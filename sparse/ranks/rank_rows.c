@@ -1,6 +1,7 @@
 /* rank_rows.c - see rank_rows.h. Everything here runs once for a matrix, in host memory. */
 #include "sparse/ranks/rank_rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,10 +119,11 @@ kaon_status kaon_ranks_trade(kaon_context *ctx, size_t bytes, const int64_t *cou
 typedef struct adjoint_entry {
   int32_t row, column; /* indices in the whole matrix */
   double value[2];
+  double largest; /* entry of A's row that it is from; 0: not asked for */
 } adjoint_entry;
 
 static adjoint_entry entry_of(int64_t row, int64_t column, const double *value, int reals) {
-  adjoint_entry e = {(int32_t)column, (int32_t)row, {value[0], 0}};
+  adjoint_entry e = {(int32_t)column, (int32_t)row, {value[0], 0}, 0};
   if (reals == 2) e.value[1] = -value[1];
   return e;
 }
@@ -131,6 +133,7 @@ typedef struct entry_source {
   const kaon_matrix *matrix;
   const kaon_csr *rows;
   const kaon_row_set *set; /* NULL: columns are those of the whole matrix, rows the caller's */
+  const double *largest;   /* [row]: entries of other ranks alone are exchanged; NULL: all are */
 } entry_source;
 
 static int64_t row_of(const entry_source *s, int64_t i) {
@@ -144,10 +147,9 @@ static int64_t column_of(const entry_source *s, int64_t n) {
   return column < s->rows->rows ? row_of(s, column) : s->set->ghost_row[column - s->rows->rows];
 }
 
-/* Exchanges the adjoint's entries by the rank with their row. others_only: without those of this
- * rank. */
-static kaon_status trade_entries(const entry_source *s, int others_only, int64_t *total,
-                                 adjoint_entry **entries) {
+/* Exchanges the adjoint's entries by the rank with their row. */
+static kaon_status trade_entries(const entry_source *s, int64_t *total, adjoint_entry **entries) {
+  const int others_only = s->largest != NULL;
   const kaon_csr *a = s->rows;
   kaon_context *ctx = s->matrix->ctx;
   const int ranks = ctx->comm->ranks, own = ctx->comm->rank;
@@ -172,8 +174,10 @@ static kaon_status trade_entries(const entry_source *s, int others_only, int64_t
     for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
       const int64_t column = column_of(s, n);
       const int r = kaon_rank_of_row(s->matrix, column);
-      if (r != own || !others_only)
-        items[next[r]++] = entry_of(row_of(s, i), column, a->value + n * a->reals, a->reals);
+      if (r == own && others_only) continue;
+      adjoint_entry *e = &items[next[r]++];
+      *e = entry_of(row_of(s, i), column, a->value + n * a->reals, a->reals);
+      if (others_only) e->largest = s->largest[i];
     }
   if (status == KAON_OK)
     status = kaon_ranks_trade(ctx, sizeof *items, count, items, came, &received);
@@ -186,38 +190,55 @@ static kaon_status trade_entries(const entry_source *s, int others_only, int64_t
   return status;
 }
 
-int kaon_ranks_same(const double *value, const double *adjoint, int reals) {
-  int same = KAON_MIRRORED;
+void kaon_mirror_take(kaon_mirror *m, const double *value, const double *adjoint, int reals,
+                      double least) {
+  if (value == NULL || adjoint == NULL) m->same = 0;
   for (int c = 0; c < reals; c++) {
-    if (value[c] != adjoint[c])
-      same &= ~(c == 0 ? KAON_HERMITIAN | KAON_SYMMETRIC : KAON_HERMITIAN | KAON_ANTISYMMETRIC);
-    if (value[c] != -adjoint[c])
-      same &= ~(c == 0 ? KAON_SKEW | KAON_ANTISYMMETRIC : KAON_SKEW | KAON_SYMMETRIC);
+    const double a = value != NULL ? value[c] : 0, b = adjoint != NULL ? adjoint[c] : 0;
+    const double off[2] = {fabs(a - b), fabs(a + b)};
+    if (off[0] != 0)
+      m->same &= ~(c == 0 ? KAON_HERMITIAN | KAON_SYMMETRIC : KAON_HERMITIAN | KAON_ANTISYMMETRIC);
+    if (off[1] != 0)
+      m->same &= ~(c == 0 ? KAON_SKEW | KAON_ANTISYMMETRIC : KAON_SKEW | KAON_SYMMETRIC);
+    for (int kind = 0; kind < 2; kind++)
+      if (off[kind] != 0) m->off[kind] = fmax(m->off[kind], off[kind] / least);
   }
-  return same;
 }
 
-static int is_there(const kaon_matrix *matrix, const kaon_csr *given, const adjoint_entry *e) {
-  const int64_t n = kaon_csr_find(given, e->row - matrix->first_row, e->column);
-  return n < 0 ? 0 : kaon_ranks_same(given->value + n * given->reals, e->value, given->reals);
+/* *m for the rows of all ranks. Collective. */
+static kaon_status join_mirrors(kaon_context *ctx, kaon_mirror *m) {
+  enum { NUMBERS = 3 };
+  const int ranks = ctx->comm->ranks;
+  const double mine[NUMBERS] = {m->same, m->off[0], m->off[1]};
+  double *all = malloc((size_t)ranks * sizeof mine);
+  kaon_status status = KAON_OK;
+  if (all == NULL)
+    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %d ranks", ranks);
+  status = kaon_agree(ctx, status);
+  if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
+  for (const double *n = all; status == KAON_OK && n < all + ranks * NUMBERS; n += NUMBERS) {
+    m->same &= (int)n[0];
+    for (int kind = 0; kind < 2; kind++) m->off[kind] = fmax(m->off[kind], n[1 + kind]);
+  }
+  free(all);
+  return status;
 }
 
-kaon_status kaon_ranks_hermitian(const kaon_matrix *matrix, const kaon_csr *given, int *same) {
-  const entry_source source = {matrix, given, NULL};
+kaon_status kaon_ranks_mirror(const kaon_matrix *matrix, const kaon_csr *given,
+                              const double *largest, kaon_mirror *m) {
+  const entry_source source = {matrix, given, NULL, largest};
   adjoint_entry *entries = NULL;
   int64_t total = 0;
   if (matrix->ctx->comm->ranks == 1) return KAON_OK;
-  KAON_TRY(trade_entries(&source, 1, &total, &entries));
-  for (int64_t n = 0; n < total && *same != 0; n++) *same &= is_there(matrix, given, &entries[n]);
+  KAON_TRY(trade_entries(&source, &total, &entries));
+  for (int64_t k = 0; k < total; k++) {
+    const adjoint_entry *e = &entries[k];
+    const int64_t row = e->row - matrix->first_row, n = kaon_csr_find(given, row, e->column);
+    kaon_mirror_take(m, n < 0 ? NULL : given->value + n * given->reals, e->value, given->reals,
+                     fmin(largest[row], e->largest));
+  }
   free(entries);
-  enum { KINDS = 4 };
-  double others[KINDS];
-  for (int i = 0; i < KINDS; i++) others[i] = !(*same >> i & 1);
-  KAON_TRY(kaon_comm_sum(matrix->ctx, others, KINDS));
-  *same = 0;
-  for (int i = 0; i < KINDS; i++)
-    if (others[i] == 0) *same |= 1 << i;
-  return KAON_OK;
+  return join_mirrors(matrix->ctx, m);
 }
 
 static kaon_status rows_of_entries(const kaon_matrix *matrix, const kaon_csr *like, int64_t total,
@@ -247,10 +268,10 @@ kaon_status kaon_ranks_adjoint(kaon_matrix *matrix, const kaon_row_set *set, kao
   const kaon_csr *a = set->rows;
   *given = NULL;
   if (matrix->ctx->comm->ranks > 1) {
-    const entry_source source = {matrix, a, set};
+    const entry_source source = {matrix, a, set, NULL};
     adjoint_entry *entries = NULL;
     int64_t total = 0;
-    KAON_TRY(trade_entries(&source, 0, &total, &entries));
+    KAON_TRY(trade_entries(&source, &total, &entries));
     const kaon_status status = rows_of_entries(matrix, a, total, entries, given);
     free(entries);
     return kaon_agree(matrix->ctx, status);

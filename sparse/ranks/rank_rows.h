@@ -13,11 +13,20 @@ enum {
   KAON_ANTISYMMETRIC = 8,
   KAON_MIRRORED = 15
 };
-/* Which of them hold for an entry and its counterpart in the adjoint. */
-int kaon_ranks_same(const double *value, const double *adjoint, int reals);
-/* *same: on entry what holds for this rank's own square block, on return what holds for all of A.
- * given: rows with columns of the whole matrix, in the caller's order. Collective. */
-kaon_status kaon_ranks_hermitian(const kaon_matrix *matrix, const kaon_csr *given, int *same);
+/* How A compares with its adjoint. */
+typedef struct kaon_mirror {
+  int same;      /* what holds exactly */
+  double off[2]; /* the largest entry of A - A^H, and of A + A^H. Entry (i, j) is relative to the
+                    largest entry of row i or of row j, whichever is smaller */
+} kaon_mirror;
+/* Takes in an entry and its counterpart in the adjoint; NULL: A has no such entry. least: the
+ * smaller of both rows' largest entries. */
+void kaon_mirror_take(kaon_mirror *mirror, const double *value, const double *adjoint, int reals,
+                      double least);
+/* *mirror: on entry for this rank's own square block, on return for all of A. given: rows with
+ * columns of the whole matrix, in the caller's order. largest: entry of each row. Collective. */
+kaon_status kaon_ranks_mirror(const kaon_matrix *matrix, const kaon_csr *given,
+                              const double *largest, kaon_mirror *mirror);
 /* This rank's rows of the adjoint of `set` (in the matrix' space). They are in the caller's order,
  * with columns of the whole matrix. Collective. */
 kaon_status kaon_ranks_adjoint(kaon_matrix *matrix, const kaon_row_set *set, kaon_csr **given);

@@ -313,7 +313,7 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
   double mine[NUMBERS] = {0}, sum[NUMBERS] = {0};
   int64_t bandwidth = 0;
   char *met = NULL;
-  if (!matrix->hermitian) KAON_TRY(find_columns_met(matrix, &met));
+  if (!(matrix->mirrored & KAON_HERMITIAN)) KAON_TRY(find_columns_met(matrix, &met));
   inspect_rows(matrix, met, mine, &bandwidth);
   free(met);
   KAON_TRY(join(matrix->ctx, mine, sum));
@@ -329,6 +329,7 @@ kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *in
       .reals = a->reals,
       .hermitian = matrix->hermitian,
       .skew = matrix->skew,
+      .asymmetry = matrix->asymmetry,
       .shortest = isfinite(sum[SHORTEST]) ? (int64_t)sum[SHORTEST] : 0,
       .longest = (int64_t)sum[LONGEST],
       .mean = mean,

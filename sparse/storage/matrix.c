@@ -3,6 +3,7 @@
 #include "sparse/storage/matrix.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,10 +50,28 @@ const kaon_space *kaon_matrix_space(const kaon_matrix *matrix) {
 
 /* ---- A = A^H, -A^H, A^T, -A^T ---- */
 
-/* Compares A with its adjoint, a bit for each of KAON_MIRRORED. Rows ascend, so the entries of
- * column j come in the order of row j's entries. */
-static int same_as_adjoint(const kaon_csr *a, int64_t first, int64_t *cursor) {
-  int same = KAON_MIRRORED;
+/* The largest entry of each row, by its real and imaginary parts. */
+static void find_largest(const kaon_csr *a, double *largest) {
+  for (int64_t i = 0; i < a->rows; i++) {
+    largest[i] = 0;
+    for (int64_t n = a->start[i] * a->reals; n < a->start[i + 1] * a->reals; n++)
+      largest[i] = fmax(largest[i], fabs(a->value[n]));
+  }
+}
+
+/* Takes in the entries of row j's part of this rank, from cursor[j] on, up to column i, that have
+ * no counterpart. */
+static void take_lonely(const kaon_csr *a, int64_t first, int64_t j, int64_t i, int64_t *cursor,
+                        const double *largest, kaon_mirror *m) {
+  for (; cursor[j] < a->start[j + 1] && a->column[cursor[j]] - first < i; cursor[j]++)
+    kaon_mirror_take(m, a->value + cursor[j] * a->reals, NULL, a->reals,
+                     fmin(largest[j], largest[a->column[cursor[j]] - first]));
+}
+
+/* Compares this rank's square block with its adjoint. Rows ascend, so the entries of column j come
+ * in the order of row j's entries. */
+static void compare_adjoint(const kaon_csr *a, int64_t first, const double *largest,
+                            int64_t *cursor, kaon_mirror *m) {
   for (int64_t i = 0; i < a->rows; i++) {
     cursor[i] = a->start[i];
     while (cursor[i] < a->start[i + 1] && a->column[cursor[i]] < first) cursor[i]++;
@@ -61,32 +80,38 @@ static int same_as_adjoint(const kaon_csr *a, int64_t first, int64_t *cursor) {
     for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
       const int64_t j = a->column[n] - first;
       if (j < 0 || j >= a->rows) continue; /* on another rank */
-      const int64_t m = cursor[j]++;
-      if (m >= a->start[j + 1] || a->column[m] - first != i) return 0;
       const double adjoint[2] = {a->value[n * a->reals],
                                  a->reals == 2 ? -a->value[n * a->reals + 1] : 0};
-      same &= kaon_ranks_same(a->value + m * a->reals, adjoint, a->reals);
-      if (same == 0) return 0;
+      take_lonely(a, first, j, i, cursor, largest, m);
+      const int there = cursor[j] < a->start[j + 1] && a->column[cursor[j]] - first == i;
+      kaon_mirror_take(m, there ? a->value + cursor[j] * a->reals : NULL, adjoint, a->reals,
+                       fmin(largest[i], largest[j]));
+      cursor[j] += there;
     }
-  return same;
+  for (int64_t j = 0; j < a->rows; j++) take_lonely(a, first, j, a->rows, cursor, largest, m);
 }
 
 static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
   int64_t *cursor = malloc(((size_t)given->rows + 1) * sizeof *cursor);
+  double *largest = malloc(((size_t)given->rows + 1) * sizeof *largest);
+  kaon_mirror m = {KAON_MIRRORED, {0, 0}};
   kaon_status status = KAON_OK;
-  int same = 0;
-  if (cursor == NULL)
+  if (cursor == NULL || largest == NULL)
     status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %lld rows",
                        (long long)given->rows);
-  else
-    same = same_as_adjoint(given, matrix->first_row, cursor);
+  status = kaon_agree(matrix->ctx, status);
+  if (status == KAON_OK) {
+    find_largest(given, largest);
+    compare_adjoint(given, matrix->first_row, largest, cursor, &m);
+    status = kaon_ranks_mirror(matrix, given, largest, &m);
+  }
   free(cursor);
-  KAON_TRY(kaon_agree(matrix->ctx, status));
-  KAON_TRY(kaon_ranks_hermitian(matrix, given, &same));
-  matrix->hermitian = (same & KAON_HERMITIAN) != 0;
-  matrix->skew = (same & KAON_SKEW) != 0;
-  matrix->mirrored = same;
-  return KAON_OK;
+  free(largest);
+  matrix->mirrored = m.same;
+  matrix->asymmetry = m.off[0];
+  matrix->hermitian = m.off[0] <= KAON_SYMMETRIC_TO;
+  matrix->skew = !matrix->hermitian && m.off[1] <= KAON_SYMMETRIC_TO;
+  return status;
 }
 
 /* ---- creation ---- */
@@ -208,7 +233,7 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
 }
 
 kaon_status kaon_matrix_dagger(kaon_matrix *matrix, kaon_row_set **dagger) {
-  if (matrix->hermitian) {
+  if (matrix->mirrored & KAON_HERMITIAN) {
     *dagger = matrix->rows;
     return KAON_OK;
   }

@@ -26,6 +26,10 @@ typedef struct kaon_row_set {
   kaon_row_halo *halo; /* NULL: no rank has ghosts */
 } kaon_row_set;
 
+/* The one rule of symmetry: every entry of A - A^H is at most this times the largest entry of its
+ * row and of its column's row. Whoever assembled A may have rounded equal entries apart. */
+#define KAON_SYMMETRIC_TO 1e-10
+
 struct kaon_matrix {
   int references;
   kaon_context *ctx;
@@ -43,9 +47,9 @@ struct kaon_matrix {
                       length, which defines blocks of rows; NULL: the same */
   kaon_row_set *rows;
   kaon_row_set *dagger; /* of A^H if that is not A; NULL: not yet needed */
-  int hermitian;        /* A = A^H exactly */
-  int skew;             /* A = -A^H exactly */
-  int mirrored;         /* these, A = A^T and A = -A^T: bits of KAON_MIRRORED (rank_rows.h) */
+  double asymmetry;     /* the largest entry of A - A^H, as kaon_matrix_info has it */
+  int hermitian, skew;  /* A = A^H, A = -A^H to rounding: KAON_SYMMETRIC_TO */
+  int mirrored;         /* what holds exactly: bits of KAON_MIRRORED (rank_rows.h) */
 };
 
 void kaon_matrix_retain(kaon_matrix *matrix);

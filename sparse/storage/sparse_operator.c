@@ -171,7 +171,7 @@ static void cancel_send(kaon_operator *A, int columns) {
 /* 1: applications in this mode use the rows of the adjoint. */
 static int has_own_dagger(const kaon_operator *A, kaon_mode mode) {
   const family *f = self_of(A)->family;
-  return mode == KAON_DAGGER && !(f->whole && f->matrix->hermitian);
+  return mode == KAON_DAGGER && !(f->whole && (f->matrix->mirrored & KAON_HERMITIAN));
 }
 
 static kaon_status take_dagger(kaon_operator *A);

@@ -137,6 +137,7 @@ static void products_are_those_of_one_rank(void **state) {
     assert_int_equal(info.global_entries, same.entries);
     assert_int_equal(info.hermitian, same.hermitian);
     assert_int_equal(info.skew, same.skew);
+    assert_true(info.asymmetry == same.asymmetry);
     assert_int_equal(info.longest, same.longest);
     assert_int_equal(info.empty_rows, same.empty_rows);
     assert_int_equal(info.no_diagonal, same.no_diagonal);

@@ -99,8 +99,7 @@ precond_host *precond_host_create(const kaon_csr *csr, const kaon_precond_option
   host->order = malloc((size_t)csr->rows * sizeof *host->order);
   order_rows(csr, o->order == KAON_PRECOND_COLOUR || o->kind == KAON_PRECOND_GS, host->order);
   precond_ok(NULL, kaon_csr_permute(NULL, csr, host->order, &rows));
-  const int hermitian =
-      is_hermitian(csr) && o->kind != KAON_PRECOND_ILU0 && o->kind != KAON_PRECOND_DILU;
+  const int hermitian = is_hermitian(csr) && o->kind != KAON_PRECOND_ILU0;
   const kaon_ainv_how ainv = {hermitian, o->shift, o->drop, o->fill};
   const kaon_fsai_how fsai = {o->shift, o->power, 1};
   kaon_factor_how how = {KAON_FACTOR_LU0, hermitian, o->shift, 1};

@@ -54,6 +54,8 @@ static const cli_option options[] = {
     {CLI_FILE, "plot", "FILE.png", NULL, OWN(plot), 0, 0,
      "draw the residuals of all columns against the iteration, by gnuplot. Without gnuplot the "
      "numbers are written as CSV beside it."},
+    {CLI_FLAG, "no-fallback", NULL, NULL, OWN(no_fallback), 0, 0,
+     "end where the method breaks down, stagnates or diverges, instead of trying others"},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
      "print how much memory the run would take, and stop. Status 3 where there is less, or "
      "--memory-limit is smaller."},
@@ -70,9 +72,10 @@ int solve_allocate(solve_job *job) {
   const size_t columns = (size_t)job->columns;
   const kaon_space *space = kaon_matrix_space(job->l.matrix);
   job->solves = calloc(columns, sizeof *job->solves);
+  job->by = calloc(columns, sizeof *job->by);
   job->histories = calloc(columns, sizeof *job->histories);
   int code = EXIT_DONE;
-  if (!job->solves || !job->histories) {
+  if (!job->solves || !job->by || !job->histories) {
     cli_error("out of memory for %d columns; solve fewer with --columns", job->columns);
     code = EXIT_DEVICE;
   }
@@ -93,6 +96,7 @@ int solve_allocate(solve_job *job) {
 void solve_close(solve_job *job) {
   histories_free(job->histories, job->columns);
   free(job->solves);
+  free(job->by);
   kaon_vector_destroy(&job->b);
   kaon_vector_destroy(&job->x);
   kaon_vector_destroy(&job->posed);
@@ -159,6 +163,7 @@ int solve_columns(solve_job *job) {
   job->l.options.monitor = progress_monitor;
   job->l.options.monitor_user = &p;
   int code = linear_solver(&job->l, job->columns);
+  job->setup += job->l.made[1];
   if (code == EXIT_DONE) {
     signals_stage("solving", "no solution was written");
     signals_keep(job->args->output != NULL);
@@ -171,7 +176,6 @@ int solve_columns(solve_job *job) {
     if (!signals_interrupted()) signals_keep(0); /* else once the iterates are kept */
     code = cli_status(job->ctx, status == KAON_OK ? faults_count(&job->l) : status, NULL);
   }
-  if (code == EXIT_DONE) code = judge(job);
   progress_end(&p);
   if (code != EXIT_DONE) return code;
   job->seconds = report.seconds;
@@ -180,7 +184,8 @@ int solve_columns(solve_job *job) {
   job->issue = report.issue;
   job->fused = report.fused;
   histories_copy(job->l.solver, job->columns, job->histories);
-  return EXIT_DONE;
+  code = solve_fall_back(job);
+  return code == EXIT_DONE ? judge(job) : code;
 }
 
 static void announce(const solve_job *job) {
@@ -203,11 +208,12 @@ static void announce(const solve_job *job) {
 
 static void print_columns(const solve_job *job, double error) {
   const cli_common *common = &job->args->common;
+  char by[96];
   cli_print(common, "column  iterations   residual   status\n");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
-    cli_print(common, "%6d  %10d   %.2e   %s\n", k, s->iterations, s->residual,
-              kaon_stop_reason_name(s->reason));
+    cli_print(common, "%6d  %10d   %.2e   %s%s\n", k, s->iterations, s->residual,
+              kaon_stop_reason_name(s->reason), fallback_text(&job->by[k], by));
   }
   if (!isnan(error)) cli_print(common, "largest error of the solution of column 0: %.2e\n", error);
   char traffic[96] = "";
@@ -267,6 +273,7 @@ static json_t *describe(const solve_job *job, double error) {
   json_object_set_new(report, "regime", json_string(regime_name(job->issue)));
   json_object_set_new(report, "fused", json_boolean(job->fused));
   json_object_set_new(report, "setup_seconds", report_real(job->setup));
+  json_object_set_new(report, "make_seconds", report_real(job->l.made[0] + job->l.made[1]));
   json_object_set_new(report, "seconds", report_real(job->seconds));
   json_object_set_new(report, "gflops",
                       report_real(job->seconds > 0 ? 1e-9 * job->flops / job->seconds : NAN));
@@ -280,7 +287,10 @@ static json_t *describe(const solve_job *job, double error) {
   json_object_set_new(report, "exchanges_ahead", json_integer(job->traffic.ahead));
   json_object_set_new(report, "bytes_sent", json_integer(job->traffic.bytes));
   json_object_set_new(report, "peak_resident", report_real(cli_peak_resident()));
-  for (int k = 0; k < job->columns; k++) report_solve(report, k, &job->solves[k], 0);
+  for (int k = 0; k < job->columns; k++) {
+    report_solve(report, k, &job->solves[k], 0);
+    fallback_add(&job->by[k], report);
+  }
   return report;
 }
 
@@ -337,8 +347,8 @@ static int prepare(solve_job *job) {
   if (code == EXIT_DONE) code = linear_matrix(job->ctx, &job->l);
   if (code == EXIT_DONE) code = solve_check_disk_space(job->args, &job->l.info);
   if (code == EXIT_DONE) code = linear_decide(&job->l);
-  if (code == EXIT_DONE) code = check_idle(job);
   if (code == EXIT_DONE) code = linear_operator(&job->l);
+  if (code == EXIT_DONE) code = check_idle(job);
   if (code != EXIT_DONE) return code;
   linear_print(common, &job->l);
   code = solve_allocate(job);
@@ -380,7 +390,7 @@ static int run(void *arguments) {
   static const int no_grid[4] = {0, 0, 0, 0};
   solve_args *a = arguments;
   solve_job job = {.args = a, .columns = a->linear.columns};
-  a->linear.precond = a->linear.precond > 0 ? a->linear.precond - 1 : PRECOND_NONE; /* auto */
+  linear_settle(&a->linear);
   int code = linear_check(&a->linear, &job.l);
   if (code == EXIT_DONE) code = precond_check(&job.l);
   if (code == EXIT_DONE) code = projections_check(&a->linear, &job.l);

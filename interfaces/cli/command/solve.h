@@ -3,13 +3,14 @@
 #ifndef KAON_CLI_SOLVE_H
 #define KAON_CLI_SOLVE_H
 
+#include "interfaces/cli/command/fallback.h"
 #include "interfaces/common/linear/linear.h"
 
 typedef struct solve_args {
   cli_common common;
   linear_args linear;
   const char *guess, *output, *history, *plot, *reduce_delay;
-  int dry_run;
+  int dry_run, no_fallback;
 } solve_args;
 
 typedef struct solve_job {
@@ -20,6 +21,7 @@ typedef struct solve_job {
   kaon_vector *b, *x;
   kaon_vector *posed, *whole; /* single precision: b as it was posed and room for x, in double */
   kaon_column_report *solves;
+  fallback_column *by; /* what finished the columns that the method asked for did not */
   column_history *histories;
   double setup;          /* seconds from matrix to solver */
   double seconds, flops; /* of the solve */
@@ -36,6 +38,9 @@ int solve_allocate(solve_job *job);
 int solve_source(solve_job *job);
 /* From the x that is there. Exit status. */
 int solve_columns(solve_job *job);
+/* --- solve_fallback.c --- */
+/* Tries remedies for columns that did not converge. Exit status. */
+int solve_fall_back(solve_job *job);
 void solve_close(solve_job *job);
 
 /* --- solve_files.c: exit statuses --- */

@@ -11,8 +11,6 @@
 #include "interfaces/common/report.h"
 #include "interfaces/common/signals.h"
 
-static const double hermitian_to_rounding = 1e-10; /* of |A r - A^H r| / |A r|, r random */
-
 /* Row projections: they solve a reduction of A by a method. LINEAR_METHODS ends with them. */
 static const struct {
   kaon_method method;
@@ -184,49 +182,22 @@ int linear_matrix(kaon_context *ctx, linear *l) {
 
 /* --- operator --- */
 
-/* Sizes of A r - A^H r and A r for noise r. */
-static kaon_status compare_adjoint(const linear *l, double *difference, double *size) {
-  kaon_vector *v[3] = {NULL, NULL, NULL};
-  const kaon_space *space = kaon_matrix_space(l->matrix);
-  const size_t numbers = (size_t)l->info.rows * (size_t)l->info.reals;
-  double *noise = malloc((numbers ? numbers : 1) * sizeof *noise), norm2[2];
-  uint64_t state = 1 + (uint64_t)l->info.first_row;
-  for (size_t i = 0; noise && i < numbers; i++) { /* Knuth's MMIX generator */
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    noise[i] = (double)(state >> 40) / (double)(1 << 23) - 1;
-  }
-  kaon_status status = kaon_context_agree(l->ctx, noise ? KAON_OK : KAON_ERR_MEMORY);
-  for (int i = 0; i < 3 && status == KAON_OK; i++)
-    status = kaon_vector_create(l->ctx, space, l->precision, 1, &v[i]);
-  if (status == KAON_OK) status = kaon_vector_import(v[0], 0, noise, KAON_BASIS_UKQCD);
-  if (status == KAON_OK) status = kaon_operator_apply(l->A, KAON_PLAIN, v[0], v[1]);
-  if (status == KAON_OK) status = kaon_operator_apply(l->A, KAON_DAGGER, v[0], v[2]);
-  if (status == KAON_OK) status = kaon_vector_norm2(v[1], &norm2[0]);
-  if (status == KAON_OK) status = kaon_vector_axpy(-1, 0, v[1], v[2]);
-  if (status == KAON_OK) status = kaon_vector_norm2(v[2], &norm2[1]);
-  if (status == KAON_OK) {
-    *size = sqrt(norm2[0]);
-    *difference = sqrt(norm2[1]);
-  }
-  for (int i = 0; i < 3; i++) kaon_vector_destroy(&v[i]);
-  free(noise);
-  return status;
-}
-
-/* Equal entries may have been rounded apart by whoever assembled them. */
 int linear_fits(const linear *l) {
-  double difference = 0, size = 1;
   if (l->info.hermitian || l->projections >= 0 ||
       !method_has(l->options.method, KAON_METHOD_HERMITIAN))
     return EXIT_DONE;
-  const int code = cli_status(l->ctx, compare_adjoint(l, &difference, &size), NULL);
-  const double rounding = l->precision == KAON_DOUBLE ? hermitian_to_rounding : 1e-5;
-  if (code != EXIT_DONE || difference <= rounding * size) return code;
   return cli_wrong(
-      "--method %s needs a Hermitian matrix, but --matrix %s is not: |(A - A^H) r| / |A r| is %.1e "
-      "for noise r; take %s",
-      linear_method_name(l), l->args->matrix, difference / size,
+      "--method %s needs a Hermitian matrix, but --matrix %s is not: entries of A and A^H differ "
+      "by "
+      "up to %.2g times the largest entry of a row; take %s",
+      linear_method_name(l), l->args->matrix, l->info.asymmetry,
       l->info.skew ? "cgnr" : "bicgstab, gcr or cgnr");
+}
+
+void linear_settle(linear_args *a) {
+  if (a->precond == PRECOND_AUTO && a->method >= 0 &&
+      (a->method >= METHODS || !method_has((kaon_method)a->method, KAON_METHOD_PRECONDITIONED)))
+    a->precond = PRECOND_NONE;
 }
 
 int linear_decide(linear *l) {
@@ -234,7 +205,7 @@ int linear_decide(linear *l) {
   if (a->method < 0)
     l->options.method = precond_varies(a)                        ? KAON_GCR
                         : l->info.hermitian && !precond_skews(a) ? KAON_CG
-                        : l->info.skew && a->precond == PRECOND_NONE
+                        : l->info.skew && (a->precond == PRECOND_NONE || a->precond == PRECOND_AUTO)
                             ? KAON_CGNR /* (r, A r) = 0, where bicgstab breaks down */
                             : KAON_BICGSTAB;
   if (!a->rhs) l->rhs = l->own ? RHS_GENERATOR : RHS_A_ONES;
@@ -258,7 +229,7 @@ static int make_projections(linear *l) {
 static int precond_status(const linear *l, kaon_status status) {
   char name[32], option[48];
   snprintf(option, sizeof option, "--precond %s",
-           cli_choice(LINEAR_PRECONDS, l->args->precond, name));
+           cli_choice(LINEAR_PRECOND_CHOICES, l->args->precond, name));
   return cli_status(l->ctx, status, option);
 }
 
@@ -271,7 +242,9 @@ int linear_operator(linear *l) {
   int code = cli_status(l->ctx, kaon_matrix_operator(l->matrix, &options, &l->A), NULL);
   if (code == EXIT_DONE) code = linear_fits(l);
   if (code == EXIT_DONE) code = projections_order(l);
-  if (code == EXIT_DONE) code = precond_status(l, precond_make(l));
+  if (code == EXIT_DONE)
+    code =
+        l->args->precond == PRECOND_AUTO ? precond_choose(l) : precond_status(l, precond_make(l));
   if (code == EXIT_DONE) code = relax_spectrum(l);
   if (code == EXIT_DONE && l->projections >= 0) code = make_projections(l);
   signals_leave(NULL);

@@ -14,6 +14,7 @@
 #define LINEAR_PRECONDS                                                                 \
   "none|jacobi|block-jacobi|dic|dilu|ssor|gs|ic0|ilu0|ainv|fsai|chebyshev|schwarz|sap|" \
   "jacobi-sweeps|gs-sweeps|sor-sweeps|two-stage|async|kaczmarz|kaczmarz-double|carp|cimmino"
+#define LINEAR_PRECOND_CHOICES LINEAR_PRECONDS "|auto"
 #define LINEAR_FAULTS "rows|block"
 #define LINEAR_CARP_ROWS "near|consecutive"
 #define LINEAR_FORMATS "auto|csr|ell|sell"
@@ -48,7 +49,8 @@ typedef enum linear_precond {
   PRECOND_KACZMARZ, /* and these by row projections */
   PRECOND_KACZMARZ_DOUBLE,
   PRECOND_CARP,
-  PRECOND_CIMMINO
+  PRECOND_CIMMINO,
+  PRECOND_AUTO /* kaon_precond_auto; linear_operator puts what that chose in its place */
 } linear_precond;
 
 /* Values of the options; their table rows are in linear_options.h. */
@@ -65,7 +67,7 @@ typedef struct linear_args {
   int format, ordering, partition;
   int window; /* 0: automatic */
   const char *set;
-  int precond; /* linear_precond. While solve parses options: 0 auto, else linear_precond + 1 */
+  int precond;                                                                  /* linear_precond */
   double precond_drop, precond_omega, precond_low, precond_high, precond_shift; /* NaN: not given */
   int precond_degree, precond_block, precond_sweeps, precond_fill, precond_power; /* 0: not given */
   int precond_order, precond_precision;             /* -1: not given */
@@ -97,6 +99,8 @@ typedef enum linear_rhs { RHS_ONES, RHS_A_ONES, RHS_GENERATOR, RHS_FILE } linear
 typedef struct linear {
   kaon_context *ctx; /* not owned */
   const linear_args *args;
+  linear_args chosen; /* `args` points here once --precond auto has chosen */
+  char why[200];      /* and what decided; "": nothing was chosen */
   kaon_matrix *matrix;
   kaon_matrix_info info;
   kaon_matrix_distribution shares;
@@ -124,6 +128,7 @@ typedef struct linear {
   kaon_spectrum spectrum; /* with --spectrum */
   int diverges;           /* relaxation is predicted to diverge */
   int indefinite;         /* 1: no damping helps, because A is not positive definite */
+  char tried[160];        /* what a program tried besides, in vain; "": nothing */
 } linear;
 
 /* Refuses what can be refused without the matrix. Fills the members of *l that are not pointers to
@@ -132,7 +137,7 @@ int linear_check(const linear_args *args, linear *l);
 /* The stages of a system:
  *   linear_matrix    reads the matrix and its statistics
  *   linear_decide    chooses method and right-hand side if they depend on the matrix, and refuses
- *                    what does not suit it
+ *                    what does not suit it. With --precond auto the method may still change
  *   linear_operator  creates operator and preconditioner
  *   linear_solver    creates a solver for `columns`
  * Exit statuses. Call linear_close after success and after failure. */
@@ -140,6 +145,8 @@ int linear_matrix(kaon_context *ctx, linear *l);
 int linear_decide(linear *l);
 int linear_operator(linear *l);
 int linear_solver(linear *l, int columns);
+/* Puts none in place of --precond auto where --method takes no preconditioner. */
+void linear_settle(linear_args *args);
 /* Chooses entry `index` of LINEAR_METHODS, which begins with the values of kaon_method. The functions
  * below give its name and title, and whether the matrix suits it. */
 void linear_choose(linear *l, int index);
@@ -257,6 +264,10 @@ int precond_skews(const linear_args *args);
 int precond_suits(const linear *l);
 /* 1 if the method can use it. Prints nothing. */
 int precond_takes(const linear *l);
+/* Names another preconditioner, with the defaults of its options. */
+void precond_replace(linear_args *args, const char *name);
+/* --precond auto: chooses, and creates l->K. Exit status. */
+int precond_choose(linear *l);
 /* Refuses a missing or zero diagonal entry, by its row, for preconditioners that divide by it. */
 int precond_fits(const linear *l);
 /* Create l->K, for l->args->columns columns or for another number. */

@@ -26,7 +26,7 @@ static const struct {
              [PRECOND_CHEBYSHEV] = {"Chebyshev polynomials", 0, 0},
              [PRECOND_SCHWARZ] = {"additive Schwarz", 0, 0},
              [PRECOND_SAP] = {"SAP", 0, 0},
-             [PRECOND_CIMMINO] = {NULL, 0, 0}}; /* sweeps: linear_sweeps.c */
+             [PRECOND_AUTO] = {NULL, 0, 0}}; /* sweeps before it: linear_sweeps.c */
 
 #define BIT(kind) (1u << (kind))
 static const unsigned factors =
@@ -76,6 +76,7 @@ static misfit misfit_of(const linear *l) {
   if (precond_varies(a) && (l->projections >= 0 || !method_has(method, KAON_METHOD_FLEXIBLE)))
     return VARIES;
   if (l->projections >= 0) return FITS;
+  if (a->precond == PRECOND_AUTO) return FITS;
   if (a->precond != PRECOND_NONE && !method_has(method, KAON_METHOD_PRECONDITIONED))
     return TAKES_NONE;
   if (precond_skews(a) && method_has(method, KAON_METHOD_HERMITIAN)) return SKEWS;
@@ -94,24 +95,24 @@ int precond_suits(const linear *l) {
     return cli_wrong(
         "--precond %s changes from step to step, which --method %s alone allows, but --method is "
         "%s; take gcr, or another preconditioner",
-        cli_choice(LINEAR_PRECONDS, a->precond, name), methods_with(KAON_METHOD_FLEXIBLE, methods),
-        linear_method_name(l));
+        cli_choice(LINEAR_PRECOND_CHOICES, a->precond, name),
+        methods_with(KAON_METHOD_FLEXIBLE, methods), linear_method_name(l));
   if (why == SKEWS)
     return cli_wrong(
         "--precond %s is not Hermitian, as --method %s needs it, whatever the matrix; take gcr or "
         "bicgstab, or --precond %s",
-        cli_choice(LINEAR_PRECONDS, a->precond, name), linear_method_name(l),
+        cli_choice(LINEAR_PRECOND_CHOICES, a->precond, name), linear_method_name(l),
         projecting >> a->precond & 1 ? "jacobi-sweeps" : "ssor");
   if (why == TAKES_NONE)
     return cli_wrong(
         "--method %s takes no preconditioner, but --precond is %s; give --precond none, or a "
         "method "
         "that takes one: gcr, bicgstab, or cg where A = A^H",
-        linear_method_name(l), cli_choice(LINEAR_PRECONDS, a->precond, name));
+        linear_method_name(l), cli_choice(LINEAR_PRECOND_CHOICES, a->precond, name));
   if (why == NO_ADJOINT)
     return cli_wrong(
         "--precond %s has no adjoint, which --method bicg applies as well; take bicgstab or gcr",
-        cli_choice(LINEAR_PRECONDS, a->precond, name));
+        cli_choice(LINEAR_PRECOND_CHOICES, a->precond, name));
   return EXIT_DONE;
 }
 
@@ -148,9 +149,10 @@ int precond_idle(const linear_args *a, unsigned preconds) {
   char name[32];
   for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
     if (figures[i].given && !(figures[i].used & preconds))
-      return cli_wrong("--%s is for --precond %s, but --precond %s%s; leave it out",
+      return cli_wrong("--%s is for --precond %s, but --precond %s%s; leave it out%s",
                        figures[i].option, figures[i].of, one ? "is " : "names none of these",
-                       one ? cli_choice(LINEAR_PRECONDS, first_of(preconds), name) : "");
+                       one ? cli_choice(LINEAR_PRECOND_CHOICES, first_of(preconds), name) : "",
+                       preconds == BIT(PRECOND_AUTO) ? ", or name one of these" : "");
   return EXIT_DONE;
 }
 
@@ -166,7 +168,7 @@ int precond_check(const linear *l) {
     return cli_wrong(
         "--precond-precision half: sweeps of --precond %s are done in double or single; give one "
         "of these",
-        cli_choice(LINEAR_PRECONDS, a->precond, name));
+        cli_choice(LINEAR_PRECOND_CHOICES, a->precond, name));
   return a->method < 0 ? EXIT_DONE : precond_suits(l); /* else linear_decide chooses one for it */
 }
 
@@ -183,7 +185,7 @@ int precond_fits(const linear *l) {
       "--precond %s needs a diagonal without 0, but %lld of the %lld rows of --matrix %s have 0 or "
       "no entry there, the first being row %lld (counted from 1); take --precond none, or exchange "
       "rows so that no 0 is there; ilu0 and block-jacobi may break down on it",
-      cli_choice(LINEAR_PRECONDS, l->args->precond, name), (long long)i->no_diagonal,
+      cli_choice(LINEAR_PRECOND_CHOICES, l->args->precond, name), (long long)i->no_diagonal,
       (long long)i->global_rows, l->args->matrix, (long long)i->first_no_diagonal + 1);
 }
 
@@ -232,6 +234,30 @@ static kaon_status make_of_rows(linear *l) {
   return kaon_precond_create(l->matrix, &options, &l->K);
 }
 
+void precond_replace(linear_args *a, const char *name) {
+  const int precond = cli_choice_index(LINEAR_PRECONDS, name);
+  if (precond == a->precond) return;
+  a->precond = precond;
+  a->precond_drop = a->precond_omega = a->precond_low = a->precond_high = a->precond_shift = NAN;
+  a->precond_degree = a->precond_block = a->precond_sweeps = a->precond_fill = a->precond_power = 0;
+  a->precond_order = a->precond_precision = -1;
+}
+
+int precond_choose(linear *l) {
+  const linear_args *a = l->args;
+  kaon_precond_choice choice = KAON_PRECOND_CHOICE_INIT;
+  const int code = cli_status(
+      l->ctx, kaon_precond_auto(l->A, a->method, a->columns, l->options.sloppy, &choice, &l->K),
+      "--precond auto");
+  if (code != EXIT_DONE) return code;
+  l->chosen = *a;
+  precond_replace(&l->chosen, choice.precond);
+  l->args = &l->chosen;
+  l->options.method = choice.method;
+  snprintf(l->why, sizeof l->why, "%s", choice.why);
+  return EXIT_DONE;
+}
+
 kaon_status precond_make(linear *l) {
   const int kind = l->args->precond;
   if (kind == PRECOND_NONE) return KAON_OK;
@@ -268,6 +294,10 @@ void precond_print(const cli_common *common, const linear *l) {
   const char *title = kinds[l->args->precond].title;
   kaon_precond_info info = KAON_PRECOND_INFO_INIT;
   double low, high;
+  char name[32];
+  if (l->why[0])
+    cli_print(common, "--precond auto took %s: %s\n",
+              cli_choice(LINEAR_PRECONDS, l->args->precond, name), l->why);
   if (kinds[l->args->precond].of_rows && kaon_precond_describe(l->K, &info) == KAON_OK) {
     cli_print(common, "%s: %lld entries", title, (long long)info.entries);
     if (info.levels) cli_print(common, ", %d levels", info.levels);
@@ -313,7 +343,7 @@ json_t *precond_describe(const linear *l) {
   char name[32];
   double low = NAN, high = NAN;
   if (!a->precond) return json_null();
-  json_t *d = json_pack("{s:s}", "kind", cli_choice(LINEAR_PRECONDS, a->precond, name));
+  json_t *d = json_pack("{s:s}", "kind", cli_choice(LINEAR_PRECOND_CHOICES, a->precond, name));
   if (kinds[a->precond].of_rows) describe_rows(l, d);
   if (is_schwarz(a)) describe_schwarz(l, d);
   if (of_sweeps(a)) {

@@ -45,7 +45,7 @@ static int check_idle(const linear_args *a, const linear *l) {
           "--%s is for --method %s, and for a --precond of such sweeps, but --method is %s and "
           "--precond %s; leave it out",
           figures[i].option, figures[i].of, a->method >= 0 ? linear_method_name(l) : "not given",
-          cli_choice(LINEAR_PRECONDS, a->precond, name));
+          cli_choice(LINEAR_PRECOND_CHOICES, a->precond, name));
   if (a->relax_colour && kind == KAON_KACZMARZ_CIMMINO)
     return cli_wrong(
         "--coloring orders the rows of a sweep, but cimmino takes all at once; leave it out");
@@ -78,8 +78,8 @@ int projections_orders(const linear_args *a, int kind) {
 int projections_check(const linear_args *a, const linear *l) {
   const int kind = projections_used(l);
   char name[32];
-  const char *user =
-      l->projections >= 0 ? linear_method_name(l) : cli_choice(LINEAR_PRECONDS, a->precond, name);
+  const char *user = l->projections >= 0 ? linear_method_name(l)
+                                         : cli_choice(LINEAR_PRECOND_CHOICES, a->precond, name);
   if (check_idle(a, l) != EXIT_DONE || projections_orders(a, kind) != EXIT_DONE) return EXIT_USAGE;
   if (kind < 0) return EXIT_DONE;
   const int all_at_once = /* if the blocks are as many as the rows, which the library sees */
@@ -156,7 +156,8 @@ static kaon_status check_lambda(linear *l, const kaon_kaczmarz_options *given) {
   cli_error(
       "warning: %s may take many more steps or not converge: --lambda is %g, but for this matrix "
       "it converges below %.4g; give --lambda 0, which is %.4g here, or another smaller one",
-      l->projections >= 0 ? linear_method_name(l) : cli_choice(LINEAR_PRECONDS, a->precond, name),
+      l->projections >= 0 ? linear_method_name(l)
+                          : cli_choice(LINEAR_PRECOND_CHOICES, a->precond, name),
       a->lambda, most, chosen);
   return KAON_OK;
 }

@@ -77,7 +77,7 @@ static int check_idle(const linear_args *a, const linear *l, int omega) {
           "--%s is for --method %s%s, but --method is %s and --precond %s; leave it out", f->option,
           f->of, f->solves ? "" : ", and for a --precond of such sweeps",
           a->method >= 0 ? linear_method_name(l) : "not given",
-          cli_choice(LINEAR_PRECONDS, a->precond, name));
+          cli_choice(LINEAR_PRECOND_CHOICES, a->precond, name));
     if (f->solves && !relax_is(l->options.method))
       return cli_wrong(
           "--%s is for solves by --method async; in --precond async each block comes once a sweep; "

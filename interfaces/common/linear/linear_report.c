@@ -20,10 +20,15 @@ const char *linear_rhs_text(const linear *l) {
   return l->args->rhs;
 }
 
-static const char *kind_of(const kaon_matrix_info *i) {
-  if (i->reals == 2)
-    return i->hermitian ? "complex Hermitian" : i->skew ? "complex skew-Hermitian" : "complex";
-  return i->hermitian ? "real symmetric" : i->skew ? "real skew-symmetric" : "real, not symmetric";
+/* "real symmetric", and by how much entries differ where that holds to rounding only. */
+static const char *kind_of(const kaon_matrix_info *i, char text[96]) {
+  const char *kind = i->hermitian ? "real symmetric" : "real, not symmetric";
+  if (i->reals == 2) kind = i->hermitian ? "complex Hermitian" : "complex";
+  if (i->skew) kind = i->reals == 2 ? "complex skew-Hermitian" : "real skew-symmetric";
+  if (!i->hermitian || i->asymmetry == 0) return kind;
+  snprintf(text, 96, "%s to rounding (up to %.1e of the largest entry of a row)", kind,
+           i->asymmetry);
+  return text;
 }
 
 /* Rows or columns are named as files have them, from 1. */
@@ -51,8 +56,9 @@ static void linear_print_shares(const cli_common *common, const linear *l) {
 
 void linear_print(const cli_common *common, const linear *l) {
   const kaon_matrix_info *i = &l->info;
+  char kind[96];
   cli_print(common, "%s: %lld rows, %lld entries, %s\n", cli_name(l->args->matrix),
-            (long long)i->global_rows, (long long)i->global_entries, kind_of(i));
+            (long long)i->global_rows, (long long)i->global_entries, kind_of(i, kind));
   cli_print(common,
             "entries a row: %lld to %lld, mean %.2f, standard deviation %.2f; bandwidth %lld%s\n",
             (long long)i->shortest, (long long)i->longest, i->mean, i->deviation,
@@ -73,14 +79,15 @@ void linear_print(const cli_common *common, const linear *l) {
 json_t *linear_describe(const linear *l) {
   const kaon_matrix_info *i = &l->info;
   json_t *d = json_pack(
-      "{s:o s:I s:I s:I s:I s:s s:b s:I s:I s:o s:o s:I s:I s:I s:I}", "name",
+      "{s:o s:I s:I s:I s:I s:s s:b s:o s:I s:I s:o s:o s:I s:I s:I s:I}", "name",
       report_string(cli_name(l->args->matrix)), "rows", (json_int_t)i->global_rows, "entries",
       (json_int_t)i->global_entries, "local_rows", (json_int_t)i->rows, "local_entries",
       (json_int_t)i->entries, "field", i->reals == 2 ? "complex" : "real", "hermitian",
-      i->hermitian, "shortest", (json_int_t)i->shortest, "longest", (json_int_t)i->longest, "mean",
-      report_real(i->mean), "deviation", report_real(i->deviation), "bandwidth",
-      (json_int_t)i->bandwidth, "empty_rows", (json_int_t)i->empty_rows, "empty_columns",
-      (json_int_t)i->empty_columns, "no_diagonal", (json_int_t)i->no_diagonal);
+      i->hermitian, "asymmetry", report_real(i->asymmetry), "shortest", (json_int_t)i->shortest,
+      "longest", (json_int_t)i->longest, "mean", report_real(i->mean), "deviation",
+      report_real(i->deviation), "bandwidth", (json_int_t)i->bandwidth, "empty_rows",
+      (json_int_t)i->empty_rows, "empty_columns", (json_int_t)i->empty_columns, "no_diagonal",
+      (json_int_t)i->no_diagonal);
   json_object_set_new(
       d, "structural_rank",
       i->structural_rank >= 0 ? json_integer((json_int_t)i->structural_rank) : json_null());
@@ -107,6 +114,7 @@ void linear_add(const linear *l, json_t *report) {
       cli_choice(LINEAR_PARTITIONS, a->partition, partition), "rhs",
       report_string(linear_rhs_text(l)), "columns", a->columns, "max_iter", o->max_iterations,
       "tol", report_real(o->tol), "preconditioner", precond_describe(l), "set", a->set);
+  json_object_set_new(how, "chosen", l->why[0] ? json_string(l->why) : json_null());
   json_object_set_new(how, "projections", projections_describe(l, l->R));
   json_object_set_new(how, "seed", a->columns > 1 ? report_seed(a->seed) : json_null());
   json_object_update(report, how);

@@ -21,8 +21,9 @@ const cli_option linear_matrix_rows[] = {
     CLI_END_ROW};
 
 const cli_option linear_precond_rows[] = {
-    {CLI_CHOICE, "precond", "auto|" LINEAR_PRECONDS, "auto", AT(precond), 0, 0,
-     "preconditioner (default auto, which takes none). jacobi and block-jacobi scale; dic, dilu, "
+    {CLI_CHOICE, "precond", LINEAR_PRECOND_CHOICES, "auto", AT(precond), 0, 0,
+     "preconditioner (default auto: none, jacobi, ic0, ilu0, ainv or fsai, by the matrix; what and "
+     "why is printed). jacobi and block-jacobi scale; dic, dilu, "
      "ic0 and ilu0 factorise; ssor and gs sweep. ainv and (where A = A^H) fsai are approximate "
      "inverses, chebyshev is a polynomial in A. jacobi-sweeps to cimmino are --sweeps of "
      "relaxation or of row projections, with their options. gs-sweeps, sor-sweeps and kaczmarz to "
@@ -160,8 +161,8 @@ const cli_option linear_solver_rows[] = {
      "method (default: chosen from the matrix and --precond). The choice: gcr under --precond "
      "schwarz, sap and async, else cg where A = A^H and the preconditioner is Hermitian, cgnr "
      "where "
-     "A = -A^H without preconditioner, else bicgstab." METHOD_PURPOSES
-     " kaczmarz: projections onto "
+     "A = -A^H without preconditioner, else bicgstab. --precond auto takes cg only where the "
+     "entries leave room for a positive definite A." METHOD_PURPOSES " kaczmarz: projections onto "
      "row after row. cgmnc, carpcg, cimmino: cg on such sweeps. Of these four only cimmino runs on "
      "several ranks."},
     {CLI_REAL, "tol", "EPS", "1e-8", AT(tol), 1e-16, 1,

@@ -19,7 +19,7 @@ const char *cli_choice(const char *choices, int index, char name[32]) {
   return name;
 }
 
-static int choice_index(const char *choices, const char *word) {
+int cli_choice_index(const char *choices, const char *word) {
   char name[32];
   for (int i = 0; cli_choice(choices, i, name)[0] != '?'; i++)
     if (strcmp(name, word) == 0) return i;
@@ -96,7 +96,7 @@ static int set_integer(const cli_option *o, const char *word, int *to) {
 
 static int set_choice(const cli_option *o, const char *word, int *to) {
   char hint[160];
-  *to = choice_index(o->value, word);
+  *to = cli_choice_index(o->value, word);
   if (*to >= 0) return EXIT_DONE;
   return cli_wrong("--%s is %s; it must be one of %s%s", o->name, word, o->value,
                    cli_did_you_mean(word, o->value, "", "", hint));
@@ -110,7 +110,7 @@ static int set_entries(const cli_option *o, const char *words, unsigned *to) {
     const int length = (int)strcspn(words, ",");
     snprintf(word, sizeof word, "%.*s", length, words);
     words += length;
-    const int index = choice_index(o->value, word);
+    const int index = cli_choice_index(o->value, word);
     if (index < 0)
       return cli_wrong("--%s has %s; it must be a list, with commas, of %s%s", o->name, word,
                        o->value, cli_did_you_mean(word, o->value, "", "", hint));
