@@ -143,7 +143,7 @@ kaon_status kaon_same(const kaon_context *ctx, kaon_status mine, const char *wha
   for (int i = 0; i < n; i++) bits[i] = arguments[i].bits;
   const double numbers[NUMBERS] = {[STATUS] = mine,
                                    [FUNCTION] = digest_of(what, strlen(what)),
-                                   [DIGEST] = digest_of(bits, sizeof bits)};
+                                   [DIGEST] = digest_of(bits, (size_t)n * sizeof *bits)};
   double *all = malloc((size_t)comm->ranks * sizeof numbers);
   if (all == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: out of host memory");
   int alike = 0;
@@ -191,7 +191,7 @@ kaon_status kaon_options_share(const kaon_context *ctx, kaon_status mine, kaon_o
   int count = 0;
   if (mine == KAON_OK && (mine = kaon_options_take(kind, given, taken)) != KAON_OK)
     kaon_fail(ctx, mine, "%s", kaon_last_error(NULL));
-  for (; count < n; count++) all[count] = more[count];
+  for (; count < n && count < KAON_SAME_MOST; count++) all[count] = more[count];
   for (const kaon_field *f = table->fields;
        mine == KAON_OK && f->name != NULL && count < KAON_SAME_MOST; f++)
     all[count++] = argument_of(f, taken);

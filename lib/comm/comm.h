@@ -145,7 +145,7 @@ kaon_argument kaon_seed(const char *name, uint64_t value);
 kaon_argument kaon_real(const char *name, double value);
 /* A field of an options struct that is an enumeration. */
 kaon_argument kaon_enumeration(kaon_options_kind kind, const char *name, int value);
-enum { KAON_SAME_MOST = 48 };
+enum { KAON_SAME_MOST = 80 };
 
 /* Begins a collective function `what` that got n arguments: as kaon_agree, and fails on all ranks
  * (ARGUMENT) if one of the arguments differs between ranks, or (STATE) if another rank has begun
