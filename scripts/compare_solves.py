@@ -119,7 +119,8 @@ def runs(folder):
     for name, words in invert_runs():
         yield "invert " + name, ["invert", *FIELD, *words], "async" in name
     for name, words in solve_runs():
-        yield "solve " + name, ["solve", *words], "async" in name
+        given = any(word in ("--precond", "--preconditioner") for word in words)
+        yield "solve " + name, ["solve", *words, *([] if given else ["--precond", "none"])], "async" in name
 
 
 def run(program, words, report, alone, backend):
