@@ -59,7 +59,8 @@ def invert_runs():
             yield f"hisq {method}", ACTIONS["hisq"] + ["--solver", method]
     yield "clover asymmetric", WILSON + ["--even-odd", "asymmetric"]
     yield "clover temporal gauge", WILSON + ["--temporal-gauge", "--reconstruct", "8"]
-    yield "clover anisotropic", WILSON + ["--anisotropy", "2.5"]
+    anisotropic = ["1,1" if before == "--csw" else word for before, word in zip([""] + WILSON, WILSON)]
+    yield "clover anisotropic", anisotropic + ["--anisotropy", "2.5"]
     for stop in ("schur", "normal"):
         yield f"clover stop {stop}", WILSON + ["--stop", stop]
     for source in ("wall:2", "gauss:7"):
