@@ -161,6 +161,25 @@ static void every_method_solves_every_form(void **state) {
   close_world(&w);
 }
 
+/* For a point source (b, D b) = (b, D D b) = 0: a hop leads to the other parity, and one there and
+ * back is 0. So BiCG has (r', r) = 0 to rounding in its first step, and must restart. */
+static void bicg_leaves_a_point_source(void **state) {
+  (void)state;
+  static const int extents[4] = {4, 4, 4, 4};
+  world w;
+  open_world(&w, NULL, extents, 0.12, 0, 4, 2);
+  set_sources(&w, 1, 0);
+  for (int p = KAON_DOUBLE; p <= KAON_SINGLE; p++) {
+    kaon_solver_options o = options_of(KAON_BICG, (kaon_precision)p);
+    kaon_column_report r[4];
+    o.max_iterations = 300;
+    must(w.ctx, kaon_vector_zero(w.x));
+    solve(&w, w.M, &o, r);
+    assert_true(p != KAON_DOUBLE || r[0].updates == 2); /* the restart and the end */
+  }
+  close_world(&w);
+}
+
 /* Each choice of stopping residual reaches that residual; M itself needs no reduction. */
 static void each_stopping_residual_is_reached(void **state) {
   (void)state;
@@ -412,6 +431,7 @@ static void changed_links_are_stale(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_method_solves_every_form),
+      cmocka_unit_test(bicg_leaves_a_point_source),
       cmocka_unit_test(each_stopping_residual_is_reached),
       cmocka_unit_test(mixed_precision_keeps_the_iteration_count),
       cmocka_unit_test(columns_together_are_columns_alone),
