@@ -25,7 +25,7 @@ int method_has(kaon_method method, unsigned traits) {
   return (method_info(method).traits & traits) != 0;
 }
 
-const char *methods_with(unsigned traits, char text[64]) {
+const char *methods_with(unsigned traits, char text[METHODS_ROOM]) {
   const char *before = NULL;
   text[0] = '\0';
   for (int m = 0; m <= METHODS; m++) {
@@ -33,7 +33,11 @@ const char *methods_with(unsigned traits, char text[64]) {
     const size_t used = strlen(text);
     if (!last && !method_has((kaon_method)m, traits)) continue;
     if (before)
-      snprintf(text + used, 64 - used, "%s%s", used == 0 ? "" : last ? " or " : ", ", before);
+      snprintf(text + used, METHODS_ROOM - used, "%s%s",
+               used == 0 ? ""
+               : last    ? " or "
+                         : ", ",
+               before);
     if (!last) before = method_name((kaon_method)m);
   }
   return text;

@@ -17,8 +17,10 @@ enum { METHODS = KAON_METHOD_LIST(METHOD_ONE) };
 kaon_method_info method_info(kaon_method method);
 /* 1: the method has one of these traits (kaon_method_trait). */
 int method_has(kaon_method method, unsigned traits);
-/* Names of the methods that have one of the traits: "cg, pipecg or fcg". */
-const char *methods_with(unsigned traits, char text[64]);
+/* Names of the methods that have one of the traits: "cg, pipecg or fcg". There is room for all. */
+#define METHOD_LISTED(value, descriptor, name, purpose) name ", "
+enum { METHODS_ROOM = sizeof(KAON_METHOD_LIST(METHOD_LISTED) " or ") };
+const char *methods_with(unsigned traits, char text[METHODS_ROOM]);
 /* Name of a method in options and reports ("cg"), and in text ("CG"). */
 const char *method_name(kaon_method method);
 const char *method_title(kaon_method method);

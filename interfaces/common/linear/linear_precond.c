@@ -90,7 +90,7 @@ int precond_takes(const linear *l) {
 int precond_suits(const linear *l) {
   const linear_args *a = l->args;
   const misfit why = misfit_of(l);
-  char name[32], methods[64];
+  char name[32], methods[METHODS_ROOM];
   if (why == VARIES)
     return cli_wrong(
         "--precond %s changes from step to step, which --method %s alone allows, but --method is "
