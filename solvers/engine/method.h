@@ -176,11 +176,11 @@ typedef struct kaon_solver_solve_state {
   const kaon_vector *b; /* the user's vectors; scaled copies if b was scaled */
   kaon_vector *x;
   kaon_scaling units;
-  int reduces;       /* b and x are of the parent's space (A is a reduction) */
-  int from_zero;     /* x = 0 at the start in every column */
-  int zero_guess;    /* the same, until the first residual is computed */
-  int ended_early;   /* the end was enqueued after the last step, before the poll */
-  kaon_issue issued; /* how its steps are issued */
+  int reduces;           /* b and x are of the parent's space (A is a reduction) */
+  int from_zero;         /* x = 0 at the start in every column */
+  int zero_guess;        /* the same, until the first residual is computed */
+  int ended_early;       /* the end was enqueued after the last step, before the poll */
+  kaon_issue issued;     /* how its steps are issued */
   kaon_traffic repeated; /* traffic of its replays */
 } kaon_solver_solve_state;
 

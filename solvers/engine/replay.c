@@ -168,8 +168,8 @@ static kaon_status record(kaon_solver *s) {
   for (int form = first; form >= KAON_ISSUE_REPLAY && status != KAON_OK; form--) {
     if (wanted != KAON_ISSUE_AUTO && (int)wanted != form) continue;
     if (s->deflation != NULL && form != KAON_ISSUE_REPLAY) continue;
-    status = kaon_agree(
-        ctx, ctx->backend->record->record(s->replay.recorder, &loop, (kaon_issue)form));
+    status =
+        kaon_agree(ctx, ctx->backend->record->record(s->replay.recorder, &loop, (kaon_issue)form));
     if (status == KAON_OK) s->replay.recorded.form = (kaon_issue)form;
   }
   ctx->comm->traffic = before;

@@ -108,8 +108,7 @@ static kaon_status rescale_columns(const kaon_scaling *g, kaon_vector *y) {
 
 /* Refuses a solution 2^e y that overflows, or that is so small that it loses more than the
  * tolerance allows. NaN is left to the reports. */
-static kaon_status check_range(const kaon_scaling *g, const kaon_vector *y, double tol,
-                               const char *what) {
+static kaon_status check_range(const kaon_scaling *g, const kaon_vector *y, double tol) {
   const int lowest = DBL_MIN_EXP - (tol > 0 ? ilogb(tol) : 0);
   for (int m = 0; m < y->nrhs; m++) {
     const double y2 = g->host[m].slot[KAON_S_R2][0];
@@ -117,19 +116,19 @@ static kaon_status check_range(const kaon_scaling *g, const kaon_vector *y, doub
     if (e == 0 || y2 == 0 || !isfinite(y2)) continue;
     const int size = ilogb(y2) / 2 + e + g->shift[m]; /* |x| = 2^size */
     if (size < DBL_MAX_EXP && size >= lowest) continue;
-    return kaon_fail(y->ctx, KAON_ERR_NOT_FINITE,
-                     "%s: |x| of column %d is 2^%d, but double holds 2^%d to 2^%d in full; solve "
-                     "for 2^%d b, and multiply x by that factor where it is used",
-                     what, m, size, lowest, DBL_MAX_EXP - 1, -e);
+    return kaon_fail(
+        y->ctx, KAON_ERR_NOT_FINITE,
+        "solve: |x| of column %d is 2^%d, but double holds 2^%d to 2^%d in full; solve "
+        "for 2^%d b, and multiply x by that factor where it is used",
+        m, size, lowest, DBL_MAX_EXP - 1, -e);
   }
   return KAON_OK;
 }
 
-kaon_status kaon_scaling_end(kaon_scaling *g, kaon_vector *x, double tol, const char *what,
-                             kaon_status status) {
+kaon_status kaon_scaling_end(kaon_scaling *g, kaon_vector *x, double tol, kaon_status status) {
   if (g->b == NULL) return status;
   if (status == KAON_OK) status = rescale_columns(g, x);
-  if (status == KAON_OK) status = check_range(g, x, tol, what);
+  if (status == KAON_OK) status = check_range(g, x, tol);
   if (status == KAON_OK) status = multiply(g, 1, x);
   release_all(g);
   return status;

@@ -34,8 +34,7 @@ kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b, kaon
                                kaon_column_state *host);
 /* Scales x back and releases everything. If the solve's `status` is an error, it only releases, and
  * returns that status. Does nothing if there was no scaling. Collective. Errors: NOT_FINITE (x
- * overflows double; `what` begins the message). */
-kaon_status kaon_scaling_end(kaon_scaling *scaling, kaon_vector *x, double tol, const char *what,
-                             kaon_status status);
+ * overflows double). */
+kaon_status kaon_scaling_end(kaon_scaling *scaling, kaon_vector *x, double tol, kaon_status status);
 
 #endif

@@ -391,7 +391,7 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
 static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                                 kaon_column_report *columns_out, kaon_solve_report *report) {
   const kaon_status status = solve(s, b, x, columns_out, report);
-  return kaon_scaling_end(&s->solve.units, x, s->options.tol, "solve", status);
+  return kaon_scaling_end(&s->solve.units, x, s->options.tol, status);
 }
 
 /* Recurrences divide before they know whether the divisor is 0. Floating-point traps of the

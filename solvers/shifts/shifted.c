@@ -175,8 +175,7 @@ static int choose_next(kaon_solver *s) {
   int count = 0;
   for (int j = 0; j < s->columns; j++) {
     kaon_shift_source *source = &s->shifts->source[j];
-    source->runs =
-        s->states.host[j].reason == KAON_WAIT_STOP && source->between > s->options.tol;
+    source->runs = s->states.host[j].reason == KAON_WAIT_STOP && source->between > s->options.tol;
     count += source->runs;
   }
   return count;
@@ -227,8 +226,7 @@ static kaon_status residuals(kaon_solver *s) {
   kaon_multishift *f = s->shifts;
   kaon_vector *x = s->outer.x, *P = f->level[0].P;
   const kaon_pass pass = kaon_shifted_pass(s, KAON_REC_NONE);
-  for (int m = 0; m < kaon_shifted_columns(s); m++)
-    kaon_shifted_state(s, m)->gate = KAON_GATE_STEP;
+  for (int m = 0; m < kaon_shifted_columns(s); m++) kaon_shifted_state(s, m)->gate = KAON_GATE_STEP;
   KAON_TRY(write_states(s));
   KAON_TRY(kaon_operator_run(s->system, KAON_PLAIN, x, P, NULL));
   f->verified++;
