@@ -175,8 +175,8 @@ typedef struct kaon_precond_choice {
  * - method: a kaon_method that will be used, or -1: chosen too
  * - columns: right-hand sides that will be solved together
  * - sloppy: precision of the inner process
- * - K: NULL: nothing is made. Else *K is the preconditioner, NULL for "none". Incomplete factors
- *   that break down or amplify a vector by 1e4 are replaced by "jacobi" or "none"
+ * - K: NULL: nothing is made. Else *K is the preconditioner, NULL for "none". Factors that break
+ *   down, and those of "ilu0" by which a vector grows 1e4 times, are replaced by "jacobi" or "none"
  *
  * Collective. Errors: ARGUMENT, MEMORY, those of kaon_precond_create(). */
 KAON_API kaon_status kaon_precond_auto(kaon_operator *A, int method, int columns,

@@ -227,7 +227,7 @@ typedef struct kaon_failure {
 /** What may get further. Fixed size, because there is an array of them. */
 typedef struct kaon_remedy {
   kaon_method method;
-  const char *precond; /**< as in a failure: "none", the failure's own, "jacobi", "ic0" or "ilu0" */
+  const char *precond; /**< as in a failure: "none", the failure's own, "ic0" or "ilu0" */
   kaon_precision sloppy;
 } kaon_remedy;
 /** Number of remedies at most. */

@@ -128,15 +128,45 @@ int histories_write(const column_history *histories, int columns, const char *pa
   return code;
 }
 
-const char *solving_in_double(kaon_precision outer, const char *before, const char *after) {
-  static char text[256];
-  snprintf(text, sizeof text, "%s%s--sloppy double%s", before,
-           outer == KAON_SINGLE ? "--precision double " : "", after);
-  return text;
-}
-
 int solving_rounds(double residual) {
   return residual < 1e-2; /* not NaN */
+}
+
+/* The options that a remedy changes. On lattices cg stands for the normal equations, too. */
+static void add_options(const kaon_failure *f, const kaon_remedy *r, char *text, size_t room) {
+  const int normal = !f->entries && r->method == KAON_CGNR, used = r->method != f->method;
+  const int other = strcmp(r->precond, f->precond) != 0, finer = r->sloppy != f->sloppy;
+  snprintf(text, room, "%s%s%s%s%s", used ? " --method " : "",
+           !used    ? ""
+           : normal ? "cg"
+                    : method_name(r->method),
+           other ? " --precond " : "", other ? r->precond : "", finer ? " --sloppy double" : "");
+}
+
+const char *solving_advice(kaon_failure f, const kaon_column_report *worst,
+                           const solving_trials *trials, const char *singular) {
+  static char text[512];
+  char first[96] = "", second[96] = "";
+  kaon_remedy remedies[KAON_REMEDIES];
+  const char *rounding = solving_rounds(worst->residual)
+                             ? "rounding keeps it above --tol (give a larger one), or "
+                             : "";
+  f.reason = worst->reason;
+  f.breakdown = worst->breakdown;
+  const int count = kaon_remedies(&f, remedies);
+  if (count > 0) add_options(&f, &remedies[0], first, sizeof first);
+  if (count > 1) add_options(&f, &remedies[1], second, sizeof second);
+  if (trials->left)
+    snprintf(text, sizeof text, "%s%sa larger --max-iter leaves steps for what else may help",
+             trials->names, *trials->names ? " got no further; " : "");
+  else if (*trials->names)
+    snprintf(text, sizeof text, "%s got no further either: %s%s", trials->names, rounding,
+             singular);
+  else if (count > 0)
+    snprintf(text, sizeof text, "try%s%s%s", first, count > 1 ? ", or" : "", second);
+  else
+    snprintf(text, sizeof text, "%s%s", rounding, singular);
+  return text;
 }
 
 /* Those that ended so, in a sentence. */

@@ -56,9 +56,15 @@ int histories_write(const column_history *histories, int columns, const char *pa
 /* Advice about columns that ended for `reason`; `worst` is the one with the largest residual. */
 typedef const char *advice_fn(const void *user, kaon_stop_reason reason,
                               const kaon_column_report *worst);
-/* Returns a text: `before`, the options for a solve entirely in double, `after`. Valid until the
- * next call. */
-const char *solving_in_double(kaon_precision outer, const char *before, const char *after);
+/* What tried to help after a failure, in vain. */
+typedef struct solving_trials {
+  char names[160]; /* "cg with ic0, gcr with ilu0"; "": nothing was tried */
+  int left;        /* 1: --max-iter ended it before the table of remedies did */
+} solving_trials;
+/* Advice by the library's table of remedies. failure: `reason` and `breakdown` are set here, from
+ * `worst`. singular: what to say of a system that no method solves. Valid until the next call. */
+const char *solving_advice(kaon_failure failure, const kaon_column_report *worst,
+                           const solving_trials *trials, const char *singular);
 /* 1 where rounding may be why the residual stays this large. x in single precision leaves 6e-8 |A|
  * |x| / |b|: a residual of 0.01 would need |x| > 1e5 |b| / |A|. */
 int solving_rounds(double residual);

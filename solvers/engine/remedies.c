@@ -27,7 +27,7 @@ typedef struct row {
  * CG on the normal equations breaks down for no regular A, and needs the most steps. */
 static const row rows[] = {{ENTRIES | COARSE, SAME, NULL, 1},
                            {ENTRIES | HERMITIAN | DEFINITE, KAON_CG, "ic0", 1},
-                           {ENTRIES | HERMITIAN | INDEFINITE, KAON_BICGSTAB, "jacobi", 1},
+                           {ENTRIES | HERMITIAN | INDEFINITE, KAON_BICGSTAB, NULL, 1},
                            {ENTRIES, KAON_BICGSTAB, "ilu0", 1},
                            {ENTRIES, KAON_GCR, "ilu0", 1},
                            {ENTRIES, KAON_BICGSTAB, "none", 1},

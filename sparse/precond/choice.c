@@ -170,7 +170,7 @@ static kaon_status amplify(kaon_operator *A, kaon_operator *K, const double *one
   return status;
 }
 
-/* The triangles of incomplete factors may be far worse conditioned than A (Chow, Saad, J. Comput.
+/* The triangles of incomplete factors of a matrix that is not positive definite may be far worse conditioned than A (Chow, Saad, J. Comput.
  * Appl. Math. 86 (1997) 387). Collective. */
 static kaon_status find_stable(kaon_operator *A, kaon_operator *K, int *stable) {
   const int64_t numbers = kaon_space_caller_rows(A->space) * A->space->ncomp;
@@ -200,7 +200,7 @@ static kaon_status make(kaon_matrix *matrix, kaon_operator *A, const facts *f,
   options.precision = precision == KAON_DOUBLE ? KAON_DOUBLE : KAON_SINGLE;
   options.tries = TRIES;
   kaon_status status = kaon_precond_create(matrix, &options, K);
-  if (status == KAON_OK) status = find_stable(A, *K, &stable);
+  if (status == KAON_OK && options.kind == KAON_PRECOND_ILU0) status = find_stable(A, *K, &stable);
   if (status == KAON_OK && stable) return KAON_OK;
   kaon_operator_destroy(K);
   if (status != KAON_OK && status != KAON_ERR_SINGULAR) return status;

@@ -49,6 +49,8 @@ static const cli_option options[] = {
     {CLI_FILE, "plot-pion", "FILE.png", NULL, OWN(plot_pion), 0, 0,
      "draw the pion correlator and its effective mass, by gnuplot. Needs the columns that "
      "--correlators needs."},
+    {CLI_FLAG, "no-fallback", NULL, NULL, OWN(no_fallback), 0, 0,
+     "end where the method breaks down, stagnates or diverges, instead of trying others"},
     {CLI_FLAG, "dry-run", NULL, NULL, OWN(dry_run), 0, 0,
      "print how much memory the run would take, and stop. Status 3 where there is less, or "
      "--memory-limit is smaller."},
@@ -69,12 +71,13 @@ int invert_allocate(invert_job *job) {
   size_t columns = (size_t)job->columns;
   size_t volume = (size_t)invert_sites(job);
   job->solves = calloc(columns, sizeof *job->solves);
+  job->by = calloc(columns, sizeof *job->by);
   job->done = calloc(columns, 1);
   job->taken = calloc(columns, 1);
   job->histories = calloc(columns, sizeof *job->histories);
   job->host = malloc(volume * (size_t)problem_reals(&job->p) * sizeof *job->host);
   code = EXIT_DONE;
-  if (!job->solves || !job->done || !job->taken || !job->histories || !job->host) {
+  if (!job->solves || !job->by || !job->done || !job->taken || !job->histories || !job->host) {
     cli_error("out of memory for %d columns; solve fewer with --columns", job->columns);
     code = EXIT_DEVICE;
   }
@@ -93,6 +96,7 @@ void invert_close(invert_job *job) {
   shifts_close(job);
   histories_free(job->histories, job->columns);
   free(job->solves);
+  free(job->by);
   free(job->done);
   free(job->taken);
   free(job->host);
@@ -137,11 +141,12 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   job->traffic.sums += report.traffic.sums;
   job->traffic.exchanges += report.traffic.exchanges;
   job->traffic.bytes += report.traffic.bytes;
+  histories_copy(job->p.solver, count, job->histories + first);
+  const int code = invert_fall_back(job, first, count, b, x);
   for (int k = first; k < first + count; k++)
     job->done[k] = job->solves[k].reason == KAON_CONVERGED;
-  histories_copy(job->p.solver, count, job->histories + first);
   report_in_case(path, invert_describe(job), 0, 0);
-  return EXIT_DONE;
+  return code;
 }
 
 static int solve_batch(invert_job *job, int first, int count) {
@@ -224,11 +229,11 @@ static void print_columns(const invert_job *job) {
             noise ? "" : " colour");
   for (int k = 0; k < job->columns; k++) {
     const kaon_column_report *s = &job->solves[k];
-    char spin[16] = "", colour[16] = "";
+    char spin[16] = "", colour[16] = "", by[96];
     if (spins) snprintf(spin, sizeof spin, "  %4d", k / 3 % 4);
     if (!noise) snprintf(colour, sizeof colour, " %6d", k % 3);
-    cli_print(common, "%6d%s%s  %10d   %.2e   %s\n", k, spin, colour, s->iterations, s->residual,
-              kaon_stop_reason_name(s->reason));
+    cli_print(common, "%6d%s%s  %10d   %.2e   %s%s\n", k, spin, colour, s->iterations, s->residual,
+              kaon_stop_reason_name(s->reason), fallback_text(&job->by[k], by));
   }
   if (ranks_started() > 1)
     snprintf(traffic, sizeof traffic,
@@ -301,8 +306,10 @@ json_t *invert_describe(const invert_job *job) {
   if (kaon_context_query(job->ctx, &info) == KAON_OK) /* a rank's */
     json_object_set_new(report, "peak_fields", report_real((double)info.memory_peak));
   if (job->shifts.count) shifts_describe(job, report);
-  for (int k = 0; k < job->columns && !job->shifts.count; k++)
+  for (int k = 0; k < job->columns && !job->shifts.count; k++) {
     report_solve(report, k, &job->solves[k], job->p.options.stop != KAON_STOP_FULL);
+    fallback_add(&job->by[k], report);
+  }
   json_t *taken = json_array(); /* their iterations are an earlier run's */
   for (int k = 0; k < job->columns; k++)
     if (job->taken[k]) json_array_append_new(taken, json_integer(k));
@@ -361,62 +368,19 @@ static int finish(invert_job *job, json_t *report) {
   return written != EXIT_DONE ? written : code;
 }
 
-static const char *stuck(const problem *p, const kaon_column_report *worst) {
-  const double residual = worst->residual;
-  const int fine = p->options.sloppy == KAON_DOUBLE;
-  if (p->off_group > p->options.tol)
+static const char *advice(const void *user, kaon_stop_reason reason,
+                          const kaon_column_report *worst) {
+  const invert_job *job = user;
+  if (reason == KAON_CANCELLED) return "it was ended early";
+  if (reason == KAON_MAX_ITERATIONS) return "--max-iter allows more steps";
+  if (job->p.off_group > job->p.options.tol)
     return "--temporal-gauge rotates by links that are not SU(3) to within --tol; leave it out, or "
            "give a larger --tol";
   if (worst->rounded)
     return "rounding of x in single precision keeps it above --tol; give --precision double "
            "--sloppy single, or a larger --tol";
-  if (!fine && method_info(p->options.method).cost.hidden_sums > 0 && !solving_rounds(residual))
-    return solving_in_double(
-        p->precision,
-        "the method gets no further in this precision; give --method cg, which is the safest, or ",
-        "");
-  if (!solving_rounds(residual) && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
-    return "the method gets no further, and rounding is not the reason; try another --method, cg "
-           "is the safest";
-  if (!solving_rounds(residual))
-    return fine ? "the method gets no further: the operator is singular or nearly so; give another "
-                  "--kappa or --mass"
-                : solving_in_double(
-                      p->precision,
-                      "the method gets no further: the operator is singular or nearly so; try ",
-                      ", or give another --kappa or --mass");
-  if (!fine && p->options.method != KAON_CG && p->options.method != KAON_CGNR)
-    return solving_in_double(
-        p->precision,
-        "the method's rounding keeps it above --tol; give --method cg, which is the safest, ",
-        ", or a larger --tol");
-  return fine ? "rounding keeps it above --tol; give a larger --tol"
-              : solving_in_double(p->precision,
-                                  "rounding keeps it above --tol; give a larger --tol, or ", "");
-}
-
-static const char *advice(const void *user, kaon_stop_reason reason,
-                          const kaon_column_report *worst) {
-  const invert_job *job = user;
-  switch (reason) {
-    case KAON_MAX_ITERATIONS:
-      return "--max-iter allows more steps";
-    case KAON_STAGNATED:
-      return stuck(&job->p, worst);
-    case KAON_BREAKDOWN:
-      return "the method broke down; try another --method, cg is the safest";
-    case KAON_DIVERGING:
-      if (method_has(job->p.options.method, KAON_METHOD_STATIONARY))
-        return "the iteration does not contract for this operator; give --method cg";
-      return job->p.options.sloppy != KAON_DOUBLE
-                 ? solving_in_double(job->p.precision, "the residual grows; try ", "")
-             : job->p.options.method == KAON_CG || job->p.options.method == KAON_CGNR
-                 ? "the residual grows: the operator is singular or nearly so; give another "
-                   "--kappa or --mass"
-                 : "the residual grows; try --method cg";
-    default:
-      return "it was ended early";
-  }
+  return solving_advice(invert_failure(job), worst, &job->trials,
+                        "the operator is singular or nearly so; give another --kappa or --mass");
 }
 
 static int conclude(invert_job *job) {

@@ -79,14 +79,16 @@ int fallback_run(fallback *f) {
     int unused, made = 0, stopped = 0;
     worst = worst_of(f, &unused);
     code = ranks_interrupted(&stopped);
-    if (code != EXIT_DONE || stopped || worst < 0 || used >= f->max_iterations) break;
+    f->trials.left = worst >= 0 && !stopped && used >= f->max_iterations;
+    if (code != EXIT_DONE || stopped || worst < 0 || f->trials.left) break;
     announce(f, &f->solves[worst], &remedies[i]);
     code = f->attempt(f->user, &remedies[i], f->max_iterations - used, reports, &made);
     if (code != EXIT_DONE || !made) continue;
     used += take(f, &remedies[i], reports);
     if (worst_of(f, &unused) < 0) break;
-    const size_t length = strlen(f->tried);
-    snprintf(f->tried + length, sizeof f->tried - length, "%s%s", length ? ", " : "",
+    char *names = f->trials.names;
+    const size_t length = strlen(names);
+    snprintf(names + length, sizeof f->trials.names - length, "%s%s", length ? ", " : "",
              name_of(remedies[i].method, remedies[i].precond, name));
   }
   free(reports);

@@ -19,7 +19,7 @@ typedef int fallback_fn(void *user, const kaon_remedy *remedy, int max_iteration
 
 /* Tries remedies until all columns have converged or --max-iter is used up. asked: what ended so;
  * its reason and breakdown are set here. solves: a column that converges now does so with its
- * first iterations; other columns keep their reason. tried: what failed, in words. Exit status. */
+ * first iterations; other columns keep their reason. Exit status. */
 typedef struct fallback {
   const cli_common *common;
   kaon_failure asked;
@@ -27,7 +27,7 @@ typedef struct fallback {
   int columns, max_iterations;
   kaon_column_report *solves;
   fallback_column *by; /* [columns] */
-  char tried[160];
+  solving_trials trials;
   fallback_fn *attempt;
   void *user;
 } fallback;

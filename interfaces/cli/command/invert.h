@@ -4,6 +4,7 @@
 #ifndef KAON_CLI_INVERT_H
 #define KAON_CLI_INVERT_H
 
+#include "interfaces/cli/command/fallback.h"
 #include "interfaces/common/problem/problem.h"
 #include "interfaces/cli/command/invert_shifts.h"
 #include "interfaces/common/solving.h"
@@ -13,7 +14,7 @@ typedef struct invert_args {
   problem_args problem;
   int batch; /* 0: all columns together */
   const char *guess, *output, *correlators, *history, *plot, *plot_pion;
-  int dry_run, resume;
+  int dry_run, resume, no_fallback;
   const char *shifts; /* NULL: not given */
 } invert_args;
 
@@ -25,6 +26,8 @@ typedef struct invert_job {
   kaon_observables links;
   kaon_vector *b, *x; /* all columns */
   kaon_column_report *solves;
+  fallback_column *by; /* what finished the columns that the method asked for did not */
+  solving_trials trials;
   char *done;          /* [column] 1: converged, and x holds the solution */
   char *taken;         /* [column] 1: it was converged before this run (--resume) */
   int kept;            /* number of columns in OUTPUT.partial, or in the file that --resume read */
@@ -52,6 +55,12 @@ int invert_solve(invert_job *job);
 void invert_close(invert_job *job);
 /* The report, without results that need all columns. The caller owns it. */
 json_t *invert_describe(const invert_job *job);
+
+/* --- invert_fallback.c --- */
+/* Tries remedies for columns of a batch that did not converge. Exit status. */
+int invert_fall_back(invert_job *job, int first, int count, const kaon_vector *b, kaon_vector *x);
+/* The system as the library's table of remedies sees it; the reason is still missing. */
+kaon_failure invert_failure(const invert_job *job);
 
 /* --- invert_results.c (report/): exit statuses --- */
 /* Content of a propagator file: all columns, converged; the finished columns, for --resume; the

@@ -46,7 +46,7 @@ static int attempt(void *user, const kaon_remedy *remedy, int max_iterations,
   const int shown = progress_start(&job->args->common, 0, job->columns, job->l.options.tol, &p);
   if (ranks_agree(shown ? EXIT_DONE : EXIT_DEVICE) != EXIT_DONE) return EXIT_DEVICE;
   pose(job, remedy, max_iterations, &p, &l);
-  kaon_status status = precond_make(&l);
+  kaon_status status = precond_takes(&l) ? precond_make(&l) : KAON_ERR_UNSUPPORTED;
   l.options.preconditioner = l.K;
   if (status == KAON_OK) status = kaon_solver_create(l.A, job->columns, &l.options, &l.solver);
   l.made[1] = cli_now() - begun;
@@ -69,11 +69,7 @@ int solve_fall_back(solve_job *job) {
   char precond[32];
   fallback f = {.common = &job->args->common,
                 .name = linear_method_name(l),
-                .asked = {.method = l->projections < 0 ? l->options.method : KAON_RICHARDSON,
-                          .precond = cli_choice(LINEAR_PRECONDS, l->args->precond, precond),
-                          .sloppy = l->options.sloppy,
-                          .hermitian = l->info.hermitian,
-                          .entries = 1},
+                .asked = linear_failure(l, precond),
                 .columns = job->columns,
                 .max_iterations = l->options.max_iterations,
                 .solves = job->solves,
@@ -82,6 +78,6 @@ int solve_fall_back(solve_job *job) {
                 .user = job};
   if (job->args->no_fallback || l->lab.faults) return EXIT_DONE; /* faults are what is studied */
   const int code = fallback_run(&f);
-  snprintf(job->l.tried, sizeof job->l.tried, "%s", f.tried);
+  job->l.trials = f.trials;
   return code;
 }

@@ -128,7 +128,7 @@ typedef struct linear {
   kaon_spectrum spectrum; /* with --spectrum */
   int diverges;           /* relaxation is predicted to diverge */
   int indefinite;         /* 1: no damping helps, because A is not positive definite */
-  char tried[160];        /* what a program tried besides, in vain; "": nothing */
+  solving_trials trials;  /* of a program, after the method had failed */
 } linear;
 
 /* Refuses what can be refused without the matrix. Fills the members of *l that are not pointers to
@@ -185,6 +185,8 @@ void linear_print(const cli_common *common, const linear *l);
 json_t *linear_describe(const linear *l);
 /* Adds what another run needs to repeat it: method, preconditioner, precisions, storage. */
 void linear_add(const linear *l, json_t *report);
+/* The system as the library's table of remedies sees it; the reason is still missing. */
+kaon_failure linear_failure(const linear *l, char precond[32]);
 /* For solving_explain; user: a linear. */
 advice_fn linear_advice;
 

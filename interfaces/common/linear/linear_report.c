@@ -121,98 +121,59 @@ void linear_add(const linear *l, json_t *report) {
   json_decref(how);
 }
 
-/* --tau 0 chooses a step that converges where A is positive definite. */
-static const char *divergence(const linear *l) {
-  const kaon_method method = l->options.method;
-  if ((method == KAON_TWO_STAGE || method == KAON_ASYNC) && l->relax.omega > 1)
-    return "with this --omega relaxation does not converge for this matrix; leave --omega out, or "
-           "give --method gcr";
-  if (l->indefinite)
-    return "relaxation does not converge for this matrix, which is not positive definite; give "
-           "--method cgnr, or gcr with a --precond";
-  if (!l->info.hermitian)
-    return isnan(l->args->relax_tau)
-               ? "relaxation does not converge for this matrix; give --method gcr"
-               : "relaxation does not converge for this matrix; leave --tau out, or give "
-                 "--method gcr";
-  return l->relax.tau == 0 || method == KAON_GS || method == KAON_SOR
-             ? "relaxation does not converge for this matrix (kaon info --spectrum); give --method "
-               "gcr"
-             : "relaxation does not converge for this matrix (kaon info --spectrum); give --tau 0, "
-               "or --method gcr";
+kaon_failure linear_failure(const linear *l, char precond[32]) {
+  return (kaon_failure){.method = l->projections < 0 ? l->options.method : KAON_RICHARDSON,
+                        .precond = cli_choice(LINEAR_PRECONDS, l->args->precond, precond),
+                        .sloppy = l->options.sloppy,
+                        .hermitian = l->info.hermitian,
+                        .entries = 1};
 }
 
 static const char *more_steps(const linear *l, double residual) {
   if (l->projections >= 0)
     return "--max-iter allows more steps; sweeps of single rows need many (cgmnc the fewest)";
-  if (relax_is(l->options.method)) {
-    if (l->diverges) return divergence(l);
-    if (!(residual < 1))
-      return "the residual has not fallen; --max-iter allows more steps, but --method gcr is safer";
-    return l->info.hermitian ? "--max-iter allows more steps; --method cg may need fewer"
-                             : "--max-iter allows more steps; --method gcr may need fewer";
-  }
-  return l->args->precond ? "--max-iter allows more steps, another --precond may need fewer"
-                          : "--max-iter allows more steps, a --precond may need fewer";
+  if (!relax_is(l->options.method)) return "--max-iter allows more steps";
+  if (!(residual < 1))
+    return "the residual has not fallen; --max-iter allows more steps, but --method gcr is safer";
+  return l->info.hermitian ? "--max-iter allows more steps; --method cg may need fewer"
+                           : "--max-iter allows more steps; --method gcr may need fewer";
 }
 
-static const char *stuck(const linear *l, const kaon_column_report *worst) {
-  const double residual = worst->residual;
+/* What an option of the method may be changed to. NULL: nothing is known of one. */
+static const char *by_option(const linear *l, const kaon_column_report *worst) {
   const kaon_method method = l->options.method;
-  if (relax_is(method) && (l->diverges || !(residual < 1))) return divergence(l);
+  const int blocks = method == KAON_TWO_STAGE || method == KAON_ASYNC;
+  if (l->lambda_most > 0)
+    return "--lambda is too large for this matrix: give a smaller one, or 0 for the rule";
+  if (l->projections == KAON_KACZMARZ_CIMMINO && worst->reason == KAON_BREAKDOWN)
+    return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";
   if (worst->rounded)
     return "rounding of b and x in single precision keeps it above --tol; give --precision double "
            "--sloppy single, or a larger --tol";
-  if (!solving_rounds(residual) && l->options.sloppy == KAON_HALF)
-    return "16 bits a value may be too few for rows whose entries differ widely; give --sloppy "
-           "single; if that does not help, A may be singular";
-  if (!solving_rounds(residual))
-    return l->projections >= 0 || method == KAON_CGNR
-               ? "the method gets no further: A is singular or nearly so; check the matrix"
-               : "the method gets no further; A may be singular, or --method cgnr, which takes any "
-                 "matrix, may get on";
-  return l->options.sloppy == KAON_DOUBLE
-             ? "rounding keeps it above --tol, or A is singular; give a larger --tol"
-             : solving_in_double(l->precision, "rounding keeps it above --tol; give ",
-                                 ", or a larger --tol");
+  if (blocks && l->relax.omega > 1)
+    return "with this --omega relaxation does not converge for this matrix; leave --omega out";
+  if ((blocks || method == KAON_JACOBI) && l->info.hermitian && l->relax.tau != 0 && !l->indefinite)
+    return "relaxation does not converge for this matrix (kaon info --spectrum); give --tau 0";
+  if (worst->breakdown == KAON_BREAKDOWN_NOT_FINITE)
+    return "numbers near overflow or underflow cause this: multiply A or b by a power of 2";
+  return NULL;
 }
 
 const char *linear_advice(const void *user, kaon_stop_reason reason,
                           const kaon_column_report *worst) {
+  static char both[768];
   const linear *l = user;
+  char precond[32];
   const char *faults = reason == KAON_CANCELLED ? "" : faults_advice(l);
   if (*faults) return faults;
-  if (l->lambda_most > 0 && reason != KAON_CANCELLED)
-    return "--lambda is too large for this matrix: give a smaller one, or 0 for the rule";
-  switch (reason) {
-    case KAON_MAX_ITERATIONS:
-      return more_steps(l, worst->residual);
-    case KAON_STAGNATED:
-      return stuck(l, worst);
-    case KAON_BREAKDOWN:
-      if (worst->breakdown == KAON_BREAKDOWN_NOT_FINITE)
-        return "numbers near overflow or underflow cause this: multiply A or b by a power of 2, or "
-               "give --precond jacobi; else A may be singular";
-      if (l->projections == KAON_KACZMARZ_CIMMINO)
-        return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";
-      if (l->options.method == KAON_CGNR)
-        return "A may be singular: its rows or columns depend on each other; check the matrix";
-      if (l->K) return "try --method cgnr --precond none, which takes any matrix, or gcr";
-      if (l->options.method == KAON_GCR || l->info.skew)
-        return "try --method cgnr, which takes any matrix";
-      return "try --method cgnr, which takes any matrix, or gcr";
-    case KAON_DIVERGING:
-      if (relax_is(l->options.method)) return divergence(l);
-      if (l->options.method == KAON_CGNR || l->options.method == KAON_GCR)
-        return l->options.sloppy == KAON_DOUBLE
-                   ? "the residual grows; try another --precond"
-                   : solving_in_double(l->precision,
-                                       "the residual grows; try another --precond, or give ", "");
-      if (method_has(l->options.method, KAON_METHOD_HERMITIAN))
-        return "the residual grows, as it does where A is not positive definite; try --method gcr "
-               "or cgnr, or another --precond";
-      return "the residual grows; try --method gcr or cgnr, or another --precond";
-    default:
-      return "it was ended early";
-  }
+  if (reason == KAON_CANCELLED) return "it was ended early";
+  if (reason == KAON_MAX_ITERATIONS && !l->diverges) return more_steps(l, worst->residual);
+  kaon_column_report failed = *worst; /* as it would have gone on */
+  if (reason == KAON_MAX_ITERATIONS) failed.reason = KAON_DIVERGING;
+  const char *option = by_option(l, worst);
+  const char *other = solving_advice(linear_failure(l, precond), &failed, &l->trials,
+                                     "A is singular or nearly so; check the matrix");
+  if (option == NULL) return other;
+  snprintf(both, sizeof both, "%s; or %s", option, other);
+  return worst->rounded ? option : both;
 }
