@@ -15,6 +15,12 @@ kaon_gate kaon_pass_gate(const kaon_pass *pass) {
   return (kaon_gate){pass->scalars->state, pass->gate};
 }
 
+kaon_gate kaon_pass_gate_inner(const kaon_pass *pass, const kaon_vector *v) {
+  kaon_gate gate = kaon_pass_gate(pass);
+  if (v->space->inner > 1) gate.columns = v->nrhs;
+  return gate;
+}
+
 kaon_pass kaon_pass_gate_only(const kaon_pass *pass) {
   kaon_pass gate_only = KAON_PASS_INIT;
   if (pass != NULL) {

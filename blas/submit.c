@@ -15,7 +15,7 @@ static const char *describe(const kaon_space *space, char text[TEXT]) {
   if (lattice == NULL)
     snprintf(text, TEXT, "%lld rows of %d reals", (long long)space->nsites, space->ncomp);
   else
-    snprintf(text, TEXT, "%d reals on %s sites of %dx%dx%dx%d", space->ncomp,
+    snprintf(text, TEXT, "%d x %d reals on %s sites of %dx%dx%dx%d", space->inner, space->ncomp,
              parities[space->parity], lattice->extents[0], lattice->extents[1], lattice->extents[2],
              lattice->extents[3]);
   return text;
@@ -198,7 +198,7 @@ kaon_status kaon_update_prepare(kaon_update *u, int built, kaon_launch *launch) 
   u->ctx->no_flush_needed = u->written != 0 || u->args.sum.state != NULL;
   const kaon_space *space = u->shape->space;
   kaon_tuning_apply(u->ctx, KAON_TUNED_VECTOR, u->shape->precision, 0, u->shape->nrhs,
-                    space->lattice != NULL ? space->lattice->volume : space->nsites, launch);
+                    space->lattice != NULL ? kaon_space_caller_rows(space) : space->nsites, launch);
   return KAON_OK;
 }
 

@@ -22,6 +22,7 @@ enum { KAON_WRITES_OUT = 64, KAON_WRITES_MESSAGES = 128, KAON_WRITES_UPDATED = 2
  * (KAON_CLOVER_ON_HOP; twist[1] is then 0) or nothing.
  * - x.data == NULL means a = 0.
  * - in has the other parity and must not alias out; x and out may be the same vector.
+ * - nrhs counts inner columns (kaon_space.inner) as columns. If there are any, nothing is summed.
  * - links[p] is the link array of parity p in `recon` reals. Hops in direction mu have the factor
  *   coefficient[mu].
  * - sum: slot[0] <- sum |out|^2, slot[1] <- sum conj(w) out, with w on out's parity. In half both
@@ -102,6 +103,31 @@ typedef struct kaon_twist_args {
   kaon_sum sum;
 } kaon_twist_args;
 
+/* out = a x + b M in on one parity, with M = P+ M+ + P- M-: real matrices between the `inner` sites
+ * of the fifth dimension (lib/math/inner.h), for `nrhs` columns of vectors that have one. Site s of
+ * the fifth dimension of column k is column s * nrhs + k of a hop.
+ * - matrix: element (s, t) of chirality c (0: +, 1: -) is number kaon_inner_index(inner, c, s, t) of
+ *   doubles in double, else of pairs of floats: the rounded value and the remainder.
+ * - x.data == NULL means a = 0.
+ * - out may be the same vector as in or x.
+ * - sum: as in kaon_hop_args, over the fifth dimension too. */
+typedef struct kaon_inner_args {
+  const kaon_stencil *stencil;
+  int parity, nrhs, inner;
+  const void *matrix;
+  double a, b;
+  kaon_view in, x, w, out;
+  kaon_gate gate;
+  kaon_sum sum;
+} kaon_inner_args;
+
+/* Rows s are padded, so that a GPU's thread reads the elements of several rows at once. */
+enum { KAON_INNER_ROWS = 4 };
+static inline KAON_HD int kaon_inner_index(int inner, int chirality, int s, int t) {
+  const int rows = (inner + KAON_INNER_ROWS - 1) / KAON_INNER_ROWS * KAON_INNER_ROWS;
+  return (chirality * inner + t) * rows + s;
+}
+
 /* One list for each part: that of part i is list[first[i]] to list[first[i + 1]]. */
 typedef struct kaon_part_lists {
   int64_t *first;
@@ -153,6 +179,7 @@ typedef struct kaon_dslash_ops {
   /* NULL: this backend has no asynchronous blocks */
   void (*free_blocks)(const kaon_launch *launch, const kaon_free_args *args);
   void (*twist)(const kaon_launch *launch, const kaon_twist_args *args);
+  void (*inner)(const kaon_launch *launch, const kaon_inner_args *args);
 } kaon_dslash_ops;
 
 #endif

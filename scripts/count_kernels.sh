@@ -21,7 +21,8 @@ domains='/kaon_objects_blas_cuda_domain_cu'
 count "vectors and reductions" 60 '/kaon_objects_blas_cuda_\(convert\|multi\|pipelined\|update\)_cu'
 count "block methods" 30 "$block"
 divided='/kaon_objects_dslash_cuda_hop_\(faces\|cut\)_'
-count "Wilson and clover" 81 '/kaon_objects_dslash_cuda_\([^hst]\|hop_[^fca]\)'
+count "Wilson and clover" 81 '/kaon_objects_dslash_cuda_\([^hist]\|hop_[^fca]\)'
+count "fifth dimension" 3 '/kaon_objects_dslash_cuda_inner_'
 count "twisted mass" 3 '/kaon_objects_dslash_cuda_twist_'
 count "gauge" 51 '/kaon_objects_gauge_cuda_'
 count "staggered" 54 '/kaon_objects_dslash_cuda_staggered_[0-9]'
@@ -36,5 +37,5 @@ count "row projections" 4 '/kaon_objects_sparse_cuda_kaczmarz_cu'
 count "Schwarz domains" 20 "$domains"
 count "preconditioned methods" 4 '/kaon_objects_blas_cuda_precond_cu'
 count "loops, sums of ranks, copies" 27 '/kaon_objects_lib_cuda_'
-count "all" 479 ''
+count "all" 482 ''
 exit $bad

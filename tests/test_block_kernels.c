@@ -105,6 +105,7 @@ static void open_fixture(fixture *b, int machine, int threads, const shape *s,
   must(NULL, machine_open(machine, options, &b->ctx));
   const int width = b->ctx->backend->width;
   b->space = (kaon_space){.ctx = b->ctx,
+                          .inner = 1,
                           .nblocks = (s->rows + width - 1) / width,
                           .nsites = s->rows,
                           .width = width,

@@ -59,6 +59,7 @@ static void open_bench(bench *b, int machine, int ncomp, int complex_space,
   must(NULL, machine_open(machine, options, &b->ctx));
   const int width = b->ctx->backend->width;
   b->space = (kaon_space){.ctx = b->ctx,
+                          .inner = 1,
                           .nblocks = (ROWS + width - 1) / width,
                           .nsites = ROWS,
                           .width = width,

@@ -47,6 +47,7 @@ static void open_rows(rows *r, int machine, int ncomp, int complex_space,
   must(NULL, machine_open(machine, options, &r->ctx));
   const int width = r->ctx->backend->width;
   r->space = (kaon_space){.ctx = r->ctx,
+                          .inner = 1,
                           .nblocks = (ROWS + width - 1) / width,
                           .nsites = ROWS,
                           .width = width,

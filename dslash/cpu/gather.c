@@ -126,7 +126,7 @@ static void gather_block(const gather_plan *plan, int64_t place) {
   const int32_t *target = plan->faces->target[a->parity][dir] + place * KAON_W;
   for (int part = 0; part < KAON_PARTS; part++)
     for (int k = 0; k < a->nrhs; k++) {
-      if (!kaon_gate_open(&a->gate, k)) continue;
+      if (!kaon_inner_gate_open(&a->gate, k)) continue;
       const stored *psi = (const stored *)a->in.data + site_spinor(&plan->site, block, part, k);
       vreal f = v_set(plan->factor);
       vhalf h;

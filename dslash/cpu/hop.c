@@ -147,9 +147,9 @@ KAON_ONCE hop_group hop_group_after(const hop_plan *plan, const hop_group *group
     next.begin = group->begin + group->count;
     next.before = group->before + group->count;
   }
-  while (next.begin < n && !kaon_gate_open(gate, next.begin)) next.begin++;
+  while (next.begin < n && !kaon_inner_gate_open(gate, next.begin)) next.begin++;
   while (next.count < plan->group && next.begin + next.count < n &&
-         kaon_gate_open(gate, next.begin + next.count))
+         kaon_inner_gate_open(gate, next.begin + next.count))
     next.count++;
   next.last = next.before + next.count >= plan->open;
   return next;
@@ -269,7 +269,7 @@ KAON_INLINE void hop_block_any(const hop_plan *plan, int64_t block, int64_t plac
     const hop_part_of here = {block, place, part};
     if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, decoded);
     for (int k = 0; k < plan->args->nrhs; k++) {
-      if (!kaon_gate_open(&plan->args->gate, k)) continue;
+      if (!kaon_inner_gate_open(&plan->args->gate, k)) continue;
       hop_site_any(plan, &here, k, kind, decoded, hop_sums(plan, partials, slot, k), late);
     }
   }
@@ -325,7 +325,7 @@ KAON_INLINE void hop_run(const hop_plan *plan, const hop_walk *walk, double *par
       if (kind == KAON_LINK_BUFFER) hop_decode(plan, block, part, decoded);
       if (many)
         hop_place_columns(plan, here, there, &group, kind, decoded, partials, walk->slot, &late);
-      else if (kaon_gate_open(&plan->args->gate, 0))
+      else if (kaon_inner_gate_open(&plan->args->gate, 0))
         hop_site(plan, here, there, kind, decoded, hop_sums(plan, partials, walk->slot, 0), &late);
       hop_place *left = here;
       here = there;
@@ -472,7 +472,7 @@ static void hop_share(const void *job_, int t, int threads) {
 /* Counts the columns that take part, and chooses groups of nearly equal size. */
 static void hop_count_columns(hop_plan *plan) {
   plan->open = 0;
-  for (int k = 0; k < plan->args->nrhs; k++) plan->open += kaon_gate_open(&plan->args->gate, k);
+  for (int k = 0; k < plan->args->nrhs; k++) plan->open += kaon_inner_gate_open(&plan->args->gate, k);
   const int open = plan->open > 0 ? plan->open : 1, groups = (open + HOP_GROUP - 1) / HOP_GROUP;
   plan->group = (open + groups - 1) / groups;
   plan->link_bytes = (int)(plan->reals * (int64_t)sizeof(stored));
@@ -526,4 +526,5 @@ const kaon_dslash_ops KAON_EXPORT(kaon_dslash_ops) = {
     .clover = KAON_EXPORT(kaon_dslash_clover),
     .gather = KAON_EXPORT(kaon_dslash_gather),
     .free_blocks = KAON_EXPORT(kaon_dslash_free_blocks),
-    .twist = KAON_EXPORT(kaon_dslash_twist)};
+    .twist = KAON_EXPORT(kaon_dslash_twist),
+    .inner = KAON_EXPORT(kaon_dslash_inner)};

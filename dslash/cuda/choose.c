@@ -456,34 +456,35 @@ static void run_staggered(kaon_precision precision, const kaon_launch *launch,
   c.row->staggered[precision][c.links](launch, &c, gather, args);
 }
 
-#define KAON_HOP(prec, precision)                                                             \
-  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {              \
-    run_hop(precision, launch, NULL, args);                                                   \
-  }                                                                                           \
-  static void gather_##prec(const kaon_launch *launch, const kaon_gather_args *gather) {      \
-    const kaon_hop_args args = hop_of_gather(gather);                                         \
-    run_hop(precision, launch, gather, &args);                                                \
-  }                                                                                           \
-  static void fused_##prec(const kaon_launch *launch, const kaon_gather_args *gather,         \
-                           const kaon_hop_args *args) {                                       \
-    run_hop(precision, launch, gather, args);                                                 \
-  }                                                                                           \
-  static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {        \
-    run_clover(precision, launch, args);                                                      \
-  }                                                                                           \
-  static int hop_writes_##prec(const kaon_stencil *st, int columns) {                         \
-    return hop_writes(precision, st, columns);                                                \
-  }                                                                                           \
-  static int clover_writes_##prec(const kaon_stencil *st, int columns) {                      \
-    return clover_writes(precision, st, columns);                                             \
-  }                                                                                           \
-  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                     \
-                                                       .clover = clover_##prec,               \
-                                                       .gather = gather_##prec,               \
-                                                       .hop_fused = fused_##prec,             \
-                                                       .hop_writes = hop_writes_##prec,       \
-                                                       .clover_writes = clover_writes_##prec, \
-                                                       .twist = kaon_dslash_twist_cuda_##prec};
+#define KAON_HOP(prec, precision)                                                              \
+  static void hop_##prec(const kaon_launch *launch, const kaon_hop_args *args) {               \
+    run_hop(precision, launch, NULL, args);                                                    \
+  }                                                                                            \
+  static void gather_##prec(const kaon_launch *launch, const kaon_gather_args *gather) {       \
+    const kaon_hop_args args = hop_of_gather(gather);                                          \
+    run_hop(precision, launch, gather, &args);                                                 \
+  }                                                                                            \
+  static void fused_##prec(const kaon_launch *launch, const kaon_gather_args *gather,          \
+                           const kaon_hop_args *args) {                                        \
+    run_hop(precision, launch, gather, args);                                                  \
+  }                                                                                            \
+  static void clover_##prec(const kaon_launch *launch, const kaon_clover_args *args) {         \
+    run_clover(precision, launch, args);                                                       \
+  }                                                                                            \
+  static int hop_writes_##prec(const kaon_stencil *st, int columns) {                          \
+    return hop_writes(precision, st, columns);                                                 \
+  }                                                                                            \
+  static int clover_writes_##prec(const kaon_stencil *st, int columns) {                       \
+    return clover_writes(precision, st, columns);                                              \
+  }                                                                                            \
+  const kaon_dslash_ops kaon_dslash_ops_cuda_##prec = {.hop = hop_##prec,                      \
+                                                       .clover = clover_##prec,                \
+                                                       .gather = gather_##prec,                \
+                                                       .hop_fused = fused_##prec,              \
+                                                       .hop_writes = hop_writes_##prec,        \
+                                                       .clover_writes = clover_writes_##prec,  \
+                                                       .twist = kaon_dslash_twist_cuda_##prec, \
+                                                       .inner = kaon_dslash_inner_cuda_##prec};
 KAON_HOP(d, KAON_DOUBLE)
 KAON_HOP(s, KAON_SINGLE)
 KAON_HOP(h, KAON_HALF)

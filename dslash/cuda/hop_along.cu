@@ -145,7 +145,7 @@ static __global__ void __launch_bounds__(SITE_THREADS)
   kaon_wait_for_previous();
   const int64_t half = f.hold || (face && f.peered) ? peer_receive(f.peer) : 0;
   const bool is_site = face ? face_here(f, tile, &here) : interior_here(f, tile, &here);
-  if (is_site && gate_open(f.h.sums.gate, column)) {
+  if (is_site && inner_gate_open(f.h.sums.gate, column)) {
     __shared__ site_room room; /* for no sums */
     vspinor d;
     along_site(a, here, column, half, &d);

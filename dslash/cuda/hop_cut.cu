@@ -68,7 +68,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, false
   const uint32_t site =
       (columns == 1 ? blockIdx.x : blockIdx.x / columns) * blockDim.x + threadIdx.x;
   kaon_wait_for_previous();
-  if (site >= (uint32_t)a.h.sites.nsites || !gate_open(a.h.sums.gate, column)) return;
+  if (site >= (uint32_t)a.h.sites.nsites || !inner_gate_open(a.h.sums.gate, column)) return;
   const kaon_here here = kaon_here_of(&a.h.sites, a.h.parity, (int32_t)site);
   const uint32_t out = cut_directions(a, here);
   const kaon_view in = column_view(a.h.in, column);

@@ -203,7 +203,7 @@ static __device__ __forceinline__ void gather_block(const faces_call &a, int col
   const int64_t half = a.peered ? peer_half(a.peer, turn) : 0;
   const uint32_t blocks = a.sends[dir + 1] - a.sends[dir];
   faces_time(a, TIMELINE_GATHER_BEGIN, true);
-  if (gate_open(a.h.sums.gate, column))
+  if (inner_gate_open(a.h.sums.gate, column))
     for (uint32_t n = (block - a.sends[dir]) * blockDim.x + threadIdx.x; n < a.face[dir & 3].ghosts;
          n += blocks * blockDim.x)
       gather_site<RECON>(a, dir, column, n, half);
@@ -318,7 +318,7 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
   int64_t half = a.peered && !a.late ? peer_receive(a.peer) : 0;
   faces_time(a, TIMELINE_ARRIVED_FIRST, true);
   faces_time(a, TIMELINE_ARRIVED_LAST, false);
-  const bool open = gate_open(a.h.sums.gate, column);
+  const bool open = inner_gate_open(a.h.sums.gate, column);
   const kaon_view in = column_view(a.h.in, column);
   uint32_t tiles = 0;
   if (SUMS == SUMS_ALL) site_sums_begin(a.h.sums, room);
@@ -355,7 +355,7 @@ template <int RECON, int SUMS>
 static __device__ __forceinline__ void interior_block(const faces_call &a, int column, int chunk,
                                                       site_room &room, real *norm) {
   if (a.hold) peer_receive(a.peer);
-  if (!gate_open(a.h.sums.gate, column)) return;
+  if (!inner_gate_open(a.h.sums.gate, column)) return;
   faces_time(a, TIMELINE_INTERIOR_BEGIN, true);
   const kaon_view in = column_view(a.h.in, column);
   if (SUMS == SUMS_ALL) site_sums_begin(a.h.sums, room);
@@ -391,7 +391,7 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
  * runs only when all blocks have stored their parts. */
 static __device__ __forceinline__ void faces_norm_finish(const faces_call &a, real norm) {
   const int work = block_index_of() - a.gather, behind = work - a.before;
-  if (!gate_open(a.h.sums.gate, 0)) return;
+  if (!inner_gate_open(a.h.sums.gate, 0)) return;
   const int chunk = behind < 0            ? work
                     : behind < a.boundary ? a.interior_chunks + behind
                                           : work - a.boundary;

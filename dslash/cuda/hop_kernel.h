@@ -229,7 +229,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
   kaon_view in[COLUMNS];
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
-    open |= (unsigned)gate_open(a.sums.gate, first + k) << k;
+    open |= (unsigned)inner_gate_open(a.sums.gate, first + k) << k;
     in[k] = column_view(a.in, first + k);
     if (SUMS == SUMS_ALL) site_sums_begin(a.sums, room[k]);
   }

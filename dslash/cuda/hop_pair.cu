@@ -216,7 +216,7 @@ static __device__ __forceinline__ bool pair_directions(const hop_call &a, const 
   }
   if (a.clover_on != KAON_CLOVER_NONE && !block_early(a)) block_prefetch(a, e);
   kaon_wait_for_previous();
-  const int gate = read_gate(a.sums.gate, e.column);
+  const int gate = read_gate(a.sums.gate, gate_column(a.sums.gate, e.column));
   const kaon_view in = column_view(a.in, e.column);
 #pragma unroll
   for (int mu = 3; mu >= 0; mu--) spinor_touch(in, link[mu].from, a.nrhs);

@@ -321,7 +321,7 @@ static __global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS)
   kaon_wait_for_previous();
   const bool mine = lane < a.each && first + lane < a.nrhs;
   const unsigned open =
-      __ballot_sync(0xffffffffu, mine && gate_open(a.sums.gate, first + (mine ? lane : 0)));
+      __ballot_sync(0xffffffffu, mine && inner_gate_open(a.sums.gate, first + (mine ? lane : 0)));
   if (open == 0) return;
   if (summed)
     for (int i = (int)threadIdx.x; i < (int)(sizeof sums / sizeof(double)); i += STAGE_THREADS)

@@ -26,6 +26,7 @@ extern "C" {
   KAON_LAUNCHERS(kaon_staggered_launcher, kaon_staggered_along, prec)                         \
   kaon_clover_launcher kaon_clover_pair_cuda_##prec, kaon_dslash_clover_cuda_##prec;          \
   void kaon_dslash_twist_cuda_##prec(const kaon_launch *launch, const kaon_twist_args *args); \
+  void kaon_dslash_inner_cuda_##prec(const kaon_launch *launch, const kaon_inner_args *args); \
   void kaon_staggered_face_links_cuda_##prec(const kaon_launch *launch,                       \
                                              const kaon_face_links_args *args);               \
   void kaon_source_cuda_##prec(const kaon_launch *launch, const kaon_source_args *args);      \

@@ -124,10 +124,12 @@ kaon_status kaon_schur_apply_updated(kaon_operator *A, kaon_mode mode, int slot,
 static kaon_status rotate(const kaon_lattice_operator *self, int parity, kaon_mode mode,
                           const kaon_vector *in, kaon_vector *out, const kaon_pass *pass) {
   const kaon_pass gate_only = kaon_pass_gate_only(pass);
-  const kaon_gate gate = kaon_pass_gate(pass);
-  if (self->fields->temporal)
-    return kaon_temporal_rotate(self->fields->rotation, parity, mode, in, out, &gate);
-  return in->data == out->data ? KAON_OK : kaon_blas_copy(in, out, &gate_only);
+  const kaon_gate gate = kaon_pass_gate_inner(pass, in);
+  if (!self->fields->temporal)
+    return in->data == out->data ? KAON_OK : kaon_blas_copy(in, out, &gate_only);
+  const kaon_vector from = kaon_vector_flat(in);
+  kaon_vector to = kaon_vector_flat(out);
+  return kaon_temporal_rotate(self->fields->rotation, parity, mode, &from, &to, &gate);
 }
 
 /* *source = g b on `parity`: b itself, or in `room`. */

@@ -8,8 +8,16 @@
 #include "dslash/operator/frame.h"
 
 kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gauge *links,
-                               kaon_gauge *more, kaon_family **family) {
+                               kaon_gauge *more, int inner, kaon_family **family) {
   kaon_lattice *lattice = links->lattice;
+  const kaon_space *spaces =
+      action->reals == 24 ? kaon_lattice_spinors_5d(lattice, inner, KAON_EVEN) : lattice->staggered;
+  if (spaces == NULL)
+    return kaon_fail(lattice->ctx, KAON_ERR_ARGUMENT,
+                     "%s: %d sites of the fifth dimension were asked for, but 1 to %d are "
+                     "possible, and at most 2^31 sites of five dimensions on a rank (here %lld); "
+                     "use more ranks for more",
+                     action->name, inner, KAON_INNER_MAX, (long long)(inner * lattice->volume));
   kaon_family *made = calloc(1, size);
   if (made == NULL)
     return kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "%s: out of host memory for an operator",
@@ -19,7 +27,7 @@ kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gaug
                         .ctx = lattice->ctx,
                         .lattice = lattice,
                         .links = {links, more},
-                        .spaces = action->reals == 24 ? lattice->spinors : lattice->staggered,
+                        .spaces = spaces,
                         .reach = 1,
                         .has_sites = action->site != NULL};
   for (int i = 0; i < 2; i++)

@@ -65,7 +65,8 @@ static inline int kaon_form_hops(kaon_form form) {
 }
 
 /* What an action is made of. Functions get fields that are filled, and vectors of their precision
- * with one column count. */
+ * with one column count. Columns are right-hand sides: a fifth dimension (kaon_space.inner) is
+ * multiplied in by the functions, on the way to kernels of hops and messages. */
 typedef struct kaon_action {
   const char *name, *update;     /* for messages: of the action, and of its update function */
   const char *forms[KAON_FORMS]; /* names of the operators; NULL: not offered */
@@ -110,7 +111,7 @@ struct kaon_family {
   kaon_context *ctx;
   kaon_lattice *lattice;
   kaon_gauge *links[2];     /* what the fields are made from; [1] may be NULL */
-  const kaon_space *spaces; /* of even, odd and all sites */
+  const kaon_space *spaces; /* of even, odd and all sites, with the fifth dimension */
   double hop;               /* c */
   int reach;                /* sites of the longest hops: 1 or 3 */
   double number;            /* T, where it is a number */
@@ -137,9 +138,10 @@ struct kaon_fields {
 
 /* ---- families and fields (fields.c) ---- */
 
-/* Allocates a family of `size` bytes, with one reference; retains the links. */
+/* Allocates a family of `size` bytes, with one reference; retains the links. inner: sites of the
+ * fifth dimension (kaon_space.inner); 1: none. Errors: ARGUMENT (too many of them), MEMORY. */
 kaon_status kaon_family_create(const kaon_action *action, size_t size, kaon_gauge *links,
-                               kaon_gauge *more, kaon_family **family);
+                               kaon_gauge *more, int inner, kaon_family **family);
 void kaon_family_release(kaon_family **family);
 /* Fills all sets of the family from the present links. Collective. */
 kaon_status kaon_family_update(kaon_family *family);

@@ -62,7 +62,7 @@ static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
   const kaon_family *family = fields->family;
   KAON_TRY(kaon_fields_check(fields));
   double *host =
-      calloc((size_t)family->lattice->volume * (size_t)family->action->reals, sizeof *host);
+      calloc((size_t)kaon_space_caller_rows(d->space) * (size_t)d->space->ncomp, sizeof *host);
   kaon_status status = KAON_OK;
   if (host == NULL)
     status = kaon_fail(M->ctx, KAON_ERR_MEMORY, "%s: out of host memory for the diagonal",
@@ -254,7 +254,10 @@ kaon_status kaon_lattice_operator_hop(kaon_operator *M, const char *what, kaon_p
     return kaon_fail(M->ctx, KAON_ERR_SHAPE,
                      "%s: out must be a %s on the %s sites of the operator's lattice and in one on "
                      "the %s ones",
-                     what, family->action->reals == 24 ? "spinor" : "staggered vector",
+                     what,
+                     family->action->reals != 24 ? "staggered vector"
+                     : family->spaces->inner > 1 ? "spinor of kaon_lattice_spinors_5d()"
+                                                 : "spinor",
                      names[parity], names[1 - parity]);
   if (in->nrhs != out->nrhs)
     return kaon_fail(M->ctx, KAON_ERR_SHAPE, "%s: in has %d columns and out %d", what, in->nrhs,

@@ -134,17 +134,19 @@ static void divide(const kaon_space *space, const blocks *b, int32_t *domain, in
     const kaon_place place = kaon_lattice_place(lattice, site);
     if (space->parity != KAON_FULL && (int)space->parity != place.parity) continue;
     const int second = space->parity == KAON_FULL ? place.parity : 0;
-    const int64_t at =
-        (second * lattice->stencil.nblocks + place.block) * space->width + place.lane;
+    const int64_t site_block = second * lattice->stencil.nblocks + place.block;
     int number = 0, sum = 0;
     for (int mu = 3; mu >= 0; mu--) {
       const int k = site[mu] / b->extent[mu];
       number = number * b->number[mu] + k;
       sum += b->origin[mu] + k;
     }
-    domain[at] = number;
     colour[number] = sum % 2;
-    order[count++] = (int32_t)at;
+    for (int s = 0; s < space->inner; s++) {
+      const int64_t at = (site_block * space->inner + s) * space->width + place.lane;
+      domain[at] = number;
+      order[count++] = (int32_t)at;
+    }
   }
 }
 

@@ -86,30 +86,33 @@ kaon_status kaon_spinor_halos(const kaon_fields *fields, int columns, kaon_halo 
   const kaon_dslash_ops *ops = table(fields);
   *count = 1;
   *fused = ops != NULL && ops->hop_fused != NULL;
-  return kaon_halo_get(fields->family->lattice, fields->precision, columns, &halos[0]);
+  return kaon_halo_get(fields->family->lattice, fields->precision,
+                       columns * fields->family->spaces->inner, &halos[0]);
 }
 
-/* What a hop's kernel offers for its sums (KAON_SUMS_...). */
+/* What a hop's kernel offers for its sums (KAON_SUMS_...): with inner columns nothing, since its sums
+ * are those of its own columns. */
 static int sums_of_hop(const kaon_fields *fields, const kaon_stencil *stencil, int columns) {
   const kaon_dslash_ops *ops = table(fields);
+  if (fields->family->spaces->inner > 1) return 0;
   return ops->hop_writes != NULL ? ops->hop_writes(stencil, columns)
                                  : KAON_SUMS_NORM | KAON_SUMS_DOT;
 }
 
-/* Runs all parts on a divided lattice. */
-static kaon_status run_divided(spinor_call *c) {
+/* Runs all parts on a divided lattice. columns: right-hand sides, here and below. */
+static kaon_status run_divided(spinor_call *c, int columns) {
   const int one = c->hop.stencil->along != 0;
   kaon_stages stages = {.run = run_part, .user = c, .lenient = one};
   kaon_halo *halos[2];
   int count;
-  KAON_TRY(kaon_spinor_halos(c->fields, c->hop.nrhs, halos, &count, &stages.fused));
+  KAON_TRY(kaon_spinor_halos(c->fields, columns, halos, &count, &stages.fused));
   if (one) stages.fused = 0;
   meet_halo(c, halos[0]);
   return kaon_overlap_run(halos, count, &stages);
 }
 
 /* Chooses how the launch runs, and launches. */
-static kaon_status launch(spinor_call *c) {
+static kaon_status launch(spinor_call *c, int columns) {
   const kaon_fields *fields = c->fields;
   kaon_dirac_family *family = kaon_dirac_family_of(fields);
   kaon_context *ctx = family->base.ctx;
@@ -117,12 +120,12 @@ static kaon_status launch(spinor_call *c) {
   const int spinors = 2 + (hop->x.data != NULL) + (hop->w.data != NULL);
   const double bytes = traffic(fields, hop->clover_on != KAON_CLOVER_NONE, hop->nrhs, spinors) *
                        (double)fields->stencil.nsites;
-  KAON_TRY(kaon_launch_prepare(ctx, hop->nrhs, (size_t)bytes, &c->launch));
+  KAON_TRY(kaon_launch_prepare(ctx, columns, (size_t)bytes, &c->launch));
   kaon_tuning_apply(ctx, KAON_TUNED_HOP, fields->precision, hop->recon, hop->nrhs,
                     2 * fields->stencil.nsites, &c->launch);
   if (!c->launch.prefetch) hop->backward = family->backward = !family->backward;
   if (hop->stencil->faces != NULL)
-    KAON_TRY(run_divided(c));
+    KAON_TRY(run_divided(c, columns));
   else
     run_part(c, KAON_PART_ALL, NULL);
   ctx->no_flush_needed = 1;
@@ -167,7 +170,7 @@ kaon_status kaon_spinor_hop(const kaon_fields *fields, int parity, kaon_mode mod
   c.hop = (kaon_hop_args){.stencil = stencil,
                           .parity = parity,
                           .dagger = mode == KAON_DAGGER,
-                          .nrhs = out->nrhs,
+                          .nrhs = out->nrhs * out->space->inner,
                           .recon = (int)fields->reconstruct,
                           .clover_on = clover_on[clover],
                           .a = x == NULL ? 0
@@ -182,11 +185,11 @@ kaon_status kaon_spinor_hop(const kaon_fields *fields, int parity, kaon_mode mod
                           .x = kaon_view_of(x),
                           .w = c.sums.w,
                           .out = kaon_view_of(out),
-                          .gate = kaon_pass_gate(pass),
+                          .gate = kaon_pass_gate_inner(pass, out),
                           .sum = c.sums.sum};
   for (int p = 0; p < 2; p++)
     c.hop.links[p] = kaon_gauge_links(kaon_dirac_fields_of(fields)->links, p);
-  if (family->recorded_hops == NULL) return launch(&c);
+  if (family->recorded_hops == NULL) return launch(&c, out->nrhs);
   const int at = family->recorded_hops->count++;
   if (at < KAON_RECORDED_HOPS) family->recorded_hops->hop[at] = c.hop;
   return KAON_OK;

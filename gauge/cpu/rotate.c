@@ -41,7 +41,7 @@ static void rotate_chunk(const void *args, int64_t begin, int64_t end, double *p
       vsu3 g;
       for (int i = 0; i < 18; i++) ((vreal *)&g)[i] = v_load_real(from + i * KAON_W);
       for (int k = 0; k < a->nrhs; k++) {
-        if (!kaon_gate_open(&a->gate, k)) continue;
+        if (!kaon_inner_gate_open(&a->gate, k)) continue;
         const int64_t at = kaon_field_index(block, k, 0, lane, a->nrhs, 24, KAON_W);
         const int64_t at_scale = kaon_field_index(block, k, 0, lane, a->nrhs, 1, KAON_W);
         vcomplex v[4][3];

@@ -47,7 +47,7 @@ static __global__ void __launch_bounds__(ROTATE_THREADS)
   site_read<real, 18>((const real *)a.g + block * 18 * KAON_LANES, lane, (real *)&g);
 #pragma unroll 1
   for (int k = 0; k < a.nrhs; k++)
-    if (gate_open(a.gate, k)) rotate_column(a, &g, block * a.nrhs + k, lane);
+    if (inner_gate_open(a.gate, k)) rotate_column(a, &g, block * a.nrhs + k, lane);
 }
 
 extern "C" void KAON_EXPORT(kaon_rotate)(const kaon_launch *launch, const kaon_rotate_args *a) {

@@ -344,7 +344,8 @@ typedef enum kaon_options_kind {
   KAON_OPTIONS_GAUGE_READ,
   KAON_OPTIONS_GAUGE_WRITE,
   KAON_OPTIONS_PROPAGATOR_READ,
-  KAON_OPTIONS_PROPAGATOR_WRITE
+  KAON_OPTIONS_PROPAGATOR_WRITE,
+  KAON_OPTIONS_DOMAIN_WALL
 } kaon_options_kind;
 
 /** Fills `options`, of `size` = sizeof bytes, with the defaults, as the `_INIT` macro does. Local.

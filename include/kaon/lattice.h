@@ -57,6 +57,12 @@ KAON_API kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int 
  * the lattice; the same pointer in each call. NULL if the lattice is NULL or the parity is none.
  * Local. */
 KAON_API const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity);
+/** The same for spinors with a fifth dimension of `ls` sites, 1 to 64, which domain-wall operators
+ * act on. A column has `ls` spinors at each site, and host arrays are `double
+ * psi[s][site][spin][colour][2]`. With ls = 1 it is the space above. NULL also if a rank
+ * would have more than some 2^31 sites times `ls`, or if memory is out. Local. */
+KAON_API const kaon_space *kaon_lattice_spinors_5d(kaon_lattice *lattice, int ls,
+                                                   kaon_parity parity);
 /** The same for staggered vectors, 3 complex numbers a site. Host arrays are `double
  * chi[site][colour][2]`, in #KAON_BASIS_UKQCD, because there is no spin to change. Local. */
 KAON_API const kaon_space *kaon_lattice_staggered(kaon_lattice *lattice, kaon_parity parity);

@@ -73,6 +73,36 @@ typedef struct kaon_dirac_options {
  * off SU(3)). */
 KAON_API kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *options,
                                        kaon_operator **M);
+/** Options of domain-wall operators. */
+typedef struct kaon_domain_wall_options {
+  size_t size;
+  int version;
+  double mass;              /**< of the quark, in lattice units */
+  double m5;                /**< domain-wall height M_5; between 0 and 2 for one quark */
+  int ls;                   /**< sites of the fifth dimension, 1 to 64 */
+  kaon_precision precision; /**< of vectors, and of the links that the operator keeps */
+  kaon_reconstruct reconstruct;
+} kaon_domain_wall_options;
+/** Defaults. */
+#define KAON_DOMAIN_WALL_OPTIONS_INIT \
+  { sizeof(kaon_domain_wall_options), 1, 0.1, 1.8, 8, KAON_DOUBLE, KAON_RECONSTRUCT_18 }
+
+/** Creates Shamir's domain-wall operator on spinors with a fifth dimension, those of
+ * kaon_lattice_spinors_5d() on all sites (docs/conventions.md):
+ *
+ *     (M psi)_s = (D_W(-m5) + 1) psi_s - P- psi_(s+1) - P+ psi_(s-1)
+ *
+ * with D_W(m) = m + 4 - D / 2 and P+- = (1 +- gamma_5) / 2. Across the ends, from s = ls - 1 to 0
+ * and back, both shifts have the factor -mass. `options` NULL: the defaults.
+ *
+ * Columns are right-hand sides; each has all ls sites. kaon_dirac_update(), kaon_dirac_hop() and
+ * kaon_dirac_even_odd() accept the operator. Even and odd are those of four dimensions, and T of
+ * #kaon_even_odd is the part of M without hops. Otherwise as kaon_dirac_create(). Collective.
+ * Errors: those of kaon_dirac_create(); SINGULAR (T has no inverse). */
+KAON_API kaon_status kaon_domain_wall_create(kaon_gauge *gauge,
+                                             const kaon_domain_wall_options *options,
+                                             kaon_operator **M);
+
 /** Rebuilds links and clover blocks from the gauge field's present links, in place: of M and of all
  * that was made from it (reductions, copies in other precisions inside solvers). M may be any of
  * them. After a failure they stay STALE. Collective. Errors: ARGUMENT, SINGULAR, UNITARITY,

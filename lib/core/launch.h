@@ -83,10 +83,13 @@ typedef struct kaon_peer_exchange {
  * are no messages. */
 enum { KAON_PART_ALL, KAON_PART_INTERIOR, KAON_PART_BOUNDARY, KAON_PART_FUSED, KAON_PART_GATHER };
 
-/* Columns to work on: those with (state[k].gate & mask) != 0; state == NULL: all. */
+/* Columns to work on: those with (state[k].gate & mask) != 0; state == NULL: all. Kernels that
+ * process inner columns as columns of their own (kaon_space.inner) read `columns`: their column k
+ * has the state k % columns; 0: the state k. */
 typedef struct kaon_gate {
   const kaon_column_state *state;
   int mask;
+  int columns;
 } kaon_gate;
 
 /* Where sums go. Partial sums are taken over fixed chunks of blocks, which depend only on the

@@ -164,6 +164,16 @@ static const kaon_field dirac_fields[] = {
     END};
 #undef S
 
+#define S kaon_domain_wall_options
+static const kaon_field domain_wall_fields[] = {
+    F(S, mass, KAON_FIELD_DOUBLE, 0.1, -100.0, 100.0, "quark mass"),
+    F(S, m5, KAON_FIELD_DOUBLE, 1.8, -100.0, 100.0, "domain-wall height"),
+    F(S, ls, KAON_FIELD_INT, 8, 1, 64, "sites of the fifth dimension"),
+    E(S, precision, KAON_DOUBLE, precisions, "precision of vectors and links"),
+    E(S, reconstruct, KAON_RECONSTRUCT_18, reconstructs, "reals stored a link"),
+    END};
+#undef S
+
 #define S kaon_even_odd_options
 static const kaon_field even_odd_fields[] = {
     E(S, form, KAON_EVEN_ODD_SYMMETRIC, forms, "form of the Schur complement"),
@@ -460,6 +470,8 @@ const kaon_options_table *kaon_options_table_of(kaon_options_kind kind) {
   static const kaon_options_table tables[] = {
       [KAON_OPTIONS_CONTEXT] = {"context", sizeof(kaon_context_options), 1, context_fields},
       [KAON_OPTIONS_DIRAC] = {"dirac", sizeof(kaon_dirac_options), 1, dirac_fields},
+      [KAON_OPTIONS_DOMAIN_WALL] = {"domain wall", sizeof(kaon_domain_wall_options), 1,
+                                    domain_wall_fields},
       [KAON_OPTIONS_EVEN_ODD] = {"even-odd", sizeof(kaon_even_odd_options), 1, even_odd_fields},
       [KAON_OPTIONS_SOLVER] = {"solver", sizeof(kaon_solver_options), 1, solver_fields},
       [KAON_OPTIONS_HEATBATH] = {"heatbath", sizeof(kaon_heatbath_options), 1, heatbath_fields},

@@ -35,6 +35,11 @@ static inline int kaon_gate_open(const kaon_gate *gate, int column) {
   return gate->state == NULL || (gate->state[column].gate & gate->mask) != 0;
 }
 
+/* The same for kernels that process inner columns as columns of their own. */
+static inline int kaon_inner_gate_open(const kaon_gate *gate, int column) {
+  return kaon_gate_open(gate, gate->columns > 0 ? column % gate->columns : column);
+}
+
 /* The partial sums of a chunk: 2 doubles (re, im) for each of `nslots` slots of each column. */
 static inline double *kaon_partial(double *partials, int chunk, int column, int nrhs, int nslots) {
   return partials + ((size_t)chunk * (size_t)nrhs + (size_t)column) * (size_t)(2 * nslots);

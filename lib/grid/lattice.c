@@ -42,19 +42,20 @@ kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
                                                                        : KAON_OK;
 }
 
-static void define_spaces(kaon_lattice *lattice, kaon_parity parity) {
-  int halves = parity == KAON_FULL ? 2 : 1;
-  const kaon_space space = {
-      .ctx = lattice->ctx,
-      .lattice = lattice,
-      .parity = parity,
-      .nblocks = halves * lattice->stencil.nblocks,
-      .nsites = parity == KAON_FULL ? lattice->volume : lattice->stencil.sites[parity],
-      .width = lattice->stencil.width,
-      .complex_space = 1};
-  lattice->spinors[parity] = lattice->staggered[parity] = space;
-  lattice->spinors[parity].ncomp = 24;
-  lattice->staggered[parity].ncomp = 6;
+/* Defines the spaces of even, odd and all sites. */
+static void define_spaces(kaon_lattice *lattice, int ncomp, int inner, kaon_space spaces[3]) {
+  const kaon_stencil *stencil = &lattice->stencil;
+  for (int parity = KAON_EVEN; parity <= KAON_FULL; parity++)
+    spaces[parity] = (kaon_space){
+        .ctx = lattice->ctx,
+        .lattice = lattice,
+        .parity = (kaon_parity)parity,
+        .inner = inner,
+        .nblocks = (parity == KAON_FULL ? 2 : 1) * inner * stencil->nblocks,
+        .nsites = inner * (parity == KAON_FULL ? lattice->volume : stencil->sites[parity]),
+        .width = stencil->width,
+        .ncomp = ncomp,
+        .complex_space = 1};
 }
 
 static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
@@ -74,9 +75,8 @@ static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary 
     KAON_TRY(kaon_faces_create(made));
     KAON_TRY(kaon_ghosts_create(made));
   }
-  define_spaces(made, KAON_EVEN);
-  define_spaces(made, KAON_ODD);
-  define_spaces(made, KAON_FULL);
+  define_spaces(made, 24, 1, made->spinors);
+  define_spaces(made, 6, 1, made->staggered);
   return KAON_OK;
 }
 
@@ -117,6 +117,11 @@ void kaon_lattice_destroy(kaon_lattice **lattice) {
   kaon_lattice *gone = *lattice;
   *lattice = NULL;
   if (--gone->references > 0) return;
+  while (gone->inner_spinors != NULL) {
+    kaon_inner_spaces *first = gone->inner_spinors;
+    gone->inner_spinors = first->next;
+    free(first);
+  }
   kaon_halos_destroy(gone);
   kaon_ghosts_destroy(gone);
   kaon_faces_destroy(gone);
@@ -154,4 +159,21 @@ const kaon_space *kaon_lattice_spinors(kaon_lattice *lattice, kaon_parity parity
 const kaon_space *kaon_lattice_staggered(kaon_lattice *lattice, kaon_parity parity) {
   if (lattice == NULL || !is_parity(parity)) return NULL;
   return &lattice->staggered[parity];
+}
+
+const kaon_space *kaon_lattice_spinors_5d(kaon_lattice *lattice, int ls, kaon_parity parity) {
+  if (lattice == NULL || !is_parity(parity) || ls < 1 || ls > KAON_INNER_MAX) return NULL;
+  if (ls == 1) return &lattice->spinors[parity];
+  const kaon_space *all = &lattice->spinors[KAON_FULL];
+  if (all->nblocks * all->width * ls > INT32_MAX) return NULL; /* places have 31-bit indices */
+  kaon_inner_spaces *spaces = lattice->inner_spinors;
+  while (spaces != NULL && spaces->spinors->inner != ls) spaces = spaces->next;
+  if (spaces == NULL) {
+    spaces = malloc(sizeof *spaces);
+    if (spaces == NULL) return NULL;
+    define_spaces(lattice, 24, ls, spaces->spinors);
+    spaces->next = lattice->inner_spinors;
+    lattice->inner_spinors = spaces;
+  }
+  return &spaces->spinors[parity];
 }

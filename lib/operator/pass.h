@@ -97,6 +97,8 @@ typedef struct kaon_kernel_sums {
 } kaon_kernel_sums;
 
 kaon_gate kaon_pass_gate(const kaon_pass *pass); /* NULL, or without scalars: all columns */
+/* The same for kernels that process the inner columns of v as columns of their own. */
+kaon_gate kaon_pass_gate_inner(const kaon_pass *pass, const kaon_vector *v);
 /* offers: what the kernel's table offers, as KAON_SUMS_ bits (lib/core/launch.h). Slot 0 of the
  * kernel's sums is for |y|^2, slot 1 for (w, y). */
 kaon_kernel_sums kaon_sums_for_kernel(const kaon_vector *y, const kaon_pass *pass, int offers);

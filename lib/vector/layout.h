@@ -21,6 +21,9 @@
 
 enum { KAON_MAX_WIDTH = 32 };
 
+/* Sites of a fifth dimension (kaon_space.inner). */
+enum { KAON_INNER_MAX = 64 };
+
 /* Reals of a site's clover term: two chiral blocks (lib/math/clover.h). */
 enum { KAON_CLOVER_REALS = 72 };
 

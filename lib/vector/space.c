@@ -56,6 +56,7 @@ static kaon_status make(kaon_context *ctx, int64_t sites, int numbers, int compl
   if (own == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "space: out of host memory");
   own->references = 1;
   own->space = (kaon_space){.ctx = ctx,
+                            .inner = 1,
                             .nblocks = (sites + width - 1) / width,
                             .nsites = sites,
                             .width = width,
@@ -101,13 +102,20 @@ int64_t kaon_space_caller_site(const kaon_space *space, int64_t block, int lane)
     return space->rows.order != NULL ? space->rows.order[row] : row;
   }
   int parity = (int)space->parity, x[4];
+  const int64_t s = block % space->inner;
+  block /= space->inner;
   if (space->parity == KAON_FULL) {
     parity = block >= lattice->stencil.nblocks;
     block -= parity * lattice->stencil.nblocks;
   }
   if (!kaon_lattice_site(lattice, parity, block, lane, x)) return -1;
   const int *n = lattice->extents;
-  return x[0] + n[0] * (x[1] + n[1] * (x[2] + (int64_t)n[2] * x[3]));
+  return x[0] + n[0] * (x[1] + n[1] * (x[2] + n[2] * (x[3] + n[3] * s)));
+}
+
+int64_t kaon_space_caller_rows(const kaon_space *space) {
+  if (space->lattice != NULL) return space->lattice->volume * space->inner;
+  return space->rows.enter != NULL ? space->rows.given : space->nsites;
 }
 
 kaon_status kaon_space_order(const kaon_space *space, int64_t places, int64_t *site) {

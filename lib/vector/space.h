@@ -29,6 +29,11 @@ struct kaon_space {
   kaon_context *ctx;
   kaon_lattice *lattice; /* NULL: rows of a matrix, or sites of the application */
   kaon_parity parity;
+  /* Sites of a fifth dimension at each site of the lattice; 1: none. A vector has `inner` blocks in
+   * place of each block of the lattice, and nblocks and nsites count them. So a site of the fifth
+   * dimension is one more site to vector updates, sums and scales. To hops it is one more column
+   * (kaon_vector_flat). */
+  int inner;
   int64_t nblocks;
   int64_t nsites; /* sites (or rows) without masked lanes */
   int width;
@@ -37,13 +42,13 @@ struct kaon_space {
   kaon_rows rows; /* lattice NULL */
 };
 
-/* Index of a site in the caller's array: lexicographic, or the row; -1 for a masked lane. */
+/* Index of a site in the caller's array: lexicographic, with the fifth dimension last, or the row;
+ * -1 for a masked lane. */
 int64_t kaon_space_caller_site(const struct kaon_space *space, int64_t block, int lane);
 
-/* Number of rows in the caller's arrays on this rank. */
-static inline int64_t kaon_space_caller_rows(const struct kaon_space *space) {
-  return space->rows.enter != NULL ? space->rows.given : space->nsites;
-}
+/* Number of sites or rows in the caller's arrays on this rank. Those of a lattice have both
+ * parities. */
+int64_t kaon_space_caller_rows(const struct kaon_space *space);
 
 struct kaon_vector {
   kaon_context *ctx;
@@ -63,6 +68,12 @@ typedef struct kaon_place {
 } kaon_place;
 
 typedef struct kaon_ghosts kaon_ghosts; /* lib/grid/ghosts.c */
+
+/* Spinors with a fifth dimension (kaon_space.inner). */
+typedef struct kaon_inner_spaces {
+  struct kaon_inner_spaces *next;
+  kaon_space spinors[3]; /* even, odd, full */
+} kaon_inner_spaces;
 
 struct kaon_lattice {
   int references;
@@ -84,6 +95,7 @@ struct kaon_lattice {
   int32_t *gather[2];      /* plain order, else NULL */
   kaon_space spinors[3];   /* even, odd, full */
   kaon_space staggered[3]; /* the same, three colours a site */
+  struct kaon_inner_spaces *inner_spinors; /* list of the spaces in use so far */
   kaon_faces *faces;       /* NULL, as all below, if the lattice is not partitioned */
   kaon_faces *far[2];      /* for hops of one and of three sites; NULL until kaon_faces_far */
   kaon_ghosts *ghosts;
@@ -152,6 +164,10 @@ static inline size_t kaon_vector_needs(const kaon_space *space, kaon_precision p
 /* A view of the sites of one parity in a full-lattice vector, without a copy. Destroy it before
  * `full`. */
 kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_vector *view);
+
+/* A view of the same numbers as columns of four-dimensional spinors: its column s * v->nrhs + k is
+ * site s of the fifth dimension of column k. Without a fifth dimension, the vector itself. */
+kaon_vector kaon_vector_flat(const kaon_vector *v);
 
 static inline kaon_view kaon_view_of(const kaon_vector *v) {
   return (kaon_view){v ? v->data : NULL, v ? v->scale : NULL};

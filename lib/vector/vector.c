@@ -102,13 +102,7 @@ kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_v
                      "vector view: only the even or odd part of a full-lattice vector can be "
                      "viewed, but parity is %d and the vector's %d (0 even, 1 odd, 2 full)",
                      (int)parity, (int)space->parity);
-  const kaon_space *half = space == &space->lattice->staggered[KAON_FULL]
-                               ? &space->lattice->staggered[parity]
-                               : &space->lattice->spinors[parity];
-  if (half->ncomp != space->ncomp)
-    return kaon_fail(full->ctx, KAON_ERR_UNSUPPORTED,
-                     "vector view: vectors of %d reals a site have no even or odd part",
-                     space->ncomp);
+  const kaon_space *half = space - KAON_FULL + parity; /* a lattice has its spaces in arrays */
   const size_t sites = parity == KAON_ODD ? site_count(half, full->nrhs) : 0;
   *view = *full;
   view->space = half;
@@ -117,6 +111,16 @@ kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_v
       (char *)full->data + sites * (size_t)space->ncomp * kaon_precision_bytes(full->precision);
   if (full->scale != NULL) view->scale = full->scale + sites;
   return KAON_OK;
+}
+
+kaon_vector kaon_vector_flat(const kaon_vector *v) {
+  kaon_vector flat = *v;
+  flat.owns = 0;
+  if (v->space->inner > 1) {
+    flat.space = &v->space->lattice->spinors[v->space->parity];
+    flat.nrhs *= v->space->inner;
+  }
+  return flat;
 }
 
 const kaon_space *kaon_vector_space(const kaon_vector *vector) {

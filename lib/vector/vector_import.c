@@ -119,7 +119,7 @@ static void site_load(const kaon_vector_transfer *d, int64_t block, int lane, do
 /* `value`: the site's components. */
 static kaon_status bad_number(const kaon_vector_transfer *d, int64_t site, const double *value) {
   const int ncomp = d->space->ncomp;
-  char place[96];
+  char place[96], fifth[24] = "";
   int c = 0;
   while (c + 1 < ncomp && fabs(value[c]) <= d->limit) c++;
   if (d->space->lattice == NULL) {
@@ -128,9 +128,11 @@ static kaon_status bad_number(const kaon_vector_transfer *d, int64_t site, const
   } else {
     const int *n = d->space->lattice->extents;
     const int x = (int)(site % n[0]), y = (int)(site / n[0] % n[1]);
-    const int z = (int)(site / n[0] / n[1] % n[2]), t = (int)(site / n[0] / n[1] / n[2]);
-    snprintf(place, sizeof place, "site (%d, %d, %d, %d), spin %d, colour %d, %s part", x, y, z, t,
-             c / 6, c / 2 % 3, c % 2 ? "imaginary" : "real");
+    const int z = (int)(site / n[0] / n[1] % n[2]), t = (int)(site / n[0] / n[1] / n[2] % n[3]);
+    if (d->space->inner > 1)
+      snprintf(fifth, sizeof fifth, " of s = %d", (int)(site / d->space->lattice->volume));
+    snprintf(place, sizeof place, "site (%d, %d, %d, %d)%s, spin %d, colour %d, %s part", x, y, z,
+             t, fifth, c / 6, c / 2 % 3, c % 2 ? "imaginary" : "real");
   }
   return kaon_fail(d->vector->ctx, KAON_ERR_NOT_FINITE,
                    "vector import: %g at %s is not a number of at most %g; the vector is unchanged",
@@ -143,12 +145,13 @@ static int64_t find_bad(const kaon_vector_transfer *d, const double *psi, int64_
   const kaon_space *space = d->space;
   const int *n = space->lattice != NULL ? space->lattice->extents : (const int[4]){1, 1, 1, 1};
   const int ncomp = space->ncomp, one_parity = space->lattice != NULL && space->parity != KAON_FULL;
-  const int64_t rows = space->lattice != NULL ? space->lattice->volume / n[0] : matrix_rows;
+  const int64_t rows =
+      space->lattice != NULL ? kaon_space_caller_rows(space) / n[0] : matrix_rows;
   int64_t bad = INT64_MAX;
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static) reduction(min : bad)
   for (int64_t row = 0; row < rows; row++) {
     const int64_t plane = row / n[1];
-    const int row_of[4] = {0, (int)(row % n[1]), (int)(plane % n[2]), (int)(plane / n[2])};
+    const int row_of[4] = {0, (int)(row % n[1]), (int)(plane % n[2]), (int)(plane / n[2] % n[3])};
     const int odd =
         one_parity ? kaon_lattice_parity(space->lattice, row_of) ^ (int)space->parity : 0;
     for (int x = odd; x < n[0]; x += 1 + one_parity) {

@@ -41,16 +41,16 @@ static kaon_import_args args_of(const kaon_vector_transfer *d, double *psi) {
       .limit = d->limit};
 }
 
-kaon_status kaon_import_from_device(const kaon_vector_transfer *d, const double *psi) {
+static kaon_status import_from_device(const kaon_vector_transfer *d, double *psi) {
   const kaon_import_ops *ops;
   kaon_launch launch;
   KAON_TRY(begin(d, &launch, &ops));
-  const kaon_import_args args = args_of(d, (double *)(uintptr_t)psi); /* read only */
+  const kaon_import_args args = args_of(d, psi);
   ops->import_values(&launch, &args);
   return d->vector->ctx->backend->memory->synchronise(d->vector->ctx);
 }
 
-kaon_status kaon_export_to_device(const kaon_vector_transfer *d, double *psi) {
+static kaon_status export_to_device(const kaon_vector_transfer *d, double *psi) {
   const kaon_import_ops *ops;
   kaon_launch launch;
   KAON_TRY(begin(d, &launch, &ops));
@@ -59,14 +59,13 @@ kaon_status kaon_export_to_device(const kaon_vector_transfer *d, double *psi) {
   return d->vector->ctx->backend->memory->synchronise(d->vector->ctx);
 }
 
-kaon_status kaon_import_find_unstorable(const kaon_vector_transfer *d, const double *psi,
-                                        int64_t *site) {
+static kaon_status find_unstorable(const kaon_vector_transfer *d, double *psi, int64_t *site) {
   kaon_context *ctx = d->vector->ctx;
   const kaon_import_ops *ops;
   kaon_launch launch;
   uint64_t found = 0;
   KAON_TRY(begin(d, &launch, &ops));
-  kaon_import_args args = args_of(d, (double *)(uintptr_t)psi);
+  kaon_import_args args = args_of(d, psi);
   args.found = (uint64_t *)launch.partials; /* no sum is using this buffer */
   KAON_TRY(ctx->backend->memory->clear(ctx, args.found, sizeof found));
   ops->find(&launch, &args);
@@ -144,7 +143,7 @@ static void exchange_piece(const kaon_vector_transfer *d, const transfer_buffers
   }
 }
 
-kaon_status kaon_import_from_host(const kaon_vector_transfer *d, const double *psi) {
+static kaon_status import_from_host(const kaon_vector_transfer *d, double *psi) {
   kaon_context *ctx = d->vector->ctx;
   const kaon_import_ops *ops;
   kaon_launch launch;
@@ -155,7 +154,7 @@ kaon_status kaon_import_from_host(const kaon_vector_transfer *d, const double *p
     aim(&p, first);
     const void *from = p.host;
     if (p.host != NULL)
-      exchange_piece(d, &p, (double *)(uintptr_t)psi, 1);
+      exchange_piece(d, &p, psi, 1);
     else
       from = (const char *)psi + begin_of(&p, first);
     status = ctx->backend->memory->to_device(ctx, p.args.psi, from,
@@ -167,7 +166,7 @@ kaon_status kaon_import_from_host(const kaon_vector_transfer *d, const double *p
   return status;
 }
 
-kaon_status kaon_export_to_host(const kaon_vector_transfer *d, double *psi) {
+static kaon_status export_to_host(const kaon_vector_transfer *d, double *psi) {
   kaon_context *ctx = d->vector->ctx;
   const kaon_import_ops *ops;
   kaon_launch launch;
@@ -184,4 +183,59 @@ kaon_status kaon_export_to_host(const kaon_vector_transfer *d, double *psi) {
   }
   transfer_buffers_close(d, &p);
   return status;
+}
+
+/* ---- the fifth dimension: a site of it after another ---- */
+
+/* The transfer of site s of the fifth dimension; psi: its part of the array. */
+static kaon_vector_transfer slice_of(const kaon_vector_transfer *d, int s, kaon_vector *flat,
+                                     double **psi) {
+  kaon_vector_transfer slice = *d;
+  *flat = kaon_vector_flat(d->vector);
+  slice.vector = flat;
+  slice.space = flat->space;
+  slice.column += s * d->vector->nrhs;
+  if (s > 0) *psi += s * d->space->lattice->volume * d->space->ncomp;
+  return slice;
+}
+
+static kaon_status each_slice(const kaon_vector_transfer *d, double *psi,
+                              kaon_status (*move)(const kaon_vector_transfer *d, double *psi)) {
+  kaon_status status = KAON_OK;
+  for (int s = 0; s < d->space->inner && status == KAON_OK; s++) {
+    kaon_vector flat;
+    double *part = psi;
+    const kaon_vector_transfer slice = slice_of(d, s, &flat, &part);
+    status = move(&slice, part);
+  }
+  return status;
+}
+
+kaon_status kaon_import_from_host(const kaon_vector_transfer *d, const double *psi) {
+  return each_slice(d, (double *)(uintptr_t)psi, import_from_host); /* read only */
+}
+
+kaon_status kaon_export_to_host(const kaon_vector_transfer *d, double *psi) {
+  return each_slice(d, psi, export_to_host);
+}
+
+kaon_status kaon_import_from_device(const kaon_vector_transfer *d, const double *psi) {
+  return each_slice(d, (double *)(uintptr_t)psi, import_from_device); /* read only */
+}
+
+kaon_status kaon_export_to_device(const kaon_vector_transfer *d, double *psi) {
+  return each_slice(d, psi, export_to_device);
+}
+
+kaon_status kaon_import_find_unstorable(const kaon_vector_transfer *d, const double *psi,
+                                        int64_t *site) {
+  *site = -1;
+  for (int s = 0; s < d->space->inner && *site < 0; s++) {
+    kaon_vector flat;
+    double *part = (double *)(uintptr_t)psi; /* read only */
+    const kaon_vector_transfer slice = slice_of(d, s, &flat, &part);
+    KAON_TRY(find_unstorable(&slice, part, site));
+    if (*site >= 0 && s > 0) *site += s * d->space->lattice->volume;
+  }
+  return KAON_OK;
 }

@@ -19,15 +19,17 @@ static kaon_status check(const kaon_vector *v, const void *psi, const char *what
   return KAON_OK;
 }
 
-/* Copies between the whole array and the part of the rank at `at` in the grid, in rows of x. */
+/* Copies between the whole array and the part of the rank at `at` in the grid, in rows of x. The
+ * slices of t of all sites of the fifth dimension follow each other. */
 static void move_part(const kaon_space *space, const int at[4], double *whole, double *part,
                       int take) {
   const int *n = space->lattice->extents, *g = space->lattice->global;
   const size_t row = (size_t)n[0] * (size_t)space->ncomp;
-  for (int t = 0; t < n[3]; t++)
+  for (int t = 0; t < n[3] * space->inner; t++)
     for (int z = 0; z < n[2]; z++)
       for (int y = 0; y < n[1]; y++, part += row) {
-        const int64_t outer = at[2] * n[2] + z + (int64_t)g[2] * (at[3] * n[3] + t);
+        const int64_t slice = (int64_t)(t / n[3]) * g[3] + at[3] * n[3] + t % n[3];
+        const int64_t outer = at[2] * n[2] + z + g[2] * slice;
         const int64_t first = at[0] * n[0] + (int64_t)g[0] * (at[1] * n[1] + y + g[1] * outer);
         double *there = whole + first * space->ncomp;
         if (take)
@@ -39,7 +41,7 @@ static void move_part(const kaon_space *space, const int at[4], double *whole, d
 
 static kaon_status take_part(const kaon_vector *v, const char *what, double **part) {
   kaon_status status = KAON_OK;
-  *part = malloc((size_t)(v->space->lattice->volume * v->space->ncomp) * sizeof **part);
+  *part = malloc((size_t)(kaon_space_caller_rows(v->space) * v->space->ncomp) * sizeof **part);
   if (*part == NULL)
     status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "vector %s: out of host memory for a column", what);
   return kaon_agree(v->ctx, status);
@@ -59,7 +61,8 @@ kaon_status kaon_vector_gather(const kaon_vector *vector, int column, double *ps
       at[mu] = rest % l->grid[mu];
       rest /= l->grid[mu];
     }
-    const size_t bytes = (size_t)(l->volume * vector->space->ncomp) * sizeof *part;
+    const int64_t rows = kaon_space_caller_rows(vector->space);
+    const size_t bytes = (size_t)(rows * vector->space->ncomp) * sizeof *part;
     kaon_status mine = KAON_OK;
     if (r == comm->rank) mine = kaon_vector_export(vector, column, part, basis);
     status = kaon_agree(vector->ctx, mine);

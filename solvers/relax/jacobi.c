@@ -151,8 +151,7 @@ static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
   kaon_vector *inverse = self->inverse;
   const kaon_space *space = A->space;
   const int reals = space->complex_space ? 2 : 1;
-  const int64_t sites =
-      space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
+  const int64_t sites = kaon_space_caller_rows(space);
   const int64_t numbers = sites * space->ncomp;
   double *d = malloc((size_t)(numbers > 0 ? numbers : 1) * sizeof *d);
   kaon_status status = KAON_OK;

@@ -8,8 +8,7 @@
 /* ---- columns ---- */
 
 size_t kaon_shifted_buffer_length(const kaon_space *space) {
-  const int64_t sites =
-      space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
+  const int64_t sites = kaon_space_caller_rows(space);
   return (size_t)sites * (size_t)space->ncomp;
 }
 

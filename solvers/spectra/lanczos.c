@@ -60,8 +60,7 @@ static double eigenvalue(int n, const double *d, const double *s, int k) {
 /* Fills v with values in [-1, 1) that differ from rank to rank (splitmix64). */
 kaon_status kaon_noise_fill(kaon_vector *v) {
   const kaon_space *space = v->space;
-  const int64_t sites =
-      space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
+  const int64_t sites = kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp;
   double *host = malloc((size_t)(count > 0 ? count : 1) * sizeof *host);
   kaon_status status = KAON_OK;

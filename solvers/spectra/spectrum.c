@@ -68,8 +68,7 @@ static kaon_status normalise(const kaon_vector *v, kaon_vector *x, double *size)
 
 static kaon_status fill_ones(kaon_vector *v) {
   const kaon_space *space = v->space;
-  const int64_t sites =
-      space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
+  const int64_t sites = kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp, step = space->complex_space ? 2 : 1;
   double *host = calloc((size_t)count + 1, sizeof *host);
   kaon_status status = KAON_OK;
@@ -84,8 +83,7 @@ static kaon_status fill_ones(kaon_vector *v) {
 /* The largest z_i / x_i on this rank; both vectors have no negative components. */
 static kaon_status largest_ratio(const kaon_vector *x, const kaon_vector *z, double *ratio) {
   const kaon_space *space = x->space;
-  const int64_t sites =
-      space->lattice != NULL ? space->lattice->volume : kaon_space_caller_rows(space);
+  const int64_t sites = kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp;
   double *host = malloc((2 * (size_t)count + 1) * sizeof *host);
   *ratio = 0;

@@ -172,6 +172,7 @@ static kaon_status fill_space(kaon_matrix *matrix, const kaon_csr *given) {
   const int width = ctx->backend->width;
   matrix->space =
       (kaon_space){.ctx = ctx,
+                   .inner = 1,
                    .nblocks = (given->rows + width - 1) / width,
                    .nsites = given->rows,
                    .width = width,

@@ -95,6 +95,7 @@ static inline void fixture_fill(fixture *b, const stored_shape *shape, unsigned 
   const kaon_csr *csr = b->csr;
   const int width = ctx->backend->width, nrhs = b->nrhs;
   b->space = (kaon_space){.ctx = ctx,
+                          .inner = 1,
                           .nblocks = (csr->rows + width - 1) / width,
                           .nsites = csr->rows,
                           .width = width,

@@ -101,6 +101,15 @@ static __device__ __forceinline__ bool gate_open(const kaon_gate &gate, int colu
   return gate.state == NULL || (gate.state[column].gate & gate.mask) != 0;
 }
 
+/* The same for kernels that process inner columns as columns of their own: the index of a column's
+ * state, and whether the column is open. */
+static __device__ __forceinline__ int gate_column(const kaon_gate &gate, int column) {
+  return gate.columns > 0 ? column % gate.columns : column;
+}
+static __device__ __forceinline__ bool inner_gate_open(const kaon_gate &gate, int column) {
+  return gate_open(gate, gate_column(gate, column));
+}
+
 static __device__ __forceinline__ bool sums_want(const kaon_cuda_sums &s, int number) {
   return s.sum.state != NULL && s.sum.slot[number] != KAON_NO_SLOT;
 }
