@@ -8,11 +8,11 @@
 
 /* If the host can read the gate and it is open, the kernel need not read it over the bus. */
 kaon_gate kaon_pass_gate(const kaon_pass *pass) {
-  if (pass == NULL || pass->scalars == NULL) return (kaon_gate){NULL, KAON_GATE_ANY};
+  if (pass == NULL || pass->scalars == NULL) return (kaon_gate){.mask = KAON_GATE_ANY};
   const kaon_scalars *s = pass->scalars;
   if (s->ctx->backend->host_scalars && s->columns == 1 && (s->state[0].gate & pass->gate) != 0)
-    return (kaon_gate){NULL, KAON_GATE_ANY};
-  return (kaon_gate){pass->scalars->state, pass->gate};
+    return (kaon_gate){.mask = KAON_GATE_ANY};
+  return (kaon_gate){.state = pass->scalars->state, .mask = pass->gate};
 }
 
 kaon_gate kaon_pass_gate_inner(const kaon_pass *pass, const kaon_vector *v) {

@@ -258,7 +258,7 @@ kaon_status kaon_temporal_rotate(const kaon_temporal *rotation, int parity, kaon
                                  .g = (const char *)rotation->g[g_precision] + skip,
                                  .in = kaon_view_of(in),
                                  .out = kaon_view_of(out),
-                                 .gate = gate != NULL ? *gate : (kaon_gate){NULL, 0}};
+                                 .gate = gate != NULL ? *gate : (kaon_gate){.state = NULL}};
   lattice->ctx->backend->gauge[in->precision]->rotate(&launch, &args);
   return KAON_OK;
 }

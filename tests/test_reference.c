@@ -381,6 +381,50 @@ static void dense_matrix_equals_the_operator(void **state) {
   free(u);
 }
 
+/* On constant free fields, where D = 8, M is a matrix on (s, spin). The field q that its inverse gives
+ * (docs/conventions.md) is that of the overlap operator, and its adjoint is the adjoint matrix. */
+static void domain_walls_have_the_overlap_at_rest(void **state) {
+  (void)state;
+  enum { LS = 4, N = 4 * LS };
+  const ref_lattice L = ref_lattice_make(2, 2, 2, 2);
+  ref_complex *u = ref_new(ref_links_size(&L)), gamma_5[16], m[2][N * N], b[N] = {0}, x[N];
+  ref_unit_links(&L, u);
+  ref_gamma(REF_UKQCD, 4, gamma_5);
+  const ref_domain_wall d = {ref_dirac_make(&L, u, 0, 0, 0), LS, 1.3, 0.07};
+  const size_t n = ref_domain_wall_size(&d), slice = ref_spinor_size(&L);
+  const double r = pow(1 - d.m5, LS), overlap = (d.mass + r) / (1 + r);
+  ref_complex *in = ref_new(n), *out = ref_new(n);
+  for (int i = 0; i < N; i++)
+    for (int dagger = 0; dagger < 2; dagger++) {
+      memset(in, 0, n * sizeof *in);
+      for (size_t site = 0; site < ref_volume(&L); site++)
+        in[(size_t)(i / 4) * slice + 12 * site + 3 * (size_t)(i % 4)] = 1;
+      ref_domain_wall_apply(&d, dagger, in, out);
+      for (int j = 0; j < N; j++)
+        m[dagger][N * j + i] = out[(size_t)(j / 4) * slice + 3 * (size_t)(j % 4)];
+    }
+  double adjoint = 0, worst = 0;
+  for (int i = 0; i < N * N; i++)
+    adjoint = fmax(adjoint, cabs(m[1][i] - conj(m[0][i % N * N + i / N])));
+  for (int i = 0; i < 4; i++) { /* eta = (1, 0, 0, 0) */
+    b[i] = ((i == 0) + gamma_5[4 * i]) / 2;
+    b[N - 4 + i] = ((i == 0) - gamma_5[4 * i]) / 2;
+  }
+  ref_solve_dense(N, m[0], b, x);
+  for (int i = 0; i < 4; i++) {
+    ref_complex q = i == 0 ? (1 - 1 / overlap) / (1 - d.mass) : 0;
+    for (int j = 0; j < 4; j++)
+      q += ((i == j) - gamma_5[4 * i + j]) / 2 * x[j] +
+           ((i == j) + gamma_5[4 * i + j]) / 2 * x[N - 4 + j];
+    worst = fmax(worst, cabs(q));
+  }
+  test_below("domain wall: M^dag of constant fields", adjoint, 16 * eps);
+  test_below("domain wall: q - (1 / D_ov - 1) / (1 - m)", worst, 256 * eps / overlap);
+  free(in);
+  free(out);
+  free(u);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(clifford_algebra_in_every_basis),
@@ -397,6 +441,7 @@ int main(void) {
       cmocka_unit_test(m_is_gauge_covariant),
       cmocka_unit_test(boundary_sign_sits_on_the_last_slice),
       cmocka_unit_test(dense_matrix_equals_the_operator),
+      cmocka_unit_test(domain_walls_have_the_overlap_at_rest),
   };
   return test_main(tests, NULL, NULL);
 }

@@ -472,7 +472,8 @@ static void hop_share(const void *job_, int t, int threads) {
 /* Counts the columns that take part, and chooses groups of nearly equal size. */
 static void hop_count_columns(hop_plan *plan) {
   plan->open = 0;
-  for (int k = 0; k < plan->args->nrhs; k++) plan->open += kaon_inner_gate_open(&plan->args->gate, k);
+  for (int k = 0; k < plan->args->nrhs; k++)
+    plan->open += kaon_inner_gate_open(&plan->args->gate, k);
   const int open = plan->open > 0 ? plan->open : 1, groups = (open + HOP_GROUP - 1) / HOP_GROUP;
   plan->group = (open + groups - 1) / groups;
   plan->link_bytes = (int)(plan->reals * (int64_t)sizeof(stored));

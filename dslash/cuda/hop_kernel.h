@@ -227,9 +227,11 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
   kaon_wait_for_previous();
   unsigned open = 0;
   kaon_view in[COLUMNS];
+#pragma unroll 1
+  for (int k = 1; k < COLUMNS; k++) open |= (unsigned)inner_gate_open(a.sums.gate, first + k) << k;
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
-    open |= (unsigned)inner_gate_open(a.sums.gate, first + k) << k;
+    if (k == 0) open |= (unsigned)inner_gate_open(a.sums.gate, first);
     in[k] = column_view(a.in, first + k);
     if (SUMS == SUMS_ALL) site_sums_begin(a.sums, room[k]);
   }

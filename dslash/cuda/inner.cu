@@ -9,10 +9,10 @@
 #include "lib/math/inner.h"
 
 enum {
-  INNER_SPLIT = KAON_IS_HALF ? 1 : SPINOR_HALF,          /* threads of a site */
-  INNER_PACKETS = KAON_IS_HALF ? packets<24>::count : 2, /* of a thread in a spinor */
-  INNER_REALS = 12 / INNER_SPLIT,                        /* of a thread in half a spinor */
-  INNER_ROWS = KAON_IS_HALF ? 2 : 4,                     /* rows at a time */
+  INNER_SPLIT = KAON_IS_HALF ? 1 : SPINOR_HALF,              /* threads of a site */
+  INNER_PACKETS = KAON_IS_HALF ? packets<24>::count : 2,     /* of a thread in a spinor */
+  INNER_REALS = 12 / INNER_SPLIT,                            /* of a thread in half a spinor */
+  INNER_ROWS = KAON_IS_HALF ? 2 : 4,                         /* rows at a time */
   INNER_BYTES = INNER_PACKETS * 16 + (KAON_IS_HALF ? 4 : 0), /* of a thread's part of a spinor */
   INNER_ELEMENTS = INNER_ROWS * INNER_PARTS,
   INNER_SHARED = 48 << 10 /* of a block, so that a multiprocessor holds several */

@@ -92,12 +92,12 @@ struct kaon_lattice {
   int split;   /* 1: split order, 0: plain order */
   kaon_stencil stencil;
   uint32_t *neighbour[2];
-  int32_t *gather[2];      /* plain order, else NULL */
-  kaon_space spinors[3];   /* even, odd, full */
-  kaon_space staggered[3]; /* the same, three colours a site */
+  int32_t *gather[2];                      /* plain order, else NULL */
+  kaon_space spinors[3];                   /* even, odd, full */
+  kaon_space staggered[3];                 /* the same, three colours a site */
   struct kaon_inner_spaces *inner_spinors; /* list of the spaces in use so far */
-  kaon_faces *faces;       /* NULL, as all below, if the lattice is not partitioned */
-  kaon_faces *far[2];      /* for hops of one and of three sites; NULL until kaon_faces_far */
+  kaon_faces *faces;  /* NULL, as all below, if the lattice is not partitioned */
+  kaon_faces *far[2]; /* for hops of one and of three sites; NULL until kaon_faces_far */
   kaon_ghosts *ghosts;
   struct kaon_halo *halos; /* list of the halos in use so far */
 };

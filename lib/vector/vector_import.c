@@ -119,7 +119,7 @@ static void site_load(const kaon_vector_transfer *d, int64_t block, int lane, do
 /* `value`: the site's components. */
 static kaon_status bad_number(const kaon_vector_transfer *d, int64_t site, const double *value) {
   const int ncomp = d->space->ncomp;
-  char place[96], fifth[24] = "";
+  char place[128], fifth[24] = "";
   int c = 0;
   while (c + 1 < ncomp && fabs(value[c]) <= d->limit) c++;
   if (d->space->lattice == NULL) {
@@ -145,8 +145,7 @@ static int64_t find_bad(const kaon_vector_transfer *d, const double *psi, int64_
   const kaon_space *space = d->space;
   const int *n = space->lattice != NULL ? space->lattice->extents : (const int[4]){1, 1, 1, 1};
   const int ncomp = space->ncomp, one_parity = space->lattice != NULL && space->parity != KAON_FULL;
-  const int64_t rows =
-      space->lattice != NULL ? kaon_space_caller_rows(space) / n[0] : matrix_rows;
+  const int64_t rows = space->lattice != NULL ? kaon_space_caller_rows(space) / n[0] : matrix_rows;
   int64_t bad = INT64_MAX;
 #pragma omp parallel for num_threads(d->vector->ctx->threads) schedule(static) reduction(min : bad)
   for (int64_t row = 0; row < rows; row++) {

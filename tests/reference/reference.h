@@ -189,6 +189,24 @@ void ref_schur_reconstruct(const ref_dirac *d, int parity, const ref_complex *b,
 void ref_clover_solve_parity(const ref_dirac *d, int parity, const ref_complex *in,
                              ref_complex *out);
 
+/* ---- domain walls (ref_domain_wall.c): psi[((s * volume + site) * 4 + spin) * 3 + colour] ---- */
+
+typedef struct {
+  ref_dirac wilson; /* links, boundary, blocks; kappa is not used */
+  int ls;
+  double m5, mass;
+} ref_domain_wall;
+
+size_t ref_domain_wall_size(const ref_domain_wall *d);
+/* M, or M^dag. */
+void ref_domain_wall_apply(const ref_domain_wall *d, int dagger, const ref_complex *in,
+                           ref_complex *out);
+/* With T the part of M without hops: 1 - T_p^-1 D_pq T_q^-1 D_qp / 4 if symmetric, else T_p - D_pq
+ * T_q^-1 D_qp / 4, or the adjoint. Sites of the other parity are ignored, and 0 or left alone in
+ * out. */
+void ref_domain_wall_schur(const ref_domain_wall *d, int dagger, int parity, int symmetric,
+                           const ref_complex *in, ref_complex *out);
+
 /* ---- fat links (ref_fatten.c) ---- */
 
 enum { REF_FAT_PATHS = 85 }; /* of a link at most: 1, 6, 24, 48, and 6 of Lepage's */

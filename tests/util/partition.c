@@ -19,49 +19,6 @@
 
 static const char *const precisions[] = {"double", "single", "half"};
 
-static void open_side(partition_side *s, kaon_context *ctx, const int extents[4], int mask,
-                      kaon_boundary boundary) {
-  *s = (partition_side){.ctx = ctx};
-  for (int mu = 0; mu < 4; mu++) ctx->comm->partitioned[mu] = mask >> mu & 1;
-  must(ctx, kaon_lattice_create(ctx, extents, boundary, &s->lattice));
-  must(ctx, kaon_gauge_create(s->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->gauge));
-  must(ctx, kaon_gauge_random(s->gauge, 20260));
-}
-
-void partition_open(partition_pair *pair, kaon_context *whole, kaon_context *part,
-                    const int extents[4], int mask, kaon_boundary boundary) {
-  open_side(&pair->whole, whole, extents, 0, boundary);
-  open_side(&pair->part, part, extents, mask, boundary);
-  const kaon_lattice *l = pair->part.lattice;
-  char cuts[5] = "";
-  for (int mu = 0; mu < 4; mu++)
-    if (l->partitioned[mu]) cuts[strlen(cuts)] = "xyzt"[mu];
-  snprintf(pair->name, sizeof pair->name, "%s %dx%dx%dx%d [%s] on %dx%dx%dx%d",
-           part->backend->isa[0] != '\0' ? part->backend->isa : part->backend->name, extents[0],
-           extents[1], extents[2], extents[3], cuts, l->grid[0], l->grid[1], l->grid[2],
-           l->grid[3]);
-}
-
-static void close_side(partition_side *s) {
-  kaon_operator_destroy(&s->M);
-  kaon_gauge_destroy(&s->gauge);
-  kaon_lattice_destroy(&s->lattice);
-  kaon_context_destroy(&s->ctx);
-}
-
-void partition_close(partition_pair *pair) {
-  close_side(&pair->whole);
-  close_side(&pair->part);
-}
-
-void partition_dirac(partition_pair *pair, const kaon_dirac_options *options) {
-  partition_side *sides[2] = {&pair->whole, &pair->part};
-  for (int i = 0; i < 2; i++) {
-    kaon_operator_destroy(&sides[i]->M);
-    must(sides[i]->ctx, kaon_dirac_create(sides[i]->gauge, options, &sides[i]->M));
-  }
-}
-
 /* ---- comparing ---- */
 
 typedef struct {
@@ -91,11 +48,14 @@ static double *room(const partition_side *s, int reals) {
 
 static void compare_vectors(const partition_pair *pair, const kaon_vector *whole,
                             const kaon_vector *part, difference *d) {
-  double *a = room(&pair->whole, 24), *b = room(&pair->part, 24);
+  const int ls = part->space->inner;
+  double *a = room(&pair->whole, 24 * ls), *b = room(&pair->part, 24 * ls);
   for (int k = 0; k < kaon_vector_columns(part); k++) {
     must(pair->whole.ctx, kaon_vector_export(whole, k, a, KAON_BASIS_UKQCD));
     must(pair->part.ctx, kaon_vector_export(part, k, b, KAON_BASIS_UKQCD));
-    compare(pair, a, b, 24, d);
+    for (int s = 0; s < ls; s++)
+      compare(pair, a + 24 * s * pair->whole.lattice->volume,
+              b + 24 * s * pair->part.lattice->volume, 24, d);
   }
   free(a);
   free(b);
@@ -174,26 +134,6 @@ static const struct {
                 {KAON_HALF, KAON_RECONSTRUCT_18, 1},   {KAON_HALF, KAON_RECONSTRUCT_12, 1},
                 {KAON_HALF, KAON_RECONSTRUCT_8, 2}};
 enum { STORAGES = sizeof storages / sizeof *storages };
-
-int partition_same_order(const partition_side *whole) {
-  enum { MOST = 3, ENTRIES = 3 * 3 * MOST };
-  static const int links[3] = {18, 12, 8};
-  kaon_context_info info = KAON_CONTEXT_INFO_INIT;
-  kaon_tuning_entry entries[ENTRIES];
-  if (whole->ctx->backend->host_accessible) return 0;
-  must(whole->ctx, kaon_context_query(whole->ctx, &info));
-  for (int i = 0; i < ENTRIES; i++)
-    entries[i] = (kaon_tuning_entry){.kernel = KAON_TUNED_HOP,
-                                     .precision = (kaon_precision)(i % 3),
-                                     .reconstruct = links[i / 3 % 3],
-                                     .columns = 1 + i / 9,
-                                     .sites = kaon_lattice_volume(whole->lattice),
-                                     .threads = 64};
-  const kaon_tuning tuning = {kaon_version(), info.backend, info.device,
-                              info.isa,       ENTRIES,      entries};
-  must(whole->ctx, kaon_context_set_tuning(whole->ctx, &tuning));
-  return 1;
-}
 
 void partition_check_hops(partition_pair *pair, double anisotropy) {
   const int same =
@@ -295,7 +235,7 @@ static void apply_both(partition_pair *pair, kaon_operator *const A[2], const ch
     kaon_vector *x[2], *y[2];
     for (int i = 0; i < 2; i++) {
       const kaon_space *space = kaon_operator_space(A[i]);
-      x[i] = partition_noise(sides[i], space->parity, precision, 2, 7);
+      x[i] = partition_noise_in(sides[i], space, precision, 2, 7);
       y[i] = like(sides[i], space, precision, 2);
       must(sides[i]->ctx, kaon_operator_apply(A[i], (kaon_mode)mode, x[i], y[i]));
     }
@@ -337,7 +277,7 @@ static void reduce_both(partition_pair *pair, kaon_operator *const A[2], kaon_pr
   difference d = {0, 0, 0};
   kaon_vector *b[2], *reduced[2], *x[2];
   for (int i = 0; i < 2; i++) {
-    b[i] = partition_noise(sides[i], KAON_FULL, precision, 1, 8);
+    b[i] = partition_noise_in(sides[i], A[i]->reduction->parent->space, precision, 1, 8);
     reduced[i] = like(sides[i], kaon_operator_space(A[i]), precision, 1);
     x[i] = like(sides[i], kaon_vector_space(b[i]), precision, 1);
     must(sides[i]->ctx, kaon_operator_prepare(A[i], b[i], reduced[i]));
@@ -357,14 +297,10 @@ void partition_check_operators(partition_pair *pair, kaon_precision precision) {
   partition_side *sides[2] = {&pair->whole, &pair->part};
   /* two hops, and blocks of 6x6 numbers: some times what a hop has */
   const double bound = 4 * hop_bound(precision);
-  static const char *const actions[] = {"clover", "twisted clover", "twisted"};
-  for (int action = 0; action < 3; action++) {
-    kaon_dirac_options options = KAON_DIRAC_OPTIONS_INIT;
-    options.precision = precision;
-    options.kappa = 0.11;
-    options.csw = action < 2 ? 1.1 : 0;
-    options.mu = action > 0 ? 0.3 : 0;
-    partition_dirac(pair, &options);
+  static const char *const actions[PARTITION_ACTIONS] = {"clover", "twisted clover", "twisted",
+                                                         "domain wall"};
+  for (int action = 0; action < PARTITION_ACTIONS; action++) {
+    partition_action(pair, (partition_actions)action, precision);
     kaon_operator *const M[2] = {pair->whole.M, pair->part.M};
     char what[80];
     snprintf(what, sizeof what, "%s %s", actions[action], precisions[precision]);

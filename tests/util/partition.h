@@ -30,12 +30,24 @@ void partition_open(partition_pair *pair, kaon_context *whole, kaon_context *par
                     const int extents[4], int mask, kaon_boundary boundary);
 void partition_close(partition_pair *pair);
 void partition_dirac(partition_pair *pair, const kaon_dirac_options *options);
+typedef enum {
+  PARTITION_CLOVER,
+  PARTITION_TWISTED_CLOVER,
+  PARTITION_TWISTED,
+  PARTITION_DOMAIN_WALL,
+  PARTITION_ACTIONS
+} partition_actions;
+/* The operators of an action with some numbers. */
+void partition_action(partition_pair *pair, partition_actions action, kaon_precision precision);
 
 /* The number in the whole lattice of site i of this rank. */
 int64_t partition_site(const kaon_lattice *l, int64_t i);
 /* Noise, the same on both sides: of one parity, what a full field of that seed has there. */
 kaon_vector *partition_noise(const partition_side *s, kaon_parity parity, kaon_precision precision,
                              int nrhs, uint64_t seed);
+/* The same in a space of spinors, with or without a fifth dimension. */
+kaon_vector *partition_noise_in(const partition_side *s, const kaon_space *space,
+                                kaon_precision precision, int nrhs, uint64_t seed);
 
 /* On an undivided lattice of few sites a device adds the directions in another order than on a
  * divided one (dslash/cuda/hop_pair.cu), unless a tuning requests one thread a site. Sets such a
@@ -52,8 +64,8 @@ void partition_check_hops(partition_pair *pair, double anisotropy);
 void partition_check_couplings(partition_pair *pair, int turn);
 /* The hop with x, clover blocks and sums, of one column and of several with one closed. */
 void partition_check_sums(partition_pair *pair, kaon_precision precision);
-/* Clover, twisted clover and twisted mass, even-odd and not, in the temporal gauge and not; source
- * and solution. */
+/* Clover, twisted clover, twisted mass and domain wall, even-odd and not, in the temporal gauge and
+ * not; source and solution. */
 void partition_check_operators(partition_pair *pair, kaon_precision precision);
 /* Links after random, weak, heatbath and temporal gauge, fat and long ones, bit by bit;
  * observables; log det A. */

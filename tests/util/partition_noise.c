@@ -27,19 +27,26 @@ static double number(uint64_t seed, int column, int64_t site, int c) {
   return (double)(int64_t)(n ^ n >> 31) * 0x1p-63;
 }
 
-kaon_vector *partition_noise(const partition_side *s, kaon_parity parity, kaon_precision precision,
-                             int nrhs, uint64_t seed) {
+kaon_vector *partition_noise_in(const partition_side *s, const kaon_space *space,
+                                kaon_precision precision, int nrhs, uint64_t seed) {
   kaon_vector *v = NULL;
-  double *numbers = malloc((size_t)s->lattice->volume * 24 * sizeof *numbers);
+  const int64_t volume = s->lattice->volume, sites = volume * space->inner;
+  double *numbers = malloc((size_t)sites * 24 * sizeof *numbers);
   assert_non_null(numbers);
-  must(s->ctx,
-       kaon_vector_create(s->ctx, kaon_lattice_spinors(s->lattice, parity), precision, nrhs, &v));
+  must(s->ctx, kaon_vector_create(s->ctx, space, precision, nrhs, &v));
   for (int k = 0; k < nrhs; k++) {
-    for (int64_t i = 0; i < s->lattice->volume; i++)
-      for (int64_t at = partition_site(s->lattice, i), c = 0; c < 24; c++)
-        numbers[24 * i + c] = number(seed, k, at, (int)c);
+    for (int64_t i = 0; i < sites; i++) {
+      const int64_t slice = i / volume * s->lattice->global_volume;
+      const int64_t at = slice + partition_site(s->lattice, i % volume);
+      for (int c = 0; c < 24; c++) numbers[24 * i + c] = number(seed, k, at, c);
+    }
     must(s->ctx, kaon_vector_import(v, k, numbers, KAON_BASIS_UKQCD));
   }
   free(numbers);
   return v;
+}
+
+kaon_vector *partition_noise(const partition_side *s, kaon_parity parity, kaon_precision precision,
+                             int nrhs, uint64_t seed) {
+  return partition_noise_in(s, kaon_lattice_spinors(s->lattice, parity), precision, nrhs, seed);
 }
