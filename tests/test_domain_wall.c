@@ -180,47 +180,47 @@ static void test_dagger_is_m_between_gamma_5_and_reflections(void **state) {
 /* ---- solutions ---- */
 
 /* Methods and inner precisions, in every form and in temporal gauge: the reported residual is that
- * of M, which the reference confirms, and all solutions are one. */
+ * of M, as the reference confirms. With a height M5 > 0 the spectrum surrounds 0, so methods that
+ * need no M^dagger get an M5 < 0. */
 static void test_methods_solve_the_whole_system(void **state) {
   (void)state;
   static const struct {
     kaon_method method;
     kaon_precision sloppy;
     int form, temporal;
-  } rows[] = {{KAON_CGNR, KAON_DOUBLE, 0, 0},     {KAON_CGNR, KAON_HALF, 1, 0},
-              {KAON_CGNE, KAON_SINGLE, 2, 0},     {KAON_BICGSTAB, KAON_SINGLE, 0, 0},
-              {KAON_GCR, KAON_HALF, 0, 1},        {KAON_BLOCKCGNR, KAON_SINGLE, 1, 1},
-              {KAON_PIPECGNR, KAON_SINGLE, 0, 0}, {KAON_CGNR, KAON_SINGLE, 2, 1}};
+    double m5;
+  } rows[] = {{KAON_CGNR, KAON_DOUBLE, 0, 0, 1.8},      {KAON_CGNR, KAON_HALF, 1, 0, 1.8},
+              {KAON_CGNE, KAON_SINGLE, 2, 0, 1.8},      {KAON_CGNR, KAON_SINGLE, 2, 1, 1.8},
+              {KAON_BLOCKCGNR, KAON_SINGLE, 1, 1, 1.8}, {KAON_PIPECGNR, KAON_SINGLE, 0, 0, 1.8},
+              {KAON_BICGSTAB, KAON_HALF, 0, 0, -0.5},   {KAON_BICGSTAB, KAON_DOUBLE, 2, 0, -0.5},
+              {KAON_GCR, KAON_HALF, 1, 1, -0.5}};
   enum { LS = 4 };
   const double tol = 1e-9;
   dirac_case c;
   kaon_column_report report[2];
   assert_true(case_open(&c, KAON_ISA_AUTO, plain_extents, 1, LINKS_WEAK, 16));
-  kaon_operator *M = wall_operator(&c, LS, KAON_DOUBLE, KAON_RECONSTRUCT_18);
-  const ref_domain_wall d = wall_reference(&c, LS);
-  kaon_vector *b = wall_vector(&c, kaon_operator_space(M), KAON_DOUBLE, 2);
-  kaon_vector *x = wall_vector(&c, kaon_operator_space(M), KAON_DOUBLE, 2);
-  ref_complex *first = NULL, *source = wall_random(&c, LS, 9), *back = ref_new(wall_length(&c, LS));
-  wall_fill(&c, b, 9);
+  ref_complex *source = wall_random(&c, LS, 10), *back = ref_new(wall_length(&c, LS));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    kaon_operator *M = wall_operator_of(&c, rows[i].m5, LS, KAON_DOUBLE, KAON_RECONSTRUCT_18);
     kaon_operator *A = wall_in_form(&c, M, rows[i].form, 1, rows[i].temporal);
+    ref_domain_wall d = wall_reference(&c, LS);
+    kaon_vector *b = wall_vector(&c, kaon_operator_space(M), KAON_DOUBLE, 2);
+    kaon_vector *x = wall_vector(&c, kaon_operator_space(M), KAON_DOUBLE, 2);
+    d.m5 = rows[i].m5;
+    wall_fill(&c, b, 9);
     wall_solve(&c, A, rows[i].method, rows[i].sloppy, tol, b, x, report);
-    ref_complex *got = wall_export(&c, x, 0);
-    if (first == NULL) first = got;
+    ref_complex *got = wall_export(&c, x, 1);
     ref_domain_wall_apply(&d, 0, got, back);
     test_below("residual by the reference", ref_rel_diff(back, source, wall_length(&c, LS)),
                1.1 * tol);
-    /* tol times the condition number, which is below 100 here */
-    test_below("solution", ref_rel_diff(got, first, wall_length(&c, LS)), 100 * tol);
-    if (got != first) free(got);
+    free(got);
+    kaon_vector_destroy(&b);
+    kaon_vector_destroy(&x);
     kaon_operator_destroy(&A);
+    kaon_operator_destroy(&M);
   }
-  free(first);
   free(source);
   free(back);
-  kaon_vector_destroy(&b);
-  kaon_vector_destroy(&x);
-  kaon_operator_destroy(&M);
   case_close(&c);
 }
 

@@ -139,6 +139,7 @@ static void test_gates_and_sums_are_of_right_hand_sides(void **state) {
     for (int i = 0; i < 3 * WALL_APPLICATIONS; i++) {
       const wall_application a = wall_application_of(i % WALL_APPLICATIONS);
       const kaon_precision precision = (kaon_precision)(i / WALL_APPLICATIONS);
+      if (isa < KAON_ISA_AVX2 && (int)precision != isa % 3) continue; /* narrow ones: one each */
       kaon_operator *M = wall_operator(&c, LS, precision, KAON_RECONSTRUCT_18);
       kaon_operator *A = wall_in_form(&c, M, a.form, a.parity, 0);
       kaon_vector *v[4];
@@ -257,9 +258,8 @@ static void test_columns_solve_as_if_alone(void **state) {
   kaon_vector *x1 = wall_vector(&c, kaon_operator_space(M), KAON_DOUBLE, 1);
   ref_complex *psi[WALL_COLUMNS];
   for (int k = 0; k < WALL_COLUMNS; k++) psi[k] = wall_random(&c, LS, 5 + (uint64_t)k);
-  memset(psi[1], 0, wall_length(&c, LS) * sizeof **psi); /* ends at once */
-  for (size_t i = 12; i < wall_length(&c, LS); i++)
-    psi[2][i] = 0; /* a point, which takes more steps */
+  memset(psi[1], 0, wall_length(&c, LS) * sizeof **psi);          /* ends at once */
+  for (size_t i = 0; i < wall_length(&c, LS); i++) psi[2][i] = 1; /* takes other steps than noise */
   for (int k = 0; k < WALL_COLUMNS; k++) wall_import(&c, b, k, psi[k]);
   for (int i = 0; i < 2; i++) {
     kaon_operator *A = wall_in_form(&c, M, form[i], 0, 0);

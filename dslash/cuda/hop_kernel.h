@@ -227,7 +227,7 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
   kaon_wait_for_previous();
   unsigned open = 0;
   kaon_view in[COLUMNS];
-#pragma unroll 1
+#pragma unroll 1 /* unrolled, it would take registers from the hop */
   for (int k = 1; k < COLUMNS; k++) open |= (unsigned)inner_gate_open(a.sums.gate, first + k) << k;
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {

@@ -58,8 +58,9 @@ KAON_API int kaon_vector_columns(const kaon_vector *vector);
  *
  * Sites are in lexicographic order, x fastest. With several ranks the array has this rank's part
  * (kaon_lattice_part()); kaon_vector_scatter() takes the whole. A vector of one parity reads the
- * sites of that parity. For rows of a matrix: its numbers in the caller's order. For spaces
- * of the application see kaon_space_create(). The array must not be memory of the library.
+ * sites of that parity. For spinors with a fifth dimension see kaon_lattice_spinors_5d(). For rows
+ * of a matrix: its numbers in the caller's order. For spaces of the application see
+ * kaon_space_create(). The array must not be memory of the library.
  * Collective. Errors: ARGUMENT (also: memory of a device), SHAPE, NOT_FINITE, MEMORY, DEVICE. */
 KAON_API kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
                                         kaon_basis basis);

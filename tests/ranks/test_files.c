@@ -209,6 +209,39 @@ static void whole_columns(void **state) {
   close_side(&one);
 }
 
+/* A column with a fifth dimension is columns of four dimensions, one s after the other. */
+static void whole_columns_of_five_dimensions(void **state) {
+  (void)state;
+  side many, one;
+  open_both(&many, &one);
+  const size_t reals = 24 * (size_t)one.lattice->volume;
+  const size_t own = 24 * (size_t)many.lattice->volume;
+  double *a = calloc(2 * reals, sizeof *a), *b = calloc(2 * reals, sizeof *b);
+  kaon_vector *v = NULL, *w = NULL;
+  must(many.ctx, kaon_vector_create(many.ctx, kaon_lattice_spinors(many.lattice, KAON_FULL),
+                                    KAON_DOUBLE, 2, &v));
+  must(many.ctx, kaon_vector_create(many.ctx, kaon_lattice_spinors_5d(many.lattice, 2, KAON_FULL),
+                                    KAON_DOUBLE, 2, &w));
+  must(many.ctx, kaon_source_gauss(v, 4));
+  for (int s = 0; s < 2; s++)
+    must(many.ctx, kaon_vector_gather(v, s, a + (size_t)s * reals, KAON_BASIS_DEGRAND_ROSSI));
+  must(many.ctx, kaon_vector_scatter(w, 1, a, KAON_BASIS_DEGRAND_ROSSI));
+  must(many.ctx, kaon_vector_gather(w, 1, b, KAON_BASIS_DEGRAND_ROSSI));
+  assert_memory_equal(a, b, 2 * reals * sizeof *a);
+  must(many.ctx, kaon_vector_export(w, 1, a, KAON_BASIS_UKQCD));
+  for (int s = 0; s < 2; s++) {
+    must(many.ctx, kaon_vector_export(v, s, b, KAON_BASIS_UKQCD));
+    for (size_t i = 0; i < own; i++) /* through another basis */
+      assert_true(fabs(a[(size_t)s * own + i] - b[i]) <= 8 * 0x1p-53 * 8);
+  }
+  kaon_vector_destroy(&v);
+  kaon_vector_destroy(&w);
+  free(a);
+  free(b);
+  close_side(&many);
+  close_side(&one);
+}
+
 /* Source of a propagator's file: each rank has its part, one slice at a time. */
 static void slices_are_those_of_the_whole_column(void **state) {
   (void)state;
@@ -266,6 +299,7 @@ static const struct CMUnitTest ranks_files[] = {
     cmocka_unit_test(links_come_back),
     cmocka_unit_test(failures_reach_all_ranks),
     cmocka_unit_test(whole_columns),
+    cmocka_unit_test(whole_columns_of_five_dimensions),
     cmocka_unit_test(slices_are_those_of_the_whole_column),
 };
 RANKS_MAIN_WITH(ranks_files, make_folder, remove_folder)

@@ -10,11 +10,18 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lib/vector/space.h"
+
 kaon_operator *wall_operator(dirac_case *c, int ls, kaon_precision precision,
                              kaon_reconstruct reconstruct) {
+  return wall_operator_of(c, WALL_M5, ls, precision, reconstruct);
+}
+
+kaon_operator *wall_operator_of(dirac_case *c, double m5, int ls, kaon_precision precision,
+                                kaon_reconstruct reconstruct) {
   kaon_domain_wall_options options = KAON_DOMAIN_WALL_OPTIONS_INIT;
   options.mass = WALL_MASS;
-  options.m5 = WALL_M5;
+  options.m5 = m5;
   options.ls = ls;
   options.precision = precision;
   options.reconstruct = reconstruct;

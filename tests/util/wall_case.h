@@ -11,6 +11,8 @@ enum { WALL_COLUMNS = 3, WALL_FORMS = 3 }; /* symmetric, asymmetric, M itself */
 
 kaon_operator *wall_operator(dirac_case *c, int ls, kaon_precision precision,
                              kaon_reconstruct reconstruct);
+kaon_operator *wall_operator_of(dirac_case *c, double m5, int ls, kaon_precision precision,
+                                kaon_reconstruct reconstruct);
 /* M, or its reduction to `parity`. The caller destroys both. */
 kaon_operator *wall_in_form(dirac_case *c, kaon_operator *M, int form, int parity, int temporal);
 ref_domain_wall wall_reference(const dirac_case *c, int ls);
