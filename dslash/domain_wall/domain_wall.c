@@ -45,7 +45,7 @@ static const kaon_action domain_wall = {
     .halos = kaon_spinor_halos,
     .cost = cost,
     .diagonal = kaon_inner_diagonal,
-    .cuts = 1,
+    .blocks = 1,
 };
 
 /* Refuses a T without inverse. */
