@@ -104,7 +104,7 @@ typedef struct kaon_twist_args {
 } kaon_twist_args;
 
 /* out = a x + b M in on one parity, with M = P+ M+ + P- M-: real matrices between the `inner` sites
- * of the fifth dimension (lib/math/inner.h), for `nrhs` columns of vectors that have one. Site s of
+ * of the fifth dimension (lib/math/clover.h), for `nrhs` columns of vectors that have one. Site s of
  * the fifth dimension of column k is column s * nrhs + k of a hop.
  * - matrix: element (s, t) of chirality c (0: +, 1: -) is number kaon_inner_index(inner, c, s, t) of
  *   doubles in double, else of pairs of floats: the rounded value and the remainder.

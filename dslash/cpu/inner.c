@@ -2,7 +2,6 @@
 #include "dslash/cpu/kernels.h"
 #include "dslash/cpu/site.h"
 #include "lib/cpu/team.h"
-#include "lib/math/inner.h"
 
 enum { HALF = 12 }; /* reals of half a spinor */
 

@@ -6,7 +6,6 @@
 
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
-#include "lib/math/inner.h"
 
 enum {
   INNER_SPLIT = KAON_IS_HALF ? 1 : SPINOR_HALF,              /* threads of a site */

@@ -1,5 +1,5 @@
-/* clover.h - applies what acts within a site to a spinor: the chiral blocks of the clover term, and
- * the twist of twisted mass.
+/* clover.h - applies what acts within a site to a spinor: the chiral blocks of the clover term, the
+ * twist of twisted mass, and matrices of a fifth dimension.
  * A site has 72 reals: 36 for chirality +, then 36 for chirality -. A block is a Hermitian 6x6
  * matrix. Its row and column index is spin * 3 + colour in the chiral basis (upper_s +-
  * lower_s) / sqrt(2).
@@ -105,6 +105,42 @@ KAON_MATH void twist_scale(vspinor *d, double p, double q) {
   const vspinor in = *d;
   spinor_scale(d, p);
   twist_spinor(d, q, &in);
+}
+
+/* ---- a fifth dimension: out_s = sum_t (P+ M+_st + P- M-_st) in_t, P+- = (1 +- gamma_5) / 2, with
+ * real matrices M+- between its sites. `value` is n reals of the upper half, then the same n of the
+ * lower one: on a CPU n = 12, on a GPU a thread may have a part of a spinor. ---- */
+
+/* A matrix element is a number, and in single and half also the remainder of its rounding. */
+enum { INNER_PARTS = sizeof(real) == 8 ? 1 : 2 };
+
+/* The halves become the chiralities upper + lower and upper - lower. */
+KAON_MATH void inner_split(const int n, vreal *value) {
+  for (int i = 0; i < n; i++) {
+    const vreal upper = value[i], lower = value[n + i];
+    value[i] = upper + lower;
+    value[n + i] = upper - lower;
+  }
+}
+
+/* The way back, multiplied by b. */
+KAON_MATH void inner_join(const int n, double b, vreal *value) {
+  const double half = 0.5 * b;
+  const vreal rounded = v_set((real)half), rest = v_set((real)(half - (double)(real)half));
+  for (int i = 0; i < n; i++) {
+    const vreal upper = value[i] + value[n + i], lower = value[i] - value[n + i];
+    value[i] = v_fma(rest, upper, rounded * upper);
+    value[n + i] = v_fma(rest, lower, rounded * lower);
+  }
+}
+
+/* out += element in, on n reals of one chirality. */
+KAON_MATH void inner_add(const int n, const real *element, const vreal *in, vreal *out) {
+  const vreal rounded = v_set(element[0]), rest = v_set(element[INNER_PARTS - 1]);
+  for (int i = 0; i < n; i++) {
+    out[i] = v_fma(rounded, in[i], out[i]);
+    if (INNER_PARTS > 1) out[i] = v_fma(rest, in[i], out[i]);
+  }
 }
 
 #endif
