@@ -50,12 +50,13 @@ static void init_macros_equal_the_tables(void **state) {
   const kaon_gauge_write_options gauge_write = KAON_GAUGE_WRITE_OPTIONS_INIT;
   const kaon_propagator_read_options propagator_read = KAON_PROPAGATOR_READ_OPTIONS_INIT;
   const kaon_propagator_write_options propagator_write = KAON_PROPAGATOR_WRITE_OPTIONS_INIT;
+  const kaon_domain_wall_options domain_wall = KAON_DOMAIN_WALL_OPTIONS_INIT;
   const void *macros[] = {
-      &context,   &dirac,      &even_odd,    &solver,          &heatbath,        &schwarz,
-      &matrix,    &product,    &shell,       &precond,         &chebyshev,       &multishift,
-      &relax,     &faults,     &kaczmarz,    &staggered,       &fatten,          &lab,
-      &lab_relax, &gauge_read, &gauge_write, &propagator_read, &propagator_write};
-  for (int kind = 0; kind <= KAON_OPTIONS_PROPAGATOR_WRITE; kind++) {
+      &context,   &dirac,      &even_odd,    &solver,          &heatbath,         &schwarz,
+      &matrix,    &product,    &shell,       &precond,         &chebyshev,        &multishift,
+      &relax,     &faults,     &kaczmarz,    &staggered,       &fatten,           &lab,
+      &lab_relax, &gauge_read, &gauge_write, &propagator_read, &propagator_write, &domain_wall};
+  for (int kind = 0; kind <= KAON_OPTIONS_DOMAIN_WALL; kind++) {
     char fresh[512], by_macro[512], by_table[512];
     size_t length;
     assert_int_equal(kaon_options_init((kaon_options_kind)kind, fresh, sizeof fresh), KAON_OK);
@@ -70,7 +71,7 @@ static void init_macros_equal_the_tables(void **state) {
 
 static void options_structs_hold_at_most_16_fields(void **state) {
   (void)state;
-  for (int kind = 0; kind <= KAON_OPTIONS_PROPAGATOR_WRITE; kind++) {
+  for (int kind = 0; kind <= KAON_OPTIONS_DOMAIN_WALL; kind++) {
     int fields = 2;
     while (kaon_options_help((kaon_options_kind)kind, fields - 2) != NULL) fields++;
     assert_true(fields <= 16);

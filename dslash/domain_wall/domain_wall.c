@@ -89,8 +89,8 @@ kaon_status kaon_domain_wall_create(kaon_gauge *gauge, const kaon_domain_wall_op
   if (gauge == NULL || M == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "domain wall: the gauge field and the address of the result are needed");
-  const kaon_status status = kaon_options_take(KAON_OPTIONS_DOMAIN_WALL, options, &own);
-  if (status != KAON_OK) return kaon_fail(gauge->ctx, status, "%s", kaon_last_error(NULL));
+  KAON_TRY(
+      kaon_options_share(gauge->ctx, KAON_OK, KAON_OPTIONS_DOMAIN_WALL, options, &own, NULL, 0));
   KAON_TRY(check(gauge->ctx, &own));
   KAON_TRY(
       kaon_family_create(&domain_wall, sizeof(kaon_inner_family), gauge, NULL, own.ls, &family));

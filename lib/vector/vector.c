@@ -71,8 +71,9 @@ kaon_status kaon_vector_create(kaon_context *ctx, const kaon_space *space, kaon_
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "vector: context, space and the address of the result are needed");
   const kaon_argument given[] = {kaon_whole("precision", precision), kaon_whole("columns", nrhs),
-                                 kaon_whole("numbers of a site", space->ncomp)};
-  KAON_TRY(kaon_same(ctx, check(ctx, space, precision, nrhs), "vector", given, 3));
+                                 kaon_whole("numbers of a site", space->ncomp),
+                                 kaon_whole("sites of the fifth dimension", space->inner)};
+  KAON_TRY(kaon_same(ctx, check(ctx, space, precision, nrhs), "vector", given, 4));
   kaon_vector *made = NULL;
   const kaon_status status = kaon_agree(ctx, make(ctx, space, precision, nrhs, &made));
   if (status != KAON_OK)

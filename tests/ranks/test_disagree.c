@@ -74,6 +74,10 @@ static void shapes(void **state) {
   differs(f, kaon_vector_create(f->ctx, space, KAON_DOUBLE, f->odd ? 3 : 2, &v), "vector: columns",
           "2", "3");
   kaon_vector_destroy(&v);
+  space = kaon_lattice_spinors_5d(f->lattice, f->odd ? 3 : 2, KAON_FULL);
+  differs(f, kaon_vector_create(f->ctx, space, KAON_DOUBLE, 1, &v),
+          "vector: sites of the fifth dimension", "2", "3");
+  kaon_vector_destroy(&v);
 }
 
 static void seeds(void **state) {
@@ -102,6 +106,10 @@ static void options(void **state) {
   kaon_solver_options s = KAON_SOLVER_OPTIONS_INIT;
   d.kappa = f->odd ? 0.125 : 0.25;
   differs(f, kaon_dirac_create(f->links, &d, &made), "dirac: kappa", "0.25", "0.125");
+  kaon_operator_destroy(&made);
+  kaon_domain_wall_options walls = KAON_DOMAIN_WALL_OPTIONS_INIT;
+  walls.ls = f->odd ? 4 : 6;
+  differs(f, kaon_domain_wall_create(f->links, &walls, &made), "domain wall: ls", "6", "4");
   kaon_operator_destroy(&made);
   e.form = f->odd ? KAON_EVEN_ODD_ASYMMETRIC : KAON_EVEN_ODD_SYMMETRIC;
   differs(f, kaon_dirac_even_odd(f->M, &e, &made), "even-odd: form", "symmetric", "asymmetric");
