@@ -46,8 +46,7 @@ static __device__ __forceinline__ kaon_view inner_view(const inner_call &a, cons
   return column_view(v, s * a.nrhs + column);
 }
 
-/* ---- spinors in shared memory: packet j of site s has index (s * INNER_PACKETS + j) * threads ----
- */
+/* ---- shared memory: packet j of site s of the fifth dimension, [s][j][thread], then scales ---- */
 
 static __device__ __forceinline__ void inner_stage(const inner_call &a, int column,
                                                    const inner_place &p, char *stage) {
@@ -78,9 +77,11 @@ static __device__ __forceinline__ void inner_staged(const inner_call &a, const c
                                                     real *value) {
   stored raw[2 * INNER_REALS];
 #pragma unroll
-  for (int j = 0; j < INNER_PACKETS; j++)
-    memcpy((char *)raw + 16 * j,
-           stage + ((s * INNER_PACKETS + j) * (int)blockDim.x + (int)threadIdx.x) * 16, 16);
+  for (int j = 0; j < INNER_PACKETS; j++) {
+    const int at = (s * INNER_PACKETS + j) * (int)blockDim.x + (int)threadIdx.x;
+    const words<16> x = *(const words<16> *)(stage + at * 16);
+    memcpy((char *)raw + 16 * j, &x, 16);
+  }
   const char *scales = stage + a.inner * INNER_PACKETS * (int)blockDim.x * 16;
   const float *scale = (const float *)scales + s * (int)blockDim.x + (int)threadIdx.x;
   inner_numbers(raw, KAON_IS_HALF ? kaon_half_unit(*scale) : 1, value);
