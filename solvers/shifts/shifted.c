@@ -17,7 +17,7 @@
 
 /* A process may begin in a coarser precision at the residual tol / (roundoff max(sloppy_least,
  * sloppy_margin spread)). `spread` estimates the accumulated rounding in units of roundoff times
- * residual (find_spread). For operators of condition 1e2 to 1e4 the actual error is 0.4 to 3 times
+ * residual (spread_of). For operators of condition 1e2 to 1e4 the actual error is 0.4 to 3 times
  * `spread`, hence the margin (tests/test_multishift.c, tests/ranks/test_multishift.c). */
 static const double sloppy_margin = 8, sloppy_least = 128;
 
@@ -150,25 +150,6 @@ static double norm2_of(const kaon_solver *s, int column) {
   return s->states.sums_host[column].slot[KAON_OF_B][0];
 }
 
-/* Estimates `spread`: the residual caused by one unit of rounding in all remaining applications,
- * over the residual. It is |A| times the remaining change of x.
- * - |A|: from the diagonal of the Lanczos matrix.
- * - remaining change: a step moves x by alpha |p|, and the residual is assumed to fall at its
- *   average rate so far.
- * Larger shifts need smaller changes. Only for processes that continue. */
-static kaon_status find_spread(kaon_solver *s) {
-  kaon_multishift *f = s->shifts;
-  KAON_TRY(norms(s, f->level[f->at].p));
-  for (int j = 0; j < s->columns; j++) {
-    const kaon_column_state *base = &s->states.host[j];
-    if (!f->source[j].runs) continue;
-    const double r2 = base->slot[KAON_S_R2][0], largest = base->slot[KAON_S_LARGEST][0];
-    const double steps = 2 * base->iterations / log(s->states.norm2[j] / r2);
-    f->source[j].spread = largest * base->slot[KAON_S_ALPHA][0] * sqrt(norm2_of(s, j) / r2) * steps;
-  }
-  return KAON_OK;
-}
-
 /* Selects the processes that continue: those that reached the residual of this level, but not yet
  * the tolerance. Returns their number. */
 static int choose_next(kaon_solver *s) {
@@ -187,18 +168,35 @@ static double begins_at(const kaon_solver *s, const kaon_shift_level *w, double 
   return fmin(1, bound / fmax(sloppy_least, sloppy_margin * spread));
 }
 
-/* Selects the processes that must reach a smaller residual before they begin at level `next`, by
- * what they have shown. Only these run then. Returns their number. */
-static int choose_again(kaon_solver *s, const kaon_shift_level *next) {
-  int count = 0;
+/* Estimates `spread`: the residual caused by one unit of rounding in all remaining applications,
+ * over the residual. It is |A| times the remaining change of x.
+ * - |A|: from the diagonal of the Lanczos matrix.
+ * - remaining change: a step moves x by alpha |p|, and the residual is assumed to fall at its
+ *   average rate so far.
+ * Larger shifts need smaller changes. */
+static double spread_of(const kaon_solver *s, int j) {
+  const kaon_column_state *base = &s->states.host[j];
+  const double r2 = base->slot[KAON_S_R2][0], largest = base->slot[KAON_S_LARGEST][0];
+  const double steps = 2 * base->iterations / log(s->states.norm2[j] / r2);
+  return largest * base->slot[KAON_S_ALPHA][0] * sqrt(norm2_of(s, j) / r2) * steps;
+}
+
+/* Of the processes that continue, selects those whose residual is still too large for level `next`,
+ * by what they have shown. Only these run then. *count: their number. */
+static kaon_status choose_again(kaon_solver *s, const kaon_shift_level *next, int *count) {
+  const kaon_multishift *f = s->shifts;
+  *count = 0;
+  KAON_TRY(norms(s, f->level[f->at].p));
   for (int j = 0; j < s->columns; j++) {
-    kaon_shift_source *source = &s->shifts->source[j];
+    kaon_shift_source *source = &f->source[j];
+    if (!source->runs) continue;
+    source->spread = spread_of(s, j);
     const double between = begins_at(s, next, source->spread);
-    source->runs = source->runs && between < source->between;
+    source->runs = between < source->between;
     if (source->runs) source->between = between;
-    count += source->runs;
+    *count += source->runs;
   }
-  return count;
+  return KAON_OK;
 }
 
 kaon_status kaon_shifted_run(kaon_solver *s) {
@@ -206,13 +204,12 @@ kaon_status kaon_shifted_run(kaon_solver *s) {
   memset(f->source, 0, (size_t)s->columns * sizeof *f->source);
   for (int l = 0; l < f->levels; l++) {
     const kaon_shift_level *next = l + 1 < f->levels ? &f->level[l + 1] : NULL;
+    int again = 0;
     for (int j = 0; j < s->columns; j++)
       f->source[j].between = next != NULL ? begins_at(s, next, f->source[j].spread) : 0;
     KAON_TRY(l == 0 ? begin(s) : go_on(s, l));
-    if (next != NULL && choose_next(s) > 0) {
-      KAON_TRY(find_spread(s));
-      if (choose_again(s, next) > 0) KAON_TRY(go_on(s, l));
-    }
+    if (next != NULL && choose_next(s) > 0) KAON_TRY(choose_again(s, next, &again));
+    if (again > 0) KAON_TRY(go_on(s, l));
     if (s->process.flush > 0) KAON_TRY(kaon_blas_add_and_zero(s->x_inner, s->outer.x, NULL));
     if (choose_next(s) == 0) break;
   }

@@ -22,7 +22,7 @@ typedef struct kaon_shift_level {
 
 /* A right-hand side and its process in the current solve. */
 typedef struct kaon_shift_source {
-  double spread;  /* see find_spread in shifted.c; 0: not known yet */
+  double spread;  /* see spread_of in shifted.c; 0: not known yet */
   double between; /* the residual at which it leaves a level; 0: this is its last level */
   int runs;       /* 1: runs at this level */
 } kaon_shift_source;
