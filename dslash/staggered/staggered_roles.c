@@ -11,9 +11,9 @@
 /* |U U^dag / c^2 - 1| of long links rounded to single precision is 1e-7; of fat ones on the
  * smoothest thermalised fields it is of order 0.1. */
 #define UNITARY 1e-3
-/* 1 - the cosine of the angle between two fields: half the square of their relative distance. */
-#define SAME_LONG 1e-3
-#define SAME_FAT 1e-2
+/* 1 - the cosine of the angle between two fields, which is half the square of their relative
+ * distance: 1e-14 for files of single precision, of order 1 for other configurations. */
+#define SAME 1e-3
 
 /* Sums over all links of fields a and b. */
 enum { A_NORM, A_FOURTH, B_NORM, B_FOURTH, OVERLAP, UNSIGNED, SUMS };
@@ -119,9 +119,9 @@ static kaon_status check_pair(const kaon_gauge *fat, const kaon_gauge *naik, dou
 }
 
 /* 0: b is a; 1: but for signs; 2: no. */
-static int differs(const double sum[SUMS], double tolerance) {
+static int differs(const double sum[SUMS]) {
   const double both = sqrt(sum[A_NORM] * sum[B_NORM]);
-  return !(sum[OVERLAP] >= (1 - tolerance) * both) + !(sum[UNSIGNED] >= (1 - tolerance) * both);
+  return !(sum[OVERLAP] >= (1 - SAME) * both) + !(sum[UNSIGNED] >= (1 - SAME) * both);
 }
 
 static kaon_status refuse(const kaon_gauge *fat, const char *name, int how,
@@ -156,10 +156,10 @@ static kaon_status check_thin(const kaon_gauge *thin, kaon_fatten_action action,
     KAON_TRY(kaon_gauge_create(thin->lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &expected[i]));
   KAON_TRY(kaon_fatten(thin, &o, expected[0], expected[1], NULL));
   KAON_TRY(compare(expected[1], naik, sum));
-  int how = differs(sum, SAME_LONG);
+  int how = differs(sum);
   if (how != 0) return refuse(fat, "long", how, sum);
   KAON_TRY(compare(expected[0], fat, sum));
-  how = differs(sum, SAME_FAT);
+  how = differs(sum);
   return how == 0 ? KAON_OK : refuse(fat, "fat", how, sum);
 }
 

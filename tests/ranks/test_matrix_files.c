@@ -376,6 +376,42 @@ static void what_is_wrong_is_said_by_all_ranks(void **state) {
     }
 }
 
+/* Of one triangle, whichever it is, ranks get the same rows. Of both, which different ranks may see,
+ * all say what one rank says that reads the whole file. */
+static void triangles_are_told_apart_by_all_ranks(void **state) {
+  (void)state;
+  enum { N = 40 };
+  text lower = {malloc(1 << 14), 0, 1 << 14}, upper = {malloc(1 << 14), 0, 1 << 14};
+  text both = {malloc(1 << 14), 0, 1 << 14};
+  text *const all[] = {&lower, &upper, &both};
+  for (int k = 0; k < 3; k++)
+    say(all[k], "%%%%MatrixMarket matrix coordinate real symmetric\n%d %d %d\n", N, N, 2 * N - 1);
+  for (int i = 1; i <= N; i++) {
+    for (int k = 0; k < 3; k++) say(all[k], "%d %d 4\n", i, i);
+    if (i == N) break;
+    say(&lower, "%d %d -%d\n", i + 1, i, i);
+    say(&upper, "%d %d -%d\n", i, i + 1, i);
+    say(&both, "%d %d -%d\n", i + (i < N - 2), i + (i >= N - 2), i);
+  }
+  kaon_csr *a = NULL, *b = NULL;
+  must(ctx, read_text(ctx, &lower, 512, 2, &a));
+  must(ctx, read_text(ctx, &upper, 512, 1, &b));
+  must_be_same(a, b);
+  kaon_csr_destroy(&a);
+  kaon_csr_destroy(&b);
+  kaon_market_options options = KAON_MARKET_OPTIONS_INIT;
+  kaon_market_header header;
+  kaon_bytes bytes;
+  kaon_bytes_from_memory("text.mtx", both.at, both.size, &bytes);
+  assert_int_equal(kaon_market_read(NULL, &bytes, &options, &header, &a), KAON_ERR_FORMAT);
+  char said[500];
+  snprintf(said, sizeof said, "%s", kaon_last_error(NULL));
+  assert_non_null(strstr(said, "row 38 and column 39 above the diagonal"));
+  assert_int_equal(read_text(ctx, &both, 512, 1, &b), KAON_ERR_FORMAT);
+  assert_string_equal(kaon_last_error(ctx), said);
+  for (int k = 0; k < 3; k++) free(all[k]->at);
+}
+
 static const struct CMUnitTest matrix_files[] = {
     cmocka_unit_test(rows_are_written_and_read_as_by_one_rank),
     cmocka_unit_test(matrices_are_written_in_the_callers_order),
@@ -384,5 +420,6 @@ static const struct CMUnitTest matrix_files[] = {
     cmocka_unit_test(lines_are_parsed_by_shares),
     cmocka_unit_test(files_are_read_whatever_threads_ranks_have),
     cmocka_unit_test(what_is_wrong_is_said_by_all_ranks),
+    cmocka_unit_test(triangles_are_told_apart_by_all_ranks),
 };
 RANKS_MAIN_WITH(matrix_files, setup, teardown)

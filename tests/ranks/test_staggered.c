@@ -480,6 +480,27 @@ static void updates_reach_beyond_the_faces(void **state) {
   close_pair(&p);
 }
 
+/* The same verdict and sentence on all ranks. */
+static void links_in_each_others_place_are_refused_by_all(void **state) {
+  (void)state;
+  pair p;
+  if (!open_pair(&p, 15, 0, &ways[0])) return;
+  char said[2][400];
+  for (int i = 0; i < 2; i++) {
+    const side *s = i ? &p.part : &p.whole;
+    must(s->ctx, kaon_staggered_check_links(s->fat, s->naik, NULL, KAON_FATTEN_ASQTAD));
+    must_refuse(s->ctx, KAON_ERR_ARGUMENT,
+                kaon_staggered_check_links(s->naik, s->fat, NULL, KAON_FATTEN_ASQTAD));
+    must_refuse(s->ctx, KAON_ERR_ARGUMENT,
+                kaon_staggered_check_links(s->fat, s->naik, s->thin, KAON_FATTEN_ASQTAD));
+    snprintf(said[i], sizeof said[i], "%s", kaon_last_error(s->ctx));
+    must(s->ctx, kaon_fatten(s->thin, NULL, s->fat, s->naik, NULL));
+    must(s->ctx, kaon_staggered_check_links(s->fat, s->naik, s->thin, KAON_FATTEN_ASQTAD));
+  }
+  assert_string_equal(said[0], said[1]);
+  close_pair(&p);
+}
+
 static const struct CMUnitTest staggered[] = {
     cmocka_unit_test(hops_across_every_subset_of_faces),
     cmocka_unit_test(every_way_of_hiding_messages),
@@ -488,5 +509,6 @@ static const struct CMUnitTest staggered[] = {
     cmocka_unit_test(solves_of_odd_parts),
     cmocka_unit_test(solves_on_two_grids),
     cmocka_unit_test(updates_reach_beyond_the_faces),
+    cmocka_unit_test(links_in_each_others_place_are_refused_by_all),
 };
 RANKS_MAIN(staggered)

@@ -68,9 +68,9 @@ class Gauge(system.Case):
                 self.refused("gauge", name, "--convert", "out.lime", words=[name])
                 self.refused("invert", "--gauge", name, "--kappa", "0.1", "--csw", "1", "--output", "x.lime",
                              words=[name])
-        for name, content, said in (("text", b"hello\n" * 100, "begins with 'hello',"), ("long", b"a line of many words\n" * 9, "begins with 'a line of many w',"),
-                                    ("h5", b"\0\x89HDF\r\n\x1a\n" + bytes(range(200)), "begins with the bytes 00 89 48 44 46 0d 0a 1a 0a 00 01 02 03 04 05 06,"),
-                                    ("zeros", bytes(3), "begins with the bytes 00 00 00,")):
+        for name, content, said in (("text", b"hello\n" * 100, "begins with 'hello';"), ("long", b"a line of many words\n" * 9, "begins with 'a line of many w';"),
+                                    ("h5", b"\0\x89HDF\r\n\x1a\n" + bytes(range(200)), "begins with the bytes 00 89 48 44 46 0d 0a 1a 0a 00 01 02 03 04 05 06;"),
+                                    ("zeros", bytes(3), "begins with the bytes 00 00 00;")):
             with open(self.path(name), "wb") as file:
                 file.write(content)
             self.refused("gauge", name, words=[said])

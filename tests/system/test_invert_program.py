@@ -356,6 +356,22 @@ class Invert(system.Case):
         self.succeeds("invert", *system.LINKS, "--csw", "1", "--mass", repr(0.5 / 0.12 - 4), "--report", "b.json")
         a, b = self.report("a.json")["pion"], self.report("b.json")["pion"]
         self.assertLess(max(abs(x / y - 1) for x, y in zip(a, b)), 1e-8)
+        self.succeeds("invert", *system.LINKS, "--action", "wilson", "--mass", "0.1", "--anisotropy", "0.3", "--columns", "1", "--report", "c.json")
+        self.assertAlmostEqual(self.report("c.json")["kappa"], 0.25, delta=1e-15)
+
+    def test_anisotropic_clover_takes_two_coefficients(self):
+        self.succeeds("invert", *SMALL, "--report", "one.json")
+        self.succeeds("invert", *SMALL[:-1], "1,1", "--report", "two.json")
+        one, two = self.report("one.json"), self.report("two.json")
+        self.assertEqual((one["pion"], one["solves"]), (two["pion"], two["solves"]))
+        bent = [*SMALL, "--anisotropy", "0.5", "--columns", "1"]
+        self.refused("invert", *bent, words=["--csw 1 with --anisotropy 0.5", "--csw C_S,C_T, such as 1,1"])
+        self.assertIn("csw 1.2,0.9,", self.succeeds("invert", *bent[:-5], "1.2,0.9", *bent[-4:], "--report", "report.json"))
+        self.assertEqual((self.report()["csw"], self.report()["csw_time"]), (1.2, 0.9))
+        for csw, words in (("1,", "--csw is 1,;"), ("a", "--csw is a;"), ("1,2,3", "--csw is 1,2,3;"), ("0,1", "first"), ("11", "from -10 to 10")):
+            with self.subTest(csw=csw):
+                self.refused("invert", *SMALL[:-1], csw, words=[words])
+        self.refused("invert", *SMALL[:-4], "--mass", "-1.95", "--anisotropy", "0.3", "--csw", "0", words=["kappa = -10", "above -1.9"])
 
     def test_twisted_mass(self):
         """Forms and inner precisions give one pion; mu = 0 gives the results of the action without mu"""
