@@ -153,6 +153,10 @@ static inline size_t kaon_vector_needs(const kaon_space *space, kaon_precision p
  * `full`. */
 kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_vector *view);
 
+/* Writes NaN to all columns, to find out what a function of the application leaves unwritten. Places
+ * without a site stay 0. Double and single precision. */
+kaon_status kaon_vector_poison(kaon_vector *vector);
+
 static inline kaon_view kaon_view_of(const kaon_vector *v) {
   return (kaon_view){v ? v->data : NULL, v ? v->scale : NULL};
 }
