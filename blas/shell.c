@@ -15,6 +15,7 @@
 #include "lib/operator/pointwise.h"
 #include "lib/operator/row_sweeps.h"
 #include "lib/operator/workspace.h"
+#include "lib/core/entry.h"
 
 /* Shared by an operator and its twins. */
 typedef struct application {
@@ -47,9 +48,11 @@ static void *user_of(const kaon_operator *A) {
   return self_of(A)->application->user;
 }
 
-/* Gives the status of one of the application's functions a message, if it left none. `what` names
- * the function. */
-static kaon_status explain(const kaon_operator *A, const char *what, kaon_status status) {
+/* Ends a call of one of the application's functions (kaon_callback_begin). Gives its status a
+ * sentence, if it left none. `what` names the function. */
+static kaon_status explain(const kaon_operator *A, int calls, const char *what,
+                           kaon_status status) {
+  kaon_callback_end(calls);
   if (status == KAON_OK || kaon_last_error(A->ctx)[0] != '\0') return status;
   return kaon_fail(A->ctx, status, "shell: the application's %s returned %s", what,
                    kaon_status_name(status));
@@ -82,9 +85,9 @@ static kaon_status reserve(kaon_operator *A, kaon_mode mode, int columns) {
   kaon_workspace *unused;
   KAON_TRY(work_of(A, mode, columns, &unused));
   if (methods_of(A)->reserve == NULL) return KAON_OK;
-  kaon_error_clear(A->ctx);
-  return kaon_agree(
-      A->ctx, explain(A, "function reserve", methods_of(A)->reserve(user_of(A), mode, columns)));
+  const int calls = kaon_callback_begin();
+  return kaon_agree(A->ctx, explain(A, calls, "function reserve",
+                                    methods_of(A)->reserve(user_of(A), mode, columns)));
 }
 
 /* ---- an application ---- */
@@ -92,12 +95,13 @@ static kaon_status reserve(kaon_operator *A, kaon_mode mode, int columns) {
 static kaon_status called(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y) {
   /* completes x for the function; fails while steps are recorded */
   KAON_TRY(A->ctx->backend->memory->synchronise(A->ctx));
-  kaon_error_clear(A->ctx); /* an earlier message would be taken for the function's */
-  return explain(A, "function", methods_of(A)->apply(user_of(A), mode, x, y));
+  if (A->ctx->options.check) KAON_TRY(kaon_vector_poison(y));
+  const int calls = kaon_callback_begin();
+  return explain(A, calls, "function", methods_of(A)->apply(user_of(A), mode, x, y));
 }
 
-static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
-                         const kaon_pass *pass) {
+static kaon_status run(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
+                       const kaon_pass *pass) {
   shell *self = self_of(A);
   if (pass == NULL || pass->scalars == NULL) return called(A, mode, x, y);
   kaon_workspace *work;
@@ -121,9 +125,9 @@ static kaon_status make(const kaon_operator *like, kaon_precision precision, app
                         kaon_operator **A);
 
 /* Checks an operator that the application made, and destroys it if it does not fit. */
-static kaon_status check_made(const kaon_operator *A, const char *what, kaon_precision precision,
-                              kaon_status status, kaon_operator **made) {
-  status = explain(A, what, status);
+static kaon_status check_made(const kaon_operator *A, int calls, const char *what,
+                              kaon_precision precision, kaon_status status, kaon_operator **made) {
+  status = explain(A, calls, what, status);
   if (status == KAON_OK && *made == NULL)
     status =
         kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "shell: the application's %s made no operator", what);
@@ -149,10 +153,11 @@ static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
   const shell *self = self_of(A);
   (void)reconstruct;
   *twin = NULL;
-  kaon_error_clear(A->ctx);
-  if (methods_of(A)->twin != NULL)
-    return check_made(A, "function twin", precision,
+  if (methods_of(A)->twin != NULL) {
+    const int calls = kaon_callback_begin();
+    return check_made(A, calls, "function twin", precision,
                       methods_of(A)->twin(user_of(A), precision, twin), twin);
+  }
   if (!self->options.any_precision && precision != A->precision)
     return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                      "shell: precision %d (0 double, 1 single) was asked for, but the function "
@@ -174,8 +179,8 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
                        "local part: blocks of %d x %d x %d x %d were asked for, but an operator of "
                        "the application has one block a rank; leave the extents 0",
                        how->block[0], how->block[1], how->block[2], how->block[3]);
-  kaon_error_clear(A->ctx);
-  KAON_TRY(check_made(A, "function local", how->precision,
+  const int calls = kaon_callback_begin();
+  KAON_TRY(check_made(A, calls, "function local", how->precision,
                       methods_of(A)->local(user_of(A), how->precision, local), local));
   if (domains == NULL) return KAON_OK;
   const kaon_status status =
@@ -185,15 +190,15 @@ static kaon_status local_part(kaon_operator *A, const kaon_local *how, kaon_oper
 }
 
 static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
-  kaon_error_clear(A->ctx);
+  const int calls = kaon_callback_begin();
   return kaon_agree(A->ctx,
-                    explain(A, "function diagonal", methods_of(A)->diagonal(user_of(A), d)));
+                    explain(A, calls, "function diagonal", methods_of(A)->diagonal(user_of(A), d)));
 }
 
 static kaon_status absolute(kaon_operator *A, kaon_operator **made) {
   *made = NULL;
-  kaon_error_clear(A->ctx);
-  return check_made(A, "function absolute", A->precision,
+  const int calls = kaon_callback_begin();
+  return check_made(A, calls, "function absolute", A->precision,
                     methods_of(A)->absolute(user_of(A), A->precision, made), made);
 }
 
@@ -232,7 +237,7 @@ static void destroy(kaon_operator *A) {
 }
 
 static const kaon_operator_ops shell_ops = {.name = "shell",
-                                            .apply = apply,
+                                            .apply = run,
                                             .twin = make_twin,
                                             .reserve = reserve,
                                             .cost = cost,
@@ -242,8 +247,8 @@ static const kaon_operator_ops shell_ops = {.name = "shell",
 static kaon_status take_factors(kaon_operator *A) {
   shell *self = self_of(A);
   if (methods_of(A)->factors == NULL) return KAON_OK;
-  kaon_error_clear(A->ctx);
-  kaon_status status = explain(A, "function factors",
+  const int calls = kaon_callback_begin();
+  kaon_status status = explain(A, calls, "function factors",
                                methods_of(A)->factors(user_of(A), A->precision, &self->factors));
   const kaon_vector *d = self->factors;
   if (status == KAON_OK &&
@@ -324,7 +329,8 @@ static kaon_status create(const kaon_space *space, const kaon_space *range,
       .ctx = space->ctx, .space = space, .range = range != space ? range : NULL, .self = &like};
   kaon_shell_methods taken;
   KAON_TRY(take_methods(space, range, methods, &taken));
-  KAON_TRY(kaon_options_share(space->ctx, KAON_OK, KAON_OPTIONS_SHELL, options, &like.options, NULL, 0));
+  KAON_TRY(
+      kaon_options_share(space->ctx, KAON_OK, KAON_OPTIONS_SHELL, options, &like.options, NULL, 0));
   if (like.options.precision == KAON_HALF)
     return kaon_fail(space->ctx, KAON_ERR_UNSUPPORTED,
                      "shell: functions cannot take vectors in half precision; use single");
@@ -348,20 +354,15 @@ kaon_status kaon_shell_create(const kaon_space *space, const kaon_space *range,
                               const kaon_shell_methods *methods, void *user,
                               const kaon_shell_options *options, kaon_operator **A) {
   if (A != NULL) *A = NULL;
-  if (space == NULL || A == NULL)
-    return kaon_fail(space != NULL ? space->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "shell: the space and the address of the result are needed");
+  KAON_ENTER(KAON_OF(space), space, methods, A);
   return create(space, range != NULL ? range : space, methods, user, options, A);
 }
 
-kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply *function,
-                                       void *user, const kaon_shell_options *options,
-                                       kaon_operator **A) {
+kaon_status kaon_operator_create_shell(const kaon_space *space, kaon_shell_apply *apply, void *user,
+                                       const kaon_shell_options *options, kaon_operator **A) {
   kaon_shell_methods methods = KAON_SHELL_METHODS_INIT;
   if (A != NULL) *A = NULL;
-  if (space == NULL || function == NULL || A == NULL)
-    return kaon_fail(space != NULL ? space->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "shell: the space, the function and the address of the result are needed");
-  methods.apply = function;
+  KAON_ENTER(KAON_OF(space), space, apply, A);
+  methods.apply = apply;
   return create(space, space, &methods, user, options, A);
 }

@@ -3,20 +3,16 @@
 #include <stdlib.h>
 
 #include "blas/blas.h"
-
-/* Fails if an argument is NULL, before anything is read. any: an argument that is not NULL, or
- * NULL. */
-static kaon_status need(const kaon_vector *any, int all, const char *name) {
-  if (all) return KAON_OK;
-  return kaon_fail(any ? any->ctx : NULL, KAON_ERR_ARGUMENT, "%s: an argument is NULL", name);
-}
+#include "lib/core/entry.h"
 
 kaon_status kaon_vector_zero(kaon_vector *vector) {
+  KAON_ENTER(KAON_OF(vector), vector);
   return kaon_blas_zero(vector, NULL);
 }
 
 kaon_status kaon_vector_copy(kaon_vector *to, const kaon_vector *from) {
-  if (to != NULL && to == from) return KAON_OK;
+  KAON_ENTER(KAON_OF(to), to, from);
+  if (to == from) return KAON_OK;
   return kaon_blas_convert(from, to, 0, NULL);
 }
 
@@ -57,7 +53,7 @@ static kaon_status host_states(const kaon_vector *v, kaon_column_state **host) {
 }
 
 kaon_status kaon_vector_norm2(const kaon_vector *vector, double *norm2) {
-  KAON_TRY(need(vector, vector != NULL && norm2 != NULL, "norm2"));
+  KAON_ENTER(KAON_OF(vector), vector, norm2);
   kaon_column_state *host = NULL;
   KAON_TRY(host_states(vector, &host));
   const kaon_status status = sums(vector, vector, KAON_NO_SLOT, NORM, host);
@@ -67,7 +63,7 @@ kaon_status kaon_vector_norm2(const kaon_vector *vector, double *norm2) {
 }
 
 kaon_status kaon_vector_dot(const kaon_vector *x, const kaon_vector *y, double (*dot)[2]) {
-  KAON_TRY(need(y, x != NULL && y != NULL && dot != NULL, "dot"));
+  KAON_ENTER(KAON_OF(x), x, y, dot);
   kaon_column_state *host = NULL;
   KAON_TRY(host_states(y, &host));
   const kaon_status status = sums(x, y, DOT, KAON_NO_SLOT, host);
@@ -77,26 +73,47 @@ kaon_status kaon_vector_dot(const kaon_vector *x, const kaon_vector *y, double (
   return status;
 }
 
-kaon_status kaon_vector_axpy(double re, double im, const kaon_vector *x, kaon_vector *y) {
-  KAON_TRY(need(y, x != NULL && y != NULL, "axpy"));
-  if (im == 0) return kaon_blas_axpy(KAON_NUMBER(re), x, y, NULL);
-  if (!y->space->complex_space)
-    return kaon_fail(y->ctx, KAON_ERR_ARGUMENT,
-                     "axpy: the factor is %g + %g i but the space is real; pass im = 0", re, im);
+/* ---- factors by column ---- */
+
+/* Runs y = factor y (x NULL), or y += factor x, with factor[k * step] for column k. */
+static kaon_status combine(const double (*factor)[2], int step, const kaon_vector *x,
+                           kaon_vector *y, const char *what) {
   kaon_column_state *host = NULL;
-  kaon_scalars *scalars = NULL;
-  KAON_TRY(host_states(y, &host));
-  kaon_status status = kaon_scalars_create(y->ctx, y->nrhs, &scalars);
-  if (status == KAON_OK) status = kaon_scalars_read(scalars, host);
-  for (int k = 0; k < y->nrhs && status == KAON_OK; k++) {
-    host[k].slot[0][0] = re;
-    host[k].slot[0][1] = im;
-  }
-  if (status == KAON_OK) status = kaon_scalars_write(scalars, host);
   kaon_pass pass = KAON_PASS_INIT;
-  pass.scalars = scalars;
-  if (status == KAON_OK) status = kaon_blas_axpy(KAON_PLUS(0), x, y, &pass);
-  kaon_scalars_destroy(&scalars);
+  for (int k = 0; k < y->nrhs; k++)
+    if (factor[k * step][1] != 0 && !y->space->complex_space)
+      return kaon_fail(y->ctx, KAON_ERR_ARGUMENT,
+                       "%s: the factor of column %d is %g + %g i but the space is real; pass 0 as "
+                       "imaginary part",
+                       what, k, factor[k * step][0], factor[k * step][1]);
+  KAON_TRY(host_states(y, &host));
+  kaon_status status = kaon_scalars_create(y->ctx, y->nrhs, &pass.scalars);
+  if (status == KAON_OK) status = kaon_scalars_read(pass.scalars, host);
+  for (int k = 0; k < y->nrhs && status == KAON_OK; k++)
+    for (int c = 0; c < 2; c++) host[k].slot[0][c] = factor[k * step][c];
+  if (status == KAON_OK) status = kaon_scalars_write(pass.scalars, host);
+  if (status == KAON_OK)
+    status = x == NULL ? kaon_blas_scale(KAON_PLUS(0), y, &pass)
+                       : kaon_blas_axpy(KAON_PLUS(0), x, y, &pass);
+  kaon_scalars_destroy(&pass.scalars);
   free(host);
   return status;
+}
+
+kaon_status kaon_vector_axpy(double re, double im, const kaon_vector *x, kaon_vector *y) {
+  KAON_ENTER(KAON_OF(x), x, y);
+  const double factor[1][2] = {{re, im}};
+  if (im == 0) return kaon_blas_axpy(KAON_NUMBER(re), x, y, NULL);
+  return combine(factor, 0, x, y, "axpy");
+}
+
+kaon_status kaon_vector_axpy_columns(const double (*factor)[2], const kaon_vector *x,
+                                     kaon_vector *y) {
+  KAON_ENTER(KAON_OF(x), factor, x, y);
+  return combine(factor, 1, x, y, "axpy by column");
+}
+
+kaon_status kaon_vector_scale(const double (*factor)[2], kaon_vector *vector) {
+  KAON_ENTER(KAON_OF(vector), factor, vector);
+  return combine(factor, 1, NULL, vector, "scale");
 }

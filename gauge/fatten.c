@@ -15,6 +15,7 @@
 #include "lib/core/threads.h"
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 /* Both parities of a field of links in 18 reals of the working precision. */
 typedef struct pair {
@@ -228,16 +229,8 @@ static kaon_status check_result(const kaon_gauge *links, const kaon_gauge *resul
 }
 
 static kaon_status check(const kaon_gauge *links, const kaon_gauge *fat, const kaon_gauge *naik) {
-  if (links == NULL || fat == NULL)
-    return kaon_fail(links != NULL ? links->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "fatten: links, and a field for fat ones, are needed");
   KAON_TRY(check_result(links, fat, fat, "fat"));
   return naik != NULL ? check_result(links, naik, fat, "naik") : KAON_OK;
-}
-
-static kaon_status take_options(kaon_context *ctx, const kaon_fatten_options *options,
-                                kaon_fatten_options *own) {
-  return kaon_options_share(ctx, KAON_OK, KAON_OPTIONS_FATTEN, options, own, NULL, 0);
 }
 
 static kaon_status find_kernels(work *w) {
@@ -315,13 +308,12 @@ static kaon_status run(const kaon_gauge *links, int levels, const kaon_fatten_co
 /* ---- the public functions ---- */
 
 kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *options, int level,
-                                            kaon_fatten_coefficients *c) {
+                                            kaon_fatten_coefficients *coefficients) {
+  KAON_ENTER(NULL, coefficients);
   kaon_fatten_options own;
   const kaon_fatten_options *o = &own;
-  KAON_TRY(take_options(NULL, options, &own));
+  KAON_TRY(kaon_options_take(KAON_OPTIONS_FATTEN, options, &own));
   const int hisq = o->action == KAON_FATTEN_HISQ;
-  if (c == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "fatten: the address of the coefficients is NULL");
   if (level < 0 || level > hisq || (!hisq && o->u0 == 0))
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "fatten: there are no coefficients of level %d with u0 = %g; levels are 0 "
@@ -333,7 +325,7 @@ kaon_status kaon_fatten_action_coefficients(const kaon_fatten_options *options, 
   const kaon_fatten_coefficients fat7 = {1.0 / 8, 1.0 / 16, 1.0 / 64, 1.0 / 384, 0, 0};
   const kaon_fatten_coefficients second = {1 + e,     1.0 / 16, 1.0 / 64,
                                            1.0 / 384, -1.0 / 8, -1.0 / 24};
-  *c = !hisq ? asqtad : level == 0 ? fat7 : second;
+  *coefficients = !hisq ? asqtad : level == 0 ? fat7 : second;
   return KAON_OK;
 }
 
@@ -368,14 +360,15 @@ static kaon_status fatten_all(const kaon_gauge *thin, const kaon_fatten_options 
                               kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report) {
   kaon_fatten_options own;
   KAON_TRY(check(thin, fat, naik));
-  KAON_TRY(take_options(thin->ctx, options, &own));
+  KAON_TRY(kaon_options_share(thin->ctx, KAON_OK, KAON_OPTIONS_FATTEN, options, &own, NULL, 0));
   KAON_RETURN_UNTRAPPED(thin->ctx, fatten(thin, &own, fat, naik, report));
 }
 
 kaon_status kaon_fatten(const kaon_gauge *thin, const kaon_fatten_options *options, kaon_gauge *fat,
                         kaon_gauge *naik, kaon_fatten_report *report) {
+  KAON_ENTER(KAON_OF(thin), thin, fat);
   kaon_fatten_report made = {0};
-  KAON_TRY(kaon_output_check(thin != NULL ? thin->ctx : NULL, "kaon_fatten_report", report));
+  KAON_TRY(kaon_output_check(thin->ctx, "kaon_fatten_report", report));
   const kaon_status status = fatten_all(thin, options, fat, naik, &made);
   kaon_output_fill(report, &made, sizeof made);
   return status;
@@ -386,8 +379,6 @@ static kaon_status fatten_paths(const kaon_gauge *links,
                                 kaon_gauge *naik, kaon_fatten_report *report) {
   const kaon_fatten_options standard = KAON_FATTEN_OPTIONS_INIT;
   KAON_TRY(check(links, fat, naik));
-  if (coefficients == NULL)
-    return kaon_fail(links->ctx, KAON_ERR_ARGUMENT, "fatten: coefficients are needed");
   const kaon_fatten_coefficients *c = coefficients;
   const double all[6] = {c->one, c->three, c->five, c->seven, c->lepage, c->naik};
   for (int i = 0; i < 6; i++)
@@ -400,8 +391,9 @@ static kaon_status fatten_paths(const kaon_gauge *links,
 
 kaon_status kaon_fatten_paths(const kaon_gauge *links, const kaon_fatten_coefficients *coefficients,
                               kaon_gauge *fat, kaon_gauge *naik, kaon_fatten_report *report) {
+  KAON_ENTER(KAON_OF(links), links, coefficients, fat);
   kaon_fatten_report made = {.u0 = 1};
-  KAON_TRY(kaon_output_check(links != NULL ? links->ctx : NULL, "kaon_fatten_report", report));
+  KAON_TRY(kaon_output_check(links->ctx, "kaon_fatten_report", report));
   const kaon_status status = fatten_paths(links, coefficients, fat, naik, &made);
   kaon_output_fill(report, &made, sizeof made);
   return status;
@@ -426,8 +418,7 @@ static kaon_status unitarise_all(kaon_gauge *links, const kaon_fatten_options *o
                                  kaon_fatten_report *report) {
   kaon_fatten_options own;
   const kaon_fatten_options *o = &own;
-  if (links == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "fatten: links are needed");
-  KAON_TRY(take_options(links->ctx, options, &own));
+  KAON_TRY(kaon_options_share(links->ctx, KAON_OK, KAON_OPTIONS_FATTEN, options, &own, NULL, 0));
   if (links->reconstruct != KAON_RECONSTRUCT_18 || links->precision == KAON_HALF)
     return kaon_fail(links->ctx, KAON_ERR_UNSUPPORTED,
                      "fatten: the links have %d reals and precision number %d; links to be "
@@ -438,8 +429,9 @@ static kaon_status unitarise_all(kaon_gauge *links, const kaon_fatten_options *o
 
 kaon_status kaon_fatten_unitarise(kaon_gauge *links, const kaon_fatten_options *options,
                                   kaon_fatten_report *report) {
+  KAON_ENTER(KAON_OF(links), links);
   kaon_fatten_report made = {.u0 = 1};
-  KAON_TRY(kaon_output_check(links != NULL ? links->ctx : NULL, "kaon_fatten_report", report));
+  KAON_TRY(kaon_output_check(links->ctx, "kaon_fatten_report", report));
   const kaon_status status = unitarise_all(links, options, &made);
   kaon_output_fill(report, &made, sizeof made);
   return status;

@@ -3,6 +3,7 @@
 
 #include "gauge/gauge_internal.h"
 #include "lib/core/threads.h"
+#include "lib/core/entry.h"
 
 static kaon_status check_storage(kaon_context *ctx, kaon_precision precision,
                                  kaon_reconstruct reconstruct) {
@@ -45,9 +46,7 @@ static kaon_status make(kaon_lattice *lattice, kaon_precision precision,
 kaon_status kaon_gauge_create(kaon_lattice *lattice, kaon_precision precision,
                               kaon_reconstruct reconstruct, kaon_gauge **gauge) {
   if (gauge != NULL) *gauge = NULL;
-  if (lattice == NULL || gauge == NULL)
-    return kaon_fail(lattice != NULL ? lattice->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: a lattice and the address of the result are needed");
+  KAON_ENTER(KAON_OF(lattice), lattice, gauge);
   kaon_context *ctx = lattice->ctx;
   const kaon_argument given[] = {kaon_whole("precision", precision),
                                  kaon_whole("reconstruct", reconstruct)};
@@ -79,11 +78,11 @@ void kaon_gauge_destroy(kaon_gauge **gauge) {
 }
 
 kaon_lattice *kaon_gauge_lattice(const kaon_gauge *gauge) {
-  return gauge->lattice;
+  return gauge != NULL ? gauge->lattice : NULL;
 }
 
 uint64_t kaon_gauge_revision(const kaon_gauge *gauge) {
-  return gauge->revision;
+  return gauge != NULL ? gauge->revision : 0;
 }
 
 kaon_precision kaon_gauge_precision(const kaon_gauge *gauge) {
@@ -122,9 +121,7 @@ static kaon_status copy_numbers(kaon_gauge *to, const kaon_gauge *from) {
 }
 
 kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from) {
-  if (to == NULL || from == NULL)
-    return kaon_fail(to != NULL ? to->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: copy needs two fields");
+  KAON_ENTER(KAON_OF(to), to, from);
   if (to == from) return KAON_OK;
   if (to->lattice != from->lattice)
     return kaon_fail(to->ctx, KAON_ERR_SHAPE,
@@ -152,6 +149,6 @@ static kaon_status project(kaon_gauge *gauge) {
 }
 
 kaon_status kaon_gauge_project(kaon_gauge *gauge) {
-  if (gauge == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "gauge: project needs a field");
+  KAON_ENTER(KAON_OF(gauge), gauge);
   KAON_RETURN_UNTRAPPED(gauge->ctx, project(gauge));
 }

@@ -12,6 +12,7 @@
 #include "lib/core/threads.h"
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 /* Every rank receives every link and stores its own. */
 static void put_link(void *sink, int64_t number, int mu, const double u[18]) {
@@ -135,9 +136,7 @@ static kaon_status read_and_tell(kaon_gauge *gauge, const char *path,
 
 kaon_status kaon_gauge_read(kaon_gauge *gauge, const char *path,
                             const kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
-  if (gauge == NULL || path == NULL)
-    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: reading needs a field and a path");
+  KAON_ENTER(KAON_OF(gauge), gauge, path);
   kaon_gauge_read_options own;
   if (kaon_options_take(KAON_OPTIONS_GAUGE_READ, options, &own) != KAON_OK)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT, "%s: %s", path, kaon_last_error(NULL));
@@ -238,9 +237,7 @@ static kaon_status write_from(const kaon_gauge *gauge, const char *path,
 
 kaon_status kaon_gauge_write(const kaon_gauge *gauge, const char *path,
                              const kaon_gauge_write_options *options) {
-  if (gauge == NULL || path == NULL)
-    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: writing needs a field and a path");
+  KAON_ENTER(KAON_OF(gauge), gauge, path);
   kaon_gauge_write_options own;
   if (kaon_options_take(KAON_OPTIONS_GAUGE_WRITE, options, &own) != KAON_OK)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT, "%s: %s", path, kaon_last_error(NULL));

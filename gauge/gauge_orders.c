@@ -8,6 +8,7 @@
 #include "lib/math/link_orders.h"
 #include "lib/core/threads.h"
 #include "lib/vector/vector_transfer.h"
+#include "lib/core/entry.h"
 
 static const char *const names[] = {"natural", "QDP", "MILC", "CPS", "openQCD"};
 enum { ORDERS = sizeof names / sizeof names[0] };
@@ -24,9 +25,8 @@ typedef struct caller_array {
 
 static kaon_status check(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
                          const void *const *arrays, kaon_side side, const char *what) {
-  if (gauge == NULL || arrays == NULL)
-    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "%s: a field and arrays are needed", what);
+  if (arrays == NULL)
+    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT, "%s: the list of arrays is NULL", what);
   if ((int)order < 0 || (int)order >= ORDERS)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
                      "%s: order number %d is not known; 0 (natural) to 4 (openQCD) are", what,
@@ -175,7 +175,6 @@ static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_
 /* any: 1: matrices need not be SU(3). The values may be NaN, which the checks find by computing. */
 static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
                           const void *const *arrays, kaon_side side, int any) {
-  if (gauge == NULL) return check(gauge, order, precision, arrays, side, "gauge import");
   KAON_RETURN_UNTRAPPED(gauge->ctx, import_links(gauge, order, precision, arrays, side, any));
 }
 
@@ -193,19 +192,18 @@ static kaon_status export_links(const kaon_gauge *gauge, kaon_gauge_order order,
 
 static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
                           void *const *arrays, kaon_side side) {
-  if (gauge == NULL)
-    return check(gauge, order, precision, (const void *const *)arrays, side, "gauge export");
   KAON_RETURN_UNTRAPPED(gauge->ctx, export_links(gauge, order, precision, arrays, side));
 }
 
 kaon_status kaon_gauge_import(kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, const void *const *arrays) {
+  KAON_ENTER(KAON_OF(gauge), gauge);
   return import(gauge, order, host_precision, arrays, KAON_SIDE_HOST, 0);
 }
 
 kaon_status kaon_gauge_import_any(kaon_gauge *gauge, kaon_gauge_order order,
                                   kaon_precision host_precision, const void *const *arrays) {
-  if (gauge != NULL && gauge->reconstruct != KAON_RECONSTRUCT_18)
+  if (gauge->reconstruct != KAON_RECONSTRUCT_18)
     return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
                      "gauge import: the field stores %d reals a link, but general matrices need "
                      "18; create it with KAON_RECONSTRUCT_18",
@@ -215,15 +213,18 @@ kaon_status kaon_gauge_import_any(kaon_gauge *gauge, kaon_gauge_order order,
 
 kaon_status kaon_gauge_export(const kaon_gauge *gauge, kaon_gauge_order order,
                               kaon_precision host_precision, void *const *arrays) {
+  KAON_ENTER(KAON_OF(gauge), gauge);
   return export(gauge, order, host_precision, arrays, KAON_SIDE_HOST);
 }
 
 kaon_status kaon_gauge_import_device(kaon_gauge *gauge, kaon_gauge_order order,
                                      kaon_precision precision, const void *const *arrays) {
+  KAON_ENTER(KAON_OF(gauge), gauge);
   return import(gauge, order, precision, arrays, KAON_SIDE_DEVICE, 0);
 }
 
 kaon_status kaon_gauge_export_device(const kaon_gauge *gauge, kaon_gauge_order order,
                                      kaon_precision precision, void *const *arrays) {
+  KAON_ENTER(KAON_OF(gauge), gauge);
   return export(gauge, order, precision, arrays, KAON_SIDE_DEVICE);
 }

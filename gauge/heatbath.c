@@ -6,12 +6,10 @@
 #include "gauge/gauge_internal.h"
 #include "lib/core/threads.h"
 #include "lib/core/options_table.h"
+#include "lib/core/entry.h"
 
 static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *options, int sweeps,
                          kaon_heatbath_options *own) {
-  if (gauge == NULL || options == NULL)
-    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "heatbath: a field and options are needed");
   const kaon_argument more = kaon_whole("sweeps", sweeps);
   KAON_TRY(kaon_options_share(gauge->ctx, KAON_OK, KAON_OPTIONS_HEATBATH, options, own, &more, 1));
   if (sweeps < 0)
@@ -73,6 +71,7 @@ static kaon_status update(kaon_gauge *gauge, const kaon_heatbath_options *option
 
 kaon_status kaon_gauge_heatbath(kaon_gauge *gauge, const kaon_heatbath_options *options,
                                 int sweeps) {
+  KAON_ENTER(KAON_OF(gauge), gauge, options);
   kaon_heatbath_options own;
   KAON_TRY(check(gauge, options, sweeps, &own));
   KAON_RETURN_UNTRAPPED(gauge->ctx, update(gauge, &own, sweeps));

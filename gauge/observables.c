@@ -4,6 +4,7 @@
 #include "gauge/temporal.h"
 #include "lib/core/threads.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 static kaon_status charge(const kaon_wide_links *wide, double *sum) {
   const kaon_gauge_ops *ops = NULL;
@@ -62,9 +63,7 @@ static kaon_status measure(const kaon_gauge *gauge, kaon_observables *observable
 }
 
 kaon_status kaon_gauge_measure(const kaon_gauge *gauge, kaon_observables *observables) {
-  if (gauge == NULL || observables == NULL)
-    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: measure needs a field and a pointer to the observables");
+  KAON_ENTER(KAON_OF(gauge), gauge, observables);
   KAON_TRY(kaon_output_check(gauge->ctx, "kaon_observables", observables));
   KAON_RETURN_UNTRAPPED(gauge->ctx, measure(gauge, observables));
 }

@@ -4,6 +4,7 @@
 
 #include "gauge/gauge_internal.h"
 #include "lib/core/threads.h"
+#include "lib/core/entry.h"
 
 static kaon_status run(kaon_wide_links *wide, const kaon_site_table *table, int kind, double eps,
                        uint64_t seed) {
@@ -35,22 +36,24 @@ static kaon_status fill_links(kaon_gauge *gauge, int kind, double eps, uint64_t 
 
 static kaon_status fill(kaon_gauge *gauge, int kind, double eps, uint64_t seed, const char *what) {
   const kaon_argument given[] = {kaon_real("eps", eps), kaon_seed("seed", seed)};
-  if (gauge == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: the field is NULL", what);
   KAON_TRY(kaon_same(gauge->ctx, KAON_OK, what, given, 2));
   KAON_RETURN_UNTRAPPED(gauge->ctx, fill_links(gauge, kind, eps, seed, what));
 }
 
 kaon_status kaon_gauge_unit(kaon_gauge *gauge) {
+  KAON_ENTER(KAON_OF(gauge), gauge);
   return fill(gauge, KAON_FILL_UNIT, 0, 0, "gauge: unit");
 }
 
 kaon_status kaon_gauge_random(kaon_gauge *gauge, uint64_t seed) {
+  KAON_ENTER(KAON_OF(gauge), gauge);
   return fill(gauge, KAON_FILL_RANDOM, 0, seed, "gauge: random");
 }
 
 kaon_status kaon_gauge_weak(kaon_gauge *gauge, double eps, uint64_t seed) {
+  KAON_ENTER(KAON_OF(gauge), gauge);
   if (!isfinite(eps) || fabs(eps) > 1e6)
-    return kaon_fail(gauge != NULL ? gauge->ctx : NULL, KAON_ERR_ARGUMENT,
+    return kaon_fail(gauge->ctx, KAON_ERR_ARGUMENT,
                      "gauge: weak: eps is %g, but a number between -1e6 and 1e6 is needed", eps);
   return fill(gauge, KAON_FILL_WEAK, eps, seed, "gauge: weak");
 }

@@ -5,6 +5,7 @@
 
 #include "lib/grid/ghosts.h"
 #include "lib/core/threads.h"
+#include "lib/core/entry.h"
 
 struct kaon_temporal {
   kaon_lattice *lattice;    /* retained */
@@ -137,9 +138,7 @@ static kaon_status fix(kaon_gauge *to, const kaon_gauge *from) {
 }
 
 kaon_status kaon_gauge_temporal(kaon_gauge *to, const kaon_gauge *from) {
-  if (to == NULL || from == NULL)
-    return kaon_fail(to != NULL ? to->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "gauge: the temporal gauge needs two fields");
+  KAON_ENTER(KAON_OF(to), to, from);
   if (to->lattice != from->lattice)
     return kaon_fail(to->ctx, KAON_ERR_SHAPE,
                      "gauge: temporal gauge of a field on another lattice; create both on the same "

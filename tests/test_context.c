@@ -148,27 +148,40 @@ static void every_status_has_a_name_and_a_text(void **state) {
   assert_string_equal(kaon_status_name((kaon_status)999), "KAON_ERR_?");
 }
 
-static void sentences_are_kept_per_context(void **state) {
-  (void)state;
+/* Of the last call of this thread, with whatever context or none; "" after a success. */
+static void the_sentence_is_about_the_last_call(void **state) {
+  const int odd[4] = {3, 4, 4, 4}, even[4] = {4, 4, 4, 4};
   kaon_context *a = NULL, *b = NULL;
-  assert_int_equal(kaon_context_create(NULL, &a), KAON_OK);
-  assert_int_equal(kaon_context_create(NULL, &b), KAON_OK);
-  kaon_fail(a, KAON_ERR_SHAPE, "of %s", "a");
-  kaon_fail(b, KAON_ERR_SHAPE, "of %s", "b");
-  assert_string_equal(kaon_last_error(a), "of a");
-  assert_string_equal(kaon_last_error(b), "of b");
+  kaon_lattice *lattice = NULL;
   kaon_saved_error kept;
-  kaon_error_save(a, &kept);
-  kaon_fail(a, KAON_ERR_COMM, "on the way out");
-  kaon_error_restore(a, &kept);
+  (void)state;
+  must(NULL, kaon_context_create(NULL, &a));
+  assert_string_equal(kaon_last_error(a), ""); /* also where no device was found on the way */
+  must(NULL, kaon_context_create(NULL, &b));
+  must_refuse(a, KAON_ERR_ARGUMENT, kaon_lattice_create(a, odd, KAON_PERIODIC, &lattice));
+  assert_non_null(strstr(kaon_last_error(a), "extent X"));
+  assert_string_equal(kaon_last_error(NULL), kaon_last_error(a));
+  must_refuse(a, KAON_ERR_ARGUMENT, kaon_vector_zero(NULL));
+  assert_non_null(strstr(kaon_last_error(a), "kaon_vector_zero: the argument vector is NULL"));
+  must(b, kaon_lattice_create(b, even, KAON_PERIODIC, &lattice));
+  assert_string_equal(kaon_last_error(a), "");
+  kaon_lattice_destroy(&lattice);
+  kaon_fail(a, KAON_ERR_SHAPE, "of %s", "a");
+  kaon_error_save(&kept);
+  kaon_fail(b, KAON_ERR_COMM, "on the way out");
+  kaon_error_restore(&kept);
+  assert_string_equal(kaon_last_error(b), "of a");
+  /* what a status is agreed with is the sentence of the call before */
+  must_refuse(a, KAON_ERR_SHAPE, kaon_context_agree(a, KAON_ERR_SHAPE));
   assert_string_equal(kaon_last_error(a), "of a");
+  must(a, kaon_context_agree(a, KAON_OK));
+  assert_string_equal(kaon_last_error(a), "");
+  must_refuse(a, KAON_ERR_IO, kaon_context_agree(a, KAON_ERR_IO));
+  assert_string_equal(kaon_last_error(a), kaon_status_text(KAON_ERR_IO));
   kaon_context_destroy(&a);
   kaon_context_destroy(&b);
   kaon_context_destroy(&b);
   assert_null(b);
-  assert_int_equal(kaon_context_create(NULL, &b), KAON_OK); /* likely at the same address */
-  assert_string_equal(kaon_last_error(b), "");
-  kaon_context_destroy(&b);
 }
 
 static void unusable_backends_are_refused_with_a_sentence(void **state) {
@@ -570,7 +583,7 @@ int main(void) {
       cmocka_unit_test(seeds_keep_all_64_bits),
       cmocka_unit_test(bad_options_change_nothing_and_say_what_is_allowed),
       cmocka_unit_test(every_status_has_a_name_and_a_text),
-      cmocka_unit_test(sentences_are_kept_per_context),
+      cmocka_unit_test(the_sentence_is_about_the_last_call),
       cmocka_unit_test(unusable_backends_are_refused_with_a_sentence),
       cmocka_unit_test(what_hinders_cuda_is_said_with_the_way_out),
       cmocka_unit_test(the_pool_reuses_and_counts),

@@ -351,7 +351,7 @@ static void options_out_of_range_are_refused_and_leave_no_file(void **state) {
     kaon_gauge_content content = good;
     content.extents[1] = cases[i].e1;
     o.size = sizeof o;
-    o.version = 1;
+    o.version = KAON_OPTIONS_VERSION(KAON_OPTIONS_GAUGE_WRITE, 1);
     assert_int_equal(kaon_gauge_file_write(NULL, scratch("o"), &o, &content, get_link, &f),
                      cases[i].want);
     assert_int_equal(access(scratch("o"), F_OK), -1);

@@ -13,6 +13,7 @@
 
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
+#include "tests/util/test_util.h"
 
 /* A struct of the next version: one option more. */
 typedef struct newer_heatbath_options {
@@ -87,6 +88,33 @@ static void larger_options_are_accepted_if_the_rest_is_zero(void **state) {
   given.more = 1;
   assert_int_equal(kaon_options_check(KAON_OPTIONS_HEATBATH, &given), KAON_ERR_ARGUMENT);
   assert_non_null(strstr(kaon_last_error(NULL), "newer kaon"));
+}
+
+/* The version says the kind, so that the fields of another struct are neither read nor written. */
+static void structs_of_another_kind_are_refused(void **state) {
+  (void)state;
+  for (int of = 0; of <= KAON_OPTIONS_PROPAGATOR_WRITE; of++)
+    for (int as = 0; as <= KAON_OPTIONS_PROPAGATOR_WRITE; as++) {
+      union {
+        double aligned;
+        unsigned char bytes[ROOM];
+      } given, before;
+      char text[ROOM];
+      if (as == of) continue;
+      const kaon_options_table *table = kaon_options_table_of((kaon_options_kind)of);
+      guard(given.bytes, sizeof given.bytes);
+      must(NULL, kaon_options_init((kaon_options_kind)of, &given, table->size));
+      before = given;
+      assert_int_equal(kaon_options_check((kaon_options_kind)as, &given), KAON_ERR_ARGUMENT);
+      assert_non_null(strstr(kaon_last_error(NULL), table->name));
+      assert_int_equal(kaon_options_parse((kaon_options_kind)as, &given, ""), KAON_ERR_ARGUMENT);
+      assert_int_equal(
+          kaon_options_parse((kaon_options_kind)as, &given, "tol=1e-5, precision=single"),
+          KAON_ERR_ARGUMENT);
+      assert_int_equal(kaon_options_print((kaon_options_kind)as, &given, text, sizeof text, NULL),
+                       KAON_ERR_ARGUMENT);
+      assert_memory_equal(&given, &before, sizeof given);
+    }
 }
 
 static void sizes_that_are_none_are_refused(void **state) {
@@ -188,6 +216,7 @@ int main(void) {
       cmocka_unit_test(smaller_options_take_defaults),
       cmocka_unit_test(any_smaller_size_is_accepted),
       cmocka_unit_test(larger_options_are_accepted_if_the_rest_is_zero),
+      cmocka_unit_test(structs_of_another_kind_are_refused),
       cmocka_unit_test(sizes_that_are_none_are_refused),
       cmocka_unit_test(text_sets_only_what_the_caller_has),
       cmocka_unit_test(outputs_end_where_the_callers_do),

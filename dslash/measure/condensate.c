@@ -6,11 +6,9 @@
 
 #include "dslash/measure/staggered_measure.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
-static kaon_status check(const kaon_vector *eta, const kaon_vector *x, const kaon_condensate *c) {
-  if (eta == NULL || x == NULL || c == NULL)
-    return kaon_fail(eta != NULL ? eta->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "condensate: sources, solutions and a pointer to the result are needed");
+static kaon_status check(const kaon_vector *eta, const kaon_vector *x) {
   if (!kaon_is_staggered(eta) || x->space != eta->space || x->nrhs != eta->nrhs)
     return kaon_fail(
         eta->ctx, KAON_ERR_SHAPE,
@@ -46,19 +44,20 @@ static kaon_status contract(const kaon_vector *eta, const kaon_vector *x, double
   return KAON_OK;
 }
 
-kaon_status kaon_condensate_measure(const kaon_vector *eta, const kaon_vector *x,
+kaon_status kaon_condensate_measure(const kaon_vector *sources, const kaon_vector *solutions,
                                     kaon_condensate *condensate, double (*columns)[2]) {
+  KAON_ENTER(KAON_OF(sources), sources, solutions, condensate);
   static const double even[2] = {1, 0}, odd[2] = {0, 1}, both[2] = {0.5, 0.5};
-  KAON_TRY(check(eta, x, condensate));
-  KAON_TRY(kaon_output_check(eta->ctx, "kaon_condensate", condensate));
-  const int n = eta->nrhs;
+  KAON_TRY(check(sources, solutions));
+  KAON_TRY(kaon_output_check(sources->ctx, "kaon_condensate", condensate));
+  const int n = sources->nrhs;
   double(*value)[2] = calloc((size_t)n, sizeof *value), (*dot)[2] = calloc((size_t)n, sizeof *dot);
   kaon_status status = value != NULL && dot != NULL
                            ? KAON_OK
-                           : kaon_fail(eta->ctx, KAON_ERR_MEMORY,
+                           : kaon_fail(sources->ctx, KAON_ERR_MEMORY,
                                        "condensate: out of host memory for %d columns", n);
-  status = kaon_agree(eta->ctx, status);
-  if (status == KAON_OK) status = contract(eta, x, value, dot);
+  status = kaon_agree(sources->ctx, status);
+  if (status == KAON_OK) status = contract(sources, solutions, value, dot);
   if (status == KAON_OK) {
     kaon_condensate c = {.sources = n};
     estimate(n, value, even, &c.even, &c.even_error);

@@ -9,11 +9,9 @@
 #include "dslash/measure/measure_ops.h"
 #include "dslash/measure/staggered_measure.h"
 #include "lib/grid/site_table.h"
+#include "lib/core/entry.h"
 
-static kaon_status check(const kaon_vector *propagator, int t0, const double *correlator) {
-  if (propagator == NULL || correlator == NULL)
-    return kaon_fail(propagator != NULL ? propagator->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "correlator: a propagator and an array for T numbers are needed");
+static kaon_status check(const kaon_vector *propagator, int t0) {
   const kaon_space *space = propagator->space;
   if (space->lattice == NULL || space != kaon_lattice_spinors(space->lattice, KAON_FULL) ||
       propagator->nrhs != 12)
@@ -46,7 +44,7 @@ static void sum_slices(const kaon_lattice *lattice, const double *density, int t
 }
 
 static kaon_status correlate(const kaon_vector *propagator, int meson, int t0, double *correlator) {
-  KAON_TRY(check(propagator, t0, correlator));
+  KAON_TRY(check(propagator, t0));
   kaon_context *ctx = propagator->ctx;
   const kaon_space *space = propagator->space;
   const size_t bytes = (size_t)(space->nblocks * space->width) * sizeof(double);
@@ -73,7 +71,8 @@ static kaon_status correlate(const kaon_vector *propagator, int meson, int t0, d
 }
 
 kaon_status kaon_correlator_pion(const kaon_vector *propagator, int t0, double *pion) {
-  if (propagator != NULL && pion != NULL && kaon_is_staggered(propagator)) {
+  KAON_ENTER(KAON_OF(propagator), propagator, pion);
+  if (kaon_is_staggered(propagator)) {
     const int slices = propagator->space->lattice->global[3];
     if (propagator->nrhs != 3 || t0 < 0 || t0 >= slices)
       return kaon_fail(propagator->ctx, KAON_ERR_SHAPE,
@@ -86,5 +85,6 @@ kaon_status kaon_correlator_pion(const kaon_vector *propagator, int t0, double *
 }
 
 kaon_status kaon_correlator_rho(const kaon_vector *propagator, int t0, double *rho) {
+  KAON_ENTER(KAON_OF(propagator), propagator, rho);
   return correlate(propagator, KAON_MESON_RHO, t0, rho);
 }

@@ -5,9 +5,9 @@
 #include "dslash/measure/measure_ops.h"
 #include "dslash/measure/staggered_measure.h"
 #include "lib/grid/site_table.h"
+#include "lib/core/entry.h"
 
 static kaon_status check(const kaon_vector *source) {
-  if (source == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "source: the vector is NULL");
   const kaon_space *space = source->space;
   if (kaon_is_staggered(source)) return KAON_OK;
   if (space->lattice == NULL || space != kaon_lattice_spinors(space->lattice, KAON_FULL))
@@ -45,9 +45,9 @@ static kaon_status fill(kaon_vector *source, kaon_source_args args) {
 }
 
 kaon_status kaon_source_point(kaon_vector *source, const int site[4]) {
+  KAON_ENTER(KAON_OF(source), source, site);
   KAON_TRY(check(source));
   const int *extents = source->space->lattice->global;
-  if (site == NULL) return kaon_fail(source->ctx, KAON_ERR_ARGUMENT, "source: the site is NULL");
   for (int mu = 0; mu < 4; mu++)
     if (site[mu] < 0 || site[mu] >= extents[mu])
       return kaon_fail(source->ctx, KAON_ERR_ARGUMENT,
@@ -60,6 +60,7 @@ kaon_status kaon_source_point(kaon_vector *source, const int site[4]) {
 }
 
 kaon_status kaon_source_wall(kaon_vector *source, int t) {
+  KAON_ENTER(KAON_OF(source), source);
   KAON_TRY(check(source));
   const kaon_lattice *lattice = source->space->lattice;
   if (t < 0 || t >= lattice->global[3])
@@ -72,11 +73,13 @@ kaon_status kaon_source_wall(kaon_vector *source, int t) {
 }
 
 kaon_status kaon_source_z4(kaon_vector *source, uint64_t seed) {
+  KAON_ENTER(KAON_OF(source), source);
   KAON_TRY(check(source));
   return fill(source, (kaon_source_args){.kind = KAON_FILL_Z4, .seed = seed});
 }
 
 kaon_status kaon_source_gauss(kaon_vector *source, uint64_t seed) {
+  KAON_ENTER(KAON_OF(source), source);
   KAON_TRY(check(source));
   return fill(source, (kaon_source_args){.kind = KAON_FILL_GAUSS, .seed = seed});
 }

@@ -7,6 +7,7 @@
 #include "dslash/measure/source.h"
 #include "dslash/measure/staggered_measure.h"
 #include "lib/grid/site_table.h"
+#include "lib/core/entry.h"
 
 int kaon_is_staggered(const kaon_vector *v) {
   const kaon_lattice *lattice = v->space->lattice;
@@ -49,7 +50,7 @@ kaon_status kaon_staggered_fill(kaon_vector *source, const kaon_source_args *arg
 }
 
 kaon_status kaon_source_corner(kaon_vector *source, int t) {
-  if (source == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "source: the vector is NULL");
+  KAON_ENTER(KAON_OF(source), source);
   if (!kaon_is_staggered(source))
     return kaon_fail(source->ctx, KAON_ERR_SHAPE,
                      "source: a corner wall is one of staggered vectors on all sites; create it on "

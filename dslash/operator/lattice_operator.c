@@ -232,7 +232,6 @@ int kaon_is_lattice_operator(const kaon_operator *A, int reals) {
 }
 
 kaon_status kaon_lattice_operator_need(const kaon_operator *A, int reals, const char *what) {
-  if (A == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: the operator is NULL", what);
   if (kaon_is_lattice_operator(A, reals)) return KAON_OK;
   return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
                    "%s: operator '%s' is no %s one; pass one made by %s", what, A->ops->name,
@@ -243,10 +242,11 @@ kaon_status kaon_lattice_operator_need(const kaon_operator *A, int reals, const 
 kaon_status kaon_lattice_operator_hop(kaon_operator *M, const char *what, kaon_parity parity,
                                       kaon_mode mode, const kaon_vector *in, kaon_vector *out) {
   static const char *const names[] = {"even", "odd"};
-  if (in == NULL || out == NULL || (parity != KAON_EVEN && parity != KAON_ODD))
+  if ((parity != KAON_EVEN && parity != KAON_ODD) || (mode != KAON_PLAIN && mode != KAON_DAGGER))
     return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
-                     "%s: in and out are needed, and parity %d must be 0 (even) or 1 (odd)", what,
-                     (int)parity);
+                     "%s: parity is %d and mode %d, but must be 0 (even) or 1 (odd), and 0 (plain) "
+                     "or 1 (dagger)",
+                     what, (int)parity, (int)mode);
   const kaon_lattice_operator *self = kaon_lattice_operator_of(M);
   const kaon_fields *fields = self->fields;
   const kaon_family *family = fields->family;

@@ -5,6 +5,7 @@
 
 #include "dslash/staggered/staggered_internal.h"
 #include "lib/core/options_table.h"
+#include "lib/core/entry.h"
 
 static kaon_status diagonal(const kaon_family *family, double *host) {
   const size_t count = (size_t)family->lattice->volume * KAON_STAGGERED_REALS;
@@ -62,9 +63,7 @@ kaon_status kaon_staggered_create(kaon_gauge *links, kaon_gauge *naik,
                                   const kaon_staggered_options *options, kaon_operator **M) {
   kaon_staggered_options own;
   if (M != NULL) *M = NULL;
-  if (links == NULL || M == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
-                     "staggered: links and the address of the result are needed");
+  KAON_ENTER(KAON_OF(links), links, M);
   kaon_family *family = NULL;
   kaon_context *ctx = links->ctx;
   kaon_status status = KAON_OK;
@@ -86,22 +85,24 @@ kaon_status kaon_staggered_create(kaon_gauge *links, kaon_gauge *naik,
 }
 
 kaon_status kaon_staggered_update(kaon_operator *M) {
+  KAON_ENTER(KAON_OF(M), M);
   KAON_TRY(kaon_lattice_operator_need(M, KAON_STAGGERED_REALS, "staggered update"));
   return kaon_family_update(kaon_fields_of(M)->family);
 }
 
 kaon_status kaon_staggered_hop(kaon_operator *M, kaon_parity parity, const kaon_vector *in,
                                kaon_vector *out) {
+  KAON_ENTER(KAON_OF(M), M, in, out);
   KAON_TRY(kaon_lattice_operator_need(M, KAON_STAGGERED_REALS, "staggered hop"));
   return kaon_lattice_operator_hop(M, "staggered hop", parity, KAON_PLAIN, in, out);
 }
 
 kaon_status kaon_staggered_even_odd(kaon_operator *M, kaon_parity parity, kaon_operator **reduced) {
   if (reduced != NULL) *reduced = NULL;
-  if (M == NULL || reduced == NULL || (parity != KAON_EVEN && parity != KAON_ODD))
-    return kaon_fail(M != NULL ? M->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "staggered even-odd: the operator and the address of the result are needed, "
-                     "and parity %d must be 0 (even) or 1 (odd)",
+  KAON_ENTER(KAON_OF(M), M, reduced);
+  if (parity != KAON_EVEN && parity != KAON_ODD)
+    return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
+                     "staggered even-odd: parity is %d, but must be 0 (even) or 1 (odd)",
                      (int)parity);
   KAON_TRY(kaon_lattice_operator_need(M, KAON_STAGGERED_REALS, "staggered even-odd"));
   if (kaon_fields_of(M)->family->number == 0)

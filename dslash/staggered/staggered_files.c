@@ -10,9 +10,11 @@
 #include "lib/io/atomic_file.h"
 #include "lib/io/scidac.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 kaon_status kaon_staggered_import_links(kaon_gauge *links, kaon_gauge_order order,
                                         kaon_precision host_precision, const void *const *arrays) {
+  KAON_ENTER(KAON_OF(links), links);
   return kaon_gauge_import_any(links, order, host_precision, arrays);
 }
 
@@ -97,10 +99,8 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
 }
 
 kaon_status kaon_staggered_read_links(kaon_gauge *links, const char *path, int ignore_checksum) {
+  KAON_ENTER(KAON_OF(links), links, path);
   double *part = NULL;
-  if (links == NULL || path == NULL)
-    return kaon_fail(links != NULL ? links->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "staggered links: a field and a path are needed");
   KAON_TRY(read_field(links->lattice, path, 72, ignore_checksum, &part));
   const void *arrays[1] = {part};
   const kaon_status status = kaon_gauge_import_any(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays);
@@ -108,10 +108,7 @@ kaon_status kaon_staggered_read_links(kaon_gauge *links, const char *path, int i
   return status;
 }
 
-static kaon_status check_vector(const kaon_vector *v, const char *path) {
-  if (v == NULL || path == NULL)
-    return kaon_fail(v != NULL ? v->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "staggered vector: a vector and a path are needed");
+static kaon_status check_vector(const kaon_vector *v) {
   const kaon_lattice *lattice = v->space->lattice;
   if (lattice == NULL || v->space != &lattice->staggered[KAON_FULL])
     return kaon_fail(v->ctx, KAON_ERR_SHAPE,
@@ -122,8 +119,9 @@ static kaon_status check_vector(const kaon_vector *v, const char *path) {
 
 kaon_status kaon_staggered_read_vector(kaon_vector *vector, int column, const char *path,
                                        int ignore_checksum) {
+  KAON_ENTER(KAON_OF(vector), vector, path);
   double *part = NULL;
-  KAON_TRY(check_vector(vector, path));
+  KAON_TRY(check_vector(vector));
   KAON_TRY(read_field(vector->space->lattice, path, KAON_STAGGERED_REALS, ignore_checksum, &part));
   const kaon_status status = kaon_vector_import(vector, column, part, KAON_BASIS_UKQCD);
   free(part);
@@ -165,10 +163,8 @@ static kaon_status import_column(void *sink, int number) {
 
 kaon_status kaon_staggered_file_probe(const kaon_context *ctx, const char *path,
                                       kaon_staggered_file_info *info) {
+  KAON_ENTER(ctx, path, info);
   kaon_scidac_fields file;
-  if (path == NULL || info == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "staggered file: a path and a pointer to the result are needed");
   KAON_TRY(kaon_output_check(ctx, "kaon_staggered_file_info", info));
   kaon_staggered_file_info made = {0};
   kaon_output_fill(info, &made, sizeof made);
@@ -183,8 +179,9 @@ kaon_status kaon_staggered_file_probe(const kaon_context *ctx, const char *path,
 
 kaon_status kaon_staggered_read_vectors(kaon_vector *vector, const char *path,
                                         int ignore_checksum) {
+  KAON_ENTER(KAON_OF(vector), vector, path);
   kaon_scidac_fields file;
-  KAON_TRY(check_vector(vector, path));
+  KAON_TRY(check_vector(vector));
   const kaon_lattice *lattice = vector->space->lattice;
   kaon_status status =
       kaon_scidac_fields_read(vector->ctx, path, KAON_STAGGERED_REALS, 0, &file, NULL, NULL, NULL);
@@ -250,7 +247,8 @@ static kaon_status write_file(const kaon_vector *v, double *whole, const char *p
 
 kaon_status kaon_staggered_write_vectors(const kaon_vector *vector, const char *path, int bits,
                                          const char *text) {
-  KAON_TRY(check_vector(vector, path));
+  KAON_ENTER(KAON_OF(vector), vector, path);
+  KAON_TRY(check_vector(vector));
   kaon_status status = KAON_OK;
   if (bits != 32 && bits != 64)
     return kaon_fail(vector->ctx, KAON_ERR_ARGUMENT,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "dslash/staggered/staggered_internal.h"
+#include "lib/core/entry.h"
 
 /* A function applied to every link of a field. `u` has 18 reals and may be changed. at: the index
  * of (block, mu, lane) in a field of one real for each link. */
@@ -268,7 +269,7 @@ static void fold_link(void *user, const visit *v, double u[18]) {
 }
 
 kaon_status kaon_staggered_fold(kaon_gauge *links, int steps, kaon_staggered_phases phases) {
-  if (links == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "staggered fold: links are needed");
+  KAON_ENTER(KAON_OF(links), links);
   if ((steps != 1 && steps != 3) || (phases != KAON_PHASES_MILC && phases != KAON_PHASES_CHROMA))
     return kaon_fail(links->ctx, KAON_ERR_ARGUMENT,
                      "staggered fold: steps is %d and phases %d, but must be 1 (thin or fat) or 3 "

@@ -5,6 +5,7 @@
 
 #include "dslash/wilson/wilson.h"
 #include "lib/core/options_table.h"
+#include "lib/core/entry.h"
 
 static const kaon_action dirac = {
     .name = "dirac",
@@ -33,9 +34,7 @@ kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *optio
                               kaon_operator **M) {
   kaon_dirac_options own;
   if (M != NULL) *M = NULL;
-  if (gauge == NULL || M == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
-                     "dirac: the gauge field and the address of the result are needed");
+  KAON_ENTER(KAON_OF(gauge), gauge, M);
   kaon_family *family = NULL;
   KAON_TRY(kaon_options_share(gauge->ctx, KAON_OK, KAON_OPTIONS_DIRAC, options, &own, NULL, 0));
   const kaon_action *action = own.mu != 0 ? &kaon_twisted_action : &dirac;
@@ -53,12 +52,14 @@ kaon_status kaon_dirac_create(kaon_gauge *gauge, const kaon_dirac_options *optio
 }
 
 kaon_status kaon_dirac_update(kaon_operator *M) {
+  KAON_ENTER(KAON_OF(M), M);
   KAON_TRY(kaon_lattice_operator_need(M, KAON_SPINOR_REALS, "dirac update"));
   return kaon_family_update(kaon_fields_of(M)->family);
 }
 
 kaon_status kaon_dirac_hop(kaon_operator *M, kaon_parity parity, kaon_mode mode,
                            const kaon_vector *in, kaon_vector *out) {
+  KAON_ENTER(KAON_OF(M), M, in, out);
   KAON_TRY(kaon_lattice_operator_need(M, KAON_SPINOR_REALS, "dirac hop"));
   return kaon_lattice_operator_hop(M, "dirac hop", parity, mode, in, out);
 }
@@ -67,9 +68,7 @@ kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *o
                                 kaon_operator **reduced) {
   kaon_even_odd_options own;
   if (reduced != NULL) *reduced = NULL;
-  if (M == NULL || reduced == NULL)
-    return kaon_fail(M != NULL ? M->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "even-odd: the operator and the address of the result are needed");
+  KAON_ENTER(KAON_OF(M), M, reduced);
   KAON_TRY(kaon_options_share(M->ctx, KAON_OK, KAON_OPTIONS_EVEN_ODD, options, &own, NULL, 0));
   KAON_TRY(kaon_lattice_operator_need(M, KAON_SPINOR_REALS, "even-odd"));
   return kaon_lattice_operator_reduce(M, "even-odd", (kaon_form)own.form, own.parity,
@@ -78,11 +77,11 @@ kaon_status kaon_dirac_even_odd(kaon_operator *M, const kaon_even_odd_options *o
 
 kaon_status kaon_dirac_clover_logdet(kaon_operator *M, kaon_parity parity, double *logdet,
                                      int64_t *negative) {
+  KAON_ENTER(KAON_OF(M), M, logdet);
   KAON_TRY(kaon_lattice_operator_need(M, KAON_SPINOR_REALS, "clover logdet"));
-  if (logdet == NULL || (parity != KAON_EVEN && parity != KAON_ODD && parity != KAON_FULL))
+  if (parity != KAON_EVEN && parity != KAON_ODD && parity != KAON_FULL)
     return kaon_fail(M->ctx, KAON_ERR_ARGUMENT,
-                     "clover logdet: parity is %d, but must be 0 (even), 1 (odd) or 2 (both), and "
-                     "a pointer to the result is needed",
+                     "clover logdet: parity is %d, but must be 0 (even), 1 (odd) or 2 (both)",
                      (int)parity);
   const kaon_fields *fields = kaon_fields_of(M);
   const kaon_dirac_family *family = kaon_dirac_family_of(fields);

@@ -11,6 +11,37 @@
 extern "C" {
 #endif
 
+/** All options structs. */
+typedef enum kaon_options_kind {
+  KAON_OPTIONS_CONTEXT,
+  KAON_OPTIONS_DIRAC,
+  KAON_OPTIONS_EVEN_ODD,
+  KAON_OPTIONS_SOLVER,
+  KAON_OPTIONS_HEATBATH,
+  KAON_OPTIONS_SCHWARZ,
+  KAON_OPTIONS_MATRIX,
+  KAON_OPTIONS_MATRIX_OPERATOR,
+  KAON_OPTIONS_SHELL,
+  KAON_OPTIONS_PRECOND,
+  KAON_OPTIONS_CHEBYSHEV,
+  KAON_OPTIONS_MULTISHIFT,
+  KAON_OPTIONS_RELAX,
+  KAON_OPTIONS_FAULTS,
+  KAON_OPTIONS_KACZMARZ,
+  KAON_OPTIONS_STAGGERED,
+  KAON_OPTIONS_FATTEN,
+  KAON_OPTIONS_LAB,
+  KAON_OPTIONS_LAB_RELAX,
+  KAON_OPTIONS_GAUGE_READ,
+  KAON_OPTIONS_GAUGE_WRITE,
+  KAON_OPTIONS_PROPAGATOR_READ,
+  KAON_OPTIONS_PROPAGATOR_WRITE,
+  KAON_OPTIONS_DOMAIN_WALL
+} kaon_options_kind;
+/** Member `version` of an options struct, as its `_INIT` macro sets it: number `n` of its kind. A
+ * struct of another kind is refused. */
+#define KAON_OPTIONS_VERSION(kind, n) ((int)(kind)*256 + (n))
+
 /** Precision of stored numbers. HALF: 16-bit integers and one float scale for each site and column;
  * arithmetic is in single precision. */
 typedef enum kaon_precision { KAON_DOUBLE, KAON_SINGLE, KAON_HALF } kaon_precision;
@@ -102,8 +133,8 @@ typedef struct kaon_context_options {
   kaon_backend_kind backend;
   kaon_isa isa;
   int threads; /**< CPU threads. 0: the environment's `OMP_NUM_THREADS`, else all processors */
-  int check;   /**< 1: guard pages and poisoned memory, slow. Aliasing and stale fields are always
-                    checked */
+  int check;   /**< 1: guard pages and poisoned memory, slow. What an operator of the application
+                    does not write is NaN. Aliasing and stale fields are always checked */
   kaon_log_level log_level; /**< the least important level that is logged */
   kaon_log_fn *log;         /**< NULL: no log */
   void *log_user;           /**< passed to `log` */
@@ -120,15 +151,20 @@ typedef struct kaon_context_options {
 } kaon_context_options;
 
 /** Defaults. */
-#define KAON_CONTEXT_OPTIONS_INIT                                                              \
-  {                                                                                            \
-    sizeof(kaon_context_options), 1, KAON_BACKEND_AUTO, KAON_ISA_AUTO, 0, 0, KAON_LOG_WARNING, \
-        NULL, NULL, 0, KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 600.0, KAON_SYNC_AUTO, NULL     \
+#define KAON_CONTEXT_OPTIONS_INIT                                                \
+  {                                                                              \
+    sizeof(kaon_context_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_CONTEXT, 1), \
+        KAON_BACKEND_AUTO, KAON_ISA_AUTO, 0, 0, KAON_LOG_WARNING, NULL, NULL, 0, \
+        KAON_TRANSPORT_AUTO, KAON_OVERLAP_AUTO, 600.0, KAON_SYNC_AUTO, NULL      \
   }
 
 /** Creates a context of one rank. `options` NULL: the defaults. Several contexts may exist at once,
- * each used by one thread at a time. Local. Errors, read with `kaon_last_error(NULL)`: ARGUMENT,
- * NO_DEVICE, NOT_BUILT, MEMORY. */
+ * each used by one thread at a time.
+ *
+ * A context and its objects belong to the process that created them: after a fork the child's calls
+ * with them are STATE. The child creates its own context. If the parent had one of several threads,
+ * the child's has one thread (`threads` 0 or 1; more are STATE), because OpenMP's threads do not
+ * survive a fork. Local. Errors: ARGUMENT, STATE, NO_DEVICE, NOT_BUILT, MEMORY. */
 KAON_API kaon_status kaon_context_create(const kaon_context_options *options, kaon_context **ctx);
 
 /** Destroys a context. Objects that were made from it keep it alive until they are destroyed. The
@@ -216,7 +252,7 @@ typedef struct kaon_traffic {
  * `overlap`. The ranks of a node take its devices in turn, by their number on the node, and make
  * theirs the current device. A transport that was asked for by name and does not work is
  * UNSUPPORTED, with the reason. Where NCCL is tried, `NCCL_NVLS_ENABLE=0` is set in the
- * environment. Collective. Errors, read with `kaon_last_error(NULL)`: those of
+ * environment. Collective. Errors: those of
  * kaon_context_create(); COMM; NOT_BUILT; ARGUMENT (the grid; options differ); UNSUPPORTED
  * (machines differ). */
 KAON_API kaon_status kaon_context_create_ranks(const kaon_context_options *options,
@@ -231,7 +267,7 @@ KAON_API kaon_status kaon_context_create_ranks(const kaon_context_options *optio
  *
  * All parts are equal. The default prefers parts of at least 3 sites in divided directions, then
  * even extents of parts (odd ones in y, z and t before x, an odd number of sites last), then small
- * faces. Local. Errors, read with `kaon_last_error(NULL)`: ARGUMENT. */
+ * faces. Local. Errors: ARGUMENT. */
 KAON_API kaon_status kaon_ranks_grid(const int extents[4], int ranks, int grid[4]);
 
 /** "MPI" or "QMP", the library of several ranks. "" if none is built in. Local. */
@@ -319,34 +355,6 @@ KAON_API kaon_status kaon_context_set_tuning(kaon_context *ctx, const kaon_tunin
  * Options structs as text "key=value, key=value". Keys are field names; enumerations have names, as
  * in "sloppy=half". Pointers and callbacks have no text form. */
 /** @{ */
-
-/** Which struct. */
-typedef enum kaon_options_kind {
-  KAON_OPTIONS_CONTEXT,
-  KAON_OPTIONS_DIRAC,
-  KAON_OPTIONS_EVEN_ODD,
-  KAON_OPTIONS_SOLVER,
-  KAON_OPTIONS_HEATBATH,
-  KAON_OPTIONS_SCHWARZ,
-  KAON_OPTIONS_MATRIX,
-  KAON_OPTIONS_MATRIX_OPERATOR,
-  KAON_OPTIONS_SHELL,
-  KAON_OPTIONS_PRECOND,
-  KAON_OPTIONS_CHEBYSHEV,
-  KAON_OPTIONS_MULTISHIFT,
-  KAON_OPTIONS_RELAX,
-  KAON_OPTIONS_FAULTS,
-  KAON_OPTIONS_KACZMARZ,
-  KAON_OPTIONS_STAGGERED,
-  KAON_OPTIONS_FATTEN,
-  KAON_OPTIONS_LAB,
-  KAON_OPTIONS_LAB_RELAX,
-  KAON_OPTIONS_GAUGE_READ,
-  KAON_OPTIONS_GAUGE_WRITE,
-  KAON_OPTIONS_PROPAGATOR_READ,
-  KAON_OPTIONS_PROPAGATOR_WRITE,
-  KAON_OPTIONS_DOMAIN_WALL
-} kaon_options_kind;
 
 /** Fills `options`, of `size` = sizeof bytes, with the defaults, as the `_INIT` macro does. Local.
  * Errors: ARGUMENT. */

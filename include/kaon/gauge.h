@@ -145,7 +145,7 @@ typedef struct kaon_heatbath_options {
 } kaon_heatbath_options;
 /** Defaults. */
 #define KAON_HEATBATH_OPTIONS_INIT \
-  { sizeof(kaon_heatbath_options), 1, 6.0, 4, 1, 0 }
+  { sizeof(kaon_heatbath_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_HEATBATH, 1), 6.0, 4, 1, 0 }
 
 /** Updates links in place by the Wilson gauge action: `sweeps` times some over-relaxation sweeps
  * and one heatbath sweep. `sweeps` may be 0.
@@ -203,8 +203,11 @@ typedef struct kaon_fatten_options {
   double svd_absolute; /**< likewise */
 } kaon_fatten_options;
 /** Defaults. */
-#define KAON_FATTEN_OPTIONS_INIT \
-  { sizeof(kaon_fatten_options), 1, KAON_FATTEN_ASQTAD, 1.0, 0.0, 1e-8, 1e-8 }
+#define KAON_FATTEN_OPTIONS_INIT                                                                   \
+  {                                                                                                \
+    sizeof(kaon_fatten_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_FATTEN, 1), KAON_FATTEN_ASQTAD, \
+        1.0, 0.0, 1e-8, 1e-8                                                                       \
+  }
 
 /** What was done. Times are wall seconds and include the device's work. */
 typedef struct kaon_fatten_report {

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <kaon/status.h>
+#include <kaon/context.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -94,8 +94,11 @@ typedef struct kaon_gauge_read_options {
                             errors */
 } kaon_gauge_read_options;
 /** Defaults. */
-#define KAON_GAUGE_READ_OPTIONS_INIT \
-  { sizeof(kaon_gauge_read_options), 1, KAON_FORMAT_AUTO, {0, 0, 0, 0}, 0 }
+#define KAON_GAUGE_READ_OPTIONS_INIT                                                   \
+  {                                                                                    \
+    sizeof(kaon_gauge_read_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_GAUGE_READ, 1), \
+        KAON_FORMAT_AUTO, {0, 0, 0, 0}, 0                                              \
+  }
 
 /** Options of writing a gauge field. */
 typedef struct kaon_gauge_write_options {
@@ -113,15 +116,15 @@ typedef struct kaon_gauge_write_options {
   const char *date;     /**< at most 63 characters. NULL: now */
 } kaon_gauge_write_options;
 /** Defaults. */
-#define KAON_GAUGE_WRITE_OPTIONS_INIT                                                           \
-  {                                                                                             \
-    sizeof(kaon_gauge_write_options), 1, KAON_FORMAT_AUTO, 0, 0, KAON_BYTES_NATIVE, NULL, NULL, \
-        NULL, 0, NULL                                                                           \
+#define KAON_GAUGE_WRITE_OPTIONS_INIT                                                    \
+  {                                                                                      \
+    sizeof(kaon_gauge_write_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_GAUGE_WRITE, 1), \
+        KAON_FORMAT_AUTO, 0, 0, KAON_BYTES_NATIVE, NULL, NULL, NULL, 0, NULL             \
   }
 
 /** Reads the header of a gauge file: format, extents, precision, stored figures. A NERSC file that
- * hides its endianness is read in full. `options` may be NULL; its format and extents count. `info`
- * may be NULL. Local. Errors: ARGUMENT, IO, FORMAT, SHAPE, UNSUPPORTED. */
+ * hides its endianness is read in full. `ctx`, `options` and `info` may be NULL; of the options,
+ * format and extents count. Local. Errors: ARGUMENT, IO, FORMAT, SHAPE, UNSUPPORTED. */
 KAON_API kaon_status kaon_gauge_file_probe(const kaon_context *ctx, const char *path,
                                            const kaon_gauge_read_options *options,
                                            kaon_gauge_file_info *info);
@@ -132,8 +135,8 @@ typedef void kaon_link_put(void *sink, int64_t site, int mu, const double u[18])
 /** Gives a link to a writer, likewise. */
 typedef void kaon_link_get(void *source, int64_t site, int mu, double u[18]);
 
-/** Reads a gauge file and passes each link once to `put`, in the file's order. `options` and `info`
- * may be NULL. Checksums, unitarity, NaN, link trace, length and extents are verified; the caller
+/** Reads a gauge file and passes each link once to `put`, in the file's order. `ctx`, `options` and
+ * `info` may be NULL. Checksums, unitarity, NaN, link trace, length and extents are verified; the caller
  * compares the plaquette (`info->plaquette`). After an error the content of the sink is undefined.
  * Local. Errors: ARGUMENT, IO, FORMAT, SHAPE, UNSUPPORTED, CHECKSUM, UNITARITY, NOT_FINITE,
  * MEMORY. */
@@ -149,8 +152,8 @@ typedef struct kaon_gauge_content {
   double link_trace; /**< mean of Re tr U / 3 */
 } kaon_gauge_content;
 
-/** Writes a gauge file and asks `get` for each link once, in the file's order. Local. Errors:
- * ARGUMENT, IO, NOT_FINITE, UNITARITY (two rows of a matrix that is not in SU(3)), UNSUPPORTED,
+/** Writes a gauge file and asks `get` for each link once, in the file's order. `ctx` may be NULL;
+ * `options` NULL: the defaults. Local. Errors: ARGUMENT, IO, NOT_FINITE, UNITARITY (two rows of a matrix that is not in SU(3)), UNSUPPORTED,
  * MEMORY. */
 KAON_API kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
                                            const kaon_gauge_write_options *options,
@@ -217,14 +220,14 @@ typedef struct kaon_propagator_write_options {
   const char *date;        /**< at most 63 characters. NULL: now */
 } kaon_propagator_write_options;
 /** Defaults. The extents have to be set. */
-#define KAON_PROPAGATOR_WRITE_OPTIONS_INIT                                                  \
-  {                                                                                         \
-    sizeof(kaon_propagator_write_options), 1, {0, 0, 0, 0}, KAON_PROPAGATOR_TWELVE, 12, 64, \
-        KAON_PROPAGATOR_UKQCD, NULL, NULL, NULL                                             \
+#define KAON_PROPAGATOR_WRITE_OPTIONS_INIT                                                         \
+  {                                                                                                \
+    sizeof(kaon_propagator_write_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_PROPAGATOR_WRITE, 1), \
+        {0, 0, 0, 0}, KAON_PROPAGATOR_TWELVE, 12, 64, KAON_PROPAGATOR_UKQCD, NULL, NULL, NULL      \
   }
 
 /** Writes a propagator file. Asks for sites in lexicographic order, a source before its solution.
- * `options`, `get` and `get_source` are not NULL.
+ * `options`, `get` and `get_source` are not NULL, `ctx` may be.
  *
  * With TWELVE in the UKQCD basis, the spins of sink and source are both converted: column 3 s + c
  * of the file belongs to source spin s in the DeGrand-Rossi basis. Each site of a column is then
@@ -243,15 +246,18 @@ typedef struct kaon_propagator_read_options {
   int ignore_checksum; /**< 1: wrong checksums become warnings */
 } kaon_propagator_read_options;
 /** Defaults. */
-#define KAON_PROPAGATOR_READ_OPTIONS_INIT \
-  { sizeof(kaon_propagator_read_options), 1, {0, 0, 0, 0}, KAON_PROPAGATOR_UKQCD, 0 }
+#define KAON_PROPAGATOR_READ_OPTIONS_INIT                                                        \
+  {                                                                                              \
+    sizeof(kaon_propagator_read_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_PROPAGATOR_READ, 1), \
+        {0, 0, 0, 0}, KAON_PROPAGATOR_UKQCD, 0                                                   \
+  }
 
-/** Reads the headers of a propagator file. `info` may be NULL. Local. Errors: ARGUMENT, IO, FORMAT,
+/** Reads the headers of a propagator file. `ctx` and `info` may be NULL. Local. Errors: ARGUMENT, IO, FORMAT,
  * UNSUPPORTED, SHAPE. */
 KAON_API kaon_status kaon_propagator_file_probe(const kaon_context *ctx, const char *path,
                                                 kaon_propagator_file_info *info);
 
-/** Reads a propagator file and passes each site of each column once to `put`, in any order.
+/** Reads a propagator file and passes each site of each column once to `put`, in any order. `ctx`,
  * `options`, `info` and `put_source` may be NULL. After an error the content of the sink is
  * undefined. Local. Errors: ARGUMENT, IO, FORMAT, SHAPE, UNSUPPORTED, CHECKSUM, NOT_FINITE,
  * MEMORY. */

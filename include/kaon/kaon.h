@@ -16,16 +16,20 @@
  *
  * What holds for all functions:
  * - A function that can fail returns a `kaon_status`. `kaon_last_error()` has a sentence about the
- *   last failure, with the values that did not fit and a remedy.
+ *   failure, with the values that did not fit and a remedy.
+ * - A pointer is `NULL` only where its function says so, else the call fails with ARGUMENT. A function
+ *   that returns a value instead of a status takes a NULL object, and returns NULL, "" or 0.
  * - "Errors" lists status codes without their prefix `KAON_ERR_`.
  * - "Collective": all ranks of the context make the same call with the same arguments, and all get
  *   the same status. "Local": a rank may call alone.
  * - A function that creates an object writes `NULL` to its address when it fails.
  * - A function that destroys an object sets the caller's pointer to `NULL`, and accepts `NULL`. It
  *   is local, except as kaon_context_destroy() says.
- * - An object keeps alive what it was made from. Exceptions are named where they occur: "must
- *   outlive".
- * - An object is used by one thread at a time. Different contexts may be used at the same time.
+ * - An object keeps alive what it was made from.
+ * - A context and its objects are used by one thread at a time. A call fails with STATE while another
+ *   thread is in a call with the same context. Different contexts may be used at the same time.
+ * - An object that is at work is not used by the application's functions that it calls. Such a call
+ *   fails with STATE.
  * - Host arrays are in memory of the host, unless a function's name ends in `_device`.
  * - Asynchronous functions return before the device is done. `kaon_context_synchronise()` waits.
  *

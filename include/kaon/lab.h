@@ -62,8 +62,11 @@ typedef struct kaon_lab_options {
                                (kaon_solver_options.deflation = -1) */
 } kaon_lab_options;
 /** Defaults. */
-#define KAON_LAB_OPTIONS_INIT \
-  { sizeof(kaon_lab_options), 1, KAON_ISSUE_AUTO, 0.0, 0, 2147483648.0 }
+#define KAON_LAB_OPTIONS_INIT                                                                     \
+  {                                                                                               \
+    sizeof(kaon_lab_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_LAB, 1), KAON_ISSUE_AUTO, 0.0, 0, \
+        2147483648.0                                                                              \
+  }
 
 /** Changes the context's option `sync` from now on, to compare its values with the same fields and
  * solvers. Local. Errors: ARGUMENT. */
@@ -131,8 +134,11 @@ typedef struct kaon_fault_options {
   uint64_t seed;
 } kaon_fault_options;
 /** Defaults. */
-#define KAON_FAULT_OPTIONS_INIT \
-  { sizeof(kaon_fault_options), 1, KAON_FAULT_ROWS, 0.0, 0, 10, 0, 0.0, 0, 0, 1, 1 }
+#define KAON_FAULT_OPTIONS_INIT                                                                \
+  {                                                                                            \
+    sizeof(kaon_fault_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_FAULTS, 1), KAON_FAULT_ROWS, \
+        0.0, 0, 10, 0, 0.0, 0, 0, 1, 1                                                         \
+  }
 
 /** Experiments of relaxation, for kaon_relax_options.lab. */
 typedef struct kaon_lab_relax_options {
@@ -144,8 +150,11 @@ typedef struct kaon_lab_relax_options {
   const kaon_fault_options *faults; /**< NULL: none. Copied */
 } kaon_lab_relax_options;
 /** Defaults. */
-#define KAON_LAB_RELAX_OPTIONS_INIT \
-  { sizeof(kaon_lab_relax_options), 1, KAON_EXCHANGE_AUTO, -1, NULL }
+#define KAON_LAB_RELAX_OPTIONS_INIT                                                  \
+  {                                                                                  \
+    sizeof(kaon_lab_relax_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_LAB_RELAX, 1), \
+        KAON_EXCHANGE_AUTO, -1, NULL                                                 \
+  }
 
 /** Histograms have shifts from -32 to 32; those beyond count at the ends. */
 enum { KAON_RELAX_SHIFTS = 32 };

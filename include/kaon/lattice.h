@@ -21,8 +21,7 @@ typedef enum kaon_parity { KAON_EVEN, KAON_ODD, KAON_FULL } kaon_parity;
 
 /** Checks whether the ranks of ctx can hold a lattice of `extents` = X, Y, Z, T sites. Each extent
  * is even, from 2 to 4096; a rank holds at most 536870910 sites. Nothing is created. `ctx` NULL:
- * one rank, and an error is stored without a context (kaon_last_error(NULL)). Local. Errors:
- * ARGUMENT. */
+ * one rank. Local. Errors: ARGUMENT. */
 KAON_API kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]);
 
 /** Creates a lattice of `extents` = X, Y, Z, T sites, which kaon_lattice_check() accepts.

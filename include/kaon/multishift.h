@@ -28,8 +28,11 @@ typedef struct kaon_multishift_options {
   kaon_reconstruct reconstruct; /**< of the sloppy operators' links */
 } kaon_multishift_options;
 /** Defaults. */
-#define KAON_MULTISHIFT_OPTIONS_INIT \
-  { sizeof(kaon_multishift_options), 1, 1e-10, 10000, KAON_DOUBLE, 0, 10, KAON_RECONSTRUCT_18 }
+#define KAON_MULTISHIFT_OPTIONS_INIT                                                          \
+  {                                                                                           \
+    sizeof(kaon_multishift_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_MULTISHIFT, 1), 1e-10, \
+        10000, KAON_DOUBLE, 0, 10, KAON_RECONSTRUCT_18                                        \
+  }
 
 /** Largest number of shifts. */
 enum { KAON_MULTISHIFT_MAX = 64 };
@@ -37,7 +40,7 @@ enum { KAON_MULTISHIFT_MAX = 64 };
 /** Creates a CG solver for all shifts in one Krylov space. A step applies A (or A^dag A) once,
  * whatever the number of shifts. One more application to all columns verifies the solutions.
  *
- * - `A`: in double or single precision; must outlive the solver
+ * - `A`: in double or single precision; retained
  * - `sigma`: `shifts` numbers, 1 to KAON_MULTISHIFT_MAX, in any order; copied. For example a mass
  *   squared, or a pole of a rational approximation
  * - `options`: NULL: the defaults
@@ -70,8 +73,8 @@ KAON_API void kaon_multishift_destroy(kaon_multishift **solver);
  *
  * Memory is taken if c differs from the previous call, if a shift is refined, and if b is far from
  * 1. Not converging is no error. Floating-point exceptions, and large or small b: as in
- * kaon_solver_solve(). Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE, NOT_FINITE (b;
- * or x is beyond double), MEMORY, NOT_BUILT. */
+ * kaon_solver_solve(). Collective. Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE, STATE,
+ * NOT_FINITE (b; or x is beyond double), MEMORY, NOT_BUILT. */
 KAON_API kaon_status kaon_multishift_solve(kaon_multishift *solver, const kaon_vector *b,
                                            kaon_vector *x, kaon_column_report *columns_out,
                                            kaon_solve_report *report);
@@ -111,15 +114,15 @@ KAON_API kaon_status kaon_rational_inverse_root(int terms, double lo, double hi,
  * ctx. Errors: ARGUMENT, IO, FORMAT (with the line). */
 KAON_API kaon_status kaon_rational_read(kaon_context *ctx, const char *path, kaon_rational *r);
 
-/** r(x). Local. */
+/** r(x). NaN if r is NULL. Local. */
 KAON_API double kaon_rational_value(const kaon_rational *r, double x);
 
 /** r(A) of an operator. */
 typedef struct kaon_rational_function kaon_rational_function;
 /** Creates r(A), or r(A^dagger A) with `options->normal`. The operator in r must be Hermitian and
  * positive definite, with all eigenvalues in [lo, hi]; the caller has to know them. (Adding a
- * multiple of the identity shifts them.) A must outlive the function; r is copied. `options`: as
- * for kaon_multishift_create(). Collective. Errors: those of kaon_multishift_create(). */
+ * multiple of the identity shifts them.) A is retained, r is copied. `options`: as for
+ * kaon_multishift_create(). Collective. Errors: those of kaon_multishift_create(). */
 KAON_API kaon_status kaon_rational_create(kaon_operator *A, const kaon_rational *r,
                                           const kaon_multishift_options *options,
                                           kaon_rational_function **function);

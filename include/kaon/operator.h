@@ -20,12 +20,25 @@ typedef enum kaon_mode { KAON_PLAIN, KAON_DAGGER } kaon_mode;
  * it and y of kaon_operator_space(). x and y must not alias. x is unchanged, y is overwritten.
  * Collective; asynchronous on CUDA.
  * Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, STALE (the links changed; see kaon_dirac_update()),
- * UNSUPPORTED (this operator has no adjoint), NOT_BUILT, MEMORY (only with more columns than ever
- * before). A solver used as operator adds those of kaon_solver_solve(). */
+ * STATE (A is being applied already), UNSUPPORTED (this operator has no adjoint), NOT_BUILT, MEMORY
+ * (only with more columns than ever before). A solver used as operator adds those of
+ * kaon_solver_solve(). */
 KAON_API kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                                          kaon_vector *y);
-/** Destroys an operator. */
+/** Destroys an operator. What was made from it, such as a solver, keeps it alive. */
 KAON_API void kaon_operator_destroy(kaon_operator **A);
+
+/** Creates A^dagger as an operator, for example to solve A^dagger x = b. It maps vectors of
+ * kaon_operator_range() to vectors of kaon_operator_space(). A is retained. The result follows
+ * kaon_dirac_update() and the like; it is no reduction, whatever A is. Collective. Errors: ARGUMENT,
+ * MEMORY. If A has no adjoint, applications are UNSUPPORTED. */
+KAON_API kaon_status kaon_operator_adjoint(kaon_operator *A, kaon_operator **adjoint);
+/** Creates A^dagger A as an operator on kaon_operator_space() of A, for example to solve M^dagger M x
+ * = phi of two flavours. It is Hermitian and positive definite, unless A is singular: for method cg,
+ * kaon_multishift_create() and functions of matrices. An application is one of A and one of
+ * A^dagger. For A A^dagger take kaon_operator_normal() of kaon_operator_adjoint(). Otherwise as
+ * kaon_operator_adjoint(). Collective. Errors: ARGUMENT, MEMORY. */
+KAON_API kaon_status kaon_operator_normal(kaon_operator *A, kaon_operator **normal);
 
 /** Space of A's vectors; of x in `y = A x`, where A maps between two spaces. Local. */
 KAON_API const kaon_space *kaon_operator_space(const kaon_operator *A);
@@ -61,8 +74,11 @@ typedef struct kaon_dirac_options {
                             same; anisotropic lattices need two */
 } kaon_dirac_options;
 /** Defaults. */
-#define KAON_DIRAC_OPTIONS_INIT \
-  { sizeof(kaon_dirac_options), 1, 0.125, 0.0, 1.0, KAON_DOUBLE, KAON_RECONSTRUCT_18, 0.0, 1.0 }
+#define KAON_DIRAC_OPTIONS_INIT                                                               \
+  {                                                                                           \
+    sizeof(kaon_dirac_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_DIRAC, 1), 0.125, 0.0, 1.0, \
+        KAON_DOUBLE, KAON_RECONSTRUCT_18, 0.0, 1.0                                            \
+  }
 
 /** Creates M = A + 2 i kappa mu gamma_5 - kappa D on spinors of all sites (docs/conventions.md).
  * `options` NULL: the defaults. With mu = 0 the operator is Wilson's, in every bit.
@@ -84,8 +100,11 @@ typedef struct kaon_domain_wall_options {
   kaon_reconstruct reconstruct;
 } kaon_domain_wall_options;
 /** Defaults. */
-#define KAON_DOMAIN_WALL_OPTIONS_INIT \
-  { sizeof(kaon_domain_wall_options), 1, 0.1, 1.8, 8, KAON_DOUBLE, KAON_RECONSTRUCT_18 }
+#define KAON_DOMAIN_WALL_OPTIONS_INIT                                                              \
+  {                                                                                                \
+    sizeof(kaon_domain_wall_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_DOMAIN_WALL, 1), 0.1, 1.8, \
+        8, KAON_DOUBLE, KAON_RECONSTRUCT_18                                                        \
+  }
 
 /** Creates Shamir's domain-wall operator on spinors with a fifth dimension, those of
  * kaon_lattice_spinors_5d() on all sites (docs/conventions.md):
@@ -147,8 +166,11 @@ typedef struct kaon_even_odd_options {
   int temporal_gauge; /**< 1: use links whose t component is the identity on all slices but one */
 } kaon_even_odd_options;
 /** Defaults. */
-#define KAON_EVEN_ODD_OPTIONS_INIT \
-  { sizeof(kaon_even_odd_options), 1, KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0 }
+#define KAON_EVEN_ODD_OPTIONS_INIT                                                 \
+  {                                                                                \
+    sizeof(kaon_even_odd_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_EVEN_ODD, 1), \
+        KAON_EVEN_ODD_SYMMETRIC, KAON_EVEN, 0                                      \
+  }
 
 /** Creates the even-odd reduction of M, which comes from kaon_dirac_create() and is retained.
  * `options` NULL: the defaults.
@@ -201,9 +223,11 @@ KAON_API kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vect
  *
  * x and y have equal columns. x is of the operator's space and y of its range, or the other way
  * round for A^dagger; kaon_vector_precision() tells their precision. x must not change, and all of
- * y must be written. Reach the numbers in place by kaon_vector_locate(), or by
- * kaon_vector_export(), kaon_vector_import() and other kaon functions. An operator without adjoint
- * returns KAON_ERR_UNSUPPORTED for KAON_DAGGER.
+ * y must be written. The context's option `check` finds what is not: y then holds NaN before.
+ * Reach the numbers in place by kaon_vector_locate(), or by kaon_vector_export(),
+ * kaon_vector_import() and other kaon functions. Objects that are at work, such as the solver that
+ * applies this operator, or the operator itself, must not be used: they answer STATE. An operator
+ * without adjoint returns KAON_ERR_UNSUPPORTED for KAON_DAGGER.
  *
  * All ranks are called alike. A solve with such an operator issues its steps one by one. Columns
  * that are already solved are still passed; what is written to them is ignored. A status other than
@@ -222,8 +246,11 @@ typedef struct kaon_shell_options {
   double bytes;             /**< likewise */
 } kaon_shell_options;
 /** Defaults. */
-#define KAON_SHELL_OPTIONS_INIT \
-  { sizeof(kaon_shell_options), 1, KAON_DOUBLE, 0, 0.0, 0.0 }
+#define KAON_SHELL_OPTIONS_INIT                                                                   \
+  {                                                                                               \
+    sizeof(kaon_shell_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_SHELL, 1), KAON_DOUBLE, 0, 0.0, \
+        0.0                                                                                       \
+  }
 
 /** Creates an operator on vectors of `space` that calls `apply`. It can be used wherever kaon takes
  * an operator. kaon_shell_create() takes more functions, and two spaces. `options` NULL: the

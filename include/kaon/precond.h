@@ -37,13 +37,16 @@ typedef struct kaon_chebyshev_options {
                      a singular A's 0) */
 } kaon_chebyshev_options;
 /** Defaults. */
-#define KAON_CHEBYSHEV_OPTIONS_INIT \
-  { sizeof(kaon_chebyshev_options), 1, 4, 1, 0.0, 0.0, 16, 1.1, 30.0 }
+#define KAON_CHEBYSHEV_OPTIONS_INIT                                                             \
+  {                                                                                             \
+    sizeof(kaon_chebyshev_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_CHEBYSHEV, 1), 4, 1, 0.0, \
+        0.0, 16, 1.1, 30.0                                                                      \
+  }
 
 /** Creates K = p(D^-1 A) D^-1 with p of degree `degree`, such that the largest |1 - t p(t)| on
  * [low, high] is as small as possible.
  *
- * A is Hermitian positive definite, with positive D, and must outlive K. K is positive definite
+ * A is Hermitian positive definite, with positive D, and is retained. K is positive definite
  * too, as long as no eigenvalue exceeds `high` by much. It needs no sums over ranks. A singular A
  * without negative eigenvalues is accepted, for systems that have a solution. `options` NULL: the
  * defaults. Collective. Errors: those of kaon_precond_jacobi(); ARGUMENT (an option out of range;
@@ -114,10 +117,10 @@ typedef struct kaon_precond_options {
                   dimensions power 2 has 2 to 3 times the entries of power 1 */
 } kaon_precond_options;
 /** Defaults. */
-#define KAON_PRECOND_OPTIONS_INIT                                                                 \
-  {                                                                                               \
-    sizeof(kaon_precond_options), 1, KAON_PRECOND_IC0, KAON_PRECOND_NATURAL, KAON_DOUBLE, 0, 1.0, \
-        4, 0.1, 0, 0.0, 0, 1                                                                      \
+#define KAON_PRECOND_OPTIONS_INIT                                                                  \
+  {                                                                                                \
+    sizeof(kaon_precond_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_PRECOND, 1), KAON_PRECOND_IC0, \
+        KAON_PRECOND_NATURAL, KAON_DOUBLE, 0, 1.0, 4, 0.1, 0, 0.0, 0, 1                            \
   }
 
 /** Creates K ~ A^-1 on vectors of the matrix' space. `options` NULL: the defaults.
@@ -244,8 +247,8 @@ typedef struct kaon_schwarz_options {
 /** Defaults. */
 #define KAON_SCHWARZ_OPTIONS_INIT                                                               \
   {                                                                                             \
-    sizeof(kaon_schwarz_options), 1, KAON_SCHWARZ_ADDITIVE, {0, 0, 0, 0}, 0, 0, 1.0, KAON_HALF, \
-        KAON_RECONSTRUCT_18, 0, 1, 2                                                            \
+    sizeof(kaon_schwarz_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_SCHWARZ, 1),                \
+        KAON_SCHWARZ_ADDITIVE, {0, 0, 0, 0}, 0, 0, 1.0, KAON_HALF, KAON_RECONSTRUCT_18, 0, 1, 2 \
   }
 
 /** Creates K ~ A^-1 on vectors of A's space in the options' precision. Each block solves its cut

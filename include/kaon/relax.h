@@ -55,8 +55,11 @@ typedef struct kaon_relax_options {
   const struct kaon_lab_relax_options *lab; /**< experiments (kaon/lab.h). NULL: none. Copied */
 } kaon_relax_options;
 /** Defaults. */
-#define KAON_RELAX_OPTIONS_INIT \
-  { sizeof(kaon_relax_options), 1, 1.0, 1.0, 0, 448, 5, KAON_RELAX_LAUNCH, 2, 128, 0, 0, NULL }
+#define KAON_RELAX_OPTIONS_INIT                                                                   \
+  {                                                                                               \
+    sizeof(kaon_relax_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_RELAX, 1), 1.0, 1.0, 0, 448, 5, \
+        KAON_RELAX_LAUNCH, 2, 128, 0, 0, NULL                                                     \
+  }
 
 /** Estimates that decide whether relaxation converges, for D^-1 A and B = 1 - D^-1 A. D is the
  * diagonal of A. */
@@ -177,8 +180,8 @@ typedef struct kaon_kaczmarz_options {
 /** Defaults. */
 #define KAON_KACZMARZ_OPTIONS_INIT                                                            \
   {                                                                                           \
-    sizeof(kaon_kaczmarz_options), 1, KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0.0, 0, 0, 0, 1, \
-        NULL, NULL, 0, KAON_CARP_NEAR                                                         \
+    sizeof(kaon_kaczmarz_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_KACZMARZ, 1),            \
+        KAON_KACZMARZ_DOUBLE, KAON_SWEEP_ROWS, 0.0, 0, 0, 0, 1, NULL, NULL, 0, KAON_CARP_NEAR \
   }
 
 /** Creates the reduction (1 - Q) x = R b of A x = b, where sweeps turn x into Q x + R b. A solver

@@ -157,10 +157,10 @@ typedef struct kaon_solver_options {
                            Results do not depend on it */
   int subspace;       /**< GCR: directions k. MR as preconditioner: steps */
   double relaxation;  /**< MR, RICHARDSON: step factor omega */
-  kaon_operator *preconditioner; /**< K ~ A^-1 on A's space, or NULL. See kaon_solver_create(). Kept
-                                      alive by the caller */
-  kaon_monitor_fn *monitor;      /**< NULL: none */
-  void *monitor_user;            /**< passed to `monitor` */
+  kaon_operator *preconditioner;          /**< K ~ A^-1 on A's space, or NULL. Retained. See
+                                      kaon_solver_create() */
+  kaon_monitor_fn *monitor;               /**< NULL: none */
+  void *monitor_user;                     /**< passed to `monitor` */
   const struct kaon_relax_options *relax; /**< JACOBI to ASYNC (kaon/relax.h). NULL: the defaults.
                                                Copied */
   int deflation; /**< CG and CGNR in two precisions with RELIABLE: pairs of vectors that are kept
@@ -169,10 +169,11 @@ typedef struct kaon_solver_options {
                        one in double. 0: none. -1: see kaon_solver_create() */
 } kaon_solver_options;
 /** Defaults. */
-#define KAON_SOLVER_OPTIONS_INIT                                                                \
-  {                                                                                             \
-    sizeof(kaon_solver_options), 1, KAON_CGNR, 1e-10, 10000, KAON_STOP_FULL, KAON_DOUBLE,       \
-        KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10, 16, 1.0, NULL, NULL, NULL, NULL, -1 \
+#define KAON_SOLVER_OPTIONS_INIT                                                                 \
+  {                                                                                              \
+    sizeof(kaon_solver_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_SOLVER, 1), KAON_CGNR, 1e-10, \
+        10000, KAON_STOP_FULL, KAON_DOUBLE, KAON_RECONSTRUCT_18, KAON_REFINE_RELIABLE, 0.0, 10,  \
+        16, 1.0, NULL, NULL, NULL, NULL, -1                                                      \
   }
 
 /** What a column with reason BREAKDOWN broke down at, the last time. */
@@ -287,8 +288,9 @@ KAON_API void kaon_solver_destroy(kaon_solver **solver);
  * the application; afterwards the environment (fenv.h) is as before. Columns of b in double
  * precision that are too large or too small for the inner precision are scaled by a power of 2,
  * which takes memory for another b; reports are the same. Collective. Errors: ARGUMENT, SHAPE,
- * PRECISION, ALIAS, STALE, NOT_FINITE (b or x has NaN or infinity; the norm of b overflows, or its
- * squares underflow; the solution is beyond double), MEMORY, NOT_BUILT, UNSUPPORTED (from the
+ * PRECISION, ALIAS, STALE, STATE (the solver is at work: its operator, preconditioner or monitor
+ * calls it), NOT_FINITE (b or x has NaN or infinity; the norm of b overflows, or its squares
+ * underflow; the solution is beyond double), MEMORY, NOT_BUILT, UNSUPPORTED (from the
  * preconditioner). */
 KAON_API kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_vector *x,
                                        kaon_column_report *columns_out, kaon_solve_report *report);
@@ -300,12 +302,15 @@ KAON_API kaon_status kaon_solver_history(const kaon_solver *solver, int column, 
                                          int *count);
 
 /** Makes an operator of a solver: y ~ A^-1 x from a zero guess, in A's space and precision, with
- * the solver's columns. Not converging is no error. The solver must outlive it.
+ * the solver's columns. Not converging is no error. The solver is retained.
  *
- * KAON_DAGGER is offered with KAON_METHOD_HERMITIAN. If A is a reduction of an operator
- * M of the same space (row projections; form NONE of kaon_dirac_even_odd()), then y ~ M^-1 x,
- * without KAON_DAGGER. A solver of fixed steps (tol = 0) never waits for the host and calls no
- * monitor. Collective. Errors: ARGUMENT, MEMORY. */
+ * KAON_DAGGER: y ~ A^-dagger x. The first such application makes a second solver, on
+ * kaon_operator_adjoint() of A and of the preconditioner, with the same options. Methods with
+ * KAON_METHOD_HERMITIAN need none. Relaxation methods do not offer it (UNSUPPORTED).
+ *
+ * If A is a reduction of an operator M of the same space (row projections; form NONE of
+ * kaon_dirac_even_odd()), then y ~ M^-1 x, without KAON_DAGGER. A solver of fixed steps (tol = 0)
+ * never waits for the host and calls no monitor. Collective. Errors: ARGUMENT, MEMORY. */
 KAON_API kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse);
 
 #ifdef __cplusplus

@@ -60,8 +60,11 @@ typedef struct kaon_matrix_options {
   kaon_matrix_partition partition; /**< several ranks; the same on all */
 } kaon_matrix_options;
 /** Defaults. */
-#define KAON_MATRIX_OPTIONS_INIT \
-  { sizeof(kaon_matrix_options), 1, KAON_ORDERING_NONE, 0, 0, KAON_PARTITION_GIVEN }
+#define KAON_MATRIX_OPTIONS_INIT                                                                   \
+  {                                                                                                \
+    sizeof(kaon_matrix_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_MATRIX, 1), KAON_ORDERING_NONE, \
+        0, 0, KAON_PARTITION_GIVEN                                                                 \
+  }
 
 /** Rows [first_row, first_row + rows) of a square matrix, compressed. Set one of start32 and
  * start64 and one of column32 and column64. Without rows no start is needed, without entries no
@@ -190,8 +193,11 @@ typedef struct kaon_matrix_operator_options {
   kaon_matrix_format format;
 } kaon_matrix_operator_options;
 /** Defaults. */
-#define KAON_MATRIX_OPERATOR_OPTIONS_INIT \
-  { sizeof(kaon_matrix_operator_options), 1, KAON_DOUBLE, KAON_STORE_AUTO }
+#define KAON_MATRIX_OPERATOR_OPTIONS_INIT                                                        \
+  {                                                                                              \
+    sizeof(kaon_matrix_operator_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_MATRIX_OPERATOR, 1), \
+        KAON_DOUBLE, KAON_STORE_AUTO                                                             \
+  }
 
 /** Creates the operator y = A x; KAON_DAGGER is A^H. `options` NULL: the defaults. Keeps the matrix
  * alive. Collective. Errors: ARGUMENT, MEMORY, NOT_BUILT, PRECISION (values that floats do not
@@ -232,8 +238,8 @@ typedef struct kaon_matrix_file_info {
 } kaon_matrix_file_info;
 /** Initial value. */
 #define KAON_MATRIX_FILE_INFO_INIT KAON_SIZED(kaon_matrix_file_info)
-/** Reads the first lines of a file, for `ranks` ranks of `threads` threads. Local, without a
- * context; errors are read with `kaon_last_error(NULL)`. Errors: those of kaon_matrix_read(). */
+/** Reads the first lines of a file, for `ranks` ranks of `threads` threads. Local. Errors:
+ * those of kaon_matrix_read(). */
 KAON_API kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
                                             kaon_matrix_file_info *info);
 /** Writes a matrix as coordinates, real or complex, by gzip if the name ends in .gz. If A = A^T,
@@ -299,13 +305,11 @@ KAON_API kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64
 KAON_API kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
                                           const kaon_matrix_options *options, kaon_matrix **matrix,
                                           double **own);
-/** Checks a name and its numbers. Local, without a context; errors are read with
- * `kaon_last_error(NULL)`. Errors: ARGUMENT, UNSUPPORTED. */
+/** Checks a name and its numbers. Local. Errors: ARGUMENT, UNSUPPORTED. */
 KAON_API kaon_status kaon_matrix_generate_check(const char *name);
 /** Says how large a matrix by name is, as kaon_matrix_file_query() does of a file. `halves`: 1 if A
- * is symmetric. Beyond level 6 of fem, rows and entries are estimates, and `stored` is 0. Local,
- * without a context; errors are read with `kaon_last_error(NULL)`. Errors: ARGUMENT, UNSUPPORTED,
- * MEMORY. */
+ * is symmetric. Beyond level 6 of fem, rows and entries are estimates, and `stored` is 0. Local.
+ * Errors: ARGUMENT, UNSUPPORTED, MEMORY. */
 KAON_API kaon_status kaon_matrix_generate_query(const char *name, kaon_matrix_file_info *info);
 /** Coordinates of the unknowns of laplace2d:N, laplace3d:N and fem:PROBLEM,1,LEVEL: points[row *
  * *dimensions + d], all rows of all ranks in the caller's order, in units of the grid or of the

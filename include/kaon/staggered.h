@@ -29,10 +29,10 @@ typedef struct kaon_staggered_options {
   kaon_reconstruct reconstruct;
 } kaon_staggered_options;
 /** Defaults. */
-#define KAON_STAGGERED_OPTIONS_INIT                                                  \
-  {                                                                                  \
-    sizeof(kaon_staggered_options), 1, 0.1, KAON_PHASES_MILC, 0.0, 0.0, KAON_DOUBLE, \
-        KAON_RECONSTRUCT_18                                                          \
+#define KAON_STAGGERED_OPTIONS_INIT                                                       \
+  {                                                                                       \
+    sizeof(kaon_staggered_options), KAON_OPTIONS_VERSION(KAON_OPTIONS_STAGGERED, 1), 0.1, \
+        KAON_PHASES_MILC, 0.0, 0.0, KAON_DOUBLE, KAON_RECONSTRUCT_18                      \
   }
 
 /** Creates M = 2 mass + D on staggered vectors of all sites, with D^dagger = -D and

@@ -77,10 +77,9 @@ KAON_API const char *kaon_status_name(kaon_status status);
 /** Meaning of a code in general. "unknown status" for an unknown code. Local. */
 KAON_API const char *kaon_status_text(kaon_status status);
 
-/** Sentence about this thread's last failure on `ctx`. `ctx` NULL: about the last call that failed
- * without a context. Never `NULL`; "" if nothing failed. Valid until the thread's next failing
- * call. A thread keeps the sentences of the 8 contexts that failed last (`NULL` counts as one).
- * Local. */
+/** Sentence about this thread's last call of a function that returns a status, if it failed; "" if
+ * it succeeded, and before the first call. `ctx` may be any context or NULL, and changes nothing.
+ * Never `NULL`. Valid until the thread's next such call. Local. */
 KAON_API const char *kaon_last_error(const kaon_context *ctx);
 
 /** Version of the linked library, such as "0.1.0". Local. */

@@ -137,6 +137,23 @@ KAON_API kaon_status kaon_vector_dot(const kaon_vector *x, const kaon_vector *y,
  * PRECISION, ALIAS, MEMORY, NOT_BUILT. */
 KAON_API kaon_status kaon_vector_axpy(double re, double im, const kaon_vector *x, kaon_vector *y);
 
+/** `y += factor[column] x`, with a factor (re, im) of its own for each column. Otherwise as
+ * kaon_vector_axpy(). Local. Errors: those of kaon_vector_axpy(). */
+KAON_API kaon_status kaon_vector_axpy_columns(const double (*factor)[2], const kaon_vector *x,
+                                              kaon_vector *y);
+/** `vector *= factor[column]`, likewise. Local. Errors: ARGUMENT, MEMORY, NOT_BUILT. */
+KAON_API kaon_status kaon_vector_scale(const double (*factor)[2], kaon_vector *vector);
+/** Copies `columns` columns bit by bit: column `from_first + k` of `from` becomes column
+ * `to_first + k` of `to`. Both are of one space and precision. They may be one vector, if the two
+ * ranges of columns do not overlap. Local; asynchronous on CUDA. Errors: ARGUMENT, SHAPE (two
+ * spaces; columns that a vector does not have), PRECISION, ALIAS. */
+KAON_API kaon_status kaon_vector_copy_columns(kaon_vector *to, int to_first,
+                                              const kaon_vector *from, int from_first, int columns);
+/** `y = gamma_5 x` of Wilson colour-spinors, on every column (docs/conventions.md). x and y are of
+ * one space and precision with equal columns, and share no memory. Local; asynchronous on CUDA.
+ * Errors: ARGUMENT, SHAPE, PRECISION, ALIAS, MEMORY (half precision on CUDA). */
+KAON_API kaon_status kaon_vector_gamma5(const kaon_vector *x, kaon_vector *y);
+
 /** Exports a column of the whole lattice on every rank: `psi` is the array of kaon_vector_export()
  * for all sites of all ranks. For spinors on all sites. Collective. Errors: those of export; SHAPE
  * (one parity, or rows of a matrix); MEMORY. */

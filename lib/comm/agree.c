@@ -83,7 +83,7 @@ static kaon_status report(kaon_comm *comm, int first, kaon_status status, int al
     kaon_fail(comm->ctx, status, "%s", text);
   else
     kaon_fail(comm->ctx, status, "rank %d: %s", first, text);
-  kaon_error_mark_agreed(comm->ctx, 1);
+  kaon_error_mark_agreed(1);
   return status;
 }
 
@@ -128,7 +128,7 @@ static kaon_status compare(kaon_comm *comm, const double *all, const char *what,
     differ |= its[DIGEST] != all[DIGEST];
   }
   if (status == KAON_OK && differ) status = name_difference(comm, what, arguments, n);
-  if (status != KAON_OK) kaon_error_mark_agreed(comm->ctx, 1);
+  if (status != KAON_OK) kaon_error_mark_agreed(1);
   return status;
 }
 
@@ -137,7 +137,7 @@ kaon_status kaon_same(const kaon_context *ctx, kaon_status mine, const char *wha
   if (ctx == NULL || ctx->comm->ranks == 1) return mine;
   if (n > KAON_SAME_MOST) n = KAON_SAME_MOST;
   if (mine != KAON_OK && kaon_error_agreed(ctx)) return mine;
-  if (mine == KAON_OK) kaon_error_mark_agreed(ctx, 0); /* forgets earlier failures */
+  if (mine == KAON_OK) kaon_error_mark_agreed(0); /* forgets earlier failures */
   kaon_comm *comm = ctx->comm;
   uint64_t bits[KAON_SAME_MOST] = {0};
   for (int i = 0; i < n; i++) bits[i] = arguments[i].bits;
@@ -148,10 +148,10 @@ kaon_status kaon_same(const kaon_context *ctx, kaon_status mine, const char *wha
   if (all == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: out of host memory");
   int alike = 0;
   kaon_saved_error own;
-  kaon_error_save(ctx, &own);
+  kaon_error_save(&own);
   kaon_status status = comm->ops->gather(comm, numbers, NUMBERS, all);
   if (status != KAON_OK && mine != KAON_OK) { /* this rank's own reason says more */
-    kaon_error_restore(ctx, &own);
+    kaon_error_restore(&own);
     status = mine;
   }
   const int failed = status == KAON_OK ? first_failed(all, comm->ranks, &alike) : -1;
@@ -189,8 +189,7 @@ kaon_status kaon_options_share(const kaon_context *ctx, kaon_status mine, kaon_o
   const kaon_options_table *table = kaon_options_table_of(kind);
   kaon_argument all[KAON_SAME_MOST];
   int count = 0;
-  if (mine == KAON_OK && (mine = kaon_options_take(kind, given, taken)) != KAON_OK)
-    kaon_fail(ctx, mine, "%s", kaon_last_error(NULL));
+  if (mine == KAON_OK) mine = kaon_options_take(kind, given, taken);
   for (; count < n && count < KAON_SAME_MOST; count++) all[count] = more[count];
   for (const kaon_field *f = table->fields;
        mine == KAON_OK && f->name != NULL && count < KAON_SAME_MOST; f++)

@@ -33,6 +33,10 @@ typedef struct kaon_memory_ops {
   kaon_status (*to_device)(kaon_context *ctx, void *device, const void *host, size_t bytes);
   kaon_status (*to_host)(kaon_context *ctx, void *host, const void *device, size_t bytes);
   kaon_status (*clear)(kaon_context *ctx, void *device, size_t bytes);
+  /* Copies `pieces` pieces of `bytes` bytes within the device. Pieces begin `from_step` and
+   * `to_step` bytes apart. No written byte is read. */
+  kaon_status (*copy)(kaon_context *ctx, void *to, size_t to_step, const void *from,
+                      size_t from_step, size_t bytes, size_t pieces);
   /* Waits for the device and reports the first error of asynchronous work. */
   kaon_status (*synchronise)(kaon_context *ctx);
   /* Bytes that no process has allocated. NULL or a failure: not known. */

@@ -1,5 +1,5 @@
 /* context.c - creation and the services of a context. */
-#include "lib/core/context_internal.h"
+#include "lib/core/entry.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -51,6 +51,7 @@ static kaon_status choose_any(kaon_context *ctx, kaon_isa isa) {
     if (ctx->backend->gauge[KAON_DOUBLE] != NULL && ctx->backend->dslash[KAON_DOUBLE] != NULL)
       return KAON_OK;
   }
+  kaon_error_clear();
   return choose_cpu(ctx, isa);
 }
 
@@ -82,7 +83,9 @@ static kaon_status choose_backend(kaon_context *ctx) {
     KAON_TRY(choose_any(ctx, isa));
   else
     KAON_TRY(choose_cpu(ctx, isa));
-  ctx->threads = ctx->options.threads > 0 ? ctx->options.threads : kaon_config_threads();
+  ctx->threads = ctx->options.threads > 0 ? ctx->options.threads
+                 : kaon_team_lost()       ? 1
+                                          : kaon_config_threads();
   KAON_TRY(kaon_threads_check(ctx->threads));
   ctx->cache_bytes = kaon_cpu_stream_bytes(kaon_cpu_cache_bytes(3), ctx->threads);
   ctx->core_cache_bytes = kaon_cpu_cache_bytes(2);
@@ -110,15 +113,13 @@ static kaon_status open_ranks(kaon_context *ctx) {
 static kaon_status begin(const kaon_context_options *options, kaon_context **ctx) {
   kaon_context_options own;
   kaon_lab_options lab;
-  if (ctx == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context: the address for the new context is NULL");
   *ctx = NULL;
   KAON_TRY(kaon_options_take(KAON_OPTIONS_CONTEXT, options, &own));
   KAON_TRY(kaon_options_take(KAON_OPTIONS_LAB, own.lab, &lab));
   kaon_context *made = calloc(1, sizeof *made);
   if (made == NULL) return kaon_fail(NULL, KAON_ERR_MEMORY, "context: out of host memory");
-  kaon_error_clear(made);
   made->references = 1;
+  made->forks = kaon_forks();
   made->options = own;
   made->options.lab = NULL;
   made->lab = lab;
@@ -126,16 +127,16 @@ static kaon_status begin(const kaon_context_options *options, kaon_context **ctx
   return KAON_OK;
 }
 
-/* On failure, releases the context and moves its message to the NULL context. */
+/* On failure, releases the context. */
 static kaon_status end(kaon_status status, kaon_context **ctx) {
   if (status == KAON_OK) return KAON_OK;
-  if (kaon_last_error(*ctx)[0] != '\0') kaon_fail(NULL, status, "%s", kaon_last_error(*ctx));
   kaon_context_release(*ctx);
   *ctx = NULL;
   return status;
 }
 
 kaon_status kaon_context_create(const kaon_context_options *options, kaon_context **ctx) {
+  KAON_ENTER(NULL, ctx);
   KAON_TRY(begin(options, ctx));
   kaon_status status = kaon_comm_single_create(*ctx, &(*ctx)->comm);
   if (status == KAON_OK) status = build(*ctx);
@@ -202,8 +203,6 @@ static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *commun
   kaon_launch unused; /* allocates the reduction buffer before any rank waits for another */
   if (status == KAON_OK) status = build(ctx);
   if (status == KAON_OK) status = kaon_launch_prepare(ctx, 1, 0, &unused);
-  if (status != KAON_OK && kaon_last_error(ctx)[0] == '\0')
-    kaon_fail(ctx, status, "%s", kaon_last_error(NULL)); /* stored before there was a context */
   KAON_TRY(kaon_agree(ctx, status));
   KAON_TRY(same_machine(ctx));
   KAON_TRY(same_options(ctx));
@@ -212,28 +211,30 @@ static kaon_status join(kaon_context *ctx, kaon_status wrong, const void *commun
 
 kaon_status kaon_context_create_ranks(const kaon_context_options *options, const void *communicator,
                                       const int grid[4], kaon_context **ctx) {
+  KAON_ENTER(NULL, ctx);
   const kaon_status status = begin(options, ctx);
   /* The other ranks wait for this status: report it through a context with default options. */
-  if (status != KAON_OK) {
-    char sentence[512];
-    snprintf(sentence, sizeof sentence, "%s", kaon_last_error(NULL));
-    if (begin(NULL, ctx) != KAON_OK) return status;
-    kaon_fail(*ctx, status, "%s", sentence);
-  }
+  if (status != KAON_OK && begin(NULL, ctx) != KAON_OK) return status;
   return end(join(*ctx, status, communicator, grid), ctx);
 }
 
 kaon_status kaon_context_agree(kaon_context *ctx, kaon_status mine) {
-  if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "ranks: the context is NULL");
-  kaon_error_mark_agreed(ctx, 0); /* each agreement is independent of earlier ones */
+  kaon_saved_error failed;
+  kaon_error_save(&failed);
+  KAON_ENTER(ctx, ctx);
+  if (mine != KAON_OK) kaon_error_restore(&failed);
+  if ((int)mine < KAON_OK || mine > KAON_ERR_INTERNAL)
+    mine = kaon_fail(ctx, KAON_ERR_ARGUMENT, "ranks: %d is no status", (int)mine);
+  if (mine != KAON_OK && failed.text[0] == '\0') kaon_fail(ctx, mine, "%s", kaon_status_text(mine));
+  kaon_error_mark_agreed(0); /* each agreement is independent of earlier ones */
   return kaon_agree(ctx, mine);
 }
 
 kaon_status kaon_context_gather(kaon_context *ctx, const double *mine, int n, double *all) {
-  if (ctx == NULL || mine == NULL || all == NULL || n < 1)
-    return kaon_fail(
-        ctx, KAON_ERR_ARGUMENT,
-        "ranks: gather needs a context, at least 1 number (here %d) and pointers to them", n);
+  KAON_ENTER(ctx, ctx, mine, all);
+  if (n < 1)
+    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "ranks: gather needs at least 1 number, but n is %d",
+                     n);
   return ctx->comm->ops->gather(ctx->comm, mine, n, all);
 }
 
@@ -246,6 +247,8 @@ void kaon_ranks_end(void) {
 }
 
 int kaon_ranks_finish(int status, double seconds, int *first) {
+  int unused;
+  if (first == NULL) first = &unused;
   *first = status;
   return kaon_comm_ranks_finish(seconds, first);
 }
@@ -262,6 +265,7 @@ void kaon_context_retain(kaon_context *ctx) {
 
 void kaon_context_release(kaon_context *ctx) {
   if (--ctx->references > 0) return;
+  if (ctx->forks != kaon_forks()) return; /* its device and communicator are another process's */
   if (ctx->machine != NULL && ctx->backend->ranks != NULL) ctx->backend->ranks->close(ctx);
   if (ctx->pool != NULL) {
     kaon_pool_release(ctx, ctx->partials);
@@ -275,41 +279,34 @@ void kaon_context_release(kaon_context *ctx) {
 }
 
 kaon_status kaon_context_synchronise(kaon_context *ctx) {
-  if (ctx == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "context synchronise: the context is NULL");
+  KAON_ENTER(ctx, ctx);
   return ctx->backend->memory->synchronise(ctx);
 }
 
 kaon_status kaon_context_set_sync(kaon_context *ctx, kaon_sync sync) {
-  if (ctx == NULL || sync < KAON_SYNC_AUTO || sync > KAON_SYNC_BLOCKING)
+  KAON_ENTER(ctx, ctx);
+  if (sync < KAON_SYNC_AUTO || sync > KAON_SYNC_BLOCKING)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "context sync: a context and one of auto, polling and blocking (0 to 2) are "
-                     "needed; sync is %d",
+                     "context sync: auto, polling or blocking (0 to 2) are needed; sync is %d",
                      (int)sync);
   ctx->options.sync = sync;
   return KAON_OK;
 }
 
 kaon_status kaon_context_energy(kaon_context *ctx, double *joules) {
-  if (ctx == NULL || joules == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "context: energy needs a context and a pointer to the result");
+  KAON_ENTER(ctx, ctx, joules);
   *joules = ctx->backend->energy != NULL ? ctx->backend->energy(ctx) : NAN;
   return KAON_OK;
 }
 
 kaon_status kaon_context_traffic(const kaon_context *ctx, kaon_traffic *traffic) {
-  if (ctx == NULL || traffic == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "context: traffic needs a context and a pointer to the result");
+  KAON_ENTER(ctx, ctx, traffic);
   *traffic = ctx->comm->traffic;
   return KAON_OK;
 }
 
 kaon_status kaon_context_query(const kaon_context *ctx, kaon_context_info *info) {
-  if (ctx == NULL || info == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "context: query needs a context and a pointer to the result");
+  KAON_ENTER(ctx, ctx, info);
   KAON_TRY(kaon_output_check(ctx, "kaon_context_info", info));
   /* This may query the device. */
   const kaon_pool_use use = kaon_pool_usage((kaon_context *)(uintptr_t)ctx);

@@ -19,6 +19,10 @@ enum { KAON_LOGGED = 64 };
 
 struct kaon_context {
   int references;
+  const void
+      *thread; /* the thread that is in `calls` public calls (lib/core/entry.h); NULL: none */
+  int calls;
+  int forks; /* kaon_forks() when it was created */
   const kaon_backend *backend;
   kaon_comm *comm;
   kaon_pool *pool;

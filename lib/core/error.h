@@ -11,28 +11,30 @@
 #define KAON_PRINTF(fmt, args)
 #endif
 
-/* Stores the formatted message for (ctx, this thread) and returns `status`. ctx may be NULL. The
- * message ends without a newline. */
+/* Stores the formatted sentence as this thread's last failure, and returns `status`. ctx: where it
+ * happened; NULL: on no context. The sentence ends without a newline. */
 kaon_status kaon_fail(const kaon_context *ctx, kaon_status status, const char *format, ...)
     KAON_PRINTF(3, 4);
 
-/* Reads or sets whether all ranks know of the last failure on ctx (kaon_agree). */
+/* Whether all ranks of ctx know of the last failure (kaon_agree). */
 int kaon_error_agreed(const kaon_context *ctx);
-void kaon_error_mark_agreed(const kaon_context *ctx, int agreed);
+void kaon_error_mark_agreed(int agreed);
 
-enum { KAON_SENTENCE = 1024 }; /* bytes of a message, with its terminator */
+enum { KAON_SENTENCE = 1024 }; /* bytes of a sentence, with its terminator */
 
-/* Saves the message of a failure while cleaning up, so that a second failure does not replace it.
- * Save before the calls that may fail, restore after them. */
+/* Saves the last failure while cleaning up, so that a second one does not replace it. Save before
+ * the calls that may fail, restore after them. */
 typedef struct kaon_saved_error {
-  char text[KAON_SENTENCE];
+  const kaon_context *ctx;
   int agreed;
+  char text[KAON_SENTENCE];
 } kaon_saved_error;
-void kaon_error_save(const kaon_context *ctx, kaon_saved_error *saved);
-void kaon_error_restore(const kaon_context *ctx, const kaon_saved_error *saved);
+void kaon_error_save(kaon_saved_error *saved);
+void kaon_error_restore(const kaon_saved_error *saved);
 
-/* Drops this thread's message for ctx. A new context may have the address of a destroyed one. */
-void kaon_error_clear(const kaon_context *ctx);
+/* Drops the last failure. A function that goes on after a failure calls it, because after success
+ * kaon_last_error() is "". */
+void kaon_error_clear(void);
 
 /* Returns early with the status of the failing call, whose message is already stored. */
 #define KAON_TRY(call)                              \

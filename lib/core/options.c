@@ -9,6 +9,7 @@
 #include "lib/core/error.h"
 #include "lib/io/decimal.h"
 #include "lib/core/options_table.h"
+#include "lib/core/entry.h"
 
 enum { STRUCT_MAX = 512, TOKEN_MAX = 128 };
 
@@ -26,14 +27,10 @@ typedef union options_struct {
   char bytes[STRUCT_MAX];
 } options_struct;
 
-static kaon_status table_for(kaon_options_kind kind, const void *options,
-                             const kaon_options_table **table) {
+static kaon_status table_for(kaon_options_kind kind, const kaon_options_table **table) {
   *table = kaon_options_table_of(kind);
-  if (*table == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "options: kind %d is not known", (int)kind);
-  if (options == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: the struct is NULL", (*table)->name);
-  return KAON_OK;
+  if (*table != NULL) return KAON_OK;
+  return kaon_fail(NULL, KAON_ERR_ARGUMENT, "options: kind %d is not known", (int)kind);
 }
 
 static double get(const kaon_field *field, const void *options) {
@@ -110,9 +107,10 @@ static void fill(const kaon_options_table *table, void *options) {
 }
 
 kaon_status kaon_options_init(kaon_options_kind kind, void *options, size_t size) {
+  KAON_ENTER(NULL, options);
   const kaon_options_table *table;
   options_struct all;
-  KAON_TRY(table_for(kind, options, &table));
+  KAON_TRY(table_for(kind, &table));
   if (size < sizeof(options_head))
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "%s options: %zu bytes do not hold size and version; give the sizeof of the "
@@ -129,6 +127,12 @@ kaon_status kaon_options_init(kaon_options_kind kind, void *options, size_t size
 static kaon_status known_bytes(const kaon_options_table *table, const void *options,
                                size_t *known) {
   const options_head *head = options;
+  const kaon_options_table *other = kaon_options_table_of((kaon_options_kind)(head->version / 256));
+  if (other != NULL && other != table && head->version == other->version)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                     "%s options: the struct holds %s options; pass the other struct, or the other "
+                     "kind",
+                     table->name, other->name);
   if (head->size < sizeof *head || head->version != table->version)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "%s options: the struct has size %zu, version %d, but this library has size "
@@ -159,9 +163,10 @@ kaon_status kaon_options_take(kaon_options_kind kind, const void *given, void *t
 }
 
 kaon_status kaon_options_check(kaon_options_kind kind, const void *options) {
+  KAON_ENTER(NULL, options);
   const kaon_options_table *table;
   options_struct all;
-  KAON_TRY(table_for(kind, options, &table));
+  KAON_TRY(table_for(kind, &table));
   return kaon_options_take(kind, options, &all);
 }
 
@@ -239,10 +244,9 @@ static kaon_status parse_pair(const kaon_options_table *table, char *pair, size_
 }
 
 kaon_status kaon_options_parse(kaon_options_kind kind, void *options, const char *text) {
+  KAON_ENTER(NULL, options, text);
   const kaon_options_table *table;
-  KAON_TRY(table_for(kind, options, &table));
-  if (text == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s options: the text is NULL", table->name);
+  KAON_TRY(table_for(kind, &table));
   options_struct copy;
   size_t room;
   KAON_TRY(known_bytes(table, options, &room));
@@ -284,8 +288,9 @@ static void format_value(const kaon_field *field, double value, char *text, size
 
 kaon_status kaon_options_print(kaon_options_kind kind, const void *options, char *text, size_t room,
                                size_t *length) {
+  KAON_ENTER(NULL, options);
   const kaon_options_table *table;
-  KAON_TRY(table_for(kind, options, &table));
+  KAON_TRY(table_for(kind, &table));
   size_t used = 0, known;
   KAON_TRY(known_bytes(table, options, &known));
   if (room > 0 && text == NULL)

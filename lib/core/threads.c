@@ -1,5 +1,5 @@
-/* threads.c - starts threads to test whether the system grants them, and holds floating-point
- * traps. Contract: threads.h. */
+/* threads.c - starts threads to test whether the system grants them, counts forks, and holds
+ * floating-point traps. Contract: threads.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* fegetexcept */
 #endif
@@ -13,6 +13,13 @@
 
 static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
 static int had = 1; /* threads that this process is known to be able to start */
+static int forks, team_lost, watching;
+
+static void in_child(void) {
+  pthread_mutex_init(&asking, NULL); /* another thread may have held it */
+  forks++;
+  team_lost |= had > 1;
+}
 
 /* Keeps the thread alive until the lock is released, so that all threads exist at once. */
 static void *wait_for(void *lock) {
@@ -38,9 +45,24 @@ static int start(pthread_t *threads, int wanted, int *why) {
   return started;
 }
 
+int kaon_forks(void) {
+  return forks;
+}
+
+int kaon_team_lost(void) {
+  return team_lost;
+}
+
 kaon_status kaon_threads_check(int threads) {
   kaon_status status = KAON_OK;
+  if (threads > 1 && team_lost)
+    return kaon_fail(NULL, KAON_ERR_STATE,
+                     "context: %d threads are asked for, but this process was forked from one that "
+                     "used several, and OpenMP would wait for threads that exist only there; ask "
+                     "for 1 thread, or start the program afresh by exec",
+                     threads);
   pthread_mutex_lock(&asking);
+  if (!watching) watching = pthread_atfork(NULL, NULL, in_child) == 0;
   pthread_t *ids = threads > had ? malloc((size_t)threads * sizeof *ids) : NULL;
   if (threads > had) { /* the runtime keeps threads that it has started */
     int why = 0;

@@ -1,5 +1,5 @@
-/* threads.h - checks that the threads which a context asks for can run; holds floating-point
- * traps. */
+/* threads.h - checks that the threads which a context asks for can run; counts forks; holds
+ * floating-point traps. */
 #ifndef KAON_LIB_THREADS_H
 #define KAON_LIB_THREADS_H
 
@@ -10,8 +10,14 @@
 /* Fails with KAON_ERR_MEMORY if the system cannot start this number of threads. Without the
  * check, the OpenMP runtime would end the process at its first parallel loop. Each larger number is
  * tested once, by starting and joining the additional threads; the runtime keeps those that it has
- * already started. */
+ * already started. Fails with KAON_ERR_STATE if there are several and the team is lost. */
 kaon_status kaon_threads_check(int threads);
+
+/* Forks since the first check that led to this process. What was made at a smaller number belongs
+ * to another process. */
+int kaon_forks(void);
+/* 1: such a fork left OpenMP's threads behind, so a parallel loop of several would never end. */
+int kaon_team_lost(void);
 
 /* Between hold and restore, floating-point exceptions are not trapped, neither in this thread nor
  * in the `threads` of its OpenMP team, which inherit the traps of the thread that started them.

@@ -1,5 +1,6 @@
 /* tuning.c - a context's table of launch choices: checked when it is set, looked up at launches. */
 #include "lib/core/tuning_internal.h"
+#include "lib/core/entry.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -98,7 +99,7 @@ void kaon_tuning_release(kaon_context *ctx) {
 }
 
 kaon_status kaon_context_set_tuning(kaon_context *ctx, const kaon_tuning *tuning) {
-  if (ctx == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "tuning: the context is NULL");
+  KAON_ENTER(ctx, ctx);
   if (tuning == NULL) {
     kaon_tuning_release(ctx);
     return KAON_OK;

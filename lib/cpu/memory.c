@@ -46,6 +46,14 @@ static kaon_status clear(kaon_context *ctx, void *device, size_t bytes) {
   return KAON_OK;
 }
 
+static kaon_status copy(kaon_context *ctx, void *to, size_t to_step, const void *from,
+                        size_t from_step, size_t bytes, size_t pieces) {
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+  for (size_t i = 0; i < pieces; i++)
+    memcpy((char *)to + i * to_step, (const char *)from + i * from_step, bytes);
+  return KAON_OK;
+}
+
 static kaon_status synchronise(kaon_context *ctx) {
   (void)ctx;
   return KAON_OK;
@@ -84,6 +92,7 @@ const kaon_memory_ops kaon_cpu_memory = {
     .to_device = to_device,
     .to_host = to_host,
     .clear = clear,
+    .copy = copy,
     .synchronise = synchronise,
     .available = available,
 };
@@ -94,6 +103,7 @@ const kaon_memory_ops kaon_cpu_memory_checked = {
     .to_device = to_device,
     .to_host = to_host,
     .clear = clear,
+    .copy = copy,
     .synchronise = synchronise,
     .available = available,
 };

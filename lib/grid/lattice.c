@@ -4,6 +4,7 @@
 
 #include "lib/grid/ghosts.h"
 #include "lib/grid/halo.h"
+#include "lib/core/entry.h"
 
 static int ranks_of(const kaon_context *ctx) {
   return ctx != NULL ? ctx->comm->ranks : 1;
@@ -34,8 +35,8 @@ kaon_status kaon_extents_check(const kaon_context *ctx, const int extents[4]) {
 }
 
 kaon_status kaon_lattice_check(const kaon_context *ctx, const int extents[4]) {
+  KAON_ENTER(ctx, extents);
   int64_t volume = 1;
-  if (extents == NULL) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "lattice: the extents are needed");
   KAON_TRY(kaon_extents_check(ctx, extents));
   for (int mu = 0; mu < 4; mu++) volume *= extents[mu];
   return volume / 2 > (INT32_MAX / KAON_DIRS) * (int64_t)ranks_of(ctx) ? too_large(ctx, extents)
@@ -83,9 +84,7 @@ static kaon_status build(kaon_context *ctx, const int extents[4], kaon_boundary 
 kaon_status kaon_lattice_create(kaon_context *ctx, const int extents[4], kaon_boundary boundary_t,
                                 kaon_lattice **lattice) {
   if (lattice != NULL) *lattice = NULL;
-  if (ctx == NULL || extents == NULL || lattice == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "lattice: context, extents and the address of the result are needed");
+  KAON_ENTER(ctx, ctx, extents, lattice);
   kaon_status status = kaon_lattice_check(ctx, extents);
   if (status == KAON_OK && boundary_t != KAON_PERIODIC && boundary_t != KAON_ANTIPERIODIC)
     status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
@@ -134,17 +133,20 @@ void kaon_lattice_destroy(kaon_lattice **lattice) {
 }
 
 void kaon_lattice_extents(const kaon_lattice *lattice, int extents[4]) {
-  memcpy(extents, lattice->global, sizeof lattice->global);
+  for (int mu = 0; mu < 4 && extents != NULL; mu++)
+    extents[mu] = lattice != NULL ? lattice->global[mu] : 0;
 }
 
 int64_t kaon_lattice_volume(const kaon_lattice *lattice) {
-  return lattice->global_volume;
+  return lattice != NULL ? lattice->global_volume : 0;
 }
 
 void kaon_lattice_part(const kaon_lattice *lattice, int extents[4], int origin[4], int grid[4]) {
-  if (extents != NULL) memcpy(extents, lattice->extents, sizeof lattice->extents);
-  if (origin != NULL) memcpy(origin, lattice->origin, sizeof lattice->origin);
-  if (grid != NULL) memcpy(grid, lattice->grid, sizeof lattice->grid);
+  for (int mu = 0; mu < 4; mu++) {
+    if (extents != NULL) extents[mu] = lattice != NULL ? lattice->extents[mu] : 0;
+    if (origin != NULL) origin[mu] = lattice != NULL ? lattice->origin[mu] : 0;
+    if (grid != NULL) grid[mu] = lattice != NULL ? lattice->grid[mu] : 0;
+  }
 }
 
 static int is_parity(kaon_parity parity) {

@@ -4,6 +4,7 @@
 #include <kaon/context.h>
 
 #include "lib/vector/space.h"
+#include "lib/core/entry.h"
 
 /* Rates the parts that a grid makes of a lattice; 0 if they are not equal.
  * - Parts too thin for hops of three sites (lib/grid/faces.c) are the worst.
@@ -77,8 +78,7 @@ static kaon_status find(const kaon_context *ctx, const int n[4], int ranks, int 
 }
 
 kaon_status kaon_ranks_grid(const int extents[4], int ranks, int grid[4]) {
-  if (extents == NULL || grid == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "grid of ranks: extents and a grid are needed");
+  KAON_ENTER(NULL, extents, grid);
   if (grid[0] == 0 && ranks < 1)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT,
                      "grid of ranks: at least 1 rank is needed, but there are %d", ranks);

@@ -1,5 +1,6 @@
 /* slices.c - Contract: slices.h. */
 #include "lib/grid/slices.h"
+#include "lib/core/entry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,12 +103,13 @@ static void value_of_part(const void *user, const int x[4], double *values) {
 
 kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int t, int reals,
                                       const double *part, double *slice) {
-  if (lattice == NULL || part == NULL || slice == NULL || reals < 1 || t < 0 ||
-      t >= lattice->global[3])
-    return kaon_fail(lattice != NULL ? lattice->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "lattice slice: a lattice, arrays, at least 1 real a site and one of its "
-                     "slices are needed, but %d reals of slice %d are asked for",
-                     reals, t);
+  KAON_ENTER(KAON_OF(lattice), lattice, part, slice);
+  if (reals < 1 || t < 0 || t >= lattice->global[3])
+    return kaon_fail(
+        lattice->ctx, KAON_ERR_ARGUMENT,
+        "lattice slice: %d reals a site of slice %d were asked for, but at least 1 real "
+        "of a slice from 0 to %d is needed",
+        reals, t, lattice->global[3] - 1);
   const size_t piece = (size_t)(lattice->volume / lattice->extents[3]) * (size_t)reals;
   if (lattice->ctx->comm->ranks == 1) {
     memcpy(slice, part + (size_t)t * piece, piece * sizeof *slice);

@@ -7,6 +7,7 @@
 #include "lib/operator/fused_apply.h"
 #include "lib/operator/row_sweeps.h"
 #include "lib/operator/send_ahead.h"
+#include "lib/core/entry.h"
 
 static const char *const precision_names[] = {"double", "single", "half"};
 
@@ -22,11 +23,11 @@ void kaon_operator_destroy(kaon_operator **A) {
 }
 
 const kaon_space *kaon_operator_space(const kaon_operator *A) {
-  return A->space;
+  return A != NULL ? A->space : NULL;
 }
 
 const kaon_space *kaon_operator_range(const kaon_operator *A) {
-  return kaon_operator_to(A, KAON_PLAIN);
+  return A != NULL ? kaon_operator_to(A, KAON_PLAIN) : NULL;
 }
 
 kaon_status kaon_operator_check_square(const kaon_operator *A, const char *what) {
@@ -39,12 +40,11 @@ kaon_status kaon_operator_check_square(const kaon_operator *A, const char *what)
 }
 
 kaon_precision kaon_operator_precision(const kaon_operator *A) {
-  return A->precision;
+  return A != NULL ? A->precision : KAON_DOUBLE;
 }
 
 kaon_status kaon_operator_cost(const kaon_operator *A, int columns, kaon_cost *cost) {
-  if (A == NULL || cost == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "operator cost: the operator or the result is NULL");
+  KAON_ENTER(KAON_OF(A), A, cost);
   if (columns < 1)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "%s: the cost of %d columns was asked for, but at least 1 is needed",
@@ -115,7 +115,12 @@ kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vecto
     return kaon_fail(A->ctx, KAON_ERR_ALIAS, "%s: x and y are the same vector; use two",
                      A->ops->name);
   KAON_TRY(check_pass(A, y, pass));
-  return A->ops->apply(A, mode, x, y, pass);
+  KAON_TRY(kaon_begin_work(A->ctx, &A->at_work, "operator", A->ops->name));
+  kaon_operator_retain(A);
+  const kaon_status status = A->ops->apply(A, mode, x, y, pass);
+  A->at_work = 0;
+  kaon_operator_destroy(&A);
+  return status;
 }
 
 static const kaon_send_ahead *send_ahead_of(const kaon_operator *A) {
@@ -144,7 +149,7 @@ int kaon_operator_completes_sums(const kaon_operator *A, int columns) {
 
 kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                                 kaon_vector *y) {
-  if (A == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "operator apply: the operator is NULL");
+  KAON_ENTER(KAON_OF(A), A, x, y);
   if (mode != KAON_PLAIN && mode != KAON_DAGGER)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s: mode %d is neither KAON_PLAIN nor KAON_DAGGER",
                      A->ops->name, (int)mode);
@@ -152,7 +157,6 @@ kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vec
 }
 
 static kaon_status check_reduction(const kaon_operator *R, const char *what) {
-  if (R == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "%s: the operator is NULL", what);
   if (R->reduction == NULL)
     return kaon_fail(R->ctx, KAON_ERR_UNSUPPORTED,
                      "%s: %s is not a reduction of another operator; make one with "
@@ -162,6 +166,7 @@ static kaon_status check_reduction(const kaon_operator *R, const char *what) {
 }
 
 kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b) {
+  KAON_ENTER(KAON_OF(R), R, b, reduced_b);
   KAON_TRY(check_reduction(R, "prepare"));
   KAON_TRY(check_vector(R, R->reduction->parent->space, b, "b"));
   KAON_TRY(check_vector(R, R->space, reduced_b, "reduced b"));
@@ -173,6 +178,7 @@ kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_v
 
 kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduced_x,
                                       const kaon_vector *b, kaon_vector *x) {
+  KAON_ENTER(KAON_OF(R), R, reduced_x, b, x);
   KAON_TRY(check_reduction(R, "reconstruct"));
   KAON_TRY(check_vector(R, R->space, reduced_x, "reduced x"));
   KAON_TRY(check_vector(R, R->reduction->parent->space, b, "b"));

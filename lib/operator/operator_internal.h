@@ -94,6 +94,7 @@ struct kaon_operator {
   const kaon_space *range; /* of y; NULL: the same space */
   kaon_precision precision;
   int references;
+  int at_work; /* 1: it is being applied (kaon_begin_work) */
   void *self;
 };
 

@@ -3,8 +3,10 @@
 #include "lib/vector/space.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 void kaon_space_retain(const kaon_space *space) {
   if (space->lattice != NULL) kaon_lattice_retain(space->lattice);
@@ -70,9 +72,7 @@ static kaon_status make(kaon_context *ctx, int64_t sites, int numbers, int compl
 kaon_status kaon_space_create(kaon_context *ctx, int64_t sites, int numbers, int complex_numbers,
                               kaon_space **space) {
   if (space != NULL) *space = NULL;
-  if (ctx == NULL || space == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "space: the context and the address of the result are needed");
+  KAON_ENTER(ctx, ctx, space);
   own_space *made = NULL;
   const kaon_argument given[] = {kaon_whole("numbers", numbers),
                                  kaon_whole("complex_numbers", complex_numbers != 0)};
@@ -119,9 +119,7 @@ int64_t kaon_space_caller_rows(const kaon_space *space) {
 }
 
 kaon_status kaon_space_order(const kaon_space *space, int64_t places, int64_t *site) {
-  if (space == NULL || site == NULL)
-    return kaon_fail(space != NULL ? space->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "space order: the space and the array for its sites are needed");
+  KAON_ENTER(KAON_OF(space), space, site);
   if (places != space->nblocks * space->width)
     return kaon_fail(space->ctx, KAON_ERR_ARGUMENT,
                      "space order: the array has %lld places but vectors of this space %lld; take "
@@ -137,9 +135,7 @@ kaon_status kaon_space_order(const kaon_space *space, int64_t places, int64_t *s
 }
 
 kaon_status kaon_vector_locate(const kaon_vector *vector, kaon_vector_storage *storage) {
-  if (vector == NULL || storage == NULL)
-    return kaon_fail(vector != NULL ? vector->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "vector storage: the vector and the address of the result are needed");
+  KAON_ENTER(KAON_OF(vector), vector, storage);
   const kaon_space *space = vector->space;
   KAON_TRY(kaon_output_check(vector->ctx, "kaon_vector_storage", storage));
   KAON_TRY(vector->ctx->backend->memory->synchronise(vector->ctx));
@@ -153,4 +149,25 @@ kaon_status kaon_vector_locate(const kaon_vector *vector, kaon_vector_storage *s
       .columns = vector->nrhs};
   kaon_output_fill(storage, &made, sizeof made);
   return KAON_OK;
+}
+
+kaon_status kaon_vector_poison(kaon_vector *vector) {
+  kaon_vector_storage s = KAON_VECTOR_STORAGE_INIT;
+  KAON_TRY(kaon_vector_locate(vector, &s));
+  const size_t number = kaon_precision_bytes(vector->precision);
+  const size_t bytes = (size_t)s.places * (size_t)s.columns * (size_t)s.reals * number;
+  char *host = malloc(bytes + 1);
+  if (host == NULL) return kaon_fail(vector->ctx, KAON_ERR_MEMORY, "vector: out of host memory");
+  memset(host, 0xff, bytes); /* NaN in both precisions */
+  for (int64_t place = 0; place < s.places; place++) {
+    if (kaon_space_caller_site(vector->space, place / s.width, (int)(place % s.width)) >= 0)
+      continue;
+    for (int column = 0; column < s.columns; column++)
+      for (int c = 0; c < s.reals; c++)
+        memset(host + (size_t)kaon_storage_index(&s, place, column, c) * number, 0, number);
+  }
+  const kaon_status status =
+      vector->ctx->backend->memory->to_device(vector->ctx, vector->data, host, bytes);
+  free(host);
+  return status;
 }

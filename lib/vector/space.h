@@ -168,6 +168,9 @@ kaon_status kaon_vector_view(const kaon_vector *full, kaon_parity parity, kaon_v
 /* A view of the same numbers as columns of four-dimensional spinors: its column s * v->nrhs + k is
  * site s of the fifth dimension of column k. Without a fifth dimension, the vector itself. */
 kaon_vector kaon_vector_flat(const kaon_vector *v);
+/* Writes NaN to all columns, to find out what a function of the application leaves unwritten. Places
+ * without a site stay 0. Double and single precision. */
+kaon_status kaon_vector_poison(kaon_vector *vector);
 
 static inline kaon_view kaon_view_of(const kaon_vector *v) {
   return (kaon_view){v ? v->data : NULL, v ? v->scale : NULL};

@@ -4,6 +4,7 @@
 
 #include "lib/math/half.h"
 #include "lib/vector/space.h"
+#include "lib/core/entry.h"
 
 static size_t site_count(const kaon_space *space, int nrhs) {
   return (size_t)space->nblocks * (size_t)space->width * (size_t)nrhs;
@@ -67,9 +68,7 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
 kaon_status kaon_vector_create(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
                                int nrhs, kaon_vector **vector) {
   if (vector != NULL) *vector = NULL;
-  if (ctx == NULL || space == NULL || vector == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "vector: context, space and the address of the result are needed");
+  KAON_ENTER(ctx, ctx, space, vector);
   const kaon_argument given[] = {kaon_whole("precision", precision), kaon_whole("columns", nrhs),
                                  kaon_whole("numbers of a site", space->ncomp),
                                  kaon_whole("sites of the fifth dimension", space->inner)};
@@ -125,13 +124,13 @@ kaon_vector kaon_vector_flat(const kaon_vector *v) {
 }
 
 const kaon_space *kaon_vector_space(const kaon_vector *vector) {
-  return vector->space;
+  return vector != NULL ? vector->space : NULL;
 }
 
 kaon_precision kaon_vector_precision(const kaon_vector *vector) {
-  return vector->precision;
+  return vector != NULL ? vector->precision : KAON_DOUBLE;
 }
 
 int kaon_vector_columns(const kaon_vector *vector) {
-  return vector->nrhs;
+  return vector != NULL ? vector->nrhs : 0;
 }

@@ -10,6 +10,7 @@
 
 #include "lib/math/half.h"
 #include "lib/vector/vector_transfer.h"
+#include "lib/core/entry.h"
 
 enum { SPINOR = 24, COMPONENTS = 128 };
 
@@ -38,8 +39,8 @@ static double largest(kaon_precision precision) {
 static kaon_status transfer_make(const kaon_vector *v, int column, const void *psi,
                                  kaon_basis basis, kaon_side side, const char *name,
                                  kaon_vector_transfer *d) {
-  if (v == NULL || psi == NULL)
-    return kaon_fail(v ? v->ctx : NULL, KAON_ERR_ARGUMENT, "vector %s: an argument is NULL", name);
+  if (psi == NULL && kaon_space_caller_rows(v->space) > 0)
+    return kaon_fail(v->ctx, KAON_ERR_ARGUMENT, "vector %s: the array psi is NULL", name);
   const kaon_basis_change *change = kaon_basis_find(basis);
   if (column < 0 || column >= v->nrhs)
     return kaon_fail(v->ctx, KAON_ERR_SHAPE,
@@ -198,7 +199,6 @@ kaon_status kaon_vector_import_here(kaon_vector *vector, int column, const doubl
                                     kaon_basis basis) {
   kaon_vector_transfer d;
   kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
-  if (vector == NULL) return status;
   const int64_t bad = status == KAON_OK ? find_bad(&d, psi, d.space->nsites) : INT64_MAX;
   if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
   KAON_TRY(kaon_agree(vector->ctx, status));
@@ -222,7 +222,7 @@ kaon_status kaon_vector_export_here(const kaon_vector *vector, int column, doubl
 /* ---- redistributed rows ---- */
 
 static int moved(const kaon_vector *vector) {
-  return vector != NULL && vector->space->rows.enter != NULL;
+  return vector->space->rows.enter != NULL;
 }
 
 static kaon_status allocate_workspace(const kaon_vector *vector, int64_t rows, double **room) {
@@ -235,6 +235,7 @@ static kaon_status allocate_workspace(const kaon_vector *vector, int64_t rows, d
 
 kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *psi,
                                kaon_basis basis) {
+  KAON_ENTER(KAON_OF(vector), vector);
   if (!moved(vector)) return kaon_vector_import_here(vector, column, psi, basis);
   const kaon_rows *rows = &vector->space->rows;
   double *room = NULL;
@@ -252,6 +253,7 @@ kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *ps
 
 kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
                                kaon_basis basis) {
+  KAON_ENTER(KAON_OF(vector), vector);
   if (!moved(vector)) return kaon_vector_export_here(vector, column, psi, basis);
   const kaon_rows *rows = &vector->space->rows;
   double *room = NULL;
@@ -302,14 +304,13 @@ static kaon_status export_through_host(const kaon_vector *vector, int column, do
 
 kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const double *psi,
                                       kaon_basis basis) {
+  KAON_ENTER(KAON_OF(vector), vector);
   kaon_vector_transfer d;
   int64_t bad = -1;
   double value[COMPONENTS];
-  if (vector != NULL && vector->ctx->backend->host_accessible)
-    return kaon_vector_import(vector, column, psi, basis);
+  if (vector->ctx->backend->host_accessible) return kaon_vector_import(vector, column, psi, basis);
   if (moved(vector)) return import_through_host(vector, column, psi, basis);
   kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
-  if (vector == NULL) return status;
   if (status == KAON_OK) status = kaon_import_find_unstorable(&d, psi, &bad);
   if (status == KAON_OK && bad >= 0) {
     const size_t bytes = (size_t)d.space->ncomp * sizeof *value;
@@ -323,9 +324,9 @@ kaon_status kaon_vector_import_device(kaon_vector *vector, int column, const dou
 
 kaon_status kaon_vector_export_device(const kaon_vector *vector, int column, double *psi,
                                       kaon_basis basis) {
+  KAON_ENTER(KAON_OF(vector), vector);
   kaon_vector_transfer d;
-  if (vector != NULL && vector->ctx->backend->host_accessible)
-    return kaon_vector_export(vector, column, psi, basis);
+  if (vector->ctx->backend->host_accessible) return kaon_vector_export(vector, column, psi, basis);
   if (moved(vector)) return export_through_host(vector, column, psi, basis);
   KAON_TRY(transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d));
   return kaon_export_to_device(&d, psi);

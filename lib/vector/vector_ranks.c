@@ -4,12 +4,10 @@
 #include <string.h>
 
 #include "lib/vector/space.h"
+#include "lib/core/entry.h"
 
 /* Checks arguments: only full-lattice spinors have whole columns. */
-static kaon_status check(const kaon_vector *v, const void *psi, const char *what) {
-  if (v == NULL || psi == NULL)
-    return kaon_fail(v != NULL ? v->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "vector %s: a vector and an array are needed", what);
+static kaon_status check(const kaon_vector *v, const char *what) {
   const kaon_space *space = v->space;
   if (space->lattice == NULL || space->parity != KAON_FULL)
     return kaon_fail(v->ctx, KAON_ERR_SHAPE,
@@ -49,7 +47,8 @@ static kaon_status take_part(const kaon_vector *v, const char *what, double **pa
 
 kaon_status kaon_vector_gather(const kaon_vector *vector, int column, double *psi,
                                kaon_basis basis) {
-  KAON_TRY(check(vector, psi, "gather"));
+  KAON_ENTER(KAON_OF(vector), vector, psi);
+  KAON_TRY(check(vector, "gather"));
   const kaon_lattice *l = vector->space->lattice;
   kaon_comm *comm = vector->ctx->comm;
   double *part = NULL;
@@ -75,7 +74,8 @@ kaon_status kaon_vector_gather(const kaon_vector *vector, int column, double *ps
 
 kaon_status kaon_vector_scatter(kaon_vector *vector, int column, const double *psi,
                                 kaon_basis basis) {
-  KAON_TRY(check(vector, psi, "scatter"));
+  KAON_ENTER(KAON_OF(vector), vector, psi);
+  KAON_TRY(check(vector, "scatter"));
   const kaon_lattice *l = vector->space->lattice;
   double *part = NULL;
   int at[4];

@@ -1,16 +1,48 @@
 /* as_operator.c - a solver as an operator: y ~ A^-1 x, for nesting and preconditioning. The inner
  * process has its own scalars and does not see the outer ones. Columns that the outer gate closes
  * are passed as 0, which ends them at once. So a frozen column costs nothing, and NaN in it does no
- * harm. Storage: two vectors. */
+ * harm. Storage: two vectors, and for y ~ A^-dagger x a second solver, on A^dagger. */
 #include <stdlib.h>
 
+#include "lib/core/entry.h"
 #include "lib/core/threads.h"
 #include "solvers/engine/method.h"
 
-typedef struct inverse {
+typedef struct inversion {
   kaon_solver *solver;
+  kaon_solver *dagger; /* the same on A^dagger; NULL until it is needed */
   kaon_vector *source, *result;
-} inverse;
+} inversion;
+
+static kaon_status create_dagger(inversion *self) {
+  const kaon_solver *s = self->solver;
+  kaon_solver_options options = s->options;
+  kaon_operator *adjoint = NULL, *K = NULL;
+  kaon_status status = kaon_operator_adjoint(s->A, &adjoint);
+  if (status == KAON_OK && options.preconditioner != NULL)
+    status = kaon_operator_adjoint(options.preconditioner, &K);
+  options.preconditioner = K;
+  if (status == KAON_OK) status = kaon_solver_create(adjoint, s->columns, &options, &self->dagger);
+  kaon_operator_destroy(&adjoint);
+  kaon_operator_destroy(&K);
+  return status;
+}
+
+/* The solver for applications in this mode. Methods for Hermitian operators serve both. */
+static kaon_status choose(const kaon_operator *A, kaon_mode mode, kaon_solver **solver) {
+  inversion *self = A->self;
+  *solver = self->solver;
+  if (mode == KAON_PLAIN) return KAON_OK;
+  if (kaon_reduces_within(self->solver->A))
+    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
+                     "inverse: the dagger of a solver on a reduction of an operator of the same "
+                     "space is not supported; make a solver on kaon_operator_adjoint of that "
+                     "operator");
+  if (kaon_method_has(self->solver->method, KAON_METHOD_HERMITIAN)) return KAON_OK;
+  if (self->dagger == NULL) KAON_TRY(create_dagger(self));
+  *solver = self->dagger;
+  return KAON_OK;
+}
 
 /* 1: every column is open, as far as the host can see without reading from a device. */
 static int all_open(const kaon_context *ctx, const kaon_pass *pass) {
@@ -22,7 +54,7 @@ static int all_open(const kaon_context *ctx, const kaon_pass *pass) {
 }
 
 /* *source: x, or a copy whose closed columns are 0. */
-static kaon_status open_columns(const inverse *self, const kaon_vector *x, const kaon_pass *pass,
+static kaon_status open_columns(const inversion *self, const kaon_vector *x, const kaon_pass *pass,
                                 const kaon_vector **source) {
   const kaon_pass gate = kaon_pass_gate_only(pass);
   *source = x;
@@ -43,24 +75,22 @@ static kaon_status invert(kaon_solver *solver, const kaon_vector *b, kaon_vector
 
 static kaon_status apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x, kaon_vector *y,
                          const kaon_pass *pass) {
-  const inverse *self = A->self;
-  const kaon_solver *s = self->solver;
-  if (mode == KAON_DAGGER && kaon_reduces_within(self->solver->A))
-    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "inverse: the dagger of a solver on a reduction of an operator of the same "
-                     "space is not supported");
-  if (mode == KAON_DAGGER && !kaon_method_has(s->method, KAON_METHOD_HERMITIAN))
-    return kaon_fail(A->ctx, KAON_ERR_UNSUPPORTED,
-                     "inverse: the dagger of a %s solver is not supported; use cg, or another "
-                     "method for Hermitian operators, on a Hermitian operator",
-                     kaon_method_name(s->options.method));
-  if (pass == NULL) return invert(self->solver, x, y);
+  const inversion *self = A->self;
+  kaon_solver *solver;
+  KAON_TRY(choose(A, mode, &solver));
+  if (pass == NULL) return invert(solver, x, y);
   const kaon_pass gate = kaon_pass_gate_only(pass);
   const kaon_vector *source = NULL;
   KAON_TRY(open_columns(self, x, pass, &source));
-  KAON_TRY(invert(self->solver, source, self->result));
+  KAON_TRY(invert(solver, source, self->result));
   KAON_TRY(kaon_blas_copy(self->result, y, &gate));
   return kaon_pass_sum_separately(y, pass);
+}
+
+static kaon_status reserve(kaon_operator *A, kaon_mode mode, int columns) {
+  kaon_solver *unused;
+  (void)columns; /* the solver's */
+  return choose(A, mode, &unused);
 }
 
 static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
@@ -74,7 +104,7 @@ static kaon_status make_twin(kaon_operator *A, kaon_precision precision,
 
 /* Cost of a fixed-step solver; otherwise an upper bound. */
 static kaon_cost cost(const kaon_operator *A, int columns) {
-  const kaon_solver *s = ((const inverse *)A->self)->solver;
+  const kaon_solver *s = ((const inversion *)A->self)->solver;
   kaon_cost c = s->inner->ops->cost(s->inner, columns);
   const double applications = (double)kaon_solver_fixed_steps(s) * s->method->products.step;
   c.flops *= applications;
@@ -83,9 +113,11 @@ static kaon_cost cost(const kaon_operator *A, int columns) {
 }
 
 static void destroy(kaon_operator *A) {
-  inverse *self = A->self;
+  inversion *self = A->self;
   kaon_vector_destroy(&self->source);
   kaon_vector_destroy(&self->result);
+  kaon_solver_destroy(&self->dagger);
+  kaon_solver_destroy(&self->solver);
   kaon_context *ctx = A->ctx;
   free(self);
   free(A);
@@ -95,30 +127,30 @@ static void destroy(kaon_operator *A) {
 static const kaon_operator_ops inverse_ops;
 
 int kaon_inverts_within(const kaon_operator *K) {
-  return K->ops == &inverse_ops && kaon_reduces_within(((const inverse *)K->self)->solver->A);
+  return K->ops == &inverse_ops && kaon_reduces_within(((const inversion *)K->self)->solver->A);
 }
 
 static const kaon_operator_ops inverse_ops = {
     .name = "inverse",
     .apply = apply,
     .twin = make_twin,
+    .reserve = reserve,
     .cost = cost,
     .destroy = destroy,
 };
 
-kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **result) {
-  if (result != NULL) *result = NULL;
-  if (solver == NULL || result == NULL)
-    return kaon_fail(solver ? solver->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "as operator: the solver or the address of the result is NULL");
+kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse) {
+  if (inverse != NULL) *inverse = NULL;
+  KAON_ENTER(KAON_OF(solver), solver, inverse);
   kaon_operator *A = calloc(1, sizeof *A);
-  inverse *self = calloc(1, sizeof *self);
+  inversion *self = calloc(1, sizeof *self);
   if (A == NULL || self == NULL) {
     free(A);
     free(self);
     return kaon_fail(solver->ctx, KAON_ERR_MEMORY, "as operator: out of host memory");
   }
   self->solver = solver;
+  solver->references++;
   *A = (kaon_operator){.ops = &inverse_ops,
                        .ctx = solver->ctx,
                        .space = solver->A->space,
@@ -134,6 +166,6 @@ kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **result)
     kaon_operator_destroy(&A);
     return status;
   }
-  *result = A;
+  *inverse = A;
   return KAON_OK;
 }

@@ -10,6 +10,7 @@
 #include "solvers/shifts/shifted.h"
 #include "lib/core/options_table.h"
 #include "lib/operator/pointwise.h"
+#include "lib/core/entry.h"
 
 /* Steps between flushes of x_inner. Within n steps from 0 its rounding error grows to about eps
  * n^(3/2) / sqrt(3) of a step's size. The part of it along a small singular vector has to be solved
@@ -66,10 +67,9 @@ static kaon_status choose_operators(kaon_solver *s) {
                      kaon_method_name(o->method), gathers ? " with a preconditioner" : "");
   if (A->precision != KAON_DOUBLE && o->tol > 0 && s->shifts == NULL) {
     const kaon_status status = A->ops->twin(A, KAON_DOUBLE, KAON_RECONSTRUCT_18, &s->system);
-    if (status == KAON_ERR_UNSUPPORTED)
-      s->system = A;
-    else
-      KAON_TRY(status);
+    if (status != KAON_OK) s->system = A;
+    if (status != KAON_OK && status != KAON_ERR_UNSUPPORTED) return status;
+    if (status == KAON_ERR_UNSUPPORTED) kaon_error_clear();
   }
   if (inner == s->system->precision)
     s->inner = s->system;
@@ -91,7 +91,7 @@ static kaon_status choose_preconditioner(kaon_solver *s) {
     const kaon_status status = K->ops->twin(K, s->inner->precision, KAON_RECONSTRUCT_18, &s->K);
     if (status != KAON_OK) s->K = K;
     if (status != KAON_OK && status != KAON_ERR_UNSUPPORTED) return status;
-    if (status == KAON_ERR_UNSUPPORTED) kaon_error_clear(s->ctx);
+    if (status == KAON_ERR_UNSUPPORTED) kaon_error_clear();
   }
   const int same = s->K->precision == s->inner->precision;
   const kaon_pointwise *pointwise = kaon_operator_capability(s->K, KAON_CAPABILITY_POINTWISE);
@@ -205,11 +205,18 @@ static kaon_status allocate_host_memory(kaon_solver *s) {
   return kaon_history_create(s);
 }
 
-static kaon_status reserve(kaon_solver *s, kaon_operator *A) {
-  const int dagger =
-      kaon_method_has(s->method, KAON_METHOD_ADJOINT) || s->options.stop == KAON_STOP_NORMAL;
+static kaon_status reserve(const kaon_solver *s, kaon_operator *A, int dagger) {
   KAON_TRY(kaon_operator_reserve(A, KAON_PLAIN, s->columns));
   return dagger ? kaon_operator_reserve(A, KAON_DAGGER, s->columns) : KAON_OK;
+}
+
+static kaon_status reserve_operators(kaon_solver *s) {
+  const int adjoint = kaon_method_has(s->method, KAON_METHOD_ADJOINT);
+  const int dagger = adjoint || s->options.stop == KAON_STOP_NORMAL;
+  KAON_TRY(reserve(s, s->system, dagger));
+  KAON_TRY(reserve(s, s->inner, dagger));
+  if (s->system->reduction != NULL) KAON_TRY(reserve(s, s->system->reduction->parent, dagger));
+  return s->K != NULL ? reserve(s, s->K, adjoint) : KAON_OK;
 }
 
 /* Reserves buffers for sums over ranks, so that a solve allocates none. The largest sum has all
@@ -276,10 +283,7 @@ static kaon_status build(kaon_solver *s) {
   KAON_TRY(create_vectors(s));
   KAON_TRY(kaon_relax_create(s));
   KAON_TRY(reserve_sums(s));
-  KAON_TRY(reserve(s, s->system));
-  KAON_TRY(reserve(s, s->inner));
-  if (s->system->reduction != NULL) KAON_TRY(reserve(s, s->system->reduction->parent));
-  if (s->K != NULL) KAON_TRY(reserve(s, s->K));
+  KAON_TRY(reserve_operators(s));
   KAON_TRY(kaon_launch_prepare(s->ctx, states_of(s), 0, &unused));
   kaon_solver_idle(s);
   s->replay.block = kaon_solver_block(s);
@@ -300,9 +304,7 @@ kaon_status kaon_solver_create(kaon_operator *A, int columns, const kaon_solver_
                                kaon_solver **solver) {
   kaon_solver_options own;
   if (solver != NULL) *solver = NULL;
-  if (A == NULL || solver == NULL)
-    return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "solver: the operator or the address of the result is NULL");
+  KAON_ENTER(KAON_OF(A), A, solver);
   const kaon_argument more = kaon_whole("columns", columns);
   KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_SOLVER, options, &own, &more, 1));
   KAON_TRY(check_options(A, columns, &own));
@@ -314,6 +316,7 @@ kaon_status kaon_solver_make(kaon_operator *A, int columns, const kaon_solver_op
   kaon_solver *s = calloc(1, sizeof *s);
   if (s == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "solver: out of host memory");
   s->ctx = A->ctx;
+  s->references = 1;
   s->A = A;
   s->options = *options;
   s->method = shifts != NULL ? &kaon_method_multishift : kaon_method_find(options->method);
@@ -321,8 +324,11 @@ kaon_status kaon_solver_make(kaon_operator *A, int columns, const kaon_solver_op
   s->solutions = shifts != NULL ? shifts->n : 1;
   s->shifts = shifts;
   kaon_context_retain(s->ctx);
+  kaon_operator_retain(A);
+  if (options->preconditioner != NULL) kaon_operator_retain(options->preconditioner);
   kaon_status status = kaon_agree(s->ctx, build(s));
   if (status == KAON_OK) status = count_flops(s);
+  s->options.relax = NULL; /* copied */
   if (status != KAON_OK)
     kaon_solver_destroy(&s);
   else
@@ -338,6 +344,7 @@ void kaon_solver_destroy(kaon_solver **solver) {
   if (solver == NULL || *solver == NULL) return;
   kaon_solver *s = *solver;
   *solver = NULL;
+  if (--s->references > 0) return;
   destroy_recorder(s, &s->launch.whole);
   destroy_recorder(s, &s->launch.first);
   destroy_recorder(s, &s->launch.before_after);
@@ -368,6 +375,8 @@ void kaon_solver_destroy(kaon_solver **solver) {
   if (s->K != s->options.preconditioner) kaon_operator_destroy(&s->K);
   if (s->inner != s->system && s->inner != s->A) kaon_operator_destroy(&s->inner);
   if (s->system != s->A) kaon_operator_destroy(&s->system);
+  kaon_operator_destroy(&s->options.preconditioner);
+  kaon_operator_destroy(&s->A);
   kaon_context *ctx = s->ctx;
   free(s);
   kaon_context_release(ctx);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "solvers/engine/method.h"
+#include "lib/core/entry.h"
 
 enum { FIRST_CAPACITY = 1024 };
 
@@ -54,9 +55,10 @@ kaon_status kaon_history_drain(kaon_solver *s, int *cancel) {
       if (h->count != next || h->count > s->states.host[k].iterations) continue;
       const double residual = sqrt(s->states.host[k].history[next % KAON_HISTORY]);
       KAON_TRY(append(s, h, residual));
-      if (s->options.monitor != NULL && !*cancel &&
-          s->options.monitor(s->options.monitor_user, next, k, residual) != 0)
-        *cancel = 1;
+      if (s->options.monitor == NULL || *cancel) continue;
+      const int calls = kaon_callback_begin();
+      *cancel = s->options.monitor(s->options.monitor_user, next, k, residual) != 0;
+      kaon_callback_end(calls);
     }
   }
   return KAON_OK;
@@ -64,9 +66,10 @@ kaon_status kaon_history_drain(kaon_solver *s, int *cancel) {
 
 kaon_status kaon_solver_history(const kaon_solver *solver, int column, double *history,
                                 int *count) {
-  if (solver == NULL || count == NULL || (history == NULL && *count > 0))
-    return kaon_fail(solver ? solver->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "history: the solver, the buffer or the count is NULL");
+  KAON_ENTER(KAON_OF(solver), solver, count);
+  if (history == NULL && *count > 0)
+    return kaon_fail(solver->ctx, KAON_ERR_ARGUMENT,
+                     "history: there is room for %d values, but the array is NULL", *count);
   if (column < 0 || column >= solver->columns)
     return kaon_fail(solver->ctx, KAON_ERR_ARGUMENT, "history: column %d is not in 0 .. %d", column,
                      solver->columns - 1);

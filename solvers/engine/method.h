@@ -217,12 +217,13 @@ typedef struct kaon_solver_launch {
 
 struct kaon_solver {
   kaon_context *ctx;
+  int references, at_work; /* at_work: kaon_begin_work */
   kaon_solver_options options;
   const kaon_method_ops *method;
   int columns;
   int solutions; /* columns of x for each column of b: 1, or the number of shifts */
 
-  kaon_operator *A;      /* the user's; not owned */
+  kaon_operator *A;      /* the user's */
   kaon_operator *system; /* A, or its twin in double: for residuals and the outer solution */
   kaon_operator *inner;  /* system, A, or a sloppy twin: for the Krylov process */
   kaon_operator *K;      /* the preconditioner: the user's, or its twin in the inner precision */

@@ -2,6 +2,7 @@
  * it to users. */
 #include "lib/core/output.h"
 #include "solvers/engine/method.h"
+#include "lib/core/entry.h"
 
 static const struct {
   const char *name, *purpose;
@@ -29,8 +30,8 @@ static kaon_method number_of(const kaon_method_ops *m) {
 }
 
 kaon_status kaon_method_query(kaon_method method, kaon_method_info *info) {
+  KAON_ENTER(NULL, info);
   const kaon_method_ops *m = kaon_method_find(method);
-  if (info == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "method: the output is NULL");
   KAON_TRY(kaon_output_check(NULL, "kaon_method_info", info));
   if (m == NULL)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "method: there are methods 0 to %d, but not %d",

@@ -191,7 +191,7 @@ static kaon_status record_any(kaon_solver *s) {
     kaon_log(s->ctx, KAON_LOG_WARNING,
              "solver: issue=%s does not apply to this solve, which continues with auto: %s", form,
              kaon_last_error(s->ctx));
-    kaon_error_clear(s->ctx);
+    kaon_error_clear();
     s->replay.unlisted = 1;
     status = record(s);
     kaon_scalars_drop_deferred(s->states.scalars);
@@ -356,7 +356,7 @@ kaon_status kaon_replay_run(kaon_solver *s, int *cancel, int *over) {
   } else {
     const kaon_status status = record_any(s);
     if (status != KAON_OK) {
-      kaon_error_clear(s->ctx); /* plain issue reports the error, if there is one */
+      kaon_error_clear(); /* plain issue reports the error, if there is one */
       s->replay.unrecordable = status == KAON_ERR_UNSUPPORTED;
       return KAON_OK;
     }

@@ -13,6 +13,7 @@
 #include "solvers/shifts/shifted.h"
 #include "lib/core/threads.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 _Static_assert((int)KAON_CONVERGED == KAON_END_CONVERGED &&
                    (int)KAON_MAX_ITERATIONS == KAON_END_MAX_ITERATIONS &&
@@ -396,22 +397,26 @@ static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vecto
 
 /* Recurrences divide before they know whether the divisor is 0. Floating-point traps of the
  * application are therefore disabled during the solve. */
-kaon_status kaon_solver_solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
-                              kaon_column_report *columns_out, kaon_solve_report *report) {
-  if (s == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "solve: the solver is NULL");
-  KAON_TRY(kaon_output_check(s->ctx, "kaon_solve_report", report));
+static kaon_status solve_untrapped(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
+                                   kaon_column_report *columns_out, kaon_solve_report *report) {
   KAON_RETURN_UNTRAPPED(s->ctx, kaon_agree(s->ctx, solve_scaled(s, b, x, columns_out, report)));
 }
 
-/* x = approximately A^-1 b from zero, in A's space, without a report. With tol = 0 the host does
- * not poll. If A is a reduction of an operator of the same space, b and x belong to that operator,
- * as in a solve. */
-kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
+kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_vector *x,
+                              kaon_column_report *columns_out, kaon_solve_report *report) {
+  KAON_ENTER(KAON_OF(solver), solver);
+  KAON_TRY(kaon_output_check(solver->ctx, "kaon_solve_report", report));
+  KAON_TRY(kaon_begin_work(solver->ctx, &solver->at_work, kaon_method_name(solver->options.method),
+                           "solver"));
+  solver->references++; /* a function of the application may destroy it */
+  const kaon_status status = solve_untrapped(solver, b, x, columns_out, report);
+  solver->at_work = 0;
+  kaon_solver_destroy(&solver);
+  return status;
+}
+
+static kaon_status invert_fixed(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   const kaon_reduction *within = kaon_reduces_within(s->A) ? s->A->reduction : NULL;
-  if (s->options.tol > 0) {
-    KAON_TRY(kaon_vector_zero(x));
-    return kaon_solver_solve(s, b, x, NULL, NULL);
-  }
   kaon_scalars_drop_deferred(s->states.scalars);
   s->solve.reduces = s->history.monitored = s->launch.replays = 0;
   s->solve.zero_guess = 1;
@@ -422,4 +427,18 @@ kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector
   int cancelled = 0; /* its value is not used */
   KAON_TRY(kaon_runner_fixed(s, kaon_solver_fixed_steps(s), &cancelled));
   return within ? within->reconstruct(s->A, s->outer.own_x, b, x) : KAON_OK;
+}
+
+/* x = approximately A^-1 b from zero, in A's space, without a report. With tol = 0 the host does
+ * not poll. If A is a reduction of an operator of the same space, b and x belong to that operator,
+ * as in a solve. */
+kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
+  if (s->options.tol > 0) {
+    KAON_TRY(kaon_vector_zero(x));
+    return kaon_solver_solve(s, b, x, NULL, NULL);
+  }
+  KAON_TRY(kaon_begin_work(s->ctx, &s->at_work, kaon_method_name(s->options.method), "solver"));
+  const kaon_status status = invert_fixed(s, b, x);
+  s->at_work = 0;
+  return status;
 }

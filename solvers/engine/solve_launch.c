@@ -124,7 +124,7 @@ static int can_single_launch(kaon_solver *s) {
     if (s->launch.has_whole < 0) {
       kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: a solve is not issued as a single launch: %s",
                kaon_last_error(s->ctx));
-      kaon_error_clear(s->ctx);
+      kaon_error_clear();
     }
   }
   return s->launch.has_whole > 0;
@@ -168,7 +168,7 @@ kaon_status kaon_solve_launch_prepare(kaon_solver *s) {
   if (status != KAON_OK) {
     kaon_log(s->ctx, KAON_LOG_DEBUG, "solver: begin and end are launched without replay: %s",
              kaon_last_error(s->ctx));
-    kaon_error_clear(s->ctx);
+    kaon_error_clear();
     s->launch.unrecordable = status == KAON_ERR_UNSUPPORTED;
     return KAON_OK;
   }

@@ -21,6 +21,7 @@
 #include "lib/operator/workspace.h"
 #include "lib/core/options_table.h"
 #include "solvers/spectra/lanczos.h"
+#include "lib/core/entry.h"
 
 typedef struct chebyshev {
   kaon_operator *A;      /* retained */
@@ -198,9 +199,7 @@ kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_option
   const kaon_chebyshev_options *o = &own;
   kaon_operator *jacobi = NULL;
   if (K != NULL) *K = NULL;
-  if (A == NULL || K == NULL)
-    return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "chebyshev: the operator or the address of the result is NULL");
+  KAON_ENTER(KAON_OF(A), A, K);
   KAON_TRY(take_options(A, options, &own));
   if (o->scaled && A->ops->diagonal != NULL) KAON_TRY(kaon_precond_jacobi(A, &jacobi));
   kaon_operator_retain(A);
@@ -215,10 +214,12 @@ kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_option
 }
 
 kaon_status kaon_precond_chebyshev_interval(const kaon_operator *K, double *low, double *high) {
-  if (K == NULL || low == NULL || high == NULL || K->ops != &chebyshev_ops)
-    return kaon_fail(K ? K->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "chebyshev interval: a polynomial preconditioner and two pointers to the "
-                     "results are needed");
+  KAON_ENTER(KAON_OF(K), K, low, high);
+  if (K->ops != &chebyshev_ops)
+    return kaon_fail(K->ctx, KAON_ERR_ARGUMENT,
+                     "chebyshev interval: operator '%s' has none; pass one made by "
+                     "kaon_precond_chebyshev",
+                     K->ops->name);
   *low = ((const chebyshev *)K->self)->low;
   *high = ((const chebyshev *)K->self)->high;
   return KAON_OK;

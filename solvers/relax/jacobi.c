@@ -10,6 +10,7 @@
 #include "blas/precond_updates.h"
 #include "lib/operator/pointwise.h"
 #include "lib/vector/space.h"
+#include "lib/core/entry.h"
 
 typedef struct jacobi {
   kaon_vector *inverse;
@@ -172,9 +173,7 @@ static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
 
 kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {
   if (K != NULL) *K = NULL;
-  if (A == NULL || K == NULL)
-    return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "jacobi: the operator or the address of the result is NULL");
+  KAON_ENTER(KAON_OF(A), A, K);
   KAON_TRY(kaon_operator_check_square(A, "jacobi"));
   if (A->ops->diagonal == NULL)
     return kaon_fail(

@@ -29,6 +29,7 @@
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
 #include "solvers/spectra/lanczos.h"
+#include "lib/core/entry.h"
 
 enum { Z, SOURCE, VECTORS };
 enum { LANCZOS_STEPS = 200 };
@@ -206,9 +207,8 @@ kaon_status kaon_relax_create(kaon_solver *s) {
   kaon_lab_relax_options lab;
   const size_t columns = (size_t)s->columns;
   if (!kaon_method_has(s->method, KAON_METHOD_RELAXATION)) return KAON_OK;
-  if (kaon_options_take(KAON_OPTIONS_RELAX, s->options.relax, &own) != KAON_OK ||
-      kaon_options_take(KAON_OPTIONS_LAB_RELAX, own.lab, &lab) != KAON_OK)
-    return kaon_fail(s->ctx, KAON_ERR_ARGUMENT, "%s", kaon_last_error(NULL));
+  KAON_TRY(kaon_options_take(KAON_OPTIONS_RELAX, s->options.relax, &own));
+  KAON_TRY(kaon_options_take(KAON_OPTIONS_LAB_RELAX, own.lab, &lab));
   KAON_TRY(check(s, &own, &lab));
   kaon_relaxation *relax = s->relax = calloc(1, sizeof *relax);
   if (relax != NULL) {
@@ -322,10 +322,12 @@ double kaon_relax_flops(const kaon_solver *s) {
 }
 
 kaon_status kaon_solver_relaxation(const kaon_solver *solver, kaon_relax_report *report) {
-  if (solver == NULL || report == NULL || solver->relax == NULL)
-    return kaon_fail(solver ? solver->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "relaxation: a solver of method jacobi, gs, sor, two-stage or async and a "
-                     "pointer to the report are needed");
+  KAON_ENTER(KAON_OF(solver), solver, report);
+  if (solver->relax == NULL)
+    return kaon_fail(solver->ctx, KAON_ERR_ARGUMENT,
+                     "relaxation: the solver's method is %s; only jacobi, gs, sor, two-stage and "
+                     "async have such a report",
+                     kaon_method_name(solver->options.method));
   KAON_TRY(kaon_output_check(solver->ctx, "kaon_relax_report", report));
   kaon_output_fill(report, &solver->relax->report, sizeof *report);
   return KAON_OK;

@@ -28,6 +28,7 @@
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
 #include "lib/operator/free_blocks.h"
+#include "lib/core/entry.h"
 
 enum { ORDERS = 8 }; /* random orders; cycles use them in turn */
 
@@ -320,10 +321,7 @@ static kaon_status cut(kaon_operator *A, const kaon_local *how, kaon_operator **
 kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_precision precision,
                                      kaon_reconstruct reconstruct, kaon_operator **local) {
   if (local != NULL) *local = NULL;
-  if (A == NULL || block == NULL || local == NULL)
-    return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "local part: the operator, the extents of a block and the address of the "
-                     "result are needed");
+  KAON_ENTER(KAON_OF(A), A, block, local);
   if ((int)precision < KAON_DOUBLE || (int)precision > KAON_HALF)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "local part: precision is %d, but must be 0 (double), 1 (single) or 2 (half)",
@@ -443,9 +441,7 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
                                 kaon_operator **K) {
   kaon_schwarz_options own;
   if (K != NULL) *K = NULL;
-  if (A == NULL || K == NULL)
-    return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "schwarz: the operator and the address of the result are needed");
+  KAON_ENTER(KAON_OF(A), A, K);
   KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_SCHWARZ, options, &own, NULL, 0));
   options = &own;
   kaon_operator *made = calloc(1, sizeof *made);
@@ -478,20 +474,25 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
   return status;
 }
 
+static kaon_status check_kind(const kaon_operator *K) {
+  if (K->ops == &schwarz_ops) return KAON_OK;
+  return kaon_fail(K->ctx, KAON_ERR_ARGUMENT,
+                   "schwarz: operator '%s' is no Schwarz preconditioner; pass one made by "
+                   "kaon_schwarz_create",
+                   K->ops->name);
+}
+
 kaon_status kaon_schwarz_describe(const kaon_operator *K, kaon_schwarz_options *options) {
-  if (K == NULL || options == NULL || K->ops != &schwarz_ops)
-    return kaon_fail(
-        K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
-        "schwarz: describe needs a Schwarz preconditioner and a pointer to the options");
+  KAON_ENTER(KAON_OF(K), K, options);
+  KAON_TRY(check_kind(K));
   KAON_TRY(kaon_output_check(K->ctx, "kaon_schwarz_options", options));
   kaon_output_fill(options, &((const schwarz *)K->self)->options, sizeof *options);
   return KAON_OK;
 }
 
 kaon_status kaon_schwarz_describe_lags(const kaon_operator *K, kaon_schwarz_lags *lags) {
-  if (K == NULL || lags == NULL || K->ops != &schwarz_ops)
-    return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "schwarz: lags are available only for a Schwarz preconditioner");
+  KAON_ENTER(KAON_OF(K), K, lags);
+  KAON_TRY(check_kind(K));
   const schwarz *self = K->self;
   const kaon_message_lags *seen = &self->lags;
   KAON_TRY(kaon_output_check(K->ctx, "kaon_schwarz_lags", lags));

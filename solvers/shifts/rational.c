@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 #include "solvers/shifts/shifted.h"
 
 /* ---- Zolotarev ---- */
@@ -47,9 +48,8 @@ static long double product(int n, const long double *c, long double y) {
 }
 
 kaon_status kaon_rational_inverse_root(int terms, double lo, double hi, kaon_rational *r) {
+  KAON_ENTER(NULL, r);
   long double c[2 * KAON_MULTISHIFT_MAX + 1];
-  if (r == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: the address of the result is NULL");
   if (terms < 1 || terms > KAON_MULTISHIFT_MAX)
     return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: %d terms asked for, 1 to %d are offered",
                      terms, (int)KAON_MULTISHIFT_MAX);
@@ -84,6 +84,7 @@ kaon_status kaon_rational_inverse_root(int terms, double lo, double hi, kaon_rat
 
 struct kaon_rational_function {
   kaon_context *ctx;
+  int references, at_work; /* at_work: kaon_begin_work */
   kaon_rational r;
   kaon_multishift *solver;
   kaon_operator *A;
@@ -116,10 +117,7 @@ kaon_status kaon_rational_create(kaon_operator *A, const kaon_rational *r,
                                  const kaon_multishift_options *options,
                                  kaon_rational_function **function) {
   if (function != NULL) *function = NULL;
-  if (A == NULL || r == NULL || function == NULL)
-    return kaon_fail(
-        A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-        "rational: the operator, the coefficients or the address of the result is NULL");
+  KAON_ENTER(KAON_OF(A), A, r, function);
   KAON_TRY(kaon_agree(A->ctx, check_coefficients(A, r)));
   kaon_rational_function *f = calloc(1, sizeof *f);
   kaon_status status =
@@ -130,6 +128,7 @@ kaon_status kaon_rational_create(kaon_operator *A, const kaon_rational *r,
     return status;
   }
   f->ctx = A->ctx;
+  f->references = 1;
   f->A = A;
   f->r = *r;
   kaon_context_retain(f->ctx);
@@ -146,6 +145,7 @@ void kaon_rational_destroy(kaon_rational_function **function) {
   kaon_rational_function *f = *function;
   kaon_context *ctx = f->ctx;
   *function = NULL;
+  if (--f->references > 0) return;
   kaon_multishift_destroy(&f->solver);
   kaon_vector_destroy(&f->x);
   kaon_vector_destroy(&f->term);
@@ -155,28 +155,22 @@ void kaon_rational_destroy(kaon_rational_function **function) {
 }
 
 /* Column j of y, from the solutions in x. */
-static kaon_status add_up(kaon_rational_function *f, const kaon_vector *b, int j, kaon_vector *y,
-                          double *room) {
-  KAON_TRY(kaon_shifted_copy_column(b, j, f->sum, 0, room));
+static kaon_status add_up(kaon_rational_function *f, const kaon_vector *b, int j, kaon_vector *y) {
+  KAON_TRY(kaon_vector_copy_columns(f->sum, 0, b, j, 1));
   KAON_TRY(kaon_blas_scale(KAON_NUMBER(f->r.constant), f->sum, NULL));
   for (int i = 0; i < f->r.terms; i++) {
-    KAON_TRY(kaon_shifted_copy_column(f->x, i * b->nrhs + j, f->term, 0, room));
+    KAON_TRY(kaon_vector_copy_columns(f->term, 0, f->x, i * b->nrhs + j, 1));
     KAON_TRY(kaon_blas_axpy(KAON_NUMBER(f->r.residue[i]), f->term, f->sum, NULL));
   }
-  return kaon_shifted_copy_column(f->sum, 0, y, j, room);
+  return kaon_vector_copy_columns(y, j, f->sum, 0, 1);
 }
 
-/* Allocates x for the right-hand sides, and workspace to copy a column. */
-static kaon_status allocate_workspace(kaon_rational_function *f, int columns, double **room) {
-  const kaon_operator *A = f->A;
+/* Allocates x for the right-hand sides. */
+static kaon_status allocate_solutions(kaon_rational_function *f, int columns) {
   const int all = f->r.terms * columns;
-  void *memory = NULL;
-  if (f->x != NULL && f->x->nrhs != all) kaon_vector_destroy(&f->x);
-  if (f->x == NULL) KAON_TRY(kaon_vector_create(f->ctx, A->space, A->precision, all, &f->x));
-  KAON_TRY(kaon_pool_allocate(f->ctx, kaon_shifted_buffer_length(A->space) * sizeof **room,
-                              "a temporary column", &memory));
-  *room = memory;
-  return KAON_OK;
+  if (f->x != NULL && f->x->nrhs == all) return KAON_OK;
+  kaon_vector_destroy(&f->x);
+  return kaon_vector_create(f->ctx, f->A->space, f->A->precision, all, &f->x);
 }
 
 static kaon_status check_vectors(const kaon_rational_function *f, const kaon_vector *b,
@@ -197,19 +191,28 @@ static kaon_status check_vectors(const kaon_rational_function *f, const kaon_vec
   return KAON_OK;
 }
 
-kaon_status kaon_rational_apply(kaon_rational_function *f, const kaon_vector *b, kaon_vector *y,
-                                kaon_column_report *reports, kaon_solve_report *report) {
-  double *room = NULL;
-  if (f == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "rational: the function is NULL");
-  KAON_TRY(kaon_output_check(f->ctx, "kaon_solve_report", report));
+static kaon_status apply(kaon_rational_function *f, const kaon_vector *b, kaon_vector *y,
+                         kaon_column_report *columns_out, kaon_solve_report *report) {
   kaon_solve_report made = KAON_SOLVE_REPORT_INIT;
   const double begin = kaon_solver_clock();
   KAON_TRY(kaon_agree(f->ctx, check_vectors(f, b, y)));
-  kaon_status status = kaon_agree(f->ctx, allocate_workspace(f, b->nrhs, &room));
-  if (status == KAON_OK) status = kaon_multishift_solve(f->solver, b, f->x, reports, &made);
-  for (int j = 0; j < b->nrhs && status == KAON_OK; j++) status = add_up(f, b, j, y, room);
-  kaon_pool_release(f->ctx, room);
+  kaon_status status = kaon_agree(f->ctx, allocate_solutions(f, b->nrhs));
+  if (status == KAON_OK) status = kaon_multishift_solve(f->solver, b, f->x, columns_out, &made);
+  for (int j = 0; j < b->nrhs && status == KAON_OK; j++) status = add_up(f, b, j, y);
   made.seconds = kaon_solver_clock() - begin;
   if (status == KAON_OK) kaon_output_fill(report, &made, sizeof made);
+  return status;
+}
+
+kaon_status kaon_rational_apply(kaon_rational_function *function, const kaon_vector *b,
+                                kaon_vector *y, kaon_column_report *columns_out,
+                                kaon_solve_report *report) {
+  KAON_ENTER(KAON_OF(function), function);
+  KAON_TRY(kaon_output_check(function->ctx, "kaon_solve_report", report));
+  KAON_TRY(kaon_begin_work(function->ctx, &function->at_work, "rational", "function"));
+  function->references++; /* a function of the application may destroy it */
+  const kaon_status status = apply(function, b, y, columns_out, report);
+  function->at_work = 0;
+  kaon_rational_destroy(&function);
   return status;
 }

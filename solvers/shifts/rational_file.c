@@ -6,6 +6,7 @@
 #include "lib/comm/comm.h"
 #include "lib/io/decimal.h"
 #include "solvers/shifts/rational_file.h"
+#include "lib/core/entry.h"
 
 enum { MOST_BYTES = 1 << 20, WORD = 32 };
 
@@ -16,6 +17,7 @@ typedef struct reader {
 } reader;
 
 double kaon_rational_value(const kaon_rational *r, double x) {
+  if (r == NULL) return NAN;
   double sum = r->constant;
   for (int i = 0; i < r->terms; i++) sum += r->residue[i] / (x + r->pole[i]);
   return sum;
@@ -164,9 +166,8 @@ kaon_status kaon_rational_from_bytes(const kaon_context *ctx, const kaon_bytes *
 }
 
 kaon_status kaon_rational_read(kaon_context *ctx, const char *path, kaon_rational *r) {
+  KAON_ENTER(ctx, path, r);
   kaon_bytes bytes;
-  if (path == NULL || r == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT, "rational: the path or the result is NULL");
   KAON_TRY(kaon_bytes_open(ctx, path, &bytes));
   const kaon_status status = kaon_rational_from_bytes(ctx, &bytes, r);
   kaon_bytes_close(&bytes);

@@ -29,6 +29,7 @@ typedef struct kaon_shift_source {
 
 struct kaon_multishift {
   kaon_context *ctx;
+  int references, at_work; /* at_work: kaon_begin_work */
   kaon_multishift_options options;
   int n;
   double sigma[KAON_MULTISHIFT_MAX], least;
@@ -85,10 +86,5 @@ kaon_status kaon_shifted_operator(kaon_operator *A, int normal, const double *si
 /* shifted_refine.c: refines the columns that missed the tolerance, one at a time. It solves for the
  * residual in P of the first level and adds the result to x. Steps are added to the reports. */
 kaon_status kaon_shifted_refine(kaon_solver *s);
-/* Copies column i of `from` to column j of `to`; both are of one space. room: workspace of
- * kaon_shifted_buffer_length values in the backend's memory. */
-kaon_status kaon_shifted_copy_column(const kaon_vector *from, int i, kaon_vector *to, int j,
-                                     double *room);
-size_t kaon_shifted_buffer_length(const kaon_space *space);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <kaon/context.h>
 
+#include "lib/core/entry.h"
 #include "lib/core/options_table.h"
 #include "lib/core/threads.h"
 #include "solvers/shifts/shifted.h"
@@ -156,9 +157,7 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
                                    kaon_multishift **solver) {
   kaon_multishift_options own;
   if (solver != NULL) *solver = NULL;
-  if (A == NULL || solver == NULL)
-    return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "multishift: the operator or the address of the result is NULL");
+  KAON_ENTER(KAON_OF(A), A, solver);
   KAON_TRY(kaon_agree(A->ctx, take_options(A, shifts, sigma, options, &own)));
   kaon_multishift *f = calloc(1, sizeof *f);
   kaon_status status = KAON_OK;
@@ -169,6 +168,7 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
     return status;
   }
   f->ctx = A->ctx;
+  f->references = 1;
   f->options = own;
   f->n = shifts;
   f->least = sigma[0];
@@ -191,6 +191,7 @@ void kaon_multishift_destroy(kaon_multishift **solver) {
   kaon_multishift *f = *solver;
   kaon_context *ctx = f->ctx;
   *solver = NULL;
+  if (--f->references > 0) return;
   kaon_solver_destroy(&f->solver);
   kaon_operator_destroy(&f->A);
   free(f);
@@ -220,8 +221,19 @@ static kaon_status solve(kaon_multishift *f, const kaon_vector *b, kaon_vector *
   return kaon_solver_solve(f->solver, b, x, reports, report);
 }
 
-kaon_status kaon_multishift_solve(kaon_multishift *f, const kaon_vector *b, kaon_vector *x,
-                                  kaon_column_report *reports, kaon_solve_report *report) {
-  if (f == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "multishift: the solver is NULL");
+static kaon_status solve_untrapped(kaon_multishift *f, const kaon_vector *b, kaon_vector *x,
+                                   kaon_column_report *reports, kaon_solve_report *report) {
   KAON_RETURN_UNTRAPPED(f->ctx, solve(f, b, x, reports, report));
+}
+
+kaon_status kaon_multishift_solve(kaon_multishift *solver, const kaon_vector *b, kaon_vector *x,
+                                  kaon_column_report *columns_out, kaon_solve_report *report) {
+  KAON_ENTER(KAON_OF(solver), solver);
+  KAON_TRY(kaon_output_check(solver->ctx, "kaon_solve_report", report));
+  KAON_TRY(kaon_begin_work(solver->ctx, &solver->at_work, "multishift", "solver"));
+  solver->references++; /* a function of the application may destroy it */
+  const kaon_status status = solve_untrapped(solver, b, x, columns_out, report);
+  solver->at_work = 0;
+  kaon_multishift_destroy(&solver);
+  return status;
 }

@@ -5,36 +5,14 @@
 
 #include "solvers/shifts/shifted.h"
 
-/* ---- columns ---- */
-
-size_t kaon_shifted_buffer_length(const kaon_space *space) {
-  const int64_t sites = kaon_space_caller_rows(space);
-  return (size_t)sites * (size_t)space->ncomp;
-}
-
-/* Copies through an array in the backend's memory, without rounding. */
-kaon_status kaon_shifted_copy_column(const kaon_vector *from, int i, kaon_vector *to, int j,
-                                     double *room) {
-  KAON_TRY(kaon_vector_export_device(from, i, room, KAON_BASIS_UKQCD));
-  return kaon_vector_import_device(to, j, room, KAON_BASIS_UKQCD);
-}
-
-/* ---- refinement ---- */
-
 typedef struct refinement {
   kaon_vector *r, *d;
-  double *room;
 } refinement;
 
 static kaon_status take(const kaon_solver *s, refinement *f) {
   const kaon_operator *A = s->A;
-  void *room = NULL;
   KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &f->r));
-  KAON_TRY(kaon_vector_create(s->ctx, A->space, A->precision, 1, &f->d));
-  KAON_TRY(kaon_pool_allocate(s->ctx, kaon_shifted_buffer_length(A->space) * sizeof *f->room,
-                              "a temporary column", &room));
-  f->room = room;
-  return KAON_OK;
+  return kaon_vector_create(s->ctx, A->space, A->precision, 1, &f->d);
 }
 
 /* Column m of P, the residual, becomes d. The solve leaves half of the tolerance for the rounding
@@ -55,7 +33,7 @@ static kaon_status correct(kaon_solver *s, int m, refinement *f) {
   o.sloppy = all->options.sloppy;
   o.reconstruct = s->options.reconstruct;
   o.check_interval = s->options.check_interval;
-  kaon_status status = kaon_shifted_copy_column(P, m, f->r, 0, f->room);
+  kaon_status status = kaon_vector_copy_columns(f->r, 0, P, m, 1);
   if (status == KAON_OK) status = kaon_vector_zero(f->d);
   if (status == KAON_OK)
     status = kaon_shifted_operator(s->A, 0, &all->sigma[m / s->columns], s->A->precision, &S);
@@ -71,13 +49,13 @@ static kaon_status correct(kaon_solver *s, int m, refinement *f) {
   report->updates++;
   report->reason = column.reason == KAON_CONVERGED ? KAON_STAGNATED : column.reason;
   report->breakdown = column.breakdown;
-  return kaon_agree(s->ctx, kaon_shifted_copy_column(f->d, 0, P, m, f->room));
+  return kaon_agree(s->ctx, kaon_vector_copy_columns(P, m, f->d, 0, 1));
 }
 
 kaon_status kaon_shifted_refine(kaon_solver *s) {
   kaon_multishift *all = s->shifts;
   const kaon_pass corrected = kaon_shifted_pass(s, KAON_REC_NONE);
-  refinement f = {NULL, NULL, NULL};
+  refinement f = {NULL, NULL};
   kaon_status status = kaon_agree(s->ctx, take(s, &f));
   for (int m = 0; m < kaon_shifted_columns(s) && status == KAON_OK; m++) {
     const int missed = kaon_shifted_missed(s, m);
@@ -89,6 +67,5 @@ kaon_status kaon_shifted_refine(kaon_solver *s) {
     status = kaon_blas_axpy(KAON_NUMBER(1), all->level[0].P, s->outer.x, &corrected);
   kaon_vector_destroy(&f.r);
   kaon_vector_destroy(&f.d);
-  kaon_pool_release(s->ctx, f.room);
   return kaon_agree(s->ctx, status);
 }

@@ -25,6 +25,7 @@
 #include "lib/core/output.h"
 #include "lib/operator/row_sweeps.h"
 #include "solvers/spectra/lanczos.h"
+#include "lib/core/entry.h"
 
 enum { DEFAULT_STEPS = 300, DEFAULT_POWERS = 2400 };
 static const double SETTLED = 1e-7; /* relative change of an estimate in ten steps */
@@ -208,7 +209,7 @@ static kaon_status extremes(kaon_operator *A, kaon_operator *jacobi, int steps,
   to->steps += e.steps;
   if (status == KAON_ERR_ARGUMENT) {
     to->hermitian = 0;
-    kaon_error_clear(A->ctx);
+    kaon_error_clear();
     return e.indefinite ? inspect_diagonal(A, jacobi, v, &to->indefinite) : KAON_OK;
   }
   to->low = e.low;
@@ -245,12 +246,13 @@ static kaon_status estimate(kaon_operator *A, kaon_operator *jacobi, int steps,
 }
 
 kaon_status kaon_spectrum_estimate(kaon_operator *A, int steps, kaon_spectrum *spectrum) {
+  KAON_ENTER(KAON_OF(A), A, spectrum);
   kaon_operator *jacobi = NULL;
   kaon_vector *v[WORK] = {NULL};
-  if (A == NULL || spectrum == NULL || steps < 0)
-    return kaon_fail(A ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "spectrum: an operator, a pointer to the result and a number of steps of 0 or "
-                     "more are needed");
+  if (steps < 0)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "spectrum: %d steps were asked for, but 0 (automatic) or more are needed",
+                     steps);
   KAON_TRY(kaon_output_check(A->ctx, "kaon_spectrum", spectrum));
   kaon_spectrum made = {
       .low = NAN, .high = NAN, .rho_absolute = NAN, .most_absolute = NAN, .tau = NAN};

@@ -11,6 +11,7 @@
 #include "sparse/storage/matrix.h"
 #include "sparse/ranks/redistribution.h"
 #include "sparse/ranks/rank_rows.h"
+#include "lib/core/entry.h"
 
 /* ---- matrices ---- */
 
@@ -27,9 +28,7 @@ static kaon_market_options market_options(const kaon_context *ctx,
 kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
                              const kaon_matrix_options *options, kaon_matrix **matrix) {
   if (matrix != NULL) *matrix = NULL;
-  if (ctx == NULL || matrix == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "matrix read: context and the address of the result are needed");
+  KAON_ENTER(ctx, ctx, path, matrix);
   kaon_market_options reading = market_options(ctx, options);
   kaon_market_header header;
   kaon_bytes bytes;
@@ -46,10 +45,11 @@ kaon_status kaon_matrix_read(kaon_context *ctx, const char *path,
 
 kaon_status kaon_matrix_file_query(const char *path, int ranks, int threads,
                                    kaon_matrix_file_info *info) {
-  if (path == NULL || info == NULL || ranks < 1 || threads < 1)
-    return kaon_fail(
-        NULL, KAON_ERR_ARGUMENT,
-        "matrix file: a path, a pointer to the result and at least 1 rank of 1 thread are needed");
+  KAON_ENTER(NULL, path, info);
+  if (ranks < 1 || threads < 1)
+    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
+                     "matrix file: at least 1 rank of 1 thread is needed, not %d of %d", ranks,
+                     threads);
   KAON_TRY(kaon_output_check(NULL, "kaon_matrix_file_info", info));
   kaon_market_options reading = KAON_MARKET_OPTIONS_INIT;
   kaon_market_header h;
@@ -82,13 +82,11 @@ kaon_status kaon_matrix_generate(kaon_context *ctx, const char *name,
                                  const kaon_matrix_options *options, kaon_matrix **matrix,
                                  double **own) {
   if (matrix != NULL) *matrix = NULL;
-  if (ctx == NULL || matrix == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "matrix generate: context and the address of the result are needed");
+  if (own != NULL) *own = NULL;
+  KAON_ENTER(ctx, ctx, name, matrix);
   kaon_generator *g = NULL;
   kaon_csr *rows = NULL;
   int64_t first = 0, last = 0;
-  if (own != NULL) *own = NULL;
   kaon_status status = kaon_agree(ctx, kaon_generator_create(ctx, name, &g));
   if (status == KAON_OK) {
     kaon_rows_part(g->rows, ctx->comm->rank, ctx->comm->ranks, &first, &last);
@@ -185,7 +183,7 @@ static kaon_status write_rows(const kaon_matrix *matrix, const kaon_csr *given,
 
 kaon_status kaon_matrix_write_as(const kaon_matrix *matrix, kaon_matrix_field field,
                                  const char *path) {
-  if (matrix == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "matrix write: the matrix is NULL");
+  KAON_ENTER(KAON_OF(matrix), matrix, path);
   if ((int)field < KAON_FIELD_FULL || field > KAON_FIELD_PATTERN)
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
                      "matrix write: field %d is none of KAON_FIELD_FULL, INTEGER, PATTERN",
@@ -200,6 +198,7 @@ kaon_status kaon_matrix_write_as(const kaon_matrix *matrix, kaon_matrix_field fi
 }
 
 kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path) {
+  KAON_ENTER(KAON_OF(matrix), matrix, path);
   return kaon_matrix_write_as(matrix, KAON_FIELD_FULL, path);
 }
 
@@ -208,9 +207,7 @@ kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path) {
 kaon_status kaon_array_read(kaon_context *ctx, const char *path, int64_t *rows, int64_t *columns,
                             int *reals, double **values) {
   if (values != NULL) *values = NULL;
-  if (ctx == NULL || rows == NULL || columns == NULL || reals == NULL || values == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "array read: context and the addresses of all results are needed");
+  KAON_ENTER(ctx, ctx, path, rows, columns, reals, values);
   const kaon_market_options reading = market_options(ctx, NULL);
   kaon_market_header header;
   kaon_bytes bytes;
@@ -226,7 +223,7 @@ kaon_status kaon_array_read(kaon_context *ctx, const char *path, int64_t *rows, 
 
 kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64_t rows, int64_t columns,
                              int reals, const double *values) {
-  if (ctx == NULL) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "array write: a context is needed");
+  KAON_ENTER(ctx, ctx, path);
   kaon_status status = KAON_OK;
   if (rows < 0 || columns < 0 || (reals != 1 && reals != 2))
     status = kaon_fail(ctx, KAON_ERR_ARGUMENT,
@@ -243,7 +240,7 @@ kaon_status kaon_array_write(kaon_context *ctx, const char *path, int64_t rows, 
                          "array write: %g in row %lld of column %lld (counted from 1), which a "
                          "Matrix Market file cannot hold; %s is as it was",
                          values[i], (long long)(i / reals % rows) + 1,
-                         (long long)(i / reals / rows) + 1, path != NULL ? path : "the file");
+                         (long long)(i / reals / rows) + 1, path);
   KAON_TRY(kaon_agree(ctx, status));
   return kaon_market_write_dense(ctx, path, rows, columns, reals, values);
 }

@@ -10,6 +10,7 @@
 #include "lib/core/output.h"
 #include "lib/io/decimal.h"
 #include "sparse/storage/host_memory.h"
+#include "lib/core/entry.h"
 
 enum { MOST_NUMBERS = 3 };
 
@@ -110,11 +111,11 @@ static kaon_status parse(const kaon_context *ctx, const char *name, const maker 
 }
 
 kaon_status kaon_matrix_generate_check(const char *name) {
+  KAON_ENTER(NULL, name);
   double numbers[MOST_NUMBERS];
   int count = 0;
-  const maker *m = find(name != NULL ? name : "");
-  return m == NULL ? unknown(NULL, name != NULL ? name : "")
-                   : parse(NULL, name, m, numbers, &count);
+  const maker *m = find(name);
+  return m == NULL ? unknown(NULL, name) : parse(NULL, name, m, numbers, &count);
 }
 
 static kaon_status make_generator(const kaon_context *ctx, const char *name, const maker *m,
@@ -203,14 +204,12 @@ static double bytes_of(int64_t rows, int64_t entries, int has_rhs) {
 }
 
 kaon_status kaon_matrix_generate_query(const char *name, kaon_matrix_file_info *info) {
+  KAON_ENTER(NULL, name, info);
   enum { MOST_LEVEL = 6 }; /* of fem, whose cells are divided by four at every level */
   double numbers[MOST_NUMBERS] = {0, 0, 0}, times = 1;
   int count = 0;
   kaon_generator *g = NULL;
   KAON_TRY(kaon_matrix_generate_check(name));
-  if (info == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "matrix '%.60s': the pointer to the result is NULL",
-                     name);
   KAON_TRY(kaon_output_check(NULL, "kaon_matrix_file_info", info));
   const maker *m = find(name);
   KAON_TRY(parse(NULL, name, m, numbers, &count));

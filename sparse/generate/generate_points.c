@@ -8,6 +8,7 @@
 
 #include "lib/core/context_internal.h"
 #include "sparse/generate/fem_mesh.h"
+#include "lib/core/entry.h"
 
 enum { MOST_LEVEL = 12, MOST_POINTS = 1 << 12 }; /* above the limits of all generated matrices */
 
@@ -44,9 +45,7 @@ kaon_status kaon_matrix_generate_points(kaon_context *ctx, const char *name, int
                                         double **points) {
   int a = 0, b = 0, c = 0, used = 0;
   if (points != NULL) *points = NULL;
-  if (ctx == NULL || name == NULL || dimensions == NULL || points == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "points: a name and a pointer to the result are needed");
+  KAON_ENTER(ctx, ctx, name, dimensions, points);
   const size_t length = strlen(name);
   *dimensions = 2;
   if (sscanf(name, "fem:%d,%d,%d%n", &a, &b, &c, &used) == 3 && (size_t)used == length && b == 1 &&

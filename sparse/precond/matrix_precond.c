@@ -16,6 +16,7 @@
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
 #include "sparse/precond/matrix_precond.h"
+#include "lib/core/entry.h"
 
 static kaon_precond *self_of(const kaon_operator *K) {
   return K->self;
@@ -238,9 +239,7 @@ static kaon_status make(kaon_matrix *matrix, const kaon_precond_options *given, 
 kaon_status kaon_precond_create(kaon_matrix *matrix, const kaon_precond_options *options,
                                 kaon_operator **K) {
   if (K != NULL) *K = NULL;
-  if (matrix == NULL || K == NULL)
-    return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "preconditioner: the matrix and the address of the result are needed");
+  KAON_ENTER(KAON_OF(matrix), matrix, K);
   const double begun = now();
   KAON_TRY(kaon_agree(matrix->ctx, make(matrix, options, K)));
   kaon_precond *self = self_of(*K);
@@ -251,10 +250,12 @@ kaon_status kaon_precond_create(kaon_matrix *matrix, const kaon_precond_options 
 }
 
 kaon_status kaon_precond_describe(const kaon_operator *K, kaon_precond_info *info) {
-  if (K == NULL || info == NULL || K->ops != &precond_ops)
-    return kaon_fail(K != NULL ? K->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "preconditioner: describe needs an operator made by kaon_precond_create and a "
-                     "pointer to the result");
+  KAON_ENTER(KAON_OF(K), K, info);
+  if (K->ops != &precond_ops)
+    return kaon_fail(K->ctx, KAON_ERR_ARGUMENT,
+                     "preconditioner: operator '%s' cannot be described here; pass one made by "
+                     "kaon_precond_create",
+                     K->ops->name);
   KAON_TRY(kaon_output_check(K->ctx, "kaon_precond_info", info));
   kaon_precond_info made = self_of(K)->info;
   made.options = &self_of(K)->options;

@@ -88,7 +88,7 @@ static kaon_status allocate_memory(kaon_remote_values *a) {
   if (status != KAON_ERR_UNSUPPORTED || ctx->comm->ops->window_create == NULL) return status;
   snprintf(a->note, sizeof a->note, "exchange %s is not available (%.90s); amc is used",
            kaon_exchange_name(a->exchange_kind), kaon_last_error(ctx));
-  kaon_error_clear(ctx);
+  kaon_error_clear();
   a->exchange_kind = KAON_EXCHANGE_AMC;
   return kaon_agree(ctx, create_window(a));
 }

@@ -5,12 +5,11 @@
 
 #include "sparse/storage/matrix.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix,
                                               kaon_matrix_distribution *shares) {
-  if (matrix == NULL || shares == NULL)
-    return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "matrix shares: the matrix or the result is NULL");
+  KAON_ENTER(KAON_OF(matrix), matrix, shares);
   KAON_TRY(kaon_output_check(matrix->ctx, "kaon_matrix_distribution", shares));
   enum { ROWS, ENTRIES, GHOSTS, CUT, NUMBERS };
   kaon_context *ctx = matrix->ctx;

@@ -7,6 +7,7 @@
 
 #include "sparse/storage/matrix.h"
 #include "sparse/ranks/rank_rows.h"
+#include "lib/core/entry.h"
 
 typedef struct source {
   kaon_context *ctx;
@@ -129,9 +130,7 @@ kaon_status kaon_matrix_create_csr(kaon_context *ctx, const kaon_csr_arrays *arr
                                    const kaon_matrix_options *options, kaon_matrix **matrix) {
   kaon_csr *rows = NULL;
   if (matrix != NULL) *matrix = NULL;
-  if (ctx == NULL || arrays == NULL || matrix == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "matrix csr: context, arrays and the address of the result are needed");
+  KAON_ENTER(ctx, ctx, arrays, matrix);
   const kaon_status status = rows_from_csr(ctx, arrays, options, &rows);
   return finish(ctx, status, &rows, arrays->first_row, options, matrix);
 }
@@ -188,9 +187,7 @@ kaon_status kaon_matrix_create_triplets(kaon_context *ctx, const kaon_triplet_ar
                                         const kaon_matrix_options *options, kaon_matrix **matrix) {
   kaon_csr *rows = NULL;
   if (matrix != NULL) *matrix = NULL;
-  if (ctx == NULL || arrays == NULL || matrix == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "matrix triplets: context, arrays and the address of the result are needed");
+  KAON_ENTER(ctx, ctx, arrays, matrix);
   const kaon_status status = rows_from_triplets(ctx, arrays, options, &rows);
   return finish(ctx, status, &rows, arrays->first_row, options, matrix);
 }
@@ -420,9 +417,7 @@ kaon_status kaon_matrix_create_ldu(kaon_context *ctx, const kaon_ldu_arrays *arr
   kaon_csr *rows = NULL;
   ldu_ranks l = {0};
   if (matrix != NULL) *matrix = NULL;
-  if (ctx == NULL || arrays == NULL || matrix == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "matrix ldu: context, arrays and the address of the result are needed");
+  KAON_ENTER(ctx, ctx, arrays, matrix);
   kaon_status status = kaon_agree(ctx, check_ldu(ctx, arrays));
   if (status == KAON_OK) status = kaon_agree(ctx, count_cells(ctx, arrays, &l));
   if (status == KAON_OK) status = kaon_agree(ctx, join_interfaces(ctx, arrays, &l));

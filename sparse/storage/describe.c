@@ -9,6 +9,7 @@
 #include "sparse/ranks/redistribution.h"
 #include "sparse/ranks/rank_rows.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 /* ---- rows and columns of zeros ---- */
 
@@ -305,9 +306,7 @@ static int64_t number_of(double least) {
 }
 
 kaon_status kaon_matrix_describe(const kaon_matrix *matrix, kaon_matrix_info *info) {
-  if (matrix == NULL || info == NULL)
-    return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "matrix describe: the matrix or the result is NULL");
+  KAON_ENTER(KAON_OF(matrix), matrix, info);
   KAON_TRY(kaon_output_check(matrix->ctx, "kaon_matrix_info", info));
   const kaon_csr *a = matrix->rows->rows;
   double mine[NUMBERS] = {0}, sum[NUMBERS] = {0};

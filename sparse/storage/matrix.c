@@ -45,7 +45,7 @@ void kaon_matrix_destroy(kaon_matrix **matrix) {
 }
 
 const kaon_space *kaon_matrix_space(const kaon_matrix *matrix) {
-  return &matrix->space;
+  return matrix != NULL ? &matrix->space : NULL;
 }
 
 /* ---- A = A^H, -A^H, A^T, -A^T ---- */

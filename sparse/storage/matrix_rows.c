@@ -1,6 +1,7 @@
 /* matrix_rows.c - returns a matrix' rows as the caller passed them. Contract: kaon/sparse.h. */
 #include "lib/core/context_internal.h"
 #include "sparse/storage/matrix.h"
+#include "lib/core/entry.h"
 
 /* Inserts an entry into a row that is sorted by column. */
 static void insert(int64_t first, int64_t end, int reals, int32_t column, const double *value,
@@ -16,11 +17,8 @@ static void insert(int64_t first, int64_t end, int reals, int32_t column, const 
 
 kaon_status kaon_matrix_rows(const kaon_matrix *matrix, int64_t *start, int32_t *column,
                              double *value) {
-  kaon_context *ctx = matrix != NULL ? matrix->ctx : NULL;
-  if (matrix == NULL || start == NULL || column == NULL || value == NULL)
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "matrix rows: the matrix and the addresses of starts, columns and values are "
-                     "needed");
+  KAON_ENTER(KAON_OF(matrix), matrix, start, column, value);
+  const kaon_context *ctx = matrix->ctx;
   if (ctx->comm->ranks > 1)
     return kaon_fail(
         ctx, KAON_ERR_UNSUPPORTED,

@@ -25,6 +25,7 @@
 #include "sparse/ranks/rank_rows.h"
 #include "sparse/storage/stored.h"
 #include "sparse/sweeps/sweeps.h"
+#include "lib/core/entry.h"
 
 typedef struct family {
   int references;
@@ -162,10 +163,10 @@ static void cancel_send(kaon_operator *A, int columns) {
   kaon_row_messages *messages = NULL;
   kaon_saved_error first; /* the error that led to the call */
   if (set->halo == NULL) return;
-  kaon_error_save(A->ctx, &first);
+  kaon_error_save(&first);
   if (kaon_row_messages_get(set, A->precision, columns, &messages) == KAON_OK)
     kaon_halo_abandon(&messages->halo);
-  kaon_error_restore(A->ctx, &first);
+  kaon_error_restore(&first);
 }
 
 /* 1: applications in this mode use the rows of the adjoint. */
@@ -484,9 +485,7 @@ kaon_status kaon_matrix_operator(kaon_matrix *matrix, const kaon_matrix_operator
                                  kaon_operator **A) {
   kaon_matrix_operator_options own;
   if (A != NULL) *A = NULL;
-  if (matrix == NULL || A == NULL)
-    return kaon_fail(matrix != NULL ? matrix->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "matrix operator: the matrix or the address of the result is NULL");
+  KAON_ENTER(KAON_OF(matrix), matrix, A);
   KAON_TRY(kaon_options_share(matrix->ctx, KAON_OK, KAON_OPTIONS_MATRIX_OPERATOR, options, &own,
                               NULL, 0));
   family *f = NULL;

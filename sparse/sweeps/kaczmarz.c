@@ -14,6 +14,7 @@
 #include "lib/vector/vector_transfer.h"
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 enum { WORK = 2, BLOCK_ROWS = 128, POWER_STEPS = 30 };
 static const double LAMBDA_SHARE = 1.8; /* fraction of 2, below which the method converges */
@@ -285,11 +286,12 @@ static const kaon_operator_ops sweeps_ops = {.name = "kaczmarz preconditioner",
                                              .destroy = destroy};
 
 kaon_status kaon_kaczmarz_describe(const kaon_operator *reduced, kaon_kaczmarz_info *info) {
-  if (reduced == NULL || info == NULL ||
-      (reduced->ops != &reduction_ops && reduced->ops != &sweeps_ops))
-    return kaon_fail(reduced != NULL ? reduced->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "kaczmarz: describe needs an operator made by kaon_kaczmarz_reduce or "
-                     "kaon_kaczmarz_preconditioner, and a pointer to the result");
+  KAON_ENTER(KAON_OF(reduced), reduced, info);
+  if (reduced->ops != &reduction_ops && reduced->ops != &sweeps_ops)
+    return kaon_fail(reduced->ctx, KAON_ERR_ARGUMENT,
+                     "kaczmarz: operator '%s' cannot be described here; pass one made by "
+                     "kaon_kaczmarz_reduce or kaon_kaczmarz_preconditioner",
+                     reduced->ops->name);
   KAON_TRY(kaon_output_check(reduced->ctx, "kaon_kaczmarz_info", info));
   kaon_kaczmarz_info made = self_of(reduced)->info;
   made.options = &self_of(reduced)->options;
@@ -512,10 +514,6 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *given, in
 static kaon_status create(kaon_operator *A, const kaon_kaczmarz_options *options, int sweeps,
                           kaon_operator **made) {
   const double begun = now();
-  if (made != NULL) *made = NULL;
-  if (A == NULL || made == NULL)
-    return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "kaczmarz: the operator and the address of the result are needed");
   kaon_status status = kaon_agree(A->ctx, make(A, options, sweeps, made));
   if (status == KAON_OK)
     status =
@@ -530,15 +528,17 @@ static kaon_status create(kaon_operator *A, const kaon_kaczmarz_options *options
 
 kaon_status kaon_kaczmarz_reduce(kaon_operator *A, const kaon_kaczmarz_options *options,
                                  kaon_operator **reduced) {
+  if (reduced != NULL) *reduced = NULL;
+  KAON_ENTER(KAON_OF(A), A, reduced);
   return create(A, options, 0, reduced);
 }
 
 kaon_status kaon_kaczmarz_preconditioner(kaon_operator *A, const kaon_kaczmarz_options *options,
                                          int sweeps, kaon_operator **K) {
-  if (sweeps < 1) {
-    if (K != NULL) *K = NULL;
-    return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
+  if (K != NULL) *K = NULL;
+  KAON_ENTER(KAON_OF(A), A, K);
+  if (sweeps < 1)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
                      "kaczmarz: %d sweeps were asked for, but at least 1 is needed", sweeps);
-  }
   return create(A, options, sweeps, K);
 }

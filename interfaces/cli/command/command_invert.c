@@ -106,17 +106,6 @@ void invert_close(invert_job *job) {
   kaon_context_destroy(&job->ctx);
 }
 
-kaon_status invert_transfer(const invert_job *job, const kaon_vector *from, int from_first,
-                            kaon_vector *to, int to_first, int count) {
-  kaon_status status = KAON_OK;
-  for (int k = 0; k < count && status == KAON_OK; k++) {
-    status = kaon_vector_export(from, from_first + k, job->host, KAON_BASIS_UKQCD);
-    if (status == KAON_OK) /* the rank's own sites: less than a whole column */
-      status = kaon_vector_import(to, to_first + k, job->host, KAON_BASIS_UKQCD);
-  }
-  return status;
-}
-
 static int solve(invert_job *job, int first, int count, const kaon_vector *b, kaon_vector *x) {
   kaon_solve_report report = KAON_SOLVE_REPORT_INIT;
   char loss[256], part[160] = "";
@@ -133,9 +122,9 @@ static int solve(invert_job *job, int first, int count, const kaon_vector *b, ka
   signals_keep(job->args->output != NULL);
   const energy_meter meter = energy_start(job->ctx);
   kaon_status status = kaon_solver_solve(job->p.solver, b, x, job->solves + first, &report);
-  job->joules += energy_since(&meter);
   if (!signals_interrupted()) signals_keep(0); /* else once the iterates are kept */
   if (status != KAON_OK) return cli_status(job->ctx, status, NULL);
+  job->joules += energy_since(&meter);
   job->seconds += report.seconds;
   job->flops += report.flops;
   job->traffic.sums += report.traffic.sums;
@@ -162,8 +151,9 @@ static int solve_batch(invert_job *job, int first, int count) {
   if (!whole) {
     status = kaon_vector_create(job->ctx, full, job->p.precision, count, &b);
     if (status == KAON_OK) status = kaon_vector_create(job->ctx, full, job->p.precision, count, &x);
-    if (status == KAON_OK) status = invert_transfer(job, job->b, first, b, 0, count);
-    if (status == KAON_OK && job->begun) status = invert_transfer(job, job->x, first, x, 0, count);
+    if (status == KAON_OK) status = kaon_vector_copy_columns(b, 0, job->b, first, count);
+    if (status == KAON_OK && job->begun)
+      status = kaon_vector_copy_columns(x, 0, job->x, first, count);
   }
   code = cli_status(job->ctx, status, NULL);
   if (code == EXIT_DONE) code = problem_solver(job->ctx, count, &job->p);
@@ -172,7 +162,7 @@ static int solve_batch(invert_job *job, int first, int count) {
   progress_end(&p);
   kaon_solver_destroy(&job->p.solver);
   if (code == EXIT_DONE && !whole)
-    code = cli_status(job->ctx, invert_transfer(job, x, 0, job->x, first, count), NULL);
+    code = cli_status(job->ctx, kaon_vector_copy_columns(job->x, first, x, 0, count), NULL);
   kaon_vector_destroy(&b);
   kaon_vector_destroy(&x);
   return code;

@@ -172,9 +172,9 @@ int solve_columns(solve_job *job) {
     const kaon_status status =
         kaon_solver_solve(job->l.solver, job->b, job->x, job->solves, &report);
     job->cpu = cli_cpu_seconds() - before;
-    job->joules = energy_since(&meter);
     if (!signals_interrupted()) signals_keep(0); /* else once the iterates are kept */
     code = cli_status(job->ctx, status == KAON_OK ? faults_count(&job->l) : status, NULL);
+    job->joules = energy_since(&meter);
   }
   progress_end(&p);
   if (code != EXIT_DONE) return code;

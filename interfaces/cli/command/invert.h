@@ -47,9 +47,6 @@ typedef struct invert_job {
 int invert_allocate(invert_job *job);
 /* Sites of this rank. */
 int64_t invert_sites(const invert_job *job);
-/* Copies columns from_first .. from_first + count - 1 of one vector into another. */
-kaon_status invert_transfer(const invert_job *job, const kaon_vector *from, int from_first,
-                            kaon_vector *to, int to_first, int count);
 /* Solves all unfinished columns, batch by batch. Exit status. */
 int invert_solve(invert_job *job);
 void invert_close(invert_job *job);

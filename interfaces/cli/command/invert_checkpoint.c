@@ -68,8 +68,8 @@ static kaon_status residuals(const invert_job *job, kaon_vector *r, double *resi
 static kaon_status seen_by_a_solver(const invert_job *job, kaon_solver *solver, int k,
                                     kaon_vector *b, kaon_vector *x, double *residual) {
   kaon_column_report report;
-  kaon_status status = invert_transfer(job, job->b, k, b, 0, 1);
-  if (status == KAON_OK) status = invert_transfer(job, job->x, k, x, 0, 1);
+  kaon_status status = kaon_vector_copy_columns(b, 0, job->b, k, 1);
+  if (status == KAON_OK) status = kaon_vector_copy_columns(x, 0, job->x, k, 1);
   if (status == KAON_OK) status = kaon_solver_solve(solver, b, x, &report, NULL);
   if (status == KAON_OK) *residual = report.stop_residual;
   return status;

@@ -166,6 +166,15 @@ static kaon_status clear(kaon_context *ctx, void *device, size_t bytes) {
                          "clearing device memory");
 }
 
+static kaon_status copy(kaon_context *ctx, void *to, size_t to_step, const void *from,
+                        size_t from_step, size_t bytes, size_t pieces) {
+  kaon_cuda_enter(ctx);
+  return kaon_cuda_check(ctx,
+                         cudaMemcpy2DAsync(to, to_step, from, from_step, bytes, pieces,
+                                           cudaMemcpyDeviceToDevice, (cudaStream_t)ctx->queue),
+                         "copying within the device");
+}
+
 /* Pinned host memory counts as host memory, since kernels would read it over the bus. */
 static int place(kaon_context *ctx, const void *pointer) {
   struct cudaPointerAttributes found;
@@ -186,6 +195,7 @@ const kaon_memory_ops kaon_cuda_memory = {
     .to_device = to_device,
     .to_host = to_host,
     .clear = clear,
+    .copy = copy,
     .synchronise = synchronise,
     .available = available,
     .place = place,

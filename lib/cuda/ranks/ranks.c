@@ -152,7 +152,7 @@ static kaon_status choose(kaon_context *ctx) {
     else
       kaon_log(ctx, KAON_LOG_DEBUG, "context: not by %s: %s", t->name, kaon_last_error(ctx));
     if (status != KAON_OK && wanted == KAON_TRANSPORT_AUTO && i < TRANSPORTS - 1)
-      kaon_error_clear(ctx);
+      kaon_error_clear();
   }
   if (sharing[0] >= 0 && status == KAON_OK) warn_of_sharing(ctx, sharing);
   return status;

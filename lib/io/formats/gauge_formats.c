@@ -11,6 +11,7 @@
 #include "lib/io/formats/gauge_job.h"
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 enum { HEAD = 64 };
 
@@ -40,9 +41,7 @@ const char *kaon_file_format_name(kaon_file_format format) {
 }
 
 kaon_status kaon_file_format_parse(const char *name, kaon_file_format *format) {
-  if (format == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "file format: the address of the result is needed");
-  if (name == NULL) return kaon_fail(NULL, KAON_ERR_ARGUMENT, "file format: the name is NULL");
+  KAON_ENTER(NULL, name, format);
   for (int i = 0; i < NAMES; i++) {
     if (strcasecmp(names[i].name, name) == 0) {
       *format = names[i].format;
@@ -138,13 +137,14 @@ static kaon_status open_and_read(const kaon_context *ctx, const char *path,
 kaon_status kaon_gauge_file_probe(const kaon_context *ctx, const char *path,
                                   const kaon_gauge_read_options *options,
                                   kaon_gauge_file_info *info) {
+  KAON_ENTER(ctx, path);
   return open_and_read(ctx, path, options, info, NULL, NULL);
 }
 
 kaon_status kaon_gauge_file_read(const kaon_context *ctx, const char *path,
                                  const kaon_gauge_read_options *options, kaon_gauge_file_info *info,
                                  kaon_link_put *put, void *sink) {
-  if (!put) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "reading a gauge file needs a put function");
+  KAON_ENTER(ctx, path, put);
   return open_and_read(ctx, path, options, info, put, sink);
 }
 
@@ -186,13 +186,10 @@ kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
                                   const kaon_gauge_write_options *options,
                                   const kaon_gauge_content *content, kaon_link_get *get,
                                   void *source) {
+  KAON_ENTER(ctx, path, content, get);
   kaon_gauge_output out = {.ctx = ctx, .content = content, .get = get, .source = source};
   char now[64], date[64];
   int64_t extents[4];
-  if (!path || !content || !get) {
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "writing a gauge file needs a path, a content and a get function");
-  }
   if (kaon_options_take(KAON_OPTIONS_GAUGE_WRITE, options, &out.options) != KAON_OK)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", kaon_short_path(path),
                      kaon_last_error(NULL));

@@ -16,6 +16,7 @@
 #include "lib/io/spin_basis.h"
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
+#include "lib/core/entry.h"
 
 enum { COLUMNS_MAX = 1 << 16, SITES = 64, REALS = 24, GROUP = 12 };
 
@@ -373,6 +374,7 @@ static kaon_status open_and_read(const kaon_context *ctx, const char *path,
 
 kaon_status kaon_propagator_file_probe(const kaon_context *ctx, const char *path,
                                        kaon_propagator_file_info *info) {
+  KAON_ENTER(ctx, path);
   return open_and_read(ctx, path, NULL, info, NULL, NULL, NULL);
 }
 
@@ -380,6 +382,6 @@ kaon_status kaon_propagator_file_read(const kaon_context *ctx, const char *path,
                                       const kaon_propagator_read_options *options,
                                       kaon_propagator_file_info *info, kaon_spinor_put *put,
                                       kaon_source_put *put_source, void *sink) {
-  if (!put) return kaon_fail(ctx, KAON_ERR_ARGUMENT, "reading a propagator needs a put function");
+  KAON_ENTER(ctx, path, put);
   return open_and_read(ctx, path, options, info, put, put_source, sink);
 }

@@ -10,6 +10,7 @@
 #include "lib/io/scidac.h"
 #include "lib/io/spin_basis.h"
 #include "lib/core/options_table.h"
+#include "lib/core/entry.h"
 
 const kaon_propagator_type kaon_propagator_types[KAON_PROPAGATOR_TYPES] = {
     {KAON_PROPAGATOR_TWELVE, "USQCD_DiracFermion_ScalarSource_TwelveSink", 2},
@@ -168,10 +169,7 @@ kaon_status kaon_propagator_file_write(const kaon_context *ctx, const char *path
                                        const kaon_propagator_write_options *options,
                                        kaon_spinor_get *get, kaon_source_get *get_source,
                                        void *source) {
-  if (!path || !options || !get || !get_source) {
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "writing a propagator needs a path, options and both get functions");
-  }
+  KAON_ENTER(ctx, path, options, get, get_source);
   output o = {.ctx = ctx, .name = kaon_short_path(path), .get = get};
   o.get_source = get_source;
   o.source = source;
