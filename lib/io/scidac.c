@@ -69,7 +69,7 @@ kaon_status kaon_scidac_user_xml(const kaon_scidac_scan *scan, const char *type,
 static kaon_status pass_over(kaon_scidac_scan *scan, kaon_status status, const char *loss) {
   if (status != KAON_ERR_FORMAT) return status;
   kaon_scidac_warn(scan, "%s; %s", kaon_last_error(scan->ctx), loss);
-  kaon_error_clear(scan->ctx);
+  kaon_error_clear();
   return KAON_OK;
 }
 

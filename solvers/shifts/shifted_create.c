@@ -7,6 +7,7 @@
 
 #include "lib/core/entry.h"
 #include "lib/core/options_table.h"
+#include "lib/core/output.h"
 #include "lib/core/threads.h"
 #include "solvers/shifts/shifted.h"
 

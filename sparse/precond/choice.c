@@ -204,7 +204,7 @@ static kaon_status make(kaon_matrix *matrix, kaon_operator *A, const facts *f,
   if (status == KAON_OK && stable) return KAON_OK;
   kaon_operator_destroy(K);
   if (status != KAON_OK && status != KAON_ERR_SINGULAR) return status;
-  kaon_error_clear(A->ctx);
+  kaon_error_clear();
   const size_t used = strlen(c->why);
   snprintf(c->why + used, sizeof c->why - used, "; %s %s", c->precond,
            stable ? "breaks down" : "is unstable");

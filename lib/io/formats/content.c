@@ -122,6 +122,6 @@ static void name(const kaon_context *ctx, const kaon_bytes *bytes, char text[KAO
 const char *kaon_content_name(const kaon_context *ctx, const kaon_bytes *bytes,
                               char text[KAON_CONTENT]) {
   name(ctx, bytes, text);
-  kaon_error_clear(ctx);
+  kaon_error_clear();
   return text;
 }
