@@ -34,6 +34,7 @@ CALLS = {
     "kaon_staggered_update": {"M": "w.staggered"},
     "kaon_staggered_hop": {"M": "w.staggered", "in": "w.chi_odd", "out": "w.chi_even"},
     "kaon_staggered_even_odd": {"M": "w.staggered"},
+    "kaon_staggered_check_links": {"fat": "w.improved[0]", "naik": "w.improved[1]", "thin": "w.own"},
     "kaon_staggered_fold": {"steps": "1"},
     "kaon_dirac_hop": {"in": "w.odd", "out": "w.even"},
     "kaon_dirac_clover_logdet": {"M": "w.clover"},
@@ -43,6 +44,7 @@ CALLS = {
     "kaon_shell_create": {"range": "NULL", "methods": "&w.methods"},
     "kaon_precond_jacobi": {"A": "w.laplace"},
     "kaon_precond_chebyshev": {"A": "w.laplace"},
+    "kaon_precond_auto": {"A": "w.laplace", "method": "-1"},
     "kaon_precond_chebyshev_interval": {"K": "w.chebyshev"},
     "kaon_precond_describe": {"K": "w.ic0"},
     "kaon_schwarz_describe": {"K": "w.schwarz", "options": "&w.schwarz_options"},
@@ -53,6 +55,7 @@ CALLS = {
     "kaon_kaczmarz_describe": {"reduced": "w.kaczmarz"},
     "kaon_solver_relaxation": {"solver": "w.relaxation"},
     "kaon_solver_history": {"history": "w.numbers", "count": "w.ints"},
+    "kaon_remedies": {"failure": "&w.failure", "remedies": "w.remedies"},
     "kaon_multishift_create": {"A": "w.normal"},
     "kaon_rational_create": {"A": "w.normal", "r": "&w.rational"},
     "kaon_rational_read": {"path": "w.rational_file", "r": "&w.rational"},
@@ -104,7 +107,7 @@ def split(text):
 
 class Argument:
     def __init__(self, text):
-        found = re.fullmatch(r"(.*?)\(\*(\w+)\)(\[\d+\])", text) or re.fullmatch(r"(.*?)(\w+)((?:\[\d*\])?)", text)
+        found = re.fullmatch(r"(.*?)\(\*(\w+)\)(\[\d+\])", text) or re.fullmatch(r"(.*?)(\w+)((?:\[\w*\])?)", text)
         kind, self.name, dims = found.groups()
         self.kind = kind.strip()
         self.type = re.sub(r"\bconst\b|\*|\s", "", kind)

@@ -27,7 +27,7 @@ static struct {
   const kaon_space *space;
   kaon_space *own_space;
   kaon_vector *x, *y, *z, *even, *odd, *chi, *chi_even, *chi_odd, *twelve;
-  kaon_gauge *own, *links, *fat, *naik;
+  kaon_gauge *own, *improved[2], *links, *fat, *naik;
   kaon_operator *dirac, *clover, *reduced, *staggered, *laplace, *normal, *chebyshev, *ic0,
       *schwarz, *kaczmarz;
   kaon_matrix *matrix;
@@ -58,6 +58,8 @@ static struct {
   kaon_cost cost;
   kaon_traffic traffic;
   kaon_column_report reports[64];
+  kaon_failure failure;
+  kaon_remedy remedies[KAON_REMEDIES];
   const void *contexts[MOST], *lattices[MOST], *spaces[MOST], *vectors[MOST], *gauges[MOST],
       *operators[MOST], *matrixs[MOST], *solvers[MOST], *multishifts[MOST],
       *rational_functions[MOST];
@@ -220,6 +222,9 @@ static void make_vectors(void) {
 static void make_gauges(void) {
   must(NULL, kaon_gauge_create(w.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &w.own));
   must(NULL, kaon_gauge_weak(w.own, 0.2, 1));
+  for (int i = 0; i < 2; i++)
+    must(NULL, kaon_gauge_create(w.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18, &w.improved[i]));
+  must(NULL, kaon_fatten(w.own, NULL, w.improved[0], w.improved[1], NULL));
   w.links = gauge(w.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18);
   w.fat = gauge(w.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18);
   w.naik = gauge(w.lattice, KAON_DOUBLE, KAON_RECONSTRUCT_18);
@@ -378,6 +383,7 @@ static void make_values(void) {
   w.methods.apply = walk_shell_apply;
   memcpy(w.content.extents, four, sizeof four);
   w.content.plaquette = w.content.link_trace = 1;
+  w.failure = (kaon_failure){.precond = "none", .reason = KAON_BREAKDOWN};
 }
 
 static int setup(void **state) {
@@ -433,6 +439,7 @@ static int teardown(void **state) {
   DESTROY(lattice, kaon_lattice, kaon_lattice_destroy)
   kaon_lattice_destroy(&w.lattice);
   kaon_gauge_destroy(&w.own);
+  for (int i = 0; i < 2; i++) kaon_gauge_destroy(&w.improved[i]);
   DESTROY(gauge, kaon_gauge, kaon_gauge_destroy)
   DESTROY(matrix, kaon_matrix, kaon_matrix_destroy)
   kaon_space_destroy(&w.own_space);

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "dslash/domain_wall/inner_term.h"
+#include "lib/core/entry.h"
 #include "lib/core/options_table.h"
 
 /* x^n, n >= 0 */
@@ -86,9 +87,7 @@ kaon_status kaon_domain_wall_create(kaon_gauge *gauge, const kaon_domain_wall_op
   kaon_domain_wall_options own;
   kaon_family *family = NULL;
   if (M != NULL) *M = NULL;
-  if (gauge == NULL || M == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT,
-                     "domain wall: the gauge field and the address of the result are needed");
+  KAON_ENTER(KAON_OF(gauge), gauge, M);
   KAON_TRY(
       kaon_options_share(gauge->ctx, KAON_OK, KAON_OPTIONS_DOMAIN_WALL, options, &own, NULL, 0));
   KAON_TRY(check(gauge->ctx, &own));

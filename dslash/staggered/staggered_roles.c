@@ -7,6 +7,7 @@
 
 #include "dslash/staggered/staggered_internal.h"
 #include "gauge/gauge_internal.h"
+#include "lib/core/entry.h"
 
 /* |U U^dag / c^2 - 1| of long links rounded to single precision is 1e-7; of fat ones on the
  * smoothest thermalised fields it is of order 0.1. */
@@ -165,10 +166,9 @@ static kaon_status check_thin(const kaon_gauge *thin, kaon_fatten_action action,
 
 kaon_status kaon_staggered_check_links(const kaon_gauge *fat, const kaon_gauge *naik,
                                        const kaon_gauge *thin, kaon_fatten_action action) {
+  KAON_ENTER(KAON_OF(fat), fat, naik);
   kaon_gauge *expected[2] = {NULL, NULL};
   double size = 0;
-  if (fat == NULL || naik == NULL)
-    return kaon_fail(NULL, KAON_ERR_ARGUMENT, "staggered links: fat and long links are needed");
   if (fat->lattice != naik->lattice || (thin != NULL && thin->lattice != fat->lattice))
     return kaon_fail(fat->ctx, KAON_ERR_SHAPE,
                      "staggered links: the fields belong to several lattices; create them on one");

@@ -11,6 +11,7 @@
 #include "lib/core/output.h"
 #include "sparse/precond/matrix_precond.h"
 #include "sparse/storage/number.h"
+#include "lib/core/entry.h"
 
 /* Limits of the rule, tuned on the set of bench/auto_precond.py. */
 static const double DOMINATED = 0.9; /* of the mean row: entries beside the diagonal, over it */
@@ -214,15 +215,16 @@ static kaon_status make(kaon_matrix *matrix, kaon_operator *A, const facts *f,
 
 kaon_status kaon_precond_auto(kaon_operator *A, int method, int columns, kaon_precision sloppy,
                               kaon_precond_choice *choice, kaon_operator **K) {
-  kaon_matrix *matrix = A != NULL ? kaon_operator_matrix(A) : NULL;
+  if (K != NULL) *K = NULL;
+  KAON_ENTER(KAON_OF(A), A, choice);
+  kaon_matrix *matrix = kaon_operator_matrix(A);
   kaon_method_info info = KAON_METHOD_INFO_INIT;
   facts f;
-  if (K != NULL) *K = NULL;
-  if (matrix == NULL || choice == NULL || columns < 1 || sloppy < KAON_DOUBLE || sloppy > KAON_HALF)
-    return kaon_fail(A != NULL ? A->ctx : NULL, KAON_ERR_ARGUMENT,
-                     "preconditioner: a choice needs an operator of kaon_matrix_operator, 1 column "
-                     "or more (%d), a precision (%d) and a pointer to the result",
-                     columns, (int)sloppy);
+  if (matrix == NULL || columns < 1 || (int)sloppy < KAON_DOUBLE || sloppy > KAON_HALF)
+    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT,
+                     "preconditioner: a choice needs an operator of kaon_matrix_operator (this is "
+                     "'%s'), 1 column or more (%d) and a precision (%d)",
+                     A->ops->name, columns, (int)sloppy);
   if (method >= 0 && kaon_method_query((kaon_method)method, &info) != KAON_OK)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "preconditioner: there is no method %d", method);
   KAON_TRY(kaon_output_check(A->ctx, "kaon_precond_choice", choice));
