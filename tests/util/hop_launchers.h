@@ -70,6 +70,9 @@ static void record(const char *launcher, int recon, const kaon_kernel_choice *ch
                                              const kaon_face_links_args *args) {               \
     (void)launch, (void)args;                                                                  \
   }                                                                                            \
+  void kaon_dslash_inner_cuda_##prec(const kaon_launch *launch, const kaon_inner_args *args) { \
+    (void)launch, (void)args;                                                                  \
+  }                                                                                            \
   void kaon_dslash_twist_cuda_##prec(const kaon_launch *launch, const kaon_twist_args *args) { \
     (void)launch, (void)args;                                                                  \
   }
