@@ -279,7 +279,7 @@ static void a_checksum_that_cannot_be_read_is_a_warning(void **state) {
     add(&f, "scidac-checksum", END,
         i ? "<scidacChecksum><suma>1\n</scidacChecksum>"
           : "<scidacChecksum><suma>x</suma></scidacChecksum>");
-    kaon_error_clear(NULL);
+    kaon_error_clear();
     reads(&f, 1, i ? "line 2" : "no valid <suma>");
     assert_string_equal(kaon_last_error(NULL), "");
   }

@@ -180,7 +180,9 @@ static unsigned long cut(kaon_text *t) {
 int kaon_xml_begins(const char *text, size_t length) {
   kaon_text t = {text, length};
   cut(&t);
-  return t.length > 0 && memchr(t.at, '<', t.length < 4 ? t.length : 4) != NULL;
+  const size_t mark = t.length > 2 && (unsigned char)t.at[0] >= 0xfe ? 2 : 0;
+  const char *p = t.at + mark;
+  return t.length > mark && (p[0] == '<' || (t.length > mark + 1 && p[0] == '\0' && p[1] == '<'));
 }
 
 static kaon_status refusal(const kaon_context *ctx, const char *where, const builder *b,

@@ -126,7 +126,7 @@ class Guess(system.Case):
         """Jacobi's radius is 3 on rows 2 and 3, 0 on row 1"""
         self.write("A.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 1\n2 2 1\n2 3 3\n3 2 3\n3 3 1\n")
         self.write("b", ARRAY + "real general\n3 2\n5\n0\n0\n0\n1\n1\n")
-        job = ["solve", "--matrix", "A.mtx", "--method", "jacobi", "--max-iter", "1000"]
+        job = ["solve", "--matrix", "A.mtx", "--method", "jacobi", "--max-iter", "1000", "--no-fallback"]
         report = self.run_for(*job, "--rhs", "b", "--columns", "2", "--output", "x", status=1)
         self.assertEqual([s["status"] for s in report["solves"]], ["converged", "diverging"])
         self.assertIn("are in x.unconverged (0 for the 1 that did not improve); go on from there with --guess x.unconverged\n", report["said"])

@@ -77,14 +77,17 @@ static kaon_status small_matrix(kaon_context *ctx, int64_t rows, const shape *of
   return status;
 }
 
-/* 1: the numbers of the matrix decide how much the preconditioner takes. */
-static int is_uncounted(const solve_args *args, const shape *of) {
-  const int precond = args->linear.precond;
-  return precond == PRECOND_AINV || precond == PRECOND_FSAI ||
-         (precond == PRECOND_AUTO && !of->small);
+/* What is counted for --precond auto where the matrix' numbers are not known. */
+static int expected_precond(const linear_args *a, const shape *of) {
+  if (a->precond != PRECOND_AUTO || of->small) return a->precond;
+  return of->info.skew ? PRECOND_NONE : of->info.halves ? PRECOND_JACOBI : PRECOND_ILU0;
 }
 
-/* Arguments of a small job: without a preconditioner that is not counted and without files. */
+static int takes_inverse(const solve_args *args) {
+  return args->linear.precond == PRECOND_AINV || args->linear.precond == PRECOND_FSAI;
+}
+
+/* Arguments of a small job: without an approximate inverse and without files. */
 static solve_args small_arguments(const solve_args *args, const shape *of) {
   solve_args own = *args;
   linear_args *a = &own.linear;
@@ -95,8 +98,9 @@ static solve_args small_arguments(const solve_args *args, const shape *of) {
   own.common.reduce_delay = 0;
   a->shuffled = a->permutation != NULL; /* the file is of other rows */
   a->permutation = NULL;
+  a->precond = expected_precond(a, of);
   if (a->rhs && (!of->small || strcmp(a->rhs, "own") != 0)) a->rhs = "ones";
-  if (is_uncounted(args, of)) {
+  if (takes_inverse(args)) {
     a->precond = PRECOND_NONE;
     a->precond_drop = a->precond_shift = NAN;
     a->precond_fill = a->precond_power = 0;
@@ -122,9 +126,9 @@ static int take_matrix(linear *l, kaon_context *ctx, int64_t rows, const shape *
 
 /* 1: an order of rows, factors and blocks are made from a copy of the rows. */
 static int copies_rows(const solve_args *args, const shape *of) {
-  const int precond = args->linear.precond;
+  const int precond = expected_precond(&args->linear, of);
   const int diagonal = precond <= PRECOND_JACOBI || precond == PRECOND_CHEBYSHEV;
-  return args->linear.ordering != 0 || (!diagonal && !is_uncounted(args, of));
+  return args->linear.ordering != 0 || (!diagonal && !takes_inverse(args));
 }
 
 /* Sets a small job up, of `rows` unless the job is small itself. Exit status. */
@@ -214,20 +218,20 @@ static int check_files(const solve_job *job, shape *of) {
   return code;
 }
 
-static void print_plan(const solve_args *args, const shape *of, const forecast *f, double peak,
-                       double share, double reading, const kaon_context_info *info) {
+static void print_plan(const solve_args *args, const forecast *f, double peak, double share,
+                       double reading, const kaon_context_info *info) {
   const cli_common *common = &args->common;
-  const int ranks = ranks_started(), uncounted = is_uncounted(args, of);
+  const int ranks = ranks_started(), inverse = takes_inverse(args);
   char text[5][32];
   cli_print(common,
             "%s, %d columns, would take %s %s of memory at its peak on one rank:\n"
             "  matrix %s, operator and preconditioner %s, solver %s, sources and solutions %s, the "
             "rest the program and what reads the matrix\n",
-            cli_name(args->linear.matrix), args->linear.columns, uncounted ? "at least" : "about",
+            cli_name(args->linear.matrix), args->linear.columns, inverse ? "at least" : "about",
             cli_bytes(peak, text[0]), cli_bytes(f->input, text[1]), cli_bytes(f->operator, text[2]),
             cli_bytes(f->solver, text[3]), cli_bytes(f->vectors, text[4]));
-  if (uncounted)
-    cli_print(common, "  without the preconditioner, which depends on the numbers of the matrix\n");
+  if (inverse)
+    cli_print(common, "  without the preconditioner, whose fill-in depends on the matrix\n");
   if (ranks > 1)
     cli_print(common,
               "  each of %d ranks holds its share of the rows, about %s, and the ghost values that "
@@ -269,14 +273,14 @@ int plan_solve(const solve_job *job) {
     const double peak =
         fmax(forecast_peak(&f, program, &info), program + fmax(of.info.bytes_reading, making));
     const double share = program + (peak - program) / ranks, least = least_need(&f, &of) / ranks;
-    print_plan(args, &of, &f, peak, share, reading, &info);
+    print_plan(args, &f, peak, share, reading, &info);
     json_t *report = report_new(ctx, "solve");
     json_object_set_new(report, "dry_run", json_true());
     json_object_set_new(report, "matrix", describe_matrix(args->linear.matrix, &of));
     json_object_set_new(report, "predicted_peak", report_real(peak));
     json_object_set_new(report, "predicted_fields", report_real(f.fields));
     json_object_set_new(report, "predicted_share", ranks > 1 ? report_real(share) : json_null());
-    json_object_set_new(report, "predicted_whole", json_boolean(!is_uncounted(args, &of)));
+    json_object_set_new(report, "predicted_whole", json_boolean(!takes_inverse(args)));
     json_object_set_new(report, "predicted_matrix", report_real(f.input));
     json_object_set_new(report, "predicted_reading", of.file ? report_real(reading) : json_null());
     code = report_write(args->common.report, report);

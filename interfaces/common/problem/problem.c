@@ -35,7 +35,7 @@ static int read_source(const char *text, source_spec *source) {
 }
 
 /* Both coefficients of --csw. */
-static int read_csw(const problem_args *a, problem *p) {
+static int read_csw(const problem_args *a, int clover, problem *p) {
   enum { MOST = 10 };
   char *end = NULL;
   double c[2] = {0, 0};
@@ -49,7 +49,7 @@ static int read_csw(const problem_args *a, problem *p) {
         "--csw is %s; it takes a number from -10 to 10, or two with a comma between them, such as "
         "1.5 or 1.2,0.9",
         a->csw);
-  if (count == 1 && a->anisotropy != 1 && c[0] != 0)
+  if (clover && count == 1 && a->anisotropy != 1 && c[0] != 0)
     return cli_wrong(
         "--csw %s with --anisotropy %g needs two coefficients, of the planes in space and of those "
         "with t: --csw C_S,C_T, such as %s,%s",
@@ -86,7 +86,8 @@ static int read_action(const problem_args *a, problem *p) {
   if (a->naik_epsilon != 0)
     return cli_wrong("--naik-epsilon %g is for --action asqtad and hisq", a->naik_epsilon);
   if (a->u0 && strcmp(a->u0, "1") != 0) return cli_wrong("--u0 %s is for --action asqtad", a->u0);
-  if (read_kappa(a, p) != EXIT_DONE || (a->csw && read_csw(a, p) != EXIT_DONE)) return EXIT_USAGE;
+  if (read_kappa(a, p) != EXIT_DONE || (a->csw && read_csw(a, clover, p) != EXIT_DONE))
+    return EXIT_USAGE;
   if (clover && !a->csw)
     return cli_wrong("--action %s needs --csw C (1 at tree level), or use --action %s", name,
                      twisted ? "twisted" : "wilson");

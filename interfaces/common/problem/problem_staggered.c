@@ -29,7 +29,7 @@ int staggered_check(const problem_args *a, problem *p) {
   cli_choice(PROBLEM_ACTIONS, a->action, name);
   if (isnan(a->mass) || !isnan(a->kappa))
     return cli_wrong("--action %s needs --mass M (M = 2 mass + D) and no --kappa", name);
-  if ((a->csw && strcmp(a->csw, "0") != 0) || !isnan(a->mu) || a->anisotropy != 1 ||
+  if ((a->csw && strspn(a->csw, "0.") != strlen(a->csw)) || !isnan(a->mu) || a->anisotropy != 1 ||
       a->temporal_gauge)
     return cli_wrong("--csw, --mu, --anisotropy and --temporal-gauge are not for --action %s",
                      name);
