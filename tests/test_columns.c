@@ -249,6 +249,7 @@ static outcome run(kaon_context *ctx, const kaon_csr *a, const kaon_stored *s, i
   const int width = ctx->backend->width, reals = a->reals;
   const size_t n = (size_t)(a->rows * reals);
   kaon_space space = {.ctx = ctx,
+                      .inner = 1,
                       .nblocks = (a->rows + width - 1) / width,
                       .nsites = a->rows,
                       .width = width,

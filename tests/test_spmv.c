@@ -416,6 +416,7 @@ static void one_sweep(kaon_context *ctx, const sweep *w, int backward, kaon_prec
                       double *worst) {
   const int reals = w->t->reals, width = ctx->backend->width;
   const kaon_space space = {.ctx = ctx,
+                            .inner = 1,
                             .nblocks = (SWEEP_ROWS + width - 1) / width,
                             .nsites = SWEEP_ROWS,
                             .width = width,

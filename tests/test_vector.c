@@ -334,7 +334,7 @@ static void sums_of_one_context_do_not_meet(void **state) {
   kaon_lattice *lattice = NULL;
   kaon_vector *v[CASES];
   must(ctx, kaon_lattice_create(ctx, (int[4]){4, 4, 4, 4}, KAON_PERIODIC, &lattice));
-  kaon_space real = {.ctx = ctx, .nsites = 64, .ncomp = 1};
+  kaon_space real = {.ctx = ctx, .inner = 1, .nsites = 64, .ncomp = 1};
   real.width = kaon_lattice_spinors(lattice, KAON_FULL)->width;
   real.nblocks = (real.nsites + real.width - 1) / real.width;
   for (int i = 0; i < CASES; i++) {

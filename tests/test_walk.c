@@ -182,6 +182,7 @@ static kaon_gauge *gauge(kaon_lattice *lattice, kaon_precision precision,
 
 static void make_lattices(void) {
   kaon_context_options options = KAON_CONTEXT_OPTIONS_INIT;
+  options.backend = KAON_BACKEND_CPU; /* arrays of functions for device memory are on the host */
   options.threads = 1;
   must(NULL, kaon_context_create(&options, &w.ctx));
   must(NULL, kaon_context_create(&options, &w.other));

@@ -219,8 +219,12 @@ static void every_form(fixture *b, int type) {
 /* All ways in one type; the library keeps these rows in the given order, unless they are skewed. */
 static void sweep_type(fixture *b, int type) {
   const int64_t rows = b->csr.rows;
-  const kaon_space space = {
-      .ctx = b->ctx, .nblocks = (rows + 31) / 32, .nsites = rows, .width = 32, .ncomp = 1};
+  const kaon_space space = {.inner = 1,
+                            .ctx = b->ctx,
+                            .nblocks = (rows + 31) / 32,
+                            .nsites = rows,
+                            .width = 32,
+                            .ncomp = 1};
   fixture_open_vectors(b, &space, type);
   if (!b->skewed) own_form(b, type, &b->csr);
   if (!b->own || type != HALF) every_form(b, type);
