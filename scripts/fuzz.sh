@@ -11,7 +11,7 @@ folder=${2:-$source/build-fuzz}
 harnesses="nersc lime milc openqcd detect scidac propagator market rational"
 compiler=${CLANG:-clang}
 flags="-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=undefined -I$source -I$source/include"
-sources="$(ls "$source"/lib/io/*.c "$source"/lib/io/formats/*.c) $source/lib/comm/comm.c"
+sources="$(ls "$source"/lib/io/*.c "$source"/lib/io/formats/*.c) $source/lib/comm/comm.c $source/lib/comm/agree.c $source/tests/fuzz/no_context.c"
 for file in error options options_table output; do sources="$sources $source/lib/core/$file.c"; done
 matrices="$(ls "$source"/sparse/files/market_*.c) $source/sparse/storage/csr.c $source/sparse/ranks/rank_rows.c"
 rational=$source/solvers/shifts/rational_file.c

@@ -1,6 +1,5 @@
 /* scidac.c - finds SciDAC and ILDG fields in a file: its headers, and where the data are. Contract:
  * scidac.h. */
-#define _GNU_SOURCE
 #include "lib/io/scidac.h"
 
 #include <stdarg.h>
@@ -31,9 +30,10 @@ void kaon_scidac_warn(kaon_scidac_scan *scan, const char *format, ...) {
  * `text` has room for one byte more. Returns the length. */
 static size_t close_quote(char *text, size_t length) {
   static const char open[] = "filefmt.xsd>";
-  char *at = memmem(text, length, open, sizeof open - 1);
+  text[length] = '\0';
+  char *at = strstr(text, open);
   if (at == NULL) return length;
-  at += sizeof open - 2;
+  at += strlen(open) - 1;
   memmove(at + 1, at, (size_t)(text + length - at));
   *at = '"';
   return length + 1;

@@ -188,8 +188,7 @@ int linear_fits(const linear *l) {
     return EXIT_DONE;
   return cli_wrong(
       "--method %s needs a Hermitian matrix, but --matrix %s is not: entries of A and A^H differ "
-      "by "
-      "up to %.2g times the largest entry of a row; take %s",
+      "by up to %.2g times the largest entry of a row; take %s",
       linear_method_name(l), l->args->matrix, l->info.asymmetry,
       l->info.skew ? "cgnr" : "bicgstab, gcr or cgnr");
 }

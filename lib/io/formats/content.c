@@ -1,5 +1,4 @@
 /* content.c - Contract: content.h. */
-#define _GNU_SOURCE
 #include "lib/io/formats/content.h"
 
 #include <stdio.h>
@@ -43,7 +42,7 @@ static int is_titled_links(const kaon_scidac_scan *scan, const kaon_scidac_recor
   char title[32] = "";
   const int64_t most = sizeof title - 1, n = record->xml_length;
   kaon_bytes_read(scan->ctx, scan->bytes, record->xml, (size_t)(n < most ? n : most), title);
-  return strcasestr(title, "fat link") || strcasestr(title, "long link");
+  return strstr(title, "Fat link") || strstr(title, "Long link");
 }
 
 static void name_record(const kaon_scidac_scan *scan, const kaon_scidac_record *record,
