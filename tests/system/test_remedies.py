@@ -271,6 +271,7 @@ class Remedies(system.Case):
                 self.assertEqual((solve["status"], solve["fallback"]["method"], solve["fallback"]["precond"]), ("converged", *by))
                 self.assertLessEqual(solve["residual"], 1.1e-8)
                 self.assertIn(f"trying {by[0]}", out)
+                self.assertIn("converged, by " + (by[0] if by[1] == "none" else " with ".join(by)) + " in", out)
                 self.assertEqual(self.command("solve", [*arguments, "--no-fallback", "--report", "alone.json"])[0], 1)
                 alone = self.report("alone.json")["solves"][0]
                 self.assertNotIn("fallback", alone)

@@ -58,8 +58,11 @@ static int take(fallback *f, const kaon_remedy *r, const kaon_column_report *rep
     s->residual = now->residual;
     s->stop_residual = now->stop_residual;
     s->rounded = now->rounded;
-    if (now->reason == KAON_CONVERGED)
-      f->by[k] = (fallback_column){r->method, r->precond, now->iterations};
+    if (now->reason == KAON_CONVERGED) {
+      f->by[k].method = r->method;
+      f->by[k].iterations = now->iterations;
+      snprintf(f->by[k].precond, sizeof f->by[k].precond, "%s", r->precond);
+    }
     if (now->reason == KAON_CONVERGED || now->reason == KAON_CANCELLED) s->reason = now->reason;
   }
   return used;
@@ -98,7 +101,7 @@ int fallback_run(fallback *f) {
 const char *fallback_text(const fallback_column *by, char text[96]) {
   char name[64];
   text[0] = '\0';
-  if (by->precond)
+  if (by->precond[0])
     snprintf(text, 96, ", by %s in %d more iteration%s", name_of(by->method, by->precond, name),
              by->iterations, by->iterations == 1 ? "" : "s");
   return text;
@@ -106,7 +109,7 @@ const char *fallback_text(const fallback_column *by, char text[96]) {
 
 void fallback_add(const fallback_column *by, json_t *report) {
   json_t *solves = json_object_get(report, "solves");
-  if (!by->precond) return;
+  if (!by->precond[0]) return;
   json_object_set_new(json_array_get(solves, json_array_size(solves) - 1), "fallback",
                       json_pack("{s:s s:s s:i}", "method", method_name(by->method), "precond",
                                 by->precond, "iterations", by->iterations));

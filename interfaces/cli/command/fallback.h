@@ -8,7 +8,7 @@
 /* How a column was finished after all. */
 typedef struct fallback_column {
   kaon_method method;
-  const char *precond; /* NULL: by the method asked for, or not at all */
+  char precond[32]; /* empty: by the method asked for, or not at all */
   int iterations;
 } fallback_column;
 
