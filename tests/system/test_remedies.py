@@ -86,7 +86,6 @@ SOLVE = [
     ("--fault-seed has no effect", ["A", "--method", "async", "--fault-seed", "3"], [["A", "--method", "async"], ["A", "--method", "async", "--fault-seed", "3", "--fault-share", "0.1", "--fault-recovery", "5"]]),
     # orders of rows
     ("'one' is not a row number", ["A", "--method", "kaczmarz", "--permutation", "word-order"], [["A", "--method", "kaczmarz", "--permutation", "order"]]),
-    ("longer than", ["A", "--method", "kaczmarz", "--permutation", "long-order"], [["A", "--method", "kaczmarz", "--permutation", "order"]]),
     ("is no ordinary file", ["A", "--method", "kaczmarz", "--permutation", "."], [["A", "--method", "kaczmarz", "--permutation", "order"]]),
     ("give each row once", ["A", "--method", "kaczmarz", "--permutation", "short-order"], [["A", "--method", "kaczmarz", "--permutation", "order"]]),
     ("a text of row numbers", ["A", "--method", "kaczmarz", "--permutation", "absent"], [["A", "--method", "kaczmarz", "--permutation", "order"]]),
@@ -121,8 +120,6 @@ SOLVE = [
     ("takes no half precision", ["A", "--method", "cgmnc", "--sloppy", "half"], [["A", "--method", "cgmnc", "--sloppy", "single"]]),
     ("give --lambda 0, which is", ["--matrix", "fem:1,1,2", "--method", "cimmino", "--lambda", "5", "--no-fallback", "--max-iter", "500"],
      [["--matrix", "fem:1,1,2", "--method", "cimmino", "--lambda", "0"], ["--matrix", "fem:1,1,2", "--method", "cimmino", "--lambda", "0.3"]]),
-    ("--lambda is too large for this matrix", ["--matrix", "fem:1,1,2", "--method", "cimmino", "--lambda", "5", "--no-fallback", "--max-iter", "500"],
-     [["--matrix", "fem:1,1,2", "--method", "cimmino", "--lambda", "0"]]),
     # relaxation
     ("--lag is for blocks that iterate", ["A", "--method", "async", "--lag", "1"], [["A", "--method", "async"], ["A", "--method", "async", "--async-driver", "free", "--lag", "1"]]),
     ("--stride is how often", ["A", "--method", "async", "--stride", "8"], [["A", "--method", "async"], ["A", "--method", "async", "--async-driver", "free", "--stride", "8"]]),
@@ -162,7 +159,6 @@ INVERT = [
     ("is for staggered actions; take wall", [*WILSON, "--source", "corner:0"], [[*WILSON, "--source", "wall:0"], [*STAGGERED, "--source", "corner:0"]]),
     ("--stop schur is for the even-odd system", [*WILSON, "--stop", "schur", "--even-odd", "none"], [[*WILSON, "--stop", "schur"], [*WILSON, "--even-odd", "none"]]),
     ("give one of --kappa and --mass", [*LINKS, "--action", "wilson"], [WILSON, [*LINKS, "--action", "wilson", "--mass", "0.2"]]),
-    ("it is for an inner iteration in lower precision", [*WILSON, "--reconstruct", "12", "--sloppy", "double"], [[*WILSON, "--reconstruct", "12", "--sloppy", "single"]]),
     ("which is missing; leave it out, or give one", [*WILSON, "--schwarz-steps", "3"], [WILSON, [*WILSON, "--schwarz-steps", "3", "--precond", "schwarz", "--method", "gcr"]]),
     ("is for --precond async-schwarz, but", [*WILSON, "--precond", "sap", "--method", "gcr", "--schwarz-groups", "2"], [[*WILSON, "--precond", "sap", "--method", "gcr"]]),
     ("--method async-schwarz is gcr", [*WILSON, "--method", "async-schwarz", "--precond", "sap"], [[*WILSON, "--method", "async-schwarz"], [*WILSON, "--method", "gcr", "--precond", "sap"]]),
@@ -172,14 +168,11 @@ INVERT = [
     ("blockcg joins at most 64", [*WILSON[:-6], *WILSON[-4:], "--columns", "65", "--source", "z4:1", "--method", "blockcg"], []),
     ("--resume looks for", [*WILSON, "--resume"], [[*WILSON, "--resume", "--output", "p.lime"]]),
     ("--resume takes over no staggered", [*STAGGERED, "--resume", "--output", "s.lime"], [[*STAGGERED, "--output", "s.lime"]]),
-    ("does not go with --shifts", [*WILSON, "--shifts", "0,1", "--precond", "sap"], [[*WILSON, "--shifts", "0,1"], [*WILSON, "--precond", "sap", "--method", "gcr"]]),
     ("would not be positive definite; give shifts above", [*STAGGERED, "--shifts", "-0.05,1"], [[*STAGGERED, "--shifts", "-0.03,1"]]),
     ("has nothing on the even sites", [*STAGGERED, "--shifts", "0,1", "--source", "point:1,0,0,0"],
      [[*STAGGERED, "--shifts", "0,1", "--source", "point:1,1,0,0"], [*STAGGERED, "--shifts", "0,1", "--source", "point:1,0,0,0", "--even-odd", "none"]]),
     ("--max-iter allows more steps", [*WILSON, "--max-iter", "3"], [[*WILSON, "--max-iter", "300"]]),
     ("try --method cg, or --method cg --sloppy double", [*HARD, "--method", "bicgstab", "--no-fallback"], [[*HARD, "--method", "cg"], [*HARD, "--method", "cg", "--sloppy", "double"]]),
-    ("try --sloppy double", [*WILSON, "--tol", "3e-15", "--no-fallback"], [[*WILSON, "--tol", "3e-15", "--sloppy", "double"]]),
-    ("rounding keeps it above --tol .give a larger", [*WILSON, "--tol", "1e-16", "--sloppy", "double"], [[*WILSON, "--tol", "1e-14", "--sloppy", "double"]]),
     ("rounding of x in single precision", [*WILSON, "--precision", "single", "--tol", "1e-9"], [[*WILSON, "--precision", "double", "--sloppy", "single", "--tol", "1e-9"], [*WILSON, "--precision", "single", "--tol", "1e-6"]]),
 ]
 
@@ -194,7 +187,9 @@ ELSEWHERE = [
     "--shifts has more than", "--shifts begins all", "a shift is so negative", "rounding keeps it above --tol; give", "give other shifts",  # test_shifts_program
     "A is singular or nearly so", "the operator is singular or nearly so",  # nothing helps
     "the residual has not fallen", "got no further", "with an error of", "lambda is too large for this matrix: give a smaller --lambda",
-    "relaxation does not converge",
+    "relaxation does not converge", "rounding keeps it above --tol (give",
+    "characters; give a row number a line", "--lambda is too large for this matrix: give a smaller one", "means kappa = %g, but kappa must lie",
+    "does not go with --shifts", "cannot be described here",  # refused before, or by the library alone
 ]
 SOURCES = ["interfaces/common/solving.c", "interfaces/common/linear/*.c", "interfaces/common/problem/*.c", "interfaces/cli/command/command_solve.c",
            "interfaces/cli/command/solve_files.c", "interfaces/cli/command/command_invert.c", "interfaces/cli/command/invert_guess.c",
@@ -210,7 +205,7 @@ def messages():
                 source = file.read()
             for joined in re.finditer(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*', source):
                 text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', joined.group(0)))
-                if VERBS.search(text) and len(text) > 30 and " " in text:
+                if VERBS.search(text) and len(text) > 30 and "GFLOPS" not in text:
                     yield os.path.basename(path), text
 
 
@@ -276,10 +271,6 @@ class Remedies(system.Case):
                 alone = self.report("alone.json")["solves"][0]
                 self.assertNotIn("fallback", alone)
                 self.assertEqual(alone["iterations"], solve["iterations"])
-                most = str(solve["iterations"])  # nothing is left for another method
-                code, _, err = self.command("solve", [*arguments, "--max-iter", most])
-                self.assertEqual(code, 1)
-                self.assertIn("a larger --max-iter leaves steps for what else may help", err)
         code, out, err = self.command("invert", [*HARD, "--method", "bicgstab", "--report", "r.json"])
         self.assertEqual(code, 0, out + err)
         solve = self.report("r.json")["solves"][0]
