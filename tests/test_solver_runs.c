@@ -160,6 +160,7 @@ static kaon_column_report solve_over_two(shell_map *map, double tol, int cancel_
   const kaon_comm_ops *own = c.ctx->comm->ops;
   ops.sum_start = join;
   ops.sum_finish = nothing;
+  ops.gather = shell_gather;
   kaon_operator *A = shell_operator(&c, KAON_DOUBLE, map, &hermitian_chain);
   kaon_vector *b = shell_random_vector(&c, KAON_DOUBLE, 1, 3),
               *x = shell_vector(&c, KAON_DOUBLE, 1);

@@ -12,6 +12,7 @@
 
 #include <kaon/kaon.h>
 
+#include "lib/comm/comm.h"
 #include "lib/operator/operator_internal.h"
 
 typedef double complex shell_complex;
@@ -78,5 +79,8 @@ shell_map map_chain;
 
 /* Dense, row-major n x n. */
 shell_map map_dense;
+
+/* A gather of tests that pretend to have more ranks: all of them have what this one has. */
+kaon_status shell_gather(kaon_comm *comm, const double *mine, int n, double *all);
 
 #endif
