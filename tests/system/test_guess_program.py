@@ -117,7 +117,7 @@ class Guess(system.Case):
         self.write("text", "hello\n")
         for words, guess, more in ((["--guess two has 2 columns, but --columns is 1", "pass --columns 2"], two, []),
                                    (["--guess one has 1 column, but --columns is 3", "or --columns 1"], one, ["--columns", "3"]),
-                                   (["--guess", "nan, line 4"], "nan", []), (["--guess", "text, line 1"], "text", []),
+                                   (["--guess", "nan, line 4"], "nan", []), (["--guess: text: it is a file that begins with 'hello'"], "text", []),
                                    (["--guess absent: there is no such file", "Matrix Market"], "absent", [])):
             with self.subTest(guess=guess, more=more):
                 self.refused("solve", "--matrix", "laplace2d:2", "--guess", guess, *more, words=words)

@@ -129,7 +129,11 @@ kaon_failure linear_failure(const linear *l, char precond[32]) {
                         .entries = 1};
 }
 
+static const char too_large[] =
+    "--lambda is too large for this matrix: give a smaller one, or 0 for the rule";
+
 static const char *more_steps(const linear *l, double residual) {
+  if (l->lambda_most > 0) return too_large;
   if (l->projections >= 0)
     return "--max-iter allows more steps; sweeps of single rows need many (cgmnc the fewest)";
   if (!relax_is(l->options.method)) return "--max-iter allows more steps";
@@ -143,8 +147,7 @@ static const char *more_steps(const linear *l, double residual) {
 static const char *by_option(const linear *l, const kaon_column_report *worst) {
   const kaon_method method = l->options.method;
   const int blocks = method == KAON_TWO_STAGE || method == KAON_ASYNC;
-  if (l->lambda_most > 0)
-    return "--lambda is too large for this matrix: give a smaller one, or 0 for the rule";
+  if (l->lambda_most > 0) return too_large;
   if (l->projections == KAON_KACZMARZ_CIMMINO && worst->reason == KAON_BREAKDOWN)
     return "lambda is too large for this matrix: give a smaller --lambda, or 0 for the rule";
   if (worst->rounded)
