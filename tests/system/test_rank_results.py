@@ -130,7 +130,7 @@ class Results(rank_jobs.Case):
     def test_last_iterates_of_ranks_are_gone_on_with_by_others(self):
         """a sparse system's, a propagator's and staggered ones: as far as one rank came, and on from there"""
         staggered = ["invert", *system.LINKS, "--action", "staggered", "--mass", "0.2"]
-        for words, short in ((["solve", "--matrix", "convdiff3d:9,10", "--columns", "2"], 8), ([*WILSON, "--columns", "3"], 9),
+        for words, short in ((["solve", "--matrix", "convdiff3d:9,10", "--precond", "none", "--columns", "2"], 8), ([*WILSON, "--columns", "3"], 9),
                              ([*staggered, "--batch", "2"], 15)):
             self.succeeds(*words, "--report", "whole.json")
             whole = [s["iterations"] for s in self.report("whole.json")["solves"]]
