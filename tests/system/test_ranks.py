@@ -347,7 +347,8 @@ class Ranks(rank_jobs.Case):
             with self.subTest(other=other):
                 done = self.job(self.two([*words, *kappa], [*words, *other]))
                 self.assertEqual(done.returncode, 2, done.stderr)
-                self.assertEqual(done.stderr.count("rank 1 was started with other options"), 1, done.stderr)
+                said = "ranks: grid[0] is 0 on rank 0, but 1 on rank 1" if "--grid" in other else "rank 1 was started with other options"
+                self.assertEqual(done.stderr.count(said), 1, done.stderr)
                 self.assertEqual(os.listdir(self.folder), [])
 
     def test_ranks_may_have_machines_of_their_own(self):
