@@ -212,7 +212,7 @@ class Usage(system.Case):
                 self.assertIn("standard output", done.stderr)
 
     def test_a_reader_of_the_output_that_has_gone_costs_no_run(self):
-        """silence: the solve ends as it should, and its files are whole"""
+        """No complaint: the solve ends as it should, and its files are whole."""
         self.succeeds("invert", *system.SMALL, "--output", "read.lime")
         for arguments, file in ((["invert", *system.SMALL, "--output", "p.lime"], "p.lime"), (["solve", "--matrix", "laplace2d:12", "--output", "x.mtx"], "x.mtx"),
                                 (["solve", "--help"], None)):
@@ -221,7 +221,8 @@ class Usage(system.Case):
                 os.close(out)
                 done = subprocess.run([system.PROGRAM, *arguments], cwd=self.folder, env=system.environment(), stdout=into, stderr=subprocess.PIPE, text=True)
                 os.close(into)
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                said = [line for line in done.stderr.splitlines() if not line.startswith("  iteration")]  # a slow machine shows progress
+                self.assertEqual((done.returncode, said), (0, []))
                 self.assertTrue(file is None or os.path.getsize(self.path(file)) > 0)
         self.assertEqual(sorted(os.listdir(self.folder)), ["p.lime", "read.lime", "x.mtx"])
         self.assertEqual(os.path.getsize(self.path("p.lime")), os.path.getsize(self.path("read.lime")))
