@@ -8,12 +8,14 @@
 #include "blas/blas.h"
 #include "lib/math/steps/stopping.h"
 
-/* Residuals of size tol |b|, and products of their squares, must stay normal numbers. The range for
- * single precision leaves a margin of 2^26. In double, BiCGStab squares (t, s), of size |r|^2 |A|,
- * and compares it with 1e-28 |s|^2 |t|^2. */
+/* Residuals of size tol |b|, and products of their squares, must stay normal numbers.
+ * - Single and half: kernels square components in single. With 2^34 unknowns, those of a residual
+ *   of 2^-44 are 2^-61, and |r| may grow by 2^39 above 2^24. A^dagger and K cost 2^20 more, where
+ *   squares are summed in double. A |b| from 1 to 2^24 is in range for every tolerance.
+ * - Double: BiCGStab squares (t, s), of size |r|^2 |A|, and compares it with 1e-28 |s|^2 |t|^2. */
 kaon_norm_range kaon_norm_range_of(double tol, int coarse) {
-  const double part = fmin(fmax(tol, DBL_EPSILON), 1);
-  const double least = (coarse ? 0x1p-100 : 0x1p-180) / part, most = coarse ? 0x1p80 : 0x1p180;
+  const double part = fmin(fmax(tol, coarse ? 0x1p-44 : DBL_EPSILON), 1);
+  const double least = (coarse ? 0x1p-44 : 0x1p-180) / part, most = coarse ? 0x1p24 : 0x1p180;
   return (kaon_norm_range){least * least, most * most};
 }
 
