@@ -306,6 +306,7 @@ static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
 
 /* precondition.c: z = K r, or K^dag r; a copy without a preconditioner. Sums as in an operator
  * application. */
+int kaon_precond_exponent(const kaon_solver *s);
 kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector *r, kaon_vector *z,
                               const kaon_pass *pass);
 
@@ -399,7 +400,11 @@ static inline int kaon_reduces_within(const kaon_operator *A) {
 }
 /* 1: K is a solver on such a reduction, that is, an inverse of the parent. */
 int kaon_inverts_within(const kaon_operator *K);
-/* solve.c: x = approximately A^-1 b from zero. Used by a solver that is an operator. */
+/* kaon_operator.exponent of the operator that b and x belong to: A, or its parent. */
+static inline int kaon_solver_exponent(const kaon_solver *s, int reduces) {
+  return reduces ? s->A->reduction->parent->exponent : s->A->exponent;
+}
+/* solve.c: x = approximately A'^-1 b from zero. Used by a solver that is an operator. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x);
 
 /* service.c: verifies, replaces residuals and restarts, for all columns that wait. */
