@@ -95,7 +95,8 @@ struct kaon_operator {
   kaon_precision precision;
   /* A is 2^exponent times what `apply` and the other methods compute, so that A^dagger A and A^-1
    * of matrices with very large or small entries stay in range. Solvers work with what is computed,
-   * A' of A = 2^exponent A', and K' of K; blas/apply.c and solves return to the user's units. */
+   * A' of A = 2^exponent A', and K' of K, whose factor no method sees. Solves and blas/apply.c
+   * return to the user's units. */
   int exponent;
   int references;
   int at_work; /* 1: it is being applied (kaon_begin_work) */

@@ -93,7 +93,7 @@ static kaon_status choose_preconditioner(kaon_solver *s) {
     if (status != KAON_OK && status != KAON_ERR_UNSUPPORTED) return status;
     if (status == KAON_ERR_UNSUPPORTED) kaon_error_clear();
   }
-  const int same = s->K->precision == s->inner->precision && kaon_precond_exponent(s) == 0;
+  const int same = s->K->precision == s->inner->precision;
   const kaon_pointwise *pointwise = kaon_operator_capability(s->K, KAON_CAPABILITY_POINTWISE);
   if (same && pointwise != NULL) s->process.scaling = pointwise->factors(s->K);
   return KAON_OK;

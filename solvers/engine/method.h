@@ -306,7 +306,6 @@ static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
 
 /* precondition.c: z = K r, or K^dag r; a copy without a preconditioner. Sums as in an operator
  * application. */
-int kaon_precond_exponent(const kaon_solver *s);
 kaon_status kaon_precondition(kaon_solver *s, kaon_mode mode, const kaon_vector *r, kaon_vector *z,
                               const kaon_pass *pass);
 
