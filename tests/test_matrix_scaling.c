@@ -10,10 +10,10 @@
 
 #include "tests/util/scaling_case.h"
 
-/* 1e-100 to 1e100, 1e-14, 1e14. They are multiples of 4, since square roots of odd powers round, and
- * A^H A has twice the power. */
-static const int of_matrices[] = {-332, -48, 48, 332};
-enum { OF_MATRICES = 4 };
+/* 1e-100 to 1e100, 1e-14, 1e14, and both ends of the range in which A is stored as it is. They are
+ * multiples of 4, since square roots of odd powers round, and A^H A has twice the power. */
+static const int of_matrices[] = {-332, -48, -20, 16, 48, 332};
+enum { OF_MATRICES = 6 };
 
 typedef struct entries {
   kaon_matrix_info info;

@@ -58,9 +58,9 @@ static kaon_status multiply(const kaon_scaling *g, int sign, kaon_vector *v) {
   return kaon_blas_scale(KAON_PLUS(FACTOR), v, &pass);
 }
 
-static kaon_status of_operator(const kaon_scaling *g, int sign, kaon_vector *x) {
+kaon_status kaon_scaling_guess(const kaon_scaling *g, int back, kaon_vector *x) {
   if (g->of_A == 0) return KAON_OK;
-  return kaon_blas_scale(KAON_NUMBER(ldexp(1, sign * g->of_A)), x, NULL);
+  return kaon_blas_scale(KAON_NUMBER(ldexp(1, back ? -g->of_A : g->of_A)), x, NULL);
 }
 
 static void release_all(kaon_scaling *g) {
@@ -75,10 +75,6 @@ static kaon_status take_exponents(kaon_scaling *g, const kaon_vector *x) {
     return kaon_fail(x->ctx, KAON_ERR_MEMORY, "solve: out of host memory for %d columns", x->nrhs);
   g->shift = g->exponent + g->columns;
   return KAON_OK;
-}
-
-kaon_status kaon_scaling_guess(kaon_scaling *g, kaon_vector *x) {
-  return of_operator(g, 1, x);
 }
 
 kaon_status kaon_scaling_begin(kaon_scaling *g, const kaon_vector *b, kaon_vector *x,
@@ -144,7 +140,7 @@ static kaon_status check_range(const kaon_scaling *g, const kaon_vector *y, doub
 
 kaon_status kaon_scaling_end(kaon_scaling *g, kaon_vector *x, double tol, kaon_status status) {
   if (status != KAON_OK) {
-    (void)of_operator(g, -1, x); /* the guess, where nothing was done */
+    (void)kaon_scaling_guess(g, 1, x); /* of use where nothing was done */
   } else if (g->b != NULL || g->of_A != 0) {
     if (g->exponent == NULL) status = kaon_agree(x->ctx, take_exponents(g, x));
     if (status == KAON_OK) status = rescale_columns(g, x);

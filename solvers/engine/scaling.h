@@ -30,8 +30,8 @@ typedef struct kaon_scaling {
   kaon_column_state *host;
 } kaon_scaling;
 
-/* Scales the guess x for A'. */
-kaon_status kaon_scaling_guess(kaon_scaling *scaling, kaon_vector *x);
+/* Scales the guess x for A', or back. */
+kaon_status kaon_scaling_guess(const kaon_scaling *scaling, int back, kaon_vector *x);
 /* Makes the scaled b and scales the guess x. Column m of x belongs to column m modulo b's. norm2:
  * |b|^2 by column. Collective. Errors: MEMORY. */
 kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b, kaon_vector *x,
