@@ -290,7 +290,7 @@ KAON_API void kaon_solver_destroy(kaon_solver **solver);
  * which takes memory for another b; reports are the same. Collective. Errors: ARGUMENT, SHAPE,
  * PRECISION, ALIAS, STALE, STATE (the solver is at work: its operator, preconditioner or monitor
  * calls it), NOT_FINITE (b or x has NaN or infinity; the norm of b overflows, or its squares
- * underflow; the solution is beyond double), MEMORY, NOT_BUILT, UNSUPPORTED (from the
+ * underflow; the solution is beyond its precision), MEMORY, NOT_BUILT, UNSUPPORTED (from the
  * preconditioner). */
 KAON_API kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_vector *x,
                                        kaon_column_report *columns_out, kaon_solve_report *report);

@@ -31,7 +31,7 @@ static void destroy(kaon_operator *D) {
 }
 
 static kaon_status make(kaon_operator *A, const kaon_operator_ops *ops, const kaon_space *from,
-                        const kaon_space *to, kaon_operator **made) {
+                        const kaon_space *to, int exponent, kaon_operator **made) {
   kaon_operator *D = calloc(1, sizeof *D);
   derived *self = calloc(1, sizeof *self);
   kaon_status status = KAON_OK;
@@ -49,6 +49,7 @@ static kaon_status make(kaon_operator *A, const kaon_operator_ops *ops, const ka
                        .space = from,
                        .range = to != from ? to : NULL,
                        .precision = A->precision,
+                       .exponent = exponent,
                        .references = 1,
                        .self = self};
   kaon_operator_retain(A);
@@ -63,7 +64,8 @@ static kaon_status make_twin(kaon_operator *D, kaon_precision precision,
   kaon_operator *A = NULL;
   *twin = NULL;
   KAON_TRY(self_of(D)->A->ops->twin(self_of(D)->A, precision, reconstruct, &A));
-  const kaon_status status = make(A, D->ops, D->space, kaon_operator_to(D, KAON_PLAIN), twin);
+  const kaon_status status =
+      make(A, D->ops, D->space, kaon_operator_to(D, KAON_PLAIN), D->exponent, twin);
   kaon_operator_destroy(&A); /* the twin retains it */
   return status;
 }
@@ -99,7 +101,7 @@ static const kaon_operator_ops adjoint_ops = {.name = "adjoint",
 kaon_status kaon_operator_adjoint(kaon_operator *A, kaon_operator **adjoint) {
   if (adjoint != NULL) *adjoint = NULL;
   KAON_ENTER(KAON_OF(A), A, adjoint);
-  return make(A, &adjoint_ops, kaon_operator_to(A, KAON_PLAIN), A->space, adjoint);
+  return make(A, &adjoint_ops, kaon_operator_to(A, KAON_PLAIN), A->space, A->exponent, adjoint);
 }
 
 /* ---- A^dagger A ---- */
@@ -145,5 +147,5 @@ static const kaon_operator_ops normal_ops = {.name = "normal",
 kaon_status kaon_operator_normal(kaon_operator *A, kaon_operator **normal) {
   if (normal != NULL) *normal = NULL;
   KAON_ENTER(KAON_OF(A), A, normal);
-  return make(A, &normal_ops, A->space, A->space, normal);
+  return make(A, &normal_ops, A->space, A->space, 2 * A->exponent, normal);
 }

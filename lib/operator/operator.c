@@ -1,5 +1,5 @@
-/* operator.c - what all operators share: references, checks before an application, and the public
- * functions that do not depend on the kind of operator. */
+/* operator.c - what all operators share: references, checks before an application, and what an operator
+ * says of itself. */
 #include "lib/operator/operator_internal.h"
 
 #include <stdlib.h>
@@ -53,9 +53,8 @@ kaon_status kaon_operator_cost(const kaon_operator *A, int columns, kaon_cost *c
   return KAON_OK;
 }
 
-/* Checks that v is of `space` and in A's precision. */
-static kaon_status check_vector(const kaon_operator *A, const kaon_space *space,
-                                const kaon_vector *v, const char *name) {
+kaon_status kaon_operator_check_vector(const kaon_operator *A, const kaon_space *space,
+                                       const kaon_vector *v, const char *name) {
   if (v == NULL)
     return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s: vector %s is NULL", A->ops->name, name);
   if (v->space != space)
@@ -73,8 +72,8 @@ static kaon_status check_vector(const kaon_operator *A, const kaon_space *space,
   return KAON_OK;
 }
 
-static kaon_status check_columns(const kaon_operator *A, const kaon_vector *x,
-                                 const kaon_vector *y) {
+kaon_status kaon_operator_check_columns(const kaon_operator *A, const kaon_vector *x,
+                                        const kaon_vector *y) {
   if (x->nrhs != y->nrhs)
     return kaon_fail(A->ctx, KAON_ERR_SHAPE, "%s: one vector has %d columns, the other %d",
                      A->ops->name, x->nrhs, y->nrhs);
@@ -102,15 +101,15 @@ kaon_status kaon_pass_check(const kaon_context *ctx, const char *name, const kao
 static kaon_status check_pass(const kaon_operator *A, const kaon_vector *y, const kaon_pass *pass) {
   KAON_TRY(kaon_pass_check(A->ctx, A->ops->name, pass, y->nrhs));
   if (pass == NULL || pass->dot == KAON_NO_SLOT) return KAON_OK;
-  KAON_TRY(check_vector(A, y->space, pass->w, "w"));
-  return check_columns(A, pass->w, y);
+  KAON_TRY(kaon_operator_check_vector(A, y->space, pass->w, "w"));
+  return kaon_operator_check_columns(A, pass->w, y);
 }
 
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass) {
-  KAON_TRY(check_vector(A, kaon_operator_from(A, mode), x, "x"));
-  KAON_TRY(check_vector(A, kaon_operator_to(A, mode), y, "y"));
-  KAON_TRY(check_columns(A, x, y));
+  KAON_TRY(kaon_operator_check_vector(A, kaon_operator_from(A, mode), x, "x"));
+  KAON_TRY(kaon_operator_check_vector(A, kaon_operator_to(A, mode), y, "y"));
+  KAON_TRY(kaon_operator_check_columns(A, x, y));
   if (x == y || x->data == y->data)
     return kaon_fail(A->ctx, KAON_ERR_ALIAS, "%s: x and y are the same vector; use two",
                      A->ops->name);
@@ -133,7 +132,7 @@ int kaon_operator_sends_ahead(const kaon_operator *A) {
 }
 
 kaon_status kaon_operator_send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass) {
-  KAON_TRY(check_vector(A, A->space, x, "x"));
+  KAON_TRY(kaon_operator_check_vector(A, A->space, x, "x"));
   KAON_TRY(kaon_pass_check(A->ctx, A->ops->name, pass, x->nrhs));
   return send_ahead_of(A)->send(A, x, pass);
 }
@@ -145,49 +144,6 @@ void kaon_operator_cancel_send(kaon_operator *A, int columns) {
 int kaon_operator_completes_sums(const kaon_operator *A, int columns) {
   const kaon_partial_sums *sums = kaon_operator_capability(A, KAON_CAPABILITY_PARTIAL_SUMS);
   return sums != NULL && sums->accepts(A, columns);
-}
-
-kaon_status kaon_operator_apply(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
-                                kaon_vector *y) {
-  KAON_ENTER(KAON_OF(A), A, x, y);
-  if (mode != KAON_PLAIN && mode != KAON_DAGGER)
-    return kaon_fail(A->ctx, KAON_ERR_ARGUMENT, "%s: mode %d is neither KAON_PLAIN nor KAON_DAGGER",
-                     A->ops->name, (int)mode);
-  return kaon_operator_run(A, mode, x, y, NULL);
-}
-
-static kaon_status check_reduction(const kaon_operator *R, const char *what) {
-  if (R->reduction == NULL)
-    return kaon_fail(R->ctx, KAON_ERR_UNSUPPORTED,
-                     "%s: %s is not a reduction of another operator; make one with "
-                     "kaon_dirac_even_odd",
-                     what, R->ops->name);
-  return KAON_OK;
-}
-
-kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_vector *reduced_b) {
-  KAON_ENTER(KAON_OF(R), R, b, reduced_b);
-  KAON_TRY(check_reduction(R, "prepare"));
-  KAON_TRY(check_vector(R, R->reduction->parent->space, b, "b"));
-  KAON_TRY(check_vector(R, R->space, reduced_b, "reduced b"));
-  KAON_TRY(check_columns(R, b, reduced_b));
-  if (b == reduced_b || b->data == reduced_b->data)
-    return kaon_fail(R->ctx, KAON_ERR_ALIAS, "prepare: b and the reduced b are the same vector");
-  return R->reduction->prepare(R, b, reduced_b);
-}
-
-kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduced_x,
-                                      const kaon_vector *b, kaon_vector *x) {
-  KAON_ENTER(KAON_OF(R), R, reduced_x, b, x);
-  KAON_TRY(check_reduction(R, "reconstruct"));
-  KAON_TRY(check_vector(R, R->space, reduced_x, "reduced x"));
-  KAON_TRY(check_vector(R, R->reduction->parent->space, b, "b"));
-  KAON_TRY(check_vector(R, R->reduction->parent->space, x, "x"));
-  KAON_TRY(check_columns(R, reduced_x, x));
-  KAON_TRY(check_columns(R, b, x));
-  if (x->data == b->data || x->data == reduced_x->data)
-    return kaon_fail(R->ctx, KAON_ERR_ALIAS, "reconstruct: x is the same vector as another one");
-  return R->reduction->reconstruct(R, reduced_x, b, x);
 }
 
 void kaon_row_sweeps_destroy(kaon_row_sweeps **sweeps) {

@@ -93,6 +93,11 @@ struct kaon_operator {
   const kaon_space *space; /* of x in y = A x */
   const kaon_space *range; /* of y; NULL: the same space */
   kaon_precision precision;
+  /* A is 2^exponent times what `apply` and the other methods compute, so that A^dagger A and A^-1
+   * of matrices with very large or small entries stay in range. Solvers work with what is computed,
+   * A' of A = 2^exponent A', and K' of K, whose factor no method sees. Solves and blas/apply.c
+   * return to the user's units. */
+  int exponent;
   int references;
   int at_work; /* 1: it is being applied (kaon_begin_work) */
   void *self;
@@ -108,7 +113,12 @@ static inline const kaon_space *kaon_operator_from(const kaon_operator *A, kaon_
 /* Refuses an operator between two spaces with SHAPE. `what`: the function, for the message. */
 kaon_status kaon_operator_check_square(const kaon_operator *A, const char *what);
 
-/* Checks shapes, precisions and aliasing, then applies A. Solvers call this. */
+/* Refuses a v that is not of `space` and in A's precision; x and y of different columns. */
+kaon_status kaon_operator_check_vector(const kaon_operator *A, const kaon_space *space,
+                                       const kaon_vector *v, const char *name);
+kaon_status kaon_operator_check_columns(const kaon_operator *A, const kaon_vector *x,
+                                        const kaon_vector *y);
+/* Checks shapes, precisions and aliasing, then applies A'. Solvers call this. */
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
 void kaon_operator_retain(kaon_operator *A);

@@ -399,7 +399,11 @@ static inline int kaon_reduces_within(const kaon_operator *A) {
 }
 /* 1: K is a solver on such a reduction, that is, an inverse of the parent. */
 int kaon_inverts_within(const kaon_operator *K);
-/* solve.c: x = approximately A^-1 b from zero. Used by a solver that is an operator. */
+/* kaon_operator.exponent of the operator that b and x belong to: A, or its parent. */
+static inline int kaon_solver_exponent(const kaon_solver *s, int reduces) {
+  return reduces ? s->A->reduction->parent->exponent : s->A->exponent;
+}
+/* solve.c: x = approximately A'^-1 b from zero. Used by a solver that is an operator. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x);
 
 /* service.c: verifies, replaces residuals and restarts, for all columns that wait. */

@@ -1,4 +1,5 @@
-/* scaling.h - scales right-hand sides whose norm is far from 1.
+/* scaling.h - scales right-hand sides whose norm is far from 1, and solutions of operators that are
+ * (kaon_operator.exponent).
  *
  * Single and half precision reach from about 1e-38 to 1e38. Recurrences multiply squares, so they
  * overflow or underflow long before b does in double. Columns outside the range are solved as A y =
@@ -20,21 +21,23 @@ int kaon_norm_range_exceeded(kaon_norm_range norm_range, const double *norm2, in
 
 typedef struct kaon_scaling {
   kaon_vector *b; /* scaled; NULL: b is not scaled */
-  int *exponent;  /* [column] e; 0 if the column is in range */
+  int columns;    /* of b */
+  int of_A;       /* kaon_operator.exponent: the solve is of A' = 2^-of_A A */
+  int *exponent;  /* [column] e of b; 0 if the column is in range */
   int *shift;     /* [column of x] x is stored times 2^-shift */
   /* With memory for as many columns as x, all open, and their host copies. */
   kaon_scalars *sums;
   kaon_column_state *host;
 } kaon_scaling;
 
+/* Scales the guess x for A', or back. */
+kaon_status kaon_scaling_guess(const kaon_scaling *scaling, int back, kaon_vector *x);
 /* Makes the scaled b and scales the guess x. Column m of x belongs to column m modulo b's. norm2:
- * |b|^2 by column. After an error nothing is left to release. Collective. Errors: MEMORY. */
+ * |b|^2 by column. Collective. Errors: MEMORY. */
 kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b, kaon_vector *x,
-                               kaon_norm_range norm_range, const double *norm2, kaon_scalars *sums,
-                               kaon_column_state *host);
+                               kaon_norm_range norm_range, const double *norm2);
 /* Scales x back and releases everything. If the solve's `status` is an error, it only releases, and
- * returns that status. Does nothing if there was no scaling. Collective. Errors: NOT_FINITE (x
- * overflows double). */
+ * returns that status. Collective. Errors: MEMORY, NOT_FINITE (x overflows its precision). */
 kaon_status kaon_scaling_end(kaon_scaling *scaling, kaon_vector *x, double tol, kaon_status status);
 
 #endif

@@ -59,10 +59,13 @@ const char *kaon_breakdown_text(kaon_breakdown breakdown) {
 /* Sets the states to those of columns outside a solve, open to a run of fixed steps. */
 void kaon_solver_idle(kaon_solver *s) {
   static const double epsilon[KAON_PRECISIONS] = {0x1p-53, 0x1p-24, 0x1p-16};
+  /* of Richardson's iteration, which has the unit of 1 / A; a factor in others */
+  const int of_unit = kaon_method_has(s->method, KAON_METHOD_STATIONARY) ? s->A->exponent : 0;
+  const double relaxation = ldexp(s->options.relaxation, of_unit);
   for (int k = 0; k < s->columns; k++) {
     kaon_column_state *state = &s->states.host[k];
     memset(state, 0, sizeof *state);
-    state->slot[KAON_S_RELAXATION][0] = s->options.relaxation;
+    state->slot[KAON_S_RELAXATION][0] = relaxation;
     state->epsilon2 = epsilon[s->inner->precision] * epsilon[s->inner->precision];
     state->max_iterations = s->options.max_iterations;
     state->flags = s->ctx->lab.as_printed ? KAON_FLAG_PRINTED : 0;
@@ -351,7 +354,6 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
 
 static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                          kaon_column_report *columns_out, kaon_solve_report *report) {
-  KAON_TRY(kaon_agree(s->ctx, kaon_solver_check_vectors(s, b, x)));
   const double start = kaon_solver_clock();
   const kaon_traffic before = s->ctx->comm->traffic;
   s->solve.repeated = (kaon_traffic){0};
@@ -388,9 +390,17 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   return kaon_scalars_write(s->states.scalars, s->states.host);
 }
 
-/* solve_begin.c scales a source that is far from 1; this scales the solution back. */
-static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
+/* Solves A' y = b. solve_begin.c scales a source that is far from 1; this scales the solution back.
+ * inverts: y is wanted, not x of A x = b. */
+static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vector *x, int inverts,
                                 kaon_column_report *columns_out, kaon_solve_report *report) {
+  KAON_TRY(kaon_agree(s->ctx, kaon_solver_check_vectors(s, b, x)));
+  s->solve.units =
+      (kaon_scaling){.columns = s->columns, .sums = s->states.sums, .host = s->states.sums_host};
+  const kaon_reduction *reduction = s->A->reduction;
+  const int reduces = reduction != NULL && b->space == reduction->parent->space;
+  if (!inverts) s->solve.units.of_A = kaon_solver_exponent(s, reduces);
+  KAON_TRY(kaon_scaling_guess(&s->solve.units, 0, x));
   const kaon_status status = solve(s, b, x, columns_out, report);
   return kaon_scaling_end(&s->solve.units, x, s->options.tol, status);
 }
@@ -398,21 +408,29 @@ static kaon_status solve_scaled(kaon_solver *s, const kaon_vector *b, kaon_vecto
 /* Recurrences divide before they know whether the divisor is 0. Floating-point traps of the
  * application are therefore disabled during the solve. */
 static kaon_status solve_untrapped(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
-                                   kaon_column_report *columns_out, kaon_solve_report *report) {
-  KAON_RETURN_UNTRAPPED(s->ctx, kaon_agree(s->ctx, solve_scaled(s, b, x, columns_out, report)));
+                                   int inverts, kaon_column_report *columns_out,
+                                   kaon_solve_report *report) {
+  KAON_RETURN_UNTRAPPED(s->ctx,
+                        kaon_agree(s->ctx, solve_scaled(s, b, x, inverts, columns_out, report)));
+}
+
+static kaon_status solve_at_work(kaon_solver *solver, const kaon_vector *b, kaon_vector *x,
+                                 int inverts, kaon_column_report *columns_out,
+                                 kaon_solve_report *report) {
+  KAON_TRY(kaon_begin_work(solver->ctx, &solver->at_work, kaon_method_name(solver->options.method),
+                           "solver"));
+  solver->references++; /* a function of the application may destroy it */
+  const kaon_status status = solve_untrapped(solver, b, x, inverts, columns_out, report);
+  solver->at_work = 0;
+  kaon_solver_destroy(&solver);
+  return status;
 }
 
 kaon_status kaon_solver_solve(kaon_solver *solver, const kaon_vector *b, kaon_vector *x,
                               kaon_column_report *columns_out, kaon_solve_report *report) {
   KAON_ENTER(KAON_OF(solver), solver);
   KAON_TRY(kaon_output_check(solver->ctx, "kaon_solve_report", report));
-  KAON_TRY(kaon_begin_work(solver->ctx, &solver->at_work, kaon_method_name(solver->options.method),
-                           "solver"));
-  solver->references++; /* a function of the application may destroy it */
-  const kaon_status status = solve_untrapped(solver, b, x, columns_out, report);
-  solver->at_work = 0;
-  kaon_solver_destroy(&solver);
-  return status;
+  return solve_at_work(solver, b, x, 0, columns_out, report);
 }
 
 static kaon_status invert_fixed(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
@@ -429,13 +447,13 @@ static kaon_status invert_fixed(kaon_solver *s, const kaon_vector *b, kaon_vecto
   return within ? within->reconstruct(s->A, s->outer.own_x, b, x) : KAON_OK;
 }
 
-/* x = approximately A^-1 b from zero, in A's space, without a report. With tol = 0 the host does
+/* x = approximately A'^-1 b from zero, in A's space, without a report. With tol = 0 the host does
  * not poll. If A is a reduction of an operator of the same space, b and x belong to that operator,
  * as in a solve. */
 kaon_status kaon_solver_invert(kaon_solver *s, const kaon_vector *b, kaon_vector *x) {
   if (s->options.tol > 0) {
     KAON_TRY(kaon_vector_zero(x));
-    return kaon_solver_solve(s, b, x, NULL, NULL);
+    return solve_at_work(s, b, x, 1, NULL, NULL);
   }
   KAON_TRY(kaon_begin_work(s->ctx, &s->at_work, kaon_method_name(s->options.method), "solver"));
   const kaon_status status = invert_fixed(s, b, x);

@@ -201,7 +201,7 @@ kaon_norm_range kaon_solver_norm_range(const kaon_solver *s) {
 /* Replaces an out-of-range b by a scaled copy, and gives up recordings of the user's b. */
 static kaon_status scale(kaon_solver *s) {
   KAON_TRY(kaon_scaling_begin(&s->solve.units, s->solve.b, s->solve.x, kaon_solver_norm_range(s),
-                              s->states.norm2_full, s->states.sums, s->states.sums_host));
+                              s->states.norm2_full));
   s->solve.b = s->solve.units.b;
   s->launch.replays = 0;
   kaon_solver_bind(s);

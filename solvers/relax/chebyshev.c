@@ -14,6 +14,7 @@
 #include <kaon/context.h>
 #include <kaon/precond.h>
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "blas/precond_updates.h"
@@ -141,6 +142,7 @@ static kaon_status make(kaon_operator *A, kaon_operator *jacobi, kaon_operator *
                        .ctx = A->ctx,
                        .space = A->space,
                        .precision = A->precision,
+                       .exponent = -A->exponent,
                        .references = 1,
                        .self = self};
   kaon_context_retain(K->ctx);
@@ -193,6 +195,11 @@ static kaon_status take_options(const kaon_operator *A, const kaon_chebyshev_opt
   return KAON_OK;
 }
 
+/* Of the interval: that of A, or 0 of D^-1 A. */
+static int exponent_of(const chebyshev *self) {
+  return self->jacobi != NULL ? 0 : self->A->exponent;
+}
+
 kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_options *options,
                                    kaon_operator **K) {
   kaon_chebyshev_options own;
@@ -206,8 +213,8 @@ kaon_status kaon_precond_chebyshev(kaon_operator *A, const kaon_chebyshev_option
   KAON_TRY(kaon_agree(A->ctx, make(A, jacobi, K)));
   chebyshev *self = (*K)->self;
   self->degree = o->degree;
-  self->low = o->low;
-  self->high = o->high;
+  self->low = ldexp(o->low, -exponent_of(self));
+  self->high = ldexp(o->high, -exponent_of(self));
   const kaon_status status = o->high > 0 ? KAON_OK : estimate(self, o);
   if (status != KAON_OK) kaon_operator_destroy(K);
   return status;
@@ -220,7 +227,8 @@ kaon_status kaon_precond_chebyshev_interval(const kaon_operator *K, double *low,
                      "chebyshev interval: operator '%s' has none; pass one made by "
                      "kaon_precond_chebyshev",
                      K->ops->name);
-  *low = ((const chebyshev *)K->self)->low;
-  *high = ((const chebyshev *)K->self)->high;
+  const chebyshev *self = K->self;
+  *low = ldexp(self->low, exponent_of(self));
+  *high = ldexp(self->high, exponent_of(self));
   return KAON_OK;
 }

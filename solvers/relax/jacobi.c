@@ -65,8 +65,9 @@ static const kaon_operator_ops jacobi_ops = {
     .destroy = destroy,
 };
 
+/* exponent: of 1 / D. */
 static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
-                        kaon_operator **made) {
+                        int exponent, kaon_operator **made) {
   *made = NULL;
   if (precision == KAON_HALF)
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
@@ -82,6 +83,7 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
                        .ctx = ctx,
                        .space = space,
                        .precision = precision,
+                       .exponent = exponent,
                        .references = 1,
                        .self = self};
   kaon_context_retain(ctx);
@@ -103,9 +105,9 @@ static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
     fits = kaon_fail(K->ctx, KAON_ERR_PRECISION,
                      "jacobi: 1 over the diagonal is up to %g, but single precision holds up to "
                      "%.2g; scale the system, or take double precision inside",
-                     self->largest, (double)FLT_MAX);
+                     ldexp(self->largest, K->exponent), ldexp(FLT_MAX, K->exponent));
   KAON_TRY(kaon_agree(K->ctx, fits));
-  KAON_TRY(make(K->ctx, K->space, precision, twin));
+  KAON_TRY(make(K->ctx, K->space, precision, K->exponent, twin));
   const kaon_status status = kaon_vector_copy(((jacobi *)(*twin)->self)->inverse, inverse_of(K));
   ((jacobi *)(*twin)->self)->largest = self->largest;
   if (status != KAON_OK) kaon_operator_destroy(twin);
@@ -140,7 +142,7 @@ static kaon_status invert(const kaon_operator *K, double *d, int64_t count, int 
       return kaon_fail(ctx, KAON_ERR_SINGULAR,
                        "jacobi: the diagonal of row %lld (counted from 1) of this rank is %g, too "
                        "small to divide by",
-                       (long long)i + 1, largest);
+                       (long long)i + 1, ldexp(largest, -K->exponent));
   }
   return KAON_OK;
 }
@@ -181,7 +183,7 @@ kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {
         "jacobi: operator '%s' does not know its diagonal; pass one that does (of an even-odd "
         "reduction, the operator that was reduced), or take another method",
         A->ops->name);
-  KAON_TRY(kaon_agree(A->ctx, make(A->ctx, A->space, A->precision, K)));
+  KAON_TRY(kaon_agree(A->ctx, make(A->ctx, A->space, A->precision, -A->exponent, K)));
   const kaon_status status = take_inverse(A, *K);
   if (status != KAON_OK) kaon_operator_destroy(K);
   return status;

@@ -461,6 +461,7 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
                           .ctx = A->ctx,
                           .space = A->space,
                           .precision = options->precision,
+                          .exponent = -A->exponent,
                           .references = 1,
                           .self = self};
   kaon_context_retain(A->ctx);

@@ -172,13 +172,14 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
   f->references = 1;
   f->options = own;
   f->n = shifts;
-  f->least = sigma[0];
+  const int exponent = (1 + own.normal) * A->exponent;
   for (int i = 0; i < shifts; i++) {
-    f->sigma[i] = sigma[i];
-    f->least = fmin(f->least, sigma[i]);
+    f->sigma[i] = ldexp(sigma[i], -exponent);
+    f->least = i == 0 ? f->sigma[0] : fmin(f->least, f->sigma[i]);
   }
   kaon_context_retain(f->ctx);
   status = kaon_agree(f->ctx, kaon_shifted_operator(A, own.normal, NULL, A->precision, &f->A));
+  if (status == KAON_OK) f->A->exponent = exponent;
   if (status == KAON_OK) status = make_solver(f, 1);
   if (status != KAON_OK)
     kaon_multishift_destroy(&f);

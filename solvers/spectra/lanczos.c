@@ -200,11 +200,12 @@ static kaon_status check_hermitian(job *self, kaon_vector *const *v) {
 }
 
 static kaon_status refuse(const job *self) {
+  const int e = self->jacobi != NULL ? 0 : self->A->exponent;
   return kaon_fail(self->A->ctx, KAON_ERR_ARGUMENT,
                    "%s: %s has an eigenvalue of %g or less, as %d steps of the estimate show: the "
                    "operator is not Hermitian positive definite",
                    self->name, self->jacobi != NULL ? "D^-1 A" : "A",
-                   eigenvalue(self->n, self->d, self->s, 0) * self->unit, self->n);
+                   ldexp(eigenvalue(self->n, self->d, self->s, 0) * self->unit, e), self->n);
 }
 
 /* For an operator that is not Hermitian but has a positive Hermitian part, which has no Lanczos

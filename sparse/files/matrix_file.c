@@ -128,6 +128,7 @@ static kaon_status rows_given(const kaon_matrix *matrix, kaon_csr **given) {
     }
     to->start[i + 1] = at;
   }
+  kaon_csr_scale(to, matrix->exponent);
   return kaon_csr_sort(matrix->ctx, to, KAON_CSR_REFUSE);
 }
 

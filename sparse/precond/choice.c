@@ -161,9 +161,9 @@ static kaon_status amplify(kaon_operator *A, kaon_operator *K, const double *one
   for (int i = 0; i < 4 && status == KAON_OK; i++)
     status = kaon_vector_create(A->ctx, A->space, i < 2 ? K->precision : A->precision, 1, &v[i]);
   if (status == KAON_OK) status = kaon_vector_import(v[0], 0, ones, KAON_BASIS_UKQCD);
-  if (status == KAON_OK) status = kaon_operator_apply(K, KAON_PLAIN, v[0], v[1]);
+  if (status == KAON_OK) status = kaon_operator_run(K, KAON_PLAIN, v[0], v[1], NULL);
   if (status == KAON_OK) status = kaon_vector_copy(v[2], v[1]);
-  if (status == KAON_OK) status = kaon_operator_apply(A, KAON_PLAIN, v[2], v[3]);
+  if (status == KAON_OK) status = kaon_operator_run(A, KAON_PLAIN, v[2], v[3], NULL);
   if (status == KAON_OK) status = kaon_vector_norm2(v[3], &norm2[0]);
   if (status == KAON_OK) status = kaon_vector_norm2(v[0], &norm2[1]);
   for (int i = 0; i < 4; i++) kaon_vector_destroy(&v[i]);

@@ -228,6 +228,7 @@ static kaon_status make(kaon_matrix *matrix, const kaon_precond_options *given, 
       .ctx = matrix->ctx,
       .space = &matrix->space,
       .precision = options->precision == KAON_HALF ? KAON_SINGLE : options->precision,
+      .exponent = -matrix->exponent,
       .references = 1,
       .self = self};
   kaon_matrix_retain(matrix);

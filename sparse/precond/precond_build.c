@@ -1,6 +1,7 @@
 /* precond_build.c - makes the parts of a preconditioner. It puts the rows into the order of the
  * factorisation, factorises them, and puts the factors back into the space's order. Row indices in
  * stored triangles are always the space's; the factorisation's order is retained in the levels. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -95,9 +96,14 @@ static int64_t zero_diagonal(const host_tables *w, const kaon_bad_pivot *bad, in
 
 static kaon_status broken(const host_tables *w, const kaon_bad_pivot *bad) {
   const kaon_precond_info *info = &w->self->info;
+  const kaon_precond_options *o = &w->self->options;
   int there = 0;
   const int64_t zero = zero_diagonal(w, bad, &there);
   char imaginary[40] = "";
+  /* approximate inverses work on a unit diagonal */
+  const int scaled = o->kind == KAON_PRECOND_AINV || o->kind == KAON_PRECOND_FSAI;
+  const int e = scaled ? 0 : w->self->matrix->exponent;
+  const double re = ldexp(bad->pivot[0], e), im = ldexp(bad->pivot[1], e);
   if (zero >= 0)
     return kaon_fail(
         w->ctx, KAON_ERR_SINGULAR,
@@ -105,15 +111,15 @@ static kaon_status broken(const host_tables *w, const kaon_bad_pivot *bad) {
         "%s on the diagonal, which 'shift' only multiplies; take no preconditioner "
         "(--precond none), with gcr or cgnr for the method, or exchange rows so that no "
         "0 is there",
-        names[w->self->options.kind], bad->pivot[0], given_row(w, zero), there ? "0" : "no entry");
-  if (w->from->reals == 2) snprintf(imaginary, sizeof imaginary, " %+.3g i", bad->pivot[1]);
+        names[o->kind], re, given_row(w, zero), there ? "0" : "no entry");
+  if (w->from->reals == 2) snprintf(imaginary, sizeof imaginary, " %+.3g i", im);
   return kaon_fail(
       w->ctx, KAON_ERR_SINGULAR,
       "%s: breakdown in row %lld (counted from 1, as it was given) with pivot %.3g%s and the "
       "diagonal times %.4g, where it must be %s; give a larger 'shift', or choose another "
       "kind",
-      names[w->self->options.kind], given_row(w, bad->row), bad->pivot[0], imaginary,
-      1 + info->shift, w->self->hermitian ? "positive" : "nonzero");
+      names[o->kind], given_row(w, bad->row), re, imaginary, 1 + info->shift,
+      w->self->hermitian ? "positive" : "nonzero");
 }
 
 /* Factorises, with shifts according to the options. */

@@ -282,6 +282,11 @@ kaon_status kaon_csr_sort(const kaon_context *ctx, kaon_csr *csr, kaon_csr_dupli
   return KAON_OK;
 }
 
+void kaon_csr_scale(kaon_csr *csr, int exponent) {
+  for (int64_t n = 0; n < csr->start[csr->rows] * csr->reals; n++)
+    csr->value[n] = ldexp(csr->value[n], exponent);
+}
+
 kaon_status kaon_csr_copy(const kaon_context *ctx, const kaon_csr *csr, kaon_csr **copy) {
   const int64_t entries = csr->start[csr->rows] - csr->start[0];
   KAON_TRY(kaon_csr_create(ctx, csr->rows, csr->columns, csr->reals, entries, copy));

@@ -52,6 +52,8 @@ kaon_status kaon_csr_from_named_triplets(const kaon_context *ctx, kaon_csr_names
 /* Sorts each row by column in place, and adds or refuses duplicates. */
 kaon_status kaon_csr_sort(const kaon_context *ctx, kaon_csr *csr, kaon_csr_duplicates duplicates);
 
+/* Multiplies all values by 2^exponent. */
+void kaon_csr_scale(kaon_csr *csr, int exponent);
 kaon_status kaon_csr_copy(const kaon_context *ctx, const kaon_csr *csr, kaon_csr **copy);
 /* A^T, or A^H if conjugate = 1. */
 kaon_status kaon_csr_transpose(const kaon_context *ctx, const kaon_csr *csr, int conjugate,

@@ -48,16 +48,37 @@ const kaon_space *kaon_matrix_space(const kaon_matrix *matrix) {
   return matrix != NULL ? &matrix->space : NULL;
 }
 
-/* ---- A = A^H, -A^H, A^T, -A^T ---- */
-
-/* The largest entry of each row, by its real and imaginary parts. */
-static void find_largest(const kaon_csr *a, double *largest) {
-  for (int64_t i = 0; i < a->rows; i++) {
-    largest[i] = 0;
-    for (int64_t n = a->start[i] * a->reals; n < a->start[i + 1] * a->reals; n++)
-      largest[i] = fmax(largest[i], fabs(a->value[n]));
-  }
+/* The largest entry of row i, by its real and imaginary parts. */
+static double largest_in_row(const kaon_csr *a, int64_t i) {
+  double largest = 0;
+  for (int64_t n = a->start[i] * a->reals; n < a->start[i + 1] * a->reals; n++)
+    largest = fmax(largest, fabs(a->value[n]));
+  return largest;
 }
+
+/* ---- units ---- */
+
+/* If the rows' largest entries, by their geometric mean, are beyond 2^-ORDINARY or 2^ORDINARY,
+ * divides A by a power of 4 near it. This does not round, nor do square roots of the power. A^H A
+ * and A^2 times a source in range (solvers/engine/scaling.c) are then in range too, in single. */
+static kaon_status choose_units(kaon_matrix *matrix, kaon_csr *given) {
+  enum { ORDINARY = 20, MOST = 500 };
+  double sums[2] = {0, 0}; /* of exponents; rows */
+  for (int64_t i = 0; i < given->rows; i++) {
+    const double largest = largest_in_row(given, i);
+    if (largest == 0) continue;
+    sums[0] += ilogb(largest);
+    sums[1]++;
+  }
+  KAON_TRY(kaon_comm_sum(matrix->ctx, sums, 2));
+  const double mean = sums[1] > 0 ? sums[0] / sums[1] : 0;
+  if (fabs(mean) <= ORDINARY) return KAON_OK;
+  matrix->exponent = 2 * (int)lround(fmin(fmax(mean, -MOST), MOST) / 2);
+  kaon_csr_scale(given, -matrix->exponent);
+  return KAON_OK;
+}
+
+/* ---- A = A^H, -A^H, A^T, -A^T ---- */
 
 /* Takes in the entries of row j's part of this rank, from cursor[j] on, up to column i, that have
  * no counterpart. */
@@ -101,7 +122,7 @@ static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
                        (long long)given->rows);
   status = kaon_agree(matrix->ctx, status);
   if (status == KAON_OK) {
-    find_largest(given, largest);
+    for (int64_t i = 0; i < given->rows; i++) largest[i] = largest_in_row(given, i);
     compare_adjoint(given, matrix->first_row, largest, cursor, &m);
     status = kaon_ranks_mirror(matrix, given, largest, &m);
   }
@@ -203,6 +224,7 @@ static kaon_status build(kaon_matrix *matrix, kaon_csr **handed,
                          const kaon_matrix_options *options) {
   KAON_TRY(join(matrix, *handed));
   KAON_TRY(kaon_rows_redistribute(matrix, handed, options->partition));
+  KAON_TRY(choose_units(matrix, *handed));
   const kaon_csr *given = *handed;
   kaon_status status = fill_space(matrix, given);
   if (status == KAON_OK) status = fill_order(matrix, given, options);

@@ -45,6 +45,7 @@ struct kaon_matrix {
   int32_t *place;  /* the inverse permutation; NULL: the same */
   int32_t *number; /* [row of the space] its index before rows were sorted by boundary and
                       length, which defines blocks of rows; NULL: the same */
+  int exponent;    /* even; rows and operators hold A / 2^exponent (kaon_operator.exponent) */
   kaon_row_set *rows;
   kaon_row_set *dagger; /* of A^H if that is not A; NULL: not yet needed */
   double asymmetry;     /* the largest entry of A - A^H, as kaon_matrix_info has it */
@@ -71,7 +72,7 @@ int64_t kaon_matrix_caller_row(const kaon_matrix *matrix, int64_t i);
 kaon_status kaon_row_set_create(kaon_matrix *matrix, const kaon_csr *given, kaon_row_set **set);
 void kaon_row_set_destroy(kaon_row_set **set); /* releases it; NULL allowed */
 
-/* The operator y = R x, with R square on the matrix' space. Approximate inverses and other
+/* The operator y = R x, with R square on the matrix' space and its exponent. Approximate inverses and other
  * preconditioners use it. `rows` is copied. It is in the space's order, and has no ghosts or the
  * matrix' ghosts. precision: of the vectors; values_half: 16-bit values. Errors: SHAPE, NOT_BUILT,
  * MEMORY. */

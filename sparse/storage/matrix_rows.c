@@ -1,4 +1,6 @@
 /* matrix_rows.c - returns a matrix' rows as the caller passed them. Contract: kaon/sparse.h. */
+#include <math.h>
+
 #include "lib/core/context_internal.h"
 #include "sparse/storage/matrix.h"
 #include "lib/core/entry.h"
@@ -35,5 +37,7 @@ kaon_status kaon_matrix_rows(const kaon_matrix *matrix, int64_t *start, int32_t 
              rows->value + n * rows->reals, column, value);
     start[i + 1] = end;
   }
+  for (int64_t n = 0; n < start[rows->rows] * rows->reals; n++)
+    value[n] = ldexp(value[n], matrix->exponent);
   return KAON_OK;
 }

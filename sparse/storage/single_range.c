@@ -20,14 +20,15 @@ static int64_t caller_column(const kaon_matrix *matrix, const kaon_row_set *set,
 static kaon_status refuse(const kaon_matrix *matrix, const kaon_row_set *set, const char *name,
                           int64_t i, int64_t n) {
   const kaon_csr *a = set->rows;
-  const int large = size_of(a, n) > FLT_MAX;
+  const int large = size_of(a, n) > FLT_MAX, e = matrix->exponent;
   return kaon_fail(
       matrix->ctx, KAON_ERR_PRECISION,
       "%s: the %s %g in row %lld, column %lld (counted from 1, as given) %s single precision, "
-      "which holds %.2g to %.2g; scale the system, or take double precision inside",
-      name, large ? "entry" : "row's largest entry", size_of(a, n),
+      "which holds %.2g to %.2g beside the other rows; scale the system, or take double precision "
+      "inside",
+      name, large ? "entry" : "row's largest entry", ldexp(size_of(a, n), e),
       (long long)caller_row(matrix, i) + 1, (long long)caller_column(matrix, set, a->column[n]) + 1,
-      large ? "does not fit into" : "is too small for", (double)FLT_MIN, (double)FLT_MAX);
+      large ? "does not fit into" : "is too small for", ldexp(FLT_MIN, e), ldexp(FLT_MAX, e));
 }
 
 kaon_status kaon_single_range_check(const kaon_matrix *matrix, const kaon_row_set *set,

@@ -1,5 +1,5 @@
 /* single_range.h - checks whether values of a matrix can be rounded to single precision, whose
- * range is smaller. (16-bit values have scales in single precision.) */
+ * range is smaller. These are the values as stored, A / 2^exponent. (16-bit values have scales in single precision.) */
 #ifndef KAON_SPARSE_SINGLE_RANGE_H
 #define KAON_SPARSE_SINGLE_RANGE_H
 

@@ -346,6 +346,7 @@ static kaon_status make(family *f, kaon_precision precision, int values_half,
                        .ctx = ctx,
                        .space = &f->matrix->space,
                        .precision = precision,
+                       .exponent = f->matrix->exponent,
                        .references = 1,
                        .self = self};
   kaon_context_retain(ctx);

@@ -502,6 +502,7 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *given, in
                        .ctx = A->ctx,
                        .space = A->space,
                        .precision = A->precision,
+                       .exponent = sweeps > 0 ? -A->exponent : 0,
                        .references = 1,
                        .self = self};
   kaon_matrix_retain(matrix);
