@@ -121,14 +121,12 @@ typedef struct kaon_clover_term_args {
 
 /* inverse = blocks^-1 (may be the same array).
  *   result[0] <- sum of log |det|
- *   result[1] <- the smallest ratio |pivot| / |largest element|, result[2] <- its site
+ *   result[1] <- the smallest ratio |pivot| / |largest element|, result[2] <- its place, block * width + lane
  *   result[3] <- number of blocks with det < 0 (two blocks a site) */
 typedef struct kaon_clover_invert_args {
   const kaon_stencil *stencil;
   int parity;
-  const int64_t *sites;
-  const double *blocks;
-  double *inverse;
+  double *blocks;
   double *result;
 } kaon_clover_invert_args;
 
