@@ -32,29 +32,28 @@ kaon_status kaon_clover_term_build(const kaon_gauge *gauge, int parity, double k
 }
 
 static kaon_status invert(kaon_lattice *lattice, int parity, double *blocks,
-                          const kaon_site_table *table, double found[KAON_INVERT_RESULTS]) {
+                          double found[KAON_INVERT_RESULTS]) {
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
   kaon_results room;
   KAON_TRY(kaon_gauge_kernels(lattice->ctx, &ops));
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   KAON_TRY(kaon_results_create(lattice->ctx, &room));
-  const kaon_clover_invert_args args = {.stencil = &lattice->stencil,
-                                        .parity = parity,
-                                        .sites = table->sites[parity],
-                                        .blocks = blocks,
-                                        .inverse = blocks,
-                                        .result = room.device};
+  const kaon_clover_invert_args args = {
+      .stencil = &lattice->stencil, .parity = parity, .blocks = blocks, .result = room.device};
   ops->clover_invert(&launch, &args);
   const kaon_status status = kaon_results_read(&room, KAON_INVERT_RESULTS, found);
   kaon_results_release(&room);
   return status;
 }
 
-static kaon_status singular(const kaon_lattice *lattice, double kappa, double csw,
+static kaon_status singular(const kaon_lattice *lattice, int parity, double kappa, double csw,
                             const double found[KAON_INVERT_RESULTS]) {
   int x[4];
-  kaon_site_coordinates(lattice->global, (int64_t)found[2], x);
+  const int width = lattice->stencil.width;
+  const int64_t at = (int64_t)found[2];
+  (void)kaon_lattice_site(lattice, parity, at / width, (int)(at % width), x);
+  for (int mu = 0; mu < 4; mu++) x[mu] += lattice->origin[mu];
   return kaon_fail(lattice->ctx, KAON_ERR_SINGULAR,
                    "clover: the block at site (%d, %d, %d, %d) cannot be inverted at kappa = %g, "
                    "csw = %g (kappa csw = %g): smallest pivot over largest element is %.3g; take a "
@@ -64,14 +63,11 @@ static kaon_status singular(const kaon_lattice *lattice, double kappa, double cs
 
 static kaon_status invert_all(kaon_lattice *lattice, int parity, double kappa, double csw,
                               double *blocks, kaon_clover_det *det) {
-  kaon_site_table table;
   double found[KAON_INVERT_RESULTS] = {0};
-  kaon_status status = kaon_site_table_create(lattice, &table);
-  if (status == KAON_OK) status = invert(lattice, parity, blocks, &table, found);
-  kaon_site_table_release(&table);
+  kaon_status status = invert(lattice, parity, blocks, found);
   if (det != NULL) *det = (kaon_clover_det){found[0], (int64_t)found[3]};
   if (status == KAON_OK && !(found[1] > KAON_SINGULAR_RATIO))
-    status = singular(lattice, kappa, csw, found);
+    status = singular(lattice, parity, kappa, csw, found);
   return kaon_agree(lattice->ctx, status);
 }
 

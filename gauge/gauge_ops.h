@@ -70,7 +70,7 @@ typedef struct kaon_links_args {
   void *links[2];
   const int64_t *sites; /* of `parity`; NULL if the kernel does not read it */
   double *result;
-  kaon_exact_scale scale; /* plaquette */
+  kaon_exact_scale scale; /* plaquette, link_size */
 } kaon_links_args;
 
 enum { KAON_UPDATE_HEATBATH, KAON_UPDATE_OVERRELAX };
@@ -121,14 +121,12 @@ typedef struct kaon_clover_term_args {
 
 /* inverse = blocks^-1 (may be the same array).
  *   result[0] <- sum of log |det|
- *   result[1] <- the smallest ratio |pivot| / |largest element|, result[2] <- its site
+ *   result[1] <- the smallest ratio |pivot| / |largest element|, result[2] <- its place, block * width + lane
  *   result[3] <- number of blocks with det < 0 (two blocks a site) */
 typedef struct kaon_clover_invert_args {
   const kaon_stencil *stencil;
   int parity;
-  const int64_t *sites;
-  const double *blocks;
-  double *inverse;
+  double *blocks;
   double *result;
 } kaon_clover_invert_args;
 
@@ -172,6 +170,16 @@ typedef struct kaon_unitarise_args {
   double *result;
 } kaon_unitarise_args;
 
+/* links *= factor, in place. With `phase` links of U(3), e^{i theta} V, become V, and tan(theta / 2)
+ * is stored in numbers of `bytes`, [mu][block][W] with the links' blocks. result[0] <- the largest
+ * |theta|. */
+typedef struct kaon_split_args {
+  kaon_links_args on;
+  double factor;
+  int bytes;   /* 8, 4 or 2 */
+  void *phase; /* of on.parity, or NULL */
+} kaon_split_args;
+
 /* Number of values of `result` that a kernel fills. */
 enum {
   KAON_PLAQUETTE_MEANS = 3,   /* Re tr of space planes, time planes, links */
@@ -182,6 +190,8 @@ enum {
    * site + mu of the latter. */
   KAON_INSPECT_RESULTS = 3,
   KAON_INVERT_RESULTS = 4,
+  KAON_SIZE_RESULTS = 3, /* sum of |component|^2: coarse part, fine part; largest |component| */
+  KAON_SPLIT_RESULTS = 1,
   KAON_UNITARISE_RESULTS = 4,
   KAON_GAUGE_RESULTS = 6
 };
@@ -206,6 +216,9 @@ typedef struct kaon_gauge_ops {
   void (*clover_term)(const kaon_launch *launch, const kaon_clover_term_args *args);
   void (*clover_invert)(const kaon_launch *launch, const kaon_clover_invert_args *args);
   void (*clover_square)(const kaon_launch *launch, const kaon_clover_square_args *args);
+
+  void (*link_size)(const kaon_launch *launch, const kaon_links_args *args);
+  void (*link_split)(const kaon_launch *launch, const kaon_split_args *args);
 
   void (*fatten)(const kaon_launch *launch, const kaon_fatten_args *args);
   void (*line)(const kaon_launch *launch, const kaon_line_args *args);

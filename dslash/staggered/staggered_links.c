@@ -1,271 +1,175 @@
 /* staggered_links.c - prepares fat and long links for an operator: statistics of a whole field, its
- * scale, splitting U(3) links into phases and SU(3), folding signs in or out. This is set-up, done
- * on the host in double. */
+ * scale, splitting U(3) links into phases and SU(3), folding signs in or out. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "dslash/staggered/staggered_internal.h"
 #include "lib/core/entry.h"
 
-/* A function applied to every link of a field. `u` has 18 reals and may be changed. at: the index
- * of (block, mu, lane) in a field of one real for each link. */
-typedef struct visit {
-  const kaon_lattice *lattice;
-  int parity, mu;
-  int64_t block, at;
-  int lane;
-} visit;
-typedef void visitor(void *user, const visit *v, double u[18]);
-
-/* Visits all links; with threads if `user` is not written to (shared = 0). write: stores the
- * links. */
-static void visit_all(const kaon_host_links *host, int write, int threads, visitor *act,
-                      void *user) {
-  const kaon_lattice *lattice = host->wide->lattice;
-  const kaon_stencil *st = &lattice->stencil;
-  const int width = st->width, pack = kaon_pack_of(lattice->ctx, 18, KAON_DOUBLE);
-  const int64_t all = kaon_matrix_blocks(st);
-#pragma omp parallel for num_threads(threads) schedule(static)
-  for (int64_t i = 0; i < 8 * st->nblocks; i++) {
-    visit v = {.lattice = lattice, .block = i % st->nblocks};
-    v.mu = (int)(i / st->nblocks % 4);
-    v.parity = (int)(i / st->nblocks / 4);
-    const int lanes = v.block == st->nblocks - 1 ? st->tail_lanes[v.parity] : width;
-    for (v.lane = 0; v.lane < lanes; v.lane++) {
-      double *p = host->links[v.parity] +
-                  kaon_packed_link_index(v.block, v.mu, 0, v.lane, all, 18, width, pack);
-      double u[18];
-      v.at = kaon_link_index(v.block, v.mu, 0, v.lane, all, 1, width);
-      for (int c = 0; c < 18; c++) u[c] = p[kaon_component_offset(c, width, pack)];
-      act(user, &v, u);
-      for (int c = 0; c < 18 && write; c++) p[kaon_component_offset(c, width, pack)] = u[c];
-    }
-  }
-}
-
-static int threads_of(const kaon_lattice *lattice) {
-  return lattice->ctx->threads > 1 ? lattice->ctx->threads : 1;
-}
-
 /* ---- statistics ---- */
 
-/* The sum is sum + low, with twice the digits of a double. A coefficient of the whole field is made
- * from it, so its error would affect all links alike. Its bits must not depend on how many ranks
- * share the field. */
-typedef struct figures {
-  double largest, sum, low;
-  int bad;
-} figures;
-
-/* Knuth's sum of two numbers with its error. `term` is already rounded, not part of an fma. */
-static void add_exactly(figures *f, double term) {
-  const volatile double given = term;
-  const double sum = f->sum + given, other = sum - f->sum;
-  f->low += (f->sum - (sum - other)) + (given - other);
-  f->sum = sum;
-}
-
-static void note(void *user, const visit *v, double u[18]) {
-  figures *f = user;
-  (void)v;
-  for (int c = 0; c < 18; c++) {
-    if (!isfinite(u[c])) f->bad = 1;
-    f->largest = fmax(f->largest, fabs(u[c]));
-    add_exactly(f, u[c] * u[c]);
+static kaon_status measure(const kaon_wide_links *wide, double found[KAON_SIZE_RESULTS]) {
+  kaon_context *ctx = wide->lattice->ctx;
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  kaon_results room = {0};
+  KAON_TRY(kaon_gauge_kernels(ctx, &ops));
+  kaon_status status = kaon_launch_prepare(ctx, 1, 0, &launch);
+  if (status == KAON_OK) status = kaon_results_create(ctx, &room);
+  for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
+    double part[KAON_SIZE_RESULTS] = {0};
+    kaon_links_args args = kaon_links_on(wide, parity, NULL, room.device);
+    args.scale = kaon_exact_scale_of(wide->lattice->global_volume);
+    ops->link_size(&launch, &args);
+    status = kaon_results_read(&room, KAON_SIZE_RESULTS, part);
+    for (int i = 0; i < KAON_EXACT_PARTS; i++) found[i] += part[i];
+    found[KAON_EXACT_PARTS] = fmax(found[KAON_EXACT_PARTS], part[KAON_EXACT_PARTS]);
   }
+  kaon_results_release(&room);
+  return status;
 }
 
-/* Combines the ranks: the largest value, the sum, and whether any rank found a bad value. */
-static kaon_status reduce_over_ranks(kaon_context *ctx, figures *f) {
+/* The largest value of all ranks. */
+static kaon_status largest_of_ranks(kaon_context *ctx, double *largest) {
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;
-  enum { NUMBERS = 4 };
-  const double mine[NUMBERS] = {f->largest, f->sum, f->low, f->bad};
-  double *all = malloc((size_t)comm->ranks * sizeof mine);
+  double *all = malloc((size_t)comm->ranks * sizeof *all);
   kaon_status status = KAON_OK;
   if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: out of host memory");
   status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = comm->ops->gather(comm, mine, NUMBERS, all);
-  *f = (figures){0};
-  for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
-    const double *its = all + (size_t)NUMBERS * (size_t)r;
-    f->largest = fmax(f->largest, its[0]);
-    add_exactly(f, its[1]);
-    f->low += its[2];
-    f->bad |= its[3] != 0;
-  }
+  if (status == KAON_OK) status = comm->ops->gather(comm, largest, 1, all);
+  for (int r = 0; r < comm->ranks && status == KAON_OK; r++) *largest = fmax(*largest, all[r]);
   free(all);
   return status;
 }
 
 kaon_status kaon_staggered_measure(const kaon_gauge *from, double *largest, double *row) {
-  figures f = {0};
+  kaon_context *ctx = from->ctx;
+  double found[KAON_SIZE_RESULTS] = {0};
   kaon_wide_links wide;
-  kaon_host_links host = {0};
   KAON_TRY(kaon_wide_open(from, 0, &wide));
-  kaon_status status = kaon_agree(from->ctx, kaon_host_open(&wide, 1, &host));
-  if (status == KAON_OK)
-    visit_all(&host, 0, 1, note, &f); /* one thread, so that the order of the
-                                                              sum is fixed */
-  kaon_host_close(&host);
+  kaon_status status = kaon_agree(ctx, measure(&wide, found));
   kaon_wide_close(&wide);
-  if (status == KAON_OK) status = reduce_over_ranks(from->ctx, &f);
+  if (status == KAON_OK) status = kaon_comm_sum(ctx, found, KAON_EXACT_PARTS);
+  if (status == KAON_OK) status = largest_of_ranks(ctx, &found[KAON_EXACT_PARTS]);
   KAON_TRY(status);
-  if (f.bad)
-    return kaon_fail(from->ctx, KAON_ERR_NOT_FINITE,
-                     "staggered: the links hold NaN or infinity; read or compute them anew");
-  *largest = f.largest;
-  *row = sqrt((f.sum + f.low) / (12 * (double)from->lattice->global_volume));
+  if (!isfinite(found[0] + found[1]))
+    return kaon_fail(ctx, KAON_ERR_NOT_FINITE,
+                     "staggered: the links hold NaN, infinity or numbers near overflow; read or "
+                     "compute them anew");
+  *largest = found[KAON_EXACT_PARTS];
+  *row = sqrt((found[0] + found[1]) / (12 * (double)from->lattice->global_volume));
   return KAON_OK;
 }
 
-/* ---- new links from old ones ---- */
+/* ---- scaling and splitting ---- */
 
-/* Copies the field's links to host memory `wide` and applies `act` to each. The caller closes
- * it. */
-static kaon_status made_of(const kaon_gauge *from, visitor *act, void *user,
-                           kaon_wide_links *wide) {
-  kaon_host_links host = {0};
+static kaon_status split(const kaon_wide_links *wide, double factor, kaon_precision precision,
+                         void *const phase[2], double *largest) {
+  kaon_context *ctx = wide->lattice->ctx;
+  const kaon_gauge_ops *ops = NULL;
+  kaon_launch launch;
+  kaon_results room = {0};
+  KAON_TRY(kaon_gauge_kernels(ctx, &ops));
+  kaon_status status = kaon_launch_prepare(ctx, 1, 0, &launch);
+  if (status == KAON_OK) status = kaon_results_create(ctx, &room);
+  for (int parity = 0; parity < 2 && status == KAON_OK; parity++) {
+    double part = 0;
+    const kaon_split_args args = {.on = kaon_links_on(wide, parity, NULL, room.device),
+                                  .factor = factor,
+                                  .bytes = (int)kaon_precision_bytes(precision),
+                                  .phase = phase[parity]};
+    ops->link_split(&launch, &args);
+    status = kaon_results_read(&room, KAON_SPLIT_RESULTS, &part);
+    *largest = fmax(*largest, part);
+  }
+  kaon_results_release(&room);
+  return status;
+}
+
+/* wide = factor times the field's links, without their phases where `phase` has room for them. The
+ * caller closes it. */
+static kaon_status made_of(const kaon_gauge *from, double factor, kaon_precision precision,
+                           void *const phase[2], kaon_wide_links *wide, double *largest) {
   kaon_status status = kaon_wide_create(from->lattice, wide);
   if (status == KAON_OK) status = kaon_wide_decode(from, wide);
-  if (status == KAON_OK) status = kaon_host_open(wide, 1, &host);
-  if (status == KAON_OK) {
-    visit_all(&host, 1, threads_of(from->lattice), act, user);
-    status = kaon_host_upload(&host);
-  }
-  kaon_host_close(&host);
+  if (status == KAON_OK) status = split(wide, factor, precision, phase, largest);
   return kaon_agree(from->ctx, status);
 }
 
-static void multiply(void *user, const visit *v, double u[18]) {
-  (void)v;
-  for (int c = 0; c < 18; c++) u[c] *= *(const double *)user;
-}
-
 kaon_status kaon_staggered_scale(const kaon_gauge *from, double factor, kaon_gauge *to) {
+  void *const none[2] = {NULL, NULL};
+  double unused = 0;
   kaon_wide_links wide = {0};
-  kaon_status status = made_of(from, multiply, &factor, &wide);
+  kaon_status status = made_of(from, factor, to->precision, none, &wide, &unused);
   if (status == KAON_OK) status = kaon_wide_commit(to, &wide, 0, "staggered");
   kaon_wide_close(&wide);
   return status;
 }
 
-/* ---- U(3) ---- */
-
-typedef struct splitting {
-  double factor;
-  double *phase[2];
-} splitting;
-
-typedef struct number {
-  double re, im;
-} number;
-
-static number times(number a, number b) {
-  return (number){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-
-static number determinant(const double u[18]) {
-  number sum = {0, 0};
-  const number *e = (const number *)u;
-  for (int j = 0; j < 3; j++) {
-    const number a = times(e[3 + (j + 1) % 3], e[6 + (j + 2) % 3]);
-    const number b = times(e[3 + (j + 2) % 3], e[6 + (j + 1) % 3]);
-    const number term = times(e[j], (number){a.re - b.re, a.im - b.im});
-    sum.re += term.re;
-    sum.im += term.im;
-  }
-  return sum;
-}
-
-static void split_link(void *user, const visit *v, double u[18]) {
-  splitting *s = user;
-  number *e = (number *)u;
-  for (int c = 0; c < 18; c++) u[c] *= s->factor;
-  const number det = determinant(u);
-  const double theta = atan2(det.im, det.re) / 3;
-  const number back = {cos(theta), -sin(theta)};
-  for (int i = 0; i < 9; i++) e[i] = times(e[i], back);
-  s->phase[v->parity][v->at] = theta;
-}
-
-static double largest_of(const double *values, size_t count) {
-  double largest = 0;
-  for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs(values[i]));
-  return largest;
-}
-
-/* Stores tan(theta / 2) in the precision of `to` in device memory. */
-static kaon_status store_phases(const double *theta, size_t count, kaon_staggered_links *to) {
+/* Room for the phases of a field. Its unused blocks are 0. */
+static kaon_status take_phases(kaon_staggered_links *to) {
   kaon_context *ctx = to->links->ctx;
-  const kaon_precision precision = to->links->precision;
-  const size_t bytes = count * kaon_precision_bytes(precision);
-  void *device = NULL, *host = malloc(bytes);
-  if (host == NULL)
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: out of host memory for the links' phases");
-  for (size_t i = 0; i < count; i++) {
-    const double y = tan(theta[i] / 2);
-    if (precision == KAON_DOUBLE) ((double *)host)[i] = y;
-    if (precision == KAON_SINGLE) ((float *)host)[i] = (float)y;
-    if (precision == KAON_HALF) ((int16_t *)host)[i] = (int16_t)lrint(y * 32767);
-  }
+  const kaon_stencil *st = &to->links->lattice->stencil;
+  const size_t bytes = 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(st)) * (size_t)st->width *
+                       kaon_precision_bytes(to->links->precision);
   kaon_status status = KAON_OK;
   if (to->phase[0] == NULL)
-    status = kaon_pool_allocate(ctx, bytes, "phases of long links", &device);
-  if (to->phase[0] == NULL) to->phase[0] = device;
-  if (status == KAON_OK) status = ctx->backend->memory->to_device(ctx, to->phase[0], host, bytes);
-  to->phase[1] = (char *)to->phase[0] + bytes / 2;
-  free(host);
-  return status;
+    status = kaon_pool_allocate(ctx, 2 * bytes, "phases of long links", &to->phase[0]);
+  if (status == KAON_OK) status = ctx->backend->memory->clear(ctx, to->phase[0], 2 * bytes);
+  if (status == KAON_OK) to->phase[1] = (char *)to->phase[0] + bytes;
+  return kaon_agree(ctx, status);
 }
 
 /* Phases below this are rounding errors of 32-bit files and are treated as 0. */
 #define PHASE_TOLERANCE 2e-6
 
 kaon_status kaon_staggered_split(const kaon_gauge *from, double factor, kaon_staggered_links *to) {
-  const kaon_lattice *lattice = from->lattice;
-  const size_t count = 4 * (size_t)kaon_link_blocks(kaon_matrix_blocks(&lattice->stencil)) *
-                       (size_t)lattice->stencil.width;
-  splitting s = {.factor = factor, .phase = {calloc(2 * count, sizeof(double)), NULL}};
+  double largest = 0;
   kaon_wide_links wide = {0};
-  kaon_status status = KAON_OK;
-  if (s.phase[0] == NULL)
-    status = kaon_fail(from->ctx, KAON_ERR_MEMORY, "staggered: out of host memory for phases");
-  KAON_TRY(kaon_agree(from->ctx, status));
-  s.phase[1] = s.phase[0] + count;
-  status = made_of(from, split_link, &s, &wide);
-  figures f = {0};
-  if (status == KAON_OK) {
-    f.largest = largest_of(s.phase[0], 2 * count);
-    status = reduce_over_ranks(from->ctx, &f);
-  }
+  kaon_status status = take_phases(to);
+  if (status == KAON_OK)
+    status = made_of(from, factor, to->links->precision, to->phase, &wide, &largest);
+  if (status == KAON_OK) status = largest_of_ranks(from->ctx, &largest);
   if (status == KAON_OK)
     status = kaon_wide_commit(to->links, &wide, 0, "staggered: long links over their coefficient");
-  if (status == KAON_OK && f.largest > PHASE_TOLERANCE)
-    status = kaon_agree(from->ctx, store_phases(s.phase[0], 2 * count, to));
-  if (status == KAON_OK && f.largest <= PHASE_TOLERANCE) {
+  if (status == KAON_OK && largest <= PHASE_TOLERANCE) {
     kaon_pool_release(from->ctx, to->phase[0]);
     to->phase[0] = to->phase[1] = NULL;
   }
   kaon_wide_close(&wide);
-  free(s.phase[0]);
   return status;
 }
 
 /* ---- signs ---- */
 
-typedef struct folding {
-  uint8_t masks[4];
-  int steps;
-} folding;
+static void fold_site(const kaon_host_links *host, const uint8_t masks[4], int steps,
+                      const int site[4]) {
+  const kaon_lattice *lattice = host->wide->lattice;
+  int whole[4];
+  for (int mu = 0; mu < 4; mu++) whole[mu] = site[mu] + lattice->origin[mu];
+  for (int mu = 0; mu < 4; mu++) {
+    const kaon_host_link u = kaon_host_link_at(host, site, mu);
+    const double sign = kaon_staggered_sign(lattice, masks, mu, steps, whole);
+    for (int c = 0; c < 18; c++) *kaon_host_link_real(&u, c) *= sign;
+  }
+}
 
-static void fold_link(void *user, const visit *v, double u[18]) {
-  const folding *f = user;
-  int site[4];
-  kaon_lattice_site(v->lattice, v->parity, v->block, v->lane, site);
-  for (int mu = 0; mu < 4; mu++) site[mu] += v->lattice->origin[mu];
-  const double sign = kaon_staggered_sign(v->lattice, f->masks, v->mu, f->steps, site);
-  for (int c = 0; c < 18; c++) u[c] *= sign;
+static kaon_status fold(const kaon_gauge *from, const uint8_t masks[4], int steps,
+                        kaon_wide_links *wide) {
+  const kaon_lattice *lattice = from->lattice;
+  kaon_host_links host = {0};
+  kaon_status status = kaon_wide_create(from->lattice, wide);
+  if (status == KAON_OK) status = kaon_wide_decode(from, wide);
+  if (status == KAON_OK) status = kaon_host_open(wide, 1, &host);
+  for (int64_t i = 0; i < lattice->volume && status == KAON_OK; i++) {
+    int site[4];
+    kaon_site_coordinates(lattice->extents, i, site);
+    fold_site(&host, masks, steps, site);
+  }
+  if (status == KAON_OK) status = kaon_host_upload(&host);
+  kaon_host_close(&host);
+  return kaon_agree(from->ctx, status);
 }
 
 kaon_status kaon_staggered_fold(kaon_gauge *links, int steps, kaon_staggered_phases phases) {
@@ -278,10 +182,10 @@ kaon_status kaon_staggered_fold(kaon_gauge *links, int steps, kaon_staggered_pha
   if (links->reconstruct != KAON_RECONSTRUCT_18 || links->precision != KAON_DOUBLE)
     return kaon_fail(links->ctx, KAON_ERR_UNSUPPORTED,
                      "staggered fold: a field in double and 18 reals is needed; copy it to one");
-  folding f = {.steps = steps};
+  uint8_t masks[4];
   kaon_wide_links wide = {0};
-  kaon_staggered_masks(phases, f.masks);
-  kaon_status status = made_of(links, fold_link, &f, &wide);
+  kaon_staggered_masks(phases, masks);
+  kaon_status status = fold(links, masks, steps, &wide);
   if (status == KAON_OK) status = kaon_wide_commit(links, &wide, 0, "staggered fold");
   kaon_wide_close(&wide);
   return status;

@@ -24,28 +24,57 @@ void KAON_EXPORT(kaon_clover_term)(const kaon_launch *launch, const kaon_clover_
   chunks_run(launch, a->on.stencil->nblocks, 0, term_chunk, a);
 }
 
+/* The 36 reals of a chirality in the lanes of a part. */
+static double *block_at(double *blocks, int64_t block, int part, int chirality) {
+  return blocks + kaon_field_index(block, 0, 36 * chirality, part * KAON_VL, 1, 72, KAON_W);
+}
+
+static void block_load(const double *from, vreal packed[36]) {
+  for (int i = 0; i < 36; i++) packed[i] = v_load_real(from + i * KAON_W);
+}
+
+static void block_store(double *to, const vreal packed[36]) {
+  for (int i = 0; i < 36; i++) v_store_real(to + i * KAON_W, packed[i]);
+}
+
+/* What inverting a part's blocks shows, [i][lane]: six pivots, the smallest of them over the
+ * largest element, and a number with the sign of the determinant. */
+enum { PIVOT_RATIO = 6, SIGN, SHOWN };
+typedef double shown[SHOWN][KAON_VL] __attribute__((aligned(64)));
+
+static void invert_part(double *blocks, int64_t block, int part, int chirality, shown s) {
+  double *at = block_at(blocks, block, part, chirality);
+  vreal packed[36], pivots[6], sign;
+  block_load(at, packed);
+  v_store_real(s[PIVOT_RATIO], block_invert(packed, packed, pivots, &sign));
+  v_store_real(s[SIGN], sign);
+  for (int c = 0; c < 6; c++) v_store_real(s[c], pivots[c]);
+  block_store(at, packed);
+}
+
+static void add_shown(const shown s, int lane, int64_t site, double *result) {
+  double log_det = 0;
+  for (int c = 0; c < 6; c++) log_det += log(s[c][lane]);
+  result[0] += log_det;
+  result[3] += s[SIGN][lane] < 0;
+  if (s[PIVOT_RATIO][lane] >= result[1]) return;
+  result[1] = s[PIVOT_RATIO][lane];
+  result[2] = (double)site;
+}
+
 static void invert_chunk(const void *args, int64_t begin, int64_t end, double *partial) {
   const kaon_clover_invert_args *a = args;
   partial[1] = HUGE_VAL;
   for (int64_t block = begin; block < end; block++)
-    for (int lane = 0; lane < KAON_W; lane++)
-      for (int chirality = 0; chirality < 2; chirality++) {
-        const int64_t first = kaon_field_index(block, 0, 36 * chirality, lane, 1, 72, KAON_W);
-        const int64_t site = a->sites[block * KAON_W + lane];
-        double packed[36], log_det = 0;
-        int negative = 0;
-        for (int i = 0; i < 36; i++) packed[i] = a->blocks[first + i * KAON_W];
-        if (site >= 0) {
-          const double ratio = kaon_block_invert(packed, packed, &log_det, &negative);
-          partial[0] += log_det;
-          partial[3] += negative;
-          if (!(ratio >= partial[1])) {
-            partial[1] = ratio;
-            partial[2] = (double)site;
-          }
-        }
-        for (int i = 0; i < 36; i++) a->inverse[first + i * KAON_W] = packed[i];
-      }
+    for (int part = 0; part < KAON_PARTS; part++) {
+      shown found[2];
+      for (int chirality = 0; chirality < 2; chirality++)
+        invert_part(a->blocks, block, part, chirality, found[chirality]);
+      const int64_t first = block * KAON_W + part * KAON_VL;
+      for (int lane = 0; lane < KAON_VL && first + lane < a->stencil->sites[a->parity]; lane++)
+        for (int chirality = 0; chirality < 2; chirality++)
+          add_shown(found[chirality], lane, first + lane, partial);
+    }
 }
 
 void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch, const kaon_clover_invert_args *a) {
@@ -68,14 +97,13 @@ static void square_chunk(const void *args, int64_t begin, int64_t end, double *p
   (void)partial;
   const kaon_clover_square_args *a = args;
   for (int64_t block = begin; block < end; block++)
-    for (int lane = 0; lane < KAON_W; lane++)
-      for (int chirality = 0; chirality < 2; chirality++) {
-        double *at = a->blocks + kaon_field_index(block, 0, 36 * chirality, lane, 1, 72, KAON_W);
-        double packed[36];
-        for (int i = 0; i < 36; i++) packed[i] = at[i * KAON_W];
-        kaon_block_square(packed, a->shift, packed);
-        for (int i = 0; i < 36; i++) at[i * KAON_W] = packed[i];
-      }
+    for (int half = 0; half < 2 * KAON_PARTS; half++) {
+      double *at = block_at(a->blocks, block, half / 2, half % 2);
+      vreal packed[36];
+      block_load(at, packed);
+      block_square(packed, a->shift, packed);
+      block_store(at, packed);
+    }
 }
 
 void KAON_EXPORT(kaon_clover_square)(const kaon_launch *launch, const kaon_clover_square_args *a) {

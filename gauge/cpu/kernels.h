@@ -15,7 +15,7 @@ void KAON_EXPORT(kaon_copy_links)(const kaon_launch *launch, void *to, const voi
 void KAON_EXPORT(kaon_rotate)(const kaon_launch *launch, const kaon_rotate_args *args);
 void KAON_EXPORT(kaon_clover_store)(const kaon_launch *launch, const kaon_clover_store_args *args);
 
-/* observe.c, update.c, fill.c, transform.c, clover.c: only double */
+/* observe.c, update.c, fill.c, transform.c, clover.c, split.c: only double */
 void KAON_EXPORT(kaon_fill_links)(const kaon_launch *launch, const kaon_fill_links_args *args);
 void KAON_EXPORT(kaon_project)(const kaon_launch *launch, const kaon_links_args *args);
 void KAON_EXPORT(kaon_inspect)(const kaon_launch *launch, const kaon_links_args *args);
@@ -30,6 +30,8 @@ void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch,
                                      const kaon_clover_invert_args *args);
 void KAON_EXPORT(kaon_clover_square)(const kaon_launch *launch,
                                      const kaon_clover_square_args *args);
+void KAON_EXPORT(kaon_link_size)(const kaon_launch *launch, const kaon_links_args *args);
+void KAON_EXPORT(kaon_link_split)(const kaon_launch *launch, const kaon_split_args *args);
 
 /* fatten.c: double and single */
 void KAON_EXPORT(kaon_fatten_stage)(const kaon_launch *launch, const kaon_fatten_args *args);

@@ -20,6 +20,8 @@ const kaon_gauge_ops KAON_EXPORT(kaon_gauge_ops) = {
     .clover_term = KAON_EXPORT(kaon_clover_term),
     .clover_invert = KAON_EXPORT(kaon_clover_invert),
     .clover_square = KAON_EXPORT(kaon_clover_square),
+    .link_size = KAON_EXPORT(kaon_link_size),
+    .link_split = KAON_EXPORT(kaon_link_split),
 #endif
 #if !KAON_IS_HALF
     .fatten = KAON_EXPORT(kaon_fatten_stage),

@@ -20,7 +20,7 @@ static void update_part(const kaon_update_links_args *a, int64_t block, int part
   vsu3 u, staple;
   su3_zero(&staple);
   for (int nu = 0; nu < 4; nu++)
-    if (nu != a->mu) path_add_staple(on->stencil, links, &x, a->mu, nu, &staple);
+    if (nu != a->mu) path_add_staple(on->stencil, links, &x, a->mu, nu, 1, &staple);
   sites_link(on->stencil, links, &x, a->mu, &u);
   link_next(&how, &staple, &u);
   sites_store(

@@ -44,10 +44,7 @@ extern "C" void KAON_EXPORT(kaon_clover_term)(const kaon_launch *launch,
 
 typedef struct invert_call {
   int64_t lanes, nsites;
-  kaon_stencil stencil;
-  int parity;
-  const double *blocks;
-  double *inverse;
+  double *blocks;
   double *result;
   kaon_cuda_sums sums;
 } invert_call;
@@ -59,14 +56,14 @@ static __device__ __forceinline__ void invert_block(const invert_call &a, int64_
   double packed[CLOVER / 2];
   site_read<double, CLOVER / 2>(a.blocks + first, lane, packed);
   if (i < a.nsites) {
-    double log_det = 0;
-    int negative = 0;
-    const double ratio = kaon_block_invert(packed, packed, &log_det, &negative);
+    double pivots[6], sign, log_det = 0;
+    const double ratio = block_invert(packed, packed, pivots, &sign);
+    for (int c = 0; c < 6; c++) log_det += log(pivots[c]);
     value[0] += log_det;
-    value[3] += negative;
-    keep_pivot(ratio, (double)sites_index(&a.stencil, a.parity, i), value);
+    value[3] += sign < 0;
+    keep_pivot(ratio, (double)i, value);
   }
-  site_write<double, CLOVER / 2>(a.inverse + first, lane, packed);
+  site_write<double, CLOVER / 2>(a.blocks + first, lane, packed);
 }
 
 static __global__ void __launch_bounds__(KAON_THREADS)
@@ -85,10 +82,7 @@ extern "C" void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch,
   invert_call a = {};
   a.lanes = args->stencil->nblocks * KAON_LANES;
   a.nsites = args->stencil->sites[args->parity];
-  a.stencil = *args->stencil;
-  a.parity = args->parity;
   a.blocks = args->blocks;
-  a.inverse = args->inverse;
   a.result = args->result;
   a.sums = results_of(launch, 2 * a.lanes);
   invert_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
@@ -103,7 +97,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   const int lane = (int)(site % KAON_LANES);
   double packed[CLOVER / 2];
   site_read<double, CLOVER / 2>(first, lane, packed);
-  kaon_block_square(packed, shift, packed);
+  block_square(packed, shift, packed);
   site_write<double, CLOVER / 2>(first, lane, packed);
 }
 

@@ -19,7 +19,7 @@ KAON_X(s)
 KAON_X(h)
 #undef KAON_X
 
-/* reorder.cu, fill.cu, observe.cu, update.cu, transform.cu, clover.cu: only double */
+/* reorder.cu, fill.cu, observe.cu, update.cu, transform.cu, clover.cu, split.cu: only double */
 void kaon_reorder_cuda_d(const kaon_launch *launch, const kaon_reorder_args *args);
 void kaon_fill_links_cuda_d(const kaon_launch *launch, const kaon_fill_links_args *args);
 void kaon_project_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
@@ -33,6 +33,8 @@ void kaon_transform_cuda_d(const kaon_launch *launch, const kaon_transform_args 
 void kaon_clover_term_cuda_d(const kaon_launch *launch, const kaon_clover_term_args *args);
 void kaon_clover_invert_cuda_d(const kaon_launch *launch, const kaon_clover_invert_args *args);
 void kaon_clover_square_cuda_d(const kaon_launch *launch, const kaon_clover_square_args *args);
+void kaon_link_size_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
+void kaon_link_split_cuda_d(const kaon_launch *launch, const kaon_split_args *args);
 
 /* fatten.cu: double and single */
 #define KAON_X(prec)                                                                           \

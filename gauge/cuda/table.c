@@ -31,6 +31,8 @@ const kaon_gauge_ops kaon_gauge_ops_cuda_d = {
     .clover_term = kaon_clover_term_cuda_d,
     .clover_invert = kaon_clover_invert_cuda_d,
     .clover_square = kaon_clover_square_cuda_d,
+    .link_size = kaon_link_size_cuda_d,
+    .link_split = kaon_link_split_cuda_d,
 };
 const kaon_gauge_ops kaon_gauge_ops_cuda_s = {KAON_STORAGE(s), KAON_FATTENING(s)};
 const kaon_gauge_ops kaon_gauge_ops_cuda_h = {KAON_STORAGE(h)};

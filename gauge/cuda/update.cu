@@ -24,7 +24,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   su3_zero(&staple);
 #pragma unroll 1
   for (int nu = 0; nu < 4; nu++)
-    if (nu != a.mu) path_add_staple(st, links_of(a.on), &x, a.mu, nu, &staple);
+    if (nu != a.mu) path_add_staple(st, links_of(a.on), &x, a.mu, nu, 1, &staple);
   sites_link(st, links_of(a.on), &x, a.mu, &u);
   const int64_t site = sites_index(st, a.on.parity, i);
   link_update how;

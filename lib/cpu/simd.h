@@ -44,6 +44,13 @@ KAON_INLINE vreal v_abs(vreal a) {
 KAON_INLINE vreal v_sqrt(vreal a) {
   return (real)sqrt((double)a);
 }
+typedef int vmask;
+KAON_INLINE vmask v_greater(vreal a, vreal b) {
+  return a > b;
+}
+KAON_INLINE vreal v_select(vmask mask, vreal a, vreal b) {
+  return mask ? a : b;
+}
 KAON_INLINE vperm v_exchange_index(int bit) {
   return bit;
 }
@@ -105,6 +112,13 @@ KAON_INLINE void v_store_real(real *p, vreal a) {
 KAON_INLINE vreal v_set(double a) {
   return (real)a - (vreal){0};
 }
+typedef vint vmask; /* all bits of a lane, or none */
+KAON_INLINE vmask v_greater(vreal a, vreal b) {
+  return a > b;
+}
+KAON_INLINE vreal v_select(vmask mask, vreal a, vreal b) {
+  return (vreal)(((vint)a & mask) | ((vint)b & ~mask));
+}
 KAON_INLINE vreal v_select_odd(const stored *p, vreal a, vreal b) {
 #if KAON_IS_HALF
   typedef int16_t vint16 __attribute__((vector_size(2 * KAON_VL), aligned(2)));
@@ -112,7 +126,7 @@ KAON_INLINE vreal v_select_odd(const stored *p, vreal a, vreal b) {
 #else
   const vint odd = -(*(const vint *)p & 1);
 #endif
-  return (vreal)(((vint)a & odd) | ((vint)b & ~odd));
+  return v_select(odd, a, b);
 }
 KAON_INLINE vreal v_mask_tail(vreal a, int lanes) {
   for (int l = 0; l < KAON_VL; l++)

@@ -30,6 +30,14 @@ KAON_MATH vreal v_mask_tail(vreal a, int lanes) {
   return lanes > 0 ? a : (real)0;
 }
 
+typedef bool vmask;
+KAON_MATH vmask v_greater(vreal a, vreal b) {
+  return a > b;
+}
+KAON_MATH vreal v_select(vmask mask, vreal a, vreal b) {
+  return mask ? a : b;
+}
+
 #if defined(KAON_PREC_DOUBLE)
 KAON_MATH vreal v_fma(vreal a, vreal b, vreal c) {
   return fma(a, b, c);

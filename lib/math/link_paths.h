@@ -21,10 +21,11 @@ KAON_MATH vreal path_plaquette(const kaon_stencil *st, const void *const links[2
   return su3_re_trace_dagger(&ab, &dc);
 }
 
-/* staple += the two paths that close U_mu(x) to a plaquette in the (mu, nu) plane:
- *   U_nu(x+mu) U_mu(x+nu)^dag U_nu(x)^dag + U_nu(x+mu-nu)^dag U_mu(x-nu)^dag U_nu(x-nu). */
+/* staple += the two paths that close U_mu(x) to a plaquette in the (mu, nu) plane, the lower one
+ * times s = +1 or -1:
+ *   U_nu(x+mu) U_mu(x+nu)^dag U_nu(x)^dag + s U_nu(x+mu-nu)^dag U_mu(x-nu)^dag U_nu(x-nu). */
 KAON_MATH void path_add_staple(const kaon_stencil *st, const void *const links[2], const vsites *x,
-                               int mu, int nu, vsu3 *staple) {
+                               int mu, int nu, const int s, vsu3 *staple) {
   vsu3 a, b, ab, abc;
   const vsites x_mu = sites_step(st, x, mu), x_nu = sites_step(st, x, nu);
   sites_link(st, links, &x_mu, nu, &a);
@@ -39,48 +40,25 @@ KAON_MATH void path_add_staple(const kaon_stencil *st, const void *const links[2
   su3_mul(&ab, &a, &b); /* (U_nu^dag U_mu^dag) = (U_mu U_nu)^dag */
   sites_link(st, links, &down, nu, &a);
   su3_dagger_mul(&abc, &ab, &a);
-  su3_add(staple, &abc);
+  su3_add_signed(staple, &abc, s);
 }
 
-/* q += the product of four links along a closed path from x. Steps are directions 0..7. */
-KAON_MATH void path_add_loop(const kaon_stencil *st, const void *const links[2], const vsites *x,
-                             const int dirs[4], vsu3 *q) {
-  vsites at = *x;
-  vsu3 product, next, u;
-  for (int i = 0; i < 4; i++) {
-    const int mu = dirs[i] % 4, back = dirs[i] >= 4;
-    const vsites to = sites_step(st, &at, dirs[i]);
-    sites_link(st, links, back ? &to : &at, mu, &u);
-    if (i == 0) {
-      su3_unit(&next);
-      if (back) {
-        su3_mul_dagger(&product, &next, &u);
-      } else {
-        product = u;
-      }
-    } else {
-      if (back) {
-        su3_mul_dagger(&next, &product, &u);
-      } else {
-        su3_mul(&next, &product, &u);
-      }
-      product = next;
-    }
-    at = to;
-  }
-  su3_add(q, &product);
-}
-
-/* f = F_{mu nu}(x) = (Q - Q^dag) / 8i, Hermitian. The trace is not removed. */
+/* f = F_{mu nu}(x) = (Q - Q^dag) / 8i, Hermitian; Q is the sum of the four leaves. The trace is not
+ * removed. With D the upper less the lower path of a staple, U_mu(x) D(x) is the first leaf less the
+ * adjoint of the fourth, and D(x-mu) U_mu(x-mu) the second less that of the third. */
 KAON_MATH void path_field_strength(const kaon_stencil *st, const void *const links[2],
                                    const vsites *x, int mu, int nu, vsu3 *f) {
-  const int leaves[4][4] = {{mu, nu, mu + 4, nu + 4},
-                            {nu, mu + 4, nu + 4, mu},
-                            {mu + 4, nu + 4, mu, nu},
-                            {nu + 4, mu, nu, mu + 4}};
-  vsu3 q;
-  su3_zero(&q);
-  for (int i = 0; i < 4; i++) path_add_loop(st, links, x, leaves[i], &q);
+  const vsites back = sites_step(st, x, mu + 4);
+  vsu3 u, d, q, p;
+  su3_zero(&d);
+  path_add_staple(st, links, x, mu, nu, -1, &d);
+  sites_link(st, links, x, mu, &u);
+  su3_mul(&q, &u, &d);
+  su3_zero(&d);
+  path_add_staple(st, links, &back, mu, nu, -1, &d);
+  sites_link(st, links, &back, mu, &u);
+  su3_mul(&p, &d, &u);
+  su3_add(&q, &p);
   const vreal eighth = v_set(0.125);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) {

@@ -55,6 +55,12 @@ KAON_MATH void su3_add(vsu3 *a, const vsu3 *b) {
     for (int j = 0; j < 3; j++) a->e[i][j] = c_add(a->e[i][j], b->e[i][j]);
 }
 
+/* a += s b, s = +1 or -1 known at compile time */
+KAON_MATH void su3_add_signed(vsu3 *a, const vsu3 *b, const int s) {
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) a->e[i][j] = c_add_signed(a->e[i][j], b->e[i][j], s);
+}
+
 /* a += f b */
 KAON_MATH void su3_add_scaled(vsu3 *a, vreal f, const vsu3 *b) {
   for (int i = 0; i < 3; i++)
