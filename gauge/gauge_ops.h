@@ -7,8 +7,7 @@
  * - sites: lexicographic index of every lane's site, -1 if masked (lib/grid/site_table.h); NULL
  *   if kernels compute the indices.
  * - Sums and maxima go to `result` in device memory, taken over fixed chunks in chunk order. */
-#ifndef KAON_GAUGE_OPS_H
-#define KAON_GAUGE_OPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -211,5 +210,3 @@ typedef struct kaon_gauge_ops {
   void (*line)(const kaon_launch *launch, const kaon_line_args *args);
   void (*unitarise)(const kaon_launch *launch, const kaon_unitarise_args *args);
 } kaon_gauge_ops;
-
-#endif

@@ -1,7 +1,6 @@
 /* convert.h - converts a site of a vector between precisions on the GPU (convert.cu, and the listed
  * steps of sparse/cuda/listed.h). */
-#ifndef KAON_BLAS_CUDA_CONVERT_H
-#define KAON_BLAS_CUDA_CONVERT_H
+#pragma once
 
 #include "blas/cuda/unit.h"
 #include "lib/cuda/precisions.h"
@@ -63,5 +62,3 @@ static __device__ __forceinline__ void convert_site(const convert_call &a, int64
     ((source *)a.v[0].data)[unit * a.ncomp * KAON_LANES + site_offset(c, lane, from_pack)] = 0;
   if (FROM == HALF) a.v[0].scale[unit * KAON_LANES + lane] = 0;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * is one access of a lane to a column: 16 bytes, neighbouring values being (re, im). In half it is
  * a lane's group of components, under the scale of its site. The items of all columns at one
  * position meet in a thread or a block, so each vector is read from memory once. */
-#ifndef KAON_BLAS_CUDA_ITEMS_H
-#define KAON_BLAS_CUDA_ITEMS_H
+#pragma once
 
 #include "blas/cuda/unit.h"
 
@@ -96,6 +95,4 @@ static __device__ __forceinline__ void item_round(const kaon_view &v, const item
   for (int r = 0; r < NUMBERS; r++)
     if (r < w.pack) to[r] = (uint16_t)(x.v[r / 2] >> 16 * (r % 2));
 }
-#endif
-
 #endif

@@ -4,8 +4,7 @@
  * matter to an update. They are accessed 16 bytes at a time, neighbouring values being (re, im).
  * Half: a thread handles a site with its scale, because it must find the largest component before
  * it can round. */
-#ifndef KAON_BLAS_CUDA_UNIT_H
-#define KAON_BLAS_CUDA_UNIT_H
+#pragma once
 
 #include "blas/cuda/kernels.h"
 #include "lib/core/kernel.h"
@@ -203,7 +202,5 @@ static __device__ __forceinline__ void add_sites(double *sum, const kaon_view &a
   }
   product_end(p, *scale_at(a, unit, lane), *scale_at(b, unit, lane), sum);
 }
-
-#endif
 
 #endif

@@ -2,8 +2,7 @@
  * and the listed steps of sparse/cuda/listed.h). For double and single also how a thread goes
  * through the words of a column with a formula. Sums describe the stored values and are computed in
  * the same pass. */
-#ifndef KAON_BLAS_CUDA_WORDS_H
-#define KAON_BLAS_CUDA_WORDS_H
+#pragma once
 
 #include "blas/cuda/unit.h"
 #include "lib/cuda/queue/launch_list.h"
@@ -391,7 +390,5 @@ static __device__ __forceinline__ void update_chunk(const words_call<N> &a,
   update_column<OP>(a, c, mine, sum);
   sums_real<OP>(a.complex_space, sum);
 }
-
-#endif
 
 #endif

@@ -10,8 +10,7 @@
  * In double and single a site has the same bits as on the undivided lattice. The directions are
  * summed in the same order, and the receiver applies the factors where hop_kernel.h does. The
  * sender of backward hops only multiplies by U^dag and by the antiperiodic sign. */
-#ifndef KAON_DSLASH_CUDA_HOP_FACES_H
-#define KAON_DSLASH_CUDA_HOP_FACES_H
+#pragma once
 
 #include "dslash/cuda/hop_kernel.h"
 #include "dslash/cuda/timeline.h"
@@ -528,5 +527,3 @@ static void run_faces(const kaon_launch *launch, const kaon_kernel_choice *choic
     if (choice->sums == SUMS_NONE) kernel = hop_faces<RECON, SUMS_NONE>;
   if (blocks > 0) kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a);
 }
-
-#endif

@@ -13,8 +13,7 @@
  * weigh little, and the limit is the bandwidth from the second-level cache to the multiprocessors.
  * There blocks process tiles, which share more neighbours in the first-level cache. Many columns
  * are left to hop_staged.h. */
-#ifndef KAON_DSLASH_CUDA_HOP_KERNEL_H
-#define KAON_DSLASH_CUDA_HOP_KERNEL_H
+#pragma once
 
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
@@ -396,5 +395,3 @@ static void run_site(const kaon_launch *launch, const kaon_kernel_choice *choice
   }
   run_clover<RECON, 1>(launch, choice, &a, args, args->nrhs - a.column);
 }
-
-#endif

@@ -13,8 +13,7 @@
  * In double a site has two threads, one for the four forward hops, one for the backward ones, since
  * eight links do not fit a thread's registers. There links stay as stored and are rebuilt for each
  * column. */
-#ifndef KAON_DSLASH_CUDA_HOP_STAGED_H
-#define KAON_DSLASH_CUDA_HOP_STAGED_H
+#pragma once
 
 #include <cuda_pipeline.h>
 
@@ -388,5 +387,3 @@ static void run_staged(const kaon_launch *launch, const kaon_kernel_choice *choi
   kaon_cuda_launch(launch, hop_staged<RECON>, (unsigned)(chunks * a.groups),
                    (unsigned)choice->threads, a, STAGE_CAPACITY);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * checkerboard sites (lib/vector/layout.h), so neighbours are computed instead of looked up
  * (lib/cuda/memory/neighbours.h). Links bypass the first-level cache and results are streamed, so
  * that caches hold spinors. */
-#ifndef KAON_DSLASH_CUDA_SITE_H
-#define KAON_DSLASH_CUDA_SITE_H
+#pragma once
 
 #if defined(KAON_LIB_CUDA_REDUCE_H)
 #error "lib/cuda/reduction/reduce.h comes by way of this file"
@@ -334,5 +333,3 @@ static inline int site_chunks(uint32_t nsites, int threads, int wants_sum) {
   const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
   return (int)(wants_sum && all > room ? room : all);
 }
-
-#endif

@@ -12,8 +12,7 @@
  * staggered_kernel.h with other addresses. Its bits are those of the undivided lattice in all three
  * precisions, and messages do not depend on the storage of links. The receiver applies the
  * signs. */
-#ifndef KAON_DSLASH_CUDA_STAGGERED_FACES_H
-#define KAON_DSLASH_CUDA_STAGGERED_FACES_H
+#pragma once
 
 #include "dslash/cuda/staggered_kernel.h"
 #include "dslash/dslash_ops.h"
@@ -386,5 +385,3 @@ static void run_faces(const kaon_launch *launch, const kaon_kernel_choice *choic
   else
     run_divided_columns<RECON, false>(launch, choice, gather, args);
 }
-
-#endif

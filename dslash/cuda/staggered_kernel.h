@@ -11,8 +11,7 @@
  * Memory traffic is the limit. In single an improved site with 18-real links needs 1152 bytes of
  * links and 48 of vectors from memory, and its hops read 16 vectors. So enough link loads must be
  * in flight, and links bypass the first-level cache (site.h). */
-#ifndef KAON_DSLASH_CUDA_STAGGERED_KERNEL_H
-#define KAON_DSLASH_CUDA_STAGGERED_KERNEL_H
+#pragma once
 
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/staggered_site.h"
@@ -417,5 +416,3 @@ static void run_site(const kaon_launch *launch, const kaon_kernel_choice *choice
   else
     run_columns<RECON, false>(launch, choice, args);
 }
-
-#endif

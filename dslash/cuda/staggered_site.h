@@ -1,7 +1,6 @@
 /* staggered_site.h - what the GPU's staggered kernels do at a site: load and store its colours, and
  * load, rebuild or apply links (lib/math/recon8.h). */
-#ifndef KAON_DSLASH_CUDA_STAGGERED_SITE_H
-#define KAON_DSLASH_CUDA_STAGGERED_SITE_H
+#pragma once
 
 #include "dslash/cuda/site.h"
 #include "lib/math/recon8.h"
@@ -228,5 +227,3 @@ static __device__ __forceinline__ real phase_read(int phased, const stored *phas
   return (real)y * KAON_HALF_STEP;
 #endif
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* kernels.h - the CPU kernels of gauge/, one file for each topic, collected in table.c. */
-#ifndef KAON_GAUGE_CPU_KERNELS_H
-#define KAON_GAUGE_CPU_KERNELS_H
+#pragma once
 
 #include <math.h>
 
@@ -35,5 +34,3 @@ void KAON_EXPORT(kaon_clover_square)(const kaon_launch *launch,
 void KAON_EXPORT(kaon_fatten_stage)(const kaon_launch *launch, const kaon_fatten_args *args);
 void KAON_EXPORT(kaon_line)(const kaon_launch *launch, const kaon_line_args *args);
 void KAON_EXPORT(kaon_unitarise)(const kaon_launch *launch, const kaon_unitarise_args *args);
-
-#endif

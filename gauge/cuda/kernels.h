@@ -1,6 +1,5 @@
 /* kernels.h - the CUDA launchers of gauge_ops.h, collected in table.c. */
-#ifndef KAON_GAUGE_CUDA_KERNELS_H
-#define KAON_GAUGE_CUDA_KERNELS_H
+#pragma once
 
 #include "gauge/gauge_ops.h"
 
@@ -47,6 +46,4 @@ extern const kaon_gauge_ops kaon_gauge_ops_cuda_d, kaon_gauge_ops_cuda_s, kaon_g
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

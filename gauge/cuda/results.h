@@ -6,8 +6,7 @@
  *     results_begin<HOW>(value);
  *     for (each i of results_first ... step) merge into value;
  *     if (results_finish<HOW>(a.sums, value)) write value: only one thread of all has it. */
-#ifndef KAON_GAUGE_CUDA_RESULTS_H
-#define KAON_GAUGE_CUDA_RESULTS_H
+#pragma once
 
 #include "lib/cuda/reduction/reduce.h"
 #include "lib/math/link_observe.h"
@@ -102,5 +101,3 @@ static __device__ __forceinline__ bool results_finish(const kaon_cuda_sums &s, d
   results_of_block<HOW, N>(value);
   return threadIdx.x == 0;
 }
-
-#endif

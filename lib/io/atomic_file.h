@@ -3,8 +3,7 @@
  * target's directory (O_TMPFILE) if the system supports it, so that even a killed process leaves
  * nothing behind. Otherwise they go to NAME.XXXXXX.part beside the target, which abandon removes.
  * commit flushes to the disk and renames. */
-#ifndef KAON_LIB_IO_ATOMIC_FILE_H
-#define KAON_LIB_IO_ATOMIC_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ const char *kaon_atomic_name(const kaon_atomic_file *file);
 kaon_status kaon_atomic_commit(kaon_atomic_file **file);
 /* Discards the new content; *file may be NULL. */
 void kaon_atomic_abandon(kaon_atomic_file **file);
-
-#endif

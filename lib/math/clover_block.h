@@ -2,8 +2,7 @@
  * of C and CUDA C. Packing as in clover.h.
  * This is set-up work: plain double precision, one block at a time. It pivots, because a strong
  * field can make a block indefinite. */
-#ifndef KAON_LIB_MATH_CLOVER_BLOCK_H
-#define KAON_LIB_MATH_CLOVER_BLOCK_H
+#pragma once
 
 #include <math.h>
 
@@ -123,5 +122,3 @@ static inline KAON_HD double kaon_block_invert(const double packed[36], double i
   }
   return smallest / scale;
 }
-
-#endif

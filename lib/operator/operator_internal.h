@@ -1,7 +1,6 @@
 /* operator_internal.h - the inside of kaon_operator: the methods through which every solver
  * works. */
-#ifndef KAON_LIB_OPERATOR_H
-#define KAON_LIB_OPERATOR_H
+#pragma once
 
 #include <kaon/operator.h>
 
@@ -120,5 +119,3 @@ static inline const void *kaon_operator_capability(const kaon_operator *A, kaon_
 static inline kaon_status kaon_operator_reserve(kaon_operator *A, kaon_mode mode, int columns) {
   return A->ops->reserve != NULL ? A->ops->reserve(A, mode, columns) : KAON_OK;
 }
-
-#endif

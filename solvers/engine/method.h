@@ -9,8 +9,7 @@
  * - outer: system, outer.b, outer.x, outer.r;
  * - inner: inner, x_inner, r, work.
  * Where both are the same there is one x and one r: x_inner == outer.x, r == outer.r. */
-#ifndef KAON_SOLVERS_METHOD_H
-#define KAON_SOLVERS_METHOD_H
+#pragma once
 
 #include <kaon/lab.h>
 #include <kaon/solver.h>
@@ -411,5 +410,3 @@ kaon_status kaon_history_drain(kaon_solver *s, int *cancel);
 void kaon_history_clear(kaon_solver *s);
 kaon_status kaon_history_create(kaon_solver *s);
 void kaon_history_destroy(kaon_solver *s);
-
-#endif

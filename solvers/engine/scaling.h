@@ -3,8 +3,7 @@
  * Single and half precision reach from about 1e-38 to 1e38. Recurrences multiply squares, so they
  * overflow or underflow long before b does in double. Columns outside the range are solved as A y =
  * 2^-e b, x = 2^e y. Powers of 2 do not round, and all reported values are relative to |b|. */
-#ifndef KAON_SOLVERS_SCALING_H
-#define KAON_SOLVERS_SCALING_H
+#pragma once
 
 #include "lib/operator/operator_internal.h"
 
@@ -36,5 +35,3 @@ kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b, kaon
  * returns that status. Does nothing if there was no scaling. Collective. Errors: NOT_FINITE (x
  * overflows double). */
 kaon_status kaon_scaling_end(kaon_scaling *scaling, kaon_vector *x, double tol, kaon_status status);
-
-#endif

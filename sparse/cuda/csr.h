@@ -1,7 +1,6 @@
 /* csr.h - how a thread block processes rows in CSR (csr.cu). 1 to 32 adjacent threads share a row:
  * they take its entries alternately and add their sums by shuffles. */
-#ifndef KAON_SPARSE_CUDA_CSR_H
-#define KAON_SPARSE_CUDA_CSR_H
+#pragma once
 
 #include "sparse/cuda/rows.h"
 
@@ -100,5 +99,3 @@ static __device__ __forceinline__ void csr_chunk(const rows_call &a, const colum
     }
   }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* relax_block.h - a block of rows on the GPU: what its threads read of it and of other blocks, its
  * local sweeps, and what it sends to other ranks. relax.cu describes who waits for whom. */
-#ifndef KAON_SPARSE_CUDA_RELAX_BLOCK_H
-#define KAON_SPARSE_CUDA_RELAX_BLOCK_H
+#pragma once
 
 #include "lib/math/steps/relaxed_row.h"
 #include "sparse/cuda/rows.h"
@@ -478,5 +477,3 @@ static __device__ __forceinline__ void give_block(const relax_call &a, int64_t b
   __syncthreads();
   notify(a, block, column, load_relaxed(a.count + (int64_t)column * a.rows.blocks + block));
 }
-
-#endif

@@ -5,8 +5,7 @@
  * first-level cache, which is reserved for x. If the second-level cache cannot hold the matrix,
  * they are also the first to be evicted from it. Only matrix data are read before
  * kaon_wait_for_previous, if kaon_launch.early allows it. */
-#ifndef KAON_SPARSE_CUDA_ROWS_H
-#define KAON_SPARSE_CUDA_ROWS_H
+#pragma once
 
 #include <limits.h>
 
@@ -394,5 +393,3 @@ static inline void rows_partition(const kaon_launch *launch, const kaon_spmv_arg
   }
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, all);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* sell.h - what the CUDA kernels of SELL and ELL share: where blocks of rows begin, how entries and
  * their columns are read, the rows of a warp, and warps that share a block of rows. */
-#ifndef KAON_SPARSE_CUDA_SELL_H
-#define KAON_SPARSE_CUDA_SELL_H
+#pragma once
 
 #include "sparse/cuda/rows.h"
 
@@ -226,5 +225,3 @@ static inline void sell_warps(const kaon_stored_matrix *m, rows_call *a) {
   a->shift = shift;
   a->lanes = 1 << shift;
 }
-
-#endif

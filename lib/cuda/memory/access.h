@@ -8,8 +8,7 @@
  * `base` points at the unit: component 0 of lane 0 of a column of a block. NCOMP = 0: the number
  * of components is known only at run time; then components are accessed one by one, with
  * site_offset. */
-#ifndef KAON_LIB_CUDA_ACCESS_H
-#define KAON_LIB_CUDA_ACCESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ static __device__ __forceinline__ void site_write(T *base, int lane, const T *va
 static __device__ __forceinline__ int site_offset(int c, int lane, int pack) {
   return lane * pack + kaon_component_offset(c, KAON_LANES, pack);
 }
-
-#endif

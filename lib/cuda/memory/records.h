@@ -4,8 +4,7 @@
  * exchange the values in shared memory: RECORDS_SHARED_BYTES(N) values for each warp, in rows of N
  * + 1 to avoid bank conflicts (N is even). All 32 lanes call these functions. A lane with `mine`
  * NULL has no record and reads zeros. */
-#ifndef KAON_LIB_CUDA_RECORDS_H
-#define KAON_LIB_CUDA_RECORDS_H
+#pragma once
 
 #define RECORDS_SHARED_BYTES(n) (32 * ((n) + 1))
 
@@ -43,5 +42,3 @@ static __device__ __forceinline__ void records_write(T *mine, T *room, const dou
     if (to != NULL) to[c] = room[owner * (N + 1) + c];
   }
 }
-
-#endif

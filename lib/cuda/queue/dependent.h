@@ -15,8 +15,7 @@
  * Kernels launched otherwise wait for the whole previous kernel and need neither call. Dependent
  * launches need compute capability 9.0 and code compiled for it; elsewhere these are plain
  * launches. */
-#ifndef KAON_LIB_CUDA_DEPENDENT_H
-#define KAON_LIB_CUDA_DEPENDENT_H
+#pragma once
 
 #include "lib/cuda/queue/launch_list.h"
 
@@ -83,5 +82,3 @@ static void kaon_cuda_launch_listed(const kaon_launch *launch, int number, void 
   listed.sums = (size_t)((const char *)&call.sums - (const char *)&call);
   kaon_launch_list_append(launch->list, &listed);
 }
-
-#endif

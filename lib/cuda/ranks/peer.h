@@ -12,8 +12,7 @@
  * all ranks finish one exchange, they all finish the next. The start order of blocks is not
  * guaranteed. If waiting blocks ever kept sending blocks from running, the time limit would end the
  * wait. */
-#ifndef KAON_LIB_CUDA_PEER_H
-#define KAON_LIB_CUDA_PEER_H
+#pragma once
 
 #include "lib/core/launch.h"
 
@@ -105,5 +104,3 @@ static __device__ __forceinline__ void peer_sent(const kaon_peer_exchange &p, in
   peer_fence();
   asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p.raise[dir]), "r"(turn + 1) : "memory");
 }
-
-#endif

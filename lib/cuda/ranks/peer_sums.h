@@ -2,8 +2,7 @@
  * (kaon_peer_reduction in lib/cuda/ranks/rank_sums.h). Two users: kernels that do nothing else
  * (rank_sums.cu), and the block of any kernel that has completed the local sum
  * (lib/cuda/reduction/reduce.h), which saves a launch. */
-#ifndef KAON_LIB_CUDA_PEER_SUMS_H
-#define KAON_LIB_CUDA_PEER_SUMS_H
+#pragma once
 
 #include "lib/cuda/ranks/rank_sums.h"
 
@@ -149,5 +148,3 @@ static __device__ __noinline__ void peer_sum_all(const kaon_peer_reduction *from
   __syncthreads(); /* all have read the sequence number */
   if (threadIdx.x == 0) *(volatile uint32_t *)box.turn = mark;
 }
-
-#endif

@@ -10,8 +10,7 @@
  *   mma_tf32     values of 11 bits (further bits are truncated); sums in float, whose last bits
  *                are truncated; see tf32_split
  * All lanes of a warp must call them together. */
-#ifndef KAON_LIB_CUDA_MMA_H
-#define KAON_LIB_CUDA_MMA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -73,5 +72,3 @@ static __device__ __forceinline__ void tf32_split(float x, float *high, float *l
   *high = __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u);
   *low = x - *high;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* quantise.h - rounds a site to half on the GPU (lib/math/half.h), one thread for each site. */
-#ifndef KAON_LIB_CUDA_QUANTISE_H
-#define KAON_LIB_CUDA_QUANTISE_H
+#pragma once
 
 #include <string.h>
 
@@ -69,5 +68,3 @@ template <int N, bool FUSED = false>
 static __device__ __forceinline__ float quantise_site(const float *value, int16_t *q) {
   return quantise_by<N, FUSED>(value, quantise_most<N>(value), q);
 }
-
-#endif

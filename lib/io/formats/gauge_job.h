@@ -2,8 +2,7 @@
  * for every format (extents, length, NaN, SU(3), checksum, link trace).
  * A format is a row of function pointers. To add one, write its probe, read and write and add the
  * row in gauge_formats.c. */
-#ifndef KAON_LIB_IO_GAUGE_JOB_H
-#define KAON_LIB_IO_GAUGE_JOB_H
+#pragma once
 
 #include <kaon/io.h>
 
@@ -100,5 +99,3 @@ kaon_status kaon_gauge_get_link(kaon_gauge_output *out, int64_t site, int mu, do
  * `words`. */
 kaon_status kaon_gauge_get_site_links(kaon_gauge_output *out, int64_t site, int big_endian,
                                       unsigned char words[4 * 18 * 8], size_t *n);
-
-#endif
