@@ -335,9 +335,7 @@ static kaon_status create(const kaon_space *space, const kaon_space *range,
     return kaon_fail(space->ctx, KAON_ERR_UNSUPPORTED,
                      "shell: functions cannot take vectors in half precision; use single");
   application *own = calloc(1, sizeof *own);
-  kaon_status status = KAON_OK;
-  if (own == NULL) status = kaon_fail(space->ctx, KAON_ERR_MEMORY, "shell: out of host memory");
-  status = kaon_agree(space->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(space->ctx, own != NULL, "shell: out of host memory");
   if (status == KAON_OK) {
     *own = (application){.references = 1, .methods = taken, .user = user};
     own->methods.destroy = NULL; /* until it has succeeded */

@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "gauge/gauge_internal.h"
-#include "lib/grid/ghosts.h"
 #include "lib/core/threads.h"
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
@@ -158,12 +157,10 @@ static kaon_status join_ranks(kaon_context *ctx, double found[KAON_UNITARISE_RES
   enum { N = KAON_UNITARISE_RESULTS };
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;
-  double *all = malloc((size_t)comm->ranks * N * sizeof *all);
-  kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "fatten: out of host memory");
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = comm->ops->gather(comm, found, N, all);
-  for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
+  KAON_AUTOFREE double *all = malloc((size_t)comm->ranks * N * sizeof *all);
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, all != NULL, "fatten: out of host memory"));
+  KAON_TRY(comm->ops->gather(comm, found, N, all));
+  for (int r = 0; r < comm->ranks; r++) {
     const double *f = all + r * N;
     found[0] = f[0] + (r > 0 ? found[0] : 0);
     found[3] = f[3] + (r > 0 ? found[3] : 0);
@@ -172,8 +169,7 @@ static kaon_status join_ranks(kaon_context *ctx, double found[KAON_UNITARISE_RES
       found[2] = f[2];
     }
   }
-  free(all);
-  return status;
+  return KAON_OK;
 }
 
 static kaon_status unitarise(work *w, const kaon_fatten_options *o, const pair *links,

@@ -141,13 +141,12 @@ static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
   caller_array p = {.order = order, .precision = precision};
   p.matrices = 4 * wide->lattice->volume / kaon_order_arrays(order);
   p.matrix_bytes = 18 * kaon_precision_bytes(precision);
-  kaon_status status = KAON_OK;
-  for (; p.array < kaon_order_arrays(order) && status == KAON_OK; p.array++) {
+  for (; p.array < kaon_order_arrays(order); p.array++) {
     p.memory = arrays[p.array];
-    status = wide->lattice->ctx->backend->host_accessible ? pass_on_host(wide, &p, take)
-                                                          : pass_on_device(wide, &p, side, take);
+    KAON_TRY(wide->lattice->ctx->backend->host_accessible ? pass_on_host(wide, &p, take)
+                                                          : pass_on_device(wide, &p, side, take));
   }
-  return status;
+  return KAON_OK;
 }
 
 /* Accepts any finite matrices. */

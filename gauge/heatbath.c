@@ -5,7 +5,6 @@
 
 #include "gauge/gauge_internal.h"
 #include "lib/core/threads.h"
-#include "lib/core/options_table.h"
 #include "lib/core/entry.h"
 
 static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *options, int sweeps,

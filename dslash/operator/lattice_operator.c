@@ -61,19 +61,15 @@ static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
   const kaon_fields *fields = kaon_fields_of(M);
   const kaon_family *family = fields->family;
   KAON_TRY(kaon_fields_check(fields));
-  double *host =
+  KAON_AUTOFREE double *host =
       calloc((size_t)kaon_space_caller_rows(d->space) * (size_t)d->space->ncomp, sizeof *host);
-  kaon_status status = KAON_OK;
-  if (host == NULL)
-    status = kaon_fail(M->ctx, KAON_ERR_MEMORY, "%s: out of host memory for the diagonal",
-                       family->action->name);
-  status = kaon_agree(M->ctx, status);
-  if (status == KAON_OK && !kaon_is_coupling(kaon_lattice_operator_of(M)))
-    status = family->action->diagonal(family, host);
-  for (int column = 0; column < d->nrhs && status == KAON_OK; column++)
-    status = kaon_vector_import(d, column, host, KAON_BASIS_UKQCD);
-  free(host);
-  return status;
+  KAON_TRY(KAON_AGREE_MEMORY(M->ctx, host != NULL, "%s: out of host memory for the diagonal",
+                             family->action->name));
+  if (!kaon_is_coupling(kaon_lattice_operator_of(M)))
+    KAON_TRY(family->action->diagonal(family, host));
+  for (int column = 0; column < d->nrhs; column++)
+    KAON_TRY(kaon_vector_import(d, column, host, KAON_BASIS_UKQCD));
+  return KAON_OK;
 }
 
 /* ---- the objects ---- */

@@ -81,10 +81,8 @@ static kaon_status reduce_over_ranks(kaon_context *ctx, figures *f) {
   if (comm->ranks == 1) return KAON_OK;
   enum { NUMBERS = 4 };
   const double mine[NUMBERS] = {f->largest, f->sum, f->low, f->bad};
-  double *all = malloc((size_t)comm->ranks * sizeof mine);
-  kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: out of host memory");
-  status = kaon_agree(ctx, status);
+  KAON_AUTOFREE double *all = malloc((size_t)comm->ranks * sizeof mine);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, all != NULL, "staggered: out of host memory");
   if (status == KAON_OK) status = comm->ops->gather(comm, mine, NUMBERS, all);
   *f = (figures){0};
   for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
@@ -94,7 +92,6 @@ static kaon_status reduce_over_ranks(kaon_context *ctx, figures *f) {
     f->low += its[2];
     f->bad |= its[3] != 0;
   }
-  free(all);
   return status;
 }
 
@@ -228,12 +225,10 @@ kaon_status kaon_staggered_split(const kaon_gauge *from, double factor, kaon_sta
                        (size_t)lattice->stencil.width;
   splitting s = {.factor = factor, .phase = {calloc(2 * count, sizeof(double)), NULL}};
   kaon_wide_links wide = {0};
-  kaon_status status = KAON_OK;
-  if (s.phase[0] == NULL)
-    status = kaon_fail(from->ctx, KAON_ERR_MEMORY, "staggered: out of host memory for phases");
-  KAON_TRY(kaon_agree(from->ctx, status));
+  KAON_TRY(
+      KAON_AGREE_MEMORY(from->ctx, s.phase[0] != NULL, "staggered: out of host memory for phases"));
   s.phase[1] = s.phase[0] + count;
-  status = made_of(from, split_link, &s, &wide);
+  kaon_status status = made_of(from, split_link, &s, &wide);
   figures f = {0};
   if (status == KAON_OK) {
     f.largest = largest_of(s.phase[0], 2 * count);

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,17 +235,14 @@ static void sync_folder(const kaon_atomic_file *f) {
 
 /* Flushes the file to disk and renames it. */
 static kaon_status commit_file(kaon_atomic_file *f) {
-  kaon_status status = KAON_OK;
   if (f->fd < 0) return KAON_OK;
-  if (fsync(f->fd) != 0 && errno != EINVAL && errno != ENOTSUP) {
-    status = fail_errno(f, "flushing to disk", "free disk space or write elsewhere");
-  }
-  if (status == KAON_OK && f->aside[0] == '\0') status = give_name(f);
-  if (status == KAON_OK && rename(f->aside, f->path) != 0) {
-    status = fail_errno(f, "renaming the new file", "check the permissions of its folder");
-  }
-  if (status == KAON_OK) sync_folder(f);
-  return status;
+  if (fsync(f->fd) != 0 && errno != EINVAL && errno != ENOTSUP)
+    return fail_errno(f, "flushing to disk", "free disk space or write elsewhere");
+  if (f->aside[0] == '\0') KAON_TRY(give_name(f));
+  if (rename(f->aside, f->path) != 0)
+    return fail_errno(f, "renaming the new file", "check the permissions of its folder");
+  sync_folder(f);
+  return KAON_OK;
 }
 
 kaon_status kaon_atomic_commit(kaon_atomic_file **file) {

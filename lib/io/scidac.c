@@ -49,14 +49,13 @@ static kaon_status read_xml(const kaon_scidac_scan *scan, const char *type, int6
            kaon_printable(type, strlen(type), shown, sizeof shown), (long long)at);
   if (length > KAON_XML_MAX) /* says so */
     return user ? KAON_OK : kaon_xml_parse(scan->ctx, where, NULL, (size_t)length, xml);
-  char *text = malloc((size_t)length + 1);
+  KAON_AUTOFREE char *text = malloc((size_t)length + 1);
   if (text == NULL) return kaon_fail(scan->ctx, KAON_ERR_MEMORY, "%s: out of memory", where);
   status = kaon_bytes_read(scan->ctx, scan->bytes, at, (size_t)length, text);
   if (status == KAON_OK && (!user || kaon_xml_begins(text, (size_t)length))) {
     const size_t n = user ? (size_t)length : close_quote(text, (size_t)length);
     status = kaon_xml_parse(scan->ctx, where, text, n, xml);
   }
-  free(text);
   return status;
 }
 

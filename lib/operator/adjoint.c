@@ -34,9 +34,8 @@ static kaon_status make(kaon_operator *A, const kaon_operator_ops *ops, const ka
                         const kaon_space *to, kaon_operator **made) {
   kaon_operator *D = calloc(1, sizeof *D);
   derived *self = calloc(1, sizeof *self);
-  kaon_status status = KAON_OK;
-  if (D == NULL || self == NULL)
-    status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: out of host memory", ops->name);
+  kaon_status status =
+      KAON_CHECK_MEMORY(A->ctx, D != NULL && self != NULL, "%s: out of host memory", ops->name);
   status = kaon_same(A->ctx, status, ops->name, NULL, 0);
   if (status != KAON_OK) {
     free(D);

@@ -38,11 +38,9 @@ static void move_part(const kaon_space *space, const int at[4], double *whole, d
 }
 
 static kaon_status take_part(const kaon_vector *v, const char *what, double **part) {
-  kaon_status status = KAON_OK;
   *part = malloc((size_t)(kaon_space_caller_rows(v->space) * v->space->ncomp) * sizeof **part);
-  if (*part == NULL)
-    status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "vector %s: out of host memory for a column", what);
-  return kaon_agree(v->ctx, status);
+  return KAON_AGREE_MEMORY(v->ctx, *part != NULL, "vector %s: out of host memory for a column",
+                           what);
 }
 
 kaon_status kaon_vector_gather(const kaon_vector *vector, int column, double *psi,

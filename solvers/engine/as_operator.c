@@ -17,14 +17,12 @@ typedef struct inversion {
 static kaon_status create_dagger(inversion *self) {
   const kaon_solver *s = self->solver;
   kaon_solver_options options = s->options;
-  kaon_operator *adjoint = NULL, *K = NULL;
+  KAON_AUTO(kaon_operator_destroy) kaon_operator *adjoint = NULL, *K = NULL;
   kaon_status status = kaon_operator_adjoint(s->A, &adjoint);
   if (status == KAON_OK && options.preconditioner != NULL)
     status = kaon_operator_adjoint(options.preconditioner, &K);
   options.preconditioner = K;
   if (status == KAON_OK) status = kaon_solver_create(adjoint, s->columns, &options, &self->dagger);
-  kaon_operator_destroy(&adjoint);
-  kaon_operator_destroy(&K);
   return status;
 }
 

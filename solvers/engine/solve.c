@@ -4,7 +4,6 @@
  * - solve the reduced system;
  * - reconstruct the parent's solution;
  * - report the parent's residual. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -155,14 +155,11 @@ static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
   const int64_t sites = kaon_space_caller_rows(space);
   const int64_t numbers = sites * space->ncomp;
   double *d = malloc((size_t)(numbers > 0 ? numbers : 1) * sizeof *d);
-  kaon_status status = KAON_OK;
-  if (d == NULL)
-    status =
-        kaon_fail(A->ctx, KAON_ERR_MEMORY, "jacobi: out of host memory for a diagonal of %lld rows",
-                  (long long)(numbers / reals));
-  KAON_TRY(kaon_agree(A->ctx, status)); /* exports are collective */
+  KAON_TRY(KAON_AGREE_MEMORY(A->ctx, d != NULL,
+                             "jacobi: out of host memory for a diagonal of %lld rows",
+                             (long long)(numbers / reals))); /* exports are collective */
   for (int64_t i = 0; i < numbers; i++) d[i] = 1;
-  status = A->ops->diagonal(A, inverse);
+  kaon_status status = A->ops->diagonal(A, inverse);
   if (status == KAON_OK) status = kaon_vector_export(inverse, 0, d, KAON_BASIS_UKQCD);
   if (status == KAON_OK) status = invert(K, d, numbers / reals, reals, &self->largest);
   status = kaon_agree(A->ctx, status);

@@ -16,7 +16,6 @@
  * written 2; async on one rank: read 2, written 1. */
 #include "solvers/relax/relax_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -81,15 +81,13 @@ static kaon_status make_scalars(const schwarz *self, room *made) {
   const int columns = made->columns;
   KAON_TRY(kaon_scalars_create(ctx, columns, &made->scalars));
   made->scalars->local = 1;
-  kaon_column_state *host = calloc((size_t)columns, sizeof *host);
+  KAON_AUTOFREE kaon_column_state *host = calloc((size_t)columns, sizeof *host);
   if (host == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
   for (int k = 0; k < columns; k++) {
     host[k].gate = KAON_GATE_STEP;
     host[k].slot[KAON_S_RELAXATION][0] = self->options.relaxation;
   }
-  const kaon_status status = kaon_scalars_write(made->scalars, host);
-  free(host);
-  return status;
+  return kaon_scalars_write(made->scalars, host);
 }
 
 /* Allocates what the asynchronous exchanges need, by an application that sends nothing. */
@@ -339,7 +337,7 @@ kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_
 static kaon_status draw_order(schwarz *self, int number) {
   kaon_context *ctx = self->local->ctx;
   const int count = self->domains->view.count, groups = self->options.groups;
-  int32_t *place = malloc((size_t)count * sizeof *place);
+  KAON_AUTOFREE int32_t *place = malloc((size_t)count * sizeof *place);
   void *table = NULL;
   if (place == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
   for (int i = 0; i < count; i++) {
@@ -352,7 +350,6 @@ static kaon_status draw_order(schwarz *self, int number) {
   const kaon_status status =
       kaon_table_upload(ctx, place, (size_t)count * sizeof *place, "turns of domains", &table);
   self->orders[number] = table;
-  free(place);
   return status;
 }
 

@@ -120,9 +120,7 @@ kaon_status kaon_rational_create(kaon_operator *A, const kaon_rational *r,
   KAON_ENTER(KAON_OF(A), A, r, function);
   KAON_TRY(kaon_agree(A->ctx, check_coefficients(A, r)));
   kaon_rational_function *f = calloc(1, sizeof *f);
-  kaon_status status =
-      f != NULL ? KAON_OK : kaon_fail(A->ctx, KAON_ERR_MEMORY, "rational: out of host memory");
-  status = kaon_agree(A->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(A->ctx, f != NULL, "rational: out of host memory");
   if (status != KAON_OK) {
     free(f);
     return status;

@@ -119,9 +119,7 @@ kaon_status kaon_market_share_target(const kaon_context *ctx, kaon_market_target
   const int ranks = ctx->comm->ranks;
   const double mine[2] = {(double)target->row, (double)target->column};
   double *all = malloc((size_t)ranks * sizeof mine);
-  KAON_TRY(kaon_agree(ctx, all != NULL ? KAON_OK
-                                       : kaon_fail(ctx, KAON_ERR_MEMORY,
-                                                   "out of host memory for %d ranks", ranks)));
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, all != NULL, "out of host memory for %d ranks", ranks));
   const kaon_status status = ctx->comm->ops->gather(ctx->comm, mine, 2, all);
   target->row = -1;
   for (int r = ranks - 1; r >= 0 && status == KAON_OK; r--)
@@ -247,13 +245,11 @@ static void put_in_column(void *user, int64_t i, int64_t j, const double *value)
 
 /* Refuses entries with the same row and column, found by way of rows. */
 static kaon_status refuse_duplicates(const kaon_market_job *job, const entries *e) {
-  kaon_csr *csr = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *csr = NULL;
   if (job->options->duplicates == KAON_CSR_ADD || !kaon_market_is_indexed(job)) return KAON_OK;
   if (job->header.columns == 0) return KAON_OK; /* there may be 2^31 rows without values */
-  kaon_status status = kaon_agree(job->ctx, make_rows(job, e, &csr));
-  if (status == KAON_OK) status = sort_and_merge_rows(job, csr);
-  kaon_csr_destroy(&csr);
-  return status;
+  KAON_TRY(kaon_agree(job->ctx, make_rows(job, e, &csr)));
+  return sort_and_merge_rows(job, csr);
 }
 
 static kaon_status make_columns(const kaon_market_job *job, entries *e, double **values) {

@@ -213,8 +213,8 @@ kaon_status kaon_fsai_create(const kaon_context *ctx, const kaon_csr *A, const k
                      "for; the matrix must have at least as many columns as rows, the others be 1 "
                      "or more",
                      (long long)A->rows, (long long)A->columns, how->power, how->threads);
-  double *scale = malloc(((size_t)A->rows + 1) * sizeof *scale);
-  kaon_csr *copy = NULL;
+  KAON_AUTOFREE double *scale = malloc(((size_t)A->rows + 1) * sizeof *scale);
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *copy = NULL;
   if (scale == NULL) return no_memory(ctx, A->rows);
   kaon_status status = kaon_unit_diagonal(ctx, A, how->shift, scale, &copy);
   if (status == KAON_OK) {
@@ -223,7 +223,5 @@ kaon_status kaon_fsai_create(const kaon_context *ctx, const kaon_csr *A, const k
   }
   if (status == KAON_OK) status = kaon_csr_transpose(ctx, factors->first, 1, &factors->second);
   if (status != KAON_OK) kaon_inverse_factors_destroy(factors);
-  kaon_csr_destroy(&copy);
-  free(scale);
   return status;
 }

@@ -54,9 +54,8 @@ static kaon_status create_window(kaon_remote_values *a) {
   void *box = NULL;
   KAON_TRY(ctx->comm->ops->window_create(ctx->comm, most, mapped, &a->comm_window));
   a->stage = calloc(most, 1);
-  kaon_status status = KAON_OK;
-  if (a->stage == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %zu bytes", most);
+  kaon_status status =
+      KAON_CHECK_MEMORY(ctx, a->stage != NULL, "exchange: out of host memory for %zu bytes", most);
   if (status == KAON_OK) status = kaon_pool_allocate(ctx, most, "rows of other ranks", &box);
   a->mine = box;
   if (status == KAON_OK) status = ctx->backend->memory->clear(ctx, box, most);
@@ -79,12 +78,10 @@ static kaon_status create_shared(kaon_remote_values *a) {
 
 static kaon_status allocate_memory(kaon_remote_values *a) {
   kaon_context *ctx = a->ctx;
-  kaon_status status = KAON_OK;
   a->there = calloc((size_t)ctx->comm->ranks, sizeof *a->there);
-  if (a->there == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory");
-  KAON_TRY(kaon_agree(ctx, status));
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, a->there != NULL, "exchange: out of host memory"));
   if (a->exchange_kind == KAON_EXCHANGE_AMC) return kaon_agree(ctx, create_window(a));
-  status = kaon_agree(ctx, create_shared(a));
+  kaon_status status = kaon_agree(ctx, create_shared(a));
   if (status != KAON_ERR_UNSUPPORTED || ctx->comm->ops->window_create == NULL) return status;
   snprintf(a->note, sizeof a->note, "exchange %s is not available (%.90s); amc is used",
            kaon_exchange_name(a->exchange_kind), kaon_last_error(ctx));

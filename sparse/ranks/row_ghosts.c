@@ -231,9 +231,7 @@ kaon_status kaon_row_set_create(kaon_matrix *matrix, const kaon_csr *given, kaon
   kaon_row_set *made = new_set(ctx);
   wanted w = {0};
   *set = NULL;
-  kaon_status status = KAON_OK;
-  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
-  status = kaon_agree(ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, made != NULL, "matrix: out of host memory");
   if (status == KAON_OK) status = find_ghosts(matrix, given, &w, made);
   if (status == KAON_OK) status = kaon_agree(ctx, renumber(matrix, given, &w, made));
   drop(&w);
@@ -338,10 +336,9 @@ static kaon_status make(const kaon_row_halo *halo, kaon_precision precision, int
                         kaon_row_messages *m) {
   kaon_context *ctx = halo->ctx;
   const size_t bytes = kaon_precision_bytes(precision) * (size_t)(nrhs * halo->reals);
-  kaon_message *messages = calloc((size_t)halo->peers + 1, sizeof *messages);
-  kaon_status status = KAON_OK;
-  if (messages == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for messages");
+  KAON_AUTOFREE kaon_message *messages = calloc((size_t)halo->peers + 1, sizeof *messages);
+  kaon_status status =
+      KAON_CHECK_MEMORY(ctx, messages != NULL, "matrix: out of host memory for messages");
   if (!ctx->backend->host_accessible) status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
     describe(halo, bytes, messages);
@@ -350,7 +347,6 @@ static kaon_status make(const kaon_row_halo *halo, kaon_precision precision, int
   }
   for (int i = 0; i < halo->peers && status == KAON_OK; i++)
     m->halo.bytes += (int64_t)messages[i].bytes;
-  free(messages);
   return status;
 }
 
@@ -363,10 +359,8 @@ kaon_status kaon_row_messages_get(const kaon_row_set *set, kaon_precision precis
       return KAON_OK;
     }
   kaon_row_messages *made = calloc(1, sizeof *made);
-  kaon_status status = KAON_OK;
   *messages = NULL;
-  if (made == NULL) status = kaon_fail(set->ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
-  status = kaon_agree(set->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(set->ctx, made != NULL, "matrix: out of host memory");
   if (status == KAON_OK) {
     *made = (kaon_row_messages){.row = halo->there, .count = halo->first[halo->peers]};
     made->halo = (kaon_halo){.ctx = set->ctx, .precision = precision, .nrhs = nrhs};
@@ -394,7 +388,7 @@ kaon_row_lists kaon_row_set_lists(const kaon_row_set *set) {
 /* Colours the ranks greedily in their order. Returns the colour of `rank`. all[rank][rank]: 1 if
  * coupled. */
 static int colour_of_rank(const double *all, int ranks, int rank, int *colours) {
-  int *colour = calloc((size_t)ranks, sizeof *colour);
+  KAON_AUTOFREE int *colour = calloc((size_t)ranks, sizeof *colour);
   *colours = 1;
   if (colour == NULL) return -1;
   for (int r = 0; r < ranks; r++) {
@@ -407,9 +401,7 @@ static int colour_of_rank(const double *all, int ranks, int rank, int *colours) 
     }
     if (colour[r] >= *colours) *colours = colour[r] + 1;
   }
-  const int mine = colour[rank];
-  free(colour);
-  return mine;
+  return colour[rank];
 }
 
 kaon_status kaon_row_set_schedule(const kaon_row_set *set, int *turns, int *first) {
@@ -420,11 +412,9 @@ kaon_status kaon_row_set_schedule(const kaon_row_set *set, int *turns, int *firs
   const size_t n = (size_t)ranks + 1;
   double *mine = calloc(n, sizeof *mine), *all = calloc(n * n, sizeof *all);
   double *coupled = calloc(n * n, sizeof *coupled);
-  kaon_status status = KAON_OK;
   int most = 1, colours = 1, colour = 0;
-  if (mine == NULL || all == NULL || coupled == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "local part: out of host memory for %d ranks", ranks);
-  status = kaon_agree(ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, mine != NULL && all != NULL && coupled != NULL,
+                                         "local part: out of host memory for %d ranks", ranks);
   if (status == KAON_OK) {
     for (int i = 0; set->halo != NULL && i < set->halo->peers; i++) mine[set->halo->peer[i]] = 1;
     mine[ranks] = *turns;

@@ -8,13 +8,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <kaon/context.h>
 
 #include "blas/blas.h"
 #include "blas/submit.h"
-#include "lib/core/tuning_internal.h"
 #include "lib/vector/vector_transfer.h"
 #include "lib/operator/fused_apply.h"
 #include "lib/operator/send_ahead.h"
@@ -268,8 +266,7 @@ static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
   const kaon_matrix *matrix = self_of(A)->family->matrix;
   const kaon_csr *rows = self_of(A)->family->rows->rows;
   const int reals = rows->reals;
-  double *host = calloc((size_t)(rows->rows * reals) + 1, sizeof *host);
-  kaon_status status = KAON_OK;
+  KAON_AUTOFREE double *host = calloc((size_t)(rows->rows * reals) + 1, sizeof *host);
   if (host == NULL)
     return kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: out of host memory for its diagonal",
                      A->ops->name);
@@ -278,10 +275,8 @@ static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
     const int64_t to = matrix->order != NULL ? matrix->order[i] : i;
     for (int c = 0; c < reals && n >= 0; c++) host[to * reals + c] = rows->value[n * reals + c];
   }
-  for (int k = 0; k < d->nrhs && status == KAON_OK; k++)
-    status = kaon_vector_import_here(d, k, host, KAON_BASIS_UKQCD);
-  free(host);
-  return status;
+  for (int k = 0; k < d->nrhs; k++) KAON_TRY(kaon_vector_import_here(d, k, host, KAON_BASIS_UKQCD));
+  return KAON_OK;
 }
 
 /* ---- rows ---- */

@@ -259,17 +259,14 @@ static void destroy(kaon_operator *R) {
 static kaon_status make_twin(kaon_operator *R, kaon_precision precision,
                              kaon_reconstruct reconstruct, kaon_operator **twin) {
   const kaczmarz *self = self_of(R);
-  kaon_operator *A = NULL;
+  KAON_AUTO(kaon_operator_destroy) kaon_operator *A = NULL;
   *twin = NULL;
   if (precision == KAON_HALF)
     return kaon_fail(R->ctx, KAON_ERR_UNSUPPORTED,
                      "kaczmarz: sweeps do not work in half precision; choose sloppy single");
   KAON_TRY(self->A->ops->twin(self->A, precision, reconstruct, &A));
-  const kaon_status status =
-      self->sweeps > 0 ? kaon_kaczmarz_preconditioner(A, &self->options, self->sweeps, twin)
-                       : kaon_kaczmarz_reduce(A, &self->options, twin);
-  kaon_operator_destroy(&A);
-  return status;
+  return self->sweeps > 0 ? kaon_kaczmarz_preconditioner(A, &self->options, self->sweeps, twin)
+                          : kaon_kaczmarz_reduce(A, &self->options, twin);
 }
 
 static const kaon_operator_ops reduction_ops = {.name = "kaczmarz",
@@ -346,7 +343,7 @@ static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
  * if `average`. 1 - Q is positive for lambda below 2 over that eigenvalue. */
 static kaon_status choose_lambda(const kaon_operator *R, int average, double *lambda) {
   const kaon_matrix *matrix = self_of(R)->matrix;
-  kaon_csr *rows = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *rows = NULL;
   double largest = 0, *copies = NULL;
   KAON_TRY(kaon_scaled_rows(matrix, 1, &rows, NULL));
   const int64_t entries = rows->start[rows->rows];
@@ -362,7 +359,6 @@ static kaon_status choose_lambda(const kaon_operator *R, int average, double *la
   const int32_t *number = rows->columns == rows->rows ? matrix->order : NULL;
   if (status == KAON_OK) status = kaon_power_estimate(R->ctx, rows, number, POWER_STEPS, &largest);
   if (status == KAON_OK) *lambda = LAMBDA_SHARE / largest;
-  kaon_csr_destroy(&rows);
   free(copies);
   return status;
 }
@@ -373,23 +369,21 @@ static kaon_status weights_of(const kaon_operator *R, const double *number, int 
   const kaon_matrix *matrix = self_of(R)->matrix;
   const int64_t rows = matrix->rows->rows->rows;
   const int reals = matrix->rows->rows->reals;
-  double *given = calloc((size_t)(rows * reals) + 1, sizeof *given);
+  KAON_AUTOFREE double *given = calloc((size_t)(rows * reals) + 1, sizeof *given);
   if (given == NULL) return kaon_fail(R->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
   for (int64_t i = 0; i < rows; i++) {
     const int64_t to = matrix->order != NULL ? matrix->order[i] : i;
     given[to * reals] = inverse ? 1 / number[i] : number[i];
   }
-  kaon_status status = kaon_vector_create(R->ctx, R->space, R->precision, 1, weights);
-  if (status == KAON_OK) status = kaon_vector_import_here(*weights, 0, given, KAON_BASIS_UKQCD);
-  free(given);
-  return status;
+  KAON_TRY(kaon_vector_create(R->ctx, R->space, R->precision, 1, weights));
+  return kaon_vector_import_here(*weights, 0, given, KAON_BASIS_UKQCD);
 }
 
 static kaon_status build_cimmino(kaon_operator *R) {
   kaczmarz *self = self_of(R);
   kaon_kaczmarz_options *o = &self->options;
-  kaon_csr *rows = NULL;
-  double *factor = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *rows = NULL;
+  KAON_AUTOFREE double *factor = NULL;
   kaon_status status = KAON_OK;
   if (o->lambda == 0) status = choose_lambda(R, 0, &o->lambda);
   if (status == KAON_OK) status = kaon_scaled_rows(self->matrix, o->lambda, &rows, &factor);
@@ -402,8 +396,6 @@ static kaon_status build_cimmino(kaon_operator *R) {
   self->info.bytes = self->B != NULL ? 2 * self->B->ops->cost(self->B, 1).bytes : 0;
   self->info.classes = 1;
   self->info.groups = R->space->nsites;
-  kaon_csr_destroy(&rows);
-  free(factor);
   return status;
 }
 
@@ -422,9 +414,9 @@ static kaon_status build_sweeps(kaon_operator *R) {
   kaczmarz *self = self_of(R);
   kaon_kaczmarz_options *o = &self->options;
   const int64_t n = self->matrix->rows->rows->rows;
-  kaon_csr *rows = NULL;
-  kaon_sweep_rows *order = NULL;
-  double *factor = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *rows = NULL;
+  KAON_AUTO(kaon_sweep_rows_destroy) kaon_sweep_rows *order = NULL;
+  KAON_AUTOFREE double *factor = NULL;
   if (o->kind == KAON_KACZMARZ_CARP && o->blocks == 0)
     o->blocks = n > 0 ? (int)((n + BLOCK_ROWS - 1) / BLOCK_ROWS) : 1;
   kaon_status status = KAON_OK;
@@ -444,9 +436,6 @@ static kaon_status build_sweeps(kaon_operator *R) {
     if (self->copies != NULL)
       self->info.bytes += (double)(self->copies->spread->bytes + self->copies->gather->bytes);
   }
-  kaon_sweep_rows_destroy(&order);
-  kaon_csr_destroy(&rows);
-  free(factor);
   return status;
 }
 

@@ -2,7 +2,6 @@
  * table. Contract: include/kaon/io.h. To add a format, add a kaon_gauge_format row (gauge_job.h) to
  * the table below. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>

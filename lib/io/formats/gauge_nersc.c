@@ -5,7 +5,6 @@
  * or IEEE64 is given, the byte order is the one whose CHECKSUM matches, else the one in which
  * the first link looks like SU(3). Source: the archive file format page of the Gauge Connection
  * (qcd.nersc.gov). */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,11 +212,9 @@ static kaon_status probe_with(kaon_gauge_job *job, char *buffer) {
 }
 
 static kaon_status probe(kaon_gauge_job *job) {
-  char *buffer = malloc(HEADER_MAX);
+  KAON_AUTOFREE char *buffer = malloc(HEADER_MAX);
   if (!buffer) return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: out of memory", job->bytes->name);
-  kaon_status status = probe_with(job, buffer);
-  free(buffer);
-  return status;
+  return probe_with(job, buffer);
 }
 
 static kaon_status take_site(void *user, int64_t site, const unsigned char *raw,

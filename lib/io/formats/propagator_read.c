@@ -332,14 +332,12 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
   if (kaon_options_take(KAON_OPTIONS_PROPAGATOR_READ, options, &in.options) != KAON_OK)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", bytes->name, kaon_last_error(NULL));
   /* 32 KiB of text are too much for the stack. */
-  kaon_propagator_file_info *own = malloc(sizeof *own);
-  double *values = malloc(sizeof *values * GROUP * SITES * REALS);
-  unsigned char *raw = malloc(sizeof *values * SITES * REALS);
+  KAON_AUTOFREE kaon_propagator_file_info *own = malloc(sizeof *own);
+  KAON_AUTOFREE double *values = malloc(sizeof *values * GROUP * SITES * REALS);
+  KAON_AUTOFREE unsigned char *raw = malloc(sizeof *values * SITES * REALS);
   in.info = info ? info : own;
-  kaon_status status = KAON_OK;
-  if (!own || !values || !raw) {
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of memory for read buffers", bytes->name);
-  }
+  kaon_status status = KAON_CHECK_MEMORY(ctx, own != NULL && values != NULL && raw != NULL,
+                                         "%s: out of memory for read buffers", bytes->name);
   if (status == KAON_OK) {
     memset(in.info, 0, sizeof *in.info);
     status = scan_records(&in);
@@ -347,9 +345,6 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
   if (status == KAON_OK && put) status = read_data(&in, raw, values);
   free(in.solutions);
   free(in.sources);
-  free(raw);
-  free(values);
-  free(own);
   return status;
 }
 
