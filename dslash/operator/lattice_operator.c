@@ -74,36 +74,27 @@ static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
 
 /* ---- the objects ---- */
 
-/* The context outlives the fields because their lattice keeps it. */
 static void destroy(kaon_operator *A) {
   kaon_lattice_operator *self = kaon_lattice_operator_of(A);
   kaon_vector_destroy(&self->scratch);
   kaon_part_destroy(A->ctx, &self->part);
   kaon_operator_destroy(&self->reduction.parent);
   kaon_fields_release(&self->fields);
-  free(self);
-  free(A);
 }
 
 static kaon_status operator_new(kaon_fields *fields, kaon_form form, kaon_parity parity,
                                 kaon_operator **A) {
   kaon_family *family = fields->family;
-  kaon_operator *made = calloc(1, sizeof *made);
-  kaon_lattice_operator *self = calloc(1, sizeof *self);
-  if (made == NULL || self == NULL) {
-    free(made);
-    free(self);
+  *A = kaon_operator_new((kaon_operator){.ops = &family->ops[form],
+                                         .ctx = family->ctx,
+                                         .space = &family->spaces[parity],
+                                         .precision = fields->precision},
+                         sizeof(kaon_lattice_operator));
+  if (*A == NULL)
     return kaon_fail(family->ctx, KAON_ERR_MEMORY, "%s: out of host memory for an operator",
                      family->action->name);
-  }
-  *self = (kaon_lattice_operator){.fields = fields, .form = form, .parity = parity};
-  *made = (kaon_operator){.ops = &family->ops[form],
-                          .ctx = family->ctx,
-                          .space = &family->spaces[parity],
-                          .precision = fields->precision,
-                          .references = 1,
-                          .self = self};
-  *A = made;
+  *kaon_lattice_operator_of(*A) =
+      (kaon_lattice_operator){.fields = fields, .form = form, .parity = parity};
   return KAON_OK;
 }
 

@@ -60,7 +60,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   }
 }
 
-extern "C" void KAON_EXPORT(kaon_fatten_stage)(const kaon_launch *launch,
+extern "C" void KAON_EXPORT(kaon_links_fatten)(const kaon_launch *launch,
                                                const kaon_fatten_args *args) {
   stage_call a = {};
   a.stencil = *args->stencil;
@@ -100,7 +100,8 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   sites_store_link(st, pick(a.to, parity), i, mu, &u);
 }
 
-extern "C" void KAON_EXPORT(kaon_line)(const kaon_launch *launch, const kaon_line_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_line)(const kaon_launch *launch,
+                                             const kaon_line_args *args) {
   line_call a = {};
   a.stencil = *args->stencil;
   a.factor = args->factor;
@@ -156,8 +157,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   for (int r = 0; r < KAON_UNITARISE_RESULTS; r++) a.result[r] = value[r];
 }
 
-extern "C" void KAON_EXPORT(kaon_unitarise)(const kaon_launch *launch,
-                                            const kaon_unitarise_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_unitarise)(const kaon_launch *launch,
+                                                  const kaon_unitarise_args *args) {
   unitarise_call a = {};
   a.stencil = *args->stencil;
   a.limits = args->limits;

@@ -62,8 +62,8 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 #define ENTRY(entry)                                                             \
-  extern "C" void KAON_EXPORT(kaon_##entry)(const kaon_launch *launch,           \
-                                            const kaon_recode_args *a) {         \
+  extern "C" void KAON_EXPORT(kaon_links_##entry)(const kaon_launch *launch,     \
+                                                  const kaon_recode_args *a) {   \
     const unsigned blocks = blocks_of(2 * a->stride * a->matrices * KAON_LANES); \
     const cudaStream_t stream = (cudaStream_t)launch->queue;                     \
     if (a->recon == 8)                                                           \
@@ -101,8 +101,8 @@ static __global__ void __launch_bounds__(THREADS)
 #endif
 }
 
-extern "C" void KAON_EXPORT(kaon_clover_store)(const kaon_launch *launch,
-                                               const kaon_clover_store_args *a) {
+extern "C" void KAON_EXPORT(kaon_links_clover_store)(const kaon_launch *launch,
+                                                     const kaon_clover_store_args *a) {
   clover_store_kernel<<<blocks_of(a->nblocks * KAON_LANES), THREADS, 0,
                         (cudaStream_t)launch->queue>>>(*a);
 }

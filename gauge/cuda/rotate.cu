@@ -50,7 +50,8 @@ static __global__ void __launch_bounds__(ROTATE_THREADS)
     if (inner_gate_open(a.gate, k)) rotate_column(a, &g, block * a.nrhs + k, lane);
 }
 
-extern "C" void KAON_EXPORT(kaon_rotate)(const kaon_launch *launch, const kaon_rotate_args *a) {
+extern "C" void KAON_EXPORT(kaon_links_rotate)(const kaon_launch *launch,
+                                               const kaon_rotate_args *a) {
   const unsigned blocks =
       (unsigned)((a->nblocks * KAON_LANES + ROTATE_THREADS - 1) / ROTATE_THREADS);
   rotate_kernel<<<blocks, ROTATE_THREADS, 0, (cudaStream_t)launch->queue>>>(*a);

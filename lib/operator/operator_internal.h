@@ -110,6 +110,10 @@ kaon_status kaon_operator_check_square(const kaon_operator *A, const char *what)
 /* Checks shapes, precisions and aliasing, then applies A. Solvers call this. */
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
+/* An operator with the methods, context, spaces and precision of `like`, one reference, and `bytes`
+ * of zeros at self; NULL: out of memory. After the last reference, ops->destroy releases what self
+ * holds, and the memory of both is freed. */
+kaon_operator *kaon_operator_new(kaon_operator like, size_t bytes);
 void kaon_operator_retain(kaon_operator *A);
 /* The structure of this kind (kaon_capability names its type); NULL: A does not offer it. */
 static inline const void *kaon_operator_capability(const kaon_operator *A, kaon_capability kind) {

@@ -116,10 +116,6 @@ static void destroy(kaon_operator *A) {
   kaon_vector_destroy(&self->result);
   kaon_solver_destroy(&self->dagger);
   kaon_solver_destroy(&self->solver);
-  kaon_context *ctx = A->ctx;
-  free(self);
-  free(A);
-  kaon_context_release(ctx);
 }
 
 static const kaon_operator_ops inverse_ops;
@@ -140,22 +136,15 @@ static const kaon_operator_ops inverse_ops = {
 kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse) {
   if (inverse != NULL) *inverse = NULL;
   KAON_ENTER(KAON_OF(solver), solver, inverse);
-  kaon_operator *A = calloc(1, sizeof *A);
-  inversion *self = calloc(1, sizeof *self);
-  if (A == NULL || self == NULL) {
-    free(A);
-    free(self);
-    return kaon_fail(solver->ctx, KAON_ERR_MEMORY, "as operator: out of host memory");
-  }
+  kaon_operator *A = kaon_operator_new((kaon_operator){.ops = &inverse_ops,
+                                                       .ctx = solver->ctx,
+                                                       .space = solver->A->space,
+                                                       .precision = solver->A->precision},
+                                       sizeof(inversion));
+  if (A == NULL) return kaon_fail(solver->ctx, KAON_ERR_MEMORY, "as operator: out of host memory");
+  inversion *self = A->self;
   self->solver = solver;
   solver->references++;
-  *A = (kaon_operator){.ops = &inverse_ops,
-                       .ctx = solver->ctx,
-                       .space = solver->A->space,
-                       .precision = solver->A->precision,
-                       .references = 1,
-                       .self = self};
-  kaon_context_retain(A->ctx);
   kaon_status status =
       kaon_vector_create(A->ctx, A->space, A->precision, solver->columns, &self->source);
   if (status == KAON_OK)

@@ -14,6 +14,7 @@
 #include <kaon/lab.h>
 #include <kaon/solver.h>
 
+#include "lib/core/clock.h"
 #include "blas/blas.h"
 #include "lib/math/steps/block_recurrences.h"
 #include "solvers/engine/scaling.h"
@@ -331,8 +332,6 @@ kaon_status kaon_runner_loop(kaon_solver *s);
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
 /* Number of steps of a solver with tol = 0. */
 int kaon_solver_fixed_steps(const kaon_solver *s);
-/* runner.c: seconds of a monotonic clock. */
-double kaon_solver_clock(void);
 
 static inline kaon_traffic kaon_traffic_since(const kaon_context *ctx, const kaon_traffic *before) {
   const kaon_traffic *now = &ctx->comm->traffic;

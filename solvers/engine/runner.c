@@ -4,7 +4,6 @@
  * A step never reads a value on the host, so only this file decides how steps are issued: one
  * operation after another, or in recorded blocks (replay.c) if backend and communicator allow it.
  * When the host polls affects only the time: a column that needs the host is frozen until then. */
-#include <time.h>
 
 #include "solvers/relax/relax_internal.h"
 #include "solvers/engine/runner.h"
@@ -13,14 +12,8 @@
  * monitor can soon end a solve with slow steps. */
 static const double poll_seconds = 0.2;
 
-double kaon_solver_clock(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 kaon_step_rate kaon_step_rate_begin(void) {
-  return (kaon_step_rate){.begin = kaon_solver_clock(), .limit = 1};
+  return (kaon_step_rate){.begin = kaon_seconds(), .limit = 1};
 }
 
 /* One rank reads the clock after every step. Several ranks must issue the same steps, so at each
@@ -28,7 +21,7 @@ kaon_step_rate kaon_step_rate_begin(void) {
 static int late(const kaon_solver *s, const kaon_step_rate *p) {
   if (!s->ctx->backend->host_accessible) return 0;
   if (s->ctx->comm->ranks > 1) return p->steps >= p->limit;
-  return kaon_solver_clock() - p->begin > poll_seconds;
+  return kaon_seconds() - p->begin > poll_seconds;
 }
 
 static int none_open(const kaon_scalars *scalars, const kaon_column_state *state, int gate) {
@@ -98,7 +91,7 @@ kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_ste
                               int *cancel) {
   kaon_comm *comm = s->ctx->comm;
   const int ranks = comm->ranks;
-  const double now = kaon_solver_clock();
+  const double now = kaon_seconds();
   double sum[2] = {*cancel != 0, p->steps > 0 ? (now - p->begin) / p->steps : 0};
   if (ranks > 1) {
     KAON_TRY(kaon_agree(s->ctx, status));

@@ -351,7 +351,7 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
 static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                          kaon_column_report *columns_out, kaon_solve_report *report) {
   KAON_TRY(kaon_agree(s->ctx, kaon_solver_check_vectors(s, b, x)));
-  const double start = kaon_solver_clock();
+  const double start = kaon_seconds();
   const kaon_traffic before = s->ctx->comm->traffic;
   s->solve.repeated = (kaon_traffic){0};
   s->solve.b = b;
@@ -369,7 +369,7 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   }
   KAON_TRY(end(s, columns_out));
   if (report != NULL) {
-    kaon_solve_report made = {.seconds = kaon_solver_clock() - start,
+    kaon_solve_report made = {.seconds = kaon_seconds() - start,
                               .traffic = kaon_traffic_since(s->ctx, &before),
                               .issue = (int)s->solve.issued,
                               .fused = s->solve.issued < KAON_ISSUE_SEPARATE ||

@@ -40,12 +40,7 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
 }
 
 static void destroy(kaon_operator *K) {
-  jacobi *self = K->self;
-  kaon_context *ctx = K->ctx;
-  kaon_vector_destroy(&self->inverse);
-  free(self);
-  free(K);
-  kaon_context_release(ctx);
+  kaon_vector_destroy(&((jacobi *)K->self)->inverse);
 }
 
 static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
@@ -71,21 +66,12 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
   if (precision == KAON_HALF)
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                      "jacobi: it is offered in double and single precision, not in half");
-  kaon_operator *K = calloc(1, sizeof *K);
-  jacobi *self = calloc(1, sizeof *self);
-  if (K == NULL || self == NULL) {
-    free(K);
-    free(self);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "jacobi: out of host memory");
-  }
-  *K = (kaon_operator){.ops = &jacobi_ops,
-                       .ctx = ctx,
-                       .space = space,
-                       .precision = precision,
-                       .references = 1,
-                       .self = self};
-  kaon_context_retain(ctx);
-  const kaon_status status = kaon_vector_create(ctx, space, precision, 1, &self->inverse);
+  kaon_operator *K = kaon_operator_new(
+      (kaon_operator){.ops = &jacobi_ops, .ctx = ctx, .space = space, .precision = precision},
+      sizeof(jacobi));
+  if (K == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "jacobi: out of host memory");
+  const kaon_status status =
+      kaon_vector_create(ctx, space, precision, 1, &((jacobi *)K->self)->inverse);
   if (status != KAON_OK)
     kaon_operator_destroy(&K);
   else

@@ -291,10 +291,6 @@ static void destroy(kaon_operator *K) {
   kaon_operator_destroy(&self->local);
   kaon_operator_destroy(&self->whole);
   kaon_operator_destroy(&self->A);
-  kaon_context *ctx = K->ctx;
-  free(self);
-  free(K);
-  kaon_context_release(ctx);
 }
 
 static const kaon_operator_ops schwarz_ops = {.name = "schwarz",
@@ -441,26 +437,18 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
   KAON_ENTER(KAON_OF(A), A, K);
   KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_SCHWARZ, options, &own, NULL, 0));
   options = &own;
-  kaon_operator *made = calloc(1, sizeof *made);
-  schwarz *self = calloc(1, sizeof *self);
-  if (made == NULL || self == NULL) {
-    free(made);
-    free(self);
-    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
-  }
+  kaon_operator *made = kaon_operator_new(
+      (kaon_operator){
+          .ops = &schwarz_ops, .ctx = A->ctx, .space = A->space, .precision = options->precision},
+      sizeof(schwarz));
+  if (made == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
+  schwarz *self = made->self;
   const int additive = options->kind == KAON_SCHWARZ_ADDITIVE;
   self->options = *options;
   if (options->steps == 0) self->options.steps = additive ? 10 : 4;
   if (options->cycles == 0) self->options.cycles = additive ? 1 : 5;
   self->A = A;
   kaon_operator_retain(A);
-  *made = (kaon_operator){.ops = &schwarz_ops,
-                          .ctx = A->ctx,
-                          .space = A->space,
-                          .precision = options->precision,
-                          .references = 1,
-                          .self = self};
-  kaon_context_retain(A->ctx);
   const kaon_status status = kaon_agree(A->ctx, build(self));
   if (status != KAON_OK) {
     kaon_operator_destroy(&made);

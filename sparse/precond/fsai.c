@@ -42,11 +42,6 @@ static void free_workspace(room *r) {
 
 /* ---- the pattern ---- */
 
-static int ascending(const void *a, const void *b) {
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Lists row i's columns in r->list: those that `power` steps along A's entries reach, up to i,
  * unordered. Returns their number. */
 static int32_t find_columns(const work *w, int64_t i, room *r) {
@@ -141,7 +136,7 @@ static int fill_rows(const work *w, int64_t longest, kaon_csr *G, kaon_bad_pivot
       double pivot;
       if (failed || i > broken) continue;
       const size_t count = (size_t)find_columns(w, i, &r);
-      qsort(r.list, count, sizeof *r.list, ascending);
+      qsort(r.list, count, sizeof *r.list, kaon_ascending);
       memcpy(G->column + G->start[i], r.list, count * sizeof *r.list);
       const int bad = G->reals == 1 ? solve_row(w, G, i, r.dense, &pivot, 1)
                                     : solve_row(w, G, i, r.dense, &pivot, 2);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/core/clock.h"
 #include "lib/core/error.h"
 #include "sparse/ranks/remote_values_internal.h"
 
@@ -286,12 +287,6 @@ kaon_status kaon_remote_values_synchronise(kaon_remote_values *a, kaon_status mi
   return KAON_OK;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Checks the host's copy of what was received. */
 static int all_reached(const kaon_remote_values *a, int column, int32_t least) {
   for (int i = 0; i < a->peers; i++) {
@@ -307,9 +302,9 @@ static int all_reached(const kaon_remote_values *a, int column, int32_t least) {
 
 kaon_status kaon_remote_values_await(kaon_remote_values *a, int column, int32_t least) {
   const struct timespec pause = {0, 20000};
-  const double begin = now();
+  const double begin = kaon_seconds();
   while (!all_reached(a, column, least)) {
-    if (now() - begin > a->ctx->options.patience)
+    if (kaon_seconds() - begin > a->ctx->options.patience)
       return kaon_fail(a->ctx, KAON_ERR_COMM,
                        "exchange: rank %d waited %g s for another rank to do %d iterations",
                        a->ctx->comm->rank, a->ctx->options.patience, (int)least);

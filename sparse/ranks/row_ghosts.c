@@ -76,11 +76,6 @@ static void drop(wanted *w) {
   free(w->ghost);
 }
 
-static int ascending(const void *a, const void *b) {
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 static kaon_status find_wanted(const kaon_matrix *matrix, const kaon_csr *given, wanted *w) {
   const int64_t first = matrix->first_row, end = first + given->rows;
   const int64_t entries = given->start[given->rows];
@@ -99,7 +94,7 @@ static kaon_status find_wanted(const kaon_matrix *matrix, const kaon_csr *given,
   outside = 0;
   for (int64_t n = 0; n < entries; n++)
     if (given->column[n] < first || given->column[n] >= end) w->row[outside++] = given->column[n];
-  qsort(w->row, (size_t)outside, sizeof *w->row, ascending);
+  qsort(w->row, (size_t)outside, sizeof *w->row, kaon_ascending);
   for (int64_t n = 0; n < outside; n++)
     if (w->total == 0 || w->row[w->total - 1] != w->row[n]) w->row[w->total++] = w->row[n];
   for (int64_t n = 0; n < w->total; n++) w->count[kaon_rank_of_row(matrix, w->row[n])]++;
@@ -181,7 +176,7 @@ static kaon_status find_ghosts(const kaon_matrix *matrix, const kaon_csr *given,
 /* The ghost index of a column on another rank. */
 static int64_t ghost_of(const kaon_matrix *matrix, const wanted *w, int32_t column) {
   const int ranks = matrix->ctx->comm->ranks, r = kaon_rank_of_row(matrix, column);
-  const int32_t *found = bsearch(&column, w->row, (size_t)w->total, sizeof column, ascending);
+  const int32_t *found = bsearch(&column, w->row, (size_t)w->total, sizeof column, kaon_ascending);
   return w->ghost[ranks + 1 + r] + (found - w->row) - w->ghost[r];
 }
 

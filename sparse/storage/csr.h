@@ -70,3 +70,9 @@ static inline int64_t kaon_csr_find(const kaon_csr *csr, int64_t i, int32_t j) {
   }
   return low < csr->start[i + 1] && csr->column[low] == j ? low : -1;
 }
+
+/* Compares two int32_t, for qsort and bsearch. */
+static inline int kaon_ascending(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}

@@ -313,37 +313,27 @@ static kaon_status absolute(kaon_operator *A, kaon_operator **made) {
 
 static void destroy(kaon_operator *A) {
   product *self = self_of(A);
-  kaon_context *ctx = A->ctx;
   kaon_stored_destroy(&self->plain);
   kaon_stored_destroy(&self->dagger);
   family_release(&self->family);
-  free(self);
-  free(A);
-  kaon_context_release(ctx);
 }
 
 /* Takes over a reference to the family, also on failure. */
 static kaon_status make(family *f, kaon_precision precision, int values_half,
                         kaon_matrix_format format, kaon_operator **op) {
   kaon_context *ctx = f->matrix->ctx;
-  kaon_operator *A = calloc(1, sizeof *A);
-  product *self = calloc(1, sizeof *self);
+  kaon_operator *A = kaon_operator_new(
+      (kaon_operator){.ctx = ctx, .space = &f->matrix->space, .precision = precision},
+      sizeof(product));
   *op = NULL;
-  if (A == NULL || self == NULL) {
-    free(A);
-    free(self);
+  if (A == NULL) {
     family_release(&f);
     return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix operator: out of host memory");
   }
+  product *self = A->self;
   *self = (product){.ops = product_ops, .family = f, .values_half = values_half, .format = format};
   self->ops.name = f->name;
-  *A = (kaon_operator){.ops = &self->ops,
-                       .ctx = ctx,
-                       .space = &f->matrix->space,
-                       .precision = precision,
-                       .references = 1,
-                       .self = self};
-  kaon_context_retain(ctx);
+  A->ops = &self->ops;
   kaon_status status = KAON_OK;
   if (ctx->backend->sparse[precision] == NULL)
     status = kaon_fail(ctx, KAON_ERR_NOT_BUILT,

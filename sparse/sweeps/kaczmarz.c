@@ -1,10 +1,10 @@
 /* kaczmarz.c - reductions by row projections, and preconditioners. Contract: kaon/relax.h. */
+#include "lib/core/clock.h"
 #include "sparse/sweeps/kaczmarz_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <kaon/context.h>
 
@@ -240,7 +240,6 @@ static kaon_cost cost(const kaon_operator *R, int columns) {
 
 static void destroy(kaon_operator *R) {
   kaczmarz *self = self_of(R);
-  kaon_context *ctx = R->ctx;
   release_all(R);
   kaon_projector_destroy(&self->rows);
   kaon_copies_destroy(&self->copies);
@@ -251,9 +250,6 @@ static void destroy(kaon_operator *R) {
   kaon_matrix_destroy(&self->matrix);
   free(self->permutation);
   free(self->coordinates);
-  free(self);
-  free(R);
-  kaon_context_release(ctx);
 }
 
 static kaon_status make_twin(kaon_operator *R, kaon_precision precision,
@@ -297,12 +293,6 @@ kaon_status kaon_kaczmarz_describe(const kaon_operator *reduced, kaon_kaczmarz_i
 }
 
 /* ---- creation ---- */
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Whether blocks have one row each. They then project all rows at once, as in Cimmino's method, and
  * average by the copies of an unknown (Censor, Gordon, Gordon, Parallel Computing 27 (2001)
@@ -468,13 +458,14 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *given, in
   const kaon_kaczmarz_options *options = &own;
   KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_KACZMARZ, given, &own, NULL, 0));
   KAON_TRY(check(A, matrix, options));
-  kaon_operator *R = calloc(1, sizeof *R);
-  kaczmarz *self = calloc(1, sizeof *self);
-  if (R == NULL || self == NULL) {
-    free(R);
-    free(self);
-    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
-  }
+  kaon_operator *R =
+      kaon_operator_new((kaon_operator){.ops = sweeps > 0 ? &sweeps_ops : &reduction_ops,
+                                        .ctx = A->ctx,
+                                        .space = A->space,
+                                        .precision = A->precision},
+                        sizeof(kaczmarz));
+  if (R == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
+  kaczmarz *self = self_of(R);
   self->matrix = matrix;
   self->A = A;
   self->kind = options->kind;
@@ -486,23 +477,16 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *given, in
                                      .residual = residual,
                                      .reduce = reduce,
                                      .guess = guess};
-  *R = (kaon_operator){.ops = sweeps > 0 ? &sweeps_ops : &reduction_ops,
-                       .reduction = sweeps > 0 ? NULL : &self->reduction,
-                       .ctx = A->ctx,
-                       .space = A->space,
-                       .precision = A->precision,
-                       .references = 1,
-                       .self = self};
+  if (sweeps == 0) R->reduction = &self->reduction;
   kaon_matrix_retain(matrix);
   kaon_operator_retain(A);
-  kaon_context_retain(A->ctx);
   *made = R;
   return copy_arrays(A, self);
 }
 
 static kaon_status create(kaon_operator *A, const kaon_kaczmarz_options *options, int sweeps,
                           kaon_operator **made) {
-  const double begun = now();
+  const double begun = kaon_seconds();
   kaon_status status = kaon_agree(A->ctx, make(A, options, sweeps, made));
   if (status == KAON_OK)
     status =
@@ -511,7 +495,7 @@ static kaon_status create(kaon_operator *A, const kaon_kaczmarz_options *options
   if (status != KAON_OK)
     kaon_operator_destroy(made);
   else
-    self_of(*made)->info.seconds = now() - begun;
+    self_of(*made)->info.seconds = kaon_seconds() - begun;
   return status;
 }
 
