@@ -108,60 +108,6 @@ static __device__ __forceinline__ void update_held(const update_call &a, const v
   }
 }
 
-/* Components i and i + 1 of a site of any size, after the formula. */
-template <int OP>
-static __device__ __forceinline__ void update_pair(const update_call &a, const vcomplex *c,
-                                                   const float *step, int64_t unit, int lane, int i,
-                                                   vcomplex *v) {
-  constexpr traits t = traits_of<OP>();
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.reads >> o & 1) {
-      v[o].re = *integer_at(a.v[o], a.w, unit, lane, i) * step[o];
-      v[o].im = i + 1 < a.w.ncomp ? *integer_at(a.v[o], a.w, unit, lane, i + 1) * step[o] : 0;
-    }
-  formula<OP>(v, c, 0);
-}
-
-/* Two passes: to find the largest value, and to round. Only the scales are stored between them. */
-template <int OP>
-static __device__ __forceinline__ void update_site(const update_call &a, const vcomplex *c,
-                                                   int64_t unit, int lane, double *sum) {
-  constexpr traits t = traits_of<OP>();
-  float step[OPERANDS], scale[OPERANDS] = {0, 0, 0, 0, 0}, factor[OPERANDS];
-  vcomplex v[OPERANDS];
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.reads >> o & 1) step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
-#pragma unroll 1
-  for (int i = 0; i < a.w.ncomp; i += 2) {
-    update_pair<OP>(a, c, step, unit, lane, i, v);
-#pragma unroll
-    for (int o = 0; o < OPERANDS; o++)
-      if (t.writes >> o & 1) {
-        scale[o] = quantise_largest(scale[o], v[o].re);
-        if (i + 1 < a.w.ncomp) scale[o] = quantise_largest(scale[o], v[o].im);
-      }
-  }
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++) factor[o] = kaon_half_factor(scale[o]);
-#pragma unroll 1
-  for (int i = 0; i < a.w.ncomp; i += 2) {
-    update_pair<OP>(a, c, step, unit, lane, i, v);
-#pragma unroll
-    for (int o = 0; o < OPERANDS; o++)
-      if (t.writes >> o & 1) {
-        v_store_int16(integer_at(a.v[o], a.w, unit, lane, i), v[o].re * factor[o]);
-        if (i + 1 < a.w.ncomp)
-          v_store_int16(integer_at(a.v[o], a.w, unit, lane, i + 1), v[o].im * factor[o]);
-      }
-  }
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.writes >> o & 1) *scale_at(a.v[o], unit, lane) = scale[o];
-  if (OP != ZERO) sum_site<OP>(a, unit, lane, sum);
-}
-
 /* Copies bits, so a site is not rounded again. */
 static __device__ __forceinline__ void copy_site(const update_call &a, int64_t unit, int lane,
                                                  double *sum) {
@@ -197,8 +143,10 @@ static __device__ __forceinline__ void update_column(const update_call &a, const
       update_held<OP, SPINOR>(a, c, unit, lane_of(i), sum);
     else if (a.w.ncomp == COLOURS)
       update_held<OP, COLOURS>(a, c, unit, lane_of(i), sum);
-    else
-      update_site<OP>(a, c, unit, lane_of(i), sum);
+    else {
+      update_site<OP>(a, c, unit, lane_of(i));
+      if (OP != ZERO) sum_site<OP>(a, unit, lane_of(i), sum);
+    }
   }
 }
 

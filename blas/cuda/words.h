@@ -391,4 +391,60 @@ static __device__ __forceinline__ void update_chunk(const words_call<N> &a,
   sums_real<OP>(a.complex_space, sum);
 }
 
+#else
+
+/* Components i and i + 1 of a site of any size, after the formula. */
+template <int OP, int N>
+static __device__ __forceinline__ void update_pair(const words_call<N> &a, const vcomplex *c,
+                                                   const float *step, int64_t unit, int lane, int i,
+                                                   vcomplex *v) {
+  constexpr traits t = traits_of<OP>();
+#pragma unroll
+  for (int o = 0; o < N; o++)
+    if (t.reads >> o & 1) {
+      v[o].re = *integer_at(a.v[o], a.w, unit, lane, i) * step[o];
+      v[o].im = i + 1 < a.w.ncomp ? *integer_at(a.v[o], a.w, unit, lane, i + 1) * step[o] : 0;
+    }
+  formula<OP>(v, c, 0);
+}
+
+/* Updates a site of any size, from memory. Two passes: to find the largest value, and to round. Only
+ * the scales are stored between them. */
+template <int OP, int N>
+static __device__ __forceinline__ void update_site(const words_call<N> &a, const vcomplex *c,
+                                                   int64_t unit, int lane) {
+  constexpr traits t = traits_of<OP>();
+  float step[N], scale[N] = {}, factor[N];
+  vcomplex v[N];
+#pragma unroll
+  for (int o = 0; o < N; o++)
+    if (t.reads >> o & 1) step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
+#pragma unroll 1
+  for (int i = 0; i < a.w.ncomp; i += 2) {
+    update_pair<OP>(a, c, step, unit, lane, i, v);
+#pragma unroll
+    for (int o = 0; o < N; o++)
+      if (t.writes >> o & 1) {
+        scale[o] = quantise_largest(scale[o], v[o].re);
+        if (i + 1 < a.w.ncomp) scale[o] = quantise_largest(scale[o], v[o].im);
+      }
+  }
+#pragma unroll
+  for (int o = 0; o < N; o++) factor[o] = kaon_half_factor(scale[o]);
+#pragma unroll 1
+  for (int i = 0; i < a.w.ncomp; i += 2) {
+    update_pair<OP>(a, c, step, unit, lane, i, v);
+#pragma unroll
+    for (int o = 0; o < N; o++)
+      if (t.writes >> o & 1) {
+        v_store_int16(integer_at(a.v[o], a.w, unit, lane, i), v[o].re * factor[o]);
+        if (i + 1 < a.w.ncomp)
+          v_store_int16(integer_at(a.v[o], a.w, unit, lane, i + 1), v[o].im * factor[o]);
+      }
+  }
+#pragma unroll
+  for (int o = 0; o < N; o++)
+    if (t.writes >> o & 1) *scale_at(a.v[o], unit, lane) = scale[o];
+}
+
 #endif

@@ -78,20 +78,17 @@ struct kaon_method_ops {
   const kaon_method_ops *normal; /* the same for any A, on A^dag A; NULL: none */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
   kaon_status (*step)(kaon_solver *s, int position);
-  /* r is new: restart the Krylov process. Gate START. */
+  /* r is new: restart the Krylov process. Gate START. NULL: there is nothing to do. */
   kaon_status (*start)(kaon_solver *s);
-  /* r was replaced: continue the process. Gate CONTINUE. */
+  /* r was replaced: continue the process. Gate CONTINUE. NULL, as before. */
   kaon_status (*continue_process)(kaon_solver *s);
   /* Both in one sequence of gate KAON_GATE_RENEW. Its last kernel must run KAON_REC_RESUME. NULL:
    * start, then continue_process. */
   kaon_status (*renew)(kaon_solver *s);
-  /* Adds the updates of x that the method defers, for the columns of `gate`. */
+  /* Adds the updates of x that the method defers, for the columns of `gate`. NULL: it defers none. */
   kaon_status (*finish)(kaon_solver *s, int gate);
 };
 
-/* For methods that retain nothing between steps and defer no update. */
-kaon_status kaon_start_nothing(kaon_solver *s);
-kaon_status kaon_finish_nothing(kaon_solver *s, int gate);
 /* cg.c: for methods whose x += alpha p is one step late, and for those that also have its p, A p
  * and K r. work[0] is p. */
 kaon_status kaon_finish_late(kaon_solver *s, int gate);
@@ -298,6 +295,14 @@ static inline kaon_pass kaon_gated_dot(const kaon_solver *s, int gate, int norm,
 /* runner.c: returns 1 if the host sees that no column is open to `gate`, so that nothing need be
  * issued. Returns 0 where reading the states from a device would cost more than it saves. */
 int kaon_gate_closed(const kaon_solver *s, int gate);
+
+static inline kaon_status kaon_method_start(kaon_solver *s) {
+  return s->method->start != NULL ? s->method->start(s) : KAON_OK;
+}
+
+static inline kaon_status kaon_method_finish(kaon_solver *s, int gate) {
+  return s->method->finish != NULL ? s->method->finish(s, gate) : KAON_OK;
+}
 
 static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
   const kaon_pass pass = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);

@@ -179,30 +179,19 @@ static kaon_status fixed_residual(kaon_solver *s) {
   return kaon_blas_convert(s->outer.r, s->r, 0, &sums);
 }
 
-kaon_status kaon_start_nothing(kaon_solver *s) {
-  (void)s;
-  return KAON_OK;
-}
-
-kaon_status kaon_finish_nothing(kaon_solver *s, int gate) {
-  (void)s;
-  (void)gate;
-  return KAON_OK;
-}
-
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
   const int every =
       s->options.check_interval < KAON_HISTORY - 1 ? s->options.check_interval : KAON_HISTORY - 1;
   kaon_step_rate p = kaon_step_rate_begin();
   KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_FIXED_BEGIN));
   KAON_TRY(fixed_residual(s));
-  KAON_TRY(s->method->start(s));
+  KAON_TRY(kaon_method_start(s));
   KAON_TRY(kaon_recur(s, KAON_GATE_START, KAON_REC_FIXED_RESUME));
   for (int i = 0, position = 0; i < steps; i++) {
     KAON_TRY(s->method->step(s, position));
     position = s->process.cycle > 0 ? (position + 1) % s->process.cycle : 0;
     if (s->process.cycle > 0 && position == 0) {
-      KAON_TRY(s->method->finish(s, KAON_GATE_SOLUTION));
+      KAON_TRY(kaon_method_finish(s, KAON_GATE_SOLUTION));
       KAON_TRY(kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_FIXED_RESUME));
     }
     if (!s->history.monitored) continue;
@@ -211,7 +200,7 @@ kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
     KAON_TRY(poll_states(s, &p, cancelled));
     if (*cancelled) break;
   }
-  KAON_TRY(s->method->finish(s, KAON_GATE_STEP | KAON_GATE_SOLUTION));
+  KAON_TRY(kaon_method_finish(s, KAON_GATE_STEP | KAON_GATE_SOLUTION));
   if (s->history.monitored) KAON_TRY(poll_states(s, &p, cancelled));
   if (!s->process.mixed) return KAON_OK;
   const kaon_pass all = kaon_gated(s, KAON_GATE_ANY);
