@@ -158,7 +158,7 @@ static kaon_status check_any(const kaon_wide_links *wide) {
 
 static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
                                 const void *const *arrays, kaon_side side, int any) {
-  kaon_wide_links wide = {0};
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   kaon_status status = check(gauge, order, precision, arrays, side, "gauge import");
   /* On refusal, the field must stay unchanged. */
   if (status == KAON_OK) status = kaon_wide_create(gauge->lattice, &wide);
@@ -167,7 +167,6 @@ static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_
   status = kaon_agree(gauge->ctx, status); /* may fail on one rank only */
   if (status == KAON_OK) status = any ? check_any(&wide) : kaon_wide_check(&wide, "gauge: import");
   if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, "gauge: import");
-  kaon_wide_close(&wide);
   return status;
 }
 

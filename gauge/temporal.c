@@ -122,7 +122,7 @@ static kaon_status transform(const kaon_transporter *transporter, const kaon_wid
 
 static kaon_status fix(kaon_gauge *to, const kaon_gauge *from) {
   kaon_wide_links wide, fixed = {0};
-  kaon_transporter transporter = {0};
+  KAON_AUTO(kaon_transporter_release) kaon_transporter transporter = {0};
   KAON_TRY(kaon_wide_open(from, 0, &wide));
   /* Not in place: neighbours still need the links of a finished site. */
 
@@ -131,7 +131,6 @@ static kaon_status fix(kaon_gauge *to, const kaon_gauge *from) {
   if (status == KAON_OK) status = kaon_transporter_create(&wide, &transporter);
   if (status == KAON_OK) status = transform(&transporter, &wide, &fixed);
   if (status == KAON_OK) status = kaon_wide_commit(to, &fixed, 0, "gauge: temporal");
-  kaon_transporter_release(&transporter);
   kaon_wide_close(&fixed);
   kaon_wide_close(&wide);
   return status;
@@ -166,11 +165,10 @@ static kaon_status keep(kaon_temporal *rotation, const kaon_transporter *transpo
 
 static kaon_status update(kaon_temporal *rotation, const kaon_gauge *gauge) {
   kaon_wide_links wide;
-  kaon_transporter transporter = {0};
+  KAON_AUTO(kaon_transporter_release) kaon_transporter transporter = {0};
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
   kaon_status status = kaon_transporter_create(&wide, &transporter);
   if (status == KAON_OK) status = keep(rotation, &transporter);
-  kaon_transporter_release(&transporter);
   kaon_wide_close(&wide);
   return status;
 }

@@ -97,12 +97,10 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
 
 kaon_status kaon_staggered_read_links(kaon_gauge *links, const char *path, int ignore_checksum) {
   KAON_ENTER(KAON_OF(links), links, path);
-  double *part = NULL;
+  KAON_AUTOFREE double *part = NULL;
   KAON_TRY(read_field(links->lattice, path, 72, ignore_checksum, &part));
   const void *arrays[1] = {part};
-  const kaon_status status = kaon_gauge_import_any(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays);
-  free(part);
-  return status;
+  return kaon_gauge_import_any(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays);
 }
 
 static kaon_status check_vector(const kaon_vector *v) {
@@ -117,11 +115,10 @@ static kaon_status check_vector(const kaon_vector *v) {
 kaon_status kaon_staggered_read_vector(kaon_vector *vector, int column, const char *path,
                                        int ignore_checksum) {
   KAON_ENTER(KAON_OF(vector), vector, path);
-  double *part = NULL;
+  KAON_AUTOFREE double *part = NULL;
   KAON_TRY(check_vector(vector));
   KAON_TRY(read_field(vector->space->lattice, path, KAON_STAGGERED_REALS, ignore_checksum, &part));
   const kaon_status status = kaon_vector_import(vector, column, part, KAON_BASIS_UKQCD);
-  free(part);
   return kaon_agree(vector->ctx, status);
 }
 
@@ -227,17 +224,15 @@ static kaon_status write_fields(const kaon_vector *v, double *whole, kaon_atomic
 static kaon_status write_file(const kaon_vector *v, double *whole, const char *path, int bits,
                               const char *text) {
   char xml[1200], escaped[1024];
-  kaon_atomic_file *file = NULL;
+  KAON_AUTO(kaon_atomic_abandon) kaon_atomic_file *file = NULL;
   if (kaon_xml_escape(text != NULL ? text : "", escaped, sizeof escaped) >= sizeof escaped)
     return kaon_fail(v->ctx, KAON_ERR_ARGUMENT,
                      "staggered vector: the text is longer than %zu characters; shorten it",
                      sizeof escaped - 1);
   snprintf(xml, sizeof xml, "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>%s</title>", escaped);
   KAON_TRY(kaon_atomic_open(v->ctx, path, &file));
-  const kaon_status status = write_fields(v, whole, file, bits, xml);
-  if (status == KAON_OK) return kaon_atomic_commit(&file);
-  kaon_atomic_abandon(&file);
-  return status;
+  KAON_TRY(write_fields(v, whole, file, bits, xml));
+  return kaon_atomic_commit(&file);
 }
 
 kaon_status kaon_staggered_write_vectors(const kaon_vector *vector, const char *path, int bits,

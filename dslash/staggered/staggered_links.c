@@ -122,7 +122,7 @@ kaon_status kaon_staggered_measure(const kaon_gauge *from, double *largest, doub
  * it. */
 static kaon_status made_of(const kaon_gauge *from, visitor *act, void *user,
                            kaon_wide_links *wide) {
-  kaon_host_links host = {0};
+  KAON_AUTO(kaon_host_close) kaon_host_links host = {0};
   kaon_status status = kaon_wide_create(from->lattice, wide);
   if (status == KAON_OK) status = kaon_wide_decode(from, wide);
   if (status == KAON_OK) status = kaon_host_open(wide, 1, &host);
@@ -130,7 +130,6 @@ static kaon_status made_of(const kaon_gauge *from, visitor *act, void *user,
     visit_all(&host, 1, threads_of(from->lattice), act, user);
     status = kaon_host_upload(&host);
   }
-  kaon_host_close(&host);
   return kaon_agree(from->ctx, status);
 }
 
@@ -140,11 +139,9 @@ static void multiply(void *user, const visit *v, double u[18]) {
 }
 
 kaon_status kaon_staggered_scale(const kaon_gauge *from, double factor, kaon_gauge *to) {
-  kaon_wide_links wide = {0};
-  kaon_status status = made_of(from, multiply, &factor, &wide);
-  if (status == KAON_OK) status = kaon_wide_commit(to, &wide, 0, "staggered");
-  kaon_wide_close(&wide);
-  return status;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
+  KAON_TRY(made_of(from, multiply, &factor, &wide));
+  return kaon_wide_commit(to, &wide, 0, "staggered");
 }
 
 /* ---- U(3) ---- */
@@ -197,7 +194,8 @@ static kaon_status store_phases(const double *theta, size_t count, kaon_staggere
   kaon_context *ctx = to->links->ctx;
   const kaon_precision precision = to->links->precision;
   const size_t bytes = count * kaon_precision_bytes(precision);
-  void *device = NULL, *host = malloc(bytes);
+  KAON_AUTOFREE void *host = malloc(bytes);
+  void *device = NULL;
   if (host == NULL)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: out of host memory for the links' phases");
   for (size_t i = 0; i < count; i++) {
@@ -212,7 +210,6 @@ static kaon_status store_phases(const double *theta, size_t count, kaon_staggere
   if (to->phase[0] == NULL) to->phase[0] = device;
   if (status == KAON_OK) status = ctx->backend->memory->to_device(ctx, to->phase[0], host, bytes);
   to->phase[1] = (char *)to->phase[0] + bytes / 2;
-  free(host);
   return status;
 }
 
@@ -274,10 +271,8 @@ kaon_status kaon_staggered_fold(kaon_gauge *links, int steps, kaon_staggered_pha
     return kaon_fail(links->ctx, KAON_ERR_UNSUPPORTED,
                      "staggered fold: a field in double and 18 reals is needed; copy it to one");
   folding f = {.steps = steps};
-  kaon_wide_links wide = {0};
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   kaon_staggered_masks(phases, f.masks);
-  kaon_status status = made_of(links, fold_link, &f, &wide);
-  if (status == KAON_OK) status = kaon_wide_commit(links, &wide, 0, "staggered fold");
-  kaon_wide_close(&wide);
-  return status;
+  KAON_TRY(made_of(links, fold_link, &f, &wide));
+  return kaon_wide_commit(links, &wide, 0, "staggered fold");
 }

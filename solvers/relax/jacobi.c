@@ -140,7 +140,7 @@ static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
   const int reals = space->complex_space ? 2 : 1;
   const int64_t sites = kaon_space_caller_rows(space);
   const int64_t numbers = sites * space->ncomp;
-  double *d = malloc((size_t)(numbers > 0 ? numbers : 1) * sizeof *d);
+  KAON_AUTOFREE double *d = malloc((size_t)(numbers > 0 ? numbers : 1) * sizeof *d);
   KAON_TRY(KAON_AGREE_MEMORY(A->ctx, d != NULL,
                              "jacobi: out of host memory for a diagonal of %lld rows",
                              (long long)(numbers / reals))); /* exports are collective */
@@ -148,10 +148,8 @@ static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
   kaon_status status = A->ops->diagonal(A, inverse);
   if (status == KAON_OK) status = kaon_vector_export(inverse, 0, d, KAON_BASIS_UKQCD);
   if (status == KAON_OK) status = invert(K, d, numbers / reals, reals, &self->largest);
-  status = kaon_agree(A->ctx, status);
-  if (status == KAON_OK) status = kaon_vector_import(inverse, 0, d, KAON_BASIS_UKQCD);
-  free(d);
-  return status;
+  KAON_TRY(kaon_agree(A->ctx, status));
+  return kaon_vector_import(inverse, 0, d, KAON_BASIS_UKQCD);
 }
 
 kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {

@@ -62,7 +62,7 @@ kaon_status kaon_noise_fill(kaon_vector *v) {
   const kaon_space *space = v->space;
   const int64_t sites = kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp;
-  double *host = malloc((size_t)(count > 0 ? count : 1) * sizeof *host);
+  KAON_AUTOFREE double *host = malloc((size_t)(count > 0 ? count : 1) * sizeof *host);
   KAON_TRY(KAON_AGREE_MEMORY(v->ctx, host != NULL, "noise: out of host memory for %lld numbers",
                              (long long)count)); /* imports are collective */
   uint64_t seed = (uint64_t)v->ctx->comm->rank << 40;
@@ -72,9 +72,7 @@ kaon_status kaon_noise_fill(kaon_vector *v) {
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     host[i] = (double)(int64_t)(z ^ (z >> 31)) * 0x1p-63;
   }
-  kaon_status status = kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
-  free(host);
-  return status;
+  return kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
 }
 
 /* (x, y) over all ranks. */

@@ -71,12 +71,10 @@ static kaon_status fill_ones(kaon_vector *v) {
   const kaon_space *space = v->space;
   const int64_t sites = kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp, step = space->complex_space ? 2 : 1;
-  double *host = calloc((size_t)count + 1, sizeof *host);
+  KAON_AUTOFREE double *host = calloc((size_t)count + 1, sizeof *host);
   KAON_TRY(KAON_AGREE_MEMORY(v->ctx, host != NULL, "spectrum: out of host memory"));
   for (int64_t i = 0; i < count; i += step) host[i] = 1;
-  kaon_status status = kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
-  free(host);
-  return status;
+  return kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
 }
 
 /* The largest z_i / x_i on this rank; both vectors have no negative components. */
@@ -84,15 +82,14 @@ static kaon_status largest_ratio(const kaon_vector *x, const kaon_vector *z, dou
   const kaon_space *space = x->space;
   const int64_t sites = kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp;
-  double *host = malloc((2 * (size_t)count + 1) * sizeof *host);
+  KAON_AUTOFREE double *host = malloc((2 * (size_t)count + 1) * sizeof *host);
   *ratio = 0;
   KAON_TRY(KAON_AGREE_MEMORY(x->ctx, host != NULL, "spectrum: out of host memory"));
-  kaon_status status = kaon_vector_export(x, 0, host, KAON_BASIS_UKQCD);
-  if (status == KAON_OK) status = kaon_vector_export(z, 0, host + count, KAON_BASIS_UKQCD);
-  for (int64_t i = 0; i < count && status == KAON_OK; i++)
+  KAON_TRY(kaon_vector_export(x, 0, host, KAON_BASIS_UKQCD));
+  KAON_TRY(kaon_vector_export(z, 0, host + count, KAON_BASIS_UKQCD));
+  for (int64_t i = 0; i < count; i++)
     if (host[i] > 0) *ratio = fmax(*ratio, host[count + i] / host[i]);
-  free(host);
-  return status;
+  return KAON_OK;
 }
 
 /* *most = max (|B| x)_i / x_i over all rows, with x = v[X]. */

@@ -118,7 +118,7 @@ kaon_status kaon_market_share_target(const kaon_context *ctx, kaon_market_target
   if (ctx == NULL || ctx->comm->ranks == 1) return KAON_OK;
   const int ranks = ctx->comm->ranks;
   const double mine[2] = {(double)target->row, (double)target->column};
-  double *all = malloc((size_t)ranks * sizeof mine);
+  KAON_AUTOFREE double *all = malloc((size_t)ranks * sizeof mine);
   KAON_TRY(KAON_AGREE_MEMORY(ctx, all != NULL, "out of host memory for %d ranks", ranks));
   const kaon_status status = ctx->comm->ops->gather(ctx->comm, mine, 2, all);
   target->row = -1;
@@ -127,7 +127,6 @@ kaon_status kaon_market_share_target(const kaon_context *ctx, kaon_market_target
       target->row = (int64_t)all[2 * r];
       target->column = (int64_t)all[2 * r + 1];
     }
-  free(all);
   return status;
 }
 

@@ -249,20 +249,16 @@ static int colour_block(const kaon_csr *block, uint64_t *mark, int32_t *colour) 
 static kaon_status add_block(const kaon_matrix *matrix, const int32_t *numbered, int64_t first,
                              int64_t rows, uint64_t *mark, kaon_sweep_rows *m, int64_t *steps) {
   KAON_AUTO(kaon_csr_destroy) kaon_csr *block = NULL;
-  int32_t *colour = malloc((size_t)(2 * rows + 1) * sizeof *colour), *order = colour + rows;
+  KAON_AUTOFREE int32_t *colour = malloc((size_t)(2 * rows + 1) * sizeof *colour);
+  int32_t *order = colour + rows;
   KAON_AUTOFREE int64_t *begin = malloc((size_t)(rows + 1) * sizeof *begin);
-  kaon_status status = KAON_OK;
-  if (colour == NULL || begin == NULL) status = no_memory(matrix->ctx, rows);
-  if (status == KAON_OK) status = block_rows(matrix, numbered, first, rows, &block);
-  if (status == KAON_OK) {
-    const int colours = colour_block(block, mark, colour);
-    status = kaon_order_by_colour(matrix->ctx, rows, colour, colours, order, begin);
-    for (int c = 0; c < colours && status == KAON_OK; c++) m->step[(*steps)++] = first + begin[c];
-    for (int64_t i = 0; i < rows && status == KAON_OK; i++)
-      m->row[first + i] = numbered[first + order[i]];
-  }
-  free(colour);
-  return status;
+  if (colour == NULL || begin == NULL) return no_memory(matrix->ctx, rows);
+  KAON_TRY(block_rows(matrix, numbered, first, rows, &block));
+  const int colours = colour_block(block, mark, colour);
+  KAON_TRY(kaon_order_by_colour(matrix->ctx, rows, colour, colours, order, begin));
+  for (int c = 0; c < colours; c++) m->step[(*steps)++] = first + begin[c];
+  for (int64_t i = 0; i < rows; i++) m->row[first + i] = numbered[first + order[i]];
+  return KAON_OK;
 }
 
 static kaon_status fill_blocks(const kaon_matrix *matrix, const int32_t *numbered, int colour,

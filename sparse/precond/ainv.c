@@ -292,16 +292,14 @@ static kaon_status adjoint(const kaon_context *ctx, const work *s, const family 
 
 static kaon_status finish(const kaon_context *ctx, const work *s, const double *scale,
                           kaon_inverse_factors *factors) {
-  kaon_csr *z = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *z = NULL;
   if (s->how->hermitian) {
     KAON_TRY(adjoint(ctx, s, &s->z, 1, scale, &factors->first));
     return kaon_csr_transpose(ctx, factors->first, 1, &factors->second);
   }
   KAON_TRY(adjoint(ctx, s, &s->w, 1, scale, &factors->first));
-  kaon_status status = adjoint(ctx, s, &s->z, 0, scale, &z);
-  if (status == KAON_OK) status = kaon_csr_transpose(ctx, z, 1, &factors->second);
-  kaon_csr_destroy(&z);
-  return status;
+  KAON_TRY(adjoint(ctx, s, &s->z, 0, scale, &z));
+  return kaon_csr_transpose(ctx, z, 1, &factors->second);
 }
 
 static kaon_status open_work(const kaon_context *ctx, work *s) {

@@ -151,7 +151,8 @@ static kaon_status trade_entries(const entry_source *s, int64_t *total, adjoint_
   const kaon_csr *a = s->rows;
   kaon_context *ctx = s->matrix->ctx;
   const int ranks = ctx->comm->ranks, own = ctx->comm->rank;
-  int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count), *came = NULL;
+  KAON_AUTOFREE int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count);
+  int64_t *came = NULL;
   KAON_AUTOFREE int64_t *next = calloc((size_t)ranks + 1, sizeof *next);
   KAON_AUTOFREE adjoint_entry *items = NULL;
   void *received = NULL;
@@ -180,7 +181,6 @@ static kaon_status trade_entries(const entry_source *s, int64_t *total, adjoint_
   *total = 0;
   for (int r = 0; r < ranks && status == KAON_OK; r++) *total += came[r];
   *entries = received;
-  free(count);
   return status;
 }
 
@@ -217,7 +217,7 @@ static kaon_status join_mirrors(kaon_context *ctx, kaon_mirror *m) {
 kaon_status kaon_ranks_mirror(const kaon_matrix *matrix, const kaon_csr *given,
                               const double *largest, kaon_mirror *m) {
   const entry_source source = {matrix, given, NULL, largest};
-  adjoint_entry *entries = NULL;
+  KAON_AUTOFREE adjoint_entry *entries = NULL;
   int64_t total = 0;
   if (matrix->ctx->comm->ranks == 1) return KAON_OK;
   KAON_TRY(trade_entries(&source, &total, &entries));
@@ -227,7 +227,6 @@ kaon_status kaon_ranks_mirror(const kaon_matrix *matrix, const kaon_csr *given,
     kaon_mirror_take(m, n < 0 ? NULL : given->value + n * given->reals, e->value, given->reals,
                      fmin(largest[row], e->largest));
   }
-  free(entries);
   return join_mirrors(matrix->ctx, m);
 }
 

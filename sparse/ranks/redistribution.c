@@ -210,7 +210,8 @@ static kaon_status send_rows(kaon_context *ctx, kaon_csr **rows, const int32_t *
                              const int64_t *count, int64_t *came) {
   const int ranks = ctx->comm->ranks;
   const kaon_csr *from = *rows;
-  int64_t *entries = calloc(2 * (size_t)ranks, sizeof *entries), total = 0, all = 0;
+  KAON_AUTOFREE int64_t *entries = calloc(2 * (size_t)ranks, sizeof *entries);
+  int64_t total = 0, all = 0;
   KAON_AUTOFREE int32_t *length = NULL, *sorted = malloc(((size_t)from->rows + 1) * sizeof *sorted);
   KAON_AUTOFREE void *lengths = NULL, *column = NULL, *value = NULL;
   kaon_csr *made = NULL;
@@ -244,7 +245,6 @@ static kaon_status send_rows(kaon_context *ctx, kaon_csr **rows, const int32_t *
   } else {
     kaon_csr_destroy(&made);
   }
-  free(entries);
   return status;
 }
 
@@ -353,24 +353,22 @@ kaon_status kaon_rows_redistribute(kaon_matrix *matrix, kaon_csr **given,
 kaon_status kaon_rows_from_caller(const kaon_row_redistribution *m, int reals, const double *given,
                                   double *here) {
   const size_t bytes = (size_t)reals * sizeof *given;
-  void *received = NULL;
+  KAON_AUTOFREE void *received = NULL;
   KAON_TRY(send_items(m->ctx, bytes, given, m->by_rank, m->rows, m->count, m->came, &received));
   size_t rows = 0;
   for (int r = 0; r < m->ctx->comm->ranks; r++) rows += (size_t)m->came[r];
   memcpy(here, received, rows * bytes);
-  free(received);
   return KAON_OK;
 }
 
 kaon_status kaon_rows_to_caller(const kaon_row_redistribution *m, int reals, const double *here,
                                 double *given) {
   const size_t bytes = (size_t)reals * sizeof *given;
-  void *received = NULL;
+  KAON_AUTOFREE void *received = NULL;
   KAON_TRY(kaon_ranks_trade(m->ctx, bytes, m->came, here, m->count, &received));
   for (int64_t i = 0; i < m->rows; i++)
     memcpy(given + (int64_t)m->by_rank[i] * reals, (const char *)received + (size_t)i * bytes,
            bytes);
-  free(received);
   return KAON_OK;
 }
 

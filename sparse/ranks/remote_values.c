@@ -133,20 +133,16 @@ static kaon_status create_partners(kaon_remote_values *a, work *w) {
 
 /* Exchanges how many elements of each message the other rank reads. */
 static kaon_status trade_lengths(kaon_remote_values *a, work *w) {
-  int32_t *mine = malloc(((size_t)a->peers + 1) * sizeof *mine);
-  void *received = NULL;
+  KAON_AUTOFREE int32_t *mine = malloc(((size_t)a->peers + 1) * sizeof *mine);
+  KAON_AUTOFREE void *received = NULL;
   KAON_TRY(kaon_agree(a->ctx, mine != NULL ? KAON_OK : no_memory(a)));
   for (int i = 0; i < a->peers; i++) {
     mine[i] = (int32_t)a->remote_rank[i].receive_count;
     w->count[a->remote_rank[i].rank] = 1;
   }
-  const kaon_status status =
-      kaon_ranks_trade(a->ctx, sizeof *mine, w->count, mine, w->incoming, &received);
-  for (int i = 0; i < a->peers && status == KAON_OK; i++)
-    a->remote_rank[i].send_count = ((const int32_t *)received)[i];
-  free(mine);
-  free(received);
-  return status;
+  KAON_TRY(kaon_ranks_trade(a->ctx, sizeof *mine, w->count, mine, w->incoming, &received));
+  for (int i = 0; i < a->peers; i++) a->remote_rank[i].send_count = ((const int32_t *)received)[i];
+  return KAON_OK;
 }
 
 /* Numbers the counter of each element of a message: the index of its block among the message's
@@ -229,7 +225,7 @@ static kaon_status list_entries(kaon_remote_values *a, const work *w) {
   const kaon_csr *csr = w->matrix->rows->rows;
   const int64_t slices = m->blocks * m->slices;
   KAON_AUTOFREE int64_t *start = calloc((size_t)slices + 2, sizeof *start);
-  double *value = NULL;
+  KAON_AUTOFREE double *value = NULL;
   const void *table = NULL;
   if (start == NULL) return no_memory(a);
   for (int pass = 0; pass < 2; pass++) {
@@ -266,7 +262,6 @@ static kaon_status list_entries(kaon_remote_values *a, const work *w) {
   if (status == KAON_OK)
     status =
         upload(a, 1, value, (size_t)numbers * kaon_precision_bytes(a->precision), &a->ghosts.value);
-  free(value);
   return status;
 }
 

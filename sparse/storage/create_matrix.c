@@ -323,7 +323,8 @@ static kaon_status check_met(kaon_context *ctx, const kaon_ldu_arrays *a, const 
 /* Exchanges the cells between both sides of all interfaces. */
 static kaon_status join_interfaces(kaon_context *ctx, const kaon_ldu_arrays *a, ldu_ranks *l) {
   const int ranks = ctx->comm->ranks;
-  int64_t *count = calloc(2 * (size_t)ranks, sizeof *count), at = 0, from = 0;
+  KAON_AUTOFREE int64_t *count = calloc(2 * (size_t)ranks, sizeof *count);
+  int64_t at = 0, from = 0;
   for (int n = 0; n < a->interfaces; n++) l->joints += a->interface[n].faces;
   KAON_AUTOFREE ldu_face *sent = malloc(((size_t)l->joints + 1) * sizeof *sent);
   KAON_AUTOFREE void *received = NULL;
@@ -350,7 +351,6 @@ static kaon_status join_interfaces(kaon_context *ctx, const kaon_ldu_arrays *a, 
     at += i->faces;
   }
   if (status == KAON_OK) status = check_met(ctx, a, count + ranks);
-  free(count);
   return status;
 }
 

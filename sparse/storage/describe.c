@@ -59,7 +59,8 @@ static kaon_status list_ghosts(const kaon_matrix *matrix, const char *met, int64
 static kaon_status merge_over_ranks(const kaon_matrix *matrix, char *met) {
   kaon_context *ctx = matrix->ctx;
   const int ranks = ctx->comm->ranks;
-  int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count), total = 0;
+  KAON_AUTOFREE int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count);
+  int64_t total = 0;
   KAON_AUTOFREE int32_t *rows = NULL;
   KAON_AUTOFREE void *received = NULL;
   kaon_status status =
@@ -74,7 +75,6 @@ static kaon_status merge_over_ranks(const kaon_matrix *matrix, char *met) {
     const int64_t row = ((const int32_t *)received)[n] - matrix->first_row;
     met[matrix->place != NULL ? matrix->place[row] : row] = 1;
   }
-  free(count);
   return status;
 }
 
@@ -258,7 +258,8 @@ static kaon_status gather_structural_rank(const kaon_matrix *matrix, kaon_matrix
   kaon_context *ctx = matrix->ctx;
   const size_t ranks = (size_t)ctx->comm->ranks;
   const int64_t mine = list_entries(matrix, NULL);
-  int64_t *count = calloc(2 * ranks, sizeof *count), total = 0;
+  KAON_AUTOFREE int64_t *count = calloc(2 * ranks, sizeof *count);
+  int64_t total = 0;
   KAON_AUTOFREE entry_place *entries = malloc(((size_t)mine + 1) * sizeof *entries);
   KAON_AUTOFREE void *received = NULL;
   kaon_status status =
@@ -280,7 +281,6 @@ static kaon_status gather_structural_rank(const kaon_matrix *matrix, kaon_matrix
   if (status == KAON_OK) status = kaon_comm_sum(ctx, found, 2);
   info->structural_rank = (int64_t)found[0];
   info->first_unmatched = (int64_t)found[1];
-  free(count);
   return status;
 }
 

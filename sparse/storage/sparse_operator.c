@@ -294,7 +294,7 @@ static kaon_status rows(kaon_operator *A, const kaon_row_how *how, kaon_row_swee
 static kaon_status absolute(kaon_operator *A, kaon_operator **made) {
   const family *f = self_of(A)->family;
   const kaon_csr *from = f->rows->rows;
-  kaon_csr *to = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *to = NULL;
   *made = NULL;
   const kaon_status status = kaon_csr_copy(A->ctx, from, &to);
   KAON_TRY(kaon_agree(A->ctx, status));
@@ -305,7 +305,6 @@ static kaon_status absolute(kaon_operator *A, kaon_operator **made) {
                       0});
   const kaon_status end =
       kaon_rows_operator(f->matrix, to, "absolute values", A->precision, 0, KAON_STORE_AUTO, made);
-  kaon_csr_destroy(&to);
   return end;
 }
 

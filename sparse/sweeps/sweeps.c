@@ -112,22 +112,18 @@ static kaon_status diagonal_of(const kaon_matrix *matrix, double omega, double *
 kaon_status kaon_sweeps_triangle(kaon_matrix *matrix, const kaon_row_how *how, int values_half,
                                  kaon_row_sweeps *sweeps) {
   sweeps_triangle *self = calloc(1, sizeof *self);
-  kaon_ordered_rows way = {.rows = NULL};
-  double *diagonal = NULL;
+  KAON_AUTO(kaon_ordered_rows_clear) kaon_ordered_rows way = {.rows = NULL};
+  KAON_AUTOFREE double *diagonal = NULL;
   if (self == NULL)
     return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "relaxation: out of host memory");
   sweeps->ops = &triangle_ops;
   sweeps->self = self;
   KAON_TRY(kaon_order_rows(matrix, how->by_colour, &way));
-  kaon_status status = diagonal_of(matrix, how->omega, &diagonal);
-  if (status == KAON_OK) status = make_side(sweeps, &way, 0, values_half, diagonal, &self->forward);
-  if (status == KAON_OK && how->both)
-    status = make_side(sweeps, &way, 1, values_half, diagonal, &self->backward);
-  if (status == KAON_OK)
-    self->info = (kaon_row_info){.colours = way.colours, .levels = self->forward->sets->levels};
-  kaon_ordered_rows_clear(&way);
-  free(diagonal);
-  return status;
+  KAON_TRY(diagonal_of(matrix, how->omega, &diagonal));
+  KAON_TRY(make_side(sweeps, &way, 0, values_half, diagonal, &self->forward));
+  if (how->both) KAON_TRY(make_side(sweeps, &way, 1, values_half, diagonal, &self->backward));
+  self->info = (kaon_row_info){.colours = way.colours, .levels = self->forward->sets->levels};
+  return KAON_OK;
 }
 
 /* ---- all kinds ---- */
