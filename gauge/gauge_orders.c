@@ -76,7 +76,7 @@ static void give_link(const caller_array *p, int64_t matrix, kaon_host_link link
 
 static kaon_status pass_on_host(const kaon_wide_links *wide, const caller_array *p, int take) {
   const kaon_lattice *lattice = wide->lattice;
-  kaon_host_links host;
+  KAON_AUTO(kaon_host_close) kaon_host_links host = {0};
   KAON_TRY(kaon_host_open(wide, !take, &host));
 #pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
   for (int64_t matrix = 0; matrix < p->matrices; matrix++) {
@@ -89,7 +89,6 @@ static kaon_status pass_on_host(const kaon_wide_links *wide, const caller_array 
     else
       give_link(p, matrix, link);
   }
-  kaon_host_close(&host);
   return KAON_OK;
 }
 
@@ -178,14 +177,12 @@ static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precis
 
 static kaon_status export_links(const kaon_gauge *gauge, kaon_gauge_order order,
                                 kaon_precision precision, void *const *arrays, kaon_side side) {
-  kaon_wide_links wide;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   kaon_status status =
       check(gauge, order, precision, (const void *const *)arrays, side, "gauge export");
   KAON_TRY(kaon_agree(gauge->ctx, status));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  status = kaon_agree(gauge->ctx, pass(&wide, order, precision, arrays, side, 0));
-  kaon_wide_close(&wide);
-  return status;
+  return kaon_agree(gauge->ctx, pass(&wide, order, precision, arrays, side, 0));
 }
 
 static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,

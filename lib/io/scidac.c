@@ -198,14 +198,13 @@ static kind kind_of(const kaon_lime_record *lime) {
 
 static kaon_status parse(kaon_scidac_scan *scan, const kaon_lime_record *lime, kind k,
                          kaon_scidac_record *record) {
-  kaon_xml xml;
-  kaon_status status = read_xml(scan, lime->type, lime->data, (int64_t)lime->length, 0, &xml);
-  if (status == KAON_OK && k == FILE_HEADER) status = parse_file(scan, lime, &xml);
-  if (status == KAON_OK && k == RECORD_HEADER) status = parse_private(scan, lime, &xml, record);
-  if (status == KAON_OK && k == ILDG_HEADER) status = parse_ildg(scan, lime, &xml, record);
-  if (status == KAON_OK && k == CHECKSUM) status = parse_checksum(scan, lime, &xml, record);
-  kaon_xml_free(&xml);
-  return status;
+  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
+  KAON_TRY(read_xml(scan, lime->type, lime->data, (int64_t)lime->length, 0, &xml));
+  if (k == FILE_HEADER) KAON_TRY(parse_file(scan, lime, &xml));
+  if (k == RECORD_HEADER) KAON_TRY(parse_private(scan, lime, &xml, record));
+  if (k == ILDG_HEADER) KAON_TRY(parse_ildg(scan, lime, &xml, record));
+  if (k == CHECKSUM) KAON_TRY(parse_checksum(scan, lime, &xml, record));
+  return KAON_OK;
 }
 
 /* A checksum that cannot be read verifies nothing; the data are there all the same. */

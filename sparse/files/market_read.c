@@ -271,16 +271,14 @@ static kaon_status make_columns(const kaon_market_job *job, entries *e, double *
 static kaon_status read_columns(kaon_market_job *job, double **values) {
   const double numbers =
       (double)job->header.rows * (double)job->header.columns * (double)job->reals;
-  entries e = {0};
+  KAON_AUTO(kaon_market_release) entries e = {0};
   const double collecting = (double)job->header.stored * (double)kaon_market_bytes_each(job);
   KAON_TRY(kaon_agree(job->ctx, require_memory(job, collecting, 8.0 * numbers)));
-  kaon_status status = kaon_market_collect(job, &e);
-  if (status == KAON_OK) status = check_array(job, &e);
-  if (status == KAON_OK) status = kaon_market_check_triangle(job, &e);
-  if (status == KAON_OK) status = refuse_duplicates(job, &e);
-  if (status == KAON_OK) status = kaon_agree(job->ctx, make_columns(job, &e, values));
-  kaon_market_release(&e);
-  return status;
+  KAON_TRY(kaon_market_collect(job, &e));
+  KAON_TRY(check_array(job, &e));
+  KAON_TRY(kaon_market_check_triangle(job, &e));
+  KAON_TRY(refuse_duplicates(job, &e));
+  return kaon_agree(job->ctx, make_columns(job, &e, values));
 }
 
 kaon_status kaon_market_read_dense(const kaon_context *ctx, const kaon_bytes *bytes,

@@ -303,9 +303,8 @@ static kaon_status absolute(kaon_operator *A, kaon_operator **made) {
         to->value, n, from->reals,
         (kaon_number){kaon_number_size(kaon_number_at(from->value, n, from->reals), from->reals),
                       0});
-  const kaon_status end =
-      kaon_rows_operator(f->matrix, to, "absolute values", A->precision, 0, KAON_STORE_AUTO, made);
-  return end;
+  return kaon_rows_operator(f->matrix, to, "absolute values", A->precision, 0, KAON_STORE_AUTO,
+                            made);
 }
 
 /* ---- creation ---- */

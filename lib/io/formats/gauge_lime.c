@@ -44,7 +44,7 @@ static kaon_status find_links(kaon_gauge_job *job, kaon_scidac_scan *scan,
 static kaon_status parse_figures(kaon_gauge_job *job, kaon_scidac_scan *scan,
                                  const kaon_scidac_record *record) {
   double number, digit;
-  kaon_xml xml;
+  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
   const kaon_status status = kaon_scidac_record_xml(scan, record, &xml);
   if (strcmp(kaon_xml_root(&xml), "usqcdInfo") == 0) {
     if (kaon_xml_decimal(&xml, "plaq", &number, &digit) == 1)
@@ -52,7 +52,6 @@ static kaon_status parse_figures(kaon_gauge_job *job, kaon_scidac_scan *scan,
     if (kaon_xml_decimal(&xml, "linktr", &number, &digit) == 1)
       kaon_gauge_set_link_trace(job, number, digit);
   }
-  kaon_xml_free(&xml);
   return status;
 }
 

@@ -98,12 +98,10 @@ static kaon_status use_file_xml(input *in, const kaon_xml *xml) {
 }
 
 static kaon_status parse_file_xml(input *in) {
-  kaon_xml xml;
-  kaon_status status = kaon_scidac_user_xml(&in->scan, "scidac-file-xml", in->scan.file_xml,
-                                            in->scan.file_xml_length, &xml);
-  if (status == KAON_OK) status = use_file_xml(in, &xml);
-  kaon_xml_free(&xml);
-  return status;
+  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
+  KAON_TRY(kaon_scidac_user_xml(&in->scan, "scidac-file-xml", in->scan.file_xml,
+                                in->scan.file_xml_length, &xml));
+  return use_file_xml(in, &xml);
 }
 
 static kaon_status make_room(input *in) {
@@ -177,13 +175,11 @@ static kaon_status take_described(input *in, const kaon_scidac_record *record,
 }
 
 static kaon_status take_record(input *in, const kaon_scidac_record *record) {
-  kaon_xml xml;
+  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
   KAON_TRY(make_room(in));
-  kaon_status status =
-      kaon_scidac_user_xml(&in->scan, "scidac-record-xml", record->xml, record->xml_length, &xml);
-  if (status == KAON_OK) status = take_described(in, record, &xml);
-  kaon_xml_free(&xml);
-  return status;
+  KAON_TRY(
+      kaon_scidac_user_xml(&in->scan, "scidac-record-xml", record->xml, record->xml_length, &xml));
+  return take_described(in, record, &xml);
 }
 
 static kaon_status scan_records(input *in) {
