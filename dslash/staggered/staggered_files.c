@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "dslash/staggered/staggered_internal.h"
 #include "lib/io/atomic_file.h"
@@ -207,11 +206,8 @@ static kaon_status write_fields(const kaon_vector *v, double *whole, kaon_atomic
                                  KAON_STAGGERED_REALS,
                                  1};
   const int *extents = v->space->lattice->global;
-  char date[64] = "";
-  time_t seconds = time(NULL);
-  struct tm utc;
-  if (gmtime_r(&seconds, &utc)) strftime(date, sizeof date, "%a %b %d %H:%M:%S %Y UTC", &utc);
-  const kaon_scidac_output out = {v->ctx, file, extents, date};
+  char date[64];
+  const kaon_scidac_output out = {v->ctx, file, extents, kaon_file_date(NULL, date)};
   KAON_TRY(kaon_scidac_write_file(file, extents,
                                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>kaon</title>"));
   for (int column = 0; column < v->nrhs; column++) {
@@ -224,15 +220,14 @@ static kaon_status write_fields(const kaon_vector *v, double *whole, kaon_atomic
 static kaon_status write_file(const kaon_vector *v, double *whole, const char *path, int bits,
                               const char *text) {
   char xml[1200], escaped[1024];
-  KAON_AUTO(kaon_atomic_abandon) kaon_atomic_file *file = NULL;
+  kaon_atomic_file *file = NULL;
   if (kaon_xml_escape(text != NULL ? text : "", escaped, sizeof escaped) >= sizeof escaped)
     return kaon_fail(v->ctx, KAON_ERR_ARGUMENT,
                      "staggered vector: the text is longer than %zu characters; shorten it",
                      sizeof escaped - 1);
   snprintf(xml, sizeof xml, "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>%s</title>", escaped);
   KAON_TRY(kaon_atomic_open(v->ctx, path, &file));
-  KAON_TRY(write_fields(v, whole, file, bits, xml));
-  return kaon_atomic_commit(&file);
+  return kaon_atomic_end(&file, write_fields(v, whole, file, bits, xml));
 }
 
 kaon_status kaon_staggered_write_vectors(const kaon_vector *vector, const char *path, int bits,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/comm/comm.h"
@@ -256,6 +257,21 @@ kaon_status kaon_atomic_commit(kaon_atomic_file **file) {
   release(f);
   *file = NULL;
   return KAON_OK;
+}
+
+kaon_status kaon_atomic_end(kaon_atomic_file **file, kaon_status status) {
+  if (status == KAON_OK) return kaon_atomic_commit(file);
+  kaon_atomic_abandon(file);
+  return status;
+}
+
+const char *kaon_file_date(const char *given, char date[64]) {
+  char now[64] = "";
+  const time_t seconds = time(NULL);
+  struct tm utc;
+  if (gmtime_r(&seconds, &utc)) strftime(now, sizeof now, "%a %b %d %H:%M:%S %Y UTC", &utc);
+  if (given == NULL) given = now;
+  return kaon_printable(given, strlen(given), date, 64);
 }
 
 void kaon_atomic_abandon(kaon_atomic_file **file) {

@@ -35,3 +35,8 @@ const char *kaon_atomic_name(const kaon_atomic_file *file);
 kaon_status kaon_atomic_commit(kaon_atomic_file **file);
 /* Discards the new content; *file may be NULL. */
 void kaon_atomic_abandon(kaon_atomic_file **file);
+/* Commits if `status` is OK; else abandons, and returns it. */
+kaon_status kaon_atomic_end(kaon_atomic_file **file, kaon_status status);
+
+/* The date for a file: `given`, as one printable line, or NULL: now. */
+const char *kaon_file_date(const char *given, char date[64]);
