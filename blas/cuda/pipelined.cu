@@ -10,14 +10,14 @@ typedef words_call<OPERANDS> pipe_call;
 #if KAON_IS_HALF
 
 /* Adds |x|^2 of a site to to[0] only, since to[1] may be another sum. */
-static __device__ __forceinline__ void add_norm(double *to, const double *product) {
+KAON_DEVICE void add_norm(double *to, const double *product) {
   to[0] += product[0];
 }
 
 /* A spinor stays in registers as integers. Two passes: to find the largest value, and to round. */
 template <int OP>
-static __device__ __forceinline__ void update_spinor(const pipe_call &a, const vcomplex *c,
-                                                     int64_t unit, int lane, double *sum) {
+KAON_DEVICE void update_spinor(const pipe_call &a, const vcomplex *c, int64_t unit, int lane,
+                               double *sum) {
   constexpr traits t = traits_of<OP>();
   stored q[OPERANDS][SPINOR];
   float step[OPERANDS], scale[OPERANDS], factor[OPERANDS];
@@ -71,8 +71,7 @@ static __device__ __forceinline__ void update_spinor(const pipe_call &a, const v
 }
 
 template <int OP>
-static __device__ __forceinline__ void sum_site(const pipe_call &a, int64_t unit, int lane,
-                                                double *sum) {
+KAON_DEVICE void sum_site(const pipe_call &a, int64_t unit, int lane, double *sum) {
 #define PRODUCT(to, i, j) add_sites(to, a.v[i], a.v[j], a.w, unit, lane)
   PIPE_SUMS(OP, sum, NORM, PRODUCT);
 #undef NORM
@@ -80,8 +79,7 @@ static __device__ __forceinline__ void sum_site(const pipe_call &a, int64_t unit
 }
 
 template <int OP>
-static __device__ __forceinline__ void update_column(const pipe_call &a, const vcomplex *c,
-                                                     share mine, double *sum) {
+KAON_DEVICE void update_column(const pipe_call &a, const vcomplex *c, share mine, double *sum) {
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
   for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.w.count; i += step) {
     const int64_t unit = unit_of(a.w, i, mine.column);
@@ -97,7 +95,7 @@ static __device__ __forceinline__ void update_column(const pipe_call &a, const v
 #endif
 
 template <int OP>
-static __device__ __forceinline__ void update_share(const pipe_call &a, share mine) {
+KAON_DEVICE void update_share(const pipe_call &a, share mine) {
   constexpr traits t = traits_of<OP>();
   vcomplex c[COEFFICIENTS];
   double sum[2 * t.sums];

@@ -45,7 +45,7 @@ typedef struct faces_call {
   uint64_t *times; /* timeline.h; NULL: not recorded */
 } faces_call;
 
-static __device__ __forceinline__ void faces_time(const faces_call &a, int event, bool first) {
+KAON_DEVICE void faces_time(const faces_call &a, int event, bool first) {
   if (a.times == NULL || threadIdx.x != 0) return;
   unsigned long long *at = (unsigned long long *)a.times + event;
   if (first)
@@ -57,22 +57,21 @@ static __device__ __forceinline__ void faces_time(const faces_call &a, int event
 /* ---- ghosts in messages ---- */
 
 /* Address of the first packet of ghost n of a column, plus `half` bytes. */
-static __device__ __forceinline__ char *ghost_address(const kaon_view &v, int64_t half, int column,
-                                                      int units, uint32_t n) {
+KAON_DEVICE char *ghost_address(const kaon_view &v, int64_t half, int column, int units,
+                                uint32_t n) {
   const uint32_t packet = packet_at<KAON_GHOST_REALS>(n, units);
   return (char *)packet_address<KAON_GHOST_REALS>(v.data, packet) + half +
          column * (KAON_GHOST_REALS * KAON_LANES * (int)sizeof(stored));
 }
 
-static __device__ __forceinline__ float *ghost_scale(const kaon_view &v, int64_t half, int column,
-                                                     int units, uint32_t n) {
+KAON_DEVICE float *ghost_scale(const kaon_view &v, int64_t half, int column, int units,
+                               uint32_t n) {
   return (float *)((char *)v.scale + half) + column * KAON_LANES + scale_at(n, units);
 }
 
 /* Writes the values h * unit (single and double: unit = 1). */
-static __device__ __forceinline__ void ghost_write(const faces_call &a, const kaon_view &v,
-                                                   int64_t half, int column, uint32_t n, vhalf *h,
-                                                   real unit) {
+KAON_DEVICE void ghost_write(const faces_call &a, const kaon_view &v, int64_t half, int column,
+                             uint32_t n, vhalf *h, real unit) {
   typedef packets<KAON_GHOST_REALS> p;
   char *to = ghost_address(v, half, column, a.h.nrhs, n);
   stored value[KAON_GHOST_REALS];
@@ -93,7 +92,7 @@ static __device__ __forceinline__ void ghost_write(const faces_call &a, const ka
 
 /* Reads COUNT packets past the first-level cache if wanted; else *value is unchanged. Volatile, so
  * that it stays after the wait for messages. */
-static __device__ __forceinline__ void ghost_read_if(bool wanted, const char *from, stored *value) {
+KAON_DEVICE void ghost_read_if(bool wanted, const char *from, stored *value) {
   typedef packets<KAON_GHOST_REALS> p;
 #pragma unroll
   for (int g = 0; g < p::count; g++) {
@@ -122,8 +121,8 @@ static __device__ __forceinline__ void ghost_read_if(bool wanted, const char *fr
 
 /* The projected spinor, as values or as integers in units of *unit. */
 template <int MU, int SIGN>
-static __device__ __forceinline__ void gather_project(const kaon_view &in, uint32_t at, int units,
-                                                      int exchange, vhalf *h, real *unit) {
+KAON_DEVICE void gather_project(const kaon_view &in, uint32_t at, int units, int exchange, vhalf *h,
+                                real *unit) {
   raw_spinor psi;
   raw_load(in, at, units, &psi, exchange);
   spin_project(MU, SIGN, psi.c, psi.c + 12, h);
@@ -132,9 +131,8 @@ static __device__ __forceinline__ void gather_project(const kaon_view &in, uint3
 
 /* projector: 2 mu, plus 1 if exactly one of these holds: the hop is backward; the projectors are
  * the dagger's. */
-static __device__ __forceinline__ void gather_project_any(int projector, const kaon_view &in,
-                                                          uint32_t at, int units, int exchange,
-                                                          vhalf *h, real *unit) {
+KAON_DEVICE void gather_project_any(int projector, const kaon_view &in, uint32_t at, int units,
+                                    int exchange, vhalf *h, real *unit) {
   switch (projector) {
     case 0:
       return gather_project<0, 1>(in, at, units, exchange, h, unit);
@@ -157,8 +155,7 @@ static __device__ __forceinline__ void gather_project_any(int projector, const k
 
 /* h = sign U^dag h, with U as stored in raw; *unit is multiplied by the unit of its integers. */
 template <int RECON>
-static __device__ __forceinline__ void gather_link(const stored *raw, int sign, vhalf *h,
-                                                   real *unit) {
+KAON_DEVICE void gather_link(const stored *raw, int sign, vhalf *h, real *unit) {
   real u[18];
   link_numbers<RECON>(raw, u);
   if constexpr (row2_owes<RECON>())
@@ -176,8 +173,7 @@ static __device__ __forceinline__ void gather_link(const stored *raw, int sign, 
 }
 
 template <int RECON>
-static __device__ __forceinline__ void gather_site(const faces_call &a, int dir, int column,
-                                                   uint32_t n, int64_t half) {
+KAON_DEVICE void gather_site(const faces_call &a, int dir, int column, uint32_t n, int64_t half) {
   const kaon_here here = kaon_sender_of(&a.h.sites, &a.face[dir & 3], 1 - a.h.parity, dir, n);
   const kaon_view in = column_view(a.h.in, column);
   const bool backward = dir >= 4;
@@ -194,8 +190,7 @@ static __device__ __forceinline__ void gather_site(const faces_call &a, int dir,
 }
 
 template <int RECON>
-static __device__ __forceinline__ void gather_block(const faces_call &a, int column,
-                                                    uint32_t block) {
+KAON_DEVICE void gather_block(const faces_call &a, int column, uint32_t block) {
   int dir = 0;
   while (block >= a.sends[dir + 1]) dir++;
   const uint32_t turn = a.peered ? peer_turn(a.peer) : 0;
@@ -223,9 +218,8 @@ static __device__ __forceinline__ void gather_block(const faces_call &a, int col
  * from this rank (where the hop leaves it, a nearby one). A site whose hop leaves loads the ghost
  * too and selects it. There are no branches. */
 template <int RECON, int DIR, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void face_direction(const faces_call &a, const kaon_here &here,
-                                                      const kaon_view &in, int column, int64_t half,
-                                                      vspinor *d) {
+KAON_DEVICE void face_direction(const faces_call &a, const kaon_here &here, const kaon_view &in,
+                                int column, int64_t half, vspinor *d) {
   constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
   const bool leaves = (a.partitioned >> DIR & 1) && kaon_leaves(&a.h.sites, &here, DIR);
   const uint32_t n = leaves ? kaon_ghost_of(&a.h.sites, &here, mu) : 0;
@@ -272,9 +266,8 @@ static __device__ __forceinline__ void face_direction(const faces_call &a, const
 
 /* All hops but those in x. */
 template <int RECON, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void face_most(const faces_call &a, const kaon_here &here,
-                                                 const kaon_view &in, int column, int64_t half,
-                                                 vspinor *d) {
+KAON_DEVICE void face_most(const faces_call &a, const kaon_here &here, const kaon_view &in,
+                           int column, int64_t half, vspinor *d) {
   face_direction<RECON, 3, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 7, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 2, SIGN, SPLIT>(a, here, in, column, half, d);
@@ -284,16 +277,14 @@ static __device__ __forceinline__ void face_most(const faces_call &a, const kaon
 }
 
 template <int RECON, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void face_x(const faces_call &a, const kaon_here &here,
-                                              const kaon_view &in, int column, int64_t half,
-                                              vspinor *d) {
+KAON_DEVICE void face_x(const faces_call &a, const kaon_here &here, const kaon_view &in, int column,
+                        int64_t half, vspinor *d) {
   face_direction<RECON, 0, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 4, SIGN, SPLIT>(a, here, in, column, half, d);
 }
 
 /* The thread's site in a tile of the boundary, if it has one. */
-static __device__ __forceinline__ bool face_here(const faces_call &a, uint32_t tile,
-                                                 kaon_here *here) {
+KAON_DEVICE bool face_here(const faces_call &a, uint32_t tile, kaon_here *here) {
   int slab = 0;
   while (slab + 1 < a.boxes.slabs && tile >= a.first[slab + 1]) slab++;
   const kaon_box &box = a.boxes.box[1 + slab];
@@ -305,14 +296,14 @@ static __device__ __forceinline__ bool face_here(const faces_call &a, uint32_t t
 
 /* Whether the factors of a kernel may have a remainder. */
 template <int SUMS>
-static __device__ __forceinline__ constexpr bool may_split() {
+KAON_DEVICE constexpr bool may_split() {
   return SUMS == SUMS_ALL && sizeof(real) < 8;
 }
 
 /* ALL: sums may be requested, a block may have several tiles, and a factor may have a remainder. */
 template <int RECON, int SUMS>
-static __device__ __forceinline__ void boundary_block(const faces_call &a, int column, int chunk,
-                                                      site_room &room, real *norm) {
+KAON_DEVICE void boundary_block(const faces_call &a, int column, int chunk, site_room &room,
+                                real *norm) {
   faces_time(a, TIMELINE_BOUNDARY_BEGIN, true);
   int64_t half = a.peered && !a.late ? peer_receive(a.peer) : 0;
   faces_time(a, TIMELINE_ARRIVED_FIRST, true);
@@ -351,8 +342,8 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
 /* ---- INTERIOR ---- */
 
 template <int RECON, int SUMS>
-static __device__ __forceinline__ void interior_block(const faces_call &a, int column, int chunk,
-                                                      site_room &room, real *norm) {
+KAON_DEVICE void interior_block(const faces_call &a, int column, int chunk, site_room &room,
+                                real *norm) {
   if (a.hold) peer_receive(a.peer);
   if (!inner_gate_open(a.h.sums.gate, column)) return;
   faces_time(a, TIMELINE_INTERIOR_BEGIN, true);
@@ -388,7 +379,7 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
 
 /* NORM: stores |out|^2 of the only column. The gate is still the original one, since a recurrence
  * runs only when all blocks have stored their parts. */
-static __device__ __forceinline__ void faces_norm_finish(const faces_call &a, real norm) {
+KAON_DEVICE void faces_norm_finish(const faces_call &a, real norm) {
   const int work = block_index_of() - a.gather, behind = work - a.before;
   if (!inner_gate_open(a.h.sums.gate, 0)) return;
   const int chunk = behind < 0            ? work

@@ -50,15 +50,14 @@ typedef struct divided_call {
 /* A cap on registers (staggered_blocks). With sums, half needs too many registers for six
  * blocks. */
 template <bool IMPROVED, int COLUMNS, bool SUMS>
-static __device__ __forceinline__ constexpr int divided_blocks() {
+KAON_DEVICE constexpr int divided_blocks() {
   return COLUMNS > 1            ? (sizeof(real) == 8 ? 2 : 3)
          : KAON_IS_HALF && SUMS ? 5
                                 : staggered_blocks<COLUMNS>();
 }
 
 /* View of a column of a message, plus `half` bytes. */
-static __device__ __forceinline__ kaon_view ghost_view(const kaon_view &v, int64_t half,
-                                                       int column) {
+KAON_DEVICE kaon_view ghost_view(const kaon_view &v, int64_t half, int column) {
   kaon_view moved;
   moved.data = (char *)v.data + half;
   moved.scale = KAON_IS_HALF ? (float *)((char *)v.scale + half) : NULL;
@@ -68,8 +67,8 @@ static __device__ __forceinline__ kaon_view ghost_view(const kaon_view &v, int64
 /* ---- GATHER ---- */
 
 /* Copies a site's colours as stored. */
-static __device__ __forceinline__ void colour_copy(const kaon_view &from, uint32_t site,
-                                                   const kaon_view &to, uint32_t n, int units) {
+KAON_DEVICE void colour_copy(const kaon_view &from, uint32_t site, const kaon_view &to, uint32_t n,
+                             int units) {
   typedef packets<COLOURS> p;
   const char *source = packet_address<COLOURS>(from.data, packet_at<COLOURS>(site, units));
   char *target = (char *)packet_address<COLOURS>(to.data, packet_at<COLOURS>(n, units));
@@ -86,8 +85,7 @@ static __device__ __forceinline__ void colour_copy(const kaon_view &from, uint32
 }
 
 template <int COLUMNS>
-static __device__ __forceinline__ void gather_block(const divided_call &a, const column_group &c,
-                                                    uint32_t block) {
+KAON_DEVICE void gather_block(const divided_call &a, const column_group &c, uint32_t block) {
   int dir = 0;
   while (block >= a.sends[dir + 1]) dir++;
   const kaon_face face = a.face[dir & 3];
@@ -116,9 +114,8 @@ static __device__ __forceinline__ void gather_block(const divided_call &a, const
 
 /* add_hop of staggered_kernel.h. If the hop leaves the rank, it reads the ghosts. No branches. */
 template <int RECON, int DIR, bool FAR, int COLUMNS>
-static __device__ __forceinline__ void face_hop(const divided_call &a, const staggered_site &s,
-                                                const kaon_view &in, const column_group &c,
-                                                int64_t half, vcolour *d) {
+KAON_DEVICE void face_hop(const divided_call &a, const staggered_site &s, const kaon_view &in,
+                          const column_group &c, int64_t half, vcolour *d) {
   constexpr int mu = DIR & 3;
   constexpr bool backward = DIR >= 4;
   int boundary;
@@ -144,9 +141,8 @@ static __device__ __forceinline__ void face_hop(const divided_call &a, const sta
 }
 
 template <int RECON, bool FAR, int COLUMNS>
-static __device__ __forceinline__ void face_all(const divided_call &a, const staggered_site &s,
-                                                const kaon_view &in, const column_group &c,
-                                                int64_t half, vcolour *d) {
+KAON_DEVICE void face_all(const divided_call &a, const staggered_site &s, const kaon_view &in,
+                          const column_group &c, int64_t half, vcolour *d) {
   face_hop<RECON, 3, FAR, COLUMNS>(a, s, in, c, half, d);
   face_hop<RECON, 7, FAR, COLUMNS>(a, s, in, c, half, d);
   face_hop<RECON, 2, FAR, COLUMNS>(a, s, in, c, half, d);
@@ -159,9 +155,8 @@ static __device__ __forceinline__ void face_all(const divided_call &a, const sta
 
 /* site_hops of staggered_kernel.h, with some hops from ghosts. */
 template <int RECON, bool IMPROVED, int COLUMNS>
-static __device__ __forceinline__ void face_hops(const divided_call &a, const kaon_here &here,
-                                                 const kaon_view &in, const column_group &c,
-                                                 int64_t half, vcolour *d, vcolour *far) {
+KAON_DEVICE void face_hops(const divided_call &a, const kaon_here &here, const kaon_view &in,
+                           const column_group &c, int64_t half, vcolour *d, vcolour *far) {
   const staggered_site s = site_of(a.h, here);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) d[k] = colour_zero();
@@ -177,9 +172,8 @@ static __device__ __forceinline__ void face_hops(const divided_call &a, const ka
 
 /* A site's hops and the end of its update. FACE: some hops may read ghosts. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS, bool FACE>
-static __device__ __forceinline__ void divided_site(const divided_call &a, const kaon_here &here,
-                                                    const kaon_view &in, const column_group &c,
-                                                    int64_t half) {
+KAON_DEVICE void divided_site(const divided_call &a, const kaon_here &here, const kaon_view &in,
+                              const column_group &c, int64_t half) {
   vcolour d[COLUMNS], far[IMPROVED ? COLUMNS : 1];
   if constexpr (FACE)
     face_hops<RECON, IMPROVED, COLUMNS>(a, here, in, c, half, d, far);
@@ -190,8 +184,7 @@ static __device__ __forceinline__ void divided_site(const divided_call &a, const
 }
 
 /* The thread's site in a tile of the boundary, if it has one. */
-static __device__ __forceinline__ bool face_here(const divided_call &a, uint32_t tile,
-                                                 kaon_here *here) {
+KAON_DEVICE bool face_here(const divided_call &a, uint32_t tile, kaon_here *here) {
   int slab = 0;
   while (slab + 1 < a.boxes.slabs && tile >= a.first[slab + 1]) slab++;
   const kaon_box &box = a.boxes.box[1 + slab];
@@ -202,8 +195,8 @@ static __device__ __forceinline__ bool face_here(const divided_call &a, uint32_t
 }
 
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
-static __device__ __forceinline__ void boundary_block(const divided_call &a, int chunk,
-                                                      const kaon_view &in, const column_group &c) {
+KAON_DEVICE void boundary_block(const divided_call &a, int chunk, const kaon_view &in,
+                                const column_group &c) {
   const int64_t half = a.peered ? peer_receive(a.peer) : 0;
   uint32_t tiles = 0;
   for (uint32_t tile = (uint32_t)chunk; tile < a.boundary_tiles;
@@ -220,8 +213,8 @@ static __device__ __forceinline__ void boundary_block(const divided_call &a, int
 }
 
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
-static __device__ __forceinline__ void interior_block(const divided_call &a, int chunk,
-                                                      const kaon_view &in, const column_group &c) {
+KAON_DEVICE void interior_block(const divided_call &a, int chunk, const kaon_view &in,
+                                const column_group &c) {
   if (a.hold) peer_receive(a.peer);
   if (c.open == 0) return;
   for (uint32_t tile = (uint32_t)chunk; tile < a.interior_tiles;

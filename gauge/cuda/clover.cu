@@ -52,8 +52,7 @@ typedef struct invert_call {
   kaon_cuda_sums sums;
 } invert_call;
 
-static __device__ __forceinline__ void invert_block(const invert_call &a, int64_t i, int chirality,
-                                                    double *value) {
+KAON_DEVICE void invert_block(const invert_call &a, int64_t i, int chirality, double *value) {
   const int64_t first = (i / KAON_LANES * CLOVER + chirality * CLOVER / 2) * KAON_LANES;
   const int lane = (int)(i % KAON_LANES);
   double packed[CLOVER / 2];

@@ -23,15 +23,15 @@ static inline unsigned pair_blocks(const kaon_stencil *st) {
   return 2 * link_blocks(st->nsites);
 }
 
-static __device__ __forceinline__ int pair_parity(void) {
+KAON_DEVICE int pair_parity(void) {
   return (int)(blockIdx.x & 1);
 }
 
-static __device__ __forceinline__ int64_t pair_site(void) {
+KAON_DEVICE int64_t pair_site(void) {
   return (int64_t)(blockIdx.x >> 1) * KAON_LINK_THREADS + threadIdx.x;
 }
 
-static __device__ __forceinline__ void *pick(void *const field[2], int parity) {
+KAON_DEVICE void *pick(void *const field[2], int parity) {
   return parity ? field[1] : field[0];
 }
 
@@ -124,8 +124,8 @@ typedef struct unitarise_call {
 } unitarise_call;
 
 /* Unitarises the link of lane i of the parity. */
-static __device__ __forceinline__ void unitarise_link(const unitarise_call &a, int parity, int mu,
-                                                      int64_t i, double *value) {
+KAON_DEVICE void unitarise_link(const unitarise_call &a, int parity, int mu, int64_t i,
+                                double *value) {
   const kaon_stencil *st = &a.stencil;
   const int lane = (int)(i % KAON_LANES);
   real *block = sites_link_block(st, pick(a.links, parity), (unsigned)i, mu), u[18];

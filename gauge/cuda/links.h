@@ -30,10 +30,10 @@ static inline unsigned link_blocks(int64_t count) {
   return (unsigned)((count + KAON_LINK_THREADS - 1) / KAON_LINK_THREADS);
 }
 
-static __device__ __forceinline__ int64_t link_thread(void) {
+KAON_DEVICE int64_t link_thread(void) {
   return (int64_t)blockIdx.x * KAON_LINK_THREADS + threadIdx.x;
 }
 
-static __device__ __forceinline__ const void *const *links_of(const links_call &a) {
+KAON_DEVICE const void *const *links_of(const links_call &a) {
   return (const void *const *)a.links;
 }

@@ -14,8 +14,7 @@ static inline unsigned blocks_of(int64_t count) {
 }
 
 /* 1: the lane of a block of matrices holds a site. */
-static __device__ __forceinline__ bool holds_site(const kaon_recode_args &a, int64_t block,
-                                                  int lane) {
+KAON_DEVICE bool holds_site(const kaon_recode_args &a, int64_t block, int lane) {
   const int64_t at = block % a.stride;
   const int tail = a.tail_lanes[block >= a.stride * a.matrices ? 1 : 0];
   return at < a.nblocks - 1 || (at == a.nblocks - 1 && lane < tail);

@@ -9,8 +9,7 @@
 
 enum { ROTATE_THREADS = 128, SPINOR = 24 };
 
-static __device__ __forceinline__ void rotate_column(const kaon_rotate_args &a, const vsu3 *g,
-                                                     int64_t unit, int lane) {
+KAON_DEVICE void rotate_column(const kaon_rotate_args &a, const vsu3 *g, int64_t unit, int lane) {
   stored q[SPINOR];
   vcomplex v[4][3];
   real *value = (real *)v;

@@ -6,7 +6,7 @@
 
 #include "lib/core/kernel.h"
 
-#define KAON_MATH static __device__ __forceinline__
+#define KAON_MATH KAON_DEVICE
 
 typedef real vreal;
 

@@ -13,6 +13,7 @@
 #ifdef __CUDACC__
 #define KAON_HD __host__ __device__
 #define KAON_HD_CALLED __host__ __device__ __noinline__
+#define KAON_DEVICE static __device__ __forceinline__
 #else
 #define KAON_HD
 #define KAON_HD_CALLED

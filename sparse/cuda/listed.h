@@ -66,7 +66,7 @@ static __device__ __noinline__ void listed_add_and_zero(const kaon_launch_list_e
 
 /* Executes an entry whose gate is open. All threads of all blocks must call it. */
 template <class RUN>
-static __device__ __forceinline__ void listed_run(const kaon_launch_list_entry &e, RUN &run) {
+KAON_DEVICE void listed_run(const kaon_launch_list_entry &e, RUN &run) {
 #define UPDATE(op)              \
   case KAON_LISTED_UPDATE + op: \
     listed_update<op>(e, run);  \

@@ -29,7 +29,7 @@ struct __align__(sizeof(T) * N) kaon_packet {
 };
 
 template <typename T, int NCOMP>
-static __device__ __forceinline__ void site_read(const T *base, int lane, T *value) {
+KAON_DEVICE void site_read(const T *base, int lane, T *value) {
   constexpr int group = kaon_group<T, NCOMP>();
   typedef kaon_packet<T, group> packet;
   const packet *p = (const packet *)base + lane;
@@ -42,7 +42,7 @@ static __device__ __forceinline__ void site_read(const T *base, int lane, T *val
 }
 
 template <typename T, int NCOMP>
-static __device__ __forceinline__ void site_write(T *base, int lane, const T *value) {
+KAON_DEVICE void site_write(T *base, int lane, const T *value) {
   constexpr int group = kaon_group<T, NCOMP>();
   typedef kaon_packet<T, group> packet;
   packet *p = (packet *)base + lane;
@@ -56,6 +56,6 @@ static __device__ __forceinline__ void site_write(T *base, int lane, const T *va
 }
 
 /* The offset of component c of a lane, for fields with any number of components. */
-static __device__ __forceinline__ int site_offset(int c, int lane, int pack) {
+KAON_DEVICE int site_offset(int c, int lane, int pack) {
   return lane * pack + kaon_component_offset(c, KAON_LANES, pack);
 }

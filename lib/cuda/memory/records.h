@@ -6,15 +6,17 @@
  * NULL has no record and reads zeros. */
 #pragma once
 
+#include "lib/vector/layout.h"
+
 #define RECORDS_SHARED_BYTES(n) (32 * ((n) + 1))
 
 template <typename T>
-static __device__ __forceinline__ T *record_of(T *mine, int lane) {
+KAON_DEVICE T *record_of(T *mine, int lane) {
   return (T *)__shfl_sync(0xffffffffu, (unsigned long long)mine, lane);
 }
 
 template <typename T, int N>
-static __device__ __forceinline__ void records_read(const T *mine, T *room, double *value) {
+KAON_DEVICE void records_read(const T *mine, T *room, double *value) {
   const int lane = threadIdx.x % 32;
   __syncwarp();
 #pragma unroll
@@ -29,7 +31,7 @@ static __device__ __forceinline__ void records_read(const T *mine, T *room, doub
 }
 
 template <typename T, int N>
-static __device__ __forceinline__ void records_write(T *mine, T *room, const double *value) {
+KAON_DEVICE void records_write(T *mine, T *room, const double *value) {
   const int lane = threadIdx.x % 32;
   __syncwarp();
 #pragma unroll

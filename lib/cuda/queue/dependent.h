@@ -19,13 +19,13 @@
 
 #include "lib/cuda/queue/launch_list.h"
 
-static __device__ __forceinline__ void kaon_wait_for_previous(void) {
+KAON_DEVICE void kaon_wait_for_previous(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-static __device__ __forceinline__ void kaon_let_next_start(void) {
+KAON_DEVICE void kaon_let_next_start(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif

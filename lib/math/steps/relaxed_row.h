@@ -11,7 +11,7 @@
 #include "lib/core/kernel.h"
 
 #ifdef __CUDACC__
-#define KAON_RELAX static __device__ __forceinline__
+#define KAON_RELAX KAON_DEVICE
 
 KAON_RELAX double kaon_race_load(const double *p) {
   double v;
