@@ -13,14 +13,8 @@
 #pragma once
 
 #include "dslash/cuda/hop_kernel.h"
+#include "dslash/cuda/faces.h"
 #include "dslash/cuda/timeline.h"
-#include "lib/cuda/ranks/boxes.h"
-#include "lib/cuda/ranks/peer.h"
-
-/* FACES_CHUNKS: maximum chunks of the boundary where the sums have no space for all. GATHER_BLOCKS:
- * maximum gathering blocks for a direction. They are limited by the links between devices, and
- * occupy slots that other blocks could use. */
-enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
 
 typedef struct faces_call {
   hop_call h; /* of h.sums.chunks, the interior's come first */
@@ -283,17 +277,6 @@ KAON_DEVICE void face_x(const faces_call &a, const kaon_here &here, const kaon_v
   face_direction<RECON, 4, SIGN, SPLIT>(a, here, in, column, half, d);
 }
 
-/* The thread's site in a tile of the boundary, if it has one. */
-KAON_DEVICE bool face_here(const faces_call &a, uint32_t tile, kaon_here *here) {
-  int slab = 0;
-  while (slab + 1 < a.boxes.slabs && tile >= a.first[slab + 1]) slab++;
-  const kaon_box &box = a.boxes.box[1 + slab];
-  const uint32_t n = (tile - a.first[slab]) * blockDim.x + threadIdx.x;
-  if (n >= box.sites) return false;
-  *here = kaon_here_in_box(&a.h.sites, &box, a.h.parity, n);
-  return kaon_here_exists(&a.h.sites, here);
-}
-
 /* Whether the factors of a kernel may have a remainder. */
 template <int SUMS>
 KAON_DEVICE constexpr bool may_split() {
@@ -414,57 +397,13 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
 
 /* ---- launches ---- */
 
-static uint32_t faces_tiles(uint32_t sites, int threads) {
-  return (sites + (uint32_t)threads - 1) / (uint32_t)threads;
-}
-
-/* Boxes, messages and their distribution over blocks: the same in all launches of a hop. An
- * undivided lattice is all interior. */
-static void faces_share(faces_call *a, const kaon_stencil *st, int threads) {
-  static const kaon_faces none = {};
-  const kaon_faces *faces = st->faces != NULL ? st->faces : &none;
-  const kaon_sites *sites = &a->h.sites;
-  a->boxes = kaon_boxes_of(sites, faces->partitioned);
-  a->interior_tiles = faces_tiles(a->boxes.box[0].sites, threads);
-  for (int i = 0; i < a->boxes.slabs; i++) {
-    a->first[i] = a->boundary_tiles;
-    a->boundary_tiles += faces_tiles(a->boxes.box[1 + i].sites, threads);
-  }
-  for (int mu = 0; mu < 4; mu++)
-    if (faces->partitioned[mu]) a->face[mu] = kaon_face_of(sites, mu);
-  for (int dir = 0; dir < KAON_DIRS; dir++) {
-    const uint32_t tiles = faces_tiles(a->face[dir % 4].ghosts, threads);
-    const uint32_t most = a->interior_tiles > 0 ? GATHER_BLOCKS : tiles; /* else all wait for it */
-    a->sends[dir + 1] = a->sends[dir] + (tiles < most ? tiles : most);
+static void faces_sides(faces_call *a, const kaon_faces *faces) {
+  if (faces == NULL) return;
+  for (int dir = 0; dir < KAON_DIRS; dir++)
     if (faces->partitioned[dir % 4]) a->partitioned |= 1u << dir;
-  }
   a->forward_sign = faces->sign[3] < 0 ? -1 : 1;
   a->backward_sign = faces->sign[7] < 0 ? -1 : 1;
   if (faces->partitioned[3]) a->h.sites.antiperiodic = 0; /* the two ghost signs cover it */
-}
-
-/* Chunks of the sums: one for each block of sites, unless the space is too small. Then the
- * interior's chunks have equal sizes. */
-static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_kernel_choice *choice,
-                         const kaon_hop_args *args) {
-  const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
-  int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
-  a->h.norm = choice->sums == SUMS_NORM;
-  if (args->sum.state != NULL && !a->h.norm && inside + edge > room) {
-    const int most = inside > 0 ? FACES_CHUNKS : room;
-    if (edge > most) edge = most;
-    const int turns = inside > 0 ? (inside + room - edge - 1) / (room - edge) : 1;
-    if (turns > 1) inside = (inside + turns - 1) / turns;
-  }
-  a->interior_chunks = inside;
-  a->h.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, inside + edge);
-  if (args->w.data == NULL) a->h.sums.sum.slot[1] = KAON_NO_SLOT;
-}
-
-static void faces_peer(faces_call *a, const kaon_peer_exchange *peer) {
-  if (peer == NULL) return;
-  a->peered = 1;
-  a->peer = *peer;
 }
 
 /* What the boundary reads. */
@@ -490,25 +429,21 @@ static uint64_t *faces_row(const kaon_launch *launch, bool last) {
 template <int RECON>
 static void run_faces(const kaon_launch *launch, const kaon_kernel_choice *choice,
                       const kaon_gather_args *gather, const kaon_hop_args *args) {
-  const int part = args->part, threads = choice->threads;
+  const int threads = choice->threads;
   faces_call a = {};
   a.h = call_of(args);
-  faces_share(&a, args->stencil, threads);
-  faces_chunks(&a, launch, choice, args);
+  faces_share(&a, args->stencil->faces, 1, threads);
+  faces_sides(&a, args->stencil->faces);
+  a.h.norm = choice->sums == SUMS_NORM;
+  faces_chunks(&a, launch, &args->gate, &args->sum, a.h.norm, args->w.data != NULL);
   faces_ghosts(&a, args);
   if (gather != NULL) {
     memcpy(a.to, gather->to, sizeof a.to);
     faces_peer(&a, gather->peer);
     a.gather = (int)a.sends[KAON_DIRS];
   }
-  a.hold = part == KAON_PART_INTERIOR && a.peered;
+  faces_blocks(&a, args->part);
   a.late = a.peered && a.partitioned == (1u << 0 | 1u << 4);
-  if (part == KAON_PART_INTERIOR || part == KAON_PART_FUSED) a.interior = a.interior_chunks;
-  if (part == KAON_PART_BOUNDARY || part == KAON_PART_FUSED)
-    a.boundary = a.h.sums.chunks - a.interior_chunks;
-  a.turned = a.interior_tiles / 2;
-  a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) /
-                   (a.interior_tiles + !a.interior_tiles));
   a.times = faces_row(launch, a.boundary > 0);
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.nrhs;
   auto kernel = hop_faces<RECON, SUMS_ALL>;

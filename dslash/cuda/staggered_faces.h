@@ -16,12 +16,7 @@
 
 #include "dslash/cuda/staggered_kernel.h"
 #include "dslash/dslash_ops.h"
-#include "lib/cuda/ranks/boxes.h"
-#include "lib/cuda/ranks/peer.h"
-
-/* FACES_CHUNKS: maximum chunks of the boundary where the sums have no space for all. GATHER_BLOCKS:
- * maximum gathering blocks for a direction (hop_faces.h). */
-enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
+#include "dslash/cuda/faces.h"
 
 enum { FACES_MANY = FACES_COLUMNS((int)sizeof(stored)) };
 
@@ -183,17 +178,6 @@ KAON_DEVICE void divided_site(const divided_call &a, const kaon_here &here, cons
   columns_end<IMPROVED, COLUMNS, SUMS>(a.h, (uint32_t)here.at, c, d, far);
 }
 
-/* The thread's site in a tile of the boundary, if it has one. */
-KAON_DEVICE bool face_here(const divided_call &a, uint32_t tile, kaon_here *here) {
-  int slab = 0;
-  while (slab + 1 < a.boxes.slabs && tile >= a.first[slab + 1]) slab++;
-  const kaon_box &box = a.boxes.box[1 + slab];
-  const uint32_t n = (tile - a.first[slab]) * blockDim.x + threadIdx.x;
-  if (n >= box.sites) return false;
-  *here = kaon_here_in_box(&a.h.sites, &box, a.h.parity, n);
-  return kaon_here_exists(&a.h.sites, here);
-}
-
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
 KAON_DEVICE void boundary_block(const divided_call &a, int chunk, const kaon_view &in,
                                 const column_group &c) {
@@ -260,55 +244,14 @@ static __global__ void __launch_bounds__(SITE_THREADS, (divided_blocks<IMPROVED,
 
 /* ---- launches ---- */
 
-static uint32_t faces_tiles(uint32_t sites, int threads) {
-  return (sites + (uint32_t)threads - 1) / (uint32_t)threads;
-}
-
-/* Boxes, messages and their distribution over blocks: the same in all launches of a hop. faces
- * NULL: an undivided lattice, which is all interior. */
-static void divided_share(divided_call *a, const kaon_stencil *st, const kaon_faces *faces,
-                          int steps, int threads) {
-  static const kaon_faces none = {};
-  if (faces == NULL) faces = &none;
-  const kaon_sites *sites = &a->h.sites;
-  a->layers = (uint32_t)steps;
-  a->boxes = kaon_boxes_deep(sites, faces->partitioned, steps);
-  a->interior_tiles = faces_tiles(a->boxes.box[0].sites, threads);
-  for (int i = 0; i < a->boxes.slabs; i++) {
-    a->first[i] = a->boundary_tiles;
-    a->boundary_tiles += faces_tiles(a->boxes.box[1 + i].sites, threads);
-  }
-  for (int mu = 0; mu < 4; mu++) {
-    if (!faces->partitioned[mu]) continue;
-    a->face[mu] = kaon_face_of(sites, mu);
-    a->partitioned |= 1u << mu;
-  }
-  for (int dir = 0; dir < KAON_DIRS; dir++) {
-    const uint32_t tiles = faces_tiles(a->layers * a->face[dir % 4].ghosts, threads);
-    const uint32_t most = a->interior_tiles > 0 ? GATHER_BLOCKS : tiles; /* else all wait for it */
-    a->sends[dir + 1] = a->sends[dir] + (tiles < most ? tiles : most);
-  }
+static void divided_sides(divided_call *a, const kaon_stencil *st, const kaon_faces *faces) {
+  if (faces == NULL) return;
+  for (int mu = 0; mu < 4; mu++)
+    if (faces->partitioned[mu]) a->partitioned |= 1u << mu;
   if (!faces->partitioned[3]) return;
   a->changes_sign[0] = st->antiperiodic && st->origin[3] + st->extents[3] == st->global[3];
   a->changes_sign[1] = st->antiperiodic && st->origin[3] == 0;
   a->h.sites.antiperiodic = 0;
-}
-
-/* Chunks of the sums: one for each block of sites, unless the space is too small. Then the
- * interior's chunks have equal sizes. */
-static void divided_chunks(divided_call *a, const kaon_launch *launch,
-                           const kaon_staggered_args *args) {
-  const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
-  int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
-  if (args->sum.state != NULL && inside + edge > room) {
-    const int most = inside > 0 ? FACES_CHUNKS : room;
-    if (edge > most) edge = most;
-    const int turns = inside > 0 ? (inside + room - edge - 1) / (room - edge) : 1;
-    if (turns > 1) inside = (inside + turns - 1) / turns;
-  }
-  a->interior_chunks = inside;
-  a->h.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, inside + edge);
-  if (args->w.data == NULL) a->h.sums.sum.slot[1] = KAON_NO_SLOT;
 }
 
 static void divided_links(divided_call *a, const kaon_staggered_args *args) {
@@ -320,37 +263,27 @@ static void divided_links(divided_call *a, const kaon_staggered_args *args) {
   }
 }
 
-static void divided_peer(divided_call *a, const kaon_peer_exchange *peer) {
-  if (peer == NULL) return;
-  a->peered = 1;
-  a->peer = *peer;
-}
-
 /* gather: also write messages. */
 template <int RECON, bool IMPROVED, int COLUMNS>
 static void run_divided(const kaon_launch *launch, const kaon_kernel_choice *choice,
                         const kaon_staggered_gather_args *gather, const kaon_staggered_args *args) {
-  const int part = args->part, threads = choice->threads;
+  const int threads = choice->threads;
   divided_call a = {};
   a.h = call_of(args);
   share_columns<COLUMNS>(&a.h, choice);
-  divided_share(&a, args->stencil, args->faces[0], IMPROVED ? 3 : 1, threads);
-  divided_chunks(&a, launch, args);
+  a.layers = IMPROVED ? 3 : 1;
+  faces_share(&a, args->faces[0], (int)a.layers, threads);
+  divided_sides(&a, args->stencil, args->faces[0]);
+  faces_chunks(&a, launch, &args->gate, &args->sum, 0, args->w.data != NULL);
   divided_links(&a, args);
   memcpy(a.ghosts, args->ghosts[0], sizeof a.ghosts);
-  divided_peer(&a, args->peer);
+  faces_peer(&a, args->peer);
   if (gather != NULL) {
     memcpy(a.to, gather->to, sizeof a.to);
-    divided_peer(&a, gather->peer);
+    faces_peer(&a, gather->peer);
     a.gather = (int)a.sends[KAON_DIRS];
   }
-  a.hold = part == KAON_PART_INTERIOR && a.peered;
-  if (part == KAON_PART_INTERIOR || part == KAON_PART_FUSED) a.interior = a.interior_chunks;
-  if (part == KAON_PART_BOUNDARY || part == KAON_PART_FUSED)
-    a.boundary = a.h.sums.chunks - a.interior_chunks;
-  a.turned = a.interior_tiles / 2;
-  a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) /
-                   (a.interior_tiles + !a.interior_tiles));
+  faces_blocks(&a, args->part);
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.groups;
   auto kernel = staggered_faces<RECON, IMPROVED, COLUMNS, true>;
   if constexpr (COLUMNS == 1 && FACES_HAS_PLAIN(sizeof(stored)))
