@@ -2,8 +2,7 @@
  * scalars and sums into scalars. For axpy_xpay, bicgstab_*, multi_axpy and multi_dot, a NULL entry
  * of the kernel table is composed from other entries (half: rounded after every part). All other
  * entries are required. */
-#ifndef KAON_BLAS_H
-#define KAON_BLAS_H
+#pragma once
 
 #include "lib/operator/operator_internal.h"
 
@@ -128,5 +127,3 @@ kaon_status kaon_blas_recur(kaon_context *ctx, const kaon_pass *pass);
 /* For an operator with private scalars: opens (KAON_GATE_STEP) the columns that are open in
  * `outside`, and closes the others. Both have the same number of columns. */
 kaon_status kaon_blas_follow(const kaon_pass *outside, kaon_scalars *own);
-
-#endif

@@ -2,8 +2,7 @@
  * The arithmetic of each entry is one formula in lib/math/steps/update.h. Half: a site is read,
  * updated in float and quantised once; sums are over the stored values. If sum.state is set, every
  * entry ends with the recurrence sum.then on the gated columns. */
-#ifndef KAON_BLAS_OPS_H
-#define KAON_BLAS_OPS_H
+#pragma once
 
 #include "lib/core/launch.h"
 
@@ -99,5 +98,3 @@ typedef struct kaon_convert_args {
 typedef struct kaon_convert_ops {
   void (*convert)(const kaon_launch *launch, const kaon_convert_args *args);
 } kaon_convert_ops;
-
-#endif

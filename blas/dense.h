@@ -1,6 +1,5 @@
 /* dense.h - small dense matrices in host memory. */
-#ifndef KAON_BLAS_DENSE_H
-#define KAON_BLAS_DENSE_H
+#pragma once
 
 enum { KAON_DENSE_MAX = 32 };
 
@@ -17,5 +16,3 @@ int kaon_dense_invert(int n, int reals, double *a, double *pivot);
  * *pivot is that value, and the triangle is destroyed. Source: Golub, Van Loan, Matrix
  * Computations, 4th edition, 4.2. */
 int kaon_dense_cholesky(int n, int reals, double *a, double smallest, double *pivot);
-
-#endif

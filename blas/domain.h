@@ -1,6 +1,5 @@
 /* domain.h - vector functions on each domain separately (defined in blas/domain_ops.h). */
-#ifndef KAON_BLAS_DOMAIN_H
-#define KAON_BLAS_DOMAIN_H
+#pragma once
 
 #include "lib/operator/domains.h"
 #include "lib/operator/operator_internal.h"
@@ -19,5 +18,3 @@ kaon_status kaon_domains_mr(const kaon_domains *domains, double relaxation, int 
 /* y = x in domains of `turn`, 0 elsewhere. */
 kaon_status kaon_domains_mask(const kaon_domains *domains, int turn, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
-
-#endif

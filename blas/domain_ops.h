@@ -1,8 +1,7 @@
 /* domain_ops.h - kernel table of operations on domains (lib/operator/domains.h), one for each
  * backend and precision. NULL table: the backend supports only one domain, the rank's whole
  * part. */
-#ifndef KAON_BLAS_DOMAIN_OPS_H
-#define KAON_BLAS_DOMAIN_OPS_H
+#pragma once
 
 #include "blas/blas_ops.h"
 #include "lib/operator/domain_view.h"
@@ -36,5 +35,3 @@ typedef struct kaon_domain_ops {
   void (*mr)(const kaon_launch *launch, const kaon_domain_args *args);
   void (*mask)(const kaon_launch *launch, const kaon_domain_args *args);
 } kaon_domain_ops;
-
-#endif

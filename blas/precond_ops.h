@@ -3,8 +3,7 @@
  * formula in lib/math/steps/precond_step.h.
  * In entries with "d", operand 0 is a vector of one column, which all columns use. d x is a product
  * component by component, of complex numbers in a complex space, of reals in a real one. */
-#ifndef KAON_BLAS_PRECOND_OPS_H
-#define KAON_BLAS_PRECOND_OPS_H
+#pragma once
 
 #include "blas/blas_ops.h"
 
@@ -56,5 +55,3 @@ typedef struct kaon_precond_ops {
   KAON_PRECOND_OPS(KAON_X)
 #undef KAON_X
 } kaon_precond_ops;
-
-#endif

@@ -1,8 +1,7 @@
 /* precond_updates.h - updates of preconditioned methods: everything between two sums in one pass.
  * The rules of blas.h apply. Not in half precision (NOT_BUILT). d: a vector of one column; d x is a
  * product component by component. Integer coefficients are slots. */
-#ifndef KAON_BLAS_PRECOND_H
-#define KAON_BLAS_PRECOND_H
+#pragma once
 
 #include "blas/blas.h"
 
@@ -73,5 +72,3 @@ kaon_status kaon_blas_rbicgstab_half(int a, const kaon_rbicgstab_vectors *v, con
                                      const kaon_pass *pass);
 kaon_status kaon_blas_rbicgstab_end(int a, int o, int b, const kaon_rbicgstab_vectors *v, int slot,
                                     const kaon_pass *pass);
-
-#endif

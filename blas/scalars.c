@@ -9,14 +9,12 @@
 
 /* Sets all slots to zero and opens every column to KAON_GATE_STEP. */
 static kaon_status fill(kaon_scalars *scalars) {
-  kaon_column_state *host = calloc((size_t)scalars->columns, sizeof *host);
+  KAON_AUTOFREE kaon_column_state *host = calloc((size_t)scalars->columns, sizeof *host);
   if (host == NULL)
     return kaon_fail(scalars->ctx, KAON_ERR_MEMORY, "scalars: out of host memory for %d columns",
                      scalars->columns);
   for (int k = 0; k < scalars->columns; k++) host[k].gate = KAON_GATE_STEP;
-  const kaon_status status = kaon_scalars_write(scalars, host);
-  free(host);
-  return status;
+  return kaon_scalars_write(scalars, host);
 }
 
 /* Only the host sends messages of its own. */

@@ -225,15 +225,11 @@ static void release_application(application *gone) {
 
 static void destroy(kaon_operator *A) {
   shell *self = self_of(A);
-  kaon_context *ctx = A->ctx;
   for (int mode = 0; mode < 2; mode++) kaon_workspace_free(&self->result[mode]);
   release_application(self->application);
   free(self->state);
   if (A->range != NULL) kaon_space_release(A->range);
   kaon_space_release(A->space);
-  free(self);
-  free(A);
-  kaon_context_release(ctx);
 }
 
 static const kaon_operator_ops shell_ops = {.name = "shell",
@@ -262,13 +258,9 @@ static kaon_status take_factors(kaon_operator *A) {
 /* `like` has the spaces, the context and the options. */
 static kaon_status allocate(const kaon_operator *like, kaon_precision precision,
                             application *shared, kaon_operator **A) {
-  kaon_operator *made = calloc(1, sizeof *made);
-  shell *self = calloc(1, sizeof *self);
-  if (made == NULL || self == NULL) {
-    free(made);
-    free(self);
-    return kaon_fail(like->ctx, KAON_ERR_MEMORY, "shell: out of host memory");
-  }
+  kaon_operator *made = kaon_operator_new(*like, sizeof(shell));
+  if (made == NULL) return kaon_fail(like->ctx, KAON_ERR_MEMORY, "shell: out of host memory");
+  shell *self = made->self;
   *self = (shell){.ops = shell_ops, .application = shared, .options = self_of(like)->options};
   const kaon_shell_methods *methods = &shared->methods;
   self->options.precision = precision;
@@ -277,15 +269,9 @@ static kaon_status allocate(const kaon_operator *like, kaon_precision precision,
   if (methods->absolute != NULL) self->capabilities[KAON_CAPABILITY_ABSOLUTE] = &absolute_values;
   if (methods->factors != NULL) self->capabilities[KAON_CAPABILITY_POINTWISE] = &pointwise;
   self->ops.capabilities = self->capabilities;
-  *made = (kaon_operator){.ops = &self->ops,
-                          .ctx = like->ctx,
-                          .space = like->space,
-                          .range = like->range,
-                          .precision = precision,
-                          .references = 1,
-                          .self = self};
+  made->ops = &self->ops;
+  made->precision = precision;
   shared->references++;
-  kaon_context_retain(made->ctx);
   kaon_space_retain(made->space);
   if (made->range != NULL) kaon_space_retain(made->range);
   *A = made;
@@ -335,9 +321,7 @@ static kaon_status create(const kaon_space *space, const kaon_space *range,
     return kaon_fail(space->ctx, KAON_ERR_UNSUPPORTED,
                      "shell: functions cannot take vectors in half precision; use single");
   application *own = calloc(1, sizeof *own);
-  kaon_status status = KAON_OK;
-  if (own == NULL) status = kaon_fail(space->ctx, KAON_ERR_MEMORY, "shell: out of host memory");
-  status = kaon_agree(space->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(space->ctx, own != NULL, "shell: out of host memory");
   if (status == KAON_OK) {
     *own = (application){.references = 1, .methods = taken, .user = user};
     own->methods.destroy = NULL; /* until it has succeeded */

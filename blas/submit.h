@@ -1,7 +1,6 @@
 /* submit.h - how blas functions pass operands to a kernel: begin, name the operands and
  * coefficients, launch. The first failure is stored, and later calls do nothing. */
-#ifndef KAON_BLAS_SUBMIT_H
-#define KAON_BLAS_SUBMIT_H
+#pragma once
 
 #include "blas/blas.h"
 #include "blas/blas_ops.h"
@@ -81,5 +80,3 @@ kaon_status kaon_update_run_row(const kaon_update_row *row, const void *table,
                                 const int slot[], int offers, const kaon_pass *pass);
 
 size_t kaon_vector_bytes(const kaon_vector *v);
-
-#endif

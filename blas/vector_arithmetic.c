@@ -54,23 +54,21 @@ static kaon_status host_states(const kaon_vector *v, kaon_column_state **host) {
 
 kaon_status kaon_vector_norm2(const kaon_vector *vector, double *norm2) {
   KAON_ENTER(KAON_OF(vector), vector, norm2);
-  kaon_column_state *host = NULL;
+  KAON_AUTOFREE kaon_column_state *host = NULL;
   KAON_TRY(host_states(vector, &host));
-  const kaon_status status = sums(vector, vector, KAON_NO_SLOT, NORM, host);
-  for (int k = 0; k < vector->nrhs && status == KAON_OK; k++) norm2[k] = host[k].slot[NORM][0];
-  free(host);
-  return status;
+  KAON_TRY(sums(vector, vector, KAON_NO_SLOT, NORM, host));
+  for (int k = 0; k < vector->nrhs; k++) norm2[k] = host[k].slot[NORM][0];
+  return KAON_OK;
 }
 
 kaon_status kaon_vector_dot(const kaon_vector *x, const kaon_vector *y, double (*dot)[2]) {
   KAON_ENTER(KAON_OF(x), x, y, dot);
-  kaon_column_state *host = NULL;
+  KAON_AUTOFREE kaon_column_state *host = NULL;
   KAON_TRY(host_states(y, &host));
-  const kaon_status status = sums(x, y, DOT, KAON_NO_SLOT, host);
-  for (int k = 0; k < y->nrhs && status == KAON_OK; k++)
+  KAON_TRY(sums(x, y, DOT, KAON_NO_SLOT, host));
+  for (int k = 0; k < y->nrhs; k++)
     for (int c = 0; c < 2; c++) dot[k][c] = host[k].slot[DOT][c];
-  free(host);
-  return status;
+  return KAON_OK;
 }
 
 /* ---- factors by column ---- */
@@ -78,7 +76,7 @@ kaon_status kaon_vector_dot(const kaon_vector *x, const kaon_vector *y, double (
 /* Runs y = factor y (x NULL), or y += factor x, with factor[k * step] for column k. */
 static kaon_status combine(const double (*factor)[2], int step, const kaon_vector *x,
                            kaon_vector *y, const char *what) {
-  kaon_column_state *host = NULL;
+  KAON_AUTOFREE kaon_column_state *host = NULL;
   kaon_pass pass = KAON_PASS_INIT;
   for (int k = 0; k < y->nrhs; k++)
     if (factor[k * step][1] != 0 && !y->space->complex_space)
@@ -96,7 +94,6 @@ static kaon_status combine(const double (*factor)[2], int step, const kaon_vecto
     status = x == NULL ? kaon_blas_scale(KAON_PLUS(0), y, &pass)
                        : kaon_blas_axpy(KAON_PLUS(0), x, y, &pass);
   kaon_scalars_destroy(&pass.scalars);
-  free(host);
   return status;
 }
 

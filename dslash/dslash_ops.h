@@ -1,6 +1,5 @@
 /* dslash_ops.h - kernel table of the Wilson-like operators: one per backend and precision. */
-#ifndef KAON_DSLASH_OPS_H
-#define KAON_DSLASH_OPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -181,5 +180,3 @@ typedef struct kaon_dslash_ops {
   void (*twist)(const kaon_launch *launch, const kaon_twist_args *args);
   void (*inner)(const kaon_launch *launch, const kaon_inner_args *args);
 } kaon_dslash_ops;
-
-#endif

@@ -12,7 +12,7 @@ static kaon_status build(const kaon_gauge *gauge, int parity, double kappa, doub
                          double electric, double *blocks) {
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
-  kaon_wide_links wide;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   KAON_TRY(kaon_gauge_kernels(gauge->ctx, &ops));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
   const kaon_status status =
@@ -22,7 +22,6 @@ static kaon_status build(const kaon_gauge *gauge, int parity, double kappa, doub
                                       .electric = electric,
                                       .blocks = blocks};
   if (status == KAON_OK) ops->clover_term(&launch, &args);
-  kaon_wide_close(&wide);
   return status;
 }
 
@@ -35,16 +34,14 @@ static kaon_status invert(kaon_lattice *lattice, int parity, double *blocks,
                           double found[KAON_INVERT_RESULTS]) {
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
-  kaon_results room;
+  KAON_AUTO(kaon_results_release) kaon_results room = {0};
   KAON_TRY(kaon_gauge_kernels(lattice->ctx, &ops));
   KAON_TRY(kaon_launch_prepare(lattice->ctx, 1, 0, &launch));
   KAON_TRY(kaon_results_create(lattice->ctx, &room));
   const kaon_clover_invert_args args = {
       .stencil = &lattice->stencil, .parity = parity, .blocks = blocks, .result = room.device};
   ops->clover_invert(&launch, &args);
-  const kaon_status status = kaon_results_read(&room, KAON_INVERT_RESULTS, found);
-  kaon_results_release(&room);
-  return status;
+  return kaon_results_read(&room, KAON_INVERT_RESULTS, found);
 }
 
 static kaon_status singular(const kaon_lattice *lattice, int parity, double kappa, double csw,

@@ -1,7 +1,6 @@
 /* clover_term.h - the clover term of a link field: blocks, inverse, determinant, storage.
  * Work arrays: one parity in double, [block][72][W] (lib/math/clover.h), in device memory. */
-#ifndef KAON_GAUGE_CLOVER_TERM_H
-#define KAON_GAUGE_CLOVER_TERM_H
+#pragma once
 
 #include <kaon/gauge.h>
 
@@ -24,5 +23,3 @@ kaon_status kaon_clover_term_invert(kaon_lattice *lattice, int parity, double ka
  * chirality. */
 kaon_status kaon_clover_term_store(const kaon_lattice *lattice, const double *blocks,
                                    kaon_precision precision, void *to, float *scale);
-
-#endif

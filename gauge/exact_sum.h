@@ -14,8 +14,7 @@
  * Plaquettes and links of SU(3) give |v| <= 12. Larger values, of links that are off SU(3), and NaN
  * pass through: their sums round like ordinary ones, and an infinity becomes NaN. All this holds
  * for one instruction set and backend; on another, v itself has other last bits. */
-#ifndef KAON_GAUGE_EXACT_SUM_H
-#define KAON_GAUGE_EXACT_SUM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ typedef struct kaon_exact_scale {
 
 /* Scale for sums over `sites` in total, the same on all ranks. */
 kaon_exact_scale kaon_exact_scale_of(int64_t sites);
-
-#endif

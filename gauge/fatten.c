@@ -8,10 +8,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "lib/core/clock.h"
 #include "gauge/gauge_internal.h"
-#include "lib/grid/ghosts.h"
 #include "lib/core/threads.h"
 #include "lib/core/options_table.h"
 #include "lib/core/output.h"
@@ -34,12 +33,6 @@ typedef struct work {
   kaon_results results;
   kaon_site_table sites;
 } work;
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static pair pair_of(const kaon_gauge *gauge) {
   return (pair){{gauge->links[0], gauge->links[1]}};
@@ -141,12 +134,12 @@ static kaon_status run_level(const work *w, const kaon_fatten_coefficients *c, c
   kaon_status status = kaon_launch_prepare(w->ctx, 1, 0, &launch);
   if (status == KAON_OK) status = w->ctx->backend->memory->synchronise(w->ctx);
   KAON_TRY(kaon_agree(w->ctx, status));
-  const double start = now(); /* earlier enqueued work is not part of the level */
+  const double start = kaon_seconds(); /* earlier enqueued work is not part of the level */
   KAON_TRY(ghosts(w, links, -1));
   if (naik->p[0] != NULL) KAON_TRY(long_links(w, &launch, c->naik, links, naik));
   KAON_TRY(fat_links(w, &launch, &factors, links, fat));
   KAON_TRY(kaon_agree(w->ctx, w->ctx->backend->memory->synchronise(w->ctx)));
-  report->level_seconds[report->levels++] = now() - start;
+  report->level_seconds[report->levels++] = kaon_seconds() - start;
   report->level_flops = flops_of(w, naik->p[0] != NULL);
   return KAON_OK;
 }
@@ -158,12 +151,10 @@ static kaon_status join_ranks(kaon_context *ctx, double found[KAON_UNITARISE_RES
   enum { N = KAON_UNITARISE_RESULTS };
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;
-  double *all = malloc((size_t)comm->ranks * N * sizeof *all);
-  kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "fatten: out of host memory");
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = comm->ops->gather(comm, found, N, all);
-  for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
+  KAON_AUTOFREE double *all = malloc((size_t)comm->ranks * N * sizeof *all);
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, all != NULL, "fatten: out of host memory"));
+  KAON_TRY(comm->ops->gather(comm, found, N, all));
+  for (int r = 0; r < comm->ranks; r++) {
     const double *f = all + r * N;
     found[0] = f[0] + (r > 0 ? found[0] : 0);
     found[3] = f[3] + (r > 0 ? found[3] : 0);
@@ -172,14 +163,13 @@ static kaon_status join_ranks(kaon_context *ctx, double found[KAON_UNITARISE_RES
       found[2] = f[2];
     }
   }
-  free(all);
-  return status;
+  return KAON_OK;
 }
 
 static kaon_status unitarise(work *w, const kaon_fatten_options *o, const pair *links,
                              kaon_fatten_report *report) {
   double found[KAON_UNITARISE_RESULTS] = {0};
-  const double start = now();
+  const double start = kaon_seconds();
   kaon_launch launch;
   kaon_status status = kaon_launch_prepare(w->ctx, 1, 0, &launch);
   const kaon_unitarise_args args = {.stencil = &w->lattice->stencil,
@@ -196,7 +186,7 @@ static kaon_status unitarise(work *w, const kaon_fatten_options *o, const pair *
                      "fatten: %.0f links hold NaN, infinity or absurdly large numbers; read or "
                      "compute them anew",
                      found[3]);
-  report->unitarise_seconds = now() - start;
+  report->unitarise_seconds = kaon_seconds() - start;
   report->svd_links = (int64_t)found[0];
   report->smallest_det = found[1];
   report->mu = (int)((int64_t)found[2] % 4);
@@ -283,7 +273,7 @@ static kaon_status take_all(work *w, int levels, kaon_gauge *fat, kaon_gauge *na
 static kaon_status run(const kaon_gauge *links, int levels, const kaon_fatten_coefficients *c,
                        const kaon_fatten_options *options, kaon_gauge *fat, kaon_gauge *naik,
                        kaon_fatten_report *report) {
-  const double start = now();
+  const double start = kaon_seconds();
   const pair none = {{NULL, NULL}};
   kaon_gauge *copy = NULL;
   work w = {.ctx = links->ctx, .lattice = links->lattice, .precision = fat->precision};
@@ -301,7 +291,7 @@ static kaon_status run(const kaon_gauge *links, int levels, const kaon_fatten_co
   if (status == KAON_OK) status = deliver(&w, naik, &w.naik);
   kaon_gauge_destroy(&copy);
   release(&w);
-  report->seconds = now() - start;
+  report->seconds = kaon_seconds() - start;
   return status;
 }
 

@@ -108,16 +108,14 @@ static kaon_status copy_bits(kaon_gauge *to, const kaon_gauge *from) {
 }
 
 static kaon_status copy_numbers(kaon_gauge *to, const kaon_gauge *from) {
-  kaon_wide_links wide;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   if (to->precision == KAON_DOUBLE && to->reconstruct == KAON_RECONSTRUCT_18) {
     wide = (kaon_wide_links){.lattice = to->lattice, .links = {to->links[0], to->links[1]}};
     to->revision++;
     return kaon_wide_decode(from, &wide);
   }
-  kaon_status status = kaon_wide_open(from, 0, &wide);
-  if (status == KAON_OK) status = kaon_wide_commit(to, &wide, 0, "gauge: copy");
-  kaon_wide_close(&wide);
-  return status;
+  KAON_TRY(kaon_wide_open(from, 0, &wide));
+  return kaon_wide_commit(to, &wide, 0, "gauge: copy");
 }
 
 kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from) {
@@ -135,7 +133,7 @@ kaon_status kaon_gauge_copy(kaon_gauge *to, const kaon_gauge *from) {
 static kaon_status project(kaon_gauge *gauge) {
   const kaon_gauge_ops *ops = NULL;
   kaon_launch launch;
-  kaon_wide_links wide;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   KAON_TRY(kaon_gauge_kernels(gauge->ctx, &ops));
   KAON_TRY(kaon_launch_prepare(gauge->ctx, 1, 0, &launch));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
@@ -143,9 +141,7 @@ static kaon_status project(kaon_gauge *gauge) {
     const kaon_links_args args = kaon_links_on(&wide, parity, NULL, NULL);
     ops->project(&launch, &args);
   }
-  const kaon_status status = kaon_wide_commit(gauge, &wide, 0, "gauge: project");
-  kaon_wide_close(&wide);
-  return status;
+  return kaon_wide_commit(gauge, &wide, 0, "gauge: project");
 }
 
 kaon_status kaon_gauge_project(kaon_gauge *gauge) {

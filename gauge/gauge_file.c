@@ -58,15 +58,11 @@ static void get_link(void *source, int64_t number, int mu, double u[18]) {
 static kaon_status read_links(const kaon_wide_links *wide, const char *path,
                               const kaon_gauge_read_options *options, kaon_gauge_file_info *info) {
   kaon_context *ctx = wide->lattice->ctx;
-  kaon_host_links host;
-  kaon_status status = kaon_agree(ctx, kaon_host_open(wide, 0, &host));
-  if (status == KAON_OK) {
-    kaon_host_clear_tail(&host);
-    status = kaon_gauge_file_read(ctx, path, options, info, put_link, &host);
-  }
-  if (status == KAON_OK) status = kaon_agree(ctx, kaon_host_upload(&host));
-  kaon_host_close(&host);
-  return status;
+  KAON_AUTO(kaon_host_close) kaon_host_links host = {0};
+  KAON_TRY(kaon_agree(ctx, kaon_host_open(wide, 0, &host)));
+  kaon_host_clear_tail(&host);
+  KAON_TRY(kaon_gauge_file_read(ctx, path, options, info, put_link, &host));
+  return kaon_agree(ctx, kaon_host_upload(&host));
 }
 
 static kaon_status plaquette_deviation(const kaon_wide_links *wide,
@@ -115,14 +111,13 @@ static kaon_status read_verified(const kaon_wide_links *wide, const char *path,
 
 static kaon_status read_into(kaon_gauge *gauge, const char *path, kaon_gauge_read_options *options,
                              kaon_gauge_file_info *info) {
-  kaon_wide_links wide;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   KAON_TRY(kaon_wide_open(gauge, 1, &wide));
   kaon_status status = read_verified(&wide, path, options, info);
   if (status == KAON_OK)
     status = kaon_wide_commit(gauge, &wide, 0, path);
   else
     gauge->revision++; /* the old links are lost */
-  kaon_wide_close(&wide);
   return status;
 }
 
@@ -172,7 +167,7 @@ static void read_back(kept k, double u[18]) {
 static kaon_status make_read_back(const kaon_wide_links *wide, kept k,
                                   const kaon_wide_links *stored) {
   const kaon_lattice *lattice = wide->lattice;
-  kaon_host_links from, to = {0};
+  KAON_AUTO(kaon_host_close) kaon_host_links from = {0}, to = {0};
   kaon_status status = kaon_host_open(wide, 1, &from);
   if (status == KAON_OK) status = kaon_host_open(stored, 1, &to);
   if (status == KAON_OK) {
@@ -189,8 +184,6 @@ static kaon_status make_read_back(const kaon_wide_links *wide, kept k,
     }
     status = kaon_host_upload(&to);
   }
-  kaon_host_close(&to);
-  kaon_host_close(&from);
   return status;
 }
 
@@ -199,12 +192,10 @@ static kaon_status stored_means(const kaon_wide_links *wide, kept k,
                                 double mean[KAON_PLAQUETTE_MEANS]) {
   kaon_context *ctx = wide->lattice->ctx;
   if (k.rows == 3 && k.bits == 64) return kaon_wide_plaquette(wide, mean);
-  kaon_wide_links stored;
-  kaon_status status = kaon_agree(ctx, kaon_wide_create(wide->lattice, &stored));
-  if (status == KAON_OK) status = kaon_agree(ctx, make_read_back(wide, k, &stored));
-  if (status == KAON_OK) status = kaon_wide_plaquette(&stored, mean);
-  kaon_wide_close(&stored);
-  return status;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links stored = {0};
+  KAON_TRY(kaon_agree(ctx, kaon_wide_create(wide->lattice, &stored)));
+  KAON_TRY(kaon_agree(ctx, make_read_back(wide, k, &stored)));
+  return kaon_wide_plaquette(&stored, mean);
 }
 
 static kaon_status write_links(const kaon_wide_links *wide, const char *path,
@@ -228,11 +219,9 @@ static kaon_status write_links(const kaon_wide_links *wide, const char *path,
 
 static kaon_status write_from(const kaon_gauge *gauge, const char *path,
                               const kaon_gauge_write_options *options) {
-  kaon_wide_links wide;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  const kaon_status status = write_links(&wide, path, options);
-  kaon_wide_close(&wide);
-  return status;
+  return write_links(&wide, path, options);
 }
 
 kaon_status kaon_gauge_write(const kaon_gauge *gauge, const char *path,

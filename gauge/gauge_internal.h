@@ -1,7 +1,6 @@
 /* gauge_internal.h - the inside of kaon_gauge, and the double-precision ("wide") links on which
  * link physics works. */
-#ifndef KAON_GAUGE_INTERNAL_H
-#define KAON_GAUGE_INTERNAL_H
+#pragma once
 
 #include <kaon/gauge.h>
 
@@ -120,5 +119,3 @@ static inline kaon_links_args kaon_links_on(const kaon_wide_links *wide, int par
                            .sites = table != NULL ? table->sites[parity] : NULL,
                            .result = result};
 }
-
-#endif

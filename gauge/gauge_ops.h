@@ -7,8 +7,7 @@
  * - sites: lexicographic index of every lane's site, -1 if masked (lib/grid/site_table.h); NULL
  *   if kernels compute the indices.
  * - Sums and maxima go to `result` in device memory, taken over fixed chunks in chunk order. */
-#ifndef KAON_GAUGE_OPS_H
-#define KAON_GAUGE_OPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -70,7 +69,7 @@ typedef struct kaon_links_args {
   void *links[2];
   const int64_t *sites; /* of `parity`; NULL if the kernel does not read it */
   double *result;
-  kaon_exact_scale scale; /* plaquette, link_size */
+  kaon_exact_scale scale; /* plaquette, size */
 } kaon_links_args;
 
 enum { KAON_UPDATE_HEATBATH, KAON_UPDATE_OVERRELAX };
@@ -196,33 +195,26 @@ enum {
   KAON_GAUGE_RESULTS = 6
 };
 
+/* The kernels and their arguments: of all precisions; of double and single; of double alone. */
+#define KAON_GAUGE_STORAGE(X) \
+  X(encode, recode) X(decode, recode) X(rotate, rotate) X(clover_store, clover_store)
+#define KAON_GAUGE_FATTENING(X) X(fatten, fatten) X(line, line) X(unitarise, unitarise)
+#define KAON_GAUGE_DOUBLE(X)                                                              \
+  X(fill, fill_links)                                                                     \
+  X(project, links)                                                                       \
+  X(inspect, links)                                                                       \
+  X(plaquette, links)                                                                     \
+  X(charge, links) X(update, update_links) X(transport, transport) X(polyakov, transport) \
+      X(transform, transform) X(clover_term, clover_term) X(clover_invert, clover_invert) \
+          X(clover_square, clover_square) X(size, links) X(split, split)
+
 typedef struct kaon_gauge_ops {
-  void (*encode)(const kaon_launch *launch, const kaon_recode_args *args);
-  void (*decode)(const kaon_launch *launch, const kaon_recode_args *args);
+#define KAON_X(entry, type) \
+  void (*entry)(const kaon_launch *launch, const kaon_##type##_args *args);
+  KAON_GAUGE_STORAGE(KAON_X)
+  KAON_GAUGE_FATTENING(KAON_X)
+  KAON_GAUGE_DOUBLE(KAON_X)
+  KAON_X(reorder, reorder) /* on devices */
+#undef KAON_X
   void (*copy)(const kaon_launch *launch, void *to, const void *from, size_t bytes);
-  void (*rotate)(const kaon_launch *launch, const kaon_rotate_args *args);
-  void (*clover_store)(const kaon_launch *launch, const kaon_clover_store_args *args);
-
-  void (*reorder)(const kaon_launch *launch, const kaon_reorder_args *args);
-  void (*fill)(const kaon_launch *launch, const kaon_fill_links_args *args);
-  void (*project)(const kaon_launch *launch, const kaon_links_args *args);
-  void (*inspect)(const kaon_launch *launch, const kaon_links_args *args);
-  void (*plaquette)(const kaon_launch *launch, const kaon_links_args *args);
-  void (*charge)(const kaon_launch *launch, const kaon_links_args *args);
-  void (*update)(const kaon_launch *launch, const kaon_update_links_args *args);
-  void (*transport)(const kaon_launch *launch, const kaon_transport_args *args);
-  void (*polyakov)(const kaon_launch *launch, const kaon_transport_args *args);
-  void (*transform)(const kaon_launch *launch, const kaon_transform_args *args);
-  void (*clover_term)(const kaon_launch *launch, const kaon_clover_term_args *args);
-  void (*clover_invert)(const kaon_launch *launch, const kaon_clover_invert_args *args);
-  void (*clover_square)(const kaon_launch *launch, const kaon_clover_square_args *args);
-
-  void (*link_size)(const kaon_launch *launch, const kaon_links_args *args);
-  void (*link_split)(const kaon_launch *launch, const kaon_split_args *args);
-
-  void (*fatten)(const kaon_launch *launch, const kaon_fatten_args *args);
-  void (*line)(const kaon_launch *launch, const kaon_line_args *args);
-  void (*unitarise)(const kaon_launch *launch, const kaon_unitarise_args *args);
 } kaon_gauge_ops;
-
-#endif

@@ -76,7 +76,7 @@ static void give_link(const caller_array *p, int64_t matrix, kaon_host_link link
 
 static kaon_status pass_on_host(const kaon_wide_links *wide, const caller_array *p, int take) {
   const kaon_lattice *lattice = wide->lattice;
-  kaon_host_links host;
+  KAON_AUTO(kaon_host_close) kaon_host_links host = {0};
   KAON_TRY(kaon_host_open(wide, !take, &host));
 #pragma omp parallel for num_threads(lattice->ctx->threads) schedule(static)
   for (int64_t matrix = 0; matrix < p->matrices; matrix++) {
@@ -89,7 +89,6 @@ static kaon_status pass_on_host(const kaon_wide_links *wide, const caller_array 
     else
       give_link(p, matrix, link);
   }
-  kaon_host_close(&host);
   return KAON_OK;
 }
 
@@ -141,13 +140,12 @@ static kaon_status pass(const kaon_wide_links *wide, kaon_gauge_order order,
   caller_array p = {.order = order, .precision = precision};
   p.matrices = 4 * wide->lattice->volume / kaon_order_arrays(order);
   p.matrix_bytes = 18 * kaon_precision_bytes(precision);
-  kaon_status status = KAON_OK;
-  for (; p.array < kaon_order_arrays(order) && status == KAON_OK; p.array++) {
+  for (; p.array < kaon_order_arrays(order); p.array++) {
     p.memory = arrays[p.array];
-    status = wide->lattice->ctx->backend->host_accessible ? pass_on_host(wide, &p, take)
-                                                          : pass_on_device(wide, &p, side, take);
+    KAON_TRY(wide->lattice->ctx->backend->host_accessible ? pass_on_host(wide, &p, take)
+                                                          : pass_on_device(wide, &p, side, take));
   }
-  return status;
+  return KAON_OK;
 }
 
 /* Accepts any finite matrices. */
@@ -159,7 +157,7 @@ static kaon_status check_any(const kaon_wide_links *wide) {
 
 static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,
                                 const void *const *arrays, kaon_side side, int any) {
-  kaon_wide_links wide = {0};
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   kaon_status status = check(gauge, order, precision, arrays, side, "gauge import");
   /* On refusal, the field must stay unchanged. */
   if (status == KAON_OK) status = kaon_wide_create(gauge->lattice, &wide);
@@ -168,7 +166,6 @@ static kaon_status import_links(kaon_gauge *gauge, kaon_gauge_order order, kaon_
   status = kaon_agree(gauge->ctx, status); /* may fail on one rank only */
   if (status == KAON_OK) status = any ? check_any(&wide) : kaon_wide_check(&wide, "gauge: import");
   if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, "gauge: import");
-  kaon_wide_close(&wide);
   return status;
 }
 
@@ -180,14 +177,12 @@ static kaon_status import(kaon_gauge *gauge, kaon_gauge_order order, kaon_precis
 
 static kaon_status export_links(const kaon_gauge *gauge, kaon_gauge_order order,
                                 kaon_precision precision, void *const *arrays, kaon_side side) {
-  kaon_wide_links wide;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   kaon_status status =
       check(gauge, order, precision, (const void *const *)arrays, side, "gauge export");
   KAON_TRY(kaon_agree(gauge->ctx, status));
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  status = kaon_agree(gauge->ctx, pass(&wide, order, precision, arrays, side, 0));
-  kaon_wide_close(&wide);
-  return status;
+  return kaon_agree(gauge->ctx, pass(&wide, order, precision, arrays, side, 0));
 }
 
 static kaon_status export(const kaon_gauge *gauge, kaon_gauge_order order, kaon_precision precision,

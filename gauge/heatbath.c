@@ -5,7 +5,6 @@
 
 #include "gauge/gauge_internal.h"
 #include "lib/core/threads.h"
-#include "lib/core/options_table.h"
 #include "lib/core/entry.h"
 
 static kaon_status check(const kaon_gauge *gauge, const kaon_heatbath_options *options, int sweeps,
@@ -58,15 +57,12 @@ static kaon_status run(const kaon_wide_links *wide, const kaon_site_table *table
 }
 
 static kaon_status update(kaon_gauge *gauge, const kaon_heatbath_options *options, int sweeps) {
-  kaon_wide_links wide;
-  kaon_site_table table;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
+  KAON_AUTO(kaon_site_table_release) kaon_site_table table = {0};
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  kaon_status status = kaon_agree(gauge->ctx, kaon_site_table_create(gauge->lattice, &table));
-  if (status == KAON_OK) status = run(&wide, &table, options, sweeps);
-  if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, "heatbath");
-  kaon_site_table_release(&table);
-  kaon_wide_close(&wide);
-  return status;
+  KAON_TRY(kaon_agree(gauge->ctx, kaon_site_table_create(gauge->lattice, &table)));
+  KAON_TRY(run(&wide, &table, options, sweeps));
+  return kaon_wide_commit(gauge, &wide, 0, "heatbath");
 }
 
 kaon_status kaon_gauge_heatbath(kaon_gauge *gauge, const kaon_heatbath_options *options,

@@ -22,16 +22,13 @@ static kaon_status run(kaon_wide_links *wide, const kaon_site_table *table, int 
 
 static kaon_status fill_links(kaon_gauge *gauge, int kind, double eps, uint64_t seed,
                               const char *what) {
-  kaon_wide_links wide;
-  kaon_site_table table;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
+  KAON_AUTO(kaon_site_table_release) kaon_site_table table = {0};
   KAON_TRY(kaon_wide_open(gauge, 1, &wide));
   kaon_status status = kaon_site_table_create(gauge->lattice, &table);
   if (status == KAON_OK) status = run(&wide, &table, kind, eps, seed);
-  status = kaon_agree(gauge->ctx, status);
-  if (status == KAON_OK) status = kaon_wide_commit(gauge, &wide, 0, what);
-  kaon_site_table_release(&table);
-  kaon_wide_close(&wide);
-  return status;
+  KAON_TRY(kaon_agree(gauge->ctx, status));
+  return kaon_wide_commit(gauge, &wide, 0, what);
 }
 
 static kaon_status fill(kaon_gauge *gauge, int kind, double eps, uint64_t seed, const char *what) {

@@ -121,20 +121,16 @@ static kaon_status transform(const kaon_transporter *transporter, const kaon_wid
 }
 
 static kaon_status fix(kaon_gauge *to, const kaon_gauge *from) {
-  kaon_wide_links wide, fixed = {0};
-  kaon_transporter transporter = {0};
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0}, fixed = {0};
+  KAON_AUTO(kaon_transporter_release) kaon_transporter transporter = {0};
   KAON_TRY(kaon_wide_open(from, 0, &wide));
   /* Not in place: neighbours still need the links of a finished site. */
 
-  kaon_status status = to == from ? kaon_agree(to->ctx, kaon_wide_create(to->lattice, &fixed))
-                                  : kaon_wide_open(to, 1, &fixed);
-  if (status == KAON_OK) status = kaon_transporter_create(&wide, &transporter);
-  if (status == KAON_OK) status = transform(&transporter, &wide, &fixed);
-  if (status == KAON_OK) status = kaon_wide_commit(to, &fixed, 0, "gauge: temporal");
-  kaon_transporter_release(&transporter);
-  kaon_wide_close(&fixed);
-  kaon_wide_close(&wide);
-  return status;
+  KAON_TRY(to == from ? kaon_agree(to->ctx, kaon_wide_create(to->lattice, &fixed))
+                      : kaon_wide_open(to, 1, &fixed));
+  KAON_TRY(kaon_transporter_create(&wide, &transporter));
+  KAON_TRY(transform(&transporter, &wide, &fixed));
+  return kaon_wide_commit(to, &fixed, 0, "gauge: temporal");
 }
 
 kaon_status kaon_gauge_temporal(kaon_gauge *to, const kaon_gauge *from) {
@@ -165,14 +161,11 @@ static kaon_status keep(kaon_temporal *rotation, const kaon_transporter *transpo
 }
 
 static kaon_status update(kaon_temporal *rotation, const kaon_gauge *gauge) {
-  kaon_wide_links wide;
-  kaon_transporter transporter = {0};
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
+  KAON_AUTO(kaon_transporter_release) kaon_transporter transporter = {0};
   KAON_TRY(kaon_wide_open(gauge, 0, &wide));
-  kaon_status status = kaon_transporter_create(&wide, &transporter);
-  if (status == KAON_OK) status = keep(rotation, &transporter);
-  kaon_transporter_release(&transporter);
-  kaon_wide_close(&wide);
-  return status;
+  KAON_TRY(kaon_transporter_create(&wide, &transporter));
+  return keep(rotation, &transporter);
 }
 
 kaon_status kaon_temporal_update(kaon_temporal *rotation, const kaon_gauge *gauge) {

@@ -1,8 +1,7 @@
 /* temporal.h - the temporal gauge: the transformation g(x) that makes t links the identity on all
  * slices except the last, g(x, t + 1) = g(x, t) U_t(x, t), g(x, 0) = 1; and its action on
  * spinors. */
-#ifndef KAON_GAUGE_TEMPORAL_H
-#define KAON_GAUGE_TEMPORAL_H
+#pragma once
 
 #include <kaon/operator.h>
 
@@ -35,5 +34,3 @@ void kaon_temporal_destroy(kaon_temporal **rotation);
  * PRECISION. */
 kaon_status kaon_temporal_rotate(const kaon_temporal *rotation, int parity, kaon_mode mode,
                                  const kaon_vector *in, kaon_vector *out, const kaon_gate *gate);
-
-#endif

@@ -114,12 +114,10 @@ static kaon_status inspect(const kaon_wide_links *wide, const kaon_site_table *t
 static kaon_status worst_of_ranks(kaon_context *ctx, double result[KAON_INSPECT_RESULTS]) {
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;
-  double *all = malloc((size_t)comm->ranks * KAON_INSPECT_RESULTS * sizeof *all);
-  kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "gauge: out of host memory");
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = comm->ops->gather(comm, result, KAON_INSPECT_RESULTS, all);
-  for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
+  KAON_AUTOFREE double *all = malloc((size_t)comm->ranks * KAON_INSPECT_RESULTS * sizeof *all);
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, all != NULL, "gauge: out of host memory"));
+  KAON_TRY(comm->ops->gather(comm, result, KAON_INSPECT_RESULTS, all));
+  for (int r = 0; r < comm->ranks; r++) {
     const double *found = all + r * KAON_INSPECT_RESULTS;
     if (r == 0 || found[0] > result[0]) result[0] = found[0];
     if (r == 0 || found[1] > result[1] || (found[1] == result[1] && found[2] < result[2])) {
@@ -127,8 +125,7 @@ static kaon_status worst_of_ranks(kaon_context *ctx, double result[KAON_INSPECT_
       result[2] = found[2];
     }
   }
-  free(all);
-  return status;
+  return KAON_OK;
 }
 
 kaon_status kaon_wide_inspect(const kaon_wide_links *wide, double result[KAON_INSPECT_RESULTS]) {

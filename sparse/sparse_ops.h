@@ -4,8 +4,7 @@
  * Row i of a rank is lane i % W of block i / W of its vectors, W = the backend's width. A real
  * matrix has one component a row, a complex one two. Rows are in the space's order
  * (sparse/storage/matrix.h): rows without ghosts come first. */
-#ifndef KAON_SPARSE_OPS_H
-#define KAON_SPARSE_OPS_H
+#pragma once
 
 #include "lib/core/launch.h"
 #include "lib/operator/shifts.h"
@@ -279,5 +278,3 @@ typedef struct kaon_sparse_ops {
   void (*relax)(const kaon_launch *launch, const kaon_relax_args *args);
   void (*project)(const kaon_launch *launch, const kaon_project_args *args);
 } kaon_sparse_ops;
-
-#endif

@@ -444,7 +444,7 @@ static void an_end_of_cycle_does_so_too(void **state) {
     world w;
     if (machine == MACHINE_CUDA && machine_lacks(machine)) continue;
     if (!open_world(&w, machine, KAON_GCR, KAON_SINGLE, NO_K)) continue;
-    must(w.c.ctx, w.s->method->finish(w.s, KAON_GATE_STEP));
+    must(w.c.ctx, kaon_method_finish(w.s, KAON_GATE_STEP));
     assert_int_equal(seen.kernels, 1);
     assert_int_equal(seen.reads, w.s->process.cycle + said(at, "reads k + "));
     assert_int_equal(seen.writes, said(at, ", writes "));

@@ -2,8 +2,7 @@
  * (unit.h), sums over units, distribution of chunks to threads. The including file defines
  * OPERANDS, COEFFICIENTS and WRITTEN: the largest numbers of operands, coefficients and written
  * operands of its formulas. */
-#ifndef KAON_BLAS_CPU_ENTRY_H
-#define KAON_BLAS_CPU_ENTRY_H
+#pragma once
 
 #include "blas/cpu/unit.h"
 #include "lib/cpu/reduce.h"
@@ -169,5 +168,3 @@ static inline void run_chunks(const kaon_launch *launch, const kaon_update_args 
     kaon_reduce_finish(launch->partials, runs_in(args), args->shape.nrhs, &args->gate, &args->sum, \
                        nslots);                                                                    \
   }
-
-#endif

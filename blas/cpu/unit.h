@@ -1,8 +1,7 @@
 /* unit.h - a unit: one column of one block, ncomp * W consecutive values, as the CPU's vector
  * kernels access it. It is read as (re, im) pairs of vreal, summed in double, and in half rounded
  * once. */
-#ifndef KAON_BLAS_CPU_UNIT_H
-#define KAON_BLAS_CPU_UNIT_H
+#pragma once
 
 #include "blas/blas_ops.h"
 #include "lib/cpu/team.h"
@@ -259,5 +258,3 @@ KAON_INLINE void unit_dots(const kaon_update_args *args, int first, const int gr
   }
   dots_add(s, ux, group, &uy, shape->complex_space, sum);
 }
-
-#endif

@@ -61,8 +61,7 @@ typedef float4 entry; /* their high parts, then their low parts */
 
 /* A lane's values of rows 4 k .. and columns 4 j .. of matrix m, as the map (re, im) -> (re,
  * im). */
-static __device__ __forceinline__ entry matrix_entry(const block_call &a, int m, int k, int j,
-                                                     uint64_t open) {
+KAON_DEVICE entry matrix_entry(const block_call &a, int m, int k, int j, uint64_t open) {
   const int lane = threadIdx.x % 32, row = 4 * k + lane % 4, column = 4 * j + lane / 8;
   double re = 0, im = 0;
   if ((m < a.vectors || m == 0) && (open >> row & open >> column & 1)) {
@@ -84,8 +83,7 @@ static __device__ __forceinline__ entry matrix_entry(const block_call &a, int m,
 /* Loads the panels from `first` on. The entry of matrix m, rows k, columns j of panel p is at (((p
  * matrices + m) quads + k) PANEL + j) 32 + lane. */
 template <int OP>
-static __device__ __forceinline__ void load_panels(const block_call &a, int first, uint64_t open,
-                                                   entry *panel) {
+KAON_DEVICE void load_panels(const block_call &a, int first, uint64_t open, entry *panel) {
   const int warp = threadIdx.x / 32, count = a.panels * matrices<OP>() * a.quads * PANEL;
   for (int e = warp; e < count; e += blockDim.x / 32) {
     const int j = e % PANEL, k = e / PANEL % a.quads, m = e / (PANEL * a.quads) % matrices<OP>();
@@ -97,8 +95,7 @@ static __device__ __forceinline__ void load_panels(const block_call &a, int firs
 
 /* Returns matrix m of panel p, loading it if necessary. Called by all threads of the block. */
 template <int OP>
-static __device__ __forceinline__ const entry *panel_at(const block_call &a, int p, uint64_t open,
-                                                        entry *panel) {
+KAON_DEVICE const entry *panel_at(const block_call &a, int p, uint64_t open, entry *panel) {
   if (a.panels > 1 || a.quads <= PANEL) return panel + p * matrices<OP>() * a.quads * PANEL * 32;
   __syncthreads();
   load_panels<OP>(a, p, open, panel);
@@ -115,7 +112,7 @@ typedef struct place {
   uint64_t open; /* bit 4 k: its column of quad k is open */
 } place;
 
-static __device__ __forceinline__ place place_of(const block_call &a, int64_t tile, uint64_t open) {
+KAON_DEVICE place place_of(const block_call &a, int64_t tile, uint64_t open) {
   const int lane = threadIdx.x % 32, column = lane % 4;
   place p;
 #if !KAON_IS_HALF
@@ -131,17 +128,16 @@ static __device__ __forceinline__ place place_of(const block_call &a, int64_t ti
 }
 
 /* The index of item i of group `group` of quad k. */
-static __device__ __forceinline__ int64_t at_of(const block_call &a, const place &p, int k,
-                                                int group, int i) {
+KAON_DEVICE int64_t at_of(const block_call &a, const place &p, int k, int group, int i) {
   return p.at + (int64_t)(4 * k) * a.w.unit + group * KAON_LANES + 8 * i;
 }
 
-static __device__ __forceinline__ bool is_open(const place &p, int k) {
+KAON_DEVICE bool is_open(const place &p, int k) {
   return (p.open >> 4 * k & 1) != 0;
 }
 
 /* The factor from the integers of quad k to values; 1 except in half. */
-static __device__ __forceinline__ float step_of(const kaon_view &v, const place &p, int k) {
+KAON_DEVICE float step_of(const kaon_view &v, const place &p, int k) {
   if (!KAON_IS_HALF) return 1;
   return is_open(p, k) ? kaon_half_unit(v.scale[p.site + 4 * k * KAON_LANES]) : 0;
 }
@@ -154,9 +150,8 @@ struct operand {
 };
 
 template <int QUADS, int GROUPS>
-static __device__ __forceinline__ void operand_read(const block_call &a, const kaon_view &v,
-                                                    const place &p, int group,
-                                                    operand<QUADS, GROUPS> *o) {
+KAON_DEVICE void operand_read(const block_call &a, const kaon_view &v, const place &p, int group,
+                              operand<QUADS, GROUPS> *o) {
 #pragma unroll
   for (int k = 0; k < QUADS; k++) {
     o->step[k] = step_of(v, p, k);
@@ -172,7 +167,7 @@ static __device__ __forceinline__ void operand_read(const block_call &a, const k
 }
 
 /* Real r of a lane's values at a position, counted through its items. */
-static __device__ __forceinline__ sum_real number_of(const item *x, float step, int r) {
+KAON_DEVICE sum_real number_of(const item *x, float step, int r) {
 #if !KAON_IS_HALF
   (void)step;
   return (sum_real)x[r / NUMBERS].v[r % NUMBERS];
@@ -183,7 +178,7 @@ static __device__ __forceinline__ sum_real number_of(const item *x, float step, 
 
 /* Half: forces recomputation from an item for each matrix, since registers are scarcer than
  * instructions. */
-static __device__ __forceinline__ item item_once(const item &x) {
+KAON_DEVICE item item_once(const item &x) {
   item y = x;
 #if KAON_IS_HALF
   asm volatile("" : "+r"(y.v[0]), "+r"(y.v[1]), "+r"(y.v[2]), "+r"(y.v[3]));
@@ -192,7 +187,7 @@ static __device__ __forceinline__ item item_once(const item &x) {
 }
 
 /* sum += x m. Values 0 .. 3 of x and sum are (re, im) of two rows. */
-static __device__ __forceinline__ void add_rows(sum_real *sum, const sum_real *x, const entry &m) {
+KAON_DEVICE void add_rows(sum_real *sum, const sum_real *x, const entry &m) {
 #if !KAON_IS_HALF
   const double left[4] = {x[0], x[2], x[1], x[3]}, right[2] = {m.x, m.y};
   mma_double(sum, left, right);
@@ -217,9 +212,8 @@ struct sums {
 
 /* sum += x M with matrix m of the panel. */
 template <int QUADS, int GROUPS>
-static __device__ __forceinline__ void add_products(const block_call &a, const entry *panel, int m,
-                                                    const operand<QUADS, GROUPS> &x,
-                                                    sums<GROUPS> *sum) {
+KAON_DEVICE void add_products(const block_call &a, const entry *panel, int m,
+                              const operand<QUADS, GROUPS> &x, sums<GROUPS> *sum) {
   const entry *mine = panel + m * (QUADS > PANEL ? a.quads : QUADS) * PANEL * 32 + threadIdx.x % 32;
 #pragma unroll
   for (int k = 0; k < QUADS; k++) {
@@ -246,9 +240,8 @@ static __device__ __forceinline__ void add_products(const block_call &a, const e
 
 /* sum = the present values, or 0. */
 template <int GROUPS>
-static __device__ __forceinline__ void sums_begin(const block_call &a, const kaon_view *v,
-                                                  const place &p, int first, int group,
-                                                  sums<GROUPS> *sum) {
+KAON_DEVICE void sums_begin(const block_call &a, const kaon_view *v, const place &p, int first,
+                            int group, sums<GROUPS> *sum) {
 #pragma unroll
   for (int j = 0; j < PANEL; j++) {
     const bool open = v != NULL && is_open(p, first + j);
@@ -275,9 +268,8 @@ enum way { ALL, LOOK, ROUND };
 #if !KAON_IS_HALF
 
 template <int GROUPS>
-static __device__ __forceinline__ void sums_write(const block_call &a, const kaon_view &v,
-                                                  const place &p, int first, int group, way how,
-                                                  float *largest, const sums<GROUPS> &sum) {
+KAON_DEVICE void sums_write(const block_call &a, const kaon_view &v, const place &p, int first,
+                            int group, way how, float *largest, const sums<GROUPS> &sum) {
   (void)how, (void)largest;
 #pragma unroll
   for (int j = 0; j < PANEL; j++) {
@@ -297,9 +289,8 @@ static __device__ __forceinline__ void sums_write(const block_call &a, const kao
 
 /* largest: that of quad `first` and the following ones, for this result. */
 template <int GROUPS>
-static __device__ __forceinline__ void sums_write(const block_call &a, const kaon_view &v,
-                                                  const place &p, int first, int group, way how,
-                                                  float *largest, const sums<GROUPS> &sum) {
+KAON_DEVICE void sums_write(const block_call &a, const kaon_view &v, const place &p, int first,
+                            int group, way how, float *largest, const sums<GROUPS> &sum) {
 #pragma unroll
   for (int j = 0; j < PANEL; j++) {
     float most = how == ALL ? 0 : largest[j];
@@ -331,10 +322,9 @@ static __host__ __device__ constexpr bool reads_late() {
 /* Computes a panel of results from quad `first` on, for the groups from `group` on. largest: as in
  * sums_write; the results are `stride` apart. */
 template <int OP, int QUADS, int GROUPS>
-static __device__ __forceinline__ void update_panel(const block_call &a, const entry *panel,
-                                                    const place &p, int first, int group, way how,
-                                                    operand<QUADS, GROUPS> *x, float *largest,
-                                                    int stride) {
+KAON_DEVICE void update_panel(const block_call &a, const entry *panel, const place &p, int first,
+                              int group, way how, operand<QUADS, GROUPS> *x, float *largest,
+                              int stride) {
   constexpr int grows = OP == AXPY ? 1 : 2; /* the result that is added to */
   constexpr int times = OP == AXPY ? 0 : 1; /* the operand that it adds */
   constexpr bool late = OP == ROTATE && reads_late<QUADS>();
@@ -357,8 +347,8 @@ static __device__ __forceinline__ void update_panel(const block_call &a, const e
 }
 
 template <int OP, int QUADS, int GROUPS>
-static __device__ __forceinline__ void read_operands(const block_call &a, const place &p, int group,
-                                                     operand<QUADS, GROUPS> *x) {
+KAON_DEVICE void read_operands(const block_call &a, const place &p, int group,
+                               operand<QUADS, GROUPS> *x) {
   if (OP == ROTATE && reads_late<QUADS>()) return;
   operand_read<QUADS, GROUPS>(a, a.v[0], p, group, &x[0]);
   if (OP == ROTATE && a.vectors > 1)
@@ -368,8 +358,7 @@ static __device__ __forceinline__ void read_operands(const block_call &a, const 
 /* Updates all groups of a site, GROUPS at a time. The old scales are read until all new values are
  * known. */
 template <int OP, int QUADS, int GROUPS>
-static __device__ __forceinline__ void update_in_turns(const block_call &a, const place &p,
-                                                       uint64_t open, entry *panel) {
+KAON_DEVICE void update_in_turns(const block_call &a, const place &p, uint64_t open, entry *panel) {
 #if KAON_IS_HALF
   enum { STRIDE = (QUADS + PANEL - 1) / PANEL * PANEL };
   float largest[MATRICES * STRIDE];

@@ -19,7 +19,7 @@ enum {
 
 /* The largest of the values that the warps of a block found in their parts of a site. On return all
  * warps have read their parts. Called by all threads. */
-static __device__ __forceinline__ float largest_of_parts(int lane, float own) {
+KAON_DEVICE float largest_of_parts(int lane, float own) {
   __shared__ quantise_room<PARTS> room;
   room[threadIdx.x / KAON_LANES][lane] = own;
   __syncthreads();
@@ -29,8 +29,7 @@ static __device__ __forceinline__ float largest_of_parts(int lane, float own) {
 /* Converts a site of NCOMP reals, in registers. PARTED: only PART components of a spinor, while
  * other warps of the block have the rest; then all threads of the block call it. */
 template <int FROM, int TO, int NCOMP, bool PARTED = false>
-static __device__ __forceinline__ void convert_held(const convert_call &a, int64_t unit, int lane,
-                                                    double *sum) {
+KAON_DEVICE void convert_held(const convert_call &a, int64_t unit, int lane, double *sum) {
   typedef typename number_of<FROM>::type source;
   typedef typename number_of<TO>::type target;
   source x[NCOMP];

@@ -1,7 +1,6 @@
 /* convert.h - converts a site of a vector between precisions on the GPU (convert.cu, and the listed
  * steps of sparse/cuda/listed.h). */
-#ifndef KAON_BLAS_CUDA_CONVERT_H
-#define KAON_BLAS_CUDA_CONVERT_H
+#pragma once
 
 #include "blas/cuda/unit.h"
 #include "lib/cuda/precisions.h"
@@ -16,20 +15,18 @@ typedef struct convert_call {
 
 /* The factor from a site's integers to values. */
 template <int PRECISION>
-static __device__ __forceinline__ float step_of(const kaon_view &v, int64_t unit, int lane) {
+KAON_DEVICE float step_of(const kaon_view &v, int64_t unit, int lane) {
   return PRECISION == HALF ? kaon_half_unit(v.scale[unit * KAON_LANES + lane]) : 1.0f;
 }
 
 template <int PRECISION>
-static __device__ __forceinline__ double value_of(typename number_of<PRECISION>::type x,
-                                                  float step) {
+KAON_DEVICE double value_of(typename number_of<PRECISION>::type x, float step) {
   return PRECISION == HALF ? (double)((float)x * step) : (double)x;
 }
 
 /* Converts a site of any size, component by component; twice if the largest must be known first. */
 template <int FROM, int TO>
-static __device__ __forceinline__ void convert_site(const convert_call &a, int64_t unit, int lane,
-                                                    double *sum) {
+KAON_DEVICE void convert_site(const convert_call &a, int64_t unit, int lane, double *sum) {
   typedef typename number_of<FROM>::type source;
   typedef typename number_of<TO>::type target;
   const int from_pack = kaon_pack(KAON_ACCESS, a.ncomp, (int)sizeof(source));
@@ -63,5 +60,3 @@ static __device__ __forceinline__ void convert_site(const convert_call &a, int64
     ((source *)a.v[0].data)[unit * a.ncomp * KAON_LANES + site_offset(c, lane, from_pack)] = 0;
   if (FROM == HALF) a.v[0].scale[unit * KAON_LANES + lane] = 0;
 }
-
-#endif

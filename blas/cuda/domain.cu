@@ -18,7 +18,7 @@ typedef struct place {
   int lane, column;
 } place;
 
-static __device__ __forceinline__ bool place_of(const domain_call &c, place *p) {
+KAON_DEVICE bool place_of(const domain_call &c, place *p) {
   p->site = (int64_t)blockIdx.x * KAON_THREADS + threadIdx.x;
   p->column = (int)blockIdx.y;
   p->lane = (int)(p->site % KAON_LANES);
@@ -26,13 +26,12 @@ static __device__ __forceinline__ bool place_of(const domain_call &c, place *p) 
   return p->site < c.a.shape.nblocks * KAON_LANES && gate_open(c.a.gate, p->column);
 }
 
-static __device__ __forceinline__ stored *base_of(const domain_call &c, const kaon_view &v,
-                                                  const place &p) {
+KAON_DEVICE stored *base_of(const domain_call &c, const kaon_view &v, const place &p) {
   return (stored *)v.data + p.unit * c.a.shape.ncomp * KAON_LANES;
 }
 
 /* The factor from the integers of half to values. */
-static __device__ __forceinline__ real unit_of_site(const kaon_view &v, const place &p) {
+KAON_DEVICE real unit_of_site(const kaon_view &v, const place &p) {
 #if KAON_IS_HALF
   return kaon_half_unit(v.scale[p.unit * KAON_LANES + p.lane]);
 #else
@@ -111,11 +110,9 @@ static __global__ void __launch_bounds__(KAON_THREADS) steps_kernel(domain_call 
 
 /* Components i and i + 1 of x + a r and r - a q. In a real space a is real. */
 template <int NCOMP>
-static __device__ __forceinline__ void updated(const site_values<NCOMP> &x,
-                                               const site_values<NCOMP> &r,
-                                               const site_values<NCOMP> &q, const real unit[3],
-                                               vcomplex a, int i, bool pair, vcomplex *sum,
-                                               vcomplex *rest, bool fresh) {
+KAON_DEVICE void updated(const site_values<NCOMP> &x, const site_values<NCOMP> &r,
+                         const site_values<NCOMP> &q, const real unit[3], vcomplex a, int i,
+                         bool pair, vcomplex *sum, vcomplex *rest, bool fresh) {
   const vcomplex zero = c_make(0, 0);
   const vcomplex old = c_make(r.at(i) * unit[1], pair ? r.at(i + 1) * unit[1] : 0);
   const vcomplex image = c_make(q.at(i) * unit[2], pair ? q.at(i + 1) * unit[2] : 0);
@@ -123,7 +120,7 @@ static __device__ __forceinline__ void updated(const site_values<NCOMP> &x,
   domain_pair(a, was, old, image, sum, rest);
 }
 
-static __device__ __forceinline__ vcomplex step_of(const domain_call &c, const place &p) {
+KAON_DEVICE vcomplex step_of(const domain_call &c, const place &p) {
   const int64_t domain = c.a.domains.domain[p.site];
   if (domain < 0) return c_make(0, 0);
   const double *alpha = c.alpha + (domain * c.a.shape.nrhs + p.column) * 2;
@@ -131,8 +128,8 @@ static __device__ __forceinline__ vcomplex step_of(const domain_call &c, const p
 }
 
 /* Writes a spinor whose values are all known. */
-static __device__ __forceinline__ void write_spinor(const domain_call &c, const kaon_view &v,
-                                                    const place &p, const real *value) {
+KAON_DEVICE void write_spinor(const domain_call &c, const kaon_view &v, const place &p,
+                              const real *value) {
 #if KAON_IS_HALF
   stored integers[SPINOR];
   v.scale[p.unit * KAON_LANES + p.lane] = quantise_site<SPINOR>(value, integers);
@@ -166,7 +163,7 @@ static __global__ void __launch_bounds__(KAON_THREADS) update_spinors_kernel(dom
   write_spinor(c, c.a.r, p, rests);
 }
 
-static __device__ __forceinline__ stored rounded(real value, real factor) {
+KAON_DEVICE stored rounded(real value, real factor) {
 #if KAON_IS_HALF
   return (stored)(quantise_pair<false>(value, 0.0f, factor) & 0xffff);
 #else

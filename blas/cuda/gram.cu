@@ -44,14 +44,14 @@ typedef struct side {
   uint64_t open; /* bit 4 i: its column in tile i is open */
 } side;
 
-static __device__ __forceinline__ side side_of(int number, uint64_t open) {
+KAON_DEVICE side side_of(int number, uint64_t open) {
   side s;
   s.column = number * SIDE + (int)threadIdx.x % 32 / 8;
   s.open = s.column < KAON_BLOCK_MAX ? open >> s.column : 0;
   return s;
 }
 
-static __device__ __forceinline__ bool is_open(const side &s, int tile) {
+KAON_DEVICE bool is_open(const side &s, int tile) {
   return (s.open >> 4 * tile & 1) != 0;
 }
 
@@ -61,9 +61,8 @@ typedef struct lane_items {
 } lane_items;
 
 /* at: index of the lane's first item of tile 0. */
-static __device__ __forceinline__ void read_items(const gram_call &a, const kaon_view &v,
-                                                  const side &s, int64_t at, bool whole,
-                                                  lane_items *x) {
+KAON_DEVICE void read_items(const gram_call &a, const kaon_view &v, const side &s, int64_t at,
+                            bool whole, lane_items *x) {
 #pragma unroll
   for (int i = 0; i < TILES; i++)
 #pragma unroll
@@ -80,7 +79,7 @@ typedef struct tile_scale {
 } tile_scale;
 
 /* The lane's part of complex value c of its items of a tile. */
-static __device__ __forceinline__ double part_of(const item *x, int c, const tile_scale &scale) {
+KAON_DEVICE double part_of(const item *x, int c, const tile_scale &scale) {
   (void)scale;
   const real *pair = x[2 * c / NUMBERS].v + 2 * c % NUMBERS;
   return (double)(threadIdx.x & 4 ? pair[1] : pair[0]);
@@ -92,14 +91,14 @@ typedef struct tile_scale {
   double unit, rest;
 } tile_scale;
 
-static __device__ __forceinline__ tile_scale scale_of(float unit) {
+KAON_DEVICE tile_scale scale_of(float unit) {
   tile_scale s;
   s.unit = (double)unit;
   s.rest = -1081344.0 * s.unit;
   return s;
 }
 
-static __device__ __forceinline__ double part_of(const item *x, int c, const tile_scale &scale) {
+KAON_DEVICE double part_of(const item *x, int c, const tile_scale &scale) {
   const int which = threadIdx.x & 4 ? 0x7632 : 0x7610;
   const uint32_t upper = __byte_perm(x[0].v[c] ^ 0x80008000u, 0x41300000u, which);
   return fma(__hiloint2double((int)upper, 0), scale.unit, scale.rest);
@@ -132,9 +131,8 @@ static __host__ __device__ constexpr int tile_of_columns(int m) {
 
 /* Adds the products of the lanes' items to sum. */
 template <bool ALL>
-static __device__ __forceinline__ void add_items(double sum[][4], const lane_items &x,
-                                                 const tile_scale *x_scale, const lane_items &y,
-                                                 const tile_scale *y_scale) {
+KAON_DEVICE void add_items(double sum[][4], const lane_items &x, const tile_scale *x_scale,
+                           const lane_items &y, const tile_scale *y_scale) {
 #pragma unroll
   for (int p = 0; p < PAIRS_OF_STEP; p++) {
     double u[TILES][2], w[TILES][2];
@@ -163,8 +161,8 @@ static __host__ __device__ constexpr int steps_of_turn() {
 }
 
 template <bool ALL, bool SAME>
-static __device__ __forceinline__ void add_turn(const gram_call &a, int64_t turn, const side &sx,
-                                                const side &sy, double sum[][4]) {
+KAON_DEVICE void add_turn(const gram_call &a, int64_t turn, const side &sx, const side &sy,
+                          double sum[][4]) {
   constexpr int steps = steps_of_turn<ALL, SAME>();
   lane_items x[steps], y[steps];
   tile_scale none[TILES];
@@ -188,10 +186,9 @@ static __host__ __device__ constexpr int steps_of_turn() {
 }
 
 template <bool ALL, bool SAME>
-static __device__ __forceinline__ void add_groups(const gram_call &a, int64_t turn, const side &sx,
-                                                  const side &sy, bool whole, int first, int groups,
-                                                  const tile_scale *x_scale,
-                                                  const tile_scale *y_scale, double sum[][4]) {
+KAON_DEVICE void add_groups(const gram_call &a, int64_t turn, const side &sx, const side &sy,
+                            bool whole, int first, int groups, const tile_scale *x_scale,
+                            const tile_scale *y_scale, double sum[][4]) {
   const int lane = (int)(turn % 8) * 4 + (int)threadIdx.x % 4;
 #pragma unroll(SAME ? 3 : 1)
   for (int g = first; g < groups; g++) {
@@ -204,8 +201,8 @@ static __device__ __forceinline__ void add_groups(const gram_call &a, int64_t tu
   }
 }
 
-static __device__ __forceinline__ void read_scales(const gram_call &a, const kaon_view &v,
-                                                   const side &s, int64_t turn, tile_scale *scale) {
+KAON_DEVICE void read_scales(const gram_call &a, const kaon_view &v, const side &s, int64_t turn,
+                             tile_scale *scale) {
   const int64_t at = (turn / 8 * a.w.nrhs + s.column) * KAON_LANES + turn % 8 * 4 + threadIdx.x % 4;
 #pragma unroll
   for (int i = 0; i < TILES; i++)
@@ -213,8 +210,8 @@ static __device__ __forceinline__ void read_scales(const gram_call &a, const kao
 }
 
 template <bool ALL, bool SAME>
-static __device__ __forceinline__ void add_turn(const gram_call &a, int64_t turn, const side &sx,
-                                                const side &sy, double sum[][4]) {
+KAON_DEVICE void add_turn(const gram_call &a, int64_t turn, const side &sx, const side &sy,
+                          double sum[][4]) {
   enum { SPINOR_GROUPS = 3 };
   tile_scale x_scale[TILES], y_scale[TILES];
   read_scales(a, a.v[0], sx, turn, x_scale);
@@ -230,8 +227,7 @@ static __device__ __forceinline__ void add_turn(const gram_call &a, int64_t turn
  * room[warp][entry]. For value c of the rows and t of the columns of product m, with second tile r,
  * the entry is ((2 m + r) 4 + c) 4 + t. */
 template <bool ALL, bool SAME>
-static __device__ __forceinline__ void add_turns(const gram_call &a, const side &sx, const side &sy,
-                                                 double2 *room) {
+KAON_DEVICE void add_turns(const gram_call &a, const side &sx, const side &sy, double2 *room) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   double sum[products<ALL>()][4];
 #pragma unroll
@@ -256,8 +252,7 @@ static __device__ __forceinline__ void add_turns(const gram_call &a, const side 
 
 /* Writes this block's sums to partials[chunk n^2 + j n + i]; Hermitian: only i <= j. */
 template <bool ALL>
-static __device__ __forceinline__ void gram_leave(const gram_call &a, int piece_i, int piece_j,
-                                                  const double2 *room) {
+KAON_DEVICE void gram_leave(const gram_call &a, int piece_i, int piece_j, const double2 *room) {
   enum { ENTRIES = 2 * products<ALL>() * TILE_ENTRIES };
   const int n = a.w.nrhs;
   double2 *partials = (double2 *)a.sums.partials + (int64_t)blockIdx.x * n * n;
@@ -282,8 +277,7 @@ static __device__ __forceinline__ void gram_leave(const gram_call &a, int piece_
 /* ---- completion ---- */
 
 /* Adds the partial sums first, first + step, ... below end of an entry. */
-static __device__ __forceinline__ double2 gram_add(const gram_call &a, int entry, int first,
-                                                   int step, int end) {
+KAON_DEVICE double2 gram_add(const gram_call &a, int entry, int first, int step, int end) {
   const double2 *parts = (const double2 *)a.sums.partials;
   double2 total = make_double2(0, 0);
 #pragma unroll 8
@@ -295,7 +289,7 @@ static __device__ __forceinline__ double2 gram_add(const gram_call &a, int entry
   return total;
 }
 
-static __device__ __forceinline__ bool gram_has(const gram_call &a, int entry) {
+KAON_DEVICE bool gram_has(const gram_call &a, int entry) {
   return !a.hermitian || entry % a.w.nrhs <= entry / a.w.nrhs;
 }
 
@@ -303,13 +297,13 @@ static __device__ __forceinline__ bool gram_has(const gram_call &a, int entry) {
  * blocks adds the groups. Chunk c belongs to group c % groups. The sum of a group replaces the
  * partial sum of chunk `group`. Each group needs a ticket, and there are as many as columns. 0: no
  * groups. */
-static __device__ __forceinline__ int gram_groups(const gram_call &a) {
+KAON_DEVICE int gram_groups(const gram_call &a) {
   const int n = a.w.nrhs;
   return n < 4 || a.sums.chunks <= 2 * GROUPS ? 0 : n <= GROUPS ? n - 1 : GROUPS;
 }
 
 /* Returns true in the last block, once all sums are available. */
-static __device__ __forceinline__ bool gram_last(const gram_call &a, int chunk, int blocks_y) {
+KAON_DEVICE bool gram_last(const gram_call &a, int chunk, int blocks_y) {
   const int chunks = a.sums.chunks, groups = gram_groups(a), n = a.w.nrhs;
   if (groups == 0) return sums_last(a.sums, 0, chunks * blocks_y);
   const int group = chunk % groups, members = (chunks - group + groups - 1) / groups;
@@ -323,7 +317,7 @@ static __device__ __forceinline__ bool gram_last(const gram_call &a, int chunk, 
 }
 
 /* Writes entry (i, j) to the slot of column j, and its mirror image. */
-static __device__ __forceinline__ void gram_slots(const gram_call &a, uint64_t open) {
+KAON_DEVICE void gram_slots(const gram_call &a, uint64_t open) {
   const int n = a.w.nrhs, parts = gram_groups(a) > 0 ? gram_groups(a) : a.sums.chunks;
   kaon_column_state *state = a.sums.sum.state;
   for (int e = threadIdx.x; e < n * n; e += KAON_THREADS) {
@@ -338,7 +332,7 @@ static __device__ __forceinline__ void gram_slots(const gram_call &a, uint64_t o
 }
 
 /* The piece of blockIdx.y. Pieces of the upper triangle are numbered column by column. */
-static __device__ __forceinline__ void piece_place(const gram_call &a, int number, int *i, int *j) {
+KAON_DEVICE void piece_place(const gram_call &a, int number, int *i, int *j) {
   *i = number;
   *j = 0;
   if (a.hermitian)

@@ -2,8 +2,7 @@
  * is one access of a lane to a column: 16 bytes, neighbouring values being (re, im). In half it is
  * a lane's group of components, under the scale of its site. The items of all columns at one
  * position meet in a thread or a block, so each vector is read from memory once. */
-#ifndef KAON_BLAS_CUDA_ITEMS_H
-#define KAON_BLAS_CUDA_ITEMS_H
+#pragma once
 
 #include "blas/cuda/unit.h"
 
@@ -37,7 +36,7 @@ static items items_of(const kaon_shape *shape) {
 }
 
 /* The columns that take part, one bit each. Called by all lanes of a warp. */
-static __device__ __forceinline__ uint64_t open_columns(const kaon_gate &gate, int nrhs) {
+KAON_DEVICE uint64_t open_columns(const kaon_gate &gate, int nrhs) {
   const int lane = threadIdx.x % 32;
   const bool low = lane < nrhs && gate_open(gate, lane);
   const bool high = lane + 32 < nrhs && gate_open(gate, lane + 32);
@@ -45,24 +44,22 @@ static __device__ __forceinline__ uint64_t open_columns(const kaon_gate &gate, i
 }
 
 /* The block of item i of a column, and the item's index among all items. */
-static __device__ __forceinline__ int64_t item_block(const items &w, int64_t i) {
+KAON_DEVICE int64_t item_block(const items &w, int64_t i) {
   return i >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)w.unit) : i / w.unit;
 }
 
-static __device__ __forceinline__ int64_t item_at(const items &w, int64_t i, int column) {
+KAON_DEVICE int64_t item_at(const items &w, int64_t i, int column) {
   return i + (item_block(w, i) * (w.nrhs - 1) + column) * w.unit;
 }
 
 #if !KAON_IS_HALF
-static __device__ __forceinline__ item item_read(const kaon_view &v, const items &w, int64_t at,
-                                                 bool whole) {
+KAON_DEVICE item item_read(const kaon_view &v, const items &w, int64_t at, bool whole) {
   (void)w, (void)whole;
   return word_read(v, at);
 }
 #else
 /* whole: items of NUMBERS reals. */
-static __device__ __forceinline__ item item_read(const kaon_view &v, const items &w, int64_t at,
-                                                 bool whole) {
+KAON_DEVICE item item_read(const kaon_view &v, const items &w, int64_t at, bool whole) {
   if (whole) return ((const item *)v.data)[at];
   const uint16_t *from = (const uint16_t *)v.data + at * w.pack;
   item x = {};
@@ -74,15 +71,15 @@ static __device__ __forceinline__ item item_read(const kaon_view &v, const items
 
 /* Integer r as a float: places its bits in the mantissa of 2^23 and subtracts the offset, since
  * conversion instructions are slow. */
-static __device__ __forceinline__ float item_integer(const item &x, int r) {
+KAON_DEVICE float item_integer(const item &x, int r) {
   return __uint_as_float(
              __byte_perm(x.v[r / 2] ^ 0x80008000u, 0x4b000000u, r % 2 ? 0x7632 : 0x7610)) -
          8421376.0f;
 }
 
 /* Rounds and stores. factor: kaon_half_factor of the site's largest value. */
-static __device__ __forceinline__ void item_round(const kaon_view &v, const items &w, int64_t at,
-                                                  bool whole, const real *value, float factor) {
+KAON_DEVICE void item_round(const kaon_view &v, const items &w, int64_t at, bool whole,
+                            const real *value, float factor) {
   item x;
 #pragma unroll
   for (int r = 0; r < NUMBERS; r += 2)
@@ -96,6 +93,4 @@ static __device__ __forceinline__ void item_round(const kaon_view &v, const item
   for (int r = 0; r < NUMBERS; r++)
     if (r < w.pack) to[r] = (uint16_t)(x.v[r / 2] >> 16 * (r % 2));
 }
-#endif
-
 #endif

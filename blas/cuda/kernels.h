@@ -1,7 +1,6 @@
 /* kernels.h - the CUDA launchers of blas_ops.h: KAON_EXPORT(kaon_<entry>), one for each
  * precision. */
-#ifndef KAON_BLAS_CUDA_KERNELS_H
-#define KAON_BLAS_CUDA_KERNELS_H
+#pragma once
 
 #include "blas/blas_ops.h"
 #include "blas/domain_ops.h"
@@ -36,6 +35,4 @@ void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_args *args)
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* library.h - vector work by cuBLAS (KAON_ISSUE_LIBRARY): its tables, and opening a context with
  * it. */
-#ifndef KAON_BLAS_CUDA_LIBRARY_H
-#define KAON_BLAS_CUDA_LIBRARY_H
+#pragma once
 
 #include "blas/blas_ops.h"
 #include "lib/core/context_internal.h"
@@ -12,5 +11,3 @@ extern const kaon_blas_ops kaon_blas_ops_library_d, kaon_blas_ops_library_s;
  * missing). */
 kaon_status kaon_cuda_library_open(kaon_context *ctx);
 void kaon_cuda_library_close(kaon_context *ctx);
-
-#endif

@@ -34,8 +34,7 @@ static __host__ __device__ constexpr int dot_blocks() {
 #if !KAON_IS_HALF
 /* WANTS: bit mask of the sums. */
 template <int WANTS>
-static __device__ __forceinline__ void dot_items(const dot_call &a, int64_t i, int64_t step,
-                                                 int column, double *sum) {
+KAON_DEVICE void dot_items(const dot_call &a, int64_t i, int64_t step, int column, double *sum) {
   constexpr int N = dot_batch<WANTS>();
   word x[N], y[N];
 #pragma unroll
@@ -56,8 +55,7 @@ static __device__ __forceinline__ void dot_items(const dot_call &a, int64_t i, i
 #else
 /* Spinor sites. WANTS: bit mask of the sums. */
 template <int WANTS>
-static __device__ __forceinline__ void dot_items(const dot_call &a, int64_t i, int64_t step,
-                                                 int column, double *sum) {
+KAON_DEVICE void dot_items(const dot_call &a, int64_t i, int64_t step, int column, double *sum) {
   constexpr int N = dot_batch<WANTS>();
   stored x[N][SPINOR], y[N][SPINOR];
   float x_scale[N], y_scale[N];
@@ -88,8 +86,7 @@ static __device__ __forceinline__ void dot_items(const dot_call &a, int64_t i, i
 
 /* A site of any size. */
 template <int WANTS>
-static __device__ __forceinline__ void dot_site(const dot_call &a, int64_t i, int column,
-                                                double *sum) {
+KAON_DEVICE void dot_site(const dot_call &a, int64_t i, int column, double *sum) {
   const int64_t unit = unit_of(a.w, i, column);
   const int lane = lane_of(i);
   if (WANTS & 1) add_sites(sum, a.v[0], a.v[1], a.w, unit, lane);
@@ -99,7 +96,7 @@ static __device__ __forceinline__ void dot_site(const dot_call &a, int64_t i, in
 #endif
 
 template <int WANTS>
-static __device__ __forceinline__ void dot_column(const dot_call &a, share mine, double *sum) {
+KAON_DEVICE void dot_column(const dot_call &a, share mine, double *sum) {
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
   int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
 #if KAON_IS_HALF
@@ -114,7 +111,7 @@ static __device__ __forceinline__ void dot_column(const dot_call &a, share mine,
 
 /* Prefetches bytes [at, at + bytes) into the second-level cache. Writes of the previous kernel also
  * go there, so this need not wait for it. */
-static __device__ __forceinline__ void prefetch_row(const void *at, uint32_t bytes) {
+KAON_DEVICE void prefetch_row(const void *at, uint32_t bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(at), "r"(bytes) : "memory");
 #else
@@ -123,7 +120,7 @@ static __device__ __forceinline__ void prefetch_row(const void *at, uint32_t byt
 }
 
 /* Prefetches a block's first batch of a single column: rows of KAON_THREADS items. */
-static __device__ __forceinline__ void dot_prefetch(const dot_call &a, share mine) {
+KAON_DEVICE void dot_prefetch(const dot_call &a, share mine) {
   const int64_t row = (int64_t)(mine.chunk + (int)threadIdx.x * a.sums.chunks) * KAON_THREADS;
   if ((int)threadIdx.x >= dot_batch<1>() || row + KAON_THREADS > a.w.count) return;
 #pragma unroll
@@ -140,7 +137,7 @@ static __device__ __forceinline__ void dot_prefetch(const dot_call &a, share min
 
 /* Bit mask of the values that a block writes. Norms are real. */
 template <int WANTS>
-static __device__ __forceinline__ uint32_t dot_wanted(const kaon_cuda_sums &s) {
+KAON_DEVICE uint32_t dot_wanted(const kaon_cuda_sums &s) {
   if (WANTS != 7) return WANTS == 1 ? 3 : 1;
   return 1u | (sums_want(s, 0) ? 3u : 0u) | (sums_want(s, 1) ? 4u : 0u) |
          (sums_want(s, 2) ? 16u : 0u);
@@ -227,14 +224,13 @@ typedef struct multi_call {
   kaon_cuda_sums sums;
 } multi_call;
 
-static __device__ __forceinline__ vcomplex multi_coefficient(const multi_call &a, int i,
-                                                             int column) {
+KAON_DEVICE vcomplex multi_coefficient(const multi_call &a, int i, int column) {
   return coefficient_of(a.c.state, a.c.slot[i], a.c.sign[i], column, a.complex_space);
 }
 
 #if !KAON_IS_HALF
-static __device__ __forceinline__ void multi_axpy_item(const multi_call &a, const vcomplex *c,
-                                                       int64_t i, int column, double *sum) {
+KAON_DEVICE void multi_axpy_item(const multi_call &a, const vcomplex *c, int64_t i, int column,
+                                 double *sum) {
   const int64_t at = word_at(a.w, i, column);
   word y = word_read(a.v[a.n], at);
 #pragma unroll 4
@@ -252,8 +248,8 @@ static __device__ __forceinline__ void multi_axpy_item(const multi_call &a, cons
   if (sums_want(a.sums, 0)) add_square(sum, y);
 }
 #else
-static __device__ __forceinline__ void multi_axpy_spinor(const multi_call &a, const vcomplex *c,
-                                                         int64_t unit, int lane, double *sum) {
+KAON_DEVICE void multi_axpy_spinor(const multi_call &a, const vcomplex *c, int64_t unit, int lane,
+                                   double *sum) {
   stored q[SPINOR];
   float value[SPINOR];
   site_read<stored, SPINOR>(integers_of(a.v[a.n], a.w, unit), lane, q);
@@ -277,15 +273,14 @@ static __device__ __forceinline__ void multi_axpy_spinor(const multi_call &a, co
   if (sums_want(a.sums, 0)) add_spinors(sum, q, scale, q, scale);
 }
 
-static __device__ __forceinline__ vcomplex multi_pair(const multi_call &a, int o, int64_t unit,
-                                                      int lane, int i) {
+KAON_DEVICE vcomplex multi_pair(const multi_call &a, int o, int64_t unit, int lane, int i) {
   const float step = kaon_half_unit(*scale_at(a.v[o], unit, lane));
   return c_make(*integer_at(a.v[o], a.w, unit, lane, i) * step,
                 i + 1 < a.w.ncomp ? *integer_at(a.v[o], a.w, unit, lane, i + 1) * step : 0.0f);
 }
 
-static __device__ __forceinline__ vcomplex multi_axpy_pair(const multi_call &a, const vcomplex *c,
-                                                           int64_t unit, int lane, int i) {
+KAON_DEVICE vcomplex multi_axpy_pair(const multi_call &a, const vcomplex *c, int64_t unit, int lane,
+                                     int i) {
   vcomplex v[2] = {c_make(0, 0), multi_pair(a, a.n, unit, lane, i)};
 #pragma unroll 1
   for (int o = 0; o < a.n; o++) {
@@ -296,8 +291,8 @@ static __device__ __forceinline__ vcomplex multi_axpy_pair(const multi_call &a, 
 }
 
 /* A site of any size. Two passes: to find the largest value, and to round. */
-static __device__ __forceinline__ void multi_axpy_site(const multi_call &a, const vcomplex *c,
-                                                       int64_t unit, int lane, double *sum) {
+KAON_DEVICE void multi_axpy_site(const multi_call &a, const vcomplex *c, int64_t unit, int lane,
+                                 double *sum) {
   float scale = 0;
 #pragma unroll 1
   for (int i = 0; i < a.w.ncomp; i += 2) {
@@ -316,8 +311,8 @@ static __device__ __forceinline__ void multi_axpy_site(const multi_call &a, cons
   if (sums_want(a.sums, 0)) add_sites(sum, a.v[a.n], a.v[a.n], a.w, unit, lane);
 }
 
-static __device__ __forceinline__ void multi_axpy_item(const multi_call &a, const vcomplex *c,
-                                                       int64_t i, int column, double *sum) {
+KAON_DEVICE void multi_axpy_item(const multi_call &a, const vcomplex *c, int64_t i, int column,
+                                 double *sum) {
   if (a.w.ncomp == SPINOR)
     multi_axpy_spinor(a, c, unit_of(a.w, i, column), lane_of(i), sum);
   else
@@ -377,8 +372,8 @@ extern "C" void KAON_EXPORT(kaon_multi_axpy)(const kaon_launch *launch,
 
 /* Handles operands first .. first + DOT_GROUP - 1, as far as they exist. */
 #if !KAON_IS_HALF
-static __device__ __forceinline__ void multi_dot_item(const multi_call &a, int first, bool norm,
-                                                      int64_t i, int column, double *sum) {
+KAON_DEVICE void multi_dot_item(const multi_call &a, int first, bool norm, int64_t i, int column,
+                                double *sum) {
   const int64_t at = word_at(a.w, i, column);
   const word y = word_read(a.v[a.n], at);
 #pragma unroll
@@ -387,8 +382,8 @@ static __device__ __forceinline__ void multi_dot_item(const multi_call &a, int f
   if (norm) add_square(sum + 2 * DOT_GROUP, y);
 }
 #else
-static __device__ __forceinline__ void multi_dot_item(const multi_call &a, int first, bool norm,
-                                                      int64_t i, int column, double *sum) {
+KAON_DEVICE void multi_dot_item(const multi_call &a, int first, bool norm, int64_t i, int column,
+                                double *sum) {
   const int64_t unit = unit_of(a.w, i, column);
   const int lane = lane_of(i);
   const kaon_view &y_view = a.v[a.n];
@@ -415,8 +410,7 @@ static __device__ __forceinline__ void multi_dot_item(const multi_call &a, int f
 
 /* Pairs of values: i < n are the products; n is the norm, which the blocks of the last group
  * compute. */
-static __device__ __forceinline__ void multi_dot_conclude(const multi_call &a, int column,
-                                                          const double *total) {
+KAON_DEVICE void multi_dot_conclude(const multi_call &a, int column, const double *total) {
   kaon_column_state *state = &a.sums.sum.state[column];
   for (int i = 0; i <= a.n; i++) {
     if (i == a.n && a.sums.sum.slot[1] == KAON_NO_SLOT) continue;

@@ -10,14 +10,14 @@ typedef words_call<OPERANDS> pipe_call;
 #if KAON_IS_HALF
 
 /* Adds |x|^2 of a site to to[0] only, since to[1] may be another sum. */
-static __device__ __forceinline__ void add_norm(double *to, const double *product) {
+KAON_DEVICE void add_norm(double *to, const double *product) {
   to[0] += product[0];
 }
 
 /* A spinor stays in registers as integers. Two passes: to find the largest value, and to round. */
 template <int OP>
-static __device__ __forceinline__ void update_spinor(const pipe_call &a, const vcomplex *c,
-                                                     int64_t unit, int lane, double *sum) {
+KAON_DEVICE void update_spinor(const pipe_call &a, const vcomplex *c, int64_t unit, int lane,
+                               double *sum) {
   constexpr traits t = traits_of<OP>();
   stored q[OPERANDS][SPINOR];
   float step[OPERANDS], scale[OPERANDS], factor[OPERANDS];
@@ -70,57 +70,8 @@ static __device__ __forceinline__ void update_spinor(const pipe_call &a, const v
 #undef PRODUCT
 }
 
-/* Components i and i + 1 of a site of any size, after the formula. */
 template <int OP>
-static __device__ __forceinline__ void update_pair(const pipe_call &a, const vcomplex *c,
-                                                   const float *step, int64_t unit, int lane, int i,
-                                                   vcomplex *v) {
-  constexpr traits t = traits_of<OP>();
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.reads >> o & 1) {
-      v[o].re = *integer_at(a.v[o], a.w, unit, lane, i) * step[o];
-      v[o].im = i + 1 < a.w.ncomp ? *integer_at(a.v[o], a.w, unit, lane, i + 1) * step[o] : 0;
-    }
-  formula<OP>(v, c, 0);
-}
-
-/* The same from memory, for a site of any size. */
-template <int OP>
-static __device__ __forceinline__ void update_site(const pipe_call &a, const vcomplex *c,
-                                                   int64_t unit, int lane, double *sum) {
-  constexpr traits t = traits_of<OP>();
-  float step[OPERANDS], scale[OPERANDS] = {0, 0, 0, 0, 0, 0, 0, 0}, factor[OPERANDS];
-  vcomplex v[OPERANDS];
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.reads >> o & 1) step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
-#pragma unroll 1
-  for (int i = 0; i < a.w.ncomp; i += 2) {
-    update_pair<OP>(a, c, step, unit, lane, i, v);
-#pragma unroll
-    for (int o = 0; o < OPERANDS; o++)
-      if (t.writes >> o & 1) {
-        scale[o] = quantise_largest(scale[o], v[o].re);
-        if (i + 1 < a.w.ncomp) scale[o] = quantise_largest(scale[o], v[o].im);
-      }
-  }
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++) factor[o] = kaon_half_factor(scale[o]);
-#pragma unroll 1
-  for (int i = 0; i < a.w.ncomp; i += 2) {
-    update_pair<OP>(a, c, step, unit, lane, i, v);
-#pragma unroll
-    for (int o = 0; o < OPERANDS; o++)
-      if (t.writes >> o & 1) {
-        v_store_int16(integer_at(a.v[o], a.w, unit, lane, i), v[o].re * factor[o]);
-        if (i + 1 < a.w.ncomp)
-          v_store_int16(integer_at(a.v[o], a.w, unit, lane, i + 1), v[o].im * factor[o]);
-      }
-  }
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.writes >> o & 1) *scale_at(a.v[o], unit, lane) = scale[o];
+KAON_DEVICE void sum_site(const pipe_call &a, int64_t unit, int lane, double *sum) {
 #define PRODUCT(to, i, j) add_sites(to, a.v[i], a.v[j], a.w, unit, lane)
   PIPE_SUMS(OP, sum, NORM, PRODUCT);
 #undef NORM
@@ -128,22 +79,23 @@ static __device__ __forceinline__ void update_site(const pipe_call &a, const vco
 }
 
 template <int OP>
-static __device__ __forceinline__ void update_column(const pipe_call &a, const vcomplex *c,
-                                                     share mine, double *sum) {
+KAON_DEVICE void update_column(const pipe_call &a, const vcomplex *c, share mine, double *sum) {
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
   for (int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x; i < a.w.count; i += step) {
     const int64_t unit = unit_of(a.w, i, mine.column);
     if (a.w.ncomp == SPINOR)
       update_spinor<OP>(a, c, unit, lane_of(i), sum);
-    else
-      update_site<OP>(a, c, unit, lane_of(i), sum);
+    else {
+      update_site<OP>(a, c, unit, lane_of(i));
+      sum_site<OP>(a, unit, lane_of(i), sum);
+    }
   }
 }
 
 #endif
 
 template <int OP>
-static __device__ __forceinline__ void update_share(const pipe_call &a, share mine) {
+KAON_DEVICE void update_share(const pipe_call &a, share mine) {
   constexpr traits t = traits_of<OP>();
   vcomplex c[COEFFICIENTS];
   double sum[2 * t.sums];

@@ -10,7 +10,7 @@
 typedef words_call<PRECOND_OPERANDS> precond_call;
 
 template <int OP>
-static __device__ __forceinline__ void update_share(const precond_call &a, share mine) {
+KAON_DEVICE void update_share(const precond_call &a, share mine) {
   constexpr traits t = traits_of<OP>();
   double sum[2 * t.sums];
   update_chunk<OP>(a, a.state, mine, sum);
@@ -27,7 +27,7 @@ static __device__ __forceinline__ void update_share(const precond_call &a, share
 
 /* The column of a block. Columns that share a column of operand 0 follow one another, so that it
  * stays in the cache. */
-static __device__ __forceinline__ share cyclic_columns(const precond_call &a) {
+KAON_DEVICE share cyclic_columns(const precond_call &a) {
   share mine = share_of(a.sums);
   if (a.shared <= 1) return mine;
   const int each = (int)(gridDim.x / (unsigned)(a.sums.chunks * a.shared));

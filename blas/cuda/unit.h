@@ -4,8 +4,7 @@
  * matter to an update. They are accessed 16 bytes at a time, neighbouring values being (re, im).
  * Half: a thread handles a site with its scale, because it must find the largest component before
  * it can round. */
-#ifndef KAON_BLAS_CUDA_UNIT_H
-#define KAON_BLAS_CUDA_UNIT_H
+#pragma once
 
 #include "blas/cuda/kernels.h"
 #include "lib/core/kernel.h"
@@ -24,7 +23,7 @@ typedef struct share {
   int column, chunk;
 } share;
 
-static __device__ __forceinline__ share share_of(const kaon_cuda_sums &s) {
+KAON_DEVICE share share_of(const kaon_cuda_sums &s) {
   share mine;
   mine.column = (int)(blockIdx.x / (unsigned)s.chunks);
   mine.chunk = (int)(blockIdx.x % (unsigned)s.chunks);
@@ -46,17 +45,15 @@ static inline int chunks_of(const kaon_launch *launch, int64_t work, int values)
   return launch->list != NULL && chunks > LISTED_CHUNKS ? LISTED_CHUNKS : chunks;
 }
 
-static __device__ __forceinline__ vcomplex coefficient_of(const kaon_column_state *state, int slot,
-                                                          double sign, int column,
-                                                          int complex_space) {
+KAON_DEVICE vcomplex coefficient_of(const kaon_column_state *state, int slot, double sign,
+                                    int column, int complex_space) {
   if (slot == KAON_NO_SLOT) return c_make(v_set(sign), v_set(0));
   const double *value = state[column].slot[slot];
   return c_make(v_set(sign * value[0]), v_set(complex_space ? sign * value[1] : 0));
 }
 
 /* Adds conj(x) y to sum[0], sum[1]. */
-static __device__ __forceinline__ void add_product(double *sum, double xr, double xi, double yr,
-                                                   double yi) {
+KAON_DEVICE void add_product(double *sum, double xr, double xi, double yr, double yi) {
   sum[0] = fma(xr, yr, fma(xi, yi, sum[0]));
   sum[1] = fma(xr, yi, fma(-xi, yr, sum[1]));
 }
@@ -82,19 +79,19 @@ static inline walk walk_of(const kaon_shape *shape) {
 }
 
 /* The index of word i of a column among all words. */
-static __device__ __forceinline__ int64_t word_at(const walk &w, int64_t i, int column) {
+KAON_DEVICE int64_t word_at(const walk &w, int64_t i, int column) {
   if (w.gap == 0) return i;
   const int64_t block = i >> 32 == 0 ? (int64_t)((uint32_t)i / (uint32_t)w.unit) : i / w.unit;
   return i + block * w.gap + (int64_t)column * w.unit;
 }
 
-static __device__ __forceinline__ word word_read(const kaon_view &v, int64_t at) {
+KAON_DEVICE word word_read(const kaon_view &v, int64_t at) {
   return ((const word *)v.data)[at];
 }
 
 /* For a vector that is not used again soon: its lines are the first to be evicted from the
  * second-level cache. */
-static __device__ __forceinline__ word word_read_once(const kaon_view &v, int64_t at) {
+KAON_DEVICE word word_read_once(const kaon_view &v, int64_t at) {
   const ulonglong2 x = __ldcs((const ulonglong2 *)((const word *)v.data + at));
   word w;
   static_assert(sizeof w == sizeof x, "an access is 16 bytes");
@@ -102,21 +99,20 @@ static __device__ __forceinline__ word word_read_once(const kaon_view &v, int64_
   return w;
 }
 
-static __device__ __forceinline__ void word_write_once(const kaon_view &v, int64_t at,
-                                                       const word &w) {
+KAON_DEVICE void word_write_once(const kaon_view &v, int64_t at, const word &w) {
   ulonglong2 x;
   memcpy(&x, &w, sizeof x);
   __stcs((ulonglong2 *)((word *)v.data + at), x);
 }
 
-static __device__ __forceinline__ void add_words(double *sum, const word &x, const word &y) {
+KAON_DEVICE void add_words(double *sum, const word &x, const word &y) {
 #pragma unroll
   for (int p = 0; p < PAIRS; p++)
     add_product(sum, (double)x.v[2 * p], (double)x.v[2 * p + 1], (double)y.v[2 * p],
                 (double)y.v[2 * p + 1]);
 }
 
-static __device__ __forceinline__ void add_square(double *sum, const word &x) {
+KAON_DEVICE void add_square(double *sum, const word &x) {
 #pragma unroll
   for (int i = 0; i < WORD; i++) sum[0] = fma((double)x.v[i], (double)x.v[i], sum[0]);
 }
@@ -138,26 +134,24 @@ static inline walk walk_of(const kaon_shape *shape) {
 }
 
 /* The unit of site i, and its lane there. */
-static __device__ __forceinline__ int64_t unit_of(const walk &w, int64_t i, int column) {
+KAON_DEVICE int64_t unit_of(const walk &w, int64_t i, int column) {
   return i / KAON_LANES * w.nrhs + column;
 }
 
-static __device__ __forceinline__ int lane_of(int64_t i) {
+KAON_DEVICE int lane_of(int64_t i) {
   return (int)(i % KAON_LANES);
 }
 
-static __device__ __forceinline__ stored *integers_of(const kaon_view &v, const walk &w,
-                                                      int64_t unit) {
+KAON_DEVICE stored *integers_of(const kaon_view &v, const walk &w, int64_t unit) {
   return (stored *)v.data + unit * w.ncomp * KAON_LANES;
 }
 
 /* A component of a site, for any number of components. */
-static __device__ __forceinline__ stored *integer_at(const kaon_view &v, const walk &w,
-                                                     int64_t unit, int lane, int c) {
+KAON_DEVICE stored *integer_at(const kaon_view &v, const walk &w, int64_t unit, int lane, int c) {
   return integers_of(v, w, unit) + site_offset(c, lane, w.pack);
 }
 
-static __device__ __forceinline__ float *scale_at(const kaon_view &v, int64_t unit, int lane) {
+KAON_DEVICE float *scale_at(const kaon_view &v, int64_t unit, int lane) {
   return v.scale + unit * KAON_LANES + lane;
 }
 
@@ -166,22 +160,20 @@ typedef struct site_product {
   float re, im;
 } site_product;
 
-static __device__ __forceinline__ void product_add(site_product *p, float xr, float xi, float yr,
-                                                   float yi) {
+KAON_DEVICE void product_add(site_product *p, float xr, float xi, float yr, float yi) {
   p->re = fmaf(xr, yr, fmaf(xi, yi, p->re));
   p->im = fmaf(xr, yi, fmaf(-xi, yr, p->im));
 }
 
-static __device__ __forceinline__ void product_end(const site_product &p, float x_scale,
-                                                   float y_scale, double *sum) {
+KAON_DEVICE void product_end(const site_product &p, float x_scale, float y_scale, double *sum) {
   const double unit = (double)kaon_half_unit(x_scale) * (double)kaon_half_unit(y_scale);
   sum[0] += unit * (double)p.re;
   sum[1] += unit * (double)p.im;
 }
 
 template <int NCOMP = SPINOR>
-static __device__ __forceinline__ void add_spinors(double *sum, const stored *x, float x_scale,
-                                                   const stored *y, float y_scale) {
+KAON_DEVICE void add_spinors(double *sum, const stored *x, float x_scale, const stored *y,
+                             float y_scale) {
   site_product p = {0, 0};
 #pragma unroll
   for (int c = 0; c < NCOMP; c += 2) product_add(&p, x[c], x[c + 1], y[c], y[c + 1]);
@@ -189,9 +181,8 @@ static __device__ __forceinline__ void add_spinors(double *sum, const stored *x,
 }
 
 /* The same for a site of any size, from memory. a == b: the norm. */
-static __device__ __forceinline__ void add_sites(double *sum, const kaon_view &a,
-                                                 const kaon_view &b, const walk &w, int64_t unit,
-                                                 int lane) {
+KAON_DEVICE void add_sites(double *sum, const kaon_view &a, const kaon_view &b, const walk &w,
+                           int64_t unit, int lane) {
   site_product p = {0, 0};
 #pragma unroll 1
   for (int c = 0; c < w.ncomp; c += 2) {
@@ -203,7 +194,5 @@ static __device__ __forceinline__ void add_sites(double *sum, const kaon_view &a
   }
   product_end(p, *scale_at(a, unit, lane), *scale_at(b, unit, lane), sum);
 }
-
-#endif
 
 #endif

@@ -9,8 +9,7 @@ typedef words_call<OPERANDS> update_call;
 #if KAON_IS_HALF
 
 template <int OP>
-static __device__ __forceinline__ void sum_site(const update_call &a, int64_t unit, int lane,
-                                                double *sum) {
+KAON_DEVICE void sum_site(const update_call &a, int64_t unit, int lane, double *sum) {
   constexpr traits t = traits_of<OP>();
   if (a.sums.sum.state == NULL) return;
   if (sums_want(a.sums, 0)) add_sites(sum, a.v[t.norm], a.v[t.norm], a.w, unit, lane);
@@ -22,7 +21,7 @@ enum { PACKET = KAON_ACCESS / (int)sizeof(stored), PACKETS = SPINOR / PACKET };
 
 /* Accesses NCOMP components of a site: all of them or, with PARTS, the packet of this warp. */
 template <int NCOMP, bool PARTS>
-static __device__ __forceinline__ void part_read(stored *integers, int lane, stored *q) {
+KAON_DEVICE void part_read(stored *integers, int lane, stored *q) {
   if constexpr (PARTS)
     site_read<stored, NCOMP>(integers + threadIdx.x / KAON_LANES * (NCOMP * KAON_LANES), lane, q);
   else
@@ -30,7 +29,7 @@ static __device__ __forceinline__ void part_read(stored *integers, int lane, sto
 }
 
 template <int NCOMP, bool PARTS>
-static __device__ __forceinline__ void part_write(stored *integers, int lane, const stored *q) {
+KAON_DEVICE void part_write(stored *integers, int lane, const stored *q) {
   if constexpr (PARTS)
     site_write<stored, NCOMP>(integers + threadIdx.x / KAON_LANES * (NCOMP * KAON_LANES), lane, q);
   else
@@ -39,7 +38,7 @@ static __device__ __forceinline__ void part_write(stored *integers, int lane, co
 
 /* The largest over the parts, for each operand that is written. Called by all threads. */
 template <int OP>
-static __device__ __forceinline__ void largest_of_parts(int lane, float *scale) {
+KAON_DEVICE void largest_of_parts(int lane, float *scale) {
   constexpr traits t = traits_of<OP>();
   __shared__ quantise_room<PACKETS> room[OPERANDS];
 #pragma unroll
@@ -54,8 +53,8 @@ static __device__ __forceinline__ void largest_of_parts(int lane, float *scale) 
 /* Updates a site of NCOMP reals, in registers. PARTS: only a packet of that many; then all threads
  * of the block call it. */
 template <int OP, int NCOMP, bool PARTS = false>
-static __device__ __forceinline__ void update_held(const update_call &a, const vcomplex *c,
-                                                   int64_t unit, int lane, double *sum) {
+KAON_DEVICE void update_held(const update_call &a, const vcomplex *c, int64_t unit, int lane,
+                             double *sum) {
   constexpr traits t = traits_of<OP>();
   stored q[OPERANDS][NCOMP];
   float value[OPERANDS][NCOMP], step[OPERANDS], scale[OPERANDS];
@@ -108,63 +107,8 @@ static __device__ __forceinline__ void update_held(const update_call &a, const v
   }
 }
 
-/* Components i and i + 1 of a site of any size, after the formula. */
-template <int OP>
-static __device__ __forceinline__ void update_pair(const update_call &a, const vcomplex *c,
-                                                   const float *step, int64_t unit, int lane, int i,
-                                                   vcomplex *v) {
-  constexpr traits t = traits_of<OP>();
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.reads >> o & 1) {
-      v[o].re = *integer_at(a.v[o], a.w, unit, lane, i) * step[o];
-      v[o].im = i + 1 < a.w.ncomp ? *integer_at(a.v[o], a.w, unit, lane, i + 1) * step[o] : 0;
-    }
-  formula<OP>(v, c, 0);
-}
-
-/* Two passes: to find the largest value, and to round. Only the scales are stored between them. */
-template <int OP>
-static __device__ __forceinline__ void update_site(const update_call &a, const vcomplex *c,
-                                                   int64_t unit, int lane, double *sum) {
-  constexpr traits t = traits_of<OP>();
-  float step[OPERANDS], scale[OPERANDS] = {0, 0, 0, 0, 0}, factor[OPERANDS];
-  vcomplex v[OPERANDS];
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.reads >> o & 1) step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
-#pragma unroll 1
-  for (int i = 0; i < a.w.ncomp; i += 2) {
-    update_pair<OP>(a, c, step, unit, lane, i, v);
-#pragma unroll
-    for (int o = 0; o < OPERANDS; o++)
-      if (t.writes >> o & 1) {
-        scale[o] = quantise_largest(scale[o], v[o].re);
-        if (i + 1 < a.w.ncomp) scale[o] = quantise_largest(scale[o], v[o].im);
-      }
-  }
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++) factor[o] = kaon_half_factor(scale[o]);
-#pragma unroll 1
-  for (int i = 0; i < a.w.ncomp; i += 2) {
-    update_pair<OP>(a, c, step, unit, lane, i, v);
-#pragma unroll
-    for (int o = 0; o < OPERANDS; o++)
-      if (t.writes >> o & 1) {
-        v_store_int16(integer_at(a.v[o], a.w, unit, lane, i), v[o].re * factor[o]);
-        if (i + 1 < a.w.ncomp)
-          v_store_int16(integer_at(a.v[o], a.w, unit, lane, i + 1), v[o].im * factor[o]);
-      }
-  }
-#pragma unroll
-  for (int o = 0; o < OPERANDS; o++)
-    if (t.writes >> o & 1) *scale_at(a.v[o], unit, lane) = scale[o];
-  if (OP != ZERO) sum_site<OP>(a, unit, lane, sum);
-}
-
 /* Copies bits, so a site is not rounded again. */
-static __device__ __forceinline__ void copy_site(const update_call &a, int64_t unit, int lane,
-                                                 double *sum) {
+KAON_DEVICE void copy_site(const update_call &a, int64_t unit, int lane, double *sum) {
   if (a.w.ncomp == SPINOR) {
     stored q[SPINOR];
     site_read<stored, SPINOR>(integers_of(a.v[0], a.w, unit), lane, q);
@@ -179,8 +123,7 @@ static __device__ __forceinline__ void copy_site(const update_call &a, int64_t u
 }
 
 template <int OP>
-static __device__ __forceinline__ void update_column(const update_call &a, const vcomplex *c,
-                                                     share mine, double *sum) {
+KAON_DEVICE void update_column(const update_call &a, const vcomplex *c, share mine, double *sum) {
   if constexpr (OP != ZERO && OP != COPY) {
     if (a.packets) { /* a block has 32 sites, and each of its warps one packet of them */
       const int64_t i = (int64_t)mine.chunk * KAON_LANES + threadIdx.x % KAON_LANES;
@@ -197,14 +140,16 @@ static __device__ __forceinline__ void update_column(const update_call &a, const
       update_held<OP, SPINOR>(a, c, unit, lane_of(i), sum);
     else if (a.w.ncomp == COLOURS)
       update_held<OP, COLOURS>(a, c, unit, lane_of(i), sum);
-    else
-      update_site<OP>(a, c, unit, lane_of(i), sum);
+    else {
+      update_site<OP>(a, c, unit, lane_of(i));
+      if (OP != ZERO) sum_site<OP>(a, unit, lane_of(i), sum);
+    }
   }
 }
 
 #endif
 
-static __device__ __forceinline__ double read_now(const double *p) {
+KAON_DEVICE double read_now(const double *p) {
   double x;
   asm volatile("ld.global.f64 %0, [%1];" : "=d"(x) : "l"(p));
   return x;

@@ -2,8 +2,7 @@
  * and the listed steps of sparse/cuda/listed.h). For double and single also how a thread goes
  * through the words of a column with a formula. Sums describe the stored values and are computed in
  * the same pass. */
-#ifndef KAON_BLAS_CUDA_WORDS_H
-#define KAON_BLAS_CUDA_WORDS_H
+#pragma once
 
 #include "blas/cuda/unit.h"
 #include "lib/cuda/queue/launch_list.h"
@@ -117,7 +116,7 @@ static __host__ __device__ constexpr int batch_of(int op) {
 }
 
 template <int OP>
-static __device__ __forceinline__ void formula(vcomplex *v, const vcomplex *c, int kind) {
+KAON_DEVICE void formula(vcomplex *v, const vcomplex *c, int kind) {
   (void)kind;
   if constexpr (OP == ZERO) v[0] = c_make(0, 0);
   if constexpr (OP == COPY) v[1] = v[0];
@@ -184,9 +183,8 @@ static words_call<N> words_call_of(const kaon_launch *launch, const kaon_update_
 
 /* Initialises a chunk: its coefficients, and zero sums. */
 template <int OP, int N>
-static __device__ __forceinline__ void update_begin(const words_call<N> &a,
-                                                    const kaon_column_state *state, int column,
-                                                    vcomplex *c, double *sum) {
+KAON_DEVICE void update_begin(const words_call<N> &a, const kaon_column_state *state, int column,
+                              vcomplex *c, double *sum) {
   constexpr traits t = traits_of<OP>();
 #pragma unroll
   for (int i = 0; i < t.coefficients; i++)
@@ -197,7 +195,7 @@ static __device__ __forceinline__ void update_begin(const words_call<N> &a,
 
 /* Clears the imaginary parts of a real space's sums, since its pairs of values are not complex. */
 template <int OP>
-static __device__ __forceinline__ void sums_real(int complex_space, double *sum) {
+KAON_DEVICE void sums_real(int complex_space, double *sum) {
 #pragma unroll
   for (int j = 1; j < 2 * traits_of<OP>().sums; j += 2) /* here two norms share one sum */
     if (!complex_space && !(OP == PIPEBICGSTAB_DIRECTION && j == 3)) sum[j] = 0;
@@ -231,7 +229,7 @@ static __device__ __forceinline__ void sums_real(int complex_space, double *sum)
 #if !KAON_IS_HALF
 
 template <int OP>
-static __device__ __forceinline__ void update_word(const vcomplex *c, int kind, word *x) {
+KAON_DEVICE void update_word(const vcomplex *c, int kind, word *x) {
   constexpr traits t = traits_of<OP>();
   constexpr int operands = operands_of(OP);
 #pragma unroll
@@ -251,8 +249,7 @@ static __device__ __forceinline__ void update_word(const vcomplex *c, int kind, 
 }
 
 /* Adds d |x|^2 with real d; of a complex d only the real part counts. */
-static __device__ __forceinline__ void add_weighted(double *sum, const word &d, const word &x,
-                                                    int complex_space) {
+KAON_DEVICE void add_weighted(double *sum, const word &d, const word &x, int complex_space) {
 #pragma unroll
   for (int i = 0; i < WORD; i++) {
     const double weight = (double)(complex_space && i % 2 ? d.v[i - i % 2] : d.v[i]);
@@ -263,8 +260,7 @@ static __device__ __forceinline__ void add_weighted(double *sum, const word &d, 
 /* Adds a word's contribution to the sums of its column. Runs after the store, since operands read
  * again may have been written. */
 template <int OP, int N>
-static __device__ __forceinline__ void add_sums(const words_call<N> &a, const word *x, int64_t at,
-                                                double *sum) {
+KAON_DEVICE void add_sums(const words_call<N> &a, const word *x, int64_t at, double *sum) {
   [[maybe_unused]] constexpr traits t = traits_of<OP>();
   if constexpr (OP == ZERO || OP == SHIFTED || OP == PIPECG_AHEAD || OP == PIPEPCG_AHEAD ||
                 OP == SCALED_AHEAD) {
@@ -328,7 +324,7 @@ static __device__ __forceinline__ void add_sums(const words_call<N> &a, const wo
 
 /* The index of word i in the column of operand 0 that `column` uses. */
 template <int OP, int N>
-static __device__ __forceinline__ int64_t shared_at(const words_call<N> &a, int64_t i, int column) {
+KAON_DEVICE int64_t shared_at(const words_call<N> &a, int64_t i, int column) {
   if (OP != SHIFTED || a.shared <= 1) return i;
   walk w = a.w;
   w.gap = (a.shared - 1) * a.w.unit;
@@ -337,9 +333,8 @@ static __device__ __forceinline__ int64_t shared_at(const words_call<N> &a, int6
 
 /* Updates BATCH words, `step` apart. All are read before the first is written. */
 template <int OP, int BATCH, int N>
-static __device__ __forceinline__ void update_words(const words_call<N> &a, const vcomplex *c,
-                                                    int64_t i, int64_t step, int column,
-                                                    double *sum) {
+KAON_DEVICE void update_words(const words_call<N> &a, const vcomplex *c, int64_t i, int64_t step,
+                              int column, double *sum) {
   constexpr traits t = traits_of<OP>();
   constexpr int operands = operands_of(OP);
   word x[BATCH][operands];
@@ -371,8 +366,7 @@ static __device__ __forceinline__ void update_words(const words_call<N> &a, cons
 }
 
 template <int OP, int N>
-static __device__ __forceinline__ void update_column(const words_call<N> &a, const vcomplex *c,
-                                                     share mine, double *sum) {
+KAON_DEVICE void update_column(const words_call<N> &a, const vcomplex *c, share mine, double *sum) {
   constexpr int batch = batch_of(OP);
   const int64_t step = (int64_t)a.sums.chunks * KAON_THREADS;
   int64_t i = (int64_t)mine.chunk * KAON_THREADS + threadIdx.x;
@@ -383,15 +377,66 @@ static __device__ __forceinline__ void update_column(const words_call<N> &a, con
 
 /* Updates a chunk of a column. Its sums go to sum[2 * traits.sums]. */
 template <int OP, int N>
-static __device__ __forceinline__ void update_chunk(const words_call<N> &a,
-                                                    const kaon_column_state *state, share mine,
-                                                    double *sum) {
+KAON_DEVICE void update_chunk(const words_call<N> &a, const kaon_column_state *state, share mine,
+                              double *sum) {
   vcomplex c[COEFFICIENTS];
   update_begin<OP>(a, state, mine.column, c, sum);
   update_column<OP>(a, c, mine, sum);
   sums_real<OP>(a.complex_space, sum);
 }
 
-#endif
+#else
+
+/* Components i and i + 1 of a site of any size, after the formula. */
+template <int OP, int N>
+KAON_DEVICE void update_pair(const words_call<N> &a, const vcomplex *c, const float *step,
+                             int64_t unit, int lane, int i, vcomplex *v) {
+  constexpr traits t = traits_of<OP>();
+#pragma unroll
+  for (int o = 0; o < N; o++)
+    if (t.reads >> o & 1) {
+      v[o].re = *integer_at(a.v[o], a.w, unit, lane, i) * step[o];
+      v[o].im = i + 1 < a.w.ncomp ? *integer_at(a.v[o], a.w, unit, lane, i + 1) * step[o] : 0;
+    }
+  formula<OP>(v, c, 0);
+}
+
+/* Updates a site of any size, from memory. Two passes: to find the largest value, and to round. Only
+ * the scales are stored between them. */
+template <int OP, int N>
+KAON_DEVICE void update_site(const words_call<N> &a, const vcomplex *c, int64_t unit, int lane) {
+  constexpr traits t = traits_of<OP>();
+  float step[N], scale[N] = {}, factor[N];
+  vcomplex v[N];
+#pragma unroll
+  for (int o = 0; o < N; o++)
+    if (t.reads >> o & 1) step[o] = kaon_half_unit(*scale_at(a.v[o], unit, lane));
+#pragma unroll 1
+  for (int i = 0; i < a.w.ncomp; i += 2) {
+    update_pair<OP>(a, c, step, unit, lane, i, v);
+#pragma unroll
+    for (int o = 0; o < N; o++)
+      if (t.writes >> o & 1) {
+        scale[o] = quantise_largest(scale[o], v[o].re);
+        if (i + 1 < a.w.ncomp) scale[o] = quantise_largest(scale[o], v[o].im);
+      }
+  }
+#pragma unroll
+  for (int o = 0; o < N; o++) factor[o] = kaon_half_factor(scale[o]);
+#pragma unroll 1
+  for (int i = 0; i < a.w.ncomp; i += 2) {
+    update_pair<OP>(a, c, step, unit, lane, i, v);
+#pragma unroll
+    for (int o = 0; o < N; o++)
+      if (t.writes >> o & 1) {
+        v_store_int16(integer_at(a.v[o], a.w, unit, lane, i), v[o].re * factor[o]);
+        if (i + 1 < a.w.ncomp)
+          v_store_int16(integer_at(a.v[o], a.w, unit, lane, i + 1), v[o].im * factor[o]);
+      }
+  }
+#pragma unroll
+  for (int o = 0; o < N; o++)
+    if (t.writes >> o & 1) *scale_at(a.v[o], unit, lane) = scale[o];
+}
 
 #endif

@@ -1,7 +1,6 @@
 /* cache.h - cache control in the CPU's spinor and colour kernels: prefetches, and stores that
  * bypass the cache. */
-#ifndef KAON_DSLASH_CPU_CACHE_H
-#define KAON_DSLASH_CPU_CACHE_H
+#pragma once
 
 #include "lib/core/kernel.h"
 #include "lib/core/launch.h"
@@ -25,5 +24,3 @@ static inline int may_stream(const kaon_launch *launch, int reals) {
   const size_t bytes = KAON_VL * sizeof(stored);
   return launch->stream_stores && (KAON_PARTS == 1 ? reals * bytes % 64 == 0 : bytes >= 64);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* colour.h - what the CPU's staggered kernels do at a site besides hopping: load and store three
  * colours of VL sites, sum, and round to half. It corresponds to site.h for spinors. */
-#ifndef KAON_DSLASH_CPU_COLOUR_H
-#define KAON_DSLASH_CPU_COLOUR_H
+#pragma once
 
 #include "dslash/cpu/cache.h"
 #include "dslash/staggered/staggered_ops.h"
@@ -77,5 +76,3 @@ KAON_INLINE void colour_store(kaon_view v, int nrhs, int64_t block, int part, in
 /* defined in staggered_gather.c */
 void KAON_EXPORT(kaon_staggered_gather)(const kaon_launch *launch,
                                         const kaon_staggered_gather_args *args);
-
-#endif

@@ -2,8 +2,7 @@
  * of the sites that the lanes of a part of a block read. Lanes are consecutive sites, and so are
  * most of their neighbours. So a few registers hold all of them, and a permute instruction moves
  * each value to its lane. This is several times as fast as one load for each lane. */
-#ifndef KAON_DSLASH_CPU_GATHERED_H
-#define KAON_DSLASH_CPU_GATHERED_H
+#pragma once
 
 #include "lib/core/kernel.h"
 #include "lib/math/vreal.h"
@@ -72,6 +71,4 @@ static __attribute__((noinline)) void gathered(const int32_t *at, const stored *
       to[c * KAON_W + l] = (stored)(negative ? -p[c * KAON_W] : p[c * KAON_W]);
   }
 }
-#endif
-
 #endif

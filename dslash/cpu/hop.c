@@ -11,7 +11,6 @@
  * - Plain hops have all neighbours on this rank and at most exchange lanes. Their code makes no
  *   calls and has few branches. All other hops use separate functions (`_any`), since their code
  *   would need registers in the plain kernel. */
-#include <string.h>
 
 #include "dslash/cpu/hop_direction.h"
 #include "dslash/cpu/kernels.h"

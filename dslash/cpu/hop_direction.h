@@ -1,8 +1,7 @@
 /* hop_direction.h - one direction of the Wilson hop on the CPU: addresses of neighbours and links,
  * projection, factors, product with the link. It also handles lanes that read ghosts and lanes
  * whose hop is omitted. Included by hop.c. */
-#ifndef KAON_DSLASH_CPU_HOP_DIRECTION_H
-#define KAON_DSLASH_CPU_HOP_DIRECTION_H
+#pragma once
 
 #include "dslash/cpu/gathered.h"
 #include "dslash/cpu/site.h"
@@ -389,5 +388,3 @@ KAON_INLINE void hop_direction(const hop_plan *plan, const int dir, const hop_pl
     spin_accumulate(mu, s, g, c, d);
   }
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* kernels.h - the kernels in hop.c's table. */
-#ifndef KAON_DSLASH_CPU_KERNELS_H
-#define KAON_DSLASH_CPU_KERNELS_H
+#pragma once
 
 #include "dslash/dslash_ops.h"
 #include "lib/core/kernel.h"
@@ -11,5 +10,3 @@ void KAON_EXPORT(kaon_dslash_twist)(const kaon_launch *launch, const kaon_twist_
 void KAON_EXPORT(kaon_dslash_inner)(const kaon_launch *launch, const kaon_inner_args *args);
 void KAON_EXPORT(kaon_dslash_gather)(const kaon_launch *launch, const kaon_gather_args *args);
 void KAON_EXPORT(kaon_dslash_free_blocks)(const kaon_launch *launch, const kaon_free_args *args);
-
-#endif

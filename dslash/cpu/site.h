@@ -1,7 +1,6 @@
 /* site.h - what the CPU's Dirac kernels do at a site besides hopping: load a spinor, apply clover
  * blocks, sum, store or quantise. The functions work on a part of a block: KAON_VL lanes. */
-#ifndef KAON_DSLASH_CPU_SITE_H
-#define KAON_DSLASH_CPU_SITE_H
+#pragma once
 
 #include "dslash/cpu/cache.h"
 #include "lib/core/kernel.h"
@@ -215,5 +214,3 @@ static inline site_plan site_plan_make(const kaon_launch *launch, const kaon_ste
   plan.norm = sum->state != NULL && sum->slot[0] != KAON_NO_SLOT;
   return plan;
 }
-
-#endif

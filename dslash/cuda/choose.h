@@ -1,8 +1,7 @@
 /* choose.h - which GPU kernel a hop runs. Each kernel has a row: what it accepts, when it pays off,
  * what it writes. A choice is a row and launch parameters. It depends on the arguments, on tuning
  * results and, for hop_staged, on the shared memory of a multiprocessor. Common to C and CUDA C. */
-#ifndef KAON_DSLASH_CUDA_CHOOSE_H
-#define KAON_DSLASH_CUDA_CHOOSE_H
+#pragma once
 
 #include <kaon/context.h>
 
@@ -131,6 +130,4 @@ kaon_kernel_choice kaon_clover_choose(kaon_precision precision, const kaon_stenc
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -14,8 +14,7 @@ typedef struct along_call {
 
 /* The link of site `at` as 18 reals in one unit; the identity if it is not wanted. */
 template <int RECON>
-static __device__ __forceinline__ void along_link_of(const stored *links, uint32_t at, bool wanted,
-                                                     real *u) {
+KAON_DEVICE void along_link_of(const stored *links, uint32_t at, bool wanted, real *u) {
   stored raw[RECON];
   link_unit<RECON>(raw);
   packets_read_if<RECON>(wanted, packet_address<RECON>(links, packet_at<RECON>(at, 1)), raw);
@@ -24,8 +23,7 @@ static __device__ __forceinline__ void along_link_of(const stored *links, uint32
     for (int i = 12; i < 18; i++) u[i] *= KAON_HALF_STEP;
 }
 
-static __device__ __forceinline__ void along_link(const along_call &a, uint32_t at, bool wanted,
-                                                  real *u) {
+KAON_DEVICE void along_link(const along_call &a, uint32_t at, bool wanted, real *u) {
   const stored *links = a.f.h.links[a.dir];
   if (a.recon == 18)
     along_link_of<18>(links, at, wanted, u);
@@ -36,8 +34,8 @@ static __device__ __forceinline__ void along_link(const along_call &a, uint32_t 
 }
 
 /* Reads the ghost of a hop that leaves the rank; *unit is that of its integers. */
-static __device__ __forceinline__ void along_ghost(const along_call &a, const kaon_here &here,
-                                                   int column, int64_t half, vhalf *h, real *unit) {
+KAON_DEVICE void along_ghost(const along_call &a, const kaon_here &here, int column, int64_t half,
+                             vhalf *h, real *unit) {
   const faces_call &f = a.f;
   const uint32_t n = kaon_ghost_of(&f.h.sites, &here, a.dir & 3);
   stored ghost[KAON_GHOST_REALS] = {};
@@ -52,8 +50,7 @@ static __device__ __forceinline__ void along_ghost(const along_call &a, const ka
 
 /* Adds f g to the spinor that belongs to it. */
 template <int MU, int SIGN>
-static __device__ __forceinline__ void along_add(const hop_call &a, const vhalf &g, real f,
-                                                 vspinor *d) {
+KAON_DEVICE void along_add(const hop_call &a, const vhalf &g, real f, vspinor *d) {
 #pragma unroll
   for (int c = 0; c < 3; c++) {
     vpair z = {{g.s[0][c], g.s[1][c]}};
@@ -63,8 +60,8 @@ static __device__ __forceinline__ void along_add(const hop_call &a, const vhalf 
 }
 
 /* projector: as in gather_project_any. */
-static __device__ __forceinline__ void along_add_any(int projector, const hop_call &a,
-                                                     const vhalf &g, real f, vspinor *d) {
+KAON_DEVICE void along_add_any(int projector, const hop_call &a, const vhalf &g, real f,
+                               vspinor *d) {
   switch (projector) {
     case 0:
       return along_add<0, 1>(a, g, f, d);
@@ -86,8 +83,8 @@ static __device__ __forceinline__ void along_add_any(int projector, const hop_ca
 }
 
 /* d = the hop to a site; 0 if it does not count. half: as in peer_half. */
-static __device__ __forceinline__ void along_site(const along_call &a, const kaon_here &here,
-                                                  int column, int64_t half, vspinor *d) {
+KAON_DEVICE void along_site(const along_call &a, const kaon_here &here, int column, int64_t half,
+                            vspinor *d) {
   const hop_call &h = a.f.h;
   const int dir = a.dir, mu = dir & 3;
   const bool backward = dir >= 4;
@@ -125,8 +122,7 @@ static __device__ __forceinline__ void along_site(const along_call &a, const kao
 }
 
 /* The thread's site in the interior, if it has one. */
-static __device__ __forceinline__ bool interior_here(const faces_call &a, uint32_t tile,
-                                                     kaon_here *here) {
+KAON_DEVICE bool interior_here(const faces_call &a, uint32_t tile, kaon_here *here) {
   const uint32_t n = tile * blockDim.x + threadIdx.x;
   if (n >= a.boxes.box[0].sites) return false;
   *here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);

@@ -12,8 +12,7 @@ typedef struct cut_call {
 } cut_call;
 
 /* One bit for each direction whose hop is omitted. */
-static __device__ __forceinline__ uint32_t cut_directions(const cut_call &a,
-                                                          const kaon_here &here) {
+KAON_DEVICE uint32_t cut_directions(const cut_call &a, const kaon_here &here) {
   const int site[4] = {here.x, here.y, here.z, here.t};
   uint32_t out = 0;
 #pragma unroll
@@ -27,9 +26,8 @@ static __device__ __forceinline__ uint32_t cut_directions(const cut_call &a,
 }
 
 template <int RECON, int DIR, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void cut_direction(const hop_call &a, const kaon_here &here,
-                                                     uint32_t out, const kaon_view &in,
-                                                     vspinor *d) {
+KAON_DEVICE void cut_direction(const hop_call &a, const kaon_here &here, uint32_t out,
+                               const kaon_view &in, vspinor *d) {
   const bool left_out = out >> DIR & 1;
   int sign;
   const uint32_t there = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
@@ -48,8 +46,8 @@ static __device__ __forceinline__ void cut_direction(const hop_call &a, const ka
 }
 
 template <int RECON, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void cut_all(const hop_call &a, const kaon_here &here,
-                                               uint32_t out, const kaon_view &in, vspinor *d) {
+KAON_DEVICE void cut_all(const hop_call &a, const kaon_here &here, uint32_t out,
+                         const kaon_view &in, vspinor *d) {
   cut_direction<RECON, 3, SIGN, SPLIT>(a, here, out, in, d);
   cut_direction<RECON, 7, SIGN, SPLIT>(a, here, out, in, d);
   cut_direction<RECON, 2, SIGN, SPLIT>(a, here, out, in, d);

@@ -10,18 +10,11 @@
  * In double and single a site has the same bits as on the undivided lattice. The directions are
  * summed in the same order, and the receiver applies the factors where hop_kernel.h does. The
  * sender of backward hops only multiplies by U^dag and by the antiperiodic sign. */
-#ifndef KAON_DSLASH_CUDA_HOP_FACES_H
-#define KAON_DSLASH_CUDA_HOP_FACES_H
+#pragma once
 
 #include "dslash/cuda/hop_kernel.h"
+#include "dslash/cuda/faces.h"
 #include "dslash/cuda/timeline.h"
-#include "lib/cuda/ranks/boxes.h"
-#include "lib/cuda/ranks/peer.h"
-
-/* FACES_CHUNKS: maximum chunks of the boundary where the sums have no space for all. GATHER_BLOCKS:
- * maximum gathering blocks for a direction. They are limited by the links between devices, and
- * occupy slots that other blocks could use. */
-enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
 
 typedef struct faces_call {
   hop_call h; /* of h.sums.chunks, the interior's come first */
@@ -46,7 +39,7 @@ typedef struct faces_call {
   uint64_t *times; /* timeline.h; NULL: not recorded */
 } faces_call;
 
-static __device__ __forceinline__ void faces_time(const faces_call &a, int event, bool first) {
+KAON_DEVICE void faces_time(const faces_call &a, int event, bool first) {
   if (a.times == NULL || threadIdx.x != 0) return;
   unsigned long long *at = (unsigned long long *)a.times + event;
   if (first)
@@ -58,22 +51,21 @@ static __device__ __forceinline__ void faces_time(const faces_call &a, int event
 /* ---- ghosts in messages ---- */
 
 /* Address of the first packet of ghost n of a column, plus `half` bytes. */
-static __device__ __forceinline__ char *ghost_address(const kaon_view &v, int64_t half, int column,
-                                                      int units, uint32_t n) {
+KAON_DEVICE char *ghost_address(const kaon_view &v, int64_t half, int column, int units,
+                                uint32_t n) {
   const uint32_t packet = packet_at<KAON_GHOST_REALS>(n, units);
   return (char *)packet_address<KAON_GHOST_REALS>(v.data, packet) + half +
          column * (KAON_GHOST_REALS * KAON_LANES * (int)sizeof(stored));
 }
 
-static __device__ __forceinline__ float *ghost_scale(const kaon_view &v, int64_t half, int column,
-                                                     int units, uint32_t n) {
+KAON_DEVICE float *ghost_scale(const kaon_view &v, int64_t half, int column, int units,
+                               uint32_t n) {
   return (float *)((char *)v.scale + half) + column * KAON_LANES + scale_at(n, units);
 }
 
 /* Writes the values h * unit (single and double: unit = 1). */
-static __device__ __forceinline__ void ghost_write(const faces_call &a, const kaon_view &v,
-                                                   int64_t half, int column, uint32_t n, vhalf *h,
-                                                   real unit) {
+KAON_DEVICE void ghost_write(const faces_call &a, const kaon_view &v, int64_t half, int column,
+                             uint32_t n, vhalf *h, real unit) {
   typedef packets<KAON_GHOST_REALS> p;
   char *to = ghost_address(v, half, column, a.h.nrhs, n);
   stored value[KAON_GHOST_REALS];
@@ -94,7 +86,7 @@ static __device__ __forceinline__ void ghost_write(const faces_call &a, const ka
 
 /* Reads COUNT packets past the first-level cache if wanted; else *value is unchanged. Volatile, so
  * that it stays after the wait for messages. */
-static __device__ __forceinline__ void ghost_read_if(bool wanted, const char *from, stored *value) {
+KAON_DEVICE void ghost_read_if(bool wanted, const char *from, stored *value) {
   typedef packets<KAON_GHOST_REALS> p;
 #pragma unroll
   for (int g = 0; g < p::count; g++) {
@@ -123,8 +115,8 @@ static __device__ __forceinline__ void ghost_read_if(bool wanted, const char *fr
 
 /* The projected spinor, as values or as integers in units of *unit. */
 template <int MU, int SIGN>
-static __device__ __forceinline__ void gather_project(const kaon_view &in, uint32_t at, int units,
-                                                      int exchange, vhalf *h, real *unit) {
+KAON_DEVICE void gather_project(const kaon_view &in, uint32_t at, int units, int exchange, vhalf *h,
+                                real *unit) {
   raw_spinor psi;
   raw_load(in, at, units, &psi, exchange);
   spin_project(MU, SIGN, psi.c, psi.c + 12, h);
@@ -133,9 +125,8 @@ static __device__ __forceinline__ void gather_project(const kaon_view &in, uint3
 
 /* projector: 2 mu, plus 1 if exactly one of these holds: the hop is backward; the projectors are
  * the dagger's. */
-static __device__ __forceinline__ void gather_project_any(int projector, const kaon_view &in,
-                                                          uint32_t at, int units, int exchange,
-                                                          vhalf *h, real *unit) {
+KAON_DEVICE void gather_project_any(int projector, const kaon_view &in, uint32_t at, int units,
+                                    int exchange, vhalf *h, real *unit) {
   switch (projector) {
     case 0:
       return gather_project<0, 1>(in, at, units, exchange, h, unit);
@@ -158,8 +149,7 @@ static __device__ __forceinline__ void gather_project_any(int projector, const k
 
 /* h = sign U^dag h, with U as stored in raw; *unit is multiplied by the unit of its integers. */
 template <int RECON>
-static __device__ __forceinline__ void gather_link(const stored *raw, int sign, vhalf *h,
-                                                   real *unit) {
+KAON_DEVICE void gather_link(const stored *raw, int sign, vhalf *h, real *unit) {
   real u[18];
   link_numbers<RECON>(raw, u);
   if constexpr (row2_owes<RECON>())
@@ -177,8 +167,7 @@ static __device__ __forceinline__ void gather_link(const stored *raw, int sign, 
 }
 
 template <int RECON>
-static __device__ __forceinline__ void gather_site(const faces_call &a, int dir, int column,
-                                                   uint32_t n, int64_t half) {
+KAON_DEVICE void gather_site(const faces_call &a, int dir, int column, uint32_t n, int64_t half) {
   const kaon_here here = kaon_sender_of(&a.h.sites, &a.face[dir & 3], 1 - a.h.parity, dir, n);
   const kaon_view in = column_view(a.h.in, column);
   const bool backward = dir >= 4;
@@ -195,8 +184,7 @@ static __device__ __forceinline__ void gather_site(const faces_call &a, int dir,
 }
 
 template <int RECON>
-static __device__ __forceinline__ void gather_block(const faces_call &a, int column,
-                                                    uint32_t block) {
+KAON_DEVICE void gather_block(const faces_call &a, int column, uint32_t block) {
   int dir = 0;
   while (block >= a.sends[dir + 1]) dir++;
   const uint32_t turn = a.peered ? peer_turn(a.peer) : 0;
@@ -224,9 +212,8 @@ static __device__ __forceinline__ void gather_block(const faces_call &a, int col
  * from this rank (where the hop leaves it, a nearby one). A site whose hop leaves loads the ghost
  * too and selects it. There are no branches. */
 template <int RECON, int DIR, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void face_direction(const faces_call &a, const kaon_here &here,
-                                                      const kaon_view &in, int column, int64_t half,
-                                                      vspinor *d) {
+KAON_DEVICE void face_direction(const faces_call &a, const kaon_here &here, const kaon_view &in,
+                                int column, int64_t half, vspinor *d) {
   constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
   const bool leaves = (a.partitioned >> DIR & 1) && kaon_leaves(&a.h.sites, &here, DIR);
   const uint32_t n = leaves ? kaon_ghost_of(&a.h.sites, &here, mu) : 0;
@@ -273,9 +260,8 @@ static __device__ __forceinline__ void face_direction(const faces_call &a, const
 
 /* All hops but those in x. */
 template <int RECON, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void face_most(const faces_call &a, const kaon_here &here,
-                                                 const kaon_view &in, int column, int64_t half,
-                                                 vspinor *d) {
+KAON_DEVICE void face_most(const faces_call &a, const kaon_here &here, const kaon_view &in,
+                           int column, int64_t half, vspinor *d) {
   face_direction<RECON, 3, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 7, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 2, SIGN, SPLIT>(a, here, in, column, half, d);
@@ -285,35 +271,22 @@ static __device__ __forceinline__ void face_most(const faces_call &a, const kaon
 }
 
 template <int RECON, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void face_x(const faces_call &a, const kaon_here &here,
-                                              const kaon_view &in, int column, int64_t half,
-                                              vspinor *d) {
+KAON_DEVICE void face_x(const faces_call &a, const kaon_here &here, const kaon_view &in, int column,
+                        int64_t half, vspinor *d) {
   face_direction<RECON, 0, SIGN, SPLIT>(a, here, in, column, half, d);
   face_direction<RECON, 4, SIGN, SPLIT>(a, here, in, column, half, d);
 }
 
-/* The thread's site in a tile of the boundary, if it has one. */
-static __device__ __forceinline__ bool face_here(const faces_call &a, uint32_t tile,
-                                                 kaon_here *here) {
-  int slab = 0;
-  while (slab + 1 < a.boxes.slabs && tile >= a.first[slab + 1]) slab++;
-  const kaon_box &box = a.boxes.box[1 + slab];
-  const uint32_t n = (tile - a.first[slab]) * blockDim.x + threadIdx.x;
-  if (n >= box.sites) return false;
-  *here = kaon_here_in_box(&a.h.sites, &box, a.h.parity, n);
-  return kaon_here_exists(&a.h.sites, here);
-}
-
 /* Whether the factors of a kernel may have a remainder. */
 template <int SUMS>
-static __device__ __forceinline__ constexpr bool may_split() {
+KAON_DEVICE constexpr bool may_split() {
   return SUMS == SUMS_ALL && sizeof(real) < 8;
 }
 
 /* ALL: sums may be requested, a block may have several tiles, and a factor may have a remainder. */
 template <int RECON, int SUMS>
-static __device__ __forceinline__ void boundary_block(const faces_call &a, int column, int chunk,
-                                                      site_room &room, real *norm) {
+KAON_DEVICE void boundary_block(const faces_call &a, int column, int chunk, site_room &room,
+                                real *norm) {
   faces_time(a, TIMELINE_BOUNDARY_BEGIN, true);
   int64_t half = a.peered && !a.late ? peer_receive(a.peer) : 0;
   faces_time(a, TIMELINE_ARRIVED_FIRST, true);
@@ -352,8 +325,8 @@ static __device__ __forceinline__ void boundary_block(const faces_call &a, int c
 /* ---- INTERIOR ---- */
 
 template <int RECON, int SUMS>
-static __device__ __forceinline__ void interior_block(const faces_call &a, int column, int chunk,
-                                                      site_room &room, real *norm) {
+KAON_DEVICE void interior_block(const faces_call &a, int column, int chunk, site_room &room,
+                                real *norm) {
   if (a.hold) peer_receive(a.peer);
   if (!inner_gate_open(a.h.sums.gate, column)) return;
   faces_time(a, TIMELINE_INTERIOR_BEGIN, true);
@@ -389,7 +362,7 @@ static __device__ __forceinline__ void interior_block(const faces_call &a, int c
 
 /* NORM: stores |out|^2 of the only column. The gate is still the original one, since a recurrence
  * runs only when all blocks have stored their parts. */
-static __device__ __forceinline__ void faces_norm_finish(const faces_call &a, real norm) {
+KAON_DEVICE void faces_norm_finish(const faces_call &a, real norm) {
   const int work = block_index_of() - a.gather, behind = work - a.before;
   if (!inner_gate_open(a.h.sums.gate, 0)) return;
   const int chunk = behind < 0            ? work
@@ -424,57 +397,13 @@ static __global__ void __launch_bounds__(SITE_THREADS, least_blocks<RECON, SUMS>
 
 /* ---- launches ---- */
 
-static uint32_t faces_tiles(uint32_t sites, int threads) {
-  return (sites + (uint32_t)threads - 1) / (uint32_t)threads;
-}
-
-/* Boxes, messages and their distribution over blocks: the same in all launches of a hop. An
- * undivided lattice is all interior. */
-static void faces_share(faces_call *a, const kaon_stencil *st, int threads) {
-  static const kaon_faces none = {};
-  const kaon_faces *faces = st->faces != NULL ? st->faces : &none;
-  const kaon_sites *sites = &a->h.sites;
-  a->boxes = kaon_boxes_of(sites, faces->partitioned);
-  a->interior_tiles = faces_tiles(a->boxes.box[0].sites, threads);
-  for (int i = 0; i < a->boxes.slabs; i++) {
-    a->first[i] = a->boundary_tiles;
-    a->boundary_tiles += faces_tiles(a->boxes.box[1 + i].sites, threads);
-  }
-  for (int mu = 0; mu < 4; mu++)
-    if (faces->partitioned[mu]) a->face[mu] = kaon_face_of(sites, mu);
-  for (int dir = 0; dir < KAON_DIRS; dir++) {
-    const uint32_t tiles = faces_tiles(a->face[dir % 4].ghosts, threads);
-    const uint32_t most = a->interior_tiles > 0 ? GATHER_BLOCKS : tiles; /* else all wait for it */
-    a->sends[dir + 1] = a->sends[dir] + (tiles < most ? tiles : most);
+static void faces_sides(faces_call *a, const kaon_faces *faces) {
+  if (faces == NULL) return;
+  for (int dir = 0; dir < KAON_DIRS; dir++)
     if (faces->partitioned[dir % 4]) a->partitioned |= 1u << dir;
-  }
   a->forward_sign = faces->sign[3] < 0 ? -1 : 1;
   a->backward_sign = faces->sign[7] < 0 ? -1 : 1;
   if (faces->partitioned[3]) a->h.sites.antiperiodic = 0; /* the two ghost signs cover it */
-}
-
-/* Chunks of the sums: one for each block of sites, unless the space is too small. Then the
- * interior's chunks have equal sizes. */
-static void faces_chunks(faces_call *a, const kaon_launch *launch, const kaon_kernel_choice *choice,
-                         const kaon_hop_args *args) {
-  const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
-  int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
-  a->h.norm = choice->sums == SUMS_NORM;
-  if (args->sum.state != NULL && !a->h.norm && inside + edge > room) {
-    const int most = inside > 0 ? FACES_CHUNKS : room;
-    if (edge > most) edge = most;
-    const int turns = inside > 0 ? (inside + room - edge - 1) / (room - edge) : 1;
-    if (turns > 1) inside = (inside + turns - 1) / turns;
-  }
-  a->interior_chunks = inside;
-  a->h.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, inside + edge);
-  if (args->w.data == NULL) a->h.sums.sum.slot[1] = KAON_NO_SLOT;
-}
-
-static void faces_peer(faces_call *a, const kaon_peer_exchange *peer) {
-  if (peer == NULL) return;
-  a->peered = 1;
-  a->peer = *peer;
 }
 
 /* What the boundary reads. */
@@ -500,25 +429,21 @@ static uint64_t *faces_row(const kaon_launch *launch, bool last) {
 template <int RECON>
 static void run_faces(const kaon_launch *launch, const kaon_kernel_choice *choice,
                       const kaon_gather_args *gather, const kaon_hop_args *args) {
-  const int part = args->part, threads = choice->threads;
+  const int threads = choice->threads;
   faces_call a = {};
   a.h = call_of(args);
-  faces_share(&a, args->stencil, threads);
-  faces_chunks(&a, launch, choice, args);
+  faces_share(&a, args->stencil->faces, 1, threads);
+  faces_sides(&a, args->stencil->faces);
+  a.h.norm = choice->sums == SUMS_NORM;
+  faces_chunks(&a, launch, &args->gate, &args->sum, a.h.norm, args->w.data != NULL);
   faces_ghosts(&a, args);
   if (gather != NULL) {
     memcpy(a.to, gather->to, sizeof a.to);
     faces_peer(&a, gather->peer);
     a.gather = (int)a.sends[KAON_DIRS];
   }
-  a.hold = part == KAON_PART_INTERIOR && a.peered;
+  faces_blocks(&a, args->part);
   a.late = a.peered && a.partitioned == (1u << 0 | 1u << 4);
-  if (part == KAON_PART_INTERIOR || part == KAON_PART_FUSED) a.interior = a.interior_chunks;
-  if (part == KAON_PART_BOUNDARY || part == KAON_PART_FUSED)
-    a.boundary = a.h.sums.chunks - a.interior_chunks;
-  a.turned = a.interior_tiles / 2;
-  a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) /
-                   (a.interior_tiles + !a.interior_tiles));
   a.times = faces_row(launch, a.boundary > 0);
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.nrhs;
   auto kernel = hop_faces<RECON, SUMS_ALL>;
@@ -528,5 +453,3 @@ static void run_faces(const kaon_launch *launch, const kaon_kernel_choice *choic
     if (choice->sums == SUMS_NONE) kernel = hop_faces<RECON, SUMS_NONE>;
   if (blocks > 0) kaon_cuda_launch(launch, kernel, blocks, (unsigned)threads, a);
 }
-
-#endif

@@ -13,8 +13,7 @@
  * weigh little, and the limit is the bandwidth from the second-level cache to the multiprocessors.
  * There blocks process tiles, which share more neighbours in the first-level cache. Many columns
  * are left to hop_staged.h. */
-#ifndef KAON_DSLASH_CUDA_HOP_KERNEL_H
-#define KAON_DSLASH_CUDA_HOP_KERNEL_H
+#pragma once
 
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/site.h"
@@ -25,7 +24,7 @@ enum { COLUMNS_MANY = SITE_COLUMNS((int)sizeof(stored)) };
 /* Minimum of resident blocks on a multiprocessor. It caps the registers, which the compiler would
  * otherwise spend on early loads. */
 template <int RECON, int SUMS>
-static __device__ __forceinline__ constexpr int least_blocks() {
+KAON_DEVICE constexpr int least_blocks() {
   if (sizeof(real) == 8) return 2;
   if (KAON_IS_HALF) return SUMS == SUMS_ALL ? 4 : RECON == 12 ? 6 : 5;
   return SUMS != SUMS_ALL && RECON == 8 ? 4 : 3;
@@ -59,7 +58,7 @@ typedef struct hop_call {
  * to values is applied later: to colour 2 of the result, or of the vector that the adjoint link
  * multiplies. */
 template <int RECON>
-static __device__ __forceinline__ constexpr bool row2_owes() {
+KAON_DEVICE constexpr bool row2_owes() {
   return KAON_IS_HALF && RECON == 12;
 }
 
@@ -67,7 +66,7 @@ static __device__ __forceinline__ constexpr bool row2_owes() {
  * (number_load) is faster for 12 reals in half, where instruction throughput is the limit, and
  * slower for 18 reals on large lattices (bench/notes/speed-half-conversion.md). */
 template <int RECON, bool BESIDE = RECON == 12>
-static __device__ __forceinline__ void link_numbers(const stored *raw, real *numbers) {
+KAON_DEVICE void link_numbers(const stored *raw, real *numbers) {
   vcomplex u[9];
   if constexpr (RECON == 8) {
     recon_decode8(raw, u);
@@ -85,7 +84,7 @@ static __device__ __forceinline__ void link_numbers(const stored *raw, real *num
 
 /* The identity as a stored link. */
 template <int RECON>
-static __device__ __forceinline__ void link_unit(stored *raw) {
+KAON_DEVICE void link_unit(stored *raw) {
 #pragma unroll
   for (int i = 0; i < RECON; i++)
     raw[i] = (stored)(RECON != 8 && i % 8 == 0 ? (KAON_IS_HALF ? 32767 : 1) : 0);
@@ -94,20 +93,19 @@ static __device__ __forceinline__ void link_unit(stored *raw) {
 /* If factors have a remainder, a hop is multiplied by both before it is added; else it is scaled as
  * it is added. `first` is 1 or 0 and selects between them by arithmetic, so that a kernel does not
  * contain both code paths. */
-static __device__ __forceinline__ vcomplex split_scale(const hop_call &a, int mu, vcomplex z,
-                                                       real f) {
+KAON_DEVICE vcomplex split_scale(const hop_call &a, int mu, vcomplex z, real f) {
   return c_scale_split(z, v_fma(a.first, f, 1 - a.first), f * a.rest[mu]);
 }
 
-static __device__ __forceinline__ real split_factor(const hop_call &a, real f) {
+KAON_DEVICE real split_factor(const hop_call &a, real f) {
   return v_fma(1 - a.first, f, a.first);
 }
 
 /* Adds the hop of spinor psi from direction DIR, over link u. SPLIT: factors may have a
  * remainder. */
 template <int RECON, int DIR, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void hop_add(const hop_call &a, const raw_spinor &psi,
-                                               const real *u, real factor, vspinor *d) {
+KAON_DEVICE void hop_add(const hop_call &a, const raw_spinor &psi, const real *u, real factor,
+                         vspinor *d) {
   constexpr int mu = DIR & 3, s = (DIR < 4 ? 1 : -1) * SIGN;
   vhalf h;
   spin_project(mu, s, psi.c, psi.c + 12, &h);
@@ -127,8 +125,7 @@ static __device__ __forceinline__ void hop_add(const hop_call &a, const raw_spin
 
 /* The link, as stored, of the hop from direction DIR at site `from`. */
 template <int RECON, int DIR>
-static __device__ __forceinline__ void hop_link(const hop_call &a, const kaon_here &here,
-                                                uint32_t from, stored *raw) {
+KAON_DEVICE void hop_link(const hop_call &a, const kaon_here &here, uint32_t from, stored *raw) {
   const uint32_t packet = packet_at<RECON>(DIR < 4 ? (uint32_t)here.at : from, 1);
   const char *first = packet_address<RECON>(a.links[DIR], packet);
   if constexpr (DIR % 4 == 3) { /* temporal gauge: all but the last slice's are the identity */
@@ -142,21 +139,21 @@ static __device__ __forceinline__ void hop_link(const hop_call &a, const kaon_he
 
 /* The coefficient of that hop; `sign` as in kaon_neighbour_of. */
 template <int DIR>
-static __device__ __forceinline__ real hop_factor(const hop_call &a, int sign) {
+KAON_DEVICE real hop_factor(const hop_call &a, int sign) {
   return DIR % 4 == 3 && sign < 0 ? -a.factor[DIR % 4] : a.factor[DIR % 4];
 }
 
 /* Whether neighbours are found by index (kaon_neighbour_by_index) instead of from coordinates. The
  * faster way was measured for each link storage and precision. */
 template <int RECON>
-static __device__ __forceinline__ constexpr bool by_number() {
+KAON_DEVICE constexpr bool by_number() {
   return KAON_IS_HALF || (sizeof(real) == 4 && RECON == 8);
 }
 
 /* There are no branches from here to the last direction, so that loads are issued early. */
 template <int RECON, int COLUMNS, int DIR, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void hop_direction(const hop_call &a, const kaon_here &here,
-                                                     const kaon_view *in, vspinor *d) {
+KAON_DEVICE void hop_direction(const hop_call &a, const kaon_here &here, const kaon_view *in,
+                               vspinor *d) {
   int sign;
   const uint32_t from =
       (uint32_t)(by_number<RECON>() ? kaon_neighbour_by_index(&a.sites, &here, DIR, &sign)
@@ -175,8 +172,8 @@ static __device__ __forceinline__ void hop_direction(const hop_call &a, const ka
 }
 
 template <int RECON, int COLUMNS, int SIGN, bool SPLIT>
-static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_here &here,
-                                               const kaon_view *in, vspinor *d) {
+KAON_DEVICE void hop_all(const hop_call &a, const kaon_here &here, const kaon_view *in,
+                         vspinor *d) {
   hop_direction<RECON, COLUMNS, 3, SIGN, SPLIT>(a, here, in, d);
   hop_direction<RECON, COLUMNS, 7, SIGN, SPLIT>(a, here, in, d);
   hop_direction<RECON, COLUMNS, 2, SIGN, SPLIT>(a, here, in, d);
@@ -190,8 +187,8 @@ static __device__ __forceinline__ void hop_all(const hop_call &a, const kaon_her
 /* out = (a [C] + twist) x + (b [C] + twist) d in column first + k, with its sums. NORM: the norm is returned in *norm.
  * EXCHANGED: d is as the directions leave it when spinor halves are exchanged. */
 template <bool CLOVER, int SUMS, bool EXCHANGED = EXCHANGES>
-static __device__ __forceinline__ void hop_end(const hop_call &a, uint32_t site, int first, int k,
-                                               vspinor *d, site_room &room, real *norm) {
+KAON_DEVICE void hop_end(const hop_call &a, uint32_t site, int first, int k, vspinor *d,
+                         site_room &room, real *norm) {
   const int column = first + k, exchange = EXCHANGED ? a.exchange : 0;
   const bool on_hop = CLOVER && a.clover_on == KAON_CLOVER_ON_HOP;
   const bool on_x = CLOVER && a.clover_on == KAON_CLOVER_ON_X;
@@ -396,5 +393,3 @@ static void run_site(const kaon_launch *launch, const kaon_kernel_choice *choice
   }
   run_clover<RECON, 1>(launch, choice, &a, args, args->nrhs - a.column);
 }
-
-#endif

@@ -44,7 +44,7 @@ typedef struct pair_site {
   bool is_site;
 } pair_site;
 
-static __device__ __forceinline__ pair_site pair_site_of(const hop_call &a) {
+KAON_DEVICE pair_site pair_site_of(const hop_call &a) {
   const unsigned columns = (unsigned)a.nrhs, nsites = (unsigned)a.sites.nsites;
   pair_site e;
   e.column = columns == 1 ? 0 : (int)(blockIdx.x % columns);
@@ -57,7 +57,7 @@ static __device__ __forceinline__ pair_site pair_site_of(const hop_call &a) {
   return e;
 }
 
-static __device__ __forceinline__ int read_gate(const kaon_gate &gate, int column) {
+KAON_DEVICE int read_gate(const kaon_gate &gate, int column) {
   int x = KAON_GATE_ANY;
   if (gate.state != NULL)
     asm volatile("ld.global.u32 %0, [%1];" : "=r"(x) : "l"(&gate.state[column].gate));
@@ -65,12 +65,12 @@ static __device__ __forceinline__ int read_gate(const kaon_gate &gate, int colum
 }
 
 /* Prefetches the line into the first-level cache without waiting. */
-static __device__ __forceinline__ void touch(const void *p) {
+KAON_DEVICE void touch(const void *p) {
   [[maybe_unused]] uint32_t x;
   asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(x) : "l"(p));
 }
 
-static __device__ __forceinline__ void spinor_touch(const kaon_view &v, uint32_t site, int units) {
+KAON_DEVICE void spinor_touch(const kaon_view &v, uint32_t site, int units) {
   const char *first = packet_address<24>(v.data, packet_at<24>(site, units));
 #pragma unroll
   for (int g = 0; g < packets<24>::count; g++) touch(first + g * (KAON_LANES * 16));
@@ -85,20 +85,20 @@ enum { PAIR_OVERLAPS = 1 << 16, PAIR_MANY = 512 }; /* sites times bytes of a rea
  * slower on smaller lattices (bench/notes/speed-clover-small.md). */
 enum { PAIR_SEPARATE_DOT = 1 << 14 };
 
-static __device__ __forceinline__ bool pair_separate_dot(const hop_call &a) {
+KAON_DEVICE bool pair_separate_dot(const hop_call &a) {
   return KAON_IS_HALF && a.clover_on != KAON_CLOVER_NONE && a.sites.nsites > PAIR_SEPARATE_DOT;
 }
 
 /* Whether clover blocks are read before the wait. Only in half do registers hold them beside
  * links. */
-static __device__ __forceinline__ bool block_early(const hop_call &a) {
+KAON_DEVICE bool block_early(const hop_call &a) {
   return KAON_IS_HALF && !pair_separate_dot(a);
 }
 
 /* Prefetches the clover blocks of 32 sites, which are adjacent, into the second-level cache; each
  * warp requests half of them. The request follows the links, so that the blocks are there when the
  * hops are done. */
-static __device__ __forceinline__ void block_prefetch(const hop_call &a, const pair_site &e) {
+KAON_DEVICE void block_prefetch(const hop_call &a, const pair_site &e) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   constexpr int bytes = KAON_LANES * KAON_CLOVER_BLOCK * (int)sizeof(stored);
   if (e.lane != 0) return;
@@ -117,15 +117,14 @@ static __device__ __forceinline__ void block_prefetch(const hop_call &a, const p
  * the device, the next one starts gradually. Early starts are also avoided where links, clover
  * blocks and vectors just fit the second-level cache: each kernel would have its sites on other
  * multiprocessors, and the cache's two halves would hold much of it twice. */
-static __device__ __forceinline__ bool pair_lets(const hop_call &a) {
+KAON_DEVICE bool pair_lets(const hop_call &a) {
   return a.overlaps && !pair_separate_dot(a) &&
          (a.sums.sum.state == NULL || a.sums.chunks > PAIR_MANY);
 }
 
 /* ---- the exchange ---- */
 
-static __device__ __forceinline__ void half_leave(const pair_site &e, const half_spinor &h,
-                                                  pair_room &room) {
+KAON_DEVICE void half_leave(const pair_site &e, const half_spinor &h, pair_room &room) {
 #pragma unroll
   for (int i = 0; i < 6; i++) {
     room[e.warp][2 * i][e.lane] = h.c[i].re;
@@ -133,19 +132,18 @@ static __device__ __forceinline__ void half_leave(const pair_site &e, const half
   }
 }
 
-static __device__ __forceinline__ void half_take(const pair_site &e, const pair_room &room,
-                                                 half_spinor *h) {
+KAON_DEVICE void half_take(const pair_site &e, const pair_room &room, half_spinor *h) {
 #pragma unroll
   for (int i = 0; i < 6; i++)
     h->c[i] = c_make(room[1 - e.warp][2 * i][e.lane], room[1 - e.warp][2 * i + 1][e.lane]);
 }
 
-static __device__ __forceinline__ void half_add(half_spinor *a, const half_spinor &b) {
+KAON_DEVICE void half_add(half_spinor *a, const half_spinor &b) {
 #pragma unroll
   for (int i = 0; i < 6; i++) a->c[i] = c_add(a->c[i], b.c[i]);
 }
 
-static __device__ __forceinline__ half_spinor half_of(const vspinor *d, int lower) {
+KAON_DEVICE half_spinor half_of(const vspinor *d, int lower) {
   half_spinor h;
 #pragma unroll
   for (int i = 0; i < 6; i++) h.c[i] = lower ? d->s[2 + i / 3][i % 3] : d->s[i / 3][i % 3];
@@ -153,7 +151,7 @@ static __device__ __forceinline__ half_spinor half_of(const vspinor *d, int lowe
 }
 
 /* upper + s lower */
-static __device__ __forceinline__ half_spinor chiral_of(const vspinor *d, int s) {
+KAON_DEVICE half_spinor chiral_of(const vspinor *d, int s) {
   const vchiral c = s > 0 ? clover_chiral(d, 1) : clover_chiral(d, -1);
   half_spinor h;
 #pragma unroll
@@ -173,22 +171,20 @@ struct pair_link {
 
 /* Whether all four links of a warp are read before the wait. */
 template <int RECON>
-static __device__ __forceinline__ constexpr bool links_fit() {
+KAON_DEVICE constexpr bool links_fit() {
   return RECON * sizeof(stored) <= 48;
 }
 
 template <int RECON, int DIR>
-static __device__ __forceinline__ void pair_link_site(const hop_call &a, const kaon_here &here,
-                                                      pair_link<RECON> *link) {
+KAON_DEVICE void pair_link_site(const hop_call &a, const kaon_here &here, pair_link<RECON> *link) {
   int sign;
   link->from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
   link->factor = hop_factor<DIR>(a, sign);
 }
 
 template <int RECON, int DIR, int SIGN>
-static __device__ __forceinline__ void pair_direction(const hop_call &a, const kaon_here &here,
-                                                      const kaon_view &in, pair_link<RECON> *link,
-                                                      vspinor *d) {
+KAON_DEVICE void pair_direction(const hop_call &a, const kaon_here &here, const kaon_view &in,
+                                pair_link<RECON> *link, vspinor *d) {
   real u[18];
   raw_spinor psi;
   if (!links_fit<RECON>()) hop_link<RECON, DIR>(a, here, link->from, link->raw);
@@ -199,8 +195,7 @@ static __device__ __forceinline__ void pair_direction(const hop_call &a, const k
 
 /* The sum over directions BACK + 0..3, BACK = 0 or 4; false if the column's gate is closed. */
 template <int RECON, int BACK, int SIGN>
-static __device__ __forceinline__ bool pair_directions(const hop_call &a, const pair_site &e,
-                                                       vspinor *d) {
+KAON_DEVICE bool pair_directions(const hop_call &a, const pair_site &e, vspinor *d) {
   constexpr int set = (BACK == 0 ? 1 : -1) * SIGN > 0 ? 2 : 0; /* the half that t fills */
   const kaon_here here = kaon_here_of(&a.sites, a.parity, (int32_t)e.at);
   pair_link<RECON> link[4];
@@ -233,7 +228,7 @@ static __device__ __forceinline__ bool pair_directions(const hop_call &a, const 
 }
 
 template <int RECON, int SIGN>
-static __device__ __forceinline__ bool pair_hop(const hop_call &a, const pair_site &e, vspinor *d) {
+KAON_DEVICE bool pair_hop(const hop_call &a, const pair_site &e, vspinor *d) {
   return e.warp == 0 ? pair_directions<RECON, 0, SIGN>(a, e, d)
                      : pair_directions<RECON, 4, SIGN>(a, e, d);
 }
@@ -247,8 +242,7 @@ typedef struct pair_block {
 } pair_block;
 
 template <int Q>
-static __device__ __forceinline__ void block_read_of(const hop_call &a, uint32_t site,
-                                                     pair_block *block) {
+KAON_DEVICE void block_read_of(const hop_call &a, uint32_t site, pair_block *block) {
   typedef packets<KAON_CLOVER_REALS> p;
   constexpr int begin = Q * KAON_CLOVER_BLOCK / p::group;
   constexpr int end = ((Q + 1) * KAON_CLOVER_BLOCK + p::group - 1) / p::group;
@@ -260,8 +254,7 @@ static __device__ __forceinline__ void block_read_of(const hop_call &a, uint32_t
   for (int i = 0; i < KAON_CLOVER_BLOCK; i++) block->c[i] = both[Q * KAON_CLOVER_BLOCK + i];
 }
 
-static __device__ __forceinline__ void block_read(const hop_call &a, const pair_site &e,
-                                                  pair_block *block) {
+KAON_DEVICE void block_read(const hop_call &a, const pair_site &e, pair_block *block) {
   if (e.warp == 0)
     block_read_of<0>(a, e.at, block);
   else
@@ -271,8 +264,7 @@ static __device__ __forceinline__ void block_read(const hop_call &a, const pair_
 }
 
 /* own = the warp's half of 2 d, from the warp's chirality of d. All threads must call it. */
-static __device__ __forceinline__ void pair_halves(const pair_site &e, pair_room &room,
-                                                   half_spinor *own) {
+KAON_DEVICE void pair_halves(const pair_site &e, pair_room &room, half_spinor *own) {
   half_spinor other;
   half_leave(e, *own, room);
   __syncthreads();
@@ -283,7 +275,7 @@ static __device__ __forceinline__ void pair_halves(const pair_site &e, pair_room
 }
 
 /* own = C own, the warp's chirality. */
-static __device__ __forceinline__ void pair_clover(const pair_block &block, half_spinor *own) {
+KAON_DEVICE void pair_clover(const pair_block &block, half_spinor *own) {
   vchiral in, out;
 #pragma unroll
   for (int i = 0; i < 6; i++) in.c[i] = own->c[i];
@@ -293,15 +285,14 @@ static __device__ __forceinline__ void pair_clover(const pair_block &block, half
 }
 
 /* own += i q x, as twist_spinor: gamma_5 is a sign of the chirality, or exchanges halves. */
-static __device__ __forceinline__ void pair_twist(double q, const half_spinor &x,
-                                                  half_spinor *own) {
+KAON_DEVICE void pair_twist(double q, const half_spinor &x, half_spinor *own) {
   const real rounded = (real)q, rest = (real)(q - (double)rounded);
 #pragma unroll
   for (int i = 0; i < 6; i++) own->c[i] = twist_add(own->c[i], x.c[i], rounded, rest);
 }
 
 /* own = b own */
-static __device__ __forceinline__ void pair_scale(double b, half_spinor *own) {
+KAON_DEVICE void pair_scale(double b, half_spinor *own) {
   const real rounded = (real)b, rest = (real)(b - (double)rounded);
 #pragma unroll
   for (int i = 0; i < 6; i++) own->c[i] = c_scale_split(own->c[i], rounded, rest);
@@ -309,16 +300,14 @@ static __device__ __forceinline__ void pair_scale(double b, half_spinor *own) {
 
 /* ---- the end ---- */
 
-static __device__ __forceinline__ char *piece_address(const kaon_view &v, const pair_site &e,
-                                                      int units, int piece) {
+KAON_DEVICE char *piece_address(const kaon_view &v, const pair_site &e, int units, int piece) {
   const int bytes = (e.warp * PIECES + piece) * PIECE_BYTES; /* from the start of the spinor */
   char *first = (char *)packet_address<24>(v.data, packet_at<24>(e.at, units));
   return first + bytes / 16 * (KAON_LANES * 16) + bytes % 16;
 }
 
 /* Reads the warp's half of a site's spinor. */
-static __device__ __forceinline__ void half_read(const kaon_view &v, const pair_site &e, int units,
-                                                 half_spinor *h) {
+KAON_DEVICE void half_read(const kaon_view &v, const pair_site &e, int units, half_spinor *h) {
   stored q[HALF_REALS];
 #pragma unroll
   for (int i = 0; i < PIECES; i++) {
@@ -334,8 +323,8 @@ static __device__ __forceinline__ void half_read(const kaon_view &v, const pair_
 }
 
 /* Writes both halves; half: with one scale. All threads must call it. */
-static __device__ __forceinline__ void half_write(const kaon_view &v, const pair_site &e, int units,
-                                                  const half_spinor &h) {
+KAON_DEVICE void half_write(const kaon_view &v, const pair_site &e, int units,
+                            const half_spinor &h) {
   const real *value = (const real *)h.c;
 #if KAON_IS_HALF
   __shared__ float largest[2][KAON_LANES];
@@ -366,8 +355,7 @@ static __device__ __forceinline__ void half_write(const kaon_view &v, const pair
 
 /* out = (a + twist) x + b own, with b the remaining factor, and its sums. All threads must call
  * it. */
-static __device__ __forceinline__ void pair_finish(const hop_call &a, const pair_site &e, double b,
-                                                   half_spinor *own) {
+KAON_DEVICE void pair_finish(const hop_call &a, const pair_site &e, double b, half_spinor *own) {
   const real factor_x = (real)a.a;
   double sum[4] = {0, 0, 0, 0};
   half_spinor x;
@@ -447,7 +435,7 @@ static __global__ void __launch_bounds__(PAIR_THREADS, PAIR_BLOCKS)
 static_assert(sizeof(kaon_column_state) % 16 == 0, "a slot is read in one access");
 
 /* A slot of the column, read after the wait. */
-static __device__ __forceinline__ vcomplex read_coefficient(const pair_call &call, int column) {
+KAON_DEVICE vcomplex read_coefficient(const pair_call &call, int column) {
   double re, im;
   asm volatile("ld.global.v2.f64 {%0,%1}, [%2];"
                : "=d"(re), "=d"(im)
@@ -457,8 +445,8 @@ static __device__ __forceinline__ vcomplex read_coefficient(const pair_call &cal
 
 /* in += c w as in blas/cuda/update.cu, and *d = the stored result. Both warps compute the whole
  * spinor, and each stores its half. All threads must call it. */
-static __device__ __forceinline__ void pair_update(const pair_call &call, const pair_site &e,
-                                                   const vcomplex c, vspinor *d) {
+KAON_DEVICE void pair_update(const pair_call &call, const pair_site &e, const vcomplex c,
+                             vspinor *d) {
   const int units = call.h.nrhs;
   const kaon_view in = column_view(call.h.in, e.column);
   const kaon_view w = column_view(call.w, e.column);

@@ -13,8 +13,7 @@
  * In double a site has two threads, one for the four forward hops, one for the backward ones, since
  * eight links do not fit a thread's registers. There links stay as stored and are rebuilt for each
  * column. */
-#ifndef KAON_DSLASH_CUDA_HOP_STAGED_H
-#define KAON_DSLASH_CUDA_HOP_STAGED_H
+#pragma once
 
 #include <cuda_pipeline.h>
 
@@ -67,7 +66,7 @@ typedef struct stage_place {
 } stage_place;
 
 template <int MU>
-static __device__ __forceinline__ void stage_direction(const hop_call &a, stage_place *p) {
+KAON_DEVICE void stage_direction(const hop_call &a, stage_place *p) {
   constexpr int bits = stage_bits[MU], shift = stage_shift(MU), last = (1 << bits) - 1;
   const int i = p->cell, c = i >> shift & last;
   const bool odd_x = p->here.x & 1;
@@ -87,7 +86,7 @@ static __device__ __forceinline__ void stage_direction(const hop_call &a, stage_
   p->from[MU] = ahead ? forward : backward;
 }
 
-static __device__ __forceinline__ void stage_find(const hop_call &a, int tile, stage_place *p) {
+KAON_DEVICE void stage_find(const hop_call &a, int tile, stage_place *p) {
   p->cell = (int)threadIdx.x % STAGE_CELLS;
   p->side = STAGE_SIDES == 1 ? 0 : (int)threadIdx.x / STAGE_CELLS;
   p->here = kaon_here_in_tile(&a.sites, a.parity, (uint32_t)tile, (uint32_t)p->cell);
@@ -99,8 +98,7 @@ static __device__ __forceinline__ void stage_find(const hop_call &a, int tile, s
 
 /* ---- spinors in shared memory: packet g of position i has index g * STAGE_POSITIONS + i ---- */
 
-static __device__ __forceinline__ void stage_copy_in(char *stage, int to, const kaon_view &v,
-                                                     uint32_t site, int units) {
+KAON_DEVICE void stage_copy_in(char *stage, int to, const kaon_view &v, uint32_t site, int units) {
   const char *from = packet_address<24>(v.data, packet_at<24>(site, units));
 #pragma unroll
   for (int g = 0; g < packets<24>::count; g++)
@@ -112,8 +110,7 @@ static __device__ __forceinline__ void stage_copy_in(char *stage, int to, const 
 }
 
 /* Starts the copies of a column's spinors. */
-static __device__ __forceinline__ void stage_column(const hop_call &a, int column,
-                                                    const stage_place &p, char *stage) {
+KAON_DEVICE void stage_column(const hop_call &a, int column, const stage_place &p, char *stage) {
   const kaon_view v = column_view(a.in, column);
   if (p.side == 0) stage_copy_in(stage, p.cell, v, (uint32_t)p.here.at, a.nrhs);
 #pragma unroll
@@ -123,7 +120,7 @@ static __device__ __forceinline__ void stage_column(const hop_call &a, int colum
   __pipeline_commit();
 }
 
-static __device__ __forceinline__ void stage_load(const char *stage, int at, raw_spinor *psi) {
+KAON_DEVICE void stage_load(const char *stage, int at, raw_spinor *psi) {
 #pragma unroll
   for (int g = 0; g < packets<24>::count; g++) {
     const words<16> x = *(const words<16> *)(stage + (g * STAGE_POSITIONS + at) * 16);
@@ -147,8 +144,7 @@ struct stage_links {
 };
 
 template <int RECON, int DIR>
-static __device__ __forceinline__ void stage_link(const hop_call &a, const kaon_here &here,
-                                                  stage_links<RECON> *links) {
+KAON_DEVICE void stage_link(const hop_call &a, const kaon_here &here, stage_links<RECON> *links) {
   real *u = links->u[DIR % STAGE_DIRS];
   int sign;
   const uint32_t from = (uint32_t)kaon_neighbour_of(&a.sites, &here, DIR, &sign);
@@ -162,9 +158,8 @@ static __device__ __forceinline__ void stage_link(const hop_call &a, const kaon_
 }
 
 template <int RECON, int DIR, int SIGN>
-static __device__ __forceinline__ void stage_hop(const hop_call &a, const stage_links<RECON> &links,
-                                                 const stage_place &p, const char *stage,
-                                                 vspinor *d) {
+KAON_DEVICE void stage_hop(const hop_call &a, const stage_links<RECON> &links, const stage_place &p,
+                           const char *stage, vspinor *d) {
   const real *u = links.u[DIR % STAGE_DIRS];
   const real factor = DIR % 4 == 3 ? links.factor[DIR % STAGE_DIRS / 4] : a.factor[DIR % 4];
   raw_spinor psi;
@@ -182,8 +177,8 @@ static __device__ __forceinline__ void stage_hop(const hop_call &a, const stage_
 
 /* All hops of a thread: its links, or with STAGE their sum. */
 template <int RECON>
-static __device__ __forceinline__ void stage_all_links(const hop_call &a, const stage_place &p,
-                                                       stage_links<RECON> *links) {
+KAON_DEVICE void stage_all_links(const hop_call &a, const stage_place &p,
+                                 stage_links<RECON> *links) {
   if (p.side == 0) {
     stage_link<RECON, 3>(a, p.here, links);
     stage_link<RECON, 2>(a, p.here, links);
@@ -201,9 +196,8 @@ static __device__ __forceinline__ void stage_all_links(const hop_call &a, const 
 /* In the order of hop_kernel.h, or in that of one side. With one side the hop in t leaves one half
  * of d unset. */
 template <int RECON, int SIGN>
-static __device__ __forceinline__ void stage_all(const hop_call &a, const stage_links<RECON> &links,
-                                                 const stage_place &p, const char *stage,
-                                                 vspinor *d) {
+KAON_DEVICE void stage_all(const hop_call &a, const stage_links<RECON> &links, const stage_place &p,
+                           const char *stage, vspinor *d) {
   if constexpr (STAGE_SIDES > 1) {
     real *value = (real *)d;
     for (int i = 0; i < 24; i++) value[i] = 0;
@@ -231,7 +225,7 @@ static __device__ __forceinline__ void stage_all(const hop_call &a, const stage_
 }
 
 /* Adds the second side's sum to the first's. All threads must call it. */
-static __device__ __forceinline__ void stage_join(const stage_place &p, char *room, vspinor *d) {
+KAON_DEVICE void stage_join(const stage_place &p, char *room, vspinor *d) {
   constexpr int group = 16 / (int)sizeof(real);
   real *value = (real *)d;
   words<16> *pass = (words<16> *)room + p.cell;
@@ -256,7 +250,7 @@ static __device__ __forceinline__ void stage_join(const stage_place &p, char *ro
 /* In double: hides from the compiler that stored links are unchanged. Else it would hold rebuilt
  * links, for which there are no registers. */
 template <int RECON>
-static __device__ __forceinline__ void stage_invalidate(stage_links<RECON> *links) {
+KAON_DEVICE void stage_invalidate(stage_links<RECON> *links) {
 #if defined(KAON_PREC_DOUBLE)
 #pragma unroll
   for (int i = 0; i < STAGE_DIRS; i++)
@@ -272,9 +266,8 @@ typedef double stage_sums[STAGE_COLUMNS][SITE_SUMS][STAGE_CELLS / 32];
 
 /* sums_finish for all open columns (bits, from column `first` on). The memory round trips of their
  * partial sums and tickets overlap. All threads must call it. */
-static __device__ __forceinline__ void stage_finish(const kaon_cuda_sums &s, int first,
-                                                    unsigned open, int chunk,
-                                                    const stage_sums &sums) {
+KAON_DEVICE void stage_finish(const kaon_cuda_sums &s, int first, unsigned open, int chunk,
+                              const stage_sums &sums) {
   __shared__ double total[4];
   __shared__ unsigned last;
   static_assert(STAGE_COLUMNS <= 32, "a lane a column");
@@ -388,5 +381,3 @@ static void run_staged(const kaon_launch *launch, const kaon_kernel_choice *choi
   kaon_cuda_launch(launch, hop_staged<RECON>, (unsigned)(chunks * a.groups),
                    (unsigned)choice->threads, a, STAGE_CAPACITY);
 }
-
-#endif

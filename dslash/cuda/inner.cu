@@ -34,22 +34,20 @@ typedef struct inner_place {
 } inner_place;
 
 /* The thread's packet j of a spinor. */
-static __device__ __forceinline__ char *inner_packet(const inner_call &a, const kaon_view &v,
-                                                     const inner_place &p, int j) {
+KAON_DEVICE char *inner_packet(const inner_call &a, const kaon_view &v, const inner_place &p,
+                               int j) {
   const int packet = KAON_IS_HALF ? j : p.part + j * SPINOR_HALF;
   return (char *)packet_address<24>(v.data, packet_at<24>(p.site, a.units)) +
          packet * (KAON_LANES * 16);
 }
 
-static __device__ __forceinline__ kaon_view inner_view(const inner_call &a, const kaon_view &v,
-                                                       int column, int s) {
+KAON_DEVICE kaon_view inner_view(const inner_call &a, const kaon_view &v, int column, int s) {
   return column_view(v, s * a.nrhs + column);
 }
 
 /* ---- shared memory: packet j of site s of the fifth dimension, [s][j][thread], then scales ---- */
 
-static __device__ __forceinline__ void inner_stage(const inner_call &a, int column,
-                                                   const inner_place &p, char *stage) {
+KAON_DEVICE void inner_stage(const inner_call &a, int column, const inner_place &p, char *stage) {
   char *scales = stage + a.inner * INNER_PACKETS * (int)blockDim.x * 16;
   for (int s = 0; s < a.inner; s++) {
     const kaon_view v = inner_view(a, a.in, column, s);
@@ -67,14 +65,13 @@ static __device__ __forceinline__ void inner_stage(const inner_call &a, int colu
 }
 
 /* Numbers from packets; unit: of integers. */
-static __device__ __forceinline__ void inner_numbers(const stored *raw, real unit, real *value) {
+KAON_DEVICE void inner_numbers(const stored *raw, real unit, real *value) {
 #pragma unroll
   for (int i = 0; i < 2 * INNER_REALS; i++)
     value[i] = KAON_IS_HALF ? (real)raw[i] * unit : (real)raw[i];
 }
 
-static __device__ __forceinline__ void inner_staged(const inner_call &a, const char *stage, int s,
-                                                    real *value) {
+KAON_DEVICE void inner_staged(const inner_call &a, const char *stage, int s, real *value) {
   stored raw[2 * INNER_REALS];
 #pragma unroll
   for (int j = 0; j < INNER_PACKETS; j++) {
@@ -89,8 +86,8 @@ static __device__ __forceinline__ void inner_staged(const inner_call &a, const c
 
 /* ---- spinors in memory; v: of the column and site of the fifth dimension ---- */
 
-static __device__ __forceinline__ void inner_load(const inner_call &a, const kaon_view &v,
-                                                  const inner_place &p, real *value) {
+KAON_DEVICE void inner_load(const inner_call &a, const kaon_view &v, const inner_place &p,
+                            real *value) {
   stored raw[2 * INNER_REALS];
 #pragma unroll
   for (int j = 0; j < INNER_PACKETS; j++) {
@@ -100,8 +97,8 @@ static __device__ __forceinline__ void inner_load(const inner_call &a, const kao
   inner_numbers(raw, KAON_IS_HALF ? kaon_half_unit(v.scale[scale_at(p.site, a.units)]) : 1, value);
 }
 
-static __device__ __forceinline__ void inner_store(const inner_call &a, const kaon_view &v,
-                                                   const inner_place &p, real *value) {
+KAON_DEVICE void inner_store(const inner_call &a, const kaon_view &v, const inner_place &p,
+                             real *value) {
 #if KAON_IS_HALF
   vspinor d;
   memcpy(&d, value, sizeof d);
@@ -116,8 +113,7 @@ static __device__ __forceinline__ void inner_store(const inner_call &a, const ka
 /* ---- the kernel ---- */
 
 /* The elements (s, t) of a chirality, for the rows from s on. */
-static __device__ __forceinline__ void inner_elements(const inner_call &a, int chirality, int s,
-                                                      int t, real *element) {
+KAON_DEVICE void inner_elements(const inner_call &a, int chirality, int s, int t, real *element) {
   const real *from =
       (const real *)a.matrix + INNER_PARTS * kaon_inner_index(a.inner, chirality, s, t);
 #pragma unroll
@@ -128,9 +124,8 @@ static __device__ __forceinline__ void inner_elements(const inner_call &a, int c
 }
 
 /* Adds |d|^2 and (w, d). */
-static __device__ __forceinline__ void inner_sums(const inner_call &a, const kaon_view &w,
-                                                  const inner_place &p, const real *d,
-                                                  double *sum) {
+KAON_DEVICE void inner_sums(const inner_call &a, const kaon_view &w, const inner_place &p,
+                            const real *d, double *sum) {
   if (a.sums.sum.state == NULL) return;
   real norm = 0, re = 0, im = 0;
 #pragma unroll
@@ -149,9 +144,8 @@ static __device__ __forceinline__ void inner_sums(const inner_call &a, const kao
 }
 
 /* The rows from s on. */
-static __device__ __forceinline__ void inner_rows(const inner_call &a, int column,
-                                                  const inner_place &p, const char *stage, int s,
-                                                  double *sum) {
+KAON_DEVICE void inner_rows(const inner_call &a, int column, const inner_place &p,
+                            const char *stage, int s, double *sum) {
   real d[INNER_ROWS][2 * INNER_REALS] = {};
   for (int t = 0; t < a.inner; t++) {
     real in[2 * INNER_REALS], element[INNER_ELEMENTS];

@@ -1,8 +1,7 @@
 /* kernels.h - the CUDA launchers of hops, clover blocks, sources and contractions, for one
  * precision each, and the tables that use them (choose.c). Launchers of hops exist for each storage
  * of the links: 18, 12 or 8 reals. */
-#ifndef KAON_DSLASH_CUDA_KERNELS_H
-#define KAON_DSLASH_CUDA_KERNELS_H
+#pragma once
 
 #include "dslash/cuda/choose.h"
 #include "dslash/measure/measure_ops.h"
@@ -42,6 +41,4 @@ extern const kaon_staggered_ops kaon_staggered_ops_cuda_d, kaon_staggered_ops_cu
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -7,7 +7,7 @@
 #include "lib/math/meson.h"
 
 /* The index in the whole lattice of site i, with even sites before odd ones; -1 if it is masked. */
-static __device__ __forceinline__ int64_t number_of_site(const kaon_stencil &st, int64_t i) {
+KAON_DEVICE int64_t number_of_site(const kaon_stencil &st, int64_t i) {
   const int parity = i >= st.nblocks * KAON_LANES;
   const int64_t at = i - parity * (st.nblocks * KAON_LANES);
   return at < st.sites[parity] ? sites_index(&st, parity, at) : -1;

@@ -3,8 +3,7 @@
  * checkerboard sites (lib/vector/layout.h), so neighbours are computed instead of looked up
  * (lib/cuda/memory/neighbours.h). Links bypass the first-level cache and results are streamed, so
  * that caches hold spinors. */
-#ifndef KAON_DSLASH_CUDA_SITE_H
-#define KAON_DSLASH_CUDA_SITE_H
+#pragma once
 
 #if defined(KAON_LIB_CUDA_REDUCE_H)
 #error "lib/cuda/reduction/reduce.h comes by way of this file"
@@ -23,7 +22,7 @@
 /* A complex number of a link as stored. BESIDE, in half: the conversion unit converts it, at 16
  * values a clock. Else two instructions of the floating-point pipeline do. */
 template <bool BESIDE>
-static __device__ __forceinline__ vcomplex number_load(const stored *p) {
+KAON_DEVICE vcomplex number_load(const stored *p) {
 #if KAON_IS_HALF
   if constexpr (BESIDE) return c_load_beside(p);
 #endif
@@ -43,17 +42,17 @@ struct packets {
 
 /* Index of a site's first packet in a field of `units` columns, counted from the first column. */
 template <int NCOMP>
-static __device__ __forceinline__ uint32_t packet_at(uint32_t site, int units) {
+KAON_DEVICE uint32_t packet_at(uint32_t site, int units) {
   return site + site / KAON_LANES * (uint32_t)(KAON_LANES * (packets<NCOMP>::count * units - 1));
 }
 
 template <int NCOMP>
-static __device__ __forceinline__ const char *packet_address(const void *base, uint32_t packet) {
+KAON_DEVICE const char *packet_address(const void *base, uint32_t packet) {
   return (const char *)base + (uint64_t)packet * packets<NCOMP>::bytes;
 }
 
 /* View of one column of a spinor field, from which packets and scales are indexed. */
-static __device__ __forceinline__ kaon_view column_view(const kaon_view &v, int column) {
+KAON_DEVICE kaon_view column_view(const kaon_view &v, int column) {
   kaon_view c;
   c.data = (stored *)v.data + (int64_t)column * (24 * KAON_LANES);
   c.scale = KAON_IS_HALF ? v.scale + column * KAON_LANES : NULL;
@@ -61,7 +60,7 @@ static __device__ __forceinline__ kaon_view column_view(const kaon_view &v, int 
 }
 
 /* Index of a site's scale: like a packet of one value. */
-static __device__ __forceinline__ uint32_t scale_at(uint32_t site, int units) {
+KAON_DEVICE uint32_t scale_at(uint32_t site, int units) {
   return site + site / KAON_LANES * (uint32_t)(KAON_LANES * (units - 1));
 }
 
@@ -75,7 +74,7 @@ struct __align__(BYTES) words {
 /* For data that only one thread reads, once: not stored in the first-level cache. Volatile, so that
  * it stays after kaon_wait_for_previous. */
 template <int BYTES>
-static __device__ __forceinline__ words<BYTES> read_once(const void *p) {
+KAON_DEVICE words<BYTES> read_once(const void *p) {
   words<BYTES> x;
   if constexpr (BYTES == 16)
     asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
@@ -93,7 +92,7 @@ static __device__ __forceinline__ words<BYTES> read_once(const void *p) {
 /* For data that other warps of the block read too, and that no kernel part writes. Also
  * volatile. */
 template <int BYTES>
-static __device__ __forceinline__ words<BYTES> read_shared(const void *p) {
+KAON_DEVICE words<BYTES> read_shared(const void *p) {
   words<BYTES> x;
   if constexpr (BYTES == 16)
     asm volatile("ld.global.nc.v4.u32 {%0,%1,%2,%3}, [%4];"
@@ -109,7 +108,7 @@ static __device__ __forceinline__ words<BYTES> read_shared(const void *p) {
 /* The same if `wanted`; else *x is unchanged. It has no branch, so that later loads need not
  * wait. */
 template <int BYTES>
-static __device__ __forceinline__ void read_once_if(bool wanted, const void *p, words<BYTES> *x) {
+KAON_DEVICE void read_once_if(bool wanted, const void *p, words<BYTES> *x) {
   if constexpr (BYTES == 16)
     asm volatile(
         "{.reg .pred w; setp.ne.s32 w, %5, 0;"
@@ -132,14 +131,14 @@ static __device__ __forceinline__ void read_once_if(bool wanted, const void *p, 
 
 /* For spinors, which neighbours read too. It is a plain load, since the kernel may write to x. */
 template <int BYTES>
-static __device__ __forceinline__ words<BYTES> read_cached(const void *p) {
+KAON_DEVICE words<BYTES> read_cached(const void *p) {
   return *(const words<BYTES> *)p;
 }
 
 /* Loads COUNT packets of a site's object of NCOMP components, from packet BEGIN on, to value[BEGIN
  * * group] and after. ONCE: for data used once, links and clover blocks. */
 template <int NCOMP, bool ONCE, int BEGIN, int COUNT>
-static __device__ __forceinline__ void packets_read_some(const char *first, stored *value) {
+KAON_DEVICE void packets_read_some(const char *first, stored *value) {
   typedef packets<NCOMP> p;
 #pragma unroll
   for (int g = BEGIN; g < BEGIN + COUNT; g++) {
@@ -150,14 +149,13 @@ static __device__ __forceinline__ void packets_read_some(const char *first, stor
 }
 
 template <int NCOMP, bool ONCE>
-static __device__ __forceinline__ void packets_read(const char *first, stored *value) {
+KAON_DEVICE void packets_read(const char *first, stored *value) {
   packets_read_some<NCOMP, ONCE, 0, packets<NCOMP>::count>(first, value);
 }
 
 /* Loads an object if wanted; else `value` is unchanged. */
 template <int NCOMP>
-static __device__ __forceinline__ void packets_read_if(bool wanted, const char *first,
-                                                       stored *value) {
+KAON_DEVICE void packets_read_if(bool wanted, const char *first, stored *value) {
   typedef packets<NCOMP> p;
 #pragma unroll
   for (int g = 0; g < p::count; g++) {
@@ -169,7 +167,7 @@ static __device__ __forceinline__ void packets_read_if(bool wanted, const char *
 }
 
 template <int NCOMP, int BEGIN, int COUNT>
-static __device__ __forceinline__ void packets_stream(char *first, const stored *value) {
+KAON_DEVICE void packets_stream(char *first, const stored *value) {
   typedef packets<NCOMP> p;
   static_assert(p::bytes == 16, "spinors come in full packets");
 #pragma unroll
@@ -200,8 +198,8 @@ static int exchange_of(int dagger) {
 }
 
 /* exchange: 0, or the distance between the halves to exchange. */
-static __device__ __forceinline__ void raw_load(const kaon_view &v, uint32_t site, int units,
-                                                raw_spinor *psi, int exchange = 0) {
+KAON_DEVICE void raw_load(const kaon_view &v, uint32_t site, int units, raw_spinor *psi,
+                          int exchange = 0) {
   const uint32_t packet = packet_at<24>(site, units);
 #if KAON_IS_HALF
   (void)exchange;
@@ -219,8 +217,8 @@ static __device__ __forceinline__ void raw_load(const kaon_view &v, uint32_t sit
 #endif
 }
 
-static __device__ __forceinline__ void spinor_load(const kaon_view &v, uint32_t site, int units,
-                                                   vspinor *d, int exchange = 0) {
+KAON_DEVICE void spinor_load(const kaon_view &v, uint32_t site, int units, vspinor *d,
+                             int exchange = 0) {
   raw_spinor psi;
   raw_load(v, site, units, &psi, exchange);
 #pragma unroll
@@ -231,8 +229,8 @@ static __device__ __forceinline__ void spinor_load(const kaon_view &v, uint32_t 
 }
 
 /* Stores d; half: rounds it. */
-static __device__ __forceinline__ void spinor_store(const kaon_view &v, uint32_t site, int units,
-                                                    vspinor *d, int exchange = 0) {
+KAON_DEVICE void spinor_store(const kaon_view &v, uint32_t site, int units, vspinor *d,
+                              int exchange = 0) {
   real *value = (real *)d;
   char *to = (char *)packet_address<24>(v.data, packet_at<24>(site, units));
 #if KAON_IS_HALF
@@ -248,8 +246,7 @@ static __device__ __forceinline__ void spinor_store(const kaon_view &v, uint32_t
 
 /* d = 2 C d, one chirality at a time, so that at most 40 reals of the blocks are in registers. (In
  * half the two blocks share a packet.) */
-static __device__ __forceinline__ void site_clover(const void *blocks, const float *scales,
-                                                   uint32_t site, vspinor *d) {
+KAON_DEVICE void site_clover(const void *blocks, const float *scales, uint32_t site, vspinor *d) {
   constexpr int count = packets<KAON_CLOVER_REALS>::count, before = (count + 1) / 2;
   const char *first =
       packet_address<KAON_CLOVER_REALS>(blocks, packet_at<KAON_CLOVER_REALS>(site, 1));
@@ -280,16 +277,15 @@ static __device__ __forceinline__ void site_clover(const void *blocks, const flo
 enum { SITE_SUMS = 3 };
 typedef double site_room[SITE_SUMS][SITE_THREADS];
 
-static __device__ __forceinline__ void site_sums_begin(const kaon_cuda_sums &s, site_room &room) {
+KAON_DEVICE void site_sums_begin(const kaon_cuda_sums &s, site_room &room) {
   if (s.sum.state == NULL) return;
 #pragma unroll
   for (int i = 0; i < SITE_SUMS; i++) room[i][threadIdx.x] = 0;
 }
 
 /* Adds this site's part. */
-static __device__ __forceinline__ void site_sums(const kaon_cuda_sums &s, const kaon_view &w,
-                                                 uint32_t site, int units, const vspinor *d,
-                                                 site_room &room, int exchange = 0) {
+KAON_DEVICE void site_sums(const kaon_cuda_sums &s, const kaon_view &w, uint32_t site, int units,
+                           const vspinor *d, site_room &room, int exchange = 0) {
   if (s.sum.state == NULL) return;
   if (sums_want(s, 0)) room[0][threadIdx.x] += (double)spinor_norm2(d);
   if (w.data == NULL || !sums_want(s, 1)) return;
@@ -300,14 +296,14 @@ static __device__ __forceinline__ void site_sums(const kaon_cuda_sums &s, const 
   room[2][threadIdx.x] += (double)dot.im;
 }
 
-static __device__ __forceinline__ void site_sums_finish(const kaon_cuda_sums &s, int column,
-                                                        int chunk, const site_room &room) {
+KAON_DEVICE void site_sums_finish(const kaon_cuda_sums &s, int column, int chunk,
+                                  const site_room &room) {
   const double sum[4] = {room[0][threadIdx.x], 0, room[1][threadIdx.x], room[2][threadIdx.x]};
   sums_finish<2, 8, true, false>(s, column, chunk, sum);
 }
 
 /* The block index, read anew, so that values computed from it need not stay in registers. */
-static __device__ __forceinline__ int block_index_of(void) {
+KAON_DEVICE int block_index_of(void) {
   int n;
   asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(n));
   return n;
@@ -315,8 +311,7 @@ static __device__ __forceinline__ int block_index_of(void) {
 
 /* Only |out|^2, by sequence tags, for threads with at most one site (norm: 0 for a thread without
  * one). */
-static __device__ __forceinline__ void site_norm_finish(const kaon_cuda_sums &s, int column,
-                                                        int chunk, real norm) {
+KAON_DEVICE void site_norm_finish(const kaon_cuda_sums &s, int column, int chunk, real norm) {
   const double sum[2] = {(double)norm, 0};
   sums_finish_marked<1, 8, true, false>(s, column, chunk, sum);
 }
@@ -334,5 +329,3 @@ static inline int site_chunks(uint32_t nsites, int threads, int wants_sum) {
   const int64_t room = (int64_t)KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
   return (int)(wants_sum && all > room ? room : all);
 }
-
-#endif

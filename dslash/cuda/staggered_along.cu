@@ -14,7 +14,7 @@ typedef struct along_call {
 
 /* The link of site `at` as 18 reals in one unit. */
 template <int RECON>
-static __device__ __forceinline__ void along_link_of(const stored *links, uint32_t at, real *u) {
+KAON_DEVICE void along_link_of(const stored *links, uint32_t at, real *u) {
   stored raw[RECON];
   link_packets<RECON, false>(links, at, raw);
   link_numbers<RECON, false, false>(raw, u);
@@ -30,9 +30,8 @@ typedef struct along_from {
 
 /* Where the hop of one site (FAR: of three) to a site comes from. */
 template <bool FAR>
-static __device__ __forceinline__ along_from along_source(const along_call &a,
-                                                          const kaon_here &here, int column,
-                                                          int64_t half) {
+KAON_DEVICE along_from along_source(const along_call &a, const kaon_here &here, int column,
+                                    int64_t half) {
   const divided_call &f = a.f;
   const int dir = a.dir, mu = dir & 3;
   const bool backward = dir >= 4;
@@ -61,8 +60,8 @@ static __device__ __forceinline__ along_from along_source(const along_call &a,
 
 /* d += the hop of one site (FAR: of three), if it counts. */
 template <bool FAR>
-static __device__ __forceinline__ void along_add(const along_call &a, const kaon_here &here,
-                                                 int column, int64_t half, vcolour *d) {
+KAON_DEVICE void along_add(const along_call &a, const kaon_here &here, int column, int64_t half,
+                           vcolour *d) {
   const int recon = a.recon[FAR], steps = FAR ? 3 : 1;
   const bool backward = a.dir >= 4;
   const uint32_t at = (uint32_t)kaon_here_coordinate(&here, a.dir & 3);
@@ -87,8 +86,7 @@ static __device__ __forceinline__ void along_add(const along_call &a, const kaon
 }
 
 /* The thread's site in the interior, if it has one. */
-static __device__ __forceinline__ bool interior_here(const divided_call &a, uint32_t tile,
-                                                     kaon_here *here) {
+KAON_DEVICE bool interior_here(const divided_call &a, uint32_t tile, kaon_here *here) {
   const uint32_t n = tile * blockDim.x + threadIdx.x;
   if (n >= a.boxes.box[0].sites) return false;
   *here = kaon_here_in_box(&a.h.sites, &a.boxes.box[0], a.h.parity, n);

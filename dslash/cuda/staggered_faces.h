@@ -12,17 +12,11 @@
  * staggered_kernel.h with other addresses. Its bits are those of the undivided lattice in all three
  * precisions, and messages do not depend on the storage of links. The receiver applies the
  * signs. */
-#ifndef KAON_DSLASH_CUDA_STAGGERED_FACES_H
-#define KAON_DSLASH_CUDA_STAGGERED_FACES_H
+#pragma once
 
 #include "dslash/cuda/staggered_kernel.h"
 #include "dslash/dslash_ops.h"
-#include "lib/cuda/ranks/boxes.h"
-#include "lib/cuda/ranks/peer.h"
-
-/* FACES_CHUNKS: maximum chunks of the boundary where the sums have no space for all. GATHER_BLOCKS:
- * maximum gathering blocks for a direction (hop_faces.h). */
-enum { FACES_CHUNKS = 1024, GATHER_BLOCKS = 32 };
+#include "dslash/cuda/faces.h"
 
 enum { FACES_MANY = FACES_COLUMNS((int)sizeof(stored)) };
 
@@ -51,15 +45,14 @@ typedef struct divided_call {
 /* A cap on registers (staggered_blocks). With sums, half needs too many registers for six
  * blocks. */
 template <bool IMPROVED, int COLUMNS, bool SUMS>
-static __device__ __forceinline__ constexpr int divided_blocks() {
+KAON_DEVICE constexpr int divided_blocks() {
   return COLUMNS > 1            ? (sizeof(real) == 8 ? 2 : 3)
          : KAON_IS_HALF && SUMS ? 5
                                 : staggered_blocks<COLUMNS>();
 }
 
 /* View of a column of a message, plus `half` bytes. */
-static __device__ __forceinline__ kaon_view ghost_view(const kaon_view &v, int64_t half,
-                                                       int column) {
+KAON_DEVICE kaon_view ghost_view(const kaon_view &v, int64_t half, int column) {
   kaon_view moved;
   moved.data = (char *)v.data + half;
   moved.scale = KAON_IS_HALF ? (float *)((char *)v.scale + half) : NULL;
@@ -69,8 +62,8 @@ static __device__ __forceinline__ kaon_view ghost_view(const kaon_view &v, int64
 /* ---- GATHER ---- */
 
 /* Copies a site's colours as stored. */
-static __device__ __forceinline__ void colour_copy(const kaon_view &from, uint32_t site,
-                                                   const kaon_view &to, uint32_t n, int units) {
+KAON_DEVICE void colour_copy(const kaon_view &from, uint32_t site, const kaon_view &to, uint32_t n,
+                             int units) {
   typedef packets<COLOURS> p;
   const char *source = packet_address<COLOURS>(from.data, packet_at<COLOURS>(site, units));
   char *target = (char *)packet_address<COLOURS>(to.data, packet_at<COLOURS>(n, units));
@@ -87,8 +80,7 @@ static __device__ __forceinline__ void colour_copy(const kaon_view &from, uint32
 }
 
 template <int COLUMNS>
-static __device__ __forceinline__ void gather_block(const divided_call &a, const column_group &c,
-                                                    uint32_t block) {
+KAON_DEVICE void gather_block(const divided_call &a, const column_group &c, uint32_t block) {
   int dir = 0;
   while (block >= a.sends[dir + 1]) dir++;
   const kaon_face face = a.face[dir & 3];
@@ -117,9 +109,8 @@ static __device__ __forceinline__ void gather_block(const divided_call &a, const
 
 /* add_hop of staggered_kernel.h. If the hop leaves the rank, it reads the ghosts. No branches. */
 template <int RECON, int DIR, bool FAR, int COLUMNS>
-static __device__ __forceinline__ void face_hop(const divided_call &a, const staggered_site &s,
-                                                const kaon_view &in, const column_group &c,
-                                                int64_t half, vcolour *d) {
+KAON_DEVICE void face_hop(const divided_call &a, const staggered_site &s, const kaon_view &in,
+                          const column_group &c, int64_t half, vcolour *d) {
   constexpr int mu = DIR & 3;
   constexpr bool backward = DIR >= 4;
   int boundary;
@@ -145,9 +136,8 @@ static __device__ __forceinline__ void face_hop(const divided_call &a, const sta
 }
 
 template <int RECON, bool FAR, int COLUMNS>
-static __device__ __forceinline__ void face_all(const divided_call &a, const staggered_site &s,
-                                                const kaon_view &in, const column_group &c,
-                                                int64_t half, vcolour *d) {
+KAON_DEVICE void face_all(const divided_call &a, const staggered_site &s, const kaon_view &in,
+                          const column_group &c, int64_t half, vcolour *d) {
   face_hop<RECON, 3, FAR, COLUMNS>(a, s, in, c, half, d);
   face_hop<RECON, 7, FAR, COLUMNS>(a, s, in, c, half, d);
   face_hop<RECON, 2, FAR, COLUMNS>(a, s, in, c, half, d);
@@ -160,9 +150,8 @@ static __device__ __forceinline__ void face_all(const divided_call &a, const sta
 
 /* site_hops of staggered_kernel.h, with some hops from ghosts. */
 template <int RECON, bool IMPROVED, int COLUMNS>
-static __device__ __forceinline__ void face_hops(const divided_call &a, const kaon_here &here,
-                                                 const kaon_view &in, const column_group &c,
-                                                 int64_t half, vcolour *d, vcolour *far) {
+KAON_DEVICE void face_hops(const divided_call &a, const kaon_here &here, const kaon_view &in,
+                           const column_group &c, int64_t half, vcolour *d, vcolour *far) {
   const staggered_site s = site_of(a.h, here);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) d[k] = colour_zero();
@@ -178,9 +167,8 @@ static __device__ __forceinline__ void face_hops(const divided_call &a, const ka
 
 /* A site's hops and the end of its update. FACE: some hops may read ghosts. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS, bool FACE>
-static __device__ __forceinline__ void divided_site(const divided_call &a, const kaon_here &here,
-                                                    const kaon_view &in, const column_group &c,
-                                                    int64_t half) {
+KAON_DEVICE void divided_site(const divided_call &a, const kaon_here &here, const kaon_view &in,
+                              const column_group &c, int64_t half) {
   vcolour d[COLUMNS], far[IMPROVED ? COLUMNS : 1];
   if constexpr (FACE)
     face_hops<RECON, IMPROVED, COLUMNS>(a, here, in, c, half, d, far);
@@ -190,21 +178,9 @@ static __device__ __forceinline__ void divided_site(const divided_call &a, const
   columns_end<IMPROVED, COLUMNS, SUMS>(a.h, (uint32_t)here.at, c, d, far);
 }
 
-/* The thread's site in a tile of the boundary, if it has one. */
-static __device__ __forceinline__ bool face_here(const divided_call &a, uint32_t tile,
-                                                 kaon_here *here) {
-  int slab = 0;
-  while (slab + 1 < a.boxes.slabs && tile >= a.first[slab + 1]) slab++;
-  const kaon_box &box = a.boxes.box[1 + slab];
-  const uint32_t n = (tile - a.first[slab]) * blockDim.x + threadIdx.x;
-  if (n >= box.sites) return false;
-  *here = kaon_here_in_box(&a.h.sites, &box, a.h.parity, n);
-  return kaon_here_exists(&a.h.sites, here);
-}
-
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
-static __device__ __forceinline__ void boundary_block(const divided_call &a, int chunk,
-                                                      const kaon_view &in, const column_group &c) {
+KAON_DEVICE void boundary_block(const divided_call &a, int chunk, const kaon_view &in,
+                                const column_group &c) {
   const int64_t half = a.peered ? peer_receive(a.peer) : 0;
   uint32_t tiles = 0;
   for (uint32_t tile = (uint32_t)chunk; tile < a.boundary_tiles;
@@ -221,8 +197,8 @@ static __device__ __forceinline__ void boundary_block(const divided_call &a, int
 }
 
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
-static __device__ __forceinline__ void interior_block(const divided_call &a, int chunk,
-                                                      const kaon_view &in, const column_group &c) {
+KAON_DEVICE void interior_block(const divided_call &a, int chunk, const kaon_view &in,
+                                const column_group &c) {
   if (a.hold) peer_receive(a.peer);
   if (c.open == 0) return;
   for (uint32_t tile = (uint32_t)chunk; tile < a.interior_tiles;
@@ -268,55 +244,14 @@ static __global__ void __launch_bounds__(SITE_THREADS, (divided_blocks<IMPROVED,
 
 /* ---- launches ---- */
 
-static uint32_t faces_tiles(uint32_t sites, int threads) {
-  return (sites + (uint32_t)threads - 1) / (uint32_t)threads;
-}
-
-/* Boxes, messages and their distribution over blocks: the same in all launches of a hop. faces
- * NULL: an undivided lattice, which is all interior. */
-static void divided_share(divided_call *a, const kaon_stencil *st, const kaon_faces *faces,
-                          int steps, int threads) {
-  static const kaon_faces none = {};
-  if (faces == NULL) faces = &none;
-  const kaon_sites *sites = &a->h.sites;
-  a->layers = (uint32_t)steps;
-  a->boxes = kaon_boxes_deep(sites, faces->partitioned, steps);
-  a->interior_tiles = faces_tiles(a->boxes.box[0].sites, threads);
-  for (int i = 0; i < a->boxes.slabs; i++) {
-    a->first[i] = a->boundary_tiles;
-    a->boundary_tiles += faces_tiles(a->boxes.box[1 + i].sites, threads);
-  }
-  for (int mu = 0; mu < 4; mu++) {
-    if (!faces->partitioned[mu]) continue;
-    a->face[mu] = kaon_face_of(sites, mu);
-    a->partitioned |= 1u << mu;
-  }
-  for (int dir = 0; dir < KAON_DIRS; dir++) {
-    const uint32_t tiles = faces_tiles(a->layers * a->face[dir % 4].ghosts, threads);
-    const uint32_t most = a->interior_tiles > 0 ? GATHER_BLOCKS : tiles; /* else all wait for it */
-    a->sends[dir + 1] = a->sends[dir] + (tiles < most ? tiles : most);
-  }
+static void divided_sides(divided_call *a, const kaon_stencil *st, const kaon_faces *faces) {
+  if (faces == NULL) return;
+  for (int mu = 0; mu < 4; mu++)
+    if (faces->partitioned[mu]) a->partitioned |= 1u << mu;
   if (!faces->partitioned[3]) return;
   a->changes_sign[0] = st->antiperiodic && st->origin[3] + st->extents[3] == st->global[3];
   a->changes_sign[1] = st->antiperiodic && st->origin[3] == 0;
   a->h.sites.antiperiodic = 0;
-}
-
-/* Chunks of the sums: one for each block of sites, unless the space is too small. Then the
- * interior's chunks have equal sizes. */
-static void divided_chunks(divided_call *a, const kaon_launch *launch,
-                           const kaon_staggered_args *args) {
-  const int room = KAON_REDUCE_CHUNKS * KAON_REDUCE_MAX / 4;
-  int inside = (int)a->interior_tiles, edge = (int)a->boundary_tiles;
-  if (args->sum.state != NULL && inside + edge > room) {
-    const int most = inside > 0 ? FACES_CHUNKS : room;
-    if (edge > most) edge = most;
-    const int turns = inside > 0 ? (inside + room - edge - 1) / (room - edge) : 1;
-    if (turns > 1) inside = (inside + turns - 1) / turns;
-  }
-  a->interior_chunks = inside;
-  a->h.sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, inside + edge);
-  if (args->w.data == NULL) a->h.sums.sum.slot[1] = KAON_NO_SLOT;
 }
 
 static void divided_links(divided_call *a, const kaon_staggered_args *args) {
@@ -328,37 +263,27 @@ static void divided_links(divided_call *a, const kaon_staggered_args *args) {
   }
 }
 
-static void divided_peer(divided_call *a, const kaon_peer_exchange *peer) {
-  if (peer == NULL) return;
-  a->peered = 1;
-  a->peer = *peer;
-}
-
 /* gather: also write messages. */
 template <int RECON, bool IMPROVED, int COLUMNS>
 static void run_divided(const kaon_launch *launch, const kaon_kernel_choice *choice,
                         const kaon_staggered_gather_args *gather, const kaon_staggered_args *args) {
-  const int part = args->part, threads = choice->threads;
+  const int threads = choice->threads;
   divided_call a = {};
   a.h = call_of(args);
   share_columns<COLUMNS>(&a.h, choice);
-  divided_share(&a, args->stencil, args->faces[0], IMPROVED ? 3 : 1, threads);
-  divided_chunks(&a, launch, args);
+  a.layers = IMPROVED ? 3 : 1;
+  faces_share(&a, args->faces[0], (int)a.layers, threads);
+  divided_sides(&a, args->stencil, args->faces[0]);
+  faces_chunks(&a, launch, &args->gate, &args->sum, 0, args->w.data != NULL);
   divided_links(&a, args);
   memcpy(a.ghosts, args->ghosts[0], sizeof a.ghosts);
-  divided_peer(&a, args->peer);
+  faces_peer(&a, args->peer);
   if (gather != NULL) {
     memcpy(a.to, gather->to, sizeof a.to);
-    divided_peer(&a, gather->peer);
+    faces_peer(&a, gather->peer);
     a.gather = (int)a.sends[KAON_DIRS];
   }
-  a.hold = part == KAON_PART_INTERIOR && a.peered;
-  if (part == KAON_PART_INTERIOR || part == KAON_PART_FUSED) a.interior = a.interior_chunks;
-  if (part == KAON_PART_BOUNDARY || part == KAON_PART_FUSED)
-    a.boundary = a.h.sums.chunks - a.interior_chunks;
-  a.turned = a.interior_tiles / 2;
-  a.before = (int)((int64_t)a.interior * (a.interior_tiles - a.turned) /
-                   (a.interior_tiles + !a.interior_tiles));
+  faces_blocks(&a, args->part);
   const unsigned blocks = (unsigned)(a.gather + a.interior + a.boundary) * (unsigned)a.h.groups;
   auto kernel = staggered_faces<RECON, IMPROVED, COLUMNS, true>;
   if constexpr (COLUMNS == 1 && FACES_HAS_PLAIN(sizeof(stored)))
@@ -386,5 +311,3 @@ static void run_faces(const kaon_launch *launch, const kaon_kernel_choice *choic
   else
     run_divided_columns<RECON, false>(launch, choice, gather, args);
 }
-
-#endif

@@ -11,8 +11,7 @@
  * Memory traffic is the limit. In single an improved site with 18-real links needs 1152 bytes of
  * links and 48 of vectors from memory, and its hops read 16 vectors. So enough link loads must be
  * in flight, and links bypass the first-level cache (site.h). */
-#ifndef KAON_DSLASH_CUDA_STAGGERED_KERNEL_H
-#define KAON_DSLASH_CUDA_STAGGERED_KERNEL_H
+#pragma once
 
 #include "dslash/cuda/kernels.h"
 #include "dslash/cuda/staggered_site.h"
@@ -49,7 +48,7 @@ static __host__ __device__ constexpr int staggered_threads() {
 
 /* A cap on registers: minimum blocks of staggered_threads that fit on a multiprocessor. */
 template <int COLUMNS>
-static __device__ __forceinline__ constexpr int staggered_blocks() {
+KAON_DEVICE constexpr int staggered_blocks() {
   if (COLUMNS > 1) return sizeof(real) == 8 || KAON_IS_HALF ? 2 : 4;
   return sizeof(real) == 8 ? 3 : KAON_IS_HALF ? 6 : 5;
 }
@@ -57,18 +56,18 @@ static __device__ __forceinline__ constexpr int staggered_blocks() {
 /* Kernels of undivided lattices that fit more blocks, and find neighbours by index (hop_from),
  * since this is faster (bench/notes/design-staggered.md). None of them spills registers. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
-static __device__ __forceinline__ constexpr bool crowded() {
+KAON_DEVICE constexpr bool crowded() {
   return KAON_IS_HALF && RECON == 12 && !IMPROVED && COLUMNS == 1 && !SUMS;
 }
 template <int RECON, bool IMPROVED, int COLUMNS, bool SUMS>
-static __device__ __forceinline__ constexpr int whole_blocks() {
+KAON_DEVICE constexpr int whole_blocks() {
   return crowded<RECON, IMPROVED, COLUMNS, SUMS>() ? 7 : staggered_blocks<COLUMNS>();
 }
 
 /* Columns of the fields. A kernel of one column runs only for fields of one column (run_columns).
  * The constant saves a thread some 60 instructions for addresses. */
 template <int COLUMNS>
-static __device__ __forceinline__ int columns_of(const staggered_call &a) {
+KAON_DEVICE int columns_of(const staggered_call &a) {
   return COLUMNS == 1 ? 1 : a.nrhs;
 }
 
@@ -80,8 +79,7 @@ typedef struct staggered_site {
   real eta[4];
 } staggered_site;
 
-static __device__ __forceinline__ staggered_site site_of(const staggered_call &a,
-                                                         const kaon_here &here) {
+KAON_DEVICE staggered_site site_of(const staggered_call &a, const kaon_here &here) {
   staggered_site s;
   s.here = here;
   const unsigned odd = 16u | (s.here.x & 1) | (s.here.y & 1) << 1 | (s.here.z & 1) << 2 |
@@ -96,10 +94,9 @@ static __device__ __forceinline__ staggered_site site_of(const staggered_call &a
  * branches: beyond the last column the last one is read again. SHARED: other warps of the block
  * read the link too. */
 template <int RECON, int DIR, bool FAR, int COLUMNS, bool SHARED>
-static __device__ __forceinline__ void hop_add(const staggered_call &a, const stored *links,
-                                               const stored *phases, uint32_t at,
-                                               const kaon_view &in, uint32_t from, real eta,
-                                               int count, vcolour *d) {
+KAON_DEVICE void hop_add(const staggered_call &a, const stored *links, const stored *phases,
+                         uint32_t at, const kaon_view &in, uint32_t from, real eta, int count,
+                         vcolour *d) {
   constexpr bool backward = DIR >= 4, phased = FAR && RECON != 18;
   constexpr bool applied = RECON == 8 && COLUMNS == 1, beside = separate_link<RECON, COLUMNS>();
   constexpr bool owes = row2_owes<RECON, COLUMNS>();
@@ -145,8 +142,7 @@ static __device__ __forceinline__ void hop_add(const staggered_call &a, const st
  * NUMBERED: found by index (kaon_neighbour_by_index), which is faster with seven blocks of 12 reals
  * and slower with 8 reals. */
 template <int DIR, bool FAR, bool NUMBERED>
-static __device__ __forceinline__ uint32_t hop_from(const staggered_call &a, const kaon_here &here,
-                                                    int *boundary) {
+KAON_DEVICE uint32_t hop_from(const staggered_call &a, const kaon_here &here, int *boundary) {
   if (FAR) return (uint32_t)kaon_far_neighbour_of(&a.sites, &a.far, &here, DIR, boundary);
   return (uint32_t)(NUMBERED ? kaon_neighbour_by_index(&a.sites, &here, DIR, boundary)
                              : kaon_neighbour_of(&a.sites, &here, DIR, boundary));
@@ -154,8 +150,8 @@ static __device__ __forceinline__ uint32_t hop_from(const staggered_call &a, con
 
 /* d += the hop of one site (FAR: of three) from direction DIR, for `count` columns. */
 template <int RECON, int DIR, bool FAR, int COLUMNS, bool SHARED, bool NUMBERED>
-static __device__ __forceinline__ void add_hop(const staggered_call &a, const staggered_site &s,
-                                               const kaon_view &in, int count, vcolour *d) {
+KAON_DEVICE void add_hop(const staggered_call &a, const staggered_site &s, const kaon_view &in,
+                         int count, vcolour *d) {
   int boundary;
   const uint32_t from = hop_from<DIR, FAR, NUMBERED>(a, s.here, &boundary);
   const real eta = DIR % 4 == 3 && boundary < 0 ? -s.eta[3] : s.eta[DIR % 4];
@@ -166,8 +162,8 @@ static __device__ __forceinline__ void add_hop(const staggered_call &a, const st
 
 /* Both hops in mu. t comes first, since its neighbours are the farthest in memory. */
 template <int RECON, bool FAR, int COLUMNS, bool SHARED, bool NUMBERED>
-static __device__ __forceinline__ void add_all(const staggered_call &a, const staggered_site &s,
-                                               const kaon_view &in, int count, vcolour *d) {
+KAON_DEVICE void add_all(const staggered_call &a, const staggered_site &s, const kaon_view &in,
+                         int count, vcolour *d) {
   add_hop<RECON, 3, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
   add_hop<RECON, 7, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
   add_hop<RECON, 2, FAR, COLUMNS, SHARED, NUMBERED>(a, s, in, count, d);
@@ -180,15 +176,14 @@ static __device__ __forceinline__ void add_all(const staggered_call &a, const st
 
 /* Sum `i` of a thread's column k, in shared memory like site_room. The launch allocates it if sums
  * are requested; the first-level cache has the rest of that memory. */
-static __device__ __forceinline__ double *sum_at(int k, int i) {
+KAON_DEVICE double *sum_at(int k, int i) {
   extern __shared__ double staggered_room[];
   return staggered_room + (k * SITE_SUMS + i) * (int)blockDim.x + (int)threadIdx.x;
 }
 
 /* out = a x + d in a column, and adds to the sums of the thread's column k. */
 template <int COLUMNS, bool SUMS>
-static __device__ __forceinline__ void hop_end(const staggered_call &a, uint32_t site, int column,
-                                               int k, vcolour *d) {
+KAON_DEVICE void hop_end(const staggered_call &a, uint32_t site, int column, int k, vcolour *d) {
   const int units = columns_of<COLUMNS>(a);
   if (a.x.data != NULL) {
     const vcolour x = colour_read(colour_view(a.x, column), site, units);
@@ -212,7 +207,7 @@ typedef struct column_group {
 
 /* The launch's group with index `group`; clears the thread's sums. */
 template <int COLUMNS, bool SUMS>
-static __device__ __forceinline__ column_group group_begin(const staggered_call &a, int group) {
+KAON_DEVICE column_group group_begin(const staggered_call &a, int group) {
   column_group c;
   c.first = COLUMNS == 1 ? 0 : group * a.each;
   c.count = COLUMNS == 1 ? 1 : min(a.each, a.columns - group * a.each);
@@ -229,9 +224,8 @@ static __device__ __forceinline__ column_group group_begin(const staggered_call 
 
 /* Finishes the open columns; far: the sum over long links. */
 template <bool IMPROVED, int COLUMNS, bool SUMS>
-static __device__ __forceinline__ void columns_end(const staggered_call &a, uint32_t site,
-                                                   const column_group &c, vcolour *d,
-                                                   const vcolour *far) {
+KAON_DEVICE void columns_end(const staggered_call &a, uint32_t site, const column_group &c,
+                             vcolour *d, const vcolour *far) {
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
     if (!(c.open >> k & 1)) continue;
@@ -242,8 +236,8 @@ static __device__ __forceinline__ void columns_end(const staggered_call &a, uint
 
 /* The sums of a block's columns, for its chunk `chunk`. The block's groups begin with index
  * `group`, and c are this thread's columns. All threads of a block must call it. */
-static __device__ __forceinline__ void columns_finish(const staggered_call &a, int group,
-                                                      const column_group &c, int chunk) {
+KAON_DEVICE void columns_finish(const staggered_call &a, int group, const column_group &c,
+                                int chunk) {
   if (a.sums.sum.state == NULL) return;
   const int begin = group * a.each;
   const int end = min(begin + a.beside * a.each, a.columns);
@@ -264,9 +258,8 @@ static __device__ __forceinline__ void columns_finish(const staggered_call &a, i
 
 /* Computes d and far: the hops to a site. */
 template <int RECON, bool IMPROVED, int COLUMNS, bool SHARED, bool NUMBERED>
-static __device__ __forceinline__ void site_hops(const staggered_call &a, const kaon_here &here,
-                                                 const kaon_view &in, int count, vcolour *d,
-                                                 vcolour *far) {
+KAON_DEVICE void site_hops(const staggered_call &a, const kaon_here &here, const kaon_view &in,
+                           int count, vcolour *d, vcolour *far) {
   const staggered_site s = site_of(a, here);
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) d[k] = colour_zero();
@@ -417,5 +410,3 @@ static void run_site(const kaon_launch *launch, const kaon_kernel_choice *choice
   else
     run_columns<RECON, false>(launch, choice, args);
 }
-
-#endif

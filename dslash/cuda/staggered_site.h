@@ -1,7 +1,6 @@
 /* staggered_site.h - what the GPU's staggered kernels do at a site: load and store its colours, and
  * load, rebuild or apply links (lib/math/recon8.h). */
-#ifndef KAON_DSLASH_CUDA_STAGGERED_SITE_H
-#define KAON_DSLASH_CUDA_STAGGERED_SITE_H
+#pragma once
 
 #include "dslash/cuda/site.h"
 #include "lib/math/recon8.h"
@@ -11,7 +10,7 @@ enum { COLOURS = KAON_STAGGERED_REALS };
 
 /* ---- a site's colours ---- */
 
-static __device__ __forceinline__ kaon_view colour_view(const kaon_view &v, int column) {
+KAON_DEVICE kaon_view colour_view(const kaon_view &v, int column) {
   kaon_view c;
   c.data = (stored *)v.data + (int64_t)column * (COLOURS * KAON_LANES);
   c.scale = KAON_IS_HALF ? v.scale + column * KAON_LANES : NULL;
@@ -21,7 +20,7 @@ static __device__ __forceinline__ kaon_view colour_view(const kaon_view &v, int 
 /* Where the conversion unit has spare capacity. Hops of one column with 18-real links wait for
  * memory. Hops of several columns convert each link once for all of them. */
 template <int RECON, int COLUMNS>
-static __device__ __forceinline__ constexpr bool separate_link() {
+KAON_DEVICE constexpr bool separate_link() {
   return COLUMNS > 1 || RECON != 18;
 }
 
@@ -31,7 +30,7 @@ typedef struct raw_colour {
 } raw_colour;
 
 /* Loads the site given the address of its first packet. */
-static __device__ __forceinline__ raw_colour colour_load(const char *first) {
+KAON_DEVICE raw_colour colour_load(const char *first) {
   stored raw[COLOURS];
   raw_colour d;
   packets_read<COLOURS, false>(first, raw);
@@ -41,7 +40,7 @@ static __device__ __forceinline__ raw_colour colour_load(const char *first) {
 }
 
 /* Multiplies by `factor`; half: converts the integers. */
-static __device__ __forceinline__ vcolour colour_scaled(const raw_colour &raw, real factor) {
+KAON_DEVICE vcolour colour_scaled(const raw_colour &raw, real factor) {
   vcolour d;
 #if KAON_IS_HALF
   const real offset = PACKED_OFFSET * factor;
@@ -57,20 +56,18 @@ static __device__ __forceinline__ vcolour colour_scaled(const raw_colour &raw, r
 }
 
 /* The unit of the integers apart from their scale. */
-static __device__ __forceinline__ real colour_unit(real sign) {
+KAON_DEVICE real colour_unit(real sign) {
   return KAON_IS_HALF ? sign * KAON_HALF_STEP : sign;
 }
 
-static __device__ __forceinline__ vcolour colour_read(const kaon_view &v, uint32_t site,
-                                                      int units) {
+KAON_DEVICE vcolour colour_read(const kaon_view &v, uint32_t site, int units) {
   real factor = colour_unit(1);
   if (KAON_IS_HALF) factor *= v.scale[scale_at(site, units)];
   return colour_scaled(
       colour_load(packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units))), factor);
 }
 
-static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t site, int units,
-                                                    const vcolour *d) {
+KAON_DEVICE void colour_write(const kaon_view &v, uint32_t site, int units, const vcolour *d) {
   typedef packets<COLOURS> p;
   char *to = (char *)packet_address<COLOURS>(v.data, packet_at<COLOURS>(site, units));
   const real *value = (const real *)d;
@@ -98,7 +95,7 @@ static __device__ __forceinline__ void colour_write(const kaon_view &v, uint32_t
 
 /* Loads the packets of a link; bypasses the first-level cache if only one warp reads them. */
 template <int RECON, bool SHARED>
-static __device__ __forceinline__ void link_packets(const stored *links, uint32_t at, stored *raw) {
+KAON_DEVICE void link_packets(const stored *links, uint32_t at, stored *raw) {
   typedef packets<RECON> p;
   const char *first = packet_address<RECON>(links, packet_at<RECON>(at, 1));
 #pragma unroll
@@ -111,7 +108,7 @@ static __device__ __forceinline__ void link_packets(const stored *links, uint32_
 
 /* Multiplies a link by its phase. It is used for several columns; multiplying one column costs a
  * third of it. */
-static __device__ __forceinline__ void link_times_i(real y, real *numbers) {
+KAON_DEVICE void link_times_i(real y, real *numbers) {
   const vcomplex phase = phase_of(y);
 #pragma unroll
   for (int i = 0; i < 18; i += 2) {
@@ -124,14 +121,14 @@ static __device__ __forceinline__ void link_times_i(real y, real *numbers) {
 /* Row 2 of a link in 12 half-precision reals is a product of two integers. With one column the unit
  * is applied once more to the result, which saves four multiplications (link_add_owing). */
 template <int RECON, int COLUMNS>
-static __device__ __forceinline__ constexpr bool row2_owes() {
+KAON_DEVICE constexpr bool row2_owes() {
   return KAON_IS_HALF && RECON == 12 && COLUMNS == 1;
 }
 
 /* The link of site `at` as 18 reals. Half: in units of 1 / 32767, except from 8 reals, which give
  * values. OWES: row 2 is in units of 1 / 32767^2. */
 template <int RECON, bool BESIDE, bool OWES>
-static __device__ __forceinline__ void link_numbers(const stored *raw, real *numbers) {
+KAON_DEVICE void link_numbers(const stored *raw, real *numbers) {
   vcomplex u[9];
   if constexpr (RECON == 8) {
     vcomplex z[4];
@@ -156,7 +153,7 @@ static __device__ __forceinline__ void link_numbers(const stored *raw, real *num
 
 /* d += U chi, or U^dagger chi, for a link whose row 2 has the squared unit. */
 template <bool BACKWARD>
-static __device__ __forceinline__ void link_add_owing(const real *u, vcolour *chi, vcolour *d) {
+KAON_DEVICE void link_add_owing(const real *u, vcolour *chi, vcolour *d) {
   vcolour owing = *d;
   if constexpr (BACKWARD)
     chi->c[2] = c_scale(chi->c[2], KAON_HALF_STEP);
@@ -172,7 +169,7 @@ static __device__ __forceinline__ void link_add_owing(const real *u, vcolour *ch
 
 /* The link in 8 reals, in the form that lib/math/recon8.h applies. */
 template <bool BESIDE>
-static __device__ __forceinline__ vlink8 link_applied(const stored *raw) {
+KAON_DEVICE vlink8 link_applied(const stored *raw) {
   vcomplex z[4];
 #pragma unroll
   for (int i = 0; i < 4; i++) z[i] = number_load<BESIDE>(raw + 2 * i);
@@ -180,8 +177,7 @@ static __device__ __forceinline__ vlink8 link_applied(const stored *raw) {
 }
 
 /* link8_swapped of the stored link; half: a complex number is selected as one word. */
-static __device__ __forceinline__ raw_colour colour_times_i_of(const stored *link,
-                                                               const raw_colour &chi) {
+KAON_DEVICE raw_colour colour_times_i_of(const stored *link, const raw_colour &chi) {
   raw_colour d;
 #if KAON_IS_HALF
 #pragma unroll
@@ -201,7 +197,7 @@ static __device__ __forceinline__ raw_colour colour_times_i_of(const stored *lin
 }
 
 /* A long link's phase as stored; 0, which is the phase 1, if there are none. There is no branch. */
-static __device__ __forceinline__ real phase_read(int phased, const stored *phases, uint32_t at) {
+KAON_DEVICE real phase_read(int phased, const stored *phases, uint32_t at) {
 #if defined(KAON_PREC_DOUBLE)
   double y = 0;
   asm volatile(
@@ -228,5 +224,3 @@ static __device__ __forceinline__ real phase_read(int phased, const stored *phas
   return (real)y * KAON_HALF_STEP;
 #endif
 }
-
-#endif

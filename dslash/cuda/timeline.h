@@ -2,8 +2,7 @@
  * measurements (bench/measure/hop_timeline.c). Each launch of a hop writes a row of device times in
  * nanoseconds. Minima (BEGIN, FIRST) must be UINT64_MAX initially, maxima 0. Nothing is recorded
  * unless requested. */
-#ifndef KAON_DSLASH_CUDA_TIMELINE_H
-#define KAON_DSLASH_CUDA_TIMELINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ typedef struct kaon_timeline {
   uint64_t *rows;
   int left;
 } kaon_timeline;
-
-#endif

@@ -12,8 +12,7 @@ typedef struct twist_call {
   kaon_cuda_sums sums;
 } twist_call;
 
-static __device__ __forceinline__ void twist_site(const twist_call &a, int column, uint32_t site,
-                                                  vspinor *d) {
+KAON_DEVICE void twist_site(const twist_call &a, int column, uint32_t site, vspinor *d) {
   vspinor in;
   spinor_load(column_view(a.in, column), site, a.nrhs, &in);
   *d = in;

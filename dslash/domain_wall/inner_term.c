@@ -33,7 +33,7 @@ static kaon_status fill_kind(kaon_fields *fields, kaon_site_kind kind) {
   const kaon_inner_family *family = family_of(fields);
   const int inner = fields->family->spaces->inner;
   const size_t bytes = matrix_bytes(fields);
-  char *host = calloc(2, bytes);
+  KAON_AUTOFREE char *host = calloc(2, bytes);
   if (host == NULL)
     return kaon_fail(fields->family->ctx, KAON_ERR_MEMORY,
                      "%s: out of host memory for matrices of %d x %d", fields->family->action->name,
@@ -47,11 +47,8 @@ static kaon_status fill_kind(kaon_fields *fields, kaon_site_kind kind) {
         store(fields->precision, x, at);
         store(fields->precision, x, transposed + bytes);
       }
-  const kaon_status status =
-      kaon_table_upload(fields->family->ctx, host, 2 * bytes, "matrices of the fifth dimension",
-                        &((kaon_inner_fields *)fields)->matrix[kind]);
-  free(host);
-  return status;
+  return kaon_table_upload(fields->family->ctx, host, 2 * bytes, "matrices of the fifth dimension",
+                           &((kaon_inner_fields *)fields)->matrix[kind]);
 }
 
 kaon_status kaon_inner_fill(kaon_fields *fields, unsigned sites) {

@@ -2,8 +2,7 @@
  * dslash/operator/frame.h. D is the hop of Wilson operators at every site of the fifth dimension. T is a
  * real matrix between these sites for each chirality. An action names the elements of T and T^-1;
  * the rest of its row is made of these functions and of those of dslash/wilson/wilson.h. */
-#ifndef KAON_DSLASH_INNER_TERM_H
-#define KAON_DSLASH_INNER_TERM_H
+#pragma once
 
 #include "dslash/wilson/wilson.h"
 
@@ -34,5 +33,3 @@ kaon_status kaon_inner_site(const kaon_fields *fields, int parity, kaon_mode mod
                             const kaon_pass *pass);
 /* The diagonal of T, without gamma_5. */
 kaon_status kaon_inner_diagonal(const kaon_family *family, double *host);
-
-#endif

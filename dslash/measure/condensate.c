@@ -52,11 +52,8 @@ kaon_status kaon_condensate_measure(const kaon_vector *sources, const kaon_vecto
   KAON_TRY(kaon_output_check(sources->ctx, "kaon_condensate", condensate));
   const int n = sources->nrhs;
   double(*value)[2] = calloc((size_t)n, sizeof *value), (*dot)[2] = calloc((size_t)n, sizeof *dot);
-  kaon_status status = value != NULL && dot != NULL
-                           ? KAON_OK
-                           : kaon_fail(sources->ctx, KAON_ERR_MEMORY,
-                                       "condensate: out of host memory for %d columns", n);
-  status = kaon_agree(sources->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(sources->ctx, value != NULL && dot != NULL,
+                                         "condensate: out of host memory for %d columns", n);
   if (status == KAON_OK) status = contract(sources, solutions, value, dot);
   if (status == KAON_OK) {
     kaon_condensate c = {.sources = n};

@@ -1,8 +1,7 @@
 /* measure_ops.h - kernel table of sources and contractions: one per backend and precision. Vectors
  * are full-lattice spinors. sites: the lexicographic index of the site in every lane, -1 where
  * masked (lib/grid/site_table.h); NULL where kernels compute it. */
-#ifndef KAON_DSLASH_MEASURE_OPS_H
-#define KAON_DSLASH_MEASURE_OPS_H
+#pragma once
 
 #include "lib/core/launch.h"
 #include "lib/vector/layout.h"
@@ -38,5 +37,3 @@ typedef struct kaon_measure_ops {
   void (*source)(const kaon_launch *launch, const kaon_source_args *args);
   void (*meson)(const kaon_launch *launch, const kaon_meson_args *args);
 } kaon_measure_ops;
-
-#endif

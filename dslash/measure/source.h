@@ -1,8 +1,7 @@
 /* source.h - a source's components at one site, shared by C and CUDA C (measure_ops.h). Random
  * numbers are derived from the lexicographic site index. So a source depends neither on the storage
  * order of sites nor on threads. */
-#ifndef KAON_DSLASH_SOURCE_H
-#define KAON_DSLASH_SOURCE_H
+#pragma once
 
 #include "dslash/measure/measure_ops.h"
 #include "lib/math/philox.h"
@@ -32,5 +31,3 @@ static inline KAON_HD void kaon_source_site(const kaon_source_args *a, int64_t s
     psi[2 * i + 1] *= KAON_SQRT_HALF;
   }
 }
-
-#endif

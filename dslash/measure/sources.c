@@ -26,7 +26,7 @@ static kaon_status fill(kaon_vector *source, kaon_source_args args) {
   const kaon_argument given[] = {kaon_seed("seed", args.seed), kaon_whole("kind", args.kind),
                                  kaon_whole("first site", args.first),
                                  kaon_whole("end of sites", args.end)};
-  kaon_site_table table;
+  KAON_AUTO(kaon_site_table_release) kaon_site_table table = {0};
   kaon_launch launch;
   KAON_TRY(kaon_same(source->ctx, KAON_OK, "source", given, 4));
   if (kaon_is_staggered(source)) return kaon_staggered_fill(source, &args, 0);
@@ -40,7 +40,6 @@ static kaon_status fill(kaon_vector *source, kaon_source_args args) {
     args.out = kaon_view_of(source);
     source->ctx->backend->measure[source->precision]->source(&launch, &args);
   }
-  kaon_site_table_release(&table);
   return kaon_agree(source->ctx, status);
 }
 

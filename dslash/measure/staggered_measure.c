@@ -31,10 +31,9 @@ static void source_site(const kaon_source_args *a, int corners, const int x[4], 
 
 kaon_status kaon_staggered_fill(kaon_vector *source, const kaon_source_args *args, int corners) {
   const kaon_lattice *lattice = source->space->lattice;
-  kaon_status status = KAON_OK;
-  double *host = malloc((size_t)lattice->volume * 6 * sizeof *host);
-  if (host == NULL)
-    status = kaon_fail(source->ctx, KAON_ERR_MEMORY, "source: out of host memory for a column");
+  KAON_AUTOFREE double *host = malloc((size_t)lattice->volume * 6 * sizeof *host);
+  kaon_status status =
+      KAON_CHECK_MEMORY(source->ctx, host != NULL, "source: out of host memory for a column");
   for (int column = 0; column < source->nrhs && status == KAON_OK; column++) {
 #pragma omp parallel for num_threads(source->ctx->threads) schedule(static)
     for (int64_t i = 0; i < lattice->volume; i++) {
@@ -45,7 +44,6 @@ kaon_status kaon_staggered_fill(kaon_vector *source, const kaon_source_args *arg
     }
     status = kaon_vector_import(source, column, host, KAON_BASIS_UKQCD);
   }
-  free(host);
   return kaon_agree(source->ctx, status);
 }
 
@@ -69,11 +67,9 @@ kaon_status kaon_staggered_pion(const kaon_vector *propagator, int t0, double *p
   const kaon_lattice *lattice = propagator->space->lattice;
   const int nt = lattice->global[3];
   const size_t slice = (size_t)(lattice->volume / lattice->extents[3]) * 6;
-  kaon_status status = KAON_OK;
   double *host = malloc((size_t)lattice->volume * 6 * sizeof *host);
-  if (host == NULL)
-    status =
-        kaon_fail(propagator->ctx, KAON_ERR_MEMORY, "correlator: out of host memory for a column");
+  kaon_status status = KAON_CHECK_MEMORY(propagator->ctx, host != NULL,
+                                         "correlator: out of host memory for a column");
   for (int t = 0; t < nt; t++) pion[t] = 0;
   for (int column = 0; column < propagator->nrhs && status == KAON_OK; column++) {
     status = kaon_vector_export(propagator, column, host, KAON_BASIS_UKQCD);

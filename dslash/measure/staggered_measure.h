@@ -1,6 +1,5 @@
 /* staggered_measure.h - the staggered parts of sources.c and correlators.c. */
-#ifndef KAON_DSLASH_STAGGERED_MEASURE_H
-#define KAON_DSLASH_STAGGERED_MEASURE_H
+#pragma once
 
 #include "dslash/measure/measure_ops.h"
 #include "lib/vector/space.h"
@@ -12,5 +11,3 @@ int kaon_is_staggered(const kaon_vector *v);
 kaon_status kaon_staggered_fill(kaon_vector *source, const kaon_source_args *args, int corners);
 /* Sum over columns and the sites of a slice of |chi|^2. t0 must be in range. */
 kaon_status kaon_staggered_pion(const kaon_vector *propagator, int t0, double *pion);
-
-#endif

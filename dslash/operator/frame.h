@@ -11,8 +11,7 @@
  * operators remain valid.
  *
  *   family 1 - n fields (precision, recon, temporal) 1 - n kaon_lattice_operator */
-#ifndef KAON_DSLASH_FRAME_H
-#define KAON_DSLASH_FRAME_H
+#pragma once
 
 #include "blas/blas.h"
 #include "gauge/gauge_internal.h"
@@ -238,5 +237,3 @@ kaon_status kaon_part_make(kaon_operator *A, int along, const int block[4]);
 void kaon_part_destroy(kaon_context *ctx, kaon_operator_part **part);
 /* The blocks of a space. */
 kaon_status kaon_local_domains(const kaon_space *space, const int block[4], kaon_domains **domains);
-
-#endif

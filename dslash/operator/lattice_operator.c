@@ -61,53 +61,40 @@ static kaon_status diagonal(kaon_operator *M, kaon_vector *d) {
   const kaon_fields *fields = kaon_fields_of(M);
   const kaon_family *family = fields->family;
   KAON_TRY(kaon_fields_check(fields));
-  double *host =
+  KAON_AUTOFREE double *host =
       calloc((size_t)kaon_space_caller_rows(d->space) * (size_t)d->space->ncomp, sizeof *host);
-  kaon_status status = KAON_OK;
-  if (host == NULL)
-    status = kaon_fail(M->ctx, KAON_ERR_MEMORY, "%s: out of host memory for the diagonal",
-                       family->action->name);
-  status = kaon_agree(M->ctx, status);
-  if (status == KAON_OK && !kaon_is_coupling(kaon_lattice_operator_of(M)))
-    status = family->action->diagonal(family, host);
-  for (int column = 0; column < d->nrhs && status == KAON_OK; column++)
-    status = kaon_vector_import(d, column, host, KAON_BASIS_UKQCD);
-  free(host);
-  return status;
+  KAON_TRY(KAON_AGREE_MEMORY(M->ctx, host != NULL, "%s: out of host memory for the diagonal",
+                             family->action->name));
+  if (!kaon_is_coupling(kaon_lattice_operator_of(M)))
+    KAON_TRY(family->action->diagonal(family, host));
+  for (int column = 0; column < d->nrhs; column++)
+    KAON_TRY(kaon_vector_import(d, column, host, KAON_BASIS_UKQCD));
+  return KAON_OK;
 }
 
 /* ---- the objects ---- */
 
-/* The context outlives the fields because their lattice keeps it. */
 static void destroy(kaon_operator *A) {
   kaon_lattice_operator *self = kaon_lattice_operator_of(A);
   kaon_vector_destroy(&self->scratch);
   kaon_part_destroy(A->ctx, &self->part);
   kaon_operator_destroy(&self->reduction.parent);
   kaon_fields_release(&self->fields);
-  free(self);
-  free(A);
 }
 
 static kaon_status operator_new(kaon_fields *fields, kaon_form form, kaon_parity parity,
                                 kaon_operator **A) {
   kaon_family *family = fields->family;
-  kaon_operator *made = calloc(1, sizeof *made);
-  kaon_lattice_operator *self = calloc(1, sizeof *self);
-  if (made == NULL || self == NULL) {
-    free(made);
-    free(self);
+  *A = kaon_operator_new((kaon_operator){.ops = &family->ops[form],
+                                         .ctx = family->ctx,
+                                         .space = &family->spaces[parity],
+                                         .precision = fields->precision},
+                         sizeof(kaon_lattice_operator));
+  if (*A == NULL)
     return kaon_fail(family->ctx, KAON_ERR_MEMORY, "%s: out of host memory for an operator",
                      family->action->name);
-  }
-  *self = (kaon_lattice_operator){.fields = fields, .form = form, .parity = parity};
-  *made = (kaon_operator){.ops = &family->ops[form],
-                          .ctx = family->ctx,
-                          .space = &family->spaces[parity],
-                          .precision = fields->precision,
-                          .references = 1,
-                          .self = self};
-  *A = made;
+  *kaon_lattice_operator_of(*A) =
+      (kaon_lattice_operator){.fields = fields, .form = form, .parity = parity};
   return KAON_OK;
 }
 

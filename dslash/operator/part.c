@@ -159,8 +159,9 @@ kaon_status kaon_local_domains(const kaon_space *space, const int block[4],
     const int32_t only = (b.origin[0] + b.origin[1] + b.origin[2] + b.origin[3]) % 2;
     return kaon_domains_create(space, 1, NULL, NULL, &only, b.turns, domains);
   }
-  int32_t *domain = malloc(sites * sizeof *domain), *order = malloc(sites * sizeof *order);
-  int32_t *colour = malloc((size_t)count * sizeof *colour);
+  KAON_AUTOFREE int32_t *domain = malloc(sites * sizeof *domain),
+                        *order = malloc(sites * sizeof *order);
+  KAON_AUTOFREE int32_t *colour = malloc((size_t)count * sizeof *colour);
   kaon_status status = KAON_OK;
   if (domain == NULL || order == NULL || colour == NULL) {
     status =
@@ -169,8 +170,5 @@ kaon_status kaon_local_domains(const kaon_space *space, const int block[4],
     divide(space, &b, domain, order, colour);
     status = kaon_domains_create(space, count, domain, order, colour, b.turns, domains);
   }
-  free(domain);
-  free(order);
-  free(colour);
   return status;
 }

@@ -4,9 +4,7 @@
  *   improved  fat: 18 reals; in half divided by the largest component of the whole field
  *             naik: 18 reals, in half likewise; in 12 or 8 divided by its coefficient, an SU(3)
  *             matrix and, where the links are U(3), a phase beside it (13 or 9) */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "dslash/staggered/staggered_internal.h"
 #include "lib/core/threads.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "dslash/staggered/staggered_internal.h"
 #include "lib/io/atomic_file.h"
@@ -65,11 +64,8 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
   const int *n = lattice->global;
   incoming in = {lattice, &field, reals,
                  calloc((size_t)lattice->volume * (size_t)reals, sizeof(double))};
-  kaon_status status = KAON_OK;
-  if (in.part == NULL)
-    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
-                       "staggered: out of host memory for a file's field");
-  status = kaon_agree(lattice->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(lattice->ctx, in.part != NULL,
+                                         "staggered: out of host memory for a file's field");
   if (status == KAON_OK)
     status =
         kaon_scidac_field_read(lattice->ctx, path, reals, ignore_checksum, &field, put_site, &in);
@@ -100,12 +96,10 @@ static kaon_status read_field(const kaon_lattice *lattice, const char *path, int
 
 kaon_status kaon_staggered_read_links(kaon_gauge *links, const char *path, int ignore_checksum) {
   KAON_ENTER(KAON_OF(links), links, path);
-  double *part = NULL;
+  KAON_AUTOFREE double *part = NULL;
   KAON_TRY(read_field(links->lattice, path, 72, ignore_checksum, &part));
   const void *arrays[1] = {part};
-  const kaon_status status = kaon_gauge_import_any(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays);
-  free(part);
-  return status;
+  return kaon_gauge_import_any(links, KAON_ORDER_NATURAL, KAON_DOUBLE, arrays);
 }
 
 static kaon_status check_vector(const kaon_vector *v) {
@@ -120,11 +114,10 @@ static kaon_status check_vector(const kaon_vector *v) {
 kaon_status kaon_staggered_read_vector(kaon_vector *vector, int column, const char *path,
                                        int ignore_checksum) {
   KAON_ENTER(KAON_OF(vector), vector, path);
-  double *part = NULL;
+  KAON_AUTOFREE double *part = NULL;
   KAON_TRY(check_vector(vector));
   KAON_TRY(read_field(vector->space->lattice, path, KAON_STAGGERED_REALS, ignore_checksum, &part));
   const kaon_status status = kaon_vector_import(vector, column, part, KAON_BASIS_UKQCD);
-  free(part);
   return kaon_agree(vector->ctx, status);
 }
 
@@ -187,7 +180,7 @@ kaon_status kaon_staggered_read_vectors(kaon_vector *vector, const char *path,
       kaon_scidac_fields_read(vector->ctx, path, KAON_STAGGERED_REALS, 0, &file, NULL, NULL, NULL);
   if (status == KAON_OK) status = check_vectors_file(&file, vector, path);
   KAON_TRY(kaon_agree(vector->ctx, status));
-  double *part = calloc((size_t)lattice->volume * KAON_STAGGERED_REALS, sizeof *part);
+  KAON_AUTOFREE double *part = calloc((size_t)lattice->volume * KAON_STAGGERED_REALS, sizeof *part);
   columns c = {{lattice, &file.field, KAON_STAGGERED_REALS, part}, vector, path};
   if (part == NULL)
     status = kaon_fail(vector->ctx, KAON_ERR_MEMORY, "staggered: out of host memory for a column");
@@ -195,7 +188,6 @@ kaon_status kaon_staggered_read_vectors(kaon_vector *vector, const char *path,
   if (status == KAON_OK)
     status = kaon_scidac_fields_read(vector->ctx, path, KAON_STAGGERED_REALS, ignore_checksum,
                                      &file, put_column_site, import_column, &c);
-  free(part);
   return kaon_agree(vector->ctx, status);
 }
 
@@ -214,19 +206,15 @@ static kaon_status write_fields(const kaon_vector *v, double *whole, kaon_atomic
                                  KAON_STAGGERED_REALS,
                                  1};
   const int *extents = v->space->lattice->global;
-  char date[64] = "";
-  time_t seconds = time(NULL);
-  struct tm utc;
-  if (gmtime_r(&seconds, &utc)) strftime(date, sizeof date, "%a %b %d %H:%M:%S %Y UTC", &utc);
-  const kaon_scidac_output out = {v->ctx, file, extents, date};
-  kaon_status status = kaon_scidac_write_file(
-      file, extents, "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>kaon</title>");
-  for (int column = 0; column < v->nrhs && status == KAON_OK; column++) {
-    status = kaon_vector_gather(v, column, whole, KAON_BASIS_UKQCD);
-    if (status == KAON_OK)
-      status = kaon_scidac_write_field(&out, &type, record_xml, 0, NULL, get_site, whole);
+  char date[64];
+  const kaon_scidac_output out = {v->ctx, file, extents, kaon_file_date(NULL, date)};
+  KAON_TRY(kaon_scidac_write_file(file, extents,
+                                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>kaon</title>"));
+  for (int column = 0; column < v->nrhs; column++) {
+    KAON_TRY(kaon_vector_gather(v, column, whole, KAON_BASIS_UKQCD));
+    KAON_TRY(kaon_scidac_write_field(&out, &type, record_xml, 0, NULL, get_site, whole));
   }
-  return status;
+  return KAON_OK;
 }
 
 static kaon_status write_file(const kaon_vector *v, double *whole, const char *path, int bits,
@@ -239,27 +227,21 @@ static kaon_status write_file(const kaon_vector *v, double *whole, const char *p
                      sizeof escaped - 1);
   snprintf(xml, sizeof xml, "<?xml version=\"1.0\" encoding=\"UTF-8\"?><title>%s</title>", escaped);
   KAON_TRY(kaon_atomic_open(v->ctx, path, &file));
-  const kaon_status status = write_fields(v, whole, file, bits, xml);
-  if (status == KAON_OK) return kaon_atomic_commit(&file);
-  kaon_atomic_abandon(&file);
-  return status;
+  return kaon_atomic_end(&file, write_fields(v, whole, file, bits, xml));
 }
 
 kaon_status kaon_staggered_write_vectors(const kaon_vector *vector, const char *path, int bits,
                                          const char *text) {
   KAON_ENTER(KAON_OF(vector), vector, path);
   KAON_TRY(check_vector(vector));
-  kaon_status status = KAON_OK;
   if (bits != 32 && bits != 64)
     return kaon_fail(vector->ctx, KAON_ERR_ARGUMENT,
                      "staggered vector: %d bits a number were asked for, but must be 32 or 64",
                      bits);
   const size_t count = (size_t)vector->space->lattice->global_volume * KAON_STAGGERED_REALS;
-  double *whole = malloc(count * sizeof *whole);
-  if (whole == NULL)
-    status = kaon_fail(vector->ctx, KAON_ERR_MEMORY, "staggered: out of host memory for a column");
-  status = kaon_agree(vector->ctx, status);
+  KAON_AUTOFREE double *whole = malloc(count * sizeof *whole);
+  kaon_status status =
+      KAON_AGREE_MEMORY(vector->ctx, whole != NULL, "staggered: out of host memory for a column");
   if (status == KAON_OK) status = write_file(vector, whole, path, bits, text);
-  free(whole);
   return kaon_agree(vector->ctx, status);
 }

@@ -4,7 +4,6 @@
  * of hops contain colours only. This is set-up: one direction after another, through host memory
  * (lib/grid/ghosts.c). */
 #include <stdlib.h>
-#include <string.h>
 
 #include "dslash/staggered/staggered_internal.h"
 

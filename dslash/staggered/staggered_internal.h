@@ -1,7 +1,6 @@
 /* staggered_internal.h - the fields of staggered operators in the frame (dslash/operator/frame.h):
  * vectors of 6 reals a site, links of hops of one site and perhaps of three. */
-#ifndef KAON_DSLASH_STAGGERED_INTERNAL_H
-#define KAON_DSLASH_STAGGERED_INTERNAL_H
+#pragma once
 
 #include <kaon/staggered.h>
 
@@ -85,5 +84,3 @@ void kaon_staggered_ghosts_release(kaon_context *ctx, kaon_staggered_links *link
 
 /* The links in the form that kernels read. */
 kaon_hop_links kaon_staggered_links_of(const kaon_staggered_links *from);
-
-#endif

@@ -20,7 +20,7 @@ static kaon_status measure(const kaon_wide_links *wide, double found[KAON_SIZE_R
     double part[KAON_SIZE_RESULTS] = {0};
     kaon_links_args args = kaon_links_on(wide, parity, NULL, room.device);
     args.scale = kaon_exact_scale_of(wide->lattice->global_volume);
-    ops->link_size(&launch, &args);
+    ops->size(&launch, &args);
     status = kaon_results_read(&room, KAON_SIZE_RESULTS, part);
     for (int i = 0; i < KAON_EXACT_PARTS; i++) found[i] += part[i];
     found[KAON_EXACT_PARTS] = fmax(found[KAON_EXACT_PARTS], part[KAON_EXACT_PARTS]);
@@ -33,13 +33,10 @@ static kaon_status measure(const kaon_wide_links *wide, double found[KAON_SIZE_R
 static kaon_status largest_of_ranks(kaon_context *ctx, double *largest) {
   kaon_comm *comm = ctx->comm;
   if (comm->ranks == 1) return KAON_OK;
-  double *all = malloc((size_t)comm->ranks * sizeof *all);
-  kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "staggered: out of host memory");
-  status = kaon_agree(ctx, status);
+  KAON_AUTOFREE double *all = malloc((size_t)comm->ranks * sizeof *all);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, all != NULL, "staggered: out of host memory");
   if (status == KAON_OK) status = comm->ops->gather(comm, largest, 1, all);
   for (int r = 0; r < comm->ranks && status == KAON_OK; r++) *largest = fmax(*largest, all[r]);
-  free(all);
   return status;
 }
 
@@ -79,7 +76,7 @@ static kaon_status split(const kaon_wide_links *wide, double factor, kaon_precis
                                   .factor = factor,
                                   .bytes = (int)kaon_precision_bytes(precision),
                                   .phase = phase[parity]};
-    ops->link_split(&launch, &args);
+    ops->split(&launch, &args);
     status = kaon_results_read(&room, KAON_SPLIT_RESULTS, &part);
     *largest = fmax(*largest, part);
   }
@@ -100,11 +97,9 @@ static kaon_status made_of(const kaon_gauge *from, double factor, kaon_precision
 kaon_status kaon_staggered_scale(const kaon_gauge *from, double factor, kaon_gauge *to) {
   void *const none[2] = {NULL, NULL};
   double unused = 0;
-  kaon_wide_links wide = {0};
-  kaon_status status = made_of(from, factor, to->precision, none, &wide, &unused);
-  if (status == KAON_OK) status = kaon_wide_commit(to, &wide, 0, "staggered");
-  kaon_wide_close(&wide);
-  return status;
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
+  KAON_TRY(made_of(from, factor, to->precision, none, &wide, &unused));
+  return kaon_wide_commit(to, &wide, 0, "staggered");
 }
 
 /* Room for the phases of a field. Its unused blocks are 0. */
@@ -126,19 +121,16 @@ static kaon_status take_phases(kaon_staggered_links *to) {
 
 kaon_status kaon_staggered_split(const kaon_gauge *from, double factor, kaon_staggered_links *to) {
   double largest = 0;
-  kaon_wide_links wide = {0};
-  kaon_status status = take_phases(to);
-  if (status == KAON_OK)
-    status = made_of(from, factor, to->links->precision, to->phase, &wide, &largest);
-  if (status == KAON_OK) status = largest_of_ranks(from->ctx, &largest);
-  if (status == KAON_OK)
-    status = kaon_wide_commit(to->links, &wide, 0, "staggered: long links over their coefficient");
-  if (status == KAON_OK && largest <= PHASE_TOLERANCE) {
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
+  KAON_TRY(take_phases(to));
+  KAON_TRY(made_of(from, factor, to->links->precision, to->phase, &wide, &largest));
+  KAON_TRY(largest_of_ranks(from->ctx, &largest));
+  KAON_TRY(kaon_wide_commit(to->links, &wide, 0, "staggered: long links over their coefficient"));
+  if (largest <= PHASE_TOLERANCE) {
     kaon_pool_release(from->ctx, to->phase[0]);
     to->phase[0] = to->phase[1] = NULL;
   }
-  kaon_wide_close(&wide);
-  return status;
+  return KAON_OK;
 }
 
 /* ---- signs ---- */
@@ -158,7 +150,7 @@ static void fold_site(const kaon_host_links *host, const uint8_t masks[4], int s
 static kaon_status fold(const kaon_gauge *from, const uint8_t masks[4], int steps,
                         kaon_wide_links *wide) {
   const kaon_lattice *lattice = from->lattice;
-  kaon_host_links host = {0};
+  KAON_AUTO(kaon_host_close) kaon_host_links host = {0};
   kaon_status status = kaon_wide_create(from->lattice, wide);
   if (status == KAON_OK) status = kaon_wide_decode(from, wide);
   if (status == KAON_OK) status = kaon_host_open(wide, 1, &host);
@@ -168,7 +160,6 @@ static kaon_status fold(const kaon_gauge *from, const uint8_t masks[4], int step
     fold_site(&host, masks, steps, site);
   }
   if (status == KAON_OK) status = kaon_host_upload(&host);
-  kaon_host_close(&host);
   return kaon_agree(from->ctx, status);
 }
 
@@ -183,10 +174,8 @@ kaon_status kaon_staggered_fold(kaon_gauge *links, int steps, kaon_staggered_pha
     return kaon_fail(links->ctx, KAON_ERR_UNSUPPORTED,
                      "staggered fold: a field in double and 18 reals is needed; copy it to one");
   uint8_t masks[4];
-  kaon_wide_links wide = {0};
+  KAON_AUTO(kaon_wide_close) kaon_wide_links wide = {0};
   kaon_staggered_masks(phases, masks);
-  kaon_status status = fold(links, masks, steps, &wide);
-  if (status == KAON_OK) status = kaon_wide_commit(links, &wide, 0, "staggered fold");
-  kaon_wide_close(&wide);
-  return status;
+  KAON_TRY(fold(links, masks, steps, &wide));
+  return kaon_wide_commit(links, &wide, 0, "staggered fold");
 }

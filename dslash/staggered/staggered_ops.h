@@ -1,6 +1,5 @@
 /* staggered_ops.h - kernel table of the staggered operators: one per backend and precision. */
-#ifndef KAON_DSLASH_STAGGERED_OPS_H
-#define KAON_DSLASH_STAGGERED_OPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -100,5 +99,3 @@ typedef struct kaon_staggered_ops {
    * messages. Else one message for each direction has chi for both lengths. */
   void (*face_links)(const kaon_launch *launch, const kaon_face_links_args *args);
 } kaon_staggered_ops;
-
-#endif

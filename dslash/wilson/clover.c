@@ -163,10 +163,10 @@ kaon_status kaon_clover_diagonal(const kaon_family *base, double *psi) {
   kaon_context *ctx = base->ctx;
   const kaon_stencil *stencil = &base->lattice->stencil;
   const size_t bytes = (size_t)(stencil->nblocks * stencil->width) * 72 * sizeof(double);
-  double *work = NULL, *host = malloc(bytes);
-  kaon_status status = KAON_OK;
-  if (host == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "dirac: out of host memory for a diagonal");
+  KAON_AUTOFREE double *host = malloc(bytes);
+  double *work = NULL;
+  kaon_status status =
+      KAON_CHECK_MEMORY(ctx, host != NULL, "dirac: out of host memory for a diagonal");
   if (status == KAON_OK) status = get_work(base, &work);
   status = kaon_agree(ctx, status);
   for (int p = 0; p < 2 && status == KAON_OK; p++) {
@@ -176,6 +176,5 @@ kaon_status kaon_clover_diagonal(const kaon_family *base, double *psi) {
     if (status == KAON_OK) scatter_diagonal(base->lattice, p, host, psi);
   }
   kaon_pool_release(ctx, work);
-  free(host);
   return status;
 }

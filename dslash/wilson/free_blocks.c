@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blas/domain.h"
 #include "blas/domain_ops.h"
 #include "dslash/wilson/wilson.h"
 

@@ -1,8 +1,7 @@
 /* wilson.h - the fields of Wilson-like operators in the frame (dslash/operator/frame.h): spinors of
  * 24 reals a site, one field of links, clover blocks. Their two kernels are the fused hop and the
  * clover multiplication of dslash/dslash_ops.h. */
-#ifndef KAON_DSLASH_WILSON_H
-#define KAON_DSLASH_WILSON_H
+#pragma once
 
 #include "dslash/dslash_ops.h"
 #include "dslash/operator/frame.h"
@@ -77,5 +76,3 @@ extern const kaon_action kaon_twisted_action;
 /* det A over the sites of `parity` (KAON_FULL: of both) from the family's links. */
 kaon_status kaon_dirac_family_det(const kaon_dirac_family *family, kaon_parity parity,
                                   kaon_clover_det *det);
-
-#endif

@@ -20,7 +20,8 @@ static void term_chunk(const void *args, int64_t begin, int64_t end, double *par
     }
 }
 
-void KAON_EXPORT(kaon_clover_term)(const kaon_launch *launch, const kaon_clover_term_args *a) {
+void KAON_EXPORT(kaon_links_clover_term)(const kaon_launch *launch,
+                                         const kaon_clover_term_args *a) {
   chunks_run(launch, a->on.stencil->nblocks, 0, term_chunk, a);
 }
 
@@ -77,7 +78,8 @@ static void invert_chunk(const void *args, int64_t begin, int64_t end, double *p
     }
 }
 
-void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch, const kaon_clover_invert_args *a) {
+void KAON_EXPORT(kaon_links_clover_invert)(const kaon_launch *launch,
+                                           const kaon_clover_invert_args *a) {
   const int64_t nblocks = a->stencil->nblocks;
   chunks_run(launch, nblocks, KAON_INVERT_RESULTS, invert_chunk, a);
   double total[KAON_INVERT_RESULTS] = {0, HUGE_VAL, 0, 0};
@@ -106,7 +108,8 @@ static void square_chunk(const void *args, int64_t begin, int64_t end, double *p
     }
 }
 
-void KAON_EXPORT(kaon_clover_square)(const kaon_launch *launch, const kaon_clover_square_args *a) {
+void KAON_EXPORT(kaon_links_clover_square)(const kaon_launch *launch,
+                                           const kaon_clover_square_args *a) {
   chunks_run(launch, a->stencil->nblocks, 0, square_chunk, a);
 }
 

@@ -47,7 +47,7 @@ static void stage_chunk(const void *args, int64_t begin, int64_t end, double *pa
     }
 }
 
-void KAON_EXPORT(kaon_fatten_stage)(const kaon_launch *launch, const kaon_fatten_args *a) {
+void KAON_EXPORT(kaon_links_fatten)(const kaon_launch *launch, const kaon_fatten_args *a) {
   chunks_run(launch, 2 * a->stencil->nblocks, 0, stage_chunk, a);
 }
 
@@ -65,7 +65,7 @@ static void line_chunk(const void *args, int64_t begin, int64_t end, double *par
     }
 }
 
-void KAON_EXPORT(kaon_line)(const kaon_launch *launch, const kaon_line_args *a) {
+void KAON_EXPORT(kaon_links_line)(const kaon_launch *launch, const kaon_line_args *a) {
   chunks_run(launch, 2 * a->stencil->nblocks, 0, line_chunk, a);
 }
 
@@ -105,7 +105,7 @@ static void unitarise_chunk(const void *args, int64_t begin, int64_t end, double
   }
 }
 
-void KAON_EXPORT(kaon_unitarise)(const kaon_launch *launch, const kaon_unitarise_args *a) {
+void KAON_EXPORT(kaon_links_unitarise)(const kaon_launch *launch, const kaon_unitarise_args *a) {
   const int64_t blocks = 2 * a->stencil->nblocks;
   chunks_run(launch, blocks, KAON_UNITARISE_RESULTS, unitarise_chunk, a);
   double result[KAON_UNITARISE_RESULTS] = {0, HUGE_VAL, 0, 0};

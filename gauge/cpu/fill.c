@@ -44,7 +44,7 @@ static void fill_chunk(const void *args, int64_t begin, int64_t end, double *par
       }
 }
 
-void KAON_EXPORT(kaon_fill_links)(const kaon_launch *launch, const kaon_fill_links_args *a) {
+void KAON_EXPORT(kaon_links_fill)(const kaon_launch *launch, const kaon_fill_links_args *a) {
   chunks_run(launch, a->on.stencil->nblocks, 0, fill_chunk, a);
 }
 
@@ -66,7 +66,7 @@ static void project_chunk(const void *args, int64_t begin, int64_t end, double *
     }
 }
 
-void KAON_EXPORT(kaon_project)(const kaon_launch *launch, const kaon_links_args *a) {
+void KAON_EXPORT(kaon_links_project)(const kaon_launch *launch, const kaon_links_args *a) {
   chunks_run(launch, a->stencil->nblocks, 0, project_chunk, a);
 }
 

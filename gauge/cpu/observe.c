@@ -28,7 +28,7 @@ static void plaquette_chunk(const void *args, int64_t begin, int64_t end, double
     }
 }
 
-void KAON_EXPORT(kaon_plaquette)(const kaon_launch *launch, const kaon_links_args *a) {
+void KAON_EXPORT(kaon_links_plaquette)(const kaon_launch *launch, const kaon_links_args *a) {
   chunks_run(launch, a->stencil->nblocks, KAON_PLAQUETTE_RESULTS, plaquette_chunk, a);
   chunks_sum(launch, a->stencil->nblocks, KAON_PLAQUETTE_RESULTS, a->result);
 }
@@ -44,7 +44,7 @@ static void charge_chunk(const void *args, int64_t begin, int64_t end, double *p
     }
 }
 
-void KAON_EXPORT(kaon_charge)(const kaon_launch *launch, const kaon_links_args *a) {
+void KAON_EXPORT(kaon_links_charge)(const kaon_launch *launch, const kaon_links_args *a) {
   chunks_run(launch, a->stencil->nblocks, KAON_CHARGE_RESULTS, charge_chunk, a);
   chunks_sum(launch, a->stencil->nblocks, KAON_CHARGE_RESULTS, a->result);
   a->result[0] *= KAON_CHARGE_FACTOR;
@@ -74,7 +74,7 @@ static void polyakov_chunk(const void *args, int64_t begin, int64_t end, double 
     }
 }
 
-void KAON_EXPORT(kaon_polyakov)(const kaon_launch *launch, const kaon_transport_args *a) {
+void KAON_EXPORT(kaon_links_polyakov)(const kaon_launch *launch, const kaon_transport_args *a) {
   const int64_t nblocks = a->on.stencil->nblocks;
   chunks_run(launch, nblocks, KAON_POLYAKOV_RESULTS, polyakov_chunk, a);
   chunks_sum(launch, nblocks, KAON_POLYAKOV_RESULTS, a->on.result);
@@ -104,7 +104,7 @@ static void inspect_chunk(const void *args, int64_t begin, int64_t end, double *
     }
 }
 
-void KAON_EXPORT(kaon_inspect)(const kaon_launch *launch, const kaon_links_args *a) {
+void KAON_EXPORT(kaon_links_inspect)(const kaon_launch *launch, const kaon_links_args *a) {
   const int64_t nblocks = a->stencil->nblocks;
   chunks_run(launch, nblocks, KAON_INSPECT_RESULTS, inspect_chunk, a);
   double worst[KAON_INSPECT_RESULTS] = {0, -1, 0};

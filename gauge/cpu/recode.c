@@ -39,7 +39,7 @@ static void encode_chunk(const void *args, int64_t begin, int64_t end, double *p
   }
 }
 
-void KAON_EXPORT(kaon_encode)(const kaon_launch *launch, const kaon_recode_args *a) {
+void KAON_EXPORT(kaon_links_encode)(const kaon_launch *launch, const kaon_recode_args *a) {
   chunks_run(launch, 2 * a->stride * a->matrices, 0, encode_chunk, a);
 }
 
@@ -71,7 +71,7 @@ static void decode_chunk(const void *args, int64_t begin, int64_t end, double *p
     }
 }
 
-void KAON_EXPORT(kaon_decode)(const kaon_launch *launch, const kaon_recode_args *a) {
+void KAON_EXPORT(kaon_links_decode)(const kaon_launch *launch, const kaon_recode_args *a) {
   chunks_run(launch, 2 * a->stride * a->matrices, 0, decode_chunk, a);
 }
 
@@ -110,6 +110,7 @@ static void clover_chunk(const void *args, int64_t begin, int64_t end, double *p
   }
 }
 
-void KAON_EXPORT(kaon_clover_store)(const kaon_launch *launch, const kaon_clover_store_args *a) {
+void KAON_EXPORT(kaon_links_clover_store)(const kaon_launch *launch,
+                                          const kaon_clover_store_args *a) {
   chunks_run(launch, a->nblocks, 0, clover_chunk, a);
 }

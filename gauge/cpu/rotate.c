@@ -59,6 +59,6 @@ static void rotate_chunk(const void *args, int64_t begin, int64_t end, double *p
     }
 }
 
-void KAON_EXPORT(kaon_rotate)(const kaon_launch *launch, const kaon_rotate_args *a) {
+void KAON_EXPORT(kaon_links_rotate)(const kaon_launch *launch, const kaon_rotate_args *a) {
   chunks_run(launch, a->nblocks, 0, rotate_chunk, a);
 }

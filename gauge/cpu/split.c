@@ -32,7 +32,7 @@ static void size_chunk(const void *args, int64_t begin, int64_t end, double *par
   keep_largest(largest, &partial[KAON_EXACT_PARTS]);
 }
 
-void KAON_EXPORT(kaon_link_size)(const kaon_launch *launch, const kaon_links_args *a) {
+void KAON_EXPORT(kaon_links_size)(const kaon_launch *launch, const kaon_links_args *a) {
   const int64_t nblocks = a->stencil->nblocks;
   chunks_run(launch, nblocks, KAON_SIZE_RESULTS, size_chunk, a);
   chunks_sum(launch, nblocks, KAON_SIZE_RESULTS, a->result);
@@ -80,7 +80,7 @@ static void split_chunk(const void *args, int64_t begin, int64_t end, double *pa
     }
 }
 
-void KAON_EXPORT(kaon_link_split)(const kaon_launch *launch, const kaon_split_args *a) {
+void KAON_EXPORT(kaon_links_split)(const kaon_launch *launch, const kaon_split_args *a) {
   const int64_t nblocks = a->on.stencil->nblocks;
   chunks_run(launch, nblocks, KAON_SPLIT_RESULTS, split_chunk, a);
   *a->on.result = 0;

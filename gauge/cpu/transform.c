@@ -39,7 +39,7 @@ static void transport_chunk(const void *args, int64_t begin, int64_t end, double
     for (int part = 0; part < KAON_PARTS; part++) transport_part(args, block, part);
 }
 
-void KAON_EXPORT(kaon_transport)(const kaon_launch *launch, const kaon_transport_args *a) {
+void KAON_EXPORT(kaon_links_transport)(const kaon_launch *launch, const kaon_transport_args *a) {
   chunks_run(launch, a->on.stencil->nblocks, 0, transport_chunk, a);
 }
 
@@ -80,7 +80,7 @@ static void transform_chunk(const void *args, int64_t begin, int64_t end, double
     }
 }
 
-void KAON_EXPORT(kaon_transform)(const kaon_launch *launch, const kaon_transform_args *a) {
+void KAON_EXPORT(kaon_links_transform)(const kaon_launch *launch, const kaon_transform_args *a) {
   chunks_run(launch, a->on.stencil->nblocks, 0, transform_chunk, a);
 }
 

@@ -35,7 +35,7 @@ static void update_chunk(const void *args, int64_t begin, int64_t end, double *p
     for (int part = 0; part < KAON_PARTS; part++) update_part(args, block, part);
 }
 
-void KAON_EXPORT(kaon_update_links)(const kaon_launch *launch, const kaon_update_links_args *a) {
+void KAON_EXPORT(kaon_links_update)(const kaon_launch *launch, const kaon_update_links_args *a) {
   chunks_run(launch, a->on.stencil->nblocks, 0, update_chunk, a);
 }
 

@@ -31,8 +31,8 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
                              block);
 }
 
-extern "C" void KAON_EXPORT(kaon_clover_term)(const kaon_launch *launch,
-                                              const kaon_clover_term_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_clover_term)(const kaon_launch *launch,
+                                                    const kaon_clover_term_args *args) {
   term_call a = {};
   a.on = links_call_of(&args->on);
   a.coefficient = args->coefficient;
@@ -49,8 +49,7 @@ typedef struct invert_call {
   kaon_cuda_sums sums;
 } invert_call;
 
-static __device__ __forceinline__ void invert_block(const invert_call &a, int64_t i, int chirality,
-                                                    double *value) {
+KAON_DEVICE void invert_block(const invert_call &a, int64_t i, int chirality, double *value) {
   const int64_t first = (i / KAON_LANES * CLOVER + chirality * CLOVER / 2) * KAON_LANES;
   const int lane = (int)(i % KAON_LANES);
   double packed[CLOVER / 2];
@@ -77,8 +76,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   for (int r = 0; r < KAON_INVERT_RESULTS; r++) a.result[r] = value[r];
 }
 
-extern "C" void KAON_EXPORT(kaon_clover_invert)(const kaon_launch *launch,
-                                                const kaon_clover_invert_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_clover_invert)(const kaon_launch *launch,
+                                                      const kaon_clover_invert_args *args) {
   invert_call a = {};
   a.lanes = args->stencil->nblocks * KAON_LANES;
   a.nsites = args->stencil->sites[args->parity];
@@ -101,8 +100,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   site_write<double, CLOVER / 2>(first, lane, packed);
 }
 
-extern "C" void KAON_EXPORT(kaon_clover_square)(const kaon_launch *launch,
-                                                const kaon_clover_square_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_clover_square)(const kaon_launch *launch,
+                                                      const kaon_clover_square_args *args) {
   const int64_t lanes = args->stencil->nblocks * KAON_LANES;
   square_kernel<<<(unsigned)((2 * lanes + KAON_THREADS - 1) / KAON_THREADS), KAON_THREADS, 0,
                   (cudaStream_t)launch->queue>>>(lanes, args->shift, args->blocks);

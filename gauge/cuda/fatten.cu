@@ -23,15 +23,15 @@ static inline unsigned pair_blocks(const kaon_stencil *st) {
   return 2 * link_blocks(st->nsites);
 }
 
-static __device__ __forceinline__ int pair_parity(void) {
+KAON_DEVICE int pair_parity(void) {
   return (int)(blockIdx.x & 1);
 }
 
-static __device__ __forceinline__ int64_t pair_site(void) {
+KAON_DEVICE int64_t pair_site(void) {
   return (int64_t)(blockIdx.x >> 1) * KAON_LINK_THREADS + threadIdx.x;
 }
 
-static __device__ __forceinline__ void *pick(void *const field[2], int parity) {
+KAON_DEVICE void *pick(void *const field[2], int parity) {
   return parity ? field[1] : field[0];
 }
 
@@ -60,7 +60,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   }
 }
 
-extern "C" void KAON_EXPORT(kaon_fatten_stage)(const kaon_launch *launch,
+extern "C" void KAON_EXPORT(kaon_links_fatten)(const kaon_launch *launch,
                                                const kaon_fatten_args *args) {
   stage_call a = {};
   a.stencil = *args->stencil;
@@ -100,7 +100,8 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   sites_store_link(st, pick(a.to, parity), i, mu, &u);
 }
 
-extern "C" void KAON_EXPORT(kaon_line)(const kaon_launch *launch, const kaon_line_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_line)(const kaon_launch *launch,
+                                             const kaon_line_args *args) {
   line_call a = {};
   a.stencil = *args->stencil;
   a.factor = args->factor;
@@ -123,8 +124,8 @@ typedef struct unitarise_call {
 } unitarise_call;
 
 /* Unitarises the link of lane i of the parity. */
-static __device__ __forceinline__ void unitarise_link(const unitarise_call &a, int parity, int mu,
-                                                      int64_t i, double *value) {
+KAON_DEVICE void unitarise_link(const unitarise_call &a, int parity, int mu, int64_t i,
+                                double *value) {
   const kaon_stencil *st = &a.stencil;
   const int lane = (int)(i % KAON_LANES);
   real *block = sites_link_block(st, pick(a.links, parity), (unsigned)i, mu), u[18];
@@ -156,8 +157,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   for (int r = 0; r < KAON_UNITARISE_RESULTS; r++) a.result[r] = value[r];
 }
 
-extern "C" void KAON_EXPORT(kaon_unitarise)(const kaon_launch *launch,
-                                            const kaon_unitarise_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_unitarise)(const kaon_launch *launch,
+                                                  const kaon_unitarise_args *args) {
   unitarise_call a = {};
   a.stencil = *args->stencil;
   a.limits = args->limits;

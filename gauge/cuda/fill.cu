@@ -27,7 +27,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   sites_store_link(st, a.on.links[a.on.parity], i, mu, &u);
 }
 
-extern "C" void KAON_EXPORT(kaon_fill_links)(const kaon_launch *launch,
+extern "C" void KAON_EXPORT(kaon_links_fill)(const kaon_launch *launch,
                                              const kaon_fill_links_args *args) {
   fill_call a = {};
   a.on = links_call_of(&args->on);
@@ -50,7 +50,8 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   sites_store_link(&a.stencil, a.links[a.parity], i, mu, &u);
 }
 
-extern "C" void KAON_EXPORT(kaon_project)(const kaon_launch *launch, const kaon_links_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_project)(const kaon_launch *launch,
+                                                const kaon_links_args *args) {
   const links_call a = links_call_of(args);
   const dim3 blocks(link_blocks(a.stencil.nsites), 4);
   project_kernel<<<blocks, KAON_LINK_THREADS, 0, (cudaStream_t)launch->queue>>>(a);

@@ -1,6 +1,5 @@
 /* kernels.h - the CUDA launchers of gauge_ops.h, collected in table.c. */
-#ifndef KAON_GAUGE_CUDA_KERNELS_H
-#define KAON_GAUGE_CUDA_KERNELS_H
+#pragma once
 
 #include "gauge/gauge_ops.h"
 
@@ -8,47 +7,25 @@
 extern "C" {
 #endif
 
-/* recode.cu, rotate.cu: all precisions */
-#define KAON_X(prec)                                                                     \
-  void kaon_encode_cuda_##prec(const kaon_launch *launch, const kaon_recode_args *args); \
-  void kaon_decode_cuda_##prec(const kaon_launch *launch, const kaon_recode_args *args); \
-  void kaon_rotate_cuda_##prec(const kaon_launch *launch, const kaon_rotate_args *args); \
-  void kaon_clover_store_cuda_##prec(const kaon_launch *launch, const kaon_clover_store_args *args);
-KAON_X(d)
-KAON_X(s)
-KAON_X(h)
-#undef KAON_X
-
-/* reorder.cu, fill.cu, observe.cu, update.cu, transform.cu, clover.cu, split.cu: only double */
-void kaon_reorder_cuda_d(const kaon_launch *launch, const kaon_reorder_args *args);
-void kaon_fill_links_cuda_d(const kaon_launch *launch, const kaon_fill_links_args *args);
-void kaon_project_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
-void kaon_inspect_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
-void kaon_plaquette_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
-void kaon_charge_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
-void kaon_update_links_cuda_d(const kaon_launch *launch, const kaon_update_links_args *args);
-void kaon_transport_cuda_d(const kaon_launch *launch, const kaon_transport_args *args);
-void kaon_polyakov_cuda_d(const kaon_launch *launch, const kaon_transport_args *args);
-void kaon_transform_cuda_d(const kaon_launch *launch, const kaon_transform_args *args);
-void kaon_clover_term_cuda_d(const kaon_launch *launch, const kaon_clover_term_args *args);
-void kaon_clover_invert_cuda_d(const kaon_launch *launch, const kaon_clover_invert_args *args);
-void kaon_clover_square_cuda_d(const kaon_launch *launch, const kaon_clover_square_args *args);
-void kaon_link_size_cuda_d(const kaon_launch *launch, const kaon_links_args *args);
-void kaon_link_split_cuda_d(const kaon_launch *launch, const kaon_split_args *args);
-
-/* fatten.cu: double and single */
-#define KAON_X(prec)                                                                           \
-  void kaon_fatten_stage_cuda_##prec(const kaon_launch *launch, const kaon_fatten_args *args); \
-  void kaon_line_cuda_##prec(const kaon_launch *launch, const kaon_line_args *args);           \
-  void kaon_unitarise_cuda_##prec(const kaon_launch *launch, const kaon_unitarise_args *args);
-KAON_X(d)
-KAON_X(s)
-#undef KAON_X
+#define KAON_D(entry, type) \
+  void kaon_links_##entry##_cuda_d(const kaon_launch *launch, const kaon_##type##_args *args);
+#define KAON_S(entry, type) \
+  void kaon_links_##entry##_cuda_s(const kaon_launch *launch, const kaon_##type##_args *args);
+#define KAON_H(entry, type) \
+  void kaon_links_##entry##_cuda_h(const kaon_launch *launch, const kaon_##type##_args *args);
+KAON_GAUGE_STORAGE(KAON_D)
+KAON_GAUGE_STORAGE(KAON_S)
+KAON_GAUGE_STORAGE(KAON_H)
+KAON_GAUGE_FATTENING(KAON_D)
+KAON_GAUGE_FATTENING(KAON_S)
+KAON_GAUGE_DOUBLE(KAON_D)
+KAON_D(reorder, reorder)
+#undef KAON_D
+#undef KAON_S
+#undef KAON_H
 
 extern const kaon_gauge_ops kaon_gauge_ops_cuda_d, kaon_gauge_ops_cuda_s, kaon_gauge_ops_cuda_h;
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* links.h - shared parts of the kernels on links in double, on the GPU: their arguments, which
  * contain a copy of the stencil, and one thread for each site of a parity. Masked lanes are not
  * touched: they are zero in every field that a kernel writes (gauge_ops.h). */
-#ifndef KAON_GAUGE_CUDA_LINKS_H
-#define KAON_GAUGE_CUDA_LINKS_H
+#pragma once
 
 #include "gauge/cuda/kernels.h"
 #include "lib/cuda/memory/sites.h"
@@ -31,12 +30,10 @@ static inline unsigned link_blocks(int64_t count) {
   return (unsigned)((count + KAON_LINK_THREADS - 1) / KAON_LINK_THREADS);
 }
 
-static __device__ __forceinline__ int64_t link_thread(void) {
+KAON_DEVICE int64_t link_thread(void) {
   return (int64_t)blockIdx.x * KAON_LINK_THREADS + threadIdx.x;
 }
 
-static __device__ __forceinline__ const void *const *links_of(const links_call &a) {
+KAON_DEVICE const void *const *links_of(const links_call &a) {
   return (const void *const *)a.links;
 }
-
-#endif

@@ -41,8 +41,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   for (int r = 0; r < KAON_PLAQUETTE_RESULTS; r++) a.on.result[r] = value[r];
 }
 
-extern "C" void KAON_EXPORT(kaon_plaquette)(const kaon_launch *launch,
-                                            const kaon_links_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_plaquette)(const kaon_launch *launch,
+                                                  const kaon_links_args *args) {
   observe_call a = observe_call_of(launch, args, 0, KAON_PLAQUETTE_RESULTS);
   a.scale = args->scale;
   plaquette_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
@@ -63,7 +63,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   if (results_finish<SUM>(a.sums, value)) a.on.result[0] = value[0] * KAON_CHARGE_FACTOR;
 }
 
-extern "C" void KAON_EXPORT(kaon_charge)(const kaon_launch *launch, const kaon_links_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_charge)(const kaon_launch *launch,
+                                               const kaon_links_args *args) {
   const observe_call a = observe_call_of(launch, args, 0);
   charge_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }
@@ -88,8 +89,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   for (int r = 0; r < KAON_POLYAKOV_RESULTS; r++) a.on.result[r] = value[r];
 }
 
-extern "C" void KAON_EXPORT(kaon_polyakov)(const kaon_launch *launch,
-                                           const kaon_transport_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_polyakov)(const kaon_launch *launch,
+                                                 const kaon_transport_args *args) {
   const int64_t first = sites_of_slice(args->on.stencil, args->on.parity, args->t);
   observe_call a = observe_call_of(launch, &args->on, first);
   for (int p = 0; p < 2; p++) a.g[p] = args->g[p];
@@ -117,7 +118,8 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   a.on.result[2] = value[2];
 }
 
-extern "C" void KAON_EXPORT(kaon_inspect)(const kaon_launch *launch, const kaon_links_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_inspect)(const kaon_launch *launch,
+                                                const kaon_links_args *args) {
   const observe_call a = observe_call_of(launch, args, 0);
   inspect_kernel<<<(unsigned)a.sums.chunks, KAON_THREADS, 0, (cudaStream_t)launch->queue>>>(a);
 }

@@ -14,8 +14,7 @@ static inline unsigned blocks_of(int64_t count) {
 }
 
 /* 1: the lane of a block of matrices holds a site. */
-static __device__ __forceinline__ bool holds_site(const kaon_recode_args &a, int64_t block,
-                                                  int lane) {
+KAON_DEVICE bool holds_site(const kaon_recode_args &a, int64_t block, int lane) {
   const int64_t at = block % a.stride;
   const int tail = a.tail_lanes[block >= a.stride * a.matrices ? 1 : 0];
   return at < a.nblocks - 1 || (at == a.nblocks - 1 && lane < tail);
@@ -62,8 +61,8 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 #define ENTRY(entry)                                                             \
-  extern "C" void KAON_EXPORT(kaon_##entry)(const kaon_launch *launch,           \
-                                            const kaon_recode_args *a) {         \
+  extern "C" void KAON_EXPORT(kaon_links_##entry)(const kaon_launch *launch,     \
+                                                  const kaon_recode_args *a) {   \
     const unsigned blocks = blocks_of(2 * a->stride * a->matrices * KAON_LANES); \
     const cudaStream_t stream = (cudaStream_t)launch->queue;                     \
     if (a->recon == 8)                                                           \
@@ -101,8 +100,8 @@ static __global__ void __launch_bounds__(THREADS)
 #endif
 }
 
-extern "C" void KAON_EXPORT(kaon_clover_store)(const kaon_launch *launch,
-                                               const kaon_clover_store_args *a) {
+extern "C" void KAON_EXPORT(kaon_links_clover_store)(const kaon_launch *launch,
+                                                     const kaon_clover_store_args *a) {
   clover_store_kernel<<<blocks_of(a->nblocks * KAON_LANES), THREADS, 0,
                         (cudaStream_t)launch->queue>>>(*a);
 }

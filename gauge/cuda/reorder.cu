@@ -53,8 +53,8 @@ static void run(const kaon_launch *launch, const reorder_call &a, int take) {
     reorder_kernel<T, false><<<blocks, KAON_LINK_THREADS, 0, stream>>>(a);
 }
 
-extern "C" void KAON_EXPORT(kaon_reorder)(const kaon_launch *launch,
-                                          const kaon_reorder_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_reorder)(const kaon_launch *launch,
+                                                const kaon_reorder_args *args) {
   reorder_call a = {};
   a.stencil = *args->stencil;
   a.order = args->order;

@@ -6,8 +6,7 @@
  *     results_begin<HOW>(value);
  *     for (each i of results_first ... step) merge into value;
  *     if (results_finish<HOW>(a.sums, value)) write value: only one thread of all has it. */
-#ifndef KAON_GAUGE_CUDA_RESULTS_H
-#define KAON_GAUGE_CUDA_RESULTS_H
+#pragma once
 
 #include "lib/cuda/reduction/reduce.h"
 #include "lib/math/link_observe.h"
@@ -25,23 +24,23 @@ static inline kaon_cuda_sums results_of(const kaon_launch *launch, int64_t work,
   return kaon_cuda_sums_of(launch, &gate, &sum, kaon_cuda_chunks(work, values));
 }
 
-static __device__ __forceinline__ int64_t results_first(void) {
+KAON_DEVICE int64_t results_first(void) {
   return (int64_t)blockIdx.x * KAON_THREADS + threadIdx.x;
 }
 
-static __device__ __forceinline__ int64_t results_step(const kaon_cuda_sums &s) {
+KAON_DEVICE int64_t results_step(const kaon_cuda_sums &s) {
   return (int64_t)s.chunks * KAON_THREADS;
 }
 
 template <int HOW, int N = RESULTS>
-static __device__ __forceinline__ void results_begin(double *value) {
+KAON_DEVICE void results_begin(double *value) {
 #pragma unroll
   for (int i = 0; i < N; i++) value[i] = 0;
   if (HOW == WORST) value[1] = -1;
   if (HOW == PIVOT) value[1] = HUGE_VAL;
 }
 
-static __device__ __forceinline__ void keep_pivot(double ratio, double site, double *worst) {
+KAON_DEVICE void keep_pivot(double ratio, double site, double *worst) {
   if (ratio < worst[1] || (ratio == worst[1] && site < worst[2]) || ratio != ratio) {
     worst[1] = ratio;
     worst[2] = site;
@@ -49,7 +48,7 @@ static __device__ __forceinline__ void keep_pivot(double ratio, double site, dou
 }
 
 template <int HOW, int N = RESULTS>
-static __device__ __forceinline__ void results_merge(double *value, const double *other) {
+KAON_DEVICE void results_merge(double *value, const double *other) {
   if (HOW == SUM) {
 #pragma unroll
     for (int i = 0; i < N; i++) value[i] += other[i];
@@ -65,7 +64,7 @@ static __device__ __forceinline__ void results_merge(double *value, const double
 
 /* Merges the values of all threads of the block into thread 0. */
 template <int HOW, int N = RESULTS>
-static __device__ __forceinline__ void results_of_block(double *value) {
+KAON_DEVICE void results_of_block(double *value) {
   __shared__ double warps[KAON_WARPS][N];
   double other[N];
   for (int step = 16; step > 0; step /= 2) {
@@ -84,7 +83,7 @@ static __device__ __forceinline__ void results_of_block(double *value) {
 
 /* Called by all threads. Returns true in one thread of the launch, which then has the result. */
 template <int HOW, int N = RESULTS>
-static __device__ __forceinline__ bool results_finish(const kaon_cuda_sums &s, double *value) {
+KAON_DEVICE bool results_finish(const kaon_cuda_sums &s, double *value) {
   results_of_block<HOW, N>(value);
   if (threadIdx.x == 0) {
 #pragma unroll
@@ -102,5 +101,3 @@ static __device__ __forceinline__ bool results_finish(const kaon_cuda_sums &s, d
   results_of_block<HOW, N>(value);
   return threadIdx.x == 0;
 }
-
-#endif

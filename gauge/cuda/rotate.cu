@@ -9,8 +9,7 @@
 
 enum { ROTATE_THREADS = 128, SPINOR = 24 };
 
-static __device__ __forceinline__ void rotate_column(const kaon_rotate_args &a, const vsu3 *g,
-                                                     int64_t unit, int lane) {
+KAON_DEVICE void rotate_column(const kaon_rotate_args &a, const vsu3 *g, int64_t unit, int lane) {
   stored q[SPINOR];
   vcomplex v[4][3];
   real *value = (real *)v;
@@ -50,7 +49,8 @@ static __global__ void __launch_bounds__(ROTATE_THREADS)
     if (inner_gate_open(a.gate, k)) rotate_column(a, &g, block * a.nrhs + k, lane);
 }
 
-extern "C" void KAON_EXPORT(kaon_rotate)(const kaon_launch *launch, const kaon_rotate_args *a) {
+extern "C" void KAON_EXPORT(kaon_links_rotate)(const kaon_launch *launch,
+                                               const kaon_rotate_args *a) {
   const unsigned blocks =
       (unsigned)((a->nblocks * KAON_LANES + ROTATE_THREADS - 1) / ROTATE_THREADS);
   rotate_kernel<<<blocks, ROTATE_THREADS, 0, (cudaStream_t)launch->queue>>>(*a);

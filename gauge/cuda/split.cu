@@ -37,7 +37,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   a.on.result[2] = value[1] < 0 ? -value[1] : 0;
 }
 
-extern "C" void KAON_EXPORT(kaon_link_size)(const kaon_launch *launch,
+extern "C" void KAON_EXPORT(kaon_links_size)(const kaon_launch *launch,
                                             const kaon_links_args *args) {
   size_call a = {};
   a.on = links_call_of(args);
@@ -85,7 +85,7 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   if (results_finish<WORST>(a.sums, value)) a.on.result[0] = value[0];
 }
 
-extern "C" void KAON_EXPORT(kaon_link_split)(const kaon_launch *launch,
+extern "C" void KAON_EXPORT(kaon_links_split)(const kaon_launch *launch,
                                              const kaon_split_args *args) {
   split_call a = {};
   a.on = links_call_of(&args->on);

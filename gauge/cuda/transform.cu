@@ -28,8 +28,8 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   sites_store_matrix(a.g[a.on.parity], i, &product);
 }
 
-extern "C" void KAON_EXPORT(kaon_transport)(const kaon_launch *launch,
-                                            const kaon_transport_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_transport)(const kaon_launch *launch,
+                                                  const kaon_transport_args *args) {
   transport_call a = {};
   a.on = links_call_of(&args->on);
   for (int p = 0; p < 2; p++) a.g[p] = args->g[p];
@@ -70,8 +70,8 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   sites_store_link(st, a.to, i, mu, &u);
 }
 
-extern "C" void KAON_EXPORT(kaon_transform)(const kaon_launch *launch,
-                                            const kaon_transform_args *args) {
+extern "C" void KAON_EXPORT(kaon_links_transform)(const kaon_launch *launch,
+                                                  const kaon_transform_args *args) {
   transform_call a = {};
   a.on = links_call_of(&args->on);
   for (int p = 0; p < 2; p++) a.g[p] = args->g[p];

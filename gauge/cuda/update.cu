@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(KAON_LINK_THREADS)
   sites_store_link(st, a.on.links[a.on.parity], i, a.mu, &u);
 }
 
-extern "C" void KAON_EXPORT(kaon_update_links)(const kaon_launch *launch,
+extern "C" void KAON_EXPORT(kaon_links_update)(const kaon_launch *launch,
                                                const kaon_update_links_args *args) {
   update_call a = {};
   a.on = links_call_of(&args->on);

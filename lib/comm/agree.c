@@ -51,8 +51,8 @@ static void print_value(const kaon_argument *a, uint64_t bits, char *text, size_
   if (a->type == KAON_ARGUMENT_WHOLE) snprintf(text, room, "%" PRId64, (int64_t)bits);
   if (a->type == KAON_ARGUMENT_SEED) snprintf(text, room, "%" PRIu64, bits);
   if (a->type == KAON_ARGUMENT_REAL) snprintf(text, room, "%.17g", real);
-  for (const kaon_field_name *n = a->names; n != NULL && n->name != NULL; n++)
-    if (n->value == (int)(int64_t)bits) snprintf(text, room, "%s", n->name);
+  const char *name = a->names != NULL ? kaon_field_name(a->names, (int)(int64_t)bits) : NULL;
+  if (name != NULL) snprintf(text, room, "%s", name);
 }
 
 /* Returns the first rank that failed, or -1. Ranks that only timed out waiting for another (COMM)
@@ -144,7 +144,7 @@ kaon_status kaon_same(const kaon_context *ctx, kaon_status mine, const char *wha
   const double numbers[NUMBERS] = {[STATUS] = mine,
                                    [FUNCTION] = digest_of(what, strlen(what)),
                                    [DIGEST] = digest_of(bits, (size_t)n * sizeof *bits)};
-  double *all = malloc((size_t)comm->ranks * sizeof numbers);
+  KAON_AUTOFREE double *all = malloc((size_t)comm->ranks * sizeof numbers);
   if (all == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: out of host memory");
   int alike = 0;
   kaon_saved_error own;
@@ -159,7 +159,6 @@ kaon_status kaon_same(const kaon_context *ctx, kaon_status mine, const char *wha
     status = report(comm, failed, (kaon_status)(int)all[failed * NUMBERS + STATUS], alike);
   else if (status == KAON_OK)
     status = compare(comm, all, what, arguments, n);
-  free(all);
   return status;
 }
 

@@ -2,7 +2,6 @@
 #include "lib/comm/comm.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "lib/core/context_internal.h"

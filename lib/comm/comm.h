@@ -1,8 +1,7 @@
 /* comm.h - the communicator: ranks, split-phase sums, persistent neighbour exchange, agreement on
  * failures. There is one implementation for each transport, chosen when the context is created. The
  * rest of the library knows only this file. Every rank makes the same calls in the same order. */
-#ifndef KAON_LIB_COMM_H
-#define KAON_LIB_COMM_H
+#pragma once
 
 #include <kaon/context.h>
 
@@ -132,13 +131,14 @@ void kaon_comm_host(char *name, size_t room);
  * passes through without another message, so nested functions may all use it. A rank must not fail
  * alone between two messages of any other kind. */
 kaon_status kaon_agree(const kaon_context *ctx, kaon_status mine);
+#define KAON_AGREE_MEMORY(ctx, ...) kaon_agree(ctx, KAON_CHECK_MEMORY(ctx, __VA_ARGS__))
 
 /* An argument that must be equal on all ranks: what it is called, and its value. */
 typedef struct kaon_argument {
   const char *name;
   enum { KAON_ARGUMENT_WHOLE, KAON_ARGUMENT_SEED, KAON_ARGUMENT_REAL } type;
   uint64_t bits;
-  const struct kaon_field_name *names; /* of an enumeration's values; NULL: a number */
+  const char *const *names; /* of an enumeration's values; NULL: a number */
 } kaon_argument;
 kaon_argument kaon_whole(const char *name, int64_t value);
 kaon_argument kaon_seed(const char *name, uint64_t value);
@@ -183,5 +183,3 @@ const kaon_comm_ops *kaon_comm_undelayed(const kaon_comm *comm);
 static inline int kaon_comm_sums(const kaon_comm *comm) {
   return comm->ranks > 1 || comm->delay != NULL;
 }
-
-#endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "lib/core/clock.h"
 #include "lib/core/context_internal.h"
 #include "lib/core/error.h"
 
@@ -13,16 +14,10 @@ struct kaon_comm_delay {
   double seconds, due;
 };
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Sleeps, then spins for the last 200 us, as a sleep ends too late by some 50 us. */
 static void wait_until(double due) {
   static const double awake = 2e-4;
-  for (double left = due - now(); left > 0; left = due - now()) {
+  for (double left = due - kaon_seconds(); left > 0; left = due - kaon_seconds()) {
     if (left <= awake) continue;
     const double seconds = left - awake;
     const struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -32,7 +27,7 @@ static void wait_until(double due) {
 
 static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
   struct kaon_comm_delay *d = comm->delay;
-  d->due = now() + d->seconds;
+  d->due = kaon_seconds() + d->seconds;
   return comm->ranks > 1 ? d->own->sum_start(comm, values, n) : KAON_OK;
 }
 

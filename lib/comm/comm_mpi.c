@@ -222,10 +222,8 @@ static kaon_status exchange_create(kaon_comm *comm, const kaon_message *messages
   kaon_message *copy = malloc((size_t)(n > 0 ? n : 1) * sizeof *copy);
   *made = (struct kaon_exchange){.comm = comm, .count = n, .messages = copy, .n = 2 * all};
   for (int i = 0; i < 2 * all; i++) made->requests[i] = MPI_REQUEST_NULL;
-  kaon_status status = KAON_OK;
-  if (copy == NULL)
-    status =
-        kaon_fail(comm->ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %d messages", n);
+  kaon_status status =
+      KAON_CHECK_MEMORY(comm->ctx, copy != NULL, "exchange: out of host memory for %d messages", n);
   for (int i = 0; i < n && copy != NULL; i++) copy[i] = messages[i];
   for (int i = 0; i < n; i++)
     for (int p = 0; p < pieces_of(comm, &messages[i]) && status == KAON_OK; p++)

@@ -1,6 +1,5 @@
 /* comm_mpi.h - what the files of the communicator over MPI share. */
-#ifndef KAON_LIB_COMM_MPI_H
-#define KAON_LIB_COMM_MPI_H
+#pragma once
 
 #include <mpi.h>
 
@@ -61,5 +60,3 @@ kaon_status kaon_mpi_async_capacity(kaon_exchange *e, int rounds);
 kaon_status kaon_mpi_async_start(kaon_exchange *e);
 kaon_status kaon_mpi_async_finish(kaon_exchange *e);
 void kaon_mpi_async_free(kaon_exchange *e);
-
-#endif

@@ -81,9 +81,9 @@ static kaon_status sum_start(kaon_comm *comm, double *values, int n) {
 static kaon_status sum_finish(kaon_comm *comm) {
   qmp_self *self = self_of(comm);
   const int deep = --self->begun, n = self->sum[deep].n; /* the last one begun */
-  const kaon_status status = gather(comm, self->sum[deep].values, n, self->all);
-  if (status == KAON_OK) kaon_comm_add(comm, self->all, n, self->sum[deep].values);
-  return status;
+  KAON_TRY(gather(comm, self->sum[deep].values, n, self->all));
+  kaon_comm_add(comm, self->all, n, self->sum[deep].values);
+  return KAON_OK;
 }
 
 /* ---- bytes ---- */
@@ -231,7 +231,7 @@ static kaon_status find_node(kaon_comm *comm) {
   kaon_comm_host(host, sizeof host);
   for (const char *c = host; *c != '\0'; c++)
     mine = (double)((uint64_t)(mine * 131 + *c) % (1 << 26));
-  double *all = malloc((size_t)comm->ranks * sizeof *all);
+  KAON_AUTOFREE double *all = malloc((size_t)comm->ranks * sizeof *all);
   if (all == NULL) return kaon_fail(comm->ctx, KAON_ERR_MEMORY, "QMP: out of host memory");
   const kaon_status status = gather(comm, &mine, 1, all);
   comm->local_ranks = 0;
@@ -240,7 +240,6 @@ static kaon_status find_node(kaon_comm *comm) {
     if (r < comm->rank) comm->local_rank++;
     comm->local_ranks++;
   }
-  free(all);
   return status;
 }
 

@@ -1,7 +1,6 @@
 /* comm_windows.h - windows (kaon_window in lib/comm/comm.h) by MPI 3, for communicators over
  * MPI. */
-#ifndef KAON_LIB_COMM_WINDOWS_H
-#define KAON_LIB_COMM_WINDOWS_H
+#pragma once
 
 #include "lib/comm/comm.h"
 
@@ -18,5 +17,3 @@ kaon_status kaon_window_get(kaon_window *comm_window, size_t at, void *numbers, 
 void kaon_window_destroy(kaon_window **comm_window);
 /* Frees all windows; called when the communicator ends, before its MPI_Comm is freed. */
 void kaon_windows_end(kaon_comm *comm);
-
-#endif

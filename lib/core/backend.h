@@ -1,8 +1,7 @@
 /* backend.h - the only interface between the library and a machine: one constant table per backend
  * (and CPU instruction set). Where an entry is NULL, the library composes the operation from
  * required entries if it can, and fails with KAON_ERR_NOT_BUILT if not. */
-#ifndef KAON_LIB_BACKEND_H
-#define KAON_LIB_BACKEND_H
+#pragma once
 
 #include <kaon/context.h>
 #include <kaon/lab.h>
@@ -192,5 +191,3 @@ typedef struct kaon_backend {
   const struct kaon_measure_ops *measure[KAON_PRECISIONS];
   const struct kaon_sparse_ops *sparse[KAON_PRECISIONS];
 } kaon_backend;
-
-#endif

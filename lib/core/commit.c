@@ -1,5 +1,4 @@
 /* commit.c - the commit of this build. Only this file is recompiled when the commit changes. */
-#include <kaon/context.h>
 
 #include "lib/commit.h" /* written by cmake/KaonCommit.cmake */
 

@@ -1,6 +1,5 @@
 /* config.h - the one place where the library reads its environment. */
-#ifndef KAON_LIB_CONFIG_H
-#define KAON_LIB_CONFIG_H
+#pragma once
 
 #include <kaon/context.h>
 
@@ -15,5 +14,3 @@ int kaon_config_threads(void);
  * memory. Some machines that have it do not grant it, and sums of few values gain nothing from it.
  * NCCL has no other interface for this. Call it before any thread reads the environment. */
 void kaon_config_no_multicast(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* context_internal.h - the inside of kaon_context, and the services that every object uses: pool,
  * log, launch, references. */
-#ifndef KAON_LIB_CONTEXT_H
-#define KAON_LIB_CONTEXT_H
+#pragma once
 
 #include <kaon/context.h>
 #include <kaon/lab.h>
@@ -118,5 +117,3 @@ kaon_status kaon_field_check(const kaon_context *ctx, const char *what, size_t b
  * writes only vectors or scalars sets ctx->no_flush_needed afterwards. */
 kaon_status kaon_launch_prepare(kaon_context *ctx, int nrhs, size_t pass_bytes,
                                 kaon_launch *launch);
-
-#endif

@@ -1,6 +1,5 @@
 /* entry.h - where public calls begin and end, and which objects are at work. */
-#ifndef KAON_LIB_ENTRY_H
-#define KAON_LIB_ENTRY_H
+#pragma once
 
 #include "lib/core/context_internal.h"
 
@@ -37,5 +36,3 @@ void kaon_callback_end(int calls);
  * threads do not get here (KAON_ENTER). The sentence calls the object `kind` `name`. */
 kaon_status kaon_begin_work(const kaon_context *ctx, int *at_work, const char *kind,
                             const char *name);
-
-#endif

@@ -1,7 +1,9 @@
 /* error.h - how library code reports a failure, in one line: `return kaon_fail(ctx, KAON_ERR_SHAPE,
  * "...", ...)`. */
-#ifndef KAON_LIB_ERROR_H
-#define KAON_LIB_ERROR_H
+#pragma once
+
+#include <stdlib.h>
+#include <string.h>
 
 #include <kaon/status.h>
 
@@ -43,4 +45,16 @@ void kaon_error_clear(void);
     if (try_status_ != KAON_OK) return try_status_; \
   } while (0)
 
-#endif
+/* MEMORY with the sentence, unless `got`. */
+#define KAON_CHECK_MEMORY(ctx, got, ...) \
+  ((got) ? KAON_OK : kaon_fail((ctx), KAON_ERR_MEMORY, __VA_ARGS__))
+
+/* Before the declaration of local variables: at each end of their block, calls destroy(&variable),
+ * or frees memory of malloc. The variables must have values, which may be NULL. */
+#define KAON_AUTO(destroy) __attribute__((cleanup(destroy)))
+#define KAON_AUTOFREE KAON_AUTO(kaon_free_local)
+static inline void kaon_free_local(const void *pointer) {
+  void *memory;
+  memcpy(&memory, pointer, sizeof memory);
+  free(memory);
+}

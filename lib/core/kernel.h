@@ -6,8 +6,7 @@
  * The file exports one constant table, named by KAON_EXPORT(kaon_dslash_ops) etc. Arithmetic is in
  * `real` (half: float). A block has W lanes; a `vreal` holds VL of them. A kernel loops over the W
  * / VL parts of a block (2 in double, else 1). */
-#ifndef KAON_LIB_KERNEL_H
-#define KAON_LIB_KERNEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -72,6 +71,4 @@ typedef int16_t stored;
 #define KAON_ONCE static __attribute__((noinline))
 #else
 #define KAON_ONCE static __attribute__((noinline, noclone))
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* launch.h - what every kernel of every backend receives besides its arguments. */
-#ifndef KAON_LIB_LAUNCH_H
-#define KAON_LIB_LAUNCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -136,5 +135,3 @@ enum {
   KAON_SUMS_COMPLETES = 16,  /* kaon_sum.deferred */
   KAON_SUMS_LEAVES = 32      /* kaon_sum.leave */
 };
-
-#endif

@@ -65,6 +65,16 @@ static void put(const kaon_field *field, void *options, double value) {
   }
 }
 
+int kaon_field_value(const char *const *names, int i) {
+  return names[i][0] >= '0' && names[i][0] <= '9' ? atoi(names[i]) : i;
+}
+
+const char *kaon_field_name(const char *const *names, int value) {
+  for (int i = 0; names[i] != NULL; i++)
+    if (kaon_field_value(names, i) == value) return names[i];
+  return NULL;
+}
+
 /* Writes "a, b or c" for an enumeration, "low to high" for a number. */
 static void describe_range(const kaon_field *field, char *text, size_t room) {
   if (field->type != KAON_FIELD_ENUM) {
@@ -73,20 +83,18 @@ static void describe_range(const kaon_field *field, char *text, size_t room) {
   }
   size_t used = 0;
   text[0] = '\0';
-  for (const kaon_field_name *n = field->names; n->name != NULL && used < room; n++)
+  for (const char *const *n = field->names; *n != NULL && used < room; n++)
     used += (size_t)snprintf(text + used, room - used, "%s%s",
                              n == field->names ? ""
-                             : n[1].name       ? ", "
+                             : n[1] != NULL    ? ", "
                                                : " or ",
-                             n->name);
+                             *n);
 }
 
 static int in_range(const kaon_field *field, double value) {
   if (field->type != KAON_FIELD_ENUM) /* These comparisons do not trap on NaN. */
     return isgreaterequal(value, field->low) && islessequal(value, field->high);
-  for (const kaon_field_name *n = field->names; n->name != NULL; n++)
-    if (n->value == (int)value) return 1;
-  return 0;
+  return kaon_field_name(field->names, (int)value) != NULL;
 }
 
 static kaon_status check_field(const kaon_options_table *table, const kaon_field *field,
@@ -206,9 +214,9 @@ static kaon_status parse_number(const kaon_options_table *table, const kaon_fiel
 
 static kaon_status parse_name(const kaon_options_table *table, const kaon_field *field,
                               const char *text, void *options) {
-  for (const kaon_field_name *n = field->names; n->name != NULL; n++)
-    if (strcmp(n->name, text) == 0) {
-      put(field, options, n->value);
+  for (int i = 0; field->names[i] != NULL; i++)
+    if (strcmp(field->names[i], text) == 0) {
+      put(field, options, kaon_field_value(field->names, i));
       return KAON_OK;
     }
   char allowed[256];
@@ -270,9 +278,8 @@ kaon_status kaon_options_parse(kaon_options_kind kind, void *options, const char
 
 static void format_value(const kaon_field *field, double value, char *text, size_t room) {
   if (field->type == KAON_FIELD_ENUM) {
-    snprintf(text, room, "?");
-    for (const kaon_field_name *n = field->names; n->name != NULL; n++)
-      if (n->value == (int)value) snprintf(text, room, "%s", n->name);
+    const char *name = kaon_field_name(field->names, (int)value);
+    snprintf(text, room, "%s", name != NULL ? name : "?");
   } else if (field->type != KAON_FIELD_DOUBLE) {
     snprintf(text, room, "%.0f", value);
   } else {

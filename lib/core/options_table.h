@@ -1,7 +1,6 @@
 /* options_table.h - one row a field: the only place that has the defaults, ranges and meanings of
  * an options struct. */
-#ifndef KAON_LIB_OPTIONS_TABLE_H
-#define KAON_LIB_OPTIONS_TABLE_H
+#pragma once
 
 #include <kaon/context.h>
 
@@ -13,17 +12,13 @@ typedef enum kaon_field_type {
   KAON_FIELD_ENUM /* stored as an enum (int); `names` lists its values */
 } kaon_field_type;
 
-typedef struct kaon_field_name {
-  const char *name;
-  int value;
-} kaon_field_name;
-
 typedef struct kaon_field {
   const char *name;
   kaon_field_type type;
   size_t offset;
   double standard, low, high; /* default and closed range; enumerations: default only */
-  const kaon_field_name *names;
+  const char *const *names; /* of an enumeration, then NULL; a number is its own value, other names
+                               have the values 0, 1, ... */
   const char *help;
 } kaon_field;
 
@@ -46,4 +41,6 @@ kaon_status kaon_options_take(kaon_options_kind kind, const void *given, void *t
 /* NULL for an unknown kind. */
 const kaon_options_table *kaon_options_table_of(kaon_options_kind kind);
 
-#endif
+/* The value of an enumeration's name `i`, and the name of a value, or NULL. */
+int kaon_field_value(const char *const *names, int i);
+const char *kaon_field_name(const char *const *names, int value);

@@ -4,8 +4,7 @@
  * of the library add members at the end of a struct:
  *   smaller than here  members beyond the caller's size are omitted
  *   larger than here   members that this library does not know become 0 */
-#ifndef KAON_LIB_OUTPUT_H
-#define KAON_LIB_OUTPUT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ kaon_status kaon_output_check(const kaon_context *ctx, const char *what, const v
 
 /* Copies `made`, of `size` bytes, into an output that was checked. output NULL: does nothing. */
 void kaon_output_fill(void *output, const void *made, size_t size);
-
-#endif

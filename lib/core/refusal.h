@@ -1,7 +1,6 @@
 /* refusal.h - explains why a device cannot be used. The message is chosen from facts that the
  * caller collected, so that tests reach all of them on a machine without a device. */
-#ifndef KAON_LIB_REFUSAL_H
-#define KAON_LIB_REFUSAL_H
+#pragma once
 
 #include <kaon/status.h>
 
@@ -28,5 +27,3 @@ typedef struct kaon_cuda_status_facts {
 
 /* Returns KAON_OK, or NOT_BUILT, NO_DEVICE or DEVICE with a message for no context. */
 kaon_status kaon_cuda_usable(const kaon_cuda_status_facts *facts);
-
-#endif

@@ -1,7 +1,6 @@
 /* threads.h - checks that the threads which a context asks for can run; counts forks; holds
  * floating-point traps. */
-#ifndef KAON_LIB_THREADS_H
-#define KAON_LIB_THREADS_H
+#pragma once
 
 #include <fenv.h>
 
@@ -39,5 +38,3 @@ void kaon_traps_restore(const kaon_traps *traps);
     kaon_traps_restore(&held);                 \
     return status_of_call;                     \
   } while (0)
-
-#endif

@@ -2,8 +2,7 @@
  * Host code that submits a kernel with choices calls kaon_tuning_apply after kaon_launch_prepare.
  * Then `prefetch` (a cache level) and `stream_stores` are final. `tuned` holds shapes for the
  * launcher, which uses its default for 0 and for a shape that it was not compiled for. */
-#ifndef KAON_LIB_TUNING_H
-#define KAON_LIB_TUNING_H
+#pragma once
 
 #include <kaon/context.h>
 
@@ -16,5 +15,3 @@ const kaon_tuning_entry *kaon_tuning_lookup(const kaon_context *ctx, kaon_tuned 
 void kaon_tuning_apply(const kaon_context *ctx, kaon_tuned kernel, kaon_precision precision,
                        int reconstruct, int columns, int64_t sites, kaon_launch *launch);
 void kaon_tuning_release(kaon_context *ctx);
-
-#endif

@@ -1,7 +1,6 @@
 /* backend.h - the CPU backend: one table for each instruction set, compiled from the same
  * sources. */
-#ifndef KAON_LIB_CPU_BACKEND_H
-#define KAON_LIB_CPU_BACKEND_H
+#pragma once
 
 #include "lib/core/backend.h"
 
@@ -29,5 +28,3 @@ double kaon_cpu_energy(kaon_context *ctx);
 
 extern const kaon_memory_ops kaon_cpu_memory;
 extern const kaon_memory_ops kaon_cpu_memory_checked;
-
-#endif

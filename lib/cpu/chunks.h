@@ -1,8 +1,7 @@
 /* chunks.h - runs a function over the fixed chunks of lib/cpu/reduce.h on all threads, and adds up
  * their results. A chunk is worked on by one thread and depends only on the number of blocks. So
  * sums are the same for any number of threads. */
-#ifndef KAON_LIB_CPU_CHUNKS_H
-#define KAON_LIB_CPU_CHUNKS_H
+#pragma once
 
 #include "lib/cpu/reduce.h"
 
@@ -29,5 +28,3 @@ static inline void chunks_sum(const kaon_launch *launch, int64_t nblocks, int re
     for (int i = 0; i < results; i++)
       total[i] += launch->partials[(size_t)chunk * (size_t)results + (size_t)i];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* free_memory.h - bytes of main memory that this process could still allocate. */
-#ifndef KAON_LIB_CPU_FREE_MEMORY_H
-#define KAON_LIB_CPU_FREE_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@
  * total. A source that is missing or cannot be parsed imposes no bound. Returns -1 if nothing is
  * known. `root` is prepended to /proc and /sys; it is "" except in tests. */
 int64_t kaon_cpu_free_memory(const char *root);
-
-#endif

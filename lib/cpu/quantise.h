@@ -1,7 +1,6 @@
 /* quantise.h - rounds a unit to half on the CPU: lib/math/half.h for W adjacent sites. Include it
  * after lib/math/vreal.h, where a vreal is W floats. */
-#ifndef KAON_LIB_CPU_QUANTISE_H
-#define KAON_LIB_CPU_QUANTISE_H
+#pragma once
 
 #include "lib/math/half.h"
 
@@ -42,5 +41,3 @@ KAON_INLINE void quantise_store(int16_t *data, float *scale, const float *values
   for (int c = 0; c < ncomp; c++)
     v_store_int16(data + c * KAON_W, v_load_real(values + c * KAON_W) * factor);
 }
-
-#endif

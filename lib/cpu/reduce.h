@@ -2,8 +2,7 @@
  * divided into fixed chunks, which depend only on their number. One thread works on a chunk, in
  * block order. Its sums are stored in `partials` and added in chunk order at the end. So sums
  * depend neither on the number of threads nor on their timing. */
-#ifndef KAON_LIB_CPU_REDUCE_H
-#define KAON_LIB_CPU_REDUCE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ static inline void kaon_reduce_finish(const double *partials, int64_t nblocks, i
                                       const kaon_gate *gate, const kaon_sum *sum, int nslots) {
   kaon_reduce_finish_chunks(partials, kaon_chunk_count(nblocks), nrhs, gate, sum, nslots);
 }
-
-#endif

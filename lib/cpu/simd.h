@@ -1,8 +1,7 @@
 /* simd.h - `vreal` on the CPU: VL sites in a GCC or Clang vector type, and the operations that C
  * operators do not provide. There is one section for each instruction set. Everything else in
  * lib/math uses these functions and + - * /. Included only by lib/math/vreal.h. */
-#ifndef KAON_LIB_CPU_SIMD_H
-#define KAON_LIB_CPU_SIMD_H
+#pragma once
 
 #if defined(KAON_ISA_X86_64)
 #include <emmintrin.h> /* only SSE2, to save compile time */
@@ -326,5 +325,3 @@ KAON_INLINE vreal v_scale_split(vreal a, vreal s, vreal rest) {
   return __builtin_convertvector(__builtin_convertvector(a, vtwice) * factor, vreal);
 #endif
 }
-
-#endif

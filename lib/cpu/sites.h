@@ -2,8 +2,7 @@
  * In the split order all lanes move to one block, with lanes exchanged at the block boundaries. In
  * the plain order, and where paths may leave the rank, each lane has its own site. Boundaries are
  * periodic: the sign of the fermion boundary is ignored. */
-#ifndef KAON_LIB_CPU_SITES_H
-#define KAON_LIB_CPU_SITES_H
+#pragma once
 
 #include "lib/core/kernel.h"
 #include "lib/math/su3_matrix.h"
@@ -94,5 +93,3 @@ KAON_INLINE void sites_store(real *block_component, const vsu3 *u) {
   const vreal *values = (const vreal *)u;
   for (int i = 0; i < 18; i++) v_store_real(block_component + i * KAON_W, values[i]);
 }
-
-#endif

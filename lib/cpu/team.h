@@ -2,8 +2,7 @@
  * and nothing in between. Changing the size of an OpenMP team costs more than small work: libgomp
  * ends surplus threads and creates them again for the next larger team. A team of one is not
  * requested either, since the next larger team would be created anew. */
-#ifndef KAON_LIB_CPU_TEAM_H
-#define KAON_LIB_CPU_TEAM_H
+#pragma once
 
 #include "lib/cpu/reduce.h"
 #include "lib/core/launch.h"
@@ -56,5 +55,3 @@ static inline void kaon_chunks_share(const void *chunks, int t, int threads) {
     c->work(c->job, chunk, partial);
   }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* wide.h - sums in double of the lanes of a vreal, on the CPU. A vwide holds one double for each
  * lane, in as many registers as needed. So a product of two floats is added exactly. The lanes are
  * added once at the end, in a fixed tree. Include it after lib/math/vreal.h. */
-#ifndef KAON_LIB_CPU_WIDE_H
-#define KAON_LIB_CPU_WIDE_H
+#pragma once
 
 #if KAON_W == 1
 typedef double vdouble;
@@ -123,5 +122,3 @@ KAON_INLINE double w_sum(vwide a) {
   if (KAON_WIDE_PIECES == 2) sum += a.piece[KAON_WIDE_PIECES - 1];
   return w_tree(sum);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* backend.h - the interface of the CUDA backend to the rest of the library: one table, available
  * once a usable device is found. This header includes no CUDA header. */
-#ifndef KAON_LIB_CUDA_BACKEND_H
-#define KAON_LIB_CUDA_BACKEND_H
+#pragma once
 
 #include "lib/core/backend.h"
 
@@ -16,5 +15,3 @@ int64_t kaon_cuda_shared_bytes(void);
 extern const kaon_backend kaon_cuda_table;
 /* The same with vector work by cuBLAS and scalars on the host (KAON_ISSUE_LIBRARY). */
 extern const kaon_backend kaon_cuda_library_table;
-
-#endif

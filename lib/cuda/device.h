@@ -2,8 +2,7 @@
  * A context uses the device that was current when it was created. With several ranks on a node that
  * is the one that each rank made current then. The context makes it current again where needed
  * (kaon_cuda_enter). All work goes through one stream, in order. */
-#ifndef KAON_LIB_CUDA_DEVICE_H
-#define KAON_LIB_CUDA_DEVICE_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -87,5 +86,3 @@ void kaon_cuda_meter_destroy(struct kaon_cuda_meter **meter);
 /* Whether this build has code for the current device, and the compute capability of that code
  * (probe.cu). */
 cudaError_t kaon_cuda_probe(int *capability);
-
-#endif

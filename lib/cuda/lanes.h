@@ -1,8 +1,5 @@
 /* lanes.h - the layout of fields on the GPU: `width` and `access` of the backend's table. */
-#ifndef KAON_LIB_CUDA_LANES_H
-#define KAON_LIB_CUDA_LANES_H
+#pragma once
 
 /* Lanes in a block; bytes in an access. */
 enum { KAON_LANES = 32, KAON_ACCESS = 16 };
-
-#endif

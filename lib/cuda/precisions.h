@@ -1,6 +1,5 @@
 /* precisions.h - the number types of vectors, for kernels that use more than one precision. */
-#ifndef KAON_LIB_CUDA_PRECISIONS_H
-#define KAON_LIB_CUDA_PRECISIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ template <>
 struct number_of<HALF> {
   typedef int16_t type;
 };
-
-#endif

@@ -2,12 +2,11 @@
  * sees blocks of one lane (KAON_W = 1, lib/core/kernel.h). Kernels load the object of a site into
  * an array of `stored` or `real` (lib/cuda/memory/access.h) and pass that to the physics code,
  * whose loads are then register moves. Included only by lib/math/vreal.h. */
-#ifndef KAON_LIB_CUDA_SIMT_H
-#define KAON_LIB_CUDA_SIMT_H
+#pragma once
 
 #include "lib/core/kernel.h"
 
-#define KAON_MATH static __device__ __forceinline__
+#define KAON_MATH KAON_DEVICE
 
 typedef real vreal;
 
@@ -141,6 +140,4 @@ KAON_MATH vreal v_from_int(vraw a) {
 KAON_MATH void v_store_int16(int16_t *p, vreal a) {
   *p = (int16_t)__float2int_rn(a);
 }
-#endif
-
 #endif

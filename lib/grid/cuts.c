@@ -63,10 +63,8 @@ kaon_status kaon_cuts_create(const kaon_lattice *lattice, const kaon_stencil *st
   kaon_cuts *made = calloc(1, sizeof *made);
   uint8_t *dirs = malloc(n);
   uint32_t *lanes = malloc(n * KAON_DIRS * sizeof *lanes);
-  kaon_status status = KAON_OK;
-  if (made == NULL || dirs == NULL || lanes == NULL)
-    status =
-        kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: out of host memory for tables of its blocks");
+  kaon_status status = KAON_CHECK_MEMORY(ctx, made != NULL && dirs != NULL && lanes != NULL,
+                                         "lattice: out of host memory for tables of its blocks");
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
     status = fill(lattice, stencil, far, parity, dirs, lanes, made);
   free(dirs);

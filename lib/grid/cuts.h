@@ -1,6 +1,5 @@
 /* cuts.h - the hops of a lattice that an operator drops. */
-#ifndef KAON_LIB_CUTS_H
-#define KAON_LIB_CUTS_H
+#pragma once
 
 #include "lib/vector/space.h"
 
@@ -9,5 +8,3 @@
 kaon_status kaon_cuts_create(const kaon_lattice *lattice, const kaon_stencil *stencil, int far,
                              kaon_cuts **cuts);
 void kaon_cuts_destroy(kaon_context *ctx, kaon_cuts **cuts);
-
-#endif

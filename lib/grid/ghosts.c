@@ -153,16 +153,14 @@ static kaon_status build_walk(kaon_lattice *lattice, const box *b) {
   st->ghost_blocks = most / st->width + 1; /* no site has the last index */
   const int64_t sites = kaon_matrix_blocks(st) * st->width;
   if (sites > INT32_MAX / KAON_DIRS) return too_many(lattice, sites);
-  int32_t *walk = malloc((size_t)sites * KAON_DIRS * sizeof *walk);
-  uint8_t *edge = malloc((size_t)kaon_matrix_blocks(st));
-  kaon_status status = walk != NULL && edge != NULL ? KAON_OK : no_memory(lattice);
-  for (int p = 0; p < 2 && status == KAON_OK; p++) {
+  KAON_AUTOFREE int32_t *walk = malloc((size_t)sites * KAON_DIRS * sizeof *walk);
+  KAON_AUTOFREE uint8_t *edge = malloc((size_t)kaon_matrix_blocks(st));
+  KAON_TRY(walk != NULL && edge != NULL ? KAON_OK : no_memory(lattice));
+  for (int p = 0; p < 2; p++) {
     fill_walk(lattice, b, p, walk, edge);
-    status = upload_walk(lattice, p, walk, edge);
+    KAON_TRY(upload_walk(lattice, p, walk, edge));
   }
-  free(walk);
-  free(edge);
-  return status;
+  return KAON_OK;
 }
 
 /* Lists the sites with coordinate x_mu = at in the order that both sides of a face share: local

@@ -5,8 +5,7 @@
  * parity's local blocks (kaon_stencil.ghost_blocks).
  * Directions are exchanged one after another, each with the ghosts received before. So edges need
  * no messages of their own. */
-#ifndef KAON_LIB_GHOSTS_H
-#define KAON_LIB_GHOSTS_H
+#pragma once
 
 #include "lib/vector/space.h"
 
@@ -20,5 +19,3 @@ void kaon_ghosts_destroy(kaon_lattice *lattice);
  * wait for the enqueued work. Does nothing if no direction is partitioned. Collective. Errors:
  * COMM, DEVICE. */
 kaon_status kaon_ghosts_fill(const kaon_lattice *lattice, int parity, double *field);
-
-#endif

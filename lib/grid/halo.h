@@ -2,8 +2,7 @@
  * columns, declared once and reused. A message holds the ghosts of a face (kaon_faces in
  * lib/vector/layout.h): 12 reals a site and column in the vector's precision. In half precision the
  * scales follow, one a site and column. */
-#ifndef KAON_LIB_HALO_H
-#define KAON_LIB_HALO_H
+#pragma once
 
 #include "lib/vector/space.h"
 
@@ -39,5 +38,3 @@ kaon_status kaon_halo_finish(kaon_halo *halo);
  * have sent nothing. Errors: COMM. */
 kaon_status kaon_halo_abandon(kaon_halo *halo);
 void kaon_halos_destroy(kaon_lattice *lattice);
-
-#endif

@@ -1,8 +1,7 @@
 /* overlap.h - the pipeline of an operation that reads beyond the faces, and how it hides messages
  * (kaon_overlap in kaon/context.h): gather what the neighbours need; start the messages; do the
  * work that needs none; finish the messages; do the rest. */
-#ifndef KAON_LIB_OVERLAP_H
-#define KAON_LIB_OVERLAP_H
+#pragma once
 
 #include "lib/grid/halo.h"
 
@@ -32,5 +31,3 @@ kaon_status kaon_overlap_send(kaon_halo *halo, const kaon_stages *stages);
 /* Runs all parts, with the messages of 1 or 2 halos sent together; several are not fused. Counts
  * the exchanges. Collective. Errors: COMM; those of kaon_overlap_choose. */
 kaon_status kaon_overlap_run(kaon_halo *const *halos, int count, const kaon_stages *stages);
-
-#endif

@@ -200,7 +200,7 @@ static kaon_status fill_tables(kaon_lattice *lattice, int parity, uint32_t *neig
 static kaon_status build_tables(kaon_lattice *lattice) {
   const kaon_stencil *st = &lattice->stencil;
   size_t entries = (size_t)st->nblocks * KAON_DIRS;
-  uint32_t *neighbour = malloc(entries * sizeof *neighbour);
+  KAON_AUTOFREE uint32_t *neighbour = malloc(entries * sizeof *neighbour);
   int32_t *gather = lattice->split ? NULL : malloc(entries * (size_t)st->width * sizeof *gather);
   kaon_status status = KAON_OK;
   if (neighbour == NULL || (gather == NULL && !lattice->split))
@@ -209,7 +209,6 @@ static kaon_status build_tables(kaon_lattice *lattice) {
                        (long long)lattice->volume);
   for (int parity = 0; parity < 2 && status == KAON_OK; parity++)
     status = fill_tables(lattice, parity, neighbour, gather);
-  free(neighbour);
   free(gather);
   return status;
 }

@@ -31,14 +31,12 @@ kaon_status kaon_site_table_create(const kaon_lattice *lattice, kaon_site_table 
     fill(lattice, table->sites[0]);
     return KAON_OK;
   }
-  int64_t *host = malloc(bytes);
+  KAON_AUTOFREE int64_t *host = malloc(bytes);
   if (host == NULL)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "lattice: out of host memory for a table of %zu sites",
                      2 * count);
   fill(lattice, host);
-  const kaon_status status = ctx->backend->memory->to_device(ctx, device, host, bytes);
-  free(host);
-  return status;
+  return ctx->backend->memory->to_device(ctx, device, host, bytes);
 }
 
 void kaon_site_table_release(kaon_site_table *table) {

@@ -1,7 +1,6 @@
 /* site_table.h - the lexicographic index in the whole lattice of every lane's site, for kernels
  * that need it (random numbers, slices, sources). */
-#ifndef KAON_LIB_SITE_TABLE_H
-#define KAON_LIB_SITE_TABLE_H
+#pragma once
 
 #include "lib/vector/space.h"
 
@@ -29,5 +28,3 @@ static inline void kaon_site_coordinates(const int extents[4], int64_t number, i
     number /= extents[mu];
   }
 }
-
-#endif

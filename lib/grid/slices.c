@@ -10,7 +10,6 @@ kaon_status kaon_slices_open(const kaon_lattice *lattice, int reals, kaon_site_v
   const size_t piece = (size_t)(lattice->volume / lattice->extents[3]) * (size_t)reals;
   const size_t slice = (size_t)(lattice->global_volume / lattice->global[3]) * (size_t)reals;
   *slices = (kaon_slices){.lattice = lattice, .values = values, .user = user, .reals = reals};
-  kaon_status status = KAON_OK;
   slices->piece = malloc(piece * sizeof *slices->piece);
   int there = slices->piece != NULL;
   for (int i = 0; i < KAON_SLICES_CACHED; i++) {
@@ -18,11 +17,8 @@ kaon_status kaon_slices_open(const kaon_lattice *lattice, int reals, kaon_site_v
     slices->cached[i] = calloc(slice, sizeof *slices->cached[i]);
     there &= slices->cached[i] != NULL;
   }
-  if (!there)
-    status =
-        kaon_fail(lattice->ctx, KAON_ERR_MEMORY, "out of host memory for %d slices of %zu numbers",
-                  KAON_SLICES_CACHED, slice);
-  return kaon_agree(lattice->ctx, status);
+  return KAON_AGREE_MEMORY(lattice->ctx, there, "out of host memory for %d slices of %zu numbers",
+                           KAON_SLICES_CACHED, slice);
 }
 
 /* Fills `piece` with this rank's part of slice t. */
@@ -117,12 +113,9 @@ kaon_status kaon_lattice_gather_slice(const kaon_lattice *lattice, int t, int re
   }
   const local_part_sites own = {lattice->extents, reals, part};
   kaon_slices s = {.lattice = lattice, .values = value_of_part, .user = &own, .reals = reals};
-  kaon_status status = KAON_OK;
   s.piece = malloc(piece * sizeof *s.piece);
-  if (s.piece == NULL)
-    status = kaon_fail(lattice->ctx, KAON_ERR_MEMORY,
-                       "out of host memory for a slice of %zu numbers", piece);
-  status = kaon_agree(lattice->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(lattice->ctx, s.piece != NULL,
+                                         "out of host memory for a slice of %zu numbers", piece);
   if (status == KAON_OK) status = fetch(&s, t, slice);
   free(s.piece);
   return status;

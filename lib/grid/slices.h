@@ -1,8 +1,7 @@
 /* slices.h - reads the sites of a lattice on all ranks in the order of the whole lattice, as files
  * are written. A slice in t is sent to all ranks when its first site is read; a few slices are
  * cached. */
-#ifndef KAON_LIB_SLICES_H
-#define KAON_LIB_SLICES_H
+#pragma once
 
 #include "lib/vector/space.h"
 
@@ -33,5 +32,3 @@ kaon_status kaon_slices_open(const kaon_lattice *lattice, int reals, kaon_site_v
  * the same order. */
 const double *kaon_slices_site(kaon_slices *slices, int64_t number);
 void kaon_slices_close(kaon_slices *slices);
-
-#endif

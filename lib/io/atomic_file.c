@@ -5,12 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/comm/comm.h"
@@ -236,17 +236,14 @@ static void sync_folder(const kaon_atomic_file *f) {
 
 /* Flushes the file to disk and renames it. */
 static kaon_status commit_file(kaon_atomic_file *f) {
-  kaon_status status = KAON_OK;
   if (f->fd < 0) return KAON_OK;
-  if (fsync(f->fd) != 0 && errno != EINVAL && errno != ENOTSUP) {
-    status = fail_errno(f, "flushing to disk", "free disk space or write elsewhere");
-  }
-  if (status == KAON_OK && f->aside[0] == '\0') status = give_name(f);
-  if (status == KAON_OK && rename(f->aside, f->path) != 0) {
-    status = fail_errno(f, "renaming the new file", "check the permissions of its folder");
-  }
-  if (status == KAON_OK) sync_folder(f);
-  return status;
+  if (fsync(f->fd) != 0 && errno != EINVAL && errno != ENOTSUP)
+    return fail_errno(f, "flushing to disk", "free disk space or write elsewhere");
+  if (f->aside[0] == '\0') KAON_TRY(give_name(f));
+  if (rename(f->aside, f->path) != 0)
+    return fail_errno(f, "renaming the new file", "check the permissions of its folder");
+  sync_folder(f);
+  return KAON_OK;
 }
 
 kaon_status kaon_atomic_commit(kaon_atomic_file **file) {
@@ -260,6 +257,21 @@ kaon_status kaon_atomic_commit(kaon_atomic_file **file) {
   release(f);
   *file = NULL;
   return KAON_OK;
+}
+
+kaon_status kaon_atomic_end(kaon_atomic_file **file, kaon_status status) {
+  if (status == KAON_OK) return kaon_atomic_commit(file);
+  kaon_atomic_abandon(file);
+  return status;
+}
+
+const char *kaon_file_date(const char *given, char date[64]) {
+  char now[64] = "";
+  const time_t seconds = time(NULL);
+  struct tm utc;
+  if (gmtime_r(&seconds, &utc)) strftime(now, sizeof now, "%a %b %d %H:%M:%S %Y UTC", &utc);
+  if (given == NULL) given = now;
+  return kaon_printable(given, strlen(given), date, 64);
 }
 
 void kaon_atomic_abandon(kaon_atomic_file **file) {

@@ -3,8 +3,7 @@
  * target's directory (O_TMPFILE) if the system supports it, so that even a killed process leaves
  * nothing behind. Otherwise they go to NAME.XXXXXX.part beside the target, which abandon removes.
  * commit flushes to the disk and renames. */
-#ifndef KAON_LIB_IO_ATOMIC_FILE_H
-#define KAON_LIB_IO_ATOMIC_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,8 @@ const char *kaon_atomic_name(const kaon_atomic_file *file);
 kaon_status kaon_atomic_commit(kaon_atomic_file **file);
 /* Discards the new content; *file may be NULL. */
 void kaon_atomic_abandon(kaon_atomic_file **file);
+/* Commits if `status` is OK; else abandons, and returns it. */
+kaon_status kaon_atomic_end(kaon_atomic_file **file, kaon_status status);
 
-#endif
+/* The date for a file: `given`, as one printable line, or NULL: now. */
+const char *kaon_file_date(const char *given, char date[64]);

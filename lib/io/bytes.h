@@ -2,8 +2,7 @@
  * Parsers read byte ranges. Every range is checked against the size, so no value in a header can
  * make a parser read outside. The file also converts stored words to doubles and prepares text for
  * messages. */
-#ifndef KAON_LIB_IO_BYTES_H
-#define KAON_LIB_IO_BYTES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ const char *kaon_printable(const char *text, size_t length, char *to, size_t to_
 /* Bytes of the UTF-8 character at the beginning of a string that ends in NUL; 0 if there is none, or
  * one that XML forbids (a noncharacter). */
 size_t kaon_utf8_length(const char *text);
-
-#endif

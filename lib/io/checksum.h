@@ -4,8 +4,7 @@
  * - MILC: for 32-bit word number k of the data, sum29 ^= rotl(w, k mod 29), sum31 ^= rotl(w, k
  *   mod 31).
  * - NERSC: the sum modulo 2^32 of all 32-bit words (a double counts as two). */
-#ifndef KAON_LIB_IO_CHECKSUM_H
-#define KAON_LIB_IO_CHECKSUM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ void kaon_scidac_checksum(uint32_t sums[2], int64_t site, const unsigned char *b
 void kaon_milc_checksum(uint32_t sums[2], int64_t first_word, const unsigned char *bytes,
                         size_t words, int big_endian);
 void kaon_nersc_checksum(uint32_t *sum, const unsigned char *bytes, size_t words, int big_endian);
-
-#endif

@@ -1,6 +1,5 @@
 /* decimal.h - decimal numbers in text, correctly rounded, fast, and the same in every locale. */
-#ifndef KAON_LIB_IO_DECIMAL_H
-#define KAON_LIB_IO_DECIMAL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ int kaon_decimal_write_count(int64_t value, char to[KAON_DECIMAL_CAPACITY]);
 /* strtod and snprintf as in the C locale, in any locale of the program. */
 double kaon_decimal_strtod(const char *text, char **end);
 int kaon_decimal_printf(char *to, size_t room, const char *format, ...) KAON_PRINTF(3, 4);
-
-#endif

@@ -1,6 +1,5 @@
 /* gzip.h - sequential reading and writing of files, compressed by gzip or plain. */
-#ifndef KAON_LIB_IO_GZIP_H
-#define KAON_LIB_IO_GZIP_H
+#pragma once
 
 #include "lib/io/atomic_file.h"
 #include "lib/io/bytes.h"
@@ -27,5 +26,3 @@ kaon_status kaon_writer_put(kaon_writer *writer, const void *data, size_t n);
 /* Always frees *writer. */
 kaon_status kaon_writer_commit(kaon_writer **writer);
 void kaon_writer_abandon(kaon_writer **writer); /* NULL allowed */
-
-#endif

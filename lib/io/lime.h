@@ -1,8 +1,7 @@
 /* lime.h - LIME container: records of a 144-byte big-endian header, data, padding to 8 bytes.
  * Header: u32 magic 456789ab, u16 version 1, u16 flags (8000 message begins, 4000 message ends),
  * u64 length, 128 characters of type. Source: the format description of c-lime (USQCD). */
-#ifndef KAON_LIB_IO_LIME_H
-#define KAON_LIB_IO_LIME_H
+#pragma once
 
 #include "lib/io/atomic_file.h"
 #include "lib/io/bytes.h"
@@ -43,5 +42,3 @@ kaon_status kaon_lime_begin(kaon_atomic_file *file, const char *type, int flags,
 kaon_status kaon_lime_pad(kaon_atomic_file *file, int64_t length);
 /* Writes a whole text record with its NUL, as QIO does. */
 kaon_status kaon_lime_text(kaon_atomic_file *file, const char *type, int flags, const char *text);
-
-#endif

@@ -49,14 +49,13 @@ static kaon_status read_xml(const kaon_scidac_scan *scan, const char *type, int6
            kaon_printable(type, strlen(type), shown, sizeof shown), (long long)at);
   if (length > KAON_XML_MAX) /* says so */
     return user ? KAON_OK : kaon_xml_parse(scan->ctx, where, NULL, (size_t)length, xml);
-  char *text = malloc((size_t)length + 1);
+  KAON_AUTOFREE char *text = malloc((size_t)length + 1);
   if (text == NULL) return kaon_fail(scan->ctx, KAON_ERR_MEMORY, "%s: out of memory", where);
   status = kaon_bytes_read(scan->ctx, scan->bytes, at, (size_t)length, text);
   if (status == KAON_OK && (!user || kaon_xml_begins(text, (size_t)length))) {
     const size_t n = user ? (size_t)length : close_quote(text, (size_t)length);
     status = kaon_xml_parse(scan->ctx, where, text, n, xml);
   }
-  free(text);
   return status;
 }
 
@@ -199,14 +198,13 @@ static kind kind_of(const kaon_lime_record *lime) {
 
 static kaon_status parse(kaon_scidac_scan *scan, const kaon_lime_record *lime, kind k,
                          kaon_scidac_record *record) {
-  kaon_xml xml;
-  kaon_status status = read_xml(scan, lime->type, lime->data, (int64_t)lime->length, 0, &xml);
-  if (status == KAON_OK && k == FILE_HEADER) status = parse_file(scan, lime, &xml);
-  if (status == KAON_OK && k == RECORD_HEADER) status = parse_private(scan, lime, &xml, record);
-  if (status == KAON_OK && k == ILDG_HEADER) status = parse_ildg(scan, lime, &xml, record);
-  if (status == KAON_OK && k == CHECKSUM) status = parse_checksum(scan, lime, &xml, record);
-  kaon_xml_free(&xml);
-  return status;
+  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
+  KAON_TRY(read_xml(scan, lime->type, lime->data, (int64_t)lime->length, 0, &xml));
+  if (k == FILE_HEADER) KAON_TRY(parse_file(scan, lime, &xml));
+  if (k == RECORD_HEADER) KAON_TRY(parse_private(scan, lime, &xml, record));
+  if (k == ILDG_HEADER) KAON_TRY(parse_ildg(scan, lime, &xml, record));
+  if (k == CHECKSUM) KAON_TRY(parse_checksum(scan, lime, &xml, record));
+  return KAON_OK;
 }
 
 /* A checksum that cannot be read verifies nothing; the data are there all the same. */

@@ -11,8 +11,7 @@
  * Data that are all there are read, with a warning, where what the file says about them is wrong
  * or missing: marks of messages, the length of their record, records after them, precision, or one
  * of two statements of the extents. The length of the data decides what is right. */
-#ifndef KAON_LIB_IO_SCIDAC_H
-#define KAON_LIB_IO_SCIDAC_H
+#pragma once
 
 #include "lib/io/lime.h"
 #include "lib/io/sites.h"
@@ -144,5 +143,3 @@ typedef struct kaon_scidac_output {
 kaon_status kaon_scidac_write_field(const kaon_scidac_output *out, const kaon_scidac_type *type,
                                     const char *record_xml, int ildg, const char *lfn,
                                     kaon_site_get *get, void *source);
-
-#endif

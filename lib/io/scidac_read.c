@@ -128,11 +128,10 @@ kaon_status kaon_scidac_field_bytes_read(const kaon_context *ctx, const kaon_byt
 
 static kaon_status read_title(kaon_scidac_scan *scan, const kaon_scidac_record *record,
                               char title[KAON_SCIDAC_TITLE]) {
-  kaon_xml xml;
+  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
   const kaon_status status = kaon_scidac_record_xml(scan, record, &xml);
   const int is_title = strcmp(kaon_xml_root(&xml), "title") == 0;
   kaon_xml_string(&xml, is_title ? NULL : "title", title, KAON_SCIDAC_TITLE);
-  kaon_xml_free(&xml);
   return status;
 }
 

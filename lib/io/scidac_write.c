@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/io/checksum.h"
 #include "lib/io/scidac.h"
@@ -71,12 +70,10 @@ static kaon_status write_sites(const kaon_scidac_output *out, const kaon_scidac_
   int reals = type->reals * type->datacount;
   double largest = type->precision == 32 ? FLT_MAX : DBL_MAX;
   size_t bytes = (size_t)reals * (size_t)type->precision / 8;
-  double *values = malloc((size_t)reals * sizeof *values);
-  unsigned char *words = malloc(bytes);
-  kaon_status status = KAON_OK;
-  if (!values || !words) {
-    status = kaon_fail(out->ctx, KAON_ERR_MEMORY, "%s: out of memory", kaon_atomic_name(out->file));
-  }
+  KAON_AUTOFREE double *values = malloc((size_t)reals * sizeof *values);
+  KAON_AUTOFREE unsigned char *words = malloc(bytes);
+  kaon_status status = KAON_CHECK_MEMORY(out->ctx, values != NULL && words != NULL,
+                                         "%s: out of memory", kaon_atomic_name(out->file));
   for (int64_t site = 0; status == KAON_OK && site < volume; site++) {
     get(source, site, values);
     status = check_values(out, values, reals, site, largest);
@@ -85,8 +82,6 @@ static kaon_status write_sites(const kaon_scidac_output *out, const kaon_scidac_
     kaon_scidac_checksum(sums, site, words, bytes);
     status = kaon_atomic_write(out->file, words, bytes);
   }
-  free(words);
-  free(values);
   return status;
 }
 

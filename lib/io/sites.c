@@ -11,12 +11,10 @@ kaon_status kaon_sites_read(const kaon_context *ctx, const kaon_bytes *bytes,
   int64_t per_chunk = size < CHUNK ? (int64_t)(CHUNK / size) : 1;
   if (per_chunk > layout->sites) per_chunk = layout->sites;
   if (per_chunk == 0) return KAON_OK;
-  unsigned char *raw = malloc((size_t)per_chunk * size);
-  double *values = malloc((size_t)layout->reals * sizeof *values);
-  kaon_status status = KAON_OK;
-  if (!raw || !values) {
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of memory for a read buffer", bytes->name);
-  }
+  KAON_AUTOFREE unsigned char *raw = malloc((size_t)per_chunk * size);
+  KAON_AUTOFREE double *values = malloc((size_t)layout->reals * sizeof *values);
+  kaon_status status = KAON_CHECK_MEMORY(ctx, raw != NULL && values != NULL,
+                                         "%s: out of memory for a read buffer", bytes->name);
   for (int64_t site = 0; status == KAON_OK && site < layout->sites; site += per_chunk) {
     int64_t n = layout->sites - site < per_chunk ? layout->sites - site : per_chunk;
     status =
@@ -27,7 +25,5 @@ kaon_status kaon_sites_read(const kaon_context *ctx, const kaon_bytes *bytes,
       status = fn(user, site + i, at, values);
     }
   }
-  free(values);
-  free(raw);
   return status;
 }

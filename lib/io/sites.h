@@ -1,6 +1,5 @@
 /* sites.h - streams the sites of a stored field through one small buffer. */
-#ifndef KAON_LIB_IO_SITES_H
-#define KAON_LIB_IO_SITES_H
+#pragma once
 
 #include "lib/io/bytes.h"
 
@@ -23,5 +22,3 @@ kaon_status kaon_sites_read(const kaon_context *ctx, const kaon_bytes *bytes,
 static inline size_t kaon_site_bytes(const kaon_site_layout *layout) {
   return (size_t)layout->reals * (size_t)(layout->bits / 8);
 }
-
-#endif

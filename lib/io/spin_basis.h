@@ -6,8 +6,7 @@
  *   gamma_3 = [[0, i s3], [-i s3, 0]],   gamma_4 = [[0, 1], [1, 0]].
  * psi_DR = S psi_UKQCD with S = [[1, 1], [1, -1]] (x) i s2 / sqrt(2). S is real and orthogonal, has
  * two entries a row, and S gamma_UKQCD S^T = gamma_DR. A propagator transforms as S G S^T. */
-#ifndef KAON_LIB_IO_SPIN_BASIS_H
-#define KAON_LIB_IO_SPIN_BASIS_H
+#pragma once
 
 /* Row s of sqrt(2) S (or of its inverse): sign[0] e_{from[0]} + sign[1] e_{from[1]}. */
 typedef struct kaon_spin_row {
@@ -20,5 +19,3 @@ extern const kaon_spin_row kaon_ukqcd_to_degrand_rossi[4], kaon_degrand_rossi_to
  * factor = 1/sqrt(2) gives S; 1/2 is for a spinor that already sums two source spins. */
 void kaon_spin_rotate(const kaon_spin_row rows[4], double factor, const double in[24],
                       double out[24]);
-
-#endif

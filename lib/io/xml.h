@@ -3,8 +3,7 @@
  * character references, internal entities and the encodings UTF-8, UTF-16, ISO-8859-1 and US-ASCII
  * are understood. A child counts if it is of the outermost element's namespace, whatever its prefix
  * is. External entities are refused, and expat limits how far entities are expanded. */
-#ifndef KAON_LIB_IO_XML_H
-#define KAON_LIB_IO_XML_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ int kaon_text_is(kaon_text text, const char *word);
  * UTF-8, becomes a blank. Returns the length needed without the NUL; if it is >= to_size, the
  * result was cut. */
 size_t kaon_xml_escape(const char *text, char *to, size_t to_size);
-
-#endif

@@ -5,8 +5,7 @@
  * Host bases: DeGrand-Rossi (Comput. Phys. Commun. 60 (1990) 211; used by Chroma, QDP++, MILC) and
  * BASIS0 of DDalphaAMG. tests/reference has the same tables and also derives S from the gamma
  * matrices. */
-#ifndef KAON_LIB_MATH_BASIS_H
-#define KAON_LIB_MATH_BASIS_H
+#pragma once
 
 #include <kaon/vector.h>
 
@@ -55,5 +54,3 @@ static inline void kaon_basis_leave(const kaon_basis_change *b, const double *fr
       to[6 * j + c] = b->scale * sum;
     }
 }
-
-#endif

@@ -6,8 +6,7 @@
  * Packing of a block: the 6 diagonal elements, then the 15 elements below the diagonal, row by row,
  * re and im. Element (i, j), j < i, starts at 6 + 2 (i (i - 1) / 2 + j). In half these are integers
  * with one scale for each site and chirality. */
-#ifndef KAON_LIB_MATH_CLOVER_H
-#define KAON_LIB_MATH_CLOVER_H
+#pragma once
 
 #include "lib/math/spin.h"
 
@@ -142,5 +141,3 @@ KAON_MATH void inner_add(const int n, const real *element, const vreal *in, vrea
     if (INNER_PARTS > 1) out[i] = v_fma(rest, in[i], out[i]);
   }
 }
-
-#endif

@@ -2,8 +2,7 @@
  * each lane. Packing as in clover.h.
  * This is set-up work in double precision. It pivots, because a strong field can make a block
  * indefinite. */
-#ifndef KAON_LIB_MATH_CLOVER_BLOCK_H
-#define KAON_LIB_MATH_CLOVER_BLOCK_H
+#pragma once
 
 #include <math.h>
 
@@ -116,5 +115,3 @@ KAON_MATH vreal block_invert(const vreal packed[36], vreal inverse[36], vreal pi
   }
   return smallest / scale;
 }
-
-#endif

@@ -5,8 +5,7 @@
  *   G = B +- E,   B = (-F_yz, F_xz, -F_xy),   E = (F_xt, F_yt, F_zt):
  *   [[1 - c G_3, h.c.], [-c (G_1 + i G_2), 1 + c G_3]].
  * On anisotropic lattices E has a coefficient of its own: G = B +- r E. */
-#ifndef KAON_LIB_MATH_CLOVER_BUILD_H
-#define KAON_LIB_MATH_CLOVER_BUILD_H
+#pragma once
 
 #include "lib/math/clover_block.h"
 #include "lib/math/link_paths.h"
@@ -53,5 +52,3 @@ KAON_MATH void clover_store_chirality(const vsu3 b[3], const vsu3 e[3], double e
       v_store_real(lower + KAON_W, im);
     }
 }
-
-#endif

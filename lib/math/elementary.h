@@ -1,8 +1,7 @@
 /* elementary.h - log, cos and sin without branches or library calls. Common subset of C and CUDA C.
  * Loops over lanes vectorise, and random fields have the same bits with any C library.
  * Errors: kaon_ln below 3 2^-53, relative; cos and sin below 2 2^-53, absolute. */
-#ifndef KAON_LIB_MATH_ELEMENTARY_H
-#define KAON_LIB_MATH_ELEMENTARY_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -77,5 +76,3 @@ static inline KAON_HD void kaon_cos_sin_2pi(double u, double *cosine, double *si
   *cosine = ((q + 1) & 2) ? -even : even;
   *sine = (q & 2) ? -odd : odd;
 }
-
-#endif

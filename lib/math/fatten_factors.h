@@ -1,6 +1,5 @@
 /* fatten_factors.h - the parameters of link fattening (link_fatten.h, unitary.h). */
-#ifndef KAON_LIB_MATH_FATTEN_FACTORS_H
-#define KAON_LIB_MATH_FATTEN_FACTORS_H
+#pragma once
 
 /* Coefficients of paths by their number of links. lepage: paths of five links, two and two of them
  * in one direction. */
@@ -13,5 +12,3 @@ typedef struct kaon_fat_factors {
 typedef struct kaon_unitary_limits {
   double relative, absolute;
 } kaon_unitary_limits;
-
-#endif

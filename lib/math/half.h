@@ -23,8 +23,7 @@
  *   KAON_HALF_TINY.
  * - A site with a NaN or an infinity gets a scale that is not finite, and all its values read back
  *   as NaN. So the search for the largest component must propagate NaN. */
-#ifndef KAON_LIB_MATH_HALF_H
-#define KAON_LIB_MATH_HALF_H
+#pragma once
 
 #include "lib/vector/layout.h"
 
@@ -48,5 +47,3 @@ static inline KAON_HD float kaon_half_factor(float scale) {
 static inline KAON_HD float kaon_half_unit(float scale) {
   return scale * KAON_HALF_STEP;
 }
-
-#endif

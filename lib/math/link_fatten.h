@@ -12,8 +12,7 @@
  * one direction twice. This takes 12 staples instead of 18. T_b S_b also contains the paths that go
  * out and return. For links in U(3) these are U_mu, twice for each b; the term 6 lepage subtracts
  * them. */
-#ifndef KAON_LIB_MATH_FATTEN_H
-#define KAON_LIB_MATH_FATTEN_H
+#pragma once
 
 #include "lib/math/fatten_factors.h"
 #include "lib/math/su3_matrix.h"
@@ -99,5 +98,3 @@ KAON_MATH void fat_line(const kaon_stencil *st, const void *const left[2],
   su3_zero(product);
   su3_add_scaled(product, factor, &ab);
 }
-
-#endif

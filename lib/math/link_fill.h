@@ -1,7 +1,6 @@
 /* link_fill.h - random and weak links. Rows 1 and 2 are drawn, orthonormalised and completed to
  * SU(3). A link depends only on seed, site and mu. */
-#ifndef KAON_LIB_MATH_LINK_FILL_H
-#define KAON_LIB_MATH_LINK_FILL_H
+#pragma once
 
 #include "lib/math/philox.h"
 #include "lib/math/su3_matrix.h"
@@ -36,5 +35,3 @@ KAON_MATH void link_from_rows(const vreal rows[12], vsu3 *u) {
               1); /* again: after one pass, nearly parallel rows are orthogonal only to 1 / sin of
                    * their angle */
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* link_observe.h - contributions of sites to plaquette and topological charge, and the deviation of
  * a link from SU(3). Written in terms of the backend's sites, like link_paths.h. */
-#ifndef KAON_LIB_MATH_LINK_OBSERVE_H
-#define KAON_LIB_MATH_LINK_OBSERVE_H
+#pragma once
 
 #include <math.h>
 
@@ -56,5 +55,3 @@ static inline KAON_HD void kaon_inspect_link(double unitary, double det, double 
   const double larger = unitary > det ? unitary : det;
   kaon_track_worst(larger + 0 * size, where, worst);
 }
-
-#endif

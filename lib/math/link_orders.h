@@ -1,8 +1,7 @@
 /* link_orders.h - the site and direction of matrix m in a host array, for each kaon_gauge_order.
  * Sites and directions as in docs/conventions.md. Common subset of C and CUDA C.
  * Sources: the link layouts documented by QDP++, MILC, CPS and openQCD (export order). */
-#ifndef KAON_LIB_MATH_LINK_ORDERS_H
-#define KAON_LIB_MATH_LINK_ORDERS_H
+#pragma once
 
 #include <kaon/gauge.h>
 
@@ -75,5 +74,3 @@ static inline KAON_HD int kaon_order_link(int order, const int n[4], int odd, in
     kaon_order_even_odd(n, odd, order == KAON_ORDER_QDP ? matrix : matrix / 4, site);
   return order == KAON_ORDER_QDP ? array : (int)(matrix % 4);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * strength. Written in terms of vsites, sites_step and sites_link of the backend, whose header must
  * be included first (lib/cpu/sites.h, lib/cuda/memory/sites.h). Leaves and normalisation:
  * docs/conventions.md. */
-#ifndef KAON_LIB_MATH_LINK_PATHS_H
-#define KAON_LIB_MATH_LINK_PATHS_H
+#pragma once
 
 #include "lib/math/su3_matrix.h"
 
@@ -67,5 +66,3 @@ KAON_MATH void path_field_strength(const kaon_stencil *st, const void *const lin
       f->e[i][j].im = (q.e[j][i].re - q.e[i][j].re) * eighth;
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* link_split.h - links of U(3) as a phase and a link of SU(3), u = e^{i theta} v with theta = arg
  * det u / 3, and the size of links. */
-#ifndef KAON_LIB_MATH_LINK_SPLIT_H
-#define KAON_LIB_MATH_LINK_SPLIT_H
+#pragma once
 
 #include <math.h>
 
@@ -46,5 +45,3 @@ KAON_MATH vreal link_size(const vsu3 *u, vreal *largest) {
       *largest = v_max(*largest, v_max(v_abs(u->e[i][j].re), v_abs(u->e[i][j].im)));
   return su3_re_trace_dagger(u, u);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * Heatbath: N. Cabibbo, E. Marinari, Phys. Lett. B 119 (1982) 387. Over-relaxation: S. Adler, Phys.
  * Rev. D 23 (1981) 2901; F. Brown, T. Woch, Phys. Rev. Lett. 58 (1987) 2394.
  * Random numbers come from su2_heatbath.h, compiled here for KAON_VL lanes. */
-#ifndef KAON_LIB_MATH_LINK_UPDATE_H
-#define KAON_LIB_MATH_LINK_UPDATE_H
+#pragma once
 
 #include "lib/math/su3_matrix.h"
 
@@ -71,5 +70,3 @@ KAON_MATH void link_next(const link_update *how, const vsu3 *staple, vsu3 *u) {
   link_subgroup(how, 2, 0, 2, u, &w);
   su3_project(u, 0); /* keeps rounding errors from accumulating over sweeps */
 }
-
-#endif

@@ -8,8 +8,7 @@
  * - sigma_1 and sigma_2 pair it with S_{s^1, s0^1}. Their signs add up to 2 if s and s0 are both
  *   even or both odd, and cancel otherwise.
  * - The lower half of Sigma changes the sign once for s and once for s0. */
-#ifndef KAON_LIB_MATH_MESON_H
-#define KAON_LIB_MATH_MESON_H
+#pragma once
 
 #include "lib/math/vreal.h"
 
@@ -37,5 +36,3 @@ KAON_MATH vreal meson_rho(const vcomplex a[4][3], const vcomplex b[4][3], int s0
   }
   return sum;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * A number is a function of (seed, site, stream, ...). There is no state, so results do not depend
  * on threads, ranks or site order.
  * Source: Salmon, Moraes, Dror, Shaw, SC'11, "Parallel random numbers: as easy as 1, 2, 3". */
-#ifndef KAON_LIB_MATH_PHILOX_H
-#define KAON_LIB_MATH_PHILOX_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ static inline KAON_HD void kaon_gauss_pair(kaon_philox bits, double gauss[2]) {
   gauss[0] = radius * cosine;
   gauss[1] = radius * sine;
 }
-
-#endif

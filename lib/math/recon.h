@@ -31,8 +31,7 @@
  * (lib/cuda/simt.h) are off by one or two ulp, those of a CPU by half of one, which adds some eps
  * to b and c. A stored floating-point real below 1 is off by at most eps / 2, its lowest bit
  * included, so 12 eps remain for roundings. In half, roundings are 250 times smaller than e. */
-#ifndef KAON_LIB_MATH_RECON_H
-#define KAON_LIB_MATH_RECON_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -173,5 +172,3 @@ static inline KAON_HD void recon_encode8(const double *u, stored *p, int stride)
   p[6 * stride] = recon_plain(c0[0] * g);
   p[7 * stride] = recon_plain(-c0[1] * g);
 }
-
-#endif

@@ -32,8 +32,7 @@
  * eps. Elements within KAON_RECON8_BOUND eps are allowed 20 sqrt(3) + 3 = 37.6, so applied links
  * need no bound of their own. In half, roundings are those of single precision, 250 times
  * smaller than e. */
-#ifndef KAON_LIB_MATH_RECON8_H
-#define KAON_LIB_MATH_RECON8_H
+#pragma once
 
 #include "lib/math/recon.h"
 
@@ -100,5 +99,3 @@ KAON_MATH void link8_add_adjoint(const stored *p, const vlink8 *u, const vcomple
 KAON_MATH void link8_swapped(const stored *p, const vcomplex *chi, vcomplex *turned) {
   for (int i = 0; i < 3; i++) turned[i] = recon_choose8(p, chi[i], chi[(i + 1) % 3]);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * D^dagger needs no code of its own. gamma_5 = [[0,1],[1,0]] and D^dagger = gamma_5 D gamma_5, so
  * callers exchange the two halves of every spinor on load and store.
  *   i sigma_1 (a, b) = (i b, i a), i sigma_2 (a, b) = (b, -a), i sigma_3 (a, b) = (i a, -i b). */
-#ifndef KAON_LIB_MATH_SPIN_H
-#define KAON_LIB_MATH_SPIN_H
+#pragma once
 
 #include "lib/math/su3.h"
 
@@ -134,5 +133,3 @@ KAON_MATH vcomplex spinor_dot(const vspinor *w, const vspinor *d) {
     for (int c = 0; c < 3; c++) dot = c_conj_fma(w->s[s][c], d->s[s][c], dot);
   return dot;
 }
-
-#endif

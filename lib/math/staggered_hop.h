@@ -11,8 +11,7 @@
  * or 8 reals. theta, in [-pi/3, pi/3], is stored as one more real, y = tan(theta / 2), |y| <=
  * 1 / sqrt 3, which makes 13 or 9. e^{i theta} = (1 - y^2 + 2 i y) / (1 + y^2). An error e of y
  * rotates the phase by at most 2 e. */
-#ifndef KAON_LIB_MATH_STAGGERED_H
-#define KAON_LIB_MATH_STAGGERED_H
+#pragma once
 
 #include "lib/math/su3.h"
 
@@ -113,5 +112,3 @@ KAON_MATH vcomplex colour_dot(const vcolour *w, const vcolour *d) {
   for (int i = 0; i < 3; i++) dot = c_conj_fma(w->c[i], d->c[i], dot);
   return dot;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * KAON_DRAW_LANES sites (one for a GPU thread) are drawn together, so that the arithmetic
  * vectorises. A rejected lane tries again with the next numbers of its own stream, while the others
  * keep their results. So the result of a lane does not depend on the other lanes. */
-#ifndef KAON_LIB_MATH_SU2_HEATBATH_H
-#define KAON_LIB_MATH_SU2_HEATBATH_H
+#pragma once
 
 #include "lib/math/philox.h"
 
@@ -100,5 +99,3 @@ static inline KAON_HD void kaon_heatbath_su2(const kaon_draw *draw, const double
     x[3][l] = radius * z[l];
   }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* su3.h - SU(3) links times half spinors, element by element in memory order. A link element is
  * read where it is used, so that no kernel holds all 18 reals in registers. */
-#ifndef KAON_LIB_MATH_SU3_H
-#define KAON_LIB_MATH_SU3_H
+#pragma once
 
 #include "lib/math/vreal.h"
 
@@ -72,5 +71,3 @@ KAON_MATH vpair link_times_half(const void *u, const int kind, const int dagger,
   }
   return g;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* su3_matrix.h - whole 3x3 complex matrices, one in each lane: products, traces, projection to
  * SU(3), left multiplication by SU(2) subgroups. Used by the link physics of gauge/, where a matrix
  * is used many times. The hop kernels read links element by element instead (su3.h). */
-#ifndef KAON_LIB_MATH_SU3_MATRIX_H
-#define KAON_LIB_MATH_SU3_MATRIX_H
+#pragma once
 
 #include "lib/math/vreal.h"
 
@@ -200,5 +199,3 @@ KAON_MATH void su2_left_multiply(const vsu2 *g, const int i, const int j, vsu3 *
     u->e[j][c] = c_fma(g11, b, c_mul(g10, a));
   }
 }
-
-#endif

@@ -10,8 +10,7 @@
  * The error of W then commutes with Q, so one step W (3 - W^dag W) / 2 squares it. If g is not
  * reliable, singular values are computed by column rotations (Hestenes), which find small ones with
  * the same relative accuracy as large ones. */
-#ifndef KAON_LIB_MATH_UNITARY_H
-#define KAON_LIB_MATH_UNITARY_H
+#pragma once
 
 #include <math.h>
 
@@ -240,5 +239,3 @@ static inline KAON_HD double unitary_project(const kaon_unitary_limits *limits, 
   unitary_mul(v, w, 0, q);
   return sqrt(det2);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The including file has defined `real` (float or double), `stored` (the type in memory: the same,
  * or int16_t) and, on the CPU, the macros of lib/core/kernel.h. Pointers passed to loads and stores
  * point at the first of the KAON_VL lanes; on a GPU at the thread's own lane. */
-#ifndef KAON_LIB_MATH_VREAL_H
-#define KAON_LIB_MATH_VREAL_H
+#pragma once
 
 #ifdef __CUDACC__
 #include "lib/cuda/simt.h"
@@ -158,5 +157,3 @@ KAON_MATH vcomplex raw_add_i_signed(craw a, craw b, const int s) {
 KAON_MATH vcomplex c_load(const stored *p) {
   return c_from_raw(c_load_raw(p));
 }
-
-#endif

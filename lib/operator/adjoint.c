@@ -21,39 +21,27 @@ static kaon_mode other(kaon_mode mode) {
 /* ---- what both share ---- */
 
 static void destroy(kaon_operator *D) {
-  derived *self = self_of(D);
-  kaon_context *ctx = D->ctx;
-  kaon_workspace_free(&self->between);
-  kaon_operator_destroy(&self->A);
-  free(self);
-  free(D);
-  kaon_context_release(ctx);
+  kaon_workspace_free(&self_of(D)->between);
+  kaon_operator_destroy(&self_of(D)->A);
 }
 
 static kaon_status make(kaon_operator *A, const kaon_operator_ops *ops, const kaon_space *from,
                         const kaon_space *to, int exponent, kaon_operator **made) {
-  kaon_operator *D = calloc(1, sizeof *D);
-  derived *self = calloc(1, sizeof *self);
-  kaon_status status = KAON_OK;
-  if (D == NULL || self == NULL)
-    status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: out of host memory", ops->name);
+  kaon_operator *D = kaon_operator_new((kaon_operator){.ops = ops,
+                                                       .ctx = A->ctx,
+                                                       .space = from,
+                                                       .range = to != from ? to : NULL,
+                                                       .precision = A->precision,
+                                                       .exponent = exponent},
+                                       sizeof(derived));
+  kaon_status status = KAON_CHECK_MEMORY(A->ctx, D != NULL, "%s: out of host memory", ops->name);
   status = kaon_same(A->ctx, status, ops->name, NULL, 0);
   if (status != KAON_OK) {
-    free(D);
-    free(self);
+    kaon_operator_destroy(&D);
     return status;
   }
-  self->A = A;
-  *D = (kaon_operator){.ops = ops,
-                       .ctx = A->ctx,
-                       .space = from,
-                       .range = to != from ? to : NULL,
-                       .precision = A->precision,
-                       .exponent = exponent,
-                       .references = 1,
-                       .self = self};
+  self_of(D)->A = A;
   kaon_operator_retain(A);
-  kaon_context_retain(D->ctx);
   *made = D;
   return KAON_OK;
 }

@@ -1,7 +1,6 @@
 /* couplings.h - the hops of a lattice operator in one direction alone (KAON_CAPABILITY_COUPLINGS),
  * for Galerkin products and forces. */
-#ifndef KAON_LIB_COUPLINGS_H
-#define KAON_LIB_COUPLINGS_H
+#pragma once
 
 #include "lib/operator/operator_internal.h"
 
@@ -21,5 +20,3 @@ typedef struct kaon_couplings {
    * STALE. */
   kaon_status (*couple)(kaon_operator *A, const kaon_coupling *which, kaon_operator **part);
 } kaon_couplings;
-
-#endif

@@ -1,7 +1,6 @@
 /* domain_view.h - tables of a division into domains (lib/operator/domains.h), as kernels read
  * them. */
-#ifndef KAON_LIB_DOMAIN_VIEW_H
-#define KAON_LIB_DOMAIN_VIEW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ typedef struct kaon_domain_view {
   const int64_t *first;  /* [count + 1]: the sites of domain d begin at list[first[d]] */
   const int32_t *list;   /* in an order that does not depend on the position of the domain */
 } kaon_domain_view;
-
-#endif

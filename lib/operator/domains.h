@@ -2,8 +2,7 @@
  * couplings between blocks (`local` in lib/operator/operator_internal.h). Domains are updated in
  * turns. Those of one turn are not coupled and are updated concurrently. On a lattice in red-black
  * order there are two turns. Tables are in the context's memory. */
-#ifndef KAON_LIB_DOMAINS_H
-#define KAON_LIB_DOMAINS_H
+#pragma once
 
 #include "lib/operator/domain_view.h"
 #include "lib/vector/space.h"
@@ -22,5 +21,3 @@ kaon_status kaon_domains_create(const kaon_space *space, int count, const int32_
                                 const int32_t *order, const int32_t *turn, int turns,
                                 kaon_domains **domains);
 void kaon_domains_destroy(kaon_domains **domains);
-
-#endif

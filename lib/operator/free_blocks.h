@@ -2,8 +2,7 @@
  * Threads take blocks by tickets and do not wait, except for the bound on how
  * far one may be ahead. Blocks that share vector lanes form a part and are updated together, so two
  * parts never write the same memory. */
-#ifndef KAON_LIB_FREE_BLOCKS_H
-#define KAON_LIB_FREE_BLOCKS_H
+#pragma once
 
 #include <kaon/operator.h>
 
@@ -39,5 +38,3 @@ typedef struct kaon_free_access {
   kaon_status (*blocks)(kaon_operator *A, kaon_operator *local, const kaon_domains *domains,
                         kaon_free_blocks **blocks);
 } kaon_free_access;
-
-#endif

@@ -1,7 +1,6 @@
 /* free_view.h - parameters and statistics of asynchronous blocks (lib/operator/free_blocks.h), as
  * kernels see them. */
-#ifndef KAON_LIB_FREE_VIEW_H
-#define KAON_LIB_FREE_VIEW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ typedef struct kaon_free_lags {
   int64_t late;  /* reads of a part that had completed fewer cycles than the reader */
   int oldest;    /* largest such difference */
 } kaon_free_lags;
-
-#endif

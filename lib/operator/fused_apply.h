@@ -1,7 +1,6 @@
 /* fused_apply.h - applications that also do work of the pass before: they complete its sums
  * (KAON_CAPABILITY_PARTIAL_SUMS), or update x first (KAON_CAPABILITY_UPDATED_APPLY). */
-#ifndef KAON_LIB_FUSED_APPLY_H
-#define KAON_LIB_FUSED_APPLY_H
+#pragma once
 
 #include "lib/operator/operator_internal.h"
 
@@ -20,5 +19,3 @@ typedef struct kaon_updated_apply {
 
 /* `accepts`; 0 without the capability. */
 int kaon_operator_completes_sums(const kaon_operator *A, int columns);
-
-#endif

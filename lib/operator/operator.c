@@ -2,6 +2,7 @@
  * says of itself. */
 #include "lib/operator/operator_internal.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "lib/operator/fused_apply.h"
@@ -11,6 +12,18 @@
 
 static const char *const precision_names[] = {"double", "single", "half"};
 
+kaon_operator *kaon_operator_new(kaon_operator like, size_t bytes) {
+  const size_t head =
+      (sizeof like + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+  kaon_operator *made = calloc(1, head + bytes);
+  if (made == NULL) return NULL;
+  *made = like;
+  made->references = 1;
+  made->self = (char *)made + head;
+  kaon_context_retain(made->ctx);
+  return made;
+}
+
 void kaon_operator_retain(kaon_operator *A) {
   A->references++;
 }
@@ -19,7 +32,11 @@ void kaon_operator_destroy(kaon_operator **A) {
   if (A == NULL || *A == NULL) return;
   kaon_operator *gone = *A;
   *A = NULL;
-  if (--gone->references == 0) gone->ops->destroy(gone);
+  if (--gone->references > 0) return;
+  kaon_context *ctx = gone->ctx;
+  gone->ops->destroy(gone);
+  free(gone);
+  kaon_context_release(ctx);
 }
 
 const kaon_space *kaon_operator_space(const kaon_operator *A) {

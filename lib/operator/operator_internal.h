@@ -1,7 +1,6 @@
 /* operator_internal.h - the inside of kaon_operator: the methods through which every solver
  * works. */
-#ifndef KAON_LIB_OPERATOR_H
-#define KAON_LIB_OPERATOR_H
+#pragma once
 
 #include <kaon/operator.h>
 
@@ -121,6 +120,10 @@ kaon_status kaon_operator_check_columns(const kaon_operator *A, const kaon_vecto
 /* Checks shapes, precisions and aliasing, then applies A'. Solvers call this. */
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
+/* An operator with the methods, context, spaces and precision of `like`, one reference, and `bytes`
+ * of zeros at self; NULL: out of memory. After the last reference, ops->destroy releases what self
+ * holds, and the memory of both is freed. */
+kaon_operator *kaon_operator_new(kaon_operator like, size_t bytes);
 void kaon_operator_retain(kaon_operator *A);
 /* The structure of this kind (kaon_capability names its type); NULL: A does not offer it. */
 static inline const void *kaon_operator_capability(const kaon_operator *A, kaon_capability kind) {
@@ -130,5 +133,3 @@ static inline const void *kaon_operator_capability(const kaon_operator *A, kaon_
 static inline kaon_status kaon_operator_reserve(kaon_operator *A, kaon_mode mode, int columns) {
   return A->ops->reserve != NULL ? A->ops->reserve(A, mode, columns) : KAON_OK;
 }
-
-#endif

@@ -7,8 +7,7 @@
  * shares the message of the next sum that is not deferred. The rest is decided in blas/pass.c, from
  * what kernels, operators and the backend offer: whether the operation's own kernel or a separate
  * one computes the sums, and how they reach the other ranks. */
-#ifndef KAON_LIB_PASS_H
-#define KAON_LIB_PASS_H
+#pragma once
 
 #include <kaon/operator.h>
 
@@ -108,5 +107,3 @@ void kaon_sums_plan(kaon_kernel_sums *sums, int offers);
  * (an earlier pass named another operator in completed_by). */
 kaon_status kaon_sums_after_kernel(const kaon_kernel_sums *sums);
 kaon_status kaon_pass_sum_separately(const kaon_vector *y, const kaon_pass *pass);
-
-#endif

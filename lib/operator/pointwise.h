@@ -1,7 +1,6 @@
 /* pointwise.h - diagonal operators (KAON_CAPABILITY_POINTWISE). Solvers multiply by the diagonal in
  * their own passes over vectors. */
-#ifndef KAON_LIB_POINTWISE_H
-#define KAON_LIB_POINTWISE_H
+#pragma once
 
 #include <kaon/operator.h>
 
@@ -10,5 +9,3 @@
 typedef struct kaon_pointwise {
   const kaon_vector *(*factors)(const kaon_operator *A); /* d, which A owns */
 } kaon_pointwise;
-
-#endif

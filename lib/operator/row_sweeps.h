@@ -6,8 +6,7 @@
  * residual as b and a correction from 0 as x, which is the same in exact arithmetic. Only two
  * functions send messages: reserve, and a BLOCKS sweep with `exchange` set, which includes
  * couplings to other ranks. */
-#ifndef KAON_LIB_ROW_SWEEPS_H
-#define KAON_LIB_ROW_SWEEPS_H
+#pragma once
 
 #include <kaon/operator.h>
 #include <kaon/lab.h>
@@ -138,5 +137,3 @@ typedef struct kaon_absolute_values {
    * Collective. */
   kaon_status (*absolute)(kaon_operator *A, kaon_operator **absolute);
 } kaon_absolute_values;
-
-#endif

@@ -1,7 +1,6 @@
 /* send_ahead.h - operators that can start an application's messages before the application
  * (KAON_CAPABILITY_SEND_AHEAD). */
-#ifndef KAON_LIB_SEND_AHEAD_H
-#define KAON_LIB_SEND_AHEAD_H
+#pragma once
 
 #include "lib/operator/operator_internal.h"
 
@@ -20,5 +19,3 @@ int kaon_operator_sends_ahead(const kaon_operator *A);
 /* `send`, after checks of x and the pass. */
 kaon_status kaon_operator_send(kaon_operator *A, const kaon_vector *x, const kaon_pass *pass);
 void kaon_operator_cancel_send(kaon_operator *A, int columns);
-
-#endif

@@ -15,9 +15,8 @@ kaon_status kaon_workspace_get(const kaon_operator *op, const kaon_space *space,
   for (*set = *all; *set != NULL; *set = (*set)->next)
     if ((*set)->columns == columns) return KAON_OK;
   kaon_workspace *w = calloc(1, sizeof *w);
-  kaon_status status = KAON_OK;
-  if (w == NULL)
-    status = kaon_fail(op->ctx, KAON_ERR_MEMORY, "%s: out of host memory", op->ops->name);
+  kaon_status status =
+      KAON_CHECK_MEMORY(op->ctx, w != NULL, "%s: out of host memory", op->ops->name);
   KAON_TRY(kaon_agree(op->ctx, status));
   w->columns = columns;
   for (int i = 0; i < vectors && status == KAON_OK; i++)

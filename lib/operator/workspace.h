@@ -3,8 +3,7 @@
  * columns can share a preconditioner without allocating in turns, and recorded launches stay valid.
  * One set of the largest number would not do: masked lanes are 0 only in a vector of the right
  * shape. */
-#ifndef KAON_LIB_WORKSPACE_H
-#define KAON_LIB_WORKSPACE_H
+#pragma once
 
 #include "lib/operator/operator_internal.h"
 
@@ -22,5 +21,3 @@ typedef struct kaon_workspace {
 kaon_status kaon_workspace_get(const kaon_operator *op, const kaon_space *space, int vectors,
                                int columns, kaon_workspace **all, kaon_workspace **set);
 void kaon_workspace_free(kaon_workspace **all);
-
-#endif

@@ -2,8 +2,7 @@
  * messages of lib/grid/ghosts.c need from a backend whose memory the host cannot reach. They copy
  * between a field and an array in another order, both in device memory. Backends whose memory the
  * host reaches have no such table. */
-#ifndef KAON_LIB_IMPORT_OPS_H
-#define KAON_LIB_IMPORT_OPS_H
+#pragma once
 
 #include "lib/core/launch.h"
 #include "lib/vector/layout.h"
@@ -48,5 +47,3 @@ typedef struct kaon_import_ops {
   void (*find)(const kaon_launch *launch, const kaon_import_args *args);
   void (*copy_matrices)(const kaon_launch *launch, const kaon_matrix_copy_args *args);
 } kaon_import_ops;
-
-#endif

@@ -4,8 +4,7 @@
  *   ((b * nrhs + k) * ncomp + c - c % V) * W + l * V + c % V.
  * On the CPU V = 1: a vector register holds one component of W lanes. On a GPU a lane is a thread,
  * which reads 16 bytes at once if ncomp allows it. See lib/vector/README.md. */
-#ifndef KAON_LIB_LAYOUT_H
-#define KAON_LIB_LAYOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,6 +13,7 @@
 #ifdef __CUDACC__
 #define KAON_HD __host__ __device__
 #define KAON_HD_CALLED __host__ __device__ __noinline__
+#define KAON_DEVICE static __device__ __forceinline__
 #else
 #define KAON_HD
 #define KAON_HD_CALLED
@@ -182,5 +182,3 @@ typedef struct kaon_stencil {
 static inline KAON_HD int64_t kaon_matrix_blocks(const kaon_stencil *st) {
   return st->nblocks + st->ghost_blocks;
 }
-
-#endif

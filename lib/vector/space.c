@@ -156,7 +156,7 @@ kaon_status kaon_vector_poison(kaon_vector *vector) {
   KAON_TRY(kaon_vector_locate(vector, &s));
   const size_t number = kaon_precision_bytes(vector->precision);
   const size_t bytes = (size_t)s.places * (size_t)s.columns * (size_t)s.reals * number;
-  char *host = malloc(bytes + 1);
+  KAON_AUTOFREE char *host = malloc(bytes + 1);
   if (host == NULL) return kaon_fail(vector->ctx, KAON_ERR_MEMORY, "vector: out of host memory");
   memset(host, 0xff, bytes); /* NaN in both precisions */
   for (int64_t place = 0; place < s.places; place++) {
@@ -166,8 +166,5 @@ kaon_status kaon_vector_poison(kaon_vector *vector) {
       for (int c = 0; c < s.reals; c++)
         memset(host + (size_t)kaon_storage_index(&s, place, column, c) * number, 0, number);
   }
-  const kaon_status status =
-      vector->ctx->backend->memory->to_device(vector->ctx, vector->data, host, bytes);
-  free(host);
-  return status;
+  return vector->ctx->backend->memory->to_device(vector->ctx, vector->data, host, bytes);
 }

@@ -1,6 +1,5 @@
 /* space.h - the inside of lattices, spaces and vectors. */
-#ifndef KAON_LIB_SPACE_H
-#define KAON_LIB_SPACE_H
+#pragma once
 
 #include <kaon/vector.h>
 
@@ -175,5 +174,3 @@ kaon_status kaon_vector_poison(kaon_vector *vector);
 static inline kaon_view kaon_view_of(const kaon_vector *v) {
   return (kaon_view){v ? v->data : NULL, v ? v->scale : NULL};
 }
-
-#endif

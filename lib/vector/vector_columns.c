@@ -78,15 +78,12 @@ static kaon_status exchange(const kaon_vector *x, kaon_vector *y) {
 
 /* Where groups of components hold numbers of both halves: in single precision. */
 static kaon_status exchange_in_single(const kaon_vector *x, kaon_vector *y) {
-  kaon_vector *in = NULL, *out = NULL;
-  kaon_status status = kaon_vector_create(x->ctx, x->space, KAON_SINGLE, x->nrhs, &in);
-  if (status == KAON_OK) status = kaon_vector_create(x->ctx, x->space, KAON_SINGLE, x->nrhs, &out);
-  if (status == KAON_OK) status = kaon_vector_copy(in, x);
-  if (status == KAON_OK) status = exchange(in, out);
-  if (status == KAON_OK) status = kaon_vector_copy(y, out);
-  kaon_vector_destroy(&in);
-  kaon_vector_destroy(&out);
-  return status;
+  KAON_AUTO(kaon_vector_destroy) kaon_vector *in = NULL, *out = NULL;
+  KAON_TRY(kaon_vector_create(x->ctx, x->space, KAON_SINGLE, x->nrhs, &in));
+  KAON_TRY(kaon_vector_create(x->ctx, x->space, KAON_SINGLE, x->nrhs, &out));
+  KAON_TRY(kaon_vector_copy(in, x));
+  KAON_TRY(exchange(in, out));
+  return kaon_vector_copy(y, out);
 }
 
 kaon_status kaon_vector_gamma5(const kaon_vector *x, kaon_vector *y) {

@@ -238,17 +238,15 @@ kaon_status kaon_vector_import(kaon_vector *vector, int column, const double *ps
   KAON_ENTER(KAON_OF(vector), vector);
   if (!moved(vector)) return kaon_vector_import_here(vector, column, psi, basis);
   const kaon_rows *rows = &vector->space->rows;
-  double *room = NULL;
+  KAON_AUTOFREE double *room = NULL;
   kaon_vector_transfer d;
   kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "import", &d);
   const int64_t bad = status == KAON_OK ? find_bad(&d, psi, rows->given) : INT64_MAX;
   if (bad != INT64_MAX) status = bad_number(&d, bad, psi + bad * d.space->ncomp);
   if (status == KAON_OK) status = allocate_workspace(vector, vector->space->nsites, &room);
-  status = kaon_agree(vector->ctx, status);
-  if (status == KAON_OK) status = rows->enter(rows->owner, psi, room);
-  if (status == KAON_OK) status = kaon_vector_import_here(vector, column, room, basis);
-  free(room);
-  return status;
+  KAON_TRY(kaon_agree(vector->ctx, status));
+  KAON_TRY(rows->enter(rows->owner, psi, room));
+  return kaon_vector_import_here(vector, column, room, basis);
 }
 
 kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *psi,
@@ -256,15 +254,13 @@ kaon_status kaon_vector_export(const kaon_vector *vector, int column, double *ps
   KAON_ENTER(KAON_OF(vector), vector);
   if (!moved(vector)) return kaon_vector_export_here(vector, column, psi, basis);
   const kaon_rows *rows = &vector->space->rows;
-  double *room = NULL;
+  KAON_AUTOFREE double *room = NULL;
   kaon_vector_transfer d;
   kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_HOST, "export", &d);
   if (status == KAON_OK) status = allocate_workspace(vector, vector->space->nsites, &room);
   if (status == KAON_OK) status = kaon_vector_export_here(vector, column, room, basis);
-  status = kaon_agree(vector->ctx, status);
-  if (status == KAON_OK) status = rows->leave(rows->owner, room, psi);
-  free(room);
-  return status;
+  KAON_TRY(kaon_agree(vector->ctx, status));
+  return rows->leave(rows->owner, room, psi);
 }
 
 /* Imports an array in device memory through host memory. */
@@ -272,32 +268,27 @@ static kaon_status import_through_host(kaon_vector *vector, int column, const do
                                        kaon_basis basis) {
   const int64_t rows = vector->space->rows.given;
   const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof *psi;
-  double *room = NULL;
+  KAON_AUTOFREE double *room = NULL;
   kaon_vector_transfer d;
   kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "import", &d);
   if (status == KAON_OK) status = allocate_workspace(vector, rows, &room);
   if (status == KAON_OK)
     status = vector->ctx->backend->memory->to_host(vector->ctx, room, psi, bytes);
-  status = kaon_agree(vector->ctx, status);
-  if (status == KAON_OK) status = kaon_vector_import(vector, column, room, basis);
-  free(room);
-  return status;
+  KAON_TRY(kaon_agree(vector->ctx, status));
+  return kaon_vector_import(vector, column, room, basis);
 }
 
 static kaon_status export_through_host(const kaon_vector *vector, int column, double *psi,
                                        kaon_basis basis) {
   const int64_t rows = vector->space->rows.given;
   const size_t bytes = (size_t)rows * (size_t)vector->space->ncomp * sizeof *psi;
-  double *room = NULL;
+  KAON_AUTOFREE double *room = NULL;
   kaon_vector_transfer d;
   kaon_status status = transfer_make(vector, column, psi, basis, KAON_SIDE_DEVICE, "export", &d);
   if (status == KAON_OK) status = allocate_workspace(vector, rows, &room);
-  status = kaon_agree(vector->ctx, status);
-  if (status == KAON_OK) status = kaon_vector_export(vector, column, room, basis);
-  if (status == KAON_OK)
-    status = vector->ctx->backend->memory->to_device(vector->ctx, psi, room, bytes);
-  free(room);
-  return status;
+  KAON_TRY(kaon_agree(vector->ctx, status));
+  KAON_TRY(kaon_vector_export(vector, column, room, basis));
+  return vector->ctx->backend->memory->to_device(vector->ctx, psi, room, bytes);
 }
 
 /* ---- arrays on the device ---- */

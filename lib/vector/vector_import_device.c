@@ -201,14 +201,13 @@ static kaon_vector_transfer slice_of(const kaon_vector_transfer *d, int s, kaon_
 
 static kaon_status each_slice(const kaon_vector_transfer *d, double *psi,
                               kaon_status (*move)(const kaon_vector_transfer *d, double *psi)) {
-  kaon_status status = KAON_OK;
-  for (int s = 0; s < d->space->inner && status == KAON_OK; s++) {
+  for (int s = 0; s < d->space->inner; s++) {
     kaon_vector flat;
     double *part = psi;
     const kaon_vector_transfer slice = slice_of(d, s, &flat, &part);
-    status = move(&slice, part);
+    KAON_TRY(move(&slice, part));
   }
-  return status;
+  return KAON_OK;
 }
 
 kaon_status kaon_import_from_host(const kaon_vector_transfer *d, const double *psi) {

@@ -38,11 +38,9 @@ static void move_part(const kaon_space *space, const int at[4], double *whole, d
 }
 
 static kaon_status take_part(const kaon_vector *v, const char *what, double **part) {
-  kaon_status status = KAON_OK;
   *part = malloc((size_t)(kaon_space_caller_rows(v->space) * v->space->ncomp) * sizeof **part);
-  if (*part == NULL)
-    status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "vector %s: out of host memory for a column", what);
-  return kaon_agree(v->ctx, status);
+  return KAON_AGREE_MEMORY(v->ctx, *part != NULL, "vector %s: out of host memory for a column",
+                           what);
 }
 
 kaon_status kaon_vector_gather(const kaon_vector *vector, int column, double *psi,
@@ -51,10 +49,10 @@ kaon_status kaon_vector_gather(const kaon_vector *vector, int column, double *ps
   KAON_TRY(check(vector, "gather"));
   const kaon_lattice *l = vector->space->lattice;
   kaon_comm *comm = vector->ctx->comm;
-  double *part = NULL;
+  KAON_AUTOFREE double *part = NULL;
   if (comm->ranks == 1) return kaon_vector_export(vector, column, psi, basis);
-  kaon_status status = take_part(vector, "gather", &part);
-  for (int r = 0; r < comm->ranks && status == KAON_OK; r++) {
+  KAON_TRY(take_part(vector, "gather", &part));
+  for (int r = 0; r < comm->ranks; r++) {
     int at[4], rest = r;
     for (int mu = 0; mu < 4; mu++) {
       at[mu] = rest % l->grid[mu];
@@ -64,12 +62,11 @@ kaon_status kaon_vector_gather(const kaon_vector *vector, int column, double *ps
     const size_t bytes = (size_t)(rows * vector->space->ncomp) * sizeof *part;
     kaon_status mine = KAON_OK;
     if (r == comm->rank) mine = kaon_vector_export(vector, column, part, basis);
-    status = kaon_agree(vector->ctx, mine);
-    if (status == KAON_OK) status = comm->ops->broadcast(comm, part, bytes, r);
-    if (status == KAON_OK) move_part(vector->space, at, psi, part, 0);
+    KAON_TRY(kaon_agree(vector->ctx, mine));
+    KAON_TRY(comm->ops->broadcast(comm, part, bytes, r));
+    move_part(vector->space, at, psi, part, 0);
   }
-  free(part);
-  return status;
+  return KAON_OK;
 }
 
 kaon_status kaon_vector_scatter(kaon_vector *vector, int column, const double *psi,
@@ -77,15 +74,11 @@ kaon_status kaon_vector_scatter(kaon_vector *vector, int column, const double *p
   KAON_ENTER(KAON_OF(vector), vector, psi);
   KAON_TRY(check(vector, "scatter"));
   const kaon_lattice *l = vector->space->lattice;
-  double *part = NULL;
+  KAON_AUTOFREE double *part = NULL;
   int at[4];
   if (vector->ctx->comm->ranks == 1) return kaon_vector_import(vector, column, psi, basis);
   for (int mu = 0; mu < 4; mu++) at[mu] = l->origin[mu] / l->extents[mu];
-  kaon_status status = take_part(vector, "scatter", &part);
-  if (status == KAON_OK) {
-    move_part(vector->space, at, (double *)(uintptr_t)psi, part, 1); /* read only */
-    status = kaon_agree(vector->ctx, kaon_vector_import(vector, column, part, basis));
-  }
-  free(part);
-  return status;
+  KAON_TRY(take_part(vector, "scatter", &part));
+  move_part(vector->space, at, (double *)(uintptr_t)psi, part, 1); /* read only */
+  return kaon_agree(vector->ctx, kaon_vector_import(vector, column, part, basis));
 }

@@ -1,7 +1,6 @@
 /* vector_transfer.h - one column during import or export, for the files that implement them:
  * vector_import.c (checks, and memory that the host reads) and vector_import_device.c. */
-#ifndef KAON_LIB_VECTOR_TRANSFER_H
-#define KAON_LIB_VECTOR_TRANSFER_H
+#pragma once
 
 #include "lib/math/basis.h"
 #include "lib/vector/space.h"
@@ -44,5 +43,3 @@ kaon_status kaon_import_from_device(const kaon_vector_transfer *import_ops, cons
 kaon_status kaon_export_to_device(const kaon_vector_transfer *import_ops, double *psi);
 kaon_status kaon_import_find_unstorable(const kaon_vector_transfer *import_ops, const double *psi,
                                         int64_t *site);
-
-#endif

@@ -17,14 +17,12 @@ typedef struct inversion {
 static kaon_status create_dagger(inversion *self) {
   const kaon_solver *s = self->solver;
   kaon_solver_options options = s->options;
-  kaon_operator *adjoint = NULL, *K = NULL;
+  KAON_AUTO(kaon_operator_destroy) kaon_operator *adjoint = NULL, *K = NULL;
   kaon_status status = kaon_operator_adjoint(s->A, &adjoint);
   if (status == KAON_OK && options.preconditioner != NULL)
     status = kaon_operator_adjoint(options.preconditioner, &K);
   options.preconditioner = K;
   if (status == KAON_OK) status = kaon_solver_create(adjoint, s->columns, &options, &self->dagger);
-  kaon_operator_destroy(&adjoint);
-  kaon_operator_destroy(&K);
   return status;
 }
 
@@ -118,10 +116,6 @@ static void destroy(kaon_operator *A) {
   kaon_vector_destroy(&self->result);
   kaon_solver_destroy(&self->dagger);
   kaon_solver_destroy(&self->solver);
-  kaon_context *ctx = A->ctx;
-  free(self);
-  free(A);
-  kaon_context_release(ctx);
 }
 
 static const kaon_operator_ops inverse_ops;
@@ -142,23 +136,17 @@ static const kaon_operator_ops inverse_ops = {
 kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse) {
   if (inverse != NULL) *inverse = NULL;
   KAON_ENTER(KAON_OF(solver), solver, inverse);
-  kaon_operator *A = calloc(1, sizeof *A);
-  inversion *self = calloc(1, sizeof *self);
-  if (A == NULL || self == NULL) {
-    free(A);
-    free(self);
-    return kaon_fail(solver->ctx, KAON_ERR_MEMORY, "as operator: out of host memory");
-  }
+  kaon_operator *A = kaon_operator_new(
+      (kaon_operator){.ops = &inverse_ops,
+                      .ctx = solver->ctx,
+                      .space = solver->A->space,
+                      .precision = solver->A->precision,
+                      .exponent = -kaon_solver_exponent(solver, kaon_reduces_within(solver->A))},
+      sizeof(inversion));
+  if (A == NULL) return kaon_fail(solver->ctx, KAON_ERR_MEMORY, "as operator: out of host memory");
+  inversion *self = A->self;
   self->solver = solver;
   solver->references++;
-  *A = (kaon_operator){.ops = &inverse_ops,
-                       .ctx = solver->ctx,
-                       .space = solver->A->space,
-                       .precision = solver->A->precision,
-                       .exponent = -kaon_solver_exponent(solver, kaon_reduces_within(solver->A)),
-                       .references = 1,
-                       .self = self};
-  kaon_context_retain(A->ctx);
   kaon_status status =
       kaon_vector_create(A->ctx, A->space, A->precision, solver->columns, &self->source);
   if (status == KAON_OK)

@@ -9,12 +9,12 @@
  * - outer: system, outer.b, outer.x, outer.r;
  * - inner: inner, x_inner, r, work.
  * Where both are the same there is one x and one r: x_inner == outer.x, r == outer.r. */
-#ifndef KAON_SOLVERS_METHOD_H
-#define KAON_SOLVERS_METHOD_H
+#pragma once
 
 #include <kaon/lab.h>
 #include <kaon/solver.h>
 
+#include "lib/core/clock.h"
 #include "blas/blas.h"
 #include "lib/math/steps/block_recurrences.h"
 #include "solvers/engine/scaling.h"
@@ -78,20 +78,17 @@ struct kaon_method_ops {
   const kaon_method_ops *normal; /* the same for any A, on A^dag A; NULL: none */
   /* One step; position counts from 0 within a cycle. Gate STEP. */
   kaon_status (*step)(kaon_solver *s, int position);
-  /* r is new: restart the Krylov process. Gate START. */
+  /* r is new: restart the Krylov process. Gate START. NULL: there is nothing to do. */
   kaon_status (*start)(kaon_solver *s);
-  /* r was replaced: continue the process. Gate CONTINUE. */
+  /* r was replaced: continue the process. Gate CONTINUE. NULL, as before. */
   kaon_status (*continue_process)(kaon_solver *s);
   /* Both in one sequence of gate KAON_GATE_RENEW. Its last kernel must run KAON_REC_RESUME. NULL:
    * start, then continue_process. */
   kaon_status (*renew)(kaon_solver *s);
-  /* Adds the updates of x that the method defers, for the columns of `gate`. */
+  /* Adds the updates of x that the method defers, for the columns of `gate`. NULL: it defers none. */
   kaon_status (*finish)(kaon_solver *s, int gate);
 };
 
-/* For methods that retain nothing between steps and defer no update. */
-kaon_status kaon_start_nothing(kaon_solver *s);
-kaon_status kaon_finish_nothing(kaon_solver *s, int gate);
 /* cg.c: for methods whose x += alpha p is one step late, and for those that also have its p, A p
  * and K r. work[0] is p. */
 kaon_status kaon_finish_late(kaon_solver *s, int gate);
@@ -299,6 +296,14 @@ static inline kaon_pass kaon_gated_dot(const kaon_solver *s, int gate, int norm,
  * issued. Returns 0 where reading the states from a device would cost more than it saves. */
 int kaon_gate_closed(const kaon_solver *s, int gate);
 
+static inline kaon_status kaon_method_start(kaon_solver *s) {
+  return s->method->start != NULL ? s->method->start(s) : KAON_OK;
+}
+
+static inline kaon_status kaon_method_finish(kaon_solver *s, int gate) {
+  return s->method->finish != NULL ? s->method->finish(s, gate) : KAON_OK;
+}
+
 static inline kaon_status kaon_recur(const kaon_solver *s, int gate, int then) {
   const kaon_pass pass = kaon_gated_norm(s, gate, KAON_NO_SLOT, then);
   return kaon_blas_recur(s->ctx, &pass);
@@ -332,8 +337,6 @@ kaon_status kaon_runner_loop(kaon_solver *s);
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled);
 /* Number of steps of a solver with tol = 0. */
 int kaon_solver_fixed_steps(const kaon_solver *s);
-/* runner.c: seconds of a monotonic clock. */
-double kaon_solver_clock(void);
 
 static inline kaon_traffic kaon_traffic_since(const kaon_context *ctx, const kaon_traffic *before) {
   const kaon_traffic *now = &ctx->comm->traffic;
@@ -415,5 +418,3 @@ kaon_status kaon_history_drain(kaon_solver *s, int *cancel);
 void kaon_history_clear(kaon_solver *s);
 kaon_status kaon_history_create(kaon_solver *s);
 void kaon_history_destroy(kaon_solver *s);
-
-#endif

@@ -4,7 +4,6 @@
  * A step never reads a value on the host, so only this file decides how steps are issued: one
  * operation after another, or in recorded blocks (replay.c) if backend and communicator allow it.
  * When the host polls affects only the time: a column that needs the host is frozen until then. */
-#include <time.h>
 
 #include "solvers/relax/relax_internal.h"
 #include "solvers/engine/runner.h"
@@ -13,14 +12,8 @@
  * monitor can soon end a solve with slow steps. */
 static const double poll_seconds = 0.2;
 
-double kaon_solver_clock(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 kaon_step_rate kaon_step_rate_begin(void) {
-  return (kaon_step_rate){.begin = kaon_solver_clock(), .limit = 1};
+  return (kaon_step_rate){.begin = kaon_seconds(), .limit = 1};
 }
 
 /* One rank reads the clock after every step. Several ranks must issue the same steps, so at each
@@ -28,7 +21,7 @@ kaon_step_rate kaon_step_rate_begin(void) {
 static int late(const kaon_solver *s, const kaon_step_rate *p) {
   if (!s->ctx->backend->host_accessible) return 0;
   if (s->ctx->comm->ranks > 1) return p->steps >= p->limit;
-  return kaon_solver_clock() - p->begin > poll_seconds;
+  return kaon_seconds() - p->begin > poll_seconds;
 }
 
 static int none_open(const kaon_scalars *scalars, const kaon_column_state *state, int gate) {
@@ -98,7 +91,7 @@ kaon_status kaon_runner_agree(const kaon_solver *s, kaon_status status, kaon_ste
                               int *cancel) {
   kaon_comm *comm = s->ctx->comm;
   const int ranks = comm->ranks;
-  const double now = kaon_solver_clock();
+  const double now = kaon_seconds();
   double sum[2] = {*cancel != 0, p->steps > 0 ? (now - p->begin) / p->steps : 0};
   if (ranks > 1) {
     KAON_TRY(kaon_agree(s->ctx, status));
@@ -186,30 +179,19 @@ static kaon_status fixed_residual(kaon_solver *s) {
   return kaon_blas_convert(s->outer.r, s->r, 0, &sums);
 }
 
-kaon_status kaon_start_nothing(kaon_solver *s) {
-  (void)s;
-  return KAON_OK;
-}
-
-kaon_status kaon_finish_nothing(kaon_solver *s, int gate) {
-  (void)s;
-  (void)gate;
-  return KAON_OK;
-}
-
 kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
   const int every =
       s->options.check_interval < KAON_HISTORY - 1 ? s->options.check_interval : KAON_HISTORY - 1;
   kaon_step_rate p = kaon_step_rate_begin();
   KAON_TRY(kaon_recur(s, KAON_GATE_ANY, KAON_REC_FIXED_BEGIN));
   KAON_TRY(fixed_residual(s));
-  KAON_TRY(s->method->start(s));
+  KAON_TRY(kaon_method_start(s));
   KAON_TRY(kaon_recur(s, KAON_GATE_START, KAON_REC_FIXED_RESUME));
   for (int i = 0, position = 0; i < steps; i++) {
     KAON_TRY(s->method->step(s, position));
     position = s->process.cycle > 0 ? (position + 1) % s->process.cycle : 0;
     if (s->process.cycle > 0 && position == 0) {
-      KAON_TRY(s->method->finish(s, KAON_GATE_SOLUTION));
+      KAON_TRY(kaon_method_finish(s, KAON_GATE_SOLUTION));
       KAON_TRY(kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_FIXED_RESUME));
     }
     if (!s->history.monitored) continue;
@@ -218,7 +200,7 @@ kaon_status kaon_runner_fixed(kaon_solver *s, int steps, int *cancelled) {
     KAON_TRY(poll_states(s, &p, cancelled));
     if (*cancelled) break;
   }
-  KAON_TRY(s->method->finish(s, KAON_GATE_STEP | KAON_GATE_SOLUTION));
+  KAON_TRY(kaon_method_finish(s, KAON_GATE_STEP | KAON_GATE_SOLUTION));
   if (s->history.monitored) KAON_TRY(poll_states(s, &p, cancelled));
   if (!s->process.mixed) return KAON_OK;
   const kaon_pass all = kaon_gated(s, KAON_GATE_ANY);

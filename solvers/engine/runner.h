@@ -1,7 +1,6 @@
 /* runner.h - what the two ways of issuing steps share: one operation after another (runner.c) and
  * recorded blocks (replay.c). */
-#ifndef KAON_SOLVERS_RUNNER_H
-#define KAON_SOLVERS_RUNNER_H
+#pragma once
 
 #include "solvers/engine/method.h"
 
@@ -50,5 +49,3 @@ kaon_status kaon_replay_record_whole(kaon_solver *s, kaon_status (*before)(void 
 
 /* 1: what was recorded for `a` is valid for `b`: same vectors, memory, launch choices and block. */
 int kaon_recorded_same(const kaon_recorded *a, const kaon_recorded *b);
-
-#endif

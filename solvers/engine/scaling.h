@@ -4,8 +4,7 @@
  * Single and half precision reach from about 1e-38 to 1e38. Recurrences multiply squares, so they
  * overflow or underflow long before b does in double. Columns outside the range are solved as A y =
  * 2^-e b, x = 2^e y. Powers of 2 do not round, and all reported values are relative to |b|. */
-#ifndef KAON_SOLVERS_SCALING_H
-#define KAON_SOLVERS_SCALING_H
+#pragma once
 
 #include "lib/operator/operator_internal.h"
 
@@ -39,5 +38,3 @@ kaon_status kaon_scaling_begin(kaon_scaling *scaling, const kaon_vector *b, kaon
 /* Scales x back and releases everything. If the solve's `status` is an error, it only releases, and
  * returns that status. Collective. Errors: MEMORY, NOT_FINITE (x overflows its precision). */
 kaon_status kaon_scaling_end(kaon_scaling *scaling, kaon_vector *x, double tol, kaon_status status);
-
-#endif

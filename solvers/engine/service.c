@@ -80,7 +80,7 @@ kaon_status kaon_service_run(kaon_solver *s) {
   const kaon_pass keep = kaon_gated(s, KAON_GATE_SOLUTION);
   if (s->shifts != NULL) return kaon_recur(s, KAON_GATE_SERVICE, KAON_REC_LOCAL_CLOSE);
   if (!s->solve.zero_guess) { /* else there is no inner solution yet */
-    KAON_TRY(s->method->finish(s, KAON_GATE_SOLUTION));
+    KAON_TRY(kaon_method_finish(s, KAON_GATE_SOLUTION));
     if (s->process.mixed) KAON_TRY(kaon_blas_add_and_zero(s->x_inner, s->outer.x, &keep));
   }
   s->process.knows_dagger = 0;
@@ -90,7 +90,7 @@ kaon_status kaon_service_run(kaon_solver *s) {
   KAON_TRY(replace_residual(s));
   KAON_TRY(kaon_deflation_run(s));
   if (s->method->renew != NULL) return s->method->renew(s);
-  KAON_TRY(s->method->start(s));
-  KAON_TRY(s->method->continue_process(s));
+  KAON_TRY(kaon_method_start(s));
+  if (s->method->continue_process != NULL) KAON_TRY(s->method->continue_process(s));
   return kaon_recur(s, KAON_GATE_RENEW, KAON_REC_RESUME);
 }

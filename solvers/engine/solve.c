@@ -4,7 +4,6 @@
  * - solve the reduced system;
  * - reconstruct the parent's solution;
  * - report the parent's residual. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -354,7 +353,7 @@ static void count_work(const kaon_solver *s, kaon_solve_report *report) {
 
 static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
                          kaon_column_report *columns_out, kaon_solve_report *report) {
-  const double start = kaon_solver_clock();
+  const double start = kaon_seconds();
   const kaon_traffic before = s->ctx->comm->traffic;
   s->solve.repeated = (kaon_traffic){0};
   s->solve.b = b;
@@ -372,7 +371,7 @@ static kaon_status solve(kaon_solver *s, const kaon_vector *b, kaon_vector *x,
   }
   KAON_TRY(end(s, columns_out));
   if (report != NULL) {
-    kaon_solve_report made = {.seconds = kaon_solver_clock() - start,
+    kaon_solve_report made = {.seconds = kaon_seconds() - start,
                               .traffic = kaon_traffic_since(s->ctx, &before),
                               .issue = (int)s->solve.issued,
                               .fused = s->solve.issued < KAON_ISSUE_SEPARATE ||

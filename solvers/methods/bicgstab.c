@@ -77,5 +77,4 @@ const kaon_method_ops kaon_method_bicgstab = {
     .step = step,
     .start = start,
     .continue_process = continue_process,
-    .finish = kaon_finish_nothing,
 };

@@ -21,7 +21,6 @@
  * If K multiplies by a vector d (Jacobi), u and its previous value are computed from r in the same
  * pass; with d: read 6 (separately 8), written 5. */
 #include "blas/precond_updates.h"
-#include "lib/operator/fused_apply.h"
 #include "solvers/engine/method.h"
 
 enum { P, S, W, U, VECTORS = U };
@@ -120,5 +119,4 @@ const kaon_method_ops kaon_method_chrongear = {
     .step = step,
     .start = start,
     .continue_process = continue_process,
-    .finish = kaon_finish_nothing,
 };

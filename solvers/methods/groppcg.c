@@ -104,5 +104,4 @@ const kaon_method_ops kaon_method_groppcg = {
     .step = step,
     .start = start,
     .continue_process = continue_process,
-    .finish = kaon_finish_nothing,
 };

@@ -29,7 +29,4 @@ const kaon_method_ops kaon_method_mr = {
     .cost = {{2, 0, 3, 2}},
     .replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}},
     .step = step,
-    .start = kaon_start_nothing,
-    .continue_process = kaon_start_nothing,
-    .finish = kaon_finish_nothing,
 };

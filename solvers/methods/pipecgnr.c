@@ -98,5 +98,4 @@ const kaon_method_ops kaon_method_pipecgnr = {
     .step = step,
     .start = start,
     .renew = renew,
-    .finish = kaon_finish_nothing,
 };

@@ -102,5 +102,4 @@ const kaon_method_ops kaon_method_rbicgstab = {
     .step = step,
     .start = start,
     .continue_process = continue_process,
-    .finish = kaon_finish_nothing,
 };

@@ -102,13 +102,9 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
 
 static void destroy(kaon_operator *K) {
   chebyshev *self = K->self;
-  kaon_context *ctx = K->ctx;
   kaon_workspace_free(&self->work);
   kaon_operator_destroy(&self->jacobi);
   kaon_operator_destroy(&self->A);
-  free(self);
-  free(K);
-  kaon_context_release(ctx);
 }
 
 static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
@@ -126,27 +122,19 @@ static const kaon_operator_ops chebyshev_ops = {
 
 /* Takes over A and jacobi, also on failure. */
 static kaon_status make(kaon_operator *A, kaon_operator *jacobi, kaon_operator **made) {
-  kaon_operator *K = calloc(1, sizeof *K);
-  chebyshev *self = calloc(1, sizeof *self);
-  *made = NULL;
-  if (K == NULL || self == NULL) {
+  *made = kaon_operator_new((kaon_operator){.ops = &chebyshev_ops,
+                                            .ctx = A->ctx,
+                                            .space = A->space,
+                                            .precision = A->precision,
+                                            .exponent = -A->exponent},
+                            sizeof(chebyshev));
+  if (*made == NULL) {
     const kaon_status status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "chebyshev: out of host memory");
-    free(K);
-    free(self);
     kaon_operator_destroy(&A);
     kaon_operator_destroy(&jacobi);
     return status;
   }
-  *self = (chebyshev){.A = A, .jacobi = jacobi};
-  *K = (kaon_operator){.ops = &chebyshev_ops,
-                       .ctx = A->ctx,
-                       .space = A->space,
-                       .precision = A->precision,
-                       .exponent = -A->exponent,
-                       .references = 1,
-                       .self = self};
-  kaon_context_retain(K->ctx);
-  *made = K;
+  *(chebyshev *)(*made)->self = (chebyshev){.A = A, .jacobi = jacobi};
   return KAON_OK;
 }
 

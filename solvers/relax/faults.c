@@ -13,7 +13,6 @@
 #include <kaon/lab.h>
 
 #include "lib/vector/space.h"
-#include "lib/core/options_table.h"
 #include "solvers/relax/relax_internal.h"
 
 enum { WINDOW = 6, COPY_EVERY = 10, SETTLED = 4, STRETCH = 4 };

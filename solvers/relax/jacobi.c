@@ -40,12 +40,7 @@ static kaon_cost cost(const kaon_operator *K, int columns) {
 }
 
 static void destroy(kaon_operator *K) {
-  jacobi *self = K->self;
-  kaon_context *ctx = K->ctx;
-  kaon_vector_destroy(&self->inverse);
-  free(self);
-  free(K);
-  kaon_context_release(ctx);
+  kaon_vector_destroy(&((jacobi *)K->self)->inverse);
 }
 
 static kaon_status make_twin(kaon_operator *K, kaon_precision precision,
@@ -72,22 +67,15 @@ static kaon_status make(kaon_context *ctx, const kaon_space *space, kaon_precisi
   if (precision == KAON_HALF)
     return kaon_fail(ctx, KAON_ERR_UNSUPPORTED,
                      "jacobi: it is offered in double and single precision, not in half");
-  kaon_operator *K = calloc(1, sizeof *K);
-  jacobi *self = calloc(1, sizeof *self);
-  if (K == NULL || self == NULL) {
-    free(K);
-    free(self);
-    return kaon_fail(ctx, KAON_ERR_MEMORY, "jacobi: out of host memory");
-  }
-  *K = (kaon_operator){.ops = &jacobi_ops,
-                       .ctx = ctx,
-                       .space = space,
-                       .precision = precision,
-                       .exponent = exponent,
-                       .references = 1,
-                       .self = self};
-  kaon_context_retain(ctx);
-  const kaon_status status = kaon_vector_create(ctx, space, precision, 1, &self->inverse);
+  kaon_operator *K = kaon_operator_new((kaon_operator){.ops = &jacobi_ops,
+                                                       .ctx = ctx,
+                                                       .space = space,
+                                                       .precision = precision,
+                                                       .exponent = exponent},
+                                       sizeof(jacobi));
+  if (K == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "jacobi: out of host memory");
+  const kaon_status status =
+      kaon_vector_create(ctx, space, precision, 1, &((jacobi *)K->self)->inverse);
   if (status != KAON_OK)
     kaon_operator_destroy(&K);
   else
@@ -156,21 +144,16 @@ static kaon_status take_inverse(kaon_operator *A, kaon_operator *K) {
   const int reals = space->complex_space ? 2 : 1;
   const int64_t sites = kaon_space_caller_rows(space);
   const int64_t numbers = sites * space->ncomp;
-  double *d = malloc((size_t)(numbers > 0 ? numbers : 1) * sizeof *d);
-  kaon_status status = KAON_OK;
-  if (d == NULL)
-    status =
-        kaon_fail(A->ctx, KAON_ERR_MEMORY, "jacobi: out of host memory for a diagonal of %lld rows",
-                  (long long)(numbers / reals));
-  KAON_TRY(kaon_agree(A->ctx, status)); /* exports are collective */
+  KAON_AUTOFREE double *d = malloc((size_t)(numbers > 0 ? numbers : 1) * sizeof *d);
+  KAON_TRY(KAON_AGREE_MEMORY(A->ctx, d != NULL,
+                             "jacobi: out of host memory for a diagonal of %lld rows",
+                             (long long)(numbers / reals))); /* exports are collective */
   for (int64_t i = 0; i < numbers; i++) d[i] = 1;
-  status = A->ops->diagonal(A, inverse);
+  kaon_status status = A->ops->diagonal(A, inverse);
   if (status == KAON_OK) status = kaon_vector_export(inverse, 0, d, KAON_BASIS_UKQCD);
   if (status == KAON_OK) status = invert(K, d, numbers / reals, reals, &self->largest);
-  status = kaon_agree(A->ctx, status);
-  if (status == KAON_OK) status = kaon_vector_import(inverse, 0, d, KAON_BASIS_UKQCD);
-  free(d);
-  return status;
+  KAON_TRY(kaon_agree(A->ctx, status));
+  return kaon_vector_import(inverse, 0, d, KAON_BASIS_UKQCD);
 }
 
 kaon_status kaon_precond_jacobi(kaon_operator *A, kaon_operator **K) {

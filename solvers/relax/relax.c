@@ -16,7 +16,6 @@
  * written 2; async on one rank: read 2, written 1. */
 #include "solvers/relax/relax_internal.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,8 +115,7 @@ static kaon_status continue_process(kaon_solver *s) {
     .traits = KAON_METHOD_NO_HALF | KAON_METHOD_STATIONARY | KAON_METHOD_RELAXATION,    \
     .storage = {.vectors = VECTORS, .scratch = Z}, .products = {.step = 1},             \
     __VA_ARGS__.replacement = {.delta = {0, 0.1, 0.1}, .delta_restart = {0, 0.1, 0.1}}, \
-    .step = step, .start = start, .continue_process = continue_process,                 \
-    .finish = kaon_finish_nothing                                                       \
+    .step = step, .start = start, .continue_process = continue_process                  \
   }
 const kaon_method_ops kaon_method_jacobi = KAON_RELAX_METHOD("Jacobi", .cost = {{1, 0, 6, 3}}, ),
                       kaon_method_gs = KAON_RELAX_METHOD("Gauss-Seidel", ),

@@ -1,6 +1,5 @@
 /* relax_internal.h - the private structures of relaxation methods. */
-#ifndef KAON_SOLVERS_RELAX_H
-#define KAON_SOLVERS_RELAX_H
+#pragma once
 
 #include <kaon/lab.h>
 #include <kaon/relax.h>
@@ -74,5 +73,3 @@ int kaon_faults_steps_until(const kaon_solver *s);
  * host[].slot[R2]. *again = 1: x was restored, so the residual must be recomputed. */
 kaon_status kaon_faults_before(kaon_solver *s);
 kaon_status kaon_faults_after(kaon_solver *s, int done, int *again);
-
-#endif

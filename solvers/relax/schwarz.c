@@ -81,15 +81,13 @@ static kaon_status make_scalars(const schwarz *self, room *made) {
   const int columns = made->columns;
   KAON_TRY(kaon_scalars_create(ctx, columns, &made->scalars));
   made->scalars->local = 1;
-  kaon_column_state *host = calloc((size_t)columns, sizeof *host);
+  KAON_AUTOFREE kaon_column_state *host = calloc((size_t)columns, sizeof *host);
   if (host == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
   for (int k = 0; k < columns; k++) {
     host[k].gate = KAON_GATE_STEP;
     host[k].slot[KAON_S_RELAXATION][0] = self->options.relaxation;
   }
-  const kaon_status status = kaon_scalars_write(made->scalars, host);
-  free(host);
-  return status;
+  return kaon_scalars_write(made->scalars, host);
 }
 
 /* Allocates what the asynchronous exchanges need, by an application that sends nothing. */
@@ -293,10 +291,6 @@ static void destroy(kaon_operator *K) {
   kaon_operator_destroy(&self->local);
   kaon_operator_destroy(&self->whole);
   kaon_operator_destroy(&self->A);
-  kaon_context *ctx = K->ctx;
-  free(self);
-  free(K);
-  kaon_context_release(ctx);
 }
 
 static const kaon_operator_ops schwarz_ops = {.name = "schwarz",
@@ -339,7 +333,7 @@ kaon_status kaon_operator_local_part(kaon_operator *A, const int block[4], kaon_
 static kaon_status draw_order(schwarz *self, int number) {
   kaon_context *ctx = self->local->ctx;
   const int count = self->domains->view.count, groups = self->options.groups;
-  int32_t *place = malloc((size_t)count * sizeof *place);
+  KAON_AUTOFREE int32_t *place = malloc((size_t)count * sizeof *place);
   void *table = NULL;
   if (place == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
   for (int i = 0; i < count; i++) {
@@ -352,7 +346,6 @@ static kaon_status draw_order(schwarz *self, int number) {
   const kaon_status status =
       kaon_table_upload(ctx, place, (size_t)count * sizeof *place, "turns of domains", &table);
   self->orders[number] = table;
-  free(place);
   return status;
 }
 
@@ -444,27 +437,20 @@ kaon_status kaon_schwarz_create(kaon_operator *A, const kaon_schwarz_options *op
   KAON_ENTER(KAON_OF(A), A, K);
   KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_SCHWARZ, options, &own, NULL, 0));
   options = &own;
-  kaon_operator *made = calloc(1, sizeof *made);
-  schwarz *self = calloc(1, sizeof *self);
-  if (made == NULL || self == NULL) {
-    free(made);
-    free(self);
-    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
-  }
+  kaon_operator *made = kaon_operator_new((kaon_operator){.ops = &schwarz_ops,
+                                                          .ctx = A->ctx,
+                                                          .space = A->space,
+                                                          .precision = options->precision,
+                                                          .exponent = -A->exponent},
+                                          sizeof(schwarz));
+  if (made == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "schwarz: out of host memory");
+  schwarz *self = made->self;
   const int additive = options->kind == KAON_SCHWARZ_ADDITIVE;
   self->options = *options;
   if (options->steps == 0) self->options.steps = additive ? 10 : 4;
   if (options->cycles == 0) self->options.cycles = additive ? 1 : 5;
   self->A = A;
   kaon_operator_retain(A);
-  *made = (kaon_operator){.ops = &schwarz_ops,
-                          .ctx = A->ctx,
-                          .space = A->space,
-                          .precision = options->precision,
-                          .exponent = -A->exponent,
-                          .references = 1,
-                          .self = self};
-  kaon_context_retain(A->ctx);
   const kaon_status status = kaon_agree(A->ctx, build(self));
   if (status != KAON_OK) {
     kaon_operator_destroy(&made);

@@ -120,9 +120,7 @@ kaon_status kaon_rational_create(kaon_operator *A, const kaon_rational *r,
   KAON_ENTER(KAON_OF(A), A, r, function);
   KAON_TRY(kaon_agree(A->ctx, check_coefficients(A, r)));
   kaon_rational_function *f = calloc(1, sizeof *f);
-  kaon_status status =
-      f != NULL ? KAON_OK : kaon_fail(A->ctx, KAON_ERR_MEMORY, "rational: out of host memory");
-  status = kaon_agree(A->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(A->ctx, f != NULL, "rational: out of host memory");
   if (status != KAON_OK) {
     free(f);
     return status;
@@ -194,12 +192,12 @@ static kaon_status check_vectors(const kaon_rational_function *f, const kaon_vec
 static kaon_status apply(kaon_rational_function *f, const kaon_vector *b, kaon_vector *y,
                          kaon_column_report *columns_out, kaon_solve_report *report) {
   kaon_solve_report made = KAON_SOLVE_REPORT_INIT;
-  const double begin = kaon_solver_clock();
+  const double begin = kaon_seconds();
   KAON_TRY(kaon_agree(f->ctx, check_vectors(f, b, y)));
   kaon_status status = kaon_agree(f->ctx, allocate_solutions(f, b->nrhs));
   if (status == KAON_OK) status = kaon_multishift_solve(f->solver, b, f->x, columns_out, &made);
   for (int j = 0; j < b->nrhs && status == KAON_OK; j++) status = add_up(f, b, j, y);
-  made.seconds = kaon_solver_clock() - begin;
+  made.seconds = kaon_seconds() - begin;
   if (status == KAON_OK) kaon_output_fill(report, &made, sizeof made);
   return status;
 }

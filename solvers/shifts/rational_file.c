@@ -146,23 +146,17 @@ static kaon_status check(const reader *r, const kaon_rational *q) {
 kaon_status kaon_rational_from_bytes(const kaon_context *ctx, const kaon_bytes *bytes,
                                      kaon_rational *result) {
   kaon_rational q = {0};
-  kaon_status status = KAON_OK;
   if (bytes->size > MOST_BYTES)
     return kaon_fail(ctx, KAON_ERR_FORMAT, "%s: %lld bytes are too many for coefficients",
                      bytes->name, (long long)bytes->size);
-  char *text = malloc((size_t)bytes->size + 1);
-  if (text == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of host memory for it", bytes->name);
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = kaon_bytes_read(ctx, bytes, 0, (size_t)bytes->size, text);
-  if (status == KAON_OK) {
-    reader r = {ctx, bytes->name, text, text + bytes->size, 1};
-    status = parse(&r, &q);
-    if (status == KAON_OK) status = check(&r, &q);
-  }
-  if (status == KAON_OK) *result = q;
-  free(text);
-  return status;
+  KAON_AUTOFREE char *text = malloc((size_t)bytes->size + 1);
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, text != NULL, "%s: out of host memory for it", bytes->name));
+  KAON_TRY(kaon_bytes_read(ctx, bytes, 0, (size_t)bytes->size, text));
+  reader r = {ctx, bytes->name, text, text + bytes->size, 1};
+  KAON_TRY(parse(&r, &q));
+  KAON_TRY(check(&r, &q));
+  *result = q;
+  return KAON_OK;
 }
 
 kaon_status kaon_rational_read(kaon_context *ctx, const char *path, kaon_rational *r) {

@@ -1,6 +1,5 @@
 /* rational_file.h - reads coefficients from bytes, of a file or of memory (for fuzzing). */
-#ifndef KAON_SOLVERS_RATIONAL_FILE_H
-#define KAON_SOLVERS_RATIONAL_FILE_H
+#pragma once
 
 #include <kaon/multishift.h>
 
@@ -9,5 +8,3 @@
 /* As kaon_rational_read. */
 kaon_status kaon_rational_from_bytes(const kaon_context *ctx, const kaon_bytes *bytes,
                                      kaon_rational *r);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The solver's columns are the right-hand sides. Column i c + j of x belongs to shift i and
  * right-hand side j of c. */
-#ifndef KAON_SOLVERS_SHIFTED_H
-#define KAON_SOLVERS_SHIFTED_H
+#pragma once
 
 #include <kaon/multishift.h>
 
@@ -86,5 +85,3 @@ kaon_status kaon_shifted_operator(kaon_operator *A, int normal, const double *si
 /* shifted_refine.c: refines the columns that missed the tolerance, one at a time. It solves for the
  * residual in P of the first level and adds the result to x. Steps are added to the reports. */
 kaon_status kaon_shifted_refine(kaon_solver *s);
-
-#endif

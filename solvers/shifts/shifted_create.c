@@ -6,7 +6,6 @@
 #include <kaon/context.h>
 
 #include "lib/core/entry.h"
-#include "lib/core/options_table.h"
 #include "lib/core/output.h"
 #include "lib/core/threads.h"
 #include "solvers/shifts/shifted.h"
@@ -64,11 +63,9 @@ static kaon_shift_level *add_level(kaon_solver *s, kaon_precision precision) {
 
 /* A in half on vectors in single. Operators of an application are in single even then. */
 static kaon_status half_operator(const kaon_solver *s, kaon_operator **A) {
-  kaon_operator *half = NULL;
+  KAON_AUTO(kaon_operator_destroy) kaon_operator *half = NULL;
   KAON_TRY(s->A->ops->twin(s->A, KAON_HALF, s->options.reconstruct, &half));
-  const kaon_status status = kaon_shifted_operator(half, 0, NULL, KAON_SINGLE, A);
-  kaon_operator_destroy(&half);
-  return status;
+  return kaon_shifted_operator(half, 0, NULL, KAON_SINGLE, A);
 }
 
 static kaon_status add_levels(kaon_solver *s) {
@@ -161,9 +158,7 @@ kaon_status kaon_multishift_create(kaon_operator *A, int shifts, const double *s
   KAON_ENTER(KAON_OF(A), A, solver);
   KAON_TRY(kaon_agree(A->ctx, take_options(A, shifts, sigma, options, &own)));
   kaon_multishift *f = calloc(1, sizeof *f);
-  kaon_status status = KAON_OK;
-  if (f == NULL) status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: out of host memory");
-  status = kaon_agree(A->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(A->ctx, f != NULL, "multishift: out of host memory");
   if (status != KAON_OK) {
     free(f);
     return status;

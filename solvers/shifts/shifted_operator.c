@@ -6,16 +6,16 @@
 #include "solvers/shifts/shifted.h"
 
 typedef struct shifted {
-  kaon_operator base;
   kaon_operator *A;
-  int normal; /* A^dag A */
-  int shifts; /* sigma is added */
+  kaon_precision precision; /* of x and y */
+  int normal;               /* A^dag A */
+  int shifts;               /* sigma is added */
   double sigma;
   kaon_workspace *work; /* in A's precision: copies of x and y, what is between A and A^dag */
 } shifted;
 
 static int converts(const shifted *self) {
-  return self->base.precision != self->A->precision;
+  return self->precision != self->A->precision;
 }
 
 static kaon_status work_of(shifted *self, int columns, kaon_workspace **set) {
@@ -99,11 +99,8 @@ static kaon_cost cost(const kaon_operator *S, int columns) {
 
 static void destroy(kaon_operator *S) {
   shifted *self = S->self;
-  kaon_context *ctx = S->ctx;
   kaon_workspace_free(&self->work);
   kaon_operator_destroy(&self->A);
-  free(self);
-  kaon_context_release(ctx);
 }
 
 kaon_status kaon_shifted_operator(kaon_operator *A, int normal, const double *sigma,
@@ -115,19 +112,15 @@ kaon_status kaon_shifted_operator(kaon_operator *A, int normal, const double *si
                                         .check = check,
                                         .cost = cost,
                                         .destroy = destroy};
-  shifted *self = calloc(1, sizeof *self);
-  *result = NULL;
-  if (self == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: out of host memory");
-  *self = (shifted){
-      .A = A, .normal = normal, .shifts = sigma != NULL, .sigma = sigma != NULL ? *sigma : 0};
-  self->base = (kaon_operator){.ops = &ops,
-                               .ctx = A->ctx,
-                               .space = A->space,
-                               .precision = precision,
-                               .references = 1,
-                               .self = self};
+  *result = kaon_operator_new(
+      (kaon_operator){.ops = &ops, .ctx = A->ctx, .space = A->space, .precision = precision},
+      sizeof(shifted));
+  if (*result == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "multishift: out of host memory");
+  *(shifted *)(*result)->self = (shifted){.A = A,
+                                          .precision = precision,
+                                          .normal = normal,
+                                          .shifts = sigma != NULL,
+                                          .sigma = sigma != NULL ? *sigma : 0};
   kaon_operator_retain(A);
-  kaon_context_retain(A->ctx);
-  *result = &self->base;
   return KAON_OK;
 }

@@ -1,7 +1,6 @@
 /* deflate.h - stores what mixed-precision conjugate gradients have found of the smallest
  * eigenvectors, so that rounding does not bring them back. See deflate.c. */
-#ifndef KAON_SOLVERS_DEFLATE_H
-#define KAON_SOLVERS_DEFLATE_H
+#pragma once
 
 #include "solvers/engine/method.h"
 #include "solvers/spectra/ritz.h"
@@ -56,5 +55,3 @@ kaon_status kaon_deflation_run(kaon_solver *s);
 kaon_status kaon_deflation_renew(kaon_solver *s, const kaon_vector *p, const kaon_vector *z);
 /* Applications of the inner operator in it, per column that takes part. */
 int kaon_deflation_applications(const kaon_solver *s);
-
-#endif

@@ -62,12 +62,9 @@ kaon_status kaon_noise_fill(kaon_vector *v) {
   const kaon_space *space = v->space;
   const int64_t sites = kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp;
-  double *host = malloc((size_t)(count > 0 ? count : 1) * sizeof *host);
-  kaon_status status = KAON_OK;
-  if (host == NULL)
-    status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "noise: out of host memory for %lld numbers",
-                       (long long)count);
-  KAON_TRY(kaon_agree(v->ctx, status)); /* imports are collective */
+  KAON_AUTOFREE double *host = malloc((size_t)(count > 0 ? count : 1) * sizeof *host);
+  KAON_TRY(KAON_AGREE_MEMORY(v->ctx, host != NULL, "noise: out of host memory for %lld numbers",
+                             (long long)count)); /* imports are collective */
   uint64_t seed = (uint64_t)v->ctx->comm->rank << 40;
   for (int64_t i = 0; i < count; i++) {
     uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
@@ -75,9 +72,7 @@ kaon_status kaon_noise_fill(kaon_vector *v) {
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     host[i] = (double)(int64_t)(z ^ (z >> 31)) * 0x1p-63;
   }
-  status = kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
-  free(host);
-  return status;
+  return kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
 }
 
 /* (x, y) over all ranks. */
@@ -262,12 +257,11 @@ static void read_off(const job *self, int steps, kaon_extremes *to) {
 
 kaon_status kaon_lanczos(kaon_operator *A, kaon_operator *jacobi, int steps, int hermitian,
                          const char *name, kaon_extremes *extremes) {
-  double *d = calloc(2 * (size_t)steps, sizeof *d);
+  KAON_AUTOFREE double *d = calloc(2 * (size_t)steps, sizeof *d);
   job self = {.A = A, .jacobi = jacobi, .name = name, .d = d, .unit = 1};
   kaon_vector *v[WORK] = {NULL};
-  kaon_status status = KAON_OK;
-  if (d == NULL)
-    status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: out of host memory for %d steps", name, steps);
+  kaon_status status =
+      KAON_CHECK_MEMORY(A->ctx, d != NULL, "%s: out of host memory for %d steps", name, steps);
   for (int i = 0; i < WORK && status == KAON_OK; i++)
     status = kaon_vector_create(A->ctx, A->space, A->precision, 1, &v[i]);
   status = kaon_agree(A->ctx, status);
@@ -276,6 +270,5 @@ kaon_status kaon_lanczos(kaon_operator *A, kaon_operator *jacobi, int steps, int
   for (int i = 0; i < WORK; i++) kaon_vector_destroy(&v[i]);
   *extremes = (kaon_extremes){.steps = self.products, .indefinite = self.indefinite};
   if (status == KAON_OK) read_off(&self, steps, extremes);
-  free(d);
   return status;
 }

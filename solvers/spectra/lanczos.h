@@ -1,6 +1,5 @@
 /* lanczos.h - extreme eigenvalues of Hermitian positive definite and semi-definite operators. */
-#ifndef KAON_SOLVERS_LANCZOS_H
-#define KAON_SOLVERS_LANCZOS_H
+#pragma once
 
 #include "lib/operator/operator_internal.h"
 
@@ -34,5 +33,3 @@ kaon_status kaon_lanczos(kaon_operator *A, kaon_operator *jacobi, int steps, int
 
 /* Fills column 0 of v with values in [-1, 1) that differ from rank to rank. Collective. */
 kaon_status kaon_noise_fill(kaon_vector *v);
-
-#endif

@@ -1,7 +1,6 @@
 /* ritz.h - small dense problems of deflation (deflate.c), in host memory. Matrices are n x n, n <=
  * KAON_RITZ_MAX, row by row. Hermitian ones are stored in full. */
-#ifndef KAON_SOLVERS_RITZ_H
-#define KAON_SOLVERS_RITZ_H
+#pragma once
 
 #include <complex.h>
 
@@ -30,5 +29,3 @@ int kaon_ritz_choose(int n, const kaon_z *g, const kaon_z *b, double dependent, 
                      kaon_z *w, double *least);
 /* Restricts m to the basis that w defines, stored at the kept positions. */
 void kaon_ritz_restrict(int n, int keep, const int *kept, const kaon_z *w, kaon_z *m);
-
-#endif

@@ -71,14 +71,10 @@ static kaon_status fill_ones(kaon_vector *v) {
   const kaon_space *space = v->space;
   const int64_t sites = kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp, step = space->complex_space ? 2 : 1;
-  double *host = calloc((size_t)count + 1, sizeof *host);
-  kaon_status status = KAON_OK;
-  if (host == NULL) status = kaon_fail(v->ctx, KAON_ERR_MEMORY, "spectrum: out of host memory");
-  KAON_TRY(kaon_agree(v->ctx, status));
+  KAON_AUTOFREE double *host = calloc((size_t)count + 1, sizeof *host);
+  KAON_TRY(KAON_AGREE_MEMORY(v->ctx, host != NULL, "spectrum: out of host memory"));
   for (int64_t i = 0; i < count; i += step) host[i] = 1;
-  status = kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
-  free(host);
-  return status;
+  return kaon_vector_import(v, 0, host, KAON_BASIS_UKQCD);
 }
 
 /* The largest z_i / x_i on this rank; both vectors have no negative components. */
@@ -86,17 +82,14 @@ static kaon_status largest_ratio(const kaon_vector *x, const kaon_vector *z, dou
   const kaon_space *space = x->space;
   const int64_t sites = kaon_space_caller_rows(space);
   const int64_t count = sites * space->ncomp;
-  double *host = malloc((2 * (size_t)count + 1) * sizeof *host);
+  KAON_AUTOFREE double *host = malloc((2 * (size_t)count + 1) * sizeof *host);
   *ratio = 0;
-  kaon_status status = KAON_OK;
-  if (host == NULL) status = kaon_fail(x->ctx, KAON_ERR_MEMORY, "spectrum: out of host memory");
-  KAON_TRY(kaon_agree(x->ctx, status));
-  status = kaon_vector_export(x, 0, host, KAON_BASIS_UKQCD);
-  if (status == KAON_OK) status = kaon_vector_export(z, 0, host + count, KAON_BASIS_UKQCD);
-  for (int64_t i = 0; i < count && status == KAON_OK; i++)
+  KAON_TRY(KAON_AGREE_MEMORY(x->ctx, host != NULL, "spectrum: out of host memory"));
+  KAON_TRY(kaon_vector_export(x, 0, host, KAON_BASIS_UKQCD));
+  KAON_TRY(kaon_vector_export(z, 0, host + count, KAON_BASIS_UKQCD));
+  for (int64_t i = 0; i < count; i++)
     if (host[i] > 0) *ratio = fmax(*ratio, host[count + i] / host[i]);
-  free(host);
-  return status;
+  return KAON_OK;
 }
 
 /* *most = max (|B| x)_i / x_i over all rows, with x = v[X]. */
@@ -107,14 +100,13 @@ static kaon_status largest_growth(kaon_operator *absolute, kaon_operator *jacobi
   KAON_TRY(kaon_operator_run(absolute, KAON_PLAIN, v[X], v[Y], NULL));
   KAON_TRY(kaon_operator_run(jacobi, KAON_PLAIN, v[Y], v[Z], NULL));
   kaon_status status = kaon_agree(absolute->ctx, largest_ratio(v[X], v[Z], &mine));
-  double *all = malloc((size_t)comm->ranks * sizeof *all);
+  KAON_AUTOFREE double *all = malloc((size_t)comm->ranks * sizeof *all);
   if (status == KAON_OK && all == NULL)
     status = kaon_fail(absolute->ctx, KAON_ERR_MEMORY, "spectrum: out of host memory");
   status = kaon_agree(absolute->ctx, status);
   if (status == KAON_OK) status = comm->ops->gather(absolute->ctx->comm, &mine, 1, all);
   for (int r = 0; r < comm->ranks && status == KAON_OK; r++) mine = fmax(mine, all[r]);
   *most = mine - 1;
-  free(all);
   return status;
 }
 
@@ -126,7 +118,7 @@ static const kaon_absolute_values *values_of(const kaon_operator *A) {
  * |B|) x, the quotient (z, |D| z) / (x, |D| z) = (z, y) / (x, y) needs no |D| x. */
 static kaon_status power_absolute(kaon_operator *A, kaon_vector *const *v, int steps, double *rho,
                                   double *most, int *taken) {
-  kaon_operator *absolute = NULL, *jacobi = NULL;
+  KAON_AUTO(kaon_operator_destroy) kaon_operator *absolute = NULL, *jacobi = NULL;
   KAON_TRY(values_of(A)->absolute(A, &absolute));
   kaon_status status = kaon_precond_jacobi(absolute, &jacobi);
   double last = 0;
@@ -147,8 +139,6 @@ static kaon_status power_absolute(kaon_operator *A, kaon_vector *const *v, int s
   }
   if (status == KAON_OK) status = largest_growth(absolute, jacobi, v, most);
   (*taken)++;
-  kaon_operator_destroy(&jacobi);
-  kaon_operator_destroy(&absolute);
   return status;
 }
 
@@ -182,7 +172,7 @@ static kaon_status power_general(kaon_operator *A, kaon_operator *jacobi, kaon_v
 /* *positive: D is positive. Then the inverse of D equals that of |D|, value by value. */
 static kaon_status inspect_diagonal(kaon_operator *A, kaon_operator *jacobi, kaon_vector *const *v,
                                     int *positive) {
-  kaon_operator *absolute = NULL, *other = NULL;
+  KAON_AUTO(kaon_operator_destroy) kaon_operator *absolute = NULL, *other = NULL;
   double off = 1;
   *positive = 0;
   if (values_of(A) == NULL) return KAON_OK;
@@ -194,8 +184,6 @@ static kaon_status inspect_diagonal(kaon_operator *A, kaon_operator *jacobi, kao
   if (status == KAON_OK) status = kaon_blas_axpy(KAON_NUMBER(-1), v[Y], v[Z], NULL);
   if (status == KAON_OK) status = product(v[Z], v[Z], &off, NULL);
   *positive = status == KAON_OK && off == 0;
-  kaon_operator_destroy(&other);
-  kaon_operator_destroy(&absolute);
   return status;
 }
 

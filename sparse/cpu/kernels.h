@@ -1,6 +1,5 @@
 /* kernels.h - the functions of this folder, by the names in the table (table.c). */
-#ifndef KAON_SPARSE_CPU_KERNELS_H
-#define KAON_SPARSE_CPU_KERNELS_H
+#pragma once
 
 #include "lib/core/kernel.h"
 #include "sparse/sparse_ops.h"
@@ -10,5 +9,3 @@ void KAON_EXPORT(kaon_pick)(const kaon_launch *launch, const kaon_pick_args *arg
 void KAON_EXPORT(kaon_levels)(const kaon_launch *launch, const kaon_levels_args *args);
 void KAON_EXPORT(kaon_relax)(const kaon_launch *launch, const kaon_relax_args *args);
 void KAON_EXPORT(kaon_row_project)(const kaon_launch *launch, const kaon_project_args *args);
-
-#endif

@@ -1,8 +1,7 @@
 /* lanes.h - how the CPU's sparse kernels read vector elements for the columns of VL entries, and
  * matrix values in any storage. Element c of a vector column is at (c / W) * stride + c % W from
  * its first one, with stride = nrhs * reals * W. */
-#ifndef KAON_SPARSE_CPU_LANES_H
-#define KAON_SPARSE_CPU_LANES_H
+#pragma once
 
 #include "lib/core/kernel.h"
 #include "lib/math/vreal.h"
@@ -146,5 +145,3 @@ KAON_INLINE vreal source_run(const source *s, int64_t column, int64_t skip, cons
   return (vreal)(((vint)low & here) | ((vint)high & ~here));
 #endif
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* csr.h - how a thread block processes rows in CSR (csr.cu). 1 to 32 adjacent threads share a row:
  * they take its entries alternately and add their sums by shuffles. */
-#ifndef KAON_SPARSE_CUDA_CSR_H
-#define KAON_SPARSE_CUDA_CSR_H
+#pragma once
 
 #include "sparse/cuda/rows.h"
 
@@ -14,7 +13,7 @@ typedef struct row_range {
   int64_t begin, end; /* entries */
 } row_range;
 
-static __device__ __forceinline__ row_range row_read(const rows_call &a, unsigned row) {
+KAON_DEVICE row_range row_read(const rows_call &a, unsigned row) {
   row_range r = {0, 0};
   if (row >= (unsigned)a.rows) return r;
   r.begin = start_read(a, row);
@@ -24,9 +23,8 @@ static __device__ __forceinline__ row_range row_read(const rows_call &a, unsigne
 
 /* Entries i, i + lanes, ... below `end` of a row. */
 template <int REALS, int HALF, int COLS, bool GHOSTS>
-static __device__ __forceinline__ void row_batch(const rows_call &a, const columns &cols, int64_t i,
-                                                 int64_t end, uint64_t policy,
-                                                 kaon_packet<real, REALS> *s) {
+KAON_DEVICE void row_batch(const rows_call &a, const columns &cols, int64_t i, int64_t end,
+                           uint64_t policy, kaon_packet<real, REALS> *s) {
   constexpr int BATCH = csr_batch<REALS, COLS>();
   int32_t c[BATCH];
   entry<REALS, HALF> v[BATCH];
@@ -59,8 +57,8 @@ static __device__ __forceinline__ void row_batch(const rows_call &a, const colum
 /* The rows of a chunk, for the open columns of cols. sum: this thread's, if there is one column.
  * All threads must call it. */
 template <int REALS, int COLS>
-static __device__ __forceinline__ void csr_chunk(const rows_call &a, const columns &cols, int chunk,
-                                                 uint64_t policy, double *sum) {
+KAON_DEVICE void csr_chunk(const rows_call &a, const columns &cols, int chunk, uint64_t policy,
+                           double *sum) {
   constexpr int BATCH = csr_batch<REALS, COLS>();
   typedef kaon_packet<real, REALS> number;
   const int lane = threadIdx.x & (a.lanes - 1);
@@ -100,5 +98,3 @@ static __device__ __forceinline__ void csr_chunk(const rows_call &a, const colum
     }
   }
 }
-
-#endif

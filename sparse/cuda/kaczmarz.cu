@@ -49,14 +49,14 @@ typedef struct project_walk {
   int64_t i, end;
 } project_walk;
 
-static __device__ __forceinline__ void walk_turn(const project_call &a, project_walk *w) {
+KAON_DEVICE void walk_turn(const project_call &a, project_walk *w) {
   if (w->n >= w->turns) return;
   const int64_t at = a.backward ? w->first - w->n : w->first + w->n;
   w->i = __ldg(w->bounds + at) + w->offset;
   w->end = __ldg(w->bounds + at + 1);
 }
 
-static __device__ __forceinline__ void walk_on(const project_call &a, project_walk *w) {
+KAON_DEVICE void walk_on(const project_call &a, project_walk *w) {
   if (++w->r < a.longest) return;
   w->r = 0;
   w->i += w->stride;
@@ -74,14 +74,14 @@ struct row_share {
   kaon_packet<real, REALS> value[KEPT];
 };
 
-static __device__ __forceinline__ int64_t project_start(const project_call &a, int64_t i) {
+KAON_DEVICE int64_t project_start(const project_call &a, int64_t i) {
   return a.wide ? __ldg((const int64_t *)a.start + i)
                 : (int64_t)__ldg((const int32_t *)a.start + i);
 }
 
 template <int REALS>
-static __device__ __forceinline__ void share_read(const project_call &a, const project_walk &w,
-                                                  uint64_t policy, row_share<REALS> *s) {
+KAON_DEVICE void share_read(const project_call &a, const project_walk &w, uint64_t policy,
+                            row_share<REALS> *s) {
   s->row = -1;
   if (w.n >= w.turns) return;
   const int64_t mine = w.i + threadIdx.x / a.lanes;
@@ -106,8 +106,9 @@ static __device__ __forceinline__ void share_read(const project_call &a, const p
 
 /* Address of element c of y for this block's column: in shared memory from `part` on. */
 template <int REALS>
-static __device__ __forceinline__ kaon_packet<real, REALS> *number_of(
-    const project_call &a, kaon_packet<real, REALS> *copy, int64_t part, int column, int64_t c) {
+KAON_DEVICE kaon_packet<real, REALS> *number_of(const project_call &a,
+                                                kaon_packet<real, REALS> *copy, int64_t part,
+                                                int column, int64_t c) {
   typedef kaon_packet<real, REALS> number;
   if (copy != NULL) return copy + (c - part);
   return (number *)a.y + c + (c >> 5) * a.gap + column * KAON_LANES;
@@ -115,10 +116,9 @@ static __device__ __forceinline__ kaon_packet<real, REALS> *number_of(
 
 /* All threads of the warp must call it. */
 template <int REALS>
-static __device__ __forceinline__ void share_project(const project_call &a,
-                                                     const row_share<REALS> &s,
-                                                     kaon_packet<real, REALS> *copy, int64_t part,
-                                                     int column, uint64_t policy) {
+KAON_DEVICE void share_project(const project_call &a, const row_share<REALS> &s,
+                               kaon_packet<real, REALS> *copy, int64_t part, int column,
+                               uint64_t policy) {
   typedef kaon_packet<real, REALS> number;
   number y[KEPT], sum = {}, c = {};
   const int64_t rest = s.begin + (int64_t)KEPT * a.lanes;
@@ -167,9 +167,8 @@ static __device__ __forceinline__ void share_project(const project_call &a,
 
 /* Copies an owner's part of y from global memory, or back to it. */
 template <int REALS>
-static __device__ __forceinline__ void part_copy(const project_call &a,
-                                                 kaon_packet<real, REALS> *copy, int64_t part,
-                                                 int64_t end, int column, bool back) {
+KAON_DEVICE void part_copy(const project_call &a, kaon_packet<real, REALS> *copy, int64_t part,
+                           int64_t end, int column, bool back) {
   typedef kaon_packet<real, REALS> number;
   for (int64_t c = part + threadIdx.x; c < end; c += blockDim.x) {
     number *y = number_of<REALS>(a, (number *)NULL, 0, column, c);

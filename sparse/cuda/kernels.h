@@ -1,7 +1,6 @@
 /* kernels.h - the CUDA launchers of sparse_ops.h, for one precision of vectors each. table.c
  * chooses the product by storage form. */
-#ifndef KAON_SPARSE_CUDA_KERNELS_H
-#define KAON_SPARSE_CUDA_KERNELS_H
+#pragma once
 
 #include "sparse/sparse_ops.h"
 
@@ -30,6 +29,4 @@ extern const kaon_sparse_ops kaon_sparse_ops_cuda_d, kaon_sparse_ops_cuda_s;
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

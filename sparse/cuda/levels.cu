@@ -20,9 +20,8 @@ typedef struct levels_call {
 /* sum_j t_ij y_j over a thread's share of row i, with y_j of earlier levels. It does not use the
  * read-only path, since this block may have written them. */
 template <int REALS>
-static __device__ __forceinline__ kaon_packet<real, REALS> level_sum(const levels_call &a, int row,
-                                                                     int lane, int column,
-                                                                     uint64_t policy) {
+KAON_DEVICE kaon_packet<real, REALS> level_sum(const levels_call &a, int row, int lane, int column,
+                                               uint64_t policy) {
   typedef kaon_packet<real, REALS> number;
   const rows_call &r = a.rows;
   const int64_t end = start_read(r, row + 1);
@@ -43,8 +42,7 @@ static __device__ __forceinline__ kaon_packet<real, REALS> level_sum(const level
 }
 
 template <int REALS>
-static __device__ __forceinline__ void level_end(const levels_call &a, int row, int column,
-                                                 kaon_packet<real, REALS> s) {
+KAON_DEVICE void level_end(const levels_call &a, int row, int column, kaon_packet<real, REALS> s) {
   typedef kaon_packet<real, REALS> number;
   const rows_call &r = a.rows;
   const int64_t at = number_at(r, row) + column * KAON_LANES;
@@ -160,8 +158,7 @@ typedef struct pick_call {
 } pick_call;
 
 /* Component c of index n of a column. */
-static __device__ __forceinline__ int64_t component_at(const pick_call &a, int64_t n, int column,
-                                                       int c) {
+KAON_DEVICE int64_t component_at(const pick_call &a, int64_t n, int column, int c) {
   return (((n >> 5) * a.nrhs + column) * KAON_LANES + (n & 31)) * a.reals + c;
 }
 

@@ -8,8 +8,7 @@
  *                                                        as sums_finish (reduce.h) does
  *   run.template end<SLOTS, NORM>(sums)                  this block has no more chunks
  * Functions are not inlined: else the registers of one would be those of all. */
-#ifndef KAON_SPARSE_CUDA_LISTED_H
-#define KAON_SPARSE_CUDA_LISTED_H
+#pragma once
 
 #include "blas/cuda/convert.h"
 #include "blas/cuda/words.h"
@@ -67,7 +66,7 @@ static __device__ __noinline__ void listed_add_and_zero(const kaon_launch_list_e
 
 /* Executes an entry whose gate is open. All threads of all blocks must call it. */
 template <class RUN>
-static __device__ __forceinline__ void listed_run(const kaon_launch_list_entry &e, RUN &run) {
+KAON_DEVICE void listed_run(const kaon_launch_list_entry &e, RUN &run) {
 #define UPDATE(op)              \
   case KAON_LISTED_UPDATE + op: \
     listed_update<op>(e, run);  \
@@ -99,5 +98,3 @@ static __device__ __forceinline__ void listed_run(const kaon_launch_list_entry &
 #undef UPDATE
 #undef ROWS
 }
-
-#endif

@@ -30,23 +30,21 @@ typedef struct unit_source {
   int first;
 } unit_source;
 
-static __device__ __forceinline__ unit_source unit_of(const long_call &a, int column) {
+KAON_DEVICE unit_source unit_of(const long_call &a, int column) {
   const bool own = column < a.rows.rows;
   return {own ? a.rows.x : a.rows.ghosts, own ? column : column - a.rows.rows};
 }
 
 template <int REALS>
-static __device__ __forceinline__ kaon_packet<real, REALS> far_number(const long_call &a,
-                                                                      const unit_source &s, int c) {
+KAON_DEVICE kaon_packet<real, REALS> far_number(const long_call &a, const unit_source &s, int c) {
   const int64_t at = number_at(a.rows, s.first + c) + a.column * KAON_LANES;
   return ((const kaon_packet<real, REALS> *)s.x)[at];
 }
 
 /* The slices of a unit; NEAR: its x are in shared memory. */
 template <int REALS, int HALF, bool NEAR>
-static __device__ __forceinline__ void slices_add(const long_call &a, const kaon_long_unit &u,
-                                                  const unit_source &source,
-                                                  const kaon_packet<real, REALS> *near) {
+KAON_DEVICE void slices_add(const long_call &a, const kaon_long_unit &u, const unit_source &source,
+                            const kaon_packet<real, REALS> *near) {
   typedef kaon_packet<real, REALS> number;
   constexpr int BATCH = long_batch<REALS>();
   const int lane = threadIdx.x % 32, last = u.slice + u.slices;
@@ -80,8 +78,7 @@ static __device__ __forceinline__ void slices_add(const long_call &a, const kaon
 }
 
 template <int REALS>
-static __device__ __forceinline__ void unit_add(const long_call &a, const kaon_long_unit &u,
-                                                void *room) {
+KAON_DEVICE void unit_add(const long_call &a, const kaon_long_unit &u, void *room) {
   typedef kaon_packet<real, REALS> number;
   const unit_source source = unit_of(a, u.column);
   number *near = (number *)room;
@@ -123,8 +120,8 @@ enum { MANY_CHUNKS = 512 };
 
 /* Adds the chunks of row n that belong to one of the given number of threads, over its warp. */
 template <int REALS>
-static __device__ __forceinline__ kaon_packet<real, REALS> chunks_sum(const long_call &a, int n,
-                                                                      int thread, int threads) {
+KAON_DEVICE kaon_packet<real, REALS> chunks_sum(const long_call &a, int n, int thread,
+                                                int threads) {
   typedef kaon_packet<real, REALS> number;
   const int64_t end = a.of.first[n + 1];
   number s = {};
@@ -143,8 +140,7 @@ static __device__ __forceinline__ kaon_packet<real, REALS> chunks_sum(const long
 
 /* Adds to y of row n. One thread must call it. */
 template <int REALS>
-static __device__ __forceinline__ void long_row_end(const long_call &a, int n,
-                                                    const kaon_packet<real, REALS> &s) {
+KAON_DEVICE void long_row_end(const long_call &a, int n, const kaon_packet<real, REALS> &s) {
   typedef kaon_packet<real, REALS> number;
   const real scale = a.half ? (real)(a.of.scale[n] * (1.0f / 32767)) : (real)1;
   number *y = (number *)a.rows.y + number_at(a.rows, a.of.row[n]) + a.column * KAON_LANES;
@@ -156,7 +152,7 @@ static __device__ __forceinline__ void long_row_end(const long_call &a, int n,
 
 /* All threads of a block must call it. The order is fixed. */
 template <int REALS>
-static __device__ __forceinline__ void many_chunks_add(const long_call &a, int n) {
+KAON_DEVICE void many_chunks_add(const long_call &a, int n) {
   typedef kaon_packet<real, REALS> number;
   __shared__ number part[KAON_WARPS];
   const int thread = (int)threadIdx.x;
@@ -172,7 +168,7 @@ static __device__ __forceinline__ void many_chunks_add(const long_call &a, int n
 }
 
 template <int REALS>
-static __device__ __forceinline__ void chunks_add(const long_call &a) {
+KAON_DEVICE void chunks_add(const long_call &a) {
   const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
   for (int i = 0; i < KAON_WARPS; i++) {
     const int n = (int)blockIdx.x * KAON_WARPS + i;

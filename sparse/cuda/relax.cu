@@ -31,8 +31,8 @@
 
 /* Waits until no block of another rank that this block reads is more than `rank_lag` behind, and
  * notes the shifts (may_begin does so for blocks of this rank). Returns true if all has ended. */
-static __device__ __forceinline__ bool await_ranks(const relax_call &a, int64_t block, int column,
-                                                   int32_t own, int *shifts) {
+KAON_DEVICE bool await_ranks(const relax_call &a, int64_t block, int column, int32_t own,
+                             int *shifts) {
   const kaon_block_ghosts &g = a.ghosts;
   const int32_t least = a.rank_lag < 0 ? INT32_MIN : own - a.rank_lag;
   const int64_t end = __ldg(g.reads + block + 1);
@@ -57,7 +57,7 @@ static __device__ __forceinline__ bool await_ranks(const relax_call &a, int64_t 
 }
 
 /* For tests: delays this rank. */
-static __device__ __forceinline__ void take_pause(const relax_call &a) {
+KAON_DEVICE void take_pause(const relax_call &a) {
   const uint64_t begin = nanoseconds();
   if (threadIdx.x == 0)
     while (nanoseconds() - begin < (uint64_t)a.pause) __nanosleep(1000);
@@ -67,8 +67,8 @@ static __device__ __forceinline__ void take_pause(const relax_call &a) {
 /* Waits until no block that this one reads is more than `lag` behind, and notes the shifts. Returns
  * false in all threads if all has ended. The slowest block never waits, so there is always
  * progress. */
-static __device__ __forceinline__ bool may_begin(const relax_call &a, int64_t block, int column,
-                                                 int round, int *shifts, counter_check *w) {
+KAON_DEVICE bool may_begin(const relax_call &a, int64_t block, int column, int round, int *shifts,
+                           counter_check *w) {
   const kaon_row_blocks &m = a.rows;
   const int32_t *count = a.count + (int64_t)column * m.blocks;
   /* with rounds, counts begin at 0; the first thread may not have stored this one yet */
@@ -93,7 +93,7 @@ static __device__ __forceinline__ bool may_begin(const relax_call &a, int64_t bl
 }
 
 /* One block checks whether all has ended. */
-static __device__ __forceinline__ void monitor(const relax_call &a, int column) {
+KAON_DEVICE void monitor(const relax_call &a, int column) {
   const int64_t blocks = a.rows.blocks, first = (int64_t)column * blocks;
   double sum = 0;
   bool known = true;
@@ -110,7 +110,7 @@ static __device__ __forceinline__ void monitor(const relax_call &a, int column) 
 /* The next block of rows of this launch; -1: none is left. All threads must call it. A launch uses
  * one ticket for each block, and one for each thread block that finds none left. So a ticket alone
  * determines its launch, and with it the order. */
-static __device__ __forceinline__ int64_t next_block(const relax_call &a, int column) {
+KAON_DEVICE int64_t next_block(const relax_call &a, int column) {
   __shared__ unsigned long long ticket;
   const uint64_t blocks = (uint64_t)a.rows.blocks, each = blocks + (uint64_t)a.together;
   __syncthreads();

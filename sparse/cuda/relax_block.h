@@ -1,7 +1,6 @@
 /* relax_block.h - a block of rows on the GPU: what its threads read of it and of other blocks, its
  * local sweeps, and what it sends to other ranks. relax.cu describes who waits for whom. */
-#ifndef KAON_SPARSE_CUDA_RELAX_BLOCK_H
-#define KAON_SPARSE_CUDA_RELAX_BLOCK_H
+#pragma once
 
 #include "lib/math/steps/relaxed_row.h"
 #include "sparse/cuda/rows.h"
@@ -32,50 +31,50 @@ typedef struct relax_call {
 
 /* ---- values that other blocks write concurrently ---- */
 
-static __device__ __forceinline__ int32_t load_acquire(const int32_t *p) {
+KAON_DEVICE int32_t load_acquire(const int32_t *p) {
   int32_t v;
   asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
 }
 
-static __device__ __forceinline__ int32_t load_relaxed(const int32_t *p) {
+KAON_DEVICE int32_t load_relaxed(const int32_t *p) {
   int32_t v;
   asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(v) : "l"(p));
   return v;
 }
 
-static __device__ __forceinline__ void store_release(int32_t *p, int32_t v) {
+KAON_DEVICE void store_release(int32_t *p, int32_t v) {
   asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 
-static __device__ __forceinline__ void store_relaxed(int32_t *p, int32_t v) {
+KAON_DEVICE void store_relaxed(int32_t *p, int32_t v) {
   asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 
-static __device__ __forceinline__ double load_seen(const double *p) {
+KAON_DEVICE double load_seen(const double *p) {
   double v;
   asm volatile("ld.relaxed.gpu.global.f64 %0, [%1];" : "=d"(v) : "l"(p));
   return v;
 }
 
-static __device__ __forceinline__ void store_seen(double *p, double v) {
+KAON_DEVICE void store_seen(double *p, double v) {
   asm volatile("st.relaxed.gpu.global.f64 [%0], %1;" ::"l"(p), "d"(v) : "memory");
 }
 
-static __device__ __forceinline__ int32_t load_far(const int32_t *p) {
+KAON_DEVICE int32_t load_far(const int32_t *p) {
   int32_t v;
   asm volatile("ld.acquire.sys.global.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
 }
 
 /* Not an acquire load, which would each time empty the first-level cache that other blocks use. */
-static __device__ __forceinline__ int32_t peek_far(const int32_t *p) {
+KAON_DEVICE int32_t peek_far(const int32_t *p) {
   int32_t v;
   asm volatile("ld.relaxed.sys.global.s32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
   return v;
 }
 
-static __device__ __forceinline__ void store_far(int32_t *p, int32_t v) {
+KAON_DEVICE void store_far(int32_t *p, int32_t v) {
   asm volatile("fence.acq_rel.sys;" ::: "memory");
   asm volatile("st.relaxed.sys.global.s32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
@@ -89,12 +88,12 @@ typedef struct seat {
 } seat;
 
 template <int REALS>
-static __device__ __forceinline__ int64_t number_of(const relax_call &a, int row, int column) {
+KAON_DEVICE int64_t number_of(const relax_call &a, int row, int column) {
   return (((int64_t)(row >> 5) * a.nrhs + column) * KAON_LANES + (row & 31)) * REALS;
 }
 
 template <int REALS>
-static __device__ __forceinline__ seat seat_of(const relax_call &a, int64_t block, int column) {
+KAON_DEVICE seat seat_of(const relax_call &a, int64_t block, int column) {
   const kaon_row_blocks &m = a.rows;
   seat s;
   s.place = block * m.block + threadIdx.x;
@@ -107,7 +106,7 @@ static __device__ __forceinline__ seat seat_of(const relax_call &a, int64_t bloc
 }
 
 template <int REALS>
-static __device__ __forceinline__ void value_of(const void *values, int64_t n, real *v) {
+KAON_DEVICE void value_of(const void *values, int64_t n, real *v) {
   const kaon_packet<real, REALS> p = ((const kaon_packet<real, REALS> *)values)[n];
 #pragma unroll
   for (int c = 0; c < REALS; c++) v[c] = p.v[c];
@@ -116,8 +115,7 @@ static __device__ __forceinline__ void value_of(const void *values, int64_t n, r
 /* t -= the entries in columns of other blocks. Several at a time, so that their memory latencies
  * overlap. */
 template <int REALS>
-static __device__ __forceinline__ void read_outside(const relax_call &a, const seat &s, int column,
-                                                    real *t) {
+KAON_DEVICE void read_outside(const relax_call &a, const seat &s, int column, real *t) {
   enum { AHEAD = REALS * sizeof(real) <= 8 ? 4 : 2 };
   const kaon_block_entries &e = a.rows.outside;
   const int64_t begin = __ldg(e.start + s.slice), end = __ldg(e.start + s.slice + 1);
@@ -145,8 +143,7 @@ static __device__ __forceinline__ void read_outside(const relax_call &a, const s
 /* t -= the entries in columns of other ranks. Several at a time too, since they may cross links
  * between devices. */
 template <int REALS>
-static __device__ __forceinline__ void read_ghosts(const relax_call &a, const seat &s, int column,
-                                                   real *t) {
+KAON_DEVICE void read_ghosts(const relax_call &a, const seat &s, int column, real *t) {
   enum { AHEAD = REALS * sizeof(real) <= 8 ? 4 : 2 };
   const kaon_block_ghosts &g = a.ghosts;
   const int64_t begin = __ldg(g.start + s.slice), end = __ldg(g.start + s.slice + 1);
@@ -175,8 +172,7 @@ static __device__ __forceinline__ void read_ghosts(const relax_call &a, const se
 
 /* Sends the block's rows, which are in shared memory, to the ranks that read them. */
 template <int REALS>
-static __device__ __forceinline__ void give_rows(const relax_call &a, int64_t block, int column,
-                                                 const real *y) {
+KAON_DEVICE void give_rows(const relax_call &a, int64_t block, int column, const real *y) {
   const kaon_block_ghosts &g = a.ghosts;
   const int64_t end = __ldg(g.sends + block + 1);
 #pragma unroll 1
@@ -189,8 +185,7 @@ static __device__ __forceinline__ void give_rows(const relax_call &a, int64_t bl
 }
 
 /* Sends the block's counter to them. All threads must call it, after a barrier after give_rows. */
-static __device__ __forceinline__ void notify(const relax_call &a, int64_t block, int column,
-                                              int32_t count) {
+KAON_DEVICE void notify(const relax_call &a, int64_t block, int column, int32_t count) {
   const kaon_block_ghosts &g = a.ghosts;
   const int64_t end = __ldg(g.notifications + block + 1);
 #pragma unroll 1
@@ -201,7 +196,7 @@ static __device__ __forceinline__ void notify(const relax_call &a, int64_t block
 /* A value in shared memory, `far` bytes beyond an address there. Addresses have 32 bits: for
  * generic ones the compiler would recompute the shared memory window in each sweep. */
 template <int FAR>
-static __device__ __forceinline__ void shared_read(uint32_t at, double *v, const int reals) {
+KAON_DEVICE void shared_read(uint32_t at, double *v, const int reals) {
   if (reals == 1)
     asm volatile("ld.shared.f64 %0, [%1+%2];" : "=d"(v[0]) : "r"(at), "n"(FAR) : "memory");
   else
@@ -212,7 +207,7 @@ static __device__ __forceinline__ void shared_read(uint32_t at, double *v, const
 }
 
 template <int FAR>
-static __device__ __forceinline__ void shared_read(uint32_t at, float *v, const int reals) {
+KAON_DEVICE void shared_read(uint32_t at, float *v, const int reals) {
   if (reals == 1)
     asm volatile("ld.shared.f32 %0, [%1+%2];" : "=f"(v[0]) : "r"(at), "n"(FAR) : "memory");
   else
@@ -223,7 +218,7 @@ static __device__ __forceinline__ void shared_read(uint32_t at, float *v, const 
 }
 
 template <int FAR>
-static __device__ __forceinline__ void shared_write(uint32_t at, const double *v, const int reals) {
+KAON_DEVICE void shared_write(uint32_t at, const double *v, const int reals) {
   if (reals == 1)
     asm volatile("st.shared.f64 [%0+%1], %2;" ::"r"(at), "n"(FAR), "d"(v[0]) : "memory");
   else
@@ -233,7 +228,7 @@ static __device__ __forceinline__ void shared_write(uint32_t at, const double *v
 }
 
 template <int FAR>
-static __device__ __forceinline__ void shared_write(uint32_t at, const float *v, const int reals) {
+KAON_DEVICE void shared_write(uint32_t at, const float *v, const int reals) {
   if (reals == 1)
     asm volatile("st.shared.f32 [%0+%1], %2;" ::"r"(at), "n"(FAR), "f"(v[0]) : "memory");
   else
@@ -263,8 +258,7 @@ struct held {
 };
 
 template <int REALS, int THREADS>
-static __device__ __forceinline__ void hold(const relax_call &a, const seat &s, uint32_t room,
-                                            held<REALS, THREADS> &h) {
+KAON_DEVICE void hold(const relax_call &a, const seat &s, uint32_t room, held<REALS, THREADS> &h) {
   enum { MOST = held<REALS, THREADS>::MOST };
   const kaon_block_entries &e = a.rows.inside;
   const int64_t begin = __ldg(e.start + s.slice);
@@ -284,8 +278,7 @@ static __device__ __forceinline__ void hold(const relax_call &a, const seat &s, 
 }
 
 template <int REALS, int THREADS, int FAR>
-static __device__ __forceinline__ void read_group(const held<REALS, THREADS> &h, int first,
-                                                  real *t) {
+KAON_DEVICE void read_group(const held<REALS, THREADS> &h, int first, real *t) {
   enum { GROUP = held<REALS, THREADS>::GROUP };
   real x[GROUP][REALS];
 #pragma unroll
@@ -296,9 +289,8 @@ static __device__ __forceinline__ void read_group(const held<REALS, THREADS> &h,
 
 /* t -= the block's own entries, with x in shared memory FAR bytes beyond `room`. */
 template <int REALS, int THREADS, int FAR>
-static __device__ __forceinline__ void read_inside(const relax_call &a,
-                                                   const held<REALS, THREADS> &h, uint32_t room,
-                                                   real *t) {
+KAON_DEVICE void read_inside(const relax_call &a, const held<REALS, THREADS> &h, uint32_t room,
+                             real *t) {
   enum { GROUP = held<REALS, THREADS>::GROUP, MOST = held<REALS, THREADS>::MOST };
   const kaon_block_entries &e = a.rows.inside;
   read_group<REALS, THREADS, FAR>(h, 0, t);
@@ -318,9 +310,9 @@ static __device__ __forceinline__ void read_inside(const relax_call &a,
 /* A local sweep of this thread's row, at `own`. Reads x FROM bytes beyond `room` and writes it TO
  * bytes beyond. */
 template <int REALS, int THREADS, int FROM, int TO>
-static __device__ __forceinline__ void sweep_row(const relax_call &a, const held<REALS, THREADS> &h,
-                                                 uint32_t room, uint32_t own, bool mine, bool moves,
-                                                 const real *t, const real *inverse, real *x) {
+KAON_DEVICE void sweep_row(const relax_call &a, const held<REALS, THREADS> &h, uint32_t room,
+                           uint32_t own, bool mine, bool moves, const real *t, const real *inverse,
+                           real *x) {
   if (mine) {
     real u[REALS];
 #pragma unroll
@@ -333,7 +325,7 @@ static __device__ __forceinline__ void sweep_row(const relax_call &a, const held
 }
 
 /* The sum over the block's threads, in thread 0. All threads must call it. */
-static __device__ __forceinline__ double block_sum(double x) {
+KAON_DEVICE double block_sum(double x) {
   __shared__ double warps[32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
   x = warp_sum(x);
@@ -356,8 +348,8 @@ struct prepared {
 };
 
 template <int REALS, int THREADS>
-static __device__ __forceinline__ void prepare(const relax_call &a, int64_t block, int column,
-                                               const real *room, prepared<REALS, THREADS> &p) {
+KAON_DEVICE void prepare(const relax_call &a, int64_t block, int column, const real *room,
+                         prepared<REALS, THREADS> &p) {
   p.block = block;
   p.room = (uint32_t)__cvta_generic_to_shared(room);
   p.own = p.room + threadIdx.x * (uint32_t)(REALS * sizeof(real));
@@ -375,14 +367,13 @@ typedef struct counter_check {
   int32_t own;          /* iterations of this block */
 } counter_check;
 
-static __device__ __forceinline__ void note_shift(int *shifts, int32_t shift) {
+KAON_DEVICE void note_shift(int *shifts, int32_t shift) {
   const int bin = shift + KAON_SHIFTS;
   atomicAdd(&shifts[bin < 0 ? 0 : bin >= KAON_SHIFT_BINS ? KAON_SHIFT_BINS - 1 : bin], 1);
 }
 
 /* Checks again, after the reads, those of the read blocks that have no thread of their own. */
-static __device__ __forceinline__ void recheck(const relax_call &a, int64_t block, int column,
-                                               int32_t own, int *after) {
+KAON_DEVICE void recheck(const relax_call &a, int64_t block, int column, int32_t own, int *after) {
   const int32_t *count = a.count + (int64_t)column * a.rows.blocks;
   const int64_t end = __ldg(a.rows.reads + block + 1);
 #pragma unroll 1
@@ -394,9 +385,8 @@ static __device__ __forceinline__ void recheck(const relax_call &a, int64_t bloc
  * counter is loaded there and examined at the end, to hide its latency. room: the block's values,
  * twice, at a fixed distance, since a sweep reads one copy and writes the other. */
 template <int REALS, int THREADS>
-static __device__ __forceinline__ void relax_block(const relax_call &a,
-                                                   const prepared<REALS, THREADS> &p, int column,
-                                                   const counter_check &w, int *after, real *room) {
+KAON_DEVICE void relax_block(const relax_call &a, const prepared<REALS, THREADS> &p, int column,
+                             const counter_check &w, int *after, real *room) {
   enum { FAR = THREADS * REALS * (int)sizeof(real) };
   const kaon_row_blocks &m = a.rows;
   const seat &s = p.s;
@@ -467,8 +457,7 @@ static __device__ __forceinline__ void relax_block(const relax_call &a,
 
 /* Sends a block's initial values to the ranks that read them. */
 template <int REALS>
-static __device__ __forceinline__ void give_block(const relax_call &a, int64_t block, int column,
-                                                  real *y) {
+KAON_DEVICE void give_block(const relax_call &a, int64_t block, int column, real *y) {
   const seat s = seat_of<REALS>(a, block, column);
   if (s.mine)
 #pragma unroll
@@ -478,5 +467,3 @@ static __device__ __forceinline__ void give_block(const relax_call &a, int64_t b
   __syncthreads();
   notify(a, block, column, load_relaxed(a.count + (int64_t)column * a.rows.blocks + block));
 }
-
-#endif

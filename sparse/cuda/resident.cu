@@ -84,7 +84,7 @@ struct resident_run {
 };
 
 /* Copies n pieces of 16 bytes; all threads of the block must call it. */
-static __device__ __forceinline__ void copy_pieces(void *to, const void *from, int n) {
+KAON_DEVICE void copy_pieces(void *to, const void *from, int n) {
   for (int i = threadIdx.x; i < n; i += KAON_THREADS) ((uint4 *)to)[i] = ((const uint4 *)from)[i];
 }
 

@@ -5,8 +5,7 @@
  * first-level cache, which is reserved for x. If the second-level cache cannot hold the matrix,
  * they are also the first to be evicted from it. Only matrix data are read before
  * kaon_wait_for_previous, if kaon_launch.early allows it. */
-#ifndef KAON_SPARSE_CUDA_ROWS_H
-#define KAON_SPARSE_CUDA_ROWS_H
+#pragma once
 
 #include <limits.h>
 
@@ -60,7 +59,7 @@ typedef struct rows_call {
 static const uint64_t row_evict_first = UINT64_C(0x12f0000000000000);
 static const uint64_t row_evict_normal = UINT64_C(0x16f0000000000000);
 
-static __device__ __forceinline__ uint64_t stored_policy(uint64_t stored) {
+KAON_DEVICE uint64_t stored_policy(uint64_t stored) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   return stored;
 #else
@@ -73,11 +72,11 @@ static __device__ __forceinline__ uint64_t stored_policy(uint64_t stored) {
 #endif
 }
 
-static __device__ __forceinline__ uint64_t matrix_policy(const rows_call &a) {
+KAON_DEVICE uint64_t matrix_policy(const rows_call &a) {
   return stored_policy(a.policy);
 }
 
-static __device__ __forceinline__ int32_t column_read(const int32_t *p, uint64_t policy) {
+KAON_DEVICE int32_t column_read(const int32_t *p, uint64_t policy) {
   int32_t x;
   asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.s32 %0, [%1], %2;"
                : "=r"(x)
@@ -85,7 +84,7 @@ static __device__ __forceinline__ int32_t column_read(const int32_t *p, uint64_t
   return x;
 }
 
-static __device__ __forceinline__ int32_t narrow_read(const uint16_t *p, uint64_t policy) {
+KAON_DEVICE int32_t narrow_read(const uint16_t *p, uint64_t policy) {
   uint16_t x;
   asm volatile("ld.global.nc.L1::no_allocate.L2::cache_hint.u16 %0, [%1], %2;"
                : "=h"(x)
@@ -94,7 +93,7 @@ static __device__ __forceinline__ int32_t narrow_read(const uint16_t *p, uint64_
 }
 
 /* For data shared by blocks of rows, or by the threads of a warp: both caches retain it. */
-static __device__ __forceinline__ int32_t shared_read(const int32_t *p) {
+KAON_DEVICE int32_t shared_read(const int32_t *p) {
   int32_t x;
   asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(p));
   return x;
@@ -108,8 +107,7 @@ struct entry {
 
 /* Value `at` of the matrix. */
 template <int REALS, int HALF>
-static __device__ __forceinline__ entry<REALS, HALF> entry_read(const void *value, int64_t at,
-                                                                uint64_t policy) {
+KAON_DEVICE entry<REALS, HALF> entry_read(const void *value, int64_t at, uint64_t policy) {
   constexpr int bytes = REALS * (HALF ? 2 : (int)sizeof(real));
   const char *p = (const char *)value + at * bytes;
   entry<REALS, HALF> x;
@@ -136,8 +134,7 @@ static __device__ __forceinline__ entry<REALS, HALF> entry_read(const void *valu
 
 /* In integers if HALF: the row's scale is applied at its end. */
 template <int REALS, int HALF>
-static __device__ __forceinline__ kaon_packet<real, REALS> entry_number(
-    const entry<REALS, HALF> &x) {
+KAON_DEVICE kaon_packet<real, REALS> entry_number(const entry<REALS, HALF> &x) {
   kaon_packet<real, REALS> v;
   if constexpr (HALF) {
 #pragma unroll
@@ -147,28 +144,27 @@ static __device__ __forceinline__ kaon_packet<real, REALS> entry_number(
   return v;
 }
 
-static __device__ __forceinline__ int64_t start_read(const rows_call &a, int64_t i) {
+KAON_DEVICE int64_t start_read(const rows_call &a, int64_t i) {
   return a.wide ? __ldg((const int64_t *)a.start + i)
                 : (int64_t)__ldg((const int32_t *)a.start + i);
 }
 
 template <int HALF>
-static __device__ __forceinline__ real row_scale(const rows_call &a, int row) {
+KAON_DEVICE real row_scale(const rows_call &a, int row) {
   return HALF && row < a.rows ? (real)(__ldg(a.scale + row) * (1.0f / 32767)) : (real)1;
 }
 
 /* ---- vectors ---- */
 
 /* Offset of index n of column 0. */
-static __device__ __forceinline__ int64_t number_at(const rows_call &a, int n) {
+KAON_DEVICE int64_t number_at(const rows_call &a, int n) {
   return n + (n >> 5) * a.gap;
 }
 
 /* The element of column 0 that column c of the matrix multiplies. Those of the other columns are 32
  * reals apart. ONE: there is one column. GHOSTS: the element may be a ghost. */
 template <int REALS, bool ONE, bool GHOSTS>
-static __device__ __forceinline__ const kaon_packet<real, REALS> *source_of(const rows_call &a,
-                                                                            int c) {
+KAON_DEVICE const kaon_packet<real, REALS> *source_of(const rows_call &a, int c) {
   typedef kaon_packet<real, REALS> number;
   if (!GHOSTS) return (const number *)a.x + (ONE ? (int64_t)c : number_at(a, c));
   const bool near = c < a.rows;
@@ -177,9 +173,8 @@ static __device__ __forceinline__ const kaon_packet<real, REALS> *source_of(cons
 }
 
 template <int REALS>
-static __device__ __forceinline__ void number_add(kaon_packet<real, REALS> *s,
-                                                  const kaon_packet<real, REALS> &v,
-                                                  const kaon_packet<real, REALS> &x) {
+KAON_DEVICE void number_add(kaon_packet<real, REALS> *s, const kaon_packet<real, REALS> &v,
+                            const kaon_packet<real, REALS> &x) {
   if constexpr (REALS == 1)
     s->v[0] = v.v[0] * x.v[0] + s->v[0];
   else {
@@ -198,7 +193,7 @@ struct row_others {
 
 /* at: offset of a row in the vectors. */
 template <int REALS>
-static __device__ __forceinline__ row_others<REALS> row_prefetch(const rows_call &a, int64_t at) {
+KAON_DEVICE row_others<REALS> row_prefetch(const rows_call &a, int64_t at) {
   typedef kaon_packet<real, REALS> number;
   row_others<REALS> o = {};
   if (a.b != NULL) o.b = ((const number *)a.b)[at];
@@ -208,9 +203,9 @@ static __device__ __forceinline__ row_others<REALS> row_prefetch(const rows_call
 
 /* Stores y of a row and returns it. s: the row's sum. */
 template <int REALS>
-static __device__ __forceinline__ kaon_packet<real, REALS> row_store(
-    const rows_call &a, int64_t at, real scale, kaon_packet<real, REALS> s,
-    const kaon_packet<real, REALS> &b) {
+KAON_DEVICE kaon_packet<real, REALS> row_store(const rows_call &a, int64_t at, real scale,
+                                               kaon_packet<real, REALS> s,
+                                               const kaon_packet<real, REALS> &b) {
 #pragma unroll
   for (int i = 0; i < REALS; i++)
     s.v[i] = a.b != NULL ? a.a * scale * s.v[i] + b.v[i] : scale * s.v[i];
@@ -220,9 +215,8 @@ static __device__ __forceinline__ kaon_packet<real, REALS> row_store(
 
 /* The same, and adds to the sums. STRIDE: distance of the values of a thread. */
 template <int REALS, int STRIDE = 1>
-static __device__ __forceinline__ void row_put(const rows_call &a, int64_t at, real scale,
-                                               kaon_packet<real, REALS> s,
-                                               const row_others<REALS> &others, double *sum) {
+KAON_DEVICE void row_put(const rows_call &a, int64_t at, real scale, kaon_packet<real, REALS> s,
+                         const row_others<REALS> &others, double *sum) {
   typedef kaon_packet<real, REALS> number;
   number w = others.w;
   s = row_store<REALS>(a, at, scale, s, others.b);
@@ -242,15 +236,15 @@ static __device__ __forceinline__ void row_put(const rows_call &a, int64_t at, r
 }
 
 template <int REALS>
-static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, real scale,
-                                               kaon_packet<real, REALS> s, double *sum) {
+KAON_DEVICE void row_end(const rows_call &a, int64_t at, real scale, kaon_packet<real, REALS> s,
+                         double *sum) {
   row_put<REALS>(a, at, scale, s, row_prefetch<REALS>(a, at), sum);
 }
 
 /* The same without sums. */
 template <int REALS>
-static __device__ __forceinline__ void row_end(const rows_call &a, int64_t at, real scale,
-                                               const kaon_packet<real, REALS> &s) {
+KAON_DEVICE void row_end(const rows_call &a, int64_t at, real scale,
+                         const kaon_packet<real, REALS> &s) {
   kaon_packet<real, REALS> b = {};
   if (a.b != NULL) b = ((const kaon_packet<real, REALS> *)a.b)[at];
   row_store<REALS>(a, at, scale, s, b);
@@ -266,14 +260,14 @@ typedef struct columns {
 
 /* Column at which group i begins, from the first group of this thread block on. Of a block's
  * a.concurrent_groups groups adjacent warps have one each. */
-static __device__ __forceinline__ int group_first(const rows_call &a, int i) {
+KAON_DEVICE int group_first(const rows_call &a, int i) {
   const int first =
       (int)(blockIdx.x % (unsigned)(a.groups / a.concurrent_groups)) * a.concurrent_groups;
   return (first + i) * a.nrhs / a.groups;
 }
 
 template <int COLS>
-static __device__ __forceinline__ columns columns_of(const rows_call &a) {
+KAON_DEVICE columns columns_of(const rows_call &a) {
   columns c = {0, 1, 0};
   if (COLS == 1) return c;
   const int own = (int)(threadIdx.x / 32) % a.concurrent_groups;
@@ -283,14 +277,14 @@ static __device__ __forceinline__ columns columns_of(const rows_call &a) {
 }
 
 template <int COLS>
-static __device__ __forceinline__ int chunk_of(const rows_call &a) {
+KAON_DEVICE int chunk_of(const rows_call &a) {
   return COLS == 1 ? (int)blockIdx.x
                    : (int)(blockIdx.x / (unsigned)(a.groups / a.concurrent_groups));
 }
 
 /* All lanes of a warp must call it: each reads the gate of one column. */
 template <int COLS>
-static __device__ __forceinline__ void columns_prefetch(const rows_call &a, columns *c) {
+KAON_DEVICE void columns_prefetch(const rows_call &a, columns *c) {
   if (COLS == 1) {
     c->open = gate_open(a.sums.gate, c->first);
     return;
@@ -302,8 +296,7 @@ static __device__ __forceinline__ void columns_prefetch(const rows_call &a, colu
 
 /* sum: this thread's, for the only column. chunk: of this launch. All threads of the block must
  * call it. */
-static __device__ __forceinline__ void column_finish(const rows_call &a, const columns &c,
-                                                     int chunk, const double *sum) {
+KAON_DEVICE void column_finish(const rows_call &a, const columns &c, int chunk, const double *sum) {
   kaon_let_next_start();
   if (a.sums.sum.state == NULL || !(c.open & 1)) return;
   const double value[ROW_VALUES] = {sum[0], 0, sum[1], sum[2], sum[3], 0};
@@ -394,5 +387,3 @@ static inline void rows_partition(const kaon_launch *launch, const kaon_spmv_arg
   }
   a->sums = kaon_cuda_sums_of(launch, &args->gate, &args->sum, all);
 }
-
-#endif

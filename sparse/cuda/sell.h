@@ -1,7 +1,6 @@
 /* sell.h - what the CUDA kernels of SELL and ELL share: where blocks of rows begin, how entries and
  * their columns are read, the rows of a warp, and warps that share a block of rows. */
-#ifndef KAON_SPARSE_CUDA_SELL_H
-#define KAON_SPARSE_CUDA_SELL_H
+#pragma once
 
 #include "sparse/cuda/rows.h"
 
@@ -11,7 +10,7 @@ typedef struct slice {
   int length;
 } slice;
 
-static __device__ __forceinline__ slice slice_read(const rows_call &a, int block) {
+KAON_DEVICE slice slice_read(const rows_call &a, int block) {
   slice s = {0, 0};
   if (block >= a.last) return s;
   if (a.start == NULL) {
@@ -28,7 +27,7 @@ static __device__ __forceinline__ slice slice_read(const rows_call &a, int block
  * share. It does so before the previous kernel has ended, since no kernel writes them
  * (kaon_launch.early). */
 template <int REALS, int HALF, int COUNT>
-static __device__ __forceinline__ void slice_prefetch(const rows_call &a, int block) {
+KAON_DEVICE void slice_prefetch(const rows_call &a, int block) {
   constexpr int bytes = REALS * (HALF ? 2 : (int)sizeof(real));
   const slice mine = slice_read(a, block);
   const int lane = threadIdx.x % 32;
@@ -48,13 +47,13 @@ enum { SELL_OWN, SELL_SHARED, SELL_ANY };
 
 /* Whether blocks share lists of columns; known at compile time except for SELL_ANY. */
 template <int KIND>
-static __device__ __forceinline__ bool sell_shares(const rows_call &a) {
+KAON_DEVICE bool sell_shares(const rows_call &a) {
   return KIND == SELL_SHARED || (KIND == SELL_ANY && a.columns == KAON_COLUMNS_SHARED);
 }
 
 /* The position of a block's columns in the shared lists: this thread's, for the first entry. */
 template <int KIND>
-static __device__ __forceinline__ int sell_list(const rows_call &a, int block) {
+KAON_DEVICE int sell_list(const rows_call &a, int block) {
   if (!sell_shares<KIND>(a) || block >= a.last) return 0;
   return shared_read(a.pattern + block) * KAON_LANES + (int)(threadIdx.x % 32);
 }
@@ -63,8 +62,8 @@ static __device__ __forceinline__ int sell_list(const rows_call &a, int block) {
  * and separate columns, and in shared lists. All loads are issued before any is used, values first,
  * since they come from furthest away. Lanes after the last row read the blocks' padding. */
 template <int REALS, int HALF, int COUNT, int KIND, bool GHOSTS>
-static __device__ __forceinline__ void entries_add(const rows_call &a, int block, int64_t at,
-                                                   int list, kaon_packet<real, REALS> *s) {
+KAON_DEVICE void entries_add(const rows_call &a, int block, int64_t at, int list,
+                             kaon_packet<real, REALS> *s) {
   const uint64_t policy = matrix_policy(a);
   const bool shares = sell_shares<KIND>(a);
   int32_t c[COUNT];
@@ -98,8 +97,8 @@ static __device__ __forceinline__ void entries_add(const rows_call &a, int block
 
 /* Adds the last `left` entries of a row, at most COUNT, together. */
 template <int REALS, int HALF, int COUNT, int KIND, bool GHOSTS>
-static __device__ __forceinline__ void rest_add(const rows_call &a, int block, int64_t at, int list,
-                                                int left, kaon_packet<real, REALS> *s) {
+KAON_DEVICE void rest_add(const rows_call &a, int block, int64_t at, int list, int left,
+                          kaon_packet<real, REALS> *s) {
   if (left == COUNT)
     entries_add<REALS, HALF, COUNT, KIND, GHOSTS>(a, block, at, list, s);
   else if constexpr (COUNT > 1)
@@ -109,8 +108,8 @@ static __device__ __forceinline__ void rest_add(const rows_call &a, int block, i
 /* Adds the `left` entries of a row from `at` and `list` on, BATCH at a time. After each batch,
  * `skip` entries are left out. */
 template <int REALS, int HALF, int BATCH, int KIND, bool GHOSTS>
-static __device__ __forceinline__ void row_add(const rows_call &a, int block, int64_t at, int list,
-                                               int left, int skip, kaon_packet<real, REALS> *s) {
+KAON_DEVICE void row_add(const rows_call &a, int block, int64_t at, int list, int left, int skip,
+                         kaon_packet<real, REALS> *s) {
 #pragma unroll 1
   for (; left >= BATCH; left -= BATCH + skip) {
     entries_add<REALS, HALF, BATCH, KIND, GHOSTS>(a, block, at, list, s);
@@ -129,7 +128,7 @@ typedef struct sell_share {
  * neighbours is still in the first-level cache. Shared lists belong to grids, whose planes come
  * from the second-level cache. There all chunks advance through the rows together. */
 template <int KIND>
-static __device__ __forceinline__ sell_share sell_share_of(const rows_call &a, int chunk) {
+KAON_DEVICE sell_share sell_share_of(const rows_call &a, int chunk) {
   const int warp = (int)threadIdx.x / 32, step = a.chunks * KAON_WARPS;
   if (sell_shares<KIND>(a)) return {a.first + chunk * KAON_WARPS + warp, a.last, step};
   const int turns = (a.last - a.first + KAON_WARPS - 1) / KAON_WARPS; /* of all chunks */
@@ -142,8 +141,7 @@ static __device__ __forceinline__ sell_share sell_share_of(const rows_call &a, i
 /* The rows of a part without ghosts, a warp for each block: y, and the sums of a thread, which are
  * STRIDE from each other. The list of a block is loaded one turn ahead. */
 template <int REALS, int HALF, int BATCH, int KIND, int STRIDE>
-static __device__ __forceinline__ void sell_rows(const rows_call &a, const sell_share &share,
-                                                 double *sum) {
+KAON_DEVICE void sell_rows(const rows_call &a, const sell_share &share, double *sum) {
   const int lane = threadIdx.x % 32;
   int block = share.block, next = sell_list<KIND>(a, block);
   for (; block < share.end; block += share.step) {
@@ -162,7 +160,7 @@ static __device__ __forceinline__ void sell_rows(const rows_call &a, const sell_
 /* Adds the sums of the a.lanes warps that share a block of rows; the first warp receives them. All
  * threads must call it. */
 template <int REALS, int COLS>
-static __device__ __forceinline__ void warps_join(const rows_call &a, kaon_packet<real, REALS> *s) {
+KAON_DEVICE void warps_join(const rows_call &a, kaon_packet<real, REALS> *s) {
   __shared__ kaon_packet<real, REALS> part[KAON_THREADS];
   const bool first = (threadIdx.x / 32 & (a.lanes - 1)) == 0;
 #pragma unroll
@@ -184,15 +182,14 @@ static __host__ __device__ constexpr int sell_batch() {
 
 /* The blocks of rows of a chunk, a warp each. All threads must call it. */
 template <int REALS, int HALF>
-static __device__ __forceinline__ void sell_chunk(const rows_call &a, int chunk, double *sum) {
+KAON_DEVICE void sell_chunk(const rows_call &a, int chunk, double *sum) {
   sell_rows<REALS, HALF, sell_batch<REALS>(), SELL_ANY, 1>(a, sell_share_of<SELL_ANY>(a, chunk),
                                                            sum);
 }
 
 /* The same for rows with ghosts, or a.lanes warps that share a block of rows. */
 template <int REALS, int HALF>
-static __device__ __forceinline__ void sell_shared_chunk(const rows_call &a, int chunk,
-                                                         double *sum) {
+KAON_DEVICE void sell_shared_chunk(const rows_call &a, int chunk, double *sum) {
   constexpr int BATCH = sell_batch<REALS>();
   const int lane = threadIdx.x % 32, own = threadIdx.x / 32 >> a.shift;
   const int part = threadIdx.x / 32 & (a.lanes - 1), each = KAON_WARPS >> a.shift;
@@ -226,5 +223,3 @@ static inline void sell_warps(const kaon_stored_matrix *m, rows_call *a) {
   a->shift = shift;
   a->lanes = 1 << shift;
 }
-
-#endif

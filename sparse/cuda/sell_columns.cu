@@ -57,12 +57,12 @@ typedef struct feed {
 
 /* The part of its block of rows that a warp has. If several warps share a block, a thread block has
  * only one group of columns. */
-static __device__ __forceinline__ int warp_part(const rows_call &a) {
+KAON_DEVICE int warp_part(const rows_call &a) {
   return (int)(threadIdx.x / 32) & (a.lanes - 1);
 }
 
 template <int BATCH>
-static __device__ __forceinline__ void feed_block(const rows_call &a, feed *f) {
+KAON_DEVICE void feed_block(const rows_call &a, feed *f) {
   f->j = warp_part(a) * BATCH;
   const slice mine = slice_read(a, f->block);
   f->at = (int)mine.at;
@@ -74,7 +74,7 @@ static __device__ __forceinline__ void feed_block(const rows_call &a, feed *f) {
 /* A thread block has a.turns * a.each adjacent blocks of rows. All its warps have the same number
  * of turns, since warps that share a block of rows wait for each other. */
 template <int BATCH>
-static __device__ __forceinline__ void feed_begin(const rows_call &a, int chunk, feed *f) {
+KAON_DEVICE void feed_begin(const rows_call &a, int chunk, feed *f) {
   f->list = 0;
   const int own = (int)(threadIdx.x / 32) / a.concurrent_groups >> a.shift;
   const int begin = a.first + chunk * (a.turns * a.each), end = begin + a.turns * a.each;
@@ -84,8 +84,7 @@ static __device__ __forceinline__ void feed_begin(const rows_call &a, int chunk,
 }
 
 /* kept: retained in the first-level cache for the other warps. */
-static __device__ __forceinline__ void copy_line(uint32_t to, const char *from, uint64_t policy,
-                                                 bool kept) {
+KAON_DEVICE void copy_line(uint32_t to, const char *from, uint64_t policy, bool kept) {
   if (kept)
     asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to),
                  "l"(from), "l"(policy)
@@ -98,7 +97,7 @@ static __device__ __forceinline__ void copy_line(uint32_t to, const char *from, 
 
 /* The same for `bytes` that the first-level cache retains: 4 or 16. */
 template <int BYTES>
-static __device__ __forceinline__ void copy_kept(uint32_t to, const void *from) {
+KAON_DEVICE void copy_kept(uint32_t to, const void *from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(BYTES)
                : "memory");
 }
@@ -106,8 +105,8 @@ static __device__ __forceinline__ void copy_kept(uint32_t to, const void *from) 
 /* Starts the copies of a batch's columns, `entries` of each row, which begin at entry `first` of 32
  * rows. They are copied as stored; for 16-bit columns the blocks' least columns follow. */
 template <int BATCH>
-static __device__ __forceinline__ void feed_columns(const rows_call &a, const feed *f, uint32_t to,
-                                                    int64_t first, int entries, uint64_t policy) {
+KAON_DEVICE void feed_columns(const rows_call &a, const feed *f, uint32_t to, int64_t first,
+                              int entries, uint64_t policy) {
   constexpr int WHOLE = 4 * KAON_LANES, NARROW = 2 * KAON_LANES;
   const int lane = (int)(threadIdx.x % 32), at = lane * 16;
   if (a.columns == KAON_COLUMNS_SHARED) {
@@ -133,8 +132,7 @@ static __device__ __forceinline__ void feed_columns(const rows_call &a, const fe
 
 /* Starts the copies of the next batch, if any; always commits a group of copies. */
 template <int REALS, int HALF, int COLS>
-static __device__ __forceinline__ batch feed_next(const rows_call &a, feed *f, uint32_t stage,
-                                                  uint64_t policy) {
+KAON_DEVICE batch feed_next(const rows_call &a, feed *f, uint32_t stage, uint64_t policy) {
   constexpr int BATCH = batch_of<REALS, HALF, COLS>();
   constexpr int VALUE = value_bytes<REALS, HALF>() * KAON_LANES, COLUMN = 4 * KAON_LANES;
   const int at = (int)(threadIdx.x % 32) * 16;
@@ -161,8 +159,8 @@ static __device__ __forceinline__ batch feed_next(const rows_call &a, feed *f, u
 
 /* Columns of COUNT entries of this thread's row of a batch, from its entry `first` on. */
 template <int BATCH, int COUNT>
-static __device__ __forceinline__ void staged_columns(const rows_call &a, int block,
-                                                      const char *stage, int first, int32_t *c) {
+KAON_DEVICE void staged_columns(const rows_call &a, int block, const char *stage, int first,
+                                int32_t *c) {
   const int lane = threadIdx.x % 32;
   if (a.columns == KAON_COLUMNS_16BIT) {
     const uint16_t *columns16 = (const uint16_t *)stage + first * KAON_LANES + lane;
@@ -180,9 +178,8 @@ static __device__ __forceinline__ void staged_columns(const rows_call &a, int bl
 /* Adds a batch's entries to the sums of a row, as many at a time as give a thread AHEAD_BYTES of x
  * in flight. */
 template <int REALS, int HALF, int COLS>
-static __device__ __forceinline__ void batch_add(const rows_call &a, const columns &cols, int block,
-                                                 const char *stage, int left,
-                                                 kaon_packet<real, REALS> *s) {
+KAON_DEVICE void batch_add(const rows_call &a, const columns &cols, int block, const char *stage,
+                           int left, kaon_packet<real, REALS> *s) {
   typedef kaon_packet<real, REALS> number;
   constexpr int BATCH = batch_of<REALS, HALF, COLS>();
   constexpr int AT_ONCE = AHEAD_BYTES / (COLS * REALS * (int)sizeof(real));
@@ -220,8 +217,8 @@ static __device__ __forceinline__ void batch_add(const rows_call &a, const colum
 
 /* Finishes y of a row. */
 template <int REALS, int HALF, int COLS>
-static __device__ __forceinline__ void rows_put(const rows_call &a, const columns &cols, int row,
-                                                const kaon_packet<real, REALS> *s) {
+KAON_DEVICE void rows_put(const rows_call &a, const columns &cols, int row,
+                          const kaon_packet<real, REALS> *s) {
   const real scale = row_scale<HALF>(a, row);
   const int64_t to = number_at(a, row) + cols.first * KAON_LANES;
 #pragma unroll

@@ -2,8 +2,7 @@
  * rows without ghosts and one warp for each block of rows. Thread blocks stay for the whole
  * product. Their number fills a device of 132 multiprocessors, whatever the device, so that sums
  * have the same bits. */
-#ifndef KAON_SPARSE_CUDA_SELL_ONE_H
-#define KAON_SPARSE_CUDA_SELL_ONE_H
+#pragma once
 
 #include "sparse/cuda/sell.h"
 
@@ -44,5 +43,3 @@ static void sell_launch(const kaon_launch *launch, const kaon_spmv_args *args, i
                           sell_kernel<REALS, HALF, RESIDENT, BATCH, KIND>, (unsigned)a->chunks,
                           KAON_THREADS, *a, NULL, room);
 }
-
-#endif

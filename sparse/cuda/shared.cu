@@ -33,8 +33,8 @@ typedef struct shared_call {
 /* How many of the rows first, first + 1, ... below `last` end before item d: row r ends after item
  * start[r + 1] - base + r - origin. All lanes of a warp must call it; they test 32 positions at a
  * time. */
-static __device__ __forceinline__ int rows_before(const rows_call &a, int first, int last,
-                                                  int origin, int64_t base, int64_t d) {
+KAON_DEVICE int rows_before(const rows_call &a, int first, int last, int origin, int64_t base,
+                            int64_t d) {
   const int lane = threadIdx.x % 32;
   int low = first, high = last; /* the resulting row is in [low, high] */
   while (low < high) {
@@ -67,9 +67,8 @@ struct entries {
 };
 
 template <int REALS, int COUNT>
-static __device__ __forceinline__ void entries_prefetch(const shared_call &a, int64_t first,
-                                                        int64_t end, uint64_t policy,
-                                                        entries<REALS, COUNT> *e) {
+KAON_DEVICE void entries_prefetch(const shared_call &a, int64_t first, int64_t end, uint64_t policy,
+                                  entries<REALS, COUNT> *e) {
 #pragma unroll
   for (int u = 0; u < COUNT; u++)
     if (first + u * KAON_THREADS < end)
@@ -93,8 +92,7 @@ static __device__ __forceinline__ void entries_prefetch(const shared_call &a, in
 }
 
 template <int REALS>
-static __device__ __forceinline__ kaon_packet<real, REALS> value_of(const shared_call &a,
-                                                                    const entry<REALS, 0> &v) {
+KAON_DEVICE kaon_packet<real, REALS> value_of(const shared_call &a, const entry<REALS, 0> &v) {
 #if defined(KAON_PREC_SINGLE)
   if (a.half) {
     entry<REALS, 1> half;
@@ -107,10 +105,9 @@ static __device__ __forceinline__ kaon_packet<real, REALS> value_of(const shared
 
 /* Their products; 0 for those after the end. */
 template <int REALS, int COUNT>
-static __device__ __forceinline__ void entries_multiply(const shared_call &a, int column,
-                                                        int64_t first, int64_t end,
-                                                        const entries<REALS, COUNT> &e,
-                                                        kaon_packet<real, REALS> *product) {
+KAON_DEVICE void entries_multiply(const shared_call &a, int column, int64_t first, int64_t end,
+                                  const entries<REALS, COUNT> &e,
+                                  kaon_packet<real, REALS> *product) {
   kaon_packet<real, REALS> x[COUNT];
 #pragma unroll
   for (int u = 0; u < COUNT; u++)
@@ -124,13 +121,13 @@ static __device__ __forceinline__ void entries_multiply(const shared_call &a, in
   }
 }
 
-static __device__ __forceinline__ real shared_scale(const shared_call &a, int row) {
+KAON_DEVICE real shared_scale(const shared_call &a, int row) {
   return a.half && row < a.rows.rows ? (real)(__ldg(a.rows.scale + row) * (1.0f / 32767)) : (real)1;
 }
 
 template <int REALS>
-static __device__ __forceinline__ void shared_store(const shared_call &a, int row, int column,
-                                                    kaon_packet<real, REALS> s) {
+KAON_DEVICE void shared_store(const shared_call &a, int row, int column,
+                              kaon_packet<real, REALS> s) {
   typedef kaon_packet<real, REALS> number;
   const int64_t at = number_at(a.rows, row) + column * KAON_LANES;
   const real scale = shared_scale(a, row);
@@ -143,7 +140,7 @@ static __device__ __forceinline__ void shared_store(const shared_call &a, int ro
 }
 
 /* Threads of a group that adds up a row, for a tile with the given number of rows. */
-static __device__ __forceinline__ int group_of(int rows) {
+KAON_DEVICE int group_of(int rows) {
   int group = 32;
   while (group > 1 && rows * group > KAON_THREADS) group /= 2;
   return group;
@@ -151,8 +148,7 @@ static __device__ __forceinline__ int group_of(int rows) {
 
 /* The sum over `group` adjacent threads, in all of them. */
 template <int REALS>
-static __device__ __forceinline__ kaon_packet<real, REALS> group_sum(kaon_packet<real, REALS> s,
-                                                                     int group) {
+KAON_DEVICE kaon_packet<real, REALS> group_sum(kaon_packet<real, REALS> s, int group) {
   for (int other = group / 2; other > 0; other /= 2)
 #pragma unroll
     for (int c = 0; c < REALS; c++) s.v[c] += __shfl_xor_sync(0xffffffffu, s.v[c], other);
@@ -169,8 +165,8 @@ struct shared_tile {
 
 /* Adds entries begin, begin + step, ... below `stop` of a tile. */
 template <int REALS>
-static __device__ __forceinline__ kaon_packet<real, REALS> tile_add(const shared_tile<REALS> &t,
-                                                                    int begin, int stop, int step) {
+KAON_DEVICE kaon_packet<real, REALS> tile_add(const shared_tile<REALS> &t, int begin, int stop,
+                                              int step) {
   kaon_packet<real, REALS> s = {};
 #pragma unroll 4
   for (int i = begin; i < stop; i += step)
@@ -181,9 +177,8 @@ static __device__ __forceinline__ kaon_packet<real, REALS> tile_add(const shared
 
 /* Stores the sum of row `mine` of a tile in which `rows` rows end. One thread must call it. */
 template <int REALS>
-static __device__ __forceinline__ void tile_row(const shared_call &a, shared_tile<REALS> *t,
-                                                int row, int mine, int rows, int turn, int column,
-                                                kaon_packet<real, REALS> s) {
+KAON_DEVICE void tile_row(const shared_call &a, shared_tile<REALS> *t, int row, int mine, int rows,
+                          int turn, int column, kaon_packet<real, REALS> s) {
   if (mine == 0)
 #pragma unroll
     for (int c = 0; c < REALS; c++) s.v[c] += t->carry[turn].v[c];
@@ -196,9 +191,8 @@ static __device__ __forceinline__ void tile_row(const shared_call &a, shared_til
 /* The rows from `row` on of a tile of `count` entries in which `rows` of them end. The next row has
  * begun, or may have. All threads must call it. */
 template <int REALS>
-static __device__ __forceinline__ void tile_rows(const shared_call &a, shared_tile<REALS> *t,
-                                                 int row, int rows, int count, int turn,
-                                                 int column) {
+KAON_DEVICE void tile_rows(const shared_call &a, shared_tile<REALS> *t, int row, int rows,
+                           int count, int turn, int column) {
   const int group = group_of(rows + 1), lane = threadIdx.x & (group - 1);
   const int groups = KAON_THREADS / group, warp = threadIdx.x / 32;
   for (int n = 0; n <= rows; n += groups) { /* all threads loop alike: they shuffle */
@@ -222,8 +216,7 @@ static __device__ __forceinline__ void tile_rows(const shared_call &a, shared_ti
 
 /* A tile within one row: adds `s` of each thread to the carry. All threads must call it. */
 template <int REALS>
-static __device__ __forceinline__ void tile_within(shared_tile<REALS> *t, int turn,
-                                                   kaon_packet<real, REALS> s) {
+KAON_DEVICE void tile_within(shared_tile<REALS> *t, int turn, kaon_packet<real, REALS> s) {
   s = group_sum(s, 32);
   if (threadIdx.x % 32 == 0) t->warps[threadIdx.x / 32] = s;
   __syncthreads();
@@ -238,9 +231,8 @@ static __device__ __forceinline__ void tile_within(shared_tile<REALS> *t, int tu
 /* Processes a tile: the products of `count` entries from `entry` on, and the ends of `rows` rows
  * from `row` on. All threads must call it. */
 template <int REALS>
-static __device__ __forceinline__ void tile_fill(const shared_call &a, shared_tile<REALS> *t,
-                                                 int row, int rows, int64_t entry, int count,
-                                                 int column, uint64_t policy, int turn) {
+KAON_DEVICE void tile_fill(const shared_call &a, shared_tile<REALS> *t, int row, int rows,
+                           int64_t entry, int count, int column, uint64_t policy, int turn) {
   typedef kaon_packet<real, REALS> number;
   constexpr int COUNT = shared_batch<REALS>();
   const int own = (int)threadIdx.x;
@@ -269,9 +261,8 @@ static __device__ __forceinline__ void tile_fill(const shared_call &a, shared_ti
 
 /* How many rows end before item d, or before `end` if that comes first: at least `from`, at most
  * `most`. All lanes of a warp must call it. */
-static __device__ __forceinline__ void tiles_find(const shared_call &a, int32_t *found, int from,
-                                                  int64_t most, int64_t base, int64_t d,
-                                                  int64_t end) {
+KAON_DEVICE void tiles_find(const shared_call &a, int32_t *found, int from, int64_t most,
+                            int64_t base, int64_t d, int64_t end) {
   const int last = most < a.rows.last ? (int)most : a.rows.last;
   const int rows = rows_before(a.rows, from, last, a.rows.first, base, d < end ? d : end);
   if (threadIdx.x % 32 == 0) *found = rows;

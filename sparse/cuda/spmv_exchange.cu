@@ -28,7 +28,7 @@ typedef struct spmv_exchange_call {
 } spmv_exchange_call;
 
 /* Stores a share of a message in the neighbour's memory. All threads must call it. */
-static __device__ __forceinline__ void message_pick(const spmv_exchange_call &p, int share) {
+KAON_DEVICE void message_pick(const spmv_exchange_call &p, int share) {
   const uint32_t turn = peer_turn(p.post.peer);
   const int n = share / p.each, part = share % p.each;
   const kaon_peer_message &m = p.post.message[n];
@@ -45,8 +45,7 @@ static __device__ __forceinline__ void message_pick(const spmv_exchange_call &p,
 
 /* Processes blocks of rows `block`, block + step, ... below `last`, a warp each. */
 template <int HALF, bool GHOSTS>
-static __device__ __forceinline__ void rows_add(const rows_call &a, int block, int last,
-                                                double *sum) {
+KAON_DEVICE void rows_add(const rows_call &a, int block, int last, double *sum) {
   const int lane = threadIdx.x % 32;
   for (; block < last; block += a.chunks * KAON_WARPS) {
     const int row = block * KAON_LANES + lane;

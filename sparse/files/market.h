@@ -1,8 +1,7 @@
 /* market.h - Matrix Market files to and from rows in host memory. Format: Boisvert, Pozo,
  * Remington, "The Matrix Market Exchange Formats", NISTIR 5935 (1996). docs/files.md says what kaon
  * does where the format leaves a choice. */
-#ifndef KAON_SPARSE_MARKET_H
-#define KAON_SPARSE_MARKET_H
+#pragma once
 
 #include "lib/io/bytes.h"
 #include "sparse/storage/csr.h"
@@ -79,5 +78,3 @@ kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const k
  * this rank's rows; ranks follow one another. Collective. Errors: IO, ARGUMENT, MEMORY. */
 kaon_status kaon_market_write_dense(const kaon_context *ctx, const char *path, int64_t rows,
                                     int64_t columns, int reals, const double *values);
-
-#endif

@@ -302,11 +302,9 @@ kaon_status kaon_market_begin(const kaon_context *ctx, const kaon_bytes *bytes,
   KAON_TRY(kaon_reader_open(ctx, bytes, &job->reader));
   KAON_TRY(choose_room(job));
   job->buffer = malloc(job->room);
-  KAON_TRY(kaon_agree(
-      ctx, job->buffer != NULL
-               ? KAON_OK
-               : kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of host memory for %zu bytes of text",
-                           bytes->name, job->room)));
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, job->buffer != NULL,
+                             "%s: out of host memory for %zu bytes of text", bytes->name,
+                             job->room));
   KAON_TRY(read_banner(job));
   KAON_TRY(read_sizes(job));
   job->text_limit += job->header.stored * ENTRY_TEXT;

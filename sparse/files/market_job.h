@@ -1,7 +1,6 @@
 /* market_job.h - the state of reading one Matrix Market file: text in blocks of whole lines, the
  * banner and the size line, entries. Private to the files market_*.c. */
-#ifndef KAON_SPARSE_MARKET_JOB_H
-#define KAON_SPARSE_MARKET_JOB_H
+#pragma once
 
 #include "lib/io/gzip.h"
 #include "sparse/files/market.h"
@@ -121,5 +120,3 @@ kaon_status kaon_market_share_target(const kaon_context *ctx, kaon_market_target
  * (market_triangle.c). Collective. Errors: FORMAT, MEMORY. */
 kaon_status kaon_market_check_triangle(const kaon_market_job *job,
                                        const kaon_market_entries *entries);
-
-#endif

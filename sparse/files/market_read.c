@@ -118,10 +118,8 @@ kaon_status kaon_market_share_target(const kaon_context *ctx, kaon_market_target
   if (ctx == NULL || ctx->comm->ranks == 1) return KAON_OK;
   const int ranks = ctx->comm->ranks;
   const double mine[2] = {(double)target->row, (double)target->column};
-  double *all = malloc((size_t)ranks * sizeof mine);
-  KAON_TRY(kaon_agree(ctx, all != NULL ? KAON_OK
-                                       : kaon_fail(ctx, KAON_ERR_MEMORY,
-                                                   "out of host memory for %d ranks", ranks)));
+  KAON_AUTOFREE double *all = malloc((size_t)ranks * sizeof mine);
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, all != NULL, "out of host memory for %d ranks", ranks));
   const kaon_status status = ctx->comm->ops->gather(ctx->comm, mine, 2, all);
   target->row = -1;
   for (int r = ranks - 1; r >= 0 && status == KAON_OK; r--)
@@ -129,7 +127,6 @@ kaon_status kaon_market_share_target(const kaon_context *ctx, kaon_market_target
       target->row = (int64_t)all[2 * r];
       target->column = (int64_t)all[2 * r + 1];
     }
-  free(all);
   return status;
 }
 
@@ -247,13 +244,11 @@ static void put_in_column(void *user, int64_t i, int64_t j, const double *value)
 
 /* Refuses entries with the same row and column, found by way of rows. */
 static kaon_status refuse_duplicates(const kaon_market_job *job, const entries *e) {
-  kaon_csr *csr = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *csr = NULL;
   if (job->options->duplicates == KAON_CSR_ADD || !kaon_market_is_indexed(job)) return KAON_OK;
   if (job->header.columns == 0) return KAON_OK; /* there may be 2^31 rows without values */
-  kaon_status status = kaon_agree(job->ctx, make_rows(job, e, &csr));
-  if (status == KAON_OK) status = sort_and_merge_rows(job, csr);
-  kaon_csr_destroy(&csr);
-  return status;
+  KAON_TRY(kaon_agree(job->ctx, make_rows(job, e, &csr)));
+  return sort_and_merge_rows(job, csr);
 }
 
 static kaon_status make_columns(const kaon_market_job *job, entries *e, double **values) {
@@ -276,16 +271,14 @@ static kaon_status make_columns(const kaon_market_job *job, entries *e, double *
 static kaon_status read_columns(kaon_market_job *job, double **values) {
   const double numbers =
       (double)job->header.rows * (double)job->header.columns * (double)job->reals;
-  entries e = {0};
+  KAON_AUTO(kaon_market_release) entries e = {0};
   const double collecting = (double)job->header.stored * (double)kaon_market_bytes_each(job);
   KAON_TRY(kaon_agree(job->ctx, require_memory(job, collecting, 8.0 * numbers)));
-  kaon_status status = kaon_market_collect(job, &e);
-  if (status == KAON_OK) status = check_array(job, &e);
-  if (status == KAON_OK) status = kaon_market_check_triangle(job, &e);
-  if (status == KAON_OK) status = refuse_duplicates(job, &e);
-  if (status == KAON_OK) status = kaon_agree(job->ctx, make_columns(job, &e, values));
-  kaon_market_release(&e);
-  return status;
+  KAON_TRY(kaon_market_collect(job, &e));
+  KAON_TRY(check_array(job, &e));
+  KAON_TRY(kaon_market_check_triangle(job, &e));
+  KAON_TRY(refuse_duplicates(job, &e));
+  return kaon_agree(job->ctx, make_columns(job, &e, values));
 }
 
 kaon_status kaon_market_read_dense(const kaon_context *ctx, const kaon_bytes *bytes,

@@ -74,10 +74,11 @@ kaon_status kaon_market_send(const kaon_market_job *job, const kaon_market_part 
                              kaon_market_entries *e) {
   kaon_context *ctx = (kaon_context *)(uintptr_t)job->ctx;
   const size_t ranks = (size_t)job->parsing_ranks;
-  int64_t *count = calloc(3 * ranks, sizeof *count), total = 0;
+  KAON_AUTOFREE int64_t *count = calloc(3 * ranks, sizeof *count);
+  int64_t total = 0;
   int64_t *next = count + ranks, *came = next + ranks;
-  char *items = NULL;
-  void *received = NULL;
+  KAON_AUTOFREE char *items = NULL;
+  KAON_AUTOFREE void *received = NULL;
   if (count != NULL) {
     count_items(job, parts, n, count);
     for (size_t r = 0; r < ranks; r++) {
@@ -86,24 +87,14 @@ kaon_status kaon_market_send(const kaon_market_job *job, const kaon_market_part 
     }
     items = malloc((size_t)total * item_bytes(job) + 1);
   }
-  kaon_status status = KAON_OK;
-  if (items == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of host memory for %lld entries of a block",
-                       job->bytes->name, (long long)total);
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) {
-    pack(job, parts, n, next, items);
-    status = kaon_ranks_trade(ctx, item_bytes(job), count, items, came, &received);
-  }
-  if (status == KAON_OK) {
-    total = 0;
-    for (size_t r = 0; r < ranks; r++) total += came[r];
-    status = unpack(job, received, total, e);
-  }
-  free(received);
-  free(items);
-  free(count);
-  return status;
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, items != NULL,
+                             "%s: out of host memory for %lld entries of a block", job->bytes->name,
+                             (long long)total));
+  pack(job, parts, n, next, items);
+  KAON_TRY(kaon_ranks_trade(ctx, item_bytes(job), count, items, came, &received));
+  total = 0;
+  for (size_t r = 0; r < ranks; r++) total += came[r];
+  return unpack(job, received, total, e);
 }
 
 kaon_status kaon_market_block_sum(const kaon_market_job *job, const kaon_market_part *parts, int n,
@@ -115,11 +106,9 @@ kaon_status kaon_market_block_sum(const kaon_market_job *job, const kaon_market_
     mine[SEEN] += (double)parts[p].seen;
     mine[BAD] += parts[p].status != KAON_OK;
   }
-  kaon_status status = KAON_OK;
-  if (all == NULL)
-    status = kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: out of host memory for %d ranks",
-                       job->bytes->name, job->parsing_ranks);
-  status = kaon_agree(job->ctx, status);
+  kaon_status status =
+      KAON_AGREE_MEMORY(job->ctx, all != NULL, "%s: out of host memory for %d ranks",
+                        job->bytes->name, job->parsing_ranks);
   if (status == KAON_OK) status = job->ctx->comm->ops->gather(job->ctx->comm, mine, NUMBERS, all);
   *verdict = (kaon_market_block_totals){0, 0, 0};
   for (int r = 0; r < job->parsing_ranks && status == KAON_OK; r++) {

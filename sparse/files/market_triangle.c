@@ -66,7 +66,7 @@ static int64_t look_at(const item *items, int64_t at, int64_t count, state *is) 
 
 static kaon_status count_states(const kaon_market_job *job, const kaon_market_entries *e,
                                 census *c) {
-  item *items = malloc(((size_t)e->count + 1) * sizeof *items);
+  KAON_AUTOFREE item *items = malloc(((size_t)e->count + 1) * sizeof *items);
   for (int i = 0; i < STATES; i++) c->first[i] = (kaon_market_target){-1, -1, -1};
   if (items == NULL)
     return kaon_fail(job->ctx, KAON_ERR_MEMORY,
@@ -79,7 +79,6 @@ static kaon_status count_states(const kaon_market_job *job, const kaon_market_en
     at = look_at(items, at, count, &is);
     if (c->count[is]++ == 0) c->first[is] = place;
   }
-  free(items);
   return KAON_OK;
 }
 

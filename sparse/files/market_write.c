@@ -59,13 +59,10 @@ static void print_value(printer *p, const double *value, int reals) {
 static kaon_status begin(const kaon_context *ctx, const char *path, const char *head,
                          printer **made) {
   printer *p = malloc(sizeof *p);
-  kaon_status status = KAON_OK;
   *made = NULL;
   if (path == NULL) path = "";
-  if (p == NULL)
-    status =
-        kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of host memory to write", kaon_short_path(path));
-  status = kaon_agree(ctx, status);
+  kaon_status status =
+      KAON_AGREE_MEMORY(ctx, p != NULL, "%s: out of host memory to write", kaon_short_path(path));
   if (status == KAON_OK) {
     p->ctx = ctx;
     p->used = 0;
@@ -186,11 +183,9 @@ kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const k
   double totals[2] = {entries_of(&start), (double)rows->rows};
   char head[160];
   printer *p = NULL;
-  piece *moving = malloc(sizeof *moving);
-  kaon_status status = KAON_OK;
-  if (moving == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "out of host memory to write a matrix");
-  status = kaon_agree(ctx, status);
+  KAON_AUTOFREE piece *moving = malloc(sizeof *moving);
+  kaon_status status =
+      KAON_AGREE_MEMORY(ctx, moving != NULL, "out of host memory to write a matrix");
   if (status == KAON_OK && ranks_of(ctx) > 1) status = kaon_comm_sum(ctx, totals, 2);
   if (status == KAON_OK) {
     snprintf(head, sizeof head, "%%%%MatrixMarket matrix coordinate %s %s\n%.0f %lld %.0f\n",
@@ -198,7 +193,6 @@ kaon_status kaon_market_write(const kaon_context *ctx, const char *path, const k
     status = begin(ctx, path, head, &p);
   }
   if (status == KAON_OK) status = print_rows(p, &start, field, moving);
-  free(moving);
   return end(&p, status);
 }
 
@@ -230,11 +224,9 @@ kaon_status kaon_market_write_dense(const kaon_context *ctx, const char *path, i
   double total = (double)rows;
   char head[160];
   printer *p = NULL;
-  double *moving = malloc(PIECE * sizeof *moving);
-  kaon_status status = KAON_OK;
-  if (moving == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "out of host memory to write columns");
-  status = kaon_agree(ctx, status);
+  KAON_AUTOFREE double *moving = malloc(PIECE * sizeof *moving);
+  kaon_status status =
+      KAON_AGREE_MEMORY(ctx, moving != NULL, "out of host memory to write columns");
   if (status == KAON_OK && ranks_of(ctx) > 1) status = kaon_comm_sum(ctx, &total, 1);
   if (status == KAON_OK) {
     snprintf(head, sizeof head, "%%%%MatrixMarket matrix array %s general\n%.0f %lld\n",
@@ -243,6 +235,5 @@ kaon_status kaon_market_write_dense(const kaon_context *ctx, const char *path, i
   }
   for (int64_t j = 0; j < columns && status == KAON_OK; j++)
     status = print_column(p, values + j * rows * reals, rows, reals, moving);
-  free(moving);
   return end(&p, status);
 }

@@ -189,13 +189,10 @@ kaon_status kaon_matrix_write_as(const kaon_matrix *matrix, kaon_matrix_field fi
     return kaon_fail(matrix->ctx, KAON_ERR_ARGUMENT,
                      "matrix write: field %d is none of KAON_FIELD_FULL, INTEGER, PATTERN",
                      (int)field);
-  kaon_csr *given = NULL;
-  kaon_status status = kaon_agree(matrix->ctx, rows_given(matrix, &given));
-  if (status == KAON_OK && matrix->redistribution != NULL)
-    status = kaon_rows_to_caller_order(matrix, &given);
-  if (status == KAON_OK) status = write_rows(matrix, given, field, path);
-  kaon_csr_destroy(&given);
-  return status;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *given = NULL;
+  KAON_TRY(kaon_agree(matrix->ctx, rows_given(matrix, &given)));
+  if (matrix->redistribution != NULL) KAON_TRY(kaon_rows_to_caller_order(matrix, &given));
+  return write_rows(matrix, given, field, path);
 }
 
 kaon_status kaon_matrix_write(const kaon_matrix *matrix, const char *path) {

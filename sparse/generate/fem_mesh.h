@@ -2,8 +2,7 @@
  * 3]^2, refined regularly. Vertices, edges and cells are numbered as in LehrFEM++ (its hybrid test
  * mesh 0 and its regular refinement). The systems of the Kaczmarz paper were made with it, and so
  * agree entry by entry. */
-#ifndef KAON_SPARSE_FEM_MESH_H
-#define KAON_SPARSE_FEM_MESH_H
+#pragma once
 
 #include "lib/core/error.h"
 
@@ -31,5 +30,3 @@ enum {
 /* Refined `level` times. Errors: MEMORY. */
 kaon_status kaon_fem_mesh_create(const kaon_context *ctx, int level, kaon_fem_mesh *mesh);
 void kaon_fem_mesh_release(kaon_fem_mesh *mesh);
-
-#endif

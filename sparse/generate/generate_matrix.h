@@ -1,7 +1,6 @@
 /* generate_matrix.h - matrices by name, generated row by row. No entries are collected and sorted,
  * and a rank generates only its own rows. Formulas: docs/conventions.md, "Generated matrices". */
-#ifndef KAON_SPARSE_GENERATE_H
-#define KAON_SPARSE_GENERATE_H
+#pragma once
 
 #include "sparse/storage/csr.h"
 
@@ -57,5 +56,3 @@ kaon_status kaon_generate_banded(const kaon_context *ctx, const double *numbers,
                                  kaon_generator *g);
 kaon_status kaon_generate_fem(const kaon_context *ctx, const double *numbers, int count,
                               kaon_generator *g);
-
-#endif

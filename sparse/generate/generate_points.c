@@ -18,11 +18,10 @@ static kaon_status no_memory(const kaon_context *ctx, const char *name) {
 
 /* Degree 1: the vertices, in the mesh's order. */
 static kaon_status of_mesh(const kaon_context *ctx, const char *name, int level, double **points) {
-  kaon_fem_mesh mesh;
+  KAON_AUTO(kaon_fem_mesh_release) kaon_fem_mesh mesh = {0};
   KAON_TRY(kaon_fem_mesh_create(ctx, level, &mesh));
   *points = malloc((size_t)mesh.vertices * 2 * sizeof **points + 1);
   if (*points != NULL) memcpy(*points, mesh.at, (size_t)mesh.vertices * 2 * sizeof **points);
-  kaon_fem_mesh_release(&mesh);
   return *points != NULL ? KAON_OK : no_memory(ctx, name);
 }
 

@@ -50,11 +50,6 @@ static void unroll(halving *h, int64_t first, int64_t last) {
   memcpy(h->order + first, h->queue, (size_t)(last - first) * sizeof *h->order);
 }
 
-static int ascending(const void *a, const void *b) {
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 static int64_t begin_of(const halving *h, int64_t block) {
   return h->graph->vertices * block / h->blocks;
 }
@@ -63,7 +58,7 @@ static int64_t begin_of(const halving *h, int64_t block) {
 static void halve(halving *h, int64_t a, int64_t b) {
   const int64_t first = begin_of(h, a), last = begin_of(h, b);
   if (b - a == 1) {
-    qsort(h->order + first, (size_t)(last - first), sizeof *h->order, ascending);
+    qsort(h->order + first, (size_t)(last - first), sizeof *h->order, kaon_ascending);
     return;
   }
   unroll(h, first, last);

@@ -40,25 +40,22 @@ kaon_status kaon_colour(const kaon_context *ctx, const kaon_csr *csr, int distan
   if (distance != 1 && distance != 2)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "colours: the distance is %d, but must be 1 or 2",
                      distance);
-  kaon_graph *graph = NULL;
+  KAON_AUTO(kaon_graph_destroy) kaon_graph *graph = NULL;
   KAON_TRY(kaon_graph_create(ctx, csr, &graph));
-  int32_t *taken = malloc(((size_t)csr->rows + 1) * sizeof *taken);
+  KAON_AUTOFREE int32_t *taken = malloc(((size_t)csr->rows + 1) * sizeof *taken);
   if (taken != NULL) *colours = greedy(graph, distance, colour, taken);
-  kaon_graph_destroy(&graph);
-  free(taken);
   return taken != NULL ? KAON_OK : no_memory(ctx, "colours", csr->rows);
 }
 
 kaon_status kaon_order_by_colour(const kaon_context *ctx, int64_t rows, const int32_t *colour,
                                  int colours, int32_t *order, int64_t *first) {
-  int64_t *next = malloc(((size_t)colours + 1) * sizeof *next);
+  KAON_AUTOFREE int64_t *next = malloc(((size_t)colours + 1) * sizeof *next);
   if (next == NULL) return no_memory(ctx, "colours", rows);
   memset(first, 0, ((size_t)colours + 1) * sizeof *first);
   for (int64_t i = 0; i < rows; i++) first[colour[i] + 1]++;
   for (int c = 0; c < colours; c++) first[c + 1] += first[c];
   memcpy(next, first, ((size_t)colours + 1) * sizeof *next);
   for (int64_t i = 0; i < rows; i++) order[next[colour[i]]++] = (int32_t)i;
-  free(next);
   return KAON_OK;
 }
 

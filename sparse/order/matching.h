@@ -1,6 +1,5 @@
 /* matching.h - the structural rank: how many rows can each have a column of their own. */
-#ifndef KAON_SPARSE_MATCHING_H
-#define KAON_SPARSE_MATCHING_H
+#pragma once
 
 #include "sparse/storage/csr.h"
 
@@ -10,5 +9,3 @@
  * MEMORY. */
 kaon_status kaon_csr_structural_rank(const kaon_context *ctx, const kaon_csr *a, int64_t *rank,
                                      char *taken);
-
-#endif

@@ -2,8 +2,7 @@
  * (kaon_ordering). Rows that need other ranks' columns come last, so that the products of the other
  * rows hide the messages. Then rows are sorted by length within windows, so that blocks of rows
  * have little padding. */
-#ifndef KAON_SPARSE_ORDER_H
-#define KAON_SPARSE_ORDER_H
+#pragma once
 
 #include "sparse/storage/matrix.h"
 
@@ -14,5 +13,3 @@ kaon_status kaon_matrix_order(kaon_matrix *matrix, const kaon_csr *given,
 
 /* Entries of blocks of `width` rows when each block is padded to its longest row; length[row]. */
 int64_t kaon_padded_entries(const int32_t *length, int64_t rows, int width);
-
-#endif

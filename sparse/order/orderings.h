@@ -5,8 +5,7 @@
  * - All results are functions of the pattern. They depend on no random number and no thread.
  * - Arrays have csr->rows elements and are owned by the caller, unless stated otherwise.
  * - No function is collective. */
-#ifndef KAON_SPARSE_ORDERINGS_H
-#define KAON_SPARSE_ORDERINGS_H
+#pragma once
 
 #include "sparse/storage/csr.h"
 
@@ -86,5 +85,3 @@ kaon_status kaon_partition_rows(const kaon_context *ctx, const kaon_csr *csr,
  * part. entries: workspace of one value for each part. */
 void kaon_partition_weigh(const kaon_csr *csr, int parts, const int32_t *part, int64_t *entries,
                           int64_t *cut, int64_t *heaviest);
-
-#endif

@@ -93,11 +93,6 @@ static int64_t cuthill_mckee(walk *w, int32_t root, by_degree *next) {
   return met;
 }
 
-static int ascending(const void *a, const void *b) {
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 /* max of the difference of positions over the couplings of these rows. */
 static int64_t part_bandwidth(const walk *w, const int32_t *rows, int64_t count) {
   const kaon_graph *g = w->graph;
@@ -121,7 +116,7 @@ static int64_t order_part(walk *w, int32_t first, by_degree *next, int32_t *orde
   for (int64_t i = 0; i < count; i++) order[i] = w->queue[count - 1 - i];
   number(w, order, count);
   const int64_t reversed = part_bandwidth(w, order, count);
-  qsort(w->queue, (size_t)count, sizeof *w->queue, ascending);
+  qsort(w->queue, (size_t)count, sizeof *w->queue, kaon_ascending);
   number(w, w->queue, count);
   if (part_bandwidth(w, w->queue, count) > reversed) {
     number(w, order, count);

@@ -119,11 +119,10 @@ static kaon_status classes(const kaon_matrix *matrix, const int32_t *numbered, c
 
 static kaon_status colours(const kaon_matrix *matrix, const int32_t *numbered, int32_t *class,
                            kaon_sweep_rows **made) {
-  kaon_csr *natural = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *natural = NULL;
   int count = 0;
   kaon_status status = kaon_csr_permute(matrix->ctx, matrix->rows->rows, numbered, &natural);
   if (status == KAON_OK) status = kaon_colour(matrix->ctx, natural, 2, class, &count);
-  kaon_csr_destroy(&natural);
   return status == KAON_OK ? classes(matrix, numbered, class, count, made) : status;
 }
 
@@ -249,23 +248,17 @@ static int colour_block(const kaon_csr *block, uint64_t *mark, int32_t *colour) 
 /* Appends a block's rows by colour, and the beginnings of its steps. Sets the number of steps. */
 static kaon_status add_block(const kaon_matrix *matrix, const int32_t *numbered, int64_t first,
                              int64_t rows, uint64_t *mark, kaon_sweep_rows *m, int64_t *steps) {
-  kaon_csr *block = NULL;
-  int32_t *colour = malloc((size_t)(2 * rows + 1) * sizeof *colour), *order = colour + rows;
-  int64_t *begin = malloc((size_t)(rows + 1) * sizeof *begin);
-  kaon_status status = KAON_OK;
-  if (colour == NULL || begin == NULL) status = no_memory(matrix->ctx, rows);
-  if (status == KAON_OK) status = block_rows(matrix, numbered, first, rows, &block);
-  if (status == KAON_OK) {
-    const int colours = colour_block(block, mark, colour);
-    status = kaon_order_by_colour(matrix->ctx, rows, colour, colours, order, begin);
-    for (int c = 0; c < colours && status == KAON_OK; c++) m->step[(*steps)++] = first + begin[c];
-    for (int64_t i = 0; i < rows && status == KAON_OK; i++)
-      m->row[first + i] = numbered[first + order[i]];
-  }
-  kaon_csr_destroy(&block);
-  free(colour);
-  free(begin);
-  return status;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *block = NULL;
+  KAON_AUTOFREE int32_t *colour = malloc((size_t)(2 * rows + 1) * sizeof *colour);
+  int32_t *order = colour + rows;
+  KAON_AUTOFREE int64_t *begin = malloc((size_t)(rows + 1) * sizeof *begin);
+  if (colour == NULL || begin == NULL) return no_memory(matrix->ctx, rows);
+  KAON_TRY(block_rows(matrix, numbered, first, rows, &block));
+  const int colours = colour_block(block, mark, colour);
+  KAON_TRY(kaon_order_by_colour(matrix->ctx, rows, colour, colours, order, begin));
+  for (int c = 0; c < colours; c++) m->step[(*steps)++] = first + begin[c];
+  for (int64_t i = 0; i < rows; i++) m->row[first + i] = numbered[first + order[i]];
+  return KAON_OK;
 }
 
 static kaon_status fill_blocks(const kaon_matrix *matrix, const int32_t *numbered, int colour,
@@ -277,7 +270,7 @@ static kaon_status fill_blocks(const kaon_matrix *matrix, const int32_t *numbere
     for (int64_t k = 0; k <= blocks; k++) m->group[k] = n * k / blocks;
     return KAON_OK;
   }
-  uint64_t *mark = calloc((size_t)matrix->rows->rows->columns + 1, sizeof *mark);
+  KAON_AUTOFREE uint64_t *mark = calloc((size_t)matrix->rows->rows->columns + 1, sizeof *mark);
   kaon_status status = mark != NULL ? KAON_OK : no_memory(matrix->ctx, n);
   for (int64_t k = 0; k < blocks && status == KAON_OK; k++) {
     const int64_t first = n * k / blocks;
@@ -286,26 +279,20 @@ static kaon_status fill_blocks(const kaon_matrix *matrix, const int32_t *numbere
   }
   m->group[blocks] = m->steps = steps;
   m->step[steps] = n;
-  free(mark);
   return status;
 }
 
 /* Rows block by block, by index within a block, instead of rows by index. */
 static kaon_status near_rows(const kaon_matrix *matrix, int64_t blocks, int32_t *numbered) {
   const int64_t n = matrix->rows->rows->rows;
-  kaon_csr *natural = NULL;
-  int32_t *order = malloc((size_t)(n + 1) * sizeof *order);
-  kaon_status status = order != NULL ? KAON_OK : no_memory(matrix->ctx, n);
-  if (status == KAON_OK)
-    status = kaon_csr_permute(matrix->ctx, matrix->rows->rows, numbered, &natural);
-  if (status == KAON_OK) status = kaon_order_by_blocks(matrix->ctx, natural, blocks, order);
-  if (status == KAON_OK) {
-    for (int64_t i = 0; i < n; i++) order[i] = numbered[order[i]];
-    memcpy(numbered, order, (size_t)n * sizeof *order);
-  }
-  kaon_csr_destroy(&natural);
-  free(order);
-  return status;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *natural = NULL;
+  KAON_AUTOFREE int32_t *order = malloc((size_t)(n + 1) * sizeof *order);
+  KAON_TRY(order != NULL ? KAON_OK : no_memory(matrix->ctx, n));
+  KAON_TRY(kaon_csr_permute(matrix->ctx, matrix->rows->rows, numbered, &natural));
+  KAON_TRY(kaon_order_by_blocks(matrix->ctx, natural, blocks, order));
+  for (int64_t i = 0; i < n; i++) order[i] = numbered[order[i]];
+  memcpy(numbered, order, (size_t)n * sizeof *order);
+  return KAON_OK;
 }
 
 kaon_status kaon_sweep_rows_blocks(const kaon_matrix *matrix, const kaon_kaczmarz_options *options,

@@ -1,8 +1,7 @@
 /* sweep_order.h - orders of the rows of a sweep, on the host: which rows follow one another and
  * which are processed concurrently (format: kaon_sweep_order_view). An order is a function of the
  * rows' pattern and indices. It depends on no thread and no device. */
-#ifndef KAON_SPARSE_SWEEP_ORDER_H
-#define KAON_SPARSE_SWEEP_ORDER_H
+#pragma once
 
 #include <kaon/relax.h>
 
@@ -39,5 +38,3 @@ kaon_status kaon_sweep_rows_sections(const kaon_matrix *matrix,
                                      const kaon_kaczmarz_options *options, kaon_sweep_rows **made);
 /* Rows of the space by index (NULL: the same order). The caller frees the array. Errors: MEMORY. */
 kaon_status kaon_sweep_by_index(const kaon_matrix *matrix, int32_t **row);
-
-#endif

@@ -26,7 +26,7 @@ static const double *place(const sections *s, int64_t row) {
 /* Rows that overlap share a column, so the reach is the largest distance between rows of a
  * column. */
 static kaon_status measure(sections *s) {
-  kaon_csr *columns = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *columns = NULL;
   const kaon_csr *rows = s->matrix->rows->rows;
   for (int64_t i = 0; i < rows->rows; i++)
     for (int d = 0; d < s->dimensions; d++) {
@@ -48,7 +48,6 @@ static kaon_status measure(sections *s) {
       }
       s->reach[d] = fmax(s->reach[d], high - low);
     }
-  kaon_csr_destroy(&columns);
   return KAON_OK;
 }
 
@@ -70,38 +69,32 @@ static kaon_status fill(const sections *s, int64_t all, const int32_t *numbered,
                         kaon_sweep_rows **made) {
   const int64_t n = s->matrix->rows->rows->rows;
   const int launches = 1 << s->dimensions;
-  int64_t *count = calloc((size_t)(all * launches) + 1, sizeof *count);
-  kaon_status status =
-      count != NULL ? KAON_OK
-                    : kaon_fail(s->matrix->ctx, KAON_ERR_MEMORY,
-                                "kaczmarz: out of host memory for %lld sections", (long long)all);
+  KAON_AUTOFREE int64_t *count = calloc((size_t)(all * launches) + 1, sizeof *count);
+  KAON_TRY(KAON_CHECK_MEMORY(s->matrix->ctx, count != NULL,
+                             "kaczmarz: out of host memory for %lld sections", (long long)all));
   int64_t used = 0, section;
   int class;
-  for (int64_t i = 0; i < n && status == KAON_OK; i++) {
+  for (int64_t i = 0; i < n; i++) {
     section_of(s, i, &section, &class);
     used += count[class * all + section + 1]++ == 0;
   }
-  if (status == KAON_OK)
-    status = kaon_sweep_rows_new(s->matrix->ctx, n, launches, used > 0 ? used : 1, 0, made);
-  if (status == KAON_OK) {
-    kaon_sweep_rows *m = *made;
-    int64_t g = 0;
-    for (int c = 0; c < launches; c++) {
-      m->launch[c] = g;
-      for (int64_t k = c * all; k < (c + 1) * all; k++) {
-        if (count[k + 1] > 0) m->group[g++] = count[k];
-        count[k + 1] += count[k];
-      }
-    }
-    m->launch[launches] = m->groups;
-    m->group[m->groups] = n;
-    for (int64_t i = 0; i < n; i++) {
-      section_of(s, numbered[i], &section, &class);
-      m->row[count[class * all + section]++] = numbered[i];
+  KAON_TRY(kaon_sweep_rows_new(s->matrix->ctx, n, launches, used > 0 ? used : 1, 0, made));
+  kaon_sweep_rows *m = *made;
+  int64_t g = 0;
+  for (int c = 0; c < launches; c++) {
+    m->launch[c] = g;
+    for (int64_t k = c * all; k < (c + 1) * all; k++) {
+      if (count[k + 1] > 0) m->group[g++] = count[k];
+      count[k + 1] += count[k];
     }
   }
-  free(count);
-  return status;
+  m->launch[launches] = m->groups;
+  m->group[m->groups] = n;
+  for (int64_t i = 0; i < n; i++) {
+    section_of(s, numbered[i], &section, &class);
+    m->row[count[class * all + section]++] = numbered[i];
+  }
+  return KAON_OK;
 }
 
 kaon_status kaon_sweep_rows_sections(const kaon_matrix *matrix,
@@ -130,9 +123,7 @@ kaon_status kaon_sweep_rows_sections(const kaon_matrix *matrix,
     all = all / (double)s.count[d] * (double)((s.count[d] + 1) / 2);
     s.count[d] = (s.count[d] + 1) / 2;
   }
-  int32_t *numbered = NULL;
-  kaon_status status = kaon_sweep_by_index(matrix, &numbered);
-  if (status == KAON_OK) status = fill(&s, (int64_t)all, numbered, made);
-  free(numbered);
-  return status;
+  KAON_AUTOFREE int32_t *numbered = NULL;
+  KAON_TRY(kaon_sweep_by_index(matrix, &numbered));
+  return fill(&s, (int64_t)all, numbered, made);
 }

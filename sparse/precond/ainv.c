@@ -5,7 +5,6 @@
  * treated likewise, with v = A z_i instead of u. For a Hermitian matrix w = z, and that half is
  * left out. A direction's own entry, 1, is not stored. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sparse/precond/factors.h"
 #include "sparse/storage/number.h"
@@ -293,16 +292,14 @@ static kaon_status adjoint(const kaon_context *ctx, const work *s, const family 
 
 static kaon_status finish(const kaon_context *ctx, const work *s, const double *scale,
                           kaon_inverse_factors *factors) {
-  kaon_csr *z = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *z = NULL;
   if (s->how->hermitian) {
     KAON_TRY(adjoint(ctx, s, &s->z, 1, scale, &factors->first));
     return kaon_csr_transpose(ctx, factors->first, 1, &factors->second);
   }
   KAON_TRY(adjoint(ctx, s, &s->w, 1, scale, &factors->first));
-  kaon_status status = adjoint(ctx, s, &s->z, 0, scale, &z);
-  if (status == KAON_OK) status = kaon_csr_transpose(ctx, z, 1, &factors->second);
-  kaon_csr_destroy(&z);
-  return status;
+  KAON_TRY(adjoint(ctx, s, &s->z, 0, scale, &z));
+  return kaon_csr_transpose(ctx, z, 1, &factors->second);
 }
 
 static kaon_status open_work(const kaon_context *ctx, work *s) {
@@ -344,7 +341,7 @@ static void close_work(work *s) {
 /* Runs the process; the scaled matrix is in s->A. */
 static kaon_status run(const kaon_context *ctx, work *s, const double *scale,
                        kaon_inverse_factors *factors, kaon_bad_pivot *where) {
-  kaon_csr *columns = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *columns = NULL;
   kaon_status status = open_work(ctx, s);
   if (status == KAON_OK && !s->how->hermitian) status = kaon_csr_transpose(ctx, s->A, 0, &columns);
   s->columns = columns;
@@ -363,7 +360,6 @@ static kaon_status run(const kaon_context *ctx, work *s, const double *scale,
                        (long long)where->row + 1, where->pivot[0], where->pivot[1]);
   if (status == KAON_OK) status = finish(ctx, s, scale, factors);
   close_work(s);
-  kaon_csr_destroy(&columns);
   return status;
 }
 
@@ -374,19 +370,17 @@ kaon_status kaon_ainv_create(const kaon_context *ctx, const kaon_csr *A, const k
     return kaon_fail(ctx, KAON_ERR_ARGUMENT,
                      "ainv: a matrix of %lld rows and %lld columns is not square",
                      (long long)A->rows, (long long)A->columns);
-  double *scale = malloc(((size_t)A->rows + 1) * sizeof *scale);
+  KAON_AUTOFREE double *scale = malloc(((size_t)A->rows + 1) * sizeof *scale);
   if (scale == NULL)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "ainv: out of host memory for %lld rows",
                      (long long)A->rows);
-  kaon_csr *copy = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *copy = NULL;
   kaon_status status = kaon_unit_diagonal(ctx, A, how->shift, scale, &copy);
   if (status == KAON_OK) {
     work s = {.rows = A->rows, .reals = A->reals, .how = how, .A = copy};
     status = run(ctx, &s, scale, factors, where);
   }
   if (status != KAON_OK) kaon_inverse_factors_destroy(factors);
-  kaon_csr_destroy(&copy);
-  free(scale);
   return status;
 }
 

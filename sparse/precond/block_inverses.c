@@ -69,13 +69,12 @@ kaon_status kaon_block_inverses(const kaon_context *ctx, const kaon_csr *A, int 
                      "asked for; blocks have 1 to %d rows, the matrix at least as many columns",
                      block, (long long)A->rows, (long long)A->columns, (int)KAON_DENSE_MAX);
   const int64_t rest = A->rows % block;
-  double *dense = malloc((size_t)(block * block * A->reals) * sizeof *dense);
+  KAON_AUTOFREE double *dense = malloc((size_t)(block * block * A->reals) * sizeof *dense);
   if (dense == NULL) return kaon_fail(ctx, KAON_ERR_MEMORY, "block inverses: out of host memory");
   kaon_status status = kaon_csr_create(ctx, A->rows, A->rows, A->reals,
                                        (A->rows - rest) * block + rest * rest, inverses);
   if (status == KAON_OK)
     status = invert_all(ctx, A, block, hermitian, shift, dense, *inverses, where);
   if (status != KAON_OK) kaon_csr_destroy(inverses);
-  free(dense);
   return status;
 }

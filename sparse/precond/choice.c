@@ -62,10 +62,9 @@ static kaon_status look(const kaon_matrix *matrix, facts *f) {
   double *diagonal = malloc(((size_t)a->rows + 1) * sizeof *diagonal);
   double *all = malloc((size_t)ranks * NUMBERS * sizeof *all), sum[NUMBERS] = {0};
   facts mine = {.rows = (double)a->rows, .entries = (double)a->start[a->rows]};
-  kaon_status status = KAON_OK;
-  if (diagonal == NULL || all == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "preconditioner: out of host memory for %lld rows",
-                       (long long)a->rows);
+  kaon_status status =
+      KAON_CHECK_MEMORY(ctx, diagonal != NULL && all != NULL,
+                        "preconditioner: out of host memory for %lld rows", (long long)a->rows);
   for (int64_t i = 0; i < a->rows && status == KAON_OK; i++) { /* with the sign of its real part */
     const int64_t n = kaon_csr_find(a, i, (int32_t)i);
     const kaon_number d = n < 0 ? (kaon_number){0, 0} : kaon_number_at(a->value, n, a->reals);
@@ -176,11 +175,8 @@ static kaon_status amplify(kaon_operator *A, kaon_operator *K, const double *one
 static kaon_status find_stable(kaon_operator *A, kaon_operator *K, int *stable) {
   const int64_t numbers = kaon_space_caller_rows(A->space) * A->space->ncomp;
   double *ones = malloc(((size_t)numbers + 1) * sizeof *ones), amplified = INFINITY;
-  kaon_status status = KAON_OK;
-  if (ones == NULL)
-    status = kaon_fail(A->ctx, KAON_ERR_MEMORY, "preconditioner: out of host memory for %lld rows",
-                       (long long)numbers);
-  status = kaon_agree(A->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(
+      A->ctx, ones != NULL, "preconditioner: out of host memory for %lld rows", (long long)numbers);
   for (int64_t i = 0; i < numbers && status == KAON_OK; i++)
     ones[i] = A->space->complex_space ? i % 2 == 0 : 1;
   if (status == KAON_OK) status = amplify(A, K, ones, &amplified);

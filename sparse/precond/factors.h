@@ -1,8 +1,7 @@
 /* factors.h - incomplete factors and approximate inverses of the rows of a square matrix, in host
  * memory. Columns beyond the rows (ghosts) are left out. One thread works in the order of the rows,
  * except in kaon_fsai_create, whose rows are independent. Not collective. */
-#ifndef KAON_SPARSE_FACTORS_H
-#define KAON_SPARSE_FACTORS_H
+#pragma once
 
 #include "sparse/storage/csr.h"
 
@@ -107,5 +106,3 @@ kaon_status kaon_fsai_create(const kaon_context *ctx, const kaon_csr *A, const k
 kaon_status kaon_block_inverses(const kaon_context *ctx, const kaon_csr *A, int block,
                                 int hermitian, double shift, kaon_csr **inverses,
                                 kaon_bad_pivot *where);
-
-#endif

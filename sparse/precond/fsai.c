@@ -42,11 +42,6 @@ static void free_workspace(room *r) {
 
 /* ---- the pattern ---- */
 
-static int ascending(const void *a, const void *b) {
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Lists row i's columns in r->list: those that `power` steps along A's entries reach, up to i,
  * unordered. Returns their number. */
 static int32_t find_columns(const work *w, int64_t i, room *r) {
@@ -141,7 +136,7 @@ static int fill_rows(const work *w, int64_t longest, kaon_csr *G, kaon_bad_pivot
       double pivot;
       if (failed || i > broken) continue;
       const size_t count = (size_t)find_columns(w, i, &r);
-      qsort(r.list, count, sizeof *r.list, ascending);
+      qsort(r.list, count, sizeof *r.list, kaon_ascending);
       memcpy(G->column + G->start[i], r.list, count * sizeof *r.list);
       const int bad = G->reals == 1 ? solve_row(w, G, i, r.dense, &pivot, 1)
                                     : solve_row(w, G, i, r.dense, &pivot, 2);
@@ -213,8 +208,8 @@ kaon_status kaon_fsai_create(const kaon_context *ctx, const kaon_csr *A, const k
                      "for; the matrix must have at least as many columns as rows, the others be 1 "
                      "or more",
                      (long long)A->rows, (long long)A->columns, how->power, how->threads);
-  double *scale = malloc(((size_t)A->rows + 1) * sizeof *scale);
-  kaon_csr *copy = NULL;
+  KAON_AUTOFREE double *scale = malloc(((size_t)A->rows + 1) * sizeof *scale);
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *copy = NULL;
   if (scale == NULL) return no_memory(ctx, A->rows);
   kaon_status status = kaon_unit_diagonal(ctx, A, how->shift, scale, &copy);
   if (status == KAON_OK) {
@@ -223,7 +218,5 @@ kaon_status kaon_fsai_create(const kaon_context *ctx, const kaon_csr *A, const k
   }
   if (status == KAON_OK) status = kaon_csr_transpose(ctx, factors->first, 1, &factors->second);
   if (status != KAON_OK) kaon_inverse_factors_destroy(factors);
-  kaon_csr_destroy(&copy);
-  free(scale);
   return status;
 }

@@ -7,10 +7,10 @@
  * - one or two products.
  * On several ranks nothing is sent. */
 #include <stdlib.h>
-#include <time.h>
 
 #include <kaon/context.h>
 
+#include "lib/core/clock.h"
 #include "blas/blas.h"
 #include "lib/comm/comm.h"
 #include "lib/core/options_table.h"
@@ -161,10 +161,6 @@ static void destroy(kaon_operator *K) {
   kaon_operator_destroy(&self->first);
   kaon_operator_destroy(&self->second);
   kaon_matrix_destroy(&self->matrix);
-  kaon_context *ctx = K->ctx;
-  free(self);
-  free(K);
-  kaon_context_release(ctx);
 }
 
 static const kaon_operator_ops precond_ops = {.name = "preconditioner",
@@ -176,12 +172,6 @@ static const kaon_operator_ops precond_ops = {.name = "preconditioner",
                                               .destroy = destroy};
 
 /* ---- creation ---- */
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Kinds for Hermitian matrices only, and their counterparts for others. */
 static const struct {
@@ -213,27 +203,21 @@ static kaon_status make(kaon_matrix *matrix, const kaon_precond_options *given, 
   kaon_precond_options own;
   const kaon_precond_options *options = &own;
   KAON_TRY(take_options(matrix, given, &own));
-  kaon_operator *made = calloc(1, sizeof *made);
-  kaon_precond *self = calloc(1, sizeof *self);
-  if (made == NULL || self == NULL) {
-    free(made);
-    free(self);
+  *K = kaon_operator_new(
+      (kaon_operator){
+          .ops = &precond_ops,
+          .ctx = matrix->ctx,
+          .space = &matrix->space,
+          .precision = options->precision == KAON_HALF ? KAON_SINGLE : options->precision,
+          .exponent = -matrix->exponent},
+      sizeof(kaon_precond));
+  if (*K == NULL)
     return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "preconditioner: out of host memory");
-  }
+  kaon_precond *self = self_of(*K);
   self->matrix = matrix;
   self->hermitian = matrix->hermitian && options->kind != KAON_PRECOND_ILU0;
   self->options = *options;
-  *made = (kaon_operator){
-      .ops = &precond_ops,
-      .ctx = matrix->ctx,
-      .space = &matrix->space,
-      .precision = options->precision == KAON_HALF ? KAON_SINGLE : options->precision,
-      .exponent = -matrix->exponent,
-      .references = 1,
-      .self = self};
   kaon_matrix_retain(matrix);
-  kaon_context_retain(matrix->ctx);
-  *K = made;
   return KAON_OK;
 }
 
@@ -241,11 +225,11 @@ kaon_status kaon_precond_create(kaon_matrix *matrix, const kaon_precond_options 
                                 kaon_operator **K) {
   if (K != NULL) *K = NULL;
   KAON_ENTER(KAON_OF(matrix), matrix, K);
-  const double begun = now();
+  const double begun = kaon_seconds();
   KAON_TRY(kaon_agree(matrix->ctx, make(matrix, options, K)));
   kaon_precond *self = self_of(*K);
   const kaon_status status = kaon_precond_build(self, 0);
-  self->info.seconds = now() - begun;
+  self->info.seconds = kaon_seconds() - begun;
   if (status != KAON_OK) kaon_operator_destroy(K);
   return status;
 }

@@ -1,6 +1,5 @@
 /* matrix_precond.h - the private structure of preconditioners made from a matrix' entries. */
-#ifndef KAON_SPARSE_PRECOND_PARTS_H
-#define KAON_SPARSE_PRECOND_PARTS_H
+#pragma once
 
 #include <kaon/precond.h>
 
@@ -26,5 +25,3 @@ typedef struct kaon_precond {
 /* Makes the parts of K, or (dagger) of an exact K^H. Collective. Errors: those of
  * kaon_precond_create. */
 kaon_status kaon_precond_build(kaon_precond *self, int dagger);
-
-#endif

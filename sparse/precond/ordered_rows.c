@@ -54,19 +54,13 @@ static kaon_status colours_of(const kaon_matrix *matrix, kaon_ordered_rows *a, i
 
 static kaon_status colour_order(const kaon_matrix *matrix, kaon_ordered_rows *a, int distance) {
   const int64_t rows = a->rows->rows;
-  int32_t *colour = malloc(((size_t)rows + 1) * sizeof *colour);
-  int32_t *by_colour = malloc(((size_t)rows + 1) * sizeof *by_colour);
-  kaon_status status = colour != NULL && by_colour != NULL
-                           ? colours_of(matrix, a, distance, colour, by_colour)
-                           : no_memory(matrix);
-  if (status == KAON_OK) {
-    for (int64_t i = 0; i < rows; i++) by_colour[i] = a->order[by_colour[i]];
-    memcpy(a->order, by_colour, (size_t)rows * sizeof *a->order);
-    status = arrange(matrix, a);
-  }
-  free(colour);
-  free(by_colour);
-  return status;
+  KAON_AUTOFREE int32_t *colour = malloc(((size_t)rows + 1) * sizeof *colour);
+  KAON_AUTOFREE int32_t *by_colour = malloc(((size_t)rows + 1) * sizeof *by_colour);
+  KAON_TRY(colour != NULL && by_colour != NULL ? colours_of(matrix, a, distance, colour, by_colour)
+                                               : no_memory(matrix));
+  for (int64_t i = 0; i < rows; i++) by_colour[i] = a->order[by_colour[i]];
+  memcpy(a->order, by_colour, (size_t)rows * sizeof *a->order);
+  return arrange(matrix, a);
 }
 
 kaon_status kaon_order_rows(const kaon_matrix *matrix, int distance, kaon_ordered_rows *arranged) {

@@ -1,7 +1,6 @@
 /* ordered_rows.h - a matrix' rows on this rank, without ghosts, in the order of a factorisation or
  * a sweep. */
-#ifndef KAON_SPARSE_ORDERED_ROWS_H
-#define KAON_SPARSE_ORDERED_ROWS_H
+#pragma once
 
 #include "sparse/storage/matrix.h"
 
@@ -17,5 +16,3 @@ typedef struct kaon_ordered_rows {
  * that order, sorted by the colours of kaon_colour. Not collective. Errors: MEMORY. */
 kaon_status kaon_order_rows(const kaon_matrix *matrix, int distance, kaon_ordered_rows *arranged);
 void kaon_ordered_rows_clear(kaon_ordered_rows *arranged);
-
-#endif

@@ -254,15 +254,13 @@ static kaon_status diagonal_rows(const host_tables *w, double scale, kaon_csr **
 static kaon_status make_sweeps(host_tables *w) {
   kaon_precond *self = w->self;
   kaon_factors *f = w->factors;
-  kaon_csr *diagonal = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *diagonal = NULL;
   divide(f->lower, f->pivot, 1);
   divide(f->upper, f->pivot, 1);
   kaon_status status = diagonal_rows(w, f->scale, &diagonal);
-  status = make_product(w, &diagonal, status, &self->diagonal);
-  if (status == KAON_OK) status = make_product(w, &f->lower, KAON_OK, &self->lower);
-  if (status == KAON_OK) status = make_product(w, &f->upper, KAON_OK, &self->upper);
-  kaon_csr_destroy(&diagonal);
-  return status;
+  KAON_TRY(make_product(w, &diagonal, status, &self->diagonal));
+  KAON_TRY(make_product(w, &f->lower, KAON_OK, &self->lower));
+  return make_product(w, &f->upper, KAON_OK, &self->upper);
 }
 
 static kaon_status make_parts(host_tables *w, int dagger) {

@@ -1,6 +1,5 @@
 /* partition.c - divides rows among parts: in consecutive blocks, or by METIS if it was compiled in
  * (KAON_BUILD_METIS). */
-#include <limits.h>
 #include <stdlib.h>
 
 #include "sparse/order/orderings.h"
@@ -75,11 +74,9 @@ static kaon_status by_metis(const kaon_context *ctx, const kaon_csr *csr, const 
 
 static kaon_status by_graph(const kaon_context *ctx, const kaon_csr *csr, int parts,
                             int32_t *part) {
-  kaon_graph *graph = NULL;
+  KAON_AUTO(kaon_graph_destroy) kaon_graph *graph = NULL;
   KAON_TRY(kaon_graph_create(ctx, csr, &graph));
-  const kaon_status status = by_metis(ctx, csr, graph, parts, part);
-  kaon_graph_destroy(&graph);
-  return status;
+  return by_metis(ctx, csr, graph, parts, part);
 }
 #endif
 

@@ -90,11 +90,9 @@ kaon_status kaon_ranks_trade(kaon_context *ctx, size_t bytes, const int64_t *cou
   const size_t ranks = (size_t)ctx->comm->ranks;
   trade t = {.ctx = ctx, .bytes = bytes, .count = count, .came = came, .items = items};
   double *mine = malloc(ranks * sizeof *mine), *all = malloc(ranks * ranks * sizeof *all);
-  kaon_status status = KAON_OK;
   *received = NULL;
-  if (mine == NULL || all == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %zu ranks", ranks);
-  status = kaon_agree(ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, mine != NULL && all != NULL,
+                                         "matrix: out of host memory for %zu ranks", ranks);
   for (size_t r = 0; r < ranks && status == KAON_OK; r++) mine[r] = (double)count[r];
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, (int)ranks, all);
   for (size_t r = 0; r < ranks && status == KAON_OK; r++)
@@ -153,11 +151,11 @@ static kaon_status trade_entries(const entry_source *s, int64_t *total, adjoint_
   const kaon_csr *a = s->rows;
   kaon_context *ctx = s->matrix->ctx;
   const int ranks = ctx->comm->ranks, own = ctx->comm->rank;
-  int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count), *came = NULL;
-  int64_t *next = calloc((size_t)ranks + 1, sizeof *next);
-  adjoint_entry *items = NULL;
+  KAON_AUTOFREE int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count);
+  int64_t *came = NULL;
+  KAON_AUTOFREE int64_t *next = calloc((size_t)ranks + 1, sizeof *next);
+  KAON_AUTOFREE adjoint_entry *items = NULL;
   void *received = NULL;
-  kaon_status status = KAON_OK;
   if (count != NULL && next != NULL) {
     came = count + ranks;
     for (int64_t n = 0; n < a->start[a->rows]; n++) {
@@ -167,9 +165,8 @@ static kaon_status trade_entries(const entry_source *s, int64_t *total, adjoint_
     for (int r = 0; r < ranks; r++) next[r + 1] = next[r] + count[r];
     items = malloc(((size_t)next[ranks] + 1) * sizeof *items);
   }
-  if (items == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for the entries of A^H");
-  status = kaon_agree(ctx, status);
+  kaon_status status =
+      KAON_AGREE_MEMORY(ctx, items != NULL, "matrix: out of host memory for the entries of A^H");
   for (int64_t i = 0; i < a->rows && status == KAON_OK; i++)
     for (int64_t n = a->start[i]; n < a->start[i + 1]; n++) {
       const int64_t column = column_of(s, n);
@@ -184,9 +181,6 @@ static kaon_status trade_entries(const entry_source *s, int64_t *total, adjoint_
   *total = 0;
   for (int r = 0; r < ranks && status == KAON_OK; r++) *total += came[r];
   *entries = received;
-  free(items);
-  free(count);
-  free(next);
   return status;
 }
 
@@ -210,24 +204,20 @@ static kaon_status join_mirrors(kaon_context *ctx, kaon_mirror *m) {
   enum { NUMBERS = 3 };
   const int ranks = ctx->comm->ranks;
   const double mine[NUMBERS] = {m->same, m->off[0], m->off[1]};
-  double *all = malloc((size_t)ranks * sizeof mine);
-  kaon_status status = KAON_OK;
-  if (all == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %d ranks", ranks);
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
-  for (const double *n = all; status == KAON_OK && n < all + ranks * NUMBERS; n += NUMBERS) {
+  KAON_AUTOFREE double *all = malloc((size_t)ranks * sizeof mine);
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, all != NULL, "matrix: out of host memory for %d ranks", ranks));
+  KAON_TRY(ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all));
+  for (const double *n = all; n < all + ranks * NUMBERS; n += NUMBERS) {
     m->same &= (int)n[0];
     for (int kind = 0; kind < 2; kind++) m->off[kind] = fmax(m->off[kind], n[1 + kind]);
   }
-  free(all);
-  return status;
+  return KAON_OK;
 }
 
 kaon_status kaon_ranks_mirror(const kaon_matrix *matrix, const kaon_csr *given,
                               const double *largest, kaon_mirror *m) {
   const entry_source source = {matrix, given, NULL, largest};
-  adjoint_entry *entries = NULL;
+  KAON_AUTOFREE adjoint_entry *entries = NULL;
   int64_t total = 0;
   if (matrix->ctx->comm->ranks == 1) return KAON_OK;
   KAON_TRY(trade_entries(&source, &total, &entries));
@@ -237,31 +227,24 @@ kaon_status kaon_ranks_mirror(const kaon_matrix *matrix, const kaon_csr *given,
     kaon_mirror_take(m, n < 0 ? NULL : given->value + n * given->reals, e->value, given->reals,
                      fmin(largest[row], e->largest));
   }
-  free(entries);
   return join_mirrors(matrix->ctx, m);
 }
 
 static kaon_status rows_of_entries(const kaon_matrix *matrix, const kaon_csr *like, int64_t total,
                                    const adjoint_entry *entries, kaon_csr **given) {
   const size_t room = (size_t)total + 1;
-  int64_t *row = malloc(room * sizeof *row), *column = malloc(room * sizeof *column);
-  double *value = malloc(2 * room * sizeof *value);
-  kaon_status status = KAON_OK;
-  if (row == NULL || column == NULL || value == NULL)
-    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
-                       "matrix: out of host memory for %lld entries of A^H", (long long)total);
-  for (int64_t n = 0; n < total && status == KAON_OK; n++) {
+  KAON_AUTOFREE int64_t *row = malloc(room * sizeof *row), *column = malloc(room * sizeof *column);
+  KAON_AUTOFREE double *value = malloc(2 * room * sizeof *value);
+  KAON_TRY(KAON_CHECK_MEMORY(matrix->ctx, row != NULL && column != NULL && value != NULL,
+                             "matrix: out of host memory for %lld entries of A^H",
+                             (long long)total));
+  for (int64_t n = 0; n < total; n++) {
     row[n] = entries[n].row - matrix->first_row;
     column[n] = entries[n].column;
     for (int c = 0; c < like->reals; c++) value[n * like->reals + c] = entries[n].value[c];
   }
-  if (status == KAON_OK)
-    status = kaon_csr_from_triplets(matrix->ctx, like->rows, matrix->global_rows, like->reals,
-                                    total, row, column, value, KAON_CSR_REFUSE, given);
-  free(row);
-  free(column);
-  free(value);
-  return status;
+  return kaon_csr_from_triplets(matrix->ctx, like->rows, matrix->global_rows, like->reals, total,
+                                row, column, value, KAON_CSR_REFUSE, given);
 }
 
 kaon_status kaon_ranks_adjoint(kaon_matrix *matrix, const kaon_row_set *set, kaon_csr **given) {
@@ -277,9 +260,7 @@ kaon_status kaon_ranks_adjoint(kaon_matrix *matrix, const kaon_row_set *set, kao
     return kaon_agree(matrix->ctx, status);
   }
   if (matrix->place == NULL) return kaon_csr_transpose(matrix->ctx, a, 1, given);
-  kaon_csr *own = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *own = NULL;
   KAON_TRY(kaon_csr_permute(matrix->ctx, a, matrix->place, &own));
-  const kaon_status status = kaon_csr_transpose(matrix->ctx, own, 1, given);
-  kaon_csr_destroy(&own);
-  return status;
+  return kaon_csr_transpose(matrix->ctx, own, 1, given);
 }

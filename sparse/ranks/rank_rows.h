@@ -1,7 +1,6 @@
 /* rank_rows.h - communication between ranks while a matrix is set up: sends entries to the rank
  * that has their row. */
-#ifndef KAON_SPARSE_RANKS_H
-#define KAON_SPARSE_RANKS_H
+#pragma once
 
 #include "sparse/storage/matrix.h"
 
@@ -52,5 +51,3 @@ static inline int kaon_rank_of_row(const kaon_matrix *matrix, int64_t row) {
   }
   return low;
 }
-
-#endif

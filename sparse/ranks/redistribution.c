@@ -60,9 +60,9 @@ static kaon_status lengths_of(const kaon_context *ctx, const kaon_csr *rows, int
 static kaon_status collect(const kaon_matrix *matrix, const kaon_csr *given, kaon_csr *whole) {
   kaon_context *ctx = matrix->ctx;
   const size_t ranks = (size_t)ctx->comm->ranks;
-  int64_t *count = calloc(2 * ranks, sizeof *count);
-  int32_t *mine = NULL;
-  void *length = NULL, *column = NULL;
+  KAON_AUTOFREE int64_t *count = calloc(2 * ranks, sizeof *count);
+  KAON_AUTOFREE int32_t *mine = NULL;
+  KAON_AUTOFREE void *length = NULL, *column = NULL;
   kaon_status status =
       count == NULL ? no_memory(ctx, "counts", given->rows) : lengths_of(ctx, given, &mine);
   status = kaon_agree(ctx, status);
@@ -85,10 +85,6 @@ static kaon_status collect(const kaon_matrix *matrix, const kaon_csr *given, kao
     for (int64_t i = 0; i < whole->rows && whole->start != NULL; i++)
       whole->start[i + 1] = whole->start[i] + ((const int32_t *)length)[i];
   }
-  free(mine);
-  free(length);
-  free(column);
-  free(count);
   return kaon_agree(ctx, status);
 }
 
@@ -162,16 +158,14 @@ static kaon_status make_plan(const kaon_matrix *matrix, const kaon_csr *given,
 static kaon_status send_items(kaon_context *ctx, size_t bytes, const void *items,
                               const int32_t *list, int64_t n, const int64_t *count, int64_t *came,
                               void **received) {
-  char *sorted = malloc((size_t)n * bytes + 1);
+  KAON_AUTOFREE char *sorted = malloc((size_t)n * bytes + 1);
   kaon_status status = sorted != NULL ? KAON_OK : no_memory(ctx, "messages", n);
   *received = NULL;
   for (int64_t i = 0; i < n && sorted != NULL; i++)
     memcpy(sorted + (size_t)i * bytes,
            (const char *)items + (size_t)(list != NULL ? list[i] : i) * bytes, bytes);
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = kaon_ranks_trade(ctx, bytes, count, sorted, came, received);
-  free(sorted);
-  return status;
+  KAON_TRY(kaon_agree(ctx, status));
+  return kaon_ranks_trade(ctx, bytes, count, sorted, came, received);
 }
 
 /* entries[rank]: sum of the lengths of count[rank] rows, by rank. */
@@ -216,9 +210,10 @@ static kaon_status send_rows(kaon_context *ctx, kaon_csr **rows, const int32_t *
                              const int64_t *count, int64_t *came) {
   const int ranks = ctx->comm->ranks;
   const kaon_csr *from = *rows;
-  int64_t *entries = calloc(2 * (size_t)ranks, sizeof *entries), total = 0, all = 0;
-  int32_t *length = NULL, *sorted = malloc(((size_t)from->rows + 1) * sizeof *sorted);
-  void *lengths = NULL, *column = NULL, *value = NULL;
+  KAON_AUTOFREE int64_t *entries = calloc(2 * (size_t)ranks, sizeof *entries);
+  int64_t total = 0, all = 0;
+  KAON_AUTOFREE int32_t *length = NULL, *sorted = malloc(((size_t)from->rows + 1) * sizeof *sorted);
+  KAON_AUTOFREE void *lengths = NULL, *column = NULL, *value = NULL;
   kaon_csr *made = NULL;
   kaon_status status = lengths_of(ctx, from, &length);
   if (status == KAON_OK && (entries == NULL || sorted == NULL))
@@ -250,12 +245,6 @@ static kaon_status send_rows(kaon_context *ctx, kaon_csr **rows, const int32_t *
   } else {
     kaon_csr_destroy(&made);
   }
-  free(entries);
-  free(sorted);
-  free(length);
-  free(lengths);
-  free(column);
-  free(value);
   return status;
 }
 
@@ -265,7 +254,7 @@ static kaon_status list_redistribution(const kaon_matrix *matrix, const kaon_csr
                                        const plan *p, kaon_row_redistribution *m) {
   kaon_context *ctx = matrix->ctx;
   const int ranks = ctx->comm->ranks;
-  int64_t *next = calloc((size_t)ranks + 1, sizeof *next), *number = NULL;
+  KAON_AUTOFREE int64_t *next = calloc((size_t)ranks + 1, sizeof *next), *number = NULL;
   void *received = NULL;
   m->count = calloc((size_t)ranks + 1, sizeof *m->count);
   m->came = calloc((size_t)ranks + 1, sizeof *m->came);
@@ -292,8 +281,6 @@ static kaon_status list_redistribution(const kaon_matrix *matrix, const kaon_csr
   if (status == KAON_OK)
     status = kaon_ranks_trade(ctx, sizeof *number, m->count, number, m->came, &received);
   m->number = received;
-  free(next);
-  free(number);
   return status;
 }
 
@@ -366,24 +353,22 @@ kaon_status kaon_rows_redistribute(kaon_matrix *matrix, kaon_csr **given,
 kaon_status kaon_rows_from_caller(const kaon_row_redistribution *m, int reals, const double *given,
                                   double *here) {
   const size_t bytes = (size_t)reals * sizeof *given;
-  void *received = NULL;
+  KAON_AUTOFREE void *received = NULL;
   KAON_TRY(send_items(m->ctx, bytes, given, m->by_rank, m->rows, m->count, m->came, &received));
   size_t rows = 0;
   for (int r = 0; r < m->ctx->comm->ranks; r++) rows += (size_t)m->came[r];
   memcpy(here, received, rows * bytes);
-  free(received);
   return KAON_OK;
 }
 
 kaon_status kaon_rows_to_caller(const kaon_row_redistribution *m, int reals, const double *here,
                                 double *given) {
   const size_t bytes = (size_t)reals * sizeof *given;
-  void *received = NULL;
+  KAON_AUTOFREE void *received = NULL;
   KAON_TRY(kaon_ranks_trade(m->ctx, bytes, m->came, here, m->count, &received));
   for (int64_t i = 0; i < m->rows; i++)
     memcpy(given + (int64_t)m->by_rank[i] * reals, (const char *)received + (size_t)i * bytes,
            bytes);
-  free(received);
   return KAON_OK;
 }
 
@@ -435,16 +420,13 @@ static kaon_status put_back(const kaon_row_redistribution *m, kaon_csr **rows) {
 kaon_status kaon_rows_to_caller_order(const kaon_matrix *matrix, kaon_csr **rows) {
   const kaon_row_redistribution *m = matrix->redistribution;
   kaon_context *ctx = matrix->ctx;
-  int32_t *number = NULL;
-  int64_t *count = calloc((size_t)ctx->comm->ranks + 1, sizeof *count);
+  KAON_AUTOFREE int32_t *number = NULL;
+  KAON_AUTOFREE int64_t *count = calloc((size_t)ctx->comm->ranks + 1, sizeof *count);
   kaon_status status = count != NULL ? KAON_OK : no_memory(ctx, "counts", m->rows);
-  status = kaon_agree(ctx, status);
-  if (status == KAON_OK) status = all_numbers(matrix, &number);
-  for (int64_t n = 0; status == KAON_OK && n < (*rows)->start[(*rows)->rows]; n++)
+  KAON_TRY(kaon_agree(ctx, status));
+  KAON_TRY(all_numbers(matrix, &number));
+  for (int64_t n = 0; n < (*rows)->start[(*rows)->rows]; n++)
     (*rows)->column[n] = number[(*rows)->column[n]];
-  if (status == KAON_OK) status = send_rows(ctx, rows, NULL, m->came, count);
-  if (status == KAON_OK) status = kaon_agree(ctx, put_back(m, rows));
-  free(count);
-  free(number);
-  return status;
+  KAON_TRY(send_rows(ctx, rows, NULL, m->came, count));
+  return kaon_agree(ctx, put_back(m, rows));
 }

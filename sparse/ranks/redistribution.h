@@ -3,8 +3,7 @@
  * numbering. Each rank's rows are consecutive in it, part by part, and within a part in the
  * caller's order. Only import and export (of vectors, files and messages) know the caller's
  * indices. */
-#ifndef KAON_SPARSE_REDISTRIBUTION_H
-#define KAON_SPARSE_REDISTRIBUTION_H
+#pragma once
 
 #include "sparse/storage/matrix.h"
 
@@ -35,5 +34,3 @@ kaon_status kaon_rows_to_caller(const kaon_row_redistribution *redistribution, i
 /* Returns rows to the caller's numbering, on the ranks that gave them. *rows: as they are here,
  * with columns in the new numbering; they are taken over. Collective. Errors: MEMORY, COMM. */
 kaon_status kaon_rows_to_caller_order(const kaon_matrix *matrix, kaon_csr **rows);
-
-#endif

@@ -133,27 +133,23 @@ static kaon_status create_partners(kaon_remote_values *a, work *w) {
 
 /* Exchanges how many elements of each message the other rank reads. */
 static kaon_status trade_lengths(kaon_remote_values *a, work *w) {
-  int32_t *mine = malloc(((size_t)a->peers + 1) * sizeof *mine);
-  void *received = NULL;
+  KAON_AUTOFREE int32_t *mine = malloc(((size_t)a->peers + 1) * sizeof *mine);
+  KAON_AUTOFREE void *received = NULL;
   KAON_TRY(kaon_agree(a->ctx, mine != NULL ? KAON_OK : no_memory(a)));
   for (int i = 0; i < a->peers; i++) {
     mine[i] = (int32_t)a->remote_rank[i].receive_count;
     w->count[a->remote_rank[i].rank] = 1;
   }
-  const kaon_status status =
-      kaon_ranks_trade(a->ctx, sizeof *mine, w->count, mine, w->incoming, &received);
-  for (int i = 0; i < a->peers && status == KAON_OK; i++)
-    a->remote_rank[i].send_count = ((const int32_t *)received)[i];
-  free(mine);
-  free(received);
-  return status;
+  KAON_TRY(kaon_ranks_trade(a->ctx, sizeof *mine, w->count, mine, w->incoming, &received));
+  for (int i = 0; i < a->peers; i++) a->remote_rank[i].send_count = ((const int32_t *)received)[i];
+  return KAON_OK;
 }
 
 /* Numbers the counter of each element of a message: the index of its block among the message's
  * blocks. */
 static kaon_status number_counters(const kaon_remote_values *a, const work *w,
                                    kaon_remote_rank *p) {
-  int32_t *at = malloc(((size_t)a->blocks + 1) * sizeof *at);
+  KAON_AUTOFREE int32_t *at = malloc(((size_t)a->blocks + 1) * sizeof *at);
   if (at == NULL) return no_memory(a);
   for (int64_t b = 0; b < a->blocks; b++) at[b] = -1;
   for (int64_t n = p->first; n < p->first + p->send_count; n++) at[w->block[n]] = 0;
@@ -162,7 +158,6 @@ static kaon_status number_counters(const kaon_remote_values *a, const work *w,
     if (at[b] == 0) at[b] = (int32_t)p->local_counters++;
   for (int64_t n = p->first; n < p->first + p->send_count; n++)
     w->sent_slot[n] = (int32_t)p->first + at[w->block[n]];
-  free(at);
   return KAON_OK;
 }
 
@@ -188,7 +183,7 @@ static int32_t *items_for_others(kaon_remote_values *a, work *w) {
  * received. */
 static kaon_status trade_places(kaon_remote_values *a, work *w) {
   kaon_status status = KAON_OK;
-  void *received = NULL;
+  KAON_AUTOFREE void *received = NULL;
   for (int i = 0; i < a->peers && status == KAON_OK; i++)
     status = number_counters(a, w, &a->remote_rank[i]);
   int32_t *items = status == KAON_OK ? items_for_others(a, w) : NULL;
@@ -206,7 +201,6 @@ static kaon_status trade_places(kaon_remote_values *a, work *w) {
       w->incoming_slot[n] = (int32_t)p->first + *from++;
   }
   free(items);
-  free(received);
   return status;
 }
 
@@ -230,8 +224,8 @@ static kaon_status list_entries(kaon_remote_values *a, const work *w) {
   const kaon_row_blocks *m = w->blocks;
   const kaon_csr *csr = w->matrix->rows->rows;
   const int64_t slices = m->blocks * m->slices;
-  int64_t *start = calloc((size_t)slices + 2, sizeof *start);
-  double *value = NULL;
+  KAON_AUTOFREE int64_t *start = calloc((size_t)slices + 2, sizeof *start);
+  KAON_AUTOFREE double *value = NULL;
   const void *table = NULL;
   if (start == NULL) return no_memory(a);
   for (int pass = 0; pass < 2; pass++) {
@@ -268,8 +262,6 @@ static kaon_status list_entries(kaon_remote_values *a, const work *w) {
   if (status == KAON_OK)
     status =
         upload(a, 1, value, (size_t)numbers * kaon_precision_bytes(a->precision), &a->ghosts.value);
-  free(start);
-  free(value);
   return status;
 }
 
@@ -277,7 +269,7 @@ static kaon_status list_entries(kaon_remote_values *a, const work *w) {
 static kaon_status list_reads(kaon_remote_values *a, const work *w, const int32_t *order) {
   const kaon_row_blocks *m = w->blocks;
   const kaon_csr *csr = w->matrix->rows->rows;
-  int64_t *start = calloc((size_t)m->blocks + 1, sizeof *start), *mark = NULL;
+  KAON_AUTOFREE int64_t *start = calloc((size_t)m->blocks + 1, sizeof *start), *mark = NULL;
   const void *table = NULL;
   mark = calloc((size_t)a->elements + 1, sizeof *mark); /* 1 + the last block that reads a slot */
   kaon_status status = start != NULL && mark != NULL ? KAON_OK : no_memory(a);
@@ -304,15 +296,13 @@ static kaon_status list_reads(kaon_remote_values *a, const work *w, const int32_
   if (status == KAON_OK)
     status = upload(a, 2, start, (size_t)(m->blocks + 1) * sizeof *start, &table);
   a->ghosts.reads = table;
-  free(start);
-  free(mark);
   return status;
 }
 
 /* Lists what each block sends: by block, message by message. */
 static kaon_status list_sends(kaon_remote_values *a, const work *w) {
   const kaon_row_blocks *m = w->blocks;
-  int64_t *start = calloc((size_t)m->blocks + 2, sizeof *start);
+  KAON_AUTOFREE int64_t *start = calloc((size_t)m->blocks + 2, sizeof *start);
   const void *table = NULL;
   int32_t *place;
   for (int i = 0; i < a->peers; i++) a->sends += a->remote_rank[i].send_count;
@@ -339,7 +329,6 @@ static kaon_status list_sends(kaon_remote_values *a, const work *w) {
   a->ghosts.sends = table;
   if (status == KAON_OK) status = upload(a, 4, place, (size_t)a->sends * sizeof *place, &table);
   a->ghosts.place = table;
-  free(start);
   free(place);
   return status;
 }
@@ -347,7 +336,7 @@ static kaon_status list_sends(kaon_remote_values *a, const work *w) {
 /* Lists the counters that each block raises. */
 static kaon_status list_notifications(kaon_remote_values *a, const work *w) {
   const kaon_row_blocks *m = w->blocks;
-  int64_t *start = calloc((size_t)m->blocks + 2, sizeof *start);
+  KAON_AUTOFREE int64_t *start = calloc((size_t)m->blocks + 2, sizeof *start);
   const void *table = NULL;
   for (int i = 0; i < a->peers; i++) a->notifications += a->remote_rank[i].local_counters;
   a->notify_slot = malloc(((size_t)a->notifications + 1) * sizeof *a->notify_slot);
@@ -372,7 +361,6 @@ static kaon_status list_notifications(kaon_remote_values *a, const work *w) {
   if (status == KAON_OK)
     status = upload(a, 5, start, (size_t)(m->blocks + 1) * sizeof *start, &table);
   a->ghosts.notifications = table;
-  free(start);
   return status;
 }
 
@@ -394,10 +382,8 @@ static kaon_status same_options(const kaon_context *ctx, kaon_relax_exchange wan
                                 int64_t elements, int *any) {
   const int ranks = ctx->comm->ranks;
   const double mine[2] = {wanted, (double)elements};
-  double *all = malloc(2 * (size_t)ranks * sizeof *all);
-  kaon_status status = KAON_OK;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory");
-  status = kaon_agree(ctx, status);
+  KAON_AUTOFREE double *all = malloc(2 * (size_t)ranks * sizeof *all);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, all != NULL, "exchange: out of host memory");
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, 2, all);
   *any = 0;
   for (int r = 0; r < ranks && status == KAON_OK; r++) {
@@ -409,7 +395,6 @@ static kaon_status same_options(const kaon_context *ctx, kaon_relax_exchange wan
                          ctx->comm->rank, kaon_exchange_name(wanted), r,
                          kaon_exchange_name((kaon_relax_exchange)all[2 * r]));
   }
-  free(all);
   return kaon_agree(ctx, status);
 }
 
@@ -427,9 +412,7 @@ kaon_status kaon_remote_values_create(const kaon_matrix *matrix, const kaon_bloc
   work w = {.matrix = matrix, .blocks = &blocked->rows, .lists = kaon_row_set_lists(matrix->rows)};
   int any = 0;
   kaon_remote_values *made = *remote_values = calloc(1, sizeof *made);
-  kaon_status status = KAON_OK;
-  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory");
-  KAON_TRY(kaon_agree(ctx, status));
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, made != NULL, "exchange: out of host memory"));
   *made = (kaon_remote_values){.ctx = ctx,
                                .precision = blocked->precision,
                                .reals = blocked->rows.reals,
@@ -445,7 +428,7 @@ kaon_status kaon_remote_values_create(const kaon_matrix *matrix, const kaon_bloc
     snprintf(made->note, sizeof made->note, "no rank reads rows of another; sync is used");
     return KAON_OK;
   }
-  status = build(made, &w);
+  kaon_status status = build(made, &w);
   free(w.block);
   free(w.sent_slot);
   free(w.incoming_slot);

@@ -14,8 +14,7 @@
  *   DC    local buffers on both sides; between launches the queue copies what is sent into the
  *         other ranks' buffers
  *   AMC   local buffers on both sides, and an MPI window between them */
-#ifndef KAON_SPARSE_REMOTE_VALUES_H
-#define KAON_SPARSE_REMOTE_VALUES_H
+#pragma once
 
 #include <kaon/lab.h>
 #include <kaon/relax.h>
@@ -57,5 +56,3 @@ kaon_status kaon_remote_values_failure(const kaon_remote_values *a);
  * Marks their counters as finished where the other ranks read them. A failure here is already
  * known, or the other ranks' timeouts end their waiting. */
 kaon_status kaon_remote_values_finish(kaon_remote_values *a);
-
-#endif

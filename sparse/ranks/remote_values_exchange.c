@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/core/clock.h"
 #include "lib/core/error.h"
 #include "sparse/ranks/remote_values_internal.h"
 
@@ -54,9 +55,8 @@ static kaon_status create_window(kaon_remote_values *a) {
   void *box = NULL;
   KAON_TRY(ctx->comm->ops->window_create(ctx->comm, most, mapped, &a->comm_window));
   a->stage = calloc(most, 1);
-  kaon_status status = KAON_OK;
-  if (a->stage == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory for %zu bytes", most);
+  kaon_status status =
+      KAON_CHECK_MEMORY(ctx, a->stage != NULL, "exchange: out of host memory for %zu bytes", most);
   if (status == KAON_OK) status = kaon_pool_allocate(ctx, most, "rows of other ranks", &box);
   a->mine = box;
   if (status == KAON_OK) status = ctx->backend->memory->clear(ctx, box, most);
@@ -79,12 +79,10 @@ static kaon_status create_shared(kaon_remote_values *a) {
 
 static kaon_status allocate_memory(kaon_remote_values *a) {
   kaon_context *ctx = a->ctx;
-  kaon_status status = KAON_OK;
   a->there = calloc((size_t)ctx->comm->ranks, sizeof *a->there);
-  if (a->there == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "exchange: out of host memory");
-  KAON_TRY(kaon_agree(ctx, status));
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, a->there != NULL, "exchange: out of host memory"));
   if (a->exchange_kind == KAON_EXCHANGE_AMC) return kaon_agree(ctx, create_window(a));
-  status = kaon_agree(ctx, create_shared(a));
+  kaon_status status = kaon_agree(ctx, create_shared(a));
   if (status != KAON_ERR_UNSUPPORTED || ctx->comm->ops->window_create == NULL) return status;
   snprintf(a->note, sizeof a->note, "exchange %s is not available (%.90s); amc is used",
            kaon_exchange_name(a->exchange_kind), kaon_last_error(ctx));
@@ -289,12 +287,6 @@ kaon_status kaon_remote_values_synchronise(kaon_remote_values *a, kaon_status mi
   return KAON_OK;
 }
 
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Checks the host's copy of what was received. */
 static int all_reached(const kaon_remote_values *a, int column, int32_t least) {
   for (int i = 0; i < a->peers; i++) {
@@ -310,9 +302,9 @@ static int all_reached(const kaon_remote_values *a, int column, int32_t least) {
 
 kaon_status kaon_remote_values_await(kaon_remote_values *a, int column, int32_t least) {
   const struct timespec pause = {0, 20000};
-  const double begin = now();
+  const double begin = kaon_seconds();
   while (!all_reached(a, column, least)) {
-    if (now() - begin > a->ctx->options.patience)
+    if (kaon_seconds() - begin > a->ctx->options.patience)
       return kaon_fail(a->ctx, KAON_ERR_COMM,
                        "exchange: rank %d waited %g s for another rank to do %d iterations",
                        a->ctx->comm->rank, a->ctx->options.patience, (int)least);

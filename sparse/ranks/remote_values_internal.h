@@ -1,6 +1,5 @@
 /* remote_values_internal.h - the private structure of kaon_remote_values. */
-#ifndef KAON_SPARSE_REMOTE_VALUES_INTERNAL_H
-#define KAON_SPARSE_REMOTE_VALUES_INTERNAL_H
+#pragma once
 
 #include "sparse/ranks/remote_values.h"
 #include "sparse/ranks/row_ghosts.h"
@@ -64,5 +63,3 @@ const char *kaon_exchange_name(kaon_relax_exchange exchange_kind);
 
 /* remote_values_exchange.c: releases what kaon_remote_values_reserve allocated. */
 void kaon_remote_values_clear(kaon_remote_values *a);
-
-#endif

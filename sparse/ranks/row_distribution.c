@@ -18,12 +18,9 @@ kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix,
   double mine[NUMBERS] = {[ROWS] = (double)a->rows, [ENTRIES] = (double)a->start[a->rows]};
   for (int64_t n = 0; n < set->ghosts; n++) mine[GHOSTS] += set->ghost_row[n] >= 0;
   for (int64_t n = 0; n < a->start[a->rows]; n++) mine[CUT] += a->column[n] >= a->rows;
-  double *all = malloc((size_t)ctx->comm->ranks * NUMBERS * sizeof *all);
-  kaon_status status = KAON_OK;
-  if (all == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix shares: out of host memory for %d ranks",
-                       ctx->comm->ranks);
-  status = kaon_agree(ctx, status);
+  KAON_AUTOFREE double *all = malloc((size_t)ctx->comm->ranks * NUMBERS * sizeof *all);
+  kaon_status status = KAON_AGREE_MEMORY(
+      ctx, all != NULL, "matrix shares: out of host memory for %d ranks", ctx->comm->ranks);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
   kaon_matrix_distribution made = {.moved = matrix->redistribution != NULL,
                                    .rows = a->rows,
@@ -39,6 +36,5 @@ kaon_status kaon_matrix_describe_distribution(const kaon_matrix *matrix,
     made.cut += (int64_t)n[CUT];
   }
   if (status == KAON_OK) kaon_output_fill(shares, &made, sizeof made);
-  free(all);
   return status;
 }

@@ -76,11 +76,6 @@ static void drop(wanted *w) {
   free(w->ghost);
 }
 
-static int ascending(const void *a, const void *b) {
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return (x > y) - (x < y);
-}
-
 static kaon_status find_wanted(const kaon_matrix *matrix, const kaon_csr *given, wanted *w) {
   const int64_t first = matrix->first_row, end = first + given->rows;
   const int64_t entries = given->start[given->rows];
@@ -99,7 +94,7 @@ static kaon_status find_wanted(const kaon_matrix *matrix, const kaon_csr *given,
   outside = 0;
   for (int64_t n = 0; n < entries; n++)
     if (given->column[n] < first || given->column[n] >= end) w->row[outside++] = given->column[n];
-  qsort(w->row, (size_t)outside, sizeof *w->row, ascending);
+  qsort(w->row, (size_t)outside, sizeof *w->row, kaon_ascending);
   for (int64_t n = 0; n < outside; n++)
     if (w->total == 0 || w->row[w->total - 1] != w->row[n]) w->row[w->total++] = w->row[n];
   for (int64_t n = 0; n < w->total; n++) w->count[kaon_rank_of_row(matrix, w->row[n])]++;
@@ -181,7 +176,7 @@ static kaon_status find_ghosts(const kaon_matrix *matrix, const kaon_csr *given,
 /* The ghost index of a column on another rank. */
 static int64_t ghost_of(const kaon_matrix *matrix, const wanted *w, int32_t column) {
   const int ranks = matrix->ctx->comm->ranks, r = kaon_rank_of_row(matrix, column);
-  const int32_t *found = bsearch(&column, w->row, (size_t)w->total, sizeof column, ascending);
+  const int32_t *found = bsearch(&column, w->row, (size_t)w->total, sizeof column, kaon_ascending);
   return w->ghost[ranks + 1 + r] + (found - w->row) - w->ghost[r];
 }
 
@@ -231,9 +226,7 @@ kaon_status kaon_row_set_create(kaon_matrix *matrix, const kaon_csr *given, kaon
   kaon_row_set *made = new_set(ctx);
   wanted w = {0};
   *set = NULL;
-  kaon_status status = KAON_OK;
-  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
-  status = kaon_agree(ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, made != NULL, "matrix: out of host memory");
   if (status == KAON_OK) status = find_ghosts(matrix, given, &w, made);
   if (status == KAON_OK) status = kaon_agree(ctx, renumber(matrix, given, &w, made));
   drop(&w);
@@ -338,10 +331,9 @@ static kaon_status make(const kaon_row_halo *halo, kaon_precision precision, int
                         kaon_row_messages *m) {
   kaon_context *ctx = halo->ctx;
   const size_t bytes = kaon_precision_bytes(precision) * (size_t)(nrhs * halo->reals);
-  kaon_message *messages = calloc((size_t)halo->peers + 1, sizeof *messages);
-  kaon_status status = KAON_OK;
-  if (messages == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for messages");
+  KAON_AUTOFREE kaon_message *messages = calloc((size_t)halo->peers + 1, sizeof *messages);
+  kaon_status status =
+      KAON_CHECK_MEMORY(ctx, messages != NULL, "matrix: out of host memory for messages");
   if (!ctx->backend->host_accessible) status = kaon_agree(ctx, status);
   if (status == KAON_OK) {
     describe(halo, bytes, messages);
@@ -350,7 +342,6 @@ static kaon_status make(const kaon_row_halo *halo, kaon_precision precision, int
   }
   for (int i = 0; i < halo->peers && status == KAON_OK; i++)
     m->halo.bytes += (int64_t)messages[i].bytes;
-  free(messages);
   return status;
 }
 
@@ -363,10 +354,8 @@ kaon_status kaon_row_messages_get(const kaon_row_set *set, kaon_precision precis
       return KAON_OK;
     }
   kaon_row_messages *made = calloc(1, sizeof *made);
-  kaon_status status = KAON_OK;
   *messages = NULL;
-  if (made == NULL) status = kaon_fail(set->ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
-  status = kaon_agree(set->ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(set->ctx, made != NULL, "matrix: out of host memory");
   if (status == KAON_OK) {
     *made = (kaon_row_messages){.row = halo->there, .count = halo->first[halo->peers]};
     made->halo = (kaon_halo){.ctx = set->ctx, .precision = precision, .nrhs = nrhs};
@@ -394,7 +383,7 @@ kaon_row_lists kaon_row_set_lists(const kaon_row_set *set) {
 /* Colours the ranks greedily in their order. Returns the colour of `rank`. all[rank][rank]: 1 if
  * coupled. */
 static int colour_of_rank(const double *all, int ranks, int rank, int *colours) {
-  int *colour = calloc((size_t)ranks, sizeof *colour);
+  KAON_AUTOFREE int *colour = calloc((size_t)ranks, sizeof *colour);
   *colours = 1;
   if (colour == NULL) return -1;
   for (int r = 0; r < ranks; r++) {
@@ -407,9 +396,7 @@ static int colour_of_rank(const double *all, int ranks, int rank, int *colours) 
     }
     if (colour[r] >= *colours) *colours = colour[r] + 1;
   }
-  const int mine = colour[rank];
-  free(colour);
-  return mine;
+  return colour[rank];
 }
 
 kaon_status kaon_row_set_schedule(const kaon_row_set *set, int *turns, int *first) {
@@ -420,11 +407,9 @@ kaon_status kaon_row_set_schedule(const kaon_row_set *set, int *turns, int *firs
   const size_t n = (size_t)ranks + 1;
   double *mine = calloc(n, sizeof *mine), *all = calloc(n * n, sizeof *all);
   double *coupled = calloc(n * n, sizeof *coupled);
-  kaon_status status = KAON_OK;
   int most = 1, colours = 1, colour = 0;
-  if (mine == NULL || all == NULL || coupled == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "local part: out of host memory for %d ranks", ranks);
-  status = kaon_agree(ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, mine != NULL && all != NULL && coupled != NULL,
+                                         "local part: out of host memory for %d ranks", ranks);
   if (status == KAON_OK) {
     for (int i = 0; set->halo != NULL && i < set->halo->peers; i++) mine[set->halo->peer[i]] = 1;
     mine[ranks] = *turns;

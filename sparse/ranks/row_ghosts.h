@@ -4,8 +4,7 @@
  * A message to a rank has as many elements as the one from it: the larger of both numbers, rounded
  * up to whole blocks of a vector's layout. Surplus elements are sent but not read. All ghosts are
  * one array, message by message, and so are all sent elements. */
-#ifndef KAON_SPARSE_GHOSTS_H
-#define KAON_SPARSE_GHOSTS_H
+#pragma once
 
 #include "lib/grid/overlap.h"
 #include "sparse/storage/matrix.h"
@@ -43,5 +42,3 @@ kaon_row_lists kaon_row_set_lists(const kaon_row_set *set);
 /* A schedule for coupled ranks. *turns: on entry the turns of this rank, on return those of all
  * ranks. *first: the first of this rank's turns. Collective. Errors: MEMORY, COMM. */
 kaon_status kaon_row_set_schedule(const kaon_row_set *set, int *turns, int *first);
-
-#endif

@@ -1,9 +1,7 @@
 /* create_matrix.c - matrices from the caller's arrays. Everything is checked before it is used, and
  * messages name the position of what is wrong. */
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sparse/storage/matrix.h"
 #include "sparse/ranks/rank_rows.h"
@@ -164,23 +162,17 @@ static kaon_status rows_from_triplets(kaon_context *ctx, const kaon_triplet_arra
   KAON_TRY(check_source(&s, "matrix triplets"));
   KAON_TRY(check_triplets(ctx, a));
   const size_t room = ((size_t)a->entries + 1) * sizeof(int64_t);
-  int64_t *row = malloc(room), *column = malloc(room);
-  kaon_status status = KAON_OK;
-  if (row == NULL || column == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY,
-                       "matrix triplets: out of host memory for the places of %lld entries",
-                       (long long)a->entries);
-  for (int64_t n = 0; n < a->entries && status == KAON_OK; n++) {
+  KAON_AUTOFREE int64_t *row = malloc(room), *column = malloc(room);
+  KAON_TRY(KAON_CHECK_MEMORY(ctx, row != NULL && column != NULL,
+                             "matrix triplets: out of host memory for the places of %lld entries",
+                             (long long)a->entries));
+  for (int64_t n = 0; n < a->entries; n++) {
     row[n] = a->row[n] - a->base - a->first_row;
     column[n] = a->column[n] - a->base;
   }
-  if (status == KAON_OK)
-    status = kaon_csr_from_named_triplets(ctx, (kaon_csr_names){a->first_row, a->base}, a->rows,
-                                          a->global_rows, a->reals, a->entries, row, column,
-                                          a->values, duplicates_of(options), rows);
-  free(row);
-  free(column);
-  return status;
+  return kaon_csr_from_named_triplets(ctx, (kaon_csr_names){a->first_row, a->base}, a->rows,
+                                      a->global_rows, a->reals, a->entries, row, column, a->values,
+                                      duplicates_of(options), rows);
 }
 
 kaon_status kaon_matrix_create_triplets(kaon_context *ctx, const kaon_triplet_arrays *arrays,
@@ -281,10 +273,8 @@ static kaon_status count_cells(kaon_context *ctx, const kaon_ldu_arrays *a, ldu_
   const int ranks = ctx->comm->ranks;
   const double mine = (double)a->cells;
   double *all = malloc((size_t)ranks * sizeof *all);
-  kaon_status status = KAON_OK;
-  if (all == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: out of host memory for %d ranks", ranks);
-  status = kaon_agree(ctx, status);
+  kaon_status status =
+      KAON_AGREE_MEMORY(ctx, all != NULL, "matrix ldu: out of host memory for %d ranks", ranks);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, &mine, 1, all);
   for (int r = 0; r < ranks && status == KAON_OK; r++) {
     if (r < ctx->comm->rank) l->first += (int64_t)all[r];
@@ -333,16 +323,15 @@ static kaon_status check_met(kaon_context *ctx, const kaon_ldu_arrays *a, const 
 /* Exchanges the cells between both sides of all interfaces. */
 static kaon_status join_interfaces(kaon_context *ctx, const kaon_ldu_arrays *a, ldu_ranks *l) {
   const int ranks = ctx->comm->ranks;
-  int64_t *count = calloc(2 * (size_t)ranks, sizeof *count), at = 0, from = 0;
+  KAON_AUTOFREE int64_t *count = calloc(2 * (size_t)ranks, sizeof *count);
+  int64_t at = 0, from = 0;
   for (int n = 0; n < a->interfaces; n++) l->joints += a->interface[n].faces;
-  ldu_face *sent = malloc(((size_t)l->joints + 1) * sizeof *sent);
-  void *received = NULL;
+  KAON_AUTOFREE ldu_face *sent = malloc(((size_t)l->joints + 1) * sizeof *sent);
+  KAON_AUTOFREE void *received = NULL;
   l->beyond = malloc(((size_t)l->joints + 1) * sizeof *l->beyond);
-  kaon_status status = KAON_OK;
-  if (count == NULL || sent == NULL || l->beyond == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix ldu: out of host memory for %lld faces",
-                       (long long)l->joints);
-  status = kaon_agree(ctx, status);
+  kaon_status status =
+      KAON_AGREE_MEMORY(ctx, count != NULL && sent != NULL && l->beyond != NULL,
+                        "matrix ldu: out of host memory for %lld faces", (long long)l->joints);
   for (int r = 0; r < ranks && status == KAON_OK; r++)
     for (int n = 0; n < a->interfaces; n++) {
       const kaon_ldu_interface *i = &a->interface[n];
@@ -362,9 +351,6 @@ static kaon_status join_interfaces(kaon_context *ctx, const kaon_ldu_arrays *a, 
     at += i->faces;
   }
   if (status == KAON_OK) status = check_met(ctx, a, count + ranks);
-  free(count);
-  free(sent);
-  free(received);
   return status;
 }
 

@@ -3,7 +3,6 @@
  * which they were given, so results depend on nothing else. */
 #include "sparse/storage/csr.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

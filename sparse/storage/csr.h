@@ -1,8 +1,7 @@
 /* csr.h - rows of a sparse matrix in host memory. Files, generators, orderings and factorisations
  * share this form. Column indices have 32 bits, so a matrix has fewer than 2^31 columns; row starts
  * have 64 bits. */
-#ifndef KAON_SPARSE_CSR_H
-#define KAON_SPARSE_CSR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -74,4 +73,8 @@ static inline int64_t kaon_csr_find(const kaon_csr *csr, int64_t i, int32_t j) {
   return low < csr->start[i + 1] && csr->column[low] == j ? low : -1;
 }
 
-#endif
+/* Compares two int32_t, for qsort and bsearch. */
+static inline int kaon_ascending(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}

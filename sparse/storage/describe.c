@@ -59,9 +59,10 @@ static kaon_status list_ghosts(const kaon_matrix *matrix, const char *met, int64
 static kaon_status merge_over_ranks(const kaon_matrix *matrix, char *met) {
   kaon_context *ctx = matrix->ctx;
   const int ranks = ctx->comm->ranks;
-  int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count), total = 0;
-  int32_t *rows = NULL;
-  void *received = NULL;
+  KAON_AUTOFREE int64_t *count = calloc(2 * (size_t)ranks + 1, sizeof *count);
+  int64_t total = 0;
+  KAON_AUTOFREE int32_t *rows = NULL;
+  KAON_AUTOFREE void *received = NULL;
   kaon_status status =
       count == NULL || met == NULL
           ? kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: out of host memory for its columns")
@@ -74,9 +75,6 @@ static kaon_status merge_over_ranks(const kaon_matrix *matrix, char *met) {
     const int64_t row = ((const int32_t *)received)[n] - matrix->first_row;
     met[matrix->place != NULL ? matrix->place[row] : row] = 1;
   }
-  free(received);
-  free(rows);
-  free(count);
   return status;
 }
 
@@ -149,12 +147,9 @@ static void inspect_rows(const kaon_matrix *matrix, const char *met, double *min
 /* Combines the values of all ranks. */
 static kaon_status join(kaon_context *ctx, const double *mine, double *all_of_them) {
   const int ranks = ctx->comm->ranks;
-  double *all = malloc((size_t)ranks * NUMBERS * sizeof *all);
-  kaon_status status = KAON_OK;
-  if (all == NULL)
-    status =
-        kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: out of host memory for %d ranks", ranks);
-  status = kaon_agree(ctx, status);
+  KAON_AUTOFREE double *all = malloc((size_t)ranks * NUMBERS * sizeof *all);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, all != NULL,
+                                         "matrix describe: out of host memory for %d ranks", ranks);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
   for (int i = SUMS; i < LEAST; i++) all_of_them[i] = INFINITY;
   for (int r = 0; r < ranks && status == KAON_OK; r++) {
@@ -163,7 +158,6 @@ static kaon_status join(kaon_context *ctx, const double *mine, double *all_of_th
     for (int i = SUMS; i < LEAST; i++) all_of_them[i] = fmin(all_of_them[i], n[i]);
     all_of_them[LONGEST] = fmax(all_of_them[LONGEST], n[LONGEST]);
   }
-  free(all);
   return status;
 }
 
@@ -172,20 +166,18 @@ static kaon_status join(kaon_context *ctx, const double *mine, double *all_of_th
 /* For a matrix on one rank. */
 static kaon_status find_structural_rank(const kaon_matrix *matrix, kaon_matrix_info *info) {
   const kaon_csr *a = matrix->rows->rows;
-  char *taken = malloc((size_t)a->rows + 1);
-  kaon_status status =
-      taken != NULL
-          ? kaon_csr_structural_rank(matrix->ctx, a, &info->structural_rank, taken)
-          : kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
-                      "matrix describe: out of host memory for %lld rows", (long long)a->rows);
-  for (int64_t i = 0; i < a->rows && status == KAON_OK; i++) {
+  KAON_AUTOFREE char *taken = malloc((size_t)a->rows + 1);
+  KAON_TRY(taken != NULL ? kaon_csr_structural_rank(matrix->ctx, a, &info->structural_rank, taken)
+                         : kaon_fail(matrix->ctx, KAON_ERR_MEMORY,
+                                     "matrix describe: out of host memory for %lld rows",
+                                     (long long)a->rows));
+  for (int64_t i = 0; i < a->rows; i++) {
     const int64_t row =
         kaon_matrix_caller_row(matrix, matrix->order != NULL ? matrix->order[i] : i);
     if (!taken[i] && (info->first_unmatched < 0 || row < info->first_unmatched))
       info->first_unmatched = row;
   }
-  free(taken);
-  return status;
+  return KAON_OK;
 }
 
 /* A nonzero entry by its indices in the whole matrix as distributed, and its row in the caller's
@@ -241,13 +233,11 @@ static kaon_status pattern_of(const kaon_context *ctx, int64_t rows, int64_t cou
 /* Runs on the rank with all entries. info->first_unmatched: empty rows are already known. */
 static kaon_status match_entries(const kaon_matrix *matrix, int64_t count,
                                  const entry_place *entries, kaon_matrix_info *info) {
-  char *taken = calloc((size_t)matrix->global_rows + 1, 1);
-  kaon_csr *pattern = NULL;
-  kaon_status status = KAON_OK;
-  if (taken == NULL)
-    status =
-        kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix describe: out of host memory for %lld rows",
-                  (long long)matrix->global_rows);
+  KAON_AUTOFREE char *taken = calloc((size_t)matrix->global_rows + 1, 1);
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *pattern = NULL;
+  kaon_status status = KAON_CHECK_MEMORY(matrix->ctx, taken != NULL,
+                                         "matrix describe: out of host memory for %lld rows",
+                                         (long long)matrix->global_rows);
   if (status == KAON_OK)
     status = pattern_of(matrix->ctx, matrix->global_rows, count, entries, &pattern);
   if (status == KAON_OK)
@@ -257,8 +247,6 @@ static kaon_status match_entries(const kaon_matrix *matrix, int64_t count,
     if (!taken[entries[n].row] &&
         (info->first_unmatched < 0 || entries[n].given < info->first_unmatched))
       info->first_unmatched = entries[n].given;
-  kaon_csr_destroy(&pattern);
-  free(taken);
   return status;
 }
 
@@ -270,14 +258,13 @@ static kaon_status gather_structural_rank(const kaon_matrix *matrix, kaon_matrix
   kaon_context *ctx = matrix->ctx;
   const size_t ranks = (size_t)ctx->comm->ranks;
   const int64_t mine = list_entries(matrix, NULL);
-  int64_t *count = calloc(2 * ranks, sizeof *count), total = 0;
-  entry_place *entries = malloc(((size_t)mine + 1) * sizeof *entries);
-  void *received = NULL;
-  kaon_status status = KAON_OK;
-  if (count == NULL || entries == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix describe: out of host memory for %lld entries",
-                       (long long)mine);
-  status = kaon_agree(ctx, status);
+  KAON_AUTOFREE int64_t *count = calloc(2 * ranks, sizeof *count);
+  int64_t total = 0;
+  KAON_AUTOFREE entry_place *entries = malloc(((size_t)mine + 1) * sizeof *entries);
+  KAON_AUTOFREE void *received = NULL;
+  kaon_status status =
+      KAON_AGREE_MEMORY(ctx, count != NULL && entries != NULL,
+                        "matrix describe: out of host memory for %lld entries", (long long)mine);
   if (status == KAON_OK) {
     count[0] = list_entries(matrix, entries);
     status = kaon_ranks_trade(ctx, sizeof *entries, count, entries, count + ranks, &received);
@@ -294,9 +281,6 @@ static kaon_status gather_structural_rank(const kaon_matrix *matrix, kaon_matrix
   if (status == KAON_OK) status = kaon_comm_sum(ctx, found, 2);
   info->structural_rank = (int64_t)found[0];
   info->first_unmatched = (int64_t)found[1];
-  free(received);
-  free(entries);
-  free(count);
   return status;
 }
 

@@ -1,6 +1,5 @@
 /* host_memory.h - the size of host memory, to refuse work that cannot fit before it begins. */
-#ifndef KAON_SPARSE_HOST_MEMORY_H
-#define KAON_SPARSE_HOST_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 #include <unistd.h>
@@ -10,5 +9,3 @@ static inline int64_t kaon_host_memory(void) {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   return pages > 0 && size > 0 ? (int64_t)pages * size : INT64_MAX;
 }
-
-#endif

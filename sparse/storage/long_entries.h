@@ -1,6 +1,5 @@
 /* long_entries.h - long rows in the form that a device reads (kaon_long_entries). */
-#ifndef KAON_SPARSE_LONG_ENTRIES_H
-#define KAON_SPARSE_LONG_ENTRIES_H
+#pragma once
 
 #include "sparse/storage/long_rows.h"
 #include "sparse/storage/matrix.h"
@@ -13,5 +12,3 @@ kaon_status kaon_long_entries_create(kaon_context *ctx, const kaon_long_rows *pa
                                      kaon_precision precision, int half, kaon_long_entries **made,
                                      int64_t *bytes, int64_t *index_bytes);
 void kaon_long_entries_destroy(kaon_context *ctx, kaon_long_entries **made);
-
-#endif

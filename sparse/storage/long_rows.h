@@ -1,7 +1,6 @@
 /* long_rows.h - divides rows of very different lengths for a device: into those that fit blocks of
  * rows, and long ones. */
-#ifndef KAON_SPARSE_LONG_ROWS_H
-#define KAON_SPARSE_LONG_ROWS_H
+#pragma once
 
 #include "sparse/storage/csr.h"
 
@@ -23,5 +22,3 @@ int64_t kaon_long_rows_limit(const kaon_csr *rows);
 
 /* 1: a few rows are so long that they would delay all others. */
 int kaon_rows_are_skewed(int64_t rows, int64_t entries, int64_t longest);
-
-#endif

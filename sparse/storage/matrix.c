@@ -2,10 +2,8 @@
  * (sparse/order/order.h). */
 #include "sparse/storage/matrix.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <kaon/context.h>
 
@@ -116,11 +114,9 @@ static kaon_status find_hermitian(kaon_matrix *matrix, const kaon_csr *given) {
   int64_t *cursor = malloc(((size_t)given->rows + 1) * sizeof *cursor);
   double *largest = malloc(((size_t)given->rows + 1) * sizeof *largest);
   kaon_mirror m = {KAON_MIRRORED, {0, 0}};
-  kaon_status status = KAON_OK;
-  if (cursor == NULL || largest == NULL)
-    status = kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %lld rows",
-                       (long long)given->rows);
-  status = kaon_agree(matrix->ctx, status);
+  kaon_status status =
+      KAON_AGREE_MEMORY(matrix->ctx, cursor != NULL && largest != NULL,
+                        "matrix: out of host memory for %lld rows", (long long)given->rows);
   if (status == KAON_OK) {
     for (int64_t i = 0; i < given->rows; i++) largest[i] = largest_in_row(given, i);
     compare_adjoint(given, matrix->first_row, largest, cursor, &m);
@@ -145,12 +141,10 @@ static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
   const int ranks = ctx->comm->ranks;
   const double mine[NUMBERS] = {(double)matrix->first_row, (double)given->rows,
                                 (double)matrix->global_rows, (double)given->reals};
-  double *all = malloc((size_t)ranks * NUMBERS * sizeof *all);
+  KAON_AUTOFREE double *all = malloc((size_t)ranks * NUMBERS * sizeof *all);
   matrix->first_rows = malloc(((size_t)ranks + 1) * sizeof *matrix->first_rows);
-  kaon_status status = KAON_OK;
-  if (all == NULL || matrix->first_rows == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory for %d ranks", ranks);
-  status = kaon_agree(ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, all != NULL && matrix->first_rows != NULL,
+                                         "matrix: out of host memory for %d ranks", ranks);
   if (status == KAON_OK) status = ctx->comm->ops->gather(ctx->comm, mine, NUMBERS, all);
   int64_t next = 0;
   for (int r = 0; r < ranks && status == KAON_OK; r++) {
@@ -174,7 +168,6 @@ static kaon_status join(kaon_matrix *matrix, const kaon_csr *given) {
     status = kaon_fail(ctx, KAON_ERR_SHAPE,
                        "matrix: the ranks pass %lld rows together, but the matrix has %lld",
                        (long long)next, (long long)matrix->global_rows);
-  free(all);
   return kaon_agree(ctx, status);
 }
 
@@ -238,8 +231,7 @@ kaon_status kaon_matrix_from_rows(kaon_context *ctx, kaon_csr **given, int64_t f
   kaon_matrix_options own;
   kaon_matrix *made = calloc(1, sizeof *made);
   *matrix = NULL;
-  kaon_status status = KAON_OK;
-  if (made == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "matrix: out of host memory");
+  kaon_status status = KAON_CHECK_MEMORY(ctx, made != NULL, "matrix: out of host memory");
   if (made != NULL) {
     *made = (kaon_matrix){
         .references = 1, .ctx = ctx, .global_rows = (*given)->columns, .first_row = first_row};

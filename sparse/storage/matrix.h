@@ -1,6 +1,5 @@
 /* matrix.h - the private structure of kaon_matrix, and operators made of rows in its space. */
-#ifndef KAON_SPARSE_MATRIX_H
-#define KAON_SPARSE_MATRIX_H
+#pragma once
 
 #include <kaon/sparse.h>
 
@@ -86,5 +85,3 @@ kaon_status kaon_rows_affine(kaon_operator *A, kaon_mode mode, double a, const k
                              const kaon_vector *x, kaon_vector *y, const kaon_pass *pass);
 /* The matrix of an operator of kaon_matrix_operator; NULL: another kind. */
 kaon_matrix *kaon_operator_matrix(const kaon_operator *A);
-
-#endif

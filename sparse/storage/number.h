@@ -1,8 +1,7 @@
 /* number.h - arithmetic on values of host rows, real or complex, for algorithms written once for
  * both. `reals` (1 or 2) is a constant where the functions are called, so a real matrix needs no
  * complex products. */
-#ifndef KAON_SPARSE_NUMBER_H
-#define KAON_SPARSE_NUMBER_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ static inline kaon_number kaon_number_inverse(kaon_number a, int reals) {
   const double size = a.re * a.re + a.im * a.im;
   return (kaon_number){a.re / size, -a.im / size};
 }
-
-#endif

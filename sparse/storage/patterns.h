@@ -1,7 +1,6 @@
 /* patterns.h - finds blocks of rows with the same columns relative to their first rows. On grids,
  * and wherever a stencil or an element repeats, a few patterns serve nearly all blocks. */
-#ifndef KAON_SPARSE_PATTERNS_H
-#define KAON_SPARSE_PATTERNS_H
+#pragma once
 
 #include "lib/core/context_internal.h"
 #include "sparse/storage/csr.h"
@@ -12,5 +11,3 @@
  * incomplete block. Errors: MEMORY. */
 kaon_status kaon_patterns_find(kaon_context *ctx, const kaon_csr *rows, int width, int64_t blocks,
                                int32_t *like);
-
-#endif

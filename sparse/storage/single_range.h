@@ -1,7 +1,7 @@
 /* single_range.h - checks whether values of a matrix can be rounded to single precision, whose
- * range is smaller. These are the values as stored, A / 2^exponent. (16-bit values have scales in single precision.) */
-#ifndef KAON_SPARSE_SINGLE_RANGE_H
-#define KAON_SPARSE_SINGLE_RANGE_H
+ * range is smaller. These are the values as stored, A / 2^exponent. (16-bit values have scales in
+ * single precision.) */
+#pragma once
 
 #include "sparse/storage/matrix.h"
 
@@ -13,5 +13,3 @@ kaon_status kaon_single_range_check(const kaon_matrix *matrix, const kaon_row_se
 /* The same for plain values, of factors. Errors: PRECISION. */
 kaon_status kaon_single_range_check_values(kaon_context *ctx, const char *name, int64_t count,
                                            const double *numbers);
-
-#endif

@@ -8,13 +8,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <kaon/context.h>
 
 #include "blas/blas.h"
 #include "blas/submit.h"
-#include "lib/core/tuning_internal.h"
 #include "lib/vector/vector_transfer.h"
 #include "lib/operator/fused_apply.h"
 #include "lib/operator/send_ahead.h"
@@ -268,8 +266,7 @@ static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
   const kaon_matrix *matrix = self_of(A)->family->matrix;
   const kaon_csr *rows = self_of(A)->family->rows->rows;
   const int reals = rows->reals;
-  double *host = calloc((size_t)(rows->rows * reals) + 1, sizeof *host);
-  kaon_status status = KAON_OK;
+  KAON_AUTOFREE double *host = calloc((size_t)(rows->rows * reals) + 1, sizeof *host);
   if (host == NULL)
     return kaon_fail(A->ctx, KAON_ERR_MEMORY, "%s: out of host memory for its diagonal",
                      A->ops->name);
@@ -278,10 +275,8 @@ static kaon_status diagonal(kaon_operator *A, kaon_vector *d) {
     const int64_t to = matrix->order != NULL ? matrix->order[i] : i;
     for (int c = 0; c < reals && n >= 0; c++) host[to * reals + c] = rows->value[n * reals + c];
   }
-  for (int k = 0; k < d->nrhs && status == KAON_OK; k++)
-    status = kaon_vector_import_here(d, k, host, KAON_BASIS_UKQCD);
-  free(host);
-  return status;
+  for (int k = 0; k < d->nrhs; k++) KAON_TRY(kaon_vector_import_here(d, k, host, KAON_BASIS_UKQCD));
+  return KAON_OK;
 }
 
 /* ---- rows ---- */
@@ -299,7 +294,7 @@ static kaon_status rows(kaon_operator *A, const kaon_row_how *how, kaon_row_swee
 static kaon_status absolute(kaon_operator *A, kaon_operator **made) {
   const family *f = self_of(A)->family;
   const kaon_csr *from = f->rows->rows;
-  kaon_csr *to = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *to = NULL;
   *made = NULL;
   const kaon_status status = kaon_csr_copy(A->ctx, from, &to);
   KAON_TRY(kaon_agree(A->ctx, status));
@@ -308,48 +303,37 @@ static kaon_status absolute(kaon_operator *A, kaon_operator **made) {
         to->value, n, from->reals,
         (kaon_number){kaon_number_size(kaon_number_at(from->value, n, from->reals), from->reals),
                       0});
-  const kaon_status end =
-      kaon_rows_operator(f->matrix, to, "absolute values", A->precision, 0, KAON_STORE_AUTO, made);
-  kaon_csr_destroy(&to);
-  return end;
+  return kaon_rows_operator(f->matrix, to, "absolute values", A->precision, 0, KAON_STORE_AUTO,
+                            made);
 }
 
 /* ---- creation ---- */
 
 static void destroy(kaon_operator *A) {
   product *self = self_of(A);
-  kaon_context *ctx = A->ctx;
   kaon_stored_destroy(&self->plain);
   kaon_stored_destroy(&self->dagger);
   family_release(&self->family);
-  free(self);
-  free(A);
-  kaon_context_release(ctx);
 }
 
 /* Takes over a reference to the family, also on failure. */
 static kaon_status make(family *f, kaon_precision precision, int values_half,
                         kaon_matrix_format format, kaon_operator **op) {
   kaon_context *ctx = f->matrix->ctx;
-  kaon_operator *A = calloc(1, sizeof *A);
-  product *self = calloc(1, sizeof *self);
+  kaon_operator *A = kaon_operator_new((kaon_operator){.ctx = ctx,
+                                                       .space = &f->matrix->space,
+                                                       .precision = precision,
+                                                       .exponent = f->matrix->exponent},
+                                       sizeof(product));
   *op = NULL;
-  if (A == NULL || self == NULL) {
-    free(A);
-    free(self);
+  if (A == NULL) {
     family_release(&f);
     return kaon_fail(ctx, KAON_ERR_MEMORY, "matrix operator: out of host memory");
   }
+  product *self = A->self;
   *self = (product){.ops = product_ops, .family = f, .values_half = values_half, .format = format};
   self->ops.name = f->name;
-  *A = (kaon_operator){.ops = &self->ops,
-                       .ctx = ctx,
-                       .space = &f->matrix->space,
-                       .precision = precision,
-                       .exponent = f->matrix->exponent,
-                       .references = 1,
-                       .self = self};
-  kaon_context_retain(ctx);
+  A->ops = &self->ops;
   kaon_status status = KAON_OK;
   if (ctx->backend->sparse[precision] == NULL)
     status = kaon_fail(ctx, KAON_ERR_NOT_BUILT,

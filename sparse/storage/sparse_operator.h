@@ -1,6 +1,5 @@
 /* sparse_operator.h - shared by the files of operators made of rows. */
-#ifndef KAON_SPARSE_OPERATOR_H
-#define KAON_SPARSE_OPERATOR_H
+#pragma once
 
 #include "lib/operator/domains.h"
 #include "sparse/storage/matrix.h"
@@ -10,5 +9,3 @@
  * Collective. Errors: MEMORY. */
 kaon_status kaon_matrix_domains(const kaon_matrix *matrix, const kaon_row_set *rows, int64_t block,
                                 kaon_domains **domains);
-
-#endif

@@ -294,7 +294,7 @@ static kaon_status attach(kaon_stored *to, const kaon_long_rows *parts) {
 kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64_t interior,
                                   kaon_precision precision, int values_half,
                                   kaon_matrix_format format, int columns, kaon_stored **stored) {
-  kaon_long_rows parts = {0};
+  KAON_AUTO(kaon_long_rows_clear) kaon_long_rows parts = {0};
   *stored = NULL;
   if ((format == KAON_STORE_AUTO || format == KAON_STORE_SELL) && !ctx->backend->host_accessible)
     KAON_TRY(kaon_long_rows_divide(ctx, rows, ctx->backend->width, &parts));
@@ -305,7 +305,6 @@ kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64
   kaon_csr_destroy(&parts.short_part); /* the long rows need the memory */
   if (status == KAON_OK) status = attach(*stored, &parts);
   if (status != KAON_OK) kaon_stored_destroy(stored);
-  kaon_long_rows_clear(&parts);
   return status;
 }
 

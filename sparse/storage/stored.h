@@ -1,6 +1,5 @@
 /* stored.h - rows as kernels read them, in the context's memory (kaon_stored_matrix). */
-#ifndef KAON_SPARSE_STORED_H
-#define KAON_SPARSE_STORED_H
+#pragma once
 
 #include "sparse/storage/matrix.h"
 #include "sparse/sparse_ops.h"
@@ -31,5 +30,3 @@ kaon_status kaon_stored_create_as(kaon_context *ctx, const kaon_csr *rows, int64
                                   kaon_precision precision, int values_half,
                                   kaon_matrix_format format, int columns, kaon_stored **stored);
 void kaon_stored_destroy(kaon_stored **stored); /* releases it; NULL allowed */
-
-#endif

@@ -6,7 +6,6 @@
 #include "sparse/storage/stored_work.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sparse/storage/patterns.h"
 

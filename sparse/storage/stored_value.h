@@ -1,7 +1,6 @@
 /* stored_value.h - stores values of rows in double, single, or 16 bits with a scale for each
  * row. */
-#ifndef KAON_SPARSE_STORED_VALUE_H
-#define KAON_SPARSE_STORED_VALUE_H
+#pragma once
 
 #include <math.h>
 
@@ -26,5 +25,3 @@ static inline void kaon_store_value(void *values, kaon_precision stored, int64_t
   else
     ((float *)values)[at] = (float)value;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* stored_work.h - state shared by stored.c and stored_blocks.c while rows are put into their stored
  * form in host memory. */
-#ifndef KAON_SPARSE_STORED_WORK_H
-#define KAON_SPARSE_STORED_WORK_H
+#pragma once
 
 #include "sparse/storage/stored.h"
 
@@ -37,5 +36,3 @@ void kaon_stored_value(const kaon_stored_work *w, int64_t at, double value, floa
  * KAON_COLUMNS_... if possible, -1: the kind of which a product reads least. Sets the kind of
  * columns, and their bytes in index_bytes (without starts). Errors: MEMORY. */
 kaon_status kaon_stored_blocks(kaon_stored_work *w, int columns);
-
-#endif

@@ -50,61 +50,44 @@ static int64_t number_copies(const kaon_csr *rows, kaon_sweep_rows *o, int64_t *
 /* V as rows of the copies; V^H as its transpose, whose columns follow those of the unknowns. */
 static kaon_status store(kaon_context *ctx, const int32_t *of, int64_t unknowns, int reals,
                          kaon_precision precision, kaon_copies *c) {
-  kaon_csr *V = NULL, *adjoint = NULL;
-  kaon_status status = kaon_csr_create(ctx, c->count, unknowns, reals, c->count, &V);
-  for (int64_t n = 0; n < c->count && status == KAON_OK; n++) {
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *V = NULL, *adjoint = NULL;
+  KAON_TRY(kaon_csr_create(ctx, c->count, unknowns, reals, c->count, &V));
+  for (int64_t n = 0; n < c->count; n++) {
     V->start[n + 1] = n + 1;
     V->column[n] = of[n];
     V->value[n * reals] = 1 / c->root[of[n]];
     if (reals == 2) V->value[n * 2 + 1] = 0;
   }
-  if (status == KAON_OK) status = kaon_csr_transpose(ctx, V, 1, &adjoint);
-  if (status == KAON_OK) {
-    for (int64_t n = 0; n < c->count; n++) adjoint->column[n] += (int32_t)unknowns;
-    adjoint->columns = unknowns + c->count;
-    status = kaon_stored_create_as(ctx, V, c->count, precision, 0, KAON_STORE_AUTO,
-                                   KAON_COLUMNS_32BIT, &c->spread);
-  }
-  if (status == KAON_OK)
-    status = kaon_stored_create_as(ctx, adjoint, 0, precision, 0, KAON_STORE_AUTO,
-                                   KAON_COLUMNS_32BIT, &c->gather);
-  kaon_csr_destroy(&V);
-  kaon_csr_destroy(&adjoint);
-  return status;
+  KAON_TRY(kaon_csr_transpose(ctx, V, 1, &adjoint));
+  for (int64_t n = 0; n < c->count; n++) adjoint->column[n] += (int32_t)unknowns;
+  adjoint->columns = unknowns + c->count;
+  KAON_TRY(kaon_stored_create_as(ctx, V, c->count, precision, 0, KAON_STORE_AUTO,
+                                 KAON_COLUMNS_32BIT, &c->spread));
+  return kaon_stored_create_as(ctx, adjoint, 0, precision, 0, KAON_STORE_AUTO, KAON_COLUMNS_32BIT,
+                               &c->gather);
 }
 
 static kaon_status number(const kaon_matrix *matrix, const kaon_csr *rows, kaon_sweep_rows *order,
                           kaon_precision precision, kaon_csr *local, kaon_copies *c) {
   const int64_t n = rows->columns;
-  int64_t *last = malloc((size_t)(n + 1) * sizeof *last);
-  int32_t *copy = malloc((size_t)(n + 1) * sizeof *copy), *of = NULL;
-  kaon_status status = KAON_OK;
+  KAON_AUTOFREE int64_t *last = malloc((size_t)(n + 1) * sizeof *last);
+  KAON_AUTOFREE int32_t *copy = malloc((size_t)(n + 1) * sizeof *copy), *of = NULL;
   c->root = calloc((size_t)n + 1, sizeof *c->root);
   order->part = calloc((size_t)order->groups + 1, sizeof *order->part);
   if (last == NULL || copy == NULL || c->root == NULL || order->part == NULL)
-    status = no_memory(matrix->ctx);
-  if (status == KAON_OK) {
-    c->count = number_copies(rows, order, last, copy, NULL, NULL, NULL);
-    if (c->count + n >= INT32_MAX)
-      status = kaon_fail(
-          matrix->ctx, KAON_ERR_UNSUPPORTED,
-          "carp: %lld copies of %lld unknowns are too many for 32-bit indices; take fewer blocks",
-          (long long)c->count, (long long)n);
-  }
-  if (status == KAON_OK) {
-    of = malloc((size_t)(c->count + 1) * sizeof *of);
-    if (of == NULL) status = no_memory(matrix->ctx);
-  }
-  if (status == KAON_OK) {
-    number_copies(rows, order, last, copy, of, local, c->root);
-    for (int64_t j = 0; j < n; j++) c->root[j] = sqrt(c->root[j]);
-    local->columns = c->count;
-    status = store(matrix->ctx, of, n, rows->reals, precision, c);
-  }
-  free(last);
-  free(copy);
-  free(of);
-  return status;
+    return no_memory(matrix->ctx);
+  c->count = number_copies(rows, order, last, copy, NULL, NULL, NULL);
+  if (c->count + n >= INT32_MAX)
+    return kaon_fail(
+        matrix->ctx, KAON_ERR_UNSUPPORTED,
+        "carp: %lld copies of %lld unknowns are too many for 32-bit indices; take fewer blocks",
+        (long long)c->count, (long long)n);
+  of = malloc((size_t)(c->count + 1) * sizeof *of);
+  if (of == NULL) return no_memory(matrix->ctx);
+  number_copies(rows, order, last, copy, of, local, c->root);
+  for (int64_t j = 0; j < n; j++) c->root[j] = sqrt(c->root[j]);
+  local->columns = c->count;
+  return store(matrix->ctx, of, n, rows->reals, precision, c);
 }
 
 kaon_status kaon_copies_create(const kaon_matrix *matrix, const kaon_csr *rows,

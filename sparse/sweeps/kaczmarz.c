@@ -1,10 +1,10 @@
 /* kaczmarz.c - reductions by row projections, and preconditioners. Contract: kaon/relax.h. */
+#include "lib/core/clock.h"
 #include "sparse/sweeps/kaczmarz_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <kaon/context.h>
 
@@ -240,7 +240,6 @@ static kaon_cost cost(const kaon_operator *R, int columns) {
 
 static void destroy(kaon_operator *R) {
   kaczmarz *self = self_of(R);
-  kaon_context *ctx = R->ctx;
   release_all(R);
   kaon_projector_destroy(&self->rows);
   kaon_copies_destroy(&self->copies);
@@ -251,25 +250,19 @@ static void destroy(kaon_operator *R) {
   kaon_matrix_destroy(&self->matrix);
   free(self->permutation);
   free(self->coordinates);
-  free(self);
-  free(R);
-  kaon_context_release(ctx);
 }
 
 static kaon_status make_twin(kaon_operator *R, kaon_precision precision,
                              kaon_reconstruct reconstruct, kaon_operator **twin) {
   const kaczmarz *self = self_of(R);
-  kaon_operator *A = NULL;
+  KAON_AUTO(kaon_operator_destroy) kaon_operator *A = NULL;
   *twin = NULL;
   if (precision == KAON_HALF)
     return kaon_fail(R->ctx, KAON_ERR_UNSUPPORTED,
                      "kaczmarz: sweeps do not work in half precision; choose sloppy single");
   KAON_TRY(self->A->ops->twin(self->A, precision, reconstruct, &A));
-  const kaon_status status =
-      self->sweeps > 0 ? kaon_kaczmarz_preconditioner(A, &self->options, self->sweeps, twin)
-                       : kaon_kaczmarz_reduce(A, &self->options, twin);
-  kaon_operator_destroy(&A);
-  return status;
+  return self->sweeps > 0 ? kaon_kaczmarz_preconditioner(A, &self->options, self->sweeps, twin)
+                          : kaon_kaczmarz_reduce(A, &self->options, twin);
 }
 
 static const kaon_operator_ops reduction_ops = {.name = "kaczmarz",
@@ -300,12 +293,6 @@ kaon_status kaon_kaczmarz_describe(const kaon_operator *reduced, kaon_kaczmarz_i
 }
 
 /* ---- creation ---- */
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Whether blocks have one row each. They then project all rows at once, as in Cimmino's method, and
  * average by the copies of an unknown (Censor, Gordon, Gordon, Parallel Computing 27 (2001)
@@ -346,7 +333,7 @@ static kaon_status check(const kaon_operator *A, const kaon_matrix *matrix,
  * if `average`. 1 - Q is positive for lambda below 2 over that eigenvalue. */
 static kaon_status choose_lambda(const kaon_operator *R, int average, double *lambda) {
   const kaon_matrix *matrix = self_of(R)->matrix;
-  kaon_csr *rows = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *rows = NULL;
   double largest = 0, *copies = NULL;
   KAON_TRY(kaon_scaled_rows(matrix, 1, &rows, NULL));
   const int64_t entries = rows->start[rows->rows];
@@ -362,7 +349,6 @@ static kaon_status choose_lambda(const kaon_operator *R, int average, double *la
   const int32_t *number = rows->columns == rows->rows ? matrix->order : NULL;
   if (status == KAON_OK) status = kaon_power_estimate(R->ctx, rows, number, POWER_STEPS, &largest);
   if (status == KAON_OK) *lambda = LAMBDA_SHARE / largest;
-  kaon_csr_destroy(&rows);
   free(copies);
   return status;
 }
@@ -373,23 +359,21 @@ static kaon_status weights_of(const kaon_operator *R, const double *number, int 
   const kaon_matrix *matrix = self_of(R)->matrix;
   const int64_t rows = matrix->rows->rows->rows;
   const int reals = matrix->rows->rows->reals;
-  double *given = calloc((size_t)(rows * reals) + 1, sizeof *given);
+  KAON_AUTOFREE double *given = calloc((size_t)(rows * reals) + 1, sizeof *given);
   if (given == NULL) return kaon_fail(R->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
   for (int64_t i = 0; i < rows; i++) {
     const int64_t to = matrix->order != NULL ? matrix->order[i] : i;
     given[to * reals] = inverse ? 1 / number[i] : number[i];
   }
-  kaon_status status = kaon_vector_create(R->ctx, R->space, R->precision, 1, weights);
-  if (status == KAON_OK) status = kaon_vector_import_here(*weights, 0, given, KAON_BASIS_UKQCD);
-  free(given);
-  return status;
+  KAON_TRY(kaon_vector_create(R->ctx, R->space, R->precision, 1, weights));
+  return kaon_vector_import_here(*weights, 0, given, KAON_BASIS_UKQCD);
 }
 
 static kaon_status build_cimmino(kaon_operator *R) {
   kaczmarz *self = self_of(R);
   kaon_kaczmarz_options *o = &self->options;
-  kaon_csr *rows = NULL;
-  double *factor = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *rows = NULL;
+  KAON_AUTOFREE double *factor = NULL;
   kaon_status status = KAON_OK;
   if (o->lambda == 0) status = choose_lambda(R, 0, &o->lambda);
   if (status == KAON_OK) status = kaon_scaled_rows(self->matrix, o->lambda, &rows, &factor);
@@ -402,8 +386,6 @@ static kaon_status build_cimmino(kaon_operator *R) {
   self->info.bytes = self->B != NULL ? 2 * self->B->ops->cost(self->B, 1).bytes : 0;
   self->info.classes = 1;
   self->info.groups = R->space->nsites;
-  kaon_csr_destroy(&rows);
-  free(factor);
   return status;
 }
 
@@ -422,9 +404,9 @@ static kaon_status build_sweeps(kaon_operator *R) {
   kaczmarz *self = self_of(R);
   kaon_kaczmarz_options *o = &self->options;
   const int64_t n = self->matrix->rows->rows->rows;
-  kaon_csr *rows = NULL;
-  kaon_sweep_rows *order = NULL;
-  double *factor = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *rows = NULL;
+  KAON_AUTO(kaon_sweep_rows_destroy) kaon_sweep_rows *order = NULL;
+  KAON_AUTOFREE double *factor = NULL;
   if (o->kind == KAON_KACZMARZ_CARP && o->blocks == 0)
     o->blocks = n > 0 ? (int)((n + BLOCK_ROWS - 1) / BLOCK_ROWS) : 1;
   kaon_status status = KAON_OK;
@@ -444,9 +426,6 @@ static kaon_status build_sweeps(kaon_operator *R) {
     if (self->copies != NULL)
       self->info.bytes += (double)(self->copies->spread->bytes + self->copies->gather->bytes);
   }
-  kaon_sweep_rows_destroy(&order);
-  kaon_csr_destroy(&rows);
-  free(factor);
   return status;
 }
 
@@ -479,13 +458,15 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *given, in
   const kaon_kaczmarz_options *options = &own;
   KAON_TRY(kaon_options_share(A->ctx, KAON_OK, KAON_OPTIONS_KACZMARZ, given, &own, NULL, 0));
   KAON_TRY(check(A, matrix, options));
-  kaon_operator *R = calloc(1, sizeof *R);
-  kaczmarz *self = calloc(1, sizeof *self);
-  if (R == NULL || self == NULL) {
-    free(R);
-    free(self);
-    return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
-  }
+  kaon_operator *R =
+      kaon_operator_new((kaon_operator){.ops = sweeps > 0 ? &sweeps_ops : &reduction_ops,
+                                        .ctx = A->ctx,
+                                        .space = A->space,
+                                        .precision = A->precision,
+                                        .exponent = sweeps > 0 ? -A->exponent : 0},
+                        sizeof(kaczmarz));
+  if (R == NULL) return kaon_fail(A->ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory");
+  kaczmarz *self = self_of(R);
   self->matrix = matrix;
   self->A = A;
   self->kind = options->kind;
@@ -497,24 +478,16 @@ static kaon_status make(kaon_operator *A, const kaon_kaczmarz_options *given, in
                                      .residual = residual,
                                      .reduce = reduce,
                                      .guess = guess};
-  *R = (kaon_operator){.ops = sweeps > 0 ? &sweeps_ops : &reduction_ops,
-                       .reduction = sweeps > 0 ? NULL : &self->reduction,
-                       .ctx = A->ctx,
-                       .space = A->space,
-                       .precision = A->precision,
-                       .exponent = sweeps > 0 ? -A->exponent : 0,
-                       .references = 1,
-                       .self = self};
+  if (sweeps == 0) R->reduction = &self->reduction;
   kaon_matrix_retain(matrix);
   kaon_operator_retain(A);
-  kaon_context_retain(A->ctx);
   *made = R;
   return copy_arrays(A, self);
 }
 
 static kaon_status create(kaon_operator *A, const kaon_kaczmarz_options *options, int sweeps,
                           kaon_operator **made) {
-  const double begun = now();
+  const double begun = kaon_seconds();
   kaon_status status = kaon_agree(A->ctx, make(A, options, sweeps, made));
   if (status == KAON_OK)
     status =
@@ -523,7 +496,7 @@ static kaon_status create(kaon_operator *A, const kaon_kaczmarz_options *options
   if (status != KAON_OK)
     kaon_operator_destroy(made);
   else
-    self_of(*made)->info.seconds = now() - begun;
+    self_of(*made)->info.seconds = kaon_seconds() - begun;
   return status;
 }
 

@@ -14,8 +14,7 @@
  * backward sweep as its adjoint. So Q = Q^H, 0 <= Q <= 1 for 0 < lambda < 2, and 1 - Q is singular
  * where A is. Both maps are stored as rows: V^H is a product with the copies as ghosts. Unknowns
  * that no row reads have one copy. */
-#ifndef KAON_SPARSE_KACZMARZ_H
-#define KAON_SPARSE_KACZMARZ_H
+#pragma once
 
 #include "sparse/sweeps/projector.h"
 
@@ -44,5 +43,3 @@ kaon_status kaon_copies_gather(const kaon_copies *c, const kaon_vector *x, kaon_
  * on the order of columns; NULL: the column itself. Errors: MEMORY. */
 kaon_status kaon_power_estimate(const kaon_context *ctx, const kaon_csr *R, const int32_t *number,
                                 int steps, double *largest);
-
-#endif

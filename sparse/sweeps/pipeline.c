@@ -161,13 +161,12 @@ static kaon_status try_chunks(const triangle *t, int64_t distance, int strips, i
   p->strips = strips;
   KAON_TRY(cut(t, distance, chunk_rows(t, strips, chunks), p));
   p->need = malloc((size_t)p->chunks * (size_t)p->threads * sizeof *p->need);
-  int64_t *end = malloc((size_t)p->chunks * sizeof *end);
-  int32_t *strip_at = malloc((size_t)(t->T->rows / LEAST_STRIP + 1) * sizeof *strip_at);
+  KAON_AUTOFREE int64_t *end = malloc((size_t)p->chunks * sizeof *end);
+  KAON_AUTOFREE int32_t *strip_at =
+      malloc((size_t)(t->T->rows / LEAST_STRIP + 1) * sizeof *strip_at);
   const int lacking = p->need == NULL || end == NULL || strip_at == NULL;
   if (!lacking) note_strips(p, t->T->rows, strip_at);
   if (!lacking) p->gain = gain_of(t, p, strip_at, end);
-  free(end);
-  free(strip_at);
   return lacking ? KAON_ERR_MEMORY : KAON_OK;
 }
 

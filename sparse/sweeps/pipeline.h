@@ -4,8 +4,7 @@
  * each chunk it waits until the threads of the previous strips have passed the rows that the chunk
  * needs. So each thread works on adjacent rows, and a grid of n planes keeps up to n threads busy.
  * By contrast, rows of a level, which do not depend on each other, are far apart. */
-#ifndef KAON_SPARSE_PIPELINE_H
-#define KAON_SPARSE_PIPELINE_H
+#pragma once
 
 #include "lib/core/context_internal.h"
 #include "sparse/storage/csr.h"
@@ -18,5 +17,3 @@
 kaon_status kaon_pipeline_create(const kaon_context *ctx, const kaon_csr *T, int order,
                                  const kaon_level_sets *sets, kaon_pipeline **pipeline);
 void kaon_pipeline_destroy(kaon_pipeline **pipeline); /* NULL allowed */
-
-#endif

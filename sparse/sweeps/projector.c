@@ -11,16 +11,13 @@
 static kaon_status upload_weights(kaon_context *ctx, const double *factor, int64_t rows,
                                   kaon_precision precision, void **device) {
   const size_t bytes = (size_t)rows * kaon_precision_bytes(precision);
-  float *rounded = malloc(bytes + 1);
+  KAON_AUTOFREE float *rounded = malloc(bytes + 1);
   if (rounded == NULL)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "kaczmarz: out of host memory for %lld weights",
                      (long long)rows);
   for (int64_t i = 0; i < rows && precision != KAON_DOUBLE; i++) rounded[i] = (float)factor[i];
-  const kaon_status status =
-      kaon_table_upload(ctx, precision == KAON_DOUBLE ? (const void *)factor : rounded, bytes,
-                        "weights of rows", device);
-  free(rounded);
-  return status;
+  return kaon_table_upload(ctx, precision == KAON_DOUBLE ? (const void *)factor : rounded, bytes,
+                           "weights of rows", device);
 }
 
 static kaon_status upload_order(kaon_projector *p, const kaon_sweep_rows *o) {

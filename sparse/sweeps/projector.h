@@ -1,7 +1,6 @@
 /* projector.h - scaled rows for projections, and the order of a sweep, in memory that kernels
  * read. */
-#ifndef KAON_SPARSE_PROJECTOR_H
-#define KAON_SPARSE_PROJECTOR_H
+#pragma once
 
 #include "sparse/storage/stored.h"
 #include "sparse/order/sweep_order.h"
@@ -34,5 +33,3 @@ kaon_status kaon_projector_sweep(const kaon_projector *p, int backward, const ka
 /* Bytes that a sweep over one column moves: the matrix once, and each element of y that a row
  * touches read and written. */
 double kaon_projector_bytes(const kaon_projector *p);
-
-#endif

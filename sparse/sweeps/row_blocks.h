@@ -1,7 +1,6 @@
 /* row_blocks.h - rows in blocks, in the form that relaxation kernels read (kaon_row_blocks), in the
  * context's memory. */
-#ifndef KAON_SPARSE_ROW_BLOCKS_H
-#define KAON_SPARSE_ROW_BLOCKS_H
+#pragma once
 
 #include "sparse/storage/matrix.h"
 #include "sparse/sparse_ops.h"
@@ -27,5 +26,3 @@ void kaon_blocked_destroy(kaon_blocked **blocked); /* NULL allowed */
 /* The rows of the space by index: order[n] = row. Host memory, which the caller frees; NULL: no
  * memory. */
 int32_t *kaon_matrix_by_index(const kaon_matrix *matrix);
-
-#endif

@@ -2,7 +2,6 @@
  * colouring of coupled blocks, in their order. Coupled ranks have different turns, by a colouring
  * of the ranks. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "sparse/ranks/row_ghosts.h"
 #include "sparse/storage/sparse_operator.h"
@@ -100,14 +99,13 @@ kaon_status kaon_matrix_domains(const kaon_matrix *matrix, const kaon_row_set *s
   if (block == 0 || block > rows->rows) block = rows->rows > 0 ? rows->rows : 1;
   const int64_t count = rows->rows > block ? (rows->rows + block - 1) / block : 1;
   const int64_t places = space->nblocks * space->width;
-  int32_t *turn = calloc((size_t)count, sizeof *turn);
-  int32_t *domain = malloc(((size_t)places + 1) * sizeof *domain);
-  int32_t *order = malloc(((size_t)rows->rows + 1) * sizeof *order);
-  kaon_status status = KAON_OK;
+  KAON_AUTOFREE int32_t *turn = calloc((size_t)count, sizeof *turn);
+  KAON_AUTOFREE int32_t *domain = malloc(((size_t)places + 1) * sizeof *domain);
+  KAON_AUTOFREE int32_t *order = malloc(((size_t)rows->rows + 1) * sizeof *order);
   int turns = 1, first = 0;
-  if (turn == NULL || domain == NULL || order == NULL)
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "local part: out of host memory for %lld blocks",
-                       (long long)count);
+  kaon_status status =
+      KAON_CHECK_MEMORY(ctx, turn != NULL && domain != NULL && order != NULL,
+                        "local part: out of host memory for %lld blocks", (long long)count);
   if (status == KAON_OK) status = colour_blocks(matrix, rows, block, count, turn, &turns);
   status = kaon_agree(ctx, status);
   if (status == KAON_OK) status = kaon_row_set_schedule(set, &turns, &first);
@@ -119,8 +117,5 @@ kaon_status kaon_matrix_domains(const kaon_matrix *matrix, const kaon_row_set *s
       order[matrix->number != NULL ? matrix->number[i] : i] = (int32_t)i;
     status = kaon_domains_create(space, (int)count, domain, order, turn, turns, domains);
   }
-  free(turn);
-  free(domain);
-  free(order);
   return kaon_agree(ctx, status);
 }

@@ -58,7 +58,7 @@ static const kaon_row_sweeps_ops triangle_ops = {.name = "triangle",
 static kaon_status take_side(const kaon_ordered_rows *way, const kaon_context *ctx, int upper,
                              kaon_csr **side) {
   const kaon_csr *a = way->rows;
-  kaon_csr *cut = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *cut = NULL;
   int64_t at = 0;
   KAON_TRY(kaon_csr_create(ctx, a->rows, a->rows, a->reals, a->start[a->rows], &cut));
   for (int64_t i = 0; i < a->rows; i++) {
@@ -69,15 +69,13 @@ static kaon_status take_side(const kaon_ordered_rows *way, const kaon_context *c
     }
     cut->start[i + 1] = at;
   }
-  const kaon_status status = kaon_csr_permute(ctx, cut, way->where, side);
-  kaon_csr_destroy(&cut);
-  return status;
+  return kaon_csr_permute(ctx, cut, way->where, side);
 }
 
 static kaon_status make_side(const kaon_row_sweeps *S, const kaon_ordered_rows *way, int upper,
                              int values_half, const double *diagonal, kaon_triangle **triangle) {
   kaon_level_sets *sets = NULL;
-  kaon_csr *side = NULL;
+  KAON_AUTO(kaon_csr_destroy) kaon_csr *side = NULL;
   KAON_TRY(kaon_level_sets_create(S->ctx, way->rows, upper, way->order, &sets));
   kaon_status status = take_side(way, S->ctx, upper, &side);
   if (status == KAON_OK)
@@ -85,7 +83,6 @@ static kaon_status make_side(const kaon_row_sweeps *S, const kaon_ordered_rows *
         kaon_triangle_create(S->ctx, side, &sets, diagonal, S->precision, values_half, triangle);
   else
     kaon_level_sets_destroy(&sets);
-  kaon_csr_destroy(&side);
   return status;
 }
 
@@ -115,22 +112,18 @@ static kaon_status diagonal_of(const kaon_matrix *matrix, double omega, double *
 kaon_status kaon_sweeps_triangle(kaon_matrix *matrix, const kaon_row_how *how, int values_half,
                                  kaon_row_sweeps *sweeps) {
   sweeps_triangle *self = calloc(1, sizeof *self);
-  kaon_ordered_rows way = {.rows = NULL};
-  double *diagonal = NULL;
+  KAON_AUTO(kaon_ordered_rows_clear) kaon_ordered_rows way = {.rows = NULL};
+  KAON_AUTOFREE double *diagonal = NULL;
   if (self == NULL)
     return kaon_fail(matrix->ctx, KAON_ERR_MEMORY, "relaxation: out of host memory");
   sweeps->ops = &triangle_ops;
   sweeps->self = self;
   KAON_TRY(kaon_order_rows(matrix, how->by_colour, &way));
-  kaon_status status = diagonal_of(matrix, how->omega, &diagonal);
-  if (status == KAON_OK) status = make_side(sweeps, &way, 0, values_half, diagonal, &self->forward);
-  if (status == KAON_OK && how->both)
-    status = make_side(sweeps, &way, 1, values_half, diagonal, &self->backward);
-  if (status == KAON_OK)
-    self->info = (kaon_row_info){.colours = way.colours, .levels = self->forward->sets->levels};
-  kaon_ordered_rows_clear(&way);
-  free(diagonal);
-  return status;
+  KAON_TRY(diagonal_of(matrix, how->omega, &diagonal));
+  KAON_TRY(make_side(sweeps, &way, 0, values_half, diagonal, &self->forward));
+  if (how->both) KAON_TRY(make_side(sweeps, &way, 1, values_half, diagonal, &self->backward));
+  self->info = (kaon_row_info){.colours = way.colours, .levels = self->forward->sets->levels};
+  return KAON_OK;
 }
 
 /* ---- all kinds ---- */

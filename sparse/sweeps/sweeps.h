@@ -1,6 +1,5 @@
 /* sweeps.h - implements the methods `rows` and `absolute` of a matrix' operators. */
-#ifndef KAON_SPARSE_SWEEPS_H
-#define KAON_SPARSE_SWEEPS_H
+#pragma once
 
 #include "lib/operator/row_sweeps.h"
 #include "sparse/storage/matrix.h"
@@ -20,5 +19,3 @@ kaon_status kaon_sweeps_blocks(kaon_matrix *matrix, const kaon_row_how *how,
  * Collective; all ranks return the same status. */
 kaon_status kaon_sweeps_blocks_exchange(kaon_matrix *matrix, kaon_relax_exchange wanted,
                                         kaon_row_sweeps *sweeps);
-
-#endif

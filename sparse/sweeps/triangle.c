@@ -13,15 +13,12 @@ static kaon_status upload_numbers(kaon_context *ctx, const double *numbers, int6
   const size_t bytes = (size_t)count * kaon_precision_bytes(precision);
   if (precision == KAON_DOUBLE)
     return kaon_table_upload(ctx, numbers, bytes, "the diagonal of a triangle", device);
-  float *rounded = malloc(bytes + 1);
+  KAON_AUTOFREE float *rounded = malloc(bytes + 1);
   if (rounded == NULL)
     return kaon_fail(ctx, KAON_ERR_MEMORY, "triangle: out of host memory for %lld numbers",
                      (long long)count);
   for (int64_t i = 0; i < count; i++) rounded[i] = (float)numbers[i];
-  const kaon_status status =
-      kaon_table_upload(ctx, rounded, bytes, "the diagonal of a triangle", device);
-  free(rounded);
-  return status;
+  return kaon_table_upload(ctx, rounded, bytes, "the diagonal of a triangle", device);
 }
 
 /* 1: all entries are below the diagonal (or there are none), -1: above it, 0: on both sides. */

@@ -1,6 +1,5 @@
 /* triangle.h - solves with a sparse triangle, level by level. */
-#ifndef KAON_SPARSE_TRIANGLE_H
-#define KAON_SPARSE_TRIANGLE_H
+#pragma once
 
 #include "sparse/storage/matrix.h"
 #include "sparse/order/orderings.h"
@@ -31,5 +30,3 @@ kaon_status kaon_triangle_solve(const kaon_triangle *triangle, const kaon_vector
                                 const kaon_pass *pass);
 /* Bytes of matrix and levels that a solve reads. */
 double kaon_triangle_bytes(const kaon_triangle *triangle);
-
-#endif

@@ -151,8 +151,6 @@ static void destroy(kaon_operator *A) {
   free(self->out);
   free(self->state);
   if (self->own) free(self->applications);
-  free(self);
-  free(A);
 }
 
 static const kaon_operator_ops shell_ops = {.name = "shell",
@@ -165,19 +163,15 @@ static const kaon_operator_ops shell_ops = {.name = "shell",
 
 static kaon_operator *make(kaon_context *ctx, const kaon_space *space, kaon_precision precision,
                            const shell *like) {
-  shell *self = calloc(1, sizeof *self);
-  kaon_operator *A = calloc(1, sizeof *A);
+  kaon_operator *A = kaon_operator_new(
+      (kaon_operator){.ops = &shell_ops, .ctx = ctx, .space = space, .precision = precision},
+      sizeof(shell));
+  shell *self = A->self;
   *self = *like;
   self->in = calloc(self->n, sizeof *self->in);
   self->out = calloc(self->n, sizeof *self->out);
   self->state = NULL;
   self->own = 0;
-  *A = (kaon_operator){.ops = &shell_ops,
-                       .ctx = ctx,
-                       .space = space,
-                       .precision = precision,
-                       .references = 1,
-                       .self = self};
   return A;
 }
 
@@ -251,8 +245,6 @@ static void destroy_carried(kaon_operator *A) {
   carried *self = A->self;
   kaon_workspace_free(&self->wide);
   kaon_operator_destroy(&self->A);
-  free(self);
-  free(A);
 }
 
 static const kaon_operator_ops carried_ops = {.name = "map as a matrix",
@@ -264,15 +256,11 @@ static const kaon_operator_ops carried_ops = {.name = "map as a matrix",
 
 /* Takes `inner` over. */
 static kaon_operator *carry(kaon_operator *inner, kaon_precision precision) {
-  carried *self = calloc(1, sizeof *self);
-  kaon_operator *A = calloc(1, sizeof *A);
-  self->A = inner;
-  *A = (kaon_operator){.ops = &carried_ops,
-                       .ctx = inner->ctx,
-                       .space = inner->space,
-                       .precision = precision,
-                       .references = 1,
-                       .self = self};
+  kaon_operator *A = kaon_operator_new(
+      (kaon_operator){
+          .ops = &carried_ops, .ctx = inner->ctx, .space = inner->space, .precision = precision},
+      sizeof(carried));
+  ((carried *)A->self)->A = inner;
   return A;
 }
 

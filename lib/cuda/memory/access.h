@@ -8,8 +8,7 @@
  * `base` points at the unit: component 0 of lane 0 of a column of a block. NCOMP = 0: the number
  * of components is known only at run time; then components are accessed one by one, with
  * site_offset. */
-#ifndef KAON_LIB_CUDA_ACCESS_H
-#define KAON_LIB_CUDA_ACCESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,7 +29,7 @@ struct __align__(sizeof(T) * N) kaon_packet {
 };
 
 template <typename T, int NCOMP>
-static __device__ __forceinline__ void site_read(const T *base, int lane, T *value) {
+KAON_DEVICE void site_read(const T *base, int lane, T *value) {
   constexpr int group = kaon_group<T, NCOMP>();
   typedef kaon_packet<T, group> packet;
   const packet *p = (const packet *)base + lane;
@@ -43,7 +42,7 @@ static __device__ __forceinline__ void site_read(const T *base, int lane, T *val
 }
 
 template <typename T, int NCOMP>
-static __device__ __forceinline__ void site_write(T *base, int lane, const T *value) {
+KAON_DEVICE void site_write(T *base, int lane, const T *value) {
   constexpr int group = kaon_group<T, NCOMP>();
   typedef kaon_packet<T, group> packet;
   packet *p = (packet *)base + lane;
@@ -57,8 +56,6 @@ static __device__ __forceinline__ void site_write(T *base, int lane, const T *va
 }
 
 /* The offset of component c of a lane, for fields with any number of components. */
-static __device__ __forceinline__ int site_offset(int c, int lane, int pack) {
+KAON_DEVICE int site_offset(int c, int lane, int pack) {
   return lane * pack + kaon_component_offset(c, KAON_LANES, pack);
 }
-
-#endif

@@ -38,7 +38,7 @@ typedef struct here {
 } here;
 
 /* Returns false only for whole warps. */
-static __device__ __forceinline__ bool find_here(const import_call &a, here *h) {
+KAON_DEVICE bool find_here(const import_call &a, here *h) {
   const int64_t at = a.first + (int64_t)blockIdx.x * THREADS + threadIdx.x;
   const int parity = a.lattice && a.parity > 1 ? (int)blockIdx.y : a.parity;
   const int64_t block = at / KAON_LANES + (a.lattice && a.parity > 1 ? parity * a.nblocks : 0);
@@ -56,7 +56,7 @@ static __device__ __forceinline__ bool find_here(const import_call &a, here *h) 
   return true;
 }
 
-static __device__ __forceinline__ void change_basis(const import_call &a, double *value) {
+KAON_DEVICE void change_basis(const import_call &a, double *value) {
 #pragma unroll
   for (int c = 0; c < SPINOR / 4; c++) {
     double in[4];
@@ -73,8 +73,7 @@ static __device__ __forceinline__ void change_basis(const import_call &a, double
 }
 
 template <int PRECISION>
-static __device__ __forceinline__ void store_spinor(const import_call &a, const here &h,
-                                                    const double *value) {
+KAON_DEVICE void store_spinor(const import_call &a, const here &h, const double *value) {
   typedef typename number_of<PRECISION>::type number;
   number x[SPINOR];
   if constexpr (PRECISION == HALF) {
@@ -90,8 +89,7 @@ static __device__ __forceinline__ void store_spinor(const import_call &a, const 
 }
 
 template <int PRECISION>
-static __device__ __forceinline__ void load_spinor(const import_call &a, const here &h,
-                                                   double *value) {
+KAON_DEVICE void load_spinor(const import_call &a, const here &h, double *value) {
   typedef typename number_of<PRECISION>::type number;
   number x[SPINOR];
   site_read<number, SPINOR>((const number *)a.vector.data + h.unit * SPINOR * KAON_LANES, h.lane,

@@ -1,6 +1,5 @@
 /* import.h - the CUDA launchers of lib/vector/import_ops.h. */
-#ifndef KAON_LIB_CUDA_IMPORT_H
-#define KAON_LIB_CUDA_IMPORT_H
+#pragma once
 
 #include "lib/vector/import_ops.h"
 
@@ -15,6 +14,4 @@ void kaon_matrix_copy_cuda(const kaon_launch *launch, const kaon_matrix_copy_arg
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

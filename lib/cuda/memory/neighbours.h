@@ -5,8 +5,7 @@
  * indices 2 n and 2 n + 1 one is even and one is odd (lib/grid/site_order.c). So `at` is half the
  * lexicographic index for all extents. `number` below is the lexicographic index.
  * Create a kaon_sites on the host and pass it to the kernel by value. */
-#ifndef KAON_LIB_CUDA_NEIGHBOURS_H
-#define KAON_LIB_CUDA_NEIGHBOURS_H
+#pragma once
 
 #include "lib/vector/layout.h"
 
@@ -231,5 +230,3 @@ static inline KAON_HD int32_t kaon_far_neighbour_of(const kaon_sites *s, const k
   *sign = mu == 3 && s->antiperiodic && ((crosses + f->round) & 1) ? -1 : 1;
   return (h->number + to * s->stride[mu]) >> 1;
 }
-
-#endif

@@ -9,8 +9,7 @@
  * n for any 16 bits. Then n f is one fused multiply-add with -f and PACKED_OFFSET f. The rounding
  * of PACKED_OFFSET f is the same for all values of a factor. It makes n f wrong by at most another
  * 2^-24 PACKED_OFFSET f < 0.006 f, while half itself rounded n by 0.5 (lib/math/half.h). */
-#ifndef KAON_LIB_CUDA_PACKED_H
-#define KAON_LIB_CUDA_PACKED_H
+#pragma once
 
 #include <string.h>
 
@@ -75,5 +74,3 @@ KAON_MATH vcomplex raw_add_i_signed(craw a, craw b, const int s) {
                : c_make(packed_add(a, PACKED_RE, b, PACKED_IM),
                         packed_add(a, PACKED_IM, b, PACKED_MINUS_RE));
 }
-
-#endif

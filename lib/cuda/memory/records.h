@@ -4,18 +4,19 @@
  * exchange the values in shared memory: RECORDS_SHARED_BYTES(N) values for each warp, in rows of N
  * + 1 to avoid bank conflicts (N is even). All 32 lanes call these functions. A lane with `mine`
  * NULL has no record and reads zeros. */
-#ifndef KAON_LIB_CUDA_RECORDS_H
-#define KAON_LIB_CUDA_RECORDS_H
+#pragma once
+
+#include "lib/vector/layout.h"
 
 #define RECORDS_SHARED_BYTES(n) (32 * ((n) + 1))
 
 template <typename T>
-static __device__ __forceinline__ T *record_of(T *mine, int lane) {
+KAON_DEVICE T *record_of(T *mine, int lane) {
   return (T *)__shfl_sync(0xffffffffu, (unsigned long long)mine, lane);
 }
 
 template <typename T, int N>
-static __device__ __forceinline__ void records_read(const T *mine, T *room, double *value) {
+KAON_DEVICE void records_read(const T *mine, T *room, double *value) {
   const int lane = threadIdx.x % 32;
   __syncwarp();
 #pragma unroll
@@ -30,7 +31,7 @@ static __device__ __forceinline__ void records_read(const T *mine, T *room, doub
 }
 
 template <typename T, int N>
-static __device__ __forceinline__ void records_write(T *mine, T *room, const double *value) {
+KAON_DEVICE void records_write(T *mine, T *room, const double *value) {
   const int lane = threadIdx.x % 32;
   __syncwarp();
 #pragma unroll
@@ -43,5 +44,3 @@ static __device__ __forceinline__ void records_write(T *mine, T *room, const dou
     if (to != NULL) to[c] = room[owner * (N + 1) + c];
   }
 }
-
-#endif

@@ -4,8 +4,7 @@
  * partitioned needs no tables. On a partitioned lattice a step may lead to a ghost; then all steps
  * use a table (kaon_stencil.walk). Boundaries are periodic: the sign of the fermion boundary is
  * ignored. Common subset of C and CUDA C. */
-#ifndef KAON_LIB_CUDA_SITE_STEPS_H
-#define KAON_LIB_CUDA_SITE_STEPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -107,5 +106,3 @@ static inline KAON_HD int64_t sites_of_slice(const kaon_stencil *st, int parity,
   const int64_t before = slice * (local < 0 ? 0 : local < st->extents[3] ? local : st->extents[3]);
   return (before + ((parity ^ st->odd_origin) == 0)) / 2;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* sites.h - links and matrices at a thread's site and along its paths, on the GPU. With
  * lib/cuda/memory/site_steps.h it provides what lib/math/link_paths.h needs. The stencil is a copy
  * in the kernel's arguments. */
-#ifndef KAON_LIB_CUDA_SITES_H
-#define KAON_LIB_CUDA_SITES_H
+#pragma once
 
 #include "lib/core/kernel.h"
 #include "lib/cuda/memory/access.h"
@@ -46,5 +45,3 @@ KAON_MATH void sites_store_matrix(void *field, int64_t i, const vsu3 *g) {
   const unsigned rank = (unsigned)i;
   site_write<real, 18>(sites_block(field, rank, 18), rank % KAON_LANES, (const real *)g);
 }
-
-#endif

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "lib/core/clock.h"
 #include "lib/cuda/queue/completion.h"
 
 /* Nanoseconds. SHORTEST, LONGEST: bounds of a sleep. MUCH: if more is left, the sleep is half of
@@ -29,12 +30,6 @@ enum {
  *   disturbed. */
 enum { FIRST_LEAD = -10000, MOST_LEAD = 5000000, LESS = 250, IN_A_ROW = 8, TIMES = 4 };
 enum { FIRST_WAITS = 16, MORE = 2000 };
-
-static int64_t nanoseconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 void kaon_completion_expect(kaon_completion *completion) {
   if (completion->lasted == 0) completion->lead = FIRST_LEAD;
@@ -59,10 +54,10 @@ typedef struct wait_clock {
 static int poll_for(const kaon_completion *completion, wait_clock *w, int64_t most) {
   const int64_t until = w->passed + most;
   while (!is_there(completion)) {
-    w->passed = nanoseconds() - w->begin;
+    w->passed = kaon_nanoseconds() - w->begin;
     if (w->passed >= until) return 0;
   }
-  w->passed = nanoseconds() - w->begin;
+  w->passed = kaon_nanoseconds() - w->begin;
   return 1;
 }
 
@@ -89,7 +84,7 @@ static void sleep_for_ns(const kaon_completion *completion, wait_clock *w) {
   if (!w->slept) w->slack = kaon_cuda_timer_slack(1);
   w->slept = 1;
   nanosleep(&pause, NULL);
-  w->passed = nanoseconds() - w->begin;
+  w->passed = kaon_nanoseconds() - w->begin;
   if (length != left) return;
   w->woke = w->passed;
   w->late = is_there(completion);
@@ -127,7 +122,7 @@ static int64_t expected(const kaon_completion *completion) {
 
 kaon_status kaon_completion_await(const kaon_context *ctx, kaon_completion *completion) {
   const int polls = ctx->options.sync == KAON_SYNC_POLLING;
-  wait_clock w = {.begin = nanoseconds(), .aim = expected(completion)};
+  wait_clock w = {.begin = kaon_nanoseconds(), .aim = expected(completion)};
   kaon_status status = KAON_OK;
   if (is_there(completion)) return KAON_OK; /* already there, and counted before */
   while (status == KAON_OK && !is_there(completion)) {

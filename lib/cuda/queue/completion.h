@@ -1,6 +1,5 @@
 /* completion.h - the wait for the snapshot that ends a whole solve (lib/cuda/queue/graph.c). */
-#ifndef KAON_LIB_CUDA_COMPLETION_H
-#define KAON_LIB_CUDA_COMPLETION_H
+#pragma once
 
 #include "lib/cuda/device.h"
 #include "lib/cuda/queue/loop.h"
@@ -19,5 +18,3 @@ typedef struct kaon_completion {
 void kaon_completion_expect(kaon_completion *completion);
 /* Sleeps, or polls if the context's option says so, until the snapshot is there. */
 kaon_status kaon_completion_await(const kaon_context *ctx, kaon_completion *completion);
-
-#endif

@@ -1,6 +1,5 @@
 /* delay.h - launches the kernel of delay.cu. */
-#ifndef KAON_LIB_CUDA_DELAY_H
-#define KAON_LIB_CUDA_DELAY_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -13,5 +12,4 @@ cudaError_t kaon_delay_launch(cudaStream_t stream, double seconds);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

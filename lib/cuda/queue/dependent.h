@@ -15,18 +15,17 @@
  * Kernels launched otherwise wait for the whole previous kernel and need neither call. Dependent
  * launches need compute capability 9.0 and code compiled for it; elsewhere these are plain
  * launches. */
-#ifndef KAON_LIB_CUDA_DEPENDENT_H
-#define KAON_LIB_CUDA_DEPENDENT_H
+#pragma once
 
 #include "lib/cuda/queue/launch_list.h"
 
-static __device__ __forceinline__ void kaon_wait_for_previous(void) {
+KAON_DEVICE void kaon_wait_for_previous(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-static __device__ __forceinline__ void kaon_let_next_start(void) {
+KAON_DEVICE void kaon_let_next_start(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
@@ -83,5 +82,3 @@ static void kaon_cuda_launch_listed(const kaon_launch *launch, int number, void 
   listed.sums = (size_t)((const char *)&call.sums - (const char *)&call);
   kaon_launch_list_append(launch->list, &listed);
 }
-
-#endif

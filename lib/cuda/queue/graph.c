@@ -18,6 +18,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/core/clock.h"
 #include "lib/cuda/device.h"
 #include "lib/cuda/queue/launch_list.h"
 #include "lib/cuda/queue/completion.h"
@@ -421,12 +422,6 @@ static kaon_status post(kaon_recorder *r, const kaon_column_state *state, int nu
   return kaon_cuda_check(r->ctx, cudaEventRecord(r->arrived[number], stream_of(r)), "a host poll");
 }
 
-static int64_t nanoseconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
-
 /* The length of the next sleep, `passed` nanoseconds into a wait. Normally it is nearly all that is
  * left of the usual time. If much is left it is half of that, since this wait may be shorter.
  * Beyond the usual time it is a quarter of the excess. So there are few sleeps; each costs some 5
@@ -457,7 +452,7 @@ static int has_arrived(const kaon_recorder *r, int number, int64_t passed, int64
 static kaon_status sleep_until(kaon_recorder *r, int number) {
   if (r->ctx->options.sync == KAON_SYNC_POLLING)
     return kaon_cuda_await(r->ctx, r->arrived[number], "work on the device");
-  const int64_t begin = nanoseconds();
+  const int64_t begin = kaon_nanoseconds();
   int64_t passed = 0, asked = 0;
   cudaError_t error = cudaErrorNotReady;
   kaon_status watched = KAON_OK;
@@ -469,7 +464,7 @@ static kaon_status sleep_until(kaon_recorder *r, int number) {
     const struct timespec pause = {0, sleep_for_ns(passed, r->usual)};
     if (passed == 0) slack = kaon_cuda_timer_slack(1);
     nanosleep(&pause, NULL);
-    passed = nanoseconds() - begin;
+    passed = kaon_nanoseconds() - begin;
   }
   if (passed > 0) {
     kaon_cuda_timer_slack_back(slack);

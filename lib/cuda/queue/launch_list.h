@@ -5,8 +5,7 @@
  * launches to the list: which kernel, for one column, and its arguments. A kernel without a number
  * here, or a launch for several columns, refuses the whole list. Work launched otherwise is
  * detected in the capture of the stream (graph.c). Common to C and CUDA C. */
-#ifndef KAON_LIB_CUDA_LAUNCH_LIST_H
-#define KAON_LIB_CUDA_LAUNCH_LIST_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -122,6 +121,4 @@ kaon_status kaon_list_recorder_launch_resident(const kaon_list_recorder *lister,
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

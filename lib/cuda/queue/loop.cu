@@ -5,7 +5,7 @@
 
 enum { WARP = 32, STARTERS = 256 };
 
-static __device__ __forceinline__ uint64_t clock_nanoseconds(void) {
+KAON_DEVICE uint64_t clock_nanoseconds(void) {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
@@ -16,7 +16,7 @@ static __global__ void start_kernel(kaon_loop_control *control, int limit) {
   control->limit = limit;
 }
 
-static __device__ __forceinline__ int warp_count(int x) {
+KAON_DEVICE int warp_count(int x) {
 #pragma unroll
   for (int step = WARP / 2; step > 0; step /= 2) x += __shfl_down_sync(0xffffffffu, x, step);
   return x;
@@ -76,7 +76,7 @@ typedef struct snapshot_call {
 } snapshot_call;
 
 /* Copies words of eight bytes. */
-static __device__ __forceinline__ void snapshot_copy(void *to, const void *from, size_t bytes) {
+KAON_DEVICE void snapshot_copy(void *to, const void *from, size_t bytes) {
   for (size_t i = threadIdx.x; i < bytes / sizeof(double); i += STARTERS)
     ((volatile double *)to)[i] = ((const double *)from)[i];
 }

@@ -1,7 +1,6 @@
 /* loop.h - the data and kernels by which a recorded loop decides on the device (loop.cu), for
  * lib/cuda/queue/graph.c. */
-#ifndef KAON_LIB_CUDA_LOOP_H
-#define KAON_LIB_CUDA_LOOP_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -63,6 +62,4 @@ void kaon_cuda_loop_tail(kaon_loop_control *control, const kaon_column_state *st
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  * memory and then a sequence number, which the host polls. A copy and an event would take some
  * microseconds more: the copy engine is another queue, and must be told that the previous kernels
  * have ended. */
-#ifndef KAON_LIB_CUDA_SHORT_COPY_H
-#define KAON_LIB_CUDA_SHORT_COPY_H
+#pragma once
 
 #include "lib/core/launch.h"
 
@@ -33,5 +32,4 @@ void kaon_short_copy_send(const kaon_launch *launch, const kaon_short_copy_call 
 
 #ifdef __cplusplus
 }
-#endif
 #endif

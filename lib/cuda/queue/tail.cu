@@ -6,7 +6,7 @@
 
 enum { WARP = 32 };
 
-static __device__ __forceinline__ int warp_count(int x) {
+KAON_DEVICE int warp_count(int x) {
 #pragma unroll
   for (int step = WARP / 2; step > 0; step /= 2) x += __shfl_down_sync(0xffffffffu, x, step);
   return x;

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "lib/core/clock.h"
 #include "lib/cuda/ranks/ranks.h"
 
 /* How long AUTO polls for an event, and for a word. After that time waking adds only a small
@@ -54,12 +55,6 @@ void kaon_cuda_timer_slack_back(unsigned long before) {
  * usual time, and is skipped if the usual time exceeds half of word_longest. */
 static const double word_lead = 25e-6, word_sleep = 10e-6, word_part = 1. / 32, word_most = 1e-3;
 static const double word_longest = 20e-3;
-
-static double seconds_now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 kaon_status kaon_cuda_check_ranks(const kaon_context *ctx, double waited) {
   const kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
@@ -101,11 +96,11 @@ static cudaError_t query(aim at) {
 
 /* Polls for at most `seconds`. Afterwards *answer is cudaErrorNotReady if it has not occurred. */
 static kaon_status spin(const kaon_context *ctx, aim at, double seconds, cudaError_t *answer) {
-  const double begin = seconds_now();
+  const double begin = kaon_seconds();
   double next = rank_check_seconds;
   *answer = query(at);
   for (double waited = 0; *answer == cudaErrorNotReady && waited <= seconds;) {
-    waited = seconds_now() - begin;
+    waited = kaon_seconds() - begin;
     *answer = query(at);
     if (waited < next || *answer != cudaErrorNotReady) continue;
     next = waited + rank_check_seconds;
@@ -130,7 +125,7 @@ static cudaError_t driver_wait(const kaon_context *ctx, aim at) {
  * continue while ranks must be checked; otherwise, for BLOCKING, for long_sleep_seconds. */
 static kaon_status sleep_until_done(const kaon_context *ctx, aim at, cudaError_t *answer) {
   const int watches_ranks = has_rank_check(ctx), sleeps = ctx->options.sync == KAON_SYNC_BLOCKING;
-  const double begin = seconds_now();
+  const double begin = kaon_seconds();
   kaon_status status = KAON_OK;
   double waited = 0;
   *answer = ask(at);
@@ -143,7 +138,7 @@ static kaon_status sleep_until_done(const kaon_context *ctx, aim at, cudaError_t
     if (watches_ranks) status = kaon_cuda_check_ranks(ctx, waited);
     nanosleep(&sleep_seconds_for, NULL);
     *answer = ask(at);
-    waited = seconds_now() - begin;
+    waited = kaon_seconds() - begin;
   }
   if (watches_ranks || sleeps) kaon_cuda_timer_slack_back(slack);
   if (*answer == cudaErrorNotReady && status == KAON_OK) *answer = driver_wait(ctx, at);
@@ -160,7 +155,7 @@ static void update_typical_wait(double *usual, double waited, int early) {
 /* Waits that are usually too long for this are left to sleep_until_done. */
 static void sleep_until_word(const kaon_context *ctx, aim at, cudaError_t *answer) {
   double *usual = &kaon_cuda_machine_of(ctx)->typical_wait, waited = 0;
-  const double begin = seconds_now(), most = fmax(word_most, 2 * *usual);
+  const double begin = kaon_seconds(), most = fmax(word_most, 2 * *usual);
   const unsigned long slack = kaon_cuda_timer_slack(1);
   int early = 0, sleeps = 0;
   *answer = query(at);
@@ -170,7 +165,7 @@ static void sleep_until_word(const kaon_context *ctx, aim at, cudaError_t *answe
     const struct timespec sleep_seconds_for = {0, (long)(1e9 * wanted)};
     nanosleep(&sleep_seconds_for, NULL);
     *answer = query(at);
-    waited = seconds_now() - begin;
+    waited = kaon_seconds() - begin;
     early = left > word_sleep && *answer == cudaSuccess;
     sleeps++;
   }
@@ -185,12 +180,12 @@ static kaon_status wait_for(const kaon_context *ctx, aim at, double spin_for, co
   if (sync == KAON_SYNC_BLOCKING) spin_for = 0;
   kaon_status status = spin_for > 0 ? spin(ctx, at, spin_for, &answer) : KAON_OK;
   const int sleeps = sync == KAON_SYNC_BLOCKING && at.word != NULL && !has_rank_check(ctx);
-  const double begin = sleeps ? seconds_now() : 0;
+  const double begin = sleeps ? kaon_seconds() : 0;
   if (sleeps) sleep_until_word(ctx, at, &answer);
   if (status == KAON_OK && answer == cudaErrorNotReady) {
     status = sleep_until_done(ctx, at, &answer);
     if (sleeps)
-      update_typical_wait(&kaon_cuda_machine_of(ctx)->typical_wait, seconds_now() - begin, 0);
+      update_typical_wait(&kaon_cuda_machine_of(ctx)->typical_wait, kaon_seconds() - begin, 0);
   }
   if (cudaPeekAtLastError() == cudaErrorNotReady) cudaGetLastError(); /* not an error */
   if (status == KAON_OK) status = kaon_cuda_check(ctx, answer, what);

@@ -9,8 +9,7 @@
  * three sites slabs are three sites thick, or as thick as the lattice allows.
  * Pairs in x are neighbours in memory, and a thin slab would read every line of it once more. So a
  * slab across x has whole rows, and with it there is no interior. */
-#ifndef KAON_LIB_CUDA_BOXES_H
-#define KAON_LIB_CUDA_BOXES_H
+#pragma once
 
 #include "lib/cuda/memory/neighbours.h"
 
@@ -196,5 +195,3 @@ static inline KAON_HD kaon_here kaon_far_sender_of(const kaon_sites *s, const ka
   return kaon_here_in_slice(s, f, parity, mu, dir < 4 ? layer : s->extents[mu] - 1 - layer,
                             n - (uint32_t)layer * f->ghosts);
 }
-
-#endif

@@ -12,38 +12,37 @@
  * all ranks finish one exchange, they all finish the next. The start order of blocks is not
  * guaranteed. If waiting blocks ever kept sending blocks from running, the time limit would end the
  * wait. */
-#ifndef KAON_LIB_CUDA_PEER_H
-#define KAON_LIB_CUDA_PEER_H
+#pragma once
 
 #include "lib/core/launch.h"
 
-static __device__ __forceinline__ uint32_t peer_turn(const kaon_peer_exchange &p) {
+KAON_DEVICE uint32_t peer_turn(const kaon_peer_exchange &p) {
   return *(const volatile uint32_t *)p.turn;
 }
 
 /* The offset, in each buffer, of the half for the messages of this sequence number. */
-static __device__ __forceinline__ int64_t peer_half(const kaon_peer_exchange &p, uint32_t turn) {
+KAON_DEVICE int64_t peer_half(const kaon_peer_exchange &p, uint32_t turn) {
   return (turn + 1) % 2 != 0 ? p.flip : 0;
 }
 
-static __device__ __forceinline__ uint64_t peer_clock(void) {
+KAON_DEVICE uint64_t peer_clock(void) {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
 }
 
-static __device__ __forceinline__ void peer_fence(void) {
+KAON_DEVICE void peer_fence(void) {
   asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-static __device__ __forceinline__ uint32_t peer_flag(const uint32_t *at) {
+KAON_DEVICE uint32_t peer_flag(const uint32_t *at) {
   uint32_t x;
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(x) : "l"(at) : "memory");
   return x;
 }
 
 /* Without acquire, which would invalidate the first-level cache for other blocks at each poll. */
-static __device__ __forceinline__ uint32_t peer_peek(const uint32_t *at) {
+KAON_DEVICE uint32_t peer_peek(const uint32_t *at) {
   uint32_t x;
   asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(x) : "l"(at) : "memory");
   return x;
@@ -51,8 +50,7 @@ static __device__ __forceinline__ uint32_t peer_peek(const uint32_t *at) {
 
 /* The neighbour has ended or is busy elsewhere: reports which rank was awaited and ends this
  * rank. */
-static __device__ __forceinline__ void peer_timeout(const kaon_peer_exchange &p, uint32_t dir,
-                                                    uint32_t turn) {
+KAON_DEVICE void peer_timeout(const kaon_peer_exchange &p, uint32_t dir, uint32_t turn) {
   volatile uint32_t *timeout_report = p.timeout_report;
   timeout_report[KAON_TIMEOUT_RANK] = p.neighbour[dir];
   timeout_report[KAON_TIMEOUT_SEQUENCE] = turn + 1;
@@ -64,8 +62,7 @@ static __device__ __forceinline__ void peer_timeout(const kaon_peer_exchange &p,
 }
 
 /* This thread waits until the message for hops in `dir` has arrived. */
-static __device__ __forceinline__ void peer_await(const kaon_peer_exchange &p, uint32_t dir,
-                                                  uint32_t turn) {
+KAON_DEVICE void peer_await(const kaon_peer_exchange &p, uint32_t dir, uint32_t turn) {
   const uint32_t *at = p.arrived + dir;
   if ((int32_t)(peer_flag(at) - (turn + 1)) >= 0) return;
   const uint64_t begin = peer_clock();
@@ -76,7 +73,7 @@ static __device__ __forceinline__ void peer_await(const kaon_peer_exchange &p, u
 
 /* Called by all threads of a block. Returns the offset of this exchange's half once all messages
  * have arrived. */
-static __device__ __forceinline__ int64_t peer_receive(const kaon_peer_exchange &p) {
+KAON_DEVICE int64_t peer_receive(const kaon_peer_exchange &p) {
   __shared__ uint32_t shared_turn;
   if (threadIdx.x < 8) {
     const uint32_t turn = peer_turn(p);
@@ -89,8 +86,8 @@ static __device__ __forceinline__ int64_t peer_receive(const kaon_peer_exchange 
 
 /* Called by one thread: `mine` of `parts` parts no longer need sequence number `turn`. The last
  * part increments it. */
-static __device__ __forceinline__ void peer_leave(const kaon_peer_exchange &p, uint32_t turn,
-                                                  uint32_t mine, uint32_t parts) {
+KAON_DEVICE void peer_leave(const kaon_peer_exchange &p, uint32_t turn, uint32_t mine,
+                            uint32_t parts) {
   if (atomicAdd(&p.tickets[8], mine) + mine != parts) return;
   p.tickets[8] = 0;
   *(volatile uint32_t *)p.turn = turn + 1;
@@ -98,12 +95,9 @@ static __device__ __forceinline__ void peer_leave(const kaon_peer_exchange &p, u
 
 /* Called by one thread, after a barrier that follows the block's stores. `blocks` blocks send for
  * hops in `dir`. */
-static __device__ __forceinline__ void peer_sent(const kaon_peer_exchange &p, int dir,
-                                                 uint32_t turn, uint32_t blocks) {
+KAON_DEVICE void peer_sent(const kaon_peer_exchange &p, int dir, uint32_t turn, uint32_t blocks) {
   peer_fence();
   if (atomicInc(&p.tickets[dir], blocks - 1) != blocks - 1) return; /* the ticket is 0 again */
   peer_fence();
   asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p.raise[dir]), "r"(turn + 1) : "memory");
 }
-
-#endif

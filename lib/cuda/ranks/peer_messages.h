@@ -1,7 +1,6 @@
 /* peer_messages.h - messages between ranks that store into each other's memory, moved by separate
  * kernels (peer_messages.cu). For operators whose kernels do not exchange messages themselves. */
-#ifndef KAON_LIB_CUDA_PEER_MESSAGES_H
-#define KAON_LIB_CUDA_PEER_MESSAGES_H
+#pragma once
 
 #include "lib/vector/layout.h"
 #include "lib/core/launch.h"
@@ -35,5 +34,4 @@ void kaon_peer_messages_receive(const kaon_launch *launch, const kaon_peer_messa
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -2,8 +2,7 @@
  * (kaon_peer_reduction in lib/cuda/ranks/rank_sums.h). Two users: kernels that do nothing else
  * (rank_sums.cu), and the block of any kernel that has completed the local sum
  * (lib/cuda/reduction/reduce.h), which saves a launch. */
-#ifndef KAON_LIB_CUDA_PEER_SUMS_H
-#define KAON_LIB_CUDA_PEER_SUMS_H
+#pragma once
 
 #include "lib/cuda/ranks/rank_sums.h"
 
@@ -13,29 +12,29 @@ typedef struct marked_sum {
   uint64_t low, high;
 } marked_sum;
 
-static __device__ __forceinline__ bool marked_is(const marked_sum &x, uint32_t mark) {
+KAON_DEVICE bool marked_is(const marked_sum &x, uint32_t mark) {
   return x.low >> 32 == mark && x.high >> 32 == mark;
 }
 
-static __device__ __forceinline__ double marked_number(const marked_sum &x) {
+KAON_DEVICE double marked_number(const marked_sum &x) {
   return __longlong_as_double((long long)(x.high << 32 | (uint32_t)x.low));
 }
 
 /* The position of `sender`'s value in the reduction buffer of the rank that owns `words`. */
-static __device__ __forceinline__ uint64_t *peer_sum_at(uint64_t *words, int ranks, uint32_t mark,
-                                                        int sender, int number) {
+KAON_DEVICE uint64_t *peer_sum_at(uint64_t *words, int ranks, uint32_t mark, int sender,
+                                  int number) {
   return words + ((int64_t)(mark & 1) * ranks + sender) * KAON_PEER_REDUCTION_WORDS +
          2 * (int64_t)number;
 }
 
-static __device__ __forceinline__ void peer_sum_write(uint64_t *at, uint32_t mark, double x) {
+KAON_DEVICE void peer_sum_write(uint64_t *at, uint32_t mark, double x) {
   const uint64_t bits = (uint64_t)__double_as_longlong(x), above = (uint64_t)mark << 32;
   asm volatile("st.relaxed.sys.global.v2.u64 [%0], {%1,%2};" ::"l"(at), "l"(above | (uint32_t)bits),
                "l"(above | bits >> 32)
                : "memory");
 }
 
-static __device__ __forceinline__ marked_sum peer_sum_read(const uint64_t *at) {
+KAON_DEVICE marked_sum peer_sum_read(const uint64_t *at) {
   marked_sum x;
   asm volatile("ld.relaxed.sys.global.v2.u64 {%0,%1}, [%2];"
                : "=l"(x.low), "=l"(x.high)
@@ -46,7 +45,7 @@ static __device__ __forceinline__ marked_sum peer_sum_read(const uint64_t *at) {
 
 /* The tag of the sum after `turn` sums. 0 is skipped because cleared memory contains it. 1 is
  * skipped with it, so that the halves of the buffer alternate. */
-static __device__ __forceinline__ uint32_t peer_sum_mark(uint32_t turn) {
+KAON_DEVICE uint32_t peer_sum_mark(uint32_t turn) {
   return turn + 1 != 0 ? turn + 1 : 2;
 }
 
@@ -54,8 +53,7 @@ static __device__ __forceinline__ uint32_t peer_sum_mark(uint32_t turn) {
  * its half, for every sender, that it does not use itself. Positions take turns, so every old tag
  * is cleared in time. No rank writes there now: the next sum uses the other half, and the sum after
  * it comes from ranks that already have this rank's part of the next. */
-static __device__ __forceinline__ void peer_sum_clear_old(const kaon_peer_reduction &box,
-                                                          uint32_t mark, int used) {
+KAON_DEVICE void peer_sum_clear_old(const kaon_peer_reduction &box, uint32_t mark, int used) {
   const int number = (int)(mark / 2 % (KAON_PEER_REDUCTION_WORDS / 2)), sender = (int)threadIdx.x;
   if (sender >= box.ranks || number < used) return;
   uint64_t *at = peer_sum_at(box.words[box.rank], box.ranks, mark, sender, number);
@@ -63,7 +61,7 @@ static __device__ __forceinline__ void peer_sum_clear_old(const kaon_peer_reduct
                : "memory");
 }
 
-static __device__ __forceinline__ uint64_t nanoseconds(void) {
+KAON_DEVICE uint64_t nanoseconds(void) {
   uint64_t now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
@@ -82,9 +80,8 @@ static __device__ __noinline__ void peer_sum_timeout(const kaon_peer_reduction &
   __trap();
 }
 
-static __device__ __forceinline__ double peer_sum_wait(const kaon_peer_reduction &box,
-                                                       const uint64_t *at, int sender,
-                                                       uint32_t mark) {
+KAON_DEVICE double peer_sum_wait(const kaon_peer_reduction &box, const uint64_t *at, int sender,
+                                 uint32_t mark) {
   enum { POLLS = 4096 };
   uint64_t begin = 0;
   for (int polls = 0;; polls++) {
@@ -100,7 +97,7 @@ static __device__ __forceinline__ double peer_sum_wait(const kaon_peer_reduction
 
 /* Prefetches what peer_sum_all reads first into the first-level cache. The structure itself never
  * changes. */
-static __device__ __forceinline__ void peer_sum_prefetch(const kaon_peer_reduction *box) {
+KAON_DEVICE void peer_sum_prefetch(const kaon_peer_reduction *box) {
   enum { LINE = 128 };
   const char *at = (const char *)box + threadIdx.x * LINE;
   [[maybe_unused]] uint32_t unused;
@@ -110,7 +107,7 @@ static __device__ __forceinline__ void peer_sum_prefetch(const kaon_peer_reducti
 
 /* The position of slot i among the wanted slots of a sum, sorted by slot. So kernels that compute
  * the same sums in different orders agree. slot < 0: not wanted. */
-static __device__ __forceinline__ int peer_sum_index(const int *slot, int nslots, int i) {
+KAON_DEVICE int peer_sum_index(const int *slot, int nslots, int i) {
   int number = 0;
   for (int j = 0; j < nslots; j++) number += slot[j] >= 0 && slot[j] < slot[i];
   return number;
@@ -149,5 +146,3 @@ static __device__ __noinline__ void peer_sum_all(const kaon_peer_reduction *from
   __syncthreads(); /* all have read the sequence number */
   if (threadIdx.x == 0) *(volatile uint32_t *)box.turn = mark;
 }
-
-#endif

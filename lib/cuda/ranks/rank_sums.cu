@@ -25,8 +25,8 @@ typedef struct unpack_call {
 
 /* Adds part[rank][2 n] of a column in rank order, writes its slots and runs the recurrence. Called
  * by all threads of the block; part is complete for all of them. */
-static __device__ __forceinline__ void conclude(const kaon_sum_call &c, int column,
-                                                const double *part, int ranks, int64_t stride) {
+KAON_DEVICE void conclude(const kaon_sum_call &c, int column, const double *part, int ranks,
+                          int64_t stride) {
   const int values = 2 * c.n;
   if (c.state == NULL) return;
   kaon_column_state *state = &c.state[column];

@@ -1,6 +1,5 @@
 /* rank_sums.h - the kernels of sums over ranks (rank_sums.cu). */
-#ifndef KAON_LIB_CUDA_RANK_SUMS_H
-#define KAON_LIB_CUDA_RANK_SUMS_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -54,5 +53,4 @@ void kaon_rank_sums_unpack(const kaon_launch *launch, const kaon_sum_call *call,
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -103,10 +103,8 @@ static kaon_status find_sharing(kaon_context *ctx, int pair[2]) {
   enum { WORDS = sizeof kaon_cuda_machine_of(ctx)->identity / sizeof *mine };
   const int ranks = ctx->comm->ranks;
   uint32_t(*all)[WORDS] = malloc((size_t)ranks * sizeof *all);
-  kaon_status status = KAON_OK;
   pair[0] = pair[1] = -1;
-  if (all == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: out of host memory");
-  status = kaon_agree(ctx, status);
+  kaon_status status = KAON_AGREE_MEMORY(ctx, all != NULL, "ranks: out of host memory");
   if (status == KAON_OK) status = kaon_cuda_gather_words(ctx, mine, WORDS, all[0]);
   for (int b = 1; b < ranks && status == KAON_OK && pair[0] < 0; b++)
     for (int a = 0; a < b && pair[0] < 0; a++)
@@ -161,9 +159,7 @@ static kaon_status choose(kaon_context *ctx) {
 static kaon_status open(kaon_context *ctx) {
   kaon_cuda_machine *machine = kaon_cuda_machine_of(ctx);
   machine->ranks = calloc(1, sizeof *machine->ranks);
-  kaon_status status = KAON_OK;
-  if (machine->ranks == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "ranks: out of host memory");
-  KAON_TRY(kaon_agree(ctx, status));
+  KAON_TRY(KAON_AGREE_MEMORY(ctx, machine->ranks != NULL, "ranks: out of host memory"));
   if (ctx->comm->ranks == 1) return KAON_OK;
   return choose(ctx);
 }

@@ -1,7 +1,6 @@
 /* ranks.h - internal to the CUDA backend: communication between the devices of several ranks
  * (kaon_ranks_ops in lib/core/backend.h). Each transport has one table; ranks.c chooses one. */
-#ifndef KAON_LIB_CUDA_RANKS_H
-#define KAON_LIB_CUDA_RANKS_H
+#pragma once
 
 #include "lib/cuda/device.h"
 #include "lib/cuda/ranks/peer_messages.h"
@@ -118,5 +117,3 @@ kaon_status kaon_cuda_share(kaon_context *ctx, size_t bytes, const unsigned char
 void kaon_cuda_unshare(kaon_context *ctx, kaon_shared *shared);
 
 extern const kaon_ranks_ops kaon_cuda_ranks_table;
-
-#endif

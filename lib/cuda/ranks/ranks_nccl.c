@@ -185,8 +185,7 @@ static kaon_status warm_up(kaon_context *ctx) {
 static kaon_status open_nccl(kaon_context *ctx) {
   kaon_cuda_ranks *r = kaon_cuda_ranks_of(ctx);
   struct kaon_nccl *n = r->nccl = calloc(1, sizeof *n);
-  kaon_status status = KAON_OK;
-  if (n == NULL) status = kaon_fail(ctx, KAON_ERR_MEMORY, "NCCL: out of host memory");
+  kaon_status status = KAON_CHECK_MEMORY(ctx, n != NULL, "NCCL: out of host memory");
   if (status == KAON_OK) status = load_library(ctx, n);
   if (status == KAON_OK) status = open_streams(ctx, n);
   if (status == KAON_OK) status = kaon_cuda_create_messages(ctx, ctx->comm->ranks);

@@ -10,15 +10,16 @@
  *   mma_tf32     values of 11 bits (further bits are truncated); sums in float, whose last bits
  *                are truncated; see tf32_split
  * All lanes of a warp must call them together. */
-#ifndef KAON_LIB_CUDA_MMA_H
-#define KAON_LIB_CUDA_MMA_H
+#pragma once
+
+#include "lib/vector/layout.h"
 
 #include <stdint.h>
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 /* By shuffles, for devices without such units. */
 template <typename T>
-static __device__ __forceinline__ void mma_shuffled(T *d, const T *a, const T *b) {
+KAON_DEVICE void mma_shuffled(T *d, const T *a, const T *b) {
   const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 #pragma unroll
   for (int k = 0; k < 8; k++)
@@ -32,7 +33,7 @@ static __device__ __forceinline__ void mma_shuffled(T *d, const T *a, const T *b
 }
 #endif
 
-static __device__ __forceinline__ void mma_double(double *d, const double *a, const double *b) {
+KAON_DEVICE void mma_double(double *d, const double *a, const double *b) {
 #if !defined(__CUDA_ARCH__)
   (void)d, (void)a, (void)b;
 #elif __CUDA_ARCH__ >= 900
@@ -52,7 +53,7 @@ static __device__ __forceinline__ void mma_double(double *d, const double *a, co
 #endif
 }
 
-static __device__ __forceinline__ void mma_tf32(float *d, const float *a, const float *b) {
+KAON_DEVICE void mma_tf32(float *d, const float *a, const float *b) {
 #if !defined(__CUDA_ARCH__)
   (void)d, (void)a, (void)b;
 #elif __CUDA_ARCH__ >= 800
@@ -69,9 +70,7 @@ static __device__ __forceinline__ void mma_tf32(float *d, const float *a, const 
 
 /* x = high + low to 2^-21 |x|. high is x rounded to 11 bits, low the remainder, of which the units
  * use 11 bits. */
-static __device__ __forceinline__ void tf32_split(float x, float *high, float *low) {
+KAON_DEVICE void tf32_split(float x, float *high, float *low) {
   *high = __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u);
   *low = x - *high;
 }
-
-#endif

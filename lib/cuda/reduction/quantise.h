@@ -1,6 +1,5 @@
 /* quantise.h - rounds a site to half on the GPU (lib/math/half.h), one thread for each site. */
-#ifndef KAON_LIB_CUDA_QUANTISE_H
-#define KAON_LIB_CUDA_QUANTISE_H
+#pragma once
 
 #include <string.h>
 
@@ -9,7 +8,7 @@
 
 /* The larger of `largest` and |x|. They are compared as integers: these are ordered like the
  * values, with infinity and then NaN on top, so neither is lost. */
-static __device__ __forceinline__ float quantise_largest(float largest, float x) {
+KAON_DEVICE float quantise_largest(float largest, float x) {
   return __uint_as_float(max(__float_as_uint(largest), __float_as_uint(x) & 0x7fffffffu));
 }
 
@@ -17,7 +16,7 @@ static __device__ __forceinline__ float quantise_largest(float largest, float x)
  * lower half. FUSED: product and rounding are one operation, so a value halfway between integers
  * may be rounded differently than on a CPU. */
 template <bool FUSED>
-static __device__ __forceinline__ uint32_t quantise_pair(float x, float y, float factor) {
+KAON_DEVICE uint32_t quantise_pair(float x, float y, float factor) {
   const float bias = KAON_HALF_BIAS;
   const float low = FUSED ? fmaf(x, factor, bias) : __fadd_rn(__fmul_rn(x, factor), bias);
   const float high = FUSED ? fmaf(y, factor, bias) : __fadd_rn(__fmul_rn(y, factor), bias);
@@ -26,7 +25,7 @@ static __device__ __forceinline__ uint32_t quantise_pair(float x, float y, float
 
 /* The largest of N values. */
 template <int N>
-static __device__ __forceinline__ float quantise_most(const float *value) {
+KAON_DEVICE float quantise_most(const float *value) {
   float largest = 0;
 #pragma unroll
   for (int c = 0; c < N; c++) largest = quantise_largest(largest, value[c]);
@@ -43,8 +42,7 @@ using quantise_room = float[PARTS][KAON_LANES];
 /* The largest value of a site's parts, after each warp has stored its own and the block has passed
  * a barrier. */
 template <int PARTS>
-static __device__ __forceinline__ float quantise_over_parts(const quantise_room<PARTS> &room,
-                                                            int lane) {
+KAON_DEVICE float quantise_over_parts(const quantise_room<PARTS> &room, int lane) {
   float largest = 0;
 #pragma unroll
   for (int k = 0; k < PARTS; k++) largest = quantise_largest(largest, room[k][lane]);
@@ -54,7 +52,7 @@ static __device__ __forceinline__ float quantise_over_parts(const quantise_room<
 /* Rounds N values (N even) of a site to integers, given the site's largest value. Returns the scale
  * of the site, NaN if a value is not finite. */
 template <int N, bool FUSED = false>
-static __device__ __forceinline__ float quantise_by(const float *value, float largest, int16_t *q) {
+KAON_DEVICE float quantise_by(const float *value, float largest, int16_t *q) {
   const float factor = kaon_half_factor(largest);
 #pragma unroll
   for (int c = 0; c < N; c += 2) {
@@ -66,8 +64,6 @@ static __device__ __forceinline__ float quantise_by(const float *value, float la
 
 /* The same for all values of a site. */
 template <int N, bool FUSED = false>
-static __device__ __forceinline__ float quantise_site(const float *value, int16_t *q) {
+KAON_DEVICE float quantise_site(const float *value, int16_t *q) {
   return quantise_by<N, FUSED>(value, quantise_most<N>(value), q);
 }
-
-#endif

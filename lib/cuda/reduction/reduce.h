@@ -97,25 +97,25 @@ static inline kaon_cuda_sums kaon_cuda_sums_of(const kaon_launch *launch, const 
   return s;
 }
 
-static __device__ __forceinline__ bool gate_open(const kaon_gate &gate, int column) {
+KAON_DEVICE bool gate_open(const kaon_gate &gate, int column) {
   return gate.state == NULL || (gate.state[column].gate & gate.mask) != 0;
 }
 
 /* The same for kernels that process inner columns as columns of their own: the index of a column's
  * state, and whether the column is open. */
-static __device__ __forceinline__ int gate_column(const kaon_gate &gate, int column) {
+KAON_DEVICE int gate_column(const kaon_gate &gate, int column) {
   return gate.columns > 0 ? column % gate.columns : column;
 }
-static __device__ __forceinline__ bool inner_gate_open(const kaon_gate &gate, int column) {
+KAON_DEVICE bool inner_gate_open(const kaon_gate &gate, int column) {
   return gate_open(gate, gate_column(gate, column));
 }
 
-static __device__ __forceinline__ bool sums_want(const kaon_cuda_sums &s, int number) {
+KAON_DEVICE bool sums_want(const kaon_cuda_sums &s, int number) {
   return s.sum.state != NULL && s.sum.slot[number] != KAON_NO_SLOT;
 }
 
 /* The sum over a warp, in a fixed tree. Lane 0 has the result. */
-static __device__ __forceinline__ double warp_sum(double x) {
+KAON_DEVICE double warp_sum(double x) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) x += __shfl_down_sync(0xffffffffu, x, step);
   return x;
@@ -124,8 +124,7 @@ static __device__ __forceinline__ double warp_sum(double x) {
 /* Writes values first .. first + N - 1 of this block's partial sums of a column to parts,
  * [value][chunk]. Called by all threads of the block. */
 template <int N>
-static __device__ __forceinline__ void parts_write(double *parts, int chunks, int chunk, int first,
-                                                   const double *value) {
+KAON_DEVICE void parts_write(double *parts, int chunks, int chunk, int first, const double *value) {
   __shared__ double warps[N][KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
@@ -143,15 +142,15 @@ static __device__ __forceinline__ void parts_write(double *parts, int chunks, in
 
 /* The same for `column`, with `values` values for each column. */
 template <int N>
-static __device__ __forceinline__ void sums_leave(const kaon_cuda_sums &s, int column, int chunk,
-                                                  int values, int first, const double *value) {
+KAON_DEVICE void sums_leave(const kaon_cuda_sums &s, int column, int chunk, int values, int first,
+                            const double *value) {
   parts_write<N>(s.partials + (int64_t)column * values * s.chunks, s.chunks, chunk, first, value);
 }
 
 /* Prefetches what a recurrence reads of its column into the first-level cache: the first slots, and
  * everything after the history. No thread waits for these loads. The recurrence, whose own loads
  * depend on each other, then hits the cache. */
-static __device__ __forceinline__ void state_prefetch(const kaon_column_state *state) {
+KAON_DEVICE void state_prefetch(const kaon_column_state *state) {
   enum { LINE = 128, SLOT_LINES = 3, LINES = 6 };
   const int line = (int)threadIdx.x;
   const char *at = line < SLOT_LINES ? (const char *)state->slot + line * LINE
@@ -164,7 +163,7 @@ static __device__ __forceinline__ void state_prefetch(const kaon_column_state *s
 /* Returns true in all threads of the last of `blocks` blocks of the column to arrive; its ticket is
  * then 0 again. After the barrier the fence of one thread covers what the whole block wrote. Each
  * fence costs a memory round trip. */
-static __device__ __forceinline__ bool sums_last(const kaon_cuda_sums &s, int column, int blocks) {
+KAON_DEVICE bool sums_last(const kaon_cuda_sums &s, int column, int blocks) {
   __shared__ bool last;
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -181,8 +180,7 @@ static __device__ __forceinline__ bool sums_last(const kaon_cuda_sums &s, int co
 /* total[v] = the sum of all partial sums of value v = 0, every, 2 every, ..., for `n` values. On
  * return it is complete in all threads. Each value is added by one warp, or by several if there are
  * more warps than values. */
-static __device__ __forceinline__ void parts_add(const double *parts, int chunks, int n, int every,
-                                                 double *total) {
+KAON_DEVICE void parts_add(const double *parts, int chunks, int n, int every, double *total) {
   __shared__ double shares[KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
   const int each = n < warps ? warps / n : 1; /* warps for each value */
@@ -204,8 +202,7 @@ static __device__ __forceinline__ void parts_add(const double *parts, int chunks
   __syncthreads();
 }
 
-static __device__ __forceinline__ void sums_collect(const kaon_cuda_sums &s, int column, int values,
-                                                    double *total) {
+KAON_DEVICE void sums_collect(const kaon_cuda_sums &s, int column, int values, double *total) {
   parts_add(s.partials + (int64_t)column * values * s.chunks, s.chunks, values, 1, total);
 }
 
@@ -221,8 +218,7 @@ static __device__ __noinline__ void recurrence_run(int id, kaon_column_state *st
 }
 
 /* Sums over ranks if this kernel does so. Called by all threads of the block that has `total`. */
-static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, int nslots,
-                                                       double *total) {
+KAON_DEVICE void sums_over_ranks(const kaon_cuda_sums &s, int nslots, double *total) {
   if (s.peer_reduction != NULL) peer_sum_all(s.peer_reduction, s.sum.slot, nslots, total);
 }
 
@@ -232,8 +228,7 @@ static __device__ __forceinline__ void sums_over_ranks(const kaon_cuda_sums &s, 
 /* Writes this block's partial sums of NSLOTS sums, without tags. The kernel that adds them waits
  * for all of this kernel (kaon_wait_for_previous) before it reads them. */
 template <int NSLOTS>
-static __device__ __forceinline__ void deferred_leave(const kaon_cuda_sums &s, int chunk,
-                                                      const double *value) {
+KAON_DEVICE void deferred_leave(const kaon_cuda_sums &s, int chunk, const double *value) {
   parts_write<2 * NSLOTS>(s.left, s.chunks, chunk, 0, value);
 }
 
@@ -245,16 +240,15 @@ static __device__ __noinline__ void deferred_add(const double *parts, int chunks
 }
 
 /* Writes them to their slots. Called by one thread. */
-static __device__ __forceinline__ void deferred_conclude(const kaon_cuda_sums &s,
-                                                         const double *total) {
+KAON_DEVICE void deferred_conclude(const kaon_cuda_sums &s, const double *total) {
   for (int i = 0; i < s.deferred.left; i++)
     for (int c = 0; c < 2; c++) s.sum.state->slot[s.deferred.slot[i]][c] = total[2 * i + c];
 }
 
 /* Writes slot[i] = (total[2 i], total[2 i + 1]) for the wanted ones of the first `nslots`, then
  * runs the recurrence. Called by one thread. */
-static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, int column,
-                                                     int nslots, const double *total) {
+KAON_DEVICE void sums_conclude(const kaon_cuda_sums &s, int column, int nslots,
+                               const double *total) {
   kaon_column_state *state = &s.sum.state[column];
   for (int i = 0; i < nslots; i++) {
     if (s.sum.slot[i] == KAON_NO_SLOT) continue;
@@ -266,21 +260,20 @@ static __device__ __forceinline__ void sums_conclude(const kaon_cuda_sums &s, in
 
 /* ---- sums with sequence tags ---- */
 
-static __device__ __forceinline__ uint64_t *marked_at(uint64_t *marked, int chunks, int value,
-                                                      int chunk) {
+KAON_DEVICE uint64_t *marked_at(uint64_t *marked, int chunks, int value, int chunk) {
   return marked + KAON_MARK_WORDS + 2 * ((int64_t)value * chunks + chunk);
 }
 
 /* Each word contains the tag above half of the value. So the order in which words arrive does not
  * matter, and no fence is needed. */
-static __device__ __forceinline__ void marked_write(uint64_t *at, uint32_t mark, double x) {
+KAON_DEVICE void marked_write(uint64_t *at, uint32_t mark, double x) {
   const uint64_t bits = (uint64_t)__double_as_longlong(x), above = (uint64_t)mark << 32;
   asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1,%2};" ::"l"(at), "l"(above | (uint32_t)bits),
                "l"(above | bits >> 32)
                : "memory");
 }
 
-static __device__ __forceinline__ marked_sum marked_read(const uint64_t *at) {
+KAON_DEVICE marked_sum marked_read(const uint64_t *at) {
   marked_sum x;
   asm volatile("ld.relaxed.gpu.global.v2.u64 {%0,%1}, [%2];"
                : "=l"(x.low), "=l"(x.high)
@@ -290,7 +283,7 @@ static __device__ __forceinline__ marked_sum marked_read(const uint64_t *at) {
 }
 
 /* 0 is skipped because cleared memory contains it. */
-static __device__ __forceinline__ uint32_t marked_next(const kaon_cuda_sums &s) {
+KAON_DEVICE uint32_t marked_next(const kaon_cuda_sums &s) {
   const uint32_t mark = (uint32_t) * (volatile uint64_t *)s.marked + 1;
   return mark != 0 ? mark : 1;
 }
@@ -299,7 +292,7 @@ static __device__ __forceinline__ uint32_t marked_next(const kaon_cuda_sums &s) 
  * that the block has read gate and coefficients, which the recurrence may change. NORM: slot 0 is
  * real. */
 template <int NSLOTS, bool NORM>
-static __device__ __forceinline__ uint32_t marked_wanted(const kaon_cuda_sums &s) {
+KAON_DEVICE uint32_t marked_wanted(const kaon_cuda_sums &s) {
   uint32_t wanted = 1;
 #pragma unroll
   for (int i = 0; i < NSLOTS; i++)
@@ -315,7 +308,7 @@ enum { MARKED_TIMEOUT = 1 << 25 };
 /* An acquire-release fence on the device. What this thread wrote, or saw written, is visible to a
  * thread that sees its next write. Its next reads are no older than what the writer of its previous
  * reads saw. */
-static __device__ __forceinline__ void marked_fence(void) {
+KAON_DEVICE void marked_fence(void) {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
@@ -373,9 +366,8 @@ static __device__ __noinline__ void marked_collect(uint64_t *marked, int chunks,
 /* Writes this block's partial sums. FENCED: after everything that the block's threads wrote
  * before. */
 template <int VALUES, bool FENCED = false>
-static __device__ __forceinline__ void marked_leave(uint64_t *marked, int chunks, int chunk,
-                                                    uint32_t wanted, uint32_t mark,
-                                                    const double *value) {
+KAON_DEVICE void marked_leave(uint64_t *marked, int chunks, int chunk, uint32_t wanted,
+                              uint32_t mark, const double *value) {
   __shared__ double warps[VALUES][KAON_WARPS];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
@@ -398,10 +390,9 @@ static __device__ __forceinline__ void marked_leave(uint64_t *marked, int chunks
  * where total is complete. DEFERRED: there `deferred` has the sums of an earlier kernel's partial
  * sums. That block must call marked_end when it is done. */
 template <int VALUES, int AHEAD, bool DEFERRED = false>
-static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int column, int chunk,
-                                                   uint32_t wanted, const double *value,
-                                                   double *total, uint32_t *mark,
-                                                   double *deferred = NULL) {
+KAON_DEVICE bool sums_marked(const kaon_cuda_sums &s, int column, int chunk, uint32_t wanted,
+                             const double *value, double *total, uint32_t *mark,
+                             double *deferred = NULL) {
   *mark = marked_next(s);
   if (chunk == s.chunks - 1) state_prefetch(&s.sum.state[column]);
   marked_leave<VALUES>(s.marked, s.chunks, chunk, wanted, *mark, value);
@@ -412,13 +403,13 @@ static __device__ __forceinline__ bool sums_marked(const kaon_cuda_sums &s, int 
   return true;
 }
 
-static __device__ __forceinline__ void marked_end(const kaon_cuda_sums &s, uint32_t mark) {
+KAON_DEVICE void marked_end(const kaon_cuda_sums &s, uint32_t mark) {
   *(volatile uint64_t *)s.marked = mark;
 }
 
 template <int NSLOTS, int AHEAD, bool NORM, bool PEERS_SUM = true, bool DEFERRED = false>
-static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &s, int column,
-                                                          int chunk, const double *value) {
+KAON_DEVICE void sums_finish_marked(const kaon_cuda_sums &s, int column, int chunk,
+                                    const double *value) {
   __shared__ double total[2 * NSLOTS], deferred[DEFERRED ? 2 * DEFERRED_MOST : 1];
   const uint32_t wanted = marked_wanted<NSLOTS, NORM>(s);
   uint32_t mark;
@@ -440,8 +431,7 @@ static __device__ __forceinline__ void sums_finish_marked(const kaon_cuda_sums &
  * - PEERS_SUM: the kernel can sum over ranks (kaon_sum.ranks).
  * - DEFERRED: the kernel can complete deferred sums (kaon_sum.deferred), for one column. */
 template <int NSLOTS, int AHEAD = 8, bool NORM = true, bool PEERS_SUM = true, bool DEFERRED = false>
-static __device__ __forceinline__ void sums_finish(const kaon_cuda_sums &s, int column, int chunk,
-                                                   const double *value) {
+KAON_DEVICE void sums_finish(const kaon_cuda_sums &s, int column, int chunk, const double *value) {
   __shared__ double total[2 * NSLOTS];
   if (s.marked != NULL) {
     sums_finish_marked<NSLOTS, AHEAD, NORM, PEERS_SUM, DEFERRED>(s, column, chunk, value);

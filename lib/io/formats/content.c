@@ -30,11 +30,9 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* 1 if the file's text announces a propagator. */
 static int is_propagator(const kaon_scidac_scan *scan) {
-  kaon_xml xml;
+  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
   kaon_scidac_user_xml(scan, "scidac-file-xml", scan->file_xml, scan->file_xml_length, &xml);
-  const int is = strcmp(kaon_xml_root(&xml), "usqcdPropFile") == 0;
-  kaon_xml_free(&xml);
-  return is;
+  return strcmp(kaon_xml_root(&xml), "usqcdPropFile") == 0;
 }
 
 /* 1 if the record has MILC's title of fat or long links. */

@@ -1,6 +1,5 @@
 /* content.h - what a file holds, for messages of readers that expected something else. */
-#ifndef KAON_LIB_IO_CONTENT_H
-#define KAON_LIB_IO_CONTENT_H
+#pragma once
 
 #include "lib/io/bytes.h"
 
@@ -11,5 +10,3 @@ enum { KAON_CONTENT = 160 };
  * like kaon_bytes_read. Returns `text`. */
 const char *kaon_content_name(const kaon_context *ctx, const kaon_bytes *bytes,
                               char text[KAON_CONTENT]);
-
-#endif

@@ -2,10 +2,8 @@
  * table. Contract: include/kaon/io.h. To add a format, add a kaon_gauge_format row (gauge_job.h) to
  * the table below. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 #include "lib/io/formats/content.h"
 #include "lib/io/formats/gauge_job.h"
@@ -21,33 +19,24 @@ static const kaon_gauge_format *const formats[] = {&kaon_gauge_nersc,   &kaon_ga
                                                    &kaon_gauge_openqcd, &kaon_gauge_ddalphaamg};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
-static const struct {
-  kaon_file_format format;
-  const char *name;
-} names[] = {{KAON_FORMAT_AUTO, "auto"},
-             {KAON_FORMAT_NERSC, "nersc"},
-             {KAON_FORMAT_ILDG, "ildg"},
-             {KAON_FORMAT_SCIDAC, "scidac"},
-             {KAON_FORMAT_MILC, "milc"},
-             {KAON_FORMAT_OPENQCD, "openqcd"},
-             {KAON_FORMAT_DDALPHAAMG, "ddalphaamg"}};
-enum { NAMES = sizeof names / sizeof names[0] };
+/* The names of the options that choose a format. */
+static const char *const *names_of_formats(void) {
+  return kaon_options_table_of(KAON_OPTIONS_GAUGE_READ)->fields[0].names;
+}
 
 const char *kaon_file_format_name(kaon_file_format format) {
-  for (int i = 0; i < NAMES; i++) {
-    if (names[i].format == format) return names[i].name;
-  }
-  return "auto";
+  const char *name = kaon_field_name(names_of_formats(), (int)format);
+  return name != NULL ? name : "auto";
 }
 
 kaon_status kaon_file_format_parse(const char *name, kaon_file_format *format) {
   KAON_ENTER(NULL, name, format);
-  for (int i = 0; i < NAMES; i++) {
-    if (strcasecmp(names[i].name, name) == 0) {
-      *format = names[i].format;
+  const char *const *names = names_of_formats();
+  for (int i = 0; names[i] != NULL; i++)
+    if (strcasecmp(names[i], name) == 0) {
+      *format = (kaon_file_format)i;
       return KAON_OK;
     }
-  }
   return kaon_fail(
       NULL, KAON_ERR_ARGUMENT,
       "'%.40s' is no file format; pass nersc, ildg, scidac, milc, openqcd, ddalphaamg or auto",
@@ -55,9 +44,8 @@ kaon_status kaon_file_format_parse(const char *name, kaon_file_format *format) {
 }
 
 static const kaon_gauge_format *format_row(kaon_file_format format) {
-  for (int i = 0; i < FORMATS; i++) {
+  for (int i = 0; i < FORMATS; i++)
     if (formats[i]->format == format) return formats[i];
-  }
   return NULL;
 }
 
@@ -149,15 +137,14 @@ kaon_status kaon_gauge_file_read(const kaon_context *ctx, const char *path,
 }
 
 /* Replaces zeros by defaults and refuses what the format cannot store. */
-static kaon_status resolve(kaon_gauge_output *out, const char *name, char now[64]) {
+static kaon_status resolve(kaon_gauge_output *out, const char *name, char date[64]) {
   kaon_gauge_write_options *o = &out->options;
   if (o->format == KAON_FORMAT_AUTO) o->format = KAON_FORMAT_ILDG;
   const int only32 = o->format == KAON_FORMAT_MILC, only64 = o->format == KAON_FORMAT_OPENQCD;
   if (o->precision == 0) o->precision = only32 ? 32 : 64;
   if (o->rows == 0) o->rows = 3;
-  if (o->byte_order == KAON_BYTES_NATIVE) {
+  if (o->byte_order == KAON_BYTES_NATIVE)
     o->byte_order = kaon_host_big_endian() ? KAON_BYTES_BIG : KAON_BYTES_LITTLE;
-  }
   if ((o->precision != 32 && o->precision != 64) || (only32 && o->precision != 32) ||
       (only64 && o->precision != 64)) {
     return kaon_fail(out->ctx, KAON_ERR_ARGUMENT,
@@ -172,13 +159,7 @@ static kaon_status resolve(kaon_gauge_output *out, const char *name, char now[64
         out->ctx, KAON_ERR_ARGUMENT, "%s: %d rows were given for format %s, which stores %s", name,
         o->rows, kaon_file_format_name(o->format), o->format == KAON_FORMAT_NERSC ? "2 or 3" : "3");
   }
-  if (!o->date) {
-    time_t seconds = time(NULL);
-    struct tm utc;
-    if (!gmtime_r(&seconds, &utc) || !strftime(now, 64, "%a %b %d %H:%M:%S %Y UTC", &utc))
-      now[0] = '\0';
-    o->date = now;
-  }
+  o->date = kaon_file_date(o->date, date);
   return KAON_OK;
 }
 
@@ -188,25 +169,17 @@ kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
                                   void *source) {
   KAON_ENTER(ctx, path, content, get);
   kaon_gauge_output out = {.ctx = ctx, .content = content, .get = get, .source = source};
-  char now[64], date[64];
-  int64_t extents[4];
+  char date[64];
   if (kaon_options_take(KAON_OPTIONS_GAUGE_WRITE, options, &out.options) != KAON_OK)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", kaon_short_path(path),
                      kaon_last_error(NULL));
-  KAON_TRY(resolve(&out, kaon_short_path(path), now));
-  out.options.date = kaon_printable(out.options.date, strlen(out.options.date), date, sizeof date);
+  KAON_TRY(resolve(&out, kaon_short_path(path), date));
   if (!isfinite(content->plaquette) || !isfinite(content->link_trace))
     return kaon_fail(
         ctx, KAON_ERR_ARGUMENT,
         "%s: plaquette %g and link trace %g are no means of Re tr / 3; give these means",
         kaon_short_path(path), content->plaquette, content->link_trace);
-  for (int d = 0; d < 4; d++) extents[d] = content->extents[d];
-  if (!kaon_extents_volume(extents, &out.volume)) {
-    char text[64];
-    return kaon_fail(ctx, KAON_ERR_ARGUMENT,
-                     "%s: extents %s are not supported; give even numbers from 2 to 32768",
-                     kaon_short_path(path), kaon_extents_text(content->extents, text));
-  }
+  KAON_TRY(kaon_extents_check(ctx, kaon_short_path(path), content->extents, &out.volume));
   const kaon_gauge_format *row = format_row(out.options.format);
   if (!row || !row->write) {
     return kaon_fail(
@@ -215,8 +188,5 @@ kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
         kaon_short_path(path), kaon_file_format_name(out.options.format));
   }
   KAON_TRY(kaon_atomic_open(ctx, path, &out.file));
-  kaon_status status = row->write(&out);
-  if (status == KAON_OK) return kaon_atomic_commit(&out.file);
-  kaon_atomic_abandon(&out.file);
-  return status;
+  return kaon_atomic_end(&out.file, row->write(&out));
 }

@@ -77,6 +77,16 @@ const char *kaon_extents_text(const int extents[4], char text[64]) {
   return text;
 }
 
+kaon_status kaon_extents_check(const kaon_context *ctx, const char *name, const int extents[4],
+                               int64_t *volume) {
+  const int64_t wide[4] = {extents[0], extents[1], extents[2], extents[3]};
+  char text[64];
+  if (kaon_extents_volume(wide, volume)) return KAON_OK;
+  return kaon_fail(ctx, KAON_ERR_ARGUMENT,
+                   "%s: extents %s are not supported; give even numbers from 2 to 32768", name,
+                   kaon_extents_text(extents, text));
+}
+
 static kaon_status refuse_extents(const kaon_gauge_job *job, const int64_t e[4], int from_file) {
   int sane = 1; /* 1: a possible lattice, though not one that kaon supports */
   for (int d = 0; d < 4; d++) sane &= e[d] >= 1 && e[d] <= EXTENT_MAX;
@@ -274,15 +284,13 @@ kaon_status kaon_gauge_final_checks(kaon_gauge_job *job) {
   info->unitarity_violations = job->off_su3;
   info->link_trace_computed = job->trace_sum / (12.0 * (double)kaon_gauge_volume(job));
   KAON_TRY(check_checksums(job));
-  if (job->not_finite == 1)
-    return kaon_fail(job->ctx, KAON_ERR_NOT_FINITE,
-                     "%s: %s holds NaN or infinity; get a sound copy", job->bytes->name,
-                     place(job, job->not_finite_site, job->not_finite_mu, where));
   if (job->not_finite) {
-    return kaon_fail(job->ctx, KAON_ERR_NOT_FINITE,
-                     "%s: %s and %lld more links hold NaN or infinity; get a sound copy",
+    char more[64] = " holds";
+    if (job->not_finite > 1)
+      snprintf(more, sizeof more, " and %lld more links hold", (long long)job->not_finite - 1);
+    return kaon_fail(job->ctx, KAON_ERR_NOT_FINITE, "%s: %s%s NaN or infinity; get a sound copy",
                      job->bytes->name, place(job, job->not_finite_site, job->not_finite_mu, where),
-                     (long long)job->not_finite - 1);
+                     more);
   }
   if (job->off_su3) {
     char more[64] = "";

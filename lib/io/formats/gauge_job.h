@@ -2,8 +2,7 @@
  * for every format (extents, length, NaN, SU(3), checksum, link trace).
  * A format is a row of function pointers. To add one, write its probe, read and write and add the
  * row in gauge_formats.c. */
-#ifndef KAON_LIB_IO_GAUGE_JOB_H
-#define KAON_LIB_IO_GAUGE_JOB_H
+#pragma once
 
 #include <kaon/io.h>
 
@@ -66,6 +65,9 @@ void kaon_su3_third_row(double u[18]);
 /* 1 and the number of sites if the extents are even, within 2 ... 2^15, with at most 2^40 sites;
  * else 0. */
 int kaon_extents_volume(const int64_t extents[4], int64_t *volume);
+/* The number of sites, or ARGUMENT; `name`: the file. */
+kaon_status kaon_extents_check(const kaon_context *ctx, const char *name, const int extents[4],
+                               int64_t *volume);
 /* "8x8x8x16" */
 const char *kaon_extents_text(const int extents[4], char text[64]);
 
@@ -100,5 +102,3 @@ kaon_status kaon_gauge_get_link(kaon_gauge_output *out, int64_t site, int mu, do
  * `words`. */
 kaon_status kaon_gauge_get_site_links(kaon_gauge_output *out, int64_t site, int big_endian,
                                       unsigned char words[4 * 18 * 8], size_t *n);
-
-#endif

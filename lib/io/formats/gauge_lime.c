@@ -44,7 +44,7 @@ static kaon_status find_links(kaon_gauge_job *job, kaon_scidac_scan *scan,
 static kaon_status parse_figures(kaon_gauge_job *job, kaon_scidac_scan *scan,
                                  const kaon_scidac_record *record) {
   double number, digit;
-  kaon_xml xml;
+  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
   const kaon_status status = kaon_scidac_record_xml(scan, record, &xml);
   if (strcmp(kaon_xml_root(&xml), "usqcdInfo") == 0) {
     if (kaon_xml_decimal(&xml, "plaq", &number, &digit) == 1)
@@ -52,7 +52,6 @@ static kaon_status parse_figures(kaon_gauge_job *job, kaon_scidac_scan *scan,
     if (kaon_xml_decimal(&xml, "linktr", &number, &digit) == 1)
       kaon_gauge_set_link_trace(job, number, digit);
   }
-  kaon_xml_free(&xml);
   return status;
 }
 
@@ -105,7 +104,7 @@ static void get_site(void *source, int64_t site, double *values) {
   for (int mu = 0; mu < 4; mu++) out->get(out->source, site, mu, values + 18 * mu);
 }
 
-static kaon_status write_lime(kaon_gauge_output *out, int ildg) {
+static kaon_status write_lime(kaon_gauge_output *out) {
   const kaon_gauge_write_options *o = &out->options;
   const kaon_scidac_type type = {
       o->precision == 64 ? "USQCD_D3_ColorMatrix" : "USQCD_F3_ColorMatrix",
@@ -129,24 +128,17 @@ static kaon_status write_lime(kaon_gauge_output *out, int ildg) {
                       "encoding=\"UTF-8\"?><usqcdInfo><version>1.0</version><plaq>%.12e</plaq>"
                       "<linktr>%.12e</linktr><info>%s</info></usqcdInfo>",
                       out->content->plaquette, out->content->link_trace, label);
-  return kaon_scidac_write_field(&lime, &type, xml, ildg, o->lfn, get_site, out);
-}
-
-static kaon_status write_ildg(kaon_gauge_output *out) {
-  return write_lime(out, 1);
-}
-
-static kaon_status write_scidac(kaon_gauge_output *out) {
-  return write_lime(out, 0);
+  return kaon_scidac_write_field(&lime, &type, xml, o->format == KAON_FORMAT_ILDG, o->lfn, get_site,
+                                 out);
 }
 
 const kaon_gauge_format kaon_gauge_ildg = {.format = KAON_FORMAT_ILDG,
                                            .matches = matches,
                                            .probe = probe,
                                            .read = read_links,
-                                           .write = write_ildg};
+                                           .write = write_lime};
 const kaon_gauge_format kaon_gauge_scidac = {.format = KAON_FORMAT_SCIDAC,
                                              .matches = NULL, /* found by ILDG's probe */
                                              .probe = probe,
                                              .read = read_links,
-                                             .write = write_scidac};
+                                             .write = write_lime};

@@ -3,7 +3,6 @@
  * stamp, i32 order (0: lexicographic; 1: node dump), u32 sum29, u32 sum31; then float links, x
  * fastest, mu = x, y, z, t. Source: MILC's documentation of its binary lattice format. */
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/io/checksum.h"
 #include "lib/io/formats/gauge_job.h"

@@ -5,7 +5,6 @@
  * or IEEE64 is given, the byte order is the one whose CHECKSUM matches, else the one in which
  * the first link looks like SU(3). Source: the archive file format page of the Gauge Connection
  * (qcd.nersc.gov). */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,13 +101,9 @@ static kaon_status parse_shape(kaon_gauge_job *job, kaon_text header) {
   }
   if (!lookup(header, "DATATYPE", &value))
     return bad_value(job, "DATATYPE", value, "one of the format's words");
-  if (kaon_text_is(value, "4D_SU3_GAUGE")) {
-    info->rows = 2;
-  } else if (kaon_text_is(value, "4D_SU3_GAUGE_3x3")) {
-    info->rows = 3;
-  } else {
+  info->rows = kaon_text_is(value, "4D_SU3_GAUGE_3x3") ? 3 : 2;
+  if (info->rows == 2 && !kaon_text_is(value, "4D_SU3_GAUGE"))
     return bad_value(job, "DATATYPE", value, "4D_SU3_GAUGE or 4D_SU3_GAUGE_3x3");
-  }
   return kaon_gauge_set_extents(job, extents);
 }
 
@@ -182,23 +177,19 @@ static kaon_status parse_words(kaon_gauge_job *job, kaon_text header) {
                    "IEEE32 or IEEE64, followed by BIG or LITTLE or nothing");
 }
 
-static kaon_status parse_figures(kaon_gauge_job *job, kaon_text header) {
+static kaon_status parse_figure(kaon_gauge_job *job, kaon_text header, const char *key,
+                                void (*set)(kaon_gauge_job *job, double number, double digit)) {
   kaon_text value;
   double number, digit;
-  if (lookup(header, "PLAQUETTE", &value)) {
-    if (!kaon_text_decimal(value, &number, &digit))
-      return bad_value(job, "PLAQUETTE", value, "a number");
-    kaon_gauge_set_plaquette(job, number, digit);
-  }
-  if (lookup(header, "LINK_TRACE", &value)) {
-    if (!kaon_text_decimal(value, &number, &digit))
-      return bad_value(job, "LINK_TRACE", value, "a number");
-    kaon_gauge_set_link_trace(job, number, digit);
-  }
+  if (!lookup(header, key, &value)) return KAON_OK;
+  if (!kaon_text_decimal(value, &number, &digit)) return bad_value(job, key, value, "a number");
+  set(job, number, digit);
   return KAON_OK;
 }
 
-static kaon_status probe_with(kaon_gauge_job *job, char *buffer) {
+static kaon_status probe(kaon_gauge_job *job) {
+  KAON_AUTOFREE char *buffer = malloc(HEADER_MAX);
+  if (!buffer) return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: out of memory", job->bytes->name);
   kaon_text header, value;
   KAON_TRY(read_header(job, buffer, &header));
   KAON_TRY(parse_shape(job, header));
@@ -209,15 +200,8 @@ static kaon_status probe_with(kaon_gauge_job *job, char *buffer) {
     job->info->checksums = 1;
   }
   KAON_TRY(parse_words(job, header));
-  return parse_figures(job, header);
-}
-
-static kaon_status probe(kaon_gauge_job *job) {
-  char *buffer = malloc(HEADER_MAX);
-  if (!buffer) return kaon_fail(job->ctx, KAON_ERR_MEMORY, "%s: out of memory", job->bytes->name);
-  kaon_status status = probe_with(job, buffer);
-  free(buffer);
-  return status;
+  KAON_TRY(parse_figure(job, header, "PLAQUETTE", kaon_gauge_set_plaquette));
+  return parse_figure(job, header, "LINK_TRACE", kaon_gauge_set_link_trace);
 }
 
 static kaon_status take_site(void *user, int64_t site, const unsigned char *raw,

@@ -55,8 +55,6 @@ static int64_t lexicographic(const int e[4], const int x[4]) {
   return x[0] + (int64_t)e[0] * (x[1] + (int64_t)e[1] * (x[2] + (int64_t)e[2] * x[3]));
 }
 
-static const int openqcd_mu[4] = {3, 0, 1, 2}; /* file's direction -> x, y, z, t = 0..3 */
-
 /* Index of the matrix U_mu(x) in an openQCD file: it is stored with its odd end. */
 static int64_t openqcd_index(const int e[4], const int x[4], int mu) {
   int odd[4] = {x[0], x[1], x[2], x[3]};
@@ -70,12 +68,17 @@ static int64_t ddalphaamg_index(const int e[4], const int x[4], int mu) {
   return lexicographic(e, x) * 4 + 3 - mu;
 }
 
-typedef int64_t index_fn(const int e[4], const int x[4], int mu);
+static const struct reading {
+  kaon_file_format format;
+  int direction[4]; /* of the file -> x, y, z, t = 0..3 */
+  int64_t (*index)(const int e[4], const int x[4], int mu);
+} openqcd = {KAON_FORMAT_OPENQCD, {3, 0, 1, 2}, openqcd_index},
+  ddalphaamg = {KAON_FORMAT_DDALPHAAMG, {3, 2, 1, 0}, ddalphaamg_index};
 
-static kaon_status load(const kaon_gauge_job *job, index_fn *index, const int x[4], int mu,
+static kaon_status load(const kaon_gauge_job *job, const struct reading *r, const int x[4], int mu,
                         double u[18]) {
   unsigned char raw[LINK];
-  int64_t at = HEADER + index(job->info->extents, x, mu) * LINK;
+  int64_t at = HEADER + r->index(job->info->extents, x, mu) * LINK;
   KAON_TRY(kaon_bytes_read(job->ctx, job->bytes, at, LINK, raw));
   kaon_words_to_doubles(raw, 18, 64, 0, u);
   return KAON_OK;
@@ -100,18 +103,18 @@ static void product(const double a[18], int a_dag, const double b[18], int b_dag
 }
 
 /* Re tr U_mu(x) U_nu(x+mu) U_mu(x+nu)^dag U_nu(x)^dag / 3 under one reading. */
-static kaon_status one_plaquette(const kaon_gauge_job *job, index_fn *index, const int x[4], int mu,
-                                 int nu, double *value) {
+static kaon_status one_plaquette(const kaon_gauge_job *job, const struct reading *r, const int x[4],
+                                 int mu, int nu, double *value) {
   double a[18], b[18], c[18], d[18], ab[18], cd[18], p[18];
   int x_mu[4], x_nu[4];
   memcpy(x_mu, x, sizeof x_mu);
   memcpy(x_nu, x, sizeof x_nu);
   x_mu[mu] = (x[mu] + 1) % job->info->extents[mu];
   x_nu[nu] = (x[nu] + 1) % job->info->extents[nu];
-  KAON_TRY(load(job, index, x, mu, a));
-  KAON_TRY(load(job, index, x_mu, nu, b));
-  KAON_TRY(load(job, index, x_nu, mu, c));
-  KAON_TRY(load(job, index, x, nu, d));
+  KAON_TRY(load(job, r, x, mu, a));
+  KAON_TRY(load(job, r, x_mu, nu, b));
+  KAON_TRY(load(job, r, x_nu, mu, c));
+  KAON_TRY(load(job, r, x, nu, d));
   product(a, 0, b, 0, ab);
   product(c, 1, d, 1, cd);
   product(ab, 0, cd, 0, p);
@@ -120,7 +123,8 @@ static kaon_status one_plaquette(const kaon_gauge_job *job, index_fn *index, con
 }
 
 /* Computes the mean over a sample of plaquettes and its statistical error. */
-static kaon_status sample(const kaon_gauge_job *job, index_fn *index, double *mean, double *error) {
+static kaon_status sample(const kaon_gauge_job *job, const struct reading *r, double *mean,
+                          double *error) {
   int64_t volume = kaon_gauge_volume(job);
   double sum = 0, squares = 0;
   for (int i = 0; i < SAMPLE; i++) {
@@ -128,7 +132,7 @@ static kaon_status sample(const kaon_gauge_job *job, index_fn *index, double *me
     double p;
     coordinates(job->info->extents,
                 (int64_t)(((uint64_t)i * 0x9e3779b97f4a7c15u) % (uint64_t)volume), x);
-    KAON_TRY(one_plaquette(job, index, x, mu, nu, &p));
+    KAON_TRY(one_plaquette(job, r, x, mu, nu, &p));
     sum += p;
     squares += p * p;
   }
@@ -142,12 +146,13 @@ static int fits(double mean, double error, double header) {
   return fabs(mean - header) <= 5 * error + 1e-9;
 }
 
-static kaon_status probe_header(kaon_gauge_job *job, const int file_direction[4]) {
+static kaon_status probe_header(kaon_gauge_job *job, const struct reading *r) {
   unsigned char h[HEADER];
   int64_t n[4], extents[4];
   KAON_TRY(kaon_bytes_read(job->ctx, job->bytes, 0, HEADER, h));
   header_extents(h, n);
-  for (int d = 0; d < 4; d++) extents[file_direction[d]] = n[d];
+  for (int d = 0; d < 4; d++) extents[r->direction[d]] = n[d];
+  job->info->format = r->format;
   job->info->precision = 64;
   job->info->rows = 3;
   job->info->big_endian = 0;
@@ -165,43 +170,30 @@ static kaon_status probe_header(kaon_gauge_job *job, const int file_direction[4]
   return KAON_OK;
 }
 
-static kaon_status probe_plain_openqcd(kaon_gauge_job *job) {
-  job->info->format = KAON_FORMAT_OPENQCD;
-  return probe_header(job, openqcd_mu);
-}
-
-static kaon_status probe_plain_ddalphaamg(kaon_gauge_job *job) {
-  static const int direction[4] = {3, 2, 1, 0};
-  job->info->format = KAON_FORMAT_DDALPHAAMG;
-  return probe_header(job, direction);
-}
-
 /* Decides which of the two readings fits the sample; ambiguous if both or neither do. */
 static kaon_status detect_format(kaon_gauge_job *job) {
-  static kaon_status (*const probes[2])(kaon_gauge_job *) = {probe_plain_openqcd,
-                                                             probe_plain_ddalphaamg};
-  static index_fn *const index[2] = {openqcd_index, ddalphaamg_index};
+  static const struct reading *const readings[2] = {&openqcd, &ddalphaamg};
   int fit[2];
   for (int i = 0; i < 2; i++) {
     double mean, error;
-    KAON_TRY(probes[i](job));
-    KAON_TRY(sample(job, index[i], &mean, &error));
+    KAON_TRY(probe_header(job, readings[i]));
+    KAON_TRY(sample(job, readings[i], &mean, &error));
     fit[i] = fits(mean, error, job->info->plaquette);
   }
   int ambiguous = fit[0] == fit[1];
-  KAON_TRY(probes[!ambiguous && fit[1]](job));
+  KAON_TRY(probe_header(job, readings[!ambiguous && fit[1]]));
   job->info->ambiguous = ambiguous;
   return KAON_OK;
 }
 
 static kaon_status probe_openqcd(kaon_gauge_job *job) {
   const int any = job->options.format == KAON_FORMAT_AUTO;
-  KAON_TRY(any ? detect_format(job) : probe_plain_openqcd(job));
+  KAON_TRY(any ? detect_format(job) : probe_header(job, &openqcd));
   return kaon_gauge_match_extents(job);
 }
 
 static kaon_status probe_ddalphaamg(kaon_gauge_job *job) {
-  KAON_TRY(probe_plain_ddalphaamg(job));
+  KAON_TRY(probe_header(job, &ddalphaamg));
   return kaon_gauge_match_extents(job);
 }
 
@@ -237,26 +229,25 @@ static kaon_status take_openqcd(void *user, int64_t n, const unsigned char *raw,
   (void)raw;
   odd_site(e, n, x);
   for (int i = 0; i < 8; i++) {
-    int mu = openqcd_mu[i / 2];
+    int mu = openqcd.direction[i / 2];
     kaon_gauge_deliver(job, link_site(e, x, mu, i % 2), mu, values + 18 * i);
   }
   return KAON_OK;
 }
 
 static kaon_status read_links(kaon_gauge_job *job) {
-  int openqcd = job->info->format == KAON_FORMAT_OPENQCD;
-  int64_t volume = kaon_gauge_volume(job);
-  kaon_site_layout layout = {HEADER, openqcd ? volume / 2 : volume, openqcd ? 8 * 18 : 4 * 18, 64,
-                             0};
-  KAON_TRY(kaon_sites_read(job->ctx, job->bytes, &layout, openqcd ? take_openqcd : take_ddalphaamg,
-                           job));
+  const int odd = job->info->format == KAON_FORMAT_OPENQCD;
+  const int64_t volume = kaon_gauge_volume(job);
+  kaon_site_layout layout = {HEADER, odd ? volume / 2 : volume, odd ? 8 * 18 : 4 * 18, 64, 0};
+  KAON_TRY(
+      kaon_sites_read(job->ctx, job->bytes, &layout, odd ? take_openqcd : take_ddalphaamg, job));
   return kaon_gauge_final_checks(job);
 }
 
 static kaon_status write_openqcd(kaon_gauge_output *out) {
   const int *e = out->content->extents;
   unsigned char h[HEADER];
-  for (int d = 0; d < 4; d++) kaon_u32_put(h + 4 * d, (uint32_t)e[openqcd_mu[d]], 0);
+  for (int d = 0; d < 4; d++) kaon_u32_put(h + 4 * d, (uint32_t)e[openqcd.direction[d]], 0);
   double p = 3.0 * out->content->plaquette;
   /* The format is recognised by this bound. */
   if (!(fabs(out->content->plaquette) <= PLAQUETTE_MOST))
@@ -270,7 +261,7 @@ static kaon_status write_openqcd(kaon_gauge_output *out) {
     int x[4];
     odd_site(e, n, x);
     for (int i = 0; i < 8; i++) {
-      int mu = openqcd_mu[i / 2];
+      int mu = openqcd.direction[i / 2];
       double u[18];
       unsigned char words[LINK];
       KAON_TRY(kaon_gauge_get_link(out, link_site(e, x, mu, i % 2), mu, u));

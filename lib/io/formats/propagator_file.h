@@ -3,8 +3,7 @@
  * type, one complex source and 12 solutions, or pairs. Each is a SciDAC record. Sources carry
  * usqcdSourceInfo, solutions usqcdPropInfo (usqcdInfo in old files) with source spin and colour.
  * Source: QIO 2.3 manual (DeTar), appendix A.2. */
-#ifndef KAON_LIB_IO_PROPAGATOR_FILE_H
-#define KAON_LIB_IO_PROPAGATOR_FILE_H
+#pragma once
 
 #include <kaon/io.h>
 
@@ -26,5 +25,3 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
                                        const kaon_propagator_read_options *options,
                                        kaon_propagator_file_info *info, kaon_spinor_put *put,
                                        kaon_source_put *put_source, void *sink);
-
-#endif

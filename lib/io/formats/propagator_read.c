@@ -98,12 +98,10 @@ static kaon_status use_file_xml(input *in, const kaon_xml *xml) {
 }
 
 static kaon_status parse_file_xml(input *in) {
-  kaon_xml xml;
-  kaon_status status = kaon_scidac_user_xml(&in->scan, "scidac-file-xml", in->scan.file_xml,
-                                            in->scan.file_xml_length, &xml);
-  if (status == KAON_OK) status = use_file_xml(in, &xml);
-  kaon_xml_free(&xml);
-  return status;
+  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
+  KAON_TRY(kaon_scidac_user_xml(&in->scan, "scidac-file-xml", in->scan.file_xml,
+                                in->scan.file_xml_length, &xml));
+  return use_file_xml(in, &xml);
 }
 
 static kaon_status make_room(input *in) {
@@ -177,13 +175,11 @@ static kaon_status take_described(input *in, const kaon_scidac_record *record,
 }
 
 static kaon_status take_record(input *in, const kaon_scidac_record *record) {
-  kaon_xml xml;
+  KAON_AUTO(kaon_xml_free) kaon_xml xml = {0};
   KAON_TRY(make_room(in));
-  kaon_status status =
-      kaon_scidac_user_xml(&in->scan, "scidac-record-xml", record->xml, record->xml_length, &xml);
-  if (status == KAON_OK) status = take_described(in, record, &xml);
-  kaon_xml_free(&xml);
-  return status;
+  KAON_TRY(
+      kaon_scidac_user_xml(&in->scan, "scidac-record-xml", record->xml, record->xml_length, &xml));
+  return take_described(in, record, &xml);
 }
 
 static kaon_status scan_records(input *in) {
@@ -332,14 +328,12 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
   if (kaon_options_take(KAON_OPTIONS_PROPAGATOR_READ, options, &in.options) != KAON_OK)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", bytes->name, kaon_last_error(NULL));
   /* 32 KiB of text are too much for the stack. */
-  kaon_propagator_file_info *own = malloc(sizeof *own);
-  double *values = malloc(sizeof *values * GROUP * SITES * REALS);
-  unsigned char *raw = malloc(sizeof *values * SITES * REALS);
+  KAON_AUTOFREE kaon_propagator_file_info *own = malloc(sizeof *own);
+  KAON_AUTOFREE double *values = malloc(sizeof *values * GROUP * SITES * REALS);
+  KAON_AUTOFREE unsigned char *raw = malloc(sizeof *values * SITES * REALS);
   in.info = info ? info : own;
-  kaon_status status = KAON_OK;
-  if (!own || !values || !raw) {
-    status = kaon_fail(ctx, KAON_ERR_MEMORY, "%s: out of memory for read buffers", bytes->name);
-  }
+  kaon_status status = KAON_CHECK_MEMORY(ctx, own != NULL && values != NULL && raw != NULL,
+                                         "%s: out of memory for read buffers", bytes->name);
   if (status == KAON_OK) {
     memset(in.info, 0, sizeof *in.info);
     status = scan_records(&in);
@@ -347,9 +341,6 @@ kaon_status kaon_propagator_bytes_read(const kaon_context *ctx, const kaon_bytes
   if (status == KAON_OK && put) status = read_data(&in, raw, values);
   free(in.solutions);
   free(in.sources);
-  free(raw);
-  free(values);
-  free(own);
   return status;
 }
 

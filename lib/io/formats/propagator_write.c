@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/io/formats/gauge_job.h"
 #include "lib/io/formats/propagator_file.h"
@@ -50,20 +49,15 @@ static void get_solution(void *user, int64_t site, double *values) {
   }
 }
 
-static void get_spinor_source(void *user, int64_t site, double *values) {
+static void get_source_site(void *user, int64_t site, double *values) {
   const output *o = user;
+  const int spinor = o->type->source_reals == 24;
   double a[24];
-  if (o->options.basis == KAON_PROPAGATOR_DEGRAND_ROSSI) {
-    o->get_source(o->source, o->column, site, values);
-    return;
-  }
   o->get_source(o->source, o->column, site, a);
-  kaon_spin_rotate(kaon_ukqcd_to_degrand_rossi, KAON_SQRT_HALF, a, values);
-}
-
-static void get_scalar_source(void *user, int64_t site, double *values) {
-  const output *o = user;
-  o->get_source(o->source, o->column, site, values);
+  if (spinor && o->options.basis == KAON_PROPAGATOR_UKQCD)
+    kaon_spin_rotate(kaon_ukqcd_to_degrand_rossi, KAON_SQRT_HALF, a, values);
+  else
+    memcpy(values, a, (size_t)o->type->source_reals * sizeof *a);
 }
 
 /* Makes PROLOGUE, before, escaped text, after; the caller frees *xml. */
@@ -95,13 +89,10 @@ static kaon_status write_source(output *o) {
       o->type->source_reals,
       1};
   const char *text = o->options.source_text ? o->options.source_text : "source";
-  char *xml;
+  KAON_AUTOFREE char *xml = NULL;
   KAON_TRY(make_xml(o, "<usqcdSourceInfo><version>1.0</version><info>", text,
                     "</info></usqcdSourceInfo>", &xml));
-  kaon_status status = kaon_scidac_write_field(&lime, &type, xml, 0, NULL,
-                                               scalar ? get_scalar_source : get_spinor_source, o);
-  free(xml);
-  return status;
+  return kaon_scidac_write_field(&lime, &type, xml, 0, NULL, get_source_site, o);
 }
 
 static kaon_status write_solution(output *o) {
@@ -121,33 +112,26 @@ static kaon_status write_solution(output *o) {
 }
 
 static kaon_status write_records(output *o) {
-  char before[200], *xml;
+  char before[200];
+  KAON_AUTOFREE char *xml = NULL;
   snprintf(before, sizeof before, "<usqcdPropFile><version>1.0</version><type>%s</type><info>",
            o->type->name);
   KAON_TRY(make_xml(o, before, o->options.text ? o->options.text : "kaon",
                     "</info></usqcdPropFile>", &xml));
-  kaon_status status = kaon_scidac_write_file(o->file, o->options.extents, xml);
-  free(xml);
-  for (o->column = 0; status == KAON_OK && o->column < o->options.columns; o->column++) {
-    if (o->column == 0 || o->options.kind != KAON_PROPAGATOR_TWELVE) status = write_source(o);
-    if (status == KAON_OK) status = write_solution(o);
+  KAON_TRY(kaon_scidac_write_file(o->file, o->options.extents, xml));
+  for (o->column = 0; o->column < o->options.columns; o->column++) {
+    if (o->column == 0 || o->options.kind != KAON_PROPAGATOR_TWELVE) KAON_TRY(write_source(o));
+    KAON_TRY(write_solution(o));
   }
-  return status;
+  return KAON_OK;
 }
 
 static kaon_status check_options(output *o) {
   const kaon_propagator_write_options *w = &o->options;
-  int64_t extents[4], volume;
-  for (int d = 0; d < 4; d++) extents[d] = w->extents[d];
-  if (!kaon_extents_volume(extents, &volume)) {
-    char text[64];
-    return kaon_fail(o->ctx, KAON_ERR_ARGUMENT,
-                     "%s: extents %s are not supported; give even numbers from 2 to 32768", o->name,
-                     kaon_extents_text(w->extents, text));
-  }
-  for (int i = 0; i < KAON_PROPAGATOR_TYPES; i++) {
+  int64_t volume;
+  KAON_TRY(kaon_extents_check(o->ctx, o->name, w->extents, &volume));
+  for (int i = 0; i < KAON_PROPAGATOR_TYPES; i++)
     if (kaon_propagator_types[i].kind == w->kind) o->type = &kaon_propagator_types[i];
-  }
   int twelve = w->kind == KAON_PROPAGATOR_TWELVE;
   if (!o->type || w->columns < 1 || (twelve && w->columns != 12)) {
     return kaon_fail(o->ctx, KAON_ERR_ARGUMENT,
@@ -176,15 +160,8 @@ kaon_status kaon_propagator_file_write(const kaon_context *ctx, const char *path
   if (kaon_options_take(KAON_OPTIONS_PROPAGATOR_WRITE, options, &o.options) != KAON_OK)
     return kaon_fail(ctx, KAON_ERR_ARGUMENT, "%s: %s", o.name, kaon_last_error(NULL));
   KAON_TRY(check_options(&o));
-  char now[64] = "", date[64];
-  time_t seconds = time(NULL);
-  struct tm utc;
-  if (gmtime_r(&seconds, &utc)) strftime(now, sizeof now, "%a %b %d %H:%M:%S %Y UTC", &utc);
-  const char *stamp = o.options.date ? o.options.date : now;
-  o.options.date = kaon_printable(stamp, strlen(stamp), date, sizeof date);
+  char date[64];
+  o.options.date = kaon_file_date(o.options.date, date);
   KAON_TRY(kaon_atomic_open(ctx, path, &o.file));
-  kaon_status status = write_records(&o);
-  if (status == KAON_OK) return kaon_atomic_commit(&o.file);
-  kaon_atomic_abandon(&o.file);
-  return status;
+  return kaon_atomic_end(&o.file, write_records(&o));
 }

@@ -12,8 +12,7 @@
  * within rounding. Its row of S, its column of S^-1 and so its basis vector are then 0. The lost
  * part of its residual is accumulated in KAON_S_LOST. A column whose residual has fallen to that
  * level requests a replacement of the residuals, which restores the lost part. */
-#ifndef KAON_LIB_MATH_BLOCK_H
-#define KAON_LIB_MATH_BLOCK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -540,5 +539,3 @@ static inline KAON_HD void kaon_block_run(int id, const kaon_block_team *t) {
       break;
   }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* domain_step.h - one step of minimal residual in a domain of a Schwarz preconditioner
  * (blas/domain_ops.h), for all backends:
  *   r -= alpha q,   x += alpha r,   alpha = relaxation (q, r) / (q, q). */
-#ifndef KAON_LIB_MATH_DOMAIN_H
-#define KAON_LIB_MATH_DOMAIN_H
+#pragma once
 
 #include <math.h>
 
@@ -25,5 +24,3 @@ KAON_MATH void domain_pair(vcomplex a, vcomplex x, vcomplex r, vcomplex q, vcomp
   *sum = c_fma(a, r, x);
   *rest = c_fma(c_make(-a.re, -a.im), q, r);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* precond_step.h - the arithmetic of the updates of preconditioned methods, each formula once.
  * Operand numbers are those of blas/precond_ops.h; conventions are those of update.h. `kind`
  * selects the product d x of a diagonal with a vector. */
-#ifndef KAON_LIB_MATH_PRECOND_H
-#define KAON_LIB_MATH_PRECOND_H
+#pragma once
 
 #include "lib/math/vreal.h"
 
@@ -160,5 +159,3 @@ KAON_MATH void kaon_precond_rbicgstab_end(vcomplex *v, const vcomplex *c, const 
   v[1] = c_fma(c[2], v[5], v[1]);
   v[0] = c_fma(c[3], c_fma(c[2], v[6], v[0]), v[1]);
 }
-
-#endif

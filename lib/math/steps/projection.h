@@ -2,8 +2,7 @@
  * by sqrt(lambda) / |a_i|: c = b_i - a_i x, then x += c a_i^H.
  * A scalar has `reals` real parts. In a vector they are `stride` reals apart; in a row
  * they are adjacent. */
-#ifndef KAON_LIB_MATH_PROJECTION_H
-#define KAON_LIB_MATH_PROJECTION_H
+#pragma once
 
 #include "lib/math/vreal.h"
 
@@ -28,5 +27,3 @@ KAON_MATH void projection_add(real *x, const real *a, const real *c, const int64
   x[0] += c[0] * a[0] + c[1] * a[1];
   x[stride] += c[1] * a[0] - c[0] * a[1];
 }
-
-#endif

@@ -2,8 +2,7 @@
  * The reduction that completes the inputs of a recurrence runs it (recurrences.h) for every gated
  * column. The CPU does so after its partial sums, a GPU in its last block. So a solver loop never
  * reads a scalar on the host. */
-#ifndef KAON_LIB_MATH_RECURRENCE_H
-#define KAON_LIB_MATH_RECURRENCE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ typedef struct kaon_column_state {
   int32_t best_at;      /* MONITOR: iteration at which `best` last improved clearly */
   int32_t unknowns;     /* unknowns of the system, or INT32_MAX if there are more */
 } kaon_column_state;
-
-#endif

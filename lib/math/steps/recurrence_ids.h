@@ -1,7 +1,6 @@
 /* recurrence_ids.h - the ids of the recurrences, and which of them the kernels of lattice products
  * run. The recurrences themselves are in recurrences.h. */
-#ifndef KAON_LIB_MATH_RECURRENCE_IDS_H
-#define KAON_LIB_MATH_RECURRENCE_IDS_H
+#pragma once
 
 #include "lib/vector/layout.h"
 
@@ -88,5 +87,3 @@ enum {
 static inline KAON_HD int kaon_recurrence_of_product(int id) {
   return id < KAON_REC_OTHERS;
 }
-
-#endif

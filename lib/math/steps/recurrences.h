@@ -5,8 +5,7 @@
  *
  * A recurrence that cannot continue freezes its column (kaon_wait). It leaves scalars with which
  * the method's `finish` still yields a correct inner solution x. */
-#ifndef KAON_LIB_MATH_RECURRENCES_H
-#define KAON_LIB_MATH_RECURRENCES_H
+#pragma once
 
 #include "lib/math/steps/recurrence_ids.h"
 #include "lib/math/steps/stopping.h"
@@ -591,5 +590,3 @@ static inline KAON_HD void kaon_recurrence_run(int id, kaon_column_state *s) {
       break;
   }
 }
-
-#endif

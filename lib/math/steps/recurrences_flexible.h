@@ -1,6 +1,5 @@
 /* recurrences_flexible.h - the recurrence of flexible CG; see recurrences.h, which includes this. */
-#ifndef KAON_LIB_MATH_RECURRENCES_FLEXIBLE_H
-#define KAON_LIB_MATH_RECURRENCES_FLEXIBLE_H
+#pragma once
 
 enum { KAON_S_QZ = KAON_S_RT /* (q, K r), behind (r, K r) */ };
 
@@ -16,5 +15,3 @@ static inline KAON_HD void kaon_fcg_beta(kaon_column_state *s) {
   else
     kaon_broken(s, KAON_CAUSE_NOT_FINITE, 1);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* recurrences_pipelined.h - the recurrences of pipelined methods; included by recurrences.h. */
-#ifndef KAON_LIB_MATH_RECURRENCES_PIPELINED_H
-#define KAON_LIB_MATH_RECURRENCES_PIPELINED_H
+#pragma once
 
 /* ---- pipelined CG on N = A, or on N = A^dag A with r = A^dag times the residual of A; gamma =
  * |r|^2 in slot `norm`, (r, N r) in RW ---- */
@@ -163,5 +162,3 @@ static inline KAON_HD void kaon_pipebi_continue(kaon_column_state *s) {
   kaon_bicgstab_continue(s);
   kaon_pipebi_alpha(s);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * it finds state 0 by its own index in `aux`.
  * Source: Jegerlehner, hep-lat/9612014, with p_i = zeta_i p~_i, so that all directions use the one
  * residual: x_i += a p~_i, p~_i = r + b p~_i. */
-#ifndef KAON_LIB_MATH_RECURRENCES_SHIFTS_H
-#define KAON_LIB_MATH_RECURRENCES_SHIFTS_H
+#pragma once
 
 /* alpha = rho / ((p, A p) + sigma_0 (p, p)), and sigma_0 alpha. Also tracks the largest diagonal
  * element of the Lanczos matrix, 1 / alpha + beta / alpha of the step before. */
@@ -48,5 +47,3 @@ static inline KAON_HD_CALLED void kaon_shift_step(kaon_column_state *s) {
   s->gate = due ? KAON_GATE_STEP | KAON_GATE_FLUSH : KAON_GATE_STEP;
   if (next * next * r2 <= s->threshold) s->reason = KAON_WAIT_STOP;
 }
-
-#endif

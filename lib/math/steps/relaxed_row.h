@@ -6,13 +6,12 @@
  * relaxed atomic accesses of one real. A value read may be old, but a real is never read
  * incompletely. The two parts of a complex value may come from different updates. kaon_far_load and
  * kaon_far_store do the same between ranks: their scope is the system, not the device. */
-#ifndef KAON_LIB_MATH_RELAX_H
-#define KAON_LIB_MATH_RELAX_H
+#pragma once
 
 #include "lib/core/kernel.h"
 
 #ifdef __CUDACC__
-#define KAON_RELAX static __device__ __forceinline__
+#define KAON_RELAX KAON_DEVICE
 
 KAON_RELAX double kaon_race_load(const double *p) {
   double v;
@@ -116,5 +115,3 @@ static inline
   } while (at >= (uint64_t)count);
   return (int64_t)at;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* start.h - the start of a solve if the host does not wait for the norms of its vectors. The host
  * prepares the states beforehand; the code that has the norms completes them. Common subset of C
  * and CUDA C. */
-#ifndef KAON_LIB_MATH_START_H
-#define KAON_LIB_MATH_START_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -60,5 +59,3 @@ static inline void kaon_snapshot_read(kaon_column_state *to, const kaon_column_s
   memcpy(to->history, from->history, (size_t)kaon_snapshot_history(from) * sizeof from->history[0]);
   memcpy(&to->reference, &from->reference, sizeof *from - KAON_SNAPSHOT_TAIL);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * Residual replacement: van der Vorst and Ye, SIAM J. Sci. Comput. 22 (2000) 835. The trigger is
  * that of Sleijpen and van der Vorst, Computing 56 (1996) 141, with the peak since the last
  * replacement. */
-#ifndef KAON_LIB_MATH_STOPPING_H
-#define KAON_LIB_MATH_STOPPING_H
+#pragma once
 
 #include "lib/math/steps/recurrence.h"
 
@@ -383,5 +382,3 @@ static inline KAON_HD int kaon_service_due(int stepping, int waiting, int *patie
   *patience = 0;
   return 1;
 }
-
-#endif

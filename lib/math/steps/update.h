@@ -3,8 +3,7 @@
  * KAON_MATH type: one site of a GPU thread, or a CPU vector of sites.
  * For a real space the caller passes two components as (re, im) and coefficients whose imaginary
  * part is 0. That gives real arithmetic. */
-#ifndef KAON_LIB_MATH_UPDATE_H
-#define KAON_LIB_MATH_UPDATE_H
+#pragma once
 
 #include "lib/math/vreal.h"
 
@@ -88,5 +87,3 @@ KAON_MATH void kaon_update_axpy4(vcomplex *v, const vcomplex *c) {
   v[4] = c_fma(c[2], v[2], v[4]);
   v[4] = c_fma(c[3], v[3], v[4]);
 }
-
-#endif

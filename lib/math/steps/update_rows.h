@@ -8,8 +8,7 @@
  * - reads, writes: bit masks of the operands of the formula; summed: those that its sums alone read
  * - coefficients, sums: their numbers
  * New rows come last in their list: CUDA kernels know updates by their position. */
-#ifndef KAON_LIB_MATH_UPDATE_ROWS_H
-#define KAON_LIB_MATH_UPDATE_ROWS_H
+#pragma once
 
 #define KAON_PIPELINED_ROWS(X)                                                     \
   X(PIPECG, pipecg, PLAIN, 0x7f, 0, 0x7e, 3, 2)                                    \
@@ -34,5 +33,3 @@
   X(CHRONGEAR_SCALED, chrongear_scaled, SCALED, 0x5f, 0, 0x3e, 3, 4)    \
   X(RBI_HALF, rbicgstab_half, PLAIN, 0xf, 0x10, 0xa, 1, 2)              \
   X(RBI_END, rbicgstab_end, PLAIN, 0x7f, 0, 0x17, 4, 1)
-
-#endif
