@@ -4,11 +4,11 @@
 #include "blas/submit.h"
 #include "lib/math/steps/update_rows.h"
 
-#define KAON_X(OP, entry, form, reads, summed, writes, coefficients, sums) OP,
+#define KAON_X(OP, entry, form, reads, summed, writes, coefficients, sums, ...) OP,
 enum { KAON_PIPELINED_ROWS(KAON_X) };
 #undef KAON_X
 
-#define KAON_X(OP, entry, form, reads, summed, writes, coefficients, sums) \
+#define KAON_X(OP, entry, form, reads, summed, writes, coefficients, sums, ...) \
   [OP] = KAON_UPDATE_ROW(kaon_blas_ops, entry, form, reads, summed, writes, coefficients, sums),
 static const kaon_update_row rows[] = {KAON_PIPELINED_ROWS(KAON_X)};
 #undef KAON_X

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/core/clock.h"
+#include "lib/cpu/clock.h"
 #include "gauge/gauge_internal.h"
 #include "lib/core/threads.h"
 #include "lib/core/options_table.h"

@@ -313,9 +313,9 @@ static void overlapping_operands_are_refused(void **state) {
  * number of columns, or that shares memory with one that is written. There is no kernel to run. */
 static void rows_say_what_an_update_checks(void **state) {
   (void)state;
-#define KAON_X(OP, entry, form, reads, summed, writes, coefficients, sums) \
+#define KAON_X(OP, entry, form, reads, summed, writes, coefficients, sums, ...) \
   KAON_UPDATE_ROW(kaon_blas_ops, entry, form, reads, summed, writes, coefficients, sums),
-#define KAON_Y(OP, entry, form, reads, summed, writes, coefficients, sums) \
+#define KAON_Y(OP, entry, form, reads, summed, writes, coefficients, sums, ...) \
   KAON_UPDATE_ROW(kaon_precond_ops, entry, form, reads, summed, writes, coefficients, sums),
   static const kaon_update_row rows[] = {KAON_PIPELINED_ROWS(KAON_X) KAON_PRECOND_ROWS(KAON_Y)};
 #undef KAON_X

@@ -83,83 +83,21 @@ KAON_INLINE void scaled_sums(const kaon_update_args *args, span at, double *part
   unit_sum(args, 1, 3, 1, at, partial);
 }
 
-KAON_INLINE void residual_scaled_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 1, 1, at, partial);
-  unit_sum(args, 1, 1, 2, at, partial);
-}
-
-KAON_INLINE void pipepcg_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 4, 4, at, partial);
-  unit_sum(args, 1, 4, 9, at, partial);
-  unit_sum(args, 2, 2, 9, at, partial);
-}
-
-KAON_INLINE void pipecg_scaled_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 4, 4, at, partial);
-  if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 4, at);
-  unit_sum(args, 2, 8, 4, at, partial);
-}
-
-#define NO_SUMS(entry)                                                                    \
+#define KAON_NORM(slot, i) unit_sum(args, slot, i, i, at, partial);
+#define KAON_PRODUCT(slot, i, j) unit_sum(args, slot, i, j, at, partial);
+#define KAON_WEIGHTED(slot_, d, i) \
+  if (args->sum.slot[slot_] != KAON_NO_SLOT) partial[2 * slot_] += unit_weighted(args, d, i, at);
+#define KAON_X(OP, entry, form, reads, summed, writes, ncoefficients, nslots, ...)        \
   KAON_INLINE void entry##_sums(const kaon_update_args *args, span at, double *partial) { \
     (void)args, (void)at, (void)partial;                                                  \
-  }
-NO_SUMS(pipecg_ahead)
-NO_SUMS(pipepcg_ahead)
-NO_SUMS(pipecg_scaled_ahead)
-NO_SUMS(shifted)
-
-KAON_INLINE void pipecg_behind_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 1, 1, at, partial);
-  unit_sum(args, 1, 1, 2, at, partial);
-}
-
-KAON_INLINE void pipepcg_behind_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 1, 1, at, partial);
-  unit_sum(args, 1, 1, 6, at, partial);
-  unit_sum(args, 2, 2, 6, at, partial);
-}
-
-KAON_INLINE void pipecg_scaled_behind_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 1, 1, at, partial);
-  if (args->sum.slot[1] != KAON_NO_SLOT) partial[2] += unit_weighted(args, 0, 1, at);
-  unit_sum(args, 2, 2, 1, at, partial);
-}
-
-KAON_INLINE void groppcg_direction_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 1, 3, at, partial);
-}
-
-KAON_INLINE void groppcg_residual_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 3, 3, at, partial);
-  unit_sum(args, 1, 3, 5, at, partial);
-}
-
-KAON_INLINE void chrongear_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 5, 5, at, partial);
-  unit_sum(args, 1, 3, 1, at, partial);
-}
-
-KAON_INLINE void chrongear_scaled_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 2, 2, at, partial);
-  unit_sum(args, 1, 5, 1, at, partial);
-  unit_sum(args, 2, 3, 1, at, partial);
-  unit_sum(args, 3, 2, 5, at, partial);
-}
-
-KAON_INLINE void rbicgstab_half_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 3, 3, at, partial);
-  unit_sum(args, 1, 4, 3, at, partial);
-}
-
-KAON_INLINE void rbicgstab_end_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 4, 4, at, partial);
-}
-
-#define KAON_X(OP, entry, form, reads, summed, writes, ncoefficients, nslots) \
+    __VA_ARGS__                                                                           \
+  }                                                                                       \
   form##_ENTRY(entry, reads, writes, ncoefficients, nslots)
 KAON_PRECOND_ROWS(KAON_X)
 #undef KAON_X
+#undef KAON_NORM
+#undef KAON_PRODUCT
+#undef KAON_WEIGHTED
 
 /* The entry that also supports conj(d). */
 KINDS(scaled)

@@ -39,50 +39,29 @@ UPDATE_ENTRY(axpy_xpay, 7, 6, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_direction, 7, 2, 2, 1, -1)
 UPDATE_ENTRY(bicgstab_solution, 15, 10, 3, 1, 4)
 
-KAON_INLINE void pipecg_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 4, 4, at, partial);
-  unit_sum(args, 1, 4, 2, at, partial);
-}
-
-KAON_INLINE void pipecgnr_sums(const kaon_update_args *args, span at, double *partial) {
-  unit_sum(args, 0, 2, 2, at, partial);
-  unit_sum(args, 1, 2, 1, at, partial);
-  unit_sum(args, 2, 3, 1, at, partial);
-  unit_sum(args, 3, 3, 2, at, partial);
-}
-
-KAON_INLINE void pipebicgstab_direction_sums(const kaon_update_args *args, span at,
-                                             double *partial) {
-  unit_sum(args, 0, 0, 1, at, partial);
-  unit_sum(args, 1, 1, 1, at, partial);
-  if (args->sum.slot[1] != KAON_NO_SLOT) partial[3] += unit_norm(args, 0, at);
-  unit_sum(args, 2, 7, 4, at, partial);
-  unit_sum(args, 3, 7, 5, at, partial);
-}
-
-KAON_INLINE void pipebicgstab_solution_sums(const kaon_update_args *args, span at,
-                                            double *partial) {
-  unit_sum(args, 0, 1, 1, at, partial);
-  unit_sum(args, 1, 6, 1, at, partial);
-  unit_sum(args, 2, 6, 2, at, partial);
-}
-
-/* Defines an entry by formula kaon_update_<entry>; <entry>_sums computes its `nslots` sums. */
-#define PIPELINED_ENTRY(entry, reads, writes, ncoefficients, nslots)                 \
-  static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args, \
-                            int64_t begin, int64_t end, double *partial) {           \
-    (void)launch;                                                                    \
-    EACH_SPAN(args, begin, end, {                                                    \
-      update_unit(args, at, -1, reads, writes, ncoefficients, kaon_update_##entry);  \
-      if (partial != NULL) entry##_sums(args, at, partial + 2 * nslots * at.column); \
-    });                                                                              \
-  }                                                                                  \
+/* Defines an entry by its row: formula kaon_update_<entry>, then the row's sums. */
+#define KAON_NORM(slot, i) unit_sum(args, slot, i, i, at, partial);
+#define KAON_PRODUCT(slot, i, j) unit_sum(args, slot, i, j, at, partial);
+#define KAON_NORM_BESIDE(slot_, i) \
+  if (args->sum.slot[slot_] != KAON_NO_SLOT) partial[2 * slot_ + 1] += unit_norm(args, i, at);
+#define KAON_X(OP, entry, form, reads, summed, writes, ncoefficients, nslots, ...)        \
+  KAON_INLINE void entry##_sums(const kaon_update_args *args, span at, double *partial) { \
+    __VA_ARGS__                                                                           \
+  }                                                                                       \
+  static void entry##_chunk(const kaon_launch *launch, const kaon_update_args *args,      \
+                            int64_t begin, int64_t end, double *partial) {                \
+    (void)launch;                                                                         \
+    EACH_SPAN(args, begin, end, {                                                         \
+      update_unit(args, at, -1, reads, writes, ncoefficients, kaon_update_##entry);       \
+      if (partial != NULL) entry##_sums(args, at, partial + 2 * nslots * at.column);      \
+    });                                                                                   \
+  }                                                                                       \
   ENTRY(entry, nslots)
-
-#define KAON_X(OP, entry, form, reads, summed, writes, ncoefficients, nslots) \
-  PIPELINED_ENTRY(entry, reads, writes, ncoefficients, nslots)
 KAON_PIPELINED_ROWS(KAON_X)
 #undef KAON_X
+#undef KAON_NORM
+#undef KAON_PRODUCT
+#undef KAON_NORM_BESIDE
 
 /* Writes zeros (from == NULL) or copies the stored bits. If `stream`, stores bypass the cache. */
 static void fill(stored *to, const stored *from, int ncomp, int stream) {

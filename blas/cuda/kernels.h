@@ -6,9 +6,7 @@
 #include "blas/domain_ops.h"
 #include "blas/precond_ops.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 #define KAON_X(entry, formula)                                                         \
   void kaon_##entry##_cuda_d(const kaon_launch *launch, const kaon_update_args *args); \
@@ -33,6 +31,4 @@ KAON_DOMAIN(h)
 
 void kaon_convert_cuda(const kaon_launch *launch, const kaon_convert_args *args);
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

@@ -59,23 +59,29 @@ KAON_DEVICE void update_spinor(const pipe_call &a, const vcomplex *c, int64_t un
       site_write<stored, SPINOR>(integers_of(a.v[o], a.w, unit), lane, q[o]);
       *scale_at(a.v[o], unit, lane) = scale[o];
     }
-#define PRODUCT(to, i, j) add_spinors(to, q[i], scale[i], q[j], scale[j])
-#define NORM(to, i)             \
-  do {                          \
+#define ADD_NORM(to, i)         \
+  {                             \
     double product[2] = {0, 0}; \
-    PRODUCT(product, i, i);     \
+    ADD(product, i, i);         \
     add_norm(to, product);      \
-  } while (0)
-  PIPE_SUMS(OP, sum, NORM, PRODUCT);
-#undef PRODUCT
+  }
+#define KAON_NORM(slot, i) ADD_NORM(sum + 2 * slot, i)
+#define KAON_NORM_BESIDE(slot, i) ADD_NORM(sum + 2 * slot + 1, i)
+#define KAON_PRODUCT(slot, i, j) ADD(sum + 2 * slot, i, j);
+#define ADD(to, i, j) add_spinors(to, q[i], scale[i], q[j], scale[j])
+  KAON_PIPELINED_ROWS(SUMS_OF_ROW)
+#undef ADD
 }
 
 template <int OP>
 KAON_DEVICE void sum_site(const pipe_call &a, int64_t unit, int lane, double *sum) {
-#define PRODUCT(to, i, j) add_sites(to, a.v[i], a.v[j], a.w, unit, lane)
-  PIPE_SUMS(OP, sum, NORM, PRODUCT);
-#undef NORM
-#undef PRODUCT
+#define ADD(to, i, j) add_sites(to, a.v[i], a.v[j], a.w, unit, lane)
+  KAON_PIPELINED_ROWS(SUMS_OF_ROW)
+#undef ADD
+#undef ADD_NORM
+#undef KAON_NORM
+#undef KAON_NORM_BESIDE
+#undef KAON_PRODUCT
 }
 
 template <int OP>
@@ -118,9 +124,9 @@ static __global__ void __launch_bounds__(KAON_THREADS)
   const share mine = share_of(a.sums);
   kaon_wait_for_previous();
   if (!gate_open(a.sums.gate, mine.column)) return;
-#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) \
-  case op:                                                                 \
-    update_share<op>(a, mine);                                             \
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums, ...) \
+  case op:                                                                      \
+    update_share<op>(a, mine);                                                  \
     break;
   switch (a.op) { KAON_PIPELINED_ROWS(KAON_X) }
 #undef KAON_X
@@ -135,10 +141,10 @@ static void launch_pipelined(const kaon_launch *launch, const kaon_update_args *
                           a.state);
 }
 
-#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums_) \
-  extern "C" void KAON_EXPORT(kaon_##entry)(const kaon_launch *launch,      \
-                                            const kaon_update_args *args) { \
-    launch_pipelined(launch, args, op, traits_of<op>().sums);               \
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums_, ...) \
+  extern "C" void KAON_EXPORT(kaon_##entry)(const kaon_launch *launch,           \
+                                            const kaon_update_args *args) {      \
+    launch_pipelined(launch, args, op, traits_of<op>().sums);                    \
   }
 KAON_PIPELINED_ROWS(KAON_X)
 #undef KAON_X

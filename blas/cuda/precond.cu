@@ -51,7 +51,7 @@ static __global__ void __launch_bounds__(KAON_THREADS, FEW ? 3 : 2)
   case op:                                                      \
     if constexpr (FEW == is_few(op)) update_share<op>(a, mine); \
     break;
-#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) UPDATE(op)
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums, ...) UPDATE(op)
   switch (a.op) { UPDATE(SCALED) KAON_PRECOND_ROWS(KAON_X) }
 #undef KAON_X
 #undef UPDATE
@@ -86,7 +86,7 @@ static void launch_precond(const kaon_launch *launch, const kaon_update_args *ar
   }
 
 ENTRY(scaled, SCALED)
-#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) ENTRY(entry, op)
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums, ...) ENTRY(entry, op)
 KAON_PRECOND_ROWS(KAON_X)
 #undef KAON_X
 

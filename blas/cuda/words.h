@@ -21,7 +21,7 @@ enum word_op {
   BICGSTAB_DIRECTION,
   BICGSTAB_SOLUTION,
   AXPY_AXPY, /* multi_axpy of two vectors, only in lists */
-#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) op,
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums, ...) op,
   KAON_PIPELINED_ROWS(KAON_X) /* pipelined.cu */
   SCALED,                     /* from here on precond.cu */
   KAON_PRECOND_ROWS(KAON_X)
@@ -53,7 +53,7 @@ static __host__ __device__ constexpr traits traits_of() {
 #define KAON_FORM_PLAIN 0
 #define KAON_FORM_SCALED 1
 #define KAON_FORM_CYCLIC 1
-#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums)                  \
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums, ...)             \
   : OP == op ? traits{                                                                      \
     (reads) | (summed), writes, coefficients, (sums) > 0 ? sums : 1, KAON_FORM_##form, 0, 0 \
   }
@@ -134,11 +134,11 @@ KAON_DEVICE void formula(vcomplex *v, const vcomplex *c, int kind) {
     kaon_update_axpy(v + 1, c + 1);
   }
   if constexpr (OP == SCALED) kaon_precond_scaled(v, c, kind);
-#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) \
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums, ...) \
   if constexpr (OP == op) kaon_update_##entry(v, c);
   KAON_PIPELINED_ROWS(KAON_X)
 #undef KAON_X
-#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums) \
+#define KAON_X(op, entry, form, reads, summed, writes, coefficients, sums, ...) \
   if constexpr (OP == op) kaon_precond_##entry(v, c, kind);
   KAON_PRECOND_ROWS(KAON_X)
 #undef KAON_X
@@ -201,30 +201,11 @@ KAON_DEVICE void sums_real(int complex_space, double *sum) {
     if (!complex_space && !(OP == PIPEBICGSTAB_DIRECTION && j == 3)) sum[j] = 0;
 }
 
-/* The sums of a pipelined update. PRODUCT(to, x, y) adds to to[0] and to[1], NORM(to, x) to to[0].
- * x and y are operand numbers. */
-#define PIPE_SUMS(OP, sum, NORM, PRODUCT)                  \
-  do {                                                     \
-    if constexpr ((OP) == PIPECG) {                        \
-      NORM(sum, 4);                                        \
-      PRODUCT(sum + 2, 4, 2);                              \
-    } else if constexpr ((OP) == PIPECGNR) {               \
-      NORM(sum, 2);                                        \
-      PRODUCT(sum + 2, 2, 1);                              \
-      PRODUCT(sum + 4, 3, 1);                              \
-      PRODUCT(sum + 6, 3, 2);                              \
-    } else if constexpr ((OP) == PIPEBICGSTAB_DIRECTION) { \
-      PRODUCT(sum, 0, 1);                                  \
-      NORM(sum + 2, 1);                                    \
-      NORM(sum + 3, 0);                                    \
-      PRODUCT(sum + 4, 7, 4);                              \
-      PRODUCT(sum + 6, 7, 5);                              \
-    } else {                                               \
-      NORM(sum, 1);                                        \
-      PRODUCT(sum + 2, 6, 1);                              \
-      PRODUCT(sum + 4, 6, 2);                              \
-    }                                                      \
-  } while (0)
+/* The sums of a row, if it is OP's. */
+#define SUMS_OF_ROW(op, entry, form, reads, summed, writes, coefficients, sums, ...) \
+  if constexpr (OP == op) {                                                          \
+    __VA_ARGS__                                                                      \
+  }
 
 #if !KAON_IS_HALF
 
@@ -262,63 +243,27 @@ KAON_DEVICE void add_weighted(double *sum, const word &d, const word &x, int com
 template <int OP, int N>
 KAON_DEVICE void add_sums(const words_call<N> &a, const word *x, int64_t at, double *sum) {
   [[maybe_unused]] constexpr traits t = traits_of<OP>();
-  if constexpr (OP == ZERO || OP == SHIFTED || OP == PIPECG_AHEAD || OP == PIPEPCG_AHEAD ||
-                OP == SCALED_AHEAD) {
+  if constexpr (OP == ZERO) {
     return;
   } else if constexpr (chosen_sums(OP)) {
     if (a.sums.sum.state == NULL) return;
     if (sums_want(a.sums, 0)) add_square(sum, x[t.norm]);
     if (t.dot >= 0 && sums_want(a.sums, 1))
       add_words(sum + 2, word_read(a.v[t.dot >= 0 ? t.dot : 0], at), x[t.norm]);
-  } else if constexpr (OP < SCALED) {
-#define NORM(to, i) add_square(to, x[i])
-#define PRODUCT(to, i, j) add_words(to, x[i], x[j])
-    PIPE_SUMS(OP, sum, NORM, PRODUCT);
-#undef NORM
-#undef PRODUCT
   } else if constexpr (OP == SCALED) {
     add_square(sum, x[1]);
     if (a.v[3].data != NULL) add_words(sum + 2, word_read(a.v[3], at), x[1]);
-  } else if constexpr (OP == RESIDUAL_SCALED) {
-    add_square(sum, x[1]);
-    add_words(sum + 2, x[1], x[2]);
-  } else if constexpr (OP == PIPEPCG) {
-    add_square(sum, x[4]);
-    add_words(sum + 2, x[4], x[9]);
-    add_words(sum + 4, x[2], x[9]);
-  } else if constexpr (OP == PIPECG_SCALED) {
-    add_square(sum, x[4]);
-    add_weighted(sum + 2, x[0], x[4], a.complex_space);
-    add_words(sum + 4, x[8], x[4]);
-  } else if constexpr (OP == PIPECG_BEHIND) {
-    add_square(sum, x[1]);
-    add_words(sum + 2, x[1], x[2]);
-  } else if constexpr (OP == PIPEPCG_BEHIND) {
-    add_square(sum, x[1]);
-    add_words(sum + 2, x[1], x[6]);
-    add_words(sum + 4, x[2], x[6]);
-  } else if constexpr (OP == SCALED_BEHIND) {
-    add_square(sum, x[1]);
-    add_weighted(sum + 2, x[0], x[1], a.complex_space);
-    add_words(sum + 4, x[2], x[1]);
-  } else if constexpr (OP == GROPP_DIRECTION) {
-    add_words(sum, x[1], x[3]);
-  } else if constexpr (OP == GROPP_RESIDUAL) {
-    add_square(sum, x[3]);
-    add_words(sum + 2, x[3], x[5]);
-  } else if constexpr (OP == CHRONGEAR) {
-    add_square(sum, x[5]);
-    add_words(sum + 2, x[3], x[1]);
-  } else if constexpr (OP == CHRONGEAR_SCALED) {
-    add_square(sum, x[2]);
-    add_words(sum + 2, x[5], x[1]);
-    add_words(sum + 4, x[3], x[1]);
-    add_words(sum + 6, x[2], x[5]);
-  } else if constexpr (OP == RBI_HALF) {
-    add_square(sum, x[3]);
-    add_words(sum + 2, x[4], x[3]);
   } else {
-    add_square(sum, x[4]);
+#define KAON_NORM(slot, i) add_square(sum + 2 * slot, x[i]);
+#define KAON_NORM_BESIDE(slot, i) add_square(sum + 2 * slot + 1, x[i]);
+#define KAON_PRODUCT(slot, i, j) add_words(sum + 2 * slot, x[i], x[j]);
+#define KAON_WEIGHTED(slot, d, i) add_weighted(sum + 2 * slot, x[d], x[i], a.complex_space);
+    KAON_PIPELINED_ROWS(SUMS_OF_ROW)
+    KAON_PRECOND_ROWS(SUMS_OF_ROW)
+#undef KAON_NORM
+#undef KAON_NORM_BESIDE
+#undef KAON_PRODUCT
+#undef KAON_WEIGHTED
   }
 }
 

@@ -114,9 +114,7 @@ enum { HOP_ALONG, HOP_FACES, HOP_CUT, HOP_PAIR, HOP_STAGED, HOP_SITE, HOP_KERNEL
 enum { STAGGERED_ALONG, STAGGERED_FACES, STAGGERED_SITE, STAGGERED_KERNELS };
 enum { CLOVER_PAIR, CLOVER_SITE, CLOVER_KERNELS };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 extern const kaon_kernel_row kaon_hop_rows[HOP_KERNELS];
 extern const kaon_kernel_row kaon_staggered_rows[STAGGERED_KERNELS];
@@ -128,6 +126,4 @@ kaon_kernel_choice kaon_staggered_choose(kaon_precision precision, const kaon_st
 kaon_kernel_choice kaon_clover_choose(kaon_precision precision, const kaon_stencil *stencil,
                                       int parity, int columns);
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

@@ -6,9 +6,7 @@
 #include "dslash/cuda/choose.h"
 #include "dslash/measure/measure_ops.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 #define KAON_LAUNCHERS(type, name, prec) \
   type name##_18_cuda_##prec, name##_12_cuda_##prec, name##_8_cuda_##prec;
@@ -39,6 +37,4 @@ extern const kaon_dslash_ops kaon_dslash_ops_cuda_d, kaon_dslash_ops_cuda_s, kao
 extern const kaon_staggered_ops kaon_staggered_ops_cuda_d, kaon_staggered_ops_cuda_s,
     kaon_staggered_ops_cuda_h;
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

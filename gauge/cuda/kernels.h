@@ -3,9 +3,7 @@
 
 #include "gauge/gauge_ops.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 #define KAON_D(entry, type) \
   void kaon_links_##entry##_cuda_d(const kaon_launch *launch, const kaon_##type##_args *args);
@@ -26,6 +24,4 @@ KAON_D(reorder, reorder)
 
 extern const kaon_gauge_ops kaon_gauge_ops_cuda_d, kaon_gauge_ops_cuda_s, kaon_gauge_ops_cuda_h;
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/core/clock.h"
+#include "lib/cpu/clock.h"
 #include "lib/core/context_internal.h"
 #include "lib/core/error.h"
 

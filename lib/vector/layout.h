@@ -8,6 +8,15 @@
 
 #include <stdint.h>
 
+/* Around declarations of functions that C and CUDA C call. */
+#ifdef __cplusplus
+#define KAON_BEGIN_C extern "C" {
+#define KAON_END_C }
+#else
+#define KAON_BEGIN_C
+#define KAON_END_C
+#endif
+
 /* KAON_HD_CALLED: a function that kernels call instead of inlining. It is for code that one thread
  * or one block runs at the end of every sum; inlined, it would be most of the compiled code. */
 #ifdef __CUDACC__

@@ -14,7 +14,7 @@
 #include <kaon/lab.h>
 #include <kaon/solver.h>
 
-#include "lib/core/clock.h"
+#include "lib/cpu/clock.h"
 #include "blas/blas.h"
 #include "lib/math/steps/block_recurrences.h"
 #include "solvers/engine/scaling.h"

@@ -4,9 +4,7 @@
 
 #include "sparse/sparse_ops.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 #define KAON_X(prec)                                                                              \
   void kaon_spmv_sell_cuda_##prec(const kaon_launch *launch, const kaon_spmv_args *args);         \
@@ -27,6 +25,4 @@ KAON_X(s)
 
 extern const kaon_sparse_ops kaon_sparse_ops_cuda_d, kaon_sparse_ops_cuda_s;
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

@@ -10,7 +10,7 @@
 
 #include <kaon/context.h>
 
-#include "lib/core/clock.h"
+#include "lib/cpu/clock.h"
 #include "blas/blas.h"
 #include "lib/comm/comm.h"
 #include "lib/core/options_table.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/core/clock.h"
+#include "lib/cpu/clock.h"
 #include "lib/core/error.h"
 #include "sparse/ranks/remote_values_internal.h"
 

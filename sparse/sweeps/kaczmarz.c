@@ -1,5 +1,5 @@
 /* kaczmarz.c - reductions by row projections, and preconditioners. Contract: kaon/relax.h. */
-#include "lib/core/clock.h"
+#include "lib/cpu/clock.h"
 #include "sparse/sweeps/kaczmarz_internal.h"
 
 #include <math.h>

@@ -3,15 +3,11 @@
 
 #include "lib/vector/import_ops.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 void kaon_vector_import_values_cuda(const kaon_launch *launch, const kaon_import_args *args);
 void kaon_vector_export_values_cuda(const kaon_launch *launch, const kaon_import_args *args);
 void kaon_vector_find_unstorable_cuda(const kaon_launch *launch, const kaon_import_args *args);
 void kaon_matrix_copy_cuda(const kaon_launch *launch, const kaon_matrix_copy_args *args);
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

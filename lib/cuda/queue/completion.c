@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "lib/core/clock.h"
+#include "lib/cpu/clock.h"
 #include "lib/cuda/queue/completion.h"
 
 /* Nanoseconds. SHORTEST, LONGEST: bounds of a sleep. MUCH: if more is left, the sleep is half of

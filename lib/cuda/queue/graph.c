@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/core/clock.h"
+#include "lib/cpu/clock.h"
 #include "lib/cuda/device.h"
 #include "lib/cuda/queue/launch_list.h"
 #include "lib/cuda/queue/completion.h"

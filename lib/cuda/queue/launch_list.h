@@ -83,9 +83,7 @@ extern const kaon_resident_ops *const kaon_cuda_resident[2];
 /* CDP: the loaded image of sparse/cuda/cdp.cu (cdp_image.c), one for each context. */
 typedef struct kaon_cdp_image kaon_cdp_image;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 /* A launch to append. */
 typedef struct kaon_launch_list_item {
@@ -119,6 +117,4 @@ kaon_status kaon_list_recorder_record(kaon_list_recorder *lister, const kaon_loo
 kaon_status kaon_list_recorder_launch_cdp(const kaon_list_recorder *lister);
 kaon_status kaon_list_recorder_launch_resident(const kaon_list_recorder *lister, int cooperative);
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

@@ -36,9 +36,7 @@ typedef struct kaon_loop_handles {
   unsigned long long again, service_waiting;
 } kaon_loop_handles;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 /* Allows the next runs of the loop `limit` blocks. */
 void kaon_cuda_loop_start(kaon_loop_control *control, int limit, cudaStream_t stream);
@@ -60,6 +58,4 @@ void kaon_cuda_loop_begin(const kaon_start *start, cudaStream_t stream);
 void kaon_cuda_loop_tail(kaon_loop_control *control, const kaon_column_state *state, int columns,
                          kaon_loop_stage stage, cudaStream_t stream);
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

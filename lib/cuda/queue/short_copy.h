@@ -23,13 +23,9 @@ typedef struct kaon_short_copy_call {
   kaon_short_copy *to;
 } kaon_short_copy_call;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 /* Runs after all that is in the stream. */
 void kaon_short_copy_send(const kaon_launch *launch, const kaon_short_copy_call *call);
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

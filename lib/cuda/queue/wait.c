@@ -16,7 +16,7 @@
 #include <sys/prctl.h>
 #endif
 
-#include "lib/core/clock.h"
+#include "lib/cpu/clock.h"
 #include "lib/cuda/ranks/ranks.h"
 
 /* How long AUTO polls for an event, and for a word. After that time waking adds only a small

@@ -22,9 +22,7 @@ struct kaon_peer_messages {
   kaon_peer_message message[KAON_DIRS]; /* contiguous in `from`, and likewise in `arrived` */
 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 /* The first half of an exchange: stores all messages into the neighbours' memory. */
 void kaon_peer_messages_send(const kaon_launch *launch, const kaon_peer_messages *call);
@@ -32,6 +30,4 @@ void kaon_peer_messages_send(const kaon_launch *launch, const kaon_peer_messages
  * number. */
 void kaon_peer_messages_receive(const kaon_launch *launch, const kaon_peer_messages *call);
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

@@ -38,9 +38,7 @@ typedef struct kaon_peer_reduction {
 /* The parts of a sum that a launch performs. With both, nothing happens in between. */
 enum { KAON_SUM_SEND = 1, KAON_SUM_RECEIVE = 2 };
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+KAON_BEGIN_C
 
 /* By stores into peers' memory. */
 void kaon_rank_sums_by_peers(const kaon_launch *launch, const kaon_sum_call *call,
@@ -51,6 +49,4 @@ void kaon_rank_sums_pack(const kaon_launch *launch, const kaon_sum_call *call, d
 void kaon_rank_sums_unpack(const kaon_launch *launch, const kaon_sum_call *call,
                            const double *messages, int ranks);
 
-#ifdef __cplusplus
-}
-#endif
+KAON_END_C

@@ -179,7 +179,7 @@ kaon_status kaon_gauge_file_write(const kaon_context *ctx, const char *path,
         ctx, KAON_ERR_ARGUMENT,
         "%s: plaquette %g and link trace %g are no means of Re tr / 3; give these means",
         kaon_short_path(path), content->plaquette, content->link_trace);
-  KAON_TRY(kaon_extents_check(ctx, kaon_short_path(path), content->extents, &out.volume));
+  KAON_TRY(kaon_file_extents_check(ctx, kaon_short_path(path), content->extents, &out.volume));
   const kaon_gauge_format *row = format_row(out.options.format);
   if (!row || !row->write) {
     return kaon_fail(

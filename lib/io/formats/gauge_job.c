@@ -77,8 +77,8 @@ const char *kaon_extents_text(const int extents[4], char text[64]) {
   return text;
 }
 
-kaon_status kaon_extents_check(const kaon_context *ctx, const char *name, const int extents[4],
-                               int64_t *volume) {
+kaon_status kaon_file_extents_check(const kaon_context *ctx, const char *name, const int extents[4],
+                                    int64_t *volume) {
   const int64_t wide[4] = {extents[0], extents[1], extents[2], extents[3]};
   char text[64];
   if (kaon_extents_volume(wide, volume)) return KAON_OK;

@@ -66,8 +66,8 @@ void kaon_su3_third_row(double u[18]);
  * else 0. */
 int kaon_extents_volume(const int64_t extents[4], int64_t *volume);
 /* The number of sites, or ARGUMENT; `name`: the file. */
-kaon_status kaon_extents_check(const kaon_context *ctx, const char *name, const int extents[4],
-                               int64_t *volume);
+kaon_status kaon_file_extents_check(const kaon_context *ctx, const char *name, const int extents[4],
+                                    int64_t *volume);
 /* "8x8x8x16" */
 const char *kaon_extents_text(const int extents[4], char text[64]);
 

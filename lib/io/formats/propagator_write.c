@@ -129,7 +129,7 @@ static kaon_status write_records(output *o) {
 static kaon_status check_options(output *o) {
   const kaon_propagator_write_options *w = &o->options;
   int64_t volume;
-  KAON_TRY(kaon_extents_check(o->ctx, o->name, w->extents, &volume));
+  KAON_TRY(kaon_file_extents_check(o->ctx, o->name, w->extents, &volume));
   for (int i = 0; i < KAON_PROPAGATOR_TYPES; i++)
     if (kaon_propagator_types[i].kind == w->kind) o->type = &kaon_propagator_types[i];
   int twelve = w->kind == KAON_PROPAGATOR_TWELVE;
