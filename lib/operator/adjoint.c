@@ -49,6 +49,7 @@ static kaon_status make(kaon_operator *A, const kaon_operator_ops *ops, const ka
                        .space = from,
                        .range = to != from ? to : NULL,
                        .precision = A->precision,
+                       .revision = A->revision,
                        .references = 1,
                        .self = self};
   kaon_operator_retain(A);
@@ -66,11 +67,6 @@ static kaon_status make_twin(kaon_operator *D, kaon_precision precision,
   const kaon_status status = make(A, D->ops, D->space, kaon_operator_to(D, KAON_PLAIN), twin);
   kaon_operator_destroy(&A); /* the twin retains it */
   return status;
-}
-
-static kaon_status check(const kaon_operator *D) {
-  const kaon_operator *A = self_of(D)->A;
-  return A->ops->check != NULL ? A->ops->check(A) : KAON_OK;
 }
 
 /* ---- the adjoint ---- */
@@ -92,7 +88,6 @@ static const kaon_operator_ops adjoint_ops = {.name = "adjoint",
                                               .apply = adjoint_apply,
                                               .twin = make_twin,
                                               .reserve = adjoint_reserve,
-                                              .check = check,
                                               .cost = adjoint_cost,
                                               .destroy = destroy};
 
@@ -138,7 +133,6 @@ static const kaon_operator_ops normal_ops = {.name = "normal",
                                              .apply = normal_apply,
                                              .twin = make_twin,
                                              .reserve = normal_reserve,
-                                             .check = check,
                                              .cost = normal_cost,
                                              .destroy = destroy};
 

@@ -115,6 +115,7 @@ kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vecto
     return kaon_fail(A->ctx, KAON_ERR_ALIAS, "%s: x and y are the same vector; use two",
                      A->ops->name);
   KAON_TRY(check_pass(A, y, pass));
+  KAON_TRY(kaon_current(A->revision));
   KAON_TRY(kaon_begin_work(A->ctx, &A->at_work, "operator", A->ops->name));
   kaon_operator_retain(A);
   const kaon_status status = A->ops->apply(A, mode, x, y, pass);
@@ -173,6 +174,7 @@ kaon_status kaon_operator_prepare(kaon_operator *R, const kaon_vector *b, kaon_v
   KAON_TRY(check_columns(R, b, reduced_b));
   if (b == reduced_b || b->data == reduced_b->data)
     return kaon_fail(R->ctx, KAON_ERR_ALIAS, "prepare: b and the reduced b are the same vector");
+  KAON_TRY(kaon_current(R->revision));
   return R->reduction->prepare(R, b, reduced_b);
 }
 
@@ -187,6 +189,7 @@ kaon_status kaon_operator_reconstruct(kaon_operator *R, const kaon_vector *reduc
   KAON_TRY(check_columns(R, b, x));
   if (x->data == b->data || x->data == reduced_x->data)
     return kaon_fail(R->ctx, KAON_ERR_ALIAS, "reconstruct: x is the same vector as another one");
+  KAON_TRY(kaon_current(R->revision));
   return R->reduction->reconstruct(R, reduced_x, b, x);
 }
 

@@ -7,6 +7,7 @@
 
 #include "lib/operator/domains.h"
 #include "lib/operator/pass.h"
+#include "lib/operator/revision.h"
 
 /* How `local` cuts an operator. */
 typedef struct kaon_local {
@@ -48,9 +49,6 @@ typedef struct kaon_operator_ops {
   /* Allocates what applications in this mode to up to `columns` columns need, so that no
    * application inside a solve allocates. NULL: nothing is needed. */
   kaon_status (*reserve)(kaon_operator *A, kaon_mode mode, int columns);
-  /* Fails like an application if what A is made of has changed since (for example a gauge field).
-   * NULL: the caller applies A to no column instead. */
-  kaon_status (*check)(const kaon_operator *A);
   kaon_cost (*cost)(const kaon_operator *A, int columns);
   void (*destroy)(kaon_operator *A); /* frees self and A, and releases what they retain */
   /* [KAON_CAPABILITIES]: the structure of each kind, NULL where it is not offered. NULL: none. */
@@ -93,6 +91,8 @@ struct kaon_operator {
   const kaon_space *space; /* of x in y = A x */
   const kaon_space *range; /* of y; NULL: the same space */
   kaon_precision precision;
+  kaon_revision *revision; /* of its numbers, owned by self or by what that keeps alive. NULL: they
+                              never change */
   int references;
   int at_work; /* 1: it is being applied (kaon_begin_work) */
   void *self;
@@ -108,7 +108,7 @@ static inline const kaon_space *kaon_operator_from(const kaon_operator *A, kaon_
 /* Refuses an operator between two spaces with SHAPE. `what`: the function, for the message. */
 kaon_status kaon_operator_check_square(const kaon_operator *A, const char *what);
 
-/* Checks shapes, precisions and aliasing, then applies A. Solvers call this. */
+/* Checks shapes, precisions, aliasing and that A is current, then applies A. Solvers call this. */
 kaon_status kaon_operator_run(kaon_operator *A, kaon_mode mode, const kaon_vector *x,
                               kaon_vector *y, const kaon_pass *pass);
 void kaon_operator_retain(kaon_operator *A);

@@ -155,6 +155,7 @@ kaon_status kaon_solver_as_operator(kaon_solver *solver, kaon_operator **inverse
                        .ctx = solver->ctx,
                        .space = solver->A->space,
                        .precision = solver->A->precision,
+                       .revision = solver->revision,
                        .references = 1,
                        .self = self};
   kaon_context_retain(A->ctx);
